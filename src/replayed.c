@@ -12,7 +12,7 @@
 
 #define REPLAYED_HEAD_BYTES 8 /* show whether the file is a recording */
 
-/* The frames of the baseline come first: see resolver_take_baseline(). */
+/* The frames of the baseline come first: see resolver_translate_baseline(). */
 static struct xtop_error *replayed_take_baseline(const struct snapshot *baseline,
 						 struct replayed *replayed)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For how much longer the guest may be stopped. A token bucket: credit grows
- * with time by the budget's share, stops spend it, and no stop begins without credit. So over any
- * span the stopped time is at most share * span, plus the share of a tenth of a second, plus one
- * stop.
+ * Whether the guest may be stopped again. This is a token bucket: credit grows with time by the
+ * budget's share, stops spend it, and no stop begins without credit. So over any span the stopped
+ * time is at most share * span, plus share * BUDGET_CREDIT_NS, plus one stop. One thread.
  */
 #ifndef XTOP_BUDGET_H
 #define XTOP_BUDGET_H
@@ -11,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BUDGET_CREDIT_NS 100000000ULL  /* the budget's share of this time may be saved up */
+#define BUDGET_CREDIT_NS 100000000ULL  /* at most the credit of this time is saved up */
 #define BUDGET_WINDOW_NS 1000000000ULL /* shares and rates are measured over this time */
 
 struct budget {
-	double credit_ns;
+	double credit_ns; /* negative: overdrawn by the last stop */
 	uint64_t refilled_ns;
 	/* the window that is being measured */
 	uint64_t window_start_ns, window_stopped_ns, window_samples;
@@ -23,15 +22,16 @@ struct budget {
 	double share, share_max, rate_hz;
 };
 
+/* Starts with a full bucket. */
 void budget_init(struct budget *budget, uint64_t now_ns);
-/* Starts with an empty bucket: an earlier sampler may have used the credit. */
+/* Goes on with an empty bucket: an earlier sampler may have used the credit. */
 void budget_empty(struct budget *budget, uint64_t now_ns);
-/* Once a tick, also for an idle guest: closes the window when it is over. */
+/* Closes the window when it is over. Call this once a tick, also for an idle guest. */
 void budget_measure(struct budget *budget, uint64_t now_ns);
-/* A stop may begin at NOW_NS, with SHARE (0..1) of the guest's time as the limit. */
+/* Whether a stop may begin at NOW_NS. SHARE (0..1) of the guest's time is the limit. */
 bool budget_allows(struct budget *budget, double share, uint64_t now_ns);
 void budget_spend(struct budget *budget, uint64_t stopped_ns);
-/* There was one more sample, with or without a stop: for the rate. */
+/* Counts one more sample, with or without a stop, for the rate. */
 void budget_count(struct budget *budget);
 
 #endif

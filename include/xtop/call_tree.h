@@ -7,8 +7,8 @@
  *   │       ksys_write
  *   └─  7.6 2 more               all branches below the threshold, in one line
  *
- * Equal functions at one place are one line. Only open lines are walked into, so that a tree costs
- * what is shown of it. Functions of their arguments alone; any thread.
+ * Equal functions at one place are one line. Only what is below open lines is walked, so the work
+ * depends on what is shown. Functions of their arguments alone; any thread.
  */
 #ifndef XTOP_CALL_TREE_H
 #define XTOP_CALL_TREE_H
@@ -23,8 +23,8 @@ enum call_tree_kind {
 	CALL_TREE_DOWN,     /* from the outermost functions inwards */
 	CALL_TREE_INVERTED, /* from the functions that take the time outwards */
 	/*
-	 * Who calls one function. A stack that holds the function several times is looked at from
-	 * the outermost call, so that the branches add up to all of the function.
+	 * Who calls one function. A stack that has the function several times counts by its
+	 * outermost call, so that the branches add up to all of the function.
 	 */
 	CALL_TREE_CALLERS,
 };
@@ -33,7 +33,7 @@ enum call_tree_kind {
 struct call_tree_folds {
 	bool open;
 	size_t n;
-	uint64_t entries[CALL_TREE_MAX_FOLDS]; /* a line's key; lowest bit: whether it is open */
+	uint64_t entries[CALL_TREE_MAX_FOLDS]; /* the key of a line; lowest bit: the line is open */
 };
 /* False: there is no room for one more line. */
 bool call_tree_set_open(struct call_tree_folds *folds, uint64_t key, bool open);
@@ -52,12 +52,12 @@ struct call_tree_settings {
 
 struct call_tree_line {
 	uint32_t frame;         /* FRAME_NONE: the branches below the threshold */
-	uint64_t key;           /* names this path, also in the next snapshot */
-	struct weights weights; /* self: of this place, only in CALL_TREE_DOWN */
+	uint64_t key;           /* of this path; the same in the next snapshot */
+	struct weights weights; /* self is set only in CALL_TREE_DOWN */
 	struct weights base;    /* children only, of this place in settings.base */
-	size_t more;            /* FRAME_NONE: how many branches */
-	unsigned forks;         /* how many forks the line is inside */
-	uint64_t bars;          /* bit i: more branches of fork i follow below */
+	size_t more;            /* if FRAME is FRAME_NONE: how many branches */
+	unsigned forks;         /* how many forks the line is inside of */
+	uint64_t bars;          /* bit i: more branches of fork i follow further down */
 	bool straight;
 	bool open, has_branches;
 };
@@ -69,6 +69,7 @@ struct call_tree {
 	bool cut;             /* there was no room for more lines */
 };
 
+/* Error: out of memory. */
 struct xtop_error *call_tree_build(const struct snapshot *snapshot,
 				   const struct call_tree_settings *settings,
 				   struct call_tree *tree);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The columns of the function table. The screen and batch output use the same table of columns, so
- * both say the same. Functions of their arguments alone; any thread.
+ * The columns of the function table. The screen and batch output use one table of columns, so both
+ * show the same. Functions of their arguments alone; any thread.
  */
 #ifndef XTOP_COLUMNS_H
 #define XTOP_COLUMNS_H
@@ -31,7 +31,7 @@ enum column_id {
 #define N_COLUMNS 13
 #define N_COLUMNS_BATCH 7 /* the first columns */
 
-/* No cell is longer: the longest name, its tag, a NUL. */
+/* Room for the longest cell: the longest name, its tag, a NUL. */
 #define COLUMN_CELL_BYTES (FRAME_NAME_BYTES + 8)
 
 struct column_context {
@@ -40,7 +40,7 @@ struct column_context {
 	bool totals;    /* percents of all samples since start, not of live weights */
 	bool addresses; /* unnamed frames as 0xADDR */
 	bool raw_names;
-	bool truncated_last; /* [truncated] is no function; among callers it is sorted in */
+	bool truncated_last; /* the row of [truncated] comes last, whatever its weight */
 	const struct function_table *base; /* TABLE was joined with it; NULL: no baseline */
 	const struct snapshot *base_snapshot;
 	const struct history *history;     /* NULL: none */
@@ -51,8 +51,8 @@ struct column {
 	enum column_id id;
 	const char *name;   /* for -s: "children" */
 	const char *header; /* "Children" */
-	int width;          /* cells; 0: the rest of the line; negative: as needed, at most that */
-	int min_screen;     /* a screen narrower than that does not show it by default */
+	int width;          /* cells; 0: rest of the line; negative: as needed, at most -WIDTH */
+	int min_screen;     /* by default a narrower screen does not show the column */
 	bool right;         /* aligned right */
 	bool shown_always;  /* false: only if some row has something in it */
 	/*
@@ -61,14 +61,14 @@ struct column {
 	 */
 	size_t (*entry)(const struct column_context *context, const struct function_row *row,
 			char *buffer, size_t capacity);
-	/* As for qsort(): the row that is shown first is less. Numbers descend, names ascend. */
+	/* As for qsort(): negative if A is shown before B. Numbers descend, names ascend. */
 	int (*compare)(const struct column_context *context, const struct function_row *a,
 		       const struct function_row *b);
 };
 
 extern const struct column columns[N_COLUMNS]; /* by enum column_id */
 
-/* By name or by a unique prefix of the name, in upper or lower case. NULL: none. */
+/* Finds a column by its name or a unique prefix of it, in upper or lower case. NULL: none. */
 const struct column *column_find(const char *name);
 /*
  * Parses a list of names, separated by blanks or commas, into IDS: in that order, each once. NULL
@@ -78,9 +78,9 @@ const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_
 			  char word[32]);
 /* The difference to the baseline, in percentage points. */
 double column_delta(const struct column_context *context, const struct function_row *row);
-/* Whether that difference may be nothing: its interval is known and has 0 in it. */
+/* Whether that difference may be chance: its interval is known and contains 0. */
 bool column_delta_is_open(const struct column_context *context, const struct function_row *row);
-/* Breaks ties by children, self, name, address and frame: the order is always the same. */
+/* Sorts ROWS. Breaks ties by children, self, name, address and frame, so the order is unique. */
 void columns_sort(const struct column_context *context, const struct column *column,
 		  struct function_row *rows, size_t n);
 

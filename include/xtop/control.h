@@ -4,12 +4,13 @@
  * of xtop share. Each field has one writer. All fields are atomics, and only these functions access
  * them. The sampler checks the bounds of what it reads here and trusts it no further.
  *
- *   written by main      rate, budget, quit, resets, and that no more samples will come
- *   written by resolver  how far up each stack region is live, and where a Linux guest keeps its
- *                        other stacks; which processes run Go
- *   written by sampler   its counters, times of vCPUs and stops, how it ended. When the sampler is
- *                        killed the guard writes these, or the keeper, or main: the first of them
- *                        that is left
+ *   written by main      rates, budget, resets, and what the other stages are to do: hold, quit,
+ *                        hurry, finish
+ *   written by resolver  how far up each stack region is live, where a Linux guest keeps its other
+ *                        stacks, which processes run Go, and whether the guest is known
+ *   written by sampler   its counters, times of vCPUs and stops, Xen's clock, how it ended. When
+ *                        the sampler was killed, the first of guard, keeper and main that is alive
+ *                        writes these
  */
 #ifndef XTOP_CONTROL_H
 #define XTOP_CONTROL_H
@@ -28,10 +29,10 @@ enum sampler_state {
 	SAMPLER_STARTING,
 	SAMPLER_RUNNING,
 	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is sampled */
-	SAMPLER_HUNG,         /* and its guard. Both were killed; the guest runs; more can start */
+	SAMPLER_HUNG,         /* sampler and guard hung and were killed; another may start */
 	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; it may come back */
 	SAMPLER_GUEST_GONE,   /* as GUEST_AWAY, and nobody waits for the guest any more */
-	SAMPLER_ENDED,        /* as told; control_get_message() may complain of a recording */
+	SAMPLER_ENDED,        /* main asked for it; a replay's end may have control_get_message() */
 	SAMPLER_FAILED,       /* control_get_message() says why */
 };
 
@@ -43,35 +44,35 @@ struct sampler_counts {
 	uint64_t ticks;            /* deadlines met, late or not */
 	uint64_t samples;          /* ticks that gave a sample, idle ones included */
 	uint64_t late;             /* over half a period after the deadline */
-	uint64_t missed;           /* deadlines passed over because a tick took too long */
+	uint64_t missed;           /* deadlines that passed while an earlier tick took too long */
 	uint64_t skipped_budget;   /* ticks without a stop, to keep within the budget */
-	uint64_t waited;           /* ticks without a stop, before the resolver knew the guest */
+	uint64_t waited;           /* ticks without a stop: the guest was not known yet */
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
-	uint64_t refused;          /* ticks when Xen did not stop the guest or not read its vCPUs */
-	uint64_t retakes;          /* another stop at once, after mapping what was missed */
-	uint64_t stops;            /* times the guest or one vCPU was stopped; refused ones, too */
+	uint64_t refused;          /* ticks in which Xen did not stop the guest or read vCPUs */
+	uint64_t retakes;          /* second stops in a tick, after mapping missing pages */
+	uint64_t stops;            /* of the guest or of one vCPU, refused ones included */
 	uint64_t stopped_ns;       /* in all */
 	uint64_t elapsed_ns;       /* since sampling started */
-	uint64_t guest_pages;      /* of the guest, by Xen's count; while RUNNING or GUEST_PAUSED */
+	uint64_t guest_pages;      /* of the guest, by Xen's count, while RUNNING or GUEST_PAUSED */
 	uint64_t mapped_pages;     /* guest pages mapped now */
 	uint64_t maps;             /* pages mapped so far */
-	uint64_t faults;           /* pages that went away under us */
+	uint64_t faults;           /* pages that went away during a read */
 	uint64_t cpu_ns;           /* of the sampler's process */
 	uint64_t restarts;         /* of the sampler, after it hung in a stop and was killed */
 	uint64_t ending;           /* enum guest_end, once the guest is away */
 	double stopped_share;      /* of the last second, 0..1 */
-	double stopped_share_max;  /* the most that was ever seen over such a span */
+	double stopped_share_max;  /* the largest share of any second so far */
 };
 
 /* Where the time of a vCPU went since the sampler started, or over all samplers of this guest. */
 struct vcpu_times {
-	uint64_t span_ns;   /* all of it; 0: nothing is known, as in a recording */
+	uint64_t span_ns;   /* all of the time; 0: nothing is known, as in a replay */
 	uint64_t ran_ns;    /* by Xen's count */
 	uint64_t waited_ns; /* for a physical CPU: steal */
 };
 
-/* The stopped time per stop; quantiles are exact to better than 1 %. */
+/* Stopped times, one for each stop. Quantiles are exact to better than 1 %. */
 struct stopped_summary {
 	uint64_t n, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 	double mean_ns;
@@ -91,35 +92,35 @@ int control_fd(const struct control *control); /* in the process that created it
 struct xtop_error *control_adopt(int fd, struct control **controlp);
 void control_close(struct control *control); /* undoes control_adopt() */
 /*
- * In this process and those it forks, control_get_budget() is at most SHARE, whatever main writes.
+ * In this process and those that it forks, control_get_budget() is at most SHARE, whatever main
+ * writes.
  */
 void control_set_budget_limit(double share);
 /*
- * The same scope. SPENT: an earlier sampler may have used the saved-up credit; start without any.
+ * In the same processes. SPENT: an earlier sampler may have used the credit that was saved up, so
+ * the next one starts without credit.
  */
 void control_set_credit_spent(bool spent);
 
 /* Main. */
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
-/* The resolver is to look at tasks that wait so often a second; 0: it is not. */
+/* How often a second the resolver looks at waiting tasks; 0: never. */
 void control_set_waits_hz(struct control *control, double hz);
 double control_get_waits_hz(const struct control *control); /* resolver */
-void control_quit(struct control *control);  /* the sampler is to end */
-void control_reset_profile(struct control *control); /* the resolver is to forget the profile */
-/* The sampler is to stop the guest once, then not again until control_set_guest_known(). */
+void control_quit(struct control *control);          /* asks the sampler to end */
+void control_reset_profile(struct control *control); /* asks the resolver to forget the profile */
+/* The sampler stops the guest once, then not again until control_set_guest_known(). */
 void control_set_hold(struct control *control);
 /*
- * The user waits for the end, so the resolver is to come to an end soon (RESOLVER_HURRY_NS). This
- * cannot be taken back.
+ * The user waits for the end, so the resolver ends soon (RESOLVER_HURRY_NS). This cannot be undone.
  */
 void control_hurry(struct control *control);
-/* The sampler has ended. The resolver is to empty the ring and to end. */
+/* The sampler has ended. The resolver empties the ring and ends. */
 void control_finish(struct control *control);
-/*
- * When sampler, guard and keeper are dead: how sampling ended, or that another sampler will start.
- */
+/* For main, when sampler, guard and keeper are dead: how sampling ended. */
 void control_set_state(struct control *control, enum sampler_state state);
+/* The same: another sampler will start. */
 void control_restart(struct control *control);
 
 /* Resolver. */
@@ -127,11 +128,9 @@ void control_restart(struct control *control);
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
 bool control_is_hurrying(const struct control *control);
-/*
- * The resolver knows what it needs to know of the guest. Or it does not any more: the guest is
- * another one after a reboot.
- */
+/* The resolver knows what it needs to know of the guest. */
 void control_set_guest_known(struct control *control);
+/* The resolver no longer knows it: after a reboot the guest is another one. */
 void control_set_guest_unknown(struct control *control);
 
 /* Sampler. */
@@ -142,7 +141,7 @@ bool control_is_quitting(const struct control *control);
 bool control_is_on_hold(const struct control *control);
 void control_set_counts(struct control *control, const struct sampler_counts *counts);
 void control_count_stopped(struct control *control, uint64_t stopped_ns);
-/* TIMES of the N vCPUs, at most GUEST_MAX_VCPUS. */
+/* TIMES has N elements, one for each vCPU, at most GUEST_MAX_VCPUS. */
 void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n);
 /* Xen's system time is AHEAD_NS, modulo 2^64, ahead of dom0's CLOCK_MONOTONIC. */
 void control_set_xen_clock(struct control *control, uint64_t ahead_ns);
@@ -153,33 +152,37 @@ void control_set_message(struct control *control, const char *message);
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
 void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n);
-/* False: the sampler has not found out yet, or could not. */
+/* False: not known yet, or Xen did not answer; *AHEAD_NS is untouched. */
 bool control_get_xen_clock(const struct control *control, uint64_t *ahead_ns);
-/* "": there is none. Otherwise it never changes. */
+/* "": there is none. A message never changes. */
 const char *control_get_message(const struct control *control);
-/* How the guest ended. COUNTS may hold any number. */
+/* How the guest ended. A number in COUNTS that is no enum guest_end counts as unknown. */
 enum guest_end control_get_ending(const struct sampler_counts *counts);
 
 /*
  * The live part of stacks, by region of STACK_REGION_BYTES. The resolver stores the address up to
- * which the stack at ADDRESS was used; the sampler asks for it before it copies. CR3 of the vCPU
+ * which the stack at ADDRESS was used. The sampler asks for it before it copies. CR3 of the vCPU
  * tells the address space; addresses of the upper half mean the same in all of them. The hints lie
- * in a small hash table: another region may overwrite one, which makes a copy shorter or longer.
+ * in a small hash table. A hint may be overwritten by one for another region; then a copy becomes
+ * shorter or longer.
  */
 #define STACK_REGION_BYTES (16 << 10)
 void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
-/* 0: not known. */
+/* That address; 0: not known. */
 uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
 
 /*
- * Processes that run Go, by CR3, in a small hash table as above: where their threads find their
- * stacks. CALLBACKS: C has called Go in that process.
+ * Where the threads of a process that runs Go find their stacks, by CR3, in a small hash table as
+ * above. CALLBACKS: C has called Go in that process.
  */
 struct go_stacks; /* xtop/go_stacks.h */
-/* Resolver. STACKS NULL, or with g 0: the process runs no Go. CALLBACKS holds on. */
+/*
+ * Resolver. STACKS NULL, or with g 0: the process runs no Go. CALLBACKS stays true for the process
+ * once it was true.
+ */
 void control_set_go_stacks(struct control *control, uint64_t cr3, const struct go_stacks *stacks,
 			   bool callbacks);
-/* Sampler. False: nothing is known of any process, so there is no need to ask for one. */
+/* Sampler. False: no process was ever known to run Go. */
 bool control_has_go(const struct control *control);
 /* False: the process is not known to run Go. */
 bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct go_stacks *stacks,
@@ -187,8 +190,8 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
 
 /*
  * Where a Linux guest keeps what belongs to a sample besides the stack at rsp. "Per-cpu" is an
- * offset that is added to the vCPU's gs_base_kernel. The sampler checks these numbers and reads
- * where they point, nothing more: wrong numbers give wrong stacks, as a wrong stack pointer does.
+ * offset that is added to the vCPU's gs_base_kernel. The sampler checks these numbers and only
+ * reads where they point. Wrong numbers give wrong stacks, as a wrong stack pointer does.
  *
  *   task->stack ┌────────────────┐
  *               │                │
@@ -214,9 +217,9 @@ struct linux_stacks {
 	uint32_t task_mm;           /* offset of `mm` in the task */
 	uint32_t mm_start_stack;    /* offset of `start_stack` in the mm; 0: not known */
 };
-/* Resolver; NULL: nothing is known any more. */
+/* Resolver. STACKS NULL: nothing is known any more. */
 void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);
-/* Sampler. False: the resolver is writing just now. What was read before still holds. */
+/* Sampler. False: the resolver is writing at this moment; *STACKS is untouched. */
 bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The counters of a snapshot, one table for all who show them. A new counter is a member of its
- * struct (resolver_counts, os_counts, sampler_counts) and a line in the table of counters.c.
- *
- * Pure functions; any thread.
+ * The counters of a snapshot, in one table for --stats, the screen and the history. A new counter
+ * is a member of its struct (resolver_counts, os_counts, sampler_counts) and a line in the table of
+ * counters.c. Functions of their arguments alone; any thread.
  */
 #ifndef XTOP_COUNTERS_H
 #define XTOP_COUNTERS_H
@@ -48,8 +47,8 @@ extern const char *const counter_cut_words[N_SAMPLE_CUTS];
 extern const char *const counter_unknown_cause_words[N_UNKNOWN_CAUSES];
 
 /*
- * Subtracts BEFORE from the counters of resolver and sampler that only grow. One that is less than
- * in BEFORE keeps its value: the profile was reset in between.
+ * Subtracts BEFORE from the counters of resolver and sampler that only grow. A counter that is less
+ * than in BEFORE keeps its value: the profile was reset in between.
  */
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before);
 /* The number, or the first number of an array. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares two runs, function by function: which functions take another share of the time now, and
- * how sure that is. Pure functions.
+ * how sure that is. Functions of their arguments alone; any thread.
  */
 #ifndef XTOP_DIFF_H
 #define XTOP_DIFF_H
@@ -10,7 +10,7 @@
 #include "xtop/error.h"
 #include "xtop/snapshot.h"
 
-/* At most this share of the functions that are called significant is called so by chance. */
+/* Of the functions that are marked significant, at most this share is marked by chance. */
 #define DIFF_FALSE_DISCOVERIES 0.05
 
 /* One whole run. */
@@ -25,10 +25,10 @@ struct diff_row {
 	const struct frame *frame;
 	double base, now;           /* shares, 0 to 1 */
 	double base_cpu, now_cpu;   /* vCPU-seconds a second; NAN: not known */
-	bool in_base, in_now;       /* false: the function came, or went */
+	bool in_base, in_now;       /* the run has the function */
 	bool known, significant;    /* KNOWN: LOW, HIGH and CHANCE are set */
-	double low, high;           /* of NOW - BASE, 95 % */
-	double chance;
+	double low, high;           /* the interval of NOW - BASE, 95 % */
+	double chance;              /* as in struct interval (query/interval.h) */
 };
 
 struct diff {
@@ -37,11 +37,11 @@ struct diff {
 	double base_cpu, now_cpu; /* of all functions */
 };
 
-/* CHILDREN: compares children instead of self. */
+/* CHILDREN: compares children instead of self. Error: out of memory. */
 struct xtop_error *diff_build(const struct diff_side *now, const struct diff_side *base,
 			      bool children, struct diff *diff);
 void diff_deinit(struct diff *diff);
-/* The significant row that grew by most; NULL: none grew. */
+/* The significant row with the largest growth; NULL: none grew. */
 const struct diff_row *diff_find_grown(const struct diff *diff);
 
 #endif

@@ -23,20 +23,21 @@ struct flame_settings {
 struct flame_cell {
 	uint32_t frame;
 	uint32_t parent;        /* index; the root is its own parent */
-	uint64_t key;           /* names this path, also in the next snapshot */
+	uint64_t key;           /* of this path; the same in the next snapshot */
 	int depth, x, width;    /* depth: the root has 0; x and width in columns */
 	struct weights weights;
 	struct weights base;    /* children only, of this place in settings.base */
 };
 
-/* In pre-order; the root is cells[0]. Siblings stand in the order in which they were first seen. */
+/* In pre-order; the root is cells[0]. Siblings are in the order in which they were first seen. */
 struct flame {
 	size_t n;
 	struct flame_cell *cells;
 	int depth;              /* of the deepest cell */
-	bool zoomed;            /* the function to zoom at is in the picture */
+	bool zoomed;            /* the whole path of ZOOM was found */
 };
 
+/* Error: out of memory. */
 struct xtop_error *flame_build(const struct snapshot *snapshot,
 			       const struct flame_settings *settings, struct flame *flame);
 void flame_deinit(struct flame *flame);

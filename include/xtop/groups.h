@@ -9,12 +9,12 @@
 #include "xtop/weights.h"
 
 struct group_row {
-	/* The process or thread; for a module one of its functions, for a group a process. */
+	/* The process or thread; for a module one of its functions, for a group one process. */
 	uint32_t frame;
-	const char *name;       /* "" for functions without a module, processes without a group */
-	const char *cgroup;     /* of a process, and of the group itself; "" if none; else NULL */
-	bool is_cgroup;         /* rows below are its processes and their threads */
-	bool is_thread;         /* of the nearest row above that is a process */
+	const char *name;       /* "": functions without a module, processes without a group */
+	const char *cgroup;     /* of a process or group, "" if none; NULL in other rows */
+	bool is_cgroup;         /* the rows below are its processes and their threads */
+	bool is_thread;         /* the thread of the nearest row above that is a process */
 	struct weights weights; /* children: a stack counts once */
 	/*
 	 * Self only: samples in functions without a name, whether or not their place in a file is
@@ -30,18 +30,18 @@ struct groups {
 };
 
 /*
- * The hottest process first, by children; threads stand below their process. TOTALS: by all samples
- * since start or reset; otherwise by live weight.
+ * One row for each process, the hottest first, by children; threads follow their process. TOTALS:
+ * by all samples since start or reset; otherwise by live weight. Error: out of memory.
  */
 struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
 					  struct groups *groups);
 /*
- * The same, with a row for each control group above its processes. The hottest group first; the
- * processes that are in no group, or in an unknown one, are a group as well.
+ * The same, with a row for each control group above its processes. The hottest group comes first.
+ * Processes without a group, or with an unknown one, are a group as well.
  */
 struct xtop_error *groups_build_cgroups(const struct snapshot *snapshot, bool totals,
 					struct groups *groups);
-/* The hottest module first, by self. */
+/* One row for each module, the hottest first, by self. */
 struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
 					struct groups *groups);
 void groups_deinit(struct groups *groups);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hypercalls in which samples ended: a row for each stub and call path to it. A function of its
- * arguments alone; any thread.
+ * The hypercalls in which samples ended: a row for each stub and each call path to it. Functions of
+ * their arguments alone; any thread.
  *
- * While Xen carries a hypercall out, the vCPU stands in the stub. Names of stubs are the guest's:
- * Linux has xen_hypercall_NAME, or one stub for all hypercalls (xen_hypercall_hvm, hypercall_page).
- * Then the caller tells which hypercall it is. Unikernels have hypercall_page or HYPERVISOR_NAME.
+ * While Xen carries out a hypercall, the vCPU's instruction pointer is in the stub. The guest names
+ * its stubs. Linux has xen_hypercall_NAME, or one stub for all hypercalls (xen_hypercall_hvm,
+ * hypercall_page); then the caller tells which hypercall it is. Unikernels have hypercall_page or
+ * HYPERVISOR_NAME.
  */
 #ifndef XTOP_HYPERCALLS_H
 #define XTOP_HYPERCALLS_H
 
 #include "xtop/weights.h"
 
-#define HYPERCALLS_PATH 3 /* callers in a row */
+#define HYPERCALLS_PATH 3 /* callers that a row has */
 
 struct hypercalls_row {
 	uint32_t stub;                  /* frame */
@@ -25,7 +26,10 @@ struct hypercalls {
 	struct hypercalls_row *rows;
 };
 
-/* The heaviest row comes first, by live weights, or with TOTALS by those since start or reset. */
+/*
+ * The heaviest row comes first, by live weight; TOTALS: by ticks since start or reset. Error: out
+ * of memory.
+ */
 struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals,
 				    struct hypercalls *calls);
 void hypercalls_deinit(struct hypercalls *calls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The instructions of an annotated function, one row each, with their shares and their text. Main's
- * thread. The bytes are a guest's: whatever they are, there is at most a row for each byte.
+ * thread. The bytes come from a guest and may be anything; there is at most one row for each byte.
  */
 #ifndef XTOP_INSTRUCTIONS_H
 #define XTOP_INSTRUCTIONS_H
@@ -14,7 +14,7 @@
 #define INSTRUCTION_NONE UINT32_MAX
 
 struct instruction_row {
-	uint32_t distance;
+	uint32_t distance; /* bytes from the function's start */
 	uint32_t length;  /* bytes */
 	uint32_t jump;    /* the row that a jump leads to; INSTRUCTION_NONE: none, or outside */
 	uint32_t target;  /* index of its annotation_target; INSTRUCTION_NONE: none */
@@ -26,7 +26,7 @@ struct instruction_row {
 };
 
 struct instructions {
-	uint64_t version; /* of the annotation that ROWS are of */
+	uint64_t version; /* of the annotation from which ROWS were decoded */
 	struct instruction_row *rows;
 	size_t n, capacity;
 	double live, ticks; /* of all rows */
@@ -34,15 +34,15 @@ struct instructions {
 };
 
 /*
- * The rows of ANNOTATION. They are decoded again only if its version has changed. INSTRUCTIONS
- * begins zeroed. Error: out of memory.
+ * Sets the rows to those of ANNOTATION. Decodes them again only if its version has changed. The
+ * caller zeroes INSTRUCTIONS before the first call. Error: out of memory.
  */
 struct xtop_error *instructions_update(struct instructions *instructions,
 				       const struct annotation *annotation);
 void instructions_deinit(struct instructions *instructions);
-/* The row that has DISTANCE; n if there is none. */
+/* The row of the instruction that has the byte at DISTANCE; n if there is none. */
 size_t instructions_find(const struct instructions *instructions, uint32_t distance);
-/* The row with most weight; the first one if none has any. N is not 0. */
+/* The row with most weight; row 0 if none has weight. There must be at least one row. */
 size_t instructions_hottest(const struct instructions *instructions, bool totals);
 /* The share of the function's samples, in percent. */
 double instructions_percent(const struct annotation *annotation,
@@ -73,11 +73,11 @@ struct instruction_lines {
 		     struct instruction_line *line);
 	void *context;
 };
-/* What stands in front of the row: "+0x1c" or "ffffffff8160001c". */
+/* The address in front of a row: "+0x1c" or "ffffffff8160001c". */
 void instructions_print_address(const struct annotation *annotation,
 				const struct instruction_row *row,
 				const struct instruction_format *format, char text[24]);
-/* "call   tcp_push". Names are clean. */
+/* The text of a row: "call   tcp_push". It is clean. */
 void instructions_print(const struct annotation *annotation, const struct frames *frames,
 			const struct instruction_row *row, const struct instruction_format *format,
 			char text[INSTRUCTION_TEXT_BYTES]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Snapshots with source lines and inlined functions (--lines). With --lines the resolver's frames
- * are places in functions (frames_intern_line()). Their lines are asked for here, and looked up by
- * another process (xtop/lines.h). The result has frames of its own. These are functions, and below
- * them the functions that were inlined at the place. Nodes that have become equal are merged.
+ * are places in functions (frames_intern_line()). This module asks another process for their lines
+ * (xtop/lines.h). The result has frames of its own: functions, and below them the functions that
+ * were inlined at the place. Nodes that have become equal are merged.
  *
- * One thread for each object: the one that shows the snapshots. All of one object come from one
+ * Only the thread that shows the snapshots uses an object. All snapshots of an object come from one
  * resolver.
  */
 #ifndef XTOP_LINED_H
@@ -14,7 +14,7 @@
 #include "xtop/annotation.h"
 #include "xtop/snapshot.h"
 
-#define LINED_WAIT_S 60 /* for the lines of a result that is written once */
+#define LINED_WAIT_S 60 /* how long a result that is written once waits for lines */
 
 struct lined;
 
@@ -29,8 +29,8 @@ void lined_destroy(struct lined *lined); /* NULL allowed; destroy its snapshots 
 void lined_set_inlined(struct lined *lined, bool inlined);
 bool lined_has_inlined(const struct lined *lined);
 /*
- * Makes a result out of FROM with the lines that are known. Other lines are asked for, those of the
- * heaviest frames first. Waits for them for SECONDS at most.
+ * Builds a result out of FROM with the lines that are known. Asks for the other lines, those of the
+ * heaviest frames first, and waits for them for at most SECONDS. Error: out of memory.
  */
 struct xtop_error *lined_apply(struct lined *lined, const struct snapshot *from, double seconds,
 			       struct snapshot **top);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds the locks that tasks wait for: a forest out of a snapshot of waits, as lines from top
- * to bottom. Functions of their arguments alone; any thread.
+ * Who holds the locks that tasks wait for: a forest, built from a snapshot of waits, as lines from
+ * top to bottom. Functions of their arguments alone; any thread.
  *
- *   DEADLOCK  tasks that wait for each other in a circle; one line each
- *   TASK      a task that holds locks: depth 0, or below the lock that it waits for itself
+ *   DEADLOCK  tasks that wait for each other in a circle; one line for each circle
+ *   TASK      a task that holds locks: at depth 0, or below the lock that it waits for itself
  *   LOCK      below the task that holds it; at depth 0 if no task is known to hold it
- *   WAITERS   below the lock: tasks of one process, thread name and function
+ *   WAITERS   below the lock: tasks with the same process, thread name and function
  */
 #ifndef XTOP_LOCKS_H
 #define XTOP_LOCKS_H
@@ -21,17 +21,18 @@ struct locks_line {
 	enum locks_line_kind kind;
 	unsigned depth;
 	uint32_t lock; /* for a task the lock that it waits for, or SNAPSHOT_NO_LOCK */
-	uint32_t task; /* DEADLOCK: any one of the circle; WAITERS: the one that waits longest */
-	uint32_t n;    /* DEADLOCK, WAITERS: how many tasks; else 1 */
+	uint32_t task; /* DEADLOCK: any task of the circle; WAITERS: the one that waits longest */
+	uint32_t n;    /* DEADLOCK, WAITERS: how many tasks; otherwise 1 */
 };
 
 struct locks_forest {
 	size_t n;
 	struct locks_line *lines;
-	uint32_t waiters, locks; /* in the last whole pass */
+	uint32_t waiters, locks; /* how many, in the last whole pass */
 	uint32_t deadlocks;
 };
 
+/* Error: out of memory. */
 struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_forest *forest);
 void locks_deinit(struct locks_forest *forest);
 

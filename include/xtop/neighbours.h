@@ -12,13 +12,13 @@
 
 /* A whole stack through the focus: walk up by parent from the leaf to node 0. */
 struct chain {
-	uint32_t node;          /* the leaf; of several stacks that read alike, the first one's */
-	struct weights weights; /* self: exactly this stack; children: also the stacks that go on */
+	uint32_t node;          /* the leaf of the stack, or of the first one that reads alike */
+	struct weights weights; /* self: exactly this stack; children: also longer stacks */
 };
 
 /*
  * Each sample with the focus in its stack counts once among the callers and once among the
- * callees. With recursion the focus stands in a stack several times. The user wants to know the two
+ * callees. With recursion the focus is in a stack several times. The user wants to know the two
  * ends of the recursion: who started it, and what it is busy with. So
  *
  *   caller   who called the outermost occurrence    callers sum to focus.children
@@ -36,18 +36,18 @@ struct chain {
  * than 100 %.) How much of the focus is recursive, directly or not, is a number of its own.
  */
 struct neighbours {
-	struct function_table callers; /* only children weigh; the root or a process may be one */
-	struct function_table callees; /* only children weigh; the focus itself has its self */
+	struct function_table callers; /* only children are set; the root or a process may be one */
+	struct function_table callees; /* only children are set; for the focus: its own self */
 	size_t n_chains;
 	struct chain *chains; /* hottest first by live self, at most NEIGHBOURS_MAX_CHAINS */
 	struct weights focus;
 	struct weights recursive; /* children: stacks that hold the focus more than once */
-	struct weights whole;
+	struct weights whole;     /* 100 % */
 };
 
 /*
  * FRAME is below n_frames and may be a process. A frame that is in no stack has no neighbours.
- * ADDRESSES as in xtop/functions.h.
+ * FILTER and ADDRESSES as in xtop/functions.h. Error: out of memory.
  */
 struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struct filter *filter,
 				    bool addresses, uint32_t frame, struct neighbours *neighbours);

@@ -32,6 +32,17 @@ enum os_wait_state {
 };
 #define N_OS_WAIT_STATES 5
 
+/* The letter that ps shows for STATE. */
+static inline char os_wait_letter(enum os_wait_state state)
+{
+	static const char letters[N_OS_WAIT_STATES] = {
+		[OS_WAIT_RUNNABLE] = 'R', [OS_WAIT_SLEEPING] = 'S', [OS_WAIT_BLOCKED] = 'D',
+		[OS_WAIT_IDLE] = 'I',     [OS_WAIT_STOPPED] = 'T',
+	};
+
+	return letters[state];
+}
+
 /* One task at one look. */
 struct os_wait {
 	/*

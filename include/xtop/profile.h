@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The profile: a call tree of all samples since start or reset, kept as a hash table of nodes
- * (parent, frame). A node has its own weight in ticks twice: live, decaying with a half-life, and
- * total. It also counts its samples. Decay costs nothing until somebody reads: adding a sample
+ * (parent, frame). A node keeps its own weight in ticks twice: live, which decays with a half-life,
+ * and total. It also counts its samples. Decay costs nothing until somebody reads: adding a sample
  * costs its depth, and no pass over the table makes weights smaller.
  *
- * A sample is added to the leaf of its stack only. The weight that passes through a node is summed
+ * A sample is added only to the leaf of its stack. The weight that passes through a node is summed
  * when a snapshot is taken. Memory is bounded: when no node is free, the lightest subtrees are
  * evicted. Their weight is added to the root's child FRAME_EVICTED, and their nodes are counted.
  *
@@ -27,9 +27,9 @@
 struct profile;
 
 /*
- * HALF_LIFE_NS 0: no decay; otherwise at least a millisecond. MAX_NODES: PROFILE_MIN_NODES ..
- * PROFILE_MAX_NODES. A number outside is replaced by the nearest limit. FRAMES outlives the
- * profile.
+ * HALF_LIFE_NS 0: no decay; otherwise at least a millisecond. MAX_NODES: PROFILE_MIN_NODES to
+ * PROFILE_MAX_NODES. A number outside its limits is replaced by the nearest limit. FRAMES outlives
+ * the profile. Error: out of memory.
  */
 struct xtop_error *profile_create(size_t max_nodes, uint64_t half_life_ns,
 				  const struct frames *frames, struct profile **profilep);
@@ -37,9 +37,9 @@ void profile_destroy(struct profile *profile); /* NULL allowed */
 
 /*
  * Adds COUNT samples of one stack of N frame ids, OUTERMOST FIRST. Together they stand for TICKS, a
- * multiple of 1 / SAMPLE_WEIGHT_TICK. TIME_NS should not go back; if it does, the latest time seen
- * counts instead. N 0 means a stack of FRAME_UNKNOWN. A stack deeper than SNAPSHOT_MAX_DEPTH, or
- * than half of MAX_NODES, loses its innermost frames.
+ * multiple of 1 / SAMPLE_WEIGHT_TICK. If TIME_NS goes back, the latest time so far counts instead.
+ * N 0: the stack is FRAME_UNKNOWN alone. A stack deeper than SNAPSHOT_MAX_DEPTH, or than half of
+ * MAX_NODES, loses its innermost frames.
  */
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
 		 uint64_t count, double ticks);
@@ -60,7 +60,7 @@ void profile_rename(struct profile *profile,
 struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 				struct snapshot **snapshotp);
 
-size_t profile_nodes(const struct profile *profile);
+size_t profile_nodes(const struct profile *profile); /* how many, the root included */
 size_t profile_memory_bytes(const struct profile *profile);
 
 #endif

@@ -10,9 +10,9 @@
 #include "xtop/ring.h"
 
 /*
- * Returns at the end of the recording or when control_is_quitting(). PACED: samples come as far
- * apart as they were recorded; else as fast as the resolver reads them. Waits when the ring is
- * full, so nothing of a recording is lost.
+ * Returns at the end of the recording or when control_is_quitting(). PACED: samples come at the
+ * distances at which they were recorded; otherwise as fast as the resolver reads them. Waits while
+ * the ring is full, so nothing of a recording is lost.
  */
 void replay_run(struct recording_reader *reader, struct control *control, struct ring *ring,
 		bool paced);

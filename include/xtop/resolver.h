@@ -24,10 +24,10 @@
 #define RESOLVER_MAX_NODES (1U << 17)
 
 /*
- * After control_hurry() the resolver uses so much CPU time and no more, and no turn of it lasts for
- * twice as long: then it stops reading the guest, and counts what is left in the ring. The user is
- * to wait for 200 ms at most. The rest of them is for the sampler's end, and for what the resolver
- * cannot interrupt.
+ * After control_hurry() the resolver uses at most this much CPU time, and no turn of its loop lasts
+ * longer than twice this time. Then it stops reading the guest, and only counts what is left in the
+ * ring. The user should wait for 200 ms at most: the rest of that time is for the sampler's end,
+ * and for work that the resolver cannot interrupt.
  */
 #define RESOLVER_HURRY_NS 50000000
 
@@ -38,23 +38,26 @@ struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
-	struct snapshot_slot *waits_slot; /* the same for tasks that wait; NULL: nobody asks */
+	struct snapshot_slot *waits_slot; /* for waiting tasks; NULL: nobody asks for them */
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
 	struct os *os;                   /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
-	struct recorded_memory *recorded; /* that OS looks at; NULL: live, or none */
+	struct recorded_memory *recorded; /* the memory that OS reads; NULL: it is live, or none */
 	struct sample_log *log;          /* keeps each sample; NULL: none */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;
-	/* With another run: functions differ by module, not by address; children are measured. */
+	/*
+	 * This run is compared with another one: functions differ by module, not by address, and
+	 * the design effects of children are measured, too.
+	 */
 	bool compared;
-	const struct snapshot *baseline; /* that run, if it is over: resolver_get_baseline() */
-	bool live;                       /* samples are new: the sampler learns from them, and
+	const struct snapshot *baseline; /* the other run; NULL: none, or it is not over */
+	bool live;                       /* no replay: the sampler learns from the samples, and
 					  * weights go on decaying between them */
-	bool crash;                      /* samples are those of sampler_run_still() */
-	/* Gets a snapshot of each second of a replay's clock; NULL: none are made. */
+	bool crash;                      /* the samples are those of sampler_run_still() */
+	/* Gets a snapshot for each second of a replay's clock; NULL: none are made. */
 	void (*moment)(void *context, const struct snapshot *snapshot);
 	void *moment_context;
 };
@@ -80,23 +83,21 @@ void resolver_call(struct resolver *resolver, void (*call)(void *context), void 
  */
 void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
 
-/* What resolver_run() does with each record of the ring. */
+/* Adds one record, as resolver_run() does with each record of the ring. */
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);
-/* The baseline with the resolver's frames, and as long as the resolver lives; NULL: none. */
+/* The baseline with the resolver's frames. Lives as long as the resolver. NULL: none. */
 const struct snapshot *resolver_get_baseline(const struct resolver *resolver);
-/*
- * How much shares vary: of self, or of children. For callers while no thread runs resolver_run().
- */
+/* How much the shares of self, or CHILDREN, vary. Only while no thread runs resolver_run(). */
 const struct batches *resolver_get_batches(const struct resolver *resolver, bool children);
 /*
- * What is known of the inside of FRAME; its weights are those of SNAPSHOT, the resolver's last one.
- * For callers while no thread runs resolver_run().
+ * Builds an annotation of FRAME. Its weights are those of SNAPSHOT, the resolver's last one. Only
+ * while no thread runs resolver_run().
  */
 struct xtop_error *resolver_annotate(struct resolver *resolver, const struct snapshot *snapshot,
 				     uint32_t frame, struct annotation **annotationp);
-/* A snapshot now. For callers while no thread runs resolver_run(). */
+/* Builds a snapshot. Only while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
-/* The same of the tasks that wait. */
+/* The same for the waiting tasks. */
 struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ring between sampler and resolver: one producer, one consumer, no locks, in memory that
- * survives fork(). Records have any size and are written in place.
+ * The ring between sampler and resolver: one producer, one consumer, no locks, in memory that is
+ * shared over fork(). Records have any size and are written in place.
  *
  * The bytes are mapped twice in a row, so a record that wraps is still one piece of memory. The
  * producer reserves, fills and commits; the consumer peeks, reads and releases. The producer never
- * waits: it counts what a full ring made it drop.
+ * waits. When the ring is full the producer drops its record and counts that.
  */
 #ifndef XTOP_RING_H
 #define XTOP_RING_H
@@ -26,13 +26,13 @@ struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
  */
 struct xtop_error *ring_adopt(int fd, struct ring **ringp);
 int ring_fd(const struct ring *ring); /* in the process that created it; else -1 */
-/* In a process that becomes the producer: goes on where the last producer stopped. */
+/* Call this in a process that becomes the producer: it goes on where the last producer stopped. */
 void ring_adopt_producer(struct ring *ring);
 void ring_destroy(struct ring *ring); /* unmaps this process's view */
 
 /*
- * Producer: room for SIZE_BYTES, 8-aligned; NULL: there is none now. A second reserve without a
- * commit gives the same room again.
+ * Producer: room for SIZE_BYTES, 8-aligned. NULL: there is none now. A second call without a commit
+ * in between gives the same room again.
  */
 void *ring_reserve(struct ring *ring, size_t size_bytes);
 /* Producer: the first SIZE_BYTES of the room, at most what was reserved, become one record. */

@@ -7,8 +7,9 @@
  *     struct sample_vcpu     one for each vCPU that was looked at
  *       struct sample_stack  one for each piece of stack copied, followed by its bytes, padded to 8
  *
- * The sampler writes it; resolver and recording read it. A reader trusts no length in it: call
- * sample_check() first, then walk with sample_first_vcpu(), sample_next_vcpu() and so on.
+ * The sampler writes a sample; resolver and recording read it. A reader trusts no length in a
+ * sample: call sample_check() first, then walk with sample_first_vcpu(), sample_next_vcpu() and so
+ * on.
  */
 #ifndef XTOP_SAMPLE_H
 #define XTOP_SAMPLE_H
@@ -23,7 +24,7 @@
 
 enum sample_flag {
 	SAMPLE_LATE = 1 << 0,   /* the tick began over half a period after its deadline */
-	SAMPLE_RETAKE = 1 << 1, /* another stop: the first one met pages not mapped yet */
+	SAMPLE_RETAKE = 1 << 1, /* a second stop was needed: pages were not mapped at the first */
 };
 
 struct sample {
@@ -32,7 +33,7 @@ struct sample {
 	uint16_t flags;      /* enum sample_flag */
 	uint64_t time_ns;    /* CLOCK_MONOTONIC when the guest was stopped */
 	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: there was no stop */
-	uint32_t period_ns;  /* from the deadline before to this one, as asked for */
+	uint32_t period_ns;  /* mean time from one deadline to the next, as asked for */
 	uint32_t weight;     /* ticks that it stands for, times SAMPLE_WEIGHT_TICK; never 0 */
 	uint32_t unused;     /* 0 */
 };
@@ -40,11 +41,11 @@ struct sample {
 /* Why the copy of a stack ends where it does. Only the unwinder can tell whether that matters. */
 enum sample_cut {
 	CUT_NONE,        /* there was nothing to copy */
-	CUT_LIMIT,       /* all that was learned to be live, or SAMPLE_STACK_LIMIT_BYTES */
+	CUT_LIMIT,       /* all that is known to be live was copied, or SAMPLE_STACK_LIMIT_BYTES */
 	CUT_NOT_PRESENT, /* the guest's page tables have no page there */
 	CUT_NOT_MAPPED,  /* Xen would not map the frame, or not in time */
 	CUT_FAULT,       /* the frame went away during the copy (ballooned out) */
-	CUT_NO_PAGING,   /* not in 64-bit mode: these page tables cannot be walked */
+	CUT_NO_PAGING,   /* not in 64-bit mode: the page tables cannot be walked */
 };
 #define N_SAMPLE_CUTS 6
 
@@ -88,9 +89,9 @@ static inline void sample_set_code_frame(struct sample_vcpu *vcpu, frame_t frame
  */
 enum sample_stack_kind {
 	STACK_FIRST,  /* begins at the stack pointer */
-	STACK_LINKED, /* was interrupted: begins at the stack pointer that the piece before saved */
+	STACK_LINKED, /* an interrupted stack: begins where the last piece points to */
 	STACK_USER,   /* of the user code that entered the kernel: begins at its stack pointer */
-	STACK_GO_OUTER,  /* further out than the one before, after a signal or a call of the vDSO */
+	STACK_GO_OUTER,  /* further out than the last piece, after a signal or a call of the vDSO */
 	STACK_GOROUTINE, /* the goroutine's, left for g0's: begins a word below its stack pointer */
 	STACK_G0,        /* g0's, left for the goroutine's: the same */
 };
@@ -112,7 +113,7 @@ static inline size_t sample_size_max(unsigned n_vcpus)
 			  SAMPLE_STACK_LIMIT_BYTES);
 }
 
-/* Every part of the SIZE_BYTES at RECORD lies inside it. The walkers below rely on this check. */
+/* Whether all parts of the record lie inside its SIZE_BYTES. The walkers below rely on this. */
 bool sample_check(const void *record, size_t size_bytes);
 
 static inline const struct sample_vcpu *sample_first_vcpu(const struct sample *sample)

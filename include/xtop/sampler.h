@@ -9,20 +9,20 @@
 #include "xtop/guest.h"
 #include "xtop/ring.h"
 
-/* Bytes of a ring that holds the samples of N_VCPUS while the resolver is busy for a while. */
+/* Size of a ring that has room for samples of N_VCPUS while the resolver is busy for a while. */
 size_t sampler_ring_bytes(unsigned n_vcpus);
 
 /* Samples GUEST into RING until control_is_quitting() or until the guest is gone. */
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring);
 /*
- * The same, but copies no stack: each stop is the hypercalls alone. The samples have registers, and
- * stacks that were cut at once (CUT_LIMIT).
+ * The same, but copies no stacks: a stop consists of the hypercalls alone. The samples have
+ * registers, and no stack bytes (CUT_LIMIT).
  */
 void sampler_run_bare(struct guest *guest, struct control *control, struct ring *ring);
 
 /*
- * One look at a guest, at one that has crashed, too (still.c): two samples of all vCPUs that have
- * registers. The second one comes when the resolver has taken the first out of the ring.
+ * Takes two samples of all vCPUs that have registers (still.c). The guest may have crashed. The
+ * second sample comes when the resolver has taken the first one out of the ring.
  */
 void sampler_run_still(struct guest *guest, struct control *control, struct ring *ring);
 

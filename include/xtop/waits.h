@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where tasks wait: a table out of a snapshot of waits (struct snapshot_waits). One row for each
- * process, thread, site and what it waits for. Functions of their arguments alone; any thread.
+ * Where tasks wait: a table, built from a snapshot of waits (struct snapshot_waits). It has one row
+ * for each process, thread, site and kind of wait. Functions of their arguments alone; any thread.
  */
 #ifndef XTOP_WAITS_H
 #define XTOP_WAITS_H
@@ -13,9 +13,9 @@
 struct waits_row {
 	uint32_t process, thread; /* frames; FRAME_NONE: none */
 	struct wait_site site;
-	struct weights weights;   /* self: what waited there */
-	double mean, mean_total;  /* tasks at a time: of the live window, since start or reset */
-	/* Not known of a picture of the history, which has weights only: */
+	struct weights weights;   /* only self is set */
+	double mean, mean_total;  /* mean number of tasks: by live weight; since start or reset */
+	/* KNOWN is false for a snapshot of the history, which has only weights. */
 	bool known;
 	uint32_t now;        /* tasks in the last pass */
 	uint8_t states;      /* as in struct snapshot_wait */
@@ -24,25 +24,28 @@ struct waits_row {
 
 struct waits_table {
 	size_t n;
-	struct waits_row *rows; /* in no order */
+	struct waits_row *rows; /* in no particular order: sort with waits_sort() */
 };
 
+/* Error: out of memory. */
 struct xtop_error *waits_build(const struct snapshot *snapshot, struct waits_table *table);
-/* The table counts only the stacks that FILTER lets through. NULL: it counts all. */
+/* The same with only the stacks that FILTER matches. FILTER NULL: all stacks count. */
 struct xtop_error *waits_build_filtered(const struct snapshot *snapshot,
 					const struct filter *filter, struct waits_table *table);
 void waits_deinit(struct waits_table *table);
 
 enum waits_order { WAITS_BY_NOW, WAITS_BY_MEAN, WAITS_BY_LONGEST, N_WAITS_ORDERS };
-/* The most first. TOTALS: means since start or reset. FRAMES is the snapshot's. */
+/*
+ * Sorts by ORDER, the largest first. TOTALS: by means since start or reset. FRAMES: the snapshot's.
+ */
 void waits_sort(struct waits_table *table, const struct frames *frames, enum waits_order order,
 		bool totals);
 
-/* "S", "SD": of row->states; "-": not known. */
+/* The letters of row->states: "S", "SD"; "-": not known. */
 #define WAITS_STATES_BYTES 8
 const char *waits_states(const struct waits_row *row, char buffer[WAITS_STATES_BYTES]);
 
-/* What waits in idle pools: threads that wait for work. */
+/* How many threads wait for work. */
 struct waits_idle {
 	uint32_t now;
 	double mean, mean_total;

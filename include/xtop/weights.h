@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much of the samples something has: what every answer about a snapshot is made of. */
+/* Weights: how much of the samples a node, function or row has. Any thread. */
 #ifndef XTOP_WEIGHTS_H
 #define XTOP_WEIGHTS_H
 
 #include "xtop/snapshot.h"
 
-/* Self: samples that ended there. Children: those and the samples that went through it. */
+/* Self: samples that ended there. Children: these and the samples that went through it. */
 struct weights {
 	double self_live, children_live;       /* ticks, decayed */
 	double self_ticks, children_ticks;     /* ticks since start or reset */

@@ -10,13 +10,13 @@
  * The scripts may mark a function: "_[k]" is the kernel's, "_[i]" was inlined, "_[j]" was compiled
  * by a JIT. A count may have a fraction. Empty lines, and those that begin with "#", are skipped.
  *
- * The first name of a stack may be the process: perf's scripts write it so, and xtop for guests
- * that have processes. Nothing in the file says so, so this is a guess. Processes run the same
- * code, such as "_start" or the kernel's entry. We take the first names for processes if at least
- * half of them share a second name with another first name. The outermost functions of a program,
- * or of a unikernel, hardly ever share one.
+ * The first name of a stack may be the process: perf's scripts write it so, and so does xtop for
+ * guests that have processes. The file does not tell, so the reader guesses. Processes run the same
+ * code, such as "_start" or the kernel's entry. The first names count as processes if at least half
+ * of them share a second name with another first name. The outermost functions of a program, or of
+ * a unikernel, hardly ever share one.
  *
- * Speed: files are mostly sorted, so most lines begin with the same names as the line before. These
+ * Speed: files are mostly sorted, so most lines begin with the same names as the last line. These
  * names are not parsed again. Other names are found in a cache by a hash of 64 bits. The hash has a
  * random seed, so that a file cannot force collisions.
  */
@@ -42,7 +42,7 @@ struct folded_token {
 	uint32_t frame;
 };
 
-/* One line, and what it shares with the line before. */
+/* One line. The next line may begin with the same names. */
 struct folded_stack {
 	char *text; /* without the count */
 	size_t bytes;
@@ -61,6 +61,7 @@ struct folded_reader {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* The frame of NAME, which may end in a mark such as "_[k]". Overwrites a byte for a moment. */
 static uint32_t folded_intern(struct folded_reader *reader, char *name, size_t bytes, bool process)
 {
 	enum frame_kind kind = process ? FRAME_KIND_PROCESS : FRAME_KIND_FUNCTION;
@@ -79,7 +80,7 @@ static uint32_t folded_intern(struct folded_reader *reader, char *name, size_t b
 	return frame;
 }
 
-/* Overwrites the byte behind NAME for a moment. */
+/* The frame of NAME, from the cache if it is there. The byte behind NAME must be writable. */
 static uint32_t folded_find_frame(struct folded_reader *reader, char *name, size_t bytes,
 				  bool process)
 {
@@ -113,8 +114,8 @@ static size_t folded_same_bytes(const char *a, const char *b, size_t n)
 }
 
 /*
- * Counts the names that TEXT shares with the line before, from the front. If that line had one name
- * only the result is 0: the name was not interned as a process.
+ * Counts the names at the start of TEXT that are those of the last line. If the last line had only
+ * one name the result is 0, because that name was not interned as a process.
  */
 static size_t folded_shared(const struct folded_stack *stack, const char *text, size_t bytes)
 {
@@ -128,7 +129,7 @@ static size_t folded_shared(const struct folded_stack *stack, const char *text, 
 	return n;
 }
 
-/* TEXT is the line without its count. It replaces the line before. */
+/* Parses TEXT, a line without its count. The result replaces that of the last line. */
 static void folded_parse_stack(struct folded_reader *reader, char *text, size_t bytes)
 {
 	struct folded_stack *stack = &reader->stack;

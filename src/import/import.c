@@ -8,15 +8,15 @@
 
 #include "import/readers.h"
 
-#define IMPORT_LOOK_BYTES 512 /* at the start of a file tell its format */
-#define IMPORT_HEAD_BYTES 8
+#define IMPORT_LOOK_BYTES 512 /* the bytes at the start of a file that tell its format */
+#define IMPORT_HEAD_BYTES 8   /* read before source_create(); more than gzip's magic number */
 
 struct import {
 	const char *format;
 	struct builder builder;
 };
 
-/* Text has no control characters but newline, tab and carriage return. */
+/* Whether the bytes are text: no control characters but newline, tab and carriage return. */
 static bool import_is_text(const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads pprof files (pprof_fields.h has the schema) of xtop, Go and others. We call nanopb's
- * functions for streams, tags and varints. Code from nanopb's generator would need a whole Profile
- * in memory. The file is read twice. The first pass reads the tables that samples refer to, because
- * they may stand behind the samples; the second pass reads the samples. So a file may have any
- * number of samples. The tables are bounded.
+ * Reads pprof files (xtop/pprof_fields.h has the schema) of xtop, Go and others. The reader calls
+ * nanopb's functions for streams, tags and varints. Code from nanopb's generator would need a whole
+ * Profile in memory. The file is read twice. The first pass reads the tables to which samples
+ * refer, because they may come behind the samples. The second pass reads the samples. So a file may
+ * have any number of samples. The tables are bounded.
  *
  * Frames are made between the two passes. A location becomes one frame for each function that is
  * inlined there. xtop's labels "process" and "thread" become frames of processes and threads.
@@ -37,7 +37,7 @@ struct pprof_item {
 	uint64_t id;
 	/* Function: name, system name. Mapping: A is the file. Location: mapping, address. */
 	uint64_t a, b;
-	uint32_t first, n; /* of a location: in LINES, later in FRAMES */
+	uint32_t first, n; /* of a location: its part of lines[], later of frames[] */
 };
 
 struct pprof_table {
@@ -60,7 +60,7 @@ struct pprof_reader {
 	size_t at, n;
 	uint64_t offset;     /* of the content, behind the buffer */
 	bool ended;
-	struct xtop_error *error; /* of the source */
+	struct xtop_error *error; /* from source_read() */
 	const char *damage;       /* what is wrong with the content; NULL: nothing */
 
 	char *text;
@@ -79,7 +79,7 @@ struct pprof_reader {
 	bool second; /* this is the second pass */
 };
 
-/* --- recognising it --------------------------------------------------------------------------- */
+/* --- recognising the format ------------------------------------------------------------------- */
 
 /* Decodes a varint and moves *AT behind it. False: it is too long, or the N bytes end in it. */
 static bool pprof_decode_varint(const unsigned char *bytes, size_t n, size_t *at, uint64_t *valuep)
@@ -138,7 +138,7 @@ static bool pprof_fill(struct pprof_reader *reader)
 	return reader->n > 0;
 }
 
-/* Called by nanopb: reads COUNT bytes into BYTES; NULL skips them. bytes_left 0 tells the end. */
+/* nanopb calls this: reads COUNT bytes into BYTES, or skips them if it is NULL. */
 static bool pprof_callback(pb_istream_t *stream, pb_byte_t *bytes, size_t count)
 {
 	struct pprof_reader *reader = stream->state;
@@ -232,7 +232,7 @@ static bool pprof_open_inside(struct pprof_reader *reader, pb_istream_t *stream,
 /* Called for each number of a field, packed or not. False: the number is invalid. */
 typedef bool pprof_number_fn(struct pprof_reader *reader, uint32_t tag, uint64_t value,
 			     void *context);
-/* Called for each message inside; STREAM ends with it. */
+/* Called for each message or string inside. STREAM ends where the message ends. */
 typedef bool pprof_message_fn(struct pprof_reader *reader, uint32_t tag, pb_istream_t *stream,
 			      void *context);
 
@@ -476,7 +476,7 @@ static const struct pprof_item *pprof_find(const struct pprof_table *table, uint
 	return table->n ? bsearch(&key, table->items, table->n, sizeof(key), pprof_compare) : NULL;
 }
 
-/* Whether MODULE is the kernel or a kernel module, by the names that perf and xtop use. */
+/* Whether MODULE is a kernel or a kernel module, by the names that perf and xtop use. */
 static bool pprof_is_kernel(const char *module)
 {
 	size_t n = strlen(module);
@@ -501,8 +501,8 @@ static uint32_t pprof_intern(struct pprof_reader *reader, const struct pprof_ite
 	return frames_intern(reader->builder->frames, kind, NULL, module, location->b);
 }
 
-/* Makes the frames of all locations. A location without lines gets one unnamed frame. */
-static bool pprof_make_frames(struct pprof_reader *reader)
+/* Builds the frames of all locations. A location without lines gets one unnamed frame. */
+static bool pprof_build_frames(struct pprof_reader *reader)
 {
 	size_t n = 0;
 
@@ -696,7 +696,7 @@ struct xtop_error *pprof_read_tables(struct source *source, const char *start, s
 	*readerp = reader;
 	reader->builder = builder;
 	error = pprof_pass(reader, source, start, n, false);
-	if (!error && (!pprof_choose_values(reader) || !pprof_make_frames(reader)))
+	if (!error && (!pprof_choose_values(reader) || !pprof_build_frames(reader)))
 		error = error_create("damaged: %s", reader->damage);
 	builder->duration_ns = reader->duration_ns;
 	return error;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The formats that can be read: one file each. */
+/* Private to import/: the readers, one file for each format. Main's thread. */
 #ifndef IMPORT_READERS_H
 #define IMPORT_READERS_H
 
 #include "import/builder.h"
 #include "import/source.h"
 
-/*
- * The longest line of folded stacks that is read. The deepest stack with names of C++ takes a tenth
- * of it.
- */
+/* The longest line of folded stacks that is read. The deepest stack of C++ takes a tenth of it. */
 #define FOLDED_MAX_LINE_BYTES LIMIT(1U << 20, 1U << 10)
 
 /* folded_reader.c. START has the first N bytes of SOURCE, which were read before. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes of a profile file; see source.h. gzip (RFC 1952) is recognised by its first two bytes,
- * because names of files say little: pprof's "profile" often has no ending. zlib inflates. A file
- * may have several gzip members, one after the other, as `cat a.gz b.gz` makes them.
+ * because file names tell little: pprof's "profile" often has no ending. zlib inflates the bytes. A
+ * file may have several gzip members, one after the other, as `cat a.gz b.gz` writes them.
  */
 #include "config.h"
 
@@ -17,14 +17,14 @@
 
 struct source {
 	FILE *file;
-	unsigned char *raw; /* bytes of the file that come next */
-	size_t raw_at, raw_n;
+	unsigned char *raw; /* bytes of the file that were not inflated or copied yet */
+	size_t raw_at, raw_n; /* [raw_at, raw_n) of RAW */
 	unsigned long long offset; /* in the file, behind these bytes */
 	bool compressed, member; /* MEMBER: inside a member of gzip */
 	z_stream stream;
 };
 
-/* Reads more bytes of the file, when all before are used. raw_n becomes 0 at its end. */
+/* Reads more bytes of the file. All earlier bytes must be used. At the end raw_n becomes 0. */
 static struct xtop_error *source_fill(struct source *source)
 {
 	source->raw_at = 0;
@@ -76,7 +76,7 @@ static struct xtop_error *source_damaged(const struct source *source, const char
 			    source->offset - (source->raw_n - source->raw_at), what);
 }
 
-/* Inflates up to *LEFTP bytes to NEXT. *LEFTP becomes what is left of the room there. */
+/* Inflates up to *LEFTP bytes to NEXT. *LEFTP becomes the rest of that room. */
 static struct xtop_error *source_inflate(struct source *source, char *next, size_t *leftp)
 {
 	z_stream *stream = &source->stream;

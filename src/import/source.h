@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a profile file, inflated if the file is compressed by gzip. They are read from front
- * to back, so the file may be a pipe.
+ * Private to import/: the bytes of a profile file, inflated if the file is compressed by gzip. They
+ * are read from front to back, so the file may be a pipe. Main's thread.
  */
 #ifndef IMPORT_SOURCE_H
 #define IMPORT_SOURCE_H
@@ -13,7 +13,9 @@
 
 struct source;
 
-/* The first N_HEAD bytes of FILE were read before and stand in HEAD. FILE stays the caller's. */
+/*
+ * The caller has already read the first N_HEAD bytes of FILE, which are in HEAD, and closes FILE.
+ */
 struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
 				 struct source **sourcep);
 void source_destroy(struct source *source); /* NULL allowed */

@@ -244,19 +244,14 @@ static void crash_add_vcpus(struct crash_work *work, const struct sample *sample
 /* Nothing is kept with a wait (xtop/os_waits.h), so each look brings the stack. */
 static void crash_add_task(void *context, const struct os_wait *wait)
 {
-	static const char letters[N_OS_WAIT_STATES] = { [OS_WAIT_RUNNABLE] = 'R',
-							[OS_WAIT_SLEEPING] = 'S',
-							[OS_WAIT_BLOCKED] = 'D',
-							[OS_WAIT_IDLE] = 'I',
-							[OS_WAIT_STOPPED] = 'T' };
 	char name[2 * CRASH_NAME_BYTES];
 	struct crash_work *work = context;
 
 	if (!wait->vcpu || work->crash->is_full)
 		return;
 	crash_put_task(wait->task, name);
-	crash_put(work->crash, CRASH_OWNER, "pid %u  %c  %s", wait->task->pid, letters[wait->state],
-		  name);
+	crash_put(work->crash, CRASH_OWNER, "pid %u  %c  %s", wait->task->pid,
+		  os_wait_letter(wait->state), name);
 	crash_add_stack(work, wait->vcpu, wait->task);
 }
 

@@ -102,7 +102,7 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
  * higher ids, so places stay in ascending order. A frame that is neither found nor the highest came
  * when there was no room.
  */
-static uint32_t names_find_places(struct names *names, uint32_t frame)
+static uint32_t names_find_or_add_places(struct names *names, uint32_t frame)
 {
 	size_t from = 0, to = names->n_places;
 
@@ -226,7 +226,7 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 	slot->frame = frames_intern_place(names->frames, slot->kind, name, image->name, offset,
 					  &image->build_id, &file);
 	if (slot->quality == NAME_FUNCTION && slot->frame >= N_FRAME_IDS) {
-		slot->places = names_find_places(names, slot->frame);
+		slot->places = names_find_or_add_places(names, slot->frame);
 		slot->distance = (uint32_t)(address - start);
 	}
 	names_remember(names, slot->frame, image, address, slot->distance);

@@ -3,16 +3,16 @@
  * The profile; see xtop/profile.h. Resolver's thread.
  *
  * Decay. A live weight should halve with every half-life. Instead of making old weights smaller,
- * new ones are made larger: a sample at time t is stored as 2^(t / half-life), and a reader at time
- * t divides by the same power. So a stored number does not change while time goes by, and stored
- * numbers compare as the weights do (forward decay: Cormode, Shkapenyuk, Srivastava, Xu, "Forward
- * Decay: A Practical Time Decay Model for Streaming Systems", ICDE 2009). The range of exponents is
- * limited, so time is cut into epochs of PROFILE_EPOCH half-lives. Powers count from the start of
- * an epoch, and a node tells in which epoch its number was stored. The number is converted to the
- * current epoch when the node is next weighed.
+ * the profile makes new ones larger: a sample at time t is stored as 2^(t / half-life), and a
+ * reader at time t divides by the same power. So a stored number does not change with time, and
+ * stored numbers compare as the weights do (forward decay: Cormode, Shkapenyuk, Srivastava, Xu,
+ * "Forward Decay: A Practical Time Decay Model for Streaming Systems", ICDE 2009). The range of
+ * exponents is limited, so time is cut into epochs of PROFILE_EPOCH half-lives. Powers count from
+ * the start of an epoch, and a node tells in which epoch its number was stored. When weight is
+ * added to the node, its number is converted to the current epoch.
  *
  * Nodes lie in one array in the order of creation. Only eviction and renaming remove nodes, and
- * they close the gaps. So a parent always stands before its children, and every question about the
+ * they close the gaps. So a parent always comes before its children, and every question about the
  * tree is a pass over the array: from the back to sum subtrees, from the front to place them. No
  * node keeps a list of its children.
  *
@@ -59,8 +59,8 @@ struct profile {
 	const struct frames *frames;
 
 	uint64_t half_life_ns; /* 0: no decay */
-	uint64_t time_ns;      /* latest seen */
-	uint64_t started_ns;   /* first sample; 0: none */
+	uint64_t time_ns;      /* the latest so far */
+	uint64_t started_ns;   /* time of the first sample; 0: none */
 	uint32_t epoch;        /* of time_ns; the first epoch starts at time 0 */
 	double growth;         /* 2^(half-lives from the start of the epoch to time_ns) */
 	uint64_t evicted;
@@ -72,6 +72,7 @@ struct profile {
 
 /* --- time ------------------------------------------------------------------------------------- */
 
+/* Brings the clock of the profile up to TIME_NS. It never goes back. */
 static void profile_advance(struct profile *profile, uint64_t time_ns)
 {
 	uint64_t epoch_ns = profile->half_life_ns * PROFILE_EPOCH;
@@ -96,6 +97,7 @@ static double profile_stored(const struct profile *profile, const struct profile
 	return ldexp(node->live, -PROFILE_EPOCH * (int)(epochs < 4 ? epochs : 4));
 }
 
+/* Adds to the node INDEX. STORED is live weight, times profile->growth. */
 static void profile_weigh(struct profile *profile, uint32_t index, double stored, double ticks,
 			  uint64_t total)
 {
@@ -150,8 +152,9 @@ static uint32_t profile_find(const struct profile *profile, uint32_t parent, uin
 }
 
 /*
- * Most nodes have one child, which was made just after them, with the same stack. Then that is the
- * next node, and the hash table, where each step misses the processor's caches, is not needed.
+ * Whether the child of PARENT for FRAME is the node behind PARENT. Most nodes have one child, which
+ * was made just after them for the same stack. Then there is no need to look into the hash table,
+ * where each step misses the processor's caches.
  */
 static bool profile_is_next(const struct profile *profile, uint32_t parent, uint32_t frame)
 {
@@ -161,8 +164,9 @@ static bool profile_is_next(const struct profile *profile, uint32_t parent, uint
 }
 
 /*
- * The same, but made if there is none. There must be room for one more node. The last node has no
- * child, because a parent stands before its children. So the rest of a new stack is not looked for.
+ * The child of PARENT for FRAME; added if new. There must be room for one more node. The last node
+ * has no child, because a parent comes before its children; so the rest of a new stack is not
+ * looked for.
  */
 static uint32_t profile_find_or_add(struct profile *profile, uint32_t parent, uint32_t frame)
 {
@@ -181,7 +185,10 @@ static uint32_t profile_find_or_add(struct profile *profile, uint32_t parent, ui
 	return index;
 }
 
-/* False: out of memory. Some arrays may then be larger than CAPACITY says, which does no harm. */
+/*
+ * Makes room for CAPACITY nodes. False: out of memory. Then some arrays may be larger than
+ * profile->capacity says, which does no harm.
+ */
 static bool profile_grow(struct profile *profile, uint32_t capacity)
 {
 	unsigned bits = 64 - __builtin_clzll(capacity - 1);
@@ -374,7 +381,7 @@ void profile_rename(struct profile *profile,
 	profile->path_n = 0;
 }
 
-/* --- the contract ----------------------------------------------------------------------------- */
+/* --- creation, samples ------------------------------------------------------------------------ */
 
 struct xtop_error *profile_create(size_t max_nodes, uint64_t half_life_ns,
 				  const struct frames *frames, struct profile **profilep)

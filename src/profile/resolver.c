@@ -3,8 +3,8 @@
  * The resolver's thread; see xtop/resolver.h. It takes records out of the ring, checks them, gives
  * each vCPU of a sample to fold.c, and hands out snapshots.
  *
- * It sleeps while the ring is empty and looks again a few hundred times a second: the sampler stops
- * the guest, so it must not have to wake anybody up.
+ * While the ring is empty the thread sleeps and looks again a few hundred times a second. The
+ * sampler does not wake it up, because the sampler stops the guest and must not lose time.
  */
 #include "config.h"
 
@@ -24,13 +24,13 @@
 #include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
-#define RESOLVER_AT_ONCE  64      /* records */
-#define RESOLVER_AFTER_NS 200000  /* most samples are in the ring so long after their deadline */
+#define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
+#define RESOLVER_AFTER_NS 200000  /* after a deadline, until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
-#define RESOLVER_STILL_NS 120000000000ULL /* longer than os.c waits for another look */
-#define RESOLVER_STILL_BYTES (32U << 10) /* of a stack, where no system tells its end */
+#define RESOLVER_STILL_NS 120000000000ULL /* longer than os.c waits before it looks again */
+#define RESOLVER_STILL_BYTES (32U << 10) /* copied of a stack whose end no system tells */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* between two readings of the clocks */
-#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* the same, as long as the guest's are not known */
+#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* the same while the guest's clocks are not known */
 
 struct resolver {
 	struct resolver_settings settings;
@@ -45,19 +45,19 @@ struct resolver {
 	struct crash *crash; /* NULL: nobody asks, or not yet */
 	bool seen_still;     /* the first sample of sampler_run_still() has come */
 	uint64_t sequence, waits_sequence, resets;
-	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* until the last reset */
+	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* the times at the last reset */
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
-	uint64_t period_ns;    /* asked for between that sample and the next */
+	uint64_t period_ns;    /* of that sample: the mean time between two ticks */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
 	uint64_t next_poll_ns; /* for missing names */
 	uint64_t next_clocks_ns;
 	struct clocks clocks, first_clocks; /* the newest; the first since start or reset */
-	/* After control_hurry(), 0 before: */
-	uint64_t hurry_turn_ns; /* when the thread first knew of it in this turn */
-	uint64_t hurry_cpu_ns;  /* the thread's CPU time when it first knew of it */
+	/* When the thread first saw control_hurry(); 0: not yet. */
+	uint64_t hurry_turn_ns; /* in this turn, by the clock */
+	uint64_t hurry_cpu_ns;  /* at all, by the thread's CPU time */
 	struct fold fold;      /* has the counts */
 	struct recording_trim trim; /* the current sample, if it is recorded */
-	/* What another thread wants to be done on this thread; CALL NULL: nothing. */
+	/* What another thread wants to run on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;
 	pthread_cond_t called;
 	void (*call)(void *context);
@@ -67,10 +67,11 @@ struct resolver {
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /*
- * Somebody waits for the end, and this thread has used RESOLVER_HURRY_NS of CPU time since, or this
- * turn has lasted for twice as long. From now on the guest's memory cannot be read, and what is in
- * the ring is counted. The sum of the turns' time does not count: on a busy machine other processes
- * take most of it, and samples that still come one by one are to be resolved.
+ * Whether the thread's work is over (xtop/work.h): somebody waits for the end, and this thread has
+ * used RESOLVER_HURRY_NS of CPU time since, or this turn has lasted for twice as long. Then the
+ * guest's memory cannot be read any more, and the records in the ring are only counted. The time of
+ * earlier turns does not count: on a busy machine other processes take most of it, and samples that
+ * still come one by one should be resolved.
  */
 static bool resolver_is_over(void *context)
 {
@@ -89,10 +90,13 @@ static bool resolver_is_over(void *context)
 	       now_ns - resolver->hurry_turn_ns > 2 * RESOLVER_HURRY_NS;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
-/* The frames of the baseline come first. Equal ones of the run are the same frames then. */
-static struct xtop_error *resolver_take_baseline(struct resolver *resolver)
+/*
+ * Translates the baseline before the run has any frames. So the frames of the baseline come first,
+ * and equal frames of the run get the same ids.
+ */
+static struct xtop_error *resolver_translate_baseline(struct resolver *resolver)
 {
 	const struct snapshot *baseline = resolver->settings.baseline;
 
@@ -118,7 +122,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	pthread_cond_init(&resolver->called, NULL);
 	error = frames_create(symbol_demangle, &resolver->frames);
 	if (!error)
-		error = resolver_take_baseline(resolver);
+		error = resolver_translate_baseline(resolver);
 	if (!error)
 		error = names_create(resolver->frames, &resolver->names);
 	if (!error)
@@ -174,8 +178,9 @@ void resolver_destroy(struct resolver *resolver)
 	free(resolver);
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- better names ----------------------------------------------------------------------------- */
 
+/* Replaces frames by those with a better name, wherever frames are kept. */
 static void resolver_rename(struct resolver *resolver)
 {
 	profile_rename(resolver->profile, names_find_better, resolver->names);
@@ -188,7 +193,7 @@ static void resolver_rename(struct resolver *resolver)
 
 /* --- tasks that wait -------------------------------------------------------------------------- */
 
-/* NULL: out of memory. Nobody pays for what nobody asks for. */
+/* Creates the profile of waiting tasks when it is first needed. NULL: out of memory. */
 static struct waits *resolver_get_waits(struct resolver *resolver)
 {
 	const struct resolver_settings *settings = &resolver->settings;
@@ -207,14 +212,14 @@ static struct waits *resolver_get_waits(struct resolver *resolver)
 	return resolver->waits;
 }
 
-/* True: another turn follows at once. */
+/* Runs a turn of a pass over all tasks, if one is due. True: another turn is due at once. */
 static bool resolver_poll_waits(struct resolver *resolver)
 {
 	double hz = control_get_waits_hz(resolver->settings.control);
 	uint64_t now_ns = clock_now_ns(), period_ns;
 	bool done, more;
 
-	/* What begins when the user waits for the end may be torn off. */
+	/* When the user waits for the end, a turn that begins now may be cut off. */
 	if (!(hz > 0) || control_is_hurrying(resolver->settings.control) ||
 	    !resolver_get_waits(resolver))
 		return false;
@@ -232,7 +237,7 @@ static void resolver_replay_waits(struct resolver *resolver, const struct record
 			     recording_note_period(note));
 }
 
-/* Looks for modules and for missing names, if it is time for that. */
+/* Looks for modules and for missing names, if that is due. */
 static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 {
 	bool polled = os_poll(resolver->settings.os, now_ns);
@@ -251,10 +256,11 @@ static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 /*
- * READ is what dom0's clocks showed. The guest's are read by Xen's. The sample that comes next was
- * taken a little before: the clocks run evenly over so short a time.
+ * Updates the clocks. READ is what dom0's and Xen's clocks showed. The guest's clocks are derived
+ * from Xen's time. The next sample was taken a little before this reading; over so short a time the
+ * clocks run evenly.
  */
-static void resolver_take_clocks(struct resolver *resolver, const struct recording_clocks *read)
+static void resolver_update_clocks(struct resolver *resolver, const struct recording_clocks *read)
 {
 	struct clocks *clocks = &resolver->clocks, *first = &resolver->first_clocks;
 	struct os_clock guest;
@@ -272,7 +278,9 @@ static void resolver_take_clocks(struct resolver *resolver, const struct recordi
 		sample_log_add_clocks(resolver->settings.log, clocks);
 }
 
-/* Before a sample of TIME_NS. In a replay the recording has notes of it. */
+/*
+ * Reads the clocks before a sample of TIME_NS, if that is due. A replay has notes of them instead.
+ */
 static void resolver_read_clocks(struct resolver *resolver, uint64_t time_ns)
 {
 	struct recording_clocks read = { .time_ns = time_ns };
@@ -283,7 +291,7 @@ static void resolver_read_clocks(struct resolver *resolver, uint64_t time_ns)
 	read.utc_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - time_ns);
 	if (control_get_xen_clock(resolver->settings.control, &ahead_ns))
 		read.xen_ns = time_ns + ahead_ns;
-	resolver_take_clocks(resolver, &read);
+	resolver_update_clocks(resolver, &read);
 	resolver->next_clocks_ns =
 		time_ns + (resolver->clocks.known[CLOCK_GUEST] ? RESOLVER_CLOCKS_NS
 							       : RESOLVER_CLOCKS_RETRY_NS);
@@ -299,13 +307,13 @@ static bool resolver_replay_clocks(struct resolver *resolver, const struct recor
 	if (size_bytes < sizeof(*note) + sizeof(read))
 		return false;
 	memcpy(&read, note + 1, sizeof(read));
-	resolver_take_clocks(resolver, &read);
+	resolver_update_clocks(resolver, &read);
 	return true;
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* A recording also has notes: what the resolver read and did between samples, in the same order. */
+/* Replays a note: what the resolver read or did between two samples. */
 static void resolver_replay_note(struct resolver *resolver, const struct recording_note *note,
 				 size_t size_bytes)
 {
@@ -335,9 +343,9 @@ static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
 }
 
 /*
- * In a recording a sample stands behind the guest memory that was read for it, and has the stack
- * bytes that were needed. Without memory for that it has all. A sample that the end came upon is
- * recorded up to there.
+ * Adds a sample and records it. In a recording a sample comes after the guest memory that was read
+ * for it, and has only the stack bytes that were needed. Without memory for trimming it has all
+ * stack bytes. If the end of work comes during a sample, the vCPUs before that are recorded.
  */
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
@@ -371,10 +379,11 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 }
 
 /*
- * Only counts the record. A recording does not get it either: the guest memory that its names need
- * has not been read, and a replay shows what the run showed.
+ * Only counts the record. It is not recorded, either: the guest memory that its names need has not
+ * been read, and a replay shows what the run showed.
  */
-static void resolver_leave(struct resolver *resolver, const void *record, size_t size_bytes)
+static void resolver_count_unresolved(struct resolver *resolver, const void *record,
+				      size_t size_bytes)
 {
 	if (sample_check(record, size_bytes))
 		resolver->fold.counts.unresolved++;
@@ -383,8 +392,8 @@ static void resolver_leave(struct resolver *resolver, const void *record, size_t
 /* --- one look at a guest that has crashed ----------------------------------------------------- */
 
 /*
- * Which system it is: by the first vCPU whose page tables lead to one. What os.c does not know at
- * once it would look at again after a while; here each vCPU counts as such a while.
+ * Finds out which system runs in the guest, by the first vCPU whose page tables lead to one. os.c
+ * looks again only after a while, so each vCPU gets a time that is later by such a while.
  */
 static void resolver_find_still(struct resolver *resolver, const struct sample *sample)
 {
@@ -410,7 +419,7 @@ static void resolver_add_still(struct resolver *resolver, const struct sample *s
 
 	if (!resolver->seen_still)
 		resolver_find_still(resolver, sample);
-	else if (!resolver->crash) /* without memory there is none */
+	else if (!resolver->crash) /* best effort: without memory there is no report */
 		error_destroy(crash_create(&settings, sample, sample->time_ns, &resolver->crash));
 	resolver->seen_still = true;
 }
@@ -418,7 +427,7 @@ static void resolver_add_still(struct resolver *resolver, const struct sample *s
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
 {
 	if (work_is_over()) {
-		resolver_leave(resolver, record, size_bytes);
+		resolver_count_unresolved(resolver, record, size_bytes);
 		return;
 	}
 	if (resolver->settings.recorded && size_bytes >= sizeof(struct recording_note) &&
@@ -460,7 +469,7 @@ static void resolver_describe(const struct resolver *resolver, struct snapshot *
 			       description.notes[i]);
 }
 
-/* The times since start or reset. */
+/* Fills in the times of vCPUs since start or reset. */
 static void resolver_get_times(const struct resolver *resolver, struct snapshot *snapshot)
 {
 	struct vcpu_times times[GUEST_MAX_VCPUS];
@@ -477,7 +486,7 @@ static void resolver_get_times(const struct resolver *resolver, struct snapshot 
 	}
 }
 
-/* Best effort: without memory nothing is known of how shares vary. */
+/* Fills in how much shares vary. Best effort: without memory that is not known. */
 static void resolver_get_effects(const struct resolver *resolver, struct snapshot *snapshot)
 {
 	struct snapshot_effect *effects =
@@ -505,7 +514,7 @@ const struct batches *resolver_get_batches(const struct resolver *resolver, bool
 
 /* --- annotations ------------------------------------------------------------------------------ */
 
-/* Adds up what ended in the annotation's function. */
+/* Adds up the weight of the samples that ended in the annotation's function. */
 static void resolver_weigh(const struct snapshot *snapshot, struct annotation *annotation)
 {
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
@@ -548,7 +557,7 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 
 /* --- the rest of a snapshot ------------------------------------------------------------------- */
 
-/* Fills in what holds for the whole run, whichever profile SNAPSHOT is of. */
+/* Fills in what is the same for both profiles: of samples, and of waiting tasks. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
 	const struct resolver_settings *settings = &resolver->settings;
@@ -573,7 +582,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 					     ring_size_bytes(settings->ring));
 }
 
-/* Fills in what the profile of the samples could not know. */
+/* Fills in what profile_copy() did not know of the samples. */
 static void resolver_complete_samples(struct resolver *resolver, struct snapshot *snapshot)
 {
 	struct resolver_counts *counts = &resolver->fold.counts;
@@ -619,7 +628,7 @@ struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct sna
 	return NULL;
 }
 
-/* MOMENT has the replay's counters after the sample in front of it. Best effort. */
+/* MOMENT has the replay's counters after the last sample. Best effort. */
 static void resolver_publish_moment(struct resolver *resolver,
 				    const struct recording_moment *moment)
 {
@@ -660,7 +669,7 @@ static void resolver_publish(struct resolver *resolver, bool at_end)
 	resolver_publish_in(resolver, snapshot, at_end, resolver->settings.slot);
 }
 
-/* Nobody sees it but who asked for waits once. */
+/* Publishes waits if the reader wants them now; at the end, if anybody has ever asked for them. */
 static void resolver_publish_waits(struct resolver *resolver, bool at_end)
 {
 	struct snapshot_slot *slot = resolver->settings.waits_slot;
@@ -769,7 +778,7 @@ static void resolver_drain(struct resolver *resolver)
 }
 
 /*
- * Tells OS how many pages the guest has, 0 when nobody sees the guest alive. Mappings of guest
+ * Tells OS how many pages the guest has; 0 if the guest is not known to be alive. Mappings of guest
  * memory are valid while that number stays the same.
  */
 static void resolver_update_pages(const struct resolver *resolver)
@@ -803,7 +812,7 @@ void resolver_run(struct resolver *resolver)
 
 	work_set_end(resolver_is_over, resolver);
 	for (;;) {
-		/* First of all: what came before the end was announced is in the ring by now. */
+		/* Ask first: all records from before the end was announced are in the ring now. */
 		finishing = control_is_finishing(resolver->settings.control);
 		resolver->hurry_turn_ns = 0;
 		resolver_answer(resolver);
@@ -811,7 +820,7 @@ void resolver_run(struct resolver *resolver)
 		if (resolver->settings.os)
 			resolver_update_pages(resolver);
 		resolver_drain(resolver);
-		/* A recording says itself when that happened. */
+		/* In a replay the recording has notes of these polls. */
 		if (resolver->settings.os && !resolver->settings.recorded && !work_is_over())
 			resolver_poll(resolver, clock_now_ns());
 		more = resolver->settings.os && !resolver->settings.recorded && !finishing &&
@@ -828,7 +837,7 @@ void resolver_run(struct resolver *resolver)
 			break;
 		resolver_nap(resolver);
 	}
-	/* Nobody sees the guest any more, and writing the results may take long. */
+	/* The guest is not read any more, and writing the results may take long. */
 	if (resolver->settings.os)
 		os_update_pages(resolver->settings.os, 0);
 	resolver_publish_waits(resolver, true);

@@ -193,7 +193,7 @@ static bool waits_is_row(const void *context, uint32_t number)
 }
 
 /* The row of a stack of N frames, outermost first; added if new. NO_ROW: there is no room. */
-static uint32_t waits_find_row(struct waits *waits, const uint32_t *stack, size_t n)
+static uint32_t waits_find_or_add_row(struct waits *waits, const uint32_t *stack, size_t n)
 {
 	const struct frames *frames = waits->settings.frames;
 	struct waits_key key = { waits, { .process = FRAME_NONE, .thread = FRAME_NONE } };
@@ -256,7 +256,7 @@ static struct waits_kept *waits_keep(struct waits *waits, const struct os_wait *
 		return NULL;
 	kept->n = (uint32_t)n;
 	memcpy(kept->frames, fold->frames, n * sizeof(kept->frames[0]));
-	kept->row = waits_find_row(waits, kept->frames, n);
+	kept->row = waits_find_or_add_row(waits, kept->frames, n);
 	kept->generation = waits->generation;
 	*wait->kept = kept;
 	return kept;
@@ -269,7 +269,7 @@ static void waits_renew(struct waits *waits, struct waits_kept *kept)
 		return;
 	for (uint32_t i = 0; i < kept->n; i++)
 		kept->frames[i] = names_find_better(waits->settings.names, kept->frames[i]);
-	kept->row = waits_find_row(waits, kept->frames, kept->n);
+	kept->row = waits_find_or_add_row(waits, kept->frames, kept->n);
 	kept->generation = waits->generation;
 }
 

@@ -80,8 +80,8 @@ bool branches_start_leaves(struct branches *branches)
 /* --- one step --------------------------------------------------------------------------------- */
 
 /*
- * A step leads from MEMBER to branches_first() and the nodes that branches_next() gives after it,
- * FRAME_NONE at the end. Outwards there is at most one node.
+ * The first node to which a step from MEMBER leads. branches_next() gives the others. FRAME_NONE:
+ * there are no more. Outwards there is at most one node.
  */
 static uint32_t branches_first(const struct branches *branches, const struct branch_member *member)
 {
@@ -133,7 +133,7 @@ static void branch_weigh(const struct branches *branches, struct branch *branch,
 	branch->n++;
 }
 
-/* The branch of FRAME in this step, made if there is none yet. NULL: out of memory. */
+/* The branch of FRAME in this step; added if new. NULL: out of memory. */
 static struct branch *branches_find_or_add(struct branches *branches, uint32_t frame)
 {
 	struct branch_slot *slot = &branches->slots[frame];
@@ -241,7 +241,7 @@ bool branches_match(struct branches *now, size_t from, struct branches *base, ui
 	return true;
 }
 
-bool branches_any(const struct branches *branches, uint32_t first, uint32_t n)
+bool branches_has_any(const struct branches *branches, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++) {
 		const struct branch_member *member = &branches->members[i];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps through a call tree, inwards or outwards, with equal functions merged. A place in the
- * merged tree is a run of members: the nodes of the snapshot at that place, each with the weight it
- * brings. One step gives the branches of a place. Each branch is a run again:
+ * merged tree is a run of members: the nodes of the snapshot at that place, each with the weight
+ * that it brings. One step gives the branches of a place. Each branch is again a run of members:
  *
  *   inwards    a node's children, with their own weights
  *   outwards   a node's parent, with the weight of the member that the step came from
  *
- * The runs form a stack: branches_pop() removes all runs that were pushed since a mark. Used by
- * call_tree.c and flame.c.
+ * The runs form a stack: branches_pop() removes all runs that were pushed since a mark. call_tree.c
+ * and flame.c use this. One thread at a time.
  */
 #ifndef QUERY_BRANCHES_H
 #define QUERY_BRANCHES_H
@@ -18,7 +18,7 @@
 
 struct branch_member {
 	uint32_t node;
-	double live;    /* the weight it brings; inwards the weight of the node */
+	double live;    /* the weight that it brings; inwards: the weight of the node */
 	double ticks;   /* the same, not decayed */
 	uint64_t total; /* samples */
 };
@@ -27,26 +27,26 @@ struct branch {
 	uint32_t frame;
 	uint32_t first, n; /* members */
 	struct weights weights;
-	/* branches_match(): the same branch of another run. */
+	/* Set by branches_match(): the same branch in the other profile. */
 	uint32_t base_first, base_n;
 	struct weights base;
 };
 
 /* What is known of a frame. */
 struct branch_slot {
-	uint32_t step, index; /* INDEX: the frame's branch in that step */
-	uint32_t group;       /* + 1; 0: not looked up yet */
+	uint32_t step, index; /* the frame's branch in the step number STEP is list[INDEX] */
+	uint32_t group;       /* group + 1; 0: not looked up yet */
 };
 
 struct branches {
 	const struct snapshot *snapshot;
 	bool addresses, totals, inwards;
-	bool here; /* the next step stays at the members and only sorts them by function */
+	bool here; /* the next step stays at the members and only groups them by function */
 	struct branch_member *members;
 	struct branch *list;
 	size_t n_members, members_capacity, n, capacity;
 	struct branch_slot *slots; /* by frame */
-	uint32_t step;
+	uint32_t step;             /* number of the last step */
 };
 
 struct branches_mark {
@@ -71,13 +71,14 @@ bool branches_start_leaves(struct branches *branches);
  */
 bool branches_step(struct branches *branches, uint32_t first, uint32_t n, size_t *fromp);
 /*
- * NOW has stepped: its branches from FROM on get what BASE has for the same functions, one step
- * from BASE's members. Both runs have the same frames. False: out of memory.
+ * Call this after NOW has made a step. BASE, the branches of another profile with the same frames,
+ * makes the same step from its BASE_N members at BASE_FIRST. The branches of NOW from FROM on get
+ * what BASE has for the same functions. False: out of memory.
  */
 bool branches_match(struct branches *now, size_t from, struct branches *base, uint32_t base_first,
 		    uint32_t base_n);
-/* Whether a step from there would find a branch. */
-bool branches_any(const struct branches *branches, uint32_t first, uint32_t n);
+/* Whether a step from the N members at FIRST would find a branch. */
+bool branches_has_any(const struct branches *branches, uint32_t first, uint32_t n);
 struct branches_mark branches_mark(const struct branches *branches);
 void branches_pop(struct branches *branches, struct branches_mark mark);
 
@@ -86,7 +87,7 @@ static inline double branches_weight(const struct branches *branches, const stru
 	return branches->totals ? weights->children_ticks : weights->children_live;
 }
 
-/* The function that FRAME counts for. Looked up once for each frame: there are far more nodes. */
+/* The function as which FRAME counts. Looked up once for each frame: there are far more nodes. */
 static inline uint32_t branches_group(struct branches *branches, uint32_t frame)
 {
 	struct branch_slot *slot = &branches->slots[frame];
@@ -98,7 +99,7 @@ static inline uint32_t branches_group(struct branches *branches, uint32_t frame)
 	return slot->group - 1;
 }
 
-/* The key of the path with KEY, continued to FRAME; never odd. */
+/* The key of the path that continues the path with KEY by FRAME; never odd. */
 static inline uint64_t branches_key(uint64_t key, uint32_t frame)
 {
 	return hash_word(key, (uint64_t)frame + 1) & ~1ULL;

@@ -10,8 +10,8 @@
 #include "query/branches.h"
 
 /*
- * A branch with that share of the line above goes straight on: the missing rest would not show in
- * percents.
+ * A branch with at least this share of the line above goes straight on: in percents the rest would
+ * not show.
  */
 #define STRAIGHT_SHARE 0.9995
 
@@ -57,7 +57,7 @@ struct call_tree_layout {
 	bool failed; /* out of memory */
 };
 
-/* Where the layout stands: a place of the tree, inside FORKS forks with BARS. */
+/* Where the layout is: a place of the tree, inside of FORKS forks with BARS. */
 struct call_tree_place {
 	uint32_t first, n; /* members */
 	double weight;
@@ -98,7 +98,7 @@ static bool layout_opens(const struct call_tree_layout *layout, struct call_tree
 {
 	const struct call_tree_folds *folds = layout->settings->folds;
 
-	line->has_branches = branches_any(&layout->branches, branch->first, branch->n);
+	line->has_branches = branches_has_any(&layout->branches, branch->first, branch->n);
 	line->open = line->has_branches &&
 		     call_tree_is_open(folds, line->key, otherwise || !folds || folds->open);
 	return line->open;
@@ -255,7 +255,7 @@ static bool layout_start(const struct call_tree_settings *settings, struct branc
 	return true;
 }
 
-/* The other run, if there is one, is walked beside this one. */
+/* Starts the walk of the other run, if there is one, beside that of this run. */
 static struct xtop_error *layout_start_base(struct call_tree_layout *layout)
 {
 	const struct call_tree_settings *settings = layout->settings;

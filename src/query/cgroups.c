@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes by control group; see xtop/groups.h. The table of processes is cut into parts: each is
- * a process with its threads. The parts are sorted by their group, and each group gets a row
- * above its parts:
+ * Processes by control group; see xtop/groups.h. The table of processes is cut into parts: each
+ * part is a process with its threads. The parts are sorted by their group, and each group gets a
+ * row above its parts:
  *
  *   nginx    nginx.service           nginx.service
  *   python3  docker/3f2ab1c2d3e4       nginx
@@ -26,7 +26,7 @@ struct cgroup_part {
 	struct weights unknown_of_cgroup;
 };
 
-/* Parts of one group stand together, in their order in the table of processes. */
+/* Puts parts of one group together, in their order in the table of processes. */
 static int cgroup_compare_names(const void *pointer_a, const void *pointer_b)
 {
 	const struct cgroup_part *a = pointer_a, *b = pointer_b;

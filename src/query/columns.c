@@ -23,51 +23,53 @@ static const struct frame *column_frame(const struct column_context *context,
 	return frames_get(context->snapshot->frames, row->frame);
 }
 
-static double percent(double part, double whole)
+static double column_percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static double children_percent(const struct column_context *context, const struct function_row *row)
+static double column_children_percent(const struct column_context *context,
+				      const struct function_row *row)
 {
 	const struct weights *whole = &context->table->whole;
 
 	if (context->totals)
-		return percent(row->weights.children_ticks, whole->children_ticks);
-	return percent(row->weights.children_live, whole->children_live);
+		return column_percent(row->weights.children_ticks, whole->children_ticks);
+	return column_percent(row->weights.children_live, whole->children_live);
 }
 
-static double self_percent(const struct column_context *context, const struct function_row *row)
+static double column_self_percent(const struct column_context *context,
+				  const struct function_row *row)
 {
 	const struct weights *whole = &context->table->whole;
 
 	if (context->totals)
-		return percent(row->weights.self_ticks, whole->children_ticks);
-	return percent(row->weights.self_live, whole->children_live);
+		return column_percent(row->weights.self_ticks, whole->children_ticks);
+	return column_percent(row->weights.self_live, whole->children_live);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-static size_t children_entry(const struct column_context *context, const struct function_row *row,
-			     char *buffer, size_t capacity)
+static size_t column_children_entry(const struct column_context *context,
+				    const struct function_row *row, char *buffer, size_t capacity)
 {
-	return snprintf(buffer, capacity, "%6.2f", children_percent(context, row));
+	return snprintf(buffer, capacity, "%6.2f", column_children_percent(context, row));
 }
 
-static size_t self_entry(const struct column_context *context, const struct function_row *row,
-			 char *buffer, size_t capacity)
+static size_t column_self_entry(const struct column_context *context,
+				const struct function_row *row, char *buffer, size_t capacity)
 {
-	return snprintf(buffer, capacity, "%6.2f", self_percent(context, row));
+	return snprintf(buffer, capacity, "%6.2f", column_self_percent(context, row));
 }
 
 /* How many samples since start or reset had the function in their stack. */
-static size_t samples_entry(const struct column_context *context __attribute__((unused)),
-			    const struct function_row *row, char *buffer, size_t capacity)
+static size_t column_samples_entry(const struct column_context *context __attribute__((unused)),
+				   const struct function_row *row, char *buffer, size_t capacity)
 {
 	return snprintf(buffer, capacity, "%" PRIu64, row->weights.children_total);
 }
 
-static const char *symbol_tag(enum frame_kind kind)
+static const char *column_symbol_tag(enum frame_kind kind)
 {
 	switch (kind) {
 	case FRAME_KIND_KERNEL:
@@ -84,8 +86,9 @@ static const char *symbol_tag(enum frame_kind kind)
 	return "";
 }
 
-static const char *symbol_text(const struct column_context *context, const struct function_row *row,
-			       char buffer[SNAPSHOT_NAME_BYTES])
+static const char *column_symbol_text(const struct column_context *context,
+				      const struct function_row *row,
+				      char buffer[SNAPSHOT_NAME_BYTES])
 {
 	const struct frame *frame = column_frame(context, row);
 
@@ -94,26 +97,26 @@ static const char *symbol_text(const struct column_context *context, const struc
 		       : frame_text(frame, context->addresses, buffer);
 }
 
-static size_t symbol_entry(const struct column_context *context, const struct function_row *row,
-			   char *buffer, size_t capacity)
+static size_t column_symbol_entry(const struct column_context *context,
+				  const struct function_row *row, char *buffer, size_t capacity)
 {
 	char cell[COLUMN_CELL_BYTES], address[SNAPSHOT_NAME_BYTES];
-	int length =
-		snprintf(cell, sizeof(cell), "%s%s", symbol_tag(column_frame(context, row)->kind),
-			 symbol_text(context, row, address));
+	int length = snprintf(cell, sizeof(cell), "%s%s",
+			      column_symbol_tag(column_frame(context, row)->kind),
+			      column_symbol_text(context, row, address));
 
-	return text_clean(buffer, capacity, cell, length); /* already clean: only cuts */
+	return text_clean(buffer, capacity, cell, length); /* CELL is clean: this only cuts it */
 }
 
-static size_t module_entry(const struct column_context *context, const struct function_row *row,
-			   char *buffer, size_t capacity)
+static size_t column_module_entry(const struct column_context *context,
+				  const struct function_row *row, char *buffer, size_t capacity)
 {
 	return text_clean(buffer, capacity, column_frame(context, row)->module, FRAME_MODULE_BYTES);
 }
 
-/* The process that has most of the function, and how many other processes have some. */
-static size_t process_entry(const struct column_context *context, const struct function_row *row,
-			    char *buffer, size_t capacity)
+/* The process that has most of the function, and how many other processes have part of it. */
+static size_t column_process_entry(const struct column_context *context,
+				   const struct function_row *row, char *buffer, size_t capacity)
 {
 	const struct frame *process;
 	char cell[COLUMN_CELL_BYTES];
@@ -132,8 +135,8 @@ static size_t process_entry(const struct column_context *context, const struct f
 }
 
 /* The line that most of the function's weight passes through; only if lines were asked for. */
-static size_t source_entry(const struct column_context *context, const struct function_row *row,
-			   char *buffer, size_t capacity)
+static size_t column_source_entry(const struct column_context *context,
+				  const struct function_row *row, char *buffer, size_t capacity)
 {
 	return text_clean(buffer, capacity, snapshot_source(context->snapshot, row->frame),
 			  FRAME_NAME_BYTES);
@@ -141,8 +144,8 @@ static size_t source_entry(const struct column_context *context, const struct fu
 
 #define HISTORY_MAX_CELLS 60
 
-/* The level of a bar, 0 to 7, by percents. The scale is not linear: small shares show, too. */
-static size_t history_level(float percent)
+/* The height of a bar for PERCENT, 0 to 7. The scale is not linear, so that small shares show. */
+static size_t column_history_level(float percent)
 {
 	static const float bounds[] = { 0.5, 2, 5, 10, 20, 40, 60 };
 	size_t level = 0;
@@ -152,8 +155,8 @@ static size_t history_level(float percent)
 	return level;
 }
 
-static size_t history_entry(const struct column_context *context, const struct function_row *row,
-			    char *buffer, size_t capacity)
+static size_t column_history_entry(const struct column_context *context,
+				   const struct function_row *row, char *buffer, size_t capacity)
 {
 	static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	size_t n = context->history_cells < HISTORY_MAX_CELLS ? context->history_cells
@@ -170,15 +173,15 @@ static size_t history_entry(const struct column_context *context, const struct f
 		length += snprintf(buffer + length, capacity - length, "%s",
 				   percents[i] < 0    ? " "
 				   : percents[i] == 0 ? "·"
-						      : bars[history_level(percents[i])]);
+						      : bars[column_history_level(percents[i])]);
 	return length;
 }
 
 /* --- against a baseline: the arithmetic of perf diff ------------------------------------------ */
 
 /* Self is compared, not children: the children of all callers would show the same change again. */
-static double base_percent(const struct column_context *context, const struct function_row *row,
-			   bool *foundp)
+static double column_base_percent(const struct column_context *context,
+				  const struct function_row *row, bool *foundp)
 {
 	const struct weights *whole = &context->base->whole;
 	const struct function_row *base;
@@ -188,19 +191,21 @@ static double base_percent(const struct column_context *context, const struct fu
 		return 0;
 	base = &context->base->rows[row->base - 1];
 	if (context->totals)
-		return percent(base->weights.self_ticks, whole->children_ticks);
-	return percent(base->weights.self_live, whole->children_live);
+		return column_percent(base->weights.self_ticks, whole->children_ticks);
+	return column_percent(base->weights.self_live, whole->children_live);
 }
 
 double column_delta(const struct column_context *context, const struct function_row *row)
 {
 	bool found;
 
-	return context->base ? self_percent(context, row) - base_percent(context, row, &found) : 0;
+	return context->base ? column_self_percent(context, row) -
+				       column_base_percent(context, row, &found)
+			     : 0;
 }
 
-static size_t base_entry(const struct column_context *context, const struct function_row *row,
-			 char *buffer, size_t capacity)
+static size_t column_base_entry(const struct column_context *context,
+				const struct function_row *row, char *buffer, size_t capacity)
 {
 	bool found;
 	double base;
@@ -208,28 +213,28 @@ static size_t base_entry(const struct column_context *context, const struct func
 	*buffer = '\0';
 	if (!context->base)
 		return 0;
-	base = base_percent(context, row, &found);
+	base = column_base_percent(context, row, &found);
 	return found ? snprintf(buffer, capacity, "%6.2f", base)
 		     : snprintf(buffer, capacity, "%s", "–");
 }
 
-static size_t now_entry(const struct column_context *context, const struct function_row *row,
-			char *buffer, size_t capacity)
+static size_t column_now_entry(const struct column_context *context, const struct function_row *row,
+			       char *buffer, size_t capacity)
 {
 	*buffer = '\0';
-	return context->base ? self_entry(context, row, buffer, capacity) : 0;
+	return context->base ? column_self_entry(context, row, buffer, capacity) : 0;
 }
 
-static size_t delta_entry(const struct column_context *context, const struct function_row *row,
-			  char *buffer, size_t capacity)
+static size_t column_delta_entry(const struct column_context *context,
+				 const struct function_row *row, char *buffer, size_t capacity)
 {
 	*buffer = '\0';
 	return context->base ? snprintf(buffer, capacity, "%+7.2f", column_delta(context, row)) : 0;
 }
 
 /* A function without weight in the baseline has no ratio. */
-static size_t ratio_entry(const struct column_context *context, const struct function_row *row,
-			  char *buffer, size_t capacity)
+static size_t column_ratio_entry(const struct column_context *context,
+				 const struct function_row *row, char *buffer, size_t capacity)
 {
 	double base, ratio;
 	bool found;
@@ -237,16 +242,16 @@ static size_t ratio_entry(const struct column_context *context, const struct fun
 	*buffer = '\0';
 	if (!context->base)
 		return 0;
-	base = base_percent(context, row, &found);
+	base = column_base_percent(context, row, &found);
 	if (!(base > 0))
 		return snprintf(buffer, capacity, "%s", "–");
-	ratio = self_percent(context, row) / base;
+	ratio = column_self_percent(context, row) / base;
 	return snprintf(buffer, capacity, ratio < 100 ? "%.2f" : "%.0f", ratio);
 }
 
 /*
- * What is known of how much a share varies. Where 100 % is less than all samples of the snapshot,
- * there are less of them.
+ * How much a share varies, as far as it is known. If 100 % is not all samples of the snapshot,
+ * fewer samples count.
  */
 static struct interval_side column_side(const struct column_context *context,
 					const struct snapshot *snapshot,
@@ -277,10 +282,10 @@ static struct interval column_interval(const struct column_context *context,
 				       const struct function_row *row)
 {
 	bool found;
-	double base = base_percent(context, row, &found);
+	double base = column_base_percent(context, row, &found);
 	struct interval_side now_side =
 		column_side(context, context->snapshot, &context->table->whole, row->frame,
-			    self_percent(context, row));
+			    column_self_percent(context, row));
 	struct interval_side base_side = column_side(context, context->base_snapshot,
 						     &context->base->whole, row->frame, base);
 
@@ -297,8 +302,8 @@ bool column_delta_is_open(const struct column_context *context, const struct fun
 	return interval.known && interval.low <= 0 && interval.high >= 0;
 }
 
-static size_t interval_entry(const struct column_context *context, const struct function_row *row,
-			     char *buffer, size_t capacity)
+static size_t column_interval_entry(const struct column_context *context,
+				    const struct function_row *row, char *buffer, size_t capacity)
 {
 	struct interval interval;
 
@@ -313,46 +318,48 @@ static size_t interval_entry(const struct column_context *context, const struct 
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static int descending(double a, double b)
+static int column_descending(double a, double b)
 {
 	return (a < b) - (a > b);
 }
 
-static int children_compare(const struct column_context *context, const struct function_row *a,
-			    const struct function_row *b)
+static int column_children_compare(const struct column_context *context,
+				   const struct function_row *a, const struct function_row *b)
 {
-	return descending(children_percent(context, a), children_percent(context, b));
+	return column_descending(column_children_percent(context, a),
+				 column_children_percent(context, b));
 }
 
-static int self_compare(const struct column_context *context, const struct function_row *a,
-			const struct function_row *b)
+static int column_self_compare(const struct column_context *context, const struct function_row *a,
+			       const struct function_row *b)
 {
-	return descending(self_percent(context, a), self_percent(context, b));
+	return column_descending(column_self_percent(context, a), column_self_percent(context, b));
 }
 
-static int samples_compare(const struct column_context *context __attribute__((unused)),
-			   const struct function_row *a, const struct function_row *b)
+static int column_samples_compare(const struct column_context *context __attribute__((unused)),
+				  const struct function_row *a, const struct function_row *b)
 {
 	return (a->weights.children_total < b->weights.children_total) -
 	       (a->weights.children_total > b->weights.children_total);
 }
 
-static int symbol_compare(const struct column_context *context, const struct function_row *a,
-			  const struct function_row *b)
+static int column_symbol_compare(const struct column_context *context, const struct function_row *a,
+				 const struct function_row *b)
 {
 	char address_a[SNAPSHOT_NAME_BYTES], address_b[SNAPSHOT_NAME_BYTES];
 
-	return strcmp(symbol_text(context, a, address_a), symbol_text(context, b, address_b));
+	return strcmp(column_symbol_text(context, a, address_a),
+		      column_symbol_text(context, b, address_b));
 }
 
-static int module_compare(const struct column_context *context, const struct function_row *a,
-			  const struct function_row *b)
+static int column_module_compare(const struct column_context *context, const struct function_row *a,
+				 const struct function_row *b)
 {
 	return strcmp(column_frame(context, a)->module, column_frame(context, b)->module);
 }
 
-static int process_compare(const struct column_context *context, const struct function_row *a,
-			   const struct function_row *b)
+static int column_process_compare(const struct column_context *context,
+				  const struct function_row *a, const struct function_row *b)
 {
 	const struct frames *frames = context->snapshot->frames;
 	const char *name_a = a->process == FRAME_NONE ? "" : frames_get(frames, a->process)->name,
@@ -361,70 +368,73 @@ static int process_compare(const struct column_context *context, const struct fu
 	return strcmp(name_a, name_b);
 }
 
-static int source_compare(const struct column_context *context, const struct function_row *a,
-			  const struct function_row *b)
+static int column_source_compare(const struct column_context *context, const struct function_row *a,
+				 const struct function_row *b)
 {
 	return strcmp(snapshot_source(context->snapshot, a->frame),
 		      snapshot_source(context->snapshot, b->frame));
 }
 
-static int base_compare(const struct column_context *context, const struct function_row *a,
-			const struct function_row *b)
+static int column_base_compare(const struct column_context *context, const struct function_row *a,
+			       const struct function_row *b)
 {
 	bool found;
 
 	if (!context->base)
 		return 0;
-	return descending(base_percent(context, a, &found), base_percent(context, b, &found));
+	return column_descending(column_base_percent(context, a, &found),
+				 column_base_percent(context, b, &found));
 }
 
-static int delta_compare(const struct column_context *context, const struct function_row *a,
-			 const struct function_row *b)
+static int column_delta_compare(const struct column_context *context, const struct function_row *a,
+				const struct function_row *b)
 {
-	return descending(fabs(column_delta(context, a)), fabs(column_delta(context, b)));
+	return column_descending(fabs(column_delta(context, a)), fabs(column_delta(context, b)));
 }
 
-static int ratio_compare(const struct column_context *context, const struct function_row *a,
-			 const struct function_row *b)
+static int column_ratio_compare(const struct column_context *context, const struct function_row *a,
+				const struct function_row *b)
 {
 	double base_a, base_b;
 	bool found;
 
 	if (!context->base)
 		return 0;
-	base_a = base_percent(context, a, &found);
-	base_b = base_percent(context, b, &found);
-	return descending(base_a > 0 ? self_percent(context, a) / base_a : 0,
-			  base_b > 0 ? self_percent(context, b) / base_b : 0);
+	base_a = column_base_percent(context, a, &found);
+	base_b = column_base_percent(context, b, &found);
+	return column_descending(base_a > 0 ? column_self_percent(context, a) / base_a : 0,
+				 base_b > 0 ? column_self_percent(context, b) / base_b : 0);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
 const struct column columns[N_COLUMNS] = {
 	[COLUMN_CHILDREN] = { COLUMN_CHILDREN, "children", "Children", 8, 0, true, true,
-			      children_entry, children_compare },
-	[COLUMN_SELF] = { COLUMN_SELF, "self", "Self", 6, 0, true, true, self_entry, self_compare },
+			      column_children_entry, column_children_compare },
+	[COLUMN_SELF] = { COLUMN_SELF, "self", "Self", 6, 0, true, true, column_self_entry,
+			  column_self_compare },
 	[COLUMN_SAMPLES] = { COLUMN_SAMPLES, "samples", "Samples", 9, 100, true, true,
-			     samples_entry, samples_compare },
-	[COLUMN_SYMBOL] = { COLUMN_SYMBOL, "symbol", "Symbol", 0, 0, false, true, symbol_entry,
-			    symbol_compare },
-	[COLUMN_MODULE] = { COLUMN_MODULE, "module", "Module", -24, 60, false, false, module_entry,
-			    module_compare },
+			     column_samples_entry, column_samples_compare },
+	[COLUMN_SYMBOL] = { COLUMN_SYMBOL, "symbol", "Symbol", 0, 0, false, true,
+			    column_symbol_entry, column_symbol_compare },
+	[COLUMN_MODULE] = { COLUMN_MODULE, "module", "Module", -24, 60, false, false,
+			    column_module_entry, column_module_compare },
 	[COLUMN_PROCESS] = { COLUMN_PROCESS, "process", "Process", -16, 100, false, false,
-			     process_entry, process_compare },
-	[COLUMN_SOURCE] = { COLUMN_SOURCE, "source", "Source", -32, 100, false, false, source_entry,
-			    source_compare },
+			     column_process_entry, column_process_compare },
+	[COLUMN_SOURCE] = { COLUMN_SOURCE, "source", "Source", -32, 100, false, false,
+			    column_source_entry, column_source_compare },
 	[COLUMN_HISTORY] = { COLUMN_HISTORY, "history", "History", 10, 72, false, false,
-			     history_entry, children_compare },
-	[COLUMN_BASE] = { COLUMN_BASE, "base", "Base", 7, 0, true, false, base_entry,
-			  base_compare },
-	[COLUMN_NOW] = { COLUMN_NOW, "now", "Now", 7, 0, true, false, now_entry, self_compare },
-	[COLUMN_DELTA] = { COLUMN_DELTA, "delta", "Delta", 7, 0, true, false, delta_entry,
-			   delta_compare },
-	[COLUMN_RATIO] = { COLUMN_RATIO, "ratio", "Ratio", 6, 60, true, false, ratio_entry,
-			   ratio_compare },
+			     column_history_entry, column_children_compare },
+	[COLUMN_BASE] = { COLUMN_BASE, "base", "Base", 7, 0, true, false, column_base_entry,
+			  column_base_compare },
+	[COLUMN_NOW] = { COLUMN_NOW, "now", "Now", 7, 0, true, false, column_now_entry,
+			 column_self_compare },
+	[COLUMN_DELTA] = { COLUMN_DELTA, "delta", "Delta", 7, 0, true, false, column_delta_entry,
+			   column_delta_compare },
+	[COLUMN_RATIO] = { COLUMN_RATIO, "ratio", "Ratio", 6, 60, true, false, column_ratio_entry,
+			   column_ratio_compare },
 	[COLUMN_INTERVAL] = { COLUMN_INTERVAL, "interval", "95 %", 13, 72, true, false,
-			      interval_entry, delta_compare },
+			      column_interval_entry, column_delta_compare },
 };
 
 const struct column *column_find(const char *name)
@@ -484,11 +494,11 @@ static int columns_compare(const void *pointer_a, const void *pointer_b, void *p
 	if (!result)
 		result = order->column->compare(order->context, a, b);
 	if (!result)
-		result = children_compare(order->context, a, b);
+		result = column_children_compare(order->context, a, b);
 	if (!result)
-		result = self_compare(order->context, a, b);
+		result = column_self_compare(order->context, a, b);
 	if (!result)
-		result = symbol_compare(order->context, a, b);
+		result = column_symbol_compare(order->context, a, b);
 	if (result)
 		return result;
 	address_a = column_frame(order->context, a)->address;

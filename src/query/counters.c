@@ -65,7 +65,7 @@ const char *const counter_stop_words[N_UNWIND_STOPS] = {
 	[UNWIND_BAD] = "no frame",
 	[UNWIND_TOO_DEEP] = "too deep",
 	[UNWIND_NO_TABLES] = "no unwind tables",
-	[UNWIND_REPLACED] = "program replaced",
+	[UNWIND_REPLACED] = "return address replaced",
 };
 
 static const char *const counter_cuts[N_SAMPLE_CUTS] = {
@@ -205,7 +205,7 @@ const void *counter_value(const struct counter *counter, const struct snapshot *
 
 /* --- a range of time -------------------------------------------------------------------------- */
 
-/* Whether the counter only grows. Rates, and what is there now, do not. */
+/* Whether the counter only grows. Rates and present amounts may become less. */
 static bool counter_grows(const struct counter *counter)
 {
 	if (counter->group == COUNTERS_RESOLVER)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares two runs, function by function; see xtop/diff.h. Functions are matched by kind, name and
- * module, not by address: addresses differ between boots. So static functions of one name in one
- * module are one function here. A folded file has neither kinds nor modules. If one of the runs has
- * functions from such a file, the name alone counts.
+ * module, not by address, because addresses differ between boots. So static functions with the same
+ * name in the same module are one function here. A folded file has neither kinds nor modules. If
+ * one of the runs comes from such a file, the name alone counts.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "xtop/hash.h"
 #include "xtop/vector.h"
 
-/* What one run says of a function. */
+/* A function in one of the two runs. */
 struct diff_part {
 	double share, effect;
 };
@@ -70,7 +70,7 @@ static uint64_t diff_hash(const struct diff_builder *builder, const struct frame
 	return hash_bytes(hash_word(hash, frame->kind), frame->module, strlen(frame->module));
 }
 
-/* NULL: out of memory. */
+/* The pair of FRAME; added if new. NULL: out of memory. */
 static struct diff_pair *diff_find_or_add(struct diff_builder *builder, const struct frame *frame)
 {
 	struct diff_wanted wanted = { builder, frame };

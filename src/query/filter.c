@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The filter: which stacks count; see xtop/filter.h. A stack counts when one of its frames matches.
- * So a node with a matching frame lets its whole subtree through. Frames never change, so each
- * frame is matched against the regex only once in the filter's life.
+ * So the whole subtree of a node with a matching frame counts. Frames never change, so each frame
+ * is matched against the regex only once.
  */
 #include "config.h"
 
@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a frame. */
+/* Whether a frame matches, if it was matched before. */
 enum filter_verdict { FILTER_NOT_ASKED, FILTER_YES, FILTER_NO };
 
+/* The verdicts so far. They change although the filter itself does not. */
 struct filter_memory {
 	const struct frames *frames;
 	size_t n, capacity;
@@ -41,9 +42,9 @@ static bool filter_has_capital(const char *text)
 /* --- how much the regex repeats --------------------------------------------------------------- */
 
 /*
- * regcomp() of glibc writes repetitions out, with one level of recursion for each:
- * "a{1,255}{1,255}{1,255}" becomes 16 million copies and crashes the process. Each text that is
- * typed into a search gets here, so such a regex is refused before.
+ * regcomp() of glibc copies what is repeated, with one level of recursion for each copy:
+ * "a{1,255}{1,255}{1,255}" becomes 16 million copies and crashes the process. Users type into a
+ * search any text, so such a regex is refused first.
  */
 #define FILTER_MAX_COPIES 1000
 #define FILTER_MAX_DEPTH  100
@@ -112,6 +113,7 @@ static double filter_count_atoms(const char **at, unsigned depth)
 	return all;
 }
 
+/* Whether regcomp() can compile REGEX safely. */
 static bool filter_is_modest(const char *regex)
 {
 	const char *at = regex;
@@ -119,7 +121,7 @@ static bool filter_is_modest(const char *regex)
 
 	while (*at) {
 		all += filter_count_atoms(&at, 0);
-		at += *at == ')'; /* closes no group: regcomp() will say so */
+		at += *at == ')'; /* it closes no group: regcomp() reports that */
 	}
 	return all <= FILTER_MAX_COPIES + (double)strlen(regex);
 }
@@ -174,7 +176,7 @@ const char *filter_text(const struct filter *filter)
 	return filter->text;
 }
 
-/* What is remembered of FRAME. NULL: out of memory, so FRAME is matched each time. */
+/* The verdict on FRAME. NULL: out of memory, so FRAME is matched each time. */
 static uint8_t *filter_recall(struct filter_memory *memory, const struct frames *frames,
 			      uint32_t frame)
 {
@@ -192,14 +194,9 @@ static uint8_t *filter_recall(struct filter_memory *memory, const struct frames 
 	return &memory->verdicts[frame];
 }
 
-static bool filter_is_in(const struct filter *filter, const char *text)
-{
-	return regexec(&filter->regex, text, 0, NULL, 0) == 0;
-}
-
 bool filter_matches_text(const struct filter *filter, const char *text)
 {
-	return filter_is_in(filter, text);
+	return regexec(&filter->regex, text, 0, NULL, 0) == 0;
 }
 
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame)
@@ -211,8 +208,8 @@ bool filter_matches(const struct filter *filter, const struct frames *frames, ui
 	if (verdict && *verdict != FILTER_NOT_ASKED)
 		return *verdict == FILTER_YES;
 	matches = f->kind != FRAME_KIND_ROOT &&
-		  (filter_is_in(filter, f->name) || filter_is_in(filter, f->module) ||
-		   (f->raw_name != f->name && filter_is_in(filter, f->raw_name)));
+		  (filter_matches_text(filter, f->name) || filter_matches_text(filter, f->module) ||
+		   (f->raw_name != f->name && filter_matches_text(filter, f->raw_name)));
 	if (verdict)
 		*verdict = matches ? FILTER_YES : FILTER_NO;
 	return matches;

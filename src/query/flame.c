@@ -66,6 +66,7 @@ static bool flame_step(struct flame_layout *layout, const struct flame_place *pl
 							 place->base_first, place->base_n);
 }
 
+/* Adds the cells below PLACE. */
 static void flame_fill(struct flame_layout *layout, struct flame_place place)
 {
 	struct branches *branches = &layout->branches;
@@ -101,7 +102,9 @@ static void flame_fill(struct flame_layout *layout, struct flame_place place)
 	branches_pop(&layout->base, base_mark);
 }
 
-/* Goes down the path to the place that fills the width. All places above it fill the width, too. */
+/*
+ * Goes down the zoom path to the place that fills the width. The cells above fill the width, too.
+ */
 static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
 {
 	struct branches *branches = &layout->branches;
@@ -138,7 +141,7 @@ static bool flame_start(const struct flame_settings *settings, struct branches *
 				  : branches_start_root(branches);
 }
 
-/* The other run, if there is one, is walked beside this one. */
+/* Starts the walk of the other run, if there is one, beside that of this run. */
 static struct xtop_error *flame_start_base(struct flame_layout *layout, struct flame_place *place)
 {
 	const struct flame_settings *settings = layout->settings;

@@ -49,8 +49,8 @@ static bool functions_is_row(const struct frame *frame)
 	return false;
 }
 
-/* Computes rows_of[ID], once for each frame: there are far more nodes. */
-static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
+/* Adds a row for the frame ID if it needs one, and sets rows_of[ID]. Called once for each frame. */
+static uint32_t functions_add_row(struct functions_pass *pass, uint32_t id)
 {
 	const struct frame *frame = frames_get(pass->snapshot->frames, id);
 	uint32_t *row_of = &pass->rows_of[id];
@@ -60,7 +60,7 @@ static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
 	} else if (!pass->addresses && frame->group != id) {
 		*row_of = pass->rows_of[frame->group];
 		if (!*row_of)
-			*row_of = functions_find_row(pass, frame->group); /* a group is in itself */
+			*row_of = functions_add_row(pass, frame->group); /* a group is in itself */
 	} else {
 		pass->table->rows[pass->table->n] =
 			(struct function_row){ .frame = id, .process = FRAME_NONE };
@@ -70,8 +70,9 @@ static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
 }
 
 /*
- * A process is one subtree of the root, so all nodes of a function in one process come in one go.
- * (A process that was evicted and came back has two subtrees, and is counted twice.)
+ * Adds TICKS of the function in PROCESS. A process is one subtree of the root, so the pass meets
+ * all nodes of a function in one process one after the other. (A process that was evicted and came
+ * back has two subtrees, and is counted twice.)
  */
 static void functions_add_process(struct function_row *row, struct functions_seen *seen,
 				  uint32_t process, double ticks)
@@ -126,7 +127,7 @@ static void functions_run(struct functions_pass *pass, const struct snapshot_nod
 				frame->kind == FRAME_KIND_PROCESS ? node->frame : FRAME_NONE;
 		}
 		if (!row)
-			row = functions_find_row(pass, node->frame);
+			row = functions_add_row(pass, node->frame);
 		if (row != NO_ROW)
 			functions_add_node(pass, row - 1, node, i);
 	}

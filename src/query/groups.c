@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Shares of processes, threads and modules; see xtop/groups.h. One pass in pre-order, as in
- * functions.c: a module below itself is already counted.
+ * functions.c: nodes of a module below another node of the module are already counted.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static void group_add_self(struct group_row *row, const struct snapshot_node *no
 
 /* --- processes and threads -------------------------------------------------------------------- */
 
-/* A row while rows are sorted: threads stand below their process. */
+/* A row while rows are sorted: threads come behind their process. */
 struct process_row {
 	struct group_row row;
 	uint32_t process;  /* frame */
@@ -213,7 +213,7 @@ struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool 
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-#define GROUPS_MAX_MODULES 4096 /* a guest can have more; the last row has them all */
+#define GROUPS_MAX_MODULES 4096 /* a guest can have more: the last row counts all of the rest */
 
 /* What the pass knows of a frame. */
 struct module_frame {
@@ -266,7 +266,7 @@ static uint32_t modules_find_or_add(struct modules_pass *pass, uint32_t id,
 	return row + 1;
 }
 
-/* "libc.so.6+0x2724a" (names.c): the place in a file of a function that nobody can name. */
+/* Whether FRAME is named by a place in a file, "libc.so.6+0x2724a" (profile/names.c). */
 static bool modules_is_place(const struct frame *frame)
 {
 	size_t n = strlen(frame->module);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds which paths of a profile grew; see growth.h. Each path remembers the weight that it had in
- * the snapshot before.
+ * the last snapshot.
  *
  * Two things move weight from path to path: the profile drops paths into [evicted] to make room,
  * and frames get better names. Moved weight looks new where it arrives. But the sum of all new
- * weight is known: it is the growth of the whole profile. If more weight looks new than that, the
- * new weight of [evicted] and of paths that were not there before is lowered, all by one factor.
+ * weight is known: it is the growth of the whole profile. If more weight than that looks new, the
+ * new weight of [evicted], and of paths that the last snapshot did not have, is lowered by one
+ * factor.
  */
 #include "config.h"
 
@@ -18,22 +19,22 @@
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
 
-#define SPARE_PATHS 4096 /* dropped paths that the set may keep before it is built anew */
+#define GROWTH_SPARE_PATHS 4096 /* dropped paths that the set may keep before it is built anew */
 
 struct growth_before {
 	double ticks;
 	uint32_t samples;
-	uint32_t update; /* the last one whose snapshot had the path */
+	uint32_t update; /* number of the last update whose snapshot had the path; 0: none */
 };
 
 struct growth {
 	struct paths paths;
 	struct growth_before *before; /* by path */
 	size_t before_capacity;
-	double whole;                 /* ticks of all, in the snapshot before */
-	uint32_t update;              /* number of that snapshot; 0: there is none */
+	double whole;                 /* ticks of all paths in the last snapshot */
+	uint32_t update;              /* number of the last update; 0: all weight is new */
 	uint32_t n_updates;           /* so far */
-	uint64_t started_ns;
+	uint64_t started_ns;          /* of the last snapshot */
 };
 
 /* What one update finds out about a node of the snapshot. */
@@ -66,7 +67,7 @@ size_t growth_memory_bytes(const struct growth *growth)
 
 /* --- what is new in each node ----------------------------------------------------------------- */
 
-/* If the snapshot before lacked the path, all is new, even if an earlier snapshot had it. */
+/* If the last snapshot did not have the path, all is new, even if an earlier snapshot had it. */
 static void growth_compare(const struct growth *growth, const struct snapshot_node *node,
 			   struct growth_node *new)
 {
@@ -126,7 +127,7 @@ static void growth_forget(struct growth *growth)
 static bool growth_sweep(struct growth *growth, const struct snapshot *snapshot,
 			 struct growth_node *news)
 {
-	if (growth->paths.n <= snapshot->n_nodes + snapshot->n_nodes / 4 + SPARE_PATHS)
+	if (growth->paths.n <= snapshot->n_nodes + snapshot->n_nodes / 4 + GROWTH_SPARE_PATHS)
 		return true;
 	paths_deinit(&growth->paths);
 	if (!growth_find_paths(growth, snapshot, news))
@@ -135,7 +136,7 @@ static bool growth_sweep(struct growth *growth, const struct snapshot *snapshot,
 	return true;
 }
 
-/* More than GROWN new ticks cannot be: lowers those that may have moved by what is too much. */
+/* There are GROWN new ticks. If more look new, lowers those that may have moved by the excess. */
 static void growth_correct(struct growth_node *news, size_t n, double grown)
 {
 	double moved = 0, all = 0, factor;
@@ -171,7 +172,7 @@ static size_t growth_sum(const struct snapshot *snapshot, struct growth_node *ne
 	return n;
 }
 
-/* OPEN[d]: the last node of depth d that was copied. */
+/* Copies the nodes that grew. open[d]: the last node of depth d that was copied. */
 static void growth_fill(const struct snapshot *snapshot, const struct growth_node *news,
 			struct snapshot *grown)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last ten minutes; see xtop/history.h. A ring of moments. A moment keeps nodes in pre-order,
- * and of each node only what cannot be computed again: frame, parent, and the node's own weight.
+ * The last ten minutes; see xtop/history.h. A ring of moments. A moment keeps nodes in pre-order.
+ * It keeps only what cannot be computed again: frame, parent, and the node's own weight.
  *
  * A threshold on the weight that passes through a node decides which nodes are kept. Counting nodes
  * by quarters of powers of two finds the threshold in one pass, without sorting.
@@ -23,11 +23,11 @@
 struct history {
 	size_t first, n;
 	struct history_moment moments[HISTORY_MOMENTS];
-	double *before; /* by frame: children_ticks at the moment before, N_BEFORE of them */
+	double *before; /* by frame: children_ticks at the last moment, N_BEFORE of them */
 	struct growth *growth; /* of the snapshots that moments are made from */
 	size_t n_before, before_capacity;
-	double whole_before;   /* total_weight at the moment before */
-	uint64_t started_ns;   /* of the profile that BEFORE counts */
+	double whole_before;   /* total_weight at the last moment */
+	uint64_t started_ns;   /* of the profile that BEFORE belongs to */
 };
 
 struct xtop_error *history_create(struct history **historyp)
@@ -76,13 +76,14 @@ static const struct history_moment *history_moment(const struct history *history
 #define LEVELS_PER_POWER 4
 
 /*
- * The bits of IEEE 754 doubles that are not negative are in the same order as the numbers:
+ * The level of a weight. The bits of IEEE 754 doubles that are not negative are in the same order
+ * as the numbers:
  *
  *	63    sign, 0
  *	62-52 exponent + 1023
  *	51-0  fraction; its highest two bits tell the quarter
  */
-static int level_of(double weight)
+static int history_level(double weight)
 {
 	const int64_t lowest = (1023 - 64) * LEVELS_PER_POWER;
 	uint64_t bits;
@@ -93,7 +94,8 @@ static int level_of(double weight)
 	return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : (int)level;
 }
 
-static double node_weight(const struct snapshot *snapshot, size_t index)
+/* The weight by which nodes are kept. Without live weight the ticks decide, and count little. */
+static double history_weight(const struct snapshot *snapshot, size_t index)
 {
 	const struct snapshot_node *node = &snapshot->nodes[index];
 
@@ -109,7 +111,7 @@ static int history_threshold(const struct snapshot *snapshot, size_t most)
 	if (snapshot->n_nodes <= most)
 		return 0;
 	for (size_t i = 0; i < snapshot->n_nodes; i++)
-		counts[level_of(node_weight(snapshot, i))]++;
+		counts[history_level(history_weight(snapshot, i))]++;
 	while (level > 0 && n + counts[level - 1] <= most)
 		n += counts[--level];
 	return level;
@@ -124,14 +126,14 @@ struct history_copy {
 	size_t n;
 };
 
-static uint32_t clamp_u32(uint64_t value)
+static uint32_t history_clamp(uint64_t value)
 {
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
 /*
- * At most MOST nodes. OPEN[d]: the kept node of depth d on the path to the current node;
- * EVICTED[d]: its [evicted].
+ * Copies at most MOST nodes. open[d]: the kept node of depth d on the path to the current node;
+ * evicted[d]: the [evicted] below that node, 0: none.
  */
 static void history_copy_nodes(const struct snapshot *snapshot, size_t most,
 			       struct history_copy *copy)
@@ -146,13 +148,13 @@ static void history_copy_nodes(const struct snapshot *snapshot, size_t most,
 		uint32_t parent = depth ? open[depth - 1] : 0,
 			 *at = depth ? &evicted[depth - 1] : NULL;
 
-		if (!depth || level_of(node_weight(snapshot, i)) >= threshold) {
+		if (!depth || history_level(history_weight(snapshot, i)) >= threshold) {
 			open[depth] = (uint32_t)copy->n;
 			evicted[depth] = 0;
 			copy->nodes[copy->n++] =
 				(struct history_node){ node->frame, parent, (float)node->self_live,
 						       (float)node->self_ticks,
-						       clamp_u32(node->self_total) };
+						       history_clamp(node->self_total) };
 			i++;
 			continue;
 		}
@@ -164,7 +166,7 @@ static void history_copy_nodes(const struct snapshot *snapshot, size_t most,
 		copy->nodes[*at].self_live += (float)node->children_live;
 		copy->nodes[*at].self_ticks += (float)node->children_ticks;
 		copy->nodes[*at].self_total =
-			clamp_u32(copy->nodes[*at].self_total + node->children_total);
+			history_clamp(copy->nodes[*at].self_total + node->children_total);
 		i = node->end;
 	}
 }
@@ -191,8 +193,8 @@ static void history_reset_counts(struct history *history, uint64_t started_ns)
 	history->started_ns = started_ns;
 }
 
-/* A weight gets smaller when a branch was evicted. Then the whole new value counts as new. */
-static double since(double now, double before)
+/* What is new of NOW. A weight gets smaller when a branch was evicted; then all of NOW is new. */
+static double history_grown(double now, double before)
 {
 	return now >= before ? now - before : now;
 }
@@ -213,7 +215,7 @@ static int share_by_frame(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Each function's share of the samples since the moment before. The largest shares are kept. */
+/* Computes each function's share of the samples since the last moment. Keeps the largest shares. */
 static void history_add_shares(struct history *history, const struct snapshot *snapshot,
 			       struct history_moment *moment)
 {
@@ -226,15 +228,16 @@ static void history_add_shares(struct history *history, const struct snapshot *s
 		return;
 	if (snapshot->started_ns != history->started_ns)
 		history_reset_counts(history, snapshot->started_ns);
-	whole = since(snapshot->total_weight, history->whole_before);
+	whole = history_grown(snapshot->total_weight, history->whole_before);
 	history->whole_before = snapshot->total_weight;
 	error_destroy(functions_build(snapshot, NULL, false, &table));
 	if (!table.rows)
 		return;
 	shares = malloc((table.n + 1) * sizeof(*shares));
 	for (size_t i = 0; i < table.n; i++) {
-		double *before = &history->before[table.rows[i].frame],
-		       now = table.rows[i].weights.children_ticks, grown = since(now, *before);
+		double *before = &history->before[table.rows[i].frame];
+		double now = table.rows[i].weights.children_ticks;
+		double grown = history_grown(now, *before);
 
 		*before = now;
 		if (shares && grown > 0 && whole > 0)
@@ -267,7 +270,7 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 	       snapshot->time_ns < last->head.time_ns;
 }
 
-/* NULL: out of memory. COPY is room to work. */
+/* A copy of at most MOST nodes, *NP of them. COPY is room to work. NULL: out of memory. */
 static struct history_node *history_keep(const struct snapshot *snapshot, size_t most,
 					 struct history_copy *copy, size_t *np)
 {
@@ -302,7 +305,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
 	history_clear(moment);
 	moment->head = *snapshot;
-	moment->head.effects = NULL; /* the snapshot's */
+	moment->head.effects = NULL; /* these arrays are the snapshot's */
 	moment->head.sources = NULL;
 	moment->head.calls = NULL;
 	moment->head.nodes = NULL;

@@ -30,9 +30,9 @@ static bool hypercalls_is_same(const void *context, uint32_t number)
 	       !memcmp(row->callers, key->row->callers, sizeof(row->callers));
 }
 
-/* NULL: out of memory. */
+/* The row with ROW's stub and callers; added if new. NULL: out of memory. */
 static struct hypercalls_row *hypercalls_find_or_add(struct hypercalls_pass *pass,
-					      const struct hypercalls_row *row)
+						     const struct hypercalls_row *row)
 {
 	const struct hypercalls_key key = { &pass->calls, row };
 	uint64_t hash = hash_bytes(hash_word(0, row->stub), row->callers, sizeof(row->callers));
@@ -67,6 +67,7 @@ static bool hypercalls_add_node(struct hypercalls_pass *pass, const struct snaps
 	return found;
 }
 
+/* TOTALS NULL: by live weight. */
 static int hypercalls_compare(const void *pointer_a, const void *pointer_b, void *totals)
 {
 	const struct hypercalls_row *a = pointer_a, *b = pointer_b;

@@ -19,7 +19,7 @@ void instructions_deinit(struct instructions *instructions)
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
-/* How many bytes from AT on could not be read: up to the next page that is there. */
+/* How many bytes from AT on could not be read. The next page that was read ends them. */
 static uint32_t instructions_missing(const struct annotation *annotation, uint32_t at)
 {
 	uint32_t end = at;
@@ -50,7 +50,7 @@ static struct instruction_row instructions_decode(const struct annotation *annot
 	return row;
 }
 
-/* TARGETS ascend as the rows do: *NEXT is the first that was not met yet. */
+/* Finds the target of ROW. Targets ascend as rows do: *NEXT is the first one not passed yet. */
 static void instructions_set_target(const struct annotation *annotation,
 				    struct instruction_row *row, uint32_t *next)
 {
@@ -102,7 +102,7 @@ static struct xtop_error *instructions_build(struct instructions *instructions,
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
-/* A sample inside of what is decoded as one instruction counts for that one. */
+/* Adds each count to the instruction that has its byte, also if that is not the first byte. */
 static void instructions_weigh(struct instructions *instructions,
 			       const struct annotation *annotation)
 {
@@ -213,7 +213,7 @@ void instructions_print_address(const struct annotation *annotation,
 	instructions_print_place(annotation, annotation->address + row->distance, format, text);
 }
 
-/* The name of what a row calls, or an address. */
+/* The name of the function that a row calls or jumps to, or an address. */
 static void instructions_print_target(const struct annotation *annotation,
 				      const struct frames *frames,
 				      const struct instruction_row *row,

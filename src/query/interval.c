@@ -9,8 +9,8 @@
 
 #define INTERVAL_TAIL        0.025 /* on each side: 95 % */
 #define INTERVAL_MIN_BATCHES 5
-#define INTERVAL_MAX_Z       64 /* chances below 1e-300 do not differ */
-#define INTERVAL_STEPS       60 /* of a bisection: more than a double has digits */
+#define INTERVAL_MAX_Z       64 /* beyond it all chances are below 1e-300 */
+#define INTERVAL_STEPS       60 /* of a bisection: more than a double has bits */
 
 /* --- Student's t ------------------------------------------------------------------------------ */
 
@@ -147,7 +147,9 @@ static bool side_is_known(const struct interval_side *side)
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base)
 {
-	/* An effect that comes from few samples is hardly known, so both sides take the larger. */
+	/*
+	 * An effect that comes from few samples is hardly known, so both sides use the larger one.
+	 */
 	double effect = fmax(now->effect, base->effect);
 	struct share a = { now->share, now->samples / effect };
 	struct share b = { base->share, base->samples / effect };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How sure a difference between two shares is. Pure functions.
+ * How sure a difference between two shares is. Functions of their arguments alone; any thread.
  *
  * The interval is Newcombe's for the difference of two proportions (R. G. Newcombe, Statistics in
- * Medicine 17, 1998, method 10): Wilson's score intervals of both, put together. It also holds for
+ * Medicine 17, 1998, method 10): it combines Wilson's score intervals of both. It also holds for
  * shares near 0, where a function came or went. We change two things. The number of samples is
  * divided by the design effect (xtop/batches.h), because samples are not independent. Student's t
  * replaces the normal distribution, with Welch's degrees of freedom from the numbers of batches.
@@ -16,23 +16,23 @@
 
 struct interval_side {
 	double share;   /* 0 to 1 */
-	double samples; /* as if of equal weight */
+	double samples; /* how many samples of equal weight would know as much */
 	double effect;  /* the design effect; 1 or more */
-	double batches; /* that EFFECT was taken from; 0: it was not measured */
+	double batches; /* from which EFFECT was computed; 0: it was not measured */
 };
 
 struct interval {
 	bool known;       /* false: there are too few batches, or no samples */
 	double low, high; /* of the difference NOW - BASE, 95 % */
-	/* The probability of such a difference, or a larger one, if there is none. */
+	/* The probability of such a difference, or a larger one, if the shares are equal. */
 	double chance;
 };
 
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base);
 /*
- * Returns the largest of N chances that is significant; negative: none is. At most the share RATE
- * of the differences up to that chance are there by chance alone (Y. Benjamini, Y. Hochberg, J. R.
+ * Returns the largest of N chances that is significant; negative: none is. Of the differences up to
+ * that chance, at most the share RATE is there by chance alone (Y. Benjamini, Y. Hochberg, J. R.
  * Statist. Soc. B 57, 1995). Sorts CHANCES.
  */
 double interval_find_limit(double *chances, size_t n, double rate);

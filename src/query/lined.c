@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source lines and inlined functions in a snapshot; see xtop/lined.h. One pass over the nodes makes
- * a new tree: each node becomes a chain of one or more, and is put where an equal one is already.
+ * Source lines and inlined functions in a snapshot; see xtop/lined.h. One pass over the nodes
+ * builds a new tree: each node becomes a chain of one or more nodes, and equal nodes are merged.
  *
  *   places     main (at 0x10)  main (at 0x24)        main
  *                  │               │           ─►     ├─ add (inlined)
  *   answers    main:7          add:3 in main:9        │
  *
- * What a frame becomes is kept from one snapshot to the next; a frame whose line was not known then
- * is asked for again.
+ * What a frame becomes is kept from one snapshot to the next. If its line was not known, the module
+ * asks for it again.
  */
 #include "config.h"
 
@@ -26,15 +26,15 @@
 
 #define LINED_MAX_NODES (1U << 20)
 
-/* A frame of ours, and the line that it is at. */
+/* A frame of the results, and its line, which is the name of the frame SOURCE. */
 struct lined_link {
-	uint32_t frame, source; /* SOURCE FRAME_NONE: not known */
+	uint32_t frame, source; /* SOURCE FRAME_NONE: the line is not known */
 };
 
 /* What a frame of the resolver becomes: links, outermost first. */
 struct lined_chain {
-	uint32_t first, n; /* N 0: not known yet */
-	bool waits;        /* for its line */
+	uint32_t first, n; /* in lined->links; N 0: not known yet */
+	bool waits;        /* the line was asked for and has not come */
 };
 
 struct lined {
@@ -44,11 +44,11 @@ struct lined {
 	size_t n_chains, chains_capacity;
 	struct lined_link *links;
 	size_t n_links, links_capacity;
-	uint32_t *origins; /* by frame of the results; those beyond n_origins have none */
+	uint32_t *origins; /* by frame of the results: the resolver's; beyond n_origins none */
 	size_t n_origins, origins_capacity;
 };
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 struct xtop_error *lined_create(const struct lined_settings *settings, struct lined **linedp)
 {
@@ -103,7 +103,7 @@ static bool lined_print(const struct line_frame *line, char *text, size_t capaci
 	return true;
 }
 
-/* The frame of a function, as it is or with a line. */
+/* The frame of a function, with "(inlined)" and LINE in its name. LINE may be "". */
 static uint32_t lined_intern(struct lined *lined, const struct frame *of, const char *name,
 			     bool inlined, const char *line)
 {
@@ -171,8 +171,8 @@ void lined_translate_annotation(struct lined *lined, const struct snapshot *from
 }
 
 /*
- * The function's own name is the symbol's, which also DWARF without names of functions has. The
- * functions inlined in it follow.
+ * Adds the links for ANSWER: the function itself, then the functions inlined in it, outermost
+ * first. The function's own name is that of the symbol, because DWARF may lack names of functions.
  */
 static bool lined_add_answer(struct lined *lined, const struct snapshot *from, uint32_t id,
 			     const struct line_answer *answer)
@@ -201,7 +201,7 @@ static bool lined_add_answer(struct lined *lined, const struct snapshot *from, u
 	return ok;
 }
 
-/* False: out of memory. */
+/* Finds out what the frame ID becomes, if that is not known yet. False: out of memory. */
 static bool lined_fill(struct lined *lined, const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
@@ -259,7 +259,7 @@ static void lined_ask(const struct snapshot *from, uint32_t id)
 	lines_find(frame->line_file, &place, true, &answer);
 }
 
-/* The heaviest first. */
+/* Asks for the lines of all frames with weight, the heaviest first. */
 static struct xtop_error *lined_ask_all(const struct snapshot *from)
 {
 	_cleanup_free_ struct lined_asked *asked = calloc(from->n_frames, sizeof(*asked));
@@ -304,7 +304,7 @@ struct lined_tree {
 	size_t n, capacity;
 	struct hash_table index;  /* of nodes but the root */
 	uint32_t *at;             /* by node of FROM: the last of its chain */
-	uint32_t room;            /* by how much a path may become deeper */
+	uint32_t room;            /* by how many nodes a path may become deeper */
 	struct lined_weight *weights;
 	size_t n_weights, weights_capacity;
 	struct hash_table weight_index;
@@ -345,8 +345,8 @@ static uint64_t lined_hash(uint32_t a, uint32_t b)
 	return hash_word(HASH_ODD, (uint64_t)a << 32 | b);
 }
 
-/* The child FRAME of PARENT; added if new. 0: out of memory. */
-static uint32_t lined_find_child(struct lined_tree *tree, uint32_t parent, uint32_t frame)
+/* The child of PARENT for FRAME; added if new. 0: out of memory. */
+static uint32_t lined_find_or_add_child(struct lined_tree *tree, uint32_t parent, uint32_t frame)
 {
 	const struct lined_key key = { tree, parent, frame };
 	uint64_t hash = lined_hash(parent, frame);
@@ -405,7 +405,7 @@ static bool lined_add_node(struct lined_tree *tree, size_t i)
 		if (j && (tree->nodes[at].depth >= node->depth + tree->room ||
 			  tree->n >= LINED_MAX_NODES))
 			break;
-		at = lined_find_child(tree, at, link.frame);
+		at = lined_find_or_add_child(tree, at, link.frame);
 		if (!at || !lined_add_weight(tree, &link, weight))
 			return false;
 	}
@@ -443,7 +443,7 @@ static bool lined_grow(struct lined_tree *tree)
 
 /* --- the new snapshot ------------------------------------------------------------------------- */
 
-/* In pre-order. NUMBERS: by node of the tree, the number of the node in the snapshot. */
+/* Writes the nodes to TO in pre-order. NUMBERS: by node of the tree, the node's index in TO. */
 static void lined_emit(const struct lined_tree *tree, struct snapshot *to, uint32_t *numbers)
 {
 	uint32_t at = 0;
@@ -476,7 +476,7 @@ static void lined_emit(const struct lined_tree *tree, struct snapshot *to, uint3
 	snapshot_nodes_sum(to->nodes, tree->n);
 }
 
-/* Best effort: without memory no line is known. */
+/* Sets the line with most weight of each function. Best effort: without memory none is known. */
 static void lined_set_sources(const struct lined_tree *tree, struct snapshot *to)
 {
 	_cleanup_free_ double *most = calloc(to->n_frames, sizeof(*most));
@@ -494,7 +494,8 @@ static void lined_set_sources(const struct lined_tree *tree, struct snapshot *to
 	}
 }
 
-static uint32_t lined_now(struct lined *lined, const struct snapshot *from, uint32_t id)
+/* The results' frame for the function of the frame ID. */
+static uint32_t lined_function(struct lined *lined, const struct snapshot *from, uint32_t id)
 {
 	return lined_translate(lined, from, frames_get(from->frames, id)->group);
 }
@@ -508,18 +509,18 @@ static void lined_translate_calls(struct lined *lined, const struct snapshot *fr
 		to->calls[i] = from->calls[i];
 		for (unsigned j = 0; j < SNAPSHOT_MAX_CALLS && to->calls[i].calls[j].ticks > 0; j++)
 			to->calls[i].calls[j].frame =
-				lined_now(lined, from, from->calls[i].calls[j].frame);
+				lined_function(lined, from, from->calls[i].calls[j].frame);
 	}
 }
 
-/* What else names frames. */
+/* Translates the other ids of frames: those of hypercalls, and the last function of each vCPU. */
 static void lined_translate_rest(struct lined *lined, const struct snapshot *from,
 				 struct snapshot *to)
 {
 	lined_translate_calls(lined, from, to);
-	to->n_places = 0; /* of functions without symbols: see the resolver's own snapshot */
+	to->n_places = 0; /* only the resolver's own snapshot has them */
 	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		to->vcpus[i].last_frame = lined_now(lined, from, from->vcpus[i].last_frame);
+		to->vcpus[i].last_frame = lined_function(lined, from, from->vcpus[i].last_frame);
 }
 
 static struct xtop_error *lined_finish(const struct lined_tree *tree, struct snapshot **top)
@@ -537,7 +538,7 @@ static struct xtop_error *lined_finish(const struct lined_tree *tree, struct sna
 	to->effects = NULL;
 	to->sources = NULL;
 	to->annotation = NULL;
-	/* Lines of waits are for files, which have no rows of waits and locks. */
+	/* Waits get lines only for files, which have no rows of waits and locks. */
 	to->waits = (struct snapshot_waits){ .there = tree->from->waits.there,
 					     .span_live = tree->from->waits.span_live,
 					     .span_ticks = tree->from->waits.span_ticks };

@@ -2,9 +2,9 @@
 /*
  * The forest of locks; see xtop/locks.h.
  *
- * A task waits for one lock at most, and a lock has one known holder at most. So from task to lock
- * to holder there is one way, which ends, or goes round in a circle: a deadlock, unless the holder
- * is only the last one known. Each task is drawn once, whatever circles there are.
+ * A task waits for at most one lock, and a lock has at most one known holder. So there is one way
+ * from task to lock to holder. It ends, or it is a circle: a deadlock, unless a holder is only the
+ * last known one. Each task is drawn once, even if it is in a circle.
  */
 #include "config.h"
 
@@ -37,12 +37,15 @@ struct locks_pass {
 	const struct snapshot_waits *waits;
 	struct locks_forest forest;
 	size_t capacity;
-	uint32_t *holders; /* by lock: the task; NO_TASK */
+	uint32_t *holders; /* by lock: the task that holds it; NO_TASK: not known */
 	uint8_t *marks;    /* by task */
 	bool failed;       /* out of memory */
 };
 
-/* Marks of a task while the forest is built. ON_WAY and LEFT: the search for circles met it. */
+/*
+ * Marks of a task while the forest is built. ON_WAY: the search for circles is on a way through the
+ * task. LEFT: an earlier way of the search led through it.
+ */
 enum { MARK_ON_WAY = 1, MARK_LEFT = 2, MARK_CIRCLE = 4, MARK_DRAWN = 8, MARK_HOLDS = 16 };
 
 /* --- who holds what --------------------------------------------------------------------------- */
@@ -67,7 +70,9 @@ static uint32_t locks_next(const struct locks_pass *pass, uint32_t task)
 	return lock < pass->waits->n_locks ? pass->holders[lock] : NO_TASK;
 }
 
-/* The same if TASK cannot go on before that task does. A last known reader may be gone. */
+/*
+ * The same, but NO_TASK if the holder is only the last known reader: it may hold the lock no more.
+ */
 static uint32_t locks_next_sure(const struct locks_pass *pass, uint32_t task)
 {
 	uint32_t lock = pass->waits->lock_tasks[task].lock;
@@ -144,7 +149,7 @@ static void locks_put_circles(struct locks_pass *pass)
 
 static void locks_put_task(struct locks_pass *pass, uint32_t task, unsigned depth);
 
-/* Tasks that hold something have lines of their own. */
+/* Whether TASK shares a line with others. Tasks that hold a lock have lines of their own. */
 static bool locks_is_grouped(const struct locks_pass *pass, uint32_t task)
 {
 	return !(pass->marks[task] & MARK_HOLDS);
@@ -157,7 +162,7 @@ static bool locks_is_same_group(const struct snapshot_lock_task *a,
 	       a->site == b->site;
 }
 
-/* The group that begins with TASK. */
+/* Puts a line for the group of waiters whose first task is TASK. */
 static void locks_put_group(struct locks_pass *pass, uint32_t task, unsigned depth)
 {
 	const struct snapshot_lock_task *tasks = pass->waits->lock_tasks;
@@ -221,7 +226,9 @@ static int locks_compare_roots(const void *pointer_a, const void *pointer_b)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* In a circle each task waits for another one, so each of its tasks may be the root. */
+/*
+ * Whether a tree may begin with TASK. In a circle each task waits, so each of them may be the root.
+ */
 static bool locks_is_root(const struct locks_pass *pass, uint32_t task)
 {
 	return pass->marks[task] & MARK_HOLDS &&
@@ -237,7 +244,7 @@ static size_t locks_find_roots(const struct locks_pass *pass, struct locks_root 
 		if (!locks_is_root(pass, i) ||
 		    (waits->lock_tasks[i].lock != SNAPSHOT_NO_LOCK &&
 		     !(pass->marks[i] & MARK_CIRCLE)))
-			continue; /* it is drawn below the lock that it waits for */
+			continue; /* this task is drawn below the lock that it waits for */
 		roots[n] = (struct locks_root){ .task = i, .lock = SNAPSHOT_NO_LOCK };
 		for (uint32_t lock = 0; lock < waits->n_locks; lock++)
 			if (pass->holders[lock] == i)
@@ -270,7 +277,7 @@ static void locks_put_forest(struct locks_pass *pass)
 		else if (!(pass->marks[roots[i].task] & MARK_DRAWN))
 			locks_put_task(pass, roots[i].task, 0);
 	}
-	/* Holders in a circle by way of a last known reader, or too deep in the forest. */
+	/* The rest: holders in a circle with a last known reader, or too deep in the forest. */
 	for (uint32_t i = 0; i < waits->n_lock_tasks; i++)
 		if (!(pass->marks[i] & MARK_DRAWN) && !locks_is_grouped(pass, i))
 			locks_put_task(pass, i, 0);
@@ -368,7 +375,7 @@ static const char *locks_holder_note(const struct snapshot_lock *lock)
 	case OS_HOLDER_GUESS:
 		return " (a guess)";
 	case OS_HOLDER_NO_TASK:
-		return ": held by what is not a task";
+		return ": held, but not by a task";
 	case OS_HOLDER_UNKNOWN:
 		break;
 	}

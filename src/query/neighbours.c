@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Callers and callees of one function, and the hottest whole chains through it. xtop/neighbours.h
- * explains the arithmetic. One pass over the nodes: a node's path starts as a copy of its parent's
- * path, and the parent comes first.
+ * explains the arithmetic. One pass over the nodes: the path of a node starts as a copy of its
+ * parent's path, which is ready because the parent comes first.
  *
  * Two stacks of named functions are different when their leaves are different nodes. Stacks through
  * unnamed code may differ only by addresses that are not shown. Such chains read alike and become
@@ -21,8 +21,8 @@
 /* What the pass knows of the stack that ends in a node. */
 struct neighbours_path {
 	uint32_t callee;      /* of the innermost focus; the focus itself if it is the leaf */
-	uint32_t occurrences; /* of the focus */
-	bool unknown;         /* a function in it has no name, so other stacks may read alike */
+	uint32_t occurrences; /* how often the focus is in the stack */
+	bool unknown;         /* a function has no name, so other stacks may read alike */
 	uint64_t key;         /* hash of the frames that the user sees */
 };
 
@@ -62,7 +62,7 @@ static struct weights *neighbours_row(struct function_table *table, uint32_t *ro
 	return &table->rows[rows[frame] - 1].weights;
 }
 
-/* The samples that end in NODE, added as children: a row of callees has no self. */
+/* Adds the samples that end in NODE, as children: a row of callees has no self. */
 static void neighbours_add_ended(struct weights *weights, const struct snapshot_node *node)
 {
 	weights->children_live += node->self_live;
@@ -103,7 +103,7 @@ static bool chain_is_hotter(const struct chain *a, const struct chain *b)
 	return a->node < b->node;
 }
 
-/* Inserts NEW among the hottest. Among equally hot chains the first in the snapshot stays ahead. */
+/* Inserts NEW among the hottest. Of equally hot chains the first in the snapshot comes first. */
 static void neighbours_rank_chain(struct neighbours *neighbours, struct chain new)
 {
 	struct chain *chains = neighbours->chains;

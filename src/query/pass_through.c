@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pass-through functions; see xtop/pass_through.h. One pass over the nodes sums each function's
- * time, and finds the one callee that may have most of it. A second pass sums what that callee has.
- * Only calls by a function's outermost nodes count, so that recursion counts once.
+ * time, and finds the one callee that may have most of it. A second pass sums the time of that
+ * callee. Only calls by a function's outermost nodes count, so that recursion counts once.
  *
  * The callee comes from a vote by weight (Boyer and Moore, "MJRTY", 1981): each call by F votes
  * for its callee against the callee that leads. A callee that has more than half of all votes
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/take_out.h"
+#include "query/remove_functions.h"
 #include "xtop/cleanup.h"
 
-#define MAX_UNITS 3 /* one inside the other: the guest, a process, a thread */
+#define MAX_UNITS 3 /* one inside of the other: the guest, a process, a thread */
 
 /* Two weights: of the live samples, and of all since start. */
 struct ticks {
@@ -29,13 +29,15 @@ struct pass_through_function {
 	uint32_t at, until;  /* its last outermost node, and the end of that node's subtree */
 	uint32_t callee;     /* leads in the vote; FRAME_ROOT: no callee yet */
 	double lead;         /* of that callee, in ticks since start */
-	struct ticks own, children, callees, starts; /* callees: of CALLEE */
+	struct ticks own, children;
+	struct ticks callees; /* the children of CALLEE below this function */
+	struct ticks starts;  /* the children at nodes through which most chains of a unit go */
 };
 
-/* A part of the guest whose chains begin alike: a process, a named thread; else the whole guest. */
+/* A part of the guest: its whole, a process, or a named thread. Its chains often begin alike. */
 struct pass_through_unit {
 	uint32_t end;         /* index behind its subtree */
-	struct ticks chains;
+	struct ticks chains;  /* that begin in the unit itself */
 };
 
 struct pass_through {
@@ -74,7 +76,10 @@ static const struct frame *pass_through_frame(const struct pass_through *pass, u
 
 /* --- where chains start ----------------------------------------------------------------------- */
 
-/* Sums the chains that begin in the unit itself. [truncated] ones begin elsewhere. */
+/*
+ * Enters the unit of node INDEX, and sums the chains that begin in the unit itself. Chains below
+ * [truncated] do not count: where they begin is not known.
+ */
 static void pass_through_enter_unit(struct pass_through *pass, uint32_t index)
 {
 	const struct snapshot_node *nodes = pass->from->nodes;
@@ -117,7 +122,7 @@ static void function_vote(struct pass_through_function *function, uint32_t calle
 	}
 }
 
-/* False: the node lies below another node of its function, whose time has it already. */
+/* False: the node lies below another node of its function, which already has its time. */
 static bool function_enter(struct pass_through_function *function, uint32_t index,
 			   const struct snapshot_node *node)
 {
@@ -128,7 +133,7 @@ static bool function_enter(struct pass_through_function *function, uint32_t inde
 	return true;
 }
 
-/* The function that calls node INDEX, when the call comes from its outermost node; else NULL. */
+/* The function that calls node INDEX. NULL: the call does not come from its outermost node. */
 static struct pass_through_function *pass_through_caller(struct pass_through *pass, uint32_t index)
 {
 	uint32_t parent = pass->from->nodes[index].parent;
@@ -183,8 +188,8 @@ static void pass_through_sum_callees(struct pass_through *pass)
 /* --- which functions -------------------------------------------------------------------------- */
 
 /*
- * Whether function ID hands its time to one callee. A function that mostly calls itself does not,
- * nor does one whose callees are only [evicted].
+ * Whether function ID hands most of its time to one callee. A function that mostly calls itself
+ * does not, and neither does a function with only [evicted] below it.
  */
 static bool pass_through_hands_on(const struct pass_through *pass, uint32_t id)
 {
@@ -211,7 +216,7 @@ static bool pass_through_is_folded(const struct pass_through *pass, uint32_t id)
 
 enum { MARK_FOLDED = 1, MARK_STAYS = 2 };
 
-/* Marks the functions that have nodes: far fewer than all frames. */
+/* Marks the functions that have nodes. Returns how many are folded away. */
 static size_t pass_through_mark(const struct pass_through *pass, uint8_t *marks)
 {
 	size_t n = 0;
@@ -227,8 +232,8 @@ static size_t pass_through_mark(const struct pass_through *pass, uint8_t *marks)
 	return n;
 }
 
-/* *TO: FROM without the functions that are MARK_FOLDED in MARKS. */
-static struct xtop_error *pass_through_take_out(const struct snapshot *from, const uint8_t *marks,
+/* *TO becomes FROM without the functions that are MARK_FOLDED in MARKS. */
+static struct xtop_error *pass_through_remove(const struct snapshot *from, const uint8_t *marks,
 						struct snapshot *to)
 {
 	struct snapshot made = *from;
@@ -238,7 +243,7 @@ static struct xtop_error *pass_through_take_out(const struct snapshot *from, con
 	if (!made.nodes)
 		return error_create("no memory to fold functions of %zu nodes away", from->n_nodes);
 	memcpy(made.nodes, from->nodes, from->n_nodes * sizeof(*made.nodes));
-	error = nodes_take_out(&made, marks, MARK_FOLDED);
+	error = nodes_remove_functions(&made, marks, MARK_FOLDED);
 	if (error)
 		free(made.nodes);
 	else
@@ -260,13 +265,13 @@ struct xtop_error *pass_through_fold(const struct snapshot *from, struct snapsho
 	pass_through_sum(&pass);
 	pass_through_sum_callees(&pass);
 	n = pass_through_mark(&pass, marks);
-	error = pass_through_take_out(from, marks, to);
+	error = pass_through_remove(from, marks, to);
 	if (!error)
 		*np = n;
 	return error;
 }
 
-/* Functions that were folded away have nodes in FROM but not in FOLDED. */
+/* The functions that were folded away have nodes in FROM, but not in FOLDED. */
 struct xtop_error *pass_through_fold_same(const struct snapshot *from,
 					  const struct snapshot *folded,
 					  const struct snapshot *other, struct snapshot *to)
@@ -281,7 +286,7 @@ struct xtop_error *pass_through_fold_same(const struct snapshot *from,
 		marks[from->nodes[i].frame] = MARK_FOLDED;
 	for (size_t i = 0; i < folded->n_nodes; i++)
 		marks[folded->nodes[i].frame] = MARK_STAYS;
-	return pass_through_take_out(other, marks, to);
+	return pass_through_remove(other, marks, to);
 }
 
 void pass_through_deinit(struct snapshot *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A set of paths in a call tree. Each path has a number, which never changes; the root is path 0.
- * Any thread, but only one at a time for a set.
+ * Only one thread at a time uses a set.
  */
 #ifndef QUERY_PATHS_H
 #define QUERY_PATHS_H
@@ -13,7 +13,7 @@ struct path {
 	uint32_t parent, frame;
 };
 
-/* Zeroed: an empty set. */
+/* A zeroed set is empty. */
 struct paths {
 	struct path *list;
 	size_t n, capacity;
@@ -21,7 +21,10 @@ struct paths {
 };
 
 void paths_deinit(struct paths *paths);
-/* Finds or adds the path to FRAME below PARENT; the first is the root. False: out of memory. */
+/*
+ * Finds or adds the path to FRAME below PARENT. Add the root first, below itself. False: out of
+ * memory.
+ */
 bool paths_find_or_add(struct paths *paths, uint32_t parent, uint32_t frame, uint32_t *pathp);
 size_t paths_memory_bytes(const struct paths *paths);
 

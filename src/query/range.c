@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A range of time; see range.h. The growth of each moment is a small tree. They are merged into one
- * tree of paths. Each path links to its first child and to its next sibling, and a walk along these
- * links gives the nodes in pre-order.
+ * A range of time; see range.h. The growth of each moment is a small tree. These trees are merged
+ * into one tree of paths. Each path links to its first child and to its next sibling, and a walk
+ * along these links gives the nodes in pre-order.
  */
 #include "config.h"
 
@@ -74,7 +74,7 @@ struct xtop_error *range_add(struct range *range, const struct history_moment *m
 	return NULL;
 }
 
-/* The path behind PATH in pre-order; 0: it was the last. */
+/* The path that follows PATH in pre-order; 0: PATH was the last one. */
 static uint32_t range_next(const struct range *range, uint32_t path, uint32_t *depth)
 {
 	if (range->sums[path].first) {
@@ -126,7 +126,7 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 		return range_no_memory();
 	nodes = snapshot->nodes;
 	*snapshot = *last;
-	snapshot->calls = NULL; /* since start alone */
+	snapshot->calls = NULL; /* they are only known since the start */
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;
 	range_fill(range, snapshot);

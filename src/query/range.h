@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Moments of the history, and the profile of the time between two of them: the sum of what each
- * moment added. The UI's thread.
+ * moment added. Belongs to a history, so one thread at a time.
  */
 #ifndef QUERY_RANGE_H
 #define QUERY_RANGE_H
@@ -25,8 +25,8 @@ struct history_moment {
 	struct snapshot head; /* without nodes */
 	size_t n_nodes, n_grown, n_shares;
 	struct history_node *nodes;
-	struct history_node *grown; /* what came since the moment before */
-	struct history_share *shares; /* by frame */
+	struct history_node *grown; /* what came since the last moment */
+	struct history_share *shares; /* ascending by frame */
 };
 
 struct range_sum;
@@ -40,8 +40,12 @@ struct range {
 
 struct xtop_error *range_begin(struct range *range);
 void range_deinit(struct range *range); /* also after an error */
+/* Adds what came with MOMENT. Error: out of memory. */
 struct xtop_error *range_add(struct range *range, const struct history_moment *moment);
-/* *SNAPSHOTP: the sum of all added moments. Its times and counters run from FIRST to LAST. */
+/*
+ * *SNAPSHOTP becomes the sum of all added moments. Its times and counters run from FIRST to LAST.
+ * Error: out of memory.
+ */
 struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
 			       const struct snapshot *last, struct snapshot **snapshotp);
 

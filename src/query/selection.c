@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A part of a snapshot; see xtop/selection.h. Two passes over the nodes in pre-order. The first
- * pass removes the weight of stacks that do not count. A condition that a node fulfils is fulfilled
- * in its whole subtree, so the pass remembers for each condition where that subtree ends. The
- * second pass takes out hidden nodes (take_out.h).
+ * pass removes the weight of stacks that do not count. If a node meets a condition, its whole
+ * subtree meets the condition, so the pass remembers for each condition where that subtree ends.
+ * The second pass removes hidden nodes (remove_functions.h).
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/take_out.h"
+#include "query/remove_functions.h"
 #include "xtop/cleanup.h"
 #include "xtop/wait_sites.h"
 
@@ -44,9 +44,9 @@ static bool selection_hides(const struct selection *selection, const struct fram
 		frame_is_function(frame));
 }
 
-/* What a frame fulfils. Computed once for each frame: there are far more nodes. */
-enum selection_fulfils {
-	SELECTION_ASKED = 1, /* the others are known */
+/* Which conditions a frame meets. Computed once for each frame: there are far more nodes. */
+enum selection_met {
+	SELECTION_ASKED = 1, /* the other bits are known */
 	SELECTION_FILTER = 2,
 	SELECTION_PROCESS = 4,
 	SELECTION_MODULE = 8,
@@ -57,38 +57,39 @@ enum selection_fulfils {
 static uint8_t selection_ask(const struct selection *selection, const struct snapshot *from,
 			     uint32_t frame)
 {
-	uint8_t fulfils = SELECTION_ASKED;
+	uint8_t met = SELECTION_ASKED;
 
 	if (!selection->filter || filter_matches(selection->filter, from->frames, frame))
-		fulfils |= SELECTION_FILTER;
+		met |= SELECTION_FILTER;
 	if (selection->process == FRAME_NONE || frame == selection->process)
-		fulfils |= SELECTION_PROCESS;
+		met |= SELECTION_PROCESS;
 	if (!selection->cgroup ||
 	    selection_is_in_cgroup(selection, frames_get(from->frames, frame)))
-		fulfils |= SELECTION_CGROUP;
+		met |= SELECTION_CGROUP;
 	if (!selection->module ||
 	    selection_is_in_module(selection, frames_get(from->frames, frame)))
-		fulfils |= SELECTION_MODULE;
+		met |= SELECTION_MODULE;
 	if (selection_hides(selection, frames_get(from->frames, frame)))
-		fulfils |= SELECTION_HIDDEN;
-	return fulfils;
+		met |= SELECTION_HIDDEN;
+	return met;
 }
 
-/* For each condition, where the subtree ends in which it is fulfilled. */
+/* For each condition: the end of the last subtree that meets it. */
 struct selection_open {
 	uint32_t filter, process, cgroup, module;
 };
 
-static bool selection_counts(uint8_t fulfils, uint32_t index, uint32_t end,
+/* Whether the stack of node INDEX counts. The subtree of the node ends at END. */
+static bool selection_counts(uint8_t met, uint32_t index, uint32_t end,
 			     struct selection_open *open)
 {
-	if ((fulfils & SELECTION_FILTER) && index >= open->filter)
+	if ((met & SELECTION_FILTER) && index >= open->filter)
 		open->filter = end;
-	if ((fulfils & SELECTION_PROCESS) && index >= open->process)
+	if ((met & SELECTION_PROCESS) && index >= open->process)
 		open->process = end;
-	if ((fulfils & SELECTION_CGROUP) && index >= open->cgroup)
+	if ((met & SELECTION_CGROUP) && index >= open->cgroup)
 		open->cgroup = end;
-	if ((fulfils & SELECTION_MODULE) && index >= open->module)
+	if ((met & SELECTION_MODULE) && index >= open->module)
 		open->module = end;
 	return index < open->filter && index < open->process && index < open->cgroup &&
 	       index < open->module;
@@ -107,7 +108,10 @@ static bool selection_is_idle(const struct snapshot *from, const struct wait_cla
 	return wait_site_find(from->frames, classes, stack, n).idle;
 }
 
-/* CLASSES: stacks that wait for work are hidden; NULL: they are not. */
+/*
+ * Copies the nodes to TO; only stacks that count have weight. CLASSES: stacks that wait for work do
+ * not count; NULL: they do.
+ */
 static void selection_weigh(const struct selection *selection, const struct snapshot *from,
 			    const struct wait_classes *classes, uint8_t *asked,
 			    struct snapshot_node *to)
@@ -116,12 +120,12 @@ static void selection_weigh(const struct selection *selection, const struct snap
 
 	for (uint32_t i = 0; i < from->n_nodes; i++) {
 		const struct snapshot_node *node = &from->nodes[i];
-		uint8_t *fulfils = &asked[node->frame];
+		uint8_t *met = &asked[node->frame];
 		bool counts;
 
-		if (!*fulfils)
-			*fulfils = selection_ask(selection, from, node->frame);
-		counts = selection_counts(*fulfils, i, node->end, &open);
+		if (!*met)
+			*met = selection_ask(selection, from, node->frame);
+		counts = selection_counts(*met, i, node->end, &open);
 		if (counts && classes && node->self_total)
 			counts = !selection_is_idle(from, classes, i);
 		to[i] = *node;
@@ -154,7 +158,7 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 				: NULL,
 			asked, made.nodes);
 	if (selection->hide_kernel || selection->hide_user)
-		error = nodes_take_out(&made, asked, SELECTION_HIDDEN);
+		error = nodes_remove_functions(&made, asked, SELECTION_HIDDEN);
 	made.live_weight = made.nodes[0].children_live;
 	made.total_weight = made.nodes[0].children_ticks;
 	if (error)

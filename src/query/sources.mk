@@ -44,7 +44,7 @@ libxtop_a_SOURCES += \
 	src/query/paths.h \
 	src/query/range.c \
 	src/query/range.h \
+	src/query/remove_functions.c \
+	src/query/remove_functions.h \
 	src/query/selection.c \
-	src/query/take_out.c \
-	src/query/take_out.h \
 	src/query/waits.c

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of waits; see xtop/waits.h. One pass over the nodes with weight of their own: the nodes
- * above them are the stack. Names are classified once for each frame.
+ * The table of waits; see xtop/waits.h. One pass over the nodes that have weight of their own: such
+ * a node and the nodes above it are a stack. Names are classified once for each frame.
  */
 #include "config.h"
 
@@ -37,8 +37,9 @@ static bool waits_is_same(const void *context, uint32_t number)
 	       a->site.idle == b->site.idle;
 }
 
-/* NULL: out of memory. */
-static struct waits_row *waits_find(struct waits_pass *pass, const struct waits_row *row)
+/* The row with ROW's process, thread and site; added if new. NULL: out of memory. */
+static struct waits_row *waits_find_or_add(struct waits_pass *pass,
+					   const struct waits_row *row)
 {
 	struct waits_table *table = &pass->table;
 	const struct waits_key key = { table, row };
@@ -89,7 +90,7 @@ static bool waits_add_node(struct waits_pass *pass, uint32_t index)
 	row.process = waits_frame_of_kind(snapshot, stack, n, 0, FRAME_KIND_PROCESS);
 	row.thread = waits_frame_of_kind(snapshot, stack, n, 1, FRAME_KIND_THREAD);
 	row.site = wait_site_find(snapshot->frames, &pass->classes, stack, n);
-	found = waits_find(pass, &row);
+	found = waits_find_or_add(pass, &row);
 	if (found)
 		weights_add_self(&found->weights, node);
 	return found;
@@ -108,7 +109,7 @@ static int waits_compare_waits(const void *pointer_a, const void *pointer_b)
 	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Adds what nodes do not tell. */
+/* Fills in what only the rows of the snapshot have. */
 static struct xtop_error *waits_join(struct waits_pass *pass)
 {
 	const struct snapshot_waits *waits = &pass->snapshot->waits;
@@ -259,15 +260,11 @@ void waits_sort(struct waits_table *table, const struct frames *frames, enum wai
 
 const char *waits_states(const struct waits_row *row, char buffer[WAITS_STATES_BYTES])
 {
-	static const char letters[N_OS_WAIT_STATES] = {
-		[OS_WAIT_RUNNABLE] = 'R', [OS_WAIT_SLEEPING] = 'S', [OS_WAIT_BLOCKED] = 'D',
-		[OS_WAIT_IDLE] = 'I',     [OS_WAIT_STOPPED] = 'T',
-	};
 	size_t n = 0;
 
 	for (unsigned state = 0; state < N_OS_WAIT_STATES; state++)
 		if (row->states >> state & 1)
-			buffer[n++] = letters[state];
+			buffer[n++] = os_wait_letter(state);
 	buffer[n] = '\0';
 	return n ? buffer : "-";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to recording/: the bytes of a recording, version 3, as writer.c writes and reader.c reads
- * them. doc/FORMATS describes the format for people. Little-endian; everything starts at a multiple
+ * them. doc/FORMATS describes the format for users. Little-endian; everything starts at a multiple
  * of 8.
  *
  *   file head              "XTOPREC\n", version, size of this head
@@ -12,20 +12,23 @@
  *   INFO  struct recording_chunk_info     once, before the first SMPL
  *   SYMS  struct recording_chunk_symbols  one for each image, before the first SMPL
  *   TABL  an ELF file                     the unwind tables of the image of the SYMS just before
- *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
- *   TIME  u64 ns                          what the clock said for the next SMPL or POLL
+ *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL, POLL or WAIT
+ *                                         reads it
+ *   TIME  u64 ns                          what memory_now_ns() returned for the next of these
  *   POLL  u64 ns                          the resolver called os_poll() at that time
- *   CLCK  struct recording_clocks   the guest's clocks were read then
- *   SMPL  one record of the ring (xtop/sample.h), without stack bytes that nobody needs (trim.c)
+ *   WAIT  u64 ns, u64 ns                  it called os_read_waits(): the time, and between passes
+ *   CLCK  struct recording_clocks         what the clocks showed at one moment
+ *   SMPL  struct sample (xtop/sample.h)   without stack bytes that nobody needs (trim.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
  * The format can grow without a new version. A reader skips chunks of a type that it does not know,
  * unless RECORDING_CHUNK_REQUIRED says that the samples mean nothing without them. It accepts INFO,
  * SYMS and END heads that are longer than it knows. Version 2 had no weights: each sample counts as
- * one tick. Version 1 also had no PAGE, TIME and POLL: names come from SYMS alone. Both are read.
+ * one tick. Version 1 also had no PAGE, TIME and POLL: names come from SYMS alone. Both versions
+ * are read, too.
  *
- * A reader does what the resolver did, in the same order: it applies PAGE and TIME, then has the
- * sample named, or polls, and finds in memory what was there then.
+ * A replay does what the resolver did, in the same order. It applies PAGE and TIME. Then it names
+ * the sample, or polls, and finds in memory what was there in the run.
  */
 #ifndef RECORDING_FORMAT_H
 #define RECORDING_FORMAT_H
@@ -43,7 +46,7 @@
 #define RECORDING_VERSION 3
 #define RECORDING_VERSION_NO_WEIGHT 2 /* the last without sample.weight */
 #define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
-#define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF: whose struct registers the samples carry */
+#define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF; samples have its struct registers */
 
 /* Types of chunks besides the notes of xtop/recording.h. */
 #define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
@@ -57,14 +60,14 @@
 #define RECORDING_MAX_INFO_BYTES 65536
 #define RECORDING_MAX_MODULE_BYTES 4096
 #define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
-#define RECORDING_MAX_TABLES 64 /* images that have some: each takes a descriptor */
+#define RECORDING_MAX_TABLES 64 /* images with tables: each takes a descriptor */
 #define RECORDING_MAX_TABLES_BYTES (512ULL << 20)
 #define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(GUEST_MAX_VCPUS))
 #define RECORDING_MAX_END_BYTES 4096
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
 #define RECORDING_MAX_CLOCKS_BYTES 256
-/* Pages of guest memory at a time: 64 MiB. Page_mirror makes room for one more. */
+/* Pages of guest memory at a time: 64 MiB. page_mirror.c makes room for more. */
 #define RECORDING_MAX_PAGES LIMIT(16384, 64)
 /* The largest SYMS: every symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
@@ -119,18 +122,18 @@ struct recording_chunk_symbols {
 };
 
 /*
- * The lines of a page that are new, and were read, follow, PAGE_LINE_BYTES each, in ascending
- * order. The other lines are unchanged, or changed and not read; or zeros when the page was not
- * there. A page without lines is not there any more.
+ * The lines of a page that are new and were read follow, PAGE_LINE_BYTES each, in ascending order.
+ * Other lines are unchanged, or changed and not read; they are zeros if the page was not there
+ * before. A page without lines is not there any more.
  *
  * The guest runs while its memory is read, so a page that is read twice for one sample may have
- * changed in between. The change that the second reading found, and all changes behind it for that
- * sample, hold from the READ-th read on.
+ * changed in between. The change that the second read found, and all later changes for that sample,
+ * hold from the read number READ on.
  */
 struct recording_page {
 	uint64_t frame;
 	uint64_t lines; /* bit i: bytes [64 i, 64 i + 64) */
-	uint64_t read;  /* number of memory_ops.read() since the last SMPL or POLL; 0: at once */
+	uint64_t read;  /* number of the read since the last SMPL, POLL or WAIT; 0: at once */
 };
 
 /* The head of a sample up to RECORDING_VERSION_NO_WEIGHT: struct sample without its end. */

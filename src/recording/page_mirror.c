@@ -3,12 +3,12 @@
  * Pages by frame; see page_mirror.h. Resolver's thread.
  *
  * The table has open addressing and linear probing and is less than half full. Removing an entry
- * leaves no gap: entries behind it that were pushed there move up. It is a table of its own, not
- * one of xtop/hash.h, since the order of its slots is the order in which pages are removed when
- * there is no room. A replay must not depend on how a general table grows.
+ * leaves no gap: entries behind it that belong further up move up. It is a table of its own and not
+ * one of xtop/hash.h, because pages are removed in the order of its slots when there is no room. A
+ * replay must not depend on how a general table grows.
  *
- * Room is made like a clock: a hand goes round, takes the mark off pages that were seen since it
- * came by last, and stops at the first page without a mark.
+ * A clock hand makes room. It goes round, clears the mark of pages that were seen since it last
+ * came by, and stops at the first page without a mark.
  */
 #include "config.h"
 
@@ -23,11 +23,9 @@ struct page_mirror_slot {
 	uint64_t frame;
 	char *page;    /* NULL: a free slot */
 	bool seen;     /* since the hand was here */
-	uint64_t turn; /* when it was seen last */
-	/* In the turn USED_TURN: */
-	uint64_t used_turn, used; /* lines */
-	/* In the turn READ_TURN: */
-	uint64_t read_turn, read; /* by which read the last copy was made */
+	uint64_t turn; /* in which the page was last seen */
+	uint64_t used_turn, used; /* the lines that were used in that turn */
+	uint64_t read_turn, read; /* in which turn, and by which read, the last copy was made */
 };
 
 struct page_mirror {
@@ -66,7 +64,7 @@ void page_mirror_destroy(struct page_mirror *mirror)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The slot of FRAME, or the free slot where it goes. There always is one. */
+/* The slot of FRAME, or the free slot for it. There is always one. */
 static size_t page_mirror_probe(const struct page_mirror *mirror, uint64_t frame)
 {
 	size_t i = hash_slot(frame, mirror->n_slots);
@@ -81,7 +79,7 @@ const char *page_mirror_find(const struct page_mirror *mirror, frame_t frame)
 	return mirror->slots[page_mirror_probe(mirror, frame.value)].page;
 }
 
-/* A page of zeros in the free slot I. False: no room. */
+/* Puts a page of zeros into the free slot I. False: no room. */
 static bool page_mirror_add(struct page_mirror *mirror, size_t i, uint64_t frame)
 {
 	char *page;
@@ -96,7 +94,7 @@ static bool page_mirror_add(struct page_mirror *mirror, size_t i, uint64_t frame
 	return true;
 }
 
-/* An entry at AT, whose probing began at HOME, may move up to the free slot GAP. */
+/* Whether the entry at AT, whose probing begins at HOME, may move up to the free slot GAP. */
 static bool page_mirror_may_move(size_t home, size_t gap, size_t at)
 {
 	return gap <= at ? home <= gap || home > at : home <= gap && home > at;
@@ -137,7 +135,9 @@ bool page_mirror_is_seen(const struct page_mirror *mirror, frame_t frame)
 	return slot->page && slot->turn == mirror->turn;
 }
 
-/* At most two rounds: the first takes all marks off. */
+/*
+ * The page to remove; OTHERWISE if there is none. At most two rounds: the first clears all marks.
+ */
 static frame_t page_mirror_choose(struct page_mirror *mirror, frame_t otherwise)
 {
 	for (size_t i = 0; i < 2 * mirror->n_slots; i++) {
@@ -151,7 +151,7 @@ static frame_t page_mirror_choose(struct page_mirror *mirror, frame_t otherwise)
 	return otherwise;
 }
 
-/* Makes LOOK_AT, a set of lines, equal in TO and FROM. Returns those that were different. */
+/* Copies LOOK_AT, a set of lines, from FROM to TO. Returns the lines that were different. */
 static uint64_t page_mirror_copy_lines(char *to, const char *from, uint64_t look_at)
 {
 	uint64_t lines = 0;

@@ -7,7 +7,8 @@
  *   a page is 64 lines of 64 bytes; bit i of a set of lines stands for line i
  *   a page that is new in the mirror was zeros before, and always comes with at least one line
  *
- * Resolver's thread. Memory grows with the pages, up to the given limit.
+ * Resolver's thread. Memory grows with the pages, up to the given limit. A turn is the work for one
+ * sample, poll or pass over tasks.
  */
 #ifndef RECORDING_PAGE_MIRROR_H
 #define RECORDING_PAGE_MIRROR_H
@@ -29,21 +30,21 @@ struct page_mirror;
 
 struct xtop_error *page_mirror_create(size_t max_pages, struct page_mirror **mirrorp);
 void page_mirror_destroy(struct page_mirror *mirror); /* NULL allowed */
-/* GUEST_PAGE_SIZE bytes, until FRAME changes; NULL: not there. */
+/* GUEST_PAGE_SIZE bytes, valid until FRAME changes; NULL: the page is not there. */
 const char *page_mirror_find(const struct page_mirror *mirror, frame_t frame);
-/* False: it was not there. */
+/* False: the page was not there. */
 bool page_mirror_remove(struct page_mirror *mirror, frame_t frame);
 
 /* --- the side that writes --------------------------------------------------------------------- */
 
 /*
- * FRAME was seen to hold PAGE. *LINESP says what is new; 0: nothing. False: there is no room or no
+ * FRAME was seen to hold PAGE. *LINESP: the lines that are new. False: there is no room or no
  * memory for one more page. Then *LINESP is untouched, and *FULLP is a page that was not seen for
- * long: remove that page and call again. *FULLP is FRAME itself when there is none to remove.
+ * long: remove that page and call again. *FULLP is FRAME itself if there is no page to remove.
  */
 bool page_mirror_update(struct page_mirror *mirror, frame_t frame, const void *page,
 			uint64_t *linesp, frame_t *fullp);
-/* The lines that [OFFSET, OFFSET + SIZE_BYTES) of a page lies in; SIZE_BYTES is not 0. */
+/* The lines that have [OFFSET, OFFSET + SIZE_BYTES) of a page; SIZE_BYTES is not 0. */
 static inline uint64_t page_lines_of(size_t offset, size_t size_bytes)
 {
 	unsigned first = offset / PAGE_LINE_BYTES;
@@ -52,26 +53,26 @@ static inline uint64_t page_lines_of(size_t offset, size_t size_bytes)
 	return (n == PAGE_LINES ? ~0ULL : (1ULL << n) - 1) << first;
 }
 /*
- * A copy of FRAME was made by the READ-th read of this turn. If FRAME is not there yet, this is
- * page_mirror_update(); else nothing of the copy is looked at, and *LINESP is 0.
+ * The read number READ of this turn has copied FRAME. If FRAME is not there yet, does the same as
+ * page_mirror_update(). Otherwise does not look at the copy, and *LINESP is 0.
  */
 bool page_mirror_copy(struct page_mirror *mirror, frame_t frame, const void *page, uint64_t read,
 		      uint64_t *linesp, frame_t *fullp);
 /*
- * LINES of PAGE, the last copy of FRAME, were used. *LINESP: those of them that are new; 0: none.
- * *WAS_USEDP: the old bytes of one of these were used in this turn. Returns the read that made the
- * copy; 0: an earlier turn did. FRAME is there.
+ * LINES of PAGE, the last copy of FRAME, were used. FRAME must be there. *LINESP: those of LINES
+ * that are new. *WAS_USEDP: the old bytes of a new line were used in this turn. Returns the number
+ * of the read that made the copy; 0: it was made in an earlier turn.
  */
 uint64_t page_mirror_use(struct page_mirror *mirror, frame_t frame, const void *page,
 			 uint64_t lines, uint64_t *linesp, bool *was_usedp);
-/* page_mirror_is_seen() and what was used are about the time since this call. */
+/* Begins a turn: nothing was seen or used in it yet. */
 void page_mirror_begin_turn(struct page_mirror *mirror);
-/* FRAME is there and was seen in this turn. */
+/* Whether FRAME is there and was seen in this turn. */
 bool page_mirror_is_seen(const struct page_mirror *mirror, frame_t frame);
 
 /* --- the side that reads ---------------------------------------------------------------------- */
 
-/* BYTES are now the LINES of FRAME, one behind the other. False: no room for one more page. */
+/* Writes BYTES to the LINES of FRAME, one after the other. False: no room for one more page. */
 bool page_mirror_apply(struct page_mirror *mirror, frame_t frame, uint64_t lines,
 		       const void *bytes);
 

@@ -5,9 +5,9 @@
  *
  * The file is read once from front to back, chunk by chunk, so it may be a pipe. Nothing in it is
  * trusted. A chunk larger than its type allows ends the reading. Memory grows only as bytes arrive.
- * A sample is returned only if it passes sample_check(), a note only if its lengths fit. However
- * the reading ends, all that was whole before has been returned, and
- * recording_reader_get_complaint() says what was not.
+ * A sample is returned only if it passes sample_check(), a note only if its lengths are right.
+ * However the reading ends, all whole records before have been returned, and
+ * recording_reader_get_complaint() tells what is wrong.
  */
 #include "config.h"
 
@@ -46,8 +46,8 @@ struct recording_reader {
 	bool is_pending; /* recording_reader_open() has left the first record in the buffer */
 	struct recording_chunk pending;
 	bool ended;
-	uint64_t n_samples;             /* SMPL chunks, with the refused ones */
-	struct recording_chunk_end end; /* zeros until it has come */
+	uint64_t n_samples;             /* SMPL chunks, refused ones included */
+	struct recording_chunk_end end; /* all 0 before the end mark */
 	uint64_t n_bad, n_bad_notes;
 	char complaint[160]; /* "": none */
 };
@@ -116,7 +116,7 @@ static bool reader_reserve(struct recording_reader *reader, size_t payload_bytes
 	       reader_stop(reader, "out of memory for a chunk of %zu bytes", payload_bytes);
 }
 
-/* SIZE_BYTES into the buffer, which doubles as they arrive. */
+/* Reads SIZE_BYTES into the buffer, which doubles as they arrive. */
 static bool reader_read_payload(struct recording_reader *reader, size_t size_bytes)
 {
 	size_t have = 0, want;
@@ -177,7 +177,7 @@ static uint64_t reader_max_bytes(uint32_t type)
 	}
 }
 
-/* The payload of CHUNK: into the buffer if its type is known, else skipped. */
+/* Reads the payload of CHUNK into the buffer, or skips it if its type is not known. */
 static bool reader_read_chunk(struct recording_reader *reader, const struct recording_chunk *chunk)
 {
 	uint64_t limit = reader_max_bytes(chunk->type);
@@ -260,7 +260,7 @@ static struct xtop_error *reader_decode_info(struct recording_reader *reader, ui
 
 /* --- SYMS ------------------------------------------------------------------------------------- */
 
-/* The parts of a SYMS payload; point into the buffer. */
+/* The parts of a SYMS payload. They are in the buffer. */
 struct reader_image {
 	const struct recording_symbol *symbols;
 	size_t n_symbols;
@@ -275,7 +275,7 @@ static void cleanup_symtab(struct symtab **tabp)
 	symtab_destroy(*tabp);
 }
 
-/* The next part, SIZE_BYTES and padding, of the *LEFTP bytes at *ATP; NULL: it is not all there. */
+/* The next part, SIZE_BYTES and padding, of the *LEFTP bytes at *ATP; NULL: they are too few. */
 static const void *reader_next_part(const char **atp, uint64_t *leftp, uint64_t size_bytes)
 {
 	const char *part = *atp;
@@ -362,8 +362,8 @@ static struct xtop_error *reader_decode_image(struct recording_reader *reader, u
 /* --- TABL ------------------------------------------------------------------------------------- */
 
 /*
- * The image that came last gets them. The tables are read when the first frame is unwound there, by
- * the code that reads files of -k.
+ * Gives unwind tables to the last image. The code that reads the files of -k decodes them when the
+ * first frame is unwound there.
  */
 static struct xtop_error *reader_adopt_tables(struct recording_reader *reader, uint64_t size_bytes,
 					      const struct symbols *symbols)
@@ -382,7 +382,7 @@ static struct xtop_error *reader_adopt_tables(struct recording_reader *reader, u
 	return NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 bool recording_is_head(const void *head, size_t n)
 {
@@ -528,7 +528,7 @@ static bool reader_next_record(struct recording_reader *reader, struct recording
 	return false;
 }
 
-/* Ring and counters of a replay are made for INFO's n_vcpus. */
+/* False: a vCPU is beyond INFO's n_vcpus, for which ring and counters of a replay have room. */
 static bool reader_check_vcpus(const struct recording_reader *reader, const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
@@ -536,12 +536,12 @@ static bool reader_check_vcpus(const struct recording_reader *reader, const stru
 	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
 		if (vcpu->vcpu >= reader->info.n_vcpus)
 			return false;
-	return true; /* sample_check(): each number is there once, so there are at most n_vcpus */
+	return true; /* sample_check() found each number at most once: there are at most n_vcpus */
 }
 
 /*
- * A sample of a version without weights gets a weight of one tick. Its head becomes longer at the
- * front, where there is room for a note's head.
+ * Gives a sample of a version without weights the weight of one tick. Its head becomes longer at
+ * the front, where the buffer has room for a note's head.
  */
 static const struct sample *reader_weigh_sample(struct recording_reader *reader,
 						size_t *size_bytesp)
@@ -560,7 +560,9 @@ static const struct sample *reader_weigh_sample(struct recording_reader *reader,
 	return sample;
 }
 
-/* NULL: refused. *SIZE_BYTESP: of the chunk's payload; afterwards of the sample. */
+/*
+ * The sample; NULL: refused. *SIZE_BYTESP is that of the payload, and becomes that of the sample.
+ */
 static const struct sample *reader_check_sample(struct recording_reader *reader,
 						size_t *size_bytesp)
 {
@@ -592,7 +594,7 @@ static bool reader_check_note(const struct recording_reader *reader,
 	       chunk->size_bytes == sizeof(*page) + page_lines_bytes(page->lines);
 }
 
-/* NULL: refused. *SIZE_BYTESP: with the note's head. */
+/* The note; NULL: refused. *SIZE_BYTESP becomes its size with the note's head. */
 static const struct recording_note *reader_build_note(struct recording_reader *reader,
 						      const struct recording_chunk *chunk,
 						      size_t *size_bytesp)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording in the place of a guest's memory (xtop/memory.h). Its pages come through the ring,
- * between the samples, and the resolver hands them on here when their turn comes. So the resolver
- * reads what was there when the sample was named during the recording. A page that did not come is
- * not there.
+ * between the samples, and the resolver hands them on to this file. So the resolver reads what was
+ * there when it named the sample in the run. A page that has not come is not there.
  *
  * A page that was read twice for one sample, and changed in between, comes twice. The second change
  * waits until the resolver has read as often as it had then. Times wait until the resolver asks for
@@ -21,7 +20,7 @@
 #include "xtop/memory.h"
 
 #define RECORDED_MAX_WAITING 1024 /* 4 MiB */
-#define RECORDED_MAX_TIMES   1024 /* some for each vCPU of a sample; one more replaces the last */
+#define RECORDED_MAX_TIMES   1024 /* a few for each vCPU of a sample; more replace the last one */
 
 struct recorded_change {
 	struct recorded_change *next;
@@ -29,19 +28,19 @@ struct recorded_change {
 };
 
 struct recorded_memory {
-	struct memory *memory; /* that it is behind */
+	struct memory *memory; /* the one that reads these pages */
 	struct page_mirror *mirror;
-	uint64_t now_ns;                       /* what the clock says */
+	uint64_t now_ns;                       /* what recorded_now_ns() returned last */
 	uint64_t times_ns[RECORDED_MAX_TIMES]; /* of this turn */
-	size_t n_times, n_asked;
+	size_t n_times, n_asked; /* N_ASKED of them were returned */
 	uint64_t n_reads;                       /* in this turn */
 	struct recorded_change *waiting, **end; /* in the order of the file */
 	size_t n_waiting;
 };
 
 /*
- * Only lines that were read are in the file. They come when they are first read, which may be long
- * after their page was copied.
+ * Writes the lines of PAGE to the copy that MEMORY keeps of it. The file has only lines that were
+ * read. They come when they were first read, which may be long after their page was copied.
  */
 static void recorded_correct_copy(const struct recorded_memory *recorded,
 				  const struct recording_page *page)
@@ -140,7 +139,7 @@ struct xtop_error *recorded_memory_open(struct memory **memoryp, struct recorded
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* False: out of memory. */
+/* Lets PAGE wait for its read. False: out of memory. */
 static bool recorded_delay(struct recorded_memory *recorded, const struct recording_page *page,
 			   size_t size_bytes)
 {

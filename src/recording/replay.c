@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replaying a recording; see xtop/replay.h. Counts what the sampler would have counted.
+ * Replays a recording; see xtop/replay.h. Counts what the sampler would have counted.
  *
- * Times in a file are as hostile as the rest of it. So replay has a clock of its own for pace,
- * counters and the times of samples. It starts with the first sample's time and advances by what
- * each sample is later than the one before, so it neither goes back nor overflows. For a recording
- * that xtop wrote it is the same as the samples' clock.
+ * Times in a file are as hostile as the rest of the file. So a replay has a clock of its own, for
+ * its pace, its counters and the times of samples. That clock starts at the first sample's time,
+ * and advances when a sample is later than the last one. It neither goes back nor overflows. For a
+ * recording that xtop wrote it is the same as the samples' clock.
  */
 #include "config.h"
 
@@ -25,9 +25,9 @@ struct replay {
 	bool paced;
 	uint64_t first_ns;   /* time of the first sample */
 	uint64_t last_ns;    /* time of the last sample, as the file has it */
-	uint64_t moment_ns;  /* ELAPSED_NS at the last note of the counters */
-	uint64_t elapsed_ns; /* between these two, on the clock that does not go back */
-	uint32_t period_ns;  /* of the first sample: the time before it counts for the rate, too */
+	uint64_t moment_ns;  /* elapsed_ns at the last note of the counters */
+	uint64_t elapsed_ns; /* since the first sample, on the replay's clock */
+	uint32_t period_ns;  /* of the first sample, which stands for the time before it, too */
 	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
 	struct sampler_counts counts;
 };
@@ -56,7 +56,7 @@ static void replay_advance(struct replay *replay, const struct sample *sample)
 	replay->last_ns = time_ns;
 }
 
-/* As if sampling had started one period before the first sample. */
+/* The time of sampling, as if it had started one period before the first sample. */
 static uint64_t replay_elapsed(const struct replay *replay)
 {
 	uint64_t elapsed_ns = replay->elapsed_ns + replay->period_ns;
@@ -64,7 +64,7 @@ static uint64_t replay_elapsed(const struct replay *replay)
 	return elapsed_ns < replay->elapsed_ns ? UINT64_MAX : elapsed_ns;
 }
 
-/* False: told to end before. */
+/* Waits for the time of the current sample. False: main asked for the end before. */
 static bool replay_wait_until_due(const struct replay *replay)
 {
 	while (replay->paced && replay->elapsed_ns > clock_now_ns() - replay->started_ns) {
@@ -75,7 +75,7 @@ static bool replay_wait_until_due(const struct replay *replay)
 	return true;
 }
 
-/* Room in the ring; NULL: told to end while it was full. */
+/* Room in the ring; waits for it. NULL: main asked for the end before. */
 static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 {
 	void *room;
@@ -88,7 +88,7 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 	return room;
 }
 
-/* False: told to end, as below. */
+/* False: main asked for the end. */
 static bool replay_commit_note(struct replay *replay, const void *note, size_t size_bytes)
 {
 	void *room = replay_reserve(replay, size_bytes);
@@ -138,7 +138,7 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	control_set_counts(replay->control, counts);
 }
 
-/* False: told to end, as below. */
+/* False: main asked for the end. */
 static bool replay_commit_moment(struct replay *replay)
 {
 	const struct recording_moment moment = { .note.type = RECORDING_MOMENT,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sample without the stack bytes that its walk did not need; see recording_trim_begin(). Before a
- * stack is known the sampler copies a page of it, and later what the deepest chain in that region
- * needs. A recording needs what this chain needs. Resolver's thread.
+ * Copies a sample without the stack bytes that its walk did not need; see recording_trim_begin().
+ * Before a stack is known the sampler copies a page of it, and later what the deepest chain in that
+ * region needs. A recording only needs what this chain needs. Resolver's thread.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "recording/format.h"
 #include "xtop/vector.h"
 
-#define TRIM_LEAST_BYTES 8 /* of a piece: where the stack pointer is */
+#define TRIM_LEAST_BYTES 8 /* what is kept of each piece at least: the word at its start */
 
 bool recording_trim_begin(struct recording_trim *trim, const struct sample *sample)
 {
@@ -24,7 +24,7 @@ bool recording_trim_begin(struct recording_trim *trim, const struct sample *samp
 	return true;
 }
 
-/* Both are multiples of 8, as all of a record is. */
+/* Appends BYTES. Returns where they are. All sizes in a record are multiples of 8. */
 static size_t trim_put(struct recording_trim *trim, const void *bytes, size_t size_bytes)
 {
 	size_t at = trim->size_bytes;

@@ -2,14 +2,14 @@
 /*
  * Writes recordings (layout: recording/format.h). Main creates the writer before sampling starts.
  * Then the resolver's thread calls it once for each record, and for each page of guest memory that
- * is read in between. Main closes it when the threads are joined. A slow disk fills the ring, which
- * the sampler counts; it never slows the guest down.
+ * is read in between. Main closes the writer when the threads are joined. If the disk is slow the
+ * ring fills up, which the sampler counts; the guest is never slowed down.
  *
- * The writer keeps a mirror of the pages that a reader of the file has by now, and writes only what
- * is new in them and somebody reads.
+ * The writer keeps a mirror of the pages that a reader of the file has at this point. It writes
+ * only the lines that are new and that somebody reads.
  *
- * A chunk's head goes out first, then its payload piece by piece, so an image's table needs no
- * second copy in memory. A run that dies leaves a file that is good up to its last whole chunk.
+ * The head of a chunk is written first, then its payload piece by piece, so an image's table needs
+ * no second copy in memory. If a run dies, its file is good up to the last whole chunk.
  */
 #include "config.h"
 
@@ -38,8 +38,8 @@ struct recording_writer {
 	int failed_errno;               /* of the first failure; 0: none */
 	struct recording_chunk_end end; /* counts the samples that were handed to stdio */
 	struct page_mirror *mirror;     /* the pages of a reader; NULL: no memory is watched */
-	uint64_t n_reads;               /* of memory, for the sample that comes next */
-	bool is_late; /* a page has changed since it was first read for that sample */
+	uint64_t n_reads;               /* of memory, for the next sample */
+	bool is_late; /* a page has changed since it was first read for the next sample */
 };
 
 static void writer_write(struct recording_writer *writer, const void *bytes, size_t size_bytes)
@@ -183,7 +183,7 @@ static void writer_copy(struct recording_writer *writer, int fd, size_t size_byt
 	writer_write_padding(writer, size_bytes);
 }
 
-/* The unwind tables of the file that IMAGE comes from. True: it has some. */
+/* Writes the unwind tables of the file that IMAGE comes from. False: there are none. */
 static bool writer_write_tables(struct recording_writer *writer, const struct image *image)
 {
 	_cleanup_close_ int fd = -1;
@@ -213,7 +213,7 @@ static void writer_write_symbols(struct recording_writer *writer, const struct s
 	}
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void writer_free(struct recording_writer *writer)
 {
@@ -267,7 +267,7 @@ void recording_writer_begin(struct recording_writer *writer, const struct record
 
 /* --- guest memory ----------------------------------------------------------------------------- */
 
-/* READ: the read that brought it. */
+/* Writes LINES of a page. READ: the number of the read that has found them. */
 static void writer_write_page(struct recording_writer *writer, frame_t frame, uint64_t lines,
 			      const char *bytes, uint64_t read)
 {
@@ -282,7 +282,7 @@ static void writer_write_page(struct recording_writer *writer, frame_t frame, ui
 			writer_write(writer, bytes + (size_t)i * PAGE_LINE_BYTES, PAGE_LINE_BYTES);
 }
 
-/* The page is not there any more; a reader removes it, too. */
+/* The page is not there any more. Tells a reader to remove it, too. */
 static void writer_remove_page(struct recording_writer *writer, frame_t frame)
 {
 	writer->is_late |= page_mirror_is_seen(writer->mirror, frame);
@@ -310,8 +310,8 @@ static void writer_update_page(struct recording_writer *writer, frame_t frame, c
 }
 
 /*
- * A page that is kept as a copy is written line by line, when somebody reads a line. Readers mostly
- * want one task or one entry of a page table, while the whole page changes. A page that a replay
+ * A page that is kept as a copy is written line by line, when somebody reads a line: mostly one
+ * task or one entry of a page table is wanted, while the whole page changes. A page that a replay
  * does not have yet is written whole.
  */
 static void writer_on_copy(void *context, frame_t frame, const void *page, bool ok)
@@ -347,7 +347,7 @@ static void writer_on_use(void *context, frame_t frame, const void *page, size_t
 
 	if (writer->failed_errno)
 		return;
-	/* It was removed to make room, and its copy is still used. */
+	/* The page was removed to make room, but its copy is still used. */
 	if (!page_mirror_find(writer->mirror, frame)) {
 		writer_update_page(writer, frame, page);
 		return;
@@ -401,7 +401,7 @@ void recording_writer_watch(struct recording_writer *writer, struct memory *memo
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* From now on memory is read for the next sample. */
+/* The next reads of memory belong to the next sample. */
 static void writer_end_turn(struct recording_writer *writer)
 {
 	writer->n_reads = 0;
@@ -446,7 +446,7 @@ int recording_writer_get_errno(const struct recording_writer *writer)
 	return writer->failed_errno;
 }
 
-/* Samples that stdio still held are lost, too; the missing end mark tells a reader. */
+/* Samples in stdio's buffer are lost, too. A reader knows by the missing end mark. */
 static struct xtop_error *writer_create_error(const struct recording_writer *writer)
 {
 	off_t size_bytes = lseek(fileno(writer->file), 0, SEEK_CUR);

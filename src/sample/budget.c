@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The budget governor; see xtop/budget.h. */
+/* The token bucket for stops; see xtop/budget.h. */
 #include "config.h"
 
 #include "xtop/budget.h"
 
 void budget_init(struct budget *budget, uint64_t now_ns)
 {
-	/* Start with a full bucket: nobody has stopped this guest for long. */
+	/* A full bucket: nobody has stopped this guest for a while. */
 	*budget = (struct budget){ .refilled_ns = now_ns - BUDGET_CREDIT_NS,
 				   .window_start_ns = now_ns };
 }

@@ -36,10 +36,9 @@
 #define STOPPED_SHIFTS  33 /* up to 2^40 ns: 18 minutes */
 #define STOPPED_BUCKETS ((STOPPED_SHIFTS + 1) * STOPPED_STEPS)
 
-/* Direct-mapped by a hash of the region; part of the region's key tells one from another. */
+/* Direct-mapped by a hash of the region. Part of the region's key tells regions apart. */
 #define STACK_HINTS 4096
-
-#define GO_HINTS    1024 /* the same, of processes */
+#define GO_HINTS    1024 /* the same for processes */
 
 #define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
@@ -48,7 +47,7 @@ struct control {
 	/* written by main */
 	atomic_int fd; /* of this memory, in main */
 	_Atomic double rate_hz, budget, waits_hz;
-	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before known */
+	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before `known` */
 	_Atomic uint64_t resets;
 	/* written by the sampler */
 	_Alignas(64) atomic_int state;
@@ -138,7 +137,7 @@ void control_close(struct control *control)
 		munmap(control, sizeof(*control));
 }
 
-/* Outside the shared memory: main, which can write there, may have been taken over. */
+/* Not in the shared memory: main can write there, and an attacker may control main. */
 static double control_budget_limit = 1;
 static bool control_credit_spent;
 
@@ -304,7 +303,7 @@ enum guest_end control_get_ending(const struct sampler_counts *counts)
 	return counts->ending < N_GUEST_ENDS ? (enum guest_end)counts->ending : GUEST_END_UNKNOWN;
 }
 
-/* One nanosecond more or less does not matter. */
+/* 0 stands for "not known", so 0 becomes 1: one nanosecond does not matter. */
 void control_set_xen_clock(struct control *control, uint64_t ahead_ns)
 {
 	PUT(xen_ahead_ns, ahead_ns ? ahead_ns : 1);
@@ -437,9 +436,9 @@ void control_get_times(const struct control *control, struct vcpu_times *times, 
  *   63                              20 19                   0
  *   | region's key, low 44 bits       | bytes from its start |
  *
- * The key is the region's number; in the lower half, where each process has its own, mixed with
- * the address space. Bit 12 of CR3 tells a process's two tables apart (Linux with page-table
- * isolation), the bits below are flags: they are left out.
+ * The key is the region's number. In the lower half, where each process has its own stacks, the
+ * number is mixed with the address space. Bit 12 of CR3 tells the two page tables of a process
+ * apart (Linux with page-table isolation), and the bits below are flags: they are left out.
  */
 #define HINT_BYTES_BITS 20
 #define HINT_CR3_SHIFT  13
@@ -485,8 +484,8 @@ uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint
 /* --- processes that run Go -------------------------------------------------------------------- */
 
 /*
- * One word, so that its parts belong together. All offsets are multiples of 8, and are kept as
- * words:
+ * An entry is one word, so that its parts always belong together. All offsets are multiples of 8,
+ * and are stored divided by 8:
  *
  *   63             33   32         31     24 23        16 15                     0
  *   | space, 31 bits | callbacks | curg    | gsignal     | g, signed              |
@@ -499,6 +498,7 @@ static uint64_t go_space(uint64_t cr3)
 	return (cr3 >> HINT_CR3_SHIFT) << GO_SPACE_SHIFT >> GO_SPACE_SHIFT;
 }
 
+/* Whether an entry has room for the offsets. */
 static bool go_fits(const struct go_stacks *stacks)
 {
 	return stacks->g && stacks->g % 8 == 0 && stacks->g / 8 == (int16_t)(stacks->g / 8) &&

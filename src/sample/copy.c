@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying the stacks of one vCPU; see copy.h. For a unikernel this is the stack at the stack
- * pointer. For a Linux guest stacks_copy_linux() finds all stacks that led there.
+ * Copies the stacks of one vCPU; see copy.h. A unikernel has one stack, at the stack pointer. For a
+ * Linux guest stacks_copy_linux() finds all stacks that led there.
  *
  * Every address, length and pointer comes from the guest and may be anything. All pieces together
- * stay below SAMPLE_STACK_LIMIT_BYTES, so a wrong one costs bytes and nothing else.
+ * have at most SAMPLE_STACK_LIMIT_BYTES, so a wrong number costs bytes and nothing else.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "sample/stacks_x86.h"
 #include "xtop/walk.h"
 
-/* No kernel has larger numbers; all of them are multiples of 8. */
+/* No kernel has larger numbers. All of them are multiples of 8. */
 #define STACKS_MAX_BYTES  4096
 #define STACKS_MAX_STRUCT 32768 /* a task_struct has 9 to 14 KiB */
 
@@ -66,7 +66,7 @@ static inline enum sample_cut copy_unikernel(struct copy *copy)
 			  bytes ? bytes : COPY_UNKNOWN_BYTES);
 }
 
-/* With TO NULL the pages are mapped. Inline, for the sake of the stop. */
+/* TO NULL: maps the pages that a copy needs. Inline, because a call would lengthen the stop. */
 static inline __attribute__((always_inline)) void
 copy_all(struct copier *copier, const struct registers *regs, bool user, char *to,
 	 struct copied *copied)
@@ -96,6 +96,25 @@ void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, c
 	       struct copied *copied)
 {
 	copy_all(copier, regs, user, to, copied);
+}
+
+struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
+			     uint16_t vcpu, enum vcpu_state state)
+{
+	struct sample_vcpu head = {
+		.size_bytes = (uint32_t)(sizeof(head) + copied->size_bytes),
+		.vcpu = vcpu,
+		.state = (uint8_t)state,
+		.user = user,
+		.n_stacks = (uint8_t)copied->n_stacks,
+		.cut = (uint8_t)copied->cut,
+		.user_cut = (uint8_t)copied->user_cut,
+		.task = copied->task,
+		.regs = *regs,
+	};
+
+	sample_set_code_frame(&head, copied->code_frame);
+	return head;
 }
 
 void copy_prepare(struct copier *copier, const struct registers *regs, bool user)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to sample/: stack bytes out of the stopped guest. Sampler's thread. */
+/* Private to sample/: copies stack bytes out of the stopped guest. Sampler's thread. */
 #ifndef SAMPLE_COPY_H
 #define SAMPLE_COPY_H
 
@@ -7,14 +7,14 @@
 #include "xtop/guest.h"
 #include "xtop/sample.h"
 
-#define COPY_UNKNOWN_BYTES 4096 /* copied of a stack if nothing tells its end */
+#define COPY_UNKNOWN_BYTES 4096 /* copied of a stack whose end is not known */
 
 struct copier {
 	const struct guest_info *guest;
 	struct frame_cache *cache;
 	const struct control *control;
-	struct linux_stacks stacks; /* copy_poll_stacks(); current_per_cpu 0: no Linux */
-	uint64_t now_ns;            /* for copy_prepare() */
+	struct linux_stacks stacks; /* from copy_poll_stacks(); current_per_cpu 0: no Linux */
+	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
 };
 
 /* What was copied of a vCPU besides its registers. */
@@ -24,12 +24,12 @@ struct copied {
 	uint64_t task;
 	frame_t code_frame; /* of user code of a Linux guest; 0: not read */
 	enum sample_cut cut, user_cut;
-	bool missed; /* a page was not mapped yet: copy_prepare() helps the next copy */
+	bool missed; /* a page was not mapped yet: call copy_prepare() before the next copy */
 };
 
 /*
- * Outside the stop, once a tick: reads what the resolver has written about the stacks of a Linux
- * guest. A description with impossible numbers counts as none.
+ * Reads what the resolver has written about the stacks of a Linux guest. Impossible numbers count
+ * as "no Linux". Call this once a tick, outside the stop.
  */
 void copy_poll_stacks(struct copier *copier);
 
@@ -40,6 +40,13 @@ void copy_poll_stacks(struct copier *copier);
  */
 void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
 	       struct copied *copied);
+
+/*
+ * After the stop: the head of VCPU's part of a record. COPIED, REGS and USER are those of
+ * copy_vcpu(); the bytes that it copied come behind the head.
+ */
+struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
+			     uint16_t vcpu, enum vcpu_state state);
 
 /* Outside the stop: maps the pages that copy_vcpu() would need for REGS now. */
 void copy_prepare(struct copier *copier, const struct registers *regs, bool user);

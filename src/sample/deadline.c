@@ -9,7 +9,7 @@
 #include "xtop/clock.h"
 
 #define STEP_BITS 29 /* a quarter of a slot */
-#define TURN_BITS 4
+#define TURN_BITS 4  /* one of 16 ticks */
 
 void deadline_init(struct deadline *deadline, uint64_t seed)
 {
@@ -37,7 +37,7 @@ static uint64_t deadline_draw(struct deadline *deadline)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
-/* Takes a step; the unsigned number goes round. Returns the place in the slot. */
+/* Makes a step; the unsigned number wraps around. Returns the place in the slot. */
 static uint64_t deadline_step_ns(struct deadline *deadline)
 {
 	uint64_t drawn = deadline_draw(deadline);

@@ -4,16 +4,16 @@
  * thread, while the guest runs.
  *
  * Linux's paravirtual spinlock does not spin for long. The waiter tells Xen to block its vCPU until
- * the holder sends an event (SCHEDOP_poll). Xen calls this blocked, as it calls an idle vCPU. But
- * the waiter counts itself in a per-CPU variable as long as it waits:
+ * the holder sends an event (SCHEDOP_poll). Xen calls such a vCPU blocked, as it calls an idle
+ * vCPU. But the waiter counts itself in a per-CPU variable as long as it waits:
  *
  *	arch/x86/xen/spinlock.c, xen_qlock_wait()     xen_qlock_wait_nest > 0
  *
- * (From Linux 4.20 on. More than 1: an interrupt came, and its handler waits for another lock.) In
- * a kernel without that variable, or without its symbol (CONFIG_KALLSYMS_ALL), such a vCPU counts
- * as idle.
+ * Linux has this variable from 4.20 on. It is more than 1 when an interrupt came and its handler
+ * waits for another lock. In a kernel without the variable, or without its symbol
+ * (CONFIG_KALLSYMS_ALL), such a vCPU counts as idle.
  *
- * A guest that lies gets idle vCPUs sampled, at the cost of its own budget.
+ * If a guest lies, its idle vCPUs are sampled, at the cost of its own budget.
  */
 #ifndef SAMPLE_LOCK_WAIT_H
 #define SAMPLE_LOCK_WAIT_H
@@ -21,8 +21,8 @@
 #include "sample/per_cpu.h"
 
 /*
- * In LOOK, blocked vCPUs that wait for a lock become VCPU_LOCK_WAIT. Reads one word of each blocked
- * vCPU.
+ * Sets the state of blocked vCPUs that wait for a lock to VCPU_LOCK_WAIT in LOOK. Reads one word
+ * for each blocked vCPU.
  */
 void lock_wait_find(const struct per_cpus *cpus, const struct copier *copier, unsigned n_vcpus,
 		    struct guest_look *look);

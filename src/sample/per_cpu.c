@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading per-CPU variables; see per_cpu.h. */
+/* Reads per-CPU variables; see per_cpu.h. */
 #include "config.h"
 
 #include "sample/per_cpu.h"
@@ -23,7 +23,7 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 
 	if (!stacks->current_per_cpu || !stacks->kernel_cr3 || !offset || !cpus->vcpus[vcpu].base)
 		return false;
-	root.cr3 = stacks->kernel_cr3; /* the process that ran may be gone */
+	root.cr3 = stacks->kernel_cr3; /* the page tables of the process may be gone */
 	pieces_begin(&pieces, copier->cache, NULL, copier->now_ns);
 	return pieces_read(&pieces, root, cpus->vcpus[vcpu].base + offset, value) == CUT_NONE;
 }

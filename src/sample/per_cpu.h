@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: words in the per-CPU variables of a Linux guest, read while the guest runs.
+ * Private to sample/: reads words in the per-CPU variables of a Linux guest, while the guest runs.
  * Sampler's thread.
  *
- * The registers of a vCPU's last sample tell where its per-CPU variables are. Those of a vCPU that
- * was never sampled cannot be read. The guest may write there what it likes.
+ * The registers in a vCPU's last sample tell where its per-CPU variables are. The variables of a
+ * vCPU that was never sampled cannot be read. The guest may write anything there.
  */
 #ifndef SAMPLE_PER_CPU_H
 #define SAMPLE_PER_CPU_H
@@ -21,8 +21,8 @@ struct per_cpus {
 /* Call this with the registers of every vCPU that was sampled. */
 void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers *regs);
 /*
- * The variable of VCPU at OFFSET, which struct linux_stacks has. Pages are mapped if necessary.
- * False: it cannot be read; *VALUE is untouched.
+ * Reads the variable of VCPU at OFFSET, a "per-cpu" of struct linux_stacks. Maps pages if
+ * necessary. False: it cannot be read; *VALUE is untouched.
  */
 bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
 		      uint64_t offset, uint64_t *value);

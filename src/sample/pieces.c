@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying pieces of stack; see pieces.h. Every sample translates every page anew, through
- * page-table pages that stay mapped: the guest may have moved any page since. In the stop only
- * pages that are mapped already are read. Outside the stop the same walk maps the missing ones.
+ * Copies pieces of stacks; see pieces.h. The guest may have moved any page since the last sample,
+ * so each sample translates every address anew, through page-table pages that stay mapped. In the
+ * stop only pages that are already mapped are read. Outside the stop the same walk maps the missing
+ * pages.
  */
 #include "config.h"
 
@@ -12,7 +13,7 @@
 #include "xtop/frame_cache.h"
 #include "xtop/walk.h"
 
-/* No page was found. This function and the next are not inline: a stop seldom needs them. */
+/* Why no page was found. This function and the next are not inline: a stop seldom needs them. */
 static __attribute__((noinline)) enum sample_cut pieces_miss(struct pieces *pieces,
 							     enum walk_result result)
 {
@@ -23,7 +24,7 @@ static __attribute__((noinline)) enum sample_cut pieces_miss(struct pieces *piec
 	return CUT_NOT_MAPPED;
 }
 
-/* Outside the stop. Mapping a page may unmap others, so the next call looks it up again. */
+/* Outside the stop. Mapping a page may unmap others, so seen_address is not set. */
 static __attribute__((noinline)) enum sample_cut
 pieces_map(struct pieces *pieces, struct memory_root root, uint64_t address)
 {
@@ -71,7 +72,7 @@ enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint
 	return cut;
 }
 
-frame_t pieces_frame(struct pieces *pieces, struct memory_root root, uint64_t address)
+frame_t pieces_find_frame(struct pieces *pieces, struct memory_root root, uint64_t address)
 {
 	enum walk_result result;
 	frame_t frame;
@@ -85,7 +86,10 @@ frame_t pieces_frame(struct pieces *pieces, struct memory_root root, uint64_t ad
 	return result == WALK_OK ? frame : FRAME(0);
 }
 
-/* A guest may put its stack pointer near the end of the address space: never go across. */
+/*
+ * LENGTH, or less if the record or the address space ends before. A guest may put its stack pointer
+ * near the end of the address space.
+ */
 static size_t pieces_clamp(const struct pieces *pieces, uint64_t address, uint64_t length)
 {
 	uint64_t limit = UINT64_MAX - address;

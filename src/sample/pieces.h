@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: copies the pieces of stack of one vCPU into the record. Outside the stop the
+ * Private to sample/: copies pieces of the stacks of one vCPU into the record. Outside the stop the
  * same calls map the pages that such a copy needs. Sampler's thread.
  */
 #ifndef SAMPLE_PIECES_H
@@ -9,11 +9,11 @@
 #include "xtop/guest.h"
 #include "xtop/sample.h"
 
-#define PIECES_NOTHING_SEEN 1 /* no page begins there */
+#define PIECES_NOTHING_SEEN 1 /* no address of a page */
 
 struct pieces {
 	struct frame_cache *cache;
-	char *to;          /* the record; NULL: nothing is copied, pages are mapped */
+	char *to;          /* into the record; NULL: nothing is copied, pages are mapped */
 	size_t size_bytes; /* written so far: heads, bytes and padding */
 	size_t left_bytes; /* of SAMPLE_STACK_LIMIT_BYTES */
 	uint64_t now_ns;   /* for mapping */
@@ -21,19 +21,19 @@ struct pieces {
 	bool missed;       /* a page was not mapped yet */
 	struct {
 		uint64_t address, end;
-	} extents[SAMPLE_MAX_STACKS]; /* of the n */
-	uint64_t end; /* first address behind the bytes that pieces_add() read last */
+	} extents[SAMPLE_MAX_STACKS]; /* of the n pieces */
+	uint64_t end; /* first address behind the bytes that the last pieces_add() has read */
 	/*
 	 * The page that was read last. Its address is kept only in the stop, when nothing can unmap
-	 * it; else it is PIECES_NOTHING_SEEN.
+	 * the page; otherwise seen_address is PIECES_NOTHING_SEEN.
 	 */
 	uint64_t seen_cr3, seen_address;
 	const void *seen;
 };
 
 /*
- * TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS heads. Field by field and
- * inline: the other members are not set, which saves time while the guest stands still.
+ * Begins without pieces. TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS
+ * heads. Sets only the members that need a value, which saves time while the guest is stopped.
  */
 static inline void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to,
 				uint64_t now_ns)
@@ -49,18 +49,18 @@ static inline void pieces_begin(struct pieces *pieces, struct frame_cache *cache
 }
 
 /*
- * Copies LENGTH bytes from ADDRESS on, as far as they can be read, as the next piece. If not even
- * one byte can be read, there is no piece. Returns why the piece ends; CUT_LIMIT: it has LENGTH
- * bytes, or as many as SAMPLE_STACK_LIMIT_BYTES allows.
+ * Copies LENGTH bytes from ADDRESS on as the next piece, as far as they can be read. If the first
+ * byte cannot be read, adds no piece. Returns why the piece ends; CUT_LIMIT: it has LENGTH bytes,
+ * or as many as SAMPLE_STACK_LIMIT_BYTES allows.
  */
 enum sample_cut pieces_add(struct pieces *pieces, enum sample_stack_kind kind,
 			   struct memory_root root, uint64_t address, uint64_t length);
-/* The word at ADDRESS, a multiple of 8. Returns CUT_NONE, or why the word cannot be read. */
+/* Reads the word at ADDRESS, a multiple of 8. Returns CUT_NONE, or why it cannot be read. */
 enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint64_t address,
 			    uint64_t *word);
 /* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
-frame_t pieces_frame(struct pieces *pieces, struct memory_root root, uint64_t address);
-/* One of the pieces has the byte at ADDRESS. */
+frame_t pieces_find_frame(struct pieces *pieces, struct memory_root root, uint64_t address);
+/* Whether one of the pieces has the byte at ADDRESS. */
 bool pieces_have(const struct pieces *pieces, uint64_t address);
 
 #endif

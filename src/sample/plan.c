@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which ticks give a sample, and what it weighs; see plan.h. Sampler's thread. */
+/* Which ticks give a sample, and the weight of a sample; see plan.h. Sampler's thread. */
 #include "config.h"
 
 #include "sample/plan.h"
@@ -9,14 +9,16 @@
 #include "xtop/sample.h"
 
 /*
- * Work on all n vCPUs that has as much CPU time as work on one of them has one tick of n + 1. It is
- * remembered for this many times n + 1 samples, and at most for twice as many.
+ * Let work on all n vCPUs have as much CPU time as work on a single vCPU. Then one tick of n + 1
+ * finds all n vCPUs running. The plan remembers that for PLAN_ROUNDS times n + 1 samples, and for
+ * twice as many at most.
  */
 #define PLAN_ROUNDS 6
-/* The share of a new stop in what is known of stops that are as dear. */
+/* How much one of the most expensive stops changes the expected cost. */
 #define PLAN_LEARN 0.25
-/* A stop counts as at most this many times what was expected. */
+/* A stop counts as at most this many times the expected cost. */
 #define PLAN_OUTLIER 2
+/* A wait is longer or shorter by at most this share of it. */
 #define PLAN_JITTER  0.25
 
 void plan_init(struct plan *plan, unsigned n_vcpus, uint64_t seed)
@@ -52,8 +54,9 @@ static void plan_remember(struct plan *plan, unsigned n)
 }
 
 /*
- * The plan depends on the dearest stops. A stop that is much cheaper, with few vCPUs, says little
- * about these, however many there are of it: so it counts by the square.
+ * Learns from a stop of N vCPUs. The plan depends on the most expensive stops. A stop of few vCPUs
+ * tells little about these, and there may be many such stops, so a stop counts by the square of its
+ * part of the vCPUs.
  */
 static void plan_learn(struct plan *plan, unsigned n, uint64_t stopped_ns)
 {
@@ -87,8 +90,8 @@ double plan_ticks(const struct plan *plan, double earned_ns)
 }
 
 /*
- * Sets the wait until the next sample. What the last wait was too long or too short for whole ticks
- * is kept.
+ * Sets the wait until the next sample. The last wait was rounded to whole ticks; the difference is
+ * added to the new one.
  */
 static void plan_wait(struct plan *plan, double earned_ns)
 {

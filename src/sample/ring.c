@@ -47,10 +47,10 @@ struct ring {
 	int fd; /* in the process that created the ring; else -1 */
 	/*
 	 * Each side keeps its own counter here, in its own memory, and only publishes it. The other
-	 * side may be a less trusted process: what that writes over the shared counter must not
-	 * lead this side astray. Each side also remembers the other's counter, and loads it again
-	 * only when the old value is in the way. So the cache line with that counter mostly stays
-	 * on the other side's CPU.
+	 * side may be a less trusted process, which can overwrite the shared counter; this side
+	 * must not rely on it. Each side also remembers the other's counter, and loads it again
+	 * only when the old value leaves no room, or no record. So the cache line with that counter
+	 * mostly stays on the other side's CPU.
 	 */
 	_Alignas(RING_CACHE_LINE) uint64_t producer_head;
 	uint64_t producer_tail; /* last seen */
@@ -209,7 +209,7 @@ uint64_t ring_committed(const struct ring *ring)
 
 bool ring_is_consumed(struct ring *ring, uint64_t count)
 {
-	/* Acquire, as in ring_reserve(), which goes by this tail next. */
+	/* Acquire, as in ring_reserve(), which uses this tail next. */
 	if (ring->producer_tail < count)
 		ring->producer_tail =
 			atomic_load_explicit(&ring->shared->tail, memory_order_acquire);

@@ -5,10 +5,10 @@
 #include "sample/run_time.h"
 
 /*
- * How many samples an account holds. A vCPU that sometimes sleeps is found awake more or less often
- * than it ran, by chance, and the account evens that out. If a vCPU sleeps half of the time, an
- * account of N samples takes chance for steal in 1 of 8 N samples: 1/2 % with 32. An account
- * without a bound would hide steal that begins after a long time without.
+ * An account holds at most the time of this many samples. By chance, a vCPU that sometimes sleeps
+ * is found awake more or less often than it ran; the account evens that out. If a vCPU sleeps half
+ * of the time, an account of N samples mistakes chance for steal in 1 of 8 N samples: 1/2 % with
+ * 32. An account without a bound would hide steal that begins after a long time without steal.
  */
 #define RUN_TIME_SAMPLES 32
 
@@ -32,6 +32,7 @@ static int64_t run_time_clamp(int64_t account_ns, int64_t limit_ns)
 	return account_ns < -limit_ns ? -limit_ns : account_ns;
 }
 
+/* Brings the account up to date. Returns the state of the vCPU for the sample. */
 static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
 				      enum vcpu_state state, int64_t ran_ns, int64_t span_ns)
 {
@@ -44,8 +45,8 @@ static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
 }
 
 /*
- * The guest was told how long the vCPU has waited since the last sample. A number that goes back
- * tells nothing.
+ * Whether the guest was told how long the vCPU has waited since the last sample. A number that goes
+ * back tells nothing.
  */
 static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
 {
@@ -54,9 +55,9 @@ static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
 }
 
 /*
- * Which part of the time that the vCPU does not run it waits, by the last samples. A vCPU
- * that no sample found asleep does not sleep, although samples may find it running whenever they
- * look.
+ * For which part of the time in which the vCPU does not run it waits, by the recent samples. If
+ * none of them found the vCPU asleep, the part is 1: then the vCPU does not sleep, even if all
+ * samples found it running.
  */
 static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum vcpu_state state)
 {
@@ -69,8 +70,9 @@ static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum
 }
 
 /*
- * A vCPU cannot have waited while it ran. This holds for the sums: a look takes a while, so one
- * difference may be too large and the next too small.
+ * Adds WAITED_NS, but so that the sum is no longer than the time in which the vCPU did not run. A
+ * look takes a while, so one difference may be too large and the next too small; only sums are
+ * checked.
  */
 static void run_time_add_waited(struct vcpu_times *times, double waited_ns)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one check of a sample's shape (layout: xtop/sample.h). Every walker relies on it, because the
- * bytes are hostile: a recording is a file from a stranger, and a guest wrote the stacks. Any
- * thread; reads only the record.
+ * The one check of a sample's shape (layout: xtop/sample.h). Every walker relies on this check,
+ * because the bytes are hostile: a recording may come from a stranger, and a guest wrote the
+ * stacks. Any thread; reads only the record.
  *
- * A cursor goes through the record from the front and holds what is left of it. Each part must be
- * there whole, and nothing may be left over at the end.
+ * A cursor goes through the record from the front and holds the rest of the record. Each part must
+ * be there in whole, and nothing may be left at the end.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@ struct sample_cursor {
 	size_t left_bytes;
 };
 
-/* The next SIZE_BYTES, or NULL when they are not all there. */
+/* The next SIZE_BYTES. NULL: the record ends before. */
 static const void *sample_next_part(struct sample_cursor *cursor, size_t size_bytes)
 {
 	const char *part = cursor->at;
@@ -34,7 +34,7 @@ struct sample_pieces {
 	unsigned n[N_STACK_KINDS];
 };
 
-/* A piece of KIND may come behind the pieces so far, and is counted. */
+/* Whether a piece of KIND may come behind the pieces so far. Counts it. */
 static bool sample_check_kind(struct sample_pieces *pieces, uint32_t kind)
 {
 	static const unsigned most[N_STACK_KINDS] = {

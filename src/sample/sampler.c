@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler: at each tick it stops the guest, reads the registers of its vCPUs, copies the live
- * part of each stack, lets the guest go and commits the sample. Everything that can be done while
- * the guest runs is done then: to look which vCPUs want to run, to map pages, to clean up, to
- * count.
+ * The sampler. At each tick it stops the guest, reads the registers of the vCPUs, copies the live
+ * part of each stack, lets the guest run and commits the sample. All other work is done while the
+ * guest runs: looking which vCPUs want to run, mapping pages, cleaning up, counting.
  *
  *   sleep until the deadline
  *   plan, budget    is it time for a sample? If not, the tick is skipped
@@ -16,9 +15,9 @@
  *   map             pages that the copy missed. If the budget allows, stop again, at most twice
  *   weigh, commit
  *
- * What the guest does now has no part in the decision to take the tick: that is made before the
- * look. A tick that is not taken costs nothing. There is only a look at the guest's life every
- * SAMPLER_LOOK_NS.
+ * The sampler decides before the look whether a tick gives a sample, so what the guest does at the
+ * moment has no influence. Without samples the sampler only asks every SAMPLER_LOOK_NS whether the
+ * guest still runs.
  *
  * The only thread of its process. Allocates nothing after start.
  */
@@ -42,16 +41,16 @@
 
 #define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
 /*
- * In the lab a mapping and its end cost 33,000 instructions: 165 million a second. 99 samples a
- * second of 8 vCPUs may need five new pages each.
+ * In the lab mapping and unmapping a page costs 33,000 instructions, so the limit is 165 million a
+ * second. 99 samples a second of 8 vCPUs may need five new pages for each vCPU.
  */
 #define SAMPLER_MAPS_PER_S     5000
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
-#define SAMPLER_PAUSED_LOOKS   4         /* a shorter pause is another xtop's stop */
+#define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
-#define SAMPLER_LOOK_NS        100000000 /* between looks at the guest's life without samples */
-#define SAMPLER_NAP_NS         100000000 /* longest sleep; then look whether to quit */
-#define SAMPLER_RETAKES        2         /* the guest may run on to pages not mapped either */
+#define SAMPLER_LOOK_NS        100000000 /* between looks at the guest while there are no samples */
+#define SAMPLER_NAP_NS         100000000 /* longest sleep without asking whether to quit */
+#define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 #define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
 #define SAMPLER_RING_BYTES     (1 << 20)
 #define SAMPLER_RING_SAMPLES   4
@@ -72,19 +71,19 @@ struct sampler {
 	struct per_cpus per_cpus;
 	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
 	uint16_t wanted[GUEST_MAX_VCPUS];
-	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in the same order */
+	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in that order, as below */
 	bool user[GUEST_MAX_VCPUS];
 	struct copied copied[GUEST_MAX_VCPUS];
 	bool bare; /* copies no stacks */
 	/*
-	 * The head of the record is kept here and goes into the ring last. The resolver's process
-	 * can write to the ring, and it parses what the guest made: so the sampler never reads back
-	 * what it has put there.
+	 * The head of the record. It goes into the ring last. The resolver's process can write to
+	 * the ring, and that process parses bytes of the guest. So the sampler never reads back
+	 * what it has written there.
 	 */
 	struct sample head;
 	bool missed_pages;               /* a stack was cut at a page not mapped yet */
 	bool stopped_once;               /* this sampler has stopped the guest before */
-	uint64_t waiting_to, waiting_ns; /* committed up to here, at that time */
+	uint64_t waiting_to, waiting_ns; /* a count of committed bytes, and when it was reached */
 	uint64_t started_ns, cpu_measured_ns, published_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* of the samplers before this one */
 	struct sampler_counts counts;
@@ -99,10 +98,7 @@ size_t sampler_ring_bytes(unsigned n_vcpus)
 
 /* --- the stopped window ----------------------------------------------------------------------- */
 
-/*
- * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. Returns the bytes of
- * both.
- */
+/* Copies the stacks of the I-th wanted vCPU behind room for its head at TO. Returns both sizes. */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
 	struct copied *copied = &sampler->copied[i];
@@ -115,8 +111,8 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 }
 
 /*
- * After the release: what the copies of all vCPUs say. If a page was read as zeros, what was found
- * by it may be wrong, for any of them.
+ * After the release: finds out whether a copy missed pages. If a page went away and was read as
+ * zeros, any of the copies may be wrong, so all are marked.
  */
 static void sampler_judge_copies(struct sampler *sampler)
 {
@@ -141,28 +137,17 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 	char *to = room + sizeof(struct sample);
 
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		const struct copied *copied = &sampler->copied[i];
-		struct sample_vcpu *head = (struct sample_vcpu *)to;
 		uint16_t vcpu = sampler->wanted[i];
 
-		*head = (struct sample_vcpu){
-			.size_bytes = (uint32_t)(sizeof(struct sample_vcpu) + copied->size_bytes),
-			.vcpu = vcpu,
-			.state = (uint8_t)sampler->look.states[vcpu],
-			.user = sampler->user[i],
-			.n_stacks = (uint8_t)copied->n_stacks,
-			.cut = (uint8_t)copied->cut,
-			.user_cut = (uint8_t)copied->user_cut,
-			.task = copied->task,
-			.regs = sampler->regs[i],
-		};
-		sample_set_code_frame(head, copied->code_frame);
-		to += sizeof(struct sample_vcpu) + copied->size_bytes;
+		*(struct sample_vcpu *)to = copy_head(&sampler->copied[i], &sampler->regs[i],
+						      sampler->user[i], vcpu,
+						      sampler->look.states[vcpu]);
+		to += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
 	}
 }
 
 /*
- * Stop, copy, release. False: the guest could not be stopped, and what was copied before is
+ * Stop, copy, release. False: the guest could not be stopped, and an earlier copy in ROOM is
  * unchanged. In both cases *STOPPED_NS is the time from before the stop to after the release.
  */
 static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t *stopped_ns)
@@ -200,7 +185,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 
 /* --- around it -------------------------------------------------------------------------------- */
 
-/* Whatever made the guest, or one of its vCPUs, stand still: budget, header and percentiles. */
+/* Counts STOPPED_NS, in which the guest or one of its vCPUs was stopped, for whatever reason. */
 static void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
 {
 	budget_spend(&sampler->budget, stopped_ns);
@@ -210,8 +195,8 @@ static void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
 }
 
 /*
- * A refused stop counts like any other: Xen may have stopped the guest and then have failed to read
- * its vCPUs.
+ * Stops, copies and counts. A refused stop counts like any other, because Xen may have stopped the
+ * guest and then failed to read its vCPUs.
  */
 static bool sampler_stop_counted(struct sampler *sampler, char *room)
 {
@@ -233,7 +218,7 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 	return true;
 }
 
-/* The guest runs: what is read from here on may change or go away meanwhile. */
+/* From here on memory is read while the guest runs: pages may go away during a read. */
 static void sampler_begin_reading(struct sampler *sampler)
 {
 	fault_arm();
@@ -266,7 +251,7 @@ static bool sampler_map_missed(struct sampler *sampler)
 	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
 }
 
-/* What a look at the guest's own variables adds to the look. */
+/* Adds what the guest's own variables tell to the look. */
 static void sampler_look_inside(struct sampler *sampler)
 {
 	unsigned n_vcpus = sampler->guest->info.n_vcpus;
@@ -277,7 +262,7 @@ static void sampler_look_inside(struct sampler *sampler)
 	sampler_end_reading(sampler);
 }
 
-/* The idle vCPUs come after the others, with their state alone. */
+/* Adds the idle vCPUs behind the others, each with its state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
@@ -301,6 +286,7 @@ static bool sampler_may_stop(struct sampler *sampler)
 			     clock_now_ns());
 }
 
+/* Copies a sample to ROOM, and again if pages were missing. False: Xen refused the first stop. */
 static bool sampler_fill(struct sampler *sampler, char *room)
 {
 	sampler->missed_pages = false;
@@ -317,6 +303,7 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 	return true;
 }
 
+/* Chooses the vCPUs that are sampled: those that run or wait. */
 static void sampler_choose(struct sampler *sampler)
 {
 	sampler->n_wanted = 0;
@@ -342,17 +329,18 @@ static void sampler_touch(char *room, size_t size_bytes)
 }
 
 /*
- * The resolver looks up the process of a Linux guest's sample when it comes to that sample. If the
- * sample has waited for too long the process may be gone. So once a sample has waited for
- * SAMPLER_BEHIND_NS, nothing is added until the ring is empty: in a ring that is kept full every
- * sample would be seconds old. Samples of a unikernel do not spoil.
+ * Whether the sampler is so far ahead of the resolver that it must not add samples. The resolver
+ * looks up the process of a Linux guest's sample when it comes to that sample. If the sample has
+ * waited too long, the process may be gone. So once a sample has waited for SAMPLER_BEHIND_NS,
+ * nothing is added until the ring is empty: in a ring that is kept full every sample would be
+ * seconds old. Samples of a unikernel do not age.
  */
 static bool sampler_is_ahead(struct sampler *sampler)
 {
 	uint64_t now_ns = clock_now_ns();
-	bool spoils = sampler->copier.stacks.current_per_cpu;
+	bool ages = sampler->copier.stacks.current_per_cpu;
 
-	if (!spoils || ring_is_consumed(sampler->ring, sampler->waiting_to)) {
+	if (!ages || ring_is_consumed(sampler->ring, sampler->waiting_to)) {
 		sampler->waiting_to = ring_committed(sampler->ring);
 		sampler->waiting_ns = now_ns;
 	}
@@ -363,8 +351,8 @@ static bool sampler_is_ahead(struct sampler *sampler)
 }
 
 /*
- * The next sample cannot come before that many ticks: the budget has to earn what was overdrawn,
- * and deadlines have gone by already since the last one.
+ * In how many ticks the next sample can come at the earliest. The budget has to earn what was
+ * overdrawn, and deadlines may have gone by since the last one.
  */
 static double sampler_least_ticks(const struct sampler *sampler, uint64_t period_ns)
 {
@@ -376,7 +364,7 @@ static double sampler_least_ticks(const struct sampler *sampler, uint64_t period
 	return passed > ticks ? ceil(passed) : ticks;
 }
 
-/* A tick of a guest that runs. ROOM is in the ring, for a sample of all vCPUs. */
+/* Takes the sample of a tick. The guest runs. ROOM in the ring has room for all vCPUs. */
 static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags, uint64_t period_ns)
 {
 	uint64_t stopped_ns = sampler->counts.stopped_ns;
@@ -479,8 +467,8 @@ static enum sampler_state sampler_state_of(enum guest_life life)
 }
 
 /*
- * The first stop tells the resolver where to look in the guest. Then the resolver takes a while to
- * learn what the next samples need; the guest is not stopped meanwhile.
+ * Whether the guest must not be stopped now. The first stop tells the resolver where to look in the
+ * guest. Then the resolver takes a while to learn what the next samples need.
  */
 static bool sampler_is_on_hold(const struct sampler *sampler)
 {
@@ -488,8 +476,8 @@ static bool sampler_is_on_hold(const struct sampler *sampler)
 }
 
 /*
- * Another xtop stops the guest for one sample at a time. Only a pause that lasts longer is an
- * administrator's. STATES: those of the vCPUs are wanted. False: Xen did not answer.
+ * Looks at the guest. Another xtop stops the guest for one sample at a time; only a longer pause is
+ * an administrator's. STATES: also look at the states of the vCPUs. False: Xen did not answer.
  */
 static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before, bool states)
 {
@@ -511,7 +499,7 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 	return true;
 }
 
-/* Room in the ring for a sample of this tick. NULL: none will come, and the reason is counted. */
+/* Room in the ring for a sample of this tick. NULL: the tick gives no sample; counts why. */
 static char *sampler_reserve(struct sampler *sampler)
 {
 	char *room;
@@ -532,7 +520,7 @@ static char *sampler_reserve(struct sampler *sampler)
 	return room;
 }
 
-/* The guest's state after a look, which is taken if there is ROOM for a sample or if it is time. */
+/* The guest's state. Looks if there is ROOM for a sample, or if the last look was long ago. */
 static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_state before,
 				       const char *room)
 {
@@ -559,7 +547,7 @@ static void sampler_compare_clocks(struct sampler *sampler)
 		control_set_xen_clock(sampler->control, ahead_ns);
 }
 
-/* After the tick. If there was no sample, who reads the counters can wait a little. */
+/* After a tick. If there was no sample, the readers of the counters can wait a little. */
 static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 			     enum sampler_state state, const char *room)
 {
@@ -573,8 +561,8 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 }
 
 /*
- * Ticks that are known to give no sample are not waited for one by one, but all at once, for about
- * SAMPLER_LOOK_NS at most. The deadline behind them may lie anywhere in its slot.
+ * Skips ticks that are known to give no sample: waits for all of them at once, but for no more than
+ * about SAMPLER_LOOK_NS. The deadline behind them may lie anywhere in its slot.
  */
 static void sampler_skip(struct sampler *sampler, uint64_t period_ns)
 {
@@ -631,8 +619,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 }
 
 /*
- * Continues the counters of the sampler before this one, if there was one: it hung, or the guest
- * was another domain. The sampler only adds to these numbers and publishes them again.
+ * Continues the counters of an earlier sampler, if there was one: it hung, or the guest was another
+ * domain. The sampler only adds to these numbers and publishes them again.
  */
 static void sampler_adopt_counts(struct sampler *sampler)
 {

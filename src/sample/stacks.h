@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: the stacks of one vCPU that are to be copied. What holds for Linux on every
- * processor is here and in copy.c. stacks_x86.h and stacks_x86.c know the registers and the entry
- * code of x86-64; another architecture has two files like them. Sampler's thread.
+ * Private to sample/: which stacks of one vCPU are copied. What holds for Linux on every processor
+ * is here and in copy.c. stacks_x86.h and stacks_x86.c know the registers and the entry code of
+ * x86-64; another architecture has two files like them. Sampler's thread.
  *
- * All of this may run while the guest stands still. Functions are inline because a call more is a
+ * All of this may run while the guest is stopped. Functions are inline because each call takes a
  * measurable part of a stop (tests/bench/bench_copy).
  */
 #ifndef SAMPLE_STACKS_H
@@ -13,9 +13,8 @@
 #include "sample/copy.h"
 #include "sample/pieces.h"
 
-/* From the first byte to the first byte behind. */
 struct stack_extent {
-	uint64_t start, end; /* end 0: not known */
+	uint64_t start, end; /* [start, end); end 0: not known */
 };
 
 struct copy {
@@ -30,13 +29,13 @@ struct copy {
 	uint64_t user_regs;            /* address of the saved user registers; 0: not known */
 };
 
-/* Kernels have the upper half of the address space. */
+/* Whether ADDRESS is in the upper half of the address space, which belongs to the kernel. */
 static inline bool address_is_kernel(uint64_t address)
 {
 	return address >> 63;
 }
 
-/* Aligned, and in the kernel's half. */
+/* Whether WORD may point to kernel data: it is aligned, and in the kernel's half. */
 static inline bool address_is_kernel_pointer(uint64_t word)
 {
 	return address_is_kernel(word) && word % sizeof(uint64_t) == 0;
@@ -58,10 +57,10 @@ static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t ad
 }
 
 /*
- * Where a user stack ends if the resolver has learned nothing of it. A program's first stack begins
- * below its arguments, at mm->start_stack (Linux fs/binfmt_elf.c). A thread's stack begins below
- * what its thread pointer points to: the C libraries put that at the end of the stack (glibc
- * nptl/allocatestack.c, musl src/thread/pthread_create.c).
+ * Whether a user stack may reach from ADDRESS to END, if the resolver has learned nothing of it. A
+ * program's first stack begins below its arguments, at mm->start_stack (Linux fs/binfmt_elf.c). A
+ * thread's stack begins below the target of the thread pointer: the C libraries put that at the end
+ * of the stack (glibc nptl/allocatestack.c, musl src/thread/pthread_create.c).
  *
  *     stack mapping of a thread                  of the program
  *   ┌──────────────────────────────────┐       ┌───────────────────────────────────────┐
@@ -69,8 +68,8 @@ static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t ad
  *   └─────────────────────┴────────────┘       └───────────────┴───────────────────────┘
  *                         ▲ thread pointer                     ▲ mm->start_stack
  *
- * If both lie below the stack pointer or too far above it, this is some other stack (a signal's, a
- * coroutine's).
+ * If both ends lie below the stack pointer or too far above it, the stack is of another kind (a
+ * signal's, a coroutine's).
  */
 static inline bool stacks_may_end(uint64_t address, uint64_t end)
 {

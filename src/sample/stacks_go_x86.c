@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying the stacks of a thread that runs Go; see xtop/go_stacks.h. Go knows where each of its
- * stacks ends, so that of a goroutine's stack all that is live is copied, and no byte more.
+ * Copies the stacks of a thread that runs Go; see xtop/go_stacks.h. Go knows where each of its
+ * stacks ends, so exactly the live part of a goroutine's stack is copied. By where the thread is:
  *
- *   on the goroutine's stack   that one; and g0's if C may have called the goroutine
- *   on g0's or C's stack       that one, and the goroutine's from where it was left
+ *   on the goroutine's stack   that stack; and g0's if C may have called the goroutine
+ *   on g0's or C's stack       that stack, and the goroutine's from where it was left
  *   in a signal handler        the handler's, then the same for the stack that was interrupted
  *
  * Every pointer comes from the guest and may be anything. Sampler's thread.
@@ -16,7 +16,7 @@
 
 #define WORD sizeof(uint64_t)
 
-/* g0.stack ends in the frame of the function that starts a thread; what is above is C's. */
+/* g0.stack ends in the frame of the function that starts a thread. The frames above are C's. */
 #define GO_ABOVE_G0_BYTES 512
 
 /* struct ucontext (Linux uapi/asm/sigcontext.h), from its member uc_stack.ss_sp on, in bytes. */
@@ -28,10 +28,10 @@
 struct go_thread {
 	struct copy *copy;
 	uint64_t g, g0, gsignal, curg; /* addresses */
-	struct stack_extent signal, goroutine, own; /* their stacks */
+	struct stack_extent signal, goroutine, own; /* the stacks of gsignal, curg and g0 */
 };
 
-/* 0: it cannot be read. */
+/* The word at ADDRESS; 0: it cannot be read. */
 static uint64_t go_read(const struct go_thread *thread, uint64_t address)
 {
 	uint64_t word;
@@ -52,7 +52,7 @@ static struct stack_extent go_read_extent(const struct go_thread *thread, uint64
 	return extent;
 }
 
-/* False: this thread runs no Go now. */
+/* Finds the thread's structures. False: this thread runs no Go now. */
 static bool go_find_thread(struct copy *copy, const struct go_stacks *at, struct go_thread *thread)
 {
 	uint64_t m;
@@ -71,6 +71,7 @@ static bool go_find_thread(struct copy *copy, const struct go_stacks *at, struct
 	return true;
 }
 
+/* How many bytes of the stack at SP are live. */
 static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 {
 	struct copy *copy = thread->copy;
@@ -83,7 +84,7 @@ static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 	if (!stack_extent_has(thread->own, sp) ||
 	    thread->own.end - sp > SAMPLE_STACK_LIMIT_BYTES)
 		return stacks_user_bytes(copy, sp, copy->regs->fs_base);
-	/* What was learned is right for a thread of C's, and too little if C called Go just now. */
+	/* The learned size is right for a thread of C, and too small if C called Go just now. */
 	learned = stacks_learned_bytes(copy, sp);
 	bytes = thread->own.end - sp + GO_ABOVE_G0_BYTES;
 	return learned > bytes ? learned : bytes;
@@ -99,8 +100,9 @@ static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*
- * The stack pointer that the kernel saved when it called the handler whose stack is live in
- * [START, END): in a struct ucontext, which tells where the handlers' stack begins. 0: not found.
+ * The stack pointer of the code that a signal interrupted. The live part of the handler's stack is
+ * [START, END). The kernel saved the pointer there in a struct ucontext, which is found because it
+ * also has the start of the handlers' stack. 0: not found.
  */
 static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t start, uint64_t end)
 {
@@ -114,6 +116,7 @@ static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t sta
 
 /* --- the other stack -------------------------------------------------------------------------- */
 
+/* Adds the stack of G from where it was left: a word below its saved stack pointer. */
 static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
 {
 	uint64_t sp = go_read(thread, g + GO_G_SP);
@@ -123,8 +126,8 @@ static void go_add_left(const struct go_thread *thread, enum sample_stack_kind k
 }
 
 /*
- * The goroutine that mcall() left last, after the scheduler has taken note of that: mcall() pushed
- * it on g0's stack. 0: there is none, or another thread runs it now.
+ * The goroutine that mcall() left last, when the scheduler has already cleared curg. mcall() pushed
+ * the goroutine's g on g0's stack. 0: there is none.
  */
 static uint64_t go_find_parked(struct go_thread *thread)
 {
@@ -138,9 +141,9 @@ static uint64_t go_find_parked(struct go_thread *thread)
 }
 
 /*
- * A call of the vDSO runs on g0's stack with the goroutine as g, and leaves no stack pointer. The
- * vDSO keeps frame pointers (Linux arch/x86/entry/vdso/Makefile); the first one that leads to the
- * goroutine's stack is that of the Go function that calls the vDSO.
+ * A call of the vDSO runs on g0's stack with the goroutine as g, and saves no stack pointer in g.
+ * The vDSO keeps frame pointers (Linux arch/x86/entry/vdso/Makefile). The first one that leads to
+ * the goroutine's stack belongs to the Go function that calls the vDSO. 0: not found.
  */
 static uint64_t go_find_frame(const struct go_thread *thread)
 {
@@ -162,10 +165,12 @@ static uint64_t go_find_frame(const struct go_thread *thread)
 	return 0;
 }
 
-/* Its locals: 16 bytes of results, 16 of the saved state (Go src/runtime/sys_linux_amd64.s). */
+/*
+ * More than its locals: 16 bytes of results, 16 of saved state (Go src/runtime/sys_linux_amd64.s).
+ */
 #define GO_BELOW_FRAME_BYTES 64
 
-/* The thread is on g0's stack, or on one of C's. */
+/* Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. */
 static void go_add_goroutine(struct go_thread *thread)
 {
 	uint64_t g = thread->curg, frame = 0;

@@ -3,9 +3,9 @@
  * Which pieces of stack led a vCPU to where it is: Linux on x86-64; see stacks.h.
  *
  *   user code      its stack, at rsp
- *   kernel code    the stack at rsp. While that is not the task's own stack, the words at its end
- *                  lead to the stack that was interrupted. Last, the stack of the user code: the
- *                  registers at the top of the task's stack lead there.
+ *   kernel code    the stack at rsp. If that is not the task's own stack, the words at its end
+ *                  lead to the stack that was interrupted, and so on. The last one is the stack of
+ *                  the user code: the registers at the top of the task's stack lead there.
  *
  *      exception stack            interrupt stack           task's stack            user stack
  *   rsp ► ┌───────────┐       ┌► ┌───────────┐         ┌► ┌───────────┐        ┌► ┌──────────┐
@@ -77,7 +77,7 @@ static void stacks_find_task(struct copy *copy)
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t top = stacks_task_top(copy);
 
-	/* No subtraction below wraps: a kernel address is larger than any number of STACKS. */
+	/* No subtraction wraps: a kernel address is larger than any of the numbers in STACKS. */
 	if (!top)
 		return;
 	copy->task.start = top + stacks->top_padding - stacks->stack_bytes;
@@ -86,11 +86,11 @@ static void stacks_find_task(struct copy *copy)
 }
 
 /*
- * While the kernel switches tasks, rsp is on the next task's stack already when current still is
- * the last task (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c __switch_to).
- * Task stacks lie at multiples of their size; none lies where the processor's own stacks are (Linux
- * Documentation/arch/x86/x86_64/mm.rst). Only a program's stack is found this way: the registers of
- * its user code, at the top, prove that it is one.
+ * While the kernel switches tasks, rsp is already on the next task's stack while `current` still
+ * names the last task (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c
+ * __switch_to). Task stacks lie at multiples of their size, and none lies where the processor's own
+ * stacks are (Linux Documentation/arch/x86/x86_64/mm.rst). Only the stack of a program is found
+ * this way: the registers of its user code, at the top, prove that it is a task's stack.
  */
 static void stacks_find_next_task(struct copy *copy)
 {
@@ -137,14 +137,14 @@ static uint64_t stacks_end(const struct copy *copy, uint64_t address)
 	return top > address ? top : 0;
 }
 
-/* WORD may be the stack pointer of what was interrupted. */
+/* Whether WORD may be the stack pointer of interrupted code. */
 static bool stacks_is_link(const struct copy *copy, uint64_t word)
 {
 	return address_is_kernel_pointer(word) && stacks_end(copy, word) &&
 	       !pieces_have(&copy->pieces, word);
 }
 
-/* The stack pointer saved on the stack that ends at END and was copied from START on. */
+/* Finds the stack pointer that is saved at the end of the stack [START, END), which was copied. */
 static bool stacks_find_link(struct copy *copy, uint64_t start, uint64_t end, uint64_t *address)
 {
 	for (unsigned words = 1; words <= 2 && words * sizeof(uint64_t) <= end - start; words++) {
@@ -176,7 +176,8 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 		if (stack_extent_has(copy->task, address) || links == SAMPLE_MAX_LINKS)
 			return cut;
 		/*
-		 * All of the stack is there: up to its known end, or up to the hole that guards it.
+		 * Go on only if the whole stack was copied: up to its known end, or up to the hole
+		 * that guards it.
 		 */
 		if ((copy->pieces.end != known && cut != CUT_NOT_PRESENT) ||
 		    !stacks_find_link(copy, address, copy->pieces.end, &address))
@@ -198,7 +199,7 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes);
 }
 
-/* The stack of the user code that entered the kernel with the stack pointer SP. */
+/* Copies the stack of the user code that entered the kernel with the stack pointer SP. */
 static enum sample_cut stacks_copy_entered(struct copy *copy, uint64_t sp)
 {
 	return address_is_kernel(sp) ? CUT_NOT_PRESENT : stacks_copy_user(copy, STACK_USER, sp);
@@ -222,16 +223,16 @@ static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 				  copy->user_regs + PT_REGS_AT(PT_REGS_RSP), &sp);
 	if (cut != CUT_NONE)
 		return cut;
-	/* Xen clears the ring in what it saves of a PV guest's kernel. */
+	/* For a PV guest's kernel, Xen saves a CS whose ring is 0. */
 	return stacks_is_user_selector(cs) ? stacks_copy_entered(copy, sp) : CUT_NONE;
 }
 
 /* --- entering the kernel ---------------------------------------------------------------------- */
 
 /*
- * The registers at the top of the task's stack are those of the last entry, until the kernel runs
- * on that stack. Before (Linux arch/x86/entry/entry_64.S, calling.h) the user's stack pointer is
- * here:
+ * When user code enters the kernel, the registers at the top of the task's stack are those of the
+ * entry before, until the kernel runs on that stack. So long (Linux arch/x86/entry/entry_64.S,
+ * calling.h) the user's stack pointer is here:
  *
  *   interrupts, exceptions   in what the processor has saved, at the top of one of its own stacks
  *   system calls             in rsp. With isolated page tables rsp then holds CR3 for a while, and
@@ -259,7 +260,7 @@ static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp
 	copy->copied->user_cut = stacks_copy_entered(copy, sp);
 }
 
-/* rsp holds CR3: the code that enters the kernel is switching page tables. */
+/* Whether rsp holds CR3: the code that enters the kernel is switching page tables. */
 static bool stacks_is_entering(const struct copy *copy)
 {
 	return copy->copier->stacks.tss_per_cpu &&
@@ -272,7 +273,7 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 	uint64_t low, high;
 	enum sample_cut cut;
 
-	/* Intel SDM vol. 3A §8.7: not aligned */
+	/* sp2 is not aligned (Intel SDM vol. 3A §8.7), so read the two words around it. */
 	cut = pieces_read(&copy->pieces, copy->kernel, tss + TSS_SP2 - 4, &low);
 	if (cut == CUT_NONE)
 		cut = pieces_read(&copy->pieces, copy->kernel, tss + TSS_SP2 + 4, &high);
@@ -317,24 +318,24 @@ static void stacks_copy_all(struct copy *copy, bool user)
 	if (!user && stacks_is_entering(copy))
 		copy->copied->user_cut = stacks_copy_entering(copy);
 	else if (!address_is_kernel(copy->regs->rsp))
-		/* Also when the kernel has just been entered and has not changed stacks yet. */
+		/* User code, or a kernel that was just entered and has not changed stacks yet. */
 		copy->copied->cut = stacks_copy_user(copy, STACK_FIRST, copy->regs->rsp);
 	else if (user)
-		copy->copied->cut = CUT_NOT_PRESENT; /* a program may set rsp to what it likes */
+		copy->copied->cut = CUT_NOT_PRESENT; /* a program may set rsp to anything */
 	else
 		stacks_copy_from_kernel(copy);
 }
 
 /*
  * The frame of the user code that ran, for the resolver: the process may be gone when the resolver
- * looks for its areas. No byte of the page is read. This comes last, since the stacks share page
- * tables with each other.
+ * looks for its areas. No byte of the page is read. This comes last, because the stacks share page
+ * tables with each other, and this address does not.
  */
 static frame_t stacks_code_frame(struct copy *copy)
 {
 	uint64_t rip = copy->regs->rip;
 
-	return address_is_kernel(rip) ? FRAME(0) : pieces_frame(&copy->pieces, copy->own, rip);
+	return address_is_kernel(rip) ? FRAME(0) : pieces_find_frame(&copy->pieces, copy->own, rip);
 }
 
 void stacks_copy_linux(struct copy *copy, bool user)

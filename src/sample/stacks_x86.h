@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: what copies of stacks depend on in x86-64. Another architecture has a header
- * with the same functions. Sampler's thread, also while the guest stands still.
+ * Private to sample/: the part of copying stacks that depends on x86-64. Another architecture has a
+ * header with the same functions. Sampler's thread, also while the guest is stopped.
  */
 #ifndef SAMPLE_STACKS_X86_H
 #define SAMPLE_STACKS_X86_H
@@ -13,25 +13,24 @@
 #define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES
 
 /*
- * The page tables of the vCPU can be walked. A PV guest's control registers are Xen's idea of them;
- * a PV guest always runs in 64-bit mode here. For other guests CR4.PAE is clear when they are not
- * in 64-bit mode (xen/domctl.c).
+ * Whether the page tables of the vCPU can be walked. The control registers of a PV guest are
+ * emulated by Xen and do not count: a PV guest always runs in 64-bit mode here. For other guests
+ * xen/domctl.c clears CR4.PAE when they are not in 64-bit mode.
  */
 static inline bool stacks_can_walk(const struct guest_info *guest, const struct registers *regs)
 {
 	return guest->type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);
 }
 
-/* The stack pointer. */
 static inline uint64_t stacks_pointer(const struct registers *regs)
 {
 	return regs->rsp;
 }
 
 /*
- * Where the kernel's per-cpu variables are. Xen tells the two GS bases apart by the ring. In the
- * kernel's first and last instructions (Linux arch/x86/entry/entry_64.S, swapgs) the two are the
- * other way round.
+ * Where the kernel's per-cpu variables are. Xen tells the two GS bases apart by the ring of the
+ * vCPU. Around the kernel's swapgs (Linux arch/x86/entry/entry_64.S), in its first and last
+ * instructions, the two are exchanged.
  */
 static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
 {
@@ -39,15 +38,15 @@ static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
 }
 
 /*
- * Copies all pieces of stack that led a Linux guest's vCPU to where it is, and fills in
- * COPY->copied but for its sizes. USER: the vCPU ran user code.
+ * Copies all pieces of stack that led a Linux guest's vCPU to where it is. Fills in COPY->copied
+ * except the members that COPY->pieces has. USER: the vCPU ran user code.
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 
 /*
- * When user code of the vCPU's process is known to be Go's: copies the stack at ADDRESS as a piece
- * of KIND, and the thread's other stacks that led there (stacks_go_x86.c). *CUT: why the first
- * piece ends. False: no thread of Go, nothing was copied.
+ * If the vCPU runs a thread of a Go program: copies the stack at ADDRESS as a piece of KIND, and
+ * the other stacks of the thread that led there (stacks_go_x86.c). *CUT: why the first piece ends.
+ * False: no such thread; nothing was copied.
  */
 bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
 		    enum sample_cut *cut);

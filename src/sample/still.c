@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler of --crash: one look at all vCPUs, at those of a guest that has crashed, too. Such a
+ * The sampler of --crash: it looks once at all vCPUs of a guest, which may have crashed. A crashed
  * guest still has its memory and the registers of its vCPUs if its domain was kept
- * (on_crash="preserve"). Xen has paused its vCPUs already, so one more pause changes nothing.
+ * (on_crash="preserve"). Xen has already paused its vCPUs, so one more pause changes nothing.
  *
  *   look       does the guest run, or how did it end?
  *   first      registers, and as much of the stacks as is known without the resolver
- *   wait       until the resolver has seen that: it finds out which system this is
- *   second     the same vCPUs, with all their stacks: what the resolver was waiting for
+ *   wait       until the resolver has seen that sample and found out which system runs there
+ *   second     the same vCPUs with all their stacks, which the resolver needs for its report
  *
- * A vCPU that is offline shows nothing in a guest that runs. In one that has crashed it is one that
- * another vCPU told to stop, and it is tried whether it has registers.
+ * In a guest that runs an offline vCPU has nothing to show. In a crashed guest another vCPU told it
+ * to stop, and it may still have registers, so it is tried.
  *
  * The only thread of its process, in the place of sampler.c. A guest that runs is stopped for each
- * of the two samples, and again, at most STILL_RETAKES times, for pages that were not mapped yet.
+ * of the two samples, and up to STILL_RETAKES times more for pages that were not mapped yet.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 #include "xtop/frame_cache.h"
 #include "xtop/sampler.h"
 
-#define STILL_CACHE_PAGES 16384 /* as sampler.c */
+#define STILL_CACHE_PAGES 16384 /* as in sampler.c */
 #define STILL_RETAKES     4     /* page tables of four levels that lead to a stack */
 #define STILL_NAP_NS      10000000
 
@@ -76,8 +76,9 @@ static void still_count(struct still *still, uint64_t stopped_ns)
 }
 
 /*
- * Stops the guest for the registers of the N vCPUS from WANTED on, and copies their stacks to ROOM,
- * which may be NULL. *SIZE_BYTES grows by what was copied. False: they have no registers.
+ * Stops the guest, reads the registers of the N vCPUs wanted[FIRST] and behind, and copies their
+ * stacks to ROOM + *SIZE_BYTES, which grows by what was copied. ROOM NULL: copies nothing. False:
+ * not all of these vCPUs have registers.
  */
 static bool still_stop(struct still *still, unsigned first, unsigned n, char *room,
 		       size_t *size_bytes)
@@ -112,7 +113,7 @@ static bool still_is_over(const struct still *still)
 	return still->look.life == GUEST_GONE;
 }
 
-/* Which vCPUs have registers. */
+/* Finds the vCPUs that have registers. */
 static void still_choose(struct still *still)
 {
 	for (unsigned vcpu = 0; vcpu < still->guest->info.n_vcpus; vcpu++) {
@@ -125,7 +126,7 @@ static void still_choose(struct still *still)
 	}
 }
 
-/* False: a page went away while it was read. */
+/* Maps the pages that the copies need. False: a page went away while it was read. */
 static bool still_map(struct still *still)
 {
 	unsigned faults;
@@ -149,7 +150,7 @@ static bool still_misses(const struct still *still)
 	return false;
 }
 
-/* A page that went away during the copy was read as zeros: what was found by it may be wrong. */
+/* If a page went away during the copies it was read as zeros, and any copy may be wrong. */
 static void still_judge(struct still *still, unsigned faults)
 {
 	still->counts.faults += faults;
@@ -159,38 +160,26 @@ static void still_judge(struct still *still, unsigned faults)
 		frame_cache_drop(still->copier.cache);
 }
 
-/* Every vCPU with registers counts as one that runs: others have no stack (xtop/sample.h). */
+/* Every vCPU with registers counts as running: an idle one would have no stack (xtop/sample.h). */
 static void still_build_heads(const struct still *still, char *to)
 {
 	for (unsigned i = 0; i < still->n_wanted; i++) {
-		const struct copied *copied = &still->copied[i];
-		struct sample_vcpu *head = (struct sample_vcpu *)to;
-
-		*head = (struct sample_vcpu){
-			.size_bytes = (uint32_t)(sizeof(*head) + copied->size_bytes),
-			.vcpu = still->wanted[i],
-			.state = VCPU_RUNNING,
-			.user = still->user[i],
-			.n_stacks = (uint8_t)copied->n_stacks,
-			.cut = (uint8_t)copied->cut,
-			.user_cut = (uint8_t)copied->user_cut,
-			.task = copied->task,
-			.regs = still->regs[i],
-		};
-		sample_set_code_frame(head, copied->code_frame);
-		to += head->size_bytes;
+		*(struct sample_vcpu *)to = copy_head(&still->copied[i], &still->regs[i],
+						      still->user[i], still->wanted[i],
+						      VCPU_RUNNING);
+		to += sizeof(struct sample_vcpu) + still->copied[i].size_bytes;
 	}
 }
 
-/* Takes a sample of all vCPUs that have registers. False: Xen refuses. */
-static bool still_take(struct still *still)
+/* Commits a sample of all vCPUs that have registers. False: Xen refuses. */
+static bool still_sample(struct still *still)
 {
 	size_t size_bytes = sample_size_max(still->n_wanted);
 	char *room = ring_reserve(still->ring, size_bytes);
 	bool taken = room && still_stop(still, 0, still->n_wanted, NULL, NULL);
 
 	if (taken)
-		memset(room, 0, size_bytes); /* its pages are there before the stop */
+		memset(room, 0, size_bytes); /* so that its pages have memory before the stop */
 	for (unsigned i = 0; taken && i <= STILL_RETAKES; i++) {
 		still_map(still);
 		size_bytes = sizeof(struct sample);
@@ -212,7 +201,7 @@ static bool still_take(struct still *still)
 	return true;
 }
 
-/* What the resolver makes of the first sample tells where the stacks are. */
+/* Waits until the resolver has seen the first sample, and reads where the stacks are. */
 static void still_wait(struct still *still)
 {
 	uint64_t committed = ring_committed(still->ring);
@@ -222,7 +211,7 @@ static void still_wait(struct still *still)
 	copy_poll_stacks(&still->copier);
 }
 
-/* NULL: the resolver has what it needs. */
+/* Takes both samples. Returns NULL, or a message that says why there are none. */
 static const char *still_look(struct still *still)
 {
 	const struct guest_ops *ops = still->guest->ops;
@@ -235,10 +224,10 @@ static const char *still_look(struct still *still)
 	still_publish(still, SAMPLER_RUNNING);
 	if (!still->n_wanted)
 		return "no vCPU of the guest has registers";
-	if (!still_take(still))
+	if (!still_sample(still))
 		return "Xen does not tell the registers of the guest's vCPUs";
 	still_wait(still);
-	if (!control_is_quitting(still->control) && !still_take(still))
+	if (!control_is_quitting(still->control) && !still_sample(still))
 		return "the guest is gone";
 	return NULL;
 }

@@ -3,8 +3,8 @@
  * Compares Xen's system time with dom0's clock; see xen_clock.h.
  *
  *   dom0's clock    before ──────────┬────────── after
- *   Xen's time                     answer             it was somewhere in between: the middle is
- *                                                     wrong by half of the time at most
+ *   Xen's time                     answer             dom0's time of the answer is not known. The
+ *                                                     middle is wrong by half of the time at most
  *
  * The shortest of a few tries counts, because this process may lose its CPU in between.
  */

@@ -137,7 +137,7 @@ static void test_tree(void)
 		     "  2 x db 8 sleeps in commit for 800 ms\n"
 		     "semaphore 0x1002: has no holder\n"
 		     " cat 10 sleeps for 1.0 s\n"
-		     "rwsem mmap_lock: held by what is not a task\n"
+		     "rwsem mmap_lock: held, but not by a task\n"
 		     " task 11 sleeps for 1.1 s\n");
 }
 
