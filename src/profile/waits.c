@@ -12,9 +12,9 @@
  *
  * Time. A pass begins when a period has passed since the last one did. Each pass adds to the nodes
  * what its looks stand for, and to `span` the same time once. So the mean number of tasks at a node
- * is its weight by `span`, live or since start, whatever came late. All looks of a pass have the date
- * of its beginning, however long it takes: live weights and the span then decay alike. A snapshot is
- * as of that date, too.
+ * is its weight by `span`, live or since start, whatever came late. All looks of a pass have the
+ * date of its beginning, however long it takes: live weights and the span then decay alike. A
+ * snapshot is as of that date, too.
  */
 #include "config.h"
 
