@@ -13,6 +13,8 @@
  * Time. A pass begins a period after the begin of the last one. Each look at a task adds the time
  * for which it stands to a node, and each pass adds that time once to `span`. So the mean number of
  * tasks at a node is its weight divided by `span`, live or since start, however late a pass was.
+ * All looks of a pass have the date of its beginning, however long it takes: live weights and the
+ * span then decay alike. A snapshot is as of that date, too.
  */
 #include "config.h"
 
@@ -77,8 +79,10 @@ struct waits {
 	bool going;              /* a pass has begun and is not whole */
 	bool asked;              /* a system was asked for its list of tasks, or there is none */
 	bool supported;          /* the system has such a list */
+	bool in_pass;            /* the system has not seen all tasks yet */
 	uint64_t now_ns;
 	uint64_t span_ns_of_pass; /* the time that a look of this pass stands for */
+	uint64_t pass_ns;        /* when that pass began, or the last one; 0: none yet */
 	uint64_t adds, last_adds; /* looks in this pass, and in the last whole one */
 	uint64_t cpu_ns;         /* of all turns */
 	uint64_t pass_cpu_ns;    /* of this period */
@@ -310,7 +314,7 @@ static void waits_add(void *context, const struct os_wait *wait)
 	waits_renew(waits, kept);
 	counts->samples++;
 	counts->weight += ticks;
-	profile_add(waits->profile, kept->frames, kept->n, waits->now_ns, 1, ticks);
+	profile_add(waits->profile, kept->frames, kept->n, waits->pass_ns, 1, ticks);
 	waits_update_row(waits, kept->row, wait->state, wait->waited_ns);
 }
 
@@ -400,7 +404,7 @@ static void waits_lock(void *context, const struct os_lock_wait *wait)
 	struct wait_place waiter = waits_place(waits, wait->waiter.kept),
 			  holder = waits_holder_place(waits, &wait->holder);
 
-	wait_locks_add(waits->locks, wait, &waiter, &holder, waits->now_ns,
+	wait_locks_add(waits->locks, wait, &waiter, &holder, waits->pass_ns,
 		       waits_ticks(waits->span_ns_of_pass));
 }
 
@@ -454,7 +458,7 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 						     .address = holder->task };
 	}
 	wait_locks_add(waits->locks, &wait, &spinner->place, holder ? &holder->place : &nowhere,
-		       waits->now_ns, waits_ticks(waits->span_ns_of_pass));
+		       waits->pass_ns, waits_ticks(waits->span_ns_of_pass));
 }
 
 /* Adds the vCPUs that waited for spinlocks at the last stop, if it is not older than this pass. */
@@ -480,9 +484,9 @@ static void waits_add_spinners(struct waits *waits)
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-static double waits_decay(const struct waits *waits, uint64_t time_ns)
+static double waits_decay(const struct waits *waits)
 {
-	return decay_between(waits->live_ns, time_ns, waits->settings.half_life_ns);
+	return decay_between(waits->live_ns, waits->pass_ns, waits->settings.half_life_ns);
 }
 
 static void waits_end_pass(struct waits *waits)
@@ -490,7 +494,7 @@ static void waits_end_pass(struct waits *waits)
 	double ticks = waits_ticks(waits->span_ns_of_pass);
 
 	waits_add_spinners(waits);
-	wait_locks_end_pass(waits->locks, waits->now_ns);
+	wait_locks_end_pass(waits->locks, waits->pass_ns);
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct waits_row *row = &waits->rows[i];
 
@@ -498,9 +502,9 @@ static void waits_end_pass(struct waits *waits)
 		row->wait.states = row->states ? row->states : row->wait.states;
 		row->now = row->states = 0;
 	}
-	waits->span_live = waits->span_live * waits_decay(waits, waits->now_ns) + ticks;
+	waits->span_live = waits->span_live * waits_decay(waits) + ticks;
 	waits->span_ticks += ticks;
-	waits->live_ns = waits->now_ns;
+	waits->live_ns = waits->pass_ns;
 	waits->last_adds = waits->adds;
 	waits->adds = 0;
 }
@@ -513,7 +517,10 @@ static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 	enum os_waits_turn turn;
 
 	waits->now_ns = waits->fold.time_ns = now_ns;
+	if (!waits->in_pass)
+		waits->pass_ns = now_ns;
 	turn = os_read_waits(waits->settings.os, now_ns, period_ns, &sink);
+	waits->in_pass = turn == OS_WAITS_MORE;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	waits->cpu_ns += cpu_ns;
 	waits->pass_cpu_ns += cpu_ns;
@@ -533,7 +540,7 @@ void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *
 	*done = *more = false;
 	if (!os_is_known(waits->settings.os)) {
 		waits->asked = os_is_other(waits->settings.os);
-		waits->supported = false;
+		waits->supported = waits->in_pass = false;
 		return;
 	}
 	if (!waits->going && now_ns < waits->next_ns)
@@ -581,17 +588,18 @@ struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp)
 {
 	struct snapshot *snapshot;
-	struct xtop_error *error = profile_copy(waits->profile, time_ns, &snapshot);
+	struct xtop_error *error = profile_copy(waits->profile, waits->pass_ns, &snapshot);
 
 	if (error)
 		return error;
+	snapshot->time_ns = time_ns;
 	waits->fold.counts.evicted_nodes = snapshot->resolver.evicted_nodes;
 	waits->fold.counts.frames_refused = snapshot->resolver.frames_refused;
 	snapshot->resolver = waits->fold.counts;
 	snapshot->waits = (struct snapshot_waits){
 		.there = true,
 		.unsupported = !waits->settings.os || (waits->asked && !waits->supported),
-		.span_live = waits->span_live * waits_decay(waits, time_ns) + waits_part(waits),
+		.span_live = waits->span_live * waits_decay(waits) + waits_part(waits),
 		.span_ticks = waits->span_ticks + waits_part(waits),
 		.rows_refused = waits->rows_refused,
 		.cpu_ns = waits->cpu_ns,
@@ -599,7 +607,7 @@ struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 	if (waits->settings.os)
 		os_get_waits_counts(waits->settings.os, &snapshot->waits.counts);
 	waits_copy_rows(waits, &snapshot->waits);
-	wait_locks_copy(waits->locks, time_ns, &snapshot->waits);
+	wait_locks_copy(waits->locks, waits->pass_ns, &snapshot->waits);
 	*snapshotp = snapshot;
 	return NULL;
 }

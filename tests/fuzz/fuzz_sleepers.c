@@ -175,6 +175,8 @@ static void tell_lock(void *context, const struct os_lock_wait *wait)
 			   wait->certainty == OS_HOLDER_NO_TASK) == !wait->holder.address &&
 			  wait->holder.address != wait->waiter.address,
 		  "a holder that is another task, or none");
+	fuzz_must(!wait->is_over || (!wait->name[0] && !wait->holder.address),
+		  "of a wait that is over, neither name nor holder");
 }
 
 static void read_turns(struct fuzz_guest *guest, struct sleepers *sleepers, struct fuzz *fuzz)

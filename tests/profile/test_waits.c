@@ -248,6 +248,33 @@ static void test_passes(void)
 	end();
 }
 
+/* Two tasks that wait all the time. A pass sees the second one two half-lives after the first. */
+static void test_slow_pass(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	tasks[1].address += 0x1000;
+	tasks[0].weight_ns = tasks[1].weight_ns = 20 * S;
+	for (unsigned i = 0; i < 4; i++) {
+		tasks[0].waits = !(i & 1);
+		tasks[1].waits = i & 1;
+		tasks[2].waits = false;
+		answer = i & 1 ? OS_WAITS_WHOLE : OS_WAITS_MORE;
+		poll_at((100 + 20 * i) * S);
+		snapshot_destroy(take((105 + 20 * i) * S));
+	}
+	snapshot = take(170 * S);
+	for (size_t i = 1; i < snapshot->n_nodes; i++) {
+		double mean = snapshot->nodes[i].self_live / snapshot->waits.span_live;
+
+		if (snapshot->nodes[i].self_total)
+			check(mean > 0.99 && mean < 1.01, "a slow pass: one task, mean %.2f", mean);
+	}
+	snapshot_destroy(snapshot);
+	end();
+}
+
 static void test_runnable(void)
 {
 	struct snapshot *snapshot;
@@ -365,6 +392,7 @@ int main(void)
 {
 	test_weights();
 	test_passes();
+	test_slow_pass();
 	test_runnable();
 	test_other();
 	test_spinlocks();
