@@ -53,6 +53,11 @@ struct resolver_settings {
 	const struct snapshot *baseline; /* that run, if it is over: resolver_get_baseline() */
 	bool live;                       /* samples are new: the sampler learns from them, and
 					  * weights go on decaying between them */
+	/*
+	 * Each snapshot in SLOT has the samples since the one before, and the profile begins anew.
+	 * No sample is in two of them or in none: see snapshot.before.
+	 */
+	bool intervals;
 	bool crash;                      /* samples are those of sampler_run_still() */
 	/* Gets a snapshot of each second of a replay's clock; NULL: none are made. */
 	void (*moment)(void *context, const struct snapshot *snapshot);

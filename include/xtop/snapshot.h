@@ -201,6 +201,11 @@ struct snapshot {
 	/* Other clocks: the newest reading, and the first one since start or reset. */
 	struct clocks clocks, first_clocks;
 	bool at_end;             /* the last one: the guest is gone or the recording is played */
+	/*
+	 * Of resolver_settings.intervals: the one before, which the reader had not taken when this
+	 * one came. The reader may set it to NULL and own it. NULL: taken.
+	 */
+	struct snapshot *before;
 	bool sums_only;          /* of a profile file: no vCPUs, no ticks, nothing of the sampler */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */

@@ -636,6 +636,24 @@ static void resolver_publish_moment(struct resolver *resolver,
 	snapshot_destroy(snapshot);
 }
 
+/* Forgets the profile and the counts. */
+static void resolver_forget(struct resolver *resolver)
+{
+	profile_reset(resolver->profile);
+	if (resolver->settings.log)
+		sample_log_clear(resolver->settings.log);
+	addresses_reset(resolver->addresses);
+	batches_reset(resolver->self);
+	if (resolver->children)
+		batches_reset(resolver->children);
+	fold_reset(&resolver->fold);
+	if (resolver->waits)
+		waits_reset(resolver->waits);
+	names_reset_places(resolver->names);
+	resolver->first_clocks = resolver->clocks;
+	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
+}
+
 /* Best effort: without memory there is no snapshot this time, and the reader asks again. */
 static void resolver_publish_in(struct resolver *resolver, struct snapshot *snapshot, bool at_end,
 				struct snapshot_slot *slot)
@@ -657,7 +675,12 @@ static void resolver_publish(struct resolver *resolver, bool at_end)
 	if (snapshot && frame < snapshot->n_frames)
 		error_destroy(
 			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));
+	/* What the reader has not taken yet must not be lost: its samples are in no other one. */
+	if (snapshot && resolver->settings.intervals)
+		snapshot->before = snapshot_take(resolver->settings.slot);
 	resolver_publish_in(resolver, snapshot, at_end, resolver->settings.slot);
+	if (snapshot && resolver->settings.intervals)
+		resolver_forget(resolver);
 }
 
 /* Nobody sees it but who asked for waits once. */
@@ -711,7 +734,7 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Forgets the profile and the counts, if main asked for it. */
+/* Forgets the profile, if main asked for it. */
 static void resolver_reset(struct resolver *resolver)
 {
 	uint64_t resets = control_get_resets(resolver->settings.control);
@@ -719,19 +742,7 @@ static void resolver_reset(struct resolver *resolver)
 	if (resolver->resets == resets)
 		return;
 	resolver->resets = resets;
-	profile_reset(resolver->profile);
-	if (resolver->settings.log)
-		sample_log_clear(resolver->settings.log);
-	addresses_reset(resolver->addresses);
-	batches_reset(resolver->self);
-	if (resolver->children)
-		batches_reset(resolver->children);
-	fold_reset(&resolver->fold);
-	if (resolver->waits)
-		waits_reset(resolver->waits);
-	names_reset_places(resolver->names);
-	resolver->first_clocks = resolver->clocks;
-	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
+	resolver_forget(resolver);
 }
 
 static void resolver_process(struct resolver *resolver, const void *record, size_t size_bytes)

@@ -91,6 +91,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
+	snapshot_destroy(snapshot->before);
 	free(snapshot->nodes);
 	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
@@ -168,6 +169,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	nodes = to->nodes;
 	*to = *from;
 	to->nodes = nodes;
+	to->before = NULL;
 	to->sources = NULL;
 	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
