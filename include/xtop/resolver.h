@@ -56,6 +56,11 @@ struct resolver_settings {
 	const struct snapshot *baseline; /* the other run; NULL: none, or it is not over */
 	bool live;                       /* no replay: the sampler learns from the samples, and
 					  * weights go on decaying between them */
+	/*
+	 * Each snapshot in SLOT has the samples since the one before, and the profile begins anew.
+	 * No sample is in two of them or in none: see snapshot.before.
+	 */
+	bool intervals;
 	bool crash;                      /* the samples are those of sampler_run_still() */
 	/* Gets a snapshot for each second of a replay's clock; NULL: none are made. */
 	void (*moment)(void *context, const struct snapshot *snapshot);

@@ -203,6 +203,11 @@ struct snapshot {
 	/* Other clocks: the newest reading, and the first one since start or reset. */
 	struct clocks clocks, first_clocks;
 	bool at_end;             /* the last one: the run or the replay is over */
+	/*
+	 * Of resolver_settings.intervals: the one before, which the reader had not taken when this
+	 * one came. The reader may set it to NULL and own it. NULL: taken.
+	 */
+	struct snapshot *before;
 	bool sums_only;          /* read from a profile file: no vCPUs, no ticks, no sampler */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */

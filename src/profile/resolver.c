@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The resolver's thread; see xtop/resolver.h. It takes records out of the ring, checks them, gives
- * each vCPU of a sample to fold.c, and hands out snapshots.
+ * each vCPU of a sample to fold.c, and hands out snapshots (resolver_snapshots.c).
  *
  * While the ring is empty the thread sleeps and looks again a few hundred times a second. The
  * sampler does not wake it up, because the sampler stops the guest and must not lose time.
  */
 #include "config.h"
 
-#include "xtop/resolver.h"
+#include "profile/resolver_state.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "profile/fold.h"
 #include "profile/names.h"
 #include "profile/waits.h"
 #include "xtop/clock.h"
 #include "xtop/crash.h"
-#include "xtop/text.h"
 #include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
@@ -31,38 +28,6 @@
 #define RESOLVER_STILL_BYTES (32U << 10) /* copied of a stack whose end no system tells */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* between two readings of the clocks */
 #define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* the same while the guest's clocks are not known */
-
-struct resolver {
-	struct resolver_settings settings;
-	struct frames *frames;
-	struct names *names;
-	struct profile *profile;
-	struct addresses *addresses;
-	struct seen_code *code;
-	struct snapshot *baseline; /* NULL: none */
-	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
-	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
-	struct crash *crash; /* NULL: nobody asks, or not yet */
-	bool seen_still;     /* the first sample of sampler_run_still() has come */
-	uint64_t sequence, waits_sequence, resets;
-	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* the times at the last reset */
-	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
-	uint64_t period_ns;    /* of that sample: the mean time between two ticks */
-	uint64_t lag_ns;       /* the longest since the last snapshot */
-	uint64_t next_poll_ns; /* for missing names */
-	uint64_t next_clocks_ns;
-	struct clocks clocks, first_clocks; /* the newest; the first since start or reset */
-	/* When the thread first saw control_hurry(); 0: not yet. */
-	uint64_t hurry_turn_ns; /* in this turn, by the clock */
-	uint64_t hurry_cpu_ns;  /* at all, by the thread's CPU time */
-	struct fold fold;      /* has the counts */
-	struct recording_trim trim; /* the current sample, if it is recorded */
-	/* What another thread wants to run on this thread; CALL NULL: nothing. */
-	pthread_mutex_t lock;
-	pthread_cond_t called;
-	void (*call)(void *context);
-	void *call_context;
-};
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
@@ -193,8 +158,7 @@ static void resolver_rename(struct resolver *resolver)
 
 /* --- tasks that wait -------------------------------------------------------------------------- */
 
-/* Creates the profile of waiting tasks when it is first needed. NULL: out of memory. */
-static struct waits *resolver_get_waits(struct resolver *resolver)
+struct waits *resolver_get_waits(struct resolver *resolver)
 {
 	const struct resolver_settings *settings = &resolver->settings;
 	const struct waits_settings waits = {
@@ -448,239 +412,6 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		recorded_memory_end_turn(resolver->settings.recorded);
 }
 
-/* --- snapshots -------------------------------------------------------------------------------- */
-
-static void resolver_clean(char *to, size_t capacity, const char *from)
-{
-	text_clean(to, capacity, from, strlen(from));
-}
-
-static void resolver_describe(const struct resolver *resolver, struct snapshot *snapshot)
-{
-	struct os_description description;
-
-	if (!resolver->settings.os)
-		return;
-	os_describe(resolver->settings.os, &description);
-	os_get_counts(resolver->settings.os, &snapshot->os);
-	resolver_clean(snapshot->system, sizeof(snapshot->system), description.system);
-	for (int i = 0; i < OS_NOTES; i++)
-		resolver_clean(snapshot->notes[i], sizeof(snapshot->notes[i]),
-			       description.notes[i]);
-}
-
-/* Fills in the times of vCPUs since start or reset. */
-static void resolver_get_times(const struct resolver *resolver, struct snapshot *snapshot)
-{
-	struct vcpu_times times[GUEST_MAX_VCPUS];
-
-	control_get_times(resolver->settings.control, times, snapshot->n_vcpus);
-	for (unsigned i = 0; i < snapshot->n_vcpus; i++) {
-		const struct vcpu_times *forgotten = &resolver->forgotten[i];
-
-		snapshot->vcpus[i].times = (struct vcpu_times){
-			.span_ns = times[i].span_ns - forgotten->span_ns,
-			.ran_ns = times[i].ran_ns - forgotten->ran_ns,
-			.waited_ns = times[i].waited_ns - forgotten->waited_ns,
-		};
-	}
-}
-
-/* Fills in how much shares vary. Best effort: without memory that is not known. */
-static void resolver_get_effects(const struct resolver *resolver, struct snapshot *snapshot)
-{
-	struct snapshot_effect *effects =
-		reallocarray(NULL, snapshot->n_frames, sizeof(*effects));
-
-	snapshot->worth_live = batches_get_worth(resolver->self, true);
-	snapshot->worth_total = batches_get_worth(resolver->self, false);
-	for (uint32_t i = 0; effects && i < snapshot->n_frames; i++)
-		effects[i] = (struct snapshot_effect){
-			.live = (float)batches_get_effect(resolver->self, i, true),
-			.total = (float)batches_get_effect(resolver->self, i, false),
-		};
-	snapshot->effects = effects;
-}
-
-const struct snapshot *resolver_get_baseline(const struct resolver *resolver)
-{
-	return resolver->baseline;
-}
-
-const struct batches *resolver_get_batches(const struct resolver *resolver, bool children)
-{
-	return children ? resolver->children : resolver->self;
-}
-
-/* --- annotations ------------------------------------------------------------------------------ */
-
-/* Adds up the weight of the samples that ended in the annotation's function. */
-static void resolver_weigh(const struct snapshot *snapshot, struct annotation *annotation)
-{
-	for (size_t i = 0; i < snapshot->n_nodes; i++) {
-		const struct snapshot_node *node = &snapshot->nodes[i];
-
-		if (frame_get_function(frames_get(snapshot->frames, node->frame), node->frame) !=
-		    annotation->frame)
-			continue;
-		annotation->self_live += node->self_live;
-		annotation->self_ticks += node->self_ticks;
-		annotation->self_samples += node->self_total;
-	}
-}
-
-struct xtop_error *resolver_annotate(struct resolver *resolver, const struct snapshot *snapshot,
-				     uint32_t frame, struct annotation **annotationp)
-{
-	struct os *os = resolver->settings.os;
-	const struct space *kernel = os && os_is_known(os)
-					     ? os_get_kernel(os)
-					     : symbols_space(resolver->settings.symbols);
-	struct annotation *annotation = NULL;
-	struct xtop_error *error;
-
-	error = seen_code_build(resolver->code, frame, resolver->frames, kernel,
-				os ? os_get_memory(os) : NULL, &annotation);
-	/* What was read just now was not read for a sample. */
-	if (resolver->settings.recorded)
-		recorded_memory_end_turn(resolver->settings.recorded);
-	if (!error)
-		error = addresses_get(resolver->addresses, snapshot->time_ns, annotation);
-	if (error) {
-		annotation_destroy(annotation);
-		return error;
-	}
-	resolver_weigh(snapshot, annotation);
-	*annotationp = annotation;
-	return NULL;
-}
-
-/* --- the rest of a snapshot ------------------------------------------------------------------- */
-
-/* Fills in what is the same for both profiles: of samples, and of waiting tasks. */
-static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
-{
-	const struct resolver_settings *settings = &resolver->settings;
-
-	snapshot->crash = resolver->crash;
-	snapshot->resolver.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	control_get_counts(settings->control, &snapshot->sampler);
-	control_get_stopped(settings->control, &snapshot->stopped);
-	snapshot->n_vcpus = settings->n_vcpus;
-	memcpy(snapshot->vcpus, resolver->fold.vcpus,
-	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
-	snapshot->calls = calloc(settings->n_vcpus, sizeof(*snapshot->calls)); /* best effort */
-	if (snapshot->calls)
-		memcpy(snapshot->calls, resolver->fold.calls,
-		       settings->n_vcpus * sizeof(*snapshot->calls));
-	resolver_get_times(resolver, snapshot);
-	names_get_places(resolver->names, snapshot);
-	resolver_describe(resolver, snapshot);
-	snapshot->clocks = resolver->clocks;
-	snapshot->first_clocks = resolver->first_clocks;
-	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
-					     ring_size_bytes(settings->ring));
-}
-
-/* Fills in what profile_copy() did not know of the samples. */
-static void resolver_complete_samples(struct resolver *resolver, struct snapshot *snapshot)
-{
-	struct resolver_counts *counts = &resolver->fold.counts;
-
-	counts->evicted_nodes = snapshot->resolver.evicted_nodes;
-	counts->frames_refused = snapshot->resolver.frames_refused;
-	snapshot->resolver = *counts;
-	snapshot->sequence = ++resolver->sequence;
-	resolver_get_effects(resolver, snapshot);
-	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
-				   seen_code_memory_bytes(resolver->code);
-	snapshot->lag_ns = resolver->lag_ns;
-	resolver->lag_ns = 0;
-	resolver_complete(resolver, snapshot);
-}
-
-static uint64_t resolver_now(const struct resolver *resolver)
-{
-	return resolver->settings.live ? clock_ns(CLOCK_MONOTONIC) : resolver->latest_ns;
-}
-
-struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp)
-{
-	struct xtop_error *error =
-		profile_copy(resolver->profile, resolver_now(resolver), snapshotp);
-
-	if (!error)
-		resolver_complete_samples(resolver, *snapshotp);
-	return error;
-}
-
-struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp)
-{
-	struct xtop_error *error;
-
-	if (!resolver_get_waits(resolver))
-		return error_create("out of memory");
-	error = waits_snapshot(resolver->waits, resolver_now(resolver), snapshotp);
-	if (error)
-		return error;
-	(*snapshotp)->sequence = ++resolver->waits_sequence;
-	resolver_complete(resolver, *snapshotp);
-	return NULL;
-}
-
-/* MOMENT has the replay's counters after the last sample. Best effort. */
-static void resolver_publish_moment(struct resolver *resolver,
-				    const struct recording_moment *moment)
-{
-	const struct resolver_settings *settings = &resolver->settings;
-	struct snapshot *snapshot = NULL;
-
-	if (!settings->moment)
-		return;
-	error_destroy(resolver_snapshot(resolver, &snapshot));
-	if (!snapshot)
-		return;
-	snapshot->sampler = moment->counts;
-	settings->moment(settings->moment_context, snapshot);
-	snapshot_destroy(snapshot);
-}
-
-/* Best effort: without memory there is no snapshot this time, and the reader asks again. */
-static void resolver_publish_in(struct resolver *resolver, struct snapshot *snapshot, bool at_end,
-				struct snapshot_slot *slot)
-{
-	if (!snapshot)
-		return;
-	snapshot->at_end = at_end;
-	if (resolver->settings.writer)
-		snapshot->recording_errno = recording_writer_get_errno(resolver->settings.writer);
-	snapshot_publish(slot, snapshot);
-}
-
-static void resolver_publish(struct resolver *resolver, bool at_end)
-{
-	uint32_t frame = snapshot_annotated(resolver->settings.slot);
-	struct snapshot *snapshot = NULL;
-
-	error_destroy(resolver_snapshot(resolver, &snapshot));
-	if (snapshot && frame < snapshot->n_frames)
-		error_destroy(
-			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));
-	resolver_publish_in(resolver, snapshot, at_end, resolver->settings.slot);
-}
-
-/* Publishes waits if the reader wants them now; at the end, if anybody has ever asked for them. */
-static void resolver_publish_waits(struct resolver *resolver, bool at_end)
-{
-	struct snapshot_slot *slot = resolver->settings.waits_slot;
-	struct snapshot *snapshot = NULL;
-
-	if (!slot || (at_end ? !resolver->waits : !snapshot_wanted(slot)))
-		return;
-	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
-	resolver_publish_in(resolver, snapshot, at_end, slot);
-}
-
 /* --- for other threads ------------------------------------------------------------------------ */
 
 void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context)
@@ -720,14 +451,8 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Forgets the profile and the counts, if main asked for it. */
-static void resolver_reset(struct resolver *resolver)
+void resolver_forget(struct resolver *resolver)
 {
-	uint64_t resets = control_get_resets(resolver->settings.control);
-
-	if (resolver->resets == resets)
-		return;
-	resolver->resets = resets;
 	profile_reset(resolver->profile);
 	if (resolver->settings.log)
 		sample_log_clear(resolver->settings.log);
@@ -741,6 +466,17 @@ static void resolver_reset(struct resolver *resolver)
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
+}
+
+/* Forgets the profile, if main asked for it. */
+static void resolver_reset(struct resolver *resolver)
+{
+	uint64_t resets = control_get_resets(resolver->settings.control);
+
+	if (resolver->resets == resets)
+		return;
+	resolver->resets = resets;
+	resolver_forget(resolver);
 }
 
 static void resolver_process(struct resolver *resolver, const void *record, size_t size_bytes)

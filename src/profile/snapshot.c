@@ -91,6 +91,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
+	snapshot_destroy(snapshot->before);
 	free(snapshot->nodes);
 	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
@@ -171,6 +172,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	nodes = to->nodes;
 	*to = *from;
 	to->nodes = nodes;
+	to->before = NULL;
 	to->annotation = NULL;
 	to->effects = NULL;
 	to->calls = NULL;

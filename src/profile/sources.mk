@@ -23,6 +23,8 @@ libxtop_a_SOURCES += \
 	src/profile/registers_text.h \
 	src/profile/registers_text_x86.c \
 	src/profile/resolver.c \
+	src/profile/resolver_snapshots.c \
+	src/profile/resolver_state.h \
 	src/profile/sample_log.c \
 	src/profile/seen_code.c \
 	src/profile/seen_code.h \

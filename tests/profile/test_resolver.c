@@ -1210,6 +1210,61 @@ static void test_hurry_without_cpu(void)
 	free(record);
 }
 
+/*
+ * Intervals: while samples come, and the last two when nobody takes snapshots any more. Each sample
+ * is in one of them, and only there.
+ */
+static void test_intervals(void)
+{
+	enum { N_BATCHES = 6, BATCH = 1000 };
+	struct guest_record *record = calloc(1, sizeof(*record));
+	uint64_t samples = 0, nodes_of_first = 0;
+	struct snapshot *snapshot;
+	unsigned filled = 0;
+	double weight = 0;
+	struct stage stage;
+
+	make_record(record, "start_kernel;serve;hash");
+	stage.symbols = guest_symbols();
+	stage_open_settings(&stage, (struct resolver_settings){ .intervals = true });
+	stage_start(&stage);
+	for (unsigned batch = 0; batch < N_BATCHES; batch++) {
+		for (unsigned i = 0; i < BATCH; i++)
+			put(stage.ring, record);
+		if (batch == N_BATCHES - 1)
+			break;
+		snapshot_request(stage.slot);
+		snapshot = wait_snapshot(stage.slot);
+		if (!snapshot)
+			break;
+		nodes_of_first = nodes_of_first ? nodes_of_first : snapshot->n_nodes;
+		samples += snapshot->resolver.samples;
+		weight += snapshot->total_weight;
+		filled += snapshot->total_weight > 0;
+		snapshot_destroy(snapshot);
+	}
+	check_u64(filled, N_BATCHES - 1, "intervals with samples");
+	snapshot_request(stage.slot);
+	stage_finish(&stage);
+	snapshot = wait_snapshot(stage.slot);
+	check(snapshot && snapshot->at_end && snapshot->before && !snapshot->before->before,
+	      "the last one brings the one that was not taken");
+	for (const struct snapshot *last = snapshot; last; last = last->before) {
+		samples += last->resolver.samples;
+		weight += last->total_weight;
+	}
+	check_u64(samples, N_BATCHES * BATCH, "samples of all intervals");
+	check_u64((uint64_t)weight, N_BATCHES * BATCH, "their weight");
+	snapshot_destroy(snapshot);
+	snapshot = stage_snapshot(&stage);
+	check(snapshot->n_nodes == 1 && nodes_of_first == 4,
+	      "the profile began anew: %zu nodes, %" PRIu64 " before", snapshot->n_nodes,
+	      nodes_of_first);
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
 int main(void)
 {
 	test_hurry();
@@ -1236,6 +1291,7 @@ int main(void)
 	for (int i = 0; i < 10; i++) /* it is a race: met one time in five where it was lost */
 		test_reset_while_running();
 	test_reset_at_end();
+	test_intervals();
 	test_switch_guest();
 	test_update_pages();
 	return tap_done();
