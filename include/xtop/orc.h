@@ -78,7 +78,7 @@ void orc_pack(const struct orc *orc, void *pack);
 struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text_start,
 			      uint64_t text_end, struct orc **orcp);
 
-/* --- code that the tables are silent or wrong about ------------------------------------------- */
+/* --- code for which the tables have no entry or a wrong one ----------------------------------- */
 
 enum orc_special {
 	ORC_RETPOLINES,  /* __x86_indirect_thunk_*, 32 bytes each: a call, then a ret as the jump */

@@ -43,8 +43,8 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
 /*
- * The gap between two FDEs that ADDRESS lies in: a function in assembly, or some. False: there are
- * no FDEs on both sides, or the gap is too long for that.
+ * The gap between two FDEs in which ADDRESS lies: one or more functions in assembly. False: there
+ * is no FDE on one of the sides, or the gap is too long for that.
  */
 bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address, uint64_t *start,
 			    uint64_t *end);
@@ -59,7 +59,7 @@ struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 					  const struct go_table *table);
 
 /*
- * The same for `computed` and the code of SOURCE in [start, end), which is closed with the tables,
+ * The same for `computed` and the code of SOURCE in [START, END). SOURCE is closed with the tables,
  * and also after an error.
  */
 struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
@@ -152,7 +152,7 @@ struct unwind_stack {
 	struct unwind_part_end parts[N_UNWIND_PARTS];
 	/* for each piece: the address just past the outermost byte that was used; 0: none was */
 	uint64_t reached[SAMPLE_MAX_STACKS];
-	/* of the program of Go that has user frames; NULL: none. Lives as long as its tables. */
+	/* of the Go program that has user frames; NULL: none. Lives as long as its tables. */
 	const struct go_stacks *go_stacks;
 	bool go_callback; /* C has called Go, and the frames of C were not found */
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];

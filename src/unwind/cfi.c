@@ -42,9 +42,10 @@ static uint64_t cfi_word(const char *words, unsigned i)
 }
 
 /*
- * The words from START on if only those that lie below the stack pointer are missing. An epilogue
- * has popped these registers: they have the caller's values again, but compilers go on saying where
- * they were saved. ROOM gets the words, and the registers in the place of those that are missing.
+ * The words from START on, if only words below the stack pointer are missing. An epilogue has
+ * already popped these registers: they have the caller's values again, but the tables of compilers
+ * still say where they were saved. ROOM gets the words, and the registers in the place of the
+ * missing words.
  */
 static const char *cfi_words_in_epilogue(const struct cfi_rule *rule, struct cursor *cursor,
 					 uint64_t start, uint64_t room[CFI_RULE_WORDS])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of call-frame information only holds for x86-64: DWARF's register numbers (psABI table
- * 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT. Another
- * architecture gives the same names other values.
+ * The part of call-frame information that holds only for x86-64: DWARF's register numbers (psABI
+ * table 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT.
+ * Another architecture gives the same names other values.
  */
 #ifndef XTOP_UNWIND_CFI_X86_H
 #define XTOP_UNWIND_CFI_X86_H

@@ -18,8 +18,8 @@
 #include "xtop/vector.h"
 #include "xtop/work.h"
 
+#define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind one without */
 /* A million rows take 6 MiB. Functions that are met when the tables are full stay unknown. */
-#define COMPUTED_MAX_KNOWN 64 /* functions with bounds behind one without */
 #define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
 #define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
 
@@ -44,7 +44,7 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
-/* Made at the first step: most images have tables for all of their code and need none of it. */
+/* Created at the first step: most images have tables for all of their code and never need it. */
 struct computed_work {
 	struct code_source source; /* also finds functions by call targets */
 	struct flow *flow;
@@ -139,8 +139,8 @@ static struct call_targets *computed_find_or_create_targets(struct computed *com
 }
 
 /*
- * Functions that the source knows may lie between the one at ADDRESS, which it does not know, and
- * the next one that is called: they end it. False: there are too many.
+ * Lowers *END to the first function between ADDRESS and *END that the source knows. The source does
+ * not know the function at ADDRESS. False: it knows too many functions there.
  */
 static bool computed_cut_end(const struct code_source *source, uint64_t address, uint64_t *end)
 {
@@ -189,7 +189,7 @@ static size_t computed_read_source(void *context, uint64_t address, void *buffer
 	return source->read(source->context, address, buffer, size_bytes);
 }
 
-/* Makes the work if there is none yet. False: out of memory. */
+/* Creates computed->work if there is none yet. False: out of memory. */
 static bool computed_create_work(struct computed *computed)
 {
 	struct computed_work *work;

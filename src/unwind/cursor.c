@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finding copied stack bytes; see cursor.h. Resolver's thread; pure functions of the cursor. */
+/* Finds copied stack bytes; see cursor.h. Resolver's thread; pure functions of the cursor. */
 #include "config.h"
 
 #include "unwind/cursor.h"

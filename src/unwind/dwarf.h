@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libunwind's view of one image's call-frame information: for the rows that the compiled table
- * (cfi_table.h) has no rule for. The tests use it for all rows, to check the compiled table against
- * libunwind. Resolver's thread.
+ * Call-frame information of one image for libunwind, which evaluates the rows for which the
+ * compiled table (cfi_table.h) has no rule. The tests use it for all rows, to check the compiled
+ * table against libunwind. Resolver's thread.
  */
 #ifndef XTOP_UNWIND_DWARF_H
 #define XTOP_UNWIND_DWARF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a Linux kernel's frames to the user code that it serves, where no table says the way. */
+/* Steps from a Linux kernel's frames to the user code that it serves, where no table tells how. */
 #ifndef XTOP_UNWIND_ENTRY_H
 #define XTOP_UNWIND_ENTRY_H
 

@@ -17,10 +17,10 @@
  *                 guest Xen pushes rcx and r11 on top, and the first two instructions pop them
  *                 (xen-asm.S; Xen arch/x86/x86_64/entry.S, create_bounce_frame).
  *
- * During execve() the registers stay those of the old program until the new one starts, though the
- * old program's memory is gone. Such a sample has no user code.
+ * During execve() the saved registers are those of the old program until the new program starts,
+ * but the old program's memory is gone. Such a sample has no user code.
  *
- * Registers are believed only if the user's stack was copied. Resolver's thread; pure functions.
+ * Saved registers count only if the user's stack was copied. Resolver's thread; pure functions.
  */
 #include "config.h"
 

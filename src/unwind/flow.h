@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inside of computed_flow.h: one function while its instructions are followed. Resolver's
- * thread.
+ * Private to the files of computed_flow.h: the state of a function while its instructions are read.
+ * Resolver's thread.
  *
  *   computed_flow.c   runs a function from its entry, and judges what it is
  *   flow_code.c       decodes its bytes and numbers its states, each once
@@ -25,7 +25,7 @@ struct flow_op {
 	uint8_t window;
 	bool ends;       /* the call never returns */
 	bool entry;      /* another function seems to begin here */
-	bool tried;      /* the state is of the try that goes on */
+	bool tried;      /* the state belongs to the current try */
 };
 
 struct flow_window {

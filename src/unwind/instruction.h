@@ -16,8 +16,8 @@
 #define REG_NONE N_UNWIND_REGISTERS
 
 enum instruction_effect {
-	EFFECT_LOSE,  /* the registers in `lost` get values that nobody knows */
-	EFFECT_PUSH,  /* `size` bytes; of SOURCE, or of something else: REG_NONE */
+	EFFECT_LOSE,  /* the registers in `lost` get values that are not known */
+	EFFECT_PUSH,  /* `size` bytes of SOURCE; REG_NONE: of something else */
 	EFFECT_POP,   /* the same, into DEST */
 	EFFECT_ADD,   /* dest = source + value: mov, add, sub, lea */
 	EFFECT_ALIGN, /* dest &= value */

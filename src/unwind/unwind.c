@@ -26,7 +26,8 @@
 #include "unwind/mechanisms.h"
 
 /*
- * NMI during machine check during exception during interrupt of a task; user code: signal stacks.
+ * How often a part may change stacks: an NMI interrupts a machine check, that an exception, that an
+ * interrupt, and that a task. In user code: signal stacks.
  */
 #define UNWIND_MAX_SWITCHES 4
 
@@ -52,7 +53,7 @@ static void unwind_find(struct walk *walk)
 		walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
 }
 
-/* Nothing is mapped at the cursor: whether that means that there is no code. */
+/* If nothing is mapped at the cursor: whether that means that there is no code. */
 static bool unwind_is_whole(const struct walk *walk)
 {
 	if (walk->cursor.user)
@@ -66,7 +67,7 @@ static bool unwind_is_canonical(uint64_t address)
 	return (uint64_t)((int64_t)(address << 7) >> 7) == address;
 }
 
-/* Whether the cursor's address, just stepped to, can be one of code. */
+/* Whether there can be code at the cursor, after a step. */
 static bool unwind_is_code(const struct walk *walk)
 {
 	if (!unwind_is_canonical(walk->cursor.regs[REG_PC]))
@@ -76,7 +77,7 @@ static bool unwind_is_code(const struct walk *walk)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* By the tables there, in the order of mechanisms.h. */
+/* Makes a step by the tables at the cursor, in the order of mechanisms.h. */
 static enum unwind_step unwind_by_tables(struct walk *walk)
 {
 	const struct unwind_tables *tables = walk->code.tables;
@@ -92,13 +93,18 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 	return step;
 }
 
-/* What was read of its instructions is no table: the file may well keep frame pointers. */
+/*
+ * Whether the image has tables of its own. `computed` does not count: a file without tables may
+ * well keep frame pointers.
+ */
 static bool unwind_has_tables(const struct unwind_tables *tables)
 {
 	return tables->orc || tables->go || tables->cfi || tables->dwarf;
 }
 
-/* A caller that no table told must stand behind a call, wherever code can be read. */
+/*
+ * Whether the caller fits. If no table has told it, it must follow a call, where code can be read.
+ */
 static bool unwind_fits(const struct walk *walk)
 {
 	const struct unwind_tables *tables = walk->code.tables;
@@ -109,7 +115,7 @@ static bool unwind_fits(const struct walk *walk)
 	return computed_is_return(tables->computed, walk->code.bias, walk->cursor.regs[REG_PC]);
 }
 
-/* Where frame pointers are only a guess: the code has tables, or is somebody's program. */
+/* Whether frame pointers are only a guess here: the code has tables, or belongs to a process. */
 static bool unwind_is_guess(const struct walk *walk)
 {
 	const struct unwind_code *code = &walk->code;
@@ -123,11 +129,11 @@ static bool unwind_is_guess(const struct walk *walk)
 }
 
 /*
- * Frame pointers, where no table covers the address. A guess may find a frame. A guess that finds
- * the end of the chain is believed only when the frame before was a guess, too: then the chain of
- * frame pointers was followed to its end. Where code can be read but does not tell whether the
- * function keeps a frame pointer, a zero in that register ends nothing either, unless frame
- * pointers led here (FOLLOWED).
+ * Makes a step by frame pointers, where no table covers the address. A guess may find a frame. A
+ * guess may find the end of the chain only if the last frame was a guess, too: then the walk has
+ * gone along the chain of frame pointers to its end. If code can be read but does not tell whether
+ * the function keeps a frame pointer, a zero in that register ends nothing, unless frame pointers
+ * led here (FOLLOWED).
  */
 static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
