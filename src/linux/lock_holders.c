@@ -133,7 +133,7 @@ void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleep
 		.is_over = true,
 		.waiter = { .pid = sleeper->pid,
 			    .state = (uint8_t)look_state(&sleeper->look),
-			    .waited_ns = lock_holders_waited(sleeper, now_ns),
+			    .waited_ns = lock_holders_waited(sleeper, sleeper->seen_ns),
 			    .address = sleeper->task,
 			    .kept = sleeper->kept },
 	};
@@ -145,9 +145,11 @@ void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleep
 	if (!sleeper->lock_told)
 		lock_holders_name(holders, sleeper);
 	memcpy(wait->name, sleeper->lock_name, sizeof(wait->name));
-	if (looker_read(holders->looker, sleeper->task, &look, &times) &&
-	    look_equal(&look, &sleeper->look))
-		wait->is_over = false;
-	else
+	if (!looker_read(holders->looker, sleeper->task, &look, &times) ||
+	    !look_equal(&look, &sleeper->look)) {
 		*wait = over;
+		return;
+	}
+	wait->is_over = false;
+	wait->waiter.waited_ns = lock_holders_waited(sleeper, now_ns);
 }
