@@ -10,10 +10,12 @@
 #include "pipeline.h"
 #include "xtop/ui.h"
 
+#define PIPELINES_MAX_GUESTS UI_MAX_GUESTS
+
 struct pipelines {
 	const struct options *options;
 	const struct snapshot *baseline; /* of all guests that are started; NULL: none */
-	struct pipelines_guest *guests[UI_MAX_GUESTS]; /* NULL: a free place */
+	struct pipelines_guest *guests[PIPELINES_MAX_GUESTS]; /* NULL: a free place */
 };
 
 /* Adds DOMAIN, or the recording of OPTIONS when it is NULL, and does not start it. Needs rights. */
@@ -24,6 +26,8 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines);
 void pipelines_deinit(struct pipelines *pipelines);
 /* The first one of the command line, for batch mode and files; NULL: none was named. */
 struct pipeline *pipelines_first(const struct pipelines *pipelines);
+/* The one in place I, below PIPELINES_MAX_GUESTS; NULL: the place is free. */
+struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i);
 
 /* "dom 5 PVH", with SEPARATOR before the type. */
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
