@@ -85,7 +85,10 @@ enum {
 	KEY_CRASH,
 	KEY_PUSH,
 	KEY_PUSH_CONFIG,
-	KEY_LABEL
+	KEY_LABEL,
+	KEY_ALL,
+	KEY_MATCH,
+	KEY_EXCEPT
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -140,6 +143,9 @@ static const struct option_spec option_specs[] = {
 	{ "json", KEY_JSON, OPTION_FLAG, AT(json), 0, 0, NULL },
 	{ "batch", 'b', OPTION_FLAG, AT(batch), 0, 0, NULL },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
+	{ "all", KEY_ALL, OPTION_FLAG, AT(all), 0, 0, NULL },
+	{ "match", KEY_MATCH, OPTION_LIST, AT(matches), 0, 0, "a pattern of names, as web*" },
+	{ "except", KEY_EXCEPT, OPTION_LIST, AT(excepts), 0, 0, "a pattern of names, as web*" },
 	{ "push", KEY_PUSH, OPTION_STRING, AT(push), 0, 0, "a URL" },
 	{ "push-config", KEY_PUSH_CONFIG, OPTION_STRING, AT(push_config), 0, 0, "a file" },
 	{ "label", KEY_LABEL, OPTION_LIST, AT(labels), 0, 0, "KEY=VALUE" },
@@ -225,6 +231,9 @@ const char *options_help(void)
 	       "  -q, --quiet           print no tables\n"
 	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
 	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope\n"
+	       "      --all             with --push: every guest, also those that come later\n"
+	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
+	       "      --except=PATTERN  and without these; both may be repeated\n"
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
@@ -360,6 +369,10 @@ static void options_append(struct options *options, int key, const char *text)
 		options->symbols[options->n_symbols++] = text;
 	else if (key == KEY_LABEL)
 		options->labels[options->n_labels++] = text;
+	else if (key == KEY_MATCH)
+		options->matches[options->n_matches++] = text;
+	else if (key == KEY_EXCEPT)
+		options->excepts[options->n_excepts++] = text;
 	else if (key == KEY_SOURCE_DIR)
 		options->source_dirs[options->n_source_dirs++] = text;
 	else
@@ -570,8 +583,12 @@ static bool options_sorts_shares(const char *sort)
 /* --push hands the samples of each interval to a store and then forgets them. */
 static struct xtop_error *options_check_push(const struct options *options)
 {
-	if (!options->push && (options->push_config || options->n_labels))
-		return error_create("--push-config and --label are for --push");
+	if (!options->push && (options->push_config || options->n_labels || options->all))
+		return error_create("--push-config, --label and --all are for --push");
+	if (!options->all && (options->n_matches || options->n_excepts))
+		return error_create("--match and --except are for --all");
+	if (options->all && (options->n_domains || options->replay))
+		return error_create("--all is every guest: leave out --domain and --replay");
 	if (!options->push)
 		return NULL;
 	if (options->output || options->stats || options->record || options->json ||
@@ -708,8 +725,10 @@ static struct xtop_error *options_init(struct options *options, int argc)
 	options->debug_dirs = calloc((size_t)argc + 1, sizeof(*options->debug_dirs));
 	options->source_dirs = calloc((size_t)argc + 1, sizeof(*options->source_dirs));
 	options->labels = calloc((size_t)argc + 1, sizeof(*options->labels));
+	options->matches = calloc((size_t)argc + 1, sizeof(*options->matches));
+	options->excepts = calloc((size_t)argc + 1, sizeof(*options->excepts));
 	if (!options->domains || !options->symbols || !options->debug_dirs ||
-	    !options->source_dirs || !options->labels)
+	    !options->source_dirs || !options->labels || !options->matches || !options->excepts)
 		return error_create("out of memory");
 	return NULL;
 }
@@ -738,9 +757,13 @@ void options_deinit(struct options *options)
 	free(options->debug_dirs);
 	free(options->source_dirs);
 	free(options->labels);
+	free(options->matches);
+	free(options->excepts);
 	options->domains = NULL;
 	options->symbols = NULL;
 	options->debug_dirs = options->source_dirs = options->labels = NULL;
+	options->matches = options->excepts = NULL;
 	options->n_domains = options->n_symbols = 0;
 	options->n_debug_dirs = options->n_source_dirs = options->n_labels = 0;
+	options->n_matches = options->n_excepts = 0;
 }

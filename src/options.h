@@ -72,6 +72,10 @@ struct options {
 	bool all_rows;               /* --all-rows */
 	const char *annotate;        /* --annotate: a function; NULL: none */
 	double fail_over;            /* --fail-over, in points; negative: not given */
+	bool all;                    /* --all: every guest, also those that come later */
+	size_t n_matches, n_excepts;
+	const char **matches;        /* --match: patterns of names; none: all */
+	const char **excepts;        /* --except: the same, left out */
 	const char *push;            /* --push: a URL; NULL: none */
 	const char *push_config;     /* --push-config: a file; NULL: none */
 	size_t n_labels;

@@ -441,7 +441,8 @@ static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 {
 	const struct reattach_settings settings = {
 		.name = pipeline_name(pipeline),
-		.ends = pipeline->writer, /* a recording is of one boot */
+		/* A recording is of one boot; --all finds the next domain itself. */
+		.ends = pipeline->writer || pipeline->options->all,
 		.bound_ns = pipeline->options->batch && !pipeline->options->push ? REATTACH_BOUND_NS
 										 : 0,
 		.control = pipeline->control,

@@ -270,6 +270,38 @@ void pipelines_deinit(struct pipelines *pipelines)
 		pipelines_destroy_guest(pipelines->guests[i]);
 }
 
+static void pipelines_remove(struct pipelines *pipelines, struct pipelines_guest *guest)
+{
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
+		if (pipelines->guests[i] == guest)
+			pipelines->guests[i] = NULL;
+	error_destroy(pipelines_stop_guest(guest));
+	pipelines_destroy_guest(guest);
+}
+
+struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain)
+{
+	struct pipelines_guest **place = pipelines_find_free(pipelines);
+	struct xtop_error *error = pipelines_add(pipelines, domain);
+
+	if (error)
+		return error;
+	error = pipelines_start_guest(pipelines, *place); /* pipelines_add() took this place */
+	if (error)
+		pipelines_remove(pipelines, *place);
+	return error;
+}
+
+struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i)
+{
+	return pipelines_stop_guest(pipelines->guests[i]);
+}
+
+void pipelines_remove_at(struct pipelines *pipelines, size_t i)
+{
+	pipelines_remove(pipelines, pipelines->guests[i]);
+}
+
 struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i)
 {
 	return pipelines->guests[i] ? pipelines->guests[i]->pipeline : NULL;
@@ -346,35 +378,19 @@ static struct xtop_error *pipelines_list(void *context, struct ui_domain **domai
 	return NULL;
 }
 
-static void pipelines_remove(struct pipelines *pipelines, struct pipelines_guest *guest)
-{
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
-		if (pipelines->guests[i] == guest)
-			pipelines->guests[i] = NULL;
-	error_destroy(pipelines_stop_guest(guest));
-	pipelines_destroy_guest(guest);
-}
-
 static struct xtop_error *pipelines_open(void *context, const struct ui_domain *domain,
 					 const struct ui_pipeline **pipelinep)
 {
 	struct pipelines *pipelines = context;
-	struct pipelines_guest **place = pipelines_find_free(pipelines), *guest;
+	struct pipelines_guest **place = pipelines_find_free(pipelines);
 	struct xtop_error *error;
 	char id[16];
 
 	snprintf(id, sizeof(id), "%u", domain->id);
-	error = pipelines_add(pipelines, id);
-	if (error)
-		return error;
-	guest = *place; /* pipelines_add() took this free place */
-	error = pipelines_start_guest(pipelines, guest);
-	if (error) {
-		pipelines_remove(pipelines, guest);
-		return error;
-	}
-	*pipelinep = &guest->ui;
-	return NULL;
+	error = pipelines_open_domain(pipelines, id);
+	if (!error)
+		*pipelinep = &(*place)->ui; /* pipelines_open_domain() took this free place */
+	return error;
 }
 
 static void pipelines_close(void *context, const struct ui_pipeline *pipeline)
@@ -390,7 +406,7 @@ struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_s
 	struct ui_source source = { .context = pipelines, .pipelines = shown };
 
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
-		if (pipelines->guests[i])
+		if (pipelines->guests[i] && source.n_pipelines < UI_MAX_GUESTS)
 			shown[source.n_pipelines++] = &pipelines->guests[i]->ui;
 	if (!pipelines->options->replay && pipelines->options->n_domains == 0) {
 		source.list = pipelines_list;

@@ -10,7 +10,8 @@
 #include "pipeline.h"
 #include "xtop/ui.h"
 
-#define PIPELINES_MAX_GUESTS UI_MAX_GUESTS
+/* As many as the broker samples; the screen shows at most UI_MAX_GUESTS. */
+#define PIPELINES_MAX_GUESTS 64
 
 struct pipelines {
 	const struct options *options;
@@ -28,6 +29,12 @@ void pipelines_deinit(struct pipelines *pipelines);
 struct pipeline *pipelines_first(const struct pipelines *pipelines);
 /* The one in place I, below PIPELINES_MAX_GUESTS; NULL: the place is free. */
 struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i);
+
+/* Adds DOMAIN and starts it. For callers that have given up their rights. */
+struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain);
+/* Stops the one in place I; its last snapshot can then be taken. */
+struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i);
+void pipelines_remove_at(struct pipelines *pipelines, size_t i); /* stopped; the place is free */
 
 /* "dom 5 PVH", with SEPARATOR before the type. */
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,

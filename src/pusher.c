@@ -250,11 +250,28 @@ static void pusher_turn_guest(struct pusher *pusher, struct pusher_guest *guest,
 		pusher_take(pusher, guest, pipeline, snapshot);
 }
 
-/* False: all guests have ended. */
+/* A guest of --all is gone: its last interval goes out, and its place is free. */
+static void pusher_end_guest(struct pusher *pusher, size_t i)
+{
+	struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
+	struct snapshot *last;
+
+	pusher_report_error(pusher, pipelines_stop_guest_at(pusher->pipelines, i));
+	last = snapshot_take(pipeline_slot(pipeline));
+	if (last)
+		pusher_take(pusher, &pusher->guests[i], pipeline, last);
+	pusher_report_error(pusher, pipeline_get_failure(pipeline));
+	pusher_say(pusher, "%s (dom %u): sampling has ended", pipeline_guest(pipeline)->name,
+		   pipeline_guest(pipeline)->domid);
+	pipelines_remove_at(pusher->pipelines, i);
+	pusher->guests[i] = (struct pusher_guest){ .due_ns = 0 };
+}
+
+/* False: all guests have ended, and no other one is to come. */
 static bool pusher_turn(struct pusher *pusher)
 {
+	bool all = pusher->options->all, more = all;
 	uint64_t now_ns = clock_now_ns();
-	bool more = false;
 
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
 		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
@@ -262,10 +279,20 @@ static bool pusher_turn(struct pusher *pusher)
 		if (!pipeline)
 			continue;
 		pusher_turn_guest(pusher, &pusher->guests[i], pipeline, now_ns);
-		more |= !pusher_has_ended(&pusher->guests[i], pipeline);
+		if (!pusher_has_ended(&pusher->guests[i], pipeline))
+			more = true;
+		else if (all)
+			pusher_end_guest(pusher, i);
 	}
 	pusher_report_status(pusher);
 	return more;
+}
+
+static struct xtop_error *pusher_find_guests(struct pusher *pusher)
+{
+	if (!pusher->options->all)
+		return NULL;
+	return all_guests_poll(&pusher->all, pusher->options, pusher->pipelines, pusher->report);
 }
 
 struct xtop_error *pusher_run(struct pusher *pusher)
@@ -274,19 +301,21 @@ struct xtop_error *pusher_run(struct pusher *pusher)
 	const struct options *options = pusher->options;
 	uint64_t end_ns = options->time_s > 0 ? clock_now_ns() + (uint64_t)(options->time_s * 1e9)
 					      : UINT64_MAX;
+	struct xtop_error *error;
 
 	interrupt_catch();
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
-		if (pipelines_get(pusher->pipelines, i) &&
-		    pipeline_is_profile(pipelines_get(pusher->pipelines, i)))
-			return error_create("--push: '%s' is a profile already: a recording or a "
-					    "guest has samples",
-					    options->replay);
+	if (options->replay && pipeline_is_profile(pipelines_first(pusher->pipelines)))
+		return error_create("--push: '%s' is a profile already: a recording or a guest has "
+				    "samples",
+				    options->replay);
 	pusher_say(pusher, "--push: a profile every %g s to %s", options->interval_s,
 		   options->push);
-	while (!interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher))
+	error = pusher_find_guests(pusher);
+	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
 		nanosleep(&nap, NULL);
-	return NULL;
+		error = pusher_find_guests(pusher);
+	}
+	return error;
 }
 
 void pusher_finish(struct pusher *pusher)

@@ -7,6 +7,7 @@
 #ifndef XTOP_PUSHER_H
 #define XTOP_PUSHER_H
 
+#include "all_guests.h"
 #include "pipelines.h"
 #include "xtop/filter.h"
 #include "xtop/push.h"
@@ -30,6 +31,7 @@ struct pusher {
 	struct push_settings settings;
 	char host[65], xen[32]; /* "Xen 4.17.7", from session.c; "" not known */
 	struct pusher_guest guests[PIPELINES_MAX_GUESTS];
+	struct all_guests all; /* of --all */
 	struct push_status status;   /* as it was reported last */
 	uint64_t pushed;             /* profiles, so far */
 	bool started;

@@ -96,6 +96,7 @@ struct xtop_error *session_check(const struct options *options)
 	struct xtop_error *error = NULL;
 
 	if (options->n_domains == 0 && !options->replay && !session_decodes_files(options) &&
+	    !options->all &&
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
@@ -579,7 +580,7 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	error = error_first(error, pipelines_stop(&session.pipelines));
 	if (started)
 		pusher_finish(&session.pusher);
-	if (started && pipelines_first(&session.pipelines)) {
+	if (started && !options->all && pipelines_first(&session.pipelines)) {
 		error = error_first(error, session_write(&session));
 		error = error_first(error,
 				    pipeline_get_failure(pipelines_first(&session.pipelines)));

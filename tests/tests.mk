@@ -69,6 +69,7 @@ check_PROGRAMS = \
 	tests/sample/test_sampler \
 	tests/sample/test_still \
 	tests/sample/test_weights \
+	tests/test_all_guests \
 	tests/push/test_push \
 	tests/push/test_queue \
 	tests/supervise/test_sender \
