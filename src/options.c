@@ -82,7 +82,13 @@ enum {
 	KEY_LINES,
 	KEY_NO_INLINE,
 	KEY_ADDR2LINE,
-	KEY_CRASH
+	KEY_CRASH,
+	KEY_PUSH,
+	KEY_PUSH_CONFIG,
+	KEY_LABEL,
+	KEY_ALL,
+	KEY_MATCH,
+	KEY_EXCEPT
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -137,6 +143,12 @@ static const struct option_spec option_specs[] = {
 	{ "json", KEY_JSON, OPTION_FLAG, AT(json), 0, 0, NULL },
 	{ "batch", 'b', OPTION_FLAG, AT(batch), 0, 0, NULL },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
+	{ "all", KEY_ALL, OPTION_FLAG, AT(all), 0, 0, NULL },
+	{ "match", KEY_MATCH, OPTION_LIST, AT(matches), 0, 0, "a pattern of names, as web*" },
+	{ "except", KEY_EXCEPT, OPTION_LIST, AT(excepts), 0, 0, "a pattern of names, as web*" },
+	{ "push", KEY_PUSH, OPTION_STRING, AT(push), 0, 0, "a URL" },
+	{ "push-config", KEY_PUSH_CONFIG, OPTION_STRING, AT(push_config), 0, 0, "a file" },
+	{ "label", KEY_LABEL, OPTION_LIST, AT(labels), 0, 0, "KEY=VALUE" },
 	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
 	  "a domain's name, domid or UUID" },
 	{ "list", 'l', OPTION_ACTION, AT(action), ACTION_LIST, 0, NULL },
@@ -175,7 +187,8 @@ const char *options_help(void)
 	       "                        (default 1)\n"
 	       "      --shared          profile a guest that another xtop profiles already,\n"
 	       "                        with a budget of its own\n"
-	       "  -i, --interval=SECS   time between refreshes (default 1, in batch mode 2)\n"
+	       "  -i, --interval=SECS   time between refreshes (default 1, in batch mode 2,\n"
+	       "                        with --push 10)\n"
 	       "  -n, --iterations=N    batch mode: stop after N tables\n"
 	       "  -T, --time=SECS       stop after SECS seconds\n"
 	       "      --half-life=SECS  after this time a sample counts half, 0: always fully\n"
@@ -216,6 +229,13 @@ const char *options_help(void)
 	       "                        when stdout is not a terminal\n"
 	       "      --json            each table as one JSON object on a line; implies --batch\n"
 	       "  -q, --quiet           print no tables\n"
+	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
+	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope\n"
+	       "      --all             with --push: every guest, also those that come later\n"
+	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
+	       "      --except=PATTERN  and without these; both may be repeated\n"
+	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
+	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
 	       "  -l, --list            list the guests and exit\n"
 	       "  -h, --help            show this text and exit\n"
@@ -347,6 +367,12 @@ static void options_append(struct options *options, int key, const char *text)
 		options->domains[options->n_domains++] = text;
 	else if (key == 'k')
 		options->symbols[options->n_symbols++] = text;
+	else if (key == KEY_LABEL)
+		options->labels[options->n_labels++] = text;
+	else if (key == KEY_MATCH)
+		options->matches[options->n_matches++] = text;
+	else if (key == KEY_EXCEPT)
+		options->excepts[options->n_excepts++] = text;
 	else if (key == KEY_SOURCE_DIR)
 		options->source_dirs[options->n_source_dirs++] = text;
 	else
@@ -554,8 +580,35 @@ static bool options_sorts_shares(const char *sort)
 	return id == COLUMN_SELF || id == COLUMN_CHILDREN;
 }
 
+/* --push hands the samples of each interval to a store and then forgets them. */
+static struct xtop_error *options_check_push(const struct options *options)
+{
+	if (!options->push && (options->push_config || options->n_labels || options->all))
+		return error_create("--push-config, --label and --all are for --push");
+	if (!options->all && (options->n_matches || options->n_excepts))
+		return error_create("--match and --except are for --all");
+	if (options->all && (options->n_domains || options->replay))
+		return error_create("--all is every guest: leave out --domain and --replay");
+	if (!options->push)
+		return NULL;
+	if (options->output || options->stats || options->record || options->json ||
+	    options->annotate || options->addr2line || options->crash || options->diff ||
+	    options->baseline || options->example || options->iterations)
+		return error_create("--push sends profiles only: leave out --output, --stats, "
+				    "--record, --json, --annotate, --addr2line, --crash, --diff, "
+				    "--baseline, --example and --iterations");
+	if (options->lines || options->waits_hz > 0 || options->of_waits)
+		return error_create("--push has no lines and no waits: leave out --lines, --waits "
+				    "and --profile");
+	return NULL;
+}
+
 static struct xtop_error *options_check(const struct options *options)
 {
+	struct xtop_error *error = options_check_push(options);
+
+	if (error)
+		return error;
 	if (options->example && (options->replay || options->n_domains))
 		return error_create("--example shows a profile of its own: leave out --replay and "
 				    "--domain");
@@ -618,7 +671,7 @@ static struct xtop_error *options_check(const struct options *options)
 	if (options->n_source_dirs && !options->lines)
 		return error_create("--source-dir is for --lines, which finds the lines");
 	if (options->quiet && !options->batch && !options->output && !options->record &&
-	    !options->stats && !options->annotate && options->fail_over < 0)
+	    !options->stats && !options->annotate && options->fail_over < 0 && !options->push)
 		return error_create(
 			"--quiet shows nothing: give --output, --record or --stats as well");
 	return options_check_files(options);
@@ -634,7 +687,7 @@ static void options_complete(struct options *options)
 	if (options->annotate)
 		options->quiet = true; /* no tables */
 	if (options->quiet || options->iterations || options->json || options->diff ||
-	    options->addr2line)
+	    options->addr2line || options->push)
 		options->batch = true;
 	if (options->example)
 		options->replay = XTOP_DATA_FOLDER "/example.folded";
@@ -642,8 +695,9 @@ static void options_complete(struct options *options)
 		options->waits_hz = OPTIONS_WAITS_HZ;
 	options->interval_given = options->interval_s > 0;
 	if (!options->interval_given)
-		options->interval_s =
-			options->batch ? OPTIONS_INTERVAL_BATCH_S : OPTIONS_INTERVAL_SCREEN_S;
+		options->interval_s = options->push    ? OPTIONS_INTERVAL_PUSH_S
+				      : options->batch ? OPTIONS_INTERVAL_BATCH_S
+						       : OPTIONS_INTERVAL_SCREEN_S;
 	options->half_life_given = options->half_life_s >= 0;
 	if (!options->half_life_given)
 		options->half_life_s = OPTIONS_HALF_LIFE_S;
@@ -670,8 +724,11 @@ static struct xtop_error *options_init(struct options *options, int argc)
 	options->symbols = calloc((size_t)argc + 1, sizeof(*options->symbols));
 	options->debug_dirs = calloc((size_t)argc + 1, sizeof(*options->debug_dirs));
 	options->source_dirs = calloc((size_t)argc + 1, sizeof(*options->source_dirs));
+	options->labels = calloc((size_t)argc + 1, sizeof(*options->labels));
+	options->matches = calloc((size_t)argc + 1, sizeof(*options->matches));
+	options->excepts = calloc((size_t)argc + 1, sizeof(*options->excepts));
 	if (!options->domains || !options->symbols || !options->debug_dirs ||
-	    !options->source_dirs)
+	    !options->source_dirs || !options->labels || !options->matches || !options->excepts)
 		return error_create("out of memory");
 	return NULL;
 }
@@ -699,9 +756,14 @@ void options_deinit(struct options *options)
 	free(options->symbols);
 	free(options->debug_dirs);
 	free(options->source_dirs);
+	free(options->labels);
+	free(options->matches);
+	free(options->excepts);
 	options->domains = NULL;
 	options->symbols = NULL;
-	options->debug_dirs = options->source_dirs = NULL;
+	options->debug_dirs = options->source_dirs = options->labels = NULL;
+	options->matches = options->excepts = NULL;
 	options->n_domains = options->n_symbols = 0;
-	options->n_debug_dirs = options->n_source_dirs = 0;
+	options->n_debug_dirs = options->n_source_dirs = options->n_labels = 0;
+	options->n_matches = options->n_excepts = 0;
 }

@@ -12,6 +12,7 @@
 
 #define OPTIONS_INTERVAL_SCREEN_S 1.0
 #define OPTIONS_INTERVAL_BATCH_S 2.0
+#define OPTIONS_INTERVAL_PUSH_S 10.0
 #define OPTIONS_HALF_LIFE_S 10.0
 #define OPTIONS_WAITS_HZ 2.0
 #define OPTIONS_DEBUG_DIR "/usr/lib/debug"
@@ -71,8 +72,16 @@ struct options {
 	bool all_rows;               /* --all-rows */
 	const char *annotate;        /* --annotate: a function; NULL: none */
 	double fail_over;            /* --fail-over, in points; negative: not given */
+	bool all;                    /* --all: every guest, also those that come later */
+	size_t n_matches, n_excepts;
+	const char **matches;        /* --match: patterns of names; none: all */
+	const char **excepts;        /* --except: the same, left out */
+	const char *push;            /* --push: a URL; NULL: none */
+	const char *push_config;     /* --push-config: a file; NULL: none */
+	size_t n_labels;
+	const char **labels;         /* --label: "KEY=VALUE" */
 	bool json;                   /* --json: tables are JSON */
-	/* -n, -q, --json imply batch; -o - and --stats=- imply quiet */
+	/* -n, -q, --json, --push imply batch; -o - and --stats=- imply quiet */
 	bool batch, quiet;
 };
 

@@ -335,6 +335,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
 		.crash = pipeline->options->crash,
+		.intervals = pipeline->options->push,
 		.moment = pipeline->history ? pipeline_add_moment : NULL,
 		.moment_context = pipeline->history,
 	};
@@ -440,8 +441,10 @@ static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 {
 	const struct reattach_settings settings = {
 		.name = pipeline_name(pipeline),
-		.ends = pipeline->writer, /* a recording is of one boot */
-		.bound_ns = pipeline->options->batch ? REATTACH_BOUND_NS : 0,
+		/* A recording is of one boot; --all finds the next domain itself. */
+		.ends = pipeline->writer || pipeline->options->all,
+		.bound_ns = pipeline->options->batch && !pipeline->options->push ? REATTACH_BOUND_NS
+										 : 0,
 		.control = pipeline->control,
 		.resolver = pipeline->resolver,
 		.os = pipeline->os,

@@ -193,7 +193,7 @@ static void pipelines_destroy_guest(struct pipelines_guest *guest)
 
 static struct pipelines_guest **pipelines_find_free(struct pipelines *pipelines)
 {
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		if (!pipelines->guests[i])
 			return &pipelines->guests[i];
 	return NULL;
@@ -205,7 +205,7 @@ static struct xtop_error *pipelines_check_new(const struct pipelines *pipelines,
 {
 	const struct guest_info *info = pipeline_guest(guest->pipeline);
 
-	for (size_t i = 0; i < UI_MAX_GUESTS && guest->domain[0]; i++) {
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS && guest->domain[0]; i++) {
 		const struct pipelines_guest *other = pipelines->guests[i];
 
 		if (other && pipeline_guest(other->pipeline)->domid == info->domid)
@@ -221,7 +221,7 @@ struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain
 	struct xtop_error *error;
 
 	if (!place)
-		return error_create("at most %d domains at a time", UI_MAX_GUESTS);
+		return error_create("at most %d domains at a time", PIPELINES_MAX_GUESTS);
 	guest = calloc(1, sizeof(*guest));
 	if (!guest)
 		return error_create("out of memory");
@@ -245,7 +245,7 @@ struct xtop_error *pipelines_start(struct pipelines *pipelines)
 {
 	struct xtop_error *error = NULL;
 
-	for (size_t i = 0; i < UI_MAX_GUESTS && !error; i++)
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS && !error; i++)
 		if (pipelines->guests[i])
 			error = pipelines_start_guest(pipelines, pipelines->guests[i]);
 	return error;
@@ -255,10 +255,10 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 {
 	struct xtop_error *first = NULL;
 
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		if (pipelines->guests[i])
 			pipeline_hurry(pipelines->guests[i]->pipeline);
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		if (pipelines->guests[i])
 			first = error_first(first, pipelines_stop_guest(pipelines->guests[i]));
 	return first;
@@ -266,13 +266,50 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 
 void pipelines_deinit(struct pipelines *pipelines)
 {
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		pipelines_destroy_guest(pipelines->guests[i]);
+}
+
+static void pipelines_remove(struct pipelines *pipelines, struct pipelines_guest *guest)
+{
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
+		if (pipelines->guests[i] == guest)
+			pipelines->guests[i] = NULL;
+	error_destroy(pipelines_stop_guest(guest));
+	pipelines_destroy_guest(guest);
+}
+
+struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain)
+{
+	struct pipelines_guest **place = pipelines_find_free(pipelines);
+	struct xtop_error *error = pipelines_add(pipelines, domain);
+
+	if (error)
+		return error;
+	error = pipelines_start_guest(pipelines, *place); /* pipelines_add() took this place */
+	if (error)
+		pipelines_remove(pipelines, *place);
+	return error;
+}
+
+struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i)
+{
+	return pipelines_stop_guest(pipelines->guests[i]);
+}
+
+void pipelines_remove_at(struct pipelines *pipelines, size_t i)
+{
+	pipelines_remove(pipelines, pipelines->guests[i]);
+}
+
+struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i)
+{
+	return pipelines->guests[i] ? pipelines->guests[i]->pipeline : NULL;
 }
 
 struct pipeline *pipelines_first(const struct pipelines *pipelines)
 {
-	return pipelines->guests[0] ? pipelines->guests[0]->pipeline : NULL;
+	return pipelines_get(pipelines, 0);
 }
 
 /* --- the list of domains ---------------------------------------------------------------------- */
@@ -341,35 +378,19 @@ static struct xtop_error *pipelines_list(void *context, struct ui_domain **domai
 	return NULL;
 }
 
-static void pipelines_remove(struct pipelines *pipelines, struct pipelines_guest *guest)
-{
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
-		if (pipelines->guests[i] == guest)
-			pipelines->guests[i] = NULL;
-	error_destroy(pipelines_stop_guest(guest));
-	pipelines_destroy_guest(guest);
-}
-
 static struct xtop_error *pipelines_open(void *context, const struct ui_domain *domain,
 					 const struct ui_pipeline **pipelinep)
 {
 	struct pipelines *pipelines = context;
-	struct pipelines_guest **place = pipelines_find_free(pipelines), *guest;
+	struct pipelines_guest **place = pipelines_find_free(pipelines);
 	struct xtop_error *error;
 	char id[16];
 
 	snprintf(id, sizeof(id), "%u", domain->id);
-	error = pipelines_add(pipelines, id);
-	if (error)
-		return error;
-	guest = *place; /* pipelines_add() took this free place */
-	error = pipelines_start_guest(pipelines, guest);
-	if (error) {
-		pipelines_remove(pipelines, guest);
-		return error;
-	}
-	*pipelinep = &guest->ui;
-	return NULL;
+	error = pipelines_open_domain(pipelines, id);
+	if (!error)
+		*pipelinep = &(*place)->ui; /* pipelines_open_domain() took this free place */
+	return error;
 }
 
 static void pipelines_close(void *context, const struct ui_pipeline *pipeline)
@@ -381,11 +402,11 @@ static void pipelines_close(void *context, const struct ui_pipeline *pipeline)
 
 struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_settings *settings)
 {
-	const struct ui_pipeline *shown[UI_MAX_GUESTS];
+	const struct ui_pipeline *shown[PIPELINES_MAX_GUESTS];
 	struct ui_source source = { .context = pipelines, .pipelines = shown };
 
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
-		if (pipelines->guests[i])
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
+		if (pipelines->guests[i] && source.n_pipelines < UI_MAX_GUESTS)
 			shown[source.n_pipelines++] = &pipelines->guests[i]->ui;
 	if (!pipelines->options->replay && pipelines->options->n_domains == 0) {
 		source.list = pipelines_list;

@@ -10,10 +10,13 @@
 #include "pipeline.h"
 #include "xtop/ui.h"
 
+/* As many as the broker samples; the screen shows at most UI_MAX_GUESTS. */
+#define PIPELINES_MAX_GUESTS 64
+
 struct pipelines {
 	const struct options *options;
 	const struct snapshot *baseline; /* of all guests that are started; NULL: none */
-	struct pipelines_guest *guests[UI_MAX_GUESTS]; /* NULL: a free place */
+	struct pipelines_guest *guests[PIPELINES_MAX_GUESTS]; /* NULL: a free place */
 };
 
 /* Adds DOMAIN, or the recording of OPTIONS when it is NULL, and does not start it. Needs rights. */
@@ -24,6 +27,14 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines);
 void pipelines_deinit(struct pipelines *pipelines);
 /* The first one of the command line, for batch mode and files; NULL: none was named. */
 struct pipeline *pipelines_first(const struct pipelines *pipelines);
+/* The one in place I, below PIPELINES_MAX_GUESTS; NULL: the place is free. */
+struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i);
+
+/* Adds DOMAIN and starts it. For callers that have given up their rights. */
+struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain);
+/* Stops the one in place I; its last snapshot can then be taken. */
+struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i);
+void pipelines_remove_at(struct pipelines *pipelines, size_t i); /* stopped; the place is free */
 
 /* "dom 5 PVH", with SEPARATOR before the type. */
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,

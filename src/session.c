@@ -19,6 +19,7 @@
 #include "comparison.h"
 #include "crashed.h"
 #include "pipelines.h"
+#include "pusher.h"
 #include "results.h"
 #include "source_lines.h"
 #include "xtop/batch.h"
@@ -51,6 +52,7 @@ struct session {
 	struct lined *lined;         /* of tables; NULL: no source lines */
 	struct source_lines sources; /* of instructions */
 	struct results results;
+	struct pusher pusher; /* of --push */
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
 	uint64_t started_ns;  /* clock_now_ns() */
@@ -94,6 +96,7 @@ struct xtop_error *session_check(const struct options *options)
 	struct xtop_error *error = NULL;
 
 	if (options->n_domains == 0 && !options->replay && !session_decodes_files(options) &&
+	    !options->all &&
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
@@ -102,7 +105,14 @@ struct xtop_error *session_check(const struct options *options)
 				    options->baseline);
 	if (options->n_domains > UI_MAX_GUESTS)
 		return error_create("at most %d domains at a time", UI_MAX_GUESTS);
-	if (options->n_domains > 1 && (!session_has_screen(options) || session_has_files(options)))
+	if (options->push)
+		error = push_check(&(struct push_settings){ .url = options->push,
+							    .labels = options->labels,
+							    .n_labels = options->n_labels });
+	if (error)
+		return error;
+	if (options->n_domains > 1 && !options->push &&
+	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"tables and files are of one domain: start another xtop for '%s'",
 			options->domains[1]);
@@ -154,18 +164,46 @@ static struct xtop_error *session_start_broker(struct session *session)
 	return broker_start(&session->broker);
 }
 
-/* First of all: these processes get nothing of what is opened later. */
-static struct xtop_error *session_start_helpers(const struct session *session)
+static void session_read_version(const char *path, char *text, size_t capacity)
 {
-	char cache[PATH_MAX];
-	struct xtop_error *error = session->options->lines || session->options->addr2line
-					   ? lines_start(&elf_lines_reader)
-					   : NULL;
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
 
-	if (error || !session->options->debuginfod)
-		return error;
-	return fetch_start(xdg_folder("XDG_CACHE_HOME", ".cache", cache, sizeof(cache)) ? cache
-											: NULL);
+	text[0] = '\0';
+	if (file && fgets(text, (int)capacity, file))
+		text[strcspn(text, "\n")] = '\0';
+}
+
+/* "Xen 4.17.7", from dom0's kernel (Linux Documentation/ABI/stable/sysfs-hypervisor-xen). */
+static void session_read_host(char *host, size_t capacity)
+{
+	char major[8], minor[8], extra[16];
+
+	session_read_version("/sys/hypervisor/version/major", major, sizeof(major));
+	session_read_version("/sys/hypervisor/version/minor", minor, sizeof(minor));
+	session_read_version("/sys/hypervisor/version/extra", extra, sizeof(extra));
+	host[0] = '\0';
+	if (major[0])
+		snprintf(host, capacity, "Xen %s.%s%s", major, minor, extra);
+}
+
+/* First of all: these processes get nothing of what is opened later. */
+static struct xtop_error *session_start_helpers(struct session *session)
+{
+	const struct options *options = session->options;
+	char folder[PATH_MAX], *cache = folder;
+	struct xtop_error *error = NULL;
+
+	if (!xdg_folder("XDG_CACHE_HOME", ".cache", folder, sizeof(folder)))
+		cache = NULL;
+	if (options->lines || options->addr2line)
+		error = lines_start(&elf_lines_reader);
+	if (!error && options->debuginfod)
+		error = fetch_start(cache);
+	if (!error && options->push) {
+		session_read_host(session->pusher.xen, sizeof(session->pusher.xen));
+		error = pusher_start(&session->pusher, cache);
+	}
+	return error;
 }
 
 /* Opens files while that is allowed. They are read later, when it is not. */
@@ -350,28 +388,6 @@ static struct xtop_error *session_batch(struct session *session)
 			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
 }
 
-static void session_read_version(const char *path, char *text, size_t capacity)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-
-	text[0] = '\0';
-	if (file && fgets(text, (int)capacity, file))
-		text[strcspn(text, "\n")] = '\0';
-}
-
-/* "Xen 4.17.7", from dom0's kernel (Linux Documentation/ABI/stable/sysfs-hypervisor-xen). */
-static void session_read_host(char *host, size_t capacity)
-{
-	char major[8], minor[8], extra[16];
-
-	session_read_version("/sys/hypervisor/version/major", major, sizeof(major));
-	session_read_version("/sys/hypervisor/version/minor", minor, sizeof(minor));
-	session_read_version("/sys/hypervisor/version/extra", extra, sizeof(extra));
-	host[0] = '\0';
-	if (major[0])
-		snprintf(host, capacity, "Xen %s.%s%s", major, minor, extra);
-}
-
 static struct xtop_error *session_screen(struct session *session)
 {
 	const struct options *options = session->options;
@@ -456,8 +472,20 @@ static struct xtop_error *session_decode(struct session *session)
 	return error;
 }
 
+static struct xtop_error *session_push(struct session *session)
+{
+	const char *complaint = session_complaint(session);
+
+	if (complaint && session->report)
+		session->report(complaint);
+	session->pusher.filter = session->filter;
+	return pusher_run(&session->pusher);
+}
+
 static struct xtop_error *session_show(struct session *session)
 {
+	if (session->options->push)
+		return session_push(session);
 	if (session->options->diff)
 		return comparison_print(&session->comparison, &session->pipelines, stdout);
 	if (session->options->addr2line)
@@ -511,6 +539,7 @@ static void session_free(struct session *session)
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();
+	push_stop();
 	fetch_stop();
 	session_report_lines(session);
 	lined_destroy(session->lined);
@@ -534,6 +563,9 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	struct session session = { .options = &session.completed,
 				   .completed = *options,
 				   .rc = { .half_life_s = -1, .fd = -1 },
+				   .pusher = { .options = &session.completed,
+					       .pipelines = &session.pipelines,
+					       .report = report },
 				   .report = report };
 	struct xtop_error *error;
 	bool started;
@@ -546,7 +578,9 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	if (started)
 		error = session_show(&session);
 	error = error_first(error, pipelines_stop(&session.pipelines));
-	if (started && pipelines_first(&session.pipelines)) {
+	if (started)
+		pusher_finish(&session.pusher);
+	if (started && !options->all && pipelines_first(&session.pipelines)) {
 		error = error_first(error, session_write(&session));
 		error = error_first(error,
 				    pipeline_get_failure(pipelines_first(&session.pipelines)));

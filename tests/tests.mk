@@ -4,13 +4,14 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
 noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
+	tests/support/http_server.c \
 	tests/support/made_go_thread.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
@@ -25,7 +26,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile \
-	tests/cli/replay tests/cli/rights \
+	tests/cli/push tests/cli/replay tests/cli/rights tests/push/profile.proto \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
@@ -33,6 +34,9 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 # compares with doc/waits.schema.json.
 noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles \
 	tests/export/waits_lines
+
+# The server that tests/cli/push starts.
+noinst_PROGRAMS += tests/push/server
 
 # lines_of is for tests/lines/compare; inlined has the DWARF that tests read.
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
@@ -67,6 +71,10 @@ check_PROGRAMS = \
 	tests/sample/test_sampler \
 	tests/sample/test_still \
 	tests/sample/test_weights \
+	tests/test_all_guests \
+	tests/push/test_push \
+	tests/push/test_queue \
+	tests/supervise/test_sender \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_lines \
 	tests/supervise/test_unpause \

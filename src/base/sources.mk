@@ -11,6 +11,7 @@ libxtop_a_SOURCES += \
 	include/xtop/hash.h \
 	include/xtop/heap.h \
 	include/xtop/inputs.h \
+	include/xtop/interrupt.h \
 	include/xtop/limit.h \
 	include/xtop/output.h \
 	include/xtop/registers_x86.h \
@@ -31,6 +32,7 @@ libxtop_a_SOURCES += \
 	src/base/hash.c \
 	src/base/heap.c \
 	src/base/inputs.c \
+	src/base/interrupt.c \
 	src/base/output.c \
 	src/base/output_named.c \
 	src/base/root_file.c \

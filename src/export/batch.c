@@ -6,42 +6,18 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <time.h>
 
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/frames.h"
+#include "xtop/interrupt.h"
 #include "xtop/lined.h"
 #include "xtop/text.h"
 
 #define BATCH_POLL_S   0.05  /* between two looks for a signal or the end */
 #define BATCH_LINES_S  0.2   /* for source lines of a table that is not the last */
 #define BATCH_ANSWER_S 0.001 /* between two looks for a snapshot that was asked for */
-
-static volatile sig_atomic_t batch_interrupted;
-
-static void batch_interrupt(int signal_number)
-{
-	(void)signal_number;
-	batch_interrupted = 1;
-}
-
-/*
- * A reader that went away (`xtop -b | head`) shows as a failed write, and -o and --stats still get
- * their files. The first signal ends the run in order. A second one ends the process at once, as if
- * it were not caught.
- */
-static void batch_catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = batch_interrupt, .sa_flags = (int)SA_RESETHAND },
-			 ignore = { .sa_handler = SIG_IGN };
-
-	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
 
 static double batch_now_s(void)
 {
@@ -79,7 +55,7 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	struct snapshot *last = NULL;
 	double left_s;
 
-	while (!batch_interrupted && !last && !batch_guest_ended(control)) {
+	while (!interrupt_came() && !last && !batch_guest_ended(control)) {
 		if (settings->poll)
 			settings->poll(settings->context);
 		left_s = deadline_s - batch_now_s();
@@ -98,7 +74,7 @@ static struct snapshot *batch_get(struct snapshot_slot *slot, struct control *co
 
 	snapshot_request(slot);
 	while (!(snapshot = snapshot_take(slot))) {
-		if (batch_interrupted || batch_now_s() >= end_s)
+		if (interrupt_came() || batch_now_s() >= end_s)
 			control_hurry(control);
 		batch_nap(BATCH_ANSWER_S);
 	}
@@ -208,13 +184,13 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 	struct xtop_error *error = NULL;
 	bool done = false;
 
-	batch_catch_signals();
+	interrupt_catch();
 	for (unsigned long tables = 0; !done && !error; tables++) {
 		struct snapshot *snapshot;
 
 		due_s = batch_next(settings, due_s);
 		snapshot = batch_wait(settings, slot, control, due_s < end_s ? due_s : end_s);
-		done = snapshot || batch_interrupted || batch_guest_ended(control) ||
+		done = snapshot || interrupt_came() || batch_guest_ended(control) ||
 		       batch_now_s() >= end_s || tables + 1 == settings->iterations;
 		if (!snapshot)
 			snapshot = batch_get(slot, control, end_s);

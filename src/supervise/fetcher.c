@@ -28,6 +28,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
 #include "supervise/helper.h"
+#include "supervise/walls.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/xdg.h"
@@ -158,29 +159,15 @@ static void fetcher_make_room(int folder)
 	}
 }
 
-/*
- * Opens a folder below CACHE for the user that this process becomes. CACHE is root's, so this is
- * done while the process is still root. -1: none; the library then uses a folder of its own below
- * HOME.
- */
+/* Opens the cache below CACHE. -1: none; the library then uses a folder of its own below HOME. */
 static int fetcher_open_cache(const char *cache)
 {
-	const struct caller caller = geteuid() == 0
-					     ? caller_find()
-					     : (struct caller){ geteuid(), getegid() };
 	char path[PATH_MAX];
 	int fd;
 
-	if (!cache || getenv("DEBUGINFOD_CACHE_PATH") || !xdg_make_folder(cache) ||
-	    (size_t)snprintf(path, sizeof(path), "%s/debuginfod.%u", cache,
-			     (unsigned)caller.uid) >= sizeof(path))
+	if (!cache || getenv("DEBUGINFOD_CACHE_PATH"))
 		return -1;
-	(void)!mkdir(path, 0700); /* it may be there */
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && geteuid() == 0 && fchown(fd, caller.uid, caller.gid) < 0) {
-		close(fd);
-		fd = -1;
-	}
+	fd = helper_open_cache(cache, "debuginfod");
 	if (fd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -253,7 +240,7 @@ void fetcher_run(const struct fetcher_settings *settings, int socket)
 		fetcher_fail(FETCHER_LIBRARY " is missing (Debian: libdebuginfod1)");
 		return;
 	}
-	error = fetcher_give_up_rights(fetcher_open_writable(fetcher.cache_fd));
+	error = walls_enter(fetcher_open_writable(fetcher.cache_fd));
 	if (error) {
 		fetcher_fail(error_message(error));
 		return;

@@ -45,15 +45,6 @@ void fetcher_run(const struct fetcher_settings *settings, int socket);
 /* Tells main how many bytes have come. False: main is gone, or FETCHER_MAX_S are over. */
 bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes);
 
-/* --- fetcher_walls.c -------------------------------------------------------------------------- */
-
-/*
- * Gives up all rights but these: to use the network, to read what everybody may read below /usr and
- * /etc, and to write below FOLDER (-1: none). The process becomes the user who called sudo, or
- * nobody.
- */
-struct xtop_error *fetcher_give_up_rights(int folder);
-
 /* For tests: fetch_start() with another way to find files. */
 struct xtop_error *fetch_start_with(const struct fetcher_settings *settings);
 

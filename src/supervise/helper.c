@@ -5,10 +5,16 @@
 #include "supervise/helper.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "supervise/caller.h"
+#include "xtop/xdg.h"
 
 #define HELPER_MAX_FDS 1024 /* descriptors that a process usually may have */
 
@@ -33,4 +39,25 @@ void helper_detach(int socket)
 		if (fd != socket)
 			close(fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+int helper_open_cache(const char *cache, const char *name)
+{
+	const struct caller caller = geteuid() == 0
+					     ? caller_find()
+					     : (struct caller){ geteuid(), getegid() };
+	char path[PATH_MAX];
+	int fd;
+
+	if (!xdg_make_folder(cache) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/%s.%u", cache, name, (unsigned)caller.uid) >=
+		    sizeof(path))
+		return -1;
+	(void)!mkdir(path, 0700); /* it may be there */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && geteuid() == 0 && fchown(fd, caller.uid, caller.gid) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the processes begin that fetch debug files and that read source lines. */
+/* How the processes begin that talk to servers and that read source lines. */
 #ifndef SUPERVISE_HELPER_H
 #define SUPERVISE_HELPER_H
 
@@ -8,5 +8,11 @@
  * streams are /dev/null, SOCKET is its only other descriptor, and it dies with its parent.
  */
 void helper_detach(int socket);
+
+/*
+ * Opens the folder CACHE/NAME.UID for the user UID that this process becomes (walls.h). CACHE is
+ * root's, so this is done while the process is still root. -1: it cannot be made.
+ */
+int helper_open_cache(const char *cache, const char *name);
 
 #endif

@@ -4,6 +4,7 @@ libxtop_a_SOURCES += \
 	include/xtop/fetch.h \
 	include/xtop/lines.h \
 	include/xtop/sandbox.h \
+	include/xtop/sender.h \
 	src/supervise/ask.c \
 	src/supervise/ask.h \
 	src/supervise/broker.c \
@@ -16,7 +17,6 @@ libxtop_a_SOURCES += \
 	src/supervise/fetch.c \
 	src/supervise/fetcher.c \
 	src/supervise/fetcher.h \
-	src/supervise/fetcher_walls.c \
 	src/supervise/helper.c \
 	src/supervise/helper.h \
 	src/supervise/guard.c \
@@ -33,6 +33,9 @@ libxtop_a_SOURCES += \
 	src/supervise/pause_record.c \
 	src/supervise/pause_record.h \
 	src/supervise/sandbox.c \
+	src/supervise/sender.c \
 	src/supervise/unpause.c \
+	src/supervise/walls.c \
+	src/supervise/walls.h \
 	src/supervise/watch.c \
 	src/supervise/watch.h

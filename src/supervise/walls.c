@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the process that fetches debug files may not do; see fetcher.h. It reads what servers send
- * with libraries for TLS, HTTP and host names. So it gets no descriptor but its socket
+ * What the processes that talk to servers may not do; see walls.h. They read what servers send
+ * with libraries for TLS, HTTP and host names. So such a process gets no descriptor but its socket
  * and its folder, is no longer root, starts no program, and touches no other process. The walls
  * around main (sandbox.c) are narrower, but leave no network.
  *
@@ -15,18 +15,20 @@
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "supervise/caller.h"
-#include "supervise/fetcher.h"
 #include "supervise/landlock.h"
+#include "supervise/walls.h"
 
 #define CALL(name) SCMP_SYS(name)
 
 /* They start programs, reach other processes or the kernel, or become other users. */
-static const int fetcher_refused[] = {
+static const int walls_refused[] = {
 	CALL(execve), CALL(execveat), CALL(fork), CALL(vfork), CALL(ptrace),
 	CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_open), CALL(pidfd_getfd),
 	CALL(pidfd_send_signal), CALL(kcmp), CALL(setuid), CALL(setgid), CALL(setresuid),
@@ -40,7 +42,7 @@ static const int fetcher_refused[] = {
 	CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
 };
 
-static struct xtop_error *fetcher_filter_calls(void)
+static struct xtop_error *walls_filter_calls(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
@@ -48,8 +50,8 @@ static struct xtop_error *fetcher_filter_calls(void)
 	bool failed = !filter;
 	int result = -ENOMEM;
 
-	for (size_t i = 0; filter && i < sizeof(fetcher_refused) / sizeof(fetcher_refused[0]); i++)
-		failed |= seccomp_rule_add(filter, refuse, fetcher_refused[i], 0) < 0;
+	for (size_t i = 0; filter && i < sizeof(walls_refused) / sizeof(walls_refused[0]); i++)
+		failed |= seccomp_rule_add(filter, refuse, walls_refused[i], 0) < 0;
 	if (filter) {
 		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(kill), 1,
 					   SCMP_A0_32(SCMP_CMP_NE, (uint32_t)self, 0)) < 0;
@@ -67,7 +69,7 @@ static struct xtop_error *fetcher_filter_calls(void)
 	return result < 0 ? error_create_errno(-result, "cannot limit the system calls") : NULL;
 }
 
-struct xtop_error *fetcher_give_up_rights(int folder)
+struct xtop_error *walls_enter(int folder)
 {
 	static const char *const paths[] = { "/usr", "/lib", "/lib64", "/etc", "/run/systemd",
 					     "/run/resolvconf", "/proc/self" };
@@ -78,5 +80,5 @@ struct xtop_error *fetcher_give_up_rights(int folder)
 		error = error_create_errno(errno, "cannot close the process to others");
 	if (!error)
 		error = landlock_enter_to_write(paths, sizeof(paths) / sizeof(paths[0]), folder);
-	return error ? error : fetcher_filter_calls();
+	return error ? error : walls_filter_calls();
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sender: the process that sends profiles to a store (src/push/ has its body). It is forked
+ * first of all, and has no right on any guest: no descriptor but its socket and its folder. Main
+ * and the sender exchange packets of fixed size. Main never waits for the sender: main drops a
+ * packet for which the socket has no room.
+ */
+#ifndef XTOP_SENDER_H
+#define XTOP_SENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xtop/error.h"
+
+struct sender_settings {
+	/* In the process, with all rights still: reads the user's files. Error: main reports it. */
+	struct xtop_error *(*open)(void *context);
+	/*
+	 * The folder that the process may write to. FOLDER is the user's, and the user's rights
+	 * must be enough; else a folder NAME below CACHE, which is optional. NULL: none.
+	 */
+	const char *folder, *cache, *name;
+	/* In the process, without rights. Returns when main has ended. FOLDER: -1: none. */
+	void (*run)(void *context, int socket, int folder);
+	void *context;
+};
+
+/* --- main's side ------------------------------------------------------------------------------ */
+
+/* Call it before other threads and processes start. Returns when the process has no rights left. */
+struct xtop_error *sender_start(const struct sender_settings *settings);
+/*
+ * Sends a packet with the descriptor FD (-1: none), which stays the caller's. False: there is no
+ * room, or the process is gone.
+ */
+bool sender_put(const void *packet, size_t size_bytes, int fd);
+/* The next packet of the process. False: there is none now. */
+bool sender_get(void *packet, size_t size_bytes);
+/* Waits up to WAIT_MS. True: the process has ended; its last packets can still be got. */
+bool sender_wait_for_end(unsigned wait_ms);
+void sender_stop(void); /* without a start, nothing */
+
+/* --- in the process --------------------------------------------------------------------------- */
+
+enum sender_turn { SENDER_PACKET, SENDER_NOTHING, SENDER_END };
+
+/* Does not wait. SENDER_PACKET: the descriptor *FDP is the caller's. */
+enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *fdp);
+/* False: main reads too slowly, or is gone. */
+bool sender_tell(int socket, const void *packet, size_t size_bytes);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to push/: requests to one server, one at a time, by libcurl. The server is not trusted:
+ * what it sends is limited in size and time, and nothing but its status is looked at.
+ */
+#ifndef PUSH_HTTP_H
+#define PUSH_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "push/config_file.h"
+
+#define HTTP_MAX_ANSWER_BYTES 65536 /* header and body, each */
+
+struct http;
+
+struct http_answer {
+	long status;      /* 0: the server gave no whole answer */
+	uint64_t asked_s; /* Retry-After; 0: none */
+	char text[160];   /* why not, or the beginning of the body; any bytes */
+};
+
+/* CONFIG outlives it. Error: there is no libcurl. */
+struct xtop_error *http_create(const struct config *config, struct http **httpp);
+void http_destroy(struct http *http); /* NULL allowed */
+/* Begins a request; none is going on. BODY must live until the answer. */
+struct xtop_error *http_post(struct http *http, const char *url, const char *content_type,
+			     const void *body, size_t size_bytes);
+bool http_is_busy(const struct http *http);
+/* Waits for the server or SOCKET (-1: none), for WAIT_MS at most. */
+void http_wait(struct http *http, int socket, int wait_ms);
+/* True: the request has ended, and *ANSWER says how. */
+bool http_poll(struct http *http, struct http_answer *answer);
+
+#endif

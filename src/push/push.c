@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Main's side of --push; see xtop/push.h. A profile goes through a file in memory, whose descriptor
+ * is passed on. So a packet is small, and the socket bounds how many profiles are on their way.
+ */
+#include "config.h"
+
+#include "xtop/push.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "push/labels.h"
+#include "push/process.h"
+#include "xtop/cleanup.h"
+#include "xtop/sender.h"
+
+#define PUSH_END_MS 7000 /* more than the process takes for what waits */
+#define PUSH_SPOOL  "push"
+
+static struct {
+	bool started;
+	struct process process; /* of the other process; here only its target */
+	struct push_status status;
+	uint64_t dropped; /* by main */
+} push;
+
+struct xtop_error *push_check(const struct push_settings *settings)
+{
+	struct target target;
+	struct xtop_error *error = target_parse(settings->url, &target);
+
+	return error ? error : labels_check(settings);
+}
+
+struct xtop_error *push_start(const struct push_settings *settings)
+{
+	struct sender_settings sender = {
+		.open = process_open,
+		.run = process_run,
+		.context = &push.process,
+		.name = PUSH_SPOOL,
+	};
+	struct xtop_error *error = target_parse(settings->url, &push.process.target);
+
+	push.process.settings = settings;
+	push.status = (struct push_status){ 0 };
+	push.dropped = 0;
+	if (push.process.target.kind == TARGET_FILES)
+		sender.folder = push.process.target.path;
+	else
+		sender.cache = settings->cache;
+	if (!error)
+		error = sender_start(&sender);
+	push.started = !error;
+	return error;
+}
+
+static bool push_write(int fd, const void *bytes, size_t size_bytes)
+{
+	for (const char *at = bytes; size_bytes;) {
+		ssize_t wrote = write(fd, at, size_bytes);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return false;
+		at += wrote;
+		size_bytes -= (size_t)wrote;
+	}
+	return true;
+}
+
+static bool push_send(const struct push_profile *profile, const void *bytes, size_t size_bytes)
+{
+	_cleanup_close_ int fd = memfd_create("profile", MFD_CLOEXEC);
+
+	return fd >= 0 && push_write(fd, bytes, size_bytes) &&
+	       sender_put(profile, sizeof(*profile), fd);
+}
+
+void push_add(const struct push_profile *profile, const void *bytes, size_t size_bytes)
+{
+	if (size_bytes > PUSH_MAX_PROFILE_BYTES || !push_send(profile, bytes, size_bytes))
+		push.dropped++;
+}
+
+void push_get_status(struct push_status *status)
+{
+	struct push_status news;
+
+	while (sender_get(&news, sizeof(news)))
+		push.status = news;
+	*status = push.status;
+	status->message[sizeof(status->message) - 1] = '\0';
+	status->dropped += push.dropped;
+}
+
+void push_finish(void)
+{
+	const struct push_profile last = { .last = true };
+
+	if (push.started && sender_put(&last, sizeof(last), -1))
+		sender_wait_for_end(PUSH_END_MS);
+}
+
+void push_stop(void)
+{
+	if (push.started)
+		sender_stop();
+	push.started = false;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to push/: what a URL of --push names. Pure functions. */
+#ifndef PUSH_TARGET_H
+#define PUSH_TARGET_H
+
+#include "xtop/error.h"
+
+#define TARGET_URL_BYTES 1024
+
+enum target_kind { TARGET_FILES, TARGET_PYROSCOPE };
+
+struct target {
+	enum target_kind kind;
+	const char *path;              /* of TARGET_FILES, in the URL's text */
+	char base[TARGET_URL_BYTES];   /* of a store: the URL without slashes at its end */
+};
+
+/* The text must outlive TARGET. Error: the URL, and what is allowed. */
+struct xtop_error *target_parse(const char *url, struct target *target);
+
+#endif

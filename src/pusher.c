@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles of intervals on their way to the sender; see pusher.h. */
+#include "config.h"
+
+#include "pusher.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/clock.h"
+#include "xtop/export.h"
+#include "xtop/interrupt.h"
+#include "xtop/text.h"
+
+#define PUSHER_NAP_NS  50000000
+#define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+struct xtop_error *pusher_start(struct pusher *pusher, const char *cache)
+{
+	const struct options *options = pusher->options;
+	struct utsname name;
+	struct xtop_error *error;
+
+	if (uname(&name) == 0)
+		snprintf(pusher->host, sizeof(pusher->host), "%s", name.nodename);
+	pusher->settings = (struct push_settings){
+		.url = options->push,
+		.config = options->push_config,
+		.labels = options->labels,
+		.n_labels = options->n_labels,
+		.host = pusher->host,
+		.xen = pusher->xen + (strncmp(pusher->xen, "Xen ", 4) == 0 ? 4 : 0),
+		.cache = cache,
+		.hz = options->freq_hz,
+	};
+	error = push_start(&pusher->settings);
+	pusher->started = !error;
+	return error;
+}
+
+/* --- a profile -------------------------------------------------------------------------------- */
+
+/* In ns since 1970. A recording that does not tell began at a whole second. */
+static uint64_t pusher_wall_ns(const struct pusher_guest *guest, const struct pipeline *pipeline,
+			       const struct snapshot *snapshot)
+{
+	uint64_t wall_ns;
+
+	if (!pipeline_is_recording(pipeline))
+		return pipeline_wall_ns(pipeline, snapshot->time_ns);
+	if (clocks_tell(&snapshot->clocks, CLOCK_UTC, snapshot->time_ns, &wall_ns))
+		return wall_ns;
+	return pipeline_wall_ns(pipeline, snapshot->time_ns) + snapshot->time_ns - guest->first_ns;
+}
+
+/*
+ * An interval begins where the one before has ended, so that none overlap. If somebody has set the
+ * clock meanwhile, its length is kept.
+ */
+static void pusher_set_times(struct pusher_guest *guest, const struct pipeline *pipeline,
+			     struct snapshot *snapshot, struct push_profile *profile)
+{
+	uint64_t before_ns = guest->until_wall_ns, off_ns;
+
+	snapshot->started_ns = guest->from_ns;
+	profile->until_ns = pusher_wall_ns(guest, pipeline, snapshot);
+	profile->from_ns = profile->until_ns - (snapshot->time_ns - guest->from_ns);
+	off_ns = before_ns > profile->from_ns ? before_ns - profile->from_ns
+					      : profile->from_ns - before_ns;
+	if (before_ns && off_ns < PUSHER_STEP_NS && before_ns < profile->until_ns)
+		profile->from_ns = before_ns;
+	guest->until_wall_ns = profile->until_ns;
+}
+
+/* "Linux 6.1.0-37-amd64": the system and its version. */
+static void pusher_set_system(const char *system, struct push_profile *profile)
+{
+	size_t n = strcspn(system, " ");
+
+	snprintf(profile->os, sizeof(profile->os), "%.*s", (int)n, system);
+	snprintf(profile->kernel, sizeof(profile->kernel), "%s",
+		 system + n + strspn(system + n, " "));
+}
+
+/* The sampler counts since its start; the notes of a profile are about its interval. */
+static void pusher_count_losses(struct pusher_guest *guest, struct snapshot *snapshot)
+{
+	uint64_t lost = snapshot->sampler.lost, refused = snapshot->sampler.refused;
+
+	snapshot->sampler.lost = lost < guest->lost ? lost : lost - guest->lost;
+	snapshot->sampler.refused = refused < guest->refused ? refused : refused - guest->refused;
+	guest->lost = lost;
+	guest->refused = refused;
+}
+
+static struct xtop_error *pusher_encode(const struct pusher *pusher,
+					const struct pipeline *pipeline,
+					const struct snapshot *snapshot, uint64_t from_ns,
+					char **bytesp, size_t *size_bytesp)
+{
+	const struct export_settings settings = {
+		.filter = pusher->filter,
+		.addresses = pusher->options->addresses,
+		.domain = pipeline_guest(pipeline)->name,
+		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
+		.wall_ns = from_ns,
+		.clock = CLOCK_UTC,
+	};
+	FILE *file = open_memstream(bytesp, size_bytesp);
+	struct xtop_error *error;
+
+	if (!file)
+		return error_create_errno(errno, "cannot write a profile");
+	error = export_pprof(snapshot, &settings, file);
+	if (fclose(file) == EOF && !error)
+		error = error_create_errno(errno, "cannot write a profile");
+	return error;
+}
+
+static void pusher_report_error(const struct pusher *pusher, struct xtop_error *error)
+{
+	if (error && pusher->report)
+		pusher->report(error_message(error));
+	error_destroy(error);
+}
+
+static void pusher_push(struct pusher *pusher, struct pusher_guest *guest,
+			const struct pipeline *pipeline, struct snapshot *snapshot)
+{
+	const struct guest_info *info = pipeline_guest(pipeline);
+	struct push_profile profile = { .last = false };
+	_cleanup_free_ char *bytes = NULL;
+	struct xtop_error *error;
+	size_t size_bytes;
+
+	pusher_set_times(guest, pipeline, snapshot, &profile);
+	pusher_set_system(snapshot->system, &profile);
+	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
+	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
+	error = pusher_encode(pusher, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
+	if (error) {
+		pusher_report_error(pusher, error);
+		return;
+	}
+	push_add(&profile, bytes, size_bytes);
+	pusher->pushed++;
+}
+
+/* An interval without samples is no profile: a store has nothing to keep of it. Frees SNAPSHOT. */
+static void pusher_take(struct pusher *pusher, struct pusher_guest *guest,
+			const struct pipeline *pipeline, struct snapshot *snapshot)
+{
+	struct snapshot *before = no_cleanup_ptr(snapshot->before);
+
+	if (before)
+		pusher_take(pusher, guest, pipeline, before);
+	if (!guest->from_ns)
+		guest->from_ns = guest->first_ns = snapshot->started_ns;
+	pusher_count_losses(guest, snapshot);
+	if (snapshot->total_weight > 0 && guest->from_ns)
+		pusher_push(pusher, guest, pipeline, snapshot);
+	else
+		guest->until_wall_ns = 0;
+	if (guest->from_ns)
+		guest->from_ns = snapshot->time_ns;
+	guest->ended |= snapshot->at_end;
+	snapshot_destroy(snapshot);
+}
+
+/* --- lines for the user ----------------------------------------------------------------------- */
+
+static void __attribute__((format(printf, 2, 3)))
+pusher_say(const struct pusher *pusher, const char *format, ...)
+{
+	char line[512], clean[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	text_clean_line(clean, sizeof(clean), line, strlen(line));
+	if (pusher->report)
+		pusher->report(clean);
+}
+
+static void pusher_report_guest(struct pusher *pusher, struct pusher_guest *guest,
+				struct pipeline *pipeline)
+{
+	const char *note = pipeline_get_message(pipeline);
+
+	if (*note && strcmp(note, guest->note) != 0)
+		pusher_say(pusher, "%s: %s", pipeline_guest(pipeline)->name, note);
+	snprintf(guest->note, sizeof(guest->note), "%s", note);
+}
+
+/* Says when sending begins to fail and when it works again, and not how often in between. */
+static void pusher_report_status(struct pusher *pusher)
+{
+	struct push_status status, *told = &pusher->status;
+
+	push_get_status(&status);
+	if (status.failing && (!told->failing || strcmp(status.message, told->message) != 0))
+		pusher_say(pusher,
+			   "--push: %s (%" PRIu64 " profiles wait, %" PRIu64
+			   " were refused, %" PRIu64 " dropped)",
+			   status.message, status.waiting, status.refused, status.dropped);
+	if (!status.failing && told->failing)
+		pusher_say(pusher, "--push: profiles are delivered again");
+	if (status.dropped > told->dropped && !status.failing)
+		pusher_say(pusher, "--push: %" PRIu64 " profiles were dropped so far",
+			   status.dropped);
+	*told = status;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static bool pusher_has_ended(const struct pusher_guest *guest, const struct pipeline *pipeline)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline_control(pipeline), &counts);
+	return guest->ended || counts.state == SAMPLER_GUEST_GONE || counts.state == SAMPLER_FAILED;
+}
+
+/* An end that was missed, because this process stood still, is not made up for. */
+static void pusher_turn_guest(struct pusher *pusher, struct pusher_guest *guest,
+			      struct pipeline *pipeline, uint64_t now_ns)
+{
+	uint64_t interval_ns = (uint64_t)(pusher->options->interval_s * 1e9);
+	struct snapshot *snapshot;
+
+	pusher_report_guest(pusher, guest, pipeline);
+	if (!guest->due_ns)
+		guest->due_ns = now_ns + interval_ns;
+	if (now_ns >= guest->due_ns) {
+		snapshot_request(pipeline_slot(pipeline));
+		guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
+	}
+	snapshot = snapshot_take(pipeline_slot(pipeline));
+	if (snapshot)
+		pusher_take(pusher, guest, pipeline, snapshot);
+}
+
+/* A guest of --all is gone: its last interval goes out, and its place is free. */
+static void pusher_end_guest(struct pusher *pusher, size_t i)
+{
+	struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
+	struct snapshot *last;
+
+	pusher_report_error(pusher, pipelines_stop_guest_at(pusher->pipelines, i));
+	last = snapshot_take(pipeline_slot(pipeline));
+	if (last)
+		pusher_take(pusher, &pusher->guests[i], pipeline, last);
+	pusher_report_error(pusher, pipeline_get_failure(pipeline));
+	pusher_say(pusher, "%s (dom %u): sampling has ended", pipeline_guest(pipeline)->name,
+		   pipeline_guest(pipeline)->domid);
+	pipelines_remove_at(pusher->pipelines, i);
+	pusher->guests[i] = (struct pusher_guest){ .due_ns = 0 };
+}
+
+/* False: all guests have ended, and no other one is to come. */
+static bool pusher_turn(struct pusher *pusher)
+{
+	bool all = pusher->options->all, more = all;
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
+		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
+
+		if (!pipeline)
+			continue;
+		pusher_turn_guest(pusher, &pusher->guests[i], pipeline, now_ns);
+		if (!pusher_has_ended(&pusher->guests[i], pipeline))
+			more = true;
+		else if (all)
+			pusher_end_guest(pusher, i);
+	}
+	pusher_report_status(pusher);
+	return more;
+}
+
+static struct xtop_error *pusher_find_guests(struct pusher *pusher)
+{
+	if (!pusher->options->all)
+		return NULL;
+	return all_guests_poll(&pusher->all, pusher->options, pusher->pipelines, pusher->report);
+}
+
+struct xtop_error *pusher_run(struct pusher *pusher)
+{
+	const struct timespec nap = { .tv_nsec = PUSHER_NAP_NS };
+	const struct options *options = pusher->options;
+	uint64_t end_ns = options->time_s > 0 ? clock_now_ns() + (uint64_t)(options->time_s * 1e9)
+					      : UINT64_MAX;
+	struct xtop_error *error;
+
+	interrupt_catch();
+	if (options->replay && pipeline_is_profile(pipelines_first(pusher->pipelines)))
+		return error_create("--push: '%s' is a profile already: a recording or a guest has "
+				    "samples",
+				    options->replay);
+	pusher_say(pusher, "--push: a profile every %g s to %s", options->interval_s,
+		   options->push);
+	error = pusher_find_guests(pusher);
+	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
+		nanosleep(&nap, NULL);
+		error = pusher_find_guests(pusher);
+	}
+	return error;
+}
+
+void pusher_finish(struct pusher *pusher)
+{
+	struct push_status *status = &pusher->status;
+
+	if (!pusher->started)
+		return;
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
+		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
+		struct snapshot *last = pipeline && !pipeline_is_profile(pipeline)
+						? snapshot_take(pipeline_slot(pipeline))
+						: NULL;
+
+		if (last)
+			pusher_take(pusher, &pusher->guests[i], pipeline, last);
+	}
+	push_finish();
+	pusher_report_status(pusher);
+	pusher_say(pusher,
+		   "--push: %" PRIu64 " profiles: %" PRIu64 " delivered (%" PRIu64
+		   " bytes), %" PRIu64 " wait, %" PRIu64 " refused, %" PRIu64 " dropped",
+		   pusher->pushed, status->sent, status->sent_bytes, status->waiting,
+		   status->refused, status->dropped);
+}

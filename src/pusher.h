@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --push: at the end of each interval takes the profile of each guest, writes it as pprof, and
+ * hands it over to the sender (xtop/push.h). No screen; lines about what happens go to REPORT.
+ * Main's thread.
+ */
+#ifndef XTOP_PUSHER_H
+#define XTOP_PUSHER_H
+
+#include "all_guests.h"
+#include "pipelines.h"
+#include "xtop/filter.h"
+#include "xtop/push.h"
+
+struct pusher_guest {
+	bool ended;       /* no more will come */
+	uint64_t due_ns;  /* when the interval ends, on main's clock */
+	uint64_t from_ns; /* when it began, on the samples' clock; 0: with its first sample */
+	uint64_t first_ns; /* the first sample of all; 0: none yet */
+	uint64_t until_wall_ns; /* end of the interval before; 0: none */
+	uint64_t lost, refused; /* until then */
+	char note[160];   /* the last one that was reported */
+};
+
+/* To begin with all zeros but for the first members. */
+struct pusher {
+	const struct options *options;
+	struct pipelines *pipelines;
+	const struct filter *filter;
+	void (*report)(const char *line);
+	struct push_settings settings;
+	char host[65], xen[32]; /* "Xen 4.17.7", from session.c; "" not known */
+	struct pusher_guest guests[PIPELINES_MAX_GUESTS];
+	struct all_guests all; /* of --all */
+	struct push_status status;   /* as it was reported last */
+	uint64_t pushed;             /* profiles, so far */
+	bool started;
+};
+
+/* Starts the sender, first of all. CACHE: for the spool; NULL: none. */
+struct xtop_error *pusher_start(struct pusher *pusher, const char *cache);
+/* Until a signal, the time of -T, or the end of all guests. */
+struct xtop_error *pusher_run(struct pusher *pusher);
+/* When the pipelines have stopped: the last intervals, and what has become of all. */
+void pusher_finish(struct pusher *pusher);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sender's process, its start and end, and the packets between main and it; see xtop/sender.h.
+ * Main's thread, before and after the other threads too. The process has one thread of ours.
+ */
+#include "config.h"
+
+#include "xtop/sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/broker_wire.h"
+#include "supervise/caller.h"
+#include "supervise/helper.h"
+#include "supervise/walls.h"
+
+#define SENDER_START_S 10
+#define SENDER_END_MS  1000 /* for the end of the process; the end of main kills it at the latest */
+
+static struct {
+	int socket; /* 0: there is no sender */
+	pid_t pid;
+} sender;
+
+/* The first packet: whether the process has come to its work. */
+struct sender_started {
+	bool failed;
+	char message[256];
+};
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* Makes the last folder of PATH at most: the ones above are the user's affair. */
+static struct xtop_error *sender_open_folder(const char *path, int *fdp)
+{
+	struct xtop_error *error = caller_become(caller_find());
+	int fd;
+
+	if (error)
+		return error;
+	(void)!mkdir(path, 0700); /* it may be there */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
+		error = error_create_errno(errno, "cannot write to '%s' as user %u", path,
+					   (unsigned)geteuid());
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
+	*fdp = fd;
+	return NULL;
+}
+
+static struct xtop_error *sender_begin(const struct sender_settings *settings, int *folderp)
+{
+	struct xtop_error *error = settings->open ? settings->open(settings->context) : NULL;
+
+	if (!error && settings->folder)
+		error = sender_open_folder(settings->folder, folderp);
+	else if (!error && settings->cache)
+		*folderp = helper_open_cache(settings->cache, settings->name);
+	return error ? error : walls_enter(*folderp);
+}
+
+static void sender_main(const struct sender_settings *settings, int socket)
+{
+	struct sender_started started = { .failed = false };
+	struct xtop_error *error;
+	int folder = -1;
+
+	helper_detach(socket);
+	error = sender_begin(settings, &folder);
+	if (error) {
+		started.failed = true;
+		snprintf(started.message, sizeof(started.message), "%s", error_message(error));
+	}
+	if (wire_send(socket, &started, sizeof(started), NULL, 0) && !error &&
+	    fcntl(socket, F_SETFL, O_NONBLOCK) == 0)
+		settings->run(settings->context, socket, folder);
+	error_destroy(error);
+}
+
+enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *fdp)
+{
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+
+	errno = 0;
+	if (!wire_receive(socket, packet, size_bytes, fds, &n_fds))
+		return errno == EAGAIN ? SENDER_NOTHING : SENDER_END;
+	while (n_fds > 1)
+		close(fds[--n_fds]);
+	*fdp = n_fds ? fds[0] : -1;
+	return SENDER_PACKET;
+}
+
+bool sender_tell(int socket, const void *packet, size_t size_bytes)
+{
+	return wire_send(socket, packet, size_bytes, NULL, 0);
+}
+
+/* --- main's side ------------------------------------------------------------------------------ */
+
+/* Waits until the process has given up its rights, or has failed. */
+static struct xtop_error *sender_wait_for_start(void)
+{
+	const struct timeval wait = { .tv_sec = SENDER_START_S };
+	struct sender_started started = { .failed = true };
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+
+	setsockopt(sender.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (!wire_receive(sender.socket, &started, sizeof(started), fds, &n_fds))
+		return error_create("the process that sends profiles has ended at its start");
+	while (n_fds > 0)
+		close(fds[--n_fds]);
+	started.message[sizeof(started.message) - 1] = '\0';
+	if (started.failed)
+		return error_create("--push: %s", started.message);
+	if (fcntl(sender.socket, F_SETFL, O_NONBLOCK) < 0)
+		return error_create_errno(errno, "cannot talk to the sender");
+	return NULL;
+}
+
+struct xtop_error *sender_start(const struct sender_settings *settings)
+{
+	struct xtop_error *error;
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_create_errno(errno, "cannot talk to a sender");
+	sender.pid = fork();
+	if (sender.pid < 0) {
+		error = error_create_errno(errno, "cannot start the sender");
+		close(sockets[0]);
+		close(sockets[1]);
+		return error;
+	}
+	if (sender.pid == 0) {
+		close(sockets[0]);
+		sender_main(settings, sockets[1]);
+		_exit(0);
+	}
+	close(sockets[1]);
+	sender.socket = sockets[0];
+	error = sender_wait_for_start();
+	if (error)
+		sender_stop();
+	return error;
+}
+
+bool sender_put(const void *packet, size_t size_bytes, int fd)
+{
+	return sender.socket && wire_send(sender.socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
+}
+
+bool sender_get(void *packet, size_t size_bytes)
+{
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+
+	if (!sender.socket || !wire_receive(sender.socket, packet, size_bytes, fds, &n_fds))
+		return false;
+	while (n_fds > 0)
+		close(fds[--n_fds]);
+	return true;
+}
+
+bool sender_wait_for_end(unsigned wait_ms)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; sender.pid && i <= wait_ms; i++) {
+		if (waitpid(sender.pid, NULL, WNOHANG) != 0)
+			sender.pid = 0;
+		else
+			nanosleep(&nap, NULL);
+	}
+	return !sender.pid;
+}
+
+void sender_stop(void)
+{
+	if (!sender.socket)
+		return;
+	close(sender.socket); /* the process ends when it sees that */
+	sender.socket = 0;
+	sender_wait_for_end(SENDER_END_MS);
+}

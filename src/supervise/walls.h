@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to supervise/: the walls around the processes that talk to servers: fetcher, sender. */
+#ifndef SUPERVISE_WALLS_H
+#define SUPERVISE_WALLS_H
+
+#include "xtop/error.h"
+
+/*
+ * Gives up all rights but these: to use the network, to read what everybody may read below /usr and
+ * /etc, and to write below FOLDER (-1: none). The process becomes the user who called sudo, or
+ * nobody.
+ */
+struct xtop_error *walls_enter(int folder);
+
+#endif

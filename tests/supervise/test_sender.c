@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The process that sends profiles: what it cannot do, packets both ways, its end and ours. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/sender.h"
+
+static char folder[] = "/tmp/xtop-sender-XXXXXX";
+
+struct packet {
+	char text[96];
+};
+
+static void nap(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	nanosleep(&ms, NULL);
+}
+
+static bool get(struct packet *packet)
+{
+	for (unsigned i = 0; i < 20000; i++, nap())
+		if (sender_get(packet, sizeof(*packet)))
+			return true;
+	return false;
+}
+
+/* --- walls ------------------------------------------------------------------------------------ */
+
+static bool refused(int result)
+{
+	return result < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
+}
+
+/* Writes what it was able to do, of what it must not do. */
+static void run_by_force(void *context, int socket, int fd)
+{
+	struct packet packet = { "none" };
+	char path[64];
+
+	(void)context;
+#define MUST_NOT(what, call)                                                                       \
+	do {                                                                                       \
+		errno = 0;                                                                         \
+		if (!refused((int)(call)))                                                         \
+			snprintf(packet.text, 96, "%s: %s", what, strerror(errno));                \
+	} while (0)
+	MUST_NOT("open /dev/xen/privcmd", open("/dev/xen/privcmd", O_RDWR));
+	MUST_NOT("open /etc/shadow", open("/etc/shadow", O_RDONLY));
+	MUST_NOT("write /etc/passwd", open("/etc/passwd", O_WRONLY));
+	MUST_NOT("run a program", execl("/bin/true", "true", NULL));
+	MUST_NOT("fork", fork());
+	MUST_NOT("kill our parent", kill(getppid(), 0));
+	MUST_NOT("trace our parent", ptrace(PTRACE_ATTACH, getppid(), 0, 0));
+	snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
+	MUST_NOT("open our parent's memory", open(path, O_RDONLY));
+	MUST_NOT("become root", setuid(0) == 0 && geteuid() == 0 ? 0 : (errno = EPERM, -1));
+#undef MUST_NOT
+	for (int i = 3; i < 1024; i++) {
+		struct stat status;
+
+		if (i != fd && fstat(i, &status) == 0 && !S_ISSOCK(status.st_mode))
+			snprintf(packet.text, 96, "descriptor %d is open", i);
+	}
+	if (getuid() == 0)
+		snprintf(packet.text, 96, "it is root's");
+	if (openat(fd, "made", O_CREAT | O_WRONLY, 0600) < 0)
+		snprintf(packet.text, 96, "no file in the folder: %s", strerror(errno));
+	sender_tell(socket, &packet, sizeof(packet));
+}
+
+static void test_walls(void)
+{
+	const struct sender_settings settings = { .run = run_by_force, .folder = folder };
+	int secret = memfd_create("secret", 0);
+	struct packet packet = { "" };
+
+	must(sender_start(&settings));
+	check(get(&packet), "the process has tried");
+	check_string(packet.text, "none", "what it was able to do");
+	check(sender_wait_for_end(20000), "it has ended");
+	sender_stop();
+	close(secret);
+}
+
+/* --- packets ---------------------------------------------------------------------------------- */
+
+/* Sends back what main sends: the text, and the bytes of the file that comes along. */
+static void run_echo(void *context, int socket, int fd)
+{
+	enum sender_turn turn;
+	struct packet packet;
+	int file;
+
+	(void)context, (void)fd;
+	while ((turn = sender_take(socket, &packet, sizeof(packet), &file)) != SENDER_END) {
+		if (turn == SENDER_NOTHING) {
+			nap();
+			continue;
+		}
+		if (file >= 0 && pread(file, packet.text + 4, 4, 0) == 4)
+			close(file);
+		sender_tell(socket, &packet, sizeof(packet));
+	}
+}
+
+static void run_deaf(void *context, int socket, int fd)
+{
+	(void)context, (void)socket, (void)fd;
+	for (;;)
+		nap();
+}
+
+static void test_packets(void)
+{
+	const struct sender_settings echo = { .run = run_echo }, deaf = { .run = run_deaf };
+	struct packet packet = { "one ....  " };
+	int fd = memfd_create("file", 0);
+	struct timespec before, after;
+	unsigned n = 0;
+
+	check(write(fd, "two!", 4) == 4 && !sender_put(&packet, sizeof(packet), fd),
+	      "without a sender nothing is sent");
+	must(sender_start(&echo));
+	check(sender_put(&packet, sizeof(packet), fd) && get(&packet), "there and back");
+	check_string(packet.text, "one two!  ", "the packet and its file");
+	check(!sender_get(&packet, sizeof(packet)), "nothing more");
+	sender_stop();
+	check(waitpid(-1, NULL, WNOHANG) < 0, "the process has ended with us");
+	must(sender_start(&deaf));
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	while (n < 1000000 && sender_put(&packet, sizeof(packet), -1))
+		n++;
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	check(n > 10 && n < 1000000 && after.tv_sec - before.tv_sec < 10,
+	      "a process that does not listen has room for %u packets, and does not stop us", n);
+	sender_stop();
+	close(fd);
+}
+
+static struct xtop_error *open_nothing(void *context)
+{
+	(void)context;
+	return error_create("no such thing");
+}
+
+static void run_nothing(void *context, int socket, int fd)
+{
+	(void)context, (void)socket, (void)fd;
+}
+
+static void test_failures(void)
+{
+	const struct sender_settings settings = { .open = open_nothing, .run = run_nothing };
+	struct xtop_error *error = sender_start(&settings);
+
+	check(error && strstr(error_message(error), "no such thing"), "%s",
+	      error ? error_message(error) : "it started");
+	error_destroy(error);
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(folder) || chmod(folder, 0777))
+		return 99;
+	unsetenv("SUDO_UID");
+	test_walls();
+	test_packets();
+	test_failures();
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command) || tap_done();
+}
