@@ -75,6 +75,7 @@ enum {
 	KEY_ADDRESSES,
 	KEY_BARE,
 	KEY_UNPAUSE,
+	KEY_XEN_ABI,
 	KEY_ROOT,
 	KEY_DEBUG_DIR,
 	KEY_SOURCE_DIR,
@@ -139,6 +140,8 @@ static const struct option_spec option_specs[] = {
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
 	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
 	  "a domain's name, domid or UUID" },
+	{ "xen-abi", KEY_XEN_ABI, OPTION_STRING, AT(xen_abi), 0, 0,
+	  "a release of Xen, 4.14 to 4.21" },
 	{ "list", 'l', OPTION_ACTION, AT(action), ACTION_LIST, 0, NULL },
 	{ "help", 'h', OPTION_ACTION, AT(action), ACTION_HELP, 0, NULL },
 	{ "version", 'V', OPTION_ACTION, AT(action), ACTION_VERSION, 0, NULL },
@@ -217,6 +220,8 @@ const char *options_help(void)
 	       "      --json            each table as one JSON object on a line; implies --batch\n"
 	       "  -q, --quiet           print no tables\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
+	       "      --xen-abi=VERSION  on a Xen newer than xtop knows: use the interface of\n"
+	       "                        this release, 4.14 to 4.21\n"
 	       "  -l, --list            list the guests and exit\n"
 	       "  -h, --help            show this text and exit\n"
 	       "  -V, --version         show the version and exit\n"
