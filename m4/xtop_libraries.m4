@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Facts on which this depends: the pkg-config names of libraries on Debian 12 and 13, and the package
-# that contains each. Of libcurl only the header is used: it is loaded when xtop runs. libiberty and Zydis have no pkg-config file. The name of libxenctrl is
-# "xencontrol". The headers of nanopb are in /usr/include on Debian 12, in /usr/include/nanopb on 13.
+# that contains each. Of libcurl only the header is used: it is loaded when xtop runs. libiberty and
+# Zydis have no pkg-config file. The headers of nanopb are in /usr/include on Debian 12, in
+# /usr/include/nanopb on 13.
 
 # XTOP_LIBRARY(VARIABLE, MODULE, DEBIAN-PACKAGE)
 AC_DEFUN([XTOP_LIBRARY], [
@@ -13,7 +14,6 @@ AC_DEFUN([XTOP_LIBRARIES], [
     [AS_HELP_STRING([--without-xen], [only replay recordings: needs no Xen libraries])],
     [], [with_xen=yes])
   AS_IF([test "x$with_xen" != xno], [
-    XTOP_LIBRARY([XENCONTROL], [xencontrol], [libxen-dev])
     XTOP_LIBRARY([XENCALL], [xencall], [libxen-dev])
     XTOP_LIBRARY([XENFOREIGNMEMORY], [xenforeignmemory], [libxen-dev])
     XTOP_LIBRARY([XENSTORE], [xenstore], [libxen-dev])

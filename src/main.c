@@ -13,6 +13,7 @@
 #include "options.h"
 #include "session.h"
 #include "xtop/heap.h"
+#include "xtop/xen.h"
 
 enum exit_status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
@@ -88,6 +89,11 @@ static enum exit_status main_profile(const struct options *options)
 
 static enum exit_status main_act(const struct options *options)
 {
+	struct xtop_error *error = xen_assume(options->xen_abi);
+
+	if (error && options->action != ACTION_HELP && options->action != ACTION_VERSION)
+		return main_fail(error, STATUS_USAGE);
+	error_destroy(error);
 	switch (options->action) {
 	case ACTION_HELP:
 		return main_print(options_help());

@@ -75,6 +75,7 @@ enum {
 	KEY_ADDRESSES,
 	KEY_BARE,
 	KEY_UNPAUSE,
+	KEY_XEN_ABI,
 	KEY_ROOT,
 	KEY_DEBUG_DIR,
 	KEY_SOURCE_DIR,
@@ -151,6 +152,8 @@ static const struct option_spec option_specs[] = {
 	{ "label", KEY_LABEL, OPTION_LIST, AT(labels), 0, 0, "KEY=VALUE" },
 	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
 	  "a domain's name, domid or UUID" },
+	{ "xen-abi", KEY_XEN_ABI, OPTION_STRING, AT(xen_abi), 0, 0,
+	  "a release of Xen, 4.14 to 4.21" },
 	{ "list", 'l', OPTION_ACTION, AT(action), ACTION_LIST, 0, NULL },
 	{ "help", 'h', OPTION_ACTION, AT(action), ACTION_HELP, 0, NULL },
 	{ "version", 'V', OPTION_ACTION, AT(action), ACTION_VERSION, 0, NULL },
@@ -237,6 +240,8 @@ const char *options_help(void)
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
+	       "      --xen-abi=VERSION  on a Xen newer than xtop knows: use the interface of\n"
+	       "                        this release, 4.14 to 4.21\n"
 	       "  -l, --list            list the guests and exit\n"
 	       "  -h, --help            show this text and exit\n"
 	       "  -V, --version         show the version and exit\n"

@@ -64,6 +64,7 @@ struct options {
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
 	const char *unpause;         /* --unpause: a domain; NULL: no */
+	const char *xen_abi;         /* --xen-abi: a release of Xen, not checked; NULL: none */
 	bool bare;                   /* --bare: stops that copy no stack */
 	bool by_cgroup;              /* --group=cgroup: instead of by process alone */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */

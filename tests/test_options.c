@@ -195,6 +195,10 @@ static void test_help_wins(void)
 	check(options.action == ACTION_UNPAUSE, "--unpause");
 	check_string(options.unpause, "web01", "whom");
 	options_deinit(&options);
+	options = accept("--xen-abi=4.21 -l");
+	check_string(options.xen_abi, "4.21", "--xen-abi");
+	refuse("--xen-abi", "--xen-abi needs a value: a release of Xen");
+
 	options = accept("--unpause=web01 -h");
 	check(options.action == ACTION_HELP, "over --unpause");
 	options_deinit(&options);
@@ -281,7 +285,7 @@ static void test_help(void)
 		"--filter=",   "--output=",     "--format=",   "--record=",    "--replay=",
 		"--paced",     "--stats=",      "--addresses", "--batch",      "--quiet",
 		"--list",      "--unpause",     "--help",      "--version",    "--shared",
-		"--group="
+		"--group=",    "--xen-abi="
 	};
 	const char *at = options_help();
 

@@ -207,11 +207,6 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 	return NULL;
 }
 
-struct xtop_error *domctl_check_interface(void)
-{
-	return NULL;
-}
-
 static void run(struct guest *guest, struct control *control, struct ring *ring)
 {
 	xen->sampler = getpid();

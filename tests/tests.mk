@@ -4,7 +4,7 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -25,7 +25,7 @@ tests_support_libsupport_a_SOURCES = \
 EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
-	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile \
+	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile \
 	tests/cli/push tests/cli/replay tests/cli/rights tests/push/profile.proto \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
@@ -223,6 +223,7 @@ check_PROGRAMS = \
 if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_domctl \
+	tests/xen/test_domctl_abi \
 	tests/supervise/test_broker \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \

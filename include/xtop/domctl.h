@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Raw domctls in preallocated hypercall memory. libxenctrl's wrappers allocate, copy and lock for
+ * Raw domctls in preallocated hypercall memory, of the version that the running Xen has. The
+ * wrappers of libxenctrl, which xtop does not use (doc/DESIGN §20), allocate, copy and lock for
  * each call: pause, one vCPU's context and unpause take 87 thousand instructions by these wrappers,
  * and 26 thousand by raw calls (PVH guest, deterministic lab).
  */
@@ -84,9 +85,7 @@ static inline void pause_mark_end(struct pause_mark *mark)
 /* Each stop writes to MARK from now on. MARK outlives AREA. NULL: no mark is written. */
 void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark);
 
-/* Checks that Xen takes the domctls this program was built for. */
-struct xtop_error *domctl_check_interface(void);
-/* How a domain has ended, by FLAGS of its xc_domaininfo_t. GUEST_END_UNKNOWN: it has not. */
+/* How a domain has ended, by Xen's FLAGS, XEN_DOMINF_*. GUEST_END_UNKNOWN: it has not. */
 enum guest_end domctl_decode_end(uint32_t flags);
 
 #endif

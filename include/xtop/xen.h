@@ -10,6 +10,13 @@
 #include "xtop/guest.h"
 
 /*
+ * If xtop does not know the version of Xen's interface, it takes the Xen that runs for RELEASE,
+ * such as "4.21". Fails if xtop does not know RELEASE either. Before Xen is asked for the first
+ * time; NULL: an unknown version is an error, as it is at the start.
+ */
+struct xtop_error *xen_assume(const char *release);
+
+/*
  * Both also ask xenstore, for names. xenstore may be slow, or not answer at all: the processes that
  * watch a guest must not wait for it (supervise/ask.h).
  */
@@ -23,16 +30,16 @@ bool xen_is_same_domain(const struct guest_info *info);
 bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
 		       uint64_t *paused_nsp);
 
-/* libxenctrl's xc_interface: the handle with which the two functions below ask Xen. */
-struct xc_interface_core;
-struct xtop_error *xen_open_control(struct xc_interface_core **controlp);
-void xen_close_control(struct xc_interface_core *control);
+/* The handle with which the two functions below ask Xen. */
+struct xen_control;
+struct xtop_error *xen_open_control(struct xen_control **controlp);
+void xen_close_control(struct xen_control *control);
 /*
  * The domain is paused, and stays so for longer than a stop of xtop takes (20 ms). *CPU_TIME_NSP:
  * the CPU time that the domain has used; untouched if it is not paused.
  */
-bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp);
+bool xen_is_paused(struct xen_control *control, uint32_t domid, uint64_t *cpu_time_nsp);
 /* Undoes N pauses of the domain. Returns how many Xen has undone. */
-unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n);
+unsigned xen_unpause(struct xen_control *control, uint32_t domid, unsigned n);
 
 #endif

@@ -23,7 +23,7 @@ static char *unpause_note(const char *format, const char *domain, uint32_t pid)
 }
 
 /* *NOTEP: what was found and done; NULL: nothing to say. DOMAIN: as the user names it. */
-static void unpause_domain(struct xc_interface_core *control, const struct guest_info *info,
+static void unpause_domain(struct xen_control *control, const struct guest_info *info,
 			   const char *domain, bool asked, char **notep)
 {
 	struct pause_found found;
@@ -79,7 +79,7 @@ struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep
 {
 	struct guest_info info;
 	struct xtop_error *error = unpause_find(domain, &info);
-	struct xc_interface_core *control;
+	struct xen_control *control;
 
 	*notep = NULL;
 	if (!error)

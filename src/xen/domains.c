@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lists domains, and finds the one that the user means. In the broker's process, or in main's while
- * main has its rights. No guest is stopped here and nothing has to be quick, so libxenctrl and
- * libxenstore do the work.
+ * main has its rights. Xen describes the domains, and xenstore has their names.
  */
 #include "config.h"
 
-#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include "xen/public.h"
+
 #include <xenstore.h>
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "xen/guest_x86.h"
-#include "xen/xen_log.h"
+#include "xen/xen_control.h"
 #include "xtop/cleanup.h"
 #include "xtop/domctl.h"
 #include "xtop/vector.h"
@@ -25,7 +25,7 @@
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256
 
-/* Finds the usual reasons for failure; the libraries would only say "Could not obtain handle". */
+/* Finds the usual reasons for failure; libxencall would only say that it cannot open a file. */
 static struct xtop_error *xen_check(void)
 {
 	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
@@ -37,10 +37,10 @@ static struct xtop_error *xen_check(void)
 			"no Xen here (/dev/xen/privcmd: %s): run xtop in the dom0 of a Xen host, "
 			"or replay a recording with -r",
 			strerror(errno));
-	return domctl_check_interface();
+	return NULL;
 }
 
-static char xen_state(const xc_domaininfo_t *domain)
+static char xen_state(const struct xen_domain *domain)
 {
 	if (domain->flags & XEN_DOMINF_dying)
 		return 'd';
@@ -76,7 +76,7 @@ static void xen_read_name(struct xs_handle *store, uint32_t domid, char name[GUE
 		       sizeof(GUEST_NAME_CUT));
 }
 
-static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
+static void xen_describe(const struct xen_domain *domain, struct xs_handle *store,
 			 struct guest_listing *listing)
 {
 	unsigned n_vcpus =
@@ -84,42 +84,44 @@ static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
 
 	*listing = (struct guest_listing){
 		.info = {
-			.domid = domain->domain,
+			.domid = domain->domid,
 			.type = domain_type(domain),
 			.n_vcpus = n_vcpus,
-			.memory_kib = domain->tot_pages << (GUEST_PAGE_SHIFT - 10),
+			.memory_kib = domain->pages << (GUEST_PAGE_SHIFT - 10),
 			.crashed = xen_state(domain) == 's' &&
 				   domctl_decode_end(domain->flags) == GUEST_END_CRASH,
 		},
 		.state = xen_state(domain),
-		.cpu_time_ns = domain->cpu_time,
+		.cpu_time_ns = domain->cpu_time_ns,
 	};
 	xen_format_uuid(domain->handle, listing->info.uuid);
-	xen_read_name(store, domain->domain, listing->info.name);
+	xen_read_name(store, domain->domid, listing->info.name);
 }
 
 /* Asks Xen for all domains, XEN_LIST_STEP at a time. */
-static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np)
+static struct xtop_error *xen_get_domains(struct xen_domain **domainsp, size_t *np)
 {
-	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
-	_cleanup_free_ xc_domaininfo_t *domains = NULL;
-	size_t n = 0, capacity = 0;
-	int got = -1;
+	_cleanup_free_ struct xen_domain *domains = NULL;
+	struct xtop_error *error;
+	struct xen_control *control;
+	size_t n = 0, capacity = 0, got = 0;
 
-	if (!xc)
-		return error_create_errno(errno, "cannot open Xen's control interface");
+	error = xen_open_control(&control);
+	if (error)
+		return error;
 	do {
-		uint32_t first;
+		uint32_t first = n ? domains[n - 1].domid + 1 : 0;
 
 		if (!vector_reserve(domains, capacity, n + XEN_LIST_STEP))
-			break;
-		first = n ? domains[n - 1].domain + 1U : 0;
-		got = xc_domain_getinfolist(xc, first, XEN_LIST_STEP, domains + n);
-		n += got > 0 ? (size_t)got : 0;
-	} while (got == XEN_LIST_STEP && n < XEN_MAX_DOMAINS);
-	xc_interface_close(xc);
-	if (got < 0)
-		return error_create_errno(errno, "cannot list the domains");
+			error = error_create("out of memory");
+		else
+			error = control_list_domains(control, first, XEN_LIST_STEP, domains + n,
+						     &got);
+		n += error ? 0 : got;
+	} while (!error && got && n < XEN_MAX_DOMAINS);
+	xen_close_control(control);
+	if (error)
+		return error;
 	*domainsp = no_cleanup_ptr(domains);
 	*np = n;
 	return NULL;
@@ -128,7 +130,7 @@ static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np
 /* Without NAMED no domain has a name, and xenstore is not asked. */
 static struct xtop_error *xen_list_domains(bool named, struct guest_listing **listp, size_t *np)
 {
-	_cleanup_free_ xc_domaininfo_t *domains = NULL;
+	_cleanup_free_ struct xen_domain *domains = NULL;
 	struct guest_listing *list;
 	struct xtop_error *error;
 	struct xs_handle *store;
@@ -177,15 +179,17 @@ static bool xen_is_meant(const struct guest_info *info, const char *domain)
  */
 static bool xen_is_32bit(uint32_t domid)
 {
-	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
-	unsigned int width = 8;
+	struct xen_control *control;
+	struct xtop_error *error = xen_open_control(&control);
+	unsigned bytes = 8;
 
-	if (!xc)
+	if (error) {
+		error_destroy(error);
 		return false;
-	if (xc_domain_get_guest_width(xc, domid, &width) != 0)
-		width = 8;
-	xc_interface_close(xc);
-	return width == 4;
+	}
+	control_get_width(control, domid, &bytes);
+	xen_close_control(control);
+	return bytes == 4;
 }
 
 /* NULL if this domain can be profiled. */
@@ -251,60 +255,43 @@ struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
 #define XEN_PAUSE_POLLS 20
 #define XEN_PAUSE_NS    1000000 /* between polls */
 
-static bool xen_get_domain(xc_interface *xc, uint32_t domid, xc_domaininfo_t *domain)
-{
-	return xc_domain_getinfolist(xc, domid, 1, domain) == 1 && domain->domain == domid;
-}
-
 bool xen_is_same_domain(const struct guest_info *info)
 {
-	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
-	xc_domaininfo_t domain;
+	struct xen_control *control;
+	struct xtop_error *error = xen_open_control(&control);
+	struct xen_domain domain;
 	char uuid[40] = "";
 
-	if (!xc)
+	if (error) {
+		error_destroy(error);
 		return false;
-	if (xen_get_domain(xc, info->domid, &domain))
+	}
+	if (control_get_domain(control, info->domid, &domain))
 		xen_format_uuid(domain.handle, uuid);
-	xc_interface_close(xc);
+	xen_close_control(control);
 	return strcmp(uuid, info->uuid) == 0;
 }
 
-struct xtop_error *xen_open_control(struct xc_interface_core **controlp)
-{
-	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
-
-	if (!xc)
-		return error_create_errno(errno, "cannot open Xen's control interface");
-	*controlp = xc;
-	return NULL;
-}
-
-void xen_close_control(struct xc_interface_core *control)
-{
-	xc_interface_close(control);
-}
-
-bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp)
+bool xen_is_paused(struct xen_control *control, uint32_t domid, uint64_t *cpu_time_nsp)
 {
 	const struct timespec nap = { .tv_nsec = XEN_PAUSE_NS };
-	xc_domaininfo_t domain;
+	struct xen_domain domain;
 
 	for (unsigned i = 0; i < XEN_PAUSE_POLLS; i++) {
-		if (!xen_get_domain(control, domid, &domain) ||
+		if (!control_get_domain(control, domid, &domain) ||
 		    !(domain.flags & XEN_DOMINF_paused))
 			return false;
 		nanosleep(&nap, NULL);
 	}
-	*cpu_time_nsp = domain.cpu_time;
+	*cpu_time_nsp = domain.cpu_time_ns;
 	return true;
 }
 
-unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n)
+unsigned xen_unpause(struct xen_control *control, uint32_t domid, unsigned n)
 {
 	unsigned undone = 0;
 
-	while (undone < n && xc_domain_unpause(control, domid) == 0)
+	while (undone < n && control_unpause(control, domid))
 		undone++;
 	return undone;
 }

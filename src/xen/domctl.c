@@ -17,11 +17,13 @@
  */
 #include "config.h"
 
-#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include "xen/public.h"
+
 #include <xencall.h>
 #include <xenforeignmemory.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -397,66 +399,4 @@ bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct regi
 	error_destroy(error);
 	stop_area_destroy(area);
 	return done;
-}
-
-/* --- which Xen -------------------------------------------------------------------------------- */
-
-/*
- * Tries one harmless domctl under interface VERSION. Returns 0 or the errno; EACCES if Xen has
- * another version.
- */
-static int domctl_try_version(xencall_handle *call, struct xen_domctl *domctl, uint32_t version)
-{
-	*domctl = (struct xen_domctl){
-		.cmd = XEN_DOMCTL_getdomaininfo,
-		.interface_version = version,
-		.domain = 0,
-	};
-	return xencall1(call, __HYPERVISOR_domctl, (unsigned long)domctl) < 0 ? errno : 0;
-}
-
-/* Searches for the interface version that Xen takes, up to a little above ours. 0: none. */
-static uint32_t domctl_find_version(xencall_handle *call, struct xen_domctl *domctl)
-{
-	for (uint32_t version = 1; version < XEN_DOMCTL_INTERFACE_VERSION + 32; version++)
-		if (domctl_try_version(call, domctl, version) != EACCES)
-			return version;
-	return 0;
-}
-
-static struct xtop_error *domctl_version_error(xencall_handle *call, struct xen_domctl *domctl)
-{
-	int version = xencall2(call, __HYPERVISOR_xen_version, XENVER_version, 0);
-	uint32_t found = domctl_find_version(call, domctl);
-	char interface[64] = "a domctl interface unknown to xtop";
-
-	if (found)
-		snprintf(interface, sizeof(interface), "domctl interface %#x", found);
-	return error_create("this is Xen %d.%d with %s, but xtop was built for interface %#x: "
-			    "build it against the headers of the running Xen",
-			    version >> 16, version & 0xffff, interface,
-			    XEN_DOMCTL_INTERFACE_VERSION);
-}
-
-struct xtop_error *domctl_check_interface(void)
-{
-	xencall_handle *call = xencall_open(xen_log_quiet(), 0);
-	struct xtop_error *error = NULL;
-	struct xen_domctl *domctl;
-	int result;
-
-	if (!call)
-		return error_create_errno(errno, "cannot open Xen's hypercall interface");
-	domctl = xencall_alloc_buffer_pages(call, 1);
-	result = domctl ? domctl_try_version(call, domctl, XEN_DOMCTL_INTERFACE_VERSION) : ENOMEM;
-	if (result == EACCES)
-		error = domctl_version_error(call, domctl);
-	else if (result == EPERM)
-		error = error_create("this domain may not look into others: run xtop in dom0");
-	else if (result)
-		error = error_create_errno(result, "Xen refuses to describe domain 0");
-	if (domctl)
-		xencall_free_buffer_pages(call, domctl, 1);
-	xencall_close(call);
-	return error;
 }

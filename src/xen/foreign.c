@@ -10,7 +10,8 @@
  */
 #include "config.h"
 
-#include <xenctrl.h> /* first: it has the types of privcmd.h */
+#include "xen/public.h" /* first: it has the types of privcmd.h */
+
 #include <xen/sys/privcmd.h>
 
 #include <assert.h>

@@ -25,9 +25,9 @@ bool vcpu_answer_is_short(const struct vcpu_answer *answer)
  * PVH is HVM without emulated devices but the local APIC (Xen 4.17 public/arch-x86/xen.h,
  * XEN_X86_EMU_*).
  */
-enum guest_type domain_type(const xc_domaininfo_t *domain)
+enum guest_type domain_type(const struct xen_domain *domain)
 {
 	if (!(domain->flags & XEN_DOMINF_hvm_guest))
 		return GUEST_PV;
-	return domain->arch_config.emulation_flags & XEN_X86_EMU_IOAPIC ? GUEST_HVM : GUEST_PVH;
+	return domain->emulation_flags & XEN_X86_EMU_IOAPIC ? GUEST_HVM : GUEST_PVH;
 }

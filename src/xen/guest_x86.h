@@ -8,7 +8,8 @@
 #ifndef XEN_GUEST_X86_H
 #define XEN_GUEST_X86_H
 
-#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include "xen/domctl_abi.h"
+
 #include <xen/hvm/save.h>
 
 #include "xtop/registers_x86.h"
@@ -92,6 +93,6 @@ bool vcpu_answer_is_short(const struct vcpu_answer *answer);
 
 /* --- the domain ------------------------------------------------------------------------------- */
 
-enum guest_type domain_type(const xc_domaininfo_t *domain);
+enum guest_type domain_type(const struct xen_domain *domain);
 
 #endif

@@ -14,6 +14,11 @@ static struct xtop_error *no_xen(void)
 	return error_create("this xtop was built without Xen: it can only replay recordings (-r)");
 }
 
+struct xtop_error *xen_assume(const char *release)
+{
+	return release ? no_xen() : NULL;
+}
+
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
 	(void)domain, (void)info;
@@ -46,24 +51,24 @@ bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct regi
 	return false;
 }
 
-struct xtop_error *xen_open_control(struct xc_interface_core **controlp)
+struct xtop_error *xen_open_control(struct xen_control **controlp)
 {
 	(void)controlp;
 	return no_xen();
 }
 
-void xen_close_control(struct xc_interface_core *control)
+void xen_close_control(struct xen_control *control)
 {
 	(void)control;
 }
 
-bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp)
+bool xen_is_paused(struct xen_control *control, uint32_t domid, uint64_t *cpu_time_nsp)
 {
 	(void)control, (void)domid, (void)cpu_time_nsp;
 	return false;
 }
 
-unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n)
+unsigned xen_unpause(struct xen_control *control, uint32_t domid, unsigned n)
 {
 	(void)control, (void)domid, (void)n;
 	return 0;

@@ -8,11 +8,16 @@ if WITH_XEN
 libxtop_a_SOURCES += \
 	src/xen/domains.c \
 	src/xen/domctl.c \
+	src/xen/domctl_abi.c \
+	src/xen/domctl_abi.h \
 	src/xen/foreign.c \
 	src/xen/guest_x86.c \
 	src/xen/guest_x86.h \
+	src/xen/public.h \
 	src/xen/stop_area.c \
 	src/xen/stop_area.h \
+	src/xen/xen_control.c \
+	src/xen/xen_control.h \
 	src/xen/xen_log.c \
 	src/xen/xen_log.h
 else

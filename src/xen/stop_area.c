@@ -13,6 +13,8 @@
  * 0. So a hypercall that the killed process makes as late as it likes (a freezer or a debugger may
  * hold the process in the kernel) neither stops nor releases the guest.
  *
+ * domctl_abi.c finds out which version of the interface Xen has.
+ *
  * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c.
  */
 #include "config.h"
@@ -63,13 +65,12 @@ static struct domctl_batch area_carve_batch(char **next, unsigned n)
 	return batch;
 }
 
-static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command, domid_t domid)
+/* Makes call I of BATCH of BLANK, which has the domain and the version. */
+static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command,
+		      const struct xen_domctl *blank)
 {
-	batch->domctls[i] = (struct xen_domctl){
-		.cmd = command,
-		.interface_version = XEN_DOMCTL_INTERFACE_VERSION,
-		.domain = domid,
-	};
+	batch->domctls[i] = *blank;
+	batch->domctls[i].cmd = command;
 	batch->entries[i] = (multicall_entry_t){
 		.op = __HYPERVISOR_domctl,
 		.args[0] = (unsigned long)&batch->domctls[i],
@@ -93,9 +94,9 @@ void stop_area_arm(struct stop_area *area)
 	batch_set_result(&area->stop, RESULT_PENDING);
 	for (unsigned i = 0; i < N_STOP_USERS; i++) {
 		batch_set_result(&area->releases[i], RESULT_PENDING);
-		batch_set_version(&area->releases[i], XEN_DOMCTL_INTERFACE_VERSION);
+		batch_set_version(&area->releases[i], area->abi->domctl);
 	}
-	batch_set_version(&area->stop, XEN_DOMCTL_INTERFACE_VERSION);
+	batch_set_version(&area->stop, area->abi->domctl);
 }
 
 void stop_area_disarm(struct stop_area *area, enum stop_user user)
@@ -107,19 +108,22 @@ void stop_area_disarm(struct stop_area *area, enum stop_user user)
 
 static void area_fill(struct stop_area *area, domid_t domid)
 {
-	batch_set(&area->look, 0, XEN_DOMCTL_getdomaininfo, domid);
-	batch_set(&area->stop, 0, XEN_DOMCTL_pausedomain, domid);
+	const struct xen_domctl blank = { .interface_version = area->abi->domctl,
+					  .domain = domid };
+
+	batch_set(&area->look, 0, XEN_DOMCTL_getdomaininfo, &blank);
+	batch_set(&area->stop, 0, XEN_DOMCTL_pausedomain, &blank);
 	for (unsigned i = 0; i < N_STOP_USERS; i++)
-		batch_set(&area->releases[i], 0, XEN_DOMCTL_unpausedomain, domid);
+		batch_set(&area->releases[i], 0, XEN_DOMCTL_unpausedomain, &blank);
 	for (unsigned i = 0; i < area->n_vcpus; i++) {
-		batch_set(&area->look, 1 + i, XEN_DOMCTL_getvcpuinfo, domid);
+		batch_set(&area->look, 1 + i, XEN_DOMCTL_getvcpuinfo, &blank);
 		area->look.domctls[1 + i].u.getvcpuinfo.vcpu = i;
-		batch_set(&area->stop, 1 + i, XEN_DOMCTL_getvcpucontext, domid);
+		batch_set(&area->stop, 1 + i, XEN_DOMCTL_getvcpucontext, &blank);
 		area->stop.domctls[1 + i].u.vcpucontext.vcpu = i;
 		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
 					 &area->contexts[i]);
 	}
-	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, domid);
+	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, &blank);
 	area->clock->entry = (multicall_entry_t){
 		.op = __HYPERVISOR_hvm_op,
 		.args = { HVMOP_get_time, (unsigned long)&area->clock->time },
@@ -135,11 +139,17 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 			    n * sizeof(vcpu_guest_context_t) + 3 * sizeof(uint64_t) +
 			    sizeof(struct vcpu_answer) + sizeof(struct clock_call);
 	struct stop_area *area = calloc(1, sizeof(*area));
+	struct xtop_error *error;
 	char *next;
 
 	size_bytes = (size_bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
 	if (!area)
 		return error_create("out of memory");
+	error = domctl_abi_find(&area->abi);
+	if (error) {
+		free(area);
+		return error;
+	}
 	next = area_map(size_bytes);
 	if (!next) {
 		free(area);

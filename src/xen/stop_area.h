@@ -6,7 +6,7 @@
 #ifndef XEN_STOP_AREA_H
 #define XEN_STOP_AREA_H
 
-#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include "xen/domctl_abi.h"
 
 #include <xen/hvm/hvm_op.h>
 
@@ -28,6 +28,7 @@ struct clock_call {
 };
 
 struct stop_area {
+	const struct domctl_abi *abi; /* of the Xen that runs */
 	size_t size_bytes;
 	unsigned n_vcpus;
 	struct domctl_batch look, stop, ask;

@@ -4,9 +4,11 @@
  * TEXT. Runs the program on a pseudo-terminal of 80x24, reads what it draws, prints one line of
  * JSON, and presses q.
  *
- *   first_screen TEXT COMMAND [ARG...]
+ *   first_screen [-k KEY NEXT_TEXT] TEXT COMMAND [ARG...]
  *
- * The program must draw TEXT in one piece, so use a single word. The CPU time is that of all
+ * -k: then presses KEY, and measures the time to NEXT_TEXT as well.
+ *
+ * The program must draw a TEXT in one piece, so use a single word. The CPU time is that of all
  * processes of the program's session that have not ended by then.
  *
  * In the deterministic lab clocks count instructions, also those of guests, which share the only
@@ -129,31 +131,57 @@ static int read_until(int fd, const char *text, char *screen)
 	return 0;
 }
 
+/* Presses KEY. Returns the ns until TEXT has come; 0: it has not. */
+static uint64_t press(int fd, const char *key, const char *text, char *screen)
+{
+	uint64_t pressed_ns = now_ns();
+
+	if (write(fd, key, strlen(key)) != (ssize_t)strlen(key) || !read_until(fd, text, screen))
+		return 0;
+	return now_ns() - pressed_ns;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: first_screen [-k KEY NEXT_TEXT] TEXT COMMAND [ARG...]\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	static char screen[SCREEN_BYTES];
-	uint64_t started_ns, seen_ns, spent_ns;
+	const char *key = NULL, *next_text = NULL;
+	uint64_t started_ns, seen_ns, spent_ns, key_ns = 0;
 	unsigned processes;
 	pid_t child;
 	int fd, seen;
 
-	if (argc < 3) {
-		fprintf(stderr, "usage: first_screen TEXT COMMAND [ARG...]\n");
-		return 2;
+	if (argc > 3 && !strcmp(argv[1], "-k")) {
+		key = argv[2];
+		next_text = argv[3];
+		argc -= 3;
+		argv += 3;
 	}
+	if (argc < 3)
+		return usage();
 	fd = open_terminal();
 	started_ns = now_ns();
 	child = start(fd, argv + 2);
 	seen = read_until(fd, argv[1], screen);
 	seen_ns = now_ns();
 	spent_ns = cpu_ns(child, &processes);
-	if (seen)
-		printf("{\"text\": \"%s\", \"first_screen_ms\": %.1f, \"cpu_ms\": %.1f, "
-		       "\"processes\": %u}\n",
-		       argv[1], (double)(seen_ns - started_ns) / 1e6, (double)spent_ns / 1e6,
-		       processes);
-	else
+	if (seen && key)
+		key_ns = press(fd, key, next_text, screen);
+	if (!seen)
 		printf("first_screen: the program has not drawn \"%s\"\n", argv[1]);
+	else if (key && !key_ns)
+		printf("first_screen: the program has not drawn \"%s\" for %s\n", next_text, key);
+	else
+		printf("{\"text\": \"%s\", \"first_screen_ms\": %.1f, \"cpu_ms\": %.1f, "
+		       "\"processes\": %u, \"key_ms\": %.1f}\n",
+		       argv[1], (double)(seen_ns - started_ns) / 1e6, (double)spent_ns / 1e6,
+		       processes, (double)key_ns / 1e6);
+	seen = seen && (!key || key_ns);
 	if (write(fd, "q", 1) != 1)
 		kill(child, SIGTERM);
 	close(fd);

@@ -1,38 +1,96 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Makes the Xen that runs look like one with another domctl interface, for a program started with
- * LD_PRELOAD: the version of the headers this was built with is refused, OTHER_XEN (hexadecimal) is
- * taken; without that variable no version is. What libxencall sends to Xen otherwise is passed on.
+ * Makes the Xen that runs look like one with other domctl and sysctl interfaces, for a program
+ * started with LD_PRELOAD: only the versions OTHER_XEN="DOMCTL SYSCTL" (hexadecimal) are taken;
+ * without that variable none is. The versions of the headers this was built with must be those of
+ * the Xen that runs: with these the calls are passed on. Layouts stay as they are.
  *
- * Source: Xen 4.17 xen/common/domctl.c (do_domctl: -EACCES unless interface_version is its own).
+ * Source: Xen 4.17 xen/common/domctl.c, sysctl.c (-EACCES unless interface_version is its own).
  */
 #define _GNU_SOURCE
 #define __XEN_TOOLS__ /* the public headers then have domctls */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <xen/xen.h>
 #include <xen/domctl.h>
+#include <xen/sysctl.h>
 #include <xencall.h>
+
+#define MAX_ENTRIES 256
+
+/* Domctls and sysctls begin with the same two fields: command and version. */
+struct call {
+	uint32_t cmd, version;
+};
+
+static uint32_t taken_version(unsigned int op)
+{
+	const char *taken = getenv("OTHER_XEN");
+	unsigned int domctl, sysctl;
+
+	if (!taken || sscanf(taken, "%x %x", &domctl, &sysctl) != 2)
+		return 0;
+	return op == __HYPERVISOR_domctl ? domctl : sysctl;
+}
+
+static bool has_version(unsigned int op)
+{
+	return op == __HYPERVISOR_domctl || op == __HYPERVISOR_sysctl;
+}
+
+/* Gives the call the version of the real Xen, or one that no Xen has. Returns the old one. */
+static uint32_t translate(unsigned int op, struct call *call)
+{
+	uint32_t version = call->version;
+
+	if (!version || version != taken_version(op))
+		call->version = 0;
+	else if (op == __HYPERVISOR_domctl)
+		call->version = XEN_DOMCTL_INTERFACE_VERSION;
+	else
+		call->version = XEN_SYSCTL_INTERFACE_VERSION;
+	return version;
+}
 
 int xencall1(xencall_handle *xen, unsigned int op, uint64_t arg1)
 {
 	int (*real)(xencall_handle *, unsigned int, uint64_t) =
 		(int (*)(xencall_handle *, unsigned int, uint64_t))dlsym(RTLD_NEXT, "xencall1");
-	struct xen_domctl *domctl = (struct xen_domctl *)(uintptr_t)arg1;
-	const char *taken = getenv("OTHER_XEN");
+	struct call *call = (struct call *)(uintptr_t)arg1;
+	uint32_t version;
 	int result;
 
-	if (op != __HYPERVISOR_domctl)
+	if (!has_version(op))
 		return real(xen, op, arg1);
-	if (!taken || domctl->interface_version != strtoul(taken, NULL, 16)) {
-		errno = EACCES;
-		return -1;
-	}
-	domctl->interface_version = XEN_DOMCTL_INTERFACE_VERSION;
+	version = translate(op, call);
 	result = real(xen, op, arg1);
-	domctl->interface_version = (uint32_t)strtoul(taken, NULL, 16);
+	call->version = version;
+	return result;
+}
+
+int xencall2(xencall_handle *xen, unsigned int op, uint64_t arg1, uint64_t arg2)
+{
+	int (*real)(xencall_handle *, unsigned int, uint64_t, uint64_t) =
+		(int (*)(xencall_handle *, unsigned int, uint64_t, uint64_t))dlsym(RTLD_NEXT,
+										    "xencall2");
+	multicall_entry_t *entries = (multicall_entry_t *)(uintptr_t)arg1;
+	uint32_t versions[MAX_ENTRIES];
+	int result;
+
+	if (op != __HYPERVISOR_multicall || arg2 > MAX_ENTRIES)
+		return real(xen, op, arg1, arg2);
+	for (uint64_t i = 0; i < arg2; i++)
+		if (has_version((unsigned int)entries[i].op))
+			versions[i] = translate((unsigned int)entries[i].op,
+						(struct call *)entries[i].args[0]);
+	result = real(xen, op, arg1, arg2);
+	for (uint64_t i = 0; i < arg2; i++)
+		if (has_version((unsigned int)entries[i].op))
+			((struct call *)entries[i].args[0])->version = versions[i];
 	return result;
 }

@@ -49,22 +49,22 @@ struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *i
 	return find(domain, info);
 }
 
-struct xtop_error *xen_open_control(struct xc_interface_core **controlp)
+struct xtop_error *xen_open_control(struct xen_control **controlp)
 {
 	if (xen.refuse_open)
 		return error_create("cannot open Xen's control interface");
-	*controlp = (struct xc_interface_core *)(void *)&xen;
+	*controlp = (struct xen_control *)(void *)&xen;
 	xen.opened++;
 	return NULL;
 }
 
-void xen_close_control(struct xc_interface_core *control)
+void xen_close_control(struct xen_control *control)
 {
 	(void)control;
 	xen.closed++;
 }
 
-bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp)
+bool xen_is_paused(struct xen_control *control, uint32_t domid, uint64_t *cpu_time_nsp)
 {
 	(void)control;
 	if (domid != DOMID || !xen.pauses)
@@ -73,7 +73,7 @@ bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *
 	return true;
 }
 
-unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n)
+unsigned xen_unpause(struct xen_control *control, uint32_t domid, unsigned n)
 {
 	(void)control;
 	if (domid != DOMID || xen.refuse_unpause)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to xen/: the versions of Xen's interface of domctls and sysctls. The interface may change
+ * with each release, and Xen refuses a call of another version. One program runs on all releases of
+ * the table in domctl_abi.c: at start it finds out which versions the running Xen takes.
+ *
+ * Which Xen runs does not change as long as a process lives. So the answer is kept: children that
+ * are forked later have it, too. One thread calls these functions.
+ */
+#ifndef XEN_DOMCTL_ABI_H
+#define XEN_DOMCTL_ABI_H
+
+#include "xen/public.h"
+
+#include "xtop/error.h"
+
+struct domctl_abi {
+	const char *release;     /* "4.17" */
+	uint32_t domctl, sysctl; /* versions of the two interfaces */
+	uint16_t domain_bytes;   /* of struct xen_domctl_getdomaininfo */
+	uint16_t flags_offset;   /* of x86's emulation_flags in it */
+};
+
+/*
+ * The row of the Xen that runs. Fails if Xen may not be asked, or if the table does not have its
+ * versions and xen_assume() has named no release (xtop/xen.h).
+ */
+struct xtop_error *domctl_abi_find(const struct domctl_abi **abip);
+
+/* What Xen says of a domain, whatever the release. */
+struct xen_domain {
+	uint32_t domid;
+	uint32_t flags;           /* XEN_DOMINF_* */
+	uint32_t max_vcpu_id;     /* XEN_INVALID_MAX_VCPU_ID: no vCPU */
+	uint32_t emulation_flags; /* XEN_X86_EMU_* */
+	uint64_t pages;
+	uint64_t cpu_time_ns;
+	xen_domain_handle_t handle;
+};
+
+/* BYTES: a struct xen_domctl_getdomaininfo as ABI's Xen has written it. */
+struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *bytes);
+
+#endif

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every release of Xen that xtop knows, made up: this file replaces the functions of libxencall and
+ * libxenforeignmemory, and answers as that release would. The versions and structures are written
+ * down here a second time, from the public headers of each release (src/xen/domctl_abi.c names the
+ * sources), so that a wrong number in the table shows.
+ */
+#include "config.h"
+
+#include "xen/public.h"
+
+#include <xen/hvm/save.h>
+#include <xencall.h>
+#include <xenforeignmemory.h>
+#include <xenstore.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/support/tap.h"
+#include "xtop/cleanup.h"
+#include "xtop/domctl.h"
+#include "xtop/registers_x86.h"
+#include "xtop/xen.h"
+
+/* --- what each release has -------------------------------------------------------------------- */
+
+/* struct xen_domctl_getdomaininfo, public/domctl.h. */
+struct info_4_14 {
+	uint16_t domain, pad;
+	uint32_t flags;
+	uint64_t tot_pages, max_pages, outstanding_pages, shr_pages, paged_pages;
+	uint64_t shared_info_frame, cpu_time;
+	uint32_t nr_online_vcpus, max_vcpu_id, ssidref;
+	uint8_t handle[16];
+	uint32_t cpupool;
+	uint32_t emulation_flags; /* 4.15 and later: and misc_flags, where 4.14 has padding */
+};
+
+struct info_4_16 {
+	uint16_t domain, pad;
+	uint32_t flags;
+	uint64_t tot_pages, max_pages, outstanding_pages, shr_pages, paged_pages;
+	uint64_t shared_info_frame, cpu_time;
+	uint32_t nr_online_vcpus, max_vcpu_id, ssidref;
+	uint8_t handle[16];
+	uint32_t cpupool;
+	uint8_t gpaddr_bits, pad2[7];
+	uint32_t emulation_flags, misc_flags;
+};
+
+struct release {
+	const char *name;
+	unsigned minor;
+	uint32_t domctl, sysctl;
+	bool has_gpaddr_bits;
+	bool finds_next; /* getdomaininfo describes the next domain if there is none */
+};
+
+static const struct release releases[] = {
+	{ "4.14", 14, 0x12, 0x13, false, true }, { "4.15", 15, 0x13, 0x13, false, true },
+	{ "4.16", 16, 0x14, 0x14, true, true },  { "4.17", 17, 0x15, 0x15, true, true },
+	{ "4.18", 18, 0x16, 0x15, true, false }, { "4.19", 19, 0x17, 0x15, true, false },
+	{ "4.20", 20, 0x17, 0x15, true, false }, { "4.21", 21, 0x17, 0x16, true, false },
+};
+#define N_RELEASES (sizeof(releases) / sizeof(releases[0]))
+
+/* --- the made-up Xen -------------------------------------------------------------------------- */
+
+#define N_VCPUS     3
+#define MAX_DOMAINS 700
+
+struct domain {
+	uint32_t domid, flags, emulation_flags, width;
+};
+
+static const struct domain few[] = {
+	{ 0, XEN_DOMINF_running, 0, 64 },
+	{ 5, XEN_DOMINF_blocked | XEN_DOMINF_hvm_guest, XEN_X86_EMU_LAPIC, 64 },
+	{ 9, XEN_DOMINF_hvm_guest | XEN_DOMINF_paused, XEN_X86_EMU_ALL, 64 },
+	{ 12, XEN_DOMINF_blocked, 0, 32 },
+	{ 13, XEN_DOMINF_hvm_guest | XEN_DOMINF_shutdown | SHUTDOWN_crash << 16, XEN_X86_EMU_LAPIC,
+	  64 },
+};
+#define N_FEW (sizeof(few) / sizeof(few[0]))
+
+static struct {
+	struct release release;
+	struct domain domains[MAX_DOMAINS];
+	unsigned n_domains;
+	unsigned pauses, lists;
+	bool refuse; /* this domain is not dom0 */
+} xen;
+
+static void xen_boot(const struct release *release)
+{
+	memset(&xen, 0, sizeof(xen));
+	xen.release = *release;
+	memcpy(xen.domains, few, sizeof(few));
+	xen.n_domains = N_FEW;
+	xen_assume(NULL);
+}
+
+/* The domain with this number; without one the next, if NEXT. */
+static const struct domain *xen_domain(uint32_t domid, bool next)
+{
+	for (unsigned i = 0; i < xen.n_domains; i++)
+		if (xen.domains[i].domid == domid || (next && xen.domains[i].domid > domid))
+			return &xen.domains[i];
+	return NULL;
+}
+
+static size_t xen_info_bytes(void)
+{
+	return xen.release.has_gpaddr_bits ? sizeof(struct info_4_16) : sizeof(struct info_4_14);
+}
+
+/* Fills all of it: in what xtop does not use there are bytes that would be wrong elsewhere. */
+static void xen_describe_domain(const struct domain *domain, char *bytes)
+{
+	struct info_4_14 info;
+
+	memset(bytes, 0xa5, xen_info_bytes());
+	memcpy(&info, bytes, sizeof(info));
+	info.domain = (uint16_t)domain->domid;
+	info.flags = domain->flags;
+	info.tot_pages = 1000 + domain->domid;
+	info.cpu_time = 7000000 + domain->domid;
+	info.max_vcpu_id = N_VCPUS - 1;
+	memset(info.handle, (int)domain->domid, sizeof(info.handle));
+	info.emulation_flags = domain->emulation_flags;
+	if (xen.release.has_gpaddr_bits) {
+		memcpy(bytes, &info, offsetof(struct info_4_14, emulation_flags));
+		((struct info_4_16 *)bytes)->emulation_flags = domain->emulation_flags;
+	} else {
+		memcpy(bytes, &info, sizeof(info));
+	}
+}
+
+static void xen_fill_context(uint32_t vcpu, vcpu_guest_context_t *context)
+{
+	context->user_regs.rip = 0xffffffff81000000 + vcpu;
+	context->user_regs.rsp = 0xffffc90000000000 + vcpu;
+	context->user_regs.r14 = 0x1400 + vcpu;
+	context->user_regs.cs = 0x10;
+	context->gs_base_kernel = 0xffff888000000000 + vcpu;
+	context->ctrlreg[3] = 0x3000 + vcpu;
+}
+
+static long xen_domctl(struct xen_domctl *domctl)
+{
+	const struct domain *domain;
+	bool next = domctl->cmd == XEN_DOMCTL_getdomaininfo && xen.release.finds_next;
+
+	if (domctl->interface_version != xen.release.domctl)
+		return -EACCES;
+	if (xen.refuse)
+		return -EPERM;
+	domain = xen_domain(domctl->domain, next);
+	if (!domain)
+		return -ESRCH;
+	switch (domctl->cmd) {
+	case 3: /* pausedomain */
+		xen.pauses++;
+		return 0;
+	case 4: /* unpausedomain */
+		if (!xen.pauses)
+			return -EINVAL;
+		xen.pauses--;
+		return 0;
+	case 5: /* getdomaininfo */
+		xen_describe_domain(domain, (char *)&domctl->u);
+		domctl->domain = (domid_t)domain->domid;
+		return 0;
+	case 13: /* getvcpucontext */
+		xen_fill_context(domctl->u.vcpucontext.vcpu, domctl->u.vcpucontext.ctxt.p);
+		return 0;
+	case 14: /* getvcpuinfo */
+		domctl->u.getvcpuinfo.online = 1;
+		domctl->u.getvcpuinfo.running = domctl->u.getvcpuinfo.vcpu == 1;
+		domctl->u.getvcpuinfo.blocked = domctl->u.getvcpuinfo.vcpu == 2;
+		domctl->u.getvcpuinfo.cpu_time = 1000 + domctl->u.getvcpuinfo.vcpu;
+		return 0;
+	case 36: /* get_address_size, in bits */
+		domctl->u.address_size.size = domain->width;
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+static long xen_sysctl(struct xen_sysctl *sysctl)
+{
+	struct xen_sysctl_getdomaininfolist *list = &sysctl->u.getdomaininfolist;
+
+	if (sysctl->interface_version != xen.release.sysctl)
+		return -EACCES;
+	if (xen.refuse)
+		return -EPERM;
+	if (sysctl->cmd != 6) /* getdomaininfolist */
+		return -ENOSYS;
+	list->num_domains = 0;
+	for (unsigned i = 0; i < xen.n_domains && list->num_domains < list->max_domains; i++)
+		if (xen.domains[i].domid >= list->first_domain)
+			xen_describe_domain(&xen.domains[i],
+					    (char *)list->buffer.p +
+						    list->num_domains++ * xen_info_bytes());
+	xen.lists += list->num_domains > 0;
+	return 0;
+}
+
+/* --- the libraries ---------------------------------------------------------------------------- */
+
+static int handle; /* of all libraries */
+
+xencall_handle *xencall_open(struct xentoollog_logger *logger, unsigned flags)
+{
+	(void)logger, (void)flags;
+	return (xencall_handle *)&handle;
+}
+
+int xencall_close(xencall_handle *call)
+{
+	(void)call;
+	return 0;
+}
+
+void *xencall_alloc_buffer_pages(xencall_handle *call, size_t pages)
+{
+	(void)call;
+	return calloc(pages, GUEST_PAGE_SIZE);
+}
+
+void xencall_free_buffer_pages(xencall_handle *call, void *buffer, size_t pages)
+{
+	(void)call, (void)pages;
+	free(buffer);
+}
+
+static long xen_call(unsigned op, uint64_t argument)
+{
+	void *at = (void *)(uintptr_t)argument;
+
+	if (op == __HYPERVISOR_domctl)
+		return xen_domctl(at);
+	return op == __HYPERVISOR_sysctl ? xen_sysctl(at) : -ENOSYS;
+}
+
+int xencall1(xencall_handle *call, unsigned op, uint64_t argument)
+{
+	long result = xen_call(op, argument);
+
+	(void)call;
+	errno = result < 0 ? (int)-result : 0;
+	return result < 0 ? -1 : 0;
+}
+
+int xencall2(xencall_handle *call, unsigned op, uint64_t first, uint64_t second)
+{
+	multicall_entry_t *entries = (multicall_entry_t *)(uintptr_t)first;
+
+	(void)call;
+	if (op == __HYPERVISOR_xen_version)
+		return 4 << 16 | (int)xen.release.minor;
+	for (uint64_t i = 0; i < second; i++)
+		entries[i].result =
+			(xen_ulong_t)xen_call((unsigned)entries[i].op, entries[i].args[0]);
+	return 0;
+}
+
+xenforeignmemory_handle *xenforeignmemory_open(struct xentoollog_logger *logger, unsigned flags)
+{
+	(void)logger, (void)flags;
+	return (xenforeignmemory_handle *)&handle;
+}
+
+int xenforeignmemory_close(xenforeignmemory_handle *memory)
+{
+	(void)memory;
+	return 0;
+}
+
+/* Without xenstore no domain has a name. */
+struct xs_handle *xs_open(unsigned long flags)
+{
+	(void)flags;
+	return NULL;
+}
+
+/* This machine has no Xen, and xtop looks for its device. */
+int open(const char *path, int flags, ...)
+{
+	va_list arguments;
+	unsigned mode = 0;
+
+	va_start(arguments, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(arguments, unsigned);
+	va_end(arguments);
+	if (strcmp(path, "/dev/xen/privcmd") == 0)
+		path = "/dev/null";
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/* "ID TYPE STATE", one a line. */
+static const char *list_text(void)
+{
+	static const char *const types[] = {
+		[GUEST_PV] = "PV", [GUEST_PVH] = "PVH", [GUEST_HVM] = "HVM"
+	};
+	_cleanup_free_ struct guest_listing *list = NULL;
+	struct xtop_error *error;
+	static char text[512];
+	size_t n = 0, length = 0;
+
+	error = xen_list(&list, &n);
+	if (error) {
+		snprintf(text, sizeof(text), "%s", error_message(error));
+		error_destroy(error);
+		return text;
+	}
+	text[0] = '\0';
+	for (size_t i = 0; i < n && length < sizeof(text); i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%u %s %c%s\n",
+					   list[i].info.domid, types[list[i].info.type],
+					   list[i].state, list[i].info.crashed ? " crashed" : "");
+	return text;
+}
+
+#define FEW_TEXT "0 PV r\n5 PVH b\n9 HVM p\n12 PV b\n13 PVH s crashed\n"
+
+/* "" without an error. */
+static const char *find_text(const char *domain, struct guest_info *info)
+{
+	struct xtop_error *error = xen_find_unnamed(domain, info);
+	static char text[512];
+
+	snprintf(text, sizeof(text), "%s", error ? error_message(error) : "");
+	error_destroy(error);
+	return text;
+}
+
+static void test_domains(const char *name)
+{
+	struct guest_info info = { .domid = 0 };
+
+	check_string(list_text(), FEW_TEXT, "the domains");
+	check_string(find_text("5", &info), "", "domain 5");
+	check(info.type == GUEST_PVH && info.n_vcpus == N_VCPUS && info.memory_kib == 4 * 1005 &&
+		      strcmp(info.uuid, "05050505-0505-0505-0505-050505050505") == 0,
+	      "%s: %u vCPUs, %" PRIu64 " KiB, UUID %s", name, info.n_vcpus, info.memory_kib,
+	      info.uuid);
+	check_string(find_text("7", &info), "no domain '7' on this host: xtop -l lists them",
+		     "a number between two domains");
+	check(strstr(find_text("12", &info), "runs a 32-bit kernel"), "a PV guest of 32 bits");
+	check(xen_is_same_domain(&(struct guest_info){
+		      .domid = 5, .uuid = "05050505-0505-0505-0505-050505050505" }),
+	      "domain 5 is the same");
+	check(!xen_is_same_domain(&(struct guest_info){
+		      .domid = 7, .uuid = "09090909-0909-0909-0909-090909090909" }),
+	      "there is no domain 7, and 9 is not taken for it");
+}
+
+static void test_stop(const char *name)
+{
+	static const uint16_t wanted[] = { 0, 1, 2 };
+	struct guest_info info = { .domid = 5, .uuid = "05050505-0505-0505-0505-050505050505",
+				   .type = GUEST_PVH, .n_vcpus = N_VCPUS };
+	struct registers regs[N_VCPUS];
+	struct stop_area *area = NULL;
+	struct guest_look look;
+	bool user[N_VCPUS];
+	struct guest guest;
+
+	if (stop_area_create(&info, &area) || domctl_open(&info, area, STOP_SAMPLER, &guest)) {
+		check(false, "%s: opened", name);
+		return;
+	}
+	check(guest.ops->look(guest.context, &look) && look.life == GUEST_RUNS &&
+		      look.pages == 1005 && look.states[1] == VCPU_RUNNING &&
+		      look.states[2] == VCPU_BLOCKED && look.cpu_ns[2] == 1002,
+	      "%s: the look at the guest", name);
+	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && xen.pauses == 1 &&
+		      stop_area_is_stopped(area),
+	      "stopped");
+	guest.ops->release(guest.context);
+	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
+	check(!xen.pauses && !stop_area_is_stopped(area), "released");
+	check(regs[2].rip == 0xffffffff81000002 && regs[2].rsp == 0xffffc90000000002 &&
+		      regs[2].r14 == 0x1402 && regs[2].cr3 == 0x3002 &&
+		      regs[2].gs_base_kernel == 0xffff888000000002,
+	      "the registers of vCPU 2");
+	stop_area_disarm(area, STOP_GUARD);
+	check(!guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && !xen.pauses,
+	      "disarmed: no stop");
+	stop_area_arm(area);
+	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && xen.pauses == 1,
+	      "armed: stopped");
+	guest.ops->release(guest.context);
+	memmove(&xen.domains[1], &xen.domains[2], (N_FEW - 2) * sizeof(xen.domains[0]));
+	xen.n_domains--;
+	check(guest.ops->look_life(guest.context, &look) && look.life == GUEST_GONE,
+	      "%s: the guest is gone, and the next one is not taken for it", name);
+	guest.ops->close(guest.context);
+	stop_area_destroy(area);
+}
+
+static void test_unpause(void)
+{
+	struct xen_control *control;
+	uint64_t cpu_time_ns = 0;
+
+	if (xen_open_control(&control))
+		abort();
+	check(xen_is_paused(control, 9, &cpu_time_ns) && cpu_time_ns == 7000009,
+	      "domain 9 is paused, after %" PRIu64 " ns", cpu_time_ns);
+	check(!xen_is_paused(control, 12, &cpu_time_ns), "domain 12 is not");
+	check(!xen_is_paused(control, 7, &cpu_time_ns), "there is no domain 7");
+	xen.pauses = 3;
+	check_u64(xen_unpause(control, 9, 2), 2, "two pauses undone");
+	check_u64(xen.pauses, 1, "the third stays");
+	xen_close_control(control);
+}
+
+static void test_releases(void)
+{
+	for (unsigned i = 0; i < N_RELEASES; i++) {
+		printf("# Xen %s\n", releases[i].name);
+		xen_boot(&releases[i]);
+		test_domains(releases[i].name);
+		test_unpause();
+		xen_boot(&releases[i]);
+		test_stop(releases[i].name);
+	}
+}
+
+/* A list that does not fit into one answer. */
+static void test_long_list(void)
+{
+	_cleanup_free_ struct guest_listing *list = NULL;
+	size_t n = 0, right = 0;
+
+	xen_boot(&releases[0]);
+	xen.n_domains = MAX_DOMAINS;
+	for (unsigned i = 0; i < MAX_DOMAINS; i++)
+		xen.domains[i] = (struct domain){ 3 * i, XEN_DOMINF_hvm_guest, XEN_X86_EMU_ALL, 64 };
+	if (xen_list(&list, &n))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		right += list[i].info.domid == 3 * i && list[i].info.type == GUEST_HVM;
+	check(n == MAX_DOMAINS && right == n && xen.lists > 1, "%zu domains, %zu right, by %u calls",
+	      n, right, xen.lists);
+}
+
+/* Xen may run with any pair of versions. What must be in the error, and in no list. */
+static void test_unknown(void)
+{
+	static const struct {
+		uint32_t domctl, sysctl;
+		const char *message;
+	} unknown[] = {
+		{ 0x18, 0x16,
+		  "this is Xen 4.99 with domctl interface 0x18 and sysctl interface 0x16, but xtop "
+		  "knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: --xen-abi=4.21 "
+		  "tries the newest of them" },
+		{ 0x17, 0x17,
+		  "this is Xen 4.99 with domctl interface 0x17 and sysctl interface 0x17, but xtop "
+		  "knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: --xen-abi=4.21 "
+		  "tries the newest of them" },
+		/* In the middle of a cycle of development, before gpaddr_bits. */
+		{ 0x14, 0x13,
+		  "this is Xen 4.99 with domctl interface 0x14 and sysctl interface 0x13, but xtop "
+		  "knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: --xen-abi=4.21 "
+		  "tries the newest of them" },
+		{ 0x0f, 0x11,
+		  "this is Xen 4.99 with domctl interface unknown and sysctl interface unknown, but "
+		  "xtop knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: a newer xtop "
+		  "may know it" },
+	};
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		struct release release = { "4.99", 99, unknown[i].domctl, unknown[i].sysctl, true,
+					   false };
+
+		xen_boot(&release);
+		check_string(list_text(), unknown[i].message, "a Xen that is not known");
+	}
+}
+
+static void test_assumed(void)
+{
+	const struct release newer = { "4.99", 99, 0x1b, 0x19, true, false };
+	const struct release odd = { "4.99", 99, 0x1b, 0x19, false, true };
+	struct xtop_error *error;
+
+	xen_boot(&newer);
+	check(!xen_assume("4.21"), "--xen-abi=4.21");
+	check_string(list_text(), FEW_TEXT, "a newer Xen, taken for 4.21");
+	test_stop("a newer Xen, taken for 4.21");
+	xen_boot(&odd);
+	check(!xen_assume("4.14"), "--xen-abi=4.14");
+	check_string(list_text(), FEW_TEXT, "layouts of 4.14");
+	xen_boot(&releases[3]);
+	check(!xen_assume("4.14"), "--xen-abi=4.14");
+	check_string(list_text(), FEW_TEXT, "a Xen that is known is taken for what it is");
+	error = xen_assume("4.13");
+	check_string(error ? error_message(error) : "",
+		     "--xen-abi: '4.13' is not allowed: 4.14 to 4.21", "no such release");
+	error_destroy(error);
+	xen_boot(&releases[3]);
+	xen.refuse = true;
+	check_string(list_text(), "this domain may not look into others: run xtop in dom0",
+		     "not dom0");
+}
+
+int main(void)
+{
+	test_releases();
+	test_long_list();
+	test_unknown();
+	test_assumed();
+	return tap_done();
+}
