@@ -74,16 +74,16 @@ static bool lock_holders_describe(const struct lock_holders *holders, uint64_t a
 				       .on_cpu = look.on_cpu,
 				       .state = (uint8_t)look_state(&look),
 				       .address = address };
-	if (look.on_cpu) {
-		if (!member_read_u32(guest, address, TASK_CPU, &task->cpu))
-			task->cpu = UINT32_MAX;
-		return true;
-	}
+	if (look.on_cpu && !member_read_u32(guest, address, TASK_CPU, &task->cpu))
+		task->cpu = UINT32_MAX;
 	sleeper = lock_holders_find_pid(holders, look.pid);
-	if (sleeper && sleeper->task == address && look_equal(&look, &sleeper->look)) {
+	if (!sleeper || sleeper->task != address ||
+	    sleeper->look.start_time != look.start_time)
+		return true;
+	task->kept = sleeper->kept;
+	task->has_moved = !look_equal(&look, &sleeper->look);
+	if (!task->has_moved && !look.on_cpu)
 		task->waited_ns = lock_holders_waited(sleeper, now_ns);
-		task->kept = sleeper->kept;
-	}
 	return true;
 }
 

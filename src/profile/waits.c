@@ -391,11 +391,15 @@ void waits_update_vcpu(struct waits *waits, const struct fold *fold, const struc
 /* Where the holder of a lock runs or waits. */
 static struct wait_place waits_holder_place(struct waits *waits, const struct os_lock_task *holder)
 {
+	struct wait_place place = waits_place(waits, holder->kept);
+
 	for (unsigned i = 0; holder->on_cpu && i < GUEST_MAX_VCPUS; i++)
 		if (waits->runs[i].task == holder->address && waits->runs[i].task &&
 		    (int64_t)(waits->now_ns - waits->runs[i].time_ns) < WAITS_RUN_NS)
 			return waits->runs[i].place;
-	return waits_place(waits, holder->kept);
+	if (holder->has_moved)
+		place.site = FRAME_NONE;
+	return place;
 }
 
 static void waits_lock(void *context, const struct os_lock_wait *wait)

@@ -584,6 +584,9 @@ static void test_circle(void)
 		      told[0].waiter.waited_ns && !told[1].is_over,
 	      "a wait that was over before the holder was read has a time alone");
 	check(sleepers_counts(sleepers).locks_moved == 1, "such a wait is counted");
+	check(told[1].waiter.pid == 12 && told[1].holder.pid == 11 && told[1].holder.kept &&
+		      told[1].holder.has_moved && !told[1].holder.waited_ns,
+	      "of a holder that has moved on it is known who it is");
 	wanted = OS_LOCK_NONE;
 	pass(sleepers, 17);
 	check(n_told == 1 && told[0].waiter.pid == 12, "a wait that is over has no lock");
