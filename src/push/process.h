@@ -25,7 +25,7 @@ struct process {
 };
 
 struct target_ops {
-	/* With all rights: what must be loaded. May be NULL. */
+	/* With all rights: what must be loaded. */
 	struct xtop_error *(*prepare)(struct process *process, void **statep);
 	/*
 	 * Without rights. FOLDER, which is the state's from now on, may be -1. STATE can be used
