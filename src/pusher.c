@@ -313,7 +313,9 @@ struct xtop_error *pusher_run(struct pusher *pusher)
 	error = pusher_find_guests(pusher);
 	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
 		nanosleep(&nap, NULL);
-		error = pusher_find_guests(pusher);
+		error = push_is_alive() ? pusher_find_guests(pusher)
+					: error_create("the process that sends profiles was "
+						       "killed");
 	}
 	return error;
 }

@@ -60,6 +60,8 @@ struct xtop_error *push_start(const struct push_settings *settings);
 /* Hands over a profile of SIZE_BYTES. One for which there is no room is dropped and counted. */
 void push_add(const struct push_profile *profile, const void *bytes, size_t size_bytes);
 void push_get_status(struct push_status *status);
+/* False: the process was killed. Only another run can start a new one: this one has no rights. */
+bool push_is_alive(void);
 /* The process gets a few seconds to send what waits. The rest stays in the spool. */
 void push_finish(void);
 void push_stop(void); /* without a start, nothing */

@@ -25,9 +25,12 @@ struct process {
 };
 
 struct target_ops {
-	/* With all rights: what must be loaded. May be NULL. */
+	/* With all rights: what must be loaded. */
 	struct xtop_error *(*prepare)(struct process *process, void **statep);
-	/* Without rights. FOLDER, which is the state's from now on, may be -1. */
+	/*
+	 * Without rights. FOLDER, which is the state's from now on, may be -1. STATE can be used
+	 * after an error, too.
+	 */
 	struct xtop_error *(*open)(void *state, int folder);
 	void (*add)(void *state, struct entry *entry); /* which the state then owns */
 	/* Works; before that, waits for SOCKET (-1: none) or its own, for WAIT_MS at most. */

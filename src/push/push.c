@@ -98,6 +98,11 @@ void push_get_status(struct push_status *status)
 	status->dropped += push.dropped;
 }
 
+bool push_is_alive(void)
+{
+	return push.started && !sender_wait_for_end(0);
+}
+
 void push_finish(void)
 {
 	const struct push_profile last = { .last = true };

@@ -61,6 +61,8 @@ static struct xtop_error *stores_open(void *state, int folder)
 	struct xtop_error *error = queue_create(folder, config->memory_bytes, config->spool_bytes,
 						&stores->queue, &warning);
 
+	if (!error && folder < 0 && config->spool_bytes)
+		return error_create("no spool: its folder below XDG_CACHE_HOME cannot be made");
 	return error ? error : warning;
 }
 

@@ -184,7 +184,7 @@ bool sender_wait_for_end(unsigned wait_ms)
 	for (unsigned i = 0; sender.pid && i <= wait_ms; i++) {
 		if (waitpid(sender.pid, NULL, WNOHANG) != 0)
 			sender.pid = 0;
-		else
+		else if (i < wait_ms)
 			nanosleep(&nap, NULL);
 	}
 	return !sender.pid;
