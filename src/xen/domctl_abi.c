@@ -182,11 +182,15 @@ static void abi_format_version(char text[16], uint32_t version)
 	snprintf(text, 16, version ? "%#x" : "unknown", version);
 }
 
-/* DOMCTL, SYSCTL: the versions that Xen takes, 0: none of those that were tried. */
+/*
+ * DOMCTL, SYSCTL: the versions that Xen takes, 0: none of those that were tried. A policy of XSM
+ * that forbids a call answers EACCES, too.
+ */
 static struct xtop_error *abi_unknown(xencall_handle *call, uint32_t domctl, uint32_t sysctl)
 {
 	int version = xencall2(call, __HYPERVISOR_xen_version, XENVER_version, 0);
-	char domctl_text[16], sysctl_text[16], hint[64] = "a newer xtop may know it";
+	char domctl_text[16], sysctl_text[16];
+	char hint[80] = "a newer xtop may know it, or Xen's policy (XSM) forbids to ask";
 
 	abi_format_version(domctl_text, domctl);
 	abi_format_version(sysctl_text, sysctl);

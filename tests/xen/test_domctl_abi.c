@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "options.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/domctl.h"
@@ -482,7 +483,7 @@ static void test_unknown(void)
 		{ 0x0f, 0x11,
 		  "this is Xen 4.99 with domctl interface unknown and sysctl interface unknown, but "
 		  "xtop knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: a newer xtop "
-		  "may know it" },
+		  "may know it, or Xen's policy (XSM) forbids to ask" },
 	};
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
@@ -520,9 +521,19 @@ static void test_assumed(void)
 		     "not dom0");
 }
 
+/* Besides the table, the user reads of the releases in --help. */
+static void test_help(void)
+{
+	char range[32];
+
+	snprintf(range, sizeof(range), "%s to %s", releases[0].name, releases[N_RELEASES - 1].name);
+	check(strstr(options_help(), range), "--help has Xen %s", range);
+}
+
 int main(void)
 {
 	test_releases();
+	test_help();
 	test_long_list();
 	test_unknown();
 	test_assumed();
