@@ -21,6 +21,7 @@
 
 #define PUSHER_NAP_NS  50000000
 #define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
+#define PUSHER_QUIET_NS 60000000000ULL /* between lines on what becomes of profiles */
 
 /* --- the start -------------------------------------------------------------------------------- */
 
@@ -202,22 +203,31 @@ static void pusher_report_guest(struct pusher *pusher, struct pusher_guest *gues
 	snprintf(guest->note, sizeof(guest->note), "%s", note);
 }
 
-/* Says when sending begins to fail and when it works again, and not how often in between. */
-static void pusher_report_status(struct pusher *pusher)
+/*
+ * Says when sending begins to fail, when profiles are lost, and when it works again: a line a
+ * minute at most, and one at the end.
+ */
+static void pusher_report_status(struct pusher *pusher, bool last)
 {
 	struct push_status status, *told = &pusher->status;
+	uint64_t now_ns = clock_now_ns();
+	bool worse;
 
 	push_get_status(&status);
-	if (status.failing && (!told->failing || strcmp(status.message, told->message) != 0))
+	if (!last && pusher->said_ns && now_ns - pusher->said_ns < PUSHER_QUIET_NS)
+		return;
+	worse = (status.failing && !told->failing) || status.refused > told->refused ||
+		status.dropped > told->dropped;
+	if (worse)
 		pusher_say(pusher,
 			   "--push: %s (%" PRIu64 " profiles wait, %" PRIu64
 			   " were refused, %" PRIu64 " dropped)",
-			   status.message, status.waiting, status.refused, status.dropped);
-	if (!status.failing && told->failing)
+			   status.message[0] ? status.message : "there was no room", status.waiting,
+			   status.refused, status.dropped);
+	else if (!status.failing && told->failing)
 		pusher_say(pusher, "--push: profiles are delivered again");
-	if (status.dropped > told->dropped && !status.failing)
-		pusher_say(pusher, "--push: %" PRIu64 " profiles were dropped so far",
-			   status.dropped);
+	if (worse || status.failing != told->failing)
+		pusher->said_ns = now_ns;
 	*told = status;
 }
 
@@ -284,7 +294,7 @@ static bool pusher_turn(struct pusher *pusher)
 		else if (all)
 			pusher_end_guest(pusher, i);
 	}
-	pusher_report_status(pusher);
+	pusher_report_status(pusher, false);
 	return more;
 }
 
@@ -336,7 +346,7 @@ void pusher_finish(struct pusher *pusher)
 			pusher_take(pusher, &pusher->guests[i], pipeline, last);
 	}
 	push_finish();
-	pusher_report_status(pusher);
+	pusher_report_status(pusher, true);
 	pusher_say(pusher,
 		   "--push: %" PRIu64 " profiles: %" PRIu64 " delivered (%" PRIu64
 		   " bytes), %" PRIu64 " wait, %" PRIu64 " refused, %" PRIu64 " dropped",

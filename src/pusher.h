@@ -33,6 +33,7 @@ struct pusher {
 	struct pusher_guest guests[PIPELINES_MAX_GUESTS];
 	struct all_guests all; /* of --all */
 	struct push_status status;   /* as it was reported last */
+	uint64_t said_ns;            /* when; 0: not yet */
 	uint64_t pushed;             /* profiles, so far */
 	bool started;
 };
