@@ -197,8 +197,8 @@ static void test_help_wins(void)
 	options_deinit(&options);
 	options = accept("--xen-abi=4.21 -l");
 	check_string(options.xen_abi, "4.21", "--xen-abi");
+	options_deinit(&options);
 	refuse("--xen-abi", "--xen-abi needs a value: a release of Xen");
-
 	options = accept("--unpause=web01 -h");
 	check(options.action == ACTION_HELP, "over --unpause");
 	options_deinit(&options);
