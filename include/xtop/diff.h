@@ -10,7 +10,7 @@
 #include "xtop/error.h"
 #include "xtop/snapshot.h"
 
-/* Of the functions that are marked significant, at most this share is marked by chance. */
+/* Chance alone marks at most this share of the functions that are marked significant. */
 #define DIFF_FALSE_DISCOVERIES 0.05
 
 /* One whole run. */

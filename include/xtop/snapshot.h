@@ -204,8 +204,9 @@ struct snapshot {
 	struct clocks clocks, first_clocks;
 	bool at_end;             /* the last one: the run or the replay is over */
 	/*
-	 * Of resolver_settings.intervals: the one before, which the reader had not taken when this
-	 * one came. The reader may set it to NULL and own it. NULL: taken.
+	 * With resolver_settings.intervals: the last snapshot, if the reader had not taken it when
+	 * this one was published. The reader may own it: then it sets this to NULL. NULL: the
+	 * reader had taken it.
 	 */
 	struct snapshot *before;
 	bool sums_only;          /* read from a profile file: no vCPUs, no ticks, no sampler */

@@ -46,7 +46,7 @@ struct xtop_error *process_open(void *context)
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-static void process_terminate(struct push_profile *profile)
+void process_terminate(struct push_profile *profile)
 {
 	profile->domain[sizeof(profile->domain) - 1] = '\0';
 	profile->uuid[sizeof(profile->uuid) - 1] = '\0';

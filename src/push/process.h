@@ -45,5 +45,7 @@ extern const struct target_ops files_ops, stores_ops;
 /* What the process is started with: its context is a struct process. */
 struct xtop_error *process_open(void *context);
 void process_run(void *context, int socket, int folder);
+/* Ends the texts of a PROFILE that somebody else has written. */
+void process_terminate(struct push_profile *profile);
 
 #endif

@@ -199,10 +199,7 @@ static struct entry *queue_decode(const unsigned char *bytes, size_t size_bytes)
 	if (!entry)
 		return NULL;
 	entry->profile = header->profile;
-	entry->profile.domain[sizeof(entry->profile.domain) - 1] = '\0';
-	entry->profile.uuid[sizeof(entry->profile.uuid) - 1] = '\0';
-	entry->profile.os[sizeof(entry->profile.os) - 1] = '\0';
-	entry->profile.kernel[sizeof(entry->profile.kernel) - 1] = '\0';
+	process_terminate(&entry->profile);
 	entry->size_bytes = size_bytes - sizeof(*header);
 	memcpy(entry->bytes, header + 1, entry->size_bytes);
 	return entry;

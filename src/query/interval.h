@@ -31,8 +31,8 @@ struct interval {
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base);
 /*
- * Returns the largest of N chances that is significant; negative: none is. Of the differences up to
- * that chance, at most the share RATE is there by chance alone (Y. Benjamini, Y. Hochberg, J. R.
+ * Returns the largest of N chances that is significant; negative: no chance is. Chance alone causes
+ * at most the share RATE of the differences up to that one (Y. Benjamini, Y. Hochberg, J. R.
  * Statist. Soc. B 57, 1995). Sorts CHANCES.
  */
 double interval_find_limit(double *chances, size_t n, double rate);

@@ -103,7 +103,7 @@ static bool chain_is_hotter(const struct chain *a, const struct chain *b)
 	return a->node < b->node;
 }
 
-/* Inserts NEW among the hottest. Of equally hot chains the first in the snapshot comes first. */
+/* Inserts NEW among the hottest. Equally hot chains keep their order in the snapshot. */
 static void neighbours_rank_chain(struct neighbours *neighbours, struct chain new)
 {
 	struct chain *chains = neighbours->chains;

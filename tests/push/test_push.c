@@ -16,6 +16,7 @@
 
 #include "tests/support/http_server.h"
 #include "tests/support/must.h"
+#include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/push.h"
@@ -24,20 +25,6 @@
 
 static char folder[] = "/tmp/xtop-push-XXXXXX";
 static char requests[64], cache[64], config[64], url[128];
-
-static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void shell(const char *format, ...)
-{
-	char command[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	if (system(command))
-		exit(99);
-}
 
 static void write_config(const char *text)
 {

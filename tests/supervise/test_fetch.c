@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,7 +21,9 @@
 #include <unistd.h>
 
 #include "supervise/fetcher.h"
+#include "tests/support/by_force.h"
 #include "tests/support/must.h"
+#include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/fetch.h"
 
@@ -181,44 +182,19 @@ static void test_ends(void)
 
 /* --- walls ------------------------------------------------------------------------------------ */
 
-static bool refused(int result)
-{
-	return result < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
-}
-
 /* Writes what it was able to do, of what it must not do. */
 static int find_by_force(const uint8_t *build_id, size_t size_bytes, char message[96])
 {
-	char path[64];
 	int fd;
 
 	(void)build_id, (void)size_bytes;
-	snprintf(message, 96, "none");
-#define MUST_NOT(what, call)                                                                       \
-	do {                                                                                       \
-		errno = 0;                                                                         \
-		if (!refused((int)(call)))                                                         \
-			snprintf(message, 96, "%s: %s", what, strerror(errno));                    \
-	} while (0)
-	MUST_NOT("open /dev/xen/privcmd", open("/dev/xen/privcmd", O_RDWR));
-	MUST_NOT("open /etc/shadow", open("/etc/shadow", O_RDONLY));
-	MUST_NOT("write /etc/passwd", open("/etc/passwd", O_WRONLY));
-	MUST_NOT("run a program", execl("/bin/true", "true", NULL));
-	MUST_NOT("fork", fork());
-	MUST_NOT("kill our parent", kill(getppid(), 0));
-	MUST_NOT("trace our parent", ptrace(PTRACE_ATTACH, getppid(), 0, 0));
-	snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
-	MUST_NOT("open our parent's memory", open(path, O_RDONLY));
-	MUST_NOT("become root", setuid(0) == 0 && geteuid() == 0 ? 0 : (errno = EPERM, -1));
-#undef MUST_NOT
+	try_by_force(message);
 	for (fd = 3; fd < 1024; fd++) {
 		struct stat status;
 
 		if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
 			snprintf(message, 96, "descriptor %d is an open file", fd);
 	}
-	if (getuid() == 0)
-		snprintf(message, 96, "it is root's");
 	return -1;
 }
 
@@ -282,20 +258,6 @@ static pid_t start_server(int port)
 	execl("/usr/bin/debuginfod", "debuginfod", "-F", "-p", number, "-d", database, "-t", "0",
 	      files, NULL);
 	_exit(127);
-}
-
-static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void shell(const char *format, ...)
-{
-	char command[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	if (system(command))
-		exit(99);
 }
 
 /* The build-id of the debug file that the server has: this program's. */

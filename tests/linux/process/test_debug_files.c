@@ -17,6 +17,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/must.h"
 #include "tests/support/program.h"
+#include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/elf.h"
 
@@ -27,27 +28,13 @@ static char top[] = "/tmp/xtop-debug-XXXXXX";
 static struct os_folders folders;
 static struct debug_places places = { .folders = &folders };
 
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void run(const char *format, ...)
-{
-	char command[2048];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	if (system(command))
-		exit(99);
-}
-
 static void write_file(const char *path, const void *bytes, size_t n)
 {
 	char whole[512];
 	FILE *file;
 
 	snprintf(whole, sizeof(whole), "%s%s", top, path);
-	run("mkdir -p $(dirname %s)", whole);
+	shell("mkdir -p $(dirname %s)", whole);
 	file = fopen(whole, "w");
 	if (!file || fwrite(bytes, n, 1, file) != 1 || fclose(file))
 		exit(99);
@@ -148,11 +135,11 @@ static void test_symlink(void)
 
 	program_make(&debug, 0, "linked", 7);
 	write_file("/debug/usr/bin/prog.debug", debug.bytes, sizeof(debug.bytes));
-	run("ln -s ../../usr/bin/prog.debug %s/debug" ID_PATH, top);
+	shell("ln -s ../../usr/bin/prog.debug %s/debug" ID_PATH, top);
 	check_names("a link within the folder", make_image(7, NULL, 0), NULL, "linked");
 	remove_file("/debug" ID_PATH);
 	write_file("/outside/prog.debug", debug.bytes, sizeof(debug.bytes));
-	run("ln -s ../../../outside/prog.debug %s/debug" ID_PATH, top);
+	shell("ln -s ../../../outside/prog.debug %s/debug" ID_PATH, top);
 	check_names("a link out of the folder", make_image(7, NULL, 0), NULL, "");
 	remove_file("/debug" ID_PATH);
 	remove_file("/debug/usr/bin/prog.debug");
@@ -276,7 +263,7 @@ static void check_own(bool with_id)
 
 	dl_iterate_phdr(find_bias, &bias);
 	address = (uint64_t)&test_of_ours - bias;
-	run("cd %s && rm -rf debug/* debug/.build-id && cp $(readlink /proc/%d/exe) whole && "
+	shell("cd %s && rm -rf debug/* debug/.build-id && cp $(readlink /proc/%d/exe) whole && "
 	    "objcopy --only-keep-debug whole own.debug && cp whole own && "
 	    "%s strip own && objcopy --add-gnu-debuglink=own.debug own",
 	    top, getpid(),
@@ -288,11 +275,11 @@ static void check_own(bool with_id)
 	check(image->stripped, "and known to be");
 	check(!debug_files_read(&places, image, "/opt/own"), "its debug file is not there");
 	if (with_id)
-		run("cd %s && id=$(readelf -n own | sed -n 's/.*Build ID: //p') && "
+		shell("cd %s && id=$(readelf -n own | sed -n 's/.*Build ID: //p') && "
 		    "mkdir -p debug/.build-id/${id%%${id#??}} && "
 		    "cp own.debug debug/.build-id/${id%%${id#??}}/${id#??}.debug", top);
 	else
-		run("cd %s && mkdir -p debug/opt && cp own.debug debug/opt/", top);
+		shell("cd %s && mkdir -p debug/opt && cp own.debug debug/opt/", top);
 	check(debug_files_read(&places, image, "/opt/own"), "its debug file is there");
 	check_string(name_at(image, address), "test_of_ours",
 		     with_id ? "objcopy --only-keep-debug, by build-id"
@@ -356,7 +343,7 @@ int main(void)
 {
 	if (!mkdtemp(top))
 		exit(99);
-	run("cd %s && mkdir -p debug/.build-id/07 empty root", top);
+	shell("cd %s && mkdir -p debug/.build-id/07 empty root", top);
 	places.root_fd = open_folder("root");
 	folders.fds[0] = open_folder("empty");
 	folders.fds[1] = open_folder("debug");
@@ -370,6 +357,6 @@ int main(void)
 	check_own(true);
 	check_own(false);
 	test_libc();
-	run("rm -r %s", top);
+	shell("rm -r %s", top);
 	return tap_done();
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a process behind the walls (supervise/walls.h) must not be able to do. */
+#ifndef TESTS_BY_FORCE_H
+#define TESTS_BY_FORCE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#define BY_FORCE_BYTES 96
+
+static inline bool by_force_refused(int result)
+{
+	return result < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
+}
+
+/* Writes the last thing that it was able to do; "none". */
+static inline void try_by_force(char message[BY_FORCE_BYTES])
+{
+	char path[64];
+
+	snprintf(message, BY_FORCE_BYTES, "none");
+#define MUST_NOT(what, call)                                                                       \
+	do {                                                                                       \
+		errno = 0;                                                                         \
+		if (!by_force_refused((int)(call)))                                                \
+			snprintf(message, BY_FORCE_BYTES, "%s: %s", what, strerror(errno));        \
+	} while (0)
+	MUST_NOT("open /dev/xen/privcmd", open("/dev/xen/privcmd", O_RDWR));
+	MUST_NOT("open /etc/shadow", open("/etc/shadow", O_RDONLY));
+	MUST_NOT("write /etc/passwd", open("/etc/passwd", O_WRONLY));
+	MUST_NOT("run a program", execl("/bin/true", "true", NULL));
+	MUST_NOT("fork", fork());
+	MUST_NOT("kill our parent", kill(getppid(), 0));
+	MUST_NOT("trace our parent", ptrace(PTRACE_ATTACH, getppid(), 0, 0));
+	snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
+	MUST_NOT("open our parent's memory", open(path, O_RDONLY));
+	MUST_NOT("become root", setuid(0) == 0 && geteuid() == 0 ? 0 : (errno = EPERM, -1));
+#undef MUST_NOT
+	if (getuid() == 0)
+		snprintf(message, BY_FORCE_BYTES, "it is root's");
+}
+
+#endif
