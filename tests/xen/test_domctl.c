@@ -21,6 +21,7 @@
 #include "xtop/domctl.h"
 #include "xtop/registers_x86.h"
 #include "xtop/xen.h"
+#include "xen_libraries.h"
 
 #define DOMID   7
 #define N_VCPUS 3
@@ -54,32 +55,6 @@ static struct guest guest;
 
 static const uint8_t xen_uuid[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
 				      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
-
-static int handle; /* of both libraries */
-
-xencall_handle *xencall_open(struct xentoollog_logger *logger, unsigned flags)
-{
-	(void)logger, (void)flags;
-	return (xencall_handle *)&handle;
-}
-
-int xencall_close(xencall_handle *call)
-{
-	(void)call;
-	return 0;
-}
-
-xenforeignmemory_handle *xenforeignmemory_open(struct xentoollog_logger *logger, unsigned flags)
-{
-	(void)logger, (void)flags;
-	return (xenforeignmemory_handle *)&handle;
-}
-
-int xenforeignmemory_close(xenforeignmemory_handle *memory)
-{
-	(void)memory;
-	return 0;
-}
 
 static long xen_domctl(struct xen_domctl *domctl)
 {
@@ -137,18 +112,6 @@ static long xen_domctl(struct xen_domctl *domctl)
 	default:
 		return -ENOSYS;
 	}
-}
-
-void *xencall_alloc_buffer_pages(xencall_handle *call, size_t pages)
-{
-	(void)call;
-	return calloc(pages, GUEST_PAGE_SIZE);
-}
-
-void xencall_free_buffer_pages(xencall_handle *call, void *buffer, size_t pages)
-{
-	(void)call, (void)pages;
-	free(buffer);
 }
 
 /* The only sysctl asks for the version of the interface. */

@@ -28,6 +28,7 @@
 #include "xtop/domctl.h"
 #include "xtop/registers_x86.h"
 #include "xtop/xen.h"
+#include "xen_libraries.h"
 
 /* --- what each release has -------------------------------------------------------------------- */
 
@@ -217,32 +218,6 @@ static long xen_sysctl(struct xen_sysctl *sysctl)
 
 /* --- the libraries ---------------------------------------------------------------------------- */
 
-static int handle; /* of all libraries */
-
-xencall_handle *xencall_open(struct xentoollog_logger *logger, unsigned flags)
-{
-	(void)logger, (void)flags;
-	return (xencall_handle *)&handle;
-}
-
-int xencall_close(xencall_handle *call)
-{
-	(void)call;
-	return 0;
-}
-
-void *xencall_alloc_buffer_pages(xencall_handle *call, size_t pages)
-{
-	(void)call;
-	return calloc(pages, GUEST_PAGE_SIZE);
-}
-
-void xencall_free_buffer_pages(xencall_handle *call, void *buffer, size_t pages)
-{
-	(void)call, (void)pages;
-	free(buffer);
-}
-
 static long xen_call(unsigned op, uint64_t argument)
 {
 	void *at = (void *)(uintptr_t)argument;
@@ -271,18 +246,6 @@ int xencall2(xencall_handle *call, unsigned op, uint64_t first, uint64_t second)
 	for (uint64_t i = 0; i < second; i++)
 		entries[i].result =
 			(xen_ulong_t)xen_call((unsigned)entries[i].op, entries[i].args[0]);
-	return 0;
-}
-
-xenforeignmemory_handle *xenforeignmemory_open(struct xentoollog_logger *logger, unsigned flags)
-{
-	(void)logger, (void)flags;
-	return (xenforeignmemory_handle *)&handle;
-}
-
-int xenforeignmemory_close(xenforeignmemory_handle *memory)
-{
-	(void)memory;
 	return 0;
 }
 
