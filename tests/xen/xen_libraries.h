@@ -3,8 +3,12 @@
 #ifndef TESTS_XEN_LIBRARIES_H
 #define TESTS_XEN_LIBRARIES_H
 
+#include <stdlib.h>
+
 #include <xencall.h>
 #include <xenforeignmemory.h>
+
+#include "xtop/types.h"
 
 static int handle;
 
