@@ -84,8 +84,7 @@ static void test_dear_stops(void)
 		throttle_show(&throttle, 9);
 	screen_check(&throttle.scene, "throttled-80x24", 80, 24);
 	screen_contains(&throttle.scene, 120, 30,
-			"stops take 1.1 ms: 9.09 Hz with the budget of 1 %, "
-			"99 Hz with --budget=12",
+			"stops take 1.1 ms: 9.09 Hz with --budget=1, 99 Hz with --budget=12",
 			true);
 	scene_keys(&throttle.scene, 80, 24, "[");
 	screen_contains(&throttle.scene, 80, 24, "12 of 99 Hz (budget)", true);
@@ -98,7 +97,24 @@ static void test_dear_stops(void)
 	for (unsigned i = 0; i < 20; i++)
 		throttle_show(&throttle, 1);
 	screen_contains(&throttle.scene, 80, 24,
-			"0.25 Hz with the budget of 1 %, 25 Hz with --budget=100", true);
+			"0.25 Hz with --budget=1, 25 Hz with --budget=100", true);
+	scene_close(&throttle.scene);
+}
+
+/* The longest line about dear stops fits a narrow terminal whole. */
+static void test_very_dear_stops(void)
+{
+	struct throttle throttle;
+
+	throttle_open(&throttle);
+	throttle.scene.ui->model.budget = 0.0002;
+	throttle.mean_ns = throttle.max_ns = 12340000;
+	for (unsigned i = 0; i < 48; i++)
+		throttle_show(&throttle, 0);
+	screen_contains(&throttle.scene, 80, 24,
+			"stops take 12.3 ms: 0.0162 Hz with --budget=0.02, "
+			"81 Hz with --budget=100",
+			true);
 	scene_close(&throttle.scene);
 }
 
@@ -124,6 +140,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	test_one_long_stop();
 	test_dear_stops();
+	test_very_dear_stops();
 	test_paid_back();
 	return tap_done();
 }

@@ -61,7 +61,7 @@ static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model,
 	char time[32];
 
 	snprintf(hint->budget, sizeof(hint->budget),
-		 "stops take %s: %.3g Hz with the budget of %.3g %%, %.3g Hz with --budget=%.3g",
+		 "stops take %s: %.3g Hz with --budget=%.3g, %.3g Hz with --budget=%.3g",
 		 format_time(mean_ns, time), model->budget * 1e9 / mean_ns, 100 * model->budget,
 		 fmin(other * 1e9 / mean_ns, asked), 100 * other);
 }
