@@ -31,7 +31,12 @@ AC_DEFUN([XTOP_FUZZERS], [
     [memory], [xtop_kind="-fsanitize=memory -fsanitize-memory-track-origins"
       dnl tests/fuzz/border.c
       XTOP_WRAP([gelf_getphdr gelf_getshdr elf_getshdrstrndx elf_rawdata])
-      XTOP_WRAP([lzma_code])
+      XTOP_WRAP([lzma_code inflate])
+      XTOP_WRAP([pb_decode_tag pb_decode_varint pb_make_string_substream])
+      dnl libelf calls inflate(), too, so every program needs border.c
+      FUZZER_LIBS="$FUZZER_LIBS -Wl,--undefined=__wrap_inflate"
+      XTOP_WRAP([ZydisDecoderDecodeInstruction ZydisDecoderDecodeOperands])
+      XTOP_WRAP([ZydisDecoderDecodeFull ZydisFormatterFormatInstruction])
       XTOP_WRAP([rust_demangle_callback cplus_demangle_v3_callback])
       XTOP_WRAP([_Ux86_64_create_addr_space _Ux86_64_get_reg])],
     [coverage], [xtop_kind="-fprofile-instr-generate -fcoverage-mapping"],

@@ -10,12 +10,15 @@
  */
 #include "config.h"
 
+#include <Zydis/Zydis.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <libiberty/demangle.h>
 #include <libunwind.h>
 #include <lzma.h>
+#include <pb_decode.h>
 #include <sanitizer/msan_interface.h>
+#include <zlib.h>
 
 #define UNWATCHED __attribute__((no_sanitize("memory")))
 #define REAL_(name) __real_##name
@@ -81,10 +84,157 @@ lzma_ret __wrap_lzma_code(lzma_stream *stream, lzma_action action);
 lzma_ret __wrap_lzma_code(lzma_stream *stream, lzma_action action)
 {
 	uint8_t *from = stream->next_out;
-	lzma_ret result = __real_lzma_code(stream, action);
+	lzma_ret result;
+
+	/* It compares check sums of its own with memcmp(), which is watched. */
+	__msan_scoped_disable_interceptor_checks();
+	result = __real_lzma_code(stream, action);
+	__msan_scoped_enable_interceptor_checks();
+	__msan_unpoison(from, (size_t)(stream->next_out - from));
+	return result;
+}
+
+/* --- zlib ------------------------------------------------------------------------------------- */
+
+int __real_inflate(z_streamp stream, int flush);
+int __wrap_inflate(z_streamp stream, int flush);
+
+int __wrap_inflate(z_streamp stream, int flush)
+{
+	Bytef *from = stream->next_out;
+	int result = __real_inflate(stream, flush);
 
 	__msan_unpoison(from, (size_t)(stream->next_out - from));
 	return result;
+}
+
+/* --- nanopb ----------------------------------------------------------------------------------- */
+
+bool __real_pb_decode_tag(pb_istream_t *stream, pb_wire_type_t *wire, uint32_t *tag, bool *eof);
+bool __wrap_pb_decode_tag(pb_istream_t *stream, pb_wire_type_t *wire, uint32_t *tag, bool *eof);
+bool __real_pb_decode_varint(pb_istream_t *stream, uint64_t *value);
+bool __wrap_pb_decode_varint(pb_istream_t *stream, uint64_t *value);
+bool __real_pb_make_string_substream(pb_istream_t *stream, pb_istream_t *inside);
+bool __wrap_pb_make_string_substream(pb_istream_t *stream, pb_istream_t *inside);
+
+bool __wrap_pb_decode_tag(pb_istream_t *stream, pb_wire_type_t *wire, uint32_t *tag, bool *eof)
+{
+	bool done = __real_pb_decode_tag(stream, wire, tag, eof);
+
+	__msan_unpoison(wire, sizeof(*wire)); /* it sets all three also when it fails */
+	__msan_unpoison(tag, sizeof(*tag));
+	__msan_unpoison(eof, sizeof(*eof));
+	return done;
+}
+
+bool __wrap_pb_decode_varint(pb_istream_t *stream, uint64_t *value)
+{
+	bool done = __real_pb_decode_varint(stream, value);
+
+	if (done)
+		__msan_unpoison(value, sizeof(*value));
+	return done;
+}
+
+bool __wrap_pb_make_string_substream(pb_istream_t *stream, pb_istream_t *inside)
+{
+	bool done = __real_pb_make_string_substream(stream, inside);
+
+	if (done)
+		__msan_unpoison(inside, sizeof(*inside));
+	return done;
+}
+
+/* --- Zydis ------------------------------------------------------------------------------------ */
+
+ZyanStatus __real_ZydisDecoderDecodeInstruction(const ZydisDecoder *decoder,
+						ZydisDecoderContext *context, const void *bytes,
+						ZyanUSize n, ZydisDecodedInstruction *head);
+ZyanStatus __wrap_ZydisDecoderDecodeInstruction(const ZydisDecoder *decoder,
+						ZydisDecoderContext *context, const void *bytes,
+						ZyanUSize n, ZydisDecodedInstruction *head);
+ZyanStatus __real_ZydisDecoderDecodeOperands(const ZydisDecoder *decoder,
+					     const ZydisDecoderContext *context,
+					     const ZydisDecodedInstruction *head,
+					     ZydisDecodedOperand *operands, ZyanU8 n);
+ZyanStatus __wrap_ZydisDecoderDecodeOperands(const ZydisDecoder *decoder,
+					     const ZydisDecoderContext *context,
+					     const ZydisDecodedInstruction *head,
+					     ZydisDecodedOperand *operands, ZyanU8 n);
+ZyanStatus __real_ZydisDecoderDecodeFull(const ZydisDecoder *decoder, const void *bytes,
+					 ZyanUSize n, ZydisDecodedInstruction *head,
+					 ZydisDecodedOperand *operands);
+ZyanStatus __wrap_ZydisDecoderDecodeFull(const ZydisDecoder *decoder, const void *bytes,
+					 ZyanUSize n, ZydisDecodedInstruction *head,
+					 ZydisDecodedOperand *operands);
+ZyanStatus __real_ZydisFormatterFormatInstruction(const ZydisFormatter *formatter,
+						  const ZydisDecodedInstruction *head,
+						  const ZydisDecodedOperand *operands, ZyanU8 n,
+						  char *text, ZyanUSize size, ZyanU64 address,
+						  void *context);
+ZyanStatus __wrap_ZydisFormatterFormatInstruction(const ZydisFormatter *formatter,
+						  const ZydisDecodedInstruction *head,
+						  const ZydisDecodedOperand *operands, ZyanU8 n,
+						  char *text, ZyanUSize size, ZyanU64 address,
+						  void *context);
+
+ZyanStatus __wrap_ZydisDecoderDecodeInstruction(const ZydisDecoder *decoder,
+						ZydisDecoderContext *context, const void *bytes,
+						ZyanUSize n, ZydisDecodedInstruction *head)
+{
+	ZyanStatus status = __real_ZydisDecoderDecodeInstruction(decoder, context, bytes, n, head);
+
+	if (ZYAN_SUCCESS(status))
+		__msan_unpoison(head, sizeof(*head));
+	return status;
+}
+
+ZyanStatus __wrap_ZydisDecoderDecodeOperands(const ZydisDecoder *decoder,
+					     const ZydisDecoderContext *context,
+					     const ZydisDecodedInstruction *head,
+					     ZydisDecodedOperand *operands, ZyanU8 n)
+{
+	ZyanStatus status = __real_ZydisDecoderDecodeOperands(decoder, context, head, operands, n);
+
+	if (ZYAN_SUCCESS(status))
+		__msan_unpoison(operands, n * sizeof(*operands));
+	return status;
+}
+
+ZyanStatus __wrap_ZydisDecoderDecodeFull(const ZydisDecoder *decoder, const void *bytes,
+					 ZyanUSize n, ZydisDecodedInstruction *head,
+					 ZydisDecodedOperand *operands)
+{
+	ZyanStatus status = __real_ZydisDecoderDecodeFull(decoder, bytes, n, head, operands);
+
+	if (ZYAN_SUCCESS(status)) {
+		__msan_unpoison(head, sizeof(*head));
+		__msan_unpoison(operands, head->operand_count * sizeof(*operands));
+	}
+	return status;
+}
+
+static UNWATCHED size_t border_text_bytes(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && text[n])
+		n++;
+	return n < size ? n + 1 : size;
+}
+
+ZyanStatus __wrap_ZydisFormatterFormatInstruction(const ZydisFormatter *formatter,
+						  const ZydisDecodedInstruction *head,
+						  const ZydisDecodedOperand *operands, ZyanU8 n,
+						  char *text, ZyanUSize size, ZyanU64 address,
+						  void *context)
+{
+	ZyanStatus status = __real_ZydisFormatterFormatInstruction(formatter, head, operands, n,
+								   text, size, address, context);
+
+	if (ZYAN_SUCCESS(status))
+		__msan_unpoison(text, border_text_bytes(text, size));
+	return status;
 }
 
 /* --- libiberty -------------------------------------------------------------------------------- */
