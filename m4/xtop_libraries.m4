@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Facts on which this depends: the pkg-config names of libraries on Debian 12 and 13, and the package
-# that contains each. Of libcurl only the header is used: it is loaded when xtop runs. libiberty and
+# that contains each. Of libcurl and libmicrohttpd only the headers
+# are used: they are loaded when xtop runs. libiberty and
 # Zydis have no pkg-config file. The headers of nanopb are in /usr/include on Debian 12, in
 # /usr/include/nanopb on 13.
 
@@ -28,6 +29,7 @@ AC_DEFUN([XTOP_LIBRARIES], [
   XTOP_LIBRARY([LIBSECCOMP], [libseccomp], [libseccomp-dev])
   XTOP_LIBRARY([ZLIB], [zlib], [zlib1g-dev])
   XTOP_LIBRARY([LIBCURL], [libcurl >= 7.85], [libcurl4-openssl-dev])
+  XTOP_LIBRARY([LIBMICROHTTPD], [libmicrohttpd >= 0.9.72], [libmicrohttpd-dev])
   AC_CHECK_HEADER([nanopb/pb_encode.h],
     [AC_DEFINE([HAVE_NANOPB_FOLDER], [1], [Whether the headers of nanopb are in <nanopb/>])],
     [AC_CHECK_HEADER([pb_encode.h], [],

@@ -87,6 +87,7 @@ enum {
 	KEY_PUSH,
 	KEY_PUSH_CONFIG,
 	KEY_LABEL,
+	KEY_METRICS,
 	KEY_ALL,
 	KEY_MATCH,
 	KEY_EXCEPT
@@ -150,6 +151,7 @@ static const struct option_spec option_specs[] = {
 	{ "push", KEY_PUSH, OPTION_STRING, AT(push), 0, 0, "a URL" },
 	{ "push-config", KEY_PUSH_CONFIG, OPTION_STRING, AT(push_config), 0, 0, "a file" },
 	{ "label", KEY_LABEL, OPTION_LIST, AT(labels), 0, 0, "KEY=VALUE" },
+	{ "metrics", KEY_METRICS, OPTION_STRING, AT(metrics), 0, 0, "ADDRESS:PORT, or a file" },
 	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
 	  "a domain's name, domid or UUID" },
 	{ "xen-abi", KEY_XEN_ABI, OPTION_STRING, AT(xen_abi), 0, 0,
@@ -234,11 +236,14 @@ const char *options_help(void)
 	       "  -q, --quiet           print no tables\n"
 	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
 	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope\n"
-	       "      --all             with --push: every guest, also those that come later\n"
+	       "      --all             with --push, --metrics: every guest, also those\n"
+	       "                        that come later\n"
 	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
 	       "      --except=PATTERN  and without these; both may be repeated\n"
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
+	       "      --metrics=WHERE   no screen: metrics of all guests for Prometheus, at\n"
+	       "                        ADDRESS:PORT, or in /DIR/NAME.prom for node_exporter\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
 	       "      --xen-abi=VERSION  on a Xen newer than xtop knows: use the interface of\n"
 	       "                        this release, 4.14 to 4.21\n"
@@ -588,23 +593,26 @@ static bool options_sorts_shares(const char *sort)
 /* --push hands the samples of each interval to a store and then forgets them. */
 static struct xtop_error *options_check_push(const struct options *options)
 {
-	if (!options->push && (options->push_config || options->n_labels || options->all))
-		return error_create("--push-config, --label and --all are for --push");
+	if (!options->push && (options->push_config || options->n_labels))
+		return error_create("--push-config and --label are for --push");
+	if (!options->push && !options->metrics && options->all)
+		return error_create("--all is for --push and --metrics");
 	if (!options->all && (options->n_matches || options->n_excepts))
 		return error_create("--match and --except are for --all");
 	if (options->all && (options->n_domains || options->replay))
 		return error_create("--all is every guest: leave out --domain and --replay");
-	if (!options->push)
+	if (!options->push && !options->metrics)
 		return NULL;
 	if (options->output || options->stats || options->record || options->json ||
 	    options->annotate || options->addr2line || options->crash || options->diff ||
 	    options->baseline || options->example || options->iterations)
-		return error_create("--push sends profiles only: leave out --output, --stats, "
-				    "--record, --json, --annotate, --addr2line, --crash, --diff, "
+		return error_create("--push and --metrics send what they find: leave out "
+				    "--output, --stats, --record, --json, --annotate, "
+				    "--addr2line, --crash, --diff, "
 				    "--baseline, --example and --iterations");
-	if (options->lines || options->waits_hz > 0 || options->of_waits)
-		return error_create("--push has no lines and no waits: leave out --lines, --waits "
-				    "and --profile");
+	if (options->lines || options->of_waits || (options->push && options->waits_hz > 0))
+		return error_create("--push and --metrics have no lines, --push no waits: leave "
+				    "out --lines, --waits and --profile");
 	return NULL;
 }
 
@@ -676,7 +684,8 @@ static struct xtop_error *options_check(const struct options *options)
 	if (options->n_source_dirs && !options->lines)
 		return error_create("--source-dir is for --lines, which finds the lines");
 	if (options->quiet && !options->batch && !options->output && !options->record &&
-	    !options->stats && !options->annotate && options->fail_over < 0 && !options->push)
+	    !options->stats && !options->annotate && options->fail_over < 0 && !options->push &&
+	    !options->metrics)
 		return error_create(
 			"--quiet shows nothing: give --output, --record or --stats as well");
 	return options_check_files(options);
@@ -692,7 +701,7 @@ static void options_complete(struct options *options)
 	if (options->annotate)
 		options->quiet = true; /* no tables */
 	if (options->quiet || options->iterations || options->json || options->diff ||
-	    options->addr2line || options->push)
+	    options->addr2line || options->push || options->metrics)
 		options->batch = true;
 	if (options->example)
 		options->replay = XTOP_DATA_FOLDER "/example.folded";
@@ -700,7 +709,7 @@ static void options_complete(struct options *options)
 		options->waits_hz = OPTIONS_WAITS_HZ;
 	options->interval_given = options->interval_s > 0;
 	if (!options->interval_given)
-		options->interval_s = options->push    ? OPTIONS_INTERVAL_PUSH_S
+		options->interval_s = options->push || options->metrics ? OPTIONS_INTERVAL_PUSH_S
 				      : options->batch ? OPTIONS_INTERVAL_BATCH_S
 						       : OPTIONS_INTERVAL_SCREEN_S;
 	options->half_life_given = options->half_life_s >= 0;

@@ -79,10 +79,11 @@ struct options {
 	const char **excepts;        /* --except: the same, left out */
 	const char *push;            /* --push: a URL; NULL: none */
 	const char *push_config;     /* --push-config: a file; NULL: none */
+	const char *metrics;         /* --metrics: where they are served; NULL: nowhere */
 	size_t n_labels;
 	const char **labels;         /* --label: "KEY=VALUE" */
 	bool json;                   /* --json: tables are JSON */
-	/* -n, -q, --json, --push imply batch; -o - and --stats=- imply quiet */
+	/* -n, -q, --json, --push, --metrics imply batch; -o - and --stats=- imply quiet */
 	bool batch, quiet;
 };
 

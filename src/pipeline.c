@@ -335,7 +335,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
 		.crash = pipeline->options->crash,
-		.intervals = pipeline->options->push,
+		.intervals = pipeline->options->push || pipeline->options->metrics,
 		.moment = pipeline->history ? pipeline_add_moment : NULL,
 		.moment_context = pipeline->history,
 	};
@@ -443,7 +443,8 @@ static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 		.name = pipeline_name(pipeline),
 		/* A recording is of one boot; --all finds the next domain itself. */
 		.ends = pipeline->writer || pipeline->options->all,
-		.bound_ns = pipeline->options->batch && !pipeline->options->push ? REATTACH_BOUND_NS
+		.bound_ns = pipeline->options->batch && !pipeline->options->push &&
+					    !pipeline->options->metrics ? REATTACH_BOUND_NS
 										 : 0,
 		.control = pipeline->control,
 		.resolver = pipeline->resolver,

@@ -29,7 +29,7 @@ struct xtop_error *pusher_start(struct pusher *pusher, const char *cache)
 {
 	const struct options *options = pusher->options;
 	struct utsname name;
-	struct xtop_error *error;
+	struct xtop_error *error = NULL;
 
 	if (uname(&name) == 0)
 		snprintf(pusher->host, sizeof(pusher->host), "%s", name.nodename);
@@ -43,7 +43,14 @@ struct xtop_error *pusher_start(struct pusher *pusher, const char *cache)
 		.cache = cache,
 		.hz = options->freq_hz,
 	};
-	error = push_start(&pusher->settings);
+	pusher->meter.options = options;
+	pusher->meter.pipelines = pusher->pipelines;
+	pusher->meter.report = pusher->report;
+	pusher->meter.xen = pusher->settings.xen;
+	if (options->metrics)
+		error = metrics_start(options->metrics);
+	if (!error && options->push)
+		error = push_start(&pusher->settings);
 	pusher->started = !error;
 	return error;
 }
@@ -167,7 +174,8 @@ static void pusher_take(struct pusher *pusher, struct pusher_guest *guest,
 	if (!guest->from_ns)
 		guest->from_ns = guest->first_ns = snapshot->started_ns;
 	pusher_count_losses(guest, snapshot);
-	if (snapshot->total_weight > 0 && guest->from_ns)
+	meter_take(&pusher->meter, (size_t)(guest - pusher->guests), snapshot);
+	if (pusher->options->push && snapshot->total_weight > 0 && guest->from_ns)
 		pusher_push(pusher, guest, pipeline, snapshot);
 	else
 		guest->until_wall_ns = 0;
@@ -275,6 +283,7 @@ static void pusher_end_guest(struct pusher *pusher, size_t i)
 		   pipeline_guest(pipeline)->domid);
 	pipelines_remove_at(pusher->pipelines, i);
 	pusher->guests[i] = (struct pusher_guest){ .due_ns = 0 };
+	meter_forget(&pusher->meter, i);
 }
 
 /* False: all guests have ended, and no other one is to come. */
@@ -295,6 +304,7 @@ static bool pusher_turn(struct pusher *pusher)
 			pusher_end_guest(pusher, i);
 	}
 	pusher_report_status(pusher, false);
+	meter_turn(&pusher->meter, pusher->options->push ? &pusher->status : NULL, now_ns);
 	return more;
 }
 
@@ -303,6 +313,16 @@ static struct xtop_error *pusher_find_guests(struct pusher *pusher)
 	if (!pusher->options->all)
 		return NULL;
 	return all_guests_poll(&pusher->all, pusher->options, pusher->pipelines, pusher->report);
+}
+
+/* The processes that hand on what is found: without rights main cannot start them again. */
+static struct xtop_error *pusher_check_processes(const struct pusher *pusher)
+{
+	if (pusher->options->push && !push_is_alive())
+		return error_create("the process that sends profiles was killed");
+	if (pusher->options->metrics && !metrics_is_alive())
+		return error_create("the process that serves metrics was killed");
+	return NULL;
 }
 
 struct xtop_error *pusher_run(struct pusher *pusher)
@@ -315,17 +335,18 @@ struct xtop_error *pusher_run(struct pusher *pusher)
 
 	interrupt_catch();
 	if (options->replay && pipeline_is_profile(pipelines_first(pusher->pipelines)))
-		return error_create("--push: '%s' is a profile already: a recording or a guest has "
-				    "samples",
+		return error_create("--push and --metrics: '%s' is a profile already: "
+				    "a recording or a guest has samples",
 				    options->replay);
-	pusher_say(pusher, "--push: a profile every %g s to %s", options->interval_s,
-		   options->push);
+	if (options->push)
+		pusher_say(pusher, "--push: a profile every %g s to %s", options->interval_s,
+			   options->push);
 	error = pusher_find_guests(pusher);
 	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
 		nanosleep(&nap, NULL);
-		error = push_is_alive() ? pusher_find_guests(pusher)
-					: error_create("the process that sends profiles was "
-						       "killed");
+		error = pusher_check_processes(pusher);
+		if (!error)
+			error = pusher_find_guests(pusher);
 	}
 	return error;
 }
@@ -334,7 +355,8 @@ void pusher_finish(struct pusher *pusher)
 {
 	struct push_status *status = &pusher->status;
 
-	if (!pusher->started)
+	metrics_stop();
+	if (!pusher->started || !pusher->options->push)
 		return;
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
 		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);

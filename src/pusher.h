@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --push: at the end of each interval takes the profile of each guest, writes it as pprof, and
- * hands it over to the sender (xtop/push.h). No screen; lines about what happens go to REPORT.
+ * hands it over to the sender (xtop/push.h), and to --metrics (meter.h). No screen; lines about
+ * what happens go to REPORT.
  * Main's thread.
  */
 #ifndef XTOP_PUSHER_H
 #define XTOP_PUSHER_H
 
 #include "all_guests.h"
+#include "meter.h"
 #include "pipelines.h"
 #include "xtop/filter.h"
 #include "xtop/push.h"
@@ -32,6 +34,7 @@ struct pusher {
 	char host[65], xen[32]; /* "Xen 4.17.7", from session.c; "" not known */
 	struct pusher_guest guests[PIPELINES_MAX_GUESTS];
 	struct all_guests all; /* of --all */
+	struct meter meter;    /* of --metrics */
 	struct push_status status;   /* as it was reported last */
 	uint64_t said_ns;            /* when; 0: not yet */
 	uint64_t pushed;             /* profiles, so far */

@@ -109,9 +109,11 @@ struct xtop_error *session_check(const struct options *options)
 		error = push_check(&(struct push_settings){ .url = options->push,
 							    .labels = options->labels,
 							    .n_labels = options->n_labels });
+	if (!error && options->metrics)
+		error = metrics_check(options->metrics);
 	if (error)
 		return error;
-	if (options->n_domains > 1 && !options->push &&
+	if (options->n_domains > 1 && !options->push && !options->metrics &&
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"tables and files are of one domain: start another xtop for '%s'",
@@ -199,7 +201,7 @@ static struct xtop_error *session_start_helpers(struct session *session)
 		error = lines_start(&elf_lines_reader);
 	if (!error && options->debuginfod)
 		error = fetch_start(cache);
-	if (!error && options->push) {
+	if (!error && (options->push || options->metrics)) {
 		session_read_host(session->pusher.xen, sizeof(session->pusher.xen));
 		error = pusher_start(&session->pusher, cache);
 	}
@@ -484,7 +486,7 @@ static struct xtop_error *session_push(struct session *session)
 
 static struct xtop_error *session_show(struct session *session)
 {
-	if (session->options->push)
+	if (session->options->push || session->options->metrics)
 		return session_push(session);
 	if (session->options->diff)
 		return comparison_print(&session->comparison, &session->pipelines, stdout);
@@ -540,6 +542,7 @@ static void session_free(struct session *session)
 	error_destroy(session->rc_error);
 	broker_stop();
 	push_stop();
+	metrics_stop();
 	fetch_stop();
 	session_report_lines(session);
 	lined_destroy(session->lined);

@@ -4,7 +4,7 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/metrics tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -26,7 +26,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile \
-	tests/cli/push tests/cli/replay tests/cli/rights tests/push/profile.proto \
+	tests/cli/metrics tests/cli/push tests/cli/replay tests/cli/rights tests/push/profile.proto tests/metrics/alerts.test.yml \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
@@ -72,6 +72,7 @@ check_PROGRAMS = \
 	tests/sample/test_still \
 	tests/sample/test_weights \
 	tests/test_all_guests \
+	tests/metrics/test_metrics \
 	tests/push/test_push \
 	tests/push/test_queue \
 	tests/supervise/test_sender \

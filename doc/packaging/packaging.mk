@@ -14,6 +14,9 @@ dist_fishcompletion_DATA = doc/packaging/completion/xtop.fish
 examplesdir = $(docdir)/examples
 dist_examples_DATA = $(addprefix doc/examples/,README functions callers tree flame processes vcpus \
 	overhead range baseline)
+# Rules and a dashboard for the metrics of --metrics.
+metricsexamplesdir = $(examplesdir)/metrics
+dist_metricsexamples_DATA = $(addprefix doc/examples/metrics/,alerts.yml dashboard.json prometheus.yml)
 
 packaging_debian = control copyright changelog rules source/format source/lintian-overrides \
 	xtop.lintian-overrides tests/control tests/replay

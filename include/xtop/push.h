@@ -49,6 +49,7 @@ struct push_status {
 	uint64_t removed; /* old files of file:///DIR */
 	uint64_t waiting, waiting_bytes; /* in memory and in the spool */
 	uint64_t failures; /* attempts that will be repeated */
+	uint64_t cpu_ns, resident_bytes; /* of the process, when the counts above changed last */
 	bool failing;      /* the last attempt was one */
 	char message[200]; /* why; not clean; "": nothing has failed */
 };

@@ -19,6 +19,7 @@ libxtop_a_SOURCES += \
 	include/xtop/root_file.h \
 	include/xtop/text.h \
 	include/xtop/types.h \
+	include/xtop/usage.h \
 	include/xtop/utf8.h \
 	include/xtop/vcpu_x86.h \
 	include/xtop/vector.h \
@@ -38,4 +39,5 @@ libxtop_a_SOURCES += \
 	src/base/root_file.c \
 	src/base/text.c \
 	src/base/text_marks.h \
+	src/base/usage.c \
 	src/base/work.c

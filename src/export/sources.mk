@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/batch.h \
 	include/xtop/export.h \
+	include/xtop/metrics_text.h \
 	src/export/annotate.c \
 	src/export/crash.c \
 	src/export/batch.c \
@@ -14,6 +15,7 @@ libxtop_a_SOURCES += \
 	src/export/json.c \
 	src/export/json.h \
 	src/export/locks_table.c \
+	src/export/metrics_text.c \
 	src/export/notes.c \
 	src/export/notes.h \
 	src/export/perf.c \

@@ -17,6 +17,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/sender.h"
+#include "xtop/usage.h"
 
 #define PROCESS_TURN_MS   500
 #define PROCESS_AT_ONCE   64            /* packets */
@@ -111,8 +112,12 @@ static void process_tell(const struct process *process, int socket, struct push_
 	struct push_status status = process->status;
 
 	status.dropped += process->unread;
-	if (memcmp(told, &status, sizeof(*told)) != 0 &&
-	    sender_tell(socket, &status, sizeof(status)))
+	status.cpu_ns = told->cpu_ns;
+	status.resident_bytes = told->resident_bytes;
+	if (memcmp(told, &status, sizeof(*told)) == 0)
+		return;
+	usage_read(&status.cpu_ns, &status.resident_bytes);
+	if (sender_tell(socket, &status, sizeof(status)))
 		*told = status;
 }
 

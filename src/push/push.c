@@ -22,6 +22,7 @@
 
 static struct {
 	bool started;
+	struct sender sender;
 	struct process process; /* of the other process; here only its target */
 	struct push_status status;
 	uint64_t dropped; /* by main */
@@ -38,6 +39,7 @@ struct xtop_error *push_check(const struct push_settings *settings)
 struct xtop_error *push_start(const struct push_settings *settings)
 {
 	struct sender_settings sender = {
+		.option = "--push",
 		.open = process_open,
 		.run = process_run,
 		.context = &push.process,
@@ -53,7 +55,7 @@ struct xtop_error *push_start(const struct push_settings *settings)
 	else
 		sender.cache = settings->cache;
 	if (!error)
-		error = sender_start(&sender);
+		error = sender_start(&sender, &push.sender);
 	push.started = !error;
 	return error;
 }
@@ -78,7 +80,7 @@ static bool push_send(const struct push_profile *profile, const void *bytes, siz
 	_cleanup_close_ int fd = memfd_create("profile", MFD_CLOEXEC);
 
 	return fd >= 0 && push_write(fd, bytes, size_bytes) &&
-	       sender_put(profile, sizeof(*profile), fd);
+	       sender_put(&push.sender, profile, sizeof(*profile), fd);
 }
 
 void push_add(const struct push_profile *profile, const void *bytes, size_t size_bytes)
@@ -91,7 +93,7 @@ void push_get_status(struct push_status *status)
 {
 	struct push_status news;
 
-	while (sender_get(&news, sizeof(news)))
+	while (sender_get(&push.sender, &news, sizeof(news)))
 		push.status = news;
 	*status = push.status;
 	status->message[sizeof(status->message) - 1] = '\0';
@@ -100,20 +102,20 @@ void push_get_status(struct push_status *status)
 
 bool push_is_alive(void)
 {
-	return push.started && !sender_wait_for_end(0);
+	return push.started && !sender_wait_for_end(&push.sender, 0);
 }
 
 void push_finish(void)
 {
 	const struct push_profile last = { .last = true };
 
-	if (push.started && sender_put(&last, sizeof(last), -1))
-		sender_wait_for_end(PUSH_END_MS);
+	if (push.started && sender_put(&push.sender, &last, sizeof(last), -1))
+		sender_wait_for_end(&push.sender, PUSH_END_MS);
 }
 
 void push_stop(void)
 {
 	if (push.started)
-		sender_stop();
+		sender_stop(&push.sender);
 	push.started = false;
 }

@@ -28,11 +28,6 @@
 #define SENDER_START_S 10
 #define SENDER_END_MS  1000 /* for the end of the process; the end of main kills it at the latest */
 
-static struct {
-	int socket; /* 0: there is no sender */
-	pid_t pid;
-} sender;
-
 /* The first packet: whether the process has come to its work. */
 struct sender_started {
 	bool failed;
@@ -113,88 +108,91 @@ bool sender_tell(int socket, const void *packet, size_t size_bytes)
 /* --- main's side ------------------------------------------------------------------------------ */
 
 /* Waits until the process has given up its rights, or has failed. */
-static struct xtop_error *sender_wait_for_start(void)
+static struct xtop_error *sender_wait_for_start(struct sender *sender, const char *option)
 {
 	const struct timeval wait = { .tv_sec = SENDER_START_S };
 	struct sender_started started = { .failed = true };
 	int fds[BROKER_MAX_FDS];
 	size_t n_fds;
 
-	setsockopt(sender.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	if (!wire_receive(sender.socket, &started, sizeof(started), fds, &n_fds))
-		return error_create("the process that sends profiles has ended at its start");
+	setsockopt(sender->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (!wire_receive(sender->socket, &started, sizeof(started), fds, &n_fds))
+		return error_create("the process of %s has ended at its start", option);
 	while (n_fds > 0)
 		close(fds[--n_fds]);
 	started.message[sizeof(started.message) - 1] = '\0';
 	if (started.failed)
-		return error_create("--push: %s", started.message);
-	if (fcntl(sender.socket, F_SETFL, O_NONBLOCK) < 0)
-		return error_create_errno(errno, "cannot talk to the sender");
+		return error_create("%s: %s", option, started.message);
+	if (fcntl(sender->socket, F_SETFL, O_NONBLOCK) < 0)
+		return error_create_errno(errno, "cannot talk to the process of %s", option);
 	return NULL;
 }
 
-struct xtop_error *sender_start(const struct sender_settings *settings)
+struct xtop_error *sender_start(const struct sender_settings *settings, struct sender *sender)
 {
 	struct xtop_error *error;
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return error_create_errno(errno, "cannot talk to a sender");
-	sender.pid = fork();
-	if (sender.pid < 0) {
-		error = error_create_errno(errno, "cannot start the sender");
+		return error_create_errno(errno, "cannot talk to a process for %s",
+					  settings->option);
+	sender->pid = fork();
+	if (sender->pid < 0) {
+		error = error_create_errno(errno, "cannot start a process for %s",
+					   settings->option);
 		close(sockets[0]);
 		close(sockets[1]);
 		return error;
 	}
-	if (sender.pid == 0) {
+	if (sender->pid == 0) {
 		close(sockets[0]);
 		sender_main(settings, sockets[1]);
 		_exit(0);
 	}
 	close(sockets[1]);
-	sender.socket = sockets[0];
-	error = sender_wait_for_start();
+	sender->socket = sockets[0];
+	error = sender_wait_for_start(sender, settings->option);
 	if (error)
-		sender_stop();
+		sender_stop(sender);
 	return error;
 }
 
-bool sender_put(const void *packet, size_t size_bytes, int fd)
+bool sender_put(const struct sender *sender, const void *packet, size_t size_bytes, int fd)
 {
-	return sender.socket && wire_send(sender.socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
+	return sender->socket &&
+	       wire_send(sender->socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
 }
 
-bool sender_get(void *packet, size_t size_bytes)
+bool sender_get(const struct sender *sender, void *packet, size_t size_bytes)
 {
 	int fds[BROKER_MAX_FDS];
 	size_t n_fds;
 
-	if (!sender.socket || !wire_receive(sender.socket, packet, size_bytes, fds, &n_fds))
+	if (!sender->socket || !wire_receive(sender->socket, packet, size_bytes, fds, &n_fds))
 		return false;
 	while (n_fds > 0)
 		close(fds[--n_fds]);
 	return true;
 }
 
-bool sender_wait_for_end(unsigned wait_ms)
+bool sender_wait_for_end(struct sender *sender, unsigned wait_ms)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 
-	for (unsigned i = 0; sender.pid && i <= wait_ms; i++) {
-		if (waitpid(sender.pid, NULL, WNOHANG) != 0)
-			sender.pid = 0;
+	for (unsigned i = 0; sender->pid && i <= wait_ms; i++) {
+		if (waitpid(sender->pid, NULL, WNOHANG) != 0)
+			sender->pid = 0;
 		else if (i < wait_ms)
 			nanosleep(&nap, NULL);
 	}
-	return !sender.pid;
+	return !sender->pid;
 }
 
-void sender_stop(void)
+void sender_stop(struct sender *sender)
 {
-	if (!sender.socket)
+	if (!sender->socket)
 		return;
-	close(sender.socket); /* the process ends when it sees that */
-	sender.socket = 0;
-	sender_wait_for_end(SENDER_END_MS);
+	close(sender->socket); /* the process ends when it sees that */
+	sender->socket = 0;
+	sender_wait_for_end(sender, SENDER_END_MS);
 }

@@ -17,6 +17,7 @@
 #include "tests/support/tap.h"
 #include "xtop/sender.h"
 
+static struct sender sender;
 static char folder[] = "/tmp/xtop-sender-XXXXXX";
 
 struct packet {
@@ -33,7 +34,7 @@ static void nap(void)
 static bool get(struct packet *packet)
 {
 	for (unsigned i = 0; i < 20000; i++, nap())
-		if (sender_get(packet, sizeof(*packet)))
+		if (sender_get(&sender, packet, sizeof(*packet)))
 			return true;
 	return false;
 }
@@ -60,15 +61,15 @@ static void run_by_force(void *context, int socket, int fd)
 
 static void test_walls(void)
 {
-	const struct sender_settings settings = { .run = run_by_force, .folder = folder };
+	const struct sender_settings settings = { .option = "--push", .run = run_by_force, .folder = folder };
 	int secret = memfd_create("secret", 0);
 	struct packet packet = { "" };
 
-	must(sender_start(&settings));
+	must(sender_start(&settings, &sender));
 	check(get(&packet), "the process has tried");
 	check_string(packet.text, "none", "what it was able to do");
-	check(sender_wait_for_end(20000), "it has ended");
-	sender_stop();
+	check(sender_wait_for_end(&sender, 20000), "it has ended");
+	sender_stop(&sender);
 	close(secret);
 }
 
@@ -102,28 +103,28 @@ static void run_deaf(void *context, int socket, int fd)
 
 static void test_packets(void)
 {
-	const struct sender_settings echo = { .run = run_echo }, deaf = { .run = run_deaf };
+	const struct sender_settings echo = { .option = "--push", .run = run_echo }, deaf = { .option = "--push", .run = run_deaf };
 	struct packet packet = { "one ....  " };
 	int fd = memfd_create("file", 0);
 	struct timespec before, after;
 	unsigned n = 0;
 
-	check(write(fd, "two!", 4) == 4 && !sender_put(&packet, sizeof(packet), fd),
+	check(write(fd, "two!", 4) == 4 && !sender_put(&sender, &packet, sizeof(packet), fd),
 	      "without a sender nothing is sent");
-	must(sender_start(&echo));
-	check(sender_put(&packet, sizeof(packet), fd) && get(&packet), "there and back");
+	must(sender_start(&echo, &sender));
+	check(sender_put(&sender, &packet, sizeof(packet), fd) && get(&packet), "there and back");
 	check_string(packet.text, "one two!  ", "the packet and its file");
-	check(!sender_get(&packet, sizeof(packet)), "nothing more");
-	sender_stop();
+	check(!sender_get(&sender, &packet, sizeof(packet)), "nothing more");
+	sender_stop(&sender);
 	check(waitpid(-1, NULL, WNOHANG) < 0, "the process has ended with us");
-	must(sender_start(&deaf));
+	must(sender_start(&deaf, &sender));
 	clock_gettime(CLOCK_MONOTONIC, &before);
-	while (n < 1000000 && sender_put(&packet, sizeof(packet), -1))
+	while (n < 1000000 && sender_put(&sender, &packet, sizeof(packet), -1))
 		n++;
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	check(n > 10 && n < 1000000 && after.tv_sec - before.tv_sec < 10,
 	      "a process that does not listen has room for %u packets, and does not stop us", n);
-	sender_stop();
+	sender_stop(&sender);
 	close(fd);
 }
 
@@ -140,8 +141,8 @@ static void run_nothing(void *context, int socket, int fd)
 
 static void test_failures(void)
 {
-	const struct sender_settings settings = { .open = open_nothing, .run = run_nothing };
-	struct xtop_error *error = sender_start(&settings);
+	const struct sender_settings settings = { .option = "--push", .open = open_nothing, .run = run_nothing };
+	struct xtop_error *error = sender_start(&settings, &sender);
 
 	check(error && strstr(error_message(error), "no such thing"), "%s",
 	      error ? error_message(error) : "it started");

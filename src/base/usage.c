@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What this process costs; see xtop/usage.h. */
+#include "config.h"
+
+#include "xtop/usage.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+
+void usage_read(uint64_t *cpu_ns, uint64_t *resident_bytes)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/statm", "re");
+	struct timespec time;
+	unsigned long pages;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
+		*cpu_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	/* statm: total and resident pages (proc(5)) */
+	if (file && fscanf(file, "%*u %lu", &pages) == 1)
+		*resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Main's side of --metrics; see xtop/metrics.h. A text goes through a file in memory, whose
+ * descriptor is passed on.
+ */
+#include "config.h"
+
+#include "xtop/metrics.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "metrics/process.h"
+#include "xtop/cleanup.h"
+#include "xtop/sender.h"
+
+static struct {
+	bool started;
+	struct sender sender;
+	struct metrics_process process; /* of the other process; here only its target */
+	struct metrics_status status;
+} metrics;
+
+struct xtop_error *metrics_check(const char *target)
+{
+	struct metrics_target parsed;
+
+	return metrics_target_parse(target, &parsed);
+}
+
+struct xtop_error *metrics_start(const char *target)
+{
+	struct sender_settings sender = {
+		.option = "--metrics",
+		.open = metrics_process_open,
+		.run = metrics_process_run,
+		.context = &metrics.process,
+		.name = "metrics",
+	};
+	struct xtop_error *error = metrics_target_parse(target, &metrics.process.target);
+
+	metrics.status = (struct metrics_status){ 0 };
+	if (metrics.process.target.is_file)
+		sender.folder = metrics.process.target.folder;
+	if (!error)
+		error = sender_start(&sender, &metrics.sender);
+	metrics.started = !error;
+	return error;
+}
+
+static bool metrics_write(int fd, const char *bytes, size_t size_bytes)
+{
+	while (size_bytes) {
+		ssize_t n = write(fd, bytes, size_bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes += n;
+		size_bytes -= (size_t)n;
+	}
+	return true;
+}
+
+void metrics_put(const void *text, size_t size_bytes)
+{
+	_cleanup_close_ int fd = memfd_create("metrics", MFD_CLOEXEC);
+	const uint32_t packet = (uint32_t)size_bytes;
+
+	if (fd >= 0 && size_bytes <= METRICS_MAX_BYTES && metrics_write(fd, text, size_bytes))
+		sender_put(&metrics.sender, &packet, sizeof(packet), fd);
+}
+
+void metrics_get_status(struct metrics_status *status)
+{
+	struct metrics_status news;
+
+	while (sender_get(&metrics.sender, &news, sizeof(news)))
+		metrics.status = news;
+	*status = metrics.status;
+	status->message[sizeof(status->message) - 1] = '\0';
+}
+
+bool metrics_is_alive(void)
+{
+	return metrics.started && !sender_wait_for_end(&metrics.sender, 0);
+}
+
+void metrics_stop(void)
+{
+	if (metrics.started)
+		sender_stop(&metrics.sender);
+	metrics.started = false;
+}

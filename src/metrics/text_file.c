@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Metrics in a file for node_exporter; see process.h. In the process that serves metrics. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "metrics/process.h"
+#include "xtop/cleanup.h"
+
+/* Its ending is another one, so node_exporter does not read it. */
+static void metrics_file_name_other(const struct metrics_process *process, char name[264])
+{
+	snprintf(name, 264, "%.255s.new", process->target.name);
+}
+
+static bool metrics_file_write_other(const struct metrics_process *process, int folder,
+				     const char *name)
+{
+	_cleanup_close_ int fd = openat(folder, name,
+					O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+					0644);
+	size_t at = 0;
+
+	if (fd < 0 || fchmod(fd, 0644) < 0)
+		return false;
+	while (at < process->text.size_bytes) {
+		ssize_t n = write(fd, process->text.bytes + at, process->text.size_bytes - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
+void metrics_file_write(struct metrics_process *process, int folder)
+{
+	struct metrics_status *status = &process->status;
+	char name[264];
+
+	metrics_file_name_other(process, name);
+	status->failing = !metrics_file_write_other(process, folder, name) ||
+			  renameat(folder, name, folder, process->target.name) < 0;
+	if (status->failing) {
+		snprintf(status->message, sizeof(status->message), "cannot write the file: %s",
+			 strerror(errno));
+		unlinkat(folder, name, 0);
+	} else {
+		status->scrapes++;
+	}
+}
+
+void metrics_file_remove(const struct metrics_process *process, int folder)
+{
+	unlinkat(folder, process->target.name, 0);
+}
