@@ -204,6 +204,16 @@ static void pusher_report_guest(struct pusher *pusher, struct pusher_guest *gues
 }
 
 /*
+ * Whether profiles were refused, and the user does not know. A server that refuses all for the same
+ * reason, such as a collector of another version, is reported once.
+ */
+static bool pusher_has_refusal(const struct push_status *status, const struct push_status *told)
+{
+	return status->refused > told->refused &&
+	       (!told->refused || !told->failing || status->answer != told->answer);
+}
+
+/*
  * Says when sending begins to fail, when profiles are lost, and when it works again: a line a
  * minute at most, and one at the end.
  */
@@ -216,7 +226,7 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 	push_get_status(&status);
 	if (!last && pusher->said_ns && now_ns - pusher->said_ns < PUSHER_QUIET_NS)
 		return;
-	worse = (status.failing && !told->failing) || status.refused > told->refused ||
+	worse = (status.failing && !told->failing) || pusher_has_refusal(&status, told) ||
 		status.dropped > told->dropped;
 	if (worse)
 		pusher_say(pusher,
