@@ -28,8 +28,7 @@ bool all_guests_wants(const struct options *options, const struct guest_listing 
 {
 	const struct guest_info *info = &listing->info;
 
-	if (info->domid == 0 || info->crashed || !info->name[0] || listing->state == 's' ||
-	    listing->state == 'd')
+	if (info->domid == 0 || info->crashed || !info->name[0] || strchr("sdp", listing->state))
 		return false;
 	if (options->n_matches &&
 	    !all_guests_matches(options->matches, options->n_matches, info->name))
@@ -37,12 +36,20 @@ bool all_guests_wants(const struct options *options, const struct guest_listing 
 	return !all_guests_matches(options->excepts, options->n_excepts, info->name);
 }
 
-static bool all_guests_has(const struct pipelines *pipelines, uint32_t domid)
+bool all_guests_are_same(const struct guest_info *a, const struct guest_info *b)
+{
+	static const char none[] = "00000000-0000-0000-0000-000000000000";
+
+	return a->domid == b->domid ||
+	       (a->uuid[0] && strcmp(a->uuid, none) != 0 && strcmp(a->uuid, b->uuid) == 0);
+}
+
+static bool all_guests_has(const struct pipelines *pipelines, const struct guest_info *info)
 {
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
 		const struct pipeline *pipeline = pipelines_get(pipelines, i);
 
-		if (pipeline && pipeline_guest(pipeline)->domid == domid)
+		if (pipeline && all_guests_are_same(pipeline_guest(pipeline), info))
 			return true;
 	}
 	return false;
@@ -128,7 +135,7 @@ struct xtop_error *all_guests_poll(struct all_guests *all, const struct options 
 	all->failing = false;
 	for (size_t i = 0; i < n; i++)
 		if (all_guests_wants(options, &list[i]) &&
-		    !all_guests_has(pipelines, list[i].info.domid) &&
+		    !all_guests_has(pipelines, &list[i].info) &&
 		    !all_guests_gave_up(all, list[i].info.domid))
 			all_guests_start(all, pipelines, &list[i].info, report);
 	return NULL;

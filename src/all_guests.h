@@ -31,10 +31,17 @@ struct all_guests {
 };
 
 /*
- * Whether --match, --except and the domain's state let it be sampled. dom0 is not, nor is one that
- * has ended.
+ * Whether --match, --except and the domain's state let sampling begin. dom0 is not sampled, nor is
+ * a domain that has ended. One that is paused runs nothing: it may be one that is being built, or
+ * received from another host.
  */
 bool all_guests_wants(const struct options *options, const struct guest_listing *listing);
+/*
+ * Whether A and B, domains of this host, are one domain or one guest: the same UUID. After a reboot
+ * or a migration to the same host a guest is another domain. Its sampling begins once that of the
+ * domain before has ended, so that their profiles do not overlap.
+ */
+bool all_guests_are_same(const struct guest_info *a, const struct guest_info *b);
 /*
  * Starts a pipeline for each guest that is new, if it is time to look. REPORT gets a line for each,
  * and for each that cannot be sampled. Error: the very first list cannot be read.

@@ -70,22 +70,21 @@ static uint64_t pusher_wall_ns(const struct pusher_guest *guest, const struct pi
 	return pipeline_wall_ns(pipeline, snapshot->time_ns) + snapshot->time_ns - guest->first_ns;
 }
 
-/*
- * An interval begins where the one before has ended, so that none overlap. If somebody has set the
- * clock meanwhile, its length is kept.
- */
+uint64_t pusher_begin_ns(uint64_t before_ns, uint64_t until_ns, uint64_t length_ns)
+{
+	uint64_t begin_ns = until_ns - length_ns;
+	uint64_t off_ns = before_ns > begin_ns ? before_ns - begin_ns : begin_ns - before_ns;
+
+	return before_ns && off_ns < PUSHER_STEP_NS && before_ns < until_ns ? before_ns : begin_ns;
+}
+
 static void pusher_set_times(struct pusher_guest *guest, const struct pipeline *pipeline,
 			     struct snapshot *snapshot, struct push_profile *profile)
 {
-	uint64_t before_ns = guest->until_wall_ns, off_ns;
-
 	snapshot->started_ns = guest->from_ns;
 	profile->until_ns = pusher_wall_ns(guest, pipeline, snapshot);
-	profile->from_ns = profile->until_ns - (snapshot->time_ns - guest->from_ns);
-	off_ns = before_ns > profile->from_ns ? before_ns - profile->from_ns
-					      : profile->from_ns - before_ns;
-	if (before_ns && off_ns < PUSHER_STEP_NS && before_ns < profile->until_ns)
-		profile->from_ns = before_ns;
+	profile->from_ns = pusher_begin_ns(guest->until_wall_ns, profile->until_ns,
+					   snapshot->time_ns - guest->from_ns);
 	guest->until_wall_ns = profile->until_ns;
 }
 
@@ -212,6 +211,16 @@ static void pusher_report_guest(struct pusher *pusher, struct pusher_guest *gues
 }
 
 /*
+ * Whether profiles were refused, and the user does not know. A server that refuses all for the same
+ * reason, such as a collector of another version, is reported once.
+ */
+static bool pusher_has_refusal(const struct push_status *status, const struct push_status *told)
+{
+	return status->refused > told->refused &&
+	       (!told->refused || !told->failing || status->answer != told->answer);
+}
+
+/*
  * Says when sending begins to fail, when profiles are lost, and when it works again: a line a
  * minute at most, and one at the end.
  */
@@ -224,7 +233,7 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 	push_get_status(&status);
 	if (!last && pusher->said_ns && now_ns - pusher->said_ns < PUSHER_QUIET_NS)
 		return;
-	worse = (status.failing && !told->failing) || status.refused > told->refused ||
+	worse = (status.failing && !told->failing) || pusher_has_refusal(&status, told) ||
 		status.dropped > told->dropped;
 	if (worse)
 		pusher_say(pusher,

@@ -41,6 +41,13 @@ struct pusher {
 	bool started;
 };
 
+/*
+ * When an interval of LENGTH_NS began that ends at UNTIL_NS, if the one before has ended at
+ * BEFORE_NS (0: there is none). All but the length are since 1970. An interval begins where the one
+ * before has ended, so that none overlap, and there is no gap. If somebody has set the clock
+ * meanwhile, the interval's length is kept.
+ */
+uint64_t pusher_begin_ns(uint64_t before_ns, uint64_t until_ns, uint64_t length_ns);
 /* Starts the sender, first of all. CACHE: for the spool; NULL: none. */
 struct xtop_error *pusher_start(struct pusher *pusher, const char *cache);
 /* Until a signal, the time of -T, or the end of all guests. */

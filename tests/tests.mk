@@ -26,7 +26,8 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile \
-	tests/cli/metrics tests/cli/push tests/cli/replay tests/cli/rights tests/push/profile.proto tests/metrics/alerts.test.yml \
+	tests/cli/metrics tests/cli/push tests/cli/replay tests/cli/rights tests/metrics/alerts.test.yml \
+	tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
@@ -73,6 +74,7 @@ check_PROGRAMS = \
 	tests/sample/test_weights \
 	tests/test_all_guests \
 	tests/metrics/test_metrics \
+	tests/push/test_otlp \
 	tests/push/test_push \
 	tests/push/test_queue \
 	tests/supervise/test_sender \

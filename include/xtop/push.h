@@ -5,6 +5,7 @@
  *
  *   file:///DIR           a file for each; the oldest are removed beyond a bound
  *   http://, https://     Pyroscope's ingest API
+ *   otlp+http://, otlp+https://      a collector of OpenTelemetry, OTLP profiles
  *
  * Main's thread. Nothing here waits for a server.
  */
@@ -51,6 +52,7 @@ struct push_status {
 	uint64_t failures; /* attempts that will be repeated */
 	uint64_t cpu_ns, resident_bytes; /* of the process, when the counts above changed last */
 	bool failing;      /* the last attempt was one */
+	long answer;       /* the status of the last failure; 0: there was no answer */
 	char message[200]; /* why; not clean; "": nothing has failed */
 };
 

@@ -54,7 +54,7 @@ struct http {
 	struct curl_slist *headers;
 	bool busy, has_header; /* the header of the answer is complete */
 	size_t header_bytes, body_bytes;
-	char body[128];
+	char body[HTTP_KEPT_BYTES];
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -191,11 +191,13 @@ static bool http_add_header(struct http *http, const char *name, const char *val
 }
 
 /* "Expect:" keeps libcurl from asking before it sends the body: some servers do not answer. */
-static bool http_set_headers(struct http *http, const char *content_type)
+static bool http_set_headers(struct http *http, const struct http_request *request)
 {
 	const struct config *config = http->config;
 
-	return http_add_header(http, "Content-Type: ", content_type) &&
+	return http_add_header(http, "Content-Type: ", request->content_type) &&
+	       (!request->encoding ||
+		http_add_header(http, "Content-Encoding: ", request->encoding)) &&
 	       http_add_header(http, "Expect:", "") &&
 	       (!config->tenant[0] || http_add_header(http, "X-Scope-OrgID: ", config->tenant)) &&
 	       (!config->bearer[0] ||
@@ -203,16 +205,23 @@ static bool http_set_headers(struct http *http, const char *content_type)
 	       SET(CURLOPT_HTTPHEADER, http->headers);
 }
 
-struct xtop_error *http_post(struct http *http, const char *url, const char *content_type,
-			     const void *body, size_t size_bytes)
+void http_request_deinit(struct http_request *request)
+{
+	free(request->url);
+	free(request->own);
+	*request = (struct http_request){ .url = NULL };
+}
+
+struct xtop_error *http_post(struct http *http, const struct http_request *request)
 {
 	http->has_header = false;
 	http->header_bytes = http->body_bytes = 0;
 	memset(http->body, 0, sizeof(http->body));
 	http->error[0] = '\0';
-	if (!http_set_headers(http, content_type) || !SET(CURLOPT_URL, url) ||
-	    !SET(CURLOPT_POST, 1L) || !SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size_bytes) ||
-	    !SET(CURLOPT_POSTFIELDS, body) ||
+	if (!http_set_headers(http, request) || !SET(CURLOPT_URL, request->url) ||
+	    !SET(CURLOPT_POST, 1L) ||
+	    !SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->size_bytes) ||
+	    !SET(CURLOPT_POSTFIELDS, request->body) ||
 	    http->curl_multi_add_handle(http->multi, http->easy) != CURLM_OK) {
 		http_end(http);
 		return error_create("libcurl does not take the request");
@@ -242,7 +251,12 @@ static void http_get_answer(struct http *http, CURLcode code, struct http_answer
 		http->curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &answer->status);
 		http->curl_easy_getinfo(http->easy, CURLINFO_RETRY_AFTER, &asked_s);
 		answer->asked_s = asked_s > 0 ? (uint64_t)asked_s : 0;
-		snprintf(answer->text, sizeof(answer->text), "%s", http->body);
+		snprintf(answer->text, sizeof(answer->text), "%.*s",
+			 (int)sizeof(answer->text) - 1, http->body);
+		answer->body_bytes = http->body_bytes < sizeof(http->body) - 1
+					     ? http->body_bytes
+					     : sizeof(http->body) - 1;
+		memcpy(answer->body, http->body, answer->body_bytes);
 	} else {
 		const char *why = http->error[0]       ? http->error
 				  : code == CURLE_OK ? "the server closed the connection too early"

@@ -16,18 +16,32 @@
 
 struct http;
 
+#define HTTP_KEPT_BYTES       256   /* of the body */
+
+struct http_request {
+	char *url;
+	const char *content_type;
+	const char *encoding; /* of the body, "gzip"; NULL: none */
+	const void *body;
+	size_t size_bytes;
+	void *own; /* the body, if it is the request's; NULL: it is not */
+};
+
+void http_request_deinit(struct http_request *request);
+
 struct http_answer {
 	long status;      /* 0: the server gave no whole answer */
 	uint64_t asked_s; /* Retry-After; 0: none */
 	char text[160];   /* why not, or the beginning of the body; any bytes */
+	unsigned char body[HTTP_KEPT_BYTES]; /* its beginning */
+	size_t body_bytes;
 };
 
 /* CONFIG outlives it. Error: there is no libcurl. */
 struct xtop_error *http_create(const struct config *config, struct http **httpp);
 void http_destroy(struct http *http); /* NULL allowed */
-/* Begins a request; none is going on. BODY must live until the answer. */
-struct xtop_error *http_post(struct http *http, const char *url, const char *content_type,
-			     const void *body, size_t size_bytes);
+/* Begins a request; none is going on. REQUEST must live until the answer. */
+struct xtop_error *http_post(struct http *http, const struct http_request *request);
 bool http_is_busy(const struct http *http);
 /* Waits for the server or SOCKET (-1: none), for WAIT_MS at most. */
 void http_wait(struct http *http, int socket, int wait_ms);

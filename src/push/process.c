@@ -29,6 +29,7 @@ static const struct target_ops *process_ops(const struct process *process)
 	case TARGET_FILES:
 		return &files_ops;
 	case TARGET_PYROSCOPE:
+	case TARGET_OTLP:
 		return &stores_ops;
 	}
 	return NULL;

@@ -21,6 +21,7 @@
 
 #include "push/labels.h"
 
+#define PYROSCOPE_CONTENT "application/octet-stream"
 #define PYROSCOPE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
 /* Percent-encoded (RFC 3986, 2.1). */
@@ -60,8 +61,9 @@ static void pyroscope_put_labels(FILE *file, const struct labels *labels)
 	pyroscope_put(file, *before == ',' ? "}" : "{}");
 }
 
-char *pyroscope_url(const char *base, const struct push_settings *settings,
-		    const struct push_profile *profile)
+/* NULL: out of memory. */
+static char *pyroscope_url(const char *base, const struct push_settings *settings,
+			   const struct push_profile *profile)
 {
 	struct labels labels;
 	char *url = NULL;
@@ -80,4 +82,16 @@ char *pyroscope_url(const char *base, const struct push_settings *settings,
 		return NULL;
 	}
 	return url;
+}
+
+struct xtop_error *pyroscope_request(const char *base, const struct push_settings *settings,
+				     const struct entry *entry, struct http_request *request)
+{
+	*request = (struct http_request){
+		.url = pyroscope_url(base, settings, &entry->profile),
+		.content_type = PYROSCOPE_CONTENT,
+		.body = entry->bytes,
+		.size_bytes = entry->size_bytes,
+	};
+	return request->url ? NULL : error_create("out of memory");
 }

@@ -3,12 +3,11 @@
 #ifndef PUSH_PYROSCOPE_H
 #define PUSH_PYROSCOPE_H
 
-#include "xtop/push.h"
+#include "push/http.h"
+#include "push/process.h"
 
-#define PYROSCOPE_CONTENT "application/octet-stream"
-
-/* The URL of the request for PROFILE, below BASE. The caller frees it. NULL: out of memory. */
-char *pyroscope_url(const char *base, const struct push_settings *settings,
-		    const struct push_profile *profile);
+/* The request for ENTRY, below BASE. The caller calls http_request_deinit(). */
+struct xtop_error *pyroscope_request(const char *base, const struct push_settings *settings,
+				     const struct entry *entry, struct http_request *request);
 
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	include/xtop/pprof_fields.h \
 	include/xtop/push.h \
 	src/push/config_file.c \
 	src/push/config_file.h \
@@ -10,8 +11,13 @@ libxtop_a_SOURCES += \
 	src/push/http.h \
 	src/push/labels.c \
 	src/push/labels.h \
+	src/push/otlp.c \
+	src/push/otlp.h \
+	src/push/otlp_fields.h \
 	src/push/process.c \
 	src/push/process.h \
+	src/push/proto.c \
+	src/push/proto.h \
 	src/push/push.c \
 	src/push/pyroscope.c \
 	src/push/pyroscope.h \
@@ -21,4 +27,6 @@ libxtop_a_SOURCES += \
 	src/push/retry.h \
 	src/push/stores.c \
 	src/push/target.c \
-	src/push/target.h
+	src/push/target.h \
+	src/push/zip.c \
+	src/push/zip.h

@@ -18,6 +18,7 @@
 #include <sys/random.h>
 
 #include "push/http.h"
+#include "push/otlp.h"
 #include "push/process.h"
 #include "push/pyroscope.h"
 #include "push/queue.h"
@@ -32,7 +33,7 @@ struct stores {
 	struct queue *queue;
 	struct retry retry;
 	unsigned tries; /* of the oldest profile, that failed by the server's fault */
-	char *url;      /* of the request that is going on */
+	struct http_request request; /* the one that is going on */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -74,7 +75,7 @@ static void stores_close(void *state)
 	if (stores->queue)
 		queue_save(stores->queue);
 	queue_destroy(stores->queue);
-	free(stores->url);
+	http_request_deinit(&stores->request);
 	free(stores);
 }
 
@@ -114,6 +115,7 @@ static void stores_describe(struct stores *stores, const struct http_answer *ans
 {
 	struct push_status *status = &stores->process->status;
 
+	status->answer = answer->status;
 	if (answer->status)
 		snprintf(status->message, sizeof(status->message), "the server answers %ld: %s",
 			 answer->status, answer->text);
@@ -149,17 +151,15 @@ static void stores_accept(struct stores *stores)
 	struct push_status *status = &stores->process->status;
 
 	status->sent++;
-	status->sent_bytes += queue_peek(stores->queue)->size_bytes;
+	status->sent_bytes += stores->request.size_bytes;
 	status->failing = false;
 	retry_succeed(&stores->retry);
 	stores->tries = 0;
 	queue_pop(stores->queue);
 }
 
-static void stores_take_answer(struct stores *stores, const struct http_answer *answer)
+static void stores_take_status(struct stores *stores, const struct http_answer *answer)
 {
-	free(stores->url);
-	stores->url = NULL;
 	switch (answer->status) {
 	case 200 ... 299:
 		stores_accept(stores);
@@ -184,26 +184,46 @@ static void stores_take_answer(struct stores *stores, const struct http_answer *
 	}
 }
 
+static void stores_take_answer(struct stores *stores, struct http_answer *answer)
+{
+	if (stores->process->target.kind == TARGET_OTLP && otlp_read_answer(answer))
+		stores_refuse(stores, answer);
+	else
+		stores_take_status(stores, answer);
+	http_request_deinit(&stores->request);
+}
+
 /* --- a turn ----------------------------------------------------------------------------------- */
 
-static void stores_begin(struct stores *stores)
+static struct xtop_error *stores_build(struct stores *stores, const struct entry *entry)
 {
 	const struct process *process = stores->process;
+	const char *base = process->target.base;
+
+	if (process->target.kind == TARGET_OTLP)
+		return otlp_request(base, process->settings, entry, &stores->request);
+	return pyroscope_request(base, process->settings, entry, &stores->request);
+}
+
+/* A profile of which no request can be made is refused: it would hold up the others for ever. */
+static void stores_begin(struct stores *stores)
+{
 	const struct entry *entry = queue_peek(stores->queue);
 	struct http_answer answer = { 0 };
-	struct xtop_error *error;
+	struct xtop_error *built, *error;
 
 	if (!entry)
 		return;
-	stores->url = pyroscope_url(process->target.base, process->settings, &entry->profile);
-	error = stores->url ? http_post(stores->http, stores->url, PYROSCOPE_CONTENT, entry->bytes,
-					entry->size_bytes)
-			    : error_create("out of memory");
+	built = stores_build(stores, entry);
+	error = built ? built : http_post(stores->http, &stores->request);
 	if (!error)
 		return;
 	snprintf(answer.text, sizeof(answer.text), "%s", error_message(error));
+	if (built)
+		stores_refuse(stores, &answer);
+	else
+		stores_take_answer(stores, &answer);
 	error_destroy(error);
-	stores_take_answer(stores, &answer);
 }
 
 /* Not longer than until the next attempt. */

@@ -34,7 +34,7 @@ static struct xtop_error *target_check_store(const char *url, const char *rest)
 struct xtop_error *target_parse(const char *url, struct target *target)
 {
 	struct xtop_error *error;
-	const char *rest;
+	const char *rest, *http = url;
 	size_t n;
 
 	if (target_has_scheme(url, "file://", &rest)) {
@@ -44,15 +44,16 @@ struct xtop_error *target_parse(const char *url, struct target *target)
 		target->path = rest;
 		return NULL;
 	}
-	if (!target_has_scheme(url, "http://", &rest) && !target_has_scheme(url, "https://", &rest))
-		return error_create("--push: '%s' is not allowed: file:///FOLDER, http://... or "
-				    "https://...",
+	target->kind = target_has_scheme(url, "otlp+", &http) ? TARGET_OTLP : TARGET_PYROSCOPE;
+	if (!target_has_scheme(http, "http://", &rest) &&
+	    !target_has_scheme(http, "https://", &rest))
+		return error_create("--push: '%s' is not allowed: file:///FOLDER, http://..., "
+				    "https://..., otlp+http://... or otlp+https://...",
 				    url);
 	error = target_check_store(url, rest);
 	if (error)
 		return error;
-	target->kind = TARGET_PYROSCOPE;
-	n = (size_t)snprintf(target->base, sizeof(target->base), "%s", url);
+	n = (size_t)snprintf(target->base, sizeof(target->base), "%s", http);
 	while (n && target->base[n - 1] == '/')
 		target->base[--n] = '\0';
 	return NULL;

@@ -7,7 +7,7 @@
 
 #define TARGET_URL_BYTES 1024
 
-enum target_kind { TARGET_FILES, TARGET_PYROSCOPE };
+enum target_kind { TARGET_FILES, TARGET_PYROSCOPE, TARGET_OTLP };
 
 struct target {
 	enum target_kind kind;

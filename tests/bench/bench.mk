@@ -12,7 +12,8 @@ bench_on_demand = \
 	tests/bench/bench_symbol \
 	tests/bench/bench_unwind \
 	tests/bench/bench_unwind_cfi \
-	tests/bench/bench_unwind_recorded
+	tests/bench/bench_unwind_recorded \
+	tests/bench/push_hosts
 noinst_PROGRAMS += $(bench_always)
 EXTRA_PROGRAMS = $(bench_on_demand)
 CLEANFILES += $(bench_on_demand)

@@ -126,6 +126,13 @@ static bool answer(int fd, const char *word)
 		say(fd, text);
 		return true;
 	}
+	if (strcmp(word, "partial") == 0 || strcmp(word, "version") == 0) {
+		say(fd, word[0] == 'p' ? "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n"
+					 "\x0a\x0b\x08\x01\x12\x07too old"
+				       : "HTTP/1.1 400 Bad\r\nContent-Length: 18\r\n\r\n"
+					 "\x08\x03\x12\x0eversion 2 only");
+		return true;
+	}
 	if (strcmp(word, "hang") == 0)
 		while (read(fd, text, 1) > 0)
 			;

@@ -5,6 +5,8 @@
  *
  *   200, 400, ...  that status, and a short text; the connection stays open
  *   503:2          with Retry-After: 2
+ *   partial        200, and a collector's word that it has rejected the profile ("too old")
+ *   version        400, and a collector's Status ("version 2 only")
  *   hang           reads the request and says nothing
  *   half           closes in the middle of the header
  *   cut            200, and closes in the middle of the body
