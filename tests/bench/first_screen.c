@@ -116,9 +116,11 @@ static pid_t start(int fd, char **command)
 static int read_until(int fd, const char *text, char *screen)
 {
 	struct pollfd readable = { .fd = fd, .events = POLLIN };
+	uint64_t deadline_ns = now_ns() + TIMEOUT_MS * 1000000ull; /* the program may draw for ever */
 	size_t n = 0;
 
-	while (n < SCREEN_BYTES - 1 && poll(&readable, 1, TIMEOUT_MS) > 0) {
+	while (n < SCREEN_BYTES - 1 && now_ns() < deadline_ns &&
+	       poll(&readable, 1, TIMEOUT_MS) > 0) {
 		ssize_t got = read(fd, screen + n, SCREEN_BYTES - 1 - n);
 
 		if (got <= 0)
