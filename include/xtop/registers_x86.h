@@ -12,6 +12,16 @@
 #define CR4_LA57 (1ULL << 12)
 
 /*
+ * Which page tables a vCPU has: those of 64-bit mode (EFER.LMA is set), and the two kinds of a
+ * 32-bit guest (Intel SDM vol. 3A §4.1.1, §4.3, §4.4). Part of the recording format.
+ */
+enum register_width {
+	WIDTH_64,     /* four or five levels, also in compatibility mode */
+	WIDTH_32_PAE, /* three levels, entries of 64 bits */
+	WIDTH_32,     /* two levels, entries of 32 bits */
+};
+
+/*
  * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a
  * process-context number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top
  * tables for each process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux
