@@ -57,8 +57,8 @@ static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
 	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
 
 /*
- * What differs in the code of i386 (psABI i386 table 2.14, §2.2.3), which saves words of 4 bytes. Its
- * kept registers take the slots of the first ones above, in the order of numbers.
+ * What differs in the code of i386 (psABI i386 table 2.14, §2.2.3), which saves words of 4 bytes.
+ * Its kept registers take the slots of the first ones above, in the order of numbers.
  */
 struct cfi_machine {
 	uint8_t word_bytes;

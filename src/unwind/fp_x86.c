@@ -5,9 +5,9 @@
  *        rbp ──►  caller's rbp ──► its caller's ...  0 in the outermost function
  *        rbp + 8  return address
  *
- * (System V ABI AMD64 §3.2.2). Code of 32 bits has words of 4 bytes: the return address is at ebp + 4.
- * Each frame is further out than the one before, so rbp only grows. This bounds the walk and catches
- * loops. Resolver's thread; a pure function of its input.
+ * (System V ABI AMD64 §3.2.2). Code of 32 bits has words of 4 bytes: the return address is at
+ * ebp + 4. Each frame is further out than the one before, so rbp only grows. This bounds the walk
+ * and catches loops. Resolver's thread; a pure function of its input.
  */
 #include "config.h"
 
