@@ -98,6 +98,27 @@ static void test_fp(void)
 	check_chain(UNWIND_CUT, 2, "half a frame was copied");
 }
 
+/* What the kernel has saved of user code tells whether that has 32 bits. */
+static void test_saved_registers(void)
+{
+	uint64_t saved[N_PT_REGS];
+	struct cursor cursor;
+
+	begin(CODE, 0, WIDTH_64);
+	for (unsigned i = 0; i < N_PT_REGS; i++)
+		saved[i] = 0xdead00000000ULL | i;
+	saved[PT_REGS_CS] = 0x33;
+	cursor_init(&cursor, &made.vcpu);
+	cursor_set_pt_regs(&cursor, saved);
+	check(cursor.word_bytes == 8 && cursor.regs[REG_RBX] == (0xdead00000000ULL | PT_REGS_RBX),
+	      "64-bit user code");
+	saved[PT_REGS_CS] = CS_USER_32;
+	cursor_set_pt_regs(&cursor, saved);
+	check(cursor.word_bytes == 4 && cursor.regs[REG_RBX] == PT_REGS_RBX &&
+		      cursor.regs[REG_RSP] == PT_REGS_RSP,
+	      "32-bit user code: no upper halves");
+}
+
 /* --- call-frame information ------------------------------------------------------------------- */
 
 /*
@@ -192,6 +213,7 @@ static void test_cfi(void)
 int main(void)
 {
 	test_fp();
+	test_saved_registers();
 	test_cfi();
 	return tap_done();
 }

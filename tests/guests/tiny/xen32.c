@@ -82,6 +82,9 @@ void xen_init(int flavour, const void *start_info)
 
 	(void)flavour;
 	pvh_info = phys_to_virt((uint32_t)start_info);
+#ifdef TINY_ALONE
+	return;
+#endif
 	if (!cpuid_says_xen())
 		return;
 	call_kind = cpuid_says_amd() ? CALL_VMMCALL : CALL_VMCALL;
