@@ -81,6 +81,7 @@ check_PROGRAMS = \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_lines \
 	tests/supervise/test_unpause \
+	tests/elf/test_elf_class \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
 	tests/elf/test_elf_entries \
@@ -93,6 +94,7 @@ check_PROGRAMS = \
 	tests/unwind/test_call_targets \
 	tests/unwind/test_computed \
 	tests/unwind/test_computed_rows \
+	tests/unwind/test_i386 \
 	tests/unwind/test_instruction \
 	tests/unwind/test_disassemble \
 	tests/unwind/test_dwarf \

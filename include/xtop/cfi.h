@@ -7,6 +7,8 @@
 #ifndef XTOP_CFI_H
 #define XTOP_CFI_H
 
+#include <stdbool.h>
+
 #include "xtop/bytes.h"
 #include "xtop/loads.h"
 
@@ -16,6 +18,7 @@ struct cfi_section {
 	uint64_t address; /* of bytes[0], in the image */
 	const struct bytes_gap *gaps; /* ascending; an entry that touches a gap is left out */
 	size_t n_gaps;
+	bool is_short; /* of code of 32 bits: addresses and words have 4 bytes */
 };
 
 /* Need not outlive the call that they are given to. */

@@ -33,7 +33,7 @@ struct entry_points {
 enum loads_result {
 	LOADS_READ,
 	LOADS_MISSING, /* the bytes are not there */
-	LOADS_ELF32,   /* of a 32-bit program that the guest's machine runs */
+	LOADS_ELF32,   /* of x32, which is not read */
 	LOADS_NO_ELF,  /* no ELF file for the guest's machine */
 };
 

@@ -12,6 +12,30 @@
 #define CR4_LA57 (1ULL << 12)
 
 /*
+ * Which page tables a vCPU has: those of 64-bit mode (EFER.LMA is set), and the two kinds of a
+ * 32-bit guest (Intel SDM vol. 3A §4.1.1, §4.3, §4.4). Part of the recording format.
+ */
+enum register_width {
+	WIDTH_64,     /* four or five levels, also in compatibility mode */
+	WIDTH_32_PAE, /* three levels, entries of 64 bits */
+	WIDTH_32,     /* two levels, entries of 32 bits */
+};
+
+/*
+ * The selectors of 32-bit user code in compatibility mode: Linux's __USER32_CS (Linux
+ * arch/x86/include/asm/segment.h), and in a PV guest Xen's FLAT_RING3_CS32 (Xen 4.17
+ * public/arch-x86/xen-x86_64.h). No register that Xen gives has CS.L.
+ */
+#define CS_USER_32    0x23
+#define CS_USER_32_PV 0xe023
+
+/* Bytes of a word on the stack of code with these registers. */
+static inline unsigned code_word_bytes(enum register_width width, uint64_t cs)
+{
+	return width != WIDTH_64 || cs == CS_USER_32 || cs == CS_USER_32_PV ? 4 : 8;
+}
+
+/*
  * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a
  * process-context number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top
  * tables for each process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux

@@ -45,7 +45,7 @@ enum sample_cut {
 	CUT_NOT_PRESENT, /* the guest's page tables have no page there */
 	CUT_NOT_MAPPED,  /* Xen would not map the frame, or not in time */
 	CUT_FAULT,       /* the frame went away during the copy (ballooned out) */
-	CUT_NO_PAGING,   /* not in 64-bit mode: the page tables cannot be walked */
+	CUT_NO_PAGING,   /* the vCPU has no page tables */
 };
 #define N_SAMPLE_CUTS 6
 

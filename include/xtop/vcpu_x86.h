@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers of an x86-64 vCPU, and the page tables that it uses. xtop/types.h includes this
+ * The registers of an x86 vCPU, and the page tables that it uses. xtop/types.h includes this
  * header. Stages that hold for all architectures copy these structures and do not look into them.
  */
 #ifndef XTOP_VCPU_X86_H
@@ -19,16 +19,19 @@ struct registers {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
 	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
 	uint64_t rip, rflags;
-	uint64_t cs, ss;
+	uint32_t cs;
+	uint32_t width; /* enum register_width; files from before November 2026 have 0 */
+	uint64_t ss;
 	uint64_t fs_base, gs_base, gs_base_kernel;
 	uint64_t cr0, cr3;
-	uint64_t cr4; /* PVH, HVM: CR4.PAE is clear if CR3 leads to no 64-bit page tables */
+	uint64_t cr4;
 };
 
 /* An address space: where its page tables begin. */
 struct memory_root {
-	uint64_t cr3; /* as in the register; only bits 12..51 are used */
-	bool la57;    /* five levels */
+	uint64_t cr3;   /* as in the register; bits 12..51 are used, with WIDTH_32_PAE 5..31 */
+	bool la57;      /* WIDTH_64: five levels */
+	uint32_t width; /* enum register_width */
 };
 
 /*
@@ -37,7 +40,8 @@ struct memory_root {
  */
 static inline struct memory_root walk_root(const struct registers *regs)
 {
-	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57 };
+	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57,
+				      .width = regs->width };
 }
 
 #endif

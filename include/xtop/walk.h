@@ -17,7 +17,7 @@ enum walk_result {
 	WALK_BAD,           /* a reserved bit is set: a large page above level 3 */
 };
 
-/* table() gives the page-table page in FRAME: 512 entries, 8-aligned. NULL: it cannot be read. */
+/* table() gives the page-table page in FRAME, as 512 words. NULL: the page cannot be read. */
 struct walk_reader {
 	const volatile uint64_t *(*table)(void *context, frame_t frame);
 	void *context;
@@ -42,8 +42,8 @@ enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_
 				gva_t address, struct walk_span *span);
 
 /*
- * The index of the entry that the walk to ADDRESS reads in its table number STEP. Step 0 reads the
- * table of ROOT, step 1 the one below it.
+ * The index of the word with the entry that the walk to ADDRESS reads in its table number STEP.
+ * Step 0 reads the table of ROOT, step 1 the one below it.
  */
 size_t walk_index(struct memory_root root, gva_t address, unsigned step);
 

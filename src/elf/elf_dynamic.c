@@ -61,19 +61,19 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
+	size_t size_bytes = elf_sizes(&file->header).dynamic;
 	const Elf64_Phdr *segment = NULL;
 
 	*tags = (struct elf_tags){ 0 };
 	for (size_t i = 0; i < file->n_segments; i++)
 		if (file->segments[i].p_type == PT_DYNAMIC)
 			segment = &file->segments[i];
-	if (!segment || segment->p_filesz / sizeof(Elf64_Dyn) > ELF_MAX_DYNAMIC ||
+	if (!segment || segment->p_filesz / size_bytes > ELF_MAX_DYNAMIC ||
 	    !elf_load(file, segment->p_offset, segment->p_filesz, &blob))
 		return false;
-	for (size_t at = 0; elf_blob_has(&blob, at, sizeof(Elf64_Dyn)); at += sizeof(Elf64_Dyn)) {
-		Elf64_Dyn entry;
+	for (size_t at = 0; elf_blob_has(&blob, at, size_bytes); at += size_bytes) {
+		Elf64_Dyn entry = elf_decode_dyn(&file->header, blob.bytes + at);
 
-		memcpy(&entry, blob.bytes + at, sizeof(entry));
 		if (entry.d_tag == DT_NULL)
 			break;
 		elf_set_tag(tags, &entry);
@@ -83,12 +83,12 @@ static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 
 static bool elf_bias_fits(struct elf_file *file, const struct elf_tags *tags, uint64_t bias)
 {
-	static const Elf64_Sym null;
-	Elf64_Sym first;
-	char empty;
+	static const char null[sizeof(Elf64_Sym)];
+	size_t size_bytes = elf_sizes(&file->header).symbol;
+	char first[sizeof(null)], empty;
 
-	return elf_read_at(file, tags->symbols - bias, &first, sizeof(first)) &&
-	       memcmp(&first, &null, sizeof(null)) == 0 &&
+	return elf_read_at(file, tags->symbols - bias, first, size_bytes) &&
+	       memcmp(first, null, size_bytes) == 0 &&
 	       elf_read_at(file, tags->strings - bias, &empty, 1) && !empty;
 }
 
@@ -126,7 +126,7 @@ static uint64_t elf_count_by_gnu_hash(struct elf_file *file, uint64_t address)
 	if (!elf_read_at(file, address, header, sizeof(header)) ||
 	    header[0] > file->limits.symbols || header[2] > file->limits.symbols)
 		return 0;
-	at = address + sizeof(header) + 8ULL * header[2];
+	at = address + sizeof(header) + (uint64_t)elf_sizes(&file->header).address * header[2];
 	for (uint32_t i = 0; i < header[0]; i += 256) {
 		uint32_t n = header[0] - i < 256 ? header[0] - i : 256;
 
@@ -157,7 +157,7 @@ static uint64_t elf_count_dynamic(struct elf_file *file, const struct elf_tags *
 	if (!n && tags->hash && elf_read_at(file, tags->hash - bias, hash, sizeof(hash)))
 		n = hash[1];
 	if (!n && tags->strings > tags->symbols) /* linkers put the names behind the symbols */
-		n = (tags->strings - tags->symbols) / sizeof(Elf64_Sym);
+		n = (tags->strings - tags->symbols) / elf_sizes(&file->header).symbol;
 	return n;
 }
 
@@ -171,8 +171,8 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	    !elf_find_offset(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))
 		return false;
 	n = elf_count_dynamic(file, &tags, bias);
-	dynamic->n_symbols =
-		n < symbols_left / sizeof(Elf64_Sym) ? n : symbols_left / sizeof(Elf64_Sym);
+	symbols_left /= elf_sizes(&file->header).symbol;
+	dynamic->n_symbols = n < symbols_left ? n : symbols_left;
 	dynamic->strings_bytes =
 		tags.strings_bytes < strings_left ? tags.strings_bytes : strings_left;
 	return true;

@@ -24,6 +24,11 @@ struct xtop_error *elf_damaged(const struct elf_file *file, const char *what)
 	return error_create("%s: damaged ELF file: %s", file->path, what);
 }
 
+bool elf_machine_is_short(const struct elf_file *file)
+{
+	return elf_machine_has_words_of_4(file->header.e_machine);
+}
+
 bool elf_has_magic(const void *bytes, size_t n)
 {
 	return n >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
@@ -93,17 +98,17 @@ bool elf_blob_has(const struct elf_blob *blob, size_t offset, size_t size_bytes)
 enum elf_header_kind elf_classify_header(const Elf64_Ehdr *header)
 {
 	bool little = header->e_ident[EI_DATA] == ELFDATA2LSB;
+	bool is_32bit = header->e_ident[EI_CLASS] == ELFCLASS32;
 
 	if (!elf_has_magic(header->e_ident, sizeof(header->e_ident)))
 		return ELF_HEADER_NO_ELF;
 	/* The members looked at lie where ELF32 has them, too. */
-	if (header->e_ident[EI_CLASS] == ELFCLASS32)
-		return little && elf_machine_runs_32bit(header->e_machine) ? ELF_HEADER_32BIT
-									   : ELF_HEADER_32BIT_OTHER;
-	if (header->e_ident[EI_CLASS] != ELFCLASS64)
+	if (little && elf_machine_is_x32(header->e_machine, is_32bit))
+		return ELF_HEADER_32BIT;
+	if (!is_32bit && header->e_ident[EI_CLASS] != ELFCLASS64)
 		return ELF_HEADER_32BIT_OTHER;
-	if (!little || header->e_machine != ELF_MACHINE)
-		return ELF_HEADER_OTHER_MACHINE;
+	if (!little || !elf_machine_is_read(header->e_machine, is_32bit))
+		return is_32bit ? ELF_HEADER_32BIT_OTHER : ELF_HEADER_OTHER_MACHINE;
 	if (header->e_type == ET_REL)
 		return ELF_HEADER_RELOCATABLE;
 	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
@@ -117,6 +122,7 @@ struct xtop_error *elf_read_header(struct elf_file *file)
 
 	if (elf_read(file, 0, header, sizeof(*header)) != sizeof(*header))
 		return error_create("%s: not an ELF file", file->path);
+	elf_widen_header(header);
 	switch (elf_classify_header(header)) {
 	case ELF_HEADER_GOOD:
 		break;
@@ -149,21 +155,22 @@ struct xtop_error *elf_count_sections(struct elf_file *file, size_t *np)
 {
 	const Elf64_Ehdr *header = &file->header;
 	uint64_t n = header->e_shnum;
-	Elf64_Shdr first;
+	size_t size_bytes = elf_sizes(header).section;
+	char first[sizeof(Elf64_Shdr)];
 
 	if (!n && header->e_shoff) {
-		if (!elf_is_inside(file, header->e_shoff, sizeof(first)))
+		if (!elf_is_inside(file, header->e_shoff, size_bytes))
 			return elf_damaged(file, "section headers");
-		if (elf_read(file, header->e_shoff, &first, sizeof(first)) == sizeof(first))
-			n = first.sh_size;
+		if (elf_read(file, header->e_shoff, first, size_bytes) == size_bytes)
+			n = elf_decode_section(header, first).sh_size;
 		else
 			file->incomplete = true;
 	}
 	if (n > file->limits.sections)
 		return error_create("%s: more than %zu sections", file->path,
 				    file->limits.sections);
-	if (n && (header->e_shentsize != sizeof(first) ||
-		  !elf_is_inside(file, header->e_shoff, n * sizeof(first))))
+	if (n && (header->e_shentsize != size_bytes ||
+		  !elf_is_inside(file, header->e_shoff, n * size_bytes)))
 		return elf_damaged(file, "section headers");
 	*np = n;
 	return NULL;

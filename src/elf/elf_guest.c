@@ -91,13 +91,13 @@ static const struct elf_reader elf_guest_reader = {
 static struct xtop_error *elf_guest_read_sections(struct elf_file *file)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
-	size_t index = file->header.e_shstrndx, n = 0;
+	size_t index = file->header.e_shstrndx, size = elf_sizes(&file->header).section, n = 0;
 	struct xtop_error *error = elf_count_sections(file, &n);
 	Elf64_Shdr header;
 
 	if (error || !n)
 		return error;
-	if (!elf_load(file, file->header.e_shoff, n * sizeof(header), &blob))
+	if (!elf_load(file, file->header.e_shoff, n * size, &blob))
 		return elf_damaged(file, "section headers");
 	if (blob.n_gaps)
 		return NULL;
@@ -105,10 +105,10 @@ static struct xtop_error *elf_guest_read_sections(struct elf_file *file)
 	if (error)
 		return error;
 	for (size_t i = 1; i < n; i++) {
-		memcpy(&header, blob.bytes + i * sizeof(header), sizeof(header));
+		header = elf_decode_section(&file->header, blob.bytes + i * size);
 		elf_set_section(&file->sections[i], &header);
 	}
-	memcpy(&header, blob.bytes, sizeof(header));
+	header = elf_decode_section(&file->header, blob.bytes);
 	elf_load_names(file, index == SHN_XINDEX ? header.sh_link : index);
 	return NULL;
 }

@@ -96,8 +96,8 @@ static bool elf_host_load_section(struct elf_file *file, size_t index, struct el
  *   SHF_COMPRESSED   u32 type, u32 0, u64 size, u64 alignment; then, of type 1, a zlib stream
  *   .zdebug_*        "ZLIB", u64 size, big-endian; then a zlib stream
  *
- * False: neither. Type 2, zstd, is nobody's default, and not every libelf knows it; objcopy
- * --decompress-debug-sections helps, as symbols.c tells the user.
+ * False: neither, or a file of 32 bits. Type 2, zstd, is nobody's default, and not every libelf
+ * knows it; objcopy --decompress-debug-sections helps, as symbols.c tells the user.
  */
 static bool elf_read_inflated_bytes(struct elf_file *file, const Elf64_Shdr *header, bool zdebug,
 				    uint64_t *size_bytes)
@@ -116,7 +116,7 @@ static bool elf_read_inflated_bytes(struct elf_file *file, const Elf64_Shdr *hea
 		*size_bytes = be64toh(old.size_bytes);
 		return true;
 	}
-	if (header->sh_size < sizeof(head) ||
+	if (file->header.e_ident[EI_CLASS] != ELFCLASS64 || header->sh_size < sizeof(head) ||
 	    elf_host_read(file, header->sh_offset, &head, sizeof(head)) != sizeof(head) ||
 	    head.ch_type != ELFCOMPRESS_ZLIB)
 		return false;

@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which ELF files the guest's machine runs: x86-64, and 32-bit programs of i386 and of x32. */
+/*
+ * Which ELF files the guest's machine runs: x86-64, i386, and x32. Those of x32 are not read: they
+ * have registers of 64 bits and addresses of 32.
+ */
 #ifndef XTOP_ELF_MACHINE_X86_H
 #define XTOP_ELF_MACHINE_X86_H
 
 #include <elf.h>
 #include <stdbool.h>
 
-#define ELF_MACHINE_NAME "x86-64"
-#define ELF_MACHINE      EM_X86_64
+#define ELF_MACHINE_NAME "x86-64 or i386"
 
-static inline bool elf_machine_runs_32bit(unsigned machine)
+static inline bool elf_machine_is_x32(unsigned machine, bool is_32bit)
 {
-	return machine == EM_386 || machine == EM_X86_64;
+	return is_32bit && machine == EM_X86_64;
+}
+
+/*
+ * The machine of a file that is read. Copies of unwind tables (symbol/elf_tables.c) are of class 64
+ * also for i386.
+ */
+static inline bool elf_machine_is_read(unsigned machine, bool is_32bit)
+{
+	return machine == EM_386 || (machine == EM_X86_64 && !is_32bit);
+}
+
+static inline bool elf_machine_has_words_of_4(unsigned machine)
+{
+	return machine == EM_386;
 }
 
 #endif

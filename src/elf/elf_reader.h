@@ -25,7 +25,7 @@ struct elf_reader {
 enum elf_header_kind {
 	ELF_HEADER_GOOD,
 	ELF_HEADER_NO_ELF,
-	ELF_HEADER_32BIT,       /* of a program that runs on the guest's machine */
+	ELF_HEADER_32BIT,       /* x32: of a program that runs on the guest's machine */
 	ELF_HEADER_32BIT_OTHER,
 	ELF_HEADER_OTHER_MACHINE,
 	ELF_HEADER_RELOCATABLE, /* .o, .ko */
@@ -44,6 +44,21 @@ void elf_set_section(struct elf_section *section, const Elf64_Shdr *header);
 void elf_load_names(struct elf_file *file, size_t index);
 
 bool elf_is_inside(const struct elf_file *file, uint64_t offset, uint64_t size_bytes);
+
+/* --- elf_class.c ------------------------------------------------------------------------------ */
+
+/* Makes HEADER, the first bytes of a file of either class, a header of 64 bits; e_ident stays. */
+void elf_widen_header(Elf64_Ehdr *header);
+/* Bytes of the structures in a file with HEADER. */
+struct elf_sizes {
+	size_t segment, section, symbol, dynamic, address;
+};
+struct elf_sizes elf_sizes(const Elf64_Ehdr *header);
+/* What lies at BYTES in a file with HEADER. */
+Elf64_Phdr elf_decode_segment(const Elf64_Ehdr *header, const void *bytes);
+Elf64_Shdr elf_decode_section(const Elf64_Ehdr *header, const void *bytes);
+Elf64_Sym elf_decode_sym(const Elf64_Ehdr *header, const void *bytes);
+Elf64_Dyn elf_decode_dyn(const Elf64_Ehdr *header, const void *bytes);
 
 /* --- elf_segments.c --------------------------------------------------------------------------- */
 

@@ -30,21 +30,26 @@
 size_t elf_count_segments(const struct elf_file *file)
 {
 	const Elf64_Ehdr *header = &file->header;
+	size_t size_bytes = elf_sizes(header).segment;
 
-	if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM ||
-	    !elf_is_inside(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr)))
+	if (header->e_phentsize != size_bytes || header->e_phnum == PN_XNUM ||
+	    !elf_is_inside(file, header->e_phoff, header->e_phnum * size_bytes))
 		return 0;
 	return header->e_phnum < ELF_MAX_SEGMENTS ? header->e_phnum : ELF_MAX_SEGMENTS;
 }
 
 void elf_read_segments(struct elf_file *file)
 {
-	size_t n = elf_count_segments(file), size_bytes = n * sizeof(file->segments[0]);
+	char raw[ELF_MAX_SEGMENTS * sizeof(Elf64_Phdr)];
+	size_t n = elf_count_segments(file), one_bytes = elf_sizes(&file->header).segment;
 
-	if (elf_read(file, file->header.e_phoff, file->segments, size_bytes) == size_bytes)
-		file->n_segments = n;
-	else
+	if (elf_read(file, file->header.e_phoff, raw, n * one_bytes) != n * one_bytes) {
 		file->incomplete = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		file->segments[i] = elf_decode_segment(&file->header, raw + i * one_bytes);
+	file->n_segments = n;
 }
 
 bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *offset,
@@ -104,8 +109,10 @@ bool elf_get_loads(const struct elf_file *file, struct loads *loads)
 enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 {
 	Elf64_Phdr segments[LOADS_MAX_SEGMENTS];
+	char raw[sizeof(segments)];
 	enum elf_header_kind kind;
 	Elf64_Ehdr header;
+	size_t size_bytes;
 
 	if (bytes->size_bytes < sizeof(header))
 		return LOADS_NO_ELF;
@@ -114,11 +121,15 @@ enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 	kind = elf_classify_header(&header);
 	if (kind != ELF_HEADER_GOOD)
 		return kind == ELF_HEADER_32BIT ? LOADS_ELF32 : LOADS_NO_ELF;
-	if (header.e_phentsize != sizeof(segments[0]) || !header.e_phnum ||
+	elf_widen_header(&header);
+	size_bytes = elf_sizes(&header).segment;
+	if (header.e_phentsize != size_bytes || !header.e_phnum ||
 	    header.e_phnum > LOADS_MAX_SEGMENTS)
 		return LOADS_NO_ELF;
-	if (!bytes_read(bytes, header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
+	if (!bytes_read(bytes, header.e_phoff, raw, header.e_phnum * size_bytes))
 		return LOADS_MISSING;
+	for (size_t i = 0; i < header.e_phnum; i++)
+		segments[i] = elf_decode_segment(&header, raw + i * size_bytes);
 	return loads_of_segments(segments, header.e_phnum, header.e_entry, loads) ? LOADS_READ
 										  : LOADS_NO_ELF;
 }

@@ -46,19 +46,15 @@ static void elf_table_deinit(struct elf_table *table)
 /* --- one symbol ------------------------------------------------------------------------------- */
 
 /* No more of a name is looked at than is kept: a million symbols may all have one of 64 MiB. */
-struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *names,
-				    size_t names_bytes)
+static struct elf_symbol elf_symbol_of(Elf64_Sym raw, const char *names, size_t names_bytes)
 {
-	struct elf_symbol symbol;
-	Elf64_Sym raw;
+	struct elf_symbol symbol = { .address = raw.st_value,
+				     .size_bytes = raw.st_size,
+				     .name_offset = raw.st_name,
+				     .section = raw.st_shndx,
+				     .type = ELF64_ST_TYPE(raw.st_info),
+				     .binding = ELF64_ST_BIND(raw.st_info) };
 
-	memcpy(&raw, (const char *)symbols + i * sizeof(raw), sizeof(raw));
-	symbol = (struct elf_symbol){ .address = raw.st_value,
-				      .size_bytes = raw.st_size,
-				      .name_offset = raw.st_name,
-				      .section = raw.st_shndx,
-				      .type = ELF64_ST_TYPE(raw.st_info),
-				      .binding = ELF64_ST_BIND(raw.st_info) };
 	if (raw.st_name < names_bytes) {
 		size_t left_bytes = names_bytes - raw.st_name;
 
@@ -68,6 +64,15 @@ struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *n
 								 : ELF_MAX_NAME_BYTES);
 	}
 	return symbol;
+}
+
+struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *names,
+				    size_t names_bytes)
+{
+	Elf64_Sym raw;
+
+	memcpy(&raw, (const char *)symbols + i * sizeof(raw), sizeof(raw));
+	return elf_symbol_of(raw, names, names_bytes);
 }
 
 /* Where a symbol lies: a section, or a segment where no sections are known. */
@@ -119,9 +124,10 @@ static struct xtop_error *elf_find_home(const struct elf_file *file, const struc
 static struct xtop_error *elf_hand_out(const struct elf_file *file, const struct elf_table *table,
 				       size_t i, elf_symbol_fn *fn, void *context)
 {
+	const uint8_t *raw = table->symbols.bytes + i * elf_sizes(&file->header).symbol;
 	struct elf_symbol symbol =
-		elf_decode_symbol(table->symbols.bytes, i, (const char *)table->strings.bytes,
-				  table->strings_end);
+		elf_symbol_of(elf_decode_sym(&file->header, raw),
+			      (const char *)table->strings.bytes, table->strings_end);
 	struct elf_home home;
 	struct xtop_error *error = elf_find_home(file, table, i, &symbol, &home);
 
@@ -190,7 +196,8 @@ static struct xtop_error *elf_load_table(struct elf_file *file, size_t i, struct
 	if (!header->sh_link || header->sh_link >= file->n_sections)
 		return elf_damaged(file, "symbol table without string table");
 	strings = &file->sections[header->sh_link].header;
-	error = elf_check_table(file, header->sh_size / sizeof(Elf64_Sym), strings->sh_size, total);
+	error = elf_check_table(file, header->sh_size / elf_sizes(&file->header).symbol,
+				strings->sh_size, total);
 	if (error)
 		return error;
 	if ((header->sh_flags | strings->sh_flags) & SHF_COMPRESSED)
@@ -203,7 +210,7 @@ static struct xtop_error *elf_load_table(struct elf_file *file, size_t i, struct
 	    !elf_load_section(file, header->sh_link, &table->strings))
 		return elf_damaged(file, "symbol table");
 	elf_find_strings_end(table);
-	table->n = table->symbols.size_bytes / sizeof(Elf64_Sym);
+	table->n = table->symbols.size_bytes / elf_sizes(&file->header).symbol;
 	elf_load_indices(file, i, table);
 	return NULL;
 }
@@ -250,11 +257,11 @@ struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn 
 	error = elf_check_table(file, dynamic.n_symbols, dynamic.strings_bytes, &total);
 	if (error)
 		return error;
-	if (!elf_load(file, dynamic.symbols_offset, dynamic.n_symbols * sizeof(Elf64_Sym),
-		      &table.symbols) ||
+	if (!elf_load(file, dynamic.symbols_offset,
+		      dynamic.n_symbols * elf_sizes(&file->header).symbol, &table.symbols) ||
 	    !elf_load(file, dynamic.strings_offset, dynamic.strings_bytes, &table.strings))
 		return NULL;
 	elf_find_strings_end(&table);
-	table.n = table.symbols.size_bytes / sizeof(Elf64_Sym);
+	table.n = table.symbols.size_bytes / elf_sizes(&file->header).symbol;
 	return elf_each_of_table(file, &table, fn, context);
 }

@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/elf.h \
 	include/xtop/loads.h \
+	src/elf/elf_class.c \
 	src/elf/elf_debug.c \
 	src/elf/elf_dynamic.c \
 	src/elf/elf_file.c \

@@ -50,7 +50,10 @@ struct frame_cache {
 	uint64_t max_per_s; /* calls of the mapper; 0: without limit */
 	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
 	uint64_t credit_ns; /* the credit of the time before this is counted in */
-	/* The last table of level 1 that a "find" function used in this stop, and its key. */
+	/*
+	 * The last table of level 1 that a "find" function used in this stop, and its key. Only
+	 * tables of 64-bit mode.
+	 */
 	struct {
 		uint64_t cr3, region;
 		const volatile uint64_t *table; /* NULL: none */
@@ -263,7 +266,7 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 	if (result != WALK_OK)
 		return result;
 	*frame = span.frame;
-	if (span.shift == SHIFT_PAGE) {
+	if (span.shift == SHIFT_PAGE && root.width == WIDTH_64) {
 		cache->last.table = finder.table;
 		cache->last.region = address >> SHIFT_2MIB;
 		cache->last.cr3 = root.cr3;
@@ -276,7 +279,7 @@ static inline bool cache_has_table(const struct frame_cache *cache, struct memor
 				   uint64_t address)
 {
 	return cache->last.table && cache->last.region == address >> SHIFT_2MIB &&
-	       cache->last.cr3 == root.cr3;
+	       cache->last.cr3 == root.cr3 && root.width == WIDTH_64;
 }
 
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,

@@ -15,6 +15,8 @@
  *          NX  free  frame number   free PS       writable  present
  *
  * A page is writable if the entries of all levels are, and executable if none of them has NX set.
+ * The tables of a guest that is not in 64-bit mode are in walk_x86.c.
+ *
  * In PV guests CR3 and entries hold machine frames, in all others guest frames; the walk is the
  * same.
  */
@@ -78,6 +80,13 @@ static inline enum walk_result walk_last(const volatile uint64_t *entries, uint6
 	return WALK_OK;
 }
 
+/*
+ * As walk() below, for a ROOT of another width than WIDTH_64. Not inline: such guests are seldom.
+ */
+enum walk_result walk_32(const volatile uint64_t *(*table)(void *context, frame_t frame),
+			 void *context, struct memory_root root, uint64_t address,
+			 struct walk_span *span);
+
 /* As walk_find_span(). TABLE and CONTEXT are those of struct walk_reader. */
 static inline __attribute__((always_inline)) enum walk_result
 walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
@@ -86,6 +95,8 @@ walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *cont
 	unsigned shift = root.la57 ? SHIFT_LA57 : SHIFT_TOP;
 	uint64_t entry = root.cr3, all = ~0ULL, any = 0;
 
+	if (root.width != WIDTH_64)
+		return walk_32(table, context, root, address, span);
 	if (!walk_is_canonical(address, shift)) {
 		/* The hole between the two halves ends where the upper half begins. */
 		span->rest_bytes = -(1ULL << (shift + WALK_ENTRY_BITS - 1)) - address;

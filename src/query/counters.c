@@ -83,7 +83,7 @@ const char *const counter_cut_words[N_SAMPLE_CUTS] = {
 	[CUT_NOT_PRESENT] = "page not there",
 	[CUT_NOT_MAPPED] = "page not mapped",
 	[CUT_FAULT] = "page went away",
-	[CUT_NO_PAGING] = "not in 64-bit mode",
+	[CUT_NO_PAGING] = "no paging",
 };
 
 static const char *const counter_unknown_causes[N_UNKNOWN_CAUSES] = {

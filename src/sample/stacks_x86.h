@@ -14,12 +14,13 @@
 
 /*
  * Whether the page tables of the vCPU can be walked. The control registers of a PV guest are
- * emulated by Xen and do not count: a PV guest always runs in 64-bit mode here. For other guests
- * xen/domctl.c clears CR4.PAE when they are not in 64-bit mode.
+ * emulated by Xen and do not count: a PV guest always runs in 64-bit mode here. Recordings from
+ * before November 2026 have no width; CR4.PAE is clear in them if the guest had 32 bits.
  */
 static inline bool stacks_can_walk(const struct guest_info *guest, const struct registers *regs)
 {
-	return guest->type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);
+	return guest->type == GUEST_PV ||
+	       (regs->cr0 & CR0_PG && (regs->cr4 & CR4_PAE || regs->width == WIDTH_32));
 }
 
 static inline uint64_t stacks_pointer(const struct registers *regs)

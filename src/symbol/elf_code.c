@@ -68,6 +68,10 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 				      .context = code };
 	uint64_t start = UINT64_MAX, end = 0;
 
+	if (elf_machine_is_short(file)) { /* instructions are read as those of 64 bits */
+		free(code);
+		return NULL;
+	}
 	if (!code)
 		return error_create("out of memory for unwinding without tables");
 	code->image = image;

@@ -16,13 +16,15 @@
 
 #include "symbol/elf_frames.h"
 
-static struct cfi_section elf_frame_section(const struct elf_blob *blob, uint64_t address)
+static struct cfi_section elf_frame_section(const struct elf_file *file,
+					    const struct elf_blob *blob, uint64_t address)
 {
 	return (struct cfi_section){ .bytes = blob->bytes,
 				     .size_bytes = blob->size_bytes,
 				     .address = address,
 				     .gaps = blob->gaps,
-				     .n_gaps = blob->n_gaps };
+				     .n_gaps = blob->n_gaps,
+				     .is_short = elf_machine_is_short(file) };
 }
 
 static void elf_load_frame(struct elf_file *file, size_t i, struct elf_blob *blob,
@@ -32,7 +34,7 @@ static void elf_load_frame(struct elf_file *file, size_t i, struct elf_blob *blo
 
 	if (!blob->bytes && header->sh_size <= file->limits.frames_bytes &&
 	    elf_load_section(file, i, blob))
-		*section = elf_frame_section(blob, header->sh_addr);
+		*section = elf_frame_section(file, blob, header->sh_addr);
 }
 
 static void elf_inflate_frame(struct elf_file *file, size_t i, bool zdebug,
@@ -42,7 +44,7 @@ static void elf_inflate_frame(struct elf_file *file, size_t i, bool zdebug,
 
 	if (!blob->bytes && file->sections[i].header.sh_size <= file->limits.frames_bytes &&
 	    elf_inflate_section(file, i, zdebug, blob))
-		frames->sections.debug_frame = elf_frame_section(blob, 0);
+		frames->sections.debug_frame = elf_frame_section(file, blob, 0);
 }
 
 static void elf_try_section(struct elf_file *file, size_t i, struct elf_frames *frames)
@@ -88,7 +90,7 @@ static void elf_load_frame_at(struct elf_file *file, uint64_t offset, uint64_t s
 {
 	if (!blob->bytes && size_bytes <= file->limits.frames_bytes &&
 	    elf_load(file, offset, size_bytes, blob))
-		*section = elf_frame_section(blob, address);
+		*section = elf_frame_section(file, blob, address);
 }
 
 static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segment,

@@ -160,6 +160,9 @@ static bool elf_tables_finish(struct elf_tables *tables)
 	if (!elf_tables_write(tables, tables->names, tables->names_bytes) ||
 	    !elf_tables_pad(tables))
 		return false;
+	header.e_ident[EI_CLASS] = ELFCLASS64; /* of the copy; e_machine says what the code is */
+	header.e_ehsize = sizeof(header);
+	header.e_shentsize = sizeof(Elf64_Shdr);
 	header.e_phoff = 0;
 	header.e_phnum = 0;
 	header.e_shoff = tables->size_bytes;

@@ -97,6 +97,30 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 	return STEP_CALLER;
 }
 
+/* As cfi_apply(), in code of 32 bits. Registers that an epilogue has popped are left out. */
+static enum unwind_step cfi_apply_short(const struct cfi_rule *rule, struct cursor *cursor)
+{
+	const struct cfi_machine *machine = &cfi_machine_32;
+	uint64_t cfa = (uint32_t)(cursor->regs[rule->reg] + rule->offset), words[CFI_RULE_WORDS];
+
+	if (!(cursor->known >> rule->reg & 1) || cursor->word_bytes != machine->word_bytes)
+		return STEP_BAD;
+	if (rule->kind == RULE_CFA_DEREF_SHORT && !cursor_read_short(cursor, cfa, &cfa, 1))
+		return STEP_CUT;
+	if (!cursor_read_short(cursor, cfa + machine->word_bytes * (int64_t)rule->low, words,
+			       rule->n_words))
+		return STEP_CUT;
+	if (!words[rule->slot[KEPT_RETURN]])
+		return STEP_OUTERMOST;
+	for (unsigned i = 0; i < machine->n_kept; i++)
+		if (rule->slot[i] < rule->n_words)
+			cursor->regs[machine->kept_registers[i]] = words[rule->slot[i]];
+	cursor->regs[REG_SP] = cfa;
+	cursor->known = (cursor->known & rule->kept) | rule->saved;
+	cursor->interrupted = rule->signal;
+	return STEP_CALLER;
+}
+
 /* The number of the rule at OFFSET < span. */
 static uint32_t cfi_find_rule(struct cfi *cfi, uint32_t offset)
 {
@@ -123,6 +147,9 @@ enum unwind_step cfi_rule_step(const struct cfi_rule *rule, struct cursor *curso
 	case RULE_CFA_DEREF:
 	case RULE_CFA_PLT:
 		return cfi_apply(rule, cursor);
+	case RULE_CFA_SHORT:
+	case RULE_CFA_DEREF_SHORT:
+		return cfi_apply_short(rule, cursor);
 	case RULE_OUTERMOST:
 		return STEP_OUTERMOST;
 	default:

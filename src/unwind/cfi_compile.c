@@ -22,9 +22,10 @@
 /* breg OFFSET deref. This is tried for each row: a number of 64 bits has 10 bytes at most. */
 #define CFI_MAX_DEREF_BYTES 12
 
-static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
+static bool cfi_match_deref(const struct cfi_machine *machine, const uint8_t *expression,
+			    int64_t size_bytes, struct cfi_rule *rule)
 {
-	struct cfi_reader reader = { expression, expression + size_bytes, false };
+	struct cfi_reader reader = { .at = expression, .end = expression + size_bytes };
 	uint64_t number;
 	int64_t offset;
 
@@ -33,20 +34,21 @@ static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struc
 	number = cfi_read(&reader, 1) - 0x70;
 	offset = cfi_read_sleb(&reader);
 	if (cfi_read(&reader, 1) != 0x06 || reader.bad || reader.at != reader.end ||
-	    number >= CFI_DWARF_RETURN || offset != (int32_t)offset)
+	    number >= machine->return_number || offset != (int32_t)offset)
 		return false;
 	rule->kind = RULE_CFA_DEREF;
-	rule->reg = cfi_unwind_registers[number];
+	rule->reg = machine->registers[number];
 	rule->offset = offset;
 	return true;
 }
 
-static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule)
+static bool cfi_rule_of_cfa(const struct cfi_machine *machine, const struct cfi_state *state,
+			    struct cfi_rule *rule)
 {
 	switch (state->cfa) {
 	case CFA_REGISTER:
 		rule->kind = RULE_CFA;
-		rule->reg = cfi_unwind_registers[state->cfa_register];
+		rule->reg = machine->registers[state->cfa_register];
 		rule->offset = state->cfa_offset;
 		return rule->offset == state->cfa_offset;
 	case CFA_EXPRESSION:
@@ -55,7 +57,7 @@ static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule
 			rule->reg = REG_SP;
 			return true;
 		}
-		return cfi_match_deref(state->cfa_expression, state->cfa_offset, rule);
+		return cfi_match_deref(machine, state->cfa_expression, state->cfa_offset, rule);
 	case CFA_UNSAID:
 		break;
 	}
@@ -63,19 +65,21 @@ static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule
 }
 
 /* All saved registers must be words within one stretch of CFI_RULE_WORDS. */
-static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *rule)
+static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cfi_state *state,
+			      struct cfi_rule *rule)
 {
+	int64_t bytes = machine->word_bytes;
 	int64_t low = INT64_MAX, high = INT64_MIN;
 
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		const struct cfi_place *place = &state->registers[cfi_kept_numbers[i]];
+	for (unsigned i = 0; i < machine->n_kept; i++) {
+		const struct cfi_place *place = &state->registers[machine->kept_numbers[i]];
 
 		if (place->where != WHERE_OFFSET)
 			continue;
-		if (place->value % 8 || place->value / 8 != (int8_t)(place->value / 8))
+		if (place->value % bytes || place->value / bytes != (int8_t)(place->value / bytes))
 			return false;
-		low = place->value / 8 < low ? place->value / 8 : low;
-		high = place->value / 8 > high ? place->value / 8 : high;
+		low = place->value / bytes < low ? place->value / bytes : low;
+		high = place->value / bytes > high ? place->value / bytes : high;
 	}
 	rule->low = low;
 	rule->n_words = high - low + 1;
@@ -83,32 +87,34 @@ static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *ru
 }
 
 /* Whether no rule of another register matters; the stack pointer is the CFA by default. */
-static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
+static bool cfi_others_are_plain(const struct cfi_machine *machine, const struct cfi_state *state,
+				 bool signal)
 {
-	const struct cfi_place *sp = &state->registers[CFI_DWARF_SP];
+	const struct cfi_place *sp = &state->registers[machine->sp_number];
 
 	if (sp->where != WHERE_UNSAID && !(sp->where == WHERE_VAL_OFFSET && !sp->value))
 		return false;
-	for (unsigned i = 0; signal && i < CFI_DWARF_RETURN; i++)
+	for (unsigned i = 0; signal && i < machine->return_number; i++)
 		if (state->registers[i].where != WHERE_UNSAID)
 			return false;
 	return true;
 }
 
 /* False: no rule can say it. */
-static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct cfi_rule *rule)
+static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cfi_state *state,
+			      bool signal, struct cfi_rule *rule)
 {
-	if (state->registers[CFI_DWARF_RETURN].where != WHERE_OFFSET ||
-	    !cfi_others_are_plain(state, signal) || !cfi_rule_of_cfa(state, rule) ||
-	    !cfi_rule_of_words(state, rule))
+	if (state->registers[machine->return_number].where != WHERE_OFFSET ||
+	    !cfi_others_are_plain(machine, state, signal) ||
+	    !cfi_rule_of_cfa(machine, state, rule) || !cfi_rule_of_words(machine, state, rule))
 		return false;
 	rule->signal = signal;
-	rule->kept = CFI_KEPT_MASK;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		const struct cfi_place *place = &state->registers[cfi_kept_numbers[i]];
-		uint32_t bit = 1U << cfi_kept_registers[i];
+	rule->kept = machine->kept_mask;
+	memset(rule->slot, CFI_RULE_WORDS, sizeof(rule->slot));
+	for (unsigned i = 0; i < machine->n_kept; i++) {
+		const struct cfi_place *place = &state->registers[machine->kept_numbers[i]];
+		uint32_t bit = 1U << machine->kept_registers[i];
 
-		rule->slot[i] = CFI_RULE_WORDS;
 		switch (place->where) {
 		case WHERE_UNSAID:
 		case WHERE_SAME:
@@ -117,7 +123,7 @@ static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct
 			rule->kept &= ~bit;
 			break;
 		case WHERE_OFFSET:
-			rule->slot[i] = place->value / 8 - rule->low;
+			rule->slot[i] = place->value / machine->word_bytes - rule->low;
 			rule->saved |= bit;
 			break;
 		default:
@@ -127,17 +133,33 @@ static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct
 	return true;
 }
 
-static struct cfi_rule cfi_make_rule(const struct cfi_state *state, bool signal)
+/* In code of 32 bits: libunwind knows registers of 64 bits only, and the PLT has another form. */
+static struct cfi_rule cfi_make_short_rule(const struct cfi_rule *rule)
 {
+	struct cfi_rule made = *rule;
+
+	if (rule->kind == RULE_CFA)
+		made.kind = RULE_CFA_SHORT;
+	else if (rule->kind == RULE_CFA_DEREF)
+		made.kind = RULE_CFA_DEREF_SHORT;
+	else
+		made = (struct cfi_rule){ .kind = RULE_NONE };
+	return made;
+}
+
+static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct cfi_cie *cie)
+{
+	const struct cfi_machine *machine = cfi_machine(cie->is_short);
 	struct cfi_rule rule = { 0 };
 
-	if (state->registers[CFI_DWARF_RETURN].where == WHERE_UNDEFINED)
+	if (state->registers[machine->return_number].where == WHERE_UNDEFINED)
 		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
 	if (state->cfa == CFA_UNSAID)
 		return (struct cfi_rule){ .kind = RULE_NONE };
-	if (cfi_rule_of_state(state, signal, &rule))
-		return rule;
-	return (struct cfi_rule){ .kind = cfi_state_is_safe(state) ? RULE_ASK : RULE_NONE };
+	if (cfi_rule_of_state(machine, state, cie->signal, &rule))
+		return cie->is_short ? cfi_make_short_rule(&rule) : rule;
+	return (struct cfi_rule){ .kind = !cie->is_short && cfi_state_is_safe(state) ? RULE_ASK
+										     : RULE_NONE };
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -166,7 +188,7 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 
 	cfi_program_start(program, fde);
 	while (cfi_program_next(program) && program->row_start < end) {
-		struct cfi_rule rule = cfi_make_rule(&program->state, fde->cie.signal);
+		struct cfi_rule rule = cfi_make_rule(&program->state, &fde->cie);
 
 		cfi_builder_add(rows, program->row_start, &rule);
 		reached = program->row_end;

@@ -116,6 +116,7 @@ static uint64_t cfi_read_format(struct cfi_reader *reader, uint8_t format)
 {
 	switch (format & ENCODING_FORMAT_MASK) {
 	case 0x0: /* absptr */
+		return cfi_read(reader, reader->is_short ? 4 : 8);
 	case 0x4: /* udata8 */
 	case 0xc: /* sdata8 */
 		return cfi_read(reader, 8);
@@ -143,10 +144,11 @@ uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t 
 	case ENCODING_ABSOLUTE:
 		return cfi_read_format(reader, encoding);
 	case ENCODING_PCREL:
-		return address + cfi_read_format(reader, encoding);
+		address += cfi_read_format(reader, encoding);
+		return reader->is_short ? (uint32_t)address : address;
 	case ENCODING_ALIGNED:
-		cfi_read_bytes(reader, -address & 7);
-		return cfi_read(reader, 8);
+		cfi_read_bytes(reader, -address & (reader->is_short ? 3 : 7));
+		return cfi_read(reader, reader->is_short ? 4 : 8);
 	default:
 		reader->bad = true;
 		return 0;
@@ -172,7 +174,7 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 			   struct cfi_entry *entry)
 {
 	struct cfi_reader reader = { section->bytes + offset, section->bytes + section->size_bytes,
-				     false };
+				     false, section->is_short };
 	unsigned id_bytes = 4;
 	uint64_t length = cfi_read(&reader, 4), id;
 	const uint8_t *body;
@@ -187,7 +189,8 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 		return false;
 	entry->next = reader.at - section->bytes;
 	entry->end = !length;
-	entry->reader = (struct cfi_reader){ body, body + length, false };
+	entry->reader = (struct cfi_reader){ body, body + length, false,
+						    section->is_short };
 	if (!length)
 		return true;
 	id = cfi_read(&entry->reader, id_bytes);
@@ -238,7 +241,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	const char *letters;
 	uint64_t version;
 
-	*cie = (struct cfi_cie){ 0 };
+	*cie = (struct cfi_cie){ .is_short = section->is_short };
 	if (offset >= section->size_bytes ||
 	    !cfi_read_entry(section, debug_frame, offset, &entry) || entry.end || !entry.cie ||
 	    entry.next - offset > CFI_MAX_CIE_BYTES || cfi_in_gap(section, offset, entry.next))
@@ -251,17 +254,19 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	if (!memchr(letters, '\0', reader->end - reader->at))
 		return false;
 	cfi_read_bytes(reader, strlen(letters) + 1);
-	if (version == 4 && cfi_read(reader, 2) != 8) /* 8-byte addresses, no segments */
+	/* the size of an address, no segments */
+	if (version == 4 && cfi_read(reader, 2) != (section->is_short ? 4 : 8))
 		return false;
 	cie->code_align = cfi_read_uleb(reader);
 	cie->data_align = cfi_read_sleb(reader);
 	if ((version == 1 ? cfi_read(reader, 1) : cfi_read_uleb(reader)) !=
-	    CFI_DWARF_RETURN)
+	    cfi_machine(section->is_short)->return_number)
 		return false;
 	if (*letters == 'z') {
 		cie->has_data = true;
 		data.end = NULL;
 		data.bad = false;
+		data.is_short = section->is_short;
 		version = cfi_read_uleb(reader);
 		data.at = cfi_read_bytes(reader, version);
 		if (!data.at)
@@ -416,7 +421,8 @@ bool cfi_find_eh_frame(const struct cfi_section *hdr, uint64_t *address)
 
 	if (!hdr->bytes || hdr->size_bytes < end || cfi_in_gap(hdr, 0, end) || hdr->bytes[0] != 1)
 		return false;
-	reader = (struct cfi_reader){ hdr->bytes + at, hdr->bytes + hdr->size_bytes, false };
+	reader = (struct cfi_reader){ hdr->bytes + at, hdr->bytes + hdr->size_bytes, false,
+					hdr->is_short };
 	found = cfi_read_pointer(&reader, hdr->bytes[1], hdr->address + at);
 	if (reader.bad)
 		return false;

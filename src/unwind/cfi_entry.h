@@ -12,6 +12,7 @@
 struct cfi_reader {
 	const uint8_t *at, *end;
 	bool bad;
+	bool is_short; /* an address has 4 bytes */
 };
 
 const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: too few */
@@ -26,6 +27,7 @@ struct cfi_cie {
 	int64_t data_align;
 	uint8_t encoding; /* of its FDEs' pointers, DW_EH_PE_* */
 	bool has_data;    /* "z": FDEs have augmentation data */
+	bool is_short;    /* struct cfi_section */
 	bool signal;      /* "S": its frames are those that a signal or an interrupt leaves */
 	const uint8_t *program;
 	size_t program_bytes;

@@ -110,7 +110,7 @@ static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 
 	if (!expression || !size_bytes || size_bytes > CFI_MAX_EXPRESSION_BYTES)
 		return false;
-	reader = (struct cfi_reader){ expression, expression + size_bytes, false };
+	reader = (struct cfi_reader){ .at = expression, .end = expression + size_bytes };
 	while (!reader.bad && reader.at < reader.end)
 		if (!cfi_skip_operand(&reader, cfi_read(&reader, 1)))
 			return false;
@@ -153,7 +153,9 @@ static void cfi_set_expression(struct cfi_program *program, uint64_t number, enu
 /* GCC and GAS name only registers that have a place here; the value of another is not known. */
 static void cfi_set_cfa_register(struct cfi_program *program, uint64_t number)
 {
-	program->state.cfa = number < CFI_DWARF_RETURN ? CFA_REGISTER : CFA_UNSAID;
+	program->state.cfa = number < cfi_machine(program->fde->cie.is_short)->return_number
+				     ? CFA_REGISTER
+				     : CFA_UNSAID;
 	program->state.cfa_register = number;
 }
 
@@ -332,7 +334,8 @@ static void cfi_run(struct cfi_program *program)
 
 static void cfi_program_of(struct cfi_program *program, const uint8_t *bytes, size_t size_bytes)
 {
-	program->reader = (struct cfi_reader){ bytes, bytes + size_bytes, false };
+	program->reader = (struct cfi_reader){ bytes, bytes + size_bytes, false,
+					       program->fde->cie.is_short };
 }
 
 void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde)

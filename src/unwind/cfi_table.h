@@ -35,13 +35,15 @@ enum cfi_rule_kind {
 	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(pc, offset) */
 	RULE_OUTERMOST, /* the return address is undefined */
 	RULE_ASK,       /* libunwind */
+	RULE_CFA_SHORT, /* as RULE_CFA, in code of 32 bits: cfi_machine_32, words of 4 bytes */
+	RULE_CFA_DEREF_SHORT,
 };
 
 #define CFI_RULE_WORDS 32 /* read at once, at most: saved registers and the words between them */
 
 /*
- * The n_words at CFA + 8 * low hold all saved registers. slot[i]: which of these words is register
- * i, or CFI_RULE_WORDS when the register has not changed.
+ * The n_words at CFA + 8 * low, or 4 * low in code of 32 bits, hold all saved registers. slot[i]:
+ * which of these words is register i, or CFI_RULE_WORDS when the register has not changed.
  */
 struct cfi_rule {
 	uint8_t kind;

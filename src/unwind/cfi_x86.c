@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Expressions that only x86-64's linkers write; see cfi_x86.h. Any thread; pure functions. */
+/*
+ * Registers of x86-64 and of i386, and an expression that linkers write; see cfi_x86.h. Any thread;
+ * pure functions.
+ */
 #include "config.h"
 
 #include "unwind/cfi_x86.h"
@@ -22,3 +25,34 @@ bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *liter
 	*literal = number;
 	return true;
 }
+
+const struct cfi_machine cfi_machine_64 = {
+	.word_bytes = 8,
+	.return_number = CFI_DWARF_RETURN,
+	.sp_number = CFI_DWARF_SP,
+	.n_kept = N_CFI_KEPT,
+	.registers = cfi_unwind_registers,
+	.kept_registers = cfi_kept_registers,
+	.kept_numbers = cfi_kept_numbers,
+	.kept_mask = CFI_KEPT_MASK,
+};
+
+/* DWARF's numbers: eax ecx edx ebx esp ebp esi edi eip. */
+static const uint8_t cfi_registers_32[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX,
+					    REG_RSP, REG_RBP, REG_RSI, REG_RDI };
+static const uint8_t cfi_kept_registers_32[] = { REG_RIP, REG_RBX, REG_RBP, REG_RSI, REG_RDI };
+static const uint8_t cfi_kept_numbers_32[] = { 8, 3, 5, 6, 7 };
+
+_Static_assert(sizeof(cfi_kept_numbers_32) <= N_CFI_KEPT, "a rule has a slot for each");
+
+const struct cfi_machine cfi_machine_32 = {
+	.word_bytes = 4,
+	.return_number = 8,
+	.sp_number = 4,
+	.n_kept = sizeof(cfi_kept_numbers_32),
+	.registers = cfi_registers_32,
+	.kept_registers = cfi_kept_registers_32,
+	.kept_numbers = cfi_kept_numbers_32,
+	.kept_mask = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_RSI |
+		     1U << REG_RDI,
+};

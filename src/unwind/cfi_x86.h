@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of call-frame information that holds only for x86-64: DWARF's register numbers (psABI
- * table 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT.
+ * The part of call-frame information that holds only for x86-64 and i386: DWARF's register numbers
+ * (psABI table 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT.
  * Another architecture gives the same names other values.
  */
 #ifndef XTOP_UNWIND_CFI_X86_H
@@ -55,6 +55,25 @@ static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
 #define CFI_KEPT_MASK                                                                             \
 	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
 	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
+
+/*
+ * What differs in the code of i386 (psABI i386 table 2.14, §2.2.3), which saves words of 4 bytes.
+ * Its kept registers take the slots of the first ones above, in the order of numbers.
+ */
+struct cfi_machine {
+	uint8_t word_bytes;
+	uint8_t return_number, sp_number; /* DWARF's */
+	uint8_t n_kept;
+	const uint8_t *registers;         /* DWARF's numbers below return_number -> REG_ */
+	const uint8_t *kept_registers, *kept_numbers;
+	uint32_t kept_mask;
+};
+extern const struct cfi_machine cfi_machine_64, cfi_machine_32;
+
+static inline const struct cfi_machine *cfi_machine(bool is_short)
+{
+	return is_short ? &cfi_machine_32 : &cfi_machine_64;
+}
 
 /*
  * The linkers' PLT: a stub of 16 bytes pushes a word at its offset LITERAL, so that the CFA is rsp

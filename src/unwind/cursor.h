@@ -34,6 +34,7 @@ struct go_cursor {
 
 struct cursor {
 	uint64_t regs[N_UNWIND_REGISTERS];
+	uint32_t word_bytes; /* of a word on the stack of this frame's code: 8, or 4 */
 	uint32_t known;   /* bit i: regs[i] is this frame's; REG_PC and REG_SP always are */
 	bool interrupted; /* REG_PC is the next instruction to run; else a return address */
 	bool user;        /* user code */
@@ -100,6 +101,28 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 	if (bytes)
 		memcpy(words, bytes, n * sizeof(*words));
 	return bytes;
+}
+
+/* The same with words of 4 bytes. */
+static inline bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words,
+				     size_t n)
+{
+	const char *bytes = cursor_bytes(cursor, address, n * sizeof(uint32_t));
+	uint32_t word;
+
+	for (size_t i = 0; bytes && i < n; i++) {
+		memcpy(&word, bytes + i * sizeof(word), sizeof(word));
+		words[i] = word;
+	}
+	return bytes;
+}
+
+/* The same with words of cursor->word_bytes. */
+static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, uint64_t *words,
+				     size_t n)
+{
+	return cursor->word_bytes == sizeof(*words) ? cursor_read(cursor, address, words, n)
+						    : cursor_read_short(cursor, address, words, n);
 }
 
 /*

@@ -5,6 +5,14 @@
 #include "unwind/cursor.h"
 #include "xtop/registers_x86.h"
 
+/* The upper halves are undefined outside of 64-bit code (Intel SDM vol. 1 §3.4.1.1). */
+static void cursor_set_short(struct cursor *cursor)
+{
+	cursor->word_bytes = sizeof(uint32_t);
+	for (unsigned i = 0; i < N_UNWIND_REGISTERS; i++)
+		cursor->regs[i] = (uint32_t)cursor->regs[i];
+}
+
 void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 {
 	const struct registers *regs = &vcpu->regs;
@@ -13,11 +21,14 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 		.regs = { regs->rax, regs->rbx, regs->rcx, regs->rdx, regs->rsi, regs->rdi,
 			  regs->rbp, regs->rsp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,
 			  regs->r13, regs->r14, regs->r15, regs->rip },
+		.word_bytes = sizeof(uint64_t),
 		.known = CURSOR_KNOWS_ALL,
 		.interrupted = true,
 		.user = vcpu->user,
 		.vcpu = vcpu,
 	};
+	if (code_word_bytes(regs->width, vcpu->user ? regs->cs : 0) == sizeof(uint32_t))
+		cursor_set_short(cursor);
 }
 
 void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved)
@@ -32,4 +43,6 @@ void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved)
 	cursor->regs[REG_RIP] = saved[PT_REGS_RIP];
 	cursor->regs[REG_RSP] = saved[PT_REGS_RSP];
 	cursor->known = CURSOR_KNOWS_ALL;
+	if (code_word_bytes(WIDTH_64, saved[PT_REGS_CS]) == sizeof(uint32_t))
+		cursor_set_short(cursor);
 }

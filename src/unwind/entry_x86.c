@@ -151,6 +151,7 @@ static bool entry_set_iret(struct cursor *cursor, uint64_t address)
 	if (!entry_read(cursor, address, iret, N_IRET, 0))
 		return false;
 	entry_set_user(cursor, iret[IRET_RIP], iret[IRET_RSP]);
+	cursor->word_bytes = code_word_bytes(WIDTH_64, iret[IRET_CS]);
 	return true;
 }
 

@@ -5,8 +5,9 @@
  *        rbp ──►  caller's rbp ──► its caller's ...  0 in the outermost function
  *        rbp + 8  return address
  *
- * (System V ABI AMD64 §3.2.2). Each frame is further out than the one before, so rbp only grows.
- * This bounds the walk and catches loops. Resolver's thread; a pure function of its input.
+ * (System V ABI AMD64 §3.2.2). Code of 32 bits has words of 4 bytes: the return address is at
+ * ebp + 4. Each frame is further out than the one before, so rbp only grows. This bounds the walk
+ * and catches loops. Resolver's thread; a pure function of its input.
  */
 #include "config.h"
 
@@ -39,8 +40,8 @@ static bool fp_entry_return(struct cursor *cursor, uint64_t offset, uint64_t *pl
 	}
 	if (offset != FP_PUSH_BYTES && offset != FP_ENDBR_BYTES + FP_PUSH_BYTES)
 		return false;
-	*place = rsp + sizeof(top);
-	return cursor_read(cursor, rsp, &top, 1) && top == cursor->regs[REG_RBP];
+	*place = rsp + cursor->word_bytes;
+	return cursor_read_words(cursor, rsp, &top, 1) && top == cursor->regs[REG_RBP];
 }
 
 static bool fp_step_entry(const struct unwind_space *space, struct cursor *cursor)
@@ -50,11 +51,11 @@ static bool fp_step_entry(const struct unwind_space *space, struct cursor *curso
 	if (!space || !space->find_function(space, rip, &start) ||
 	    !fp_entry_return(cursor, rip - start, &place))
 		return false;
-	if (!cursor_read(cursor, place, &address, 1) ||
+	if (!cursor_read_words(cursor, place, &address, 1) ||
 	    !space->find_function(space, address - 1, &start))
 		return false;
 	cursor->regs[REG_RIP] = address;
-	cursor->regs[REG_RSP] = place + sizeof(address);
+	cursor->regs[REG_RSP] = place + cursor->word_bytes;
 	return true;
 }
 
@@ -64,17 +65,17 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 
 	if (!rbp)
 		return STEP_OUTERMOST;
-	if (rbp % sizeof(uint64_t))
+	if (rbp % cursor->word_bytes)
 		return STEP_BAD;
 	if (rbp < rsp)
 		return STEP_LOOP;
-	if (!cursor_read(cursor, rbp, words, 2))
+	if (!cursor_read_words(cursor, rbp, words, 2))
 		return rbp - rsp < FP_STACK_MAX_BYTES ? STEP_CUT : STEP_BAD;
 	if (!words[1]) /* the outermost frame: start-up code pushed zeros */
 		return STEP_OUTERMOST;
 	cursor->regs[REG_RBP] = words[0];
 	cursor->regs[REG_RIP] = words[1];
-	cursor->regs[REG_RSP] = rbp + sizeof(words);
+	cursor->regs[REG_RSP] = rbp + 2 * cursor->word_bytes;
 	return STEP_CALLER;
 }
 

@@ -108,6 +108,7 @@ static enum unwind_step orc_step_call(struct cursor *cursor, uint64_t sp, uint64
 static enum unwind_step orc_resume(struct cursor *cursor, uint64_t cs)
 {
 	cursor->user = cs & CS_PRIVILEGE;
+	cursor->word_bytes = code_word_bytes(WIDTH_64, cs);
 	return cursor->user ? STEP_USER : STEP_CALLER;
 }
 

@@ -28,6 +28,7 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 	regs->cr0 = context->ctrlreg[0];
 	regs->cr3 = context->ctrlreg[3];
 	regs->cr4 = context->ctrlreg[4];
+	regs->width = WIDTH_64;
 }
 
 /* The others. */
@@ -40,7 +41,8 @@ static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
 	regs->rdx = from->rdx, regs->rsi = from->rsi, regs->rdi = from->rdi;
 	regs->r8 = from->r8, regs->r9 = from->r9, regs->r10 = from->r10, regs->r11 = from->r11;
 	regs->r12 = from->r12, regs->r13 = from->r13, regs->r14 = from->r14, regs->r15 = from->r15;
-	regs->rflags = from->rflags, regs->cs = from->cs, regs->ss = from->ss;
+	regs->rflags = from->rflags, regs->ss = from->ss;
+	regs->cs = from->cs;
 }
 
 /* A PV guest's kernel does not run in ring 0, but Xen has a flag for it. */
@@ -72,12 +74,17 @@ static inline bool vcpu_shows_mode(const struct registers *regs)
 	       !(regs->cr4 & CR4_PAE);
 }
 
-/* Clears CR4.PAE in REGS of a vCPU that is not in 64-bit mode. Not for PV guests. */
+/*
+ * Sets the width of REGS. Not for PV guests, which have 64 bits. A vCPU without paging counts as
+ * one of 64 bits, too: CR0.PG says that it has no page tables.
+ */
 static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *regs)
 {
 	mode->wanted = !vcpu_shows_mode(regs);
 	if (mode->wanted && mode->is_short)
-		regs->cr4 &= ~CR4_PAE;
+		regs->width = WIDTH_32_PAE;
+	else if (!(regs->cr4 & CR4_PAE) && regs->cr0 & CR0_PG)
+		regs->width = WIDTH_32;
 }
 
 /*

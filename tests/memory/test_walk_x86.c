@@ -197,6 +197,102 @@ static void test_tables_of_themselves(void)
 	memory_guest_destroy(guest);
 }
 
+/* --- 32 bits ---------------------------------------------------------------------------------- */
+
+#define TABLE_FRAME 0x300 /* frames of the tables below, one after the other */
+#define ADDRESS     0xc1234567U
+
+static struct memory_root root_32(uint64_t cr3, enum register_width width)
+{
+	const struct registers regs = { .cr3 = cr3, .cr4 = CR4_PAE, .width = width };
+
+	return walk_root(&regs);
+}
+
+/* What the tables say of ADDRESS: the result, the frame, and the bytes up to the end. */
+static void check_32(struct memory_guest *guest, struct memory_root root, uint64_t address,
+		     enum walk_result result, uint64_t frame, uint64_t rest_bytes, const char *what)
+{
+	struct walk_reader reader = { .table = table_of, .context = guest };
+	struct walk_span span;
+	enum walk_result got = walk_find_span(&reader, root, GVA(address), &span);
+
+	check(got == result && span.frame.value == frame && span.rest_bytes == rest_bytes,
+	      "%s: %#" PRIx64 " gives %d, frame %#" PRIx64 ", %#" PRIx64
+	      " bytes (expected %d, %#" PRIx64 ", %#" PRIx64 ")",
+	      what, address, got, span.frame.value, span.rest_bytes, result, frame, rest_bytes);
+}
+
+/*
+ * 0xc1234567: entry 3 of the top table, 9 of the middle one, 0x34 of the last. The top table is at
+ * a multiple of 32 bytes.
+ */
+static void test_pae(void)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+	uint64_t *top, *middle, *last;
+	struct memory_root root;
+
+	top = (uint64_t *)memory_guest_page(guest, TABLE_FRAME) + 0x7e0 / 8;
+	middle = memory_guest_page(guest, TABLE_FRAME + 1);
+	last = memory_guest_page(guest, TABLE_FRAME + 2);
+	root = root_32(TABLE_FRAME << 12 | 0x7e0 | 0x18, WIDTH_32_PAE);
+	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x40000000 - 0x1234567, "PAE, no entry");
+	top[3] = 0x999ULL << 12 | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, 0x40000000 - 0x1234567,
+		 "PAE, a table that cannot be read");
+	top[3] = (TABLE_FRAME + 1ULL) << 12 | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x200000 - 0x34567, "PAE, no table");
+	middle[9] = 0xfffffff200ULL << 12 | PTE_PS | PTE_P | PTE_NX;
+	check_32(guest, root, ADDRESS, WALK_OK, 0xfffffff234, 0x200000 - 0x34567, "PAE, 2 MiB");
+	middle[9] = (TABLE_FRAME + 2ULL) << 12 | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x1000 - 0x567, "PAE, no page");
+	last[0x34] = 0x1234567ULL << 12 | PTE_PS | PTE_P | PTE_NX;
+	check_32(guest, root, ADDRESS, WALK_OK, 0x1234567, 0x1000 - 0x567, "PAE, 4 KiB");
+	check_32(guest, root, 0xffffffff, WALK_NOT_PRESENT, 0, 1, "PAE, the last address");
+	check_32(guest, root, 1ULL << 32, WALK_NOT_CANONICAL, 0, -(1ULL << 32), "PAE, above 4 GiB");
+	check_u64(walk_index(root, GVA(ADDRESS), 0), 0x7e0 / 8 + 3, "PAE, the top table's word");
+	check_u64(walk_index(root, GVA(ADDRESS), 1), 9, "PAE, the middle table's word");
+	check_u64(walk_index(root, GVA(ADDRESS), 2), 0x34, "PAE, the last table's word");
+	root.cr3 = 0x999 << 12;
+	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS,
+		 "PAE, CR3 not mapped");
+	memory_guest_destroy(guest);
+}
+
+/* 0xc1234567: entry 0x304 of the top table, 0x234 of the other. */
+static void test_two_levels(void)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+	struct memory_root root = root_32(TABLE_FRAME << 12 | 0x18, WIDTH_32);
+	uint32_t *top, *last;
+
+	top = memory_guest_page(guest, TABLE_FRAME);
+	last = memory_guest_page(guest, TABLE_FRAME + 1);
+	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x400000 - 0x234567, "no table");
+	top[0x304] = 0x999U << 12 | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, 0x400000 - 0x234567,
+		 "a table that cannot be read");
+	top[0x304] = 0x12400000U | PTE_PS | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_OK, 0x12634, 0x400000 - 0x234567, "4 MiB");
+	top[0x304] |= 0xabU << 13;
+	check_32(guest, root, ADDRESS, WALK_OK, 0xab12634, 0x400000 - 0x234567, "4 MiB, PSE-36");
+	top[0x304] = (TABLE_FRAME + 1U) << 12 | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x1000 - 0x567, "no page");
+	last[0x234] = 0xfedcbU << 12 | PTE_PS | PTE_P;
+	check_32(guest, root, ADDRESS, WALK_OK, 0xfedcb, 0x1000 - 0x567, "4 KiB");
+	last[0x235] = 7 << 12 | PTE_P;
+	check_32(guest, root, ADDRESS + 0x1000, WALK_OK, 7, 0x1000 - 0x567,
+		 "4 KiB, the upper half of a word");
+	check_u64(walk_index(root, GVA(ADDRESS), 0), 0x304 / 2, "the top table's word");
+	check_u64(walk_index(root, GVA(ADDRESS), 1), 0x234 / 2, "the other table's word");
+	check_32(guest, root, 1ULL << 32, WALK_NOT_CANONICAL, 0, -(1ULL << 32), "above 4 GiB");
+	root.cr3 = 0x999 << 12;
+	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS,
+		 "CR3 not mapped");
+	memory_guest_destroy(guest);
+}
+
 /* --- spans ------------------------------------------------------------------------------------ */
 
 static void check_span(struct memory_guest *guest, struct memory_root root, uint64_t address,
@@ -241,6 +337,8 @@ static void test_spans(void)
 int main(void)
 {
 	test_spans();
+	test_pae();
+	test_two_levels();
 	test_sizes();
 	test_bits_that_are_no_address();
 	test_flags_on_the_way();

@@ -200,7 +200,7 @@ static void test_refused(void)
 	check_refused("ELF32", &image, "a 32-bit ELF file");
 	image = good;
 	image.header.e_machine = EM_AARCH64;
-	check_refused("aarch64", &image, "for another machine (e_machine 183), not x86-64");
+	check_refused("aarch64", &image, "for another machine (e_machine 183), not x86-64 or i386");
 	image = good;
 	image.header.e_type = ET_REL;
 	check_refused("a .ko", &image, "a relocatable file (.o, .ko) has no addresses yet");

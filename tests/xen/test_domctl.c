@@ -378,7 +378,7 @@ static void test_marks(void)
 #define LONG    0xd01 /* EFER: SCE, LME, LMA, NXE */
 #define SHORT   0x801 /* no LME, no LMA */
 
-/* After LOOKS looks: CR4.PAE in the registers of a stop, 'y' or 'n' for each vCPU. */
+/* After LOOKS looks: the width in the registers of a stop, for each vCPU: 6 for 64 bits, p, 2. */
 static const char *stop_modes(unsigned looks)
 {
 	static char text[N_VCPUS + 1];
@@ -392,7 +392,7 @@ static const char *stop_modes(unsigned looks)
 		return "no stop";
 	guest.ops->release(guest.context);
 	for (unsigned i = 0; i < N_VCPUS; i++)
-		text[i] = regs[i].cr4 & CR4_PAE ? 'y' : 'n';
+		text[i] = "6p2"[regs[i].width];
 	return text;
 }
 
@@ -409,38 +409,41 @@ static void test_modes(void)
 	xen.cr0 = CR0_PG;
 	xen.cr4 = CR4_PAE;
 	xen.efer = LONG;
-	check_string(stop_modes(1), "yyy", "a kernel at high addresses");
-	check_string(stop_modes(3), "yyy", "the same later");
+	check_string(stop_modes(1), "666", "a kernel at high addresses");
+	check_string(stop_modes(3), "666", "the same later");
 	check_u64(xen.asks, 0, "Xen was not asked");
 
 	reopen();
 	xen.low = true;
 	xen.efer = SHORT;
-	check_string(stop_modes(1), "yyy", "a 32-bit kernel: the mode is not known at first");
+	check_string(stop_modes(1), "666", "a 32-bit kernel: the mode is not known at first");
 	check_u64(xen.asks, 0, "Xen is not asked before a stop wants the mode");
-	check_string(stop_modes(1), "nnn", "Xen was asked: not in 64-bit mode");
-	check_string(stop_modes(20), "nnn", "the same later");
+	check_string(stop_modes(1), "ppp", "Xen was asked: not in 64-bit mode");
+	check_string(stop_modes(20), "ppp", "the same later");
 	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
 	xen.low = false;
-	check_string(stop_modes(0), "yyy", "then a 64-bit kernel boots: no need to ask");
+	check_string(stop_modes(0), "666", "then a 64-bit kernel boots: no need to ask");
 
 	reopen();
 	xen.low = true;
 	xen.efer = LONG;
-	check_string(stop_modes(1), "yyy", "a 64-bit unikernel at low addresses");
-	check_string(stop_modes(20), "yyy", "Xen was asked: in 64-bit mode");
+	check_string(stop_modes(1), "666", "a 64-bit unikernel at low addresses");
+	check_string(stop_modes(20), "666", "Xen was asked: in 64-bit mode");
 	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
 
 	reopen();
 	xen.mute = true;
 	stop_modes(1);
-	check_string(stop_modes(20), "yyy", "Xen does not answer: 64-bit mode is assumed");
+	check_string(stop_modes(20), "666", "Xen does not answer: 64-bit mode is assumed");
 	xen.mute = false;
 
 	reopen();
 	xen.cr4 = 0;
-	check_string(stop_modes(3), "nnn", "no PAE");
+	check_string(stop_modes(3), "222", "no PAE: two levels");
 	check_u64(xen.asks, 0, "without PAE Xen is not asked");
+	xen.cr0 = 0;
+	check_string(stop_modes(3), "666", "without paging no page tables are told");
+	xen.cr0 = CR0_PG;
 	check(!xen.asked_in_stop, "Xen is never asked during a stop");
 	xen.low = false;
 }

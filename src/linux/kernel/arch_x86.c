@@ -59,7 +59,7 @@ struct memory_root arch_kernel_tables(struct memory_root root)
 	return root;
 }
 
-/* All page tables have as many levels as those of the kernel: four or five. */
+/* All page tables are of the same kind as those of the kernel. */
 bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 		    struct memory_root *root)
 {
@@ -68,7 +68,8 @@ bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 	if (!memory_translate(linux_guest->memory, linux_guest->root, address, &frame))
 		return false;
 	*root = (struct memory_root){ .cr3 = frame.value << GUEST_PAGE_SHIFT,
-				      .la57 = linux_guest->root.la57 };
+				      .la57 = linux_guest->root.la57,
+				      .width = linux_guest->root.width };
 	return true;
 }
 

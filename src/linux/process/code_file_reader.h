@@ -18,7 +18,7 @@ enum code_file_state {
 	CODE_FILE_INCOMPLETE, /* bytes were missing: worth reading again */
 	/* The rest never becomes whole. */
 	CODE_FILE_NO_ELF,     /* no program of this machine */
-	CODE_FILE_ELF32,      /* a 32-bit program */
+	CODE_FILE_ELF32,      /* a program of x32 */
 	CODE_FILE_TOO_LARGE,  /* CODE_FILE_MAX_READ_BYTES are not enough for what is needed */
 };
 

@@ -48,7 +48,7 @@ struct code_files_counts {
 	unsigned kept;
 	/* Some of the files kept: */
 	unsigned incomplete;    /* some bytes are not in the guest's memory now */
-	unsigned elf32;         /* 32-bit programs: neither named nor unwound */
+	unsigned elf32;         /* programs of x32: neither named nor unwound */
 	unsigned too_large;     /* more is needed than is read of one file */
 	unsigned cut;           /* more symbols than are kept of one file, or damaged symbols */
 	unsigned no_symbols;    /* stripped, and neither -k nor --root has the symbols */

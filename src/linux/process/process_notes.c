@@ -49,8 +49,8 @@ void process_notes_build(struct process_notes *notes, const struct code_files_co
 			  "program files have no symbols (stripped): --debug-dir DIR or -k FILE");
 	process_notes_add(
 		notes, files->elf32,
-		"program file is of a 32-bit program: it is neither named nor unwound",
-		"program files are of 32-bit programs: these are neither named nor unwound");
+		"program file is of x32: it is neither named nor unwound",
+		"program files are of x32: these are neither named nor unwound");
 	process_notes_add(notes, unnamed_jit,
 			  "process has compiled code without names: no /tmp/perf-PID.map",
 			  "processes have compiled code without names: no /tmp/perf-PID.map");

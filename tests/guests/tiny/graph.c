@@ -98,9 +98,9 @@ static inline __attribute__((always_inline)) void spin(unsigned long iterations)
 
 	asm volatile(".p2align 6\n"
 		     "1:	.rept 14\n"
-		     "	imulq %1, %1\n"
+		     "	imul %1, %1\n"
 		     "	.endr\n"
-		     "	decq %0\n"
+		     "	dec %0\n"
 		     "	jnz 1b"
 		     : "+r" (iterations), "+r" (product), "+r" (stack_pointer) : : "cc");
 }

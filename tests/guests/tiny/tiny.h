@@ -8,6 +8,8 @@
  *   console.c  lines of text on the Xen console
  *   graph.c    main() and the work: call chains with known shares
  *
+ * A guest of 32 bits has start32.S and xen32.c instead of the first two: PVH, one vCPU.
+ *
  * The same ELF file boots as PVH and as PV. Its addresses are those of a Linux
  * kernel: the top 2 GiB, physical address = virtual address - TINY_VIRT_BASE.
  *
@@ -20,8 +22,13 @@
 #ifndef TINY_H
 #define TINY_H
 
+#ifdef __x86_64__
 #define TINY_VIRT_BASE		0xffffffff80000000
 #define TINY_FIX_BASE		0xffffffffc0000000
+#else				/* start32.S: the direct map has 16 MiB */
+#define TINY_VIRT_BASE		0xc0000000
+#define TINY_FIX_BASE		0xffc00000
+#endif
 
 #define TINY_MAX_VCPUS		32
 #define TINY_STACK_PAGES	15	/* per vCPU: 60 KiB hold depth=1000 */
@@ -42,12 +49,23 @@
  * touch the stack (gcc/config/i386/i386.cc, ix86_finalize_stack_frame_flags()). The caller is then
  * missing from the chain. Linux does the same with ASM_CALL_CONSTRAINT.
  */
-register uint64_t stack_pointer asm("rsp");
+#ifdef __x86_64__
+register unsigned long stack_pointer asm("rsp");
+#else
+register unsigned long stack_pointer asm("esp");
+#endif
+
+/* An entry of a page table. */
+#ifdef TINY_TWO_LEVELS
+typedef uint32_t tiny_entry;
+#else
+typedef uint64_t tiny_entry;
+#endif
 
 /* start.S */
 extern char stacks[TINY_MAX_VCPUS][TINY_STACK_PAGES * 4096];
 extern char shared_info_page[4096];
-extern uint64_t fix_table[512];
+extern tiny_entry fix_table[512];
 extern char root_table[];
 void secondary_start(void);
 

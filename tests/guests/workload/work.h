@@ -15,6 +15,7 @@
  *   goes.go     a separate program in Go, with C in it; it runs alone, with the word goes
  *   bare.c      a static program with neither symbols nor unwind tables; it runs alone, with the
  *               word bare
+ *   i386.c      a static program of 32 bits; it runs alone, with the word i386
  *   tell.c      not a workload: prints what the guest knows about itself
  *
  * Every phase is a function phase_NAME. run_phase() calls it again and again until it has used its

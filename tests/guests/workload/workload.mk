@@ -19,6 +19,7 @@ workload_configs = \
 	$(workload_dir)/workload-pvh-jit.cfg $(workload_dir)/workload-pvh4-phases.cfg \
 	$(workload_dir)/workload-pvh8-phases.cfg $(workload_dir)/workload-pvh-goes.cfg \
 	$(workload_dir)/workload-pv-goes.cfg $(workload_dir)/workload-pvh-bare.cfg \
+	$(workload_dir)/workload-pvh-i386.cfg $(workload_dir)/workload-pv-i386.cfg \
 	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pv-waits.cfg $(workload_dir)/workload-pv4-6.12-waits.cfg \
 	$(workload_dir)/workload-pvh-5.10-waits.cfg
 
@@ -30,7 +31,8 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *) version= ;; esac; \
 	if [ -n "$$version" ]; then folder=$$version/ needs="workload kernel-$$version"; fi; \
 	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; \
-		*-phases) words=" phases" ;; *-goes) words=" goes" ;; *-bare) words=" bare" ;; *-waits) words=" waits" ;; esac; \
+		*-phases) words=" phases" ;; *-goes) words=" goes" ;; *-bare) words=" bare" ;; *-waits) words=" waits" ;; \
+		*-i386) words=" i386" ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
 		-e "s|@ramdisk@|$${folder}workload/initrd|" \
@@ -47,6 +49,6 @@ EXTRA_DIST += $(workload_dir)/workload.cfg.in $(workload_dir)/workload.mk \
 	$(workload_dir)/image $(workload_dir)/init $(workload_dir)/work.h $(workload_dir)/run.c \
 	$(workload_dir)/user.c $(workload_dir)/kernel.c $(workload_dir)/shared.c \
 	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/jit.c \
-	$(workload_dir)/phases.c $(workload_dir)/bare.c $(workload_dir)/waits.c $(workload_dir)/goes.mod $(workload_dir)/goes.c \
+	$(workload_dir)/phases.c $(workload_dir)/bare.c $(workload_dir)/i386.c $(workload_dir)/waits.c $(workload_dir)/goes.mod $(workload_dir)/goes.c \
 	$(workload_dir)/goes.go $(workload_dir)/goes.h \
 	$(workload_dir)/tell.c

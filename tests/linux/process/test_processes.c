@@ -622,7 +622,7 @@ static void test_budget(void)
 	end();
 }
 
-/* A 32-bit program is not compiled code: no map could name it. */
+/* A program of x32 is not compiled code: no map could name it. */
 static void test_elf32(void)
 {
 	Elf64_Ehdr *header = (Elf64_Ehdr *)program.bytes;
@@ -634,7 +634,7 @@ static void test_elf32(void)
 	begin(MADE_TREE);
 	program_make(&program, 0, "serve", 7);
 	header->e_ident[EI_CLASS] = ELFCLASS32;
-	header->e_machine = EM_386;
+	header->e_machine = EM_X86_64;
 	file = made_file(made, "/bin/old", program.bytes, PROGRAM_BYTES);
 	area = (struct vma){ 0x8048000, 0x8048000 + PAGE, VMA_READ | VMA_EXEC, 1, file };
 	mm = made_mm(made, &area, 1);
@@ -642,9 +642,9 @@ static void test_elf32(void)
 	space = space_at(task_address, 0);
 	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "the file and an offset");
 	check(processes_counts(processes).jit == 0 && processes_counts(processes).files.elf32 == 1,
-	      "a 32-bit program, and no compiled code");
+	      "a program of x32, and no compiled code");
 	note = processes_next_note(processes, NULL);
-	check(note && strstr(note, "32-bit") && !processes_next_note(processes, note),
+	check(note && strstr(note, "x32") && !processes_next_note(processes, note),
 	      "the only note: %s", note ? note : "no note");
 	end();
 }
