@@ -235,14 +235,10 @@ const char *options_help(void)
 	       "      --json            each table as one JSON object on a line; implies --batch\n"
 	       "  -q, --quiet           print no tables\n"
 	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
-	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope,
-"
-	       "                        otlp+http(s)://HOST a collector of OpenTelemetry
-"
-	       "      --all             with --push, --metrics: every guest, also those
-"
-	       "                        that come later
-"
+	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope,\n"
+	       "                        otlp+http(s)://HOST a collector of OpenTelemetry\n"
+	       "      --all             with --push, --metrics: every guest, also those\n"
+	       "                        that come later\n"
 	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
 	       "      --except=PATTERN  and without these; both may be repeated\n"
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
