@@ -4,7 +4,7 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/old-linux tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -25,7 +25,7 @@ tests_support_libsupport_a_SOURCES = \
 EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
-	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile \
+	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/old-linux tests/cli/profile \
 	tests/cli/push tests/cli/replay tests/cli/rights tests/push/profile.proto \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
@@ -37,6 +37,11 @@ noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/reade
 
 # The server that tests/cli/push starts.
 noinst_PROGRAMS += tests/push/server
+
+# tests/cli/old-linux runs programs by the first; the second shows what the first refuses.
+noinst_PROGRAMS += tests/support/old_linux tests/support/newer_calls
+tests_support_old_linux_LDADD =
+tests_support_newer_calls_LDADD =
 
 # lines_of is for tests/lines/compare; inlined has the DWARF that tests read.
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
@@ -78,6 +83,7 @@ check_PROGRAMS = \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_lines \
 	tests/supervise/test_unpause \
+	tests/supervise/test_watch \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
 	tests/elf/test_elf_entries \
