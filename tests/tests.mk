@@ -230,12 +230,21 @@ if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_domctl \
 	tests/xen/test_domctl_abi \
+	tests/xen/test_store \
 	tests/supervise/test_broker \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \
 	tests/supervise/test_pause_record \
 	tests/test_pipeline
 endif
+
+# For test_store. Built without $(CFLAGS), because any build may load it.
+tests/xen/made_store.so: tests/xen/made_store.c
+	$(AM_V_GEN)$(MKDIR_P) tests/xen && $(CC) -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -o $@ \
+		$(srcdir)/tests/xen/made_store.c
+check_DATA = tests/xen/made_store.so
+EXTRA_DIST += tests/xen/made_store.c
+CLEANFILES += tests/xen/made_store.so
 
 # The lab runs this test, too, on its own recordings.
 noinst_PROGRAMS += tests/unwind/test_cfi_recorded
