@@ -17,7 +17,6 @@ AC_DEFUN([XTOP_LIBRARIES], [
   AS_IF([test "x$with_xen" != xno], [
     XTOP_LIBRARY([XENCALL], [xencall], [libxen-dev])
     XTOP_LIBRARY([XENFOREIGNMEMORY], [xenforeignmemory], [libxen-dev])
-    XTOP_LIBRARY([XENSTORE], [xenstore], [libxen-dev])
     XTOP_LIBRARY([XENTOOLLOG], [xentoollog], [libxen-dev])
     AC_DEFINE([WITH_XEN], [1], [Whether live guests can be sampled])])
   AM_CONDITIONAL([WITH_XEN], [test "x$with_xen" != xno])

@@ -160,7 +160,7 @@ static bool reattach_wait_guard(struct reattacher *reattacher)
 {
 	struct pollfd fds[] = {
 		{ .fd = reattacher->wake[0], .events = POLLIN },
-		{ .fd = reattacher->guest->process.pidfd, .events = POLLIN },
+		{ .fd = reattacher->guest->process.end_fd, .events = POLLIN },
 	};
 
 	while (reattacher->guest->started) {
@@ -332,7 +332,7 @@ static struct xtop_error *reattach_start_guard(struct reattacher *reattacher)
 /* False: the guest is gone again, or Xen refused. */
 static bool reattach_switch(struct reattacher *reattacher, const struct guest_info *info)
 {
-	struct attached_guest next = { .info = *info, .process = { .pidfd = -1 } };
+	struct attached_guest next = { .info = *info, .process = { .end_fd = -1 } };
 	struct xtop_error *error;
 
 	error = reattach_open(reattacher, &next);

@@ -20,7 +20,6 @@
 #include "xtop/xen.h"
 #include "tests/support/made_stops.h"
 #include "tests/support/must.h"
-#include "tests/support/needs.h"
 #include "tests/support/tap.h"
 #include "xtop/broker.h"
 #include "xtop/control.h"
@@ -425,7 +424,6 @@ static void test_killed(void)
 
 int main(void)
 {
-	needs_call_or_skip(SYS_pidfd_open, "pidfd_open");
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	made_stops = &xen->made;
 	test_reboot();

@@ -121,7 +121,7 @@ struct xtop_error *guard_start(const struct guest_info *info, struct control *of
 	refused = host.refuse_starts && host.refuse_starts--;
 	if (!refused) {
 		open_guard();
-		process->pidfd = host.guard[0];
+		process->end_fd = host.guard[0];
 		host.started_domid = info->domid;
 	}
 	pthread_mutex_unlock(&lock);
@@ -133,14 +133,14 @@ struct xtop_error *guard_start(const struct guest_info *info, struct control *of
 
 bool guard_is_alive(const struct guest_process *process)
 {
-	return process->pidfd >= 0;
+	return process->end_fd >= 0;
 }
 
 void guard_stop(struct guest_process *process, struct control *of)
 {
 	control_quit(of);
-	close(process->pidfd);
-	process->pidfd = -1;
+	close(process->end_fd);
+	process->end_fd = -1;
 	pthread_mutex_lock(&lock);
 	host.n_stops++;
 	pthread_mutex_unlock(&lock);
@@ -209,7 +209,7 @@ static void begin(struct reattach_settings settings)
 	must(control_create(&control));
 	control_set_state(control, SAMPLER_RUNNING);
 	guest = (struct attached_guest){ .info = host.domain, .started = true };
-	guest.process.pidfd = host.guard[0];
+	guest.process.end_fd = host.guard[0];
 	must(guest_open_memory(5, &guest.memory));
 	must(ring_create(sampler_ring_bytes(2), &guest.ring));
 	settings.control = control;
@@ -230,7 +230,7 @@ static void end(const char *what)
 	memory_destroy(guest.memory);
 	ring_destroy(guest.ring);
 	if (guest.started)
-		close(guest.process.pidfd);
+		close(guest.process.end_fd);
 	check_u64(seen().n_memories, 0, what);
 	control_destroy(control);
 }

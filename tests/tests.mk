@@ -4,7 +4,8 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/metrics tests/cli/profile tests/cli/push tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules \
+	$(addprefix tests/cli/,completion diff errors json libraries lines metrics old-linux profile push replay rights)
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -25,9 +26,8 @@ tests_support_libsupport_a_SOURCES = \
 EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
-	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/libraries tests/cli/lines tests/cli/profile \
-	tests/cli/metrics tests/cli/push tests/cli/replay tests/cli/rights tests/metrics/alerts.test.yml \
-	tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
+	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights) \
+	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
@@ -38,6 +38,11 @@ noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/reade
 
 # The server that tests/cli/push starts.
 noinst_PROGRAMS += tests/push/server
+
+# tests/cli/old-linux runs programs by the first; the second shows what the first refuses.
+noinst_PROGRAMS += tests/support/old_linux tests/support/newer_calls
+tests_support_old_linux_LDADD =
+tests_support_newer_calls_LDADD =
 
 # lines_of is for tests/lines/compare; inlined has the DWARF that tests read.
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
@@ -82,6 +87,7 @@ check_PROGRAMS = \
 	tests/supervise/test_lines \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_class \
+	tests/supervise/test_watch \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
 	tests/elf/test_elf_entries \
@@ -229,12 +235,21 @@ if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_domctl \
 	tests/xen/test_domctl_abi \
+	tests/xen/test_store \
 	tests/supervise/test_broker \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \
 	tests/supervise/test_pause_record \
 	tests/test_pipeline
 endif
+
+# For test_store. Built without $(CFLAGS), because any build may load it.
+tests/xen/made_store.so: tests/xen/made_store.c
+	$(AM_V_GEN)$(MKDIR_P) tests/xen && $(CC) -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -o $@ \
+		$(srcdir)/tests/xen/made_store.c
+check_DATA = tests/xen/made_store.so
+EXTRA_DIST += tests/xen/made_store.c
+CLEANFILES += tests/xen/made_store.so
 
 # The lab runs this test, too, on its own recordings.
 noinst_PROGRAMS += tests/unwind/test_cfi_recorded

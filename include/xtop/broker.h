@@ -93,7 +93,7 @@ int guest_open_cache(uint32_t domid);
  */
 struct guest_process {
 	uint32_t id;
-	int pidfd; /* the keeper's: readable when all three have ended */
+	int end_fd; /* the keeper's: readable when all three have ended */
 };
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process);

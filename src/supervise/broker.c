@@ -276,7 +276,7 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	error_destroy(guest_undo_pause(grant->info.uuid, false, &note));
 	error = broker_fork_run(broker, run, grant, fds);
 	if (!error)
-		answer->fd = fcntl(run->keeper.pidfd, F_DUPFD_CLOEXEC, 0);
+		answer->fd = fcntl(run->keeper.end_fd, F_DUPFD_CLOEXEC, 0);
 	return error;
 }
 

@@ -9,7 +9,7 @@
  *   REGISTERS      domid, number: vCPU      registers                      -
  *   MEMORY         domid                    -                              ◄ of its memory
  *   CACHE          domid                    -                              ◄ of its file, if any
- *   START          domid                    number: of the sampling        ► control, ring; ◄ pidfd
+ *   START          domid                    number: of the sampling        ► control, ring; ◄ end
  *   STOP           number: of the sampling  -                              -
  *   REMOVE         number: of the file      -                              -
  *   OPEN           text: path, number       number: it exists              ◄ to write to

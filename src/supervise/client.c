@@ -263,7 +263,7 @@ struct xtop_error *guard_start(const struct guest_info *info, struct control *co
 
 	if (!client.socket)
 		return error_create("a guest is sampled through a broker only");
-	error = client_ask(&request, fds, 2, &reply, &process->pidfd);
+	error = client_ask(&request, fds, 2, &reply, &process->end_fd);
 	if (!error)
 		process->id = reply.number;
 	return error;
@@ -271,7 +271,7 @@ struct xtop_error *guard_start(const struct guest_info *info, struct control *co
 
 bool guard_is_alive(const struct guest_process *process)
 {
-	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
+	struct pollfd ended = { .fd = process->end_fd, .events = POLLIN };
 
 	return poll(&ended, 1, 0) <= 0; /* also alive if a signal interrupts poll() */
 }
@@ -279,18 +279,18 @@ bool guard_is_alive(const struct guest_process *process)
 void guard_stop(struct guest_process *process, struct control *control)
 {
 	const struct broker_request request = { .question = BROKER_STOP, .number = process->id };
-	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
+	struct pollfd ended = { .fd = process->end_fd, .events = POLLIN };
 	struct broker_reply reply;
 	struct xtop_error *error;
 
 	control_quit(control);
 	error = client_ask(&request, NULL, 0, &reply, NULL);
-	if (error && process->pidfd >= 0)
+	if (error && process->end_fd >= 0)
 		poll(&ended, 1, CLIENT_WAIT_MS);
 	error_destroy(error);
-	if (process->pidfd >= 0)
-		close(process->pidfd);
-	process->pidfd = -1;
+	if (process->end_fd >= 0)
+		close(process->end_fd);
+	process->end_fd = -1;
 }
 
 /* *FDP is -1 if no descriptor comes. */

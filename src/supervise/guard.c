@@ -5,10 +5,10 @@
  *
  *   main ── broker ── keeper ── fork ─► guard ── fork ─► sampler
  *
- * The sampler ends: its pidfd tells the guard, and stop_area_is_stopped() tells whether the guest
- * has to be released. The sampler hangs: the guard polls every 8 ms and finds the same stop again.
- * It kills and disarms the sampler, waits a little for its end, looks at Xen's results only then,
- * and forks another sampler, which goes on with the same ring and counters.
+ * The sampler ends: a pipe tells the guard (watch_fork()). stop_area_is_stopped() tells whether
+ * the guest has to be released. The sampler hangs: the guard polls every 8 ms and finds the same
+ * stop again. It kills and disarms the sampler, waits a little for its end, looks at Xen's results
+ * only then, and forks another sampler, which goes on with the same ring and counters.
  *
  * A killed sampler need not be dead. A debugger may stop it while it ends, a freezer may hold it in
  * the kernel, or the kernel may have gigabytes to write first. The guest does not wait for that: a
@@ -25,7 +25,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,7 +69,7 @@ struct guard {
 	struct hang_detector detector;
 	struct restarts restarts;
 	pid_t sampler;
-	int pidfd; /* the sampler's */
+	int end_fd; /* of watch_fork() */
 	/* How the last sampler ended. */
 	enum guard_verdict verdict;
 	int status; /* as wait(2) has it; 0 if the sampler cannot be reaped yet */
@@ -85,7 +84,7 @@ static enum guard_verdict guard_watch_sampler(struct guard *guard)
 {
 	uint64_t quit_ns = 0;
 
-	while (!watch_ends(guard->pidfd, GUARD_POLL_NS)) {
+	while (!watch_ends(guard->end_fd, GUARD_POLL_NS)) {
 		if (hang_detector_poll(&guard->detector, guard->sampling->area, GUARD_MAX_POLLS))
 			return VERDICT_HANGS;
 		if (!watch_must_quit())
@@ -107,21 +106,19 @@ static void guard_wait(struct guard *guard)
 {
 	struct stop_area *area = guard->sampling->area;
 
-	guard->verdict = VERDICT_STAYS; /* a sampler that cannot be watched is killed */
 	guard->status = 0;
-	if (guard->pidfd >= 0)
-		guard->verdict = guard_watch_sampler(guard);
+	guard->verdict = guard_watch_sampler(guard);
 	kill(guard->sampler, SIGKILL);
 	stop_area_disarm(area, STOP_GUARD);
-	watch_ends(guard->pidfd, WATCH_DEATH_NS);
+	watch_ends(guard->end_fd, WATCH_DEATH_NS);
 	if (stop_area_is_stopped(area))
 		guard->guest.ops->release(guard->guest.context);
-	waitpid(guard->sampler, &guard->status, WNOHANG);
+	watch_reap(guard->sampler, &guard->status);
 }
 
 static bool guard_sampler_is_dead(const struct guard *guard)
 {
-	return guard->pidfd < 0 || watch_ends(guard->pidfd, 0);
+	return watch_ends(guard->end_fd, 0);
 }
 
 static const char *guard_describe_end(const struct guard *guard)
@@ -201,7 +198,7 @@ static bool guard_fork_sampler(struct guard *guard)
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		; /* those before that a debugger has let go since */
 	stop_area_arm(guard->sampling->area);
-	guard->sampler = fork();
+	guard->sampler = watch_fork(&guard->end_fd);
 	if (guard->sampler == 0) {
 		/* xencall.h: after fork() the child may only close the handle */
 		guard->guest.ops->close(guard->guest.context);
@@ -212,14 +209,7 @@ static bool guard_fork_sampler(struct guard *guard)
 		watch_fail(error_create_errno(errno, "cannot start the sampler"));
 		return false;
 	}
-	guard->pidfd = (int)syscall(SYS_pidfd_open, guard->sampler, 0);
 	return true;
-}
-
-static void guard_close_sampler(struct guard *guard)
-{
-	if (guard->pidfd >= 0)
-		close(guard->pidfd);
 }
 
 static void guard_run_samplers(struct guard *guard)
@@ -233,7 +223,7 @@ static void guard_run_samplers(struct guard *guard)
 		again = guard->verdict == VERDICT_HANGS && guard_prepare_restart(guard);
 		if (!again)
 			guard_report(guard);
-		guard_close_sampler(guard);
+		close(guard->end_fd);
 	} while (again);
 }
 

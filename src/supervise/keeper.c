@@ -5,10 +5,10 @@
  *
  *   broker ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
  *
- * The guard ends: its pidfd tells the keeper. The guard hangs together with its sampler: the keeper
- * polls every 20 ms and finds the same stop again. In both cases it kills and disarms both (they
- * are a process group of their own), waits a little for their end, and releases the guest if
- * necessary. It starts no other guard: main decides that.
+ * The guard ends: a pipe tells the keeper (watch_fork()). The guard hangs together with its
+ * sampler: the keeper polls every 20 ms and finds the same stop again. In both cases it kills and
+ * disarms both (they are a process group of their own), waits a little for their end, and releases
+ * the guest if necessary. It starts no other guard: main decides that.
  *
  * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
  * for xenstore, and may be asked as often as main likes. The keeper asks nobody but Xen, and for
@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,8 +31,6 @@
 #include "xtop/clock.h"
 #include "xtop/control.h"
 
-#define KEEPER_NAP_NS 1000000 /* between looks whether a killed process can be reaped */
-
 /* What the keeper's process has. */
 struct kept {
 	struct sampling sampling;
@@ -41,32 +38,24 @@ struct kept {
 	struct pause_file file;
 	struct hang_detector detector;
 	pid_t guard; /* also the process group of guard and sampler */
-	int pidfd;   /* the guard's */
+	int end_fd;  /* of watch_fork() */
 };
 
 /* --- the end of guard and sampler ------------------------------------------------------------- */
 
 /*
- * Waits for the whole group: the guard, and the sampler, which this process inherits from the guard
+ * Afterwards the guest runs. The record is the last net, and goes last.
+ *
+ * The whole group is reaped: the guard, and the sampler, which this process inherits from the guard
  * (PR_SET_CHILD_SUBREAPER). A debugger may hold one of them. Then init reaps it in the end.
  */
-static void keeper_reap(const struct kept *kept)
-{
-	const struct timespec nap = { .tv_nsec = KEEPER_NAP_NS };
-	uint64_t until_ns = clock_now_ns() + WATCH_DEATH_NS;
-	pid_t ended;
-
-	while ((ended = waitpid(-kept->guard, NULL, WNOHANG)) >= 0 && clock_now_ns() < until_ns)
-		if (!ended)
-			nanosleep(&nap, NULL);
-}
-
-/* Afterwards the guest runs. The record is the last net, and goes last. */
 static void keeper_end_guard(struct kept *kept)
 {
+	int status;
+
 	kill(-kept->guard, SIGKILL);
 	stop_area_disarm(kept->sampling.area, STOP_KEEPER);
-	keeper_reap(kept);
+	watch_reap(-kept->guard, &status);
 	if (stop_area_is_stopped(kept->sampling.area))
 		kept->guest.ops->release(kept->guest.context);
 	pause_file_remove(&kept->file);
@@ -106,7 +95,7 @@ static void keeper_watch(struct kept *kept)
 {
 	uint64_t quit_ns = 0;
 
-	while (!watch_ends(kept->pidfd, KEEPER_POLL_NS)) {
+	while (!watch_ends(kept->end_fd, KEEPER_POLL_NS)) {
 		if (hang_detector_poll(&kept->detector, kept->sampling.area, KEEPER_MAX_POLLS)) {
 			keeper_end_hung(kept);
 			return;
@@ -131,7 +120,7 @@ static struct xtop_error *keeper_fork_guard(struct kept *kept)
 {
 	pid_t self = getpid();
 
-	kept->guard = fork();
+	kept->guard = watch_fork(&kept->end_fd);
 	if (kept->guard < 0)
 		return error_create_errno(errno, "cannot start the guard");
 	if (kept->guard == 0) {
@@ -141,11 +130,7 @@ static struct xtop_error *keeper_fork_guard(struct kept *kept)
 		_exit(0);
 	}
 	setpgid(kept->guard, kept->guard); /* in both processes: either may run first */
-	kept->pidfd = (int)syscall(SYS_pidfd_open, kept->guard, 0);
-	if (kept->pidfd >= 0)
-		return NULL;
-	keeper_end_guard(kept);
-	return error_create_errno(errno, "cannot watch the guard");
+	return NULL;
 }
 
 /* The record's file is open in guard and sampler, too: its lock lasts as long as any of them. */
@@ -210,11 +195,11 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 	struct pause_file file;
 	struct xtop_error *error = keeper_prepare(&own, shared, &file);
 	pid_t self = getpid(), pid;
-	int pidfd;
+	int end_fd;
 
 	if (error)
 		return error;
-	pid = fork();
+	pid = watch_fork(&end_fd);
 	if (pid < 0) {
 		error = error_create_errno(errno, "cannot start the keeper");
 		pause_file_remove(&file);
@@ -227,15 +212,10 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 		_exit(0);
 	}
 	pause_file_close(&file);
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	*keeper = (struct keeper){
-		.pid = pid, .pidfd = pidfd, .control = own.control, .area = own.area
+		.pid = pid, .end_fd = end_fd, .control = own.control, .area = own.area
 	};
-	if (pidfd >= 0)
-		return NULL;
-	keeper_quit(keeper);
-	keeper_end(keeper);
-	return error_create_errno(errno, "cannot watch the keeper");
+	return NULL;
 }
 
 void keeper_quit(const struct keeper *keeper)
@@ -247,13 +227,14 @@ void keeper_quit(const struct keeper *keeper)
 
 void keeper_end(struct keeper *keeper)
 {
-	if (!watch_ends(keeper->pidfd, KEEPER_END_NS)) {
+	int status;
+
+	if (!watch_ends(keeper->end_fd, KEEPER_END_NS)) {
 		kill(keeper->pid, SIGKILL);
-		watch_ends(keeper->pidfd, WATCH_QUIT_NS);
+		watch_ends(keeper->end_fd, WATCH_QUIT_NS);
 	}
-	waitpid(keeper->pid, NULL, WNOHANG); /* if a debugger holds it, init reaps it later */
-	if (keeper->pidfd >= 0)
-		close(keeper->pidfd);
+	watch_reap(keeper->pid, &status); /* if a debugger holds it, init reaps it later */
+	close(keeper->end_fd);
 	stop_area_destroy(keeper->area);
-	*keeper = (struct keeper){ .pidfd = -1 };
+	*keeper = (struct keeper){ .end_fd = -1 };
 }

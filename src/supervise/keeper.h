@@ -7,7 +7,7 @@
 
 struct keeper {
 	pid_t pid;
-	int pidfd; /* readable when keeper, guard and sampler have ended */
+	int end_fd; /* of watch_fork(): readable when keeper, guard and sampler have ended */
 	struct control *control;
 	struct stop_area *area; /* shared memory: the broker counts pauses of its own in it */
 };

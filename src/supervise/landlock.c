@@ -55,6 +55,11 @@ static uint64_t landlock_rights(void)
 	       (abi >= 5 ? 1ULL << 15 : 0);
 }
 
+bool landlock_is_there(void)
+{
+	return landlock_rights() != 0;
+}
+
 static bool landlock_allow(int ruleset, int folder, uint64_t rights)
 {
 	struct landlock_beneath beneath = { .allowed = rights, .folder = folder };

@@ -3,6 +3,7 @@
 #ifndef SUPERVISE_LANDLOCK_H
 #define SUPERVISE_LANDLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "xtop/error.h"
@@ -17,5 +18,8 @@ struct xtop_error *landlock_enter(const char *const *paths, size_t n, const int 
 				  size_t n_folders);
 /* The same, but below FOLDER (-1: none) everything is allowed. */
 struct xtop_error *landlock_enter_to_write(const char *const *paths, size_t n, int folder);
+
+/* False: the kernel is older than 5.13, or does not use it (lsm=). Nothing is limited then. */
+bool landlock_is_there(void);
 
 #endif

@@ -4,16 +4,21 @@
 
 #include "supervise/watch.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "xtop/clock.h"
 #include "xtop/control.h"
+
+#define WATCH_NAP_NS 1000000 /* between looks whether a killed process can be reaped */
 
 /* For keeper, guard and sampler. Set before the signal handler can run. */
 static struct control *watch_control;
@@ -72,10 +77,52 @@ void watch_fail(struct xtop_error *error)
 	error_destroy(error);
 }
 
-/* A signal ends ppoll() early, but not the wait: callers count how often they have waited. */
-bool watch_ends(int pidfd, uint64_t wait_ns)
+/* The end that this process holds, and its parent watches. -1: this process is the broker. */
+static int watch_own_end = -1;
+
+pid_t watch_fork(int *end_fdp)
 {
-	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	int ends[2], failure;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	failure = errno;
+	if (pid == 0) {
+		close(ends[0]);
+		if (watch_own_end >= 0)
+			close(watch_own_end); /* the parent's: its end shall be seen, too */
+		watch_own_end = ends[1];
+		return 0;
+	}
+	close(ends[1]);
+	if (pid < 0)
+		close(ends[0]);
+	else
+		*end_fdp = ends[0];
+	errno = failure;
+	return pid;
+}
+
+void watch_reap(pid_t pid, int *status)
+{
+	const struct timespec nap = { .tv_nsec = WATCH_NAP_NS };
+	uint64_t until_ns = clock_now_ns() + WATCH_DEATH_NS;
+	pid_t ended;
+	int seen;
+
+	while ((ended = waitpid(pid, &seen, WNOHANG)) >= 0 && clock_now_ns() < until_ns)
+		if (ended)
+			*status = seen;
+		else
+			nanosleep(&nap, NULL);
+}
+
+/* A signal ends ppoll() early, but not the wait: callers count how often they have waited. */
+bool watch_ends(int end_fd, uint64_t wait_ns)
+{
+	struct pollfd ended = { .fd = end_fd, .events = POLLIN };
 	uint64_t until_ns = clock_now_ns() + wait_ns, now_ns;
 	int ready;
 

@@ -59,8 +59,22 @@ bool watch_must_quit(void);
 /* Puts ERROR into control, unless a failure is there already. */
 void watch_fail(struct xtop_error *error);
 
-/* True: the process of PIDFD ends within WAIT_NS, or has ended. */
-bool watch_ends(int pidfd, uint64_t wait_ns);
+/*
+ * Forks. *END_FDP in the parent is readable once the child has ended: it is a pipe whose other end
+ * only the child has, and the kernel closes that when the child ends, however it does. A pidfd
+ * would do the same, but pidfd_open() needs Linux 5.3.
+ *
+ * The kernel closes the files of a killed process after its last instruction, and before wait()
+ * finds the process: see watch_reap(). -1: errno says why.
+ */
+pid_t watch_fork(int *end_fdp);
+/* True: the process of END_FD ends within WAIT_NS, or has ended. */
+bool watch_ends(int end_fd, uint64_t wait_ns);
+/*
+ * Waits at most WATCH_DEATH_NS until the child PID, or each one of the process group -PID, can be
+ * reaped. *STATUS, as wait(2) has it, is untouched if none can: a debugger holds it.
+ */
+void watch_reap(pid_t pid, int *status);
 
 /* Finds out whether one stop lasts too long. */
 struct hang_detector {

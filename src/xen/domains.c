@@ -7,7 +7,6 @@
 
 #include "xen/public.h"
 
-#include <xenstore.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 #include <time.h>
 
 #include "xen/guest_x86.h"
+#include "xen/store.h"
 #include "xen/xen_control.h"
 #include "xtop/cleanup.h"
 #include "xtop/domctl.h"
@@ -64,19 +64,19 @@ static void xen_format_uuid(const xen_domain_handle_t handle, char uuid[40])
 	}
 }
 
-static void xen_read_name(struct xs_handle *store, uint32_t domid, char name[GUEST_NAME_BYTES])
+static void xen_read_name(struct store *store, uint32_t domid, char name[GUEST_NAME_BYTES])
 {
 	_cleanup_free_ char *value = NULL;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/local/domain/%u/name", domid);
-	value = store ? xs_read(store, XBT_NULL, path, NULL) : NULL;
+	value = store ? store_read(store, path) : NULL;
 	if (snprintf(name, GUEST_NAME_BYTES, "%s", value ? value : "") >= GUEST_NAME_BYTES)
 		memcpy(name + GUEST_NAME_BYTES - sizeof(GUEST_NAME_CUT), GUEST_NAME_CUT,
 		       sizeof(GUEST_NAME_CUT));
 }
 
-static void xen_describe(const struct xen_domain *domain, struct xs_handle *store,
+static void xen_describe(const struct xen_domain *domain, struct store *store,
 			 struct guest_listing *listing)
 {
 	unsigned n_vcpus =
@@ -133,7 +133,7 @@ static struct xtop_error *xen_list_domains(bool named, struct guest_listing **li
 	_cleanup_free_ struct xen_domain *domains = NULL;
 	struct guest_listing *list;
 	struct xtop_error *error;
-	struct xs_handle *store;
+	struct store *store;
 	size_t n = 0;
 
 	error = xen_check();
@@ -144,11 +144,11 @@ static struct xtop_error *xen_list_domains(bool named, struct guest_listing **li
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return error_create("out of memory");
-	store = named ? xs_open(0) : NULL; /* without xenstore, domains have only numbers */
+	store = named ? store_open() : NULL; /* without xenstore, domains have only numbers */
 	for (size_t i = 0; i < n; i++)
 		xen_describe(&domains[i], store, &list[i]);
 	if (store)
-		xs_close(store);
+		store_close(store);
 	*listp = list;
 	*np = n;
 	return NULL;

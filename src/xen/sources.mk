@@ -16,6 +16,8 @@ libxtop_a_SOURCES += \
 	src/xen/public.h \
 	src/xen/stop_area.c \
 	src/xen/stop_area.h \
+	src/xen/store.c \
+	src/xen/store.h \
 	src/xen/xen_control.c \
 	src/xen/xen_control.h \
 	src/xen/xen_log.c \

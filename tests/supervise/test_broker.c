@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,7 +145,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 	*keeper = (struct keeper){
 		.pid = getpid(), .control = control, .area = (struct stop_area *)seen
 	};
-	keeper->pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	keeper->end_fd = eventfd(0, EFD_CLOEXEC);
 	return NULL;
 }
 
@@ -163,7 +163,7 @@ void keeper_quit(const struct keeper *keeper)
 
 void keeper_end(struct keeper *keeper)
 {
-	close(keeper->pidfd);
+	close(keeper->end_fd);
 	seen->ended++;
 }
 

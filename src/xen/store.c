@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads xenstore; see store.h. In the processes that have root's rights.
+ *
+ * The library is loaded when it is needed: its version was 3.0 before Xen 4.16 and is 4 since. A
+ * program that was linked with one does not start where only the other is. These three functions
+ * are the same in both (Xen 4.14 and 4.17, tools/libs/store/include/xenstore.h; in 4.14
+ * tools/xenstore/include).
+ */
+#include "config.h"
+
+#include "xen/store.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+
+struct xs_handle;
+
+struct store {
+	void *library;
+	struct xs_handle *handle;
+	struct xs_handle *(*open)(unsigned long flags);
+	void *(*read)(struct xs_handle *handle, uint32_t transaction, const char *path,
+		      unsigned *bytes);
+	void (*close)(struct xs_handle *handle);
+};
+
+/* False: the library lacks a function, or there is no xenstore. */
+static bool store_connect(struct store *store)
+{
+	*(void **)&store->open = dlsym(store->library, "xs_open");
+	*(void **)&store->read = dlsym(store->library, "xs_read");
+	*(void **)&store->close = dlsym(store->library, "xs_close");
+	if (!store->open || !store->read || !store->close)
+		return false;
+	store->handle = store->open(0);
+	return store->handle;
+}
+
+struct store *store_open_by(const char *const *libraries, size_t n)
+{
+	struct store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return NULL;
+	for (size_t i = 0; i < n && !store->library; i++)
+		store->library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+	if (store->library && store_connect(store))
+		return store;
+	if (store->library)
+		dlclose(store->library);
+	free(store);
+	return NULL;
+}
+
+struct store *store_open(void)
+{
+	static const char *const libraries[] = { "libxenstore.so.4", "libxenstore.so.3.0" };
+
+	return store_open_by(libraries, sizeof(libraries) / sizeof(libraries[0]));
+}
+
+char *store_read(struct store *store, const char *path)
+{
+	return store->read(store->handle, 0, path, NULL); /* 0: no transaction */
+}
+
+void store_close(struct store *store)
+{
+	store->close(store->handle);
+	dlclose(store->library);
+	free(store);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a parent sees the end of a child: supervise/watch.h. */
+#include "config.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/watch.h"
+#include "tests/support/tap.h"
+#include "xtop/clock.h"
+
+#define SOON_NS  20000000ULL
+#define LONG_NS 5000000000ULL
+
+/* A child that waits for a signal. */
+static pid_t start(int *end_fdp)
+{
+	pid_t pid = watch_fork(end_fdp);
+
+	if (pid == 0) {
+		pause();
+		_exit(7);
+	}
+	if (pid < 0)
+		abort();
+	return pid;
+}
+
+static void test_end(void)
+{
+	int end_fd, other_fd, status = -1;
+	pid_t pid = start(&end_fd), other = start(&other_fd);
+
+	check(!watch_ends(end_fd, SOON_NS), "a living child");
+	watch_reap(pid, &status);
+	check(status == -1, "a living child cannot be reaped");
+	kill(pid, SIGKILL);
+	check(watch_ends(end_fd, LONG_NS), "a killed child");
+	watch_reap(pid, &status);
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "how it ended");
+	check(waitpid(pid, NULL, WNOHANG) < 0, "it was reaped");
+	check(!watch_ends(other_fd, SOON_NS), "another child lives");
+	kill(other, SIGKILL);
+	check(watch_ends(other_fd, LONG_NS), "and is seen to end");
+	watch_reap(other, &status);
+	close(end_fd);
+	close(other_fd);
+}
+
+/* The grandchild has another pipe, and lives on: its parent's end is seen all the same. */
+static void test_grandchild(void)
+{
+	pid_t *grandchild = mmap(NULL, sizeof(*grandchild), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int end_fd, status = -1;
+	pid_t pid = watch_fork(&end_fd);
+
+	if (pid == 0) {
+		int own_fd;
+
+		*grandchild = start(&own_fd);
+		_exit(3);
+	}
+	check(watch_ends(end_fd, LONG_NS), "a child whose own child lives");
+	watch_reap(pid, &status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 3, "how it ended");
+	check(kill(*grandchild, 0) == 0, "its child lives");
+	kill(*grandchild, SIGKILL);
+	close(end_fd);
+}
+
+/* A debugger stops a killed process before its end: its files are open until the debugger goes. */
+static void test_traced(void)
+{
+	int end_fd, status;
+	pid_t pid = start(&end_fd);
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT) < 0) {
+		check(true, "a traced child # SKIP may not trace");
+	} else {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		check(status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8), "stopped in its end");
+		check(!watch_ends(end_fd, SOON_NS), "a killed child that has not ended");
+		ptrace(PTRACE_DETACH, pid, NULL, NULL);
+		check(watch_ends(end_fd, LONG_NS), "it ends when the debugger has gone");
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	close(end_fd);
+}
+
+int main(void)
+{
+	test_end();
+	test_grandchild();
+	test_traced();
+	return tap_done();
+}
