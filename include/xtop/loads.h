@@ -23,6 +23,7 @@ struct loads {
 	struct load loads[LOADS_MAX];
 	unsigned n;
 	uint64_t entry; /* e_entry: where the program begins */
+	bool words_of_4; /* a program of 32 bits */
 };
 
 /* Where an image begins to run: e_entry, and Xen's note for PVH guests. 0: there is none. */

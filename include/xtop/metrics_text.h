@@ -50,7 +50,6 @@ struct metrics_usage {
 
 struct metrics_host {
 	const char *version, *xen;      /* clean; "": not known */
-	double host_budget_ratio;       /* 0: none */
 	const struct push_status *push; /* NULL: no --push */
 	struct metrics_usage usages[METRICS_MAX_USAGES];
 };

@@ -22,6 +22,7 @@
  */
 #include "config.h"
 
+#include "elf/elf_machine_x86.h"
 #include "elf/elf_reader.h"
 #include "xtop/types.h"
 
@@ -103,7 +104,10 @@ static bool loads_of_segments(const Elf64_Phdr *segments, size_t n, uint64_t ent
 
 bool elf_get_loads(const struct elf_file *file, struct loads *loads)
 {
-	return loads_of_segments(file->segments, file->n_segments, file->header.e_entry, loads);
+	if (!loads_of_segments(file->segments, file->n_segments, file->header.e_entry, loads))
+		return false;
+	loads->words_of_4 = elf_machine_is_short(file);
+	return true;
 }
 
 enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
@@ -130,8 +134,10 @@ enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 		return LOADS_MISSING;
 	for (size_t i = 0; i < header.e_phnum; i++)
 		segments[i] = elf_decode_segment(&header, raw + i * size_bytes);
-	return loads_of_segments(segments, header.e_phnum, header.e_entry, loads) ? LOADS_READ
-										  : LOADS_NO_ELF;
+	if (!loads_of_segments(segments, header.e_phnum, header.e_entry, loads))
+		return LOADS_NO_ELF;
+	loads->words_of_4 = elf_machine_has_words_of_4(header.e_machine);
+	return LOADS_READ;
 }
 
 /* Whether a mapping of LOAD, which is of whole pages, covers FILE_OFFSET. */

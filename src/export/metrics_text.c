@@ -235,11 +235,6 @@ static void metrics_put_host(FILE *file, const struct metrics_host *host, size_t
 	metrics_put_label(file, "xen", host->xen);
 	fputs("} 1\n", file);
 	metrics_put_count(file, "xtop_guests", "gauge", n, "Guests that xtop looks at.");
-	if (host->host_budget_ratio > 0) {
-		metrics_put_head(file, "xtop_host_budget_ratio", "gauge",
-				 "Share of one CPU of dom0 that sampling of all guests may take.");
-		fprintf(file, "xtop_host_budget_ratio %.15g\n", host->host_budget_ratio);
-	}
 	metrics_put_usages(file, host);
 	if (host->push)
 		metrics_put_push(file, host->push);

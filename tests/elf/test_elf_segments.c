@@ -68,12 +68,12 @@ static void test_shapes(void)
 	const struct loads shared = { { { 0, 0, 0x1234, false },
 					{ 0x1234, 0x2234, 0x1000, true },
 					{ 0x2234, 0x4234, 0x100, false } },
-				      3, 0 };
+				      3, 0, false };
 	/* aligned to 2 MiB in the file and in memory */
 	const struct loads large = {
-		{ { 0, 0x400000, 0x1000, false }, { 0x200000, 0x800000, 0x345678, true } }, 2, 0
+		{ { 0, 0x400000, 0x1000, false }, { 0x200000, 0x800000, 0x345678, true } }, 2, 0, false
 	};
-	const struct loads hostile = { { { UINT64_MAX - 5, 5, UINT64_MAX, true } }, 1, 0 };
+	const struct loads hostile = { { { UINT64_MAX - 5, 5, UINT64_MAX, true } }, 1, 0, false };
 	uint64_t bias;
 
 	check_bias("a page that code shares with what is before it", &shared, 0x10001000, 0x1000,

@@ -66,10 +66,7 @@
 #define FROZEN_US         2000000 /* a freezer thaws before or after the rest of xtop has ended */
 #define MAX_VCPUS         4   /* as in tests/guests/tiny/tiny.h */
 
-/*
- * N_MOMENTS is coprime to N_PROCESSES, and to the number of kills in a round with all roles, so
- * that each role is killed at each moment.
- */
+/* Each role is killed at each moment in turn, so the first two times in a stop. */
 enum moment {
 	IN_A_STOP,
 	IN_A_STOP_TOO,
@@ -515,9 +512,9 @@ int main(int argc, char **argv)
 		kill_all();
 		return 0;
 	}
-	for (unsigned round = 0, kills = 0; round < n; round++) {
+	for (unsigned round = 0; round < n; round++) {
 		for (enum role role = 0; role < (round % RARE ? N_PROCESSES : N_ROLES); role++)
-			kill_one(role, kills++ % N_MOMENTS);
+			kill_one(role, tallies[role].kills % N_MOMENTS);
 		for (enum role role = 0; role < N_ROLES && round % PRINT_EVERY == PRINT_EVERY - 1;
 		     role++)
 			print_tally(role); /* in case there is no time for all rounds */

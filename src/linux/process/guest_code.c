@@ -174,7 +174,8 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 	struct guest_code *code;
 	uint64_t start, end;
 
-	if (!file->inode || !guest_code_find_range(loads, &start, &end))
+	/* Instructions are read as those of 64 bits. */
+	if (!file->inode || loads->words_of_4 || !guest_code_find_range(loads, &start, &end))
 		return NULL;
 	code = calloc(1, sizeof(*code));
 	if (!code)
