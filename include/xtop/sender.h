@@ -56,6 +56,11 @@ enum sender_turn { SENDER_PACKET, SENDER_NOTHING, SENDER_END };
 
 /* Does not wait. SENDER_PACKET: the descriptor *FDP is the caller's. */
 enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *fdp);
+/*
+ * The size of the file FD, which came with a packet. 0: it is empty, has more than MAX_BYTES, or is
+ * no regular file.
+ */
+size_t sender_file_bytes(int fd, size_t max_bytes);
 /* False: main reads too slowly, or is gone. */
 bool sender_tell(int socket, const void *packet, size_t size_bytes);
 

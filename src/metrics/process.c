@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xtop/clock.h"
@@ -34,16 +33,13 @@ struct xtop_error *metrics_process_open(void *context)
 /* Main may change the file meanwhile, and so it is copied. */
 static bool metrics_process_read(struct metrics_process *process, int fd)
 {
-	struct stat status;
+	size_t size_bytes = sender_file_bytes(fd, METRICS_MAX_BYTES);
 	char *bytes;
-	size_t size_bytes;
 
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
-	    status.st_size > METRICS_MAX_BYTES)
+	if (!size_bytes)
 		return false;
-	size_bytes = (size_t)status.st_size;
 	bytes = malloc(size_bytes);
-	if (!bytes || pread(fd, bytes, size_bytes, 0) != status.st_size) {
+	if (!bytes || pread(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes) {
 		free(bytes);
 		return false;
 	}

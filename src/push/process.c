@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
@@ -59,19 +58,18 @@ void process_terminate(struct push_profile *profile)
 /* Main may change the file meanwhile, and so it is copied first. NULL: no profile, or no memory. */
 static struct entry *process_read(const struct push_profile *profile, int fd)
 {
-	struct stat status;
+	size_t size_bytes = sender_file_bytes(fd, PUSH_MAX_PROFILE_BYTES);
 	struct entry *entry;
 
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
-	    status.st_size > PUSH_MAX_PROFILE_BYTES)
+	if (!size_bytes)
 		return NULL;
-	entry = malloc(sizeof(*entry) + (size_t)status.st_size);
+	entry = malloc(sizeof(*entry) + size_bytes);
 	if (!entry)
 		return NULL;
 	entry->profile = *profile;
-	entry->size_bytes = (size_t)status.st_size;
+	entry->size_bytes = size_bytes;
 	process_terminate(&entry->profile);
-	if (pread(fd, entry->bytes, entry->size_bytes, 0) == status.st_size)
+	if (pread(fd, entry->bytes, entry->size_bytes, 0) == (ssize_t)entry->size_bytes)
 		return entry;
 	free(entry);
 	return NULL;

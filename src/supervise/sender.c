@@ -100,6 +100,16 @@ enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *f
 	return SENDER_PACKET;
 }
 
+size_t sender_file_bytes(int fd, size_t max_bytes)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
+	    (uint64_t)status.st_size > max_bytes)
+		return 0;
+	return (size_t)status.st_size;
+}
+
 bool sender_tell(int socket, const void *packet, size_t size_bytes)
 {
 	return wire_send(socket, packet, size_bytes, NULL, 0);
