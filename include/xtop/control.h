@@ -216,6 +216,8 @@ struct linux_stacks {
 	uint32_t irq_above;         /* from the target of that pointer to the end: 8 since 5.8 */
 	uint32_t task_mm;           /* offset of `mm` in the task */
 	uint32_t mm_start_stack;    /* offset of `start_stack` in the mm; 0: not known */
+	uint32_t mm_pgd;            /* offset of `pgd` in the mm; 0: not known */
+	uint32_t unused;
 };
 /* Resolver. STACKS NULL: nothing is known any more. */
 void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);

@@ -41,6 +41,7 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	       stacks->regs_below_top >= STACKS_SAVED_REGISTERS_BYTES &&
 	       stacks_check_bytes(stacks->irq_above) && stacks_check_member(stacks->task_mm) &&
 	       stacks_check_member(stacks->mm_start_stack) &&
+	       stacks_check_member(stacks->mm_pgd) &&
 	       (!stacks->irq_stack_per_cpu || stacks_check_size(stacks->irq_stack_bytes));
 }
 
@@ -122,4 +123,19 @@ void copy_prepare(struct copier *copier, const struct registers *regs, bool user
 	struct copied unused;
 
 	copy_all(copier, regs, user, NULL, &unused);
+}
+
+void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
+		       uint64_t *task)
+{
+	struct registers regs = stacks_made_registers(per_cpu_base);
+	struct copied copied = { .task = 0 };
+	struct copy copy = { .copier = copier, .regs = &regs, .copied = &copied, .own = root };
+
+	if (!copier->stacks.current_per_cpu || !per_cpu_base)
+		return;
+	pieces_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
+	if (stacks_find_current(&copy, *task))
+		stacks_map_task(&copy);
+	*task = copied.task;
 }

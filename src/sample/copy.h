@@ -51,4 +51,13 @@ struct sample_vcpu copy_head(const struct copied *copied, const struct registers
 /* Outside the stop: maps the pages that copy_vcpu() would need for REGS now. */
 void copy_prepare(struct copier *copier, const struct registers *regs, bool user);
 
+/*
+ * Outside the stop, for a Linux guest: if the task that runs now is another one than *TASK, maps
+ * the pages that a copy of it will most likely need, and sets *TASK. So the first sample of a task
+ * seldom lacks pages, and seldom needs a second stop. PER_CPU_BASE and ROOT are those of the vCPU's
+ * last sample. Best effort.
+ */
+void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
+		       uint64_t *task);
+
 #endif

@@ -320,6 +320,17 @@ static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
 	return sample_size_max(n) + sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
 }
 
+/* Maps the stacks of tasks that run since the last tick. */
+static void sampler_map_tasks(struct sampler *sampler)
+{
+	if (sampler->bare)
+		return;
+	sampler_begin_reading(sampler);
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		per_cpu_map_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
+	sampler_end_reading(sampler);
+}
+
 /* A page of the ring that was never written has no memory yet: fault it in before the stop. */
 static void sampler_touch(char *room, size_t size_bytes)
 {
@@ -374,6 +385,7 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags, ui
 	sampler_touch(room, sampler_room_bytes(sampler, sampler->n_wanted));
 	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
 	copy_poll_stacks(&sampler->copier);
+	sampler_map_tasks(sampler);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,

@@ -32,6 +32,8 @@
 #define IRET_AT(word)  (PT_REGS_AT(word) - PT_REGS_AT(PT_REGS_PROCESSOR))
 #define SELECTOR_INDEX 0xfffcULL
 
+#define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* of a task's stack: most are not deeper */
+
 #define TSS_SP2 20 /* stack pointer of ring 2 (Intel SDM vol. 3A §8.7) */
 
 /* One entry of the top-level page table, from 0xfffffe0000000000 on. */
@@ -344,4 +346,58 @@ void stacks_copy_linux(struct copy *copy, bool user)
 	stacks_copy_all(copy, user);
 	if (user)
 		copy->copied->code_frame = stacks_code_frame(copy);
+}
+
+/* --- before the stop -------------------------------------------------------------------------- */
+
+bool stacks_find_current(struct copy *copy, uint64_t task)
+{
+	stacks_begin(copy);
+	return copy->copied->task && copy->copied->task != task;
+}
+
+/* The task's own page tables; 0: not known. */
+static uint64_t stacks_read_cr3(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t mm, pgd;
+
+	if (!stacks->mm_pgd ||
+	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm, &mm) !=
+		    CUT_NONE ||
+	    !address_is_kernel_pointer(mm) ||
+	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
+	    !address_is_kernel_pointer(pgd))
+		return 0;
+	return pieces_find_frame(&copy->pieces, copy->kernel, pgd).value << GUEST_PAGE_SHIFT;
+}
+
+/* The user's register NUMBER at the top of the task's stack. False: it is no user's. */
+static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *value)
+{
+	return pieces_read(&copy->pieces, copy->kernel, copy->user_regs + PT_REGS_AT(number),
+			   value) == CUT_NONE &&
+	       !address_is_kernel(*value);
+}
+
+void stacks_map_task(struct copy *copy)
+{
+	uint64_t sp, rip, end;
+
+	stacks_find_task(copy);
+	if (!copy->user_regs)
+		return;
+	pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->task.end - STACKS_AHEAD_BYTES,
+		   STACKS_AHEAD_BYTES);
+	copy->own.cr3 = stacks_read_cr3(copy);
+	if (!copy->own.cr3 || stacks_copy_saved_user(copy) == CUT_NONE)
+		return;
+	/* By now the code may have called or returned a little. */
+	end = copy->pieces.end;
+	if (stacks_read_saved(copy, PT_REGS_RSP, &sp))
+		pieces_add(&copy->pieces, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,
+			   GUEST_PAGE_SIZE);
+	pieces_add(&copy->pieces, STACK_USER, copy->own, end, GUEST_PAGE_SIZE);
+	if (stacks_read_saved(copy, PT_REGS_RIP, &rip))
+		pieces_find_frame(&copy->pieces, copy->own, rip);
 }

@@ -44,6 +44,20 @@ static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 
+/* Registers that lead to the per-cpu variables at BASE, and to no stack. */
+static inline struct registers stacks_made_registers(uint64_t base)
+{
+	return (struct registers){ .gs_base_kernel = base };
+}
+
+/* Begins like stacks_copy_linux(). False: the task that runs is TASK, or is not known. */
+bool stacks_find_current(struct copy *copy, uint64_t task);
+/*
+ * Behind stacks_find_current(), outside the stop: maps the top of the task's stack, and its user
+ * stack and the page tables of its code as they were when it last entered the kernel.
+ */
+void stacks_map_task(struct copy *copy);
+
 /*
  * If the vCPU runs a thread of a Go program: copies the stack at ADDRESS as a piece of KIND, and
  * the other stacks of the thread that led there (stacks_go_x86.c). *CUT: why the first piece ends.

@@ -24,6 +24,8 @@
 #define TASK_MM       2328
 #define MM            0xffff888004206600ULL
 #define START_STACK   376
+#define MM_PGD        72
+#define PGD           0xffff888004300000ULL
 #define STACK         0xffffc90000200000ULL /* the task's, of 16 KiB */
 #define STACK_TOP     (STACK + 0x4000)
 #define IRQ           0xffffc90000301000ULL /* vmap() aligns to pages only */
@@ -239,6 +241,75 @@ static void check_cuts(enum sample_cut cut, enum sample_cut user_cut)
 {
 	check(copied.cut == cut && copied.user_cut == user_cut,
 	      "cut %d, user's %d (expected %d, %d)", copied.cut, copied.user_cut, cut, user_cut);
+}
+
+/* --- before the stop -------------------------------------------------------------------------- */
+
+/* What a new task needs is mapped once, before the stop. */
+static void test_new_task(void)
+{
+	const struct want in_kernel[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
+	const struct want in_user[] = { { STACK_FIRST, USER + 0x8123,
+					  USER + 0x8123 + COPY_UNKNOWN_BYTES } };
+	uint64_t task = 0;
+	unsigned maps;
+
+	begin();
+	memory_guest_map(memory, kernel_cr3, PGD, regs->cr3 >> 12);
+	*word_at(MM + MM_PGD) = PGD;
+	*word_at(STACK_TOP - 168 + 128) = USER;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	copy_now();
+	check(copied.missed, "without that, pages are missing");
+	copier.stacks.mm_pgd = MM_PGD;
+	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &task);
+	check(task == TASK, "the task is %" PRIx64, task);
+	copy_now();
+	check_pieces(in_kernel, 2, "its stacks in a system call");
+	check(!copied.missed, "no page is missing");
+	regs->rsp = USER + 0x8123;
+	regs->rip = USER + 0x20;
+	memory->user[0] = true;
+	copy_now();
+	check_pieces(in_user, 1, "its stack in user code");
+	check(!copied.missed && copied.code_frame.value, "nor the page tables of its code");
+	maps = memory->maps;
+	*word_at(STACK_TOP - 168 + 152) = USER;
+	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &task);
+	check(memory->maps == maps, "nothing is read again for the same task");
+	end();
+}
+
+/* Wrong numbers cost pages and nothing else. */
+static void test_bad_task(void)
+{
+	const uint64_t words[] = { 0, 1, PGD + 1, USER, UINT64_MAX, UINT64_MAX - 7, STACK_TOP };
+	uint64_t *places[5];
+
+	begin();
+	memory_guest_map(memory, kernel_cr3, PGD, regs->cr3 >> 12);
+	*word_at(MM + MM_PGD) = PGD;
+	stacks.mm_pgd = MM_PGD;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	places[0] = word_at(PER_CPU + CURRENT);
+	places[1] = word_at(PER_CPU + TOP);
+	places[2] = word_at(TASK + TASK_MM);
+	places[3] = word_at(MM + MM_PGD);
+	places[4] = word_at(STACK_TOP - 168 + 152);
+	for (size_t i = 0; i < COUNT(places); i++)
+		for (size_t j = 0; j < COUNT(words); j++) {
+			uint64_t good = *places[i], task = 0;
+
+			*places[i] = words[j];
+			copy_prepare_task(&copier, PER_CPU,
+					  (struct memory_root){ .cr3 = kernel_cr3 }, &task);
+			*places[i] = good;
+			check(task == TASK || i == 0, "word %zu is %" PRIx64, i, words[j]);
+		}
+	check(frame_cache_pages(copier.cache) < 64, "few pages are mapped");
+	end();
 }
 
 /* --- as Linux runs ---------------------------------------------------------------------------- */
@@ -771,7 +842,7 @@ static void test_bad_stacks(void)
 	uint32_t *numbers[] = { &stacks.stack_bytes,    &stacks.top_padding,
 				&stacks.regs_below_top, &stacks.irq_stack_bytes,
 				&stacks.irq_above,      &stacks.task_mm,
-				&stacks.mm_start_stack };
+				&stacks.mm_start_stack, &stacks.mm_pgd };
 
 	begin();
 	good = stacks;
@@ -805,6 +876,8 @@ static void test_bad_stacks(void)
 
 int main(void)
 {
+	test_new_task();
+	test_bad_task();
 	test_system_call();
 	test_task_stack_by_task();
 	test_one_table();

@@ -90,6 +90,8 @@ struct linux_stacks stack_layout_build(const struct linux_guest *guest,
 	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
 		stacks.task_mm = layout_offset(layout, TASK_MM);
 		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
+		if (layout_has(layout, MM_PGD))
+			stacks.mm_pgd = layout_offset(layout, MM_PGD);
 	}
 	stacks.irq_above = stack_layout_irq_above(guest, stack_layout_per_cpu_base(regs) +
 								 stacks.irq_stack_per_cpu);
