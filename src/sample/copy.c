@@ -126,16 +126,18 @@ void copy_prepare(struct copier *copier, const struct registers *regs, bool user
 }
 
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
-		       uint64_t *task)
+		       struct copy_task *running)
 {
 	struct registers regs = stacks_made_registers(per_cpu_base);
 	struct copied copied = { .task = 0 };
 	struct copy copy = { .copier = copier, .regs = &regs, .copied = &copied, .own = root };
+	uint64_t task = running->task;
 
+	*running = (struct copy_task){ .task = 0 };
 	if (!copier->stacks.current_per_cpu || !per_cpu_base)
 		return;
 	pieces_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
-	if (stacks_find_current(&copy, *task))
-		stacks_map_task(&copy);
-	*task = copied.task;
+	*running = stacks_find_running(&copy);
+	if (running->task && running->task != task)
+		stacks_map_task(&copy, running);
 }

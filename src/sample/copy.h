@@ -9,12 +9,20 @@
 
 #define COPY_UNKNOWN_BYTES 4096 /* copied of a stack whose end is not known */
 
+/* A task of a Linux guest that ran a moment before the stop. */
+struct copy_task {
+	uint64_t task; /* its address; 0: none is known */
+	uint64_t cr3;  /* its own page tables; 0: not known */
+};
+
 struct copier {
 	const struct guest_info *guest;
 	struct frame_cache *cache;
 	const struct control *control;
 	struct linux_stacks stacks; /* from copy_poll_stacks(); current_per_cpu 0: no Linux */
 	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
+	/* of the vCPU that is copied, from copy_prepare_task(); NULL: not known */
+	const struct copy_task *running;
 };
 
 /* What was copied of a vCPU besides its registers. */
@@ -52,12 +60,11 @@ struct sample_vcpu copy_head(const struct copied *copied, const struct registers
 void copy_prepare(struct copier *copier, const struct registers *regs, bool user);
 
 /*
- * Outside the stop, for a Linux guest: if the task that runs now is another one than *TASK, maps
- * the pages that a copy of it will most likely need, and sets *TASK. So the first sample of a task
- * seldom lacks pages, and seldom needs a second stop. PER_CPU_BASE and ROOT are those of the vCPU's
- * last sample. Best effort.
+ * Outside the stop, for a Linux guest: finds the task that runs now. If it is another one than
+ * RUNNING has, maps the pages that a copy of it will most likely need, so that its first sample
+ * seldom needs a second stop. PER_CPU_BASE and ROOT are those of the vCPU's last sample.
  */
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
-		       uint64_t *task);
+		       struct copy_task *running);
 
 #endif

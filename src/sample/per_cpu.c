@@ -40,8 +40,8 @@ bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, 
 	return true;
 }
 
-void per_cpu_map_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu)
+void per_cpu_find_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu)
 {
 	copy_prepare_task(copier, cpus->vcpus[vcpu].base, cpus->vcpus[vcpu].root,
-			  &cpus->vcpus[vcpu].task);
+			  &cpus->vcpus[vcpu].running);
 }

@@ -15,7 +15,7 @@ struct per_cpus {
 	struct {
 		uint64_t base; /* 0: not known */
 		struct memory_root root;
-		uint64_t task; /* that per_cpu_map_task() found last; 0: none */
+		struct copy_task running; /* by per_cpu_find_task() */
 	} vcpus[GUEST_MAX_VCPUS];
 };
 
@@ -31,6 +31,6 @@ bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, 
 		      uint64_t offset, uint32_t *value);
 
 /* Calls copy_prepare_task() for the task that runs on VCPU. */
-void per_cpu_map_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu);
+void per_cpu_find_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu);
 
 #endif

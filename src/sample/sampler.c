@@ -98,6 +98,11 @@ size_t sampler_ring_bytes(unsigned n_vcpus)
 
 /* --- the stopped window ----------------------------------------------------------------------- */
 
+static const struct copy_task *sampler_running(const struct sampler *sampler, unsigned i)
+{
+	return &sampler->per_cpus.vcpus[sampler->wanted[i]].running;
+}
+
 /* Copies the stacks of the I-th wanted vCPU behind room for its head at TO. Returns both sizes. */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
@@ -105,6 +110,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 
 	if (sampler->bare)
 		return sizeof(struct sample_vcpu);
+	sampler->copier.running = sampler_running(sampler, i);
 	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
 		  to + sizeof(struct sample_vcpu), copied);
 	return sizeof(struct sample_vcpu) + copied->size_bytes;
@@ -246,8 +252,10 @@ static bool sampler_map_missed(struct sampler *sampler)
 	uint64_t maps = frame_cache_maps(cache);
 
 	sampler_begin_reading(sampler);
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		sampler->copier.running = sampler_running(sampler, i);
 		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
+	}
 	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
 }
 
@@ -320,14 +328,14 @@ static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
 	return sample_size_max(n) + sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
 }
 
-/* Maps the stacks of tasks that run since the last tick. */
-static void sampler_map_tasks(struct sampler *sampler)
+/* Finds the tasks that run. Maps the stacks of those that did not in the last tick. */
+static void sampler_find_tasks(struct sampler *sampler)
 {
 	if (sampler->bare)
 		return;
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		per_cpu_map_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
+		per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
 	sampler_end_reading(sampler);
 }
 
@@ -385,7 +393,7 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags, ui
 	sampler_touch(room, sampler_room_bytes(sampler, sampler->n_wanted));
 	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
 	copy_poll_stacks(&sampler->copier);
-	sampler_map_tasks(sampler);
+	sampler_find_tasks(sampler);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,

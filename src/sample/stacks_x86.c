@@ -94,7 +94,7 @@ static void stacks_find_task(struct copy *copy)
  * stacks are (Linux Documentation/arch/x86/x86_64/mm.rst). Only the stack of a program is found
  * this way: the registers of its user code, at the top, prove that it is a task's stack.
  */
-static void stacks_find_next_task(struct copy *copy)
+static bool stacks_find_next_task(struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t rsp = copy->regs->rsp, start = rsp - rsp % stacks->stack_bytes;
@@ -107,10 +107,11 @@ static void stacks_find_next_task(struct copy *copy)
 	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_RSP), &sp) !=
 		    CUT_NONE ||
 	    !stacks_is_user_selector(cs) || address_is_kernel(sp))
-		return;
+		return false;
 	copy->task.start = start;
 	copy->task.end = top;
 	copy->user_regs = user_regs;
+	return true;
 }
 
 static void stacks_find_irq(struct copy *copy)
@@ -296,10 +297,23 @@ static void stacks_begin(struct copy *copy)
 	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
 }
 
+/*
+ * While the kernel switches tasks, CR3 is already the next task's, and the stack still the last
+ * one's (Linux kernel/sched/core.c context_switch()): the user's stack is in the last one's tables.
+ */
+static void stacks_use_task_tables(struct copy *copy)
+{
+	const struct copy_task *running = copy->copier->running;
+
+	if (running && running->cr3 && running->task == copy->copied->task)
+		copy->own.cr3 = running->cr3;
+}
+
 /* For kernel code with rsp in the kernel's half. */
 static void stacks_copy_from_kernel(struct copy *copy)
 {
 	uint64_t top, sp;
+	bool is_next = false;
 
 	if (stacks_find_entry(copy, &top, &sp)) {
 		stacks_copy_interrupted(copy, top, sp);
@@ -310,8 +324,10 @@ static void stacks_copy_from_kernel(struct copy *copy)
 		stacks_find_irq(copy);
 	if (!stack_extent_has(copy->task, copy->regs->rsp) &&
 	    !stack_extent_has(copy->irq, copy->regs->rsp))
-		stacks_find_next_task(copy);
+		is_next = stacks_find_next_task(copy);
 	copy->copied->cut = stacks_copy_kernel(copy);
+	if (!is_next)
+		stacks_use_task_tables(copy);
 	copy->copied->user_cut = stacks_copy_saved_user(copy);
 }
 
@@ -350,12 +366,6 @@ void stacks_copy_linux(struct copy *copy, bool user)
 
 /* --- before the stop -------------------------------------------------------------------------- */
 
-bool stacks_find_current(struct copy *copy, uint64_t task)
-{
-	stacks_begin(copy);
-	return copy->copied->task && copy->copied->task != task;
-}
-
 /* The task's own page tables; 0: not known. */
 static uint64_t stacks_read_cr3(struct copy *copy)
 {
@@ -372,6 +382,16 @@ static uint64_t stacks_read_cr3(struct copy *copy)
 	return pieces_find_frame(&copy->pieces, copy->kernel, pgd).value << GUEST_PAGE_SHIFT;
 }
 
+struct copy_task stacks_find_running(struct copy *copy)
+{
+	struct copy_task running;
+
+	stacks_begin(copy);
+	running.task = copy->copied->task;
+	running.cr3 = running.task ? stacks_read_cr3(copy) : 0;
+	return running;
+}
+
 /* The user's register NUMBER at the top of the task's stack. False: it is no user's. */
 static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *value)
 {
@@ -380,7 +400,7 @@ static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *valu
 	       !address_is_kernel(*value);
 }
 
-void stacks_map_task(struct copy *copy)
+void stacks_map_task(struct copy *copy, const struct copy_task *running)
 {
 	uint64_t sp, rip, end;
 
@@ -389,7 +409,7 @@ void stacks_map_task(struct copy *copy)
 		return;
 	pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->task.end - STACKS_AHEAD_BYTES,
 		   STACKS_AHEAD_BYTES);
-	copy->own.cr3 = stacks_read_cr3(copy);
+	copy->own.cr3 = running->cr3;
 	if (!copy->own.cr3 || stacks_copy_saved_user(copy) == CUT_NONE)
 		return;
 	/* By now the code may have called or returned a little. */

@@ -50,13 +50,13 @@ static inline struct registers stacks_made_registers(uint64_t base)
 	return (struct registers){ .gs_base_kernel = base };
 }
 
-/* Begins like stacks_copy_linux(). False: the task that runs is TASK, or is not known. */
-bool stacks_find_current(struct copy *copy, uint64_t task);
+/* Outside the stop: the task that runs. */
+struct copy_task stacks_find_running(struct copy *copy);
 /*
- * Behind stacks_find_current(), outside the stop: maps the top of the task's stack, and its user
+ * Behind stacks_find_running(), outside the stop: maps the top of the task's stack, and its user
  * stack and the page tables of its code as they were when it last entered the kernel.
  */
-void stacks_map_task(struct copy *copy);
+void stacks_map_task(struct copy *copy, const struct copy_task *running);
 
 /*
  * If the vCPU runs a thread of a Go program: copies the stack at ADDRESS as a piece of KIND, and

@@ -251,7 +251,7 @@ static void test_new_task(void)
 	const struct want in_kernel[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
 	const struct want in_user[] = { { STACK_FIRST, USER + 0x8123,
 					  USER + 0x8123 + COPY_UNKNOWN_BYTES } };
-	uint64_t task = 0;
+	struct copy_task running = { .task = 0 };
 	unsigned maps;
 
 	begin();
@@ -263,8 +263,9 @@ static void test_new_task(void)
 	copy_now();
 	check(copied.missed, "without that, pages are missing");
 	copier.stacks.mm_pgd = MM_PGD;
-	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &task);
-	check(task == TASK, "the task is %" PRIx64, task);
+	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &running);
+	check(running.task == TASK && running.cr3 == regs->cr3,
+	      "the task is %" PRIx64 " with page tables %" PRIx64, running.task, running.cr3);
 	copy_now();
 	check_pieces(in_kernel, 2, "its stacks in a system call");
 	check(!copied.missed, "no page is missing");
@@ -276,8 +277,33 @@ static void test_new_task(void)
 	check(!copied.missed && copied.code_frame.value, "nor the page tables of its code");
 	maps = memory->maps;
 	*word_at(STACK_TOP - 168 + 152) = USER;
-	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &task);
+	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &running);
 	check(memory->maps == maps, "nothing is read again for the same task");
+	end();
+}
+
+/* Between two tasks CR3 is the next one's. The user's stack is the last one's. */
+static void test_switched_tables(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
+	struct copy_task running = { .task = TASK };
+	struct registers switched;
+
+	begin();
+	copy();
+	check_pieces(want, 2, "before the switch");
+	switched = *regs;
+	switched.cr3 = memory_guest_new_table(memory) << 12;
+	regs = &switched;
+	copy_prepared();
+	check(copied.n_stacks == 1, "by the next one's tables there is no user stack");
+	running.cr3 = memory->regs[0].cr3;
+	copier.running = &running;
+	copy_prepared();
+	check_pieces(want, 2, "by the task's own there is");
+	running.task = TASK + 64;
+	copy_prepared();
+	check(copied.n_stacks == 1, "another task's are not used");
 	end();
 }
 
@@ -300,13 +326,14 @@ static void test_bad_task(void)
 	places[4] = word_at(STACK_TOP - 168 + 152);
 	for (size_t i = 0; i < COUNT(places); i++)
 		for (size_t j = 0; j < COUNT(words); j++) {
-			uint64_t good = *places[i], task = 0;
+			struct copy_task running = { .task = 0 };
+			uint64_t good = *places[i];
 
 			*places[i] = words[j];
 			copy_prepare_task(&copier, PER_CPU,
-					  (struct memory_root){ .cr3 = kernel_cr3 }, &task);
+					  (struct memory_root){ .cr3 = kernel_cr3 }, &running);
 			*places[i] = good;
-			check(task == TASK || i == 0, "word %zu is %" PRIx64, i, words[j]);
+			check(running.task == TASK || i == 0, "word %zu is %" PRIx64, i, words[j]);
 		}
 	check(frame_cache_pages(copier.cache) < 64, "few pages are mapped");
 	end();
@@ -878,6 +905,7 @@ int main(void)
 {
 	test_new_task();
 	test_bad_task();
+	test_switched_tables();
 	test_system_call();
 	test_task_stack_by_task();
 	test_one_table();
