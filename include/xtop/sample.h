@@ -57,29 +57,47 @@ struct sample_vcpu {
 	uint8_t n_stacks;
 	uint8_t cut;         /* enum sample_cut of the stacks from the stack pointer on */
 	uint8_t user_cut;    /* enum sample_cut of the STACK_USER piece; CUT_NONE: there is none */
-	uint8_t code_frame[5]; /* sample_get_code_frame() */
+	uint8_t frame[5];    /* sample_get_code_frame() or sample_get_user_tables() */
 	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
 	struct registers regs;
 };
 
 /*
- * When the vCPU ran user code of a Linux guest: the frame of the page at rip, as a foreign mapping
- * takes it; 0: not read. Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A
- * §4.1.4), so a frame number has 40.
+ * Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A §4.1.4), so a frame number
+ * has 40.
  */
-static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
+static inline frame_t sample_get_frame(const struct sample_vcpu *vcpu)
 {
 	uint64_t value = 0;
 
-	for (unsigned i = 0; i < sizeof(vcpu->code_frame); i++)
-		value |= (uint64_t)vcpu->code_frame[i] << 8 * i;
+	for (unsigned i = 0; i < sizeof(vcpu->frame); i++)
+		value |= (uint64_t)vcpu->frame[i] << 8 * i;
 	return FRAME(value);
 }
 
-static inline void sample_set_code_frame(struct sample_vcpu *vcpu, frame_t frame)
+static inline void sample_set_frame(struct sample_vcpu *vcpu, frame_t frame)
 {
-	for (unsigned i = 0; i < sizeof(vcpu->code_frame); i++)
-		vcpu->code_frame[i] = (uint8_t)(frame.value >> 8 * i);
+	for (unsigned i = 0; i < sizeof(vcpu->frame); i++)
+		vcpu->frame[i] = (uint8_t)(frame.value >> 8 * i);
+}
+
+/*
+ * When the vCPU ran user code of a Linux guest: the frame of the page at rip, as a foreign mapping
+ * takes it; 0: not read.
+ */
+static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
+{
+	return vcpu->user ? sample_get_frame(vcpu) : FRAME(0);
+}
+
+/*
+ * When the vCPU ran kernel code that was between two tasks: the frame of the page tables by which
+ * STACK_USER was read, because those of the registers are already the next task's. 0: those of the
+ * registers.
+ */
+static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)
+{
+	return vcpu->user ? FRAME(0) : sample_get_frame(vcpu);
 }
 
 /*

@@ -27,6 +27,17 @@ static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
 	memory_refresh(finder->guest->memory);
 }
 
+/*
+ * The page tables of the process that the sample is of. Those of the registers are the next
+ * task's in the middle of a task switch.
+ */
+static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
+{
+	frame_t tables = sample_get_user_tables(vcpu);
+
+	return tables.value ? arch_root_at(&vcpu->regs, tables) : walk_root(&vcpu->regs);
+}
+
 /* Whether the sample was taken under the page tables of the process that MM is now. */
 static bool task_finder_is_process(const struct task_finder *finder, const struct sample_vcpu *vcpu,
 				   uint64_t mm)
@@ -34,7 +45,7 @@ static bool task_finder_is_process(const struct task_finder *finder, const struc
 	struct memory_root root;
 
 	return processes_get_root(finder->processes, mm, &root) &&
-	       arch_is_same_process(root, walk_root(&vcpu->regs));
+	       arch_is_same_process(root, task_finder_root(vcpu));
 }
 
 /*
@@ -61,7 +72,7 @@ static const struct space *task_finder_user(struct task_finder *finder,
 	}
 	if (!*taskp || (*taskp)->kernel_thread)
 		return NULL;
-	return processes_find_past(finder->processes, walk_root(&vcpu->regs), (*taskp)->tgid);
+	return processes_find_past(finder->processes, task_finder_root(vcpu), (*taskp)->tgid);
 }
 
 /*
@@ -116,7 +127,7 @@ static bool task_finder_find_past(struct task_finder *finder, const struct sampl
 		return true;
 	*user = processes_find_space(finder->processes, parent, time_ns);
 	if (!task_finder_is_process(finder, vcpu, parent->mm) &&
-	    processes_has_root(finder->processes, walk_root(&vcpu->regs))) {
+	    processes_has_root(finder->processes, task_finder_root(vcpu))) {
 		*user = NULL; /* the kernel is about to switch to the process of these tables */
 		return true;
 	}

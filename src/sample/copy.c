@@ -75,7 +75,7 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	struct copy copy; /* field by field: the guest stands still */
 
 	copied->task = 0;
-	copied->code_frame = FRAME(0);
+	copied->frame = FRAME(0);
 	copied->cut = copied->user_cut = CUT_NONE;
 	pieces_begin(&copy.pieces, copier->cache, to, copier->now_ns);
 	copy.copier = copier;
@@ -114,7 +114,7 @@ struct sample_vcpu copy_head(const struct copied *copied, const struct registers
 		.regs = *regs,
 	};
 
-	sample_set_code_frame(&head, copied->code_frame);
+	sample_set_frame(&head, copied->frame);
 	return head;
 }
 

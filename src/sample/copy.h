@@ -30,7 +30,7 @@ struct copied {
 	size_t size_bytes; /* of its pieces as they lie in the record */
 	unsigned n_stacks;
 	uint64_t task;
-	frame_t code_frame; /* of user code of a Linux guest; 0: not read */
+	frame_t frame; /* of struct sample_vcpu; 0: not read */
 	enum sample_cut cut, user_cut;
 	bool missed; /* a page was not mapped yet: call copy_prepare() before the next copy */
 };

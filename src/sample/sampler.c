@@ -133,7 +133,7 @@ static void sampler_judge_copies(struct sampler *sampler)
 			continue;
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
-		copied->code_frame = FRAME(0);
+		copied->frame = FRAME(0);
 	}
 }
 

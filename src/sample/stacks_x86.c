@@ -305,8 +305,11 @@ static void stacks_use_task_tables(struct copy *copy)
 {
 	const struct copy_task *running = copy->copier->running;
 
-	if (running && running->cr3 && running->task == copy->copied->task)
-		copy->own.cr3 = running->cr3;
+	if (!running || !running->cr3 || running->task != copy->copied->task ||
+	    cr3_is_same_process(running->cr3, copy->own.cr3))
+		return;
+	copy->own.cr3 = running->cr3;
+	copy->copied->frame = FRAME(running->cr3 >> GUEST_PAGE_SHIFT);
 }
 
 /* For kernel code with rsp in the kernel's half. */
@@ -361,7 +364,7 @@ void stacks_copy_linux(struct copy *copy, bool user)
 	stacks_begin(copy);
 	stacks_copy_all(copy, user);
 	if (user)
-		copy->copied->code_frame = stacks_code_frame(copy);
+		copy->copied->frame = stacks_code_frame(copy);
 }
 
 /* --- before the stop -------------------------------------------------------------------------- */

@@ -88,8 +88,8 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 	record.vcpu.n_stacks = (uint8_t)copied.n_stacks;
 	record.vcpu.cut = (uint8_t)copied.cut;
 	record.vcpu.user_cut = (uint8_t)copied.user_cut;
-	sample_set_code_frame(&record.vcpu, copied.code_frame);
-	fuzz_must(sample_get_code_frame(&record.vcpu).value == copied.code_frame.value,
+	sample_set_frame(&record.vcpu, copied.frame);
+	fuzz_must(sample_get_frame(&record.vcpu).value == copied.frame.value,
 		  "a frame has 40 bits");
 	record.vcpu.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes);
 	record.sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };

@@ -149,12 +149,12 @@ static void test_there(void)
 	begin();
 	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
 	check_string(says(&vcpu), "server serve", "code found by areas");
-	sample_set_code_frame(&vcpu, frame_of(exe));
+	sample_set_frame(&vcpu, frame_of(exe));
 	check_string(says(&vcpu), "server serve", "code found by areas, frame known");
 	vcpu.regs.rip = ELSEWHERE + FUNCTION;
-	sample_set_code_frame(&vcpu, FRAME(0));
+	sample_set_frame(&vcpu, FRAME(0));
 	check_string(says(&vcpu), "server -", "no known area, no frame");
-	sample_set_code_frame(&vcpu, frame_of(lib));
+	sample_set_frame(&vcpu, frame_of(lib));
 	check_string(says(&vcpu), "server helper", "no known area, code found by its frame");
 	end();
 }
@@ -169,7 +169,7 @@ static void test_gone(void)
 	begin();
 	vcpu = sample_of(GONE, 0x7777000, ELSEWHERE + FUNCTION);
 	check_string(says(&vcpu), "[unknown] -", "without a frame, as in old recordings");
-	sample_set_code_frame(&vcpu, frame_of(exe));
+	sample_set_frame(&vcpu, frame_of(exe));
 	check_string(says(&vcpu), "[unknown] serve", "code found by its frame");
 	os_get_counts(os, &counts);
 	check_u64(counts.code_by_frame, 1, "the sample is counted");
@@ -186,6 +186,30 @@ static void test_gone(void)
 	end();
 }
 
+/*
+ * The kernel is between two tasks: the registers have the page tables of the next one, which is
+ * known, too. The sampler read the user's stack by the task's own.
+ */
+static void test_switch(void)
+{
+	struct sample_vcpu vcpu, next;
+	uint64_t next_mm, next_task, next_cr3;
+
+	begin();
+	next_mm = made_mm(made, NULL, 0);
+	next_cr3 = made_mm_root(made, next_mm).cr3;
+	next_task = made_task(made, 70, 70, "next", next_mm, 0);
+	next = sample_of(next_task, next_cr3, BASE + FUNCTION);
+	check_string(says(&next), "next -", "the next task has another program");
+	vcpu = sample_of(task_address, next_cr3, BASE + FUNCTION);
+	vcpu.user = 0;
+	check_string(says(&vcpu), "server -",
+		     "by the tables of the registers its code is not known");
+	sample_set_frame(&vcpu, FRAME(made_mm_root(made, mm).cr3 >> 12));
+	check_string(says(&vcpu), "server serve", "by its own tables");
+	end();
+}
+
 /* A task that is ending has no mm any more. It had started before the sample. */
 static void test_ending(void)
 {
@@ -198,7 +222,7 @@ static void test_ending(void)
 	vcpu = sample_of(other, 0x7777000, BASE + FUNCTION);
 	check_string(says(&vcpu), "md5sum -",
 		     "an address of a known program in other memory proves nothing");
-	sample_set_code_frame(&vcpu, frame_of(lib));
+	sample_set_frame(&vcpu, frame_of(lib));
 	check_string(says(&vcpu), "md5sum helper", "the frame proves it");
 	end();
 }
@@ -207,6 +231,7 @@ int main(void)
 {
 	test_there();
 	test_gone();
+	test_switch();
 	test_ending();
 	return tap_done();
 }

@@ -274,7 +274,7 @@ static void test_new_task(void)
 	memory->user[0] = true;
 	copy_now();
 	check_pieces(in_user, 1, "its stack in user code");
-	check(!copied.missed && copied.code_frame.value, "nor the page tables of its code");
+	check(!copied.missed && copied.frame.value, "nor the page tables of its code");
 	maps = memory->maps;
 	*word_at(STACK_TOP - 168 + 152) = USER;
 	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &running);
@@ -301,9 +301,11 @@ static void test_switched_tables(void)
 	copier.running = &running;
 	copy_prepared();
 	check_pieces(want, 2, "by the task's own there is");
+	check_u64(copied.frame.value, running.cr3 >> 12, "the sample says by which tables");
 	running.task = TASK + 64;
 	copy_prepared();
 	check(copied.n_stacks == 1, "another task's are not used");
+	check_u64(copied.frame.value, 0, "nor said");
 	end();
 }
 
@@ -419,30 +421,30 @@ static void test_code_frame(void)
 	add_pages(code, 0x1000);
 	regs->rip = code + 0x123;
 	copy();
-	check_u64(copied.code_frame.value, 0, "no code frame for kernel code");
+	check_u64(copied.frame.value, 0, "no code frame for kernel code");
 	memory->user[0] = true;
 	regs->rsp = USER + 0x120;
 	copy_now();
-	check(copied.missed && copied.code_frame.value == 0, "page tables not mapped yet");
+	check(copied.missed && copied.frame.value == 0, "page tables not mapped yet");
 	copy();
-	check_u64(copied.code_frame.value, frame_of(code), "of user code");
+	check_u64(copied.frame.value, frame_of(code), "of user code");
 	check(!frame_cache_find(copier.cache, FRAME(frame_of(code))), "the page is not mapped");
 	regs->rip = code + 0x1000;
 	copy();
-	check_u64(copied.code_frame.value, 0, "a page that is not there");
+	check_u64(copied.frame.value, 0, "a page that is not there");
 	regs->rip = 0x0000800000000000ULL;
 	copy();
-	check_u64(copied.code_frame.value, 0, "an address that is none");
+	check_u64(copied.frame.value, 0, "an address that is none");
 	regs->rip = 0xffffffffff600000ULL;
 	copy();
-	check_u64(copied.code_frame.value, 0, "vsyscall: the kernel's half");
+	check_u64(copied.frame.value, 0, "vsyscall: the kernel's half");
 	regs->rip = code;
 	*memory_guest_entry(memory, regs->cr3, 4, 1, code) = 0x000ffffffffff000ULL | PTE_P;
 	copy();
-	check_u64(copied.code_frame.value, 0xffffffffffULL, "the last frame there can be");
+	check_u64(copied.frame.value, 0xffffffffffULL, "the last frame there can be");
 	stacks.current_per_cpu = 0;
 	copy();
-	check_u64(copied.code_frame.value, 0, "no code frame for a guest that is no Linux");
+	check_u64(copied.frame.value, 0, "no code frame for a guest that is no Linux");
 	end();
 }
 

@@ -34,6 +34,8 @@ struct memory_root arch_kernel_tables(struct memory_root root);
  */
 bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 		    struct memory_root *root);
+/* Page tables of the kind that a vCPU with REGS uses, with the top table in FRAME. */
+struct memory_root arch_root_at(const struct registers *regs, frame_t frame);
 /* Whether both are of one process: with page-table isolation it has two. */
 bool arch_is_same_process(struct memory_root a, struct memory_root b);
 

@@ -73,6 +73,14 @@ bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 	return true;
 }
 
+struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
+{
+	struct memory_root root = walk_root(regs);
+
+	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
+	return root;
+}
+
 bool arch_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return cr3_is_same_process(a.cr3, b.cr3);
