@@ -288,7 +288,7 @@ bool computed_state_differ(const struct computed_state *state, const struct comp
 
 void computed_state_equate(struct computed_state *state, unsigned reg)
 {
-	if (state->regs[REG_SP].kind == VALUE_LOST)
+	if (computed_is_place(&state->regs[reg]))
 		state->regs[REG_SP] = state->regs[reg];
 }
 

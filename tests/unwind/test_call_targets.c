@@ -255,12 +255,32 @@ static void test_argument(void)
 		   (uint64_t[]){ 0x100e, 0x1013 }, 2);
 }
 
+/* gcc -fstack-clash-protection touches each page of a large frame. */
+static void test_probes(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe,       /* 1000: call 1007; jmp 1005 */
+		0x4c, 0x8d, 0x9c, 0x24, 0x00, 0xc0, 0xff, 0xff, /* 1007: lea -0x4000(%rsp),%r11 */
+		0x48, 0x81, 0xec, 0x00, 0x10, 0x00, 0x00,       /* 100f: sub $0x1000,%rsp */
+		0x48, 0x83, 0x0c, 0x24, 0x00,                   /* 1016: orq $0,(%rsp) */
+		0x4c, 0x39, 0xdc, 0x75, 0xef,                   /* 101b: cmp %r11,%rsp; jne 100f */
+		0x90,                                           /* 1020: nop */
+		0x48, 0x81, 0xc4, 0x00, 0x40, 0x00, 0x00,       /* 1021: add $0x4000,%rsp */
+		0xc3,                                           /* 1028: ret */
+	};
+	const struct made_code code = { bytes, sizeof(bytes) };
+
+	check_made(code, "behind a loop of probes", 0x4000 / 8, (uint64_t[]){ 0x1020, 0x1021 }, 2);
+	check_made(code, "behind a loop of probes", 0, (uint64_t[]){ 0x1028 }, 1);
+}
+
 int main(void)
 {
 	make_stack();
 	test_unaligned();
 	test_behind_call();
 	test_argument();
+	test_probes();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
