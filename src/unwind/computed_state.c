@@ -292,6 +292,18 @@ void computed_state_equate(struct computed_state *state, unsigned reg)
 		state->regs[REG_SP] = state->regs[reg];
 }
 
+bool computed_state_lose_stack(struct computed_state *state)
+{
+	const struct computed_value *frame = &state->regs[REG_RBP];
+	struct computed_value saved = computed_load(state, *frame);
+
+	if (!computed_is_place(&state->regs[REG_SP]) || frame->kind != VALUE_FRAME ||
+	    frame->offset != -2 * WORD_BYTES || saved.kind != VALUE_ENTRY || saved.reg != REG_RBP)
+		return false;
+	state->regs[REG_SP] = computed_lost;
+	return true;
+}
+
 bool computed_state_has_no_frame(const struct computed_state *state)
 {
 	const struct computed_value *sp = &state->regs[REG_SP];

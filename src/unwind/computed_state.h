@@ -54,6 +54,8 @@ void computed_state_join(struct computed_state *state, const struct computed_sta
 bool computed_state_differ(const struct computed_state *state, const struct computed_state *other);
 /* Notes what a branch has shown: REG and the stack pointer are equal. */
 void computed_state_equate(struct computed_state *state, unsigned reg);
+/* Forgets the stack pointer, if rbp points to the caller's rbp. False: it does not. */
+bool computed_state_lose_stack(struct computed_state *state);
 /* Whether the stack pointer is as at the entry. */
 bool computed_state_has_no_frame(const struct computed_state *state);
 /* Whether the return address has been taken off the stack. */

@@ -108,6 +108,22 @@ static bool flow_try_recent(struct flow *flow, uint32_t op, const struct flow_re
 }
 
 /*
+ * Tries the states that keep the frame pointer, without their stack pointers: alloca() moves the
+ * stack pointer on some ways only.
+ */
+static bool flow_try_frames(struct flow *flow, uint32_t op, const struct flow_recent *recent)
+{
+	for (size_t i = 0; i < recent->n && !flow->failed; i++) {
+		struct computed_state state = flow->states[recent->states[i]];
+
+		if (computed_state_lose_stack(&state) &&
+		    flow_try(flow, op, flow_number(flow, &state), TRY_PART))
+			return true;
+	}
+	return false;
+}
+
+/*
  * Tries OP as the entry of another function: the code before it does not lead here. RETURNS: the
  * function must return, or jump to another one.
  */
@@ -157,7 +173,8 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 	if ((flow->ops[op].entry || (flow->guesses && address % FLOW_ALIGNMENT == 0)) &&
 	    flow_try_entry(flow, op, true))
 		return;
-	if (flow_try_recent(flow, op, jumps) || flow_try_recent(flow, op, calls) || flow->failed)
+	if (flow_try_recent(flow, op, jumps) || flow_try_recent(flow, op, calls) ||
+	    flow_try_frames(flow, op, jumps) || flow->failed)
 		return;
 	if ((flow->guesses || address % FLOW_STUB_BYTES == 0) && flow_try_entry(flow, op, true))
 		return;

@@ -185,9 +185,9 @@ static size_t read_made(void *context, uint64_t address, void *buffer, size_t si
 	return n;
 }
 
-/* In CODE, the caller's address lies N_WORDS above the stack pointer at each of ADDRESSES. */
-static void check_made(struct made_code code, const char *what, unsigned n_words,
-		       const uint64_t *addresses, size_t n)
+/* In CODE, the caller's address lies N_WORDS above where REG points at each of ADDRESSES. */
+static void check_made_from(struct made_code code, const char *what, enum unwind_register reg,
+			    unsigned n_words, const uint64_t *addresses, size_t n)
 {
 	const struct code_source source = { .read = read_made,
 					    .find_function = find_no_function,
@@ -198,14 +198,21 @@ static void check_made(struct made_code code, const char *what, unsigned n_words
 	elf_tables_fatal(computed_create(&source, PLACE, PLACE + code.size_bytes, &computed));
 	for (size_t i = 0; i < n; i++) {
 		struct cursor cursor = cursor_at(addresses[i]);
+		uint64_t word = (cursor.regs[reg] - STACK) / 8 + n_words;
 
 		check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
-			      cursor.regs[REG_PC] == made.words[0x1000 / 8 + n_words] &&
-			      cursor.regs[REG_SP] == STACK + 0x1000 + 8 * (n_words + 1),
+			      cursor.regs[REG_PC] == made.words[word] &&
+			      cursor.regs[REG_SP] == STACK + 8 * (word + 1),
 		      "%s: %#" PRIx64 ": %u words lie below the caller's address", what,
 		      addresses[i], n_words);
 	}
 	computed_destroy(computed);
+}
+
+static void check_made(struct made_code code, const char *what, unsigned n_words,
+		       const uint64_t *addresses, size_t n)
+{
+	check_made_from(code, what, REG_SP, n_words, addresses, n);
 }
 
 /* Code made for size: no call leads to 1019, and it is not aligned. */
@@ -274,6 +281,42 @@ static void test_probes(void)
 	check_made(code, "behind a loop of probes", 0, (uint64_t[]){ 0x1028 }, 1);
 }
 
+/* alloca() in a case of a switch, which leads back: the stack pointer is not known, rbp is. */
+static void test_alloca(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x55, 0x48, 0x89, 0xe5,                   /* 1007: push %rbp; mov %rsp,%rbp */
+		0x85, 0xff, 0x74, 0x02,                   /* 100b: test %edi,%edi; je 1011 */
+		0xff, 0xe0,                               /* 100f: jmp *%rax */
+		0xc9, 0xc3,                               /* 1011: leave; ret */
+		0x48, 0x83, 0xec, 0x10, 0xeb, 0xf2,       /* 1013: sub $16,%rsp; jmp 100b */
+	};
+
+	check_made_from((struct made_code){ bytes, sizeof(bytes) }, "alloca in a switch", REG_RBP, 1,
+			(uint64_t[]){ 0x100b, 0x100f, 0x1011, 0x1013, 0x1017 }, 5);
+}
+
+/*
+ * rbp points to a local variable. 101d, where the stack pointer does not fit, does not
+ * take the stack pointer from known code.
+ */
+static void test_no_frame_pointer(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x55, 0x48, 0x83, 0xec, 0x10,             /* 1007: push %rbp; sub $16,%rsp */
+		0x48, 0x8d, 0x6c, 0x24, 0x08,             /* 100c: lea 8(%rsp),%rbp */
+		0x85, 0xff, 0x74, 0x02,                   /* 1011: test %edi,%edi; je 1017 */
+		0xff, 0xe0,                               /* 1015: jmp *%rax */
+		0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3,       /* 1017: add $16,%rsp; pop %rbp; ret */
+		0x48, 0x83, 0xec, 0x10, 0xeb, 0xee,       /* 101d: sub $16,%rsp; jmp 1011 */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes) }, "no frame pointer", 3,
+		   (uint64_t[]){ 0x1011, 0x1015, 0x1017 }, 3);
+}
+
 int main(void)
 {
 	make_stack();
@@ -281,6 +324,8 @@ int main(void)
 	test_behind_call();
 	test_argument();
 	test_probes();
+	test_alloca();
+	test_no_frame_pointer();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
