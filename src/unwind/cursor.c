@@ -26,3 +26,15 @@ int cursor_piece(const struct cursor *cursor, uint64_t address)
 			return (int)i;
 	return -1;
 }
+
+bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+{
+	const char *bytes = cursor_bytes(cursor, address, n * sizeof(uint32_t));
+	uint32_t word;
+
+	for (size_t i = 0; bytes && i < n; i++) {
+		memcpy(&word, bytes + i * sizeof(word), sizeof(word));
+		words[i] = word;
+	}
+	return bytes;
+}

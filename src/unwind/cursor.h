@@ -104,18 +104,7 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 }
 
 /* The same with words of 4 bytes. */
-static inline bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words,
-				     size_t n)
-{
-	const char *bytes = cursor_bytes(cursor, address, n * sizeof(uint32_t));
-	uint32_t word;
-
-	for (size_t i = 0; bytes && i < n; i++) {
-		memcpy(&word, bytes + i * sizeof(word), sizeof(word));
-		words[i] = word;
-	}
-	return bytes;
-}
+bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
 
 /* The same with words of cursor->word_bytes. */
 static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, uint64_t *words,

@@ -65,7 +65,7 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 
 	if (!rbp)
 		return STEP_OUTERMOST;
-	if (rbp % cursor->word_bytes)
+	if (rbp & (cursor->word_bytes - 1))
 		return STEP_BAD;
 	if (rbp < rsp)
 		return STEP_LOOP;
