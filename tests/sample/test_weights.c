@@ -17,8 +17,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "tests/support/made_clock.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/fault.h"
@@ -36,7 +36,7 @@
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static uint64_t now_ns, random_state;
+static uint64_t random_state;
 
 static double random_next(void)
 {
@@ -46,24 +46,9 @@ static double random_next(void)
 	return (double)(random_state >> 11) * 0x1p-53;
 }
 
-/* In the place of libc's. */
-int clock_gettime(clockid_t clock, struct timespec *time)
+static uint64_t wake_up_late(void)
 {
-	(void)clock;
-	*time = (struct timespec){ .tv_sec = (time_t)(now_ns / SECOND),
-				   .tv_nsec = (long)(now_ns % SECOND) };
-	return 0;
-}
-
-int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
-		    struct timespec *left)
-{
-	uint64_t until_ns = (uint64_t)until->tv_sec * SECOND + (uint64_t)until->tv_nsec;
-
-	(void)clock, (void)flags, (void)left;
-	if (until_ns > now_ns)
-		now_ns = until_ns + (uint64_t)(WAKEUP_NS * random_next());
-	return 0;
+	return (uint64_t)(WAKEUP_NS * random_next());
 }
 
 /* --- the guest -------------------------------------------------------------------------------- */
@@ -97,8 +82,8 @@ static unsigned made_running(const struct made *made)
 /* Brings phases and CPU times up to this moment. */
 static void made_advance(struct made *made)
 {
-	while (made->spent_to_ns < now_ns) {
-		uint64_t to_ns = made->until_ns < now_ns ? made->until_ns : now_ns;
+	while (made->spent_to_ns < made_clock.now_ns) {
+		uint64_t to_ns = made->until_ns < made_clock.now_ns ? made->until_ns : made_clock.now_ns;
 
 		made->spent_ns[made->parallel] +=
 			(double)(to_ns - made->spent_to_ns) * made_running(made);
@@ -139,9 +124,9 @@ static void made_notice(struct made *made)
 
 	control_get_counts(made->control, &counts);
 	if (counts.state == SAMPLER_GUEST_PAUSED && !made->paused_seen_ns)
-		made->paused_seen_ns = now_ns;
+		made->paused_seen_ns = made_clock.now_ns;
 	if (counts.state == SAMPLER_RUNNING && made->paused_seen_ns && !made->running_seen_ns)
-		made->running_seen_ns = now_ns;
+		made->running_seen_ns = made_clock.now_ns;
 }
 
 static bool made_look_life(void *context, struct guest_look *look)
@@ -149,20 +134,20 @@ static bool made_look_life(void *context, struct guest_look *look)
 	struct made *made = context;
 
 	made->life_looks++;
-	if (now_ns - made->read_ns >= made->read_every_ns) {
-		made->read_ns = now_ns;
+	if (made_clock.now_ns - made->read_ns >= made->read_every_ns) {
+		made->read_ns = made_clock.now_ns;
 		made_read(made); /* before the phase changes */
 	}
-	if (now_ns - made->looked_ns > made->longest_ns && made->looked_ns)
-		made->longest_ns = now_ns - made->looked_ns;
-	made->looked_ns = now_ns;
-	now_ns += LOOK_NS;
+	if (made_clock.now_ns - made->looked_ns > made->longest_ns && made->looked_ns)
+		made->longest_ns = made_clock.now_ns - made->looked_ns;
+	made->looked_ns = made_clock.now_ns;
+	made_clock.now_ns += LOOK_NS;
 	made_advance(made);
-	if (now_ns > made->end_ns)
+	if (made_clock.now_ns > made->end_ns)
 		control_quit(made->control);
-	look->life = now_ns >= made->pause_ns && now_ns < made->go_on_ns ? GUEST_PAUSED_BY_OTHERS
+	look->life = made_clock.now_ns >= made->pause_ns && made_clock.now_ns < made->go_on_ns ? GUEST_PAUSED_BY_OTHERS
 									  : GUEST_RUNS;
-	if (made->away_ns && now_ns >= made->away_ns)
+	if (made->away_ns && made_clock.now_ns >= made->away_ns)
 		look->life = GUEST_GONE;
 	look->pages = 1000;
 	made_notice(made);
@@ -189,7 +174,7 @@ static bool made_stop(void *context, const uint16_t *vcpus, unsigned n, struct r
 		regs[i] = (struct registers){ .rsp = 0 };
 		user[i] = false;
 	}
-	now_ns += STOP_NS + n * VCPU_NS;
+	made_clock.now_ns += STOP_NS + n * VCPU_NS;
 	return true;
 }
 
@@ -218,15 +203,16 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 		     double seconds, uint64_t read_every_ns)
 {
 	random_state = 88172645463325252ULL;
-	now_ns = 1000 * SECOND;
+	made_clock.now_ns = 1000 * SECOND;
+	made_clock.late = wake_up_late;
 	*made = (struct made){ .phase_s = phase_s,
 			       .read_every_ns = read_every_ns,
 			       .pause_ns = next.pause_ns,
 			       .go_on_ns = next.go_on_ns,
 			       .away_ns = next.away_ns,
-			       .until_ns = now_ns,
-			       .spent_to_ns = now_ns,
-			       .end_ns = now_ns + (uint64_t)(seconds * 1e9) };
+			       .until_ns = made_clock.now_ns,
+			       .spent_to_ns = made_clock.now_ns,
+			       .end_ns = made_clock.now_ns + (uint64_t)(seconds * 1e9) };
 	made->guest = (struct guest){ .ops = &made_ops,
 				      .context = made,
 				      .mapper = { .map = made_map, .context = made },
@@ -340,8 +326,8 @@ static void check_life(void)
 	      (double)(made.paused_seen_ns - made.pause_ns) / MS);
 	check(made.running_seen_ns - made.go_on_ns < 350 * MS, "its end after %.0f ms",
 	      (double)(made.running_seen_ns - made.go_on_ns) / MS);
-	check(counts.state == SAMPLER_GUEST_AWAY && now_ns - made.away_ns < 150 * MS,
-	      "its death after %.0f ms", (double)(now_ns - made.away_ns) / MS);
+	check(counts.state == SAMPLER_GUEST_AWAY && made_clock.now_ns - made.away_ns < 150 * MS,
+	      "its death after %.0f ms", (double)(made_clock.now_ns - made.away_ns) / MS);
 }
 
 int main(void)
