@@ -83,7 +83,8 @@ static unsigned made_running(const struct made *made)
 static void made_advance(struct made *made)
 {
 	while (made->spent_to_ns < made_clock.now_ns) {
-		uint64_t to_ns = made->until_ns < made_clock.now_ns ? made->until_ns : made_clock.now_ns;
+		uint64_t to_ns =
+			made->until_ns < made_clock.now_ns ? made->until_ns : made_clock.now_ns;
 
 		made->spent_ns[made->parallel] +=
 			(double)(to_ns - made->spent_to_ns) * made_running(made);
@@ -145,8 +146,9 @@ static bool made_look_life(void *context, struct guest_look *look)
 	made_advance(made);
 	if (made_clock.now_ns > made->end_ns)
 		control_quit(made->control);
-	look->life = made_clock.now_ns >= made->pause_ns && made_clock.now_ns < made->go_on_ns ? GUEST_PAUSED_BY_OTHERS
-									  : GUEST_RUNS;
+	look->life = made_clock.now_ns >= made->pause_ns && made_clock.now_ns < made->go_on_ns
+			     ? GUEST_PAUSED_BY_OTHERS
+			     : GUEST_RUNS;
 	if (made->away_ns && made_clock.now_ns >= made->away_ns)
 		look->life = GUEST_GONE;
 	look->pages = 1000;

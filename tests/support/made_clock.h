@@ -31,8 +31,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
-int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
-		    struct timespec *left)
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {
 	uint64_t until_ns = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
 
