@@ -87,8 +87,10 @@ static uint64_t results_wall_ns(const struct results_work *work, const struct sn
 	return pipeline_wall_ns(work->run->pipeline, snapshot->started_ns);
 }
 
-static struct xtop_error *results_put_profile(const struct results_work *work,
-					      const struct snapshot *snapshot, FILE *stream)
+/* WAITS: of the same frames; NULL: none. */
+static struct xtop_error *results_put_both(const struct results_work *work,
+					   const struct snapshot *snapshot,
+					   const struct snapshot *waits, FILE *stream)
 {
 	const struct options *options = work->options;
 	const struct pipeline *pipeline = work->run->pipeline;
@@ -100,13 +102,20 @@ static struct xtop_error *results_put_profile(const struct results_work *work,
 		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
 		.wall_ns = results_wall_ns(work, snapshot),
 		.clock = options->clock,
-		.samples = pipeline_samples(pipeline),
+		.samples = options->of_waits ? NULL : pipeline_samples(pipeline),
+		.waits = options->of_waits ? NULL : waits,
 	};
 
 	return export_find_format(options->format)->write(snapshot, &settings, stream);
 }
 
-/* Folded stacks have lines in their names; the other formats have inlined functions alone. */
+static struct xtop_error *results_put_profile(const struct results_work *work,
+					      const struct snapshot *snapshot, FILE *stream)
+{
+	return results_put_both(work, snapshot, work->waits, stream);
+}
+
+/* Folded stacks have lines in their names. */
 static struct xtop_error *results_put_lines(const struct results_work *work,
 					    const struct snapshot *snapshot, FILE *stream)
 {
@@ -114,15 +123,18 @@ static struct xtop_error *results_put_lines(const struct results_work *work,
 		.inlined = !work->options->no_inline,
 		.in_names = strcmp(work->options->format, "folded") == 0,
 	};
-	struct snapshot *with_lines = NULL;
+	struct snapshot *with_lines = NULL, *waits = NULL;
 	struct lined *lined = NULL;
 	struct xtop_error *error = lined_create(&settings, &lined);
 
 	if (!error)
 		error = lined_apply(lined, snapshot, LINED_WAIT_S, &with_lines);
+	if (!error && work->waits && !work->options->of_waits)
+		error = lined_apply(lined, work->waits, LINED_WAIT_S, &waits);
 	if (!error)
-		error = results_put_profile(work, with_lines, stream);
+		error = results_put_both(work, with_lines, waits, stream);
 	snapshot_destroy(with_lines);
+	snapshot_destroy(waits);
 	lined_destroy(lined);
 	return error;
 }
@@ -213,6 +225,12 @@ static struct xtop_error *results_read(struct results_work *work)
 	return error;
 }
 
+/* The text of perf script has no lines, and its single samples have the frames of the resolver. */
+static bool results_has_lines(const struct results_work *work)
+{
+	return work->options->lines && strcmp(work->options->format, "perf") != 0;
+}
+
 struct xtop_error *results_write(struct results *results, const struct results_run *run)
 {
 	const struct options *options = results->options;
@@ -222,7 +240,7 @@ struct xtop_error *results_write(struct results *results, const struct results_r
 	if (!error) {
 		error = results_write_file(
 			&work, options->of_waits ? work.waits : work.snapshot, &results->output,
-			options->lines ? results_put_lines : results_put_profile);
+			results_has_lines(&work) ? results_put_lines : results_put_profile);
 		error = error_first(error, results_write_file(&work, work.snapshot, &results->stats,
 							      results_put_stats));
 		error = error_first(error, results_annotate(&work));

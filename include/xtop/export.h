@@ -28,6 +28,11 @@ struct export_settings {
 	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
 	enum clock_kind clock;       /* on which times are told */
 	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
+	/*
+	 * The waits of the same run, with the snapshot's frames, for formats that hold two
+	 * profiles: pprof and speedscope. NULL: one profile.
+	 */
+	const struct snapshot *waits;
 };
 
 typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,

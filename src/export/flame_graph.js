@@ -1,7 +1,7 @@
 // The flame graph of svg.c and html.c: zoom, search, tooltips. It replaces the picture that the
 // file has for browsers without scripts. No network, no library; everything lies in `profile`:
 //
-//   frames   [name, kind, module] by number; kind is an index of `kinds`, module one of `modules`
+//   frames   [name, kind, module, "FILE:LINE" if known] by number; kind is an index of `kinds`, module one of `modules`
 //   modules  [name, build-id]
 //   frame, depth, self   one element for each place of the call tree, in pre-order
 //   unit     nanoseconds that 1 of `self` stands for
@@ -195,7 +195,8 @@
 
 	function lines_about(i) {
 		const frame = frame_of(i), module = i ? profile.modules[frame[2]] : ["", ""];
-		return [name_of(i)].concat(module[0] ? [module[0] + (module[1] ? ", build-id " + module[1] : "")] : [], [
+		return [name_of(i)].concat(module[0] ? [module[0] + (module[1] ? ", build-id " + module[1] : "")] : [],
+			frame[3] ? [frame[3]] : [], [
 			percent(ticks[i], ticks[0]) + " of all" +
 				(root ? ", " + percent(ticks[i], ticks[root]) + " of " + name_of(root) : "") +
 				", " + seconds(i),

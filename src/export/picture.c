@@ -213,6 +213,10 @@ static void picture_put_tooltip(const struct picture *picture, const struct flam
 		fputs(", ", file);
 		picture_put_text(frame->module, file);
 	}
+	if (*snapshot_source(picture->snapshot, cell->frame)) {
+		fputs(", ", file);
+		picture_put_text(snapshot_source(picture->snapshot, cell->frame), file);
+	}
 	fprintf(file, ": %.2f %%, itself %.2f %%</title>",
 		100 * cell->weights.children_ticks / whole, 100 * cell->weights.self_ticks / whole);
 }
@@ -348,7 +352,7 @@ static void put_modules(struct json *json, const struct modules *modules)
 	json_close(json, ']');
 }
 
-/* Each frame is [name, kind, module]. */
+/* Each frame is [name, kind, module], and the source line behind, where that is known. */
 static void put_frames(struct json *json, const struct numbering *numbering,
 		       struct modules *modules)
 {
@@ -363,6 +367,8 @@ static void put_frames(struct json *json, const struct numbering *numbering,
 			    frame_text(frame, modules->picture->settings->addresses, text));
 		json_u64(json, NULL, cell_kind_of(frame));
 		json_u64(json, NULL, modules_find_or_add(modules, id));
+		if (*snapshot_source(modules->picture->snapshot, id))
+			json_string(json, NULL, snapshot_source(modules->picture->snapshot, id));
 		json_close(json, ']');
 	}
 	json_close(json, ']');

@@ -33,6 +33,7 @@
 
 struct pprof_string {
 	const char *text;
+	size_t n_bytes;   /* of TEXT */
 	uint64_t address; /* TEXT NULL: "0xADDR" */
 };
 
@@ -44,6 +45,7 @@ struct pprof_file {
 
 struct pprof {
 	const struct snapshot *snapshot;
+	const struct export_settings *settings;
 	double ns_per_tick;
 	struct gzip *gzip;
 	pb_ostream_t profile; /* into GZIP */
@@ -62,21 +64,22 @@ struct pprof {
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-static uint64_t pprof_add_string(struct pprof *pprof, const char *text, uint64_t address)
+static uint64_t pprof_add_string(struct pprof *pprof, const char *text, size_t n_bytes,
+				 uint64_t address)
 {
-	if (text && !*text)
+	if (text && !n_bytes)
 		return 0;
 	if (!vector_reserve(pprof->strings, pprof->strings_capacity, pprof->n_strings + 1)) {
 		pprof->failed = true;
 		return 0;
 	}
-	pprof->strings[pprof->n_strings] = (struct pprof_string){ text, address };
+	pprof->strings[pprof->n_strings] = (struct pprof_string){ text, n_bytes, address };
 	return ++pprof->n_strings; /* number 0 is not in the array */
 }
 
 static uint64_t pprof_add_text(struct pprof *pprof, const char *text)
 {
-	return pprof_add_string(pprof, text, 0);
+	return pprof_add_string(pprof, text, strlen(text), 0);
 }
 
 static void pprof_put_bytes(struct pprof *pprof, uint32_t field, const void *bytes, size_t n)
@@ -96,7 +99,8 @@ static void pprof_put_strings(struct pprof *pprof)
 		const char *text =
 			string->text ? string->text : frame_text(&unnamed, true, buffer);
 
-		pprof_put_bytes(pprof, PPROF_PROFILE_STRING_TABLE, text, strlen(text));
+		pprof_put_bytes(pprof, PPROF_PROFILE_STRING_TABLE, text,
+				string->text ? string->n_bytes : strlen(text));
 	}
 }
 
@@ -220,8 +224,9 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* A frame becomes a location and a function, with the same id. Lines are not known. */
-static void pprof_put_location(struct pprof *pprof, uint64_t id, const struct frame *frame)
+/* A frame becomes a location and a function, with the same id. */
+static void pprof_put_location(struct pprof *pprof, uint64_t id, const struct frame *frame,
+			       uint32_t line)
 {
 	pb_ostream_t message = pprof_begin(pprof);
 
@@ -230,32 +235,38 @@ static void pprof_put_location(struct pprof *pprof, uint64_t id, const struct fr
 			 pprof_find_or_add_mapping(pprof, frame));
 	pprof_put_number(&message, PPROF_LOCATION_ADDRESS, frame->address);
 	pprof_put_pair(&message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID, id, PPROF_LINE_LINE,
-		       0);
+		       line);
 	pprof_end(pprof, &message, PPROF_PROFILE_LOCATION);
 }
 
-static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct frame *frame)
+static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct frame *frame,
+			       const struct source *source)
 {
 	bool by_address = frame->unknown && frame->address;
 	pb_ostream_t message = pprof_begin(pprof);
 
 	pprof_put_number(&message, PPROF_FUNCTION_ID, id);
 	pprof_put_number(&message, PPROF_FUNCTION_NAME,
-			 pprof_add_string(pprof, by_address ? NULL : frame->name, frame->address));
+			 by_address ? pprof_add_string(pprof, NULL, 0, frame->address)
+				    : pprof_add_text(pprof, frame->name));
 	if (!by_address && frame->raw_name != frame->name)
 		pprof_put_number(&message, PPROF_FUNCTION_SYSTEM_NAME,
 				 pprof_add_text(pprof, frame->raw_name));
+	if (source->line)
+		pprof_put_number(&message, PPROF_FUNCTION_FILENAME,
+				 pprof_add_string(pprof, source->file, source->file_bytes, 0));
 	pprof_end(pprof, &message, PPROF_PROFILE_FUNCTION);
 }
 
 static void pprof_put_functions(struct pprof *pprof)
 {
 	for (size_t i = 0; i < pprof->locations.n && !pprof->failed; i++) {
-		const struct frame *frame =
-			frames_get(pprof->snapshot->frames, pprof->locations.frames[i]);
+		uint32_t id = pprof->locations.frames[i];
+		const struct frame *frame = frames_get(pprof->snapshot->frames, id);
+		struct source source = source_find(pprof->snapshot, pprof->settings, id);
 
-		pprof_put_location(pprof, i + 1, frame);
-		pprof_put_function(pprof, i + 1, frame);
+		pprof_put_location(pprof, i + 1, frame, source.line);
+		pprof_put_function(pprof, i + 1, frame, &source);
 	}
 }
 
@@ -275,47 +286,87 @@ static void pprof_put_label(struct pprof *pprof, pb_ostream_t *message, uint64_t
 	pprof_put_pair(message, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR, *text);
 }
 
-static void pprof_put_sample(struct pprof *pprof, const struct stack *stack, uint64_t process,
-			     uint64_t thread)
+/* The keys of labels, and where the two values of a sample stand among those of its message. */
+struct pprof_samples {
+	uint64_t process, thread;
+	size_t first, n_values;
+	double ns_per_tick;
+};
+
+static void pprof_put_sample(struct pprof *pprof, const struct stack *stack,
+			     const struct pprof_samples *samples)
 {
-	const uint64_t values[] = { stack->samples,
-				    (uint64_t)llround(stack->ticks * pprof->ns_per_tick) };
+	uint64_t values[4] = { 0 };
 	pb_ostream_t message = pprof_begin(pprof);
 
+	values[samples->first] = stack->samples;
+	values[samples->first + 1] = (uint64_t)llround(stack->ticks * samples->ns_per_tick);
 	for (size_t i = 0; i < stack->n; i++)
 		pprof->numbers[i] =
 			1 + numbering_get(&pprof->locations, stack->frames[stack->n - 1 - i]);
 	pprof_put_numbers(&message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, stack->n);
-	pprof_put_numbers(&message, PPROF_SAMPLE_VALUE, values, 2);
-	pprof_put_label(pprof, &message, process, stack->process);
-	pprof_put_label(pprof, &message, thread, stack->thread);
+	pprof_put_numbers(&message, PPROF_SAMPLE_VALUE, values, samples->n_values);
+	pprof_put_label(pprof, &message, samples->process, stack->process);
+	pprof_put_label(pprof, &message, samples->thread, stack->thread);
 	pprof_end(pprof, &message, PPROF_PROFILE_SAMPLE);
 }
 
-static void pprof_put_samples(struct pprof *pprof, struct stacks *stacks)
+static struct xtop_error *pprof_put_stacks(struct pprof *pprof, const struct snapshot *snapshot,
+					   const struct pprof_samples *samples)
 {
-	uint64_t process = pprof_add_text(pprof, "process"),
-		 thread = pprof_add_text(pprof, "thread");
+	struct stacks stacks;
 	struct stack stack;
+	struct xtop_error *error = stacks_init(&stacks, snapshot, pprof->settings);
 
-	while (!pprof->failed && stacks_next(stacks, &stack))
-		pprof_put_sample(pprof, &stack, process, thread);
+	if (error)
+		return error;
+	while (!pprof->failed && stacks_next(&stacks, &stack))
+		pprof_put_sample(pprof, &stack, samples);
+	stacks_deinit(&stacks);
+	return NULL;
+}
+
+static struct xtop_error *pprof_put_samples(struct pprof *pprof)
+{
+	const struct snapshot *waits = pprof->settings->waits;
+	struct pprof_samples samples = { .process = pprof_add_text(pprof, "process"),
+					 .thread = pprof_add_text(pprof, "thread"),
+					 .n_values = waits ? 4 : 2,
+					 .ns_per_tick = pprof->ns_per_tick };
+	struct xtop_error *error = pprof_put_stacks(pprof, pprof->snapshot, &samples);
+
+	if (error || !waits)
+		return error;
+	samples.first = 2;
+	samples.ns_per_tick = stacks_ns_per_tick(waits);
+	return pprof_put_stacks(pprof, waits, &samples);
 }
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* A sample has two values: how many samples it stands for, and their time, the default. */
-static void pprof_put_head(struct pprof *pprof, const struct export_settings *settings,
-			   const struct notes *notes)
+static void pprof_put_type(struct pprof *pprof, uint64_t type, uint64_t unit)
 {
-	const struct snapshot *snapshot = pprof->snapshot;
-	uint64_t cpu = pprof_add_text(pprof, "cpu"), ns = pprof_add_text(pprof, "nanoseconds");
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, type,
+		       PPROF_VALUE_TYPE_UNIT, unit);
+}
 
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE,
-		       pprof_add_text(pprof, "samples"), PPROF_VALUE_TYPE_UNIT,
-		       pprof_add_text(pprof, "count"));
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
-		       PPROF_VALUE_TYPE_UNIT, ns);
+/*
+ * A sample has two values: how many samples it stands for, and their time, the default. With the
+ * waits it has two more. Those that are not of its profile are 0.
+ */
+static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
+{
+	const struct export_settings *settings = pprof->settings;
+	const struct snapshot *snapshot = pprof->snapshot;
+	uint64_t cpu = pprof_add_text(pprof, "cpu"), ns = pprof_add_text(pprof, "nanoseconds"),
+		 count = pprof_add_text(pprof, "count");
+
+	pprof_put_type(pprof, pprof_add_text(pprof, "samples"), count);
+	pprof_put_type(pprof, cpu, ns);
+	if (settings->waits) {
+		pprof_put_type(pprof, pprof_add_text(pprof, "waits"), count);
+		pprof_put_type(pprof, pprof_add_text(pprof, "wait"), ns);
+	}
 	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
 		       PPROF_VALUE_TYPE_UNIT, ns);
 	pprof_put_number(&pprof->profile, PPROF_PROFILE_PERIOD,
@@ -337,15 +388,11 @@ static bool pprof_write(pb_ostream_t *stream, const pb_byte_t *bytes, size_t n)
 	return true;
 }
 
-static bool pprof_put(struct pprof *pprof, const struct export_settings *settings,
-		      struct stacks *stacks)
+/* What the samples are made of. False: out of memory. */
+static bool pprof_put_tables(struct pprof *pprof)
 {
-	struct notes notes;
 	char(*build_ids)[BUILD_ID_TEXT_BYTES];
 
-	notes_build(pprof->snapshot, settings, &notes);
-	pprof_put_head(pprof, settings, &notes);
-	pprof_put_samples(pprof, stacks);
 	pprof_put_functions(pprof);
 	build_ids = calloc(pprof->n_mappings + 1, sizeof(*build_ids));
 	if (pprof->failed || !build_ids) {
@@ -358,14 +405,29 @@ static bool pprof_put(struct pprof *pprof, const struct export_settings *setting
 	return !pprof->failed && !pprof->locations.failed;
 }
 
-static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot, FILE *file)
+static struct xtop_error *pprof_put(struct pprof *pprof)
+{
+	struct notes notes;
+	struct xtop_error *error;
+
+	notes_build(pprof->snapshot, pprof->settings, &notes);
+	pprof_put_head(pprof, &notes);
+	error = pprof_put_samples(pprof);
+	if (!error && !pprof_put_tables(pprof))
+		error = error_create("no memory to write a pprof file");
+	return error;
+}
+
+static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
+		       const struct export_settings *settings, FILE *file)
 {
 	pprof->snapshot = snapshot;
+	pprof->settings = settings;
 	pprof->ns_per_tick = stacks_ns_per_tick(snapshot);
-	pprof->labels = calloc(snapshot->n_frames, sizeof(*pprof->labels));
+	pprof->labels = calloc(stacks_n_frames(snapshot, settings), sizeof(*pprof->labels));
 	pprof->gzip = malloc(sizeof(*pprof->gzip));
-	if (!numbering_init(&pprof->locations, snapshot) || !pprof->labels || !pprof->gzip ||
-	    !gzip_init(pprof->gzip, file))
+	if (!numbering_init_both(&pprof->locations, snapshot, settings) || !pprof->labels ||
+	    !pprof->gzip || !gzip_init(pprof->gzip, file))
 		return false;
 	pprof->profile = (pb_ostream_t){
 		.callback = pprof_write, .state = pprof->gzip, .max_size = SIZE_MAX
@@ -390,18 +452,14 @@ struct xtop_error *export_pprof(const struct snapshot *snapshot,
 				const struct export_settings *settings, FILE *file)
 {
 	struct pprof *pprof = calloc(1, sizeof(*pprof));
-	struct stacks stacks;
-	struct xtop_error *error = NULL;
-	bool ok = pprof && pprof_init(pprof, snapshot, file);
+	struct xtop_error *error;
 
-	if (ok)
-		error = stacks_init(&stacks, snapshot, settings);
-	if (ok && !error) {
-		ok = pprof_put(pprof, settings, &stacks);
-		stacks_deinit(&stacks);
-	}
+	if (pprof && pprof_init(pprof, snapshot, settings, file))
+		error = pprof_put(pprof);
+	else
+		error = error_create("no memory to write a pprof file");
 	if (pprof && pprof->profile.callback)
 		gzip_deinit(pprof->gzip);
 	pprof_destroy(pprof);
-	return ok || error ? error : error_create("no memory to write a pprof file");
+	return error;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * speedscope's file format (doc/FORMATS): one JSON object with one profile of the type "sampled".
- * It is written as it comes. A JSON library such as jansson would first build the whole object: 2
- * million integers for 100,000 stacks of 20 functions, some 100 MB.
+ * speedscope's file format (doc/FORMATS): one JSON object with a profile of the type "sampled", or
+ * two: of samples and of waits. It is written as it comes. A JSON library such as jansson would
+ * first build the whole object: 2 million integers for 100,000 stacks of 20 functions, some 100 MB.
  */
 #include "config.h"
 
@@ -24,12 +24,12 @@ struct speedscope {
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope)
+static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope,
+						 const struct snapshot *snapshot)
 {
 	struct stacks stacks;
 	struct stack stack;
-	struct xtop_error *error =
-		stacks_init(&stacks, speedscope->snapshot, speedscope->settings);
+	struct xtop_error *error = stacks_init(&stacks, snapshot, speedscope->settings);
 
 	if (error)
 		return error;
@@ -47,13 +47,13 @@ static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope)
 }
 
 /* *SUMP: the sum of all weights, in ns. */
-static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope, uint64_t *sump)
+static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope,
+						 const struct snapshot *snapshot, uint64_t *sump)
 {
-	double ns_per_tick = stacks_ns_per_tick(speedscope->snapshot);
+	double ns_per_tick = stacks_ns_per_tick(snapshot);
 	struct stacks stacks;
 	struct stack stack;
-	struct xtop_error *error =
-		stacks_init(&stacks, speedscope->snapshot, speedscope->settings);
+	struct xtop_error *error = stacks_init(&stacks, snapshot, speedscope->settings);
 
 	if (error)
 		return error;
@@ -70,28 +70,67 @@ static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope, 
 	return NULL;
 }
 
-static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope)
+/* WHAT stands behind the guest's name; "": nothing. */
+static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope,
+						 const struct snapshot *snapshot, const char *what)
 {
+	const char *domain = speedscope->settings->domain;
 	struct json *json = &speedscope->json;
+	char name[NOTES_LINE_BYTES];
 	struct xtop_error *error;
 	uint64_t sum = 0;
 
+	snprintf(name, sizeof(name), "%s%s", domain ? domain : "", what);
 	json_open(json, NULL, '{');
 	json_string(json, "type", "sampled");
-	json_string(json, "name", speedscope->settings->domain);
+	json_string(json, "name", *what ? name : domain);
 	json_string(json, "unit", "nanoseconds");
-	error = speedscope_put_samples(speedscope);
+	error = speedscope_put_samples(speedscope, snapshot);
 	if (!error)
-		error = speedscope_put_weights(speedscope, &sum);
+		error = speedscope_put_weights(speedscope, snapshot, &sum);
 	json_u64(json, "startValue", 0);
 	json_u64(json, "endValue", sum);
 	json_close(json, '}');
 	return error;
 }
 
+static struct xtop_error *speedscope_put_profiles(struct speedscope *speedscope)
+{
+	const struct snapshot *waits = speedscope->settings->waits;
+	struct xtop_error *error;
+
+	json_open(&speedscope->json, "profiles", '[');
+	error = speedscope_put_profile(speedscope, speedscope->snapshot, waits ? ": CPU" : "");
+	if (!error && waits)
+		error = speedscope_put_profile(speedscope, waits, ": waits");
+	json_close(&speedscope->json, ']');
+	return error;
+}
+
 /* --- what the stacks are made of -------------------------------------------------------------- */
 
-/* "file" is the module. The schema means a source file, which is not known. */
+/*
+ * "file" is the source file with the line that most samples of the function pass through. Where no
+ * line is known, "file" is the module, which else has a member of its own.
+ */
+static void speedscope_put_place(struct speedscope *speedscope, uint32_t id)
+{
+	const struct frame *frame = frames_get(speedscope->snapshot->frames, id);
+	struct source source = source_find(speedscope->snapshot, speedscope->settings, id);
+	struct json *json = &speedscope->json;
+	char file[FRAME_NAME_BYTES];
+
+	if (!source.line) {
+		if (*frame->module)
+			json_string(json, "file", frame->module);
+		return;
+	}
+	snprintf(file, sizeof(file), "%.*s", (int)source.file_bytes, source.file);
+	json_string(json, "file", file);
+	json_u64(json, "line", source.line);
+	json_string(json, "module", frame->module);
+}
+
 static void speedscope_put_frames(struct speedscope *speedscope)
 {
 	const struct frames *frames = speedscope->snapshot->frames;
@@ -105,8 +144,7 @@ static void speedscope_put_frames(struct speedscope *speedscope)
 
 		json_open(json, NULL, '{');
 		json_string(json, "name", frame_text(frame, speedscope->settings->addresses, text));
-		if (*frame->module)
-			json_string(json, "file", frame->module);
+		speedscope_put_place(speedscope, speedscope->numbers.frames[i]);
 		build_id_to_text(build, build_id);
 		if (build)
 			json_string(json, "build_id", build_id);
@@ -137,9 +175,7 @@ static struct xtop_error *speedscope_put(struct speedscope *speedscope)
 	json_string(json, "name", speedscope->settings->domain);
 	json_u64(json, "activeProfileIndex", 0);
 	speedscope_put_notes(speedscope);
-	json_open(json, "profiles", '[');
-	error = speedscope_put_profile(speedscope);
-	json_close(json, ']');
+	error = speedscope_put_profiles(speedscope);
 	json_open(json, "shared", '{');
 	speedscope_put_frames(speedscope);
 	json_close(json, '}');
@@ -156,7 +192,7 @@ struct xtop_error *export_speedscope(const struct snapshot *snapshot,
 					 .settings = settings };
 	struct xtop_error *error = NULL;
 
-	if (numbering_init(&speedscope.numbers, snapshot))
+	if (numbering_init_both(&speedscope.numbers, snapshot, settings))
 		error = speedscope_put(&speedscope);
 	else
 		speedscope.numbers.failed = true;

@@ -4,6 +4,9 @@
 
 #include "export/stacks.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "xtop/vector.h"
 
 struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *snapshot,
@@ -61,13 +64,41 @@ bool stacks_next(struct stacks *stacks, struct stack *stack)
 	return false;
 }
 
+/* --- source lines ----------------------------------------------------------------------------- */
+
+/* snapshot_source() has "FILE:LINE". */
+struct source source_find(const struct snapshot *snapshot, const struct export_settings *settings,
+			  uint32_t frame)
+{
+	const char *text = snapshot_source(snapshot, frame), *colon;
+
+	if (!*text && settings->waits)
+		text = snapshot_source(settings->waits, frame);
+	colon = strrchr(text, ':');
+	if (!colon)
+		return (struct source){ 0 };
+	return (struct source){ text, (size_t)(colon - text),
+				(uint32_t)strtoul(colon + 1, NULL, 10) };
+}
+
 /* --- numbers ---------------------------------------------------------------------------------- */
+
+static bool numbering_init_for(struct numbering *numbering, uint32_t n_frames)
+{
+	*numbering = (struct numbering){ 0 };
+	numbering->numbers = calloc(n_frames, sizeof(*numbering->numbers));
+	return numbering->numbers;
+}
 
 bool numbering_init(struct numbering *numbering, const struct snapshot *snapshot)
 {
-	*numbering = (struct numbering){ 0 };
-	numbering->numbers = calloc(snapshot->n_frames, sizeof(*numbering->numbers));
-	return numbering->numbers;
+	return numbering_init_for(numbering, snapshot->n_frames);
+}
+
+bool numbering_init_both(struct numbering *numbering, const struct snapshot *snapshot,
+			 const struct export_settings *settings)
+{
+	return numbering_init_for(numbering, stacks_n_frames(snapshot, settings));
 }
 
 void numbering_deinit(struct numbering *numbering)

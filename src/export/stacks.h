@@ -33,6 +33,18 @@ void stacks_deinit(struct stacks *stacks);
 /* False: there are no more. *STACK lives until the next call. The same stack may come twice. */
 bool stacks_next(struct stacks *stacks, struct stack *stack);
 
+/*
+ * Where most of the weight of FRAME is in its source, as the snapshot or the waits of SETTINGS
+ * know. LINE 0: not known. The file's name is the first FILE_BYTES of FILE.
+ */
+struct source {
+	const char *file;
+	size_t file_bytes;
+	uint32_t line;
+};
+struct source source_find(const struct snapshot *snapshot, const struct export_settings *settings,
+			  uint32_t frame);
+
 /* Numbers for the frames that a file has, from 0 on, in the order in which they are asked for. */
 struct numbering {
 	uint32_t *numbers; /* by frame: 1 + its number; 0: none yet */
@@ -42,8 +54,20 @@ struct numbering {
 };
 
 bool numbering_init(struct numbering *numbering, const struct snapshot *snapshot);
+/* Room for the frames of the waits, too. */
+bool numbering_init_both(struct numbering *numbering, const struct snapshot *snapshot,
+			 const struct export_settings *settings);
 void numbering_deinit(struct numbering *numbering);
 uint32_t numbering_get(struct numbering *numbering, uint32_t frame);
+
+/* Ids of frames in the snapshot and in the waits of SETTINGS are below this. */
+static inline uint32_t stacks_n_frames(const struct snapshot *snapshot,
+				       const struct export_settings *settings)
+{
+	const struct snapshot *waits = settings->waits;
+
+	return waits && waits->n_frames > snapshot->n_frames ? waits->n_frames : snapshot->n_frames;
+}
 
 /*
  * How long a tick is: 1 s where nobody knows the rate. In a snapshot of a run it is known; a tick

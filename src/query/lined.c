@@ -103,16 +103,17 @@ static bool lined_print(const struct line_frame *line, char *text, size_t capaci
 	return true;
 }
 
-/* The frame of a function, with "(inlined)" and LINE in its name. LINE may be "". */
-static uint32_t lined_intern(struct lined *lined, const struct frame *of, const char *name,
-			     bool inlined, const char *line)
+/* The frame of a function of the file BUILD, with "(inlined)" and LINE, or "", in its name. */
+static uint32_t lined_intern(struct lined *lined, const struct frame *of,
+			     const struct build_id *build, const char *name, bool inlined,
+			     const char *line)
 {
 	_cleanup_free_ char *demangled = symbol_demangle(name);
 	char text[FRAME_NAME_BYTES];
 
 	snprintf(text, sizeof(text), "%s%s%s%s", demangled ? demangled : name,
 		 inlined ? " (inlined)" : "", *line ? " " : "", line);
-	return frames_intern(lined->frames, of->kind, text, of->module, of->address);
+	return frames_intern_code(lined->frames, of->kind, text, of->module, of->address, build);
 }
 
 static bool lined_add_link(struct lined *lined, uint32_t frame, const char *line)
@@ -191,7 +192,7 @@ static bool lined_add_answer(struct lined *lined, const struct snapshot *from, u
 		if (i == 0 && (!lined->settings.in_names || !*text))
 			function = lined_translate(lined, from, id);
 		else
-			function = lined_intern(lined, frame,
+			function = lined_intern(lined, frame, frames_get_build(from->frames, frame),
 						i == 0 ? frame->raw_name : line->function, i > 0,
 						lined->settings.in_names ? text : "");
 		ok = lined_add_link(lined, function, text);

@@ -130,6 +130,11 @@ static void print_location(const struct reading *reading, uint64_t id)
 		     mapping = with_id(reading, 3, number_of(location, 2, 0));
 
 	print_string(reading, number_of(with_id(reading, 5, number_of(line, 1, 0)), 2, 0));
+	if (number_of(line, 2, 0)) {
+		fputc('(', reading->text);
+		print_string(reading, number_of(with_id(reading, 5, number_of(line, 1, 0)), 4, 0));
+		fprintf(reading->text, " line %lu)", number_of(line, 2, 0));
+	}
 	if (mapping.bytes) {
 		fputc('@', reading->text);
 		print_string(reading, number_of(mapping, 5, 0));
@@ -152,7 +157,11 @@ static void print_sample(const struct reading *reading, struct field sample)
 	}
 	for (unsigned i = 0; number_of(sample, 1, i); i++)
 		print_location(reading, number_of(sample, 1, i));
-	fprintf(reading->text, "%lu %lu\n", number_of(sample, 2, 0), number_of(sample, 2, 1));
+	fprintf(reading->text, "%lu %lu", number_of(sample, 2, 0), number_of(sample, 2, 1));
+	if (find_field(reading->bytes, reading->n, 1, 2).bytes) /* a third type of values */
+		fprintf(reading->text, " %lu %lu", number_of(sample, 2, 2),
+			number_of(sample, 2, 3));
+	fputc('\n', reading->text);
 }
 
 static char *pprof_text(const struct snapshot *snapshot, const struct export_settings *settings)
@@ -276,6 +285,38 @@ static void test_notes(void)
 	snapshot_destroy(snapshot);
 }
 
+/* Samples and waits in one file: each sample has the values of both, and zeroes for the other's. */
+static void test_waits(void)
+{
+	static const char *const stacks[] = { "@httpd;main 3", NULL },
+				 *const waits[] = { "@httpd;main;wait 5", NULL };
+	struct snapshot *waiting;
+
+	waiting = stacks_snapshot(frames, waits);
+	waiting->waits.there = true;
+	check_pprof(stacks_snapshot(frames, stacks), &(struct export_settings){ .waits = waiting },
+		    "process=httpd main@[kernel]/ 3 30000000 0 0\n"
+		    "process=httpd wait@[kernel]/ main@[kernel]/ 0 0 5 5000000\n",
+		    "samples and waits");
+	snapshot_destroy(waiting);
+}
+
+/* The line that most of a function's samples pass through. */
+static void test_lines(void)
+{
+	static const char *const stacks[] = { "main;read 3", NULL };
+	uint32_t line = frames_intern(frames, FRAME_KIND_MARK, "read:write.c:1478", NULL, 0);
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+
+	snapshot->sources = calloc(snapshot->n_frames, sizeof(*snapshot->sources));
+	for (uint32_t i = 0; i < snapshot->n_frames; i++)
+		snapshot->sources[i] = FRAME_NONE;
+	snapshot->sources[stacks_frame(frames, "read")] = line;
+	check_pprof(snapshot, &(struct export_settings){ 0 },
+		    "read(read:write.c line 1478)@[kernel]/ main@[kernel]/ 3 30000000\n",
+		    "source lines");
+}
+
 static void test_deepest(void)
 {
 	struct snapshot *snapshot = stacks_deepest(frames);
@@ -293,6 +334,8 @@ int main(void)
 	test_filter();
 	test_builds();
 	test_notes();
+	test_waits();
+	test_lines();
 	test_deepest();
 	frames_destroy(frames);
 	return tap_done();

@@ -11,9 +11,10 @@
 
 static struct frames *frames;
 
-static void check_speedscope(struct snapshot *snapshot, const char *profile, const char *names)
+static void check_both(struct snapshot *snapshot, const struct snapshot *waits,
+		       const char *profile, const char *names)
 {
-	const struct export_settings settings = { .domain = "<web\"01>" };
+	const struct export_settings settings = { .domain = "<web\"01>", .waits = waits };
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
@@ -27,6 +28,11 @@ static void check_speedscope(struct snapshot *snapshot, const char *profile, con
 	check(!strpbrk(text, "<>&"), "it may stand in HTML");
 	free(text);
 	snapshot_destroy(snapshot);
+}
+
+static void check_speedscope(struct snapshot *snapshot, const char *profile, const char *names)
+{
+	check_both(snapshot, NULL, profile, names);
 }
 
 static void test_stacks(void)
@@ -67,12 +73,46 @@ static void test_build_id(void)
 	profile_destroy(profile);
 }
 
+static void test_waits(void)
+{
+	static const char *const stacks[] = { "main 3", NULL }, *const waits[] = { "wait 5", NULL };
+	struct snapshot *waiting = stacks_snapshot(frames, waits);
+
+	waiting->waits.there = true;
+	check_both(stacks_snapshot(frames, stacks), waiting,
+		   "\"profiles\":[{\"type\":\"sampled\",\"name\":\"\\u003cweb\\\"01\\u003e: CPU\","
+		   "\"unit\":\"nanoseconds\",\"samples\":[[0]],\"weights\":[30000000],"
+		   "\"startValue\":0,\"endValue\":30000000},"
+		   "{\"type\":\"sampled\",\"name\":\"\\u003cweb\\\"01\\u003e: waits\","
+		   "\"unit\":\"nanoseconds\",\"samples\":[[1]],\"weights\":[5000000],"
+		   "\"startValue\":0,\"endValue\":5000000}]",
+		   "\"shared\":{\"frames\":[{\"name\":\"main\",\"file\":\"[kernel]\"},"
+		   "{\"name\":\"wait\",\"file\":\"[kernel]\"}]}");
+	snapshot_destroy(waiting);
+}
+
+static void test_lines(void)
+{
+	static const char *const stacks[] = { "main 3", NULL };
+	uint32_t line = frames_intern(frames, FRAME_KIND_MARK, "tcp.c:1478", NULL, 0);
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+
+	snapshot->sources = calloc(snapshot->n_frames, sizeof(*snapshot->sources));
+	for (uint32_t i = 0; i < snapshot->n_frames; i++)
+		snapshot->sources[i] = stacks_frame(frames, "main") == i ? line : FRAME_NONE;
+	check_speedscope(snapshot, "\"samples\":[[0]]",
+			 "{\"name\":\"main\",\"file\":\"tcp.c\",\"line\":1478,"
+			 "\"module\":\"[kernel]\"}");
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_stacks();
 	test_empty();
 	test_build_id();
+	test_waits();
+	test_lines();
 	frames_destroy(frames);
 	return tap_done();
 }
