@@ -537,10 +537,15 @@ static void elf_lines_read_units(struct elf_lines *lines)
 	elf_ranges_seal(&lines->units);
 }
 
-/* What may have functions in it, but no code of its own. */
+/*
+ * What may have functions in it. A function has those of its local classes, as the operator() of a
+ * C++ lambda, and nested functions.
+ */
 static bool elf_lines_is_scope(int tag)
 {
 	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 	case DW_TAG_class_type:
@@ -565,7 +570,7 @@ static void elf_lines_read_scope(struct elf_unit *unit, Dwarf_Die *scope, unsign
 
 		if (tag == DW_TAG_subprogram)
 			elf_ranges_add_die(&unit->functions, &die);
-		else if (elf_lines_is_scope(tag) && depth < ELF_LINES_MAX_DEPTH)
+		if (elf_lines_is_scope(tag) && depth < ELF_LINES_MAX_DEPTH)
 			elf_lines_read_scope(unit, &die, depth + 1, left);
 	}
 }

@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "tests/support/must.h"
+#include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/elf.h"
 #include "xtop/lines.h"
 
-#define WAIT_S 60
+#define WAIT_S    60
+#define N_DAMAGED 100 /* of LINES_MAX_FILES */
 
 static char program_path[4096], source_path[4096];
 
@@ -98,6 +100,35 @@ static void test_chain(uint32_t file)
 	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n, "an address without code");
 }
 
+/* A lambda's operator() is a function in a function. Compiled here, because the tree builds no C++. */
+static void test_lambda(void)
+{
+	char path[] = "/tmp/xtop-lambda-XXXXXX";
+	int fd = mkstemp(path);
+	struct line_place place = place_in("_ZZ6aroundENKUljE_clEj", 0);
+	struct line_answer answer = { 0 };
+
+	if (fd < 0)
+		exit(99);
+	close(fd);
+	if (system("c++ --version >/dev/null 2>&1")) {
+		printf("ok %u - # SKIP no C++ compiler here\n", ++tap_points);
+		unlink(path);
+		return;
+	}
+	shell("c++ -g -O0 -o %s %.*s/lambda.cc", path, (int)(strrchr(source_path, '/') - source_path),
+	      source_path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	check(find(lines_add_file(fd, -1, "lambda", NULL, 0), &place, &answer) == LINES_KNOWN &&
+		      answer.n == 1,
+	      "a lambda has a function");
+	check(answer.n && (strcmp(answer.frames[0].function, "operator()") == 0 ||
+			   strcmp(answer.frames[0].function, place.symbol) == 0),
+	      "it is the lambda: %s", answer.n ? answer.frames[0].function : "");
+	close(fd);
+	unlink(path);
+}
+
 /* Counted from an anchor, and from the other end of the address space. */
 static void test_anchor(int fd)
 {
@@ -149,7 +180,7 @@ static int damage(const uint8_t *bytes, size_t n)
 static void test_damaged(int fd)
 {
 	struct lines_progress before, after;
-	unsigned answered = 0, n = 100;
+	unsigned answered = 0, n = N_DAMAGED;
 	struct stat status;
 	uint8_t *bytes;
 
@@ -196,6 +227,7 @@ static void test_others(void)
 int main(void)
 {
 	const char *source = getenv("top_srcdir"), *build = getenv("top_builddir");
+	const char *more = getenv("XTOP_DAMAGED"); /* rounds of damaged files */
 	struct line_answer answer;
 	uint32_t file;
 	int fd;
@@ -210,7 +242,14 @@ int main(void)
 	check_u64(lines_add_file(fd, -1, "inlined", NULL, 0), file, "the same file again");
 	test_chain(file);
 	test_anchor(fd);
+	test_lambda();
 	test_others();
+	for (unsigned rounds = more ? (unsigned)atoi(more) : 0; rounds > 0; rounds--) {
+		test_damaged(fd);
+		lines_stop();
+		must(lines_start(&elf_lines_reader));
+		file = lines_add_file(fd, -1, "inlined", NULL, 0);
+	}
 	test_damaged(fd);
 	check(find_chain(file, &answer), "after all that, the good file still has lines");
 	lines_stop();

@@ -30,7 +30,7 @@ static void print(uint32_t file, size_t i)
 	if (lines_find(file, &places[i], false, &answer) != LINES_KNOWN)
 		printf("  ? no answer\n");
 	for (unsigned j = 0; j < answer.n; j++)
-		printf("  %s %s:%" PRIu32 "\n",
+		printf("  %s\t%s:%" PRIu32 "\n",
 		       *answer.frames[j].function ? answer.frames[j].function : "??",
 		       answer.frames[j].line ? answer.frames[j].file : "??", answer.frames[j].line);
 }
