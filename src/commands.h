@@ -5,6 +5,11 @@
 
 #include "options.h"
 
+/*
+ * --check: whether a run with these options would begin; Xen, guests and servers are not asked.
+ * Usage errors.
+ */
+struct xtop_error *command_check(const struct options *options);
 /* -l: prints the guests. */
 struct xtop_error *command_list(void);
 /*
@@ -13,8 +18,8 @@ struct xtop_error *command_list(void);
  */
 struct xtop_error *command_unpause(const struct options *options, char **notep);
 /*
- * Does the same for the guests of -d before they are sampled. REPORT gets a line about each guest
- * that was let go.
+ * Does the same for the guests of -d before they are sampled, and with --all for every guest that
+ * is paused. REPORT gets a line about each guest that was let go.
  */
 struct xtop_error *command_repair(const struct options *options, void (*report)(const char *line));
 

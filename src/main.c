@@ -101,6 +101,8 @@ static enum exit_status main_act(const struct options *options)
 		return main_print(PACKAGE_STRING "\n");
 	case ACTION_LIST:
 		return main_fail(command_list(), STATUS_FAILED);
+	case ACTION_CHECK:
+		return main_fail(command_check(options), STATUS_USAGE);
 	case ACTION_UNPAUSE:
 		return main_unpause(options);
 	case ACTION_PROFILE:

@@ -89,6 +89,8 @@ enum {
 	KEY_LABEL,
 	KEY_METRICS,
 	KEY_ALL,
+	KEY_CONFIG,
+	KEY_CHECK,
 	KEY_MATCH,
 	KEY_EXCEPT
 };
@@ -156,6 +158,8 @@ static const struct option_spec option_specs[] = {
 	  "a domain's name, domid or UUID" },
 	{ "xen-abi", KEY_XEN_ABI, OPTION_STRING, AT(xen_abi), 0, 0,
 	  "a release of Xen, 4.14 to 4.21" },
+	{ "config", KEY_CONFIG, OPTION_STRING, AT(config), 0, 0, "a file" },
+	{ "check", KEY_CHECK, OPTION_ACTION, AT(action), ACTION_CHECK, 0, NULL },
 	{ "list", 'l', OPTION_ACTION, AT(action), ACTION_LIST, 0, NULL },
 	{ "help", 'h', OPTION_ACTION, AT(action), ACTION_HELP, 0, NULL },
 	{ "version", 'V', OPTION_ACTION, AT(action), ACTION_VERSION, 0, NULL },
@@ -245,6 +249,8 @@ const char *options_help(void)
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --metrics=WHERE   no screen: metrics of all guests for Prometheus, at\n"
 	       "                        ADDRESS:PORT, or in /DIR/NAME.prom for node_exporter\n"
+	       "      --config=FILE     take options from FILE first: lines NAME or NAME = VALUE\n"
+	       "      --check           say whether the options are good, and exit\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
 	       "      --xen-abi=VERSION  on a Xen newer than xtop knows: use the interface of\n"
 	       "                        this release, 4.14 to 4.21\n"
@@ -726,7 +732,8 @@ static void options_complete(struct options *options)
 	options->budget /= 100;
 }
 
-static struct xtop_error *options_init(struct options *options, int argc)
+/* N: of the options at most. */
+static struct xtop_error *options_init(struct options *options, size_t n)
 {
 	*options = (struct options){
 		.unwind = UNWIND_AUTO,
@@ -735,26 +742,71 @@ static struct xtop_error *options_init(struct options *options, int argc)
 		.half_life_s = -1, /* not given, until options_complete() */
 		.fail_over = -1,   /* not given */
 	};
-	options->domains = calloc((size_t)argc + 1, sizeof(*options->domains));
-	options->symbols = calloc((size_t)argc + 1, sizeof(*options->symbols));
-	options->debug_dirs = calloc((size_t)argc + 1, sizeof(*options->debug_dirs));
-	options->source_dirs = calloc((size_t)argc + 1, sizeof(*options->source_dirs));
-	options->labels = calloc((size_t)argc + 1, sizeof(*options->labels));
-	options->matches = calloc((size_t)argc + 1, sizeof(*options->matches));
-	options->excepts = calloc((size_t)argc + 1, sizeof(*options->excepts));
+	options->domains = calloc(n + 1, sizeof(*options->domains));
+	options->symbols = calloc(n + 1, sizeof(*options->symbols));
+	options->debug_dirs = calloc(n + 1, sizeof(*options->debug_dirs));
+	options->source_dirs = calloc(n + 1, sizeof(*options->source_dirs));
+	options->labels = calloc(n + 1, sizeof(*options->labels));
+	options->matches = calloc(n + 1, sizeof(*options->matches));
+	options->excepts = calloc(n + 1, sizeof(*options->excepts));
 	if (!options->domains || !options->symbols || !options->debug_dirs ||
 	    !options->source_dirs || !options->labels || !options->matches || !options->excepts)
 		return error_create("out of memory");
 	return NULL;
 }
 
+/* --- the file of --config --------------------------------------------------------------------- */
+
+/* The last --config of ARGV; NULL: none. What else ARGV has is not looked at yet. */
+static const char *options_find_config(int argc, char **argv)
+{
+	struct option long_options[N_SPECS + 1];
+	char letters[2 * N_SPECS + 2];
+	const char *path = NULL;
+	int key;
+
+	options_fill_getopt(long_options, letters);
+	optind = 0;
+	opterr = 0;
+	while ((key = getopt_long(argc, argv, letters, long_options, NULL)) != -1)
+		if (key == KEY_CONFIG)
+			path = optarg;
+	return path && *path ? path : NULL;
+}
+
+/* Each line as a command line of its own, so that an error can name it. */
+static struct xtop_error *options_parse_file(struct options *options, char *program)
+{
+	const struct options_file *file = &options->file;
+	const char *path = options->config;
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < file->n && !error; i++) {
+		char *argv[] = { program, file->lines[i].option, NULL };
+
+		error = options_parse_all(options, 2, argv);
+		if (error)
+			error = error_wrap(error, "--config=%s: line %u", path,
+					   file->lines[i].number);
+	}
+	return error;
+}
+
 struct xtop_error *options_parse(int argc, char **argv, struct options *options)
 {
-	struct xtop_error *error = options_init(options, argc);
+	const char *config = options_find_config(argc, argv);
+	struct options_file file = { .n = 0 };
+	struct xtop_error *error = config ? options_file_read(config, &file) : NULL;
+	struct xtop_error *failure = options_init(options, (size_t)argc + file.n);
 
-	if (error)
+	options->config = config;
+	options->file = file;
+	error = error_first(error, failure);
+	if (failure)
 		return error;
-	error = options_parse_all(options, argc, argv);
+	if (!error)
+		error = options_parse_file(options, argv[0]);
+	error = error_first(error, options_parse_all(options, argc, argv));
 	if (options->action == ACTION_HELP || options->action == ACTION_VERSION) {
 		error_destroy(error);
 		return NULL;
@@ -781,4 +833,5 @@ void options_deinit(struct options *options)
 	options->n_domains = options->n_symbols = 0;
 	options->n_debug_dirs = options->n_source_dirs = options->n_labels = 0;
 	options->n_matches = options->n_excepts = 0;
+	options_file_deinit(&options->file);
 }

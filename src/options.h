@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "options_file.h"
 #include "xtop/clocks.h"
 #include "xtop/error.h"
 #include "xtop/unwind.h"
@@ -19,11 +20,20 @@
 #define OPTIONS_MAX_DEBUG_DIRS 8
 #define OPTIONS_MAX_SOURCE_DIRS 8
 
-enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_UNPAUSE, ACTION_HELP, ACTION_VERSION };
+enum options_action {
+	ACTION_PROFILE,
+	ACTION_LIST,
+	ACTION_UNPAUSE,
+	ACTION_CHECK,
+	ACTION_HELP,
+	ACTION_VERSION
+};
 
-/* Strings point into argv; arrays belong to the options. */
+/* Strings point into argv or FILE; arrays belong to the options. */
 struct options {
 	enum options_action action;
+	const char *config;          /* --config: a file of options; NULL: none */
+	struct options_file file;    /* what it says */
 	size_t n_domains;
 	const char **domains;        /* names, domids or UUIDs */
 	size_t n_symbols;
@@ -89,7 +99,8 @@ struct options {
 
 /*
  * Parses like GNU programs: options and operands in any order, unique prefixes of long names, "--".
- * The last one of an option given twice counts; lists grow. -h and -V win over every error.
+ * The last one of an option given twice counts; lists grow. Those of --config count as given first.
+ * -h and -V win over every error.
  * --filter is not compiled here; domains and files are not looked up. The order of ARGV may change.
  *
  * Errors are usage errors (exit status 2) in one line: which option, what value, what is allowed.

@@ -17,11 +17,13 @@
 #include "xtop/clock.h"
 #include "xtop/export.h"
 #include "xtop/interrupt.h"
+#include "xtop/notify.h"
 #include "xtop/text.h"
 
 #define PUSHER_NAP_NS  50000000
 #define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
 #define PUSHER_QUIET_NS 60000000000ULL /* between lines on what becomes of profiles */
+#define PUSHER_STATUS_NS 5000000000ULL /* between two states for the service manager */
 
 /* --- the start -------------------------------------------------------------------------------- */
 
@@ -248,6 +250,26 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 	*told = status;
 }
 
+/* What systemctl status shows. */
+static void pusher_notify_status(struct pusher *pusher, uint64_t now_ns)
+{
+	const struct push_status *status = &pusher->status;
+	char news[160];
+	unsigned n = 0;
+
+	notify_beat(now_ns);
+	if (now_ns - pusher->notified_ns < PUSHER_STATUS_NS)
+		return;
+	pusher->notified_ns = now_ns;
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
+		n += pipelines_get(pusher->pipelines, i) != NULL;
+	snprintf(news, sizeof(news),
+		 "STATUS=%u guests; profiles: %" PRIu64 " delivered, %" PRIu64 " wait, %" PRIu64
+		 " refused, %" PRIu64 " dropped",
+		 n, status->sent, status->waiting, status->refused, status->dropped);
+	notify_put(news);
+}
+
 /* --- the run ---------------------------------------------------------------------------------- */
 
 static bool pusher_has_ended(const struct pusher_guest *guest, const struct pipeline *pipeline)
@@ -314,6 +336,7 @@ static bool pusher_turn(struct pusher *pusher)
 	}
 	pusher_report_status(pusher, false);
 	meter_turn(&pusher->meter, pusher->options->push ? &pusher->status : NULL, now_ns);
+	pusher_notify_status(pusher, now_ns);
 	return more;
 }
 
@@ -351,12 +374,15 @@ struct xtop_error *pusher_run(struct pusher *pusher)
 		pusher_say(pusher, "--push: a profile every %g s to %s", options->interval_s,
 			   options->push);
 	error = pusher_find_guests(pusher);
+	if (!error)
+		notify_put("READY=1");
 	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
 		nanosleep(&nap, NULL);
 		error = pusher_check_processes(pusher);
 		if (!error)
 			error = pusher_find_guests(pusher);
 	}
+	notify_put("STOPPING=1");
 	return error;
 }
 

@@ -37,6 +37,7 @@ struct pusher {
 	struct meter meter;    /* of --metrics */
 	struct push_status status;   /* as it was reported last */
 	uint64_t said_ns;            /* when; 0: not yet */
+	uint64_t notified_ns;        /* the service manager, of the state */
 	uint64_t pushed;             /* profiles, so far */
 	bool started;
 };

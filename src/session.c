@@ -31,6 +31,7 @@
 #include "xtop/inputs.h"
 #include "xtop/lined.h"
 #include "xtop/lines.h"
+#include "xtop/notify.h"
 #include "xtop/output.h"
 #include "xtop/sampler.h"
 #include "xtop/sandbox.h"
@@ -226,6 +227,8 @@ static struct xtop_error *session_open_inputs(struct session *session)
 		error = inputs_add(options->source_dirs[i]);
 	if (!options->batch)
 		session->rc_error = ui_rc_open(&session->rc);
+	if (options->push || options->metrics)
+		notify_open();
 	return error;
 }
 
@@ -543,6 +546,7 @@ static void session_free(struct session *session)
 	broker_stop();
 	push_stop();
 	metrics_stop();
+	notify_close();
 	fetch_stop();
 	session_report_lines(session);
 	lined_destroy(session->lined);

@@ -18,7 +18,21 @@ dist_examples_DATA = $(addprefix doc/examples/,README functions callers tree fla
 metricsexamplesdir = $(examplesdir)/metrics
 dist_metricsexamples_DATA = $(addprefix doc/examples/metrics/,alerts.yml dashboard.json prometheus.yml)
 
-packaging_debian = control copyright changelog rules source/format source/lintian-overrides \
+# The service of --all --push, which is not enabled. Where unit files lie: make install
+# systemdunitdir=..., and nowhere if it is empty. Its options are a file in sysconfdir.
+systemdunitdir = $(prefix)/lib/systemd/system
+nodist_systemdunit_DATA = doc/packaging/systemd/xtop-push.service
+pushconfdir = $(sysconfdir)/xtop
+dist_pushconf_DATA = doc/packaging/systemd/push.conf
+EXTRA_DIST += doc/packaging/systemd/xtop-push.service.in
+CLEANFILES += doc/packaging/systemd/xtop-push.service
+
+doc/packaging/systemd/xtop-push.service: doc/packaging/systemd/xtop-push.service.in Makefile
+	@mkdir -p doc/packaging/systemd
+	$(AM_V_GEN)sed -e 's|@bindir[@]|$(bindir)|; s|@sysconfdir[@]|$(sysconfdir)|' \
+		$(srcdir)/doc/packaging/systemd/xtop-push.service.in >$@
+
+packaging_debian = clean control copyright changelog rules source/format source/lintian-overrides \
 	xtop.lintian-overrides tests/control tests/replay
 EXTRA_DIST += $(addprefix doc/packaging/debian/,$(packaging_debian)) \
 	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map

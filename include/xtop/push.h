@@ -58,6 +58,11 @@ struct push_status {
 
 /* Usage errors. */
 struct xtop_error *push_check(const struct push_settings *settings);
+/*
+ * Whether the sender could read this file of settings. It has passwords, so this is for a process
+ * that looks at no guest.
+ */
+struct xtop_error *push_check_config(const char *path);
 /* Starts the process. Call it first of all, with all rights. SETTINGS outlive the run. */
 struct xtop_error *push_start(const struct push_settings *settings);
 /* Hands over a profile of SIZE_BYTES. One for which there is no room is dropped and counted. */

@@ -13,6 +13,7 @@ libxtop_a_SOURCES += \
 	include/xtop/inputs.h \
 	include/xtop/interrupt.h \
 	include/xtop/limit.h \
+	include/xtop/notify.h \
 	include/xtop/output.h \
 	include/xtop/registers_x86.h \
 	include/xtop/restarts.h \
@@ -34,6 +35,7 @@ libxtop_a_SOURCES += \
 	src/base/heap.c \
 	src/base/inputs.c \
 	src/base/interrupt.c \
+	src/base/notify.c \
 	src/base/output.c \
 	src/base/output_named.c \
 	src/base/root_file.c \

@@ -36,6 +36,18 @@ struct xtop_error *push_check(const struct push_settings *settings)
 	return error ? error : labels_check(settings);
 }
 
+struct xtop_error *push_check_config(const char *path)
+{
+	struct config config;
+	struct xtop_error *error;
+
+	config_init(&config);
+	error = config_read(path, &config);
+	config_deinit(&config);
+	explicit_bzero(&config, sizeof(config));
+	return error;
+}
+
 struct xtop_error *push_start(const struct push_settings *settings)
 {
 	struct sender_settings sender = {
