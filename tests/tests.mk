@@ -100,6 +100,7 @@ check_PROGRAMS = \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_call_targets \
 	tests/unwind/test_computed \
+	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
 	tests/unwind/test_i386 \
 	tests/unwind/test_instruction \

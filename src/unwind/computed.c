@@ -366,7 +366,10 @@ static void computed_add_functions(struct computed *computed, uint64_t start, ui
 	}
 }
 
-/* Adds only the code in [START, END) that was reached. Other functions may lie beside it. */
+/*
+ * Adds only the code in [START, END) that was reached. The rest may belong to other functions, and
+ * is read when a frame lies there.
+ */
 static void computed_add_reached(struct computed *computed, uint64_t start, uint64_t end)
 {
 	uint64_t at = start, reached = 0;
@@ -409,10 +412,10 @@ static bool computed_read(struct computed *computed, uint64_t address)
 		uint64_t part_start, part_end;
 
 		flow_get_window(work->flow, i, &part_start, &part_end);
-		if (i && guesses)
-			computed_add_reached(computed, part_start, part_end);
-		else
+		if (address - part_start < part_end - part_start)
 			computed_add_functions(computed, part_start, part_end);
+		else
+			computed_add_reached(computed, part_start, part_end);
 	}
 	if (!missing && !computed_find(computed, (uint32_t)(address - computed->base)))
 		computed_add_between(computed, start, end);

@@ -16,6 +16,7 @@
 #define FLOW_MAX_RESTARTS 64
 #define FLOW_STEPS_A_BYTE 64 /* instructions that are followed, for each byte of code */
 #define FLOW_BASE_STEPS   4096
+#define FLOW_MAX_PARENTS  3 /* a part of a part of a function */
 #define FLOW_ENTRY_INSTRUCTIONS 4 /* show whether a function is the outermost */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -112,10 +113,41 @@ static void flow_reset(struct flow *flow)
 }
 
 /*
- * [START, END) does not return, but jumps into the middle of another function: it is a part of that
- * function. Perhaps only the table of a switch leads to it.
+ * Whether INSTRUCTION jumps into the middle of another function. A part that begins with the end of
+ * its function, "pop; pop; ret", jumps back only from code that nothing in the part leads to.
  */
-static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
+static bool flow_jumps_outside(struct flow *flow, const struct instruction *instruction)
+{
+	uint64_t start, end;
+
+	return (instruction->flow == FLOW_JUMP || instruction->flow == FLOW_BRANCH) &&
+	       instruction->target && !flow_window_at(flow, instruction->target) &&
+	       flow->source->find_function(flow->source->context, instruction->target, &start,
+					   &end) &&
+	       start != instruction->target;
+}
+
+/* Finds a jump in the first window that leads out of it, in code that nothing leads to. */
+static void flow_find_outside(struct flow *flow)
+{
+	struct flow_window *window = &flow->windows[0];
+	uint32_t offset = 0;
+
+	while (offset < window->size_bytes && !flow->outside) {
+		uint32_t op = flow_decode(flow, window, offset);
+
+		if (op == NO_OP) {
+			offset++;
+			continue;
+		}
+		if (flow_jumps_outside(flow, &flow->ops[op].instruction))
+			flow->outside = flow->ops[op].instruction.target;
+		offset += flow->ops[op].instruction.length;
+	}
+}
+
+/* Follows the function around the place outside, with the part in [START, END). */
+static bool flow_run_around(struct flow *flow, uint64_t start, uint64_t end)
 {
 	uint64_t outside = flow->outside, parent_start, parent_end;
 
@@ -127,8 +159,24 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 		return false;
 	flow->left_steps += (parent_end - parent_start) * (uint64_t)FLOW_STEPS_A_BYTE;
 	flow_run_entry(flow);
-	flow_fill(flow);
-	return !flow->failed;
+	return true;
+}
+
+/*
+ * [START, END) does not return, but jumps into the middle of another function: it is a part of that
+ * function, which may be a part itself. Perhaps only the table of a switch leads to it.
+ */
+static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < FLOW_MAX_PARENTS && flow->outside; i++) {
+		if (!flow_run_around(flow, start, end))
+			return false;
+		if (flow->outside && !flow->returns_well)
+			continue;
+		flow_fill(flow);
+		return !flow->failed;
+	}
+	return false;
 }
 
 /*
@@ -166,8 +214,11 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 		return false;
 	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
 	flow_run_entry(flow);
+	if (flow->returns_badly && !flow->returns_well && !flow->outside)
+		flow_find_outside(flow);
 	part = flow->outside && !flow->returns_well;
-	flow_fill(flow);
+	if (!part)
+		flow_fill(flow);
 	if (part || (flow->outside && (!flow->returns_well || flow->returns_badly)))
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&

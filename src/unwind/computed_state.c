@@ -111,7 +111,10 @@ static struct computed_value computed_load(const struct computed_state *state,
 
 /*
  * VALUE as register REG keeps it. The address of a local variable is forgotten: no function
- * restores its stack pointer from one.
+ * restores its stack pointer from one. The address of a saved register is kept: OpenSSL's assembly
+ * returns by it.
+ *
+ *     lea 0x68(%rsp),%rsi;  mov (%rsi),%r15;  mov 8(%rsi),%r14 ...;  lea 0x30(%rsi),%rsp;  ret
  */
 static struct computed_value computed_copy(const struct computed_state *state, unsigned reg,
 					   struct computed_value value)
@@ -119,7 +122,8 @@ static struct computed_value computed_copy(const struct computed_state *state, u
 	const struct computed_value *sp = &state->regs[REG_SP];
 
 	if (reg != REG_SP && reg != REG_RBP && value.kind == VALUE_FRAME &&
-	    sp->kind == VALUE_FRAME && value.offset > sp->offset && value.offset < -WORD_BYTES)
+	    sp->kind == VALUE_FRAME && value.offset > sp->offset && value.offset < -WORD_BYTES &&
+	    computed_load(state, value).kind != VALUE_ENTRY)
 		return computed_lost;
 	return value;
 }

@@ -31,7 +31,7 @@ static const char *const verdicts[] = {
 	[WRONG_CFA] = "wrong place",
 	[WRONG_REGISTER] = "wrong register",
 	[BETWEEN] = "between instructions",
-	/* it does not know of a push, or that a register is written which it says is kept */
+	/* it does not know of a push or an alloca(), or that a register is written which it says is kept */
 	[WRONG_TABLE] = "the table is wrong",
 };
 
@@ -39,7 +39,8 @@ struct program {
 	const char *path;
 	struct elf_file file;
 	struct elf_tables tables;
-	bool *done; /* for each function */
+	bool *done;     /* for each function */
+	bool *compared; /* for each byte from the first function on */
 	uint64_t n[N_VERDICTS], n_instructions, n_bytes, n_failed, n_printed[N_VERDICTS];
 	double seconds;
 };
@@ -172,24 +173,29 @@ static const struct cfi_rule *rule_at(const struct cfi *cfi, uint64_t address)
 }
 
 /*
- * Whether the table says that a push leaves the stack pointer where it was, as in assembly without
- * directives.
+ * Whether the table counts from the stack pointer behind INSTRUCTION at ADDRESS as before, though a
+ * push moves it, or a number that no table can know.
  */
-static bool misses_a_push(const struct cfi *cfi, uint64_t start, const uint8_t *bytes, size_t n)
+static bool misses_this(const struct cfi *cfi, const struct instruction *instruction,
+			uint64_t address)
+{
+	const struct cfi_rule *before = rule_at(cfi, address);
+	const struct cfi_rule *behind = rule_at(cfi, address + instruction->length);
+
+	return (instruction->effect == EFFECT_PUSH || instruction->lost >> REG_SP & 1) &&
+	       before->kind == RULE_CFA && before->reg == REG_SP && behind->kind == RULE_CFA &&
+	       behind->reg == REG_SP && before->offset == behind->offset;
+}
+
+/* Whether the table misses a move of the stack pointer, as in assembly without directives. */
+static bool misses_a_move(const struct cfi *cfi, uint64_t start, const uint8_t *bytes, size_t n)
 {
 	struct instruction instruction;
 
 	for (size_t at = 0; at + 1 < n; at += instruction.length) {
-		const struct cfi_rule *before = rule_at(cfi, start + at), *behind;
-
 		if (!instruction_decode(bytes + at, n - at, start + at, &instruction))
 			return false;
-		if (instruction.effect != EFFECT_PUSH || at + instruction.length >= n)
-			continue;
-		behind = rule_at(cfi, start + at + instruction.length);
-		if (before->kind == RULE_CFA && before->reg == REG_SP &&
-		    behind->kind == RULE_CFA && behind->reg == REG_SP &&
-		    before->offset == behind->offset)
+		if (at + instruction.length < n && misses_this(cfi, &instruction, start + at))
 			return true;
 	}
 	return false;
@@ -230,15 +236,20 @@ static void count(struct program *program, enum verdict verdict, uint64_t addres
 		       start);
 }
 
-/* Fillers behind the end of code are not compared: nobody is there. */
-static void compare_window(struct program *program, const struct flow *flow, uint64_t start,
-			   uint64_t end)
+/*
+ * Fillers behind the end of code are not compared: nobody is there. OWN: the function was run for
+ * itself. Otherwise another one led here, and what it did not reach is run later, as in computed.c.
+ * False: such code is left.
+ */
+static bool compare_window(struct program *program, const struct flow *flow, uint64_t start,
+			   uint64_t end, bool own)
 {
 	const struct cfi *cfi = program->tables.cfi;
 	uint8_t *bytes = malloc(end - start);
 	size_t size_bytes = read_code(program, start, bytes, end - start), at = 0;
-	bool behind_end = false, wrong = misses_a_push(cfi, start, bytes, size_bytes);
-	bool unsaved = misses_a_write(cfi, start, bytes, size_bytes);
+	bool behind_end = false, wrong = misses_a_move(cfi, start, bytes, size_bytes);
+	bool unsaved = misses_a_write(cfi, start, bytes, size_bytes), whole = true;
+	bool *compared = program->compared + (start - cfi->base);
 	struct instruction instruction;
 
 	for (; at < size_bytes; at += instruction.length) {
@@ -249,17 +260,21 @@ static void compare_window(struct program *program, const struct flow *flow, uin
 			continue;
 		}
 		behind_end = behind_end && instruction.filler;
-		if (!behind_end && is_compared(rule)) {
+		if (!behind_end && is_compared(rule) && !compared[at]) {
 			enum verdict verdict = compare_at(flow, rule, start + at);
 
-			if ((verdict == WRONG_CFA && wrong) ||
+			compared[at] = own || (verdict != UNREACHED && verdict != BETWEEN);
+			whole &= compared[at];
+			if (((verdict == WRONG_CFA || verdict == NO_CFA) && wrong) ||
 			    (verdict == REGISTER_LOST && unsaved))
 				verdict = WRONG_TABLE;
-			count(program, verdict, start + at, start);
+			if (compared[at])
+				count(program, verdict, start + at, start);
 		}
 		behind_end |= instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH;
 	}
 	free(bytes);
+	return whole;
 }
 
 static void compare_function(struct program *program, struct flow *flow, size_t index)
@@ -275,6 +290,7 @@ static void compare_function(struct program *program, struct flow *flow, size_t 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
 	program->seconds += (double)(after.tv_sec - before.tv_sec) +
 			    1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+	program->done[index] = true;
 	for (size_t i = 0; i < flow_count_windows(flow); i++) {
 		uint64_t start, end;
 		size_t part;
@@ -282,10 +298,9 @@ static void compare_function(struct program *program, struct flow *flow, size_t 
 		flow_get_window(flow, i, &start, &end);
 		program->n_bytes += end - start;
 		part = function_index(cfi, start);
-		if (part == SIZE_MAX || program->done[part])
-			continue;
-		program->done[part] = true;
-		compare_window(program, flow, start, end);
+		if (part != SIZE_MAX && (part == index || !program->done[part]))
+			program->done[part] |=
+				compare_window(program, flow, start, end, part == index);
 	}
 }
 
@@ -305,6 +320,7 @@ static void compare_file(const char *path)
 	}
 	elf_tables_fatal(elf_file_init_host(&program.file, fd, path, &elf_tables_limits));
 	program.done = calloc(program.tables.cfi->n_functions + 1, sizeof(bool));
+	program.compared = calloc(program.tables.cfi->span + 1, sizeof(bool));
 	for (size_t i = 0; i < program.tables.cfi->n_functions; i++)
 		compare_function(&program, flow, i);
 	known = (double)program.n_instructions;
@@ -320,6 +336,7 @@ static void compare_file(const char *path)
 	      program.n[WRONG_CFA]);
 	total.agree += (double)program.n[AGREES];
 	total.instructions += known;
+	free(program.compared);
 	free(program.done);
 	elf_file_deinit(&program.file);
 	elf_tables_close(&program.tables);

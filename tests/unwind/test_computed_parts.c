@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Made code in several parts, with known bounds: a compiler moves what is seldom needed away from its
+ * function (".cold"). Where the parts of a function are read by the jumps between them, each step
+ * finds the caller's address as many words above the stack pointer as the code has put there.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/support/tap.h"
+#include "elf_tables.h"
+#include "unwind/computed.h"
+
+#define STACK 0x7ffc00000000
+#define PLACE 0x1000
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[16];
+} made;
+
+struct bounds {
+	uint64_t start, end;
+};
+
+struct code {
+	const uint8_t *bytes;
+	size_t size_bytes;
+	struct bounds functions[3]; /* end 0: none */
+};
+
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct code *code = context;
+	uint64_t at = address - PLACE, n = at < code->size_bytes ? code->size_bytes - at : 0;
+
+	n = n < size_bytes ? n : size_bytes;
+	memcpy(buffer, code->bytes + at, n);
+	return n;
+}
+
+static bool find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	const struct code *code = context;
+
+	for (unsigned i = 0; i < 3; i++)
+		if (address - code->functions[i].start <
+		    code->functions[i].end - code->functions[i].start) {
+			*start = code->functions[i].start;
+			*end = code->functions[i].end;
+			return true;
+		}
+	return false;
+}
+
+static struct computed *create_computed(struct code *code)
+{
+	const struct code_source source = { .read = read_code,
+					    .find_function = find_function,
+					    .context = code };
+	struct computed *computed;
+
+	elf_tables_fatal(
+		computed_create(&source, PLACE, PLACE + code->size_bytes, &computed));
+	return computed;
+}
+
+static enum unwind_step step_from(struct computed *computed, uint64_t address,
+				  struct cursor *cursor)
+{
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .user = true,
+					  .n_stacks = 1,
+					  .regs.rip = address,
+					  .regs.rsp = STACK };
+	made.stack = (struct sample_stack){ .kind = STACK_USER,
+					    .address = STACK,
+					    .size_bytes = sizeof(made.words) };
+	for (unsigned i = 0; i < 16; i++)
+		made.words[i] = 0x10000 + i; /* each word tells its place */
+	cursor_init(cursor, &made.vcpu);
+	return computed_step(computed, 0, cursor);
+}
+
+static void check_step(struct computed *computed, const char *what, uint64_t address,
+		       unsigned n_words)
+{
+	struct cursor cursor;
+	enum unwind_step step = step_from(computed, address, &cursor);
+
+	check(step == STEP_CALLER && cursor.regs[REG_PC] == made.words[n_words] &&
+		      cursor.regs[REG_SP] == STACK + 8 * (n_words + 1),
+	      "%s: %#" PRIx64 ": %u words lie below the caller's address", what, address, n_words);
+}
+
+/* Followed alone, the part begins with the end of a function, and nothing leads to the rest. */
+static void test_part_begins_with_end(void)
+{
+	static const uint8_t bytes[0x25] = {
+		0x53,             /* 1000: push %rbx */
+		0x85, 0xff,       /* 1001: test %edi,%edi */
+		0x74, 0x1b,       /* 1003: je 1020 */
+		0x85, 0xf6,       /* 1005: test %esi,%esi */
+		0x74, 0x19,       /* 1007: je 1022 */
+		0x90, 0x5b, 0xc3, /* 1009: nop; pop %rbx; ret */
+		[0x20] = 0x5b, 0xc3, /* 1020: pop %rbx; ret */
+		0x90, 0xeb, 0xe5, /* 1022: nop; jmp 100a */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0x1000, 0x100c }, { 0x1020, 0x1025 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "a part that begins with an end", 0x1022, 1);
+	check_step(computed, "the same", 0x1020, 1);
+	check_step(computed, "the same", 0x1021, 0);
+	check_step(computed, "its function", 0x1001, 1);
+	computed_destroy(computed);
+}
+
+/* The part ends by a jump to another function. That it cannot be followed says nothing of that one. */
+static void test_part_not_followed(void)
+{
+	static const uint8_t bytes[0x23] = {
+		[0x10] = 0x53, 0x90, 0x5b, 0xc3, /* 1010: push %rbx; nop; pop %rbx; ret */
+		[0x20] = 0x5b, 0xeb, 0xed,       /* 1020: pop %rbx; jmp 1010 */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0x1010, 0x1014 }, { 0x1020, 0x1023 } } };
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check(step_from(computed, 0x1020, &cursor) != STEP_CALLER,
+	      "a part whose function is not known has no caller");
+	check_step(computed, "the function that it jumps to", 0x1011, 1);
+	computed_destroy(computed);
+}
+
+/* A part that jumps into another part, which jumps into their function. */
+static void test_part_of_a_part(void)
+{
+	static const uint8_t bytes[0x37] = {
+		0x53, 0x55,          /* 1000: push %rbx; push %rbp */
+		0x85, 0xff,          /* 1002: test %edi,%edi */
+		0x74, 0x1a,          /* 1004: je 1020 */
+		0x85, 0xf6,          /* 1006: test %esi,%esi */
+		0x74, 0x26,          /* 1008: je 1030 */
+		0x5d, 0x5b, 0xc3,    /* 100a: pop %rbp; pop %rbx; ret */
+		[0x20] = 0x90, 0x90, /* 1020: nop; nop */
+		0xeb, 0xe6,          /* 1022: jmp 100a */
+		[0x30] = 0x90,       /* 1030: nop */
+		0xeb, 0xee,          /* 1031: jmp 1021 */
+	};
+	struct code code = { bytes,
+			     sizeof(bytes),
+			     { { 0x1000, 0x100d }, { 0x1020, 0x1024 }, { 0x1030, 0x1033 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "a part of a part", 0x1031, 2);
+	check_step(computed, "the part before it", 0x1021, 2);
+	check_step(computed, "their function", 0x1002, 2);
+	computed_destroy(computed);
+}
+
+/* OpenSSL's assembly takes the address of the saved registers, and returns by it. */
+static void test_address_of_saved(void)
+{
+	static const uint8_t bytes[] = {
+		0x53, 0x55,                   /* 1000: push %rbx; push %rbp */
+		0x48, 0x8d, 0x64, 0x24, 0xe8, /* 1002: lea -0x18(%rsp),%rsp */
+		0x31, 0xed,                   /* 1007: xor %ebp,%ebp */
+		0x48, 0x8d, 0x74, 0x24, 0x18, /* 1009: lea 0x18(%rsp),%rsi */
+		0x48, 0x8b, 0x2e,             /* 100e: mov (%rsi),%rbp */
+		0x48, 0x8b, 0x5e, 0x08,       /* 1011: mov 8(%rsi),%rbx */
+		0x48, 0x8d, 0x66, 0x10,       /* 1015: lea 0x10(%rsi),%rsp */
+		0xc3,                         /* 1019: ret */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0x1000, 0x101a } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "before registers are restored by their address", 0x1009, 5);
+	check_step(computed, "behind that", 0x1019, 0);
+	computed_destroy(computed);
+}
+
+int main(void)
+{
+	test_part_begins_with_end();
+	test_part_not_followed();
+	test_part_of_a_part();
+	test_address_of_saved();
+	return tap_done();
+}
