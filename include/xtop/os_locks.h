@@ -13,19 +13,21 @@ enum os_lock_kind {
 	OS_LOCK_NONE, /* not a lock */
 	OS_LOCK_MUTEX,
 	OS_LOCK_RWSEM,
+	OS_LOCK_PERCPU_RWSEM,
 	OS_LOCK_RT_MUTEX,
 	OS_LOCK_SEMAPHORE,
 	OS_LOCK_FUTEX,
 	OS_LOCK_FUTEX_PI, /* with priority inheritance: the kernel knows its owner */
 	OS_LOCK_SPINLOCK, /* vCPUs wait for it, not tasks that sleep */
 };
-#define N_OS_LOCK_KINDS 8
+#define N_OS_LOCK_KINDS 9
 
 /* How sure it is who holds a lock. */
 enum os_holder {
 	OS_HOLDER_UNKNOWN, /* the lock does not tell, or nobody holds it now */
 	OS_HOLDER_EXACT,
-	OS_HOLDER_LAST,    /* the last task that took it to read; others may hold it instead */
+	OS_HOLDER_LAST,    /* the last task that took it to read, or a semaphore; others may hold
+			    * it instead */
 	OS_HOLDER_GUESS,   /* what looks like a mutex in the memory of the process says so; of a
 			    * spinlock: no other task was in the kernel */
 	OS_HOLDER_NO_TASK, /* the lock names something that is no known task */

@@ -8,7 +8,10 @@
  *                  A writer sets owner after count and clears it before, so a writer there is one
  *                  that has it. A reader leaves its address behind.
  *   rt_mutex       owner: task | 1 has waiters. The waiter has task.pi_blocked_on->lock.
- *   semaphore      has no owner
+ *   semaphore      last_holder: task that took it last, from 6.16; zeroed when that task gives it
+ *                  back. Up to there, no owner
+ *   percpu rwsem   writer: task that has closed it and waits for the last readers to go. Later on,
+ *                  while it has the lock, nothing says so
  *   futex          the kernel knows no owner but that of a PI futex, whose waiters wait for an
  *                  rt_mutex behind it. A mutex of glibc (nptl/bits/struct_mutex.h) has
  *                  { int lock, unsigned count, int owner, unsigned nusers, int kind }
@@ -83,6 +86,29 @@ static struct lock_owner lock_owner_read_rt_mutex(const struct linux_guest *gues
 	return lock_owner_of(owner);
 }
 
+static struct lock_owner lock_owner_read_semaphore(const struct linux_guest *guest, uint64_t lock)
+{
+	struct lock_owner holder;
+	uint64_t owner = 0;
+
+	if (!lock_memory_read_member(guest, lock, SEMAPHORE_LAST_HOLDER, &owner))
+		owner = 0;
+	holder = lock_owner_of(owner);
+	if (holder.task)
+		holder.certainty = OS_HOLDER_LAST;
+	return holder;
+}
+
+static struct lock_owner lock_owner_read_percpu_rwsem(const struct linux_guest *guest,
+						      uint64_t lock)
+{
+	uint64_t writer = 0;
+
+	if (!lock_memory_read_member(guest, lock, PERCPU_RWSEM_WRITER, &writer))
+		writer = 0;
+	return lock_owner_of(writer);
+}
+
 /* A mutex of glibc, if that is what the word at ADDRESS belongs to. */
 static struct lock_owner lock_owner_read_glibc(const struct linux_guest *guest, uint64_t address,
 					  const struct memory_root *user)
@@ -121,6 +147,9 @@ struct lock_owner lock_owner_read(const struct linux_guest *guest, const struct 
 	case OS_LOCK_FUTEX:
 		return lock_owner_read_glibc(guest, wait->address, user);
 	case OS_LOCK_SEMAPHORE:
+		return lock_owner_read_semaphore(guest, wait->address);
+	case OS_LOCK_PERCPU_RWSEM:
+		return lock_owner_read_percpu_rwsem(guest, wait->address);
 	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		break;

@@ -2,16 +2,18 @@
 /*
  * From a task's stack to the lock that it waits for; see locks.h.
  *
- * A task that waits for a mutex, rw_semaphore or semaphore has a record of that wait in a local
- * variable, hence on its stack (Linux kernel/locking/mutex.c, rwsem.c, semaphore.c):
+ * A task that waits for a mutex, rw_semaphore, semaphore or percpu_rw_semaphore has a record of that
+ * wait in a local variable, hence on its stack (Linux kernel/locking/mutex.c, rwsem.c, semaphore.c,
+ * percpu-rwsem.c):
  *
  *   struct mutex_waiter      { list_head list; task_struct *task; ... }
  *   struct rwsem_waiter      { list_head list; task_struct *task; ... }
  *   struct semaphore_waiter  { list_head list; task_struct *task; ... }
+ *   struct wait_queue_entry  { unsigned flags; task_struct *private; func; list_head entry; }
  *
  *   lock.wait_list ◄─► waiter.list ◄─► waiter.list ◄─► back to lock.wait_list
  *
- * So it is found without knowing the frame: the task's own address, and before it two pointers
+ * So it is found without knowing the frame: the task's own address, and beside it two pointers
  * whose targets point back. All entries of that list but one are records on the stacks of the tasks
  * that they name. The other one is the member wait_list of the lock. A new waiter is the last one,
  * so the lock is mostly the very next entry.
@@ -52,6 +54,7 @@ static const struct lock_record {
 	[OS_LOCK_RWSEM] = { RWSEM_WAITER_LIST, RWSEM_WAITER_TASK, RWSEM_WAIT_LIST },
 	[OS_LOCK_SEMAPHORE] = { SEMAPHORE_WAITER_LIST, SEMAPHORE_WAITER_TASK,
 				SEMAPHORE_WAIT_LIST },
+	[OS_LOCK_PERCPU_RWSEM] = { WAIT_ENTRY_LIST, WAIT_ENTRY_TASK, PERCPU_RWSEM_WAIT_LIST },
 };
 
 /* --- records on stacks ------------------------------------------------------------------------ */
@@ -227,6 +230,7 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 	case OS_LOCK_MUTEX:
 	case OS_LOCK_RWSEM:
 	case OS_LOCK_SEMAPHORE:
+	case OS_LOCK_PERCPU_RWSEM:
 		if (!locks_find_blocker(guest, task, kind, &found.address) &&
 		    !locks_find_by_record(guest, task, kind, &found.address))
 			return false;

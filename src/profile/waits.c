@@ -285,6 +285,8 @@ static enum os_lock_kind waits_lock_kind(uint8_t kind)
 		return OS_LOCK_MUTEX;
 	case WAIT_RWSEM:
 		return OS_LOCK_RWSEM;
+	case WAIT_PERCPU_RWSEM:
+		return OS_LOCK_PERCPU_RWSEM;
 	case WAIT_RT_MUTEX:
 		return OS_LOCK_RT_MUTEX;
 	case WAIT_SEMAPHORE:

@@ -26,6 +26,7 @@ const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
 	[OS_LOCK_NONE] = "-",
 	[OS_LOCK_MUTEX] = "mutex",
 	[OS_LOCK_RWSEM] = "rwsem",
+	[OS_LOCK_PERCPU_RWSEM] = "pcpu rwsem",
 	[OS_LOCK_RT_MUTEX] = "rt_mutex",
 	[OS_LOCK_SEMAPHORE] = "semaphore",
 	[OS_LOCK_FUTEX] = "futex",
@@ -371,7 +372,8 @@ static const char *locks_holder_note(const struct snapshot_lock *lock)
 	case OS_HOLDER_EXACT:
 		return "";
 	case OS_HOLDER_LAST:
-		return " (the last known reader)";
+		return lock->kind == OS_LOCK_SEMAPHORE ? " (the last known holder)"
+						       : " (the last known reader)";
 	case OS_HOLDER_GUESS:
 		return " (a guess)";
 	case OS_HOLDER_NO_TASK:
@@ -379,7 +381,7 @@ static const char *locks_holder_note(const struct snapshot_lock *lock)
 	case OS_HOLDER_UNKNOWN:
 		break;
 	}
-	return lock->kind == OS_LOCK_SEMAPHORE ? ": has no holder" : ": the holder is not known";
+	return ": the holder is not known";
 }
 
 void locks_name(const struct snapshot *snapshot, const struct locks_line *line,

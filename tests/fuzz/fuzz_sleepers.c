@@ -106,6 +106,7 @@ static void put_locks(struct fuzz_guest *guest)
 	put_word(guest, saved + 8 * PT_REGS_RSI, 0x86);
 	put_word(guest, saved + 8 * PT_REGS_CS, 0x33);
 	put_record(guest, 3, SEMAPHORE_WAIT_LIST, SEMAPHORE_WAITER_TASK, SEMAPHORE_WAITER_LIST);
+	put_record(guest, 4, PERCPU_RWSEM_WAIT_LIST, WAIT_ENTRY_TASK, WAIT_ENTRY_LIST);
 }
 
 static void put_guest(struct fuzz_guest *guest)

@@ -211,6 +211,12 @@ static void test_others(void)
 		      wait.address == semaphore,
 	      "a semaphore");
 	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "which has no owner");
+	made->guest.layout.values[SEMAPHORE_LAST_HOLDER] = 0x18;
+	task = made_task(made, 6, 6, "taker", 0, 0);
+	made_set(made, semaphore, SEMAPHORE_LAST_HOLDER, task);
+	check_owner(&wait, OS_HOLDER_LAST, task, "a kernel that notes who took it last");
+	made_set(made, semaphore, SEMAPHORE_LAST_HOLDER, 0);
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "until that task gives it back");
 
 	rt_mutex = made_object(made, 64, 64);
 	rt_waiter = made_object(made, 128, 64);
@@ -224,6 +230,32 @@ static void test_others(void)
 	check_owner(&wait, OS_HOLDER_EXACT, task, "its owner");
 	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, 0x1234);
 	check(!finds(&waiter, 0, OS_LOCK_RT_MUTEX, &wait), "no address of the kernel");
+	end();
+}
+
+static void test_percpu_rwsem(void)
+{
+	struct waiter waiters[2];
+	struct lock_wait wait;
+	uint64_t rwsem, writer;
+
+	begin();
+	rwsem = made_object(made, 128, 64);
+	writer = made_task(made, 5, 5, "writer", 0, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		waiters[i] = make_waiter(10 + i, WAIT_ENTRY_LIST, 0);
+	link_waiters(rwsem + made_offset(made, PERCPU_RWSEM_WAIT_LIST), waiters, 2,
+		     WAIT_ENTRY_LIST, WAIT_ENTRY_TASK);
+	for (uint32_t i = 0; i < 2; i++)
+		check(finds(&waiters[i], 0, OS_LOCK_PERCPU_RWSEM, &wait) && wait.address == rwsem &&
+			      !wait.space,
+		      "a percpu rw_semaphore, by waiter %u of 2", i);
+	check(!finds(&waiters[0], 0, OS_LOCK_MUTEX, &wait), "which is no mutex");
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "a writer that has it is not noted");
+	made_set(made, rwsem, PERCPU_RWSEM_WRITER, writer);
+	check_owner(&wait, OS_HOLDER_EXACT, writer, "one that waits for readers is");
+	put(waiters[0].record + 8, waiters[0].record);
+	check(!finds(&waiters[0], 0, OS_LOCK_PERCPU_RWSEM, &wait), "the record is in no list");
 	end();
 }
 
@@ -603,6 +635,7 @@ int main(void)
 	test_long_list();
 	test_rwsem();
 	test_others();
+	test_percpu_rwsem();
 	test_blocker();
 	test_futex();
 	test_inodes();

@@ -135,7 +135,7 @@ static void test_tree(void)
 		     "   futex 0x1001 (a guess)\n"
 		     "    web 9 sleeps in serve for 900 ms\n"
 		     "  2 x db 8 sleeps in commit for 800 ms\n"
-		     "semaphore 0x1002: has no holder\n"
+		     "semaphore 0x1002: the holder is not known\n"
 		     " cat 10 sleeps for 1.0 s\n"
 		     "rwsem mmap_lock: held, but not by a task\n"
 		     " task 11 sleeps for 1.1 s\n");

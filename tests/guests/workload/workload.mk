@@ -4,7 +4,7 @@
 
 workload_dir = tests/guests/workload
 
-# A name has the type, 4 or 8 for so many vCPUs, then what is special. PVH and PV guests start at the
+# A name has the type, 2, 4 or 8 for so many vCPUs, then what is special. PVH and PV guests start at the
 # kernel's own entry. An HVM guest runs the kernel's decompressor, which chooses random addresses
 # (KASLR).
 workload_configs = \
@@ -21,14 +21,15 @@ workload_configs = \
 	$(workload_dir)/workload-pv-goes.cfg $(workload_dir)/workload-pvh-bare.cfg \
 	$(workload_dir)/workload-pvh-i386.cfg $(workload_dir)/workload-pv-i386.cfg \
 	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pv-waits.cfg $(workload_dir)/workload-pv4-6.12-waits.cfg \
-	$(workload_dir)/workload-pvh-5.10-waits.cfg
+	$(workload_dir)/workload-pvh-5.10-waits.cfg $(workload_dir)/workload-pv2-waits.cfg \
+	$(workload_dir)/workload-pvh4-newest-waits.cfg $(workload_dir)/workload-pv-newest-waits.cfg
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
 	$(AM_V_GEN)$(MKDIR_P) $(workload_dir); \
 	name=`basename $@ .cfg`; type=pv vcpus=1 folder= words= needs=workload kernel=vmlinux; \
 	case $$name in workload-pvh*) type=pvh ;; workload-hvm*) type=hvm kernel=vmlinuz ;; esac; \
-	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; *h8*) vcpus=8 ;; esac; \
-	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *) version= ;; esac; \
+	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; *h8*) vcpus=8 ;; *v2*) vcpus=2 ;; esac; \
+	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *-newest*) version=newest ;; *) version= ;; esac; \
 	if [ -n "$$version" ]; then folder=$$version/ needs="workload kernel-$$version"; fi; \
 	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; \
 		*-phases) words=" phases" ;; *-goes) words=" goes" ;; *-bare) words=" bare" ;; *-waits) words=" waits" ;; \
