@@ -8,8 +8,9 @@
  * FOLDER/p.* are the files; FOLDER/shares.tsv has a line "self% TAB children% TAB name" for each
  * function, where functions of one name are one. Prints what CPU time each file took and how large
  * it is: "FORMAT MILLISECONDS BYTES NODES", with "both-" before the format of both.*. The profile is
- * always the same for a number of nodes. It has processes and threads, files with and without build-ids, fractions of ticks, recursion, and names
- * that mean something in HTML, XML, JSON and JavaScript.
+ * always the same for a number of nodes. It has processes and threads, files with and without
+ * build-ids, fractions of ticks, recursion, and names that mean something in HTML, XML, JSON and
+ * JavaScript.
  */
 #include "config.h"
 
