@@ -13,7 +13,7 @@
 "use strict";
 (function () {
 	const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-	const ROW = 18, TOP = 70, CHAR = 7.25, MARGIN = 10, LEAST = 0.4, TIP = 80;
+	const ROW = 18, TOP = 70, CHAR = 7.25, MARGIN = 10, LEAST = 0.4, TIP = 100;
 	const svg = document.getElementById("flame");
 	const title = document.getElementById("title"), whole = title.textContent;
 	let shown = profile, places, parent, end, ticks, start;

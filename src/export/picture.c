@@ -281,7 +281,8 @@ void picture_put(const struct picture *picture, FILE *file)
 
 	fprintf(file,
 		"<svg id=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-		"viewBox=\"0 0 %d %d\">\n<style>\n%s</style>\n<text id=\"title\" x=\"%d\" y=\"17\">",
+		"viewBox=\"0 0 %d %d\">\n<style>\n%s</style>\n"
+		"<text id=\"title\" x=\"%d\" y=\"17\">",
 		PICTURE_WIDTH + 2 * PICTURE_MARGIN, height, PICTURE_WIDTH + 2 * PICTURE_MARGIN,
 		height, picture_style, PICTURE_MARGIN);
 	picture_put_title(picture, file);
@@ -352,7 +353,7 @@ static void put_modules(struct json *json, const struct modules *modules)
 	json_close(json, ']');
 }
 
-/* Each frame is [name, kind, module], and the source line behind, where that is known. */
+/* Each frame is [name, kind, module], and has its source line behind, where that is known. */
 static void put_frames(struct json *json, const struct numbering *numbering,
 		       struct modules *modules)
 {

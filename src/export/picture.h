@@ -29,7 +29,7 @@ extern const char picture_script[];
 void picture_put(const struct picture *picture, FILE *file);
 void picture_end(FILE *file); /* "</svg>" */
 /*
- * "const profile = {...};" and "const waits = {...};", or null. Safe in HTML and in CDATA: they have
+ * "const profile = {...};" and "const waits = {...};" or null. Safe in HTML and in CDATA: they have
  * no '<', '>' and '&'.
  */
 struct xtop_error *picture_put_profiles(const struct picture *picture, FILE *file);

@@ -15,6 +15,11 @@ const photograph = name => page.photograph(path.join(folder, name + ".png"));
 const matched = () => page.value("document.getElementById('matched').textContent");
 const tooltip = () => page.value(
 	"[...document.querySelectorAll('#tip text')].map(t => t.textContent).join('\\n')");
+const tooltip_is_whole = () => page.value(`(() => {
+	const tip = document.getElementById("tip").getBoundingClientRect();
+	const svg = document.getElementById("flame").getBoundingClientRect();
+	return tip.bottom <= svg.bottom && tip.right <= svg.right && tip.top >= 0 && tip.left >= 0;
+})()`);
 const rows = () => page.value("[...document.querySelectorAll('#cells text')].map(t => t.textContent)");
 
 // The middle of the first cell whose label is TEXT; X is a little behind the label's beginning.
@@ -67,6 +72,7 @@ async function look_at_both(file) {
 	const said = await tooltip();
 	point(/\nlock\.c:77\n/.test(said) && percents(said)[0] === 75 && /3\.00 s/.test(said),
 		file + ": the tooltip has the line and the time", said);
+	point(await tooltip_is_whole(), file + ": the whole tooltip is visible");
 	await photograph(path.basename(file) + "-waits");
 	await search("disk");
 	near(percents(await matched())[0], 25, 0.001, file + ": a search among waits");
@@ -91,11 +97,7 @@ async function look_at(file) {
 	await page.mouse("mouseMoved", ...await place_of("main"));
 	point(/\nhttpd, build-id [0-9a-f]{40}\n/.test(await tooltip()), file + ": a build-id",
 		await tooltip());
-	point(await page.value(`(() => {
-		const tip = document.getElementById("tip").getBoundingClientRect();
-		const svg = document.getElementById("flame").getBoundingClientRect();
-		return tip.bottom <= svg.bottom && tip.right <= svg.right && tip.top >= 0 && tip.left >= 0;
-	})()`), file + ": the whole tooltip is visible");
+	point(await tooltip_is_whole(), file + ": the whole tooltip is visible");
 	await photograph(file + "-tooltip");
 
 	await search("^(hash|loop)$");
