@@ -87,7 +87,7 @@ static uint64_t results_wall_ns(const struct results_work *work, const struct sn
 	return pipeline_wall_ns(work->run->pipeline, snapshot->started_ns);
 }
 
-/* WAITS: of the same frames; NULL: none. */
+/* WAITS: of the same frames; NULL: none. Where no task waited there is one profile. */
 static struct xtop_error *results_put_both(const struct results_work *work,
 					   const struct snapshot *snapshot,
 					   const struct snapshot *waits, FILE *stream)
@@ -103,7 +103,7 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 		.wall_ns = results_wall_ns(work, snapshot),
 		.clock = options->clock,
 		.samples = options->of_waits ? NULL : pipeline_samples(pipeline),
-		.waits = options->of_waits ? NULL : waits,
+		.waits = !options->of_waits && waits && waits->total_weight > 0 ? waits : NULL,
 	};
 
 	return export_find_format(options->format)->write(snapshot, &settings, stream);

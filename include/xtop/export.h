@@ -30,7 +30,7 @@ struct export_settings {
 	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
 	/*
 	 * The waits of the same run, with the snapshot's frames, for formats that hold two
-	 * profiles: pprof and speedscope. NULL: one profile.
+	 * profiles: all but folded and perf. NULL: one profile.
 	 */
 	const struct snapshot *waits;
 };

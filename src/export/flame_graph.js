@@ -1,7 +1,9 @@
 // The flame graph of svg.c and html.c: zoom, search, tooltips. It replaces the picture that the
-// file has for browsers without scripts. No network, no library; everything lies in `profile`:
+// file has for browsers without scripts. No network, no library; everything lies in `profile`, and in `waits`, if there is
+// a second profile, of tasks that wait (else null):
 //
-//   frames   [name, kind, module, "FILE:LINE" if known] by number; kind is an index of `kinds`, module one of `modules`
+//   frames   [name, kind, module, "FILE:LINE" if known] by number; kind is an index of `kinds`, module
+//            one of `modules`
 //   modules  [name, build-id]
 //   frame, depth, self   one element for each place of the call tree, in pre-order
 //   unit     nanoseconds that 1 of `self` stands for
@@ -11,19 +13,23 @@
 "use strict";
 (function () {
 	const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-	const ROW = 18, TOP = 70, CHAR = 7.25, MARGIN = 10, LEAST = 0.4, TIP = 80;
+	const ROW = 18, TOP = 70, CHAR = 7.25, MARGIN = 10, LEAST = 0.4, TIP = 100;
 	const svg = document.getElementById("flame");
-	const places = profile.depth.length;
-	const parent = new Int32Array(places), end = new Int32Array(places);
-	const ticks = new Float64Array(places), start = new Float64Array(places);
+	const title = document.getElementById("title"), whole = title.textContent;
+	let shown = profile, places, parent, end, ticks, start;
 	let root = 0, icicle = true, matches = null, width = 0, deepest = 0;
 	let rows = [];
 
 	// ticks: with all below. start: where the place lies in the whole picture.
 	function prepare() {
+		places = shown.depth.length;
+		parent = new Int32Array(places);
+		end = new Int32Array(places);
+		ticks = new Float64Array(places);
+		start = new Float64Array(places);
 		const open = [], next = new Float64Array(places);
 		for (let i = 0; i < places; i++) {
-			while (open.length > profile.depth[i])
+			while (open.length > shown.depth[i])
 				end[open.pop()] = i;
 			parent[i] = open.length ? open[open.length - 1] : 0;
 			open.push(i);
@@ -31,7 +37,7 @@
 		while (open.length)
 			end[open.pop()] = places;
 		for (let i = places - 1; i >= 0; i--) {
-			ticks[i] += profile.self[i];
+			ticks[i] += shown.self[i];
 			if (i)
 				ticks[parent[i]] += ticks[i];
 		}
@@ -56,7 +62,7 @@
 	}
 
 	function frame_of(i) {
-		return profile.frames[profile.frame[i]];
+		return shown.frames[shown.frame[i]];
 	}
 
 	function name_of(i) {
@@ -64,7 +70,7 @@
 	}
 
 	function seconds(i) {
-		const s = ticks[i] * profile.unit / 1e9;
+		const s = ticks[i] * shown.unit / 1e9;
 		return s >= 100 ? s.toFixed(0) + " s" : s >= 0.1 ? s.toFixed(2) + " s"
 			: (s * 1000).toFixed(2) + " ms";
 	}
@@ -81,7 +87,7 @@
 	}
 
 	function cell(row, i, x, w, paths, labels) {
-		const kind = matches && matches[profile.frame[i]] && i ? "m" : profile.kinds[i ? frame_of(i)[1] : 0];
+		const kind = matches && matches[shown.frame[i]] && i ? "m" : shown.kinds[i ? frame_of(i)[1] : 0];
 		const y = top_of(row), text = w < 24 ? "" : fitting(name_of(i), w);
 		paths[kind] = (paths[kind] || "") + "M" + x.toFixed(1) + " " + y + "h" +
 			Math.max(w - 0.6, LEAST).toFixed(1) + "v" + (ROW - 1) + "h" +
@@ -96,7 +102,7 @@
 		const list = [], scale = width / (ticks[root] || 1), from = start[root];
 		for (let i = root, first = true; first || i; i = parent[i], first = false)
 			if (i !== root)
-				list.push([profile.depth[i], i, MARGIN, width]);
+				list.push([shown.depth[i], i, MARGIN, width]);
 		if (root)
 			list.push([0, 0, MARGIN, width]);
 		for (let i = root; i < end[root];) {
@@ -105,7 +111,7 @@
 				i = end[i];
 				continue;
 			}
-			list.push([profile.depth[i], i, MARGIN + (start[i] - from) * scale, w]);
+			list.push([shown.depth[i], i, MARGIN + (start[i] - from) * scale, w]);
 			i++;
 		}
 		return list;
@@ -117,8 +123,8 @@
 			: svg.parentNode.clientWidth) - 2 * MARGIN);
 		const list = visible();
 		deepest = 0;
-		for (const shown of list)
-			deepest = Math.max(deepest, shown[0]);
+		for (const place of list)
+			deepest = Math.max(deepest, place[0]);
 		rows = [];
 		for (const [row, i, x, w] of list)
 			cell(row, i, x, w, paths, labels);
@@ -151,8 +157,8 @@
 
 	function search(query) {
 		const by = query && matcher(query);
-		matches = by && profile.frames.map(frame =>
-			by.test(frame[0]) || by.test(profile.modules[frame[2]][0]));
+		matches = by && shown.frames.map(frame =>
+			by.test(frame[0]) || by.test(shown.modules[frame[2]][0]));
 		draw();
 	}
 
@@ -160,7 +166,7 @@
 	function matched(from) {
 		let sum = 0;
 		for (let i = from; i < end[from];) {
-			if (i && matches[profile.frame[i]]) {
+			if (i && matches[shown.frame[i]]) {
 				sum += ticks[i];
 				i = end[i];
 			} else {
@@ -194,13 +200,13 @@
 	}
 
 	function lines_about(i) {
-		const frame = frame_of(i), module = i ? profile.modules[frame[2]] : ["", ""];
+		const frame = frame_of(i), module = i ? shown.modules[frame[2]] : ["", ""];
 		return [name_of(i)].concat(module[0] ? [module[0] + (module[1] ? ", build-id " + module[1] : "")] : [],
 			frame[3] ? [frame[3]] : [], [
 			percent(ticks[i], ticks[0]) + " of all" +
 				(root ? ", " + percent(ticks[i], ticks[root]) + " of " + name_of(root) : "") +
 				", " + seconds(i),
-			"itself " + percent(profile.self[i], ticks[0]),
+			"itself " + percent(shown.self[i], ticks[0]),
 		]);
 	}
 
@@ -253,7 +259,24 @@
 			turn.textContent = icicle ? "Flame" : "Icicle";
 			draw();
 		});
+		if (waits) {
+			const other = html("button", "Waits", line);
+			other.id = "other";
+			other.addEventListener("click", () => exchange(other, field));
+		}
 		html("span", "", line).id = "matched";
+	}
+
+	// Samples or waits.
+	function exchange(button, field) {
+		shown = shown === profile ? waits : profile;
+		button.textContent = shown === profile ? "Waits" : "CPU";
+		prepare();
+		root = 0;
+		title.textContent = shown === profile ? whole
+			: whole.replace(/: [^:]*$/, ": " + seconds(0) + " that tasks waited");
+		document.getElementById("tip").textContent = "";
+		search(field.value);
 	}
 
 	function key(event) {

@@ -33,7 +33,7 @@ struct xtop_error *export_html(const struct snapshot *snapshot,
 	fputs("</div>\n<ul id=\"notes\">\n", file);
 	picture_put_notes(&picture, "<li>", "</li>\n", file);
 	fputs("</ul>\n<script>\n", file);
-	error = picture_put_profile(&picture, file);
+	error = picture_put_profiles(&picture, file);
 	fputs(picture_script, file);
 	fputs("</script>\n</body>\n</html>\n", file);
 	picture_deinit(&picture, &copy);

@@ -85,6 +85,13 @@ static void notes_add_losses(struct notes *notes, const struct snapshot *snapsho
 		  notes_percent(resolver->weight_unknown, resolver->weight));
 }
 
+/* Ticks of waits are milliseconds. */
+static void notes_add_waits(struct notes *notes, const struct snapshot *waits)
+{
+	notes_add(notes, "waits: %.1f s that tasks waited, in %.1f s", waits->total_weight / 1e3,
+		  waits->waits.span_ticks / 1e3);
+}
+
 void notes_build(const struct snapshot *snapshot, const struct export_settings *settings,
 		 struct notes *notes)
 {
@@ -94,6 +101,8 @@ void notes_build(const struct snapshot *snapshot, const struct export_settings *
 	notes_add_sampling(notes, snapshot);
 	notes_add_time(notes, snapshot, settings->clock);
 	notes_add_losses(notes, snapshot);
+	if (settings->waits)
+		notes_add_waits(notes, settings->waits);
 	if (settings->filter)
 		notes_add(notes, "filter: %s", filter_text(settings->filter));
 	if (settings->part)

@@ -8,7 +8,7 @@
 
 #include "xtop/export.h"
 
-#define NOTES_MAX        12
+#define NOTES_MAX        16
 #define NOTES_LINE_BYTES 256
 
 /* "samples: 2187"; clean */

@@ -167,8 +167,8 @@ void picture_put_title(const struct picture *picture, FILE *file)
 	picture_put_text(settings->domain ? settings->domain : "a guest", file);
 	if (settings->type)
 		fprintf(file, ", %s", settings->type);
-	fprintf(file, ": %.1f s of virtual CPUs",
-		picture->whole * stacks_ns_per_tick(picture->snapshot) / 1e9);
+	fprintf(file, ": %.1f s %s", picture->whole * stacks_ns_per_tick(picture->snapshot) / 1e9,
+		picture->snapshot->waits.there ? "that tasks waited" : "of virtual CPUs");
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
@@ -281,7 +281,8 @@ void picture_put(const struct picture *picture, FILE *file)
 
 	fprintf(file,
 		"<svg id=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-		"viewBox=\"0 0 %d %d\">\n<style>\n%s</style>\n<text x=\"%d\" y=\"17\">",
+		"viewBox=\"0 0 %d %d\">\n<style>\n%s</style>\n"
+		"<text id=\"title\" x=\"%d\" y=\"17\">",
 		PICTURE_WIDTH + 2 * PICTURE_MARGIN, height, PICTURE_WIDTH + 2 * PICTURE_MARGIN,
 		height, picture_style, PICTURE_MARGIN);
 	picture_put_title(picture, file);
@@ -352,7 +353,7 @@ static void put_modules(struct json *json, const struct modules *modules)
 	json_close(json, ']');
 }
 
-/* Each frame is [name, kind, module], and the source line behind, where that is known. */
+/* Each frame is [name, kind, module], and has its source line behind, where that is known. */
 static void put_frames(struct json *json, const struct numbering *numbering,
 		       struct modules *modules)
 {
@@ -391,7 +392,7 @@ static void put_cells(struct json *json, const struct picture *picture,
 	json_close(json, ']');
 }
 
-struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file)
+static struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file)
 {
 	struct json json = { .file = file, .compact = true };
 	struct modules modules = { .picture = picture };
@@ -400,7 +401,6 @@ struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file
 		  numbering_init(&modules.numbering, picture->snapshot);
 
 	if (ok) {
-		fputs("const profile = ", file);
 		json_open(&json, NULL, '{');
 		json_double(&json, "unit", stacks_ns_per_tick(picture->snapshot));
 		json_open(&json, "kinds", '[');
@@ -418,4 +418,32 @@ struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file
 	numbering_deinit(&modules.numbering);
 	hash_table_deinit(&modules.index);
 	return ok ? NULL : error_create("no memory to write a flame graph");
+}
+
+static struct xtop_error *picture_put_waits(const struct picture *picture, FILE *file)
+{
+	struct snapshot copy;
+	struct picture waits;
+	struct xtop_error *error =
+		picture_init(&waits, picture->settings->waits, picture->settings, &copy);
+
+	if (error)
+		return error;
+	error = picture_put_profile(&waits, file);
+	picture_deinit(&waits, &copy);
+	return error;
+}
+
+struct xtop_error *picture_put_profiles(const struct picture *picture, FILE *file)
+{
+	struct xtop_error *error;
+
+	fputs("const profile = ", file);
+	error = picture_put_profile(picture, file);
+	fputs("const waits = ", file);
+	if (!error && picture->settings->waits)
+		error = picture_put_waits(picture, file);
+	else
+		fputs("null;\n", file);
+	return error;
 }

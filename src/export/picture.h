@@ -28,8 +28,11 @@ extern const char picture_script[];
 /* The element <svg>, with its style sheet, but without its end: the caller may add elements. */
 void picture_put(const struct picture *picture, FILE *file);
 void picture_end(FILE *file); /* "</svg>" */
-/* "const profile = {...};" Safe in HTML and in CDATA: it has no '<', '>' and '&'. */
-struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file);
+/*
+ * "const profile = {...};" and "const waits = {...};" or null. Safe in HTML and in CDATA: they have
+ * no '<', '>' and '&'.
+ */
+struct xtop_error *picture_put_profiles(const struct picture *picture, FILE *file);
 /* Writes HEAD, the text, and TAIL for each note (export/notes.h). */
 void picture_put_notes(const struct picture *picture, const char *head, const char *tail,
 		       FILE *file);

@@ -21,7 +21,7 @@ struct xtop_error *export_svg(const struct snapshot *snapshot,
 	fputs("<desc>\n", file);
 	picture_put_notes(&picture, "", "\n", file);
 	fputs("</desc>\n<script><![CDATA[\n", file);
-	error = picture_put_profile(&picture, file);
+	error = picture_put_profiles(&picture, file);
 	fputs(picture_script, file);
 	fputs("]]></script>\n", file);
 	picture_end(file);

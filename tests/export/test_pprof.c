@@ -255,11 +255,13 @@ static void test_builds(void)
 /* The file says for itself what was lost. */
 static void test_notes(void)
 {
-	static const char *const stacks[] = { "main 1", NULL };
-	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
-	const struct export_settings settings = {
-		.domain = "web\n01", .type = "PVH", .wall_ns = 1700000000000000000
-	};
+	static const char *const stacks[] = { "main 1", NULL }, *const asleep[] = { "main 1500", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks),
+			*waits = stacks_snapshot(frames, asleep);
+	const struct export_settings settings = { .domain = "web\n01",
+						  .type = "PVH",
+						  .wall_ns = 1700000000000000000,
+						  .waits = waits };
 	struct reading reading;
 	unsigned char *message;
 	struct field whole;
@@ -267,6 +269,8 @@ static void test_notes(void)
 	size_t size;
 
 	snapshot->sampler.lost = 17;
+	waits->waits.there = true;
+	waits->waits.span_ticks = 500;
 	message = pprof(snapshot, &settings, &reading.n);
 	reading.bytes = message;
 	reading.text = open_memstream(&text, &size);
@@ -279,9 +283,11 @@ static void test_notes(void)
 	check(strstr(text, "made by: xtop "), "who made it");
 	check(strstr(text, "\nguest: web_01, PVH\n"), "the guest, clean");
 	check(strstr(text, "\nlost: 17 ticks, "), "what was lost");
+	check(strstr(text, "\nwaits: 1.5 s that tasks waited, in 0.5 s\n"), "waits");
 	check_u64(number_of(whole, 9, 0), settings.wall_ns, "when it began");
 	free(text);
 	free(message);
+	snapshot_destroy(waits);
 	snapshot_destroy(snapshot);
 }
 

@@ -10,6 +10,7 @@
 
 #include "xtop/columns.h"
 #include "xtop/lined.h"
+#include "xtop/build_id.h"
 #include "xtop/lines.h"
 
 static void *open_made(int fd, int alt_fd, const char **why)
@@ -51,7 +52,9 @@ static uint32_t file;
 /* COUNT samples of main at ADDRESS, which called `leaf` if LEAF. */
 static void add(struct profile *profile, uint64_t address, bool leaf, uint64_t count)
 {
-	uint32_t function = frames_intern(frames, FRAME_KIND_USERLAND, "main", "prog", 0x1000);
+	const struct build_id build = { .size_bytes = 2, .bytes = { 0x01, 0xab } };
+	uint32_t function = frames_intern_code(frames, FRAME_KIND_USERLAND, "main", "prog",
+					       0x1000, &build);
 	uint32_t stack[] = { frames_intern_line(frames, function, file, address),
 			     stacks_frame(frames, ".leaf") };
 
@@ -88,6 +91,32 @@ static void check_tree(const struct lined_settings *settings, const char *want, 
 	text = stacks_tree(to);
 	check_string(text, want, what);
 	free(text);
+	snapshot_destroy(to);
+	snapshot_destroy(from);
+	lined_destroy(lined);
+}
+
+/* All functions of a file have its build-id, those that were inlined as well. */
+static void test_builds(bool in_names)
+{
+	const struct lined_settings settings = { .inlined = true, .in_names = in_names };
+	struct snapshot *from = make(), *to;
+	struct lined *lined;
+	unsigned n = 0, n_known = 0;
+
+	from->waits.there = true;
+	must(lined_create(&settings, &lined));
+	must(lined_apply(lined, from, 30, &to));
+	check(to->waits.there, "waits stay waits: their ticks are milliseconds");
+	for (uint32_t i = N_FRAME_IDS; i < to->n_frames; i++) {
+		const struct frame *frame = frames_get(to->frames, i);
+
+		if (frame->kind != FRAME_KIND_USERLAND || !strcmp(frame->name, "leaf"))
+			continue;
+		n++;
+		n_known += frames_get_build(to->frames, frame) != NULL;
+	}
+	check(n >= 2 && n == n_known, "%u of %u functions of a file have its build-id", n_known, n);
 	snapshot_destroy(to);
 	snapshot_destroy(from);
 	lined_destroy(lined);
@@ -242,6 +271,8 @@ int main(void)
 		   " main 0/5\n"
 		   "  leaf 5/5\n",
 		   "without inlined functions");
+	test_builds(false);
+	test_builds(true);
 	test_column();
 	test_annotation();
 	test_switch();

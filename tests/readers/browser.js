@@ -15,6 +15,11 @@ const photograph = name => page.photograph(path.join(folder, name + ".png"));
 const matched = () => page.value("document.getElementById('matched').textContent");
 const tooltip = () => page.value(
 	"[...document.querySelectorAll('#tip text')].map(t => t.textContent).join('\\n')");
+const tooltip_is_whole = () => page.value(`(() => {
+	const tip = document.getElementById("tip").getBoundingClientRect();
+	const svg = document.getElementById("flame").getBoundingClientRect();
+	return tip.bottom <= svg.bottom && tip.right <= svg.right && tip.top >= 0 && tip.left >= 0;
+})()`);
 const rows = () => page.value("[...document.querySelectorAll('#cells text')].map(t => t.textContent)");
 
 // The middle of the first cell whose label is TEXT; X is a little behind the label's beginning.
@@ -53,6 +58,29 @@ function percents(text) {
 	return [...text.matchAll(/([\d.]+) %/g)].map(match => Number(match[1]));
 }
 
+// A flame graph with samples and waits, and source lines.
+async function look_at_both(file) {
+	const titled = () => page.value("document.getElementById('title').textContent");
+
+	await page.open(url(file));
+	const cpu = await titled();
+	point(!(await rows()).includes("wait_for_lock"), file + ": first the samples", await rows());
+	await button("other");
+	point((await rows()).includes("wait_for_lock"), file + ": a click, and the waits are there", await rows());
+	point(await titled() === "web<01>, PVH: 4.00 s that tasks waited", file + ": the title says so", await titled());
+	await page.mouse("mouseMoved", ...await place_of("wait_for_lock"));
+	const said = await tooltip();
+	point(/\nlock\.c:77\n/.test(said) && percents(said)[0] === 75 && /3\.00 s/.test(said),
+		file + ": the tooltip has the line and the time", said);
+	point(await tooltip_is_whole(), file + ": the whole tooltip is visible");
+	await photograph(path.basename(file) + "-waits");
+	await search("disk");
+	near(percents(await matched())[0], 25, 0.001, file + ": a search among waits");
+	await button("other");
+	point(await titled() === cpu && (await rows()).includes("process 3"),
+		file + ": a click, and the samples are back", await titled());
+}
+
 // The made-up recording as SVG or HTML.
 async function look_at(file) {
 	const shares = read.shares(read.folded(path.join(folder, "made-up.folded")));
@@ -69,11 +97,7 @@ async function look_at(file) {
 	await page.mouse("mouseMoved", ...await place_of("main"));
 	point(/\nhttpd, build-id [0-9a-f]{40}\n/.test(await tooltip()), file + ": a build-id",
 		await tooltip());
-	point(await page.value(`(() => {
-		const tip = document.getElementById("tip").getBoundingClientRect();
-		const svg = document.getElementById("flame").getBoundingClientRect();
-		return tip.bottom <= svg.bottom && tip.right <= svg.right && tip.top >= 0 && tip.left >= 0;
-	})()`), file + ": the whole tooltip is visible");
+	point(await tooltip_is_whole(), file + ": the whole tooltip is visible");
 	await photograph(file + "-tooltip");
 
 	await search("^(hash|loop)$");
@@ -226,6 +250,8 @@ async function speedscope(file, folded) {
 			await nasty(file);
 			await fast(file);
 		}
+		for (const file of ["small/both.html", "small/both.svg"])
+			await look_at_both(file);
 		await speedscope("made-up.json", "made-up.folded");
 	} catch (error) {
 		point(false, "the browser's test runs to its end", error.stack);

@@ -4,11 +4,13 @@
  *
  *	tests/readers/profiles NODES FOLDER
  *
+ * FOLDER/both.* (pprof, speedscope, SVG, HTML) have the waits of the same guest besides, and source lines.
  * FOLDER/p.* are the files; FOLDER/shares.tsv has a line "self% TAB children% TAB name" for each
  * function, where functions of one name are one. Prints what CPU time each file took and how large
- * it is: "FORMAT MILLISECONDS BYTES NODES". The profile is always the same for a number of nodes. It has
- * processes and threads, files with and without build-ids, fractions of ticks, recursion, and names
- * that mean something in HTML, XML, JSON and JavaScript.
+ * it is: "FORMAT MILLISECONDS BYTES NODES", with "both-" before the format of both.*. The profile is
+ * always the same for a number of nodes. It has processes and threads, files with and without
+ * build-ids, fractions of ticks, recursion, and names that mean something in HTML, XML, JSON and
+ * JavaScript.
  */
 #include "config.h"
 
@@ -183,31 +185,65 @@ static void write_shares(const struct snapshot *snapshot, const char *path)
 
 /* --- the files -------------------------------------------------------------------------------- */
 
-static void write_format(const struct snapshot *snapshot, const char *folder, const char *name)
+static void write_format(const struct snapshot *snapshot, const struct snapshot *waits,
+			 const char *folder, const char *base, const char *name)
 {
-	const struct export_settings settings = {
-		.domain = "web<01>", .type = "PVH", .wall_ns = 1700000000000000000
-	};
+	const struct export_settings settings = { .domain = "web<01>",
+						  .type = "PVH",
+						  .wall_ns = 1700000000000000000,
+						  .waits = waits };
 	const struct export_format *format = export_find_format(name);
 	uint64_t start_ns, took_ns;
 	char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/p%s", folder, format->ending);
+	snprintf(path, sizeof(path), "%s/%s%s", folder, base, format->ending);
 	file = fopen(path, "w");
 	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	must_or_die(format->write(snapshot, &settings, file));
 	fflush(file);
 	took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
-	printf("%s %.1f %ld %zu\n", name, (double)took_ns / 1e6, ftell(file), snapshot->n_nodes);
+	printf("%s%s %.1f %ld %zu\n", waits ? "both-" : "", name, (double)took_ns / 1e6, ftell(file), snapshot->n_nodes);
 	fclose(file);
+}
+
+static void set_line(struct snapshot *snapshot, struct frames *frames, uint32_t frame,
+		     const char *line)
+{
+	snapshot->sources[frame] = frames_intern(frames, FRAME_KIND_MARK, line, NULL, 0);
+}
+
+/* Tasks of process 0 waited 3 s for a lock and 1 s for a disk. */
+static struct snapshot *make_waits(struct frames *frames)
+{
+	uint32_t stack[] = { frames_intern(frames, FRAME_KIND_PROCESS, "process 0", NULL, 0),
+			     functions[8], 0 };
+	uint32_t lock = frames_intern(frames, FRAME_KIND_KERNEL, "wait_for_lock", "[kernel]", 0x10),
+		 disk = frames_intern(frames, FRAME_KIND_KERNEL, "wait_for_disk", "[kernel]", 0x20);
+	struct profile *profile;
+	struct snapshot *waits;
+
+	must_or_die(profile_create(64, 0, frames, &profile));
+	stack[2] = lock;
+	profile_add(profile, stack, 3, 1, 6, 3000);
+	stack[2] = disk;
+	profile_add(profile, stack, 3, 1, 2, 1000);
+	must_or_die(profile_copy(profile, 1, &waits));
+	profile_destroy(profile);
+	waits->waits.there = true;
+	waits->sources = malloc(waits->n_frames * sizeof(*waits->sources));
+	for (uint32_t i = 0; i < waits->n_frames; i++)
+		waits->sources[i] = FRAME_NONE;
+	set_line(waits, frames, lock, "lock.c:77");
+	set_line(waits, frames, functions[8], "module.c:12");
+	return waits;
 }
 
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "folded", "pprof", "speedscope", "perf", "svg", "html" };
 	struct frames *frames;
-	struct snapshot *snapshot;
+	struct snapshot *snapshot, *waits;
 	char path[4096];
 
 	if (argc != 3) {
@@ -217,9 +253,15 @@ int main(int argc, char **argv)
 	must_or_die(frames_create(NULL, &frames));
 	snapshot = make_snapshot(frames, strtoul(argv[1], NULL, 10));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		write_format(snapshot, argv[2], names[i]);
+		write_format(snapshot, NULL, argv[2], "p", names[i]);
 	snprintf(path, sizeof(path), "%s/shares.tsv", argv[2]);
 	write_shares(snapshot, path);
+	waits = make_waits(frames);
+	write_format(snapshot, waits, argv[2], "both", "pprof");
+	write_format(snapshot, waits, argv[2], "both", "speedscope");
+	write_format(snapshot, waits, argv[2], "both", "svg");
+	write_format(snapshot, waits, argv[2], "both", "html");
+	snapshot_destroy(waits);
 	snapshot_destroy(snapshot);
 	frames_destroy(frames);
 	return 0;

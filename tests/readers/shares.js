@@ -130,6 +130,28 @@ point(sum === whole, "go tool pprof -traces: all of the time", sum + " of " + wh
 point(/^ +process: +process 0$/m.test(traces),
 	"go tool pprof -traces: labels", traces.slice(0, 600));
 
+// --- samples and waits in one file, with source lines -----------------------------------------
+
+const both = path.join(small, "both.pb.gz");
+const top_of = (...how) => run("go", "tool", "pprof", "-top", ...everything, ...how, both);
+const waiting = top_of("-sample_index=wait", "-lines");
+point(/^ *3000000000(ns)? +75\.00% .* wait_for_lock lock\.c:77$/m.test(waiting) &&
+	/^ *1000000000(ns)? +25\.00% .* wait_for_disk$/m.test(waiting) &&
+	/ function_8_of_the_module module\.c:12$/m.test(waiting),
+	"go tool pprof -sample_index=wait -lines: the waits, with lines", waiting);
+const rows_of = text => text.split("\n").filter(line => /^ *\d+(ns)? +[\d.]+% /.test(line))
+	.map(line => line.replace(/ module\.c$/, "")).filter(line => !/wait_for/.test(line)).sort().join("\n");
+point(rows_of(top_of()) === rows_of(run("go", "tool", "pprof", "-top", ...everything, pb)),
+	"go tool pprof: without -sample_index the samples, as in a file without waits", top_of());
+const two = JSON.parse(fs.readFileSync(path.join(small, "both.json"), "utf8"));
+const sum_of = profile => profile.weights.reduce((a, b) => a + b, 0);
+point(validate(two), "speedscope: two profiles as its schema says", JSON.stringify(validate.errors));
+point(two.profiles.length === 2 && two.profiles[1].name === "web<01>: waits" &&
+	sum_of(two.profiles[0]) === sum_of(speedscope.profiles[0]) && sum_of(two.profiles[1]) === 4e9,
+	"speedscope: the times of samples and waits", two.profiles.map(sum_of).join(" "));
+point(two.shared.frames.some(f => f.name === "wait_for_lock" && f.file === "lock.c" && f.line === 77),
+	"speedscope: a source line");
+
 // --- the recording ----------------------------------------------------------------------------
 
 const table = read.shares(read.folded(path.join(made, "made-up.folded")));
