@@ -250,6 +250,7 @@ static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
 		.debug_dirs = pipeline->options->debug_dirs,
 		.n_debug_dirs = pipeline->options->n_debug_dirs,
 		.debug_dirs_given = pipeline->options->debug_dirs_given,
+		.at_once = pipeline->options->crash,
 	};
 }
 
