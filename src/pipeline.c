@@ -250,6 +250,7 @@ static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
 		.debug_dirs = pipeline->options->debug_dirs,
 		.n_debug_dirs = pipeline->options->n_debug_dirs,
 		.debug_dirs_given = pipeline->options->debug_dirs_given,
+		.at_once = pipeline->options->crash,
 	};
 }
 
@@ -400,8 +401,7 @@ static void *pipeline_reattach_main(void *context)
  * is (Linux force_sig_info_to_task()). The resolver reads pages that may go away (fault.c), and the
  * handler of a crash restores the terminal.
  */
-static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *),
-						struct pipeline *pipeline)
+struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *), void *context)
 {
 	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP };
 	sigset_t others, before;
@@ -411,7 +411,7 @@ static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&others, faults[i]);
 	pthread_sigmask(SIG_SETMASK, &others, &before);
-	errno_value = pthread_create(thread, NULL, body, pipeline);
+	errno_value = pthread_create(thread, NULL, body, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;
 }

@@ -12,6 +12,7 @@
 #ifndef XTOP_PIPELINE_H
 #define XTOP_PIPELINE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "options.h"
@@ -21,6 +22,9 @@
 #include "xtop/snapshot.h"
 
 struct pipeline;
+
+/* Starts a thread that gets no signals but those of its own faults. */
+struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *), void *context);
 
 /*
  * Finds DOMAIN (NULL: the recording of OPTIONS) and does all that needs rights. pipeline_start()

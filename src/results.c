@@ -203,10 +203,10 @@ static struct xtop_error *results_annotate(const struct results_work *work)
 	if (!error)
 		error = pipeline_annotate(run->pipeline, work->snapshot, frame, &annotation);
 	if (!error)
-		source_lines_wait(annotation, LINED_WAIT_S);
+		source_lines_wait(run->sources, annotation, LINED_WAIT_S);
 	if (!error)
-		error = export_annotation(work->snapshot, annotation, run->lines, run->title,
-					  stdout);
+		error = export_annotation(work->snapshot, annotation, &run->sources->finder,
+					  run->title, stdout);
 	annotation_destroy(annotation);
 	if (!error && (fflush(stdout) == EOF || ferror(stdout)))
 		error = error_create_errno(errno, "cannot write the instructions");

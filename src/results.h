@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "pipeline.h"
+#include "source_lines.h"
 #include "xtop/filter.h"
 #include "xtop/instructions.h"
 #include "xtop/output.h"
@@ -24,7 +25,7 @@ struct results {
 struct results_run {
 	struct pipeline *pipeline;            /* stopped */
 	const struct filter *filter;          /* NULL: all stacks */
-	const struct instruction_lines *lines; /* for --annotate */
+	const struct source_lines *sources;   /* for --annotate */
 	const char *title;                    /* of the table of instructions: the guest */
 	uint64_t started_ns;                  /* clock_now_ns() at the start of the run */
 };

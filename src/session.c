@@ -510,7 +510,7 @@ static struct xtop_error *session_write(struct session *session)
 	const struct results_run run = {
 		.pipeline = pipelines_first(&session->pipelines),
 		.filter = session->filter,
-		.lines = &session->sources.finder,
+		.sources = &session->sources,
 		.title = session->title,
 		.started_ns = session->started_ns,
 	};

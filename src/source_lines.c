@@ -56,9 +56,16 @@ static bool source_lines_find(void *context, const struct annotation *annotation
 	source_lines_print(frame, inlined, line->place);
 	line->text[0] = '\0';
 	if (lines->files)
-		source_files_get_line(lines->files, frame->file, frame->line, line->text,
-				      sizeof(line->text));
+		source_files_get_line(lines->files, &annotation->build_id, frame->file,
+				      frame->line, line->text, sizeof(line->text));
 	return true;
+}
+
+static bool source_lines_poll(void *context)
+{
+	const struct source_lines *lines = context;
+
+	return lines->files && source_files_poll(lines->files);
 }
 
 /* Opens the folders of --source-dir: *NP of them, which the caller closes, also after an error. */
@@ -86,7 +93,7 @@ struct xtop_error *source_lines_init(struct source_lines *lines, const struct op
 	size_t n = 0;
 
 	*lines = (struct source_lines){ .inlined = !options->no_inline,
-					.finder = { source_lines_find, lines } };
+					.finder = { source_lines_find, source_lines_poll, lines } };
 	if (!options->lines)
 		return NULL;
 	if (options->root)
@@ -107,7 +114,19 @@ void source_lines_deinit(struct source_lines *lines)
 	lines->files = NULL;
 }
 
-void source_lines_wait(const struct annotation *annotation, double seconds)
+/* Asks for the text of each instruction's line, all of which are known by now. */
+static void source_lines_ask_texts(const struct source_lines *lines,
+				   const struct annotation *annotation,
+				   const struct instructions *instructions)
+{
+	struct instruction_line line;
+
+	for (size_t i = 0; i < instructions->n; i++)
+		source_lines_find((void *)lines, annotation, instructions->rows[i].distance, &line);
+}
+
+void source_lines_wait(const struct source_lines *lines, const struct annotation *annotation,
+		       double seconds)
 {
 	struct instructions instructions = { 0 };
 	struct line_answer answer;
@@ -121,7 +140,11 @@ void source_lines_wait(const struct annotation *annotation, double seconds)
 
 		lines_find(annotation->line_file, &place, true, &answer);
 	}
+	lines_wait(seconds);
+	if (lines->files) {
+		source_lines_ask_texts(lines, annotation, &instructions);
+		source_files_wait(lines->files, seconds);
+	}
 	instructions_deinit(&instructions);
 	error_destroy(error); /* export_annotation() reports the same */
-	lines_wait(seconds);
 }

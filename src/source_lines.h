@@ -19,7 +19,11 @@ struct source_lines {
 /* The folders of OPTIONS were opened as inputs. Without --lines FINDER finds nothing. */
 struct xtop_error *source_lines_init(struct source_lines *lines, const struct options *options);
 void source_lines_deinit(struct source_lines *lines); /* all zeros: nothing is done */
-/* Asks for the lines of all instructions. Waits until they are known, for SECONDS at most. */
-void source_lines_wait(const struct annotation *annotation, double seconds);
+/*
+ * Asks for the lines of all instructions, and then for their texts. Waits until they are known, for
+ * SECONDS at most each time. Texts of more than SOURCE_MAX_FILES files may be missing.
+ */
+void source_lines_wait(const struct source_lines *lines, const struct annotation *annotation,
+		       double seconds);
 
 #endif

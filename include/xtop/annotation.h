@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xtop/build_id.h"
 #include "xtop/limit.h"
 #include "xtop/types.h"
 
@@ -59,6 +60,7 @@ struct annotation {
 	/* The address of the first byte in a file with source lines (xtop/lines.h); 0: no file. */
 	uint32_t line_file;
 	uint64_t line_address;
+	struct build_id build_id; /* of the program; debuginfod has its sources by it */
 	uint64_t version;     /* differs if bytes or targets differ */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fetches debug files from debuginfod servers, by build-id, in the background. A process of its own
- * talks to the servers, one file after the other (supervise/fetcher.h). It has no rights on guests,
- * and does not parse the files. The process that asks goes on meanwhile.
+ * Fetches debug files, and source files, from debuginfod servers, by build-id, in the background.
+ * A process of its own talks to the servers, one file after the other (supervise/fetcher.h). It has
+ * no rights on guests, and does not parse the files. The process that asks goes on meanwhile.
  *
  * The functions may be called by any thread; none of them waits for a server.
  */
@@ -15,7 +15,8 @@
 #include "xtop/build_id.h"
 #include "xtop/error.h"
 
-#define FETCH_MAX_FILES 256 /* that one run asks for */
+#define FETCH_MAX_FILES  256 /* that one run asks for */
+#define FETCH_PATH_BYTES 256 /* a longer path is not asked for */
 
 enum fetch_state {
 	FETCH_OFF,     /* there is no such process, or too many files were asked for */
@@ -46,7 +47,12 @@ bool fetch_is_on(void);
  * the file, which the caller closes. The file's content is hostile.
  */
 enum fetch_state fetch_ask(const struct build_id *id, int *fdp);
-/* The same, but does not ask. FETCH_OFF also when nobody has asked. */
+/*
+ * The same for a source file of the program with build-id ID: PATH is absolute, as the program was
+ * compiled. FETCH_OFF also if it is not.
+ */
+enum fetch_state fetch_ask_source(const struct build_id *id, const char *path, int *fdp);
+/* As fetch_ask(), but does not ask. FETCH_OFF also when nobody has asked. */
 enum fetch_state fetch_find(const struct build_id *id, int *fdp);
 void fetch_get_progress(struct fetch_progress *progress);
 

@@ -71,6 +71,7 @@ struct instruction_line {
 struct instruction_lines {
 	bool (*find)(void *context, const struct annotation *annotation, uint32_t distance,
 		     struct instruction_line *line);
+	bool (*poll)(void *context); /* true: find() knows more texts than before; NULL: never */
 	void *context;
 };
 /* The address in front of a row: "+0x1c" or "ffffffff8160001c". */

@@ -30,6 +30,7 @@ struct os_settings {
 	const char *const *debug_dirs; /* --debug-dir */
 	size_t n_debug_dirs;
 	bool debug_dirs_given;      /* else they are the default, and need not exist */
+	bool at_once;               /* one report: nothing is put off to a later time */
 	struct kernel_cache *kernel_cache; /* of kernels seen before; borrowed; NULL: none */
 };
 

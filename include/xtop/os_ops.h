@@ -45,6 +45,7 @@ struct os_guest {
 	const struct symbols *symbols;     /* of -k */
 	int root_fd;                       /* of --root; -1: none */
 	struct os_folders debug_folders;   /* of --debug-dir */
+	bool at_once;                      /* one report: nothing is put off to a later time */
 	struct space *kernel;              /* find() and poll() map the kernel's code here */
 };
 

@@ -75,6 +75,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 		.root_fd = os_guest->root_fd,
 		.debug_folders = &os_guest->debug_folders,
 		.symbols = os_guest->symbols,
+		.at_once = os_guest->at_once,
 	};
 	struct xtop_error *error;
 

@@ -105,6 +105,7 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 		.type = settings->type,
 		.kernel_cache = settings->kernel_cache,
 		.symbols = settings->symbols,
+		.at_once = settings->at_once,
 	};
 	memcpy(os->guest.uuid, settings->uuid, sizeof(os->guest.uuid));
 	error = os_open_folders(os, settings);

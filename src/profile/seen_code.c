@@ -480,6 +480,7 @@ static void seen_find_lines(struct seen_pass *pass)
 	if (!image)
 		return;
 	annotation->line_file = image->lines;
+	annotation->build_id = image->build_id;
 	annotation->line_address = annotation->address - bias;
 }
 

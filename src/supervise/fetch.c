@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the process that fetches debug files; see xtop/fetch.h. It keeps a table of all
- * build-ids that were asked for, and of the answers. The process gets one request at a time. Each
+ * Main's side of the process that fetches debug and source files; see xtop/fetch.h. It keeps a
+ * table of all that was asked for, and of the answers. The process gets one request at a time. Each
  * call here reads the answers that have come, and sends the next request. Any thread, under one
  * lock.
  */
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -28,6 +29,7 @@
 
 struct fetch_file {
 	struct build_id id;
+	char source[FETCH_PATH_BYTES]; /* "": the debug file */
 	enum fetch_state state;
 	int fd;
 };
@@ -134,13 +136,16 @@ static void fetch_handle_reply(const struct fetcher_reply *reply, int fd)
 static void fetch_send_next(void)
 {
 	struct fetcher_request request = { 0 };
+	const struct fetch_file *file;
 	const struct build_id *id;
 
 	if (fetch.n_sent > fetch.n_done || fetch.n_sent == fetch.n)
 		return;
-	id = &fetch.files[fetch.n_sent].id;
+	file = &fetch.files[fetch.n_sent];
+	id = &file->id;
 	request.size_bytes = (uint32_t)id->size_bytes;
 	memcpy(request.build_id, id->bytes, id->size_bytes);
+	memcpy(request.source, file->source, sizeof(request.source));
 	if (wire_send(fetch.socket, &request, sizeof(request), NULL, 0))
 		fetch.n_sent++;
 	else
@@ -167,36 +172,39 @@ static void fetch_poll(void)
 	fetch_send_next();
 }
 
-static struct fetch_file *fetch_find_file(const struct build_id *id)
+static struct fetch_file *fetch_find_file(const struct build_id *id, const char *source)
 {
 	for (unsigned i = 0; i < fetch.n; i++)
-		if (build_id_equal(&fetch.files[i].id, id))
+		if (build_id_equal(&fetch.files[i].id, id) &&
+		    strcmp(fetch.files[i].source, source) == 0)
 			return &fetch.files[i];
 	return NULL;
 }
 
-static struct fetch_file *fetch_add(const struct build_id *id)
+static struct fetch_file *fetch_add(const struct build_id *id, const char *source)
 {
 	struct fetch_file *file = &fetch.files[fetch.n];
 
 	if (fetch.n == FETCH_MAX_FILES || !id->size_bytes)
 		return NULL;
 	*file = (struct fetch_file){ .id = *id, .state = FETCH_WAITING, .fd = -1 };
+	snprintf(file->source, sizeof(file->source), "%s", source);
 	fetch.n++;
 	return file;
 }
 
 /* --- for all threads -------------------------------------------------------------------------- */
 
-static enum fetch_state fetch_answer(const struct build_id *id, bool ask, int *fdp)
+static enum fetch_state fetch_answer(const struct build_id *id, const char *source, bool ask,
+				     int *fdp)
 {
 	enum fetch_state state = FETCH_OFF;
 	struct fetch_file *file;
 
 	pthread_mutex_lock(&fetch.lock);
-	file = fetch.socket ? fetch_find_file(id) : NULL;
+	file = fetch.socket ? fetch_find_file(id, source) : NULL;
 	if (fetch.socket && !file && ask)
-		file = fetch_add(id);
+		file = fetch_add(id, source);
 	if (fetch.socket)
 		fetch_poll();
 	if (file)
@@ -211,12 +219,19 @@ static enum fetch_state fetch_answer(const struct build_id *id, bool ask, int *f
 
 enum fetch_state fetch_ask(const struct build_id *id, int *fdp)
 {
-	return fetch_answer(id, true, fdp);
+	return fetch_answer(id, "", true, fdp);
+}
+
+enum fetch_state fetch_ask_source(const struct build_id *id, const char *path, int *fdp)
+{
+	if (path[0] != '/' || strlen(path) >= FETCH_PATH_BYTES)
+		return FETCH_OFF;
+	return fetch_answer(id, path, true, fdp);
 }
 
 enum fetch_state fetch_find(const struct build_id *id, int *fdp)
 {
-	return fetch_answer(id, false, fdp);
+	return fetch_answer(id, "", false, fdp);
 }
 
 bool fetch_is_on(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process that fetches debug files; see fetcher.h. It is forked from main before main opens
- * anything, and gives up its rights at once. We start no thread in it.
+ * The process that fetches debug files and source files; see fetcher.h. It is forked from main
+ * before main opens anything, and gives up its rights at once. We start no thread in it.
  *
  * libdebuginfod (elfutils) talks to the servers. This process alone loads it, by dlopen(): it
  * brings libcurl, TLS and some twenty libraries more, which must not run with root's rights or
@@ -47,6 +47,8 @@ static struct {
 	struct debuginfod_client *client;
 	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int length,
 		    char **path);
+	int (*find_source)(struct debuginfod_client *client, const unsigned char *build_id,
+			   int length, const char *source, char **path);
 	int cache_fd; /* of xtop's own cache; -1: the library's */
 } fetcher = { .cache_fd = -1 };
 
@@ -93,7 +95,8 @@ static bool fetcher_load(void)
 	*(void **)&begin = dlsym(library, "debuginfod_begin");
 	*(void **)&set_progress = dlsym(library, "debuginfod_set_progressfn");
 	*(void **)&fetcher.find = dlsym(library, "debuginfod_find_debuginfo");
-	if (!begin || !set_progress || !fetcher.find)
+	*(void **)&fetcher.find_source = dlsym(library, "debuginfod_find_source");
+	if (!begin || !set_progress || !fetcher.find || !fetcher.find_source)
 		return false;
 	fetcher.client = begin();
 	if (fetcher.client)
@@ -102,10 +105,13 @@ static bool fetcher_load(void)
 }
 
 /* -ENOENT: no server has the file. */
-static int fetcher_find(const uint8_t *build_id, size_t size_bytes, char message[96])
+static int fetcher_find(const uint8_t *build_id, size_t size_bytes, const char *source,
+			char message[96])
 {
 	_cleanup_free_ char *path = NULL;
-	int fd = fetcher.find(fetcher.client, build_id, (int)size_bytes, &path);
+	int fd = *source ? fetcher.find_source(fetcher.client, build_id, (int)size_bytes, source,
+					       &path)
+			 : fetcher.find(fetcher.client, build_id, (int)size_bytes, &path);
 
 	if (fd < 0 && fd != -ENOENT)
 		snprintf(message, 96, "%s", strerror(-fd));
@@ -114,27 +120,43 @@ static int fetcher_find(const uint8_t *build_id, size_t size_bytes, char message
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* The library's layout: FOLDER/BUILD-ID/debuginfo. */
+/* The library's layout: FOLDER/BUILD-ID/debuginfo, and FOLDER/BUILD-ID/source#usr#src#a.c */
 struct fetcher_cached {
-	char oldest[NAME_MAX + 1];
+	char oldest[2 * NAME_MAX + 2]; /* BUILD-ID/FILE */
 	time_t used_s;
 	uint64_t bytes;
 };
 
-static void fetcher_count_cached(int folder, const char *name, struct fetcher_cached *cached)
+static void fetcher_count_file(int folder, const char *path, struct fetcher_cached *cached)
 {
-	char path[NAME_MAX + 16];
 	struct stat status;
 
-	snprintf(path, sizeof(path), "%s/debuginfo", name);
-	if (name[0] == '.' || fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(status.st_mode))
+	if (fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
 		return;
 	cached->bytes += (uint64_t)status.st_size;
 	if (!status.st_size || (cached->oldest[0] && status.st_atime >= cached->used_s))
 		return;
 	cached->used_s = status.st_atime;
-	snprintf(cached->oldest, sizeof(cached->oldest), "%s", name);
+	snprintf(cached->oldest, sizeof(cached->oldest), "%s", path);
+}
+
+static void fetcher_count_cached(int folder, const char *name, struct fetcher_cached *cached)
+{
+	int fd = name[0] == '.' ? -1
+				: openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+							       O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	char path[sizeof(cached->oldest)];
+	struct dirent *entry;
+
+	if (!stream && fd >= 0)
+		close(fd);
+	while (stream && (entry = readdir(stream))) {
+		snprintf(path, sizeof(path), "%s/%s", name, entry->d_name);
+		fetcher_count_file(folder, path, cached);
+	}
+	if (stream)
+		closedir(stream);
 }
 
 /* Removes the files used longest ago: the library's cache limits only their age. */
@@ -144,7 +166,6 @@ static void fetcher_make_room(int folder)
 		int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		DIR *stream = copy < 0 ? NULL : fdopendir(copy);
 		struct fetcher_cached cached = { .bytes = 0 };
-		char path[NAME_MAX + 16];
 		struct dirent *entry;
 
 		if (!stream)
@@ -152,9 +173,8 @@ static void fetcher_make_room(int folder)
 		while ((entry = readdir(stream)))
 			fetcher_count_cached(folder, entry->d_name, &cached);
 		closedir(stream);
-		snprintf(path, sizeof(path), "%s/debuginfo", cached.oldest);
 		if (cached.bytes <= FETCHER_CACHE_MAX_BYTES || !cached.oldest[0] ||
-		    unlinkat(folder, path, 0) < 0)
+		    unlinkat(folder, cached.oldest, 0) < 0)
 			return;
 	}
 }
@@ -209,7 +229,7 @@ static void fetcher_answer(const struct fetcher_settings *settings,
 	if (fetcher.cache_fd >= 0)
 		fetcher_make_room(fetcher.cache_fd);
 	if (request->size_bytes && request->size_bytes <= sizeof(request->build_id))
-		fd = find(request->build_id, request->size_bytes, reply.message);
+		fd = find(request->build_id, request->size_bytes, request->source, reply.message);
 	if (fd >= 0)
 		reply.answer = FETCHER_FOUND;
 	fetcher_send(&reply, fd);
@@ -248,6 +268,7 @@ void fetcher_run(const struct fetcher_settings *settings, int socket)
 	while (wire_receive(socket, &request, sizeof(request), fds, &n_fds)) {
 		while (n_fds > 0)
 			close(fds[--n_fds]);
+		request.source[sizeof(request.source) - 1] = '\0';
 		fetcher_answer(settings, &request);
 	}
 }

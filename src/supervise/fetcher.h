@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to supervise/: the process that fetches debug files, and what it and main send each other
- * (broker_wire.h has the functions):
+ * Private to supervise/: the process that fetches debug files and source files, and what it and
+ * main send each other (broker_wire.h has the functions):
  *
- *   main ─► build-id      one at a time, after the answer to the one before
+ *   main ─► build-id      one at a time, after the answer to the one before; with the path of a
+ *                         source file, or "" for the debug file
  *   main ◄─ PROGRESS ...  as bytes come
  *   main ◄─ FOUND         with a descriptor of the file, open for reading
  *   main ◄─ NONE          with a message, unless no server has the file
@@ -12,6 +13,7 @@
 #define SUPERVISE_FETCHER_H
 
 #include "xtop/build_id.h"
+#include "xtop/fetch.h"
 
 #define FETCHER_MAX_S           600           /* for one file */
 #define FETCHER_CACHE_MAX_BYTES (2ULL << 30)  /* of xtop's own cache, before each file */
@@ -19,6 +21,7 @@
 struct fetcher_request {
 	uint32_t size_bytes;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	char source[FETCH_PATH_BYTES]; /* "": the debug file */
 };
 
 enum fetcher_answer { FETCHER_PROGRESS, FETCHER_FOUND, FETCHER_NONE };
@@ -30,10 +33,11 @@ struct fetcher_reply {
 };
 
 /*
- * Finds the file of BUILD_ID: a descriptor. -1: there is none; *MESSAGE may say why. Calls
- * fetcher_go_on() now and then.
+ * Finds the debug file of BUILD_ID, or its source file SOURCE if that is not "": a descriptor. -1:
+ * there is none; *MESSAGE may say why. Calls fetcher_go_on() now and then.
  */
-typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, char message[96]);
+typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, const char *source,
+			    char message[96]);
 
 struct fetcher_settings {
 	fetcher_find_fn *find; /* NULL: by libdebuginfod */

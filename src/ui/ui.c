@@ -144,10 +144,13 @@ static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *w
 {
 	bool changed = guest_screen_tick(guest, ui->now_ns, ui_interval_ns(ui)) &&
 		       guest == ui->guest;
+	const struct instruction_lines *lines = ui->model.lines;
 	uint64_t wait_ns;
 
 	if (changed && !guest->still)
 		ui_reselect(ui);
+	if (guest == ui->guest && lines && lines->poll)
+		changed |= lines->poll(lines->context);
 	wait_ns = guest_screen_wait_ns(guest, ui->now_ns);
 	*wait_nsp = wait_ns < *wait_nsp ? wait_ns : *wait_nsp;
 	return changed;

@@ -58,6 +58,17 @@ static enum fetch_state wait_for(const struct build_id *id, int *fdp)
 	return state;
 }
 
+static enum fetch_state wait_for_source(const struct build_id *id, const char *path, int *fdp)
+{
+	enum fetch_state state = fetch_ask_source(id, path, fdp);
+
+	for (unsigned i = 0; i < WAIT_MS && state == FETCH_WAITING; i++) {
+		nap();
+		state = fetch_ask_source(id, path, fdp);
+	}
+	return state;
+}
+
 static void check_content(int fd, const char *want)
 {
 	char text[64] = "";
@@ -69,11 +80,17 @@ static void check_content(int fd, const char *want)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Even ids have files. Id 6 takes a while, and tells of it. */
-static int find_even(const uint8_t *build_id, size_t size_bytes, char message[96])
+/* Even ids have files, and sources. Id 6 takes a while, and tells of it. */
+static int find_even(const uint8_t *build_id, size_t size_bytes, const char *source,
+		    char message[96])
 {
 	int fd;
 
+	if (*source) {
+		fd = memfd_create("source", MFD_CLOEXEC);
+		dprintf(fd, "%s of %u", source, build_id[0]);
+		return fd;
+	}
 	if (build_id[0] % 2) {
 		snprintf(message, 96, "id %u of %zu bytes", build_id[0], size_bytes);
 		return -1;
@@ -110,8 +127,11 @@ static void test_answers(void)
 	check_content(fd, "file 4");
 	check(fetch_find(&two, &fd) == FETCH_FOUND, "the first one again");
 	check_content(fd, "file 2");
+	check(wait_for_source(&two, "/src/a.c", &fd) == FETCH_FOUND, "a source file");
+	check_content(fd, "/src/a.c of 2");
+	check(fetch_ask_source(&two, "a.c", &fd) == FETCH_OFF, "a relative path is not asked for");
 	fetch_get_progress(&progress);
-	check(progress.n_found == 2 && progress.n_none == 1 && !progress.n_waiting,
+	check(progress.n_found == 3 && progress.n_none == 1 && !progress.n_waiting,
 	      "%u found, %u not", progress.n_found, progress.n_none);
 	check_string(progress.message, "id 3 of 20 bytes", "why one was not found");
 	for (fetch_ask(&six, &fd); fetch_ask(&six, &fd) == FETCH_WAITING; nap()) {
@@ -134,25 +154,28 @@ static void test_answers(void)
 	fetch_stop();
 }
 
-static int find_never(const uint8_t *build_id, size_t size_bytes, char message[96])
+static int find_never(const uint8_t *build_id, size_t size_bytes, const char *source,
+		    char message[96])
 {
-	(void)build_id, (void)size_bytes, (void)message;
+	(void)source, (void)build_id, (void)size_bytes, (void)message;
 	while (fetcher_go_on(0, 0))
 		nap();
 	_exit(0);
 }
 
-static int find_and_die(const uint8_t *build_id, size_t size_bytes, char message[96])
+static int find_and_die(const uint8_t *build_id, size_t size_bytes, const char *source,
+		    char message[96])
 {
-	(void)build_id, (void)size_bytes, (void)message;
+	(void)source, (void)build_id, (void)size_bytes, (void)message;
 	_exit(1);
 }
 
-static int find_pipe(const uint8_t *build_id, size_t size_bytes, char message[96])
+static int find_pipe(const uint8_t *build_id, size_t size_bytes, const char *source,
+		    char message[96])
 {
 	int fds[2];
 
-	(void)build_id, (void)size_bytes, (void)message;
+	(void)source, (void)build_id, (void)size_bytes, (void)message;
 	return pipe(fds) ? -1 : fds[0];
 }
 
@@ -183,11 +206,12 @@ static void test_ends(void)
 /* --- walls ------------------------------------------------------------------------------------ */
 
 /* Writes what it was able to do, of what it must not do. */
-static int find_by_force(const uint8_t *build_id, size_t size_bytes, char message[96])
+static int find_by_force(const uint8_t *build_id, size_t size_bytes, const char *source,
+		    char message[96])
 {
 	int fd;
 
-	(void)build_id, (void)size_bytes;
+	(void)source, (void)build_id, (void)size_bytes;
 	try_by_force(message);
 	for (fd = 3; fd < 1024; fd++) {
 		struct stat status;
@@ -280,6 +304,16 @@ static struct build_id own_id(void)
 	return id;
 }
 
+/* This file, as it was compiled: its path in DWARF. */
+static const char *own_source(void)
+{
+	static char path[PATH_MAX];
+
+	if (!path[0] && !realpath(__FILE__, path))
+		snprintf(path, sizeof(path), "%s", __FILE__);
+	return path;
+}
+
 /* The server needs a moment to look through its files: asks anew, as each answer is final. */
 static enum fetch_state fetch_patiently(const struct build_id *id, int *fdp)
 {
@@ -324,6 +358,12 @@ static void test_server(void)
 	      "it is an ELF file");
 	close(fd);
 	must(fetch_start(folder));
+	check(wait_for_source(&own, own_source(), &fd) == FETCH_FOUND,
+	      "it has the source file %s", own_source());
+	check(fd >= 0 && pread(fd, text, 2, 0) == 2 && memcmp(text, "/*", 2) == 0,
+	      "it is this file");
+	close(fd);
+	check(wait_for_source(&own, "/no/such/file.c", &fd) == FETCH_NONE, "no other source file");
 	check(wait_for(&other, &fd) == FETCH_NONE, "the server does not have another one");
 	fetch_get_progress(&progress);
 	check_string(progress.message, "", "which is no trouble");

@@ -52,6 +52,8 @@ struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
 	files->reader.root_fd = settings->root_fd;
 	files->reader.debug = (struct debug_places){ settings->debug_folders, settings->root_fd };
 	files->turns.budget = settings->budget;
+	files->turns.at_once = settings->at_once;
+	files->turns.total_bytes = GUEST_CODE_AT_ONCE_BYTES;
 	files->reader.turns = &files->turns;
 	files->settings = *settings;
 	if (!settings->walk_bytes)

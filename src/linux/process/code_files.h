@@ -42,6 +42,7 @@ struct code_files_settings {
 	int root_fd;                   /* of --root DIR, the caller's; -1: none */
 	const struct os_folders *debug_folders; /* of --debug-dir, the caller's; NULL: none */
 	const struct symbols *symbols; /* of -k, the caller's, outlive the files; NULL: none */
+	bool at_once;                  /* code is not read in turns (guest_code.h) */
 };
 
 struct code_files_counts {

@@ -42,6 +42,12 @@ static uint64_t guest_code_turn(void *context)
 	struct guest_code_turns *turns = code->turns;
 	uint64_t number = 1 + memory_now_ns(code->linux_guest->memory) / GUEST_CODE_TURN_NS;
 
+	if (turns->at_once) {
+		turns->left_bytes = turns->total_bytes;
+		turns->number++;
+		return turns->left_bytes && !memory_budget_is_full(turns->budget) ? turns->number
+										  : 0;
+	}
 	if (number != turns->number) {
 		turns->number = number;
 		turns->left_bytes = GUEST_CODE_TURN_BYTES;
@@ -102,6 +108,8 @@ static void guest_code_charge(struct guest_code_turns *turns, size_t bytes)
 	if (bytes < GUEST_PAGE_SIZE)
 		bytes = GUEST_PAGE_SIZE;
 	turns->left_bytes -= bytes < turns->left_bytes ? bytes : turns->left_bytes;
+	if (turns->at_once)
+		turns->total_bytes = turns->left_bytes;
 }
 
 static size_t guest_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)

@@ -19,6 +19,7 @@
  */
 #define GUEST_CODE_TURN_NS        100000000ULL
 #define GUEST_CODE_TURN_BYTES     LIMIT(1U << 20, 64U << 10)
+#define GUEST_CODE_AT_ONCE_BYTES  LIMIT(64U << 20, 64U << 10) /* in all, for one report */
 #define GUEST_CODE_MAX_ROOT_FILES 256 /* of --root, that stay open */
 
 /* Shared by all files of one guest. */
@@ -26,6 +27,12 @@ struct guest_code_turns {
 	const struct memory_budget *budget; /* when it is full, nothing is read */
 	uint64_t number;                    /* of the present turn */
 	uint64_t left_bytes;                /* that may still be read in it */
+	/*
+	 * For one report of a guest that may have crashed: each question is a turn of its own, until
+	 * TOTAL_BYTES were read. By the clock, the report would have more or fewer frames by chance.
+	 */
+	bool at_once;
+	uint64_t total_bytes;
 	unsigned n_root_files;              /* that are open */
 };
 

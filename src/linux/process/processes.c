@@ -50,6 +50,7 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 {
 	struct code_files_settings files_settings = { .symbols = settings->symbols,
 						      .walk_bytes = settings->walk_bytes,
+						      .at_once = settings->at_once,
 						      .root_fd = settings->root_fd,
 						      .debug_folders =
 							      settings->debug_folders };

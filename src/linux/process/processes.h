@@ -32,6 +32,7 @@ struct processes_settings {
 	const struct symbols *symbols; /* of -k, the caller's, outlive the processes; NULL: none */
 	size_t budget_bytes;           /* for everything that is kept; 0: MEMORY_BUDGET_BYTES */
 	uint64_t walk_bytes;           /* 0: CODE_FILES_MAX_WALK_BYTES */
+	bool at_once;                  /* code is not read in turns */
 };
 
 struct processes_counts {
