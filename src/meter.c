@@ -215,9 +215,9 @@ static void meter_report(struct meter *meter)
 	char line[200], clean[200];
 
 	metrics_get_status(&status);
-	if (status.failing && !meter->status.failing)
+	if (status.failing && !meter->status.failing && metrics_is_alive())
 		snprintf(line, sizeof(line), "--metrics: %s", status.message);
-	else if (status.port && !meter->status.port)
+	else if (!status.failing && status.port && !meter->status.port)
 		snprintf(line, sizeof(line), "--metrics: on port %u, /metrics", status.port);
 	else
 		line[0] = '\0';

@@ -412,10 +412,15 @@ static struct xtop_error *pusher_find_guests(struct pusher *pusher)
 /* The processes that hand on what is found: without rights main cannot start them again. */
 static struct xtop_error *pusher_check_processes(const struct pusher *pusher)
 {
+	struct metrics_status status;
+
 	if (pusher->options->push && !push_is_alive())
 		return error_create("the process that sends profiles was killed");
-	if (pusher->options->metrics && !metrics_is_alive())
-		return error_create("the process that serves metrics was killed");
+	if (pusher->options->metrics && !metrics_is_alive()) {
+		metrics_get_status(&status);
+		return status.failing ? error_create("--metrics: %s", status.message)
+				      : error_create("the process that serves metrics was killed");
+	}
 	return NULL;
 }
 
