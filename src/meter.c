@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/text.h"
 #include "xtop/usage.h"
@@ -116,6 +117,7 @@ static void meter_fill(const struct meter_guest *from, const struct pipeline *pi
 	guest->skipped = (double)counts.skipped_budget;
 	guest->missed = (double)counts.missed;
 	guest->sampler_cpu_s = (double)counts.cpu_ns / 1e9;
+	guest->watchers_cpu_s = (double)control_get_watchers_cpu(control) / 1e9;
 	guest->mapped_bytes = (double)counts.mapped_pages * GUEST_PAGE_SIZE;
 	control_get_stopped(control, &guest->stopped);
 	meter_set_times(pipeline, guest);
@@ -192,6 +194,11 @@ static void meter_put(struct meter *meter, const struct push_status *push)
 	usage_read(&host.usages[0].cpu_ns, &host.usages[0].resident_bytes);
 	host.usages[1] = (struct metrics_usage){ "metrics", meter->status.cpu_ns,
 						 meter->status.resident_bytes };
+	host.usages[3] = (struct metrics_usage){ "broker", broker_cpu_ns(), 0 };
+	if (meter->host && meter->host->limit > 0) {
+		host.budget_ratio = meter->host->limit;
+		host.cpu_ratio = meter->host->share;
+	}
 	if (push)
 		host.usages[2] = (struct metrics_usage){ "push", push->cpu_ns,
 							 push->resident_bytes };
@@ -208,9 +215,9 @@ static void meter_report(struct meter *meter)
 	char line[200], clean[200];
 
 	metrics_get_status(&status);
-	if (status.failing && !meter->status.failing)
+	if (status.failing && !meter->status.failing && metrics_is_alive())
 		snprintf(line, sizeof(line), "--metrics: %s", status.message);
-	else if (status.port && !meter->status.port)
+	else if (!status.failing && status.port && !meter->status.port)
 		snprintf(line, sizeof(line), "--metrics: on port %u, /metrics", status.port);
 	else
 		line[0] = '\0';

@@ -6,6 +6,7 @@
 #ifndef XTOP_METER_H
 #define XTOP_METER_H
 
+#include "host_budget.h"
 #include "meter_functions.h"
 #include "pipelines.h"
 #include "xtop/metrics.h"
@@ -28,6 +29,7 @@ struct meter {
 	struct pipelines *pipelines;
 	void (*report)(const char *line);
 	const char *xen; /* "": not known */
+	const struct host_budget *host; /* NULL: not yet */
 	uint64_t due_ns;
 	struct metrics_status status; /* as it was reported last */
 	struct meter_guest guests[PIPELINES_MAX_GUESTS];

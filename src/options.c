@@ -25,6 +25,8 @@
 #include "xtop/os_waits.h"
 
 #define BUDGET_MIN_PERCENT 1e-6
+#define HOST_BUDGET_MIN_PERCENT 0.1
+#define HOST_BUDGET_MAX_PERCENT 10000
 #define INTERVAL_MIN_S     0.01
 #define SECONDS_MAX        (366.0 * 24 * 3600)
 #define ITERATIONS_MAX     1e9
@@ -90,6 +92,7 @@ enum {
 	KEY_METRICS,
 	KEY_ALL,
 	KEY_CONFIG,
+	KEY_HOST_BUDGET,
 	KEY_CHECK,
 	KEY_MATCH,
 	KEY_EXCEPT
@@ -113,6 +116,8 @@ static const struct option_spec option_specs[] = {
 	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
 	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
 	  "more than 0, at most 100 percent" },
+	{ "host-budget", KEY_HOST_BUDGET, OPTION_NUMBER, AT(host_budget), HOST_BUDGET_MIN_PERCENT,
+	  HOST_BUDGET_MAX_PERCENT, "0.1 to 10000 percent" },
 	{ "shared", KEY_SHARED, OPTION_FLAG, AT(shared), 0, 0, NULL },
 	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), INTERVAL_MIN_S, SECONDS_MAX,
 	  "seconds, 0.01 to 31622400" },
@@ -245,6 +250,9 @@ const char *options_help(void)
 	       "                        that come later\n"
 	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
 	       "      --except=PATTERN  and without these; both may be repeated\n"
+	       "      --host-budget=PERCENT  with --push, --metrics: share of one CPU that\n"
+	       "                        xtop may take of dom0 for all guests together\n"
+	       "                        (default with --all: 2)\n"
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --metrics=WHERE   no screen: metrics of all guests for Prometheus, at\n"
@@ -604,6 +612,8 @@ static struct xtop_error *options_check_push(const struct options *options)
 		return error_create("--push-config and --label are for --push");
 	if (!options->push && !options->metrics && options->all)
 		return error_create("--all is for --push and --metrics");
+	if (!options->push && !options->metrics && options->host_budget > 0)
+		return error_create("--host-budget is for --push and --metrics");
 	if (!options->all && (options->n_matches || options->n_excepts))
 		return error_create("--match and --except are for --all");
 	if (options->all && (options->n_domains || options->replay))
@@ -730,6 +740,9 @@ static void options_complete(struct options *options)
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
 	options->budget /= 100;
+	if (options->all && !(options->host_budget > 0))
+		options->host_budget = OPTIONS_HOST_BUDGET_PERCENT;
+	options->host_budget /= 100;
 }
 
 /* N: of the options at most. */

@@ -19,6 +19,7 @@
 #define OPTIONS_DEBUG_DIR "/usr/lib/debug"
 #define OPTIONS_MAX_DEBUG_DIRS 8
 #define OPTIONS_MAX_SOURCE_DIRS 8
+#define OPTIONS_HOST_BUDGET_PERCENT 2 /* of --all */
 
 enum options_action {
 	ACTION_PROFILE,
@@ -89,6 +90,7 @@ struct options {
 	const char **excepts;        /* --except: the same, left out */
 	const char *push;            /* --push: a URL; NULL: none */
 	const char *push_config;     /* --push-config: a file; NULL: none */
+	double host_budget;          /* share of one CPU of dom0 for all guests; 0: no limit */
 	const char *metrics;         /* --metrics: where they are served; NULL: nowhere */
 	size_t n_labels;
 	const char **labels;         /* --label: "KEY=VALUE" */

@@ -13,12 +13,14 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
 #include "xtop/interrupt.h"
 #include "xtop/notify.h"
 #include "xtop/text.h"
+#include "xtop/usage.h"
 
 #define PUSHER_NAP_NS  50000000
 #define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
@@ -45,6 +47,8 @@ struct xtop_error *pusher_start(struct pusher *pusher, const char *cache)
 		.cache = cache,
 		.hz = options->freq_hz,
 	};
+	pusher->host_budget.limit = options->host_budget;
+	pusher->host_budget.hz = options->freq_hz;
 	pusher->meter.options = options;
 	pusher->meter.pipelines = pusher->pipelines;
 	pusher->meter.report = pusher->report;
@@ -250,11 +254,63 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 	*told = status;
 }
 
+/* --- the budget of all guests ----------------------------------------------------------------- */
+
+/* Of all processes of xtop, until now. */
+static uint64_t pusher_cpu_ns(const struct pusher *pusher)
+{
+	uint64_t cpu_ns = 0;
+
+	usage_read(&cpu_ns, NULL);
+	cpu_ns += broker_cpu_ns() + pusher->status.cpu_ns + pusher->meter.status.cpu_ns;
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
+		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
+		struct sampler_counts counts;
+
+		if (!pipeline)
+			continue;
+		control_get_counts(pipeline_control(pipeline), &counts);
+		cpu_ns += counts.cpu_ns + control_get_watchers_cpu(pipeline_control(pipeline));
+	}
+	return cpu_ns;
+}
+
+static void pusher_report_budget(const struct pusher *pusher)
+{
+	const struct host_budget *budget = &pusher->host_budget;
+
+	if (budget->told > 0)
+		pusher_say(pusher,
+			   "--host-budget: all guests take %.2g %% of a CPU; rates give way to "
+			   "%.3g of %.4g Hz",
+			   100 * budget->share, budget->hz / budget->told, budget->hz);
+	else
+		pusher_say(pusher, "--host-budget: all rates are %.4g Hz again", budget->hz);
+}
+
+/* A guest that has come meanwhile gets the stride of the others. */
+static void pusher_keep_budget(struct pusher *pusher, uint64_t now_ns)
+{
+	struct host_budget *budget = &pusher->host_budget;
+
+	if (!host_budget_is_due(budget, now_ns))
+		return;
+	host_budget_update(budget, pusher_cpu_ns(pusher), now_ns);
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
+		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
+
+		if (pipeline)
+			control_set_stride(pipeline_control(pipeline), budget->stride);
+	}
+	if (host_budget_has_news(budget, now_ns))
+		pusher_report_budget(pusher);
+}
+
 /* What systemctl status shows. */
 static void pusher_notify_status(struct pusher *pusher, uint64_t now_ns)
 {
 	const struct push_status *status = &pusher->status;
-	char news[160];
+	char news[200], rate[32] = "";
 	unsigned n = 0;
 
 	notify_beat(now_ns);
@@ -263,10 +319,14 @@ static void pusher_notify_status(struct pusher *pusher, uint64_t now_ns)
 	pusher->notified_ns = now_ns;
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		n += pipelines_get(pusher->pipelines, i) != NULL;
+	if (pusher->host_budget.stride > 1)
+		snprintf(rate, sizeof(rate), " at %.3g of %.4g Hz",
+			 pusher->host_budget.hz / pusher->host_budget.stride,
+			 pusher->host_budget.hz);
 	snprintf(news, sizeof(news),
-		 "STATUS=%u guests; profiles: %" PRIu64 " delivered, %" PRIu64 " wait, %" PRIu64
+		 "STATUS=%u guests%s; profiles: %" PRIu64 " delivered, %" PRIu64 " wait, %" PRIu64
 		 " refused, %" PRIu64 " dropped",
-		 n, status->sent, status->waiting, status->refused, status->dropped);
+		 n, rate, status->sent, status->waiting, status->refused, status->dropped);
 	notify_put(news);
 }
 
@@ -335,6 +395,8 @@ static bool pusher_turn(struct pusher *pusher)
 			pusher_end_guest(pusher, i);
 	}
 	pusher_report_status(pusher, false);
+	pusher_keep_budget(pusher, now_ns);
+	pusher->meter.host = &pusher->host_budget;
 	meter_turn(&pusher->meter, pusher->options->push ? &pusher->status : NULL, now_ns);
 	pusher_notify_status(pusher, now_ns);
 	return more;
@@ -350,10 +412,15 @@ static struct xtop_error *pusher_find_guests(struct pusher *pusher)
 /* The processes that hand on what is found: without rights main cannot start them again. */
 static struct xtop_error *pusher_check_processes(const struct pusher *pusher)
 {
+	struct metrics_status status;
+
 	if (pusher->options->push && !push_is_alive())
 		return error_create("the process that sends profiles was killed");
-	if (pusher->options->metrics && !metrics_is_alive())
-		return error_create("the process that serves metrics was killed");
+	if (pusher->options->metrics && !metrics_is_alive()) {
+		metrics_get_status(&status);
+		return status.failing ? error_create("--metrics: %s", status.message)
+				      : error_create("the process that serves metrics was killed");
+	}
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
 #define XTOP_PUSHER_H
 
 #include "all_guests.h"
+#include "host_budget.h"
 #include "meter.h"
 #include "pipelines.h"
 #include "xtop/filter.h"
@@ -35,6 +36,7 @@ struct pusher {
 	struct pusher_guest guests[PIPELINES_MAX_GUESTS];
 	struct all_guests all; /* of --all */
 	struct meter meter;    /* of --metrics */
+	struct host_budget host_budget;
 	struct push_status status;   /* as it was reported last */
 	uint64_t said_ns;            /* when; 0: not yet */
 	uint64_t notified_ns;        /* the service manager, of the state */

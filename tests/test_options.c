@@ -229,6 +229,8 @@ static void test_values(void)
 	       "--iterations: '2000000000' is not allowed: a whole number, 1 to 1");
 	refuse("--budget=0", "--budget: '0' is not allowed: more than 0, at most 100 percent");
 	refuse("--budget=100.1", "--budget");
+	refuse("--all --push=file:///tmp --host-budget=0", "--host-budget");
+	refuse("-d a --host-budget=2", "is for --push and --metrics");
 	refuse("-i 0", "--interval");
 	refuse("-n 0", "--iterations");
 	refuse("-n 1.5", "--iterations");

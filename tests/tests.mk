@@ -79,6 +79,7 @@ check_PROGRAMS = \
 	tests/sample/test_still \
 	tests/sample/test_weights \
 	tests/test_all_guests \
+	tests/test_host_budget \
 	tests/metrics/test_metrics \
 	tests/push/test_otlp \
 	tests/push/test_push \

@@ -82,6 +82,9 @@ struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep
 /* The memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
 
+/* CPU time of the broker, when it gave its last answer; 0: it gave none. Any thread. */
+uint64_t broker_cpu_ns(void);
+
 /* The file in which DOMID's kernel is kept (xtop/cache_folder.h). -1: nothing is kept. */
 int guest_open_cache(uint32_t domid);
 

@@ -4,13 +4,15 @@
  * of xtop share. Each field has one writer. All fields are atomics, and only these functions access
  * them. The sampler checks the bounds of what it reads here and trusts it no further.
  *
- *   written by main      rates, budget, resets, and what the other stages are to do: hold, quit,
- *                        hurry, finish
+ *   written by main      rates, budget, stride, resets, and what the other stages are to do: hold,
+ *                        quit, hurry, finish
  *   written by resolver  how far up each stack region is live, where a Linux guest keeps its other
  *                        stacks, which processes run Go, and whether the guest is known
  *   written by sampler   its counters, times of vCPUs and stops, Xen's clock, how it ended. When
  *                        the sampler was killed, the first of guard, keeper and main that is alive
  *                        writes these
+ *   written by guard     their own CPU time, each its field
+ *   and keeper
  */
 #ifndef XTOP_CONTROL_H
 #define XTOP_CONTROL_H
@@ -24,6 +26,7 @@
 
 #define RATE_MIN_HZ 1
 #define RATE_MAX_HZ 20000
+#define CONTROL_MAX_STRIDE 10000.0
 
 enum sampler_state {
 	SAMPLER_STARTING,
@@ -105,6 +108,11 @@ void control_set_credit_spent(bool spent);
 /* Main. */
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
+/*
+ * A sample at every STRIDE-th tick at most, 1 or more: how --host-budget slows all guests down
+ * alike. Samples keep their weights in ticks, so this may change at any time.
+ */
+void control_set_stride(struct control *control, double stride);
 /* How often a second the resolver looks at waiting tasks; 0: never. */
 void control_set_waits_hz(struct control *control, double hz);
 double control_get_waits_hz(const struct control *control); /* resolver */
@@ -136,6 +144,7 @@ void control_set_guest_unknown(struct control *control);
 /* Sampler. */
 double control_get_rate(const struct control *control);
 double control_get_budget(const struct control *control);
+double control_get_stride(const struct control *control); /* 1 .. CONTROL_MAX_STRIDE */
 bool control_is_credit_spent(void);
 bool control_is_quitting(const struct control *control);
 bool control_is_on_hold(const struct control *control);
@@ -148,7 +157,13 @@ void control_set_xen_clock(struct control *control, uint64_t ahead_ns);
 /* Call it at most once, before the state becomes FAILED or ENDED. */
 void control_set_message(struct control *control, const char *message);
 
+/* Guard and keeper. */
+enum control_watcher { CONTROL_GUARD, CONTROL_KEEPER };
+#define N_CONTROL_WATCHERS 2
+void control_set_watcher_cpu(struct control *control, enum control_watcher who, uint64_t cpu_ns);
+
 /* Any reader. */
+uint64_t control_get_watchers_cpu(const struct control *control); /* of both, in ns */
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
 void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n);

@@ -31,7 +31,7 @@ struct metrics_guest {
 	double samples, lost, refused, skipped, missed;
 	double stacks, truncated, unknown;
 	double vcpu_s, ran_s, steal_s;
-	double sampler_cpu_s, resolver_cpu_s;
+	double sampler_cpu_s, watchers_cpu_s, resolver_cpu_s;
 	double mapped_bytes, profile_bytes;
 	struct stopped_summary stopped;
 	size_t n_functions;
@@ -44,13 +44,14 @@ struct metrics_guest {
 /* A process of xtop that all guests share. */
 struct metrics_usage {
 	const char *name; /* "main"; NULL: there is none */
-	uint64_t cpu_ns, resident_bytes;
+	uint64_t cpu_ns, resident_bytes; /* resident_bytes 0: not known */
 };
-#define METRICS_MAX_USAGES 3
+#define METRICS_MAX_USAGES 4
 
 struct metrics_host {
 	const char *version, *xen;      /* clean; "": not known */
 	const struct push_status *push; /* NULL: no --push */
+	double budget_ratio, cpu_ratio; /* --host-budget, of one CPU; 0: no limit */
 	struct metrics_usage usages[METRICS_MAX_USAGES];
 };
 

@@ -7,7 +7,7 @@
 
 /*
  * CPU time of all threads, and resident memory: of anonymous and shared pages and of files. What
- * cannot be read stays as it is.
+ * cannot be read stays as it is. RESIDENT_BYTES NULL: nobody wants it.
  */
 void usage_read(uint64_t *cpu_ns, uint64_t *resident_bytes);
 

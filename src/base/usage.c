@@ -12,7 +12,7 @@
 
 void usage_read(uint64_t *cpu_ns, uint64_t *resident_bytes)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/statm", "re");
+	_cleanup_fclose_ FILE *file = resident_bytes ? fopen("/proc/self/statm", "re") : NULL;
 	struct timespec time;
 	unsigned long pages;
 

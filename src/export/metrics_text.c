@@ -92,6 +92,9 @@ static const struct metric {
 	  "Time for which vCPUs waited in Xen's run queues for a physical CPU.", AT(steal_s) },
 	{ "xtop_sampler_cpu_seconds_total", "counter", "CPU time of the guest's sampler process.",
 	  AT(sampler_cpu_s) },
+	{ "xtop_watchers_cpu_seconds_total", "counter",
+	  "CPU time of the guest's guard and keeper, which watch its sampler.",
+	  AT(watchers_cpu_s) },
 	{ "xtop_resolver_cpu_seconds_total", "counter",
 	  "CPU time of the thread that makes a profile out of the guest's samples.",
 	  AT(resolver_cpu_s) },
@@ -219,10 +222,20 @@ static void metrics_put_usages(FILE *file, const struct metrics_host *host)
 	metrics_put_head(file, "xtop_process_resident_memory_bytes", "gauge",
 			 "Resident memory of a process that all guests share.");
 	for (size_t i = 0; i < METRICS_MAX_USAGES; i++)
-		if (host->usages[i].name)
+		if (host->usages[i].name && host->usages[i].resident_bytes)
 			fprintf(file,
 				"xtop_process_resident_memory_bytes{process=\"%s\"} %" PRIu64 "\n",
 				host->usages[i].name, host->usages[i].resident_bytes);
+}
+
+static void metrics_put_budget(FILE *file, const struct metrics_host *host)
+{
+	metrics_put_head(file, "xtop_host_budget_ratio", "gauge",
+			 "What all guests together may take of one CPU.");
+	fprintf(file, "xtop_host_budget_ratio %.6g\n", host->budget_ratio);
+	metrics_put_head(file, "xtop_host_cpu_ratio", "gauge",
+			 "What all processes of xtop take of one CPU.");
+	fprintf(file, "xtop_host_cpu_ratio %.6g\n", host->cpu_ratio);
 }
 
 static void metrics_put_host(FILE *file, const struct metrics_host *host, size_t n)
@@ -236,6 +249,8 @@ static void metrics_put_host(FILE *file, const struct metrics_host *host, size_t
 	fputs("} 1\n", file);
 	metrics_put_count(file, "xtop_guests", "gauge", n, "Guests that xtop looks at.");
 	metrics_put_usages(file, host);
+	if (host->budget_ratio > 0)
+		metrics_put_budget(file, host);
 	if (host->push)
 		metrics_put_push(file, host->push);
 }

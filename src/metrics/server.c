@@ -6,7 +6,8 @@
  *
  * The library runs in this thread, when metrics_server_turn() lets it. Everybody who reaches the
  * port may ask. So connections, their memory and their time are bounded, and an answer depends on
- * nothing but method and path.
+ * nothing but method and path. Who connects and says nothing gives way to those who come later: the
+ * oldest connection is shut down when there are many.
  */
 #include "config.h"
 
@@ -26,6 +27,8 @@
 
 #define SERVER_LIBRARY           "libmicrohttpd.so.12"
 #define SERVER_CONNECTIONS       32U
+#define SERVER_KEPT              24U /* the others are being closed */
+#define SERVER_BACKLOG           128
 #define SERVER_CONNECTION_BYTES  (16U << 10) /* for a request's header */
 #define SERVER_TIMEOUT_S         10U
 /* Prometheus' text format 0.0.4. */
@@ -38,6 +41,7 @@
 	F(MHD_run_wait)                                                                            \
 	F(MHD_create_response_from_buffer)                                                         \
 	F(MHD_add_response_header)                                                                 \
+	F(MHD_get_connection_info)                                                                 \
 	F(MHD_queue_response)                                                                      \
 	F(MHD_destroy_response)
 
@@ -47,6 +51,9 @@ struct metrics_server {
 	SERVER_FUNCTIONS(SERVER_MEMBER)
 #undef SERVER_MEMBER
 	struct MHD_Daemon *daemon;
+	/* Those that were not shut down, the oldest first. */
+	struct MHD_Connection *kept[SERVER_KEPT];
+	unsigned n_kept;
 };
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -101,6 +108,47 @@ static enum MHD_Result metrics_server_answer(void *context, struct MHD_Connectio
 				   text->size_bytes);
 }
 
+/* --- connections ------------------------------------------------------------------------------ */
+
+static void metrics_server_forget(struct metrics_server *server,
+				  const struct MHD_Connection *connection)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < server->n_kept; i++)
+		if (server->kept[i] != connection)
+			server->kept[n++] = server->kept[i];
+	server->n_kept = n;
+}
+
+/* The library sees the end of it, and closes it. A scrape is done long before it is the oldest. */
+static void metrics_server_drop_oldest(struct metrics_server *server)
+{
+	struct MHD_Connection *oldest = server->kept[0];
+	const union MHD_ConnectionInfo *info =
+		server->MHD_get_connection_info(oldest, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (info)
+		shutdown(info->connect_fd, SHUT_RDWR);
+	metrics_server_forget(server, oldest);
+}
+
+/* Called by libmicrohttpd. */
+static void metrics_server_notice(void *context, struct MHD_Connection *connection, void **unused,
+				  enum MHD_ConnectionNotificationCode code)
+{
+	struct metrics_server *server = context;
+
+	(void)unused;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		metrics_server_forget(server, connection);
+		return;
+	}
+	if (server->n_kept == SERVER_KEPT)
+		metrics_server_drop_oldest(server);
+	server->kept[server->n_kept++] = connection;
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 static unsigned metrics_server_port(int fd)
@@ -130,7 +178,7 @@ struct xtop_error *metrics_server_listen(const struct metrics_target *target, in
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	result = fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 ||
-		 listen(fd, (int)SERVER_CONNECTIONS) < 0;
+		 listen(fd, SERVER_BACKLOG) < 0;
 	freeaddrinfo(found);
 	if (result) {
 		struct xtop_error *error = error_create_errno(errno, "cannot listen on %s port %s",
@@ -176,6 +224,7 @@ struct xtop_error *metrics_server_create(struct metrics_process *process,
 		MHD_USE_EPOLL, 0, NULL, NULL, metrics_server_answer, server,
 		MHD_OPTION_LISTEN_SOCKET, process->listener, MHD_OPTION_CONNECTION_LIMIT,
 		SERVER_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SERVER_TIMEOUT_S,
+		MHD_OPTION_NOTIFY_CONNECTION, metrics_server_notice, server,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_CONNECTION_BYTES,
 		MHD_OPTION_END);
 	if (!server->daemon) {

@@ -46,7 +46,7 @@ _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over
 struct control {
 	/* written by main */
 	atomic_int fd; /* of this memory, in main */
-	_Atomic double rate_hz, budget, waits_hz;
+	_Atomic double rate_hz, budget, waits_hz, stride; /* stride 0: not set, as 1 */
 	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before `known` */
 	_Atomic uint64_t resets;
 	/* written by the sampler */
@@ -61,6 +61,8 @@ struct control {
 		waited_ns[GUEST_MAX_VCPUS];
 	_Atomic uint64_t xen_ahead_ns; /* 0: not known; never exactly 0 */
 	char message[CONTROL_MESSAGE_BYTES];
+	/* written by guard and keeper, each its own */
+	_Alignas(64) _Atomic uint64_t watcher_cpu_ns[N_CONTROL_WATCHERS];
 	/* written by the resolver */
 	_Alignas(64) _Atomic uint64_t stacks_sequence;
 	atomic_bool known;
@@ -164,6 +166,31 @@ void control_set_rate(struct control *control, double hz)
 void control_set_budget(struct control *control, double share)
 {
 	PUT(budget, share);
+}
+
+void control_set_stride(struct control *control, double stride)
+{
+	PUT(stride, stride);
+}
+
+/* Main may have been taken over: a number that is none counts as 1. */
+double control_get_stride(const struct control *control)
+{
+	double stride = GET(stride);
+
+	if (!(stride >= 1))
+		return 1;
+	return stride < CONTROL_MAX_STRIDE ? stride : CONTROL_MAX_STRIDE;
+}
+
+void control_set_watcher_cpu(struct control *control, enum control_watcher who, uint64_t cpu_ns)
+{
+	PUT(watcher_cpu_ns[who], cpu_ns);
+}
+
+uint64_t control_get_watchers_cpu(const struct control *control)
+{
+	return GET(watcher_cpu_ns[CONTROL_GUARD]) + GET(watcher_cpu_ns[CONTROL_KEEPER]);
 }
 
 void control_set_waits_hz(struct control *control, double hz)

@@ -97,6 +97,8 @@ static void plan_wait(struct plan *plan, double earned_ns)
 {
 	double cost_ns = plan->vcpu_ns * (plan_most(plan) + 1), left_ns = plan->wait_ns;
 
+	if (plan->stride > 1)
+		cost_ns = fmax(cost_ns, plan->stride * earned_ns);
 	left_ns = fmax(left_ns, -earned_ns / 2);
 	if (cost_ns > earned_ns)
 		cost_ns *= 1 - PLAN_JITTER + 2 * PLAN_JITTER * plan_random(plan);

@@ -16,6 +16,9 @@
  *     lost its physical CPU, hardly counts.
  *   - The wait varies by a quarter at random, so that it does not fall in step with the guest.
  *
+ * --host-budget makes all guests wait alike: the wait is then at least the stopped time that so
+ * many ticks earn.
+ *
  * The budget stays as the limit (xtop/budget.h); the plan mostly keeps within it.
  *
  * A sample stands for half of the ticks since the last sample and half of the ticks until the next
@@ -33,6 +36,7 @@ struct plan {
 	/* The most vCPUs in one sample: in the last window of samples, and in the current one. */
 	unsigned most_before, most_now;
 	unsigned n_window, window; /* samples in the current window so far, and in a whole one */
+	double stride;     /* a sample at every STRIDE-th tick at most; up to 1: at each */
 	double wait_ns;    /* stopped time to earn before the next sample; also negative */
 	double owed_ticks; /* for which no sample stands yet; negative: ticks still to come */
 	uint64_t random;

@@ -621,6 +621,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		if (state == SAMPLER_RUNNING) {
 			sampler->earned_ns =
 				control_get_budget(sampler->control) * (double)period_ns;
+			sampler->plan.stride = control_get_stride(sampler->control);
 			if (!sampler_is_on_hold(sampler))
 				plan_count(&sampler->plan, 1 + sampler->counts.missed - missed,
 					   sampler->earned_ns);

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,15 +113,29 @@ static struct xtop_error *ask_start(struct ask *ask)
 	return NULL;
 }
 
+static uint64_t ask_spent_ns; /* the asking processes' CPU time; the broker has one thread */
+
+uint64_t ask_cpu_ns(void)
+{
+	return ask_spent_ns;
+}
+
+static uint64_t ask_time_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
 /* A child that was killed ends at once. If a debugger holds it, init reaps it later. */
 static void ask_end(struct ask *ask)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct rusage usage = { .ru_maxrss = 0 };
 
 	close(ask->pipe);
 	kill(ask->child, SIGKILL);
-	for (unsigned i = 0; i < 100 && waitpid(ask->child, NULL, WNOHANG) == 0; i++)
+	for (unsigned i = 0; i < 100 && wait4(ask->child, NULL, WNOHANG, &usage) == 0; i++)
 		nanosleep(&nap, NULL);
+	ask_spent_ns += ask_time_ns(usage.ru_utime) + ask_time_ns(usage.ru_stime);
 }
 
 /* Waits until the child has written something or has ended. */

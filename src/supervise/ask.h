@@ -16,6 +16,7 @@
  * SOCKET -1: there is none.
  */
 struct xtop_error *ask_list(int socket, struct guest_listing **listp, size_t *np);
+uint64_t ask_cpu_ns(void); /* of all questions of this process so far */
 struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info);
 
 #endif

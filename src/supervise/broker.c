@@ -30,6 +30,7 @@
 #include "xtop/control.h"
 #include "xtop/foreign.h"
 #include "xtop/ring.h"
+#include "xtop/usage.h"
 #include "xtop/xen.h"
 
 #define BROKER_MAX_RUNS   64 /* 5 descriptors each: a process may usually have 1,024 */
@@ -369,6 +370,8 @@ static bool broker_send(const struct broker *broker, struct broker_answer *answe
 			sizeof(answer->reply.message) - 1);
 		error_destroy(error);
 	}
+	usage_read(&answer->reply.cpu_ns, NULL);
+	answer->reply.cpu_ns += ask_cpu_ns();
 	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
 			 answer->fd >= 0 ? 1 : 0);
 	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)

@@ -44,6 +44,7 @@ struct broker_reply {
 	bool later;        /* failed, but the same question may succeed later */
 	char message[512]; /* if it failed */
 	uint32_t number;
+	uint64_t cpu_ns;   /* of the broker and of those whom it asks */
 	struct guest_info info;
 	struct registers registers;
 };

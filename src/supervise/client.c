@@ -47,6 +47,7 @@ static struct {
 	 */
 	const char *gone;
 	pthread_mutex_t lock;
+	uint64_t cpu_ns; /* of the broker, as it told last */
 } client = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* --- start and end ---------------------------------------------------------------------------- */
@@ -128,6 +129,7 @@ static struct xtop_error *client_exchange(const struct broker_request *request, 
 	if (fdp)
 		*fdp = n_got ? got[0] : -1;
 	reply->message[sizeof(reply->message) - 1] = '\0';
+	client.cpu_ns = reply->cpu_ns;
 	return reply->failed ? error_create("%s", reply->message) : NULL;
 }
 
@@ -140,6 +142,16 @@ static struct xtop_error *client_ask(const struct broker_request *request, const
 	error = client_exchange(request, fds, n_fds, reply, fdp);
 	pthread_mutex_unlock(&client.lock);
 	return error;
+}
+
+uint64_t broker_cpu_ns(void)
+{
+	uint64_t cpu_ns;
+
+	pthread_mutex_lock(&client.lock);
+	cpu_ns = client.cpu_ns;
+	pthread_mutex_unlock(&client.lock);
+	return cpu_ns;
 }
 
 static struct xtop_error *client_receive_list(struct guest_listing *list, size_t n)

@@ -85,6 +85,7 @@ static enum guard_verdict guard_watch_sampler(struct guard *guard)
 	uint64_t quit_ns = 0;
 
 	while (!watch_ends(guard->end_fd, GUARD_POLL_NS)) {
+		watch_publish_cpu(CONTROL_GUARD);
 		if (hang_detector_poll(&guard->detector, guard->sampling->area, GUARD_MAX_POLLS))
 			return VERDICT_HANGS;
 		if (!watch_must_quit())

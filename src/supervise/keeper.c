@@ -96,6 +96,7 @@ static void keeper_watch(struct kept *kept)
 	uint64_t quit_ns = 0;
 
 	while (!watch_ends(kept->end_fd, KEEPER_POLL_NS)) {
+		watch_publish_cpu(CONTROL_KEEPER);
 		if (hang_detector_poll(&kept->detector, kept->sampling.area, KEEPER_MAX_POLLS)) {
 			keeper_end_hung(kept);
 			return;

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "xtop/control.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
 
@@ -55,6 +56,9 @@ void watch_set_signals(struct control *control);
 /* This process is asked to quit when PARENT dies. */
 void watch_quit_with(pid_t parent);
 bool watch_must_quit(void);
+
+/* To be called at each poll: now and then publishes this process's CPU time as WHO's. */
+void watch_publish_cpu(enum control_watcher who);
 
 /* Puts ERROR into control, unless a failure is there already. */
 void watch_fail(struct xtop_error *error);

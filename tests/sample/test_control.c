@@ -352,6 +352,16 @@ static void test_rate_and_budget(void)
 	control_set_rate(control, 99);
 	control_set_budget(control, 0.5);
 	check(control_get_rate(control) == 99 && control_get_budget(control) == 0.5, "as set");
+	check(control_get_stride(control) == 1, "each tick before it is set");
+	control_set_stride(control, 2.5);
+	check(control_get_stride(control) == 2.5, "a stride");
+	control_set_stride(control, NAN);
+	check(control_get_stride(control) == 1, "no number: each tick");
+	control_set_stride(control, 1e300);
+	check(control_get_stride(control) == CONTROL_MAX_STRIDE, "bounded");
+	control_set_watcher_cpu(control, CONTROL_GUARD, 3);
+	control_set_watcher_cpu(control, CONTROL_KEEPER, 4);
+	check(control_get_watchers_cpu(control) == 7, "CPU time of guard and keeper");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		control_set_rate(control, bad[i]);
 		check(control_get_rate(control) >= RATE_MIN_HZ &&

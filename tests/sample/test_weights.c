@@ -53,6 +53,8 @@ static uint64_t wake_up_late(void)
 
 /* --- the guest -------------------------------------------------------------------------------- */
 
+static double stride; /* of the next runs; 0: none */
+
 struct made {
 	struct guest guest;
 	struct control *control;
@@ -223,6 +225,7 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 	must(ring_create(sampler_ring_bytes(n_vcpus), &made->ring));
 	control_set_rate(made->control, hz);
 	control_set_budget(made->control, budget);
+	control_set_stride(made->control, stride);
 	sampler_run(&made->guest, made->control, made->ring);
 	made_read(made);
 	control_get_counts(made->control, &counts);
@@ -244,7 +247,7 @@ static double share(const double values[2])
 static void check_share(unsigned n_vcpus, double phase_s, double hz, double budget)
 {
 	/* Long enough for some 2,000 samples of parallel(): a standard deviation of 0.6 points. */
-	double gap_s = fmax((STOP_NS + n_vcpus * VCPU_NS) / budget / 1e9, 1 / hz);
+	double gap_s = fmax((STOP_NS + n_vcpus * VCPU_NS) / budget / 1e9, fmax(stride, 1) / hz);
 	double seconds = fmax(2000 * gap_s, 20 * phase_s) * (n_vcpus + 1);
 	struct made made;
 	double error;
@@ -261,6 +264,17 @@ static void check_share(unsigned n_vcpus, double phase_s, double hz, double budg
 	      "weights are ticks: %.1f of %" PRIu64, made.ticks, counts.ticks + counts.missed);
 	check((double)counts.stopped_ns <= budget * ((double)counts.elapsed_ns + 1e8) + 2e6,
 	      "within the budget");
+}
+
+/* All guests of a host give way: samples are as far apart as that, and stand for as many ticks. */
+static void check_stride(unsigned n_vcpus, double phase_s, double value)
+{
+	stride = value;
+	check_share(n_vcpus, phase_s, 99, 0.5);
+	check(fabs((double)counts.samples * stride / (double)counts.ticks - 1) < 0.02,
+	      "stride %g: %" PRIu64 " samples of %" PRIu64 " ticks", stride, counts.samples,
+	      counts.ticks);
+	stride = 0;
 }
 
 /* A budget that never binds is tried once for each number of vCPUs. */
@@ -346,6 +360,10 @@ int main(void)
 	check_share(128, 0.02, 99, 0.01);
 	check_share(128, 1, 99, 0.01);
 	check_full_rate();
+	check_stride(1, 0.3, 5.2);
+	check_stride(8, 0.02, 5.2);
+	check_stride(8, 1, 1.5);
+	check_stride(2, 0.3, 40);
 	check_life();
 	check_lost();
 	check_looks(0.001);
