@@ -167,8 +167,9 @@ void picture_put_title(const struct picture *picture, FILE *file)
 	picture_put_text(settings->domain ? settings->domain : "a guest", file);
 	if (settings->type)
 		fprintf(file, ", %s", settings->type);
-	fprintf(file, ": %.1f s of virtual CPUs",
-		picture->whole * stacks_ns_per_tick(picture->snapshot) / 1e9);
+	fprintf(file, ": %.1f s of %s",
+		picture->whole * stacks_ns_per_tick(picture->snapshot) / 1e9,
+		picture->snapshot->waits.there ? "tasks that wait" : "virtual CPUs");
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */

@@ -304,23 +304,27 @@ static void pprof_put_samples(struct pprof *pprof, struct stacks *stacks)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* A sample has two values: how many samples it stands for, and their time, the default. */
+/*
+ * A sample has two values: how many samples it stands for, and their time, the default. The time
+ * that tasks waited has the name that Go's profiles of waits give it.
+ */
 static void pprof_put_head(struct pprof *pprof, const struct export_settings *settings,
 			   const struct notes *notes)
 {
 	const struct snapshot *snapshot = pprof->snapshot;
-	uint64_t cpu = pprof_add_text(pprof, "cpu"), ns = pprof_add_text(pprof, "nanoseconds");
+	uint64_t time = pprof_add_text(pprof, snapshot->waits.there ? "delay" : "cpu"),
+		 ns = pprof_add_text(pprof, "nanoseconds");
 
 	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE,
 		       pprof_add_text(pprof, "samples"), PPROF_VALUE_TYPE_UNIT,
 		       pprof_add_text(pprof, "count"));
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, time,
 		       PPROF_VALUE_TYPE_UNIT, ns);
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
 		       PPROF_VALUE_TYPE_UNIT, ns);
 	pprof_put_number(&pprof->profile, PPROF_PROFILE_PERIOD,
 			 (uint64_t)llround(pprof->ns_per_tick));
-	pprof_put_number(&pprof->profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, cpu);
+	pprof_put_number(&pprof->profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
 	pprof_put_number(&pprof->profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
 	if (snapshot->started_ns)
 		pprof_put_number(&pprof->profile, PPROF_PROFILE_DURATION_NANOS,
