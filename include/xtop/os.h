@@ -83,5 +83,7 @@ void os_read_log(const struct os *os, struct os_log *log);
  * system runs, or it does not tell; *CLOCK is untouched.
  */
 bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock);
+/* As read_timer() of struct os_ops. */
+bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns);
 
 #endif

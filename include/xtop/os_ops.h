@@ -112,6 +112,11 @@ struct os_ops {
 	void (*read_log)(const void *system, struct os_log *log);
 	/* At Xen's system time XEN_NS. False: not known; *CLOCK is untouched. */
 	bool (*read_clock)(void *system, uint64_t xen_ns, struct os_clock *clock);
+	/*
+	 * When VCPU's next timer comes, by the clock monotonic_ns; OS_NO_TIMER: none is set. False:
+	 * that is not known. NULL: likewise.
+	 */
+	bool (*read_timer)(void *system, unsigned vcpu, uint64_t *timer_ns);
 };
 
 /* --- the systems ------------------------------------------------------------------------------ */

@@ -23,6 +23,8 @@ struct sample_vcpu;
 #define OS_WAITS_MIN_HZ 1
 #define OS_WAITS_MAX_HZ 10
 
+#define OS_NO_TIMER UINT64_MAX /* instead of a time: the vCPU has no timer set */
+
 enum os_wait_state {
 	OS_WAIT_RUNNABLE, /* R: waits for a CPU */
 	OS_WAIT_SLEEPING, /* S: a signal wakes it */

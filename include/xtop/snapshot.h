@@ -113,6 +113,11 @@ struct snapshot_vcpu {
 	double user;                     /* ticks running in user code */
 	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost frame of the last sample, or FRAME_ROOT */
+	/*
+	 * When the vCPU's next timer comes, by CLOCK_GUEST, read at timer_read_ns of the samples'
+	 * clock; OS_NO_TIMER: none was set. timer_read_ns 0: not known.
+	 */
+	uint64_t timer_ns, timer_read_ns;
 };
 
 /* The ticks in all states. */

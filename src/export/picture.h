@@ -36,7 +36,7 @@ struct xtop_error *picture_put_profiles(const struct picture *picture, FILE *fil
 /* Writes HEAD, the text, and TAIL for each note (export/notes.h). */
 void picture_put_notes(const struct picture *picture, const char *head, const char *tail,
 		       FILE *file);
-/* "web01, PVH: 12.3 s of virtual CPUs" */
+/* "web01, PVH: 12.3 s of virtual CPUs", or "of tasks that wait" */
 void picture_put_title(const struct picture *picture, FILE *file);
 
 #endif

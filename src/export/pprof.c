@@ -358,20 +358,21 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 {
 	const struct export_settings *settings = pprof->settings;
 	const struct snapshot *snapshot = pprof->snapshot;
-	uint64_t cpu = pprof_add_text(pprof, "cpu"), ns = pprof_add_text(pprof, "nanoseconds"),
+	uint64_t time = pprof_add_text(pprof, snapshot->waits.there ? "wait" : "cpu"),
+		 ns = pprof_add_text(pprof, "nanoseconds"),
 		 count = pprof_add_text(pprof, "count");
 
 	pprof_put_type(pprof, pprof_add_text(pprof, "samples"), count);
-	pprof_put_type(pprof, cpu, ns);
+	pprof_put_type(pprof, time, ns);
 	if (settings->waits) {
 		pprof_put_type(pprof, pprof_add_text(pprof, "waits"), count);
 		pprof_put_type(pprof, pprof_add_text(pprof, "wait"), ns);
 	}
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
 		       PPROF_VALUE_TYPE_UNIT, ns);
 	pprof_put_number(&pprof->profile, PPROF_PROFILE_PERIOD,
 			 (uint64_t)llround(pprof->ns_per_tick));
-	pprof_put_number(&pprof->profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, cpu);
+	pprof_put_number(&pprof->profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
 	pprof_put_number(&pprof->profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
 	if (snapshot->started_ns)
 		pprof_put_number(&pprof->profile, PPROF_PROFILE_DURATION_NANOS,

@@ -21,6 +21,7 @@
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
+#include "linux/next_timer.h"
 #include "linux/process/debug_files.h"
 #include "linux/sleepers.h"
 #include "linux/task_finder.h"
@@ -311,6 +312,13 @@ static bool linux_read_clock(void *context, uint64_t xen_ns, struct os_clock *cl
 	return guest_clock_read(&system->kernel.guest, xen_ns, clock);
 }
 
+static bool linux_read_timer(void *context, unsigned vcpu, uint64_t *timer_ns)
+{
+	const struct linux_system *system = context;
+
+	return next_timer_read(&system->kernel.guest, vcpu, timer_ns);
+}
+
 const struct os_ops linux_os = {
 	.name = "Linux",
 	.find = linux_find,
@@ -327,4 +335,5 @@ const struct os_ops linux_os = {
 	.get_counts = linux_get_counts,
 	.read_log = linux_read_log,
 	.read_clock = linux_read_clock,
+	.read_timer = linux_read_timer,
 };

@@ -2,9 +2,9 @@
 /*
  * From a task's stack to the lock that it waits for; see locks.h.
  *
- * A task that waits for a mutex, rw_semaphore, semaphore or percpu_rw_semaphore has a record of that
- * wait in a local variable, hence on its stack (Linux kernel/locking/mutex.c, rwsem.c, semaphore.c,
- * percpu-rwsem.c):
+ * A task that waits for a mutex, rw_semaphore, semaphore or percpu_rw_semaphore has a record of
+ * that wait in a local variable, hence on its stack (Linux kernel/locking/mutex.c, rwsem.c,
+ * semaphore.c, percpu-rwsem.c):
  *
  *   struct mutex_waiter      { list_head list; task_struct *task; ... }
  *   struct rwsem_waiter      { list_head list; task_struct *task; ... }

@@ -58,6 +58,8 @@ libxtop_a_SOURCES += \
 	src/linux/lock_owner.h \
 	src/linux/locks.c \
 	src/linux/locks.h \
+	src/linux/next_timer.c \
+	src/linux/next_timer.h \
 	src/linux/look.c \
 	src/linux/look.h \
 	src/linux/process/backoff.h \

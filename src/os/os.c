@@ -369,3 +369,8 @@ bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
 {
 	return os->ops && os->ops->read_clock(os->system, xen_ns, clock);
 }
+
+bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
+{
+	return os->ops && os->ops->read_timer && os->ops->read_timer(os->system, vcpu, timer_ns);
+}

@@ -169,6 +169,7 @@ struct waits *resolver_get_waits(struct resolver *resolver)
 		.how = settings->how,
 		.half_life_ns = settings->half_life_ns,
 		.max_nodes = settings->max_nodes,
+		.n_vcpus = settings->n_vcpus,
 	};
 
 	if (!resolver->waits)

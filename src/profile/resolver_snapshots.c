@@ -136,6 +136,8 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	snapshot->n_vcpus = settings->n_vcpus;
 	memcpy(snapshot->vcpus, resolver->fold.vcpus,
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
+	if (resolver->waits)
+		waits_get_timers(resolver->waits, snapshot);
 	snapshot->calls = calloc(settings->n_vcpus, sizeof(*snapshot->calls)); /* best effort */
 	if (snapshot->calls)
 		memcpy(snapshot->calls, resolver->fold.calls,

@@ -139,6 +139,7 @@ static const struct wait_class wait_classes[] = {
 	/* system calls */
 	{ "futex_wait*",               WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__futex_wait",              WAIT_FUTEX,      CLASS_FUTEX },
+	{ "futex_do_wait",             WAIT_FUTEX,      CLASS_FUTEX }, /* from 6.16 */
 	{ "futex_lock_pi*",            WAIT_FUTEX,      CLASS_FUTEX },
 	{ "do_futex",                  WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__x64_sys_futex*",          WAIT_FUTEX,      CLASS_FUTEX },
@@ -150,6 +151,8 @@ static const struct wait_class wait_classes[] = {
 	{ "do_syscall_x64",            WAIT_OTHER,      CLASS_FUTEX },
 	{ "pipe_read",                 WAIT_PIPE,       0 },
 	{ "pipe_write",                WAIT_PIPE,       0 },
+	{ "anon_pipe_read",            WAIT_PIPE,       0 }, /* from 6.15 */
+	{ "anon_pipe_write",           WAIT_PIPE,       0 },
 	{ "pipe_wait*",                WAIT_PIPE,       CLASS_NO_SITE },
 	{ "wait_for_partner",          WAIT_PIPE,       0 },
 	{ "sk_wait_data",              WAIT_SOCKET,     CLASS_NO_SITE },
@@ -179,6 +182,7 @@ static const struct wait_class wait_classes[] = {
 	{ "do_nanosleep",              WAIT_TIMER,      CLASS_IDLE },
 	{ "do_wait",                   WAIT_CHILD,      CLASS_IDLE },
 	{ "do_sigtimedwait*",          WAIT_SIGNAL,     CLASS_IDLE },
+	{ "__x64_sys_rt_sigtimedwait*", WAIT_SIGNAL,    CLASS_IDLE },
 	{ "sigsuspend",                WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__x64_sys_pause",           WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__do_sys_pause",            WAIT_SIGNAL,     CLASS_IDLE },

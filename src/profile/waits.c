@@ -68,6 +68,9 @@ struct waits {
 		struct wait_place place;
 	} runs[GUEST_MAX_VCPUS]; /* the task in the last sample of each vCPU */
 	struct spinner spinners[GUEST_MAX_VCPUS]; /* the same */
+	struct {
+		uint64_t at_ns, read_ns; /* as in struct snapshot_vcpu */
+	} timers[GUEST_MAX_VCPUS];
 	struct hash_table index; /* of rows */
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
@@ -495,11 +498,29 @@ static double waits_decay(const struct waits *waits)
 	return decay_between(waits->live_ns, waits->pass_ns, waits->settings.half_life_ns);
 }
 
+static void waits_read_timers(struct waits *waits)
+{
+	for (unsigned i = 0; i < waits->settings.n_vcpus; i++) {
+		bool known = os_read_timer(waits->settings.os, i, &waits->timers[i].at_ns);
+
+		waits->timers[i].read_ns = known ? waits->now_ns : 0;
+	}
+}
+
+void waits_get_timers(const struct waits *waits, struct snapshot *snapshot)
+{
+	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
+		snapshot->vcpus[i].timer_ns = waits->timers[i].at_ns;
+		snapshot->vcpus[i].timer_read_ns = waits->timers[i].read_ns;
+	}
+}
+
 static void waits_end_pass(struct waits *waits)
 {
 	double ticks = waits_ticks(waits->span_ns_of_pass);
 
 	waits_add_spinners(waits);
+	waits_read_timers(waits);
 	wait_locks_end_pass(waits->locks, waits->pass_ns);
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct waits_row *row = &waits->rows[i];

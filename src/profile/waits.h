@@ -21,6 +21,7 @@ struct waits_settings {
 	struct names *names;
 	const struct symbols *symbols;
 	struct os *os;
+	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS */
 	enum unwind_how how;
 	uint64_t half_life_ns;
 	size_t max_nodes;
@@ -43,6 +44,8 @@ void waits_update_vcpu(struct waits *waits, const struct fold *fold,
 /* Frames got better names: names_find_better() tells which. */
 void waits_rename(struct waits *waits);
 void waits_reset(struct waits *waits);
+/* Fills in the timers of the snapshot's vCPUs, as the last pass has read them. */
+void waits_get_timers(const struct waits *waits, struct snapshot *snapshot);
 /* As profile_copy(), but fills in all counts and struct snapshot_waits. */
 struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp);

@@ -323,6 +323,37 @@ static void test_lines(void)
 		    "source lines");
 }
 
+/* Whether TEXT is in the table of strings. */
+static bool has_string(const unsigned char *message, size_t n, const char *text)
+{
+	struct field string;
+
+	for (uint64_t i = 0; i < 16; i++) {
+		string = find_field(message, n, 6, i);
+		if (string.n == strlen(text) && !memcmp(string.bytes, text, string.n))
+			return true;
+	}
+	return false;
+}
+
+/* A profile of waits is no CPU time. */
+static void test_waits_alone(void)
+{
+	static const char *const stacks[] = { "main 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	unsigned char *message;
+	size_t n;
+
+	message = pprof(snapshot, &(struct export_settings){ 0 }, &n);
+	check(has_string(message, n, "cpu") && !has_string(message, n, "wait"), "samples: cpu");
+	free(message);
+	snapshot->waits.there = true;
+	message = pprof(snapshot, &(struct export_settings){ 0 }, &n);
+	check(has_string(message, n, "wait") && !has_string(message, n, "cpu"), "waits: wait");
+	free(message);
+	snapshot_destroy(snapshot);
+}
+
 static void test_deepest(void)
 {
 	struct snapshot *snapshot = stacks_deepest(frames);
@@ -341,6 +372,7 @@ int main(void)
 	test_builds();
 	test_notes();
 	test_waits();
+	test_waits_alone();
 	test_lines();
 	test_deepest();
 	frames_destroy(frames);

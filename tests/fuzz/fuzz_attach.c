@@ -204,6 +204,7 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 	struct os_counts counts = { 0 };
 	struct os_clock clock;
 	struct os_task task;
+	uint64_t timer_ns;
 
 	for (unsigned i = 1; i < 4; i++) {
 		const struct sample_vcpu *vcpu = make_sample(world, fuzz);
@@ -216,6 +217,7 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 	}
 	linux_os.is_there(system);
 	linux_os.read_clock(system, fuzz_u64(fuzz), &clock);
+	linux_os.read_timer(system, fuzz_u8(fuzz) % 4, &timer_ns);
 	linux_os.describe(system, &description);
 	linux_os.get_counts(system, &counts);
 	fuzz_must(strncmp(description.system, "Linux ", 6) == 0, "it is Linux");

@@ -70,6 +70,11 @@ int main(void)
 			   "transfer", WAIT_FUTEX, false);
 		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
 			   "__x64_sys_futex" SYSCALL, "futex_wait_queue", WAIT_FUTEX, false);
+		check_site("__schedule schedule futex_do_wait __futex_wait futex_wait do_futex "
+			   "__x64_sys_futex" SYSCALL " l:unnamed u:transfer",
+			   "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule anon_pipe_read vfs_read" SYSCALL, "anon_pipe_read",
+			   WAIT_PIPE, false);
 		check_site("__schedule schedule rt_mutex_slowlock_block.constprop.0 "
 			   "rt_mutex_wait_proxy_lock futex_lock_pi do_futex __x64_sys_futex" SYSCALL
 			   " u:__pthread_mutex_lock_full u:transfer", "transfer", WAIT_FUTEX, false);

@@ -12,6 +12,7 @@
 #include "profile/waits.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/os_ops.h"
 #include "xtop/wait_sites.h"
 
 #define MS     1000000ULL
@@ -94,6 +95,13 @@ void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts)
 	*counts = (struct os_waits_counts){ .tasks = N };
 }
 
+bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
+{
+	(void)os;
+	*timer_ns = vcpu ? 5 * S : OS_NO_TIMER;
+	return vcpu < 2;
+}
+
 static void tell(struct task *task, const struct os_waits_sink *sink)
 {
 	static const struct os_task of = { .process = "cat", .thread = "cat" };
@@ -144,7 +152,8 @@ static void begin(void)
 {
 	struct waits_settings settings = { .how = UNWIND_AUTO,
 					   .half_life_ns = 10 * S,
-					   .max_nodes = 1024 };
+					   .max_nodes = 1024,
+					   .n_vcpus = 3 };
 
 	must(frames_create(NULL, &frames));
 	must(names_create(frames, &names));
@@ -317,6 +326,25 @@ static void test_other(void)
 	end();
 }
 
+static void test_timers(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	poll_at(100 * S);
+	snapshot = take(100 * S);
+	snapshot->n_vcpus = 3;
+	waits_get_timers(waits, snapshot);
+	check(snapshot->vcpus[0].timer_ns == OS_NO_TIMER &&
+		      snapshot->vcpus[0].timer_read_ns == 100 * S,
+	      "a vCPU without a timer");
+	check(snapshot->vcpus[1].timer_ns == 5 * S && snapshot->vcpus[1].timer_read_ns == 100 * S,
+	      "one with a timer");
+	check(!snapshot->vcpus[2].timer_read_ns, "one of which nothing is known");
+	snapshot_destroy(snapshot);
+	end();
+}
+
 /* --- spinlocks -------------------------------------------------------------------------------- */
 
 /* The last sample of a vCPU, at TIME_NS: its functions are kernel functions, outermost first. */
@@ -396,5 +424,6 @@ int main(void)
 	test_runnable();
 	test_other();
 	test_spinlocks();
+	test_timers();
 	return tap_done();
 }

@@ -266,6 +266,14 @@ bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
 	return true;
 }
 
+bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
+{
+	(void)os;
+	(void)vcpu;
+	(void)timer_ns;
+	return false;
+}
+
 void os_describe(const struct os *os, struct os_description *description)
 {
 	(void)os;

@@ -95,6 +95,28 @@ static void test_baseline(void)
 	scene_close(&scene);
 }
 
+/* The timers of vCPUs, which are known while tasks that wait are looked at. */
+static void test_timers(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open_lively(&scene);
+	scene_keys(&scene, 80, 24, "v");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->clocks = (struct clocks){ .at_ns = 100 * SECOND };
+	clocks_set(&snapshot->clocks, CLOCK_GUEST, 7 * SECOND);
+	snapshot->vcpus[0].timer_read_ns = snapshot->vcpus[1].timer_read_ns = 101 * SECOND;
+	snapshot->vcpus[0].timer_ns = 8 * SECOND + 3200000;
+	snapshot->vcpus[1].timer_ns = OS_NO_TIMER;
+	scene.ui->now_ns += SECOND;
+	ui_show(scene.ui, snapshot);
+	screen_check(&scene, "view-vcpus-timer-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Down>");
+	screen_check(&scene, "view-vcpus-no-timer-80x24", 80, 24);
+	scene_close(&scene);
+}
+
 /*
  * vCPU 0 waits for spinlocks most of its time, vCPU 1 seldom. After a refresh without such waits,
  * their places stay.
@@ -154,6 +176,7 @@ int main(void)
 	test_views();
 	test_baseline();
 	test_lock_waits();
+	test_timers();
 	test_calls();
 	return tap_done();
 }

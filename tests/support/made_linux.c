@@ -61,6 +61,8 @@ static const struct {
 	{ PERCPU_RWSEM_WRITER, 0x38 },
 	{ WAIT_ENTRY_LIST, 0x18 },
 	{ WAIT_ENTRY_TASK, 8 },
+	{ TICK_DEVICE_EVENTS, 0 },
+	{ EVENT_DEVICE_NEXT, 0x18 },
 	{ RT_MUTEX_OWNER, 0x18 },
 	{ RT_MUTEX_WAITER_LOCK, 0x38 },
 	{ MM_MMAP_LOCK, 0xe0 },

@@ -233,6 +233,8 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TKR_SHIFT]		= AT("tk_read_base", "shift", 4),
 	[TKR_XTIME_NSEC]	= AT("tk_read_base", "xtime_nsec", 8),
 	[TKR_BASE]		= AT("tk_read_base", "base", 8),
+	[TICK_DEVICE_EVENTS]	= AT("tick_device", "evtdev", 8),
+	[EVENT_DEVICE_NEXT]	= AT("clock_event_device", "next_event", 8),
 	[CLOCKSOURCE_NAME]	= AT("clocksource", "name", 8),
 
 	[TASK_CGROUPS]		= AT("task_struct", "cgroups", 8),

@@ -206,6 +206,8 @@ enum layout_member {
 	TKR_XTIME_NSEC,
 	TKR_BASE,
 	CLOCKSOURCE_NAME,
+	TICK_DEVICE_EVENTS, /* clock_event_device */
+	EVENT_DEVICE_NEXT,
 
 	/* control groups */
 	TASK_CGROUPS,

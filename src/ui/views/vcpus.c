@@ -3,15 +3,16 @@
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
  * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
  * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
- * Below the legend stands which hypercalls the samples of the selected vCPU ended in, since start
- * or reset. Below them the hypercalls in which samples of the profile ended, and the call paths to
- * them.
+ * Below the legend stands when the selected vCPU's next timer comes, if tasks that wait are looked
+ * at, and which hypercalls the samples of that vCPU ended in, since start or reset. Below them the
+ * hypercalls in which samples of the profile ended, and the call paths to them.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/figures.h"
 #include "ui/meter.h"
 #include "ui/view.h"
 #include "xtop/hypercalls.h"
@@ -140,6 +141,30 @@ static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canva
 		   " lock: for a spinlock");
 }
 
+/* " vCPU 2: its next timer comes in 3.2 ms". False: that is not known. */
+static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct canvas *canvas,
+			     int row)
+{
+	const struct snapshot_vcpu *vcpu = &model->all->vcpus[index];
+	int columns_ = canvas_columns(canvas), at = 1;
+	uint64_t now_ns;
+	char buffer[32];
+
+	if (!vcpu->timer_read_ns || !clocks_tell(&model->all->clocks, CLOCK_GUEST,
+						 vcpu->timer_read_ns, &now_ns))
+		return false;
+	at += canvas_printf(canvas, row, at, STYLE_DIM, "vCPU %zu: ", index);
+	if (vcpu->timer_ns == OS_NO_TIMER)
+		canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL,
+			   "no timer is set; only an event wakes it");
+	else if (vcpu->timer_ns <= now_ns)
+		canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL, "its timer is due");
+	else
+		canvas_printf(canvas, row, at, STYLE_NORMAL, "its next timer comes in %s",
+			      format_time((double)(vcpu->timer_ns - now_ns), buffer));
+	return true;
+}
+
 static int vcpus_compare_calls(const void *a, const void *b)
 {
 	double x = ((const struct snapshot_call *)a)->ticks,
@@ -224,6 +249,7 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 	struct view_vcpus *vcpus = view_vcpus(view);
 	size_t page = area.rows > 3 ? (size_t)area.rows - 3 : 0;
 	size_t shown = 0;
+	int row;
 
 	vcpus->first_row = area.row + 1;
 	if (model->all && model->all->sums_only) {
@@ -240,11 +266,14 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 			       vcpus->list.top + shown == vcpus->list.selected);
 	if (page)
 		vcpus_draw_legend(model, canvas, vcpus->first_row + (int)shown + 1);
-	if ((int)shown + 3 < area.rows && vcpus->list.selected < vcpus->list.n)
-		vcpus_draw_own_calls(model, vcpus->list.selected, canvas,
-				     vcpus->first_row + (int)shown + 2);
-	vcpus_draw_calls(vcpus, model, canvas, vcpus->first_row + (int)shown + 3,
-			 area.rows - (int)shown - 4);
+	row = vcpus->first_row + (int)shown + 2;
+	if (row + 1 < area.row + area.rows && vcpus->list.selected < vcpus->list.n &&
+	    vcpus_draw_timer(model, vcpus->list.selected, canvas, row))
+		row++;
+	if (row < area.row + area.rows && vcpus->list.selected < vcpus->list.n)
+		vcpus_draw_own_calls(model, vcpus->list.selected, canvas, row);
+	row++;
+	vcpus_draw_calls(vcpus, model, canvas, row, area.row + area.rows - row);
 }
 
 static void vcpus_deinit(struct view *view)
