@@ -312,6 +312,7 @@ static bool linux_read_clock(void *context, uint64_t xen_ns, struct os_clock *cl
 
 const struct os_ops linux_os = {
 	.name = "Linux",
+	.archs = 1U << ARCH_X86,
 	.find = linux_find,
 	.destroy = linux_destroy,
 	.is_there = linux_system_is_there,
