@@ -104,6 +104,7 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 	pipeline->guest = (struct guest_info){
 		.domid = info->domid,
 		.type = info->type,
+		.arch = info->arch,
 		.n_vcpus = info->n_vcpus,
 	};
 	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", info->domain);
@@ -224,6 +225,7 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	struct recording_info info = {
 		.domid = pipeline->guest.domid,
 		.type = pipeline->guest.type,
+		.arch = pipeline->guest.arch,
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.freq_hz = pipeline->options->freq_hz,
 		.wallclock_s = (uint64_t)time(NULL),

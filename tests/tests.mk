@@ -65,6 +65,7 @@ check_PROGRAMS = \
 	tests/memory/test_frame_cache \
 	tests/memory/test_mapped_pages \
 	tests/memory/test_memory \
+	tests/memory/test_walk_arm64 \
 	tests/memory/test_walk_x86 \
 	tests/sample/test_budget \
 	tests/sample/test_control \

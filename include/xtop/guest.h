@@ -27,6 +27,7 @@ struct guest_info {
 	char uuid[40];
 	uint32_t domid;
 	enum guest_type type;
+	enum guest_arch arch;
 	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS; 0 .. n_vcpus - 1, some may be offline */
 	uint64_t memory_kib;
 	bool crashed; /* and kept as it was: on_crash="preserve" */

@@ -75,6 +75,7 @@ enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
 
 struct os_ops {
 	const char *name; /* "Linux" */
+	unsigned archs;   /* bit enum guest_arch: find() knows its registers */
 	/*
 	 * Looks for the system under the page tables of REGS, and maps its kernel in guest->kernel.
 	 * *STACKS is what the sampler has to know to copy all stacks of a sample; it stays as it

@@ -28,6 +28,7 @@ struct recording_info {
 	char uuid[40];
 	uint32_t domid;
 	enum guest_type type;
+	enum guest_arch arch; /* whose registers the samples have */
 	unsigned n_vcpus;
 	double freq_hz;       /* asked for */
 	uint64_t wallclock_s; /* since 1970, at the start */
@@ -56,8 +57,9 @@ void recording_writer_begin(struct recording_writer *writer, const struct record
 void recording_writer_watch(struct recording_writer *writer, struct memory *memory);
 /*
  * Writes one record of the ring, or its copy from recording_trim_end(), after the resolver has
- * added it. Buffered, not synced. After the first failure nothing more is written, and the file
- * stays readable up to there; recording_writer_close() returns that failure.
+ * added it. The record has SIZE_BYTES and passed sample_check(). Buffered, not synced. After the
+ * first failure nothing more is written, and the file stays readable up to there;
+ * recording_writer_close() returns that failure.
  */
 void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes);
 /* The resolver called os_poll() at NOW_NS and may have read memory for it. */

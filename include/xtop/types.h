@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xtop/vcpu_x86.h" /* struct registers, struct memory_root */
+#include "xtop/vcpu.h" /* struct registers, struct memory_root */
 
 #define GUEST_PAGE_SHIFT 12
 #define GUEST_PAGE_SIZE (1ULL << GUEST_PAGE_SHIFT)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Translates guest-virtual addresses to frames by the guest's page tables. Any thread.
- * memory/walk_x86.c has these functions, and xtop/vcpu_x86.h has walk_root(), which gives the root
- * of a vCPU's page tables. Another architecture provides the same functions.
+ * Translates guest-virtual addresses to frames by the guest's page tables. Any thread. xtop/vcpu.h
+ * has walk_root(), which gives the root of a vCPU's page tables. The root tells the architecture:
+ * memory/walk.c calls walk_x86.c or walk_arm64.c.
  */
 #ifndef XTOP_WALK_H
 #define XTOP_WALK_H
@@ -14,10 +14,13 @@ enum walk_result {
 	WALK_NOT_PRESENT,   /* there is no page */
 	WALK_NOT_MAPPED,    /* a page-table page could not be read; *frame is that page */
 	WALK_NOT_CANONICAL, /* not a valid address */
-	WALK_BAD,           /* a reserved bit is set: a large page above level 3 */
+	WALK_BAD,           /* no processor takes it: a large page above level 3 */
 };
 
-/* table() gives the page-table page in FRAME, as 512 words. NULL: the page cannot be read. */
+/*
+ * table() gives the 4 KiB of a page table in FRAME, as 512 words; tables of arm64 may be larger or
+ * smaller. NULL: the page cannot be read.
+ */
 struct walk_reader {
 	const volatile uint64_t *(*table)(void *context, frame_t frame);
 	void *context;
@@ -42,8 +45,8 @@ enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_
 				gva_t address, struct walk_span *span);
 
 /*
- * The index of the word with the entry that the walk to ADDRESS reads in its table number STEP.
- * Step 0 reads the table of ROOT, step 1 the one below it.
+ * The index of the word with the entry for ADDRESS in the page that the walk reads as its table
+ * number STEP. Step 0 reads the table of ROOT, step 1 the one below it.
  */
 size_t walk_index(struct memory_root root, gva_t address, unsigned step);
 

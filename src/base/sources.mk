@@ -22,7 +22,8 @@ libxtop_a_SOURCES += \
 	include/xtop/types.h \
 	include/xtop/usage.h \
 	include/xtop/utf8.h \
-	include/xtop/vcpu_x86.h \
+	include/xtop/vcpu.h \
+	include/xtop/vcpu_arm64.h \
 	include/xtop/vector.h \
 	include/xtop/work.h \
 	include/xtop/xdg.h \

@@ -321,6 +321,7 @@ static bool linux_read_timer(void *context, unsigned vcpu, uint64_t *timer_ns)
 
 const struct os_ops linux_os = {
 	.name = "Linux",
+	.archs = 1U << ARCH_X86,
 	.find = linux_find,
 	.destroy = linux_destroy,
 	.is_there = linux_system_is_there,

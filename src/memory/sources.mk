@@ -8,5 +8,8 @@ libxtop_a_SOURCES += \
 	src/memory/mapped_pages.c \
 	src/memory/mapped_pages.h \
 	src/memory/memory.c \
+	src/memory/walk.c \
+	src/memory/walk_arm64.c \
+	src/memory/walk_arm64.h \
 	src/memory/walk_x86.c \
 	src/memory/walk_x86.h

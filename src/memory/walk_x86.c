@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xtop/walk.h for x86. The caller's walk_reader gives the page tables. walk_x86.h explains those of
- * 64-bit mode. The others (Intel SDM vol. 3A §4.3, §4.4):
+ * The walk for x86 outside of 64-bit mode, whose tables walk_x86.h explains. The others (Intel SDM
+ * vol. 3A §4.3, §4.4):
  *
  *            with PAE, entries of 64 bits          without, entries of 32 bits
  *   level    bits of the address  a leaf           bits of the address  a leaf
@@ -60,7 +60,7 @@ static enum walk_result walk_pae(const volatile uint64_t *(*table)(void *context
 
 	if (!entries)
 		return walk_32_missed(frame, 32, address, span);
-	entry = entries[walk_index(root, GVA(address), 0)];
+	entry = entries[walk_x86_index(root, address, 0)];
 	if (!(entry & PTE_PRESENT))
 		return walk_32_end(entry, SHIFT_1GIB, address, all, any, span);
 	for (unsigned step = 1;; step++, shift -= WALK_ENTRY_BITS) {
@@ -68,7 +68,7 @@ static enum walk_result walk_pae(const volatile uint64_t *(*table)(void *context
 		entries = table(context, frame);
 		if (!entries)
 			return walk_32_missed(frame, shift + WALK_ENTRY_BITS, address, span);
-		entry = entries[walk_index(root, GVA(address), step)];
+		entry = entries[walk_x86_index(root, address, step)];
 		all &= entry;
 		any |= entry;
 		if (!(entry & PTE_PRESENT) || shift == SHIFT_PAGE || entry & PTE_LARGE)
@@ -120,23 +120,6 @@ enum walk_result walk_32(const volatile uint64_t *(*table)(void *context, frame_
 	return walk_two_levels(table, context, root, address, span);
 }
 
-enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
-				 gva_t address, frame_t *frame)
-{
-	struct walk_span span = { .frame = *frame };
-	enum walk_result result = walk(reader->table, reader->context, root, address.value, &span);
-
-	*frame = span.frame;
-	return result;
-}
-
-enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,
-				gva_t address, struct walk_span *span)
-{
-	*span = (struct walk_span){ .rest_bytes = 0 };
-	return walk(reader->table, reader->context, root, address.value, span);
-}
-
 /* Two tables: bits 22..31, then 12..21; a word has two entries. */
 static size_t walk_index_two_levels(uint64_t address, unsigned step)
 {
@@ -155,13 +138,13 @@ static size_t walk_index_pae(uint64_t cr3, uint64_t address, unsigned step)
 	return address >> shift & ((1 << WALK_ENTRY_BITS) - 1);
 }
 
-size_t walk_index(struct memory_root root, gva_t address, unsigned step)
+size_t walk_x86_index(struct memory_root root, uint64_t address, unsigned step)
 {
 	unsigned top = root.la57 ? SHIFT_LA57 : SHIFT_TOP;
 
 	if (root.width == WIDTH_32_PAE)
-		return walk_index_pae(root.cr3, address.value, step);
+		return walk_index_pae(root.cr3, address, step);
 	if (root.width != WIDTH_64)
-		return walk_index_two_levels(address.value, step);
-	return address.value >> (top - step * WALK_ENTRY_BITS) & ((1 << WALK_ENTRY_BITS) - 1);
+		return walk_index_two_levels(address, step);
+	return address >> (top - step * WALK_ENTRY_BITS) & ((1 << WALK_ENTRY_BITS) - 1);
 }

@@ -81,13 +81,20 @@ static inline enum walk_result walk_last(const volatile uint64_t *entries, uint6
 }
 
 /*
- * As walk() below, for a ROOT of another width than WIDTH_64. Not inline: such guests are seldom.
+ * As walk() below, for a ROOT of another width than WIDTH_64: walk_32() or walk_arm64(). Not
+ * inline: on x86 such guests are seldom.
  */
+enum walk_result walk_other(const volatile uint64_t *(*table)(void *context, frame_t frame),
+			    void *context, struct memory_root root, uint64_t address,
+			    struct walk_span *span);
 enum walk_result walk_32(const volatile uint64_t *(*table)(void *context, frame_t frame),
 			 void *context, struct memory_root root, uint64_t address,
 			 struct walk_span *span);
 
-/* As walk_find_span(). TABLE and CONTEXT are those of struct walk_reader. */
+/* As walk_index(). */
+size_t walk_x86_index(struct memory_root root, uint64_t address, unsigned step);
+
+/* As walk_find_span(), of any ROOT. TABLE and CONTEXT are those of struct walk_reader. */
 static inline __attribute__((always_inline)) enum walk_result
 walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
      struct memory_root root, uint64_t address, struct walk_span *span)
@@ -96,7 +103,7 @@ walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *cont
 	uint64_t entry = root.cr3, all = ~0ULL, any = 0;
 
 	if (root.width != WIDTH_64)
-		return walk_32(table, context, root, address, span);
+		return walk_other(table, context, root, address, span);
 	if (!walk_is_canonical(address, shift)) {
 		/* The hole between the two halves ends where the upper half begins. */
 		span->rest_bytes = -(1ULL << (shift + WALK_ENTRY_BITS - 1)) - address;

@@ -179,6 +179,8 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 	for (size_t i = 0; i < N_OS_SYSTEMS; i++) {
 		struct linux_stacks stacks = { 0 };
 
+		if (!(os_systems[i]->archs >> vcpu->regs.arch & 1))
+			continue;
 		os->system = os_systems[i]->find(&os->guest, &vcpu->regs, &stacks);
 		if (os->system) {
 			os_attach(os, os_systems[i], &stacks, now_ns);

@@ -74,7 +74,8 @@ static int fold_cut_piece(const struct unwind_part_end *end)
 static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcpu *vcpu,
 				const struct sample_stack *piece)
 {
-	return !control_get_stack_top(fold->settings.control, vcpu->regs.cr3, piece->address);
+	return !control_get_stack_top(fold->settings.control, registers_space(&vcpu->regs),
+				      piece->address);
 }
 
 /*
@@ -95,10 +96,10 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 
 		if (used && (end->stop == UNWIND_COMPLETE ||
 			     (end->stop != UNWIND_CUT && fold_is_first_guess(fold, vcpu, piece))))
-			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
+			control_set_stack_top(control, registers_space(&vcpu->regs), piece->address,
 					      fold->stack.reached[i]);
 		else if (cut == CUT_LIMIT && fold_cut_piece(end) == i)
-			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
+			control_set_stack_top(control, registers_space(&vcpu->regs), piece->address,
 					      piece->address + 2 * (uint64_t)piece->size_bytes +
 						      GUEST_PAGE_SIZE);
 	}
@@ -114,8 +115,8 @@ static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcp
 	const struct unwind_part_end *user = &stack->parts[UNWIND_USER];
 
 	if (user->walked && (stack->go_stacks || user->stop == UNWIND_COMPLETE))
-		control_set_go_stacks(fold->settings.control, vcpu->regs.cr3, stack->go_stacks,
-				      stack->go_callback);
+		control_set_go_stacks(fold->settings.control, registers_space(&vcpu->regs),
+				      stack->go_stacks, stack->go_callback);
 }
 
 static void fold_learn(const struct fold *fold, const struct sample_vcpu *vcpu)

@@ -8,7 +8,8 @@
 
 #define REGISTERS_PER_LINE 3
 
-bool registers_put_line(const struct registers *regs, unsigned i, char text[REGISTERS_TEXT_BYTES])
+bool registers_put_line_x86(const struct registers *regs, unsigned i,
+			    char text[REGISTERS_TEXT_BYTES])
 {
 	const struct {
 		const char *name;

@@ -366,12 +366,14 @@ static void resolver_find_still(struct resolver *resolver, const struct sample *
 	struct os *os = resolver->settings.os;
 
 	for (uint16_t i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
+		uint64_t sp = registers_stack_pointer(&vcpu->regs);
+
 		if (os && !os_is_known(os))
 			os_update(os, vcpu, sample->time_ns + i * RESOLVER_STILL_NS);
 		if (!os || !os_is_known(os))
-			control_set_stack_top(resolver->settings.control, vcpu->regs.cr3,
-					      vcpu->regs.rsp,
-					      vcpu->regs.rsp + RESOLVER_STILL_BYTES);
+			control_set_stack_top(resolver->settings.control,
+					      registers_space(&vcpu->regs), sp,
+					      sp + RESOLVER_STILL_BYTES);
 	}
 }
 

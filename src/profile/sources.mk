@@ -20,7 +20,9 @@ libxtop_a_SOURCES += \
 	src/profile/names.c \
 	src/profile/names.h \
 	src/profile/profile.c \
+	src/profile/registers_text.c \
 	src/profile/registers_text.h \
+	src/profile/registers_text_arm64.c \
 	src/profile/registers_text_x86.c \
 	src/profile/resolver.c \
 	src/profile/resolver_snapshots.c \

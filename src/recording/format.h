@@ -18,7 +18,8 @@
  *   POLL  u64 ns                          the resolver called os_poll() at that time
  *   WAIT  u64 ns, u64 ns                  it called os_read_waits(): the time, and between passes
  *   CLCK  struct recording_clocks         what the clocks showed at one moment
- *   SMPL  struct sample (xtop/sample.h)   without stack bytes that nobody needs (trim.c)
+ *   SMPL  struct sample (xtop/sample.h)   without stack bytes that nobody needs (trim.c), and with
+ *                                         the registers of INFO's machine only (registers.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
  * The format can grow without a new version. A reader skips chunks of a type that it does not know,
@@ -46,7 +47,9 @@
 #define RECORDING_VERSION 3
 #define RECORDING_VERSION_NO_WEIGHT 2 /* the last without sample.weight */
 #define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
-#define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF; samples have its struct registers */
+/* As in ELF; samples have the registers of this machine. */
+#define RECORDING_MACHINE_X86_64 62
+#define RECORDING_MACHINE_ARM64  183
 
 /* Types of chunks besides the notes of xtop/recording.h. */
 #define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
@@ -151,6 +154,29 @@ static inline size_t recording_pad(size_t size_bytes)
 	return (size_bytes + 7) & ~(size_t)7;
 }
 
+/* --- registers.c ------------------------------------------------------------------------------ */
+
+/* A sample as the file or as memory has it. Zeros to begin with; kept for the next sample. */
+struct recording_converted {
+	char *bytes;
+	size_t size_bytes, capacity;
+};
+
+uint32_t recording_machine(enum guest_arch arch);
+/* False: samples of MACHINE cannot be read. */
+bool recording_find_arch(uint32_t machine, enum guest_arch *arch);
+size_t recording_registers_bytes(enum guest_arch arch); /* in a file */
+/* SAMPLE, which passed sample_check(), as a file has it. False: out of memory. */
+bool recording_narrow(const struct sample *sample, enum guest_arch arch,
+		      struct recording_converted *to);
+
+enum recording_widened { RECORDING_WIDENED, RECORDING_DAMAGED, RECORDING_NO_MEMORY };
+
+/* The payload of a SMPL in a file of VERSION as memory has it; sample_check() has not seen it. */
+enum recording_widened recording_widen(const char *bytes, size_t size_bytes, uint32_t version,
+				       enum guest_arch arch, struct recording_converted *to);
+void recording_converted_deinit(struct recording_converted *converted);
+
 /* These sizes are the format: to change one takes a new version. */
 _Static_assert(sizeof(struct recording_head) == 16, "file head");
 _Static_assert(sizeof(struct recording_chunk) == 16, "chunk head");
@@ -160,10 +186,12 @@ _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
 _Static_assert(sizeof(struct recording_chunk_end) == 48, "END");
 _Static_assert(sizeof(struct recording_page) == 24, "PAGE");
 _Static_assert(sizeof(struct recording_clocks) == 24, "CLCK");
-_Static_assert(sizeof(struct registers) == 26 * 8, "registers");
+_Static_assert(offsetof(struct registers, cr4) == REGISTERS_X86_BYTES - 8, "registers of x86");
+_Static_assert(REGISTERS_X86_BYTES == 26 * 8 && REGISTERS_ARM64_BYTES == 41 * 8, "registers");
 _Static_assert(sizeof(struct sample) == 32, "sample");
 _Static_assert(RECORDING_OLD_SAMPLE_BYTES == 24, "sample of version 2");
-_Static_assert(sizeof(struct sample_vcpu) == 24 + sizeof(struct registers), "vCPU");
+_Static_assert(offsetof(struct sample_vcpu, regs) == 24, "vCPU");
+_Static_assert(sizeof(struct sample_vcpu) == 24 + sizeof(struct registers), "vCPU in memory");
 _Static_assert(sizeof(struct sample_stack) == 16, "stack");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "written and read as it lies in memory");
 

@@ -48,6 +48,7 @@ struct recording_reader {
 	bool ended;
 	uint64_t n_samples;             /* SMPL chunks, refused ones included */
 	struct recording_chunk_end end; /* all 0 before the end mark */
+	struct recording_converted sample; /* the last one */
 	uint64_t n_bad, n_bad_notes;
 	char complaint[160]; /* "": none */
 };
@@ -236,12 +237,14 @@ static struct xtop_error *reader_decode_info(struct recording_reader *reader, ui
 {
 	struct recording_info *info = &reader->info;
 	struct recording_chunk_info chunk;
+	enum guest_arch arch;
 
 	if (size_bytes < sizeof(chunk) || reader->has_info)
 		return error_create("damaged: its INFO is too short, or comes twice");
 	memcpy(&chunk, reader_payload(reader), sizeof(chunk));
-	if (chunk.machine != RECORDING_MACHINE_X86_64)
-		return error_create("recorded on machine type %u; this xtop reads x86-64 (62)",
+	if (!recording_find_arch(chunk.machine, &arch))
+		return error_create("recorded on machine type %u; this xtop reads x86-64 (62) and "
+				    "arm64 (183)",
 				    chunk.machine);
 	if (chunk.guest_type > GUEST_HVM || chunk.n_vcpus < 1 || chunk.n_vcpus > GUEST_MAX_VCPUS ||
 	    !isfinite(chunk.freq_hz) || chunk.freq_hz < 0)
@@ -249,6 +252,7 @@ static struct xtop_error *reader_decode_info(struct recording_reader *reader, ui
 				    chunk.guest_type, chunk.n_vcpus, chunk.freq_hz);
 	*info = (struct recording_info){ .domid = chunk.domid,
 					 .type = (enum guest_type)chunk.guest_type,
+					 .arch = arch,
 					 .n_vcpus = chunk.n_vcpus,
 					 .freq_hz = chunk.freq_hz,
 					 .wallclock_s = chunk.wallclock_s };
@@ -488,6 +492,7 @@ void recording_reader_close(struct recording_reader *reader)
 		return;
 	if (reader->file)
 		fclose(reader->file);
+	recording_converted_deinit(&reader->sample);
 	free(reader->buffer);
 	free(reader);
 }
@@ -539,39 +544,24 @@ static bool reader_check_vcpus(const struct recording_reader *reader, const stru
 	return true; /* sample_check() found each number at most once: there are at most n_vcpus */
 }
 
-/*
- * Gives a sample of a version without weights the weight of one tick. Its head becomes longer at
- * the front, where the buffer has room for a note's head.
- */
-static const struct sample *reader_weigh_sample(struct recording_reader *reader,
-						size_t *size_bytesp)
-{
-	struct sample *sample = (void *)reader->buffer, head = { .weight = SAMPLE_WEIGHT_TICK };
-
-	_Static_assert(sizeof(struct recording_note) ==
-			       sizeof(struct sample) - RECORDING_OLD_SAMPLE_BYTES,
-		       "room for the rest of the head");
-	if (*size_bytesp < RECORDING_OLD_SAMPLE_BYTES)
-		return NULL;
-	memcpy(&head, reader_payload(reader), RECORDING_OLD_SAMPLE_BYTES);
-	head.size_bytes += sizeof(struct recording_note);
-	*size_bytesp += sizeof(struct recording_note);
-	*sample = head;
-	return sample;
-}
-
-/*
- * The sample; NULL: refused. *SIZE_BYTESP is that of the payload, and becomes that of the sample.
- */
+/* The sample; NULL: refused. *SIZE_BYTESP is that of the payload, and becomes the sample's. */
 static const struct sample *reader_check_sample(struct recording_reader *reader,
 						size_t *size_bytesp)
 {
-	const struct sample *sample = reader->version > RECORDING_VERSION_NO_WEIGHT
-					      ? (const void *)reader_payload(reader)
-					      : reader_weigh_sample(reader, size_bytesp);
+	const struct sample *sample;
+	enum recording_widened widened =
+		recording_widen(reader_payload(reader), *size_bytesp, reader->version,
+				reader->info.arch, &reader->sample);
 
+	if (widened == RECORDING_NO_MEMORY) {
+		reader_stop(reader, "out of memory for a sample of %zu bytes", *size_bytesp);
+		return NULL;
+	}
 	reader->n_samples++;
-	if (sample_check(sample, *size_bytesp) && reader_check_vcpus(reader, sample))
+	*size_bytesp = reader->sample.size_bytes;
+	sample = (const struct sample *)reader->sample.bytes;
+	if (widened == RECORDING_WIDENED && sample_check(sample, *size_bytesp) &&
+	    reader_check_vcpus(reader, sample))
 		return sample;
 	reader->n_bad++;
 	return NULL;

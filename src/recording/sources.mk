@@ -7,6 +7,7 @@ libxtop_a_SOURCES += \
 	src/recording/page_mirror.h \
 	src/recording/reader.c \
 	src/recording/recorded_memory.c \
+	src/recording/registers.c \
 	src/recording/replay.c \
 	src/recording/trim.c \
 	src/recording/writer.c

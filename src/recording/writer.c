@@ -15,6 +15,7 @@
 
 #include "recording/format.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -40,6 +41,8 @@ struct recording_writer {
 	struct page_mirror *mirror;     /* the pages of a reader; NULL: no memory is watched */
 	uint64_t n_reads;               /* of memory, for the next sample */
 	bool is_late; /* a page has changed since it was first read for the next sample */
+	enum guest_arch arch;
+	struct recording_converted sample; /* the last one, as the file has it */
 };
 
 static void writer_write(struct recording_writer *writer, const void *bytes, size_t size_bytes)
@@ -84,7 +87,7 @@ static void writer_write_info(struct recording_writer *writer, const struct reco
 		.domid = info->domid,
 		.guest_type = info->type,
 		.n_vcpus = info->n_vcpus,
-		.machine = RECORDING_MACHINE_X86_64,
+		.machine = recording_machine(info->arch),
 		.freq_hz = info->freq_hz,
 		.wallclock_s = info->wallclock_s,
 	};
@@ -220,6 +223,7 @@ static void writer_free(struct recording_writer *writer)
 	if (writer->file)
 		fclose(writer->file);
 	page_mirror_destroy(writer->mirror);
+	recording_converted_deinit(&writer->sample);
 	free(writer->buffer);
 	free(writer->path);
 	free(writer);
@@ -257,6 +261,7 @@ void recording_writer_begin(struct recording_writer *writer, const struct record
 {
 	struct recording_head head = { .version = RECORDING_VERSION, .head_bytes = sizeof(head) };
 
+	writer->arch = info->arch;
 	memcpy(head.magic, RECORDING_MAGIC, sizeof(head.magic));
 	writer_write(writer, &head, sizeof(head));
 	writer_write_info(writer, info);
@@ -435,8 +440,15 @@ void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_
 
 void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes)
 {
-	writer_write_chunk(writer, RECORDING_SAMPLE, size_bytes);
-	writer_write_padded(writer, record, size_bytes);
+	const struct sample *sample = record;
+
+	assert(sample->size_bytes == size_bytes);
+	if (!recording_narrow(sample, writer->arch, &writer->sample)) {
+		writer->failed_errno = writer->failed_errno ? writer->failed_errno : ENOMEM;
+		return;
+	}
+	writer_write_chunk(writer, RECORDING_SAMPLE, writer->sample.size_bytes);
+	writer_write_padded(writer, writer->sample.bytes, writer->sample.size_bytes);
 	writer->end.n_samples++;
 	writer_end_turn(writer);
 }

@@ -52,6 +52,9 @@ struct tick {
 	uint64_t words[4];
 };
 
+/* In the file: with the registers of x86-64 alone. */
+#define TICK_FILE_BYTES (sizeof(struct tick) - sizeof(struct registers) + 26 * 8)
+
 static struct tick some_tick(unsigned i)
 {
 	return (struct tick){
@@ -381,7 +384,7 @@ static void test_pipe(void)
 	waitpid(child, NULL, 0);
 	unlink(path);
 	check_u64(outcome.n_samples, N_SAMPLES - 1, "samples of a pipe that ended early");
-	check(tells_cut(&outcome, sizeof(struct recording_chunk) + sizeof(struct tick) - 6),
+	check(tells_cut(&outcome, sizeof(struct recording_chunk) + TICK_FILE_BYTES - 6),
 	      "bytes cut: %s", outcome.message);
 }
 
@@ -544,8 +547,8 @@ static void test_fields(void)
 		    "has version 4, this xtop reads versions 1 to 3");
 	check_field("head size", IN(recording_head, head_bytes), 8, "a head of 8 bytes");
 	check_field("large head", IN(recording_head, head_bytes), UINT32_MAX - 7, "a head of");
-	check_field("machine", IN_CHUNK(RECORDING_INFO, recording_chunk_info, machine), 183,
-		    "machine type 183");
+	check_field("machine", IN_CHUNK(RECORDING_INFO, recording_chunk_info, machine), 21,
+		    "machine type 21");
 	check_field("vCPUs", IN_CHUNK(RECORDING_INFO, recording_chunk_info, n_vcpus), 129,
 		    "129 vCPUs");
 	check_field("guest type", IN_CHUNK(RECORDING_INFO, recording_chunk_info, guest_type), 3,
@@ -634,6 +637,91 @@ static void test_symbol_fields(void)
 		    first + 3 * sizeof(struct recording_symbol) + strlen("[kernel]"), 1, 'x',
 		    "damaged: symbol table 1");
 	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
+}
+
+/* --- machines --------------------------------------------------------------------------------- */
+
+/* Every register of arm64 is there, and the stack behind the vCPU's longer head. */
+static struct tick arm64_tick(void)
+{
+	struct tick tick = some_tick(3);
+	uint64_t *words = (uint64_t *)&tick.vcpu.regs.arm64;
+
+	for (unsigned i = 0; i < sizeof(tick.vcpu.regs.arm64) / sizeof(words[0]); i++)
+		words[i] = 0x0101010101010101ULL * (i + 1);
+	tick.vcpu.regs.arch = ARCH_ARM64;
+	return tick;
+}
+
+static void write_arm64(const char *path)
+{
+	struct recording_info info = some_info();
+	struct tick tick = arm64_tick();
+	struct recording_writer *writer;
+
+	unlink(path);
+	info.arch = ARCH_ARM64;
+	if (recording_writer_open(path, &writer))
+		abort();
+	recording_writer_begin(writer, &info, NULL);
+	recording_writer_write(writer, &tick, sizeof(tick));
+	if (recording_writer_close(writer))
+		abort();
+}
+
+static void test_arm64(void)
+{
+	struct tick want = arm64_tick();
+	struct recording_reader *reader;
+	const struct tick *read;
+	size_t size_bytes = 0;
+
+	write_arm64(path_damaged);
+	if (recording_reader_open(path_damaged, NULL, &reader))
+		abort();
+	check(recording_reader_get_info(reader)->arch == ARCH_ARM64, "INFO tells arm64");
+	read = recording_reader_next(reader, &size_bytes);
+	check(read && size_bytes == sizeof(want) && memcmp(read, &want, sizeof(want)) == 0,
+	      "a sample of arm64 is read as it was");
+	check(!recording_reader_next(reader, &size_bytes) &&
+		      !recording_reader_get_complaint(reader),
+	      "and nothing else");
+	recording_reader_close(reader);
+}
+
+/* The registers of x86-64 take 208 bytes of a file, those of arm64 328, as doc/FORMATS says. */
+static void test_sizes_of_samples(void)
+{
+	struct recording_chunk chunk;
+	char bytes[4096];
+	FILE *file;
+	size_t n;
+
+	memcpy(&chunk, whole + find_chunk(RECORDING_SAMPLE), sizeof(chunk));
+	check_u64(chunk.size_bytes, 32 + 24 + 208 + 16 + 32, "a sample of x86-64");
+	write_arm64(path_damaged);
+	file = fopen(path_damaged, "r");
+	n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+	if (file)
+		fclose(file);
+	check(n > 168 + sizeof(chunk), "%zu bytes", n); /* head 16, INFO 16 + 136 */
+	memcpy(&chunk, bytes + 168, sizeof(chunk));
+	check_u64(chunk.size_bytes, 32 + 24 + 328 + 16 + 32, "a sample of arm64");
+}
+
+/* A vCPU that claims fewer bytes than its registers need, or more than there are. */
+static void test_damaged_vcpus(void)
+{
+	size_t vcpu = find_chunk(RECORDING_SAMPLE) + sizeof(struct recording_chunk) + 32;
+
+	check_field("vCPU without registers", vcpu, 4, 24, "1 of 3 samples refused");
+	check_field("vCPU of 0 bytes", vcpu, 4, 0, "1 of 3 samples refused");
+	check_field("vCPU beyond the sample", vcpu, 4, 24 + 208 + 16 + 32 + 8,
+		    "1 of 3 samples refused");
+	check_field("vCPU of all memory", vcpu, 4, UINT32_MAX, "1 of 3 samples refused");
+	check_field("no vCPU", vcpu - 28, 2, 0, "1 of 3 samples refused");
+	check_field("two vCPUs", vcpu - 28, 2, 2, "1 of 3 samples refused");
+	check_field("65,535 vCPUs", vcpu - 28, 2, UINT16_MAX, "1 of 3 samples refused");
 }
 
 /*
@@ -835,6 +923,9 @@ int main(void)
 	test_clocks();
 	test_symbol_fields();
 	test_version_1();
+	test_arm64();
+	test_sizes_of_samples();
+	test_damaged_vcpus();
 	test_version_2();
 	test_version_2_damaged();
 	test_no_file();

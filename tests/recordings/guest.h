@@ -156,6 +156,27 @@ static inline struct sample_vcpu *guest_add_vcpu(struct guest_record *record, un
 	return vcpu;
 }
 
+/* Whose registers and frames vCPUs have from now on. Both have frames of two words in a chain. */
+static enum guest_arch guest_arch;
+
+/*
+ * The innermost function is a leaf: it has no frame record, and its caller is in x30. x29 points to
+ * the caller's record, which has the return address of the caller's caller.
+ */
+static inline void guest_set_arm64(struct sample_vcpu *vcpu, const uint64_t *addresses, size_t n,
+				   uint64_t base)
+{
+	struct registers_arm64 *regs = &vcpu->regs.arm64;
+	uint64_t frame = base + (GUEST_FRAME_WORDS - 2) * sizeof(uint64_t);
+
+	vcpu->regs.arch = ARCH_ARM64;
+	regs->pc = addresses[0];
+	regs->sp_el0 = regs->sp_el1 = base;
+	regs->pstate = vcpu->user ? 0 : 5; /* EL0t, EL1h */
+	regs->x[29] = n > 1 ? frame + GUEST_FRAME_WORDS * sizeof(uint64_t) : frame;
+	regs->x[30] = n > 1 ? addresses[1] : 0;
+}
+
 /*
  * A running vCPU with the chain of addresses, INNERMOST first: the first is rip, the others are
  * return addresses.
@@ -182,6 +203,10 @@ static inline struct sample_vcpu *guest_add_addresses(struct guest_record *recor
 	vcpu->n_stacks = 1;
 	vcpu->cut = CUT_LIMIT;
 	vcpu->user = addresses[0] < 1ULL << 63;
+	if (guest_arch == ARCH_ARM64) {
+		guest_set_arm64(vcpu, addresses, n, base);
+		return vcpu;
+	}
 	vcpu->regs.rip = addresses[0];
 	vcpu->regs.rsp = base;
 	vcpu->regs.rbp = base + (GUEST_FRAME_WORDS - 2) * sizeof(uint64_t);

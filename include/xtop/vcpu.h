@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers of a vCPU, and the page tables that it uses, for all architectures. The
+ * architecture is a value and not a choice of the build, so that a recording of one machine can be
+ * replayed on another. xtop/types.h includes this header. Stages that hold for all architectures
+ * copy these structures and ask the functions below, and do not look into them.
+ *
+ *   struct registers ── walk_root() ──► struct memory_root ──► xtop/walk.h
+ */
+#ifndef XTOP_VCPU_H
+#define XTOP_VCPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/registers_x86.h"
+#include "xtop/vcpu_arm64.h"
+
+/* Numbered as struct registers has it. Zeros are x86: that is what older recordings are. */
+enum guest_arch {
+	ARCH_X86, /* x86-64 and i386: enum register_width */
+	ARCH_ARM64,
+};
+#define N_GUEST_ARCHS 2
+
+/* The members of x86 without a name of their own: what is before `arch` in a recording of x86. */
+#define REGISTERS_X86_BYTES (26 * sizeof(uint64_t))
+
+/*
+ * All registers that xtop reads. The order is xtop's own, neither DWARF's nor that of instruction
+ * codes, and never changes: it is part of the recording format (doc/FORMATS).
+ */
+struct registers {
+	union {
+		struct {
+			uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
+			uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+			uint64_t rip, rflags;
+			uint32_t cs;
+			uint32_t width; /* enum register_width; before November 2026: 0 */
+			uint64_t ss;
+			uint64_t fs_base, gs_base, gs_base_kernel;
+			uint64_t cr0, cr3;
+			uint64_t cr4;
+		};
+		struct registers_arm64 arm64;
+	};
+	uint32_t arch;   /* enum guest_arch */
+	uint32_t unused; /* 0 */
+};
+
+/* An address space: where its page tables begin. 16 bytes, which calls pass in registers. */
+struct memory_root {
+	union {
+		struct {
+			uint64_t cr3; /* as in the register; 12..51 are used, with PAE 5..31 */
+			bool la57;    /* WIDTH_64: five levels */
+			uint8_t unused[6];
+			uint8_t width; /* enum register_width, or ROOT_ARM64 */
+		};
+		struct root_arm64 arm64;
+	};
+};
+_Static_assert(sizeof(struct memory_root) == 16, "passed in registers");
+
+/*
+ * The address space that a vCPU uses. PV guests never have five levels, and LA57 is never set in
+ * their CR4. Inline, because the sampler calls it for each vCPU while the guest stands still.
+ */
+static inline struct memory_root walk_root(const struct registers *regs)
+{
+	if (regs->arch == ARCH_ARM64)
+		return (struct memory_root){ .arm64 = root_arm64(&regs->arm64) };
+	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57,
+				      .width = regs->width & ~ROOT_ARM64 };
+}
+
+/* A number for the vCPU's address space. Two processes at the same time have different numbers. */
+static inline uint64_t registers_space(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 ? regs->arm64.ttbr0 & ROOT_ARM64_TABLE : regs->cr3;
+}
+
+static inline uint64_t registers_stack_pointer(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers of an arm64 vCPU (AArch64 state), and its page tables; xtop/vcpu.h includes this
+ * header. "Arm ARM" is the Arm Architecture Reference Manual for A-profile, DDI 0487: sections are
+ * those of issue J.a, and system registers are found there by their names.
+ */
+#ifndef XTOP_VCPU_ARM64_H
+#define XTOP_VCPU_ARM64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* As Xen's struct vcpu_guest_context has them (Xen 4.17 public/arch-arm.h). */
+struct registers_arm64 {
+	uint64_t x[31]; /* x29: frame pointer; x30: link register */
+	uint64_t pc;
+	uint64_t pstate; /* as SPSR_EL1 has it */
+	uint64_t sp_el0, sp_el1;
+	uint64_t elr_el1, spsr_el1; /* of the last exception that was taken to EL1 */
+	uint64_t sctlr, tcr, ttbr0, ttbr1; /* _EL1 */
+};
+#define REGISTERS_ARM64_BYTES (41 * sizeof(uint64_t))
+_Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recording format");
+
+#define REGISTER_ARM64_FP 29
+#define REGISTER_ARM64_LR 30
+
+/*
+ * PSTATE as in SPSR_EL1 (Arm ARM, SPSR_EL1): bits 3..0 are M, of which 3..2 are the exception level
+ * and 0 tells which stack pointer is used; bit 4 is set in AArch32 state.
+ */
+#define PSTATE_ARM64_SP_ELX  (1ULL << 0)
+#define PSTATE_ARM64_EL      (3ULL << 2)
+#define PSTATE_ARM64_AARCH32 (1ULL << 4)
+
+#define SCTLR_ARM64_M (1ULL << 0) /* the MMU is on (Arm ARM, SCTLR_EL1) */
+
+static inline bool pstate_arm64_is_user(uint64_t pstate)
+{
+	return !(pstate & PSTATE_ARM64_EL);
+}
+
+static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
+{
+	return regs->pstate & PSTATE_ARM64_SP_ELX ? regs->sp_el1 : regs->sp_el0;
+}
+
+/*
+ * Fields of TCR_EL1 (Arm ARM, TCR_EL1). Those of the upper half are like those of the lower half.
+ *
+ *   59 DS   34..32 IPS   31..30 TG1   23 EPD1   21..16 T1SZ   15..14 TG0   7 EPD0   5..0 T0SZ
+ *
+ *   TxSZ  a half has 2^(64 - TxSZ) addresses     EPDx  walks of that half are off
+ *   TG0   0 4 KiB, 1 64 KiB, 2 16 KiB            TG1   1 16 KiB, 2 4 KiB, 3 64 KiB
+ *   DS    52-bit addresses with 4 and 16 KiB     IPS   6: 52-bit physical addresses
+ */
+#define TCR_ARM64_T0SZ_SHIFT 0
+#define TCR_ARM64_EPD0_SHIFT 7
+#define TCR_ARM64_TG0_SHIFT  14
+#define TCR_ARM64_T1SZ_SHIFT 16
+#define TCR_ARM64_EPD1_SHIFT 23
+#define TCR_ARM64_TG1_SHIFT  30
+#define TCR_ARM64_IPS_SHIFT  32
+#define TCR_ARM64_DS_SHIFT   59
+#define TCR_ARM64_IPS_52     6
+
+#define ROOT_ARM64_TABLE 0x0000ffffffffffffULL /* TTBRx_EL1: bits 63..48 are the ASID */
+#define ROOT_ARM64       0x80                  /* in struct memory_root's last byte */
+
+/*
+ * struct memory_root of arm64: both halves, and what TCR says of them. The last byte is where x86
+ * has its `width`.
+ */
+struct root_arm64 {
+	uint64_t table0 : 48;   /* TTBR0_EL1 */
+	uint64_t size0 : 6;     /* T0SZ */
+	uint64_t granule0 : 2;  /* TG0 */
+	uint64_t off0 : 1;      /* EPD0 */
+	uint64_t off1 : 1;      /* EPD1 */
+	uint64_t ds : 1;        /* DS */
+	uint64_t is_wide : 1;   /* IPS is TCR_ARM64_IPS_52 */
+	uint64_t unused : 4;
+	uint64_t table1 : 48;   /* TTBR1_EL1 */
+	uint64_t size1 : 6;     /* T1SZ */
+	uint64_t granule1 : 2;  /* TG1 */
+	uint64_t kind : 8;      /* ROOT_ARM64 */
+};
+
+static inline struct root_arm64 root_arm64(const struct registers_arm64 *regs)
+{
+	uint64_t tcr = regs->tcr;
+
+	return (struct root_arm64){
+		.table0 = regs->ttbr0 & ROOT_ARM64_TABLE,
+		.size0 = tcr >> TCR_ARM64_T0SZ_SHIFT & 0x3f,
+		.granule0 = tcr >> TCR_ARM64_TG0_SHIFT & 3,
+		.off0 = tcr >> TCR_ARM64_EPD0_SHIFT & 1,
+		.off1 = tcr >> TCR_ARM64_EPD1_SHIFT & 1,
+		.ds = tcr >> TCR_ARM64_DS_SHIFT & 1,
+		.is_wide = (tcr >> TCR_ARM64_IPS_SHIFT & 7) == TCR_ARM64_IPS_52,
+		.table1 = regs->ttbr1 & ROOT_ARM64_TABLE,
+		.size1 = tcr >> TCR_ARM64_T1SZ_SHIFT & 0x3f,
+		.granule1 = tcr >> TCR_ARM64_TG1_SHIFT & 3,
+		.kind = ROOT_ARM64,
+	};
+}
+
+#endif
