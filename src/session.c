@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "addr2line.h"
+#include "all_batch.h"
 #include "comparison.h"
 #include "crashed.h"
 #include "pipelines.h"
@@ -101,6 +102,8 @@ struct xtop_error *session_check(const struct options *options)
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
+	if (options->all && !options->push && !options->metrics && session_has_screen(options))
+		return error_create("--all has no screen: give --batch, --push or --metrics");
 	if (options->baseline && !options->diff && !session_has_screen(options))
 		return error_create("--baseline is for the screen: for a table give --diff %s NEW",
 				    options->baseline);
@@ -358,6 +361,31 @@ static const char *session_complaint(const struct session *session)
 	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
 }
 
+/* Tables of all guests. What a file of -k says about them is reported once. */
+static struct xtop_error *session_batch_all(struct session *session)
+{
+	const struct options *options = session->options;
+	struct all_batch all = {
+		.options = options,
+		.pipelines = &session->pipelines,
+		.report = session->report,
+		.batch = {
+			.table = {
+				.sort = session->sort,
+				.filter = session->filter,
+				.addresses = options->addresses,
+				.clock = options->clock,
+			},
+			.json = options->json,
+			.ascii = isatty(STDOUT_FILENO) &&
+				 strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+			.lined = session->lined,
+		},
+	};
+
+	return all_batch_run(&all, stdout);
+}
+
 static struct xtop_error *session_batch(struct session *session)
 {
 	const char *complaint = session_complaint(session);
@@ -499,6 +527,8 @@ static struct xtop_error *session_show(struct session *session)
 		session_poll(session);
 		return crashed_print(pipelines_first(&session->pipelines), session->title, stdout);
 	}
+	if (session->options->all)
+		return session_batch_all(session);
 	return session_has_screen(session->options) ? session_screen(session)
 						    : session_batch(session);
 }

@@ -28,4 +28,8 @@ struct batch_settings {
 struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
 			     struct control *control, FILE *file);
 
+/* One table of samples, as batch_run() prints it. */
+struct xtop_error *batch_print_table(const struct batch_settings *settings,
+				     const struct snapshot *snapshot, FILE *file);
+
 #endif

@@ -140,6 +140,12 @@ static struct xtop_error *batch_print_samples(const struct batch_settings *setti
 	return error;
 }
 
+struct xtop_error *batch_print_table(const struct batch_settings *settings,
+				     const struct snapshot *snapshot, FILE *file)
+{
+	return batch_print_samples(settings, snapshot, false, file);
+}
+
 /* The tables of one interval. SNAPSHOT is of the samples; LAST as above. */
 static struct xtop_error *batch_print_all(const struct batch_settings *settings,
 					  const struct snapshot *snapshot, bool last,
