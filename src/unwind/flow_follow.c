@@ -21,8 +21,8 @@
 #define FLOW_RETURN_BYTES 3 /* the longest: "ret $8" */
 /*
  * Code that belongs to no function, and is jumped to with a frame. A Linux kernel uses such code
- * until it patches the jump: a test of 7 bytes and jumps of 6 and 5, one such piece behind the other
- * (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(), section .altinstr_aux).
+ * until it patches the jump: a test of 7 bytes and jumps of 6 and 5, one such piece behind the
+ * other (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(), section .altinstr_aux).
  */
 #define FLOW_STRAY_BYTES 18
 

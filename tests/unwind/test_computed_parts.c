@@ -12,7 +12,7 @@
 #include "elf_tables.h"
 #include "unwind/computed.h"
 
-#define STACK 0x7ffc00000000
+#define STACK UINT64_C(0x7ffc00000000)
 #define PLACE 0x1000
 
 static struct {
