@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the guest may be stopped again. This is a token bucket: credit grows with time by the
- * budget's share, stops spend it, and no stop begins without credit. So over any span the stopped
- * time is at most share * span, plus share * BUDGET_CREDIT_NS, plus one stop. One thread.
+ * Whether the guest may be stopped for a sample. This is a token bucket: credit grows with time by
+ * the budget's share, stops spend it, and no sample begins without credit. So over any span the
+ * stopped time is at most share * span, plus share * BUDGET_CREDIT_NS, plus the stops of one
+ * sample. One thread.
  */
 #ifndef XTOP_BUDGET_H
 #define XTOP_BUDGET_H

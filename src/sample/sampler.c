@@ -12,7 +12,7 @@
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
- *   map             pages that the copy missed. If the budget allows, stop again, at most twice
+ *   map             pages that the copy missed. Then stop again, at most twice; the budget pays
  *   weigh, commit
  *
  * The sampler decides before the look whether a tick gives a sample, so what the guest does at the
@@ -294,7 +294,13 @@ static bool sampler_may_stop(struct sampler *sampler)
 			     clock_now_ns());
 }
 
-/* Copies a sample to ROOM, and again if pages were missing. False: Xen refused the first stop. */
+/*
+ * Copies a sample to ROOM, and again if pages were missing. False: Xen refused the first stop.
+ *
+ * The further stops need no credit: they are overdrawn, and the next sample waits until the budget
+ * has earned them. A budget that is used up would otherwise give short chains to those tasks alone
+ * that were not sampled before.
+ */
 static bool sampler_fill(struct sampler *sampler, char *room)
 {
 	sampler->missed_pages = false;
@@ -302,7 +308,7 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 		return false;
 	for (unsigned i = 0;
 	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_map_missed(sampler) &&
-	     sampler_may_stop(sampler) && sampler_stop_counted(sampler, room);
+	     sampler_stop_counted(sampler, room);
 	     i++) {
 		sampler->counts.retakes++;
 		sampler->head.flags |= SAMPLE_RETAKE;

@@ -174,9 +174,39 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 		if (flow->outside && !flow->returns_well)
 			continue;
 		flow_fill(flow);
-		return !flow->failed;
+		return !flow->failed && !flow->returns_badly;
 	}
 	return false;
+}
+
+/* The op behind FIRST in WINDOW; FIRST itself if there is none. */
+static const struct flow_op *flow_op_behind(const struct flow *flow,
+					    const struct flow_window *window,
+					    const struct flow_op *first)
+{
+	uint32_t next = first->offset + first->instruction.length;
+
+	return next < window->size_bytes && window->ops[next] ? &flow->ops[window->ops[next] - 1]
+							      : first;
+}
+
+/*
+ * The first instruction of the function's own: before it there may be endbr64, and a call of a
+ * tracer (gcc -mfentry, as for Linux). NULL: there is no code.
+ */
+static const struct instruction *flow_first_instruction(const struct flow *flow)
+{
+	const struct flow_window *window = &flow->windows[0];
+	const struct flow_op *first;
+
+	if (!window->ops[0])
+		return NULL;
+	first = &flow->ops[window->ops[0] - 1];
+	if (first->instruction.marks_target)
+		first = flow_op_behind(flow, window, first);
+	if (first->instruction.flow == FLOW_CALL && first->instruction.target)
+		first = flow_op_behind(flow, window, first);
+	return &first->instruction;
 }
 
 /*
@@ -186,19 +216,24 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
  */
 static bool flow_is_function(struct flow *flow)
 {
-	const struct flow_window *window = &flow->windows[0];
-	const struct instruction *first;
+	const struct instruction *first = flow_first_instruction(flow);
 
-	if (!window->ops[0])
-		return false;
-	first = &flow->ops[window->ops[0] - 1].instruction;
-	if (first->marks_target && first->length < window->size_bytes &&
-	    window->ops[first->length])
-		first = &flow->ops[window->ops[first->length] - 1].instruction;
-	return (first->effect == EFFECT_PUSH && first->source != REG_NONE) ||
-	       flow_is_plt_head(flow, window->ops[0] - 1) ||
-	       (first->effect == EFFECT_ADD && first->dest == REG_SP &&
-		window->start % FLOW_ALIGNMENT == 0);
+	return first && ((first->effect == EFFECT_PUSH && first->source != REG_NONE) ||
+			 flow_is_plt_head(flow, flow->windows[0].ops[0] - 1) ||
+			 (first->effect == EFFECT_ADD && first->dest == REG_SP &&
+			  flow->windows[0].start % FLOW_ALIGNMENT == 0));
+}
+
+/*
+ * Whether the function first saves a preserved register. A part that does so has no frame before
+ * that, so its entry is as a function's. Other pushes may be of a call's arguments.
+ */
+static bool flow_saves_first(const struct flow *flow)
+{
+	const struct instruction *first = flow_first_instruction(flow);
+
+	return first && first->effect == EFFECT_PUSH && first->source < REG_PC &&
+	       CFI_KEPT_MASK >> first->source & 1;
 }
 
 /*
@@ -216,10 +251,10 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	flow_run_entry(flow);
 	if (flow->returns_badly && !flow->returns_well && !flow->outside)
 		flow_find_outside(flow);
-	part = flow->outside && !flow->returns_well;
+	part = flow->outside && !flow->returns_well && !flow_saves_first(flow);
 	if (!part)
 		flow_fill(flow);
-	if (part || (flow->outside && (!flow->returns_well || flow->returns_badly)))
+	if (part || (flow->outside && flow->returns_badly))
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&
 	    (flow->returns_badly || (!flow->leaves && !flow_is_function(flow))))

@@ -11,7 +11,7 @@
 #include "xtop/limit.h"
 
 #define FLOW_MAX_FUNCTION_BYTES LIMIT(256U << 10, 4096) /* python's interpreter has 60 KiB */
-#define FLOW_MAX_WINDOWS        8 /* the function, and parts of it that lie elsewhere */
+#define FLOW_MAX_WINDOWS        16 /* the function, and parts of it that lie elsewhere */
 
 struct flow;
 

@@ -18,6 +18,14 @@
 
 #include "xtop/vector.h"
 
+#define FLOW_RETURN_BYTES 3 /* the longest: "ret $8" */
+/*
+ * Code that belongs to no function, and is jumped to with a frame. A Linux kernel uses such code
+ * until it patches the jump: a test of 7 bytes and jumps of 6 and 5, one such piece behind the
+ * other (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(), section .altinstr_aux).
+ */
+#define FLOW_STRAY_BYTES 18
+
 /* --- what a try finds ------------------------------------------------------------------------- */
 
 static void flow_contradict(struct flow *flow)
@@ -55,6 +63,20 @@ void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state)
 }
 
 /*
+ * Whether TARGET is a return alone. Linux kernels jump to such a place to return (Linux
+ * arch/x86/lib/retpoline.S __x86_return_thunk).
+ */
+static bool flow_is_return(const struct flow *flow, uint64_t target)
+{
+	uint8_t bytes[FLOW_RETURN_BYTES];
+	size_t n = flow->source->read(flow->source->context, target, bytes, sizeof(bytes));
+	struct instruction instruction;
+
+	return instruction_decode(bytes, n, target, &instruction) &&
+	       instruction.flow == FLOW_RETURN;
+}
+
+/*
  * Whether TARGET, outside of all windows, lies in another part of the function; opens its window. A
  * jump without a frame to the start of another function is a tail call and leads to no part.
  */
@@ -64,9 +86,11 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 	uint64_t start, end;
 
 	if (!flow->source->find_function(flow->source->context, target, &start, &end))
-		return false;
+		return !left && flow_open_window(flow, target, target + FLOW_STRAY_BYTES) &&
+		       flow_window_at(flow, target);
 	if (left && (start == target || (flow->guesses && target % FLOW_ALIGNMENT == 0))) {
 		flow->agrees = flow->leaves = true;
+		flow->returns_well |= start == target && flow_is_return(flow, target);
 		return false;
 	}
 	if (start != target && !flow->outside)

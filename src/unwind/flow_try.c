@@ -213,7 +213,8 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 		op = &flow->ops[number];
 		if (op->state && op->instruction.flow == FLOW_INDIRECT)
 			flow_remember(jumps, op->state - 1);
-		if (op->state && op->instruction.flow == FLOW_CALL)
+		if (op->state && (op->instruction.flow == FLOW_CALL ||
+				  op->instruction.flow == FLOW_JUMP))
 			flow_remember(&calls, op->state - 1);
 		begins = op->state || op->instruction.filler || flow_is_end(&op->instruction);
 		offset += op->instruction.length;

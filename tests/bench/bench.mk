@@ -13,6 +13,7 @@ bench_on_demand = \
 	tests/bench/bench_unwind \
 	tests/bench/bench_unwind_cfi \
 	tests/bench/bench_unwind_recorded \
+	tests/bench/compare_orc \
 	tests/bench/push_hosts
 noinst_PROGRAMS += $(bench_always)
 EXTRA_PROGRAMS = $(bench_on_demand)

@@ -12,7 +12,7 @@
 #include "elf_tables.h"
 #include "unwind/computed.h"
 
-#define STACK 0x7ffc00000000
+#define STACK UINT64_C(0x7ffc00000000)
 #define PLACE 0x1000
 
 static struct {
@@ -183,11 +183,93 @@ static void test_address_of_saved(void)
 	computed_destroy(computed);
 }
 
+/* The part has no jump to its first byte, so it looks like another function around that place. */
+static void test_return_by_jump(void)
+{
+	static const uint8_t bytes[0x42] = {
+		0x48, 0x83, 0xec, 0x08,    /* 1000: sub $8,%rsp */
+		0x85, 0xff,                /* 1004: test %edi,%edi */
+		0x74, 0x19,                /* 1006: je 1021 */
+		0x90,                      /* 1008: nop */
+		0x48, 0x83, 0xc4, 0x08,    /* 1009: add $8,%rsp */
+		0xeb, 0x31,                /* 100d: jmp 1040 */
+		[0x20] = 0x90, 0x90,       /* 1020: nop; nop */
+		0xeb, 0xe4,                /* 1022: jmp 1008 */
+		[0x40] = 0xc3, 0xcc,       /* 1040: ret; int3 */
+	};
+	struct code code = { bytes,
+			     sizeof(bytes),
+			     { { 0x1000, 0x100f }, { 0x1020, 0x1024 }, { 0x1040, 0x1042 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "returns by a jump to a return", 0x1004, 1);
+	check_step(computed, "the same", 0x100d, 0);
+	check_step(computed, "its part", 0x1021, 1);
+	computed_destroy(computed);
+}
+
+/* A thread of a kernel: it first calls a tracer, and never returns. */
+static void test_never_returns(void)
+{
+	static const uint8_t bytes[0x42] = {
+		0xe8, 0x3b, 0x00, 0x00, 0x00, /* 1000: call 1040 */
+		0x53,                         /* 1005: push %rbx */
+		0x85, 0xff,                   /* 1006: test %edi,%edi */
+		0x74, 0x17,                   /* 1008: je 1021 */
+		0x90,                         /* 100a: nop */
+		0xeb, 0xfd,                   /* 100b: jmp 100a */
+		[0x20] = 0x90, 0x90,          /* 1020: nop; nop */
+		0xeb, 0xe6,                   /* 1022: jmp 100a */
+		[0x40] = 0xc3, 0xcc,          /* 1040: ret; int3 */
+	};
+	struct code code = { bytes,
+			     sizeof(bytes),
+			     { { 0x1000, 0x100d }, { 0x1020, 0x1024 }, { 0x1040, 0x1042 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "never returns, and saves a register first", 0x1006, 1);
+	check_step(computed, "its part", 0x1021, 1);
+	computed_destroy(computed);
+}
+
+/* As a Linux kernel has it in its file, before it patches jumps. */
+static void test_patched_jumps(void)
+{
+	static const uint8_t skips[] = {
+		0x48, 0x83, 0xec, 0x08, /* 1000: sub $8,%rsp */
+		0xeb, 0x02,             /* 1004: jmp 1008 */
+		0x85, 0xff,             /* 1006: test %edi,%edi */
+		0x48, 0x83, 0xc4, 0x08, /* 1008: add $8,%rsp */
+		0xc3,                   /* 100c: ret */
+	};
+	static const uint8_t leaves[0x26] = {
+		0x48, 0x83, 0xec, 0x08,    /* 1000: sub $8,%rsp */
+		0xeb, 0x1a, 0x90,          /* 1004: jmp 1020; nop */
+		0x48, 0x83, 0xc4, 0x08,    /* 1007: add $8,%rsp */
+		0xc3,                      /* 100b: ret */
+		[0x20] = 0x85, 0xff,       /* 1020: test %edi,%edi */
+		0x75, 0xe2, 0xeb, 0xe0,    /* 1022: jne 1006; jmp 1006 */
+	};
+	struct code skipping = { skips, sizeof(skips), { { 0x1000, 0x100d } } };
+	struct code leaving = { leaves, sizeof(leaves), { { 0x1000, 0x100c } } };
+	struct computed *computed = create_computed(&skipping);
+
+	check_step(computed, "behind a jump that may become a nop", 0x1006, 1);
+	computed_destroy(computed);
+	computed = create_computed(&leaving);
+	check_step(computed, "behind code of no function", 0x1006, 1);
+	check_step(computed, "in that code", 0x1022, 1);
+	computed_destroy(computed);
+}
+
 int main(void)
 {
 	test_part_begins_with_end();
 	test_part_not_followed();
 	test_part_of_a_part();
 	test_address_of_saved();
+	test_return_by_jump();
+	test_never_returns();
+	test_patched_jumps();
 	return tap_done();
 }
