@@ -109,6 +109,7 @@ check_PROGRAMS = \
 	tests/unwind/test_disassemble \
 	tests/unwind/test_dwarf \
 	tests/unwind/test_fp \
+	tests/unwind/test_fp_arm64 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \
 	tests/unwind/test_orc \

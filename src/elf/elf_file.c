@@ -16,12 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/elf_machine_x86.h"
+#include "elf/elf_machine.h"
 #include "elf/elf_reader.h"
 
 struct xtop_error *elf_damaged(const struct elf_file *file, const char *what)
 {
 	return error_create("%s: damaged ELF file: %s", file->path, what);
+}
+
+bool elf_machine_is_x86_64(const struct elf_file *file)
+{
+	return file->header.e_machine == EM_X86_64;
 }
 
 bool elf_machine_is_short(const struct elf_file *file)

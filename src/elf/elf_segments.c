@@ -22,7 +22,7 @@
  */
 #include "config.h"
 
-#include "elf/elf_machine_x86.h"
+#include "elf/elf_machine.h"
 #include "elf/elf_reader.h"
 #include "xtop/types.h"
 

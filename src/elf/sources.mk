@@ -9,7 +9,7 @@ libxtop_a_SOURCES += \
 	src/elf/elf_guest.c \
 	src/elf/elf_host.c \
 	src/elf/elf_lines.c \
-	src/elf/elf_machine_x86.h \
+	src/elf/elf_machine.h \
 	src/elf/elf_notes.c \
 	src/elf/elf_reader.h \
 	src/elf/elf_segments.c \

@@ -68,7 +68,7 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 				      .context = code };
 	uint64_t start = UINT64_MAX, end = 0;
 
-	if (elf_machine_is_short(file)) { /* instructions are read as those of 64 bits */
+	if (!elf_machine_is_x86_64(file)) { /* no other instructions are read */
 		free(code);
 		return NULL;
 	}

@@ -19,6 +19,7 @@
 #include "xtop/go_stacks.h"
 #include "xtop/sample.h"
 
+#define CURSOR_REGISTERS 32 /* `known` has a bit for each */
 #define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
 
 /* Which of a Go thread's stacks the walk is on, and where the other one goes on. */
@@ -33,7 +34,8 @@ struct go_cursor {
 };
 
 struct cursor {
-	uint64_t regs[N_UNWIND_REGISTERS];
+	uint64_t regs[CURSOR_REGISTERS]; /* numbered by cursor_x86.h or cursor_arm64.h */
+	uint32_t arch;       /* enum guest_arch, of the vCPU */
 	uint32_t word_bytes; /* of a word on the stack of this frame's code: 8, or 4 */
 	uint32_t known;   /* bit i: regs[i] is this frame's; REG_PC and REG_SP always are */
 	bool interrupted; /* REG_PC is the next instruction to run; else a return address */

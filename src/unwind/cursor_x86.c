@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "unwind/cursor.h"
+#include "unwind/cursor_arm64.h"
 #include "xtop/registers_x86.h"
 
 /* The upper halves are undefined outside of 64-bit code (Intel SDM vol. 1 §3.4.1.1). */
@@ -17,6 +18,10 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 {
 	const struct registers *regs = &vcpu->regs;
 
+	if (regs->arch == ARCH_ARM64) {
+		cursor_arm64_init(cursor, vcpu);
+		return;
+	}
 	*cursor = (struct cursor){
 		.regs = { regs->rax, regs->rbx, regs->rcx, regs->rdx, regs->rsi, regs->rdi,
 			  regs->rbp, regs->rsp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,

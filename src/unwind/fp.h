@@ -6,11 +6,18 @@
 #include "unwind/cursor.h"
 #include "xtop/unwind.h"
 
+enum unwind_step fp_x86_step(const struct unwind_space *space, struct cursor *cursor);
+enum unwind_step fp_arm64_step(const struct unwind_space *space, struct cursor *cursor);
+
 /*
  * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets
  * its caller, too. STEP_NOT_COVERED: the frame pointer is not known. The caller of this function
  * checks whether there is code at the address that was found.
  */
-enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor);
+static inline enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor)
+{
+	return cursor->arch == ARCH_ARM64 ? fp_arm64_step(space, cursor)
+					  : fp_x86_step(space, cursor);
+}
 
 #endif

@@ -79,7 +79,7 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 	return STEP_CALLER;
 }
 
-enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor)
+enum unwind_step fp_x86_step(const struct unwind_space *space, struct cursor *cursor)
 {
 	enum unwind_step step = STEP_CALLER;
 

@@ -27,6 +27,8 @@ libxtop_a_SOURCES += \
 	src/unwind/computed_state.h \
 	src/unwind/cursor.c \
 	src/unwind/cursor.h \
+	src/unwind/cursor_arm64.c \
+	src/unwind/cursor_arm64.h \
 	src/unwind/cursor_x86.c \
 	src/unwind/cursor_x86.h \
 	src/unwind/disassemble_x86.c \
@@ -40,6 +42,7 @@ libxtop_a_SOURCES += \
 	src/unwind/flow_follow.c \
 	src/unwind/flow_try.c \
 	src/unwind/fp.h \
+	src/unwind/fp_arm64.c \
 	src/unwind/fp_x86.c \
 	src/unwind/go.h \
 	src/unwind/go_stacks_x86.c \

@@ -51,6 +51,8 @@ static void unwind_find(struct walk *walk)
 
 	if (walk->space && address - walk->code.start >= walk->code.end - walk->code.start)
 		walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
+	if (walk->cursor.arch != ARCH_X86)
+		walk->code.tables = NULL; /* no mechanism of mechanisms.h knows other registers */
 }
 
 /* If nothing is mapped at the cursor: whether that means that there is no code. */
@@ -304,6 +306,8 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
+	if (walk->cursor.arch != ARCH_X86) /* entry_x86.c */
+		return false;
 	if (step == STEP_USER)
 		return !entry_has_no_memory(&walk->cursor);
 	if (walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE)

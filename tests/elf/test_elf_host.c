@@ -388,7 +388,7 @@ static void test_refused(void)
 	image.sections[4].sh_size = 1ULL << 40;
 	check_refused("names of a terabyte", &image, "more than 1024 MiB of symbol names");
 	image = good;
-	image.header.e_machine = EM_AARCH64;
+	image.header.e_machine = EM_PPC64;
 	check_refused("another machine", &image, "for another machine");
 }
 

@@ -116,7 +116,7 @@ static void test_refused(void)
 	BAD("a script", memcpy(header->e_ident, "#!/b", 4));
 	BAD("32 bits of another machine", header->e_ident[EI_CLASS] = ELFCLASS32;
 	    header->e_machine = EM_ARM);
-	BAD("another machine", header->e_machine = EM_AARCH64);
+	BAD("another machine", header->e_machine = EM_PPC64);
 	BAD("an object file", header->e_type = ET_REL);
 	BAD("no program headers", header->e_phnum = 0);
 	BAD("129 of them", header->e_phnum = 129);

@@ -161,7 +161,8 @@ static enum guest_arch guest_arch;
 
 /*
  * The innermost function is a leaf: it has no frame record, and its caller is in x30. x29 points to
- * the caller's record, which has the return address of the caller's caller.
+ * the caller's record, which has the return address of the caller's caller. A function that calls
+ * itself is no leaf: x29 points to its own record.
  */
 static inline void guest_set_arm64(struct sample_vcpu *vcpu, const uint64_t *addresses, size_t n,
 				   uint64_t base)
@@ -173,7 +174,9 @@ static inline void guest_set_arm64(struct sample_vcpu *vcpu, const uint64_t *add
 	regs->pc = addresses[0];
 	regs->sp_el0 = regs->sp_el1 = base;
 	regs->pstate = vcpu->user ? 0 : 5; /* EL0t, EL1h */
-	regs->x[29] = n > 1 ? frame + GUEST_FRAME_WORDS * sizeof(uint64_t) : frame;
+	regs->x[29] = frame;
+	if (n > 1 && addresses[0] != addresses[1])
+		regs->x[29] += GUEST_FRAME_WORDS * sizeof(uint64_t);
 	regs->x[30] = n > 1 ? addresses[1] : 0;
 }
 

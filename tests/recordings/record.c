@@ -2,9 +2,9 @@
 /*
  * Writes a recording of the made-up guest (guest.h), always the same bytes:
  *
- *	tests/recordings/record FILE [GAP_MS]
+ *	tests/recordings/record FILE [GAP_MS [arm64]]
  *
- * 2 vCPUs, 400 ticks, 10 ms or GAP_MS apart. In every 20 ticks:
+ * 2 vCPUs, 400 ticks, 10 ms or GAP_MS apart, of x86-64 or arm64. In every 20 ticks:
  *
  *	vCPU 0  running  start_kernel;serve;hash;copy            6   kernel
  *	                 start_kernel;serve;hash                 2
@@ -106,9 +106,11 @@ int main(int argc, char **argv)
 	struct symbols *symbols;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: record FILE [GAP_MS]\n");
+		fprintf(stderr, "usage: record FILE [GAP_MS [arm64]]\n");
 		return 2;
 	}
+	if (argc > 3 && strcmp(argv[3], "arm64") == 0)
+		guest_arch = info.arch = ARCH_ARM64;
 	symbols = guest_symbols();
 	guest_must(recording_writer_open(argv[1], &writer));
 	recording_writer_begin(writer, &info, symbols);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which ELF files the guest's machine runs: x86-64, i386, and x32. Those of x32 are not read: they
- * have registers of 64 bits and addresses of 32.
+ * Which ELF files are read: those of x86-64, i386 and arm64, on any machine, since a recording may
+ * come from another one. Those of x32 are not: they have registers of 64 bits and addresses of 32.
  */
-#ifndef XTOP_ELF_MACHINE_X86_H
-#define XTOP_ELF_MACHINE_X86_H
+#ifndef XTOP_ELF_MACHINE_H
+#define XTOP_ELF_MACHINE_H
 
 #include <elf.h>
 #include <stdbool.h>
 
-#define ELF_MACHINE_NAME "x86-64 or i386"
+#define ELF_MACHINE_NAME "x86-64, i386 or arm64"
 
 static inline bool elf_machine_is_x32(unsigned machine, bool is_32bit)
 {
@@ -22,7 +22,8 @@ static inline bool elf_machine_is_x32(unsigned machine, bool is_32bit)
  */
 static inline bool elf_machine_is_read(unsigned machine, bool is_32bit)
 {
-	return machine == EM_386 || (machine == EM_X86_64 && !is_32bit);
+	return machine == EM_386 ||
+	       ((machine == EM_X86_64 || machine == EM_AARCH64) && !is_32bit);
 }
 
 static inline bool elf_machine_has_words_of_4(unsigned machine)
