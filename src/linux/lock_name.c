@@ -4,8 +4,9 @@
  *
  *   static data  the variable that has the lock's address in it, by the kernel's own table
  *   mmap_lock    an mm_struct around it, whose owner says that it is his; or that of the waiter
- *   i_rwsem      an inode around it, whose i_mapping points to its own i_data. A path is one of
- *                those that the inode has: other links and mounts show it elsewhere
+ *   i_rwsem      an inode around it, whose i_mapping points to its own i_data. So for the locks of
+ *                that i_data. A path is one of those that the inode has: other links and mounts
+ *                show it elsewhere
  */
 #include "config.h"
 
@@ -73,30 +74,42 @@ static bool lock_name_is_inode(const struct linux_guest *guest, uint64_t inode)
 	       mapping == inode + layout_offset(&guest->layout, INODE_DATA);
 }
 
-/* A long path keeps its end: "i_rwsem of ...log/nginx/access.log". */
+/* "i_rwsem of /a/b". A long path keeps its end: "i_rwsem of ...log/nginx/access.log". */
+static void lock_name_put_path(const char *what, const char *path, char name[OS_LOCK_NAME_BYTES])
+{
+	size_t head = (size_t)snprintf(name, OS_LOCK_NAME_BYTES, "%s of ", what),
+	       room = OS_LOCK_NAME_BYTES - head - 1, n = strlen(path);
+	bool cut = n > room;
+
+	snprintf(name + head, room + 1, "%s%s", cut ? "..." : "",
+		 path + (cut ? n - (room - 3) : 0));
+}
+
 static bool lock_name_put_inode(const struct linux_guest *guest, uint64_t lock,
 				char name[OS_LOCK_NAME_BYTES])
 {
-	static const char head[] = "i_rwsem of ";
-	const size_t room = OS_LOCK_NAME_BYTES - sizeof(head);
-	struct path_name path;
-	uint64_t inode;
-	size_t n;
+	static const struct {
+		enum layout_member member;
+		const char *name;
+	} locks[] = { { INODE_RWSEM, "i_rwsem" },
+		      { INODE_MMAP_RWSEM, "i_mmap_rwsem" },
+		      { INODE_INVALIDATE_LOCK, "invalidate_lock" } };
 
-	if (!layout_has(&guest->layout, INODE_RWSEM))
-		return false;
-	inode = lock - layout_offset(&guest->layout, INODE_RWSEM);
-	if (!lock_name_is_inode(guest, inode))
-		return false;
-	if (!path_read_inode(guest, inode, &path))
-		snprintf(path.path, sizeof(path.path), "an inode");
-	n = strlen(path.path);
-	if (n <= room)
-		snprintf(name, OS_LOCK_NAME_BYTES, "%s%.*s", head, (int)room, path.path);
-	else
-		snprintf(name, OS_LOCK_NAME_BYTES, "%s...%.*s", head, (int)room - 3,
-			 path.path + n - (room - 3));
-	return true;
+	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+		struct path_name path;
+		uint64_t inode;
+
+		if (!layout_has(&guest->layout, locks[i].member))
+			continue;
+		inode = lock - layout_offset(&guest->layout, locks[i].member);
+		if (!lock_name_is_inode(guest, inode))
+			continue;
+		if (!path_read_inode(guest, inode, &path))
+			snprintf(path.path, sizeof(path.path), "an inode");
+		lock_name_put_path(locks[i].name, path.path, name);
+		return true;
+	}
+	return false;
 }
 
 void lock_name_read(struct data_names *names, const struct lock_wait *wait, uint64_t mm,

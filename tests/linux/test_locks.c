@@ -414,6 +414,11 @@ static void test_inodes(void)
 	made_set(made, super, SUPER_MOUNTS, mount + made_offset(made, MOUNT_OF_SUPER));
 	made_set(made, mount, MOUNT_OF_SUPER, super + made_offset(made, SUPER_MOUNTS));
 	check_name(lock, 0, "i_rwsem of /log/web/access.log", "where that is mounted");
+	check_name(inode + made_offset(made, INODE_MMAP_RWSEM), 0,
+		   "i_mmap_rwsem of /log/web/access.log", "the lock of a file's mappings");
+	check_name(inode + made_offset(made, INODE_INVALIDATE_LOCK), 0,
+		   "invalidate_lock of /log/web/access.log", "that of its pages");
+	check_name(inode + made_offset(made, INODE_DATA), 0, "", "another place in an inode");
 	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
 	check_name(lock, 0, "i_rwsem of /web/access.log", "a mount of a part does not count");
 	made_set(made, mount, MOUNT_OF_SUPER, mount + made_offset(made, MOUNT_OF_SUPER));

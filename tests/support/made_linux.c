@@ -69,6 +69,8 @@ static const struct {
 	{ MM_OWNER, 0x1c0 },
 	{ INODE_RWSEM, 0xa0 },
 	{ INODE_DATA, 0x160 },
+	{ INODE_MMAP_RWSEM, 0x198 },
+	{ INODE_INVALIDATE_LOCK, 0x1d0 },
 	{ INODE_DENTRIES, 0x148 },
 	{ DENTRY_ALIAS, 0xb0 },
 	{ UPID_NS, 8 },

@@ -75,6 +75,8 @@ enum layout_member {
 	MM_MMAP_LOCK,
 	MM_OWNER,           /* task_struct, with CONFIG_MEMCG */
 	INODE_RWSEM,
+	INODE_MMAP_RWSEM,       /* of its i_data: who maps the file */
+	INODE_INVALIDATE_LOCK,  /* of its i_data, from 5.15 */
 	INODE_DATA,         /* the address_space inside the inode */
 	INODE_DENTRIES,     /* hlist_head */
 	DENTRY_ALIAS,       /* hlist_node in that list */
