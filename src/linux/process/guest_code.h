@@ -28,8 +28,9 @@ struct guest_code_turns {
 	uint64_t number;                    /* of the present turn */
 	uint64_t left_bytes;                /* that may still be read in it */
 	/*
-	 * For one report of a guest that may have crashed: each question is a turn of its own, until
-	 * TOTAL_BYTES were read. By the clock, the report would have more or fewer frames by chance.
+	 * For one report of a guest that may have crashed: each question is a turn of its own,
+	 * until TOTAL_BYTES were read. By the clock, the report would have more or fewer frames by
+	 * chance.
 	 */
 	bool at_once;
 	uint64_t total_bytes;
