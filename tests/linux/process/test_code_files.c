@@ -284,13 +284,14 @@ static void test_debug_dir(void)
 	close(folders.fds[0]);
 }
 
-static int find_debug_file(const uint8_t *build_id, size_t size_bytes, char message[96])
+static int find_debug_file(const uint8_t *build_id, size_t size_bytes, const char *source,
+			   char message[96])
 {
 	struct program debug;
 	int fd;
 
 	(void)message;
-	if (build_id[0] != 6 || size_bytes != 8)
+	if (*source || build_id[0] != 6 || size_bytes != 8)
 		return -1;
 	program_make(&debug, 0, "fetched", 6);
 	fd = memfd_create("debug", MFD_CLOEXEC);
