@@ -461,7 +461,7 @@ void resolver_forget(struct resolver *resolver)
 	if (resolver->children)
 		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
-	if (resolver->waits)
+	if (resolver->waits && !resolver->settings.intervals) /* else they have their own */
 		waits_reset(resolver->waits);
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;
