@@ -331,8 +331,11 @@ static void pusher_report_budget(const struct pusher *pusher)
 	if (budget->told > 0)
 		pusher_say(pusher,
 			   "--host-budget: all guests take %.2g %% of a CPU; rates give way to "
-			   "%.3g of %.4g Hz",
-			   100 * budget->share, budget->hz / budget->told, budget->hz);
+			   "%.3g of %.4g Hz%s",
+			   100 * budget->share, budget->hz / budget->told, budget->hz,
+			   host_budget_is_missed(budget)
+				   ? "; it is not reached, as watching takes more than that"
+				   : "");
 	else
 		pusher_say(pusher, "--host-budget: all rates are %.4g Hz again", budget->hz);
 }
