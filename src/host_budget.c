@@ -23,9 +23,20 @@ static double host_budget_bound(double value, double min, double max)
 	return value < min ? min : value > max ? max : value;
 }
 
+static double host_budget_most(const struct host_budget *budget)
+{
+	return fmax(budget->hz / HOST_BUDGET_SLOWEST_HZ, 1);
+}
+
+bool host_budget_is_missed(const struct host_budget *budget)
+{
+	return budget->limit > 0 && budget->stride >= host_budget_most(budget) &&
+	       budget->share > budget->limit * HOST_BUDGET_BINDS;
+}
+
 void host_budget_update(struct host_budget *budget, uint64_t cpu_ns, uint64_t now_ns)
 {
-	double most = fmax(budget->hz * HOST_BUDGET_SLOWEST_S, 1), share, factor;
+	double most = host_budget_most(budget), share, factor;
 	bool known = budget->step_ns && cpu_ns >= budget->cpu_ns && now_ns > budget->step_ns;
 
 	share = known ? (double)(cpu_ns - budget->cpu_ns) / (double)(now_ns - budget->step_ns) : 0;
@@ -48,9 +59,11 @@ bool host_budget_has_news(struct host_budget *budget, uint64_t now_ns)
 			    ? stride > 2 * budget->told || stride < budget->told / 2
 			    : stride > 0 || budget->told > 0;
 
+	news |= host_budget_is_missed(budget) && !budget->told_missed;
 	if (!news || (budget->told_ns && now_ns - budget->told_ns < HOST_BUDGET_QUIET_NS))
 		return false;
 	budget->told = stride;
+	budget->told_missed = host_budget_is_missed(budget);
 	budget->told_ns = now_ns;
 	return true;
 }

@@ -5,8 +5,8 @@
  * at every STRIDE-th tick only, of all guests alike (control_set_stride()). Main's thread.
  *
  * What does not depend on the rate, such as the watches of guards and keepers, stays. With very
- * many guests that alone may be more than the budget. Then the stride ends at a sample in
- * HOST_BUDGET_SLOWEST_S, and the user is told what is reached.
+ * many guests that alone may be more than the budget. Then the stride ends at a sample a second:
+ * fewer would save next to nothing. The user is told so.
  */
 #ifndef XTOP_HOST_BUDGET_H
 #define XTOP_HOST_BUDGET_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define HOST_BUDGET_STEP_NS   2000000000ULL
-#define HOST_BUDGET_SLOWEST_S 5
+#define HOST_BUDGET_SLOWEST_HZ 1.0
 
 /* To begin with all zeros but for the first members. */
 struct host_budget {
@@ -26,6 +26,7 @@ struct host_budget {
 	uint64_t step_ns;  /* when CPU_NS was read; 0: not yet */
 	uint64_t cpu_ns;
 	double told;       /* the stride that the user knows; 0: none, rates are as asked for */
+	bool told_missed;  /* the user knows that it is not reached */
 	uint64_t told_ns;
 };
 
@@ -33,9 +34,12 @@ struct host_budget {
 bool host_budget_is_due(const struct host_budget *budget, uint64_t now_ns);
 /* CPU_NS: of all processes, since any moment. It may be less than last: some of them have gone. */
 void host_budget_update(struct host_budget *budget, uint64_t cpu_ns, uint64_t now_ns);
+/* Rates are as low as they get, and it is still too much. */
+bool host_budget_is_missed(const struct host_budget *budget);
 /*
  * Whether the user should hear about the stride: when rates begin to give way, when they give way
- * twice as much or half as much, and when they no longer do; a line a minute at most.
+ * twice as much or half as much, when that is not enough, and when they no longer do; a line a
+ * minute at most.
  */
 bool host_budget_has_news(struct host_budget *budget, uint64_t now_ns);
 

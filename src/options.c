@@ -632,9 +632,9 @@ static struct xtop_error *options_check_push(const struct options *options)
 				    "--output, --stats, --record, --json, --annotate, "
 				    "--addr2line, --crash, --diff, "
 				    "--baseline, --example and --iterations");
-	if (options->lines || options->of_waits || (options->push && options->waits_hz > 0))
-		return error_create("--push and --metrics have no lines, --push no waits: leave "
-				    "out --lines, --waits and --profile");
+	if (options->lines || options->of_waits)
+		return error_create("--push and --metrics have no lines, and waits beside samples: "
+				    "leave out --lines and --profile");
 	return NULL;
 }
 

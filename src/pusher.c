@@ -64,7 +64,7 @@ struct xtop_error *pusher_start(struct pusher *pusher, const char *cache)
 /* --- a profile -------------------------------------------------------------------------------- */
 
 /* In ns since 1970. A recording that does not tell began at a whole second. */
-static uint64_t pusher_wall_ns(const struct pusher_guest *guest, const struct pipeline *pipeline,
+static uint64_t pusher_wall_ns(const struct pusher_times *times, const struct pipeline *pipeline,
 			       const struct snapshot *snapshot)
 {
 	uint64_t wall_ns;
@@ -73,7 +73,7 @@ static uint64_t pusher_wall_ns(const struct pusher_guest *guest, const struct pi
 		return pipeline_wall_ns(pipeline, snapshot->time_ns);
 	if (clocks_tell(&snapshot->clocks, CLOCK_UTC, snapshot->time_ns, &wall_ns))
 		return wall_ns;
-	return pipeline_wall_ns(pipeline, snapshot->time_ns) + snapshot->time_ns - guest->first_ns;
+	return pipeline_wall_ns(pipeline, snapshot->time_ns) + snapshot->time_ns - times->first_ns;
 }
 
 uint64_t pusher_begin_ns(uint64_t before_ns, uint64_t until_ns, uint64_t length_ns)
@@ -84,14 +84,14 @@ uint64_t pusher_begin_ns(uint64_t before_ns, uint64_t until_ns, uint64_t length_
 	return before_ns && off_ns < PUSHER_STEP_NS && before_ns < until_ns ? before_ns : begin_ns;
 }
 
-static void pusher_set_times(struct pusher_guest *guest, const struct pipeline *pipeline,
+static void pusher_set_times(struct pusher_times *times, const struct pipeline *pipeline,
 			     struct snapshot *snapshot, struct push_profile *profile)
 {
-	snapshot->started_ns = guest->from_ns;
-	profile->until_ns = pusher_wall_ns(guest, pipeline, snapshot);
-	profile->from_ns = pusher_begin_ns(guest->until_wall_ns, profile->until_ns,
-					   snapshot->time_ns - guest->from_ns);
-	guest->until_wall_ns = profile->until_ns;
+	snapshot->started_ns = times->from_ns;
+	profile->until_ns = pusher_wall_ns(times, pipeline, snapshot);
+	profile->from_ns = pusher_begin_ns(times->until_wall_ns, profile->until_ns,
+					   snapshot->time_ns - times->from_ns);
+	times->until_wall_ns = profile->until_ns;
 }
 
 /* "Linux 6.1.0-37-amd64": the system and its version. */
@@ -146,16 +146,16 @@ static void pusher_report_error(const struct pusher *pusher, struct xtop_error *
 	error_destroy(error);
 }
 
-static void pusher_push(struct pusher *pusher, struct pusher_guest *guest,
+static void pusher_push(struct pusher *pusher, struct pusher_times *times,
 			const struct pipeline *pipeline, struct snapshot *snapshot)
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
-	struct push_profile profile = { .last = false };
+	struct push_profile profile = { .waits = snapshot->waits.there };
 	_cleanup_free_ char *bytes = NULL;
 	struct xtop_error *error;
 	size_t size_bytes;
 
-	pusher_set_times(guest, pipeline, snapshot, &profile);
+	pusher_set_times(times, pipeline, snapshot, &profile);
 	pusher_set_system(snapshot->system, &profile);
 	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
 	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
@@ -168,7 +168,25 @@ static void pusher_push(struct pusher *pusher, struct pusher_guest *guest,
 	pusher->pushed++;
 }
 
-/* An interval without samples is no profile: a store has nothing to keep of it. Frees SNAPSHOT. */
+/* An interval without samples is no profile: a store has nothing to keep of it. */
+static void pusher_end_interval(struct pusher *pusher, struct pusher_times *times,
+				const struct pipeline *pipeline, struct snapshot *snapshot)
+{
+	if (pusher->options->push && snapshot->total_weight > 0 && times->from_ns)
+		pusher_push(pusher, times, pipeline, snapshot);
+	else
+		times->until_wall_ns = 0;
+	if (times->from_ns)
+		times->from_ns = snapshot->time_ns;
+}
+
+static void pusher_begin(struct pusher_times *times, const struct snapshot *snapshot)
+{
+	if (!times->from_ns)
+		times->from_ns = times->first_ns = snapshot->started_ns;
+}
+
+/* Frees SNAPSHOT. */
 static void pusher_take(struct pusher *pusher, struct pusher_guest *guest,
 			const struct pipeline *pipeline, struct snapshot *snapshot)
 {
@@ -176,18 +194,49 @@ static void pusher_take(struct pusher *pusher, struct pusher_guest *guest,
 
 	if (before)
 		pusher_take(pusher, guest, pipeline, before);
-	if (!guest->from_ns)
-		guest->from_ns = guest->first_ns = snapshot->started_ns;
+	pusher_begin(&guest->samples, snapshot);
 	pusher_count_losses(guest, snapshot);
 	meter_take(&pusher->meter, (size_t)(guest - pusher->guests), snapshot);
-	if (pusher->options->push && snapshot->total_weight > 0 && guest->from_ns)
-		pusher_push(pusher, guest, pipeline, snapshot);
-	else
-		guest->until_wall_ns = 0;
-	if (guest->from_ns)
-		guest->from_ns = snapshot->time_ns;
+	pusher_end_interval(pusher, &guest->samples, pipeline, snapshot);
 	guest->ended |= snapshot->at_end;
 	snapshot_destroy(snapshot);
+}
+
+/* The same of tasks that wait. Their profile is one of its own, in milliseconds. */
+static void pusher_take_waits(struct pusher *pusher, struct pusher_guest *guest,
+			      const struct pipeline *pipeline, struct snapshot *snapshot)
+{
+	struct snapshot *before = no_cleanup_ptr(snapshot->before);
+
+	if (before)
+		pusher_take_waits(pusher, guest, pipeline, before);
+	pusher_begin(&guest->waits, snapshot);
+	meter_take_waits(&pusher->meter, (size_t)(guest - pusher->guests), snapshot);
+	pusher_end_interval(pusher, &guest->waits, pipeline, snapshot);
+	snapshot_destroy(snapshot);
+}
+
+/* With --push; the meter looks at waits itself if there is no --push. */
+static bool pusher_has_waits(const struct pusher *pusher, const struct pipeline *pipeline)
+{
+	return pusher->options->push && pusher->options->waits_hz > 0 &&
+	       pipeline_waits_slot(pipeline);
+}
+
+/* What is there of GUEST. */
+static void pusher_take_all(struct pusher *pusher, struct pusher_guest *guest,
+			    const struct pipeline *pipeline)
+{
+	struct snapshot *snapshot;
+
+	if (pusher_has_waits(pusher, pipeline)) {
+		snapshot = snapshot_take(pipeline_waits_slot(pipeline));
+		if (snapshot)
+			pusher_take_waits(pusher, guest, pipeline, snapshot);
+	}
+	snapshot = snapshot_take(pipeline_slot(pipeline));
+	if (snapshot)
+		pusher_take(pusher, guest, pipeline, snapshot);
 }
 
 /* --- lines for the user ----------------------------------------------------------------------- */
@@ -282,8 +331,11 @@ static void pusher_report_budget(const struct pusher *pusher)
 	if (budget->told > 0)
 		pusher_say(pusher,
 			   "--host-budget: all guests take %.2g %% of a CPU; rates give way to "
-			   "%.3g of %.4g Hz",
-			   100 * budget->share, budget->hz / budget->told, budget->hz);
+			   "%.3g of %.4g Hz%s",
+			   100 * budget->share, budget->hz / budget->told, budget->hz,
+			   host_budget_is_missed(budget)
+				   ? "; it is not reached, as watching takes more than that"
+				   : "");
 	else
 		pusher_say(pusher, "--host-budget: all rates are %.4g Hz again", budget->hz);
 }
@@ -345,30 +397,26 @@ static void pusher_turn_guest(struct pusher *pusher, struct pusher_guest *guest,
 			      struct pipeline *pipeline, uint64_t now_ns)
 {
 	uint64_t interval_ns = (uint64_t)(pusher->options->interval_s * 1e9);
-	struct snapshot *snapshot;
 
 	pusher_report_guest(pusher, guest, pipeline);
 	if (!guest->due_ns)
 		guest->due_ns = now_ns + interval_ns;
 	if (now_ns >= guest->due_ns) {
 		snapshot_request(pipeline_slot(pipeline));
+		if (pusher_has_waits(pusher, pipeline))
+			snapshot_request(pipeline_waits_slot(pipeline));
 		guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
 	}
-	snapshot = snapshot_take(pipeline_slot(pipeline));
-	if (snapshot)
-		pusher_take(pusher, guest, pipeline, snapshot);
+	pusher_take_all(pusher, guest, pipeline);
 }
 
 /* A guest of --all is gone: its last interval goes out, and its place is free. */
 static void pusher_end_guest(struct pusher *pusher, size_t i)
 {
 	struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
-	struct snapshot *last;
 
 	pusher_report_error(pusher, pipelines_stop_guest_at(pusher->pipelines, i));
-	last = snapshot_take(pipeline_slot(pipeline));
-	if (last)
-		pusher_take(pusher, &pusher->guests[i], pipeline, last);
+	pusher_take_all(pusher, &pusher->guests[i], pipeline);
 	pusher_report_error(pusher, pipeline_get_failure(pipeline));
 	pusher_say(pusher, "%s (dom %u): sampling has ended", pipeline_guest(pipeline)->name,
 		   pipeline_guest(pipeline)->domid);
@@ -462,12 +510,9 @@ void pusher_finish(struct pusher *pusher)
 		return;
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
 		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
-		struct snapshot *last = pipeline && !pipeline_is_profile(pipeline)
-						? snapshot_take(pipeline_slot(pipeline))
-						: NULL;
 
-		if (last)
-			pusher_take(pusher, &pusher->guests[i], pipeline, last);
+		if (pipeline && !pipeline_is_profile(pipeline))
+			pusher_take_all(pusher, &pusher->guests[i], pipeline);
 	}
 	push_finish();
 	pusher_report_status(pusher, true);

@@ -15,12 +15,17 @@
 #include "xtop/filter.h"
 #include "xtop/push.h"
 
+/* The intervals of a guest's samples, or those of its tasks that wait. */
+struct pusher_times {
+	uint64_t from_ns;  /* when this one began, on the clock of samples; 0: with the first one */
+	uint64_t first_ns; /* the first sample of all; 0: none yet */
+	uint64_t until_wall_ns; /* end of the interval before; 0: none */
+};
+
 struct pusher_guest {
 	bool ended;       /* no more will come */
 	uint64_t due_ns;  /* when the interval ends, on main's clock */
-	uint64_t from_ns; /* when it began, on the samples' clock; 0: with its first sample */
-	uint64_t first_ns; /* the first sample of all; 0: none yet */
-	uint64_t until_wall_ns; /* end of the interval before; 0: none */
+	struct pusher_times samples, waits;
 	uint64_t lost, refused; /* until then */
 	char note[160];   /* the last one that was reported */
 };

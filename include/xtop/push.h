@@ -39,6 +39,7 @@ struct push_profile {
 	char domain[PUSH_NAME_BYTES];
 	char uuid[40];
 	char os[32], kernel[96]; /* "": not known */
+	bool waits;              /* of tasks that wait, in milliseconds; else of CPU time */
 	bool last;               /* no profile: nothing follows */
 };
 

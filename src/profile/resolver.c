@@ -21,6 +21,7 @@
 #include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
+#define RESOLVER_LONG_NAP_NS 20000000 /* the same where nobody looks at a screen */
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* after a deadline, until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
@@ -464,7 +465,7 @@ void resolver_forget(struct resolver *resolver)
 	if (resolver->children)
 		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
-	if (resolver->waits)
+	if (resolver->waits && !resolver->settings.intervals) /* else they have their own */
 		waits_reset(resolver->waits);
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;
@@ -531,15 +532,29 @@ static void resolver_update_pages(const struct resolver *resolver)
 }
 
 /*
+ * With intervals a quarter of the time between samples. Many guests are sampled slowly then, and
+ * their resolvers together would take more CPU for looks than for samples.
+ */
+static long resolver_longest_nap(const struct resolver *resolver)
+{
+	double nap_ns = (double)resolver->period_ns *
+			control_get_stride(resolver->settings.control) / 4;
+
+	if (!resolver->settings.intervals || nap_ns < RESOLVER_NAP_NS)
+		return RESOLVER_NAP_NS;
+	return nap_ns < RESOLVER_LONG_NAP_NS ? (long)nap_ns : RESOLVER_LONG_NAP_NS;
+}
+
+/*
  * Sleeps until just after the next tick. The process that ran at that tick may be gone a few
  * milliseconds later, and then nobody can tell whose code it was.
  */
 static void resolver_nap(const struct resolver *resolver)
 {
-	struct timespec nap = { .tv_nsec = RESOLVER_NAP_NS };
+	struct timespec nap = { .tv_nsec = resolver_longest_nap(resolver) };
 	uint64_t now_ns = clock_now_ns(), next_ns = resolver->latest_ns + resolver->period_ns;
 
-	if (next_ns > now_ns && next_ns - now_ns + RESOLVER_AFTER_NS < RESOLVER_NAP_NS)
+	if (next_ns > now_ns && next_ns - now_ns + RESOLVER_AFTER_NS < (uint64_t)nap.tv_nsec)
 		nap.tv_nsec = (long)(next_ns - now_ns + RESOLVER_AFTER_NS);
 	nanosleep(&nap, NULL);
 }

@@ -251,5 +251,10 @@ void resolver_publish_waits(struct resolver *resolver, bool at_end)
 	if (!slot || (at_end ? !resolver->waits : !snapshot_wanted(slot)))
 		return;
 	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
+	/* As for samples, in resolver_publish(). */
+	if (snapshot && resolver->settings.intervals)
+		snapshot->before = snapshot_take(slot);
 	resolver_publish_in(resolver, snapshot, at_end, slot);
+	if (snapshot && resolver->settings.intervals)
+		waits_reset(resolver->waits);
 }

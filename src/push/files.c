@@ -3,6 +3,7 @@
  * file:///DIR: a file for each profile, named by its time in UTC, so that names sort by age:
  *
  *   xtop-20261123T171500.250Z-web01-5f3a9c1e.pb.gz       domain, first part of the UUID
+ *   xtop-20261123T171500.250Z-web01-5f3a9c1e-waits.pb.gz the same of tasks that wait
  *
  * The sender's process.
  */
@@ -67,8 +68,9 @@ static void files_name(const struct push_profile *profile, char name[FOLDER_NAME
 	files_put_name(uuid, profile->uuid, sizeof(uuid) - 1);
 	gmtime_r(&seconds, &tm);
 	strftime(day, sizeof(day), "%Y%m%dT%H%M%S", &tm);
-	snprintf(name, FOLDER_NAME_BYTES, FILES_PREFIX "%s.%03uZ-%s-%s" FILES_ENDING, day,
-		 (unsigned)(profile->from_ns / 1000000 % 1000), domain, uuid);
+	snprintf(name, FOLDER_NAME_BYTES, FILES_PREFIX "%s.%03uZ-%s-%s%s" FILES_ENDING, day,
+		 (unsigned)(profile->from_ns / 1000000 % 1000), domain, uuid,
+		 profile->waits ? "-waits" : "");
 }
 
 static void files_fail(struct files *files, struct xtop_error *error)

@@ -1210,6 +1210,51 @@ static void test_hurry_without_cpu(void)
 	free(record);
 }
 
+static void *run_counted(void *context)
+{
+	static long naps;
+	struct rusage usage = { .ru_nvcsw = 0 };
+
+	resolver_run(context);
+	getrusage(RUSAGE_THREAD, &usage);
+	naps = usage.ru_nvcsw;
+	return &naps;
+}
+
+/* How often in a second a resolver wakes whose guest has a sample in 50 ms. */
+static long count_naps(bool intervals, double stride)
+{
+	struct guest_record *record = calloc(1, sizeof(*record));
+	struct stage stage;
+	void *naps = NULL;
+
+	make_record(record, "start_kernel;serve;hash");
+	((struct sample *)(void *)record->words)->period_ns = 50000000;
+	stage.symbols = guest_symbols();
+	stage_open_settings(&stage, (struct resolver_settings){ .live = true,
+								.intervals = intervals });
+	control_set_stride(stage.control, stride);
+	put(stage.ring, record);
+	if (pthread_create(&stage.thread, NULL, run_counted, stage.resolver) != 0)
+		abort();
+	sleep(1);
+	control_finish(stage.control);
+	pthread_join(stage.thread, &naps);
+	stage_close(&stage);
+	free(record);
+	return *(long *)naps;
+}
+
+/* A slow or busy machine only makes these numbers smaller. */
+static void test_naps(void)
+{
+	long screen = count_naps(false, 0), slow = count_naps(true, 0);
+	long slowest = count_naps(true, 100);
+
+	check(slow <= 95, "20 Hz, for a store: %ld looks a second instead of %ld", slow, screen);
+	check(slowest <= 60, "and with the host's budget spent %ld", slowest);
+}
+
 /*
  * Intervals: while samples come, and the last two when nobody takes snapshots any more. Each sample
  * is in one of them, and only there.
@@ -1292,6 +1337,7 @@ int main(void)
 		test_reset_while_running();
 	test_reset_at_end();
 	test_intervals();
+	test_naps();
 	test_switch_guest();
 	test_update_pages();
 	return tap_done();

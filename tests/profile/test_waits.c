@@ -5,14 +5,21 @@
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "profile/waits.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/control.h"
+#include "xtop/os.h"
 #include "xtop/os_ops.h"
+#include "xtop/resolver.h"
+#include "xtop/ring.h"
+#include "xtop/snapshot.h"
 #include "xtop/wait_sites.h"
 
 #define MS     1000000ULL
@@ -100,6 +107,53 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 	(void)os;
 	*timer_ns = vcpu ? 5 * S : OS_NO_TIMER;
 	return vcpu < 2;
+}
+
+void os_read_log(const struct os *os, struct os_log *log)
+{
+	(void)os;
+	(void)log;
+}
+
+bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *sink)
+{
+	(void)os;
+	(void)now_ns;
+	(void)sink;
+	return false;
+}
+
+bool os_poll(struct os *os, uint64_t now_ns)
+{
+	(void)os;
+	(void)now_ns;
+	return false;
+}
+
+void os_update_pages(struct os *os, uint64_t guest_pages)
+{
+	(void)os;
+	(void)guest_pages;
+}
+
+bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
+{
+	(void)os;
+	(void)xen_ns;
+	(void)clock;
+	return false;
+}
+
+void os_describe(const struct os *os, struct os_description *description)
+{
+	(void)os;
+	memset(description, 0, sizeof(*description));
+}
+
+void os_get_counts(const struct os *os, struct os_counts *counts)
+{
+	(void)os;
+	memset(counts, 0, sizeof(*counts));
 }
 
 static void tell(struct task *task, const struct os_waits_sink *sink)
@@ -416,6 +470,90 @@ static void test_spinlocks(void)
 	end();
 }
 
+/* --- intervals -------------------------------------------------------------------------------- */
+
+static void *run_resolver(void *resolver)
+{
+	resolver_run(resolver);
+	return NULL;
+}
+
+static void nap(unsigned ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+}
+
+/* The weight of SNAPSHOT and those that it brings along; frees it. */
+static double drain(struct snapshot *snapshot)
+{
+	double weight = 0;
+
+	for (const struct snapshot *at = snapshot; at; at = at->before)
+		weight += at->total_weight;
+	snapshot_destroy(snapshot);
+	return weight;
+}
+
+/*
+ * Samples and waits have intervals of their own. The end of one of samples forgets no waits, and
+ * each wait is in one interval: with those that nobody took, their sum is all that was told.
+ */
+static void test_intervals(void)
+{
+	struct resolver_settings settings = { .n_vcpus = 1, .max_nodes = 1024, .live = true,
+					      .intervals = true,
+					      .os = (struct os *)(void *)&system_ };
+	struct snapshot_slot *slots[2];
+	struct resolver *resolver;
+	double weight = 0, least = 1e9;
+	pthread_t thread;
+
+	begin();
+	must(ring_create(1 << 20, &settings.ring));
+	must(control_create(&settings.control));
+	must(snapshot_slot_create(&slots[0]));
+	must(snapshot_slot_create(&slots[1]));
+	settings.slot = slots[0];
+	settings.waits_slot = slots[1];
+	settings.symbols = symbols;
+	control_set_waits_hz(settings.control, 10);
+	must(resolver_create(&settings, &resolver));
+	turns = 0;
+	if (pthread_create(&thread, NULL, run_resolver, resolver) != 0)
+		abort();
+	for (int i = 0; i < 3; i++) {
+		struct snapshot *snapshot = NULL;
+		double one;
+
+		nap(450);
+		snapshot_request(slots[0]);
+		nap(100); /* the interval of samples ends before that of waits */
+		snapshot_request(slots[1]);
+		for (int j = 0; j < 10000 && !snapshot; j++, nap(1))
+			snapshot = snapshot_take(slots[1]);
+		one = drain(snapshot);
+		least = one < least ? one : least;
+		weight += one;
+		snapshot_destroy(snapshot_take(slots[0]));
+	}
+	nap(250);
+	snapshot_request(slots[1]); /* nobody takes that one */
+	nap(250);
+	control_finish(settings.control);
+	pthread_join(thread, NULL);
+	weight += drain(snapshot_take(slots[1]));
+	check(least >= 3 * N * 500, "an interval has all its looks, not those since samples were "
+				    "published: %g ms", least);
+	check(turns >= 10 && weight == turns * N * 500.0, "%u looks: %g ms in all intervals",
+	      turns, weight);
+	resolver_destroy(resolver);
+	snapshot_slot_destroy(slots[0]);
+	snapshot_slot_destroy(slots[1]);
+	control_destroy(settings.control);
+	ring_destroy(settings.ring);
+	end();
+}
+
 int main(void)
 {
 	test_weights();
@@ -425,5 +563,6 @@ int main(void)
 	test_other();
 	test_spinlocks();
 	test_timers();
+	test_intervals();
 	return tap_done();
 }
