@@ -39,6 +39,12 @@ enum cfi_opcode {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
+	/*
+	 * Arm64: the return address is signed from here on, or no longer; no operands. Codes are
+	 * removed from every return address anyway (cursor_arm64_strip()).
+	 */
+	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_NEGATE_RA_STATE = 0x2d, /* elsewhere SPARC's */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 
@@ -153,9 +159,10 @@ static void cfi_set_expression(struct cfi_program *program, uint64_t number, enu
 /* GCC and GAS name only registers that have a place here; the value of another is not known. */
 static void cfi_set_cfa_register(struct cfi_program *program, uint64_t number)
 {
-	program->state.cfa = number < cfi_machine(program->fde->cie.is_short)->return_number
-				     ? CFA_REGISTER
-				     : CFA_UNSAID;
+	const struct cfi_cie *cie = &program->fde->cie;
+	unsigned n_numbers = cfi_machine(cie->is_short, cie->is_arm64)->n_numbers;
+
+	program->state.cfa = number < n_numbers ? CFA_REGISTER : CFA_UNSAID;
 	program->state.cfa_register = number;
 }
 
@@ -306,6 +313,10 @@ static void cfi_run_extended(struct cfi_program *program, enum cfi_opcode opcode
 		break;
 	case CFA_GNU_ARGS_SIZE: /* for exceptions only */
 		cfi_read_uleb(reader);
+		break;
+	case CFA_NEGATE_RA_STATE_WITH_PC:
+	case CFA_NEGATE_RA_STATE:
+		reader->bad |= !program->fde->cie.is_arm64;
 		break;
 	default:
 		cfi_run_register_rule(program, opcode);
