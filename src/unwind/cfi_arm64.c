@@ -25,6 +25,7 @@ static const uint8_t arm64_kept_numbers[CFI_ARM64_KEPT] = {
 
 const struct cfi_machine cfi_machine_arm64 = {
 	.word_bytes = 8,
+	.n_places = CFI_ARM64_NUMBERS,
 	.n_numbers = CFI_ARM64_NUMBERS,
 	.return_number = CFI_ARM64_LR,
 	.sp_number = CFI_ARM64_SP,

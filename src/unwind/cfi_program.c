@@ -128,7 +128,7 @@ static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 /* The rule of a register that has no place here (vector registers, flags) is read and dropped. */
 static void cfi_set(struct cfi_program *program, uint64_t number, struct cfi_place place)
 {
-	if (number < CFI_N_REGISTERS)
+	if (number < program->state.n_places)
 		program->state.registers[number] = place;
 }
 
@@ -140,7 +140,7 @@ static void cfi_set_value(struct cfi_program *program, uint64_t number, enum cfi
 
 static void cfi_restore(struct cfi_program *program, uint64_t number)
 {
-	if (number < CFI_N_REGISTERS)
+	if (number < program->state.n_places)
 		program->state.registers[number] = program->initial.registers[number];
 }
 
@@ -197,12 +197,27 @@ static void cfi_set_location(struct cfi_program *program)
 	program->set_location = true;
 }
 
+/* States are cleared and copied for each FDE: only as far as the machine has registers. */
+static void cfi_clear_state(struct cfi_state *state, const struct cfi_cie *cie)
+{
+	unsigned n = cfi_machine(cie->is_short, cie->is_arm64)->n_places;
+
+	memset(state, 0, offsetof(struct cfi_state, registers) + n * sizeof(state->registers[0]));
+	state->n_places = n;
+}
+
+static void cfi_copy_state(struct cfi_state *to, const struct cfi_state *from)
+{
+	memcpy(to, from,
+	       offsetof(struct cfi_state, registers) + from->n_places * sizeof(from->registers[0]));
+}
+
 static void cfi_remember(struct cfi_program *program)
 {
 	if (program->n_remembered == CFI_MAX_STATES)
 		program->reader.bad = true;
 	else
-		program->remembered[program->n_remembered++] = program->state;
+		cfi_copy_state(&program->remembered[program->n_remembered++], &program->state);
 }
 
 static void cfi_recall(struct cfi_program *program)
@@ -210,7 +225,7 @@ static void cfi_recall(struct cfi_program *program)
 	if (!program->n_remembered)
 		program->reader.bad = true;
 	else
-		program->state = program->remembered[--program->n_remembered];
+		cfi_copy_state(&program->state, &program->remembered[--program->n_remembered]);
 }
 
 /* Rules of one register. The register's number is the first operand. */
@@ -355,13 +370,13 @@ void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde)
 	program->location = fde->start;
 	program->n_remembered = 0;
 	program->set_location = false;
-	memset(&program->state, 0, sizeof(program->state));
-	memset(&program->initial, 0, sizeof(program->initial));
+	cfi_clear_state(&program->state, &fde->cie);
+	cfi_clear_state(&program->initial, &fde->cie);
 	cfi_program_of(program, fde->cie.program, fde->cie.program_bytes);
 	while (!program->reader.bad && program->reader.at < program->reader.end)
 		cfi_run(program);
 	program->bad = program->reader.bad || program->location != fde->start;
-	program->initial = program->state;
+	cfi_copy_state(&program->initial, &program->state);
 	program->ended = program->bad;
 	cfi_program_of(program, fde->program, fde->program_bytes);
 }
@@ -393,13 +408,13 @@ bool cfi_state_is_safe(const struct cfi_state *state)
 {
 	if (state->cfa == CFA_UNSAID || (state->cfa == CFA_EXPRESSION && !state->cfa_safe))
 		return false;
-	for (unsigned i = 0; i < CFI_N_REGISTERS; i++) {
+	for (unsigned i = 0; i < state->n_places; i++) {
 		const struct cfi_place *place = &state->registers[i];
 
 		if ((place->where == WHERE_EXPRESSION || place->where == WHERE_VAL_EXPRESSION) &&
 		    !place->safe)
 			return false;
-		if (place->where == WHERE_REGISTER && (uint64_t)place->value >= CFI_N_REGISTERS)
+		if (place->where == WHERE_REGISTER && (uint64_t)place->value >= state->n_places)
 			return false;
 	}
 	return true;

@@ -13,6 +13,7 @@
 
 /* DWARF's numbers: 16 general registers, and the return address; on arm64 x0 to x30, and sp. */
 #define CFI_N_REGISTERS  32
+#define CFI_X86_PLACES   17
 #define CFI_DWARF_RBX    3
 #define CFI_DWARF_RBP    6
 #define CFI_DWARF_RSP    7
@@ -63,6 +64,7 @@ static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
  */
 struct cfi_machine {
 	uint8_t word_bytes;
+	uint8_t n_places;  /* DWARF's numbers below this one may have rules */
 	uint8_t n_numbers; /* DWARF's numbers below this one have an entry in `registers` */
 	uint8_t return_number, sp_number; /* DWARF's */
 	uint8_t n_kept;
