@@ -98,6 +98,7 @@ check_PROGRAMS = \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
+	tests/unwind/test_cfi_arm64 \
 	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_call_targets \

@@ -29,6 +29,11 @@ bool elf_machine_is_x86_64(const struct elf_file *file)
 	return file->header.e_machine == EM_X86_64;
 }
 
+bool elf_machine_is_arm64(const struct elf_file *file)
+{
+	return file->header.e_machine == EM_AARCH64;
+}
+
 bool elf_machine_is_short(const struct elf_file *file)
 {
 	return elf_machine_has_words_of_4(file->header.e_machine);

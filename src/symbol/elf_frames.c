@@ -24,7 +24,8 @@ static struct cfi_section elf_frame_section(const struct elf_file *file,
 				     .address = address,
 				     .gaps = blob->gaps,
 				     .n_gaps = blob->n_gaps,
-				     .is_short = elf_machine_is_short(file) };
+				     .is_short = elf_machine_is_short(file),
+				     .is_arm64 = elf_machine_is_arm64(file) };
 }
 
 static void elf_load_frame(struct elf_file *file, size_t i, struct elf_blob *blob,

@@ -35,14 +35,14 @@ void cfi_builder_deinit(struct cfi_builder *builder)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* Three words: done for each row, so it is not left to hash_bytes(). */
+/* Four words: done for each row, so it is not left to hash_bytes(). */
 static uint64_t cfi_hash(const struct cfi_rule *rule)
 {
-	uint64_t parts[3];
+	uint64_t parts[4];
 
-	_Static_assert(sizeof(parts) == sizeof(*rule), "a rule is three words");
+	_Static_assert(sizeof(parts) == sizeof(*rule), "a rule is four words");
 	memcpy(parts, rule, sizeof(parts));
-	return hash_word(hash_word(parts[0], parts[1]), parts[2]);
+	return hash_word(hash_word(hash_word(parts[0], parts[1]), parts[2]), parts[3]);
 }
 
 struct cfi_wanted {

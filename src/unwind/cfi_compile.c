@@ -34,7 +34,8 @@ static bool cfi_match_deref(const struct cfi_machine *machine, const uint8_t *ex
 	number = cfi_read(&reader, 1) - 0x70;
 	offset = cfi_read_sleb(&reader);
 	if (cfi_read(&reader, 1) != 0x06 || reader.bad || reader.at != reader.end ||
-	    number >= machine->return_number || offset != (int32_t)offset)
+	    number >= machine->n_numbers || machine->registers[number] >= CURSOR_REGISTERS ||
+	    offset != (int32_t)offset)
 		return false;
 	rule->kind = RULE_CFA_DEREF;
 	rule->reg = machine->registers[number];
@@ -50,7 +51,7 @@ static bool cfi_rule_of_cfa(const struct cfi_machine *machine, const struct cfi_
 		rule->kind = RULE_CFA;
 		rule->reg = machine->registers[state->cfa_register];
 		rule->offset = state->cfa_offset;
-		return rule->offset == state->cfa_offset;
+		return rule->offset == state->cfa_offset && rule->reg < CURSOR_REGISTERS;
 	case CFA_EXPRESSION:
 		if (cfi_match_plt(state->cfa_expression, state->cfa_offset, &rule->offset)) {
 			rule->kind = RULE_CFA_PLT;
@@ -81,6 +82,8 @@ static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cf
 		low = place->value / bytes < low ? place->value / bytes : low;
 		high = place->value / bytes > high ? place->value / bytes : high;
 	}
+	if (high < low) /* none is saved */
+		return machine->keeps_return;
 	rule->low = low;
 	rule->n_words = high - low + 1;
 	return high - low < CFI_RULE_WORDS;
@@ -100,12 +103,19 @@ static bool cfi_others_are_plain(const struct cfi_machine *machine, const struct
 	return true;
 }
 
+static bool cfi_return_is_plain(const struct cfi_machine *machine, const struct cfi_state *state)
+{
+	enum cfi_where where = state->registers[machine->return_number].where;
+
+	return where == WHERE_OFFSET ||
+	       (machine->keeps_return && (where == WHERE_UNSAID || where == WHERE_SAME));
+}
+
 /* False: no rule can say it. */
 static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cfi_state *state,
 			      bool signal, struct cfi_rule *rule)
 {
-	if (state->registers[machine->return_number].where != WHERE_OFFSET ||
-	    !cfi_others_are_plain(machine, state, signal) ||
+	if (!cfi_return_is_plain(machine, state) || !cfi_others_are_plain(machine, state, signal) ||
 	    !cfi_rule_of_cfa(machine, state, rule) || !cfi_rule_of_words(machine, state, rule))
 		return false;
 	rule->signal = signal;
@@ -147,19 +157,37 @@ static struct cfi_rule cfi_make_short_rule(const struct cfi_rule *rule)
 	return made;
 }
 
+/* libunwind is built for the registers of dom0 only, and the PLT has another form. */
+static struct cfi_rule cfi_make_arm64_rule(const struct cfi_rule *rule)
+{
+	struct cfi_rule made = *rule;
+
+	if (rule->kind == RULE_CFA)
+		made.kind = RULE_CFA_ARM64;
+	else if (rule->kind == RULE_CFA_DEREF)
+		made.kind = RULE_CFA_DEREF_ARM64;
+	else
+		made = (struct cfi_rule){ .kind = RULE_NONE };
+	return made;
+}
+
 static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct cfi_cie *cie)
 {
-	const struct cfi_machine *machine = cfi_machine(cie->is_short);
+	const struct cfi_machine *machine = cfi_machine(cie->is_short, cie->is_arm64);
 	struct cfi_rule rule = { 0 };
 
 	if (state->registers[machine->return_number].where == WHERE_UNDEFINED)
 		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
 	if (state->cfa == CFA_UNSAID)
 		return (struct cfi_rule){ .kind = RULE_NONE };
-	if (cfi_rule_of_state(machine, state, cie->signal, &rule))
+	if (cfi_rule_of_state(machine, state, cie->signal, &rule)) {
+		if (cie->is_arm64)
+			return cfi_make_arm64_rule(&rule);
 		return cie->is_short ? cfi_make_short_rule(&rule) : rule;
-	return (struct cfi_rule){ .kind = !cie->is_short && cfi_state_is_safe(state) ? RULE_ASK
-										     : RULE_NONE };
+	}
+	if (cie->is_short || cie->is_arm64 || !cfi_state_is_safe(state))
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	return (struct cfi_rule){ .kind = RULE_ASK };
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

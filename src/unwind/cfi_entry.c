@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_x86.h"
+#include "unwind/cfi_arm64.h"
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
 #include "xtop/work.h"
@@ -218,6 +218,11 @@ static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters
 		case 'S':
 			cie->signal = true;
 			break;
+		case 'B': /* signed by key B; the code is removed either way */
+		case 'G': /* the frame's memory is tagged */
+			if (!cie->is_arm64)
+				return false;
+			break;
 		case 'P': /* mostly indirect, and not needed: only its size matters */
 			encoding = cfi_read(&data, 1);
 			if ((encoding & ENCODING_BASE_MASK) == ENCODING_ALIGNED)
@@ -241,7 +246,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	const char *letters;
 	uint64_t version;
 
-	*cie = (struct cfi_cie){ .is_short = section->is_short };
+	*cie = (struct cfi_cie){ .is_short = section->is_short, .is_arm64 = section->is_arm64 };
 	if (offset >= section->size_bytes ||
 	    !cfi_read_entry(section, debug_frame, offset, &entry) || entry.end || !entry.cie ||
 	    entry.next - offset > CFI_MAX_CIE_BYTES || cfi_in_gap(section, offset, entry.next))
@@ -260,7 +265,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	cie->code_align = cfi_read_uleb(reader);
 	cie->data_align = cfi_read_sleb(reader);
 	if ((version == 1 ? cfi_read(reader, 1) : cfi_read_uleb(reader)) !=
-	    cfi_machine(section->is_short)->return_number)
+	    cfi_machine(section->is_short, section->is_arm64)->return_number)
 		return false;
 	if (*letters == 'z') {
 		cie->has_data = true;

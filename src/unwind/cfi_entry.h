@@ -27,7 +27,7 @@ struct cfi_cie {
 	int64_t data_align;
 	uint8_t encoding; /* of its FDEs' pointers, DW_EH_PE_* */
 	bool has_data;    /* "z": FDEs have augmentation data */
-	bool is_short;    /* struct cfi_section */
+	bool is_short, is_arm64; /* struct cfi_section */
 	bool signal;      /* "S": its frames are those that a signal or an interrupt leaves */
 	const uint8_t *program;
 	size_t program_bytes;

@@ -39,6 +39,12 @@ enum cfi_opcode {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
+	/*
+	 * Arm64: the return address is signed from here on, or no longer; no operands. Codes are
+	 * removed from every return address anyway (cursor_arm64_strip()).
+	 */
+	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_NEGATE_RA_STATE = 0x2d, /* elsewhere SPARC's */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 
@@ -122,7 +128,7 @@ static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 /* The rule of a register that has no place here (vector registers, flags) is read and dropped. */
 static void cfi_set(struct cfi_program *program, uint64_t number, struct cfi_place place)
 {
-	if (number < CFI_N_REGISTERS)
+	if (number < program->state.n_places)
 		program->state.registers[number] = place;
 }
 
@@ -134,7 +140,7 @@ static void cfi_set_value(struct cfi_program *program, uint64_t number, enum cfi
 
 static void cfi_restore(struct cfi_program *program, uint64_t number)
 {
-	if (number < CFI_N_REGISTERS)
+	if (number < program->state.n_places)
 		program->state.registers[number] = program->initial.registers[number];
 }
 
@@ -153,9 +159,10 @@ static void cfi_set_expression(struct cfi_program *program, uint64_t number, enu
 /* GCC and GAS name only registers that have a place here; the value of another is not known. */
 static void cfi_set_cfa_register(struct cfi_program *program, uint64_t number)
 {
-	program->state.cfa = number < cfi_machine(program->fde->cie.is_short)->return_number
-				     ? CFA_REGISTER
-				     : CFA_UNSAID;
+	const struct cfi_cie *cie = &program->fde->cie;
+	unsigned n_numbers = cfi_machine(cie->is_short, cie->is_arm64)->n_numbers;
+
+	program->state.cfa = number < n_numbers ? CFA_REGISTER : CFA_UNSAID;
 	program->state.cfa_register = number;
 }
 
@@ -190,12 +197,27 @@ static void cfi_set_location(struct cfi_program *program)
 	program->set_location = true;
 }
 
+/* States are cleared and copied for each FDE: only as far as the machine has registers. */
+static void cfi_clear_state(struct cfi_state *state, const struct cfi_cie *cie)
+{
+	unsigned n = cfi_machine(cie->is_short, cie->is_arm64)->n_places;
+
+	memset(state, 0, offsetof(struct cfi_state, registers) + n * sizeof(state->registers[0]));
+	state->n_places = n;
+}
+
+static void cfi_copy_state(struct cfi_state *to, const struct cfi_state *from)
+{
+	memcpy(to, from,
+	       offsetof(struct cfi_state, registers) + from->n_places * sizeof(from->registers[0]));
+}
+
 static void cfi_remember(struct cfi_program *program)
 {
 	if (program->n_remembered == CFI_MAX_STATES)
 		program->reader.bad = true;
 	else
-		program->remembered[program->n_remembered++] = program->state;
+		cfi_copy_state(&program->remembered[program->n_remembered++], &program->state);
 }
 
 static void cfi_recall(struct cfi_program *program)
@@ -203,7 +225,7 @@ static void cfi_recall(struct cfi_program *program)
 	if (!program->n_remembered)
 		program->reader.bad = true;
 	else
-		program->state = program->remembered[--program->n_remembered];
+		cfi_copy_state(&program->state, &program->remembered[--program->n_remembered]);
 }
 
 /* Rules of one register. The register's number is the first operand. */
@@ -307,6 +329,10 @@ static void cfi_run_extended(struct cfi_program *program, enum cfi_opcode opcode
 	case CFA_GNU_ARGS_SIZE: /* for exceptions only */
 		cfi_read_uleb(reader);
 		break;
+	case CFA_NEGATE_RA_STATE_WITH_PC:
+	case CFA_NEGATE_RA_STATE:
+		reader->bad |= !program->fde->cie.is_arm64;
+		break;
 	default:
 		cfi_run_register_rule(program, opcode);
 	}
@@ -344,13 +370,13 @@ void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde)
 	program->location = fde->start;
 	program->n_remembered = 0;
 	program->set_location = false;
-	memset(&program->state, 0, sizeof(program->state));
-	memset(&program->initial, 0, sizeof(program->initial));
+	cfi_clear_state(&program->state, &fde->cie);
+	cfi_clear_state(&program->initial, &fde->cie);
 	cfi_program_of(program, fde->cie.program, fde->cie.program_bytes);
 	while (!program->reader.bad && program->reader.at < program->reader.end)
 		cfi_run(program);
 	program->bad = program->reader.bad || program->location != fde->start;
-	program->initial = program->state;
+	cfi_copy_state(&program->initial, &program->state);
 	program->ended = program->bad;
 	cfi_program_of(program, fde->program, fde->program_bytes);
 }
@@ -382,13 +408,13 @@ bool cfi_state_is_safe(const struct cfi_state *state)
 {
 	if (state->cfa == CFA_UNSAID || (state->cfa == CFA_EXPRESSION && !state->cfa_safe))
 		return false;
-	for (unsigned i = 0; i < CFI_N_REGISTERS; i++) {
+	for (unsigned i = 0; i < state->n_places; i++) {
 		const struct cfi_place *place = &state->registers[i];
 
 		if ((place->where == WHERE_EXPRESSION || place->where == WHERE_VAL_EXPRESSION) &&
 		    !place->safe)
 			return false;
-		if (place->where == WHERE_REGISTER && (uint64_t)place->value >= CFI_N_REGISTERS)
+		if (place->where == WHERE_REGISTER && (uint64_t)place->value >= state->n_places)
 			return false;
 	}
 	return true;

@@ -38,6 +38,7 @@ struct cfi_state {
 	int64_t cfa_offset;   /* of an expression: its length */
 	const uint8_t *cfa_expression;
 	bool cfa_safe;
+	uint8_t n_places; /* of `registers` that the machine has; the others are not set */
 	struct cfi_place registers[CFI_N_REGISTERS];
 };
 

@@ -37,8 +37,11 @@ enum cfi_rule_kind {
 	RULE_ASK,       /* libunwind */
 	RULE_CFA_SHORT, /* as RULE_CFA, in code of 32 bits: cfi_machine_32, words of 4 bytes */
 	RULE_CFA_DEREF_SHORT,
+	RULE_CFA_ARM64, /* the same on arm64: cfi_machine_arm64 */
+	RULE_CFA_DEREF_ARM64,
 };
 
+#define CFI_MAX_KEPT 12 /* arm64 keeps the most */
 #define CFI_RULE_WORDS 32 /* read at once, at most: saved registers and the words between them */
 
 /*
@@ -51,12 +54,13 @@ struct cfi_rule {
 	bool signal;
 	int8_t low;
 	uint8_t n_words;
-	uint8_t slot[N_CFI_KEPT];
+	uint8_t unused[3];
+	uint8_t slot[CFI_MAX_KEPT]; /* the first of struct cfi_machine.n_kept */
 	uint32_t saved; /* bit enum unwind_register: has a slot */
 	uint32_t kept;  /* same: has not been said to be undefined */
 	int32_t offset;
 };
-_Static_assert(sizeof(struct cfi_rule) == 24, "rules are compared as bytes");
+_Static_assert(sizeof(struct cfi_rule) == 32, "rules are compared as bytes");
 
 /* The code of one FDE, as far as no FDE behind it has it: offsets from the table's base. */
 struct cfi_function {
@@ -111,6 +115,8 @@ size_t cfi_memory_bytes(const struct cfi *cfi);
  */
 enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
 
+/* The same for a cursor of arm64 (cfi_arm64.c). */
+enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
 /* The rule at ADDRESS, in the image; NULL: no row covers it. */
 const struct cfi_rule *cfi_find(struct cfi *cfi, uint64_t address);
 /* The same by RULE, whatever table has it. */

@@ -28,6 +28,8 @@ bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *liter
 
 const struct cfi_machine cfi_machine_64 = {
 	.word_bytes = 8,
+	.n_places = CFI_X86_PLACES,
+	.n_numbers = CFI_DWARF_RETURN,
 	.return_number = CFI_DWARF_RETURN,
 	.sp_number = CFI_DWARF_SP,
 	.n_kept = N_CFI_KEPT,
@@ -47,6 +49,8 @@ _Static_assert(sizeof(cfi_kept_numbers_32) <= N_CFI_KEPT, "a rule has a slot for
 
 const struct cfi_machine cfi_machine_32 = {
 	.word_bytes = 4,
+	.n_places = CFI_X86_PLACES,
+	.n_numbers = sizeof(cfi_registers_32),
 	.return_number = 8,
 	.sp_number = 4,
 	.n_kept = sizeof(cfi_kept_numbers_32),

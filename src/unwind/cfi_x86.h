@@ -11,7 +11,9 @@
 
 #include "unwind/cursor_x86.h"
 
-#define CFI_N_REGISTERS  17 /* DWARF's numbers: 16 general registers, and the return address */
+/* DWARF's numbers: 16 general registers, and the return address; on arm64 x0 to x30, and sp. */
+#define CFI_N_REGISTERS  32
+#define CFI_X86_PLACES   17
 #define CFI_DWARF_RBX    3
 #define CFI_DWARF_RBP    6
 #define CFI_DWARF_RSP    7
@@ -62,16 +64,21 @@ static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
  */
 struct cfi_machine {
 	uint8_t word_bytes;
+	uint8_t n_places;  /* DWARF's numbers below this one may have rules */
+	uint8_t n_numbers; /* DWARF's numbers below this one have an entry in `registers` */
 	uint8_t return_number, sp_number; /* DWARF's */
 	uint8_t n_kept;
-	const uint8_t *registers;         /* DWARF's numbers below return_number -> REG_ */
+	bool keeps_return; /* the return address may be in its register */
+	const uint8_t *registers;         /* DWARF's numbers -> REG_ */
 	const uint8_t *kept_registers, *kept_numbers;
 	uint32_t kept_mask;
 };
-extern const struct cfi_machine cfi_machine_64, cfi_machine_32;
+extern const struct cfi_machine cfi_machine_64, cfi_machine_32, cfi_machine_arm64;
 
-static inline const struct cfi_machine *cfi_machine(bool is_short)
+static inline const struct cfi_machine *cfi_machine(bool is_short, bool is_arm64)
 {
+	if (is_arm64)
+		return &cfi_machine_arm64;
 	return is_short ? &cfi_machine_32 : &cfi_machine_64;
 }
 

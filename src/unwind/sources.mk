@@ -9,6 +9,8 @@ libxtop_a_SOURCES += \
 	src/unwind/call_targets.h \
 	src/unwind/call_targets_x86.c \
 	src/unwind/cfi.c \
+	src/unwind/cfi_arm64.c \
+	src/unwind/cfi_arm64.h \
 	src/unwind/cfi_builder.c \
 	src/unwind/cfi_builder.h \
 	src/unwind/cfi_compile.c \

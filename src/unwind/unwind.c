@@ -51,8 +51,6 @@ static void unwind_find(struct walk *walk)
 
 	if (walk->space && address - walk->code.start >= walk->code.end - walk->code.start)
 		walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
-	if (walk->cursor.arch != ARCH_X86)
-		walk->code.tables = NULL; /* no mechanism of mechanisms.h knows other registers */
 }
 
 /* If nothing is mapped at the cursor: whether that means that there is no code. */
@@ -79,12 +77,25 @@ static bool unwind_is_code(const struct walk *walk)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
+/* Of the mechanisms of mechanisms.h only compiled CFI knows the registers of arm64. */
+static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
+{
+	struct cfi *cfi = walk->code.tables->cfi;
+
+	if (!cfi || (walk->how != UNWIND_AUTO && walk->how != UNWIND_DWARF))
+		return STEP_NOT_COVERED;
+	walk->by = UNWIND_BY_CFI;
+	return cfi_arm64_step(cfi, walk->code.bias, &walk->cursor);
+}
+
 /* Makes a step by the tables at the cursor, in the order of mechanisms.h. */
 static enum unwind_step unwind_by_tables(struct walk *walk)
 {
 	const struct unwind_tables *tables = walk->code.tables;
 	enum unwind_step step = STEP_NOT_COVERED;
 
+	if (walk->cursor.arch == ARCH_ARM64)
+		return unwind_by_arm64_tables(walk);
 #define TRY(name, ways, trust)                                                                    \
 	if (step == STEP_NOT_COVERED && tables->name && (ways) >> walk->how & 1) {                \
 		walk->by = trust;                                                                 \

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step on arm64 by the compiled table, and its registers; see cfi_arm64.h. As on x86 the CFA is
+ * the caller's stack pointer. The return address is in x30 as long as no rule says where x30 was
+ * saved; that can only be so in the innermost function, and behind a signal. Resolver's thread.
+ */
+#include "config.h"
+
+#include "unwind/cfi_arm64.h"
+
+#include "unwind/cfi_table.h"
+#include "unwind/cursor_arm64.h"
+
+/* By DWARF's numbers; x18 has no place in a cursor. */
+static const uint8_t arm64_registers[CFI_ARM64_NUMBERS] = {
+	0,  1,  2,  3,  4,  5,  8,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19, 20, CURSOR_ARM64_NONE,
+	21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP, REG_ARM64_LR, REG_SP,
+};
+static const uint8_t arm64_kept_registers[CFI_ARM64_KEPT] = {
+	REG_ARM64_LR, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP,
+};
+static const uint8_t arm64_kept_numbers[CFI_ARM64_KEPT] = {
+	CFI_ARM64_LR, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+};
+
+const struct cfi_machine cfi_machine_arm64 = {
+	.word_bytes = 8,
+	.n_places = CFI_ARM64_NUMBERS,
+	.n_numbers = CFI_ARM64_NUMBERS,
+	.return_number = CFI_ARM64_LR,
+	.sp_number = CFI_ARM64_SP,
+	.n_kept = CFI_ARM64_KEPT,
+	.keeps_return = true,
+	.registers = arm64_registers,
+	.kept_registers = arm64_kept_registers,
+	.kept_numbers = arm64_kept_numbers,
+	/* pc, sp, x29, and x19 to x28; x30 is known where it has been read */
+	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << REG_ARM64_FP | 0x3ffU << 21,
+};
+
+_Static_assert(CFI_ARM64_KEPT <= CFI_MAX_KEPT, "a rule has a slot for each");
+
+/* *CALLER: the return address. STEP_OUTERMOST: it is 0. */
+static enum unwind_step arm64_find_return(const struct cfi_rule *rule, const struct cursor *cursor,
+					  const uint64_t *words, uint64_t *caller)
+{
+	if (rule->slot[KEPT_RETURN] < rule->n_words)
+		*caller = words[rule->slot[KEPT_RETURN]];
+	else if (cursor->known >> REG_ARM64_LR & 1)
+		*caller = cursor->regs[REG_ARM64_LR];
+	else
+		return STEP_BAD;
+	*caller = cursor_arm64_strip(cursor, *caller);
+	return *caller ? STEP_CALLER : STEP_OUTERMOST;
+}
+
+static void arm64_restore(const struct cfi_rule *rule, const uint64_t *words, struct cursor *cursor)
+{
+	for (unsigned i = 0; i < CFI_ARM64_KEPT; i++)
+		if (rule->slot[i] < rule->n_words)
+			cursor->regs[arm64_kept_registers[i]] = words[rule->slot[i]];
+}
+
+static enum unwind_step arm64_rule_step(const struct cfi_rule *rule, struct cursor *cursor)
+{
+	uint64_t cfa = cursor->regs[rule->reg] + rule->offset, words[CFI_RULE_WORDS], caller;
+	enum unwind_step step;
+
+	if (!(cursor->known >> rule->reg & 1))
+		return STEP_BAD;
+	if (rule->kind == RULE_CFA_DEREF_ARM64 && !cursor_read(cursor, cfa, &cfa, 1))
+		return STEP_CUT;
+	if (rule->n_words && !cursor_read(cursor, cfa + sizeof(*words) * (int64_t)rule->low, words,
+					  rule->n_words))
+		return STEP_CUT;
+	step = arm64_find_return(rule, cursor, words, &caller);
+	if (step != STEP_CALLER)
+		return step;
+	arm64_restore(rule, words, cursor);
+	cursor->regs[REG_PC] = caller;
+	cursor->regs[REG_SP] = cfa;
+	cursor->known = (cursor->known & rule->kept) | rule->saved;
+	cursor->interrupted = rule->signal;
+	return STEP_CALLER;
+}
+
+enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+{
+	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);
+
+	if (!rule)
+		return STEP_NOT_COVERED;
+	if (rule->kind == RULE_OUTERMOST)
+		return STEP_OUTERMOST;
+	if (rule->kind != RULE_CFA_ARM64 && rule->kind != RULE_CFA_DEREF_ARM64)
+		return STEP_NOT_COVERED;
+	return arm64_rule_step(rule, cursor);
+}

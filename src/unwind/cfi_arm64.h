@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The part of call-frame information that holds only for arm64: DWARF's register numbers ("DWARF
+ * for the Arm 64-bit Architecture" §4.1: 0 to 30 are x0 to x30, 31 is sp, 34 is RA_SIGN_STATE), and
+ * the registers that a function preserves (AAPCS64 §6.1.1: x19 to x29). struct cfi_machine tells
+ * them to the other files.
+ */
+#ifndef XTOP_UNWIND_CFI_ARM64_H
+#define XTOP_UNWIND_CFI_ARM64_H
+
+#include "unwind/cfi_x86.h"
+
+#define CFI_ARM64_LR       30 /* the return address */
+#define CFI_ARM64_SP       31
+#define CFI_ARM64_NUMBERS  32
+#define CFI_ARM64_KEPT     12 /* x30 and x19 to x29 */
+
+#endif

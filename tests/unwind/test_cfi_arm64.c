@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call-frame information with the numbers of arm64, on any machine. The stack begins at STACK; in
+ * the function sp points there when all has been saved.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/support/tap.h"
+#include "unwind/cfi_table.h"
+#include "unwind/cursor_arm64.h"
+#include "xtop/unwind.h"
+
+#define STACK  UINT64_C(0xffff800008100000)
+#define CODE   UINT64_C(0xffff800008010000)
+#define CALLER (CODE + 0x500)
+#define TCR    (2ULL << 30 | 16ULL << 16 | 16)
+#define PAC    UINT64_C(0x0053000000000000)
+#define WORDS  16
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[WORDS];
+} made;
+
+/*
+ * A function as gcc -mbranch-protection=standard makes it, at CODE:
+ *
+ *   0  paciasp   4  stp x29, x30, [sp, #-32]!   8  mov x29, sp   12  stp x19, x20, [sp, #16]   16 ...
+ */
+static struct {
+	uint8_t cie[20], fde[40];
+} eh_frame = {
+	/* code in units of 4, data of -8; the return address is in x30; CFA sp + 0 */
+	.cie = { 16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 4, 0x78, 30, 1, 0x00, 0x0c, 31, 0 },
+	.fde = { 36,   0,    0,    0,    24,   0,    0,    0,                   /* length, CIE */
+		 0x00, 0x00, 0x01, 0x08, 0x00, 0x80, 0xff, 0xff,                /* CODE */
+		 0x40, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0,             /* 0x40 */
+		 0x41, 0x2d,                                                    /* 4: signed */
+		 0x41, 0x0e, 32,   0x9d, 4,    0x9e, 3,                         /* 8: x29, x30 */
+		 0x42, 0x93, 2,    0x94, 1 },                                   /* 16: x19, x20 */
+};
+
+static struct cfi *compile(void)
+{
+	const struct cfi_sections sections = {
+		.eh_frame = { .bytes = eh_frame.cie,
+			      .size_bytes = sizeof(eh_frame),
+			      .address = CODE + 0x10000,
+			      .is_arm64 = true },
+	};
+	struct cfi *cfi = NULL;
+	struct xtop_error *error = cfi_compile(&sections, &cfi);
+
+	check(!error, "a table is made");
+	error_destroy(error);
+	return cfi;
+}
+
+static void begin(uint32_t offset, struct cursor *cursor)
+{
+	struct registers_arm64 *regs = &made.vcpu.regs.arm64;
+
+	memset(&made, 0, sizeof(made));
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .n_stacks = 1,
+					  .cut = CUT_LIMIT,
+					  .regs = { .arch = ARCH_ARM64 } };
+	made.stack = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(made.words) };
+	made.words[0] = 0x2929;
+	made.words[1] = CALLER ^ PAC;
+	made.words[2] = 0x1919;
+	made.words[3] = 0x2020;
+	*regs = (struct registers_arm64){ .pc = CODE + offset, .pstate = 5, .tcr = TCR };
+	for (unsigned i = 0; i < 31; i++)
+		regs->x[i] = 0xc00 + i;
+	regs->sp_el1 = offset < 8 ? STACK + 32 : STACK;
+	regs->x[30] = offset < 8 ? CALLER : 0xbad0;
+	cursor_init(cursor, &made.vcpu);
+}
+
+static void check_step(struct cfi *cfi, uint32_t offset, uint64_t fp, uint64_t x19,
+		       const char *what)
+{
+	struct cursor cursor;
+	enum unwind_step step;
+
+	begin(offset, &cursor);
+	step = cfi_arm64_step(cfi, 0, &cursor);
+	check(step == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
+		      cursor.regs[REG_SP] == STACK + 32 && !cursor.interrupted,
+	      "%s: step %d, pc %#jx, sp %#jx", what, step, (uintmax_t)cursor.regs[REG_PC],
+	      (uintmax_t)cursor.regs[REG_SP]);
+	check(cursor.regs[REG_ARM64_FP] == fp && cursor.regs[cursor_arm64_registers[19]] == x19 &&
+		      cursor.regs[cursor_arm64_registers[21]] == 0xc00 + 21,
+	      "%s: x29 %#jx, x19 %#jx", what, (uintmax_t)cursor.regs[REG_ARM64_FP],
+	      (uintmax_t)cursor.regs[cursor_arm64_registers[19]]);
+}
+
+static void test_steps(struct cfi *cfi)
+{
+	struct cursor cursor;
+
+	check_step(cfi, 0, 0xc00 + 29, 0xc00 + 19, "before anything is saved");
+	begin(4, &cursor);
+	cursor.regs[REG_ARM64_LR] ^= PAC;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == CALLER,
+	      "x30 is signed");
+	check_step(cfi, 8, 0x2929, 0xc00 + 19, "x29 and x30 are saved");
+	check_step(cfi, 12, 0x2929, 0xc00 + 19, "before x19 is");
+	check_step(cfi, 16, 0x2929, 0x1919, "all is saved");
+}
+
+static void test_ends(struct cfi *cfi)
+{
+	struct cursor cursor;
+
+	begin(0x40, &cursor);
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "behind the function");
+	begin(16, &cursor);
+	made.stack.size_bytes = 24;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CUT, "the saved words were not copied");
+	begin(16, &cursor);
+	made.words[1] = 0;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST, "a return address of 0");
+	begin(0, &cursor);
+	cursor.known &= ~(1U << REG_ARM64_LR);
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_BAD, "a leaf, and x30 is not known");
+	begin(16, &cursor);
+	cfi_arm64_step(cfi, 0, &cursor);
+	check(!(cursor.known & 1) && cursor.known >> REG_ARM64_FP & 1 &&
+		      cursor.known >> cursor_arm64_registers[28] & 1,
+	      "x0 is lost, x28 and x29 are not");
+	begin(16, &cursor);
+	check(cfi_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "it is no table of x86");
+}
+
+static void test_refused(void)
+{
+	struct cfi *cfi;
+
+	eh_frame.cie[14] = 16;
+	cfi = compile();
+	check(!cfi, "the return address of x86-64");
+	cfi_destroy(cfi);
+	eh_frame.cie[14] = 30;
+}
+
+int main(void)
+{
+	struct cfi *cfi = compile();
+
+	if (!cfi)
+		return 1;
+	test_steps(cfi);
+	test_ends(cfi);
+	cfi_destroy(cfi);
+	test_refused();
+	return tap_done();
+}
