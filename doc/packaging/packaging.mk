@@ -21,7 +21,7 @@ dist_metricsexamples_DATA = $(addprefix doc/examples/metrics/,alerts.yml dashboa
 packaging_debian = control copyright changelog rules source/format source/lintian-overrides \
 	xtop.lintian-overrides tests/control tests/replay
 EXTRA_DIST += $(addprefix doc/packaging/debian/,$(packaging_debian)) \
-	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map
+	doc/packaging/xtop.spec 	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map
 
 # make deb builds the packages xtop and xtop-dbgsym, and the source package, in the folder deb. It
 # builds from the archive of make dist, so it fails if that archive lacks a file. It needs the packages
