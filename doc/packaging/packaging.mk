@@ -35,7 +35,7 @@ doc/packaging/systemd/xtop-push.service: doc/packaging/systemd/xtop-push.service
 packaging_debian = clean control copyright changelog rules source/format source/lintian-overrides \
 	xtop.lintian-overrides tests/control tests/replay
 EXTRA_DIST += $(addprefix doc/packaging/debian/,$(packaging_debian)) \
-	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map
+	doc/packaging/xtop.spec 	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map
 
 # make deb builds the packages xtop and xtop-dbgsym, and the source package, in the folder deb. It
 # builds from the archive of make dist, so it fails if that archive lacks a file. It needs the packages
