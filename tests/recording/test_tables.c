@@ -89,7 +89,10 @@ static struct symbols *given_symbols(const char *file)
 	return symbols;
 }
 
-/* The sizes of the samples in PATH, with the heads of their chunks. */
+/*
+ * The sizes of the samples in PATH, with the heads of their chunks. In memory a vCPU has room for
+ * the registers of any machine, in the file for those of its own.
+ */
 static void check_sizes(const char *path)
 {
 	struct recording_reader *reader;
@@ -99,7 +102,10 @@ static void check_sizes(const char *path)
 	must(recording_reader_open(path, NULL, &reader));
 	while ((sample = recording_reader_next(reader, &size_bytes))) {
 		const struct sample_stack *stack = sample_first_stack(sample_first_vcpu(sample));
-		size_t bytes = sizeof(struct recording_chunk) + size_bytes;
+		size_t unused = sizeof(struct registers) -
+				recording_registers_bytes(ARCH_X86);
+		size_t bytes = sizeof(struct recording_chunk) + size_bytes -
+			       sample->n_vcpus * unused;
 
 		if (sample_first_vcpu(sample)->n_stacks &&
 		    stack->size_bytes <= SMALL_STACK_BYTES && bytes > most)
