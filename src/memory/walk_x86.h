@@ -99,11 +99,12 @@ static inline __attribute__((always_inline)) enum walk_result
 walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
      struct memory_root root, uint64_t address, struct walk_span *span)
 {
-	unsigned shift = root.la57 ? SHIFT_LA57 : SHIFT_TOP;
 	uint64_t entry = root.cr3, all = ~0ULL, any = 0;
+	unsigned shift;
 
 	if (root.width != WIDTH_64)
 		return walk_other(table, context, root, address, span);
+	shift = root.la57 ? SHIFT_LA57 : SHIFT_TOP;
 	if (!walk_is_canonical(address, shift)) {
 		/* The hole between the two halves ends where the upper half begins. */
 		span->rest_bytes = -(1ULL << (shift + WALK_ENTRY_BITS - 1)) - address;

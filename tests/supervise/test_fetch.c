@@ -304,12 +304,18 @@ static struct build_id own_id(void)
 	return id;
 }
 
-/* This file, as it was compiled: its path in DWARF. */
+/*
+ * This file, as it was compiled: its path in DWARF. The compiler was given a path that begins in the
+ * build's folder, which need not be the present one.
+ */
 static const char *own_source(void)
 {
 	static char path[PATH_MAX];
+	const char *build = getenv("top_builddir");
+	char compiled[PATH_MAX];
 
-	if (!path[0] && !realpath(__FILE__, path))
+	snprintf(compiled, sizeof(compiled), "%s/%s", build ? build : ".", __FILE__);
+	if (!path[0] && !realpath(__FILE__[0] == '/' ? __FILE__ : compiled, path))
 		snprintf(path, sizeof(path), "%s", __FILE__);
 	return path;
 }
