@@ -2,13 +2,12 @@
 /*
  * Makes the Xen that runs look like one with other domctl and sysctl interfaces, for a program
  * started with LD_PRELOAD: only the versions OTHER_XEN="DOMCTL SYSCTL" (hexadecimal) are taken;
- * without that variable none is. The versions of the headers this was built with must be those of
- * the Xen that runs: with these the calls are passed on. Layouts stay as they are.
+ * without that variable none is. The calls are passed on with the versions of the Xen that runs,
+ * which REAL_XEN has in the same form. Layouts stay as they are.
  *
  * Source: Xen 4.17 xen/common/domctl.c, sysctl.c (-EACCES unless interface_version is its own).
  */
 #define _GNU_SOURCE
-#define __XEN_TOOLS__ /* the public headers then have domctls */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -17,8 +16,6 @@
 #include <stdlib.h>
 
 #include <xen/xen.h>
-#include <xen/domctl.h>
-#include <xen/sysctl.h>
 #include <xencall.h>
 
 #define MAX_ENTRIES 256
@@ -28,12 +25,13 @@ struct call {
 	uint32_t cmd, version;
 };
 
-static uint32_t taken_version(unsigned int op)
+/* The version of OP's calls in the environment's variable NAME, 0: it has none. */
+static uint32_t version_in(const char *name, unsigned int op)
 {
-	const char *taken = getenv("OTHER_XEN");
+	const char *versions = getenv(name);
 	unsigned int domctl, sysctl;
 
-	if (!taken || sscanf(taken, "%x %x", &domctl, &sysctl) != 2)
+	if (!versions || sscanf(versions, "%x %x", &domctl, &sysctl) != 2)
 		return 0;
 	return op == __HYPERVISOR_domctl ? domctl : sysctl;
 }
@@ -48,12 +46,10 @@ static uint32_t translate(unsigned int op, struct call *call)
 {
 	uint32_t version = call->version;
 
-	if (!version || version != taken_version(op))
+	if (!version || version != version_in("OTHER_XEN", op))
 		call->version = 0;
-	else if (op == __HYPERVISOR_domctl)
-		call->version = XEN_DOMCTL_INTERFACE_VERSION;
 	else
-		call->version = XEN_SYSCTL_INTERFACE_VERSION;
+		call->version = version_in("REAL_XEN", op);
 	return version;
 }
 
