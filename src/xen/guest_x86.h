@@ -29,6 +29,7 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 	regs->cr3 = context->ctrlreg[3];
 	regs->cr4 = context->ctrlreg[4];
 	regs->width = WIDTH_64;
+	regs->arch = ARCH_X86;
 }
 
 /* The others. */

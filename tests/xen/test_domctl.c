@@ -479,8 +479,10 @@ static void test_pauses(void)
 	if (domctl_open(&info, area, STOP_SAMPLER, &guest))
 		abort();
 	check_u64(look_pause(), 300, "a sampler that takes over reports what is left");
+	memset(&regs, 0xff, sizeof(regs));
 	check(xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,
 	      "registers pause the vCPU for %" PRIu64 " ns", paused_ns);
+	check(regs.arch == ARCH_X86 && !walk_root(&regs).la57, "they are those of x86");
 	xen.refused_vcpu = 2;
 	paused_ns = 0;
 	check(!xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,
