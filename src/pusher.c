@@ -305,7 +305,7 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 
 /* --- the budget of all guests ----------------------------------------------------------------- */
 
-/* Of all processes of xtop, until now. */
+/* What all processes of xtop have used until now. */
 static uint64_t pusher_cpu_ns(const struct pusher *pusher)
 {
 	uint64_t cpu_ns = 0;

@@ -77,7 +77,7 @@ static bool unwind_is_code(const struct walk *walk)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* Of the mechanisms of mechanisms.h only compiled CFI knows the registers of arm64. */
+/* Only compiled CFI, of all in mechanisms.h, knows the registers of arm64. */
 static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
 {
 	struct cfi *cfi = walk->code.tables->cfi;

@@ -544,7 +544,7 @@ static void test_intervals(void)
 	control_finish(settings.control);
 	pthread_join(thread, NULL);
 	weight += drain(snapshot_take(slots[1]));
-	/* Of five looks the first may belong to the interval before, and the last not be over. */
+	/* The first of five looks may belong to the interval before, and the last not be over. */
 	check(least >= 3 * N * 500, "an interval has all its looks, not those since samples were "
 				    "published: %g ms", least);
 	check(turns >= 10 && weight == turns * N * 500.0, "%u looks: %g ms in all intervals",
