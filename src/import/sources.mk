@@ -6,6 +6,10 @@ libxtop_a_SOURCES += \
 	src/import/folded_reader.c \
 	src/import/import.c \
 	src/import/pprof_reader.c \
+	src/import/pprof_stream.c \
+	src/import/pprof_stream.h \
+	src/import/pprof_tables.c \
+	src/import/pprof_tables.h \
 	src/import/readers.h \
 	src/import/source.c \
 	src/import/source.h

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "import/pprof_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/pprof_fields.h"
+#include "xtop/vector.h"
+
+#define PPROF_MAX_TEXT_BYTES (64U << 20)
+
+/* --- what the file has ------------------------------------------------------------------------ */
+
+static bool pprof_tables_add_string(struct pprof_tables *tables, struct pprof_stream *stream,
+				    pb_istream_t *fields)
+{
+	size_t left = fields->bytes_left, bytes = left < FRAME_NAME_BYTES ? left : FRAME_NAME_BYTES;
+
+	if (tables->n_strings == PPROF_MAX_ITEMS ||
+	    tables->text_bytes + bytes > PPROF_MAX_TEXT_BYTES)
+		return pprof_stream_fail(stream, "too many strings");
+	if (!vector_reserve(tables->text, tables->text_capacity, tables->text_bytes + bytes + 1) ||
+	    !vector_reserve(tables->strings, tables->strings_capacity, tables->n_strings + 1))
+		return pprof_stream_fail(stream, "no memory for its strings");
+	if (!pb_read(fields, (pb_byte_t *)tables->text + tables->text_bytes, bytes))
+		return false;
+	tables->strings[tables->n_strings++] =
+		(struct pprof_string){ (uint32_t)tables->text_bytes, (uint32_t)bytes };
+	tables->text_bytes += bytes;
+	tables->text[tables->text_bytes++] = '\0';
+	return true;
+}
+
+static bool pprof_type_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
+			      void *context)
+{
+	struct pprof_type *type = context;
+
+	(void)stream;
+	if (tag == PPROF_VALUE_TYPE_TYPE)
+		type->type = value;
+	else if (tag == PPROF_VALUE_TYPE_UNIT)
+		type->unit = value;
+	return true;
+}
+
+static bool pprof_tables_add_type(struct pprof_tables *tables, struct pprof_stream *stream,
+				  pb_istream_t *fields)
+{
+	if (tables->n_types == PPROF_MAX_VALUES)
+		return pprof_stream_fail(stream, "too many kinds of values");
+	return pprof_stream_read_fields(stream, fields, pprof_type_number, NULL,
+					&tables->types[tables->n_types++]);
+}
+
+static bool pprof_line_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
+			      void *context)
+{
+	(void)stream;
+	if (tag == PPROF_LINE_FUNCTION_ID)
+		*(uint64_t *)context = value;
+	return true;
+}
+
+/* An item while it is read. */
+struct pprof_new_item {
+	struct pprof_tables *tables;
+	struct pprof_item item;
+};
+
+static bool pprof_item_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
+			      void *context)
+{
+	struct pprof_item *item = &((struct pprof_new_item *)context)->item;
+
+	(void)stream;
+	/* The fields of locations and functions that we read have the same numbers: 1, 2 and 3. */
+	if (tag == 1)
+		item->id = value;
+	else if (tag == PPROF_LOCATION_MAPPING_ID || tag == PPROF_FUNCTION_NAME)
+		item->a = value;
+	else if (tag == PPROF_LOCATION_ADDRESS || tag == PPROF_FUNCTION_SYSTEM_NAME)
+		item->b = value;
+	return true;
+}
+
+static bool pprof_mapping_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
+				 void *context)
+{
+	struct pprof_item *item = &((struct pprof_new_item *)context)->item;
+
+	(void)stream;
+	if (tag == PPROF_MAPPING_ID)
+		item->id = value;
+	else if (tag == PPROF_MAPPING_FILENAME)
+		item->a = value;
+	return true;
+}
+
+static bool pprof_location_message(struct pprof_stream *stream, uint32_t tag, pb_istream_t *fields,
+				   void *context)
+{
+	struct pprof_new_item *location = context;
+	struct pprof_tables *tables = location->tables;
+	uint64_t function = 0;
+
+	if (tag != PPROF_LOCATION_LINE)
+		return true;
+	if (!pprof_stream_read_fields(stream, fields, pprof_line_number, NULL, &function))
+		return false;
+	if (tables->n_lines == 2 * PPROF_MAX_ITEMS)
+		return pprof_stream_fail(stream, "too many lines");
+	if (!vector_reserve(tables->lines, tables->lines_capacity, tables->n_lines + 1))
+		return pprof_stream_fail(stream, "no memory for its lines");
+	tables->lines[tables->n_lines++] = function;
+	location->item.n++;
+	return true;
+}
+
+static bool pprof_ignore_message(struct pprof_stream *stream, uint32_t tag, pb_istream_t *fields,
+				 void *context)
+{
+	(void)stream, (void)tag, (void)fields, (void)context;
+	return true;
+}
+
+static bool pprof_tables_add_item(struct pprof_tables *tables, struct pprof_table *table,
+				  struct pprof_stream *stream, pb_istream_t *fields,
+				  pprof_number_fn *number, pprof_message_fn *message)
+{
+	struct pprof_new_item new = { tables, { .first = (uint32_t)tables->n_lines } };
+
+	if (!pprof_stream_read_fields(stream, fields, number, message, &new))
+		return false;
+	if (table->n == PPROF_MAX_ITEMS)
+		return pprof_stream_fail(stream, "too many functions, locations or mappings");
+	if (!vector_reserve(table->items, table->capacity, table->n + 1))
+		return pprof_stream_fail(stream, "no memory for its tables");
+	table->items[table->n++] = new.item;
+	return true;
+}
+
+bool pprof_tables_add_message(struct pprof_stream *stream, uint32_t tag, pb_istream_t *fields,
+			      void *context)
+{
+	struct pprof_tables *tables = context;
+
+	switch (tag) {
+	case PPROF_PROFILE_SAMPLE_TYPE:
+		return pprof_tables_add_type(tables, stream, fields);
+	case PPROF_PROFILE_MAPPING:
+		return pprof_tables_add_item(tables, &tables->mappings, stream, fields,
+					     pprof_mapping_number, pprof_ignore_message);
+	case PPROF_PROFILE_LOCATION:
+		return pprof_tables_add_item(tables, &tables->locations, stream, fields,
+					     pprof_item_number, pprof_location_message);
+	case PPROF_PROFILE_FUNCTION:
+		return pprof_tables_add_item(tables, &tables->functions, stream, fields,
+					     pprof_item_number, pprof_ignore_message);
+	case PPROF_PROFILE_STRING_TABLE:
+		return pprof_tables_add_string(tables, stream, fields);
+	default:
+		return true;
+	}
+}
+
+bool pprof_tables_add_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
+			     void *context)
+{
+	struct pprof_tables *tables = context;
+
+	(void)stream;
+	if (tag == PPROF_PROFILE_DURATION_NANOS)
+		tables->duration_ns = value;
+	else if (tag == PPROF_PROFILE_PERIOD)
+		tables->period = value;
+	else if (tag == PPROF_PROFILE_DEFAULT_SAMPLE_TYPE)
+		tables->default_type = value;
+	return true;
+}
+
+/* --- look-up ---------------------------------------------------------------------------------- */
+
+const char *pprof_tables_string(const struct pprof_tables *tables, uint64_t index)
+{
+	const struct pprof_string *string;
+
+	if (index >= tables->n_strings)
+		return NULL;
+	string = &tables->strings[index];
+	return string->bytes ? tables->text + string->at : NULL;
+}
+
+bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index, const char *text)
+{
+	const char *is = pprof_tables_string(tables, index);
+
+	return is && !strcmp(is, text);
+}
+
+static int pprof_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct pprof_item *)a)->id, y = ((const struct pprof_item *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+static void pprof_sort(struct pprof_table *table)
+{
+	if (table->n)
+		qsort(table->items, table->n, sizeof(*table->items), pprof_compare);
+}
+
+static const struct pprof_item *pprof_find(const struct pprof_table *table, uint64_t id)
+{
+	const struct pprof_item key = { .id = id };
+
+	/* Most writers count from 1 on. */
+	if (id - 1 < table->n && table->items[id - 1].id == id)
+		return &table->items[id - 1];
+	return table->n ? bsearch(&key, table->items, table->n, sizeof(key), pprof_compare) : NULL;
+}
+
+const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *tables, uint64_t id)
+{
+	return pprof_find(&tables->locations, id);
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* Whether MODULE is a kernel or a kernel module, by the names that perf and xtop use. */
+static bool pprof_is_kernel(const char *module)
+{
+	size_t n = strlen(module);
+
+	return !strncmp(module, "[kernel", 7) || !strncmp(module, "[guest.kernel", 13) ||
+	       (n > 3 && !strcmp(module + n - 3, ".ko"));
+}
+
+static uint32_t pprof_tables_intern(const struct pprof_tables *tables, struct builder *builder,
+				    const struct pprof_item *location,
+				    const struct pprof_item *function)
+{
+	const struct pprof_item *mapping = pprof_find(&tables->mappings, location->a);
+	const char *file = mapping ? pprof_tables_string(tables, mapping->a) : NULL;
+	const char *module = file && strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	const char *name = function ? pprof_tables_string(tables, function->a) : NULL;
+	enum frame_kind kind = !module                   ? FRAME_KIND_FUNCTION
+			       : pprof_is_kernel(module) ? FRAME_KIND_KERNEL
+							 : FRAME_KIND_USERLAND;
+
+	if (name)
+		return builder_intern(builder, kind, name, module);
+	return frames_intern(builder->frames, kind, NULL, module, location->b);
+}
+
+/* Builds the frames of all locations. A location without lines gets one unnamed frame. */
+static bool pprof_tables_build_frames(struct pprof_tables *tables, struct pprof_stream *stream,
+				      struct builder *builder)
+{
+	size_t n = 0;
+
+	pprof_sort(&tables->mappings);
+	pprof_sort(&tables->functions);
+	pprof_sort(&tables->locations);
+	tables->frames = calloc(tables->n_lines + tables->locations.n + 1, sizeof(*tables->frames));
+	if (!tables->frames)
+		return pprof_stream_fail(stream, "no memory for its functions");
+	for (size_t i = 0; i < tables->locations.n; i++) {
+		struct pprof_item *location = &tables->locations.items[i];
+		size_t first = n;
+
+		/* The innermost line comes first. */
+		for (uint32_t j = location->n; j-- > 0;)
+			tables->frames[n++] = pprof_tables_intern(
+				tables, builder, location,
+				pprof_find(&tables->functions, tables->lines[location->first + j]));
+		if (n == first)
+			tables->frames[n++] = pprof_tables_intern(tables, builder, location, NULL);
+		location->first = (uint32_t)first;
+		location->n = (uint32_t)(n - first);
+	}
+	return true;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/*
+ * Chooses the value that weighs a sample: the default one, or else the last one, as pprof does. If
+ * it is in nanoseconds, the period turns it into ticks. The number of samples is the nearest value
+ * in "count" at or before the weight: Go's heap profiles have objects before bytes, once for all
+ * that was allocated and once for what is in use.
+ */
+static bool pprof_tables_choose_values(struct pprof_tables *tables, struct pprof_stream *stream)
+{
+	size_t n = tables->n_types;
+
+	if (!n)
+		return pprof_stream_fail(stream, "no kinds of values");
+	tables->weight = n - 1;
+	for (size_t i = 0; i < n; i++)
+		if (tables->default_type && tables->types[i].type == tables->default_type)
+			tables->weight = i;
+	tables->count = tables->weight;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = (tables->weight + n - i) % n;
+
+		if (pprof_tables_string_is(tables, tables->types[at].unit, "count")) {
+			tables->count = at;
+			break;
+		}
+	}
+	tables->per_tick = 1;
+	if (tables->period &&
+	    pprof_tables_string_is(tables, tables->types[tables->weight].unit, "nanoseconds"))
+		tables->per_tick = (double)tables->period;
+	return true;
+}
+
+bool pprof_tables_finish(struct pprof_tables *tables, struct pprof_stream *stream,
+			 struct builder *builder)
+{
+	return pprof_tables_choose_values(tables, stream) &&
+	       pprof_tables_build_frames(tables, stream, builder);
+}
+
+void pprof_tables_deinit(struct pprof_tables *tables)
+{
+	free(tables->text);
+	free(tables->strings);
+	free(tables->functions.items);
+	free(tables->mappings.items);
+	free(tables->locations.items);
+	free(tables->lines);
+	free(tables->frames);
+}

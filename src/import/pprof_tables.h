@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to import/: the tables of a pprof file to which its samples refer: strings, functions,
+ * mappings, locations and the kinds of values. All are bounded. A location becomes one frame for
+ * each function that is inlined there. Main's thread.
+ */
+#ifndef IMPORT_PPROF_TABLES_H
+#define IMPORT_PPROF_TABLES_H
+
+#include "import/builder.h"
+#include "import/pprof_stream.h"
+
+#define PPROF_MAX_ITEMS  LIMIT(1U << 21, 1U << 8) /* of each table */
+#define PPROF_MAX_VALUES 64                       /* of a sample */
+
+struct pprof_item {
+	uint64_t id;
+	/* Function: name, system name. Mapping: A is the file. Location: mapping, address. */
+	uint64_t a, b;
+	uint32_t first, n; /* of a location: its part of lines[], later of frames[] */
+};
+
+struct pprof_table {
+	struct pprof_item *items;
+	size_t n, capacity;
+};
+
+struct pprof_string {
+	uint32_t at, bytes;
+};
+
+struct pprof_type {
+	uint64_t type, unit; /* strings */
+};
+
+struct pprof_tables {
+	char *text;
+	size_t text_bytes, text_capacity;
+	struct pprof_string *strings;
+	size_t n_strings, strings_capacity;
+	struct pprof_table functions, mappings, locations;
+	uint64_t *lines; /* ids of functions, location by location */
+	size_t n_lines, lines_capacity;
+	uint32_t *frames; /* by line, outermost first in each location */
+	struct pprof_type types[PPROF_MAX_VALUES];
+	size_t n_types;
+	uint64_t default_type, period, duration_ns;
+	size_t count, weight; /* indices of the values that count and weigh samples */
+	double per_tick;
+};
+
+/* A number_fn and a message_fn for the whole file. CONTEXT are the tables. */
+pprof_number_fn pprof_tables_add_number;
+pprof_message_fn pprof_tables_add_message;
+/* When all are read: builds the frames and chooses the values. False: STREAM's damage says why. */
+bool pprof_tables_finish(struct pprof_tables *tables, struct pprof_stream *stream,
+			 struct builder *builder);
+void pprof_tables_deinit(struct pprof_tables *tables);
+
+/* NULL: there is no such string, or it is empty. */
+const char *pprof_tables_string(const struct pprof_tables *tables, uint64_t index);
+bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index, const char *text);
+/* NULL: there is no such location. */
+const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *tables, uint64_t id);
+
+#endif
