@@ -2,6 +2,8 @@
 libxtop_a_SOURCES += \
 	include/xtop/recording.h \
 	include/xtop/replay.h \
+	src/recording/chunks.c \
+	src/recording/chunks.h \
 	src/recording/format.h \
 	src/recording/page_mirror.c \
 	src/recording/page_mirror.h \
@@ -9,5 +11,7 @@ libxtop_a_SOURCES += \
 	src/recording/recorded_memory.c \
 	src/recording/registers.c \
 	src/recording/replay.c \
+	src/recording/symbols.c \
+	src/recording/symbols.h \
 	src/recording/trim.c \
 	src/recording/writer.c

@@ -622,20 +622,20 @@ static void test_symbol_fields(void)
 	size_t first = find_chunk(RECORDING_SYMBOLS) + 16 + sizeof(struct recording_chunk_symbols);
 
 #define IN_SYMBOLS(field) IN_CHUNK(RECORDING_SYMBOLS, recording_chunk_symbols, field)
-	check_field("table head", IN_SYMBOLS(head_bytes), 24, "damaged: symbol table 1");
+	check_field("table head", IN_SYMBOLS(head_bytes), 24, "symbol table 1: damaged");
 	check_field("long table head", IN_SYMBOLS(head_bytes), UINT32_MAX - 7,
-		    "damaged: symbol table 1");
+		    "symbol table 1: damaged");
 	check_field("symbols", IN_SYMBOLS(n_symbols), 4, "damaged");
-	check_field("many symbols", IN_SYMBOLS(n_symbols), UINT32_MAX, "damaged: symbol table 1");
-	check_field("module", IN_SYMBOLS(module_bytes), 0, "damaged: symbol table 1");
-	check_field("long module", IN_SYMBOLS(module_bytes), UINT32_MAX, "damaged: symbol table 1");
+	check_field("many symbols", IN_SYMBOLS(n_symbols), UINT32_MAX, "symbol table 1: damaged");
+	check_field("module", IN_SYMBOLS(module_bytes), 0, "symbol table 1: damaged");
+	check_field("long module", IN_SYMBOLS(module_bytes), UINT32_MAX, "symbol table 1: damaged");
 	check_field("build-id", IN_SYMBOLS(build_id_bytes), BUILD_ID_MAX_BYTES + 1,
-		    "damaged: symbol table 1");
-	check_field("strings", IN_SYMBOLS(strings_bytes), UINT64_MAX, "damaged: symbol table 1");
+		    "symbol table 1: damaged");
+	check_field("strings", IN_SYMBOLS(strings_bytes), UINT64_MAX, "symbol table 1: damaged");
 	check_field("short strings", IN_SYMBOLS(strings_bytes), 3, "damaged: symbol 0 of 3");
 	check_field("module without an end",
 		    first + 3 * sizeof(struct recording_symbol) + strlen("[kernel]"), 1, 'x',
-		    "damaged: symbol table 1");
+		    "symbol table 1: damaged");
 	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
 }
 
