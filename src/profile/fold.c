@@ -193,7 +193,7 @@ static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
 
 	id = names_find(fold->settings.names, user ? fold->user : fold->kernel,
 			unwind_frame_code(frame), user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
-			user && fold->user_whole, answer);
+			user && fold->user_whole, fold->ticks, answer);
 	fold->counts.frames++;
 	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
 	fold->counts.frames_by[frame->by]++;
@@ -404,8 +404,7 @@ static bool fold_is_walked_whole(const struct fold *fold)
 	    (os && os_is_known(os)))
 		return false;
 	for (unsigned i = 0; i < stack->n_frames; i++)
-		if (stack->frames[i].by == UNWIND_BY_GUESS ||
-		    stack->frames[i].flags & FRAME_BROKEN)
+		if (stack->frames[i].by == UNWIND_BY_GUESS || stack->frames[i].flags & FRAME_BROKEN)
 			return false;
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include "profile/names.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,27 +22,27 @@
 struct name_places {
 	uint32_t frame;
 	uint32_t distances[NAME_PLACES]; /* from the function's start */
-	uint32_t counts[NAME_PLACES];    /* 0: free */
+	double ticks[NAME_PLACES];       /* what their samples stand for; 0: free */
 };
 
 struct name_slot {
 	uint64_t generation; /* of the space; 0: the slot is empty, or there is no space */
 	uint64_t address;
 	uint32_t frame;
-	uint32_t distance;   /* from the function's start, if that is known */
-	uint32_t places;     /* index of the function's places + 1; 0: none */
-	uint8_t kind;    /* enum frame_kind */
-	uint8_t quality; /* enum name_quality */
-	uint8_t cause;   /* enum unknown_cause */
+	uint32_t distance; /* from the function's start, if that is known */
+	uint32_t places;   /* index of the function's places + 1; 0: none */
+	uint8_t kind;      /* enum frame_kind */
+	uint8_t quality;   /* enum name_quality */
+	uint8_t cause;     /* enum unknown_cause */
 };
 
 /* A frame that is named by its place in a file, and may get a better name later. */
 struct late_name {
 	uint32_t frame;
-	uint32_t better;     /* the frame with the better name, or FRAME itself */
-	uint64_t address;    /* in the image */
-	uint32_t distance;   /* from where FRAME begins to the address */
-	uint32_t shift;      /* added to a distance in FRAME gives the distance in BETTER */
+	uint32_t better;   /* the frame with the better name, or FRAME itself */
+	uint64_t address;  /* in the image */
+	uint32_t distance; /* from where FRAME begins to the address */
+	uint32_t shift;    /* added to a distance in FRAME gives the distance in BETTER */
 	struct image_place *place;
 };
 
@@ -89,10 +90,11 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
 	    frame <= names->newest)
 		return;
 	names->newest = frame;
-	names->late[names->n_late++] = (struct late_name){
-		.frame = frame, .better = frame, .address = address, .distance = distance,
-		.place = image_place_ref(image)
-	};
+	names->late[names->n_late++] = (struct late_name){ .frame = frame,
+							   .better = frame,
+							   .address = address,
+							   .distance = distance,
+							   .place = image_place_ref(image) };
 }
 
 /* --- places in functions ---------------------------------------------------------------------- */
@@ -122,20 +124,20 @@ static uint32_t names_find_or_add_places(struct names *names, uint32_t frame)
 	return (uint32_t)++names->n_places;
 }
 
-static void names_count_place(struct name_places *places, uint32_t distance)
+static void names_count_place(struct name_places *places, uint32_t distance, double ticks)
 {
 	unsigned least = 0;
 
 	for (unsigned i = 0; i < NAME_PLACES; i++) {
-		if (places->counts[i] && places->distances[i] == distance) {
+		if (places->ticks[i] > 0 && places->distances[i] == distance) {
 			least = i;
 			break;
 		}
-		if (places->counts[i] < places->counts[least])
+		if (places->ticks[i] < places->ticks[least])
 			least = i;
 	}
 	places->distances[least] = distance;
-	places->counts[least] += places->counts[least] < UINT32_MAX;
+	places->ticks[least] += ticks;
 }
 
 static unsigned name_places_best(const struct name_places *places)
@@ -143,22 +145,22 @@ static unsigned name_places_best(const struct name_places *places)
 	unsigned best = 0;
 
 	for (unsigned i = 1; i < NAME_PLACES; i++)
-		if (places->counts[i] > places->counts[best])
+		if (places->ticks[i] > places->ticks[best])
 			best = i;
 	return best;
 }
 
-/* How many samples the function has. An address that took over a count keeps the sum right. */
+/* How many ticks the function has. An address that took over a sum keeps that of all right. */
 static uint64_t name_places_sum(const struct name_places *places)
 {
-	uint64_t sum = 0;
+	double sum = 0;
 
 	for (unsigned i = 0; i < NAME_PLACES; i++)
-		sum += places->counts[i];
-	return sum;
+		sum += places->ticks[i];
+	return (uint64_t)ceil(sum);
 }
 
-/* The smallest count that at most SNAPSHOT_MAX_PLACES functions reach; at least 1. */
+/* The smallest sum that at most SNAPSHOT_MAX_PLACES functions reach; at least 1. */
 static uint64_t names_find_least(const struct names *names)
 {
 	uint64_t low = 1, high = UINT64_C(1) << 34;
@@ -195,7 +197,7 @@ void names_get_places(const struct names *names, struct snapshot *snapshot)
 void names_reset_places(struct names *names)
 {
 	for (size_t i = 0; i < names->n_places; i++)
-		memset(names->places[i].counts, 0, sizeof(names->places[i].counts));
+		memset(names->places[i].ticks, 0, sizeof(names->places[i].ticks));
 }
 
 /* --- names without a symbol ------------------------------------------------------------------- */
@@ -268,9 +270,9 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 	} else {
 		const struct image *image = mapping ? mapping->image : NULL;
 
-		slot->frame = frames_intern_code(names->frames, kind, NULL,
-						 image ? image->name : "", slot->address,
-						 image ? &image->build_id : NULL);
+		slot->frame =
+			frames_intern_code(names->frames, kind, NULL, image ? image->name : "",
+					   slot->address, image ? &image->build_id : NULL);
 	}
 }
 
@@ -289,16 +291,16 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	}
 	slot->quality = NAME_SYMBOL;
 	slot->distance = (uint32_t)(slot->address - entry.start);
-	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
-					 mapping->image->name, entry.start - mapping->bias,
-					 &mapping->image->build_id);
+	slot->frame =
+		frames_intern_code(names->frames, slot->kind, entry.name, mapping->image->name,
+				   entry.start - mapping->bias, &mapping->image->build_id);
 	if (mapping->image->lines && slot->frame >= N_FRAME_IDS)
 		slot->frame = frames_intern_line(names->frames, slot->frame, mapping->image->lines,
 						 slot->address - mapping->bias);
 }
 
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
-		    enum frame_kind kind, bool by_offset, struct name_answer *answer)
+		    enum frame_kind kind, bool by_offset, double ticks, struct name_answer *answer)
 {
 	uint64_t generation = space ? space_generation(space) : 0;
 	struct name_slot *slot =
@@ -314,7 +316,7 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 		names_fill(names, slot, space, by_offset);
 	}
 	if (slot->places)
-		names_count_place(&names->places[slot->places - 1], slot->distance);
+		names_count_place(&names->places[slot->places - 1], slot->distance, ticks);
 	answer->quality = slot->quality;
 	answer->cause = slot->cause;
 	answer->distance = slot->distance;

@@ -27,10 +27,10 @@
 #define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* functions without a symbol in names_get_places() */
 
 enum name_quality {
-	NAME_SYMBOL,  /* a function's name */
+	NAME_SYMBOL,   /* a function's name */
 	NAME_FUNCTION, /* "libc.so.6+0x27240", where a function without a name begins */
-	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": where its function begins is not known */
-	NAME_UNKNOWN, /* nothing is known of the address */
+	NAME_OFFSET,   /* "libc.so.6+0x2724a", or "[jit]": where its function begins is not known */
+	NAME_UNKNOWN,  /* nothing is known of the address */
 };
 
 struct name_answer {
@@ -47,10 +47,10 @@ void names_destroy(struct names *names); /* NULL allowed */
 /*
  * The frame of ADDRESS in SPACE (NULL: nothing is known). KIND is FRAME_KIND_KERNEL or _USERLAND.
  * BY_OFFSET: an address without a symbol is named by its place in the file; otherwise it is
- * unknown.
+ * unknown. The sample stands for TICKS, which count for the place in the function.
  */
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
-		    enum frame_kind kind, bool by_offset, struct name_answer *answer);
+		    enum frame_kind kind, bool by_offset, double ticks, struct name_answer *answer);
 
 /*
  * Looks once more for symbols that were missing. True: some are known now, and until the next call

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -419,6 +420,16 @@ static void broker_set_signals(void)
 }
 
 /*
+ * No core file of the broker, or of keeper, guard and sampler, which inherit this: a sampler has the
+ * stacks of a guest. A limit on core files would not do, because it does not hold for those that the
+ * kernel writes to a program (core(5)).
+ */
+static void broker_refuse_core_files(void)
+{
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/*
  * The broker does not use stdin and stdout. A pipe of the user must not stay open when main ends.
  */
 static void broker_close_streams(void)
@@ -436,6 +447,7 @@ void broker_run(const struct broker_settings *settings, int socket)
 	static struct broker broker; /* too large for a stack */
 
 	broker = (struct broker){ .settings = settings, .socket = socket };
+	broker_refuse_core_files();
 	broker_set_signals();
 	broker_close_streams();
 	broker_open_folders(&broker);

@@ -49,7 +49,8 @@ static void check_name(const struct space *space, uint64_t address, bool by_offs
 		       const char *name, enum name_quality quality)
 {
 	struct name_answer answer;
-	uint32_t frame = names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, &answer);
+	uint32_t frame =
+		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1, &answer);
 
 	check_string(frames_get(frames, frame)->name, name, "name");
 	check_u64(answer.quality, quality, name);
@@ -61,7 +62,7 @@ static void check_cause(const struct space *space, uint64_t address, bool by_off
 	struct name_answer answer;
 
 	for (int i = 0; i < 2; i++) { /* the second time out of the cache */
-		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, &answer);
+		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1, &answer);
 		check(answer.quality != NAME_SYMBOL, "%s: no name of its own", what);
 		check_u64(answer.cause, cause, what);
 	}

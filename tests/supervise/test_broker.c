@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/eventfd.h>
@@ -47,6 +48,7 @@ static struct seen {
 	unsigned read;      /* for registers */
 	uint64_t paused_ns; /* the guard was told */
 	bool aligned;    /* the first record of the ring */
+	int dumpable; /* prctl(2): whether the process that starts keepers leaves core files */
 	uint32_t reused; /* the domid that another domain has now */
 } * seen;
 
@@ -139,6 +141,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 	seen->budget = control_get_budget(control);
 	seen->spent = control_is_credit_spent();
 	seen->aligned = (uintptr_t)room % 8 == 0;
+	seen->dumpable = prctl(PR_GET_DUMPABLE);
 	if (room)
 		memcpy(room, "from far", 8);
 	ring_commit(sampling->ring, 8);
@@ -738,6 +741,7 @@ static void test_memory(int socket)
 	scribble_head(ring);
 	check(ask(socket, start, fds, 2), "a right ring and a right control block");
 	check(seen->aligned, "a record is aligned although the ring's position is 13");
+	check(seen->dumpable == 0, "no core files of the broker, and of what it starts");
 	check(ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds, 2),
 	      "descriptors that are not needed do no harm");
 	ring_destroy(ring);
