@@ -32,9 +32,9 @@ void meter_take(struct meter *meter, size_t i, const struct snapshot *snapshot)
 
 	if (!meter->options->metrics)
 		return;
-	guest->stacks += (double)snapshot->resolver.samples;
-	guest->truncated += (double)resolver_truncated(&snapshot->resolver);
-	guest->unknown += (double)snapshot->resolver.samples_unknown;
+	guest->stacks += snapshot->resolver.weight;
+	guest->truncated += snapshot->resolver.weight_truncated;
+	guest->unknown += snapshot->resolver.weight_unknown;
 	guest->resolver_cpu_s = (double)snapshot->resolver.cpu_ns / 1e9;
 	guest->profile_bytes = (double)snapshot->profile_bytes;
 	meter_functions_update(&guest->functions, snapshot, snapshot->time_ns);

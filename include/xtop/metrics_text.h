@@ -29,7 +29,7 @@ struct metrics_guest {
 	double rate_asked_hz, rate_hz;
 	double budget_ratio, stopped_ratio, stopped_s;
 	double samples, lost, refused, skipped, missed;
-	double stacks, truncated, unknown;
+	double stacks, truncated, unknown; /* ticks that they stand for */
 	double vcpu_s, ran_s, steal_s;
 	double sampler_cpu_s, watchers_cpu_s, resolver_cpu_s;
 	double mapped_bytes, profile_bytes;

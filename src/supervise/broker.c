@@ -420,9 +420,9 @@ static void broker_set_signals(void)
 }
 
 /*
- * No core file of the broker, or of keeper, guard and sampler, which inherit this: a sampler has the
- * stacks of a guest. A limit on core files would not do, because it does not hold for those that the
- * kernel writes to a program (core(5)).
+ * No core file of the broker, or of keeper, guard and sampler, which inherit this: a sampler has
+ * the stacks of a guest. A limit on core files would not do, because it does not hold for those
+ * that the kernel writes to a program (core(5)).
  */
 static void broker_refuse_core_files(void)
 {

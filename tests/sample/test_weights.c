@@ -359,6 +359,8 @@ int main(void)
 			check_budgets(n_vcpus[v], phases_s[p]);
 	check_share(128, 0.02, 99, 0.01);
 	check_share(128, 1, 99, 0.01);
+	check_share(128, 0.3, 99, 0.001);
+	check_share(128, 0.3, 99, 0.1);
 	check_full_rate();
 	check_stride(1, 0.3, 5.2);
 	check_stride(8, 0.02, 5.2);
