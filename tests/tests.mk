@@ -158,6 +158,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
 	tests/linux/process/test_path \
+	tests/linux/process/test_jit_names \
 	tests/linux/process/test_perf_map \
 	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \

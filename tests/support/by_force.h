@@ -9,8 +9,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
+
+#include "supervise/landlock.h"
 
 #define BY_FORCE_BYTES 96
 
@@ -34,6 +37,9 @@ static inline void try_by_force(char message[BY_FORCE_BYTES])
 	MUST_NOT("open /dev/xen/privcmd", open("/dev/xen/privcmd", O_RDWR));
 	MUST_NOT("open /etc/shadow", open("/etc/shadow", O_RDONLY));
 	MUST_NOT("write /etc/passwd", open("/etc/passwd", O_WRONLY));
+	MUST_NOT("type into a terminal", ioctl(STDIN_FILENO, TIOCSTI, "x"));
+	if (landlock_is_there()) /* without it, wherever this user may */
+		MUST_NOT("write outside the folder", open("/tmp", O_TMPFILE | O_WRONLY, 0600));
 	MUST_NOT("run a program", execl("/bin/true", "true", NULL));
 	MUST_NOT("fork", fork());
 	MUST_NOT("kill our parent", kill(getppid(), 0));

@@ -90,8 +90,7 @@ static void jit_names_replace(struct jit_names *names, struct memory_budget *bud
 	memory_budget_charge(budget, &names->charged_bytes, image_memory_bytes(image));
 }
 
-/* True: SIZE_BYTES are charged, and may be looked for. */
-static bool jit_names_charge(struct jit_allowance *allowance, uint64_t size_bytes, uint64_t now_ns)
+bool jit_allowance_charge(struct jit_allowance *allowance, uint64_t size_bytes, uint64_t now_ns)
 {
 	if (now_ns - allowance->since_ns >= JIT_NAMES_RETRY_NS)
 		*allowance = (struct jit_allowance){ .since_ns = now_ns };
@@ -117,7 +116,7 @@ bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_gue
 							JIT_NAMES_MAX_RETRY_NS);
 	names->due_ns = now_ns + names->retry_delay_ns;
 	if (!found || file_identity_equal(&identity, &names->identity) ||
-	    !jit_names_charge(allowance, identity.size_bytes, now_ns))
+	    !jit_allowance_charge(allowance, identity.size_bytes, now_ns))
 		return true;
 	names->identity = identity;
 	has_budget = !memory_budget_is_full(budget);

@@ -27,6 +27,8 @@ struct jit_names {
 struct jit_allowance {
 	uint64_t since_ns, bytes; /* used since then */
 };
+/* True: a map of SIZE_BYTES is charged, at the most that is read of one, and may be read. */
+bool jit_allowance_charge(struct jit_allowance *allowance, uint64_t size_bytes, uint64_t now_ns);
 
 void jit_names_deinit(struct jit_names *names, struct memory_budget *budget);
 /*
