@@ -79,6 +79,7 @@ struct frame { /* there may be 262,144 of them */
 	uint16_t build; /* for frames_get_build() */
 	enum frame_kind kind : 8;
 	bool unknown;   /* nobody can name it */
+	bool hypercall; /* a kernel or unikernel calls Xen by it, as by "xen_hypercall_sched_op" */
 };
 
 /* Whether the frame is code, not a process, a thread or a mark. */
@@ -88,8 +89,6 @@ static inline bool frame_is_function(const struct frame *frame)
 	       frame->kind == FRAME_KIND_FUNCTION;
 }
 
-/* Whether a kernel or unikernel calls Xen by this function, such as "xen_hypercall_sched_op". */
-bool frame_is_hypercall(const struct frame *frame);
 /* A stub that all hypercalls share: only its caller tells which hypercall it is. */
 bool frame_is_any_hypercall(const struct frame *frame);
 

@@ -353,7 +353,7 @@ static void fold_count_call(struct fold *fold, unsigned vcpu)
 	size_t n = fold->n_frames;
 	uint32_t frame;
 
-	if (!n || !frame_is_hypercall(frames_get(fold->settings.frames, fold->frames[n - 1])))
+	if (!n || !frames_get(fold->settings.frames, fold->frames[n - 1])->hypercall)
 		return;
 	frame = fold_name_call(fold, n);
 	call = fold_find_call(&fold->calls[vcpu], frame);

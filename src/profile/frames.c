@@ -222,6 +222,18 @@ static struct frame *frames_next(struct frames *frames)
 	return *chunk ? *chunk + frames->n % FRAMES_CHUNK : NULL;
 }
 
+static bool frame_names_hypercall(const struct frame *frame)
+{
+	static const char *const beginnings[] = { "xen_hypercall_", "HYPERVISOR_", "_hypercall" };
+
+	if (!frame_is_function(frame))
+		return false;
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (!strncmp(frame->raw_name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return !strcmp(frame->raw_name, "hypercall_page");
+}
+
 static uint32_t frames_add(struct frames *frames, const struct frames_key *key, uint32_t group)
 {
 	struct frame *frame = frames_next(frames);
@@ -235,6 +247,7 @@ static uint32_t frames_add(struct frames *frames, const struct frames_key *key, 
 		return FRAME_NONE;
 	new.group = group == FRAME_NONE ? frames->n : group;
 	new.file = frames_keep_file(frames, key->file);
+	new.hypercall = frame_names_hypercall(&new);
 	*frame = new;
 	frames->n_unknown += new.unknown;
 	return frames->n++;
@@ -486,18 +499,6 @@ const char *frame_text(const struct frame *frame, bool addresses, char buffer[FR
 		return frame->name;
 	snprintf(buffer, FRAME_TEXT_BYTES, "0x%" PRIx64, frame->address);
 	return buffer;
-}
-
-bool frame_is_hypercall(const struct frame *frame)
-{
-	static const char *const beginnings[] = { "xen_hypercall_", "HYPERVISOR_", "_hypercall" };
-
-	if (!frame_is_function(frame))
-		return false;
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-		if (!strncmp(frame->raw_name, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return !strcmp(frame->raw_name, "hypercall_page");
 }
 
 bool frame_is_any_hypercall(const struct frame *frame)

@@ -56,8 +56,8 @@ static bool hypercalls_add_node(struct hypercalls_pass *pass, const struct snaps
 	for (size_t i = 0; i < HYPERCALLS_PATH; i++) {
 		const struct frame *frame = frames_get(snapshot->frames, snapshot->nodes[at].frame);
 
-		row.callers[i] = at && frame_is_function(frame) ? snapshot->nodes[at].frame
-							       : FRAME_NONE;
+		row.callers[i] =
+			at && frame_is_function(frame) ? snapshot->nodes[at].frame : FRAME_NONE;
 		if (row.callers[i] != FRAME_NONE)
 			at = snapshot->nodes[at].parent;
 	}
@@ -88,8 +88,7 @@ struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals
 	for (size_t i = 1; i < snapshot->n_nodes && !failed; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
-		if (node->self_total && frame_is_hypercall(frames_get(snapshot->frames,
-								      node->frame)))
+		if (node->self_total && frames_get(snapshot->frames, node->frame)->hypercall)
 			failed = !hypercalls_add_node(&pass, snapshot, node);
 	}
 	hash_table_deinit(&pass.index);
@@ -98,8 +97,8 @@ struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals
 		return error_create("no memory for the table of hypercalls");
 	}
 	if (pass.calls.n)
-		qsort_r(pass.calls.rows, pass.calls.n, sizeof(*pass.calls.rows),
-			hypercalls_compare, totals ? &pass : NULL);
+		qsort_r(pass.calls.rows, pass.calls.n, sizeof(*pass.calls.rows), hypercalls_compare,
+			totals ? &pass : NULL);
 	*calls = pass.calls;
 	return NULL;
 }
