@@ -25,7 +25,7 @@
  *   pcpu_hot     6.2, e57ef2ed97c1, to 6.14
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
  *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab;
- *                cpu > thread_info.cpu 5.16, bcf9033e5449
+ *                cpu > thread_info.cpu 5.16, bcf9033e5449; on_cpu is one byte in 7.3, four in 6.18
  *   rt_mutex     owner > rtmutex.owner 5.15, 830e6acc8a1c
  */
 #include "config.h"
@@ -73,7 +73,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 
 	[TASK_STATE]		= AT("task_struct", "__state|state", 0),
 	[TASK_EXIT_STATE]	= AT("task_struct", "exit_state", 4),
-	[TASK_ON_CPU]		= AT("task_struct", "on_cpu", 4),
+	[TASK_ON_CPU]		= AT("task_struct", "on_cpu", 0),
 	[TASK_SWITCHES]		= AT("task_struct", "nvcsw", 8),
 	[TASK_PREEMPTIONS]	= AT("task_struct", "nivcsw", 8),
 	[TASK_LAST_ARRIVAL]	= AT("task_struct", "sched_info.last_arrival", 8),
