@@ -397,13 +397,14 @@ static void check_name(uint64_t lock, uint64_t mm, const char *want, const char 
 
 static void test_inodes(void)
 {
-	uint64_t inode, lock, directory, dentry, root, mount, super;
+	uint64_t inode, lock, directory, dentry, root, mount, part, super;
 
 	begin();
 	inode = made_inode(made, 0);
 	lock = inode + made_offset(made, INODE_RWSEM);
 	directory = made_dentry(made, made->root_dentry, "log", made_inode(made, 0));
 	mount = made_mount(made, made->root_mount, directory, &root);
+	part = made_mount(made, made->root_mount, directory, &dentry);
 	dentry = made_dentry(made, made_dentry(made, root, "web", made_inode(made, 0)),
 			     "access.log", inode);
 	made_set(made, inode, INODE_MAPPING, inode + made_offset(made, INODE_DATA));
@@ -423,6 +424,17 @@ static void test_inodes(void)
 	check_name(lock, 0, "i_rwsem of /web/access.log", "a mount of a part does not count");
 	made_set(made, mount, MOUNT_OF_SUPER, mount + made_offset(made, MOUNT_OF_SUPER));
 	check_name(lock, 0, "i_rwsem of /web/access.log", "a list of mounts that is a knot ends");
+	made->guest.layout.values[SUPER_FIRST_MOUNT] = made_offset(made, SUPER_MOUNTS);
+	made->guest.layout.values[MOUNT_NEXT_OF_SUPER] = made_offset(made, MOUNT_OF_SUPER);
+	made_set(made, super, SUPER_FIRST_MOUNT, part);
+	made_set(made, part, MOUNT_NEXT_OF_SUPER, mount);
+	made_set(made, part + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
+	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, root);
+	made_set(made, mount, MOUNT_NEXT_OF_SUPER, 0);
+	check_name(lock, 0, "i_rwsem of /log/web/access.log", "the second mount of a chain");
+	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
+	made_set(made, mount, MOUNT_NEXT_OF_SUPER, part);
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a chain that is a knot ends");
 	for (unsigned i = 0; i < 8; i++)
 		dentry = made_dentry(made, dentry, "directory", inode);
 	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));

@@ -26,6 +26,8 @@
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
  *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab;
  *                cpu > thread_info.cpu 5.16, bcf9033e5449; on_cpu is one byte in 7.3, four in 6.18
+ *   mount        mnt_instance, a list_head > mnt_next_for_sb, a pointer, and so s_mounts of
+ *                super_block: before 7.3
  *   rt_mutex     owner > rtmutex.owner 5.15, 830e6acc8a1c
  */
 #include "config.h"
@@ -170,6 +172,8 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[MOUNT_CHILD]		= AT("mount", "mnt_child", 16),
 	[MOUNT_OF_SUPER]	= AT("mount", "mnt_instance", 16),
 	[SUPER_MOUNTS]		= AT("super_block", "s_mounts", 16),
+	[MOUNT_NEXT_OF_SUPER]	= AT("mount", "mnt_next_for_sb", 8),
+	[SUPER_FIRST_MOUNT]	= AT("super_block", "s_mounts", 8),
 	[TASK_FS]		= AT("task_struct", "fs", 8),
 	[FS_ROOT]		= AT("fs_struct", "root", 16),
 

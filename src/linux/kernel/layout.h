@@ -135,8 +135,10 @@ enum layout_member {
 	MOUNT_MOUNTPOINT,
 	MOUNT_MOUNTS,
 	MOUNT_CHILD,
-	MOUNT_OF_SUPER,    /* list_head, in that of the super_block */
+	MOUNT_OF_SUPER,    /* list_head, in that of the super_block; up to 6.16 */
 	SUPER_MOUNTS,
+	MOUNT_NEXT_OF_SUPER, /* the next mount; later */
+	SUPER_FIRST_MOUNT,
 	TASK_FS,
 	FS_ROOT,
 
