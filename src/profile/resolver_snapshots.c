@@ -137,7 +137,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	memcpy(snapshot->vcpus, resolver->fold.vcpus,
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
 	if (resolver->waits)
-		waits_get_timers(resolver->waits, snapshot);
+		waits_get_wakes(resolver->waits, snapshot);
 	snapshot->calls = calloc(settings->n_vcpus, sizeof(*snapshot->calls)); /* best effort */
 	if (snapshot->calls)
 		memcpy(snapshot->calls, resolver->fold.calls,

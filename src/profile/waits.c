@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "profile/decay.h"
+#include "profile/vcpu_wakes.h"
 #include "profile/wait_locks.h"
 #include "xtop/clock.h"
 #include "xtop/hash.h"
@@ -68,9 +69,7 @@ struct waits {
 		struct wait_place place;
 	} runs[GUEST_MAX_VCPUS]; /* the task in the last sample of each vCPU */
 	struct spinner spinners[GUEST_MAX_VCPUS]; /* the same */
-	struct {
-		uint64_t at_ns, read_ns; /* as in struct snapshot_vcpu */
-	} timers[GUEST_MAX_VCPUS];
+	struct vcpu_wakes wakes;
 	struct hash_table index; /* of rows */
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
@@ -498,21 +497,9 @@ static double waits_decay(const struct waits *waits)
 	return decay_between(waits->live_ns, waits->pass_ns, waits->settings.half_life_ns);
 }
 
-static void waits_read_timers(struct waits *waits)
+void waits_get_wakes(const struct waits *waits, struct snapshot *snapshot)
 {
-	for (unsigned i = 0; i < waits->settings.n_vcpus; i++) {
-		bool known = os_read_timer(waits->settings.os, i, &waits->timers[i].at_ns);
-
-		waits->timers[i].read_ns = known ? waits->now_ns : 0;
-	}
-}
-
-void waits_get_timers(const struct waits *waits, struct snapshot *snapshot)
-{
-	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
-		snapshot->vcpus[i].timer_ns = waits->timers[i].at_ns;
-		snapshot->vcpus[i].timer_read_ns = waits->timers[i].read_ns;
-	}
+	vcpu_wakes_get(&waits->wakes, snapshot);
 }
 
 static void waits_end_pass(struct waits *waits)
@@ -520,7 +507,8 @@ static void waits_end_pass(struct waits *waits)
 	double ticks = waits_ticks(waits->span_ns_of_pass);
 
 	waits_add_spinners(waits);
-	waits_read_timers(waits);
+	vcpu_wakes_read(&waits->wakes, waits->settings.os, waits->settings.n_vcpus,
+			waits->now_ns);
 	wait_locks_end_pass(waits->locks, waits->pass_ns);
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct waits_row *row = &waits->rows[i];

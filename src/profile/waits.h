@@ -44,8 +44,8 @@ void waits_update_vcpu(struct waits *waits, const struct fold *fold,
 /* Frames got better names: names_find_better() tells which. */
 void waits_rename(struct waits *waits);
 void waits_reset(struct waits *waits);
-/* Fills in the timers of the snapshot's vCPUs, as the last pass has read them. */
-void waits_get_timers(const struct waits *waits, struct snapshot *snapshot);
+/* Fills in what wakes the snapshot's vCPUs, as the last passes have read that. */
+void waits_get_wakes(const struct waits *waits, struct snapshot *snapshot);
 /* As profile_copy(), but fills in all counts and struct snapshot_waits. */
 struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp);

@@ -109,6 +109,14 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 	return vcpu < 2;
 }
 
+bool os_read_events(struct os *os, struct os_events *events, unsigned n)
+{
+	(void)os;
+	memset(events, 0, n * sizeof(*events));
+	events[0] = (struct os_events){ .known = true, .domains = 1, .names = "vbd/\033[2J" };
+	return true;
+}
+
 void os_read_log(const struct os *os, struct os_log *log)
 {
 	(void)os;
@@ -388,13 +396,17 @@ static void test_timers(void)
 	poll_at(100 * S);
 	snapshot = take(100 * S);
 	snapshot->n_vcpus = 3;
-	waits_get_timers(waits, snapshot);
+	waits_get_wakes(waits, snapshot);
 	check(snapshot->vcpus[0].timer_ns == OS_NO_TIMER &&
 		      snapshot->vcpus[0].timer_read_ns == 100 * S,
 	      "a vCPU without a timer");
 	check(snapshot->vcpus[1].timer_ns == 5 * S && snapshot->vcpus[1].timer_read_ns == 100 * S,
 	      "one with a timer");
 	check(!snapshot->vcpus[2].timer_read_ns, "one of which nothing is known");
+	check(snapshot->events && snapshot->events[0].known && snapshot->events[0].domains == 1,
+	      "event channels of a vCPU");
+	check_string(snapshot->events[0].names, "vbd/_[2J", "names of devices are cleaned");
+	check(!snapshot->events[1].known, "a vCPU whose channels are not known");
 	snapshot_destroy(snapshot);
 	end();
 }

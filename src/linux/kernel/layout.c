@@ -241,6 +241,13 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TKR_BASE]		= AT("tk_read_base", "base", 8),
 	[TICK_DEVICE_EVENTS]	= AT("tick_device", "evtdev", 8),
 	[EVENT_DEVICE_NEXT]	= AT("clock_event_device", "next_event", 8),
+	[IRQ_INFO_LIST]		= AT("irq_info", "list", 16),
+	[IRQ_INFO_TYPE]		= AT("irq_info", "type", 2),
+	[IRQ_INFO_PORT]		= AT("irq_info", "evtchn", 4),
+	[IRQ_INFO_CPU]		= AT("irq_info", "cpu", 2),
+	[IRQ_INFO_VIRQ]		= AT("irq_info", "u.virq", 2),
+	[IRQ_INFO_DEVICE]	= AT("irq_info", "u.interdomain", 8),
+	[XENBUS_DEVICE_PATH]	= AT("xenbus_device", "nodename", 8),
 	[CLOCKSOURCE_NAME]	= AT("clocksource", "name", 8),
 
 	[TASK_CGROUPS]		= AT("task_struct", "cgroups", 8),

@@ -211,6 +211,13 @@ enum layout_member {
 	TKR_BASE,
 	CLOCKSOURCE_NAME,
 	TICK_DEVICE_EVENTS, /* clock_event_device */
+	IRQ_INFO_LIST,      /* list_head, in xen_irq_list_head */
+	IRQ_INFO_TYPE,
+	IRQ_INFO_PORT,
+	IRQ_INFO_CPU,
+	IRQ_INFO_VIRQ,
+	IRQ_INFO_DEVICE,    /* from 5.12 */
+	XENBUS_DEVICE_PATH,
 	EVENT_DEVICE_NEXT,
 
 	/* control groups */
