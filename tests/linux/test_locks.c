@@ -279,6 +279,27 @@ static void test_blocker(void)
 	end();
 }
 
+static void test_blocked_on(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t lock;
+
+	begin();
+	made->guest.layout.values[TASK_BLOCKED_ON] = 0x5c8;
+	lock = made_object(made, 64, 64);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, 0);
+	made_set(made, waiter.task, TASK_BLOCKED_ON, lock);
+	check(finds(&waiter, 0, OS_LOCK_MUTEX, &wait) && wait.address == lock,
+	      "the kernel says which mutex");
+	check(!finds(&waiter, 0, OS_LOCK_RWSEM, &wait), "it is no lock of another kind");
+	made_set(made, waiter.task, TASK_BLOCKED_ON, UINT64_MAX);
+	check(!finds(&waiter, 0, OS_LOCK_MUTEX, &wait), "a marker instead of a mutex");
+	made_set(made, waiter.task, TASK_BLOCKED_ON, waiter.stack + STACK_BYTES - 64);
+	check(!finds(&waiter, 0, OS_LOCK_MUTEX, &wait), "a record of older kernels, on the stack");
+	end();
+}
+
 /* --- futexes ---------------------------------------------------------------------------------- */
 
 #define WORD 0x7f0000001000ULL
@@ -654,6 +675,7 @@ int main(void)
 	test_others();
 	test_percpu_rwsem();
 	test_blocker();
+	test_blocked_on();
 	test_futex();
 	test_inodes();
 	test_mmap_locks();

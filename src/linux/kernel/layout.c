@@ -90,6 +90,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TASK_CPU]		= AT("task_struct", "thread_info.cpu|cpu", 4),
 
 	[TASK_BLOCKER]		= AT("task_struct", "blocker", 8),
+	[TASK_BLOCKED_ON]	= AT("task_struct", "blocked_on", 8),
 	[TASK_PI_BLOCKED_ON]	= AT("task_struct", "pi_blocked_on", 8),
 	[MUTEX_OWNER]		= AT("mutex", "owner", 8),
 	[MUTEX_WAIT_LIST]	= AT("mutex", "wait_list", 16),

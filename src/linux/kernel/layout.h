@@ -52,6 +52,7 @@ enum layout_member {
 
 	/* locks that tasks wait for */
 	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/locks.c */
+	TASK_BLOCKED_ON,    /* mutex, from about 6.17; likewise */
 	TASK_PI_BLOCKED_ON, /* rt_mutex_waiter */
 	MUTEX_OWNER,
 	MUTEX_WAIT_LIST,    /* up to 7.0 */
