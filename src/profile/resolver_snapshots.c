@@ -250,6 +250,8 @@ void resolver_publish_waits(struct resolver *resolver, bool at_end)
 
 	if (!slot || (at_end ? !resolver->waits : !snapshot_wanted(slot)))
 		return;
+	if (!at_end && resolver->waits && waits_is_torn(resolver->waits, resolver_now(resolver)))
+		return; /* the reader's wish stays */
 	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
 	/* As for samples, in resolver_publish(). */
 	if (snapshot && resolver->settings.intervals)

@@ -588,6 +588,11 @@ static void waits_copy_rows(const struct waits *waits, struct snapshot_waits *to
 		to->rows[to->n_rows++] = waits->rows[i].wait;
 }
 
+bool waits_is_torn(const struct waits *waits, uint64_t now_ns)
+{
+	return waits->in_pass && now_ns < waits->pass_ns + WAITS_PATIENCE_NS;
+}
+
 /*
  * The ticks that the current pass stands for so far. The number of looks in the last pass tells how
  * far the current one is.

@@ -312,9 +312,13 @@ static void test_passes(void)
 	check(poll_at(100 * S) && !poll_at(100 * S + 400 * MS), "a pass in each period");
 	check(poll_at(100 * S + 500 * MS), "the next one");
 	answer = OS_WAITS_MORE;
+	check(!waits_is_torn(waits, 101 * S), "the passes are whole");
 	check(poll_at(101 * S) && poll_at(101 * S + MS), "a pass goes on at once");
+	check(waits_is_torn(waits, 101 * S + MS), "it is torn");
+	check(!waits_is_torn(waits, 102 * S), "after a second nobody waits for its end");
 	answer = OS_WAITS_WHOLE;
 	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS), "until it is whole");
+	check(!waits_is_torn(waits, 101 * S + 3 * MS), "and whole it is");
 	check_u64(turns, 5, "turns");
 	end();
 }
