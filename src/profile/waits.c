@@ -52,7 +52,7 @@ struct waits_row {
 /* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
 struct spinner {
 	uint64_t time_ns;  /* of the sample; samples of one stop have the same time. 0: none yet */
-	bool waits;        /* for a spinlock */
+	bool waits;        /* for a spinlock: halted, or it spins, with or without a CPU */
 	bool in_kernel;    /* runs kernel code; if it does not wait, it may hold a spinlock */
 	uint32_t pid;
 	uint64_t task;     /* address */
@@ -372,7 +372,10 @@ static void waits_update_spinner(struct waits *waits, const struct fold *fold,
 
 	waits->spinners[vcpu->vcpu] = (struct spinner){
 		.time_ns = fold->time_ns,
-		.waits = fold->n_frames && vcpu->state == VCPU_LOCK_WAIT,
+		.waits = fold->n_frames &&
+			 (vcpu->state == VCPU_LOCK_WAIT ||
+			  (!vcpu->user && wait_is_spinning(fold->settings.frames, fold->frames,
+							   fold->n_frames))),
 		.in_kernel = fold->n_frames && !vcpu->user,
 		.pid = fold->task.pid,
 		.task = vcpu->task,

@@ -441,6 +441,7 @@ static void saw(unsigned vcpu, enum vcpu_state state, uint32_t pid, bool user, u
 	waits_update_vcpu(waits, &fold, &of);
 }
 
+#define SPINS "_raw_spin_lock native_queued_spin_lock_slowpath.part.0"
 #define SLOW "_raw_spin_lock __pv_queued_spin_lock_slowpath xen_qlock_wait xen_poll_irq_timeout"
 
 static void test_spinlocks(void)
@@ -478,6 +479,14 @@ static void test_spinlocks(void)
 	check(snapshot->waits.locks[0].certainty == OS_HOLDER_UNKNOWN &&
 		      !snapshot->waits.locks[0].holder_pid,
 	      "of two in the kernel, either may hold it");
+	snapshot_destroy(snapshot);
+	saw(0, VCPU_RUNNING, 10, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
+	saw(1, VCPU_RUNNABLE, 14, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
+	saw(2, VCPU_RUNNING, 12, false, 100 * S + 900 * MS, "ksys_dup fget _raw_spin_lock");
+	poll_at(101 * S);
+	snapshot = take(101 * S);
+	check_u64(snapshot->waits.locks[0].now, 2, "vCPUs that spin wait, too");
+	check_u64(snapshot->waits.locks[0].holder_pid, 12, "who has just taken one does not");
 	snapshot_destroy(snapshot);
 	poll_at(102 * S);
 	snapshot = take(102 * S);
