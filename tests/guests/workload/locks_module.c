@@ -6,7 +6,6 @@
  */
 #include <linux/delay.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/proc_fs.h>
 #include <linux/rtmutex.h>
@@ -14,7 +13,6 @@
 
 #include "locks_module.h"
 
-static DEFINE_MUTEX(locks_mutex);
 static DEFINE_RT_MUTEX(locks_rt_mutex);
 static struct semaphore locks_semaphore; /* DEFINE_SEMAPHORE() has another argument from 6.4 on */
 DEFINE_STATIC_PERCPU_RWSEM(locks_percpu);
@@ -37,13 +35,6 @@ static noinline void locks_use_rt_mutex(unsigned long ms)
 	rt_mutex_lock(&locks_rt_mutex);
 	locks_hold(ms);
 	rt_mutex_unlock(&locks_rt_mutex);
-}
-
-static noinline void locks_use_mutex(unsigned long ms)
-{
-	mutex_lock(&locks_mutex);
-	locks_hold(ms);
-	mutex_unlock(&locks_mutex);
 }
 
 static noinline void locks_read_percpu(unsigned long ms)
@@ -70,9 +61,6 @@ static long locks_ioctl(struct file *file, unsigned int request, unsigned long m
 		return 0;
 	case LOCKS_RT_MUTEX:
 		locks_use_rt_mutex(ms);
-		return 0;
-	case LOCKS_MUTEX:
-		locks_use_mutex(ms);
 		return 0;
 	case LOCKS_PERCPU_READ:
 		locks_read_percpu(ms);
