@@ -165,6 +165,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_locks \
+	tests/linux/test_event_channels \
 	tests/linux/test_next_timer \
 	tests/linux/test_sleepers \
 	tests/os/test_os \

@@ -85,5 +85,7 @@ void os_read_log(const struct os *os, struct os_log *log);
 bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock);
 /* As read_timer() of struct os_ops. */
 bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns);
+/* As read_events() of struct os_ops. Names are raw. */
+bool os_read_events(struct os *os, struct os_events *events, unsigned n);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "xtop/control.h"
 #include "xtop/os_counts.h"
+#include "xtop/os_events.h"
 #include "xtop/os_log.h"
 #include "xtop/os_waits.h"
 #include "xtop/types.h"
@@ -118,6 +119,8 @@ struct os_ops {
 	 * that is not known. NULL: likewise.
 	 */
 	bool (*read_timer)(void *system, unsigned vcpu, uint64_t *timer_ns);
+	/* What can wake each of N vCPUs. False: not known, and so say EVENTS. NULL: likewise. */
+	bool (*read_events)(void *system, struct os_events *events, unsigned n);
 };
 
 /* --- the systems ------------------------------------------------------------------------------ */

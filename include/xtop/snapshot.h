@@ -21,6 +21,7 @@
 #include "xtop/control.h"
 #include "xtop/frames.h"
 #include "xtop/os_counts.h"
+#include "xtop/os_events.h"
 #include "xtop/os_waits.h"
 #include "xtop/types.h"
 #include "xtop/unwind.h"
@@ -237,6 +238,7 @@ struct snapshot {
 	unsigned n_vcpus;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
+	struct os_events *events;     /* likewise */
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
 	uint64_t lag_ns;         /* as in resolver_counts, but since the last snapshot */

@@ -67,5 +67,10 @@ struct wait_classes {
 /* Finds where a task waits, and what for. STACK has the ids of N frames, outermost first. */
 struct wait_site wait_site_find(const struct frames *frames, const struct wait_classes *classes,
 				const uint32_t *stack, size_t n);
+/*
+ * Whether a vCPU with this stack spins: its innermost function is the one in which the kernel waits
+ * for a spinlock that another vCPU has.
+ */
+bool wait_is_spinning(const struct frames *frames, const uint32_t *stack, size_t n);
 
 #endif

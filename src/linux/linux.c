@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "linux/event_channels.h"
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/guest_clock.h"
 #include "linux/kernel/kernel_log.h"
@@ -319,6 +320,13 @@ static bool linux_read_timer(void *context, unsigned vcpu, uint64_t *timer_ns)
 	return next_timer_read(&system->kernel.guest, vcpu, timer_ns);
 }
 
+static bool linux_read_events(void *context, struct os_events *events, unsigned n)
+{
+	const struct linux_system *system = context;
+
+	return event_channels_read(&system->kernel.guest, events, n);
+}
+
 const struct os_ops linux_os = {
 	.name = "Linux",
 	.archs = 1U << ARCH_X86,
@@ -337,4 +345,5 @@ const struct os_ops linux_os = {
 	.read_log = linux_read_log,
 	.read_clock = linux_read_clock,
 	.read_timer = linux_read_timer,
+	.read_events = linux_read_events,
 };

@@ -21,6 +21,11 @@
  * Kernels with CONFIG_DETECT_HUNG_TASK_BLOCKER (from 6.16) keep the lock in task_struct.blocker:
  *
  *   lock | 0 mutex, 1 semaphore, 2 rw_semaphore for reading, 3 for writing
+ *
+ * From about 6.17 task_struct.blocked_on is the mutex that the task waits for. With
+ * CONFIG_DEBUG_MUTEXES older kernels have a mutex_waiter there, which lies on the task's own stack.
+ * In 7.3 the list of waiters has no head any more, so where there is no blocker this is the way to
+ * the mutex.
  */
 #include "config.h"
 
@@ -169,6 +174,19 @@ static bool locks_find_blocker(const struct linux_guest *guest, const struct loc
 	return true;
 }
 
+static bool locks_find_blocked_on(const struct linux_guest *guest, const struct lock_task *task,
+				  enum os_lock_kind kind, uint64_t *lockp)
+{
+	uint64_t lock;
+
+	if (kind != OS_LOCK_MUTEX ||
+	    !lock_memory_read_member(guest, task->address, TASK_BLOCKED_ON, &lock) ||
+	    !linux_is_kernel(lock) || lock % sizeof(lock) || lock - task->sp < task->stack_bytes)
+		return false;
+	*lockp = lock;
+	return true;
+}
+
 static bool locks_find_rt_mutex(const struct linux_guest *guest, const struct lock_task *task,
 				uint64_t *lockp)
 {
@@ -232,7 +250,8 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 	case OS_LOCK_SEMAPHORE:
 	case OS_LOCK_PERCPU_RWSEM:
 		if (!locks_find_blocker(guest, task, kind, &found.address) &&
-		    !locks_find_by_record(guest, task, kind, &found.address))
+		    !locks_find_by_record(guest, task, kind, &found.address) &&
+		    !locks_find_blocked_on(guest, task, kind, &found.address))
 			return false;
 		break;
 	case OS_LOCK_RT_MUTEX:

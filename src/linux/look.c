@@ -21,13 +21,14 @@
 #define TASK_DEAD            0x0080U
 #define TASK_NOLOAD          0x0400U
 
+/* on_cpu is 0 or 1, in four bytes or in one (layout.c): the first byte tells. */
 static const struct {
 	enum layout_member member;
 	uint32_t size_bytes;
 	bool needed;
 } look_members[] = {
 	{ TASK_STATE, 4, true },       { TASK_EXIT_STATE, 4, true },
-	{ TASK_ON_CPU, 4, true },      { TASK_PID, 4, true },
+	{ TASK_ON_CPU, 1, true },      { TASK_PID, 4, true },
 	{ TASK_SWITCHES, 8, true },    { TASK_PREEMPTIONS, 8, true },
 	{ TASK_START_TIME, 8, true },  { TASK_LAST_ARRIVAL, 8, false },
 	{ TASK_LAST_QUEUED, 8, false }, { TASK_RUN_SUM, 8, false },
@@ -151,7 +152,7 @@ bool looker_read(struct looker *looker, uint64_t task, struct look *look, struct
 		.pid = (uint32_t)look_get(looker, TASK_PID, 4),
 		.state = (uint32_t)look_get(looker, TASK_STATE, 4),
 		.exit_state = (uint32_t)look_get(looker, TASK_EXIT_STATE, 4),
-		.on_cpu = (uint32_t)look_get(looker, TASK_ON_CPU, 4),
+		.on_cpu = (uint32_t)look_get(looker, TASK_ON_CPU, 1),
 	};
 	sum = look_get(looker, TASK_RUN_SUM, 8);
 	then = look_get(looker, TASK_RUN_SUM_THEN, 8);

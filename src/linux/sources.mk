@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/kernel_cache.h \
 	include/xtop/oops.h \
 	include/xtop/os_counts.h \
+	include/xtop/os_events.h \
 	include/xtop/os_locks.h \
 	include/xtop/os_log.h \
 	include/xtop/os_ops.h \
@@ -58,6 +59,8 @@ libxtop_a_SOURCES += \
 	src/linux/lock_owner.h \
 	src/linux/locks.c \
 	src/linux/locks.h \
+	src/linux/event_channels.c \
+	src/linux/event_channels.h \
 	src/linux/next_timer.c \
 	src/linux/next_timer.h \
 	src/linux/look.c \

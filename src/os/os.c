@@ -376,3 +376,11 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 {
 	return os->ops && os->ops->read_timer && os->ops->read_timer(os->system, vcpu, timer_ns);
 }
+
+bool os_read_events(struct os *os, struct os_events *events, unsigned n)
+{
+	if (os->ops && os->ops->read_events)
+		return os->ops->read_events(os->system, events, n);
+	memset(events, 0, n * sizeof(*events));
+	return false;
+}

@@ -137,7 +137,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	memcpy(snapshot->vcpus, resolver->fold.vcpus,
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
 	if (resolver->waits)
-		waits_get_timers(resolver->waits, snapshot);
+		waits_get_wakes(resolver->waits, snapshot);
 	snapshot->calls = calloc(settings->n_vcpus, sizeof(*snapshot->calls)); /* best effort */
 	if (snapshot->calls)
 		memcpy(snapshot->calls, resolver->fold.calls,
@@ -250,6 +250,8 @@ void resolver_publish_waits(struct resolver *resolver, bool at_end)
 
 	if (!slot || (at_end ? !resolver->waits : !snapshot_wanted(slot)))
 		return;
+	if (!at_end && resolver->waits && waits_is_torn(resolver->waits, resolver_now(resolver)))
+		return; /* the reader's wish stays */
 	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
 	/* As for samples, in resolver_publish(). */
 	if (snapshot && resolver->settings.intervals)

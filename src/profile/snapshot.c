@@ -97,6 +97,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	free(snapshot->effects);
 	free(snapshot->sources);
 	free(snapshot->calls);
+	free(snapshot->events);
 	snapshot_waits_deinit(&snapshot->waits);
 	free(snapshot);
 }
@@ -176,10 +177,12 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->annotation = NULL;
 	to->effects = NULL;
 	to->calls = NULL;
+	to->events = NULL;
 	to->sources = NULL;
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
-	/* Best effort: without memory the copy has no hypercalls and no source lines. */
+	/* Best effort: without memory the copy has no hypercalls, no events, no source lines. */
 	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
+	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
 	if (snapshot_copy_waits(&from->waits, &to->waits) &&
 	    snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),

@@ -67,6 +67,8 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	snapshot_waits_deinit(&to->waits);
 	free(to->calls);
 	to->calls = NULL;
+	free(to->events);
+	to->events = NULL;
 	to->frames = frames;
 	to->n_frames = frames_count(frames);
 	if (from->effects) {

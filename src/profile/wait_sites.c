@@ -393,3 +393,25 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 	}
 	return site;
 }
+
+/* Linux kernel/locking/qspinlock.c, qspinlock_paravirt.h, qrwlock.c */
+bool wait_is_spinning(const struct frames *frames, const uint32_t *stack, size_t n)
+{
+	static const char *const names[] = {
+		"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath",
+		"queued_spin_lock_slowpath", "queued_read_lock_slowpath",
+		"queued_write_lock_slowpath",
+	};
+	const struct frame *frame = n ? frames_get(frames, stack[n - 1]) : NULL;
+
+	if (!frame || frame->kind != FRAME_KIND_KERNEL)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+
+		if (!strncmp(frame->raw_name, names[i], length) &&
+		    (!frame->raw_name[length] || frame->raw_name[length] == '.'))
+			return true;
+	}
+	return false;
+}

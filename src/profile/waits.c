@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "profile/decay.h"
+#include "profile/vcpu_wakes.h"
 #include "profile/wait_locks.h"
 #include "xtop/clock.h"
 #include "xtop/hash.h"
@@ -51,7 +52,7 @@ struct waits_row {
 /* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
 struct spinner {
 	uint64_t time_ns;  /* of the sample; samples of one stop have the same time. 0: none yet */
-	bool waits;        /* for a spinlock */
+	bool waits;        /* for a spinlock: halted, or it spins, with or without a CPU */
 	bool in_kernel;    /* runs kernel code; if it does not wait, it may hold a spinlock */
 	uint32_t pid;
 	uint64_t task;     /* address */
@@ -68,9 +69,7 @@ struct waits {
 		struct wait_place place;
 	} runs[GUEST_MAX_VCPUS]; /* the task in the last sample of each vCPU */
 	struct spinner spinners[GUEST_MAX_VCPUS]; /* the same */
-	struct {
-		uint64_t at_ns, read_ns; /* as in struct snapshot_vcpu */
-	} timers[GUEST_MAX_VCPUS];
+	struct vcpu_wakes wakes;
 	struct hash_table index; /* of rows */
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
@@ -373,7 +372,10 @@ static void waits_update_spinner(struct waits *waits, const struct fold *fold,
 
 	waits->spinners[vcpu->vcpu] = (struct spinner){
 		.time_ns = fold->time_ns,
-		.waits = fold->n_frames && vcpu->state == VCPU_LOCK_WAIT,
+		.waits = fold->n_frames &&
+			 (vcpu->state == VCPU_LOCK_WAIT ||
+			  (!vcpu->user && wait_is_spinning(fold->settings.frames, fold->frames,
+							   fold->n_frames))),
 		.in_kernel = fold->n_frames && !vcpu->user,
 		.pid = fold->task.pid,
 		.task = vcpu->task,
@@ -498,21 +500,9 @@ static double waits_decay(const struct waits *waits)
 	return decay_between(waits->live_ns, waits->pass_ns, waits->settings.half_life_ns);
 }
 
-static void waits_read_timers(struct waits *waits)
+void waits_get_wakes(const struct waits *waits, struct snapshot *snapshot)
 {
-	for (unsigned i = 0; i < waits->settings.n_vcpus; i++) {
-		bool known = os_read_timer(waits->settings.os, i, &waits->timers[i].at_ns);
-
-		waits->timers[i].read_ns = known ? waits->now_ns : 0;
-	}
-}
-
-void waits_get_timers(const struct waits *waits, struct snapshot *snapshot)
-{
-	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
-		snapshot->vcpus[i].timer_ns = waits->timers[i].at_ns;
-		snapshot->vcpus[i].timer_read_ns = waits->timers[i].read_ns;
-	}
+	vcpu_wakes_get(&waits->wakes, snapshot);
 }
 
 static void waits_end_pass(struct waits *waits)
@@ -520,7 +510,8 @@ static void waits_end_pass(struct waits *waits)
 	double ticks = waits_ticks(waits->span_ns_of_pass);
 
 	waits_add_spinners(waits);
-	waits_read_timers(waits);
+	vcpu_wakes_read(&waits->wakes, waits->settings.os, waits->settings.n_vcpus,
+			waits->now_ns);
 	wait_locks_end_pass(waits->locks, waits->pass_ns);
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct waits_row *row = &waits->rows[i];
@@ -598,6 +589,11 @@ static void waits_copy_rows(const struct waits *waits, struct snapshot_waits *to
 	to->rows = waits->n_rows ? calloc(waits->n_rows, sizeof(*to->rows)) : NULL;
 	for (uint32_t i = 0; to->rows && i < waits->n_rows; i++)
 		to->rows[to->n_rows++] = waits->rows[i].wait;
+}
+
+bool waits_is_torn(const struct waits *waits, uint64_t now_ns)
+{
+	return waits->in_pass && now_ns < waits->pass_ns + WAITS_PATIENCE_NS;
 }
 
 /*

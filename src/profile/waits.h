@@ -16,6 +16,8 @@
 
 struct waits;
 
+#define WAITS_PATIENCE_NS 1000000000ULL
+
 struct waits_settings {
 	struct frames *frames;
 	struct names *names;
@@ -44,8 +46,14 @@ void waits_update_vcpu(struct waits *waits, const struct fold *fold,
 /* Frames got better names: names_find_better() tells which. */
 void waits_rename(struct waits *waits);
 void waits_reset(struct waits *waits);
-/* Fills in the timers of the snapshot's vCPUs, as the last pass has read them. */
-void waits_get_timers(const struct waits *waits, struct snapshot *snapshot);
+/* Fills in what wakes the snapshot's vCPUs, as the last passes have read that. */
+void waits_get_wakes(const struct waits *waits, struct snapshot *snapshot);
+/*
+ * Whether a pass is going on that began less than WAITS_PATIENCE_NS ago. It has seen the tasks with
+ * low pids alone, so a snapshot would have too many of these, and too few of the others: by half of
+ * what a pass stands for. It is better to wait until the pass is whole.
+ */
+bool waits_is_torn(const struct waits *waits, uint64_t now_ns);
 /* As profile_copy(), but fills in all counts and struct snapshot_waits. */
 struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp);

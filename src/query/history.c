@@ -308,6 +308,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.effects = NULL; /* these arrays are the snapshot's */
 	moment->head.sources = NULL;
 	moment->head.calls = NULL;
+	moment->head.events = NULL;
 	moment->head.nodes = NULL;
 	moment->head.waits.rows = NULL;
 	moment->head.waits.n_rows = 0;

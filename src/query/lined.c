@@ -519,6 +519,9 @@ static void lined_translate_rest(struct lined *lined, const struct snapshot *fro
 				 struct snapshot *to)
 {
 	lined_translate_calls(lined, from, to);
+	to->events = from->events ? reallocarray(NULL, from->n_vcpus, sizeof(*to->events)) : NULL;
+	if (to->events)
+		memcpy(to->events, from->events, from->n_vcpus * sizeof(*to->events));
 	to->n_places = 0; /* only the resolver's own snapshot has them */
 	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
 		to->vcpus[i].last_frame = lined_function(lined, from, from->vcpus[i].last_frame);

@@ -127,6 +127,7 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	nodes = snapshot->nodes;
 	*snapshot = *last;
 	snapshot->calls = NULL; /* they are only known since the start */
+	snapshot->events = NULL; /* these only now */
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;
 	range_fill(range, snapshot);

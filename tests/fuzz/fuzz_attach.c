@@ -203,6 +203,7 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 	struct os_description description = { 0 };
 	struct os_counts counts = { 0 };
 	struct os_clock clock;
+	struct os_events events[4];
 	struct os_task task;
 	uint64_t timer_ns;
 
@@ -218,6 +219,10 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 	linux_os.is_there(system);
 	linux_os.read_clock(system, fuzz_u64(fuzz), &clock);
 	linux_os.read_timer(system, fuzz_u8(fuzz) % 4, &timer_ns);
+	linux_os.read_events(system, events, 4);
+	for (unsigned i = 0; i < 4; i++)
+		fuzz_must(strnlen(events[i].names, sizeof(events[i].names)) <
+				  sizeof(events[i].names), "names of devices end");
 	linux_os.describe(system, &description);
 	linux_os.get_counts(system, &counts);
 	fuzz_must(strncmp(description.system, "Linux ", 6) == 0, "it is Linux");

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "guest.h"
+#include "linux/event_channels.h"
 #include "linux/process/processes.h"
 #include "linux/sleepers.h"
 #include "xtop/registers_x86.h"
@@ -21,6 +22,8 @@
 #define PIDS        0x1000 /* one every 0x100 */
 #define TASKS       0x2000 /* one every 0x400 */
 #define LOCKS       0x4000 /* one every 0x100 */
+#define EVENTS      0x5000 /* the list's head, and one entry every 0x100 */
+#define N_EVENTS    5
 #define STACKS      0x8000 /* one every 0x1000 */
 #define STACK_BYTES 0x1000
 #define RECORD      0x100  /* of a wait for a lock: so far from the stack's end */
@@ -109,6 +112,42 @@ static void put_locks(struct fuzz_guest *guest)
 	put_record(guest, 4, PERCPU_RWSEM_WAIT_LIST, WAIT_ENTRY_TASK, WAIT_ENTRY_LIST);
 }
 
+/* A channel for each kind of event; the last one has a device. */
+static void put_events(struct fuzz_guest *guest)
+{
+	const uint64_t base = FUZZ_GUEST_BASE;
+	uint64_t link = EVENTS;
+
+	for (unsigned i = 0; i < N_EVENTS; i++) {
+		uint64_t info = EVENTS + (i + 1) * 0x100;
+
+		put(guest, info, IRQ_INFO_TYPE, i);
+		put(guest, info, IRQ_INFO_PORT, i + 1);
+		put(guest, info, IRQ_INFO_CPU, i & 1);
+		put(guest, info, IRQ_INFO_DEVICE, base + EVENTS + 0x800);
+		put_word(guest, link, base + info + offset(guest, IRQ_INFO_LIST));
+		link = info + offset(guest, IRQ_INFO_LIST);
+	}
+	put_word(guest, link, base + EVENTS);
+	put(guest, EVENTS + 0x800, XENBUS_DEVICE_PATH, base + EVENTS + 0x900);
+	put_word(guest, EVENTS + 0x900, 0x642f656369766564); /* "device/d" */
+}
+
+static void read_events(const struct linux_guest *linux_guest)
+{
+	struct os_events events[2];
+	bool known = event_channels_read(linux_guest, events, 2);
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n = events[i].ipis + events[i].virqs + events[i].pirqs + events[i].domains;
+
+		fuzz_must(events[i].known == known && n <= EVENT_CHANNELS_MAX,
+			  "events are counted within limits");
+		fuzz_must(memchr(events[i].names, 0, sizeof(events[i].names)) != NULL,
+			  "names end");
+	}
+}
+
 static void put_guest(struct fuzz_guest *guest)
 {
 	const uint64_t base = FUZZ_GUEST_BASE;
@@ -120,6 +159,7 @@ static void put_guest(struct fuzz_guest *guest)
 	for (unsigned i = 0; i < N_TASKS; i++)
 		put_task(guest, i);
 	put_locks(guest);
+	put_events(guest);
 }
 
 /* Changes words, two of three among the structures. The input tells which, and to what. */
@@ -193,6 +233,7 @@ static void read_turns(struct fuzz_guest *guest, struct sleepers *sleepers, stru
 		counts = sleepers_counts(sleepers);
 		fuzz_must(counts.tasks <= SLEEPERS_MAX && counts.looks <= 6 * SLEEPERS_TURN,
 			  "tasks and looks are limited");
+		read_events(&guest->linux_guest);
 		spoil(guest, fuzz, 4);
 	}
 }
@@ -212,6 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	linux_guest->layout.values[IRQ_STACK_SIZEOF] = STACK_BYTES;
 	memset(linux_guest->symbols, 0, sizeof(linux_guest->symbols));
 	linux_guest->symbols[LINUX_INIT_PID_NS] = FUZZ_GUEST_BASE + PID_NS;
+	linux_guest->symbols[LINUX_EVENT_CHANNELS] = FUZZ_GUEST_BASE + EVENTS;
 	how = fuzz_u8(&fuzz);
 	kinds = how >> 1;
 	if (how & 1) {

@@ -20,6 +20,7 @@
  *   task       TGID PID COMM           every thread on the kernel's lists
  *   maps       PID LINE                a line of /proc/PID/maps without device and inode
  *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
+ *   waits      see inside_waits.h: tasks that wait, locks and their holders
  *   search     NAME FOUND TOLD         addresses that search_symbols() finds without names of data
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
@@ -42,6 +43,7 @@
 #include "linux/process/path.h"
 #include "linux/process/processes.h"
 #include "linux/process/vmas.h"
+#include "inside_waits.h"
 #include "tests/support/dump_memory.h"
 #include "tests/support/must.h"
 #include "xtop/broker.h"
@@ -618,6 +620,11 @@ static void add_cost(struct inside *inside)
 	    counts.pages, counts.batches, counts.refused, cpu_s(), usage.ru_maxrss);
 }
 
+static void add_line(void *inside, const char *line)
+{
+	add(inside, "%s", line);
+}
+
 /* --- a domain, or a dump ---------------------------------------------------------------------- */
 
 static void open_domain(struct inside *inside, const char *domain, struct guest_info *info)
@@ -769,6 +776,8 @@ static void put_what(struct inside *inside, const char *what)
 		each_task(inside, TASK_LEADER, add_areas);
 	else if (strcmp(what, "frames") == 0)
 		each_task(inside, TASK_LEADER, add_frames);
+	else if (strcmp(what, "waits") == 0)
+		inside_read_waits(inside->memory, inside->type, &inside->regs, add_line, inside);
 	else if (strcmp(what, "cost") == 0)
 		add_cost(inside);
 	else

@@ -279,6 +279,27 @@ static void test_blocker(void)
 	end();
 }
 
+static void test_blocked_on(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t lock;
+
+	begin();
+	made->guest.layout.values[TASK_BLOCKED_ON] = 0x5c8;
+	lock = made_object(made, 64, 64);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, 0);
+	made_set(made, waiter.task, TASK_BLOCKED_ON, lock);
+	check(finds(&waiter, 0, OS_LOCK_MUTEX, &wait) && wait.address == lock,
+	      "the kernel says which mutex");
+	check(!finds(&waiter, 0, OS_LOCK_RWSEM, &wait), "it is no lock of another kind");
+	made_set(made, waiter.task, TASK_BLOCKED_ON, UINT64_MAX);
+	check(!finds(&waiter, 0, OS_LOCK_MUTEX, &wait), "a marker instead of a mutex");
+	made_set(made, waiter.task, TASK_BLOCKED_ON, waiter.stack + STACK_BYTES - 64);
+	check(!finds(&waiter, 0, OS_LOCK_MUTEX, &wait), "a record of older kernels, on the stack");
+	end();
+}
+
 /* --- futexes ---------------------------------------------------------------------------------- */
 
 #define WORD 0x7f0000001000ULL
@@ -397,13 +418,14 @@ static void check_name(uint64_t lock, uint64_t mm, const char *want, const char 
 
 static void test_inodes(void)
 {
-	uint64_t inode, lock, directory, dentry, root, mount, super;
+	uint64_t inode, lock, directory, dentry, root, mount, part, super;
 
 	begin();
 	inode = made_inode(made, 0);
 	lock = inode + made_offset(made, INODE_RWSEM);
 	directory = made_dentry(made, made->root_dentry, "log", made_inode(made, 0));
 	mount = made_mount(made, made->root_mount, directory, &root);
+	part = made_mount(made, made->root_mount, directory, &dentry);
 	dentry = made_dentry(made, made_dentry(made, root, "web", made_inode(made, 0)),
 			     "access.log", inode);
 	made_set(made, inode, INODE_MAPPING, inode + made_offset(made, INODE_DATA));
@@ -423,6 +445,17 @@ static void test_inodes(void)
 	check_name(lock, 0, "i_rwsem of /web/access.log", "a mount of a part does not count");
 	made_set(made, mount, MOUNT_OF_SUPER, mount + made_offset(made, MOUNT_OF_SUPER));
 	check_name(lock, 0, "i_rwsem of /web/access.log", "a list of mounts that is a knot ends");
+	made->guest.layout.values[SUPER_FIRST_MOUNT] = made_offset(made, SUPER_MOUNTS);
+	made->guest.layout.values[MOUNT_NEXT_OF_SUPER] = made_offset(made, MOUNT_OF_SUPER);
+	made_set(made, super, SUPER_FIRST_MOUNT, part);
+	made_set(made, part, MOUNT_NEXT_OF_SUPER, mount);
+	made_set(made, part + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
+	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, root);
+	made_set(made, mount, MOUNT_NEXT_OF_SUPER, 0);
+	check_name(lock, 0, "i_rwsem of /log/web/access.log", "the second mount of a chain");
+	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
+	made_set(made, mount, MOUNT_NEXT_OF_SUPER, part);
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a chain that is a knot ends");
 	for (unsigned i = 0; i < 8; i++)
 		dentry = made_dentry(made, dentry, "directory", inode);
 	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));
@@ -642,6 +675,7 @@ int main(void)
 	test_others();
 	test_percpu_rwsem();
 	test_blocker();
+	test_blocked_on();
 	test_futex();
 	test_inodes();
 	test_mmap_locks();

@@ -146,9 +146,12 @@ static void test_one(void)
 	turn(12 * S);
 	check(!seen.adds && seen.ends == 1 && sleepers_counts(sleepers).running == 1,
 	      "on a CPU it does not wait");
+	made_set_u32(made, task, TASK_ON_CPU, 0x01010100);
+	turn(13 * S);
+	check(seen.adds == 1, "the bytes behind on_cpu are not a part of it, which is one byte in 7.3");
 	made_set_u32(made, task, TASK_ON_CPU, 0);
 	made_set_u32(made, task, TASK_EXIT_STATE, 32);
-	turn(13 * S);
+	turn(14 * S);
 	check(!seen.adds, "a zombie does not wait");
 	end();
 }

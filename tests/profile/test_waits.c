@@ -109,6 +109,14 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 	return vcpu < 2;
 }
 
+bool os_read_events(struct os *os, struct os_events *events, unsigned n)
+{
+	(void)os;
+	memset(events, 0, n * sizeof(*events));
+	events[0] = (struct os_events){ .known = true, .domains = 1, .names = "vbd/\033[2J" };
+	return true;
+}
+
 void os_read_log(const struct os *os, struct os_log *log)
 {
 	(void)os;
@@ -304,9 +312,13 @@ static void test_passes(void)
 	check(poll_at(100 * S) && !poll_at(100 * S + 400 * MS), "a pass in each period");
 	check(poll_at(100 * S + 500 * MS), "the next one");
 	answer = OS_WAITS_MORE;
+	check(!waits_is_torn(waits, 101 * S), "the passes are whole");
 	check(poll_at(101 * S) && poll_at(101 * S + MS), "a pass goes on at once");
+	check(waits_is_torn(waits, 101 * S + MS), "it is torn");
+	check(!waits_is_torn(waits, 102 * S), "after a second nobody waits for its end");
 	answer = OS_WAITS_WHOLE;
 	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS), "until it is whole");
+	check(!waits_is_torn(waits, 101 * S + 3 * MS), "and whole it is");
 	check_u64(turns, 5, "turns");
 	end();
 }
@@ -388,13 +400,17 @@ static void test_timers(void)
 	poll_at(100 * S);
 	snapshot = take(100 * S);
 	snapshot->n_vcpus = 3;
-	waits_get_timers(waits, snapshot);
+	waits_get_wakes(waits, snapshot);
 	check(snapshot->vcpus[0].timer_ns == OS_NO_TIMER &&
 		      snapshot->vcpus[0].timer_read_ns == 100 * S,
 	      "a vCPU without a timer");
 	check(snapshot->vcpus[1].timer_ns == 5 * S && snapshot->vcpus[1].timer_read_ns == 100 * S,
 	      "one with a timer");
 	check(!snapshot->vcpus[2].timer_read_ns, "one of which nothing is known");
+	check(snapshot->events && snapshot->events[0].known && snapshot->events[0].domains == 1,
+	      "event channels of a vCPU");
+	check_string(snapshot->events[0].names, "vbd/_[2J", "names of devices are cleaned");
+	check(!snapshot->events[1].known, "a vCPU whose channels are not known");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -425,6 +441,7 @@ static void saw(unsigned vcpu, enum vcpu_state state, uint32_t pid, bool user, u
 	waits_update_vcpu(waits, &fold, &of);
 }
 
+#define SPINS "_raw_spin_lock native_queued_spin_lock_slowpath.part.0"
 #define SLOW "_raw_spin_lock __pv_queued_spin_lock_slowpath xen_qlock_wait xen_poll_irq_timeout"
 
 static void test_spinlocks(void)
@@ -462,6 +479,14 @@ static void test_spinlocks(void)
 	check(snapshot->waits.locks[0].certainty == OS_HOLDER_UNKNOWN &&
 		      !snapshot->waits.locks[0].holder_pid,
 	      "of two in the kernel, either may hold it");
+	snapshot_destroy(snapshot);
+	saw(0, VCPU_RUNNING, 10, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
+	saw(1, VCPU_RUNNABLE, 14, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
+	saw(2, VCPU_RUNNING, 12, false, 100 * S + 900 * MS, "ksys_dup fget _raw_spin_lock");
+	poll_at(101 * S);
+	snapshot = take(101 * S);
+	check_u64(snapshot->waits.locks[0].now, 2, "vCPUs that spin wait, too");
+	check_u64(snapshot->waits.locks[0].holder_pid, 12, "who has just taken one does not");
 	snapshot_destroy(snapshot);
 	poll_at(102 * S);
 	snapshot = take(102 * S);

@@ -274,6 +274,13 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 	return false;
 }
 
+bool os_read_events(struct os *os, struct os_events *events, unsigned n)
+{
+	(void)os;
+	memset(events, 0, n * sizeof(*events));
+	return false;
+}
+
 void os_describe(const struct os *os, struct os_description *description)
 {
 	(void)os;

@@ -109,6 +109,11 @@ static void test_timers(void)
 	snapshot->vcpus[0].timer_read_ns = snapshot->vcpus[1].timer_read_ns = 101 * SECOND;
 	snapshot->vcpus[0].timer_ns = 8 * SECOND + 3200000;
 	snapshot->vcpus[1].timer_ns = OS_NO_TIMER;
+	snapshot->events = calloc(2, sizeof(*snapshot->events));
+	snapshot->events[0] = (struct os_events){
+		.known = true, .timer = true, .ipis = 5, .virqs = 1, .domains = 3,
+		.names = "vbd/51712, vif/0, port 2",
+	};
 	scene.ui->now_ns += SECOND;
 	ui_show(scene.ui, snapshot);
 	screen_check(&scene, "view-vcpus-timer-80x24", 80, 24);

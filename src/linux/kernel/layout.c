@@ -25,7 +25,9 @@
  *   pcpu_hot     6.2, e57ef2ed97c1, to 6.14
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
  *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab;
- *                cpu > thread_info.cpu 5.16, bcf9033e5449
+ *                cpu > thread_info.cpu 5.16, bcf9033e5449; on_cpu is one byte in 7.3, four in 6.18
+ *   mount        mnt_instance, a list_head > mnt_next_for_sb, a pointer, and so s_mounts of
+ *                super_block: before 7.3
  *   rt_mutex     owner > rtmutex.owner 5.15, 830e6acc8a1c
  */
 #include "config.h"
@@ -73,7 +75,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 
 	[TASK_STATE]		= AT("task_struct", "__state|state", 0),
 	[TASK_EXIT_STATE]	= AT("task_struct", "exit_state", 4),
-	[TASK_ON_CPU]		= AT("task_struct", "on_cpu", 4),
+	[TASK_ON_CPU]		= AT("task_struct", "on_cpu", 0),
 	[TASK_SWITCHES]		= AT("task_struct", "nvcsw", 8),
 	[TASK_PREEMPTIONS]	= AT("task_struct", "nivcsw", 8),
 	[TASK_LAST_ARRIVAL]	= AT("task_struct", "sched_info.last_arrival", 8),
@@ -88,6 +90,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TASK_CPU]		= AT("task_struct", "thread_info.cpu|cpu", 4),
 
 	[TASK_BLOCKER]		= AT("task_struct", "blocker", 8),
+	[TASK_BLOCKED_ON]	= AT("task_struct", "blocked_on", 8),
 	[TASK_PI_BLOCKED_ON]	= AT("task_struct", "pi_blocked_on", 8),
 	[MUTEX_OWNER]		= AT("mutex", "owner", 8),
 	[MUTEX_WAIT_LIST]	= AT("mutex", "wait_list", 16),
@@ -170,6 +173,8 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[MOUNT_CHILD]		= AT("mount", "mnt_child", 16),
 	[MOUNT_OF_SUPER]	= AT("mount", "mnt_instance", 16),
 	[SUPER_MOUNTS]		= AT("super_block", "s_mounts", 16),
+	[MOUNT_NEXT_OF_SUPER]	= AT("mount", "mnt_next_for_sb", 8),
+	[SUPER_FIRST_MOUNT]	= AT("super_block", "s_mounts", 8),
 	[TASK_FS]		= AT("task_struct", "fs", 8),
 	[FS_ROOT]		= AT("fs_struct", "root", 16),
 
@@ -237,6 +242,13 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TKR_BASE]		= AT("tk_read_base", "base", 8),
 	[TICK_DEVICE_EVENTS]	= AT("tick_device", "evtdev", 8),
 	[EVENT_DEVICE_NEXT]	= AT("clock_event_device", "next_event", 8),
+	[IRQ_INFO_LIST]		= AT("irq_info", "list", 16),
+	[IRQ_INFO_TYPE]		= AT("irq_info", "type", 2),
+	[IRQ_INFO_PORT]		= AT("irq_info", "evtchn", 4),
+	[IRQ_INFO_CPU]		= AT("irq_info", "cpu", 2),
+	[IRQ_INFO_VIRQ]		= AT("irq_info", "u.virq", 2),
+	[IRQ_INFO_DEVICE]	= AT("irq_info", "u.interdomain", 8),
+	[XENBUS_DEVICE_PATH]	= AT("xenbus_device", "nodename", 8),
 	[CLOCKSOURCE_NAME]	= AT("clocksource", "name", 8),
 
 	[TASK_CGROUPS]		= AT("task_struct", "cgroups", 8),

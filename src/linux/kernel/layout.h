@@ -52,6 +52,7 @@ enum layout_member {
 
 	/* locks that tasks wait for */
 	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/locks.c */
+	TASK_BLOCKED_ON,    /* mutex, from about 6.17; likewise */
 	TASK_PI_BLOCKED_ON, /* rt_mutex_waiter */
 	MUTEX_OWNER,
 	MUTEX_WAIT_LIST,    /* up to 7.0 */
@@ -135,8 +136,10 @@ enum layout_member {
 	MOUNT_MOUNTPOINT,
 	MOUNT_MOUNTS,
 	MOUNT_CHILD,
-	MOUNT_OF_SUPER,    /* list_head, in that of the super_block */
+	MOUNT_OF_SUPER,    /* list_head, in that of the super_block; up to 6.16 */
 	SUPER_MOUNTS,
+	MOUNT_NEXT_OF_SUPER, /* the next mount; later */
+	SUPER_FIRST_MOUNT,
 	TASK_FS,
 	FS_ROOT,
 
@@ -209,6 +212,13 @@ enum layout_member {
 	TKR_BASE,
 	CLOCKSOURCE_NAME,
 	TICK_DEVICE_EVENTS, /* clock_event_device */
+	IRQ_INFO_LIST,      /* list_head, in xen_irq_list_head */
+	IRQ_INFO_TYPE,
+	IRQ_INFO_PORT,
+	IRQ_INFO_CPU,
+	IRQ_INFO_VIRQ,
+	IRQ_INFO_DEVICE,    /* from 5.12 */
+	XENBUS_DEVICE_PATH,
 	EVENT_DEVICE_NEXT,
 
 	/* control groups */

@@ -43,6 +43,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_TIMEKEEPER, "timekeeper_data" }, /* from 6.17 */
 	{ LINUX_PER_CPU_OFFSET, "__per_cpu_offset" },
 	{ LINUX_TICK_DEVICE, "tick_cpu_device" },
+	{ LINUX_EVENT_CHANNELS, "xen_irq_list_head" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 	{ LINUX_FTRACE_OPS, "ftrace_ops_trampoline_list" },
 	{ LINUX_BTF_START, "__start_BTF" },

@@ -33,6 +33,7 @@ enum linux_symbol {
 	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */
 	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset: array of the per-cpu areas' bases */
 	LINUX_TICK_DEVICE,    /* per-cpu: tick_cpu_device */
+	LINUX_EVENT_CHANNELS, /* xen_irq_list_head */
 	LINUX_XEN_VCPU,      /* per-cpu: xen_vcpu, pointer to Xen's struct vcpu_info */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,

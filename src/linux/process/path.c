@@ -177,12 +177,13 @@ static bool path_has_name(const struct linux_guest *linux_guest, uint64_t dentry
 
 /*
  * A list of the kernel that is walked: a struct list_head ends at its head, a struct hlist_head at
- * NULL. Objects have their links at OFFSET.
+ * NULL. Objects have their links at OFFSET, where the link before points to. A chain of pointers to
+ * the objects themselves has the next one STEP bytes behind the object's start.
  */
 struct path_list {
 	const struct linux_guest *linux_guest;
 	uint64_t head, link; /* link: of the current object; the head before the first */
-	unsigned offset, n_left;
+	unsigned offset, step, n_left;
 };
 
 static bool path_list_begin(struct path_list *list, const struct linux_guest *linux_guest,
@@ -199,11 +200,26 @@ static bool path_list_begin(struct path_list *list, const struct linux_guest *li
 /* False: the list ends, cannot be read, or is longer than PATH_MAX_ENTRIES. */
 static bool path_list_next(struct path_list *list, uint64_t *object)
 {
-	if (!list->n_left-- || !linux_read_u64(list->linux_guest, list->link, &list->link) ||
+	if (!list->n_left-- ||
+	    !linux_read_u64(list->linux_guest, list->link + list->step, &list->link) ||
 	    !linux_is_kernel(list->link) || list->link == list->head)
 		return false;
 	*object = list->link - list->offset;
 	return true;
+}
+
+/* A chain of objects, the first one of which is at *HEAD. */
+static bool path_chain_begin(struct path_list *list, const struct linux_guest *linux_guest,
+			     uint64_t head, enum layout_member next_member)
+{
+	unsigned step = layout_offset(&linux_guest->layout, next_member);
+
+	*list = (struct path_list){ .linux_guest = linux_guest,
+				    .head = head,
+				    .link = head - step,
+				    .step = step,
+				    .n_left = PATH_MAX_ENTRIES };
+	return linux_is_kernel(head);
 }
 
 static bool path_list_children(struct path_list *list, const struct linux_guest *linux_guest,
@@ -296,6 +312,20 @@ static bool path_is_whole_mount(const struct linux_guest *linux_guest, uint64_t 
 	       member_read_pointer(linux_guest, mount, MOUNT_PARENT, &parent) && parent != mount;
 }
 
+static bool path_list_mounts_of_super(struct path_list *list,
+				      const struct linux_guest *linux_guest, uint64_t super)
+{
+	const struct layout *layout = &linux_guest->layout;
+
+	if (layout_has(layout, SUPER_FIRST_MOUNT) && layout_has(layout, MOUNT_NEXT_OF_SUPER))
+		return path_chain_begin(list, linux_guest,
+					super + layout_offset(layout, SUPER_FIRST_MOUNT),
+					MOUNT_NEXT_OF_SUPER);
+	return layout_has(layout, SUPER_MOUNTS) && layout_has(layout, MOUNT_OF_SUPER) &&
+	       path_list_begin(list, linux_guest, super + layout_offset(layout, SUPER_MOUNTS),
+			       MOUNT_OF_SUPER);
+}
+
 /* The vfsmount of such a mount of the file system of INODE. 0: none is known. */
 static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t inode)
 {
@@ -303,11 +333,9 @@ static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t 
 	uint64_t super, mount;
 	struct path_list list;
 
-	if (!layout_has(layout, SUPER_MOUNTS) || !layout_has(layout, MOUNT_OF_SUPER) ||
-	    !layout_has(layout, MOUNT_MNT) ||
+	if (!layout_has(layout, MOUNT_MNT) ||
 	    !member_read_pointer(linux_guest, inode, INODE_SB, &super) ||
-	    !path_list_begin(&list, linux_guest, super + layout_offset(layout, SUPER_MOUNTS),
-			     MOUNT_OF_SUPER))
+	    !path_list_mounts_of_super(&list, linux_guest, super))
 		return 0;
 	while (path_list_next(&list, &mount)) {
 		uint64_t vfsmount = mount + layout_offset(layout, MOUNT_MNT);

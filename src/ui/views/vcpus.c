@@ -3,9 +3,10 @@
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
  * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
  * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
- * Below the legend stands when the selected vCPU's next timer comes, if tasks that wait are looked
- * at, and which hypercalls the samples of that vCPU ended in, since start or reset. Below them the
- * hypercalls in which samples of the profile ended, and the call paths to them.
+ * Below the legend stands when the selected vCPU's next timer comes and which events wake it, if
+ * tasks that wait are looked at, and which hypercalls the samples of that vCPU ended in, since
+ * start or reset. Below them the hypercalls in which samples of the profile ended, and the call
+ * paths to them.
  */
 #include "config.h"
 
@@ -165,6 +166,40 @@ static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct 
 	return true;
 }
 
+/* ", 5 IPIs" */
+static int vcpus_draw_count(struct canvas *canvas, int row, int at, unsigned n, const char *one,
+			    const char *many, bool first)
+{
+	if (!n)
+		return 0;
+	return canvas_printf(canvas, row, at, STYLE_NORMAL, "%s%u %s", first ? "" : ", ", n,
+			     n == 1 ? one : many);
+}
+
+/* " vCPU 2: woken by its timer, 5 IPIs, vbd/51712". False: that is not known. */
+static bool vcpus_draw_events(const struct ui_model *model, size_t index, struct canvas *canvas,
+			      int row)
+{
+	const struct os_events *events = model->all->events ? &model->all->events[index] : NULL;
+	int columns_ = canvas_columns(canvas), at = 1, start;
+
+	if (!events || !events->known)
+		return false;
+	at += canvas_printf(canvas, row, at, STYLE_DIM, "vCPU %zu: woken by ", index);
+	start = at;
+	if (events->timer)
+		at += canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL, "its timer");
+	at += vcpus_draw_count(canvas, row, at, events->ipis, "IPI", "IPIs", at == start);
+	at += vcpus_draw_count(canvas, row, at, events->virqs, "VIRQ", "VIRQs", at == start);
+	at += vcpus_draw_count(canvas, row, at, events->pirqs, "PIRQ", "PIRQs", at == start);
+	if (events->names[0] && at < columns_)
+		at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%s%s", at == start ? "" : ", ",
+				    events->names);
+	if (at == start)
+		canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL, "no event");
+	return true;
+}
+
 static int vcpus_compare_calls(const void *a, const void *b)
 {
 	double x = ((const struct snapshot_call *)a)->ticks,
@@ -269,6 +304,9 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 	row = vcpus->first_row + (int)shown + 2;
 	if (row + 1 < area.row + area.rows && vcpus->list.selected < vcpus->list.n &&
 	    vcpus_draw_timer(model, vcpus->list.selected, canvas, row))
+		row++;
+	if (row + 1 < area.row + area.rows && vcpus->list.selected < vcpus->list.n &&
+	    vcpus_draw_events(model, vcpus->list.selected, canvas, row))
 		row++;
 	if (row < area.row + area.rows && vcpus->list.selected < vcpus->list.n)
 		vcpus_draw_own_calls(model, vcpus->list.selected, canvas, row);

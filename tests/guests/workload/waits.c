@@ -21,8 +21,14 @@
  *	dir      delete from a directory while a thread that lists it, which holds the inode's
  *	         lock to read, waits 1.4 s for a page that userfaultfd() brings
  *
+ * and, where the kernel has our module (locks_module.c), whose locks are held for 1.5 s of 1.6 s:
+ *
+ *	rtmutex  an rt_mutex
+ *	sema     a semaphore
+ *	percpu   read a percpu_rw_semaphore while a writer waits for an earlier reader
+ *
  * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder,
- * lister. A child process runs into a deadlock of two mutexes, says so as "deadlock: CLOCK_MS", and is
+ * lister, rtholder, semaholder, percpuwriter. A child process runs into a deadlock of two mutexes, says so as "deadlock: CLOCK_MS", and is
  * gone after 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
@@ -32,6 +38,7 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +53,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "locks_module.h"
 #include "work.h"
 
-enum site { PIPE, SOCKET, FUTEX, RWSEM, MUTEX, PI, DIRECTORY, TIMER, N_SITES };
-static const char *const names[N_SITES] = { "pipe",  "socket", "futex", "rwsem",
-					     "mutex", "pi",     "dir",   "timer" };
-static const int tasks[N_SITES] = { 5, 3, 4, 3, 2, 2, 2, 6 };
+enum site { PIPE, SOCKET, FUTEX, RWSEM, MUTEX, PI, DIRECTORY, RT_MUTEX, SEMAPHORE, PERCPU, TIMER,
+	    N_SITES };
+static const char *const names[N_SITES] = { "pipe",  "socket", "futex",   "rwsem", "mutex", "pi",
+					     "dir",   "rtmutex", "sema",  "percpu", "timer" };
+static const int tasks[N_SITES] = { 5, 3, 4, 3, 2, 2, 2, 2, 2, 2, 6 };
 #define MAX_TASKS 8
 
 static struct waiter {
@@ -60,8 +69,10 @@ static struct waiter {
 } (*waiters)[MAX_TASKS]; /* shared by all processes */
 
 static int pipes[2], sockets[2], file, slow_pipe[2];
+static int module; /* negative: the kernel does not have it */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, pi_mutex;
 static atomic_int held[N_SITES]; /* the lock of the site */
+static atomic_int percpu_read;   /* a reader has it, and the writer does not know yet */
 
 /* A page that comes 1.4 s after it is touched. */
 static struct slow_page {
@@ -140,15 +151,42 @@ WORK static void wait_dir(void)
 		die("delete");
 }
 
+/* Takes a lock of the module, and holds it for so long. */
+static void use_module(unsigned request, unsigned ms)
+{
+	if (ioctl(module, request, ms))
+		die("/proc/xtop-locks");
+}
+
+WORK static void wait_rtmutex(void)
+{
+	use_module(LOCKS_RT_MUTEX, 0);
+}
+
+WORK static void wait_sema(void)
+{
+	use_module(LOCKS_SEMAPHORE, 0);
+}
+
+WORK static void wait_percpu(void)
+{
+	use_module(LOCKS_PERCPU_READ, 0);
+}
+
 WORK static void wait_timer(void)
 {
 	nap(700);
 }
 
 static void (*const waits[N_SITES])(void) = {
-	wait_pipe,  wait_socket, wait_futex, wait_rwsem,
-	wait_mutex, wait_pi,     wait_dir,   wait_timer
+	wait_pipe, wait_socket,  wait_futex, wait_rwsem,  wait_mutex, wait_pi,
+	wait_dir,  wait_rtmutex, wait_sema,  wait_percpu, wait_timer
 };
+
+static bool exists(enum site site)
+{
+	return module >= 0 || (site != RT_MUTEX && site != SEMAPHORE && site != PERCPU);
+}
 
 /* Those of a lock: the next wait begins when the lock is held again. */
 static void until_held(enum site site, int wanted)
@@ -169,6 +207,8 @@ static void *run_waiter(void *pointer)
 		uint64_t since, waited;
 
 		until_held(site, 1);
+		if (site == PERCPU)
+			nap(300); /* the writer shuts the lock after some grace periods of RCU */
 		since = now_ns();
 		atomic_store(&waiter->since_ns, since);
 		waits[site]();
@@ -304,6 +344,61 @@ static void *bring_pages(void *argument)
 	return NULL;
 }
 
+/* A lock of the module that one task can have. */
+static void hold_in_module(unsigned request, enum site site)
+{
+	for (;;) {
+		atomic_store(&held[site], 1);
+		use_module(request, 1500);
+		atomic_store(&held[site], 0);
+		nap(100);
+	}
+}
+
+static void *hold_rt_mutex(void *argument)
+{
+	prctl(PR_SET_NAME, "rtholder");
+	hold_in_module(LOCKS_RT_MUTEX, RT_MUTEX);
+	return argument;
+}
+
+static void *hold_semaphore(void *argument)
+{
+	prctl(PR_SET_NAME, "semaholder");
+	hold_in_module(LOCKS_SEMAPHORE, SEMAPHORE);
+	return argument;
+}
+
+/*
+ * A reader holds the lock for 1.9 s, beginning 0.1 s before the writer comes. Other readers then
+ * wait for the writer.
+ */
+static void *read_percpu(void *argument)
+{
+	prctl(PR_SET_NAME, "percpureader");
+	for (;;) {
+		atomic_store(&percpu_read, 1);
+		use_module(LOCKS_PERCPU_READ, 1900);
+		while (atomic_load(&held[PERCPU]))
+			nap(20);
+	}
+	return argument;
+}
+
+static void *write_percpu(void *argument)
+{
+	prctl(PR_SET_NAME, "percpuwriter");
+	for (;;) {
+		while (!atomic_exchange(&percpu_read, 0))
+			nap(20);
+		nap(100);
+		atomic_store(&held[PERCPU], 1);
+		use_module(LOCKS_PERCPU_WRITE, 0);
+		atomic_store(&held[PERCPU], 0);
+	}
+	return argument;
+}
+
 static void prepare_slow_page(struct slow_page *slow)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -385,6 +480,14 @@ static void *run_crowd(void *argument)
 	return argument;
 }
 
+static void start_module(void)
+{
+	start(hold_rt_mutex, NULL);
+	start(hold_semaphore, NULL);
+	start(read_percpu, NULL);
+	start(write_percpu, NULL);
+}
+
 static void start_crowd(void)
 {
 	for (int i = 0; i < 140; i++) {
@@ -420,6 +523,7 @@ int main(void)
 	waiters = mmap(NULL, N_SITES * sizeof(*waiters), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	file = open("/run/waits-file", O_CREAT | O_RDWR, 0600);
+	module = open("/proc/xtop-locks", O_RDONLY);
 	if (waiters == MAP_FAILED || file < 0 || mkdir("/run/waits-dir", 0700) || pipe(pipes) ||
 	    pipe(slow_pipe) || socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets))
 		die("prepare");
@@ -429,8 +533,10 @@ int main(void)
 		start(bring_pages, &slow_pages[i]);
 	}
 	for (int site = 0; site < N_SITES; site++)
-		for (int i = 0; i < tasks[site]; i++)
+		for (int i = 0; i < tasks[site] && exists((enum site)site); i++)
 			start(run_waiter, &waiters[site][i]);
+	if (module >= 0)
+		start_module();
 	start(hold_mutex, NULL);
 	start(send_bytes, NULL);
 	start(hold_pi, NULL);
@@ -443,6 +549,7 @@ int main(void)
 	for (;;) {
 		nap(1000);
 		for (int site = 0; site < N_SITES; site++)
-			tell((enum site)site);
+			if (exists((enum site)site))
+				tell((enum site)site);
 	}
 }
