@@ -68,6 +68,19 @@ static struct xtop_error *linux_map_kernel(const struct linux_system *system, st
 						   .image = system->kernel.image });
 }
 
+/*
+ * A new module. Its sections lie elsewhere than in the file, so places in it are counted from their
+ * functions.
+ */
+static void linux_find_module_lines(const void *context, struct image *image)
+{
+	const struct os_guest *guest = context;
+	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
+
+	if (image->build_id.size_bytes)
+		debug_files_find_lines(&places, image, NULL, LINES_BY_SYMBOL, 0);
+}
+
 static struct xtop_error *linux_create_walkers(struct linux_system *system,
 					       const struct os_guest *os_guest)
 {
@@ -81,6 +94,8 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	struct xtop_error *error;
 
 	error = modules_create(guest, os_guest->kernel, &system->modules);
+	if (!error && lines_is_on())
+		modules_set_new(system->modules, linux_find_module_lines, os_guest);
 	if (!error)
 		error = generated_code_create(guest, os_guest->kernel, &system->generated);
 	if (error || !guest->has_layout)

@@ -9,6 +9,7 @@
 
 #include "xtop/build_id.h"
 #include "xtop/hash.h"
+#include "xtop/lines.h"
 
 /*
  * At how many addresses of a function without a symbol samples are counted. When there are more,
@@ -294,7 +295,9 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 					 &mapping->image->build_id);
 	if (mapping->image->lines && slot->frame >= N_FRAME_IDS)
 		slot->frame = frames_intern_line(names->frames, slot->frame, mapping->image->lines,
-						 slot->address - mapping->bias);
+						 lines_is_by_symbol(mapping->image->lines)
+							 ? slot->distance
+							 : slot->address - mapping->bias);
 }
 
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,

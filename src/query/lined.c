@@ -202,12 +202,21 @@ static bool lined_add_answer(struct lined *lined, const struct snapshot *from, u
 	return ok;
 }
 
+static struct line_place lined_place(const struct frame *frame)
+{
+	struct line_place place = { .address = (uint64_t)frame->line_address };
+
+	if (lines_is_by_symbol(frame->line_file))
+		snprintf(place.symbol, sizeof(place.symbol), "%s", frame->raw_name);
+	return place;
+}
+
 /* Finds out what the frame ID becomes, if that is not known yet. False: out of memory. */
 static bool lined_fill(struct lined *lined, const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
 	struct lined_chain *chain = &lined->chains[id];
-	struct line_place place = { .address = (uint64_t)frame->line_address };
+	const struct line_place place = lined_place(frame);
 	struct line_answer answer = { 0 };
 	bool ok;
 
@@ -254,7 +263,7 @@ static int lined_compare_asked(const void *a, const void *b)
 static void lined_ask(const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
-	const struct line_place place = { .address = (uint64_t)frame->line_address };
+	const struct line_place place = lined_place(frame);
 	struct line_answer answer;
 
 	lines_find(frame->line_file, &place, true, &answer);
