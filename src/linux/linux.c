@@ -21,6 +21,7 @@
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
+#include "linux/module_files.h"
 #include "linux/next_timer.h"
 #include "linux/process/debug_files.h"
 #include "linux/sleepers.h"
@@ -35,9 +36,11 @@
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
 
 struct linux_system {
+	const struct os_guest *guest; /* the caller's */
 	struct linux_kernel kernel;
 	bool has_stacks; /* the sampler can be told where a task's stacks are */
 	struct modules *modules;
+	struct module_files *module_files; /* NULL: nobody wants lines */
 	struct generated_code *generated;
 	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
 	struct sleepers *sleepers; /* NULL: nobody has asked yet */
@@ -54,6 +57,7 @@ static void linux_destroy(void *context)
 	tasks_destroy(system->finder.tasks);
 	generated_code_destroy(system->generated);
 	modules_destroy(system->modules);
+	module_files_destroy(system->module_files);
 	linux_detach(&system->kernel);
 	free(system);
 }
@@ -72,13 +76,19 @@ static struct xtop_error *linux_map_kernel(const struct linux_system *system, st
  * A new module. Its sections lie elsewhere than in the file, so places in it are counted from their
  * functions.
  */
-static void linux_find_module_lines(const void *context, struct image *image)
+static void linux_find_module_lines(void *context, struct image *image)
 {
-	const struct os_guest *guest = context;
+	struct linux_system *system = context;
+	const struct os_guest *guest = system->guest;
 	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
 
-	if (image->build_id.size_bytes)
-		debug_files_find_lines(&places, image, NULL, LINES_BY_SYMBOL, 0);
+	if (!image->build_id.size_bytes)
+		return;
+	debug_files_find_lines(&places, image, NULL, LINES_BY_SYMBOL, 0);
+	if (!system->module_files)
+		system->module_files = module_files_create(&places, system->kernel.release);
+	if (!image->lines && system->module_files)
+		module_files_find_lines(system->module_files, image);
 }
 
 static struct xtop_error *linux_create_walkers(struct linux_system *system,
@@ -95,7 +105,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 
 	error = modules_create(guest, os_guest->kernel, &system->modules);
 	if (!error && lines_is_on())
-		modules_set_new(system->modules, linux_find_module_lines, os_guest);
+		modules_set_new(system->modules, linux_find_module_lines, system);
 	if (!error)
 		error = generated_code_create(guest, os_guest->kernel, &system->generated);
 	if (error || !guest->has_layout)
@@ -146,6 +156,7 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		free(system);
 		return NULL;
 	}
+	system->guest = guest;
 	linux_find_lines(system, guest);
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)

@@ -58,6 +58,8 @@ libxtop_a_SOURCES += \
 	src/linux/lock_owner.h \
 	src/linux/locks.c \
 	src/linux/locks.h \
+	src/linux/module_files.c \
+	src/linux/module_files.h \
 	src/linux/next_timer.c \
 	src/linux/next_timer.h \
 	src/linux/look.c \

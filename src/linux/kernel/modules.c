@@ -59,7 +59,7 @@ struct modules {
 	struct module *list;
 	size_t kept_bytes; /* of all of them */
 	modules_image_fn *is_new; /* NULL: nobody wants to know */
-	const void *context;      /* for IS_NEW */
+	void *context;            /* for IS_NEW */
 };
 
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
@@ -75,7 +75,7 @@ struct xtop_error *modules_create(const struct linux_guest *guest, struct space 
 	return NULL;
 }
 
-void modules_set_new(struct modules *modules, modules_image_fn *is_new, const void *context)
+void modules_set_new(struct modules *modules, modules_image_fn *is_new, void *context)
 {
 	modules->is_new = is_new;
 	modules->context = context;

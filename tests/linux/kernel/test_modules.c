@@ -179,7 +179,7 @@ static int build_id_of(unsigned i)
 
 static unsigned n_new;
 
-static void is_new(const void *context, struct image *image)
+static void is_new(void *context, struct image *image)
 {
 	n_new += context == &guest && image->build_id.size_bytes && image->symtab;
 }
