@@ -164,6 +164,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_locks \
+	tests/linux/test_kernel_lines \
 	tests/linux/test_module_files \
 	tests/linux/test_next_timer \
 	tests/linux/test_sleepers \

@@ -21,9 +21,8 @@
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
-#include "linux/module_files.h"
+#include "linux/kernel_lines.h"
 #include "linux/next_timer.h"
-#include "linux/process/debug_files.h"
 #include "linux/sleepers.h"
 #include "linux/task_finder.h"
 #include "xtop/lines.h"
@@ -31,16 +30,14 @@
 #include "xtop/symbol.h"
 #include "xtop/work.h"
 
-#define LINUX_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
-
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
 
 struct linux_system {
-	const struct os_guest *guest; /* the caller's */
+	struct space *space; /* the kernel's, the caller's */
 	struct linux_kernel kernel;
 	bool has_stacks; /* the sampler can be told where a task's stacks are */
 	struct modules *modules;
-	struct module_files *module_files; /* NULL: nobody wants lines */
+	struct kernel_lines *lines; /* NULL: nobody wants lines */
 	struct generated_code *generated;
 	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
 	struct sleepers *sleepers; /* NULL: nobody has asked yet */
@@ -57,7 +54,7 @@ static void linux_destroy(void *context)
 	tasks_destroy(system->finder.tasks);
 	generated_code_destroy(system->generated);
 	modules_destroy(system->modules);
-	module_files_destroy(system->module_files);
+	kernel_lines_destroy(system->lines);
 	linux_detach(&system->kernel);
 	free(system);
 }
@@ -72,23 +69,11 @@ static struct xtop_error *linux_map_kernel(const struct linux_system *system, st
 						   .image = system->kernel.image });
 }
 
-/*
- * A new module. Its sections lie elsewhere than in the file, so places in it are counted from their
- * functions.
- */
-static void linux_find_module_lines(void *context, struct image *image)
+static void linux_is_new_module(void *context, struct image *image)
 {
-	struct linux_system *system = context;
-	const struct os_guest *guest = system->guest;
-	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
+	const struct linux_system *system = context;
 
-	if (!image->build_id.size_bytes)
-		return;
-	debug_files_find_lines(&places, image, NULL, LINES_BY_SYMBOL, 0);
-	if (!system->module_files)
-		system->module_files = module_files_create(&places, system->kernel.release);
-	if (!image->lines && system->module_files)
-		module_files_find_lines(system->module_files, image);
+	kernel_lines_find_module(system->lines, image);
 }
 
 static struct xtop_error *linux_create_walkers(struct linux_system *system,
@@ -104,8 +89,8 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	struct xtop_error *error;
 
 	error = modules_create(guest, os_guest->kernel, &system->modules);
-	if (!error && lines_is_on())
-		modules_set_new(system->modules, linux_find_module_lines, system);
+	if (!error && system->lines)
+		modules_set_new(system->modules, linux_is_new_module, system);
 	if (!error)
 		error = generated_code_create(guest, os_guest->kernel, &system->generated);
 	if (error || !guest->has_layout)
@@ -115,33 +100,6 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	error_destroy(tasks_create(guest, &system->finder.tasks));
 	return system->finder.tasks ? processes_create(guest, &settings, &system->finder.processes)
 				    : NULL;
-}
-
-/* A file of -k with the kernel's build-id. 0: there is none. */
-static uint32_t linux_find_given_lines(const struct image *kernel, const struct symbols *symbols)
-{
-	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
-		const struct image *given = symbols_image(symbols, i);
-
-		if (given->lines && build_id_equal(&given->build_id, &kernel->build_id))
-			return given->lines;
-	}
-	return 0;
-}
-
-/*
- * The kernel may have been moved (KASLR): addresses in its debug file are counted from its first
- * symbol.
- */
-static void linux_find_lines(struct linux_system *system, const struct os_guest *guest)
-{
-	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
-	struct image *image = system->kernel.image;
-	uint64_t text = system->kernel.guest.text_start;
-
-	image->lines = lines_add_moved(linux_find_given_lines(image, guest->symbols), LINUX_ANCHOR,
-				       text);
-	debug_files_find_lines(&places, image, NULL, LINUX_ANCHOR, text);
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
@@ -156,8 +114,11 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		free(system);
 		return NULL;
 	}
-	system->guest = guest;
-	linux_find_lines(system, guest);
+	system->space = guest->kernel;
+	system->lines = lines_is_on() ? kernel_lines_create(guest, system->kernel.release) : NULL;
+	if (system->lines)
+		kernel_lines_find_kernel(system->lines, system->kernel.image,
+					 system->kernel.guest.text_start);
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)
 		error = linux_create_walkers(system, guest);
@@ -193,6 +154,8 @@ static void linux_poll(void *context, uint64_t now_ns)
 
 	modules_poll(system->modules);
 	generated_code_poll(system->generated);
+	if (system->lines && kernel_lines_poll(system->lines))
+		space_invalidate(system->space);
 	if (system->finder.processes)
 		processes_poll(system->finder.processes, now_ns);
 }

@@ -179,6 +179,11 @@ static void module_files_list(struct module_files *files)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
+static char module_files_letter(char letter)
+{
+	return letter == '-' ? '_' : letter;
+}
+
 /* Whether the file at PATH has the name of the module MODULE, "[snd_pcm]". */
 static bool module_files_is_named(const char *path, const char *module)
 {
@@ -188,7 +193,7 @@ static bool module_files_is_named(const char *path, const char *module)
 	if (*module != '[' || strlen(module) != length + 2)
 		return false;
 	for (size_t i = 0; i < length; i++)
-		if ((name[i] == '-' ? '_' : name[i]) != (module[i + 1] == '-' ? '_' : module[i + 1]))
+		if (module_files_letter(name[i]) != module_files_letter(module[i + 1]))
 			return false;
 	return true;
 }

@@ -48,6 +48,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/search_x86.c \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_x86.c \
+	src/linux/kernel_lines.c \
+	src/linux/kernel_lines.h \
 	src/linux/linux.c \
 	src/linux/lock_holders.c \
 	src/linux/lock_holders.h \

@@ -293,6 +293,7 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
 					 mapping->image->name, entry.start - mapping->bias,
 					 &mapping->image->build_id);
+	mapping->image->wants_lines |= !mapping->image->lines;
 	if (mapping->image->lines && slot->frame >= N_FRAME_IDS)
 		slot->frame = frames_intern_line(names->frames, slot->frame, mapping->image->lines,
 						 lines_is_by_symbol(mapping->image->lines)
