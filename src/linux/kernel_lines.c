@@ -5,11 +5,12 @@
  *   a file of -k with the kernel's build-id
  *   a debug folder, by build-id (process/debug_files.h)
  *   a module's file, by name (module_files.h)
- *   --debuginfod: the servers are asked when a sample was met in the image, since such a file may
+ *   --debuginfod: the servers are asked when a sample was met in the image, as such a file may
  *   have hundreds of megabytes
  *
- * The kernel may have been moved (KASLR): places in it are counted from its first symbol. A module's
- * sections lie elsewhere than in its file: places in it are counted from their functions.
+ * The kernel may have been moved (KASLR): places in it are counted from its first symbol. The
+ * sections of a module lie elsewhere than in its file: places in it are counted from their
+ * functions.
  */
 #include "config.h"
 

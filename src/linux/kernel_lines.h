@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source lines of a Linux kernel and of its modules: which file of dom0 has them (--lines). Resolver's
- * thread.
+ * Source lines of a Linux kernel and of its modules (--lines): which file of dom0 has them.
+ * Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_LINES_H
 #define XTOP_LINUX_KERNEL_LINES_H
