@@ -92,8 +92,7 @@ bool lined_has_inlined(const struct lined *lined)
 
 /* --- what a frame becomes --------------------------------------------------------------------- */
 
-/* "tcp.c:1478". False: the line is not known. */
-static bool lined_print(const struct line_frame *line, char *text, size_t capacity)
+bool lined_print(const struct line_frame *line, char *text, size_t capacity)
 {
 	const char *slash = strrchr(line->file, '/');
 
@@ -260,7 +259,7 @@ static int lined_compare_asked(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static void lined_ask(const struct snapshot *from, uint32_t id)
+static void lined_ask_one(const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
 	const struct line_place place = lined_place(frame);
@@ -288,8 +287,26 @@ static struct xtop_error *lined_ask_all(const struct snapshot *from)
 	if (n)
 		qsort(asked, n, sizeof(*asked), lined_compare_asked);
 	for (uint32_t i = 0; i < n; i++)
-		lined_ask(from, asked[i].frame);
+		lined_ask_one(from, asked[i].frame);
 	return NULL;
+}
+
+struct xtop_error *lined_ask(const struct snapshot *from, double seconds)
+{
+	struct xtop_error *error = lined_ask_all(from);
+
+	if (!error)
+		lines_wait(seconds);
+	return error;
+}
+
+void lined_find(const struct frame *frame, struct line_answer *answer)
+{
+	const struct line_place place = lined_place(frame);
+
+	answer->n = 0;
+	if (frame->line_file)
+		lines_find(frame->line_file, &place, false, answer);
 }
 
 /* --- the new tree ----------------------------------------------------------------------------- */
