@@ -49,7 +49,7 @@ tests_support_newer_calls_LDADD =
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
 tests_lines_inlined_CFLAGS = -g -O2
 tests_lines_inlined_LDADD =
-EXTRA_DIST += tests/lines/compare tests/lines/lambda.cc
+EXTRA_DIST += tests/lines/compare tests/lines/lambda.cc tests/unwind/live_text
 
 check_PROGRAMS = \
 	tests/base/test_cache_folder \
