@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "linux/module_files.h"
@@ -14,6 +15,7 @@
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/lines.h"
+#include "xtop/sandbox.h"
 
 #define RELEASE "6.1.0-1-amd64"
 
@@ -91,6 +93,27 @@ static void test_names(void)
 	module_files_destroy(files);
 }
 
+/* As in xtop's process: another user, few system calls, and Landlock where the kernel has it. */
+static void test_in_sandbox(void)
+{
+	struct module_files *files = module_files_create(&places, RELEASE);
+	struct image *image = make_image("[made_up]");
+	int status;
+	pid_t child;
+
+	shell("chmod -R a+rX %s", top);
+	child = fork();
+	if (child == 0) {
+		if (sandbox_enter(folders.fds, folders.n))
+			_exit(98);
+		module_files_find_lines(files, image);
+		_exit(image->lines ? 0 : 1);
+	}
+	check(waitpid(child, &status, 0) == child && status == 0, "found in the sandbox, too");
+	image_unref(image);
+	module_files_destroy(files);
+}
+
 static void test_root(void)
 {
 	folders.n = 0;
@@ -121,6 +144,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/debug", top);
 	folders.fds[folders.n++] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	test_names();
+	test_in_sandbox();
 	close(folders.fds[0]);
 	test_root();
 	lines_stop();
