@@ -103,6 +103,8 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 		.wall_ns = results_wall_ns(work, snapshot),
 		.clock = options->clock,
 		.samples = options->of_waits ? NULL : pipeline_samples(pipeline),
+		.lines = options->lines,
+		.inlined = !options->no_inline,
 		.waits = !options->of_waits && waits && waits->total_weight > 0 ? waits : NULL,
 	};
 
@@ -112,7 +114,9 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 static struct xtop_error *results_put_profile(const struct results_work *work,
 					      const struct snapshot *snapshot, FILE *stream)
 {
-	return results_put_both(work, snapshot, work->waits, stream);
+	struct xtop_error *error = work->options->lines ? lined_ask(snapshot, LINED_WAIT_S) : NULL;
+
+	return error ? error : results_put_both(work, snapshot, work->waits, stream);
 }
 
 /* Folded stacks have lines in their names. */
@@ -225,7 +229,7 @@ static struct xtop_error *results_read(struct results_work *work)
 	return error;
 }
 
-/* The text of perf script has no lines, and its single samples have the frames of the resolver. */
+/* Whether frames of another snapshot have the lines. The text of perf script has them itself. */
 static bool results_has_lines(const struct results_work *work)
 {
 	return work->options->lines && strcmp(work->options->format, "perf") != 0;

@@ -18,7 +18,10 @@
 
 static struct line_place source_lines_place(const struct annotation *annotation, uint32_t distance)
 {
-	return (struct line_place){ .address = annotation->line_address + distance };
+	struct line_place place = { .address = annotation->line_address + distance };
+
+	memcpy(place.symbol, annotation->line_symbol, sizeof(place.symbol));
+	return place;
 }
 
 /* "skb_put (inlined) skbuff.h:2310" */

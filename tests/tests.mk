@@ -49,7 +49,7 @@ tests_support_newer_calls_LDADD =
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
 tests_lines_inlined_CFLAGS = -g -O2
 tests_lines_inlined_LDADD =
-EXTRA_DIST += tests/lines/compare tests/lines/lambda.cc
+EXTRA_DIST += tests/lines/compare tests/lines/lambda.cc tests/unwind/live_text
 
 check_PROGRAMS = \
 	tests/base/test_cache_folder \
@@ -166,6 +166,8 @@ check_PROGRAMS = \
 	tests/linux/process/test_vmas \
 	tests/linux/test_locks \
 	tests/linux/test_event_channels \
+	tests/linux/test_kernel_lines \
+	tests/linux/test_module_files \
 	tests/linux/test_next_timer \
 	tests/linux/test_sleepers \
 	tests/os/test_os \

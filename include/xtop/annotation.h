@@ -16,6 +16,7 @@
 
 #include "xtop/build_id.h"
 #include "xtop/limit.h"
+#include "xtop/lines.h"
 #include "xtop/types.h"
 
 #define ANNOTATION_MAX_BYTES LIMIT(256U << 10, 4U << 10) /* of one function's code */
@@ -57,9 +58,13 @@ struct annotation {
 	/* These count all samples that ended in the function; COUNTS may have fewer. */
 	double self_live, self_ticks;
 	uint64_t self_samples;
-	/* The address of the first byte in a file with source lines (xtop/lines.h); 0: no file. */
+	/*
+	 * The address of the first byte in a file with source lines (xtop/lines.h), counted from
+	 * LINE_SYMBOL unless that is ""; LINE_FILE 0: no file.
+	 */
 	uint32_t line_file;
 	uint64_t line_address;
+	char line_symbol[LINES_SYMBOL_BYTES];
 	struct build_id build_id; /* of the program; debuginfod has its sources by it */
 	uint64_t version;     /* differs if bytes or targets differ */
 };

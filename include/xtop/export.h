@@ -29,6 +29,11 @@ struct export_settings {
 	enum clock_kind clock;       /* on which times are told */
 	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
 	/*
+	 * perf has frames of the resolver, not those of a snapshot with lines. LINES: it adds their
+	 * lines, and INLINED: the functions that are inlined there.
+	 */
+	bool lines, inlined;
+	/*
 	 * The waits of the same run, with the snapshot's frames, for formats that hold two
 	 * profiles: all but folded and perf. NULL: one profile.
 	 */

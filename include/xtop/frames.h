@@ -66,8 +66,9 @@ struct frame { /* there may be 262,144 of them */
 	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
 	/*
 	 * For a place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, in
-	 * the file LINE_FILE (xtop/lines.h). The group of this frame is the function. LINE_FILE 0:
-	 * the frame is all of the function.
+	 * the file LINE_FILE (xtop/lines.h); in a file by symbols LINE_ADDRESS is counted from the
+	 * function's start. The group of this frame is the function. LINE_FILE 0: the frame is all
+	 * of the function.
 	 */
 	int64_t line_address : 48;
 	uint64_t line_file : 16;

@@ -38,6 +38,7 @@ struct image {
 	bool stripped;             /* only a debug file has all of its functions */
 	bool awaits_names;         /* somebody may find that file later (linux/process/) */
 	bool wants_names;          /* a function without a symbol was met in it */
+	bool wants_lines;          /* a function was met in it while it had no source lines */
 	size_t unpacked_bytes;     /* of .gnu_debugdata, for names; not kept */
 	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
 	struct image_debug_link *link; /* to that file; NULL: none */
@@ -146,6 +147,8 @@ void space_destroy(struct space *space); /* NULL allowed; drops its references *
 /* Takes a reference to mapping->image. Where mappings overlap, the latest one answers first. */
 struct xtop_error *space_add(struct space *space, const struct mapping *mapping);
 void space_clear(struct space *space);
+/* An image in SPACE has source lines now: what was looked up is out of date. */
+void space_invalidate(struct space *space);
 /* Removes the mappings that IS_GONE accepts: many for the cost of one. */
 void space_remove_if(struct space *space,
 		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context);

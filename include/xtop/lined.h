@@ -12,6 +12,7 @@
 #define XTOP_LINED_H
 
 #include "xtop/annotation.h"
+#include "xtop/lines.h"
 #include "xtop/snapshot.h"
 
 #define LINED_WAIT_S 60 /* how long a result that is written once waits for lines */
@@ -34,6 +35,16 @@ bool lined_has_inlined(const struct lined *lined);
  */
 struct xtop_error *lined_apply(struct lined *lined, const struct snapshot *from, double seconds,
 			       struct snapshot **top);
+
+/*
+ * For a text that has the frames of FROM themselves: asks for their lines, and waits for them for
+ * at most SECONDS.
+ */
+struct xtop_error *lined_ask(const struct snapshot *from, double seconds);
+/* What is known of FRAME's place, the innermost function first. n 0: nothing. */
+void lined_find(const struct frame *frame, struct line_answer *answer);
+/* "tcp.c:1478", not clean. False: the line is not known. */
+bool lined_print(const struct line_frame *line, char *text, size_t capacity);
 
 /* The resolver's frame from which FRAME of a result was made; FRAME_NONE: FRAME is inlined. */
 uint32_t lined_get_origin(const struct lined *lined, uint32_t frame);

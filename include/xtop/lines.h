@@ -90,13 +90,16 @@ bool lines_is_on(void);
 
 /*
  * Adds a debug file, which FD (and ALT_FD; -1: none) stays open for; both are copied. NAME is for
- * messages. ANCHOR NULL: places have the file's own addresses. Otherwise the file's symbol ANCHOR
- * is at ANCHOR_ADDRESS where the places are counted. Returns its number; 0: there is no room.
+ * messages. ANCHOR NULL: places have the file's own addresses. LINES_BY_SYMBOL: each place names
+ * the symbol that it is counted from. Otherwise the file's symbol ANCHOR is at ANCHOR_ADDRESS where
+ * the places are counted. Returns its number; 0: there is no room.
  */
+#define LINES_BY_SYMBOL "" /* a kernel module: the guest has put its sections anywhere */
 uint32_t lines_add_file(int fd, int alt_fd, const char *name, const char *anchor,
 			uint64_t anchor_address);
 /* The same file with another anchor: for a kernel that was moved. 0: there is no room. */
 uint32_t lines_add_moved(uint32_t file, const char *anchor, uint64_t anchor_address);
+bool lines_is_by_symbol(uint32_t file);
 /* The file that was added last as NAME. 0: there is none. */
 uint32_t lines_find_named(const char *name);
 /*

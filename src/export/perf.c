@@ -7,6 +7,14 @@
  *		ffffffff8123abc0 vfs_read+0x0 ([kernel.kallsyms])
  *		            1139 main+0x0 (nginx)
  *
+ * With --lines a frame's line follows it, and functions that were inlined there come before it, as
+ * perf script -F +srcline prints them:
+ *
+ *		ffffffff8123abc0 get_user (inlined)
+ *	  uaccess.h:120
+ *		ffffffff8123abc0 vfs_read+0x0 ([kernel.kallsyms])
+ *	  read_write.c:468
+ *
  * The samples come from the log of a replay. Without a log, each call chain of the snapshot becomes
  * one sample: the number behind the time is its weight, and the next sample begins where it ends.
  */
@@ -22,7 +30,10 @@
 #include "export/stacks.h"
 #include "xtop/build_id.h"
 #include "xtop/cleanup.h"
+#include "xtop/lined.h"
 #include "xtop/sample_log.h"
+#include "xtop/symbol.h"
+#include "xtop/text.h"
 
 struct perf {
 	const struct snapshot *snapshot;
@@ -40,16 +51,52 @@ static const char *perf_module(const struct frame *frame)
 	return *frame->module && frame->kind != FRAME_KIND_THREAD ? frame->module : "[unknown]";
 }
 
-static void perf_put_frame(const struct perf *perf, uint32_t id)
+static void perf_put_line(const struct perf *perf, const struct line_frame *line)
 {
-	const struct frame *frame = frames_get(perf->snapshot->frames, id);
+	char raw[LINES_TEXT_BYTES + 16], text[LINES_TEXT_BYTES + 16];
 
+	if (!lined_print(line, raw, sizeof(raw)))
+		return;
+	text_clean(text, sizeof(text), raw, strlen(raw));
+	fprintf(perf->file, "  %s\n", text);
+}
+
+static void perf_put_inlined(const struct perf *perf, const struct frame *frame,
+			     const struct line_frame *line)
+{
+	_cleanup_free_ char *demangled = symbol_demangle(line->function);
+	const char *name = demangled ? demangled : line->function;
+	char text[FRAME_NAME_BYTES];
+
+	text_clean(text, sizeof(text), name, strlen(name));
+	fprintf(perf->file, "\t%16" PRIx64 " %s (inlined)\n", frame->address, text);
+	perf_put_line(perf, line);
+}
+
+static void perf_put_function(const struct perf *perf, const struct frame *frame)
+{
 	fprintf(perf->file, "\t%16" PRIx64 " ", frame->address);
 	if (frame->unknown)
 		fputs("[unknown]", perf->file);
 	else
 		fprintf(perf->file, "%s+0x0", frame->name);
 	fprintf(perf->file, " (%s)\n", perf_module(frame));
+}
+
+static void perf_put_frame(const struct perf *perf, uint32_t id)
+{
+	const struct frame *frame = frames_get(perf->snapshot->frames, id);
+	struct line_answer answer = { 0 };
+	unsigned outer;
+
+	if (perf->settings->lines)
+		lined_find(frame, &answer);
+	outer = perf->settings->inlined && answer.n ? answer.n - 1 : 0;
+	for (unsigned i = 0; i < outer; i++)
+		perf_put_inlined(perf, frame, &answer.frames[i]);
+	perf_put_function(perf, frame);
+	if (answer.n)
+		perf_put_line(perf, &answer.frames[outer]);
 }
 
 struct perf_head {

@@ -14,6 +14,7 @@ struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *sna
 {
 	stacks->snapshot = snapshot;
 	stacks->addresses = settings->addresses;
+	stacks->lines = settings->lines;
 	stacks->copy = NULL;
 	stacks->next = 1;
 	return filter_nodes(settings->filter, snapshot, &stacks->copy, &stacks->nodes);
@@ -53,7 +54,9 @@ bool stacks_next(struct stacks *stacks, struct stack *stack)
 		const struct snapshot_node *node = &stacks->nodes[stacks->next++];
 		const struct frame *frame = frames_get(stacks->snapshot->frames, node->frame);
 
-		stacks->path[node->depth - 1] = stacks->addresses ? node->frame : frame->group;
+		stacks->path[node->depth - 1] =
+			stacks->addresses || (stacks->lines && frame->line_file) ? node->frame
+										 : frame->group;
 		if (!(node->self_ticks > 0))
 			continue;
 		stacks_split(stacks, node->depth, stack);

@@ -7,7 +7,8 @@
 
 /*
  * Ids of frames. Without addresses all unnamed frames of a kind and module have one id. Where
- * nothing but a process or thread is known, it stands in FRAMES.
+ * nothing but a process or thread is known, it stands in FRAMES. With lines a place in a function
+ * has its own id.
  */
 struct stack {
 	uint32_t process, thread; /* FRAME_NONE: none */
@@ -22,7 +23,7 @@ struct stacks {
 	const struct snapshot *snapshot;
 	const struct snapshot_node *nodes;
 	struct snapshot_node *copy; /* of the nodes, as the filter leaves them; NULL: no filter */
-	bool addresses;
+	bool addresses, lines;
 	size_t next; /* node */
 	uint32_t path[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, the root left out */
 };

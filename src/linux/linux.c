@@ -22,8 +22,8 @@
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
+#include "linux/kernel_lines.h"
 #include "linux/next_timer.h"
-#include "linux/process/debug_files.h"
 #include "linux/sleepers.h"
 #include "linux/task_finder.h"
 #include "xtop/lines.h"
@@ -31,14 +31,14 @@
 #include "xtop/symbol.h"
 #include "xtop/work.h"
 
-#define LINUX_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
-
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
 
 struct linux_system {
+	struct space *space; /* the kernel's, the caller's */
 	struct linux_kernel kernel;
 	bool has_stacks; /* the sampler can be told where a task's stacks are */
 	struct modules *modules;
+	struct kernel_lines *lines; /* NULL: nobody wants lines */
 	struct generated_code *generated;
 	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
 	struct sleepers *sleepers; /* NULL: nobody has asked yet */
@@ -55,6 +55,7 @@ static void linux_destroy(void *context)
 	tasks_destroy(system->finder.tasks);
 	generated_code_destroy(system->generated);
 	modules_destroy(system->modules);
+	kernel_lines_destroy(system->lines);
 	linux_detach(&system->kernel);
 	free(system);
 }
@@ -67,6 +68,13 @@ static struct xtop_error *linux_map_kernel(const struct linux_system *system, st
 	return space_add(space, &(struct mapping){ .start = guest->text_start,
 						   .end = guest->text_end,
 						   .image = system->kernel.image });
+}
+
+static void linux_is_new_module(void *context, struct image *image)
+{
+	const struct linux_system *system = context;
+
+	kernel_lines_find_module(system->lines, image);
 }
 
 static struct xtop_error *linux_create_walkers(struct linux_system *system,
@@ -82,6 +90,8 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	struct xtop_error *error;
 
 	error = modules_create(guest, os_guest->kernel, &system->modules);
+	if (!error && system->lines)
+		modules_set_new(system->modules, linux_is_new_module, system);
 	if (!error)
 		error = generated_code_create(guest, os_guest->kernel, &system->generated);
 	if (error || !guest->has_layout)
@@ -91,33 +101,6 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	error_destroy(tasks_create(guest, &system->finder.tasks));
 	return system->finder.tasks ? processes_create(guest, &settings, &system->finder.processes)
 				    : NULL;
-}
-
-/* A file of -k with the kernel's build-id. 0: there is none. */
-static uint32_t linux_find_given_lines(const struct image *kernel, const struct symbols *symbols)
-{
-	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
-		const struct image *given = symbols_image(symbols, i);
-
-		if (given->lines && build_id_equal(&given->build_id, &kernel->build_id))
-			return given->lines;
-	}
-	return 0;
-}
-
-/*
- * The kernel may have been moved (KASLR): addresses in its debug file are counted from its first
- * symbol.
- */
-static void linux_find_lines(struct linux_system *system, const struct os_guest *guest)
-{
-	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
-	struct image *image = system->kernel.image;
-	uint64_t text = system->kernel.guest.text_start;
-
-	image->lines = lines_add_moved(linux_find_given_lines(image, guest->symbols), LINUX_ANCHOR,
-				       text);
-	debug_files_find_lines(&places, image, NULL, LINUX_ANCHOR, text);
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
@@ -132,7 +115,11 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		free(system);
 		return NULL;
 	}
-	linux_find_lines(system, guest);
+	system->space = guest->kernel;
+	system->lines = lines_is_on() ? kernel_lines_create(guest, system->kernel.release) : NULL;
+	if (system->lines)
+		kernel_lines_find_kernel(system->lines, system->kernel.image,
+					 system->kernel.guest.text_start);
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)
 		error = linux_create_walkers(system, guest);
@@ -168,6 +155,8 @@ static void linux_poll(void *context, uint64_t now_ns)
 
 	modules_poll(system->modules);
 	generated_code_poll(system->generated);
+	if (system->lines && kernel_lines_poll(system->lines))
+		space_invalidate(system->space);
 	if (system->finder.processes)
 		processes_poll(system->finder.processes, now_ns);
 }

@@ -49,6 +49,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/search_x86.c \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_x86.c \
+	src/linux/kernel_lines.c \
+	src/linux/kernel_lines.h \
 	src/linux/linux.c \
 	src/linux/lock_holders.c \
 	src/linux/lock_holders.h \
@@ -61,6 +63,8 @@ libxtop_a_SOURCES += \
 	src/linux/locks.h \
 	src/linux/event_channels.c \
 	src/linux/event_channels.h \
+	src/linux/module_files.c \
+	src/linux/module_files.h \
 	src/linux/next_timer.c \
 	src/linux/next_timer.h \
 	src/linux/look.c \

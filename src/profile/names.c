@@ -10,6 +10,7 @@
 
 #include "xtop/build_id.h"
 #include "xtop/hash.h"
+#include "xtop/lines.h"
 
 /*
  * At how many addresses of a function without a symbol samples are counted. When there are more,
@@ -291,12 +292,15 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	}
 	slot->quality = NAME_SYMBOL;
 	slot->distance = (uint32_t)(slot->address - entry.start);
-	slot->frame =
-		frames_intern_code(names->frames, slot->kind, entry.name, mapping->image->name,
-				   entry.start - mapping->bias, &mapping->image->build_id);
+	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
+					 mapping->image->name, entry.start - mapping->bias,
+					 &mapping->image->build_id);
+	mapping->image->wants_lines |= !mapping->image->lines;
 	if (mapping->image->lines && slot->frame >= N_FRAME_IDS)
 		slot->frame = frames_intern_line(names->frames, slot->frame, mapping->image->lines,
-						 slot->address - mapping->bias);
+						 lines_is_by_symbol(mapping->image->lines)
+							 ? slot->distance
+							 : slot->address - mapping->bias);
 }
 
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,

@@ -92,8 +92,7 @@ bool lined_has_inlined(const struct lined *lined)
 
 /* --- what a frame becomes --------------------------------------------------------------------- */
 
-/* "tcp.c:1478". False: the line is not known. */
-static bool lined_print(const struct line_frame *line, char *text, size_t capacity)
+bool lined_print(const struct line_frame *line, char *text, size_t capacity)
 {
 	const char *slash = strrchr(line->file, '/');
 
@@ -202,12 +201,21 @@ static bool lined_add_answer(struct lined *lined, const struct snapshot *from, u
 	return ok;
 }
 
+static struct line_place lined_place(const struct frame *frame)
+{
+	struct line_place place = { .address = (uint64_t)frame->line_address };
+
+	if (lines_is_by_symbol(frame->line_file))
+		snprintf(place.symbol, sizeof(place.symbol), "%s", frame->raw_name);
+	return place;
+}
+
 /* Finds out what the frame ID becomes, if that is not known yet. False: out of memory. */
 static bool lined_fill(struct lined *lined, const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
 	struct lined_chain *chain = &lined->chains[id];
-	struct line_place place = { .address = (uint64_t)frame->line_address };
+	const struct line_place place = lined_place(frame);
 	struct line_answer answer = { 0 };
 	bool ok;
 
@@ -251,10 +259,10 @@ static int lined_compare_asked(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static void lined_ask(const struct snapshot *from, uint32_t id)
+static void lined_ask_one(const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
-	const struct line_place place = { .address = (uint64_t)frame->line_address };
+	const struct line_place place = lined_place(frame);
 	struct line_answer answer;
 
 	lines_find(frame->line_file, &place, true, &answer);
@@ -279,8 +287,26 @@ static struct xtop_error *lined_ask_all(const struct snapshot *from)
 	if (n)
 		qsort(asked, n, sizeof(*asked), lined_compare_asked);
 	for (uint32_t i = 0; i < n; i++)
-		lined_ask(from, asked[i].frame);
+		lined_ask_one(from, asked[i].frame);
 	return NULL;
+}
+
+struct xtop_error *lined_ask(const struct snapshot *from, double seconds)
+{
+	struct xtop_error *error = lined_ask_all(from);
+
+	if (!error)
+		lines_wait(seconds);
+	return error;
+}
+
+void lined_find(const struct frame *frame, struct line_answer *answer)
+{
+	const struct line_place place = lined_place(frame);
+
+	answer->n = 0;
+	if (frame->line_file)
+		lines_find(frame->line_file, &place, false, answer);
 }
 
 /* --- the new tree ----------------------------------------------------------------------------- */

@@ -458,6 +458,19 @@ uint32_t lines_find_named(const char *name)
 	return number;
 }
 
+bool lines_is_by_symbol(uint32_t file)
+{
+	bool is;
+
+	if (!file)
+		return false;
+	pthread_mutex_lock(&lines.lock);
+	is = file <= lines.n_files && lines.files[file - 1].anchor &&
+	     strcmp(lines.files[file - 1].anchor, LINES_BY_SYMBOL) == 0;
+	pthread_mutex_unlock(&lines.lock);
+	return is;
+}
+
 /* A place of a file with an anchor is counted from the anchor. */
 static void lines_move(const struct lines_file *file, const struct line_place *from,
 		       struct line_place *to)

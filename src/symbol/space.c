@@ -147,6 +147,11 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 	return top ? &top->mapping : NULL;
 }
 
+void space_invalidate(struct space *space)
+{
+	space->generation = space_next_generation();
+}
+
 uint64_t space_generation(const struct space *space)
 {
 	return space->generation;

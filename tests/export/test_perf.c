@@ -8,8 +8,12 @@
 #include "tests/support/profile_stacks.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "xtop/export.h"
+#include "xtop/lined.h"
+#include "xtop/lines.h"
 #include "xtop/sample_log.h"
 
 static struct frames *frames;
@@ -109,11 +113,109 @@ static void test_recording(void)
 	snapshot_destroy(snapshot);
 }
 
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void *open_made(int fd, int alt_fd, const char **why)
+{
+	static int file;
+
+	(void)fd, (void)alt_fd, (void)why;
+	return &file;
+}
+
+static void do_nothing(void *file)
+{
+	(void)file;
+}
+
+/* At 0x20 main() has add() inlined, by line 2, and add() a function without a line. */
+static void find_made(void *file, const struct line_place *place, struct line_answer *answer)
+{
+	(void)file;
+	answer->n = 0;
+	if (place->address == 0x20) {
+		answer->frames[answer->n++] = (struct line_frame){ "bare", "", 0, 0 };
+		answer->frames[answer->n++] =
+			(struct line_frame){ "_ZN3app3addEi", "inc/\033add.h", 7, 1 };
+	}
+	if (place->address != 0x30)
+		answer->frames[answer->n++] =
+			(struct line_frame){ "main", "src/main.c", (uint32_t)place->address / 16, 1 };
+}
+
+static const struct lines_reader made_reader = {
+	.open = open_made, .find = find_made, .trim = do_nothing, .close = do_nothing
+};
+
+/* One sample of main at each of three places. */
+static struct snapshot *snapshot_with_lines(uint32_t file)
+{
+	const struct build_id build = { .size_bytes = 0 };
+	uint32_t function = frames_intern_code(frames, FRAME_KIND_USERLAND, "main", "prog", 0x1000,
+					       &build);
+	struct snapshot *snapshot;
+	struct profile *profile;
+
+	must(profile_create(PROFILE_MAX_NODES, 10000000000, frames, &profile));
+	for (uint64_t address = 0x10; address <= 0x30; address += 0x10) {
+		uint32_t place = frames_intern_line(frames, function, file, address);
+
+		profile_add(profile, &place, 1, 1, 1, 1);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	profile_destroy(profile);
+	return snapshot;
+}
+
+static void test_lines(void)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+	struct export_settings settings = { .domain = "web01", .lines = true, .inlined = true };
+	struct snapshot *snapshot;
+
+	must(lines_start(&made_reader));
+	snapshot = snapshot_with_lines(lines_add_file(fd, -1, "prog", NULL, 0));
+	must(lined_ask(snapshot, 20));
+	check_perf(snapshot, &settings,
+		   "web01 0/0 [000] 0.000000: 10000000 cpu-clock:\n"
+		   "\t            1000 main+0x0 (prog)\n"
+		   "  main.c:1\n"
+		   "\n"
+		   "web01 0/0 [000] 0.010000: 10000000 cpu-clock:\n"
+		   "\t            1000 bare (inlined)\n"
+		   "\t            1000 app::add (inlined)\n"
+		   "  _add.h:7\n"
+		   "\t            1000 main+0x0 (prog)\n"
+		   "  main.c:2\n"
+		   "\n"
+		   "web01 0/0 [000] 0.020000: 10000000 cpu-clock:\n"
+		   "\t            1000 main+0x0 (prog)\n"
+		   "\n",
+		   "lines, and inlined functions");
+	settings.inlined = false;
+	check_perf(snapshot, &settings,
+		   "web01 0/0 [000] 0.000000: 10000000 cpu-clock:\n"
+		   "\t            1000 main+0x0 (prog)\n"
+		   "  main.c:1\n"
+		   "\n"
+		   "web01 0/0 [000] 0.010000: 10000000 cpu-clock:\n"
+		   "\t            1000 main+0x0 (prog)\n"
+		   "\n"
+		   "web01 0/0 [000] 0.020000: 10000000 cpu-clock:\n"
+		   "\t            1000 main+0x0 (prog)\n"
+		   "\n",
+		   "without inlined functions: the innermost line, if it is known");
+	snapshot_destroy(snapshot);
+	lines_stop();
+	close(fd);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_snapshot();
 	test_recording();
+	test_lines();
 	frames_destroy(frames);
 	return tap_done();
 }

@@ -19,7 +19,7 @@ include $(srcdir)/tests/guests/forks/forks.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 
 noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
-	tests/lab/walls
+	tests/lab/live_text tests/lab/walls
 
 tests_lab_inside_SOURCES = tests/lab/inside.c tests/lab/inside_waits.c
 

@@ -15,10 +15,10 @@
 
 static void *open_made(int fd, int alt_fd, const char **why)
 {
-	static int file;
+	static char kind;
 
-	(void)fd, (void)alt_fd, (void)why;
-	return &file;
+	(void)alt_fd, (void)why;
+	return pread(fd, &kind, 1, 0) == 1 ? strdup(kind == 's' ? "symbols" : "addresses") : NULL;
 }
 
 static void do_nothing(void *file)
@@ -28,13 +28,14 @@ static void do_nothing(void *file)
 
 /*
  * 0x10 is main's line 1. At 0x20 main has add() inlined, by line 2; add() is at line 7 of another
- * file. Nothing is known of 0x30.
+ * file. Nothing is known of 0x30. A file of symbols has main alone.
  */
 static void find_made(void *file, const struct line_place *place, struct line_answer *answer)
 {
-	(void)file;
+	const char *kind = file;
+
 	answer->n = 0;
-	if (place->address == 0x30)
+	if (place->address == 0x30 || strcmp(place->symbol, *kind == 's' ? "main" : "") != 0)
 		return;
 	if (place->address == 0x20)
 		answer->frames[answer->n++] = (struct line_frame){ "_ZN3app3addEi", "inc/add.h", 7, 1 };
@@ -43,7 +44,7 @@ static void find_made(void *file, const struct line_place *place, struct line_an
 }
 
 static const struct lines_reader made_reader = {
-	.open = open_made, .find = find_made, .trim = do_nothing, .close = do_nothing
+	.open = open_made, .find = find_made, .trim = do_nothing, .close = free
 };
 
 static struct frames *frames;
@@ -234,16 +235,38 @@ static void test_annotation(void)
 	lined_destroy(lined);
 }
 
+static int make_file(char kind)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, &kind, 1) != 1)
+		must(error_create("no file in memory"));
+	return fd;
+}
+
 int main(void)
 {
 	const struct lined_settings inlined = { .inlined = true },
 				    in_names = { .inlined = true, .in_names = true },
 				    not_inlined = { .in_names = true };
-	int fd = memfd_create("file", MFD_CLOEXEC);
+	int fd = make_file('a'), by_symbol_fd = make_file('s');
 
 	must(lines_start(&made_reader));
 	must(frames_create(NULL, &frames));
+	file = lines_add_file(by_symbol_fd, -1, "module", LINES_BY_SYMBOL, 0);
+	check_tree(&in_names,
+		   "all 0/42\n"
+		   " main main.c:1 10/30\n"
+		   "  leaf 20/20\n"
+		   " main main.c:2 0/7\n"
+		   "  app::add (inlined) add.h:7 3/7\n"
+		   "   leaf 4/4\n"
+		   " main 0/5\n"
+		   "  leaf 5/5\n",
+		   "places that are counted from symbols");
 	file = lines_add_file(fd, -1, "prog", NULL, 0);
+	check(!lines_is_by_symbol(0) && !lines_is_by_symbol(file) && lines_is_by_symbol(file - 1),
+	      "which file has its places by symbols");
 	test_functions();
 	check_tree(&inlined,
 		   "all 0/42\n"
@@ -279,5 +302,6 @@ int main(void)
 	frames_destroy(frames);
 	lines_stop();
 	close(fd);
+	close(by_symbol_fd);
 	return tap_done();
 }

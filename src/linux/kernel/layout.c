@@ -201,6 +201,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[MODULE_MEM]		= AT("module", "mem", 0),
 	[MODULE_MEM_BASE]	= AT("module_memory", "base", 8),
 	[MODULE_MEM_SIZE]	= AT("module_memory", "size", 4),
+	[MODULE_MEM_SIZEOF]	= SIZEOF("module_memory"),
 	[MODULE_ORC_COUNT]	= AT("module", "arch.num_orcs", 4),
 	[MODULE_ORC_IP]		= AT("module", "arch.orc_unwind_ip", 8),
 	[MODULE_ORC]		= AT("module", "arch.orc_unwind", 8),

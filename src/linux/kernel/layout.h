@@ -168,6 +168,7 @@ enum layout_member {
 	MODULE_MEM, /* from 6.4: an array by enum mod_mem_type, [0] is the text */
 	MODULE_MEM_BASE,
 	MODULE_MEM_SIZE,
+	MODULE_MEM_SIZEOF,
 	MODULE_ORC_COUNT,
 	MODULE_ORC_IP,
 	MODULE_ORC,

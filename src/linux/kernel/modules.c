@@ -7,6 +7,11 @@
  *   memory       up to 6.3: core_layout { base, size, text_size }
  *                from 6.4:  mem[n types] { base, size }, [0] is the text
  *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf64_Sym[num_symtab], strtab, typetab }
+ *   build-id     a note at the beginning of the read-only data: behind the text, or mem[2]
+ *
+ * That the note is there is a guess. Linux copies sections in the order of the file, and ld puts
+ * notes first (Linux scripts/module.lds.S has no other order). A module without a note there has no
+ * build-id.
  *
  * A module is read once. Later it is recognised by its address, name, memory and number of symbols.
  * The list is the guest's: its length is limited, and a bad pointer ends the walk. Resolver's
@@ -32,10 +37,14 @@
 #define MODULES_MAX_TEXT_BYTES                                                                     \
 	(512ULL << 20) /* of one module, and of all with unwind tables; 1/64 of it is kept */
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
+#define MODULES_RODATA   2 /* MOD_RODATA of enum mod_mem_type */
+#define MODULES_NOTES_BYTES     256 /* of all notes; Debian's modules have 96 */
+#define MODULES_NOTES_ALIGNMENT 4
 
 struct module {
 	uint64_t address;           /* of struct module */
 	uint64_t start, end;        /* of its code */
+	uint64_t data;              /* read-only data; 0: not known */
 	uint32_t n_symbols, n_orcs; /* 0: none, or the modules together have too many */
 	size_t kept_bytes;          /* of its symbols, while it is mapped */
 	bool cut;                   /* symbols or tables were left out */
@@ -49,6 +58,8 @@ struct modules {
 	size_t n;
 	struct module *list;
 	size_t kept_bytes; /* of all of them */
+	modules_image_fn *is_new; /* NULL: nobody wants to know */
+	void *context;            /* for IS_NEW */
 };
 
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
@@ -62,6 +73,12 @@ struct xtop_error *modules_create(const struct linux_guest *guest, struct space 
 	modules->space = space;
 	*modulesp = modules;
 	return NULL;
+}
+
+void modules_set_new(struct modules *modules, modules_image_fn *is_new, void *context)
+{
+	modules->is_new = is_new;
+	modules->context = context;
 }
 
 void modules_destroy(struct modules *modules)
@@ -113,12 +130,18 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 
 		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
 		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
+		if (layout_has(layout, MODULE_MEM_SIZEOF))
+			module->data = modules_word(
+				modules,
+				text + MODULES_RODATA * layout_offset(layout, MODULE_MEM_SIZEOF) +
+					layout_offset(layout, MODULE_MEM_BASE));
 	} else if (layout_has(layout, MODULE_CORE_BASE) &&
 		   layout_has(layout, MODULE_CORE_TEXT_SIZE)) {
 		base = modules_word(modules,
 				    module->address + layout_offset(layout, MODULE_CORE_BASE));
 		size_bytes = modules_half(
 			modules, module->address + layout_offset(layout, MODULE_CORE_TEXT_SIZE));
+		module->data = base + size_bytes;
 	} else {
 		return false;
 	}
@@ -256,11 +279,28 @@ static struct xtop_error *module_fill_symbols(struct modules *modules, struct mo
 	return error;
 }
 
+static void module_read_build_id(const struct modules *modules, const struct module *module,
+				 struct image *image)
+{
+	const struct linux_guest *guest = modules->guest;
+	uint8_t bytes[MODULES_NOTES_BYTES];
+	struct elf_blob notes = { .bytes = bytes };
+
+	if (!linux_is_kernel(module->data))
+		return;
+	notes.size_bytes =
+		memory_read(guest->memory, guest->root, module->data, bytes, sizeof(bytes));
+	elf_find_build_id_note(&notes, MODULES_NOTES_ALIGNMENT, 0, &image->build_id);
+}
+
 static struct xtop_error *module_fill(struct modules *modules, struct module *module,
 				      struct image *image)
 {
 	struct xtop_error *error = module_fill_symbols(modules, module, image);
 
+	module_read_build_id(modules, module, image);
+	if (modules->is_new)
+		modules->is_new(modules->context, image);
 	if (!error)
 		image->tables.orc = orc_read_module(modules->guest, module->address, module->n_orcs,
 					     module->start, module->end);

@@ -21,6 +21,9 @@ struct modules_counts {
 /* GUEST and SPACE are borrowed. Modules are added to SPACE and removed from it. */
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
 				  struct modules **modulesp);
+/* IS_NEW is called for the image of each module that will be mapped. */
+typedef void modules_image_fn(void *context, struct image *image);
+void modules_set_new(struct modules *modules, modules_image_fn *is_new, void *context);
 void modules_destroy(struct modules *modules); /* leaves SPACE as it is; NULL allowed */
 /*
  * Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes.

@@ -14,6 +14,8 @@
 #define HEAP       0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
 #define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
 #define TEXT_BYTES 0x2000
+#define RODATA     0xffffffffc0800000ULL /* from 6.4 on: its read-only data at RODATA + i * 0x1000 */
+#define MEMORY_BYTES 40 /* of struct module_memory */
 
 /* Offsets of members; no kernel has these. */
 enum {
@@ -49,6 +51,7 @@ static void begin(bool old)
 		made_linux_set(&guest, MODULE_MEM, OFF_MEMORY);
 		made_linux_set(&guest, MODULE_MEM_BASE, 0);
 		made_linux_set(&guest, MODULE_MEM_SIZE, 8);
+		made_linux_set(&guest, MODULE_MEM_SIZEOF, MEMORY_BYTES);
 	}
 	made_linux_u64(&guest, HEAD, HEAD);
 	error_destroy(space_create(&space));
@@ -142,6 +145,72 @@ static void test_list(bool old)
 	check(is_named(code(1) + 0x3f, "jbd2_a", "[jbd2]"), "second module");
 	check(!is_named(code(1) + 0x1000, "jbd2_b", "[jbd2]"), "nothing beyond a known size");
 	check(space_find(space, code(1) + TEXT_BYTES) == NULL, "code ends with the text");
+	end();
+}
+
+/* --- build-ids -------------------------------------------------------------------------------- */
+
+/* A note as ld writes it for --build-id: four words, and an id of 20 bytes that are all ID. */
+static void put_note(uint64_t address, uint32_t type, uint32_t desc_bytes, uint8_t id)
+{
+	made_linux_u32(&guest, address, 4);
+	made_linux_u32(&guest, address + 4, desc_bytes);
+	made_linux_u32(&guest, address + 8, type);
+	made_linux_u32(&guest, address + 12, 0x00554e47); /* "GNU" */
+	for (unsigned i = 0; i < 20; i += 4)
+		made_linux_u32(&guest, address + 16 + i, id * 0x01010101U);
+}
+
+/* Where the read-only data of module I begin. */
+static uint64_t rodata(unsigned i, bool old)
+{
+	return old ? code(i) + TEXT_BYTES : RODATA + i * 0x1000;
+}
+
+/* The first byte of the module's build-id; -1: it has none. */
+static int build_id_of(unsigned i)
+{
+	const struct mapping *mapping = space_find(space, code(i));
+
+	return mapping && mapping->image->build_id.size_bytes == 20
+		       ? mapping->image->build_id.bytes[19]
+		       : -1;
+}
+
+static unsigned n_new;
+
+static void is_new(void *context, struct image *image)
+{
+	n_new += context == &guest && image->build_id.size_bytes && image->symtab;
+}
+
+static void test_build_ids(bool old)
+{
+	begin(old);
+	modules_set_new(modules, is_new, &guest);
+	n_new = 0;
+	for (unsigned i = 0; i < 4; i++) {
+		put_module(i, "noted");
+		if (!old)
+			made_linux_u64(&guest, place(i) + OFF_MEMORY + 2 * MEMORY_BYTES, rodata(i, old));
+	}
+	put_note(rodata(0, old), 3, 20, 0xc0);
+	put_note(rodata(1, old), 5, 16, 0); /* NT_GNU_PROPERTY_TYPE_0 */
+	put_note(rodata(1, old) + 32, 3, 20, 0x1d);
+	put_note(rodata(2, old), 3, 0xfffffff0, 0xbb); /* is longer than memory */
+	if (!old)
+		made_linux_u64(&guest, place(3) + OFF_MEMORY + 2 * MEMORY_BYTES, 0x1000);
+	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(modules);
+	check_u64(modules_counts(modules).n, 4, "modules with notes");
+	check_u64(build_id_of(0), 0xc0, "a build-id");
+	check_u64(build_id_of(1), 0x1d, "a build-id behind another note");
+	check(build_id_of(2) == -1, "a note that has no end");
+	check(build_id_of(3) == -1, "no note");
+	check_u64(n_new, 2, "new images are told, with build-id and symbols");
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check_u64(n_new, 2, "once");
 	end();
 }
 
@@ -388,6 +457,10 @@ int main(void)
 	test_shared_names();
 	test_list(true);
 	test_list(false);
+	test_build_ids(true);
+	test_build_ids(false);
+	test_build_ids(true);
+	test_build_ids(false);
 	test_changes();
 	test_hostile();
 	test_many_symbols();

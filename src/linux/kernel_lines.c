@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the debug files of a kernel and its modules; see kernel_lines.h. In this order:
+ *
+ *   a file of -k with the kernel's build-id
+ *   a debug folder, by build-id (process/debug_files.h)
+ *   a module's file, by name (module_files.h)
+ *   --debuginfod: the servers are asked when a sample was met in the image, as such a file may
+ *   have hundreds of megabytes
+ *
+ * The kernel may have been moved (KASLR): places in it are counted from its first symbol. The
+ * sections of a module lie elsewhere than in its file: places in it are counted from their
+ * functions.
+ */
+#include "config.h"
+
+#include "linux/kernel_lines.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "linux/module_files.h"
+#include "xtop/fetch.h"
+#include "xtop/lines.h"
+#include "xtop/symbol.h"
+#include "xtop/vector.h"
+
+/* An image whose file may be fetched. */
+struct kernel_lines_awaited {
+	struct image *image;
+	const char *anchor;
+	uint64_t address;
+};
+
+struct kernel_lines {
+	const struct os_guest *guest;
+	struct module_files *modules;
+	struct kernel_lines_awaited *awaited;
+	size_t n_awaited, capacity;
+};
+
+static struct debug_places kernel_lines_places(const struct kernel_lines *lines)
+{
+	return (struct debug_places){ &lines->guest->debug_folders, lines->guest->root_fd };
+}
+
+struct kernel_lines *kernel_lines_create(const struct os_guest *guest, const char *release)
+{
+	struct kernel_lines *lines = calloc(1, sizeof(*lines));
+	struct debug_places places;
+
+	if (!lines)
+		return NULL;
+	lines->guest = guest;
+	places = kernel_lines_places(lines);
+	lines->modules = module_files_create(&places, release);
+	return lines;
+}
+
+/* The order of the others does not matter. */
+static void kernel_lines_forget(struct kernel_lines *lines, size_t index)
+{
+	image_unref(lines->awaited[index].image);
+	lines->awaited[index] = lines->awaited[--lines->n_awaited];
+}
+
+void kernel_lines_destroy(struct kernel_lines *lines)
+{
+	if (!lines)
+		return;
+	while (lines->n_awaited)
+		kernel_lines_forget(lines, lines->n_awaited - 1);
+	free(lines->awaited);
+	module_files_destroy(lines->modules);
+	free(lines);
+}
+
+/* Best effort: skipped when allocation fails. */
+static void kernel_lines_await(struct kernel_lines *lines, struct image *image, const char *anchor,
+			       uint64_t address)
+{
+	if (image->lines || !fetch_is_on() || !image->build_id.size_bytes ||
+	    !vector_reserve(lines->awaited, lines->capacity, lines->n_awaited + 1))
+		return;
+	lines->awaited[lines->n_awaited++] =
+		(struct kernel_lines_awaited){ image_ref(image), anchor, address };
+}
+
+/* A file of -k with the kernel's build-id. 0: there is none. */
+static uint32_t kernel_lines_find_given(const struct image *kernel, const struct symbols *symbols)
+{
+	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
+		const struct image *given = symbols_image(symbols, i);
+
+		if (given->lines && build_id_equal(&given->build_id, &kernel->build_id))
+			return given->lines;
+	}
+	return 0;
+}
+
+void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image, uint64_t text)
+{
+	const struct debug_places places = kernel_lines_places(lines);
+
+	image->lines = lines_add_moved(kernel_lines_find_given(image, lines->guest->symbols),
+				       KERNEL_LINES_ANCHOR, text);
+	debug_files_find_lines(&places, image, NULL, KERNEL_LINES_ANCHOR, text);
+	kernel_lines_await(lines, image, KERNEL_LINES_ANCHOR, text);
+}
+
+void kernel_lines_find_module(struct kernel_lines *lines, struct image *image)
+{
+	const struct debug_places places = kernel_lines_places(lines);
+
+	if (!image->build_id.size_bytes)
+		return;
+	debug_files_find_lines(&places, image, NULL, LINES_BY_SYMBOL, 0);
+	if (!image->lines && lines->modules)
+		module_files_find_lines(lines->modules, image);
+	kernel_lines_await(lines, image, LINES_BY_SYMBOL, 0);
+}
+
+/* True: nothing more will come. */
+static bool kernel_lines_poll_one(const struct kernel_lines *lines,
+				  const struct kernel_lines_awaited *awaited)
+{
+	const struct debug_places places = kernel_lines_places(lines);
+	int fd = -1;
+
+	if (awaited->image->n_references == 1) /* the module has been unloaded */
+		return true;
+	if (!awaited->image->wants_lines)
+		return false;
+	switch (fetch_ask(&awaited->image->build_id, &fd)) {
+	case FETCH_WAITING:
+		return false;
+	case FETCH_FOUND:
+		debug_files_use_lines(&places, awaited->image, fd, awaited->anchor,
+				      awaited->address);
+		close(fd);
+		break;
+	case FETCH_OFF:
+	case FETCH_NONE:
+		break;
+	}
+	return true;
+}
+
+bool kernel_lines_poll(struct kernel_lines *lines)
+{
+	bool found = false;
+
+	for (size_t i = lines->n_awaited; i-- > 0;) {
+		const struct kernel_lines_awaited *awaited = &lines->awaited[i];
+
+		if (!kernel_lines_poll_one(lines, awaited))
+			continue;
+		found |= awaited->image->lines != 0;
+		kernel_lines_forget(lines, i);
+	}
+	return found;
+}

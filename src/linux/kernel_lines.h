@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines of a Linux kernel and of its modules (--lines): which file of dom0 has them.
+ * Resolver's thread.
+ */
+#ifndef XTOP_LINUX_KERNEL_LINES_H
+#define XTOP_LINUX_KERNEL_LINES_H
+
+#include "xtop/image.h"
+#include "xtop/os_ops.h"
+
+#define KERNEL_LINES_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
+
+struct kernel_lines;
+
+/* GUEST is the caller's. RELEASE is the guest's: "6.1.0-37-amd64". NULL: out of memory. */
+struct kernel_lines *kernel_lines_create(const struct os_guest *guest, const char *release);
+void kernel_lines_destroy(struct kernel_lines *lines); /* NULL allowed */
+/* IMAGE of the kernel, whose code begins at TEXT in the guest, before a space has it. */
+void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image, uint64_t text);
+/* IMAGE of a module, before a space has it. */
+void kernel_lines_find_module(struct kernel_lines *lines, struct image *image);
+/*
+ * Asks for the debug files of images in which functions were met, and takes those that have come.
+ * True: an image has lines now. What was looked up in its space is out of date.
+ */
+bool kernel_lines_poll(struct kernel_lines *lines);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug files of modules by name, in folders as distributions have them: found by name and build-id
+ * together; not through links, not in the folder of another release, not with a release that is a
+ * path. The file is tests/lines/inlined, which has DWARF.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "linux/module_files.h"
+#include "tests/support/must.h"
+#include "tests/support/shell.h"
+#include "tests/support/tap.h"
+#include "xtop/lines.h"
+#include "xtop/sandbox.h"
+
+#define RELEASE "6.1.0-1-amd64"
+
+static char top[] = "/tmp/xtop-modules-XXXXXX";
+static char program[512];
+static struct os_folders folders;
+static struct debug_places places = { .folders = &folders, .root_fd = -1 };
+
+static void *open_none(int fd, int alt_fd, const char **why)
+{
+	(void)fd, (void)alt_fd;
+	*why = "not read here";
+	return NULL;
+}
+
+static void find_none(void *file, const struct line_place *place, struct line_answer *answer)
+{
+	(void)file, (void)place;
+	answer->n = 0;
+}
+
+static void do_nothing(void *file)
+{
+	(void)file;
+}
+
+static const struct lines_reader reader = {
+	.open = open_none, .find = find_none, .trim = do_nothing, .close = do_nothing
+};
+
+static struct image *make_image(const char *name)
+{
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	struct loads loads;
+	struct image *image;
+
+	must(image_create(name, &image));
+	must(image_read_host_elf(image, fd, &loads));
+	close(fd);
+	return image;
+}
+
+static void check_found(const char *release, const char *name, bool want, const char *what)
+{
+	struct module_files *files = module_files_create(&places, release);
+	struct image *image = make_image(name);
+
+	module_files_find_lines(files, image);
+	check(!!image->lines == want && (!want || lines_is_by_symbol(image->lines)), "%s", what);
+	image_unref(image);
+	module_files_destroy(files);
+}
+
+static void test_names(void)
+{
+	struct image *image;
+	struct module_files *files;
+
+	check_found(RELEASE, "[made_up]", true, "a hyphen in the file's name");
+	check_found(RELEASE, "[sound]", true, "a file of Fedora's, below usr/");
+	check_found(RELEASE, "[made]", false, "a part of a name");
+	check_found(RELEASE, "[other]", false, "a file of another build");
+	check_found(RELEASE, "[link]", false, "a link is not listed");
+	check_found(RELEASE, "[behind]", false, "a folder behind a link is not read");
+	check_found("6.1.0-2-amd64", "[made_up]", false, "another release");
+	check_found("", "[made_up]", false, "no release");
+	check_found("..", "[made_up]", false, "a release that leads up");
+	check_found("x/../" RELEASE, "[made_up]", false, "a release that is a path");
+	image = make_image("[made_up]");
+	image->build_id.size_bytes = 0;
+	files = module_files_create(&places, RELEASE);
+	module_files_find_lines(files, image);
+	check(!image->lines && module_files_count(files) == 0, "no build-id: nothing is read");
+	image_unref(image);
+	module_files_destroy(files);
+}
+
+/* As in xtop's process: another user, few system calls, and Landlock where the kernel has it. */
+static void test_in_sandbox(void)
+{
+	struct module_files *files = module_files_create(&places, RELEASE);
+	struct image *image = make_image("[made_up]");
+	int status;
+	pid_t child;
+
+	shell("chmod -R a+rX %s", top);
+	child = fork();
+	if (child == 0) {
+		if (sandbox_enter(folders.fds, folders.n))
+			_exit(98);
+		module_files_find_lines(files, image);
+		_exit(image->lines ? 0 : 1);
+	}
+	check(waitpid(child, &status, 0) == child && status == 0, "found in the sandbox, too");
+	image_unref(image);
+	module_files_destroy(files);
+}
+
+static void test_root(void)
+{
+	folders.n = 0;
+	places.root_fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	shell("mkdir -p %s/usr/lib && mv %s/debug %s/usr/lib/debug", top, top, top);
+	check_found(RELEASE, "[made_up]", true, "below --root");
+	close(places.root_fd);
+}
+
+int main(void)
+{
+	const char *build = getenv("top_builddir");
+	char path[600];
+
+	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
+	must(lines_start(&reader));
+	if (!mkdtemp(top))
+		return 99;
+	shell("cd %s && mkdir -p debug/lib/modules/" RELEASE "/kernel/net debug/usr/lib/modules/" RELEASE
+	      " elsewhere",
+	      top);
+	shell("cp %s %s/debug/lib/modules/" RELEASE "/kernel/net/made-up.ko", program, top);
+	shell("cp %s %s/debug/usr/lib/modules/" RELEASE "/sound.ko.debug", program, top);
+	shell("cp %s %s/elsewhere/behind.ko", program, top);
+	shell("cp /proc/self/exe %s/debug/lib/modules/" RELEASE "/kernel/other.ko", top);
+	shell("ln -s %s %s/debug/lib/modules/" RELEASE "/kernel/link.ko", program, top);
+	shell("ln -s %s/elsewhere %s/debug/lib/modules/" RELEASE "/kernel/elsewhere", top, top);
+	snprintf(path, sizeof(path), "%s/debug", top);
+	folders.fds[folders.n++] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	test_names();
+	test_in_sandbox();
+	close(folders.fds[0]);
+	test_root();
+	lines_stop();
+	shell("rm -rf %s", top);
+	return tap_done();
+}
