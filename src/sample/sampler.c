@@ -295,16 +295,16 @@ static bool sampler_may_stop(struct sampler *sampler)
 }
 
 /*
- * Copies a sample to ROOM, and again if pages were missing. False: Xen refused the first stop.
+ * Copies the stacks to ROOM, and again if pages were missing. False: Xen refused the first stop.
  *
  * The further stops need no credit: they are overdrawn, and the next sample waits until the budget
  * has earned them. A budget that is used up would otherwise give short chains to those tasks alone
  * that were not sampled before.
  */
-static bool sampler_fill(struct sampler *sampler, char *room)
+static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 {
 	sampler->missed_pages = false;
-	if (sampler->n_wanted && !sampler_stop_counted(sampler, room))
+	if (!sampler_stop_counted(sampler, room))
 		return false;
 	for (unsigned i = 0;
 	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_map_missed(sampler) &&
@@ -313,8 +313,22 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 		sampler->counts.retakes++;
 		sampler->head.flags |= SAMPLE_RETAKE;
 	}
-	sampler_append_idle(sampler, room);
 	return true;
+}
+
+/* Fills ROOM with a sample. Guard and keeper are told of the stops before and after. */
+static bool sampler_fill(struct sampler *sampler, char *room)
+{
+	bool filled = true;
+
+	if (sampler->n_wanted) {
+		guest_expect_stops(sampler->guest);
+		filled = sampler_fill_stacks(sampler, room);
+		guest_end_stops(sampler->guest);
+	}
+	if (filled)
+		sampler_append_idle(sampler, room);
+	return filled;
 }
 
 /* Chooses the vCPUs that are sampled: those that run or wait. */
@@ -472,6 +486,7 @@ static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t period_n
 	bool late;
 
 	sampler->counts.missed += deadline_next(deadline, period_ns, clock_now_ns());
+	control_set_next(sampler->control, deadline->at_ns);
 	sampler_sleep(sampler, deadline->at_ns);
 	late = clock_now_ns() > deadline->at_ns + period_ns / 2;
 	sampler->counts.ticks++;
