@@ -22,7 +22,9 @@
 #include "xtop/text.h"
 #include "xtop/usage.h"
 
-#define PUSHER_NAP_NS  50000000
+#define PUSHER_NAP_NS  250000000 /* between turns over all guests */
+#define PUSHER_NAPS    20        /* of an interval at least */
+#define PUSHER_LEAST_NAP_NS 10000000
 #define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
 #define PUSHER_QUIET_NS 60000000000ULL /* between lines on what becomes of profiles */
 #define PUSHER_STATUS_NS 5000000000ULL /* between two states for the service manager */
@@ -472,9 +474,17 @@ static struct xtop_error *pusher_check_processes(const struct pusher *pusher)
 	return NULL;
 }
 
+static void pusher_nap(const struct pusher *pusher)
+{
+	double nap_ns = pusher->options->interval_s * 1e9 / PUSHER_NAPS;
+
+	nap_ns = nap_ns < PUSHER_NAP_NS ? nap_ns : PUSHER_NAP_NS;
+	nap_ns = nap_ns > PUSHER_LEAST_NAP_NS ? nap_ns : PUSHER_LEAST_NAP_NS;
+	nanosleep(&(struct timespec){ .tv_nsec = (long)nap_ns }, NULL);
+}
+
 struct xtop_error *pusher_run(struct pusher *pusher)
 {
-	const struct timespec nap = { .tv_nsec = PUSHER_NAP_NS };
 	const struct options *options = pusher->options;
 	uint64_t end_ns = options->time_s > 0 ? clock_now_ns() + (uint64_t)(options->time_s * 1e9)
 					      : UINT64_MAX;
@@ -492,7 +502,7 @@ struct xtop_error *pusher_run(struct pusher *pusher)
 	if (!error)
 		notify_put("READY=1");
 	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
-		nanosleep(&nap, NULL);
+		pusher_nap(pusher);
 		error = pusher_check_processes(pusher);
 		if (!error)
 			error = pusher_find_guests(pusher);

@@ -21,7 +21,9 @@
 #include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
-#define RESOLVER_LONG_NAP_NS 20000000 /* the same where nobody looks at a screen */
+#define RESOLVER_LONG_NAP_NS 250000000 /* the same where nobody looks at a screen */
+#define RESOLVER_FEW      4       /* samples of a unikernel that are added together then */
+#define RESOLVER_LATE_NS  100000000 /* a sample may come that much after it was due */
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* after a deadline, until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
@@ -531,32 +533,64 @@ static void resolver_update_pages(const struct resolver *resolver)
 	os_update_pages(resolver->settings.os, alive ? counts.guest_pages : 0);
 }
 
-/*
- * With intervals a quarter of the time between samples. Many guests are sampled slowly then, and
- * their resolvers together would take more CPU for looks than for samples.
- */
-static long resolver_longest_nap(const struct resolver *resolver)
+static bool resolver_knows_system(const struct resolver *resolver)
 {
-	double nap_ns = (double)resolver->period_ns *
-			control_get_stride(resolver->settings.control) / 4;
-
-	if (!resolver->settings.intervals || nap_ns < RESOLVER_NAP_NS)
-		return RESOLVER_NAP_NS;
-	return nap_ns < RESOLVER_LONG_NAP_NS ? (long)nap_ns : RESOLVER_LONG_NAP_NS;
+	return resolver->settings.os && os_is_known(resolver->settings.os);
 }
 
 /*
- * Sleeps until just after the next tick. The process that ran at that tick may be gone a few
- * milliseconds later, and then nobody can tell whose code it was.
+ * The longest sleep where nobody looks at a screen. Many guests are sampled slowly then, and their
+ * resolvers together would take more CPU for waking than for samples. Samples of a unikernel may
+ * wait for each other.
+ */
+static uint64_t resolver_patience_ns(const struct resolver *resolver)
+{
+	const struct control *control = resolver->settings.control;
+	double waits_hz = control_get_waits_hz(control), nap_ns = RESOLVER_LONG_NAP_NS;
+
+	if (!resolver_knows_system(resolver))
+		nap_ns = (double)resolver->period_ns * control_get_stride(control) * RESOLVER_FEW;
+	if (waits_hz > 0 && nap_ns > 1e9 / waits_hz / RESOLVER_FEW)
+		nap_ns = 1e9 / waits_hz / RESOLVER_FEW;
+	if (nap_ns < RESOLVER_NAP_NS)
+		return RESOLVER_NAP_NS;
+	return nap_ns < RESOLVER_LONG_NAP_NS ? (uint64_t)nap_ns : RESOLVER_LONG_NAP_NS;
+}
+
+/* A guest that is not known yet is not sampled until this thread has found out what it is. */
+static bool resolver_is_patient(const struct resolver *resolver)
+{
+	const struct resolver_settings *settings = &resolver->settings;
+
+	return settings->intervals && settings->live && !control_is_on_hold(settings->control) &&
+	       (!settings->os || os_is_known(settings->os) || os_is_other(settings->os));
+}
+
+/* When the next sample comes. The sampler says so; a replay's samples tell their distance. */
+static uint64_t resolver_next_ns(const struct resolver *resolver)
+{
+	return resolver->settings.live ? control_get_next(resolver->settings.control)
+				       : resolver->latest_ns + resolver->period_ns;
+}
+
+/*
+ * Sleeps until just after the next sample. The process that ran then may be gone a few milliseconds
+ * later, and then nobody can tell whose code it was. A sample that was due a moment ago is on its
+ * way.
  */
 static void resolver_nap(const struct resolver *resolver)
 {
-	struct timespec nap = { .tv_nsec = resolver_longest_nap(resolver) };
-	uint64_t now_ns = clock_now_ns(), next_ns = resolver->latest_ns + resolver->period_ns;
+	bool patient = resolver_is_patient(resolver);
+	uint64_t nap_ns = patient ? resolver_patience_ns(resolver) : RESOLVER_NAP_NS;
+	uint64_t next_ns = resolver_next_ns(resolver) + RESOLVER_AFTER_NS, now_ns = clock_now_ns();
 
-	if (next_ns > now_ns && next_ns - now_ns + RESOLVER_AFTER_NS < (uint64_t)nap.tv_nsec)
-		nap.tv_nsec = (long)(next_ns - now_ns + RESOLVER_AFTER_NS);
-	nanosleep(&nap, NULL);
+	if (patient && !resolver_knows_system(resolver))
+		next_ns = 0; /* samples wait for each other */
+	if (next_ns > now_ns && next_ns - now_ns < nap_ns)
+		nap_ns = next_ns - now_ns;
+	else if (next_ns <= now_ns && now_ns - next_ns < RESOLVER_LATE_NS)
+		nap_ns = RESOLVER_NAP_NS;
+	nanosleep(&(struct timespec){ .tv_nsec = (long)nap_ns }, NULL);
 }
 
 void resolver_run(struct resolver *resolver)
