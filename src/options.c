@@ -246,8 +246,8 @@ const char *options_help(void)
 	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
 	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope,\n"
 	       "                        otlp+http(s)://HOST a collector of OpenTelemetry\n"
-	       "      --all             with --push, --metrics or -b: every guest, also those\n"
-	       "                        that come later\n"
+	       "      --all             every guest, also those that come later: on the screen,\n"
+	       "                        with --push, --metrics or -b\n"
 	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
 	       "      --except=PATTERN  and without these; both may be repeated\n"
 	       "      --host-budget=PERCENT  with --push, --metrics: share of one CPU that\n"
@@ -614,9 +614,10 @@ static struct xtop_error *options_check_push(const struct options *options)
 	    (options->output || options->stats || options->record || options->annotate ||
 	     options->addr2line || options->crash || options->diff || options->baseline ||
 	     options->of_waits || options->quiet))
-		return error_create("--all is for --push, --metrics and tables: leave out "
-				    "--output, --stats, --record, --annotate, --addr2line, "
-				    "--crash, --diff, --baseline, --profile and --quiet");
+		return error_create("--all is for the screen, tables, --push and --metrics: "
+				    "leave out --output, --stats, --record, --annotate, "
+				    "--addr2line, --crash, --diff, --baseline, --profile and "
+				    "--quiet");
 	if (!options->push && !options->metrics && options->host_budget > 0)
 		return error_create("--host-budget is for --push and --metrics");
 	if (!options->all && (options->n_matches || options->n_excepts))
