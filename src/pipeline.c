@@ -576,6 +576,8 @@ void pipeline_hurry(struct pipeline *pipeline)
 {
 	if (pipeline->control)
 		control_hurry(pipeline->control);
+	if (pipeline->resolver)
+		resolver_wake(pipeline->resolver);
 }
 
 /* In this order: no more samples come, none is left in the ring, none is unwritten. */
@@ -594,6 +596,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	if (pipeline->control)
 		control_finish(pipeline->control);
 	if (pipeline->resolver_started) {
+		resolver_wake(pipeline->resolver);
 		pthread_join(pipeline->resolver_thread, NULL);
 		pipeline_record_counts(pipeline, writer);
 		return recording_writer_close(writer);

@@ -21,8 +21,9 @@
 #include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
-#define RESOLVER_LONG_NAP_NS 250000000 /* the same where nobody looks at a screen */
-#define RESOLVER_FEW      4       /* samples of a unikernel that are added together then */
+#define RESOLVER_LONG_NAP_NS 1000000000 /* the same where nobody looks at a screen */
+#define RESOLVER_FEW      16      /* samples of a unikernel that are added together then */
+#define RESOLVER_WAITS    4       /* looks in the time between two passes over all tasks */
 #define RESOLVER_LATE_NS  100000000 /* a sample may come that much after it was due */
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* after a deadline, until most samples are in the ring */
@@ -77,6 +78,18 @@ static struct xtop_error *resolver_translate_baseline(struct resolver *resolver)
 	return snapshot_translate(baseline, resolver->frames, &resolver->baseline);
 }
 
+static void resolver_init_locks(struct resolver *resolver)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&resolver->lock, NULL);
+	pthread_cond_init(&resolver->called, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&resolver->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp)
 {
@@ -86,8 +99,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!resolver)
 		return error_create("out of memory");
 	resolver->settings = *settings;
-	pthread_mutex_init(&resolver->lock, NULL);
-	pthread_cond_init(&resolver->called, NULL);
+	resolver_init_locks(resolver);
 	error = frames_create(symbol_demangle, &resolver->frames);
 	if (!error)
 		error = resolver_translate_baseline(resolver);
@@ -142,6 +154,7 @@ void resolver_destroy(struct resolver *resolver)
 	names_destroy(resolver->names);
 	frames_destroy(resolver->frames);
 	pthread_cond_destroy(&resolver->called);
+	pthread_cond_destroy(&resolver->wake);
 	pthread_mutex_destroy(&resolver->lock);
 	free(resolver);
 }
@@ -425,8 +438,31 @@ void resolver_call(struct resolver *resolver, void (*call)(void *context), void 
 	pthread_mutex_lock(&resolver->lock);
 	resolver->call = call;
 	resolver->call_context = context;
+	pthread_cond_signal(&resolver->wake);
 	while (resolver->call)
 		pthread_cond_wait(&resolver->called, &resolver->lock);
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+void resolver_wake(struct resolver *resolver)
+{
+	pthread_mutex_lock(&resolver->lock);
+	resolver->woken = true;
+	pthread_cond_signal(&resolver->wake);
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+/* Sleeps until the clock shows UNTIL_NS, unless another thread wakes this one. */
+static void resolver_sleep(struct resolver *resolver, uint64_t until_ns)
+{
+	const struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000),
+					.tv_nsec = (long)(until_ns % 1000000000) };
+
+	pthread_mutex_lock(&resolver->lock);
+	while (!resolver->call && !resolver->woken &&
+	       pthread_cond_timedwait(&resolver->wake, &resolver->lock, &until) == 0)
+		;
+	resolver->woken = false;
 	pthread_mutex_unlock(&resolver->lock);
 }
 
@@ -508,12 +544,16 @@ static void resolver_drain(struct resolver *resolver)
 	const void *record;
 	size_t size_bytes;
 
+	if (ring_peek(ring, &size_bytes))
+		resolver->record_bytes = 0;
 	for (unsigned i = 0; i < RESOLVER_AT_ONCE &&
 			     resolver->resets == control_get_resets(resolver->settings.control) &&
 			     (record = ring_peek(ring, &size_bytes));
 	     i++) {
 		resolver_process(resolver, record, size_bytes);
 		ring_release(ring);
+		if (size_bytes > resolver->record_bytes)
+			resolver->record_bytes = size_bytes;
 		if (snapshot_wanted(resolver->settings.slot))
 			return;
 	}
@@ -538,6 +578,15 @@ static bool resolver_knows_system(const struct resolver *resolver)
 	return resolver->settings.os && os_is_known(resolver->settings.os);
 }
 
+/* So many samples may wait for each other, if they have room in a quarter of the ring. */
+static double resolver_few(const struct resolver *resolver)
+{
+	size_t room = ring_size_bytes(resolver->settings.ring) / 4;
+	size_t few = resolver->record_bytes ? room / resolver->record_bytes : 0;
+
+	return few < RESOLVER_FEW ? (double)few : RESOLVER_FEW;
+}
+
 /*
  * The longest sleep where nobody looks at a screen. Many guests are sampled slowly then, and their
  * resolvers together would take more CPU for waking than for samples. Samples of a unikernel may
@@ -549,9 +598,10 @@ static uint64_t resolver_patience_ns(const struct resolver *resolver)
 	double waits_hz = control_get_waits_hz(control), nap_ns = RESOLVER_LONG_NAP_NS;
 
 	if (!resolver_knows_system(resolver))
-		nap_ns = (double)resolver->period_ns * control_get_stride(control) * RESOLVER_FEW;
-	if (waits_hz > 0 && nap_ns > 1e9 / waits_hz / RESOLVER_FEW)
-		nap_ns = 1e9 / waits_hz / RESOLVER_FEW;
+		nap_ns = (double)resolver->period_ns * control_get_stride(control) *
+			 resolver_few(resolver);
+	if (waits_hz > 0 && nap_ns > 1e9 / waits_hz / RESOLVER_WAITS)
+		nap_ns = 1e9 / waits_hz / RESOLVER_WAITS;
 	if (nap_ns < RESOLVER_NAP_NS)
 		return RESOLVER_NAP_NS;
 	return nap_ns < RESOLVER_LONG_NAP_NS ? (uint64_t)nap_ns : RESOLVER_LONG_NAP_NS;
@@ -578,7 +628,7 @@ static uint64_t resolver_next_ns(const struct resolver *resolver)
  * later, and then nobody can tell whose code it was. A sample that was due a moment ago is on its
  * way.
  */
-static void resolver_nap(const struct resolver *resolver)
+static void resolver_nap(struct resolver *resolver)
 {
 	bool patient = resolver_is_patient(resolver);
 	uint64_t nap_ns = patient ? resolver_patience_ns(resolver) : RESOLVER_NAP_NS;
@@ -590,7 +640,7 @@ static void resolver_nap(const struct resolver *resolver)
 		nap_ns = next_ns - now_ns;
 	else if (next_ns <= now_ns && now_ns - next_ns < RESOLVER_LATE_NS)
 		nap_ns = RESOLVER_NAP_NS;
-	nanosleep(&(struct timespec){ .tv_nsec = (long)nap_ns }, NULL);
+	resolver_sleep(resolver, now_ns + nap_ns);
 }
 
 void resolver_run(struct resolver *resolver)
