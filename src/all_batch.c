@@ -9,6 +9,7 @@
 
 #include "xtop/clock.h"
 #include "xtop/interrupt.h"
+#include "xtop/lined.h"
 #include "xtop/text.h"
 
 #define ALL_BATCH_NAP_NS    20000000
@@ -27,13 +28,22 @@ static struct xtop_error *all_batch_print(const struct all_batch *all,
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
 	struct batch_settings batch = all->batch;
+	const struct lined_settings settings = { .inlined = !all->options->no_inline };
 	char name[64], kind[48], title[128];
+	struct lined *lined = NULL;
+	struct xtop_error *error = NULL;
 
 	pipelines_describe(pipeline, " ", kind, sizeof(kind));
 	text_clean(name, sizeof(name), info->name, strlen(info->name));
 	snprintf(title, sizeof(title), "%s %s", name, kind);
 	batch.table.title = title;
-	return batch_print_table(&batch, snapshot, file);
+	if (all->options->lines)
+		error = lined_create(&settings, &lined); /* the frames are this guest's */
+	batch.lined = lined;
+	if (!error)
+		error = batch_print_table(&batch, snapshot, file);
+	lined_destroy(lined);
+	return error;
 }
 
 /* Takes what is there of each guest, and prints it. *NP: how many still owe their table. */

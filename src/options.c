@@ -633,9 +633,11 @@ static struct xtop_error *options_check_push(const struct options *options)
 				    "--output, --stats, --record, --json, --annotate, "
 				    "--addr2line, --crash, --diff, "
 				    "--baseline, --example and --iterations");
-	if (options->lines || options->of_waits)
-		return error_create("--push and --metrics have no lines, and waits beside samples: "
-				    "leave out --lines and --profile");
+	if (options->of_waits)
+		return error_create("--push and --metrics have waits beside samples: leave out "
+				    "--profile");
+	if (options->lines && !options->push)
+		return error_create("--metrics have no source lines: leave out --lines");
 	return NULL;
 }
 

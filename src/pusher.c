@@ -18,6 +18,7 @@
 #include "xtop/clock.h"
 #include "xtop/export.h"
 #include "xtop/interrupt.h"
+#include "xtop/lined.h"
 #include "xtop/notify.h"
 #include "xtop/text.h"
 #include "xtop/usage.h"
@@ -141,6 +142,30 @@ static struct xtop_error *pusher_encode(const struct pusher *pusher,
 	return error;
 }
 
+/*
+ * The same with source lines. A live guest does not wait for them: lines that are not known yet
+ * come with the next interval. A recording has no next one.
+ */
+static struct xtop_error *pusher_encode_lines(const struct pusher *pusher,
+					      const struct pipeline *pipeline,
+					      const struct snapshot *snapshot, uint64_t from_ns,
+					      char **bytesp, size_t *size_bytesp)
+{
+	const struct lined_settings settings = { .inlined = !pusher->options->no_inline };
+	double wait_s = pipeline_is_recording(pipeline) ? LINED_WAIT_S : 0;
+	struct snapshot *with_lines = NULL;
+	struct lined *lined = NULL;
+	struct xtop_error *error = lined_create(&settings, &lined);
+
+	if (!error)
+		error = lined_apply(lined, snapshot, wait_s, &with_lines);
+	if (!error)
+		error = pusher_encode(pusher, pipeline, with_lines, from_ns, bytesp, size_bytesp);
+	snapshot_destroy(with_lines);
+	lined_destroy(lined);
+	return error;
+}
+
 static void pusher_report_error(const struct pusher *pusher, struct xtop_error *error)
 {
 	if (error && pusher->report)
@@ -161,7 +186,8 @@ static void pusher_push(struct pusher *pusher, struct pusher_times *times,
 	pusher_set_system(snapshot->system, &profile);
 	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
 	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
-	error = pusher_encode(pusher, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
+	error = (pusher->options->lines ? pusher_encode_lines : pusher_encode)(
+		pusher, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
 	if (error) {
 		pusher_report_error(pusher, error);
 		return;

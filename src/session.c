@@ -378,7 +378,6 @@ static struct xtop_error *session_batch_all(struct session *session)
 			.json = options->json,
 			.ascii = isatty(STDOUT_FILENO) &&
 				 strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-			.lined = session->lined,
 		},
 	};
 
