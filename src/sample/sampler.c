@@ -49,7 +49,9 @@
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
 #define SAMPLER_LOOK_NS        100000000 /* between looks at the guest while there are no samples */
-#define SAMPLER_NAP_NS         100000000 /* longest sleep without asking whether to quit */
+#define SAMPLER_SLOW_LOOK_NS   400000000 /* the same while the host's budget makes samples rare */
+/* The longest sleep without asking whether to quit. The guard's signal ends it sooner. */
+#define SAMPLER_NAP_NS         400000000
 #define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 #define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
 #define SAMPLER_RING_BYTES     (1 << 20)
@@ -603,13 +605,14 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 
 /*
  * Skips ticks that are known to give no sample: waits for all of them at once, but for no more than
- * about SAMPLER_LOOK_NS. The deadline behind them may lie anywhere in its slot.
+ * about the time between two looks. The deadline behind them may lie anywhere in its slot.
  */
 static void sampler_skip(struct sampler *sampler, uint64_t period_ns)
 {
 	double ahead = plan_ticks(&sampler->plan, sampler->earned_ns) - 1;
 	double overdrawn_ns = -sampler->budget.credit_ns;
-	uint64_t most = SAMPLER_LOOK_NS / period_ns, n;
+	uint64_t look_ns = sampler->plan.stride > 1 ? SAMPLER_SLOW_LOOK_NS : SAMPLER_LOOK_NS;
+	uint64_t most = look_ns / period_ns, n;
 
 	if (sampler_is_on_hold(sampler))
 		return;

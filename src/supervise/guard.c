@@ -92,8 +92,10 @@ static enum guard_verdict guard_watch_sampler(struct guard *guard)
 			return VERDICT_HANGS;
 		if (!watch_must_quit())
 			continue;
-		if (!quit_ns)
+		if (!quit_ns) {
 			quit_ns = clock_now_ns();
+			kill(guard->sampler, SIGTERM); /* it may sleep */
+		}
 		if (clock_now_ns() - quit_ns > WATCH_QUIT_NS)
 			return VERDICT_STAYS;
 	}
