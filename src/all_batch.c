@@ -114,9 +114,13 @@ static void all_batch_remove_ended(struct all_batch *all)
 static struct xtop_error *all_batch_wait(struct all_batch *all, uint64_t until_ns)
 {
 	struct xtop_error *error = NULL;
+	char line[HOST_SHARE_LINE_BYTES];
 
 	while (!error && !interrupt_came() && clock_now_ns() < until_ns) {
 		error = all_guests_poll(&all->all, all->options, all->pipelines, all->report);
+		if (host_share_keep(&all->host_budget, all->pipelines, 0, clock_now_ns(), line) &&
+		    all->report)
+			all->report(line);
 		all_batch_nap();
 	}
 	return error;

@@ -250,9 +250,9 @@ const char *options_help(void)
 	       "                        with --push, --metrics or -b\n"
 	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
 	       "      --except=PATTERN  and without these; both may be repeated\n"
-	       "      --host-budget=PERCENT  with --push, --metrics: share of one CPU that\n"
-	       "                        xtop may take of dom0 for all guests together\n"
-	       "                        (default with --all: 2)\n"
+	       "      --host-budget=PERCENT  with --all, --push, --metrics: share of one CPU\n"
+	       "                        that xtop may take of dom0 for all guests together\n"
+	       "                        (default with --all, but on the screen: 2)\n"
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --metrics=WHERE   no screen: metrics of all guests for Prometheus, at\n"
@@ -618,8 +618,8 @@ static struct xtop_error *options_check_push(const struct options *options)
 				    "leave out --output, --stats, --record, --annotate, "
 				    "--addr2line, --crash, --diff, --baseline, --profile and "
 				    "--quiet");
-	if (!options->push && !options->metrics && options->host_budget > 0)
-		return error_create("--host-budget is for --push and --metrics");
+	if (!options->push && !options->metrics && !options->all && options->host_budget > 0)
+		return error_create("--host-budget is for --all, --push and --metrics");
 	if (!options->all && (options->n_matches || options->n_excepts))
 		return error_create("--match and --except are for --all");
 	if (options->all && (options->n_domains || options->replay))
@@ -748,7 +748,8 @@ static void options_complete(struct options *options)
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
 	options->budget /= 100;
-	if (options->all && !(options->host_budget > 0))
+	if (options->all && (options->push || options->metrics || options->batch) &&
+	    !(options->host_budget > 0))
 		options->host_budget = OPTIONS_HOST_BUDGET_PERCENT;
 	options->host_budget /= 100;
 }

@@ -13,7 +13,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
@@ -21,7 +20,6 @@
 #include "xtop/lined.h"
 #include "xtop/notify.h"
 #include "xtop/text.h"
-#include "xtop/usage.h"
 
 #define PUSHER_NAP_NS  250000000 /* between turns over all guests */
 #define PUSHER_NAPS    20        /* of an interval at least */
@@ -333,57 +331,13 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 
 /* --- the budget of all guests ----------------------------------------------------------------- */
 
-/* What all processes of xtop have used until now. */
-static uint64_t pusher_cpu_ns(const struct pusher *pusher)
-{
-	uint64_t cpu_ns = 0;
-
-	usage_read(&cpu_ns, NULL);
-	cpu_ns += broker_cpu_ns() + pusher->status.cpu_ns + pusher->meter.status.cpu_ns;
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
-		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
-		struct sampler_counts counts;
-
-		if (!pipeline)
-			continue;
-		control_get_counts(pipeline_control(pipeline), &counts);
-		cpu_ns += counts.cpu_ns + control_get_watchers_cpu(pipeline_control(pipeline));
-	}
-	return cpu_ns;
-}
-
-static void pusher_report_budget(const struct pusher *pusher)
-{
-	const struct host_budget *budget = &pusher->host_budget;
-
-	if (budget->told > 0)
-		pusher_say(pusher,
-			   "--host-budget: all guests take %.2g %% of a CPU; rates give way to "
-			   "%.3g of %.4g Hz%s",
-			   100 * budget->share, budget->hz / budget->told, budget->hz,
-			   host_budget_is_missed(budget)
-				   ? "; it is not reached, as watching takes more than that"
-				   : "");
-	else
-		pusher_say(pusher, "--host-budget: all rates are %.4g Hz again", budget->hz);
-}
-
-/* A guest that has come meanwhile gets the stride of the others. */
 static void pusher_keep_budget(struct pusher *pusher, uint64_t now_ns)
 {
-	struct host_budget *budget = &pusher->host_budget;
+	uint64_t others_ns = pusher->status.cpu_ns + pusher->meter.status.cpu_ns;
+	char line[HOST_SHARE_LINE_BYTES];
 
-	if (!host_budget_is_due(budget, now_ns))
-		return;
-	host_budget_update(budget, pusher_cpu_ns(pusher), now_ns);
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
-		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
-
-		if (pipeline)
-			control_set_stride(pipeline_control(pipeline), budget->stride);
-	}
-	if (host_budget_has_news(budget, now_ns))
-		pusher_report_budget(pusher);
+	if (host_share_keep(&pusher->host_budget, pusher->pipelines, others_ns, now_ns, line))
+		pusher_say(pusher, "%s", line);
 }
 
 /* What systemctl status shows. */

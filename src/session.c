@@ -51,6 +51,7 @@ struct session {
 	const struct column *sort;
 	struct pipelines pipelines;
 	struct all_guests all; /* of --all with the screen */
+	struct host_budget host_budget; /* the same */
 	struct comparison comparison;
 	struct lined *lined;         /* of tables; NULL: no source lines */
 	struct source_lines sources; /* of instructions */
@@ -368,6 +369,7 @@ static struct xtop_error *session_batch_all(struct session *session)
 		.options = options,
 		.pipelines = &session->pipelines,
 		.report = session->report,
+		.host_budget = { .limit = options->host_budget, .hz = options->freq_hz },
 		.batch = {
 			.table = {
 				.sort = session->sort,
@@ -423,14 +425,18 @@ static struct xtop_error *session_batch(struct session *session)
 static void session_find_guests(void *context)
 {
 	struct session *session = context;
+	char line[HOST_SHARE_LINE_BYTES];
 
 	error_destroy(all_guests_poll(&session->all, session->options, &session->pipelines, NULL));
+	host_share_keep(&session->host_budget, &session->pipelines, 0, clock_now_ns(), line);
 }
 
 static struct xtop_error *session_begin_all(struct session *session)
 {
 	if (!session->options->all)
 		return NULL;
+	session->host_budget.limit = session->options->host_budget;
+	session->host_budget.hz = session->options->freq_hz;
 	session->pipelines.find = session_find_guests;
 	session->pipelines.find_context = session;
 	return all_guests_poll(&session->all, session->options, &session->pipelines,
