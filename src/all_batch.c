@@ -12,14 +12,13 @@
 #include "xtop/lined.h"
 #include "xtop/text.h"
 
-#define ALL_BATCH_NAP_NS    20000000
+#define ALL_BATCH_NAP_NS    100000000 /* between looks for new guests */
+#define ALL_BATCH_TAKE_NS   20000000  /* the same for tables that are owed */
 #define ALL_BATCH_ANSWER_NS 2000000000ULL /* a resolver that is slower has its table next time */
 
-static void all_batch_nap(void)
+static void all_batch_nap(long ns)
 {
-	const struct timespec nap = { .tv_nsec = ALL_BATCH_NAP_NS };
-
-	nanosleep(&nap, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
 static struct xtop_error *all_batch_print(const struct all_batch *all,
@@ -88,7 +87,7 @@ static struct xtop_error *all_batch_print_all(const struct all_batch *all, FILE 
 	}
 	error = all_batch_take(all, owed, &n, file);
 	while (!error && n && clock_now_ns() < until_ns) {
-		all_batch_nap();
+		all_batch_nap(ALL_BATCH_TAKE_NS);
 		error = all_batch_take(all, owed, &n, file);
 	}
 	return error;
@@ -121,7 +120,7 @@ static struct xtop_error *all_batch_wait(struct all_batch *all, uint64_t until_n
 		if (host_share_keep(&all->host_budget, all->pipelines, 0, clock_now_ns(), line) &&
 		    all->report)
 			all->report(line);
-		all_batch_nap();
+		all_batch_nap(ALL_BATCH_NAP_NS);
 	}
 	return error;
 }
