@@ -387,6 +387,7 @@ static void pusher_turn_guest(struct pusher *pusher, struct pusher_guest *guest,
 		snapshot_request(pipeline_slot(pipeline));
 		if (pusher_has_waits(pusher, pipeline))
 			snapshot_request(pipeline_waits_slot(pipeline));
+		pipeline_wake(pipeline);
 		guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
 	}
 	pusher_take_all(pusher, guest, pipeline);

@@ -78,8 +78,8 @@ void resolver_destroy(struct resolver *resolver); /* NULL allowed; destroy its s
 void resolver_run(struct resolver *resolver);
 
 /*
- * From another thread, after control_finish() or control_hurry(): a thread that sleeps looks at
- * once.
+ * From another thread, after snapshot_request(), control_finish() or control_hurry(): the
+ * resolver's thread looks at once, if it sleeps.
  */
 void resolver_wake(struct resolver *resolver);
 
