@@ -9,16 +9,16 @@
 
 #include "xtop/clock.h"
 #include "xtop/interrupt.h"
+#include "xtop/lined.h"
 #include "xtop/text.h"
 
-#define ALL_BATCH_NAP_NS    20000000
+#define ALL_BATCH_NAP_NS    100000000 /* between looks for new guests */
+#define ALL_BATCH_TAKE_NS   20000000  /* the same for tables that are owed */
 #define ALL_BATCH_ANSWER_NS 2000000000ULL /* a resolver that is slower has its table next time */
 
-static void all_batch_nap(void)
+static void all_batch_nap(long ns)
 {
-	const struct timespec nap = { .tv_nsec = ALL_BATCH_NAP_NS };
-
-	nanosleep(&nap, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
 static struct xtop_error *all_batch_print(const struct all_batch *all,
@@ -27,13 +27,22 @@ static struct xtop_error *all_batch_print(const struct all_batch *all,
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
 	struct batch_settings batch = all->batch;
+	const struct lined_settings settings = { .inlined = !all->options->no_inline };
 	char name[64], kind[48], title[128];
+	struct lined *lined = NULL;
+	struct xtop_error *error = NULL;
 
 	pipelines_describe(pipeline, " ", kind, sizeof(kind));
 	text_clean(name, sizeof(name), info->name, strlen(info->name));
 	snprintf(title, sizeof(title), "%s %s", name, kind);
 	batch.table.title = title;
-	return batch_print_table(&batch, snapshot, file);
+	if (all->options->lines)
+		error = lined_create(&settings, &lined); /* the frames are this guest's */
+	batch.lined = lined;
+	if (!error)
+		error = batch_print_table(&batch, snapshot, file);
+	lined_destroy(lined);
+	return error;
 }
 
 /* Takes what is there of each guest, and prints it. *NP: how many still owe their table. */
@@ -78,7 +87,7 @@ static struct xtop_error *all_batch_print_all(const struct all_batch *all, FILE 
 	}
 	error = all_batch_take(all, owed, &n, file);
 	while (!error && n && clock_now_ns() < until_ns) {
-		all_batch_nap();
+		all_batch_nap(ALL_BATCH_TAKE_NS);
 		error = all_batch_take(all, owed, &n, file);
 	}
 	return error;
@@ -104,10 +113,14 @@ static void all_batch_remove_ended(struct all_batch *all)
 static struct xtop_error *all_batch_wait(struct all_batch *all, uint64_t until_ns)
 {
 	struct xtop_error *error = NULL;
+	char line[HOST_SHARE_LINE_BYTES];
 
 	while (!error && !interrupt_came() && clock_now_ns() < until_ns) {
 		error = all_guests_poll(&all->all, all->options, all->pipelines, all->report);
-		all_batch_nap();
+		if (host_share_keep(&all->host_budget, all->pipelines, 0, clock_now_ns(), line) &&
+		    all->report)
+			all->report(line);
+		all_batch_nap(ALL_BATCH_NAP_NS);
 	}
 	return error;
 }

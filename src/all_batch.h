@@ -4,6 +4,7 @@
 #define XTOP_ALL_BATCH_H
 
 #include "all_guests.h"
+#include "host_share.h"
 #include "pipelines.h"
 #include "xtop/batch.h"
 
@@ -14,6 +15,7 @@ struct all_batch {
 	void (*report)(const char *line);
 	struct batch_settings batch; /* of all tables; without a title */
 	struct all_guests all;
+	struct host_budget host_budget; /* with its first members */
 };
 
 /*

@@ -4,9 +4,9 @@
  * HOST_BUDGET_STEP_NS all processes' CPU time is added up. If that is too much, a sample is taken
  * at every STRIDE-th tick only, of all guests alike (control_set_stride()). Main's thread.
  *
- * What does not depend on the rate, such as the watches of guards and keepers, stays. With very
+ * What does not depend on the rate, such as looks whether the guests are there, stays. With very
  * many guests that alone may be more than the budget. Then the stride ends at a sample a second:
- * fewer would save next to nothing. The user is told so.
+ * fewer would save little, and show little. The user is told so.
  */
 #ifndef XTOP_HOST_BUDGET_H
 #define XTOP_HOST_BUDGET_H

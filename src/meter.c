@@ -227,6 +227,15 @@ static void meter_report(struct meter *meter)
 		meter->report(clean);
 }
 
+static uint64_t meter_count_guests(const struct meter *meter)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
+		n += pipelines_get(meter->pipelines, i) != NULL;
+	return n;
+}
+
 void meter_turn(struct meter *meter, const struct push_status *push, uint64_t now_ns)
 {
 	if (!meter->options->metrics)
@@ -234,7 +243,7 @@ void meter_turn(struct meter *meter, const struct push_status *push, uint64_t no
 	meter_report(meter);
 	if (now_ns < meter->due_ns)
 		return;
-	meter->due_ns = now_ns + METER_STEP_NS;
+	meter->due_ns = now_ns + METER_STEP_NS + meter_count_guests(meter) * METER_GUEST_NS;
 	if (meter->options->waits_hz > 0 && !meter->options->push)
 		meter_poll_waits(meter);
 	meter_put(meter, push);

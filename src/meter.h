@@ -11,7 +11,8 @@
 #include "pipelines.h"
 #include "xtop/metrics.h"
 
-#define METER_STEP_NS 2000000000ULL /* between two texts */
+#define METER_STEP_NS  2000000000ULL /* between two texts, and so much more for each guest: */
+#define METER_GUEST_NS 250000000ULL  /* a text of 32 guests comes each 10 s */
 
 /* What snapshots of intervals have brought so far. */
 struct meter_guest {

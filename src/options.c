@@ -246,13 +246,13 @@ const char *options_help(void)
 	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
 	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope,\n"
 	       "                        otlp+http(s)://HOST a collector of OpenTelemetry\n"
-	       "      --all             with --push, --metrics or -b: every guest, also those\n"
-	       "                        that come later\n"
+	       "      --all             every guest, also those that come later: on the screen,\n"
+	       "                        with --push, --metrics or -b\n"
 	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
 	       "      --except=PATTERN  and without these; both may be repeated\n"
-	       "      --host-budget=PERCENT  with --push, --metrics: share of one CPU that\n"
-	       "                        xtop may take of dom0 for all guests together\n"
-	       "                        (default with --all: 2)\n"
+	       "      --host-budget=PERCENT  with --all, --push, --metrics: share of one CPU\n"
+	       "                        that xtop may take of dom0 for all guests together\n"
+	       "                        (default with --all, but on the screen: 2)\n"
 	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
 	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
 	       "      --metrics=WHERE   no screen: metrics of all guests for Prometheus, at\n"
@@ -614,11 +614,12 @@ static struct xtop_error *options_check_push(const struct options *options)
 	    (options->output || options->stats || options->record || options->annotate ||
 	     options->addr2line || options->crash || options->diff || options->baseline ||
 	     options->of_waits || options->quiet))
-		return error_create("--all is for --push, --metrics and tables: leave out "
-				    "--output, --stats, --record, --annotate, --addr2line, "
-				    "--crash, --diff, --baseline, --profile and --quiet");
-	if (!options->push && !options->metrics && options->host_budget > 0)
-		return error_create("--host-budget is for --push and --metrics");
+		return error_create("--all is for the screen, tables, --push and --metrics: "
+				    "leave out --output, --stats, --record, --annotate, "
+				    "--addr2line, --crash, --diff, --baseline, --profile and "
+				    "--quiet");
+	if (!options->push && !options->metrics && !options->all && options->host_budget > 0)
+		return error_create("--host-budget is for --all, --push and --metrics");
 	if (!options->all && (options->n_matches || options->n_excepts))
 		return error_create("--match and --except are for --all");
 	if (options->all && (options->n_domains || options->replay))
@@ -632,9 +633,11 @@ static struct xtop_error *options_check_push(const struct options *options)
 				    "--output, --stats, --record, --json, --annotate, "
 				    "--addr2line, --crash, --diff, "
 				    "--baseline, --example and --iterations");
-	if (options->lines || options->of_waits)
-		return error_create("--push and --metrics have no lines, and waits beside samples: "
-				    "leave out --lines and --profile");
+	if (options->of_waits)
+		return error_create("--push and --metrics have waits beside samples: leave out "
+				    "--profile");
+	if (options->lines && !options->push)
+		return error_create("--metrics have no source lines: leave out --lines");
 	return NULL;
 }
 
@@ -745,7 +748,8 @@ static void options_complete(struct options *options)
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
 	options->budget /= 100;
-	if (options->all && !(options->host_budget > 0))
+	if (options->all && (options->push || options->metrics || options->batch) &&
+	    !(options->host_budget > 0))
 		options->host_budget = OPTIONS_HOST_BUDGET_PERCENT;
 	options->host_budget /= 100;
 }

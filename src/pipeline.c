@@ -572,10 +572,17 @@ static void pipeline_record_counts(const struct pipeline *pipeline, struct recor
 		recording_writer_set_counts(writer, &counts);
 }
 
+void pipeline_wake(struct pipeline *pipeline)
+{
+	if (pipeline->resolver)
+		resolver_wake(pipeline->resolver);
+}
+
 void pipeline_hurry(struct pipeline *pipeline)
 {
 	if (pipeline->control)
 		control_hurry(pipeline->control);
+	pipeline_wake(pipeline);
 }
 
 /* In this order: no more samples come, none is left in the ring, none is unwritten. */
@@ -594,6 +601,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	if (pipeline->control)
 		control_finish(pipeline->control);
 	if (pipeline->resolver_started) {
+		pipeline_wake(pipeline);
 		pthread_join(pipeline->resolver_thread, NULL);
 		pipeline_record_counts(pipeline, writer);
 		return recording_writer_close(writer);

@@ -37,6 +37,8 @@ void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; N
 /* Before pipeline_start(): the run that it is compared with, which lives until pipeline_start(). */
 void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *baseline);
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
+/* After snapshot_request(): the resolver may sleep for up to a second (resolver_wake()). */
+void pipeline_wake(struct pipeline *pipeline);
 /* Somebody waits for pipeline_stop(): see control_hurry(). */
 void pipeline_hurry(struct pipeline *pipeline);
 /* Ends sampling, empties the ring and closes the recording of -w, which the error is about. */

@@ -20,6 +20,7 @@ struct pipelines_guest {
 	char domain[GUEST_NAME_BYTES]; /* as the user named it; "": a recording */
 	char kind[64];
 	bool stopped;
+	bool shown; /* the screen has it, or was offered it */
 	struct lined_settings lines;
 	struct ui_pipeline ui, waits; /* of its samples, of its tasks that wait */
 };
@@ -400,6 +401,32 @@ static void pipelines_close(void *context, const struct ui_pipeline *pipeline)
 
 /* --- the screen ------------------------------------------------------------------------------- */
 
+static const struct ui_pipeline *pipelines_next(void *context)
+{
+	struct pipelines *pipelines = context;
+
+	pipelines->find(pipelines->find_context);
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
+		struct pipelines_guest *guest = pipelines->guests[i];
+
+		if (!guest || guest->shown)
+			continue;
+		guest->shown = true;
+		return &guest->ui;
+	}
+	return NULL;
+}
+
+static bool pipelines_is_over(void *context, const struct ui_pipeline *pipeline)
+{
+	const struct pipelines_guest *guest = pipeline->context;
+	struct sampler_counts counts;
+
+	(void)context;
+	control_get_counts(pipeline_control(guest->pipeline), &counts);
+	return counts.state == SAMPLER_GUEST_GONE || counts.state == SAMPLER_FAILED;
+}
+
 struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_settings *settings)
 {
 	const struct ui_pipeline *shown[PIPELINES_MAX_GUESTS];
@@ -412,6 +439,11 @@ struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_s
 		source.list = pipelines_list;
 		source.open = pipelines_open;
 		source.close = pipelines_close;
+	}
+	if (pipelines->find) {
+		source.n_pipelines = 0; /* next() tells of all of them */
+		source.next = pipelines_next;
+		source.is_over = pipelines_is_over;
 	}
 	return ui_run(settings, &source);
 }

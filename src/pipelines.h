@@ -16,6 +16,9 @@
 struct pipelines {
 	const struct options *options;
 	const struct snapshot *baseline; /* of all guests that are started; NULL: none */
+	/* For the screen with all guests: starts pipelines of new guests. NULL: none start so. */
+	void (*find)(void *context);
+	void *find_context;
 	struct pipelines_guest *guests[PIPELINES_MAX_GUESTS]; /* NULL: a free place */
 };
 

@@ -13,16 +13,17 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
 #include "xtop/interrupt.h"
+#include "xtop/lined.h"
 #include "xtop/notify.h"
 #include "xtop/text.h"
-#include "xtop/usage.h"
 
-#define PUSHER_NAP_NS  50000000
+#define PUSHER_NAP_NS  250000000 /* between turns over all guests */
+#define PUSHER_NAPS    20        /* of an interval at least */
+#define PUSHER_LEAST_NAP_NS 10000000
 #define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
 #define PUSHER_QUIET_NS 60000000000ULL /* between lines on what becomes of profiles */
 #define PUSHER_STATUS_NS 5000000000ULL /* between two states for the service manager */
@@ -139,6 +140,30 @@ static struct xtop_error *pusher_encode(const struct pusher *pusher,
 	return error;
 }
 
+/*
+ * The same with source lines. A live guest does not wait for them: lines that are not known yet
+ * come with the next interval. A recording has no next one.
+ */
+static struct xtop_error *pusher_encode_lines(const struct pusher *pusher,
+					      const struct pipeline *pipeline,
+					      const struct snapshot *snapshot, uint64_t from_ns,
+					      char **bytesp, size_t *size_bytesp)
+{
+	const struct lined_settings settings = { .inlined = !pusher->options->no_inline };
+	double wait_s = pipeline_is_recording(pipeline) ? LINED_WAIT_S : 0;
+	struct snapshot *with_lines = NULL;
+	struct lined *lined = NULL;
+	struct xtop_error *error = lined_create(&settings, &lined);
+
+	if (!error)
+		error = lined_apply(lined, snapshot, wait_s, &with_lines);
+	if (!error)
+		error = pusher_encode(pusher, pipeline, with_lines, from_ns, bytesp, size_bytesp);
+	snapshot_destroy(with_lines);
+	lined_destroy(lined);
+	return error;
+}
+
 static void pusher_report_error(const struct pusher *pusher, struct xtop_error *error)
 {
 	if (error && pusher->report)
@@ -159,7 +184,8 @@ static void pusher_push(struct pusher *pusher, struct pusher_times *times,
 	pusher_set_system(snapshot->system, &profile);
 	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
 	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
-	error = pusher_encode(pusher, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
+	error = (pusher->options->lines ? pusher_encode_lines : pusher_encode)(
+		pusher, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
 	if (error) {
 		pusher_report_error(pusher, error);
 		return;
@@ -305,57 +331,13 @@ static void pusher_report_status(struct pusher *pusher, bool last)
 
 /* --- the budget of all guests ----------------------------------------------------------------- */
 
-/* What all processes of xtop have used until now. */
-static uint64_t pusher_cpu_ns(const struct pusher *pusher)
-{
-	uint64_t cpu_ns = 0;
-
-	usage_read(&cpu_ns, NULL);
-	cpu_ns += broker_cpu_ns() + pusher->status.cpu_ns + pusher->meter.status.cpu_ns;
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
-		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
-		struct sampler_counts counts;
-
-		if (!pipeline)
-			continue;
-		control_get_counts(pipeline_control(pipeline), &counts);
-		cpu_ns += counts.cpu_ns + control_get_watchers_cpu(pipeline_control(pipeline));
-	}
-	return cpu_ns;
-}
-
-static void pusher_report_budget(const struct pusher *pusher)
-{
-	const struct host_budget *budget = &pusher->host_budget;
-
-	if (budget->told > 0)
-		pusher_say(pusher,
-			   "--host-budget: all guests take %.2g %% of a CPU; rates give way to "
-			   "%.3g of %.4g Hz%s",
-			   100 * budget->share, budget->hz / budget->told, budget->hz,
-			   host_budget_is_missed(budget)
-				   ? "; it is not reached, as watching takes more than that"
-				   : "");
-	else
-		pusher_say(pusher, "--host-budget: all rates are %.4g Hz again", budget->hz);
-}
-
-/* A guest that has come meanwhile gets the stride of the others. */
 static void pusher_keep_budget(struct pusher *pusher, uint64_t now_ns)
 {
-	struct host_budget *budget = &pusher->host_budget;
+	uint64_t others_ns = pusher->status.cpu_ns + pusher->meter.status.cpu_ns;
+	char line[HOST_SHARE_LINE_BYTES];
 
-	if (!host_budget_is_due(budget, now_ns))
-		return;
-	host_budget_update(budget, pusher_cpu_ns(pusher), now_ns);
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
-		struct pipeline *pipeline = pipelines_get(pusher->pipelines, i);
-
-		if (pipeline)
-			control_set_stride(pipeline_control(pipeline), budget->stride);
-	}
-	if (host_budget_has_news(budget, now_ns))
-		pusher_report_budget(pusher);
+	if (host_share_keep(&pusher->host_budget, pusher->pipelines, others_ns, now_ns, line))
+		pusher_say(pusher, "%s", line);
 }
 
 /* What systemctl status shows. */
@@ -405,6 +387,7 @@ static void pusher_turn_guest(struct pusher *pusher, struct pusher_guest *guest,
 		snapshot_request(pipeline_slot(pipeline));
 		if (pusher_has_waits(pusher, pipeline))
 			snapshot_request(pipeline_waits_slot(pipeline));
+		pipeline_wake(pipeline);
 		guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
 	}
 	pusher_take_all(pusher, guest, pipeline);
@@ -472,9 +455,17 @@ static struct xtop_error *pusher_check_processes(const struct pusher *pusher)
 	return NULL;
 }
 
+static void pusher_nap(const struct pusher *pusher)
+{
+	double nap_ns = pusher->options->interval_s * 1e9 / PUSHER_NAPS;
+
+	nap_ns = nap_ns < PUSHER_NAP_NS ? nap_ns : PUSHER_NAP_NS;
+	nap_ns = nap_ns > PUSHER_LEAST_NAP_NS ? nap_ns : PUSHER_LEAST_NAP_NS;
+	nanosleep(&(struct timespec){ .tv_nsec = (long)nap_ns }, NULL);
+}
+
 struct xtop_error *pusher_run(struct pusher *pusher)
 {
-	const struct timespec nap = { .tv_nsec = PUSHER_NAP_NS };
 	const struct options *options = pusher->options;
 	uint64_t end_ns = options->time_s > 0 ? clock_now_ns() + (uint64_t)(options->time_s * 1e9)
 					      : UINT64_MAX;
@@ -492,7 +483,7 @@ struct xtop_error *pusher_run(struct pusher *pusher)
 	if (!error)
 		notify_put("READY=1");
 	while (!error && !interrupt_came() && clock_now_ns() < end_ns && pusher_turn(pusher)) {
-		nanosleep(&nap, NULL);
+		pusher_nap(pusher);
 		error = pusher_check_processes(pusher);
 		if (!error)
 			error = pusher_find_guests(pusher);

@@ -9,7 +9,7 @@
 #define XTOP_PUSHER_H
 
 #include "all_guests.h"
-#include "host_budget.h"
+#include "host_share.h"
 #include "meter.h"
 #include "pipelines.h"
 #include "xtop/filter.h"

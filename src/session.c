@@ -50,6 +50,8 @@ struct session {
 	struct filter *filter;
 	const struct column *sort;
 	struct pipelines pipelines;
+	struct all_guests all; /* of --all with the screen */
+	struct host_budget host_budget; /* the same */
 	struct comparison comparison;
 	struct lined *lined;         /* of tables; NULL: no source lines */
 	struct source_lines sources; /* of instructions */
@@ -102,8 +104,6 @@ struct xtop_error *session_check(const struct options *options)
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
-	if (options->all && !options->push && !options->metrics && session_has_screen(options))
-		return error_create("--all has no screen: give --batch, --push or --metrics");
 	if (options->baseline && !options->diff && !session_has_screen(options))
 		return error_create("--baseline is for the screen: for a table give --diff %s NEW",
 				    options->baseline);
@@ -369,6 +369,7 @@ static struct xtop_error *session_batch_all(struct session *session)
 		.options = options,
 		.pipelines = &session->pipelines,
 		.report = session->report,
+		.host_budget = { .limit = options->host_budget, .hz = options->freq_hz },
 		.batch = {
 			.table = {
 				.sort = session->sort,
@@ -379,7 +380,6 @@ static struct xtop_error *session_batch_all(struct session *session)
 			.json = options->json,
 			.ascii = isatty(STDOUT_FILENO) &&
 				 strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-			.lined = session->lined,
 		},
 	};
 
@@ -421,12 +421,35 @@ static struct xtop_error *session_batch(struct session *session)
 			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
 }
 
+/* What fails is not reported while the screen is there: the list shows who is profiled. */
+static void session_find_guests(void *context)
+{
+	struct session *session = context;
+	char line[HOST_SHARE_LINE_BYTES];
+
+	error_destroy(all_guests_poll(&session->all, session->options, &session->pipelines, NULL));
+	host_share_keep(&session->host_budget, &session->pipelines, 0, clock_now_ns(), line);
+}
+
+static struct xtop_error *session_begin_all(struct session *session)
+{
+	if (!session->options->all)
+		return NULL;
+	session->host_budget.limit = session->options->host_budget;
+	session->host_budget.hz = session->options->freq_hz;
+	session->pipelines.find = session_find_guests;
+	session->pipelines.find_context = session;
+	return all_guests_poll(&session->all, session->options, &session->pipelines,
+			       session->report);
+}
+
 static struct xtop_error *session_screen(struct session *session)
 {
 	const struct options *options = session->options;
 	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
 	const struct xtop_error *failure = session->comparison.failure;
 	bool decays = !pipeline || !pipeline_is_profile(pipeline);
+	struct xtop_error *error;
 	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
@@ -449,6 +472,9 @@ static struct xtop_error *session_screen(struct session *session)
 		.lines = options->lines ? &session->sources.finder : NULL,
 	};
 
+	error = session_begin_all(session);
+	if (error)
+		return error;
 	session_read_host(host, sizeof(host));
 	return pipelines_show(&session->pipelines, &settings);
 }
@@ -527,10 +553,9 @@ static struct xtop_error *session_show(struct session *session)
 		session_poll(session);
 		return crashed_print(pipelines_first(&session->pipelines), session->title, stdout);
 	}
-	if (session->options->all)
-		return session_batch_all(session);
-	return session_has_screen(session->options) ? session_screen(session)
-						    : session_batch(session);
+	if (session_has_screen(session->options))
+		return session_screen(session);
+	return session->options->all ? session_batch_all(session) : session_batch(session);
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */

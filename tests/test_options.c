@@ -230,7 +230,7 @@ static void test_values(void)
 	refuse("--budget=0", "--budget: '0' is not allowed: more than 0, at most 100 percent");
 	refuse("--budget=100.1", "--budget");
 	refuse("--all --push=file:///tmp --host-budget=0", "--host-budget");
-	refuse("-d a --host-budget=2", "is for --push and --metrics");
+	refuse("-d a --host-budget=2", "is for --all, --push and --metrics");
 	refuse("-i 0", "--interval");
 	refuse("-n 0", "--iterations");
 	refuse("-n 1.5", "--iterations");

@@ -130,6 +130,7 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	(void)info;
+	made_open_alarm();
 	stop_area_arm(&made_area);
 	*areap = &made_area;
 	return NULL;
@@ -187,7 +188,20 @@ static void *xen_map(void *context, frame_t frame)
 	return NULL;
 }
 
+static void xen_expect_stops(void *context)
+{
+	(void)context;
+	stop_area_set_alarm(&made_area);
+}
+
+static void xen_end_stops(void *context)
+{
+	(void)context;
+	stop_area_clear_alarm(&made_area);
+}
+
 static const struct guest_ops xen_ops = {
+	.expect_stops = xen_expect_stops, .end_stops = xen_end_stops,
 	.look = xen_look, .look_life = xen_look, .stop = xen_stop, .release = xen_release, .close = xen_close
 };
 

@@ -60,6 +60,7 @@ check_PROGRAMS = \
 	tests/base/test_inputs \
 	tests/base/test_output \
 	tests/base/test_root_file \
+	tests/base/test_shared_array \
 	tests/base/test_text \
 	tests/base/test_utf8 \
 	tests/memory/test_frame_cache \

@@ -8,9 +8,9 @@
  *                        quit, hurry, finish
  *   written by resolver  how far up each stack region is live, where a Linux guest keeps its other
  *                        stacks, which processes run Go, and whether the guest is known
- *   written by sampler   its counters, times of vCPUs and stops, Xen's clock, how it ended. When
- *                        the sampler was killed, the first of guard, keeper and main that is alive
- *                        writes these
+ *   written by sampler   its counters, times of vCPUs and stops, Xen's clock, when the next sample
+ *                        comes, how it ended. When the sampler was killed, the first of guard,
+ *                        keeper and main that is alive writes these
  *   written by guard     their own CPU time, each its field
  *   and keeper
  */
@@ -132,6 +132,7 @@ void control_set_state(struct control *control, enum sampler_state state);
 void control_restart(struct control *control);
 
 /* Resolver. */
+uint64_t control_get_next(const struct control *control); /* 0: not known */
 /* How often control_reset_profile() was called. */
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
@@ -154,6 +155,8 @@ void control_count_stopped(struct control *control, uint64_t stopped_ns);
 void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n);
 /* Xen's system time is AHEAD_NS, modulo 2^64, ahead of dom0's CLOCK_MONOTONIC. */
 void control_set_xen_clock(struct control *control, uint64_t ahead_ns);
+/* The next sample comes at NEXT_NS (CLOCK_MONOTONIC) at the earliest. */
+void control_set_next(struct control *control, uint64_t next_ns);
 /* Call it at most once, before the state becomes FAILED or ENDED. */
 void control_set_message(struct control *control, const char *message);
 

@@ -30,6 +30,17 @@ void stop_area_destroy(struct stop_area *area);
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
 			       enum stop_user user, struct guest *guest);
 
+/*
+ * The alarm of the area: a timer of the kernel. The sampler sets it before it stops the guest, and
+ * clears it when the guest runs again. Its descriptor becomes readable STOP_ALARM_NS after it was
+ * set, and remains so until it is cleared or set again. Guard and keeper sleep on it, so a stop
+ * that is short wakes nobody, and a guest that is not stopped costs nothing. fork() shares it.
+ */
+#define STOP_ALARM_NS 8000000
+void stop_area_set_alarm(struct stop_area *area);
+void stop_area_clear_alarm(struct stop_area *area);
+int stop_area_alarm_fd(const struct stop_area *area);
+
 /* The last stop was done, and no release was. The guard asks this when the sampler is disarmed. */
 bool stop_area_is_stopped(const struct stop_area *area);
 

@@ -60,6 +60,12 @@ struct guest_ops {
 	/* The same without the states of the vCPUs: one call to Xen, however many there are. */
 	bool (*look_life)(void *context, struct guest_look *look);
 	/*
+	 * Tells guard and keeper that stops may come from now on, and that none comes any more.
+	 * Outside of these two stop() refuses. NULL: nobody watches.
+	 */
+	void (*expect_stops)(void *context);
+	void (*end_stops)(void *context);
+	/*
 	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall; of REGS at
 	 * least those that lead to the stacks. user[i]: vCPU i ran user code. False: the guest
 	 * runs; it could not be stopped, or not all registers could be read.
@@ -95,6 +101,18 @@ struct guest {
 	struct mapper mapper; /* valid until ops->close() */
 	struct guest_info info;
 };
+
+static inline void guest_expect_stops(const struct guest *guest)
+{
+	if (guest->ops->expect_stops)
+		guest->ops->expect_stops(guest->context);
+}
+
+static inline void guest_end_stops(const struct guest *guest)
+{
+	if (guest->ops->end_stops)
+		guest->ops->end_stops(guest->context);
+}
 
 struct guest_listing {
 	struct guest_info info;

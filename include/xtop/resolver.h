@@ -78,6 +78,12 @@ void resolver_destroy(struct resolver *resolver); /* NULL allowed; destroy its s
 void resolver_run(struct resolver *resolver);
 
 /*
+ * From another thread, after snapshot_request(), control_finish() or control_hurry(): the
+ * resolver's thread looks at once, if it sleeps.
+ */
+void resolver_wake(struct resolver *resolver);
+
+/*
  * Runs CALL on the resolver's thread, between two records, and returns when CALL has returned. At
  * most one other thread at a time, while resolver_run() runs.
  */

@@ -51,7 +51,7 @@ struct ui_pipeline {
 	bool of_waits; /* this is such a profile */
 	bool of_crash; /* there is a report instead of samples */
 };
-#define UI_MAX_GUESTS 8
+#define UI_MAX_GUESTS 64
 
 /* A line of the list of domains. Strings need not be clean. */
 struct ui_domain {
@@ -78,6 +78,14 @@ struct ui_source {
 				   const struct ui_pipeline **pipelinep);
 	/* Ends profiling. The UI has destroyed all its snapshots of the pipeline. */
 	void (*close)(void *context, const struct ui_pipeline *pipeline);
+	/*
+	 * All guests are profiled, without being asked for: the next one that is and that the UI
+	 * does not have yet; NULL: there is none at the moment. It may start one. NULL: guests are
+	 * profiled only if they are opened.
+	 */
+	const struct ui_pipeline *(*next)(void *context);
+	/* Profiling of such a guest has ended for good. */
+	bool (*is_over)(void *context, const struct ui_pipeline *pipeline);
 };
 
 /* --- rc.c: settings that are kept in a file --------------------------------------------------- */

@@ -18,6 +18,7 @@ libxtop_a_SOURCES += \
 	include/xtop/registers_x86.h \
 	include/xtop/restarts.h \
 	include/xtop/root_file.h \
+	include/xtop/shared_array.h \
 	include/xtop/text.h \
 	include/xtop/types.h \
 	include/xtop/usage.h \
@@ -40,6 +41,7 @@ libxtop_a_SOURCES += \
 	src/base/output.c \
 	src/base/output_named.c \
 	src/base/root_file.c \
+	src/base/shared_array.c \
 	src/base/text.c \
 	src/base/text_marks.h \
 	src/base/usage.c \

@@ -21,7 +21,10 @@
 #include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
-#define RESOLVER_LONG_NAP_NS 20000000 /* the same where nobody looks at a screen */
+#define RESOLVER_LONG_NAP_NS 1000000000 /* the same where nobody looks at a screen */
+#define RESOLVER_FEW      16      /* samples of a unikernel that are added together then */
+#define RESOLVER_WAITS    4       /* looks in the time between two passes over all tasks */
+#define RESOLVER_LATE_NS  100000000 /* a sample may come that much after it was due */
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* after a deadline, until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
@@ -75,6 +78,18 @@ static struct xtop_error *resolver_translate_baseline(struct resolver *resolver)
 	return snapshot_translate(baseline, resolver->frames, &resolver->baseline);
 }
 
+static void resolver_init_locks(struct resolver *resolver)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&resolver->lock, NULL);
+	pthread_cond_init(&resolver->called, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&resolver->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp)
 {
@@ -84,8 +99,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!resolver)
 		return error_create("out of memory");
 	resolver->settings = *settings;
-	pthread_mutex_init(&resolver->lock, NULL);
-	pthread_cond_init(&resolver->called, NULL);
+	resolver_init_locks(resolver);
 	error = frames_create(symbol_demangle, &resolver->frames);
 	if (!error)
 		error = resolver_translate_baseline(resolver);
@@ -140,6 +154,7 @@ void resolver_destroy(struct resolver *resolver)
 	names_destroy(resolver->names);
 	frames_destroy(resolver->frames);
 	pthread_cond_destroy(&resolver->called);
+	pthread_cond_destroy(&resolver->wake);
 	pthread_mutex_destroy(&resolver->lock);
 	free(resolver);
 }
@@ -423,8 +438,31 @@ void resolver_call(struct resolver *resolver, void (*call)(void *context), void 
 	pthread_mutex_lock(&resolver->lock);
 	resolver->call = call;
 	resolver->call_context = context;
+	pthread_cond_signal(&resolver->wake);
 	while (resolver->call)
 		pthread_cond_wait(&resolver->called, &resolver->lock);
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+void resolver_wake(struct resolver *resolver)
+{
+	pthread_mutex_lock(&resolver->lock);
+	resolver->woken = true;
+	pthread_cond_signal(&resolver->wake);
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+/* Sleeps until the clock shows UNTIL_NS, unless another thread wakes this one. */
+static void resolver_sleep(struct resolver *resolver, uint64_t until_ns)
+{
+	const struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000),
+					.tv_nsec = (long)(until_ns % 1000000000) };
+
+	pthread_mutex_lock(&resolver->lock);
+	while (!resolver->call && !resolver->woken &&
+	       pthread_cond_timedwait(&resolver->wake, &resolver->lock, &until) == 0)
+		;
+	resolver->woken = false;
 	pthread_mutex_unlock(&resolver->lock);
 }
 
@@ -506,12 +544,16 @@ static void resolver_drain(struct resolver *resolver)
 	const void *record;
 	size_t size_bytes;
 
+	if (ring_peek(ring, &size_bytes))
+		resolver->record_bytes = 0;
 	for (unsigned i = 0; i < RESOLVER_AT_ONCE &&
 			     resolver->resets == control_get_resets(resolver->settings.control) &&
 			     (record = ring_peek(ring, &size_bytes));
 	     i++) {
 		resolver_process(resolver, record, size_bytes);
 		ring_release(ring);
+		if (size_bytes > resolver->record_bytes)
+			resolver->record_bytes = size_bytes;
 		if (snapshot_wanted(resolver->settings.slot))
 			return;
 	}
@@ -531,32 +573,74 @@ static void resolver_update_pages(const struct resolver *resolver)
 	os_update_pages(resolver->settings.os, alive ? counts.guest_pages : 0);
 }
 
-/*
- * With intervals a quarter of the time between samples. Many guests are sampled slowly then, and
- * their resolvers together would take more CPU for looks than for samples.
- */
-static long resolver_longest_nap(const struct resolver *resolver)
+static bool resolver_knows_system(const struct resolver *resolver)
 {
-	double nap_ns = (double)resolver->period_ns *
-			control_get_stride(resolver->settings.control) / 4;
+	return resolver->settings.os && os_is_known(resolver->settings.os);
+}
 
-	if (!resolver->settings.intervals || nap_ns < RESOLVER_NAP_NS)
-		return RESOLVER_NAP_NS;
-	return nap_ns < RESOLVER_LONG_NAP_NS ? (long)nap_ns : RESOLVER_LONG_NAP_NS;
+/* So many samples may wait for each other, if they have room in a quarter of the ring. */
+static double resolver_few(const struct resolver *resolver)
+{
+	size_t room = ring_size_bytes(resolver->settings.ring) / 4;
+	size_t few = resolver->record_bytes ? room / resolver->record_bytes : 0;
+
+	return few < RESOLVER_FEW ? (double)few : RESOLVER_FEW;
 }
 
 /*
- * Sleeps until just after the next tick. The process that ran at that tick may be gone a few
- * milliseconds later, and then nobody can tell whose code it was.
+ * The longest sleep where nobody looks at a screen. Many guests are sampled slowly then, and their
+ * resolvers together would take more CPU for waking than for samples. Samples of a unikernel may
+ * wait for each other.
  */
-static void resolver_nap(const struct resolver *resolver)
+static uint64_t resolver_patience_ns(const struct resolver *resolver)
 {
-	struct timespec nap = { .tv_nsec = resolver_longest_nap(resolver) };
-	uint64_t now_ns = clock_now_ns(), next_ns = resolver->latest_ns + resolver->period_ns;
+	const struct control *control = resolver->settings.control;
+	double waits_hz = control_get_waits_hz(control), nap_ns = RESOLVER_LONG_NAP_NS;
 
-	if (next_ns > now_ns && next_ns - now_ns + RESOLVER_AFTER_NS < (uint64_t)nap.tv_nsec)
-		nap.tv_nsec = (long)(next_ns - now_ns + RESOLVER_AFTER_NS);
-	nanosleep(&nap, NULL);
+	if (!resolver_knows_system(resolver))
+		nap_ns = (double)resolver->period_ns * control_get_stride(control) *
+			 resolver_few(resolver);
+	if (waits_hz > 0 && nap_ns > 1e9 / waits_hz / RESOLVER_WAITS)
+		nap_ns = 1e9 / waits_hz / RESOLVER_WAITS;
+	if (nap_ns < RESOLVER_NAP_NS)
+		return RESOLVER_NAP_NS;
+	return nap_ns < RESOLVER_LONG_NAP_NS ? (uint64_t)nap_ns : RESOLVER_LONG_NAP_NS;
+}
+
+/* A guest that is not known yet is not sampled until this thread has found out what it is. */
+static bool resolver_is_patient(const struct resolver *resolver)
+{
+	const struct resolver_settings *settings = &resolver->settings;
+
+	return settings->intervals && settings->live && !control_is_on_hold(settings->control) &&
+	       (!settings->os || os_is_known(settings->os) || os_is_other(settings->os));
+}
+
+/* When the next sample comes. The sampler says so; a replay's samples tell their distance. */
+static uint64_t resolver_next_ns(const struct resolver *resolver)
+{
+	return resolver->settings.live ? control_get_next(resolver->settings.control)
+				       : resolver->latest_ns + resolver->period_ns;
+}
+
+/*
+ * Sleeps until just after the next sample. The process that ran then may be gone a few milliseconds
+ * later, and then nobody can tell whose code it was. A sample that was due a moment ago is on its
+ * way.
+ */
+static void resolver_nap(struct resolver *resolver)
+{
+	bool patient = resolver_is_patient(resolver);
+	uint64_t nap_ns = patient ? resolver_patience_ns(resolver) : RESOLVER_NAP_NS;
+	uint64_t next_ns = resolver_next_ns(resolver) + RESOLVER_AFTER_NS, now_ns = clock_now_ns();
+
+	if (patient && !resolver_knows_system(resolver))
+		next_ns = 0; /* samples wait for each other */
+	if (next_ns > now_ns && next_ns - now_ns < nap_ns)
+		nap_ns = next_ns - now_ns;
+	else if (next_ns <= now_ns && now_ns - next_ns < RESOLVER_LATE_NS)
+		nap_ns = RESOLVER_NAP_NS;
+	resolver_sleep(resolver, now_ns + nap_ns);
 }
 
 void resolver_run(struct resolver *resolver)

@@ -29,6 +29,7 @@ struct resolver {
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
 	uint64_t period_ns;    /* of that sample: the mean time between two ticks */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
+	size_t record_bytes;   /* the largest record of the last turn that had any */
 	uint64_t next_poll_ns; /* for missing names */
 	uint64_t next_clocks_ns;
 	struct clocks clocks, first_clocks; /* the newest; the first since start or reset */
@@ -39,7 +40,8 @@ struct resolver {
 	struct recording_trim trim; /* the current sample, if it is recorded */
 	/* What another thread wants to run on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;
-	pthread_cond_t called;
+	pthread_cond_t called, wake; /* the call has returned; this thread is to look */
+	bool woken;
 	void (*call)(void *context);
 	void *call_context;
 };

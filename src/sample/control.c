@@ -60,6 +60,7 @@ struct control {
 	_Atomic uint64_t span_ns[GUEST_MAX_VCPUS], ran_ns[GUEST_MAX_VCPUS],
 		waited_ns[GUEST_MAX_VCPUS];
 	_Atomic uint64_t xen_ahead_ns; /* 0: not known; never exactly 0 */
+	_Atomic uint64_t next_ns;
 	char message[CONTROL_MESSAGE_BYTES];
 	/* written by guard and keeper, each its own */
 	_Alignas(64) _Atomic uint64_t watcher_cpu_ns[N_CONTROL_WATCHERS];
@@ -343,6 +344,16 @@ bool control_get_xen_clock(const struct control *control, uint64_t *ahead_ns)
 	if (known_ns)
 		*ahead_ns = known_ns;
 	return known_ns;
+}
+
+void control_set_next(struct control *control, uint64_t next_ns)
+{
+	PUT(next_ns, next_ns);
+}
+
+uint64_t control_get_next(const struct control *control)
+{
+	return GET(next_ns);
 }
 
 void control_set_message(struct control *control, const char *message)

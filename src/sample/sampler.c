@@ -49,7 +49,9 @@
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
 #define SAMPLER_LOOK_NS        100000000 /* between looks at the guest while there are no samples */
-#define SAMPLER_NAP_NS         100000000 /* longest sleep without asking whether to quit */
+#define SAMPLER_SLOW_LOOK_NS   400000000 /* the same while the host's budget makes samples rare */
+/* The longest sleep without asking whether to quit. The guard's signal ends it sooner. */
+#define SAMPLER_NAP_NS         400000000
 #define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 #define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
 #define SAMPLER_RING_BYTES     (1 << 20)
@@ -295,16 +297,16 @@ static bool sampler_may_stop(struct sampler *sampler)
 }
 
 /*
- * Copies a sample to ROOM, and again if pages were missing. False: Xen refused the first stop.
+ * Copies the stacks to ROOM, and again if pages were missing. False: Xen refused the first stop.
  *
  * The further stops need no credit: they are overdrawn, and the next sample waits until the budget
  * has earned them. A budget that is used up would otherwise give short chains to those tasks alone
  * that were not sampled before.
  */
-static bool sampler_fill(struct sampler *sampler, char *room)
+static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 {
 	sampler->missed_pages = false;
-	if (sampler->n_wanted && !sampler_stop_counted(sampler, room))
+	if (!sampler_stop_counted(sampler, room))
 		return false;
 	for (unsigned i = 0;
 	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_map_missed(sampler) &&
@@ -313,8 +315,22 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 		sampler->counts.retakes++;
 		sampler->head.flags |= SAMPLE_RETAKE;
 	}
-	sampler_append_idle(sampler, room);
 	return true;
+}
+
+/* Fills ROOM with a sample. Guard and keeper are told of the stops before and after. */
+static bool sampler_fill(struct sampler *sampler, char *room)
+{
+	bool filled = true;
+
+	if (sampler->n_wanted) {
+		guest_expect_stops(sampler->guest);
+		filled = sampler_fill_stacks(sampler, room);
+		guest_end_stops(sampler->guest);
+	}
+	if (filled)
+		sampler_append_idle(sampler, room);
+	return filled;
 }
 
 /* Chooses the vCPUs that are sampled: those that run or wait. */
@@ -472,6 +488,7 @@ static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t period_n
 	bool late;
 
 	sampler->counts.missed += deadline_next(deadline, period_ns, clock_now_ns());
+	control_set_next(sampler->control, deadline->at_ns);
 	sampler_sleep(sampler, deadline->at_ns);
 	late = clock_now_ns() > deadline->at_ns + period_ns / 2;
 	sampler->counts.ticks++;
@@ -588,13 +605,14 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 
 /*
  * Skips ticks that are known to give no sample: waits for all of them at once, but for no more than
- * about SAMPLER_LOOK_NS. The deadline behind them may lie anywhere in its slot.
+ * about the time between two looks. The deadline behind them may lie anywhere in its slot.
  */
 static void sampler_skip(struct sampler *sampler, uint64_t period_ns)
 {
 	double ahead = plan_ticks(&sampler->plan, sampler->earned_ns) - 1;
 	double overdrawn_ns = -sampler->budget.credit_ns;
-	uint64_t most = SAMPLER_LOOK_NS / period_ns, n;
+	uint64_t look_ns = sampler->plan.stride > 1 ? SAMPLER_SLOW_LOOK_NS : SAMPLER_LOOK_NS;
+	uint64_t most = look_ns / period_ns, n;
 
 	if (sampler_is_on_hold(sampler))
 		return;

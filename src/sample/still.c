@@ -84,9 +84,11 @@ static bool still_stop(struct still *still, unsigned first, unsigned n, char *ro
 		       size_t *size_bytes)
 {
 	struct guest *guest = still->guest;
-	uint64_t begin_ns = clock_now_ns();
+	uint64_t begin_ns;
 	bool stopped;
 
+	guest_expect_stops(guest);
+	begin_ns = clock_now_ns();
 	stopped = guest->ops->stop(guest->context, &still->wanted[first], n, &still->regs[first],
 				   &still->user[first]);
 	if (stopped) {
@@ -100,6 +102,7 @@ static bool still_stop(struct still *still, unsigned first, unsigned n, char *ro
 		guest->ops->release(guest->context);
 	}
 	still_count(still, clock_now_ns() - begin_ns);
+	guest_end_stops(guest);
 	if (stopped && guest->ops->read_registers)
 		guest->ops->read_registers(guest->context, &still->wanted[first], n,
 					   &still->regs[first]);

@@ -34,7 +34,7 @@
 #include "xtop/usage.h"
 #include "xtop/xen.h"
 
-#define BROKER_MAX_RUNS   64 /* 5 descriptors each: a process may usually have 1,024 */
+#define BROKER_MAX_RUNS   64 /* 6 descriptors each: a process may usually have 1,024 */
 #define BROKER_MAX_GRANTS 256
 
 /* A domain that main may ask about. */

@@ -6,9 +6,10 @@
  *   main ── broker ── keeper ── fork ─► guard ── fork ─► sampler
  *
  * The sampler ends: a pipe tells the guard (watch_fork()). stop_area_is_stopped() tells whether
- * the guest has to be released. The sampler hangs: the guard polls every 8 ms and finds the same
- * stop again. It kills and disarms the sampler, waits a little for its end, looks at Xen's results
- * only then, and forks another sampler, which goes on with the same ring and counters.
+ * the guest has to be released. The sampler hangs: an alarm wakes the guard 8 ms after the sampler
+ * was about to stop the guest. Then the guard polls every 8 ms and finds the same stop again. It
+ * kills and disarms the sampler, waits a little for its end, looks at Xen's results only then, and
+ * forks another sampler, which goes on with the same ring and counters.
  *
  * A killed sampler need not be dead. A debugger may stop it while it ends, a freezer may hold it in
  * the kernel, or the kernel may have gigabytes to write first. The guest does not wait for that: a
@@ -82,16 +83,19 @@ struct guard {
  */
 static enum guard_verdict guard_watch_sampler(struct guard *guard)
 {
+	const struct stop_area *area = guard->sampling->area;
 	uint64_t quit_ns = 0;
 
-	while (!watch_ends(guard->end_fd, GUARD_POLL_NS)) {
+	while (!hang_detector_wait(&guard->detector, guard->end_fd, area, GUARD_POLL_NS)) {
 		watch_publish_cpu(CONTROL_GUARD);
-		if (hang_detector_poll(&guard->detector, guard->sampling->area, GUARD_MAX_POLLS))
+		if (hang_detector_poll(&guard->detector, area, GUARD_MAX_POLLS))
 			return VERDICT_HANGS;
 		if (!watch_must_quit())
 			continue;
-		if (!quit_ns)
+		if (!quit_ns) {
 			quit_ns = clock_now_ns();
+			kill(guard->sampler, SIGTERM); /* it may sleep */
+		}
 		if (clock_now_ns() - quit_ns > WATCH_QUIT_NS)
 			return VERDICT_STAYS;
 	}
@@ -198,6 +202,7 @@ static bool guard_fork_sampler(struct guard *guard)
 
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		; /* those before that a debugger has let go since */
+	stop_area_clear_alarm(guard->sampling->area); /* the last sampler may have left it set */
 	stop_area_arm(guard->sampling->area);
 	guard->sampler = watch_fork(&guard->end_fd);
 	if (guard->sampler == 0) {

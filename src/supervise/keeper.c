@@ -6,9 +6,10 @@
  *   broker ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
  *
  * The guard ends: a pipe tells the keeper (watch_fork()). The guard hangs together with its
- * sampler: the keeper polls every 20 ms and finds the same stop again. In both cases it kills and
- * disarms both (they are a process group of their own), waits a little for their end, and releases
- * the guest if necessary. It starts no other guard: main decides that.
+ * sampler: the alarm that wakes the guard wakes the keeper, too, which then polls every 20 ms and
+ * finds the same stop again. In both cases it kills and disarms both (they are a process group of
+ * their own), waits a little for their end, and releases the guest if necessary. It starts no other
+ * guard: main decides that.
  *
  * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
  * for xenstore, and may be asked as often as main likes. The keeper asks nobody but Xen, and for
@@ -93,11 +94,12 @@ static void keeper_ask_to_quit(const struct kept *kept)
 /* Returns when the guard has ended, by itself or by the keeper. */
 static void keeper_watch(struct kept *kept)
 {
+	const struct stop_area *area = kept->sampling.area;
 	uint64_t quit_ns = 0;
 
-	while (!watch_ends(kept->end_fd, KEEPER_POLL_NS)) {
+	while (!hang_detector_wait(&kept->detector, kept->end_fd, area, KEEPER_POLL_NS)) {
 		watch_publish_cpu(CONTROL_KEEPER);
-		if (hang_detector_poll(&kept->detector, kept->sampling.area, KEEPER_MAX_POLLS)) {
+		if (hang_detector_poll(&kept->detector, area, KEEPER_MAX_POLLS)) {
 			keeper_end_hung(kept);
 			return;
 		}

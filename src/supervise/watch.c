@@ -18,7 +18,6 @@
 #include "xtop/clock.h"
 #include "xtop/control.h"
 
-#define WATCH_CPU_POLLS 128  /* about a second of the guard: reading its time is a call, too */
 #define WATCH_NAP_NS 1000000 /* between looks whether a killed process can be reaped */
 
 /* For keeper, guard and sampler. Set before the signal handler can run. */
@@ -68,13 +67,7 @@ void watch_make_prompt(enum watch_priority priority)
 
 void watch_publish_cpu(enum control_watcher who)
 {
-	static unsigned polls;
-	struct timespec time;
-
-	if (polls++ % WATCH_CPU_POLLS == 0 && clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
-		control_set_watcher_cpu(watch_control, who,
-					(uint64_t)time.tv_sec * 1000000000 +
-						(uint64_t)time.tv_nsec);
+	control_set_watcher_cpu(watch_control, who, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 void watch_fail(struct xtop_error *error)
@@ -148,6 +141,36 @@ bool watch_ends(int end_fd, uint64_t wait_ns)
 		ready = ppoll(&ended, 1, &wait, NULL);
 	} while (ready <= 0 && now_ns < until_ns);
 	return ready > 0;
+}
+
+/* SIGTERM may come at any time: outside of ppoll() it is blocked, so that none is missed. */
+static void hang_detector_sleep(struct hang_detector *detector, int end_fd, int alarm_fd)
+{
+	struct pollfd fds[] = { { .fd = end_fd, .events = POLLIN },
+				{ .fd = alarm_fd, .events = POLLIN } };
+	sigset_t quit, before;
+
+	sigemptyset(&quit);
+	sigaddset(&quit, SIGTERM);
+	sigprocmask(SIG_BLOCK, &quit, &before);
+	if (!watch_must_quit() && ppoll(fds, 2, NULL, &before) > 0)
+		detector->alarmed = fds[1].revents;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool hang_detector_wait(struct hang_detector *detector, int end_fd, const struct stop_area *area,
+			uint64_t poll_ns)
+{
+	int alarm_fd = stop_area_alarm_fd(area);
+	bool ended;
+
+	if (!detector->alarmed && !watch_must_quit()) {
+		hang_detector_sleep(detector, end_fd, alarm_fd);
+		return watch_ends(end_fd, 0);
+	}
+	ended = watch_ends(end_fd, poll_ns);
+	detector->alarmed = watch_ends(alarm_fd, 0);
+	return ended;
 }
 
 bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,

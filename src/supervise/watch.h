@@ -14,9 +14,10 @@
 #include "xtop/domctl.h"
 
 /*
- * The guard polls every GUARD_POLL_NS. When it has seen the same stop GUARD_MAX_POLLS times again,
- * after 24 to 32 ms, it decides that the sampler hangs. The keeper, which watches the guard, waits
- * longer.
+ * Guard and keeper sleep until the alarm of the area goes off (xtop/domctl.h), STOP_ALARM_NS after
+ * the sampler has set it. Then the guard polls every GUARD_POLL_NS until it is cleared. When it
+ * has seen the same stop GUARD_MAX_POLLS times again, at most 32 ms after its begin, it decides
+ * that the sampler hangs. The keeper, which watches the guard, waits longer.
  */
 #define GUARD_POLL_NS    8000000
 #define GUARD_MAX_POLLS  3
@@ -57,7 +58,7 @@ void watch_set_signals(struct control *control);
 void watch_quit_with(pid_t parent);
 bool watch_must_quit(void);
 
-/* To be called at each poll: now and then publishes this process's CPU time as WHO's. */
+/* Publishes this process's CPU time as WHO's. */
 void watch_publish_cpu(enum control_watcher who);
 
 /* Puts ERROR into control, unless a failure is there already. */
@@ -82,11 +83,18 @@ void watch_reap(pid_t pid, int *status);
 
 /* Finds out whether one stop lasts too long. */
 struct hang_detector {
+	bool alarmed;      /* the alarm has gone off, and was neither cleared nor set again */
 	uint64_t stops;    /* number of the stop at the last poll */
 	uint64_t since_ns; /* the time of the poll that saw this stop first */
 	unsigned polls;    /* how many polls have seen it again */
 };
-/* True: the same stop was seen again MAX_POLLS times. */
+/*
+ * Waits for the child of END_FD: for POLL_NS if the alarm has gone off or this process is to quit,
+ * and otherwise until one of both is so. True: the child has ended.
+ */
+bool hang_detector_wait(struct hang_detector *detector, int end_fd, const struct stop_area *area,
+			uint64_t poll_ns);
+/* Looks at the area. True: the same stop was seen again MAX_POLLS times. */
 bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
 			unsigned max_polls);
 

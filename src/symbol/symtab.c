@@ -32,6 +32,7 @@
 
 #include "symbol/alias.h"
 #include "xtop/cleanup.h"
+#include "xtop/shared_array.h"
 #include "xtop/vector.h"
 #include "xtop/work.h"
 
@@ -110,11 +111,11 @@ void symtab_destroy(struct symtab *tab)
 	if (!tab)
 		return;
 	free(tab->items);
-	free(tab->names);
-	free(tab->offsets);
+	shared_array_free(tab->names, tab->names_bytes);
+	shared_array_free(tab->offsets, tab->n * sizeof(*tab->offsets));
 	free(tab->starts);
-	free(tab->sizes);
-	free(tab->name_offsets);
+	shared_array_free(tab->sizes, tab->n * sizeof(*tab->sizes));
+	shared_array_free(tab->name_offsets, tab->n * sizeof(*tab->name_offsets));
 	free(tab->resumes);
 	free(tab);
 }
@@ -401,6 +402,16 @@ static struct xtop_error *symtab_pack(struct symtab *tab)
 	return NULL;
 }
 
+/* Other guests have the same tables, and the starts at other addresses. */
+static void symtab_share(struct symtab *tab)
+{
+	tab->names = shared_array_put(tab->names, tab->names_bytes);
+	tab->offsets = shared_array_put(tab->offsets, tab->n * sizeof(*tab->offsets));
+	tab->sizes = shared_array_put(tab->sizes, tab->n * sizeof(*tab->sizes));
+	tab->name_offsets =
+		shared_array_put(tab->name_offsets, tab->n * sizeof(*tab->name_offsets));
+}
+
 struct xtop_error *symtab_seal(struct symtab *tab)
 {
 	struct xtop_error *error;
@@ -420,6 +431,7 @@ struct xtop_error *symtab_seal(struct symtab *tab)
 		return error;
 	free(tab->items);
 	tab->items = NULL;
+	symtab_share(tab);
 	tab->sealed = true;
 	return NULL;
 }

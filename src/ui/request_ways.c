@@ -56,7 +56,10 @@ static bool request_leave_pair(struct ui *ui)
 	return true;
 }
 
-/* A guest is left only for the list of domains that it was picked from. */
+/*
+ * A guest is left only for the list of domains that it was picked from. One of all guests is
+ * profiled further.
+ */
 static bool request_leave_guest(struct ui *ui)
 {
 	if (request_leave_pair(ui))
@@ -65,9 +68,12 @@ static bool request_leave_guest(struct ui *ui)
 		ui_enter_guest(ui, ui->guest->samples);
 		return true;
 	}
-	if (!ui->guest->picked)
+	if (ui->guest->picked)
+		ui_remove_guest(ui, ui->guest);
+	else if (ui->source->next)
+		ui_enter_guest(ui, NULL);
+	else
 		return false;
-	ui_remove_guest(ui, ui->guest);
 	return true;
 }
 
@@ -75,7 +81,7 @@ static bool request_leave_picker(struct ui *ui)
 {
 	if (ui_close_view(ui))
 		return true;
-	if (!ui->n_guests)
+	if (!ui->n_guests || (ui->source->next && !ui->guest))
 		return false;
 	ui_enter_guest(ui, ui->guest ? ui->guest : ui->guests[0]);
 	return true;

@@ -168,6 +168,39 @@ static bool ui_tick_guests(struct ui *ui, uint64_t *wait_nsp)
 	return changed;
 }
 
+/* The guest on the screen stays there, though it has ended: its profile is still to be read. */
+static bool ui_remove_ended(struct ui *ui)
+{
+	const struct ui_source *source = ui->source;
+
+	for (size_t i = ui->n_guests; i-- > 0;) {
+		struct guest_screen *guest = ui->guests[i];
+		const struct ui_pipeline *pipeline = guest->pipeline;
+
+		if (guest == ui->guest || ui->pair || (guest->waits && guest->waits == ui->guest) ||
+		    !source->is_over(source->context, pipeline))
+			continue;
+		ui_remove_guest(ui, guest);
+		source->close(source->context, pipeline);
+		return true;
+	}
+	return false;
+}
+
+/* Where all guests are profiled: those that have come and gone. */
+static void ui_tick_all(struct ui *ui)
+{
+	const struct ui_source *source = ui->source;
+	const struct ui_pipeline *pipeline;
+
+	if (!source->next)
+		return;
+	while (ui_remove_ended(ui))
+		;
+	while ((pipeline = source->next(source->context)))
+		ui_error(ui, ui_add_guest(ui, pipeline, false));
+}
+
 uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 {
 	uint64_t wait_ns;
@@ -177,6 +210,7 @@ uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 	if (!ui->started_ns)
 		ui->started_ns = now_ns;
 	wait_ns = ui_time_left(ui);
+	ui_tick_all(ui);
 	*changedp = ui_tick_guests(ui, &wait_ns);
 	*changedp |= ui_tick_pair(ui);
 	if (!ui->picking)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/shared_array.h"
 #include "xtop/vector.h"
 
 bool cfi_builder_init(struct cfi_builder *builder, uint64_t base)
@@ -157,6 +158,17 @@ static bool cfi_finish(struct cfi *cfi)
 	return addresses && rules && cfi_build_blocks(cfi);
 }
 
+/* Programs of other guests may use the same library. */
+static void cfi_share(struct cfi *cfi)
+{
+	cfi->addresses = shared_array_put(cfi->addresses, cfi->n_rows * sizeof(*cfi->addresses));
+	cfi->row_rules = shared_array_put(cfi->row_rules, cfi->n_rows * sizeof(*cfi->row_rules));
+	cfi->rules = shared_array_put(cfi->rules, cfi->n_rules * sizeof(*cfi->rules));
+	cfi->blocks = shared_array_put(cfi->blocks, cfi->n_blocks * sizeof(*cfi->blocks));
+	cfi->functions =
+		shared_array_put(cfi->functions, cfi->n_functions * sizeof(*cfi->functions));
+}
+
 struct cfi *cfi_builder_finish(struct cfi_builder *builder)
 {
 	struct cfi *cfi = builder->cfi;
@@ -164,6 +176,7 @@ struct cfi *cfi_builder_finish(struct cfi_builder *builder)
 	if (builder->no_memory || !cfi->n_rows || !cfi_finish(cfi))
 		return NULL;
 	builder->cfi = NULL;
+	cfi_share(cfi);
 	return cfi;
 }
 
@@ -171,11 +184,11 @@ void cfi_destroy(struct cfi *cfi)
 {
 	if (!cfi)
 		return;
-	free(cfi->addresses);
-	free(cfi->row_rules);
-	free(cfi->rules);
-	free(cfi->blocks);
-	free(cfi->functions);
+	shared_array_free(cfi->addresses, cfi->n_rows * sizeof(*cfi->addresses));
+	shared_array_free(cfi->row_rules, cfi->n_rows * sizeof(*cfi->row_rules));
+	shared_array_free(cfi->rules, cfi->n_rules * sizeof(*cfi->rules));
+	shared_array_free(cfi->blocks, cfi->n_blocks * sizeof(*cfi->blocks));
+	shared_array_free(cfi->functions, cfi->n_functions * sizeof(*cfi->functions));
 	free(cfi);
 }
 

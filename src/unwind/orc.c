@@ -24,6 +24,7 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
+#include "xtop/shared_array.h"
 #include "xtop/vector.h"
 #include "xtop/work.h"
 
@@ -176,6 +177,14 @@ static void orc_put_block(const struct orc_builder *builder, uint32_t first, uin
 	       (end - first) * sizeof(*builder->ids));
 }
 
+void orc_share(struct orc *orc)
+{
+	memset(orc->entries + ORC_KEPT_BYTES * orc->n, 0, ORC_AT_ONCE);
+	orc->blocks = shared_array_put(orc->blocks, (orc->n_blocks + 1) * sizeof(*orc->blocks));
+	orc->entries = shared_array_put(orc->entries, orc_entries_bytes(orc->n));
+	orc->rows = shared_array_put(orc->rows, orc->n_rows * sizeof(*orc->rows));
+}
+
 static struct xtop_error *orc_finish(struct orc_builder *builder, struct orc **orcp)
 {
 	struct orc *orc = builder->orc;
@@ -188,6 +197,7 @@ static struct xtop_error *orc_finish(struct orc_builder *builder, struct orc **o
 		orc_put_block(builder, orc->blocks[block], orc->blocks[block + 1]);
 	orc->entries = orc_shrink(orc->entries, orc_entries_bytes(orc->n));
 	orc->rows = orc_shrink(orc->rows, orc->n_rows * sizeof(*orc->rows));
+	orc_share(orc);
 	*orcp = no_cleanup_ptr(builder->orc);
 	return NULL;
 }
@@ -289,9 +299,9 @@ void orc_destroy(struct orc *orc)
 {
 	if (!orc)
 		return;
-	free(orc->blocks);
-	free(orc->entries);
-	free(orc->rows);
+	shared_array_free(orc->blocks, (orc->n_blocks + 1) * sizeof(*orc->blocks));
+	shared_array_free(orc->entries, orc_entries_bytes(orc->n));
+	shared_array_free(orc->rows, orc->n_rows * sizeof(*orc->rows));
 	free(orc);
 }
 

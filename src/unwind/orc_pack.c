@@ -179,6 +179,7 @@ struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text
 		return error_create("out of memory");
 	if (!pack_read(orc, &head, pack))
 		return error_create("ORC tables that cannot be right");
+	orc_share(orc);
 	*orcp = no_cleanup_ptr(orc);
 	return NULL;
 }

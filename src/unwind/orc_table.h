@@ -48,6 +48,8 @@ struct orc {
 size_t orc_blocks(uint64_t text_bytes);
 /* The size of N entries, with the bytes that a look-up reads behind them. */
 size_t orc_entries_bytes(size_t n);
+/* The arrays of a finished table may be those of another guest's kernel (xtop/shared_array.h). */
+void orc_share(struct orc *orc);
 /* NULL: no entry covers ADDRESS. */
 const struct orc_row *orc_find(const struct orc *orc, uint64_t address);
 size_t orc_memory_bytes(const struct orc *orc);

@@ -49,6 +49,7 @@ struct domctl_guest {
 	const struct domctl_batch *release;
 	uint64_t looked_ns;
 	uint64_t paused_ns; /* by our own questions, since the last look reported it */
+	bool expected; /* the area's alarm is set */
 	domid_t domid;
 	xen_domain_handle_t uuid; /* another domain may get the same domid later */
 	bool is_pv;
@@ -195,6 +196,22 @@ static bool domctl_look(void *context, struct guest_look *look)
 	return true;
 }
 
+static void domctl_expect_stops(void *context)
+{
+	struct domctl_guest *guest = context;
+
+	stop_area_set_alarm(guest->area);
+	guest->expected = true;
+}
+
+static void domctl_end_stops(void *context)
+{
+	struct domctl_guest *guest = context;
+
+	guest->expected = false;
+	stop_area_clear_alarm(guest->area);
+}
+
 /*
  * Tries until there is a result. A multicall does nothing at all if Xen cannot read its entries:
  * memory that is locked shared memory may be moving at that moment. Without another try the guest
@@ -222,6 +239,8 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	volatile xen_ulong_t *released = &guest->release->entries[0].result;
 	bool failed;
 
+	if (!guest->expected)
+		return false; /* nobody would notice if it lasted */
 	for (unsigned i = 0; i < n; i++)
 		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
 	pause_mark_begin(guest->area->mark,
@@ -309,6 +328,8 @@ static void domctl_close(void *context)
 static const struct guest_ops domctl_ops = {
 	.look = domctl_look,
 	.look_life = domctl_look_life,
+	.expect_stops = domctl_expect_stops,
+	.end_stops = domctl_end_stops,
 	.stop = domctl_stop,
 	.read_registers = domctl_read_registers,
 	.read_clock = domctl_read_clock,

@@ -113,6 +113,22 @@ void stop_area_destroy(struct stop_area *area)
 	(void)area;
 }
 
+void stop_area_set_alarm(struct stop_area *area)
+{
+	(void)area;
+}
+
+void stop_area_clear_alarm(struct stop_area *area)
+{
+	(void)area;
+}
+
+int stop_area_alarm_fd(const struct stop_area *area)
+{
+	(void)area;
+	return -1;
+}
+
 bool stop_area_is_stopped(const struct stop_area *area)
 {
 	(void)area;

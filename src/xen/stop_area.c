@@ -25,6 +25,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "xtop/cleanup.h"
 
@@ -150,11 +152,15 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 		free(area);
 		return error;
 	}
-	next = area_map(size_bytes);
+	area->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	next = area->alarm_fd < 0 ? NULL : area_map(size_bytes);
 	if (!next) {
+		error = error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
+					   size_bytes);
+		if (area->alarm_fd >= 0)
+			close(area->alarm_fd);
 		free(area);
-		return error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
-					  size_bytes);
+		return error;
 	}
 	area->size_bytes = size_bytes;
 	area->n_vcpus = n;
@@ -180,6 +186,7 @@ void stop_area_destroy(struct stop_area *area)
 	if (!area)
 		return;
 	munmap(area->look.entries, area->size_bytes);
+	close(area->alarm_fd);
 	free(area);
 }
 
@@ -203,6 +210,28 @@ bool stop_area_is_stopped(const struct stop_area *area)
 uint64_t stop_area_stops(const struct stop_area *area)
 {
 	return *area->stops;
+}
+
+static void area_set_timer(const struct stop_area *area, long ns)
+{
+	const struct itimerspec when = { .it_value.tv_nsec = ns };
+
+	timerfd_settime(area->alarm_fd, 0, &when, NULL);
+}
+
+void stop_area_set_alarm(struct stop_area *area)
+{
+	area_set_timer(area, STOP_ALARM_NS);
+}
+
+void stop_area_clear_alarm(struct stop_area *area)
+{
+	area_set_timer(area, 0);
+}
+
+int stop_area_alarm_fd(const struct stop_area *area)
+{
+	return area->alarm_fd;
 }
 
 void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)

@@ -37,6 +37,7 @@ struct stop_area {
 	struct clock_call *clock;
 	vcpu_guest_context_t *contexts; /* by vCPU */
 	volatile uint64_t *stops;       /* number of stops begun: tells one stop from the next */
+	int alarm_fd;                   /* a timer, which all processes share */
 	/*
 	 * How long Xen has paused vCPUs to answer the broker, and how much of that a look has
 	 * reported. The broker writes the first, the sampler the second.

@@ -45,6 +45,7 @@ static bool stop(struct registers *regs, bool *user)
 {
 	const uint16_t vcpu = 0;
 
+	guest_expect_stops(&guest);
 	return guest.ops->stop(guest.context, &vcpu, 1, regs, user);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -180,6 +181,68 @@ static void test_retry(void)
 	check_u64(retry.due_ns, 3600000000000, "an hour at most");
 }
 
+/* The bytes of the spool's files. */
+static uint64_t spool_bytes(void)
+{
+	int fd = open_folder();
+	DIR *directory = fdopendir(fd);
+	uint64_t sum = 0;
+	struct stat status;
+
+	for (struct dirent *file; (file = readdir(directory));)
+		if (strncmp(file->d_name, "queued-", 7) == 0 &&
+		    fstatat(fd, file->d_name, &status, 0) == 0)
+			sum += (uint64_t)status.st_size;
+	closedir(directory);
+	return sum;
+}
+
+/*
+ * A day without a server, and then it is back. A guest has a profile every 10 s, 8,640 in all; the
+ * spool has room for 3,000. The clock goes on by 10 s at each. The sender is started anew at noon.
+ */
+static void test_day(void)
+{
+	enum { PROFILES = 8640, MEMORY = 100, SPOOL = 3000 };
+	uint64_t most = SPOOL * (uint64_t)BYTES, largest = 0, now_ns = 0, before, dropped = 0;
+	struct queue *queue = open_queue(MEMORY, SPOOL);
+	unsigned tries = 0, wrong = 0, sent = 0;
+	struct retry retry = { 0 };
+	const struct entry *head;
+
+	for (uint64_t i = 1; i <= PROFILES; i++) {
+		add(queue, i);
+		now_ns += 10000000000;
+		for (; retry_is_due(&retry, now_ns) && queue_peek(queue); tries++) {
+			retry_fail(&retry, now_ns, 0, (double)(random() % 1000) / 1000);
+			queue_leave(queue);
+		}
+		if (i == PROFILES / 2) {
+			queue_save(queue);
+			dropped = queue_dropped(queue);
+			queue_destroy(queue);
+			queue = open_queue(MEMORY, SPOOL);
+		}
+		if (i % 100 == 0 && spool_bytes() > largest)
+			largest = spool_bytes();
+	}
+	dropped += queue_dropped(queue);
+	check(largest <= most && largest > most * 9 / 10,
+	      "a day without a server: %" PRIu64 " of %" PRIu64 " bytes in the spool", largest, most);
+	check_u64(queue_count(queue) + dropped, PROFILES, "what waits and what was dropped");
+	check(tries >= 1000 && tries <= 3000, "%u tries in a day", tries);
+	head = queue_peek(queue);
+	before = head ? head->profile.from_ns - 1 : 0;
+	check(before >= PROFILES - MEMORY - SPOOL, "the oldest went, up to %" PRIu64, before);
+	for (; (head = queue_peek(queue)); sent++) {
+		wrong += head->profile.from_ns != ++before || !is_whole(head);
+		queue_pop(queue);
+	}
+	check(!wrong && before == PROFILES, "%u are sent afterwards, in order, %u wrong", sent, wrong);
+	check_u64(spool_bytes(), 0, "and leave no file");
+	queue_destroy(queue);
+}
+
 int main(void)
 {
 	char command[64];
@@ -192,6 +255,7 @@ int main(void)
 	test_restart();
 	test_two();
 	test_retry();
+	test_day();
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command) || tap_done();
 }

@@ -599,6 +599,10 @@ struct host {
 	bool nameless;  /* the list has no names */
 	bool rebooted;  /* web01 has a new id */
 	size_t without; /* so many domains are gone: those with the lowest ids but dom0 */
+	/* With all guests. */
+	unsigned n_begun; /* of the pipelines */
+	const struct ui_pipeline *over;
+	struct ui_source source;
 };
 
 static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, size_t *np)
@@ -651,10 +655,24 @@ static void host_close(void *context, const struct ui_pipeline *pipeline)
 	host->n_open--;
 }
 
+static const struct ui_pipeline *host_next(void *context)
+{
+	struct host *host = context;
+
+	if (host->opened == host->n_begun)
+		return NULL;
+	host->n_open++;
+	return &host->pipelines[host->opened++];
+}
+
+static bool host_is_over(void *context, const struct ui_pipeline *pipeline)
+{
+	return ((struct host *)context)->over == pipeline;
+}
+
 /* N_PIPELINES 0: nothing was named, so the list of domains comes first. */
 static void host_start(struct host *host, size_t n_pipelines)
 {
-	static struct ui_source source;
 	const struct ui_pipeline *const *pipelines;
 	struct ui_settings settings;
 
@@ -668,15 +686,15 @@ static void host_start(struct host *host, size_t n_pipelines)
 	if (snapshot_slot_create(&host->pipelines[1].slot))
 		abort();
 	pipelines = (const struct ui_pipeline *const[]){ &host->pipelines[0], &host->pipelines[1] };
-	source = (struct ui_source){ .context = host,
-				     .n_pipelines = n_pipelines,
-				     .pipelines = pipelines,
-				     .list = host_list,
-				     .open = host_open,
-				     .close = host_close };
+	host->source = (struct ui_source){ .context = host,
+					   .n_pipelines = n_pipelines,
+					   .pipelines = pipelines,
+					   .list = host_list,
+					   .open = host_open,
+					   .close = host_close };
 	settings = host->scene.settings;
 	settings.host = "Xen 4.17.7 · 2 CPUs";
-	if (ui_create(&settings, &source, &host->scene.ui))
+	if (ui_create(&settings, &host->source, &host->scene.ui))
 		abort();
 	host->scene.ui->now_ns = 100 * SECOND;
 }
@@ -738,6 +756,47 @@ static void test_domains(void)
 	screen_contains(scene, 80, 24, "web01", true);
 	scene_keys(scene, 80, 24, "qqq");
 	check(scene->ui->quitting, "q quits when no guest is left");
+	host_end(&host);
+}
+
+/* All guests are profiled (--all): they come and go by themselves. */
+static void test_all_guests(void)
+{
+	struct host host;
+	struct scene *scene = &host.scene;
+	bool changed;
+
+	host_start(&host, 0);
+	host.source.next = host_next;
+	host.source.is_over = host_is_over;
+	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
+	check(ui_view(scene->ui) == VIEW_DOMAINS && !scene->ui->n_guests,
+	      "all guests: the list comes first");
+	host.n_begun = 2;
+	ui_tick(scene->ui, 101 * SECOND, 0, &changed);
+	check(scene->ui->n_guests == 2 && ui_view(scene->ui) == VIEW_DOMAINS,
+	      "guests come without being picked");
+	fixture_fill(&scene->fixture);
+	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	scene_keys(scene, 80, 24, "<Enter>");
+	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
+	check(host.opened == 2, "the picked one was profiled already");
+	host.over = &host.pipelines[0];
+	ui_tick(scene->ui, 103 * SECOND, 0, &changed);
+	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
+	check(!host.closed, "the guest on the screen ends, and stays there");
+	host.over = NULL;
+	scene_keys(scene, 80, 24, "q");
+	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
+	check(ui_view(scene->ui) == VIEW_DOMAINS && scene->ui->n_guests == 2 && !host.closed,
+	      "q leads to the list, and profiling goes on");
+	host.over = &host.pipelines[0];
+	ui_tick(scene->ui, 105 * SECOND, 0, &changed);
+	check(scene->ui->n_guests == 1 && host.closed == 1, "a guest that has ended goes");
+	scene_keys(scene, 80, 24, "q");
+	check(scene->ui->quitting, "q in the list quits");
+	host.n_open--; /* the run ends the other one, not the screen */
 	host_end(&host);
 }
 
@@ -1096,6 +1155,7 @@ int main(void)
 	test_history();
 	test_baseline_ways();
 	test_domains();
+	test_all_guests();
 	test_domains_know();
 	test_domains_apart();
 	test_domains_come_and_go();

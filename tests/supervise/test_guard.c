@@ -76,6 +76,7 @@ static void nap_ms(long ms)
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	(void)info;
+	made_open_alarm();
 	*areap = &made_area;
 	return NULL;
 }
@@ -99,7 +100,21 @@ static void xen_close(void *context)
 	(void)context;
 }
 
-static const struct guest_ops xen_ops = { .stop = xen_stop,
+static void xen_expect_stops(void *context)
+{
+	(void)context;
+	stop_area_set_alarm(&made_area);
+}
+
+static void xen_end_stops(void *context)
+{
+	(void)context;
+	stop_area_clear_alarm(&made_area);
+}
+
+static const struct guest_ops xen_ops = { .expect_stops = xen_expect_stops,
+					  .end_stops = xen_end_stops,
+					  .stop = xen_stop,
 					  .release = xen_release,
 					  .close = xen_close };
 
@@ -117,6 +132,7 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 
 static void stop_guest(struct guest *guest)
 {
+	guest_expect_stops(guest);
 	guest->ops->stop(guest->context, NULL, 0, NULL, NULL);
 }
 
@@ -188,6 +204,7 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		if (manner == DIES || manner == TRACED_DIES)
 			raise(SIGKILL);
 		guest->ops->release(guest->context);
+		guest_end_stops(guest);
 		nap_ms(1);
 	}
 	control_set_state(control, SAMPLER_ENDED);
@@ -281,12 +298,41 @@ static void stood_still(uint64_t limit_ns, const char *what)
 	      (double)ns / 1e6);
 }
 
+/* How often a process has gone to sleep. */
+static unsigned long count_sleeps(pid_t pid)
+{
+	static const char key[] = "voluntary_ctxt_switches:";
+	unsigned long n = 0;
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, key, strlen(key)) == 0)
+			n = strtoul(line + strlen(key), NULL, 10);
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* A busy machine may make some of the stops so long that the alarm goes off. */
 static void test_quits(void)
 {
+	unsigned long guard, both;
+
 	begin(SAMPLES, 0);
 	nap_ms(100); /* a hundred stops, all of them short */
 	check(made_stops->stops > 20, "%llu stops", (unsigned long long)made_stops->stops);
 	check(goes_on(), "sampling goes on");
+	guard = count_sleeps(xen->guard);
+	both = guard + count_sleeps(keeper.pid);
+	nap_ms(1000); /* with polls: 125 and 50 */
+	check(guard && count_sleeps(xen->guard) - guard < 30 &&
+		      count_sleeps(xen->guard) + count_sleeps(keeper.pid) - both < 40,
+	      "guard and keeper sleep on while stops are short: %lu and %lu wakes",
+	      count_sleeps(xen->guard) - guard,
+	      count_sleeps(xen->guard) + count_sleeps(keeper.pid) - both);
 	end(0, "quit");
 }
 

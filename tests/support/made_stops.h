@@ -9,6 +9,7 @@
 #define TESTS_MADE_STOPS_H
 
 #include <stdatomic.h>
+#include <sys/timerfd.h>
 
 #include "xtop/domctl.h"
 #include "supervise/pause_record.h"
@@ -24,9 +25,42 @@ struct made_stops {
 static struct made_stops *made_stops;
 
 struct stop_area {
-	int unused;
+	int alarm_fd; /* 0: there is none yet */
 };
 static struct stop_area made_area;
+
+/* The real timer: for as long as the real stop area says. */
+static void made_set_timer(long ns)
+{
+	const struct itimerspec when = { .it_value.tv_nsec = ns };
+
+	timerfd_settime(made_area.alarm_fd, 0, &when, NULL);
+}
+
+/* To be called before the first fork(). */
+static void made_open_alarm(void)
+{
+	if (!made_area.alarm_fd)
+		made_area.alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	made_set_timer(0);
+}
+
+void stop_area_set_alarm(struct stop_area *area)
+{
+	(void)area;
+	made_set_timer(STOP_ALARM_NS);
+}
+
+void stop_area_clear_alarm(struct stop_area *area)
+{
+	(void)area;
+	made_set_timer(0);
+}
+
+int stop_area_alarm_fd(const struct stop_area *area)
+{
+	return area->alarm_fd;
+}
 
 void stop_area_destroy(struct stop_area *area)
 {

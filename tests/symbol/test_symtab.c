@@ -259,6 +259,40 @@ static void test_entries(void)
 	symtab_destroy(tab);
 }
 
+/* N symbols from START on; the one in the middle has another name. */
+static struct symtab *make_many(uint64_t start, unsigned n, const char *middle)
+{
+	struct symtab *tab = make_tab();
+	char name[32];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "function_%u", i);
+		if (symtab_add(tab, start + i * 16, 16, 0, G, i == n / 2 ? middle : name,
+			       strlen(i == n / 2 ? middle : name)))
+			check(false, "added");
+	}
+	seal(tab);
+	return tab;
+}
+
+/* Two guests with the same kernel, one of them at another address, and one that claims to have it. */
+static void test_shared(void)
+{
+	struct symtab *one = make_many(0xffffffff81000000, 10000, "do_it");
+	struct symtab *moved = make_many(0xffffffff9a000000, 10000, "do_it");
+	struct symtab *forged = make_many(0xffffffff81000000, 10000, "do_ill");
+	const char *name = symtab_at(one, 5000).name;
+
+	check(symtab_at(moved, 5000).name == name && symtab_at(moved, 1).start == 0xffffffff9a000010,
+	      "the names of equal tables are kept once, the addresses are each one's own");
+	check_string(symtab_at(forged, 5000).name, "do_ill", "another table has its own names");
+	check_string(name, "do_it", "and changes nobody else's");
+	symtab_destroy(one);
+	check_string(symtab_at(moved, 5000).name, "do_it", "what is shared outlives the first one");
+	symtab_destroy(moved);
+	symtab_destroy(forged);
+}
+
 static void test_long_name(void)
 {
 	static char name[2 * SYMTAB_MAX_NAME_BYTES];
@@ -456,6 +490,7 @@ int main(void)
 		check_case(&cases[i], true);
 	}
 	test_entries();
+	test_shared();
 	test_long_name();
 	test_limit();
 	test_names_limit();

@@ -13,6 +13,7 @@
 #include <xen/hvm/save.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "supervise/pause_record.h"
@@ -170,6 +171,8 @@ static void open_guest(void)
 
 	if (!error)
 		error = domctl_open(&info, area, STOP_SAMPLER, &guest);
+	if (!error)
+		guest_expect_stops(&guest);
 	if (!check(!error, "opened%s%s", error ? ": " : "", error ? error_message(error) : ""))
 		exit(tap_done());
 }
@@ -203,6 +206,34 @@ static void test_stop_and_release(void)
 	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
 	check(regs[2].r14 == 0x1402 && regs[2].rip == 0xffffffff81000002,
 	      "all registers of vCPU 2");
+}
+
+static bool alarm_goes_off(int ms)
+{
+	struct pollfd alarm = { .fd = stop_area_alarm_fd(area), .events = POLLIN };
+
+	return poll(&alarm, 1, ms) > 0;
+}
+
+/* Guard and keeper sleep until the alarm: so no stop begins without it. */
+static void test_alarm(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	guest_end_stops(&guest);
+	check(!stop(regs, user) && !xen.pauses, "no stop without an alarm");
+	check(!alarm_goes_off(2 * STOP_ALARM_NS / 1000000), "no alarm without a stop");
+	guest_expect_stops(&guest);
+	check(!alarm_goes_off(0) && stop(regs, user), "a stop, and no alarm yet");
+	check(alarm_goes_off(5000) && alarm_goes_off(0), "the alarm goes off, and remains on");
+	guest.ops->release(guest.context);
+	guest_end_stops(&guest);
+	check(!alarm_goes_off(0), "it is cleared");
+	guest_expect_stops(&guest);
+	check(alarm_goes_off(5000), "it is set again");
+	guest_expect_stops(&guest);
+	check(!alarm_goes_off(0), "it is set once more before it was cleared");
 }
 
 static void test_vcpu_refused(void)
@@ -500,6 +531,7 @@ int main(void)
 	test_looks();
 	test_vcpus();
 	test_stop_and_release();
+	test_alarm();
 	test_vcpu_refused();
 	test_stop_fails_half_way();
 	test_release_fails();

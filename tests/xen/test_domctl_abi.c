@@ -361,6 +361,7 @@ static void test_stop(const char *name)
 		      look.pages == 1005 && look.states[1] == VCPU_RUNNING &&
 		      look.states[2] == VCPU_BLOCKED && look.cpu_ns[2] == 1002,
 	      "%s: the look at the guest", name);
+	guest.ops->expect_stops(guest.context);
 	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && xen.pauses == 1 &&
 		      stop_area_is_stopped(area),
 	      "stopped");

@@ -56,7 +56,7 @@ complete -c xtop -s w -l record -x -a '(__xtop_files .xrec)' -d 'Write the raw s
 complete -c xtop -s r -l replay -x -a '(__xtop_files .xrec .folded .folded.gz .pb.gz .pprof)' -d 'Read a recording or a profile'
 complete -c xtop -l example -d 'Open the installed example'
 complete -c xtop -l paced -d 'Replay at the speed of the recording'
-complete -c xtop -l all -d 'With --push: every guest'
+complete -c xtop -l all -d 'Every guest, also those that come later'
 complete -c xtop -l match -x -d 'With --all: only such names'
 complete -c xtop -l except -x -d 'With --all: not such names'
 complete -c xtop -l push -x -d 'Send profiles of intervals to a store'

@@ -4,7 +4,7 @@
  * the console, starts all other vCPUs of the domain, and prints their number.
  *
  *   depth=N    main -> dive -> dive ... N times (at most 1000) instead of the graph
- *   idle       after each round, sleep about as long as the round took
+ *   idle       after each round, sleep about as long as the round took; idle=N: N times as long
  *   rounds=N   power off after N rounds of vCPU 0
  *   beat=HZ    40 % of each 1/HZ s of Xen's clock in on_beat() instead of the graph
  */
@@ -47,8 +47,8 @@ static void parse_word(const char *word)
 		options.rounds = number_of(value);
 	else if ((value = option_value(word, "beat=")) && xen_present())
 		options.beat_hz = number_of(value);
-	else if (option_value(word, "idle"))
-		options.idle = xen_present();
+	else if ((value = option_value(word, "idle")) && xen_present())
+		options.idle = *value == '=' ? number_of(value + 1) : 1;
 }
 
 static void parse_cmdline(const char *line)

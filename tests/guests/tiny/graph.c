@@ -193,7 +193,7 @@ WORK void sleep_as_long(unsigned int vcpu, uint64_t started_ns)
 {
 	uint64_t now = xen_time_ns(vcpu);
 
-	xen_sleep_until_ns(now + (now - started_ns));
+	xen_sleep_until_ns(now + options.idle * (now - started_ns));
 }
 
 static uint64_t spent_by_all(enum leaf leaf)

@@ -74,7 +74,7 @@ struct tiny_options {
 	unsigned int depth;	/* depth=N: main -> dive x N instead of the graph */
 	uint64_t rounds;	/* rounds=N: vCPU 0 powers the guest off after N; 0: never */
 	uint64_t beat_hz;	/* beat=HZ: work that repeats at HZ of Xen's clock; 0: the graph */
-	bool idle;		/* idle: after each round, sleep about as long as it took */
+	uint64_t idle;		/* after each round, sleep so many times as long as it took */
 };
 extern struct tiny_options options;
 extern unsigned int nr_vcpus;
