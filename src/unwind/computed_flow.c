@@ -157,6 +157,7 @@ static bool flow_run_around(struct flow *flow, uint64_t start, uint64_t end)
 	    !flow_open_window(flow, parent_start, parent_end) ||
 	    !flow_open_window(flow, start, end))
 		return false;
+	flow->n_asked = 2;
 	flow->left_steps += (parent_end - parent_start) * (uint64_t)FLOW_STEPS_A_BYTE;
 	flow_run_entry(flow);
 	return true;
@@ -237,6 +238,15 @@ static bool flow_saves_first(const struct flow *flow)
 }
 
 /*
+ * Whether the function ends with a jump to another one, and is aligned. Then it is no part that
+ * lies elsewhere: gcc does not align those.
+ */
+static bool flow_ends_in_jump(const struct flow *flow)
+{
+	return flow->leaves && flow->windows[0].start % FLOW_ALIGNMENT == 0;
+}
+
+/*
  * A part that lies elsewhere may have a return that only another jump of its function leads to. So
  * only the ways from the entry decide whether it returns.
  */
@@ -247,11 +257,13 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	flow_reset(flow);
 	if (!flow_open_window(flow, start, end))
 		return false;
+	flow->n_asked = 1;
 	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
 	flow_run_entry(flow);
 	if (flow->returns_badly && !flow->returns_well && !flow->outside)
 		flow_find_outside(flow);
-	part = flow->outside && !flow->returns_well && !flow_saves_first(flow);
+	part = flow->outside && !flow->returns_well && !flow_saves_first(flow) &&
+	       !(flow->guesses && flow_ends_in_jump(flow));
 	if (!part)
 		flow_fill(flow);
 	if (part || (flow->outside && flow->returns_badly))

@@ -53,6 +53,7 @@ struct flow {
 	const struct code_source *source;
 	struct flow_window windows[FLOW_MAX_WINDOWS];
 	size_t n_windows;
+	size_t n_asked; /* of the first windows: the function that is run, behind its parent */
 	struct flow_op *ops;
 	size_t n_ops, ops_capacity;
 	struct computed_state *states;

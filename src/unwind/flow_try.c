@@ -285,11 +285,16 @@ void flow_find_entries(struct flow *flow)
 	flow->left_steps = left_steps;
 }
 
+/*
+ * Between guessed bounds a window that a jump has opened holds parts of many functions: gcc puts
+ * all rare parts together (".text.unlikely"). Only what the function reaches there belongs to it.
+ */
 void flow_fill(struct flow *flow)
 {
+	size_t n = flow->guesses ? flow->n_asked : SIZE_MAX;
 	struct flow_recent jumps = { 0 };
 
 	for (unsigned pass = 0; pass < 2; pass++) /* a switch may jump back */
-		for (size_t i = 0; i < flow->n_windows; i++)
+		for (size_t i = 0; i < flow->n_windows && i < n; i++)
 			flow_fill_window(flow, &flow->windows[i], &jumps);
 }

@@ -317,6 +317,56 @@ static void test_no_frame_pointer(void)
 		   (uint64_t[]){ 0x1011, 0x1015, 0x1017 }, 3);
 }
 
+#define RARE_BYTES 0x6000
+
+/*
+ * gcc puts the rare parts of all functions together (".text.unlikely"). Nothing calls them, so they
+ * lie between the same bounds. A function jumps to its own part there, and the others, which nothing
+ * leads to, say nothing of it: it is followed without them.
+ */
+static void test_rare_parts(void)
+{
+	static const uint8_t functions[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,                         /* 1000: call 1010 */
+		0xe8, 0x16, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1005: call 1020; jmp 100a */
+		0x90, 0x90, 0x90, 0x90,
+		0x53, 0x85, 0xff,                                     /* 1010: push; test %edi,%edi */
+		0x0f, 0x85, 0x17, 0x00, 0x00, 0x00,                   /* 1013: jne 1030 */
+		0x90, 0x5b, 0xc3,                                     /* 1019: nop; pop %rbx; ret */
+		0x90, 0x90, 0x90, 0x90,
+		0x53, 0xe8, 0xea, 0xff, 0xff, 0xff, 0x5b, 0xc3,       /* 1020: push; call 1010; pop; ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0xe9, 0xe3, 0xff, 0xff, 0xff,                   /* 1030: nop; jmp 1019 */
+	};
+	static const uint8_t part[] = { 0x31, 0xc0, 0x58, 0x58, 0x58, 0xff, 0xe0 }; /* another's */
+	static uint8_t bytes[sizeof(functions) + RARE_BYTES];
+
+	memcpy(bytes, functions, sizeof(functions));
+	for (size_t i = sizeof(functions); i + sizeof(part) <= sizeof(bytes); i += sizeof(part))
+		memcpy(bytes + i, part, sizeof(part));
+	check_made((struct made_code){ bytes, sizeof(bytes) }, "rare parts of many functions", 1,
+		   (uint64_t[]){ 0x1011, 0x1019, 0x1030, 0x1031 }, 4);
+}
+
+/* 1010 does not return itself, and jumps to its rare part at 1031. Yet it is no part of 1020. */
+static void test_ends_in_jump(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,                         /* 1000: call 1010 */
+		0xe8, 0x16, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1005: call 1020; jmp 100a */
+		0x90, 0x90, 0x90, 0x90,
+		0x90, 0x85, 0xff, 0x75, 0x1c,                         /* 1010: test; jne 1031 */
+		0xe9, 0x06, 0x00, 0x00, 0x00,                         /* 1015: jmp 1020 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53, 0xe8, 0xea, 0xff, 0xff, 0xff, 0x5b, 0xc3,       /* 1020: push; call 1010; pop; ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0xe9, 0xde, 0xff, 0xff, 0xff,                   /* 1031: nop; jmp 1015 */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes) }, "ends in a jump", 0,
+		   (uint64_t[]){ 0x1010, 0x1015 }, 2);
+}
+
 int main(void)
 {
 	make_stack();
@@ -326,6 +376,8 @@ int main(void)
 	test_probes();
 	test_alloca();
 	test_no_frame_pointer();
+	test_rare_parts();
+	test_ends_in_jump();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
