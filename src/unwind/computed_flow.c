@@ -255,7 +255,7 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	bool part;
 
 	flow_reset(flow);
-	if (!flow_open_window(flow, start, end))
+	if (!flow_open_window(flow, start, end) || flow->missing)
 		return false;
 	flow->n_asked = 1;
 	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;

@@ -173,7 +173,16 @@ static void compare_file(const char *path)
 struct made_code {
 	const uint8_t *bytes;
 	size_t size_bytes;
+	bool live; /* code may be missing, and come in a later turn */
 };
+
+static uint64_t take_turn(void *context)
+{
+	static uint64_t turns;
+
+	(void)context;
+	return ++turns;
+}
 
 static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
@@ -192,6 +201,7 @@ static void check_made_from(struct made_code code, const char *what, enum unwind
 	const struct code_source source = { .read = read_made,
 					    .find_function = find_no_function,
 					    .context = &code,
+					    .turn = code.live ? take_turn : NULL,
 					    .entries.elf = PLACE };
 	struct computed *computed;
 
@@ -226,7 +236,7 @@ static void test_unaligned(void)
 		0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "behind a return", 1,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "behind a return", 1,
 		   (uint64_t[]){ 0x101a, 0x101e }, 2);
 }
 
@@ -240,7 +250,7 @@ static void test_behind_call(void)
 		0x53, 0xe8, 0x00, 0x00, 0x00, 0x00,       /* 1013: push %rbx; call 1019 */
 		0xeb, 0xfe,                               /* 1019: jmp 1019 */
 	};
-	const struct made_code code = { bytes, sizeof(bytes) };
+	const struct made_code code = { bytes, sizeof(bytes), false };
 
 	check_made(code, "behind a call", 1, (uint64_t[]){ 0x1008 }, 1);
 	check_made(code, "behind a call", 2, (uint64_t[]){ 0x100f }, 1);
@@ -258,7 +268,7 @@ static void test_argument(void)
 		0x90, 0x90, 0x90, 0xc3,                   /* 101c: ret */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "an argument", 2,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "an argument", 2,
 		   (uint64_t[]){ 0x100e, 0x1013 }, 2);
 }
 
@@ -275,7 +285,7 @@ static void test_probes(void)
 		0x48, 0x81, 0xc4, 0x00, 0x40, 0x00, 0x00,       /* 1021: add $0x4000,%rsp */
 		0xc3,                                           /* 1028: ret */
 	};
-	const struct made_code code = { bytes, sizeof(bytes) };
+	const struct made_code code = { bytes, sizeof(bytes), false };
 
 	check_made(code, "behind a loop of probes", 0x4000 / 8, (uint64_t[]){ 0x1020, 0x1021 }, 2);
 	check_made(code, "behind a loop of probes", 0, (uint64_t[]){ 0x1028 }, 1);
@@ -293,7 +303,7 @@ static void test_alloca(void)
 		0x48, 0x83, 0xec, 0x10, 0xeb, 0xf2,       /* 1013: sub $16,%rsp; jmp 100b */
 	};
 
-	check_made_from((struct made_code){ bytes, sizeof(bytes) }, "alloca in a switch", REG_RBP, 1,
+	check_made_from((struct made_code){ bytes, sizeof(bytes), false }, "alloca in a switch", REG_RBP, 1,
 			(uint64_t[]){ 0x100b, 0x100f, 0x1011, 0x1013, 0x1017 }, 5);
 }
 
@@ -313,8 +323,22 @@ static void test_no_frame_pointer(void)
 		0x48, 0x83, 0xec, 0x10, 0xeb, 0xee,       /* 101d: sub $16,%rsp; jmp 1011 */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "no frame pointer", 3,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "no frame pointer", 3,
 		   (uint64_t[]){ 0x1011, 0x1015, 0x1017 }, 3);
+}
+
+/* A jump beyond all code, as data may have it: no later turn brings what lies there. */
+static void test_beyond_code(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x53, 0x85, 0xff,                         /* 1007: push %rbx; test %edi,%edi */
+		0x0f, 0x85, 0xf0, 0x00, 0x00, 0x00,       /* 100a: jne 1100 */
+		0x90, 0x5b, 0xc3,                         /* 1010: nop; pop %rbx; ret */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), true }, "a jump beyond all code", 1,
+		   (uint64_t[]){ 0x1008, 0x1010 }, 2);
 }
 
 #define RARE_BYTES 0x6000
@@ -344,7 +368,7 @@ static void test_rare_parts(void)
 	memcpy(bytes, functions, sizeof(functions));
 	for (size_t i = sizeof(functions); i + sizeof(part) <= sizeof(bytes); i += sizeof(part))
 		memcpy(bytes + i, part, sizeof(part));
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "rare parts of many functions", 1,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "rare parts of many functions", 1,
 		   (uint64_t[]){ 0x1011, 0x1019, 0x1030, 0x1031 }, 4);
 }
 
@@ -363,7 +387,7 @@ static void test_ends_in_jump(void)
 		0x90, 0xe9, 0xde, 0xff, 0xff, 0xff,                   /* 1031: nop; jmp 1015 */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "ends in a jump", 0,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "ends in a jump", 0,
 		   (uint64_t[]){ 0x1010, 0x1015 }, 2);
 }
 
@@ -376,6 +400,7 @@ int main(void)
 	test_probes();
 	test_alloca();
 	test_no_frame_pointer();
+	test_beyond_code();
 	test_rare_parts();
 	test_ends_in_jump();
 	with_libc_file(compare_file);
