@@ -400,7 +400,8 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	uint64_t start, end;
 	bool missing, guesses;
 
-	if (work_is_over() || work->rules.no_memory)
+	if (work_is_over() || work->rules.no_memory ||
+	    computed->n_functions == COMPUTED_MAX_FUNCTIONS)
 		return true;
 	if (!computed_find_bounds(computed, address, &start, &end) ||
 	    address - start >= end - start)

@@ -341,6 +341,57 @@ static void test_beyond_code(void)
 		   (uint64_t[]){ 0x1008, 0x1010 }, 2);
 }
 
+#define FULL_FUNCTIONS (1U << 17) /* what computed.c keeps (COMPUTED_MAX_FUNCTIONS) */
+#define FULL_MORE      16
+#define FULL_BYTES     16 /* of each function */
+
+struct many_functions {
+	unsigned n_reads;
+};
+
+static size_t read_many(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	((struct many_functions *)context)->n_reads++;
+	for (size_t i = 0; i < size_bytes; i++)
+		((uint8_t *)buffer)[i] = (address + i) % FULL_BYTES ? 0xcc : 0xc3; /* int3, ret */
+	return size_bytes;
+}
+
+static bool find_many(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context;
+	*start = address - address % FULL_BYTES;
+	*end = *start + FULL_BYTES;
+	return true;
+}
+
+/* When the tables are full, further functions are not read, as nothing of them can be kept. */
+static void test_full(void)
+{
+	struct many_functions many = { 0 };
+	const struct code_source source = { .read = read_many,
+					    .find_function = find_many,
+					    .context = &many,
+					    .turn = take_turn };
+	struct computed *computed;
+	struct cursor cursor;
+
+	elf_tables_fatal(computed_create(
+		&source, PLACE, PLACE + (FULL_FUNCTIONS + FULL_MORE) * FULL_BYTES, &computed));
+	for (unsigned i = 0; i < FULL_FUNCTIONS; i++) {
+		cursor = cursor_at(PLACE + (uint64_t)i * FULL_BYTES);
+		computed_step(computed, 0, &cursor);
+	}
+	check(many.n_reads >= FULL_FUNCTIONS, "each of %u functions is read", FULL_FUNCTIONS);
+	many.n_reads = 0;
+	for (unsigned i = 0; i < FULL_MORE * FULL_BYTES; i++) {
+		cursor = cursor_at(PLACE + FULL_FUNCTIONS * FULL_BYTES + i);
+		computed_step(computed, 0, &cursor);
+	}
+	check_u64(many.n_reads, 0, "full tables: reads for functions of which nothing is kept");
+	computed_destroy(computed);
+}
+
 #define RARE_BYTES 0x6000
 
 /*
@@ -401,6 +452,7 @@ int main(void)
 	test_alloca();
 	test_no_frame_pointer();
 	test_beyond_code();
+	test_full();
 	test_rare_parts();
 	test_ends_in_jump();
 	with_libc_file(compare_file);
