@@ -423,6 +423,24 @@ static void test_rare_parts(void)
 		   (uint64_t[]){ 0x1011, 0x1019, 0x1030, 0x1031 }, 4);
 }
 
+/*
+ * An interpreter: a jump by a register ends each case. rbx differs between the two jumps that are
+ * known, the stack pointer does not, and nothing contradicts the case behind them.
+ */
+static void test_cases(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x53, 0x85, 0xff, 0x74, 0x02,             /* 1007: push; test %edi,%edi; je 100e */
+		0xff, 0xe0,                               /* 100c: jmp *%rax */
+		0x31, 0xdb, 0xff, 0xe0,                   /* 100e: xor %ebx,%ebx; jmp *%rax */
+		0x31, 0xc9, 0xff, 0xd0, 0xff, 0xe0,       /* 1012: xor; call *%rax; jmp *%rax */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a case of an interpreter", 1,
+		   (uint64_t[]){ 0x1010, 0x1012, 0x1014, 0x1016 }, 4);
+}
+
 /* 1010 does not return itself, and jumps to its rare part at 1031. Yet it is no part of 1020. */
 static void test_ends_in_jump(void)
 {
@@ -455,6 +473,7 @@ int main(void)
 	test_full();
 	test_rare_parts();
 	test_ends_in_jump();
+	test_cases();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
