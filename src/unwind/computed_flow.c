@@ -246,6 +246,12 @@ static bool flow_ends_in_jump(const struct flow *flow)
 	return flow->leaves && flow->windows[0].start % FLOW_ALIGNMENT == 0;
 }
 
+/* Whether direct calls lead to the function, by its place: guessed bounds are call targets. */
+static bool flow_is_called(const struct flow *flow)
+{
+	return flow->guesses && flow->windows[0].start % FLOW_ALIGNMENT == 0;
+}
+
 /*
  * A part that lies elsewhere may have a return that only another jump of its function leads to. So
  * only the ways from the entry decide whether it returns.
@@ -269,7 +275,8 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	if (part || (flow->outside && flow->returns_badly))
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&
-	    (flow->returns_badly || (!flow->leaves && !flow_is_function(flow))))
+	    (flow->returns_badly || (!flow->leaves && !flow_is_called(flow) &&
+				     !flow_is_function(flow))))
 		return false;
 	return !flow->failed;
 }

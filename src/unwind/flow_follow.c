@@ -307,12 +307,19 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 	return false;
 }
 
-/* The code behind a call is followed later: the call may never return. */
+/*
+ * The code behind a call is followed later: the call may never return. Where bounds are guesses,
+ * other functions' parts stand behind such calls in the windows that jumps have opened. They would
+ * contradict a try, so it ends there.
+ */
 static void flow_return(struct flow *flow, struct flow_window *window, uint32_t next, uint32_t call,
 			uint32_t state)
 {
-	uint32_t op = flow_decode(flow, window, next);
+	uint32_t op;
 
+	if (flow->trying && flow->guesses && window >= &flow->windows[flow->n_asked])
+		return;
+	op = flow_decode(flow, window, next);
 	if (op == NO_OP)
 		flow_contradict(flow);
 	else if (flow_meets_function(flow, window, next))

@@ -424,6 +424,44 @@ static void test_rare_parts(void)
 }
 
 /*
+ * Only a pointer leads to 1020. The call in its rare part never returns, which nothing says, and
+ * another function's part stands behind it.
+ */
+static void test_behind_rare_call(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,             /* 1000: call 1010 */
+		0xe8, 0x26, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1005: call 1030; jmp 100a */
+		0x90, 0x90, 0x90, 0x90,
+		0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1010: ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53, 0x85, 0xff,                         /* 1020: push %rbx; test %edi,%edi */
+		0x0f, 0x85, 0x17, 0x00, 0x00, 0x00,       /* 1023: jne 1040 */
+		0x5b, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1029: pop %rbx; ret */
+		0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1030: ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0xe8, 0xca, 0xff, 0xff, 0xff,       /* 1040: nop; call 1010 */
+		0x58, 0x58, 0xc3,                         /* 1046: pop; pop; ret: another's */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "behind a call in a rare part",
+		   1, (uint64_t[]){ 0x1021, 0x1029, 0x1040 }, 3);
+}
+
+/* A function that calls another one in its own place, by a pointer, and has no frame. */
+static void test_pointer_only(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe, 0x90, /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x48, 0x8b, 0x47, 0x08, 0xff, 0x60, 0x30, /* 1010: mov 8(%rdi),%rax; jmp *48(%rax) */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a jump by a pointer alone", 0,
+		   (uint64_t[]){ 0x1010, 0x1014 }, 2);
+}
+
+/*
  * An interpreter: a jump by a register ends each case. rbx differs between the two jumps that are
  * known, the stack pointer does not, and nothing contradicts the case behind them.
  */
@@ -474,6 +512,8 @@ int main(void)
 	test_rare_parts();
 	test_ends_in_jump();
 	test_cases();
+	test_behind_rare_call();
+	test_pointer_only();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
