@@ -110,6 +110,7 @@ static void flow_reset(struct flow *flow)
 	flow->trying = flow->contradicts = flow->agrees = flow->again = flow->failed = false;
 	flow->returns_well = flow->returns_badly = flow->leaves = flow->missing = false;
 	flow->outside = 0;
+	flow->careful = false;
 }
 
 /*
@@ -252,20 +253,32 @@ static bool flow_is_called(const struct flow *flow)
 	return flow->guesses && flow->windows[0].start % FLOW_ALIGNMENT == 0;
 }
 
-/*
- * A part that lies elsewhere may have a return that only another jump of its function leads to. So
- * only the ways from the entry decide whether it returns.
- */
-static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
+/* Follows the ways from the entry. False: the code cannot be read. */
+static bool flow_begin(struct flow *flow, uint64_t start, uint64_t end, bool careful)
 {
-	bool part;
-
 	flow_reset(flow);
+	flow->careful = careful;
 	if (!flow_open_window(flow, start, end) || flow->missing)
 		return false;
 	flow->n_asked = 1;
 	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
 	flow_run_entry(flow);
+	return true;
+}
+
+/*
+ * A part that lies elsewhere may have a return that only another jump of its function leads to. So
+ * only the ways from the entry decide whether it returns. If some of them return well and others do
+ * not, the latter went through a call that never returns.
+ */
+static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
+{
+	bool part;
+
+	if (!flow_begin(flow, start, end, false) ||
+	    (flow->guesses && flow->returns_badly && flow->returns_well &&
+	     !flow_begin(flow, start, end, true)))
+		return false;
 	if (flow->returns_badly && !flow->returns_well && !flow->outside)
 		flow_find_outside(flow);
 	part = flow->outside && !flow->returns_well && !flow_saves_first(flow) &&

@@ -68,6 +68,7 @@ struct flow {
 	uint64_t left_steps;
 	uint32_t entry; /* the state at the function's entry */
 	bool trying;
+	bool careful; /* calls in windows of others are taken never to return */
 	uint64_t outside; /* a jump's target in the middle of another function; 0: none */
 	bool returns_well, returns_badly; /* with all preserved registers restored; without */
 	bool leaves; /* by a jump to another function, it seems */

@@ -317,7 +317,8 @@ static void flow_return(struct flow *flow, struct flow_window *window, uint32_t 
 {
 	uint32_t op;
 
-	if (flow->trying && flow->guesses && window >= &flow->windows[flow->n_asked])
+	if ((flow->trying || flow->careful) && flow->guesses &&
+	    window >= &flow->windows[flow->n_asked])
 		return;
 	op = flow_decode(flow, window, next);
 	if (op == NO_OP)

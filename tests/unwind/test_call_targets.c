@@ -424,13 +424,13 @@ static void test_rare_parts(void)
 }
 
 /*
- * Only a pointer leads to 1020. The call in its rare part never returns, which nothing says, and
- * another function's part stands behind it.
+ * Only a pointer leads to 1020, or a call. The call in its rare part never returns, which nothing
+ * says, and another function's part stands behind it.
  */
-static void test_behind_rare_call(void)
+static void test_behind_rare_call(bool called)
 {
-	static const uint8_t bytes[] = {
-		0xe8, 0x0b, 0x00, 0x00, 0x00,             /* 1000: call 1010 */
+	static uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,             /* 1000: call 1010, or 1020 */
 		0xe8, 0x26, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1005: call 1030; jmp 100a */
 		0x90, 0x90, 0x90, 0x90,
 		0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1010: ret */
@@ -444,8 +444,26 @@ static void test_behind_rare_call(void)
 		0x58, 0x58, 0xc3,                         /* 1046: pop; pop; ret: another's */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "behind a call in a rare part",
+	bytes[1] = called ? 0x1b : 0x0b;
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   called ? "called, behind a call in a rare part" : "behind a call in a rare part",
 		   1, (uint64_t[]){ 0x1021, 0x1029, 0x1040 }, 3);
+}
+
+/* A constant looks like a call of 1021, and a zero, as long fillers have it, stands before that. */
+static void test_constants(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe, 0x90, /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53,                                           /* 1010: push %rbx */
+		0x48, 0xb8, 0xe8, 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* 1011: mov $...,%rax */
+		0x90, 0xb9, 0x00, 0x00, 0x00, 0x00,             /* 101b: nop; mov $0,%ecx */
+		0x90, 0x5b, 0xc3,                               /* 1021: nop; pop %rbx; ret */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a constant like a call", 1,
+		   (uint64_t[]){ 0x1011, 0x1021, 0x1022 }, 3);
 }
 
 /* A function that calls another one in its own place, by a pointer, and has no frame. */
@@ -512,7 +530,9 @@ int main(void)
 	test_rare_parts();
 	test_ends_in_jump();
 	test_cases();
-	test_behind_rare_call();
+	test_behind_rare_call(false);
+	test_behind_rare_call(true);
+	test_constants();
 	test_pointer_only();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
