@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -166,6 +167,7 @@ static bool start(void)
 		return false;
 	child = fork();
 	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(ends[1], STDOUT_FILENO);
 		execl(PROGRAM, PROGRAM, "-c", script, NULL);
 		_exit(1);
