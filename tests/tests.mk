@@ -6,7 +6,7 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'
 	export top_srcdir top_builddir;
 TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json \
 	tests/cli/libraries tests/cli/lines tests/cli/metrics tests/cli/old-linux tests/cli/profile \
-	tests/cli/push tests/cli/replay tests/cli/rights tests/cli/service
+	tests/cli/push tests/cli/replay tests/cli/rights tests/cli/service tests/unwind/protected
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -29,7 +29,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
 	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
-	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+	tests/unwind/protected tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
@@ -116,6 +116,7 @@ check_PROGRAMS = \
 	tests/unwind/test_go_switch \
 	tests/unwind/test_orc \
 	tests/unwind/test_orc_pack \
+	tests/unwind/test_program_chains \
 	tests/unwind/test_unwind \
 	tests/symbol/test_alias \
 	tests/symbol/test_demangle \

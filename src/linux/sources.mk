@@ -107,6 +107,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/process_notes.h \
 	src/linux/process/process_space.c \
 	src/linux/process/process_x86.c \
+	src/linux/process/vsyscall_x86.c \
 	src/linux/process/processes.c \
 	src/linux/process/processes.h \
 	src/linux/process/sleeper_arch.h \

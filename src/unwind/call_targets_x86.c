@@ -19,6 +19,7 @@
 
 #define CALL_OPCODE        0xe8
 #define CALL_BYTES         5
+#define CALL_BEFORE_BYTES  8 /* before a target: the longest filler */
 #define CALL_ALIGNMENT     16
 #define CALL_PAGE_BYTES    4096U
 #define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* read at once */
@@ -192,11 +193,36 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 
 /* --- between targets -------------------------------------------------------------------------- */
 
-/* Whether BEFORE can be the last bytes of a function, or of the filler behind one. */
-static bool call_targets_ends(const uint8_t before[CALL_BYTES])
+/*
+ * Whether BEFORE ends with one of the long fillers (Intel SDM vol. 2, NOP, "recommended multi-byte
+ * sequence"), or is nothing but zeros. Constants end with a zero, too, so the whole filler counts.
+ */
+static bool call_targets_fills(const uint8_t before[CALL_BEFORE_BYTES])
 {
-	switch (before[CALL_BYTES - 1]) {
-	case 0x00: /* a long nop; or zeros */
+	static const struct {
+		uint8_t n, bytes[CALL_BEFORE_BYTES];
+	} fillers[] = {
+		{ 3, { 0x0f, 0x1f, 0x00 } },
+		{ 4, { 0x0f, 0x1f, 0x40, 0 } },
+		{ 5, { 0x0f, 0x1f, 0x44, 0, 0 } },
+		{ 7, { 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } },
+		{ 8, { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 } },
+		{ 8, { 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++)
+		if (memcmp(before + CALL_BEFORE_BYTES - fillers[i].n, fillers[i].bytes,
+			   fillers[i].n) == 0)
+			return true;
+	return false;
+}
+
+/* Whether BEFORE can be the last bytes of a function, or of the filler behind one. */
+static bool call_targets_ends(const uint8_t before[CALL_BEFORE_BYTES])
+{
+	const uint8_t *end = before + CALL_BEFORE_BYTES;
+
+	switch (end[-1]) {
 	case 0x0b: /* ud2 */
 	case 0x90: /* nop */
 	case 0xc3: /* ret */
@@ -206,8 +232,9 @@ static bool call_targets_ends(const uint8_t before[CALL_BYTES])
 	default:
 		break;
 	}
-	return before[0] == 0xe8 || before[0] == 0xe9 || /* a call that never returns; jmp */
-	       before[CALL_BYTES - 2] == 0xeb || before[CALL_BYTES - 2] == 0xff; /* jmp */
+	return call_targets_fills(before) ||
+	       end[-5] == 0xe8 || end[-5] == 0xe9 || /* a call that never returns; jmp */
+	       end[-2] == 0xeb || (end[-2] == 0xff && (end[-1] & 0xf8) == 0xe0); /* jmp *%reg */
 }
 
 /* Whether a function can begin at the target OFFSET. If not, the target is removed. */
@@ -215,11 +242,12 @@ static bool call_targets_begins(struct call_targets *targets, const struct code_
 				uint64_t offset)
 {
 	uint64_t address = targets->start + offset;
-	uint8_t before[CALL_BYTES];
+	uint8_t before[CALL_BEFORE_BYTES];
 
-	if (address % CALL_ALIGNMENT == 0 || offset < CALL_BYTES ||
+	if (address % CALL_ALIGNMENT == 0 || offset < CALL_BEFORE_BYTES ||
 	    address == source->entries.elf || address == source->entries.pvh ||
-	    source->read(source->context, address - CALL_BYTES, before, CALL_BYTES) != CALL_BYTES ||
+	    source->read(source->context, address - CALL_BEFORE_BYTES, before,
+			 CALL_BEFORE_BYTES) != CALL_BEFORE_BYTES ||
 	    call_targets_ends(before))
 		return true;
 	targets->targets[offset / CALL_WORD_BITS] &= ~(1ULL << offset % CALL_WORD_BITS);

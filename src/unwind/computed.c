@@ -19,8 +19,11 @@
 #include "xtop/work.h"
 
 #define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind one without */
-/* A million rows take 6 MiB. Functions that are met when the tables are full stay unknown. */
+/*
+ * A million rows take 6 to 7.5 MiB. Functions that are met when the tables are full stay unknown.
+ */
 #define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
+#define COMPUTED_MIN_ROWS      64
 #define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
 
 struct computed_function {
@@ -44,6 +47,9 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
+/* A look-up that is not there searches functions, then rows, where CFI has an index. */
+#define COMPUTED_CACHE_BITS 11
+
 /* Created at the first step: most images have tables for all of their code and never need it. */
 struct computed_work {
 	struct code_source source; /* also finds functions by call targets */
@@ -53,7 +59,7 @@ struct computed_work {
 	bool no_targets; /* too much code, or out of memory */
 	struct computed_miss misses[COMPUTED_MISSES];
 	struct computed_return returns[COMPUTED_RETURNS];
-	struct cfi_hit cache[1 << CFI_CACHE_BITS];
+	struct cfi_hit cache[1 << COMPUTED_CACHE_BITS];
 };
 
 struct computed {
@@ -64,7 +70,7 @@ struct computed {
 	size_t n_functions, functions_capacity;
 	uint32_t *addresses; /* of rows: offsets from the base */
 	uint16_t *row_rules;
-	size_t n_rows, addresses_capacity, row_rules_capacity;
+	size_t n_rows, rows_capacity;
 };
 
 struct xtop_error *computed_create(const struct code_source *source, uint64_t start, uint64_t end,
@@ -109,8 +115,8 @@ size_t computed_memory_bytes(const struct computed *computed)
 	const struct computed_work *work = computed->work;
 	size_t bytes = sizeof(*computed) +
 		       computed->functions_capacity * sizeof(*computed->functions) +
-		       computed->addresses_capacity * sizeof(*computed->addresses) +
-		       computed->row_rules_capacity * sizeof(*computed->row_rules);
+		       computed->rows_capacity *
+			       (sizeof(*computed->addresses) + sizeof(*computed->row_rules));
 
 	if (work)
 		bytes += sizeof(*work) + flow_memory_bytes(work->flow) +
@@ -216,20 +222,22 @@ static bool computed_create_work(struct computed *computed)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* How many functions begin at OFFSET or before. */
+/*
+ * How many functions begin at OFFSET or before. The loop has no branch that depends on them: such a
+ * branch cannot be predicted.
+ */
 static size_t computed_count_before(const struct computed *computed, uint32_t offset)
 {
-	size_t low = 0, high = computed->n_functions;
+	const struct computed_function *functions = computed->functions;
+	size_t low = 0, n = computed->n_functions;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	while (n > 1) {
+		size_t half = n / 2;
 
-		if (computed->functions[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
+		low = functions[low + half].start <= offset ? low + half : low;
+		n -= half;
 	}
-	return low;
+	return n && functions[low].start <= offset ? low + 1 : 0;
 }
 
 /* NULL: the function at OFFSET was not read yet. */
@@ -241,6 +249,30 @@ static const struct computed_function *computed_find(const struct computed *comp
 	return n && offset < computed->functions[n - 1].end ? &computed->functions[n - 1] : NULL;
 }
 
+/*
+ * Makes room for one more row. The room grows by a quarter, so that a row of six bytes never takes
+ * more than eight. False: out of memory.
+ */
+static bool computed_reserve_row(struct computed *computed)
+{
+	size_t capacity = computed->rows_capacity + computed->rows_capacity / 4 + COMPUTED_MIN_ROWS;
+	uint32_t *addresses;
+	uint16_t *row_rules;
+
+	if (computed->n_rows < computed->rows_capacity)
+		return true;
+	addresses = reallocarray(computed->addresses, capacity, sizeof(*addresses));
+	if (!addresses)
+		return false;
+	computed->addresses = addresses;
+	row_rules = reallocarray(computed->row_rules, capacity, sizeof(*row_rules));
+	if (!row_rules)
+		return false;
+	computed->row_rules = row_rules;
+	computed->rows_capacity = capacity;
+	return true;
+}
+
 /* False: out of memory, or no room. */
 static bool computed_add_row(struct computed *computed, struct computed_function *function,
 			     uint32_t offset, uint32_t rule)
@@ -249,9 +281,7 @@ static bool computed_add_row(struct computed *computed, struct computed_function
 
 	if (function->n_rows && computed->row_rules[last - 1] == rule)
 		return true;
-	if (last == COMPUTED_MAX_ROWS ||
-	    !vector_reserve(computed->addresses, computed->addresses_capacity, last + 1) ||
-	    !vector_reserve(computed->row_rules, computed->row_rules_capacity, last + 1))
+	if (last == COMPUTED_MAX_ROWS || !computed_reserve_row(computed))
 		return false;
 	computed->addresses[last] = offset;
 	computed->row_rules[last] = (uint16_t)rule;
@@ -400,7 +430,8 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	uint64_t start, end;
 	bool missing, guesses;
 
-	if (work_is_over() || work->rules.no_memory)
+	if (work_is_over() || work->rules.no_memory ||
+	    computed->n_functions == COMPUTED_MAX_FUNCTIONS)
 		return true;
 	if (!computed_find_bounds(computed, address, &start, &end) ||
 	    address - start >= end - start)
@@ -450,15 +481,13 @@ static void computed_try(struct computed *computed, uint32_t offset)
 static uint32_t computed_find_row(const struct computed *computed,
 				  const struct computed_function *function, uint32_t offset)
 {
-	size_t low = function->row, high = low + function->n_rows;
+	size_t low = function->row;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
+	for (size_t n = function->n_rows; n > 1;) {
+		size_t half = n / 2;
 
-		if (computed->addresses[middle] <= offset)
-			low = middle;
-		else
-			high = middle;
+		low = computed->addresses[low + half] <= offset ? low + half : low;
+		n -= half;
 	}
 	return function->n_rows ? computed->row_rules[low] : 0;
 }
@@ -466,7 +495,8 @@ static uint32_t computed_find_row(const struct computed *computed,
 /* The number of the rule at OFFSET < span. */
 static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
 {
-	struct cfi_hit *hit = &computed->work->cache[offset * 0x9e3779b1U >> (32 - CFI_CACHE_BITS)];
+	uint32_t slot = offset * 0x9e3779b1U >> (32 - COMPUTED_CACHE_BITS);
+	struct cfi_hit *hit = &computed->work->cache[slot];
 	const struct computed_function *function;
 
 	if (hit->offset == offset)

@@ -110,6 +110,7 @@ static void flow_reset(struct flow *flow)
 	flow->trying = flow->contradicts = flow->agrees = flow->again = flow->failed = false;
 	flow->returns_well = flow->returns_badly = flow->leaves = flow->missing = false;
 	flow->outside = 0;
+	flow->careful = false;
 }
 
 /*
@@ -157,6 +158,7 @@ static bool flow_run_around(struct flow *flow, uint64_t start, uint64_t end)
 	    !flow_open_window(flow, parent_start, parent_end) ||
 	    !flow_open_window(flow, start, end))
 		return false;
+	flow->n_asked = 2;
 	flow->left_steps += (parent_end - parent_start) * (uint64_t)FLOW_STEPS_A_BYTE;
 	flow_run_entry(flow);
 	return true;
@@ -237,27 +239,57 @@ static bool flow_saves_first(const struct flow *flow)
 }
 
 /*
+ * Whether the function ends with a jump to another one, and is aligned. Then it is no part that
+ * lies elsewhere: gcc does not align those.
+ */
+static bool flow_ends_in_jump(const struct flow *flow)
+{
+	return flow->leaves && flow->windows[0].start % FLOW_ALIGNMENT == 0;
+}
+
+/* Whether direct calls lead to the function, by its place: guessed bounds are call targets. */
+static bool flow_is_called(const struct flow *flow)
+{
+	return flow->guesses && flow->windows[0].start % FLOW_ALIGNMENT == 0;
+}
+
+/* Follows the ways from the entry. False: the code cannot be read. */
+static bool flow_begin(struct flow *flow, uint64_t start, uint64_t end, bool careful)
+{
+	flow_reset(flow);
+	flow->careful = careful;
+	if (!flow_open_window(flow, start, end) || flow->missing)
+		return false;
+	flow->n_asked = 1;
+	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
+	flow_run_entry(flow);
+	return true;
+}
+
+/*
  * A part that lies elsewhere may have a return that only another jump of its function leads to. So
- * only the ways from the entry decide whether it returns.
+ * only the ways from the entry decide whether it returns. If some of them return well and others do
+ * not, the latter went through a call that never returns.
  */
 static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 {
 	bool part;
 
-	flow_reset(flow);
-	if (!flow_open_window(flow, start, end))
+	if (!flow_begin(flow, start, end, false) ||
+	    (flow->guesses && flow->returns_badly && flow->returns_well &&
+	     !flow_begin(flow, start, end, true)))
 		return false;
-	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
-	flow_run_entry(flow);
 	if (flow->returns_badly && !flow->returns_well && !flow->outside)
 		flow_find_outside(flow);
-	part = flow->outside && !flow->returns_well && !flow_saves_first(flow);
+	part = flow->outside && !flow->returns_well && !flow_saves_first(flow) &&
+	       !(flow->guesses && flow_ends_in_jump(flow));
 	if (!part)
 		flow_fill(flow);
 	if (part || (flow->outside && flow->returns_badly))
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&
-	    (flow->returns_badly || (!flow->leaves && !flow_is_function(flow))))
+	    (flow->returns_badly || (!flow->leaves && !flow_is_called(flow) &&
+				     !flow_is_function(flow))))
 		return false;
 	return !flow->failed;
 }

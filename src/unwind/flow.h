@@ -53,6 +53,7 @@ struct flow {
 	const struct code_source *source;
 	struct flow_window windows[FLOW_MAX_WINDOWS];
 	size_t n_windows;
+	size_t n_asked; /* of the first windows: the function that is run, behind its parent */
 	struct flow_op *ops;
 	size_t n_ops, ops_capacity;
 	struct computed_state *states;
@@ -67,6 +68,7 @@ struct flow {
 	uint64_t left_steps;
 	uint32_t entry; /* the state at the function's entry */
 	bool trying;
+	bool careful; /* calls in windows of others are taken never to return */
 	uint64_t outside; /* a jump's target in the middle of another function; 0: none */
 	bool returns_well, returns_badly; /* with all preserved registers restored; without */
 	bool leaves; /* by a jump to another function, it seems */

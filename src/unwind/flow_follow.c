@@ -77,6 +77,19 @@ static bool flow_is_return(const struct flow *flow, uint64_t target)
 }
 
 /*
+ * Opens a window for code of no function. What cannot be read there is not missing: the code may
+ * end there, and then no other try helps.
+ */
+static bool flow_open_stray(struct flow *flow, uint64_t target)
+{
+	bool missing = flow->missing;
+	bool opened = flow_open_window(flow, target, target + FLOW_STRAY_BYTES);
+
+	flow->missing = missing;
+	return opened && flow_window_at(flow, target);
+}
+
+/*
  * Whether TARGET, outside of all windows, lies in another part of the function; opens its window. A
  * jump without a frame to the start of another function is a tail call and leads to no part.
  */
@@ -86,8 +99,7 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 	uint64_t start, end;
 
 	if (!flow->source->find_function(flow->source->context, target, &start, &end))
-		return !left && flow_open_window(flow, target, target + FLOW_STRAY_BYTES) &&
-		       flow_window_at(flow, target);
+		return !left && flow_open_stray(flow, target);
 	if (left && (start == target || (flow->guesses && target % FLOW_ALIGNMENT == 0))) {
 		flow->agrees = flow->leaves = true;
 		flow->returns_well |= start == target && flow_is_return(flow, target);
@@ -295,12 +307,20 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 	return false;
 }
 
-/* The code behind a call is followed later: the call may never return. */
+/*
+ * The code behind a call is followed later: the call may never return. Where bounds are guesses,
+ * other functions' parts stand behind such calls in the windows that jumps have opened. They would
+ * contradict a try, so it ends there.
+ */
 static void flow_return(struct flow *flow, struct flow_window *window, uint32_t next, uint32_t call,
 			uint32_t state)
 {
-	uint32_t op = flow_decode(flow, window, next);
+	uint32_t op;
 
+	if ((flow->trying || flow->careful) && flow->guesses &&
+	    window >= &flow->windows[flow->n_asked])
+		return;
+	op = flow_decode(flow, window, next);
 	if (op == NO_OP)
 		flow_contradict(flow);
 	else if (flow_meets_function(flow, window, next))

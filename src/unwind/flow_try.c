@@ -158,6 +158,25 @@ static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
 	return false;
 }
 
+/* The number of what is true of all states of RECENT. False: there is none, or stacks differ. */
+static bool flow_join_recent(struct flow *flow, const struct flow_recent *recent, uint32_t *statep)
+{
+	struct computed_state joined;
+
+	if (!recent->n)
+		return false;
+	joined = flow->states[recent->states[0]];
+	for (size_t i = 1; i < recent->n; i++) {
+		const struct computed_state *other = &flow->states[recent->states[i]];
+
+		if (computed_state_differ(&joined, other))
+			return false;
+		computed_state_join(&joined, other);
+	}
+	*statep = flow_number(flow, &joined);
+	return !flow->failed;
+}
+
 /*
  * Tries the states at indirect jumps before OP, then those at calls: handlers of exceptions run in
  * the frame of a call. If bounds are guesses, the entry of another function is tried first. That is
@@ -169,6 +188,7 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 			 const struct flow_recent *calls)
 {
 	uint64_t address = flow_address(flow, &flow->ops[op]);
+	uint32_t state;
 
 	if ((flow->ops[op].entry || (flow->guesses && address % FLOW_ALIGNMENT == 0)) &&
 	    flow_try_entry(flow, op, true))
@@ -181,8 +201,8 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 	if (flow->guesses && flow_is_prologue(&flow->ops[op].instruction) &&
 	    flow_try_entry(flow, op, false))
 		return;
-	if (jumps->n == 1 && !flow->failed)
-		flow_try(flow, op, jumps->states[0], TRY_UNCONFIRMED);
+	if (flow_join_recent(flow, jumps, &state) && !flow->failed)
+		flow_try(flow, op, state, TRY_UNCONFIRMED);
 }
 
 static bool flow_is_end(const struct instruction *instruction)
@@ -285,11 +305,16 @@ void flow_find_entries(struct flow *flow)
 	flow->left_steps = left_steps;
 }
 
+/*
+ * Between guessed bounds a window that a jump has opened holds parts of many functions: gcc puts
+ * all rare parts together (".text.unlikely"). Only what the function reaches there belongs to it.
+ */
 void flow_fill(struct flow *flow)
 {
+	size_t n = flow->guesses ? flow->n_asked : SIZE_MAX;
 	struct flow_recent jumps = { 0 };
 
 	for (unsigned pass = 0; pass < 2; pass++) /* a switch may jump back */
-		for (size_t i = 0; i < flow->n_windows; i++)
+		for (size_t i = 0; i < flow->n_windows && i < n; i++)
 			flow_fill_window(flow, &flow->windows[i], &jumps);
 }

@@ -173,7 +173,16 @@ static void compare_file(const char *path)
 struct made_code {
 	const uint8_t *bytes;
 	size_t size_bytes;
+	bool live; /* code may be missing, and come in a later turn */
 };
+
+static uint64_t take_turn(void *context)
+{
+	static uint64_t turns;
+
+	(void)context;
+	return ++turns;
+}
 
 static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
@@ -192,6 +201,7 @@ static void check_made_from(struct made_code code, const char *what, enum unwind
 	const struct code_source source = { .read = read_made,
 					    .find_function = find_no_function,
 					    .context = &code,
+					    .turn = code.live ? take_turn : NULL,
 					    .entries.elf = PLACE };
 	struct computed *computed;
 
@@ -226,7 +236,7 @@ static void test_unaligned(void)
 		0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "behind a return", 1,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "behind a return", 1,
 		   (uint64_t[]){ 0x101a, 0x101e }, 2);
 }
 
@@ -240,7 +250,7 @@ static void test_behind_call(void)
 		0x53, 0xe8, 0x00, 0x00, 0x00, 0x00,       /* 1013: push %rbx; call 1019 */
 		0xeb, 0xfe,                               /* 1019: jmp 1019 */
 	};
-	const struct made_code code = { bytes, sizeof(bytes) };
+	const struct made_code code = { bytes, sizeof(bytes), false };
 
 	check_made(code, "behind a call", 1, (uint64_t[]){ 0x1008 }, 1);
 	check_made(code, "behind a call", 2, (uint64_t[]){ 0x100f }, 1);
@@ -258,7 +268,7 @@ static void test_argument(void)
 		0x90, 0x90, 0x90, 0xc3,                   /* 101c: ret */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "an argument", 2,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "an argument", 2,
 		   (uint64_t[]){ 0x100e, 0x1013 }, 2);
 }
 
@@ -275,7 +285,7 @@ static void test_probes(void)
 		0x48, 0x81, 0xc4, 0x00, 0x40, 0x00, 0x00,       /* 1021: add $0x4000,%rsp */
 		0xc3,                                           /* 1028: ret */
 	};
-	const struct made_code code = { bytes, sizeof(bytes) };
+	const struct made_code code = { bytes, sizeof(bytes), false };
 
 	check_made(code, "behind a loop of probes", 0x4000 / 8, (uint64_t[]){ 0x1020, 0x1021 }, 2);
 	check_made(code, "behind a loop of probes", 0, (uint64_t[]){ 0x1028 }, 1);
@@ -293,7 +303,7 @@ static void test_alloca(void)
 		0x48, 0x83, 0xec, 0x10, 0xeb, 0xf2,       /* 1013: sub $16,%rsp; jmp 100b */
 	};
 
-	check_made_from((struct made_code){ bytes, sizeof(bytes) }, "alloca in a switch", REG_RBP, 1,
+	check_made_from((struct made_code){ bytes, sizeof(bytes), false }, "alloca in a switch", REG_RBP, 1,
 			(uint64_t[]){ 0x100b, 0x100f, 0x1011, 0x1013, 0x1017 }, 5);
 }
 
@@ -313,8 +323,197 @@ static void test_no_frame_pointer(void)
 		0x48, 0x83, 0xec, 0x10, 0xeb, 0xee,       /* 101d: sub $16,%rsp; jmp 1011 */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes) }, "no frame pointer", 3,
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "no frame pointer", 3,
 		   (uint64_t[]){ 0x1011, 0x1015, 0x1017 }, 3);
+}
+
+/* A jump beyond all code, as data may have it: no later turn brings what lies there. */
+static void test_beyond_code(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x53, 0x85, 0xff,                         /* 1007: push %rbx; test %edi,%edi */
+		0x0f, 0x85, 0xf0, 0x00, 0x00, 0x00,       /* 100a: jne 1100 */
+		0x90, 0x5b, 0xc3,                         /* 1010: nop; pop %rbx; ret */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), true }, "a jump beyond all code", 1,
+		   (uint64_t[]){ 0x1008, 0x1010 }, 2);
+}
+
+#define FULL_FUNCTIONS (1U << 17) /* what computed.c keeps (COMPUTED_MAX_FUNCTIONS) */
+#define FULL_MORE      16
+#define FULL_BYTES     16 /* of each function */
+
+struct many_functions {
+	unsigned n_reads;
+};
+
+static size_t read_many(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	((struct many_functions *)context)->n_reads++;
+	for (size_t i = 0; i < size_bytes; i++)
+		((uint8_t *)buffer)[i] = (address + i) % FULL_BYTES ? 0xcc : 0xc3; /* int3, ret */
+	return size_bytes;
+}
+
+static bool find_many(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context;
+	*start = address - address % FULL_BYTES;
+	*end = *start + FULL_BYTES;
+	return true;
+}
+
+/* When the tables are full, further functions are not read, as nothing of them can be kept. */
+static void test_full(void)
+{
+	struct many_functions many = { 0 };
+	const struct code_source source = { .read = read_many,
+					    .find_function = find_many,
+					    .context = &many,
+					    .turn = take_turn };
+	struct computed *computed;
+	struct cursor cursor;
+
+	elf_tables_fatal(computed_create(
+		&source, PLACE, PLACE + (FULL_FUNCTIONS + FULL_MORE) * FULL_BYTES, &computed));
+	for (unsigned i = 0; i < FULL_FUNCTIONS; i++) {
+		cursor = cursor_at(PLACE + (uint64_t)i * FULL_BYTES);
+		computed_step(computed, 0, &cursor);
+	}
+	check(many.n_reads >= FULL_FUNCTIONS, "each of %u functions is read", FULL_FUNCTIONS);
+	many.n_reads = 0;
+	for (unsigned i = 0; i < FULL_MORE * FULL_BYTES; i++) {
+		cursor = cursor_at(PLACE + FULL_FUNCTIONS * FULL_BYTES + i);
+		computed_step(computed, 0, &cursor);
+	}
+	check_u64(many.n_reads, 0, "full tables: reads for functions of which nothing is kept");
+	computed_destroy(computed);
+}
+
+#define RARE_BYTES 0x6000
+
+/*
+ * gcc puts the rare parts of all functions together (".text.unlikely"). Nothing calls them, so they
+ * lie between the same bounds. A function jumps to its own part there, and the others, which nothing
+ * leads to, say nothing of it: it is followed without them.
+ */
+static void test_rare_parts(void)
+{
+	static const uint8_t functions[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,                         /* 1000: call 1010 */
+		0xe8, 0x16, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1005: call 1020; jmp 100a */
+		0x90, 0x90, 0x90, 0x90,
+		0x53, 0x85, 0xff,                                     /* 1010: push; test %edi,%edi */
+		0x0f, 0x85, 0x17, 0x00, 0x00, 0x00,                   /* 1013: jne 1030 */
+		0x90, 0x5b, 0xc3,                                     /* 1019: nop; pop %rbx; ret */
+		0x90, 0x90, 0x90, 0x90,
+		0x53, 0xe8, 0xea, 0xff, 0xff, 0xff, 0x5b, 0xc3,       /* 1020: push; call 1010; pop; ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0xe9, 0xe3, 0xff, 0xff, 0xff,                   /* 1030: nop; jmp 1019 */
+	};
+	static const uint8_t part[] = { 0x31, 0xc0, 0x58, 0x58, 0x58, 0xff, 0xe0 }; /* another's */
+	static uint8_t bytes[sizeof(functions) + RARE_BYTES];
+
+	memcpy(bytes, functions, sizeof(functions));
+	for (size_t i = sizeof(functions); i + sizeof(part) <= sizeof(bytes); i += sizeof(part))
+		memcpy(bytes + i, part, sizeof(part));
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "rare parts of many functions", 1,
+		   (uint64_t[]){ 0x1011, 0x1019, 0x1030, 0x1031 }, 4);
+}
+
+/*
+ * Only a pointer leads to 1020, or a call. The call in its rare part never returns, which nothing
+ * says, and another function's part stands behind it.
+ */
+static void test_behind_rare_call(bool called)
+{
+	static uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,             /* 1000: call 1010, or 1020 */
+		0xe8, 0x26, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1005: call 1030; jmp 100a */
+		0x90, 0x90, 0x90, 0x90,
+		0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1010: ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53, 0x85, 0xff,                         /* 1020: push %rbx; test %edi,%edi */
+		0x0f, 0x85, 0x17, 0x00, 0x00, 0x00,       /* 1023: jne 1040 */
+		0x5b, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1029: pop %rbx; ret */
+		0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1030: ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0xe8, 0xca, 0xff, 0xff, 0xff,       /* 1040: nop; call 1010 */
+		0x58, 0x58, 0xc3,                         /* 1046: pop; pop; ret: another's */
+	};
+
+	bytes[1] = called ? 0x1b : 0x0b;
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   called ? "called, behind a call in a rare part" : "behind a call in a rare part",
+		   1, (uint64_t[]){ 0x1021, 0x1029, 0x1040 }, 3);
+}
+
+/* A constant looks like a call of 1021, and a zero, as long fillers have it, stands before that. */
+static void test_constants(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe, 0x90, /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53,                                           /* 1010: push %rbx */
+		0x48, 0xb8, 0xe8, 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* 1011: mov $...,%rax */
+		0x90, 0xb9, 0x00, 0x00, 0x00, 0x00,             /* 101b: nop; mov $0,%ecx */
+		0x90, 0x5b, 0xc3,                               /* 1021: nop; pop %rbx; ret */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a constant like a call", 1,
+		   (uint64_t[]){ 0x1011, 0x1021, 0x1022 }, 3);
+}
+
+/* A function that calls another one in its own place, by a pointer, and has no frame. */
+static void test_pointer_only(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe, 0x90, /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x48, 0x8b, 0x47, 0x08, 0xff, 0x60, 0x30, /* 1010: mov 8(%rdi),%rax; jmp *48(%rax) */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a jump by a pointer alone", 0,
+		   (uint64_t[]){ 0x1010, 0x1014 }, 2);
+}
+
+/*
+ * An interpreter: a jump by a register ends each case. rbx differs between the two jumps that are
+ * known, the stack pointer does not, and nothing contradicts the case behind them.
+ */
+static void test_cases(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x53, 0x85, 0xff, 0x74, 0x02,             /* 1007: push; test %edi,%edi; je 100e */
+		0xff, 0xe0,                               /* 100c: jmp *%rax */
+		0x31, 0xdb, 0xff, 0xe0,                   /* 100e: xor %ebx,%ebx; jmp *%rax */
+		0x31, 0xc9, 0xff, 0xd0, 0xff, 0xe0,       /* 1012: xor; call *%rax; jmp *%rax */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a case of an interpreter", 1,
+		   (uint64_t[]){ 0x1010, 0x1012, 0x1014, 0x1016 }, 4);
+}
+
+/* 1010 does not return itself, and jumps to its rare part at 1031. Yet it is no part of 1020. */
+static void test_ends_in_jump(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00,                         /* 1000: call 1010 */
+		0xe8, 0x16, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1005: call 1020; jmp 100a */
+		0x90, 0x90, 0x90, 0x90,
+		0x90, 0x85, 0xff, 0x75, 0x1c,                         /* 1010: test; jne 1031 */
+		0xe9, 0x06, 0x00, 0x00, 0x00,                         /* 1015: jmp 1020 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53, 0xe8, 0xea, 0xff, 0xff, 0xff, 0x5b, 0xc3,       /* 1020: push; call 1010; pop; ret */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x90, 0xe9, 0xde, 0xff, 0xff, 0xff,                   /* 1031: nop; jmp 1015 */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "ends in a jump", 0,
+		   (uint64_t[]){ 0x1010, 0x1015 }, 2);
 }
 
 int main(void)
@@ -326,6 +525,15 @@ int main(void)
 	test_probes();
 	test_alloca();
 	test_no_frame_pointer();
+	test_beyond_code();
+	test_full();
+	test_rare_parts();
+	test_ends_in_jump();
+	test_cases();
+	test_behind_rare_call(false);
+	test_behind_rare_call(true);
+	test_constants();
+	test_pointer_only();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();

@@ -47,6 +47,7 @@ struct process_reader {
 	const struct linux_guest *linux_guest;
 	struct memory_budget *budget;
 	struct code_files *files;
+	struct mapping fixed; /* code at the same place in all; has a reference to its image */
 	struct vma *vmas;   /* PROCESS_MAX_AREAS; those of the current walk */
 	size_t n_vmas, n_visited;
 	struct jit_allowance allowance;

@@ -2,7 +2,7 @@
 /*
  * What depends on the processor when a process's memory is read, besides its page tables
  * (kernel/arch.h): its vDSO, the size of its kernel stacks. One file for each architecture,
- * process_x86.c so far. Resolver's thread.
+ * process_x86.c and vsyscall_x86.c so far. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_PROCESS_ARCH_H
 #define XTOP_PROCESS_PROCESS_ARCH_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "linux/kernel/linux_guest.h"
+#include "xtop/image.h"
 
 /*
  * The kernel's own copy of the vDSO that the process of the mm_struct at MM has: the whole ELF
@@ -18,6 +19,11 @@
  */
 bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *address,
 			    uint64_t *size_bytes);
+/*
+ * Code at fixed addresses that all processes may run, though it belongs to none of their areas:
+ * where it lies, and its image, of which the caller has the only reference. Error: out of memory.
+ */
+struct xtop_error *process_arch_create_fixed(struct mapping *mapping);
 /* The size of each kernel stack. */
 uint32_t process_arch_stack_bytes(const struct layout *layout);
 

@@ -77,6 +77,7 @@ void process_fill_space(struct process_reader *reader, struct process *process)
 		return;
 	for (size_t i = 0; i < process->n_areas; i++)
 		n += process_map_area(process, &process->areas[i], &mappings[n]);
+	mappings[n++] = reader->fixed;
 	process->changes = code_files_changes(reader->files);
 	if (process->names == code_files_names(reader->files) &&
 	    process_has_mappings(process, mappings, n)) {

@@ -25,6 +25,7 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/backoff.h"
 #include "linux/process/process.h"
+#include "linux/process/process_arch.h"
 #include "linux/process/process_notes.h"
 #include "xtop/fetch.h"
 #include "xtop/hash.h"
@@ -69,6 +70,8 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 			: error_create("out of memory for the guest's processes");
 	if (!error)
 		error = space_create(&processes->page);
+	if (!error)
+		error = process_arch_create_fixed(&processes->reader.fixed);
 	if (error) {
 		processes_destroy(processes);
 		return error;
@@ -91,6 +94,7 @@ void processes_destroy(struct processes *processes)
 		if (processes->mms[i])
 			processes_drop(processes, &processes->processes[i]);
 	space_destroy(processes->page);
+	image_unref(processes->reader.fixed.image);
 	code_files_destroy(processes->reader.files);
 	free(processes->reader.vmas);
 	free(processes);

@@ -4,8 +4,9 @@
 # programs with a libc and may contain sanitizers.
 
 tiny_dir = tests/guests/tiny
-tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-bare2 \
-	$(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp \
+tiny_bare_kernels = $(tiny_dir)/tiny-bare2 $(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny-bare2-cf \
+	$(tiny_dir)/tiny-bare3-cf
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_bare_kernels) $(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp \
 	$(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
@@ -20,6 +21,7 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pvh-deep.cfg $(tiny_dir)/tiny-pv-deep.cfg \
 	$(tiny_dir)/tiny-pvh-idle.cfg $(tiny_dir)/tiny-pv-idle.cfg \
 	$(tiny_dir)/tiny-pvh-bare2.cfg $(tiny_dir)/tiny-pvh-bare3.cfg \
+	$(tiny_dir)/tiny-pvh-bare2-cf.cfg $(tiny_dir)/tiny-pvh-bare3-cf.cfg \
 	$(tiny_dir)/tiny-pvh-i386.cfg $(tiny_dir)/tiny-pvh-i386-nofp.cfg \
 	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg
 
@@ -45,14 +47,15 @@ $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 $(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
 
-# Neither frame pointers nor unwind tables, not even those of assembly.
+# Neither frame pointers nor unwind tables, not even those of assembly. The last -O counts; -cf has
+# endbr64 where functions begin.
 tiny_bare = -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables \
 	-Wl,--no-eh-frame-hdr
-$(tiny_dir)/tiny-bare2: $(tiny_sources) $(tiny_headers)
-	$(AM_V_GEN)$(tiny_link) $(tiny_bare) -o $@.all $(tiny_inputs) && \
-		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
-$(tiny_dir)/tiny-bare3: $(tiny_sources) $(tiny_headers)
-	$(AM_V_GEN)$(tiny_link) $(tiny_bare) -O3 -fcf-protection=branch -o $@.all $(tiny_inputs) && \
+$(tiny_bare_kernels): $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)flags=; \
+	case $@ in *-bare3*) flags=-O3 ;; esac; \
+	case $@ in *-cf) flags="$$flags -fcf-protection=full" ;; esac; \
+	$(tiny_link) $(tiny_bare) $$flags -o $@.all $(tiny_inputs) && \
 		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
 
 # 32 bits: two levels of page tables; tiny32-pae has PAE. There Xen under QEMU does not find the
@@ -86,7 +89,7 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	case $$name in *pv4* | *pvh4*) vcpus=4 ;; esac; \
 	case $$name in *-i386) kernel=tiny32-fp ;; *-i386-pae) kernel=tiny32-pae ;; \
 		*-i386-nofp) kernel=tiny32-nofp ;; *-nofp) kernel=tiny-nofp ;; \
-		*-bare2) kernel=tiny-bare2 ;; *-bare3) kernel=tiny-bare3 ;; *-deep) extra=depth=200 ;; \
+		*-bare*) kernel=tiny-$${name#tiny-pvh-} ;; *-deep) extra=depth=200 ;; \
 		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
 		*-beat) extra=beat=99 ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \

@@ -13,6 +13,7 @@
 #include "tests/support/must.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
+#include "unwind/computed.h"
 
 #define MS   1000000ULL
 #define S    (1000 * MS)
@@ -129,6 +130,47 @@ static void test_names(void)
 	      "other page tables are not known");
 	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
 	check(!space_at(kernel_task, 0), "a kernel thread has no space");
+	end();
+}
+
+#define VSYSCALL 0xffffffffff600000ULL
+
+/* Linux lets a call of the page fault, so a user part begins at a function's first instruction. */
+static void test_vsyscall(void)
+{
+	static struct {
+		struct sample_vcpu vcpu;
+		struct sample_stack stack;
+		uint64_t words[4];
+	} made_sample = { .words = { BASE + FUNCTION, 2, 3, 4 } };
+	const struct mapping *mapping;
+	const struct space *space;
+	struct cursor cursor;
+
+	begin(MADE_TREE);
+	make_process();
+	space = space_at(task_address, 0);
+	check_string(name_at(space, VSYSCALL), "vgettimeofday", "vsyscall: the first function");
+	check_string(name_at(space, VSYSCALL + 0x400), "vtime", "vsyscall: the second");
+	check_string(name_at(space, VSYSCALL + 0x809), "vgetcpu", "vsyscall: the third");
+	check_string(name_at(space, VSYSCALL + 0x40a), "[vsyscall]+0x40a", "vsyscall: no function");
+	check_string(name_at(space, VSYSCALL + PAGE), "nothing", "behind the page");
+	made_sample.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made_sample),
+						 .user = true,
+						 .n_stacks = 1 };
+	made_sample.vcpu.regs.rip = VSYSCALL + 0x400;
+	made_sample.vcpu.regs.rsp = 0x7ffe00000000;
+	made_sample.stack = (struct sample_stack){ .kind = STACK_USER,
+						   .address = 0x7ffe00000000,
+						   .size_bytes = sizeof(made_sample.words) };
+	cursor_init(&cursor, &made_sample.vcpu);
+	mapping = space ? space_find(space, VSYSCALL) : NULL;
+	check(mapping && mapping->image->tables.computed &&
+		      computed_step(mapping->image->tables.computed, mapping->bias, &cursor) ==
+			      STEP_CALLER &&
+		      cursor_pc(&cursor) == BASE + FUNCTION - 1 &&
+		      cursor.regs[REG_SP] == 0x7ffe00000008,
+	      "vsyscall: the caller");
 	end();
 }
 
@@ -654,6 +696,7 @@ int main(void)
 	test_elf32();
 	test_budget();
 	test_names();
+	test_vsyscall();
 	test_vdso_jit();
 	test_vdso_image();
 	test_containers_pid();
