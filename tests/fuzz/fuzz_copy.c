@@ -90,7 +90,7 @@ static void take_regs(struct fuzz *fuzz, struct registers *regs)
 #define MADE_IRQ_END   KERNEL(8, 0)
 #define MADE_USER_REGS (MADE_TOP - 168)
 
-/* User: page 10 is the stack of signals, 11 has the words of Go, 12 the goroutine's stack, 14 g0's. */
+/* User: page 10 is the signals' stack, 11 has the words of Go, 12 and 14 stacks of g and g0. */
 #define MADE_TLS     USER(11, 0x100)
 #define MADE_G       USER(11, 0x200)
 #define MADE_M       USER(11, 0x400)

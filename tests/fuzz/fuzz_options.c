@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line. In the input each argument ends in a NUL. An input that begins with a newline is
- * the file of --config.
+ * The command line. In the input each argument ends in a NUL. An input that begins with a newline
+ * is the file of --config.
  */
 #include "config.h"
 

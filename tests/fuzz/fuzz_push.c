@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sender's process reads: profiles that come from main, answers of a collector, its file of
- * settings and its URL. The first byte says which of them the rest is.
+ * What the sender's process reads: profiles that come from main, answers of a collector, its file
+ * of settings and its URL. The first byte says which of them the rest is.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page walk, and reads that use it. The input says which tables they are (64 bits with four or
- * five levels, PAE, 32 bits without PAE) and writes them entry by entry: loops, large pages at every
- * level, missing frames. walk_find_frame() and walk_find_span() must agree.
+ * five levels, PAE, 32 bits without PAE) and writes them entry by entry: loops, large pages at
+ * every level, missing frames. walk_find_frame() and walk_find_span() must agree.
  */
 #include "config.h"
 
@@ -126,8 +126,8 @@ static void run(struct fuzz *fuzz, struct memory *memory, struct memory_root roo
 		}
 		check_walk(root, take_address(fuzz, root));
 		if (op < 5)
-			read_bytes(memory, root, take_address(fuzz, root), fuzz_u32(fuzz) % MAX_BYTES,
-				   op - 2);
+			read_bytes(memory, root, take_address(fuzz, root),
+				   fuzz_u32(fuzz) % MAX_BYTES, op - 2);
 		else if (op == 5 && n_ranges++ == 0)
 			check_ranges(memory, root, take_address(fuzz, root), fuzz_u64(fuzz));
 	}

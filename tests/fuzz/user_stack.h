@@ -21,8 +21,9 @@ static inline void fuzz_walk_user_stack(const struct space *space, uint64_t rip,
 	static struct unwind_stack stack;
 	struct unwind_spaces spaces = { .user = space_for_unwind(space), .user_whole = true };
 
-	record.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(record), .user = 1, .n_stacks = 1 };
-	record.vcpu.state = VCPU_RUNNING;
+	record.vcpu = (struct sample_vcpu){
+		.size_bytes = sizeof(record), .state = VCPU_RUNNING, .user = 1, .n_stacks = 1
+	};
 	record.vcpu.regs.rip = rip;
 	record.vcpu.regs.rsp = record.piece.address = 0x7ffff0000000;
 	record.piece.size_bytes = sizeof(record.words);
