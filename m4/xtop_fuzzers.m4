@@ -33,6 +33,7 @@ AC_DEFUN([XTOP_FUZZERS], [
       XTOP_WRAP([gelf_getphdr gelf_getshdr elf_getshdrstrndx elf_rawdata])
       XTOP_WRAP([lzma_code inflate])
       XTOP_WRAP([pb_decode_tag pb_decode_varint pb_make_string_substream])
+      XTOP_WRAP([pb_istream_from_buffer])
       dnl libelf calls inflate(), too, so every program needs border.c
       FUZZER_LIBS="$FUZZER_LIBS -Wl,--undefined=__wrap_inflate"
       XTOP_WRAP([ZydisDecoderDecodeInstruction ZydisDecoderDecodeOperands])

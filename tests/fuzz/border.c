@@ -110,12 +110,22 @@ int __wrap_inflate(z_streamp stream, int flush)
 
 /* --- nanopb ----------------------------------------------------------------------------------- */
 
+pb_istream_t __real_pb_istream_from_buffer(const pb_byte_t *bytes, size_t size_bytes);
+pb_istream_t __wrap_pb_istream_from_buffer(const pb_byte_t *bytes, size_t size_bytes);
 bool __real_pb_decode_tag(pb_istream_t *stream, pb_wire_type_t *wire, uint32_t *tag, bool *eof);
 bool __wrap_pb_decode_tag(pb_istream_t *stream, pb_wire_type_t *wire, uint32_t *tag, bool *eof);
 bool __real_pb_decode_varint(pb_istream_t *stream, uint64_t *value);
 bool __wrap_pb_decode_varint(pb_istream_t *stream, uint64_t *value);
 bool __real_pb_make_string_substream(pb_istream_t *stream, pb_istream_t *inside);
 bool __wrap_pb_make_string_substream(pb_istream_t *stream, pb_istream_t *inside);
+
+pb_istream_t __wrap_pb_istream_from_buffer(const pb_byte_t *bytes, size_t size_bytes)
+{
+	pb_istream_t stream = __real_pb_istream_from_buffer(bytes, size_bytes);
+
+	__msan_unpoison(&stream, sizeof(stream));
+	return stream;
+}
 
 bool __wrap_pb_decode_tag(pb_istream_t *stream, pb_wire_type_t *wire, uint32_t *tag, bool *eof)
 {

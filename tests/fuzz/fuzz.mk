@@ -32,4 +32,4 @@ if !WITH_FUZZERS
 endif
 .PHONY: fuzzers
 CLEANFILES += $(fuzz_names)
-EXTRA_DIST += tests/fuzz/run tests/fuzz/coverage tests/fuzz/corpora tests/fuzz/corpus $(wildcard $(srcdir)/tests/fuzz/*.c)
+EXTRA_DIST += tests/fuzz/run tests/fuzz/coverage tests/fuzz/corpora tests/fuzz/corpus $(wildcard $(srcdir)/tests/fuzz/*.[ch])

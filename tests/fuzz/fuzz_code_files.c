@@ -18,6 +18,7 @@
 #include "fuzz.h"
 #include "linux/process/processes.h"
 #include "tests/fuzz/change.h"
+#include "tests/fuzz/user_stack.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
 #include "xtop/fetch.h"
@@ -486,6 +487,8 @@ static void sample(struct run *run, size_t i, size_t other)
 				    VDSO + PROGRAM_FUNCTION, JIT + 0x14 };
 	const struct space *space = processes_find_space(run->processes, &task, run->now_ns);
 
+	if (space && other % 4 == 1) /* it takes as long as all else together */
+		fuzz_walk_user_stack(space, places[0] + 1, places[0] + 8);
 	for (unsigned j = 0; space && j < sizeof(places) / sizeof(places[0]); j++) {
 		const struct mapping *mapping = NULL;
 		struct symtab_entry entry;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the sampler copies out of a stopped guest: all stacks of a Linux guest, and its current
- * task. The memory, the registers and struct linux_stacks come from the input. The result must be a
- * record that passes sample_check().
+ * task. The memory, the registers and struct linux_stacks come from the input. Or the guest has a
+ * thread of a Go program, made below, and the input says where the vCPU is and changes words. The
+ * result must be a record that passes sample_check().
  */
 #include "config.h"
 
@@ -10,6 +11,7 @@
 #include "sample/copy.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
+#include "xtop/go_stacks.h"
 
 static struct fuzz_guest *memory;
 
@@ -71,6 +73,129 @@ static void take_regs(struct fuzz *fuzz, struct registers *regs)
 	}
 }
 
+/* --- a thread of Go --------------------------------------------------------------------------- */
+
+/* Addresses in a page of the pool. */
+#define KERNEL(page, offset) (FUZZ_GUEST_BASE + (page) * GUEST_PAGE_SIZE + (offset))
+#define USER(page, offset)   (0x7fff00000000 + (page) * GUEST_PAGE_SIZE + (offset))
+#define ENTRY_AREA(page)     (0xfffffe0000000000 + (page) * GUEST_PAGE_SIZE)
+
+#define MADE_CR3 (4ULL << GUEST_PAGE_SHIFT)
+
+/* Kernel: page 0 is per-cpu, 1 task and mm, 2 to 5 the task's stack, 6 and 7 the interrupts'. */
+#define MADE_PER_CPU   KERNEL(0, 0)
+#define MADE_TASK      KERNEL(1, 0)
+#define MADE_MM        KERNEL(1, 0x800)
+#define MADE_TOP       KERNEL(6, 0)
+#define MADE_IRQ_END   KERNEL(8, 0)
+#define MADE_USER_REGS (MADE_TOP - 168)
+
+/* User: page 10 is the signals' stack, 11 has the words of Go, 12 and 14 stacks of g and g0. */
+#define MADE_TLS     USER(11, 0x100)
+#define MADE_G       USER(11, 0x200)
+#define MADE_M       USER(11, 0x400)
+#define MADE_G0      USER(11, 0x600)
+#define MADE_GSIGNAL USER(11, 0x800)
+
+static const struct linux_stacks made_stacks = {
+	.current_per_cpu = 0x10,
+	.top_per_cpu = 0x18,
+	.irq_stack_per_cpu = 0x20,
+	.tss_per_cpu = 0x100,
+	.task_stack = 8,
+	.stack_bytes = 4 * GUEST_PAGE_SIZE,
+	.regs_below_top = 168,
+	.irq_stack_bytes = 2 * GUEST_PAGE_SIZE,
+	.irq_above = 8,
+	.task_mm = 16,
+	.mm_pgd = 24,
+};
+static const struct go_stacks made_go = { .g = -8, .gsignal = 72, .curg = 192 };
+
+/* Where the vCPU is. */
+static const uint64_t made_places[] = {
+	USER(12, 0x800), USER(14, 0x800),    USER(10, 0x80),        KERNEL(5, 0x400),
+	KERNEL(7, 0x100), ENTRY_AREA(9) - 40, ENTRY_AREA(9) - 0x100, MADE_CR3,
+};
+
+static void put(uint64_t address, uint64_t value)
+{
+	memory->pool[address % FUZZ_GUEST_BYTES / sizeof(value)] = value;
+}
+
+static void make_kernel(void)
+{
+	put(MADE_PER_CPU + made_stacks.current_per_cpu, MADE_TASK);
+	put(MADE_PER_CPU + made_stacks.top_per_cpu, MADE_TOP);
+	put(MADE_PER_CPU + made_stacks.irq_stack_per_cpu, MADE_IRQ_END - made_stacks.irq_above);
+	put(MADE_TASK + made_stacks.task_stack, KERNEL(2, 0));
+	put(MADE_TASK + made_stacks.task_mm, MADE_MM);
+	put(MADE_MM + made_stacks.mm_pgd, KERNEL(9, 0));
+	put(MADE_USER_REGS + 8 * PT_REGS_CS, 0x33);
+	put(MADE_USER_REGS + 8 * PT_REGS_RSP, USER(14, 0x900));
+	put(MADE_USER_REGS + 8 * PT_REGS_RBP, USER(14, 0x980));
+	put(MADE_USER_REGS + 8 * PT_REGS_RIP, USER(15, 0x10));
+	put(MADE_IRQ_END - 8, KERNEL(5, 0x500)); /* the stack that was interrupted */
+	/* What the processor saves on an entry's stack. */
+	put(ENTRY_AREA(9) - 32, 0x33);
+	put(ENTRY_AREA(9) - 16, USER(12, 0x880));
+	put(ENTRY_AREA(9) - 8, 0x2b);
+}
+
+static void make_g(uint64_t g, uint64_t low, uint64_t high, uint64_t sp)
+{
+	put(g + GO_G_STACK_LOW, low);
+	put(g + GO_G_STACK_HIGH, high);
+	put(g + GO_G_M, MADE_M);
+	put(g + GO_G_SP, sp);
+	put(g + GO_G_SELF, g);
+}
+
+static void make_go(void)
+{
+	put(MADE_TLS + (uint64_t)(int64_t)made_go.g, MADE_G);
+	put(MADE_M + GO_M_G0, MADE_G0);
+	put(MADE_M + made_go.gsignal, MADE_GSIGNAL);
+	put(MADE_M + made_go.curg, MADE_G);
+	make_g(MADE_G, USER(12, 0), USER(13, 0), USER(12, 0xa00));
+	make_g(MADE_G0, USER(14, 0), USER(15, 0), USER(14, 0xc00));
+	make_g(MADE_GSIGNAL, USER(10, 0), USER(11, 0), 0);
+	put(USER(14, 0xc00) - 8, MADE_G);      /* mcall() pushed it */
+	put(USER(14, 0x980), USER(12, 0xb00)); /* a frame of the vDSO, called by the goroutine */
+	/* A signal's struct ucontext: the start of the handler's stack, and the stack pointer. */
+	put(USER(10, 0x200), USER(10, 0));
+	put(USER(10, 0x200) + 144, USER(12, 0x900));
+}
+
+static void make_thread(struct fuzz *fuzz, struct control *control, struct registers *regs)
+{
+	struct linux_stacks stacks = made_stacks;
+	uint8_t how = fuzz_u8(fuzz);
+
+	*regs = (struct registers){
+		.rsp = made_places[how % 8],
+		.rbp = USER(14, 0x980),
+		.rip = how & 8 ? KERNEL(15, 0x20) : USER(15, 0x20),
+		.fs_base = MADE_TLS,
+		.gs_base_kernel = MADE_PER_CPU,
+		.cr0 = 1U << 31,
+		.cr3 = MADE_CR3,
+		.cr4 = 1U << 5,
+	};
+	stacks.top_per_cpu = how & 16 ? 0 : stacks.top_per_cpu;
+	stacks.tss_per_cpu = how & 32 ? stacks.tss_per_cpu : 0;
+	control_set_linux_stacks(control, &stacks);
+	control_set_go_stacks(control, MADE_CR3, NULL, false);
+	if (how & 64)
+		control_set_go_stacks(control, MADE_CR3, &made_go, how & 128);
+	memset(memory->pool, 0, sizeof(memory->pool));
+	make_kernel();
+	make_go();
+	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
+}
+
+/* --- the copy --------------------------------------------------------------------------------- */
+
 static void copy(struct copier *copier, const struct registers *regs, bool user)
 {
 	static union {
@@ -84,14 +209,9 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 
 	copy_prepare(copier, regs, user);
 	copy_vcpu(copier, regs, user, (char *)(&record.vcpu + 1), &copied);
-	record.vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .user = user };
-	record.vcpu.n_stacks = (uint8_t)copied.n_stacks;
-	record.vcpu.cut = (uint8_t)copied.cut;
-	record.vcpu.user_cut = (uint8_t)copied.user_cut;
-	sample_set_frame(&record.vcpu, copied.frame);
+	record.vcpu = copy_head(&copied, regs, user, 0, VCPU_RUNNING);
 	fuzz_must(sample_get_frame(&record.vcpu).value == copied.frame.value,
 		  "a frame has 40 bits");
-	record.vcpu.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes);
 	record.sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	record.sample.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes;
 	fuzz_must(record.sample.size_bytes <= sample_size_max(1), "a record fits");
@@ -104,6 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct guest_info guest = { .type = GUEST_PVH, .n_vcpus = 1 };
 	struct copier copier = { .guest = &guest, .now_ns = 1000000000 };
+	struct copy_task running = { .task = 0 };
 	struct registers regs;
 	uint8_t flags = fuzz_u8(&fuzz);
 
@@ -112,14 +233,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		fault_install();
 		fuzz_succeed(control_create(&control));
 	}
-	take_stacks(&fuzz, control);
-	take_regs(&fuzz, &regs);
-	control_set_stack_top(control, regs.cr3, regs.rsp, regs.rsp + fuzz_u16(&fuzz));
-	fuzz_guest_fill(memory, &fuzz);
+	if (flags & 4) {
+		make_thread(&fuzz, control, &regs);
+	} else {
+		take_stacks(&fuzz, control);
+		take_regs(&fuzz, &regs);
+		control_set_stack_top(control, regs.cr3, regs.rsp, regs.rsp + fuzz_u16(&fuzz));
+		fuzz_guest_fill(memory, &fuzz);
+	}
 	copier.control = control;
 	fuzz_succeed(frame_cache_create(&mapper, flags & 2 ? 4 : 64, FRAME_CACHE_ROUND_NS,
 					&copier.cache));
 	copy_poll_stacks(&copier);
+	if (flags & 8) {
+		copy_prepare_task(&copier, regs.gs_base_kernel, walk_root(&regs), &running);
+		copier.running = &running;
+	}
 	frame_cache_stop(copier.cache);
 	fault_arm();
 	copy(&copier, &regs, flags & 1);

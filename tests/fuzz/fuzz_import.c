@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles made elsewhere: folded stacks, compressed or not. */
+/* Profiles made elsewhere: folded stacks and pprof, compressed or not. */
 #include "config.h"
 
 #include "fuzz.h"

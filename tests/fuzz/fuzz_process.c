@@ -65,8 +65,11 @@ static bool visit_area(void *context, const struct vma *vma)
 	if (vma->file) {
 		path_read(&visit->guest->linux_guest, vma->file, &name);
 		fuzz_must(memchr(name.path, 0, sizeof(name.path)) != NULL, "a name ends");
-		if (linux_read_u64(&visit->guest->linux_guest, vma->file, &inode))
+		if (linux_read_u64(&visit->guest->linux_guest, vma->file, &inode)) {
 			read_file(visit, inode);
+			path_read_inode(&visit->guest->linux_guest, inode, &name);
+			fuzz_must(memchr(name.path, 0, sizeof(name.path)) != NULL, "it ends, too");
+		}
 	}
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page walk, and reads that use it. The input writes page tables entry by entry: loops, large
- * pages at every level, missing frames. walk_find_frame() and walk_find_span() must agree.
+ * The page walk, and reads that use it. The input says which tables they are (64 bits with four or
+ * five levels, PAE, 32 bits without PAE) and writes them entry by entry: loops, large pages at
+ * every level, missing frames. walk_find_frame() and walk_find_span() must agree.
  */
 #include "config.h"
 
@@ -55,6 +56,14 @@ static void put_entry(struct fuzz *fuzz, bool raw)
 	pages[frame][index] = entry;
 }
 
+/* Of these tables; some are beyond the 4 GiB of 32 bits. */
+static uint64_t take_address(struct fuzz *fuzz, struct memory_root root)
+{
+	uint64_t address = fuzz_u64(fuzz);
+
+	return root.width == WIDTH_64 ? address : address & 0x1ffffffff;
+}
+
 static void check_walk(struct memory_root root, uint64_t address)
 {
 	struct walk_reader reader = { .table = guest_table };
@@ -64,6 +73,8 @@ static void check_walk(struct memory_root root, uint64_t address)
 
 	fuzz_must(walk_find_span(&reader, root, GVA(address), &span) == result, "one result");
 	fuzz_must(span.rest_bytes > 0, "a span is not empty");
+	for (unsigned step = 0; step < 2; step++) /* there are two tables at least */
+		fuzz_must(walk_index(root, GVA(address), step) < 512, "a word of the table");
 	if (result == WALK_OK)
 		fuzz_must(frame.value == span.frame.value && !(frame.value >> 40), "one frame");
 }
@@ -113,27 +124,31 @@ static void run(struct fuzz *fuzz, struct memory *memory, struct memory_root roo
 			memory_refresh(memory);
 			continue;
 		}
-		check_walk(root, fuzz_u64(fuzz));
+		check_walk(root, take_address(fuzz, root));
 		if (op < 5)
-			read_bytes(memory, root, fuzz_u64(fuzz), fuzz_u32(fuzz) % MAX_BYTES,
-				   op - 2);
+			read_bytes(memory, root, take_address(fuzz, root),
+				   fuzz_u32(fuzz) % MAX_BYTES, op - 2);
 		else if (op == 5 && n_ranges++ == 0)
-			check_ranges(memory, root, fuzz_u64(fuzz), fuzz_u64(fuzz));
+			check_ranges(memory, root, take_address(fuzz, root), fuzz_u64(fuzz));
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
+	static const enum register_width widths[] = { WIDTH_64, WIDTH_32_PAE, WIDTH_32, WIDTH_64 };
 	static const struct memory_ops ops = { .read = guest_read, .close = guest_close };
 	static struct memory *memory;
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct registers regs = { 0 };
+	uint8_t kind;
 
 	if (!memory)
 		fuzz_succeed(memory_create(&ops, NULL, &memory));
 	memset(pages, 0, sizeof(pages));
 	memory_refresh(memory);
-	regs.cr4 = fuzz_u8(&fuzz) & 1 ? 1U << 12 : 0;
+	kind = fuzz_u8(&fuzz);
+	regs.cr4 = kind & 1 ? CR4_LA57 : 0;
+	regs.width = widths[kind >> 1 & 3];
 	regs.cr3 = fuzz_u16(&fuzz);
 	/* Some tables to begin with: frames 1 to 5 point to one another. */
 	for (unsigned i = 1; i < 5; i++)
