@@ -107,6 +107,7 @@ check_PROGRAMS = \
 	tests/unwind/test_instruction \
 	tests/unwind/test_disassemble \
 	tests/unwind/test_fp \
+	tests/unwind/test_entry_arm64 \
 	tests/unwind/test_fp_arm64 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \

@@ -36,6 +36,7 @@ libxtop_a_SOURCES += \
 	src/unwind/disassemble_x86.c \
 	src/unwind/dwarf.h \
 	src/unwind/entry.h \
+	src/unwind/entry_arm64.c \
 	src/unwind/entry_x86.c \
 	src/unwind/flow.h \
 	src/unwind/flow_code.c \
