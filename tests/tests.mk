@@ -70,6 +70,7 @@ check_PROGRAMS = \
 	tests/sample/test_budget \
 	tests/sample/test_control \
 	tests/sample/test_copy \
+	tests/sample/test_copy_arm64 \
 	tests/sample/test_copy_go \
 	tests/sample/test_copy_linux \
 	tests/sample/test_deadline \
@@ -131,6 +132,7 @@ check_PROGRAMS = \
 	tests/recording/test_recording \
 	tests/recording/test_replay \
 	tests/recording/test_tables \
+	tests/linux/kernel/test_arch_arm64 \
 	tests/linux/kernel/test_btf \
 	tests/linux/kernel/test_data_names \
 	tests/linux/kernel/test_generated_code \
@@ -246,6 +248,10 @@ if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_domctl \
 	tests/xen/test_domctl_abi
+endif
+else
+if WITH_XEN
+check_PROGRAMS += tests/xen/test_guest_arm64
 endif
 endif
 if WITH_XEN

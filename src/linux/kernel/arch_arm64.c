@@ -9,7 +9,8 @@
  *   -2^VA_BITS            PAGE_OFFSET: the direct map
  *   -2^(min(48, VA_BITS) - 1)   the end of the direct map; modules, 128 MiB, from 6.5 2 GiB
  *   above                 vmalloc; the image is its first area, unless KASLR moves the image
- *                         anywhere into the vmalloc area
+ *                         by up to three quarters of the vmalloc area (kaslr.c: 2^(bits - 3),
+ *                         and at random up to 2^(bits - 2))
  *   at the end            the array of struct page
  */
 #include "config.h"
@@ -47,7 +48,7 @@ struct arch_addresses arch_arm64_addresses(struct memory_root root)
 
 	return (struct arch_addresses){
 		.image_start = start,
-		.image_end = start / 2 + (1ULL << 63), /* the first half: vmalloc has more */
+		.image_end = start + (7ULL << (arm64_bits_min(root) - 4)),
 		.near_end = start + ARM64_NEAR_BYTES,
 		.head_bytes = ARM64_HEAD_BYTES,
 		.page_offset = -(1ULL << arm64_bits(root)),
