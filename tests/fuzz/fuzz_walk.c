@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page walk, and reads that use it. The input writes page tables entry by entry: loops, large
- * pages at every level, missing frames. walk_find_frame() and walk_find_span() must agree.
+ * pages at every level, missing frames. They are tables of x86-64 or, with any TCR_EL1, of arm64.
+ * walk_find_frame() and walk_find_span() must agree.
  */
 #include "config.h"
 
@@ -122,19 +123,33 @@ static void run(struct fuzz *fuzz, struct memory *memory, struct memory_root roo
 	}
 }
 
+static void take_arm64(struct fuzz *fuzz, struct registers *regs)
+{
+	regs->arch = ARCH_ARM64;
+	regs->arm64.tcr = fuzz_u64(fuzz);
+	regs->arm64.ttbr0 = fuzz_u16(fuzz);
+	regs->arm64.ttbr1 = fuzz_u16(fuzz);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct memory_ops ops = { .read = guest_read, .close = guest_close };
 	static struct memory *memory;
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct registers regs = { 0 };
+	uint8_t kind;
 
 	if (!memory)
 		fuzz_succeed(memory_create(&ops, NULL, &memory));
 	memset(pages, 0, sizeof(pages));
 	memory_refresh(memory);
-	regs.cr4 = fuzz_u8(&fuzz) & 1 ? 1U << 12 : 0;
-	regs.cr3 = fuzz_u16(&fuzz);
+	kind = fuzz_u8(&fuzz);
+	if (kind & 0x80) {
+		take_arm64(&fuzz, &regs);
+	} else {
+		regs.cr4 = kind & 1 ? 1U << 12 : 0;
+		regs.cr3 = fuzz_u16(&fuzz);
+	}
 	/* Some tables to begin with: frames 1 to 5 point to one another. */
 	for (unsigned i = 1; i < 5; i++)
 		pages[i][0] = pages[i][511] = (i + 1) << GUEST_PAGE_SHIFT | 3;
