@@ -24,7 +24,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/vt.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/packaging-rpm tests/examples tests/rules \
+EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/packaging-rpm tests/cross tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
@@ -71,6 +71,7 @@ check_PROGRAMS = \
 	tests/sample/test_budget \
 	tests/sample/test_control \
 	tests/sample/test_copy \
+	tests/sample/test_copy_arm64 \
 	tests/sample/test_copy_go \
 	tests/sample/test_copy_linux \
 	tests/sample/test_deadline \
@@ -101,16 +102,14 @@ check_PROGRAMS = \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_arm64 \
 	tests/unwind/test_cfi_rows \
-	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_call_targets \
-	tests/unwind/test_computed \
 	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
 	tests/unwind/test_i386 \
 	tests/unwind/test_instruction \
 	tests/unwind/test_disassemble \
-	tests/unwind/test_dwarf \
 	tests/unwind/test_fp \
+	tests/unwind/test_entry_arm64 \
 	tests/unwind/test_fp_arm64 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \
@@ -124,7 +123,6 @@ check_PROGRAMS = \
 	tests/symbol/test_elf_symtab \
 	tests/symbol/test_elf_tables \
 	tests/symbol/test_go_program \
-	tests/symbol/test_go_threads \
 	tests/symbol/test_debugdata \
 	tests/symbol/test_image_elf \
 	tests/symbol/test_nm \
@@ -136,6 +134,7 @@ check_PROGRAMS = \
 	tests/recording/test_recording \
 	tests/recording/test_replay \
 	tests/recording/test_tables \
+	tests/linux/kernel/test_arch_arm64 \
 	tests/linux/kernel/test_btf \
 	tests/linux/kernel/test_data_names \
 	tests/linux/kernel/test_generated_code \
@@ -244,10 +243,25 @@ check_PROGRAMS = \
 	tests/test_source_files \
 	tests/test_hardened \
 	tests/test_options
+# With instructions of x86, its libunwind, or the registers that Xen gives there.
+if HOST_X86
+check_PROGRAMS += \
+	tests/symbol/test_go_threads \
+	tests/unwind/test_cfi_stacks \
+	tests/unwind/test_computed \
+	tests/unwind/test_dwarf
 if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_domctl \
-	tests/xen/test_domctl_abi \
+	tests/xen/test_domctl_abi
+endif
+else
+if WITH_XEN
+check_PROGRAMS += tests/xen/test_guest_arm64
+endif
+endif
+if WITH_XEN
+check_PROGRAMS += \
 	tests/xen/test_store \
 	tests/supervise/test_broker \
 	tests/supervise/test_fetch \

@@ -218,9 +218,17 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
  *           top ├────────────────┤ ┘
  *               └────────────────┘   top_padding
  */
+#define CURRENT_IN_REGISTER UINT64_MAX
 struct linux_stacks {
-	uint64_t kernel_cr3;        /* page tables with all kernel addresses; 0: the vCPU's own */
-	uint64_t current_per_cpu;   /* pointer to the running task; 0: nothing is known, no Linux */
+	/*
+	 * Page tables with all kernel addresses: CR3, or on arm64 TTBR1_EL1. 0: the vCPU's own
+	 */
+	uint64_t kernel_cr3;
+	/*
+	 * Pointer to the running task; 0: nothing is known, no Linux. arm64: CURRENT_IN_REGISTER,
+	 * and there are no other "per-cpu" numbers.
+	 */
+	uint64_t current_per_cpu;
 	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
 	uint64_t irq_stack_per_cpu; /* pointer to it, e.g. hardirq_stack_ptr; 0: not known */
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */

@@ -81,6 +81,17 @@ static inline uint64_t registers_space(const struct registers *regs)
 	return regs->arch == ARCH_ARM64 ? regs->arm64.ttbr0 & ROOT_ARM64_TABLE : regs->cr3;
 }
 
+/* The same number for the page tables of user code in ROOT. */
+static inline uint64_t root_space(struct memory_root root)
+{
+	return root.width == ROOT_ARM64 ? root.arm64.table0 : root.cr3;
+}
+
+static inline uint64_t registers_pc(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 ? regs->arm64.pc : regs->rip;
+}
+
 static inline uint64_t registers_stack_pointer(const struct registers *regs)
 {
 	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;

@@ -105,4 +105,30 @@ static inline struct root_arm64 root_arm64(const struct registers_arm64 *regs)
 	};
 }
 
+/*
+ * Linux's struct pt_regs, which ends a task's stack, as words (Linux arch/arm64/include/asm/
+ * ptrace.h, from v5.10; seen in 6.1 and 6.12). The words up to pstate are older. `stackframe` is a
+ * frame record: the chain of frame pointers leads to it. It is { 0, 0 } if user code entered the
+ * kernel, else it is { x29, pc } of what was interrupted.
+ */
+enum pt_regs_arm64_word {
+	PT_ARM64_X0,
+	PT_ARM64_X29 = 29,
+	PT_ARM64_SP = 31,
+	PT_ARM64_PC,
+	PT_ARM64_PSTATE,
+	PT_ARM64_ORIG_X0,
+	PT_ARM64_SYSCALL, /* s32; -1: no system call */
+	PT_ARM64_STACKFRAME = 38,
+	N_PT_ARM64 = 42
+};
+#define PT_ARM64_BYTES       (8 * N_PT_ARM64)
+#define PT_ARM64_AT(word)    (8 * (word)) /* byte offset */
+
+/* Whether PSTATE, as saved, is that of AArch64 user code: all of M and bit 4 are clear. */
+static inline bool pstate_arm64_is_user64(uint64_t pstate)
+{
+	return !(pstate & 0x1f) && !(pstate >> 32);
+}
+
 #endif

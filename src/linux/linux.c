@@ -96,7 +96,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 		error = generated_code_create(guest, os_guest->kernel, &system->generated);
 	if (error || !guest->has_layout)
 		return error;
-	system->finder.guest = guest;
+	system->finder.guest = system->finder.stacks.guest = guest;
 	/* Without the members that tasks need, the kernel's names and stacks are still there. */
 	error_destroy(tasks_create(guest, &system->finder.tasks));
 	return system->finder.tasks ? processes_create(guest, &settings, &system->finder.processes)
@@ -256,7 +256,7 @@ static void linux_describe(const void *context, struct os_description *descripti
 	if (linux_names_no_data(guest) && !guest->symbols[LINUX_MODULES])
 		linux_add_note(description, "no modules: the guest's kernel names no data "
 					    "(CONFIG_KALLSYMS_ALL)");
-	if (!system->kernel.image->tables.orc)
+	if (!system->kernel.image->tables.orc && guest->root.width != ROOT_ARM64)
 		linux_add_note(description,
 			       "short kernel stacks: the guest's kernel has no ORC tables");
 	if (processes)
@@ -318,7 +318,7 @@ static bool linux_read_events(void *context, struct os_events *events, unsigned 
 
 const struct os_ops linux_os = {
 	.name = "Linux",
-	.archs = 1U << ARCH_X86,
+	.archs = 1U << ARCH_X86 | 1U << ARCH_ARM64,
 	.find = linux_find,
 	.destroy = linux_destroy,
 	.is_there = linux_system_is_there,

@@ -8,7 +8,9 @@ libxtop_a_SOURCES += \
 	include/xtop/os_log.h \
 	include/xtop/os_ops.h \
 	include/xtop/os_waits.h \
+	src/linux/kernel/arch.c \
 	src/linux/kernel/arch.h \
+	src/linux/kernel/arch_arm64.c \
 	src/linux/kernel/arch_x86.c \
 	src/linux/kernel/btf.c \
 	src/linux/kernel/btf.h \
@@ -48,6 +50,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/search_arch.h \
 	src/linux/kernel/search_x86.c \
 	src/linux/kernel/stack_layout.h \
+	src/linux/kernel/stack_layout_arm64.c \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/kernel_lines.c \
 	src/linux/kernel_lines.h \
@@ -112,6 +115,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/processes.h \
 	src/linux/process/sleeper_arch.h \
 	src/linux/process/sleeper_x86.c \
+	src/linux/process/task_stacks.c \
+	src/linux/process/task_stacks.h \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
 	src/linux/process/vmas.c \

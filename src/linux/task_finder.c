@@ -7,6 +7,7 @@
  *   current is on another's stack     a task switch: the task of that stack
  *   its page tables are others        it called exec() or ended (process/past_task.c), or
  *                                     the frame of the sampled code tells what it ran
+ *   arm64, user mode                  the task on whose kernel stack SP_EL1 is
  *
  * What cannot be told is "[unknown]". Resolver's thread.
  */
@@ -96,17 +97,33 @@ static uint64_t task_finder_sp(const struct sample_vcpu *vcpu)
  * already uses the other task's stack (sample/copy.c).
  */
 static uint64_t task_finder_address(struct task_finder *finder, const struct sample_vcpu *vcpu,
-				    uint64_t now_ns)
+				    uint64_t current, uint64_t now_ns)
 {
 	struct tasks *tasks = finder->tasks;
-	const struct task *task = tasks_find(tasks, vcpu->task, now_ns);
+	const struct task *task = tasks_find(tasks, current, now_ns);
 	uint64_t sp = task_finder_sp(vcpu), next;
 
 	if (!sp || !task || !task->stack || tasks_is_on_stack(tasks, task, sp))
-		return vcpu->task;
+		return current;
 	next = tasks_find_on_stack(tasks, sp);
 	task = next ? tasks_find(tasks, next, now_ns) : NULL;
-	return task && tasks_is_on_stack(tasks, task, sp) ? next : vcpu->task;
+	return task && tasks_is_on_stack(tasks, task, sp) ? next : current;
+}
+
+/*
+ * The vCPU's current task; 0: not known. In user mode SP_EL1 of arm64 is behind the last byte of
+ * the task's kernel stack.
+ */
+static uint64_t task_finder_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
+				    uint64_t now_ns)
+{
+	if (vcpu->regs.arch != ARCH_ARM64)
+		return vcpu->task;
+	task_stacks_learn(&finder->stacks, vcpu->task);
+	if (vcpu->task || !linux_is_kernel(vcpu->regs.arm64.sp_el1))
+		return vcpu->task;
+	return task_stacks_find(&finder->stacks, finder->tasks, vcpu->regs.arm64.sp_el1 - 1,
+				now_ns);
 }
 
 /*
@@ -138,14 +155,16 @@ static bool task_finder_find_past(struct task_finder *finder, const struct sampl
 static void task_finder_task(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)
 {
+	uint64_t current = task_finder_current(finder, vcpu, now_ns);
 	const struct task *found, *named;
 	const struct space *user;
 
 	task->process = "[unknown]";
-	if (!vcpu->task)
+	if (!current)
 		return;
 	task_finder_refresh(finder, now_ns);
-	found = tasks_find(finder->tasks, task_finder_address(finder, vcpu, now_ns), now_ns);
+	found = tasks_find(finder->tasks, task_finder_address(finder, vcpu, current, now_ns),
+			   now_ns);
 	user = task_finder_user(finder, vcpu, &found, now_ns);
 	if (!found)
 		return;
@@ -177,11 +196,12 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 static void task_finder_code(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)
 {
+	uint64_t pc = registers_pc(&vcpu->regs);
 	const struct space *page;
 
-	if (!vcpu->user || (task->user && space_find(task->user, vcpu->regs.rip)))
+	if (!vcpu->user || (task->user && space_find(task->user, pc)))
 		return;
-	page = processes_find_by_frame(finder->processes, vcpu->regs.rip,
+	page = processes_find_by_frame(finder->processes, pc,
 				       sample_get_code_frame(vcpu), now_ns);
 	if (page)
 		task->user = page;

@@ -5,6 +5,7 @@
 
 #include "linux/process/past_task.h"
 #include "linux/process/processes.h"
+#include "linux/process/task_stacks.h"
 #include "linux/process/tasks.h"
 #include "xtop/os_ops.h"
 #include "xtop/sample.h"
@@ -14,6 +15,7 @@ struct task_finder {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
+	struct task_stacks stacks; /* of arm64: its guest is `guest` */
 	struct clock_gap clock; /* of start times */
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "sample/copy.h"
+#include "sample/stacks_arm64.h"
 #include "sample/stacks_x86.h"
 #include "xtop/walk.h"
 
@@ -39,6 +40,10 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	return stacks_check_size(stacks->stack_bytes) && stacks_check_bytes(stacks->top_padding) &&
 	       stacks_check_bytes(stacks->regs_below_top) &&
 	       stacks->regs_below_top >= STACKS_SAVED_REGISTERS_BYTES &&
+	       (stacks->current_per_cpu != CURRENT_IN_REGISTER ||
+		(stacks_check_member(stacks->task_stack) &&
+		 stacks->regs_below_top >= PT_ARM64_BYTES && !(stacks->kernel_cr3 >> 48) &&
+		 !(stacks->stack_bytes & (stacks->stack_bytes - 1)))) &&
 	       stacks_check_bytes(stacks->irq_above) && stacks_check_member(stacks->task_mm) &&
 	       stacks_check_member(stacks->mm_start_stack) &&
 	       stacks_check_member(stacks->mm_pgd) &&
@@ -60,11 +65,17 @@ void copy_poll_stacks(struct copier *copier)
 
 static inline enum sample_cut copy_unikernel(struct copy *copy)
 {
-	uint64_t address = stacks_pointer(copy->regs);
+	uint64_t address = registers_stack_pointer(copy->regs);
 	uint64_t bytes = stacks_learned_bytes(copy, address);
 
 	return pieces_add(&copy->pieces, STACK_FIRST, copy->own, address,
 			  bytes ? bytes : COPY_UNKNOWN_BYTES);
+}
+
+static inline bool copy_can_walk(const struct guest_info *guest, const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 ? stacks_arm64_can_walk(regs)
+					: stacks_can_walk(guest, regs);
 }
 
 /* TO NULL: maps the pages that a copy needs. Inline, because a call would lengthen the stop. */
@@ -82,10 +93,12 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	copy.regs = regs;
 	copy.copied = copied;
 	copy.own = walk_root(regs);
-	if (!stacks_can_walk(copier->guest, regs))
+	if (!copy_can_walk(copier->guest, regs))
 		copied->cut = CUT_NO_PAGING;
 	else if (!copier->stacks.current_per_cpu)
 		copied->cut = copy_unikernel(&copy);
+	else if (regs->arch == ARCH_ARM64)
+		stacks_arm64_copy_linux(&copy, user);
 	else
 		stacks_copy_linux(&copy, user);
 	copied->size_bytes = copy.pieces.size_bytes;

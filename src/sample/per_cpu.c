@@ -8,7 +8,7 @@
 
 void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers *regs)
 {
-	uint64_t base = stacks_per_cpu_base(regs);
+	uint64_t base = regs->arch == ARCH_X86 ? stacks_per_cpu_base(regs) : 0;
 
 	cpus->vcpus[vcpu].base = address_is_kernel(base) ? base : 0;
 	cpus->vcpus[vcpu].root = walk_root(regs);

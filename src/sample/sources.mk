@@ -26,6 +26,8 @@ libxtop_a_SOURCES += \
 	src/sample/sample.c \
 	src/sample/sampler.c \
 	src/sample/stacks.h \
+	src/sample/stacks_arm64.c \
+	src/sample/stacks_arm64.h \
 	src/sample/stacks_go_x86.c \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \

@@ -2,7 +2,7 @@
 /*
  * Private to sample/: which stacks of one vCPU are copied. What holds for Linux on every processor
  * is here and in copy.c. stacks_x86.h and stacks_x86.c know the registers and the entry code of
- * x86-64; another architecture has two files like them. Sampler's thread.
+ * x86-64, stacks_arm64.h and stacks_arm64.c those of arm64. Sampler's thread.
  *
  * All of this may run while the guest is stopped. Functions are inline because each call takes a
  * measurable part of a stop (tests/bench/bench_copy).
@@ -51,7 +51,7 @@ static inline bool stack_extent_has(struct stack_extent extent, uint64_t address
  */
 static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t address)
 {
-	uint64_t top = control_get_stack_top(copy->copier->control, copy->own.cr3, address);
+	uint64_t top = control_get_stack_top(copy->copier->control, root_space(copy->own), address);
 
 	return top > address ? top - address : 0;
 }

@@ -23,11 +23,6 @@ static inline bool stacks_can_walk(const struct guest_info *guest, const struct 
 	       (regs->cr0 & CR0_PG && (regs->cr4 & CR4_PAE || regs->width == WIDTH_32));
 }
 
-static inline uint64_t stacks_pointer(const struct registers *regs)
-{
-	return regs->rsp;
-}
-
 /*
  * Where the kernel's per-cpu variables are. Xen tells the two GS bases apart by the ring of the
  * vCPU. Around the kernel's swapgs (Linux arch/x86/entry/entry_64.S), in its first and last

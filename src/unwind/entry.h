@@ -19,4 +19,17 @@ bool entry_leave(const struct unwind_space *user, struct cursor *cursor);
  */
 bool entry_has_no_memory(struct cursor *cursor);
 
+/* --- arm64: entry_arm64.c --------------------------------------------------------------------- */
+
+/*
+ * Of a vCPU in the kernel, after the kernel's part has ended. *BROKEN: frames are missing between
+ * both parts. True: the cursor is the user code's now. False: there is none, or it is not known.
+ */
+bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken);
+/*
+ * If RECORD, a frame record in a kernel stack, is part of a struct pt_regs that saves interrupted
+ * kernel code: the cursor is that code's now, and all its registers are known.
+ */
+bool entry_arm64_interrupted(struct cursor *cursor, uint64_t record);
+
 #endif

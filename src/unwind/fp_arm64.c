@@ -15,12 +15,14 @@
  *   otherwise                                   x30 is the caller
  *
  * The second case is wrong for a function that calls itself, in its first instructions: one frame
- * of the recursion is missing then. Each record is further out than the one before, which bounds
- * the walk and catches loops. Resolver's thread; a pure function of its input.
+ * of the recursion is missing then. Each record is further out than the one before, or on another
+ * stack, which unwind.c counts. This bounds the walk and catches loops. Resolver's thread; a pure
+ * function of its input.
  */
 #include "config.h"
 
 #include "unwind/cursor_arm64.h"
+#include "unwind/entry.h"
 #include "unwind/fp.h"
 
 #define FP_STACK_MAX_BYTES (1 << 20) /* no stack is longer */
@@ -55,6 +57,14 @@ static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor
 	return !fp_read_record(cursor, record) || cursor_arm64_strip(cursor, record[1]) != caller;
 }
 
+/* From the interrupts' stack the records lead to the task's, which may lie anywhere. */
+static bool fp_is_on_other_stack(const struct cursor *cursor, uint64_t fp, uint64_t sp)
+{
+	int piece = cursor_piece(cursor, fp);
+
+	return piece >= 0 && piece != cursor_piece(cursor, sp);
+}
+
 static enum unwind_step fp_step_record(struct cursor *cursor)
 {
 	uint64_t fp = cursor->regs[REG_ARM64_FP], sp = cursor->regs[REG_SP], record[2], caller;
@@ -63,12 +73,14 @@ static enum unwind_step fp_step_record(struct cursor *cursor)
 		return STEP_OUTERMOST;
 	if (fp % sizeof(*record))
 		return STEP_BAD;
-	if (fp < sp)
+	if (fp < sp && !fp_is_on_other_stack(cursor, fp, sp))
 		return STEP_LOOP;
 	if (!cursor_read(cursor, fp, record, 2))
 		return fp - sp < FP_STACK_MAX_BYTES ? STEP_CUT : STEP_BAD;
 	if (!record[1])
 		return STEP_OUTERMOST;
+	if (!cursor->user && entry_arm64_interrupted(cursor, fp))
+		return STEP_CALLER;
 	caller = cursor_arm64_strip(cursor, record[1]);
 	if (caller % INSTRUCTION_BYTES)
 		return STEP_BAD;
@@ -76,23 +88,21 @@ static enum unwind_step fp_step_record(struct cursor *cursor)
 	cursor->regs[REG_PC] = caller;
 	/* The record lies anywhere in its frame: the caller's stack pointer is there, or above. */
 	cursor->regs[REG_SP] = fp + sizeof(record);
+	cursor->interrupted = false;
+	cursor->known = KNOWN_BY_RECORD;
 	return STEP_CALLER;
 }
 
 enum unwind_step fp_arm64_step(const struct unwind_space *space, struct cursor *cursor)
 {
 	uint64_t link = cursor_arm64_strip(cursor, cursor->regs[REG_ARM64_LR]);
-	enum unwind_step step = STEP_CALLER;
 
 	if (!(cursor->known >> REG_ARM64_FP & 1))
 		return STEP_NOT_COVERED;
-	if (cursor->interrupted && fp_caller_is_in_link(space, cursor, link))
-		cursor->regs[REG_PC] = link;
-	else
-		step = fp_step_record(cursor);
-	if (step != STEP_CALLER)
-		return step;
+	if (!cursor->interrupted || !fp_caller_is_in_link(space, cursor, link))
+		return fp_step_record(cursor);
+	cursor->regs[REG_PC] = link;
 	cursor->interrupted = false;
 	cursor->known = KNOWN_BY_RECORD;
-	return step;
+	return STEP_CALLER;
 }

@@ -34,10 +34,9 @@ libxtop_a_SOURCES += \
 	src/unwind/cursor_x86.c \
 	src/unwind/cursor_x86.h \
 	src/unwind/disassemble_x86.c \
-	src/unwind/dwarf.c \
 	src/unwind/dwarf.h \
-	src/unwind/dwarf_x86.h \
 	src/unwind/entry.h \
+	src/unwind/entry_arm64.c \
 	src/unwind/entry_x86.c \
 	src/unwind/flow.h \
 	src/unwind/flow_code.c \
@@ -66,3 +65,8 @@ libxtop_a_SOURCES += \
 	src/unwind/tables.c \
 	src/unwind/unw_none.h \
 	src/unwind/unwind.c
+if HOST_X86
+libxtop_a_SOURCES += src/unwind/dwarf.c src/unwind/dwarf_x86.h
+else
+libxtop_a_SOURCES += src/unwind/dwarf_none.c
+endif

@@ -192,8 +192,9 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 }
 
 /*
- * Whether the step from stack pointer SP to the cursor's leads outwards. Both may only be equal for
- * the innermost function, when it keeps its return address in a register, as vfork() does.
+ * Whether the step from stack pointer SP to the cursor's leads outwards. Both may only be equal if
+ * the function was interrupted, when it keeps its return address in a register: vfork(), and leaves
+ * on arm64.
  */
 static bool unwind_goes_out(struct walk *walk, uint64_t sp)
 {
@@ -201,7 +202,8 @@ static bool unwind_goes_out(struct walk *walk, uint64_t sp)
 
 	if (cursor->regs[REG_SP] > sp)
 		return true;
-	if (cursor->regs[REG_SP] == sp && walk->stack->n_frames == 1 && !cursor->interrupted)
+	if (cursor->regs[REG_SP] == sp && !cursor->interrupted &&
+	    !(walk->stack->frames[walk->stack->n_frames - 1].flags & FRAME_RETURN))
 		return true;
 	return cursor_piece(cursor, cursor->regs[REG_SP]) != cursor_piece(cursor, sp) &&
 	       ++walk->n_switches <= UNWIND_MAX_SWITCHES + cursor->go.n_switches;
@@ -311,14 +313,23 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 	return verdict;
 }
 
+static bool unwind_find_user_arm64(struct walk *walk, uint32_t *flags)
+{
+	bool complete = walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE, broken, found;
+
+	found = entry_arm64_find_user(&walk->cursor, complete, &broken);
+	*flags = broken ? FRAME_BROKEN : 0;
+	return found;
+}
+
 /*
  * The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame.
  */
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
-	if (walk->cursor.arch != ARCH_X86) /* entry_x86.c */
-		return false;
+	if (walk->cursor.arch == ARCH_ARM64)
+		return unwind_find_user_arm64(walk, flags);
 	if (step == STEP_USER)
 		return !entry_has_no_memory(&walk->cursor);
 	if (walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE)

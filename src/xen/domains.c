@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "xen/guest_x86.h"
+#include XEN_GUEST_HEADER
 #include "xen/store.h"
 #include "xen/xen_control.h"
 #include "xtop/cleanup.h"
@@ -86,6 +86,7 @@ static void xen_describe(const struct xen_domain *domain, struct store *store,
 		.info = {
 			.domid = domain->domid,
 			.type = domain_type(domain),
+			.arch = GUEST_ARCH,
 			.n_vcpus = n_vcpus,
 			.memory_kib = domain->pages << (GUEST_PAGE_SHIFT - 10),
 			.crashed = xen_state(domain) == 's' &&

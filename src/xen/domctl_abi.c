@@ -31,7 +31,6 @@
 
 #include "xen/domctl_abi.h"
 
-#include <xen/hvm/save.h>
 #include <xencall.h>
 
 #include <errno.h>
@@ -39,30 +38,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include XEN_GUEST_HEADER
 #include "xen/xen_log.h"
 #include "xtop/xen.h"
 
 static const struct domctl_abi abi_table[] = {
-	/* release, domctl, sysctl, size of getdomaininfo, place of the flags */
-	{ "4.14", 0x12, 0x13, 104, 96 },  { "4.15", 0x13, 0x13, 104, 96 },
-	{ "4.16", 0x14, 0x14, 112, 104 }, { "4.17", 0x15, 0x15, 112, 104 },
-	{ "4.18", 0x16, 0x15, 112, 104 }, { "4.19", 0x17, 0x15, 112, 104 },
-	{ "4.20", 0x17, 0x15, 112, 104 }, { "4.21", 0x17, 0x16, 112, 104 },
+	/* release, domctl, sysctl, place of arch_config */
+	{ "4.14", 0x12, 0x13, 96 },  { "4.15", 0x13, 0x13, 96 },  { "4.16", 0x14, 0x14, 104 },
+	{ "4.17", 0x15, 0x15, 104 }, { "4.18", 0x16, 0x15, 104 }, { "4.19", 0x17, 0x15, 104 },
+	{ "4.20", 0x17, 0x15, 104 }, { "4.21", 0x17, 0x16, 104 },
 };
 #define ABI_N      (sizeof(abi_table) / sizeof(abi_table[0]))
 #define ABI_OLDEST (&abi_table[0])
 #define ABI_NEWEST (&abi_table[ABI_N - 1])
 #define ABI_AHEAD  32 /* versions above the newest known one that are tried */
 
-/*
- * The headers of this build are those of one release, any of the table or a later one. What all
- * releases of the table have in common must be true of these headers, too.
- */
-#define SAME_OFFSET(type, field, bytes) \
-	_Static_assert(offsetof(struct type, field) == (bytes), #type " has changed")
-#define SAME_SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), #type " has changed")
-#define SAME_NUMBER(name, number) _Static_assert((name) == (number), #name " has changed")
-
+/* See domctl_abi.h. */
 SAME_NUMBER(XEN_DOMCTL_pausedomain, 3);
 SAME_NUMBER(XEN_DOMCTL_unpausedomain, 4);
 SAME_NUMBER(XEN_DOMCTL_getdomaininfo, 5);
@@ -94,12 +85,8 @@ SAME_OFFSET(xen_sysctl, u, 8);
 SAME_SIZE(xen_sysctl_getdomaininfolist, 24);
 SAME_OFFSET(xen_sysctl_getdomaininfolist, buffer, 8);
 SAME_OFFSET(xen_sysctl_getdomaininfolist, num_domains, 16);
-SAME_SIZE(vcpu_guest_context, 5168);
-SAME_OFFSET(vcpu_guest_context, user_regs, 520);
-SAME_OFFSET(vcpu_guest_context, ctrlreg, 4984);
-SAME_OFFSET(vcpu_guest_context, fs_base, 5144);
-SAME_SIZE(hvm_hw_cpu, 1032);
-SAME_OFFSET(hvm_hw_cpu, msr_efer, 992);
+
+/* The same of the registers: guest_x86.c, guest_arm64.c. */
 
 /* --- the search ------------------------------------------------------------------------------- */
 
@@ -257,6 +244,12 @@ struct xtop_error *domctl_abi_find(const struct domctl_abi **abip)
 
 /* --- what Xen says of a domain ---------------------------------------------------------------- */
 
+/* arch_config begins and ends at a multiple of 8 bytes. */
+size_t domctl_abi_domain_bytes(const struct domctl_abi *abi)
+{
+	return abi->arch_offset + ((DOMAIN_ARCH_BYTES + 7) & ~7UL);
+}
+
 struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *bytes)
 {
 	const struct xen_domctl_getdomaininfo *info = bytes;
@@ -268,7 +261,7 @@ struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *by
 		.cpu_time_ns = info->cpu_time,
 	};
 
-	memcpy(&domain.emulation_flags, (const char *)bytes + abi->flags_offset,
+	memcpy(&domain.emulation_flags, (const char *)bytes + abi->arch_offset,
 	       sizeof(domain.emulation_flags));
 	memcpy(domain.handle, info->handle, sizeof(domain.handle));
 	return domain;

@@ -14,11 +14,19 @@
 
 #include "xtop/error.h"
 
+/*
+ * The headers of a build are those of one release, any of the table or a later one. What all
+ * releases of the table have in common must be true of these headers, too.
+ */
+#define SAME_OFFSET(type, field, bytes) \
+	_Static_assert(offsetof(struct type, field) == (bytes), #type " has changed")
+#define SAME_SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), #type " has changed")
+#define SAME_NUMBER(name, number) _Static_assert((name) == (number), #name " has changed")
+
 struct domctl_abi {
 	const char *release;     /* "4.17" */
 	uint32_t domctl, sysctl; /* versions of the two interfaces */
-	uint16_t domain_bytes;   /* of struct xen_domctl_getdomaininfo */
-	uint16_t flags_offset;   /* of x86's emulation_flags in it */
+	uint16_t arch_offset;    /* of arch_config in struct xen_domctl_getdomaininfo, the last */
 };
 
 /*
@@ -32,13 +40,15 @@ struct xen_domain {
 	uint32_t domid;
 	uint32_t flags;           /* XEN_DOMINF_* */
 	uint32_t max_vcpu_id;     /* XEN_INVALID_MAX_VCPU_ID: no vCPU */
-	uint32_t emulation_flags; /* XEN_X86_EMU_* */
+	uint32_t emulation_flags; /* of x86: XEN_X86_EMU_* */
 	uint64_t pages;
 	uint64_t cpu_time_ns;
 	xen_domain_handle_t handle;
 };
 
-/* BYTES: a struct xen_domctl_getdomaininfo as ABI's Xen has written it. */
+/* Of struct xen_domctl_getdomaininfo as ABI's Xen has it. */
+size_t domctl_abi_domain_bytes(const struct domctl_abi *abi);
+/* BYTES: such a structure as ABI's Xen has written it. */
 struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *bytes);
 
 #endif

@@ -4,6 +4,13 @@
 
 #include "xen/guest_x86.h"
 
+SAME_SIZE(vcpu_guest_context, 5168);
+SAME_OFFSET(vcpu_guest_context, user_regs, 520);
+SAME_OFFSET(vcpu_guest_context, ctrlreg, 4984);
+SAME_OFFSET(vcpu_guest_context, fs_base, 5144);
+SAME_SIZE(hvm_hw_cpu, 1032);
+SAME_OFFSET(hvm_hw_cpu, msr_efer, 992);
+
 #define EFER_LMA (1ULL << 10) /* 64-bit mode is on; Intel SDM vol. 3A §4.1.1 */
 
 void vcpu_ask_mode(struct xen_domctl *domctl, unsigned vcpu, struct vcpu_answer *answer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to xen/: what domctl.c and domains.c need to know of an x86-64 guest. A port to another
- * architecture provides these names, and includes its header instead of this one.
+ * architecture provides these names: configure chooses the header (XEN_GUEST_HEADER).
  *
  * Functions that run while the guest is stopped are inline: domctl_stop() calls them for each vCPU.
  */
@@ -14,6 +14,11 @@
 
 #include "xtop/registers_x86.h"
 #include "xtop/types.h"
+
+#define GUEST_ARCH ARCH_X86
+
+/* Of struct xen_arch_domainconfig in all releases of domctl_abi.c: two words of flags. */
+#define DOMAIN_ARCH_BYTES 8
 
 /* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
 static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,

@@ -11,8 +11,6 @@ libxtop_a_SOURCES += \
 	src/xen/domctl_abi.c \
 	src/xen/domctl_abi.h \
 	src/xen/foreign.c \
-	src/xen/guest_x86.c \
-	src/xen/guest_x86.h \
 	src/xen/public.h \
 	src/xen/stop_area.c \
 	src/xen/stop_area.h \
@@ -22,6 +20,11 @@ libxtop_a_SOURCES += \
 	src/xen/xen_control.h \
 	src/xen/xen_log.c \
 	src/xen/xen_log.h
+if HOST_X86
+libxtop_a_SOURCES += src/xen/guest_x86.c src/xen/guest_x86.h
+else
+libxtop_a_SOURCES += src/xen/guest_arm64.c src/xen/guest_arm64.h
+endif
 else
 libxtop_a_SOURCES += src/xen/no_xen.c
 endif

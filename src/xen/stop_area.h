@@ -10,7 +10,7 @@
 
 #include <xen/hvm/hvm_op.h>
 
-#include "xen/guest_x86.h"
+#include XEN_GUEST_HEADER
 #include "xtop/domctl.h"
 
 #define RESULT_PENDING 1 /* no domctl has this result: they return 0 or a negative errno */

@@ -109,7 +109,8 @@ bool control_unpause(struct xen_control *control, uint32_t domid)
 struct xtop_error *control_list_domains(struct xen_control *control, uint32_t first, size_t n,
 					struct xen_domain *domains, size_t *gotp)
 {
-	size_t room = CONTROL_LIST_PAGES * GUEST_PAGE_SIZE / control->abi->domain_bytes;
+	size_t domain_bytes = domctl_abi_domain_bytes(control->abi);
+	size_t room = CONTROL_LIST_PAGES * GUEST_PAGE_SIZE / domain_bytes;
 	struct xen_sysctl *sysctl = (void *)control->buffer;
 	size_t got;
 
@@ -126,8 +127,7 @@ struct xtop_error *control_list_domains(struct xen_control *control, uint32_t fi
 		return error_create_errno(errno, "cannot list the domains");
 	got = sysctl->u.getdomaininfolist.num_domains;
 	for (size_t i = 0; i < got; i++)
-		domains[i] = domctl_abi_decode(control->abi,
-					       control->list + i * control->abi->domain_bytes);
+		domains[i] = domctl_abi_decode(control->abi, control->list + i * domain_bytes);
 	*gotp = got;
 	return NULL;
 }

@@ -2,7 +2,8 @@
 /*
  * Call-frame information: it is compiled, given to libunwind as far as it is safe, and used for
  * steps. The input: sizes of .eh_frame and .debug_frame, a gap in both, their bytes, a vCPU, then
- * size and bytes of .eh_frame_hdr, which leads over a gap.
+ * size and bytes of .eh_frame_hdr, which leads over a gap. The code is that of the vCPU's
+ * architecture.
  */
 #include "config.h"
 
@@ -28,9 +29,12 @@ static void walk(struct fuzz *fuzz, struct cfi *cfi, struct dwarf *dwarf,
 
 	cursor_init(&cursor, &vcpu->vcpu);
 	for (unsigned i = 0; i < 32; i++) {
-		enum unwind_step step = cfi ? cfi_step(cfi, 0, &cursor) : STEP_NOT_COVERED;
+		enum unwind_step step = STEP_NOT_COVERED;
 
-		if (step == STEP_NOT_COVERED && dwarf)
+		if (cfi)
+			step = cursor.arch == ARCH_ARM64 ? cfi_arm64_step(cfi, 0, &cursor)
+							 : cfi_step(cfi, 0, &cursor);
+		if (step == STEP_NOT_COVERED && dwarf && cursor.arch == ARCH_X86)
 			step = dwarf_step(dwarf, 0, &cursor);
 		if (step != STEP_CALLER)
 			cursor.regs[REG_RIP] = VCPU_USER_CODE + fuzz_u16(fuzz);
@@ -70,6 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	sections.eh_frame = take_section(&fuzz, eh_bytes, VCPU_USER_CODE + 0x8000, &gap);
 	sections.debug_frame = take_section(&fuzz, debug_bytes, 0, &gap);
 	fuzz_vcpu(&fuzz, &vcpu);
+	sections.eh_frame.is_arm64 = sections.debug_frame.is_arm64 =
+		vcpu.vcpu.regs.arch == ARCH_ARM64;
 	sections.eh_frame_hdr = take_section(&fuzz, fuzz_u16(&fuzz) % MAX_SECTION_BYTES,
 					     VCPU_USER_CODE + 0x7000, &none);
 	use(&fuzz, &sections, &vcpu);

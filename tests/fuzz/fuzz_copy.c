@@ -56,15 +56,41 @@ static void take_stacks(struct fuzz *fuzz, struct control *control)
 		.irq_above = 8,
 	};
 
-	if (fuzz_u8(fuzz) & 1)
+	uint8_t how = fuzz_u8(fuzz);
+
+	if (how & 2) {
+		stacks.current_per_cpu = CURRENT_IN_REGISTER;
+		stacks.regs_below_top = PT_ARM64_BYTES;
+	}
+	if (how & 1)
 		fuzz_take(fuzz, &stacks, sizeof(stacks));
 	control_set_linux_stacks(control, &stacks);
 }
 
+/* Entries of x86-64's tables that are present and writable are tables or pages of arm64, too. */
+static void take_arm64(struct registers *regs)
+{
+	struct registers_arm64 *arm64 = &regs->arm64;
+
+	regs->arch = ARCH_ARM64;
+	arm64->ttbr0 = arm64->ttbr1 = 4 << GUEST_PAGE_SHIFT;
+	arm64->sctlr |= SCTLR_ARM64_M;
+	arm64->pstate &= ~PSTATE_ARM64_AARCH32;
+	arm64->tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 16ULL << TCR_ARM64_T1SZ_SHIFT | 16;
+	arm64->sp_el0 = FUZZ_GUEST_BASE + (uint32_t)arm64->sp_el0;
+	arm64->sp_el1 = FUZZ_GUEST_BASE + (uint32_t)arm64->sp_el1;
+	arm64->x[29] = FUZZ_GUEST_BASE + (uint32_t)arm64->x[29];
+}
+
 static void take_regs(struct fuzz *fuzz, struct registers *regs)
 {
+	uint8_t how;
+
 	fuzz_take(fuzz, regs, sizeof(*regs));
-	if (fuzz_u8(fuzz) & 3) {
+	how = fuzz_u8(fuzz);
+	if (how & 0x80) {
+		take_arm64(regs);
+	} else if (how & 3) {
 		regs->cr3 = 4 << GUEST_PAGE_SHIFT;
 		regs->cr0 |= 1U << 31;
 		regs->cr4 = 1U << 5;

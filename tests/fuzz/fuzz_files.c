@@ -194,6 +194,7 @@ static unsigned use(const struct world *world, struct fuzz *fuzz, struct change 
 	if (tasks)
 		find_tasks(world, fuzz,
 			   &(struct task_finder){ .guest = &world->made->guest,
+					   .stacks.guest = &world->made->guest,
 						  .tasks = tasks,
 						  .processes = processes });
 	tasks_destroy(tasks);

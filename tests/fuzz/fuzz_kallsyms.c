@@ -70,6 +70,7 @@ static void search(struct fuzz *fuzz, const struct made_kallsyms *tables, uint8_
 	uint8_t *bytes = fuzz_copy(&all, end - start);
 	struct kallsyms_input input = {
 		.address = MADE_RODATA + start,
+		.image_start = MADE_IMAGE_START,
 		.size_bytes = end - start,
 		.text_start = flags & 1 ? 0 : MADE_TEXT,
 		.text_end = flags & 1 ? 0 : MADE_TEXT + MADE_TEXT_BYTES,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page walk, and reads that use it. The input says which tables they are (64 bits with four or
- * five levels, PAE, 32 bits without PAE) and writes them entry by entry: loops, large pages at
- * every level, missing frames. walk_find_frame() and walk_find_span() must agree.
+ * five levels, PAE, 32 bits without PAE, or arm64 with any TCR_EL1) and writes them entry by entry:
+ * loops, large pages at every level, missing frames. walk_find_frame() and walk_find_span() must
+ * agree.
  */
 #include "config.h"
 
@@ -133,6 +134,14 @@ static void run(struct fuzz *fuzz, struct memory *memory, struct memory_root roo
 	}
 }
 
+static void take_arm64(struct fuzz *fuzz, struct registers *regs)
+{
+	regs->arch = ARCH_ARM64;
+	regs->arm64.tcr = fuzz_u64(fuzz);
+	regs->arm64.ttbr0 = fuzz_u16(fuzz);
+	regs->arm64.ttbr1 = fuzz_u16(fuzz);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const enum register_width widths[] = { WIDTH_64, WIDTH_32_PAE, WIDTH_32, WIDTH_64 };
@@ -147,9 +156,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	memset(pages, 0, sizeof(pages));
 	memory_refresh(memory);
 	kind = fuzz_u8(&fuzz);
-	regs.cr4 = kind & 1 ? CR4_LA57 : 0;
-	regs.width = widths[kind >> 1 & 3];
-	regs.cr3 = fuzz_u16(&fuzz);
+	if (kind & 0x80) {
+		take_arm64(&fuzz, &regs);
+	} else {
+		regs.cr4 = kind & 1 ? CR4_LA57 : 0;
+		regs.width = widths[kind >> 1 & 3];
+		regs.cr3 = fuzz_u16(&fuzz);
+	}
 	/* Some tables to begin with: frames 1 to 5 point to one another. */
 	for (unsigned i = 1; i < 5; i++)
 		pages[i][0] = pages[i][511] = (i + 1) << GUEST_PAGE_SHIFT | 3;

@@ -33,6 +33,17 @@ static inline uint64_t fuzz_word(struct fuzz *fuzz)
 	return bases[kind % 5] + fuzz_u16(fuzz);
 }
 
+/* All registers of arm64, with halves of 48 bits. */
+static inline void fuzz_arm64(struct fuzz *fuzz, struct registers *regs)
+{
+	uint64_t *words = (uint64_t *)&regs->arm64;
+
+	regs->arch = ARCH_ARM64;
+	for (size_t i = 0; i < REGISTERS_ARM64_BYTES / sizeof(*words); i++)
+		words[i] = fuzz_word(fuzz);
+	regs->arm64.tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 16ULL << TCR_ARM64_T1SZ_SHIFT | 16;
+}
+
 /* A record that passes sample_check(). */
 static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 {
@@ -40,11 +51,16 @@ static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 					  VCPU_USER_STACK };
 	unsigned n = fuzz_u8(fuzz) % 5, left = VCPU_MAX_WORDS;
 	uint64_t *regs = (uint64_t *)&vcpu->vcpu.regs, *to = vcpu->rest;
+	uint8_t how;
 
 	vcpu->sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .cut = CUT_LIMIT };
-	vcpu->vcpu.user = fuzz_u8(fuzz) & 1;
-	for (size_t i = 0; i < 17; i++)
+	how = fuzz_u8(fuzz);
+	vcpu->vcpu.user = how & 1;
+	vcpu->vcpu.user_cut = how >> 2 & 3;
+	if (how & 0x80)
+		fuzz_arm64(fuzz, &vcpu->vcpu.regs);
+	for (size_t i = 0; !(how & 0x80) && i < 17; i++)
 		regs[i] = fuzz_word(fuzz);
 	for (unsigned i = 0; i < n; i++) {
 		struct sample_stack *piece = (struct sample_stack *)to;

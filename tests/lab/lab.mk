@@ -11,12 +11,14 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	$(wildcard $(srcdir)/tests/guests/web02/*)
 
 if WITH_XEN
+if HOST_X86
 include $(srcdir)/tests/guests/tiny/tiny.mk
-include $(srcdir)/tests/guests/busy/busy.mk
 include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/upcall/upcall.mk
 include $(srcdir)/tests/guests/forks/forks.mk
 include $(srcdir)/tests/guests/workload/workload.mk
+endif
+include $(srcdir)/tests/guests/busy/busy.mk
 
 noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
 	tests/lab/live_text tests/lab/walls

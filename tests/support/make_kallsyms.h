@@ -14,6 +14,7 @@
 
 #define MADE_TEXT         0xffffffff9ac00000ULL /* _text of a kernel that KASLR has moved */
 #define MADE_TEXT_BYTES   0x01000000ULL
+#define MADE_IMAGE_START  0xffffffff80000000ULL /* where KASLR may put it */
 #define MADE_RODATA       (MADE_TEXT + MADE_TEXT_BYTES)
 #define MADE_INIT         (MADE_RODATA + 0x02000000ULL) /* _sinittext */
 #define MADE_NAME_BYTES   320

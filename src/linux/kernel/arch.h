@@ -1,36 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor in a Linux kernel's memory. Another architecture has to implement
- * this header, search_arch.h, stack_layout.h, orc_tables.h and process/process_arch.h. The code for
- * x86-64 is in *_x86.c.
+ * What depends on the processor in a Linux kernel's memory. arch.c asks arch_x86.c or arch_arm64.c,
+ * by the guest's page tables. Another architecture has to implement this header, search_arch.h,
+ * stack_layout.h, orc_tables.h and process/process_arch.h.
  */
 #ifndef XTOP_LINUX_KERNEL_ARCH_H
 #define XTOP_LINUX_KERNEL_ARCH_H
 
 #include "linux/kernel/linux_guest.h"
 
+#define ARCH_USER_END (1ULL << 56) /* no user address is above: x86-64 with five levels */
+
 struct arch_addresses {
-	uint64_t user_end;               /* no user address is above */
 	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */
-	uint64_t page_offset, vmemmap;   /* where a kernel has these that does not randomise them */
+	uint64_t near_end;    /* mostly it lies below this */
+	uint64_t head_bytes;  /* _text lies at most so far before the first executable page */
+	uint64_t page_offset; /* where a kernel has it that does not randomise it */
 };
-extern const struct arch_addresses arch_addresses;
+struct arch_addresses arch_get_addresses(struct memory_root root);
 
 struct arch_name {
 	enum linux_symbol symbol;
 	const char *name;
 };
-/* Names that only kernels of this architecture have. If several are found, the last one counts. */
-extern const struct arch_name arch_names[];
-extern const size_t n_arch_names;
+/* Names that only kernels of one architecture have. If several are found, the last one counts. */
+extern const struct arch_name arch_names_x86[];
+extern const size_t n_arch_names_x86;
 
 /* Page tables of user mode lack most of the kernel, where page-table isolation is on. */
 bool arch_is_user_tables(struct memory_root root);
-/* The tables of the same process that have the kernel: ROOT itself without isolation. */
+/*
+ * The tables that have the kernel if ROOT is of user mode under page-table isolation; else there
+ * may be nothing, or ROOT itself.
+ */
 struct memory_root arch_kernel_tables(struct memory_root root);
 /*
- * The root of the page tables whose top table the kernel has at ADDRESS, a variable of the kernel
- * or mm_struct.pgd. False: ADDRESS is not mapped; *ROOT is untouched.
+ * The kernel's own page tables, which have every kernel address. LINUX_GUEST has symbols, and as
+ * its root the tables by which the kernel was found. False: they cannot be found.
+ */
+bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
+/* The array of struct page of a kernel without a variable for it. RELEASE: "6.1.0-37-arm64". */
+uint64_t arch_find_vmemmap(struct memory_root root, const char *release);
+/*
+ * The root of the page tables whose top table the kernel has at ADDRESS, mm_struct.pgd. False:
+ * ADDRESS is not mapped; *ROOT is untouched.
  */
 bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 		    struct memory_root *root);
@@ -38,5 +51,25 @@ bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 struct memory_root arch_root_at(const struct registers *regs, frame_t frame);
 /* Whether both are of one process: with page-table isolation it has two. */
 bool arch_is_same_process(struct memory_root a, struct memory_root b);
+
+/* --- the same of one architecture ------------------------------------------------------------- */
+
+struct arch_addresses arch_x86_addresses(void);
+bool arch_x86_is_user_tables(struct memory_root root);
+struct memory_root arch_x86_kernel_tables(struct memory_root root);
+bool arch_x86_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
+bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
+			struct memory_root *root);
+struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame);
+bool arch_x86_is_same_process(struct memory_root a, struct memory_root b);
+uint64_t arch_x86_vmemmap(void);
+
+struct arch_addresses arch_arm64_addresses(struct memory_root root);
+struct memory_root arch_arm64_kernel_tables(struct memory_root root);
+bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t address,
+			  struct memory_root *root);
+struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t frame);
+bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b);
+uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release);
 
 #endif

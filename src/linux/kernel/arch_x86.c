@@ -11,15 +11,22 @@
  * (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE). Direct map and page array are those of
  * 4-level paging without randomisation; kernels that have variables for them do not need these.
  */
-const struct arch_addresses arch_addresses = {
-	.user_end = 1ULL << 56, /* with five levels */
-	.image_start = 0xffffffff80000000,
-	.image_end = 0xffffffffc0000000,
-	.page_offset = 0xffff888000000000,
-	.vmemmap = 0xffffea0000000000,
-};
+struct arch_addresses arch_x86_addresses(void)
+{
+	return (struct arch_addresses){
+		.image_start = 0xffffffff80000000,
+		.image_end = 0xffffffffc0000000,
+		.near_end = 0xffffffffc0000000,
+		.page_offset = 0xffff888000000000,
+	};
+}
 
-const struct arch_name arch_names[] = {
+uint64_t arch_x86_vmemmap(void)
+{
+	return 0xffffea0000000000;
+}
+
+const struct arch_name arch_names_x86[] = {
 	{ LINUX_PAGE_TABLES, "init_top_pgt" },
 	{ LINUX_CURRENT_TASK, "current_task" },
 	{ LINUX_PCPU_HOT, "pcpu_hot" },
@@ -42,26 +49,26 @@ const struct arch_name arch_names[] = {
 	{ LINUX_ENTRY, "entry_SYSCALL_64" },
 	{ LINUX_TIMER, "sysvec_apic_timer_interrupt" },
 };
-const size_t n_arch_names = sizeof(arch_names) / sizeof(arch_names[0]);
+const size_t n_arch_names_x86 = sizeof(arch_names_x86) / sizeof(arch_names_x86[0]);
 
 /*
  * With page-table isolation each process has two top tables, side by side in 8 KiB. The kernel's is
  * the first (Linux arch/x86/include/asm/pgtable.h, kernel_to_user_pgdp()).
  */
-bool arch_is_user_tables(struct memory_root root)
+bool arch_x86_is_user_tables(struct memory_root root)
 {
 	return root.cr3 & CR3_USER_TABLE;
 }
 
-struct memory_root arch_kernel_tables(struct memory_root root)
+struct memory_root arch_x86_kernel_tables(struct memory_root root)
 {
 	root.cr3 &= ~CR3_USER_TABLE;
 	return root;
 }
 
 /* All page tables are of the same kind as those of the kernel. */
-bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
-		    struct memory_root *root)
+bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
+			struct memory_root *root)
 {
 	frame_t frame;
 
@@ -73,7 +80,14 @@ bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 	return true;
 }
 
-struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
+bool arch_x86_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
+{
+	uint64_t tables = linux_guest->symbols[LINUX_PAGE_TABLES];
+
+	return tables && arch_x86_read_root(linux_guest, tables, root);
+}
+
+struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame)
 {
 	struct memory_root root = walk_root(regs);
 
@@ -81,7 +95,7 @@ struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
 	return root;
 }
 
-bool arch_is_same_process(struct memory_root a, struct memory_root b)
+bool arch_x86_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return cr3_is_same_process(a.cr3, b.cr3);
 }

@@ -51,6 +51,8 @@ struct kallsyms_input {
 	bool (*front)(struct kallsyms_input *input, size_t from);
 	void *context;
 	uint64_t text_start, text_end; /* the executable range below; 0: not known */
+	uint64_t head_bytes;  /* _text may lie so far before the executable range */
+	uint64_t image_start; /* no symbol's address is below */
 	/* Out: checks made. May exceed KALLSYMS_MAX_STEPS by the checks of one table. */
 	uint64_t steps;
 };
@@ -117,6 +119,12 @@ bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep);
 
 /* The address of _text in the guest. Never 0. */
 uint64_t kallsyms_text(const struct kallsyms *kallsyms);
+
+/* The highest address of a symbol. */
+static inline uint64_t kallsyms_last(const struct kallsyms *kallsyms)
+{
+	return kallsyms->addresses[kallsyms->n - 1];
+}
 
 /* --- one symbol after the other ------------------------------------------------------------- */
 

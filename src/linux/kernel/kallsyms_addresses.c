@@ -11,7 +11,6 @@
  */
 #include "config.h"
 
-#include "linux/kernel/arch.h"
 #include "linux/kernel/kallsyms_finder.h"
 #include "xtop/work.h"
 
@@ -47,8 +46,9 @@ static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t 
 	const struct kallsyms_input *input = finder->input;
 
 	if (!input->text_start)
-		return address >= arch_addresses.image_start && address < input->address;
-	return address >= input->text_start && address - input->text_start < TEXT_SLACK_BYTES;
+		return address >= input->image_start && address < input->address;
+	return address + input->head_bytes >= input->text_start &&
+	       address + input->head_bytes - input->text_start < TEXT_SLACK_BYTES;
 }
 
 /* Reads the addresses at AT in ENCODING. False: they do not ascend, or _text is elsewhere. */
@@ -79,7 +79,7 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 {
 	uint64_t base = finder_load(finder, base_at, 8);
 
-	return base >= arch_addresses.image_start &&
+	return base >= finder->input->image_start &&
 	       (finder_read_addresses(finder, at, KALLSYMS_PERCPU, base) ||
 		finder_read_addresses(finder, at, KALLSYMS_RELATIVE, base));
 }
@@ -95,7 +95,7 @@ static bool finder_addresses_before(struct kallsyms_finder *finder)
 
 	finder->out->tables_before = true;
 	if (num < 8 || !finder_need_from(finder, num - 8) ||
-	    finder_load(finder, num - 8, 8) < arch_addresses.image_start)
+	    finder_load(finder, num - 8, 8) < finder->input->image_start)
 		return false;
 	if (num >= offsets_bytes + 8 && finder_need_from(finder, num - 8 - offsets_bytes) &&
 	    finder_read_offsets(finder, num - 8 - offsets_bytes, num - 8))

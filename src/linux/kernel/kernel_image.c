@@ -20,6 +20,7 @@
 #include "linux/kernel/kernel_image.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "linux/kernel/arch.h"
 #include "xtop/cleanup.h"
@@ -114,6 +115,7 @@ static bool image_is_data(const struct kernel_image *image, const struct memory_
 static bool image_search(struct kernel_image *image, const struct memory_range *range,
 			 struct kallsyms **kallsymsp)
 {
+	const struct arch_addresses addresses = arch_get_addresses(image->root);
 	const struct memory_range *text = image_text(image);
 	size_t size_bytes = range->end - range->start;
 	_cleanup_free_ uint8_t *bytes = NULL;
@@ -125,6 +127,8 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 		.context = image,
 		.text_start = text ? text->start : 0,
 		.text_end = text ? text->end : 0,
+		.head_bytes = addresses.head_bytes,
+		.image_start = addresses.image_start,
 	};
 
 	bytes = calloc(1, input.size_bytes); /* what is not copied has to be zeros */
@@ -171,17 +175,31 @@ bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **ka
 
 /* --- where it lies ---------------------------------------------------------------------------- */
 
-static void image_look(struct kernel_image *image, struct memory_root root)
-{
-	image->root = root;
-	image->n = memory_ranges(image->memory, root, arch_addresses.image_start,
-				 arch_addresses.image_end, image->ranges, IMAGE_MAX_RANGES);
-}
-
 static bool image_is(struct kernel_image *image, bool unsealed)
 {
 	image->unsealed = unsealed;
 	return image_text(image) && image_next_range(image, UINT64_MAX);
+}
+
+static void image_look(struct kernel_image *image, struct memory_root root)
+{
+	const struct arch_addresses addresses = arch_get_addresses(root);
+
+	image->root = root;
+	image->n = memory_ranges(image->memory, root, addresses.image_start, addresses.near_end,
+				 image->ranges, IMAGE_MAX_RANGES);
+}
+
+/* Where the image seldom is. False: there is no such place, or no image. */
+static bool image_look_far(struct kernel_image *image, struct memory_root root)
+{
+	const struct arch_addresses addresses = arch_get_addresses(root);
+
+	if (addresses.near_end == addresses.image_end)
+		return false;
+	image->n = memory_ranges(image->memory, root, addresses.near_end, addresses.image_end,
+				 image->ranges, IMAGE_MAX_RANGES);
+	return image_is(image, false);
 }
 
 /*
@@ -190,12 +208,15 @@ static bool image_is(struct kernel_image *image, bool unsealed)
  */
 static bool image_look_everywhere(struct kernel_image *image, struct memory_root root)
 {
+	struct memory_root kernel = arch_kernel_tables(root);
+
 	image_look(image, root);
-	if (image_is(image, false))
+	if (image_is(image, false) || image_look_far(image, root))
 		return true;
-	if (arch_is_user_tables(root)) {
-		image_look(image, arch_kernel_tables(root));
-		if (image_is(image, false) || image_is(image, true))
+	if (memcmp(&kernel, &root, sizeof(root)) != 0) {
+		image_look(image, kernel);
+		if (image_is(image, false) || image_look_far(image, kernel) ||
+		    image_is(image, true))
 			return true;
 		image_look(image, root);
 	}

@@ -77,7 +77,7 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 {
 	struct kallsyms_wanted wanted[LINUX_MAX_NAMES];
 	enum linux_symbol symbols[LINUX_MAX_NAMES];
-	size_t n = linux_add_names(arch_names, n_arch_names, wanted, symbols, 0);
+	size_t n = linux_add_names(arch_names_x86, n_arch_names_x86, wanted, symbols, 0);
 	struct symtab *tab = NULL;
 	struct xtop_error *error;
 
@@ -97,6 +97,10 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i].type)
 			kernel->guest.symbols[symbols[i]] = wanted[i].address;
+	/* Behind the image other memory may follow at once. */
+	if (kernel->guest.root.width == ROOT_ARM64 && !kernel->guest.symbols[LINUX_END])
+		kernel->guest.symbols[LINUX_END] =
+			(kallsyms_last(kallsyms) | GUEST_PAGE_MASK) + 1;
 	return true;
 }
 
@@ -182,9 +186,7 @@ static void linux_read_types(struct linux_guest *guest)
  */
 static bool linux_find_root(struct linux_guest *guest)
 {
-	uint64_t tables = guest->symbols[LINUX_PAGE_TABLES];
-
-	return tables && arch_read_root(guest, tables, &guest->root);
+	return arch_find_kernel_root(guest, &guest->root);
 }
 
 /* The kernel address in a variable; OTHERWISE when there is none. */
@@ -200,14 +202,18 @@ static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbo
 }
 
 /* Needs symbols. */
-static bool linux_find_memory(struct linux_guest *guest)
+static bool linux_find_memory(struct linux_kernel *kernel)
 {
+	struct linux_guest *guest = &kernel->guest;
+
 	if (!linux_find_root(guest))
 		return false;
 	guest->text_start = guest->symbols[LINUX_TEXT];
 	guest->text_end = guest->symbols[LINUX_END];
-	guest->page_offset = linux_variable(guest, LINUX_PAGE_OFFSET, arch_addresses.page_offset);
-	guest->vmemmap = linux_variable(guest, LINUX_VMEMMAP, arch_addresses.vmemmap);
+	guest->page_offset = linux_variable(guest, LINUX_PAGE_OFFSET,
+					    arch_get_addresses(guest->root).page_offset);
+	guest->vmemmap = linux_variable(guest, LINUX_VMEMMAP,
+					arch_find_vmemmap(guest->root, kernel->release));
 	return guest->text_start < guest->text_end;
 }
 
@@ -240,7 +246,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	if (linux_names_no_data(guest))
 		linux_search_image(guest, image);
-	if (!linux_read_release(kernel) || !linux_find_memory(guest))
+	if (!linux_read_release(kernel) || !linux_find_memory(kernel))
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
@@ -275,8 +281,12 @@ static bool linux_is_release(struct linux_kernel *kernel)
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		       struct kernel_cache *cache, const char *uuid)
 {
-	if (kernel_cache_load(cache, uuid, kernel, kernel_image_text(image)))
-		return linux_find_memory(&kernel->guest) && linux_is_release(kernel);
+	uint64_t text = kernel_image_text(image);
+	uint64_t head_bytes = arch_get_addresses(kernel->guest.root).head_bytes;
+
+	if (kernel_cache_load(cache, uuid, kernel, text) ||
+	    (head_bytes && kernel_cache_load(cache, uuid, kernel, text - head_bytes)))
+		return linux_find_memory(kernel) && linux_is_release(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
 	if (linux_is_whole(kernel))

@@ -97,7 +97,7 @@ static void search_range(struct search *search, bool constant, bool data)
 		search_banner(search);
 	if (constant && !symbols[LINUX_BTF_START])
 		search_btf(search);
-	if (data)
+	if (data && search->guest->root.width != ROOT_ARM64)
 		search_arch_data(search);
 }
 
@@ -135,5 +135,6 @@ void search_symbols(struct linux_guest *guest, const struct memory_range *ranges
 
 	search_set(&search, LINUX_END, search.image_end);
 	search_image(&search, ranges, n);
-	search_arch_functions(&search);
+	if (guest->root.width != ROOT_ARM64)
+		search_arch_functions(&search);
 }

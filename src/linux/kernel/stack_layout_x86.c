@@ -62,8 +62,8 @@ static uint64_t stack_layout_per_cpu_base(const struct registers *regs)
 	return linux_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
 }
 
-struct linux_stacks stack_layout_build(const struct linux_guest *guest,
-				       const struct registers *regs)
+struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
+					   const struct registers *regs)
 {
 	const struct layout *layout = &guest->layout;
 	struct linux_stacks stacks = { 0 };

@@ -66,7 +66,7 @@ static enum vmas_result vmas_visit(struct vmas_walk *walk, uint64_t address)
 		return VMAS_DAMAGED;
 	if (!vmas_read_vma(walk->linux_guest, address, &vma))
 		return VMAS_UNREADABLE;
-	if (vma.start < walk->end || vma.start >= vma.end || vma.end > arch_addresses.user_end ||
+	if (vma.start < walk->end || vma.start >= vma.end || vma.end > ARCH_USER_END ||
 	    (vma.start | vma.end) & GUEST_PAGE_MASK || (vma.file && !linux_is_kernel(vma.file)))
 		return VMAS_DAMAGED;
 	walk->end = vma.end;

@@ -46,6 +46,7 @@ static struct kallsyms *find_in(const uint8_t *bytes, size_t size_bytes, uint64_
 	struct reader reader = { .all = bytes };
 	struct kallsyms_input input = {
 		.address = MADE_RODATA,
+		.image_start = MADE_IMAGE_START,
 		.size_bytes = size_bytes,
 		.more = reader_more,
 		.context = &reader,
@@ -146,6 +147,7 @@ static void test_left_out(const struct made_layout *layout)
 	struct left_out left_out = { .lowest = SIZE_MAX };
 	struct kallsyms_input input = {
 		.address = MADE_RODATA,
+		.image_start = MADE_IMAGE_START,
 		.context = &left_out,
 		.front = left_out_front,
 		.text_start = MADE_TEXT,
@@ -472,6 +474,7 @@ static void test_over(const struct made_layout *layout)
 					 .present_bytes = made.end,
 					 .size_bytes = made.end,
 					 .address = MADE_RODATA,
+					 .image_start = MADE_IMAGE_START,
 					 .text_start = MADE_TEXT };
 	work_set_end(always_over, NULL);
 	error_destroy(kallsyms_find(&input, &kallsyms));
@@ -522,6 +525,7 @@ static void check_hostile(const char *what, const uint8_t *bytes)
 {
 	struct kallsyms_input input = {
 		.address = MADE_RODATA,
+		.image_start = MADE_IMAGE_START,
 		.bytes = bytes,
 		.size_bytes = HOSTILE_BYTES,
 		.present_bytes = HOSTILE_BYTES,

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Chooses arch_x86.c or arch_arm64.c by the guest's page tables; see arch.h. Any thread. */
+#include "config.h"
+
+#include "linux/kernel/arch.h"
+
+static bool arch_is_arm64(struct memory_root root)
+{
+	return root.width == ROOT_ARM64;
+}
+
+struct arch_addresses arch_get_addresses(struct memory_root root)
+{
+	return arch_is_arm64(root) ? arch_arm64_addresses(root) : arch_x86_addresses();
+}
+
+/* The tables of an arm64 vCPU do not show whether they are those of user mode. */
+bool arch_is_user_tables(struct memory_root root)
+{
+	return !arch_is_arm64(root) && arch_x86_is_user_tables(root);
+}
+
+struct memory_root arch_kernel_tables(struct memory_root root)
+{
+	return arch_is_arm64(root) ? arch_arm64_kernel_tables(root) : arch_x86_kernel_tables(root);
+}
+
+/* On arm64 the tables of the upper half are the kernel's own: it was found by them. */
+bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
+{
+	if (!arch_is_arm64(linux_guest->root))
+		return arch_x86_find_kernel_root(linux_guest, root);
+	*root = linux_guest->root;
+	return true;
+}
+
+uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
+{
+	return arch_is_arm64(root) ? arch_arm64_find_vmemmap(root, release) : arch_x86_vmemmap();
+}
+
+bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
+		    struct memory_root *root)
+{
+	return arch_is_arm64(linux_guest->root) ? arch_arm64_read_root(linux_guest, address, root)
+						: arch_x86_read_root(linux_guest, address, root);
+}
+
+struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
+{
+	return regs->arch == ARCH_ARM64 ? arch_arm64_root_at(regs, frame)
+					: arch_x86_root_at(regs, frame);
+}
+
+bool arch_is_same_process(struct memory_root a, struct memory_root b)
+{
+	return arch_is_arm64(a) ? arch_arm64_is_same_process(a, b)
+				: arch_x86_is_same_process(a, b);
+}

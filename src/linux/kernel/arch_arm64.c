@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses and page tables of Linux on arm64; see arch.h. Any thread.
+ *
+ * A kernel has VA_BITS of 39, 42, 47, 48 or 52 bits of addresses, and a kernel of 52 bits runs on
+ * processors that have 48. TCR_EL1.T1SZ tells what is used (Linux Documentation/arch/arm64/
+ * memory.rst, arch/arm64/include/asm/memory.h, from v5.4):
+ *
+ *   -2^VA_BITS            PAGE_OFFSET: the direct map
+ *   -2^(min(48, VA_BITS) - 1)   the end of the direct map; modules, 128 MiB, from 6.5 2 GiB
+ *   above                 vmalloc; the image is its first area, unless KASLR moves the image
+ *                         by up to three quarters of the vmalloc area (kaslr.c: 2^(bits - 3),
+ *                         and at random up to 2^(bits - 2))
+ *   at the end            the array of struct page
+ */
+#include "config.h"
+
+#include "linux/kernel/arch.h"
+
+#include <stdio.h>
+
+#define ARM64_VA_BITS_MIN 48 /* at most so many for everything but direct map and struct page */
+#define ARM64_NEAR_BYTES  (4ULL << 30) /* modules, and an image that was not moved */
+#define ARM64_HEAD_BYTES  (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */
+#define ARM64_PAGE_LOG    6 /* a struct page has 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
+/*
+ * tramp_pg_dir is in front of reserved_pg_dir and swapper_pg_dir (arch/arm64/kernel/vmlinux.lds.S;
+ * TRAMP_SWAPPER_OFFSET of asm/pgtable.h), each of one page of 4 KiB.
+ */
+#define ARM64_TRAMP_BYTES 0x2000
+#define ARM64_TTBR_CNP    1ULL
+
+static unsigned arm64_bits(struct memory_root root)
+{
+	return 64 - (unsigned)root.arm64.size1;
+}
+
+static unsigned arm64_bits_min(struct memory_root root)
+{
+	unsigned bits = arm64_bits(root);
+
+	return bits > ARM64_VA_BITS_MIN ? ARM64_VA_BITS_MIN : bits;
+}
+
+struct arch_addresses arch_arm64_addresses(struct memory_root root)
+{
+	uint64_t start = -(1ULL << (arm64_bits_min(root) - 1));
+
+	return (struct arch_addresses){
+		.image_start = start,
+		.image_end = start + (7ULL << (arm64_bits_min(root) - 4)),
+		.near_end = start + ARM64_NEAR_BYTES,
+		.head_bytes = ARM64_HEAD_BYTES,
+		.page_offset = -(1ULL << arm64_bits(root)),
+	};
+}
+
+/* From 6.9 on the array ends 1 GiB before the end of all addresses (asm/memory.h, VMEMMAP_END). */
+uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release)
+{
+	uint64_t direct_bytes = (1ULL << arm64_bits(root)) - (1ULL << (arm64_bits_min(root) - 1));
+	unsigned shift = GUEST_PAGE_SHIFT - ARM64_PAGE_LOG, major = 0, minor = 0;
+
+	sscanf(release, "%u.%u", &major, &minor);
+	if (major > 6 || (major == 6 && minor >= 9))
+		return -(1ULL << 30) - (direct_bytes >> shift);
+	return -(1ULL << (arm64_bits(root) - shift));
+}
+
+struct memory_root arch_arm64_kernel_tables(struct memory_root root)
+{
+	root.arm64.table1 += ARM64_TRAMP_BYTES;
+	return root;
+}
+
+/* The top table may be smaller than a page, and lie anywhere in one. */
+bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t address,
+			  struct memory_root *root)
+{
+	frame_t frame;
+
+	if (!memory_translate(linux_guest->memory, linux_guest->root, address, &frame))
+		return false;
+	*root = linux_guest->root;
+	root->arm64.table0 = frame.value << GUEST_PAGE_SHIFT | (address & GUEST_PAGE_MASK);
+	return true;
+}
+
+struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t frame)
+{
+	struct memory_root root = walk_root(regs);
+
+	root.arm64.table0 = frame.value << GUEST_PAGE_SHIFT;
+	return root;
+}
+
+bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b)
+{
+	return !((a.arm64.table0 ^ b.arm64.table0) & ~ARM64_TTBR_CNP);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the sampler has to know of an arm64 kernel's stacks. Current is in a register, and the task
+ * has its stack, so only types are needed. Stacks have 16 KiB, or a page if that is larger (Linux
+ * arch/arm64/include/asm/memory.h, THREAD_SHIFT with CONFIG_VMAP_STACK). Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/stack_layout.h"
+
+#define STACK_ARM64_BYTES       (16U << 10)
+#define STACK_ARM64_BYTES_64K   (64U << 10)
+#define TCR_ARM64_GRANULE1_64K  3
+
+static uint32_t stack_arm64_number(const struct layout *layout, enum layout_member member,
+				   uint32_t otherwise)
+{
+	return layout_has(layout, member) ? layout_offset(layout, member) : otherwise;
+}
+
+struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
+{
+	const struct layout *layout = &guest->layout;
+	struct linux_stacks stacks = { 0 };
+
+	if (!guest->has_layout || !layout_has(layout, TASK_STACK))
+		return stacks;
+	stacks = (struct linux_stacks){
+		.kernel_cr3 = guest->root.arm64.table1,
+		.current_per_cpu = CURRENT_IN_REGISTER,
+		.task_stack = layout_offset(layout, TASK_STACK),
+		.stack_bytes = guest->root.arm64.granule1 == TCR_ARM64_GRANULE1_64K
+				       ? STACK_ARM64_BYTES_64K
+				       : STACK_ARM64_BYTES,
+		.regs_below_top = stack_arm64_number(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
+	};
+	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
+		stacks.task_mm = layout_offset(layout, TASK_MM);
+		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
+	}
+	return stacks;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The task that a kernel stack belongs to. On arm64 a vCPU in user mode does not tell its task, but
+ * SP_EL1 is the end of the task's kernel stack. Resolver's thread; everything read is hostile.
+ */
+#ifndef XTOP_PROCESS_TASK_STACKS_H
+#define XTOP_PROCESS_TASK_STACKS_H
+
+#include "linux/kernel/linux_guest.h"
+#include "linux/process/tasks.h"
+
+struct task_stacks {
+	const struct linux_guest *guest;
+	uint64_t any_task;    /* a task that was seen; 0: none was */
+	uint64_t next_walk_ns;
+};
+
+/* TASK is an address that a vCPU had as its current task. */
+void task_stacks_learn(struct task_stacks *stacks, uint64_t task);
+/*
+ * The address of the task on whose kernel stack SP lies: one of TASKS, or by a walk over all tasks
+ * of the guest, at most once in TASK_STACKS_WALK_NS. 0: not found.
+ */
+uint64_t task_stacks_find(struct task_stacks *stacks, struct tasks *tasks, uint64_t sp,
+			  uint64_t now_ns);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces of stack led a vCPU to where it is: Linux on arm64; see stacks.h.
+ *
+ *   user code      its stack, at sp_el0
+ *   kernel code    the stack at sp_el1. SP_EL0 is the task there (Linux arch/arm64/include/asm/
+ *                  current.h), and the task has its stack. Any other stack is the interrupts',
+ *                  or one for an overflow: the frame pointers lead from there to the task's
+ *
+ *      interrupt stack            task's stack                   user stack
+ *   sp ► ┌───────────┐         ┌► ┌───────────────┐           ┌► ┌──────────┐
+ *        │ records   │         │  │ records       │           │  │          │
+ *        │ the last ─┼─────────┘  │ pt_regs.sp ───┼───────────┘  │          │
+ *        └───────────┘            └───────────────┘              └──────────┘
+ *
+ * Stacks of a kernel with CONFIG_VMAP_STACK are aligned to twice their size (asm/memory.h,
+ * THREAD_ALIGN). In its first and last instructions the kernel still has the user's stack pointer
+ * in SP_EL0, and the user's registers are where they were (arch/arm64/kernel/entry.S,
+ * kernel_entry).
+ */
+#include "config.h"
+
+#include "sample/stacks_arm64.h"
+
+#define STACKS_MAX_RECORDS 64 /* that are followed on the interrupts' stack: most have 10 to 20 */
+
+static void arm64_begin(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+
+	copy->kernel = copy->own;
+	if (stacks->kernel_cr3)
+		copy->kernel.arm64.table1 = stacks->kernel_cr3;
+	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
+	copy->user_regs = 0;
+}
+
+static bool arm64_read(struct copy *copy, uint64_t address, uint64_t *word)
+{
+	return pieces_read(&copy->pieces, copy->kernel, address, word) == CUT_NONE;
+}
+
+static void arm64_find_task(struct copy *copy, uint64_t task)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t stack;
+
+	copy->copied->task = task;
+	if (!arm64_read(copy, task + stacks->task_stack, &stack) ||
+	    !address_is_kernel_pointer(stack) || stack > UINT64_MAX - stacks->stack_bytes)
+		return;
+	copy->task.start = stack;
+	copy->task.end = stack + stacks->stack_bytes;
+	copy->user_regs = copy->task.end - stacks->regs_below_top;
+}
+
+/* The stack that SP is on, when it is not the task's; see above. */
+static void arm64_find_irq(struct copy *copy, uint64_t sp)
+{
+	uint64_t bytes = copy->copier->stacks.stack_bytes, start = sp & ~(2 * bytes - 1);
+
+	if (sp - start >= bytes)
+		return; /* not a stack, or a kernel without CONFIG_VMAP_STACK */
+	copy->irq.start = start;
+	copy->irq.end = start + bytes;
+}
+
+/*
+ * Follows the frame records from x29 on, which ascend within the interrupts' stack, to the first
+ * one on the task's. 0: they do not lead there.
+ */
+static uint64_t arm64_find_link(struct copy *copy, uint64_t sp)
+{
+	uint64_t record = copy->regs->arm64.x[REGISTER_ARM64_FP], next;
+
+	for (unsigned i = 0; i < STACKS_MAX_RECORDS; i++) {
+		if (stack_extent_has(copy->task, record))
+			return record;
+		if (record < sp || !stack_extent_has(copy->irq, record) ||
+		    !arm64_read(copy, record, &next))
+			return 0;
+		sp = record + 1;
+		record = next;
+	}
+	return 0;
+}
+
+static enum sample_cut arm64_copy_kernel(struct copy *copy, uint64_t sp)
+{
+	enum sample_cut cut;
+	uint64_t link;
+
+	if (stack_extent_has(copy->task, sp))
+		return pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, sp,
+				  copy->task.end - sp);
+	arm64_find_irq(copy, sp);
+	cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, sp,
+			 copy->irq.end ? copy->irq.end - sp : COPY_UNKNOWN_BYTES);
+	link = copy->irq.end ? arm64_find_link(copy, sp) : 0;
+	return link ? pieces_add(&copy->pieces, STACK_LINKED, copy->kernel, link,
+				 copy->task.end - link)
+		    : cut;
+}
+
+/* Xen does not tell where the thread pointer is: TPIDR_EL0 is missing. */
+static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind kind,
+				       uint64_t address)
+{
+	if (address_is_kernel(address))
+		return CUT_NOT_PRESENT;
+	return pieces_add(&copy->pieces, kind, copy->own, address,
+			  stacks_user_bytes(copy, address, 0));
+}
+
+/* CUT_NONE: the task is a kernel thread, and has no user code. */
+static enum sample_cut arm64_copy_saved_user(struct copy *copy)
+{
+	uint64_t pstate, sp;
+
+	if (!copy->user_regs)
+		return CUT_NONE;
+	if (!arm64_read(copy, copy->user_regs + PT_ARM64_AT(PT_ARM64_PSTATE), &pstate) ||
+	    !arm64_read(copy, copy->user_regs + PT_ARM64_AT(PT_ARM64_SP), &sp))
+		return CUT_NOT_MAPPED;
+	return pstate_arm64_is_user64(pstate) ? arm64_copy_user(copy, STACK_USER, sp) : CUT_NONE;
+}
+
+static void arm64_copy_from_kernel(struct copy *copy)
+{
+	uint64_t task = copy->regs->arm64.sp_el0, sp = registers_arm64_sp(&copy->regs->arm64);
+
+	if (address_is_kernel_pointer(task)) {
+		arm64_find_task(copy, task);
+		copy->copied->cut = arm64_copy_kernel(copy, sp);
+		copy->copied->user_cut = arm64_copy_saved_user(copy);
+	} else {
+		copy->copied->cut = CUT_NOT_PRESENT; /* nothing of the kernel's is live */
+		copy->copied->user_cut = arm64_copy_user(copy, STACK_USER, task);
+	}
+}
+
+void stacks_arm64_copy_linux(struct copy *copy, bool user)
+{
+	const struct registers_arm64 *regs = &copy->regs->arm64;
+
+	arm64_begin(copy);
+	if (!user) {
+		arm64_copy_from_kernel(copy);
+		return;
+	}
+	copy->copied->cut = arm64_copy_user(copy, STACK_FIRST, regs->sp_el0);
+	if (!address_is_kernel(regs->pc)) /* last: as stacks_code_frame() of stacks_x86.c */
+		copy->copied->frame = pieces_find_frame(&copy->pieces, copy->own, regs->pc);
+}

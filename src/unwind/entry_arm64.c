@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers that Linux on arm64 has saved (struct pt_regs, xtop/vcpu_arm64.h), and the way from
+ * the kernel's frames to the user code's.
+ *
+ * Each entry into the kernel makes a pt_regs, and a frame record at its end. The chain of frame
+ * pointers goes through that record (Linux arch/arm64/kernel/entry.S, kernel_entry):
+ *
+ *   from user code     the record is { 0, 0 }: the chain ends, and the user's registers lie before
+ *   from the kernel    the record is { x29, pc } of what was interrupted
+ *
+ * So a chain that was followed to its end has found the user's registers. Until the kernel has
+ * saved them, and when it has restored them, they are in the vCPU: SP_EL0 and ELR_EL1 are the
+ * user's.
+ * Resolver's thread; pure functions.
+ */
+#include "config.h"
+
+#include "unwind/entry.h"
+
+#include "unwind/cursor_arm64.h"
+
+/* Linux include/uapi/asm-generic/unistd.h */
+#define LINUX_EXIT       93
+#define LINUX_EXIT_GROUP 94
+#define LINUX_EXECVE     221
+#define LINUX_EXECVEAT   281
+
+#define RECORD_AT PT_ARM64_AT(PT_ARM64_STACKFRAME)
+
+static bool entry_is_upper(uint64_t address)
+{
+	return address >> 63;
+}
+
+/* Reads a struct pt_regs, and leaves cursor->reached as it was. */
+static bool entry_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
+{
+	uint64_t reached[SAMPLE_MAX_STACKS];
+	bool read;
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	read = cursor_read(cursor, address, saved, N_PT_ARM64);
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return read;
+}
+
+static void entry_set(struct cursor *cursor, const uint64_t *saved)
+{
+	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
+		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
+			cursor->regs[cursor_arm64_registers[i]] = saved[i];
+	cursor->regs[REG_SP] = saved[PT_ARM64_SP];
+	cursor->regs[REG_PC] = saved[PT_ARM64_PC];
+	cursor->known = UINT32_MAX;
+	cursor->interrupted = true;
+}
+
+/* The sampler tells why the copy of a user stack ended only if a Linux task has one. */
+static bool entry_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
+{
+	return cursor->vcpu->user_cut != CUT_NONE &&
+	       pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) &&
+	       !entry_is_upper(saved[PT_ARM64_SP]) && !entry_is_upper(saved[PT_ARM64_PC]);
+}
+
+/* The user stack that was copied begins there. */
+static bool entry_is_user_stack(const struct cursor *cursor, uint64_t sp)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind == STACK_USER)
+			return piece->address == sp;
+	return false;
+}
+
+/* execve() and exit() give up the memory that the saved registers belong to. */
+static bool entry_has_memory(const struct cursor *cursor, const uint64_t *saved)
+{
+	uint32_t call = (uint32_t)saved[PT_ARM64_SYSCALL];
+
+	return cursor->vcpu->user_cut != CUT_NOT_PRESENT ||
+	       (call != LINUX_EXIT && call != LINUX_EXIT_GROUP && call != LINUX_EXECVE &&
+		call != LINUX_EXECVEAT);
+}
+
+/* By a struct pt_regs that may be at ADDRESS. */
+static bool entry_set_saved_user(struct cursor *cursor, uint64_t address)
+{
+	uint64_t saved[N_PT_ARM64];
+
+	if (!entry_read_pt_regs(cursor, address, saved) || !entry_is_user_regs(cursor, saved) ||
+	    !entry_has_memory(cursor, saved))
+		return false;
+	cursor_bytes(cursor, address, sizeof(saved)); /* now they count as reached */
+	entry_set(cursor, saved);
+	cursor->user = true;
+	return true;
+}
+
+/* The chain has not led there: at the end of one of the kernel's stacks. */
+static bool entry_search_user(struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+	uint64_t saved[N_PT_ARM64];
+
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t address = piece->address + piece->size_bytes - PT_ARM64_BYTES;
+
+		if (entry_is_upper(piece->address) && entry_read_pt_regs(cursor, address, saved) &&
+		    entry_is_user_stack(cursor, saved[PT_ARM64_SP]) &&
+		    entry_set_saved_user(cursor, address))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The vCPU enters or leaves the kernel: SP_EL0 is the user's. The sampler has copied that stack for
+ * a Linux guest only: in other guests SP_EL0 may be anything.
+ */
+static bool entry_is_entering(const struct cursor *cursor)
+{
+	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+
+	return !entry_is_upper(regs->sp_el0) && !entry_is_upper(regs->elr_el1) &&
+	       pstate_arm64_is_user64(regs->spsr_el1) &&
+	       entry_is_user_stack(cursor, regs->sp_el0);
+}
+
+static void entry_set_entering(struct cursor *cursor)
+{
+	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+
+	cursor_init(cursor, cursor->vcpu);
+	cursor->regs[REG_SP] = regs->sp_el0;
+	cursor->regs[REG_PC] = regs->elr_el1;
+	cursor->user = true;
+}
+
+bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken)
+{
+	*broken = false;
+	if (entry_is_entering(cursor)) {
+		entry_set_entering(cursor);
+		return true;
+	}
+	if (complete)
+		return entry_set_saved_user(cursor, cursor->regs[REG_ARM64_FP] - RECORD_AT);
+	*broken = true;
+	return entry_search_user(cursor);
+}
+
+bool entry_arm64_interrupted(struct cursor *cursor, uint64_t record)
+{
+	uint64_t saved[N_PT_ARM64];
+
+	if (!entry_is_upper(record) ||
+	    !entry_read_pt_regs(cursor, record - RECORD_AT, saved) ||
+	    saved[PT_ARM64_STACKFRAME] != saved[PT_ARM64_X29] ||
+	    saved[PT_ARM64_STACKFRAME + 1] != saved[PT_ARM64_PC] ||
+	    !entry_is_upper(saved[PT_ARM64_PC]) || pstate_arm64_is_user(saved[PT_ARM64_PSTATE]) ||
+	    saved[PT_ARM64_SP] < record)
+		return false;
+	cursor_bytes(cursor, record - RECORD_AT, sizeof(saved));
+	entry_set(cursor, saved);
+	return true;
+}

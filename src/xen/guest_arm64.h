@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to xen/: what domctl.c and domains.c need to know of an arm64 guest; the same names as in
+ * guest_x86.h. Functions that run while the guest is stopped are inline.
+ *
+ * Xen gives no TPIDR_EL0 and no TPIDR_EL1 (Xen 4.17 public/arch-arm.h, struct vcpu_guest_context):
+ * neither the thread pointer of user code nor the kernel's per-CPU offset is known.
+ */
+#ifndef XEN_GUEST_ARM64_H
+#define XEN_GUEST_ARM64_H
+
+#include "xen/domctl_abi.h"
+
+#include <string.h>
+
+#include "xtop/types.h"
+
+#define GUEST_ARCH ARCH_ARM64
+
+/*
+ * Of struct xen_arch_domainconfig: versions of the interrupt controller and of TEE, number of
+ * interrupts, frequency of the clock. 4.18 has put sve_vl where padding was.
+ */
+#define DOMAIN_ARCH_BYTES 12
+
+/* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
+static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
+					    struct registers *regs)
+{
+	const struct vcpu_guest_core_regs *from = &context->user_regs;
+
+	regs->arm64.x[REGISTER_ARM64_FP] = from->x29;
+	regs->arm64.pc = from->pc64;
+	regs->arm64.pstate = from->cpsr;
+	regs->arm64.sp_el0 = from->sp_el0;
+	regs->arm64.sp_el1 = from->sp_el1;
+	regs->arm64.sctlr = context->sctlr;
+	regs->arm64.tcr = context->ttbcr;
+	regs->arm64.ttbr0 = context->ttbr0;
+	regs->arm64.ttbr1 = context->ttbr1;
+	regs->arch = ARCH_ARM64;
+}
+
+/* The others. x0 to x30 are the first words of user_regs. */
+static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
+					    struct registers *regs)
+{
+	memcpy(regs->arm64.x, &context->user_regs, sizeof(regs->arm64.x));
+	regs->arm64.elr_el1 = context->user_regs.elr_el1;
+	regs->arm64.spsr_el1 = context->user_regs.spsr_el1;
+}
+
+static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
+{
+	(void)is_pv;
+	return pstate_arm64_is_user(context->user_regs.cpsr);
+}
+
+/* --- the mode --------------------------------------------------------------------------------- */
+
+/* TCR_EL1 and PSTATE tell all that there is to know, so Xen is never asked. */
+struct vcpu_mode {
+	bool wanted, is_short; /* false */
+	uint64_t asked_ns;
+};
+
+static inline bool vcpu_shows_mode(const struct registers *regs)
+{
+	(void)regs;
+	return true;
+}
+
+static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *regs)
+{
+	(void)mode;
+	(void)regs;
+}
+
+#define VCPU_ASK_COMMAND XEN_DOMCTL_getvcpuinfo /* never issued */
+struct vcpu_answer {
+	uint64_t unused;
+};
+void vcpu_ask_mode(struct xen_domctl *domctl, unsigned vcpu, struct vcpu_answer *answer);
+bool vcpu_answer_is_short(const struct vcpu_answer *answer);
+
+/* --- the domain ------------------------------------------------------------------------------- */
+
+enum guest_type domain_type(const struct xen_domain *domain);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where an arm64 kernel lies, by TCR_EL1. Expected numbers are those of Linux
+ * Documentation/arch/arm64/memory.rst (v6.1, v6.12) for 48 bits, and for other sizes what the
+ * formulas of arch/arm64/include/asm/memory.h give by hand.
+ */
+#include "config.h"
+
+#include "linux/kernel/arch.h"
+#include "tests/support/tap.h"
+
+/* Page tables of a kernel with so many bits of addresses in both halves, of 4 KiB pages. */
+static struct memory_root root_of(unsigned bits)
+{
+	struct registers regs = { .arch = ARCH_ARM64 };
+
+	regs.arm64.tcr = 2ULL << TCR_ARM64_TG1_SHIFT |
+			 (uint64_t)(64 - bits) << TCR_ARM64_T1SZ_SHIFT | (64 - bits);
+	regs.arm64.ttbr0 = 0x43abd181;
+	regs.arm64.ttbr1 = 0x2000041efe001;
+	return walk_root(&regs);
+}
+
+static void test_addresses(unsigned bits, uint64_t page_offset, uint64_t modules)
+{
+	const struct arch_addresses addresses = arch_get_addresses(root_of(bits));
+
+	check(addresses.page_offset == page_offset, "%u bits: direct map at %llx", bits,
+	      (unsigned long long)addresses.page_offset);
+	check(addresses.image_start == modules, "%u bits: modules and image from %llx", bits,
+	      (unsigned long long)addresses.image_start);
+	check(addresses.near_end > addresses.image_start &&
+		      addresses.near_end < addresses.image_end &&
+		      addresses.image_end > addresses.image_start,
+	      "%u bits: first where an image mostly is", bits);
+}
+
+static void test_vmemmap(unsigned bits, const char *release, uint64_t expected)
+{
+	uint64_t vmemmap = arch_find_vmemmap(root_of(bits), release);
+
+	check(vmemmap == expected, "%u bits, %s: struct pages at %llx (expected %llx)", bits,
+	      release, (unsigned long long)vmemmap, (unsigned long long)expected);
+}
+
+static void test_processes(void)
+{
+	struct memory_root a = root_of(48), b = a, kernel;
+
+	b.arm64.table0 &= ~1ULL; /* CnP */
+	check(arch_is_same_process(a, b), "a flag is no other process");
+	b.arm64.table0 += 0x80;
+	check(!arch_is_same_process(a, b), "tables may be so close");
+	kernel = arch_kernel_tables(a);
+	check(!arch_is_user_tables(a) && kernel.arm64.table1 == a.arm64.table1 + 0x2000 &&
+		      kernel.arm64.table0 == a.arm64.table0,
+	      "the kernel's tables are behind those of the trampoline");
+}
+
+/* KASLR: at most 2^45 + 2^46 from where the image is otherwise, and an image of 64 MiB. */
+static void test_randomised(void)
+{
+	const struct arch_addresses addresses = arch_get_addresses(root_of(48));
+	uint64_t last = 0xffff800008000000 + (1ULL << 45) + (1ULL << 46);
+
+	check(addresses.image_end >= last + (64 << 20), "the last place of a moved image");
+	check(addresses.image_end < 0xfffff80000000000, "no struct pages are looked at");
+}
+
+int main(void)
+{
+	test_randomised();
+	test_addresses(48, 0xffff000000000000, 0xffff800000000000);
+	test_addresses(52, 0xfff0000000000000, 0xffff800000000000);
+	test_addresses(39, 0xffffff8000000000, 0xffffffc000000000);
+	test_vmemmap(48, "6.1.0-56-arm64", 0xfffffc0000000000);
+	test_vmemmap(48, "5.10.0-30-arm64", 0xfffffc0000000000);
+	/* 2 TiB, which end 1 GiB before the end */
+	test_vmemmap(48, "6.12.117+deb12-arm64", 0xfffffdffc0000000);
+	test_vmemmap(48, "7.0.1", 0xfffffdffc0000000);
+	test_vmemmap(48, "6.9.0", 0xfffffdffc0000000);
+	/* (2^52 - 2^47) / 64 bytes */
+	test_vmemmap(52, "6.12.1", 0xffffffffc0000000 - 0x3e0000000000);
+	test_processes();
+	return tap_done();
+}

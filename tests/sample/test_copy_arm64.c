@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces of stack are copied of a vCPU of arm64: a unikernel, and Linux with the task in
+ * SP_EL0, the interrupts' stack, and the user's. Every copy runs as in the sampler: what is mapped
+ * outside the stop is copied in the stop.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "sample/copy.h"
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
+#include "xtop/frame_cache.h"
+
+/* Halves of 39 bits with pages of 4 KiB: three levels, of 9 bits from bit 30, 21 and 12 on. */
+#define TCR   (2ULL << 30 | 25ULL << 16 | 25)
+#define ENTRY 3 /* a table, and at level 3 a page */
+
+#define TASK       UINT64_C(0xffffff8003660080) /* task_struct, in the direct map */
+#define STACK      UINT64_C(0xffffffc00abd0000)
+#define STACK_END  (STACK + 0x4000)
+#define IRQ        UINT64_C(0xffffffc008000000)
+#define IRQ_END    (IRQ + 0x4000)
+#define USER       UINT64_C(0x0000007f84ea0000)
+#define USER_BYTES 0x8000
+#define CODE       UINT64_C(0x0000000000400000)
+
+#define TASK_STACK 32
+#define EL1H       5
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct copier copier;
+static struct registers *regs;
+static struct registers_arm64 *arm;
+static uint64_t next_frame, lower, upper; /* the frames of the top tables */
+static struct {
+	struct sample_vcpu vcpu;
+	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
+} record;
+static struct copied copied;
+
+/* --- the guest -------------------------------------------------------------------------------- */
+
+/* The entry for ADDRESS in its table of level 3. Missing tables are made. */
+static uint64_t *entry_of(uint64_t address)
+{
+	uint64_t table = address >> 63 ? upper : lower, *entry;
+
+	for (unsigned shift = 30;; shift -= 9) {
+		entry = (uint64_t *)memory_guest_page(memory, table) + (address >> shift & 511);
+		if (shift == 12)
+			return entry;
+		if (!*entry)
+			*entry = next_frame++ << 12 | ENTRY;
+		table = *entry >> 12;
+	}
+}
+
+/* SIZE bytes at ADDRESS; each word holds its own address. */
+static void add_pages(uint64_t address, uint64_t size)
+{
+	for (uint64_t at = address & ~0xfffULL; at < address + size; at += GUEST_PAGE_SIZE) {
+		uint64_t *entry = entry_of(at), *page = memory_guest_page(memory, next_frame);
+
+		for (unsigned i = 0; i < 512; i++)
+			page[i] = at + 8 * i;
+		*entry = next_frame << 12 | ENTRY;
+		next_frame += 3; /* neighbours have no neighbouring frames */
+	}
+}
+
+static uint64_t *word_at(uint64_t address)
+{
+	return (uint64_t *)memory_guest_page(memory, *entry_of(address) >> 12) +
+	       address % 4096 / 8;
+}
+
+/* The registers that user code had when it entered the kernel. */
+static void put_user(uint64_t sp, uint64_t pstate)
+{
+	*word_at(STACK_END - 336 + 248) = sp;
+	*word_at(STACK_END - 336 + 264) = pstate;
+}
+
+static void begin(void)
+{
+	struct linux_stacks stacks = {
+		.current_per_cpu = CURRENT_IN_REGISTER,
+		.task_stack = TASK_STACK,
+		.stack_bytes = 0x4000,
+		.regs_below_top = 336,
+	};
+
+	memory = memory_guest_create(1);
+	regs = &memory->regs[0];
+	*regs = (struct registers){ .arch = ARCH_ARM64 };
+	arm = &regs->arm64;
+	next_frame = 0x200;
+	lower = next_frame++;
+	upper = next_frame++;
+	error_destroy(control_create(&control));
+	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
+					 &copier.cache));
+	add_pages(TASK, 64);
+	add_pages(STACK, 0x4000);
+	add_pages(IRQ, 0x4000);
+	add_pages(USER, USER_BYTES);
+	add_pages(CODE, 4096);
+	*word_at(TASK + TASK_STACK) = STACK;
+	put_user(USER + 0x6000, 0);
+	*arm = (struct registers_arm64){
+		.pc = 0xffffffc008010000,
+		.pstate = EL1H,
+		.sp_el0 = TASK,
+		.sp_el1 = STACK + 0x3c00,
+		.sctlr = SCTLR_ARM64_M,
+		.tcr = TCR,
+		.ttbr0 = lower << 12,
+		.ttbr1 = upper << 12,
+	};
+	stacks.kernel_cr3 = upper << 12;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+}
+
+static void end(void)
+{
+	frame_cache_destroy(copier.cache);
+	check(memory->maps == memory->unmaps && !memory->misuses,
+	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+}
+
+static void copy(bool user)
+{
+	copier.now_ns = 1;
+	copy_prepare(&copier, regs, user);
+	frame_cache_stop(copier.cache);
+	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
+	record.vcpu = copy_head(&copied, regs, user, 0, VCPU_RUNNING);
+check(!copied.missed, "all pages had been mapped");
+}
+
+/* Piece I has KIND, begins at ADDRESS, and has the bytes up to END. */
+static void check_piece(unsigned i, enum sample_stack_kind kind, uint64_t address, uint64_t last,
+			const char *what)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	uint64_t first = 0;
+
+	for (unsigned n = 0; n < i && n < record.vcpu.n_stacks; n++)
+		piece = sample_next_stack(piece);
+	if (i < record.vcpu.n_stacks && piece->size_bytes >= sizeof(first))
+		memcpy(&first, piece + 1, sizeof(first));
+	check(i < record.vcpu.n_stacks && piece->kind == kind && piece->address == address &&
+		      piece->address + piece->size_bytes == last && first == *word_at(address),
+	      "%s: piece %u of %u, kind %u, %llx + %x", what, i, record.vcpu.n_stacks, piece->kind,
+	      (unsigned long long)piece->address, piece->size_bytes);
+}
+
+static void check_pieces(unsigned n, const char *what)
+{
+	check(record.vcpu.n_stacks == n, "%s: %u pieces (expected %u)", what,
+	      record.vcpu.n_stacks, n);
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static void test_unikernel(void)
+{
+	begin();
+	control_set_linux_stacks(control, NULL);
+	copy_poll_stacks(&copier);
+	copy(false);
+	check_pieces(1, "a unikernel");
+	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "a unikernel");
+	arm->sctlr = 0;
+	copy(false);
+	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING, "without an MMU");
+	arm->sctlr = SCTLR_ARM64_M;
+	arm->pstate = PSTATE_ARM64_AARCH32;
+	copy(false);
+	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING, "in AArch32 state");
+	end();
+}
+
+static void test_system_call(void)
+{
+	begin();
+	copy(false);
+	check_pieces(2, "a system call");
+	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "the task's stack");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000, "a page of the user's");
+	check(record.vcpu.task == TASK && record.vcpu.user_cut == CUT_LIMIT, "the task");
+	control_set_stack_top(control, registers_space(regs), USER + 0x6000, USER + 0x6100);
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100, "as the resolver has learned");
+	put_user(0, EL1H);
+	copy(false);
+	check_pieces(1, "a kernel thread");
+	check(record.vcpu.user_cut == CUT_NONE, "it has no user code");
+	end();
+}
+
+static void test_user(void)
+{
+	begin();
+	arm->pstate = 0;
+	arm->sp_el0 = USER + 0x6000;
+	arm->sp_el1 = STACK_END;
+	arm->pc = CODE;
+	copy(true);
+	check_pieces(1, "user code");
+	check_piece(0, STACK_FIRST, USER + 0x6000, USER + 0x7000, "user code");
+	check(sample_get_code_frame(&record.vcpu).value == *entry_of(CODE) >> 12 &&
+		      !record.vcpu.task,
+	      "the frame of its code, and no task");
+	arm->sp_el0 = IRQ;
+	copy(true);
+	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NOT_PRESENT,
+	      "a stack pointer in the kernel's half");
+	end();
+}
+
+static void test_interrupt(void)
+{
+	begin();
+	arm->sp_el1 = IRQ + 0x3e00;
+	arm->x[REGISTER_ARM64_FP] = IRQ + 0x3e40;
+	*word_at(IRQ + 0x3e40) = IRQ + 0x3f00;
+	*word_at(IRQ + 0x3f00) = STACK + 0x3b00;
+	copy(false);
+	check_pieces(3, "an interrupt");
+	check_piece(0, STACK_FIRST, IRQ + 0x3e00, IRQ_END, "the interrupts' stack");
+	check_piece(1, STACK_LINKED, STACK + 0x3b00, STACK_END, "the task's, from its record on");
+	check_piece(2, STACK_USER, USER + 0x6000, USER + 0x7000, "the user's");
+	*word_at(IRQ + 0x3f00) = IRQ + 0x3e40;
+	copy(false);
+	check_pieces(2, "records that do not ascend lead nowhere");
+	*word_at(IRQ + 0x3f00) = USER;
+	copy(false);
+	check_pieces(2, "nor does a record in the user's half");
+	end();
+}
+
+/* The kernel has just been entered, or is about to be left: SP_EL0 is the user's. */
+static void test_entering(void)
+{
+	begin();
+	arm->sp_el0 = USER + 0x6000;
+	arm->sp_el1 = STACK_END - 336;
+	copy(false);
+	check_pieces(1, "entering");
+	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7000, "the user's stack alone");
+	end();
+}
+
+/* Numbers of the resolver that cannot be right: as if no Linux were there. */
+static void test_wrong_numbers(void)
+{
+	struct linux_stacks stacks = { .current_per_cpu = CURRENT_IN_REGISTER,
+				       .task_stack = TASK_STACK,
+				       .stack_bytes = 0x3000,
+				       .regs_below_top = 336 };
+
+	begin();
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	check(!copier.stacks.current_per_cpu, "a stack is a power of two");
+	stacks.stack_bytes = 0x4000;
+	stacks.regs_below_top = 168;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	check(!copier.stacks.current_per_cpu, "pt_regs has 336 bytes");
+	end();
+}
+
+int main(void)
+{
+	test_unikernel();
+	test_system_call();
+	test_user();
+	test_interrupt();
+	test_entering();
+	test_wrong_numbers();
+	return tap_done();
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the frames of an arm64 kernel to the user code, over stacks made by hand: struct pt_regs at
+ * the end of the task's stack, an interrupt in the kernel, the interrupts' stack, and the
+ * instructions in which nothing is saved yet. Nothing is known of the code, so each step goes by
+ * frame records.
+ */
+#include "config.h"
+
+#include "tests/support/tap.h"
+#include "xtop/unwind.h"
+
+#define IRQ   UINT64_C(0xffff800008000000) /* the interrupts' stack lies below the task's */
+#define TASK  UINT64_C(0xffff80000abd0000)
+#define USER  UINT64_C(0x0000ffff84ea1000)
+#define WORDS 128
+
+#define K(n) (UINT64_C(0xffff800008010000) + 16 * (n)) /* return addresses in the kernel */
+#define U(n) (UINT64_C(0x400000) + 16 * (n))           /* in the program */
+
+/* Granules of 4 KiB and 48 bits in both halves. */
+#define TCR       (2ULL << 30 | 16ULL << 16 | 16)
+#define EL1H      5
+#define EL0_FLAGS 0x60000000 /* of user code: conditions */
+
+/* Where the task's stack has what entry from user code saved: its last words. */
+#define REGS (WORDS - N_PT_ARM64)
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct {
+		struct sample_stack head;
+		uint64_t words[WORDS];
+	} pieces[3];
+} made;
+static struct unwind_stack stack;
+
+enum piece { PIECE_IRQ, PIECE_TASK, PIECE_USER };
+
+static uint64_t place(enum piece piece, unsigned word)
+{
+	return made.pieces[piece].head.address + 8 * word;
+}
+
+static void record(enum piece piece, unsigned word, uint64_t fp, uint64_t address)
+{
+	made.pieces[piece].words[word] = fp;
+	made.pieces[piece].words[word + 1] = address;
+}
+
+/* A struct pt_regs at WORD of the task's stack, with its frame record. */
+static void save(unsigned word, uint64_t fp, uint64_t sp, uint64_t pc, uint64_t pstate)
+{
+	uint64_t *saved = made.pieces[PIECE_TASK].words + word;
+	bool user = !(pstate & 0xf);
+
+	saved[PT_ARM64_X29] = fp;
+	saved[PT_ARM64_SP] = sp;
+	saved[PT_ARM64_PC] = pc;
+	saved[PT_ARM64_PSTATE] = pstate;
+	saved[PT_ARM64_SYSCALL] = UINT32_MAX;
+	record(PIECE_TASK, word + PT_ARM64_STACKFRAME, user ? 0 : fp, user ? 0 : pc);
+}
+
+/*
+ *   task    word 2   { ─► 6, K(1) }
+ *           6        { ─► the record in pt_regs, K(2) }
+ *           REGS     pt_regs of U(0), whose x29 is at word 4 of the user's stack
+ *   user    4        { ─► 8, U(1) }
+ *           8        { 0, U(2) }, 10: { 0, 0 } */
+static void begin(void)
+{
+	static const uint64_t addresses[] = { IRQ, TASK, USER };
+
+	memset(&made, 0, sizeof(made));
+	for (unsigned i = 0; i < 3; i++)
+		made.pieces[i].head = (struct sample_stack){ .address = addresses[i],
+							     .size_bytes = 8 * WORDS };
+	made.pieces[PIECE_TASK].head.kind = STACK_LINKED;
+	made.pieces[PIECE_USER].head.kind = STACK_USER;
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .n_stacks = 3,
+					  .cut = CUT_LIMIT,
+					  .user_cut = CUT_LIMIT,
+					  .regs = { .arch = ARCH_ARM64 } };
+	made.vcpu.regs.arm64 = (struct registers_arm64){
+		.pc = K(0), .pstate = EL1H, .sp_el0 = TASK + (1 << 20), .sp_el1 = TASK, .tcr = TCR,
+	};
+	made.vcpu.regs.arm64.x[29] = place(PIECE_TASK, 2);
+	record(PIECE_TASK, 2, place(PIECE_TASK, 6), K(1));
+	record(PIECE_TASK, 6, place(PIECE_TASK, REGS + PT_ARM64_STACKFRAME), K(2));
+	save(REGS, place(PIECE_USER, 4), place(PIECE_USER, 0), U(0), EL0_FLAGS);
+	record(PIECE_USER, 4, place(PIECE_USER, 8), U(1));
+	record(PIECE_USER, 8, 0, U(2));
+}
+
+static void check_chain(enum unwind_stop stop, const uint64_t *expected, const char *what)
+{
+	const struct unwind_spaces spaces = { .kernel = NULL };
+	unsigned n = 0;
+	bool same = true;
+
+	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
+	for (; expected[n]; n++)
+		same &= n < stack.n_frames && stack.frames[n].address == expected[n];
+	same &= n == stack.n_frames && stack.stop == stop;
+	check(same, "%s: %u frames, stop %d", what, stack.n_frames, stack.stop);
+	for (unsigned i = 0; !same && i < stack.n_frames; i++)
+		printf("# %llx flags %x\n", (unsigned long long)stack.frames[i].address,
+		       stack.frames[i].flags);
+}
+
+static void test_system_call(void)
+{
+	begin();
+	check_chain(UNWIND_COMPLETE,
+		    (uint64_t[]){ K(0), K(1), K(2), U(0), U(1), U(2), 0 },
+		    "from the kernel to the program");
+	check(stack.frames[3].flags == FRAME_USER && stack.frames[4].flags == (FRAME_USER | FRAME_RETURN),
+	      "where the program was is no return address");
+}
+
+static void test_kernel_thread(void)
+{
+	begin();
+	save(REGS, 0, 0, 0, EL1H);
+	record(PIECE_TASK, REGS + PT_ARM64_STACKFRAME, 0, 0);
+	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), K(1), K(2), 0 },
+		    "a kernel thread has no program");
+}
+
+/* The interrupt saved its registers at word 20; the interrupted code's x29 is at word 70. */
+static void test_interrupted(void)
+{
+	begin();
+	record(PIECE_TASK, 6, place(PIECE_TASK, 20 + PT_ARM64_STACKFRAME), K(2));
+	save(20, place(PIECE_TASK, 70), place(PIECE_TASK, 66), K(3), EL1H);
+	record(PIECE_TASK, 70, place(PIECE_TASK, REGS + PT_ARM64_STACKFRAME), K(4));
+	check_chain(UNWIND_COMPLETE,
+		    (uint64_t[]){ K(0), K(1), K(2), K(3), K(4), U(0), U(1), U(2), 0 },
+		    "an interrupt in the kernel");
+	check(!(stack.frames[3].flags & FRAME_RETURN), "what it interrupted is no return address");
+}
+
+/* Stacks may lie in any order: the record that the last one points to is further down. */
+static void test_interrupt_stack(void)
+{
+	begin();
+	made.vcpu.regs.arm64.sp_el1 = IRQ;
+	made.vcpu.regs.arm64.x[29] = place(PIECE_IRQ, 4);
+	record(PIECE_IRQ, 4, place(PIECE_IRQ, 8), K(8));
+	record(PIECE_IRQ, 8, place(PIECE_TASK, 2), K(9));
+	check_chain(UNWIND_COMPLETE,
+		    (uint64_t[]){ K(0), K(8), K(9), K(1), K(2), U(0), U(1), U(2), 0 },
+		    "the interrupts' stack");
+	made.pieces[PIECE_IRQ].head.address = TASK + (1 << 20);
+	made.vcpu.regs.arm64.sp_el1 = place(PIECE_IRQ, 0);
+	made.vcpu.regs.arm64.x[29] = place(PIECE_IRQ, 4);
+	record(PIECE_IRQ, 4, place(PIECE_IRQ, 8), K(8));
+	check_chain(UNWIND_COMPLETE,
+		    (uint64_t[]){ K(0), K(8), K(9), K(1), K(2), U(0), U(1), U(2), 0 },
+		    "the interrupts' stack above the task's");
+	record(PIECE_IRQ, 8, place(PIECE_IRQ, 2), K(9));
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(stack.parts[UNWIND_KERNEL].stop == UNWIND_LOOP, "back on the same stack is a loop");
+}
+
+/* Nothing is saved: SP_EL0 is still the user's. */
+static void test_entering(void)
+{
+	begin();
+	made.vcpu.regs.arm64.sp_el0 = place(PIECE_USER, 0);
+	made.vcpu.regs.arm64.elr_el1 = U(5);
+	made.vcpu.regs.arm64.spsr_el1 = EL0_FLAGS;
+	made.vcpu.regs.arm64.x[29] = place(PIECE_USER, 4);
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(stack.n_frames >= 4 && stack.frames[0].address == K(0) &&
+		      stack.frames[stack.n_frames - 3].address == U(5) &&
+		      stack.frames[stack.n_frames - 1].address == U(2),
+	      "the kernel was just entered");
+	made.vcpu.regs.arm64.spsr_el1 = EL1H;
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(!stack.parts[UNWIND_USER].walked, "it was not user code that was interrupted");
+	made.vcpu.regs.arm64.spsr_el1 = EL0_FLAGS;
+	made.vcpu.n_stacks = 2;
+	made.vcpu.user_cut = CUT_NONE;
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(!stack.parts[UNWIND_USER].walked, "a unikernel leaves anything in SP_EL0");
+}
+
+static void test_broken(void)
+{
+	begin();
+	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(stack.stop == UNWIND_LOOP && stack.n_frames == 6 &&
+		      stack.frames[3].address == U(0) &&
+		      stack.frames[3].flags == (FRAME_USER | FRAME_BROKEN),
+	      "the user's registers are found without the chain");
+	begin();
+	record(PIECE_TASK, 6, place(PIECE_TASK, 30) + 4, K(2));
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(stack.stop == UNWIND_BAD, "a frame pointer that is not aligned");
+}
+
+/* exec() has given up the memory of the program whose registers are saved. */
+static void test_exec(void)
+{
+	begin();
+	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 221;
+	made.vcpu.user_cut = CUT_NOT_PRESENT;
+	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), K(1), K(2), 0 }, "in execve()");
+	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 63;
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(stack.parts[UNWIND_USER].walked, "in read()");
+}
+
+int main(void)
+{
+	test_system_call();
+	test_kernel_thread();
+	test_interrupted();
+	test_interrupt_stack();
+	test_entering();
+	test_broken();
+	test_exec();
+	return tap_done();
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What Xen says of an arm64 vCPU becomes registers: the part that is needed in the stop, and the
+ * rest. Each member of Xen's structure has a number of its own.
+ */
+#include "config.h"
+
+#include "xen/public.h"
+
+#include XEN_GUEST_HEADER
+
+#include "tests/support/tap.h"
+
+static vcpu_guest_context_t context;
+static struct registers regs;
+
+static void fill(void)
+{
+	uint64_t *x = &context.user_regs.x0;
+
+	for (unsigned i = 0; i < 31; i++)
+		x[i] = 0x1000 + i;
+	context.user_regs.pc64 = 0x2000;
+	context.user_regs.cpsr = 5;
+	context.user_regs.spsr_el1 = 0x2002;
+	context.user_regs.sp_el0 = 0x2003;
+	context.user_regs.sp_el1 = 0x2004;
+	context.user_regs.elr_el1 = 0x2005;
+	context.sctlr = 0x2006;
+	context.ttbcr = 0x0800000000000007;
+	context.ttbr0 = 0x2008;
+	context.ttbr1 = 0x2009;
+}
+
+static void test_stop(void)
+{
+	memset(&regs, 0xff, sizeof(regs));
+	vcpu_get_stack_registers(&context, &regs);
+	check(regs.arch == ARCH_ARM64, "the architecture");
+	check(regs.arm64.x[29] == 0x101d && regs.arm64.pc == 0x2000 && regs.arm64.pstate == 5 &&
+		      regs.arm64.sp_el0 == 0x2003 && regs.arm64.sp_el1 == 0x2004,
+	      "what leads to the stacks");
+	check(regs.arm64.sctlr == 0x2006 && regs.arm64.tcr == 0x0800000000000007 &&
+		      regs.arm64.ttbr0 == 0x2008 && regs.arm64.ttbr1 == 0x2009,
+	      "and to the page tables; TCR has 64 bits");
+	check(regs.arm64.x[0] == UINT64_MAX && regs.arm64.elr_el1 == UINT64_MAX,
+	      "nothing else while the guest stands still");
+}
+
+static void test_rest(void)
+{
+	bool same = true;
+
+	vcpu_get_other_registers(&context, &regs);
+	for (unsigned i = 0; i < 31; i++)
+		same &= regs.arm64.x[i] == 0x1000 + i;
+	check(same, "x0 to x30");
+	check(regs.arm64.elr_el1 == 0x2005 && regs.arm64.spsr_el1 == 0x2002,
+	      "what the last exception saved");
+}
+
+static void test_modes(void)
+{
+	struct vcpu_mode mode = { 0 };
+
+	check(!vcpu_is_user(&context, false), "EL1");
+	context.user_regs.cpsr = 0x60001000;
+	check(vcpu_is_user(&context, false), "EL0");
+	vcpu_apply_mode(&mode, &regs);
+	check(vcpu_shows_mode(&regs) && !mode.wanted, "Xen need not be asked");
+	check(domain_type(&(struct xen_domain){ .emulation_flags = 3 }) == GUEST_PVH,
+	      "every guest is PVH");
+}
+
+int main(void)
+{
+	fill();
+	test_stop();
+	test_rest();
+	test_modes();
+	return tap_done();
+}
