@@ -37,6 +37,7 @@ struct elf_limits {
 	size_t inflated_bytes; /* of a compressed one; 0: compressed sections are left out */
 	size_t unpacked_bytes; /* of .gnu_debugdata; 0: it is left out */
 	bool lenient;         /* damaged section headers are taken for none */
+	bool relocatable;     /* also object files, kernel modules: sections without addresses */
 };
 
 /* A copy of a part of the file. What could not be read is zeros, and a gap. */
@@ -74,7 +75,10 @@ struct elf_file {
 	bool inflated;             /* the same; libelf was asked to inflate a section */
 };
 
-/* Error: not an executable or shared object for the guest's machine. BYTES must outlive FILE. */
+/*
+ * Error: not an executable or shared object for the guest's machine, nor what LIMITS allow besides.
+ * BYTES must outlive FILE.
+ */
 struct xtop_error *elf_file_init_guest(struct elf_file *file, const struct bytes *bytes,
 				       const char *path, const struct elf_limits *limits);
 /* The same of FD, a regular file, which must stay open as long as FILE is used. */

@@ -148,6 +148,8 @@ struct xtop_error *elf_read_header(struct elf_file *file)
 				    "not " ELF_MACHINE_NAME,
 				    file->path, header->e_machine);
 	case ELF_HEADER_RELOCATABLE:
+		if (file->limits.relocatable)
+			break;
 		return error_create(
 			"%s: a relocatable file (.o, .ko) has no addresses yet: give what it was "
 			"linked into, or for a kernel module the guest's /proc/kallsyms",

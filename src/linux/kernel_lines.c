@@ -4,7 +4,7 @@
  *
  *   a file of -k with the kernel's build-id
  *   a debug folder, by build-id (process/debug_files.h)
- *   a module's file, by name (module_files.h)
+ *   by name: the kernel's at a path of kernel_lines_paths[], a module's in module_files.c
  *   --debuginfod: the servers are asked when a sample was met in the image, as such a file may
  *   have hundreds of megabytes
  *
@@ -16,12 +16,16 @@
 
 #include "linux/kernel_lines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "linux/module_files.h"
+#include "xtop/cleanup.h"
 #include "xtop/fetch.h"
 #include "xtop/lines.h"
+#include "xtop/root_file.h"
 #include "xtop/symbol.h"
 #include "xtop/vector.h"
 
@@ -32,8 +36,18 @@ struct kernel_lines_awaited {
 	uint64_t address;
 };
 
+/* Below a debug folder, and below usr/lib/debug of --root. %s is the release. */
+static const char *const kernel_lines_paths[] = {
+	"boot/vmlinux-%s",          /* Debian, linux-image-*-dbg: no link by build-id leads there */
+	"lib/modules/%s/vmlinux",   /* Fedora, kernel-debuginfo */
+	"boot/vmlinux-%s.debug",    /* openSUSE */
+};
+#define N_KERNEL_LINES_PATHS (sizeof(kernel_lines_paths) / sizeof(kernel_lines_paths[0]))
+#define KERNEL_LINES_BELOW_ROOT "usr/lib/debug/"
+
 struct kernel_lines {
 	const struct os_guest *guest;
+	char release[128];
 	struct module_files *modules;
 	struct kernel_lines_awaited *awaited;
 	size_t n_awaited, capacity;
@@ -52,6 +66,7 @@ struct kernel_lines *kernel_lines_create(const struct os_guest *guest, const cha
 	if (!lines)
 		return NULL;
 	lines->guest = guest;
+	snprintf(lines->release, sizeof(lines->release), "%s", release);
 	places = kernel_lines_places(lines);
 	lines->modules = module_files_create(&places, release);
 	return lines;
@@ -98,6 +113,36 @@ static uint32_t kernel_lines_find_given(const struct image *kernel, const struct
 	return 0;
 }
 
+static void kernel_lines_try_path(const struct kernel_lines *lines, struct image *image,
+				  uint64_t text, int folder, const char *path)
+{
+	const struct debug_places places = kernel_lines_places(lines);
+	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
+
+	if (!image->lines && folder >= 0 && root_file_open(folder, path, &file))
+		debug_files_use_lines(&places, image, file.fd, KERNEL_LINES_ANCHOR, text);
+}
+
+/* The build-id decides: another kernel may be installed under the same release. */
+static void kernel_lines_find_by_name(const struct kernel_lines *lines, struct image *image,
+				      uint64_t text)
+{
+	const struct os_folders *folders = &lines->guest->debug_folders;
+
+	if (image->lines || strchr(lines->release, '/') || !image->build_id.size_bytes)
+		return;
+	for (size_t i = 0; i < N_KERNEL_LINES_PATHS; i++) {
+		char path[256] = KERNEL_LINES_BELOW_ROOT;
+		char *below = path + strlen(path);
+
+		snprintf(below, sizeof(path) - strlen(path), kernel_lines_paths[i],
+			 lines->release);
+		for (unsigned j = 0; j < folders->n; j++)
+			kernel_lines_try_path(lines, image, text, folders->fds[j], below);
+		kernel_lines_try_path(lines, image, text, lines->guest->root_fd, path);
+	}
+}
+
 void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image, uint64_t text)
 {
 	const struct debug_places places = kernel_lines_places(lines);
@@ -105,6 +150,7 @@ void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image, u
 	image->lines = lines_add_moved(kernel_lines_find_given(image, lines->guest->symbols),
 				       KERNEL_LINES_ANCHOR, text);
 	debug_files_find_lines(&places, image, NULL, KERNEL_LINES_ANCHOR, text);
+	kernel_lines_find_by_name(lines, image, text);
 	kernel_lines_await(lines, image, KERNEL_LINES_ANCHOR, text);
 }
 

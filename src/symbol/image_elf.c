@@ -222,10 +222,15 @@ bool image_read_debug_file(struct image *image, int fd, bool by_link)
 bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf_alt_link *alt)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_root_limits);
-	bool found = !error && image_is_debug_file(image, &file, by_link) &&
-		     (elf_find_section(&file, ".debug_info") ||
-		      elf_find_section(&file, ".zdebug_info"));
+	struct elf_limits limits = image_root_limits;
+	struct xtop_error *error;
+	bool found;
+
+	limits.relocatable = true; /* a kernel module */
+	error = elf_file_init_host(&file, fd, image->name, &limits);
+	found = !error && image_is_debug_file(image, &file, by_link) &&
+		(elf_find_section(&file, ".debug_info") ||
+		 elf_find_section(&file, ".zdebug_info"));
 
 	if (found)
 		elf_find_alt_link(&file, alt);

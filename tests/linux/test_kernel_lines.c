@@ -135,6 +135,37 @@ static void test_fetched(void)
 	image_unref(absent);
 }
 
+/* As Debian's packages have it, without a link by build-id. */
+static void test_name(void)
+{
+	struct kernel_lines *lines;
+	struct image *kernel;
+	unsigned found = 0;
+	static const char *const paths[] = { "boot/vmlinux-6.1-x", "lib/modules/6.1-x/vmlinux" };
+
+	guest.debug_folders.fds[guest.debug_folders.n++] = open(top, O_RDONLY | O_CLOEXEC);
+	for (size_t i = 0; i < 2; i++) {
+		shell("mkdir -p %s/boot %s/lib/modules/6.1-x && cp %s %s/%s", top, top, program, top,
+		      paths[i]);
+		kernel = make_image("[kernel]");
+		lines = kernel_lines_create(&guest, "6.1-x");
+		kernel_lines_find_kernel(lines, kernel, TEXT);
+		found += kernel->lines != 0;
+		kernel_lines_destroy(lines);
+		kernel->lines = 0;
+		kernel->build_id.bytes[0] ^= 1;
+		lines = kernel_lines_create(&guest, "6.1-x");
+		kernel_lines_find_kernel(lines, kernel, TEXT);
+		check(!kernel->lines, "%s: another build is not taken", paths[i]);
+		kernel_lines_destroy(lines);
+		image_unref(kernel);
+		shell("rm %s/%s", top, paths[i]);
+	}
+	check_u64(found, 2, "the kernel's file by its name");
+	close(guest.debug_folders.fds[0]);
+	guest.debug_folders.n = 0;
+}
+
 static void test_folder(void)
 {
 	struct kernel_lines *lines = kernel_lines_create(&guest, "6.1");
@@ -175,6 +206,7 @@ int main(void)
 	if (!mkdtemp(top))
 		return 99;
 	test_fetched();
+	test_name();
 	test_folder();
 	lines_stop();
 	fetch_stop();

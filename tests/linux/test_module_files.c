@@ -136,6 +136,10 @@ int main(void)
 	      " elsewhere",
 	      top);
 	shell("cp %s %s/debug/lib/modules/" RELEASE "/kernel/net/made-up.ko", program, top);
+	/* A module is a relocatable file: ET_REL is 1. */
+	shell("printf '\\001' | dd of=%s/debug/lib/modules/" RELEASE
+	      "/kernel/net/made-up.ko bs=1 seek=16 conv=notrunc 2>/dev/null",
+	      top);
 	shell("cp %s %s/debug/usr/lib/modules/" RELEASE "/sound.ko.debug", program, top);
 	shell("cp %s %s/elsewhere/behind.ko", program, top);
 	shell("cp /proc/self/exe %s/debug/lib/modules/" RELEASE "/kernel/other.ko", top);
