@@ -116,6 +116,7 @@ check_PROGRAMS = \
 	tests/unwind/test_orc \
 	tests/unwind/test_orc_pack \
 	tests/unwind/test_program_chains \
+	tests/unwind/test_rows_of_functions \
 	tests/unwind/test_unwind \
 	tests/symbol/test_alias \
 	tests/symbol/test_demangle \

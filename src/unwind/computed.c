@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps the rows of functions that were read; see computed.h. A row is an address and the number of
- * a rule, as in a struct cfi. Rows of one function stand together. Functions stand in the order in
- * which they were read. Resolver's thread.
+ * Reads functions when a frame first lies in them, and keeps their rules; see computed.h. The rows
+ * are in computed_rows.c. Resolver's thread.
  */
 #include "config.h"
 
@@ -14,22 +13,11 @@
 #include "unwind/call_targets.h"
 #include "unwind/cfi_builder.h"
 #include "unwind/computed_flow.h"
+#include "unwind/computed_rows.h"
 #include "xtop/hash.h"
-#include "xtop/vector.h"
 #include "xtop/work.h"
 
 #define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind one without */
-/*
- * A million rows take 6 to 7.5 MiB. Functions that are met when the tables are full stay unknown.
- */
-#define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
-#define COMPUTED_MIN_ROWS      64
-#define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
-
-struct computed_function {
-	uint32_t start, end; /* offsets from the base */
-	uint32_t row, n_rows;
-};
 
 /* A place whose code could not be read. It is tried again in turn DUE_TURN. */
 struct computed_miss {
@@ -47,7 +35,7 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
-/* A look-up that is not there searches functions, then rows, where CFI has an index. */
+/* A look-up that is not there searches rows, and more of them than CFI does. */
 #define COMPUTED_CACHE_BITS 11
 
 /* Created at the first step: most images have tables for all of their code and never need it. */
@@ -66,11 +54,7 @@ struct computed {
 	struct code_source source;
 	uint64_t base, span;
 	struct computed_work *work; /* NULL: not needed yet */
-	struct computed_function *functions; /* ascending; they do not overlap */
-	size_t n_functions, functions_capacity;
-	uint32_t *addresses; /* of rows: offsets from the base */
-	uint16_t *row_rules;
-	size_t n_rows, rows_capacity;
+	struct computed_rows rows;
 };
 
 struct xtop_error *computed_create(const struct code_source *source, uint64_t start, uint64_t end,
@@ -83,6 +67,7 @@ struct xtop_error *computed_create(const struct code_source *source, uint64_t st
 	computed->source = *source;
 	computed->base = start;
 	computed->span = end - start < UINT32_MAX ? end - start : UINT32_MAX - 1;
+	computed_rows_init(&computed->rows, (uint32_t)computed->span);
 	*computedp = computed;
 	return NULL;
 }
@@ -104,19 +89,14 @@ void computed_destroy(struct computed *computed)
 	if (computed->source.close)
 		computed->source.close(computed->source.context);
 	computed_destroy_work(computed->work);
-	free(computed->functions);
-	free(computed->addresses);
-	free(computed->row_rules);
+	computed_rows_deinit(&computed->rows);
 	free(computed);
 }
 
 size_t computed_memory_bytes(const struct computed *computed)
 {
 	const struct computed_work *work = computed->work;
-	size_t bytes = sizeof(*computed) +
-		       computed->functions_capacity * sizeof(*computed->functions) +
-		       computed->rows_capacity *
-			       (sizeof(*computed->addresses) + sizeof(*computed->row_rules));
+	size_t bytes = sizeof(*computed) + computed_rows_memory_bytes(&computed->rows);
 
 	if (work)
 		bytes += sizeof(*work) + flow_memory_bytes(work->flow) +
@@ -222,74 +202,6 @@ static bool computed_create_work(struct computed *computed)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/*
- * How many functions begin at OFFSET or before. The loop has no branch that depends on them: such a
- * branch cannot be predicted.
- */
-static size_t computed_count_before(const struct computed *computed, uint32_t offset)
-{
-	const struct computed_function *functions = computed->functions;
-	size_t low = 0, n = computed->n_functions;
-
-	while (n > 1) {
-		size_t half = n / 2;
-
-		low = functions[low + half].start <= offset ? low + half : low;
-		n -= half;
-	}
-	return n && functions[low].start <= offset ? low + 1 : 0;
-}
-
-/* NULL: the function at OFFSET was not read yet. */
-static const struct computed_function *computed_find(const struct computed *computed,
-						     uint32_t offset)
-{
-	size_t n = computed_count_before(computed, offset);
-
-	return n && offset < computed->functions[n - 1].end ? &computed->functions[n - 1] : NULL;
-}
-
-/*
- * Makes room for one more row. The room grows by a quarter, so that a row of six bytes never takes
- * more than eight. False: out of memory.
- */
-static bool computed_reserve_row(struct computed *computed)
-{
-	size_t capacity = computed->rows_capacity + computed->rows_capacity / 4 + COMPUTED_MIN_ROWS;
-	uint32_t *addresses;
-	uint16_t *row_rules;
-
-	if (computed->n_rows < computed->rows_capacity)
-		return true;
-	addresses = reallocarray(computed->addresses, capacity, sizeof(*addresses));
-	if (!addresses)
-		return false;
-	computed->addresses = addresses;
-	row_rules = reallocarray(computed->row_rules, capacity, sizeof(*row_rules));
-	if (!row_rules)
-		return false;
-	computed->row_rules = row_rules;
-	computed->rows_capacity = capacity;
-	return true;
-}
-
-/* False: out of memory, or no room. */
-static bool computed_add_row(struct computed *computed, struct computed_function *function,
-			     uint32_t offset, uint32_t rule)
-{
-	size_t last = computed->n_rows;
-
-	if (function->n_rows && computed->row_rules[last - 1] == rule)
-		return true;
-	if (last == COMPUTED_MAX_ROWS || !computed_reserve_row(computed))
-		return false;
-	computed->addresses[last] = offset;
-	computed->row_rules[last] = (uint16_t)rule;
-	computed->n_rows++;
-	function->n_rows++;
-	return true;
-}
-
 /* An outermost function has no caller, whatever lies on the stack. */
 static bool computed_is_outermost(const struct computed *computed, uint64_t start, uint64_t end)
 {
@@ -306,8 +218,8 @@ static bool computed_add_rows(struct computed *computed, struct computed_functio
 	uint64_t at = start;
 
 	if (computed_is_outermost(computed, start, end))
-		return computed_add_row(computed, function, (uint32_t)(start - computed->base),
-					cfi_builder_number(&computed->work->rules, &outermost));
+		return computed_rows_add(&computed->rows, function, function->start,
+					 cfi_builder_number(&computed->work->rules, &outermost));
 	while (at < end) {
 		struct flow_place place;
 		uint32_t number = 0;
@@ -318,7 +230,8 @@ static bool computed_add_rows(struct computed *computed, struct computed_functio
 
 			number = cfi_builder_number(&computed->work->rules, &rule);
 		}
-		if (!computed_add_row(computed, function, (uint32_t)(at - computed->base), number))
+		if (!computed_rows_add(&computed->rows, function, (uint32_t)(at - computed->base),
+				       number))
 			return false;
 		at = place.next > at ? place.next : at + 1;
 	}
@@ -328,27 +241,15 @@ static bool computed_add_rows(struct computed *computed, struct computed_functio
 /* Adds the function in [START, END), unless it overlaps one that is known. */
 static void computed_add_function(struct computed *computed, uint64_t start, uint64_t end)
 {
-	uint32_t offset = (uint32_t)(start - computed->base);
-	size_t i = computed_count_before(computed, offset);
-	struct computed_function function = { .start = offset,
-					      .end = (uint32_t)(end - computed->base),
-					      .row = (uint32_t)computed->n_rows };
+	struct computed_function function;
 
 	if (start < computed->base || end - computed->base > computed->span ||
-	    (i && computed->functions[i - 1].end > offset) ||
-	    (i < computed->n_functions && computed->functions[i].start < function.end) ||
-	    computed->n_functions == COMPUTED_MAX_FUNCTIONS ||
-	    !vector_reserve(computed->functions, computed->functions_capacity,
-			    computed->n_functions + 1))
+	    !computed_rows_begin(&computed->rows, (uint32_t)(start - computed->base),
+				 (uint32_t)(end - computed->base), &function))
 		return;
-	if (!computed_add_rows(computed, &function, start, end)) {
-		computed->n_rows = function.row;
-		function.n_rows = 0;
-	}
-	memmove(&computed->functions[i + 1], &computed->functions[i],
-		(computed->n_functions - i) * sizeof(function));
-	computed->functions[i] = function;
-	computed->n_functions++;
+	if (!computed_add_rows(computed, &function, start, end))
+		computed_rows_forget(&computed->rows, &function);
+	computed_rows_end(&computed->rows, &function);
 }
 
 /* The function that begins at START ends where another one begins, at END at the latest. */
@@ -371,15 +272,16 @@ static uint64_t computed_find_end(const struct computed *computed, uint64_t star
 static void computed_add_between(struct computed *computed, uint64_t start, uint64_t end)
 {
 	while (start < end) {
-		size_t i = computed_count_before(computed, (uint32_t)(start - computed->base));
-		const struct computed_function *known = computed->functions;
+		uint32_t offset = (uint32_t)(start - computed->base);
+		size_t i = computed_rows_count_before(&computed->rows, offset);
+		const struct computed_function *known = computed->rows.functions;
 		uint64_t stop = end;
 
 		if (i && computed->base + known[i - 1].end > start) {
 			start = computed->base + known[i - 1].end;
 			continue;
 		}
-		if (i < computed->n_functions && computed->base + known[i].start < end)
+		if (i < computed->rows.n_functions && computed->base + known[i].start < end)
 			stop = computed->base + known[i].start;
 		computed_add_function(computed, start, stop);
 		start = stop;
@@ -431,7 +333,7 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	bool missing, guesses;
 
 	if (work_is_over() || work->rules.no_memory ||
-	    computed->n_functions == COMPUTED_MAX_FUNCTIONS)
+	    computed_rows_are_full(&computed->rows))
 		return true;
 	if (!computed_find_bounds(computed, address, &start, &end) ||
 	    address - start >= end - start)
@@ -448,7 +350,7 @@ static bool computed_read(struct computed *computed, uint64_t address)
 		else
 			computed_add_reached(computed, part_start, part_end);
 	}
-	if (!missing && !computed_find(computed, (uint32_t)(address - computed->base)))
+	if (!missing && !computed_rows_find(&computed->rows, (uint32_t)(address - computed->base)))
 		computed_add_between(computed, start, end);
 	flow_clear(work->flow);
 	return !missing;
@@ -478,20 +380,6 @@ static void computed_try(struct computed *computed, uint32_t offset)
 	miss->due_turn = turn + miss->delay;
 }
 
-static uint32_t computed_find_row(const struct computed *computed,
-				  const struct computed_function *function, uint32_t offset)
-{
-	size_t low = function->row;
-
-	for (size_t n = function->n_rows; n > 1;) {
-		size_t half = n / 2;
-
-		low = computed->addresses[low + half] <= offset ? low + half : low;
-		n -= half;
-	}
-	return function->n_rows ? computed->row_rules[low] : 0;
-}
-
 /* The number of the rule at OFFSET < span. */
 static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
 {
@@ -501,15 +389,15 @@ static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
 
 	if (hit->offset == offset)
 		return hit->rule;
-	function = computed_find(computed, offset);
+	function = computed_rows_find(&computed->rows, offset);
 	if (!function) {
 		computed_try(computed, offset);
-		function = computed_find(computed, offset);
+		function = computed_rows_find(&computed->rows, offset);
 	}
 	if (!function && computed->source.turn)
 		return 0;
 	hit->offset = offset;
-	hit->rule = function ? computed_find_row(computed, function, offset) : 0;
+	hit->rule = function ? computed_rows_find_rule(&computed->rows, function, offset) : 0;
 	return hit->rule;
 }
 
@@ -517,9 +405,10 @@ bool computed_find_function(const struct computed *computed, uint64_t address, u
 			    uint64_t *end)
 {
 	uint64_t offset = address - computed->base;
-	const struct computed_function *function =
-		offset < computed->span ? computed_find(computed, (uint32_t)offset) : NULL;
+	const struct computed_function *function;
 
+	function = offset < computed->span ? computed_rows_find(&computed->rows, (uint32_t)offset)
+					   : NULL;
 	if (!function)
 		return false;
 	*start = computed->base + function->start;

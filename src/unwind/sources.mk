@@ -25,6 +25,8 @@ libxtop_a_SOURCES += \
 	src/unwind/computed.h \
 	src/unwind/computed_flow.c \
 	src/unwind/computed_flow.h \
+	src/unwind/computed_rows.c \
+	src/unwind/computed_rows.h \
 	src/unwind/computed_state.c \
 	src/unwind/computed_state.h \
 	src/unwind/cursor.c \
