@@ -146,6 +146,7 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_layout \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
+	tests/linux/kernel/test_search_arm64 \
 	tests/linux/kernel/test_modules \
 	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \

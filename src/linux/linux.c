@@ -30,7 +30,12 @@
 #include "xtop/symbol.h"
 #include "xtop/work.h"
 
-#define LINUX_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
+/*
+ * Symbols at the beginning of the code (arch/x86/kernel/vmlinux.lds.S, arch/arm64/kernel/
+ * vmlinux.lds.S). On arm64 _text is before the code, and only CONFIG_KALLSYMS_ALL names it.
+ */
+#define LINUX_ANCHOR       "_text"
+#define LINUX_ANCHOR_ARM64 "_stext"
 
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
 
@@ -112,11 +117,13 @@ static void linux_find_lines(struct linux_system *system, const struct os_guest 
 {
 	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
 	struct image *image = system->kernel.image;
-	uint64_t text = system->kernel.guest.text_start;
+	const struct linux_guest *linux_guest = &system->kernel.guest;
+	bool names_text = linux_guest->root.width != ROOT_ARM64 || !linux_names_no_data(linux_guest);
+	const char *anchor = names_text ? LINUX_ANCHOR : LINUX_ANCHOR_ARM64;
+	uint64_t text = linux_guest->text_start;
 
-	image->lines = lines_add_moved(linux_find_given_lines(image, guest->symbols), LINUX_ANCHOR,
-				       text);
-	debug_files_find_lines(&places, image, NULL, LINUX_ANCHOR, text);
+	image->lines = lines_add_moved(linux_find_given_lines(image, guest->symbols), anchor, text);
+	debug_files_find_lines(&places, image, NULL, anchor, text);
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
