@@ -118,7 +118,8 @@ static void linux_find_lines(struct linux_system *system, const struct os_guest 
 	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
 	struct image *image = system->kernel.image;
 	const struct linux_guest *linux_guest = &system->kernel.guest;
-	bool names_text = linux_guest->root.width != ROOT_ARM64 || !linux_names_no_data(linux_guest);
+	bool names_text = linux_guest->root.width != ROOT_ARM64 ||
+			  !linux_names_no_data(linux_guest);
 	const char *anchor = names_text ? LINUX_ANCHOR : LINUX_ANCHOR_ARM64;
 	uint64_t text = linux_guest->text_start;
 
