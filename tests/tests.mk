@@ -99,7 +99,6 @@ check_PROGRAMS = \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_arm64 \
-	tests/unwind/test_cfi_rows \
 	tests/unwind/test_call_targets \
 	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
@@ -242,6 +241,7 @@ if HOST_X86
 check_PROGRAMS += \
 	tests/elf/test_elf_entries \
 	tests/symbol/test_go_threads \
+	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_computed \
 	tests/unwind/test_dwarf
@@ -275,7 +275,9 @@ CLEANFILES += tests/xen/made_store.so
 
 # The lab runs this test, too, on its own recordings.
 noinst_PROGRAMS += tests/unwind/test_cfi_recorded
+if HOST_X86
 TESTS += tests/unwind/test_cfi_recorded
+endif
 
 STACKS = tests/unwind/stacks.c
 tests_unwind_test_computed_SOURCES = tests/unwind/test_computed.c $(STACKS)
