@@ -95,13 +95,11 @@ check_PROGRAMS = \
 	tests/supervise/test_watch \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
-	tests/elf/test_elf_entries \
 	tests/elf/test_elf_lines \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_arm64 \
-	tests/unwind/test_cfi_rows \
 	tests/unwind/test_call_targets \
 	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
@@ -149,6 +147,7 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_layout \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
+	tests/linux/kernel/test_search_arm64 \
 	tests/linux/kernel/test_modules \
 	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \
@@ -244,10 +243,12 @@ check_PROGRAMS = \
 	tests/test_source_files \
 	tests/test_hardened \
 	tests/test_options
-# With instructions of x86, its libunwind, or the registers that Xen gives there.
+# With instructions of x86, its libunwind, kernels of the lab, or the registers that Xen gives there.
 if HOST_X86
 check_PROGRAMS += \
+	tests/elf/test_elf_entries \
 	tests/symbol/test_go_threads \
+	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_computed \
 	tests/unwind/test_dwarf
@@ -281,7 +282,9 @@ CLEANFILES += tests/xen/made_store.so
 
 # The lab runs this test, too, on its own recordings.
 noinst_PROGRAMS += tests/unwind/test_cfi_recorded
+if HOST_X86
 TESTS += tests/unwind/test_cfi_recorded
+endif
 
 STACKS = tests/unwind/stacks.c
 tests_unwind_test_computed_SOURCES = tests/unwind/test_computed.c $(STACKS)

@@ -114,18 +114,20 @@ static uint32_t kernel_lines_find_given(const struct image *kernel, const struct
 }
 
 static void kernel_lines_try_path(const struct kernel_lines *lines, struct image *image,
-				  uint64_t text, int folder, const char *path)
+				  const struct kernel_start *start, int folder,
+				  const char *path)
 {
 	const struct debug_places places = kernel_lines_places(lines);
 	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
 
 	if (!image->lines && folder >= 0 && root_file_open(folder, path, &file))
-		debug_files_use_lines(&places, image, file.fd, KERNEL_LINES_ANCHOR, text);
+		debug_files_use_lines(&places, image, file.fd, start->symbol,
+				      start->address);
 }
 
 /* The build-id decides: another kernel may be installed under the same release. */
 static void kernel_lines_find_by_name(const struct kernel_lines *lines, struct image *image,
-				      uint64_t text)
+				      const struct kernel_start *start)
 {
 	const struct os_folders *folders = &lines->guest->debug_folders;
 
@@ -138,20 +140,21 @@ static void kernel_lines_find_by_name(const struct kernel_lines *lines, struct i
 		snprintf(below, sizeof(path) - strlen(path), kernel_lines_paths[i],
 			 lines->release);
 		for (unsigned j = 0; j < folders->n; j++)
-			kernel_lines_try_path(lines, image, text, folders->fds[j], below);
-		kernel_lines_try_path(lines, image, text, lines->guest->root_fd, path);
+			kernel_lines_try_path(lines, image, start, folders->fds[j], below);
+		kernel_lines_try_path(lines, image, start, lines->guest->root_fd, path);
 	}
 }
 
-void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image, uint64_t text)
+void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image,
+			      const struct kernel_start *start)
 {
 	const struct debug_places places = kernel_lines_places(lines);
 
 	image->lines = lines_add_moved(kernel_lines_find_given(image, lines->guest->symbols),
-				       KERNEL_LINES_ANCHOR, text);
-	debug_files_find_lines(&places, image, NULL, KERNEL_LINES_ANCHOR, text);
-	kernel_lines_find_by_name(lines, image, text);
-	kernel_lines_await(lines, image, KERNEL_LINES_ANCHOR, text);
+				       start->symbol, start->address);
+	debug_files_find_lines(&places, image, NULL, start->symbol, start->address);
+	kernel_lines_find_by_name(lines, image, start);
+	kernel_lines_await(lines, image, start->symbol, start->address);
 }
 
 void kernel_lines_find_module(struct kernel_lines *lines, struct image *image)

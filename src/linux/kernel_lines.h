@@ -9,15 +9,20 @@
 #include "xtop/image.h"
 #include "xtop/os_ops.h"
 
-#define KERNEL_LINES_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
+/* A symbol at the beginning of a kernel's code, and where it is in the guest. */
+struct kernel_start {
+	const char *symbol;
+	uint64_t address;
+};
 
 struct kernel_lines;
 
 /* GUEST is the caller's. RELEASE is the guest's: "6.1.0-37-amd64". NULL: out of memory. */
 struct kernel_lines *kernel_lines_create(const struct os_guest *guest, const char *release);
 void kernel_lines_destroy(struct kernel_lines *lines); /* NULL allowed */
-/* IMAGE of the kernel, whose code begins at TEXT in the guest, before a space has it. */
-void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image, uint64_t text);
+/* IMAGE of the kernel, before a space has it. */
+void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image,
+			      const struct kernel_start *start);
 /* IMAGE of a module, before a space has it. */
 void kernel_lines_find_module(struct kernel_lines *lines, struct image *image);
 /*

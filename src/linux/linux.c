@@ -103,6 +103,24 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 				    : NULL;
 }
 
+/*
+ * Which symbol is at the beginning of the kernel's code (arch/x86/kernel/vmlinux.lds.S, arch/arm64/
+ * kernel/vmlinux.lds.S). On arm64 _text is before the code, and only CONFIG_KALLSYMS_ALL names it.
+ */
+static const char *linux_start_symbol(const struct linux_guest *guest)
+{
+	return guest->root.width == ROOT_ARM64 && linux_names_no_data(guest) ? "_stext" : "_text";
+}
+
+static void linux_find_lines(struct linux_system *system)
+{
+	const struct linux_guest *guest = &system->kernel.guest;
+	const struct kernel_start start = { linux_start_symbol(guest), guest->text_start };
+
+	if (system->lines)
+		kernel_lines_find_kernel(system->lines, system->kernel.image, &start);
+}
+
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
 			struct linux_stacks *stacks)
 {
@@ -117,9 +135,7 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 	}
 	system->space = guest->kernel;
 	system->lines = lines_is_on() ? kernel_lines_create(guest, system->kernel.release) : NULL;
-	if (system->lines)
-		kernel_lines_find_kernel(system->lines, system->kernel.image,
-					 system->kernel.guest.text_start);
+	linux_find_lines(system);
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)
 		error = linux_create_walkers(system, guest);

@@ -48,6 +48,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/search.c \
 	src/linux/kernel/search.h \
 	src/linux/kernel/search_arch.h \
+	src/linux/kernel/search_arm64.c \
 	src/linux/kernel/search_x86.c \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_arm64.c \

@@ -21,6 +21,8 @@ bool entry_has_no_memory(struct cursor *cursor);
 
 /* --- arm64: entry_arm64.c --------------------------------------------------------------------- */
 
+/* Whether the vCPU is in the kernel's first or last instructions, which have no caller. */
+bool entry_arm64_is_entering(const struct cursor *cursor);
 /*
  * Of a vCPU in the kernel, after the kernel's part has ended. *BROKEN: frames are missing between
  * both parts. True: the cursor is the user code's now. False: there is none, or it is not known.

@@ -120,7 +120,7 @@ static bool entry_search_user(struct cursor *cursor)
  * The vCPU enters or leaves the kernel: SP_EL0 is the user's. The sampler has copied that stack for
  * a Linux guest only: in other guests SP_EL0 may be anything.
  */
-static bool entry_is_entering(const struct cursor *cursor)
+bool entry_arm64_is_entering(const struct cursor *cursor)
 {
 	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
 
@@ -142,10 +142,12 @@ static void entry_set_entering(struct cursor *cursor)
 bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken)
 {
 	*broken = false;
-	if (entry_is_entering(cursor)) {
+	if (entry_arm64_is_entering(cursor)) {
 		entry_set_entering(cursor);
 		return true;
 	}
+	if (!entry_is_upper(cursor->vcpu->regs.arm64.sp_el0))
+		return false; /* what is saved is of an earlier entry */
 	if (complete)
 		return entry_set_saved_user(cursor, cursor->regs[REG_ARM64_FP] - RECORD_AT);
 	*broken = true;

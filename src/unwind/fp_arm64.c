@@ -62,7 +62,7 @@ static bool fp_is_on_other_stack(const struct cursor *cursor, uint64_t fp, uint6
 {
 	int piece = cursor_piece(cursor, fp);
 
-	return piece >= 0 && piece != cursor_piece(cursor, sp);
+	return piece >= 0 && piece != cursor_piece(cursor, sp) && fp >> 63 == sp >> 63;
 }
 
 static enum unwind_step fp_step_record(struct cursor *cursor)

@@ -274,6 +274,19 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 	return step;
 }
 
+/*
+ * The kernel's part where it has no frames but the first: the kernel is just entered or left, and
+ * the registers are still, or again, the user's.
+ */
+static void unwind_entering_part(struct walk *walk)
+{
+	walk->by = UNWIND_BY_REGISTERS;
+	walk->stack->parts[UNWIND_KERNEL] = (struct unwind_part_end){ .walked = true,
+								      .stop = UNWIND_COMPLETE,
+								      .last_piece = -1 };
+	unwind_push(walk, 0);
+}
+
 /* --- both parts ------------------------------------------------------------------------------- */
 
 /* When the user stack was not copied, the part is cut, whatever its registers seem to say. */
@@ -348,7 +361,13 @@ void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *sp
 	stack->n_frames = 0;
 	memset(stack->parts, 0, sizeof(stack->parts));
 	cursor_init(&walk.cursor, vcpu);
-	step = unwind_part(&walk, 0);
+	if (walk.cursor.arch == ARCH_ARM64 && !vcpu->user &&
+	    entry_arm64_is_entering(&walk.cursor)) {
+		unwind_entering_part(&walk);
+		step = STEP_USER;
+	} else {
+		step = unwind_part(&walk, 0);
+	}
 	if (!vcpu->user && unwind_find_user(&walk, step, &flags))
 		unwind_user_part(&walk, flags);
 	memcpy(stack->reached, walk.cursor.reached, sizeof(stack->reached));

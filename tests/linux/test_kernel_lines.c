@@ -24,6 +24,8 @@
 #define TEXT    0xffffffff81000000ULL
 #define WAIT_MS 20000
 
+static const struct kernel_start start = { "_text", TEXT };
+
 static char top[] = "/tmp/xtop-kernel-lines-XXXXXX";
 static char program[512];
 static char content[1 << 20]; /* of the program: the process that fetches may open nothing */
@@ -107,7 +109,7 @@ static void test_fetched(void)
 
 	other->build_id.bytes[1] ^= 1;
 	absent->build_id.bytes[0] = 1;
-	kernel_lines_find_kernel(lines, kernel, TEXT);
+	kernel_lines_find_kernel(lines, kernel, &start);
 	kernel_lines_find_module(lines, module);
 	kernel_lines_find_module(lines, other);
 	kernel_lines_find_module(lines, absent);
@@ -149,13 +151,13 @@ static void test_name(void)
 		      paths[i]);
 		kernel = make_image("[kernel]");
 		lines = kernel_lines_create(&guest, "6.1-x");
-		kernel_lines_find_kernel(lines, kernel, TEXT);
+		kernel_lines_find_kernel(lines, kernel, &start);
 		found += kernel->lines != 0;
 		kernel_lines_destroy(lines);
 		kernel->lines = 0;
 		kernel->build_id.bytes[0] ^= 1;
 		lines = kernel_lines_create(&guest, "6.1-x");
-		kernel_lines_find_kernel(lines, kernel, TEXT);
+		kernel_lines_find_kernel(lines, kernel, &start);
 		check(!kernel->lines, "%s: another build is not taken", paths[i]);
 		kernel_lines_destroy(lines);
 		image_unref(kernel);
@@ -177,7 +179,7 @@ static void test_folder(void)
 	      id, id + 2);
 	snprintf(path, sizeof(path), "%s", top);
 	guest.debug_folders.fds[guest.debug_folders.n++] = open(path, O_RDONLY | O_CLOEXEC);
-	kernel_lines_find_kernel(lines, kernel, TEXT);
+	kernel_lines_find_kernel(lines, kernel, &start);
 	kernel_lines_find_module(lines, module);
 	check(kernel->lines && !lines_is_by_symbol(kernel->lines), "a folder has the kernel's");
 	check(module->lines && lines_is_by_symbol(module->lines), "and the module's");

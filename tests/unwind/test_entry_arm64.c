@@ -175,10 +175,10 @@ static void test_entering(void)
 	made.vcpu.regs.arm64.spsr_el1 = EL0_FLAGS;
 	made.vcpu.regs.arm64.x[29] = place(PIECE_USER, 4);
 	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
-	check(stack.n_frames >= 4 && stack.frames[0].address == K(0) &&
-		      stack.frames[stack.n_frames - 3].address == U(5) &&
-		      stack.frames[stack.n_frames - 1].address == U(2),
-	      "the kernel was just entered");
+	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), U(5), U(1), U(2), 0 },
+		    "the kernel was just entered");
+	check(!(stack.frames[0].flags & FRAME_USER) && stack.frames[1].flags == FRAME_USER,
+	      "its one frame is the kernel's");
 	made.vcpu.regs.arm64.spsr_el1 = EL1H;
 	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
 	check(!stack.parts[UNWIND_USER].walked, "it was not user code that was interrupted");

@@ -15,6 +15,7 @@ struct arch_addresses {
 	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */
 	uint64_t near_end;    /* mostly it lies below this */
 	uint64_t head_bytes;  /* _text lies at most so far before the first executable page */
+	bool has_modules;     /* modules lie there, too, most of them below the image */
 	uint64_t page_offset; /* where a kernel has it that does not randomise it */
 };
 struct arch_addresses arch_get_addresses(struct memory_root root);

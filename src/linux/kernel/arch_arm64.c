@@ -51,6 +51,7 @@ struct arch_addresses arch_arm64_addresses(struct memory_root root)
 		.image_end = start + (7ULL << (arm64_bits_min(root) - 4)),
 		.near_end = start + ARM64_NEAR_BYTES,
 		.head_bytes = ARM64_HEAD_BYTES,
+		.has_modules = true,
 		.page_offset = -(1ULL << arm64_bits(root)),
 	};
 }

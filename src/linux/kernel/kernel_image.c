@@ -98,12 +98,23 @@ static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp
 	error_destroy(kallsyms_find(input, kallsymsp));
 }
 
+/* The first executable range, or where modules lie besides the image the largest. */
 static const struct memory_range *image_text(const struct kernel_image *image)
 {
-	for (size_t i = 0; i < image->n; i++)
-		if (image->ranges[i].executable && image->ranges[i].writable == image->unsealed)
-			return &image->ranges[i];
-	return NULL;
+	const struct memory_range *best = NULL;
+	bool has_modules = arch_get_addresses(image->root).has_modules;
+
+	for (size_t i = 0; i < image->n; i++) {
+		const struct memory_range *range = &image->ranges[i];
+
+		if (!range->executable || range->writable != image->unsealed)
+			continue;
+		if (!has_modules)
+			return range;
+		if (!best || range->end - range->start > best->end - best->start)
+			best = range;
+	}
+	return best;
 }
 
 /* Whether RANGE may have kallsyms. */
@@ -258,6 +269,8 @@ uint64_t kernel_image_text(const struct kernel_image *image)
 
 const struct memory_range *kernel_image_ranges(const struct kernel_image *image, size_t *np)
 {
-	*np = image->n;
-	return image->ranges;
+	const struct memory_range *text = image_text(image);
+
+	*np = image->n - (size_t)(text - image->ranges);
+	return text;
 }

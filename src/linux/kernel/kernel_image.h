@@ -19,7 +19,7 @@ struct kernel_image *kernel_image_open(struct memory *memory, struct memory_root
 void kernel_image_destroy(struct kernel_image *image); /* NULL allowed */
 struct memory_root kernel_image_root(const struct kernel_image *image);
 uint64_t kernel_image_text(const struct kernel_image *image); /* where code starts: _text */
-/* Ascending; *NP of them. Lives as long as IMAGE. */
+/* From the code on, ascending; *NP of them. Lives as long as IMAGE. */
 const struct memory_range *kernel_image_ranges(const struct kernel_image *image, size_t *np);
 /* False: the image has no tables: it is no Linux, or one without kallsyms. */
 bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **kallsymsp);

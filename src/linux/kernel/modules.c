@@ -214,8 +214,9 @@ static struct xtop_error *module_add_symbols(const struct module *module, struct
 	for (uint32_t i = 1; i < n && !error; i++) { /* the first one is empty: gABI */
 		struct elf_symbol symbol = elf_decode_symbol(symbols, i, names, names_bytes);
 
+		/* "$x" and "$d" of arm64 tell code from data and name nothing */
 		if (symbol.address < module->start || symbol.address >= module->end ||
-		    symbol.section == SHN_UNDEF || !symbol.name)
+		    symbol.section == SHN_UNDEF || !symbol.name || symbol.name[0] == '$')
 			continue;
 		error = symtab_add(tab, symbol.address, symbol.size_bytes, module->end,
 				   SYMBOL_GLOBAL, symbol.name, symbol.name_bytes);

@@ -8,7 +8,7 @@
  *   notes          the last build-id before BTF: the linker puts it there
  *                  (include/asm-generic/vmlinux.lds.h)
  *   page tables, unwind tables, current task, stacks, direct map, lists of modules and of BPF
- *                  programs: search_x86.c
+ *                  programs: search_x86.c; of arm64 the two lists: search_arm64.c
  *
  * All of these are guesses. Their readers validate them as they validate symbols. Resolver's
  * thread.
@@ -98,7 +98,7 @@ static void search_range(struct search *search, bool constant, bool data)
 	if (constant && !symbols[LINUX_BTF_START])
 		search_btf(search);
 	if (data && search->guest->root.width != ROOT_ARM64)
-		search_arch_data(search);
+		search_x86_data(search);
 }
 
 /* A writable and executable range is an image that is not sealed: it has everything. */
@@ -135,6 +135,8 @@ void search_symbols(struct linux_guest *guest, const struct memory_range *ranges
 
 	search_set(&search, LINUX_END, search.image_end);
 	search_image(&search, ranges, n);
-	if (guest->root.width != ROOT_ARM64)
-		search_arch_functions(&search);
+	if (guest->root.width == ROOT_ARM64)
+		search_arm64_functions(&search);
+	else
+		search_x86_functions(&search);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of the search that depends on the processor: search.c calls it, and search_x86.c has it
- * for x86-64. Resolver's thread.
+ * The part of the search that depends on the processor: search.c calls it. search_x86.c and
+ * search_arm64.c have it. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_SEARCH_ARCH_H
 #define XTOP_LINUX_KERNEL_SEARCH_ARCH_H
@@ -35,9 +35,30 @@ static inline void search_set(struct search *search, enum linux_symbol symbol, u
 		search->guest->symbols[symbol] = address;
 }
 
+/* HEAD is a list's if the list's first member has HEAD as the one before it. */
+static inline bool search_is_list(const struct linux_guest *guest, uint64_t head)
+{
+	uint64_t next, before;
+
+	return linux_is_kernel(head) && linux_read_u64(guest, head, &next) &&
+	       linux_is_kernel(next) && linux_read_u64(guest, next + 8, &before) &&
+	       before == head;
+}
+
+/* Functions, and the lists that they walk. */
+static const struct {
+	enum linux_symbol function, list;
+} search_lists[] = {
+	{ LINUX_PRINT_MODULES, LINUX_MODULES },
+	{ LINUX_GET_BPF, LINUX_BPF_KALLSYMS },
+};
+#define N_SEARCH_LISTS (sizeof(search_lists) / sizeof(search_lists[0]))
+
 /* In a range of data: LINUX_PAGE_TABLES, LINUX_ORC_*. */
-void search_arch_data(struct search *search);
+void search_x86_data(struct search *search);
 /* In functions: the other seven of search.h. */
-void search_arch_functions(struct search *search);
+void search_x86_functions(struct search *search);
+/* In functions: the lists. The kernel's page tables are known, and there is no ORC. */
+void search_arm64_functions(struct search *search);
 
 #endif

@@ -112,7 +112,7 @@ static void search_orc(struct search *search)
 	}
 }
 
-void search_arch_data(struct search *search)
+void search_x86_data(struct search *search)
 {
 	const uint64_t *symbols = search->guest->symbols;
 
@@ -195,43 +195,27 @@ static uint64_t code_variable(const struct search_code *code, enum search_opcode
 	return 0;
 }
 
-/* HEAD is a list's if the list's first member has HEAD as the one before it. */
-static bool code_is_list(const struct search_code *code, uint64_t head)
-{
-	uint64_t next, before;
-
-	return linux_is_kernel(head) && linux_read_u64(code->guest, head, &next) &&
-	       linux_is_kernel(next) && linux_read_u64(code->guest, next + 8, &before) &&
-	       before == head;
-}
-
 static uint64_t code_list(const struct search_code *code)
 {
 	const uint8_t *bytes = code->bytes;
 
 	for (size_t i = 0; i + 7 <= sizeof(code->bytes); i++)
 		if (bytes[i] == 0x48 && bytes[i + 1] == 0x8b && (bytes[i + 2] & 0xc7) == 0x05 &&
-		    code_is_list(code, code_target(code, i + 3)))
+		    search_is_list(code->guest, code_target(code, i + 3)))
 			return code_target(code, i + 3);
 	return 0;
 }
 
-static void search_lists(struct search *search)
+static void search_find_lists(struct search *search)
 {
-	static const struct {
-		enum linux_symbol function, list;
-	} lists[] = {
-		{ LINUX_PRINT_MODULES, LINUX_MODULES },
-		{ LINUX_GET_BPF, LINUX_BPF_KALLSYMS },
-	};
 	struct search_code code;
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		if (code_read(&code, search->guest, lists[i].function))
-			search_set(search, lists[i].list, code_list(&code));
+	for (size_t i = 0; i < N_SEARCH_LISTS; i++)
+		if (code_read(&code, search->guest, search_lists[i].function))
+			search_set(search, search_lists[i].list, code_list(&code));
 }
 
-void search_arch_functions(struct search *search)
+void search_x86_functions(struct search *search)
 {
 	struct search_code code;
 
@@ -247,5 +231,5 @@ void search_arch_functions(struct search *search)
 		search_set(search, LINUX_VMEMMAP, code_variable(&code, SEARCH_SUB));
 		search_set(search, LINUX_PAGE_OFFSET, code_variable(&code, SEARCH_ADD));
 	}
-	search_lists(search);
+	search_find_lists(search);
 }

@@ -8,11 +8,17 @@
  *   locks   system calls that hold one of the kernel's spinlocks nearly all the time
  *   clocks  reads CLOCK_MONOTONIC and CLOCK_REALTIME again and again. What it has read last lies
  *           on its stack, where samples have it: struct shown
+ *   split   three chains of calls, one of which ends in the kernel: work_split()
  *
  * Each second the guest prints what its kernel knows of each vCPU's time, from /proc/stat, in
  * hundredths of a second, and when it looked:
  *
  *   busy: cpu0 user 1200 system 17 idle 3 steal 800 at 2025
+ *
+ * With split it also prints the CPU time of each chain since the start, of all threads together, in
+ * microseconds, as the kernel counts it for the threads:
+ *
+ *   busy: split lex 5009 paint 2504 zero 2510
  *
  * Linux takes steal from Xen's own count of the time that the vCPU waited for a physical CPU
  * (VCPUOP_register_runstate_memory_area; Linux drivers/xen/time.c).
@@ -89,6 +95,89 @@ __attribute__((noinline)) static void work_clocks(volatile struct shown *shown)
 	}
 }
 
+/* --- split: chains with known shares of the time ---------------------------------------------- */
+
+enum leaf { LEX, PAINT, ZERO, N_LEAVES };
+
+#define SPLIT_SPINS  400000  /* some milliseconds on an emulated processor */
+#define SPLIT_BYTES  (1 << 20)
+
+static uint64_t split_ns[N_LEAVES];
+static char zeros[SPLIT_BYTES];
+
+/* The CPU time since *SINCE_NS is LEAF's. */
+static void split_count(enum leaf leaf, uint64_t *since_ns)
+{
+	uint64_t now = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	__atomic_fetch_add(&split_ns[leaf], now - *since_ns, __ATOMIC_RELAXED);
+	*since_ns = now;
+}
+
+__attribute__((noipa)) static void lex(unsigned long n)
+{
+	while (n--)
+		asm volatile("");
+}
+
+__attribute__((noipa)) static void parse(unsigned long n)
+{
+	lex(n);
+	asm volatile(""); /* no tail call */
+}
+
+__attribute__((noipa)) static void paint(unsigned long n)
+{
+	while (n--)
+		asm volatile("");
+}
+
+__attribute__((noipa)) static void layout(unsigned long n)
+{
+	paint(n);
+	asm volatile("");
+}
+
+__attribute__((noipa)) static void render(unsigned long n)
+{
+	layout(n);
+	asm volatile("");
+}
+
+/* The kernel fills the memory with zeros. */
+__attribute__((noipa)) static void zero(int fd)
+{
+	if (read(fd, zeros, sizeof(zeros)) < 0)
+		exit(1);
+}
+
+__attribute__((noipa)) static void work_split(void)
+{
+	static _Thread_local int fd = -1;
+	uint64_t since_ns;
+
+	if (fd < 0)
+		fd = open("/dev/zero", O_RDONLY);
+	since_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	parse(2 * SPLIT_SPINS);
+	split_count(LEX, &since_ns);
+	render(SPLIT_SPINS);
+	split_count(PAINT, &since_ns);
+	zero(fd);
+	zero(fd);
+	split_count(ZERO, &since_ns);
+}
+
+static void tell_split(void)
+{
+	uint64_t us[N_LEAVES];
+
+	for (int i = 0; i < N_LEAVES; i++)
+		us[i] = __atomic_load_n(&split_ns[i], __ATOMIC_RELAXED) / 1000;
+	printf("busy: split lex %llu paint %llu zero %llu\n", (unsigned long long)us[LEX],
+	       (unsigned long long)us[PAINT], (unsigned long long)us[ZERO]);
+}
+
 static void *waiter(void *arg)
 {
 	for (;;)
@@ -111,6 +200,8 @@ static void *worker(void *arg)
 			work_locks();
 		else if (strcmp(mode, "clocks") == 0)
 			work_clocks(&shown);
+		else if (strcmp(mode, "split") == 0)
+			work_split();
 		else
 			spin(1000000);
 	}
@@ -151,7 +242,7 @@ static int online(void)
 
 static void read_mode(void)
 {
-	static const char *const modes[] = { "spin", "half", "locks", "clocks" };
+	static const char *const modes[] = { "spin", "half", "locks", "clocks", "split" };
 	char line[1024] = " ", *at;
 	FILE *file = fopen("/proc/cmdline", "r");
 
@@ -159,7 +250,7 @@ static void read_mode(void)
 		exit(1);
 	fclose(file);
 	for (at = strtok(line, " \n"); at; at = strtok(NULL, " \n"))
-		for (int i = 0; i < 4; i++)
+		for (int i = 0; i < 5; i++)
 			if (strcmp(at, modes[i]) == 0)
 				snprintf(mode, sizeof(mode), "%s", at);
 }
@@ -220,5 +311,7 @@ int main(void)
 	for (;;) {
 		sleep(1);
 		tell();
+		if (strcmp(mode, "split") == 0)
+			tell_split();
 	}
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The search in an arm64 kernel for what has no symbol; see search.c. Only the lists of modules and
+ * of BPF programs are searched: each is the first list that a function reads which walks it.
+ *
+ * A variable's address takes two instructions (Arm ARM DDI 0487J.a §C6.2, ADRP, ADD (immediate),
+ * LDR (immediate)):
+ *
+ *   31 30 29 28 .. 24 23 .. 5      4 .. 0
+ *   1  immlo 1 0 0 0 0  immhi      Rd      ADRP: the page of the instruction, and a distance
+ *
+ *   31 .. 23     22  21 .. 10   9 .. 5  4 .. 0
+ *   1 0 0 1 0 0 0 1 0  sh  imm12   Rn     Rd      ADD, of 64 bits: Rd = Rn + imm12
+ *   1 1 1 1 1 0 0 1 0  1   imm12   Rn     Rt      LDR, of 64 bits: Rt = the word at Rn + 8 * imm12
+ *
+ *   31 .. 21               20 .. 12  11 10  9 .. 5  4 .. 0
+ *   1 1 1 1 1 0 0 0 0 1 0  imm9      1  1   Rn      Rt     LDR, first Rn = Rn + imm9
+ *
+ * gcc often makes the address of one variable, and reads others at a distance from there.
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/search_arch.h"
+
+#define ARM64_INSTRUCTIONS 64 /* of a function that are looked at */
+#define ARM64_REGISTERS    32
+
+struct arm64_code {
+	const struct linux_guest *guest;
+	uint64_t address;
+	uint32_t words[ARM64_INSTRUCTIONS];
+	uint64_t known[ARM64_REGISTERS]; /* addresses that ADRP and ADD made; 0: something else */
+};
+
+static bool arm64_is_adrp(uint32_t word)
+{
+	return (word & 0x9f000000) == 0x90000000;
+}
+
+static uint64_t arm64_adrp_page(uint32_t word, uint64_t pc)
+{
+	uint32_t distance = (word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
+	int64_t pages = (int64_t)((uint64_t)distance << 43) >> 43; /* 21 bits, signed */
+
+	return (pc & ~GUEST_PAGE_MASK) + ((uint64_t)pages << GUEST_PAGE_SHIFT);
+}
+
+/* The address that LDR reads with a known register; 0: it is no such instruction. */
+static uint64_t arm64_loaded(const struct arm64_code *code, uint32_t word)
+{
+	uint64_t base = code->known[word >> 5 & 31];
+	int64_t step = (int64_t)((uint64_t)word << 43) >> 55; /* bits 20..12, signed */
+
+	if (!base)
+		return 0;
+	if ((word & 0xffc00000) == 0xf9400000)
+		return base + 8 * (word >> 10 & 0xfff);
+	return (word & 0xffe00c00) == 0xf8400c00 ? base + (uint64_t)step : 0;
+}
+
+/* Follows an instruction that makes an address. */
+static void arm64_follow(struct arm64_code *code, uint32_t word, uint64_t pc)
+{
+	uint64_t base = code->known[word >> 5 & 31];
+
+	if (arm64_is_adrp(word))
+		code->known[word & 31] = arm64_adrp_page(word, pc);
+	else if ((word & 0xffc00000) == 0x91000000)
+		code->known[word & 31] = base ? base + (word >> 10 & 0xfff) : 0;
+}
+
+static uint64_t arm64_find_list(struct arm64_code *code)
+{
+	for (unsigned i = 0; i < ARM64_INSTRUCTIONS; i++) {
+		uint64_t variable = arm64_loaded(code, code->words[i]);
+
+		if (variable && search_is_list(code->guest, variable))
+			return variable;
+		arm64_follow(code, code->words[i], code->address + 4 * i);
+	}
+	return 0;
+}
+
+void search_arm64_functions(struct search *search)
+{
+	for (size_t i = 0; i < N_SEARCH_LISTS; i++) {
+		struct arm64_code code = { .guest = search->guest };
+
+		code.address = search->guest->symbols[search_lists[i].function];
+		if (code.address &&
+		    memory_read(search->guest->memory, search->guest->root, code.address,
+				code.words, sizeof(code.words)) == sizeof(code.words))
+			search_set(search, search_lists[i].list, arm64_find_list(&code));
+	}
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lists of an arm64 kernel without names of data, by functions that walk them. The code is made of
+ * instructions that gcc 12 wrote for print_modules() of Linux 6.1, and of neighbours of them. All
+ * memory is one block of 1 GiB at the beginning of the kernel's window of 39 bits.
+ */
+#include "config.h"
+
+#include "linux/kernel/search.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+
+#define BASE   UINT64_C(0xffffffc000000000)
+#define FRAMES 64
+#define CODE   0x10000
+#define DATA   0x20000
+#define LIST   (DATA + 0xa10)
+#define FIRST  0x30008 /* of the list */
+
+#define TABLE_FRAME 1
+
+static uint64_t pages[FRAMES][512];
+static struct linux_guest guest;
+
+static void guest_read(void *context, const frame_t *frames, size_t n, void *to, bool *ok)
+{
+	(void)context;
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = frames[i].value < FRAMES;
+		if (ok[i])
+			memcpy((char *)to + i * 4096, pages[frames[i].value], 4096);
+	}
+}
+
+static void guest_close(void *context)
+{
+	(void)context;
+}
+
+static void *at(uint64_t offset)
+{
+	return (char *)pages + offset;
+}
+
+static void put_word(uint64_t offset, uint64_t word)
+{
+	memcpy(at(offset), &word, sizeof(word));
+}
+
+static void begin(void)
+{
+	struct registers regs = { .arch = ARCH_ARM64 };
+
+	memset(pages, 0, sizeof(pages));
+	pages[TABLE_FRAME][256] = 1; /* a block at address 0 */
+	regs.arm64.tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 25ULL << TCR_ARM64_T1SZ_SHIFT | 25;
+	regs.arm64.ttbr1 = TABLE_FRAME << 12;
+	memset(guest.symbols, 0, sizeof(guest.symbols));
+	guest.root = walk_root(&regs);
+	guest.symbols[LINUX_PRINT_MODULES] = BASE + CODE;
+	put_word(LIST, BASE + FIRST);
+	put_word(FIRST, BASE + LIST);
+	put_word(FIRST + 8, BASE + LIST);
+}
+
+static void check_found(const uint32_t *code, size_t bytes, uint64_t expected, const char *what)
+{
+	memcpy(at(CODE), code, bytes);
+	memory_refresh(guest.memory);
+	guest.symbols[LINUX_MODULES] = 0;
+	search_symbols(&guest, NULL, 0);
+	check(guest.symbols[LINUX_MODULES] == expected, "%s: %llx", what,
+	      (unsigned long long)guest.symbols[LINUX_MODULES]);
+}
+
+int main(void)
+{
+	static const struct memory_ops ops = { .read = guest_read, .close = guest_close };
+	/* adrp x20, DATA; add x20, x20, #0x9c0; ldr x19, [x20, #80]! */
+	static const uint32_t anchor[] = { 0xd503233f, 0x90000094, 0x91270294, 0xf8450e93 };
+	/* adrp x20, DATA; ldr x19, [x20, #0xa10] */
+	static const uint32_t direct[] = { 0xd503233f, 0x90000094, 0xf9450a93, 0xd65f03c0 };
+	/* adrp x20, DATA; ldr x19, [x20, #16] */
+	static const uint32_t other[] = { 0xd503233f, 0x90000094, 0xf9400a93, 0xd65f03c0 };
+	/* x21 has no address that is known */
+	static const uint32_t unknown[] = { 0xd503233f, 0x90000094, 0x912702b5, 0xf8450eb3 };
+	/* ldr x19, [x20, #-16]!, with x20 = DATA + 0xa20 */
+	static const uint32_t back[] = { 0x90000094, 0x91288294, 0xf85f0e93, 0xd65f03c0 };
+
+	must_or_die(memory_create(&ops, NULL, &guest.memory));
+	begin();
+	check_found(anchor, sizeof(anchor), BASE + LIST, "at a distance from another variable");
+	check_found(direct, sizeof(direct), BASE + LIST, "by its own address");
+	check_found(back, sizeof(back), BASE + LIST, "a negative distance");
+	check_found(other, sizeof(other), 0, "no list is there");
+	check_found(unknown, sizeof(unknown), 0, "a register that nothing is known of");
+	put_word(FIRST + 8, BASE + FIRST);
+	check_found(anchor, sizeof(anchor), 0, "its first member does not lead back");
+	begin();
+	put_word(LIST, BASE + LIST);
+	put_word(LIST + 8, BASE + LIST);
+	check_found(anchor, sizeof(anchor), BASE + LIST, "an empty list");
+	guest.symbols[LINUX_PRINT_MODULES] = BASE + (FRAMES << 12);
+	check_found(anchor, sizeof(anchor), 0, "the function is not in memory");
+	memory_destroy(guest.memory);
+	return tap_done();
+}
