@@ -389,9 +389,11 @@ static struct xtop_error *pipelines_open(void *context, const struct ui_domain *
 
 	snprintf(id, sizeof(id), "%u", domain->id);
 	error = pipelines_open_domain(pipelines, id);
-	if (!error)
-		*pipelinep = &(*place)->ui; /* pipelines_open_domain() took this free place */
-	return error;
+	if (error)
+		return error;
+	(*place)->shown = true; /* pipelines_open_domain() took this free place */
+	*pipelinep = &(*place)->ui;
+	return NULL;
 }
 
 static void pipelines_close(void *context, const struct ui_pipeline *pipeline)

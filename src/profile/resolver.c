@@ -590,7 +590,7 @@ static double resolver_few(const struct resolver *resolver)
 /*
  * The longest sleep where nobody looks at a screen. Many guests are sampled slowly then, and their
  * resolvers together would take more CPU for waking than for samples. Samples of a unikernel may
- * wait for each other.
+ * wait for each other, and so may those of a guest that has not been seen running yet.
  */
 static uint64_t resolver_patience_ns(const struct resolver *resolver)
 {
@@ -607,15 +607,6 @@ static uint64_t resolver_patience_ns(const struct resolver *resolver)
 	return nap_ns < RESOLVER_LONG_NAP_NS ? (uint64_t)nap_ns : RESOLVER_LONG_NAP_NS;
 }
 
-/* A guest that is not known yet is not sampled until this thread has found out what it is. */
-static bool resolver_is_patient(const struct resolver *resolver)
-{
-	const struct resolver_settings *settings = &resolver->settings;
-
-	return settings->intervals && settings->live && !control_is_on_hold(settings->control) &&
-	       (!settings->os || os_is_known(settings->os) || os_is_other(settings->os));
-}
-
 /* When the next sample comes. The sampler says so; a replay's samples tell their distance. */
 static uint64_t resolver_next_ns(const struct resolver *resolver)
 {
@@ -630,7 +621,7 @@ static uint64_t resolver_next_ns(const struct resolver *resolver)
  */
 static void resolver_nap(struct resolver *resolver)
 {
-	bool patient = resolver_is_patient(resolver);
+	bool patient = resolver->settings.intervals && resolver->settings.live;
 	uint64_t nap_ns = patient ? resolver_patience_ns(resolver) : RESOLVER_NAP_NS;
 	uint64_t next_ns = resolver_next_ns(resolver) + RESOLVER_AFTER_NS, now_ns = clock_now_ns();
 

@@ -176,12 +176,14 @@ static bool ui_remove_ended(struct ui *ui)
 	for (size_t i = ui->n_guests; i-- > 0;) {
 		struct guest_screen *guest = ui->guests[i];
 		const struct ui_pipeline *pipeline = guest->pipeline;
+		bool picked = guest->picked; /* ui_remove_guest() closes it */
 
 		if (guest == ui->guest || ui->pair || (guest->waits && guest->waits == ui->guest) ||
 		    !source->is_over(source->context, pipeline))
 			continue;
 		ui_remove_guest(ui, guest);
-		source->close(source->context, pipeline);
+		if (!picked)
+			source->close(source->context, pipeline);
 		return true;
 	}
 	return false;

@@ -1245,6 +1245,55 @@ static long count_naps(bool intervals, double stride)
 	return *(long *)naps;
 }
 
+static void do_nothing(void *context)
+{
+	(void)context;
+}
+
+static uint64_t since_ms(uint64_t begin_ns)
+{
+	return (clock_now_ns() - begin_ns) / 1000000;
+}
+
+/* A resolver that sleeps for most of a second is there at once when somebody wants something. */
+static void test_woken(void)
+{
+	struct guest_record *record = calloc(1, sizeof(*record));
+	struct snapshot *snapshot = NULL;
+	uint64_t begin_ns, call_ms, answer_ms;
+	struct stage stage;
+
+	make_record(record, "start_kernel;serve;hash");
+	((struct sample *)(void *)record->words)->period_ns = 100000000;
+	stage.symbols = guest_symbols();
+	stage_open_settings(&stage, (struct resolver_settings){ .live = true, .intervals = true });
+	put(stage.ring, record);
+	stage_start(&stage);
+	usleep(100000);
+	begin_ns = clock_now_ns();
+	resolver_call(stage.resolver, do_nothing, NULL);
+	call_ms = since_ms(begin_ns);
+	usleep(50000);
+	begin_ns = clock_now_ns();
+	snapshot_request(stage.slot);
+	resolver_wake(stage.resolver);
+	while (!snapshot && since_ms(begin_ns) < 5000) {
+		usleep(1000);
+		snapshot = snapshot_take(stage.slot);
+	}
+	answer_ms = since_ms(begin_ns);
+	check(call_ms < 400, "a sleeping resolver answers a call after %" PRIu64 " ms", call_ms);
+	check(snapshot && answer_ms < 400, "and has a snapshot after %" PRIu64 " ms", answer_ms);
+	snapshot_destroy(snapshot);
+	control_finish(stage.control);
+	resolver_wake(stage.resolver);
+	begin_ns = clock_now_ns();
+	pthread_join(stage.thread, NULL);
+	check(since_ms(begin_ns) < 400, "and ends after %" PRIu64 " ms", since_ms(begin_ns));
+	stage_close(&stage);
+	free(record);
+}
+
 /* A slow or busy machine only makes these numbers smaller. */
 static void test_naps(void)
 {
@@ -1338,6 +1387,7 @@ int main(void)
 	test_reset_at_end();
 	test_intervals();
 	test_naps();
+	test_woken();
 	test_switch_guest();
 	test_update_pages();
 	return tap_done();

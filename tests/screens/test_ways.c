@@ -600,7 +600,7 @@ struct host {
 	bool rebooted;  /* web01 has a new id */
 	size_t without; /* so many domains are gone: those with the lowest ids but dom0 */
 	/* With all guests. */
-	unsigned n_begun; /* of the pipelines */
+	unsigned n_begun, n_offered; /* of the pipelines */
 	const struct ui_pipeline *over;
 	struct ui_source source;
 };
@@ -659,10 +659,10 @@ static const struct ui_pipeline *host_next(void *context)
 {
 	struct host *host = context;
 
-	if (host->opened == host->n_begun)
+	if (host->n_offered == host->n_begun)
 		return NULL;
 	host->n_open++;
-	return &host->pipelines[host->opened++];
+	return &host->pipelines[host->n_offered++];
 }
 
 static bool host_is_over(void *context, const struct ui_pipeline *pipeline)
@@ -781,7 +781,7 @@ static void test_all_guests(void)
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	scene_keys(scene, 80, 24, "<Enter>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
-	check(host.opened == 2, "the picked one was profiled already");
+	check(!host.opened, "the picked one was profiled already");
 	host.over = &host.pipelines[0];
 	ui_tick(scene->ui, 103 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
@@ -794,6 +794,14 @@ static void test_all_guests(void)
 	host.over = &host.pipelines[0];
 	ui_tick(scene->ui, 105 * SECOND, 0, &changed);
 	check(scene->ui->n_guests == 1 && host.closed == 1, "a guest that has ended goes");
+	host.over = NULL;
+	scene_keys(scene, 80, 24, "<Enter>");
+	check(host.n_open == 2 && scene->ui->n_guests == 2, "one that is left out can be picked");
+	scene_keys(scene, 80, 24, "D<End><Enter>");
+	host.over = &host.pipelines[0];
+	ui_tick(scene->ui, 106 * SECOND, 0, &changed);
+	check(host.closed == 2 && scene->ui->n_guests == 1, "its end closes it, once");
+	scene_keys(scene, 80, 24, "q");
 	scene_keys(scene, 80, 24, "q");
 	check(scene->ui->quitting, "q in the list quits");
 	host.n_open--; /* the run ends the other one, not the screen */
