@@ -19,10 +19,12 @@
 
 #include <stdio.h>
 
-#define ARM64_VA_BITS_MIN 48 /* at most so many for everything but direct map and struct page */
-#define ARM64_NEAR_BYTES  (4ULL << 30) /* modules, and an image that was not moved */
-#define ARM64_HEAD_BYTES  (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */
-#define ARM64_PAGE_LOG    6 /* a struct page has 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
+#define ARM64_VA_BITS_LEAST 36 /* pages of 16 KiB, two levels (arch/arm64/Kconfig) */
+#define ARM64_VA_BITS_MOST  52
+#define ARM64_VA_BITS_MIN   48 /* at most so many for everything but direct map and struct page */
+#define ARM64_NEAR_BYTES    (4ULL << 30) /* modules, and an image that was not moved */
+#define ARM64_HEAD_BYTES    (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */
+#define ARM64_PAGE_LOG      6 /* a struct page has 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
 /*
  * tramp_pg_dir is in front of reserved_pg_dir and swapper_pg_dir (arch/arm64/kernel/vmlinux.lds.S;
  * TRAMP_SWAPPER_OFFSET of asm/pgtable.h), each of one page of 4 KiB.
@@ -30,9 +32,14 @@
 #define ARM64_TRAMP_BYTES 0x2000
 #define ARM64_TTBR_CNP    1ULL
 
+/* TCR_EL1.T1SZ is the guest's: it may say anything. */
 static unsigned arm64_bits(struct memory_root root)
 {
-	return 64 - (unsigned)root.arm64.size1;
+	unsigned bits = 64 - (unsigned)root.arm64.size1;
+
+	return bits < ARM64_VA_BITS_LEAST  ? ARM64_VA_BITS_LEAST
+	       : bits > ARM64_VA_BITS_MOST ? ARM64_VA_BITS_MOST
+					   : bits;
 }
 
 static unsigned arm64_bits_min(struct memory_root root)

@@ -35,6 +35,21 @@ static void test_addresses(unsigned bits, uint64_t page_offset, uint64_t modules
 	      "%u bits: first where an image mostly is", bits);
 }
 
+/* T1SZ has six bits. The guest chooses them, so none may lead to a shift that C does not define. */
+static void test_any_size(void)
+{
+	unsigned n = 0;
+
+	for (unsigned bits = 1; bits <= 64; bits++) {
+		const struct arch_addresses addresses = arch_get_addresses(root_of(bits));
+
+		n += addresses.image_end > addresses.image_start &&
+		     addresses.page_offset < addresses.image_start &&
+		     arch_find_vmemmap(root_of(bits), "6.1") > addresses.image_start;
+	}
+	check_u64(n, 64, "every size gives addresses in order");
+}
+
 static void test_vmemmap(unsigned bits, const char *release, uint64_t expected)
 {
 	uint64_t vmemmap = arch_find_vmemmap(root_of(bits), release);
@@ -81,6 +96,7 @@ int main(void)
 	test_vmemmap(48, "6.9.0", 0xfffffdffc0000000);
 	/* (2^52 - 2^47) / 64 bytes */
 	test_vmemmap(52, "6.12.1", 0xffffffffc0000000 - 0x3e0000000000);
+	test_any_size();
 	test_processes();
 	return tap_done();
 }
