@@ -482,14 +482,33 @@ static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
 								    : now_ns + SAMPLER_NAP_NS);
 }
 
-static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t period_ns)
+/*
+ * Counts N ticks before the deadline, which were skipped. When the sleep was ended, because xtop
+ * quits, some of them have not come.
+ */
+static void sampler_count_skipped(struct sampler *sampler, uint64_t n, uint64_t period_ns)
+{
+	uint64_t now_ns = clock_now_ns(), at_ns = sampler->deadline.at_ns;
+	uint64_t ahead = now_ns < at_ns ? (at_ns - now_ns) / period_ns : 0;
+
+	n -= ahead < n ? ahead : n;
+	plan_count(&sampler->plan, n, sampler->earned_ns);
+	sampler->counts.ticks += n;
+	sampler->counts.skipped_budget += n;
+}
+
+/* Sleeps to the next deadline, before which N_SKIPPED others are skipped. */
+static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t period_ns,
+				      uint64_t n_skipped)
 {
 	struct deadline *deadline = &sampler->deadline;
 	bool late;
 
+	deadline_skip(deadline, n_skipped);
 	sampler->counts.missed += deadline_next(deadline, period_ns, clock_now_ns());
 	control_set_next(sampler->control, deadline->at_ns);
 	sampler_sleep(sampler, deadline->at_ns);
+	sampler_count_skipped(sampler, n_skipped, period_ns);
 	late = clock_now_ns() > deadline->at_ns + period_ns / 2;
 	sampler->counts.ticks++;
 	sampler->counts.late += late;
@@ -604,31 +623,27 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 }
 
 /*
- * Skips ticks that are known to give no sample: waits for all of them at once, but for no more than
- * about the time between two looks. The deadline behind them may lie anywhere in its slot.
+ * How many ticks are known to give no sample. xtop waits for all of them at once, but for no more
+ * than about the time between two looks. The deadline behind them may lie anywhere in its slot.
  */
-static void sampler_skip(struct sampler *sampler, uint64_t period_ns)
+static uint64_t sampler_find_skipped(const struct sampler *sampler, uint64_t period_ns)
 {
 	double ahead = plan_ticks(&sampler->plan, sampler->earned_ns) - 1;
 	double overdrawn_ns = -sampler->budget.credit_ns;
 	uint64_t look_ns = sampler->plan.stride > 1 ? SAMPLER_SLOW_LOOK_NS : SAMPLER_LOOK_NS;
-	uint64_t most = look_ns / period_ns, n;
+	uint64_t most = look_ns / period_ns;
 
 	if (sampler_is_on_hold(sampler))
-		return;
+		return 0;
 	if (overdrawn_ns > 0 && sampler->earned_ns > 0)
 		ahead = fmax(ahead, floor(overdrawn_ns / sampler->earned_ns) - 1);
-	n = ahead < (double)most ? (uint64_t)ahead : most;
-	plan_count(&sampler->plan, n, sampler->earned_ns);
-	sampler->counts.ticks += n;
-	sampler->counts.skipped_budget += n;
-	deadline_skip(&sampler->deadline, n);
+	return ahead < (double)most ? (uint64_t)ahead : most;
 }
 
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING, before;
-	uint64_t missed;
+	uint64_t missed, n_skipped;
 
 	while (!control_is_quitting(sampler->control)) {
 		uint64_t period_ns = (uint64_t)(1e9 / control_get_rate(sampler->control));
@@ -636,12 +651,13 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		uint16_t flags;
 
 		before = state;
+		n_skipped = 0;
 		if (state == SAMPLER_GUEST_PAUSED)
 			period_ns = SAMPLER_PAUSED_NS;
 		else
-			sampler_skip(sampler, period_ns);
+			n_skipped = sampler_find_skipped(sampler, period_ns);
 		missed = sampler->counts.missed;
-		flags = sampler_meet_deadline(sampler, period_ns);
+		flags = sampler_meet_deadline(sampler, period_ns, n_skipped);
 		if (state == SAMPLER_RUNNING) {
 			sampler->earned_ns =
 				control_get_budget(sampler->control) * (double)period_ns;

@@ -1249,11 +1249,41 @@ static void test_process(void)
 	end();
 }
 
+static unsigned sleeps;
+
+/* The guard's signal ends a sleep 50 ms before its time. */
+static uint64_t wake_to_quit(void)
+{
+	if (++sleeps < 20)
+		return 0;
+	control_quit(control);
+	return -50000000ULL;
+}
+
+/* Ticks that were to be skipped in the rest of that sleep have not come. */
+static void test_quit_in_a_sleep(void)
+{
+	begin(1);
+	control_set_rate(control, 1000);
+	control_set_budget(control, 1e-6);
+	sleeps = 0;
+	made_clock.late = wake_to_quit;
+	run(100000);
+	made_clock.late = NULL;
+	check(counts.skipped_budget > 1000, "%" PRIu64 " ticks are skipped",
+	      counts.skipped_budget);
+	check(counts.ticks + counts.missed <= counts.elapsed_ns / 1000000 + 2,
+	      "%" PRIu64 " ticks in %" PRIu64 " ms", counts.ticks + counts.missed,
+	      counts.elapsed_ns / 1000000);
+	end();
+}
+
 int main(void)
 {
 	fault_install();
 	made_clock.reading_ns = READING_NS;
 	test_plain();
+	test_quit_in_a_sleep();
 	test_counts();
 	test_learned();
 	test_bare();
