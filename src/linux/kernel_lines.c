@@ -32,8 +32,7 @@
 /* An image whose file may be fetched. */
 struct kernel_lines_awaited {
 	struct image *image;
-	const char *anchor;
-	uint64_t address;
+	struct kernel_start start; /* a module's is LINES_BY_SYMBOL, 0 */
 };
 
 /* Below a debug folder, and below usr/lib/debug of --root. %s is the release. */
@@ -91,14 +90,14 @@ void kernel_lines_destroy(struct kernel_lines *lines)
 }
 
 /* Best effort: skipped when allocation fails. */
-static void kernel_lines_await(struct kernel_lines *lines, struct image *image, const char *anchor,
-			       uint64_t address)
+static void kernel_lines_await(struct kernel_lines *lines, struct image *image,
+			       struct kernel_start start)
 {
 	if (image->lines || !fetch_is_on() || !image->build_id.size_bytes ||
 	    !vector_reserve(lines->awaited, lines->capacity, lines->n_awaited + 1))
 		return;
 	lines->awaited[lines->n_awaited++] =
-		(struct kernel_lines_awaited){ image_ref(image), anchor, address };
+		(struct kernel_lines_awaited){ image_ref(image), start };
 }
 
 /* A file of -k with the kernel's build-id. 0: there is none. */
@@ -154,7 +153,7 @@ void kernel_lines_find_kernel(struct kernel_lines *lines, struct image *image,
 				       start->symbol, start->address);
 	debug_files_find_lines(&places, image, NULL, start->symbol, start->address);
 	kernel_lines_find_by_name(lines, image, start);
-	kernel_lines_await(lines, image, start->symbol, start->address);
+	kernel_lines_await(lines, image, *start);
 }
 
 void kernel_lines_find_module(struct kernel_lines *lines, struct image *image)
@@ -166,7 +165,7 @@ void kernel_lines_find_module(struct kernel_lines *lines, struct image *image)
 	debug_files_find_lines(&places, image, NULL, LINES_BY_SYMBOL, 0);
 	if (!image->lines && lines->modules)
 		module_files_find_lines(lines->modules, image);
-	kernel_lines_await(lines, image, LINES_BY_SYMBOL, 0);
+	kernel_lines_await(lines, image, (struct kernel_start){ LINES_BY_SYMBOL, 0 });
 }
 
 /* True: nothing more will come. */
@@ -184,8 +183,8 @@ static bool kernel_lines_poll_one(const struct kernel_lines *lines,
 	case FETCH_WAITING:
 		return false;
 	case FETCH_FOUND:
-		debug_files_use_lines(&places, awaited->image, fd, awaited->anchor,
-				      awaited->address);
+		debug_files_use_lines(&places, awaited->image, fd, awaited->start.symbol,
+				      awaited->start.address);
 		close(fd);
 		break;
 	case FETCH_OFF:

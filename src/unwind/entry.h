@@ -24,8 +24,9 @@ bool entry_has_no_memory(struct cursor *cursor);
 /* Whether the vCPU is in the kernel's first or last instructions, which have no caller. */
 bool entry_arm64_is_entering(const struct cursor *cursor);
 /*
- * Of a vCPU in the kernel, after the kernel's part has ended. *BROKEN: frames are missing between
- * both parts. True: the cursor is the user code's now. False: there is none, or it is not known.
+ * The vCPU is in the kernel, and the kernel's part has ended. This looks for the user code that
+ * called it. *BROKEN: frames are missing between both parts. True: the cursor is the user code's
+ * now. False: there is none, or it is not known.
  */
 bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken);
 /*

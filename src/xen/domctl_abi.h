@@ -46,7 +46,7 @@ struct xen_domain {
 	xen_domain_handle_t handle;
 };
 
-/* Of struct xen_domctl_getdomaininfo as ABI's Xen has it. */
+/* How many bytes struct xen_domctl_getdomaininfo has in ABI's Xen. */
 size_t domctl_abi_domain_bytes(const struct domctl_abi *abi);
 /* BYTES: such a structure as ABI's Xen has written it. */
 struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *bytes);

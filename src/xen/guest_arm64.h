@@ -18,8 +18,9 @@
 #define GUEST_ARCH ARCH_ARM64
 
 /*
- * Of struct xen_arch_domainconfig: versions of the interrupt controller and of TEE, number of
- * interrupts, frequency of the clock. 4.18 has put sve_vl where padding was.
+ * The size of struct xen_arch_domainconfig. It has the versions of the interrupt controller and of
+ * TEE, the number of interrupts and the frequency of the clock. 4.18 has put sve_vl where padding
+ * was.
  */
 #define DOMAIN_ARCH_BYTES 12
 

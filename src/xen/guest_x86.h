@@ -17,7 +17,7 @@
 
 #define GUEST_ARCH ARCH_X86
 
-/* Of struct xen_arch_domainconfig in all releases of domctl_abi.c: two words of flags. */
+/* struct xen_arch_domainconfig is two words of flags in all releases of domctl_abi.c. */
 #define DOMAIN_ARCH_BYTES 8
 
 /* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */

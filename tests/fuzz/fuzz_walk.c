@@ -57,7 +57,7 @@ static void put_entry(struct fuzz *fuzz, bool raw)
 	pages[frame][index] = entry;
 }
 
-/* Of these tables; some are beyond the 4 GiB of 32 bits. */
+/* Takes an address for tables of ROOT. Some are beyond the 4 GiB of 32 bits. */
 static uint64_t take_address(struct fuzz *fuzz, struct memory_root root)
 {
 	uint64_t address = fuzz_u64(fuzz);

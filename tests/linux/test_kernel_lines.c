@@ -16,6 +16,7 @@
 #include "linux/kernel_lines.h"
 #include "supervise/fetcher.h"
 #include "tests/support/must.h"
+#include "tests/support/no_lines.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/fetch.h"
@@ -31,28 +32,6 @@ static char program[512];
 static char content[1 << 20]; /* of the program: the process that fetches may open nothing */
 static size_t content_bytes;
 static struct os_guest guest = { .root_fd = -1 };
-
-static void *open_none(int fd, int alt_fd, const char **why)
-{
-	(void)fd, (void)alt_fd;
-	*why = "not read here";
-	return NULL;
-}
-
-static void find_none(void *file, const struct line_place *place, struct line_answer *answer)
-{
-	(void)file, (void)place;
-	answer->n = 0;
-}
-
-static void do_nothing(void *file)
-{
-	(void)file;
-}
-
-static const struct lines_reader reader = {
-	.open = open_none, .find = find_none, .trim = do_nothing, .close = do_nothing
-};
 
 /* The server has one file for all build-ids but those that begin with 1. */
 static int find_program(const uint8_t *build_id, size_t size_bytes, const char *source,
@@ -204,7 +183,7 @@ int main(void)
 	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
 	read_program();
 	must(fetch_start_with(&settings));
-	must(lines_start(&reader));
+	must(lines_start(&no_lines_reader));
 	if (!mkdtemp(top))
 		return 99;
 	test_fetched();

@@ -12,6 +12,7 @@
 
 #include "linux/module_files.h"
 #include "tests/support/must.h"
+#include "tests/support/no_lines.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/lines.h"
@@ -23,28 +24,6 @@ static char top[] = "/tmp/xtop-modules-XXXXXX";
 static char program[512];
 static struct os_folders folders;
 static struct debug_places places = { .folders = &folders, .root_fd = -1 };
-
-static void *open_none(int fd, int alt_fd, const char **why)
-{
-	(void)fd, (void)alt_fd;
-	*why = "not read here";
-	return NULL;
-}
-
-static void find_none(void *file, const struct line_place *place, struct line_answer *answer)
-{
-	(void)file, (void)place;
-	answer->n = 0;
-}
-
-static void do_nothing(void *file)
-{
-	(void)file;
-}
-
-static const struct lines_reader reader = {
-	.open = open_none, .find = find_none, .trim = do_nothing, .close = do_nothing
-};
 
 static struct image *make_image(const char *name)
 {
@@ -129,7 +108,7 @@ int main(void)
 	char path[600];
 
 	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
-	must(lines_start(&reader));
+	must(lines_start(&no_lines_reader));
 	if (!mkdtemp(top))
 		return 99;
 	shell("cd %s && mkdir -p debug/lib/modules/" RELEASE "/kernel/net debug/usr/lib/modules/" RELEASE
