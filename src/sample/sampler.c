@@ -16,24 +16,20 @@
  *   weigh, commit
  *
  * The sampler decides before the look whether a tick gives a sample, so what the guest does at the
- * moment has no influence. Without samples the sampler only asks every SAMPLER_LOOK_NS whether the
+ * moment has no influence. Without samples the sampler only asks every TICKS_LOOK_NS whether the
  * guest still runs.
  *
  * The only thread of its process. Allocates nothing after start.
  */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "sample/copy.h"
-#include "sample/deadline.h"
 #include "sample/lock_wait.h"
-#include "sample/plan.h"
 #include "sample/run_time.h"
+#include "sample/ticks.h"
 #include "sample/xen_clock.h"
-#include "xtop/budget.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
@@ -48,10 +44,6 @@
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
-#define SAMPLER_LOOK_NS        100000000 /* between looks at the guest while there are no samples */
-#define SAMPLER_SLOW_LOOK_NS   400000000 /* the same while the host's budget makes samples rare */
-/* The longest sleep without asking whether to quit. The guard's signal ends it sooner. */
-#define SAMPLER_NAP_NS         400000000
 #define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 #define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
 #define SAMPLER_RING_BYTES     (1 << 20)
@@ -62,10 +54,7 @@ struct sampler {
 	struct control *control;
 	struct ring *ring;
 	struct copier copier;
-	struct budget budget;
-	struct deadline deadline;
-	struct plan plan;
-	double earned_ns; /* stopped time that the budget allows for each tick */
+	struct ticks ticks;
 	struct guest_look look;
 	uint64_t looked_ns;
 	struct run_time run_time;
@@ -196,7 +185,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 /* Counts STOPPED_NS, in which the guest or one of its vCPUs was stopped, for whatever reason. */
 static void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
 {
-	budget_spend(&sampler->budget, stopped_ns);
+	budget_spend(&sampler->ticks.budget, stopped_ns);
 	sampler->counts.stops++;
 	sampler->counts.stopped_ns += stopped_ns;
 	control_count_stopped(sampler->control, stopped_ns);
@@ -288,12 +277,6 @@ static void sampler_append_idle(struct sampler *sampler, char *room)
 		head->size_bytes += sizeof(struct sample_vcpu);
 		head->n_vcpus++;
 	}
-}
-
-static bool sampler_may_stop(struct sampler *sampler)
-{
-	return budget_allows(&sampler->budget, control_get_budget(sampler->control),
-			     clock_now_ns());
 }
 
 /*
@@ -391,22 +374,8 @@ static bool sampler_is_ahead(struct sampler *sampler)
 	return true;
 }
 
-/*
- * In how many ticks the next sample can come at the earliest. The budget has to earn what was
- * overdrawn, and deadlines may have gone by since the last one.
- */
-static double sampler_least_ticks(const struct sampler *sampler, uint64_t period_ns)
-{
-	double overdrawn_ns = -sampler->budget.credit_ns, now_ns = (double)clock_now_ns();
-	double passed = (now_ns - (double)sampler->deadline.at_ns) / (double)period_ns, ticks = 1;
-
-	if (overdrawn_ns >= 0 && sampler->earned_ns > 0)
-		ticks = floor(overdrawn_ns / sampler->earned_ns) + 1;
-	return passed > ticks ? ceil(passed) : ticks;
-}
-
 /* Takes the sample of a tick. The guest runs. ROOM in the ring has room for all vCPUs. */
-static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags, uint64_t period_ns)
+static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags)
 {
 	uint64_t stopped_ns = sampler->counts.stopped_ns;
 
@@ -420,20 +389,18 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags, ui
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,
 		.time_ns = clock_now_ns(),
-		.period_ns = (uint32_t)period_ns,
+		.period_ns = (uint32_t)sampler->ticks.period_ns,
 	};
 	if (!sampler_fill(sampler, room)) {
 		sampler->counts.refused++;
 		return;
 	}
-	sampler->head.weight =
-		plan_weigh(&sampler->plan, sampler->n_wanted,
-			   sampler->counts.stopped_ns - stopped_ns, sampler->earned_ns,
-			   sampler_least_ticks(sampler, period_ns));
+	sampler->head.weight = ticks_weigh(&sampler->ticks, sampler->n_wanted,
+					   sampler->counts.stopped_ns - stopped_ns);
 	*(struct sample *)room = sampler->head;
 	ring_commit(sampler->ring, sampler->head.size_bytes);
 	sampler->counts.samples++;
-	budget_count(&sampler->budget);
+	budget_count(&sampler->ticks.budget);
 }
 
 static void sampler_publish_counts(struct sampler *sampler, enum sampler_state state,
@@ -441,13 +408,13 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 {
 	struct sampler_counts *counts = &sampler->counts;
 
-	budget_measure(&sampler->budget, now_ns);
+	budget_measure(&sampler->ticks.budget, now_ns);
 	sampler->published_ns = now_ns;
 	counts->state = state;
 	counts->rate_asked_hz = control_get_rate(sampler->control);
-	counts->rate_now_hz = sampler->budget.rate_hz;
-	counts->stopped_share = sampler->budget.share;
-	counts->stopped_share_max = sampler->budget.share_max;
+	counts->rate_now_hz = sampler->ticks.budget.rate_hz;
+	counts->stopped_share = sampler->ticks.budget.share;
+	counts->stopped_share_max = sampler->ticks.budget.share_max;
 	counts->elapsed_ns = now_ns - sampler->started_ns;
 	counts->guest_pages = sampler->look.pages;
 	counts->mapped_pages = frame_cache_pages(sampler->copier.cache);
@@ -461,59 +428,7 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 	control_set_counts(sampler->control, counts);
 }
 
-/* --- ticks ------------------------------------------------------------------------------------ */
-
-static void sampler_sleep_to(uint64_t until_ns)
-{
-	struct timespec until = {
-		.tv_sec = (time_t)(until_ns / 1000000000),
-		.tv_nsec = (long)(until_ns % 1000000000),
-	};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-}
-
-static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
-{
-	uint64_t now_ns;
-
-	while ((now_ns = clock_now_ns()) < until_ns && !control_is_quitting(sampler->control))
-		sampler_sleep_to(until_ns - now_ns < SAMPLER_NAP_NS ? until_ns
-								    : now_ns + SAMPLER_NAP_NS);
-}
-
-/*
- * Counts N ticks before the deadline, which were skipped. When the sleep was ended, because xtop
- * quits, some of them have not come.
- */
-static void sampler_count_skipped(struct sampler *sampler, uint64_t n, uint64_t period_ns)
-{
-	uint64_t now_ns = clock_now_ns(), at_ns = sampler->deadline.at_ns;
-	uint64_t ahead = now_ns < at_ns ? (at_ns - now_ns) / period_ns : 0;
-
-	n -= ahead < n ? ahead : n;
-	plan_count(&sampler->plan, n, sampler->earned_ns);
-	sampler->counts.ticks += n;
-	sampler->counts.skipped_budget += n;
-}
-
-/* Sleeps to the next deadline, before which N_SKIPPED others are skipped. */
-static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t period_ns,
-				      uint64_t n_skipped)
-{
-	struct deadline *deadline = &sampler->deadline;
-	bool late;
-
-	deadline_skip(deadline, n_skipped);
-	sampler->counts.missed += deadline_next(deadline, period_ns, clock_now_ns());
-	control_set_next(sampler->control, deadline->at_ns);
-	sampler_sleep(sampler, deadline->at_ns);
-	sampler_count_skipped(sampler, n_skipped, period_ns);
-	late = clock_now_ns() > deadline->at_ns + period_ns / 2;
-	sampler->counts.ticks++;
-	sampler->counts.late += late;
-	return late ? SAMPLE_LATE : 0;
-}
+/* --- the guest's life ------------------------------------------------------------------------- */
 
 static enum sampler_state sampler_state_of(enum guest_life life)
 {
@@ -549,7 +464,7 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 
 	for (unsigned i = 0; i < tries; i++) {
 		if (i)
-			sampler_sleep_to(clock_now_ns() + SAMPLER_PAUSED_LOOK_NS);
+			ticks_sleep_to(clock_now_ns() + SAMPLER_PAUSED_LOOK_NS);
 		if (!(states ? ops->look : ops->look_life)(context, &sampler->look))
 			return false;
 		if (sampler->look.paused_ns)
@@ -570,7 +485,7 @@ static char *sampler_reserve(struct sampler *sampler)
 		sampler->counts.waited++;
 		return NULL;
 	}
-	if (!plan_is_due(&sampler->plan, sampler->earned_ns) || !sampler_may_stop(sampler)) {
+	if (!ticks_may_stop(&sampler->ticks)) {
 		sampler->counts.skipped_budget++;
 		return NULL;
 	}
@@ -589,7 +504,7 @@ static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_sta
 	enum sampler_state state;
 
 	if (!room && before == SAMPLER_RUNNING &&
-	    clock_now_ns() - sampler->looked_ns < SAMPLER_LOOK_NS / 2)
+	    clock_now_ns() - sampler->looked_ns < TICKS_LOOK_NS / 2)
 		return before;
 	if (!sampler_look_at_guest(sampler, before, room))
 		return SAMPLER_GUEST_AWAY;
@@ -616,64 +531,44 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 	uint64_t now_ns = clock_now_ns();
 
 	sampler_compare_clocks(sampler);
-	if (!room && state == before && now_ns - sampler->published_ns < SAMPLER_LOOK_NS)
+	if (!room && state == before && now_ns - sampler->published_ns < TICKS_LOOK_NS)
 		return;
 	frame_cache_sweep(sampler->copier.cache, now_ns);
 	sampler_publish_counts(sampler, state, clock_now_ns());
 }
 
-/*
- * How many ticks are known to give no sample. xtop waits for all of them at once, but for no more
- * than about the time between two looks. The deadline behind them may lie anywhere in its slot.
- */
-static uint64_t sampler_find_skipped(const struct sampler *sampler, uint64_t period_ns)
+/* Sleeps to the next tick. Returns the flags of its sample. */
+static uint16_t sampler_sleep(struct sampler *sampler, enum sampler_state state)
 {
-	double ahead = plan_ticks(&sampler->plan, sampler->earned_ns) - 1;
-	double overdrawn_ns = -sampler->budget.credit_ns;
-	uint64_t look_ns = sampler->plan.stride > 1 ? SAMPLER_SLOW_LOOK_NS : SAMPLER_LOOK_NS;
-	uint64_t most = look_ns / period_ns;
+	struct ticks *ticks = &sampler->ticks;
+	uint64_t period_ns = ticks_period_ns(ticks);
 
-	if (sampler_is_on_hold(sampler))
-		return 0;
-	if (overdrawn_ns > 0 && sampler->earned_ns > 0)
-		ahead = fmax(ahead, floor(overdrawn_ns / sampler->earned_ns) - 1);
-	return ahead < (double)most ? (uint64_t)ahead : most;
+	if (state == SAMPLER_GUEST_PAUSED)
+		return ticks_sleep(ticks, SAMPLER_PAUSED_NS, 0);
+	return ticks_sleep(ticks, period_ns,
+			   sampler_is_on_hold(sampler) ? 0 : ticks_find_skipped(ticks, period_ns));
 }
 
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING, before;
-	uint64_t missed, n_skipped;
 
 	while (!control_is_quitting(sampler->control)) {
-		uint64_t period_ns = (uint64_t)(1e9 / control_get_rate(sampler->control));
+		uint16_t flags = sampler_sleep(sampler, state);
 		char *room = NULL;
-		uint16_t flags;
 
 		before = state;
-		n_skipped = 0;
-		if (state == SAMPLER_GUEST_PAUSED)
-			period_ns = SAMPLER_PAUSED_NS;
-		else
-			n_skipped = sampler_find_skipped(sampler, period_ns);
-		missed = sampler->counts.missed;
-		flags = sampler_meet_deadline(sampler, period_ns, n_skipped);
-		if (state == SAMPLER_RUNNING) {
-			sampler->earned_ns =
-				control_get_budget(sampler->control) * (double)period_ns;
-			sampler->plan.stride = control_get_stride(sampler->control);
-			if (!sampler_is_on_hold(sampler))
-				plan_count(&sampler->plan, 1 + sampler->counts.missed - missed,
-					   sampler->earned_ns);
+		if (state == SAMPLER_RUNNING && !sampler_is_on_hold(sampler))
+			ticks_plan(&sampler->ticks);
+		if (state == SAMPLER_RUNNING)
 			room = sampler_reserve(sampler);
-		}
 		state = sampler_look(sampler, before, room);
 		if (state == SAMPLER_GUEST_AWAY)
 			return state;
 		if (state != SAMPLER_RUNNING || sampler_is_on_hold(sampler))
 			run_time_reset(&sampler->run_time);
 		if (state == SAMPLER_RUNNING && room)
-			sampler_tick(sampler, room, flags, period_ns);
+			sampler_tick(sampler, room, flags);
 		sampler_clean_up(sampler, before, state, room);
 	}
 	return SAMPLER_ENDED;
@@ -694,10 +589,9 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
 	sampler->started_ns = now_ns - counts->elapsed_ns;
-	budget_init(&sampler->budget, now_ns);
-	sampler->budget.share_max = counts->stopped_share_max;
+	sampler->ticks.budget.share_max = counts->stopped_share_max;
 	if (control_is_credit_spent())
-		budget_empty(&sampler->budget, now_ns);
+		budget_empty(&sampler->ticks.budget, now_ns);
 }
 
 static void sampler_sample(struct guest *guest, struct control *control, struct ring *ring,
@@ -721,9 +615,8 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 		return;
 	}
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, clock_now_ns());
-	plan_init(&sampler.plan, guest->info.n_vcpus, clock_now_ns());
+	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
 	sampler_adopt_counts(&sampler);
-	deadline_init(&sampler.deadline, deadline_draw_seed());
 	sampler_compare_clocks(&sampler);
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());
 	end = sampler_loop(&sampler);

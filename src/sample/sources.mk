@@ -32,5 +32,7 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \
 	src/sample/still.c \
+	src/sample/ticks.c \
+	src/sample/ticks.h \
 	src/sample/xen_clock.c \
 	src/sample/xen_clock.h
