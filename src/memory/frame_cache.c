@@ -28,12 +28,22 @@
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
 #define CACHE_CREDIT_NS  1000000000ULL /* at most the credit of this time is saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
+#define CACHE_LAST       8             /* tables of level 1 that are remembered in a stop */
 
 struct cache_slot {
 	uint64_t frame;
 	void *page; /* NULL: Xen refused to map the frame at asked_ns */
 	uint64_t asked_ns;
 	bool taken, used;
+};
+
+/*
+ * A table of level 1 that a "find" function used, and its key. Only tables of 64-bit mode. The
+ * vCPUs of a guest share the tables of their kernel's variables and stacks.
+ */
+struct cache_last {
+	uint64_t cr3, region, stop; /* valid if STOP is the cache's n_stops */
+	const volatile uint64_t *table;
 };
 
 struct frame_cache {
@@ -50,14 +60,8 @@ struct frame_cache {
 	uint64_t max_per_s; /* calls of the mapper; 0: without limit */
 	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
 	uint64_t credit_ns; /* the credit of the time before this is counted in */
-	/*
-	 * The last table of level 1 that a "find" function used in this stop, and its key. Only
-	 * tables of 64-bit mode.
-	 */
-	struct {
-		uint64_t cr3, region;
-		const volatile uint64_t *table; /* NULL: none */
-	} last;
+	uint64_t n_stops; /* goes on with each stop, and when a page is unmapped */
+	struct cache_last last[CACHE_LAST]; /* by cache_last() */
 	struct cache_slot slots[];
 };
 
@@ -113,7 +117,7 @@ static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
 		return;
-	cache->last.table = NULL; /* this page may be that table */
+	cache->n_stops++; /* this page may be one of the last tables */
 	cache->mapper.unmap(cache->mapper.context, slot->page);
 	slot->page = NULL;
 	cache->n_pages--;
@@ -235,7 +239,13 @@ const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t n
 
 void frame_cache_stop(struct frame_cache *cache)
 {
-	cache->last.table = NULL;
+	cache->n_stops++;
+}
+
+/* Where the table for ADDRESS is remembered. */
+static inline struct cache_last *cache_last(struct frame_cache *cache, uint64_t address)
+{
+	return &cache->last[(address >> SHIFT_2MIB) % CACHE_LAST];
 }
 
 /* For the walk while the guest is stopped. */
@@ -253,7 +263,7 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 }
 
 /*
- * The whole walk. Remembers the table of level 1: stacks are close together, so the next address is
+ * The whole walk. Remembers the table of level 1: stacks are close together, so another address is
  * often in the same table.
  */
 static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
@@ -266,28 +276,35 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 	if (result != WALK_OK)
 		return result;
 	*frame = span.frame;
-	if (span.shift == SHIFT_PAGE && root.width == WIDTH_64) {
-		cache->last.table = finder.table;
-		cache->last.region = address >> SHIFT_2MIB;
-		cache->last.cr3 = root.cr3;
-	}
+	if (span.shift == SHIFT_PAGE && root.width == WIDTH_64)
+		*cache_last(cache, address) = (struct cache_last){
+			.cr3 = root.cr3,
+			.region = address >> SHIFT_2MIB,
+			.stop = cache->n_stops,
+			.table = finder.table,
+		};
 	return WALK_OK;
 }
 
-/* The remembered table of level 1 is the one for ADDRESS under ROOT. */
-static inline bool cache_has_table(const struct frame_cache *cache, struct memory_root root,
-				   uint64_t address)
+/* The remembered table of level 1 for ADDRESS under ROOT. NULL: there is none. */
+static inline const volatile uint64_t *cache_find_last(struct frame_cache *cache,
+						       struct memory_root root, uint64_t address)
 {
-	return cache->last.table && cache->last.region == address >> SHIFT_2MIB &&
-	       cache->last.cr3 == root.cr3 && root.width == WIDTH_64;
+	const struct cache_last *last = cache_last(cache, address);
+
+	return last->stop == cache->n_stops && last->region == address >> SHIFT_2MIB &&
+			       last->cr3 == root.cr3 && root.width == WIDTH_64
+		       ? last->table
+		       : NULL;
 }
 
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
 					gva_t address, frame_t *frame)
 {
-	if (cache_has_table(cache, root, address.value))
-		return walk_last(cache->last.table, address.value, frame);
-	return cache_walk(cache, root, address.value, frame);
+	const volatile uint64_t *table = cache_find_last(cache, root, address.value);
+
+	return table ? walk_last(table, address.value, frame)
+		     : cache_walk(cache, root, address.value, frame);
 }
 
 static inline enum walk_result cache_find_mapped(struct frame_cache *cache, frame_t frame,
@@ -314,12 +331,13 @@ cache_walk_to_page(struct frame_cache *cache, struct memory_root root, uint64_t 
 enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
 				       gva_t address, const void **page)
 {
+	const volatile uint64_t *table = cache_find_last(cache, root, address.value);
 	enum walk_result result;
 	frame_t frame;
 
-	if (!cache_has_table(cache, root, address.value))
+	if (!table)
 		return cache_walk_to_page(cache, root, address.value, page);
-	result = walk_last(cache->last.table, address.value, &frame);
+	result = walk_last(table, address.value, &frame);
 	return result == WALK_OK ? cache_find_mapped(cache, frame, page) : result;
 }
 

@@ -326,7 +326,8 @@ static void test_random(void)
 
 /* --- by address ------------------------------------------------------------------------------- */
 
-#define ADDRESS 0xffffc90000200000ULL
+#define ADDRESS      0xffffc90000200000ULL
+#define OTHER_REGION 0x600000ULL /* three tables of level 1 further */
 
 static void check_page(enum walk_result got, enum walk_result result, const void *const *page,
 		       unsigned char first, const char *what)
@@ -379,6 +380,40 @@ static void test_pages_by_address(void)
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
 		   0, "now it is a large page, which is not mapped");
 	end("pages by address");
+}
+
+/* A stack and the kernel's variables lie apart. The table of the one stays known behind the other. */
+static void test_tables_of_two_regions(void)
+{
+	struct memory_root root;
+	const void *page = NULL;
+
+	begin(64, 0);
+	root = walk_root(&memory->regs[0]);
+	for (uint64_t i = 0; i < 2; i++) {
+		memory_guest_map(memory, root.cr3, ADDRESS + i * OTHER_REGION, 10 + i);
+		memset(memory_guest_page(memory, 10 + i), (int)(1 + i), GUEST_PAGE_SIZE);
+		check_page(frame_cache_get_page(cache, root, GVA(ADDRESS + i * OTHER_REGION), 0,
+						&page),
+			   WALK_OK, &page, (unsigned char)(1 + i), "get maps a page of a region");
+	}
+	frame_cache_stop(cache);
+	for (uint64_t i = 0; i < 2; i++)
+		check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + i * OTHER_REGION),
+						 &page),
+			   WALK_OK, &page, (unsigned char)(1 + i), "the region's page is found");
+	for (uint64_t i = 0; i < 2; i++) {
+		*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS + i * OTHER_REGION) = 0;
+		check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + i * OTHER_REGION),
+						 &page),
+			   WALK_OK, &page, (unsigned char)(1 + i), "no walk was needed");
+	}
+	frame_cache_stop(cache);
+	for (uint64_t i = 0; i < 2; i++)
+		check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + i * OTHER_REGION),
+						 &page),
+			   WALK_NOT_PRESENT, &page, 0, "the next stop needs one");
+	end("tables of two regions");
 }
 
 /* The shortest of 20 runs: in this one no other process had the CPU. */
@@ -464,6 +499,7 @@ int main(void)
 	test_page_count();
 	test_random();
 	test_pages_by_address();
+	test_tables_of_two_regions();
 	test_chosen_frames();
 	test_frame_by_address();
 	return tap_done();
