@@ -94,9 +94,10 @@ static bool computed_rows_repack(struct computed_rows *rows, size_t n)
 	packed[0] = computed_no_row;
 	for (uint32_t i = 0; i < rows->n_blocks; i++) {
 		struct computed_block *block = &rows->blocks[i];
+		const struct computed_row *first = &rows->rows[block->first];
 
 		if (block->first && block->first != before) {
-			memcpy(&packed[n_packed], &rows->rows[block->first], block->n * sizeof(*packed));
+			memcpy(&packed[n_packed], first, block->n * sizeof(*packed));
 			packed_before = (uint32_t)n_packed;
 			n_packed += block->n;
 			before = block->first;

@@ -69,13 +69,13 @@ const struct computed_function *computed_rows_find(const struct computed_rows *r
  */
 bool computed_rows_begin(struct computed_rows *rows, uint32_t start, uint32_t end);
 /*
- * RULE holds from OFFSET on. The first row is at the function's start, and offsets ascend. False: no
- * room for it.
+ * RULE holds from OFFSET on. The first row is at the function's start, and offsets ascend. False:
+ * no room for it.
  */
 bool computed_rows_add(struct computed_rows *rows, uint32_t offset, uint32_t rule);
 /*
- * The function in [START, END) is found from now on, with the rows that were added. Without any, and
- * where there is no room for them, rule 0 holds.
+ * The function in [START, END) is found from now on, with the rows that were added. Without any,
+ * and where there is no room for them, rule 0 holds.
  */
 void computed_rows_end(struct computed_rows *rows, uint32_t start, uint32_t end);
 /* Takes back the rows that were added since computed_rows_begin(). */
