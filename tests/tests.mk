@@ -152,6 +152,7 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \
 	tests/linux/process/test_debug_files \
+	tests/linux/process/test_dwz_files \
 	tests/linux/process/test_guest_code \
 	tests/linux/process/test_guest_file \
 	tests/linux/process/test_cgroup \

@@ -241,9 +241,12 @@ bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf
 bool image_is_build(int fd, const struct build_id *id)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct xtop_error *error = elf_file_init_host(&file, fd, "", &image_root_limits);
+	struct elf_limits limits = image_root_limits;
 	struct build_id found = { 0 };
+	struct xtop_error *error;
 
+	limits.relocatable = true; /* a kernel module, or the file that dwz made */
+	error = elf_file_init_host(&file, fd, "", &limits);
 	if (!error)
 		elf_find_build_id(&file, &found);
 	error_destroy(error);

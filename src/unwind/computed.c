@@ -35,9 +35,6 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
-/* A look-up that is not there searches rows, and more of them than CFI does. */
-#define COMPUTED_CACHE_BITS 11
-
 /* Created at the first step: most images have tables for all of their code and never need it. */
 struct computed_work {
 	struct code_source source; /* also finds functions by call targets */
@@ -47,14 +44,14 @@ struct computed_work {
 	bool no_targets; /* too much code, or out of memory */
 	struct computed_miss misses[COMPUTED_MISSES];
 	struct computed_return returns[COMPUTED_RETURNS];
-	struct cfi_hit cache[1 << COMPUTED_CACHE_BITS];
+	struct computed_rows rows;
+	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* last look-ups */
 };
 
 struct computed {
 	struct code_source source;
 	uint64_t base, span;
 	struct computed_work *work; /* NULL: not needed yet */
-	struct computed_rows rows;
 };
 
 struct xtop_error *computed_create(const struct code_source *source, uint64_t start, uint64_t end,
@@ -67,7 +64,6 @@ struct xtop_error *computed_create(const struct code_source *source, uint64_t st
 	computed->source = *source;
 	computed->base = start;
 	computed->span = end - start < UINT32_MAX ? end - start : UINT32_MAX - 1;
-	computed_rows_init(&computed->rows, (uint32_t)computed->span);
 	*computedp = computed;
 	return NULL;
 }
@@ -79,6 +75,7 @@ static void computed_destroy_work(struct computed_work *work)
 	flow_destroy(work->flow);
 	cfi_builder_deinit(&work->rules);
 	call_targets_destroy(work->targets);
+	computed_rows_deinit(&work->rows);
 	free(work);
 }
 
@@ -89,18 +86,18 @@ void computed_destroy(struct computed *computed)
 	if (computed->source.close)
 		computed->source.close(computed->source.context);
 	computed_destroy_work(computed->work);
-	computed_rows_deinit(&computed->rows);
 	free(computed);
 }
 
 size_t computed_memory_bytes(const struct computed *computed)
 {
 	const struct computed_work *work = computed->work;
-	size_t bytes = sizeof(*computed) + computed_rows_memory_bytes(&computed->rows);
+	size_t bytes = sizeof(*computed);
 
 	if (work)
 		bytes += sizeof(*work) + flow_memory_bytes(work->flow) +
-			 cfi_memory_bytes(work->rules.cfi);
+			 cfi_memory_bytes(work->rules.cfi) +
+			 computed_rows_memory_bytes(&work->rows);
 	if (work && work->targets)
 		bytes += call_targets_memory_bytes(work->targets);
 	return bytes;
@@ -175,13 +172,11 @@ static size_t computed_read_source(void *context, uint64_t address, void *buffer
 	return source->read(source->context, address, buffer, size_bytes);
 }
 
-/* Creates computed->work if there is none yet. False: out of memory. */
+/* Creates computed->work. False: out of memory. */
 static bool computed_create_work(struct computed *computed)
 {
 	struct computed_work *work;
 
-	if (computed->work)
-		return true;
 	work = calloc(1, sizeof(*work));
 	if (!work)
 		return false;
@@ -192,7 +187,8 @@ static bool computed_create_work(struct computed *computed)
 					     .entries = computed->source.entries };
 	memset(work->cache, 0xff, sizeof(work->cache));
 	work->flow = flow_create(&work->source);
-	if (!work->flow || !cfi_builder_init(&work->rules, computed->base)) {
+	if (!work->flow || !cfi_builder_init(&work->rules, computed->base) ||
+	    !computed_rows_init(&work->rows, (uint32_t)computed->span)) {
 		computed_destroy_work(work);
 		return false;
 	}
@@ -201,6 +197,11 @@ static bool computed_create_work(struct computed *computed)
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
+
+static bool computed_is_known(const struct computed *computed, uint32_t offset)
+{
+	return computed_rows_find(&computed->work->rows, offset);
+}
 
 /* An outermost function has no caller, whatever lies on the stack. */
 static bool computed_is_outermost(const struct computed *computed, uint64_t start, uint64_t end)
@@ -211,15 +212,17 @@ static bool computed_is_outermost(const struct computed *computed, uint64_t star
 	       flow_begins_chain(computed->work->flow, start);
 }
 
-static bool computed_add_rows(struct computed *computed, struct computed_function *function,
-			      uint64_t start, uint64_t end)
+/* False: no room for the rows. */
+static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_t end)
 {
 	struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
+	struct cfi_builder *rules = &computed->work->rules;
+	struct computed_rows *rows = &computed->work->rows;
 	uint64_t at = start;
 
 	if (computed_is_outermost(computed, start, end))
-		return computed_rows_add(&computed->rows, function, function->start,
-					 cfi_builder_number(&computed->work->rules, &outermost));
+		return computed_rows_add(rows, (uint32_t)(start - computed->base),
+					 cfi_builder_number(rules, &outermost));
 	while (at < end) {
 		struct flow_place place;
 		uint32_t number = 0;
@@ -228,10 +231,9 @@ static bool computed_add_rows(struct computed *computed, struct computed_functio
 		if (state == FLOW_KNOWN) {
 			struct cfi_rule rule = computed_state_rule(place.state);
 
-			number = cfi_builder_number(&computed->work->rules, &rule);
+			number = cfi_builder_number(rules, &rule);
 		}
-		if (!computed_rows_add(&computed->rows, function, (uint32_t)(at - computed->base),
-				       number))
+		if (!computed_rows_add(rows, (uint32_t)(at - computed->base), number))
 			return false;
 		at = place.next > at ? place.next : at + 1;
 	}
@@ -241,15 +243,16 @@ static bool computed_add_rows(struct computed *computed, struct computed_functio
 /* Adds the function in [START, END), unless it overlaps one that is known. */
 static void computed_add_function(struct computed *computed, uint64_t start, uint64_t end)
 {
-	struct computed_function function;
+	uint32_t first = (uint32_t)(start - computed->base);
+	uint32_t last = (uint32_t)(end - computed->base);
+	struct computed_rows *rows = &computed->work->rows;
 
 	if (start < computed->base || end - computed->base > computed->span ||
-	    !computed_rows_begin(&computed->rows, (uint32_t)(start - computed->base),
-				 (uint32_t)(end - computed->base), &function))
+	    !computed_rows_begin(rows, first, last))
 		return;
-	if (!computed_add_rows(computed, &function, start, end))
-		computed_rows_forget(&computed->rows, &function);
-	computed_rows_end(&computed->rows, &function);
+	if (!computed_add_rows(computed, start, end))
+		computed_rows_forget(rows);
+	computed_rows_end(rows, first, last);
 }
 
 /* The function that begins at START ends where another one begins, at END at the latest. */
@@ -271,17 +274,18 @@ static uint64_t computed_find_end(const struct computed *computed, uint64_t star
 /* Adds what lies in [START, END) between functions that are known, as a function each. */
 static void computed_add_between(struct computed *computed, uint64_t start, uint64_t end)
 {
+	const struct computed_rows *rows = &computed->work->rows;
+
 	while (start < end) {
-		uint32_t offset = (uint32_t)(start - computed->base);
-		size_t i = computed_rows_count_before(&computed->rows, offset);
-		const struct computed_function *known = computed->rows.functions;
+		size_t i = computed_rows_count_before(rows, (uint32_t)(start - computed->base));
+		const struct computed_function *known = rows->functions;
 		uint64_t stop = end;
 
 		if (i && computed->base + known[i - 1].end > start) {
 			start = computed->base + known[i - 1].end;
 			continue;
 		}
-		if (i < computed->rows.n_functions && computed->base + known[i].start < end)
+		if (i < rows->n_functions && computed->base + known[i].start < end)
 			stop = computed->base + known[i].start;
 		computed_add_function(computed, start, stop);
 		start = stop;
@@ -332,8 +336,7 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	uint64_t start, end;
 	bool missing, guesses;
 
-	if (work_is_over() || work->rules.no_memory ||
-	    computed_rows_are_full(&computed->rows))
+	if (work_is_over() || work->rules.no_memory || computed_rows_are_full(&work->rows))
 		return true;
 	if (!computed_find_bounds(computed, address, &start, &end) ||
 	    address - start >= end - start)
@@ -350,7 +353,7 @@ static bool computed_read(struct computed *computed, uint64_t address)
 		else
 			computed_add_reached(computed, part_start, part_end);
 	}
-	if (!missing && !computed_rows_find(&computed->rows, (uint32_t)(address - computed->base)))
+	if (!missing && !computed_is_known(computed, (uint32_t)(address - computed->base)))
 		computed_add_between(computed, start, end);
 	flow_clear(work->flow);
 	return !missing;
@@ -380,25 +383,33 @@ static void computed_try(struct computed *computed, uint32_t offset)
 	miss->due_turn = turn + miss->delay;
 }
 
+/* Reads the function at OFFSET if that was not done. Not inlined: a step rarely comes here. */
+static __attribute__((noinline)) uint32_t computed_read_rule(struct computed *computed,
+							     uint32_t offset, struct cfi_hit *hit)
+{
+	uint32_t rule;
+
+	if (!computed_is_known(computed, offset))
+		computed_try(computed, offset);
+	rule = computed_rows_find_rule(&computed->work->rows, offset);
+	if (!computed->source.turn || computed_is_known(computed, offset))
+		*hit = (struct cfi_hit){ offset, rule };
+	return rule;
+}
+
 /* The number of the rule at OFFSET < span. */
 static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
 {
-	uint32_t slot = offset * 0x9e3779b1U >> (32 - COMPUTED_CACHE_BITS);
+	uint32_t slot = offset * 0x9e3779b1U >> (32 - CFI_CACHE_BITS), rule;
 	struct cfi_hit *hit = &computed->work->cache[slot];
-	const struct computed_function *function;
 
 	if (hit->offset == offset)
 		return hit->rule;
-	function = computed_rows_find(&computed->rows, offset);
-	if (!function) {
-		computed_try(computed, offset);
-		function = computed_rows_find(&computed->rows, offset);
-	}
-	if (!function && computed->source.turn)
-		return 0;
-	hit->offset = offset;
-	hit->rule = function ? computed_rows_find_rule(&computed->rows, function, offset) : 0;
-	return hit->rule;
+	rule = computed_rows_find_rule(&computed->work->rows, offset);
+	if (!rule)
+		return computed_read_rule(computed, offset, hit);
+	*hit = (struct cfi_hit){ offset, rule };
+	return rule;
 }
 
 bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
@@ -407,8 +418,9 @@ bool computed_find_function(const struct computed *computed, uint64_t address, u
 	uint64_t offset = address - computed->base;
 	const struct computed_function *function;
 
-	function = offset < computed->span ? computed_rows_find(&computed->rows, (uint32_t)offset)
-					   : NULL;
+	if (offset >= computed->span || !computed->work)
+		return false;
+	function = computed_rows_find(&computed->work->rows, (uint32_t)offset);
 	if (!function)
 		return false;
 	*start = computed->base + function->start;
@@ -423,7 +435,7 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 	uint64_t offset = cursor_pc(cursor) - bias - computed->base;
 	uint32_t number;
 
-	if (offset >= computed->span || !computed_create_work(computed))
+	if (offset >= computed->span || (!computed->work && !computed_create_work(computed)))
 		return STEP_NOT_COVERED;
 	number = computed_find_rule(computed, (uint32_t)offset); /* this may move the rules */
 	return cfi_rule_step(&computed->work->rules.cfi->rules[number], cursor);
@@ -437,7 +449,7 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 
 	if (offset < sizeof(before) || offset > computed->span)
 		return false;
-	if (!computed_create_work(computed))
+	if (!computed->work && !computed_create_work(computed))
 		return true;
 	known = &computed->work->returns[hash_slot(offset, COMPUTED_RETURNS)];
 	if (known->offset == offset)

@@ -10,38 +10,33 @@
 #include "xtop/limit.h"
 #include "xtop/vector.h"
 
-/*
- * A million rows take 6 to 7.5 MiB. Functions that are met when the tables are full stay unknown.
- */
-#define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
+/* Functions that are met when the tables are full stay unknown. 6 MiB of rows. */
+#define COMPUTED_MAX_ROWS      LIMIT(3U << 19, 256)
 #define COMPUTED_MIN_ROWS      64
 #define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
 
-/* Three functions or so begin in a block, and a function that is added moves all blocks behind. */
-#define COMPUTED_BLOCK_SHIFT 10
-#define COMPUTED_MAX_BLOCKS  (1U << 15)
+/* A block has about ten rows. Offsets within a block have 16 bits, also in a span of 4 GiB. */
+#define COMPUTED_BLOCK_SHIFT 8
+#define COMPUTED_MAX_BLOCKS  (1U << 16)
+_Static_assert(COMPUTED_MAX_ROWS <= 1U << 21, "a block numbers rows with 21 bits");
 
-void computed_rows_init(struct computed_rows *rows, uint32_t span)
-{
-	*rows = (struct computed_rows){ .block_shift = COMPUTED_BLOCK_SHIFT };
-	while (span >> rows->block_shift >= COMPUTED_MAX_BLOCKS)
-		rows->block_shift++;
-	rows->n_blocks = (span >> rows->block_shift) + 2; /* the span's last block, and the end */
-}
+/* The first row: blocks in which nothing is known have it, and nobody writes over it. */
+static const struct computed_row computed_no_row = { .at = 0, .rule = 0 };
 
 void computed_rows_deinit(struct computed_rows *rows)
 {
 	free(rows->functions);
 	free(rows->blocks);
-	free(rows->addresses);
-	free(rows->row_rules);
+	free(rows->rows);
+	free(rows->new_rows);
 }
 
 size_t computed_rows_memory_bytes(const struct computed_rows *rows)
 {
 	return rows->functions_capacity * sizeof(*rows->functions) +
-	       (rows->blocks ? rows->n_blocks * sizeof(*rows->blocks) : 0) +
-	       rows->rows_capacity * (sizeof(*rows->addresses) + sizeof(*rows->row_rules));
+	       rows->n_blocks * sizeof(*rows->blocks) +
+	       rows->rows_capacity * sizeof(*rows->rows) +
+	       rows->new_rows_capacity * sizeof(*rows->new_rows);
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */
@@ -51,22 +46,17 @@ bool computed_rows_are_full(const struct computed_rows *rows)
 	return rows->n_functions == COMPUTED_MAX_FUNCTIONS;
 }
 
-/* Neither search has a branch that depends on what it finds: such a branch cannot be predicted. */
 size_t computed_rows_count_before(const struct computed_rows *rows, uint32_t offset)
 {
-	const struct computed_function *functions = rows->functions;
-	uint32_t block = offset >> rows->block_shift;
-	size_t low, n;
+	size_t low = 0, high = rows->n_functions;
 
-	if (!rows->blocks)
-		return 0;
-	low = rows->blocks[block];
-	n = rows->blocks[block + 1] - low;
-	while (n) {
-		size_t half = (n + 1) / 2;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		low = functions[low + half - 1].start <= offset ? low + half : low;
-		n -= half;
+		if (rows->functions[middle].start <= offset)
+			low = middle + 1;
+		else
+			high = middle;
 	}
 	return low;
 }
@@ -79,99 +69,234 @@ const struct computed_function *computed_rows_find(const struct computed_rows *r
 	return n && offset < rows->functions[n - 1].end ? &rows->functions[n - 1] : NULL;
 }
 
-uint32_t computed_rows_find_rule(const struct computed_rows *rows,
-				 const struct computed_function *function, uint32_t offset)
+/* --- room ------------------------------------------------------------------------------------- */
+
+/* The room grows by an eighth, so that rows never take much more than they need. */
+static size_t computed_rows_capacity(size_t wanted)
 {
-	size_t low = function->row;
-
-	for (size_t n = function->n_rows; n > 1;) {
-		size_t half = n / 2;
-
-		low = rows->addresses[low + half] <= offset ? low + half : low;
-		n -= half;
-	}
-	return function->n_rows ? rows->row_rules[low] : 0;
-}
-
-/* --- adding ----------------------------------------------------------------------------------- */
-
-static bool computed_rows_reserve_function(struct computed_rows *rows)
-{
-	if (!rows->blocks)
-		rows->blocks = calloc(rows->n_blocks, sizeof(*rows->blocks));
-	return rows->blocks && vector_reserve(rows->functions, rows->functions_capacity,
-					      rows->n_functions + 1);
-}
-
-bool computed_rows_begin(struct computed_rows *rows, uint32_t start, uint32_t end,
-			 struct computed_function *function)
-{
-	size_t i = computed_rows_count_before(rows, start);
-
-	if (computed_rows_are_full(rows) || (i && rows->functions[i - 1].end > start) ||
-	    (i < rows->n_functions && rows->functions[i].start < end) ||
-	    !computed_rows_reserve_function(rows))
-		return false;
-	*function = (struct computed_function){ .start = start,
-						.end = end,
-						.row = (uint32_t)rows->n_rows };
-	return true;
+	return wanted + wanted / 8 + COMPUTED_MIN_ROWS;
 }
 
 /*
- * Makes room for one more row. The room grows by a quarter, so that a row of six bytes never takes
- * more than eight. False: out of memory.
+ * Copies the rows that blocks have, in the order of the blocks, to an array with room for N more.
+ * Blocks that share their one row stand side by side. False: out of memory, or no room for N.
  */
-static bool computed_rows_reserve_row(struct computed_rows *rows)
+static bool computed_rows_repack(struct computed_rows *rows, size_t n)
 {
-	size_t capacity = rows->rows_capacity + rows->rows_capacity / 4 + COMPUTED_MIN_ROWS;
-	uint32_t *addresses;
-	uint16_t *row_rules;
+	size_t wanted = rows->n_rows - rows->n_unused + n, n_packed = 1;
+	size_t capacity = computed_rows_capacity(wanted);
+	struct computed_row *packed;
+	uint32_t before = 0, packed_before = 0;
 
-	if (rows->n_rows < rows->rows_capacity)
-		return true;
-	addresses = reallocarray(rows->addresses, capacity, sizeof(*addresses));
-	if (!addresses)
+	packed = wanted <= COMPUTED_MAX_ROWS ? reallocarray(NULL, capacity, sizeof(*packed)) : NULL;
+	if (!packed)
 		return false;
-	rows->addresses = addresses;
-	row_rules = reallocarray(rows->row_rules, capacity, sizeof(*row_rules));
-	if (!row_rules)
-		return false;
-	rows->row_rules = row_rules;
+	packed[0] = computed_no_row;
+	for (uint32_t i = 0; i < rows->n_blocks; i++) {
+		struct computed_block *block = &rows->blocks[i];
+		const struct computed_row *first = &rows->rows[block->first];
+
+		if (block->first && block->first != before) {
+			memcpy(&packed[n_packed], first, block->n * sizeof(*packed));
+			packed_before = (uint32_t)n_packed;
+			n_packed += block->n;
+			before = block->first;
+		}
+		if (block->first)
+			block->first = packed_before;
+	}
+	free(rows->rows);
+	rows->rows = packed;
+	rows->n_rows = n_packed;
+	rows->n_unused = 0;
 	rows->rows_capacity = capacity;
 	return true;
 }
 
-bool computed_rows_add(struct computed_rows *rows, struct computed_function *function,
-		       uint32_t offset, uint32_t rule)
+/* Makes room for N more rows. False: out of memory, or there are too many. */
+static bool computed_rows_reserve(struct computed_rows *rows, size_t n)
 {
-	size_t last = rows->n_rows;
+	size_t wanted = rows->n_rows + n, capacity = computed_rows_capacity(wanted);
+	struct computed_row *grown;
 
-	if (function->n_rows && rows->row_rules[last - 1] == rule)
+	if (wanted <= rows->rows_capacity)
 		return true;
-	if (last == COMPUTED_MAX_ROWS || !computed_rows_reserve_row(rows))
+	if (rows->n_unused > rows->n_rows / 8)
+		return computed_rows_repack(rows, n);
+	grown = wanted <= COMPUTED_MAX_ROWS ? reallocarray(rows->rows, capacity, sizeof(*grown))
+					    : NULL;
+	if (!grown)
 		return false;
-	rows->addresses[last] = offset;
-	rows->row_rules[last] = (uint16_t)rule;
-	rows->n_rows++;
-	function->n_rows++;
+	rows->rows = grown;
+	rows->rows_capacity = capacity;
 	return true;
 }
 
-void computed_rows_forget(struct computed_rows *rows, struct computed_function *function)
+bool computed_rows_init(struct computed_rows *rows, uint32_t span)
 {
-	rows->n_rows = function->row;
-	function->n_rows = 0;
+	unsigned shift = COMPUTED_BLOCK_SHIFT;
+
+	while (span >> shift >= COMPUTED_MAX_BLOCKS)
+		shift++;
+	*rows = (struct computed_rows){ .block_shift = shift,
+					.block_mask = (1U << shift) - 1,
+					.n_blocks = (span >> shift) + 1 };
+	rows->blocks = calloc(rows->n_blocks, sizeof(*rows->blocks));
+	if (!rows->blocks || !computed_rows_reserve(rows, 1))
+		return false;
+	rows->rows[rows->n_rows++] = computed_no_row;
+	return true;
 }
 
-void computed_rows_end(struct computed_rows *rows, const struct computed_function *function)
+/* --- the rows of a block ---------------------------------------------------------------------- */
+
+/* Writes a row of a block, behind all others. The block's rows begin with FIRST. */
+static void computed_rows_put(struct computed_rows *rows, size_t first, uint32_t at, uint32_t rule)
 {
-	size_t i = computed_rows_count_before(rows, function->start);
+	if (rows->n_rows == first || rows->rows[rows->n_rows - 1].rule != rule)
+		rows->rows[rows->n_rows++] = (struct computed_row){ (uint16_t)at, (uint16_t)rule };
+}
+
+/* The new rows that hold in a block, from FROM up to TO, counted from the block's START. */
+static void computed_rows_put_new(struct computed_rows *rows, size_t first, uint32_t start,
+				  uint32_t from, uint32_t to)
+{
+	const struct computed_new_row *new_rows = rows->new_rows;
+	size_t low = 0;
+
+	for (size_t n = rows->n_new_rows; n > 1;) {
+		size_t half = n / 2;
+
+		low = new_rows[low + half].offset <= start + from ? low + half : low;
+		n -= half;
+	}
+	computed_rows_put(rows, first, from, new_rows[low].rule);
+	while (++low < rows->n_new_rows && new_rows[low].offset - start < to)
+		computed_rows_put(rows, first, new_rows[low].offset - start, new_rows[low].rule);
+}
+
+/*
+ * BLOCK has the rows from FIRST to the last. A block of one rule shares the row of the block before
+ * it: long functions without a frame would take too much otherwise. Such a block is never written
+ * again, since all of it belongs to functions.
+ */
+static void computed_rows_use(struct computed_rows *rows, struct computed_block *block,
+			      size_t first)
+{
+	const struct computed_block *before = block > rows->blocks ? block - 1 : block;
+	uint32_t rule = rows->rows[first].rule;
+
+	*block = (struct computed_block){ .first = (uint32_t)first,
+					  .n = (uint32_t)(rows->n_rows - first) };
+	if (block->n > 1)
+		return;
+	if (!rule)
+		block->first = 0;
+	else if (before->n == 1 && rows->rows[before->first].rule == rule)
+		block->first = before->first;
+	if (block->first != first)
+		rows->n_rows = first;
+}
+
+/* BLOCK had the rows OLD. If its own were written right behind them, they take that place. */
+static void computed_rows_give_up(struct computed_rows *rows, struct computed_block *block,
+				  struct computed_block old, size_t first)
+{
+	if (!old.first)
+		return;
+	if (block->first != first || (size_t)old.first + old.n != first) {
+		rows->n_unused += old.n;
+		return;
+	}
+	memmove(&rows->rows[old.first], &rows->rows[first], block->n * sizeof(*rows->rows));
+	block->first = old.first;
+	rows->n_rows -= old.n;
+}
+
+/* Writes the rows of a block with those that the new function has from FROM up to TO. */
+static void computed_rows_merge(struct computed_rows *rows, uint32_t block, uint32_t from,
+				uint32_t to)
+{
+	const struct computed_row *old = &rows->rows[rows->blocks[block].first];
+	uint32_t n_old = rows->blocks[block].n, i = 0;
+	size_t first = rows->n_rows;
+
+	for (; i < n_old && old[i].at < from; i++)
+		computed_rows_put(rows, first, old[i].at, old[i].rule);
+	computed_rows_put_new(rows, first, block << rows->block_shift, from, to);
+	while (i < n_old && old[i].at <= to)
+		i++;
+	if (to <= rows->block_mask)
+		computed_rows_put(rows, first, to, old[i - 1].rule);
+	for (; i < n_old; i++)
+		computed_rows_put(rows, first, old[i].at, old[i].rule);
+}
+
+/* Adds what the new function, in [START, END), has in a block. False: no room for it. */
+static bool computed_rows_write_block(struct computed_rows *rows, uint32_t number, uint32_t start,
+				      uint32_t end)
+{
+	uint32_t block_start = number << rows->block_shift, size = rows->block_mask + 1;
+	uint32_t from = start > block_start ? start - block_start : 0;
+	uint32_t to = end - block_start < size ? end - block_start : size;
+	size_t n_new = rows->n_new_rows < to - from ? rows->n_new_rows : to - from, first;
+	struct computed_block *block = &rows->blocks[number], old;
+
+	if (!block->n)
+		block->n = 1; /* computed_no_row */
+	if (!computed_rows_reserve(rows, block->n + n_new + 2))
+		return false;
+	first = rows->n_rows;
+	old = *block;
+	computed_rows_merge(rows, number, from, to);
+	if (rows->n_rows - first > COMPUTED_MAX_BLOCK_ROWS) {
+		rows->n_rows = first;
+		return false;
+	}
+	computed_rows_use(rows, block, first);
+	computed_rows_give_up(rows, block, old, first);
+	return true;
+}
+
+/* --- adding ----------------------------------------------------------------------------------- */
+
+bool computed_rows_begin(struct computed_rows *rows, uint32_t start, uint32_t end)
+{
+	size_t i = computed_rows_count_before(rows, start);
+
+	rows->n_new_rows = 0;
+	return !computed_rows_are_full(rows) && (!i || rows->functions[i - 1].end <= start) &&
+	       (i == rows->n_functions || rows->functions[i].start >= end) &&
+	       vector_reserve(rows->functions, rows->functions_capacity, rows->n_functions + 1);
+}
+
+bool computed_rows_add(struct computed_rows *rows, uint32_t offset, uint32_t rule)
+{
+	if (rows->n_new_rows && rows->new_rows[rows->n_new_rows - 1].rule == rule)
+		return true;
+	if (rows->n_new_rows == COMPUTED_MAX_ROWS ||
+	    !vector_reserve(rows->new_rows, rows->new_rows_capacity, rows->n_new_rows + 1))
+		return false;
+	rows->new_rows[rows->n_new_rows++] =
+		(struct computed_new_row){ .offset = offset, .rule = (uint16_t)rule };
+	return true;
+}
+
+void computed_rows_forget(struct computed_rows *rows)
+{
+	rows->n_new_rows = 0;
+}
+
+void computed_rows_end(struct computed_rows *rows, uint32_t start, uint32_t end)
+{
+	size_t i = computed_rows_count_before(rows, start);
+	uint32_t block = start >> rows->block_shift, last = (end - 1) >> rows->block_shift;
 
 	memmove(&rows->functions[i + 1], &rows->functions[i],
-		(rows->n_functions - i) * sizeof(*function));
-	rows->functions[i] = *function;
+		(rows->n_functions - i) * sizeof(*rows->functions));
+	rows->functions[i] = (struct computed_function){ start, end };
 	rows->n_functions++;
-	for (size_t b = (function->start >> rows->block_shift) + 1; b < rows->n_blocks; b++)
-		rows->blocks[b]++;
+	while (rows->n_new_rows && block <= last &&
+	       computed_rows_write_block(rows, block, start, end))
+		block++;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to unwinding by instructions: the rows of the functions that were read. A row is an
- * address and the number of a rule, as in a struct cfi. Rows of one function stand together. The
- * functions' rows stand in the order in which the functions were read. The resolver's thread.
+ * Private to unwinding by instructions: the rows of the functions that were read. A row is a place
+ * in a block of code and the number of a rule. The rows of one block stand together, whatever
+ * functions they belong to: a look-up is one search, as in a struct cfi. The resolver's thread.
  *
- *   offset ─► blocks ─► functions, ascending ─► addresses ─► row_rules
+ *   offset ─► blocks ─► rows                  the rule
+ *   offset ─► functions, ascending            the bounds
  *
  * Offsets are from the start of the image's code.
  */
@@ -17,23 +18,42 @@
 
 struct computed_function {
 	uint32_t start, end;
-	uint32_t row, n_rows;
+};
+
+/* RULE holds from AT on, which counts from the block's start. The first row of a block is there. */
+struct computed_row {
+	uint16_t at, rule;
+};
+
+/* Where the rows of a block are, and their number, in one word: a look-up needs both at once. */
+struct computed_block {
+	uint32_t first : 21;
+	uint32_t n : 11;
+};
+#define COMPUTED_MAX_BLOCK_ROWS ((1U << 11) - 1)
+
+/* A row of the function that is being added. */
+struct computed_new_row {
+	uint32_t offset;
+	uint16_t rule;
 };
 
 struct computed_rows {
 	struct computed_function *functions; /* ascending; they do not overlap */
 	size_t n_functions, functions_capacity;
-	uint32_t *blocks; /* how many functions begin before each block; NULL: no functions */
-	uint32_t n_blocks;
+	struct computed_block *blocks;
+	uint32_t n_blocks, block_mask;
 	unsigned block_shift;
-	uint32_t *addresses; /* of rows */
-	uint16_t *row_rules;
+	struct computed_row *rows;
 	size_t n_rows, rows_capacity;
+	size_t n_unused; /* of the rows: no block has them any more */
+	struct computed_new_row *new_rows;
+	size_t n_new_rows, new_rows_capacity;
 };
 
-/* For offsets below SPAN. */
-void computed_rows_init(struct computed_rows *rows, uint32_t span);
-void computed_rows_deinit(struct computed_rows *rows);
+/* For offsets below SPAN. False: out of memory. */
+bool computed_rows_init(struct computed_rows *rows, uint32_t span);
+void computed_rows_deinit(struct computed_rows *rows); /* also after computed_rows_init() failed */
 size_t computed_rows_memory_bytes(const struct computed_rows *rows);
 
 /* Whether no more functions can be added. */
@@ -43,22 +63,41 @@ size_t computed_rows_count_before(const struct computed_rows *rows, uint32_t off
 /* NULL: no function that was added lies at OFFSET, which is below the span. */
 const struct computed_function *computed_rows_find(const struct computed_rows *rows,
 						   uint32_t offset);
-/* The number of the rule at OFFSET in FUNCTION. */
-uint32_t computed_rows_find_rule(const struct computed_rows *rows,
-				 const struct computed_function *function, uint32_t offset);
-
 /*
  * Whether a function can be added in [START, END): there is room, and none that was added overlaps
- * it. *FUNCTION is then an empty one, for computed_rows_add().
+ * it. If so, computed_rows_add() and computed_rows_end() follow for this function.
  */
-bool computed_rows_begin(struct computed_rows *rows, uint32_t start, uint32_t end,
-			 struct computed_function *function);
-/* Adds a row to FUNCTION, unless its last one has the same RULE. False: no room for it. */
-bool computed_rows_add(struct computed_rows *rows, struct computed_function *function,
-		       uint32_t offset, uint32_t rule);
-/* Takes back all rows of FUNCTION. */
-void computed_rows_forget(struct computed_rows *rows, struct computed_function *function);
-/* FUNCTION is found from now on. No other function was begun since. */
-void computed_rows_end(struct computed_rows *rows, const struct computed_function *function);
+bool computed_rows_begin(struct computed_rows *rows, uint32_t start, uint32_t end);
+/*
+ * RULE holds from OFFSET on. The first row is at the function's start, and offsets ascend. False:
+ * no room for it.
+ */
+bool computed_rows_add(struct computed_rows *rows, uint32_t offset, uint32_t rule);
+/*
+ * The function in [START, END) is found from now on, with the rows that were added. Without any,
+ * and where there is no room for them, rule 0 holds.
+ */
+void computed_rows_end(struct computed_rows *rows, uint32_t start, uint32_t end);
+/* Takes back the rows that were added since computed_rows_begin(). */
+void computed_rows_forget(struct computed_rows *rows);
+
+/*
+ * The number of the rule at OFFSET, which is below the span. 0 where no function was added. As in
+ * cfi_row(), three halvings are always done.
+ */
+static inline uint32_t computed_rows_find_rule(const struct computed_rows *rows, uint32_t offset)
+{
+	struct computed_block block = rows->blocks[offset >> rows->block_shift];
+	const struct computed_row *row = &rows->rows[block.first];
+	uint32_t at = offset & rows->block_mask, n = block.n;
+
+	for (unsigned i = 0; i < 3 || n > 1; i++) {
+		uint32_t half = n / 2;
+
+		row = row[half].at <= at ? row + half : row;
+		n -= half;
+	}
+	return row->rule;
+}
 
 #endif

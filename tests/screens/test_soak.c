@@ -2,9 +2,10 @@
 /*
  * Eight hours of a guest that changes all the time, played as fast as possible: 100 samples a
  * second through the resolver and onto the screen. Each sample has a new stack, every 8th one a new
- * process, every 128th one a new program whose functions have new names. Memory must stay below 128
- * MiB. At the end every sample must be in the profile, and what was evicted or lost its name must
- * be counted.
+ * process, every 128th one a new program whose functions have new names. Every fourth program has
+ * neither tables nor frame pointers, and is unwound by its instructions; the last 16 programs are
+ * kept, as if they ran still. Memory must stay below 128 MiB. At the end every sample must be in
+ * the profile, and what was evicted or lost its name must be counted.
  *
  *	test_soak              an hour in which names change eight times as fast (make check); half
  *	                       an hour under a sanitizer, which takes memory of its own
@@ -21,6 +22,7 @@
 
 #include "scene.h"
 #include "tests/recordings/guest.h"
+#include "xtop/code.h"
 #include "xtop/heap.h"
 #include "xtop/image.h"
 #include "xtop/resolver.h"
@@ -38,6 +40,8 @@
 #define FUNCTION_BYTES   0x100
 #define PROGRAM          0x401000ULL
 #define PROGRAM_BYTES    ((FUNCTIONS + 16) * FUNCTION_BYTES) /* the end has no names */
+#define BARE_STEP        16       /* a call in so many bytes of a program without frame pointers */
+#define N_PROGRAMS       16
 #define KERNEL_FUNCTIONS 4096
 #define MAX_DEPTH        24
 
@@ -46,7 +50,10 @@
 struct os {
 	uint64_t random;
 	unsigned long samples, new_process, new_program; /* new: one in so many samples */
-	struct space *kernel, *program;
+	struct space *kernel, *programs[N_PROGRAMS];
+	struct space *program; /* the newest */
+	unsigned n_programs;
+	bool bare; /* the newest is unwound by its instructions */
 	char comm[16], thread[16];
 };
 
@@ -77,13 +84,61 @@ static void add_functions(struct os *os, struct symtab *tab, uint64_t start, uns
 	guest_must(symtab_seal(tab));
 }
 
+/* --- code without frame pointers -------------------------------------------------------------- */
+
+/*
+ * A function takes 0x28 bytes for locals, as guest_add_addresses() has them, and calls another one
+ * every 16 bytes. A push and a pop before each call give rows.
+ */
+static uint8_t code_byte(uint64_t address)
+{
+	static const uint8_t cell[BARE_STEP] = {
+		0x53, 0x5b, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* push, pop rbx */
+		0xe8, 0x00, 0x00, 0xf0, 0xff, /* call a function of another file */
+	};
+	static const uint8_t enter[] = { 0x48, 0x83, 0xec, 0x28 }; /* sub $0x28,%rsp */
+	static const uint8_t leave[] = { 0x48, 0x83, 0xc4, 0x28, 0xc3 }; /* add $0x28,%rsp; ret */
+	uint64_t at = (address - PROGRAM) % FUNCTION_BYTES;
+
+	if (at < sizeof(enter))
+		return enter[at];
+	if (at >= FUNCTION_BYTES - BARE_STEP)
+		return at - (FUNCTION_BYTES - BARE_STEP) < sizeof(leave)
+			       ? leave[at - (FUNCTION_BYTES - BARE_STEP)]
+			       : 0x90;
+	return at < 11 ? 0x90 : cell[at % BARE_STEP];
+}
+
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	(void)context;
+	for (size_t i = 0; i < size_bytes; i++)
+		((uint8_t *)buffer)[i] = code_byte(address + i);
+	return size_bytes;
+}
+
+static bool find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context;
+	*start = address - (address - PROGRAM) % FUNCTION_BYTES;
+	*end = *start + FUNCTION_BYTES;
+	return address - PROGRAM < PROGRAM_BYTES;
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
 static void make_space(struct os *os, const char *name, struct mapping mapping, unsigned n,
 		       struct space **spacep)
 {
+	static const struct code_source code = { .read = read_code, .find_function = find_function };
+
 	guest_must(image_create(name, &mapping.image));
 	mapping.image->incomplete = mapping.start == PROGRAM; /* more may come of it */
 	guest_must(symtab_create(&mapping.image->symtab));
 	add_functions(os, mapping.image->symtab, mapping.start, n);
+	if (mapping.start == PROGRAM && os->bare)
+		guest_must(unwind_tables_build_computed(&mapping.image->tables, &code, mapping.start,
+							mapping.end));
 	guest_must(space_create(spacep));
 	guest_must(space_add(*spacep, &mapping));
 	image_unref(mapping.image);
@@ -91,12 +146,15 @@ static void make_space(struct os *os, const char *name, struct mapping mapping, 
 
 static void start_program(struct os *os)
 {
+	struct space **slot = &os->programs[os->n_programs % N_PROGRAMS];
 	char name[64];
 
-	space_destroy(os->program);
+	space_destroy(*slot);
+	os->bare = os->n_programs++ % 4 == 0;
 	snprintf(name, sizeof(name), "program-%016llx", (unsigned long long)draw(os));
 	make_space(os, name, (struct mapping){ .start = PROGRAM, .end = PROGRAM + PROGRAM_BYTES },
-		   FUNCTIONS, &os->program);
+		   FUNCTIONS, slot);
+	os->program = *slot;
 }
 
 static void start_process(struct os *os)
@@ -117,7 +175,8 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 void os_destroy(struct os *os)
 {
 	space_destroy(os->kernel);
-	space_destroy(os->program);
+	for (unsigned i = 0; i < N_PROGRAMS; i++)
+		space_destroy(os->programs[i]);
 }
 
 void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
@@ -289,6 +348,16 @@ void os_describe(const struct os *os, struct os_description *description)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+/* In a program without frame pointers it is behind a call, and frames have their locals. */
+static uint64_t draw_user_address(struct os *os)
+{
+	uint64_t function = PROGRAM + draw(os) % (PROGRAM_BYTES / FUNCTION_BYTES) * FUNCTION_BYTES;
+
+	if (!os->bare)
+		return PROGRAM + 16 + draw(os) % (PROGRAM_BYTES - 32);
+	return function + BARE_STEP * (1 + draw(os) % (FUNCTION_BYTES / BARE_STEP - 1));
+}
+
 static void make_sample(struct os *os, struct guest_record *record, uint64_t time_ns)
 {
 	unsigned n = 3 + (unsigned)(draw(os) % (MAX_DEPTH - 3));
@@ -296,7 +365,7 @@ static void make_sample(struct os *os, struct guest_record *record, uint64_t tim
 	uint64_t addresses[MAX_DEPTH];
 
 	for (unsigned i = 0; i < n; i++)
-		addresses[i] = user ? PROGRAM + 16 + draw(os) % (PROGRAM_BYTES - 32)
+		addresses[i] = user ? draw_user_address(os)
 				    : GUEST_KERNEL + 16 +
 					       draw(os) % (KERNEL_FUNCTIONS * FUNCTION_BYTES - 32);
 	if (draw(os) % 64 == 0)
@@ -338,6 +407,9 @@ static void check_account(const struct snapshot *snapshot, uint64_t samples)
 	       counts->frames_refused);
 	check_u64(counts->samples, samples, "all samples are counted");
 	check_u64(counts->bad_records, 0, "no record is wrong");
+	check(counts->frames_by[UNWIND_BY_COMPUTED] > samples / 8 * 5,
+	      "an eighth of the samples is unwound by instructions: %" PRIu64 " frames",
+	      counts->frames_by[UNWIND_BY_COMPUTED]);
 	check_u64(in_nodes, samples, "all samples are in the profile");
 	check_u64(snapshot->nodes[0].children_total, samples,
 		  "the root has the weight of all samples");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of functions that were read and their rows (unwind/computed_rows.h): functions that are
- * added in any order, near and far apart, are found as a search of all of them finds them.
+ * added in any order, near and far apart, are found as a search of all of them finds them, and so are
+ * their rows.
  */
 #include "config.h"
 
@@ -11,24 +12,70 @@
 #include "tests/support/tap.h"
 #include "unwind/computed_rows.h"
 
-#define UNITS 3000 /* places for functions */
+#define UNITS    3000 /* places for functions */
+#define MAX_ROWS 50   /* of a function */
 
 static struct {
-	uint32_t start, end;
-} wanted[UNITS]; /* end 0: there is none */
+	uint32_t start, end; /* end 0: there is none */
+	uint32_t n, offsets[MAX_ROWS], rules[MAX_ROWS];
+} wanted[UNITS], *function;
 
-/* Three rows: rule N from the start on, N + 1 from the second half on, and again, which is no row. */
-static bool add(struct computed_rows *rows, uint32_t start, uint32_t end, uint32_t n)
+/* Rows some 25 bytes apart, as compilers make them; every tenth says what the one before said. */
+static void make_rows(uint32_t start, uint32_t end)
 {
-	struct computed_function function;
+	uint32_t step = (end - start) / (MAX_ROWS - 1) > 25 ? (end - start) / (MAX_ROWS - 1) : 25;
 
-	if (!computed_rows_begin(rows, start, end, &function))
+	function->n = 0;
+	for (uint32_t at = start; at < end && function->n < MAX_ROWS;
+	     at += 1 + (uint32_t)rand() % (2 * step)) {
+		uint32_t i = function->n++;
+
+		function->offsets[i] = at;
+		function->rules[i] = i && rand() % 10 == 0 ? function->rules[i - 1]
+							   : (uint32_t)rand() % 1000;
+	}
+}
+
+static bool add(struct computed_rows *rows, uint32_t unit, uint32_t start, uint32_t end)
+{
+	if (!computed_rows_begin(rows, start, end))
 		return false;
-	computed_rows_add(rows, &function, start, n);
-	computed_rows_add(rows, &function, start + (end - start) / 2, n + 1);
-	computed_rows_add(rows, &function, end - 1, n + 1);
-	computed_rows_end(rows, &function);
-	return function.n_rows == 2;
+	function = &wanted[unit];
+	make_rows(start, end);
+	for (uint32_t i = 0; i < function->n; i++)
+		computed_rows_add(rows, function->offsets[i], function->rules[i]);
+	computed_rows_end(rows, start, end);
+	return true;
+}
+
+static uint32_t rule_at(uint32_t unit, uint32_t offset)
+{
+	uint32_t rule = 0;
+
+	for (uint32_t i = 0; i < wanted[unit].n && offset < wanted[unit].end; i++)
+		if (wanted[unit].offsets[i] <= offset)
+			rule = wanted[unit].rules[i];
+	return rule;
+}
+
+static uint32_t count_rows(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t unit = 0; unit < UNITS; unit++)
+		for (uint32_t i = 0; i < wanted[unit].n; i++)
+			n += !i || wanted[unit].rules[i] != wanted[unit].rules[i - 1];
+	return n;
+}
+
+static uint32_t count_wrong(const struct computed_rows *rows, uint32_t unit, uint32_t offset)
+{
+	bool there = offset < wanted[unit].end;
+	const struct computed_function *found = computed_rows_find(rows, offset);
+
+	return !found == there ||
+	       (there && (found->start != wanted[unit].start || found->end != wanted[unit].end)) ||
+	       computed_rows_find_rule(rows, offset) != rule_at(unit, offset);
 }
 
 /* Functions in random units of UNIT_BYTES each, in random order. */
@@ -38,12 +85,14 @@ static void test_random(uint32_t unit_bytes)
 	struct computed_rows rows;
 
 	memset(wanted, 0, sizeof(wanted));
-	computed_rows_init(&rows, span);
-	check(!computed_rows_find(&rows, span - 1), "%u: nothing in an empty table", unit_bytes);
-	for (unsigned i = 0; i < UNITS; i++) {
+	if (!computed_rows_init(&rows, span))
+		exit(99);
+	check(!computed_rows_find(&rows, span - 1) && !computed_rows_find_rule(&rows, span - 1),
+	      "%u: nothing in an empty table", unit_bytes);
+	for (unsigned i = 0; i < 2 * UNITS; i++) {
 		uint32_t unit = (uint32_t)rand() % UNITS, start = unit * unit_bytes;
 		uint32_t end = start + unit_bytes / (1 + (uint32_t)rand() % 2);
-		bool added = add(&rows, start, end, unit % 1000);
+		bool added = add(&rows, unit, start, end);
 
 		n_wrong += added != !wanted[unit].end;
 		if (added) {
@@ -55,23 +104,43 @@ static void test_random(uint32_t unit_bytes)
 	check(rows.n_functions == n && !n_wrong, "%u: %u functions are added, none twice",
 	      unit_bytes, n);
 	for (uint32_t unit = 0; unit < UNITS; unit++)
-		for (unsigned k = 0; k < 4; k++) {
-			uint32_t offset = unit * unit_bytes + k * (unit_bytes - 1) / 3;
-			bool there = offset < wanted[unit].end && wanted[unit].end;
-			const struct computed_function *found = computed_rows_find(&rows, offset);
-			uint32_t half = wanted[unit].start +
-					(wanted[unit].end - wanted[unit].start) / 2;
+		for (unsigned k = 0; k < 60; k++) {
+			uint32_t offset = unit * unit_bytes + k * (unit_bytes - 1) / 59;
 
-			n_wrong += !found == there ||
-				   (there && (found->start != wanted[unit].start ||
-					      computed_rows_find_rule(&rows, found, offset) !=
-						      unit % 1000 + (offset >= half)));
+			n_wrong += count_wrong(&rows, unit, offset);
 		}
 	check_u64(n_wrong, 0, "places that were found otherwise");
-	check(!computed_rows_begin(&rows, 0, span, &(struct computed_function){ 0 }),
+	check(!computed_rows_begin(&rows, 0, span),
 	      "%u: a function that overlaps others is not added", unit_bytes);
-	check(computed_rows_memory_bytes(&rows) <= n * 2 * 8 + n * 32 + (span >> 10) * 4 + 2048,
-	      "%u: at most 8 bytes a row: %zu", unit_bytes, computed_rows_memory_bytes(&rows));
+	check(computed_rows_memory_bytes(&rows) <= count_rows() * 8 + n * 16 + rows.n_blocks * 4 + 2048,
+	      "%u: at most 8 bytes a row: %zu for %u", unit_bytes,
+	      computed_rows_memory_bytes(&rows), count_rows());
+	computed_rows_deinit(&rows);
+}
+
+/* No rows, one for all of the function, and a function of rule 0. */
+static void test_plain(void)
+{
+	struct computed_rows rows;
+	size_t n_bytes;
+
+	if (!computed_rows_init(&rows, 1U << 30))
+		exit(99);
+	check(computed_rows_begin(&rows, 100, 1000), "begins");
+	computed_rows_add(&rows, 100, 5);
+	computed_rows_forget(&rows);
+	computed_rows_end(&rows, 100, 1000);
+	check(computed_rows_find(&rows, 500) && !computed_rows_find_rule(&rows, 500),
+	      "without rows: rule 0");
+	computed_rows_begin(&rows, 1000, 1U << 29);
+	computed_rows_add(&rows, 1000, 5);
+	computed_rows_end(&rows, 1000, 1U << 29);
+	check(!computed_rows_find_rule(&rows, 999) && computed_rows_find_rule(&rows, 1000) == 5 &&
+		      computed_rows_find_rule(&rows, (1U << 29) - 1) == 5 &&
+		      !computed_rows_find_rule(&rows, 1U << 29),
+	      "one row from end to end");
+	n_bytes = computed_rows_memory_bytes(&rows) - rows.n_blocks * sizeof(*rows.blocks);
+	check(n_bytes < 2048, "all blocks of a long function have the same row: %zu bytes", n_bytes);
 	computed_rows_deinit(&rows);
 }
 
@@ -81,5 +150,6 @@ int main(void)
 	test_random(100);
 	test_random(5000);
 	test_random(1000000);
+	test_plain();
 	return tap_done();
 }

@@ -7,8 +7,26 @@ busy_dir = tests/guests/busy
 
 $(busy_dir)/busy: $(busy_dir)/busy.c
 	$(AM_V_GEN)$(MKDIR_P) $(busy_dir) && $(CC) -std=gnu11 -O2 -Wall -Wextra \
-		-fno-omit-frame-pointer -static -pthread -o $@ $(srcdir)/$(busy_dir)/busy.c
+		-fno-omit-frame-pointer -static -pthread -Wl,--build-id -o $@ $(srcdir)/$(busy_dir)/busy.c
 
-noinst_DATA += $(busy_dir)/busy
+# The same without symbols, which tests put into the guest under another name, and the debug file that
+# has them: laid out for --debug-dir and as a server of debuginfod has it. lib has libdebuginfod and
+# what it needs, if this machine has it: dom0 has none.
+busy_objcopy = $(host_alias:%=%-)objcopy
+$(busy_dir)/stripped: $(busy_dir)/busy
+	$(AM_V_GEN)rm -rf $@ && $(MKDIR_P) $@/lib && cd $@ && $(busy_objcopy) --strip-all ../busy init && \
+		id=`readelf -n init | sed -n 's/.*Build ID: //p'` && name=`echo $$id | cut -c3-` && \
+		folder=debug/.build-id/`echo $$id | cut -c1-2` && $(MKDIR_P) $$folder www/buildid/$$id && \
+		$(busy_objcopy) --only-keep-debug ../busy $$folder/$$name.debug && \
+		ln $$folder/$$name.debug www/buildid/$$id/debuginfo && \
+		file=`/sbin/ldconfig -p | sed -n 's/.*libdebuginfod.so.1 .*x86-64.*=> //p'` && \
+		if [ -n "$$file" ]; then \
+			cp -L $$file `ldd $$file | sed -n 's/.* => \(.*\) (.*/\1/p'` lib; \
+		fi
+
+noinst_DATA += $(busy_dir)/busy $(busy_dir)/stripped
 CLEANFILES += $(busy_dir)/busy
+
+mostlyclean-local:
+	rm -rf $(busy_dir)/stripped
 EXTRA_DIST += $(busy_dir)/busy.c $(busy_dir)/busy.mk

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug files as Debian's packages have them: dwz has moved what several files have in common to one
+ * of its own, in .dwz/, and .gnu_debugaltlink leads there. Made here by dwz -m out of programs of the
+ * build. Names, lines and inlined functions are those of the program that dwz did not see.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "linux/process/debug_files.h"
+#include "tests/support/must.h"
+#include "tests/support/shell.h"
+#include "tests/support/tap.h"
+#include "xtop/elf.h"
+#include "xtop/lines.h"
+
+#define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* below /usr/lib/debug */
+#define WAIT_S 60
+
+static char top[] = "/tmp/xtop-dwz-XXXXXX";
+static struct os_folders folders;
+static struct debug_places places = { .folders = &folders, .root_fd = -1 };
+static uint32_t whole; /* lines of the program that has all of its DWARF */
+static uint64_t outer_start, outer_end;
+
+static int open_file(const char *name, int flags)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		exit(99);
+	return fd;
+}
+
+/*
+ * "prog" becomes a stripped program, whose debug file shares DWARF with those of "twin" and "other".
+ * "whole" stays. False: dwz is not here, or does not take what this compiler writes.
+ */
+static bool make_files(const char *build)
+{
+	shell("cp %s/tests/lines/inlined %s/whole && cp %s/tests/lines/lines_of %s/other", build, top,
+	      build, top);
+	shell("cd %s && mkdir -p debug/.dwz/x86_64-linux-gnu empty && cp whole prog && cp whole twin && "
+	      "for file in prog twin other; do objcopy --only-keep-debug $file $file.debug; done && "
+	      "strip prog && { dwz -m debug" ALT " -M /usr/lib/debug" ALT
+	      " prog.debug twin.debug other.debug >said 2>&1 || :; }",
+	      top);
+	shell("cd %s && id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
+	      "folder=debug/.build-id/${id%%${id#??}} && mkdir -p $folder && "
+	      "cp prog.debug $folder/${id#??}.debug && readelf -W --debug-dump=abbrev prog.debug | "
+	      "grep -o 'DW_FORM_GNU_[a-z_]*' | sort -u >forms",
+	      top);
+	shell("cd %s && printf 'DW_FORM_GNU_ref_alt\\nDW_FORM_GNU_strp_alt\\n' | cmp -s - forms && "
+	      "touch shared || :",
+	      top);
+	folders = (struct os_folders){ .n = 1, .fds = { open_file("debug", O_PATH | O_DIRECTORY) } };
+	return faccessat(folders.fds[0], "../shared", F_OK, 0) == 0;
+}
+
+static struct image *read_program(void)
+{
+	struct loads loads = { .n = 0 };
+	struct image *image;
+	int fd = open_file("prog", O_RDONLY);
+
+	must(image_create("prog", &image));
+	must(image_read_host_elf(image, fd, &loads));
+	close(fd);
+	return image;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static struct image *test_names(void)
+{
+	struct image *image = read_program();
+	bool had_names = image->symtab && symtab_count(image->symtab);
+
+	check(!had_names, "the program has no names");
+	check(debug_files_read(&places, image, NULL), "its debug file is found by build-id");
+	for (size_t i = 0; i < symtab_count(image->symtab); i++) {
+		struct symtab_entry entry = symtab_at(image->symtab, i);
+
+		if (strcmp(entry.name, "outer") == 0) {
+			outer_start = entry.start;
+			outer_end = entry.end;
+		}
+	}
+	check(outer_end > outer_start, "outer() has its name: .symtab stays in the debug file");
+	return image;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* A new reader, which knows no files but the whole program's. */
+static void start_lines(void)
+{
+	int fd = open_file("whole", O_RDONLY);
+
+	lines_stop();
+	must(lines_start(&elf_lines_reader));
+	whole = lines_add_file(fd, -1, "whole", NULL, 0);
+	close(fd);
+}
+
+static void find(uint32_t file, uint64_t address, struct line_answer *answer)
+{
+	const struct line_place place = { .address = address };
+
+	answer->n = 0;
+	lines_find(file, &place, true, answer);
+	lines_wait(WAIT_S);
+	lines_find(file, &place, true, answer);
+}
+
+static bool is_same(const struct line_answer *a, const struct line_answer *b)
+{
+	bool same = a->n == b->n;
+
+	for (unsigned i = 0; same && i < a->n; i++)
+		same = strcmp(a->frames[i].function, b->frames[i].function) == 0 &&
+		       strcmp(a->frames[i].file, b->frames[i].file) == 0 &&
+		       a->frames[i].line == b->frames[i].line &&
+		       a->frames[i].column == b->frames[i].column;
+	return same;
+}
+
+static bool is_chain(const struct line_answer *answer)
+{
+	return answer->n == 3 && strcmp(answer->frames[0].function, "inner") == 0 &&
+	       strcmp(answer->frames[1].function, "middle") == 0 &&
+	       strcmp(answer->frames[2].function, "outer") == 0;
+}
+
+/* Places of outer() where FILE says what the whole program says; *N_CHAINSP: with all three functions. */
+static unsigned count_same(uint32_t file, unsigned *n_chainsp)
+{
+	unsigned n = 0, n_chains = 0;
+
+	for (uint64_t address = outer_start; address < outer_end; address++) {
+		struct line_answer by_whole, by_file;
+
+		find(whole, address, &by_whole);
+		find(file, address, &by_file);
+		n += by_whole.n && is_same(&by_whole, &by_file);
+		n_chains += is_chain(&by_file);
+	}
+	*n_chainsp = n_chains;
+	return n;
+}
+
+static void test_lines(struct image *image)
+{
+	unsigned n_chains, n;
+
+	start_lines();
+	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	check(image->lines, "the debug file has lines");
+	n = count_same(image->lines, &n_chains);
+	check_u64(n, outer_end - outer_start, "places with the same functions, files and lines");
+	check(n_chains > 0, "inner() in middle() in outer(), at %u places", n_chains);
+}
+
+/* Where the shared file should be lies one of another build. */
+static void test_without(void)
+{
+	struct image *image = read_program();
+	struct line_answer answer;
+	unsigned n_chains;
+
+	shell("mv %s/debug%s %s/alt && cp %s/twin %s/debug%s", top, ALT, top, top, top, ALT);
+	start_lines();
+	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	check(image->lines, "a file of another build is not taken for the shared one");
+	count_same(image->lines, &n_chains);
+	check_u64(n_chains, 0, "chains without what was shared");
+	find(image->lines, outer_start, &answer);
+	check(answer.n == 1 && answer.frames[0].line && !answer.frames[0].function[0],
+	      "the line is known, and no name is made up: the function has its symbol's");
+	image_unref(image);
+}
+
+/* As other packages have it: by its own build-id, wherever .gnu_debugaltlink leads. */
+static void test_by_id(void)
+{
+	struct image *image = read_program();
+	unsigned n_chains;
+
+	shell("cd %s && rm debug" ALT " && id=$(readelf -n alt | sed -n 's/.*Build ID: //p') && "
+	      "folder=debug/.build-id/${id%%${id#??}} && mkdir -p $folder && "
+	      "cp alt $folder/${id#??}.debug",
+	      top);
+	start_lines();
+	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	check_u64(count_same(image->lines, &n_chains), outer_end - outer_start,
+		  "the same with the shared file by its build-id");
+	image_unref(image);
+}
+
+int main(void)
+{
+	const char *build = getenv("top_builddir");
+	struct image *image;
+
+	if (!mkdtemp(top))
+		exit(99);
+	if (!make_files(build ? build : ".")) {
+		printf("ok 1 - # SKIP no dwz here, or it leaves the DWARF of this compiler as it is\n1..1\n");
+		shell("rm -r %s", top);
+		return 0;
+	}
+	image = test_names();
+	test_lines(image);
+	test_without();
+	test_by_id();
+	image_unref(image);
+	lines_stop();
+	shell("rm -r %s", top);
+	return tap_done();
+}
