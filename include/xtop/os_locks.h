@@ -14,13 +14,14 @@ enum os_lock_kind {
 	OS_LOCK_MUTEX,
 	OS_LOCK_RWSEM,
 	OS_LOCK_PERCPU_RWSEM,
+	OS_LOCK_PERCPU_READERS, /* its readers, for whom the writer waits that has closed it */
 	OS_LOCK_RT_MUTEX,
 	OS_LOCK_SEMAPHORE,
 	OS_LOCK_FUTEX,
 	OS_LOCK_FUTEX_PI, /* with priority inheritance: the kernel knows its owner */
 	OS_LOCK_SPINLOCK, /* vCPUs wait for it, not tasks that sleep */
 };
-#define N_OS_LOCK_KINDS 9
+#define N_OS_LOCK_KINDS 10
 
 /* How sure it is who holds a lock. */
 enum os_holder {

@@ -150,6 +150,7 @@ struct lock_owner lock_owner_read(const struct linux_guest *guest, const struct 
 		return lock_owner_read_semaphore(guest, wait->address);
 	case OS_LOCK_PERCPU_RWSEM:
 		return lock_owner_read_percpu_rwsem(guest, wait->address);
+	case OS_LOCK_PERCPU_READERS: /* a counter for each CPU */
 	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		break;

@@ -26,6 +26,10 @@
  * CONFIG_DEBUG_MUTEXES older kernels have a mutex_waiter there, which lies on the task's own stack.
  * In 7.3 the list of waiters has no head any more, so where there is no blocker this is the way to
  * the mutex.
+ *
+ * The writer of a percpu_rw_semaphore waits three times (percpu_down_write()): for RCU, in the list
+ * while there is another writer, and at last, in no list, for the readers that were there before.
+ * By then percpu_rw_semaphore.writer names the writer, and block is 1.
  */
 #include "config.h"
 
@@ -33,23 +37,13 @@
 
 #include <string.h>
 
+#include "linux/lock_futex.h"
 #include "linux/lock_memory.h"
 #include "linux/process/process_arch.h"
-#include "linux/process/sleeper_arch.h"
 
 #define BLOCKER_KIND 3ULL
 
-/* Linux include/uapi/linux/futex.h and arch/x86/entry/syscalls/syscall_64.tbl */
-#define FUTEX_CALL        202
-#define FUTEX_COMMAND     0x7fU
-#define FUTEX_PRIVATE     0x80U
-#define FUTEX_WAIT        0U
-#define FUTEX_LOCK_PI     6U
-#define FUTEX_WAIT_BITSET 9U
-#define FUTEX_LOCK_PI2    13U
-#define FUTEX_WAITERS     0x80000000U
-
-#define GLIBC_LOCKED_WAITERS 2 /* glibc sysdeps/nptl/lowlevellock.h */
+#define LOCKS_WRITER_BYTES 1024U /* of a stack: percpu_down_write() and the scheduler within it */
 
 static const struct lock_record {
 	enum layout_member list, task;   /* of the record on the stack */
@@ -197,46 +191,86 @@ static bool locks_find_rt_mutex(const struct linux_guest *guest, const struct lo
 	       linux_is_kernel(*lockp);
 }
 
-/* The futex that TASK's system call was made for; COMMAND: what the call does with it. */
-static bool locks_find_futex(const struct lock_task *task, unsigned *command,
-			     struct lock_wait *wait)
-{
-	struct system_call call;
-	uint32_t value;
-
-	if (!task->mm ||
-	    !sleeper_arch_get_call(task->stack, task->stack_bytes, &call) ||
-	    call.number != FUTEX_CALL)
-		return false;
-	value = (uint32_t)call.arguments[2];
-	*command = (unsigned)call.arguments[1] & FUTEX_COMMAND;
-	*wait = (struct lock_wait){ .kind = OS_LOCK_FUTEX,
-				    .address = call.arguments[0],
-				    .space = task->mm,
-				    .is_shared = !(call.arguments[1] & FUTEX_PRIVATE),
-				    .is_mutex = value == GLIBC_LOCKED_WAITERS ||
-						value & FUTEX_WAITERS };
-	return true;
-}
-
 /* A PI futex has an rt_mutex behind it; other rt_mutexes are the kernel's. */
 static bool locks_find_user(const struct linux_guest *guest, const struct lock_task *task,
 			    enum os_lock_kind kind, struct lock_wait *wait)
 {
-	unsigned command = 0;
-	bool is_futex = locks_find_futex(task, &command, wait),
-	     is_pi = is_futex && (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2);
+	struct lock_futex futex;
+	bool is_futex = lock_futex_get(guest, task, &futex);
 	uint64_t rt_mutex;
 
+	if (is_futex)
+		*wait = (struct lock_wait){ .kind = OS_LOCK_FUTEX,
+					    .address = futex.address,
+					    .space = task->mm,
+					    .is_shared = futex.is_shared };
 	if (!locks_find_rt_mutex(guest, task, &rt_mutex))
-		return kind == OS_LOCK_FUTEX && is_futex && wait->is_mutex &&
-		       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
-	if (is_pi)
+		return kind == OS_LOCK_FUTEX && is_futex && futex.is_mutex && futex.is_wait;
+	if (is_futex && futex.is_pi)
 		wait->kind = OS_LOCK_FUTEX_PI;
 	else
 		*wait = (struct lock_wait){ .kind = OS_LOCK_RT_MUTEX, .address = rt_mutex };
 	wait->rt_mutex = rt_mutex;
 	return true;
+}
+
+/* --- the writer of a percpu_rw_semaphore ------------------------------------------------------ */
+
+/* Whether TASK has closed the percpu_rw_semaphore at ADDRESS, and waits for its readers. */
+static bool locks_is_closed_by(const struct linux_guest *guest, const struct lock_task *task,
+			       uint64_t address)
+{
+	uint64_t head = address + layout_offset(&guest->layout, PERCPU_RWSEM_WAIT_LIST), writer;
+	struct list_links links;
+	uint32_t block;
+
+	return lock_memory_read_member(guest, address, PERCPU_RWSEM_WRITER, &writer) &&
+	       writer == task->address &&
+	       lock_memory_read(guest,
+				address + layout_offset(&guest->layout, PERCPU_RWSEM_BLOCK),
+				&block, sizeof(block)) &&
+	       block == 1 && lock_memory_read(guest, head, &links, sizeof(links)) &&
+	       locks_is_linked(guest, head, &links);
+}
+
+/*
+ * That writer is in no list. But the lock names the writer, and the innermost functions on the
+ * writer's stack still need the lock: its address, or that of the member with the name.
+ */
+static bool locks_find_closed(const struct linux_guest *guest, const struct lock_task *task,
+			      uint64_t *lockp)
+{
+	static const enum layout_member needed[] = { PERCPU_RWSEM_WRITER, PERCPU_RWSEM_BLOCK,
+						     PERCPU_RWSEM_WAIT_LIST };
+	size_t end = task->stack_bytes < LOCKS_WRITER_BYTES ? task->stack_bytes
+							    : LOCKS_WRITER_BYTES;
+	const char *stack = task->stack;
+
+	if (layout_missing(&guest->layout, needed, sizeof(needed) / sizeof(needed[0])) !=
+	    LAYOUT_MEMBERS)
+		return false;
+	for (size_t at = 0; at + sizeof(uint64_t) <= end; at += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, stack + at, sizeof(word));
+		if (!locks_is_closed_by(guest, task, word))
+			word -= layout_offset(&guest->layout, PERCPU_RWSEM_WRITER);
+		if (!locks_is_closed_by(guest, task, word))
+			continue;
+		*lockp = word;
+		return true;
+	}
+	return false;
+}
+
+static bool locks_find_percpu_rwsem(const struct linux_guest *guest, const struct lock_task *task,
+				    struct lock_wait *wait)
+{
+	wait->kind = OS_LOCK_PERCPU_RWSEM;
+	if (locks_find_by_record(guest, task, OS_LOCK_PERCPU_RWSEM, &wait->address))
+		return true;
+	wait->kind = OS_LOCK_PERCPU_READERS;
+	return locks_find_closed(guest, task, &wait->address);
 }
 
 bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
@@ -248,10 +282,13 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 	case OS_LOCK_MUTEX:
 	case OS_LOCK_RWSEM:
 	case OS_LOCK_SEMAPHORE:
-	case OS_LOCK_PERCPU_RWSEM:
 		if (!locks_find_blocker(guest, task, kind, &found.address) &&
 		    !locks_find_by_record(guest, task, kind, &found.address) &&
 		    !locks_find_blocked_on(guest, task, kind, &found.address))
+			return false;
+		break;
+	case OS_LOCK_PERCPU_RWSEM:
+		if (!locks_find_percpu_rwsem(guest, task, &found))
 			return false;
 		break;
 	case OS_LOCK_RT_MUTEX:
@@ -260,6 +297,7 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 		if (!locks_find_user(guest, task, kind, &found))
 			return false;
 		break;
+	case OS_LOCK_PERCPU_READERS:
 	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		return false;

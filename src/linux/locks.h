@@ -21,6 +21,7 @@ struct lock_task {
 	uint64_t sp;          /* its kernel stack begins there */
 	const void *stack;    /* the stack's bytes */
 	size_t stack_bytes;
+	const struct memory_root *user; /* its page tables; NULL: not known */
 };
 
 /* A task's wait for a lock. */
@@ -30,12 +31,12 @@ struct lock_wait {
 	uint64_t space;         /* the mm_struct that a futex is in; 0: the kernel's memory */
 	uint64_t rt_mutex;      /* the kernel's lock behind a PI futex */
 	bool is_shared;         /* a futex: other processes may use it, too */
-	bool is_mutex;          /* a futex: the value waited with is a mutex's */
 };
 
 /*
- * TASK's functions say that it waits for a lock of KIND. False: which one cannot be told, or the
- * futex is not a lock; *WAIT is untouched.
+ * TASK's functions say that it waits for a lock of KIND: OS_LOCK_PERCPU_RWSEM may be for the lock
+ * or for its readers, OS_LOCK_FUTEX for any futex. False: which one cannot be told, or the futex is
+ * not a lock; *WAIT is untouched.
  */
 bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 		enum os_lock_kind kind, struct lock_wait *wait);

@@ -167,9 +167,12 @@ static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleepe
 				  .sp = stack->address,
 				  .stack = stack + 1,
 				  .stack_bytes = stack->size_bytes };
+	struct memory_root user;
 
 	if (!member_read_u64(sleepers->guest, sleeper->task, TASK_MM, &task.mm))
 		task.mm = 0;
+	if (task.mm && processes_get_root(sleepers->processes, task.mm, &user))
+		task.user = &user;
 	if (locks_find(sleepers->guest, &task, kind, &sleeper->lock))
 		sleepers->counts.locks_found++;
 	else if (kind != OS_LOCK_FUTEX) /* most futexes that threads wait for are not locks */

@@ -56,6 +56,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel_lines.c \
 	src/linux/kernel_lines.h \
 	src/linux/linux.c \
+	src/linux/lock_futex.c \
+	src/linux/lock_futex.h \
 	src/linux/lock_holders.c \
 	src/linux/lock_holders.h \
 	src/linux/lock_memory.h \

@@ -133,6 +133,7 @@ static const struct wait_class wait_classes[] = {
 	{ "__wait_rcu_gp",             WAIT_RCU,        CLASS_NO_SITE },
 	{ "synchronize_rcu*",          WAIT_RCU,        CLASS_NO_SITE },
 	{ "synchronize_rcu_normal",    WAIT_RCU,        CLASS_NO_SITE },
+	{ "rcu_sync_*",                WAIT_RCU,        CLASS_NO_SITE },
 	{ "rcu_barrier*",              WAIT_RCU,        0 },
 	{ "synchronize_srcu*",         WAIT_RCU,        0 },
 	{ "__synchronize_srcu*",       WAIT_RCU,        CLASS_NO_SITE },

@@ -27,6 +27,7 @@ const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
 	[OS_LOCK_MUTEX] = "mutex",
 	[OS_LOCK_RWSEM] = "rwsem",
 	[OS_LOCK_PERCPU_RWSEM] = "pcpu rwsem",
+	[OS_LOCK_PERCPU_READERS] = "pcpu readers",
 	[OS_LOCK_RT_MUTEX] = "rt_mutex",
 	[OS_LOCK_SEMAPHORE] = "semaphore",
 	[OS_LOCK_FUTEX] = "futex",

@@ -27,7 +27,7 @@
 #define STACKS      0x8000 /* one every 0x1000 */
 #define STACK_BYTES 0x1000
 #define RECORD      0x100  /* of a wait for a lock: so far from the stack's end */
-#define N_TASKS     4
+#define N_TASKS     6
 
 static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,
 		uint64_t value)
@@ -89,8 +89,21 @@ static void put_record(struct fuzz_guest *guest, unsigned i, enum layout_member 
 	put_word(guest, head + 8, base + entry);
 }
 
-/* Each lock is held by the next task. Task 2 waits for a futex with priority inheritance. */
-static void put_locks(struct fuzz_guest *guest)
+/* Task 5 has closed lock 5, and waits for its readers. */
+static void put_writer(struct fuzz_guest *guest)
+{
+	const uint64_t base = FUZZ_GUEST_BASE, lock = LOCKS + 0x500,
+		       head = lock + offset(guest, PERCPU_RWSEM_WAIT_LIST);
+
+	put_word(guest, head, base + head);
+	put_word(guest, head + 8, base + head);
+	put(guest, lock, PERCPU_RWSEM_WRITER, base + TASKS + 5 * 0x400);
+	put(guest, lock, PERCPU_RWSEM_BLOCK, 1);
+	put_word(guest, STACKS + 6 * STACK_BYTES - 0x1f0, base + lock);
+}
+
+/* Each lock is held by the next task. Task 2 waits for a futex, by the system call CALL. */
+static void put_locks(struct fuzz_guest *guest, uint64_t call)
 {
 	const uint64_t base = FUZZ_GUEST_BASE,
 		       saved = STACKS + 3 * STACK_BYTES - PT_REGS_BYTES;
@@ -104,12 +117,13 @@ static void put_locks(struct fuzz_guest *guest)
 	put(guest, LOCKS + 0x280, RT_MUTEX_WAITER_LOCK, base + LOCKS + 0x200);
 	put(guest, LOCKS + 0x200, RT_MUTEX_OWNER, (base + TASKS) | 1);
 	put(guest, TASKS + 0x800, TASK_MM, base + LOCKS + 0x400);
-	put_word(guest, saved + 8 * PT_REGS_ORIG_RAX, 202);
+	put_word(guest, saved + 8 * PT_REGS_ORIG_RAX, call);
 	put_word(guest, saved + 8 * PT_REGS_RDI, 0x1000);
 	put_word(guest, saved + 8 * PT_REGS_RSI, 0x86);
 	put_word(guest, saved + 8 * PT_REGS_CS, 0x33);
 	put_record(guest, 3, SEMAPHORE_WAIT_LIST, SEMAPHORE_WAITER_TASK, SEMAPHORE_WAITER_LIST);
 	put_record(guest, 4, PERCPU_RWSEM_WAIT_LIST, WAIT_ENTRY_TASK, WAIT_ENTRY_LIST);
+	put_writer(guest);
 }
 
 /* A channel for each kind of event; the last one has a device. */
@@ -148,7 +162,7 @@ static void read_events(const struct linux_guest *linux_guest)
 	}
 }
 
-static void put_guest(struct fuzz_guest *guest)
+static void put_guest(struct fuzz_guest *guest, uint64_t call)
 {
 	const uint64_t base = FUZZ_GUEST_BASE;
 
@@ -158,7 +172,7 @@ static void put_guest(struct fuzz_guest *guest)
 	put(guest, LEAF, XA_NODE_SHIFT, 0);
 	for (unsigned i = 0; i < N_TASKS; i++)
 		put_task(guest, i);
-	put_locks(guest);
+	put_locks(guest, call);
 	put_events(guest);
 }
 
@@ -241,6 +255,7 @@ static void read_turns(struct fuzz_guest *guest, struct sleepers *sleepers, stru
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct processes_settings settings = { .root_fd = -1 };
+	static const uint64_t calls[] = { 202, 202, 449, 455 }; /* futexes */
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct fuzz_guest *guest = fuzz_guest();
 	struct linux_guest *linux_guest = &guest->linux_guest;
@@ -258,7 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	kinds = how >> 1;
 	if (how & 1) {
 		fuzz_guest_fill(guest, &(struct fuzz){ 0 });
-		put_guest(guest);
+		put_guest(guest, calls[how >> 6]);
 		spoil(guest, &fuzz, 16);
 	} else {
 		fuzz_guest_fill(guest, &fuzz);

@@ -101,7 +101,7 @@ static void inside_put_lock(const struct inside_waits *inside, const struct snap
 		[OS_LOCK_RWSEM] = "rwsem",       [OS_LOCK_PERCPU_RWSEM] = "percpu",
 		[OS_LOCK_RT_MUTEX] = "rt_mutex", [OS_LOCK_SEMAPHORE] = "semaphore",
 		[OS_LOCK_FUTEX] = "futex",       [OS_LOCK_FUTEX_PI] = "pi",
-		[OS_LOCK_SPINLOCK] = "spinlock",
+		[OS_LOCK_SPINLOCK] = "spinlock", [OS_LOCK_PERCPU_READERS] = "pcpu-readers",
 	};
 	static const char *const certainties[N_OS_HOLDERS] = {
 		[OS_HOLDER_UNKNOWN] = "unknown", [OS_HOLDER_EXACT] = "exact",

@@ -23,6 +23,7 @@
 #define RECORD_AT   256
 
 static struct made_linux *made;
+static struct memory_root user; /* page tables of the tasks with an mm_struct */
 
 /* A task that sleeps. */
 struct waiter {
@@ -59,7 +60,8 @@ static const struct lock_task *as_read(struct waiter *waiter, uint64_t mm)
 						.mm = mm,
 						.sp = sp,
 						.stack = waiter->bytes,
-						.stack_bytes = LIVE_BYTES };
+						.stack_bytes = LIVE_BYTES,
+						.user = mm ? &user : NULL };
 	return &waiter->lock_task;
 }
 
@@ -259,6 +261,59 @@ static void test_percpu_rwsem(void)
 	end();
 }
 
+/* What a writer has on its stack while it waits for readers: the lock, or its member writer. */
+static void check_writer(struct waiter *waiter, unsigned at, uint64_t word, uint64_t rwsem,
+			 const char *what)
+{
+	uint64_t place = waiter->stack + STACK_BYTES - LIVE_BYTES + at;
+	struct lock_wait wait = { .kind = OS_LOCK_NONE };
+	bool found;
+
+	put(place, word);
+	found = finds(waiter, 0, OS_LOCK_PERCPU_RWSEM, &wait);
+	check(found == (rwsem != 0) && wait.address == rwsem &&
+		      wait.kind == (rwsem ? OS_LOCK_PERCPU_READERS : OS_LOCK_NONE),
+	      "%s", what);
+	put(place, 0);
+}
+
+static void test_percpu_writer(void)
+{
+	struct lock_wait wait = { .kind = OS_LOCK_PERCPU_READERS };
+	struct waiter waiter;
+	uint64_t rwsem, head, other;
+
+	begin();
+	rwsem = made_object(made, 128, 64);
+	other = made_task(made, 5, 5, "other", 0, 0);
+	waiter = make_waiter(10, WAIT_ENTRY_LIST, 0);
+	head = rwsem + made_offset(made, PERCPU_RWSEM_WAIT_LIST);
+	link_waiters(head, NULL, 0, WAIT_ENTRY_LIST, WAIT_ENTRY_TASK);
+	made_set(made, rwsem, PERCPU_RWSEM_WRITER, waiter.task);
+	put(rwsem + made_offset(made, PERCPU_RWSEM_BLOCK), 1);
+	check_writer(&waiter, 120, rwsem, rwsem, "a writer that waits for readers");
+	check_writer(&waiter, 0, rwsem + made_offset(made, PERCPU_RWSEM_WRITER), rwsem,
+		     "by the address of the member that names the writer");
+	check_writer(&waiter, LIVE_BYTES - 8, rwsem, rwsem, "at the end of the stack");
+	check_writer(&waiter, 120, rwsem + 8, 0, "another address");
+	check_writer(&waiter, 120, 0x1234, 0, "no address of the kernel");
+	wait.address = rwsem;
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "its readers are a counter");
+
+	made_set(made, rwsem, PERCPU_RWSEM_WRITER, other);
+	check_writer(&waiter, 120, rwsem, 0, "a lock that another task has closed");
+	made_set(made, rwsem, PERCPU_RWSEM_WRITER, waiter.task);
+	put(rwsem + made_offset(made, PERCPU_RWSEM_BLOCK), 0);
+	check_writer(&waiter, 120, rwsem, 0, "a lock that is open");
+	put(rwsem + made_offset(made, PERCPU_RWSEM_BLOCK), 1);
+	put(head + 8, rwsem);
+	check_writer(&waiter, 120, rwsem, 0, "what has no list of waiters");
+	put(head + 8, head);
+	made_without(made, PERCPU_RWSEM_BLOCK);
+	check_writer(&waiter, 120, rwsem, 0, "a kernel whose lock is another one");
+	end();
+}
+
 static void test_blocker(void)
 {
 	struct waiter waiter;
@@ -303,8 +358,6 @@ static void test_blocked_on(void)
 /* --- futexes ---------------------------------------------------------------------------------- */
 
 #define WORD 0x7f0000001000ULL
-
-static struct memory_root user;
 
 /* The waiter's system call: futex(WORD, COMMAND, VALUE). */
 static void put_value(const struct waiter *waiter, uint64_t value)
@@ -401,6 +454,66 @@ static void test_futex(void)
 	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_RT_MUTEX &&
 		      wait.address == rt_mutex,
 	      "FUTEX_WAIT_REQUEUE_PI, after it was requeued: the rt_mutex");
+	end();
+}
+
+/* futex_wait(WORD, VALUE, ..., FLAGS), from Linux 6.7 */
+static void test_futex_wait(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t mm, saved;
+
+	begin();
+	user = made_root(made->memory);
+	mm = made_mm(made, NULL, 0);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, mm);
+	saved = waiter.stack + STACK_BYTES - PT_REGS_BYTES;
+	put_call(&waiter, 455, 2);
+	put(saved + 8 * PT_REGS_R10, 0x82);
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_FUTEX &&
+		      wait.address == WORD && wait.space == mm && !wait.is_shared,
+	      "futex_wait()");
+	put_glibc(2, 77, 3, 0);
+	check_glibc(&wait, OS_HOLDER_GUESS, 77, "its mutex of glibc");
+	put(saved + 8 * PT_REGS_R10, 2);
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) && wait.is_shared, "a shared one");
+	put(saved + 8 * PT_REGS_RSI, 7);
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "a value that is no mutex's");
+	end();
+}
+
+/* futex_waitv(WAITERS, N), from Linux 5.16 */
+static void test_futex_waitv(void)
+{
+	const uint64_t waiters = WORD + 0x800;
+	const struct {
+		uint64_t value, word;
+		uint32_t flags, reserved;
+	} one = { 2, WORD, 0x82, 0 };
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t mm, saved;
+
+	begin();
+	user = made_root(made->memory);
+	mm = made_mm(made, NULL, 0);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, mm);
+	saved = waiter.stack + STACK_BYTES - PT_REGS_BYTES;
+	put_call(&waiter, 449, 1);
+	put(saved + 8 * PT_REGS_RDI, waiters);
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "futex_waitv(): no page is there");
+	made_put(made->memory, user, waiters, &one, sizeof(one));
+	memory_refresh(made->guest.memory);
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_FUTEX &&
+		      wait.address == WORD && wait.space == mm && !wait.is_shared,
+	      "futex_waitv() for one futex");
+	put(saved + 8 * PT_REGS_RSI, 2);
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait),
+	      "who waits for any of two waits for neither");
+	put(saved + 8 * PT_REGS_RSI, 1);
+	put(saved + 8 * PT_REGS_RDI, MADE_OBJECTS);
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "not in user memory");
 	end();
 }
 
@@ -674,9 +787,12 @@ int main(void)
 	test_rwsem();
 	test_others();
 	test_percpu_rwsem();
+	test_percpu_writer();
 	test_blocker();
 	test_blocked_on();
 	test_futex();
+	test_futex_wait();
+	test_futex_waitv();
 	test_inodes();
 	test_mmap_locks();
 	test_variables();

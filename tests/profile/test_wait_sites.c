@@ -109,6 +109,10 @@ int main(void)
 		check_site("__schedule schedule percpu_rwsem_wait __percpu_down_read "
 			   "cgroup_can_fork copy_process" SYSCALL, "cgroup_can_fork",
 			   WAIT_PERCPU_RWSEM, false);
+		check_site("__schedule schedule percpu_down_write cgroup_attach_lock" SYSCALL,
+			   "cgroup_attach_lock", WAIT_PERCPU_RWSEM, false);
+		check_site("__schedule schedule rcu_sync_enter percpu_down_write "
+			   "cgroup_attach_lock" SYSCALL, "cgroup_attach_lock", WAIT_RCU, false);
 		check_site("__schedule schedule schedule_timeout ___down_common __down down "
 			   "console_lock", "console_lock", WAIT_SEMAPHORE, false);
 		check_site("__schedule schedule io_schedule folio_wait_bit_common __folio_lock "

@@ -107,6 +107,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[SEMAPHORE_LAST_HOLDER]	= AT("semaphore", "last_holder", 8),
 	[PERCPU_RWSEM_WAIT_LIST] = AT("percpu_rw_semaphore", "waiters.head", 16),
 	[PERCPU_RWSEM_WRITER]	= AT("percpu_rw_semaphore", "writer.task", 8),
+	[PERCPU_RWSEM_BLOCK]	= AT("percpu_rw_semaphore", "block", 4),
 	[WAIT_ENTRY_LIST]	= AT("wait_queue_entry", "entry", 16),
 	[WAIT_ENTRY_TASK]	= AT("wait_queue_entry", "private", 8),
 	[RT_MUTEX_OWNER]	= AT("rt_mutex", "rtmutex.owner|owner", 8),

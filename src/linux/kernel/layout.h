@@ -69,6 +69,7 @@ enum layout_member {
 	SEMAPHORE_LAST_HOLDER, /* task, from 6.16, with CONFIG_DETECT_HUNG_TASK_BLOCKER */
 	PERCPU_RWSEM_WAIT_LIST,
 	PERCPU_RWSEM_WRITER, /* task that waits for the last readers to go */
+	PERCPU_RWSEM_BLOCK,  /* 1: a writer has closed it */
 	WAIT_ENTRY_LIST,
 	WAIT_ENTRY_TASK,
 	RT_MUTEX_OWNER,

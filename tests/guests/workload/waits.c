@@ -12,6 +12,8 @@
  *	pipe     read an empty pipe, for ever
  *	socket   receive from a socket that gets a byte every 1.3 s
  *	futex    a mutex that is held for 1.5 s of 1.6 s
+ *	futexv   the same mutex, by futex_waitv(), where the kernel has it (from 5.16)
+ *	futex2   the same mutex, by futex_wait(), where the kernel has it (from 6.7)
  *	rwsem    write to a file while another write to it, which holds the inode's lock, waits
  *	         1.4 s for a page that userfaultfd() brings
  *	timer    sleep for 0.7 s, again and again
@@ -34,6 +36,7 @@
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -56,11 +59,12 @@
 #include "locks_module.h"
 #include "work.h"
 
-enum site { PIPE, SOCKET, FUTEX, RWSEM, MUTEX, PI, DIRECTORY, RT_MUTEX, SEMAPHORE, PERCPU, TIMER,
-	    N_SITES };
-static const char *const names[N_SITES] = { "pipe",  "socket", "futex",   "rwsem", "mutex", "pi",
-					     "dir",   "rtmutex", "sema",  "percpu", "timer" };
-static const int tasks[N_SITES] = { 5, 3, 4, 3, 2, 2, 2, 2, 2, 2, 6 };
+enum site { PIPE, SOCKET, FUTEX, FUTEXV, FUTEX2, RWSEM, MUTEX, PI, DIRECTORY, RT_MUTEX, SEMAPHORE,
+	    PERCPU, TIMER, N_SITES };
+static const char *const names[N_SITES] = { "pipe", "socket", "futex", "futexv",  "futex2",
+					    "rwsem", "mutex", "pi",    "dir",     "rtmutex",
+					    "sema", "percpu", "timer" };
+static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 6 };
 #define MAX_TASKS 8
 
 static struct waiter {
@@ -127,6 +131,56 @@ WORK static void wait_futex(void)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* Linux arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/linux/futex.h */
+#define CALL_FUTEX_WAITV     449
+#define CALL_FUTEX_WAIT      455
+#define FUTEX2_32_PRIVATE    0x82U
+#define FUTEX2_ANY           0xffffffffUL
+#define MUTEX_LOCKED_WAITERS 2 /* glibc sysdeps/nptl/lowlevellock.h */
+
+static long call_futex_waitv(int *word, unsigned value)
+{
+	const struct {
+		uint64_t value, word;
+		uint32_t flags, reserved;
+	} one = { value, (uintptr_t)word, FUTEX2_32_PRIVATE, 0 };
+
+	return syscall(CALL_FUTEX_WAITV, &one, 1, 0, NULL, CLOCK_MONOTONIC);
+}
+
+static long call_futex_wait(int *word, unsigned value)
+{
+	return syscall(CALL_FUTEX_WAIT, word, (unsigned long)value, FUTEX2_ANY, FUTEX2_32_PRIVATE,
+		       NULL, CLOCK_MONOTONIC);
+}
+
+/* Takes the mutex as glibc does, with another system call. */
+WORK static void wait_futexv(void)
+{
+	while (__atomic_exchange_n(&mutex.__data.__lock, MUTEX_LOCKED_WAITERS, __ATOMIC_ACQUIRE))
+		call_futex_waitv(&mutex.__data.__lock, MUTEX_LOCKED_WAITERS);
+	mutex.__data.__owner = gettid();
+	mutex.__data.__nusers++;
+	pthread_mutex_unlock(&mutex);
+}
+
+WORK static void wait_futex2(void)
+{
+	while (__atomic_exchange_n(&mutex.__data.__lock, MUTEX_LOCKED_WAITERS, __ATOMIC_ACQUIRE))
+		call_futex_wait(&mutex.__data.__lock, MUTEX_LOCKED_WAITERS);
+	mutex.__data.__owner = gettid();
+	mutex.__data.__nusers++;
+	pthread_mutex_unlock(&mutex);
+}
+
+/* A kernel that has the call compares the value first. */
+static bool has_call(long (*call)(int *word, unsigned value))
+{
+	int word = 0;
+
+	return call(&word, 1) < 0 && errno == EAGAIN;
+}
+
 WORK static void wait_rwsem(void)
 {
 	if (pwrite(file, "w", 1, 0) != 1)
@@ -179,13 +233,24 @@ WORK static void wait_timer(void)
 }
 
 static void (*const waits[N_SITES])(void) = {
-	wait_pipe, wait_socket,  wait_futex, wait_rwsem,  wait_mutex, wait_pi,
-	wait_dir,  wait_rtmutex, wait_sema,  wait_percpu, wait_timer
+	wait_pipe, wait_socket, wait_futex,   wait_futexv, wait_futex2, wait_rwsem, wait_mutex,
+	wait_pi,   wait_dir,    wait_rtmutex, wait_sema,   wait_percpu, wait_timer
 };
 
 static bool exists(enum site site)
 {
-	return module >= 0 || (site != RT_MUTEX && site != SEMAPHORE && site != PERCPU);
+	switch (site) {
+	case FUTEXV:
+		return has_call(call_futex_waitv);
+	case FUTEX2:
+		return has_call(call_futex_wait);
+	case RT_MUTEX:
+	case SEMAPHORE:
+	case PERCPU:
+		return module >= 0;
+	default:
+		return true;
+	}
 }
 
 /* Those of a lock: the next wait begins when the lock is held again. */
@@ -193,6 +258,8 @@ static void until_held(enum site site, int wanted)
 {
 	if (site == PIPE || site == SOCKET || site == TIMER)
 		return;
+	if (site == FUTEXV || site == FUTEX2)
+		site = FUTEX;
 	while (atomic_load(&held[site]) != wanted)
 		nap(20);
 }
