@@ -32,6 +32,7 @@
 
 #define TIMEOUT_MS   30000
 #define REDRAW_MS    20
+#define SHOWN_BYTES  6000
 #define SCREEN_BYTES (1 << 16) /* of which the last half is searched; a screen has some 6,000 */
 
 static uint64_t now_ns(void)
@@ -163,6 +164,25 @@ static uint64_t press(int fd, const char *key, const char *text, char *screen)
 	return now_ns() - pressed_ns;
 }
 
+/* Prints the end of what was read: the text between escape sequences, with blanks for these. */
+static void print_seen(const char *screen)
+{
+	size_t n = strlen(screen);
+
+	printf("# seen:");
+	for (const char *at = screen + (n > SHOWN_BYTES ? n - SHOWN_BYTES : 0); *at; at++) {
+		if (*at == '\033') { /* CSI parameters and a letter, or "(B" */
+			at += 1 + strcspn(at + 1, "ABCDGHJKLMPXdhlmr\n");
+			if (!*at)
+				break;
+			putchar(' ');
+		} else {
+			putchar((unsigned char)*at < ' ' ? ' ' : *at);
+		}
+	}
+	putchar('\n');
+}
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: first_screen [-k KEY NEXT_TEXT] TEXT COMMAND [ARG...]\n");
@@ -204,6 +224,8 @@ int main(int argc, char **argv)
 		       argv[1], (double)(seen_ns - started_ns) / 1e6, (double)spent_ns / 1e6,
 		       processes, (double)key_ns / 1e6);
 	seen = seen && (!key || key_ns);
+	if (!seen)
+		print_seen(screen);
 	if (write(fd, "\003", 1) != 1) /* Ctrl-C quits from any view; "q" closes a view */
 		kill(child, SIGTERM);
 	close(fd);
