@@ -469,6 +469,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.clock = options->clock,
 		.tells_time = options->clock_given,
 		.write_folder = session->write_folder,
+		.write_format = export_find_format(options->format),
 		.lines = options->lines ? &session->sources.finder : NULL,
 	};
 

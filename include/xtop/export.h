@@ -46,6 +46,7 @@ typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,
 struct export_format {
 	const char *name;   /* for --format */
 	const char *ending; /* of a file's name, with the dot */
+	const char *named;  /* the one of OUTPUT_ENDINGS (xtop/output.h) that the screen proposes */
 	export_write_fn *write;
 };
 
@@ -53,6 +54,9 @@ struct export_format {
 const struct export_format *export_find_format(const char *name);
 /* The format that the ending of PATH asks for; folded stacks if it asks for none. */
 const struct export_format *export_find_ending(const char *path);
+/* The same, but OTHER if it asks for none. OTHER NULL: folded stacks. */
+const struct export_format *export_find_ending_or(const char *path,
+						  const struct export_format *other);
 /* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
 bool export_knows_ending(const char *path);
 /* "folded, pprof, ...", for messages. */

@@ -132,6 +132,7 @@ struct ui_settings {
 	const char *baseline; /* the file's name; NULL: none is given */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
 	const char *write_folder; /* proposed for files, with its slash; NULL: where xtop started */
+	const struct export_format *write_format; /* of files without an ending; NULL: folded */
 	enum clock_kind clock; /* on which the time of a picture is told */
 	bool tells_time;       /* whether it is */
 	const struct instruction_lines *lines; /* of instructions; NULL: nobody knows any */

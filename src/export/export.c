@@ -11,12 +11,12 @@
  * first one is the default.
  */
 static const struct export_format export_formats[] = {
-	{ "folded", ".folded", export_folded },
-	{ "pprof", ".pb.gz", export_pprof },
-	{ "speedscope", ".json", export_speedscope },
-	{ "perf", ".perf", export_perf },
-	{ "svg", ".svg", export_svg },
-	{ "html", ".html", export_html },
+	{ "folded", ".folded", ".folded", export_folded },
+	{ "pprof", ".pb.gz", ".pb.gz", export_pprof },
+	{ "speedscope", ".json", ".speedscope.json", export_speedscope },
+	{ "perf", ".perf", ".perf", export_perf },
+	{ "svg", ".svg", ".flame.svg", export_svg },
+	{ "html", ".html", ".flame.html", export_html },
 };
 #define N_FORMATS (sizeof(export_formats) / sizeof(export_formats[0]))
 
@@ -35,12 +35,18 @@ static bool export_has_ending(const char *path, const char *ending)
 	return length > of_ending && strcmp(path + length - of_ending, ending) == 0;
 }
 
-const struct export_format *export_find_ending(const char *path)
+const struct export_format *export_find_ending_or(const char *path,
+						  const struct export_format *other)
 {
 	for (size_t i = 0; i < N_FORMATS; i++)
 		if (export_has_ending(path, export_formats[i].ending))
 			return &export_formats[i];
-	return &export_formats[0];
+	return other ? other : &export_formats[0];
+}
+
+const struct export_format *export_find_ending(const char *path)
+{
+	return export_find_ending_or(path, NULL);
 }
 
 bool export_knows_ending(const char *path)

@@ -133,8 +133,8 @@ static const char *question_write_folder(const struct ui *ui)
 }
 
 /*
- * Proposes DOMAIN-YYYYmmdd-HHMMSS.folded; another ending is another format. '_' replaces characters
- * that are awkward in a name.
+ * Proposes DOMAIN-YYYYmmdd-HHMMSS with the ending of --format; another ending is another format.
+ * '_' replaces characters that are awkward in a name.
  */
 static void question_ask_write(struct ui *ui)
 {
@@ -152,7 +152,8 @@ static void question_ask_write(struct ui *ui)
 	for (size_t i = 0; i < n; i++)
 		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
 			name[i] = '_';
-	snprintf(name + n, sizeof(name) - n, "-%s.folded", stamp);
+	snprintf(name + n, sizeof(name) - n, "-%s%s", stamp,
+		 export_find_ending_or("", ui->settings.write_format)->named);
 	snprintf(path, sizeof(path), "%s%s", question_write_folder(ui), name);
 	question_start(ui, QUESTION_WRITE, " Write to:", path);
 }
@@ -178,16 +179,53 @@ static const char *question_describe_part(const struct ui *ui, char *text, size_
 	return text;
 }
 
+/*
+ * The waits of the guest whose samples are shown, for formats that hold two profiles. None for a
+ * still picture or a range, because the waits go on. *SELECTED becomes what the selection leaves of
+ * them. NULL: there are none.
+ */
+static const struct snapshot *question_select_waits(const struct ui *ui, struct snapshot *selected)
+{
+	const struct guest_screen *waits = ui->guest->waits;
+	const struct snapshot *live = waits ? waits->live : NULL;
+
+	struct xtop_error *error;
+
+	/* With source lines each of the two has frames of its own. */
+	if (!live || ui->guest->still || live->frames != ui->model.snapshot->frames ||
+	    live->total_weight <= 0)
+		return NULL;
+	error = selection_apply(&ui->selection, live, selected);
+	error_destroy(error);
+	return error ? NULL : selected;
+}
+
+/* Writes what is shown, in the format that the ending of PATH asks for. */
+static struct xtop_error *question_export(const struct ui *ui, const char *path, FILE *stream)
+{
+	char part[256];
+	struct snapshot selected;
+	const struct snapshot *waits = question_select_waits(ui, &selected);
+	const struct export_settings settings = {
+		.addresses = ui->model.addresses,
+		.clock = ui->model.clock,
+		.by_cgroup = ui->model.by_cgroup,
+		.part = question_describe_part(ui, part, sizeof(part)),
+		.domain = ui->model.domain,
+		.waits = waits && waits->total_weight > 0 ? waits : NULL,
+	};
+	const struct export_format *format =
+		export_find_ending_or(path, ui->settings.write_format);
+	struct xtop_error *error = format->write(ui->model.snapshot, &settings, stream);
+
+	if (waits)
+		selection_deinit(&selected, ui->guest->waits->live);
+	return error;
+}
+
 static struct xtop_error *question_write_to(const struct ui *ui, const char *path, bool replace,
 					    bool *existsp, uint64_t *bytesp)
 {
-	char part[256];
-	const struct export_settings settings = { .addresses = ui->model.addresses,
-						  .clock = ui->model.clock,
-						  .by_cgroup = ui->model.by_cgroup,
-						  .part = question_describe_part(ui, part,
-										 sizeof(part)),
-						  .domain = ui->model.domain };
 	struct output_file *file;
 	struct xtop_error *error = output_open_named(path, replace, existsp, &file);
 	FILE *stream;
@@ -196,7 +234,7 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 		return error;
 	error = output_begin(file, &stream);
 	if (!error)
-		error = export_find_ending(path)->write(ui->model.snapshot, &settings, stream);
+		error = question_export(ui, path, stream);
 	if (!error) {
 		*bytesp = output_size(file);
 		return output_close(file);

@@ -8,8 +8,10 @@
  *
  * -k: then presses KEY, and measures the time to NEXT_TEXT as well.
  *
- * The program must draw a TEXT in one piece, so use a single word. The CPU time is that of all
- * processes of the program's session that have not ended by then.
+ * Curses draws only what differs from the screen before: of "do_syscall_64" in the place of
+ * "do_exit" just the end. So the whole screen is asked for again and again, by Ctrl-L. A TEXT is
+ * within one colour; a single word is. The CPU time is that of all processes of the program's
+ * session that have not ended by then.
  *
  * In the deterministic lab clocks count instructions, also those of guests, which share the only
  * CPU with dom0. If a guest is busy, half of each figure may belong to it. Use a guest that has
@@ -29,7 +31,9 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS   30000
-#define SCREEN_BYTES (1 << 20)
+#define REDRAW_MS    20
+#define SHOWN_BYTES  6000
+#define SCREEN_BYTES (1 << 16) /* of which the last half is searched; a screen has some 6,000 */
 
 static uint64_t now_ns(void)
 {
@@ -113,17 +117,33 @@ static pid_t start(int fd, char **command)
 	_exit(127);
 }
 
+/* Asks for the whole screen if that was asked for at *ASKED_NS, which is some time ago. */
+static int redraw(int fd, uint64_t *asked_ns)
+{
+	if (now_ns() - *asked_ns < REDRAW_MS * 1000000ull)
+		return 1;
+	*asked_ns = now_ns();
+	return write(fd, "\f", 1) == 1;
+}
+
 /* Reads until TEXT has come. 0: the program has ended, or it took too long. */
 static int read_until(int fd, const char *text, char *screen)
 {
 	struct pollfd readable = { .fd = fd, .events = POLLIN };
-	uint64_t deadline_ns = now_ns() + TIMEOUT_MS * 1000000ull; /* the program may draw for ever */
+	uint64_t asked_ns = now_ns();
+	uint64_t deadline_ns = asked_ns + TIMEOUT_MS * 1000000ull;
 	size_t n = 0;
 
-	while (n < SCREEN_BYTES - 1 && now_ns() < deadline_ns &&
-	       poll(&readable, 1, TIMEOUT_MS) > 0) {
-		ssize_t got = read(fd, screen + n, SCREEN_BYTES - 1 - n);
+	while (now_ns() < deadline_ns && redraw(fd, &asked_ns)) {
+		ssize_t got;
 
+		if (poll(&readable, 1, REDRAW_MS) <= 0)
+			continue;
+		if (n > SCREEN_BYTES / 2) {
+			memmove(screen, screen + n - SCREEN_BYTES / 2, SCREEN_BYTES / 2);
+			n = SCREEN_BYTES / 2;
+		}
+		got = read(fd, screen + n, SCREEN_BYTES - 1 - n);
 		if (got <= 0)
 			return 0;
 		n += (size_t)got;
@@ -142,6 +162,25 @@ static uint64_t press(int fd, const char *key, const char *text, char *screen)
 	if (write(fd, key, strlen(key)) != (ssize_t)strlen(key) || !read_until(fd, text, screen))
 		return 0;
 	return now_ns() - pressed_ns;
+}
+
+/* Prints the end of what was read: the text between escape sequences, with blanks for these. */
+static void print_seen(const char *screen)
+{
+	size_t n = strlen(screen);
+
+	printf("# seen:");
+	for (const char *at = screen + (n > SHOWN_BYTES ? n - SHOWN_BYTES : 0); *at; at++) {
+		if (*at == '\033') { /* CSI parameters and a letter, or "(B" */
+			at += 1 + strcspn(at + 1, "ABCDGHJKLMPXdhlmr\n");
+			if (!*at)
+				break;
+			putchar(' ');
+		} else {
+			putchar((unsigned char)*at < ' ' ? ' ' : *at);
+		}
+	}
+	putchar('\n');
 }
 
 static int usage(void)
@@ -185,6 +224,8 @@ int main(int argc, char **argv)
 		       argv[1], (double)(seen_ns - started_ns) / 1e6, (double)spent_ns / 1e6,
 		       processes, (double)key_ns / 1e6);
 	seen = seen && (!key || key_ns);
+	if (!seen)
+		print_seen(screen);
 	if (write(fd, "\003", 1) != 1) /* Ctrl-C quits from any view; "q" closes a view */
 		kill(child, SIGTERM);
 	close(fd);

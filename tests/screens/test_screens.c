@@ -9,6 +9,7 @@
 
 #include "tests/support/tap.h"
 #include "scene.h"
+#include "xtop/export.h"
 
 /* --- the top view ----------------------------------------------------------------------------- */
 
@@ -432,6 +433,31 @@ static void test_write_elsewhere(void)
 	scene_close(&scene);
 }
 
+/* --format: the ending that is proposed, and the format of a name without an ending. */
+static void test_write_format(void)
+{
+	char path[] = "/tmp/xtop-screens-XXXXXX", *text;
+	struct scene scene;
+	int fd = mkstemp(path);
+
+	if (fd < 0 || unlink(path))
+		abort();
+	close(fd);
+	scene_open_filled(&scene);
+	scene.ui->settings.write_format = export_find_format("html");
+	scene_keys(&scene, 80, 24, "w");
+	screen_contains(&scene, 80, 24, "Write to: web01-20231114-221320.flame.html", true);
+	scene.ui->settings.write_format = export_find_format("perf");
+	scene_keys(&scene, 80, 24, "<C-u>");
+	scene_keys(&scene, 80, 24, path);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	text = file_read(path);
+	check(strstr(text, "# made by: xtop"), "without an ending the format of --format");
+	free(text);
+	check(!unlink(path), "it was written");
+	scene_close(&scene);
+}
+
 static void test_write(void)
 {
 	char folder[] = "/tmp/xtop-screens.XXXXXX", *text;
@@ -621,6 +647,7 @@ int main(void)
 	test_trail_is_bounded();
 	test_help();
 	test_write();
+	test_write_format();
 	test_write_elsewhere();
 	test_interval_and_reset();
 	test_time_limit();

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <locale.h>
+#include <unistd.h>
 
 #include "scene.h"
 #include "xtop/wait_sites.h"
@@ -242,6 +243,46 @@ static void test_ways(void)
 	close_scene(&waits);
 }
 
+/* Presses the keys of SCRIPT, then writes to PATH. *TEXT: what was written. */
+static void write_to(struct waits_scene *waits, const char *script, const char *path, char **text)
+{
+	keys(waits, script);
+	keys(waits, path);
+	keys(waits, "<Enter>");
+	*text = file_read(path);
+	check(!unlink(path), "%s was written", path);
+}
+
+/* w on the samples writes both profiles, on the waits only them. What is selected counts for both. */
+static void test_write(void)
+{
+	char path[] = "/tmp/xtop-waits-XXXXXX.speedscope.json", *text;
+	struct waits_scene waits;
+	int fd = mkstemps(path, strlen(".speedscope.json"));
+
+	if (fd < 0 || unlink(path))
+		abort();
+	close(fd);
+	open_scene(&waits);
+	keys(&waits, "W");
+	ui_show(waits.scene.ui, picture(&waits, false));
+	write_to(&waits, "w<C-u>", path, &text);
+	check(!strstr(text, "web01: CPU") && strstr(text, "rq_qos_wait"), "the waits alone");
+	free(text);
+	write_to(&waits, "Ww<C-u>", path, &text);
+	check(strstr(text, "web01: CPU") && strstr(text, "web01: waits"), "both");
+	check(strstr(text, "deflate_slow") && strstr(text, "rq_qos_wait"), "with their functions");
+	free(text);
+	write_to(&waits, "\\httpd<Enter>w<C-u>", path, &text);
+	check(strstr(text, "web01: waits") && strstr(text, "pipe_read") &&
+	      !strstr(text, "rq_qos_wait"), "filtered alike");
+	free(text);
+	write_to(&waits, "<Esc>Zw<C-u>", path, &text);
+	check(!strstr(text, "web01: waits"), "a frozen picture without waits, which go on");
+	free(text);
+	close_scene(&waits);
+}
+
 static void test_locks(void)
 {
 	struct waits_scene waits;
@@ -290,6 +331,7 @@ int main(void)
 	setlocale(LC_ALL, "C.UTF-8");
 	test_table();
 	test_ways();
+	test_write();
 	test_locks();
 	test_unikernel();
 	return tap_done();
