@@ -25,7 +25,7 @@
 #include "xtop/work.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
-#define MEMORY_TURNS LIMIT(256, 8) /* refreshes, after which room that was not needed is given back */
+#define MEMORY_TURNS LIMIT(256, 8) /* refreshes until room that was not needed is given back */
 
 struct memory_slot {
 	uint64_t frame, generation;
