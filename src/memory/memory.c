@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "xtop/clock.h"
 #include "xtop/guest.h"
@@ -24,6 +25,7 @@
 #include "xtop/work.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
+#define MEMORY_TURNS LIMIT(256, 8) /* refreshes until room that was not needed is given back */
 
 struct memory_slot {
 	uint64_t frame, generation;
@@ -35,6 +37,9 @@ struct memory {
 	void *context;
 	char *pages; /* room for MEMORY_CACHE_PAGES; the first n_pages are in use */
 	size_t n_pages, n_taken; /* n_taken: slots in use, also those without a page */
+	size_t n_resident;       /* pages that were in use since room was given back */
+	size_t n_most;           /* pages in use at most in these turns */
+	unsigned turns;
 	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
 	struct memory_counts counts;
 	struct memory_watcher watcher; /* any of its functions may be NULL */
@@ -74,10 +79,30 @@ void memory_destroy(struct memory *memory)
 	free(memory);
 }
 
+/*
+ * Gives back the room that no turn has needed for a while. The search for a kernel fills all of it,
+ * and a sample needs a few pages: with many guests that is most of what each of them has.
+ */
+static void memory_give_back(struct memory *memory)
+{
+	if (memory->n_resident > memory->n_most)
+		madvise(memory->pages + memory->n_most * GUEST_PAGE_SIZE,
+			(memory->n_resident - memory->n_most) * GUEST_PAGE_SIZE, MADV_DONTNEED);
+	memory->n_resident = memory->n_most;
+	memory->n_most = 0;
+	memory->turns = 0;
+}
+
 void memory_refresh(struct memory *memory)
 {
+	if (memory->n_pages > memory->n_most)
+		memory->n_most = memory->n_pages;
+	if (memory->n_pages > memory->n_resident)
+		memory->n_resident = memory->n_pages;
 	memory->generation++;
 	memory->n_pages = memory->n_taken = 0;
+	if (++memory->turns >= MEMORY_TURNS)
+		memory_give_back(memory);
 }
 
 void memory_update_pages(struct memory *memory, uint64_t guest_pages)

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -266,6 +267,58 @@ static void test_bulk_batches(void)
 	end();
 }
 
+/* --- what is given back ----------------------------------------------------------------------- */
+
+/* Pages of this process that are in memory. */
+static long resident_pages(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long all = 0, resident = 0;
+
+	if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2)
+		resident = 0;
+	if (file)
+		fclose(file);
+	return resident;
+}
+
+/* A turn of the resolver that reads N pages. Returns how many have the right value. */
+static unsigned turn_reads(unsigned n)
+{
+	unsigned right = 0;
+	uint64_t value;
+
+	memory_refresh(memory);
+	for (unsigned i = 0; i < n; i++)
+		right += memory_read_u64(memory, root, DATA + i * GUEST_PAGE_SIZE, &value) &&
+			 value == i + 1;
+	return right;
+}
+
+/*
+ * The search for a kernel reads a thousand pages, later turns a few. The kernel may give this
+ * process large pages, so only what is given back can be counted.
+ */
+static void test_give_back(void)
+{
+	unsigned right = 0;
+	long full, given;
+
+	begin();
+	made_map(made, root, DATA, 1000 * GUEST_PAGE_SIZE, MADE_WRITE);
+	for (unsigned i = 0; i < 1000; i++)
+		made_put_u64(made, root, DATA + i * GUEST_PAGE_SIZE, i + 1);
+	check_u64(turn_reads(1000), 1000, "pages that are read in one turn");
+	full = resident_pages();
+	for (int i = 0; i < 600; i++)
+		right += turn_reads(10);
+	given = full - resident_pages();
+	check_u64(right, 6000, "pages in 600 turns with ten each");
+	check(given > 800, "%ld pages were given back", given);
+	check_u64(turn_reads(1000), 1000, "all of them again");
+	end();
+}
+
 /* --- ranges ----------------------------------------------------------------------------------- */
 
 static void check_ranges(uint64_t from, uint64_t to, const struct memory_range *expected, size_t n,
@@ -459,6 +512,7 @@ int main(void)
 	test_many_pages();
 	test_bulk();
 	test_bulk_batches();
+	test_give_back();
 	test_ranges();
 	test_flags_of_levels();
 	test_tables_of_themselves();

@@ -10,6 +10,8 @@
  *           on its stack, where samples have it: struct shown
  *   split   three chains of calls, one of which ends in the kernel: work_split()
  *
+ * naps=N: after each round of split, sleeps N times as long as the round took.
+ *
  * Each second the guest prints what its kernel knows of each vCPU's time, from /proc/stat, in
  * hundredths of a second, and when it looked:
  *
@@ -47,6 +49,7 @@
 
 static uint32_t word;
 static char mode[16];
+static unsigned naps;
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -154,7 +157,8 @@ __attribute__((noipa)) static void zero(int fd)
 __attribute__((noipa)) static void work_split(void)
 {
 	static _Thread_local int fd = -1;
-	uint64_t since_ns;
+	uint64_t since_ns, nap_ns, began_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct timespec nap;
 
 	if (fd < 0)
 		fd = open("/dev/zero", O_RDONLY);
@@ -166,6 +170,11 @@ __attribute__((noipa)) static void work_split(void)
 	zero(fd);
 	zero(fd);
 	split_count(ZERO, &since_ns);
+	nap_ns = (since_ns - began_ns) * naps;
+	nap = (struct timespec){ .tv_sec = (time_t)(nap_ns / 1000000000),
+				 .tv_nsec = (long)(nap_ns % 1000000000) };
+	if (naps)
+		nanosleep(&nap, NULL);
 }
 
 static void tell_split(void)
@@ -253,6 +262,8 @@ static void read_mode(void)
 		for (int i = 0; i < 5; i++)
 			if (strcmp(at, modes[i]) == 0)
 				snprintf(mode, sizeof(mode), "%s", at);
+			else
+				sscanf(at, "naps=%u", &naps);
 }
 
 /* In hundredths of a second, as in /proc/stat. */
