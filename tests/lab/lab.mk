@@ -14,12 +14,12 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 if WITH_XEN
 if HOST_X86
 include $(srcdir)/tests/guests/tiny/tiny.mk
-include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/upcall/upcall.mk
 include $(srcdir)/tests/guests/forks/forks.mk
 else
 include $(srcdir)/tests/guests/tiny/tiny_arm64.mk
 endif
+include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 include $(srcdir)/tests/guests/busy/busy.mk
 
