@@ -51,11 +51,12 @@ struct frame_cache {
 	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
 	uint64_t credit_ns; /* the credit of the time before this is counted in */
 	/*
-	 * The last table of level 1 that a "find" function used in this stop, and its key. Only
-	 * tables of 64-bit mode.
+	 * The last table that has pages which a "find" function used in this stop, and its key: of
+	 * 2 MiB under this root. Only tables of x86 in 64-bit mode, and of arm64 with 4 KiB pages.
 	 */
 	struct {
-		uint64_t cr3, region;
+		struct memory_root root;
+		uint64_t region;
 		const volatile uint64_t *table; /* NULL: none */
 	} last;
 	struct cache_slot slots[];
@@ -252,9 +253,15 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 	return finder->table;
 }
 
+/* The page of 4 KiB that the walk under ROOT found can be found again by cache_last(). */
+static inline bool cache_may_remember(struct memory_root root)
+{
+	return root.width == WIDTH_64 || (root.width == ROOT_ARM64 && !root.arm64.ds);
+}
+
 /*
- * The whole walk. Remembers the table of level 1: stacks are close together, so the next address is
- * often in the same table.
+ * The whole walk. Remembers the last table: stacks are close together, so the next address is often
+ * in the same table.
  */
 static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
 				   uint64_t address, frame_t *frame)
@@ -266,27 +273,36 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 	if (result != WALK_OK)
 		return result;
 	*frame = span.frame;
-	if (span.shift == SHIFT_PAGE && root.width == WIDTH_64) {
+	if (span.shift == SHIFT_PAGE && cache_may_remember(root)) {
 		cache->last.table = finder.table;
 		cache->last.region = address >> SHIFT_2MIB;
-		cache->last.cr3 = root.cr3;
+		cache->last.root = root;
 	}
 	return WALK_OK;
 }
 
-/* The remembered table of level 1 is the one for ADDRESS under ROOT. */
+/* The remembered table is the one for ADDRESS under ROOT. */
 static inline bool cache_has_table(const struct frame_cache *cache, struct memory_root root,
 				   uint64_t address)
 {
 	return cache->last.table && cache->last.region == address >> SHIFT_2MIB &&
-	       cache->last.cr3 == root.cr3 && root.width == WIDTH_64;
+	       cache->last.root.words[0] == root.words[0] &&
+	       cache->last.root.words[1] == root.words[1];
+}
+
+/* The last step alone, by the remembered table. */
+static inline enum walk_result cache_last(const struct frame_cache *cache, struct memory_root root,
+					  uint64_t address, frame_t *frame)
+{
+	return root.width == ROOT_ARM64 ? walk_arm64_last(cache->last.table, address, frame)
+					: walk_last(cache->last.table, address, frame);
 }
 
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
 					gva_t address, frame_t *frame)
 {
 	if (cache_has_table(cache, root, address.value))
-		return walk_last(cache->last.table, address.value, frame);
+		return cache_last(cache, root, address.value, frame);
 	return cache_walk(cache, root, address.value, frame);
 }
 
@@ -319,7 +335,7 @@ enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_
 
 	if (!cache_has_table(cache, root, address.value))
 		return cache_walk_to_page(cache, root, address.value, page);
-	result = walk_last(cache->last.table, address.value, &frame);
+	result = cache_last(cache, root, address.value, &frame);
 	return result == WALK_OK ? cache_find_mapped(cache, frame, page) : result;
 }
 
