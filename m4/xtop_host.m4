@@ -11,4 +11,5 @@ AC_DEFUN([XTOP_HOST], [
     [AC_MSG_ERROR([xtop runs on x86_64 and aarch64, and this is $host_cpu])])
   AC_DEFINE_UNQUOTED([XEN_GUEST_HEADER], ["xen/guest_$xtop_host.h"],
     [What xen/ knows of the guests of this machine])
+  AC_CHECK_TOOL([OBJCOPY], [objcopy])
   AM_CONDITIONAL([HOST_X86], [test $xtop_host = x86])])

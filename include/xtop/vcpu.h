@@ -59,6 +59,7 @@ struct memory_root {
 			uint8_t width; /* enum register_width, or ROOT_ARM64 */
 		};
 		struct root_arm64 arm64;
+		uint64_t words[2]; /* equal roots have equal words */
 	};
 };
 _Static_assert(sizeof(struct memory_root) == 16, "passed in registers");

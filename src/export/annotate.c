@@ -156,6 +156,22 @@ static void annotate_print_rest(const struct instructions *instructions,
 			rest);
 }
 
+/* Why there is no code, after "the code of NAME". */
+static const char *annotate_lack(enum annotation_lack lack)
+{
+	switch (lack) {
+	case ANNOTATION_NO_CODE:
+		return "is not known";
+	case ANNOTATION_ARM64:
+		return "cannot be shown: xtop decodes instructions of x86-64, and this is an arm64 "
+		       "guest";
+	case ANNOTATION_NOT_READ:
+	case ANNOTATION_HAS_CODE:
+		break;
+	}
+	return "could not be read, or is not in the recording";
+}
+
 struct xtop_error *export_annotation(const struct snapshot *snapshot,
 				     const struct annotation *annotation,
 				     const struct instruction_lines *lines, const char *title,
@@ -169,9 +185,7 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 	if (annotation->lack != ANNOTATION_HAS_CODE)
 		return error_create("--annotate: the code of %s %s",
 				    frames_get(snapshot->frames, annotation->frame)->name,
-				    annotation->lack == ANNOTATION_NO_CODE
-					    ? "is not known"
-					    : "could not be read, or is not in the recording");
+				    annotate_lack(annotation->lack));
 	error = instructions_update(&instructions, annotation);
 	if (error)
 		return error;

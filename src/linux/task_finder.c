@@ -122,8 +122,7 @@ static uint64_t task_finder_current(struct task_finder *finder, const struct sam
 	task_stacks_learn(&finder->stacks, vcpu->task);
 	if (vcpu->task || !linux_is_kernel(vcpu->regs.arm64.sp_el1))
 		return vcpu->task;
-	return task_stacks_find(&finder->stacks, finder->tasks, vcpu->regs.arm64.sp_el1 - 1,
-				now_ns);
+	return task_stacks_find(&finder->stacks, finder->tasks, vcpu->regs.arm64.sp_el1, now_ns);
 }
 
 /*

@@ -38,11 +38,13 @@ struct cache_slot {
 };
 
 /*
- * A table of level 1 that a "find" function used, and its key. Only tables of 64-bit mode. The
- * vCPUs of a guest share the tables of their kernel's variables and stacks.
+ * A table that has pages which a "find" function used, and its key: of 2 MiB under this root. Only
+ * tables of x86 in 64-bit mode, and of arm64 with 4 KiB pages. The vCPUs of a guest share the tables
+ * of their kernel's variables and stacks.
  */
 struct cache_last {
-	uint64_t cr3, region, stop; /* valid if STOP is the cache's n_stops */
+	struct memory_root root;
+	uint64_t region, stop; /* valid if STOP is the cache's n_stops */
 	const volatile uint64_t *table;
 };
 
@@ -262,9 +264,15 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 	return finder->table;
 }
 
+/* The page of 4 KiB that the walk under ROOT found can be found again by its last table. */
+static inline bool cache_may_remember(struct memory_root root)
+{
+	return root.width == WIDTH_64 || (root.width == ROOT_ARM64 && !root.arm64.ds);
+}
+
 /*
- * The whole walk. Remembers the table of level 1: stacks are close together, so another address is
- * often in the same table.
+ * The whole walk. Remembers the last table: stacks are close together, so another address is often
+ * in the same table.
  */
 static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
 				   uint64_t address, frame_t *frame)
@@ -276,9 +284,9 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 	if (result != WALK_OK)
 		return result;
 	*frame = span.frame;
-	if (span.shift == SHIFT_PAGE && root.width == WIDTH_64)
+	if (span.shift == SHIFT_PAGE && cache_may_remember(root))
 		*cache_last(cache, address) = (struct cache_last){
-			.cr3 = root.cr3,
+			.root = root,
 			.region = address >> SHIFT_2MIB,
 			.stop = cache->n_stops,
 			.table = finder.table,
@@ -286,16 +294,26 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 	return WALK_OK;
 }
 
-/* The remembered table of level 1 for ADDRESS under ROOT. NULL: there is none. */
+/* The remembered table for ADDRESS under ROOT. NULL: there is none. */
 static inline const volatile uint64_t *cache_find_last(struct frame_cache *cache,
 						       struct memory_root root, uint64_t address)
 {
 	const struct cache_last *last = cache_last(cache, address);
 
 	return last->stop == cache->n_stops && last->region == address >> SHIFT_2MIB &&
-			       last->cr3 == root.cr3 && root.width == WIDTH_64
+			       last->root.words[0] == root.words[0] &&
+			       last->root.words[1] == root.words[1]
 		       ? last->table
 		       : NULL;
+}
+
+/* The last step of the walk alone. */
+static inline enum walk_result cache_walk_last(const volatile uint64_t *table,
+					       struct memory_root root, uint64_t address,
+					       frame_t *frame)
+{
+	return root.width == ROOT_ARM64 ? walk_arm64_last(table, address, frame)
+					: walk_last(table, address, frame);
 }
 
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
@@ -303,7 +321,7 @@ enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory
 {
 	const volatile uint64_t *table = cache_find_last(cache, root, address.value);
 
-	return table ? walk_last(table, address.value, frame)
+	return table ? cache_walk_last(table, root, address.value, frame)
 		     : cache_walk(cache, root, address.value, frame);
 }
 
@@ -337,7 +355,7 @@ enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_
 
 	if (!table)
 		return cache_walk_to_page(cache, root, address.value, page);
-	result = walk_last(table, address.value, &frame);
+	result = cache_walk_last(table, root, address.value, &frame);
 	return result == WALK_OK ? cache_find_mapped(cache, frame, page) : result;
 }
 

@@ -35,15 +35,6 @@
 
 #include "memory/walk_arm64.h"
 
-#define ENTRY_VALID       (1ULL << 0)
-#define ENTRY_TABLE       (1ULL << 1) /* at level 3: a page */
-#define ENTRY_READ_ONLY   (1ULL << 7)
-#define ENTRY_PXN         (1ULL << 53)
-#define ENTRY_UXN         (1ULL << 54)
-#define TABLE_PXN         (1ULL << 59)
-#define TABLE_UXN         (1ULL << 60)
-#define TABLE_READ_ONLY   (1ULL << 62)
-
 #define ADDRESS_BITS_MAX  52 /* of a half: TxSZ is at least 12 (FEAT_LVA, FEAT_LPA2) */
 #define TABLE_ALIGN_BYTES 64
 #define PAGE_ENTRY_BITS   9 /* a page of GUEST_PAGE_SIZE has 2^9 entries */
@@ -168,7 +159,7 @@ static enum walk_result half_leaf(const struct half *half, uint64_t entry, unsig
 {
 	bool is_page = shift == half->page_shift;
 
-	if (!(entry & ENTRY_VALID) || (is_page && !(entry & ENTRY_TABLE)))
+	if (!(entry & ENTRY_ARM64_VALID) || (is_page && !(entry & ENTRY_ARM64_TABLE)))
 		return WALK_NOT_PRESENT;
 	return shift > half->block_shift ? WALK_BAD : WALK_OK;
 }
@@ -186,9 +177,7 @@ static enum walk_result half_end(const struct half *half, uint64_t entry, uint64
 	span->frame = FRAME(((half_entry_address(half, entry) & ~inside) | (address & inside)) >>
 			    GUEST_PAGE_SHIFT);
 	span->shift = shift;
-	span->writable = !(entry & ENTRY_READ_ONLY) && !(tables & TABLE_READ_ONLY);
-	span->executable = half->is_upper ? !(entry & ENTRY_PXN) && !(tables & TABLE_PXN)
-					  : !(entry & ENTRY_UXN) && !(tables & TABLE_UXN);
+	walk_arm64_set_rights(entry, tables, half->is_upper, span);
 	return WALK_OK;
 }
 
@@ -210,7 +199,8 @@ static enum walk_result half_walk(const volatile uint64_t *(*table)(void *contex
 			return WALK_NOT_MAPPED;
 		}
 		entry = entries[(place & GUEST_PAGE_MASK) / sizeof(entry)];
-		if (!(entry & ENTRY_VALID) || !(entry & ENTRY_TABLE) || shift == half->page_shift)
+		if (!(entry & ENTRY_ARM64_VALID) || !(entry & ENTRY_ARM64_TABLE) ||
+		    shift == half->page_shift)
 			return half_end(half, entry, tables, shift, address, span);
 		tables |= entry;
 		at = half_entry_address(half, entry);

@@ -23,6 +23,7 @@
 #ifndef MEMORY_WALK_X86_H
 #define MEMORY_WALK_X86_H
 
+#include "memory/walk_arm64.h"
 #include "xtop/guest.h"
 #include "xtop/walk.h"
 
@@ -81,8 +82,8 @@ static inline enum walk_result walk_last(const volatile uint64_t *entries, uint6
 }
 
 /*
- * As walk() below, for a ROOT of another width than WIDTH_64: walk_32() or walk_arm64(). Not
- * inline: on x86 such guests are seldom.
+ * As walk() below, for a ROOT of another width than WIDTH_64 that has no inlined walk: walk_32() or
+ * walk_arm64(). Not inline: such guests are seldom.
  */
 enum walk_result walk_other(const volatile uint64_t *(*table)(void *context, frame_t frame),
 			    void *context, struct memory_root root, uint64_t address,
@@ -94,6 +95,19 @@ enum walk_result walk_32(const volatile uint64_t *(*table)(void *context, frame_
 /* As walk_index(). */
 size_t walk_x86_index(struct memory_root root, uint64_t address, unsigned step);
 
+/* walk() of a ROOT that is not of x86 in 64-bit mode. */
+static inline __attribute__((always_inline)) enum walk_result
+walk_not_64(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
+	    struct memory_root root, uint64_t address, struct walk_span *span)
+{
+	unsigned bits = 0;
+
+	if (root.width == ROOT_ARM64)
+		bits = walk_arm64_usual_bits(&root.arm64, address);
+	return bits ? walk_arm64_usual(table, context, &root.arm64, bits, address, span)
+		    : walk_other(table, context, root, address, span);
+}
+
 /* As walk_find_span(), of any ROOT. TABLE and CONTEXT are those of struct walk_reader. */
 static inline __attribute__((always_inline)) enum walk_result
 walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
@@ -103,7 +117,7 @@ walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *cont
 	unsigned shift;
 
 	if (root.width != WIDTH_64)
-		return walk_other(table, context, root, address, span);
+		return walk_not_64(table, context, root, address, span);
 	shift = root.la57 ? SHIFT_LA57 : SHIFT_TOP;
 	if (!walk_is_canonical(address, shift)) {
 		/* The hole between the two halves ends where the upper half begins. */

@@ -9,16 +9,19 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/oops/*) $(wildcard $(srcdir)/tests/guests/web01/*) \
-	$(wildcard $(srcdir)/tests/guests/web02/*)
+	$(wildcard $(srcdir)/tests/guests/web02/*) \
+	tests/guests/tiny/start_arm64.S tests/guests/tiny/xen_arm64.c tests/guests/tiny/tiny_arm64.mk
 
 if WITH_XEN
 if HOST_X86
 include $(srcdir)/tests/guests/tiny/tiny.mk
-include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/upcall/upcall.mk
 include $(srcdir)/tests/guests/forks/forks.mk
-include $(srcdir)/tests/guests/workload/workload.mk
+else
+include $(srcdir)/tests/guests/tiny/tiny_arm64.mk
 endif
+include $(srcdir)/tests/guests/hostile/hostile.mk
+include $(srcdir)/tests/guests/workload/workload.mk
 include $(srcdir)/tests/guests/busy/busy.mk
 
 noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \

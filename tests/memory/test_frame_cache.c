@@ -416,6 +416,94 @@ static void test_tables_of_two_regions(void)
 	end("tables of two regions");
 }
 
+/* --- arm64 ------------------------------------------------------------------------------------ */
+
+#define ARM_ADDRESS 0xffffff8000200000ULL /* upper half of 39 bits: entries 0, 1, 0 of its tables */
+#define ARM_TCR     (2ULL << TCR_ARM64_TG1_SHIFT | 25ULL << TCR_ARM64_T1SZ_SHIFT | 25)
+#define ARM_TABLE   0x703
+#define ARM_PAGES   (64 << 12) /* a root, a table, tables of pages */
+
+static struct memory_root arm_root(uint64_t tcr, uint64_t table)
+{
+	struct registers regs = { .arch = ARCH_ARM64 };
+
+	regs.arm64.tcr = tcr;
+	regs.arm64.ttbr1 = table;
+	return walk_root(&regs);
+}
+
+static uint64_t *arm_entry(uint64_t frame, unsigned index)
+{
+	return (uint64_t *)memory_guest_page(memory, frame) + index;
+}
+
+static void check_arm(struct memory_root root, uint64_t address, enum walk_result result,
+		      unsigned char first, const char *what)
+{
+	const void *page = NULL;
+
+	check_page(frame_cache_find_page(cache, root, GVA(address), &page), result, &page, first,
+		   what);
+}
+
+/* Tables in frames 64, 65, 66 have pages in 10 and 11; a second root, 67, has frame 12 there. */
+static void make_arm(struct memory_root root)
+{
+	const void *page;
+
+	*arm_entry(64, 0) = 65 << 12 | ARM_TABLE;
+	*arm_entry(65, 1) = 66 << 12 | ARM_TABLE;
+	*arm_entry(67, 0) = 68 << 12 | ARM_TABLE;
+	*arm_entry(68, 1) = 69 << 12 | ARM_TABLE;
+	*arm_entry(66, 0) = 10 << 12 | ARM_TABLE;
+	*arm_entry(66, 1) = 11 << 12 | ARM_TABLE;
+	*arm_entry(66, 2) = 12 << 12 | 1; /* no block at this level */
+	*arm_entry(69, 0) = 12 << 12 | ARM_TABLE;
+	for (uint64_t i = 0; i < 3; i++)
+		memset(memory_guest_page(memory, 10 + i), (int)(1 + i), GUEST_PAGE_SIZE);
+	for (uint64_t i = 0; i < 3; i++)
+		frame_cache_get_page(cache, root, GVA(ARM_ADDRESS + i * GUEST_PAGE_SIZE), 0, &page);
+}
+
+static void test_pages_of_arm64(void)
+{
+	struct memory_root root = arm_root(ARM_TCR, ARM_PAGES), other = arm_root(ARM_TCR, 67 << 12);
+	const void *page;
+
+	begin(64, 0);
+	make_arm(root);
+	frame_cache_get_page(cache, other, GVA(ARM_ADDRESS), 0, &page);
+	frame_cache_stop(cache);
+	check_arm(root, ARM_ADDRESS, WALK_OK, 1, "arm64: found");
+	*arm_entry(65, 1) = 0;
+	check_arm(root, ARM_ADDRESS + 0x1000, WALK_OK, 2, "the next page by the same table");
+	check_arm(root, ARM_ADDRESS + 0x2000, WALK_NOT_PRESENT, 0, "no page but a block: a hole");
+	check_arm(root, ARM_ADDRESS + 0x200000, WALK_NOT_PRESENT, 0, "behind what the table has");
+	check_arm(root, ARM_ADDRESS ^ 1ULL << 60, WALK_NOT_CANONICAL, 0, "an address of no half");
+	check_arm(other, ARM_ADDRESS, WALK_OK, 3, "another TTBR1: its own table");
+	frame_cache_stop(cache);
+	check_arm(root, ARM_ADDRESS, WALK_NOT_PRESENT, 0, "the table is gone in the next stop");
+	end("pages of arm64");
+}
+
+/* With DS, bits 9 and 8 of an entry are part of the address: the table is not remembered. */
+static void test_wide_pages_of_arm64(void)
+{
+	struct memory_root root = arm_root(ARM_TCR | 1ULL << TCR_ARM64_DS_SHIFT, ARM_PAGES);
+
+	begin(64, 0);
+	make_arm(arm_root(ARM_TCR, ARM_PAGES));
+	for (unsigned i = 0; i < 3; i++)
+		*arm_entry(66, i) &= ~0x300ULL;
+	*arm_entry(64, 0) = 65 << 12 | 3;
+	*arm_entry(65, 1) = 66 << 12 | 3;
+	frame_cache_stop(cache);
+	check_arm(root, ARM_ADDRESS, WALK_OK, 1, "arm64 with DS: found");
+	*arm_entry(66, 1) |= 0x300;
+	check_arm(root, ARM_ADDRESS + 0x1000, WALK_NOT_MAPPED, 0, "a page above 2^50");
+	end("wide pages of arm64");
+}
+
 /* The shortest of 20 runs: in this one no other process had the CPU. */
 static uint64_t find_ns(uint64_t frame)
 {
@@ -500,6 +588,8 @@ int main(void)
 	test_random();
 	test_pages_by_address();
 	test_tables_of_two_regions();
+	test_pages_of_arm64();
+	test_wide_pages_of_arm64();
 	test_chosen_frames();
 	test_frame_by_address();
 	return tap_done();

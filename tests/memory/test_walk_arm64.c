@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "memory/walk_arm64.h"
 #include "tests/support/tap.h"
 #include "xtop/walk.h"
 
@@ -379,6 +380,71 @@ static void test_index(void)
 	check_u64(walk_index(root, GVA(KERNEL), 3), 0, "there is no fourth table");
 }
 
+/* --- the inlined walk ------------------------------------------------------------------------- */
+
+#define RANDOM_WALKS 200000
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 2685821657736338717ULL;
+}
+
+/* Entries that mostly lead to one of four tables. */
+static void fill_tables(uint64_t *random)
+{
+	n_pages = 0;
+	for (unsigned i = 0; i < 4 * 512; i++) {
+		uint64_t draw = next_random(random), flags = draw & 0xf870000000000083ULL;
+
+		put(0x1000 + 8 * i, flags | (draw >> 8 & 7) << 12 | (draw >> 11 & 1) << 40 |
+					    (draw >> 12 & 7 ? 3 : draw >> 15 & 3));
+	}
+}
+
+/* All that a walk says, as far as its result has it. */
+static bool is_same_span(enum walk_result result, const struct walk_span *a,
+			 const struct walk_span *b)
+{
+	if (a->rest_bytes != b->rest_bytes)
+		return false;
+	if (result == WALK_NOT_MAPPED)
+		return a->frame.value == b->frame.value;
+	return result != WALK_OK ||
+	       (a->frame.value == b->frame.value && a->shift == b->shift &&
+		a->writable == b->writable && a->executable == b->executable);
+}
+
+/* walk() inlines the walk of 4 KiB pages: it must say what walk_arm64() says of any tables. */
+static void test_inlined(void)
+{
+	uint64_t random = 1, differ = 0, found = 0;
+
+	for (unsigned i = 0; i < RANDOM_WALKS; i++) {
+		struct walk_span span = { .rest_bytes = 0 }, other = { .rest_bytes = 0 };
+		uint64_t bits = next_random(&random) & 1 ? 16 : 25, draw = next_random(&random);
+		uint64_t address = (draw & 1 ? -1ULL << (64 - bits) : 0) |
+				   (draw >> 1 & ((1ULL << (64 - bits)) - 1));
+		enum walk_result result;
+
+		if (i % 1000 == 0)
+			fill_tables(&random);
+		regs.arm64.tcr = 2ULL << 30 | bits << 16 | bits | (draw >> 60 ? 0 : 1 << 7) |
+				 (draw >> 56 & 15 ? 0 : 1 << 23);
+		regs.arm64.ttbr0 = regs.arm64.ttbr1 = 0x1000;
+		result = walk(address ^ (draw >> 50 & 15 ? 0 : 1ULL << 60), &span);
+		found += result == WALK_OK;
+		differ += result != walk_arm64(table_of, NULL, walk_root(&regs),
+					       address ^ (draw >> 50 & 15 ? 0 : 1ULL << 60),
+					       &other) ||
+			  !is_same_span(result, &span, &other);
+	}
+	check(!differ && found > RANDOM_WALKS / 100, "random tables: %" PRIu64 " of %d walks found, "
+	      "%" PRIu64 " differ", found, RANDOM_WALKS, differ);
+}
+
 int main(void)
 {
 	test_4k();
@@ -393,5 +459,6 @@ int main(void)
 	test_halves();
 	test_damaged_registers();
 	test_index();
+	test_inlined();
 	return tap_done();
 }

@@ -218,6 +218,22 @@ static void test_room(void)
 	close_guest();
 }
 
+/* Bytes of arm64 are no instructions of x86-64. */
+static void test_arm64(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	root.width = ROOT_ARM64;
+	sample(SECOND, FRAME(0));
+	annotation = build("f", CODE, false);
+	check(annotation->lack == ANNOTATION_ARM64 && !annotation->n_targets,
+	      "the code of an arm64 guest is not decoded: %d", annotation->lack);
+	annotation_destroy(annotation);
+	close_guest();
+}
+
 int main(void)
 {
 	test_reads();
@@ -225,5 +241,6 @@ int main(void)
 	test_called();
 	test_large();
 	test_room();
+	test_arm64();
 	return tap_done();
 }

@@ -377,7 +377,10 @@ static uint64_t main_address(const struct symbols *symbols)
 	return 0;
 }
 
-/* A vCPU at ADDRESS, where nothing but CALLER is on the stack: a function's first instruction. */
+/*
+ * A vCPU of this machine at ADDRESS, a function's first instruction: CALLER is all that is on the
+ * stack, or is in the link register.
+ */
 static const struct sample_vcpu *make_vcpu(uint64_t address, uint64_t caller)
 {
 	static struct {
@@ -388,8 +391,19 @@ static const struct sample_vcpu *make_vcpu(uint64_t address, uint64_t caller)
 
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
-					  .n_stacks = 1,
-					  .regs = { .rip = address, .rsp = 0x7ff000 } };
+					  .n_stacks = 1 };
+#ifdef __aarch64__
+	made.vcpu.regs.arch = ARCH_ARM64;
+	made.vcpu.regs.arm64 = (struct registers_arm64){
+		.pc = address,
+		.x[REGISTER_ARM64_LR] = caller,
+		.pstate = 1 << 2 | PSTATE_ARM64_SP_ELX,
+		.sp_el1 = 0x7ff000,
+	};
+#else
+	made.vcpu.regs.rip = address;
+	made.vcpu.regs.rsp = 0x7ff000;
+#endif
 	made.piece = (struct sample_stack){ .address = 0x7ff000, .size_bytes = sizeof(made.words) };
 	made.words[0] = caller;
 	return &made.vcpu;

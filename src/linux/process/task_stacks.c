@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds tasks by their kernel stacks; see task_stacks.h. All tasks are in the first pid namespace,
- * and any task leads there:
+ * Finds tasks by their kernel stacks; see task_stacks.h. This needs no symbol of the kernel's data.
  *
- *   task ─► thread_pid ─► numbers[0].ns ─► idr ─► struct pid ─► task ─► stack
+ * 1. A stack mostly holds the address of its own task. The scheduler has `prev` and `next` in
+ *    registers that a function preserves, so these were saved when the task was last switched away
+ *    or to (Linux kernel/sched/core.c, __schedule(); arch/arm64/kernel/process.c, __switch_to()).
+ *    A word is believed if task_struct.stack there leads back:
  *
- * A walk reads at most TASK_STACKS_MAX tasks.
+ *        task_struct ◄──────────────────┐
+ *        .stack ──► ┌──────────────┐    │
+ *                   │ saved `prev` ─┼────┘
+ *                   │ pt_regs      │
+ *                   └──────────────┘ ◄── TOP, which is SP_EL1 in user mode
+ *
+ *    The last calls were nearest to TOP, so the search begins there. What a stack of a running task
+ *    holds is left from earlier calls, and may change meanwhile: only the way back counts.
+ * 2. All tasks are in the first pid namespace, and any task leads there:
+ *
+ *        task ─► thread_pid ─► numbers[0].ns ─► idr ─► struct pid ─► task ─► stack
+ *
+ *    A walk reads at most TASK_STACKS_MAX tasks.
  */
 #include "config.h"
 
@@ -13,12 +27,16 @@
 
 #include "linux/kernel/member.h"
 #include "linux/process/pids.h"
+#include "linux/process/process_arch.h"
 #include "linux/process/xarray.h"
 #include "xtop/limit.h"
 #include "xtop/work.h"
 
 #define TASK_STACKS_WALK_NS 200000000ULL
 #define TASK_STACKS_MAX     LIMIT(16384, 64)
+#define TASK_STACKS_BYTES   16384 /* of a stack that are searched, at its end */
+#define TASK_STACKS_TRIES   256   /* words that may be a task, for each of which memory is read */
+#define TASK_ALIGNMENT      64    /* of a task_struct at least: L1_CACHE_BYTES */
 
 void task_stacks_learn(struct task_stacks *stacks, uint64_t task)
 {
@@ -42,6 +60,41 @@ static uint64_t task_stacks_namespace(const struct task_stacks *stacks)
 		return 0;
 	return ns;
 }
+
+/* --- by the stack itself ---------------------------------------------------------------------- */
+
+/* Whether WORD can be a task. Most kernel addresses on a stack are of code or of the stack. */
+static bool task_stacks_may_be_task(const struct linux_guest *guest, uint64_t word, uint64_t start,
+				    uint64_t top)
+{
+	return linux_is_kernel(word) && word % TASK_ALIGNMENT == 0 &&
+	       !(word >= start && word <= top) &&
+	       !(word >= guest->text_start && word < guest->text_end);
+}
+
+static uint64_t task_stacks_search(const struct linux_guest *guest, uint64_t top)
+{
+	uint64_t words[TASK_STACKS_BYTES / sizeof(uint64_t)], start, stack, last = 0;
+	size_t n = sizeof(words) / sizeof(words[0]);
+	unsigned tries = 0;
+
+	if (!layout_has(&guest->layout, TASK_STACK) ||
+	    memory_read(guest->memory, guest->root, top - sizeof(words), words, sizeof(words)) !=
+		    sizeof(words))
+		return 0;
+	start = top - process_arch_stack_bytes(&guest->layout);
+	while (n-- && tries < TASK_STACKS_TRIES) {
+		if (words[n] == last || !task_stacks_may_be_task(guest, words[n], start, top))
+			continue;
+		last = words[n];
+		tries++;
+		if (member_read_pointer(guest, last, TASK_STACK, &stack) && stack == start)
+			return last;
+	}
+	return 0;
+}
+
+/* --- by all tasks ----------------------------------------------------------------------------- */
 
 /* The task of the struct pid at PID, if SP lies on its stack; else 0. */
 static uint64_t task_stacks_try(const struct linux_guest *guest, const struct tasks *tasks,
@@ -79,13 +132,17 @@ static uint64_t task_stacks_walk(const struct task_stacks *stacks, const struct 
 	return 0;
 }
 
-uint64_t task_stacks_find(struct task_stacks *stacks, struct tasks *tasks, uint64_t sp,
+uint64_t task_stacks_find(struct task_stacks *stacks, struct tasks *tasks, uint64_t top,
 			  uint64_t now_ns)
 {
-	uint64_t task = tasks_find_on_stack(tasks, sp);
+	uint64_t task = tasks_find_on_stack(tasks, top - 1);
 
 	if (task || now_ns < stacks->next_walk_ns)
 		return task;
 	stacks->next_walk_ns = now_ns + TASK_STACKS_WALK_NS;
-	return task_stacks_walk(stacks, tasks, sp);
+	task = task_stacks_search(stacks->guest, top);
+	if (!task)
+		task = task_stacks_walk(stacks, tasks, top - 1);
+	task_stacks_learn(stacks, task);
+	return task;
 }

@@ -18,10 +18,11 @@ struct task_stacks {
 /* TASK is an address that a vCPU had as its current task. */
 void task_stacks_learn(struct task_stacks *stacks, uint64_t task);
 /*
- * The address of the task on whose kernel stack SP lies: one of TASKS, or by a walk over all tasks
- * of the guest, at most once in TASK_STACKS_WALK_NS. 0: not found.
+ * The address of the task whose kernel stack ends at TOP: one of TASKS, one that the stack itself
+ * names, or one of all tasks of the guest. The last two are tried at most once in
+ * TASK_STACKS_WALK_NS. 0: not found.
  */
-uint64_t task_stacks_find(struct task_stacks *stacks, struct tasks *tasks, uint64_t sp,
+uint64_t task_stacks_find(struct task_stacks *stacks, struct tasks *tasks, uint64_t top,
 			  uint64_t now_ns);
 
 #endif

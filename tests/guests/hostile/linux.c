@@ -9,23 +9,20 @@
  *   linux-symbols  the kernel's own lists and tables begin and end anywhere, or in themselves
  *   linux-change   linux-symbols, while 64 words change every 10 microseconds
  *
- *   ffffffffa0000000   2 MiB   read, execute: physical memory from 0
- *   ffffffffa0200000  16 MiB   read only: physical memory from 8 MiB, written at its other address
- *                              in the window at TINY_VIRT_BASE
+ *   HOSTILE_TEXT            2 MiB   read, execute: memory from TINY_VIRT_BASE on
+ *   HOSTILE_TEXT + 2 MiB   16 MiB   read only: memory 8 MiB behind, written at its other address
+ *                                   in the window at TINY_VIRT_BASE
  */
 #include "../tiny/tiny.h"
 #include "hostile.h"
 
-#define TEXT        0xffffffffa0000000
-#define RODATA      0xffffffffa0200000
-#define RODATA_PHYS 0x800000
+#define TEXT        HOSTILE_TEXT
+#define RODATA      (HOSTILE_TEXT + 0x200000)
+#define RODATA_AT   0x800000
 #define RODATA_2M   8 /* large pages */
-#define PTE_RX      0x081 /* present, large */
-#define PTE_R       (0x8000000000000081 | RODATA_PHYS)
 #define TABLES_AT   0x1000 /* in RODATA, behind the banner */
 #define N_MILLION   0xfffffU
 #define N_FUNCTIONS 4096U
-#define SPIN_ROUNDS 4000
 
 /* Arrays of these are sorted by address. */
 struct symbol {
@@ -34,7 +31,7 @@ struct symbol {
 };
 
 static enum { NAMES, MILLION, SYMBOLS, CHANGE } kind;
-static uint8_t *const rodata = (uint8_t *)(TINY_VIRT_BASE + RODATA_PHYS);
+static uint8_t *const rodata = (uint8_t *)(TINY_VIRT_BASE + RODATA_AT);
 static uint64_t used; /* bytes of rodata */
 
 static const char *const kinds[] = {
@@ -169,11 +166,9 @@ static void put_lists(void)
 
 static void map(void)
 {
-	uint64_t *large = hostile_table(1);
-
-	large[(TEXT - TINY_VIRT_BASE) >> 21] = PTE_RX;
+	hostile_map(TEXT, HOSTILE_RAM, true);
 	for (unsigned int i = 0; i < RODATA_2M; i++)
-		large[((RODATA - TINY_VIRT_BASE) >> 21) + i] = PTE_R + i * 0x200000;
+		hostile_map(RODATA + i * 0x200000, HOSTILE_RAM + RODATA_AT + i * 0x200000, false);
 }
 
 bool hostile_linux(const char *scenario)
@@ -212,6 +207,6 @@ void hostile_linux_turn(uint64_t *random)
 		for (unsigned int i = 0; i < 64; i++)
 			words[hostile_random(random) % (used / 8)] ^=
 				1ULL << hostile_random(random) % 64;
-	hostile_park((uint64_t)xen_stack_top(0) - 64, (uint64_t)xen_stack_top(0) - 64, SPIN_ROUNDS,
+	hostile_park((uint64_t)xen_stack_top(0) - 64, (uint64_t)xen_stack_top(0) - 64, HOSTILE_SPIN_ROUNDS,
 		     text_of(hostile_spin));
 }

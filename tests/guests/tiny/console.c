@@ -12,8 +12,6 @@
 
 #include "tiny.h"
 
-#define COM1 0x3f8
-
 static struct xencons_interface *ring;	/* NULL: serial port */
 static XENCONS_RING_IDX produced;	/* the value of out_prod after the next flush */
 
@@ -28,7 +26,7 @@ void console_init(void)
 static void console_char(char c)
 {
 	if (!ring)
-		asm volatile("outb %0, %1" : : "a" (c), "Nd" ((uint16_t)COM1));
+		xen_serial(c);
 	else if (produced - *(volatile XENCONS_RING_IDX *)&ring->out_cons < sizeof(ring->out))
 		ring->out[MASK_XENCONS_IDX(produced++, ring->out)] = c;
 }

@@ -74,10 +74,17 @@ struct round {
 
 static inline __attribute__((always_inline)) uint64_t ticks_now(void)
 {
+#ifdef __aarch64__
+	uint64_t ticks;
+
+	asm volatile("isb; mrs %0, cntvct_el0" : "=r" (ticks));
+	return ticks;
+#else
 	uint32_t low, high;
 
 	asm volatile("rdtsc" : "=a" (low), "=d" (high));
 	return (uint64_t)high << 32 | low;
+#endif
 }
 
 /* Adds the time since the last leaf to this leaf. Inline, so that it has no frame of its own. */
@@ -96,6 +103,15 @@ static inline __attribute__((always_inline)) void spin(unsigned long iterations)
 {
 	unsigned long product = iterations;
 
+#ifdef __aarch64__
+	asm volatile(".p2align 6\n"
+		     "1:	.rept 14\n"
+		     "	mul %1, %1, %1\n"
+		     "	.endr\n"
+		     "	subs %0, %0, #1\n"
+		     "	b.ne 1b"
+		     : "+r" (iterations), "+r" (product), "+r" (stack_pointer) : : "cc");
+#else
 	asm volatile(".p2align 6\n"
 		     "1:	.rept 14\n"
 		     "	imul %1, %1\n"
@@ -103,6 +119,7 @@ static inline __attribute__((always_inline)) void spin(unsigned long iterations)
 		     "	dec %0\n"
 		     "	jnz 1b"
 		     : "+r" (iterations), "+r" (product), "+r" (stack_pointer) : : "cc");
+#endif
 }
 
 WORK void lex(struct round *round)

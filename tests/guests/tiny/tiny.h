@@ -8,7 +8,8 @@
  *   console.c  lines of text on the Xen console
  *   graph.c    main() and the work: call chains with known shares
  *
- * A guest of 32 bits has start32.S and xen32.c instead of the first two: PVH, one vCPU.
+ * A guest of 32 bits has start32.S and xen32.c instead of the first two: PVH, one vCPU. One of arm64
+ * has start_arm64.S and xen_arm64.c, and only what the comments of these files say.
  *
  * The same ELF file boots as PVH and as PV. Its addresses are those of a Linux
  * kernel: the top 2 GiB, physical address = virtual address - TINY_VIRT_BASE.
@@ -22,7 +23,7 @@
 #ifndef TINY_H
 #define TINY_H
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 #define TINY_VIRT_BASE		0xffffffff80000000
 #define TINY_FIX_BASE		0xffffffffc0000000
 #else				/* start32.S: the direct map has 16 MiB */
@@ -51,6 +52,8 @@
  */
 #ifdef __x86_64__
 register unsigned long stack_pointer asm("rsp");
+#elif defined(__aarch64__)
+register unsigned long stack_pointer asm("sp");
 #else
 register unsigned long stack_pointer asm("esp");
 #endif
@@ -90,6 +93,7 @@ long hypercall(unsigned long number, unsigned long a, unsigned long b, unsigned 
 const char *xen_cmdline(void);
 struct xencons_interface *xen_console_ring(void);
 void xen_console_kick(void);
+void xen_serial(char c);		/* without Xen: the first serial port */
 bool xen_start_vcpu(unsigned int vcpu);	/* false: the domain has no such vCPU */
 uint64_t xen_time_ns(unsigned int vcpu);
 void xen_sleep_until_ns(uint64_t when);

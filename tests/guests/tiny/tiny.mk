@@ -36,9 +36,9 @@ tiny_link = $(MKDIR_P) $(tiny_dir) && $(CC) $(tiny_cflags) $(tiny_ldflags) \
 	-Wl,-T,$(srcdir)/$(tiny_dir)/tiny.lds
 
 # The same as tiny_sources, with $(srcdir), which a VPATH build needs.
-tiny_inputs = $(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c \
-	$(srcdir)/$(tiny_dir)/xen.c $(srcdir)/$(tiny_dir)/console.c \
-	$(srcdir)/$(tiny_dir)/graph.c
+tiny_boot_inputs = $(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c \
+	$(srcdir)/$(tiny_dir)/xen.c $(srcdir)/$(tiny_dir)/console.c
+tiny_inputs = $(tiny_boot_inputs) $(srcdir)/$(tiny_dir)/graph.c
 
 $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \

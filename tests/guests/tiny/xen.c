@@ -22,6 +22,8 @@
 
 #include "tiny.h"
 
+#define COM1 0x3f8
+
 /* The instruction of a hypercall. PV guests run in user mode and use syscall; PVH guests use the
    instruction of the processor's vendor. */
 static enum { CALL_NONE, CALL_SYSCALL, CALL_VMCALL, CALL_VMMCALL } call_kind;
@@ -171,6 +173,11 @@ struct xencons_interface *xen_console_ring(void)
 	console_port = hvm_param(HVM_PARAM_CONSOLE_EVTCHN);
 	fix_table[TINY_FIX_CONSOLE] = hvm_param(HVM_PARAM_CONSOLE_PFN) << 12 | 3;
 	return (void *)(TINY_FIX_BASE + TINY_FIX_CONSOLE * 4096UL);
+}
+
+void xen_serial(char c)
+{
+	asm volatile("outb %0, %1" : : "a" (c), "Nd" ((uint16_t)COM1));
 }
 
 void xen_console_kick(void)

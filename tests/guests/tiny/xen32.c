@@ -19,6 +19,8 @@
 
 #include "tiny.h"
 
+#define COM1 0x3f8
+
 static enum { CALL_NONE, CALL_VMCALL, CALL_VMMCALL } call_kind;
 static const struct hvm_start_info *pvh_info;
 static evtchn_port_t console_port;
@@ -114,6 +116,11 @@ struct xencons_interface *xen_console_ring(void)
 	console_port = (evtchn_port_t)hvm_param(HVM_PARAM_CONSOLE_EVTCHN);
 	fix_table[TINY_FIX_CONSOLE] = (tiny_entry)(hvm_param(HVM_PARAM_CONSOLE_PFN) << 12 | 3);
 	return (void *)(TINY_FIX_BASE + TINY_FIX_CONSOLE * 4096UL);
+}
+
+void xen_serial(char c)
+{
+	asm volatile("outb %0, %1" : : "a" (c), "Nd" ((uint16_t)COM1));
 }
 
 void xen_console_kick(void)

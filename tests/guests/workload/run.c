@@ -56,7 +56,11 @@ WORK void spin(unsigned long iterations)
 	unsigned long product = iterations;
 
 	while (iterations--)
+#ifdef __aarch64__
+		asm volatile("mul %0, %0, %0\n	mul %0, %0, %0" : "+r"(product));
+#else
 		asm volatile("imulq %0, %0\n	imulq %0, %0" : "+r"(product) : : "cc");
+#endif
 }
 
 /* Uses one write() for a line, so that lines of several programs do not mix. */

@@ -7,6 +7,7 @@ workload_dir = tests/guests/workload
 # A name has the type, 2, 4 or 8 for so many vCPUs, then what is special. PVH and PV guests start at the
 # kernel's own entry. An HVM guest runs the kernel's decompressor, which chooses random addresses
 # (KASLR).
+if HOST_X86
 workload_configs = \
 	$(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg \
 	$(workload_dir)/workload-pv.cfg $(workload_dir)/workload-pv4.cfg \
@@ -23,6 +24,9 @@ workload_configs = \
 	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pv-waits.cfg $(workload_dir)/workload-pv4-6.12-waits.cfg \
 	$(workload_dir)/workload-pvh-5.10-waits.cfg $(workload_dir)/workload-pv2-waits.cfg \
 	$(workload_dir)/workload-pvh4-newest-waits.cfg $(workload_dir)/workload-pv-newest-waits.cfg
+else
+workload_configs = $(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg
+endif
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
 	$(AM_V_GEN)$(MKDIR_P) $(workload_dir); \

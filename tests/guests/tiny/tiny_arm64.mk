@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tiny guest of arm64: tiny.mk for that architecture. lab.mk includes one of the two. The loader
+# boots a Linux image, *.image; the ELF file beside it is for xtop's -k.
+
+tiny_dir = tests/guests/tiny
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp
+tiny_images = $(tiny_kernels:=.image)
+tiny_sources = $(tiny_dir)/start_arm64.S $(tiny_dir)/boot.c $(tiny_dir)/xen_arm64.c \
+	$(tiny_dir)/console.c $(tiny_dir)/graph.c
+tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny_arm64.lds
+tiny_configs = \
+	$(tiny_dir)/tiny-pvh.cfg $(tiny_dir)/tiny-pvh-nofp.cfg \
+	$(tiny_dir)/tiny-pvh4.cfg $(tiny_dir)/tiny-pvh4-nofp.cfg \
+	$(tiny_dir)/tiny-pvh-deep.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg
+
+tiny_link = $(MKDIR_P) $(tiny_dir) && $(CC) -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
+	-fno-pic -no-pie -mgeneral-regs-only -fno-stack-protector \
+	-fno-optimize-sibling-calls -fasynchronous-unwind-tables \
+	-D__XEN_INTERFACE_VERSION__=0x00040e00 -DTINY_LOAD_OFFSET=0x100000 \
+	-static -nostdlib -Wl,--build-id -Wl,--eh-frame-hdr \
+	-Wl,-z,noexecstack -Wl,--fatal-warnings -Wl,-T,$(tiny_dir)/tiny_arm64.lds
+
+# The same as tiny_sources, with $(srcdir), which a VPATH build needs.
+tiny_boot_inputs = $(srcdir)/$(tiny_dir)/start_arm64.S $(srcdir)/$(tiny_dir)/boot.c \
+	$(srcdir)/$(tiny_dir)/xen_arm64.c $(srcdir)/$(tiny_dir)/console.c
+tiny_inputs = $(tiny_boot_inputs) $(srcdir)/$(tiny_dir)/graph.c
+
+$(tiny_dir)/tiny_arm64.lds: $(tiny_dir)/tiny.lds
+	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir) && sed -e s/elf64-x86-64/elf64-littleaarch64/ \
+		-e 's/ENTRY(pvh_start)/ENTRY(image_start)/' -e '/note\.Xen/d' \
+		-e 's/{ \*(\.text /{ *(.head) *(.text /' \
+		-e 's#^\(.*\)/DISCARD/#\timage_bytes = . - 0xffffffff80100000;\n&#' \
+		$(srcdir)/$(tiny_dir)/tiny.lds >$@
+
+$(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+		-o $@ $(tiny_inputs)
+
+$(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
+
+$(tiny_dir)/tiny-fp.image: $(tiny_dir)/tiny-fp
+	$(AM_V_GEN)$(OBJCOPY) -O binary $(tiny_dir)/tiny-fp $@
+$(tiny_dir)/tiny-nofp.image: $(tiny_dir)/tiny-nofp
+	$(AM_V_GEN)$(OBJCOPY) -O binary $(tiny_dir)/tiny-nofp $@
+
+# The lab's dom0 sees the build tree under the same path as this machine.
+$(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny_arm64.mk
+	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir); \
+	name=`basename $@ .cfg`; vcpus=1 kernel=tiny-fp extra=; \
+	case $$name in *pvh4*) vcpus=4 ;; esac; \
+	case $$name in *-nofp) kernel=tiny-nofp ;; *-deep) extra=depth=200 ;; \
+		*-brief) extra=rounds=10000 ;; *-beat) extra=beat=99 ;; esac; \
+	sed -e "s|@name@|$$name|" -e "s|@type@|pvh|" -e "s|@vcpus@|$$vcpus|" \
+		-e "s|@kernel@|$(abs_builddir)/$(tiny_dir)/$$kernel.image|" -e "s|@extra@|$$extra|" \
+		$(srcdir)/$(tiny_dir)/tiny.cfg.in >$@
+
+noinst_DATA += $(tiny_kernels) $(tiny_images) $(tiny_configs)
+CLEANFILES += $(tiny_kernels) $(tiny_images) $(tiny_configs) $(tiny_dir)/tiny_arm64.lds
