@@ -72,6 +72,7 @@ check_PROGRAMS = \
 	tests/sample/test_control \
 	tests/sample/test_copy \
 	tests/sample/test_copy_arm64 \
+	tests/sample/test_copy_i386 \
 	tests/sample/test_copy_go \
 	tests/sample/test_copy_linux \
 	tests/sample/test_deadline \
@@ -108,6 +109,7 @@ check_PROGRAMS = \
 	tests/unwind/test_disassemble \
 	tests/unwind/test_fp \
 	tests/unwind/test_entry_arm64 \
+	tests/unwind/test_fp_i386 \
 	tests/unwind/test_fp_arm64 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \
@@ -148,6 +150,7 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_search_arm64 \
+	tests/linux/kernel/test_search_i386 \
 	tests/linux/kernel/test_modules \
 	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \

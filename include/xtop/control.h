@@ -234,6 +234,11 @@ struct linux_stacks {
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
 	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
+	/*
+	 * i386: __per_cpu_offset, which has the base of each CPU's variables; 0: not i386. Then
+	 * only `kernel_cr3`, `current_per_cpu`, `task_stack` and `stack_bytes` count.
+	 */
+	uint64_t per_cpu_table;
 	uint32_t task_stack;        /* offset of `stack` in the task */
 	uint32_t stack_bytes;       /* THREAD_SIZE */
 	uint32_t top_padding;       /* TOP_OF_KERNEL_STACK_PADDING: 0, or 16 with FRED */

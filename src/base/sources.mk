@@ -15,6 +15,7 @@ libxtop_a_SOURCES += \
 	include/xtop/limit.h \
 	include/xtop/notify.h \
 	include/xtop/output.h \
+	include/xtop/registers_i386.h \
 	include/xtop/registers_x86.h \
 	include/xtop/restarts.h \
 	include/xtop/root_file.h \

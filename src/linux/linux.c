@@ -99,8 +99,9 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	system->finder.guest = system->finder.stacks.guest = guest;
 	/* Without the members that tasks need, the kernel's names and stacks are still there. */
 	error_destroy(tasks_create(guest, &system->finder.tasks));
-	return system->finder.tasks ? processes_create(guest, &settings, &system->finder.processes)
-				    : NULL;
+	return system->finder.tasks && !linux_is_short(guest)
+		       ? processes_create(guest, &settings, &system->finder.processes)
+		       : NULL;
 }
 
 /*
@@ -253,6 +254,8 @@ static const char *linux_no_processes(const struct linux_system *system)
 		       "(CONFIG_DEBUG_INFO_BTF)";
 	if (!system->finder.tasks)
 		return "no processes: the guest's BTF lacks members of task_struct";
+	if (system->has_stacks && !system->finder.processes)
+		return "user code and modules without names: the guest's kernel has 32 bits";
 	if (!system->has_stacks)
 		return "no processes: how the guest's kernel keeps its current task is not known";
 	return NULL;
@@ -272,7 +275,7 @@ static void linux_describe(const void *context, struct os_description *descripti
 	if (linux_names_no_data(guest) && !guest->symbols[LINUX_MODULES])
 		linux_add_note(description, "no modules: the guest's kernel names no data "
 					    "(CONFIG_KALLSYMS_ALL)");
-	if (!system->kernel.image->tables.orc && guest->root.width != ROOT_ARM64)
+	if (!system->kernel.image->tables.orc && guest->root.width == WIDTH_64)
 		linux_add_note(description,
 			       "short kernel stacks: the guest's kernel has no ORC tables");
 	if (processes)

@@ -36,6 +36,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/kernel_log.h \
 	src/linux/kernel/layout.c \
 	src/linux/kernel/layout.h \
+	src/linux/kernel/layout_i386.c \
+	src/linux/kernel/layout_i386.h \
 	src/linux/kernel/linux_guest.h \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
@@ -49,9 +51,11 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/search.h \
 	src/linux/kernel/search_arch.h \
 	src/linux/kernel/search_arm64.c \
+	src/linux/kernel/search_i386.c \
 	src/linux/kernel/search_x86.c \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_arm64.c \
+	src/linux/kernel/stack_layout_i386.c \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/kernel_lines.c \
 	src/linux/kernel_lines.h \

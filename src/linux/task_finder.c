@@ -206,9 +206,35 @@ static void task_finder_code(struct task_finder *finder, const struct sample_vcp
 		task->user = page;
 }
 
+/*
+ * i386: nothing is known of address spaces. A task that has called exec() or has ended since has
+ * the name that it has now, or none.
+ */
+static void task_finder_name(struct task_finder *finder, const struct sample_vcpu *vcpu,
+			     uint64_t now_ns, struct os_task *task)
+{
+	const struct task *found;
+
+	task->process = "[unknown]";
+	task_finder_refresh(finder, now_ns);
+	found = vcpu->task ? tasks_find(finder->tasks, vcpu->task, now_ns) : NULL;
+	if (!found)
+		return;
+	task->process = found->process;
+	task->thread = found->comm;
+	task->pid = found->pid;
+	task->tgid = found->tgid;
+	task->kernel_thread = found->kernel_thread;
+	task->idle = found->idle;
+}
+
 void task_finder_find(struct task_finder *finder, const struct sample_vcpu *vcpu, uint64_t now_ns,
 		      struct os_task *task)
 {
+	if (!finder->processes) {
+		task_finder_name(finder, vcpu, now_ns, task);
+		return;
+	}
 	task_finder_task(finder, vcpu, now_ns, task);
 	task_finder_code(finder, vcpu, now_ns, task);
 }

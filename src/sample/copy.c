@@ -10,6 +10,7 @@
 
 #include "sample/copy.h"
 #include "sample/stacks_arm64.h"
+#include "sample/stacks_i386.h"
 #include "sample/stacks_x86.h"
 #include "xtop/walk.h"
 
@@ -56,7 +57,7 @@ void copy_poll_stacks(struct copier *copier)
 
 	if (!control_get_linux_stacks(copier->control, &stacks))
 		return;
-	if (!stacks_check(&stacks))
+	if (stacks.per_cpu_table ? !stacks_i386_check(&stacks) : !stacks_check(&stacks))
 		stacks.current_per_cpu = 0;
 	copier->stacks = stacks;
 }
@@ -99,6 +100,8 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 		copied->cut = copy_unikernel(&copy);
 	else if (regs->arch == ARCH_ARM64)
 		stacks_arm64_copy_linux(&copy, user);
+	else if (copier->stacks.per_cpu_table)
+		stacks_i386_copy_linux(&copy, user);
 	else
 		stacks_copy_linux(&copy, user);
 	copied->size_bytes = copy.pieces.size_bytes;
@@ -147,7 +150,7 @@ void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memo
 	uint64_t task = running->task;
 
 	*running = (struct copy_task){ .task = 0 };
-	if (!copier->stacks.current_per_cpu || !per_cpu_base)
+	if (!copier->stacks.current_per_cpu || !per_cpu_base || copier->stacks.per_cpu_table)
 		return;
 	pieces_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
 	*running = stacks_find_running(&copy);

@@ -23,6 +23,7 @@ struct copier {
 	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
 	/* of the vCPU that is copied, from copy_prepare_task(); NULL: not known */
 	const struct copy_task *running;
+	unsigned vcpu; /* whose stacks are copied next: the caller sets it */
 };
 
 /* What was copied of a vCPU besides its registers. */

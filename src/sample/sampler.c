@@ -102,6 +102,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 	if (sampler->bare)
 		return sizeof(struct sample_vcpu);
 	sampler->copier.running = sampler_running(sampler, i);
+	sampler->copier.vcpu = sampler->wanted[i];
 	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
 		  to + sizeof(struct sample_vcpu), copied);
 	return sizeof(struct sample_vcpu) + copied->size_bytes;
@@ -245,6 +246,7 @@ static bool sampler_map_missed(struct sampler *sampler)
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		sampler->copier.running = sampler_running(sampler, i);
+		sampler->copier.vcpu = sampler->wanted[i];
 		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
 	}
 	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;

@@ -29,6 +29,8 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_arm64.c \
 	src/sample/stacks_arm64.h \
 	src/sample/stacks_go_x86.c \
+	src/sample/stacks_i386.c \
+	src/sample/stacks_i386.h \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \
 	src/sample/still.c \

@@ -95,6 +95,7 @@ static bool still_stop(struct still *still, unsigned first, unsigned n, char *ro
 		frame_cache_stop(still->copier.cache);
 		for (unsigned i = first; room && i < first + n; i++) {
 			*size_bytes += sizeof(struct sample_vcpu);
+			still->copier.vcpu = still->wanted[i];
 			copy_vcpu(&still->copier, &still->regs[i], still->user[i],
 				  room + *size_bytes, &still->copied[i]);
 			*size_bytes += still->copied[i].size_bytes;
@@ -136,8 +137,10 @@ static bool still_map(struct still *still)
 
 	fault_arm();
 	still->copier.now_ns = clock_now_ns();
-	for (unsigned i = 0; i < still->n_wanted; i++)
+	for (unsigned i = 0; i < still->n_wanted; i++) {
+		still->copier.vcpu = still->wanted[i];
 		copy_prepare(&still->copier, &still->regs[i], still->user[i]);
+	}
 	faults = fault_disarm();
 	if (faults)
 		frame_cache_drop(still->copier.cache);

@@ -121,6 +121,12 @@ static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, ui
  * interrupted and user as they are, since another mechanism may be tried.
  */
 
+/* Whether the vCPU has a 32-bit kernel. */
+static inline bool cursor_is_i386(const struct cursor *cursor)
+{
+	return cursor->arch == ARCH_X86 && cursor->vcpu->regs.width != WIDTH_64;
+}
+
 /* The address to look up in a table. */
 static inline uint64_t cursor_pc(const struct cursor *cursor)
 {

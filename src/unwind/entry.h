@@ -19,6 +19,13 @@ bool entry_leave(const struct unwind_space *user, struct cursor *cursor);
  */
 bool entry_has_no_memory(struct cursor *cursor);
 
+/* --- i386: fp_i386.c -------------------------------------------------------------------------- */
+
+/* If user code's registers lie at ADDRESS: the cursor is that code's now. */
+bool entry_i386_find_user(struct cursor *cursor, uint64_t address);
+/* The same wherever they lie on the kernel's stacks. */
+bool entry_i386_search_user(struct cursor *cursor);
+
 /* --- arm64: entry_arm64.c --------------------------------------------------------------------- */
 
 /* Whether the vCPU is in the kernel's first or last instructions, which have no caller. */

@@ -7,6 +7,8 @@
 #include "xtop/unwind.h"
 
 enum unwind_step fp_x86_step(const struct unwind_space *space, struct cursor *cursor);
+/* In a kernel of i386. */
+enum unwind_step fp_i386_step(const struct unwind_space *space, struct cursor *cursor);
 enum unwind_step fp_arm64_step(const struct unwind_space *space, struct cursor *cursor);
 
 /*
@@ -16,8 +18,10 @@ enum unwind_step fp_arm64_step(const struct unwind_space *space, struct cursor *
  */
 static inline enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor)
 {
-	return cursor->arch == ARCH_ARM64 ? fp_arm64_step(space, cursor)
-					  : fp_x86_step(space, cursor);
+	if (cursor->arch == ARCH_ARM64)
+		return fp_arm64_step(space, cursor);
+	return cursor_is_i386(cursor) && !cursor->user ? fp_i386_step(space, cursor)
+						       : fp_x86_step(space, cursor);
 }
 
 #endif

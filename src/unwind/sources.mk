@@ -46,6 +46,7 @@ libxtop_a_SOURCES += \
 	src/unwind/flow_try.c \
 	src/unwind/fp.h \
 	src/unwind/fp_arm64.c \
+	src/unwind/fp_i386.c \
 	src/unwind/fp_x86.c \
 	src/unwind/go.h \
 	src/unwind/go_stacks_x86.c \

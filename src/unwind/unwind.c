@@ -335,6 +335,17 @@ static bool unwind_find_user_arm64(struct walk *walk, uint32_t *flags)
 	return found;
 }
 
+/* The first and last instructions of the kernel count as a kernel part that was cut short. */
+static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint32_t *flags)
+{
+	if (step == STEP_USER)
+		return true;
+	if (walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE)
+		return false;
+	*flags = FRAME_BROKEN;
+	return entry_i386_search_user(&walk->cursor);
+}
+
 /*
  * The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame.
  */
@@ -343,6 +354,8 @@ static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t 
 	*flags = 0;
 	if (walk->cursor.arch == ARCH_ARM64)
 		return unwind_find_user_arm64(walk, flags);
+	if (cursor_is_i386(&walk->cursor))
+		return unwind_find_user_i386(walk, step, flags);
 	if (step == STEP_USER)
 		return !entry_has_no_memory(&walk->cursor);
 	if (walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE)

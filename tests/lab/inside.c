@@ -22,6 +22,8 @@
  *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
  *   waits      see inside_waits.h: tasks that wait, locks and their holders
  *   search     NAME FOUND TOLD         addresses that search_symbols() finds without names of data
+ *   members    NAME OFFSET             in a task_struct of i386; CPU 0's task and its name
+ *   chain      CHAIN                   of a dump's CPU 0, as a folded file has it: inside_chain.h
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
 #include "config.h"
@@ -35,6 +37,7 @@
 
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/kernel_image.h"
+#include "linux/kernel/layout_i386.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/search.h"
 #include "linux/kernel/member.h"
@@ -43,6 +46,7 @@
 #include "linux/process/path.h"
 #include "linux/process/processes.h"
 #include "linux/process/vmas.h"
+#include "inside_chain.h"
 #include "inside_waits.h"
 #include "tests/support/dump_memory.h"
 #include "tests/support/must.h"
@@ -86,6 +90,8 @@ struct inside {
 	struct memory *memory;
 	enum guest_type type;
 	struct registers regs;
+	bool user;        /* of a dump: the vCPU runs user code */
+	const char *dump; /* the file; NULL: a domain */
 	struct linux_kernel kernel;
 	struct kallsyms *kallsyms;
 	struct space *space;
@@ -625,6 +631,30 @@ static void add_line(void *inside, const char *line)
 	add(inside, "%s", line);
 }
 
+/* What layout_i386.c finds, and the names that it leads to. */
+static void add_members(struct inside *inside)
+{
+	static const struct {
+		enum layout_member member;
+		const char *name;
+	} members[] = {
+		{ TASK_COMM, "comm" },	{ TASK_PID, "pid" },
+		{ TASK_TGID, "tgid" },	{ TASK_GROUP_LEADER, "group_leader" },
+		{ TASK_STACK, "stack" }, { TASK_FLAGS, "flags" },
+	};
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t task = layout_i386_read_current(guest);
+	char name[16] = "";
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (layout_has(&guest->layout, members[i].member))
+			add(inside, "members %s %u", members[i].name,
+			    layout_offset(&guest->layout, members[i].member));
+	if (task && layout_has(&guest->layout, TASK_COMM) &&
+	    member_read(guest, task, TASK_COMM, name, sizeof(name)))
+		add(inside, "members current %" PRIx64 " %.15s", task, name);
+}
+
 /* --- a domain, or a dump ---------------------------------------------------------------------- */
 
 static void open_domain(struct inside *inside, const char *domain, struct guest_info *info)
@@ -665,6 +695,14 @@ static void open_dump_arm64(struct inside *inside, FILE *file)
 	}
 }
 
+/* EFER.LMA: 64-bit mode (Intel SDM vol. 4, IA32_EFER). Else CR4.PAE tells the page tables. */
+static enum register_width width_of(const struct registers *regs, uint64_t efer)
+{
+	if (efer & 1 << 10)
+		return WIDTH_64;
+	return regs->cr4 & CR4_PAE ? WIDTH_32_PAE : WIDTH_32;
+}
+
 /* Reads CPU 0 of QEMU's "info registers -a". */
 static void open_dump(struct inside *inside, const char *memory, const char *registers)
 {
@@ -678,10 +716,14 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 	if (strstr(registers, ".arm64"))
 		open_dump_arm64(inside, file);
 	while (fgets(line, sizeof(line), file) && strncmp(line, "CPU#1", 5) != 0) {
-		if ((at = strstr(line, "RIP=")))
-			regs->rip = strtoull(at + 4, NULL, 16);
-		if ((at = strstr(line, "RSP=")))
-			regs->rsp = strtoull(at + 4, NULL, 16);
+		if ((at = strstr(line, "IP=")))
+			regs->rip = strtoull(at + 3, NULL, 16);
+		if ((at = strstr(line, "SP=")))
+			regs->rsp = strtoull(at + 3, NULL, 16);
+		if ((at = strstr(line, "CPL=")))
+			inside->user = at[4] == '3';
+		if ((at = strstr(line, "BP=")))
+			regs->rbp = strtoull(at + 3, NULL, 16);
 		if ((at = strstr(line, "CR0=")))
 			regs->cr0 = strtoull(at + 4, NULL, 16);
 		if ((at = strstr(line, "CR3=")))
@@ -690,8 +732,13 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 			regs->cr4 = strtoull(at + 4, NULL, 16);
 		if (strncmp(line, "GS =", 4) == 0)
 			regs->gs_base = strtoull(line + 9, NULL, 16);
+		if (strncmp(line, "FS =", 4) == 0)
+			regs->fs_base = strtoull(line + 9, NULL, 16);
+		if ((at = strstr(line, "EFER=")))
+			regs->width = width_of(regs, strtoull(at + 5, NULL, 16));
 	}
 	inside->type = GUEST_HVM;
+	inside->dump = memory;
 	must_or_die(dump_open(memory, &inside->memory));
 }
 
@@ -775,8 +822,8 @@ static void read_guest(struct inside *inside)
 	generated_code_poll(inside->generated);
 	inside->attached = memory_counts(inside->memory);
 	inside->attached_s = cpu_s();
-	if (!guest->has_layout)
-		die("inside: the kernel has no BTF");
+	if (!guest->has_layout || linux_is_short(guest))
+		return;
 	read_own_members(inside);
 	must_or_die(tasks_create(guest, &inside->tasks));
 	must_or_die(processes_create(guest, &settings, &inside->processes));
@@ -784,6 +831,12 @@ static void read_guest(struct inside *inside)
 
 static void put_what(struct inside *inside, const char *what)
 {
+	static const char without[] = " kernel text functions misnamed search members chain build-id cost ";
+	char word[32];
+
+	snprintf(word, sizeof(word), " %s ", what);
+	if (!inside->tasks && !strstr(without, word))
+		die("inside: the kernel has no BTF");
 	memory_refresh(inside->memory);
 	if (strcmp(what, "kernel") == 0)
 		add_kernel(inside, false);
@@ -801,6 +854,11 @@ static void put_what(struct inside *inside, const char *what)
 		space_remove_if(inside->space, add_code, inside);
 	else if (strcmp(what, "search") == 0)
 		add_searched(inside);
+	else if (strcmp(what, "members") == 0)
+		add_members(inside);
+	else if (strcmp(what, "chain") == 0 && inside->dump)
+		inside_read_chain(inside->dump, &inside->kernel, inside->space, &inside->regs,
+				  inside->user, add_line, inside);
 	else if (strcmp(what, "build-id") == 0)
 		add_build_ids(inside);
 	else if (strcmp(what, "task") == 0)

@@ -5,7 +5,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/systemd-packages \
 	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
 	tests/lab/checks tests/lab/example tests/lab/live tests/lab/linux-checks tests/lab/steal tests/lab/upcall tests/lab/vcpus-numbers \
-	tests/lab/waits-checks tests/lab/locks-checks tests/lab/lock-looks tests/lab/inside_waits.h \
+	tests/lab/waits-checks tests/lab/locks-checks tests/lab/lock-looks tests/lab/linux32-looks tests/lab/inside_chain.h tests/lab/inside_waits.h \
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/oops/*) $(wildcard $(srcdir)/tests/guests/web01/*) \
@@ -17,6 +17,7 @@ if HOST_X86
 include $(srcdir)/tests/guests/tiny/tiny.mk
 include $(srcdir)/tests/guests/upcall/upcall.mk
 include $(srcdir)/tests/guests/forks/forks.mk
+include $(srcdir)/tests/guests/linux32/linux32.mk
 else
 include $(srcdir)/tests/guests/tiny/tiny_arm64.mk
 endif
@@ -27,7 +28,7 @@ include $(srcdir)/tests/guests/busy/busy.mk
 noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
 	tests/lab/live_text tests/lab/walls
 
-tests_lab_inside_SOURCES = tests/lab/inside.c tests/lab/inside_waits.c
+tests_lab_inside_SOURCES = tests/lab/inside.c tests/lab/inside_chain.c tests/lab/inside_waits.c
 
 # For LD_PRELOAD. Built without $(CFLAGS), because any build may load it.
 tests/lab/other_xen.so: tests/lab/other_xen.c

@@ -13,35 +13,35 @@
 
 /* The layouts of Linux's versions, by scripts/kallsyms.c of each. */
 const struct made_layout made_layouts[] = {
-	{ "4.14, absolute", true, true, KALLSYMS_ABSOLUTE, false, 0, false, 5000, NULL, false },
-	{ "4.14, one CPU", true, true, KALLSYMS_RELATIVE, false, 0, false, 5001, NULL, false },
-	{ "4.19", true, true, KALLSYMS_PERCPU, false, 0, false, 5002, NULL, false },
-	{ "4.19, text only", true, true, KALLSYMS_PERCPU, false, 0, true, 5003, NULL, false },
-	{ "4.20, absolute", false, true, KALLSYMS_ABSOLUTE, false, 0, false, 5004, NULL, false },
-	{ "5.10", false, true, KALLSYMS_PERCPU, false, 0, false, 5005, NULL, false },
-	{ "5.10, one CPU", false, true, KALLSYMS_RELATIVE, false, 0, false, 5006, NULL, false },
-	{ "6.1", false, true, KALLSYMS_PERCPU, true, 0, false, 5007, NULL, false },
-	{ "6.2-rc, u32 seqs", false, true, KALLSYMS_PERCPU, true, 4, false, 5008, NULL, false },
-	{ "6.2, and 6.1 stable", false, true, KALLSYMS_PERCPU, true, 3, false, 5009, NULL, false },
-	{ "6.2, one CPU", false, true, KALLSYMS_RELATIVE, true, 3, false, 5010, NULL, false },
-	{ "6.2, absolute", false, true, KALLSYMS_ABSOLUTE, true, 3, false, 5011, NULL, false },
-	{ "6.4", false, false, KALLSYMS_PERCPU, true, 3, false, 5012, NULL, false },
-	{ "6.4, one CPU", false, false, KALLSYMS_RELATIVE, true, 3, false, 5013, NULL, false },
-	{ "6.4, absolute", false, false, KALLSYMS_ABSOLUTE, true, 3, false, 5014, NULL, false },
-	{ "6.12, text only", false, false, KALLSYMS_PERCPU, true, 3, true, 5015, NULL, false },
-	{ "6.15", false, false, KALLSYMS_RELATIVE, true, 3, false, 5016, NULL, false },
-	{ "6.15, text only", false, false, KALLSYMS_RELATIVE, true, 3, true, 5017, NULL, false },
-	{ "7.0", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5018, NULL, false },
+	{ "4.14, absolute", true, true, KALLSYMS_ABSOLUTE, false, 0, false, 5000, NULL, false, false },
+	{ "4.14, one CPU", true, true, KALLSYMS_RELATIVE, false, 0, false, 5001, NULL, false, false },
+	{ "4.19", true, true, KALLSYMS_PERCPU, false, 0, false, 5002, NULL, false, false },
+	{ "4.19, text only", true, true, KALLSYMS_PERCPU, false, 0, true, 5003, NULL, false, false },
+	{ "4.20, absolute", false, true, KALLSYMS_ABSOLUTE, false, 0, false, 5004, NULL, false, false },
+	{ "5.10", false, true, KALLSYMS_PERCPU, false, 0, false, 5005, NULL, false, false },
+	{ "5.10, one CPU", false, true, KALLSYMS_RELATIVE, false, 0, false, 5006, NULL, false, false },
+	{ "6.1", false, true, KALLSYMS_PERCPU, true, 0, false, 5007, NULL, false, false },
+	{ "6.2-rc, u32 seqs", false, true, KALLSYMS_PERCPU, true, 4, false, 5008, NULL, false, false },
+	{ "6.2, and 6.1 stable", false, true, KALLSYMS_PERCPU, true, 3, false, 5009, NULL, false, false },
+	{ "6.2, one CPU", false, true, KALLSYMS_RELATIVE, true, 3, false, 5010, NULL, false, false },
+	{ "6.2, absolute", false, true, KALLSYMS_ABSOLUTE, true, 3, false, 5011, NULL, false, false },
+	{ "6.4", false, false, KALLSYMS_PERCPU, true, 3, false, 5012, NULL, false, false },
+	{ "6.4, one CPU", false, false, KALLSYMS_RELATIVE, true, 3, false, 5013, NULL, false, false },
+	{ "6.4, absolute", false, false, KALLSYMS_ABSOLUTE, true, 3, false, 5014, NULL, false, false },
+	{ "6.12, text only", false, false, KALLSYMS_PERCPU, true, 3, true, 5015, NULL, false, false },
+	{ "6.15", false, false, KALLSYMS_RELATIVE, true, 3, false, 5016, NULL, false, false },
+	{ "6.15, text only", false, false, KALLSYMS_RELATIVE, true, 3, true, 5017, NULL, false, false },
+	{ "7.0", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5018, NULL, false, false },
 	{ "7.0, text only", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, true, 5019, NULL,
-	  false },
+	  false, false },
 	{ "7.0, a full last group", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5096,
-	  NULL, false },
-	{ "7.2", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5020, NULL, true },
+	  NULL, false, false },
+	{ "7.2", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5020, NULL, true, false },
 	{ "7.2, text only", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, true, 5021, NULL,
-	  true },
+	  true, false },
 	{ "7.2, a full last group", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5096,
-	  NULL, true },
-	{ "6.12, larger", false, false, KALLSYMS_PERCPU, true, 3, false, 30000, NULL, false },
+	  NULL, true, false },
+	{ "6.12, larger", false, false, KALLSYMS_PERCPU, true, 3, false, 30000, NULL, false, false },
 };
 const unsigned n_made_layouts = sizeof(made_layouts) / sizeof(made_layouts[0]);
 
@@ -214,14 +214,16 @@ static uint64_t make_offset(const struct made_layout *layout, const struct made_
 
 static void make_addresses(const struct made_layout *layout, struct made_kallsyms *made)
 {
+	unsigned word = layout->is_short ? 4 : 8;
+
 	made->addresses = make_label(made);
 	for (unsigned i = 0; i < made->n; i++)
 		make_put(made, make_offset(layout, made, made->symbols[i].address),
-			 layout->encoding == KALLSYMS_ABSOLUTE ? 8 : 4);
+			 layout->encoding == KALLSYMS_ABSOLUTE ? word : 4);
 	if (layout->encoding != KALLSYMS_PERCPU && layout->encoding != KALLSYMS_RELATIVE)
 		return;
 	made->base = make_label(made);
-	make_put(made, MADE_TEXT, 8);
+	make_put(made, MADE_TEXT, word);
 }
 
 static void make_name(const struct made_layout *layout, struct made_kallsyms *made,

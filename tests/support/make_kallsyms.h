@@ -30,6 +30,7 @@ struct made_layout {
 	unsigned n_functions;
 	const char *left_out; /* a symbol that the kernel lacks; NULL: none */
 	bool aligned_4;       /* tables are at multiples of 4 only */
+	bool is_short;        /* of a 32-bit kernel: addresses are the lower halves of MADE_ ones */
 };
 
 struct made_symbol {

@@ -11,7 +11,7 @@ static bool arch_is_arm64(struct memory_root root)
 
 struct arch_addresses arch_get_addresses(struct memory_root root)
 {
-	return arch_is_arm64(root) ? arch_arm64_addresses(root) : arch_x86_addresses();
+	return arch_is_arm64(root) ? arch_arm64_addresses(root) : arch_x86_addresses(root);
 }
 
 /* The tables of an arm64 vCPU do not show whether they are those of user mode. */
@@ -36,7 +36,8 @@ bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_
 
 uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 {
-	return arch_is_arm64(root) ? arch_arm64_find_vmemmap(root, release) : arch_x86_vmemmap();
+	return arch_is_arm64(root) ? arch_arm64_find_vmemmap(root, release)
+				   : arch_x86_vmemmap(root);
 }
 
 bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,

@@ -15,10 +15,16 @@ struct arch_addresses {
 	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */
 	uint64_t near_end;    /* mostly it lies below this */
 	uint64_t head_bytes;  /* _text lies at most so far before the first executable page */
-	bool has_modules;     /* modules lie there, too, most of them below the image */
+	bool has_modules;     /* other code lies there, too, mostly below the image: modules */
 	uint64_t page_offset; /* where a kernel has it that does not randomise it */
 };
 struct arch_addresses arch_get_addresses(struct memory_root root);
+
+/* Bytes of a pointer and of a long in the kernel that has these page tables. */
+static inline unsigned arch_word_bytes(struct memory_root root)
+{
+	return root.width == WIDTH_32 || root.width == WIDTH_32_PAE ? 4 : 8;
+}
 
 struct arch_name {
 	enum linux_symbol symbol;
@@ -55,7 +61,7 @@ bool arch_is_same_process(struct memory_root a, struct memory_root b);
 
 /* --- the same of one architecture ------------------------------------------------------------- */
 
-struct arch_addresses arch_x86_addresses(void);
+struct arch_addresses arch_x86_addresses(struct memory_root root);
 bool arch_x86_is_user_tables(struct memory_root root);
 struct memory_root arch_x86_kernel_tables(struct memory_root root);
 bool arch_x86_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
@@ -63,7 +69,7 @@ bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
 			struct memory_root *root);
 struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame);
 bool arch_x86_is_same_process(struct memory_root a, struct memory_root b);
-uint64_t arch_x86_vmemmap(void);
+uint64_t arch_x86_vmemmap(struct memory_root root);
 
 struct arch_addresses arch_arm64_addresses(struct memory_root root);
 struct memory_root arch_arm64_kernel_tables(struct memory_root root);

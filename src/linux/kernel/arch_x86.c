@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Addresses, names and page tables of Linux on x86-64; see arch.h. Any thread. */
+/* Addresses, names and page tables of Linux on x86-64 and i386; see arch.h. Any thread. */
 #include "config.h"
 
 #include "linux/kernel/arch.h"
 
+#include "xtop/registers_i386.h"
 #include "xtop/registers_x86.h"
+
+#define I386_IMAGE_BYTES (512U << 20) /* arch/x86/include/asm/page_32_types.h KERNEL_IMAGE_SIZE */
 
 /*
  * Linux Documentation/arch/x86/x86_64/mm.rst: the image is mapped in [-2 GiB, -1 GiB)
  * (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE). Direct map and page array are those of
  * 4-level paging without randomisation; kernels that have variables for them do not need these.
+ *
+ * On i386 the image is part of the direct map, which begins with a few executable pages for
+ * real mode and the BIOS. The array of struct page lies anywhere in the direct map.
  */
-struct arch_addresses arch_x86_addresses(void)
+struct arch_addresses arch_x86_addresses(struct memory_root root)
 {
+	if (arch_word_bytes(root) == sizeof(uint32_t))
+		return (struct arch_addresses){
+			.image_start = I386_KERNEL_START,
+			.image_end = I386_KERNEL_START + I386_IMAGE_BYTES,
+			.near_end = I386_KERNEL_START + I386_IMAGE_BYTES,
+			.has_modules = true,
+			.page_offset = I386_KERNEL_START,
+		};
 	return (struct arch_addresses){
 		.image_start = 0xffffffff80000000,
 		.image_end = 0xffffffffc0000000,
@@ -21,9 +35,9 @@ struct arch_addresses arch_x86_addresses(void)
 	};
 }
 
-uint64_t arch_x86_vmemmap(void)
+uint64_t arch_x86_vmemmap(struct memory_root root)
 {
-	return 0xffffea0000000000;
+	return arch_word_bytes(root) == sizeof(uint32_t) ? 0 : 0xffffea0000000000;
 }
 
 const struct arch_name arch_names_x86[] = {
@@ -44,10 +58,13 @@ const struct arch_name arch_names_x86[] = {
 	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
 	{ LINUX_HYPERCALLS, "hypercall_page" },
 	{ LINUX_FRED, "asm_fred_entrypoint_user" },
+	{ LINUX_GETPID, "__ia32_sys_getpid" }, /* of i386; on x86-64 another entry */
 	{ LINUX_GETPID, "__x64_sys_getpid" },
 	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
 	{ LINUX_ENTRY, "entry_SYSCALL_64" },
 	{ LINUX_TIMER, "sysvec_apic_timer_interrupt" },
+	{ LINUX_IDLE_CPU, "idle_cpu" },
+	{ LINUX_STACK_INFO, "dump_stack_print_info" },
 };
 const size_t n_arch_names_x86 = sizeof(arch_names_x86) / sizeof(arch_names_x86[0]);
 

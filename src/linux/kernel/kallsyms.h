@@ -53,13 +53,14 @@ struct kallsyms_input {
 	uint64_t text_start, text_end; /* the executable range below; 0: not known */
 	uint64_t head_bytes;  /* _text may lie so far before the executable range */
 	uint64_t image_start; /* no symbol's address is below */
+	bool is_short;        /* of a 32-bit kernel: a pointer has 4 bytes */
 	/* Out: checks made. May exceed KALLSYMS_MAX_STEPS by the checks of one table. */
 	uint64_t steps;
 };
 
 /* How addresses are stored; kallsyms_find.c has the layouts. */
 enum kallsyms_encoding {
-	KALLSYMS_ABSOLUTE,       /* u64 each */
+	KALLSYMS_ABSOLUTE,       /* a pointer each */
 	KALLSYMS_PERCPU,         /* s32: a per-cpu value, or if negative, base - 1 - s32 */
 	KALLSYMS_RELATIVE,       /* u32 from base */
 	KALLSYMS_PLACE_RELATIVE, /* s32 from its own place */

@@ -19,15 +19,21 @@
 
 #define LOOK_ADDRESSES 65536 /* between looks at whether work is over */
 
+/* Bytes of a pointer in the tables. */
+static size_t finder_word(const struct kallsyms_finder *finder)
+{
+	return finder->input->is_short ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
 static uint64_t finder_address(const struct kallsyms_finder *finder, size_t at, uint32_t index,
 			       uint64_t base)
 {
-	size_t slot = at + 4 * (size_t)index;
+	size_t slot = at + 4 * (size_t)index, word = finder_word(finder);
 	uint32_t offset;
 
 	switch (finder->out->encoding) {
 	case KALLSYMS_ABSOLUTE:
-		return finder_load(finder, at + 8 * (size_t)index, 8);
+		return finder_load(finder, at + word * index, word);
 	case KALLSYMS_PERCPU:
 		offset = finder_load(finder, slot, 4);
 		return (int32_t)offset >= 0 ? offset : base - 1 - (int64_t)(int32_t)offset;
@@ -77,7 +83,7 @@ static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
 
 static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_t base_at)
 {
-	uint64_t base = finder_load(finder, base_at, 8);
+	uint64_t base = finder_load(finder, base_at, finder_word(finder));
 
 	return base >= finder->input->image_start &&
 	       (finder_read_addresses(finder, at, KALLSYMS_PERCPU, base) ||
@@ -91,33 +97,32 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 static bool finder_addresses_before(struct kallsyms_finder *finder)
 {
 	size_t offsets_bytes = finder_align(finder, 4 * (size_t)finder->n),
-	       num = finder->names - finder->align;
+	       num = finder->names - finder->align, word = finder_word(finder);
 
 	finder->out->tables_before = true;
-	if (num < 8 || !finder_need_from(finder, num - 8) ||
-	    finder_load(finder, num - 8, 8) < finder->input->image_start)
+	if (num < word || !finder_need_from(finder, num - word) ||
+	    finder_load(finder, num - word, word) < finder->input->image_start)
 		return false;
-	if (num >= offsets_bytes + 8 && finder_need_from(finder, num - 8 - offsets_bytes) &&
-	    finder_read_offsets(finder, num - 8 - offsets_bytes, num - 8))
+	if (num >= offsets_bytes + word && finder_need_from(finder, num - word - offsets_bytes) &&
+	    finder_read_offsets(finder, num - word - offsets_bytes, num - word))
 		return true;
-	return num >= 8 * (size_t)finder->n &&
-	       finder_need_from(finder, num - 8 * (size_t)finder->n) &&
-	       finder_read_addresses(finder, num - 8 * (size_t)finder->n, KALLSYMS_ABSOLUTE, 0);
+	return num >= word * finder->n && finder_need_from(finder, num - word * finder->n) &&
+	       finder_read_addresses(finder, num - word * finder->n, KALLSYMS_ABSOLUTE, 0);
 }
 
 /* Offsets from a base and from their own places are tried: only one kind ascends from _text. */
 static bool finder_addresses_behind(struct kallsyms_finder *finder)
 {
-	size_t at = finder->token_index + TOKEN_INDEX_BYTES;
+	size_t at = finder->token_index + TOKEN_INDEX_BYTES, word = finder_word(finder);
 	size_t base_at = at + finder_align(finder, 4 * (size_t)finder->n);
 
 	finder->out->tables_before = false;
-	if (finder_need(finder, base_at + 8) && finder_read_offsets(finder, at, base_at))
+	if (finder_need(finder, base_at + word) && finder_read_offsets(finder, at, base_at))
 		return true;
 	if (finder_need(finder, at + 4 * (size_t)finder->n) &&
 	    finder_read_addresses(finder, at, KALLSYMS_PLACE_RELATIVE, 0))
 		return true;
-	return finder_need(finder, at + 8 * (size_t)finder->n) &&
+	return finder_need(finder, at + word * finder->n) &&
 	       finder_read_addresses(finder, at, KALLSYMS_ABSOLUTE, 0);
 }
 

@@ -140,6 +140,7 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 		.text_end = text ? text->end : 0,
 		.head_bytes = addresses.head_bytes,
 		.image_start = addresses.image_start,
+		.is_short = arch_word_bytes(image->root) == sizeof(uint32_t),
 	};
 
 	bytes = calloc(1, input.size_bytes); /* what is not copied has to be zeros */

@@ -22,6 +22,7 @@
 #include "linux/kernel/hypercalls.h"
 #include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/kernel_image.h"
+#include "linux/kernel/layout_i386.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/search.h"
 #include "xtop/cleanup.h"
@@ -30,7 +31,7 @@
 #include "xtop/work.h"
 
 #define LINUX_NOTES_MAX_BYTES 65536
-#define LINUX_MAX_NAMES       48 /* of symbols that are looked for, arch.h's with them */
+#define LINUX_MAX_NAMES       64 /* of symbols that are looked for, arch.h's with them */
 
 /* Symbols that are found by name; arch.h has more. */
 static const struct arch_name linux_names[] = {
@@ -98,7 +99,7 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 		if (wanted[i].type)
 			kernel->guest.symbols[symbols[i]] = wanted[i].address;
 	/* Behind the image other memory may follow at once. */
-	if (kernel->guest.root.width == ROOT_ARM64 && !kernel->guest.symbols[LINUX_END])
+	if (kernel->guest.root.width != WIDTH_64 && !kernel->guest.symbols[LINUX_END])
 		kernel->guest.symbols[LINUX_END] =
 			(kallsyms_last(kallsyms) | GUEST_PAGE_MASK) + 1;
 	return true;
@@ -172,10 +173,14 @@ static void linux_read_types(struct linux_guest *guest)
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t size_bytes;
 
-	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
-				  &size_bytes);
+	/* The layout of BTF knows pointers of 8 bytes only. */
+	if (!linux_is_short(guest))
+		blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
+					  &size_bytes);
 	guest->has_layout =
 		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
+	if (!guest->has_layout && linux_is_short(guest))
+		guest->has_layout = layout_i386_find(guest, &guest->layout);
 }
 
 /* --- address spaces --------------------------------------------------------------------------- */
@@ -195,8 +200,8 @@ static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbo
 {
 	uint64_t value;
 
-	if (!guest->symbols[symbol] || !linux_read_u64(guest, guest->symbols[symbol], &value) ||
-	    !linux_is_kernel(value))
+	if (!guest->symbols[symbol] || !linux_read_word(guest, guest->symbols[symbol], &value) ||
+	    !linux_is_kernel_of(guest, value))
 		return otherwise;
 	return value;
 }

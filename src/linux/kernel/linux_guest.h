@@ -12,6 +12,7 @@
 #include "linux/kernel/layout.h"
 #include "xtop/memory.h"
 #include "xtop/orc.h"
+#include "xtop/registers_i386.h"
 #include "xtop/types.h"
 
 /*
@@ -53,15 +54,17 @@ enum linux_symbol {
 	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
 	LINUX_NOTES_START, /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
-	/* Functions that search_x86.c reads. */
+	/* Functions that search_x86.c and search_i386.c read. */
 	LINUX_GETPID,    /* __x64_sys_getpid */
 	LINUX_ENTRY,     /* entry_SYSCALL_64 */
 	LINUX_GET_PAGES, /* __get_free_pages */
 	LINUX_PRINT_MODULES,
 	LINUX_GET_BPF, /* bpf_get_kallsym */
 	LINUX_TIMER,   /* sysvec_apic_timer_interrupt */
+	LINUX_IDLE_CPU,    /* idle_cpu */
+	LINUX_STACK_INFO,  /* dump_stack_print_info */
 	LINUX_FIRST_FUNCTION = LINUX_GETPID,
-	N_LINUX_SYMBOLS = LINUX_TIMER + 1
+	N_LINUX_SYMBOLS = LINUX_STACK_INFO + 1
 };
 
 struct linux_guest {
@@ -83,10 +86,39 @@ static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_
 	return memory_read_u64(linux_guest->memory, linux_guest->root, address, value);
 }
 
-/* Kernel pointers point to the upper half of the address space, in every paging mode. */
+/* Whether the kernel has pointers of 4 bytes. */
+static inline bool linux_is_short(const struct linux_guest *linux_guest)
+{
+	return linux_guest->root.width == WIDTH_32 || linux_guest->root.width == WIDTH_32_PAE;
+}
+
+/* A pointer of the kernel's, or a long. */
+static inline bool linux_read_word(const struct linux_guest *linux_guest, uint64_t address,
+				   uint64_t *value)
+{
+	uint32_t word;
+
+	if (!linux_is_short(linux_guest))
+		return linux_read_u64(linux_guest, address, value);
+	if (!memory_read_u32(linux_guest->memory, linux_guest->root, address, &word))
+		return false;
+	*value = word;
+	return true;
+}
+
+/*
+ * Kernel pointers point to the upper half of the address space, in every paging mode. Of i386 only
+ * the readers that call linux_is_kernel_of() know kernels: the types of the others are not known.
+ */
 static inline bool linux_is_kernel(uint64_t address)
 {
 	return address >> 56 == 0xff;
+}
+
+static inline bool linux_is_kernel_of(const struct linux_guest *linux_guest, uint64_t address)
+{
+	return linux_is_short(linux_guest) ? address >= I386_KERNEL_START && address < I386_END
+					   : linux_is_kernel(address);
 }
 
 #endif

@@ -11,7 +11,7 @@
 static inline bool member_read(const struct linux_guest *linux_guest, uint64_t object,
 			       enum layout_member member, void *buffer, size_t size_bytes)
 {
-	if (!layout_has(&linux_guest->layout, member) || !linux_is_kernel(object))
+	if (!layout_has(&linux_guest->layout, member) || !linux_is_kernel_of(linux_guest, object))
 		return false;
 	object += layout_offset(&linux_guest->layout, member);
 	return memory_read(linux_guest->memory, linux_guest->root, object, buffer, size_bytes) ==
@@ -44,9 +44,10 @@ static inline bool member_read_u32(const struct linux_guest *linux_guest, uint64
 static inline bool member_read_pointer(const struct linux_guest *linux_guest, uint64_t object,
 				       enum layout_member member, uint64_t *value)
 {
-	uint64_t word;
+	uint64_t word = 0;
 
-	if (!member_read_u64(linux_guest, object, member, &word) || !linux_is_kernel(word))
+	if (!member_read(linux_guest, object, member, &word, linux_is_short(linux_guest) ? 4 : 8) ||
+	    !linux_is_kernel_of(linux_guest, word))
 		return false;
 	*value = word;
 	return true;

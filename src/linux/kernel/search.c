@@ -8,7 +8,8 @@
  *   notes          the last build-id before BTF: the linker puts it there
  *                  (include/asm-generic/vmlinux.lds.h)
  *   page tables, unwind tables, current task, stacks, direct map, lists of modules and of BPF
- *                  programs: search_x86.c; of arm64 the two lists: search_arm64.c
+ *                  programs: search_x86.c; of arm64 the two lists: search_arm64.c; of i386 page
+ *                  tables and what names a task: search_i386.c
  *
  * All of these are guesses. Their readers validate them as they validate symbols. Resolver's
  * thread.
@@ -19,11 +20,13 @@
 
 #include <stdlib.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/search_arch.h"
 #include "xtop/cleanup.h"
 #include "xtop/limit.h"
 
 #define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
+#define SEARCH_MAX_I386_DATA (16U << 20) /* Debian's has 7 MiB of data and bss */
 #define SEARCH_NOTE_WORDS    9 /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
 #define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256) /* of types: Debian's kernels have 2 to 3 MiB */
 
@@ -97,8 +100,24 @@ static void search_range(struct search *search, bool constant, bool data)
 		search_banner(search);
 	if (constant && !symbols[LINUX_BTF_START])
 		search_btf(search);
-	if (data && search->guest->root.width != ROOT_ARM64)
+	if (data && arch_word_bytes(search->guest->root) == sizeof(uint32_t))
+		search_i386_data(search);
+	else if (data && search->guest->root.width != ROOT_ARM64)
 		search_x86_data(search);
+}
+
+/*
+ * The image of i386 is part of the direct map: behind its data all of memory may follow in one
+ * range.
+ */
+static size_t search_range_bytes(const struct search *search, const struct memory_range *range)
+{
+	size_t bytes = range->end - range->start;
+
+	if (range->writable && arch_word_bytes(search->guest->root) == sizeof(uint32_t) &&
+	    bytes > SEARCH_MAX_I386_DATA)
+		return SEARCH_MAX_I386_DATA;
+	return bytes;
 }
 
 /* A writable and executable range is an image that is not sealed: it has everything. */
@@ -110,7 +129,7 @@ static void search_image(struct search *search, const struct memory_range *range
 		const struct memory_range *range = &ranges[i];
 		_cleanup_free_ uint8_t *bytes = NULL;
 
-		search->size_bytes = range->end - range->start;
+		search->size_bytes = search_range_bytes(search, range);
 		if ((range->executable && !range->writable) || search->size_bytes > left)
 			continue;
 		bytes = malloc(search->size_bytes);
@@ -137,6 +156,8 @@ void search_symbols(struct linux_guest *guest, const struct memory_range *ranges
 	search_image(&search, ranges, n);
 	if (guest->root.width == ROOT_ARM64)
 		search_arm64_functions(&search);
+	else if (arch_word_bytes(guest->root) == sizeof(uint32_t))
+		search_i386_functions(&search);
 	else
 		search_x86_functions(&search);
 }

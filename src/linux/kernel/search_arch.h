@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of the search that depends on the processor: search.c calls it. search_x86.c and
- * search_arm64.c have it. Resolver's thread.
+ * The part of the search that depends on the processor: search.c calls it. search_x86.c,
+ * search_i386.c and search_arm64.c have it. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_SEARCH_ARCH_H
 #define XTOP_LINUX_KERNEL_SEARCH_ARCH_H
@@ -58,6 +58,10 @@ static const struct {
 void search_x86_data(struct search *search);
 /* In functions: the other seven of search.h. */
 void search_x86_functions(struct search *search);
+/* The same of i386: LINUX_PAGE_TABLES. */
+void search_i386_data(struct search *search);
+/* LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET. */
+void search_i386_functions(struct search *search);
 /* In functions: the lists. The kernel's page tables are known, and there is no ORC. */
 void search_arm64_functions(struct search *search);
 

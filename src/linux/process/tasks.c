@@ -73,13 +73,15 @@ static const struct {
 static struct xtop_error *tasks_find_span(struct tasks *tasks)
 {
 	const struct layout *layout = &tasks->linux_guest->layout;
+	bool is_short = linux_is_short(tasks->linux_guest); /* there without BTF */
 	uint32_t start = UINT32_MAX, end = 0;
 
 	for (size_t i = 0; i < sizeof(task_members) / sizeof(task_members[0]); i++) {
 		uint32_t offset;
 
 		if (!layout_has(layout, task_members[i].member)) {
-			if (task_members[i].needed)
+			if (task_members[i].needed &&
+			    !(is_short && task_members[i].member == TASK_MM))
 				return error_create("the guest's BTF lacks members of task_struct");
 			continue;
 		}
@@ -136,11 +138,12 @@ static void tasks_get_member(const struct tasks *tasks, enum layout_member membe
 	memcpy(buffer, tasks->span + (offset - tasks->span_start), size_bytes);
 }
 
-static bool tasks_is_plausible(const struct task *task, uint64_t leader)
+static bool tasks_is_plausible(const struct tasks *tasks, const struct task *task,
+			       uint64_t leader)
 {
 	return memchr(task->comm, '\0', sizeof(task->comm)) && task->pid <= TASK_PID_MAX &&
-	       task->tgid <= TASK_PID_MAX && linux_is_kernel(leader) &&
-	       (!task->mm || linux_is_kernel(task->mm));
+	       task->tgid <= TASK_PID_MAX && linux_is_kernel_of(tasks->linux_guest, leader) &&
+	       (!task->mm || linux_is_kernel_of(tasks->linux_guest, task->mm));
 }
 
 /* Copies the guest's task_struct at ADDRESS to tasks->span, and the flags. */
@@ -160,6 +163,7 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 			   uint64_t *leaderp)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
+	size_t word_bytes = linux_is_short(linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
 	struct task read = { .address = address };
 	uint32_t flags;
 
@@ -171,11 +175,13 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	tasks_get_member(tasks, TASK_COMM, read.comm, sizeof(read.comm));
 	tasks_get_member(tasks, TASK_PID, &read.pid, sizeof(read.pid));
 	tasks_get_member(tasks, TASK_TGID, &read.tgid, sizeof(read.tgid));
-	tasks_get_member(tasks, TASK_MM, &read.mm, sizeof(read.mm));
-	tasks_get_member(tasks, TASK_GROUP_LEADER, leaderp, sizeof(*leaderp));
+	*leaderp = 0;
+	if (layout_has(&linux_guest->layout, TASK_MM))
+		tasks_get_member(tasks, TASK_MM, &read.mm, word_bytes);
+	tasks_get_member(tasks, TASK_GROUP_LEADER, leaderp, word_bytes);
 	if (layout_has(&linux_guest->layout, TASK_START_TIME))
 		tasks_get_member(tasks, TASK_START_TIME, &read.start_time, sizeof(read.start_time));
-	if (!tasks_is_plausible(&read, *leaderp)) {
+	if (!tasks_is_plausible(tasks, &read, *leaderp)) {
 		tasks->counts.refused++;
 		return false;
 	}
@@ -246,7 +252,7 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	bool found = slot->task.address == address;
 	uint64_t leader;
 
-	if (!linux_is_kernel(address)) {
+	if (!linux_is_kernel_of(tasks->linux_guest, address)) {
 		tasks->counts.refused++;
 		return NULL;
 	}

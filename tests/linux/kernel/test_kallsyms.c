@@ -115,6 +115,44 @@ static void test_layout(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
+/* A kernel of 32 bits: pointers in the tables have 4 bytes, and nothing is aligned to more. */
+static void test_short(struct made_layout layout)
+{
+	struct made_kallsyms made;
+	struct kallsyms_input input;
+	struct kallsyms *kallsyms = NULL;
+
+	layout.is_short = true;
+	layout.aligned_4 = true;
+	make_kallsyms(&layout, &made);
+	for (unsigned i = 0; i < made.n; i++)
+		made.symbols[i].address = (uint32_t)made.symbols[i].address;
+	input = (struct kallsyms_input){
+		.address = (uint32_t)MADE_RODATA,
+		.bytes = made.bytes,
+		.size_bytes = made.size_bytes,
+		.present_bytes = made.size_bytes,
+		.image_start = (uint32_t)MADE_IMAGE_START,
+		.text_start = (uint32_t)MADE_TEXT,
+		.text_end = (uint32_t)MADE_TEXT + MADE_TEXT_BYTES,
+		.is_short = true,
+	};
+	if (kallsyms_find(&input, &kallsyms))
+		exit(99);
+	if (check(kallsyms, "%s of 32 bits: found", layout.what)) {
+		check_u64(compare(kallsyms, &made), made.n, "symbols as they were made");
+		check_u64(kallsyms_text(kallsyms), (uint32_t)MADE_TEXT, "_text");
+	}
+	kallsyms_destroy(kallsyms);
+	kallsyms = NULL;
+	input.is_short = false;
+	if (kallsyms_find(&input, &kallsyms))
+		exit(99);
+	check(!kallsyms, "%s of 32 bits: not with pointers of 64", layout.what);
+	kallsyms_destroy(kallsyms);
+	made_kallsyms_deinit(&made);
+}
+
 /*
  * --- tables whose front is left out at first ---------------------------------------------------
  */
@@ -604,6 +642,11 @@ int main(void)
 		test_layout(&made_layouts[i]);
 	for (unsigned i = 0; i < n_made_layouts; i++)
 		test_left_out(&made_layouts[i]);
+	test_short(made_layouts[6]);
+	test_short(made_layouts[10]);
+	test_short(made_layouts[13]);
+	test_short(made_layouts[11]);
+	test_short(made_layouts[14]);
 	test_decode(&made_layouts[2]);
 	test_decode(&made_layouts[12]);
 	test_missing_marks(made_layouts[12]);

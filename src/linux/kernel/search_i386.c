@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The search in a kernel of i386 for what has no symbol; see search.c. Debian's has neither names
+ * of data nor BTF, so that this is all that is known of its tasks.
+ *
+ *   page tables    swapper_pg_dir: a page of the image. The kernel's text and the page itself are
+ *                  where the vCPU's tables have them, and the user's part is empty
+ *   current        what getpid() reads first of its CPU's area
+ *   per-cpu areas  the table that idle_cpu() adds from, by the number of the CPU
+ *
+ * layout_i386.c finds what there is in a task.
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/search_arch.h"
+
+#include "linux/kernel/arch.h"
+
+#define SEARCH_PRESENT      1U  /* bit of a page-table entry */
+#define SEARCH_USER_ENTRIES 768 /* of 1,024: 3 GiB, without PAE */
+
+/* --- page tables ------------------------------------------------------------------------------ */
+
+static bool search_is_same_frame(const struct search *search, struct memory_root root,
+				 uint64_t address)
+{
+	frame_t there, here;
+
+	return memory_translate(search->guest->memory, root, address, &there) &&
+	       memory_translate(search->guest->memory, search->guest->root, address, &here) &&
+	       there.value == here.value;
+}
+
+/* With PAE: four entries of 8 bytes, the last one for the kernel's GiB. */
+static bool search_has_pae_entries(const struct search *search, size_t at)
+{
+	for (size_t i = 0; i < 6; i++)
+		if (search_u32(search, at + 4 * i))
+			return false;
+	return search_u32(search, at + 24) & SEARCH_PRESENT;
+}
+
+static bool search_has_entries(const struct search *search, size_t at)
+{
+	for (size_t i = 0; i < SEARCH_USER_ENTRIES; i++)
+		if (search_u32(search, at + 4 * i))
+			return false;
+	return true;
+}
+
+/* Takes the page at AT for the top table. */
+static bool search_is_root(const struct search *search, size_t at)
+{
+	struct memory_root root = search->guest->root;
+	uint64_t address = search->address + at;
+	frame_t frame;
+
+	if (root.width == WIDTH_32_PAE ? !search_has_pae_entries(search, at)
+				       : !search_has_entries(search, at))
+		return false;
+	if (!memory_translate(search->guest->memory, root, address, &frame))
+		return false;
+	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
+	return search_is_same_frame(search, root, search->image_start) &&
+	       search_is_same_frame(search, root, search->image_start + (1 << 20)) &&
+	       search_is_same_frame(search, root, address);
+}
+
+void search_i386_data(struct search *search)
+{
+	if (search->guest->symbols[LINUX_PAGE_TABLES])
+		return;
+	for (size_t at = 0; at + GUEST_PAGE_SIZE <= search->size_bytes; at += GUEST_PAGE_SIZE)
+		if (search_is_root(search, at)) {
+			search_set(search, LINUX_PAGE_TABLES, search->address + at);
+			return;
+		}
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/*
+ *   64 a1           s32   mov  %fs:ADDRESS, %eax
+ *   64 8b 05+8*reg  s32   mov  %fs:ADDRESS, %reg
+ *   03 04+8*reg 85+8*index s32   add  ADDRESS(,%index,4), %reg; 8b: mov
+ *
+ * (Intel SDM vol. 2A §2.1.5: ModRM and SIB.)
+ */
+#define SEARCH_CODE_BYTES 64 /* of a function that are looked at */
+
+static bool search_read_code(const struct search *search, enum linux_symbol function,
+			     uint8_t code[SEARCH_CODE_BYTES])
+{
+	const struct linux_guest *guest = search->guest;
+
+	return guest->symbols[function] &&
+	       memory_read(guest->memory, guest->root, guest->symbols[function], code,
+			   SEARCH_CODE_BYTES) == SEARCH_CODE_BYTES;
+}
+
+static uint32_t search_code_u32(const uint8_t *code)
+{
+	uint32_t value;
+
+	memcpy(&value, code, sizeof(value));
+	return value;
+}
+
+static uint64_t search_current(const uint8_t code[SEARCH_CODE_BYTES])
+{
+	for (size_t i = 0; i + 7 <= SEARCH_CODE_BYTES; i++) {
+		if (code[i] != 0x64)
+			continue;
+		if (code[i + 1] == 0xa1)
+			return search_code_u32(code + i + 2);
+		if (code[i + 1] == 0x8b && (code[i + 2] & 0xc7) == 0x05)
+			return search_code_u32(code + i + 3);
+	}
+	return 0;
+}
+
+static uint64_t search_per_cpu_table(const uint8_t code[SEARCH_CODE_BYTES])
+{
+	for (size_t i = 0; i + 7 <= SEARCH_CODE_BYTES; i++)
+		if ((code[i] == 0x03 || code[i] == 0x8b) && (code[i + 1] & 0xc7) == 0x04 &&
+		    (code[i + 2] & 0xc7) == 0x85)
+			return search_code_u32(code + i + 3);
+	return 0;
+}
+
+void search_i386_functions(struct search *search)
+{
+	uint8_t code[SEARCH_CODE_BYTES];
+
+	if (search_read_code(search, LINUX_GETPID, code))
+		search_set(search, LINUX_CURRENT_TASK, search_current(code));
+	if (search_read_code(search, LINUX_IDLE_CPU, code))
+		search_set(search, LINUX_PER_CPU_OFFSET, search_per_cpu_table(code));
+}

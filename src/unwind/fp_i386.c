@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step by frame pointers in a kernel of i386, which has no unwind tables and keeps frame
+ * pointers (CONFIG_UNWINDER_FRAME_POINTER). fp_x86.c explains the frames. Besides them a Linux
+ * kernel has:
+ *
+ *   ebp without its highest bit   that address with the bit is a struct pt_regs: an interrupt or an
+ *                                 exception came in there (Linux arch/x86/entry/entry_32.S,
+ *                                 ENCODE_FRAME_POINTER)
+ *   esp at a struct pt_regs       at the end of a kernel stack: the code of a system call, which
+ *                                 leaves the user's ebp as it is
+ *   ebp on another stack          what an interrupt's stack leads to (arch/x86/kernel/irq_32.c)
+ *
+ * All of a thread's registers are zeros in its first pt_regs (arch/x86/kernel/process.c,
+ * copy_thread()): there its chain ends. Resolver's thread; a pure function of its input.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "unwind/entry.h"
+#include "unwind/fp.h"
+#include "xtop/registers_i386.h"
+
+#define FP_ENCODED     0x80000000ULL
+#define FP_NOP_BYTES   5  /* where ftrace puts its call: before the frame is linked */
+#define FP_ENTRY_BYTES 40 /* of a function, in which its frame may not be linked yet */
+
+static bool fp_is_kernel(uint64_t address)
+{
+	return address >= I386_KERNEL_START && address < I386_END;
+}
+
+/* --- struct pt_regs --------------------------------------------------------------------------- */
+
+/* Leaves cursor->reached as it was. */
+static bool fp_read_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
+{
+	uint64_t reached[SAMPLE_MAX_STACKS];
+	bool read;
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	read = cursor_read_short(cursor, address, saved, N_PT_I386);
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return read;
+}
+
+static void fp_set_regs(struct cursor *cursor, uint64_t address, const uint64_t *saved)
+{
+	cursor_bytes(cursor, address, PT_I386_BYTES); /* now they count as reached */
+	memset(cursor->regs, 0, sizeof(cursor->regs));
+	cursor->regs[REG_RBX] = saved[PT_I386_BX];
+	cursor->regs[REG_RCX] = saved[PT_I386_CX];
+	cursor->regs[REG_RDX] = saved[PT_I386_DX];
+	cursor->regs[REG_RSI] = saved[PT_I386_SI];
+	cursor->regs[REG_RDI] = saved[PT_I386_DI];
+	cursor->regs[REG_RBP] = saved[PT_I386_BP];
+	cursor->regs[REG_RAX] = saved[PT_I386_AX];
+	cursor->regs[REG_RIP] = saved[PT_I386_IP];
+	cursor->regs[REG_RSP] = saved[PT_I386_SP];
+	cursor->known = CURSOR_KNOWS_ALL;
+	cursor->interrupted = true;
+}
+
+static bool fp_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
+{
+	return (saved[PT_I386_CS] & CS_PRIVILEGE) == CS_PRIVILEGE &&
+	       (saved[PT_I386_SS] & CS_PRIVILEGE) == CS_PRIVILEGE &&
+	       !fp_is_kernel(saved[PT_I386_SP]) && cursor_piece(cursor, saved[PT_I386_SP]) >= 0;
+}
+
+bool entry_i386_find_user(struct cursor *cursor, uint64_t address)
+{
+	uint64_t saved[N_PT_I386];
+
+	if (!fp_is_kernel(address) || !fp_read_regs(cursor, address, saved) ||
+	    !fp_is_user_regs(cursor, saved))
+		return false;
+	fp_set_regs(cursor, address, saved);
+	cursor->user = true;
+	return true;
+}
+
+/* Whether ADDRESS is where the user's registers are on one of the kernel's stacks. */
+static bool fp_is_top(const struct cursor *cursor, uint64_t address)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind != STACK_USER &&
+		    piece->address + piece->size_bytes - I386_STACK_PADDING - PT_I386_BYTES ==
+			    address)
+			return true;
+	return false;
+}
+
+bool entry_i386_search_user(struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind != STACK_USER &&
+		    entry_i386_find_user(cursor, piece->address + piece->size_bytes -
+							 I386_STACK_PADDING - PT_I386_BYTES))
+			return true;
+	return false;
+}
+
+/* By the pt_regs to which an encoded ebp leads. */
+static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
+{
+	uint64_t saved[N_PT_I386];
+
+	if (!fp_read_regs(cursor, address, saved))
+		return STEP_NOT_COVERED;
+	if ((saved[PT_I386_CS] & CS_PRIVILEGE) == CS_PRIVILEGE)
+		return entry_i386_find_user(cursor, address) ? STEP_USER : STEP_CUT;
+	if (!saved[PT_I386_IP])
+		return STEP_OUTERMOST;
+	if (!fp_is_kernel(saved[PT_I386_IP]) || !fp_is_kernel(saved[PT_I386_SP]))
+		return STEP_BAD;
+	fp_set_regs(cursor, address, saved);
+	return STEP_CALLER;
+}
+
+/* --- a function whose frame is not linked ----------------------------------------------------- */
+
+/* *PLACE: where on the stack the return address is. False: the frame is linked. */
+static bool fp_entry_place(struct cursor *cursor, uint64_t offset, uint64_t *place)
+{
+	uint64_t sp = cursor->regs[REG_SP], top;
+	bool pushed = offset && offset < FP_ENTRY_BYTES && cursor_read_short(cursor, sp, &top, 1) &&
+		      top == cursor->regs[REG_RBP];
+
+	*place = sp + (pushed ? sizeof(uint32_t) : 0);
+	return pushed || offset <= FP_NOP_BYTES;
+}
+
+static bool fp_step_entry(const struct unwind_space *space, struct cursor *cursor)
+{
+	uint64_t pc = cursor->regs[REG_PC], start, place, address;
+
+	if (!space || !space->find_function(space, pc, &start) ||
+	    !fp_entry_place(cursor, pc - start, &place) ||
+	    !cursor_read_short(cursor, place, &address, 1) ||
+	    !space->find_function(space, address - 1, &start))
+		return false;
+	cursor->regs[REG_PC] = address;
+	cursor->regs[REG_SP] = place + sizeof(uint32_t);
+	cursor->interrupted = false;
+	return true;
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+static enum unwind_step fp_step_frame(struct cursor *cursor)
+{
+	uint64_t bp = cursor->regs[REG_RBP], words[2];
+
+	if (!bp)
+		return STEP_OUTERMOST;
+	if (bp % sizeof(uint32_t))
+		return STEP_BAD;
+	if (!cursor_read_short(cursor, bp, words, 2))
+		return bp - cursor->regs[REG_SP] < GUEST_PAGE_SIZE ? STEP_CUT : STEP_BAD;
+	if (!words[1])
+		return STEP_OUTERMOST;
+	cursor->regs[REG_RBP] = words[0];
+	cursor->regs[REG_PC] = words[1];
+	cursor->regs[REG_SP] = bp + 2 * sizeof(uint32_t);
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}
+
+enum unwind_step fp_i386_step(const struct unwind_space *space, struct cursor *cursor)
+{
+	uint64_t bp = cursor->regs[REG_RBP], sp = cursor->regs[REG_SP];
+	enum unwind_step step = STEP_CALLER;
+
+	if (!(cursor->known >> REG_RBP & 1))
+		return STEP_NOT_COVERED;
+	if (fp_is_top(cursor, sp) && entry_i386_find_user(cursor, sp))
+		return STEP_USER;
+	if (!(bp & FP_ENCODED) && fp_is_kernel(bp | FP_ENCODED)) {
+		step = fp_step_regs(cursor, bp | FP_ENCODED);
+		if (step != STEP_NOT_COVERED)
+			return step;
+		step = STEP_CALLER;
+	}
+	if (!cursor->interrupted || !fp_step_entry(space, cursor))
+		step = fp_step_frame(cursor);
+	if (step == STEP_CALLER)
+		cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
+	return step;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The chain that a vCPU of a dumped guest is in; see inside.c. */
+#ifndef TESTS_LAB_INSIDE_CHAIN_H
+#define TESTS_LAB_INSIDE_CHAIN_H
+
+#include "linux/kernel/linux_attach.h"
+#include "xtop/memory.h"
+
+/*
+ * Copies the stacks of a vCPU with REGS as the sampler does, from the file MEMORY, and unwinds them
+ * as the resolver does. PUT gets one line: "PROCESS;outermost;...;innermost", as a folded file has
+ * it, with the user code's addresses. A part that is not whole begins with "[truncated]".
+ */
+void inside_read_chain(const char *memory, struct linux_kernel *kernel, struct space *space,
+		       const struct registers *regs, bool user,
+		       void (*put)(void *context, const char *line), void *context);
+
+#endif

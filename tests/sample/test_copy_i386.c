@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces of stack are copied of a vCPU of a 32-bit Linux guest with PAE: the task by the number
+ * of the CPU, its stack, the interrupts' stack, and the user's. Every copy runs as in the sampler: what
+ * is mapped outside the stop is copied in the stop.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "sample/copy.h"
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
+#include "xtop/frame_cache.h"
+#include "xtop/registers_i386.h"
+
+#define TASK       0xc113bd80U /* task_struct */
+#define STACK      0xc1c24000U /* of 8 KiB, at a multiple of 8 KiB */
+#define STACK_END  (STACK + 0x2000)
+#define IRQ        0xc1022000U
+#define IRQ_END    (IRQ + 0x2000)
+#define USER       0xbfc00000U
+#define USER_BYTES 0x8000
+#define CODE       0x08049000U
+
+#define TABLE    0xc37d76a0U /* __per_cpu_offset */
+#define CURRENT  0xc3e80808U /* current_task */
+#define PER_CPU  0x04009000U /* the base of CPU 1 */
+#define TASK_STACK 20
+
+#define REGS (STACK_END - 8 - PT_I386_BYTES)
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct copier copier;
+static struct registers *regs;
+static uint64_t next_frame;
+static struct {
+	struct sample_vcpu vcpu;
+	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
+} record;
+static struct copied copied;
+
+/* --- the guest -------------------------------------------------------------------------------- */
+
+/* The entry for ADDRESS in its table of level 1. Missing tables are made. */
+static uint64_t *entry_of(uint32_t address)
+{
+	uint64_t *top = (uint64_t *)memory_guest_page(memory, regs->cr3 >> 12) +
+			(regs->cr3 & 0xfe0) / 8 + (address >> 30);
+	uint64_t *entry;
+
+	if (!*top)
+		*top = next_frame++ << 12 | PTE_P;
+	entry = (uint64_t *)memory_guest_page(memory, *top >> 12) + (address >> 21 & 511);
+	if (!*entry)
+		*entry = next_frame++ << 12 | PTE_P;
+	return (uint64_t *)memory_guest_page(memory, *entry >> 12) + (address >> 12 & 511);
+}
+
+static uint32_t *word_at(uint32_t address)
+{
+	return (uint32_t *)memory_guest_page(memory, *entry_of(address) >> 12) + address % 4096 / 4;
+}
+
+/* SIZE bytes at ADDRESS; each word holds its own address. */
+static void add_pages(uint32_t address, uint32_t size)
+{
+	for (uint32_t at = address & ~0xfffU; at < address + size; at += GUEST_PAGE_SIZE) {
+		if (*entry_of(at))
+			continue;
+		*entry_of(at) = next_frame << 12 | PTE_P;
+		next_frame += 3; /* neighbours have no neighbouring frames */
+		for (unsigned i = 0; i < 1024; i++)
+			*word_at(at + 4 * i) = at + 4 * i;
+	}
+}
+
+static void put_user(uint32_t sp, uint32_t cs)
+{
+	*word_at(REGS + PT_I386_AT(PT_I386_SP)) = sp;
+	*word_at(REGS + PT_I386_AT(PT_I386_CS)) = cs;
+}
+
+static void begin(void)
+{
+	const struct linux_stacks stacks = {
+		.current_per_cpu = CURRENT,
+		.per_cpu_table = TABLE,
+		.task_stack = TASK_STACK,
+		.stack_bytes = 0x2000,
+	};
+
+	memory = memory_guest_create(2);
+	regs = &memory->regs[1];
+	next_frame = 0x200;
+	*regs = (struct registers){
+		.rip = 0xc3010000, .rsp = STACK + 0x1c04, .width = WIDTH_32_PAE,
+		.cr0 = CR0_PG,	   .cr4 = CR4_PAE,	  .cr3 = next_frame++ << 12 | 0x20,
+	};
+	error_destroy(control_create(&control));
+	copier = (struct copier){ .guest = &memory->guest.info, .control = control, .vcpu = 1 };
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
+					 &copier.cache));
+	add_pages(TASK, 64);
+	add_pages(STACK, 0x2000);
+	add_pages(IRQ, 0x2000);
+	add_pages(USER, USER_BYTES);
+	add_pages(CODE, 4096);
+	add_pages(TABLE, 64);
+	add_pages((uint32_t)(PER_CPU + CURRENT), 4);
+	*word_at(TABLE + 4) = PER_CPU;
+	*word_at((uint32_t)(PER_CPU + CURRENT)) = TASK;
+	*word_at(TASK + TASK_STACK) = STACK;
+	put_user(USER + 0x6004, 0x73);
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+}
+
+static void end(void)
+{
+	frame_cache_destroy(copier.cache);
+	check(memory->maps == memory->unmaps && !memory->misuses,
+	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+}
+
+static void copy(bool user)
+{
+	copier.now_ns = 1;
+	copy_prepare(&copier, regs, user);
+	frame_cache_stop(copier.cache);
+	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
+	record.vcpu = copy_head(&copied, regs, user, 1, VCPU_RUNNING);
+	check(!copied.missed, "all pages had been mapped");
+}
+
+/* Piece I has KIND, begins at ADDRESS, and has the bytes up to LAST. */
+static void check_piece(unsigned i, enum sample_stack_kind kind, uint32_t address, uint32_t last,
+			const char *what)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	uint32_t word = 0;
+
+	for (unsigned n = 0; n < i && i < copied.n_stacks; n++)
+		piece = sample_next_stack(piece);
+	if (!check(i < copied.n_stacks && piece->kind == kind && piece->address == address &&
+			   piece->address + piece->size_bytes == last,
+		   "%s: piece %u of %u", what, i, copied.n_stacks))
+		return;
+	memcpy(&word, piece + 1, sizeof(word));
+	check_u64(word, address, "its bytes are those of its address");
+}
+
+static void test_kernel(void)
+{
+	begin();
+	copy(false);
+	check_u64(record.vcpu.task, TASK, "the task, by the number of the CPU");
+	check_u64(copied.n_stacks, 2, "pieces");
+	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "the task's stack");
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's stack");
+	put_user(0, 0x60);
+	copy(false);
+	check_u64(copied.n_stacks, 1, "a kernel thread has no user's stack");
+	check(copied.user_cut == CUT_NONE, "and none is missing");
+	end();
+}
+
+static void test_user(void)
+{
+	begin();
+	regs->rip = CODE + 8;
+	regs->rsp = USER + 0x6004;
+	copy(true);
+	check_u64(record.vcpu.task, TASK, "the task, in user code");
+	check_piece(0, STACK_FIRST, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_u64(sample_get_code_frame(&record.vcpu).value, *entry_of(CODE) >> 12,
+		  "the frame of the code");
+	regs->rsp = STACK;
+	copy(true);
+	check_u64(copied.n_stacks, 0, "a program's stack pointer into the kernel copies nothing");
+	end();
+}
+
+/* Its first word is where the task's stack goes on; the frame that changed stacks is below that. */
+static void test_interrupt(void)
+{
+	begin();
+	regs->rsp = IRQ + 0x1f00;
+	*word_at(IRQ) = STACK + 0x1d00;
+	copy(false);
+	check_piece(0, STACK_FIRST, IRQ + 0x1f00, IRQ_END, "the interrupts' stack");
+	check_piece(1, STACK_LINKED, STACK + 0x1d00 - 64, STACK_END, "the task's stack");
+	check_piece(2, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's stack");
+	*word_at(IRQ) = STACK + 0x10;
+	copy(false);
+	check_piece(1, STACK_LINKED, STACK, STACK_END, "not below the task's stack");
+	*word_at(IRQ) = IRQ + 0x100;
+	copy(false);
+	check_u64(copied.n_stacks, 2, "a link to the same stack is none");
+	*word_at(IRQ) = 0x1000;
+	copy(false);
+	check_u64(copied.n_stacks, 2, "a link to user memory is none");
+	end();
+}
+
+static void test_unknown(void)
+{
+	begin();
+	*word_at(TABLE + 4) = PER_CPU + 0x1000000;
+	copy(false);
+	check_u64(record.vcpu.task, 0, "per-CPU area that is not there: no task");
+	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "but the kernel's stack");
+	end();
+}
+
+/* Numbers that no kernel has. */
+static void test_refused(void)
+{
+	struct linux_stacks stacks = { .current_per_cpu = CURRENT, .per_cpu_table = TABLE,
+				       .task_stack = TASK_STACK,   .stack_bytes = 0x3000 };
+
+	begin();
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	check(!copier.stacks.current_per_cpu, "a stack's size is a power of 2");
+	stacks.stack_bytes = 0x2000;
+	stacks.per_cpu_table = 1ULL << 32;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	check(!copier.stacks.current_per_cpu, "the table is in the first 4 GiB");
+	end();
+}
+
+int main(void)
+{
+	test_kernel();
+	test_user();
+	test_interrupt();
+	test_unknown();
+	test_refused();
+	return tap_done();
+}
