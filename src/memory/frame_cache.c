@@ -38,9 +38,9 @@ struct cache_slot {
 };
 
 /*
- * A table that has pages which a "find" function used, and its key: of 2 MiB under this root. Only
- * tables of x86 in 64-bit mode, and of arm64 with 4 KiB pages. The vCPUs of a guest share the tables
- * of their kernel's variables and stacks.
+ * A table with the pages of 2 MiB under this root, which a "find" function used. Only tables of x86
+ * in 64-bit mode, and of arm64 with 4 KiB pages. The vCPUs of a guest share the tables of their
+ * kernel's variables and stacks.
  */
 struct cache_last {
 	struct memory_root root;
