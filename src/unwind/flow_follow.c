@@ -98,8 +98,8 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 	bool left = computed_state_is_left(&flow->states[state]);
 	uint64_t start, end;
 
-	if (computed_state_is_above(&flow->states[state])) {
-		flow->returns_badly = true; /* a part has taken its function's frame off the stack */
+	if (computed_state_is_above(&flow->states[state])) { /* the frame was another function's */
+		flow->returns_badly = true;
 		flow_contradict(flow);
 		return false;
 	}
@@ -137,8 +137,8 @@ static void flow_jump(struct flow *flow, uint64_t target, uint32_t state)
 }
 
 /*
- * A conditional jump to the start of a function mostly leads to a rare part, which has a frame of its
- * own in .eh_frame. It says nothing of a try.
+ * A conditional jump to the start of a function mostly leads to a rare part, which has an FDE of its
+ * own. It says nothing of a try.
  */
 static void flow_branch(struct flow *flow, uint64_t target, uint32_t state)
 {
