@@ -137,8 +137,8 @@ static void flow_jump(struct flow *flow, uint64_t target, uint32_t state)
 }
 
 /*
- * A conditional jump to the start of a function mostly leads to a rare part, which has an FDE of its
- * own. It says nothing of a try.
+ * A conditional jump to the start of a function mostly leads to a rare part, which has an FDE of
+ * its own. It says nothing of a try.
  */
 static void flow_branch(struct flow *flow, uint64_t target, uint32_t state)
 {
