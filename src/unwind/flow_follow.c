@@ -98,6 +98,11 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 	bool left = computed_state_is_left(&flow->states[state]);
 	uint64_t start, end;
 
+	if (computed_state_is_above(&flow->states[state])) { /* the frame was another function's */
+		flow->returns_badly = true;
+		flow_contradict(flow);
+		return false;
+	}
 	if (!flow->source->find_function(flow->source->context, target, &start, &end))
 		return !left && flow_open_stray(flow, target);
 	if (left && (start == target || (flow->guesses && target % FLOW_ALIGNMENT == 0))) {
@@ -129,6 +134,19 @@ static void flow_jump(struct flow *flow, uint64_t target, uint32_t state)
 		flow_contradict(flow);
 	else
 		flow_push_jump(flow, op, state);
+}
+
+/*
+ * A conditional jump to the start of a function mostly leads to a rare part, which has an FDE of
+ * its own. It says nothing of a try.
+ */
+static void flow_branch(struct flow *flow, uint64_t target, uint32_t state)
+{
+	bool leaves = flow->leaves;
+
+	flow_jump(flow, target, state);
+	if (flow->trying)
+		flow->leaves = leaves;
 }
 
 /* --- calls that never return ------------------------------------------------------------------ */
@@ -252,7 +270,7 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 	case FLOW_TRAP:
 		return !op->ends && !flow_ends_at(flow, instruction.target);
 	case FLOW_BRANCH:
-		flow_jump(flow, instruction.target, state);
+		flow_branch(flow, instruction.target, state);
 		return true;
 	case FLOW_JUMP:
 		flow_jump(flow, instruction.target, state);

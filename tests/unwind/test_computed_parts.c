@@ -136,6 +136,58 @@ static void test_part_not_followed(void)
 	computed_destroy(computed);
 }
 
+/* The same, and that function is a switch, whose cases jump to a third function and return. */
+static void test_part_before_switch(void)
+{
+	static const uint8_t bytes[0x34] = {
+		0xff, 0xe0,                      /* 1000: jmp *%rax */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1002 */
+		0xeb, 0x26, 0xc3,                /* 1008: jmp 1030; ret */
+		[0x20] = 0x90, 0x5b, 0x5d,       /* 1020: nop; pop %rbx; pop %rbp */
+		0xeb, 0xdb,                      /* 1023: jmp 1000 */
+		[0x30] = 0x53, 0x90, 0x5b, 0xc3, /* 1030: push %rbx; nop; pop %rbx; ret */
+	};
+	struct code code = {
+		bytes,
+		sizeof(bytes),
+		{ { 0x1000, 0x100b }, { 0x1020, 0x1025 }, { 0x1030, 0x1034 } },
+	};
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check(step_from(computed, 0x1020, &cursor) != STEP_CALLER,
+	      "a part that takes more off the stack than it has put there has no caller");
+	computed_destroy(computed);
+}
+
+/*
+ * A case of a switch ends in another switch, or in a rare part. Nothing shows the case's stack but
+ * the jump that leads there; a jump to the start of that part is no tail call.
+ */
+static void test_case_with_part(void)
+{
+	static const uint8_t bytes[0x23] = {
+		0x53,                         /* 1000: push %rbx */
+		0x85, 0xff,                   /* 1001: test %edi,%edi */
+		0x74, 0x05,                   /* 1003: je 100a */
+		0xff, 0xe0,                   /* 1005: jmp *%rax */
+		0x90, 0x90, 0x90,             /* 1007 */
+		0x5b, 0xc3,                   /* 100a: pop %rbx; ret */
+		0x90, 0x90, 0x90, 0x90,       /* 100c */
+		0x83, 0xea, 0x05,             /* 1010: sub $5,%edx */
+		0x77, 0x0b,                   /* 1013: ja 1020 */
+		0xff, 0xe1,                   /* 1015: jmp *%rcx */
+		[0x20] = 0x90, 0x0f, 0x0b,    /* 1020: nop; ud2 */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0x1000, 0x1017 }, { 0x1020, 0x1023 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "a case with a rare part", 0x1010, 1);
+	check_step(computed, "the same", 0x1015, 1);
+	check_step(computed, "its function", 0x1001, 1);
+	computed_destroy(computed);
+}
+
 /* A part that jumps into another part, which jumps into their function. */
 static void test_part_of_a_part(void)
 {
@@ -266,6 +318,8 @@ int main(void)
 {
 	test_part_begins_with_end();
 	test_part_not_followed();
+	test_part_before_switch();
+	test_case_with_part();
 	test_part_of_a_part();
 	test_address_of_saved();
 	test_return_by_jump();
