@@ -238,6 +238,14 @@ static void test_ways(void)
 	keys(&waits, "W\\httpd<Enter>");
 	contains(&waits, "pipe_read", true);
 	contains(&waits, "rq_qos_wait", false);
+	keys(&waits, "tE");
+	contains(&waits, "filter: httpd", true);
+	keys(&waits, "<Esc>");
+	contains(&waits, "Waits in", true);
+	contains(&waits, "filter: httpd", true);
+	keys(&waits, "<Esc>");
+	contains(&waits, "filter: httpd", false);
+	contains(&waits, "rq_qos_wait", true);
 	keys(&waits, "Z");
 	contains(&waits, "frozen", true);
 	close_scene(&waits);

@@ -30,8 +30,8 @@
  *	percpu   read a percpu_rw_semaphore while a writer waits for an earlier reader
  *
  * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder,
- * lister, rtholder, semaholder, percpuwriter. A child process runs into a deadlock of two mutexes, says so as "deadlock: CLOCK_MS", and is
- * gone after 8 s, again and again.
+ * lister, rtholder, semaholder, percpuwriter. A child process runs into a deadlock of two mutexes,
+ * says so as "deadlock: CLOCK_MS" when both threads wait, and is gone after 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
@@ -507,15 +507,20 @@ WORK static void *take_both(void *first)
 	return NULL;
 }
 
+static bool has_waiters(pthread_mutex_t *lock)
+{
+	return __atomic_load_n(&lock->__data.__lock, __ATOMIC_ACQUIRE) == MUTEX_LOCKED_WAITERS;
+}
+
 static void run_deadlock(void)
 {
 	prctl(PR_SET_NAME, "deadlock");
 	nap(5000);
 	start(take_both, &both[0]);
 	start(take_both, &both[1]);
-	while (atomic_load(&n_locked) < 2)
+	/* Until both wait: glibc's lock then has the value of one with waiters. */
+	while (!has_waiters(&both[0]) || !has_waiters(&both[1]))
 		nap(10);
-	nap(100);
 	fprintf(stderr, "deadlock: %llu\n", (unsigned long long)(now_ns() / 1000000));
 	nap(8000);
 	_exit(0);
