@@ -188,16 +188,17 @@ static const struct snapshot *question_select_waits(const struct ui *ui, struct 
 {
 	const struct guest_screen *waits = ui->guest->waits;
 	const struct snapshot *live = waits ? waits->live : NULL;
-
 	struct xtop_error *error;
+	bool failed;
 
 	/* With source lines each of the two has frames of its own. */
 	if (!live || ui->guest->still || live->frames != ui->model.snapshot->frames ||
 	    live->total_weight <= 0)
 		return NULL;
 	error = selection_apply(&ui->selection, live, selected);
+	failed = error;
 	error_destroy(error);
-	return error ? NULL : selected;
+	return failed ? NULL : selected;
 }
 
 /* Writes what is shown, in the format that the ending of PATH asks for. */

@@ -20,6 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profile/addresses.h"
+#include "profile/resolver_state.h"
+#include "profile/seen_code.h"
 #include "scene.h"
 #include "tests/recordings/guest.h"
 #include "xtop/code.h"
@@ -419,6 +422,19 @@ static void check_account(const struct snapshot *snapshot, uint64_t samples)
 	check(nameless <= counts->frames_refused, "every lost name is counted");
 }
 
+/* The counts by address, and the code, of the functions that samples ended in. Both are full. */
+static void check_insides(const struct resolver *resolver)
+{
+	size_t counts = addresses_memory_bytes(resolver->addresses),
+	       code = seen_code_memory_bytes(resolver->code);
+
+	printf("# counts by address %.2f MiB, code of sampled functions %.2f MiB\n",
+	       (double)counts / (1 << 20), (double)code / (1 << 20));
+	check(counts > 1U << 20 && counts <= 2U << 20, "counts by address take at most 2 MiB");
+	check(code > 1U << 19 && code <= SEEN_CODE_MAX_BYTES + (1U << 20),
+	      "the code of sampled functions takes no more than its limit, and a table");
+}
+
 struct soak {
 	struct scene scene;
 	struct canvas *canvas;
@@ -504,6 +520,7 @@ int main(int argc, char **argv)
 	guest_must(resolver_snapshot(soak.resolver, &last));
 	check_account(last, n);
 	snapshot_destroy(last);
+	check_insides(soak.resolver);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	check(soak.most_bytes < (size_t)LIMIT_MIB << 20, "%.1f MiB at most, of %d",
 	      (double)soak.most_bytes / (1 << 20), LIMIT_MIB);
