@@ -57,6 +57,7 @@ check_PROGRAMS = \
 	tests/base/test_error \
 	tests/base/test_fault \
 	tests/base/test_hash \
+	tests/base/test_heap \
 	tests/base/test_inputs \
 	tests/base/test_output \
 	tests/base/test_root_file \
