@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,18 @@ static void *leave_holes(void *argument)
 	return NULL;
 }
 
+/* Sanitizers and valgrind bring a heap of their own, which gives back nothing. */
+static bool has_own_heap(void)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	const char *preloaded = getenv("LD_PRELOAD");
+
+	return preloaded && strstr(preloaded, "vgpreload");
+#else
+	return true;
+#endif
+}
+
 int main(void)
 {
 	pthread_t thread;
@@ -57,11 +70,7 @@ int main(void)
 	before = resident_pages();
 	heap_return_holes();
 	given = before - resident_pages();
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	check(given > LEAST_PAGES, "%ld pages of %ld go back", given, before);
-#else
-	check(given < LEAST_PAGES + before, "this heap is another one");
-#endif
+	check(given > LEAST_PAGES || has_own_heap(), "%ld pages of %ld go back", given, before);
 	for (int i = 0; i < N_PIECES; i++) {
 		wrong += small[i][0] != (char)i || small[i][SMALL_BYTES - 1] != (char)i;
 		free(small[i]);
