@@ -9,4 +9,10 @@
  */
 void heap_return_large(void);
 
+/*
+ * Gives whole pages between pieces in use back to the system, in the heaps of all threads. Takes
+ * about a millisecond. After work that has left many of them, such as the search for a kernel.
+ */
+void heap_return_holes(void);
+
 #endif

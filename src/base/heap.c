@@ -21,3 +21,11 @@ void heap_return_large(void)
 	mallopt(M_MMAP_THRESHOLD, HEAP_LARGE_BYTES);
 #endif
 }
+
+/* Each resolver has a heap of its own (an arena of glibc), which it never gives back in part. */
+void heap_return_holes(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}

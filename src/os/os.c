@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xtop/heap.h"
 #include "xtop/inputs.h"
 #include "xtop/work.h"
 
@@ -159,6 +160,7 @@ static void os_attach(struct os *os, const struct os_ops *ops, const struct linu
 	os->retry_ns = 0;
 	os->next_ns = now_ns + OS_CHECK_NS;
 	os_poll_now(os, now_ns);
+	heap_return_holes();
 }
 
 /* A guest that has just rebooted is looked at more often. */

@@ -5,6 +5,7 @@
 bench_always = tests/bench/bench_copy tests/bench/bench_resolver
 bench_on_demand = \
 	tests/bench/bench_computed \
+	tests/bench/bench_kernels \
 	tests/bench/bench_key \
 	tests/bench/bench_profile \
 	tests/bench/bench_ring \

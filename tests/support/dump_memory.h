@@ -7,7 +7,13 @@
 #define TESTS_DUMP_MEMORY_H
 
 #include "xtop/memory.h"
+#include "xtop/vcpu.h"
 
 struct xtop_error *dump_open(const char *path, struct memory **memoryp);
+/*
+ * CPU 0 of QEMU's "info registers -a"; USER: it runs user code. If PATH has ".arm64" in its name:
+ * lines NAME=HEX, with the names of tests/lab/README, without USER.
+ */
+struct xtop_error *dump_read_registers(const char *path, struct registers *regs, bool *user);
 
 #endif
