@@ -12,8 +12,8 @@
 #include "xtop/code.h"
 #include "xtop/error.h"
 
-#define SEH_MAX_FUNCTIONS (1U << 20)
-#define SEH_MAX_INFO_BYTES (16U << 20)
+#define SEH_MAX_FUNCTIONS  (1U << 18) /* ntoskrnl.exe has 40,000 */
+#define SEH_MAX_INFO_BYTES (4U << 20)
 
 /* RUNTIME_FUNCTION, 12 bytes, ascending by `start` (Microsoft, "x64 exception handling"). */
 struct seh_function {

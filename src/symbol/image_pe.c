@@ -38,7 +38,7 @@
 #define PE_HEAD_BYTES      (PE_PARTS_AT + 4 * 8)
 
 #define PE_EXPORTS_HEAD     40
-#define PE_MAX_EXPORT_BYTES LIMIT(8U << 20, 64U << 10)
+#define PE_MAX_EXPORT_BYTES LIMIT(4U << 20, 64U << 10)
 #define PE_MAX_NAMES        LIMIT(1U << 16, 1U << 10)
 #define PE_INFO_BYTES       532 /* the largest UNWIND_INFO: head, 256 codes, what it continues in */
 
@@ -52,10 +52,7 @@ static uint32_t pe_u32(const uint8_t *bytes)
 	return pe_u16(bytes) | pe_u16(bytes + 2) << 16;
 }
 
-/*
- * --- the header
- * -------------------------------------------------------------------------------
- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 /* A part that does not lie in the image counts as none. */
 static struct pe_part pe_get_part(const uint8_t *header, unsigned number, uint32_t image_bytes)
@@ -93,10 +90,7 @@ bool pe_read_head(const struct bytes *bytes, struct pe_head *head)
 	return true;
 }
 
-/*
- * --- exports
- * ----------------------------------------------------------------------------------
- */
+/* --- exports ---------------------------------------------------------------------------------- */
 
 /*
  * Reads what it can of SIZE_BYTES at ADDRESS, page by page; the rest are zeros. NULL: no
@@ -174,10 +168,7 @@ bool pe_read_name(const struct bytes *bytes, const struct pe_head *head, char na
 	return n && memchr(name, '\0', n) && name[0];
 }
 
-/*
- * --- functions
- * --------------------------------------------------------------------------------
- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /* Ascending, none empty, inside the image. Those behind damage are left out. */
 static size_t pe_get_functions(const uint8_t *bytes, size_t n, const struct pe_head *head,
@@ -237,10 +228,7 @@ static void pe_read_functions(const struct bytes *bytes, const struct pe_head *h
 		tables->n = 0;
 }
 
-/*
- * --- symbols
- * ----------------------------------------------------------------------------------
- */
+/* --- symbols ---------------------------------------------------------------------------------- */
 
 /* Bytes from ADDRESS to the end of the function that has it; 0: not known. */
 static uint32_t pe_function_bytes(const struct seh_tables *tables, uint32_t address)

@@ -107,10 +107,7 @@ static const struct seh_function *seh_find(const struct seh *seh, uint64_t addre
 								    : NULL;
 }
 
-/*
- * --- a frame
- * ----------------------------------------------------------------------------------
- */
+/* --- a frame ---------------------------------------------------------------------------------- */
 
 /* Numbers of instruction codes -> REG_. */
 static const uint8_t seh_registers[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
@@ -157,10 +154,7 @@ static enum unwind_step frame_return(struct seh_frame *frame)
 	return STEP_CALLER;
 }
 
-/*
- * --- epilogs
- * ----------------------------------------------------------------------------------
- */
+/* --- epilogs ---------------------------------------------------------------------------------- */
 
 /* Bytes of the first instruction if it moves the stack pointer; applies it. 0: it does not. */
 static size_t epilog_move(struct seh_frame *frame, const uint8_t *code, unsigned frame_register)
@@ -229,10 +223,7 @@ static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint
 	return false;
 }
 
-/*
- * --- what the prolog did
- * ----------------------------------------------------------------------
- */
+/* --- what the prolog did ---------------------------------------------------------------------- */
 
 /* The bytes of the UNWIND_INFO at ADDRESS, and all of its codes. NULL: they are not there. */
 static const uint8_t *seh_info(const struct seh *seh, uint32_t address)
@@ -400,10 +391,7 @@ static enum unwind_step seh_undo_all(const struct seh *seh, struct seh_frame *fr
 	return STEP_BAD;
 }
 
-/*
- * --- a step
- * -----------------------------------------------------------------------------------
- */
+/* --- a step ----------------------------------------------------------------------------------- */
 
 static void frame_begin(struct seh_frame *frame, struct cursor *cursor)
 {

@@ -19,12 +19,14 @@
 
 #include "windows/pe_finder.h"
 #include "xtop/hash.h"
+#include "xtop/limit.h"
 #include "xtop/os_ops.h"
 #include "xtop/sample.h"
 #include "xtop/walk.h"
 
 #define WINDOWS_SPACES     32  /* processes whose code is known */
 #define WINDOWS_MAX_IMAGES 512 /* in one space */
+#define WINDOWS_MAX_BYTES  LIMIT(128U << 20, 64U << 10) /* of all images, and one more */
 #define WINDOWS_REFUSED    256 /* places without an image that are remembered */
 #define WINDOWS_LOOKS      2   /* for images, a sample */
 #define WINDOWS_WORDS      128 /* of a stack that may be return addresses */
@@ -35,6 +37,7 @@ struct windows_space {
 	uint64_t cr3; /* 0: free; the kernel's: not used */
 	struct space *space;
 	unsigned n_images;
+	size_t bytes; /* of its images */
 	uint64_t used_ns;
 };
 
@@ -54,10 +57,59 @@ static bool windows_is_kernel(uint64_t address)
 	return address >> 47 == 0x1ffff;
 }
 
+/* --- room ------------------------------------------------------------------------------------ */
+
+static size_t windows_bytes(const struct windows *windows)
+{
+	size_t bytes = windows->own.bytes;
+
+	for (unsigned i = 0; i < WINDOWS_SPACES; i++)
+		bytes += windows->users[i].bytes;
+	return bytes;
+}
+
+static void windows_drop(struct windows_space *user)
+{
+	space_destroy(user->space);
+	*user = (struct windows_space){ .cr3 = 0 };
+}
+
 /*
- * --- images
- * -----------------------------------------------------------------------------------
+ * Makes room for one image in SPACE: drops the processes that were seen longest ago. False: there
+ * is none, because SPACE and the kernel take all.
  */
+static bool windows_make_room(struct windows *windows, const struct windows_space *space)
+{
+	while (windows_bytes(windows) >= WINDOWS_MAX_BYTES) {
+		struct windows_space *oldest = NULL;
+
+		for (unsigned i = 0; i < WINDOWS_SPACES; i++) {
+			struct windows_space *user = &windows->users[i];
+
+			if (user != space && user->bytes &&
+			    (!oldest || user->used_ns < oldest->used_ns))
+				oldest = user;
+		}
+		if (!oldest)
+			return false;
+		windows_drop(oldest);
+	}
+	return true;
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+static void windows_add(struct windows *windows, struct windows_space *space,
+			struct memory_root root, const struct pe_place *place)
+{
+	struct xtop_error *error = pe_finder_add(windows->memory, root, place, space->space);
+	const struct mapping *mapping = error ? NULL : space_find(space->space, place->start);
+
+	space->n_images++;
+	if (mapping)
+		space->bytes += image_memory_bytes(mapping->image);
+	error_destroy(error); /* without memory for it the image is tried again later */
+}
 
 /*
  * Whether nothing was found around ADDRESS a short time ago. If not, it counts as such from now
@@ -85,14 +137,13 @@ static bool windows_look(struct windows *windows, struct windows_space *space,
 	struct pe_place place;
 
 	if (space_find(space->space, address) || space->n_images == WINDOWS_MAX_IMAGES ||
-	    windows_is_refused(windows, space->cr3, address, now_ns))
+	    windows_is_refused(windows, space->cr3, address, now_ns) ||
+	    !windows_make_room(windows, space))
 		return false;
 	memory_refresh(windows->memory);
 	if (!pe_finder_find(windows->memory, root, address, &place))
 		return true;
-	/* Without memory for it the image is tried again later. */
-	error_destroy(pe_finder_add(windows->memory, root, &place, space->space));
-	space->n_images++;
+	windows_add(windows, space, root, &place);
 	return true;
 }
 
@@ -111,8 +162,9 @@ static struct windows_space *windows_user(struct windows *windows, uint64_t cr3,
 		if (user->used_ns < oldest->used_ns)
 			oldest = user;
 	}
-	space_destroy(oldest->space);
-	*oldest = (struct windows_space){ .cr3 = cr3, .used_ns = now_ns };
+	windows_drop(oldest);
+	oldest->cr3 = cr3;
+	oldest->used_ns = now_ns;
 	error_destroy(space_create(&oldest->space));
 	return oldest->space ? oldest : NULL;
 }
@@ -136,10 +188,7 @@ static void windows_look_at_stack(struct windows *windows, struct windows_space 
 	}
 }
 
-/*
- * --- what os.c asks
- * ---------------------------------------------------------------------------
- */
+/* --- what os.c asks --------------------------------------------------------------------------- */
 
 static void windows_destroy(void *context)
 {
@@ -147,7 +196,8 @@ static void windows_destroy(void *context)
 
 	for (unsigned i = 0; i < WINDOWS_SPACES; i++)
 		space_destroy(windows->users[i].space);
-	space_clear(windows->own.space); /* its images read our memory */
+	if (windows->own.n_images)
+		space_clear(windows->own.space); /* its images read our memory */
 	free(windows);
 }
 
@@ -165,15 +215,12 @@ static void *windows_find(const struct os_guest *guest, const struct registers *
 	windows->memory = guest->memory;
 	windows->root = walk_root(regs);
 	windows->own.space = guest->kernel;
-	space_clear(guest->kernel);
 	if (pe_finder_find(guest->memory, windows->root, regs->rip, &windows->kernel) &&
 	    windows->kernel.name[0]) {
-		struct xtop_error *error = pe_finder_add(guest->memory, windows->root,
-							 &windows->kernel, guest->kernel);
-
-		if (!error)
+		space_clear(guest->kernel);
+		windows_add(windows, &windows->own, windows->root, &windows->kernel);
+		if (space_find(guest->kernel, windows->kernel.start))
 			return windows;
-		error_destroy(error);
 	}
 	windows_destroy(windows);
 	return NULL;
