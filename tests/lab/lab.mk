@@ -7,7 +7,6 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/waits-checks tests/lab/locks-checks tests/lab/lock-looks tests/lab/linux32-looks tests/lab/inside_chain.h tests/lab/inside_waits.h \
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
-	$(wildcard $(srcdir)/tests/guests/driver/*) \
 	$(wildcard $(srcdir)/tests/guests/web01/*) \
 	$(wildcard $(srcdir)/tests/guests/web02/*)
 
