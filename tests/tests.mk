@@ -51,6 +51,10 @@ tests_lines_inlined_CFLAGS = -g -O2
 tests_lines_inlined_LDADD =
 EXTRA_DIST += tests/lines/compare tests/lines/lambda.cc tests/unwind/live_text
 
+# test_seh runs the functions of a PE image, one instruction at a time.
+tests_windows_test_seh_SOURCES = tests/windows/test_seh.c tests/windows/steps.c
+EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
+
 check_PROGRAMS = \
 	tests/base/test_cache_folder \
 	tests/base/test_clocks \
@@ -178,6 +182,9 @@ check_PROGRAMS = \
 	tests/linux/test_next_timer \
 	tests/linux/test_sleepers \
 	tests/os/test_os \
+	tests/windows/test_pe \
+	tests/windows/test_seh \
+	tests/windows/test_windows \
 	tests/profile/test_addresses \
 	tests/profile/test_batches \
 	tests/profile/test_crash \

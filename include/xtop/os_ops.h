@@ -84,7 +84,7 @@ struct os_ops {
 	 */
 	void *(*find)(const struct os_guest *guest, const struct registers *regs,
 		      struct linux_stacks *stacks);
-	void (*destroy)(void *system); /* leaves guest->kernel as it is */
+	void (*destroy)(void *system); /* leaves guest->kernel as it is, or empty */
 	/* Whether the same kernel is still in memory: after a reboot it is not. */
 	bool (*is_there)(void *system);
 	/* Whether VCPU ran on it: after a kexec the old kernel may stay in memory for long. */
@@ -125,6 +125,7 @@ struct os_ops {
 
 /* --- the systems ------------------------------------------------------------------------------ */
 
-extern const struct os_ops linux_os; /* linux/linux.c */
+extern const struct os_ops linux_os;   /* linux/linux.c */
+extern const struct os_ops windows_os; /* windows/windows.c */
 
 #endif

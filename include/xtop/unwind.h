@@ -22,6 +22,8 @@ struct go;
 struct cfi_sections; /* xtop/cfi.h */
 struct go_table;     /* xtop/go.h */
 struct go_stacks;    /* xtop/go_stacks.h */
+struct seh;
+struct seh_tables;   /* xtop/seh.h */
 struct computed;
 struct code_source;  /* xtop/code.h */
 
@@ -31,6 +33,7 @@ struct unwind_tables {
 	struct cfi *cfi;     /* compiled call-frame information */
 	struct dwarf *dwarf; /* the functions with rows that only libunwind can evaluate */
 	struct go *go;       /* Go's own table */
+	struct seh *seh;     /* xtop/seh.h: a PE image's */
 	struct computed *computed; /* what instructions tell where no table does */
 };
 
@@ -57,6 +60,10 @@ struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 /* The same for `go` and TABLE. */
 struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 					  const struct go_table *table);
+
+/* The same for `seh`; takes over TABLES as seh_create() does. */
+struct xtop_error *unwind_tables_build_seh(struct unwind_tables *tables,
+					   const struct seh_tables *seh);
 
 /*
  * The same for `computed` and the code of SOURCE in [START, END). SOURCE is closed with the tables,
@@ -121,12 +128,13 @@ enum unwind_by {
 	UNWIND_BY_REGISTERS, /* the vCPU's, or those that an interrupt or a system call has saved */
 	UNWIND_BY_ORC,
 	UNWIND_BY_GO,
+	UNWIND_BY_SEH,
 	UNWIND_BY_CFI,
 	UNWIND_BY_COMPUTED, /* instructions */
 	UNWIND_BY_FP,       /* frame pointers, in code that is known to keep them */
 	UNWIND_BY_GUESS,    /* frame pointers, in other code */
 };
-#define N_UNWIND_BYS 7
+#define N_UNWIND_BYS 8
 
 struct unwind_frame {
 	uint64_t address;

@@ -32,7 +32,7 @@
 #define OS_MAX_STRAYS   3              /* so many in a row: another kernel runs */
 
 /* The systems that xtop can look inside, in the order in which they are tried. */
-static const struct os_ops *const os_systems[] = { &linux_os };
+static const struct os_ops *const os_systems[] = { &linux_os, &windows_os };
 #define N_OS_SYSTEMS (sizeof(os_systems) / sizeof(os_systems[0]))
 
 struct os {

@@ -96,7 +96,8 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	copy.own = walk_root(regs);
 	if (!copy_can_walk(copier->guest, regs))
 		copied->cut = CUT_NO_PAGING;
-	else if (!copier->stacks.current_per_cpu)
+	else if (!copier->stacks.current_per_cpu ||
+		 (regs->arch == ARCH_ARM64 && copier->stacks.per_cpu_table))
 		copied->cut = copy_unikernel(&copy);
 	else if (regs->arch == ARCH_ARM64)
 		stacks_arm64_copy_linux(&copy, user);

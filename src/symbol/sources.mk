@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/image.h \
+	include/xtop/pe.h \
 	include/xtop/symbol.h \
 	src/symbol/alias.c \
 	src/symbol/alias.h \
@@ -18,6 +19,7 @@ libxtop_a_SOURCES += \
 	src/symbol/elf_tables.h \
 	src/symbol/image.c \
 	src/symbol/image_elf.c \
+	src/symbol/image_pe.c \
 	src/symbol/nm.c \
 	src/symbol/space.c \
 	src/symbol/specials_x86.c \

@@ -26,11 +26,13 @@
 #include "unwind/dwarf.h"
 #include "unwind/go.h"
 #include "unwind/orc_table.h"
+#include "unwind/seh.h"
 #include "xtop/unwind.h"
 
 #define UNWIND_MECHANISMS(MECHANISM)                                                              \
 	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                       \
 	MECHANISM(go, 1U << UNWIND_AUTO, UNWIND_BY_GO)                                            \
+	MECHANISM(seh, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                     \
 	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                     \
 	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
 	MECHANISM(computed, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)

@@ -5,6 +5,7 @@ libxtop_a_SOURCES += \
 	include/xtop/disassemble.h \
 	include/xtop/go.h \
 	include/xtop/orc.h \
+	include/xtop/seh.h \
 	include/xtop/unwind.h \
 	src/unwind/call_targets.h \
 	src/unwind/call_targets_x86.c \
@@ -65,6 +66,8 @@ libxtop_a_SOURCES += \
 	src/unwind/orc_special_x86.c \
 	src/unwind/orc_step_x86.c \
 	src/unwind/orc_table.h \
+	src/unwind/seh.c \
+	src/unwind/seh.h \
 	src/unwind/tables.c \
 	src/unwind/unw_none.h \
 	src/unwind/unwind.c

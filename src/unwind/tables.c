@@ -96,6 +96,19 @@ struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 	return NULL;
 }
 
+struct xtop_error *unwind_tables_build_seh(struct unwind_tables *tables,
+					   const struct seh_tables *seh_tables)
+{
+	struct seh *seh;
+	struct xtop_error *error = seh_create(seh_tables, &seh);
+
+	if (error)
+		return error;
+	seh_destroy(tables->seh);
+	tables->seh = seh;
+	return NULL;
+}
+
 struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
 						const struct code_source *source, uint64_t start,
 						uint64_t end)

@@ -3,7 +3,8 @@
  * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame the
  * first mechanism that covers its address makes the step to the caller:
  *
- *   unwind_choose()   ORC, Go's table, compiled CFI, libunwind, instructions, frame pointers
+ *   unwind_choose()   ORC, Go's table, Windows' tables, compiled CFI, libunwind, instructions,
+ *                     frame pointers
  *   unwind_check()    is the caller further out, and is there code, behind a call?
  *   unwind_push()     the caller is a frame
  *
@@ -112,7 +113,7 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
  */
 static bool unwind_has_tables(const struct unwind_tables *tables)
 {
-	return tables->orc || tables->go || tables->cfi || tables->dwarf;
+	return tables->orc || tables->go || tables->seh || tables->cfi || tables->dwarf;
 }
 
 /*

@@ -62,6 +62,10 @@ static void take_stacks(struct fuzz *fuzz, struct control *control)
 		stacks.current_per_cpu = CURRENT_IN_REGISTER;
 		stacks.regs_below_top = PT_ARM64_BYTES;
 	}
+	if (how & 4) {
+		stacks.per_cpu_table = (uint32_t)FUZZ_GUEST_BASE;
+		stacks.stack_bytes = 8192;
+	}
 	if (how & 1)
 		fuzz_take(fuzz, &stacks, sizeof(stacks));
 	control_set_linux_stacks(control, &stacks);

@@ -33,6 +33,28 @@ static inline uint64_t fuzz_word(struct fuzz *fuzz)
 	return bases[kind % 5] + fuzz_u16(fuzz);
 }
 
+/* The same of 32 bits, with a kernel from 3 GiB on: a place in one of five ranges, or a number. */
+static inline uint32_t fuzz_short_word(struct fuzz *fuzz)
+{
+	/* The last one: a frame pointer that is marked as registers. */
+	static const uint32_t bases[] = { 0xc3000000, 0x08049000, 0xc1c24000, 0xbfc00000,
+					  0x41c24000, 0 };
+	uint8_t kind = fuzz_u8(fuzz);
+
+	return bases[kind % 6] + fuzz_u16(fuzz);
+}
+
+/* A word of a stack: two of 32 bits if IS_SHORT. */
+static inline uint64_t fuzz_stack_word(struct fuzz *fuzz, bool is_short)
+{
+	uint64_t low;
+
+	if (!is_short)
+		return fuzz_word(fuzz);
+	low = fuzz_short_word(fuzz);
+	return low | (uint64_t)fuzz_short_word(fuzz) << 32;
+}
+
 /* All registers of arm64, with halves of 48 bits. */
 static inline void fuzz_arm64(struct fuzz *fuzz, struct registers *regs)
 {
@@ -49,9 +71,11 @@ static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 {
 	static const uint64_t bases[] = { VCPU_KERNEL_STACK, VCPU_KERNEL_STACK + 4096,
 					  VCPU_USER_STACK };
+	static const uint64_t short_bases[] = { 0xc1c24000, 0xc1c25000, 0xbfc00000 };
 	unsigned n = fuzz_u8(fuzz) % 5, left = VCPU_MAX_WORDS;
 	uint64_t *regs = (uint64_t *)&vcpu->vcpu.regs, *to = vcpu->rest;
 	uint8_t how;
+	bool is_short;
 
 	vcpu->sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .cut = CUT_LIMIT };
@@ -60,20 +84,24 @@ static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 	vcpu->vcpu.user_cut = how >> 2 & 3;
 	if (how & 0x80)
 		fuzz_arm64(fuzz, &vcpu->vcpu.regs);
+	is_short = (how & 0xc0) == 0x40;
 	for (size_t i = 0; !(how & 0x80) && i < 17; i++)
-		regs[i] = fuzz_word(fuzz);
+		regs[i] = is_short ? fuzz_short_word(fuzz) : fuzz_word(fuzz);
+	if (is_short)
+		vcpu->vcpu.regs.width = WIDTH_32_PAE;
 	for (unsigned i = 0; i < n; i++) {
 		struct sample_stack *piece = (struct sample_stack *)to;
 		unsigned words = fuzz_u8(fuzz) % (left + 1);
 
 		*piece = (struct sample_stack){
-			.address = bases[fuzz_u8(fuzz) % 3] + fuzz_u8(fuzz),
+			.address = (is_short ? short_bases : bases)[fuzz_u8(fuzz) % 3] +
+				   fuzz_u8(fuzz),
 			.size_bytes = 8 * words,
 			.kind = i == 0 ? STACK_FIRST : i < 4 ? STACK_LINKED : STACK_USER,
 		};
 		to += 2;
 		for (unsigned j = 0; j < words; j++)
-			*to++ = fuzz_word(fuzz);
+			*to++ = fuzz_stack_word(fuzz, is_short);
 		left -= words;
 	}
 	vcpu->vcpu.n_stacks = (uint8_t)n;

@@ -5,9 +5,7 @@
 
 linux32_dir = tests/guests/linux32
 
-# linux32-hvm runs the kernel's decompressor, which moves the kernel (KASLR).
-linux32_configs = $(linux32_dir)/linux32-pvh.cfg $(linux32_dir)/linux32-pvh2.cfg \
-	$(linux32_dir)/linux32-pvh-pti.cfg $(linux32_dir)/linux32-hvm.cfg
+linux32_configs = $(linux32_dir)/linux32-pvh.cfg
 
 $(linux32_dir)/linux32: $(srcdir)/$(linux32_dir)/linux32.c
 	$(AM_V_GEN)$(MKDIR_P) $(linux32_dir) && $(CC) -std=gnu11 -m32 -O2 -Wall -Wextra \
@@ -23,16 +21,8 @@ $(linux32_dir)/linux32.initrd: $(linux32_dir)/linux32
 
 $(linux32_configs): $(srcdir)/$(linux32_dir)/linux32.cfg.in $(srcdir)/$(linux32_dir)/linux32.mk
 	$(AM_V_GEN)$(MKDIR_P) $(linux32_dir); \
-	name=`basename $@ .cfg`; type=pvh vcpus=1 kernel=vmlinux words=; \
-	case $$name in *-hvm*) type=hvm kernel=vmlinuz ;; esac; \
-	case $$name in *-pvh2) vcpus=2 ;; esac; \
-	case $$name in *-pti) words=pti=on ;; esac; \
-	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
-		-e "s|@kernel@|$$kernel|" -e "s|@words@|$$words|" \
-		-e "s|@ramdisk@|$(abs_builddir)/$(linux32_dir)/linux32.initrd|" \
-		$(srcdir)/$(linux32_dir)/linux32.cfg.in >$@.new && \
-	case $$type in hvm) printf '%s\n' 'vga = "none"' 'vnc = 0' 'nographic = 1' >>$@.new ;; esac && \
-	mv $@.new $@
+	sed -e "s|@ramdisk@|$(abs_builddir)/$(linux32_dir)/linux32.initrd|" \
+		$(srcdir)/$(linux32_dir)/linux32.cfg.in >$@.new && mv $@.new $@
 
 noinst_DATA += $(linux32_dir)/linux32 $(linux32_dir)/linux32.initrd $(linux32_configs)
 CLEANFILES += $(linux32_dir)/linux32 $(linux32_dir)/linux32.initrd $(linux32_configs)

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step by Windows' unwind tables (Microsoft, "x64 exception handling", struct UNWIND_INFO).
+ *
+ *   byte 0   version (3 bits), flags (5)    4: the entry continues in another function's
+ *        1   bytes of the prolog
+ *        2   number of codes
+ *        3   frame register (4 bits), its distance from rsp when it was set, in 16 bytes (4)
+ *        4   codes of 2 bytes each, the last instruction of the prolog first:
+ *            offset behind the instruction, operation (4 bits), operand (4)
+ *            then, behind an even number of codes, the RUNTIME_FUNCTION that it continues in
+ *
+ * What the prolog did is undone, as far as it had come. A function that has no entry is a leaf:
+ * it changes neither the stack pointer nor a register that it must preserve. In an epilog some
+ * of it is undone already, and no table says how much; but all that may stand there is
+ *
+ *   add $N, %rsp | lea N(%frame), %rsp    at most once, first
+ *   pop %REG                              any number
+ *   ret | jmp                             the last
+ *
+ * So the instructions at the address tell whether it is one. Registers are numbered as in
+ * instruction codes. All bytes are the guest's: every number is checked. Resolver's thread.
+ */
+#include "config.h"
+
+#include "unwind/seh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/registers_x86.h"
+#include "xtop/unwind.h"
+
+#define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue in another */
+#define SEH_HEAD_BYTES    4
+#define SEH_CHAINED       4   /* bit of the flags */
+#define SEH_EPILOG_BYTES  48  /* a lea of 8, 8 pops of 2, a jmp of 6, rounded up */
+
+enum seh_operation {
+	SEH_PUSH,
+	SEH_ALLOC_LARGE,
+	SEH_ALLOC_SMALL,
+	SEH_SET_FRAME,
+	SEH_SAVE,
+	SEH_SAVE_FAR,
+	SEH_EPILOG_OR_XMM,     /* version 2: of an epilog; 1: of half a register */
+	SEH_SPARE,
+	SEH_SAVE_XMM,
+	SEH_SAVE_XMM_FAR,
+	SEH_MACHINE_FRAME,
+	N_SEH_OPERATIONS,
+};
+
+struct seh {
+	struct seh_tables tables;
+};
+
+struct xtop_error *seh_create(const struct seh_tables *tables, struct seh **sehp)
+{
+	struct seh *seh = malloc(sizeof(*seh));
+
+	*sehp = NULL;
+	if (seh)
+		seh->tables = *tables;
+	if (seh && tables->n) {
+		*sehp = seh;
+		return NULL;
+	}
+	free(tables->functions);
+	free(tables->infos);
+	if (tables->source.close)
+		tables->source.close(tables->source.context);
+	free(seh);
+	return seh ? NULL : error_create("out of memory for unwind tables");
+}
+
+void seh_destroy(struct seh *seh)
+{
+	if (!seh)
+		return;
+	free(seh->tables.functions);
+	free(seh->tables.infos);
+	if (seh->tables.source.close)
+		seh->tables.source.close(seh->tables.source.context);
+	free(seh);
+}
+
+size_t seh_memory_bytes(const struct seh *seh)
+{
+	return sizeof(*seh) + seh->tables.n * sizeof(*seh->tables.functions) +
+	       seh->tables.infos_bytes;
+}
+
+static const struct seh_function *seh_find(const struct seh *seh, uint64_t address)
+{
+	size_t low = 0, high = seh->tables.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (seh->tables.functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < seh->tables.functions[low - 1].end ? &seh->tables.functions[low - 1]
+								    : NULL;
+}
+
+/* --- a frame ---------------------------------------------------------------------------------- */
+
+/* Numbers of instruction codes -> REG_. */
+static const uint8_t seh_registers[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+					   REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+					   REG_R12, REG_R13, REG_R14, REG_R15 };
+
+/* The caller's registers as far as they are undone. */
+struct seh_frame {
+	struct cursor *cursor;
+	uint64_t regs[N_UNWIND_REGISTERS];
+	uint32_t known;
+	uint64_t base; /* what saved registers are counted from */
+	bool machine;  /* the processor has saved an interrupted instruction */
+};
+
+static bool frame_read(struct seh_frame *frame, uint64_t address, uint64_t *word)
+{
+	return cursor_read(frame->cursor, address, word, 1);
+}
+
+static bool frame_pop(struct seh_frame *frame, unsigned reg)
+{
+	uint64_t word;
+
+	if (!frame_read(frame, frame->regs[REG_RSP], &word))
+		return false;
+	frame->regs[REG_RSP] += sizeof(word);
+	frame->regs[reg] = word;
+	frame->known |= 1U << reg;
+	return true;
+}
+
+static enum unwind_step frame_return(struct seh_frame *frame)
+{
+	struct cursor *cursor = frame->cursor;
+
+	if (!frame->machine && !frame_pop(frame, REG_RIP))
+		return STEP_CUT;
+	if (!frame->regs[REG_RIP])
+		return STEP_OUTERMOST;
+	memcpy(cursor->regs, frame->regs, sizeof(frame->regs));
+	cursor->known = frame->known | 1U << REG_RIP | 1U << REG_RSP;
+	cursor->interrupted = frame->machine;
+	return STEP_CALLER;
+}
+
+/* --- epilogs ---------------------------------------------------------------------------------- */
+
+/* Bytes of the first instruction if it moves the stack pointer; applies it. 0: it does not. */
+static size_t epilog_move(struct seh_frame *frame, const uint8_t *code, unsigned frame_register)
+{
+	unsigned reg;
+	int32_t far;
+
+	if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4) {
+		frame->regs[REG_RSP] += (uint64_t)(int8_t)code[3];
+		return 4;
+	}
+	if (code[0] == 0x48 && code[1] == 0x81 && code[2] == 0xc4) {
+		memcpy(&far, code + 3, sizeof(far));
+		frame->regs[REG_RSP] += (uint64_t)(int64_t)far;
+		return 7;
+	}
+	reg = (code[2] & 7) | (code[0] & 1) << 3;
+	if ((code[0] & 0xfe) != 0x48 || code[1] != 0x8d || (code[2] & 0x38) != 0x20 ||
+	    !frame_register || reg != frame_register || (code[2] & 7) == 4)
+		return 0;
+	if (code[2] >> 6 == 1) {
+		frame->regs[REG_RSP] = frame->regs[seh_registers[reg]] + (uint64_t)(int8_t)code[3];
+		return 4;
+	}
+	if (code[2] >> 6 != 2)
+		return 0;
+	memcpy(&far, code + 3, sizeof(far));
+	frame->regs[REG_RSP] = frame->regs[seh_registers[reg]] + (uint64_t)(int64_t)far;
+	return 7;
+}
+
+static bool epilog_is_end(const uint8_t *code)
+{
+	if (code[0] == 0xc3 || code[0] == 0xc2 || code[0] == 0xe9 || code[0] == 0xeb)
+		return true;
+	if (code[0] == 0xf3 && code[1] == 0xc3)
+		return true;
+	code += code[0] == 0x48;
+	return code[0] == 0xff && code[1] == 0x25; /* jmp through a table of imports */
+}
+
+/*
+ * Undoes the rest of an epilog. False: the code is none, or some of it could not be read;
+ * *FRAME is then of no use.
+ */
+static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint64_t address,
+			    unsigned frame_register)
+{
+	uint8_t code[SEH_EPILOG_BYTES + 8] = { 0 };
+	size_t at, n;
+
+	if (!seh->tables.source.read)
+		return false;
+	n = seh->tables.source.read(seh->tables.source.context, address, code, SEH_EPILOG_BYTES);
+	for (at = epilog_move(frame, code, frame_register); at < n;) {
+		unsigned high = code[at] == 0x41 ? 8 : 0, reg;
+
+		if (epilog_is_end(code + at))
+			return true;
+		at += high != 0;
+		reg = code[at] - 0x58U;
+		if (reg > 7 || !frame_pop(frame, seh_registers[reg | high]))
+			return false;
+		at++;
+	}
+	return false;
+}
+
+/* --- what the prolog did ---------------------------------------------------------------------- */
+
+/* The bytes of the UNWIND_INFO at ADDRESS, and all of its codes. NULL: they are not there. */
+static const uint8_t *seh_info(const struct seh *seh, uint32_t address)
+{
+	uint64_t at = (uint64_t)address - seh->tables.infos_start;
+	size_t bytes = seh->tables.infos_bytes;
+	const uint8_t *info;
+	unsigned version;
+
+	if (address % 4 || at >= bytes || bytes - at < SEH_HEAD_BYTES)
+		return NULL;
+	info = seh->tables.infos + at;
+	version = info[0] & 7;
+	if ((version != 1 && version != 2) ||
+	    bytes - at < SEH_HEAD_BYTES + 2U * ((info[2] + 1U) & ~1U) +
+				 (info[0] >> 3 & SEH_CHAINED ? sizeof(struct seh_function) : 0))
+		return NULL;
+	return info;
+}
+
+/* Slots of 2 bytes that the code takes. 0: there is no such operation. */
+static unsigned seh_slots(unsigned version, unsigned operation, unsigned operand)
+{
+	static const uint8_t slots[N_SEH_OPERATIONS] = { 1, 2, 1, 1, 2, 3, 2, 3, 2, 3, 1 };
+
+	if (operation >= N_SEH_OPERATIONS)
+		return 0;
+	if (operation == SEH_ALLOC_LARGE && operand)
+		return operand == 1 ? 3 : 0;
+	if (operation == SEH_EPILOG_OR_XMM && version == 2)
+		return 1;
+	return slots[operation];
+}
+
+static uint32_t seh_u16(const uint8_t *slot)
+{
+	return (uint32_t)slot[0] | (uint32_t)slot[1] << 8;
+}
+
+static uint32_t seh_u32(const uint8_t *slot)
+{
+	return seh_u16(slot) | seh_u16(slot + 2) << 16;
+}
+
+static bool frame_load(struct seh_frame *frame, unsigned operand, uint64_t distance)
+{
+	unsigned reg = seh_registers[operand];
+	uint64_t word;
+
+	if (!frame_read(frame, frame->base + distance, &word))
+		return false;
+	frame->regs[reg] = word;
+	frame->known |= 1U << reg;
+	return true;
+}
+
+/* rip, cs, rflags, rsp, ss, and below them an error code if OPERAND says so. */
+static bool frame_machine(struct seh_frame *frame, unsigned operand)
+{
+	uint64_t at = frame->regs[REG_RSP] + 8 * (operand & 1), rip, rsp;
+
+	if (!frame_read(frame, at, &rip) || !frame_read(frame, at + 24, &rsp))
+		return false;
+	frame->regs[REG_RIP] = rip;
+	frame->regs[REG_RSP] = rsp;
+	frame->machine = true;
+	return true;
+}
+
+/* Undoes one operation. False: stack bytes are missing. */
+static bool frame_undo(struct seh_frame *frame, const uint8_t *info, const uint8_t *slot)
+{
+	unsigned operation = slot[1] & 15, operand = slot[1] >> 4;
+	uint64_t distance;
+
+	switch (operation) {
+	case SEH_PUSH:
+		return frame_pop(frame, seh_registers[operand]);
+	case SEH_ALLOC_LARGE:
+		distance = operand ? seh_u32(slot + 2) : 8 * (uint64_t)seh_u16(slot + 2);
+		frame->regs[REG_RSP] += distance;
+		return true;
+	case SEH_ALLOC_SMALL:
+		frame->regs[REG_RSP] += 8 * operand + 8;
+		return true;
+	case SEH_SET_FRAME:
+		frame->regs[REG_RSP] = frame->regs[seh_registers[info[3] & 15]] -
+				       16 * (uint64_t)(info[3] >> 4);
+		return true;
+	case SEH_SAVE:
+		return frame_load(frame, operand, 8 * (uint64_t)seh_u16(slot + 2));
+	case SEH_SAVE_FAR:
+		return frame_load(frame, operand, seh_u32(slot + 2));
+	case SEH_MACHINE_FRAME:
+		return frame_machine(frame, operand);
+	default: /* nothing that a chain needs */
+		return true;
+	}
+}
+
+/* Whether the frame register was set, DONE bytes into the prolog. */
+static bool seh_has_frame(const uint8_t *info, unsigned done)
+{
+	const uint8_t *slot = info + SEH_HEAD_BYTES;
+	unsigned n = info[2], slots;
+
+	if (!(info[3] & 15))
+		return false;
+	for (unsigned i = 0; i < n; i += slots, slot += 2 * slots) {
+		slots = seh_slots(info[0] & 7, slot[1] & 15, slot[1] >> 4);
+		if (!slots)
+			return false;
+		if ((slot[1] & 15) == SEH_SET_FRAME)
+			return slot[0] <= done;
+	}
+	return true; /* it was set in the function that this one continues */
+}
+
+/* Undoes what INFO's prolog has done in its first DONE bytes. */
+static enum unwind_step seh_undo_info(struct seh_frame *frame, const uint8_t *info, unsigned done)
+{
+	const uint8_t *slot = info + SEH_HEAD_BYTES;
+	unsigned n = info[2], slots;
+
+	frame->base = frame->regs[REG_RSP];
+	if (seh_has_frame(info, done)) {
+		if (!(frame->known >> seh_registers[info[3] & 15] & 1))
+			return STEP_BAD;
+		frame->base = frame->regs[seh_registers[info[3] & 15]] -
+			      16 * (uint64_t)(info[3] >> 4);
+	}
+	for (unsigned i = 0; i < n; i += slots, slot += 2 * slots) {
+		slots = seh_slots(info[0] & 7, slot[1] & 15, slot[1] >> 4);
+		if (!slots || slots > n - i)
+			return STEP_BAD;
+		if (slot[0] <= done && !frame_undo(frame, info, slot))
+			return STEP_CUT;
+	}
+	return STEP_CALLER;
+}
+
+/* The UNWIND_INFO that INFO continues in. NULL: it does not, or in none that is there. */
+static const uint8_t *seh_next_info(const struct seh *seh, const uint8_t *info)
+{
+	const uint8_t *function = info + SEH_HEAD_BYTES + 2 * ((info[2] + 1U) & ~1U);
+
+	return info[0] >> 3 & SEH_CHAINED ? seh_info(seh, seh_u32(function + 8)) : NULL;
+}
+
+/* INFO and those that it continues in. */
+static enum unwind_step seh_undo_all(const struct seh *seh, struct seh_frame *frame,
+				     const uint8_t *info, unsigned done)
+{
+	for (unsigned i = 0; i < SEH_MAX_CHAIN; i++, done = UINT8_MAX) {
+		enum unwind_step step = seh_undo_info(frame, info, done);
+
+		if (step != STEP_CALLER)
+			return step;
+		if (!(info[0] >> 3 & SEH_CHAINED))
+			return STEP_CALLER;
+		info = seh_next_info(seh, info);
+		if (!info)
+			return STEP_BAD;
+	}
+	return STEP_BAD;
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+static void frame_begin(struct seh_frame *frame, struct cursor *cursor)
+{
+	*frame = (struct seh_frame){ .cursor = cursor, .known = cursor->known };
+	memcpy(frame->regs, cursor->regs, sizeof(frame->regs));
+}
+
+/* By the entry that has ADDRESS, which is DISTANCE behind the function's start. */
+static enum unwind_step seh_step_function(const struct seh *seh, const uint8_t *info,
+					  uint64_t address, uint64_t distance,
+					  struct cursor *cursor)
+{
+	unsigned done = distance < info[1] ? (unsigned)distance : UINT8_MAX;
+	struct seh_frame frame;
+	enum unwind_step step;
+
+	frame_begin(&frame, cursor);
+	if (cursor->interrupted && distance >= info[1] &&
+	    seh_undo_epilog(seh, &frame, address, info[3] & 15))
+		return frame_return(&frame);
+	frame_begin(&frame, cursor);
+	step = seh_undo_all(seh, &frame, info, done);
+	return step == STEP_CALLER ? frame_return(&frame) : step;
+}
+
+enum unwind_step seh_step(struct seh *seh, uint64_t bias, struct cursor *cursor)
+{
+	uint64_t address = cursor_pc(cursor) - bias, rip = cursor->regs[REG_RIP] - bias;
+	const struct seh_function *function = seh_find(seh, address);
+	const uint8_t *info = function ? seh_info(seh, function->info) : NULL;
+	struct seh_frame frame;
+
+	if (cursor->word_bytes != sizeof(uint64_t))
+		return STEP_NOT_COVERED;
+	if (function)
+		return info ? seh_step_function(seh, info, rip, rip - function->start, cursor)
+			    : STEP_NOT_COVERED;
+	if (!cursor->interrupted)
+		return STEP_NOT_COVERED; /* a leaf calls nothing */
+	frame_begin(&frame, cursor);
+	return frame_return(&frame);
+}

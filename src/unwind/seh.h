@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding the code of PE images by .pdata and .xdata (xtop/seh.h). Resolver's thread; a step
+ * reads the guest's code only to tell epilogs.
+ */
+#ifndef XTOP_UNWIND_SEH_H
+#define XTOP_UNWIND_SEH_H
+
+#include "unwind/cursor.h"
+#include "xtop/seh.h"
+
+struct seh;
+
+/*
+ * Takes over all of TABLES, also after an error: `functions` and `infos` are free()d, and
+ * `source` is closed. *SEHP is NULL when there is no function. Error: out of memory.
+ */
+struct xtop_error *seh_create(const struct seh_tables *tables, struct seh **sehp);
+void seh_destroy(struct seh *seh); /* NULL allowed */
+size_t seh_memory_bytes(const struct seh *seh);
+
+/* BIAS: address in the guest - address in the image. */
+enum unwind_step seh_step(struct seh *seh, uint64_t bias, struct cursor *cursor);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the PE image around an address of a guest, and maps it. Resolver's thread. */
+#ifndef XTOP_WINDOWS_PE_FINDER_H
+#define XTOP_WINDOWS_PE_FINDER_H
+
+#include "xtop/image.h"
+#include "xtop/memory.h"
+#include "xtop/pe.h"
+
+struct pe_place {
+	uint64_t start; /* in the guest */
+	struct pe_head head;
+	char name[PE_NAME_BYTES]; /* "": the image has none */
+};
+
+/*
+ * Reads downwards from ADDRESS to the beginning of the image that has it: at most 32 MiB, or
+ * 4 MiB of pages that are missing. False: no PE image is there.
+ */
+bool pe_finder_find(struct memory *memory, struct memory_root root, uint64_t address,
+		    struct pe_place *place);
+/* Reads the image at PLACE, and adds it to SPACE. Error: out of memory; SPACE is as it was. */
+struct xtop_error *pe_finder_add(struct memory *memory, struct memory_root root,
+				 const struct pe_place *place, struct space *space);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Windows, as os.c asks for it (xtop/os_ops.h): the names of its images and of what they
+ * export, and unwinding by their tables. It was never tried on a real Windows, since none can
+ * be had where xtop is made: tests map images that Debian's mingw-w64 has linked into made-up
+ * memory.
+ *
+ *   registers in the kernel ─► the image around rip: Windows, if it exports names
+ *   each sample ─► rip and the words of its stack that no known image has ─► their images
+ *
+ * Nothing is known of processes and threads. An address that belongs to no image is not tried
+ * again soon: looking for one reads up to 8,192 pages. Resolver's thread.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "windows/pe_finder.h"
+#include "xtop/hash.h"
+#include "xtop/limit.h"
+#include "xtop/os_ops.h"
+#include "xtop/sample.h"
+#include "xtop/walk.h"
+
+#define WINDOWS_SPACES     32  /* processes whose code is known */
+#define WINDOWS_MAX_IMAGES 512 /* in one space */
+#define WINDOWS_MAX_BYTES  LIMIT(128U << 20, 64U << 10) /* of all images, and one more */
+#define WINDOWS_REFUSED    256 /* places without an image that are remembered */
+#define WINDOWS_LOOKS      2   /* for images, a sample */
+#define WINDOWS_WORDS      128 /* of a stack that may be return addresses */
+#define WINDOWS_PLACE_SHIFT 20 /* one place without an image: 1 MiB */
+#define WINDOWS_FRESH_NS   10000000000ULL /* so long */
+
+struct windows_space {
+	uint64_t cr3; /* 0: free; the kernel's: not used */
+	struct space *space;
+	unsigned n_images;
+	size_t bytes; /* of its images */
+	uint64_t used_ns;
+};
+
+struct windows {
+	struct memory *memory;
+	struct memory_root root; /* of the vCPU by which the kernel was found */
+	struct pe_place kernel;
+	struct windows_space own; /* the kernel's, the caller's space */
+	struct windows_space users[WINDOWS_SPACES];
+	struct {
+		uint64_t cr3, place, until_ns;
+	} refused[WINDOWS_REFUSED];
+};
+
+static bool windows_is_kernel(uint64_t address)
+{
+	return address >> 47 == 0x1ffff;
+}
+
+/* --- room ------------------------------------------------------------------------------------ */
+
+static size_t windows_bytes(const struct windows *windows)
+{
+	size_t bytes = windows->own.bytes;
+
+	for (unsigned i = 0; i < WINDOWS_SPACES; i++)
+		bytes += windows->users[i].bytes;
+	return bytes;
+}
+
+static void windows_drop(struct windows_space *user)
+{
+	space_destroy(user->space);
+	*user = (struct windows_space){ .cr3 = 0 };
+}
+
+/*
+ * Makes room for one image in SPACE: drops the processes that were seen longest ago. False: there
+ * is none, because SPACE and the kernel take all.
+ */
+static bool windows_make_room(struct windows *windows, const struct windows_space *space)
+{
+	while (windows_bytes(windows) >= WINDOWS_MAX_BYTES) {
+		struct windows_space *oldest = NULL;
+
+		for (unsigned i = 0; i < WINDOWS_SPACES; i++) {
+			struct windows_space *user = &windows->users[i];
+
+			if (user != space && user->bytes &&
+			    (!oldest || user->used_ns < oldest->used_ns))
+				oldest = user;
+		}
+		if (!oldest)
+			return false;
+		windows_drop(oldest);
+	}
+	return true;
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+static void windows_add(struct windows *windows, struct windows_space *space,
+			struct memory_root root, const struct pe_place *place)
+{
+	struct xtop_error *error = pe_finder_add(windows->memory, root, place, space->space);
+	const struct mapping *mapping = error ? NULL : space_find(space->space, place->start);
+
+	space->n_images++;
+	if (mapping)
+		space->bytes += image_memory_bytes(mapping->image);
+	error_destroy(error); /* without memory for it the image is tried again later */
+}
+
+/*
+ * Whether nothing was found around ADDRESS a short time ago. If not, it counts as such from now
+ * on.
+ */
+static bool windows_is_refused(struct windows *windows, uint64_t cr3, uint64_t address,
+			       uint64_t now_ns)
+{
+	uint64_t place = address >> WINDOWS_PLACE_SHIFT;
+	size_t slot = hash_slot(place * 31 + cr3, WINDOWS_REFUSED);
+
+	if (windows->refused[slot].cr3 == cr3 && windows->refused[slot].place == place &&
+	    now_ns < windows->refused[slot].until_ns)
+		return true;
+	windows->refused[slot].cr3 = cr3;
+	windows->refused[slot].place = place;
+	windows->refused[slot].until_ns = now_ns + WINDOWS_FRESH_NS;
+	return false;
+}
+
+/* Maps the image at ADDRESS if it is not known yet. True: this was tried. */
+static bool windows_look(struct windows *windows, struct windows_space *space,
+			 struct memory_root root, uint64_t address, uint64_t now_ns)
+{
+	struct pe_place place;
+
+	if (space_find(space->space, address) || space->n_images == WINDOWS_MAX_IMAGES ||
+	    windows_is_refused(windows, space->cr3, address, now_ns) ||
+	    !windows_make_room(windows, space))
+		return false;
+	memory_refresh(windows->memory);
+	if (!pe_finder_find(windows->memory, root, address, &place))
+		return true;
+	windows_add(windows, space, root, &place);
+	return true;
+}
+
+/* The space of a process. NULL: out of memory. */
+static struct windows_space *windows_user(struct windows *windows, uint64_t cr3, uint64_t now_ns)
+{
+	struct windows_space *oldest = windows->users;
+
+	for (unsigned i = 0; i < WINDOWS_SPACES; i++) {
+		struct windows_space *user = &windows->users[i];
+
+		if (user->cr3 == cr3 && user->space) {
+			user->used_ns = now_ns;
+			return user;
+		}
+		if (user->used_ns < oldest->used_ns)
+			oldest = user;
+	}
+	windows_drop(oldest);
+	oldest->cr3 = cr3;
+	oldest->used_ns = now_ns;
+	error_destroy(space_create(&oldest->space));
+	return oldest->space ? oldest : NULL;
+}
+
+/* Words of the copied stacks that may lie in code of the half that KERNEL tells. */
+static void windows_look_at_stack(struct windows *windows, struct windows_space *space,
+				  const struct sample_vcpu *vcpu, bool kernel, uint64_t now_ns)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	struct memory_root root = walk_root(&vcpu->regs);
+	unsigned looks = WINDOWS_LOOKS;
+	uint64_t word;
+
+	for (size_t i = 0; vcpu->n_stacks && i < WINDOWS_WORDS && looks; i++) {
+		if ((i + 1) * sizeof(word) > piece->size_bytes)
+			return;
+		memcpy(&word, (const char *)(piece + 1) + i * sizeof(word), sizeof(word));
+		if (word >> 16 && windows_is_kernel(word) == kernel &&
+		    (kernel || word >> 47 == 0))
+			looks -= windows_look(windows, space, root, word, now_ns);
+	}
+}
+
+/* --- what os.c asks --------------------------------------------------------------------------- */
+
+static void windows_destroy(void *context)
+{
+	struct windows *windows = context;
+
+	for (unsigned i = 0; i < WINDOWS_SPACES; i++)
+		space_destroy(windows->users[i].space);
+	if (windows->own.n_images)
+		space_clear(windows->own.space); /* its images read our memory */
+	free(windows);
+}
+
+static void *windows_find(const struct os_guest *guest, const struct registers *regs,
+			  struct linux_stacks *stacks)
+{
+	struct windows *windows;
+
+	(void)stacks; /* one stack, at rsp */
+	if (regs->width != WIDTH_64 || !windows_is_kernel(regs->rip))
+		return NULL;
+	windows = calloc(1, sizeof(*windows));
+	if (!windows)
+		return NULL;
+	windows->memory = guest->memory;
+	windows->root = walk_root(regs);
+	windows->own.space = guest->kernel;
+	if (pe_finder_find(guest->memory, windows->root, regs->rip, &windows->kernel) &&
+	    windows->kernel.name[0]) {
+		space_clear(guest->kernel);
+		windows_add(windows, &windows->own, windows->root, &windows->kernel);
+		if (space_find(guest->kernel, windows->kernel.start))
+			return windows;
+	}
+	windows_destroy(windows);
+	return NULL;
+}
+
+static bool windows_is_there(void *context)
+{
+	struct windows *windows = context;
+	struct pe_place now;
+
+	return pe_finder_find(windows->memory, windows->root, windows->kernel.start, &now) &&
+	       now.head.time_stamp == windows->kernel.head.time_stamp;
+}
+
+static enum os_runs windows_runs_on(void *context, const struct sample_vcpu *vcpu)
+{
+	(void)context, (void)vcpu;
+	return OS_RUNS_UNKNOWN;
+}
+
+static void windows_poll(void *context, uint64_t now_ns)
+{
+	(void)context, (void)now_ns;
+}
+
+/* No task is known; but this is where images are looked for that SAMPLE's chain may pass. */
+static void windows_find_task(void *context, const struct sample_vcpu *vcpu, uint64_t now_ns,
+			      struct os_task *task)
+{
+	struct windows *windows = context;
+	struct windows_space *space = &windows->own;
+
+	if (vcpu->regs.arch != ARCH_X86 || vcpu->regs.width != WIDTH_64)
+		return;
+	if (vcpu->user)
+		space = windows_user(windows, vcpu->regs.cr3 & CR3_TABLE_MASK, now_ns);
+	if (!space)
+		return;
+	windows_look(windows, space, walk_root(&vcpu->regs), vcpu->regs.rip, now_ns);
+	windows_look_at_stack(windows, space, vcpu, !vcpu->user, now_ns);
+	if (vcpu->user)
+		task->user = space->space;
+}
+
+static void windows_describe(const void *context, struct os_description *description)
+{
+	const struct windows *windows = context;
+
+	snprintf(description->system, sizeof(description->system), "Windows: %s",
+		 windows->kernel.name);
+	snprintf(description->notes[0], sizeof(description->notes[0]),
+		 "Windows: exported names only, and neither processes nor threads");
+}
+
+static void windows_get_counts(const void *context, struct os_counts *counts)
+{
+	(void)context, (void)counts;
+}
+
+static bool windows_read_clock(void *context, uint64_t xen_ns, struct os_clock *clock)
+{
+	(void)context, (void)xen_ns, (void)clock;
+	return false;
+}
+
+const struct os_ops windows_os = {
+	.name = "Windows",
+	.archs = 1U << ARCH_X86,
+	.find = windows_find,
+	.destroy = windows_destroy,
+	.is_there = windows_is_there,
+	.runs_on = windows_runs_on,
+	.poll = windows_poll,
+	.find_task = windows_find_task,
+	.describe = windows_describe,
+	.get_counts = windows_get_counts,
+	.read_clock = windows_read_clock,
+};

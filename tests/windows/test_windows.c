@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Windows, as os.c asks for it: made.dll in made-up memory stands for the kernel, a driver and a
+ * program. The kernel is found by a vCPU's registers, the others by what a sample has.
+ */
+#include "config.h"
+
+#include "made_dll.h"
+#include "tests/support/made_memory.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/image.h"
+#include "xtop/os_ops.h"
+#include "xtop/sample.h"
+#include "xtop/unwind.h"
+
+#define KERNEL UINT64_C(0xfffff80000400000)
+#define DRIVER UINT64_C(0xfffff80010000000)
+#define USER   UINT64_C(0x00007ff700000000)
+#define STACK  UINT64_C(0xfffffb0000100000)
+
+#define SECOND_NS 1000000000ULL
+
+static struct made_memory *made;
+static struct memory_root root;
+static uint8_t dll[DLL_BYTES];
+static struct os_guest guest;
+static void *windows;
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack head;
+	uint64_t words[64];
+} record;
+
+static void map_image(uint64_t address)
+{
+	for (unsigned at = 0; at < DLL_BYTES; at += GUEST_PAGE_SIZE)
+		made_put(made, root, address + at, dll + at, GUEST_PAGE_SIZE);
+}
+
+static struct registers registers_at(uint64_t rip)
+{
+	return (struct registers){ .rip = rip, .rsp = STACK, .cr3 = root.cr3 };
+}
+
+static void *find(uint64_t rip)
+{
+	const struct registers regs = registers_at(rip);
+	struct linux_stacks stacks = { .current_per_cpu = 0 };
+
+	memory_refresh(made_memory(made));
+	return windows_os.find(&guest, &regs, &stacks);
+}
+
+static struct os_task sample(uint64_t rip, bool user, uint64_t now_ns)
+{
+	struct os_task task = { .process = NULL };
+
+	record.vcpu = (struct sample_vcpu){ .n_stacks = 1, .user = user, .regs = registers_at(rip) };
+	record.head = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(record.words) };
+	windows_os.find_task(windows, &record.vcpu, now_ns, &task);
+	return task;
+}
+
+static bool has_name(const struct space *space, uint64_t address, const char *name)
+{
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	return space && space_find_symbol(space, address, &entry, &mapping) &&
+	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, "made.dll") == 0;
+}
+
+static void test_find(void)
+{
+	check(!find(KERNEL + DLL_SAVES), "nothing is mapped");
+	map_image(KERNEL);
+	check(!find(0x401000), "a vCPU in user code shows no kernel");
+	check(!find(KERNEL + DLL_BYTES + 8), "behind the image");
+	windows = find(KERNEL + DLL_SAVES + 4);
+	if (!check(windows, "the kernel around rip"))
+		exit(1);
+	check(has_name(guest.kernel, KERNEL + DLL_SAVES + 4, "made_saves"), "its exports are named");
+	check(windows_os.is_there(windows), "it is there");
+}
+
+/* A page of the kernel between the header and rip is not there. */
+static void test_hole(void)
+{
+	struct os_description description = { .system = "" };
+
+	windows_os.describe(windows, &description);
+	check(strcmp(description.system, "Windows: made.dll") == 0 && description.notes[0][0],
+	      "told as %s", description.system);
+	windows_os.destroy(windows);
+	made_unmap(made, root, KERNEL + DLL_PDATA, GUEST_PAGE_SIZE);
+	windows = find(KERNEL + DLL_EDATA);
+	check(windows && has_name(guest.kernel, KERNEL + DLL_LEAF, "made_leaf"),
+	      "a page is missing between header and rip");
+	windows_os.destroy(windows);
+	map_image(KERNEL);
+	windows = find(KERNEL + DLL_SAVES);
+}
+
+static void test_samples(void)
+{
+	struct os_task task;
+
+	map_image(DRIVER);
+	map_image(USER);
+	memory_refresh(made_memory(made));
+	sample(KERNEL + DLL_SAVES, false, SECOND_NS);
+	check(!space_find(guest.kernel, DRIVER), "nothing has led to the driver yet");
+	record.words[3] = DRIVER + DLL_XMM + 5;
+	sample(KERNEL + DLL_SAVES, false, 2 * SECOND_NS);
+	check(has_name(guest.kernel, DRIVER + DLL_XMM, "made_xmm"), "a driver, by a word of the stack");
+	task = sample(USER + DLL_ALLOCA, true, 3 * SECOND_NS);
+	check(has_name(task.user, USER + DLL_ALLOCA, "made_alloca"), "a program, by rip");
+	check(!space_find(guest.kernel, USER + DLL_ALLOCA), "it is not the kernel's");
+}
+
+/* made_saves() has been interrupted in its prolog, called by hidden code of the driver. */
+static void test_chain(void)
+{
+	static struct unwind_stack stack;
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(guest.kernel) };
+
+	memset(record.words, 0, sizeof(record.words));
+	record.words[2] = DRIVER + DLL_XMM + 0x14; /* behind two pushes */
+	record.words[3 + 8 + 1] = KERNEL + DLL_OUTER + 0xb; /* of made_xmm(): 0x40 bytes, and a push */
+	sample(KERNEL + DLL_SAVES + 4, false, 4 * SECOND_NS);
+	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
+	check(stack.n_frames >= 3 && stack.frames[1].address == DRIVER + DLL_XMM + 0x14 &&
+		      stack.frames[1].by == UNWIND_BY_SEH &&
+		      stack.frames[2].address == KERNEL + DLL_OUTER + 0xb,
+	      "from the kernel through the driver to the kernel: %u frames", stack.n_frames);
+	for (unsigned i = 0; i < stack.n_frames; i++)
+		printf("# %llx\n", (unsigned long long)stack.frames[i].address);
+}
+
+/* Looking again and again for what is not there would cost dom0's time. */
+static void test_refused(void)
+{
+	struct memory_counts before, after;
+
+	record.words[0] = UINT64_C(0xfffff80030000000);
+	made_map(made, root, record.words[0] - (1 << 20), 1 << 20, MADE_READ);
+	memory_refresh(made_memory(made));
+	sample(KERNEL + DLL_SAVES, false, 20 * SECOND_NS);
+	memory_refresh(made_memory(made));
+	before = memory_counts(made_memory(made));
+	for (unsigned i = 0; i < 100; i++)
+		sample(KERNEL + DLL_SAVES, false, 21 * SECOND_NS + i);
+	after = memory_counts(made_memory(made));
+	check(after.pages == before.pages, "an address without an image is looked at once");
+}
+
+static void test_gone(void)
+{
+	made_unmap(made, root, KERNEL, GUEST_PAGE_SIZE);
+	memory_refresh(made_memory(made));
+	check(!windows_os.is_there(windows), "its header is gone");
+	windows_os.destroy(windows);
+	check(!space_find(guest.kernel, KERNEL + DLL_SAVES), "the kernel's space is empty");
+}
+
+int main(void)
+{
+	dll_map(dll);
+	made = made_create();
+	root = made_root(made);
+	guest = (struct os_guest){ .memory = made_memory(made), .type = GUEST_HVM, .root_fd = -1 };
+	must(space_create(&guest.kernel));
+	test_find();
+	test_hole();
+	test_samples();
+	test_chain();
+	test_refused();
+	test_gone();
+	space_destroy(guest.kernel);
+	made_destroy(made);
+	return tap_done();
+}
