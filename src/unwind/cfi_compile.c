@@ -77,7 +77,7 @@ static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cf
 
 		if (place->where != WHERE_OFFSET)
 			continue;
-		if (place->value % bytes || place->value / bytes != (int8_t)(place->value / bytes))
+		if (place->value % bytes || place->value / bytes != (int16_t)(place->value / bytes))
 			return false;
 		low = place->value / bytes < low ? place->value / bytes : low;
 		high = place->value / bytes > high ? place->value / bytes : high;

@@ -52,9 +52,9 @@ struct cfi_rule {
 	uint8_t kind;
 	uint8_t reg; /* enum unwind_register, of the CFA */
 	bool signal;
-	int8_t low;
 	uint8_t n_words;
-	uint8_t unused[3];
+	int16_t low; /* arm64 saves registers at the low end of a frame, however large it is */
+	uint8_t unused[2];
 	uint8_t slot[CFI_MAX_KEPT]; /* the first of struct cfi_machine.n_kept */
 	uint32_t saved; /* bit enum unwind_register: has a slot */
 	uint32_t kept;  /* same: has not been said to be undefined */

@@ -64,7 +64,7 @@ file == 1 {
 		whole[group, at] += count
 	# The entry of a system call and the return from it count, too: on some emulated machines it
 	# takes almost no time to clear pages.
-	if ($0 ~ /;(xen_)?entry_SYSCALL_64|;do_syscall_64|;syscall_return_via_sysret/)
+	if ($0 ~ /;(xen_)?entry_SYSCALL_64|;do_syscall_64|;syscall_return_via_sysret|;el0_svc/)
 		kernel[group, at] += count
 	if (at == "hash" && $0 ~ /hash_sendmsg|md5_/)
 		module += count

@@ -138,6 +138,30 @@ static void test_ends(struct cfi *cfi)
 	check(cfi_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "it is no table of x86");
 }
 
+/* Registers are saved at the low end of a frame: 8,064 bytes below the CFA, as for 2,000 numbers. */
+static void test_large_frame(void)
+{
+	static const uint8_t program[] = {
+		0x41, 0x0e, 0x80, 0x3f, 0x9d, 0xf0, 0x07, 0x9e, 0xef, 0x07, 0, 0, 0, 0, 0,
+	};
+	uint8_t kept[sizeof(program)];
+	struct cursor cursor;
+	enum unwind_step step;
+	struct cfi *cfi;
+
+	memcpy(kept, eh_frame.fde + 25, sizeof(kept));
+	memcpy(eh_frame.fde + 25, program, sizeof(program));
+	cfi = compile();
+	begin(8, &cursor);
+	step = cfi ? cfi_arm64_step(cfi, 0, &cursor) : STEP_BAD;
+	check(step == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
+		      cursor.regs[REG_SP] == STACK + 8064 && cursor.regs[REG_ARM64_FP] == 0x2929,
+	      "a frame of 8,064 bytes: step %d, pc %#jx, sp %#jx", step,
+	      (uintmax_t)cursor.regs[REG_PC], (uintmax_t)cursor.regs[REG_SP]);
+	cfi_destroy(cfi);
+	memcpy(eh_frame.fde + 25, kept, sizeof(kept));
+}
+
 static void test_refused(void)
 {
 	struct cfi *cfi;
@@ -158,6 +182,7 @@ int main(void)
 	test_steps(cfi);
 	test_ends(cfi);
 	cfi_destroy(cfi);
+	test_large_frame();
 	test_refused();
 	return tap_done();
 }
