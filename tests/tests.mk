@@ -15,6 +15,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/http_server.c \
 	tests/support/made_go_thread.c \
+	tests/support/made_i386.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
 	tests/support/make_btf.c \

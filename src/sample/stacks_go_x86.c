@@ -170,8 +170,11 @@ static uint64_t go_find_frame(const struct go_thread *thread)
  */
 #define GO_BELOW_FRAME_BYTES 64
 
-/* Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. */
-static void go_add_goroutine(struct go_thread *thread)
+/*
+ * Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. HAS_OUTER: the one
+ * STACK_GO_OUTER of a vCPU is taken, by what a signal has interrupted.
+ */
+static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 {
 	uint64_t g = thread->curg, frame = 0;
 
@@ -179,7 +182,7 @@ static void go_add_goroutine(struct go_thread *thread)
 		frame = go_find_frame(thread);
 	if (frame) {
 		frame = (frame & ~(WORD - 1)) - GO_BELOW_FRAME_BYTES;
-		if (!pieces_have(&thread->copy->pieces, frame))
+		if (!has_outer && !pieces_have(&thread->copy->pieces, frame))
 			go_add(thread, STACK_GO_OUTER, frame);
 		return;
 	}
@@ -194,7 +197,7 @@ bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t add
 {
 	struct go_stacks at;
 	struct go_thread thread;
-	bool callbacks;
+	bool callbacks, has_outer = false;
 
 	if (!control_get_go_stacks(copy->copier->control, copy->own.cr3, &at, &callbacks) ||
 	    !go_find_thread(copy, &at, &thread))
@@ -204,11 +207,12 @@ bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t add
 		address = go_find_interrupted(&thread, address, copy->pieces.end);
 		if (!address)
 			return true;
-		if (!pieces_have(&copy->pieces, address))
+		has_outer = !pieces_have(&copy->pieces, address);
+		if (has_outer)
 			go_add(&thread, STACK_GO_OUTER, address);
 	}
 	if (!stack_extent_has(thread.goroutine, address))
-		go_add_goroutine(&thread);
+		go_add_goroutine(&thread, has_outer);
 	else if (callbacks)
 		go_add_left(&thread, STACK_G0, thread.g0);
 	return true;

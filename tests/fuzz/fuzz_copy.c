@@ -12,6 +12,7 @@
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
 #include "xtop/go_stacks.h"
+#include "xtop/registers_i386.h"
 
 static struct fuzz_guest *memory;
 
@@ -224,6 +225,57 @@ static void make_thread(struct fuzz *fuzz, struct control *control, struct regis
 	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
 }
 
+/* --- a 32-bit kernel -------------------------------------------------------------------------- */
+
+/* All pages of the pool but the last two, at 3 GiB and at 0. Those two are the page tables. */
+#define I386(page, offset) (0xc0000000 + (page) * GUEST_PAGE_SIZE + (offset))
+#define I386_TASK          I386(2, 0)
+#define I386_STACK         I386(4, 0) /* 8 KiB */
+#define I386_IRQ           I386(6, 0)
+#define I386_POOL          0x100 /* the frame of the pool's first page */
+
+static const struct linux_stacks i386_stacks = {
+	.per_cpu_table = I386(0, 0x100),
+	.current_per_cpu = 0x10,
+	.task_stack = 20,
+	.stack_bytes = 2 * GUEST_PAGE_SIZE,
+};
+
+/* User code, the task's stack, the interrupts' stack, and outside of all. */
+static const uint64_t i386_places[] = { 0x9100, I386_STACK + 0x1800, I386_IRQ + 0x1f00,
+					I386(10, 0x10) };
+
+static void put_u32(uint64_t address, uint32_t value)
+{
+	memcpy((char *)memory->pool + address % FUZZ_GUEST_BYTES, &value, sizeof(value));
+}
+
+static void make_i386(struct fuzz *fuzz, struct control *control, struct registers *regs)
+{
+	uint64_t user_regs = I386_IRQ - I386_STACK_PADDING - PT_I386_BYTES;
+
+	memset(memory->pool, 0, sizeof(memory->pool));
+	for (uint32_t i = 0; i < 14; i++)
+		put_u32(I386(14, 4 * i), (I386_POOL + i) << GUEST_PAGE_SHIFT | 7);
+	put_u32(I386(15, 0), (I386_POOL + 14) << GUEST_PAGE_SHIFT | 7);
+	put_u32(I386(15, 4 * 768), (I386_POOL + 14) << GUEST_PAGE_SHIFT | 7);
+	put_u32(i386_stacks.per_cpu_table, I386(1, 0));
+	put_u32(I386(1, 0x10), I386_TASK);
+	put_u32(I386_TASK + i386_stacks.task_stack, I386_STACK);
+	put_u32(user_regs + PT_I386_AT(PT_I386_CS), 0x73);
+	put_u32(user_regs + PT_I386_AT(PT_I386_SP), 0x9200);
+	put_u32(I386_IRQ, I386_STACK + 0x1900); /* the stack that was interrupted */
+	*regs = (struct registers){
+		.rsp = i386_places[fuzz_u8(fuzz) % 4],
+		.rip = fuzz_u8(fuzz) & 1 ? 0x8000 : I386(8, 0),
+		.cr0 = 1U << 31,
+		.cr3 = (I386_POOL + 15) << GUEST_PAGE_SHIFT,
+		.width = WIDTH_32,
+	};
+	control_set_linux_stacks(control, &i386_stacks);
+	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
+}
+
 /* --- the copy --------------------------------------------------------------------------------- */
 
 static void copy(struct copier *copier, const struct registers *regs, bool user)
@@ -263,7 +315,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		fault_install();
 		fuzz_succeed(control_create(&control));
 	}
-	if (flags & 4) {
+	if ((flags & 0xf0) == 0xa0) {
+		make_i386(&fuzz, control, &regs);
+	} else if (flags & 4) {
 		make_thread(&fuzz, control, &regs);
 	} else {
 		take_stacks(&fuzz, control);
