@@ -173,12 +173,22 @@ bool sender_put(const struct sender *sender, const void *packet, size_t size_byt
 	       wire_send(sender->socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
 }
 
+/*
+ * If the other end went without reading all it was sent, Linux says ECONNRESET once, before what
+ * that end has sent (net/unix/af_unix.c, unix_release_sock()).
+ */
+static bool sender_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t *n_fds)
+{
+	return wire_receive(socket, packet, size_bytes, fds, n_fds) ||
+	       (errno == ECONNRESET && wire_receive(socket, packet, size_bytes, fds, n_fds));
+}
+
 bool sender_get(const struct sender *sender, void *packet, size_t size_bytes)
 {
 	int fds[BROKER_MAX_FDS];
 	size_t n_fds;
 
-	if (!sender->socket || !wire_receive(sender->socket, packet, size_bytes, fds, &n_fds))
+	if (!sender->socket || !sender_receive(sender->socket, packet, size_bytes, fds, &n_fds))
 		return false;
 	while (n_fds > 0)
 		close(fds[--n_fds]);
