@@ -107,8 +107,8 @@ static inline bool linux_read_word(const struct linux_guest *linux_guest, uint64
 }
 
 /*
- * Kernel pointers point to the upper half of the address space, in every paging mode. Of i386 only
- * the readers that call linux_is_kernel_of() know kernels: the types of the others are not known.
+ * Kernel pointers of 64 bits point to the upper half of the address space, in every paging mode. A
+ * reader that also works on kernels of i386 calls linux_is_kernel_of() instead.
  */
 static inline bool linux_is_kernel(uint64_t address)
 {

@@ -45,6 +45,32 @@ static inline bool search_is_list(const struct linux_guest *guest, uint64_t head
 	       before == head;
 }
 
+/* For search_maps_kernel(). */
+static inline bool search_is_same_frame(const struct search *search, struct memory_root root,
+					uint64_t address)
+{
+	frame_t there, here;
+
+	return memory_translate(search->guest->memory, root, address, &there) &&
+	       memory_translate(search->guest->memory, search->guest->root, address, &here) &&
+	       there.value == here.value;
+}
+
+/* As top table, the page AT maps the image and itself where the vCPU's tables do. */
+static inline bool search_maps_kernel(const struct search *search, size_t at)
+{
+	struct memory_root root = search->guest->root;
+	uint64_t address = search->address + at;
+	frame_t frame;
+
+	if (!memory_translate(search->guest->memory, root, address, &frame))
+		return false;
+	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
+	return search_is_same_frame(search, root, search->image_start) &&
+	       search_is_same_frame(search, root, search->image_start + (1 << 20)) &&
+	       search_is_same_frame(search, root, address);
+}
+
 /* Functions, and the lists that they walk. */
 static const struct {
 	enum linux_symbol function, list;

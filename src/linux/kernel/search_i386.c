@@ -23,16 +23,6 @@
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
-static bool search_is_same_frame(const struct search *search, struct memory_root root,
-				 uint64_t address)
-{
-	frame_t there, here;
-
-	return memory_translate(search->guest->memory, root, address, &there) &&
-	       memory_translate(search->guest->memory, search->guest->root, address, &here) &&
-	       there.value == here.value;
-}
-
 /* With PAE: four entries of 8 bytes, the last one for the kernel's GiB. */
 static bool search_has_pae_entries(const struct search *search, size_t at)
 {
@@ -53,19 +43,11 @@ static bool search_has_entries(const struct search *search, size_t at)
 /* Takes the page at AT for the top table. */
 static bool search_is_root(const struct search *search, size_t at)
 {
-	struct memory_root root = search->guest->root;
-	uint64_t address = search->address + at;
-	frame_t frame;
+	bool has_entries = search->guest->root.width == WIDTH_32_PAE
+				   ? search_has_pae_entries(search, at)
+				   : search_has_entries(search, at);
 
-	if (root.width == WIDTH_32_PAE ? !search_has_pae_entries(search, at)
-				       : !search_has_entries(search, at))
-		return false;
-	if (!memory_translate(search->guest->memory, root, address, &frame))
-		return false;
-	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
-	return search_is_same_frame(search, root, search->image_start) &&
-	       search_is_same_frame(search, root, search->image_start + (1 << 20)) &&
-	       search_is_same_frame(search, root, address);
+	return has_entries && search_maps_kernel(search, at);
 }
 
 void search_i386_data(struct search *search)

@@ -28,25 +28,13 @@
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
-static bool search_is_same_frame(const struct search *search, struct memory_root root,
-				 uint64_t address)
-{
-	frame_t there, here;
-
-	return memory_translate(search->guest->memory, root, address, &there) &&
-	       memory_translate(search->guest->memory, search->guest->root, address, &here) &&
-	       there.value == here.value;
-}
-
 /*
  * Takes the page at AT for the top table. The first two checks are cheap, and nearly every page
  * fails one of them.
  */
 static bool search_is_root(const struct search *search, size_t at)
 {
-	struct memory_root root = search->guest->root;
-	uint64_t address = search->address + at, last;
-	frame_t frame;
+	uint64_t last;
 
 	memcpy(&last, search->bytes + at + GUEST_PAGE_SIZE - sizeof(last), sizeof(last));
 	if (!(last & SEARCH_PRESENT))
@@ -54,12 +42,7 @@ static bool search_is_root(const struct search *search, size_t at)
 	for (size_t i = 0; i < GUEST_PAGE_SIZE / 2; i++)
 		if (search->bytes[at + i])
 			return false;
-	if (!memory_translate(search->guest->memory, root, address, &frame))
-		return false;
-	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
-	return search_is_same_frame(search, root, search->image_start) &&
-	       search_is_same_frame(search, root, search->image_start + (1 << 20)) &&
-	       search_is_same_frame(search, root, address);
+	return search_maps_kernel(search, at);
 }
 
 static void search_page_tables(struct search *search)

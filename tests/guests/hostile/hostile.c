@@ -120,7 +120,7 @@ static void turn_linux(unsigned int vcpu, uint64_t *random)
 	hostile_linux_turn(random);
 }
 
-/* Of all processors; hostile_scenarios has the others. */
+/* These scenarios run on all processors. hostile_scenarios has those of one processor. */
 static const struct scenario scenarios[] = {
 	{ "loops", turn_loops }, { "ladder", turn_ladder }, { "edges", turn_edges },
 	{ "wild", turn_wild },   { "change", turn_change },
