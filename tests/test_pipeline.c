@@ -152,9 +152,9 @@ static bool xen_look(void *context, struct guest_look *look)
 }
 
 static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		     bool *user)
+		     bool *user, uint64_t *stood_ns)
 {
-	(void)context, (void)vcpus;
+	(void)context, (void)vcpus, (void)stood_ns;
 	memset(regs, 0, n * sizeof(*regs));
 	memset(user, 0, n * sizeof(*user));
 	if (!made_stop())

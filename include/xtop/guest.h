@@ -67,11 +67,16 @@ struct guest_ops {
 	void (*end_stops)(void *context);
 	/*
 	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall; of REGS at
-	 * least those that lead to the stacks. user[i]: vCPU i ran user code. False: the guest
-	 * runs; it could not be stopped, or not all registers could be read.
+	 * least those that lead to the stacks. user[i]: vCPU i ran user code.
+	 *
+	 * stood_ns[i], if it is not 0: the registers of vCPU i in the last stop are returned again
+	 * if it has run for exactly so long since it was created. That costs a tenth. Otherwise its
+	 * registers are read, in a second hypercall, and stood_ns[i] becomes 0. NULL: all are read.
+	 *
+	 * False: the guest runs; it could not be stopped, or not all registers could be read.
 	 */
 	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		     bool *user);
+		     bool *user, uint64_t *stood_ns);
 	void (*release)(void *context);
 	/*
 	 * After release(), with the same arguments as stop(): the registers that stop() left out.

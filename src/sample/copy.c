@@ -135,11 +135,12 @@ struct sample_vcpu copy_head(const struct copied *copied, const struct registers
 	return head;
 }
 
-void copy_prepare(struct copier *copier, const struct registers *regs, bool user)
+size_t copy_prepare(struct copier *copier, const struct registers *regs, bool user)
 {
-	struct copied unused;
+	struct copied copied;
 
-	copy_all(copier, regs, user, NULL, &unused);
+	copy_all(copier, regs, user, NULL, &copied);
+	return copied.size_bytes;
 }
 
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,

@@ -57,8 +57,11 @@ void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, c
 struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
 			     uint16_t vcpu, enum vcpu_state state);
 
-/* Outside the stop: maps the pages that copy_vcpu() would need for REGS now. */
-void copy_prepare(struct copier *copier, const struct registers *regs, bool user);
+/*
+ * Outside the stop: maps the pages that copy_vcpu() would need for REGS now. Returns how many bytes
+ * that would copy.
+ */
+size_t copy_prepare(struct copier *copier, const struct registers *regs, bool user);
 
 /*
  * Outside the stop, for a Linux guest: finds the task that runs now. If it is another one than

@@ -8,7 +8,8 @@
  *   plan, budget    is it time for a sample? If not, the tick is skipped
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
  *                   lost
- *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped
+ *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped. Which
+ *                   have not run since their last sample? Their stacks are kept (kept.h)
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
@@ -26,6 +27,7 @@
 #include <string.h>
 
 #include "sample/copy.h"
+#include "sample/kept.h"
 #include "sample/lock_wait.h"
 #include "sample/run_time.h"
 #include "sample/ticks.h"
@@ -64,12 +66,16 @@ struct sampler {
 	uint16_t wanted[GUEST_MAX_VCPUS];
 	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in that order, as below */
 	bool user[GUEST_MAX_VCPUS];
+	bool waits[GUEST_MAX_VCPUS]; /* by the look; run_time.h may judge otherwise */
 	struct copied copied[GUEST_MAX_VCPUS];
+	/* 0: the vCPU may have run since its last sample; otherwise see guest_ops.stop() */
+	uint64_t stood_ns[GUEST_MAX_VCPUS];
+	struct kept kept;
 	bool bare; /* copies no stacks */
 	/*
 	 * The head of the record. It goes into the ring last. The resolver's process can write to
 	 * the ring, and that process parses bytes of the guest. So the sampler never reads back
-	 * what it has written there.
+	 * what it has written there, but for bytes of stacks, which it only copies again.
 	 */
 	struct sample head;
 	bool missed_pages;               /* a stack was cut at a page not mapped yet */
@@ -94,13 +100,20 @@ static const struct copy_task *sampler_running(const struct sampler *sampler, un
 	return &sampler->per_cpus.vcpus[sampler->wanted[i]].running;
 }
 
-/* Copies the stacks of the I-th wanted vCPU behind room for its head at TO. Returns both sizes. */
+/*
+ * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. If the vCPU has not run,
+ * only leaves room for them. Returns both sizes.
+ */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
 	struct copied *copied = &sampler->copied[i];
 
 	if (sampler->bare)
 		return sizeof(struct sample_vcpu);
+	if (sampler->stood_ns[i]) {
+		*copied = sampler->kept.vcpus[sampler->wanted[i]].copied;
+		return sizeof(struct sample_vcpu) + copied->size_bytes;
+	}
 	sampler->copier.running = sampler_running(sampler, i);
 	sampler->copier.vcpu = sampler->wanted[i];
 	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
@@ -121,7 +134,7 @@ static void sampler_judge_copies(struct sampler *sampler)
 		struct copied *copied = &sampler->copied[i];
 
 		sampler->missed_pages |= copied->missed;
-		if (!faulted)
+		if (!faulted || sampler->stood_ns[i])
 			continue;
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
@@ -129,7 +142,7 @@ static void sampler_judge_copies(struct sampler *sampler)
 	}
 }
 
-/* After the release: writes the head of each vCPU to ROOM. */
+/* After the release: writes the head of each vCPU to ROOM, and the stacks that are kept. */
 static void sampler_build_heads(struct sampler *sampler, char *room)
 {
 	char *to = room + sizeof(struct sample);
@@ -140,7 +153,10 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 		*(struct sample_vcpu *)to = copy_head(&sampler->copied[i], &sampler->regs[i],
 						      sampler->user[i], vcpu,
 						      sampler->look.states[vcpu]);
-		to += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
+		to += sizeof(struct sample_vcpu);
+		if (sampler->stood_ns[i])
+			kept_copy(&sampler->kept, vcpu, to);
+		to += sampler->copied[i].size_bytes;
 	}
 }
 
@@ -156,7 +172,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	bool stopped;
 
 	stopped = guest->ops->stop(guest->context, sampler->wanted, sampler->n_wanted,
-				   sampler->regs, sampler->user);
+				   sampler->regs, sampler->user, sampler->stood_ns);
 	if (stopped) {
 		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = 0; i < sampler->n_wanted; i++)
@@ -245,6 +261,8 @@ static bool sampler_map_missed(struct sampler *sampler)
 
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		if (sampler->stood_ns[i])
+			continue;
 		sampler->copier.running = sampler_running(sampler, i);
 		sampler->copier.vcpu = sampler->wanted[i];
 		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
@@ -323,8 +341,11 @@ static void sampler_choose(struct sampler *sampler)
 {
 	sampler->n_wanted = 0;
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
-		if (sampler->look.states[vcpu] > VCPU_BLOCKED)
+		if (sampler->look.states[vcpu] > VCPU_BLOCKED) {
+			sampler->waits[sampler->n_wanted] =
+				sampler->look.states[vcpu] != VCPU_RUNNING;
 			sampler->wanted[sampler->n_wanted++] = (uint16_t)vcpu;
+		}
 	if (!sampler->n_wanted)
 		sampler->counts.idle_ticks++;
 }
@@ -335,15 +356,48 @@ static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
 	return sample_size_max(n) + sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
 }
 
-/* Finds the tasks that run. Maps the stacks of those that did not in the last tick. */
+/* stood_ns of the I-th wanted vCPU. */
+static uint64_t sampler_find_stood(struct sampler *sampler, unsigned i)
+{
+	unsigned vcpu = sampler->wanted[i];
+
+	sampler->copier.running = sampler_running(sampler, i);
+	sampler->copier.vcpu = vcpu;
+	return kept_find(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu], &sampler->copier);
+}
+
+/*
+ * Finds the vCPUs that have not run since their last sample, and the tasks that the others run.
+ * Maps the stacks of tasks that did not run in the last tick.
+ */
 static void sampler_find_tasks(struct sampler *sampler)
 {
 	if (sampler->bare)
 		return;
 	sampler_begin_reading(sampler);
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
-	sampler_end_reading(sampler);
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		sampler->stood_ns[i] = sampler_find_stood(sampler, i);
+		if (!sampler->stood_ns[i])
+			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
+	}
+	if (!sampler_end_reading(sampler))
+		memset(sampler->stood_ns, 0, sizeof(sampler->stood_ns));
+}
+
+/* After a sample, which is in ROOM: keeps the stacks of the vCPUs that did not run. */
+static void sampler_keep(struct sampler *sampler, const char *room)
+{
+	const char *from = room + sizeof(struct sample);
+
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		unsigned vcpu = sampler->wanted[i];
+
+		from += sizeof(struct sample_vcpu);
+		if (sampler->waits[i] && !sampler->stood_ns[i] && !sampler->bare)
+			kept_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu], &sampler->regs[i],
+				 sampler->user[i], &sampler->copied[i], from);
+		from += sampler->copied[i].size_bytes;
+	}
 }
 
 /* A page of the ring that was never written has no memory yet: fault it in before the stop. */
@@ -397,6 +451,7 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags)
 		sampler->counts.refused++;
 		return;
 	}
+	sampler_keep(sampler, room);
 	sampler->head.weight = ticks_weigh(&sampler->ticks, sampler->n_wanted,
 					   sampler->counts.stopped_ns - stopped_ns);
 	*(struct sample *)room = sampler->head;
@@ -616,6 +671,8 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 		error_destroy(error);
 		return;
 	}
+	if (!bare)
+		kept_create(&sampler.kept, guest->info.n_vcpus);
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, clock_now_ns());
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
 	sampler_adopt_counts(&sampler);
@@ -625,6 +682,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
 	sampler_publish_counts(&sampler, end, clock_now_ns());
 	frame_cache_destroy(sampler.copier.cache);
+	kept_destroy(&sampler.kept);
 }
 
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring)

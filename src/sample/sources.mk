@@ -12,6 +12,8 @@ libxtop_a_SOURCES += \
 	src/sample/copy.h \
 	src/sample/deadline.c \
 	src/sample/deadline.h \
+	src/sample/kept.c \
+	src/sample/kept.h \
 	src/sample/lock_wait.c \
 	src/sample/lock_wait.h \
 	src/sample/per_cpu.c \

@@ -90,7 +90,7 @@ static bool still_stop(struct still *still, unsigned first, unsigned n, char *ro
 	guest_expect_stops(guest);
 	begin_ns = clock_now_ns();
 	stopped = guest->ops->stop(guest->context, &still->wanted[first], n, &still->regs[first],
-				   &still->user[first]);
+				   &still->user[first], NULL);
 	if (stopped) {
 		frame_cache_stop(still->copier.cache);
 		for (unsigned i = first; room && i < first + n; i++) {

@@ -5,7 +5,8 @@
  *
  *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; of its life
  *            alone the first call alone
- *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
+ *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]; getvcpuinfo of those that
+ *            seem not to have run since the last stop
  *   release  multicall [ unpausedomain ]
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
  *   clock    multicall [ HVMOP_get_time ]                              the guest runs, each 0.1 s
@@ -228,21 +229,58 @@ static void domctl_release(void *context)
 }
 
 /*
+ * In the stop: whether all calls but the pause have succeeded. Reads the registers of those vCPUs
+ * that have run although STOOD_NS says that they have not.
+ */
+static bool domctl_check_calls(struct domctl_guest *guest, const uint16_t *vcpus, unsigned n,
+			       uint64_t *stood_ns)
+{
+	const struct stop_area *area = guest->area;
+	struct domctl_batch calls = { .entries = &area->stop.entries[1] };
+	unsigned n_ran = 0;
+	bool failed = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct xen_domctl *info = &area->look.domctls[1 + vcpus[i]];
+
+		if (!stood_ns || !stood_ns[i]) {
+			failed |= calls.entries[i].result != 0;
+		} else if (calls.entries[i].result ||
+			   info->u.getvcpuinfo.cpu_time != stood_ns[i]) {
+			stood_ns[i] = 0;
+			calls.entries[n_ran++].args[0] =
+				(unsigned long)&area->stop.domctls[1 + vcpus[i]];
+		}
+	}
+	if (failed || !n_ran)
+		return !failed;
+	failed = !domctl_multicall(guest, &calls, n_ran);
+	for (unsigned i = 0; i < n_ran; i++)
+		failed |= calls.entries[i].result != 0;
+	return !failed;
+}
+
+/*
  * The first entry pauses the guest. The others point to the domctls of the vCPUs that are wanted.
+ * The registers of a vCPU that has not run are still in the area.
  */
 static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			bool *user)
+			bool *user, uint64_t *stood_ns)
 {
 	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->stop;
+	const struct xen_domctl *look = guest->area->look.domctls;
 	volatile xen_ulong_t *paused = &batch->entries[0].result;
 	volatile xen_ulong_t *released = &guest->release->entries[0].result;
 	bool failed;
 
 	if (!guest->expected)
 		return false; /* nobody would notice if it lasted */
-	for (unsigned i = 0; i < n; i++)
-		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
+	for (unsigned i = 0; i < n; i++) {
+		const struct xen_domctl *calls = stood_ns && stood_ns[i] ? look : batch->domctls;
+
+		batch->entries[1 + i].args[0] = (unsigned long)&calls[1 + vcpus[i]];
+	}
 	pause_mark_begin(guest->area->mark,
 			 guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
 			 clock_now_ns() - guest->looked_ns);
@@ -254,10 +292,10 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		pause_mark_end(guest->area->mark);
 		return false;
 	}
+	failed = failed || !domctl_check_calls(guest, vcpus, n, stood_ns);
 	for (unsigned i = 0; i < n; i++) {
 		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
 
-		failed |= batch->entries[1 + i].result != 0;
 		vcpu_get_stack_registers(from, &regs[i]);
 		if (!guest->is_pv)
 			vcpu_apply_mode(&guest->modes[vcpus[i]], &regs[i]);

@@ -46,7 +46,7 @@ static bool stop(struct registers *regs, bool *user)
 	const uint16_t vcpu = 0;
 
 	guest_expect_stops(&guest);
-	return guest.ops->stop(guest.context, &vcpu, 1, regs, user);
+	return guest.ops->stop(guest.context, &vcpu, 1, regs, user, NULL);
 }
 
 static void count(bool torn, bool same, bool equal)

@@ -342,6 +342,106 @@ static void test_run_time(void)
 	end();
 }
 
+/* vCPU 1's stack grows by BYTES. The word on its top is its own address. */
+static void grow_stack(unsigned bytes)
+{
+	uint64_t *page = memory_guest_page(memory, stack_frame(1, 0));
+
+	memory->regs[1].rsp -= bytes;
+	page[memory->regs[1].rsp % GUEST_PAGE_SIZE / 8] = memory->regs[1].rsp;
+}
+
+/* vCPU 0 runs; vCPU 1 waits for a physical CPU, and gets one in tick 6 and in tick 11. */
+static void wait_for_cpu(unsigned tick)
+{
+	bool moves = tick == 6 || tick == 11;
+
+	memory->look.time_ns = tick * 10000000ULL;
+	memory->look.states[1] = VCPU_RUNNABLE;
+	memory->look.cpu_ns[0] += 10000000;
+	memory->look.cpu_ns[1] += tick == 1 || moves ? 1000000 : 0;
+	if (tick == 1 || moves)
+		grow_stack(moves ? 0x100 : 0);
+}
+
+/* Its registers and stacks are those of its last sample, and Xen is not asked for them again. */
+static void test_stood(void)
+{
+	begin(2);
+	scene = wait_for_cpu;
+	run(15);
+	check_u64(n_taken, 16, "all ticks have a sample");
+	check_u64(memory->stood, 16 - 3, "the vCPU that waits is read in ticks 1, 6 and 11");
+	for (unsigned i = 0; i < n_taken; i++) {
+		uint64_t rsp = STACK + STACK_STEP + 0x800 - (i >= 5) * 0x100 - (i >= 10) * 0x100;
+
+		check(taken[i].vcpus[1].address == rsp && taken[i].vcpus[1].n_stacks == 1 &&
+			      taken[i].vcpus[1].first_word == rsp &&
+			      taken[i].vcpus[1].stack_bytes == taken[0].vcpus[1].stack_bytes,
+		      "sample %u: the stack as it is", i);
+		check(taken[i].vcpus[0].n_stacks == 1, "sample %u: the other one's", i);
+	}
+	end();
+}
+
+static bool (*real_stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+			 bool *user, uint64_t *stood_ns);
+
+/* Between the third look and the stop after it, the vCPU that waits runs for a moment. */
+static bool stop_late(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		      bool *user, uint64_t *stood_ns)
+{
+	if (memory->looks == 3) {
+		memory->look.cpu_ns[1] += 10;
+		grow_stack(0x10);
+	}
+	return real_stop(context, vcpus, n, regs, user, stood_ns);
+}
+
+static void test_stood_until_the_stop(void)
+{
+	struct guest_ops ops;
+	uint64_t rsp;
+
+	begin(2);
+	scene = wait_for_cpu;
+	ops = *memory->guest.ops;
+	real_stop = ops.stop;
+	ops.stop = stop_late;
+	memory->guest.ops = &ops;
+	run(4);
+	rsp = STACK + STACK_STEP + 0x800;
+	check_u64(taken[1].vcpus[1].address, rsp, "sample 1: it waits");
+	check_u64(taken[2].vcpus[1].address, rsp - 0x10, "sample 2: it has run since the look");
+	check(taken[2].vcpus[1].first_word == rsp - 0x10, "its stack, too");
+	check_u64(taken[3].vcpus[1].address, rsp - 0x10, "sample 3: read anew");
+	check_u64(taken[4].vcpus[1].address, rsp - 0x10, "sample 4: it waits");
+	check_u64(memory->stood, 2, "samples 1 and 4 have what was kept");
+	end();
+}
+
+static void learn_while_it_waits(unsigned tick)
+{
+	wait_for_cpu(tick < 6 ? tick : 2);
+	memory->look.time_ns = tick * 10000000ULL;
+	if (tick == 4)
+		control_set_stack_top(control, memory->regs[1].cr3, STACK + STACK_STEP + 0x800,
+				      STACK + STACK_STEP + 0xa00);
+}
+
+/* What is known of the stack's length changes meanwhile. */
+static void test_stood_and_learned(void)
+{
+	begin(2);
+	scene = learn_while_it_waits;
+	run(5);
+	check_u64(taken[2].vcpus[1].stack_bytes, taken[0].vcpus[1].stack_bytes, "kept");
+	check_u64(taken[3].vcpus[1].stack_bytes, 0x200, "the length learned meanwhile");
+	check_u64(taken[5].vcpus[1].stack_bytes, 0x200, "that copy is kept");
+	check_u64(memory->stood, 4, "but for the first sample and the one with a new length");
+	end();
+}
+
 static void move_stack(unsigned tick)
 {
 	if (tick == 4) { /* the page at the stack pointer is another frame now */
@@ -595,11 +695,11 @@ static void test_stop_refused(void)
 
 /* Like Xen: the guest was stopped for a while, then its registers could not be read. */
 static bool refuse_late(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			bool *user)
+			bool *user, uint64_t *stood_ns)
 {
 	struct memory_guest *guest = context;
 
-	(void)vcpus, (void)n, (void)regs, (void)user;
+	(void)vcpus, (void)n, (void)regs, (void)user, (void)stood_ns;
 	guest->refused_stops++;
 	made_clock.now_ns += 2000000;
 	return false;
@@ -1289,6 +1389,9 @@ int main(void)
 	test_bare();
 	test_blocked();
 	test_run_time();
+	test_stood();
+	test_stood_until_the_stop();
+	test_stood_and_learned();
 	test_tables_change();
 	test_revoked();
 	test_revoked_table();

@@ -82,9 +82,9 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 }
 
 static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		     bool *user)
+		     bool *user, uint64_t *stood_ns)
 {
-	(void)context, (void)vcpus, (void)n, (void)regs, (void)user;
+	(void)context, (void)vcpus, (void)n, (void)regs, (void)user, (void)stood_ns;
 	xen->begin_ns = now_ns();
 	return made_stop();
 }
@@ -133,7 +133,7 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 static void stop_guest(struct guest *guest)
 {
 	guest_expect_stops(guest);
-	guest->ops->stop(guest->context, NULL, 0, NULL, NULL);
+	guest->ops->stop(guest->context, NULL, 0, NULL, NULL, NULL);
 }
 
 /*

@@ -49,6 +49,8 @@ static struct {
 	bool mute;          /* Xen does not answer these questions */
 	bool asked_in_stop; /* there was such a question while the guest was stopped */
 	bool early;         /* stop_area_is_stopped() was true before the pause */
+	uint64_t ran_ns[N_VCPUS];  /* since the beginning */
+	unsigned reads[N_VCPUS];   /* of registers */
 } xen;
 
 static struct stop_area *area;
@@ -79,7 +81,8 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->u.getvcpuinfo.online = !(xen.vcpus & VCPU_IS_DOWN);
 		domctl->u.getvcpuinfo.blocked = !!(xen.vcpus & VCPU_IS_BLOCKED);
 		domctl->u.getvcpuinfo.running = !!(xen.vcpus & VCPU_IS_RUNNING);
-		domctl->u.getvcpuinfo.cpu_time = 1000 + domctl->u.getvcpuinfo.vcpu;
+		domctl->u.getvcpuinfo.cpu_time = 1000 + domctl->u.getvcpuinfo.vcpu +
+						 xen.ran_ns[domctl->u.getvcpuinfo.vcpu];
 		return 0;
 	case XEN_DOMCTL_pausedomain:
 		xen.early |= stop_area_is_stopped(area);
@@ -93,10 +96,12 @@ static long xen_domctl(struct xen_domctl *domctl)
 	case XEN_DOMCTL_getvcpucontext:
 		if (domctl->u.vcpucontext.vcpu + 1 == xen.refused_vcpu)
 			return -ENODATA; /* never brought up */
+		xen.reads[domctl->u.vcpucontext.vcpu]++;
 		context = domctl->u.vcpucontext.ctxt.p;
 		context->user_regs.rip =
 			(xen.low ? 0xc1000000 : 0xffffffff81000000) + domctl->u.vcpucontext.vcpu;
 		context->user_regs.r14 = 0x1400 + domctl->u.vcpucontext.vcpu;
+		context->user_regs.rsp = xen.ran_ns[domctl->u.vcpucontext.vcpu];
 		context->ctrlreg[0] = xen.cr0;
 		context->ctrlreg[4] = xen.cr4;
 		context->user_regs.cs = domctl->u.vcpucontext.vcpu == 1 ? 0x33 : 0x10;
@@ -181,7 +186,7 @@ static const uint16_t wanted[] = { 0, 1, 2 };
 
 static bool stop(struct registers *regs, bool *user)
 {
-	return guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user);
+	return guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL);
 }
 
 static void check_runs(const char *when)
@@ -206,6 +211,65 @@ static void test_stop_and_release(void)
 	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
 	check(regs[2].r14 == 0x1402 && regs[2].rip == 0xffffffff81000002,
 	      "all registers of vCPU 2");
+}
+
+/* Stops again. STOOD_NS: how long the caller thinks that the vCPUs have run, 0: it does not know. */
+static bool stop_stood(struct registers *regs, const uint64_t *thought_ns, uint64_t *stood_ns)
+{
+	bool user[N_VCPUS], stopped;
+
+	memcpy(stood_ns, thought_ns, N_VCPUS * sizeof(*stood_ns));
+	memset(xen.reads, 0, sizeof(xen.reads));
+	xen.calls = 0;
+	stopped = guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, stood_ns);
+	check(stopped == (xen.pauses == 1) && stopped == stop_area_is_stopped(area),
+	      "%s, and the guard knows", stopped ? "stopped" : "not stopped");
+	if (!stopped)
+		return false;
+	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
+	guest.ops->release(guest.context);
+	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
+	check(regs[1].r14 == 0x1401 && regs[2].r14 == 0x1402, "all registers");
+	return true;
+}
+
+/* Xen is not asked for the registers of a vCPU that has not run since the last stop. */
+static void test_stood(void)
+{
+	const uint64_t none[N_VCPUS] = { 0 }, thought[N_VCPUS] = { 0, 1001, 1002 };
+	uint64_t stood[N_VCPUS];
+	struct registers regs[N_VCPUS];
+
+	check(stop_stood(regs, none, stood) && xen.reads[0] && xen.reads[1] && xen.reads[2],
+	      "nothing is known: all are read");
+	check(stop_stood(regs, thought, stood) && xen.reads[0] && !xen.reads[1] && !xen.reads[2],
+	      "two have not run: only the other one is read");
+	check(!stood[0] && stood[1] == 1001 && stood[2] == 1002, "the caller is told");
+	check_u64(xen.calls, 2, "stop and release");
+	check(regs[1].rsp == 0 && regs[2].rip == 0xffffffff81000002, "registers as they were");
+
+	xen.ran_ns[2] = 8;
+	check(stop_stood(regs, thought, stood) && xen.reads[0] == 1 && !xen.reads[1] &&
+		      xen.reads[2] == 1,
+	      "vCPU 2 has run: it is read");
+	check(stood[1] == 1001 && !stood[2] && regs[2].rsp == 8 && regs[1].rsp == 0,
+	      "its new registers, and the other's old ones");
+	check_u64(xen.calls, 3, "one call more");
+	xen.ran_ns[1] = 16;
+	check(stop_stood(regs, thought, stood) && regs[1].rsp == 16 && regs[2].rsp == 8 &&
+		      !stood[1] && !stood[2],
+	      "both have run");
+
+	xen.refused_vcpu = 3;
+	check(!stop_stood(regs, thought, stood), "it cannot be read: no stop");
+	check_runs("a vCPU that has run is refused");
+	xen.refused_vcpu = 0;
+	for (unsigned done = 1; done <= N_VCPUS; done++) {
+		xen.fail_after = done + 1;
+		check(!stop_stood(regs, thought, stood), "no stop if %u calls are done", done);
+		check_runs("half a stop");
+	}
+	memset(xen.ran_ns, 0, sizeof(xen.ran_ns));
 }
 
 static bool alarm_goes_off(int ms)
@@ -531,6 +595,7 @@ int main(void)
 	test_looks();
 	test_vcpus();
 	test_stop_and_release();
+	test_stood();
 	test_alarm();
 	test_vcpu_refused();
 	test_stop_fails_half_way();

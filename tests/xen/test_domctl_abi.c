@@ -362,7 +362,7 @@ static void test_stop(const char *name)
 		      look.states[2] == VCPU_BLOCKED && look.cpu_ns[2] == 1002,
 	      "%s: the look at the guest", name);
 	guest.ops->expect_stops(guest.context);
-	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && xen.pauses == 1 &&
+	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL) && xen.pauses == 1 &&
 		      stop_area_is_stopped(area),
 	      "stopped");
 	guest.ops->release(guest.context);
@@ -373,10 +373,10 @@ static void test_stop(const char *name)
 		      regs[2].gs_base_kernel == 0xffff888000000002,
 	      "the registers of vCPU 2");
 	stop_area_disarm(area, STOP_GUARD);
-	check(!guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && !xen.pauses,
+	check(!guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL) && !xen.pauses,
 	      "disarmed: no stop");
 	stop_area_arm(area);
-	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user) && xen.pauses == 1,
+	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL) && xen.pauses == 1,
 	      "armed: stopped");
 	guest.ops->release(guest.context);
 	memmove(&xen.domains[1], &xen.domains[2], (N_FEW - 2) * sizeof(xen.domains[0]));

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The stacks of vCPUs that have not run since their last sample; see kept.h. */
+#include "config.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sample/kept.h"
+
+/* Of a vCPU: pieces of stacks, their heads and padding. A page takes memory once it is used. */
+#define KEPT_VCPU_BYTES \
+	(SAMPLE_STACK_LIMIT_BYTES + SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8))
+
+void kept_create(struct kept *kept, unsigned n_vcpus)
+{
+	void *bytes;
+
+	kept->size_bytes = n_vcpus * KEPT_VCPU_BYTES;
+	bytes = mmap(NULL, kept->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	kept->bytes = bytes == MAP_FAILED ? NULL : bytes;
+}
+
+void kept_destroy(struct kept *kept)
+{
+	if (kept->bytes)
+		munmap(kept->bytes, kept->size_bytes);
+	kept->bytes = NULL;
+}
+
+static char *kept_bytes(const struct kept *kept, unsigned vcpu)
+{
+	return kept->bytes + vcpu * KEPT_VCPU_BYTES;
+}
+
+void kept_put(struct kept *kept, unsigned vcpu, uint64_t cpu_ns, const struct registers *regs,
+	      bool user, const struct copied *copied, const char *from)
+{
+	bool complete = !copied->missed && copied->cut != CUT_FAULT && copied->user_cut != CUT_FAULT;
+
+	kept->vcpus[vcpu].cpu_ns = kept->bytes && complete ? cpu_ns : 0;
+	if (!kept->vcpus[vcpu].cpu_ns)
+		return;
+	kept->vcpus[vcpu].regs = *regs;
+	kept->vcpus[vcpu].user = user;
+	kept->vcpus[vcpu].copied = *copied;
+	memcpy(kept_bytes(kept, vcpu), from, copied->size_bytes);
+}
+
+uint64_t kept_find(const struct kept *kept, unsigned vcpu, uint64_t cpu_ns, struct copier *copier)
+{
+	if (!cpu_ns || kept->vcpus[vcpu].cpu_ns != cpu_ns ||
+	    copy_prepare(copier, &kept->vcpus[vcpu].regs, kept->vcpus[vcpu].user) !=
+		    kept->vcpus[vcpu].copied.size_bytes)
+		return 0;
+	return cpu_ns;
+}
+
+void kept_copy(const struct kept *kept, unsigned vcpu, char *to)
+{
+	memcpy(to, kept_bytes(kept, vcpu), kept->vcpus[vcpu].copied.size_bytes);
+}

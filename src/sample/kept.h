@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: the stacks of vCPUs that have not run since their last sample. Sampler's
+ * thread, while the guest runs.
+ *
+ * Of a guest with more busy vCPUs than physical CPUs most vCPUs wait, many of them for several
+ * ticks. Such a vCPU stands where it stood, and only its own code writes to the live part of its
+ * stacks. So its registers and stacks need not be read again. Xen tells whether it has run: the
+ * time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
+ * sampler asks before the stop, and Xen's answer is checked in the stop, where nothing runs
+ * (guest_ops.stop()).
+ *
+ * How much of a stack is copied changes with what the resolver learns, for a vCPU that waits as
+ * well. So the kept bytes are used only if a copy that was made now would have as many.
+ */
+#ifndef SAMPLE_KEPT_H
+#define SAMPLE_KEPT_H
+
+#include "sample/copy.h"
+
+struct kept {
+	size_t size_bytes; /* mapped at bytes */
+	char *bytes;       /* NULL: nothing is kept */
+	struct {
+		uint64_t cpu_ns; /* by the look before the sample; 0: nothing is kept of this vCPU */
+		struct registers regs;
+		struct copied copied;
+		bool user;
+	} vcpus[GUEST_MAX_VCPUS];
+};
+
+/* Without memory nothing will be kept. */
+void kept_create(struct kept *kept, unsigned n_vcpus);
+void kept_destroy(struct kept *kept);
+
+/*
+ * Keeps what a sample has of VCPU, which had run for CPU_NS at the look before: the bytes at FROM,
+ * and what was copied of them. A copy that is not complete is not kept.
+ */
+void kept_put(struct kept *kept, unsigned vcpu, uint64_t cpu_ns, const struct registers *regs,
+	      bool user, const struct copied *copied, const char *from);
+/*
+ * Before a stop: CPU_NS, if a sample of VCPU can be made of what is kept unless the vCPU runs for
+ * more than that; otherwise 0. Maps pages if necessary.
+ */
+uint64_t kept_find(const struct kept *kept, unsigned vcpu, uint64_t cpu_ns, struct copier *copier);
+/* After the stop: writes the bytes that are kept of VCPU to TO. */
+void kept_copy(const struct kept *kept, unsigned vcpu, char *to);
+
+#endif
