@@ -36,7 +36,8 @@ static char *kept_bytes(const struct kept *kept, unsigned vcpu)
 void kept_put(struct kept *kept, unsigned vcpu, uint64_t cpu_ns, const struct registers *regs,
 	      bool user, const struct copied *copied, const char *from)
 {
-	bool complete = !copied->missed && copied->cut != CUT_FAULT && copied->user_cut != CUT_FAULT;
+	bool complete = !copied->missed && copied->cut != CUT_FAULT &&
+			copied->user_cut != CUT_FAULT;
 
 	kept->vcpus[vcpu].cpu_ns = kept->bytes && complete ? cpu_ns : 0;
 	if (!kept->vcpus[vcpu].cpu_ns)

@@ -22,7 +22,7 @@ struct kept {
 	size_t size_bytes; /* mapped at bytes */
 	char *bytes;       /* NULL: nothing is kept */
 	struct {
-		uint64_t cpu_ns; /* by the look before the sample; 0: nothing is kept of this vCPU */
+		uint64_t cpu_ns; /* by the look before the sample; 0: nothing is kept */
 		struct registers regs;
 		struct copied copied;
 		bool user;

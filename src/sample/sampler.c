@@ -8,8 +8,8 @@
  *   plan, budget    is it time for a sample? If not, the tick is skipped
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
  *                   lost
- *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped. Which
- *                   have not run since their last sample? Their stacks are kept (kept.h)
+ *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped.
+ *                   Which have not run since their last sample? Their stacks are kept (kept.h)
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
@@ -101,8 +101,8 @@ static const struct copy_task *sampler_running(const struct sampler *sampler, un
 }
 
 /*
- * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. If the vCPU has not run,
- * only leaves room for them. Returns both sizes.
+ * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. If the vCPU has not
+ * run, only leaves room for them. Returns both sizes.
  */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
@@ -378,7 +378,8 @@ static void sampler_find_tasks(struct sampler *sampler)
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		sampler->stood_ns[i] = sampler_find_stood(sampler, i);
 		if (!sampler->stood_ns[i])
-			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
+			per_cpu_find_task(&sampler->per_cpus, &sampler->copier,
+					  sampler->wanted[i]);
 	}
 	if (!sampler_end_reading(sampler))
 		memset(sampler->stood_ns, 0, sizeof(sampler->stood_ns));
@@ -394,8 +395,8 @@ static void sampler_keep(struct sampler *sampler, const char *room)
 
 		from += sizeof(struct sample_vcpu);
 		if (sampler->waits[i] && !sampler->stood_ns[i] && !sampler->bare)
-			kept_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu], &sampler->regs[i],
-				 sampler->user[i], &sampler->copied[i], from);
+			kept_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
+				 &sampler->regs[i], sampler->user[i], &sampler->copied[i], from);
 		from += sampler->copied[i].size_bytes;
 	}
 }

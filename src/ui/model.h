@@ -93,4 +93,17 @@ static inline double percent_of(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+/*
+ * What 100 % is, of a picture of ALL of which SELECTED is selected. Idle pools that are hidden are
+ * no part of it: they are most of all waits, and a share of them would say nothing.
+ */
+static inline struct weights model_whole(const struct ui_model *model,
+					 const struct snapshot *selected,
+					 const struct snapshot *all)
+{
+	bool of_selected = model->of_filtered || model->selection->hide_idle;
+
+	return weights_of(of_selected ? &selected->nodes[0] : &all->nodes[0]);
+}
+
 #endif

@@ -108,10 +108,7 @@ static void ui_select(struct ui *ui)
 			ui->model.folded = &guest->folded;
 		ui_error(ui, error);
 	}
-	/* Idle pools are most of all waits: a share of them would say nothing. */
-	ui->model.whole = weights_of(ui->model.of_filtered || ui->selection.hide_idle
-					     ? &guest->selected.nodes[0]
-					     : &ui->model.all->nodes[0]);
+	ui->model.whole = model_whole(&ui->model, &guest->selected, ui->model.all);
 }
 
 void ui_reselect(struct ui *ui)

@@ -177,7 +177,7 @@ const struct snapshot *view_open_baseline(const struct ui_model *model, struct s
 		error_destroy(error);
 		return NULL;
 	}
-	*wholep = weights_of(model->of_filtered ? &selected->nodes[0] : &model->baseline->nodes[0]);
+	*wholep = model_whole(model, selected, model->baseline);
 	return selected;
 }
 

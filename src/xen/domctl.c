@@ -228,41 +228,56 @@ static void domctl_release(void *context)
 	pause_mark_end(guest->area->mark);
 }
 
+/* In the stop: takes the registers of VCPU out of the area. */
+static inline __attribute__((always_inline)) void
+domctl_take_registers(struct domctl_guest *guest, uint16_t vcpu, struct registers *regs,
+		      bool *user)
+{
+	const vcpu_guest_context_t *from = &guest->area->contexts[vcpu];
+
+	vcpu_get_stack_registers(from, regs);
+	if (!guest->is_pv)
+		vcpu_apply_mode(&guest->modes[vcpu], regs);
+	*user = vcpu_is_user(from, guest->is_pv);
+}
+
 /*
- * In the stop: whether all calls but the pause have succeeded. Reads the registers of those vCPUs
- * that have run although STOOD_NS says that they have not.
+ * In the stop: reads the registers of those vCPUs that have run although STOOD_NS says that they
+ * have not. False: not all could be read. Not inline, because most stops do without.
  */
-static bool domctl_check_calls(struct domctl_guest *guest, const uint16_t *vcpus, unsigned n,
-			       uint64_t *stood_ns)
+static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest,
+						      const uint16_t *vcpus, unsigned n,
+						      struct registers *regs, bool *user,
+						      uint64_t *stood_ns)
 {
 	const struct stop_area *area = guest->area;
 	struct domctl_batch calls = { .entries = &area->stop.entries[1] };
+	uint16_t ran[GUEST_MAX_VCPUS]; /* indexes into VCPUS */
 	unsigned n_ran = 0;
 	bool failed = false;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct xen_domctl *info = &area->look.domctls[1 + vcpus[i]];
 
-		if (!stood_ns || !stood_ns[i]) {
-			failed |= calls.entries[i].result != 0;
-		} else if (calls.entries[i].result ||
-			   info->u.getvcpuinfo.cpu_time != stood_ns[i]) {
-			stood_ns[i] = 0;
-			calls.entries[n_ran++].args[0] =
-				(unsigned long)&area->stop.domctls[1 + vcpus[i]];
-		}
+		if (!stood_ns[i] || info->u.getvcpuinfo.cpu_time == stood_ns[i])
+			continue;
+		stood_ns[i] = 0;
+		ran[n_ran] = (uint16_t)i;
+		calls.entries[n_ran++].args[0] = (unsigned long)&area->stop.domctls[1 + vcpus[i]];
 	}
-	if (failed || !n_ran)
-		return !failed;
+	if (!n_ran)
+		return true;
 	failed = !domctl_multicall(guest, &calls, n_ran);
-	for (unsigned i = 0; i < n_ran; i++)
+	for (unsigned i = 0; i < n_ran; i++) {
 		failed |= calls.entries[i].result != 0;
+		domctl_take_registers(guest, vcpus[ran[i]], &regs[ran[i]], &user[ran[i]]);
+	}
 	return !failed;
 }
 
 /*
  * The first entry pauses the guest. The others point to the domctls of the vCPUs that are wanted.
- * The registers of a vCPU that has not run are still in the area.
+ * The registers of a vCPU that has not run since the last stop are still in the area.
  */
 static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 			bool *user, uint64_t *stood_ns)
@@ -272,14 +287,16 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	const struct xen_domctl *look = guest->area->look.domctls;
 	volatile xen_ulong_t *paused = &batch->entries[0].result;
 	volatile xen_ulong_t *released = &guest->release->entries[0].result;
-	bool failed;
+	bool failed, some_stood = false;
 
 	if (!guest->expected)
 		return false; /* nobody would notice if it lasted */
 	for (unsigned i = 0; i < n; i++) {
-		const struct xen_domctl *calls = stood_ns && stood_ns[i] ? look : batch->domctls;
+		bool stood = stood_ns && stood_ns[i];
 
-		batch->entries[1 + i].args[0] = (unsigned long)&calls[1 + vcpus[i]];
+		some_stood |= stood;
+		batch->entries[1 + i].args[0] =
+			(unsigned long)&(stood ? look : batch->domctls)[1 + vcpus[i]];
 	}
 	pause_mark_begin(guest->area->mark,
 			 guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
@@ -292,15 +309,12 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		pause_mark_end(guest->area->mark);
 		return false;
 	}
-	failed = failed || !domctl_check_calls(guest, vcpus, n, stood_ns);
 	for (unsigned i = 0; i < n; i++) {
-		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
-
-		vcpu_get_stack_registers(from, &regs[i]);
-		if (!guest->is_pv)
-			vcpu_apply_mode(&guest->modes[vcpus[i]], &regs[i]);
-		user[i] = vcpu_is_user(from, guest->is_pv);
+		failed |= batch->entries[1 + i].result != 0;
+		domctl_take_registers(guest, vcpus[i], &regs[i], &user[i]);
 	}
+	if (some_stood && !failed)
+		failed = !domctl_read_ran(guest, vcpus, n, regs, user, stood_ns);
 	if (failed)
 		domctl_release(guest);
 	return !failed;

@@ -251,6 +251,19 @@ static void test_ways(void)
 	close_scene(&waits);
 }
 
+/* A baseline of the same picture: idle pools, which are hidden, are no part of either. */
+static void test_baseline(void)
+{
+	struct waits_scene waits;
+
+	open_scene(&waits);
+	keys(&waits, "W");
+	ui_show(waits.scene.ui, picture(&waits, false));
+	keys(&waits, "b");
+	contains(&waits, " 97.95   97.95    +0.00", true);
+	close_scene(&waits);
+}
+
 /* Presses the keys of SCRIPT, then writes to PATH. *TEXT: what was written. */
 static void write_to(struct waits_scene *waits, const char *script, const char *path, char **text)
 {
@@ -339,6 +352,7 @@ int main(void)
 	setlocale(LC_ALL, "C.UTF-8");
 	test_table();
 	test_ways();
+	test_baseline();
 	test_write();
 	test_locks();
 	test_unikernel();

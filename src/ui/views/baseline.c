@@ -52,8 +52,8 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	if (error)
 		return error;
 	error = functions_build(&selected, NULL, model->addresses, &baseline->base);
-	if (!error && !model->of_filtered) /* 100 % is all of the baseline */
-		baseline->base.whole = weights_of(&model->baseline->nodes[0]);
+	if (!error)
+		baseline->base.whole = model_whole(model, &selected, model->baseline);
 	selection_deinit(&selected, model->baseline);
 	return error;
 }
