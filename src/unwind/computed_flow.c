@@ -270,10 +270,13 @@ static bool flow_begin(struct flow *flow, uint64_t start, uint64_t end, bool car
  * A part that lies elsewhere may have a return that only another jump of its function leads to. So
  * only the ways from the entry decide whether it returns. If some of them return well and others do
  * not, the latter went through a call that never returns.
+ *
+ * Between guessed bounds there may be more than one function. If all ways from the entry return well
+ * and the rest does not fit, the rest belongs to others, and only those ways are kept.
  */
 static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 {
-	bool part;
+	bool part, whole;
 
 	if (!flow_begin(flow, start, end, false) ||
 	    (flow->guesses && flow->returns_badly && flow->returns_well &&
@@ -283,8 +286,11 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 		flow_find_outside(flow);
 	part = flow->outside && !flow->returns_well && !flow_saves_first(flow) &&
 	       !(flow->guesses && flow_ends_in_jump(flow));
+	whole = flow->returns_well && !flow->returns_badly;
 	if (!part)
 		flow_fill(flow);
+	if (whole && flow->guesses && flow->outside && flow->returns_badly)
+		return flow_begin(flow, start, end, flow->careful) && !flow->failed;
 	if (part || (flow->outside && flow->returns_badly))
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&
