@@ -167,6 +167,8 @@ bool space_find_symbol(const struct space *space, uint64_t address, struct symta
 		       const struct mapping **mapping);
 /* False: nothing is mapped there, although something is known of the space. */
 bool space_may_be_code(const struct space *space, uint64_t address);
+/* Whether one of the files in SPACE has Go's table of functions. */
+bool space_has_go(const struct space *space);
 /* SPACE for unwind_stack(). NULL for NULL. Lives as long as SPACE. */
 const struct unwind_space *space_for_unwind(const struct space *space);
 
