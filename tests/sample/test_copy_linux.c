@@ -647,6 +647,35 @@ static void test_system_call_entry(void)
 	end();
 }
 
+/* A system call while it saves the user's registers: those below are of the last entry. */
+static void test_system_call_pushes(void)
+{
+	const uint64_t sp = USER + 0x3008;
+	const struct want want[] = { { STACK_FIRST, STACK_TOP - 8, STACK_TOP },
+				     { STACK_USER, sp, sp + COPY_UNKNOWN_BYTES } };
+
+	begin();
+	add_pages(PER_CPU + TSS, 0x100);
+	stacks.tss_per_cpu = TSS;
+	*word_at(PER_CPU + TSS + 16) = sp << 32;
+	*word_at(PER_CPU + TSS + 24) = sp >> 32;
+	regs->rsp = STACK_TOP;
+	copy();
+	check_pieces(want + 1, 1, "nothing is pushed");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	regs->rsp = STACK_TOP - 8;
+	copy();
+	check_pieces(want, 2, "the stack segment is pushed");
+	regs->rsp = STACK_TOP - 16;
+	copy();
+	check_user_piece(USER + 0x8000, "the stack pointer is pushed");
+	stacks.tss_per_cpu = 0;
+	regs->rsp = STACK_TOP - 8;
+	copy();
+	check_user_piece(USER + 0x8000, "the TSS is not known");
+	end();
+}
+
 /* current is still the last task; the stack is the next task's already. */
 static void test_switch(void)
 {
@@ -922,6 +951,7 @@ int main(void)
 	test_switch();
 	test_interrupt_entry();
 	test_system_call_entry();
+	test_system_call_pushes();
 	test_pv();
 	test_retake();
 	test_bad_pointers();
