@@ -92,9 +92,9 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 	return start;
 }
 
-/* Bytes to copy of the user stack above ADDRESS. */
+/* Bytes to copy of the user stack above ADDRESS; UNKNOWN if nothing tells where it ends. */
 static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
-					 uint64_t thread_pointer)
+					 uint64_t thread_pointer, uint64_t unknown)
 {
 	uint64_t bytes = stacks_learned_bytes(copy, address), end = thread_pointer;
 
@@ -102,7 +102,7 @@ static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
 		return bytes;
 	if (!stacks_may_end(address, end))
 		end = stacks_read_start_stack(copy);
-	return stacks_may_end(address, end) ? end - address : COPY_UNKNOWN_BYTES;
+	return stacks_may_end(address, end) ? end - address : unknown;
 }
 
 #endif

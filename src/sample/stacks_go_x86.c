@@ -83,7 +83,7 @@ static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 		return thread->signal.end - sp;
 	if (!stack_extent_has(thread->own, sp) ||
 	    thread->own.end - sp > SAMPLE_STACK_LIMIT_BYTES)
-		return stacks_user_bytes(copy, sp, copy->regs->fs_base);
+		return stacks_user_bytes(copy, sp, copy->regs->fs_base, STACKS_COROUTINE_BYTES);
 	/* The learned size is right for a thread of C, and too small if C called Go just now. */
 	learned = stacks_learned_bytes(copy, sp);
 	bytes = thread->own.end - sp + GO_ABOVE_G0_BYTES;

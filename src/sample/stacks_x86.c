@@ -198,7 +198,7 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 
 	if (control_has_go(copy->copier->control) && stacks_copy_go(copy, kind, address, &cut))
 		return cut;
-	bytes = stacks_user_bytes(copy, address, copy->regs->fs_base);
+	bytes = stacks_user_bytes(copy, address, copy->regs->fs_base, STACKS_COROUTINE_BYTES);
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes);
 }
 

@@ -236,10 +236,22 @@ static void test_vdso(void)
 	end();
 }
 
+/* The first samples of a process come before the resolver knows that it runs Go. */
+static void test_before(void)
+{
+	const struct want want = { STACK_FIRST, GOROUTINE + 0x100, GOROUTINE + 0x2000 };
+
+	begin(GOROUTINE + 0x100);
+	control_set_go_stacks(control, regs->cr3, NULL, false);
+	copy();
+	check_pieces(&want, 1, "a goroutine's stack, to its end");
+	end();
+}
+
 /* A process whose page tables another one had, which did run Go. */
 static void test_no_go(void)
 {
-	const struct want want = { STACK_FIRST, G0 + 0x800, G0 + 0x800 + COPY_UNKNOWN_BYTES };
+	const struct want want = { STACK_FIRST, G0 + 0x800, G0 + 0x4000 };
 
 	begin(G0 + 0x800);
 	set(THREAD_G0 + GO_G_M, 0);
@@ -280,6 +292,7 @@ int main(void)
 	test_g0();
 	test_signal();
 	test_vdso();
+	test_before();
 	test_no_go();
 	test_lies();
 	return tap_done();
