@@ -193,12 +193,15 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kind kind,
 					uint64_t address)
 {
-	uint64_t bytes;
+	uint64_t bytes = stacks_learned_bytes(copy, address);
 	enum sample_cut cut;
 
-	if (control_has_go(copy->copier->control) && stacks_copy_go(copy, kind, address, &cut))
+	if ((!bytes || control_has_go(copy->copier->control)) &&
+	    stacks_copy_go(copy, kind, address, &cut))
 		return cut;
-	bytes = stacks_user_bytes(copy, address, copy->regs->fs_base, STACKS_COROUTINE_BYTES);
+	if (!bytes)
+		bytes = stacks_new_bytes(copy, address, copy->regs->fs_base,
+					 STACKS_COROUTINE_BYTES);
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes);
 }
 

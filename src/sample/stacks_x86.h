@@ -61,7 +61,8 @@ struct copy_task stacks_find_running(struct copy *copy);
 void stacks_map_task(struct copy *copy, const struct copy_task *running);
 
 /*
- * If the vCPU runs a thread of a Go program: copies the stack at ADDRESS as a piece of KIND, and
+ * If the vCPU runs a thread of a Go program, by what the resolver has told or, on a stack that is
+ * new, by what is usual: copies the stack at ADDRESS as a piece of KIND, and
  * the other stacks of the thread that led there (stacks_go_x86.c). *CUT: why the first piece ends.
  * False: no such thread; nothing was copied.
  */
