@@ -200,7 +200,7 @@ struct go_stacks; /* xtop/go_stacks.h */
  */
 void control_set_go_stacks(struct control *control, uint64_t cr3, const struct go_stacks *stacks,
 			   bool callbacks);
-/* Sampler. False: no process was ever known to run Go. */
+/* False: no process was ever known to run Go. */
 bool control_has_go(const struct control *control);
 /* False: the process is not known to run Go. */
 bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct go_stacks *stacks,

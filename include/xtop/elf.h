@@ -130,6 +130,11 @@ bool elf_find_physical(const struct elf_file *file, uint64_t physical, uint64_t 
 /* False: nothing is loaded. */
 bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 
+/* --- elf_dynamic.c ---------------------------------------------------------------------------- */
+
+/* The function that the dynamic linker calls first; 0: none is known. */
+uint64_t elf_find_init(struct elf_file *file);
+
 /* --- elf_notes.c ------------------------------------------------------------------------------ */
 
 /* *BUILD_ID of size 0: the file has none. */

@@ -34,6 +34,7 @@ struct image {
 	struct build_id build_id;
 	struct symtab *symtab;     /* sealed; NULL: none */
 	struct unwind_tables tables;
+	uint64_t init;             /* a function before the first that the tables know; 0: none */
 	bool incomplete;           /* some of the file was missing: worth reading again later */
 	bool stripped;             /* only a debug file has all of its functions */
 	bool awaits_names;         /* somebody may find that file later (linux/process/) */
@@ -58,7 +59,8 @@ void image_unref(struct image *image); /* NULL allowed; the last one destroys th
 size_t image_memory_bytes(const struct image *image);
 /*
  * Finds the bounds of the code around ADDRESS, for unwinders that read code: those of a symbol, of
- * an FDE, or of a short gap between FDEs. Addresses are the image's. False: they are not known.
+ * an FDE, or of a short gap between FDEs or behind `init`. Addresses are the image's. False: they
+ * are not known.
  */
 bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end);
 
@@ -167,6 +169,8 @@ bool space_find_symbol(const struct space *space, uint64_t address, struct symta
 		       const struct mapping **mapping);
 /* False: nothing is mapped there, although something is known of the space. */
 bool space_may_be_code(const struct space *space, uint64_t address);
+/* Whether one of the files in SPACE has Go's table of functions. */
+bool space_has_go(const struct space *space);
 /* SPACE for unwind_stack(). NULL for NULL. Lives as long as SPACE. */
 const struct unwind_space *space_for_unwind(const struct space *space);
 

@@ -100,6 +100,14 @@ static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)
 	return vcpu->user ? FRAME(0) : sample_get_frame(vcpu);
 }
 
+/* The number of the address space that the user stacks are in, as registers_space() gives it. */
+static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
+{
+	frame_t tables = sample_get_user_tables(vcpu);
+
+	return tables.value ? tables.value << GUEST_PAGE_SHIFT : registers_space(&vcpu->regs);
+}
+
 /*
  * A vCPU's pieces come in this order: at most one STACK_FIRST, at most SAMPLE_MAX_LINKS
  * STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the user stack. A

@@ -46,11 +46,12 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
 /*
- * The gap between two FDEs in which ADDRESS lies: one or more functions in assembly. False: there
- * is no FDE on one of the sides, or the gap is too long for that.
+ * The gap between two FDEs in which ADDRESS lies: one or more functions in assembly. The one before
+ * the first FDE begins at INIT; 0: that is not known. False: there is no FDE on one of the sides,
+ * or the gap is too long for that.
  */
-bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address, uint64_t *start,
-			    uint64_t *end);
+bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t init, uint64_t address,
+			    uint64_t *start, uint64_t *end);
 /*
  * Replaces `cfi` and `dwarf` by what SECTIONS say; NULL where they say nothing. Error: out of
  * memory; TABLES are as they were.

@@ -9,6 +9,8 @@
  *                                  chain[]: a bucket is the first symbol of a chain, and the last
  *                                  word of a chain is odd
  *
+ *   DT_INIT                        .init, a function that has no FDE
+ *
  * The addresses are the file's. In the bytes of a running process they may be what glibc made of
  * them (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
  * address is found by trying. The tables stand in the first pages, so it is a little below the
@@ -26,7 +28,7 @@
 #define DYNAMIC_MAX_TRIES 64   /* pages below the lowest table */
 
 struct elf_tags {
-	uint64_t symbols, strings, strings_bytes, hash, gnu_hash; /* 0: not there */
+	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init; /* 0: not there */
 };
 
 static bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
@@ -55,6 +57,9 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 	case DT_GNU_HASH:
 		tags->gnu_hash = entry->d_un.d_ptr;
 		break;
+	case DT_INIT:
+		tags->init = entry->d_un.d_ptr;
+		break;
 	}
 }
 
@@ -78,7 +83,7 @@ static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 			break;
 		elf_set_tag(tags, &entry);
 	}
-	return tags->symbols && tags->strings && tags->strings_bytes;
+	return true;
 }
 
 static bool elf_bias_fits(struct elf_file *file, const struct elf_tags *tags, uint64_t bias)
@@ -166,7 +171,8 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	uint64_t bias, symbols_left, strings_left, n;
 	struct elf_tags tags;
 
-	if (!elf_read_tags(file, &tags) || !elf_find_bias(file, &tags, &bias) ||
+	if (!elf_read_tags(file, &tags) || !tags.symbols || !tags.strings || !tags.strings_bytes ||
+	    !elf_find_bias(file, &tags, &bias) ||
 	    !elf_find_offset(file, tags.symbols - bias, &dynamic->symbols_offset, &symbols_left) ||
 	    !elf_find_offset(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))
 		return false;
@@ -176,4 +182,14 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	dynamic->strings_bytes =
 		tags.strings_bytes < strings_left ? tags.strings_bytes : strings_left;
 	return true;
+}
+
+uint64_t elf_find_init(struct elf_file *file)
+{
+	bool incomplete = file->incomplete;
+	struct elf_tags tags;
+
+	elf_read_tags(file, &tags);
+	file->incomplete = incomplete; /* nobody reads the file again for this */
+	return tags.init;
 }

@@ -74,7 +74,7 @@ static int fold_cut_piece(const struct unwind_part_end *end)
 static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcpu *vcpu,
 				const struct sample_stack *piece)
 {
-	return !control_get_stack_top(fold->settings.control, registers_space(&vcpu->regs),
+	return !control_get_stack_top(fold->settings.control, sample_get_user_space(vcpu),
 				      piece->address);
 }
 
@@ -89,6 +89,7 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
 	struct control *control = fold->settings.control;
+	uint64_t space = sample_get_user_space(vcpu);
 
 	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
@@ -96,13 +97,20 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 
 		if (used && (end->stop == UNWIND_COMPLETE ||
 			     (end->stop != UNWIND_CUT && fold_is_first_guess(fold, vcpu, piece))))
-			control_set_stack_top(control, registers_space(&vcpu->regs), piece->address,
+			control_set_stack_top(control, space, piece->address,
 					      fold->stack.reached[i]);
 		else if (cut == CUT_LIMIT && fold_cut_piece(end) == i)
-			control_set_stack_top(control, registers_space(&vcpu->regs), piece->address,
+			control_set_stack_top(control, space, piece->address,
 					      piece->address + 2 * (uint64_t)piece->size_bytes +
 						      GUEST_PAGE_SIZE);
 	}
+}
+
+/* Whether the process runs no Go. A thread of C in a program of Go has whole chains without Go. */
+static bool fold_is_without_go(const struct fold *fold)
+{
+	return fold->stack.parts[UNWIND_USER].stop == UNWIND_COMPLETE && fold->user &&
+	       !space_has_go(fold->user);
 }
 
 /*
@@ -112,11 +120,13 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	const struct unwind_stack *stack = &fold->stack;
-	const struct unwind_part_end *user = &stack->parts[UNWIND_USER];
+	struct control *control = fold->settings.control;
 
-	if (user->walked && (stack->go_stacks || user->stop == UNWIND_COMPLETE))
-		control_set_go_stacks(fold->settings.control, registers_space(&vcpu->regs),
-				      stack->go_stacks, stack->go_callback);
+	if (!stack->parts[UNWIND_USER].walked)
+		return;
+	if (stack->go_stacks || (control_has_go(control) && fold_is_without_go(fold)))
+		control_set_go_stacks(control, sample_get_user_space(vcpu), stack->go_stacks,
+				      stack->go_callback);
 }
 
 static void fold_learn(const struct fold *fold, const struct sample_vcpu *vcpu)

@@ -92,17 +92,27 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 	return start;
 }
 
-/* Bytes to copy of the user stack above ADDRESS. */
-static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
-					 uint64_t thread_pointer)
+/*
+ * Bytes to copy of the user stack above ADDRESS, of which the resolver has learned nothing; UNKNOWN
+ * if nothing else tells where it ends.
+ */
+static inline uint64_t stacks_new_bytes(struct copy *copy, uint64_t address,
+					uint64_t thread_pointer, uint64_t unknown)
 {
-	uint64_t bytes = stacks_learned_bytes(copy, address), end = thread_pointer;
+	uint64_t end = thread_pointer;
 
-	if (bytes)
-		return bytes;
 	if (!stacks_may_end(address, end))
 		end = stacks_read_start_stack(copy);
-	return stacks_may_end(address, end) ? end - address : COPY_UNKNOWN_BYTES;
+	return stacks_may_end(address, end) ? end - address : unknown;
+}
+
+/* The same of any user stack. */
+static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
+					 uint64_t thread_pointer, uint64_t unknown)
+{
+	uint64_t bytes = stacks_learned_bytes(copy, address);
+
+	return bytes ? bytes : stacks_new_bytes(copy, address, thread_pointer, unknown);
 }
 
 #endif

@@ -83,7 +83,7 @@ static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 		return thread->signal.end - sp;
 	if (!stack_extent_has(thread->own, sp) ||
 	    thread->own.end - sp > SAMPLE_STACK_LIMIT_BYTES)
-		return stacks_user_bytes(copy, sp, copy->regs->fs_base);
+		return stacks_user_bytes(copy, sp, copy->regs->fs_base, STACKS_COROUTINE_BYTES);
 	/* The learned size is right for a thread of C, and too small if C called Go just now. */
 	learned = stacks_learned_bytes(copy, sp);
 	bytes = thread->own.end - sp + GO_ABOVE_G0_BYTES;
@@ -192,15 +192,50 @@ static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 		go_add_left(thread, STACK_GOROUTINE, g);
 }
 
+/* --- before the resolver knows ---------------------------------------------------------------- */
+
+/* In programs of Go 1.19 and 1.24; g is the word below the thread pointer. */
+static const struct go_stacks go_usual = { .g = -8, .gsignal = 80, .curg = 192 };
+
+/* Go's heap has all structures but those of the first thread (Go src/runtime/malloc.go). */
+#define GO_HEAP_SHIFT 32
+#define GO_HEAP       0xc0
+
+static bool go_is_heap(uint64_t address)
+{
+	return address >> GO_HEAP_SHIFT == GO_HEAP;
+}
+
+/*
+ * Whether a thread with a new stack at ADDRESS runs Go, though the resolver has not told. The first
+ * sample of a process is decoded for a while, and so long the samples that follow would lack their
+ * other stack. A process without Go costs no page that is not copied anyway: the word below the
+ * thread pointer is read only where the stack ends there.
+ */
+static bool go_guess_thread(struct copy *copy, uint64_t address, struct go_thread *thread)
+{
+	uint64_t fs = copy->regs->fs_base, m, g;
+
+	if (stacks_learned_bytes(copy, address) ||
+	    !(go_is_heap(address) || stacks_may_end(address, fs)) ||
+	    pieces_read(&copy->pieces, copy->own, fs + (uint64_t)(int64_t)go_usual.g, &g) !=
+		    CUT_NONE ||
+	    !go_is_heap(g) || !go_find_thread(copy, &go_usual, thread))
+		return false;
+	m = go_read(thread, g + GO_G_M);
+	return !thread->curg || go_read(thread, thread->curg + GO_G_M) == m;
+}
+
 bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
 		    enum sample_cut *cut)
 {
 	struct go_stacks at;
 	struct go_thread thread;
-	bool callbacks, has_outer = false;
+	bool callbacks = false, has_outer = false;
 
-	if (!control_get_go_stacks(copy->copier->control, copy->own.cr3, &at, &callbacks) ||
-	    !go_find_thread(copy, &at, &thread))
+	if (control_get_go_stacks(copy->copier->control, copy->own.cr3, &at, &callbacks)
+		    ? !go_find_thread(copy, &at, &thread)
+		    : !go_guess_thread(copy, address, &thread))
 		return false;
 	*cut = go_add(&thread, kind, address);
 	if (stack_extent_has(thread.signal, address)) {

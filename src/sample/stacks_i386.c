@@ -93,7 +93,7 @@ static enum sample_cut i386_copy_user(struct copy *copy, enum sample_stack_kind 
 	if (i386_is_kernel(address))
 		return CUT_NOT_PRESENT;
 	return pieces_add(&copy->pieces, kind, copy->own, address,
-			  stacks_user_bytes(copy, address, 0));
+			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
 /* CUT_NONE: the task is a kernel thread, and has no user code. */

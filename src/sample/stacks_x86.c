@@ -193,12 +193,15 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kind kind,
 					uint64_t address)
 {
-	uint64_t bytes;
+	uint64_t bytes = stacks_learned_bytes(copy, address);
 	enum sample_cut cut;
 
-	if (control_has_go(copy->copier->control) && stacks_copy_go(copy, kind, address, &cut))
+	if ((!bytes || control_has_go(copy->copier->control)) &&
+	    stacks_copy_go(copy, kind, address, &cut))
 		return cut;
-	bytes = stacks_user_bytes(copy, address, copy->regs->fs_base);
+	if (!bytes)
+		bytes = stacks_new_bytes(copy, address, copy->regs->fs_base,
+					 STACKS_COROUTINE_BYTES);
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes);
 }
 
@@ -238,8 +241,9 @@ static enum sample_cut stacks_copy_saved_user(struct copy *copy)
  * calling.h) the user's stack pointer is here:
  *
  *   interrupts, exceptions   in what the processor has saved, at the top of one of its own stacks
- *   system calls             in rsp. With isolated page tables rsp then holds CR3 for a while, and
- *                            the user's stack pointer is in the TSS, in sp2, which has no other use
+ *   system calls             in rsp, then in the TSS, in sp2, which has no other use: while rsp
+ *                            holds CR3, with isolated page tables, and until the stack pointer is
+ *                            pushed on the task's stack, which is the second push
  */
 static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 {
@@ -283,6 +287,23 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 	return cut == CUT_NONE ? stacks_copy_entered(copy, low >> 32 | high << 32) : cut;
 }
 
+/*
+ * Whether the kernel is on the task's stack and has not pushed the user's stack pointer yet. In its
+ * place is the one of the entry before.
+ */
+static bool stacks_is_pushing(const struct copy *copy)
+{
+	return copy->copier->stacks.tss_per_cpu && copy->regs->rsp <= copy->task.end &&
+	       copy->regs->rsp > copy->user_regs + PT_REGS_AT(PT_REGS_RSP);
+}
+
+static void stacks_copy_pushing(struct copy *copy)
+{
+	copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->regs->rsp,
+				       copy->task.end - copy->regs->rsp);
+	copy->copied->user_cut = stacks_copy_entering(copy);
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static void stacks_begin(struct copy *copy)
@@ -323,6 +344,10 @@ static void stacks_copy_from_kernel(struct copy *copy)
 		return;
 	}
 	stacks_find_task(copy);
+	if (stacks_is_pushing(copy)) {
+		stacks_copy_pushing(copy);
+		return;
+	}
 	if (!stack_extent_has(copy->task, copy->regs->rsp))
 		stacks_find_irq(copy);
 	if (!stack_extent_has(copy->task, copy->regs->rsp) &&

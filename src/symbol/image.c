@@ -143,5 +143,5 @@ bool image_find_code(const struct image *image, uint64_t address, uint64_t *star
 		return true;
 	}
 	return unwind_tables_find_function(&image->tables, address, start, end) ||
-	       unwind_tables_find_gap(&image->tables, address, start, end);
+	       unwind_tables_find_gap(&image->tables, image->init, address, start, end);
 }

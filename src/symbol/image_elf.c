@@ -162,6 +162,7 @@ static struct xtop_error *image_read_file(struct image *image, struct elf_file *
 		return error;
 	}
 	image_set_names(image, &names);
+	image->init = elf_find_init(file);
 	elf_find_build_id(file, &image->build_id);
 	image_read_link(image, file);
 	image_read_package(image, file);

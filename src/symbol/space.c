@@ -194,6 +194,17 @@ bool space_may_be_code(const struct space *space, uint64_t address)
 	return !space->n_mappings || space_top(space, address);
 }
 
+bool space_has_go(const struct space *space)
+{
+	for (size_t i = 0; i < space->n_mappings; i++) {
+		const struct image *image = space->mappings[i].mapping.image;
+
+		if (image && image->tables.go)
+			return true;
+	}
+	return false;
+}
+
 /* --- for unwinding ---------------------------------------------------------------------------- */
 
 /* The mapping at ADDRESS, and the range of addresses that have the same answer. */

@@ -36,18 +36,31 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 		cursor_set_short(cursor);
 }
 
+static const uint8_t cursor_pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
+					  REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
+					  REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
+_Static_assert(sizeof(cursor_pt_regs) == PT_REGS_ORIG_RAX, "the words before the system call");
+
 void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved)
 {
-	static const uint8_t order[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
-					 REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
-					 REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
-
-	_Static_assert(sizeof(order) == PT_REGS_ORIG_RAX, "the words before the system call");
-	for (size_t i = 0; i < sizeof(order); i++)
-		cursor->regs[order[i]] = saved[i];
+	for (size_t i = 0; i < sizeof(cursor_pt_regs); i++)
+		cursor->regs[cursor_pt_regs[i]] = saved[i];
 	cursor->regs[REG_RIP] = saved[PT_REGS_RIP];
 	cursor->regs[REG_RSP] = saved[PT_REGS_RSP];
 	cursor->known = CURSOR_KNOWS_ALL;
 	if (code_word_bytes(WIDTH_64, saved[PT_REGS_CS]) == sizeof(uint32_t))
 		cursor_set_short(cursor);
+}
+
+bool cursor_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
+{
+	uint64_t below_bytes = cursor->regs[REG_RSP] - address;
+	size_t n_popped = below_bytes / sizeof(*saved);
+
+	if (n_popped > sizeof(cursor_pt_regs) || cursor->known != CURSOR_KNOWS_ALL)
+		n_popped = 0;
+	for (size_t i = 0; i < n_popped; i++)
+		saved[i] = cursor->regs[cursor_pt_regs[i]];
+	return cursor_read(cursor, address + n_popped * sizeof(*saved), saved + n_popped,
+			   N_PT_REGS - n_popped);
 }

@@ -6,6 +6,7 @@
 #ifndef XTOP_UNWIND_CURSOR_X86_H
 #define XTOP_UNWIND_CURSOR_X86_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Numbered as struct registers has them. */
@@ -31,5 +32,10 @@ enum iret_word { IRET_RIP, IRET_CS, IRET_RFLAGS, IRET_RSP, IRET_SS, N_IRET };
  * and nothing else but `known`.
  */
 void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved);
+/*
+ * Reads the struct pt_regs at ADDRESS into SAVED. Code that leaves the kernel pops it: words below
+ * the stack pointer are in their registers again. False: the other words were not copied.
+ */
+bool cursor_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved);
 
 #endif

@@ -117,7 +117,7 @@ static enum unwind_step orc_step_regs(const struct orc_row *row, struct cursor *
 {
 	uint64_t saved[N_PT_REGS];
 
-	if (!cursor_read(cursor, sp, saved, N_PT_REGS))
+	if (!cursor_read_pt_regs(cursor, sp, saved))
 		return STEP_CUT;
 	cursor_set_pt_regs(cursor, saved);
 	if (row->bp_reg != ORC_UNDEFINED)

@@ -37,8 +37,8 @@ bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t ad
 	       computed_find_function(tables->computed, address, start, end);
 }
 
-bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address, uint64_t *start,
-			    uint64_t *end)
+bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t init, uint64_t address,
+			    uint64_t *start, uint64_t *end)
 {
 	const struct cfi *cfi = tables->cfi;
 	size_t low = 0, high = cfi ? cfi->n_functions : 0;
@@ -52,9 +52,9 @@ bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address
 		else
 			high = middle;
 	}
-	if (!low || low == cfi->n_functions || address < cfi->base + cfi->functions[low - 1].end)
+	gap_start = low ? cfi->base + cfi->functions[low - 1].end : init;
+	if (!cfi || low == cfi->n_functions || !gap_start || address < gap_start)
 		return false;
-	gap_start = cfi->base + cfi->functions[low - 1].end;
 	gap_end = cfi->base + cfi->functions[low].start;
 	if (gap_end - gap_start > TABLES_MAX_GAP_BYTES)
 		return false;

@@ -15,11 +15,15 @@
 #include <unistd.h>
 
 #include "tests/recordings/guest.h"
+#include "tests/support/make_go.h"
 #include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
+#include "xtop/go.h"
+#include "xtop/image.h"
 #include "xtop/memory.h"
 #include "xtop/os.h"
+#include "xtop/registers_x86.h"
 #include "recording/format.h"
 #include "xtop/resolver.h"
 
@@ -659,6 +663,113 @@ static void test_learning(void)
 	stage_add_chain(&stage, "start_kernel;serve;hash");
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0,
 		  "in a replay nobody learns");
+	stage_close(&stage);
+	free(record);
+}
+
+#define LEFT_SPACE 0x1234000ULL /* page tables */
+#define NEXT_SPACE 0x5678000ULL
+#define LEFT_STACK 0x7ffc12340000ULL
+#define LEFT_FRAMES 3
+
+/*
+ * A sample of the kernel while it switches tasks: CR3 is already the next task's, and the stacks are
+ * those of the last one, which runs "_start;main;loop".
+ */
+static void make_switching_record(struct guest_record *record)
+{
+	static const char *const chain[LEFT_FRAMES] = { "loop", "main", "_start" };
+	struct sample_stack *stack;
+	uint64_t *words;
+
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "0x1234;serve;hash");
+	stack = (struct sample_stack *)(record->vcpu + 1);
+	stack->size_bytes += N_PT_REGS * sizeof(*words);
+	words = guest_append(record, N_PT_REGS * sizeof(*words));
+	words[PT_REGS_RIP] = guest_address(chain[0]);
+	words[PT_REGS_RBP] = LEFT_STACK + 32;
+	words[PT_REGS_RSP] = LEFT_STACK;
+	words[PT_REGS_CS] = 0x33;
+	words[PT_REGS_SS] = 0x2b;
+	words[PT_REGS_RFLAGS] = 0x202;
+	stack = guest_append(record, sizeof(*stack));
+	*stack = (struct sample_stack){ .address = LEFT_STACK,
+					.size_bytes = LEFT_FRAMES * 48,
+					.kind = STACK_USER };
+	words = guest_append(record, stack->size_bytes);
+	for (unsigned i = 0; i + 1 < LEFT_FRAMES; i++) {
+		words[6 * i + 4] = LEFT_STACK + 48 * (i + 1) + 32;
+		words[6 * i + 5] = guest_address(chain[i + 1]);
+	}
+	record->vcpu->n_stacks = 2;
+	record->vcpu->user_cut = CUT_LIMIT;
+	record->vcpu->regs.cr3 = NEXT_SPACE;
+	sample_set_frame(record->vcpu, FRAME(LEFT_SPACE >> GUEST_PAGE_SHIFT));
+}
+
+static const struct go_stacks go_stacks = { .g = -8, .gsignal = 80, .curg = 192 };
+
+static bool knows_go(const struct stage *stage, uint64_t space)
+{
+	struct go_stacks stacks;
+	bool callbacks;
+
+	return control_get_go_stacks(stage->control, space, &stacks, &callbacks);
+}
+
+static void test_learning_between_tasks(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct stage stage;
+
+	stage_open_with(&stage, true, true);
+	control_set_go_stacks(stage.control, NEXT_SPACE, &go_stacks, false);
+	control_set_go_stacks(stage.control, LEFT_SPACE, &go_stacks, false);
+	make_switching_record(record);
+	stage_add(&stage, record);
+	check_folded(&stage, false, "_start;main;loop;[truncated];serve;hash 1|", "a switch");
+	check_u64(control_get_stack_top(stage.control, LEFT_SPACE, LEFT_STACK),
+		  LEFT_STACK + LEFT_FRAMES * 48, "the stack of the task that is left");
+	check_u64(control_get_stack_top(stage.control, NEXT_SPACE, LEFT_STACK), 0,
+		  "is none of the next one's");
+	check(!knows_go(&stage, LEFT_SPACE), "it ran no Go");
+	check(knows_go(&stage, NEXT_SPACE), "the next one does");
+	stage_close(&stage);
+	free(record);
+}
+
+/* Gives a file a table of Go, for code that is somewhere else. */
+static void add_go(struct image *image)
+{
+	static const struct make_go_function goexit = { "runtime.goexit", 0x20,
+							GO_TOP | GO_ASSEMBLY, { { 0, 0x20 } } };
+	static uint8_t bytes[4096];
+	struct go_table table = { .bytes = bytes };
+
+	table.size_bytes = make_go(MAKE_GO_1_20, 0x900000, true, &goexit, 1, bytes, sizeof(bytes));
+	check(go_table_init(&table), "a table of Go");
+	guest_must(unwind_tables_build_go(&image->tables, &table));
+	check(image->tables.go, "is the file's");
+}
+
+static void test_learning_go(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct stage stage;
+
+	stage_open_with(&stage, true, true);
+	control_set_go_stacks(stage.control, 0, &go_stacks, false);
+	make_record(record, "_start;main;loop");
+	guest_cut(record, 48, CUT_LIMIT);
+	stage_add(&stage, record);
+	check(knows_go(&stage, 0), "a chain that is not whole tells nothing");
+	stage_add_chain(&stage, "_start;main;loop");
+	check(!knows_go(&stage, 0), "a program without Go");
+	add_go(symbols_image(stage.symbols, 0)); /* not the file that has the chain */
+	control_set_go_stacks(stage.control, 0, &go_stacks, false);
+	stage_add_chain(&stage, "_start;main;loop");
+	check(knows_go(&stage, 0), "a thread of C in a program of Go");
 	stage_close(&stage);
 	free(record);
 }
@@ -1378,6 +1489,8 @@ int main(void)
 	test_notes();
 	test_clocks();
 	test_learning();
+	test_learning_between_tasks();
+	test_learning_go();
 	test_finish_drains();
 	test_recording_fails();
 	test_snapshot_under_load();

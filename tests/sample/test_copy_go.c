@@ -236,10 +236,51 @@ static void test_vdso(void)
 	end();
 }
 
+/* The first samples of a process come before the resolver knows that it runs Go. */
+static void test_before(void)
+{
+	const struct want want = { STACK_FIRST, GOROUTINE + 0x100, GOROUTINE + 0x2000 };
+
+	begin(GOROUTINE + 0x100);
+	control_set_go_stacks(control, regs->cr3, NULL, false);
+	copy();
+	check_pieces(&want, 1, "a goroutine's stack, to its end");
+	end();
+}
+
+/* The same on g0's stack, which ends at the thread pointer; only its usual structures are believed. */
+static void test_before_on_g0(void)
+{
+	const uint64_t fs = G0 + 0x3300;
+	const struct want want[] = { { STACK_FIRST, G0 + 0x2800, G0 + 0x3200 },
+				     { STACK_GOROUTINE, GOROUTINE + 0x17f8, GOROUTINE + 0x2000 } };
+	const struct want thread = { STACK_FIRST, G0 + 0x2800, fs };
+
+	begin(G0 + 0x2800);
+	control_set_go_stacks(control, regs->cr3, NULL, false);
+	regs->fs_base = fs;
+	set(fs - 8, THREAD_G0);
+	set(CURG + GO_G_SP, GOROUTINE + 0x1800);
+	copy();
+	check_pieces(want, 2, "on g0's stack, before Go is known");
+	set(CURG + GO_G_M, M + 8);
+	copy();
+	check_pieces(&thread, 1, "what would be curg has another m");
+	set(CURG + GO_G_M, M);
+	set(fs - 8, TLS);
+	copy();
+	check_pieces(&thread, 1, "what would be g is not in Go's heap");
+	set(fs - 8, THREAD_G0);
+	control_set_stack_top(control, regs->cr3, G0 + 0x2800, G0 + 0x2900);
+	copy();
+	check_u64(copied.n_stacks, 1, "a stack that is known is not asked again");
+	end();
+}
+
 /* A process whose page tables another one had, which did run Go. */
 static void test_no_go(void)
 {
-	const struct want want = { STACK_FIRST, G0 + 0x800, G0 + 0x800 + COPY_UNKNOWN_BYTES };
+	const struct want want = { STACK_FIRST, G0 + 0x800, G0 + 0x4000 };
 
 	begin(G0 + 0x800);
 	set(THREAD_G0 + GO_G_M, 0);
@@ -280,6 +321,8 @@ int main(void)
 	test_g0();
 	test_signal();
 	test_vdso();
+	test_before();
+	test_before_on_g0();
 	test_no_go();
 	test_lies();
 	return tap_done();

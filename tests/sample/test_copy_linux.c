@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sample/copy.h"
+#include "sample/stacks_x86.h"
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
 #include "xtop/frame_cache.h"
@@ -224,7 +225,7 @@ static void check_pieces(const struct want *want, unsigned n, const char *what)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct want user_piece = { STACK_USER, USER + 0x8000,
-					USER + 0x8000 + COPY_UNKNOWN_BYTES };
+					USER + 0x8000 + STACKS_COROUTINE_BYTES };
 
 static void check_user_piece(uint64_t address, const char *what)
 {
@@ -250,7 +251,7 @@ static void test_new_task(void)
 {
 	const struct want in_kernel[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
 	const struct want in_user[] = { { STACK_FIRST, USER + 0x8123,
-					  USER + 0x8123 + COPY_UNKNOWN_BYTES } };
+					  USER + 0x8123 + STACKS_COROUTINE_BYTES } };
 	struct copy_task running = { .task = 0 };
 	unsigned maps;
 
@@ -396,7 +397,7 @@ static void test_one_table(void)
 static void test_user_mode(void)
 {
 	const struct want want[] = { { STACK_FIRST, USER + 0x123,
-				       USER + 0x123 + COPY_UNKNOWN_BYTES } };
+				       USER + 0x123 + STACKS_COROUTINE_BYTES } };
 
 	begin();
 	memory->user[0] = true;
@@ -473,7 +474,7 @@ static void test_new_stack(void)
 	regs->rsp = USER + 0x120 + STACK_REGION_BYTES;
 	copy();
 	check_u64(record.vcpu.n_stacks, 1, "pieces");
-	check_u64(sample_first_stack(&record.vcpu)->size_bytes, COPY_UNKNOWN_BYTES,
+	check_u64(sample_first_stack(&record.vcpu)->size_bytes, STACKS_COROUTINE_BYTES,
 		  "a start that is not above the stack pointer is none");
 	end();
 	begin();
@@ -481,14 +482,14 @@ static void test_new_stack(void)
 	regs->rsp = USER + 0x120;
 	add_pages(USER + USER_BYTES, 0x1000);
 	*word_at(MM + START_STACK) = USER + 0x121 + SAMPLE_STACK_LIMIT_BYTES;
-	check_user_bytes(COPY_UNKNOWN_BYTES, "nor one too far away");
+	check_user_bytes(STACKS_COROUTINE_BYTES, "nor one too far away");
 	*word_at(MM + START_STACK) = USER + 0x120 + SAMPLE_STACK_LIMIT_BYTES;
 	check_user_bytes(SAMPLE_STACK_LIMIT_BYTES, "just not too far");
 	*word_at(TASK + TASK_MM) = 0;
-	check_user_bytes(COPY_UNKNOWN_BYTES, "a task without memory");
+	check_user_bytes(STACKS_COROUTINE_BYTES, "a task without memory");
 	*word_at(TASK + TASK_MM) = MM;
 	stacks.mm_start_stack = 0;
-	check_user_bytes(COPY_UNKNOWN_BYTES, "a kernel whose start_stack nobody knows");
+	check_user_bytes(STACKS_COROUTINE_BYTES, "a kernel whose start_stack nobody knows");
 	end();
 }
 
@@ -512,7 +513,7 @@ static void test_new_stack_in_kernel(void)
 static void test_entry(void)
 {
 	const struct want want[] = { { STACK_FIRST, USER + 0x9008,
-				       USER + 0x9008 + COPY_UNKNOWN_BYTES } };
+				       USER + 0x9008 + STACKS_COROUTINE_BYTES } };
 
 	begin();
 	regs->rsp = USER + 0x9008;
@@ -598,7 +599,7 @@ static void test_interrupt_entry(void)
 	const uint64_t top = ENTRY_AREA + 0x1000;
 	const struct want want[] = { { STACK_FIRST, top - 48, top },
 				     { STACK_USER, USER + 0x4000,
-				       USER + 0x4000 + COPY_UNKNOWN_BYTES } };
+				       USER + 0x4000 + STACKS_COROUTINE_BYTES } };
 
 	begin();
 	add_pages(ENTRY_AREA, 0x2000);
@@ -628,7 +629,7 @@ static void test_interrupt_entry(void)
 static void test_system_call_entry(void)
 {
 	const struct want want[] = { { STACK_USER, USER + 0x3008,
-				       USER + 0x3008 + COPY_UNKNOWN_BYTES } };
+				       USER + 0x3008 + STACKS_COROUTINE_BYTES } };
 	const uint64_t sp = USER + 0x3008;
 
 	begin();
@@ -647,13 +648,42 @@ static void test_system_call_entry(void)
 	end();
 }
 
+/* A system call while it saves the user's registers: those below are of the last entry. */
+static void test_system_call_pushes(void)
+{
+	const uint64_t sp = USER + 0x3008;
+	const struct want want[] = { { STACK_FIRST, STACK_TOP - 8, STACK_TOP },
+				     { STACK_USER, sp, sp + STACKS_COROUTINE_BYTES } };
+
+	begin();
+	add_pages(PER_CPU + TSS, 0x100);
+	stacks.tss_per_cpu = TSS;
+	*word_at(PER_CPU + TSS + 16) = sp << 32;
+	*word_at(PER_CPU + TSS + 24) = sp >> 32;
+	regs->rsp = STACK_TOP;
+	copy();
+	check_pieces(want + 1, 1, "nothing is pushed");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	regs->rsp = STACK_TOP - 8;
+	copy();
+	check_pieces(want, 2, "the stack segment is pushed");
+	regs->rsp = STACK_TOP - 16;
+	copy();
+	check_user_piece(USER + 0x8000, "the stack pointer is pushed");
+	stacks.tss_per_cpu = 0;
+	regs->rsp = STACK_TOP - 8;
+	copy();
+	check_user_piece(USER + 0x8000, "the TSS is not known");
+	end();
+}
+
 /* current is still the last task; the stack is the next task's already. */
 static void test_switch(void)
 {
 	const uint64_t next = STACK + 0x8000;
 	const struct want want[] = { { STACK_FIRST, next + 0x3b00, next + 0x4000 },
 				     { STACK_USER, USER + 0x4000,
-				       USER + 0x4000 + COPY_UNKNOWN_BYTES } };
+				       USER + 0x4000 + STACKS_COROUTINE_BYTES } };
 
 	begin();
 	add_pages(next, 0x4000);
@@ -922,6 +952,7 @@ int main(void)
 	test_switch();
 	test_interrupt_entry();
 	test_system_call_entry();
+	test_system_call_pushes();
 	test_pv();
 	test_retake();
 	test_bad_pointers();

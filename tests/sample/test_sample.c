@@ -171,7 +171,7 @@ static void test_extent(void)
 
 static void test_code_frame(void)
 {
-	struct sample_vcpu vcpu = { .user = 1, .user_cut = 3, .task = 7 };
+	struct sample_vcpu vcpu = { .user = 1, .user_cut = 3, .task = 7, .regs.cr3 = 0x5000 };
 
 	check_u64(sample_get_code_frame(&vcpu).value, 0, "of a record of before: not read");
 	sample_set_frame(&vcpu, FRAME(0x123456789aULL));
@@ -179,9 +179,11 @@ static void test_code_frame(void)
 	check(vcpu.frame[0] == 0x9a && vcpu.frame[4] == 0x12, "little-endian");
 	check(vcpu.user_cut == 3 && vcpu.task == 7, "what lies beside it stays");
 	check_u64(sample_get_user_tables(&vcpu).value, 0, "user code has its own tables");
+	check_u64(sample_get_user_space(&vcpu), 0x5000, "those of the registers");
 	vcpu.user = 0;
 	check_u64(sample_get_code_frame(&vcpu).value, 0, "kernel code has no such frame");
 	check_u64(sample_get_user_tables(&vcpu).value, 0x123456789aULL, "but the user's tables");
+	check_u64(sample_get_user_space(&vcpu), 0x123456789a000ULL, "which are another space");
 }
 
 /* As many pieces as there can be, and one linked piece more. */

@@ -203,6 +203,64 @@ static void test_return_address(struct image *image, uint64_t bias)
 	space_destroy(space);
 }
 
+/* --- .init ------------------------------------------------------------------------------------ */
+
+extern const uint8_t _init[];
+
+/* This program as most are: neither symbol nor FDE tells where .init is. */
+static struct image *stripped_image_of_self(void)
+{
+	struct image *image;
+	struct loads loads;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	elf_tables_fatal(image_create("stripped", &image));
+	elf_tables_fatal(image_read_host_elf(image, fd, &loads));
+	elf_tables_fatal(image_read_tables(image, fd));
+	close(fd);
+	symtab_destroy(image->symtab);
+	image->symtab = NULL;
+	return image;
+}
+
+/* OFFSET bytes of .init have run, and the return address lies WORDS words above rsp. */
+static void check_init(const struct unwind_spaces *spaces, unsigned offset, unsigned words)
+{
+	static struct unwind_stack stack;
+	uint64_t address = find_return((const uint8_t *)(uintptr_t)choose);
+
+	walk_from(spaces, 0, &stack); /* sets all the rest */
+	made.vcpu.regs.rip = (uintptr_t)_init + offset;
+	memset(made.words, 0, sizeof(made.words));
+	made.words[words] = address;
+	unwind_stack(&made.vcpu, spaces, UNWIND_AUTO, &stack);
+	check(stack.n_frames >= 2 && stack.frames[1].address == address &&
+		      stack.frames[1].by == UNWIND_BY_COMPUTED,
+	      "the caller of .init, %u bytes in it (%u frames)", offset, stack.n_frames);
+}
+
+static void test_init(uint64_t bias)
+{
+	struct image *image = stripped_image_of_self();
+	const struct mapping mapping = { .start = bias,
+					 .end = bias + (64 << 20),
+					 .bias = bias,
+					 .image = image };
+	struct unwind_spaces spaces = { .user_whole = true };
+	unsigned endbr = _init[0] == 0xf3 ? 4 : 0, sub = endbr + 4; /* sub rsp, 8 */
+	struct space *space;
+
+	elf_tables_fatal(space_create(&space));
+	elf_tables_fatal(space_add(space, &mapping));
+	spaces.user = space_for_unwind(space);
+	check_init(&spaces, 0, 0);
+	if (endbr)
+		check_init(&spaces, endbr, 0);
+	check_init(&spaces, sub, 1);
+	space_destroy(space);
+	image_unref(image);
+}
+
 int main(void)
 {
 	static struct process_images process;
@@ -214,6 +272,7 @@ int main(void)
 	stacks_record(&stacks, work, 1, 64 << 20);
 	test_steps(image, process.images[0].bias, &stacks);
 	test_return_address(image, process.images[0].bias);
+	test_init(process.images[0].bias);
 	stacks_deinit(&stacks);
 	process_images_deinit(&process);
 	image_unref(image);

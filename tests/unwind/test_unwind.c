@@ -34,6 +34,7 @@ enum function {
 	KEEPS_BP,   /* sp + 8, rbp at rbp + 0 */
 	BP_POINTS,  /* the word at rbp + 8 is the caller's stack pointer */
 	TASK_SWITCH, /* __switch_to_asm: six registers are saved */
+	POPS,       /* pt_regs, of which five registers are popped */
 	LEAVES,     /* hypercall stubs of a PVH guest: the table says nothing */
 	PV_PAGE,    /* hypercall stubs of a PV guest, 24 of them: the table says END */
 	N_FUNCTIONS = PV_PAGE + 3
@@ -64,6 +65,7 @@ static const struct orc_row rows[N_FUNCTIONS] = {
 	[KEEPS_BP] = { .sp_offset = 8, .sp_reg = ORC_SP, .type = ORC_CALL, .bp_reg = ORC_BP },
 	[BP_POINTS] = ROW(ORC_CALL, ORC_BP_INDIRECT, 8),
 	[TASK_SWITCH] = CALL_BP(64, -16),
+	[POPS] = ROW(ORC_REGS, ORC_SP, -40),
 	[LEAVES] = { .type = ORC_NOTHING },
 	[PV_PAGE] = { .type = ORC_END },
 };
@@ -594,6 +596,27 @@ static void test_user_regs(void)
 	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
 }
 
+/* The end of a system call pops the user's registers; rbp is the fifth. */
+static void test_popped_regs(void)
+{
+	const uint64_t rsp = SYSCALL_REGS + 8 * 5;
+
+	record_begin(AT(POPS, 4), rsp);
+	record_piece(rsp, REGS_BYTES / 8 - 5);
+	record_piece(USER, 16);
+	put_iret(SYSCALL_REGS + 8 * 16, PROGRAM + 0x10, USER_CS, USER);
+	record.vcpu.regs.rbp = USER;
+	put_user_stack();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(POPS, 4), 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+		    "registers of which five are popped");
+	record_begin(AT(POPS, 4), rsp);
+	record_piece(rsp, REGS_BYTES / 8 - 6);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, CHAIN({ AT(POPS, 4), 0 }), "the others were not copied");
+}
+
 /* No user stack was copied: the frame is known, but its callers are not, even if rbp is 0. */
 static void test_user_cut(void)
 {
@@ -958,6 +981,7 @@ int main(void)
 	test_task_switch();
 	test_trampolines();
 	test_user_regs();
+	test_popped_regs();
 	test_user_cut();
 	test_last_calls();
 	test_entry();
