@@ -49,7 +49,8 @@ struct addr2line {
 	uint64_t offset;   /* by how much the kernel was moved */
 	struct addr2line_place *places;
 	size_t n_places, places_capacity;
-	size_t n_known;
+	size_t n_found; /* places with a line */
+	size_t n_named; /* others that were an address alone, and have got a name */
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -221,10 +222,10 @@ static void addr2line_print_place(struct addr2line *work, const struct addr2line
 			(unsigned long long)oops->size_bytes, oops->module[0] ? " [" : "",
 			oops->module, oops->module[0] ? "]" : "");
 	if (lines_find(place->file, &place->place, false, &answer) != LINES_KNOWN || !answer.n) {
-		work->n_known += place->by_address;
+		work->n_named += place->by_address;
 		return;
 	}
-	work->n_known++;
+	work->n_found++;
 	for (unsigned i = 0; i < answer.n; i++) {
 		struct line_frame frame = answer.frames[i];
 		bool last = i + 1 == answer.n;
@@ -259,7 +260,10 @@ static size_t addr2line_count_named(const struct addr2line *work)
 	return n;
 }
 
-/* Says which places nothing is known of, and why that may be. */
+/*
+ * Says which places nothing is known of, and why that may be. Registers may hold addresses of the
+ * kernel: their names are no answer to a trace that has names.
+ */
 static struct xtop_error *addr2line_judge(const struct addr2line *work)
 {
 	size_t n = addr2line_count_named(work);
@@ -270,15 +274,15 @@ static struct xtop_error *addr2line_judge(const struct addr2line *work)
 	text_clean(message, sizeof(message), progress.message, strlen(progress.message));
 	if (progress.message[0] && work->settings->report)
 		work->settings->report(message);
-	if (n && !work->n_known)
+	if (n > work->n_named && !work->n_found)
 		return error_create("no line is known of any of the %zu places: give the debug "
 				    "file of this very kernel with -k or --debug-dir",
 				    n);
 	snprintf(note, sizeof(note),
 		 "%zu of %zu places have no lines: their module's debug file was not given, or is "
 		 "of another build",
-		 n - work->n_known, n);
-	if (work->n_known < n && work->settings->report)
+		 n - work->n_found - work->n_named, n);
+	if (work->n_found + work->n_named < n && work->settings->report)
 		work->settings->report(note);
 	return NULL;
 }

@@ -44,6 +44,7 @@
 #define ELF_LINES_MAX_DEPTH   64           /* of namespaces, types and blocks within each other */
 #define ELF_LINES_MAX_SYMBOLS (4U << 20)
 #define ELF_LINES_PADDING_BYTES 80         /* CONFIG_FUNCTION_ALIGNMENT is 64 at most */
+#define ELF_LINES_PAGE_BYTES    (64U << 10) /* the largest page of a kernel */
 #define ELF_LINES_HEAP_BYTES  (96U << 20)  /* that libdw may keep between two questions */
 #define ELF_LINES_PAGES_BYTES (64U << 20)  /* a smaller file's pages are not given back */
 #define ELF_LINES_UNITS_ONCE  64           /* units read between two times that pages are */
@@ -67,6 +68,8 @@ struct elf_unit {
 struct elf_line_symbol {
 	const char *name; /* in the mapping, or libdwfl's */
 	uint64_t address, size_bytes;
+	uint32_t section;
+	bool is_last; /* of its section */
 };
 
 struct elf_lines {
@@ -387,8 +390,34 @@ static void elf_lines_add_symbol(struct elf_lines *lines, const char *name, uint
 	    lines->n_symbols == ELF_LINES_MAX_SYMBOLS ||
 	    !vector_reserve(lines->symbols, lines->symbols_capacity, lines->n_symbols + 1))
 		return;
-	lines->symbols[lines->n_symbols++] =
-		(struct elf_line_symbol){ name, address, symbol->st_size };
+	lines->symbols[lines->n_symbols++] = (struct elf_line_symbol){
+		.name = name,
+		.address = address,
+		.size_bytes = symbol->st_size,
+		.section = symbol->st_shndx,
+	};
+}
+
+static int elf_lines_compare_addresses(const void *a, const void *b)
+{
+	const struct elf_line_symbol *x = a, *y = b;
+
+	if (x->section != y->section)
+		return (x->section > y->section) - (x->section < y->section);
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static void elf_lines_mark_last_symbols(struct elf_lines *lines)
+{
+	struct elf_line_symbol *symbols = lines->symbols;
+
+	if (lines->n_symbols)
+		qsort(symbols, lines->n_symbols, sizeof(*symbols), elf_lines_compare_addresses);
+	for (size_t i = lines->n_symbols; i-- > 0;)
+		symbols[i].is_last = i + 1 == lines->n_symbols ||
+				     symbols[i].section != symbols[i + 1].section ||
+				     (symbols[i].address == symbols[i + 1].address &&
+				      symbols[i + 1].is_last);
 }
 
 static void elf_lines_read_module_symbols(struct elf_lines *lines)
@@ -404,6 +433,7 @@ static void elf_lines_read_module_symbols(struct elf_lines *lines)
 
 		elf_lines_add_symbol(lines, name, address - lines->bias, &symbol);
 	}
+	elf_lines_mark_last_symbols(lines);
 }
 
 /* A section that is in the file as it is; compressed or beyond its end: NULL. */
@@ -481,12 +511,16 @@ static size_t elf_lines_first_symbol(const struct elf_lines *lines, const char *
 	return from;
 }
 
-/* Kallsyms know where the next symbol begins; the padding before that one counts. */
+/*
+ * Kallsyms know where the next symbol begins; the padding before that one counts. The last function
+ * of a module ends with the page (Linux kernel/module/kallsyms.c, find_kallsyms_symbol()).
+ */
 static bool elf_lines_has_size(const struct elf_line_symbol *symbol, uint64_t size_bytes)
 {
 	return !size_bytes || !symbol->size_bytes ||
 	       (symbol->size_bytes <= size_bytes &&
-		size_bytes - symbol->size_bytes < ELF_LINES_PADDING_BYTES);
+		size_bytes - symbol->size_bytes <
+			(symbol->is_last ? ELF_LINES_PAGE_BYTES : ELF_LINES_PADDING_BYTES));
 }
 
 /*

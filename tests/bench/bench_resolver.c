@@ -9,6 +9,7 @@
  *	bench_resolver N --lines     the made-up ones as with xtop --lines: places are frames
  *	make bench
  *	valgrind --tool=callgrind --toggle-collect=resolver_add tests/bench/bench_resolver 20000
+ *	valgrind ... 20000 --lines   at most 5 % more
  */
 #include "config.h"
 

@@ -129,6 +129,44 @@ static void test_lambda(void)
 	unlink(path);
 }
 
+static bool has_lines(uint32_t file, const char *symbol, uint64_t size_bytes)
+{
+	struct line_place place = place_in(symbol, 0);
+	struct line_answer answer = { 0 };
+
+	place.size_bytes = size_bytes;
+	return find(file, &place, &answer) == LINES_KNOWN && answer.n;
+}
+
+/* Kernels say of a module's last function that it ends with the page. */
+static void test_module(void)
+{
+	char path[] = "/tmp/xtop-module-XXXXXX";
+	int fd = mkstemp(path);
+	uint32_t file;
+
+	if (fd < 0)
+		exit(99);
+	close(fd);
+	if (system("cc --version >/dev/null 2>&1")) {
+		printf("ok %u - # SKIP no C compiler here\n", ++tap_points);
+		unlink(path);
+		return;
+	}
+	shell("echo 'int first(void) { return 1; } int last(void) { return 2; }' |"
+	      "cc -x c -g -O0 -c -o %s -",
+	      path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	file = lines_add_file(fd, -1, "[module]", NULL, 0);
+	check(has_lines(file, "first", 0) && has_lines(file, "first", 64), "a module's function");
+	check(!has_lines(file, "first", 4032), "the first one does not end with the page");
+	check(has_lines(file, "last", 4032), "the last one does");
+	check(!has_lines(file, "last", 1 << 20) && !has_lines(file, "last", 1),
+	      "but has no other size");
+	close(fd);
+	unlink(path);
+}
+
 /* Counted from an anchor, and from the other end of the address space. */
 static void test_anchor(int fd)
 {
@@ -243,6 +281,7 @@ int main(void)
 	test_chain(file);
 	test_anchor(fd);
 	test_lambda();
+	test_module();
 	test_others();
 	for (unsigned rounds = more ? (unsigned)atoi(more) : 0; rounds > 0; rounds--) {
 		test_damaged(fd);

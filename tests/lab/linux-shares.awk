@@ -66,7 +66,7 @@ file == 1 {
 	# takes almost no time to clear pages.
 	if ($0 ~ /;(xen_)?entry_SYSCALL_64|;do_syscall_64|;syscall_return_via_sysret|;el0_svc/)
 		kernel[group, at] += count
-	if (at == "hash" && $0 ~ /hash_sendmsg|md5_/)
+	if (at == "hash" && $0 ~ /hash_sendmsg|rmd160_/)
 		module += count
 	if ($0 ~ /workload::(fold|tree)</)
 		demangled += count

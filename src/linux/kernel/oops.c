@@ -78,12 +78,14 @@ static bool oops_read_address(const char *word, size_t length, struct oops_place
 }
 
 /*
- * What a line says before the place: RIP is the instruction itself. The other entries of a call
- * trace are where functions return to.
+ * What a line says before the place: RIP is the instruction itself, and so is where a warning is
+ * made (Linux kernel/panic.c, __warn()) or a CPU is idle (lib/nmi_backtrace.c). The other entries
+ * of a call trace are where functions return to.
  */
 static bool oops_is_exact(const char *line, const char *at)
 {
-	static const char *const words[] = { "RIP", "IP:", "PC is at", "pc :" };
+	static const char *const words[] = { "RIP",  "IP:",       "PC is at",
+					     "pc :", "WARNING: ", "idling at" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const char *found = strstr(line, words[i]);

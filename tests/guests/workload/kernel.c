@@ -4,7 +4,7 @@
  * system call:
  *
  *   phase_zero   read of /dev/zero             clear_user
- *   phase_hash   AF_ALG md5                    modules af_alg, algif_hash (md5 may be one)
+ *   phase_hash   AF_ALG rmd160                 modules af_alg, algif_hash, rmd160
  *   phase_pipe   write and read of a pipe      copies
  *   phase_tcp    send and receive on loopback  TCP, softirq
  */
@@ -48,7 +48,7 @@ WORK void phase_zero(void)
 
 WORK void phase_hash(void)
 {
-	unsigned char digest[16];
+	unsigned char digest[20];
 
 	all(send(hash_fd, buffer, sizeof(buffer), 0), sizeof(buffer), "AF_ALG send");
 	all(read(hash_fd, digest, sizeof(digest)), sizeof(digest), "AF_ALG read");
@@ -75,11 +75,11 @@ static int open_hash(void)
 	const struct sockaddr_alg address = {
 		.salg_family = AF_ALG,
 		.salg_type = "hash",
-		.salg_name = "md5",
+		.salg_name = "rmd160",
 	};
 	int fd = must(socket(AF_ALG, SOCK_SEQPACKET, 0), "socket AF_ALG");
 
-	must(bind(fd, (const struct sockaddr *)&address, sizeof(address)), "bind md5");
+	must(bind(fd, (const struct sockaddr *)&address, sizeof(address)), "bind rmd160");
 	return must(accept(fd, NULL, NULL), "accept AF_ALG");
 }
 

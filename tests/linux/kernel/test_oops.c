@@ -36,6 +36,10 @@ int main(void)
 
 	check_one("[   12.3] RIP: 0010:tcp_sendmsg_locked+0x64/0xd40", "tcp_sendmsg_locked", 0x64,
 		  0xd40, "", true);
+	check_one("[   12.3] WARNING: CPU: 0 PID: 1 at net/core/dev.c:10 dev_close+0x18/0x20 [dev]",
+		  "dev_close", 0x18, 0x20, "dev", true);
+	check_one("NMI backtrace for cpu 1 skipped: idling at pv_native_safe_halt+0xb/0x10",
+		  "pv_native_safe_halt", 0xb, 0x10, "", true);
 	check_one("[   12.3]  ? nft_do_chain+0x1a3/0x570 [nf_tables]", "nft_do_chain", 0x1a3, 0x570,
 		  "nf_tables", false);
 	check_one(" f.constprop.0+0x0/0x10 [a-b 0123abcd] <more>", "f.constprop.0", 0, 0x10, "a-b",
