@@ -271,8 +271,8 @@ static bool flow_begin(struct flow *flow, uint64_t start, uint64_t end, bool car
  * only the ways from the entry decide whether it returns. If some of them return well and others do
  * not, the latter went through a call that never returns.
  *
- * Between guessed bounds there may be more than one function. If all ways from the entry return well
- * and the rest does not fit, the rest belongs to others, and only those ways are kept.
+ * Between guessed bounds there may be more than one function. If all ways from the entry return
+ * well and the rest does not fit, the rest belongs to others, and only those ways are kept.
  */
 static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 {
