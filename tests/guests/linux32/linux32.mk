@@ -14,10 +14,8 @@ $(linux32_dir)/linux32: $(srcdir)/$(linux32_dir)/linux32.c
 		-fno-asynchronous-unwind-tables -static -nostdlib -o $@ \
 		$(srcdir)/$(linux32_dir)/linux32.c
 
-$(linux32_dir)/linux32.initrd: $(linux32_dir)/linux32
-	$(AM_V_GEN)rm -rf $@.root && mkdir $@.root && cp $(linux32_dir)/linux32 $@.root/init && \
-		(cd $@.root && echo init | cpio --quiet -o -H newc) >$@.new && \
-		rm -rf $@.root && mv $@.new $@
+$(linux32_dir)/linux32.initrd: $(linux32_dir)/linux32 $(srcdir)/$(linux32_dir)/initrd
+	$(AM_V_GEN)$(srcdir)/$(linux32_dir)/initrd $(linux32_dir)/linux32 >$@.new && mv $@.new $@
 
 $(linux32_configs): $(srcdir)/$(linux32_dir)/linux32.cfg.in $(srcdir)/$(linux32_dir)/linux32.mk
 	$(AM_V_GEN)$(MKDIR_P) $(linux32_dir); \
@@ -26,4 +24,5 @@ $(linux32_configs): $(srcdir)/$(linux32_dir)/linux32.cfg.in $(srcdir)/$(linux32_
 
 noinst_DATA += $(linux32_dir)/linux32 $(linux32_dir)/linux32.initrd $(linux32_configs)
 CLEANFILES += $(linux32_dir)/linux32 $(linux32_dir)/linux32.initrd $(linux32_configs)
-EXTRA_DIST += $(linux32_dir)/linux32.c $(linux32_dir)/linux32.cfg.in $(linux32_dir)/linux32.mk
+EXTRA_DIST += $(linux32_dir)/linux32.c $(linux32_dir)/linux32.cfg.in $(linux32_dir)/linux32.mk \
+	$(linux32_dir)/initrd
