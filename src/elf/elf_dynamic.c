@@ -63,7 +63,8 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 	}
 }
 
-static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
+/* All are 0 if the file has no dynamic section that can be read. */
+static void elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
 	size_t size_bytes = elf_sizes(&file->header).dynamic;
@@ -75,7 +76,7 @@ static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 			segment = &file->segments[i];
 	if (!segment || segment->p_filesz / size_bytes > ELF_MAX_DYNAMIC ||
 	    !elf_load(file, segment->p_offset, segment->p_filesz, &blob))
-		return false;
+		return;
 	for (size_t at = 0; elf_blob_has(&blob, at, size_bytes); at += size_bytes) {
 		Elf64_Dyn entry = elf_decode_dyn(&file->header, blob.bytes + at);
 
@@ -83,7 +84,6 @@ static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 			break;
 		elf_set_tag(tags, &entry);
 	}
-	return true;
 }
 
 static bool elf_bias_fits(struct elf_file *file, const struct elf_tags *tags, uint64_t bias)
@@ -171,7 +171,8 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	uint64_t bias, symbols_left, strings_left, n;
 	struct elf_tags tags;
 
-	if (!elf_read_tags(file, &tags) || !tags.symbols || !tags.strings || !tags.strings_bytes ||
+	elf_read_tags(file, &tags);
+	if (!tags.symbols || !tags.strings || !tags.strings_bytes ||
 	    !elf_find_bias(file, &tags, &bias) ||
 	    !elf_find_offset(file, tags.symbols - bias, &dynamic->symbols_offset, &symbols_left) ||
 	    !elf_find_offset(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))

@@ -7,7 +7,10 @@
 
 #include "sample/kept.h"
 
-/* Of a vCPU: pieces of stacks, their heads and padding. A page takes memory once it is used. */
+/*
+ * Room for the pieces of stacks of a vCPU, with their heads and padding. Most of it is never used,
+ * and takes no memory then.
+ */
 #define KEPT_VCPU_BYTES \
 	(SAMPLE_STACK_LIMIT_BYTES + SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8))
 

@@ -3,10 +3,10 @@
  * Private to sample/: the stacks of vCPUs that have not run since their last sample. Sampler's
  * thread, while the guest runs.
  *
- * Of a guest with more busy vCPUs than physical CPUs most vCPUs wait, many of them for several
- * ticks. Such a vCPU stands where it stood, and only its own code writes to the live part of its
- * stacks. So its registers and stacks need not be read again. Xen tells whether it has run: the
- * time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
+ * If a guest has more busy vCPUs than physical CPUs, most vCPUs wait, and many of them wait for
+ * several ticks. Such a vCPU stands where it stood, and only its own code writes to the live part
+ * of its stacks. So its registers and stacks need not be read again. Xen tells whether it has run:
+ * the time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
  * sampler asks before the stop, and Xen's answer is checked in the stop, where nothing runs
  * (guest_ops.stop()).
  *

@@ -100,22 +100,33 @@ static void test_chain(uint32_t file)
 	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n, "an address without code");
 }
 
-/* A lambda's operator() is a function in a function. Compiled here, because the tree builds no C++. */
-static void test_lambda(void)
+/* Makes the file PATH, a template, for what COMPILER makes. False: there is no such compiler here. */
+static bool begin_program(char *path, const char *compiler)
 {
-	char path[] = "/tmp/xtop-lambda-XXXXXX";
+	char command[64];
 	int fd = mkstemp(path);
-	struct line_place place = place_in("_ZZ6aroundENKUljE_clEj", 0);
-	struct line_answer answer = { 0 };
 
 	if (fd < 0)
 		exit(99);
 	close(fd);
-	if (system("c++ --version >/dev/null 2>&1")) {
-		printf("ok %u - # SKIP no C++ compiler here\n", ++tap_points);
-		unlink(path);
+	snprintf(command, sizeof(command), "%s --version >/dev/null 2>&1", compiler);
+	if (!system(command))
+		return true;
+	printf("ok %u - # SKIP no %s here\n", ++tap_points, compiler);
+	unlink(path);
+	return false;
+}
+
+/* A lambda's operator() is a function in a function. Compiled here, because the tree builds no C++. */
+static void test_lambda(void)
+{
+	char path[] = "/tmp/xtop-lambda-XXXXXX";
+	struct line_place place = place_in("_ZZ6aroundENKUljE_clEj", 0);
+	struct line_answer answer = { 0 };
+	int fd;
+
+	if (!begin_program(path, "c++"))
 		return;
-	}
 	shell("c++ -g -O0 -o %s %.*s/lambda.cc", path, (int)(strrchr(source_path, '/') - source_path),
 	      source_path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -142,17 +153,11 @@ static bool has_lines(uint32_t file, const char *symbol, uint64_t size_bytes)
 static void test_module(void)
 {
 	char path[] = "/tmp/xtop-module-XXXXXX";
-	int fd = mkstemp(path);
 	uint32_t file;
+	int fd;
 
-	if (fd < 0)
-		exit(99);
-	close(fd);
-	if (system("cc --version >/dev/null 2>&1")) {
-		printf("ok %u - # SKIP no C compiler here\n", ++tap_points);
-		unlink(path);
+	if (!begin_program(path, "cc"))
 		return;
-	}
 	shell("echo 'int first(void) { return 1; } int last(void) { return 2; }' |"
 	      "cc -x c -g -O0 -c -o %s -",
 	      path);
