@@ -145,9 +145,9 @@ static bool unwind_is_guess(const struct walk *walk)
 /*
  * Makes a step by frame pointers, where no table covers the address. A guess may find a frame. A
  * guess may find the end of the chain only if the last frame was a guess, too: then the walk has
- * gone along the chain of frame pointers to its end. If code can be read but does not tell whether
- * the function keeps a frame pointer, a zero in that register ends nothing, unless frame pointers
- * led here (FOLLOWED).
+ * gone along the chain of frame pointers to its end. A zero ends the chain only if frame pointers led
+ * here (FOLLOWED): nothing tells whether the function keeps one, and in another one zero is a number
+ * as any other.
  */
 static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
@@ -156,8 +156,7 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 
 	walk->by = unwind_is_guess(walk) ? UNWIND_BY_GUESS : UNWIND_BY_FP;
 	step = fp_step(walk->space, &walk->cursor);
-	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO &&
-	    walk->code.tables && walk->code.tables->computed)
+	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO)
 		return STEP_NOT_COVERED;
 	if (walk->by == UNWIND_BY_FP || step == STEP_CALLER || step == STEP_CUT ||
 	    (step == STEP_OUTERMOST && last->by == UNWIND_BY_GUESS))

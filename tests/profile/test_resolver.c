@@ -329,7 +329,7 @@ static void test_near_addresses(void)
 		stage_add(&stage, record);
 	}
 	check_folded(&stage, true,
-		     "[truncated];0x7fffffff81000510 2|[truncated];[unknown] 2|hash 2|",
+		     "[truncated];0x7fffffff81000510 2|[truncated];[unknown] 2|[truncated];hash 2|",
 		     "each address has its own name");
 	stage_close(&stage);
 	free(record);

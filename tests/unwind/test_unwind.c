@@ -907,6 +907,10 @@ static void test_nothing_known(void)
 	unwind_as(UNWIND_ORC);
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }),
 		    "without any space there are no tables");
+	record.vcpu.regs.rbp = 0;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }),
+		    "without any space rbp 0 ends nothing");
 	spaces = kept;
 }
 
