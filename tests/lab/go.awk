@@ -2,10 +2,17 @@
 # awk -v points=3 -f go.awk NAMES FIRST LAST FOLDED
 #
 # Succeeds if goes (tests/guests/workload/goes.go) has the shares in FOLDED that it measured itself
-# between two heartbeats, FIRST and LAST, if 99 % of its chains are whole, and if all functions of Go
-# have the names that `go tool nm` tells, which are in NAMES.
+# between two heartbeats, FIRST and LAST, if 99 % of its chains are whole, if a goroutine's outermost
+# frame is runtime.goexit, and if all functions of Go have the names that `go tool nm` tells, which are
+# in NAMES.
 #
 # The collector's own goroutines work for the phase collect.
+# The process, perhaps a thread, and then runtime.goexit.
+function goes_out_to_goexit()
+{
+	return frame[2] == "runtime.goexit" || frame[3] == "runtime.goexit"
+}
+
 FNR == 1 {
 	file++
 }
@@ -31,8 +38,11 @@ file <= 3 {
 	chains += count
 	if (index($0, "[truncated]"))
 		cut += count
-	else if ($0 ~ /;runtime\.goexit;/)
+	else if ($0 ~ /;(runtime\.main|main\.main|main\.phase[A-Z][a-z]*(\.func[0-9.]*)?);/ ) {
 		goroutines += count
+		if (!goes_out_to_goexit())
+			inside += count
+	}
 	at = $0 ~ /;runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|forcegchelper)/ ? "collect" : ""
 	for (i = 2; i <= n; i++) {
 		if (frame[i] ~ /^main\.phase/ && at == "") {
@@ -67,8 +77,8 @@ END {
 			bad++
 		phases++
 	}
-	printf "# %d samples of goes, %d in a phase, %d truncated, %d of goroutines; %d names\n", chains,
-		all, cut, goroutines, names
-	exit !(phases == 8 && !bad && chains > 1000 && cut * 100 <= chains && !n_unknown &&
-		names > 1000)
+	printf "# %d samples of goes, %d in a phase, %d truncated, %d of goroutines, %d of them not from " \
+		"runtime.goexit; %d names\n", chains, all, cut, goroutines, inside, names
+	exit !(phases == 8 && !bad && chains > 1000 && cut * 100 <= chains && goroutines > 1000 &&
+		!inside && !n_unknown && names > 1000)
 }

@@ -6,7 +6,7 @@
 tiny_dir = tests/guests/tiny
 tiny_bare_kernels = $(tiny_dir)/tiny-bare2 $(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny-bare2-cf \
 	$(tiny_dir)/tiny-bare3-cf
-tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_bare_kernels) $(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp \
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_bare_kernels) $(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp \
 	$(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
@@ -21,7 +21,7 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pvh-deep.cfg $(tiny_dir)/tiny-pv-deep.cfg \
 	$(tiny_dir)/tiny-pvh-idle.cfg $(tiny_dir)/tiny-pv-idle.cfg \
 	$(tiny_dir)/tiny-pvh-bare2.cfg $(tiny_dir)/tiny-pvh-bare3.cfg \
-	$(tiny_dir)/tiny-pvh-bare2-cf.cfg $(tiny_dir)/tiny-pvh-bare3-cf.cfg \
+	$(tiny_dir)/tiny-pvh-noentry.cfg $(tiny_dir)/tiny-pvh-bare2-cf.cfg $(tiny_dir)/tiny-pvh-bare3-cf.cfg \
 	$(tiny_dir)/tiny-pvh-i386.cfg $(tiny_dir)/tiny-pvh-i386-nofp.cfg \
 	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg
 
@@ -46,6 +46,12 @@ $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 
 $(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
+
+# The same, but the assembly that calls main() has no unwind table.
+$(tiny_dir)/tiny-noentry: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir) && sed '/\.cfi_/d' $(srcdir)/$(tiny_dir)/start.S >$@.S && \
+		$(tiny_link) -fomit-frame-pointer -I$(srcdir)/$(tiny_dir) -o $@ $@.S \
+		$(filter-out %.S,$(tiny_inputs)) && rm $@.S
 
 # Neither frame pointers nor unwind tables, not even those of assembly. The last -O counts; -cf has
 # endbr64 where functions begin.
@@ -89,7 +95,7 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	case $$name in *pv4* | *pvh4*) vcpus=4 ;; esac; \
 	case $$name in *-i386) kernel=tiny32-fp ;; *-i386-pae) kernel=tiny32-pae ;; \
 		*-i386-nofp) kernel=tiny32-nofp ;; *-nofp) kernel=tiny-nofp ;; \
-		*-bare*) kernel=tiny-$${name#tiny-pvh-} ;; *-deep) extra=depth=200 ;; \
+		*-bare* | *-noentry) kernel=tiny-$${name#tiny-pvh-} ;; *-deep) extra=depth=200 ;; \
 		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
 		*-beat) extra=beat=99 ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
