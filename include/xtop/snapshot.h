@@ -224,6 +224,8 @@ struct snapshot {
 	double total_weight;     /* nodes[0].children_ticks */
 	/* By frame, n_frames of them; NULL: not known, as in a profile file. */
 	struct snapshot_effect *effects;
+	/* By frame, n_frames of them; bit i: enum unwind_by i told where it is. NULL: not known. */
+	uint8_t *found_by;
 	/*
 	 * By frame, n_frames of them: the frame whose name is the source line that most of the
 	 * function's weight passes through; FRAME_NONE: not known. NULL: nobody asked.

@@ -4,10 +4,15 @@
 
 #include "profile/fold.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/walk.h"
 #include "xtop/work.h"
+
+#define FOLD_MORE_FRAMES 1024 /* that found_by has room for, when it grows */
+
+_Static_assert(N_UNWIND_BYS <= 8, "found_by has a byte for each frame");
 
 /* --- whose code the sample ran ---------------------------------------------------------------- */
 
@@ -194,6 +199,22 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
+/* Notes what told where the frame ID is. Best effort: without memory that is not known. */
+static void fold_note_found_by(struct fold *fold, uint32_t id, enum unwind_by by)
+{
+	if (id >= fold->n_found_by) {
+		uint32_t n = frames_count(fold->settings.frames) + FOLD_MORE_FRAMES;
+		uint8_t *found_by = realloc(fold->found_by, n);
+
+		if (!found_by)
+			return;
+		memset(found_by + fold->n_found_by, 0, n - fold->n_found_by);
+		fold->found_by = found_by;
+		fold->n_found_by = n;
+	}
+	fold->found_by[id] |= (uint8_t)(1 << by);
+}
+
 /* The frame id of one entry of a stack. */
 static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
 			   struct name_answer *answer)
@@ -207,6 +228,7 @@ static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
 	fold->counts.frames++;
 	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
 	fold->counts.frames_by[frame->by]++;
+	fold_note_found_by(fold, id, frame->by);
 	return id;
 }
 
@@ -488,4 +510,11 @@ void fold_reset(struct fold *fold)
 	fold->counts = (struct resolver_counts){ 0 };
 	memset(fold->vcpus, 0, sizeof(fold->vcpus));
 	memset(fold->calls, 0, sizeof(fold->calls));
+	if (fold->found_by)
+		memset(fold->found_by, 0, fold->n_found_by);
+}
+
+void fold_deinit(struct fold *fold)
+{
+	free(fold->found_by);
 }

@@ -43,6 +43,9 @@ struct fold {
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls calls[GUEST_MAX_VCPUS];
+	/* By frame: bit i: enum unwind_by i told where it is. Frames beyond N_FOUND_BY: none. */
+	uint8_t *found_by;
+	uint32_t n_found_by;
 	/* The current sample. */
 	uint64_t time_ns;
 	double ticks; /* that it stands for */
@@ -77,5 +80,6 @@ size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 const uint64_t *fold_get_reached(const struct fold *fold);
 /* Forgets all counts. */
 void fold_reset(struct fold *fold);
+void fold_deinit(struct fold *fold);
 
 #endif

@@ -142,6 +142,7 @@ void resolver_destroy(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
+	fold_deinit(&resolver->fold);
 	recording_trim_deinit(&resolver->trim);
 	waits_destroy(resolver->waits);
 	crash_destroy(resolver->crash);

@@ -95,6 +95,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	free(snapshot->nodes);
 	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
+	free(snapshot->found_by);
 	free(snapshot->sources);
 	free(snapshot->calls);
 	free(snapshot->events);
@@ -176,11 +177,15 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->before = NULL;
 	to->annotation = NULL;
 	to->effects = NULL;
+	to->found_by = NULL;
 	to->calls = NULL;
 	to->events = NULL;
 	to->sources = NULL;
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
-	/* Best effort: without memory the copy has no hypercalls, no events, no source lines. */
+	/* Best effort: without memory the copy has no hypercalls, no events, no source lines, and
+	 * does not know what told where frames are. */
+	snapshot_copy_array(from->found_by, from->n_frames, sizeof(*from->found_by),
+			    &to->found_by);
 	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
 	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);

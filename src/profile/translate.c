@@ -63,12 +63,14 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	for (size_t i = 0; i < to->n_nodes; i++)
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
-	/* Nobody compares waits and hypercalls. */
+	/* Nobody compares waits, hypercalls, and what told where frames are. */
 	snapshot_waits_deinit(&to->waits);
 	free(to->calls);
 	to->calls = NULL;
 	free(to->events);
 	to->events = NULL;
+	free(to->found_by);
+	to->found_by = NULL;
 	to->frames = frames;
 	to->n_frames = frames_count(frames);
 	if (from->effects) {

@@ -50,7 +50,7 @@ const char *const counter_unwind_by_words[N_UNWIND_BYS] = {
 	[UNWIND_BY_GO] = "Go",
 	[UNWIND_BY_SEH] = "SEH",
 	[UNWIND_BY_CFI] = "CFI",
-	[UNWIND_BY_COMPUTED] = "instructions",
+	[UNWIND_BY_COMPUTED] = "computed",
 	[UNWIND_BY_FP] = "frame pointers",
 	[UNWIND_BY_GUESS] = "guess",
 };

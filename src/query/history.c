@@ -306,6 +306,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	history_clear(moment);
 	moment->head = *snapshot;
 	moment->head.effects = NULL; /* these arrays are the snapshot's */
+	moment->head.found_by = NULL;
 	moment->head.sources = NULL;
 	moment->head.calls = NULL;
 	moment->head.events = NULL;

@@ -566,6 +566,7 @@ static struct xtop_error *lined_finish(const struct lined_tree *tree, struct sna
 	to->nodes = nodes;
 	to->n_nodes = tree->n;
 	to->effects = NULL;
+	to->found_by = NULL;
 	to->sources = NULL;
 	to->annotation = NULL;
 	/* Waits get lines only for files, which have no rows of waits and locks. */

@@ -145,9 +145,9 @@ static bool unwind_is_guess(const struct walk *walk)
 /*
  * Makes a step by frame pointers, where no table covers the address. A guess may find a frame. A
  * guess may find the end of the chain only if the last frame was a guess, too: then the walk has
- * gone along the chain of frame pointers to its end. A zero ends the chain only if frame pointers led
- * here (FOLLOWED): nothing tells whether the function keeps one, and in another one zero is a number
- * as any other.
+ * gone along the chain of frame pointers to its end. A zero ends the chain only if frame pointers
+ * led here (FOLLOWED): nothing tells whether the function keeps one, and in another one zero is a
+ * number as any other.
  */
 static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {

@@ -196,6 +196,9 @@ static void test_weights(void)
 	check_u64(snapshot->vcpus[0].user, 1, "in user code");
 	check_u64(snapshot->vcpus[1].states[VCPU_BLOCKED], 20, "vCPU 1 was blocked");
 	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "and offline");
+	check(snapshot->found_by &&
+		      snapshot->found_by[snapshot->vcpus[0].last_frame] == 1 << UNWIND_BY_REGISTERS,
+	      "the registers told where its last frame is");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }

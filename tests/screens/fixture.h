@@ -172,6 +172,10 @@ static inline void fixture_overhead(struct snapshot *snapshot)
 	snapshot->resolver.stops[UNWIND_CUT] = 120;
 	snapshot->resolver.stops[UNWIND_BAD] = 11;
 	snapshot->resolver.weight_truncated = 131;
+	snapshot->resolver.frames_by[UNWIND_BY_REGISTERS] = snapshot->resolver.samples;
+	snapshot->resolver.frames_by[UNWIND_BY_ORC] = 2100;
+	snapshot->resolver.frames_by[UNWIND_BY_CFI] = 1900;
+	snapshot->resolver.frames_by[UNWIND_BY_COMPUTED] = 450;
 	snapshot->resolver.cuts[CUT_NOT_PRESENT] = 120;
 	snapshot->resolver.frames = 90000;
 	snapshot->resolver.frames_unknown = 450;

@@ -403,6 +403,7 @@ static void test_naming(void)
 	static const struct frame_file whole = { "/usr/bin/app", "c0ffee", "app 1.2-3 (deb)",
 						 false },
 				       part = { "/opt/b", "", "", true };
+	struct snapshot *snapshot;
 	struct scene scene;
 	uint32_t stack[3];
 
@@ -415,8 +416,12 @@ static void test_naming(void)
 	stack[2] = frames_intern_place(scene.fixture.frames, FRAME_KIND_USERLAND, "b+0x2200", "b",
 				       0x2200, NULL, &part);
 	profile_add(scene.fixture.profile, stack, 3, scene.fixture.time_ns, 50, 50);
-	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 1));
+	snapshot = fixture_snapshot(&scene.fixture, 1);
+	snapshot->found_by = calloc(snapshot->n_frames, 1);
+	snapshot->found_by[stack[1]] = 1 << UNWIND_BY_CFI | 1 << UNWIND_BY_COMPUTED;
+	ui_show(scene.ui, snapshot);
 	scene_keys(&scene, 80, 24, "/app<Enter>ni");
+	screen_contains(&scene, 80, 24, "Found by   CFI, computed", true);
 	screen_contains(&scene, 80, 24, "/usr/bin/app", true);
 	screen_contains(&scene, 80, 24, "c0ffee", true);
 	screen_contains(&scene, 80, 24, "app 1.2-3 (deb)", true);
@@ -427,6 +432,7 @@ static void test_naming(void)
 	screen_contains(&scene, 80, 24, "Children", true);
 	scene_keys(&scene, 80, 24, "/b.0x<Enter>ni");
 	screen_contains(&scene, 80, 24, "/opt/b", true);
+	screen_contains(&scene, 80, 24, "Found by", false);
 	screen_contains(&scene, 80, 24, "--root=DIR", true);
 	screen_contains(&scene, 80, 24, ".gnu_debuglink", true);
 	screen_contains(&scene, 80, 24, "-k FILE", false);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Says what would name a function without a name: its file, build-id and package, and the options
- * that would help. It lies on top of the view that it was opened from.
+ * Says what told where a function's frames are, and what would name a function without a name: its
+ * file, build-id and package, and the options that would help. It lies on top of the view that it
+ * was opened from.
  */
 #include "config.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "ui/view.h"
+#include "xtop/counters.h"
 
 #define NAMING_LABEL_CELLS 11
 
@@ -93,6 +95,22 @@ static void naming_draw_unknown(struct naming_page *page, const struct frame *fr
 	}
 }
 
+/* What has told where the function's frames are, the most trusted first. */
+static void naming_draw_found_by(struct naming_page *page, const struct snapshot *all, uint32_t id)
+{
+	char text[128] = "";
+	size_t length = 0;
+
+	if (!all->found_by || id >= all->n_frames || !all->found_by[id])
+		return;
+	for (int by = 0; by < N_UNWIND_BYS; by++)
+		if (all->found_by[id] >> by & 1)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+						   length ? ", " : "",
+						   counter_unwind_by_words[by]);
+	naming_put(page, "Found by", text);
+}
+
 static void naming_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 			struct area area)
 {
@@ -107,6 +125,7 @@ static void naming_draw(struct view *view, const struct ui_model *model, struct 
 	frame = frames_get(model->all->frames, id);
 	canvas_put_name(canvas, page.row++, 1, area.columns - 2, STYLE_HEADER,
 			snapshot_raw_name(model->all, id, name));
+	naming_draw_found_by(&page, model->all, id);
 	if (frame->file)
 		naming_draw_file(&page, frame);
 	else if (frame->unknown)
