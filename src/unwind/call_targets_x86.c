@@ -109,8 +109,9 @@ static void call_targets_add_calls(struct call_targets *targets, uint64_t addres
 		if (!at)
 			return;
 		memcpy(&distance, at + 1, sizeof(distance));
-		call_targets_add(targets, address + (uint64_t)(at - bytes) + CALL_BYTES +
-						  (uint64_t)(int64_t)distance);
+		if (distance) /* 0 is of a constant: nobody calls the next instruction */
+			call_targets_add(targets, address + (uint64_t)(at - bytes) + CALL_BYTES +
+							  (uint64_t)(int64_t)distance);
 		at++;
 	}
 }

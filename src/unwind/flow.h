@@ -100,7 +100,9 @@ void flow_forget_states(struct flow *flow);
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
 /* Does all work that is left; a contradiction or failure ends it early. */
 void flow_drain(struct flow *flow);
-/* Whether INSTRUCTION is endbr64, saves a register, or takes room on the stack. */
+/* Whether INSTRUCTION saves a register, or takes room on the stack. */
+bool flow_makes_frame(const struct instruction *instruction);
+/* The same, or endbr64. */
 bool flow_is_prologue(const struct instruction *instruction);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */

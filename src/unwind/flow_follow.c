@@ -290,12 +290,16 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 	return false;
 }
 
-bool flow_is_prologue(const struct instruction *instruction)
+bool flow_makes_frame(const struct instruction *instruction)
 {
-	return instruction->marks_target ||
-	       (instruction->effect == EFFECT_PUSH && instruction->source != REG_NONE) ||
+	return (instruction->effect == EFFECT_PUSH && instruction->source != REG_NONE) ||
 	       (instruction->effect == EFFECT_ADD && instruction->dest == REG_SP &&
 		instruction->source == REG_SP && instruction->value < 0);
+}
+
+bool flow_is_prologue(const struct instruction *instruction)
+{
+	return instruction->marks_target || flow_makes_frame(instruction);
 }
 
 /*

@@ -158,6 +158,17 @@ static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
 	return false;
 }
 
+/* Whether OP makes a frame, at once or behind endbr64. That alone also marks labels of jumps. */
+static bool flow_begins_with_frame(struct flow *flow, uint32_t op)
+{
+	struct flow_window *window = &flow->windows[flow->ops[op].window];
+	uint32_t next = flow->ops[op].offset + flow->ops[op].instruction.length;
+
+	if (flow->ops[op].instruction.marks_target && next < window->size_bytes)
+		op = flow_decode(flow, window, next);
+	return op != NO_OP && flow_makes_frame(&flow->ops[op].instruction);
+}
+
 /* The number of what is true of all states of RECENT. False: there is none, or stacks differ. */
 static bool flow_join_recent(struct flow *flow, const struct flow_recent *recent, uint32_t *statep)
 {
@@ -198,7 +209,7 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 		return;
 	if ((flow->guesses || address % FLOW_STUB_BYTES == 0) && flow_try_entry(flow, op, true))
 		return;
-	if (flow->guesses && flow_is_prologue(&flow->ops[op].instruction) &&
+	if (flow->guesses && flow_begins_with_frame(flow, op) &&
 	    flow_try_entry(flow, op, false))
 		return;
 	if (flow_join_recent(flow, jumps, &state) && !flow->failed)

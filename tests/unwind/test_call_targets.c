@@ -466,6 +466,21 @@ static void test_constants(void)
 		   (uint64_t[]){ 0x1011, 0x1021, 0x1022 }, 3);
 }
 
+/* A constant looks like a call of what stands behind it. */
+static void test_call_of_next(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe, 0x90, /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53,                                           /* 1010: push %rbx */
+		0x48, 0xb8, 0xe8, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* 1011: mov $0xe8,%rax */
+		0x90, 0x5b, 0xc3,                               /* 101b: nop; pop %rbx; ret */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a constant, a call of the next place",
+		   1, (uint64_t[]){ 0x1011, 0x101b, 0x101c }, 3);
+}
+
 /* A function that calls another one in its own place, by a pointer, and has no frame. */
 static void test_pointer_only(void)
 {
@@ -495,6 +510,22 @@ static void test_cases(void)
 
 	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a case of an interpreter", 1,
 		   (uint64_t[]){ 0x1010, 0x1012, 0x1014, 0x1016 }, 4);
+}
+
+/* The same, compiled with -fcf-protection: endbr64 marks each case. It does not begin a function. */
+static void test_marked_cases(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe, 0x90, /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xff, 0xe0, 0x90, /* 1010: endbr64; push %rbx; jmp *%rax */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0xf3, 0x0f, 0x1e, 0xfa,                         /* 1020: endbr64 */
+		0x31, 0xdb, 0xff, 0xd0, 0xff, 0xe0,             /* 1024: xor %ebx,%ebx; call *%rax; jmp *%rax */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a marked case of an interpreter",
+		   1, (uint64_t[]){ 0x1015, 0x1020, 0x1024, 0x1026, 0x1028 }, 5);
 }
 
 /* 1010 does not return itself, and jumps to its rare part at 1031. Yet it is no part of 1020. */
@@ -530,6 +561,8 @@ int main(void)
 	test_rare_parts();
 	test_ends_in_jump();
 	test_cases();
+	test_marked_cases();
+	test_call_of_next();
 	test_behind_rare_call(false);
 	test_behind_rare_call(true);
 	test_constants();
