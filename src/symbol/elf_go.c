@@ -26,16 +26,22 @@ static bool elf_is_go_section(struct elf_file *file, size_t i)
 	return strcmp(name, ".gopclntab") == 0 || strcmp(name, ".data.rel.ro.gopclntab") == 0;
 }
 
-static bool elf_load_go_section(struct elf_file *file, struct elf_blob *blob)
+/* The section with the table; 0: none. */
+static size_t elf_find_go_section(struct elf_file *file)
 {
 	for (size_t i = 1; i < file->n_sections; i++)
 		if (elf_is_go_section(file, i))
-			return file->sections[i].header.sh_size <= file->limits.frames_bytes &&
-			       elf_load_section(file, i, blob);
-	return false;
+			return i;
+	return 0;
 }
 
-/* --- without section headers ------------------------------------------------------------------ */
+static bool elf_load_go_section(struct elf_file *file, size_t i, struct elf_blob *blob)
+{
+	return file->sections[i].header.sh_size <= file->limits.frames_bytes &&
+	       elf_load_section(file, i, blob);
+}
+
+/* --- if no section header names it ------------------------------------------------------------ */
 
 /* The offset of the first bytes of a table within N bytes; N: there is none. */
 static size_t elf_find_go_head(const uint8_t *bytes, size_t n)
@@ -126,9 +132,11 @@ static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 
 void elf_read_go(struct elf_file *file, struct elf_go *go)
 {
+	size_t section = elf_find_go_section(file);
+
 	*go = (struct elf_go){ 0 };
-	if (file->n_sections ? !elf_load_go_section(file, &go->blob)
-			     : !elf_has_go_note(file) || !elf_load_go_searched(file, &go->blob))
+	if (section ? !elf_load_go_section(file, section, &go->blob)
+		    : !elf_has_go_note(file) || !elf_load_go_searched(file, &go->blob))
 		return;
 	go->table = (struct go_table){ .bytes = go->blob.bytes,
 				       .size_bytes = go->blob.size_bytes,

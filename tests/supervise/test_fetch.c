@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -177,6 +178,48 @@ static int find_pipe(const uint8_t *build_id, size_t size_bytes, const char *sou
 
 	(void)source, (void)build_id, (void)size_bytes, (void)message;
 	return pipe(fds) ? -1 : fds[0];
+}
+
+/* The clocks of this process are so much ahead. */
+static time_t ahead_s;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int status = (int)syscall(SYS_clock_gettime, clock, now);
+
+	now->tv_sec += ahead_s;
+	return status;
+}
+
+/* A file that takes until just before the time limit, then until just after it. */
+static int find_late(const uint8_t *build_id, size_t size_bytes, const char *source,
+		     char message[96])
+{
+	bool before;
+
+	(void)source, (void)build_id, (void)size_bytes;
+	ahead_s += FETCHER_MAX_S - 5;
+	before = fetcher_go_on(1, 2);
+	ahead_s += 10;
+	snprintf(message, 96, "%s, %s", before ? "goes on before the limit" : "ends too early",
+		 fetcher_go_on(1, 2) ? "and behind it" : "but not behind it");
+	return -1;
+}
+
+static void test_time_limit(void)
+{
+	const struct fetcher_settings late = { .find = find_late };
+	struct build_id two = id_of(2), four = id_of(4);
+	struct fetch_progress progress;
+	int fd;
+
+	must(fetch_start_with(&late));
+	check(wait_for(&two, &fd) == FETCH_NONE && wait_for(&four, &fd) == FETCH_NONE,
+	      "each of two files that take too long is given up");
+	fetch_get_progress(&progress);
+	check_string(progress.message, "goes on before the limit, but not behind it",
+		     "the time limit, of the second, too");
+	fetch_stop();
 }
 
 static void test_ends(void)
@@ -425,6 +468,7 @@ int main(void)
 	check(error && !fetch_is_on(), "no servers: %s", error ? error_message(error) : "");
 	error_destroy(error);
 	test_answers();
+	test_time_limit();
 	test_ends();
 	test_walls();
 	test_server();

@@ -297,6 +297,9 @@ int main(void)
 	test_names(read_without_sections("stripped"), "without section headers", "whole.nm");
 	test_names(read_without_sections("pie"), "position-independent, without them", "pie.nm");
 	test_names(read_host("whole"), "not stripped", "whole.nm");
+	check(run("objcopy --rename-section .gopclntab=.other stripped renamed") == 0,
+	      "a section gets another name");
+	test_names(read_host("renamed"), "a section of another name", "whole.nm");
 	test_rows();
 	run("chmod -R u+w . && rm -rf %s", folder);
 	return tap_done();
