@@ -539,19 +539,25 @@ static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 		waits->pass_ns = now_ns;
 	turn = os_read_waits(waits->settings.os, now_ns, period_ns, &sink);
 	waits->in_pass = turn == OS_WAITS_MORE;
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	waits->cpu_ns += cpu_ns;
-	waits->pass_cpu_ns += cpu_ns;
 	waits->asked = true;
 	waits->supported = turn != OS_WAITS_NONE;
 	if (turn == OS_WAITS_WHOLE)
 		waits_end_pass(waits);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	waits->cpu_ns += cpu_ns;
+	waits->pass_cpu_ns += cpu_ns;
 	return turn == OS_WAITS_MORE;
 }
 
+/* The CPU time that a pass may use in a period. The rest of the period is for samples. */
+static uint64_t waits_most_cpu_ns(uint64_t period_ns)
+{
+	return period_ns / 2 < WAITS_PASS_NS ? period_ns / 2 : WAITS_PASS_NS;
+}
+
 /*
- * A pass may use WAITS_PASS_NS of CPU time in each period. Then it goes on in the next period, and
- * a look stands for a longer time.
+ * A pass that has used its CPU time goes on in the next period. Then a look stands for a longer
+ * time.
  */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more)
 {
@@ -570,7 +576,7 @@ void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *
 		waits->pass_cpu_ns = 0;
 	}
 	waits->going = waits_turn(waits, now_ns, period_ns);
-	if (waits->pass_cpu_ns >= WAITS_PASS_NS)
+	if (waits->pass_cpu_ns >= waits_most_cpu_ns(period_ns))
 		waits->going = false;
 	*done = true;
 	*more = waits->going;

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "profile/waits.h"
 #include "tests/support/must.h"
@@ -38,6 +40,18 @@ static struct task {
 static _Atomic unsigned turns;
 static enum os_waits_turn answer = OS_WAITS_WHOLE;
 static bool known = true, other;
+
+/* Made-up CPU time: it passes when a turn reads the tasks, and when a pass is over. */
+static uint64_t cpu_ns, turn_cpu_ns, end_cpu_ns;
+
+/* Stands in for the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock != CLOCK_THREAD_CPUTIME_ID)
+		return (int)syscall(SYS_clock_gettime, clock, now);
+	*now = (struct timespec){ .tv_sec = (time_t)(cpu_ns / S), .tv_nsec = (long)(cpu_ns % S) };
+	return 0;
+}
 
 /* These functions stand in for those of os.c. */
 
@@ -112,6 +126,7 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 bool os_read_events(struct os *os, struct os_events *events, unsigned n)
 {
 	(void)os;
+	cpu_ns += end_cpu_ns;
 	memset(events, 0, n * sizeof(*events));
 	events[0] = (struct os_events){ .known = true, .domains = 1, .names = "vbd/\033[2J" };
 	return true;
@@ -196,6 +211,7 @@ enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period
 	(void)now_ns;
 	(void)period_ns;
 	turns++;
+	cpu_ns += turn_cpu_ns;
 	for (int i = 0; i < N; i++)
 		if (tasks[i].waits)
 			tell(&tasks[i], sink);
@@ -320,6 +336,42 @@ static void test_passes(void)
 	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS), "until it is whole");
 	check(!waits_is_torn(waits, 101 * S + 3 * MS), "and whole it is");
 	check_u64(turns, 5, "turns");
+	end();
+}
+
+/* Turns of a pass that begins at NOW_NS and never ends, until it leaves the CPU to others. */
+static unsigned turns_at(uint64_t now_ns, uint64_t period_ns)
+{
+	unsigned before = turns;
+	bool done, more;
+
+	do
+		waits_poll(waits, now_ns, period_ns, &done, &more);
+	while (more && turns - before < 1000);
+	return turns - before;
+}
+
+/* A guest with so many tasks that a pass takes longer than a period. */
+static void test_cost(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	answer = OS_WAITS_MORE;
+	turn_cpu_ns = 10 * MS;
+	check_u64(turns_at(100 * S, S), 20, "a pass may use 200 ms of CPU time");
+	check_u64(turns_at(100 * S + 500 * MS, S), 0, "then it is the next period's turn");
+	check_u64(turns_at(101 * S, S), 20, "in which it goes on");
+	check_u64(turns_at(102 * S, 100 * MS), 5, "at 10 Hz it may use half of a period");
+	check_u64(turns_at(102 * S + 50 * MS, 100 * MS), 0, "the other half is for samples");
+	answer = OS_WAITS_WHOLE;
+	end_cpu_ns = 7 * MS;
+	check_u64(turns_at(103 * S, 100 * MS), 1, "the end of the pass");
+	turn_cpu_ns = end_cpu_ns = 0;
+	snapshot = take(103 * S);
+	check_u64(snapshot->waits.cpu_ns, 46 * 10 * MS + 7 * MS,
+		  "what all that cost, with what is read at the end of a pass");
+	snapshot_destroy(snapshot);
 	end();
 }
 
@@ -586,6 +638,7 @@ int main(void)
 {
 	test_weights();
 	test_passes();
+	test_cost();
 	test_slow_pass();
 	test_runnable();
 	test_other();
