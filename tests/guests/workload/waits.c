@@ -6,11 +6,11 @@
  *
  *	waits: CLOCK_MS SITE TASKS WAITED_MS LONGEST_MS
  *
- * where WAITED is the sum of all its tasks' waits since the start and LONGEST the longest one;
- * waits that go on count. Sites:
+ * where WAITED is the sum of all its tasks' waits since the start, and LONGEST the longest one that
+ * has ended since the line before; waits that go on count. Sites:
  *
  *	pipe     read an empty pipe, for ever
- *	socket   receive from a socket that gets a byte every 1.3 s
+ *	socket   receive from a socket, each task from its own, that gets a byte every 1.3 s
  *	futex    a mutex that is held for 1.5 s of 1.6 s
  *	futexv   the same mutex, by futex_waitv(), where the kernel has it (from 5.16)
  *	futex2   the same mutex, by futex_wait(), where the kernel has it (from 6.7)
@@ -69,10 +69,11 @@ static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 6 };
 
 static struct waiter {
 	_Atomic uint64_t since_ns; /* of the wait that goes on; 0: none */
-	_Atomic uint64_t waited_ns, longest_ns;
+	_Atomic uint64_t waited_ns, longest_ns; /* longest: of those that tell() has not seen yet */
 } (*waiters)[MAX_TASKS]; /* shared by all processes */
 
-static int pipes[2], sockets[2], file, slow_pipe[2];
+static _Thread_local unsigned number; /* of this thread, among those of its site */
+static int pipes[2], sockets[MAX_TASKS][2], file, slow_pipe[2];
 static int module; /* negative: the kernel does not have it */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, pi_mutex;
 static atomic_int held[N_SITES]; /* the lock of the site */
@@ -121,7 +122,7 @@ WORK static void wait_socket(void)
 {
 	char byte;
 
-	if (recv(sockets[0], &byte, 1, 0) != 1)
+	if (recv(sockets[number][0], &byte, 1, 0) != 1)
 		die("socket");
 }
 
@@ -269,6 +270,7 @@ static void *run_waiter(void *pointer)
 	struct waiter *waiter = pointer;
 	enum site site = (enum site)((waiter - waiters[0]) / MAX_TASKS);
 
+	number = (unsigned)((waiter - waiters[0]) % MAX_TASKS);
 	prctl(PR_SET_NAME, names[site]);
 	for (;;) {
 		uint64_t since, waited;
@@ -331,7 +333,7 @@ static void *send_bytes(void *argument)
 	for (;;) {
 		nap(1300);
 		for (int i = 0; i < tasks[SOCKET]; i++)
-			if (send(sockets[1], "b", 1, 0) != 1)
+			if (send(sockets[i][1], "b", 1, 0) != 1)
 				die("send");
 	}
 	return argument;
@@ -579,7 +581,7 @@ static void tell(enum site site)
 		uint64_t since = atomic_load(&waiter->since_ns), most;
 		uint64_t goes_on = since ? now - since : 0;
 
-		most = atomic_load(&waiter->longest_ns);
+		most = atomic_exchange(&waiter->longest_ns, 0);
 		most = goes_on > most ? goes_on : most;
 		longest = most > longest ? most : longest;
 		waited += atomic_load(&waiter->waited_ns) + goes_on;
@@ -597,8 +599,11 @@ int main(void)
 	file = open("/run/waits-file", O_CREAT | O_RDWR, 0600);
 	module = open("/proc/xtop-locks", O_RDONLY);
 	if (waiters == MAP_FAILED || file < 0 || mkdir("/run/waits-dir", 0700) || pipe(pipes) ||
-	    pipe(slow_pipe) || socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets))
+	    pipe(slow_pipe))
 		die("prepare");
+	for (int i = 0; i < tasks[SOCKET]; i++)
+		if (socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets[i]))
+			die("sockets");
 	prepare_pi();
 	for (size_t i = 0; i < N_SLOW_PAGES; i++) {
 		prepare_slow_page(&slow_pages[i]);
