@@ -28,10 +28,20 @@
  *	rtmutex  an rt_mutex
  *	sema     a semaphore
  *	percpu   read a percpu_rw_semaphore while a writer waits for an earlier reader
+ *	rtnl     the kernel's rtnl_mutex
+ *	mmap     ask which pages of the own process are in memory, for which its mmap_lock is read,
+ *	         while another thread has that lock to write. Such a process can do little else, so
+ *	         that is a child process, which says "mmap: PID"
+ *
+ * and, where there is a disk whose reads take 0.5 s (init):
+ *
+ *	disk     read it
+ *	fault    touch a page of it that is mapped
  *
  * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder,
- * lister, rtholder, semaholder, percpuwriter. A child process runs into a deadlock of two mutexes,
- * says so as "deadlock: CLOCK_MS" when both threads wait, and is gone after 8 s, again and again.
+ * lister, rtholder, semaholder, percpuwriter, rtnlholder, mmholder. A child process runs into a
+ * deadlock of two mutexes, says so as "deadlock: CLOCK_MS" when both threads wait, and is gone after
+ * 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
@@ -60,11 +70,11 @@
 #include "work.h"
 
 enum site { PIPE, SOCKET, FUTEX, FUTEXV, FUTEX2, RWSEM, MUTEX, PI, DIRECTORY, RT_MUTEX, SEMAPHORE,
-	    PERCPU, TIMER, N_SITES };
-static const char *const names[N_SITES] = { "pipe", "socket", "futex", "futexv",  "futex2",
-					    "rwsem", "mutex", "pi",    "dir",     "rtmutex",
-					    "sema", "percpu", "timer" };
-static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 6 };
+	    PERCPU, RTNL, MMAP, DISK, FAULT, TIMER, N_SITES };
+static const char *const names[N_SITES] = { "pipe", "socket", "futex", "futexv", "futex2", "rwsem",
+					    "mutex", "pi", "dir", "rtmutex", "sema", "percpu",
+					    "rtnl", "mmap", "disk", "fault", "timer" };
+static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 6 };
 #define MAX_TASKS 8
 
 static struct waiter {
@@ -75,6 +85,7 @@ static struct waiter {
 static _Thread_local unsigned number; /* of this thread, among those of its site */
 static int pipes[2], sockets[MAX_TASKS][2], file, slow_pipe[2];
 static int module; /* negative: the kernel does not have it */
+static int disk, cached_disk; /* negative: there is none; without and with the page cache */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, pi_mutex;
 static atomic_int held[N_SITES]; /* the lock of the site */
 static atomic_int percpu_read;   /* a reader has it, and the writer does not know yet */
@@ -228,6 +239,43 @@ WORK static void wait_percpu(void)
 	use_module(LOCKS_PERCPU_READ, 0);
 }
 
+WORK static void wait_rtnl(void)
+{
+	use_module(LOCKS_RTNL, 0);
+}
+
+WORK static void wait_mmap(void)
+{
+	unsigned char there;
+
+	if (mincore(waiters, 1, &there))
+		die("mincore");
+}
+
+WORK static void wait_disk(void)
+{
+	static _Alignas(4096) char bytes[4096];
+
+	if (pread(disk, bytes, sizeof(bytes), 0) != sizeof(bytes))
+		die("disk");
+}
+
+/* Each thread has a page of its own, which is neither mapped nor in memory when it is touched. */
+WORK static void wait_fault(void)
+{
+	static _Thread_local volatile char *page;
+
+	if (!page) {
+		page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, cached_disk, number << 20);
+		if (page == MAP_FAILED || madvise((void *)page, 4096, MADV_RANDOM))
+			die("map the disk");
+	}
+	if (madvise((void *)page, 4096, MADV_DONTNEED) ||
+	    posix_fadvise(cached_disk, 0, 0, POSIX_FADV_DONTNEED))
+		die("forget pages");
+	(void)*page;
+}
+
 WORK static void wait_timer(void)
 {
 	nap(700);
@@ -235,7 +283,8 @@ WORK static void wait_timer(void)
 
 static void (*const waits[N_SITES])(void) = {
 	wait_pipe, wait_socket, wait_futex,   wait_futexv, wait_futex2, wait_rwsem, wait_mutex,
-	wait_pi,   wait_dir,    wait_rtmutex, wait_sema,   wait_percpu, wait_timer
+	wait_pi,   wait_dir,    wait_rtmutex, wait_sema,   wait_percpu, wait_rtnl,  wait_mmap,
+	wait_disk, wait_fault,  wait_timer
 };
 
 static bool exists(enum site site)
@@ -248,7 +297,12 @@ static bool exists(enum site site)
 	case RT_MUTEX:
 	case SEMAPHORE:
 	case PERCPU:
+	case RTNL:
+	case MMAP:
 		return module >= 0;
+	case DISK:
+	case FAULT:
+		return disk >= 0;
 	default:
 		return true;
 	}
@@ -259,6 +313,10 @@ static void until_held(enum site site, int wanted)
 {
 	if (site == PIPE || site == SOCKET || site == TIMER)
 		return;
+	if (site == DISK || site == FAULT) {
+		nap(50);
+		return;
+	}
 	if (site == FUTEXV || site == FUTEX2)
 		site = FUTEX;
 	while (atomic_load(&held[site]) != wanted)
@@ -438,6 +496,20 @@ static void *hold_semaphore(void *argument)
 	return argument;
 }
 
+static void *hold_rtnl(void *argument)
+{
+	prctl(PR_SET_NAME, "rtnlholder");
+	hold_in_module(LOCKS_RTNL, RTNL);
+	return argument;
+}
+
+static void *hold_mmap(void *argument)
+{
+	prctl(PR_SET_NAME, "mmholder");
+	hold_in_module(LOCKS_MMAP_WRITE, MMAP);
+	return argument;
+}
+
 /*
  * A reader holds the lock for 1.9 s, beginning 0.1 s before the writer comes. Other readers then
  * wait for the writer.
@@ -554,8 +626,31 @@ static void *run_crowd(void *argument)
 	return argument;
 }
 
+static void start_waiters(enum site site)
+{
+	for (int i = 0; i < tasks[site]; i++)
+		start(run_waiter, &waiters[site][i]);
+}
+
+static void start_mmap(void)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		die("fork");
+	if (child)
+		return;
+	fprintf(stderr, "mmap: %d\n", getpid());
+	start_waiters(MMAP);
+	start(hold_mmap, NULL);
+	for (;;)
+		pause();
+}
+
 static void start_module(void)
 {
+	start_mmap();
+	start(hold_rtnl, NULL);
 	start(hold_rt_mutex, NULL);
 	start(hold_semaphore, NULL);
 	start(read_percpu, NULL);
@@ -598,6 +693,8 @@ int main(void)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	file = open("/run/waits-file", O_CREAT | O_RDWR, 0600);
 	module = open("/proc/xtop-locks", O_RDONLY);
+	disk = open("/dev/nullb0", O_RDONLY | O_DIRECT);
+	cached_disk = open("/dev/nullb0", O_RDONLY);
 	if (waiters == MAP_FAILED || file < 0 || mkdir("/run/waits-dir", 0700) || pipe(pipes) ||
 	    pipe(slow_pipe))
 		die("prepare");
@@ -609,11 +706,11 @@ int main(void)
 		prepare_slow_page(&slow_pages[i]);
 		start(bring_pages, &slow_pages[i]);
 	}
-	for (int site = 0; site < N_SITES; site++)
-		for (int i = 0; i < tasks[site] && exists((enum site)site); i++)
-			start(run_waiter, &waiters[site][i]);
 	if (module >= 0)
 		start_module();
+	for (int site = 0; site < N_SITES; site++)
+		if (exists((enum site)site) && site != MMAP)
+			start_waiters((enum site)site);
 	start(hold_mutex, NULL);
 	start(send_bytes, NULL);
 	start(hold_pi, NULL);
