@@ -172,6 +172,8 @@ struct snapshot_lock {
 	uint32_t holder_pid;      /* 0: none is known */
 };
 
+#define SNAPSHOT_LOCK_FRAMES 32 /* of a task that waits for a lock or holds one */
+
 /* A task that waited for a lock, or held one, in the last whole pass. */
 struct snapshot_lock_task {
 	uint32_t pid;                   /* the thread's */
@@ -182,6 +184,8 @@ struct snapshot_lock_task {
 	uint8_t state;                  /* enum os_wait_state, if it does not run */
 	uint64_t waited_ns;             /* 0: not known */
 	uint64_t address;               /* its task_struct's */
+	uint32_t n_frames;              /* 0: its stack is not known */
+	uint32_t frames[SNAPSHOT_LOCK_FRAMES]; /* the innermost functions, the innermost first */
 };
 
 /* What only a snapshot of waits has. Its ticks are milliseconds of a task's time. */

@@ -91,6 +91,10 @@ static void waits_put_task(struct json *json, const struct snapshot *snapshot,
 		json_u64(json, "lock", task->lock);
 	json_bool(json, "on_cpu", task->on_cpu);
 	json_double(json, "waited_s", (double)task->waited_ns / 1e9);
+	json_open(json, "stack", '[');
+	for (uint32_t i = 0; i < task->n_frames; i++)
+		json_string(json, NULL, waits_json_name(snapshot, task->frames[i]));
+	json_close(json, ']');
 	json_close(json, '}');
 }
 

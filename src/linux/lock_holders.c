@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
 #include "linux/lock_name.h"
 #include "linux/lock_owner.h"
@@ -87,13 +88,25 @@ static bool lock_holders_describe(const struct lock_holders *holders, uint64_t a
 	return true;
 }
 
+/*
+ * The page tables of the mm_struct at MM. processes.c may have dropped the process, as a task that
+ * waits long is in no new sample.
+ */
+static bool lock_holders_read_root(const struct linux_guest *guest, uint64_t mm,
+				   struct memory_root *root)
+{
+	uint64_t pgd;
+
+	return member_read_pointer(guest, mm, MM_PGD, &pgd) && arch_read_root(guest, pgd, root);
+}
+
 static void lock_holders_find(const struct lock_holders *holders, const struct sleeper *sleeper,
 			      uint64_t now_ns, struct os_lock_wait *wait)
 {
 	const struct linux_guest *guest = holders->guest;
 	const struct lock_wait *lock = &sleeper->lock;
 	struct memory_root user;
-	bool has_user = lock->space && processes_get_root(holders->processes, lock->space, &user);
+	bool has_user = lock->space && lock_holders_read_root(guest, lock->space, &user);
 	struct lock_owner owner = lock_owner_read(guest, lock, has_user ? &user : NULL);
 
 	if (owner.certainty == OS_HOLDER_GUESS) {

@@ -9,13 +9,12 @@
 #define XTOP_LINUX_LOCK_HOLDERS_H
 
 #include "linux/kernel/data_names.h"
-#include "linux/process/processes.h"
+#include "linux/kernel/linux_guest.h"
 #include "linux/sleeper.h"
 
 /* What is asked. All pointers outlive it. */
 struct lock_holders {
 	const struct linux_guest *guest;
-	struct processes *processes;
 	struct looker *looker;
 	const struct sleeper_list *pass; /* all tasks, as this pass has seen them */
 	struct data_names *names;

@@ -265,9 +265,8 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleeper, uint64_t now_ns,
 			       const struct os_waits_sink *sink)
 {
-	const struct lock_holders holders = { sleepers->guest, sleepers->processes,
-					      &sleepers->looker, &sleepers->now,
-					      &sleepers->names };
+	const struct lock_holders holders = { sleepers->guest, &sleepers->looker,
+					      &sleepers->now, &sleepers->names };
 	struct os_lock_wait wait;
 
 	sleepers->counts.locks++;

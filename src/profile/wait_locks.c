@@ -147,16 +147,20 @@ static void wait_locks_update_row(struct wait_locks *locks, struct lock_row *row
 static struct snapshot_lock_task lock_task_of(const struct os_lock_task *task,
 					      const struct wait_place *place, uint32_t lock)
 {
-	return (struct snapshot_lock_task){ .pid = task->pid,
-					    .process = place->process,
-					    .thread = place->thread,
-					    .site = place->site,
-					    .lock = lock,
-					    .cpu = task->cpu,
-					    .on_cpu = task->on_cpu,
-					    .state = task->state,
-					    .waited_ns = task->waited_ns,
-					    .address = task->address };
+	struct snapshot_lock_task told = { .pid = task->pid,
+					   .process = place->process,
+					   .thread = place->thread,
+					   .site = place->site,
+					   .lock = lock,
+					   .cpu = task->cpu,
+					   .on_cpu = task->on_cpu,
+					   .state = task->state,
+					   .waited_ns = task->waited_ns,
+					   .address = task->address,
+					   .n_frames = place->n };
+
+	memcpy(told.frames, place->frames, place->n * sizeof(place->frames[0]));
+	return told;
 }
 
 void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,

@@ -22,6 +22,8 @@ struct wait_locks;
 /* Where a task is, as frames; FRAME_NONE: not known. */
 struct wait_place {
 	uint32_t process, thread, site;
+	uint32_t n; /* of its innermost functions, the innermost first; 0: not known */
+	uint32_t frames[SNAPSHOT_LOCK_FRAMES];
 };
 
 /* HALF_LIFE_NS is the profile's. NULL: out of memory. */

@@ -53,6 +53,7 @@ static const struct wait_class wait_classes[] = {
 	{ "__cond_resched",            WAIT_OTHER,      CLASS_NO_SITE },
 	{ "_cond_resched",             WAIT_OTHER,      CLASS_NO_SITE },
 	{ "io_schedule*",              WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "blk_io_schedule",           WAIT_BLOCK_IO,   CLASS_NO_SITE },
 	{ "wait_woken",                WAIT_OTHER,      CLASS_NO_SITE },
 	{ "prepare_to_wait*",          WAIT_OTHER,      CLASS_NO_SITE },
 	{ "do_wait_intr*",             WAIT_OTHER,      CLASS_NO_SITE },
@@ -109,6 +110,7 @@ static const struct wait_class wait_classes[] = {
 	{ "rq_qos_wait",               WAIT_BLOCK_IO,   0 },
 	{ "blk_mq_get_tag",            WAIT_BLOCK_IO,   0 },
 	{ "submit_bio_wait",           WAIT_BLOCK_IO,   0 },
+	{ "bio_await",                 WAIT_BLOCK_IO,   0 }, /* from 7.3 at the latest */
 	{ "balance_dirty_pages*",      WAIT_BLOCK_IO,   0 },
 	{ "jbd2_log_wait_commit",      WAIT_JOURNAL,    CLASS_TELLS },
 	{ "wait_transaction_*",        WAIT_JOURNAL,    CLASS_TELLS },

@@ -333,24 +333,41 @@ static void waits_end(void *context, const void *pointer, uint64_t waited_ns)
 		waits->rows[kept->row].wait.longest_ns = waited_ns;
 }
 
+static const struct wait_place waits_nowhere = { .process = FRAME_NONE,
+						 .thread = FRAME_NONE,
+						 .site = FRAME_NONE };
+
+/* Puts the innermost functions of the N frames STACK, outermost first, into PLACE. */
+static void waits_put_stack(const struct frames *frames, const uint32_t *stack, size_t n,
+			    struct wait_place *place)
+{
+	for (size_t at = n; at-- > 0 && place->n < SNAPSHOT_LOCK_FRAMES;)
+		if (frame_is_function(frames_get(frames, stack[at])))
+			place->frames[place->n++] = stack[at];
+}
+
 /* Where a task waits. POINTER was kept with the wait; NULL: nothing was. */
 static struct wait_place waits_place(struct waits *waits, const void *pointer)
 {
 	const struct waits_kept *kept = pointer;
-	struct wait_place place = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
+	struct wait_place place = waits_nowhere;
 	const struct snapshot_wait *wait;
 
 	if (!kept || kept->generation != waits->generation || kept->row == NO_ROW)
 		return place;
 	wait = &waits->rows[kept->row].wait;
-	return (struct wait_place){ wait->process, wait->thread, wait->site };
+	place.process = wait->process;
+	place.thread = wait->thread;
+	place.site = wait->site;
+	waits_put_stack(waits->settings.frames, kept->frames, kept->n, &place);
+	return place;
 }
 
 /* Where the vCPU is that FOLD added last: process and thread, and SITE if it is a function. */
 static struct wait_place waits_fold_place(const struct fold *fold, uint32_t site)
 {
 	const struct frames *frames = fold->settings.frames;
-	struct wait_place place = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
+	struct wait_place place = waits_nowhere;
 	size_t n = fold->n_frames;
 
 	if (n > 0 && frames_get(frames, fold->frames[0])->kind == FRAME_KIND_PROCESS)
@@ -360,6 +377,7 @@ static struct wait_place waits_fold_place(const struct fold *fold, uint32_t site
 		place.thread = fold->frames[1];
 	if (site != FRAME_NONE && frame_is_function(frames_get(frames, site)))
 		place.site = site;
+	waits_put_stack(frames, fold->frames, n, &place);
 	return place;
 }
 
@@ -404,8 +422,10 @@ static struct wait_place waits_holder_place(struct waits *waits, const struct os
 		if (waits->runs[i].task == holder->address && waits->runs[i].task &&
 		    (int64_t)(waits->now_ns - waits->runs[i].time_ns) < WAITS_RUN_NS)
 			return waits->runs[i].place;
-	if (holder->has_moved)
+	if (holder->has_moved) {
 		place.site = FRAME_NONE;
+		place.n = 0;
+	}
 	return place;
 }
 
@@ -457,7 +477,6 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 			    .cpu = (uint32_t)(spinner - waits->spinners),
 			    .address = spinner->task },
 	};
-	struct wait_place nowhere = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
 
 	snprintf(wait.name, sizeof(wait.name), "taken in %.48s",
 		 frames_get(waits->settings.frames, spinner->place.site)->raw_name);
@@ -468,8 +487,9 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 						     .cpu = (uint32_t)(holder - waits->spinners),
 						     .address = holder->task };
 	}
-	wait_locks_add(waits->locks, &wait, &spinner->place, holder ? &holder->place : &nowhere,
-		       waits->pass_ns, waits_ticks(waits->span_ns_of_pass));
+	wait_locks_add(waits->locks, &wait, &spinner->place,
+		       holder ? &holder->place : &waits_nowhere, waits->pass_ns,
+		       waits_ticks(waits->span_ns_of_pass));
 }
 
 /* Adds the vCPUs that waited for spinlocks at the last stop, if it is not older than this pass. */
@@ -539,19 +559,25 @@ static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 		waits->pass_ns = now_ns;
 	turn = os_read_waits(waits->settings.os, now_ns, period_ns, &sink);
 	waits->in_pass = turn == OS_WAITS_MORE;
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	waits->cpu_ns += cpu_ns;
-	waits->pass_cpu_ns += cpu_ns;
 	waits->asked = true;
 	waits->supported = turn != OS_WAITS_NONE;
 	if (turn == OS_WAITS_WHOLE)
 		waits_end_pass(waits);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	waits->cpu_ns += cpu_ns;
+	waits->pass_cpu_ns += cpu_ns;
 	return turn == OS_WAITS_MORE;
 }
 
+/* The CPU time that a pass may use in a period. The rest of the period is for samples. */
+static uint64_t waits_most_cpu_ns(uint64_t period_ns)
+{
+	return period_ns / 2 < WAITS_PASS_NS ? period_ns / 2 : WAITS_PASS_NS;
+}
+
 /*
- * A pass may use WAITS_PASS_NS of CPU time in each period. Then it goes on in the next period, and
- * a look stands for a longer time.
+ * A pass that has used its CPU time goes on in the next period. Then a look stands for a longer
+ * time.
  */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more)
 {
@@ -570,7 +596,7 @@ void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *
 		waits->pass_cpu_ns = 0;
 	}
 	waits->going = waits_turn(waits, now_ns, period_ns);
-	if (waits->pass_cpu_ns >= WAITS_PASS_NS)
+	if (waits->pass_cpu_ns >= waits_most_cpu_ns(period_ns))
 		waits->going = false;
 	*done = true;
 	*more = waits->going;

@@ -12,7 +12,8 @@
 
 #define WAITS_MAX_ROWS LIMIT(4096, 64)     /* sites, each with its process and thread */
 #define WAITS_TICK_NS  1000000             /* the unit of the profile's weights */
-#define WAITS_PASS_NS  200000000ULL        /* CPU time that a pass may use in one period */
+/* CPU time that a pass may use in one period, and half of the period at most */
+#define WAITS_PASS_NS  200000000ULL
 
 struct waits;
 

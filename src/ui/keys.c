@@ -87,6 +87,8 @@ const struct key keys[] = {
 	  "d", NULL, "against the next guest" },
 	{ { '+', '=', 'e' }, REQUEST_UNFOLD, 0, VIEW_TOP,
 	  "+ e", NULL, "show who calls it, or not" },
+	{ { '+', '=', 'e' }, REQUEST_UNFOLD, 0, VIEW_LOCKS,
+	  "+ e", NULL, "the task's stack, or not" },
 	{ { '+', '=', 'e', INPUT_RIGHT }, REQUEST_UNFOLD, 0, VIEW_TREE,
 	  "+ e Right", NULL, "open or close it" },
 	{ { 'l' }, REQUEST_UNFOLD, 0, VIEW_TREE, NULL, NULL, NULL },

@@ -75,7 +75,10 @@ static struct snapshot *with_lock(struct snapshot *snapshot, double ms, const ch
 					     .process = frame(FRAME_KIND_PROCESS, "cat"),
 					     .thread = FRAME_NONE,
 					     .site = frame(FRAME_KIND_KERNEL, "pipe_read"),
-					     .waited_ns = S / 4 };
+					     .waited_ns = S / 4,
+					     .n_frames = 2,
+					     .frames = { frame(FRAME_KIND_KERNEL, "schedule"),
+							 frame(FRAME_KIND_KERNEL, "pipe_read") } };
 	waits->lock_tasks[1] =
 		(struct snapshot_lock_task){ .pid = 9,
 					     .process = frame(FRAME_KIND_PROCESS, "db"),
@@ -110,9 +113,10 @@ static void test_json(void)
 		"\"address\":\"0xffff888004a3c0d0\",\"now\":1,\"mean\":0.25,\"longest_s\":0.5,"
 		"\"waits\":3,\"holder\":\"exact\",\"holder_pid\":9}],"
 		"\"lock_tasks\":[{\"pid\":7,\"process\":\"cat\",\"thread\":\"\","
-		"\"site\":\"pipe_read\",\"lock\":0,\"on_cpu\":false,\"waited_s\":0.25},"
+		"\"site\":\"pipe_read\",\"lock\":0,\"on_cpu\":false,\"waited_s\":0.25,"
+		"\"stack\":[\"schedule\",\"pipe_read\"]},"
 		"{\"pid\":9,\"process\":\"db\",\"thread\":\"\",\"site\":\"\",\"on_cpu\":true,"
-		"\"waited_s\":0}],\"circles\":[]}\n",
+		"\"waited_s\":0,\"stack\":[]}],\"circles\":[]}\n",
 		"waits and locks as JSON");
 	free(text);
 	snapshot_destroy(snapshot);

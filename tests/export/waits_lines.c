@@ -49,7 +49,9 @@ static void add_locks(struct snapshot_waits *waits, uint32_t process, uint32_t s
 								    .thread = FRAME_NONE,
 								    .site = site,
 								    .lock = i,
-								    .waited_ns = SECOND };
+								    .waited_ns = SECOND,
+								    .n_frames = 1,
+								    .frames = { site } };
 	}
 	waits->n_locks = waits->n_lock_tasks = N_LOCKS;
 	/* Two of them wait for each other; one more runs. */

@@ -780,6 +780,63 @@ static void test_circle(void)
 	end();
 }
 
+/* Other processes are sampled. So many are kept that PROCESSES has no room for any earlier one. */
+static void forget_processes(struct processes *processes, struct tasks *tasks, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < PROCESSES_MAX; i++) {
+		uint64_t mm = made_mm(made, NULL, 0),
+			 address = made_task(made, 1000 + i, 1000 + i, "other", mm, 0);
+		const struct task *task = tasks_find(tasks, address, now_ns);
+
+		if (!task || !processes_find_space(processes, task, now_ns))
+			check(false, "process %u", i);
+	}
+}
+
+/* A thread waits for a mutex of glibc so long that its process is not kept any more. */
+static void test_long_futex(void)
+{
+	static const struct processes_settings none = { .root_fd = -1 };
+	struct processes *processes;
+	struct sleepers *sleepers;
+	struct waiter waiter, holder;
+	struct memory_root root;
+	struct tasks *tasks;
+	uint64_t mm;
+
+	begin();
+	make_tree();
+	mm = made_mm(made, NULL, 0);
+	user = made_mm_root(made, mm);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, mm);
+	holder = make_waiter(11, MUTEX_WAITER_LIST, mm);
+	made_set_u32(made, holder.task, TASK_TGID, 10);
+	register_task(waiter.task, 10);
+	register_task(holder.task, 11);
+	put_call(&waiter, 202, 0x80);
+	put_glibc(2, 11, 3, 0);
+	must(tasks_create(&made->guest, &tasks));
+	must(processes_create(&made->guest, &none, &processes));
+	must(sleepers_create(&made->guest, tasks, processes, &sleepers));
+	wanted = OS_LOCK_FUTEX;
+	pass(sleepers, 10);
+	check(n_told == 1 && told[0].certainty == OS_HOLDER_GUESS && told[0].holder.pid == 11,
+	      "a thread waits for a mutex of glibc");
+	forget_processes(processes, tasks, 1000020ULL * 1000000000);
+	check(!processes_get_root(processes, mm, &root), "its process is not kept any more");
+	pass(sleepers, 30);
+	check(n_told == 1 && told[0].certainty == OS_HOLDER_GUESS && told[0].holder.pid == 11 &&
+		      told[0].waiter.waited_ns == 20000000000,
+	      "its mutex names the same thread all the same");
+	made_set(made, mm, MM_PGD, 0xffffff0000000000);
+	pass(sleepers, 31);
+	check(n_told == 1 && told[0].certainty == OS_HOLDER_UNKNOWN, "page tables that are not there");
+	sleepers_destroy(sleepers);
+	processes_destroy(processes);
+	tasks_destroy(tasks);
+	end();
+}
+
 int main(void)
 {
 	test_mutex();
@@ -797,5 +854,6 @@ int main(void)
 	test_mmap_locks();
 	test_variables();
 	test_circle();
+	test_long_futex();
 	return tap_done();
 }

@@ -11,7 +11,9 @@
 
 #define S 1000000000ULL
 
-static const struct wait_place nowhere = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
+static const struct wait_place nowhere = { .process = FRAME_NONE,
+					   .thread = FRAME_NONE,
+					   .site = FRAME_NONE };
 
 static struct os_lock_wait wait_of(uint32_t pid, uint64_t address, uint32_t holder)
 {

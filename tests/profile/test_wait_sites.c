@@ -89,6 +89,11 @@ int main(void)
 			   false);
 		check_site("__schedule schedule io_schedule rq_qos_wait wbt_wait __submit_bio",
 			   "rq_qos_wait", WAIT_BLOCK_IO, false);
+		check_site("__schedule schedule io_schedule_timeout blk_io_schedule "
+			   "__blkdev_direct_IO_simple blkdev_direct_IO vfs_read" SYSCALL,
+			   "__blkdev_direct_IO_simple", WAIT_BLOCK_IO, false);
+		check_site("__schedule schedule io_schedule bio_await __blkdev_direct_IO_simple "
+			   "vfs_read" SYSCALL, "bio_await", WAIT_BLOCK_IO, false);
 		check_site("__schedule schedule schedule_timeout unix_stream_data_wait "
 			   "unix_stream_read_generic unix_stream_recvmsg" SYSCALL,
 			   "unix_stream_read_generic", WAIT_SOCKET, false);

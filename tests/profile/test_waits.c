@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "profile/waits.h"
 #include "tests/support/must.h"
@@ -38,6 +40,19 @@ static struct task {
 static _Atomic unsigned turns;
 static enum os_waits_turn answer = OS_WAITS_WHOLE;
 static bool known = true, other;
+static bool has_lock, holder_moved, holder_runs; /* task 1 holds a lock that task 0 waits for */
+
+/* Made-up CPU time: it passes when a turn reads the tasks, and when a pass is over. */
+static uint64_t cpu_ns, turn_cpu_ns, end_cpu_ns;
+
+/* Stands in for the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock != CLOCK_THREAD_CPUTIME_ID)
+		return (int)syscall(SYS_clock_gettime, clock, now);
+	*now = (struct timespec){ .tv_sec = (time_t)(cpu_ns / S), .tv_nsec = (long)(cpu_ns % S) };
+	return 0;
+}
 
 /* These functions stand in for those of os.c. */
 
@@ -112,6 +127,7 @@ bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 bool os_read_events(struct os *os, struct os_events *events, unsigned n)
 {
 	(void)os;
+	cpu_ns += end_cpu_ns;
 	memset(events, 0, n * sizeof(*events));
 	events[0] = (struct os_events){ .known = true, .domains = 1, .names = "vbd/\033[2J" };
 	return true;
@@ -189,6 +205,25 @@ static void tell(struct task *task, const struct os_waits_sink *sink)
 	task->moved = !task->kept;
 }
 
+#define TASK_ADDRESS 0xffff888000000000ULL /* plus pid */
+
+static void tell_lock(const struct os_waits_sink *sink)
+{
+	const struct os_lock_wait wait = {
+		.kind = OS_LOCK_MUTEX,
+		.address = 0xffff888004a3c0d0,
+		.certainty = OS_HOLDER_EXACT,
+		.waiter = { .pid = 10, .address = TASK_ADDRESS + 10, .kept = tasks[0].kept },
+		.holder = { .pid = 11,
+			    .address = TASK_ADDRESS + 11,
+			    .kept = holder_runs ? NULL : tasks[1].kept,
+			    .on_cpu = holder_runs,
+			    .has_moved = holder_moved && !holder_runs },
+	};
+
+	sink->lock(sink->context, &wait);
+}
+
 enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period_ns,
 				 const struct os_waits_sink *sink)
 {
@@ -196,9 +231,12 @@ enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period
 	(void)now_ns;
 	(void)period_ns;
 	turns++;
+	cpu_ns += turn_cpu_ns;
 	for (int i = 0; i < N; i++)
 		if (tasks[i].waits)
 			tell(&tasks[i], sink);
+	if (has_lock)
+		tell_lock(sink);
 	return answer;
 }
 
@@ -323,6 +361,42 @@ static void test_passes(void)
 	end();
 }
 
+/* Turns of a pass that begins at NOW_NS and never ends, until it leaves the CPU to others. */
+static unsigned turns_at(uint64_t now_ns, uint64_t period_ns)
+{
+	unsigned before = turns;
+	bool done, more;
+
+	do
+		waits_poll(waits, now_ns, period_ns, &done, &more);
+	while (more && turns - before < 1000);
+	return turns - before;
+}
+
+/* A guest with so many tasks that a pass takes longer than a period. */
+static void test_cost(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	answer = OS_WAITS_MORE;
+	turn_cpu_ns = 10 * MS;
+	check_u64(turns_at(100 * S, S), 20, "a pass may use 200 ms of CPU time");
+	check_u64(turns_at(100 * S + 500 * MS, S), 0, "then it is the next period's turn");
+	check_u64(turns_at(101 * S, S), 20, "in which it goes on");
+	check_u64(turns_at(102 * S, 100 * MS), 5, "at 10 Hz it may use half of a period");
+	check_u64(turns_at(102 * S + 50 * MS, 100 * MS), 0, "the other half is for samples");
+	answer = OS_WAITS_WHOLE;
+	end_cpu_ns = 7 * MS;
+	check_u64(turns_at(103 * S, 100 * MS), 1, "the end of the pass");
+	turn_cpu_ns = end_cpu_ns = 0;
+	snapshot = take(103 * S);
+	check_u64(snapshot->waits.cpu_ns, 46 * 10 * MS + 7 * MS,
+		  "what all that cost, with what is read at the end of a pass");
+	snapshot_destroy(snapshot);
+	end();
+}
+
 /* Two tasks that wait all the time. A pass sees the second one two half-lives after the first. */
 static void test_slow_pass(void)
 {
@@ -424,9 +498,9 @@ static void saw(unsigned vcpu, enum vcpu_state state, uint32_t pid, bool user, u
 	static struct fold fold;
 	struct sample_vcpu of = { .vcpu = (uint16_t)vcpu,
 				  .state = state,
-				  .task = 0xffff888000000000 + pid,
+				  .task = TASK_ADDRESS + pid,
 				  .user = user };
-	char text[256], *rest = text, *word;
+	char text[2048], *rest = text, *word;
 
 	fold.settings.frames = frames;
 	fold.time_ns = time_ns;
@@ -439,6 +513,17 @@ static void saw(unsigned vcpu, enum vcpu_state state, uint32_t pid, bool user, u
 			frames_intern(frames, FRAME_KIND_KERNEL, word, "[kernel]", 0);
 	fold.vcpus[vcpu].last_frame = fold.frames[fold.n_frames - 1];
 	waits_update_vcpu(waits, &fold, &of);
+}
+
+/* Whether the stack of TASK has these functions, the innermost first. */
+static bool stack_is(const struct snapshot_lock_task *task, const char *functions)
+{
+	char text[512] = "";
+
+	for (uint32_t i = 0; i < task->n_frames; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+			 frames_get(frames, task->frames[i])->name);
+	return !strcmp(text, functions);
 }
 
 #define SPINS "_raw_spin_lock native_queued_spin_lock_slowpath.part.0"
@@ -465,6 +550,11 @@ static void test_spinlocks(void)
 	check_string(lock->name, "taken in fget", "where");
 	check(lock->certainty == OS_HOLDER_GUESS && lock->holder_pid == 11,
 	      "the only other vCPU in the kernel may hold it, though it has no CPU");
+	check(stack_is(&snapshot->waits.lock_tasks[0], "filp_close ksys_close") &&
+		      stack_is(&snapshot->waits.lock_tasks[1],
+			       "xen_poll_irq_timeout xen_qlock_wait __pv_queued_spin_lock_slowpath "
+			       "_raw_spin_lock fget ksys_dup"),
+	      "their stacks, the innermost function first");
 	check(snapshot->waits.n_lock_tasks == 2 && snapshot->waits.lock_tasks[1].pid == 12 &&
 		      snapshot->waits.lock_tasks[1].on_cpu &&
 		      snapshot->waits.lock_tasks[1].cpu == 2,
@@ -492,6 +582,51 @@ static void test_spinlocks(void)
 	snapshot = take(102 * S);
 	check(!snapshot->waits.locks[0].now, "an old stop says nothing of now");
 	snapshot_destroy(snapshot);
+	end();
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+/* Task 0 waits for a mutex that task 1 holds; the system tells so in os_read_waits(). */
+static void test_stacks(void)
+{
+	struct snapshot *snapshot;
+	char functions[2048] = "outermost";
+	const struct snapshot_lock_task *holder;
+
+	begin();
+	has_lock = true;
+	tasks[1].address += 0x1000;
+	poll_at(100 * S);
+	snapshot = take(100 * S);
+	holder = &snapshot->waits.lock_tasks[1];
+	check(snapshot->waits.n_lock_tasks == 2 && holder->pid == 11 && holder->n_frames == 1 &&
+		      holder->frames[0] == holder->site &&
+		      snapshot->waits.lock_tasks[0].n_frames == 1 &&
+		      snapshot->waits.lock_tasks[0].frames[0] != holder->site,
+	      "a holder that sleeps has its stack, and so has who waits for it");
+	snapshot_destroy(snapshot);
+
+	holder_moved = true;
+	poll_at(101 * S);
+	snapshot = take(101 * S);
+	check(!snapshot->waits.lock_tasks[1].n_frames, "one that has moved on since has none");
+	snapshot_destroy(snapshot);
+
+	for (int i = 0; i < 2 * SNAPSHOT_LOCK_FRAMES; i++)
+		snprintf(functions + strlen(functions), sizeof(functions) - strlen(functions),
+			 " f%d", i);
+	saw(0, VCPU_RUNNING, 11, false, 101 * S + 900 * MS, functions);
+	holder_runs = true;
+	poll_at(102 * S);
+	snapshot = take(102 * S);
+	holder = &snapshot->waits.lock_tasks[1];
+	check(holder->n_frames == SNAPSHOT_LOCK_FRAMES &&
+		      !strcmp(frames_get(frames, holder->frames[0])->name, "f63") &&
+		      !strcmp(frames_get(frames, holder->frames[31])->name, "f32"),
+	      "one that runs has that of its last sample, the innermost functions");
+	snapshot_destroy(snapshot);
+	has_lock = holder_moved = holder_runs = false;
 	end();
 }
 
@@ -586,10 +721,12 @@ int main(void)
 {
 	test_weights();
 	test_passes();
+	test_cost();
 	test_slow_pass();
 	test_runnable();
 	test_other();
 	test_spinlocks();
+	test_stacks();
 	test_timers();
 	test_intervals();
 	return tap_done();

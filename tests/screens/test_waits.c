@@ -79,6 +79,18 @@ static uint32_t frame_of(struct fixture *fixture, const char *name, bool kernel)
 		      : fixture_frame(fixture, name);
 }
 
+/* FUNCTIONS: the innermost first, those of the kernel behind a '-'. */
+static void add_stack(struct fixture *fixture, struct snapshot_lock_task *task,
+		      const char *functions)
+{
+	char text[256], *rest = text, *word;
+
+	snprintf(text, sizeof(text), "%s", functions);
+	while ((word = strsep(&rest, " ")))
+		task->frames[task->n_frames++] =
+			frame_of(fixture, word + (word[0] == '-'), word[0] == '-');
+}
+
 /*
  * httpd's pool waits for a mutex of glibc whose owner waits for a file's lock, which dd has; cron
  * waits for a lock without a holder, and two workers for each other.
@@ -134,6 +146,9 @@ static void add_locks(struct fixture *fixture, struct snapshot_waits *waits)
 			.state = OS_WAIT_BLOCKED,
 			.waited_ns = tasks[i].waited_ns,
 		};
+	add_stack(fixture, &waits->lock_tasks[0],
+		  "-schedule -io_schedule -rq_qos_wait -wbt_wait -ext4_file_write_iter -vfs_write main");
+	add_stack(fixture, &waits->lock_tasks[7], "-schedule -__mutex_lock -worker_commit");
 	waits->counts.locks_found = 1253;
 	waits->counts.locks_unknown = 4;
 }
@@ -318,6 +333,16 @@ static void test_locks(void)
 	screen_check(&waits.scene, "locks-40x10", 40, 10);
 	for (int width = 1; width < 90; width += 3)
 		scene_draw(&waits.scene, width, 12, NULL, NULL);
+	keys(&waits, "<Down>+");
+	screen_check(&waits.scene, "locks-stack-80x24", 80, 24);
+	screen_check(&waits.scene, "locks-stack-40x10", 40, 10);
+	keys(&waits, "<Down><Down><Down><Down><Enter>");
+	contains(&waits, "› ext4_file_write_iter", false);
+	contains(&waits, "› wbt_wait", true);
+	keys(&waits, "q+");
+	contains(&waits, "wbt_wait", false);
+	keys(&waits, "<Down><Down>+");
+	contains(&waits, "The stack of task 412 is not known.", true);
 	keys(&waits, "/serve<Enter>");
 	keys(&waits, "<Enter>");
 	screen_check(&waits.scene, "locks-callers-80x24", 80, 24);

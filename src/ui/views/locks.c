@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who holds the locks that tasks wait for. First come circles of tasks that wait for each other.
- * Then come holders and what they do, below them their locks, and below these the waiters. Enter
- * opens the callers of the function in which the task is.
+ * Then come holders and what they do, below them their locks, and below these the waiters. "+"
+ * shows a task's stack below it, innermost function first. Enter opens the callers of the function
+ * in which the task is.
  */
 #include "config.h"
 
@@ -20,11 +21,20 @@
 enum { AT_NOW = 1, AT_MEAN = 6, AT_LONGEST = 14, AT_SEEN = 24, AT_TEXT = 32 };
 enum { AT_NARROW_LONGEST = 6, AT_NARROW_TEXT = 16 };
 
+/* A line of the forest, or a function of the stack that is shown below it. */
+struct locks_row {
+	size_t line;
+	bool is_stack;
+	uint64_t key;  /* for the list */
+	uint32_t site; /* the function whose callers Enter opens */
+};
+
 struct view_locks {
 	struct view view;
 	struct locks_forest forest;
-	uint64_t *keys;  /* by line of the forest, for the list */
-	uint32_t *sites; /* by line: the function whose callers Enter opens */
+	struct locks_row *rows;
+	size_t n_rows;
+	uint32_t open_pid; /* the task whose stack is shown; 0: none */
 	struct list list;
 	int first_row;
 };
@@ -38,10 +48,9 @@ static void locks_view_deinit(struct view *view)
 {
 	struct view_locks *locks = view_locks(view);
 
-	free(locks->keys);
-	free(locks->sites);
-	locks->keys = NULL;
-	locks->sites = NULL;
+	free(locks->rows);
+	locks->rows = NULL;
+	locks->n_rows = 0;
 	locks_deinit(&locks->forest);
 }
 
@@ -51,14 +60,14 @@ static uint64_t locks_key(const void *context, size_t row)
 {
 	const struct view_locks *locks = context;
 
-	return row < locks->forest.n ? locks->keys[row] : UINT64_MAX;
+	return row < locks->n_rows ? locks->rows[row].key : UINT64_MAX;
 }
 
 static uint32_t locks_frame(const void *context, size_t row)
 {
 	const struct view_locks *locks = context;
 
-	return row < locks->forest.n ? locks->sites[row] : FRAME_NONE;
+	return row < locks->n_rows ? locks->rows[row].site : FRAME_NONE;
 }
 
 static uint64_t locks_key_of(const struct snapshot_waits *waits, const struct locks_line *line)
@@ -70,6 +79,39 @@ static uint64_t locks_key_of(const struct snapshot_waits *waits, const struct lo
 	return key ^ waits->lock_tasks[line->task].pid;
 }
 
+/* The task of LINE, whose stack may be shown; NULL: the line is of a lock, or of a circle. */
+static const struct snapshot_lock_task *locks_task_of(const struct snapshot_waits *waits,
+						      const struct locks_line *line)
+{
+	return line->kind == LOCKS_TASK || line->kind == LOCKS_WAITERS
+		       ? &waits->lock_tasks[line->task]
+		       : NULL;
+}
+
+/* Adds a line and, if it is open, the stack below it. There is room for one stack. */
+static void locks_add_rows(struct view_locks *locks, const struct snapshot_waits *waits,
+			   size_t number)
+{
+	const struct locks_line *line = &locks->forest.lines[number];
+	const struct snapshot_lock_task *task = locks_task_of(waits, line);
+	uint64_t key = locks_key_of(waits, line);
+
+	locks->rows[locks->n_rows++] = (struct locks_row){
+		.line = number,
+		.key = key,
+		.site = line->kind == LOCKS_LOCK ? FRAME_NONE : waits->lock_tasks[line->task].site,
+	};
+	if (!task || task->pid != locks->open_pid)
+		return;
+	for (uint32_t i = 0; i < task->n_frames; i++)
+		locks->rows[locks->n_rows++] = (struct locks_row){
+			.line = number,
+			.is_stack = true,
+			.key = key ^ (uint64_t)(i + 1) << 40,
+			.site = task->frames[i],
+		};
+}
+
 static struct xtop_error *locks_update(struct view *view, const struct ui_model *model)
 {
 	struct view_locks *locks = view_locks(view);
@@ -79,21 +121,16 @@ static struct xtop_error *locks_update(struct view *view, const struct ui_model 
 	locks_view_deinit(view);
 	error = locks_build(model->all, &locks->forest);
 	if (!error) {
-		locks->keys = calloc(locks->forest.n + 1, sizeof(*locks->keys));
-		locks->sites = calloc(locks->forest.n + 1, sizeof(*locks->sites));
-		if (!locks->keys || !locks->sites) {
+		locks->rows = calloc(locks->forest.n + SNAPSHOT_LOCK_FRAMES,
+				     sizeof(*locks->rows));
+		if (!locks->rows) {
 			locks_view_deinit(view);
 			error = error_create("no memory for the view of locks");
 		}
 	}
-	for (size_t i = 0; i < locks->forest.n; i++) {
-		const struct locks_line *line = &locks->forest.lines[i];
-
-		locks->keys[i] = locks_key_of(waits, line);
-		locks->sites[i] = line->kind == LOCKS_LOCK ? FRAME_NONE
-							   : waits->lock_tasks[line->task].site;
-	}
-	list_update(&locks->list, locks->forest.n, locks_key, locks);
+	for (size_t i = 0; i < locks->forest.n; i++)
+		locks_add_rows(locks, waits, i);
+	list_update(&locks->list, locks->n_rows, locks_key, locks);
 	return error;
 }
 
@@ -160,31 +197,38 @@ static void locks_draw_figures(const struct ui_model *model, const struct locks_
 			model->all->waits.lock_tasks[line->task].waited_ns, STYLE_DIM);
 }
 
-static enum style locks_style(const struct view_locks *locks, const struct ui_model *model,
-			      size_t index)
+static enum style locks_style(const struct ui_model *model, const struct locks_line *line,
+			      uint32_t site)
 {
-	const struct locks_line *line = &locks->forest.lines[index];
-
 	if (line->kind == LOCKS_DEADLOCK)
 		return STYLE_HOT;
-	if (locks->sites[index] != FRAME_NONE && view_matches(model, locks->sites[index]))
+	if (view_matches(model, site))
 		return STYLE_MATCH;
 	return line->kind == LOCKS_LOCK ? STYLE_NOTICE : STYLE_NORMAL;
 }
 
-static void locks_draw_row(const struct view_locks *locks, const struct ui_model *model,
-			   struct canvas *canvas, size_t index, int row)
+static void locks_draw_frame(const struct ui_model *model, struct canvas *canvas, int row, int at,
+			     uint32_t frame)
 {
-	const struct locks_line *line = &locks->forest.lines[index];
-	int at = canvas_columns(canvas) < NARROW ? AT_NARROW_TEXT : AT_TEXT;
-	enum style style = locks_style(locks, model, index);
+	enum frame_kind kind = frames_get(model->all->frames, frame)->kind;
+	char buffer[SNAPSHOT_NAME_BYTES];
+
+	at += canvas_put(canvas, row, at, 4, STYLE_DIM,
+			 kind == FRAME_KIND_KERNEL ? "[k] " : "[.] ");
+	if (at < canvas_columns(canvas))
+		canvas_put_name(canvas, row, at, canvas_columns(canvas) - at,
+				view_matches(model, frame) ? STYLE_MATCH : STYLE_NORMAL,
+				view_frame_name(model, frame, buffer));
+}
+
+static void locks_draw_line(const struct ui_model *model, const struct locks_line *line,
+			    struct canvas *canvas, int row, int at, enum style style)
+{
 	char text[LOCKS_TEXT_BYTES];
 
 	locks_draw_figures(model, line, canvas, row);
 	if (line->kind == LOCKS_DEADLOCK)
 		at = 1 + canvas_put(canvas, row, 1, 10, style, "DEADLOCK: ");
-	else
-		at += INDENT * (int)line->depth;
 	if (line->kind == LOCKS_LOCK)
 		locks_name(model->all, line, text);
 	else
@@ -193,6 +237,21 @@ static void locks_draw_row(const struct view_locks *locks, const struct ui_model
 		canvas_put(canvas, row, at, canvas_columns(canvas) - at, style, text);
 	else if (at < canvas_columns(canvas))
 		canvas_put_name(canvas, row, at, canvas_columns(canvas) - at, style, text);
+}
+
+static void locks_draw_row(const struct view_locks *locks, const struct ui_model *model,
+			   struct canvas *canvas, size_t index, int row)
+{
+	const struct locks_row *at_row = &locks->rows[index];
+	const struct locks_line *line = &locks->forest.lines[at_row->line];
+	int at = (canvas_columns(canvas) < NARROW ? AT_NARROW_TEXT : AT_TEXT) +
+		 INDENT * (int)line->depth;
+
+	if (at_row->is_stack)
+		locks_draw_frame(model, canvas, row, at + INDENT, at_row->site);
+	else
+		locks_draw_line(model, line, canvas, row, at,
+				locks_style(model, line, at_row->site));
 	if (index == locks->list.selected)
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
@@ -243,9 +302,31 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* Shows the stack of the selected task, or hides it. */
+static struct request locks_unfold(struct view_locks *locks, const struct ui_model *model)
+{
+	const struct snapshot_lock_task *task = NULL;
+	size_t row = locks->list.selected;
+
+	if (model->all && row < locks->n_rows)
+		task = locks_task_of(&model->all->waits,
+				     &locks->forest.lines[locks->rows[row].line]);
+	if (!task)
+		return request_of(REQUEST_NONE);
+	if (!task->n_frames && task->pid != locks->open_pid)
+		return view_message("The stack of task %u is not known.", task->pid);
+	while (locks->rows[row].is_stack)
+		row--;
+	list_select(&locks->list, row);
+	locks->open_pid = task->pid == locks->open_pid ? 0 : task->pid;
+	return request_of(REQUEST_UPDATE);
+}
+
 static struct request locks_handle(struct view *view, const struct ui_model *model,
 				   struct request request)
 {
+	if (request.code == REQUEST_UNFOLD)
+		return locks_unfold(view_locks(view), model);
 	return view_handle_list(&view_locks(view)->list, model, request, locks_frame);
 }
 

@@ -5,10 +5,12 @@
  * request says which lock: see locks_module.h.
  */
 #include <linux/delay.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/proc_fs.h>
 #include <linux/rtmutex.h>
+#include <linux/rtnetlink.h>
 #include <linux/semaphore.h>
 
 #include "locks_module.h"
@@ -51,6 +53,22 @@ static noinline void locks_write_percpu(unsigned long ms)
 	percpu_up_write(&locks_percpu);
 }
 
+/* rtnl_mutex, static data of the kernel */
+static noinline void locks_use_rtnl(unsigned long ms)
+{
+	rtnl_lock();
+	locks_hold(ms);
+	rtnl_unlock();
+}
+
+/* The mmap_lock of the process that asks. */
+static noinline void locks_write_mmap(unsigned long ms)
+{
+	mmap_write_lock(current->mm);
+	locks_hold(ms);
+	mmap_write_unlock(current->mm);
+}
+
 static long locks_ioctl(struct file *file, unsigned int request, unsigned long ms)
 {
 	if (ms > 10000)
@@ -67,6 +85,12 @@ static long locks_ioctl(struct file *file, unsigned int request, unsigned long m
 		return 0;
 	case LOCKS_PERCPU_WRITE:
 		locks_write_percpu(ms);
+		return 0;
+	case LOCKS_RTNL:
+		locks_use_rtnl(ms);
+		return 0;
+	case LOCKS_MMAP_WRITE:
+		locks_write_mmap(ms);
 		return 0;
 	}
 	return -ENOTTY;

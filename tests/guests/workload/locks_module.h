@@ -7,5 +7,7 @@
 #define LOCKS_RT_MUTEX     0x4c02
 #define LOCKS_PERCPU_READ  0x4c03
 #define LOCKS_PERCPU_WRITE 0x4c04
+#define LOCKS_RTNL         0x4c05
+#define LOCKS_MMAP_WRITE   0x4c06
 
 #endif

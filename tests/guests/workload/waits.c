@@ -6,11 +6,11 @@
  *
  *	waits: CLOCK_MS SITE TASKS WAITED_MS LONGEST_MS
  *
- * where WAITED is the sum of all its tasks' waits since the start and LONGEST the longest one;
- * waits that go on count. Sites:
+ * where WAITED is the sum of all its tasks' waits since the start, and LONGEST the longest one that
+ * has ended since the line before; waits that go on count. Sites:
  *
  *	pipe     read an empty pipe, for ever
- *	socket   receive from a socket that gets a byte every 1.3 s
+ *	socket   receive from a socket, each task from its own, that gets a byte every 1.3 s
  *	futex    a mutex that is held for 1.5 s of 1.6 s
  *	futexv   the same mutex, by futex_waitv(), where the kernel has it (from 5.16)
  *	futex2   the same mutex, by futex_wait(), where the kernel has it (from 6.7)
@@ -28,10 +28,20 @@
  *	rtmutex  an rt_mutex
  *	sema     a semaphore
  *	percpu   read a percpu_rw_semaphore while a writer waits for an earlier reader
+ *	rtnl     the kernel's rtnl_mutex
+ *	mmap     ask which pages of the own process are in memory, for which its mmap_lock is read,
+ *	         while another thread has that lock to write. Such a process can do little else, so
+ *	         that is a child process, which says "mmap: PID"
+ *
+ * and, where there is a disk whose reads take 0.5 s (init):
+ *
+ *	disk     read it
+ *	fault    touch a page of it that is mapped
  *
  * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder,
- * lister, rtholder, semaholder, percpuwriter. A child process runs into a deadlock of two mutexes,
- * says so as "deadlock: CLOCK_MS" when both threads wait, and is gone after 8 s, again and again.
+ * lister, rtholder, semaholder, percpuwriter, rtnlholder, mmholder. A child process runs into a
+ * deadlock of two mutexes, says so as "deadlock: CLOCK_MS" when both threads wait, and is gone after
+ * 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
@@ -60,20 +70,22 @@
 #include "work.h"
 
 enum site { PIPE, SOCKET, FUTEX, FUTEXV, FUTEX2, RWSEM, MUTEX, PI, DIRECTORY, RT_MUTEX, SEMAPHORE,
-	    PERCPU, TIMER, N_SITES };
-static const char *const names[N_SITES] = { "pipe", "socket", "futex", "futexv",  "futex2",
-					    "rwsem", "mutex", "pi",    "dir",     "rtmutex",
-					    "sema", "percpu", "timer" };
-static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 6 };
+	    PERCPU, RTNL, MMAP, DISK, FAULT, TIMER, N_SITES };
+static const char *const names[N_SITES] = { "pipe", "socket", "futex", "futexv", "futex2", "rwsem",
+					    "mutex", "pi", "dir", "rtmutex", "sema", "percpu",
+					    "rtnl", "mmap", "disk", "fault", "timer" };
+static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 6 };
 #define MAX_TASKS 8
 
 static struct waiter {
 	_Atomic uint64_t since_ns; /* of the wait that goes on; 0: none */
-	_Atomic uint64_t waited_ns, longest_ns;
+	_Atomic uint64_t waited_ns, longest_ns; /* longest: of those that tell() has not seen yet */
 } (*waiters)[MAX_TASKS]; /* shared by all processes */
 
-static int pipes[2], sockets[2], file, slow_pipe[2];
+static _Thread_local unsigned number; /* of this thread, among those of its site */
+static int pipes[2], sockets[MAX_TASKS][2], file, slow_pipe[2];
 static int module; /* negative: the kernel does not have it */
+static int disk, cached_disk; /* negative: there is none; without and with the page cache */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, pi_mutex;
 static atomic_int held[N_SITES]; /* the lock of the site */
 static atomic_int percpu_read;   /* a reader has it, and the writer does not know yet */
@@ -121,7 +133,7 @@ WORK static void wait_socket(void)
 {
 	char byte;
 
-	if (recv(sockets[0], &byte, 1, 0) != 1)
+	if (recv(sockets[number][0], &byte, 1, 0) != 1)
 		die("socket");
 }
 
@@ -227,6 +239,43 @@ WORK static void wait_percpu(void)
 	use_module(LOCKS_PERCPU_READ, 0);
 }
 
+WORK static void wait_rtnl(void)
+{
+	use_module(LOCKS_RTNL, 0);
+}
+
+WORK static void wait_mmap(void)
+{
+	unsigned char there;
+
+	if (mincore(waiters, 1, &there))
+		die("mincore");
+}
+
+WORK static void wait_disk(void)
+{
+	static _Alignas(4096) char bytes[4096];
+
+	if (pread(disk, bytes, sizeof(bytes), 0) != sizeof(bytes))
+		die("disk");
+}
+
+/* Each thread has a page of its own, which is neither mapped nor in memory when it is touched. */
+WORK static void wait_fault(void)
+{
+	static _Thread_local volatile char *page;
+
+	if (!page) {
+		page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, cached_disk, number << 20);
+		if (page == MAP_FAILED || madvise((void *)page, 4096, MADV_RANDOM))
+			die("map the disk");
+	}
+	if (madvise((void *)page, 4096, MADV_DONTNEED) ||
+	    posix_fadvise(cached_disk, 0, 0, POSIX_FADV_DONTNEED))
+		die("forget pages");
+	(void)*page;
+}
+
 WORK static void wait_timer(void)
 {
 	nap(700);
@@ -234,7 +283,8 @@ WORK static void wait_timer(void)
 
 static void (*const waits[N_SITES])(void) = {
 	wait_pipe, wait_socket, wait_futex,   wait_futexv, wait_futex2, wait_rwsem, wait_mutex,
-	wait_pi,   wait_dir,    wait_rtmutex, wait_sema,   wait_percpu, wait_timer
+	wait_pi,   wait_dir,    wait_rtmutex, wait_sema,   wait_percpu, wait_rtnl,  wait_mmap,
+	wait_disk, wait_fault,  wait_timer
 };
 
 static bool exists(enum site site)
@@ -247,7 +297,12 @@ static bool exists(enum site site)
 	case RT_MUTEX:
 	case SEMAPHORE:
 	case PERCPU:
+	case RTNL:
+	case MMAP:
 		return module >= 0;
+	case DISK:
+	case FAULT:
+		return disk >= 0;
 	default:
 		return true;
 	}
@@ -258,6 +313,10 @@ static void until_held(enum site site, int wanted)
 {
 	if (site == PIPE || site == SOCKET || site == TIMER)
 		return;
+	if (site == DISK || site == FAULT) {
+		nap(50);
+		return;
+	}
 	if (site == FUTEXV || site == FUTEX2)
 		site = FUTEX;
 	while (atomic_load(&held[site]) != wanted)
@@ -269,6 +328,7 @@ static void *run_waiter(void *pointer)
 	struct waiter *waiter = pointer;
 	enum site site = (enum site)((waiter - waiters[0]) / MAX_TASKS);
 
+	number = (unsigned)((waiter - waiters[0]) % MAX_TASKS);
 	prctl(PR_SET_NAME, names[site]);
 	for (;;) {
 		uint64_t since, waited;
@@ -331,7 +391,7 @@ static void *send_bytes(void *argument)
 	for (;;) {
 		nap(1300);
 		for (int i = 0; i < tasks[SOCKET]; i++)
-			if (send(sockets[1], "b", 1, 0) != 1)
+			if (send(sockets[i][1], "b", 1, 0) != 1)
 				die("send");
 	}
 	return argument;
@@ -433,6 +493,20 @@ static void *hold_semaphore(void *argument)
 {
 	prctl(PR_SET_NAME, "semaholder");
 	hold_in_module(LOCKS_SEMAPHORE, SEMAPHORE);
+	return argument;
+}
+
+static void *hold_rtnl(void *argument)
+{
+	prctl(PR_SET_NAME, "rtnlholder");
+	hold_in_module(LOCKS_RTNL, RTNL);
+	return argument;
+}
+
+static void *hold_mmap(void *argument)
+{
+	prctl(PR_SET_NAME, "mmholder");
+	hold_in_module(LOCKS_MMAP_WRITE, MMAP);
 	return argument;
 }
 
@@ -552,8 +626,31 @@ static void *run_crowd(void *argument)
 	return argument;
 }
 
+static void start_waiters(enum site site)
+{
+	for (int i = 0; i < tasks[site]; i++)
+		start(run_waiter, &waiters[site][i]);
+}
+
+static void start_mmap(void)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		die("fork");
+	if (child)
+		return;
+	fprintf(stderr, "mmap: %d\n", getpid());
+	start_waiters(MMAP);
+	start(hold_mmap, NULL);
+	for (;;)
+		pause();
+}
+
 static void start_module(void)
 {
+	start_mmap();
+	start(hold_rtnl, NULL);
 	start(hold_rt_mutex, NULL);
 	start(hold_semaphore, NULL);
 	start(read_percpu, NULL);
@@ -579,7 +676,7 @@ static void tell(enum site site)
 		uint64_t since = atomic_load(&waiter->since_ns), most;
 		uint64_t goes_on = since ? now - since : 0;
 
-		most = atomic_load(&waiter->longest_ns);
+		most = atomic_exchange(&waiter->longest_ns, 0);
 		most = goes_on > most ? goes_on : most;
 		longest = most > longest ? most : longest;
 		waited += atomic_load(&waiter->waited_ns) + goes_on;
@@ -596,19 +693,24 @@ int main(void)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	file = open("/run/waits-file", O_CREAT | O_RDWR, 0600);
 	module = open("/proc/xtop-locks", O_RDONLY);
+	disk = open("/dev/nullb0", O_RDONLY | O_DIRECT);
+	cached_disk = open("/dev/nullb0", O_RDONLY);
 	if (waiters == MAP_FAILED || file < 0 || mkdir("/run/waits-dir", 0700) || pipe(pipes) ||
-	    pipe(slow_pipe) || socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets))
+	    pipe(slow_pipe))
 		die("prepare");
+	for (int i = 0; i < tasks[SOCKET]; i++)
+		if (socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets[i]))
+			die("sockets");
 	prepare_pi();
 	for (size_t i = 0; i < N_SLOW_PAGES; i++) {
 		prepare_slow_page(&slow_pages[i]);
 		start(bring_pages, &slow_pages[i]);
 	}
-	for (int site = 0; site < N_SITES; site++)
-		for (int i = 0; i < tasks[site] && exists((enum site)site); i++)
-			start(run_waiter, &waiters[site][i]);
 	if (module >= 0)
 		start_module();
+	for (int site = 0; site < N_SITES; site++)
+		if (exists((enum site)site) && site != MMAP)
+			start_waiters((enum site)site);
 	start(hold_mutex, NULL);
 	start(send_bytes, NULL);
 	start(hold_pi, NULL);
