@@ -163,7 +163,7 @@ static const char *annotate_lack(enum annotation_lack lack)
 	case ANNOTATION_NO_CODE:
 		return "is not known";
 	case ANNOTATION_ARM64:
-		return "cannot be shown: xtop decodes instructions of x86-64, and this is an arm64 "
+		return "cannot be shown: xtop decodes instructions of x86, and this is an arm64 "
 		       "guest";
 	case ANNOTATION_NOT_READ:
 	case ANNOTATION_HAS_CODE:

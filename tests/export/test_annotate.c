@@ -92,7 +92,7 @@ int main(void)
 	free(text);
 	annotation->lack = ANNOTATION_ARM64;
 	text = print(snapshot, annotation);
-	check(strstr(text, "xtop decodes instructions of x86-64"), "code of arm64: %s", text);
+	check(strstr(text, "xtop decodes instructions of x86,"), "code of arm64: %s", text);
 	free(text);
 	annotation_destroy(annotation);
 	snapshot_destroy(snapshot);
