@@ -19,13 +19,16 @@ static void find(const struct snapshot *snapshot, const char *name, const char *
 	error_destroy(error);
 }
 
+static struct instruction_format format;
+
 static char *print(const struct snapshot *snapshot, const struct annotation *annotation)
 {
 	const struct instruction_lines lines = { .find = made_line };
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	struct xtop_error *error = export_annotation(snapshot, annotation, &lines, "web01 PVH", file);
+	struct xtop_error *error =
+		export_annotation(snapshot, annotation, &lines, &format, "web01 PVH", file);
 
 	if (error)
 		fputs(error_message(error), file);
@@ -82,6 +85,11 @@ int main(void)
 	check(strstr(text, "   5.00 % of the samples are at instructions that are not shown.\n"),
 	      "what is missing");
 	check(strstr(text, "would have run next"), "what a sample's address means");
+	free(text);
+	format = (struct instruction_format){ SYNTAX_INTEL, ADDRESSES_ABSOLUTE, false };
+	text = print(snapshot, annotation);
+	check(strstr(text, "  25.00      250   ffffffff81200ff1  movzx  eax,byte ptr [rbx]\n"),
+	      "the same instruction in Intel's syntax with its address: %s", text);
 	free(text);
 	annotation->lack = ANNOTATION_NOT_READ;
 	text = print(snapshot, annotation);
