@@ -210,7 +210,7 @@ static struct xtop_error *results_annotate(const struct results_work *work)
 		source_lines_wait(run->sources, annotation, LINED_WAIT_S);
 	if (!error)
 		error = export_annotation(work->snapshot, annotation, &run->sources->finder,
-					  run->title, stdout);
+					  &run->code, run->title, stdout);
 	annotation_destroy(annotation);
 	if (!error && (fflush(stdout) == EOF || ferror(stdout)))
 		error = error_create_errno(errno, "cannot write the instructions");

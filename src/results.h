@@ -27,6 +27,7 @@ struct results_run {
 	const struct filter *filter;          /* NULL: all stacks */
 	const struct source_lines *sources;   /* for --annotate */
 	const char *title;                    /* of the table of instructions: the guest */
+	struct instruction_format code;       /* the same table's */
 	uint64_t started_ns;                  /* clock_now_ns() at the start of the run */
 };
 

@@ -228,20 +228,28 @@ static struct xtop_error *session_open_inputs(struct session *session)
 		error = inputs_add(options->debug_dirs[i]);
 	for (size_t i = 0; i < options->n_source_dirs && !error; i++)
 		error = inputs_add(options->source_dirs[i]);
-	if (!options->batch)
-		session->rc_error = ui_rc_open(&session->rc);
+	if (!options->batch || options->annotate)
+		session->rc_error = ui_rc_open(&session->rc, !options->batch);
 	if (options->push || options->metrics)
 		notify_open();
 	return error;
 }
 
-/* Options win over settings in xtoprc. Both are known before a guest is sampled. */
+/*
+ * Options win over settings in xtoprc. Both are known before a guest is sampled. Without the screen
+ * only those of instructions count, and nobody else shows what is wrong with the file.
+ */
 static void session_read_settings(struct session *session)
 {
 	struct options *completed = &session->completed;
 
 	if (!session->rc_error)
 		session->rc_error = ui_rc_read(&session->rc);
+	if (completed->batch) {
+		if (session->rc_error && session->report)
+			session->report(error_message(session->rc_error));
+		return;
+	}
 	if (!completed->interval_given && session->rc.interval_s > 0)
 		completed->interval_s = session->rc.interval_s;
 	if (!completed->half_life_given && session->rc.half_life_s >= 0)
@@ -568,6 +576,7 @@ static struct xtop_error *session_write(struct session *session)
 		.filter = session->filter,
 		.sources = &session->sources,
 		.title = session->title,
+		.code = { .syntax = session->rc.syntax, .addresses = session->rc.addresses },
 		.started_ns = session->started_ns,
 	};
 

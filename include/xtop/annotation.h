@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "xtop/build_id.h"
+#include "xtop/disassemble.h"
 #include "xtop/limit.h"
 #include "xtop/lines.h"
 #include "xtop/types.h"
@@ -52,6 +53,7 @@ struct annotation {
 	uint64_t size_bytes;  /* of the function; the part behind N_BYTES is left out */
 	uint32_t n_bytes;
 	uint8_t *bytes;       /* 0 where a page is missing */
+	uint8_t word_bytes;   /* as in struct code */
 	bool missing[ANNOTATION_MAX_PAGES]; /* [0] is the guest's page that holds ADDRESS */
 	size_t n_counts, n_targets;
 	struct annotation_count *counts;    /* ascending by distance */
@@ -67,7 +69,7 @@ struct annotation {
 	uint64_t line_address;
 	char line_symbol[LINES_SYMBOL_BYTES];
 	struct build_id build_id; /* of the program; debuginfod has its sources by it */
-	uint64_t version;     /* differs if bytes or targets differ */
+	uint64_t version;     /* differs if bytes, their words or targets differ */
 };
 
 void annotation_destroy(struct annotation *annotation); /* NULL allowed */
@@ -77,6 +79,14 @@ static inline bool annotation_is_missing(const struct annotation *annotation, ui
 {
 	return annotation->missing[((annotation->address & GUEST_PAGE_MASK) + distance) >>
 				   GUEST_PAGE_SHIFT];
+}
+
+/* The code from DISTANCE, below n_bytes, on. */
+static inline struct code annotation_get_code(const struct annotation *annotation,
+					      uint32_t distance)
+{
+	return (struct code){ annotation->bytes + distance, annotation->n_bytes - distance,
+			      annotation->address + distance, annotation->word_bytes };
 }
 
 #endif

@@ -131,13 +131,15 @@ void export_diff(const struct diff_side *now, const struct diff_side *base, cons
 struct xtop_error *annotate_find(const struct snapshot *snapshot, const char *name,
 				 uint32_t *framep);
 struct instruction_lines;
+struct instruction_format;
 /*
  * ANNOTATION is SNAPSHOT's. Shares are of all samples since start. TITLE is clean. LINES NULL:
  * nobody knows source lines. A line's text is clean.
  */
 struct xtop_error *export_annotation(const struct snapshot *snapshot,
 				     const struct annotation *annotation,
-				     const struct instruction_lines *lines, const char *title,
+				     const struct instruction_lines *lines,
+				     const struct instruction_format *format, const char *title,
 				     FILE *file);
 
 /* --- crash.c: the report of --crash ----------------------------------------------------------- */

@@ -108,11 +108,11 @@ struct ui_rc {
 };
 
 /*
- * Opens $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1), and creates the file if it does not exist. A
- * file that somebody else can write is refused. To be called before root's rights are given up.
- * RC holds no settings yet; it is to be closed.
+ * Opens $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1). SAVES: for ui_rc_save(), too; creates the file
+ * if it does not exist. A file that somebody else can write is refused. To be called before root's
+ * rights are given up. RC holds no settings yet; it is to be closed.
  */
-struct xtop_error *ui_rc_open(struct ui_rc *rc);
+struct xtop_error *ui_rc_open(struct ui_rc *rc, bool saves);
 /* Reads it, after root's rights are given up. An error names file and line; RC is untouched. */
 struct xtop_error *ui_rc_read(struct ui_rc *rc);
 void ui_rc_close(struct ui_rc *rc);

@@ -98,4 +98,12 @@ static inline uint64_t registers_stack_pointer(const struct registers *regs)
 	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;
 }
 
+/* Bytes of a word of the code that a vCPU runs: 4 in 32-bit code. USER: it is user code. */
+static inline uint8_t registers_word_bytes(const struct registers *regs, bool user)
+{
+	if (regs->arch == ARCH_ARM64)
+		return sizeof(uint64_t);
+	return code_word_bytes(regs->width, user ? regs->cs : 0);
+}
+
 #endif

@@ -163,7 +163,7 @@ static const char *annotate_lack(enum annotation_lack lack)
 	case ANNOTATION_NO_CODE:
 		return "is not known";
 	case ANNOTATION_ARM64:
-		return "cannot be shown: xtop decodes instructions of x86-64, and this is an arm64 "
+		return "cannot be shown: xtop decodes instructions of x86, and this is an arm64 "
 		       "guest";
 	case ANNOTATION_NOT_READ:
 	case ANNOTATION_HAS_CODE:
@@ -174,11 +174,11 @@ static const char *annotate_lack(enum annotation_lack lack)
 
 struct xtop_error *export_annotation(const struct snapshot *snapshot,
 				     const struct annotation *annotation,
-				     const struct instruction_lines *lines, const char *title,
+				     const struct instruction_lines *lines,
+				     const struct instruction_format *format, const char *title,
 				     FILE *file)
 {
 	struct instruction_line line = { .place = "" };
-	const struct instruction_format format = { .addresses = ADDRESSES_RELATIVE };
 	struct instructions instructions = { 0 };
 	struct xtop_error *error;
 
@@ -192,7 +192,7 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 	annotate_print_head(snapshot, annotation, title, file);
 	for (size_t i = 0; i < instructions.n; i++) {
 		annotate_print_line(annotation, &instructions.rows[i], lines, &line, file);
-		annotate_print_row(snapshot, annotation, &instructions.rows[i], &format, file);
+		annotate_print_row(snapshot, annotation, &instructions.rows[i], format, file);
 	}
 	annotate_print_rest(&instructions, annotation, file);
 	instructions_deinit(&instructions);

@@ -295,6 +295,7 @@ static void fold_see_code(struct fold *fold, const struct sample_vcpu *vcpu, uin
 		.frame = frame,
 		.quality = quality,
 		.kernel = !user,
+		.word_bytes = registers_word_bytes(&vcpu->regs, user),
 		.address = innermost->address,
 		.time_ns = fold->time_ns,
 		.space = user ? fold->user : fold->kernel,

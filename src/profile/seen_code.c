@@ -15,6 +15,7 @@
 struct seen_function {
 	uint32_t frame;
 	bool kernel, no_bounds;
+	uint8_t word_bytes;  /* as in struct code */
 	uint64_t start;      /* in the guest, when the code was last read */
 	uint64_t size_bytes; /* of the function */
 	uint32_t n_bytes;    /* that are kept */
@@ -313,7 +314,9 @@ void seen_code_add(struct seen_code *seen, const struct seen_sample *sample)
 
 	if (function) {
 		function->used_ns = sample->time_ns;
-		if (sample->time_ns < function->due_ns)
+		/* A vCPU's first sample may have been taken before Xen told the width. */
+		if (sample->time_ns < function->due_ns &&
+		    sample->word_bytes == function->word_bytes)
 			return;
 		function->due_ns = sample->time_ns + SEEN_CODE_RETRY_NS;
 	}
@@ -321,6 +324,7 @@ void seen_code_add(struct seen_code *seen, const struct seen_sample *sample)
 	if (!function)
 		return;
 	function->kernel = sample->kernel;
+	function->word_bytes = sample->word_bytes;
 	function->root = sample->root;
 	function->used_ns = sample->time_ns;
 	seen_read(function, sample->memory);
@@ -407,9 +411,8 @@ static void seen_find_targets(struct seen_pass *pass)
 	pass->seen->caller = pass->function->frame;
 	pass->seen->n_calls = 0;
 	for (uint32_t at = 0; at < annotation->n_bytes && !pass->failed;) {
-		struct code_step step =
-			disassemble_step(annotation->bytes + at, annotation->n_bytes - at,
-					 annotation->address + at);
+		const struct code code = annotation_get_code(annotation, at);
+		struct code_step step = disassemble_step(&code);
 
 		if (step.target && (step.flow == CODE_CALL ||
 				    step.target - annotation->address >= annotation->size_bytes))
@@ -455,6 +458,7 @@ static struct seen_function *seen_read_called(struct seen_code *seen, uint32_t f
 	    !seen_resize(seen, function, call->address, call->address + call->size_bytes))
 		return NULL;
 	function->kernel = from.kernel;
+	function->word_bytes = from.word_bytes;
 	function->root = from.root;
 	function->used_ns = from.used_ns;
 	function->bias = from.bias;
@@ -499,6 +503,7 @@ static bool seen_fill(struct annotation *annotation, const struct seen_function 
 	memcpy(annotation->bytes, function->bytes, function->n_bytes);
 	memcpy(annotation->missing, function->missing, sizeof(annotation->missing));
 	annotation->no_bounds = function->no_bounds;
+	annotation->word_bytes = function->word_bytes;
 	annotation->address = function->start;
 	annotation->size_bytes = function->size_bytes;
 	annotation->n_bytes = function->n_bytes;
@@ -518,6 +523,7 @@ static uint64_t seen_hash(const struct annotation *annotation)
 {
 	uint64_t hash = hash_word(annotation->frame, annotation->address);
 
+	hash = hash_word(hash, annotation->word_bytes);
 	hash = hash_bytes(hash, annotation->bytes, annotation->n_bytes);
 	hash = hash_bytes(hash, annotation->missing, sizeof(annotation->missing));
 	for (size_t i = 0; i < annotation->n_targets; i++)

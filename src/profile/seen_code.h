@@ -32,6 +32,7 @@ struct seen_sample {
 	uint32_t frame;
 	enum name_quality quality; /* of FRAME */
 	bool kernel;
+	uint8_t word_bytes; /* of the code: registers_word_bytes() */
 	uint64_t address;
 	uint64_t time_ns;
 	const struct space *space;  /* the one of ADDRESS; NULL: nothing is known */

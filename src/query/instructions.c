@@ -36,14 +36,15 @@ static struct instruction_row instructions_decode(const struct annotation *annot
 				       .jump = INSTRUCTION_NONE,
 				       .target = INSTRUCTION_NONE,
 				       .length = instructions_missing(annotation, at) };
+	struct code code;
 	struct code_step step;
 
 	if (row.length) {
 		row.missing = true;
 		return row;
 	}
-	step = disassemble_step(annotation->bytes + at, annotation->n_bytes - at,
-				annotation->address + at);
+	code = annotation_get_code(annotation, at);
+	step = disassemble_step(&code);
 	row.length = step.length;
 	row.flow = step.flow;
 	row.address = step.target;
@@ -241,7 +242,8 @@ void instructions_print(const struct annotation *annotation, const struct frames
 			const struct instruction_row *row, const struct instruction_format *format,
 			char text[INSTRUCTION_TEXT_BYTES])
 {
-	char code[DISASSEMBLE_TEXT_BYTES], target[INSTRUCTION_TEXT_BYTES];
+	const struct code code = annotation_get_code(annotation, row->distance);
+	char words[DISASSEMBLE_TEXT_BYTES], target[INSTRUCTION_TEXT_BYTES];
 	char *operand;
 
 	if (row->missing) {
@@ -249,14 +251,13 @@ void instructions_print(const struct annotation *annotation, const struct frames
 			 "(%u bytes that are not in the guest's memory)", row->length);
 		return;
 	}
-	disassemble_print(annotation->bytes + row->distance, annotation->n_bytes - row->distance,
-			  annotation->address + row->distance, format->syntax, code);
-	operand = row->address ? strstr(code, "0x") : NULL;
+	disassemble_print(&code, format->syntax, words);
+	operand = row->address ? strstr(words, "0x") : NULL;
 	if (!operand) {
-		snprintf(text, INSTRUCTION_TEXT_BYTES, "%s", code);
+		snprintf(text, INSTRUCTION_TEXT_BYTES, "%s", words);
 		return;
 	}
 	*operand = '\0'; /* the target is the last operand of a jump or call */
 	instructions_print_target(annotation, frames, row, format, target);
-	snprintf(text, INSTRUCTION_TEXT_BYTES, "%.40s%.460s", code, target);
+	snprintf(text, INSTRUCTION_TEXT_BYTES, "%.40s%.460s", words, target);
 }

@@ -73,11 +73,11 @@ static bool rc_is_trusted(const struct stat *status)
 }
 
 /*
- * Opens for reading and writing if possible: when the screen saves settings, the right to open the
- * file is gone. A link is followed to read, never to write: somebody may have linked any file of
- * root's there.
+ * Opens for reading and writing: when the screen saves settings, the right to open the file is
+ * gone. A link is followed to read, never to write: somebody may have linked any file of root's
+ * there. -1: there is nothing to write to.
  */
-static int rc_open_file(const struct rc_place *place)
+static int rc_open_for_saving(const struct rc_place *place)
 {
 	int create = xdg_make_folder(place->folder) ? O_CREAT : 0;
 	int fd = open(place->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | create, 0600);
@@ -87,15 +87,17 @@ static int rc_open_file(const struct rc_place *place)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return -1;
 }
 
 /* Opens first and checks the open file, so that nobody can exchange it in between. */
-static struct xtop_error *rc_open(const struct rc_place *place, int *fdp)
+static struct xtop_error *rc_open(const struct rc_place *place, bool saves, int *fdp)
 {
-	int fd = rc_open_file(place);
+	int fd = saves ? rc_open_for_saving(place) : -1;
 	struct stat status, above;
 
+	if (fd < 0)
+		fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return NULL;
 	if (fd < 0)
@@ -111,12 +113,12 @@ static struct xtop_error *rc_open(const struct rc_place *place, int *fdp)
 	return NULL;
 }
 
-struct xtop_error *ui_rc_open(struct ui_rc *rc)
+struct xtop_error *ui_rc_open(struct ui_rc *rc, bool saves)
 {
 	struct rc_place place;
 
 	*rc = (struct ui_rc){ .half_life_s = -1, .fd = -1 };
-	return rc_find(&place) ? rc_open(&place, &rc->fd) : NULL;
+	return rc_find(&place) ? rc_open(&place, saves, &rc->fd) : NULL;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

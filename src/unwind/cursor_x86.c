@@ -32,7 +32,7 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 		.user = vcpu->user,
 		.vcpu = vcpu,
 	};
-	if (code_word_bytes(regs->width, vcpu->user ? regs->cs : 0) == sizeof(uint32_t))
+	if (registers_word_bytes(regs, vcpu->user) == sizeof(uint32_t))
 		cursor_set_short(cursor);
 }
 

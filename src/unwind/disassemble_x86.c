@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86-64 instructions as text; see xtop/disassemble.h. */
+/* Instructions of x86-64 and i386 as text; see xtop/disassemble.h. */
 #include "config.h"
 
 #include "xtop/disassemble.h"
@@ -10,12 +10,34 @@
 
 #include "unwind/instruction.h"
 
-struct code_step disassemble_step(const uint8_t *bytes, size_t n, uint64_t address)
+/* Some decoded instruction. */
+struct disassembled {
+	ZydisDecodedInstruction head;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	enum code_syntax syntax;
+};
+
+static bool disassemble_decode(const struct code *code, struct disassembled *to)
+{
+	bool is_short = code->word_bytes == sizeof(uint32_t);
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder,
+			 is_short ? ZYDIS_MACHINE_MODE_LEGACY_32 : ZYDIS_MACHINE_MODE_LONG_64,
+			 is_short ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
+	return ZYAN_SUCCESS(
+		ZydisDecoderDecodeFull(&decoder, code->bytes, code->n, &to->head, to->operands));
+}
+
+/* --- where control goes ----------------------------------------------------------------------- */
+
+/* Unwinding reads code of 64 bits alone, so its decoder knows no other. */
+static struct code_step disassemble_step_64(const struct code *code)
 {
 	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
 	struct instruction instruction;
 
-	if (!instruction_decode(bytes, n, address, &instruction))
+	if (!instruction_decode(code->bytes, code->n, code->address, &instruction))
 		return step;
 	step.bad = false;
 	step.length = instruction.length;
@@ -38,6 +60,46 @@ struct code_step disassemble_step(const uint8_t *bytes, size_t n, uint64_t addre
 	}
 	step.target = instruction.target;
 	return step;
+}
+
+static enum code_flow disassembled_flow(const struct disassembled *code)
+{
+	bool direct = code->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+
+	switch (code->head.meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+		return CODE_CALL;
+	case ZYDIS_CATEGORY_COND_BR:
+		return CODE_BRANCH;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return direct ? CODE_JUMP : CODE_NEXT;
+	default:
+		return CODE_NEXT;
+	}
+}
+
+static struct code_step disassemble_step_32(const struct code *code)
+{
+	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
+	struct disassembled decoded;
+	ZyanU64 target;
+
+	if (!disassemble_decode(code, &decoded))
+		return step;
+	step.bad = false;
+	step.length = decoded.head.length;
+	step.flow = disassembled_flow(&decoded);
+	if (step.flow != CODE_NEXT && decoded.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&decoded.head, &decoded.operands[0],
+						  code->address, &target)))
+		step.target = (uint32_t)target;
+	return step;
+}
+
+struct code_step disassemble_step(const struct code *code)
+{
+	return code->word_bytes == sizeof(uint32_t) ? disassemble_step_32(code)
+						    : disassemble_step_64(code);
 }
 
 /* --- names as GNU's tools have them ----------------------------------------------------------- */
@@ -77,13 +139,6 @@ static char disassemble_suffix(unsigned bits)
 {
 	return bits == 8 ? 'b' : bits == 16 ? 'w' : bits == 32 ? 'l' : 'q';
 }
-
-/* Some decoded instruction. */
-struct disassembled {
-	ZydisDecodedInstruction head;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	enum code_syntax syntax;
-};
 
 static bool disassembled_is_movabs(const struct disassembled *code)
 {
@@ -238,7 +293,7 @@ static void disassembled_rewrite(const struct disassembled *code, const char *te
 	if (disassembled_has_star(code) && n + 1 < DISASSEMBLE_TEXT_BYTES)
 		to[n++] = '*';
 	for (; *at && n + 1 < DISASSEMBLE_TEXT_BYTES; at++)
-		if (*at != ' ' || (at[-1] != ',' && at[1] != '{'))
+		if (*at != '*' && (*at != ' ' || (at[-1] != ',' && at[1] != '{')))
 			to[n++] = *at;
 	to[n] = '\0';
 }
@@ -276,29 +331,28 @@ static bool disassembled_hides_operand(const struct disassembled *code)
 	       (code->head.mnemonic == ZYDIS_MNEMONIC_NOP || shift);
 }
 
-void disassemble_print(const uint8_t *bytes, size_t n, uint64_t address, enum code_syntax syntax,
+void disassemble_print(const struct code *code, enum code_syntax syntax,
 		       char text[DISASSEMBLE_TEXT_BYTES])
 {
-	struct disassembled code = { .syntax = syntax };
+	struct disassembled decoded = { .syntax = syntax };
 	char raw[DISASSEMBLE_TEXT_BYTES];
 	ZydisFormatter formatter;
-	ZydisDecoder decoder;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	disassemble_set_up(&formatter, syntax);
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, n, &code.head, code.operands))) {
+	if (!disassemble_decode(code, &decoded)) {
 		snprintf(text, DISASSEMBLE_TEXT_BYTES, "(bad)");
 		return;
 	}
-	if (disassembled_hides_operand(&code))
-		code.head.operand_count_visible = 1;
-	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, &code.head, code.operands,
-							code.head.operand_count_visible, raw,
-							sizeof(raw), address, NULL)))
+	if (disassembled_hides_operand(&decoded))
+		decoded.head.operand_count_visible = 1;
+	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, &decoded.head,
+							decoded.operands,
+							decoded.head.operand_count_visible, raw,
+							sizeof(raw), code->address, NULL)))
 		snprintf(text, DISASSEMBLE_TEXT_BYTES, "(bad)");
-	else if (code.head.length == 2 && bytes[0] == 0x66 && bytes[1] == 0x90)
+	else if (decoded.head.length == 2 && code->bytes[0] == 0x66 && code->bytes[1] == 0x90)
 		snprintf(text, DISASSEMBLE_TEXT_BYTES,
 			 syntax == SYNTAX_ATT ? "xchg   %%ax,%%ax" : "xchg   ax,ax");
 	else
-		disassembled_rewrite(&code, raw, text);
+		disassembled_rewrite(&decoded, raw, text);
 }

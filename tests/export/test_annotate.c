@@ -19,13 +19,16 @@ static void find(const struct snapshot *snapshot, const char *name, const char *
 	error_destroy(error);
 }
 
+static struct instruction_format format;
+
 static char *print(const struct snapshot *snapshot, const struct annotation *annotation)
 {
 	const struct instruction_lines lines = { .find = made_line };
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	struct xtop_error *error = export_annotation(snapshot, annotation, &lines, "web01 PVH", file);
+	struct xtop_error *error =
+		export_annotation(snapshot, annotation, &lines, &format, "web01 PVH", file);
 
 	if (error)
 		fputs(error_message(error), file);
@@ -83,6 +86,11 @@ int main(void)
 	      "what is missing");
 	check(strstr(text, "would have run next"), "what a sample's address means");
 	free(text);
+	format = (struct instruction_format){ SYNTAX_INTEL, ADDRESSES_ABSOLUTE, false };
+	text = print(snapshot, annotation);
+	check(strstr(text, "  25.00      250   ffffffff81200ff1  movzx  eax,byte ptr [rbx]\n"),
+	      "the same instruction in Intel's syntax with its address: %s", text);
+	free(text);
 	annotation->lack = ANNOTATION_NOT_READ;
 	text = print(snapshot, annotation);
 	check_string(text,
@@ -92,7 +100,7 @@ int main(void)
 	free(text);
 	annotation->lack = ANNOTATION_ARM64;
 	text = print(snapshot, annotation);
-	check(strstr(text, "xtop decodes instructions of x86-64"), "code of arm64: %s", text);
+	check(strstr(text, "xtop decodes instructions of x86,"), "code of arm64: %s", text);
 	free(text);
 	annotation_destroy(annotation);
 	snapshot_destroy(snapshot);

@@ -47,7 +47,7 @@ static void write_rc(const uint8_t *bytes, size_t size_bytes)
 
 static struct xtop_error *load(struct ui_rc *rc)
 {
-	struct xtop_error *error = ui_rc_open(rc);
+	struct xtop_error *error = ui_rc_open(rc, true);
 
 	return error ? error : ui_rc_read(rc);
 }

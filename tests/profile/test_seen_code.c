@@ -56,10 +56,13 @@ static uint32_t frame_of(const char *name, uint64_t address)
 	return frames_intern(frames, FRAME_KIND_USERLAND, name, "program", address);
 }
 
+static struct registers registers; /* of the sampled vCPU, as far as they tell how to decode */
+
 static void sample(uint64_t time_ns, frame_t page)
 {
 	const struct seen_sample sample = { .frame = frame_of("f", CODE),
 					    .quality = NAME_SYMBOL,
+					    .word_bytes = registers_word_bytes(&registers, true),
 					    .address = CODE + 8,
 					    .time_ns = time_ns,
 					    .space = space,
@@ -218,7 +221,7 @@ static void test_room(void)
 	close_guest();
 }
 
-/* Bytes of arm64 are no instructions of x86-64. */
+/* Bytes of arm64 are no instructions of x86. */
 static void test_arm64(void)
 {
 	struct annotation *annotation;
@@ -234,6 +237,54 @@ static void test_arm64(void)
 	close_guest();
 }
 
+/* In 32-bit code "dec %eax; mov $0,%eax; call g"; in 64-bit code a number takes the call's bytes. */
+static void check_mode(struct registers as, unsigned n_calls, const char *what)
+{
+	static const uint8_t bytes[] = { 0x48, 0xb8, 0, 0, 0, 0, 0xe8, 0xf5, 0x10, 0, 0 };
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	registers = as;
+	made_put(made, root, CODE, bytes, sizeof(bytes));
+	made_put(made, root, CALLED, bytes, sizeof(bytes));
+	sample(SECOND, FRAME(0));
+	annotation = build("f", CODE, true);
+	check_u64(annotation->n_targets, n_calls, what);
+	annotation_destroy(annotation);
+	if (n_calls) {
+		annotation = build("g", CALLED, true);
+		check_u64(annotation->word_bytes, 4, "what 32-bit code calls is 32-bit code");
+		annotation_destroy(annotation);
+	}
+	registers = (struct registers){ 0 };
+	close_guest();
+}
+
+static void test_mode(void)
+{
+	check_mode((struct registers){ .cs = 0x33 }, 0, "a program of 64 bits");
+	check_mode((struct registers){ .cs = CS_USER_32 }, 1, "one of 32 bits below its kernel");
+	check_mode((struct registers){ .width = WIDTH_32, .cs = 0x73 }, 1, "a kernel of 32 bits");
+	check_mode((struct registers){ .width = WIDTH_32_PAE, .cs = 0x73 }, 1, "one with PAE");
+}
+
+/* The sampler learns the width after the first sample. */
+static void test_mode_learned(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	sample(SECOND, FRAME(0));
+	registers.width = WIDTH_32_PAE;
+	sample(SECOND + SECOND / 100, FRAME(0));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->word_bytes, 4, "the next sample tells the mode");
+	annotation_destroy(annotation);
+	registers.width = WIDTH_64;
+	close_guest();
+}
+
 int main(void)
 {
 	test_reads();
@@ -242,5 +293,7 @@ int main(void)
 	test_large();
 	test_room();
 	test_arm64();
+	test_mode();
+	test_mode_learned();
 	return tap_done();
 }

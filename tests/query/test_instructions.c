@@ -75,6 +75,31 @@ static void test_text(void)
 	annotation_destroy(annotation);
 }
 
+/* "dec %eax; mov $0,%eax; jmp +0": in 64-bit code a number takes the jump's bytes. */
+static void test_mode(void)
+{
+	static const uint8_t bytes[] = { 0x48, 0xb8, 0, 0, 0, 0, 0xeb, 0xf8, 0, 0, 0, 0 };
+	const struct instruction_format format = { .addresses = ADDRESSES_RELATIVE };
+	struct annotation *annotation = made_annotation(itself, called);
+	struct instructions instructions = { 0 };
+
+	memcpy(annotation->bytes, bytes, sizeof(bytes));
+	annotation->size_bytes = annotation->n_bytes = sizeof(bytes);
+	must(instructions_update(&instructions, annotation));
+	check_string(print(annotation, &instructions, 0, format), "movabs $0xf8eb00000000,%rax",
+		     "64-bit code");
+	annotation->word_bytes = 4;
+	annotation->address = 0xc1000000;
+	annotation->version++;
+	must(instructions_update(&instructions, annotation));
+	check_string(print(annotation, &instructions, 0, format), "dec    %eax",
+		     "the same bytes as 32-bit code");
+	check_string(print(annotation, &instructions, 2, format), "jmp    +0x0", "with a jump");
+	check_u64(instructions.rows[2].jump, 0, "that leads to a row");
+	instructions_deinit(&instructions);
+	annotation_destroy(annotation);
+}
+
 static void test_missing(void)
 {
 	struct annotation *annotation = made_annotation(itself, called);
@@ -131,6 +156,7 @@ int main(void)
 	called = frames_intern(frames, FRAME_KIND_KERNEL, "memchr", "[kernel]", 0x2000);
 	test_rows();
 	test_text();
+	test_mode();
 	test_missing();
 	test_large();
 	frames_destroy(frames);

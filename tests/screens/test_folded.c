@@ -76,7 +76,7 @@ static void test_kept(void)
 		abort();
 	scene_open_filled(&scene);
 	setenv("XDG_CONFIG_HOME", folder, 1);
-	if (ui_rc_open(&scene.ui->rc))
+	if (ui_rc_open(&scene.ui->rc, true))
 		abort();
 	scene_keys(&scene, 80, 24, "xS");
 	ui_rc_close(&scene.ui->rc);
@@ -86,7 +86,7 @@ static void test_kept(void)
 	text = file_read(path);
 	check(strstr(text, "pass-through = folded\n"), "written: %s", text);
 	free(text);
-	if (ui_rc_open(&rc) || ui_rc_read(&rc))
+	if (ui_rc_open(&rc, false) || ui_rc_read(&rc))
 		abort();
 	check(rc.fold, "and read");
 	ui_rc_close(&rc);

@@ -47,6 +47,7 @@ static inline struct annotation *made_annotation(uint32_t frame, uint32_t called
 					   .size_bytes = sizeof(made_code),
 					   .n_bytes = sizeof(made_code),
 					   .bytes = malloc(sizeof(made_code)),
+					   .word_bytes = 8,
 					   .n_counts = sizeof(counts) / sizeof(counts[0]),
 					   .counts = malloc(sizeof(counts)),
 					   .n_targets = sizeof(targets) / sizeof(targets[0]),

@@ -2,6 +2,7 @@
 /* The settings file: what is read, what is refused, and that saved settings are read again. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static void put(const char *text)
 
 static struct xtop_error *load(struct ui_rc *rc)
 {
-	struct xtop_error *error = ui_rc_open(rc);
+	struct xtop_error *error = ui_rc_open(rc, true);
 
 	return error ? error : ui_rc_read(rc);
 }
@@ -46,8 +47,13 @@ static void test_read(void)
 {
 	struct stat status;
 	struct ui_rc rc;
-	struct xtop_error *error = load(&rc);
+	struct xtop_error *error = ui_rc_open(&rc, false);
 	char path_saved[512];
+
+	check(!error && rc.fd < 0 && stat(path, &status) && errno == ENOENT,
+	      "to read alone nothing is created");
+	ui_rc_close(&rc);
+	error = load(&rc);
 
 	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0,
 	      "without a file there are no settings");
@@ -108,7 +114,7 @@ static void test_apart(void)
 	struct ui_rc rc;
 
 	put("sort = beauty\n");
-	error = ui_rc_open(&rc);
+	error = ui_rc_open(&rc, true);
 	check(!error && rc.fd >= 0, "opening does not see errors in the text");
 	error_destroy(error);
 	put("sort = self\n");

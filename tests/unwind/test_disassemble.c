@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions as text are those of GNU's objdump: all of .text of libc and python3, and of the files
- * that XTOP_DISASSEMBLE names (a vmlinux takes minutes). Where the texts differ, the cause is one of
+ * Instructions as text are those of GNU's objdump: all of .text of libc and python3, of the i386 libc
+ * where it is installed (libc6-i386), and of the files that XTOP_DISASSEMBLE names (a vmlinux takes
+ * minutes). Where the texts differ, the cause is one of
  * those that cause_of() knows, which doc/DESIGN §17 lists.
  */
 #include "config.h"
@@ -19,7 +20,15 @@ static const char *att(const char *bytes, size_t n, uint64_t address)
 {
 	static char text[DISASSEMBLE_TEXT_BYTES];
 
-	disassemble_print((const uint8_t *)bytes, n, address, SYNTAX_ATT, text);
+	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 8 }, SYNTAX_ATT, text);
+	return text;
+}
+
+static const char *att32(const char *bytes, size_t n, uint64_t address)
+{
+	static char text[DISASSEMBLE_TEXT_BYTES];
+
+	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 4 }, SYNTAX_ATT, text);
 	return text;
 }
 
@@ -27,7 +36,8 @@ static const char *intel(const char *bytes, size_t n, uint64_t address)
 {
 	static char text[DISASSEMBLE_TEXT_BYTES];
 
-	disassemble_print((const uint8_t *)bytes, n, address, SYNTAX_INTEL, text);
+	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 8 }, SYNTAX_INTEL,
+			  text);
 	return text;
 }
 
@@ -48,17 +58,56 @@ static void test_text(void)
 	check_string(att("\xe8\x00", 2, 0), "(bad)", "an instruction that is cut off");
 }
 
+/* The same bytes mean something else in 32-bit code. */
+static void test_text_32(void)
+{
+	check_string(att("\x40\x89\xc8", 3, 0), "mov    %ecx,%eax", "a REX prefix");
+	check_string(att32("\x40\x89\xc8", 3, 0), "inc    %eax", "in 32-bit code an instruction");
+	check_string(att32("\x06", 1, 0), "push   %es", "one that x86-64 has no more");
+	check_string(att32("\xa1\x10\x20\x04\x08", 5, 0), "mov    0x8042010,%eax",
+		     "an absolute address of four bytes");
+	check_string(att32("\x8b\x45\xfc", 3, 0), "mov    -0x4(%ebp),%eax", "registers of 32 bits");
+	check_string(att32("\x8b\x1d\x10\0\0\0", 6, 0), "mov    0x10,%ebx",
+		     "nothing is relative to the instruction");
+	check_string(att32("\xe8\xfb\xff\xff\xff", 5, 0xc1000000), "call   0xc1000000", "a call");
+}
+
+static struct code_step step_of(const char *bytes, size_t n, uint64_t address, uint8_t word_bytes)
+{
+	return disassemble_step(&(struct code){ (const uint8_t *)bytes, n, address, word_bytes });
+}
+
+static void test_steps_32(void)
+{
+	struct code_step step = step_of("\xe8\x10\0\0\0", 5, 0xfffffff8, 4);
+
+	check(step.flow == CODE_CALL && step.target == 0xd && step.length == 5,
+	      "32-bit code: a call, whose target has 32 bits");
+	step = step_of("\x40\x74\xfd", 3, 0x1000, 4);
+	check(step.flow == CODE_NEXT && step.length == 1, "an increment");
+	step = step_of("\x74\xfd", 2, 0x1001, 4);
+	check(step.flow == CODE_BRANCH && step.target == 0x1000, "a branch");
+	step = step_of("\xeb\xfe", 2, 0xc1000000, 4);
+	check(step.flow == CODE_JUMP && step.target == 0xc1000000, "a jump");
+	step = step_of("\xff\x25\x10\0\0\0", 6, 0x1000, 4);
+	check(step.flow == CODE_NEXT && !step.target, "an indirect jump");
+	step = step_of("\xff\xd0", 2, 0x1000, 4);
+	check(step.flow == CODE_CALL && !step.target, "an indirect call");
+	step = step_of("\xe8\x10", 2, 0x1000, 4);
+	check(step.bad && step.length == 1, "a call that is cut off");
+}
+
 static void test_steps(void)
 {
-	struct code_step step = disassemble_step((const uint8_t *)"\xe8\x10\0\0\0", 5, 0x1000);
+	struct code_step step = step_of("\xe8\x10\0\0\0", 5, 0x1000, 8);
 
 	check(step.flow == CODE_CALL && step.target == 0x1015 && step.length == 5, "a call");
-	step = disassemble_step((const uint8_t *)"\xeb\xfe", 2, 0x1000);
+	step = step_of("\xeb\xfe", 2, 0x1000, 8);
 	check(step.flow == CODE_JUMP && step.target == 0x1000, "a jump");
-	step = disassemble_step((const uint8_t *)"\xff\x25\x10\0\0\0", 6, 0x1000);
+	step = step_of("\xff\x25\x10\0\0\0", 6, 0x1000, 8);
 	check(step.flow == CODE_NEXT && !step.target,
 	      "the word that an indirect jump reads is no target");
-	step = disassemble_step((const uint8_t *)"\x06", 1, 0);
+	step = step_of("\x06", 1, 0, 8);
 	check(step.bad && step.length == 1, "bytes without meaning are passed one by one");
 }
 
@@ -72,6 +121,7 @@ static void test_hostile(void)
 		char text[DISASSEMBLE_TEXT_BYTES];
 		uint8_t bytes[16];
 		struct code_step step;
+		struct code code;
 		size_t n;
 
 		for (size_t j = 0; j < sizeof(bytes); j++) {
@@ -81,8 +131,9 @@ static void test_hostile(void)
 			bytes[j] = (uint8_t)(state >> 24);
 		}
 		n = 1 + state % sizeof(bytes);
-		step = disassemble_step(bytes, n, state);
-		disassemble_print(bytes, n, state, i & 1 ? SYNTAX_ATT : SYNTAX_INTEL, text);
+		code = (struct code){ bytes, n, state, i & 2 ? 4 : 8 };
+		step = disassemble_step(&code);
+		disassemble_print(&code, i & 1 ? SYNTAX_ATT : SYNTAX_INTEL, text);
 		wrong += !step.length || step.length > n || !*text ||
 			 strlen(text) >= sizeof(text) - 1;
 	}
@@ -91,8 +142,9 @@ static void test_hostile(void)
 
 /* --- against objdump -------------------------------------------------------------------------- */
 
-enum cause { SAME, ZERO, PREFIX, SHIFT, COMPARISON, X87, STRING, SYSTEM, CUT, OTHER, N_CAUSES };
+enum cause { SAME, ZERO, INDEX, PREFIX, SHIFT, COMPARISON, X87, STRING, SYSTEM, CUT, OTHER, N_CAUSES };
 static const char *const cause_names[] = { "the same", "a displacement of 0 is not shown",
+					   "an index that is no register is not shown",
 					   "a prefix without effect is not shown",
 					   "shifts by 1 have no operand for that",
 					   "comparisons and products of vectors have a number",
@@ -170,6 +222,9 @@ static enum cause cause_of(char *ours, char *theirs)
 	remove_all(theirs, "0x0(", 0, 3);
 	if (!strcmp(ours, theirs))
 		return ZERO;
+	remove_all(theirs, ",%eiz,1", 0, 7); /* the longer coding of the same address */
+	if (!strcmp(ours, theirs))
+		return INDEX;
 	/* binutils from 2.41 on: "shr $1,%rax" for d1 /5, the same code as "shr %rax". */
 	if (begins_with_one_of(ours, shifts)) {
 		remove_all(theirs, " $1,", 1, 3);
@@ -203,6 +258,7 @@ struct comparison {
 	uint64_t address; /* of our next instruction; 0: wherever objdump's is */
 	const uint8_t *bytes;
 	uint64_t start, size_bytes;
+	uint8_t word_bytes;
 };
 
 /* "ffffffff81000031:\tcall   ffffffff810007e0 <x>" */
@@ -210,22 +266,23 @@ static void compare_line(struct comparison *comparison, char *line)
 {
 	char text[DISASSEMBLE_TEXT_BYTES], *theirs;
 	uint64_t address = strtoull(line, &theirs, 16);
-	const uint8_t *bytes = comparison->bytes + (address - comparison->start);
-	uint64_t left = comparison->size_bytes - (address - comparison->start);
+	uint64_t distance = address - comparison->start;
+	const struct code code = { comparison->bytes + distance, comparison->size_bytes - distance,
+				   address, comparison->word_bytes };
 	struct code_step step;
 	enum cause cause;
 
 	if (theirs == line || theirs[0] != ':' || theirs[1] != '\t' ||
-	    address - comparison->start >= comparison->size_bytes)
+	    distance >= comparison->size_bytes)
 		return;
 	theirs += 2;
 	theirs[strcspn(theirs, "#<\n")] = '\0';
 	squeeze(theirs);
 	comparison->n++;
 	comparison->boundaries += comparison->address && address != comparison->address;
-	step = disassemble_step(bytes, left, address);
+	step = disassemble_step(&code);
 	comparison->address = is_cut(theirs) ? 0 : address + step.length;
-	disassemble_print(bytes, left, address, SYNTAX_ATT, text);
+	disassemble_print(&code, SYNTAX_ATT, text);
 	squeeze(text);
 	if (step.target) { /* objdump writes 0x with some files, and without it with others */
 		remove_all(text, " 0x", 1, 2);
@@ -238,10 +295,10 @@ static void compare_line(struct comparison *comparison, char *line)
 }
 
 static void compare_section(const char *path, const uint8_t *bytes, uint64_t start,
-			    uint64_t size_bytes)
+			    uint64_t size_bytes, uint8_t word_bytes)
 {
 	struct comparison comparison = { .bytes = bytes, .start = start, .size_bytes = size_bytes,
-					 .address = start };
+					 .address = start, .word_bytes = word_bytes };
 	char command[5000], line[4096];
 	FILE *objdump;
 
@@ -281,7 +338,8 @@ static void compare_file(const char *path)
 
 		if (elf_read(&file, section->sh_offset, bytes, section->sh_size) ==
 		    section->sh_size)
-			compare_section(path, bytes, section->sh_addr, section->sh_size);
+			compare_section(path, bytes, section->sh_addr, section->sh_size,
+					elf_machine_is_short(&file) ? 4 : 8);
 		free(bytes);
 	}
 	elf_file_deinit(&file);
@@ -293,10 +351,13 @@ int main(void)
 	char *files = getenv("XTOP_DISASSEMBLE"), *path;
 
 	test_text();
+	test_text_32();
 	test_steps();
+	test_steps_32();
 	test_hostile();
 	with_libc_file(compare_file);
 	compare_file("/usr/bin/python3.11");
+	compare_file("/lib32/libc.so.6");
 	while ((path = strsep(&files, ":")))
 		compare_file(path);
 	return tap_done();
