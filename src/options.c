@@ -747,6 +747,8 @@ static void options_complete(struct options *options)
 		!options->format && options->output && !export_knows_ending(options->output);
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
+	options->waits_left_out = options->output && options->waits_hz > 0 && !options->of_waits &&
+				  !export_find_format(options->format)->has_waits;
 	options->budget /= 100;
 	if (options->all && (options->push || options->metrics || options->batch) &&
 	    !(options->host_budget > 0))

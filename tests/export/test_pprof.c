@@ -5,20 +5,13 @@
  */
 #include "config.h"
 
+#include "tests/support/pprof_message.h"
 #include "tests/support/profile_stacks.h"
 
-#ifdef HAVE_NANOPB_FOLDER
-#include <nanopb/pb_decode.h>
-#else
-#include <pb_decode.h>
-#endif
 #include <string.h>
-#include <zlib.h>
 
 #include "xtop/build_id.h"
 #include "xtop/export.h"
-
-#define MAX_BYTES (1 << 20)
 
 static struct frames *frames;
 
@@ -26,76 +19,16 @@ static struct frames *frames;
 static unsigned char *pprof(const struct snapshot *snapshot,
 			    const struct export_settings *settings, size_t *np)
 {
-	unsigned char *message = malloc(MAX_BYTES);
+	unsigned char *message;
 	FILE *file = tmpfile();
-	gzFile gzip;
-	int n;
 
 	must(export_pprof(snapshot, settings, file));
 	fflush(file);
 	rewind(file);
-	gzip = gzdopen(dup(fileno(file)), "r");
-	n = gzread(gzip, message, MAX_BYTES);
-	check(n > 0 && gzclose(gzip) == Z_OK, "it is whole gzip");
+	message = pprof_read(file, np);
+	check(message, "it is whole gzip");
 	fclose(file);
-	*np = (size_t)n;
 	return message;
-}
-
-/* One field of a message. */
-struct field {
-	uint32_t number;
-	uint64_t value;             /* a varint */
-	const unsigned char *bytes; /* anything else */
-	size_t n;
-};
-
-static bool next_field(const unsigned char **atp, const unsigned char *end, struct field *field)
-{
-	pb_istream_t stream = pb_istream_from_buffer(*atp, (size_t)(end - *atp));
-	pb_wire_type_t type;
-	uint64_t n;
-	bool eof;
-
-	if (!pb_decode_tag(&stream, &type, &field->number, &eof))
-		return false;
-	*field = (struct field){ .number = field->number };
-	if (type == PB_WT_VARINT) {
-		pb_decode_varint(&stream, &field->value);
-	} else {
-		pb_decode_varint(&stream, &n);
-		field->bytes = end - stream.bytes_left;
-		field->n = n;
-		pb_read(&stream, NULL, n);
-	}
-	*atp = end - stream.bytes_left;
-	return true;
-}
-
-/* The Ith field NUMBER of the message. */
-static struct field find_field(const unsigned char *message, size_t n, uint32_t number, uint64_t i)
-{
-	const unsigned char *at = message;
-	struct field field;
-
-	while (next_field(&at, message + n, &field))
-		if (field.number == number && i-- == 0)
-			return field;
-	return (struct field){ 0 };
-}
-
-/* The first varint of the packed or single field NUMBER. */
-static uint64_t number_of(struct field message, uint32_t number, unsigned i)
-{
-	struct field field = find_field(message.bytes, message.n, number, 0);
-	pb_istream_t stream = pb_istream_from_buffer(field.bytes, field.n);
-	uint64_t value = field.value;
-
-	if (field.bytes)
-		for (i++; i; i--)
-			if (!pb_decode_varint(&stream, &value))
-				return 0;
-	return value;
 }
 
 /* --- the profile as text ---------------------------------------------------------------------- */

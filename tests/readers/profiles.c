@@ -4,7 +4,7 @@
  *
  *	tests/readers/profiles NODES FOLDER
  *
- * FOLDER/both.* (pprof, speedscope, SVG, HTML) have the waits of the same guest besides, and source lines.
+ * FOLDER/both.* (pprof, speedscope, perf, SVG, HTML) have the waits of the same guest besides, and source lines.
  * FOLDER/p.* are the files; FOLDER/shares.tsv has a line "self% TAB children% TAB name" for each
  * function, where functions of one name are one. Prints what CPU time each file took and how large
  * it is: "FORMAT MILLISECONDS BYTES NODES", with "both-" before the format of both.*. The profile is
@@ -259,6 +259,7 @@ int main(int argc, char **argv)
 	waits = make_waits(frames);
 	write_format(snapshot, waits, argv[2], "both", "pprof");
 	write_format(snapshot, waits, argv[2], "both", "speedscope");
+	write_format(snapshot, waits, argv[2], "both", "perf");
 	write_format(snapshot, waits, argv[2], "both", "svg");
 	write_format(snapshot, waits, argv[2], "both", "html");
 	snapshot_destroy(waits);
