@@ -40,6 +40,8 @@ static void scene_second(struct scene *scene, unsigned second)
 		snapshot->vcpus[i].states[VCPU_BLOCKED] = blocked[i];
 	}
 	snapshot->sampler.stopped_ns = second * 2400000ULL;
+	if (second >= 32) /* in this second 1.24 %, of a budget of 1 % */
+		snapshot->sampler.stopped_ns += 10000000;
 	if (second > 30) { /* 1795000000 is 2026-11-18 11:06:40 UTC */
 		snapshot->clocks.at_ns = snapshot->time_ns;
 		clocks_set(&snapshot->clocks, CLOCK_GUEST_UTC,
@@ -254,6 +256,28 @@ static void test_pprof(void)
 	scene_close(&scene);
 }
 
+/* What the line says is seen without colours: where others took time, where xtop took too much. */
+static void test_marks_of_time(void)
+{
+	struct canvas *console = canvas_create(24, 100, CHARSET_CONSOLE);
+	struct scene scene;
+	char *text;
+
+	scene_open_day(&scene);
+	for (unsigned second = 31; second <= 33; second++)
+		scene_second(&scene, second);
+	screen_contains(&scene, 100, 24, "···▇▇▇▇▇▇▇▇▇▇⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤!⣤▏", true);
+	screen_check(&scene, "range-stopped-100x24", 100, 24);
+	ui_draw(scene.ui, console);
+	text = canvas_dump(console);
+	check(strstr(text, "███░░░░░░░░░░░!░│"), "a console's font has other dots: %.400s", text);
+	free(text);
+	canvas_destroy(console);
+	scene_keys(&scene, 100, 24, "h");
+	screen_contains(&scene, 100, 24, "minutes: ⣶ steal, ! stopped", true);
+	scene_close(&scene);
+}
+
 /* A small screen has no such line; a narrow one has fewer words. */
 static void test_sizes(void)
 {
@@ -298,6 +322,7 @@ int main(void)
 	test_clock();
 	test_write_and_compare();
 	test_pprof();
+	test_marks_of_time();
 	test_sizes();
 	return tap_done();
 }
