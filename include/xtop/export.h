@@ -124,9 +124,15 @@ struct diff_table_options {
 	const char *base_name, *now_name; /* clean */
 	bool children; /* children were compared, not self */
 	bool all_rows; /* not only the significant ones */
+	bool over;     /* a function grew by more than --fail-over allows */
 };
 void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,
 		 const struct diff_table_options *options, FILE *file);
+
+/* diff_json.c: the same as one JSON object on one line. */
+void export_diff_json(const struct diff_side *now, const struct diff_side *base,
+		      const struct diff *diff, const struct diff_table_options *options,
+		      FILE *file);
 
 /* --- annotate.c: the instructions of one function (--annotate) -------------------------------- */
 

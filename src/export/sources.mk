@@ -6,6 +6,7 @@ libxtop_a_SOURCES += \
 	src/export/annotate.c \
 	src/export/crash.c \
 	src/export/batch.c \
+	src/export/diff_json.c \
 	src/export/diff_table.c \
 	src/export/export.c \
 	src/export/folded.c \
