@@ -58,6 +58,21 @@ function percents(text) {
 	return [...text.matchAll(/([\d.]+) %/g)].map(match => Number(match[1]));
 }
 
+// The colour that the browser paints behind TEXT: that of the path which covers the cell.
+const FILLS = { kernel: "rgb(244, 162, 97)", user: "rgb(142, 203, 124)", library: "rgb(127, 184, 224)" };
+async function colour_of(text) {
+	const [x, y] = await place_of(text);
+	return page.value(`(() => {
+		const under = [...document.querySelectorAll("#cells path")].find(path => {
+			const at = path.ownerSVGElement.createSVGPoint();
+			at.x = ${x};
+			at.y = ${y};
+			return path.isPointInFill(at.matrixTransform(path.getScreenCTM().inverse()));
+		});
+		return under ? getComputedStyle(under).fill : "none";
+	})()`);
+}
+
 // A flame graph with samples and waits, and source lines.
 async function look_at_both(file) {
 	const titled = () => page.value("document.getElementById('title').textContent");
@@ -88,6 +103,9 @@ async function look_at(file) {
 	await page.open(url(file));
 	point((await rows()).includes("start_kernel"), file + ": shows start_kernel", await rows());
 	await photograph(file);
+
+	point(await colour_of("hash") === FILLS.kernel, file + ": the kernel's colour", await colour_of("hash"));
+	point(await colour_of("main") === FILLS.user, file + ": a program's colour", await colour_of("main"));
 
 	await page.mouse("mouseMoved", ...await place_of("hash"));
 	const said = await tooltip(), shown = percents(said);
@@ -161,6 +179,13 @@ async function nasty(file) {
 	await page.open(url("small/" + file));
 	await photograph(file + "-small");
 	point(page.errors.length === 0, file + ": hostile names run nothing", page.errors.join("\n"));
+	const { data } = read.picture(path.join(folder, "small", file));
+	const labels = await rows(), drawn = {};
+	for (const [name, kind, module] of data.frames)
+		if (labels.includes(name) && data.frames.filter(f => f[0] === name).length === 1)
+			drawn[data.kinds[kind]] = [name, data.modules[module][0]];
+	point(drawn.l && /\.so|^\[vdso\]$/.test(drawn.l[1]) && await colour_of(drawn.l[0]) === FILLS.library,
+		file + ": a library's colour", JSON.stringify(drawn));
 	const shares = read.shares(read.picture(path.join(folder, "small", file)));
 	await search("<script>alert\\(1\\)");
 	const share = shares.get("</script><script>alert(1)</script>");
