@@ -180,12 +180,12 @@ async function nasty(file) {
 	await photograph(file + "-small");
 	point(page.errors.length === 0, file + ": hostile names run nothing", page.errors.join("\n"));
 	const { data } = read.picture(path.join(folder, "small", file));
-	const labels = await rows(), drawn = {};
-	for (const [name, kind, module] of data.frames)
-		if (labels.includes(name) && data.frames.filter(f => f[0] === name).length === 1)
-			drawn[data.kinds[kind]] = [name, data.modules[module][0]];
-	point(drawn.l && /\.so|^\[vdso\]$/.test(drawn.l[1]) && await colour_of(drawn.l[0]) === FILLS.library,
-		file + ": a library's colour", JSON.stringify(drawn));
+	// A label, perhaps cut, of which all functions that it can mean are in shared libraries.
+	const library = (await rows()).find(label => {
+		const meant = data.frames.filter(frame => frame[0].startsWith(label.replace(/\u2026$/, "")));
+		return meant.length && meant.every(frame => /\.so/.test(data.modules[frame[2]][0]));
+	});
+	point(library && await colour_of(library) === FILLS.library, file + ": a library's colour", library);
 	const shares = read.shares(read.picture(path.join(folder, "small", file)));
 	await search("<script>alert\\(1\\)");
 	const share = shares.get("</script><script>alert(1)</script>");
