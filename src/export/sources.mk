@@ -23,6 +23,8 @@ libxtop_a_SOURCES += \
 	src/export/picture.c \
 	src/export/picture.h \
 	src/export/pprof.c \
+	src/export/pprof_locations.c \
+	src/export/pprof_locations.h \
 	src/export/speedscope.c \
 	src/export/stacks.c \
 	src/export/stacks.h \

@@ -23,10 +23,10 @@ exports.pprof = function (path) {
 	const text = i => profile.stringTable.strings[Number(i)];
 	const name = new Map(profile.function.map(f => [Number(f.id), text(f.name)]));
 	const location = new Map(profile.location.map(l =>
-		[Number(l.id), name.get(Number(l.line[0].functionId))]));
+		[Number(l.id), l.line.map(line => name.get(Number(line.functionId)))]));
 	const stacks = profile.sample.map(sample => {
 		const labels = sample.label.map(l => text(l.str));
-		const frames = sample.locationId.map(id => location.get(Number(id))).reverse();
+		const frames = sample.locationId.flatMap(id => location.get(Number(id))).reverse();
 		return { frames: labels.concat(frames), weight: Number(sample.value[1]) };
 	});
 	return { stacks, notes: profile.comment.map(text) };

@@ -136,11 +136,12 @@ const both = path.join(small, "both.pb.gz");
 const top_of = (...how) => run("go", "tool", "pprof", "-top", ...everything, ...how, both);
 const waiting = top_of("-sample_index=wait", "-lines");
 point(/^ *3000000000(ns)? +75\.00% .* wait_for_lock lock\.c:77$/m.test(waiting) &&
-	/^ *1000000000(ns)? +25\.00% .* wait_for_disk$/m.test(waiting) &&
+	/^ *1000000000(ns)? +25\.00% .* submit \(inline\)$/m.test(waiting) &&
+	/^ *0 +0% .* 1000000000(ns)? +25\.00% +wait_for_disk$/m.test(waiting) &&
 	/ function_8_of_the_module module\.c:12$/m.test(waiting),
 	"go tool pprof -sample_index=wait -lines: the waits, with lines", waiting);
 const rows_of = text => text.split("\n").filter(line => /^ *\d+(ns)? +[\d.]+% /.test(line))
-	.map(line => line.replace(/ module\.c$/, "")).filter(line => !/wait_for/.test(line)).sort().join("\n");
+	.map(line => line.replace(/ module\.c$/, "")).filter(line => !/wait_for|submit/.test(line)).sort().join("\n");
 point(rows_of(top_of()) === rows_of(run("go", "tool", "pprof", "-top", ...everything, pb)),
 	"go tool pprof: without -sample_index the samples, as in a file without waits", top_of());
 const two = JSON.parse(fs.readFileSync(path.join(small, "both.json"), "utf8"));
@@ -228,7 +229,7 @@ try {
 		.functions.map(f => f.name).sort();
 	const waiting = threads.filter(thread => thread.tid > 4194304);
 	point(waiting.length === 1 && threads.length > 1 &&
-		functions_of(waiting[0].threadHandle).join() === "function_8_of_the_module,wait_for_disk,wait_for_lock" &&
+		functions_of(waiting[0].threadHandle).join() === "function_8_of_the_module,submit (inlined),wait_for_disk,wait_for_lock" &&
 		threads.filter(thread => thread.tid <= 4194304)
 			.every(thread => !functions_of(thread.threadHandle).some(name => /^wait_for/.test(name))),
 		"the Firefox profiler: threads of the waits beside those of the samples", JSON.stringify(threads));
