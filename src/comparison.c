@@ -111,18 +111,21 @@ static struct xtop_error *comparison_print_sides(const struct diff_side *now,
 		.all_rows = options->all_rows,
 	};
 	struct diff diff;
-	struct xtop_error *error = diff_build(now, base, table.children, &diff);
+	struct xtop_error *grown, *error = diff_build(now, base, table.children, &diff);
 
 	if (error)
 		return error;
 	text_clean(base_name, sizeof(base_name), options->baseline, strlen(options->baseline));
 	text_clean(now_name, sizeof(now_name), options->replay, strlen(options->replay));
-	if (!options->quiet)
+	grown = comparison_judge(&diff, options->fail_over);
+	table.over = grown;
+	if (options->json)
+		export_diff_json(now, base, &diff, &table, file);
+	else if (!options->quiet)
 		export_diff(now, base, &diff, &table, file);
 	if (fflush(file) == EOF || ferror(file))
 		error = error_create_errno(errno, "cannot write the table");
-	if (!error)
-		error = comparison_judge(&diff, options->fail_over);
+	error = error_first(error, grown);
 	diff_deinit(&diff);
 	return error;
 }

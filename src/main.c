@@ -81,6 +81,11 @@ static enum exit_status main_profile(const struct options *options)
 				       "stacks; --format chooses another",
 				       options->output),
 			  STATUS_OK);
+	if (options->waits_left_out)
+		main_fail(error_create("'%s': the format %s has one profile, so it gets no waits; "
+				       "--profile=waits writes them instead",
+				       options->output, options->format),
+			  STATUS_OK);
 	error = command_repair(options, main_report);
 	if (error)
 		return main_fail(error, STATUS_FAILED);

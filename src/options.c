@@ -668,8 +668,8 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create("--diff compares self or children: --sort takes one of these");
 	if (!options->diff && (options->all_rows || options->fail_over >= 0))
 		return error_create("--all-rows and --fail-over are for --diff");
-	if (options->diff && options->json)
-		return error_create("--json is for tables of one run, not for --diff");
+	if (options->diff && options->json && options->of_waits)
+		return error_create("--diff with --json is for CPU time: leave out --profile");
 	if (options->annotate && (options->diff || options->json || options->baseline))
 		return error_create("--annotate prints the instructions of one function: leave out "
 				    "--diff, --baseline and --json");
@@ -747,6 +747,8 @@ static void options_complete(struct options *options)
 		!options->format && options->output && !export_knows_ending(options->output);
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
+	options->waits_left_out = options->output && options->waits_hz > 0 && !options->of_waits &&
+				  !export_find_format(options->format)->has_waits;
 	options->budget /= 100;
 	if (options->all && (options->push || options->metrics || options->batch) &&
 	    !(options->host_budget > 0))

@@ -67,6 +67,7 @@ struct options {
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
 	const char *format;          /* of OUTPUT: given, or by its ending */
 	bool format_unknown;         /* not given, and OUTPUT has an ending that no format has */
+	bool waits_left_out;         /* of OUTPUT: its format has no place for them */
 	enum clock_kind clock;       /* --clock: on which times are told; default dom0 */
 	bool clock_given;            /* else the screen tells no times of day */
 	const char *record;          /* new file for raw samples; NULL: none */

@@ -34,6 +34,12 @@ const char *pipelines_type_name(enum guest_type type)
 	return names[type];
 }
 
+const char *pipelines_type_of(const struct pipeline *pipeline)
+{
+	return pipeline_is_profile(pipeline) ? NULL
+					     : pipelines_type_name(pipeline_guest(pipeline)->type);
+}
+
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
 			size_t capacity)
 {
@@ -94,6 +100,7 @@ static const char *pipelines_get_message(void *context)
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
 	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
 	guest->ui.guest.id = pipeline_guest(guest->pipeline)->domid;
+	guest->ui.guest.type = pipelines_type_of(guest->pipeline);
 	guest->waits.guest = guest->ui.guest;
 	return message;
 }
@@ -150,6 +157,7 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 			.system = pipeline_system(guest->pipeline),
 			.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus,
 			.id = pipeline_guest(guest->pipeline)->domid,
+			.type = pipelines_type_of(guest->pipeline),
 		},
 		.baseline = pipeline_baseline(guest->pipeline),
 		.of_crash = options->crash,

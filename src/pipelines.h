@@ -43,6 +43,8 @@ void pipelines_remove_at(struct pipelines *pipelines, size_t i); /* stopped; the
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
 			size_t capacity);
 const char *pipelines_type_name(enum guest_type type);
+/* NULL: a profile has none. */
+const char *pipelines_type_of(const struct pipeline *pipeline);
 
 /* Returns when all of PIPELINE's recording has been played. */
 void pipelines_wait_for_end(const struct pipeline *pipeline);

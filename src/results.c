@@ -74,17 +74,11 @@ void results_deinit(struct results *results)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* Formats that have a time of day have the guest's if the user asked for the guest's clock. */
 static uint64_t results_wall_ns(const struct results_work *work, const struct snapshot *snapshot)
 {
-	enum clock_kind clock =
-		work->options->clock == CLOCK_GUEST_UTC ? CLOCK_GUEST_UTC : CLOCK_UTC;
-	uint64_t wall_ns;
+	uint64_t wall_ns = export_wall_ns(snapshot, work->options->clock);
 
-	if (snapshot->started_ns &&
-	    clocks_tell(&snapshot->first_clocks, clock, snapshot->started_ns, &wall_ns))
-		return wall_ns;
-	return pipeline_wall_ns(work->run->pipeline, snapshot->started_ns);
+	return wall_ns ? wall_ns : pipeline_wall_ns(work->run->pipeline, snapshot->started_ns);
 }
 
 /* WAITS: of the same frames; NULL: none. Where no task waited there is one profile. */
@@ -99,7 +93,7 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 		.addresses = options->addresses,
 		.by_cgroup = options->by_cgroup,
 		.domain = pipeline_guest(pipeline)->name,
-		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
+		.type = pipelines_type_of(pipeline),
 		.wall_ns = results_wall_ns(work, snapshot),
 		.clock = options->clock,
 		.samples = options->of_waits ? NULL : pipeline_samples(pipeline),
@@ -114,8 +108,11 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 static struct xtop_error *results_put_profile(const struct results_work *work,
 					      const struct snapshot *snapshot, FILE *stream)
 {
-	struct xtop_error *error = work->options->lines ? lined_ask(snapshot, LINED_WAIT_S) : NULL;
+	bool lines = work->options->lines;
+	struct xtop_error *error = lines ? lined_ask(snapshot, LINED_WAIT_S) : NULL;
 
+	if (!error && lines && work->waits)
+		error = lined_ask(work->waits, LINED_WAIT_S);
 	return error ? error : results_put_both(work, snapshot, work->waits, stream);
 }
 

@@ -35,7 +35,7 @@ struct export_settings {
 	bool lines, inlined;
 	/*
 	 * The waits of the same run, with the snapshot's frames, for formats that hold two
-	 * profiles: all but folded and perf. NULL: one profile.
+	 * profiles: all but folded. NULL: one profile.
 	 */
 	const struct snapshot *waits;
 };
@@ -47,6 +47,7 @@ struct export_format {
 	const char *name;   /* for --format */
 	const char *ending; /* of a file's name, with the dot */
 	const char *named;  /* the one of OUTPUT_ENDINGS (xtop/output.h) that the screen proposes */
+	bool has_waits;     /* besides the samples: settings->waits */
 	export_write_fn *write;
 };
 
@@ -59,6 +60,11 @@ const struct export_format *export_find_ending_or(const char *path,
 						  const struct export_format *other);
 /* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
 bool export_knows_ending(const char *path);
+/*
+ * settings->wall_ns as the clocks of SNAPSHOT tell it: by the guest's time of day if CLOCK is that
+ * one. 0: they do not.
+ */
+uint64_t export_wall_ns(const struct snapshot *snapshot, enum clock_kind clock);
 /* "folded, pprof, ...", for messages. */
 void export_list_formats(char *text, size_t capacity);
 
@@ -118,9 +124,15 @@ struct diff_table_options {
 	const char *base_name, *now_name; /* clean */
 	bool children; /* children were compared, not self */
 	bool all_rows; /* not only the significant ones */
+	bool over;     /* a function grew by more than --fail-over allows */
 };
 void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,
 		 const struct diff_table_options *options, FILE *file);
+
+/* diff_json.c: the same as one JSON object on one line. */
+void export_diff_json(const struct diff_side *now, const struct diff_side *base,
+		      const struct diff *diff, const struct diff_table_options *options,
+		      FILE *file);
 
 /* --- annotate.c: the instructions of one function (--annotate) -------------------------------- */
 

@@ -19,6 +19,7 @@ struct ui_guest {
 	const char *system; /* until a snapshot knows it: a unikernel's file; "": not known */
 	unsigned n_vcpus;
 	uint32_t id; /* as in struct ui_domain; changes with a reboot; a recording's is not used */
+	const char *type; /* "PVH"; NULL: not known. A constant */
 };
 
 /* One guest that is profiled. It lives until it is closed, or as long as the UI runs. */

@@ -11,12 +11,12 @@
  * first one is the default.
  */
 static const struct export_format export_formats[] = {
-	{ "folded", ".folded", ".folded", export_folded },
-	{ "pprof", ".pb.gz", ".pb.gz", export_pprof },
-	{ "speedscope", ".json", ".speedscope.json", export_speedscope },
-	{ "perf", ".perf", ".perf", export_perf },
-	{ "svg", ".svg", ".flame.svg", export_svg },
-	{ "html", ".html", ".flame.html", export_html },
+	{ "folded", ".folded", ".folded", false, export_folded },
+	{ "pprof", ".pb.gz", ".pb.gz", true, export_pprof },
+	{ "speedscope", ".json", ".speedscope.json", true, export_speedscope },
+	{ "perf", ".perf", ".perf", true, export_perf },
+	{ "svg", ".svg", ".flame.svg", true, export_svg },
+	{ "html", ".html", ".flame.html", true, export_html },
 };
 #define N_FORMATS (sizeof(export_formats) / sizeof(export_formats[0]))
 
@@ -65,4 +65,15 @@ void export_list_formats(char *text, size_t capacity)
 	for (size_t i = 0; i < N_FORMATS && length < capacity; i++)
 		length += (size_t)snprintf(text + length, capacity - length, "%s%s", i ? ", " : "",
 					   export_formats[i].name);
+}
+
+uint64_t export_wall_ns(const struct snapshot *snapshot, enum clock_kind clock)
+{
+	enum clock_kind wall = clock == CLOCK_GUEST_UTC ? CLOCK_GUEST_UTC : CLOCK_UTC;
+	uint64_t wall_ns;
+
+	return snapshot->started_ns && clocks_tell(&snapshot->first_clocks, wall,
+						   snapshot->started_ns, &wall_ns)
+		       ? wall_ns
+		       : 0;
 }

@@ -17,6 +17,7 @@
  *
  * The samples come from the log of a replay. Without a log, each call chain of the snapshot becomes
  * one sample: the number behind the time is its weight, and the next sample begins where it ends.
+ * Behind the samples come the call chains of the waits, in the same way, with another event.
  */
 #include "config.h"
 
@@ -34,6 +35,9 @@
 #include "xtop/sample_log.h"
 #include "xtop/symbol.h"
 #include "xtop/text.h"
+
+/* Pids of Linux are below: PID_MAX_LIMIT (Linux include/linux/threads.h). */
+#define PERF_PID_MAX_LIMIT (4 * 1024 * 1024)
 
 struct perf {
 	const struct snapshot *snapshot;
@@ -83,6 +87,16 @@ static void perf_put_function(const struct perf *perf, const struct frame *frame
 	fprintf(perf->file, " (%s)\n", perf_module(frame));
 }
 
+/* The screen's snapshots have lines themselves: for each function the one with most samples. */
+static void perf_put_source(const struct perf *perf, uint32_t id)
+{
+	struct source source = source_find(perf->snapshot, perf->settings, id);
+
+	if (source.line)
+		fprintf(perf->file, "  %.*s:%" PRIu32 "\n", (int)source.file_bytes, source.file,
+			source.line);
+}
+
 static void perf_put_frame(const struct perf *perf, uint32_t id)
 {
 	const struct frame *frame = frames_get(perf->snapshot->frames, id);
@@ -97,22 +111,30 @@ static void perf_put_frame(const struct perf *perf, uint32_t id)
 	perf_put_function(perf, frame);
 	if (answer.n)
 		perf_put_line(perf, &answer.frames[outer]);
+	else
+		perf_put_source(perf, id);
 }
 
 struct perf_head {
 	const char *name; /* of the thread, or else of the process */
+	const char *event;
 	uint32_t pid, tid, vcpu;
 	uint64_t time_ns, weight_ns;
 };
+
+static const char *perf_event(const struct snapshot *snapshot)
+{
+	return snapshot->waits.there ? "wait" : "cpu-clock";
+}
 
 /* Microseconds, as perf prints them. */
 static void perf_put_head(const struct perf *perf, const struct perf_head *head)
 {
 	fprintf(perf->file,
 		"%s %" PRIu32 "/%" PRIu32 " [%03" PRIu32 "] %" PRIu64 ".%06" PRIu64 ": %" PRIu64
-		" cpu-clock:\n",
+		" %s:\n",
 		head->name, head->pid, head->tid, head->vcpu, head->time_ns / 1000000000,
-		head->time_ns / 1000 % 1000000, head->weight_ns);
+		head->time_ns / 1000 % 1000000, head->weight_ns, head->event);
 }
 
 static const char *perf_guest(const struct perf *perf)
@@ -122,31 +144,39 @@ static const char *perf_guest(const struct perf *perf)
 
 /* --- a snapshot ------------------------------------------------------------------------------- */
 
-/* A snapshot has no process ids, so processes and threads are numbered from 1 on. */
-static struct xtop_error *perf_put_snapshot(const struct perf *perf)
+/*
+ * Writes an entry for each call chain of SNAPSHOT, the first one at TIME_NS. A snapshot has no
+ * process ids, so processes and threads are numbered from PID + 1 on.
+ */
+static struct xtop_error *perf_put_snapshot(const struct perf *perf,
+					    const struct snapshot *snapshot, uint32_t pid,
+					    uint64_t time_ns)
 {
+	double ns_per_tick = stacks_ns_per_tick(snapshot);
 	struct stacks stacks;
 	struct stack stack;
 	struct numbering processes;
-	uint64_t time_ns = 0;
-	struct xtop_error *error = stacks_init(&stacks, perf->snapshot, perf->settings);
+	struct xtop_error *error = stacks_init(&stacks, snapshot, perf->settings);
 
 	if (error)
 		return error;
-	if (!numbering_init(&processes, perf->snapshot))
+	if (!numbering_init(&processes, snapshot))
 		processes.failed = true;
 	while (!processes.failed && stacks_next(&stacks, &stack)) {
 		uint32_t task = stack.thread != FRAME_NONE ? stack.thread : stack.process;
 		struct perf_head head = {
 			.name = perf_guest(perf),
+			.event = perf_event(snapshot),
+			.pid = pid,
+			.tid = pid,
 			.time_ns = time_ns,
-			.weight_ns = (uint64_t)llround(stack.ticks * perf->ns_per_tick),
+			.weight_ns = (uint64_t)llround(stack.ticks * ns_per_tick),
 		};
 
 		if (task != FRAME_NONE) {
-			head.name = frames_get(perf->snapshot->frames, task)->name;
-			head.pid = 1 + numbering_get(&processes, stack.process);
-			head.tid = 1 + numbering_get(&processes, task);
+			head.name = frames_get(snapshot->frames, task)->name;
+			head.pid = pid + 1 + numbering_get(&processes, stack.process);
+			head.tid = pid + 1 + numbering_get(&processes, task);
 		}
 		time_ns += head.weight_ns;
 		perf_put_head(perf, &head);
@@ -194,6 +224,7 @@ static void perf_put_sample(const struct perf *perf, const struct logged_sample 
 	uint32_t chain[SNAPSHOT_MAX_DEPTH];
 	bool wanted;
 	struct perf_head head = {
+		.event = perf_event(perf->snapshot),
 		.pid = sample->pid,
 		.tid = sample->tid,
 		.vcpu = sample->vcpu,
@@ -212,17 +243,31 @@ static void perf_put_sample(const struct perf *perf, const struct logged_sample 
 	fputc('\n', perf->file);
 }
 
-static struct xtop_error *perf_put_recording(const struct perf *perf)
+static struct xtop_error *perf_tell(const struct perf *perf, const struct logged_sample *sample,
+				    uint64_t *time_ns)
 {
 	enum clock_kind clock = perf->settings->clock;
+
+	if (sample_log_tell(perf->settings->samples, clock, sample->time_ns, time_ns))
+		return NULL;
+	return error_create("--clock=%s: the recording does not tell times on %s",
+			    clocks_name(clock), clocks_describe(clock));
+}
+
+/* *FIRST_NS: when the first sample was taken; untouched if there is none. */
+static struct xtop_error *perf_put_recording(const struct perf *perf, uint64_t *first_ns)
+{
 	size_t n;
 	const struct logged_sample *samples = sample_log_get(perf->settings->samples, &n);
+	struct xtop_error *error;
 	uint64_t time_ns;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!sample_log_tell(perf->settings->samples, clock, samples[i].time_ns, &time_ns))
-			return error_create("--clock=%s: the recording does not tell times on %s",
-					    clocks_name(clock), clocks_describe(clock));
+		error = perf_tell(perf, &samples[i], &time_ns);
+		if (error)
+			return error;
+		if (i == 0)
+			*first_ns = time_ns;
 		perf_put_sample(perf, &samples[i], time_ns);
 	}
 	return NULL;
@@ -236,7 +281,8 @@ static void perf_put_builds(const struct perf *perf)
 	const struct frames *frames = perf->snapshot->frames;
 	_cleanup_free_ bool *seen = calloc(FRAMES_MAX_BUILDS + 1, sizeof(*seen));
 
-	for (uint32_t id = 0; seen && id < perf->snapshot->n_frames; id++) {
+	for (uint32_t id = 0;
+	     seen && id < stacks_n_frames(perf->snapshot, perf->settings); id++) {
 		const struct frame *frame = frames_get(frames, id);
 		char text[BUILD_ID_TEXT_BYTES];
 
@@ -272,8 +318,17 @@ struct xtop_error *export_perf(const struct snapshot *snapshot,
 				   .ns_per_tick = stacks_ns_per_tick(snapshot),
 				   .file = file };
 
+	const struct snapshot *waits = settings->waits;
+	struct xtop_error *error;
+	uint64_t first_ns = 0;
+
 	perf_put_comments(&perf);
-	if (!settings->samples)
-		return perf_put_snapshot(&perf);
-	return perf_put_recording(&perf);
+	if (settings->samples)
+		error = perf_put_recording(&perf, &first_ns);
+	else
+		error = perf_put_snapshot(&perf, snapshot, 0, 0);
+	/* Some readers know no events, but keep tids apart: no sample has one of these. */
+	if (!error && waits)
+		error = perf_put_snapshot(&perf, waits, PERF_PID_MAX_LIMIT, first_ns);
+	return error;
 }

@@ -22,9 +22,11 @@
 
 #include "export/gzip.h"
 #include "export/notes.h"
+#include "export/pprof_locations.h"
 #include "export/stacks.h"
 #include "xtop/build_id.h"
 #include "xtop/hash.h"
+#include "xtop/lines.h"
 #include "xtop/pprof_fields.h"
 #include "xtop/vector.h"
 
@@ -58,7 +60,8 @@ struct pprof {
 	struct pprof_file *mappings;
 	size_t n_mappings, mappings_capacity;
 	struct hash_table mapping_index;
-	struct numbering locations; /* ids are one higher; a function has the id of its location */
+	struct pprof_locations locations;
+	struct numbering functions; /* ids are one higher */
 	uint32_t *labels;    /* by frame of a process or thread: its string; 0: not met yet */
 };
 
@@ -224,19 +227,32 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* A frame becomes a location and a function, with the same id. */
-static void pprof_put_location(struct pprof *pprof, uint64_t id, const struct frame *frame,
-			       uint32_t line)
+/* The innermost line first. */
+static void pprof_put_location(struct pprof *pprof, uint32_t number)
 {
+	const struct pprof_place *location = &pprof->locations.list[number - 1];
+	const struct frame *frame = frames_get(pprof->snapshot->frames, location->frame);
 	pb_ostream_t message = pprof_begin(pprof);
 
-	pprof_put_number(&message, PPROF_LOCATION_ID, id);
+	pprof_put_number(&message, PPROF_LOCATION_ID, number);
 	pprof_put_number(&message, PPROF_LOCATION_MAPPING_ID,
 			 pprof_find_or_add_mapping(pprof, frame));
 	pprof_put_number(&message, PPROF_LOCATION_ADDRESS, frame->address);
-	pprof_put_pair(&message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID, id, PPROF_LINE_LINE,
-		       line);
+	for (; number; number = location->outer) {
+		location = &pprof->locations.list[number - 1];
+		pprof_put_pair(&message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID,
+			       1 + numbering_get(&pprof->functions, location->frame),
+			       PPROF_LINE_LINE,
+			       source_find(pprof->snapshot, pprof->settings, location->frame).line);
+	}
 	pprof_end(pprof, &message, PPROF_PROFILE_LOCATION);
+}
+
+/* What is inlined has no mark in its name: readers see that by its line. */
+static uint64_t pprof_add_name(struct pprof *pprof, const struct frame *frame)
+{
+	return pprof_add_string(pprof, frame->name,
+				strlen(frame->name) - pprof_inlined_mark(frame), 0);
 }
 
 static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct frame *frame,
@@ -248,7 +264,7 @@ static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct fr
 	pprof_put_number(&message, PPROF_FUNCTION_ID, id);
 	pprof_put_number(&message, PPROF_FUNCTION_NAME,
 			 by_address ? pprof_add_string(pprof, NULL, 0, frame->address)
-				    : pprof_add_text(pprof, frame->name));
+				    : pprof_add_name(pprof, frame));
 	if (!by_address && frame->raw_name != frame->name)
 		pprof_put_number(&message, PPROF_FUNCTION_SYSTEM_NAME,
 				 pprof_add_text(pprof, frame->raw_name));
@@ -260,13 +276,13 @@ static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct fr
 
 static void pprof_put_functions(struct pprof *pprof)
 {
-	for (size_t i = 0; i < pprof->locations.n && !pprof->failed; i++) {
-		uint32_t id = pprof->locations.frames[i];
-		const struct frame *frame = frames_get(pprof->snapshot->frames, id);
+	for (uint32_t i = 1; i <= pprof->locations.n && !pprof->failed; i++)
+		pprof_put_location(pprof, i);
+	for (size_t i = 0; i < pprof->functions.n && !pprof->failed; i++) {
+		uint32_t id = pprof->functions.frames[i];
 		struct source source = source_find(pprof->snapshot, pprof->settings, id);
 
-		pprof_put_location(pprof, i + 1, frame, source.line);
-		pprof_put_function(pprof, i + 1, frame, &source);
+		pprof_put_function(pprof, i + 1, frames_get(pprof->snapshot->frames, id), &source);
 	}
 }
 
@@ -293,18 +309,42 @@ struct pprof_samples {
 	double ns_per_tick;
 };
 
+/* The ids of the stack's locations, innermost first. Returns how many. */
+static size_t pprof_find_locations(struct pprof *pprof, const struct stack *stack)
+{
+	const struct frames *frames = pprof->snapshot->frames;
+	const struct frame *outer = NULL;
+	uint64_t *first = pprof->numbers + stack->n;
+	uint32_t number = 0, lines = 0;
+	size_t n;
+
+	for (size_t i = 0; i < stack->n; i++) {
+		const struct frame *frame = frames_get(frames, stack->frames[i]);
+		bool inlined = outer && lines < LINES_MAX_DEPTH && pprof_is_inlined(frame, outer);
+
+		lines = inlined ? lines + 1 : 1;
+		number = pprof_locations_get(&pprof->locations, stack->frames[i],
+					     inlined ? number : 0);
+		first -= !inlined;
+		*first = number;
+		outer = frame;
+	}
+	n = (size_t)(pprof->numbers + stack->n - first);
+	memmove(pprof->numbers, first, n * sizeof(*first));
+	return n;
+}
+
 static void pprof_put_sample(struct pprof *pprof, const struct stack *stack,
 			     const struct pprof_samples *samples)
 {
 	uint64_t values[4] = { 0 };
 	pb_ostream_t message = pprof_begin(pprof);
+	size_t n;
 
 	values[samples->first] = stack->samples;
 	values[samples->first + 1] = (uint64_t)llround(stack->ticks * samples->ns_per_tick);
-	for (size_t i = 0; i < stack->n; i++)
-		pprof->numbers[i] =
-			1 + numbering_get(&pprof->locations, stack->frames[stack->n - 1 - i]);
-	pprof_put_numbers(&message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, stack->n);
+	n = pprof_find_locations(pprof, stack);
+	pprof_put_numbers(&message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, n);
 	pprof_put_numbers(&message, PPROF_SAMPLE_VALUE, values, samples->n_values);
 	pprof_put_label(pprof, &message, samples->process, stack->process);
 	pprof_put_label(pprof, &message, samples->thread, stack->thread);
@@ -403,7 +443,7 @@ static bool pprof_put_tables(struct pprof *pprof)
 	pprof_put_mappings(pprof, build_ids);
 	pprof_put_strings(pprof);
 	free(build_ids);
-	return !pprof->failed && !pprof->locations.failed;
+	return !pprof->failed && !pprof->locations.failed && !pprof->functions.failed;
 }
 
 static struct xtop_error *pprof_put(struct pprof *pprof)
@@ -427,7 +467,8 @@ static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
 	pprof->ns_per_tick = stacks_ns_per_tick(snapshot);
 	pprof->labels = calloc(stacks_n_frames(snapshot, settings), sizeof(*pprof->labels));
 	pprof->gzip = malloc(sizeof(*pprof->gzip));
-	if (!numbering_init_both(&pprof->locations, snapshot, settings) || !pprof->labels ||
+	if (!pprof_locations_init(&pprof->locations, stacks_n_frames(snapshot, settings)) ||
+	    !numbering_init_both(&pprof->functions, snapshot, settings) || !pprof->labels ||
 	    !pprof->gzip || !gzip_init(pprof->gzip, file))
 		return false;
 	pprof->profile = (pb_ostream_t){
@@ -443,7 +484,8 @@ static void pprof_destroy(struct pprof *pprof)
 	hash_table_deinit(&pprof->mapping_index);
 	free(pprof->mappings);
 	free(pprof->strings);
-	numbering_deinit(&pprof->locations);
+	pprof_locations_deinit(&pprof->locations);
+	numbering_deinit(&pprof->functions);
 	free(pprof->labels);
 	free(pprof->gzip);
 	free(pprof);

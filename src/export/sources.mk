@@ -6,6 +6,7 @@ libxtop_a_SOURCES += \
 	src/export/annotate.c \
 	src/export/crash.c \
 	src/export/batch.c \
+	src/export/diff_json.c \
 	src/export/diff_table.c \
 	src/export/export.c \
 	src/export/folded.c \
@@ -22,6 +23,8 @@ libxtop_a_SOURCES += \
 	src/export/picture.c \
 	src/export/picture.h \
 	src/export/pprof.c \
+	src/export/pprof_locations.c \
+	src/export/pprof_locations.h \
 	src/export/speedscope.c \
 	src/export/stacks.c \
 	src/export/stacks.h \

@@ -17,24 +17,6 @@ static double table_percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static const char *table_kind(enum frame_kind kind)
-{
-	switch (kind) {
-	case FRAME_KIND_KERNEL:
-		return "kernel";
-	case FRAME_KIND_USERLAND:
-		return "user";
-	case FRAME_KIND_FUNCTION:
-		return "function";
-	case FRAME_KIND_MARK:
-	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
-		break;
-	}
-	return "mark";
-}
-
 static void table_put_row(struct json *json, const struct column_context *context,
 			  const struct function_row *row)
 {

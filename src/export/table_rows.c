@@ -28,3 +28,21 @@ void table_rows_deinit(struct table_rows *rows)
 {
 	functions_deinit(&rows->table);
 }
+
+const char *table_kind(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_KIND_KERNEL:
+		return "kernel";
+	case FRAME_KIND_USERLAND:
+		return "user";
+	case FRAME_KIND_FUNCTION:
+		return "function";
+	case FRAME_KIND_MARK:
+	case FRAME_KIND_ROOT:
+	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_THREAD:
+		break;
+	}
+	return "mark";
+}

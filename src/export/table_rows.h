@@ -16,4 +16,7 @@ struct xtop_error *table_rows_init(struct table_rows *rows, const struct snapsho
 				   const struct table_options *options);
 void table_rows_deinit(struct table_rows *rows);
 
+/* What JSON calls functions of that kind: "kernel", ... (doc/FORMATS) */
+const char *table_kind(enum frame_kind kind);
+
 #endif

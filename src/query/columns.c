@@ -15,6 +15,8 @@
 #include <strings.h>
 
 #include "query/interval.h"
+#include "xtop/cleanup.h"
+#include "xtop/diff.h"
 #include "xtop/text.h"
 
 static const struct frame *column_frame(const struct column_context *context,
@@ -278,39 +280,68 @@ static struct interval_side column_side(const struct column_context *context,
 	return side;
 }
 
-static struct interval column_interval(const struct column_context *context,
-				       const struct function_row *row)
+static void column_sides(const struct column_context *context, const struct function_row *row,
+			 struct interval_side *now_side, struct interval_side *base_side)
 {
 	bool found;
 	double base = column_base_percent(context, row, &found);
-	struct interval_side now_side =
-		column_side(context, context->snapshot, &context->table->whole, row->frame,
-			    column_self_percent(context, row));
-	struct interval_side base_side = column_side(context, context->base_snapshot,
-						     &context->base->whole, row->frame, base);
 
-	return interval_of_difference(&now_side, &base_side);
+	*now_side = column_side(context, context->snapshot, &context->table->whole, row->frame,
+				column_self_percent(context, row));
+	*base_side = column_side(context, context->base_snapshot, &context->base->whole, row->frame,
+				 base);
+}
+
+static bool column_find_chance(const struct column_context *context, const struct function_row *row,
+			       double *chancep)
+{
+	struct interval_side now_side, base_side;
+
+	column_sides(context, row, &now_side, &base_side);
+	return interval_find_chance(&now_side, &base_side, chancep);
+}
+
+struct xtop_error *columns_judge(const struct column_context *context,
+				 const struct function_row *rows, size_t n, double *limitp,
+				 size_t *knownp, size_t *changedp)
+{
+	_cleanup_free_ double *chances = calloc(n + 1, sizeof(*chances));
+	size_t known = 0, changed = 0;
+	double limit;
+
+	if (!chances)
+		return error_create("no memory to compare functions");
+	for (size_t i = 0; i < n; i++)
+		known += column_find_chance(context, &rows[i], &chances[known]);
+	limit = interval_find_limit(chances, known, DIFF_FALSE_DISCOVERIES);
+	while (changed < known && chances[changed] <= limit)
+		changed++;
+	*limitp = limit;
+	*knownp = known;
+	*changedp = changed;
+	return NULL;
 }
 
 bool column_delta_is_open(const struct column_context *context, const struct function_row *row)
 {
-	struct interval interval;
+	double chance;
 
 	if (!context->base || !context->base_snapshot)
 		return false;
-	interval = column_interval(context, row);
-	return interval.known && interval.low <= 0 && interval.high >= 0;
+	return !column_find_chance(context, row, &chance) || chance > context->limit;
 }
 
 static size_t column_interval_entry(const struct column_context *context,
 				    const struct function_row *row, char *buffer, size_t capacity)
 {
+	struct interval_side now_side, base_side;
 	struct interval interval;
 
 	*buffer = '\0';
 	if (!context->base || !context->base_snapshot)
 		return 0;
-	interval = column_interval(context, row);
+	column_sides(context, row, &now_side, &base_side);
+	interval = interval_of_difference(&now_side, &base_side);
 	if (!interval.known)
 		return snprintf(buffer, capacity, "%s", "–");
 	return snprintf(buffer, capacity, "%+.1f..%+.1f", 100 * interval.low, 100 * interval.high);

@@ -144,26 +144,53 @@ static bool side_is_known(const struct interval_side *side)
 	return side->samples >= 1 && (!measured || side->batches >= INTERVAL_MIN_BATCHES);
 }
 
-struct interval interval_of_difference(const struct interval_side *now,
-				       const struct interval_side *base)
+/* Both shares, and Welch's degrees of freedom of their difference. */
+struct side_pair {
+	struct share now, base;
+	double df;
+};
+
+static struct side_pair side_pair(const struct interval_side *now, const struct interval_side *base)
 {
 	/*
 	 * An effect that comes from few samples is hardly known, so both sides use the larger one.
 	 */
-	double effect = fmax(now->effect, base->effect);
-	struct share a = { now->share, now->samples / effect };
-	struct share b = { base->share, base->samples / effect };
-	struct interval interval = { .known = side_is_known(now) && side_is_known(base) };
-	double va, vb, df;
+	double effect = fmax(now->effect, base->effect), va, vb;
+	struct side_pair pair = { { now->share, now->samples / effect },
+				  { base->share, base->samples / effect },
+				  0 };
 
+	va = share_variance(pair.now);
+	vb = share_variance(pair.base);
+	pair.df = (va + vb) * (va + vb) /
+		  (va * va / side_freedom(now) + vb * vb / side_freedom(base));
+	return pair;
+}
+
+bool interval_find_chance(const struct interval_side *now, const struct interval_side *base,
+			  double *chancep)
+{
+	struct side_pair pair;
+
+	if (!side_is_known(now) || !side_is_known(base))
+		return false;
+	pair = side_pair(now, base);
+	*chancep = student_tails(share_distance(pair.now, pair.base), pair.df);
+	return true;
+}
+
+struct interval interval_of_difference(const struct interval_side *now,
+				       const struct interval_side *base)
+{
+	struct interval interval = { 0 };
+	struct side_pair pair;
+
+	interval.known = interval_find_chance(now, base, &interval.chance);
 	if (!interval.known)
 		return interval;
-	va = share_variance(a);
-	vb = share_variance(b);
-	df = (va + vb) * (va + vb) /
-	     (va * va / side_freedom(now) + vb * vb / side_freedom(base));
-	share_newcombe(a, b, student_quantile(df), &interval.low, &interval.high);
-	interval.chance = student_tails(share_distance(a, b), df);
+	pair = side_pair(now, base);
+	share_newcombe(pair.now, pair.base, student_quantile(pair.df), &interval.low,
+		       &interval.high);
 	return interval;
 }
 

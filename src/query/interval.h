@@ -30,6 +30,9 @@ struct interval {
 
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base);
+/* The chance alone, which takes a sixth of the time. False: it is not known. */
+bool interval_find_chance(const struct interval_side *now, const struct interval_side *base,
+			  double *chancep);
 /*
  * Returns the largest of N chances that is significant; negative: no chance is. Chance alone causes
  * at most the share RATE of the differences up to that one (Y. Benjamini, Y. Hochberg, J. R.

@@ -132,6 +132,14 @@ static const char *question_write_folder(const struct ui *ui)
 	return ui->settings.write_folder ? ui->settings.write_folder : "";
 }
 
+/* A file has the weights since start, or of the range, also where the screen shows live ones. */
+static const char *question_write_label(const struct ui *ui)
+{
+	if (ui->model.range)
+		return " Write the range to:";
+	return ui->model.totals ? " Write to:" : " Write all since start to:";
+}
+
 /*
  * Proposes DOMAIN-YYYYmmdd-HHMMSS with the ending of --format; another ending is another format.
  * '_' replaces characters that are awkward in a name.
@@ -155,7 +163,7 @@ static void question_ask_write(struct ui *ui)
 	snprintf(name + n, sizeof(name) - n, "-%s%s", stamp,
 		 export_find_ending_or("", ui->settings.write_format)->named);
 	snprintf(path, sizeof(path), "%s%s", question_write_folder(ui), name);
-	question_start(ui, QUESTION_WRITE, " Write to:", path);
+	question_start(ui, QUESTION_WRITE, question_write_label(ui), path);
 }
 
 /* What the selection leaves of the picture; NULL: all of it. */
@@ -179,48 +187,64 @@ static const char *question_describe_part(const struct ui *ui, char *text, size_
 	return text;
 }
 
-/*
- * The waits of the guest whose samples are shown, for formats that hold two profiles. None for a
- * still picture or a range, because the waits go on. *SELECTED becomes what the selection leaves of
- * them. NULL: there are none.
- */
-static const struct snapshot *question_select_waits(const struct ui *ui, struct snapshot *selected)
+static const struct export_format *question_format(const struct ui *ui, const char *path)
+{
+	return export_find_ending_or(path, ui->settings.write_format);
+}
+
+/* The waits of the guest whose samples are shown. NULL: there are none. */
+static const struct snapshot *question_find_waits(const struct ui *ui)
 {
 	const struct guest_screen *waits = ui->guest->waits;
 	const struct snapshot *live = waits ? waits->live : NULL;
-	struct xtop_error *error;
-	bool failed;
 
-	/* With source lines each of the two has frames of its own. */
-	if (!live || ui->guest->still || live->frames != ui->model.snapshot->frames ||
-	    live->total_weight <= 0)
-		return NULL;
-	error = selection_apply(&ui->selection, live, selected);
-	failed = error;
-	error_destroy(error);
-	return failed ? NULL : selected;
+	return live && live->total_weight > 0 ? live : NULL;
 }
 
-/* Writes what is shown, in the format that the ending of PATH asks for. */
-static struct xtop_error *question_export(const struct ui *ui, const char *path, FILE *stream)
+/*
+ * Whether a file at PATH gets the waits, too. It gets none beside a still picture or a range,
+ * because the waits go on, and none with source lines, because then each has frames of its own.
+ */
+static bool question_adds_waits(const struct ui *ui, const char *path)
+{
+	const struct snapshot *waits = question_find_waits(ui);
+
+	return waits && !ui->guest->still && waits->frames == ui->model.snapshot->frames &&
+	       question_format(ui, path)->has_waits;
+}
+
+static struct xtop_error *question_export(const struct ui *ui, const char *path,
+					  const struct snapshot *waits, FILE *stream)
 {
 	char part[256];
-	struct snapshot selected;
-	const struct snapshot *waits = question_select_waits(ui, &selected);
 	const struct export_settings settings = {
 		.addresses = ui->model.addresses,
 		.clock = ui->model.clock,
 		.by_cgroup = ui->model.by_cgroup,
 		.part = question_describe_part(ui, part, sizeof(part)),
 		.domain = ui->model.domain,
+		.type = ui->guest->pipeline->guest.type,
+		.wall_ns = export_wall_ns(ui->model.snapshot, ui->model.clock),
 		.waits = waits && waits->total_weight > 0 ? waits : NULL,
 	};
-	const struct export_format *format =
-		export_find_ending_or(path, ui->settings.write_format);
-	struct xtop_error *error = format->write(ui->model.snapshot, &settings, stream);
 
-	if (waits)
-		selection_deinit(&selected, ui->guest->waits->live);
+	return question_format(ui, path)->write(ui->model.snapshot, &settings, stream);
+}
+
+/* Writes what is shown, in the format that the ending of PATH asks for. */
+static struct xtop_error *question_export_all(const struct ui *ui, const char *path, FILE *stream)
+{
+	const struct snapshot *waits = question_find_waits(ui);
+	struct snapshot selected;
+	struct xtop_error *error;
+
+	if (!question_adds_waits(ui, path))
+		return question_export(ui, path, NULL, stream);
+	error = selection_apply(&ui->selection, waits, &selected);
+	if (error)
+		return error;
+	error = question_export(ui, path, &selected, stream);
+	selection_deinit(&selected, waits);
 	return error;
 }
 
@@ -235,7 +259,7 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 		return error;
 	error = output_begin(file, &stream);
 	if (!error)
-		error = question_export(ui, path, stream);
+		error = question_export_all(ui, path, stream);
 	if (!error) {
 		*bytesp = output_size(file);
 		return output_close(file);
@@ -263,8 +287,10 @@ static void question_write(struct ui *ui, const char *path, bool replace)
 		return;
 	}
 	format_count(bytes, size);
-	ui_message(ui, STYLE_NOTICE, "wrote %s, %s bytes%s", path, size,
-		   ui->filter ? ", filtered" : "");
+	ui_message(ui, STYLE_NOTICE, "wrote %s, %s bytes%s%s", path, size,
+		   ui->filter ? ", filtered" : "",
+		   question_find_waits(ui) && !question_adds_waits(ui, path) ? ", without the waits"
+									     : "");
 }
 
 /* "-" is a file's name: stdout is the screen. */

@@ -113,6 +113,57 @@ static void test_recording(void)
 	snapshot_destroy(snapshot);
 }
 
+/* --- waits ------------------------------------------------------------------------------------ */
+
+static struct snapshot *waits_snapshot(void)
+{
+	static const char *const stacks[] = { "@httpd;.read;futex_wait 3*2", NULL };
+	struct snapshot *waits = stacks_snapshot(frames, stacks);
+
+	waits->waits.there = true;
+	return waits;
+}
+
+/* Milliseconds of waits, by threads that no sample has. */
+#define WAIT_ENTRY(TIME)                                                                           \
+	"httpd 4194305/4194305 [000] " TIME ": 6000000 wait:\n"                                    \
+	"\t            2000 futex_wait+0x0 ([kernel.kallsyms])\n"                                  \
+	"\t            1000 read+0x0 (prog)\n"                                                     \
+	"\n"
+
+static void test_waits(void)
+{
+	static const char *const stacks[] = { "@httpd;main 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks), *waits = waits_snapshot();
+	struct export_settings settings = { .domain = "web01", .waits = waits };
+	struct sample_log *log;
+
+	check_perf(snapshot, &settings,
+		   "httpd 1/1 [000] 0.000000: 10000000 cpu-clock:\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\n" WAIT_ENTRY("0.000000"),
+		   "waits behind a snapshot");
+	must(sample_log_create(&log));
+	settings.samples = log;
+	log_sample(log, (struct logged_sample){ 1002003999, 1, 0, 12, 13, 1 }, "@httpd;main");
+	check_perf(snapshot, &settings,
+		   "httpd 12/13 [001] 1.002003: 10000000 cpu-clock:\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\n" WAIT_ENTRY("1.002003"),
+		   "waits behind a recording's samples");
+	sample_log_destroy(log);
+	settings.samples = NULL;
+	settings.waits = NULL;
+	check_perf(waits, &settings,
+		   "httpd 1/1 [000] 0.000000: 6000000 wait:\n"
+		   "\t            2000 futex_wait+0x0 ([kernel.kallsyms])\n"
+		   "\t            1000 read+0x0 (prog)\n"
+		   "\n",
+		   "waits alone");
+	snapshot_destroy(waits);
+	snapshot_destroy(snapshot);
+}
+
 /* --- lines ------------------------------------------------------------------------------------ */
 
 static void *open_made(int fd, int alt_fd, const char **why)
@@ -215,6 +266,7 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	test_snapshot();
 	test_recording();
+	test_waits();
 	test_lines();
 	frames_destroy(frames);
 	return tap_done();

@@ -62,6 +62,56 @@ static void check_picture(export_write_fn *write, const char *end, const char *w
 	snapshot_destroy(snapshot);
 }
 
+/* Kernel, programs and libraries have colours of their own, in the picture and for the script. */
+static void test_colours(void)
+{
+	static const struct {
+		const char *name, *module;
+		enum frame_kind kind;
+		char class;
+	} cells[] = { { "vfs_read", "[kernel]", FRAME_KIND_KERNEL, 'k' },
+		      { "ext4_read", "[ext4]", FRAME_KIND_KERNEL, 'k' },
+		      { "main", "prog", FRAME_KIND_USERLAND, 'u' },
+		      { "read", "libc.so.6", FRAME_KIND_USERLAND, 'l' },
+		      { "clock", "[vdso]", FRAME_KIND_USERLAND, 'l' },
+		      { NULL, "prog", FRAME_KIND_USERLAND, 'n' },
+		      { "httpd", "", FRAME_KIND_PROCESS, 'p' } };
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char *text, expected[128];
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		uint32_t id = frames_intern(frames, cells[i].kind, cells[i].name, cells[i].module,
+					    0x7000);
+
+		profile_add(profile, &id, 1, 1, 1, 1);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	text = written(snapshot, export_svg);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		const char *name = cells[i].name ? cells[i].name : "[unknown]", *class, *title;
+
+		snprintf(expected, sizeof(expected), "<title>%s%s%s: 14.29 %%", name,
+			 *cells[i].module ? ", " : "", cells[i].module);
+		title = strstr(text, expected);
+		if (!check(title, "%s has a cell", expected))
+			continue;
+		/* the rectangle stands before its title */
+		for (class = title; strncmp(class, "<rect class=\"", 13); class--)
+			;
+		check(class[13] == cells[i].class, "%s has class %c: %c", name, cells[i].class,
+		      class[13]);
+		snprintf(expected, sizeof(expected), "[\"%s\",%d,", name,
+			 (int)(strchr("pkulnt", cells[i].class) - "pkulnt"));
+		check(strstr(text, expected), "and for the script %s", expected);
+	}
+	check(strstr(text, "\"kinds\":[\"p\",\"k\",\"u\",\"l\",\"n\",\"t\"]"), "the script's classes");
+	free(text);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
 static void test_empty(void)
 {
 	static const char *const stacks[] = { NULL };
@@ -114,6 +164,7 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	check_picture(export_svg, "]]></script>\n</svg>\n", "SVG");
 	check_picture(export_html, "</body>\n</html>\n", "HTML");
+	test_colours();
 	test_empty();
 	test_many();
 	test_deepest();

@@ -5,20 +5,13 @@
  */
 #include "config.h"
 
+#include "tests/support/pprof_message.h"
 #include "tests/support/profile_stacks.h"
 
-#ifdef HAVE_NANOPB_FOLDER
-#include <nanopb/pb_decode.h>
-#else
-#include <pb_decode.h>
-#endif
 #include <string.h>
-#include <zlib.h>
 
 #include "xtop/build_id.h"
 #include "xtop/export.h"
-
-#define MAX_BYTES (1 << 20)
 
 static struct frames *frames;
 
@@ -26,76 +19,16 @@ static struct frames *frames;
 static unsigned char *pprof(const struct snapshot *snapshot,
 			    const struct export_settings *settings, size_t *np)
 {
-	unsigned char *message = malloc(MAX_BYTES);
+	unsigned char *message;
 	FILE *file = tmpfile();
-	gzFile gzip;
-	int n;
 
 	must(export_pprof(snapshot, settings, file));
 	fflush(file);
 	rewind(file);
-	gzip = gzdopen(dup(fileno(file)), "r");
-	n = gzread(gzip, message, MAX_BYTES);
-	check(n > 0 && gzclose(gzip) == Z_OK, "it is whole gzip");
+	message = pprof_read(file, np);
+	check(message, "it is whole gzip");
 	fclose(file);
-	*np = (size_t)n;
 	return message;
-}
-
-/* One field of a message. */
-struct field {
-	uint32_t number;
-	uint64_t value;             /* a varint */
-	const unsigned char *bytes; /* anything else */
-	size_t n;
-};
-
-static bool next_field(const unsigned char **atp, const unsigned char *end, struct field *field)
-{
-	pb_istream_t stream = pb_istream_from_buffer(*atp, (size_t)(end - *atp));
-	pb_wire_type_t type;
-	uint64_t n;
-	bool eof;
-
-	if (!pb_decode_tag(&stream, &type, &field->number, &eof))
-		return false;
-	*field = (struct field){ .number = field->number };
-	if (type == PB_WT_VARINT) {
-		pb_decode_varint(&stream, &field->value);
-	} else {
-		pb_decode_varint(&stream, &n);
-		field->bytes = end - stream.bytes_left;
-		field->n = n;
-		pb_read(&stream, NULL, n);
-	}
-	*atp = end - stream.bytes_left;
-	return true;
-}
-
-/* The Ith field NUMBER of the message. */
-static struct field find_field(const unsigned char *message, size_t n, uint32_t number, uint64_t i)
-{
-	const unsigned char *at = message;
-	struct field field;
-
-	while (next_field(&at, message + n, &field))
-		if (field.number == number && i-- == 0)
-			return field;
-	return (struct field){ 0 };
-}
-
-/* The first varint of the packed or single field NUMBER. */
-static uint64_t number_of(struct field message, uint32_t number, unsigned i)
-{
-	struct field field = find_field(message.bytes, message.n, number, 0);
-	pb_istream_t stream = pb_istream_from_buffer(field.bytes, field.n);
-	uint64_t value = field.value;
-
-	if (field.bytes)
-		for (i++; i; i--)
-			if (!pb_decode_varint(&stream, &value))
-				return 0;
-	return value;
 }
 
 /* --- the profile as text ---------------------------------------------------------------------- */
@@ -123,17 +56,23 @@ static struct field with_id(const struct reading *reading, uint32_t kind, uint64
 	return field;
 }
 
+/* "add<read(write.c line 1478)@[kernel]/": add is inlined into read. */
 static void print_location(const struct reading *reading, uint64_t id)
 {
-	struct field location = with_id(reading, 4, id),
-		     line = find_field(location.bytes, location.n, 4, 0),
+	struct field location = with_id(reading, 4, id), line,
 		     mapping = with_id(reading, 3, number_of(location, 2, 0));
 
-	print_string(reading, number_of(with_id(reading, 5, number_of(line, 1, 0)), 2, 0));
-	if (number_of(line, 2, 0)) {
-		fputc('(', reading->text);
-		print_string(reading, number_of(with_id(reading, 5, number_of(line, 1, 0)), 4, 0));
-		fprintf(reading->text, " line %lu)", number_of(line, 2, 0));
+	for (uint64_t i = 0; (line = find_field(location.bytes, location.n, 4, i)).bytes; i++) {
+		struct field function = with_id(reading, 5, number_of(line, 1, 0));
+
+		if (i)
+			fputc('<', reading->text);
+		print_string(reading, number_of(function, 2, 0));
+		if (number_of(line, 2, 0)) {
+			fputc('(', reading->text);
+			print_string(reading, number_of(function, 4, 0));
+			fprintf(reading->text, " line %lu)", number_of(line, 2, 0));
+		}
 	}
 	if (mapping.bytes) {
 		fputc('@', reading->text);
@@ -323,6 +262,65 @@ static void test_lines(void)
 		    "source lines");
 }
 
+static uint32_t code(const char *name, uint64_t address)
+{
+	return frames_intern_code(frames, FRAME_KIND_USERLAND, name, "prog", address,
+				  &(struct build_id){ .size_bytes = 0 });
+}
+
+/* Inlined functions are lines of the location of the function around them. */
+static void test_inlined(void)
+{
+	const uint32_t main_ = code("main", 0x10), outer = code("outer (inlined)", 0x10),
+		       inner = code("inner (inlined)", 0x10), other = code("inner (inlined)", 0x20);
+	const uint32_t stacks[][4] = { { main_, outer, inner, other },
+				       { main_, inner, main_, outer },
+				       { main_, 0, 0, 0 } };
+	uint32_t line = frames_intern(frames, FRAME_KIND_MARK, "inner.h:3", NULL, 0);
+	struct profile *profile;
+	struct snapshot *snapshot;
+
+	must(profile_create(64, HALF_LIFE, frames, &profile));
+	profile_add(profile, stacks[0], 3, 1, 1, 1);
+	profile_add(profile, stacks[0], 4, 1, 1, 1);
+	profile_add(profile, stacks[1], 4, 1, 1, 1);
+	profile_add(profile, stacks[2], 1, 1, 1, 1);
+	must(profile_copy(profile, 1, &snapshot));
+	snapshot->sources = calloc(snapshot->n_frames, sizeof(*snapshot->sources));
+	for (uint32_t i = 0; i < snapshot->n_frames; i++)
+		snapshot->sources[i] = FRAME_NONE;
+	snapshot->sources[inner] = line;
+	check_pprof(snapshot, &(struct export_settings){ 0 },
+		    "main@prog/ 1 10000000\n"
+		    "inner(inner.h line 3)<outer<main@prog/ 1 10000000\n"
+		    "inner@prog/ inner(inner.h line 3)<outer<main@prog/ 1 10000000\n"
+		    "outer<main@prog/ inner(inner.h line 3)<main@prog/ 1 10000000\n",
+		    "inlined functions; one without the function around it is a location");
+	profile_destroy(profile);
+}
+
+/* A guest's function may have such a name, and call itself: no message is cut. */
+static void test_many_inlined(void)
+{
+	uint32_t stack[500], n = 0;
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char *text;
+
+	for (size_t i = 0; i < 500; i++)
+		stack[i] = code("loop (inlined)", 0x40);
+	must(profile_create(1024, HALF_LIFE, frames, &profile));
+	profile_add(profile, stack, 500, 1, 1, 1);
+	must(profile_copy(profile, 1, &snapshot));
+	text = pprof_text(snapshot, &(struct export_settings){ 0 });
+	for (const char *at = text; (at = strstr(at, "loop")); at++)
+		n++;
+	check_u64(n, 500, "a stack of 500 such functions");
+	free(text);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
 /* Whether TEXT is in the table of strings. */
 static bool has_string(const unsigned char *message, size_t n, const char *text)
 {
@@ -374,6 +372,8 @@ int main(void)
 	test_waits();
 	test_waits_alone();
 	test_lines();
+	test_inlined();
+	test_many_inlined();
 	test_deepest();
 	frames_destroy(frames);
 	return tap_done();

@@ -58,6 +58,21 @@ function percents(text) {
 	return [...text.matchAll(/([\d.]+) %/g)].map(match => Number(match[1]));
 }
 
+// The colour that the browser paints behind TEXT: that of the path which covers the cell.
+const FILLS = { kernel: "rgb(244, 162, 97)", user: "rgb(142, 203, 124)", library: "rgb(127, 184, 224)" };
+async function colour_of(text) {
+	const [x, y] = await place_of(text);
+	return page.value(`(() => {
+		const under = [...document.querySelectorAll("#cells path")].find(path => {
+			const at = path.ownerSVGElement.createSVGPoint();
+			at.x = ${x};
+			at.y = ${y};
+			return path.isPointInFill(at.matrixTransform(path.getScreenCTM().inverse()));
+		});
+		return under ? getComputedStyle(under).fill : "none";
+	})()`);
+}
+
 // A flame graph with samples and waits, and source lines.
 async function look_at_both(file) {
 	const titled = () => page.value("document.getElementById('title').textContent");
@@ -88,6 +103,9 @@ async function look_at(file) {
 	await page.open(url(file));
 	point((await rows()).includes("start_kernel"), file + ": shows start_kernel", await rows());
 	await photograph(file);
+
+	point(await colour_of("hash") === FILLS.kernel, file + ": the kernel's colour", await colour_of("hash"));
+	point(await colour_of("main") === FILLS.user, file + ": a program's colour", await colour_of("main"));
 
 	await page.mouse("mouseMoved", ...await place_of("hash"));
 	const said = await tooltip(), shown = percents(said);
@@ -161,6 +179,13 @@ async function nasty(file) {
 	await page.open(url("small/" + file));
 	await photograph(file + "-small");
 	point(page.errors.length === 0, file + ": hostile names run nothing", page.errors.join("\n"));
+	const { data } = read.picture(path.join(folder, "small", file));
+	// A label, perhaps cut, of which all functions that it can mean are in shared libraries.
+	const library = (await rows()).find(label => {
+		const meant = data.frames.filter(frame => frame[0].startsWith(label.replace(/\u2026$/, "")));
+		return meant.length && meant.every(frame => /\.so/.test(data.modules[frame[2]][0]));
+	});
+	point(library && await colour_of(library) === FILLS.library, file + ": a library's colour", library);
 	const shares = read.shares(read.picture(path.join(folder, "small", file)));
 	await search("<script>alert\\(1\\)");
 	const share = shares.get("</script><script>alert(1)</script>");

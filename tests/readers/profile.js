@@ -23,10 +23,10 @@ exports.pprof = function (path) {
 	const text = i => profile.stringTable.strings[Number(i)];
 	const name = new Map(profile.function.map(f => [Number(f.id), text(f.name)]));
 	const location = new Map(profile.location.map(l =>
-		[Number(l.id), name.get(Number(l.line[0].functionId))]));
+		[Number(l.id), l.line.map(line => name.get(Number(line.functionId)))]));
 	const stacks = profile.sample.map(sample => {
 		const labels = sample.label.map(l => text(l.str));
-		const frames = sample.locationId.map(id => location.get(Number(id))).reverse();
+		const frames = sample.locationId.flatMap(id => location.get(Number(id))).reverse();
 		return { frames: labels.concat(frames), weight: Number(sample.value[1]) };
 	});
 	return { stacks, notes: profile.comment.map(text) };
@@ -40,21 +40,23 @@ exports.speedscope = function (path) {
 	return { stacks, notes: file.notes };
 };
 
-exports.perf = function (path) {
+// As stackcollapse-perf.pl, this takes the entries of one event.
+exports.perf = function (path, event = "cpu-clock") {
 	const stacks = [], notes = [];
 	let stack = null;
 	for (const line of fs.readFileSync(path, "utf8").split("\n")) {
-		const head = /^(.*) \d+\/\d+ \[\d+\] \d+\.\d{6}: (\d+) cpu-clock:$/.exec(line);
+		const head = /^(.*) \d+\/\d+ \[\d+\] \d+\.\d{6}: (\d+) (\S+):$/.exec(line);
 		const frame = /^\t *[0-9a-f]+ (.*) \(.*\)$/.exec(line);
 		if (line.startsWith("#"))
 			notes.push(line.slice(2));
 		else if (head)
-			stack = { frames: [], weight: Number(head[2]), comm: head[1] };
+			stack = { frames: [], weight: Number(head[2]), comm: head[1], event: head[3] };
 		else if (frame)
 			stack.frames.unshift(frame[1].replace(/\+0x0$/, ""));
 		else if (line === "" && stack) {
 			stack.frames.unshift(stack.comm);
-			stacks.push(stack);
+			if (stack.event === event)
+				stacks.push(stack);
 			stack = null;
 		}
 	}

@@ -4,7 +4,7 @@
  *
  *	tests/readers/profiles NODES FOLDER
  *
- * FOLDER/both.* (pprof, speedscope, SVG, HTML) have the waits of the same guest besides, and source lines.
+ * FOLDER/both.* (pprof, speedscope, perf, SVG, HTML) have the waits of the same guest besides, and source lines.
  * FOLDER/p.* are the files; FOLDER/shares.tsv has a line "self% TAB children% TAB name" for each
  * function, where functions of one name are one. Prints what CPU time each file took and how large
  * it is: "FORMAT MILLISECONDS BYTES NODES", with "both-" before the format of both.*. The profile is
@@ -213,11 +213,11 @@ static void set_line(struct snapshot *snapshot, struct frames *frames, uint32_t 
 	snapshot->sources[frame] = frames_intern(frames, FRAME_KIND_MARK, line, NULL, 0);
 }
 
-/* Tasks of process 0 waited 3 s for a lock and 1 s for a disk. */
+/* Tasks of process 0 waited 3 s for a lock and 1 s for a disk, there in a function that is inlined. */
 static struct snapshot *make_waits(struct frames *frames)
 {
 	uint32_t stack[] = { frames_intern(frames, FRAME_KIND_PROCESS, "process 0", NULL, 0),
-			     functions[8], 0 };
+			     functions[8], 0, 0 };
 	uint32_t lock = frames_intern(frames, FRAME_KIND_KERNEL, "wait_for_lock", "[kernel]", 0x10),
 		 disk = frames_intern(frames, FRAME_KIND_KERNEL, "wait_for_disk", "[kernel]", 0x20);
 	struct profile *profile;
@@ -227,7 +227,8 @@ static struct snapshot *make_waits(struct frames *frames)
 	stack[2] = lock;
 	profile_add(profile, stack, 3, 1, 6, 3000);
 	stack[2] = disk;
-	profile_add(profile, stack, 3, 1, 2, 1000);
+	stack[3] = frames_intern(frames, FRAME_KIND_KERNEL, "submit (inlined)", "[kernel]", 0x20);
+	profile_add(profile, stack, 4, 1, 2, 1000);
 	must_or_die(profile_copy(profile, 1, &waits));
 	profile_destroy(profile);
 	waits->waits.there = true;
@@ -259,6 +260,7 @@ int main(int argc, char **argv)
 	waits = make_waits(frames);
 	write_format(snapshot, waits, argv[2], "both", "pprof");
 	write_format(snapshot, waits, argv[2], "both", "speedscope");
+	write_format(snapshot, waits, argv[2], "both", "perf");
 	write_format(snapshot, waits, argv[2], "both", "svg");
 	write_format(snapshot, waits, argv[2], "both", "html");
 	snapshot_destroy(waits);

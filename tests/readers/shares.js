@@ -136,11 +136,12 @@ const both = path.join(small, "both.pb.gz");
 const top_of = (...how) => run("go", "tool", "pprof", "-top", ...everything, ...how, both);
 const waiting = top_of("-sample_index=wait", "-lines");
 point(/^ *3000000000(ns)? +75\.00% .* wait_for_lock lock\.c:77$/m.test(waiting) &&
-	/^ *1000000000(ns)? +25\.00% .* wait_for_disk$/m.test(waiting) &&
+	/^ *1000000000(ns)? +25\.00% .* submit \(inline\)$/m.test(waiting) &&
+	/^ *0 +0% .* 1000000000(ns)? +25\.00% +wait_for_disk$/m.test(waiting) &&
 	/ function_8_of_the_module module\.c:12$/m.test(waiting),
 	"go tool pprof -sample_index=wait -lines: the waits, with lines", waiting);
 const rows_of = text => text.split("\n").filter(line => /^ *\d+(ns)? +[\d.]+% /.test(line))
-	.map(line => line.replace(/ module\.c$/, "")).filter(line => !/wait_for/.test(line)).sort().join("\n");
+	.map(line => line.replace(/ module\.c$/, "")).filter(line => !/wait_for|submit/.test(line)).sort().join("\n");
 point(rows_of(top_of()) === rows_of(run("go", "tool", "pprof", "-top", ...everything, pb)),
 	"go tool pprof: without -sample_index the samples, as in a file without waits", top_of());
 const two = JSON.parse(fs.readFileSync(path.join(small, "both.json"), "utf8"));
@@ -151,6 +152,13 @@ point(two.profiles.length === 2 && two.profiles[1].name === "web<01>: waits" &&
 	"speedscope: the times of samples and waits", two.profiles.map(sum_of).join(" "));
 point(two.shared.frames.some(f => f.name === "wait_for_lock" && f.file === "lock.c" && f.line === 77),
 	"speedscope: a source line");
+
+const samples_of = path => JSON.stringify(read.perf(path).stacks);
+const perf_waits = read.perf(path.join(small, "both.perf"), "wait").stacks;
+point(samples_of(path.join(small, "both.perf")) === samples_of(path.join(small, files.perf)),
+	"perf: the first event is that of the samples, as in a file without waits");
+point(perf_waits.length === 2 && perf_waits.reduce((sum, s) => sum + s.weight, 0) === 4e9 &&
+	perf_waits.every(s => s.comm === "process 0"), "perf: another event has the waits", JSON.stringify(perf_waits));
 
 // --- the recording ----------------------------------------------------------------------------
 
@@ -213,6 +221,18 @@ try {
 		program = said.functions.find(f => f.name === "main");
 	point(kernel && kernel.library === "[kernel.kallsyms]" && program && program.library === "httpd",
 		"the Firefox profiler: the files of code");
+	run("node", cli, "stop", "--all");
+	// This reader knows no events, but threads: tasks that wait have some of their own.
+	session = load(path.join(small, "both.perf"));
+	const threads = ask("thread", "list", "--limit", "0").threads;
+	const functions_of = handle => ask("thread", "functions", "--limit", "0", "--thread", handle)
+		.functions.map(f => f.name).sort();
+	const waiting = threads.filter(thread => thread.tid > 4194304);
+	point(waiting.length === 1 && threads.length > 1 &&
+		functions_of(waiting[0].threadHandle).join() === "function_8_of_the_module,submit (inlined),wait_for_disk,wait_for_lock" &&
+		threads.filter(thread => thread.tid <= 4194304)
+			.every(thread => !functions_of(thread.threadHandle).some(name => /^wait_for/.test(name))),
+		"the Firefox profiler: threads of the waits beside those of the samples", JSON.stringify(threads));
 } catch (error) {
 	point(false, "the Firefox profiler opens the text of perf script", error.message + error.stderr);
 } finally {

@@ -38,7 +38,7 @@ static inline void scene_open(struct scene *scene)
 		.pipeline = { .context = scene,
 			      .reset = scene_reset,
 			      .message = scene_message,
-			      .guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64", 2, 5 } },
+			      .guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64", 2, 5, "PVH" } },
 		.pipelines = { &scene->pipeline },
 		.source = { .n_pipelines = 1, .pipelines = scene->pipelines },
 	};

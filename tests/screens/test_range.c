@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "scene.h"
+#include "tests/support/pprof_message.h"
+#include "xtop/export.h"
+#include "xtop/pprof_fields.h"
 
 static void scene_second(struct scene *scene, unsigned second)
 {
@@ -37,6 +40,8 @@ static void scene_second(struct scene *scene, unsigned second)
 		snapshot->vcpus[i].states[VCPU_BLOCKED] = blocked[i];
 	}
 	snapshot->sampler.stopped_ns = second * 2400000ULL;
+	if (second >= 32) /* in this second 1.24 %, of a budget of 1 % */
+		snapshot->sampler.stopped_ns += 10000000;
 	if (second > 30) { /* 1795000000 is 2026-11-18 11:06:40 UTC */
 		snapshot->clocks.at_ns = snapshot->time_ns;
 		clocks_set(&snapshot->clocks, CLOCK_GUEST_UTC,
@@ -194,6 +199,85 @@ static void test_write_and_compare(void)
 	rmdir(folder);
 }
 
+/* Whether one of the profile's strings is TEXT. */
+static bool has_string(struct field profile, const char *text)
+{
+	struct field string;
+
+	for (uint64_t i = 0;; i++) {
+		string = find_field(profile.bytes, profile.n, PPROF_PROFILE_STRING_TABLE, i);
+		if (!string.bytes)
+			return false;
+		if (string.n == strlen(text) && !memcmp(string.bytes, text, string.n))
+			return true;
+	}
+}
+
+/* A pprof file of a range tells the range's time, and the guest as -o tells it. */
+static void test_pprof(void)
+{
+	char path[] = "/tmp/xtop-test-range-XXXXXX", keys_[128];
+	int fd = mkstemp(path);
+	struct field profile = { 0 };
+	struct scene scene;
+	FILE *file;
+
+	if (fd < 0 || unlink(path))
+		abort();
+	close(fd);
+	scene_open_day(&scene);
+	scene.ui->settings.write_format = export_find_format("pprof");
+	scene.ui->model.clock = CLOCK_GUEST_UTC;
+	for (unsigned second = 31; second <= 34; second++)
+		scene_second(&scene, second);
+	scene_step(&scene, -2);
+	scene_keys(&scene, 100, 24, "{");
+	scene_step(&scene, 1);
+	scene_keys(&scene, 100, 24, "}w");
+	screen_contains(&scene, 100, 24, "Write the range to: ", true);
+	snprintf(keys_, sizeof(keys_), "<C-u>%s<Enter>", path);
+	scene_keys(&scene, 100, 24, keys_);
+	file = fopen(path, "r");
+	if (!check(file, "a file"))
+		return;
+	profile.bytes = pprof_read(file, &profile.n);
+	if (check(profile.bytes, "a pprof file")) {
+		/* 11:07:12.5 */
+		check_u64(number_of(profile, PPROF_PROFILE_TIME_NANOS, 0), 1795000032500000000,
+			  "when the range began");
+		check_u64(number_of(profile, PPROF_PROFILE_DURATION_NANOS, 0), SECOND,
+			  "how long it was");
+		check(has_string(profile, "guest: web01, PVH"), "the guest's name and type");
+		check(has_string(profile, "md5_process_block"), "a function");
+	}
+	free((void *)profile.bytes);
+	fclose(file);
+	unlink(path);
+	scene_close(&scene);
+}
+
+/* What the line says is seen without colours: where others took time, where xtop took too much. */
+static void test_marks_of_time(void)
+{
+	struct canvas *console = canvas_create(24, 100, CHARSET_CONSOLE);
+	struct scene scene;
+	char *text;
+
+	scene_open_day(&scene);
+	for (unsigned second = 31; second <= 33; second++)
+		scene_second(&scene, second);
+	screen_contains(&scene, 100, 24, "···▇▇▇▇▇▇▇▇▇▇⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤!⣤▏", true);
+	screen_check(&scene, "range-stopped-100x24", 100, 24);
+	ui_draw(scene.ui, console);
+	text = canvas_dump(console);
+	check(strstr(text, "███░░░░░░░░░░░!░│"), "a console's font has other dots: %.400s", text);
+	free(text);
+	canvas_destroy(console);
+	scene_keys(&scene, 100, 24, "h");
+	screen_contains(&scene, 100, 24, "minutes: ⣶ steal, ! stopped", true);
+	scene_close(&scene);
+}
+
 /* A small screen has no such line; a narrow one has fewer words. */
 static void test_sizes(void)
 {
@@ -237,6 +321,8 @@ int main(void)
 	test_mouse();
 	test_clock();
 	test_write_and_compare();
+	test_pprof();
+	test_marks_of_time();
 	test_sizes();
 	return tap_done();
 }

@@ -429,7 +429,8 @@ static void test_write_elsewhere(void)
 	scene_open_filled(&scene);
 	scene.ui->settings.write_folder = "/tmp/";
 	scene_keys(&scene, 80, 24, "w");
-	screen_contains(&scene, 80, 24, "Write to: /tmp/web01-20231114-221320.folded", true);
+	screen_contains(&scene, 80, 24,
+			"Write all since start to: /tmp/web01-20231114-221320.folded", true);
 	scene_close(&scene);
 }
 
@@ -446,7 +447,8 @@ static void test_write_format(void)
 	scene_open_filled(&scene);
 	scene.ui->settings.write_format = export_find_format("html");
 	scene_keys(&scene, 80, 24, "w");
-	screen_contains(&scene, 80, 24, "Write to: web01-20231114-221320.flame.html", true);
+	screen_contains(&scene, 80, 24,
+			"Write all since start to: web01-20231114-221320.flame.html", true);
 	scene.ui->settings.write_format = export_find_format("perf");
 	scene_keys(&scene, 80, 24, "<C-u>");
 	scene_keys(&scene, 80, 24, path);
@@ -581,7 +583,7 @@ static void test_hostile_domain(void)
 	ui->wall_s = 1700000000;
 	ui_show(ui, fixture_snapshot(&scene.fixture, 2));
 	scene_keys(&scene, 80, 24, "w");
-	screen_contains(&scene, 80, 24, "Write to: _._we_[31mb_01-2023", true);
+	screen_contains(&scene, 80, 24, "Write all since start to: _._we_[31mb_01-2023", true);
 	screen_contains(&scene, 80, 24, "\033", false);
 	scene_close(&scene);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Source lines beside functions, in callers and callees and in the tree: key M. Key X. */
+/* Source lines beside functions, in callers and callees and in the tree: key M. Key X. Lines in files. */
 #include "config.h"
 
 #include <locale.h>
+#include <unistd.h>
 
 #include "scene.h"
 #include "tests/support/must.h"
+#include "xtop/export.h"
 
 static bool no_line(void *context, const struct annotation *annotation, uint32_t distance,
 		    struct instruction_line *line)
@@ -31,6 +33,27 @@ static struct snapshot *make_picture(struct scene *scene)
 	snapshot->sources[fixture_frame(&scene->fixture, "deflate_slow")] = line;
 	snapshot->sources[fixture_frame(&scene->fixture, "longest_match")] = long_line;
 	return snapshot;
+}
+
+/* The key w writes the lines that the picture has. */
+static void test_write(struct scene *scene)
+{
+	char path[] = "/tmp/xtop-screens-XXXXXX", keys_[128], *text;
+
+	int fd = mkstemp(path);
+
+	if (fd < 0 || unlink(path))
+		abort();
+	close(fd);
+	scene->ui->settings.write_format = export_find_format("perf");
+	snprintf(keys_, sizeof(keys_), "w<C-u>%s<Enter>", path);
+	scene_keys(scene, 100, 30, keys_);
+	text = file_read(path);
+	check(strstr(text, " deflate_slow+0x0 (libz.so.1.2.13)\n  deflate.c:1234\n"),
+	      "perf's text has a line: %.300s", text);
+	check(!strstr(text, " main+0x0 (app)\n  "), "and none where none is known");
+	free(text);
+	unlink(path);
 }
 
 int main(void)
@@ -61,6 +84,7 @@ int main(void)
 	scene_keys(&scene, 100, 30, "M");
 	screen_contains(&scene, 100, 30, "deflate.c:1234", false);
 
+	test_write(&scene);
 	must(lined_create(&settings, &scene.ui->guest->lined));
 	scene_keys(&scene, 100, 30, "X");
 	check(!lined_has_inlined(scene.ui->guest->lined), "X: no inlined functions");

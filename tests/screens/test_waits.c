@@ -307,6 +307,7 @@ static void test_write(void)
 	free(text);
 	write_to(&waits, "Ww<C-u>", path, &text);
 	check(strstr(text, "web01: CPU") && strstr(text, "web01: waits"), "both");
+	contains(&waits, "without the waits", false);
 	check(strstr(text, "deflate_slow") && strstr(text, "rq_qos_wait"), "with their functions");
 	free(text);
 	write_to(&waits, "\\httpd<Enter>w<C-u>", path, &text);
@@ -315,6 +316,7 @@ static void test_write(void)
 	free(text);
 	write_to(&waits, "<Esc>Zw<C-u>", path, &text);
 	check(!strstr(text, "web01: waits"), "a frozen picture without waits, which go on");
+	contains(&waits, "without the waits", true);
 	free(text);
 	close_scene(&waits);
 }

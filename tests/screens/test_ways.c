@@ -594,6 +594,59 @@ static void test_baseline_ways(void)
 	scene_close(&scene);
 }
 
+/* 40 functions with equal shares; then f7 has MORE samples than they. Styles of its row. */
+static void show_many(struct scene *scene, unsigned more, char style[8])
+{
+	char stack[64], *text, *styles, *row;
+
+	scene_open(scene);
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(stack, sizeof(stack), "httpd _start main f%u", i);
+		fixture_add(&scene->fixture, stack, 25);
+	}
+	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
+	scene_keys(scene, 100, 24, "Ab"); /* A: all weights count alike */
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(stack, sizeof(stack), "httpd _start main f%u", i);
+		fixture_add(&scene->fixture, stack, i == 7 ? 25 + more : 25);
+	}
+	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
+	scene_keys(scene, 100, 24, "<Down>"); /* the cursor has a style of its own */
+	scene_draw(scene, 100, 24, &text, &styles);
+	row = strstr(text, "] f7 ");
+	*style = '\0';
+	if (check(row, "f7 has a row"))
+		for (size_t line = 0, at = 0; &text[at] < row; at++) {
+			line += text[at] == '\n';
+			/* the column Delta */
+			if (text[at] == '\n')
+				snprintf(style, 8, "%.7s", styles + line * 101 + 17);
+		}
+	free(text);
+	free(styles);
+}
+
+/*
+ * Of 40 differences one lies beyond its own interval of 95 %, as chance makes two of them. Only if
+ * chance makes none so large among 40 does it count.
+ */
+static void test_baseline_of_many(void)
+{
+	struct scene scene;
+	char style[8];
+
+	show_many(&scene, 34, style);
+	screen_contains(&scene, 100, 24, "+0.2..+2.9", true);
+	screen_contains(&scene, 100, 24,
+			" 0 of 40 differ significantly (Benjamini-Hochberg: at most 5 %", true);
+	check(!strcmp(style, "ddddddd"), "a change that may be chance is dim: %s", style);
+	scene_close(&scene);
+	show_many(&scene, 200, style);
+	screen_contains(&scene, 100, 24, " 1 of 40 differ significantly", true);
+	check(strcmp(style, "ddddddd") != 0, "a change that is none is not: %s", style);
+	scene_close(&scene);
+}
+
 /* --- domains, several guests ------------------------------------------------------------------ */
 
 struct host {
@@ -1168,6 +1221,7 @@ int main(void)
 	test_frozen();
 	test_history();
 	test_baseline_ways();
+	test_baseline_of_many();
 	test_domains();
 	test_all_guests();
 	test_domains_know();

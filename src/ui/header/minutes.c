@@ -2,12 +2,12 @@
 /*
  * The header's line of the last ten minutes; see minutes.h.
  *
- *	 3:20 ▕ ▂▅[▇█▇]▅▂▏ busy 66 steal 5 stopped 0.24 %
+ *	 3:20 ▕ ▂▅[▇█▇]⣶⣤!▂▏ busy 66 steal 5 stopped 0.24 %
  *
  * The newest moment is on the right. A cell's height is what the vCPUs ran or wanted to run. The
- * line is there from the first picture on, so that rows below it do not move. A cell has the colour
- * of a notice where others took 5 % of the time, and that of an alert where xtop took more than its
- * budget. The figures are those of the moment or range that is shown.
+ * line is there from the first picture on, so that rows below it do not move. A cell has dots and
+ * the colour of a notice where others took 5 % of the time. It is a mark in the colour of an alert
+ * where xtop took more than its budget. The figures are those of the moment or range that is shown.
  */
 #include "config.h"
 
@@ -154,12 +154,21 @@ static enum style minutes_style(const struct ui_model *model, const struct minut
 	return load->steal >= MINUTES_STEAL ? STYLE_NOTICE : STYLE_BAR_USER;
 }
 
-static const char *minutes_bar(const struct minutes_load *load)
+static const char *minutes_bar(const struct ui_model *model, const struct minutes_load *load)
 {
 	static const char *const bars[] = { "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const dots[] = { "⣀", "⣤", "⣶", "⣿" };
 	double share = load->busy + load->steal;
 
-	return bars[share < 0.01 ? 0 : 1 + (int)(7 * (share < 1 ? share : 1) + 0.5)];
+	share = share < 1 ? share : 1;
+	switch (minutes_style(model, load)) {
+	case STYLE_ALERT:
+		return "!";
+	case STYLE_NOTICE:
+		return dots[(int)(3 * share + 0.5)];
+	default:
+		return bars[share < 0.01 ? 0 : 1 + (int)(7 * share + 0.5)];
+	}
 }
 
 /* Whether the moment with SEQUENCE lies in the cell of the moments (FIRST, LAST]. */
@@ -183,7 +192,7 @@ static void minutes_draw_cell(const struct ui_model *model, const struct minutes
 	load = minutes_load(model->history, first, last);
 	text = minutes_has(model, first, last, guest->range_begin) ? "["
 	       : minutes_has(model, first, last, guest->range_end) ? "]"
-								   : minutes_bar(&load);
+								   : minutes_bar(model, &load);
 	canvas_put(canvas, row, place->column + cell, 1, minutes_style(model, &load), text);
 }
 

@@ -2,11 +2,17 @@
 /*
  * What changed since the baseline: self shares then and now, their difference in points, its
  * interval of 95 %, their ratio; the largest change first. A difference that may be nothing is dim.
- * Filter, restriction and hiding apply to both pictures.
+ * Among many rows some differences look large by chance, so the limit is that of --diff; the last
+ * line says how many rows keep it. Filter, restriction and hiding apply to both pictures.
  */
 #include "config.h"
 
+#include <stdio.h>
+
 #include "ui/views/table.h"
+#include "xtop/diff.h"
+
+#define BASELINE_NOTE_ROWS 6 /* of the view: a smaller one has no last line */
 
 static const enum column_id baseline_columns[] = { COLUMN_BASE,     COLUMN_NOW,    COLUMN_DELTA,
 						   COLUMN_RATIO,    COLUMN_INTERVAL,
@@ -21,6 +27,8 @@ struct view_baseline {
 	struct table table;
 	bool current;
 	int first_row;
+	double limit;
+	size_t n_known, n_changed;
 };
 
 static struct view_baseline *view_baseline(struct view *view)
@@ -38,7 +46,8 @@ static struct column_context baseline_context(const struct view_baseline *baseli
 					.addresses = model->addresses,
 					.raw_names = model->raw_names,
 					.base = &baseline->base,
-					.base_snapshot = model->baseline };
+					.base_snapshot = model->baseline,
+					.limit = baseline->limit };
 }
 
 /* --- update ----------------------------------------------------------------------------------- */
@@ -93,7 +102,9 @@ static struct xtop_error *baseline_update(struct view *view, const struct ui_mod
 		baseline->now.whole = model->whole;
 		baseline_drop_idle(baseline);
 		columns_sort(&context, baseline->sort, baseline->now.rows, baseline->now.n);
-		baseline->current = true;
+		error = columns_judge(&context, baseline->now.rows, baseline->now.n,
+				      &baseline->limit, &baseline->n_known, &baseline->n_changed);
+		baseline->current = !error;
 	}
 	list_update(&baseline->list, baseline->now.n, view_function_key, &baseline->now);
 	return error;
@@ -106,12 +117,27 @@ static const struct function_row *baseline_function_at(const void *rows, size_t 
 	return &((const struct view_baseline *)rows)->now.rows[index];
 }
 
+static void baseline_draw_note(const struct view_baseline *baseline, struct canvas *canvas, int row)
+{
+	char text[160];
+
+	if (baseline->n_known)
+		snprintf(text, sizeof(text),
+			 "%zu of %zu differ significantly (Benjamini-Hochberg: at most %g %% by "
+			 "chance)",
+			 baseline->n_changed, baseline->now.n, 100 * DIFF_FALSE_DISCOVERIES);
+	else
+		snprintf(text, sizeof(text), "too few seconds to tell changes from chance");
+	canvas_put(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_DIM, text);
+}
+
 static void baseline_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 			  struct area area)
 {
 	struct view_baseline *baseline = view_baseline(view);
 	struct column_context context = baseline_context(baseline, model);
-	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0, last;
+	bool has_note = area.rows >= BASELINE_NOTE_ROWS;
+	size_t page = area.rows > 1 ? (size_t)area.rows - 1 - has_note : 0, last;
 
 	baseline->first_row = area.row + 1;
 	if (!model->snapshot || !baseline->current || !baseline->now.n) {
@@ -132,6 +158,8 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 		if (i == baseline->list.selected)
 			view_mark_row(canvas, row, 0, area.columns);
 	}
+	if (has_note)
+		baseline_draw_note(baseline, canvas, area.row + area.rows - 1);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

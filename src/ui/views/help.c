@@ -51,6 +51,9 @@ static void help_draw(struct view *view, const struct ui_model *model, struct ca
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
 	canvas_put(canvas, area.row, 1, 8, STYLE_HEADER, "Keys in ");
 	canvas_put_name(canvas, area.row, 9, area.columns - 9 - 12, STYLE_HEADER, help->ops->name);
+	if (help->ops->mask & VIEW_GUEST && area.columns >= HELP_TWO_COLUMNS)
+		canvas_put_right(canvas, area.row, area.columns - 12 - 29, 28, STYLE_HEADER,
+				 "minutes: ⣶ steal, ! stopped");
 	list_scroll(&help->list, lines, page);
 	if (help->list.top + page < lines)
 		canvas_put_right(canvas, area.row, area.columns - 12, 11, STYLE_HEADER,
