@@ -41,6 +41,12 @@ enum waits_order { WAITS_BY_NOW, WAITS_BY_MEAN, WAITS_BY_LONGEST, N_WAITS_ORDERS
 void waits_sort(struct waits_table *table, const struct frames *frames, enum waits_order order,
 		bool totals);
 
+/*
+ * *TO becomes FROM with the weight of each stack at its site, not at its innermost function, which
+ * is the scheduler's. The caller frees to->nodes. Error: out of memory.
+ */
+struct xtop_error *waits_weigh_sites(const struct snapshot *from, struct snapshot *to);
+
 /* The letters of row->states: "S", "SD"; "-": not known. */
 #define WAITS_STATES_BYTES 8
 const char *waits_states(const struct waits_row *row, char buffer[WAITS_STATES_BYTES]);

@@ -253,7 +253,7 @@ static size_t column_ratio_entry(const struct column_context *context,
 
 /*
  * How much a share varies, as far as it is known. If 100 % is not all samples of the snapshot,
- * fewer samples count.
+ * fewer samples count. Looks at tasks that wait are no independent samples: not known.
  */
 static struct interval_side column_side(const struct column_context *context,
 					const struct snapshot *snapshot,
@@ -277,6 +277,8 @@ static struct interval_side column_side(const struct column_context *context,
 	}
 	if (counts->weight > 0 && whole->children_ticks < counts->weight)
 		side.samples *= whole->children_ticks / counts->weight;
+	if (context->snapshot->waits.there)
+		side.samples = 0;
 	return side;
 }
 

@@ -96,6 +96,59 @@ static bool waits_add_node(struct waits_pass *pass, uint32_t index)
 	return found;
 }
 
+/* The innermost node of FRAME at INDEX or above; INDEX: there is none. */
+static uint32_t waits_node_of(const struct snapshot *snapshot, uint32_t index, uint32_t frame)
+{
+	for (uint32_t at = index; at; at = snapshot->nodes[at].parent)
+		if (snapshot->nodes[at].frame == frame)
+			return at;
+	return index;
+}
+
+static void waits_move_to_site(const struct snapshot *from, const struct wait_classes *classes,
+			       uint32_t index, struct snapshot_node *to)
+{
+	const struct snapshot_node *node = &from->nodes[index];
+	uint32_t stack[SNAPSHOT_MAX_DEPTH], at = index;
+
+	if (node->self_total && node->depth && node->depth <= SNAPSHOT_MAX_DEPTH) {
+		size_t n = waits_stack(from, index, stack);
+
+		at = waits_node_of(from, index,
+				   wait_site_find(from->frames, classes, stack, n).frame);
+	}
+	to[at].self_live += node->self_live;
+	to[at].self_ticks += node->self_ticks;
+	to[at].self_total += node->self_total;
+	to[at].children_live += node->self_live;
+	to[at].children_ticks += node->self_ticks;
+	to[at].children_total += node->self_total;
+}
+
+struct xtop_error *waits_weigh_sites(const struct snapshot *from, struct snapshot *to)
+{
+	struct wait_classes classes = { calloc(from->n_frames, 1), from->n_frames };
+	struct snapshot made = *from;
+
+	made.nodes = classes.classes ? snapshot_nodes_create(from->n_nodes) : NULL;
+	if (!made.nodes) {
+		free(classes.classes);
+		return error_create("no memory for the sites of %zu nodes", from->n_nodes);
+	}
+	for (uint32_t i = 0; i < from->n_nodes; i++) {
+		made.nodes[i] = from->nodes[i];
+		made.nodes[i].self_live = made.nodes[i].children_live = 0;
+		made.nodes[i].self_ticks = made.nodes[i].children_ticks = 0;
+		made.nodes[i].self_total = made.nodes[i].children_total = 0;
+	}
+	for (uint32_t i = 0; i < from->n_nodes; i++)
+		waits_move_to_site(from, &classes, i, made.nodes);
+	snapshot_nodes_sum(made.nodes, from->n_nodes);
+	free(classes.classes);
+	*to = made;
+	return NULL;
+}
+
 static int waits_compare_waits(const void *pointer_a, const void *pointer_b)
 {
 	const struct snapshot_wait *a = pointer_a, *b = pointer_b;

@@ -2,15 +2,19 @@
 /*
  * What changed since the baseline: self shares then and now, their difference in points, its
  * interval of 95 %, their ratio; the largest change first. A difference that may be nothing is dim.
+ * Waits are compared by site, because the scheduler is innermost in all of their stacks. How much
+ * their shares vary is not known: tasks wait together, so their looks are no independent samples.
  * Among many rows some differences look large by chance, so the limit is that of --diff; the last
  * line says how many rows keep it. Filter, restriction and hiding apply to both pictures.
  */
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "ui/views/table.h"
 #include "xtop/diff.h"
+#include "xtop/waits.h"
 
 #define BASELINE_NOTE_ROWS 6 /* of the view: a smaller one has no last line */
 
@@ -52,6 +56,22 @@ static struct column_context baseline_context(const struct view_baseline *baseli
 
 /* --- update ----------------------------------------------------------------------------------- */
 
+static struct xtop_error *baseline_build(const struct ui_model *model, const struct snapshot *from,
+					 struct function_table *table)
+{
+	struct snapshot sites;
+	struct xtop_error *error;
+
+	if (!model->snapshot || !model->snapshot->waits.there)
+		return functions_build(from, NULL, model->addresses, table);
+	error = waits_weigh_sites(from, &sites);
+	if (error)
+		return error;
+	error = functions_build(&sites, NULL, model->addresses, table);
+	free(sites.nodes);
+	return error;
+}
+
 static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 					      const struct ui_model *model)
 {
@@ -60,7 +80,7 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 
 	if (error)
 		return error;
-	error = functions_build(&selected, NULL, model->addresses, &baseline->base);
+	error = baseline_build(model, &selected, &baseline->base);
 	if (!error)
 		baseline->base.whole = model_whole(model, &selected, model->baseline);
 	selection_deinit(&selected, model->baseline);
@@ -95,7 +115,7 @@ static struct xtop_error *baseline_update(struct view *view, const struct ui_mod
 		return NULL;
 	error = baseline_build_base(baseline, model);
 	if (!error)
-		error = functions_build(model->snapshot, NULL, model->addresses, &baseline->now);
+		error = baseline_build(model, model->snapshot, &baseline->now);
 	if (!error)
 		error = functions_join(&baseline->now, &baseline->base);
 	if (!error) {
@@ -117,7 +137,8 @@ static const struct function_row *baseline_function_at(const void *rows, size_t 
 	return &((const struct view_baseline *)rows)->now.rows[index];
 }
 
-static void baseline_draw_note(const struct view_baseline *baseline, struct canvas *canvas, int row)
+static void baseline_draw_note(const struct view_baseline *baseline, bool waits,
+			       struct canvas *canvas, int row)
 {
 	char text[160];
 
@@ -127,7 +148,9 @@ static void baseline_draw_note(const struct view_baseline *baseline, struct canv
 			 "chance)",
 			 baseline->n_changed, baseline->now.n, 100 * DIFF_FALSE_DISCOVERIES);
 	else
-		snprintf(text, sizeof(text), "too few seconds to tell changes from chance");
+		snprintf(text, sizeof(text), "%s",
+			 waits ? "how much waits vary is not known: no change is told from chance"
+			       : "too few seconds to tell changes from chance");
 	canvas_put(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_DIM, text);
 }
 
@@ -159,7 +182,8 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 			view_mark_row(canvas, row, 0, area.columns);
 	}
 	if (has_note)
-		baseline_draw_note(baseline, canvas, area.row + area.rows - 1);
+		baseline_draw_note(baseline, model->snapshot->waits.there, canvas,
+				   area.row + area.rows - 1);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
