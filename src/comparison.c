@@ -134,7 +134,8 @@ static struct xtop_error *comparison_print_waits(struct pipeline *now, struct pi
 						 const struct options *options, FILE *file)
 {
 	char base_name[256], now_name[256];
-	const struct waits_diff_options table = { base_name, now_name, options->all_rows };
+	const struct waits_diff_options table = { base_name, now_name, options->all_rows,
+						  options->json };
 	struct snapshot *now_waits = NULL, *base_waits = NULL;
 	struct xtop_error *error = pipeline_snapshot_waits(base, &base_waits);
 

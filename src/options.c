@@ -668,8 +668,6 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create("--diff compares self or children: --sort takes one of these");
 	if (!options->diff && (options->all_rows || options->fail_over >= 0))
 		return error_create("--all-rows and --fail-over are for --diff");
-	if (options->diff && options->json && options->of_waits)
-		return error_create("--diff with --json is for CPU time: leave out --profile");
 	if (options->annotate && (options->diff || options->json || options->baseline))
 		return error_create("--annotate prints the instructions of one function: leave out "
 				    "--diff, --baseline and --json");

@@ -34,7 +34,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
-# compares with doc/waits.schema.json.
+# compares with doc/waits.schema.json and doc/waits-diff.schema.json.
 noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles \
 	tests/export/waits_lines
 

@@ -110,6 +110,7 @@ struct xtop_error *export_waits_json(const struct snapshot *snapshot,
 struct waits_diff_options {
 	const char *base_name, *now_name;
 	bool all_rows; /* not only those that differ */
+	bool json;     /* as one JSON object on one line */
 };
 struct xtop_error *export_waits_diff(const struct snapshot *now, const struct snapshot *base,
 				     const struct waits_diff_options *options, FILE *file);

@@ -125,7 +125,7 @@ static void test_json(void)
 static void check_diff(struct snapshot *now, struct snapshot *base, bool all_rows,
 		       const char *want, const char *what)
 {
-	const struct waits_diff_options options = { "old.xrec", "new.xrec", all_rows };
+	const struct waits_diff_options options = { "old.xrec", "new.xrec", all_rows, false };
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);

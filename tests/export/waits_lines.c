@@ -2,7 +2,7 @@
 /*
  * Prints tables of waits and locks as JSON, for tests/cli/json: one with every kind of lock, every
  * way to know its holder, every state of a task and a deadlock; one of a guest without tasks; one
- * before the first look.
+ * before the first look; and a comparison of the last with the first.
  */
 #include "config.h"
 
@@ -100,6 +100,17 @@ static void print(struct snapshot *snapshot)
 	snapshot_destroy(snapshot);
 }
 
+/* Of the first one with one in which nobody waits. */
+static void print_diff(void)
+{
+	const struct waits_diff_options options = { "old.xrec", "new.xrec", false, true };
+	struct snapshot *now = make(false), *base = make(true);
+
+	must(export_waits_diff(now, base, &options, stdout));
+	snapshot_destroy(base);
+	snapshot_destroy(now);
+}
+
 int main(void)
 {
 	struct snapshot *unsupported;
@@ -110,6 +121,7 @@ int main(void)
 	unsupported->waits.unsupported = true;
 	print(unsupported);
 	print(make(false));
+	print_diff();
 	frames_destroy(frames);
 	return 0;
 }
