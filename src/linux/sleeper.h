@@ -15,6 +15,8 @@ struct sleeper {
 	struct look look;
 	uint64_t seen_ns;  /* of that look, on our clock */
 	uint64_t began_ns; /* the wait, on our clock; 0: the task ran */
+	uint64_t left;     /* the same on the scheduler's clock; 0: not known */
+	uint64_t from_ns;  /* it had not begun then, on our clock; 0: no look was before it */
 	void *kept;        /* the sink's */
 	struct lock_wait lock; /* that it waits for */
 	char lock_name[OS_LOCK_NAME_BYTES]; /* raw; "": none, or not told yet */

@@ -124,15 +124,27 @@ static uint64_t sleepers_time(const struct sleepers *sleepers, uint64_t time, ui
 	return (int64_t)(ours - from) < 0 ? from : ours;
 }
 
-/* When the wait of LOOK began, which had not begun at FROM_NS. */
-static uint64_t sleepers_began(const struct sleepers *sleepers, const struct look *look,
-			       const struct look_times *times, uint64_t from_ns, uint64_t now_ns)
+/* The wait of LOOK is new. It had not begun at FROM_NS. */
+static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *sleeper,
+			   const struct look *look, const struct look_times *times,
+			   uint64_t from_ns, uint64_t now_ns)
 {
-	uint64_t left = times->arrival ? times->arrival + times->run_ns : 0;
-
+	sleeper->left = times->arrival ? times->arrival + times->run_ns : 0;
 	if (look_state(look) == OS_WAIT_RUNNABLE && times->queued)
-		left = times->queued;
-	return sleepers_time(sleepers, left, from_ns, now_ns);
+		sleeper->left = times->queued;
+	sleeper->from_ns = from_ns;
+	sleeper->began_ns = sleepers_time(sleepers, sleeper->left, from_ns, now_ns);
+}
+
+/*
+ * Brings the begin of a wait up to date with what is known of the scheduler's clock. At first that
+ * clock seems to be behind by the time for which no task of the guest got a CPU.
+ */
+static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	if (sleeper->began_ns)
+		sleeper->began_ns = sleepers_time(sleepers, sleeper->left, sleeper->from_ns,
+						  sleeper->began_ns);
 }
 
 /*
@@ -243,6 +255,7 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 	bool same = look_equal(look, &sleeper->look);
 	uint64_t seen_ns = sleeper->seen_ns;
 
+	sleepers_refine(sleepers, sleeper);
 	if (!same || !sleeper->kept)
 		sleepers_end(sleepers, sleeper, look, times, now_ns, sink);
 	sleeper->seen_ns = now_ns;
@@ -255,7 +268,7 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 		sleepers_add(sleepers, sleeper, NULL, NULL, now_ns, sink);
 		return;
 	}
-	sleeper->began_ns = sleepers_began(sleepers, look, times, same ? 0 : seen_ns, now_ns);
+	sleepers_begin(sleepers, sleeper, look, times, same ? 0 : seen_ns, now_ns);
 	sleepers_read_moved(sleepers, sleeper, now_ns, sink);
 }
 

@@ -215,6 +215,27 @@ static void test_times(void)
 	end();
 }
 
+/* When the looks begin, no task has run for a while, so the scheduler's clock seems to be behind. */
+static void test_late_clock(void)
+{
+	uint64_t other;
+
+	begin();
+	made_set(made, sleeper(7, 2), TASK_LAST_ARRIVAL, 100 * S - 2500 * MS);
+	other = sleeper(8, 1);
+	made_set(made, other, TASK_LAST_ARRIVAL, 100 * S - 300 * MS);
+	turn(100 * S);
+	made_xa_slot(made, leaf, 8, 0);
+	turn(100 * S + 500 * MS);
+	check_u64(seen.waited_ns, 2700 * MS, "a wait, by a clock that seems to be 300 ms behind");
+	made_set(made, sleeper(8, 1), TASK_LAST_ARRIVAL, 101 * S);
+	turn(101 * S);
+	made_xa_slot(made, leaf, 8, 0);
+	turn(101 * S + 500 * MS);
+	check_u64(seen.waited_ns, 4000 * MS, "the same wait when the clock is known");
+	end();
+}
+
 /* The task runs and sleeps again while its stack is read. */
 static uint64_t moving;
 static unsigned moves;
@@ -335,6 +356,7 @@ int main(void)
 	test_one();
 	test_states();
 	test_times();
+	test_late_clock();
 	test_torn();
 	test_many();
 	test_reused();
