@@ -327,7 +327,7 @@ struct xtop_error *export_perf(const struct snapshot *snapshot,
 		error = perf_put_recording(&perf, &first_ns);
 	else
 		error = perf_put_snapshot(&perf, snapshot, 0, 0);
-	/* Some readers know no events, but keep tids apart: no sample has one of these. */
+	/* Some readers know no events, but keep tids apart: these are above all that Linux uses. */
 	if (!error && waits)
 		error = perf_put_snapshot(&perf, waits, PERF_PID_MAX_LIMIT, first_ns);
 	return error;

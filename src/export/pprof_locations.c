@@ -42,7 +42,7 @@ static uint32_t location_add(struct pprof_locations *locations, uint32_t frame, 
 {
 	if (!vector_reserve(locations->list, locations->capacity, locations->n + 1)) {
 		locations->failed = true;
-		return 1;
+		return 0;
 	}
 	locations->list[locations->n++] = (struct pprof_place){ frame, outer };
 	return (uint32_t)locations->n;
@@ -63,6 +63,8 @@ uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, 
 	if (number != HASH_NONE)
 		return number;
 	number = location_add(locations, frame, outer);
+	if (!number)
+		return 0;
 	locations->failed |= !hash_table_add(&locations->inlined, hash, number);
 	return number;
 }

@@ -21,7 +21,7 @@ struct pprof_locations {
 	size_t n, capacity;
 	uint32_t *alone; /* by frame: its number, if it is not inlined; 0: none yet */
 	struct hash_table inlined;
-	bool failed;     /* out of memory: some have another's number */
+	bool failed;     /* out of memory: some have the number 0, so the file must not be used */
 };
 
 /* N_FRAMES: ids of frames are below. */

@@ -24,6 +24,7 @@ struct seen_function {
 	struct memory_root root; /* the page tables through which it was read */
 	uint64_t used_ns;        /* time of the last sample */
 	uint64_t due_ns;         /* a sample from this time on reads it again */
+	uint64_t due_anew_ns;    /* the same for one of another width; 0: it was read once */
 	uint64_t bias;             /* of the image */
 	struct image_place *place; /* NULL: the function lies in no image */
 };
@@ -314,11 +315,16 @@ void seen_code_add(struct seen_code *seen, const struct seen_sample *sample)
 
 	if (function) {
 		function->used_ns = sample->time_ns;
-		/* A vCPU's first sample may have been taken before Xen told the width. */
-		if (sample->time_ns < function->due_ns &&
-		    sample->word_bytes == function->word_bytes)
+		/*
+		 * A vCPU's first sample may have been taken before Xen told the width. A program
+		 * that runs the same code with two widths does not get it read at each sample.
+		 */
+		if (sample->time_ns < (sample->word_bytes == function->word_bytes
+					       ? function->due_ns
+					       : function->due_anew_ns))
 			return;
 		function->due_ns = sample->time_ns + SEEN_CODE_RETRY_NS;
+		function->due_anew_ns = function->due_ns;
 	}
 	function = seen_prepare(seen, sample, function);
 	if (!function)

@@ -314,7 +314,8 @@ struct xtop_error *columns_judge(const struct column_context *context,
 	if (!chances)
 		return error_create("no memory to compare functions");
 	for (size_t i = 0; i < n; i++)
-		known += column_find_chance(context, &rows[i], &chances[known]);
+		if (rows[i].frame != FRAME_TRUNCATED)
+			known += column_find_chance(context, &rows[i], &chances[known]);
 	limit = interval_find_limit(chances, known, DIFF_FALSE_DISCOVERIES);
 	while (changed < known && chances[changed] <= limit)
 		changed++;

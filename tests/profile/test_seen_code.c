@@ -282,6 +282,15 @@ static void test_mode_learned(void)
 	check_u64(annotation->word_bytes, 4, "the next sample tells the mode");
 	annotation_destroy(annotation);
 	registers.width = WIDTH_64;
+	sample(SECOND + SECOND / 50, FRAME(0));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->word_bytes, 4, "code of two modes is not read at each sample");
+	annotation_destroy(annotation);
+	sample(3 * SECOND, FRAME(0));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->word_bytes, 8, "but once a second");
+	annotation_destroy(annotation);
+	registers.width = WIDTH_64;
 	close_guest();
 }
 

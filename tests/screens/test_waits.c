@@ -361,6 +361,35 @@ static void test_locks(void)
 	close_scene(&waits);
 }
 
+/* A guest's tasks all have the same pid, and deep stacks: one of them is shown. */
+static void test_equal_pids(void)
+{
+	struct waits_scene waits;
+	struct snapshot *snapshot;
+	unsigned n = 0;
+	char *text;
+
+	open_scene(&waits);
+	snapshot = picture(&waits, false);
+	for (size_t i = 0; i < snapshot->waits.n_lock_tasks; i++) {
+		struct snapshot_lock_task *task = &snapshot->waits.lock_tasks[i];
+
+		task->pid = 318;
+		task->n_frames = SNAPSHOT_LOCK_FRAMES;
+		for (unsigned frame = 0; frame < SNAPSHOT_LOCK_FRAMES; frame++)
+			task->frames[frame] = frame_of(&waits.scene.fixture, "wbt_wait", true);
+	}
+	keys(&waits, "L");
+	ui_show(waits.scene.ui, snapshot);
+	keys(&waits, "<Down>+");
+	scene_draw(&waits.scene, 80, 200, &text, NULL);
+	for (const char *at = text; (at = strstr(at, " [k] wbt_wait")); at++)
+		n++;
+	check_u64(n, SNAPSHOT_LOCK_FRAMES, "frames of one stack");
+	free(text);
+	close_scene(&waits);
+}
+
 static void test_unikernel(void)
 {
 	struct waits_scene waits;
@@ -386,6 +415,7 @@ int main(void)
 	test_baseline();
 	test_write();
 	test_locks();
+	test_equal_pids();
 	test_unikernel();
 	return tap_done();
 }

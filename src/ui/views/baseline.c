@@ -149,7 +149,8 @@ static void baseline_draw_note(const struct view_baseline *baseline, bool waits,
 			 baseline->n_changed, baseline->now.n, 100 * DIFF_FALSE_DISCOVERIES);
 	else
 		snprintf(text, sizeof(text), "%s",
-			 waits ? "how much waits vary is not known: no change is told from chance"
+			 waits ? "the variance of waits is not known: no change is called "
+				 "significant"
 			       : "too few seconds to tell changes from chance");
 	canvas_put(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_DIM, text);
 }

@@ -88,9 +88,25 @@ static const struct snapshot_lock_task *locks_task_of(const struct snapshot_wait
 		       : NULL;
 }
 
-/* Adds a line and, if it is open, the stack below it. There is room for one stack. */
+/*
+ * The line of the task whose stack is shown; SIZE_MAX: none. Only the first one of its pid: a task
+ * may have several lines, and a guest chooses the pids of its vCPUs.
+ */
+static size_t locks_find_open(const struct view_locks *locks, const struct snapshot_waits *waits)
+{
+	for (size_t i = 0; locks->open_pid && i < locks->forest.n; i++) {
+		const struct snapshot_lock_task *task =
+			locks_task_of(waits, &locks->forest.lines[i]);
+
+		if (task && task->pid == locks->open_pid)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Adds a line and, if it is open, the stack below it. */
 static void locks_add_rows(struct view_locks *locks, const struct snapshot_waits *waits,
-			   size_t number)
+			   size_t number, bool open)
 {
 	const struct locks_line *line = &locks->forest.lines[number];
 	const struct snapshot_lock_task *task = locks_task_of(waits, line);
@@ -101,9 +117,7 @@ static void locks_add_rows(struct view_locks *locks, const struct snapshot_waits
 		.key = key,
 		.site = line->kind == LOCKS_LOCK ? FRAME_NONE : waits->lock_tasks[line->task].site,
 	};
-	if (!task || task->pid != locks->open_pid)
-		return;
-	for (uint32_t i = 0; i < task->n_frames; i++)
+	for (uint32_t i = 0; open && i < task->n_frames; i++)
 		locks->rows[locks->n_rows++] = (struct locks_row){
 			.line = number,
 			.is_stack = true,
@@ -117,6 +131,7 @@ static struct xtop_error *locks_update(struct view *view, const struct ui_model 
 	struct view_locks *locks = view_locks(view);
 	const struct snapshot_waits *waits = &model->all->waits;
 	struct xtop_error *error;
+	size_t open;
 
 	locks_view_deinit(view);
 	error = locks_build(model->all, &locks->forest);
@@ -128,8 +143,9 @@ static struct xtop_error *locks_update(struct view *view, const struct ui_model 
 			error = error_create("no memory for the view of locks");
 		}
 	}
+	open = locks_find_open(locks, waits);
 	for (size_t i = 0; i < locks->forest.n; i++)
-		locks_add_rows(locks, waits, i);
+		locks_add_rows(locks, waits, i, i == open);
 	list_update(&locks->list, locks->n_rows, locks_key, locks);
 	return error;
 }
