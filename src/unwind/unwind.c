@@ -147,7 +147,8 @@ static bool unwind_is_guess(const struct walk *walk)
  * guess may find the end of the chain only if the last frame was a guess, too: then the walk has
  * gone along the chain of frame pointers to its end. A zero ends the chain only if frame pointers
  * led here (FOLLOWED): nothing tells whether the function keeps one, and in another one zero is a
- * number as any other.
+ * number as any other. Linux on arm64 has in it a frame record's address, or 0 (Arm, AAPCS64, "The
+ * Frame Pointer").
  */
 static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
@@ -156,7 +157,8 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 
 	walk->by = unwind_is_guess(walk) ? UNWIND_BY_GUESS : UNWIND_BY_FP;
 	step = fp_step(walk->space, &walk->cursor);
-	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO)
+	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO &&
+	    walk->cursor.arch != ARCH_ARM64)
 		return STEP_NOT_COVERED;
 	if (walk->by == UNWIND_BY_FP || step == STEP_CALLER || step == STEP_CUT ||
 	    (step == STEP_OUTERMOST && last->by == UNWIND_BY_GUESS))
