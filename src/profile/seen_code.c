@@ -314,7 +314,9 @@ void seen_code_add(struct seen_code *seen, const struct seen_sample *sample)
 
 	if (function) {
 		function->used_ns = sample->time_ns;
-		if (sample->time_ns < function->due_ns)
+		/* A vCPU's first sample may have been taken before Xen told the width. */
+		if (sample->time_ns < function->due_ns &&
+		    sample->word_bytes == function->word_bytes)
 			return;
 		function->due_ns = sample->time_ns + SEEN_CODE_RETRY_NS;
 	}

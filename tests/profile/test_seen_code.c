@@ -268,6 +268,23 @@ static void test_mode(void)
 	check_mode((struct registers){ .width = WIDTH_32_PAE, .cs = 0x73 }, 1, "one with PAE");
 }
 
+/* The sampler learns the width after the first sample. */
+static void test_mode_learned(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	sample(SECOND, FRAME(0));
+	registers.width = WIDTH_32_PAE;
+	sample(SECOND + SECOND / 100, FRAME(0));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->word_bytes, 4, "the next sample tells the mode");
+	annotation_destroy(annotation);
+	registers.width = WIDTH_64;
+	close_guest();
+}
+
 int main(void)
 {
 	test_reads();
@@ -277,5 +294,6 @@ int main(void)
 	test_room();
 	test_arm64();
 	test_mode();
+	test_mode_learned();
 	return tap_done();
 }
