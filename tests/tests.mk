@@ -50,7 +50,8 @@ tests_support_newer_calls_LDADD =
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
 tests_lines_inlined_CFLAGS = -g -O2
 tests_lines_inlined_LDADD =
-EXTRA_DIST += tests/lines/compare tests/lines/lambda.cc tests/unwind/live_text
+EXTRA_DIST += tests/lines/compare tests/lines/programs tests/lines/words.cc tests/lines/words.rs tests/lines/lambda.cc \
+	tests/bench/resolver_lines tests/unwind/live_text
 
 # test_seh runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_SOURCES = tests/windows/test_seh.c tests/windows/steps.c
