@@ -39,7 +39,7 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; \
 		*-phases) words=" phases" ;; *-goes) words=" goes" ;; *-bare) words=" bare" ;; *-waits) words=" waits" ;; \
 		*-i386) words=" i386" ;; \
-		*-oops) words=" oops" needs="$$needs kernel-debug" ;; esac; \
+		*-oops) words=" oops sysrq_always_enabled" needs="$$needs kernel-debug" ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
 		-e "s|@ramdisk@|$${folder}workload/initrd|" \
