@@ -122,7 +122,7 @@ static void child_run(uint64_t rate_hz)
 					      .max_nodes = PROFILE_MAX_NODES,
 					      .live = true };
 	struct ui_pipeline pipeline = { .reset = reset,
-					.guest = { "web01", "dom 5 · PVH", "unikernel", 1, 5 } };
+					.guest = { "web01", "dom 5 · PVH", "unikernel", 1, 5, "PVH" } };
 	const struct ui_pipeline *const pipelines[] = { &pipeline };
 	const struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
 	const struct ui_settings ui = { .interval_s = 1, .half_life_s = 10 };

@@ -254,7 +254,7 @@ static void reset(void *context)
 int main(int argc, char **argv)
 {
 	struct canvas *canvas = canvas_create(50, 200, CHARSET_FULL);
-	struct ui_pipeline pipeline = { .guest = { "web01", "dom 5", "", 2, 5 }, .reset = reset };
+	struct ui_pipeline pipeline = { .guest = { "web01", "dom 5", "", 2, 5, NULL }, .reset = reset };
 	const struct ui_pipeline *const pipelines[] = { &pipeline };
 	struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
 	struct ui_settings settings = { .interval_s = 0.1, .half_life_s = 10 };

@@ -105,7 +105,7 @@ static void duel_open(struct duel *duel, size_t n)
 		duel_fill(duel, i);
 		duel->pipelines[i] = (struct ui_pipeline){
 			.context = &duel->resets[i],
-			.guest = { names[i], "dom · PVH", "Linux 6.1.0", 2, (uint32_t)i + 5 },
+			.guest = { names[i], "dom · PVH", "Linux 6.1.0", 2, (uint32_t)i + 5, "PVH" },
 			.reset = duel_reset,
 			.message = i == 1 ? duel_message : NULL,
 		};

@@ -69,7 +69,7 @@ static void shown_open(struct shown *shown, bool has_baseline)
 
 	*shown = (struct shown){
 		.settings = { .interval_s = 1 },
-		.pipeline = { .guest = { "old.folded", "folded profile", "", 0, 0 } },
+		.pipeline = { .guest = { "old.folded", "folded profile", "", 0, 0, NULL } },
 		.pipelines = { &shown->pipeline },
 		.source = { .n_pipelines = 1, .pipelines = shown->pipelines },
 	};

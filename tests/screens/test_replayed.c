@@ -59,7 +59,7 @@ static void run_open(struct run *run, const char *path)
 
 	*run = (struct run){
 		.settings = { .interval_s = 1, .half_life_s = 10 },
-		.pipeline = { .guest = { "made-up", "recording · PVH", "[kernel]", 2, 0 } },
+		.pipeline = { .guest = { "made-up", "recording · PVH", "[kernel]", 2, 0, "PVH" } },
 		.pipelines = { &run->pipeline },
 		.source = { .n_pipelines = 1, .pipelines = run->pipelines },
 	};
