@@ -15,6 +15,7 @@
 #include "xtop/lines.h"
 #include "xtop/snapshot.h"
 
+#define LINED_INLINED_MARK " (inlined)" /* what the name of an inlined function ends in */
 #define LINED_WAIT_S 60 /* how long a result that is written once waits for lines */
 
 struct lined;

@@ -41,6 +41,10 @@ enum waits_order { WAITS_BY_NOW, WAITS_BY_MEAN, WAITS_BY_LONGEST, N_WAITS_ORDERS
 void waits_sort(struct waits_table *table, const struct frames *frames, enum waits_order order,
 		bool totals);
 
+/* Where and for what the stack of NODE waits. CLASSES: see xtop/wait_sites.h. */
+struct wait_site waits_site_of(const struct snapshot *snapshot, const struct wait_classes *classes,
+			       uint32_t node);
+
 /*
  * *TO becomes FROM with the weight of each stack at its site, not at its innermost function, which
  * is the scheduler's. The caller frees to->nodes. Error: out of memory.

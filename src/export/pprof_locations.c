@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/lined.h"
 #include "xtop/vector.h"
-
-#define INLINED_MARK " (inlined)"
 
 bool pprof_locations_init(struct pprof_locations *locations, uint32_t n_frames)
 {
@@ -71,9 +70,11 @@ uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, 
 
 size_t pprof_inlined_mark(const struct frame *frame)
 {
-	size_t length = strlen(frame->name), mark = strlen(INLINED_MARK);
+	size_t length = strlen(frame->name), mark = strlen(LINED_INLINED_MARK);
 
-	return length > mark && strcmp(frame->name + length - mark, INLINED_MARK) == 0 ? mark : 0;
+	if (length <= mark || strcmp(frame->name + length - mark, LINED_INLINED_MARK) != 0)
+		return 0;
+	return mark;
 }
 
 bool pprof_is_inlined(const struct frame *frame, const struct frame *outer)

@@ -111,7 +111,7 @@ static uint32_t lined_intern(struct lined *lined, const struct frame *of,
 	char text[FRAME_NAME_BYTES];
 
 	snprintf(text, sizeof(text), "%s%s%s%s", demangled ? demangled : name,
-		 inlined ? " (inlined)" : "", *line ? " " : "", line);
+		 inlined ? LINED_INLINED_MARK : "", *line ? " " : "", line);
 	return frames_intern_code(lined->frames, of->kind, text, of->module, of->address, build);
 }
 

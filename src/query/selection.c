@@ -14,7 +14,7 @@
 
 #include "query/remove_functions.h"
 #include "xtop/cleanup.h"
-#include "xtop/wait_sites.h"
+#include "xtop/waits.h"
 
 bool selection_is_all(const struct selection *selection)
 {
@@ -95,19 +95,6 @@ static bool selection_counts(uint8_t met, uint32_t index, uint32_t end,
 	       index < open->module;
 }
 
-/* Whether the stack of node INDEX waits for work. */
-static bool selection_is_idle(const struct snapshot *from, const struct wait_classes *classes,
-			      uint32_t index)
-{
-	uint32_t stack[SNAPSHOT_MAX_DEPTH], n = from->nodes[index].depth;
-
-	if (!n || n > SNAPSHOT_MAX_DEPTH)
-		return false;
-	for (uint32_t at = n; at > 0; index = from->nodes[index].parent)
-		stack[--at] = from->nodes[index].frame;
-	return wait_site_find(from->frames, classes, stack, n).idle;
-}
-
 /*
  * Copies the nodes to TO; only stacks that count have weight. CLASSES: stacks that wait for work do
  * not count; NULL: they do.
@@ -127,7 +114,7 @@ static void selection_weigh(const struct selection *selection, const struct snap
 			*met = selection_ask(selection, from, node->frame);
 		counts = selection_counts(*met, i, node->end, &open);
 		if (counts && classes && node->self_total)
-			counts = !selection_is_idle(from, classes, i);
+			counts = !waits_site_of(from, classes, i).idle;
 		to[i] = *node;
 		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;
 		to[i].self_ticks = to[i].children_ticks = counts ? node->self_ticks : 0;

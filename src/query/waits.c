@@ -96,6 +96,16 @@ static bool waits_add_node(struct waits_pass *pass, uint32_t index)
 	return found;
 }
 
+struct wait_site waits_site_of(const struct snapshot *snapshot, const struct wait_classes *classes,
+			       uint32_t node)
+{
+	uint32_t stack[SNAPSHOT_MAX_DEPTH], depth = snapshot->nodes[node].depth;
+
+	if (!depth || depth > SNAPSHOT_MAX_DEPTH)
+		return (struct wait_site){ .frame = FRAME_NONE };
+	return wait_site_find(snapshot->frames, classes, stack, waits_stack(snapshot, node, stack));
+}
+
 /* The innermost node of FRAME at INDEX or above; INDEX: there is none. */
 static uint32_t waits_node_of(const struct snapshot *snapshot, uint32_t index, uint32_t frame)
 {
@@ -109,14 +119,10 @@ static void waits_move_to_site(const struct snapshot *from, const struct wait_cl
 			       uint32_t index, struct snapshot_node *to)
 {
 	const struct snapshot_node *node = &from->nodes[index];
-	uint32_t stack[SNAPSHOT_MAX_DEPTH], at = index;
+	uint32_t at = index;
 
-	if (node->self_total && node->depth && node->depth <= SNAPSHOT_MAX_DEPTH) {
-		size_t n = waits_stack(from, index, stack);
-
-		at = waits_node_of(from, index,
-				   wait_site_find(from->frames, classes, stack, n).frame);
-	}
+	if (node->self_total)
+		at = waits_node_of(from, index, waits_site_of(from, classes, index).frame);
 	to[at].self_live += node->self_live;
 	to[at].self_ticks += node->self_ticks;
 	to[at].self_total += node->self_total;

@@ -100,7 +100,7 @@ static void print(struct snapshot *snapshot)
 	snapshot_destroy(snapshot);
 }
 
-/* Of the first one with one in which nobody waits. */
+/* Compares a snapshot without waits with the first one. */
 static void print_diff(void)
 {
 	const struct waits_diff_options options = { "old.xrec", "new.xrec", false, true };
