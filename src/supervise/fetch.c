@@ -18,12 +18,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "supervise/broker_wire.h"
 #include "supervise/fetcher.h"
+#include "supervise/helper.h"
 
 #define FETCH_WAIT_MS 1000 /* for the end of the process; the end of main kills it at the latest */
 
@@ -84,17 +83,13 @@ struct xtop_error *fetch_start(const char *cache)
 
 void fetch_stop(void)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-
 	if (!fetch.socket)
 		return;
-	close(fetch.socket); /* the process ends when it sees that */
+	helper_end(fetch.socket, fetch.pid, FETCH_WAIT_MS);
 	fetch.socket = 0;
 	for (unsigned i = 0; i < fetch.n_done; i++)
 		if (fetch.files[i].fd >= 0)
 			close(fetch.files[i].fd);
-	for (unsigned i = 0; i < FETCH_WAIT_MS && waitpid(fetch.pid, NULL, WNOHANG) == 0; i++)
-		nanosleep(&nap, NULL);
 }
 
 /* --- under the lock --------------------------------------------------------------------------- */

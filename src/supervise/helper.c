@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The beginning of a helper process; see helper.h. */
+/* The beginning and the end of a helper process; see helper.h. */
 #include "config.h"
 
 #include "supervise/helper.h"
@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "supervise/caller.h"
@@ -39,6 +42,26 @@ void helper_detach(int socket)
 		if (fd != socket)
 			close(fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+bool helper_wait_for_end(pid_t pid, unsigned wait_ms)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; pid && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+		if (i >= wait_ms)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
+bool helper_end(int socket, pid_t pid, unsigned wait_ms)
+{
+	/* Processes that were started later have copies of SOCKET, so that closing it is not enough. */
+	shutdown(socket, SHUT_WR);
+	close(socket);
+	return helper_wait_for_end(pid, wait_ms);
 }
 
 int helper_open_cache(const char *cache, const char *name)

@@ -19,11 +19,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "supervise/broker_wire.h"
+#include "supervise/helper.h"
 #include "supervise/liner.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
@@ -128,17 +127,10 @@ static void lines_forget(void)
 
 void lines_stop(void)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	unsigned i = 0;
-
 	if (!lines.socket)
 		return;
-	close(lines.socket); /* the process ends when it sees that */
+	helper_end(lines.socket, lines.pid, LINES_WAIT_MS);
 	lines.socket = 0;
-	while (i < LINES_WAIT_MS && waitpid(lines.pid, NULL, WNOHANG) == 0) {
-		nanosleep(&nap, NULL);
-		i++;
-	}
 	lines_forget();
 }
 

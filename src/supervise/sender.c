@@ -26,7 +26,7 @@
 #include "supervise/walls.h"
 
 #define SENDER_START_S 10
-#define SENDER_END_MS  1000 /* for the end of the process; the end of main kills it at the latest */
+#define SENDER_END_MS  5000 /* for the end of the process; the end of main kills it at the latest */
 
 /* The first packet: whether the process has come to its work. */
 struct sender_started {
@@ -197,14 +197,8 @@ bool sender_get(const struct sender *sender, void *packet, size_t size_bytes)
 
 bool sender_wait_for_end(struct sender *sender, unsigned wait_ms)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-
-	for (unsigned i = 0; sender->pid && i <= wait_ms; i++) {
-		if (waitpid(sender->pid, NULL, WNOHANG) != 0)
-			sender->pid = 0;
-		else if (i < wait_ms)
-			nanosleep(&nap, NULL);
-	}
+	if (helper_wait_for_end(sender->pid, wait_ms))
+		sender->pid = 0;
 	return !sender->pid;
 }
 
@@ -212,7 +206,7 @@ void sender_stop(struct sender *sender)
 {
 	if (!sender->socket)
 		return;
-	close(sender->socket); /* the process ends when it sees that */
+	if (helper_end(sender->socket, sender->pid, SENDER_END_MS))
+		sender->pid = 0;
 	sender->socket = 0;
-	sender_wait_for_end(sender, SENDER_END_MS);
 }

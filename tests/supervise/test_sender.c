@@ -103,6 +103,16 @@ static void run_deaf(void *context, int socket, int fd)
 		nap();
 }
 
+/* A process that is started later has copies of all that main has open. */
+static pid_t start_other(void)
+{
+	pid_t pid = fork();
+
+	while (pid == 0)
+		nap();
+	return pid;
+}
+
 static void test_packets(void)
 {
 	const struct sender_settings echo = { .option = "--push", .run = run_echo }, deaf = { .option = "--push", .run = run_deaf };
@@ -110,6 +120,7 @@ static void test_packets(void)
 	int fd = memfd_create("file", 0);
 	struct timespec before, after;
 	unsigned n = 0;
+	pid_t other;
 
 	check(write(fd, "two!", 4) == 4 && !sender_put(&sender, &packet, sizeof(packet), fd),
 	      "without a sender nothing is sent");
@@ -119,6 +130,12 @@ static void test_packets(void)
 	check(!sender_get(&sender, &packet, sizeof(packet)), "nothing more");
 	sender_stop(&sender);
 	check(waitpid(-1, NULL, WNOHANG) < 0, "the process has ended with us");
+	must(sender_start(&echo, &sender));
+	other = start_other();
+	sender_stop(&sender);
+	check(!sender.pid, "so it does while another process has a copy of the socket");
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
 	must(sender_start(&deaf, &sender));
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	while (n < 1000000 && sender_put(&sender, &packet, sizeof(packet), -1))
