@@ -12,6 +12,7 @@
 struct throttle {
 	struct scene scene;
 	uint64_t skipped;
+	bool late;                     /* dom0 is slow: ticks are missed, none is skipped */
 	struct snapshot_vcpu vcpus[2]; /* of the last picture */
 	double mean_ns;
 	uint64_t max_ns;
@@ -23,7 +24,10 @@ static void throttle_show(struct throttle *throttle, unsigned taken)
 	struct snapshot *snapshot = fixture_snapshot(&throttle->scene.fixture, 2);
 
 	throttle->skipped += 99 - taken;
-	snapshot->sampler.skipped_budget = throttle->skipped;
+	if (throttle->late)
+		snapshot->sampler.missed = throttle->skipped;
+	else
+		snapshot->sampler.skipped_budget = throttle->skipped;
 	snapshot->sampler.samples -= throttle->skipped;
 	snapshot->stopped.mean_ns = throttle->mean_ns;
 	snapshot->stopped.max_ns = throttle->max_ns;
@@ -118,6 +122,20 @@ static void test_very_dear_stops(void)
 	scene_close(&throttle.scene);
 }
 
+/* A dom0 without a CPU for the sampler: the rate is lower, and the budget is not to blame. */
+static void test_late(void)
+{
+	struct throttle throttle;
+
+	throttle_open(&throttle);
+	throttle.late = true;
+	for (unsigned i = 0; i < 40; i++)
+		throttle_show(&throttle, 66);
+	screen_contains(&throttle.scene, 80, 24, "(budget)", false);
+	screen_check(&throttle.scene, "late-80x24", 80, 24);
+	scene_close(&throttle.scene);
+}
+
 /* A stop of 0.3 s takes half a minute to pay back. */
 static void test_paid_back(void)
 {
@@ -142,5 +160,6 @@ int main(void)
 	test_dear_stops();
 	test_very_dear_stops();
 	test_paid_back();
+	test_late();
 	return tap_done();
 }

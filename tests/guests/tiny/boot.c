@@ -5,6 +5,7 @@
  *
  *   depth=N    main -> dive -> dive ... N times (at most 1000) instead of the graph
  *   idle       after each round, sleep about as long as the round took; idle=N: N times as long
+ *   lex=N      lex() takes N times as long; 0: it is not called
  *   rounds=N   power off after N rounds of vCPU 0
  *   beat=HZ    40 % of each 1/HZ s of Xen's clock in on_beat() instead of the graph
  */
@@ -14,7 +15,7 @@
 
 #define MAX_DEPTH 1000		/* 1000 frames of at most 48 bytes fit TINY_STACK_PAGES */
 
-struct tiny_options options;
+struct tiny_options options = { .lex = 1 };
 unsigned int nr_vcpus = 1;
 
 void boot(int flavour, const void *start_info);
@@ -43,6 +44,8 @@ static void parse_word(const char *word)
 
 	if ((value = option_value(word, "depth=")))
 		options.depth = number_of(value) < MAX_DEPTH ? number_of(value) : MAX_DEPTH;
+	else if ((value = option_value(word, "lex=")))
+		options.lex = number_of(value);
 	else if ((value = option_value(word, "rounds=")))
 		options.rounds = number_of(value);
 	else if ((value = option_value(word, "beat=")) && xen_present())

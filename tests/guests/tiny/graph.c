@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void spin(unsigned long iterations)
 
 WORK void lex(struct round *round)
 {
-	spin(ITERATIONS(30, round->grains));
+	spin(ITERATIONS(30, round->grains) * options.lex);
 	charge(round, LEX);
 }
 
@@ -136,7 +136,8 @@ WORK void reduce(struct round *round)
 
 WORK void parse(struct round *round)
 {
-	lex(round);
+	if (options.lex)
+		lex(round);
 	reduce(round);
 }
 

@@ -75,6 +75,7 @@ void secondary_start(void);
 /* boot.c: from the command line and the entry point; constant once main() runs */
 struct tiny_options {
 	unsigned int depth;	/* depth=N: main -> dive x N instead of the graph */
+	unsigned int lex;	/* lex=N: lex() takes N times as long; 0: it is not called */
 	uint64_t rounds;	/* rounds=N: vCPU 0 powers the guest off after N; 0: never */
 	uint64_t beat_hz;	/* beat=HZ: work that repeats at HZ of Xen's clock; 0: the graph */
 	uint64_t idle;		/* after each round, sleep so many times as long as it took */
