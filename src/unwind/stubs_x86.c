@@ -24,13 +24,13 @@
 
 #include "unwind/orc_table.h"
 
-#define STUB_BYTES     32
-#define STUB_IRET      23
-#define STUB_PUSH_R11  1
-#define STUB_PUSHED    3
-#define STUB_IRET_RAX  4
-#define STUB_POP_R11   10
-#define STUB_POP_RCX   12
+#define STUB_BYTES    32
+#define STUB_IRET     23
+#define STUB_PUSH_R11 1
+#define STUB_PUSHED   3
+#define STUB_IRET_RAX 4
+#define STUB_POP_R11  10
+#define STUB_POP_RCX  12
 
 void stubs_destroy(struct stubs *stubs)
 {

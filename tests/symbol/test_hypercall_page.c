@@ -54,6 +54,9 @@ static Elf64_Sym symbol(unsigned name, unsigned type, unsigned section, uint64_t
 
 static int make_file(enum page page)
 {
+	static const uint64_t notes[] = {
+		[NOTE] = PAGE, [NOTE_UNALIGNED] = PAGE + 0x10, [NOTE_OUTSIDE] = TEXT + 0x100000
+	};
 	struct elf_image image;
 	unsigned text, bss;
 	Elf64_Sym symbols[4];
@@ -61,8 +64,7 @@ static int make_file(enum page page)
 
 	elf_image_init(&image);
 	image.header.e_phnum = 1;
-	image.segments[0] =
-		(Elf64_Phdr){ .p_type = PT_LOAD, .p_vaddr = TEXT, .p_memsz = 0x20000 };
+	image.segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_vaddr = TEXT, .p_memsz = 0x20000 };
 	text = elf_image_text(&image, TEXT, 0x4000);
 	bss = elf_image_section(&image,
 				(Elf64_Shdr){ .sh_type = SHT_NOBITS,
@@ -83,9 +85,7 @@ static int make_file(enum page page)
 		symbols[n++] = symbol(HYPERCALL_PAGE, STT_OBJECT, bss, BSS, 0x1000);
 	elf_image_symbols(&image, SHT_SYMTAB, symbols, n, names, sizeof(names));
 	if (page >= NOTE)
-		add_note(&image, page == NOTE		  ? PAGE
-				 : page == NOTE_UNALIGNED ? PAGE + 0x10
-							  : TEXT + 0x100000);
+		add_note(&image, notes[page]);
 	return elf_image_fd(&image);
 }
 
@@ -152,9 +152,9 @@ static void check_step(const struct unwind_spaces *spaces, uint64_t page, uint16
 {
 	static struct unwind_stack stack;
 
-	made.vcpu = (struct sample_vcpu){
-		.size_bytes = sizeof(made), .state = VCPU_RUNNING, .n_stacks = 1
-	};
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .n_stacks = 1 };
 	made.vcpu.regs.rip = page + number * 32 + offset;
 	made.vcpu.regs.rsp = STACK;
 	made.vcpu.regs.cs = cs;
