@@ -132,6 +132,7 @@ check_PROGRAMS = \
 	tests/symbol/test_elf_tables \
 	tests/symbol/test_go_program \
 	tests/symbol/test_debugdata \
+	tests/symbol/test_hypercall_page \
 	tests/symbol/test_image_elf \
 	tests/symbol/test_nm \
 	tests/symbol/test_space \

@@ -147,6 +147,8 @@ bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint
 			    struct build_id *build_id);
 /* Where the image begins to run, ELF's entry and Xen's for PVH; 0: it has none. */
 void elf_find_entries(struct elf_file *file, struct entry_points *entries);
+/* The page into which Xen writes a PV guest's hypercalls, by Xen's note. False: there is none. */
+bool elf_find_hypercall_page(struct elf_file *file, uint64_t *address);
 /* What the file says of its package, raw: "systemd", "252.38-1~deb12u1", "deb"; "": nothing. */
 #define ELF_PACKAGE_TEXT_BYTES 96
 struct elf_package {

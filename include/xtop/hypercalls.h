@@ -5,8 +5,8 @@
  *
  * While Xen carries out a hypercall, the vCPU's instruction pointer is in the stub. The guest names
  * its stubs. Linux has xen_hypercall_NAME, or one stub for all hypercalls (xen_hypercall_hvm,
- * hypercall_page); then the caller tells which hypercall it is. Unikernels have hypercall_page or
- * HYPERVISOR_NAME.
+ * hypercall_page); then the caller tells which hypercall it is. Unikernels have hypercall_page,
+ * HYPERVISOR_NAME or HYPERCALL_NAME.
  */
 #ifndef XTOP_HYPERCALLS_H
 #define XTOP_HYPERCALLS_H

@@ -58,9 +58,9 @@ struct image *image_ref(struct image *image);
 void image_unref(struct image *image); /* NULL allowed; the last one destroys the image */
 size_t image_memory_bytes(const struct image *image);
 /*
- * Finds the bounds of the code around ADDRESS, for unwinders that read code: those of a symbol, of
- * an FDE, or of a short gap between FDEs or behind `init`. Addresses are the image's. False: they
- * are not known.
+ * Finds the bounds of the code around ADDRESS, for unwinders that read code: those of a hypercall's
+ * stub, of a symbol, of an FDE, or of a short gap between FDEs or behind `init`. Addresses are the
+ * image's. False: they are not known.
  */
 bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end);
 

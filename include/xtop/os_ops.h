@@ -63,6 +63,7 @@ struct os_task {
 struct os_description {
 	char system[OS_NOTE_BYTES];          /* "Linux 6.1.0-37-amd64"; "": nothing is known */
 	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "": none */
+	bool fetching; /* names are on their way, and notes[0] says how far */
 };
 
 /* What the system's own clocks show. */

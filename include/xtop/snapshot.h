@@ -255,6 +255,7 @@ struct snapshot {
 	const struct crash *crash; /* lives as long as FRAMES; NULL: none, or not yet */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
 	char notes[3][96];       /* what is missing and what would help; "": no note; clean */
+	bool fetching;           /* names are on their way, and notes[0] says how far */
 };
 
 /* All zero except n_nodes. The nodes are not initialised. NULL: out of memory. */

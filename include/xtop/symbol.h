@@ -68,6 +68,9 @@ size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
 size_t symtab_memory_bytes(const struct symtab *tab);
 
+/* The name of the page into which Xen writes code, one stub for each hypercall. */
+#define SYMBOL_HYPERCALL_PAGE "hypercall_page"
+
 /* --- specials_x86.c: code that ORC tables are silent or wrong about --------------------------- */
 
 struct orc; /* xtop/orc.h */

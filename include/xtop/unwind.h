@@ -25,10 +25,12 @@ struct go_stacks;    /* xtop/go_stacks.h */
 struct seh;
 struct seh_tables;   /* xtop/seh.h */
 struct computed;
+struct stubs;
 struct code_source;  /* xtop/code.h */
 
 /* One table for each mechanism that needs one; NULL: there is none. Addresses are the image's. */
 struct unwind_tables {
+	struct stubs *stubs; /* the hypercall page, into which Xen writes code */
 	struct orc *orc;     /* xtop/orc.h: a Linux kernel's own format */
 	struct cfi *cfi;     /* compiled call-frame information */
 	struct dwarf *dwarf; /* the functions with rows that only libunwind can evaluate */
@@ -45,6 +47,9 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
  */
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
+/* The same for a stub of the hypercall page. */
+bool unwind_tables_find_stub(const struct unwind_tables *tables, uint64_t address,
+			     uint64_t *start, uint64_t *end);
 /*
  * The gap between two FDEs in which ADDRESS lies: one or more functions in assembly. The one before
  * the first FDE begins at INIT; 0: that is not known. False: there is no FDE on one of the sides,
@@ -65,6 +70,9 @@ struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 /* The same for `seh`; takes over TABLES as seh_create() does. */
 struct xtop_error *unwind_tables_build_seh(struct unwind_tables *tables,
 					   const struct seh_tables *seh);
+
+/* The same for `stubs`: the hypercall page begins at PAGE, a multiple of the page size. */
+struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint64_t page);
 
 /*
  * The same for `computed` and the code of SOURCE in [START, END). SOURCE is closed with the tables,
@@ -168,9 +176,9 @@ struct unwind_stack {
 };
 
 /*
- * UNWIND_AUTO takes for each frame the first mechanism that covers its address: ORC, Go's table,
- * compiled CFI, libunwind, what its instructions tell, and frame pointers where none does. Any
- * other way uses its own mechanism only. VCPU must have passed sample_check().
+ * UNWIND_AUTO takes for each frame the first mechanism that covers its address: the hypercall page,
+ * ORC, Go's table, compiled CFI, libunwind, what its instructions tell, and frame pointers where
+ * none does. Any other way uses its own mechanism only. VCPU must have passed sample_check().
  *
  * When the kernel's part ends early but the user registers are known, the user part goes on from
  * those registers, and its first frame is FRAME_BROKEN. In the first and last instructions of the

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the notes of an ELF file say (System V gABI, chapter 5, Note Section): its build-id, which
- * package it comes from, where a PVH guest begins to run, and whether Go's linker made it.
+ * package it comes from, where a PVH guest begins to run, where a PV guest has its hypercall page,
+ * and whether Go's linker made it.
  *
  *   note             namesz descsz type name desc; NT_GNU_BUILD_ID of "GNU" holds the build-id,
  *                    type 4 of "Go" that of Go (Go src/cmd/link/internal/ld/elf.go), type
  *                    0xcafe1a7e of "FDO" a JSON object (systemd.io, Package Metadata for
  *                    Executable Files; `ld --package-metadata`), type 18 of "Xen" the physical
- *                    address of the entry in 32-bit mode, 4 or 8 bytes (Xen public/elfnote.h)
+ *                    address of the entry in 32-bit mode, 4 or 8 bytes, and type 2 the virtual
+ *                    address of the hypercall page (Xen public/elfnote.h)
  *
  * Name and desc are padded to 4 bytes, or to 8 where the segment or section is aligned to 8.
  */
@@ -17,6 +19,7 @@
 
 #include "elf/elf_reader.h"
 #include "xtop/cleanup.h"
+#include "xtop/types.h"
 
 static size_t elf_align(size_t offset, size_t alignment)
 {
@@ -222,30 +225,56 @@ bool elf_find_package(struct elf_file *file, struct elf_package *package)
 
 /* --- where the image begins to run ------------------------------------------------------------ */
 
-#define NT_XEN_PHYS32_ENTRY 18
+#define NT_XEN_HYPERCALL_PAGE 2
+#define NT_XEN_PHYS32_ENTRY   18
 
-static bool elf_find_pvh_entry_here(void *context, const struct elf_blob *notes, size_t alignment,
-				    uint64_t address)
+/* A note of Xen's with an address. */
+struct elf_xen_note {
+	uint32_t type;
+	uint64_t address; /* 0: not found */
+};
+
+static bool elf_find_xen_note_here(void *context, const struct elf_blob *notes, size_t alignment,
+				   uint64_t address)
 {
-	static const struct elf_note_kind kind = { NT_XEN_PHYS32_ENTRY, "Xen", sizeof(uint64_t) };
-	uint64_t *physical = context;
+	struct elf_xen_note *wanted = context;
+	struct elf_note_kind kind = { wanted->type, "Xen", sizeof(wanted->address) };
 	struct elf_desc desc;
 
 	(void)address;
 	if (!elf_find_note(notes, alignment, &kind, &desc))
 		return false;
-	memcpy(physical, notes->bytes + desc.offset, desc.size_bytes);
+	memcpy(&wanted->address, notes->bytes + desc.offset, desc.size_bytes);
 	return true;
 }
 
 void elf_find_entries(struct elf_file *file, struct entry_points *entries)
 {
-	uint64_t physical = 0;
+	struct elf_xen_note entry = { .type = NT_XEN_PHYS32_ENTRY };
 
 	*entries = (struct entry_points){ .elf = file->header.e_entry };
-	elf_search_notes(file, elf_find_pvh_entry_here, &physical);
-	if (physical)
-		elf_find_physical(file, physical, &entries->pvh);
+	elf_search_notes(file, elf_find_xen_note_here, &entry);
+	if (entry.address)
+		elf_find_physical(file, entry.address, &entries->pvh);
+}
+
+bool elf_find_hypercall_page(struct elf_file *file, uint64_t *address)
+{
+	struct elf_xen_note page = { .type = NT_XEN_HYPERCALL_PAGE };
+
+	elf_search_notes(file, elf_find_xen_note_here, &page);
+	if (!page.address || page.address % GUEST_PAGE_SIZE)
+		return false;
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type != PT_LOAD ||
+		    page.address - segment->p_vaddr >= segment->p_memsz)
+			continue;
+		*address = page.address;
+		return true;
+	}
+	return false;
 }
 
 /* --- Go --------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@
 #include "linux/next_timer.h"
 #include "linux/sleepers.h"
 #include "linux/task_finder.h"
+#include "xtop/fetch.h"
 #include "xtop/lines.h"
 #include "xtop/os_ops.h"
 #include "xtop/symbol.h"
@@ -261,13 +262,25 @@ static const char *linux_no_processes(const struct linux_system *system)
 	return NULL;
 }
 
+static bool linux_is_fetching(void)
+{
+	struct fetch_progress progress;
+
+	fetch_get_progress(&progress);
+	return progress.n_waiting;
+}
+
+/* What is fetched comes first: it is gone soon. */
 static void linux_describe(const void *context, struct os_description *description)
 {
 	const struct linux_system *system = context;
 	const struct linux_guest *guest = &system->kernel.guest;
 	struct processes *processes = system->finder.processes;
-	const char *note = linux_no_processes(system);
+	const char *note = linux_no_processes(system), *progress = NULL;
 
+	description->fetching = processes && linux_is_fetching();
+	if (description->fetching && (progress = processes_next_note(processes, NULL)))
+		linux_add_note(description, progress);
 	snprintf(description->system, sizeof(description->system), "Linux %s",
 		 system->kernel.release);
 	if (note)
@@ -279,7 +292,7 @@ static void linux_describe(const void *context, struct os_description *descripti
 		linux_add_note(description,
 			       "short kernel stacks: the guest's kernel has no ORC tables");
 	if (processes)
-		for (note = NULL; (note = processes_next_note(processes, note));)
+		for (note = progress; (note = processes_next_note(processes, note));)
 			linux_add_note(description, note);
 }
 

@@ -224,7 +224,8 @@ static struct frame *frames_next(struct frames *frames)
 
 static bool frame_names_hypercall(const struct frame *frame)
 {
-	static const char *const beginnings[] = { "xen_hypercall_", "HYPERVISOR_", "_hypercall" };
+	static const char *const beginnings[] = { "xen_hypercall_", "HYPERCALL_", "HYPERVISOR_",
+						  "_hypercall" };
 
 	if (!frame_is_function(frame))
 		return false;

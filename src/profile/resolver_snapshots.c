@@ -34,6 +34,7 @@ static void resolver_describe(const struct resolver *resolver, struct snapshot *
 	for (int i = 0; i < OS_NOTES; i++)
 		resolver_clean(snapshot->notes[i], sizeof(snapshot->notes[i]),
 			       description.notes[i]);
+	snapshot->fetching = description.fetching;
 }
 
 /* Fills in the times of vCPUs since start or reset. */

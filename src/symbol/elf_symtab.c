@@ -11,6 +11,7 @@
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
+#include "xtop/types.h"
 
 /* The user named the file with -k, so xtop refuses only what would not fit. */
 static const struct elf_limits elf_own_limits = {
@@ -36,6 +37,17 @@ struct elf_adding {
 static bool elf_is_local_label(const char *name)
 {
 	return name[0] == '.' || name[0] == '$' || (name[0] == 'L' && (unsigned char)name[1] < ' ');
+}
+
+/*
+ * Whether the name is that of the hypercall page, which Linux, Mini-OS and XTF give it, as a label
+ * or as data (Xen 4.17 arch/x86/guest/xen/hypercall_page.S). Xen makes code of the page, whatever
+ * section it lies in.
+ */
+static bool elf_is_hypercall_page(const struct elf_symbol *symbol)
+{
+	return (symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE) &&
+	       strcmp(symbol->name, SYMBOL_HYPERCALL_PAGE) == 0;
 }
 
 /* Assembly without `.type f, @function` leaves STT_NOTYPE: a function, if it stands among code. */
@@ -67,14 +79,16 @@ static enum symbol_rank elf_symbol_rank(const struct elf_symbol *symbol)
 static struct xtop_error *elf_add_symbol(void *context, const struct elf_symbol *symbol)
 {
 	struct elf_adding *adding = context;
+	bool page = elf_is_hypercall_page(symbol);
 	struct xtop_error *error;
 
-	if (symbol->type == STT_OBJECT && symbol->in_code)
+	if (!page && symbol->type == STT_OBJECT && symbol->in_code)
 		return symtab_add_bound(adding->tab, symbol->address); /* ends what is before it */
-	if (!elf_is_function(symbol))
+	if (!page && !elf_is_function(symbol))
 		return NULL;
 	adding->n_added++;
-	error = symtab_add(adding->tab, symbol->address, symbol->size_bytes, symbol->home_end,
+	error = symtab_add(adding->tab, symbol->address,
+			   page ? GUEST_PAGE_SIZE : symbol->size_bytes, symbol->home_end,
 			   elf_symbol_rank(symbol), symbol->name, symbol->name_bytes);
 	return error_wrap(error, "%s", adding->file->path);
 }
@@ -138,6 +152,17 @@ struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab,
 	return error;
 }
 
+/* The page that Xen's note tells of, where no symbol does. */
+static struct xtop_error *elf_add_hypercall_page(struct elf_file *file, struct symtab *tab)
+{
+	uint64_t page;
+
+	if (!elf_find_hypercall_page(file, &page))
+		return NULL;
+	return symtab_add(tab, page, GUEST_PAGE_SIZE, 0, SYMBOL_GLOBAL, SYMBOL_HYPERCALL_PAGE,
+			  strlen(SYMBOL_HYPERCALL_PAGE));
+}
+
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id, bool *unread)
 {
@@ -152,6 +177,8 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 	error = elf_read_symbols(&file, tab, &counts);
 	if (!error)
 		error = elf_go_add_symbols(&go, tab, &counts.n_added);
+	if (!error)
+		error = elf_add_hypercall_page(&file, tab);
 	if (error)
 		return error;
 	if (file.incomplete)

@@ -137,6 +137,8 @@ bool image_find_code(const struct image *image, uint64_t address, uint64_t *star
 {
 	struct symtab_entry entry;
 
+	if (unwind_tables_find_stub(&image->tables, address, start, end))
+		return true;
 	if (image->symtab && symtab_find(image->symtab, address, &entry)) {
 		*start = entry.start;
 		*end = entry.end;

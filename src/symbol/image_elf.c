@@ -256,6 +256,19 @@ bool image_is_build(int fd, const struct build_id *id)
 
 /* --- files of -k ------------------------------------------------------------------------------ */
 
+/* Adds the hypercall page, which the symbols know by its name. */
+static struct xtop_error *image_find_stubs(struct image *image)
+{
+	for (size_t i = 0; image->symtab && i < symtab_count(image->symtab); i++) {
+		struct symtab_entry entry = symtab_at(image->symtab, i);
+
+		if (entry.start % GUEST_PAGE_SIZE == 0 &&
+		    strcmp(entry.name, SYMBOL_HYPERCALL_PAGE) == 0)
+			return unwind_tables_build_stubs(&image->tables, entry.start);
+	}
+	return NULL;
+}
+
 struct xtop_error *image_read_tables(struct image *image, int fd)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
@@ -267,6 +280,8 @@ struct xtop_error *image_read_tables(struct image *image, int fd)
 		return error;
 	elf_read_go(&file, &go);
 	error = image_read_frames(&file, &go, tables);
+	if (!error)
+		error = image_find_stubs(image);
 	if (error)
 		return error;
 	orc_destroy(tables->orc);

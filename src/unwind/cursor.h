@@ -127,6 +127,9 @@ static inline bool cursor_is_i386(const struct cursor *cursor)
 	return cursor->arch == ARCH_X86 && cursor->vcpu->regs.width != WIDTH_64;
 }
 
+/* From code of x86 whose return address lies SKIP words above the stack pointer. */
+enum unwind_step cursor_step_leaf(struct cursor *cursor, unsigned skip); /* cursor_x86.c */
+
 /* The address to look up in a table. */
 static inline uint64_t cursor_pc(const struct cursor *cursor)
 {

@@ -36,6 +36,18 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 		cursor_set_short(cursor);
 }
 
+enum unwind_step cursor_step_leaf(struct cursor *cursor, unsigned skip)
+{
+	uint64_t place = cursor->regs[REG_RSP] + (uint64_t)cursor->word_bytes * skip, address;
+
+	if (!cursor_read_words(cursor, place, &address, 1))
+		return STEP_CUT;
+	cursor->regs[REG_RIP] = address;
+	cursor->regs[REG_RSP] = place + cursor->word_bytes;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}
+
 static const uint8_t cursor_pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
 					  REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
 					  REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };

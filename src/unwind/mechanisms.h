@@ -11,6 +11,8 @@
  *   void NAME_destroy(struct NAME *table);
  *   size_t NAME_memory_bytes(const struct NAME *table);
  *
+ * The hypercall page stands first: what other tables say of it was made before Xen wrote it.
+ *
  * Go stands before CFI: where a Go program has CFI, it is a .debug_frame that knows neither the end
  * of a goroutine nor the functions that change stacks.
  *
@@ -27,9 +29,11 @@
 #include "unwind/go.h"
 #include "unwind/orc_table.h"
 #include "unwind/seh.h"
+#include "unwind/stubs.h"
 #include "xtop/unwind.h"
 
 #define UNWIND_MECHANISMS(MECHANISM)                                                              \
+	MECHANISM(stubs, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)                                   \
 	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                       \
 	MECHANISM(go, 1U << UNWIND_AUTO, UNWIND_BY_GO)                                            \
 	MECHANISM(seh, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                     \

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "unwind/orc_table.h"
+#include "unwind/stubs.h"
 
 /*
  * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
@@ -19,29 +20,6 @@
  */
 #define RETPOLINE_BYTES 32
 #define RETPOLINE_TRAP  5
-
-/*
- * A stub of a PV guest's hypercall page (Xen 4.17 arch/x86/pv/hypercall.c,
- * pv_ring3_init_hypercall_page()). A vCPU stands at 10 when its hypercall has ended, at 8 when
- * Xen will go on with it. The stub of iret pushes rax, too, and never returns: behind the pushed
- * words are a word of flags and what the processor takes back by iret (Xen 4.17
- * public/arch-x86/xen-x86_64.h, struct iret_context).
- *
- *    0  push %rcx               0  push %rcx
- *    1  push %r11               1  push %r11
- *    3  mov $n, %eax            3  push %rax
- *    8  syscall                 4  mov $23, %eax
- *   10  pop %r11                9  syscall
- *   12  pop %rcx
- *   13  ret
- */
-#define HYPERCALL_BYTES     32
-#define HYPERCALL_IRET      23
-#define HYPERCALL_PUSH_R11  1
-#define HYPERCALL_PUSHED    3
-#define HYPERCALL_IRET_RAX  4
-#define HYPERCALL_POP_R11   10
-#define HYPERCALL_POP_RCX   12
 
 /*
  * __switch_to_asm saves six registers on the task's stack (Linux asm/switch_to.h, struct
@@ -96,47 +74,9 @@ bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special 
 	return false;
 }
 
-/* The return address is SKIP words below the top of the stack. */
-static enum unwind_step orc_step_leaf(struct cursor *cursor, unsigned skip)
-{
-	uint64_t place = cursor->regs[REG_RSP] + 8 * skip, address;
-
-	if (!cursor_read(cursor, place, &address, 1))
-		return STEP_CUT;
-	cursor->regs[REG_RIP] = address;
-	cursor->regs[REG_RSP] = place + 8;
-	cursor->interrupted = false;
-	return STEP_CALLER;
-}
-
 static bool orc_is_retpoline_inner(uint64_t offset)
 {
 	return offset % RETPOLINE_BYTES >= RETPOLINE_TRAP;
-}
-
-/* Words that a PV hypercall's stub has on the stack, OFFSET bytes behind its start. */
-static unsigned orc_hypercall_words(unsigned offset, bool iret)
-{
-	if (offset < HYPERCALL_PUSH_R11)
-		return 0;
-	if (offset < HYPERCALL_PUSHED)
-		return 1;
-	if (iret)
-		return offset < HYPERCALL_IRET_RAX ? 2 : 3;
-	if (offset <= HYPERCALL_POP_R11)
-		return 2;
-	return offset <= HYPERCALL_POP_RCX ? 1 : 0;
-}
-
-static enum unwind_step orc_step_hypercall(struct cursor *cursor, uint64_t offset)
-{
-	bool iret = offset / HYPERCALL_BYTES == HYPERCALL_IRET;
-	unsigned words = orc_hypercall_words(offset % HYPERCALL_BYTES, iret);
-
-	if (!iret)
-		return orc_step_leaf(cursor, words);
-	return orc_step_partial(cursor, cursor->regs[REG_RSP] + 8 * (words + 1),
-				cursor->regs[REG_RBP]);
 }
 
 /* How many addresses of calls inside the code from START to ADDRESS are on top of the stack. */
@@ -165,7 +105,7 @@ static enum unwind_step orc_step_switch(const struct orc *orc, uint64_t bias,
 	if (!cursor_read(cursor, cursor->regs[REG_RSP] + 8 * (calls + SWITCH_RBP),
 			 &cursor->regs[REG_RBP], 1))
 		return STEP_CUT;
-	return orc_step_leaf(cursor, calls + SWITCH_SAVED);
+	return cursor_step_leaf(cursor, calls + SWITCH_SAVED);
 }
 
 /*
@@ -186,7 +126,7 @@ enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct c
 	if (kind == ORC_SWITCH)
 		return orc_step_switch(orc, bias, cursor, start);
 	if (kind == ORC_HYPERCALLS)
-		return orc_step_hypercall(cursor, address - start);
-	return orc_step_leaf(cursor,
-			     kind == ORC_RETPOLINES && orc_is_retpoline_inner(address - start));
+		return stubs_step_pv(cursor, address - start);
+	return cursor_step_leaf(cursor,
+				kind == ORC_RETPOLINES && orc_is_retpoline_inner(address - start));
 }

@@ -68,6 +68,8 @@ libxtop_a_SOURCES += \
 	src/unwind/orc_table.h \
 	src/unwind/seh.c \
 	src/unwind/seh.h \
+	src/unwind/stubs.h \
+	src/unwind/stubs_x86.c \
 	src/unwind/tables.c \
 	src/unwind/unw_none.h \
 	src/unwind/unwind.c

@@ -2,6 +2,8 @@
 /* The unwind tables of one image, of all mechanisms; see xtop/unwind.h. Resolver's thread. */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "unwind/mechanisms.h"
 
 /*
@@ -35,6 +37,12 @@ bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t ad
 		return true;
 	return tables->computed &&
 	       computed_find_function(tables->computed, address, start, end);
+}
+
+bool unwind_tables_find_stub(const struct unwind_tables *tables, uint64_t address,
+			     uint64_t *start, uint64_t *end)
+{
+	return tables->stubs && stubs_find_function(tables->stubs, address, start, end);
 }
 
 bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t init, uint64_t address,
@@ -106,6 +114,18 @@ struct xtop_error *unwind_tables_build_seh(struct unwind_tables *tables,
 		return error;
 	seh_destroy(tables->seh);
 	tables->seh = seh;
+	return NULL;
+}
+
+struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint64_t page)
+{
+	struct stubs *stubs = malloc(sizeof(*stubs));
+
+	if (!stubs)
+		return error_create("out of memory for unwinding");
+	stubs->page = page;
+	stubs_destroy(tables->stubs);
+	tables->stubs = stubs;
 	return NULL;
 }
 

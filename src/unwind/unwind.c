@@ -3,8 +3,8 @@
  * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame the
  * first mechanism that covers its address makes the step to the caller:
  *
- *   unwind_choose()   ORC, Go's table, Windows' tables, compiled CFI, libunwind, instructions,
- *                     frame pointers
+ *   unwind_choose()   the hypercall page, ORC, Go's table, Windows' tables, compiled CFI,
+ *                     libunwind, instructions, frame pointers
  *   unwind_check()    is the caller further out, and is there code, behind a call?
  *   unwind_push()     the caller is a frame
  *

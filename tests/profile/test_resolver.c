@@ -256,25 +256,29 @@ static void check_call(const struct snapshot *snapshot, unsigned at, const char 
 /* Newer kernels have one stub for all hypercalls: the caller tells which one a vCPU is in. */
 static void test_calls(void)
 {
-	static const char *const stubs[] = { "xen_hypercall_amd", "xen_hypercall_sched_op" };
+	static const char *const stubs[] = { "xen_hypercall_amd", "xen_hypercall_sched_op",
+					     "HYPERCALL_console_io" }; /* the last of XTF */
 	struct snapshot *snapshot;
 	struct stage stage;
 
 	stage.symbols = guest_symbols();
-	guest_add_image(stage.symbols, "[kernel]", GUEST_KERNEL + 0x10000, stubs, 2, NULL);
+	guest_add_image(stage.symbols, "[kernel]", GUEST_KERNEL + 0x10000, stubs, 3, NULL);
 	stage_open_settings(&stage, (struct resolver_settings){ 0 });
 	stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010080");
 	stage_add_chain(&stage, "start_kernel;serve;0xffffffff81010080");
 	stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010080");
 	stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010180");
 	stage_add_chain(&stage, "0xffffffff81010080");
+	for (unsigned i = 0; i < 3; i++)
+		stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010280");
 	stage_add_chain(&stage, "start_kernel;idle");
 	snapshot = stage_snapshot(&stage);
 	check_call(snapshot, 0, "idle", 2);
 	check_call(snapshot, 1, "serve", 1);
 	check_call(snapshot, 2, "xen_hypercall_sched_op", 1);
 	check_call(snapshot, 3, "xen_hypercall_amd", 1);
-	check(snapshot->calls[0].calls[4].ticks == 0, "no other calls");
+	check_call(snapshot, 4, "HYPERCALL_console_io", 3);
+	check(snapshot->calls[0].calls[5].ticks == 0, "no other calls");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }

@@ -137,6 +137,45 @@ static void test_nodes(void)
 }
 
 /* The memory of the filter grows with the table of names. */
+/* A control group is its processes' module: -e and \\ find the stacks of all of them. */
+static void test_cgroup(void)
+{
+	static const char *const grouped[] = { "@web@nginx.service;.main;write 6",
+					       "@web@docker/3f2ab1c2d3e4;.main 3",
+					       "@sh@nginx.service;.main 1", "idle;nginx 4", NULL };
+	static const struct {
+		const char *regex, *tree;
+	} cases[] = {
+		{ "^nginx\\.service$",
+		  "all 0/7\n web 0/6\n  main 0/6\n   write 6/6\n web 0/0\n  main 0/0\n"
+		  " sh 0/1\n  main 1/1\n idle 0/0\n  nginx 0/0\n" },
+		{ "docker/3f2a",
+		  "all 0/3\n web 0/0\n  main 0/0\n   write 0/0\n web 0/3\n  main 3/3\n"
+		  " sh 0/0\n  main 0/0\n idle 0/0\n  nginx 0/0\n" },
+	};
+	struct snapshot *snapshot = stacks_snapshot(frames, grouped);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct snapshot filtered = *snapshot;
+		const struct snapshot_node *nodes;
+		struct snapshot_node *copy;
+		struct filter *filter;
+		char *text;
+
+		must(filter_create(cases[i].regex, &filter));
+		must(filter_nodes(filter, snapshot, &copy, &nodes));
+		filtered.nodes = copy;
+		text = stacks_tree(&filtered);
+		check_string(text, cases[i].tree, cases[i].regex);
+		check(filter_weights(filter, snapshot).children_ticks == nodes[0].children_ticks,
+		      "the weight of the same stacks");
+		free(text);
+		free(copy);
+		filter_destroy(filter);
+	}
+	snapshot_destroy(snapshot);
+}
+
 static void test_many(void)
 {
 	struct filter *filter;
@@ -170,6 +209,7 @@ int main(void)
 {
 	must(frames_create(demangle, &frames));
 	test_match();
+	test_cgroup();
 	test_bad();
 	test_greedy();
 	test_nodes();

@@ -478,6 +478,15 @@ static void test_hint(void)
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k",
 			true);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->resolver.samples_offset = 5000;
+	snapshot->resolver.weight_offset = 5000;
+	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]),
+		 "debuginfod: 2 to fetch, 1.5 of 4.0 MiB");
+	snapshot->fetching = true;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "debuginfod: 2 to fetch, 1.5 of 4.0 MiB", true);
+	screen_contains(&scene, 80, 24, "have no names", false);
 	snapshot = fixture_snapshot(&scene.fixture, 3);
 	snapshot->recording_errno = ENOSPC;
 	ui_show(scene.ui, snapshot);

@@ -113,7 +113,7 @@ static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 
 	hint->sequence = snapshot->sequence;
 	snprintf(hint->text, sizeof(hint->text), "%s", snapshot->notes[0]);
-	if (unknown >= MIN_PERCENT)
+	if (unknown >= MIN_PERCENT && !snapshot->fetching)
 		hint_set_unknown(hint, snapshot);
 	if (snapshot->recording_errno)
 		snprintf(hint->text, sizeof(hint->text), "the recording is cut short: %s",

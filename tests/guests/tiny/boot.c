@@ -6,6 +6,7 @@
  *   depth=N    main -> dive -> dive ... N times (at most 1000) instead of the graph
  *   idle       after each round, sleep about as long as the round took; idle=N: N times as long
  *   lex=N      lex() takes N times as long; 0: it is not called
+ *   ask        after each round, make hypercalls for as long as the round took
  *   rounds=N   power off after N rounds of vCPU 0
  *   beat=HZ    40 % of each 1/HZ s of Xen's clock in on_beat() instead of the graph
  */
@@ -50,6 +51,8 @@ static void parse_word(const char *word)
 		options.rounds = number_of(value);
 	else if ((value = option_value(word, "beat=")) && xen_present())
 		options.beat_hz = number_of(value);
+	else if (option_value(word, "ask") && xen_present())
+		options.ask = true;
 	else if ((value = option_value(word, "idle")) && xen_present())
 		options.idle = *value == '=' ? number_of(value + 1) : 1;
 }

@@ -100,6 +100,17 @@ secondary_start:				/* rdi vCPU number, rsp its stack */
 	.cfi_endproc
 	.size	secondary_start, . - secondary_start
 
+/*
+ * ---- A kernel with a hypercall page, declared as Mini-OS does. Xen writes the stubs: for PV
+ * because of the note below, for PVH when xen.c asks for it.
+ */
+#ifdef TINY_HYPERCALL_PAGE
+	.balign	4096
+	.globl	hypercall_page
+hypercall_page:
+	.skip	4096
+#endif
+
 /* ---- PVH's GDT: one 64-bit code segment; data segments are null in long mode -------- */
 	.section .rodata, "a"
 	.balign	8
@@ -175,8 +186,8 @@ shared_info_page:
 	.size	shared_info_page, . - shared_info_page
 
 /*
- * Notes for Xen's domain builder (and for QEMU, which reads PHYS32_ENTRY). There is no
- * HYPERCALL_PAGE: xen.c has the instructions itself, so there is one stub less to unwind.
+ * Notes for Xen's domain builder (and for QEMU, which reads PHYS32_ENTRY). Without
+ * HYPERCALL_PAGE xen.c has the instructions itself, so there is one stub less to unwind.
  */
 .macro xen_note type, desc:vararg
 	.balign	4
@@ -193,6 +204,9 @@ shared_info_page:
 	xen_note XEN_ELFNOTE_LOADER,		.asciz "generic"
 	xen_note XEN_ELFNOTE_VIRT_BASE,		.quad TINY_VIRT_BASE
 	xen_note XEN_ELFNOTE_ENTRY,		.quad pv_start
+#ifdef TINY_HYPERCALL_PAGE
+	xen_note XEN_ELFNOTE_HYPERCALL_PAGE,	.quad hypercall_page
+#endif
 	xen_note XEN_ELFNOTE_PHYS32_ENTRY,	.quad PHYS(pvh_start)
 
 	.section .note.GNU-stack, "", @progbits

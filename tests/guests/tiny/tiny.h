@@ -70,6 +70,7 @@ extern char stacks[TINY_MAX_VCPUS][TINY_STACK_PAGES * 4096];
 extern char shared_info_page[4096];
 extern tiny_entry fix_table[512];
 extern char root_table[];
+extern char hypercall_page[4096]; /* only with TINY_HYPERCALL_PAGE */
 void secondary_start(void);
 
 /* boot.c: from the command line and the entry point; constant once main() runs */
@@ -79,6 +80,7 @@ struct tiny_options {
 	uint64_t rounds;	/* rounds=N: vCPU 0 powers the guest off after N; 0: never */
 	uint64_t beat_hz;	/* beat=HZ: work that repeats at HZ of Xen's clock; 0: the graph */
 	uint64_t idle;		/* after each round, sleep so many times as long as it took */
+	bool ask;		/* after each round, make hypercalls for as long as it took */
 };
 extern struct tiny_options options;
 extern unsigned int nr_vcpus;

@@ -5,9 +5,9 @@
 
 tiny_dir = tests/guests/tiny
 tiny_bare_kernels = $(tiny_dir)/tiny-bare2 $(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny-bare2-cf \
-	$(tiny_dir)/tiny-bare3-cf
-tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_bare_kernels) $(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp \
-	$(tiny_dir)/tiny32-pae
+	$(tiny_dir)/tiny-bare3-cf $(tiny_dir)/tiny-bare2-page
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_bare_kernels) \
+	$(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp $(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
 tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny.lds
@@ -23,7 +23,8 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pvh-bare2.cfg $(tiny_dir)/tiny-pvh-bare3.cfg \
 	$(tiny_dir)/tiny-pvh-noentry.cfg $(tiny_dir)/tiny-pvh-bare2-cf.cfg $(tiny_dir)/tiny-pvh-bare3-cf.cfg \
 	$(tiny_dir)/tiny-pvh-i386.cfg $(tiny_dir)/tiny-pvh-i386-nofp.cfg \
-	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg
+	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg \
+	$(tiny_dir)/tiny-pvh-bare2-page.cfg $(tiny_dir)/tiny-pv-bare2-page.cfg
 
 tiny_cflags = -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
 	-fno-pic -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
@@ -54,13 +55,14 @@ $(tiny_dir)/tiny-noentry: $(tiny_sources) $(tiny_headers)
 		$(filter-out %.S,$(tiny_inputs)) && rm $@.S
 
 # Neither frame pointers nor unwind tables, not even those of assembly. The last -O counts; -cf has
-# endbr64 where functions begin.
+# endbr64 where functions begin, -page a hypercall page.
 tiny_bare = -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables \
 	-Wl,--no-eh-frame-hdr
 $(tiny_bare_kernels): $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)flags=; \
 	case $@ in *-bare3*) flags=-O3 ;; esac; \
-	case $@ in *-cf) flags="$$flags -fcf-protection=full" ;; esac; \
+	case $@ in *-cf) flags="$$flags -fcf-protection=full" ;; \
+		*-page) flags=-DTINY_HYPERCALL_PAGE ;; esac; \
 	$(tiny_link) $(tiny_bare) $$flags -o $@.all $(tiny_inputs) && \
 		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
 
@@ -95,9 +97,10 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	case $$name in *pv4* | *pvh4*) vcpus=4 ;; esac; \
 	case $$name in *-i386) kernel=tiny32-fp ;; *-i386-pae) kernel=tiny32-pae ;; \
 		*-i386-nofp) kernel=tiny32-nofp ;; *-nofp) kernel=tiny-nofp ;; \
-		*-bare* | *-noentry) kernel=tiny-$${name#tiny-pvh-} ;; *-deep) extra=depth=200 ;; \
+		*-bare* | *-noentry) kernel=tiny-$${name#tiny-pv*-} ;; *-deep) extra=depth=200 ;; \
 		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
 		*-beat) extra=beat=99 ;; esac; \
+	case $$name in *-page) extra=ask ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@kernel@|$(abs_builddir)/$(tiny_dir)/$$kernel|" -e "s|@extra@|$$extra|" \
 		$(srcdir)/$(tiny_dir)/tiny.cfg.in >$@

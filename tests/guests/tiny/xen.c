@@ -46,6 +46,11 @@ __attribute__((noinline)) long hypercall(unsigned long number, unsigned long a, 
 		       "+r" (stack_pointer)					\
 		     : "0" (number)						\
 		     : "rcx", "r8", "r9", "r10", "r11", "memory", "cc")
+#ifdef TINY_HYPERCALL_PAGE
+	number = (unsigned long)hypercall_page + 32 * number;
+	if (call_kind != CALL_NONE)
+		ISSUE("call *%%rax");
+#else
 	switch (call_kind) {
 	case CALL_NONE:
 		break;
@@ -59,6 +64,7 @@ __attribute__((noinline)) long hypercall(unsigned long number, unsigned long a, 
 		ISSUE("vmmcall");
 		break;
 	}
+#endif
 #undef ISSUE
 	return result;
 }
@@ -123,6 +129,20 @@ static void map_shared_info(void)
 		hypercall(__HYPERVISOR_memory_op, XENMEM_add_to_physmap, (unsigned long)&map, 0);
 }
 
+/* Xen writes the page whose physical address a PVH guest writes to this MSR (hypercall-abi.rst). */
+#ifdef TINY_HYPERCALL_PAGE
+static void fill_hypercall_page(void)
+{
+	uint64_t page = virt_to_pfn(hypercall_page) << 12;
+	uint32_t regs[4];
+
+	cpuid(XEN_CPUID_LEAF(2), regs);
+	asm volatile("wrmsr"
+		     : : "c" (regs[1]), "a" ((uint32_t)page), "d" ((uint32_t)(page >> 32))
+		     : "memory");
+}
+#endif
+
 void xen_init(int flavour, const void *start_info)
 {
 	boot_flavour = flavour;
@@ -133,6 +153,10 @@ void xen_init(int flavour, const void *start_info)
 		pvh_info = phys_to_virt((uint64_t)start_info);
 		if (cpuid_says_xen())
 			call_kind = cpuid_says_amd() ? CALL_VMMCALL : CALL_VMCALL;
+#ifdef TINY_HYPERCALL_PAGE
+		if (xen_present())
+			fill_hypercall_page();
+#endif
 	}
 	if (xen_present())
 		map_shared_info();

@@ -2,7 +2,8 @@
 /*
  * Debug files as Debian's packages have them: dwz has moved what several files have in common to one
  * of its own, in .dwz/, and .gnu_debugaltlink leads there. Made here by dwz -m out of programs of the
- * build. Names, lines and inlined functions are those of the program that dwz did not see.
+ * build: names, lines and inlined functions are those of the program that dwz did not see. And one of
+ * a package of Debian's, as installed: tests/lines/programs compares it with other tools.
  */
 #include "config.h"
 
@@ -203,6 +204,82 @@ static void test_by_id(void)
 	image_unref(image);
 }
 
+/* --- a package -------------------------------------------------------------------------------- */
+
+/* Of libkrb5-3 and libkrb5-dbg, Debian 12: a program with a debug file that shares DWARF. */
+#define PACKAGED     "/usr/lib/x86_64-linux-gnu/krb5/plugins/preauth/spake.so"
+#define PACKAGED_ALT "/.dwz/x86_64-linux-gnu/libkrb5-3.debug" /* below /usr/lib/debug */
+
+#define STEP_BYTES 8
+
+/* The functions of every eighth place, inlined ones too; *N_NAMEDP: those with a name. */
+static size_t count_functions(const struct image *image, size_t *n_namedp)
+{
+	size_t n = 0;
+
+	*n_namedp = 0;
+	for (size_t i = 0; i < symtab_count(image->symtab); i++) {
+		struct symtab_entry entry = symtab_at(image->symtab, i);
+
+		for (uint64_t at = entry.start; at < entry.end; at += STEP_BYTES) {
+			struct line_answer answer;
+
+			find(image->lines, at, &answer);
+			n += answer.n;
+			for (unsigned j = 0; j < answer.n; j++)
+				*n_namedp += answer.frames[j].function[0] != '\0';
+		}
+	}
+	return n;
+}
+
+/* Copies of the package's debug file, and if ALT of the shared one, as the only ones there are. */
+static struct image *read_packaged(bool alt)
+{
+	struct loads loads = { .n = 0 };
+	struct image *image;
+	int fd = open(PACKAGED, O_RDONLY | O_CLOEXEC);
+
+	shell("cd %s && rm -rf package && id=$(readelf -n " PACKAGED
+	      " 2>said | sed -n 's/.*Build ID: //p') && folder=.build-id/${id%%${id#??}} && "
+	      "mkdir -p package/$folder && "
+	      "cp /usr/lib/debug/$folder/${id#??}.debug package/$folder",
+	      top);
+	if (alt)
+		shell("cd %s/package && mkdir -p .dwz/x86_64-linux-gnu && "
+		      "cp /usr/lib/debug" PACKAGED_ALT " ." PACKAGED_ALT,
+		      top);
+	close(folders.fds[0]);
+	folders.fds[0] = open_file("package", O_PATH | O_DIRECTORY);
+	must(image_create("spake.so", &image));
+	must(image_read_host_elf(image, fd, &loads));
+	close(fd);
+	return image;
+}
+
+static void test_package(void)
+{
+	struct image *image = read_packaged(true);
+	size_t n_exported = image->symtab ? symtab_count(image->symtab) : 0, n, n_named, n_without;
+
+	start_lines();
+	check(debug_files_read(&places, image, NULL), "a package's debug file is found");
+	check(symtab_count(image->symtab) > n_exported + 50, "%zu functions, of which it exports %zu",
+	      symtab_count(image->symtab), n_exported);
+	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	n = count_functions(image, &n_named);
+	check(n > 1000 && n_named == n, "%zu of %zu functions have a name", n_named, n);
+	image_unref(image);
+
+	image = read_packaged(false);
+	start_lines();
+	check(debug_files_read(&places, image, NULL), "the same without the shared file");
+	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	n = count_functions(image, &n_without);
+	check(n_without < n_named, "%zu names: the others are in the shared file", n_without);
+	image_unref(image);
+}
+
 int main(void)
 {
 	const char *build = getenv("top_builddir");
@@ -220,6 +297,10 @@ int main(void)
 	test_without();
 	test_by_id();
 	image_unref(image);
+	if (access(PACKAGED, R_OK) == 0 && access("/usr/lib/debug" PACKAGED_ALT, R_OK) == 0)
+		test_package();
+	else
+		printf("# no " PACKAGED ", or no debug files of it\n");
 	lines_stop();
 	shell("rm -r %s", top);
 	return tap_done();
