@@ -26,6 +26,7 @@
 
 #include "linux/kernel/member.h"
 #include "linux/lock_holders.h"
+#include "linux/lock_memory.h"
 #include "linux/process/clock_gap.h"
 #include "linux/process/pids.h"
 #include "linux/process/xarray.h"
@@ -181,7 +182,7 @@ static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleepe
 				  .stack_bytes = stack->size_bytes };
 	struct memory_root user;
 
-	if (!member_read_u64(sleepers->guest, sleeper->task, TASK_MM, &task.mm))
+	if (!lock_memory_read_member(sleepers->guest, sleeper->task, TASK_MM, &task.mm))
 		task.mm = 0;
 	if (task.mm && processes_get_root(sleepers->processes, task.mm, &user))
 		task.user = &user;

@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "linux/sleepers.h"
 #include "tests/support/made_linux.h"
@@ -32,6 +32,7 @@ static struct seen {
 	uint32_t pid;
 	enum os_wait_state state;
 	uint64_t waited_ns, weight_ns, ended_ns, rip, stack_bytes;
+	char thread[TASK_NAME_BYTES];
 	bool keeps;
 } seen;
 
@@ -47,6 +48,7 @@ static void add(void *context, const struct os_wait *wait)
 	seen.stacks++;
 	seen.pid = wait->task->pid;
 	seen.rip = wait->vcpu->regs.rip;
+	snprintf(seen.thread, sizeof(seen.thread), "%s", wait->task->thread);
 	seen.stack_bytes = sample_first_stack(wait->vcpu)->size_bytes;
 	if (seen.keeps)
 		*wait->kept = malloc(1);
@@ -325,6 +327,20 @@ static void test_reused(void)
 	end();
 }
 
+/* A new thread is seen, gives itself a name, and waits. */
+static void test_named(void)
+{
+	uint64_t task;
+
+	begin();
+	task = sleeper(7, 1);
+	tasks_find(tasks, task, BASE + 10 * S);
+	made_put_string(made->memory, made->guest.root, task + made_offset(made, TASK_COMM), "named");
+	turn(10 * S + TASKS_FRESH_NS / 2);
+	check_string(seen.thread, "named", "a thread has the name that it has when it waits");
+	end();
+}
+
 static void test_hostile(void)
 {
 	uint64_t root, task;
@@ -360,6 +376,7 @@ int main(void)
 	test_torn();
 	test_many();
 	test_reused();
+	test_named();
 	test_hostile();
 	return tap_done();
 }
