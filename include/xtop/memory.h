@@ -63,6 +63,13 @@ size_t memory_read(struct memory *memory, struct memory_root root, uint64_t addr
 size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_t address,
 			 void *buffer, size_t size_bytes);
 /*
+ * Copies the pages of N addresses, at most MEMORY_BATCH_PAGES, in one batch, if there are no copies
+ * yet: memory_read() then finds them. Best effort. Use it for many pages that are rarely read: to
+ * map each page of a live guest by itself takes longer than to read it.
+ */
+void memory_prefetch(struct memory *memory, struct memory_root root, const uint64_t *addresses,
+		     size_t n);
+/*
  * For tables of megabytes: reads pages in batches and keeps no copies. Missing pages are zeros in
  * BUFFER. Returns how many bytes of the SIZE_BYTES could be read.
  */

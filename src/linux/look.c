@@ -122,7 +122,7 @@ static uint64_t look_get(const struct looker *looker, enum layout_member member,
  * All parts of the task_struct, ascending. `state` and on_cpu lie in front of the switches in every
  * kernel so far; the order does not matter for what a look is used for.
  */
-static bool looker_read_parts(struct looker *looker, uint64_t task)
+static bool looker_read_parts(struct looker *looker, uint64_t task, bool again)
 {
 	const struct linux_guest *guest = looker->guest;
 
@@ -131,19 +131,40 @@ static bool looker_read_parts(struct looker *looker, uint64_t task)
 	for (unsigned i = 0; i < looker->n_parts; i++) {
 		uint32_t offset = looker->parts[i].offset, bytes = looker->parts[i].size_bytes;
 
-		if (memory_read_again(guest->memory, guest->root, task + offset,
-				      looker->span + (offset - looker->span_start),
-				      bytes) != bytes)
+		if ((again ? memory_read_again : memory_read)(
+			    guest->memory, guest->root, task + offset,
+			    looker->span + (offset - looker->span_start), bytes) != bytes)
 			return false;
 	}
 	return true;
 }
 
-bool looker_read(struct looker *looker, uint64_t task, struct look *look, struct look_times *times)
+size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *addresses,
+			 size_t max)
+{
+	uint64_t last = UINT64_MAX;
+	size_t n = 0;
+
+	if (!linux_is_kernel(task))
+		return 0;
+	for (unsigned i = 0; i < looker->n_parts; i++) {
+		uint64_t first = task + looker->parts[i].offset,
+			 end = first + looker->parts[i].size_bytes;
+
+		for (uint64_t page = first & ~(uint64_t)GUEST_PAGE_MASK; page < end;
+		     page += GUEST_PAGE_SIZE)
+			if (page != last && n < max)
+				addresses[n++] = last = page;
+	}
+	return n;
+}
+
+static bool looker_get(struct looker *looker, uint64_t task, bool again, struct look *look,
+		       struct look_times *times)
 {
 	uint64_t sum, then;
 
-	if (!looker_read_parts(looker, task))
+	if (!looker_read_parts(looker, task, again))
 		return false;
 	*look = (struct look){
 		.switches = look_get(looker, TASK_SWITCHES, 8) +
@@ -162,6 +183,17 @@ bool looker_read(struct looker *looker, uint64_t task, struct look *look, struct
 		.run_ns = sum > then ? sum - then : 0,
 	};
 	return true;
+}
+
+bool looker_read(struct looker *looker, uint64_t task, struct look *look, struct look_times *times)
+{
+	return looker_get(looker, task, true, look, times);
+}
+
+bool looker_read_copy(struct looker *looker, uint64_t task, struct look *look,
+		      struct look_times *times)
+{
+	return looker_get(looker, task, false, look, times);
 }
 
 bool look_equal(const struct look *a, const struct look *b)

@@ -46,6 +46,12 @@ void looker_init(struct looker *looker, const struct linux_guest *guest);
 /* At the task_struct at TASK, as it is now and not from a copy. False: it cannot be read. */
 bool looker_read(struct looker *looker, uint64_t task, struct look *look,
 		 struct look_times *times);
+/* The same, from a copy of this turn if there is one. */
+bool looker_read_copy(struct looker *looker, uint64_t task, struct look *look,
+		      struct look_times *times);
+/* Addresses in all pages that a look at TASK reads, at most MAX. Returns how many. */
+size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *addresses,
+			 size_t max);
 
 bool look_equal(const struct look *a, const struct look *b);
 /* The task has ended. */

@@ -105,17 +105,18 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
 	sleeper_stacks_add_piece(stacks, STACK_USER, sp, there);
 }
 
-/* NULL: it cannot be read. What tasks.c keeps for a moment may be of the task that was there. */
+/*
+ * NULL: it cannot be read. Nothing that tasks.c has kept is used: the task has moved since, and a
+ * thread mostly gives itself a name just before it begins to wait.
+ */
 static const struct task *sleeper_stacks_find_task(struct sleeper_stacks *stacks, uint64_t address,
 					     const struct look *look, uint64_t now_ns)
 {
-	const struct task *task = tasks_find(stacks->tasks, address, now_ns);
+	const struct task *task;
 
-	if (task && (task->pid != look->pid || task->start_time != look->start_time)) {
-		tasks_invalidate(stacks->tasks, address);
-		task = tasks_find(stacks->tasks, address, now_ns);
-	}
-	return task;
+	tasks_invalidate(stacks->tasks, address);
+	task = tasks_find(stacks->tasks, address, now_ns);
+	return task && task->pid == look->pid && task->start_time == look->start_time ? task : NULL;
 }
 
 bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,

@@ -6,8 +6,10 @@
  *   (by pid, 64 at a time)                                └─ moved: kernel stack, user stack, and
  *                                                            then the look again
  *
- * A task whose look is as before costs one read. After the stack of a task has been read, the look
- * is repeated; if it differs, the stack may be torn and is read again.
+ * A task whose look is as before costs one read. Only the pages of SLEEPERS_FEW tasks stay mapped;
+ * in a guest with more, the pages for the looks of a turn are copied in one batch. After the stack
+ * of a task has been read, the look is repeated; if it differs, the stack may be torn and is read
+ * again.
  *
  * Since when it waits. sched_info.last_arrival says when the task got a CPU last, on the
  * scheduler's clock; se.sum_exec_runtime - se.prev_sum_exec_runtime how long it ran then. Both
@@ -26,6 +28,7 @@
 
 #include "linux/kernel/member.h"
 #include "linux/lock_holders.h"
+#include "linux/lock_memory.h"
 #include "linux/process/clock_gap.h"
 #include "linux/process/pids.h"
 #include "linux/process/xarray.h"
@@ -33,6 +36,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/vector.h"
+#include "xtop/work.h"
 
 #define SLEEPER_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT */
 #define SLEEPER_GAP_SPAN_NS 30000000000ULL
@@ -181,7 +185,7 @@ static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleepe
 				  .stack_bytes = stack->size_bytes };
 	struct memory_root user;
 
-	if (!member_read_u64(sleepers->guest, sleeper->task, TASK_MM, &task.mm))
+	if (!lock_memory_read_member(sleepers->guest, sleeper->task, TASK_MM, &task.mm))
 		task.mm = 0;
 	if (task.mm && processes_get_root(sleepers->processes, task.mm, &user))
 		task.user = &user;
@@ -324,19 +328,33 @@ static void sleepers_take_known(struct sleepers *sleepers, uint32_t pid, struct 
 	before->list[sleepers->at_before++].kept = NULL;
 }
 
+/* Whether the guest has more tasks than mapped pages are kept for. */
+static bool sleepers_are_many(const struct sleepers *sleepers)
+{
+	return sleepers->before.n > SLEEPERS_FEW || sleepers->now.n > SLEEPERS_FEW;
+}
+
+/* A first look. */
+static bool sleepers_read_look(struct sleepers *sleepers, uint64_t task, struct look *look,
+			       struct look_times *times)
+{
+	return sleepers_are_many(sleepers) ? looker_read_copy(&sleepers->looker, task, look, times)
+					   : looker_read(&sleepers->looker, task, look, times);
+}
+
 /* False: another task, or none, has PID now. */
 static bool sleepers_look_at(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t pid,
 			     uint64_t struct_pid, struct look *look, struct look_times *times)
 {
 	if (sleeper->struct_pid == struct_pid &&
-	    looker_read(&sleepers->looker, sleeper->task, look, times) && look->pid == pid &&
+	    sleepers_read_look(sleepers, sleeper->task, look, times) && look->pid == pid &&
 	    look->start_time == sleeper->look.start_time)
 		return true;
 	free(sleeper->kept);
 	*sleeper = (struct sleeper){ .pid = pid,
 				     .struct_pid = struct_pid,
 				     .task = pids_get_task(sleepers->guest, struct_pid) };
-	return looker_read(&sleepers->looker, sleeper->task, look, times) && look->pid == pid;
+	return sleepers_read_look(sleepers, sleeper->task, look, times) && look->pid == pid;
 }
 
 /*
@@ -419,17 +437,43 @@ static bool sleepers_read_leaf(struct sleepers *sleepers)
 	return sleepers->has_leaf;
 }
 
+static bool sleepers_is_pid(uint64_t entry)
+{
+	return linux_is_kernel(entry) && entry % sizeof(entry) == 0; /* else nothing, or internal */
+}
+
+/* Reads in one batch what the looks at the next tasks of the leaf, at most LEFT, need. */
+static void sleepers_prefetch(struct sleepers *sleepers, unsigned left)
+{
+	const struct linux_guest *guest = sleepers->guest;
+	uint64_t addresses[MEMORY_BATCH_PAGES], end = sleepers->leaf_first + XARRAY_NODE_SLOTS;
+	size_t n = 0;
+
+	for (uint64_t pid = sleepers->next_pid; left && pid < end; pid++) {
+		uint64_t entry = sleepers->leaf[pid - sleepers->leaf_first];
+
+		if (!sleepers_is_pid(entry))
+			continue;
+		n += looker_list_pages(&sleepers->looker, pids_get_task(guest, entry),
+				       addresses + n, MEMORY_BATCH_PAGES - n);
+		left--;
+	}
+	memory_prefetch(guest->memory, guest->root, addresses, n);
+}
+
 /* The rest of the leaf, as far as this turn goes: *LEFT tasks. */
 static void sleepers_read_rest(struct sleepers *sleepers, unsigned *left, uint64_t now_ns,
 			       const struct os_waits_sink *sink)
 {
 	uint64_t end = sleepers->leaf_first + XARRAY_NODE_SLOTS;
 
+	if (sleepers_are_many(sleepers))
+		sleepers_prefetch(sleepers, *left);
 	for (; *left && sleepers->next_pid < end; sleepers->next_pid++) {
 		uint64_t entry = sleepers->leaf[sleepers->next_pid - sleepers->leaf_first];
 
-		if (!linux_is_kernel(entry) || entry % sizeof(entry))
-			continue; /* nothing, or an internal entry */
+		if (!sleepers_is_pid(entry))
+			continue;
 		sleepers_read_pid(sleepers, (uint32_t)sleepers->next_pid, entry, now_ns, sink);
 		--*left;
 	}
@@ -467,12 +511,13 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 		sleepers_begin_pass(sleepers, now_ns, period_ns);
 	if (!sleepers->seen_all)
 		sleepers_read_tasks(sleepers, &left, now_ns, sink);
-	if (!sleepers->seen_all)
+	/* When the thread's work is over, reads fail: the pass has not seen what they miss. */
+	if (!sleepers->seen_all || work_is_over())
 		return OS_WAITS_MORE;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	whole = sleepers_read_locks(sleepers, &left, now_ns, sink);
 	sleepers->counts.locks_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	if (!whole)
+	if (!whole || work_is_over())
 		return OS_WAITS_MORE;
 	sleepers_end_pass(sleepers);
 	return OS_WAITS_WHOLE;

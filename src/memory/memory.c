@@ -195,6 +195,54 @@ static const char *memory_page(struct memory *memory, frame_t frame)
 	return page;
 }
 
+/* Takes slots for those of the batch's N frames that have none; these come first then. */
+static size_t memory_take_slots(struct memory *memory, size_t n)
+{
+	size_t taken = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		frame_t frame = memory->frames[i];
+		struct memory_slot *slot = memory_probe(memory, frame.value);
+
+		if (slot->generation == memory->generation)
+			continue;
+		*slot = (struct memory_slot){ .frame = frame.value,
+					      .generation = memory->generation };
+		memory->frames[taken++] = frame;
+	}
+	memory->n_taken += taken;
+	return taken;
+}
+
+void memory_prefetch(struct memory *memory, struct memory_root root, const uint64_t *addresses,
+		     size_t n)
+{
+	char *pages;
+	size_t found = 0;
+
+	for (size_t i = 0; i < n && i < MEMORY_BATCH_PAGES; i++)
+		found += memory_translate(memory, root, addresses[i], &memory->frames[found]);
+	if (memory->n_taken + found > MEMORY_CACHE_PAGES)
+		memory_refresh(memory);
+	if (found > MEMORY_CACHE_PAGES)
+		return;
+	found = memory_take_slots(memory, found);
+	if (!found)
+		return;
+	pages = memory->pages + memory->n_pages * GUEST_PAGE_SIZE;
+	memory_fetch(memory, memory->frames, found, pages);
+	memory->n_pages += found;
+	for (size_t i = 0; i < found; i++) {
+		char *page = pages + i * GUEST_PAGE_SIZE;
+
+		if (memory->ok[i])
+			memory_probe(memory, memory->frames[i].value)->page = page;
+		if (memory->watcher.copy && memory->fetched)
+			memory->watcher.copy(memory->watcher.context, memory->frames[i], page,
+					     memory->ok[i]);
+	}
+}
+
 /* [OFFSET, OFFSET + SIZE_BYTES) of PAGE, the copy of FRAME, goes to a caller. */
 static void memory_use(struct memory *memory, frame_t frame, const char *page, size_t offset,
 		       size_t size_bytes)

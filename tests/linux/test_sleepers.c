@@ -5,14 +5,16 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "linux/process/xarray.h"
 #include "linux/sleepers.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/sample.h"
+#include "xtop/work.h"
 
 #define MS          1000000ULL
 #define S           (1000 * MS)
@@ -32,6 +34,7 @@ static struct seen {
 	uint32_t pid;
 	enum os_wait_state state;
 	uint64_t waited_ns, weight_ns, ended_ns, rip, stack_bytes;
+	char thread[TASK_NAME_BYTES];
 	bool keeps;
 } seen;
 
@@ -47,6 +50,7 @@ static void add(void *context, const struct os_wait *wait)
 	seen.stacks++;
 	seen.pid = wait->task->pid;
 	seen.rip = wait->vcpu->regs.rip;
+	snprintf(seen.thread, sizeof(seen.thread), "%s", wait->task->thread);
 	seen.stack_bytes = sample_first_stack(wait->vcpu)->size_bytes;
 	if (seen.keeps)
 		*wait->kept = malloc(1);
@@ -106,7 +110,7 @@ static uint64_t sleeper(uint32_t pid, uint32_t state)
 {
 	uint64_t task = made_task(made, pid, pid, "waiter", 0, 0);
 	uint64_t stack = made_object(made, STACK_BYTES, STACK_BYTES);
-	uint64_t struct_pid = made_object(made, 256, 64);
+	uint64_t struct_pid = made_object(made, GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
 	uint64_t sp = stack + STACK_BYTES - 256;
 
 	made_set(made, task, TASK_STACK, stack);
@@ -308,6 +312,68 @@ static void test_many(void)
 	end();
 }
 
+static bool over;
+
+static bool is_over(void *context)
+{
+	(void)context;
+	return over;
+}
+
+/* The thread's work ends in the midst of a pass: from then on nothing can be read. */
+static void test_end(void)
+{
+	begin();
+	for (uint32_t pid = 1; pid < 60; pid++)
+		sleeper(pid, 1);
+	while (turn(10 * S) == OS_WAITS_MORE)
+		;
+	work_set_end(is_over, NULL);
+	over = true;
+	check(turn(11 * S) == OS_WAITS_MORE && turn(11 * S) == OS_WAITS_MORE,
+	      "a pass that could not be ended is not whole");
+	check_u64(sleepers_counts(sleepers).passes, 1, "passes");
+	check_u64(sleepers_counts(sleepers).tasks, 59, "of as many tasks");
+	work_set_end(NULL, NULL);
+	end();
+}
+
+/* So many tasks that their pages are copied in batches. */
+static void test_very_many(void)
+{
+	const uint32_t n = SLEEPERS_FEW + XARRAY_NODE_SLOTS;
+	struct memory_counts before, after;
+	uint64_t root, task = 0;
+	unsigned adds = 0, stacks = 0;
+
+	begin();
+	memory_read_u64(made->guest.memory, made->guest.root,
+			ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), &root);
+	for (uint32_t pid = 1; pid < n; pid++) {
+		if (pid % 64 == 0) {
+			leaf = made_xa_node(made, 0);
+			made_xa_slot(made, root - 2, pid / 64, made_xa_entry(leaf));
+		}
+		task = sleeper(pid, 1);
+	}
+	while (turn(10 * S) == OS_WAITS_MORE)
+		;
+	made_set(made, task, TASK_SWITCHES, 11);
+	before = memory_counts(made->guest.memory);
+	for (bool more = true; more;) {
+		more = turn(11 * S) == OS_WAITS_MORE;
+		adds += seen.adds;
+		stacks += seen.stacks;
+	}
+	after = memory_counts(made->guest.memory);
+	check_u64(adds, n - 1, "all of very many tasks");
+	check_u64(stacks, 1, "the one that has moved is read again");
+	check(after.pages - before.pages > after.batches - before.batches + n / 2,
+	      "%u pages in %u batches", (unsigned)(after.pages - before.pages),
+	      (unsigned)(after.batches - before.batches));
+	end();
+}
+
 static void test_reused(void)
 {
 	uint64_t task;
@@ -322,6 +388,20 @@ static void test_reused(void)
 	turn(12 * S);
 	check(!seen.adds && sleepers_counts(sleepers).unreadable == 1,
 	      "what has another pid is not the task");
+	end();
+}
+
+/* A new thread is seen, gives itself a name, and waits. */
+static void test_named(void)
+{
+	uint64_t task;
+
+	begin();
+	task = sleeper(7, 1);
+	tasks_find(tasks, task, BASE + 10 * S);
+	made_put_string(made->memory, made->guest.root, task + made_offset(made, TASK_COMM), "named");
+	turn(10 * S + TASKS_FRESH_NS / 2);
+	check_string(seen.thread, "named", "a thread has the name that it has when it waits");
 	end();
 }
 
@@ -359,7 +439,10 @@ int main(void)
 	test_late_clock();
 	test_torn();
 	test_many();
+	test_end();
+	test_very_many();
 	test_reused();
+	test_named();
 	test_hostile();
 	return tap_done();
 }

@@ -155,6 +155,32 @@ static void test_copies(void)
 	end();
 }
 
+static void test_prefetch(void)
+{
+	const uint64_t addresses[] = { DATA + 8, DATA + 0x1000, DATA + 0x9000, DATA + 0x10, USER };
+	struct memory_counts before, after;
+
+	begin();
+	made_put(made, root, DATA, want, 0x2000);
+	memory_read(memory, root, DATA, bytes, 1); /* the page tables, and a copy of one page */
+	made_put(made, root, DATA, want, 0x3000);
+	before = memory_counts(memory);
+	memory_prefetch(memory, root, addresses, sizeof(addresses) / sizeof(addresses[0]));
+	after = memory_counts(memory);
+	check_u64(after.pages - before.pages, 1, "a page that is there is not copied again");
+	check(memory_read(memory, root, DATA, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
+	      "the bytes are right");
+	check_u64(memory_counts(memory).pages, after.pages, "nothing else is read for them");
+	memory_refresh(memory);
+	memory_read(memory, root, DATA + 0x2000, bytes, 1);
+	before = memory_counts(memory);
+	memory_prefetch(memory, root, addresses, 2);
+	after = memory_counts(memory);
+	check(after.pages - before.pages == 2 && after.batches - before.batches == 1,
+	      "two pages in one batch");
+	end();
+}
+
 static void test_refused(void)
 {
 	frame_t frame = FRAME(77);
@@ -508,6 +534,7 @@ int main(void)
 	test_end_of_addresses();
 	test_strings();
 	test_copies();
+	test_prefetch();
 	test_refused();
 	test_many_pages();
 	test_bulk();

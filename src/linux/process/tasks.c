@@ -146,14 +146,18 @@ static bool tasks_is_plausible(const struct tasks *tasks, const struct task *tas
 	       (!task->mm || linux_is_kernel_of(tasks->linux_guest, task->mm));
 }
 
-/* Copies the guest's task_struct at ADDRESS to tasks->span, and the flags. */
+/*
+ * Copies the guest's task_struct at ADDRESS to tasks->span, and the flags. A page that was copied
+ * for another task may be older than this one's name.
+ */
 static bool tasks_read_span(struct tasks *tasks, uint64_t address, uint32_t *flags)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
 
 	*flags = 0;
-	return memory_read(linux_guest->memory, linux_guest->root, address + tasks->span_start,
-			   tasks->span, tasks->span_bytes) == tasks->span_bytes &&
+	return memory_read_again(linux_guest->memory, linux_guest->root,
+				 address + tasks->span_start, tasks->span,
+				 tasks->span_bytes) == tasks->span_bytes &&
 	       (!layout_has(&linux_guest->layout, TASK_FLAGS) ||
 		member_read_u32(linux_guest, address, TASK_FLAGS, flags));
 }

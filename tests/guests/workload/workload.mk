@@ -17,7 +17,7 @@ workload_configs = \
 	$(workload_dir)/workload-pvh-pti.cfg $(workload_dir)/workload-pvh-6.12-pti.cfg \
 	$(workload_dir)/workload-hvm.cfg $(workload_dir)/workload-hvm4.cfg \
 	$(workload_dir)/workload-hvm-pti.cfg $(workload_dir)/workload-hvm-6.12-pti.cfg \
-	$(workload_dir)/workload-hvm-oops.cfg \
+	$(workload_dir)/workload-hvm-oops.cfg $(workload_dir)/workload-pvh-knot.cfg \
 	$(workload_dir)/workload-pvh-jit.cfg $(workload_dir)/workload-pvh4-phases.cfg \
 	$(workload_dir)/workload-pvh8-phases.cfg $(workload_dir)/workload-pvh-goes.cfg \
 	$(workload_dir)/workload-pv-goes.cfg $(workload_dir)/workload-pvh-bare.cfg \
@@ -38,7 +38,7 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	if [ -n "$$version" ]; then folder=$$version/ needs="workload kernel-$$version"; fi; \
 	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; \
 		*-phases) words=" phases" ;; *-goes) words=" goes" ;; *-bare) words=" bare" ;; *-waits) words=" waits" ;; \
-		*-i386) words=" i386" ;; \
+		*-i386) words=" i386" ;; *-knot) words=" knot" ;; \
 		*-oops) words=" oops sysrq_always_enabled" needs="$$needs kernel-debug" ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
@@ -57,6 +57,7 @@ EXTRA_DIST += $(workload_dir)/workload.cfg.in $(workload_dir)/workload.mk \
 	$(workload_dir)/user.c $(workload_dir)/kernel.c $(workload_dir)/shared.c \
 	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/jit.c \
 	$(workload_dir)/phases.c $(workload_dir)/bare.c $(workload_dir)/i386.c $(workload_dir)/waits.c \
-	$(workload_dir)/locks_module.c $(workload_dir)/locks_module.h $(workload_dir)/oops_module.c $(workload_dir)/goes.mod $(workload_dir)/goes.c \
+	$(workload_dir)/locks_module.c $(workload_dir)/locks_module.h $(workload_dir)/oops_module.c $(workload_dir)/knot_module.c \
+	$(workload_dir)/goes.mod $(workload_dir)/goes.c \
 	$(workload_dir)/goes.go $(workload_dir)/goes.h \
 	$(workload_dir)/tell.c

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A kernel module that makes the kernel's tree of pids a knot, three seconds after it was loaded: four levels with one node each, all of
+ * whose slots lead to the node below, and from the lowest one to a single pid. So the tree seems to
+ * have 16 million pids. From then on the kernel can make no task, and must end none.
+ */
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#define KNOT_LEVELS 4
+
+static void knot_make(struct work_struct *work)
+{
+	void *entry = get_pid(task_pid(current));
+
+	for (unsigned int level = 0; level < KNOT_LEVELS; level++) {
+		struct xa_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+
+		if (!node)
+			return;
+		node->shift = level * XA_CHUNK_SHIFT;
+		node->count = XA_CHUNK_SIZE;
+		for (unsigned int slot = 0; slot < XA_CHUNK_SIZE; slot++)
+			RCU_INIT_POINTER(node->slots[slot], entry);
+		entry = (void *)((unsigned long)node | 2); /* as xa_mk_node() */
+	}
+	WRITE_ONCE(init_pid_ns.idr.idr_rt.xa_head, entry);
+	pr_emerg("knot_module: made\n");
+}
+
+static DECLARE_DELAYED_WORK(knot_work, knot_make);
+
+static int __init knot_start(void)
+{
+	schedule_delayed_work(&knot_work, 3 * HZ);
+	return 0;
+}
+
+module_init(knot_start);
+MODULE_DESCRIPTION("A knot in the tree of pids");
+MODULE_LICENSE("GPL");
