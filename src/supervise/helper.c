@@ -58,7 +58,7 @@ bool helper_wait_for_end(pid_t pid, unsigned wait_ms)
 
 bool helper_end(int socket, pid_t pid, unsigned wait_ms)
 {
-	/* Processes that were started later have copies of SOCKET, so that closing it is not enough. */
+	/* Processes that started later have copies of SOCKET: to close it is not enough. */
 	shutdown(socket, SHUT_WR);
 	close(socket);
 	return helper_wait_for_end(pid, wait_ms);
