@@ -34,7 +34,8 @@ static void resolver_describe(const struct resolver *resolver, struct snapshot *
 	for (int i = 0; i < OS_NOTES; i++)
 		resolver_clean(snapshot->notes[i], sizeof(snapshot->notes[i]),
 			       description.notes[i]);
-	snapshot->fetching = description.fetching;
+	/* A recording that has ended is not polled, so it takes no more names. */
+	snapshot->fetching = description.fetching && resolver->settings.live;
 }
 
 /* Fills in the times of vCPUs since start or reset. */
