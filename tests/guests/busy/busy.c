@@ -10,6 +10,8 @@
  *           on its stack, where samples have it: struct shown
  *   split   three chains of calls, one of which ends in the kernel: work_split()
  *
+ *   crowd   sleep, while tasks=N tasks wait at three places: crowd_work()
+ *
  * naps=N: after each round of split, sleeps N times as long as the round took.
  *
  * Each second the guest prints what its kernel knows of each vCPU's time, from /proc/stat, in
@@ -22,6 +24,15 @@
  * chain. Nothing else runs on the vCPU but the thread that prints this:
  *
  *   busy: split lex 5009 paint 2504 zero 2510
+ *
+ * With locks it also prints how many such calls have ended, and how long all of them took:
+ *
+ *   busy: calls 48000 ms 80010 at 2025
+ *
+ * With crowd it also prints how long all tasks together have waited at each place, in milliseconds,
+ * and when:
+ *
+ *   busy: crowd ever 40009000 even 2000300 odd 2000100 at 7025
  *
  * Linux takes steal from Xen's own count of the time that the vCPU waited for a physical CPU
  * (VCPUOP_register_runstate_memory_area; Linux drivers/xen/time.c).
@@ -50,7 +61,8 @@
 
 static uint32_t word;
 static char mode[16];
-static unsigned naps;
+static unsigned naps, tasks;
+static uint64_t calls, calls_ns;
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -58,6 +70,15 @@ static uint64_t now_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+/* In hundredths of a second, as in /proc/stat. */
+static unsigned long long uptime(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long long)now.tv_sec * 100 + (unsigned long long)now.tv_nsec / 10000000;
 }
 
 __attribute__((noinline)) static void spin(unsigned long n)
@@ -82,7 +103,20 @@ static void work_half(void)
  */
 static void work_locks(void)
 {
+	uint64_t since_ns = now_ns(CLOCK_MONOTONIC);
+
 	syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, BIT_NOBODY);
+	__atomic_fetch_add(&calls_ns, now_ns(CLOCK_MONOTONIC) - since_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+}
+
+static void tell_calls(void)
+{
+	uint64_t ns = __atomic_load_n(&calls_ns, __ATOMIC_RELAXED);
+
+	printf("busy: calls %llu ms %llu at %llu\n",
+	       (unsigned long long)__atomic_load_n(&calls, __ATOMIC_RELAXED),
+	       (unsigned long long)ns / 1000000, uptime());
 }
 
 /* tests/lab/clock_error.c looks for the mark. */
@@ -195,6 +229,104 @@ static void *waiter(void *arg)
 	return arg;
 }
 
+/* --- crowd: tasks that wait at known places --------------------------------------------------- */
+
+enum place { EVER, EVEN, ODD, N_PLACES };
+
+#define CROWD_MOVES  10      /* each so many-th task moves; the others wait for ever */
+#define CROWD_MS     7000    /* at each place; each task has times of its own */
+#define CROWD_STACK  16384   /* PTHREAD_STACK_MIN */
+#define THREADS_MAX  "40000" /* Linux allows for far fewer in a small guest */
+
+static uint64_t waited_ns[N_PLACES];
+static struct place_now {
+	uint64_t n, since_sum_ns; /* tasks that wait there, and the sum of their beginnings */
+} places_now[N_PLACES];
+static pthread_mutex_t crowd = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t place_enter(enum place place)
+{
+	uint64_t now;
+
+	pthread_mutex_lock(&crowd);
+	now = now_ns(CLOCK_MONOTONIC);
+	places_now[place].n++;
+	places_now[place].since_sum_ns += now;
+	pthread_mutex_unlock(&crowd);
+	return now;
+}
+
+static void place_leave(enum place place, uint64_t since)
+{
+	pthread_mutex_lock(&crowd);
+	waited_ns[place] += now_ns(CLOCK_MONOTONIC) - since;
+	places_now[place].n--;
+	places_now[place].since_sum_ns -= since;
+	pthread_mutex_unlock(&crowd);
+}
+
+static void nap(unsigned ms)
+{
+	const struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0);
+}
+
+__attribute__((noipa)) static void wait_even(unsigned ms)
+{
+	nap(ms);
+	asm volatile(""); /* no tail call */
+}
+
+__attribute__((noipa)) static void wait_odd(unsigned ms)
+{
+	nap(ms);
+	asm volatile("");
+}
+
+__attribute__((noipa)) static void wait_ever(void)
+{
+	for (;;)
+		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+static void *crowd_work(void *arg)
+{
+	unsigned number = (unsigned)(intptr_t)arg, ms = (unsigned)(number % CROWD_MS);
+	enum place place = number / CROWD_MOVES % 2 ? ODD : EVEN;
+
+	if (number % CROWD_MOVES) {
+		place_enter(EVER);
+		wait_ever();
+	}
+	for (;;) {
+		uint64_t since = place_enter(place);
+
+		if (place == ODD)
+			wait_odd(ms);
+		else
+			wait_even(ms);
+		place_leave(place, since);
+		place = place == ODD ? EVEN : ODD;
+		ms = CROWD_MS;
+	}
+	return arg;
+}
+
+static void tell_crowd(void)
+{
+	unsigned long long ms[N_PLACES];
+	uint64_t now;
+
+	pthread_mutex_lock(&crowd);
+	now = now_ns(CLOCK_MONOTONIC);
+	for (int i = 0; i < N_PLACES; i++)
+		ms[i] = (waited_ns[i] + places_now[i].n * now - places_now[i].since_sum_ns) / 1000000;
+	pthread_mutex_unlock(&crowd);
+	printf("busy: crowd ever %llu even %llu odd %llu at %llu\n", ms[EVER], ms[EVEN], ms[ODD],
+	       (unsigned long long)(now / 10000000));
+}
+
 static void *worker(void *arg)
 {
 	volatile struct shown shown = { .mark = "xtop shows time" };
@@ -212,19 +344,21 @@ static void *worker(void *arg)
 			work_clocks(&shown);
 		else if (strcmp(mode, "split") == 0)
 			work_split();
+		else if (strcmp(mode, "crowd") == 0)
+			pause();
 		else
 			spin(1000000);
 	}
 	return arg;
 }
 
-static void start(void *(*body)(void *), intptr_t arg)
+static void start(void *(*body)(void *), intptr_t arg, size_t stack_bytes)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
 
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setstacksize(&attr, stack_bytes);
 	if (pthread_create(&thread, &attr, body, (void *)arg)) {
 		puts("busy: no thread");
 		exit(1);
@@ -252,7 +386,7 @@ static int online(void)
 
 static void read_mode(void)
 {
-	static const char *const modes[] = { "spin", "half", "locks", "clocks", "split" };
+	static const char *const modes[] = { "spin", "half", "locks", "clocks", "split", "crowd" };
 	char line[1024] = " ", *at;
 	FILE *file = fopen("/proc/cmdline", "r");
 
@@ -260,20 +394,11 @@ static void read_mode(void)
 		exit(1);
 	fclose(file);
 	for (at = strtok(line, " \n"); at; at = strtok(NULL, " \n"))
-		for (int i = 0; i < 5; i++)
+		for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 			if (strcmp(at, modes[i]) == 0)
 				snprintf(mode, sizeof(mode), "%s", at);
-			else
-				sscanf(at, "naps=%u", &naps);
-}
-
-/* In hundredths of a second, as in /proc/stat. */
-static unsigned long long uptime(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (unsigned long long)now.tv_sec * 100 + (unsigned long long)now.tv_nsec / 10000000;
+			else if (!sscanf(at, "naps=%u", &naps))
+				sscanf(at, "tasks=%u", &tasks);
 }
 
 static void tell(void)
@@ -300,6 +425,19 @@ static void tell(void)
 		exit(1);
 }
 
+static void start_crowd(void)
+{
+	int fd = open("/proc/sys/kernel/threads-max", O_WRONLY);
+
+	if (!tasks)
+		return;
+	if (fd < 0 || write(fd, THREADS_MAX, strlen(THREADS_MAX)) < 0)
+		puts("busy: no more threads are allowed");
+	close(fd);
+	for (unsigned i = 0; i < tasks; i++)
+		start(crowd_work, i, CROWD_STACK);
+}
+
 int main(void)
 {
 	int n, fd;
@@ -315,15 +453,20 @@ int main(void)
 	setbuf(stdout, NULL);
 	read_mode();
 	n = online();
+	start_crowd();
 	for (int i = 0; i < WAITERS && strcmp(mode, "locks") == 0; i++)
-		start(waiter, i);
+		start(waiter, i, STACK_BYTES);
 	for (int cpu = 0; cpu < n; cpu++)
-		start(worker, cpu);
+		start(worker, cpu, STACK_BYTES);
 	printf("busy: %s on %d vCPUs\n", mode, n);
 	for (;;) {
 		sleep(1);
 		tell();
+		if (strcmp(mode, "locks") == 0)
+			tell_calls();
 		if (strcmp(mode, "split") == 0)
 			tell_split();
+		if (strcmp(mode, "crowd") == 0)
+			tell_crowd();
 	}
 }

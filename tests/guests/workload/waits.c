@@ -471,43 +471,30 @@ static void *bring_pages(void *argument)
 	return NULL;
 }
 
-/* A lock of the module that one task can have. */
-static void hold_in_module(unsigned request, enum site site)
+/* Threads that hold a lock of the module that one task can have. */
+static struct module_holder {
+	const char *name;
+	unsigned request;
+	enum site site;
+} module_holders[] = {
+	{ "rtholder", LOCKS_RT_MUTEX, RT_MUTEX },
+	{ "semaholder", LOCKS_SEMAPHORE, SEMAPHORE },
+	{ "rtnlholder", LOCKS_RTNL, RTNL },
+	{ "mmholder", LOCKS_MMAP_WRITE, MMAP },
+};
+
+static void *hold_in_module(void *argument)
 {
+	const struct module_holder *holder = argument;
+
+	prctl(PR_SET_NAME, holder->name);
 	for (;;) {
-		atomic_store(&held[site], 1);
-		use_module(request, 1500);
-		atomic_store(&held[site], 0);
+		atomic_store(&held[holder->site], 1);
+		use_module(holder->request, 1500);
+		atomic_store(&held[holder->site], 0);
 		nap(100);
 	}
-}
-
-static void *hold_rt_mutex(void *argument)
-{
-	prctl(PR_SET_NAME, "rtholder");
-	hold_in_module(LOCKS_RT_MUTEX, RT_MUTEX);
-	return argument;
-}
-
-static void *hold_semaphore(void *argument)
-{
-	prctl(PR_SET_NAME, "semaholder");
-	hold_in_module(LOCKS_SEMAPHORE, SEMAPHORE);
-	return argument;
-}
-
-static void *hold_rtnl(void *argument)
-{
-	prctl(PR_SET_NAME, "rtnlholder");
-	hold_in_module(LOCKS_RTNL, RTNL);
-	return argument;
-}
-
-static void *hold_mmap(void *argument)
-{
-	prctl(PR_SET_NAME, "mmholder");
-	hold_in_module(LOCKS_MMAP_WRITE, MMAP);
-	return argument;
+	return NULL;
 }
 
 /*
@@ -632,6 +619,13 @@ static void start_waiters(enum site site)
 		start(run_waiter, &waiters[site][i]);
 }
 
+static void start_module_holder(enum site site)
+{
+	for (size_t i = 0; i < sizeof(module_holders) / sizeof(module_holders[0]); i++)
+		if (module_holders[i].site == site)
+			start(hold_in_module, &module_holders[i]);
+}
+
 static void start_mmap(void)
 {
 	pid_t child = fork();
@@ -642,7 +636,7 @@ static void start_mmap(void)
 		return;
 	fprintf(stderr, "mmap: %d\n", getpid());
 	start_waiters(MMAP);
-	start(hold_mmap, NULL);
+	start_module_holder(MMAP);
 	for (;;)
 		pause();
 }
@@ -650,9 +644,9 @@ static void start_mmap(void)
 static void start_module(void)
 {
 	start_mmap();
-	start(hold_rtnl, NULL);
-	start(hold_rt_mutex, NULL);
-	start(hold_semaphore, NULL);
+	start_module_holder(RTNL);
+	start_module_holder(RT_MUTEX);
+	start_module_holder(SEMAPHORE);
 	start(read_percpu, NULL);
 	start(write_percpu, NULL);
 }
