@@ -139,6 +139,11 @@ static bool looker_read_parts(struct looker *looker, uint64_t task, bool again)
 	return true;
 }
 
+static uint64_t look_page(uint64_t address)
+{
+	return address & ~(uint64_t)GUEST_PAGE_MASK;
+}
+
 size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *addresses,
 			 size_t max)
 {
@@ -148,13 +153,16 @@ size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *a
 	if (!linux_is_kernel(task))
 		return 0;
 	for (unsigned i = 0; i < looker->n_parts; i++) {
-		uint64_t first = task + looker->parts[i].offset,
-			 end = first + looker->parts[i].size_bytes;
+		uint64_t first = task + looker->parts[i].offset;
+		uint64_t final = look_page(first + looker->parts[i].size_bytes - 1);
 
-		for (uint64_t page = first & ~(uint64_t)GUEST_PAGE_MASK; page < end;
-		     page += GUEST_PAGE_SIZE)
-			if (page != last && n < max)
+		/* TASK is what the guest says: behind the last address comes 0. */
+		for (uint64_t page = look_page(first); n < max; page += GUEST_PAGE_SIZE) {
+			if (page != last)
 				addresses[n++] = last = page;
+			if (page == final)
+				break;
+		}
 	}
 	return n;
 }

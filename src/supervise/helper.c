@@ -59,7 +59,7 @@ bool helper_wait_for_end(pid_t pid, unsigned wait_ms)
 bool helper_end(int socket, pid_t pid, unsigned wait_ms)
 {
 	/* Processes that started later have copies of SOCKET: to close it is not enough. */
-	shutdown(socket, SHUT_WR);
+	shutdown(socket, SHUT_RDWR);
 	close(socket);
 	return helper_wait_for_end(pid, wait_ms);
 }

@@ -47,6 +47,7 @@ static bool elf_is_local_label(const char *name)
 static bool elf_is_hypercall_page(const struct elf_symbol *symbol)
 {
 	return (symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE) &&
+	       symbol->address % GUEST_PAGE_SIZE == 0 &&
 	       strcmp(symbol->name, SYMBOL_HYPERCALL_PAGE) == 0;
 }
 
@@ -152,7 +153,7 @@ struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab,
 	return error;
 }
 
-/* The page that Xen's note tells of, where no symbol does. */
+/* The page that Xen's note tells of; a symbol for it has the same name. */
 static struct xtop_error *elf_add_hypercall_page(struct elf_file *file, struct symtab *tab)
 {
 	uint64_t page;

@@ -320,7 +320,7 @@ static bool is_over(void *context)
 	return over;
 }
 
-/* The thread's work ends in the midst of a pass: from then on nothing can be read. */
+/* The thread's work ends when a pass begins: from then on nothing can be read. */
 static void test_end(void)
 {
 	begin();
@@ -335,6 +335,7 @@ static void test_end(void)
 	check_u64(sleepers_counts(sleepers).passes, 1, "passes");
 	check_u64(sleepers_counts(sleepers).tasks, 59, "of as many tasks");
 	work_set_end(NULL, NULL);
+	over = false;
 	end();
 }
 
@@ -343,7 +344,7 @@ static void test_very_many(void)
 {
 	const uint32_t n = SLEEPERS_FEW + XARRAY_NODE_SLOTS;
 	struct memory_counts before, after;
-	uint64_t root, task = 0;
+	uint64_t root, task = 0, wild;
 	unsigned adds = 0, stacks = 0;
 
 	begin();
@@ -356,6 +357,14 @@ static void test_very_many(void)
 		}
 		task = sleeper(pid, 1);
 	}
+	/* One that the guest says is at the end of the addresses. */
+	leaf = made_xa_node(made, 0);
+	made_xa_slot(made, root - 2, n / 64, made_xa_entry(leaf));
+	wild = made_object(made, GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
+	made_set(made, wild, PID_TASKS,
+		 0 - (uint64_t)GUEST_PAGE_SIZE / 2 + made_offset(made, TASK_PID_LINKS));
+	made_xa_slot(made, leaf, n % 64, wild);
+	memory_refresh(made->guest.memory);
 	while (turn(10 * S) == OS_WAITS_MORE)
 		;
 	made_set(made, task, TASK_SWITCHES, 11);

@@ -257,7 +257,7 @@ static void check_call(const struct snapshot *snapshot, unsigned at, const char 
 static void test_calls(void)
 {
 	static const char *const stubs[] = { "xen_hypercall_amd", "xen_hypercall_sched_op",
-					     "HYPERCALL_console_io" }; /* the last of XTF */
+					     "HYPERCALL_console_io" }; /* the last one is XTF's */
 	struct snapshot *snapshot;
 	struct stage stage;
 

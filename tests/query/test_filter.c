@@ -136,8 +136,7 @@ static void test_nodes(void)
 	snapshot_destroy(snapshot);
 }
 
-/* The memory of the filter grows with the table of names. */
-/* A control group is its processes' module: -e and \\ find the stacks of all of them. */
+/* A control group is its processes' module: -e and \ find the stacks of all of them. */
 static void test_cgroup(void)
 {
 	static const char *const grouped[] = { "@web@nginx.service;.main;write 6",
@@ -176,6 +175,7 @@ static void test_cgroup(void)
 	snapshot_destroy(snapshot);
 }
 
+/* The memory of the filter grows with the table of names. */
 static void test_many(void)
 {
 	struct filter *filter;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -108,8 +109,13 @@ static pid_t start_other(void)
 {
 	pid_t pid = fork();
 
-	while (pid == 0)
-		nap();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			nap();
+	}
+	if (pid < 0)
+		abort();
 	return pid;
 }
 

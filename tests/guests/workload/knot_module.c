@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A kernel module that makes the kernel's tree of pids a knot, three seconds after it was loaded: four levels with one node each, all of
- * whose slots lead to the node below, and from the lowest one to a single pid. So the tree seems to
- * have 16 million pids. From then on the kernel can make no task, and must end none.
+ * Three seconds after it was loaded, this module replaces the kernel's tree of pids by four nodes. All
+ * slots of a node lead to the node below, those of the lowest to one pid. So the tree seems to have 16
+ * million pids, of which Linux allows 4 million (PID_MAX_LIMIT). From then on the kernel can make no
+ * task, and a task that ended would crash it.
  */
 #include <linux/module.h>
 #include <linux/pid.h>
