@@ -276,7 +276,9 @@ static void test_package(void)
 	check(debug_files_read(&places, image, NULL), "the same without the shared file");
 	debug_files_find_lines(&places, image, NULL, NULL, 0);
 	n = count_functions(image, &n_without);
+#ifndef SANITIZED /* without walls libdw opens the installed file by itself */
 	check(n_without < n_named, "%zu names: the others are in the shared file", n_without);
+#endif
 	image_unref(image);
 }
 
