@@ -13,13 +13,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "supervise/ask.h"
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
+#include "supervise/helper.h"
 #include "supervise/opener.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
@@ -81,15 +81,12 @@ struct xtop_error *broker_start(const struct broker_settings *settings)
 
 void broker_stop(void)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-
 	if (!client.socket)
 		return;
 	close(client.socket);
 	client.socket = 0;
 	/* The broker may be stopped (SIGSTOP), and main may not be allowed to continue it. */
-	for (unsigned i = 0; i < CLIENT_WAIT_MS && waitpid(client.pid, NULL, WNOHANG) == 0; i++)
-		nanosleep(&nap, NULL);
+	helper_wait_for_end(client.pid, CLIENT_WAIT_MS);
 }
 
 bool broker_is_alive(void)
