@@ -206,7 +206,7 @@ static void test_by_id(void)
 
 /* --- a package -------------------------------------------------------------------------------- */
 
-/* Of libkrb5-3 and libkrb5-dbg, Debian 12: a program with a debug file that shares DWARF. */
+/* Debian 12 has this library in libkrb5-3; its debug file, in libkrb5-dbg, shares DWARF with others. */
 #define PACKAGED     "/usr/lib/x86_64-linux-gnu/krb5/plugins/preauth/spake.so"
 #define PACKAGED_ALT "/.dwz/x86_64-linux-gnu/libkrb5-3.debug" /* below /usr/lib/debug */
 
