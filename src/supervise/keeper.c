@@ -49,10 +49,11 @@ struct kept {
  *
  * The whole group is reaped: the guard, and the sampler, which this process inherits from the guard
  * (PR_SET_CHILD_SUBREAPER). A debugger may hold one of them. Then init reaps it in the end.
+ * Returns the guard's status, as wait(2) has it; 0 if it cannot be reaped yet.
  */
-static void keeper_end_guard(struct kept *kept)
+static int keeper_end_guard(struct kept *kept)
 {
-	int status;
+	int status = 0;
 
 	kill(-kept->guard, SIGKILL);
 	stop_area_disarm(kept->sampling.area, STOP_KEEPER);
@@ -60,19 +61,20 @@ static void keeper_end_guard(struct kept *kept)
 	if (stop_area_is_stopped(kept->sampling.area))
 		kept->guest.ops->release(kept->guest.context);
 	pause_file_remove(&kept->file);
+	return status;
 }
 
 /*
  * Ends the guard, and reports WHAT has happened, unless guard or sampler have reported why they
- * ended.
+ * ended. A sampler whose guard is killed ends as if it was told to, and may not come to say why.
  */
 static void keeper_end_because(struct kept *kept, const char *what)
 {
 	struct sampler_counts counts;
+	int status = keeper_end_guard(kept);
 
-	keeper_end_guard(kept);
 	control_get_counts(kept->sampling.control, &counts);
-	if (counts.state <= SAMPLER_GUEST_PAUSED)
+	if (counts.state <= SAMPLER_GUEST_PAUSED || WIFSIGNALED(status))
 		watch_fail(error_create("%s; the guest runs", what));
 }
 

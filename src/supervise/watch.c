@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -118,10 +119,10 @@ void watch_reap(pid_t pid, int *status)
 	int seen;
 
 	while ((ended = waitpid(pid, &seen, WNOHANG)) >= 0 && clock_now_ns() < until_ns)
-		if (ended)
-			*status = seen;
-		else
+		if (!ended)
 			nanosleep(&nap, NULL);
+		else if (ended == abs(pid))
+			*status = seen;
 }
 
 /* A signal ends ppoll() early, but not the wait: callers count how often they have waited. */

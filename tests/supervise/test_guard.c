@@ -50,6 +50,7 @@ static enum {
 	RETURNS,
 	STAYS,
 	FORGETS,
+	LINGERS, /* has said that it has ended, and takes a second for it */
 	TRACED,      /* hangs; a debugger keeps its zombie */
 	TRACED_EXIT, /* hangs; a debugger stops it while it ends, as strace does on a stopped terminal */
 	TRACED_DIES, /* is killed; a debugger keeps its zombie */
@@ -194,7 +195,7 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		control_restart(control);
 		nap_ms(1);
 	}
-	while (!control_is_quitting(control)) {
+	while (manner != LINGERS && !control_is_quitting(control)) {
 		stop_guest(guest);
 		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1) ||
 		    manner == TRACED || manner == TRACED_EXIT)
@@ -208,6 +209,8 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		nap_ms(1);
 	}
 	control_set_state(control, SAMPLER_ENDED);
+	if (manner == LINGERS)
+		nap_ms(1000);
 }
 
 /* --- scenes ----------------------------------------------------------------------------------- */
@@ -455,14 +458,28 @@ static void test_hangs_always(void)
 	end(1, "hangs always");
 }
 
+/* Who says so, the sampler or the keeper, does not matter. */
+static void kill_guard(const char *what)
+{
+	kill(xen->guard, SIGKILL);
+	wait_for_end(1000);
+	says("the guard was killed; the guest runs", what);
+	end(0, what);
+}
+
 static void test_guard_killed(void)
 {
 	begin(SAMPLES, 0);
 	wait_for_stop();
-	kill(xen->guard, SIGKILL);
-	wait_for_end(1000);
-	says("killed; the guest runs", "guard killed");
-	end(0, "guard killed");
+	kill_guard("guard killed");
+}
+
+static void test_guard_killed_late(void)
+{
+	begin(LINGERS, 0);
+	while (counts_now().state != SAMPLER_ENDED)
+		nap_ms(1);
+	kill_guard("guard killed while its sampler ends");
 }
 
 /* The sampler hangs during a stop, and the guard is killed or stopped before it can act. */
@@ -583,6 +600,7 @@ int main(void)
 	test_hangs_and_quits();
 	test_hangs_always();
 	test_guard_killed();
+	test_guard_killed_late();
 	test_both(SIGKILL, "the guard was killed", "guard killed, sampler hangs");
 	test_both(SIGSTOP, NULL, "both hang");
 	test_stays();
