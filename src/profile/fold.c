@@ -202,17 +202,21 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 /* Notes what told where the frame ID is. Best effort: without memory that is not known. */
 static void fold_note_found_by(struct fold *fold, uint32_t id, enum unwind_by by)
 {
-	if (id >= fold->n_found_by) {
-		uint32_t n = frames_count(fold->settings.frames) + FOLD_MORE_FRAMES;
-		uint8_t *found_by = realloc(fold->found_by, n);
+	struct fold_found_by *found = fold->settings.found_by;
 
-		if (!found_by)
+	if (!found)
+		return;
+	if (id >= found->n) {
+		uint32_t n = frames_count(fold->settings.frames) + FOLD_MORE_FRAMES;
+		uint8_t *more = realloc(found->by, n);
+
+		if (!more)
 			return;
-		memset(found_by + fold->n_found_by, 0, n - fold->n_found_by);
-		fold->found_by = found_by;
-		fold->n_found_by = n;
+		memset(more + found->n, 0, n - found->n);
+		found->by = more;
+		found->n = n;
 	}
-	fold->found_by[id] |= (uint8_t)(1 << by);
+	found->by[id] |= (uint8_t)(1 << by);
 }
 
 /* The frame id of one entry of a stack. */
@@ -511,11 +515,4 @@ void fold_reset(struct fold *fold)
 	fold->counts = (struct resolver_counts){ 0 };
 	memset(fold->vcpus, 0, sizeof(fold->vcpus));
 	memset(fold->calls, 0, sizeof(fold->calls));
-	if (fold->found_by)
-		memset(fold->found_by, 0, fold->n_found_by);
-}
-
-void fold_deinit(struct fold *fold)
-{
-	free(fold->found_by);
 }

@@ -22,6 +22,12 @@
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
 
+/* By frame: bit i: enum unwind_by i told where it is. Frames beyond N: none. */
+struct fold_found_by {
+	uint8_t *by;
+	uint32_t n;
+};
+
 /* All pointers outlive the fold. */
 struct fold_settings {
 	struct frames *frames;
@@ -34,6 +40,7 @@ struct fold_settings {
 	enum unwind_how how;
 	struct batches *self;          /* innermost functions */
 	struct batches *children;      /* all functions of a stack; NULL: nobody asks */
+	struct fold_found_by *found_by; /* NULL: nobody asks */
 	struct control *control;       /* gets what was learned of stacks; NULL: nobody samples */
 	struct sample_log *log;        /* keeps each sample; NULL: nobody wants them */
 };
@@ -43,9 +50,6 @@ struct fold {
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls calls[GUEST_MAX_VCPUS];
-	/* By frame: bit i: enum unwind_by i told where it is. Frames beyond N_FOUND_BY: none. */
-	uint8_t *found_by;
-	uint32_t n_found_by;
 	/* The current sample. */
 	uint64_t time_ns;
 	double ticks; /* that it stands for */
@@ -80,6 +84,5 @@ size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 const uint64_t *fold_get_reached(const struct fold *fold);
 /* Forgets all counts. */
 void fold_reset(struct fold *fold);
-void fold_deinit(struct fold *fold);
 
 #endif

@@ -128,6 +128,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		.code = resolver->code,
 		.self = resolver->self,
 		.children = resolver->children,
+		.found_by = &resolver->found_by,
 		.symbols = settings->symbols,
 		.os = settings->os,
 		.how = settings->how,
@@ -142,7 +143,7 @@ void resolver_destroy(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
-	fold_deinit(&resolver->fold);
+	free(resolver->found_by.by);
 	recording_trim_deinit(&resolver->trim);
 	waits_destroy(resolver->waits);
 	crash_destroy(resolver->crash);
@@ -504,6 +505,8 @@ void resolver_forget(struct resolver *resolver)
 	if (resolver->children)
 		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
+	if (resolver->found_by.by)
+		memset(resolver->found_by.by, 0, resolver->found_by.n);
 	if (resolver->waits && !resolver->settings.intervals) /* else they have their own */
 		waits_reset(resolver->waits);
 	names_reset_places(resolver->names);

@@ -72,13 +72,13 @@ static void resolver_get_effects(const struct resolver *resolver, struct snapsho
 }
 
 /* Fills in what told where each frame is. Best effort. */
-static void resolver_get_found_by(const struct fold *fold, struct snapshot *snapshot)
+static void resolver_get_found_by(const struct fold_found_by *found, struct snapshot *snapshot)
 {
-	uint32_t n = fold->n_found_by < snapshot->n_frames ? fold->n_found_by : snapshot->n_frames;
+	uint32_t n = found->n < snapshot->n_frames ? found->n : snapshot->n_frames;
 
 	snapshot->found_by = n ? calloc(snapshot->n_frames, sizeof(*snapshot->found_by)) : NULL;
 	if (snapshot->found_by)
-		memcpy(snapshot->found_by, fold->found_by, n);
+		memcpy(snapshot->found_by, found->by, n);
 }
 
 const struct snapshot *resolver_get_baseline(const struct resolver *resolver)
@@ -173,7 +173,7 @@ static void resolver_complete_samples(struct resolver *resolver, struct snapshot
 	snapshot->resolver = *counts;
 	snapshot->sequence = ++resolver->sequence;
 	resolver_get_effects(resolver, snapshot);
-	resolver_get_found_by(&resolver->fold, snapshot);
+	resolver_get_found_by(&resolver->found_by, snapshot);
 	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
 				   seen_code_memory_bytes(resolver->code);
 	snapshot->lag_ns = resolver->lag_ns;

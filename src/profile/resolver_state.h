@@ -37,6 +37,7 @@ struct resolver {
 	uint64_t hurry_turn_ns; /* in this turn, by the clock */
 	uint64_t hurry_cpu_ns;  /* at all, by the thread's CPU time */
 	struct fold fold;      /* has the counts */
+	struct fold_found_by found_by;
 	struct recording_trim trim; /* the current sample, if it is recorded */
 	/* What another thread wants to run on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;

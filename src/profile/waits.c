@@ -133,7 +133,6 @@ void waits_destroy(struct waits *waits)
 {
 	if (!waits)
 		return;
-	fold_deinit(&waits->fold);
 	profile_destroy(waits->profile);
 	wait_locks_destroy(waits->locks);
 	hash_table_deinit(&waits->index);

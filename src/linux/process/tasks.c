@@ -4,8 +4,8 @@
  *
  * The sampler brings the address of `current`. The task_struct there is read later, while the guest
  * runs, so the task may have ended meanwhile, or the memory may belong to another task. Therefore
- * nothing of an earlier read is used: all members that are needed lie within one to three KiB, are
- * copied in one read and parsed from the copy. A task that is kept saves this read for
+ * nothing of an earlier read is used: all members that are needed lie within three KiB, are copied
+ * in one read and parsed from the copy. A task that is kept saves this read for
  * TASKS_FRESH_NS only. The name of the group leader costs another read of the same kind, and the
  * name of the control group a few reads for each level (cgroup.c).
  *
@@ -64,12 +64,11 @@ static const struct {
 	{ TASK_MM, 8, true },
 	{ TASK_GROUP_LEADER, 8, true },
 	{ TASK_START_TIME, 8, false },
+	{ TASK_FLAGS, 4, false },
+	{ TASK_STACK, 8, false },
 };
 
-/*
- * Finds the smallest range of a task_struct that has all of task_members. `flags` lies apart, at
- * the front of the task_struct.
- */
+/* Finds the smallest range of a task_struct that has all of task_members. */
 static struct xtop_error *tasks_find_span(struct tasks *tasks)
 {
 	const struct layout *layout = &tasks->linux_guest->layout;
@@ -146,20 +145,14 @@ static bool tasks_is_plausible(const struct tasks *tasks, const struct task *tas
 	       (!task->mm || linux_is_kernel_of(tasks->linux_guest, task->mm));
 }
 
-/*
- * Copies the guest's task_struct at ADDRESS to tasks->span, and the flags. A page that was copied
- * for another task may be older than this one's name.
- */
-static bool tasks_read_span(struct tasks *tasks, uint64_t address, uint32_t *flags)
+/* Copies the guest's task_struct at ADDRESS to tasks->span. */
+static bool tasks_read_span(struct tasks *tasks, uint64_t address)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
 
-	*flags = 0;
 	return memory_read_again(linux_guest->memory, linux_guest->root,
 				 address + tasks->span_start, tasks->span,
-				 tasks->span_bytes) == tasks->span_bytes &&
-	       (!layout_has(&linux_guest->layout, TASK_FLAGS) ||
-		member_read_u32(linux_guest, address, TASK_FLAGS, flags));
+				 tasks->span_bytes) == tasks->span_bytes;
 }
 
 /* Reads all of a task but the process's name. */
@@ -169,10 +162,10 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	const struct linux_guest *linux_guest = tasks->linux_guest;
 	size_t word_bytes = linux_is_short(linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
 	struct task read = { .address = address };
-	uint32_t flags;
+	uint32_t flags = 0;
 
 	tasks->counts.reads++;
-	if (!tasks_read_span(tasks, address, &flags)) {
+	if (!tasks_read_span(tasks, address)) {
 		tasks->counts.unreadable++;
 		return false;
 	}
@@ -185,6 +178,10 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	tasks_get_member(tasks, TASK_GROUP_LEADER, leaderp, word_bytes);
 	if (layout_has(&linux_guest->layout, TASK_START_TIME))
 		tasks_get_member(tasks, TASK_START_TIME, &read.start_time, sizeof(read.start_time));
+	if (layout_has(&linux_guest->layout, TASK_FLAGS))
+		tasks_get_member(tasks, TASK_FLAGS, &flags, sizeof(flags));
+	if (layout_has(&linux_guest->layout, TASK_STACK))
+		tasks_get_member(tasks, TASK_STACK, &read.stack, word_bytes);
 	if (!tasks_is_plausible(tasks, &read, *leaderp)) {
 		tasks->counts.refused++;
 		return false;
@@ -193,7 +190,7 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	read.kernel_thread = flags & TASK_PF_KTHREAD || read.idle;
 	if (read.kernel_thread)
 		read.mm = 0; /* a kernel thread may borrow a process's mm: kthread_use_mm() */
-	if (!member_read_pointer(linux_guest, address, TASK_STACK, &read.stack))
+	if (!linux_is_kernel_of(linux_guest, read.stack))
 		read.stack = 0;
 	*task = read;
 	return true;

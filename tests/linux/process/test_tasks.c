@@ -216,6 +216,43 @@ static void test_refused(void)
 	end();
 }
 
+/*
+ * Where a kernel thread was, there is a process now. A copy of the page, from before, still has the
+ * kernel thread.
+ */
+static void test_one_read(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, address;
+	const uint32_t flags = 0x400000;
+	const struct task *task;
+	uint64_t stack;
+
+	begin();
+	do /* until the name is on another page than flags and stack */
+		address = made_task(made, 100, 100, "kworker/0:1", 0, 0);
+	while ((address + made_offset(made, TASK_FLAGS)) / GUEST_PAGE_SIZE ==
+	       (address + made_offset(made, TASK_MM)) / GUEST_PAGE_SIZE);
+	made_set(made, address, TASK_STACK, MADE_OBJECTS + 0x200000);
+	task = tasks_find(tasks, address, 0);
+	check(task && task->kernel_thread && task->stack == MADE_OBJECTS + 0x200000,
+	      "a kernel thread and its stack");
+	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM), "server",
+		 sizeof("server"));
+	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_MM), &mm,
+		 sizeof(mm));
+	stack = MADE_OBJECTS + 0x300000;
+	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_STACK), &stack,
+		 sizeof(stack));
+	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_FLAGS), &flags,
+		 sizeof(flags));
+	tasks_invalidate(tasks, address);
+	task = tasks_find(tasks, address, 0);
+	check_string(task ? task->comm : NULL, "server", "the name is the process's");
+	check(task && !task->kernel_thread && task->mm == mm, "so are the flags");
+	check_u64(task ? task->stack : 0, stack, "so is the stack");
+	end();
+}
+
 /* A fork bomb. */
 static void test_bound(void)
 {
@@ -270,6 +307,7 @@ int main(void)
 	test_changes();
 	test_stacks();
 	test_refused();
+	test_one_read();
 	test_bound();
 	test_layout();
 	return tap_done();
