@@ -47,8 +47,13 @@
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
 #define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
-#define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
-#define SAMPLER_RING_BYTES     (1 << 20)
+/*
+ * A sample of a Linux guest may wait this long. The files of all programs of a server, which are
+ * read when their processes are first seen, take 2 s of the deterministic lab.
+ */
+#define SAMPLER_BEHIND_NS      2000000000
+/* Holds what comes meanwhile: 400 samples of a vCPU at 200 Hz, of up to 10 KiB each. */
+#define SAMPLER_RING_BYTES     (4 << 20)
 #define SAMPLER_RING_SAMPLES   4
 
 struct sampler {

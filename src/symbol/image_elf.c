@@ -256,9 +256,16 @@ bool image_is_build(int fd, const struct build_id *id)
 
 /* --- files of -k ------------------------------------------------------------------------------ */
 
-/* Adds the hypercall page, which the symbols know by its name. */
-static struct xtop_error *image_find_stubs(struct image *image)
+/*
+ * Adds the hypercall page, which Xen's note or a symbol tells of. The note comes first: another
+ * symbol at the page may hide that name. A copy in a recording has no notes.
+ */
+static struct xtop_error *image_find_stubs(struct image *image, struct elf_file *file)
 {
+	uint64_t page;
+
+	if (elf_find_hypercall_page(file, &page))
+		return unwind_tables_build_stubs(&image->tables, page);
 	for (size_t i = 0; image->symtab && i < symtab_count(image->symtab); i++) {
 		struct symtab_entry entry = symtab_at(image->symtab, i);
 
@@ -281,7 +288,7 @@ struct xtop_error *image_read_tables(struct image *image, int fd)
 	elf_read_go(&file, &go);
 	error = image_read_frames(&file, &go, tables);
 	if (!error)
-		error = image_find_stubs(image);
+		error = image_find_stubs(image, &file);
 	if (error)
 		return error;
 	orc_destroy(tables->orc);

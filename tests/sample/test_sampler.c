@@ -29,7 +29,7 @@
 #define STACK_STEP      0x10000ULL
 #define STACK_BYTES     0x2000
 #define STACK_FRAME     0x300
-#define TAKEN_MAX       256
+#define TAKEN_MAX       512
 #define PROCESS_SAMPLES 300
 
 #define MAPS_PER_S    5000 /* doc/SECURITY */
@@ -1181,12 +1181,14 @@ static void test_code_frame(void)
 }
 
 #define SLOW_HZ   100
-#define READ_TICK 80 /* of 120 */
+#define READ_TICK 240 /* of 280 */
+#define BUSY_HZ   200
+#define BUSY_TICK 360 /* of 380 */
 
 static unsigned n_taken_late;
 static uint64_t read_ns;
 
-/* The resolver reads nothing for 0.8 s, then all at once, then after each tick. */
+/* The resolver reads nothing for 2.4 s, then all at once, then after each tick. */
 static void read_late(unsigned tick)
 {
 	give_stacks(tick);
@@ -1204,7 +1206,27 @@ static void run_unread(void (*how)(unsigned tick))
 	begin(1);
 	control_set_rate(control, SLOW_HZ);
 	scene = how;
-	run(120);
+	run(280);
+}
+
+/* The resolver reads the files of a server's programs for 1.8 s. */
+static void read_files(unsigned tick)
+{
+	give_stacks(tick);
+	control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
+	if (tick >= BUSY_TICK)
+		read_ring();
+}
+
+static void test_busy(void)
+{
+	begin(1);
+	control_set_rate(control, BUSY_HZ);
+	scene = read_files;
+	run(BUSY_TICK + 20);
+	check_u64(taken[BUSY_TICK / 2].vcpus[0].stack_bytes, STACK_BYTES - 0x800, "6 KiB each");
+	check_u64(counts.lost, 0, "while files are read no sample is lost");
+	end();
 }
 
 /*
@@ -1216,7 +1238,7 @@ static void test_behind(void)
 
 	run_unread(read_late);
 	waited_ns = read_ns - taken[0].head.time_ns;
-	check(waited_ns > 150000000 && waited_ns < 500000000,
+	check(waited_ns > 1900000000 && waited_ns < 2300000000,
 	      "samples for %.2f s only, with room for more", (double)waited_ns / 1e9);
 	check(n_taken > n_taken_late + 10 && taken[n_taken_late].head.time_ns > read_ns + 200000000,
 	      "new ones once these are read");
@@ -1418,6 +1440,7 @@ int main(void)
 	test_lock_wait_lost();
 	test_runstate();
 	test_code_frame();
+	test_busy();
 	test_behind();
 	test_maps_are_bounded();
 	test_hostile_reader();

@@ -23,10 +23,19 @@
 #define PV_CS  0xe033 /* Xen 4.17 public/arch-x86/xen-x86_64.h, FLAT_RING3_CS64 */
 #define PVH_CS 8
 
-enum page { NO_PAGE, LABEL, DATA, DATA_IN_BSS, NOTE, NOTE_UNALIGNED, NOTE_OUTSIDE };
+enum page {
+	NO_PAGE,
+	LABEL,
+	DATA,
+	DATA_IN_BSS,
+	NOTE,
+	NOTE_OTHER_NAME,
+	NOTE_UNALIGNED,
+	NOTE_OUTSIDE
+};
 
-static const char names[] = "\0main\0hypercall_page\0HYPERCALL_sched_op\0after";
-enum { MAIN = 1, HYPERCALL_PAGE = 6, SCHED_OP = 21, AFTER = 40 };
+static const char names[] = "\0main\0hypercall_page\0HYPERCALL_sched_op\0after\0calls";
+enum { MAIN = 1, HYPERCALL_PAGE = 6, SCHED_OP = 21, AFTER = 40, CALLS = 46 };
 
 static void add_note(struct elf_image *image, uint64_t address)
 {
@@ -55,7 +64,10 @@ static Elf64_Sym symbol(unsigned name, unsigned type, unsigned section, uint64_t
 static int make_file(enum page page)
 {
 	static const uint64_t notes[] = {
-		[NOTE] = PAGE, [NOTE_UNALIGNED] = PAGE + 0x10, [NOTE_OUTSIDE] = TEXT + 0x100000
+		[NOTE] = PAGE,
+		[NOTE_OTHER_NAME] = PAGE,
+		[NOTE_UNALIGNED] = PAGE + 0x10,
+		[NOTE_OUTSIDE] = TEXT + 0x100000,
 	};
 	struct elf_image image;
 	unsigned text, bss;
@@ -83,6 +95,8 @@ static int make_file(enum page page)
 	}
 	if (page == DATA_IN_BSS)
 		symbols[n++] = symbol(HYPERCALL_PAGE, STT_OBJECT, bss, BSS, 0x1000);
+	if (page == NOTE_OTHER_NAME)
+		symbols[n++] = symbol(CALLS, STT_FUNC, text, PAGE, 0x1000);
 	elf_image_symbols(&image, SHT_SYMTAB, symbols, n, names, sizeof(names));
 	if (page >= NOTE)
 		add_note(&image, notes[page]);
@@ -116,12 +130,13 @@ static const char *name_at(const struct image *image, uint64_t address)
 
 static void check_names(enum page page, uint64_t start, const char *sched_op, const char *what)
 {
+	const char *name = page == NOTE_OTHER_NAME ? "calls" : "hypercall_page";
 	struct image *image = make_image(page);
 	uint64_t stub = 0, end = 0;
 
-	check_string(name_at(image, start), "hypercall_page", what);
+	check_string(name_at(image, start), name, what);
 	check_string(name_at(image, start + 29 * 32 + 10), sched_op, what);
-	check_string(name_at(image, start + 0xfff), "hypercall_page", what);
+	check_string(name_at(image, start + 0xfff), name, what);
 	check_string(name_at(image, start + 0x1000), "none", what);
 	check(image_find_code(image, start + 29 * 32 + 10, &stub, &end), "%s: a stub", what);
 	check_u64(stub, start + 29 * 32, "its start");
@@ -202,11 +217,13 @@ int main(void)
 	check_names(DATA, PAGE, "HYPERCALL_sched_op", "data, with names of stubs");
 	check_names(DATA_IN_BSS, BSS, "hypercall_page", "data without content");
 	check_names(NOTE, PAGE, "hypercall_page", "Xen's note");
+	check_names(NOTE_OTHER_NAME, PAGE, "calls", "Xen's note, and a function there");
 	check_no_page(NO_PAGE, "no page");
 	check_no_page(NOTE_UNALIGNED, "a note of no page");
 	check_no_page(NOTE_OUTSIDE, "a note of a page outside of the file");
 	check_steps(LABEL, PAGE);
 	check_steps(DATA_IN_BSS, BSS);
 	check_steps(NOTE, PAGE);
+	check_steps(NOTE_OTHER_NAME, PAGE);
 	return tap_done();
 }
