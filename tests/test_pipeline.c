@@ -151,10 +151,10 @@ static bool xen_look(void *context, struct guest_look *look)
 	return true;
 }
 
-static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		     bool *user, uint64_t *stood_ns)
+static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		     struct registers *regs, bool *user, uint64_t *stood_ns)
 {
-	(void)context, (void)vcpus, (void)stood_ns;
+	(void)context, (void)begin_ns, (void)vcpus, (void)stood_ns;
 	memset(regs, 0, n * sizeof(*regs));
 	memset(user, 0, n * sizeof(*user));
 	if (!made_stop())

@@ -67,7 +67,8 @@ struct guest_ops {
 	void (*end_stops)(void *context);
 	/*
 	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall; of REGS at
-	 * least those that lead to the stacks. user[i]: vCPU i ran user code.
+	 * least those that lead to the stacks. user[i]: vCPU i ran user code. BEGIN_NS: the
+	 * caller's clock_now_ns() just before, so that the stop need not read a clock.
 	 *
 	 * stood_ns[i], if it is not 0: the registers of vCPU i in the last stop are returned again
 	 * if it has run for exactly so long since it was created. That costs a tenth. Otherwise its
@@ -75,8 +76,8 @@ struct guest_ops {
 	 *
 	 * False: the guest runs; it could not be stopped, or not all registers could be read.
 	 */
-	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		     bool *user, uint64_t *stood_ns);
+	bool (*stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		     struct registers *regs, bool *user, uint64_t *stood_ns);
 	void (*release)(void *context);
 	/*
 	 * After release(), with the same arguments as stop(): the registers that stop() left out.

@@ -176,7 +176,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	uint64_t begin_ns = clock_now_ns();
 	bool stopped;
 
-	stopped = guest->ops->stop(guest->context, sampler->wanted, sampler->n_wanted,
+	stopped = guest->ops->stop(guest->context, begin_ns, sampler->wanted, sampler->n_wanted,
 				   sampler->regs, sampler->user, sampler->stood_ns);
 	if (stopped) {
 		frame_cache_stop(sampler->copier.cache);

@@ -89,8 +89,8 @@ static bool still_stop(struct still *still, unsigned first, unsigned n, char *ro
 
 	guest_expect_stops(guest);
 	begin_ns = clock_now_ns();
-	stopped = guest->ops->stop(guest->context, &still->wanted[first], n, &still->regs[first],
-				   &still->user[first], NULL);
+	stopped = guest->ops->stop(guest->context, begin_ns, &still->wanted[first], n,
+				   &still->regs[first], &still->user[first], NULL);
 	if (stopped) {
 		frame_cache_stop(still->copier.cache);
 		for (unsigned i = first; room && i < first + n; i++) {

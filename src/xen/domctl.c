@@ -279,8 +279,8 @@ static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest
  * The first entry pauses the guest. The others point to the domctls of the vCPUs that are wanted.
  * The registers of a vCPU that has not run since the last stop are still in the area.
  */
-static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			bool *user, uint64_t *stood_ns)
+static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+			struct registers *regs, bool *user, uint64_t *stood_ns)
 {
 	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->stop;
@@ -298,9 +298,8 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		batch->entries[1 + i].args[0] =
 			(unsigned long)&(stood ? look : batch->domctls)[1 + vcpus[i]];
 	}
-	pause_mark_begin(guest->area->mark,
-			 guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
-			 clock_now_ns() - guest->looked_ns);
+	pause_mark_begin(guest->area->mark, guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
+			 begin_ns - guest->looked_ns);
 	++*guest->area->stops;
 	*paused = RESULT_PENDING; /* the order matters: see stop_area_is_stopped() */
 	*released = RESULT_PENDING;

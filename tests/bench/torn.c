@@ -25,6 +25,7 @@
 
 #include "tests/support/must.h"
 #include "xtop/broker.h"
+#include "xtop/clock.h"
 #include "xtop/domctl.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
@@ -46,7 +47,7 @@ static bool stop(struct registers *regs, bool *user)
 	const uint16_t vcpu = 0;
 
 	guest_expect_stops(&guest);
-	return guest.ops->stop(guest.context, &vcpu, 1, regs, user, NULL);
+	return guest.ops->stop(guest.context, clock_now_ns(), &vcpu, 1, regs, user, NULL);
 }
 
 static void count(bool torn, bool same, bool equal)

@@ -384,18 +384,18 @@ static void test_stood(void)
 	end();
 }
 
-static bool (*real_stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			 bool *user, uint64_t *stood_ns);
+static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+			 struct registers *regs, bool *user, uint64_t *stood_ns);
 
 /* Between the third look and the stop after it, the vCPU that waits runs for a moment. */
-static bool stop_late(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		      bool *user, uint64_t *stood_ns)
+static bool stop_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		      struct registers *regs, bool *user, uint64_t *stood_ns)
 {
 	if (memory->looks == 3) {
 		memory->look.cpu_ns[1] += 10;
 		grow_stack(0x10);
 	}
-	return real_stop(context, vcpus, n, regs, user, stood_ns);
+	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
 }
 
 static void test_stood_until_the_stop(void)
@@ -694,12 +694,12 @@ static void test_stop_refused(void)
 }
 
 /* Like Xen: the guest was stopped for a while, then its registers could not be read. */
-static bool refuse_late(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			bool *user, uint64_t *stood_ns)
+static bool refuse_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+			struct registers *regs, bool *user, uint64_t *stood_ns)
 {
 	struct memory_guest *guest = context;
 
-	(void)vcpus, (void)n, (void)regs, (void)user, (void)stood_ns;
+	(void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)stood_ns;
 	guest->refused_stops++;
 	made_clock.now_ns += 2000000;
 	return false;

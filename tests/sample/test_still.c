@@ -128,17 +128,17 @@ static void *resolve(void *unused)
 	return NULL;
 }
 
-static bool (*real_stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			 bool *user, uint64_t *stood_ns);
+static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+			 struct registers *regs, bool *user, uint64_t *stood_ns);
 
 /* As Xen: one vCPU that has no registers, and the whole stop fails. */
-static bool stop_some(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		      bool *user, uint64_t *stood_ns)
+static bool stop_some(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		      struct registers *regs, bool *user, uint64_t *stood_ns)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (offline >> vcpus[i] & 1)
 			return false;
-	return real_stop(context, vcpus, n, regs, user, stood_ns);
+	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
 }
 
 static struct sampler_counts run(void)

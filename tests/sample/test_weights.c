@@ -183,10 +183,10 @@ static bool made_look(void *context, struct guest_look *look)
 	return true;
 }
 
-static bool made_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		      bool *user, uint64_t *stood_ns)
+static bool made_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		      struct registers *regs, bool *user, uint64_t *stood_ns)
 {
-	(void)context, (void)vcpus, (void)stood_ns;
+	(void)context, (void)begin_ns, (void)vcpus, (void)stood_ns;
 	for (unsigned i = 0; i < n; i++) {
 		regs[i] = (struct registers){ .rsp = 0 };
 		user[i] = false;

@@ -56,11 +56,12 @@ static bool memory_guest_look_life(void *context, struct guest_look *look)
 	return true;
 }
 
-static bool memory_guest_stop(void *context, const uint16_t *vcpus, unsigned n,
+static bool memory_guest_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
 			      struct registers *regs, bool *user, uint64_t *stood_ns)
 {
 	struct memory_guest *guest = context;
 
+	(void)begin_ns;
 	guest->misuses += guest->stopped;
 	if (guest->refuse_stop) {
 		guest->refused_stops++;

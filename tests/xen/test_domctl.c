@@ -186,7 +186,7 @@ static const uint16_t wanted[] = { 0, 1, 2 };
 
 static bool stop(struct registers *regs, bool *user)
 {
-	return guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL);
+	return guest.ops->stop(guest.context, clock_now_ns(), wanted, N_VCPUS, regs, user, NULL);
 }
 
 static void check_runs(const char *when)
@@ -221,7 +221,8 @@ static bool stop_stood(struct registers *regs, const uint64_t *thought_ns, uint6
 	memcpy(stood_ns, thought_ns, N_VCPUS * sizeof(*stood_ns));
 	memset(xen.reads, 0, sizeof(xen.reads));
 	xen.calls = 0;
-	stopped = guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, stood_ns);
+	stopped = guest.ops->stop(guest.context, clock_now_ns(), wanted, N_VCPUS, regs, user,
+				  stood_ns);
 	check(stopped == (xen.pauses == 1) && stopped == stop_area_is_stopped(area),
 	      "%s, and the guard knows", stopped ? "stopped" : "not stopped");
 	if (!stopped)

@@ -25,6 +25,7 @@
 #include "options.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/domctl.h"
 #include "xtop/registers_x86.h"
 #include "xtop/xen.h"
@@ -342,15 +343,22 @@ static void test_domains(const char *name)
 	      "there is no domain 7, and 9 is not taken for it");
 }
 
+static const uint16_t wanted[] = { 0, 1, 2 };
+
+static bool stop_guest(const struct guest *guest, struct registers *regs)
+{
+	bool user[N_VCPUS];
+
+	return guest->ops->stop(guest->context, clock_now_ns(), wanted, N_VCPUS, regs, user, NULL);
+}
+
 static void test_stop(const char *name)
 {
-	static const uint16_t wanted[] = { 0, 1, 2 };
 	struct guest_info info = { .domid = 5, .uuid = "05050505-0505-0505-0505-050505050505",
 				   .type = GUEST_PVH, .n_vcpus = N_VCPUS };
 	struct registers regs[N_VCPUS];
 	struct stop_area *area = NULL;
 	struct guest_look look;
-	bool user[N_VCPUS];
 	struct guest guest;
 
 	if (stop_area_create(&info, &area) || domctl_open(&info, area, STOP_SAMPLER, &guest)) {
@@ -362,9 +370,7 @@ static void test_stop(const char *name)
 		      look.states[2] == VCPU_BLOCKED && look.cpu_ns[2] == 1002,
 	      "%s: the look at the guest", name);
 	guest.ops->expect_stops(guest.context);
-	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL) && xen.pauses == 1 &&
-		      stop_area_is_stopped(area),
-	      "stopped");
+	check(stop_guest(&guest, regs) && xen.pauses == 1 && stop_area_is_stopped(area), "stopped");
 	guest.ops->release(guest.context);
 	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
 	check(!xen.pauses && !stop_area_is_stopped(area), "released");
@@ -373,11 +379,9 @@ static void test_stop(const char *name)
 		      regs[2].gs_base_kernel == 0xffff888000000002,
 	      "the registers of vCPU 2");
 	stop_area_disarm(area, STOP_GUARD);
-	check(!guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL) && !xen.pauses,
-	      "disarmed: no stop");
+	check(!stop_guest(&guest, regs) && !xen.pauses, "disarmed: no stop");
 	stop_area_arm(area);
-	check(guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user, NULL) && xen.pauses == 1,
-	      "armed: stopped");
+	check(stop_guest(&guest, regs) && xen.pauses == 1, "armed: stopped");
 	guest.ops->release(guest.context);
 	memmove(&xen.domains[1], &xen.domains[2], (N_FEW - 2) * sizeof(xen.domains[0]));
 	xen.n_domains--;
