@@ -28,7 +28,8 @@
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
 #define CACHE_CREDIT_NS  1000000000ULL /* at most the credit of this time is saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
-#define CACHE_LAST       8             /* tables of level 1 that are remembered in a stop */
+#define CACHE_LAST       32            /* tables of level 1 that are remembered */
+#define CACHE_PATH       4             /* tables from the top to one of level 1 on x86 */
 
 struct cache_slot {
 	uint64_t frame;
@@ -41,11 +42,17 @@ struct cache_slot {
  * A table with the pages of 2 MiB under this root, which a "find" function used. Only tables of x86
  * in 64-bit mode, and of arm64 with 4 KiB pages. The vCPUs of a guest share the tables of their
  * kernel's variables and stacks.
+ *
+ * A later stop finds it again, without the walk, if no entry on the way to it has changed. Only
+ * tables of x86 with four levels.
  */
 struct cache_last {
 	struct memory_root root;
 	uint64_t region, stop; /* valid if STOP is the cache's n_stops */
 	const volatile uint64_t *table;
+	uint64_t visits; /* the next two are valid if this is the cache's n_visits; 0: never */
+	const volatile uint64_t *at[CACHE_PATH - 1]; /* the entries that lead to the table */
+	uint64_t entries[CACHE_PATH - 1];            /* what they were */
 };
 
 struct frame_cache {
@@ -62,7 +69,8 @@ struct frame_cache {
 	uint64_t max_per_s; /* calls of the mapper; 0: without limit */
 	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
 	uint64_t credit_ns; /* the credit of the time before this is counted in */
-	uint64_t n_stops; /* goes on with each stop, and when a page is unmapped */
+	uint64_t n_stops;   /* goes on with each stop, and with n_visits */
+	uint64_t n_visits; /* from 1 on; goes on when the last tables may be unmapped or unmarked */
 	struct cache_last last[CACHE_LAST]; /* by cache_last() */
 	struct cache_slot slots[];
 };
@@ -81,6 +89,7 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 		return error_create("out of memory");
 	cache->mapper = *mapper;
 	cache->round_ns = round_ns;
+	cache->n_visits = 1;
 	cache->n_slots = n_slots;
 	cache->shift = shift;
 	if (getrandom(&cache->odd, sizeof(cache->odd), GRND_NONBLOCK) != sizeof(cache->odd))
@@ -114,12 +123,19 @@ static struct cache_slot *cache_probe(struct frame_cache *cache, uint64_t frame)
 	return &cache->slots[i];
 }
 
+/* A page that is unmapped, or no longer marked as used, may be one of the last tables. */
+static void cache_forget_last(struct frame_cache *cache)
+{
+	cache->n_stops++;
+	cache->n_visits++;
+}
+
 /* The slot stays taken. */
 static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
 		return;
-	cache->n_stops++; /* this page may be one of the last tables */
+	cache_forget_last(cache);
 	cache->mapper.unmap(cache->mapper.context, slot->page);
 	slot->page = NULL;
 	cache->n_pages--;
@@ -170,6 +186,7 @@ static void cache_visit(struct frame_cache *cache, uint64_t now_ns, bool refresh
 	}
 	if (slot->taken) {
 		slot->used = false;
+		cache_forget_last(cache);
 		if (refresh) {
 			cache_unmap(cache, slot);
 			cache_map(cache, slot, now_ns);
@@ -253,15 +270,17 @@ static inline struct cache_last *cache_last(struct frame_cache *cache, uint64_t 
 /* For the walk while the guest is stopped. */
 struct cache_finder {
 	struct frame_cache *cache;
-	const volatile uint64_t *table; /* the last one found */
+	const volatile uint64_t *tables[CACHE_PATH + 1]; /* those found; there are five at most */
+	unsigned n;
 };
 
 static inline const volatile uint64_t *cache_find_table(void *context, frame_t frame)
 {
 	struct cache_finder *finder = context;
+	const volatile uint64_t *table = frame_cache_find(finder->cache, frame);
 
-	finder->table = frame_cache_find(finder->cache, frame);
-	return finder->table;
+	finder->tables[finder->n++] = table;
+	return table;
 }
 
 /* The page of 4 KiB that the walk under ROOT found can be found again by its last table. */
@@ -270,10 +289,29 @@ static inline bool cache_may_remember(struct memory_root root)
 	return root.width == WIDTH_64 || (root.width == ROOT_ARM64 && !root.arm64.ds);
 }
 
-/*
- * The whole walk. Remembers the last table: stacks are close together, so another address is often
- * in the same table.
- */
+/* Remembers the last table that FINDER found: other addresses are often in the same one. */
+static inline void cache_remember(struct frame_cache *cache, struct memory_root root,
+				  uint64_t address, const struct cache_finder *finder)
+{
+	struct cache_last *last = cache_last(cache, address);
+
+	last->root = root;
+	last->region = address >> SHIFT_2MIB;
+	last->stop = cache->n_stops;
+	last->table = finder->tables[finder->n - 1];
+	last->visits = 0;
+	if (root.width != WIDTH_64 || finder->n != CACHE_PATH)
+		return;
+	last->visits = cache->n_visits;
+	for (unsigned i = 0; i < CACHE_PATH - 1; i++) {
+		size_t index = walk_index_64(address, SHIFT_TOP - i * WALK_ENTRY_BITS);
+
+		last->at[i] = &finder->tables[i][index];
+		last->entries[i] = *last->at[i];
+	}
+}
+
+/* The whole walk. */
 static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
 				   uint64_t address, frame_t *frame)
 {
@@ -285,26 +323,36 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 		return result;
 	*frame = span.frame;
 	if (span.shift == SHIFT_PAGE && cache_may_remember(root))
-		*cache_last(cache, address) = (struct cache_last){
-			.root = root,
-			.region = address >> SHIFT_2MIB,
-			.stop = cache->n_stops,
-			.table = finder.table,
-		};
+		cache_remember(cache, root, address, &finder);
 	return WALK_OK;
+}
+
+/* Whether the tables of an earlier stop still lead to LAST's. All are still marked as used. */
+static inline bool cache_is_path(const struct frame_cache *cache, const struct cache_last *last)
+{
+	if (last->visits != cache->n_visits)
+		return false;
+	for (unsigned i = 0; i < CACHE_PATH - 1; i++)
+		if (*last->at[i] != last->entries[i])
+			return false;
+	return true;
 }
 
 /* The remembered table for ADDRESS under ROOT. NULL: there is none. */
 static inline const volatile uint64_t *cache_find_last(struct frame_cache *cache,
 						       struct memory_root root, uint64_t address)
 {
-	const struct cache_last *last = cache_last(cache, address);
+	struct cache_last *last = cache_last(cache, address);
 
-	return last->stop == cache->n_stops && last->region == address >> SHIFT_2MIB &&
-			       last->root.words[0] == root.words[0] &&
-			       last->root.words[1] == root.words[1]
-		       ? last->table
-		       : NULL;
+	if (last->region != address >> SHIFT_2MIB || last->root.words[0] != root.words[0] ||
+	    last->root.words[1] != root.words[1])
+		return NULL;
+	if (last->stop != cache->n_stops) {
+		if (!cache_is_path(cache, last))
+			return NULL;
+		last->stop = cache->n_stops;
+	}
+	return last->table;
 }
 
 /* The last step of the walk alone. */

@@ -69,11 +69,17 @@ static inline uint64_t walk_rest(uint64_t address, unsigned shift)
 	return (1ULL << shift) - (address & ((1ULL << shift) - 1));
 }
 
+/* The index of the entry for ADDRESS in a table of 64-bit mode. */
+static inline size_t walk_index_64(uint64_t address, unsigned shift)
+{
+	return address >> shift & ((1 << WALK_ENTRY_BITS) - 1);
+}
+
 /* The last step alone. ENTRIES is the table of level 1 for ADDRESS, which is canonical. */
 static inline enum walk_result walk_last(const volatile uint64_t *entries, uint64_t address,
 					 frame_t *frame)
 {
-	uint64_t entry = entries[address >> SHIFT_PAGE & ((1 << WALK_ENTRY_BITS) - 1)];
+	uint64_t entry = entries[walk_index_64(address, SHIFT_PAGE)];
 
 	if (!(entry & PTE_PRESENT))
 		return WALK_NOT_PRESENT;
@@ -133,7 +139,7 @@ walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *cont
 			span->rest_bytes = walk_rest(address, shift + WALK_ENTRY_BITS);
 			return WALK_NOT_MAPPED;
 		}
-		entry = entries[address >> shift & ((1 << WALK_ENTRY_BITS) - 1)];
+		entry = entries[walk_index_64(address, shift)];
 		all &= entry;
 		any |= entry;
 		if (!(entry & PTE_PRESENT) || shift == SHIFT_PAGE || entry & PTE_LARGE)

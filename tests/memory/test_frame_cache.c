@@ -416,6 +416,64 @@ static void test_tables_of_two_regions(void)
 	end("tables of two regions");
 }
 
+/* Without a walk, the next stop sees any entry on the way to a page that has changed. */
+static void test_path_of_an_earlier_stop(void)
+{
+	static const char *const whats[] = { "no entry", "level 1", "level 2", "level 3",
+					     "level 4" };
+	struct memory_root root;
+	const void *page = NULL;
+	unsigned found = 0;
+
+	begin(64, 0);
+	root = walk_root(&memory->regs[0]);
+	memory_guest_map(memory, root.cr3, ADDRESS, 10);
+	memset(memory_guest_page(memory, 10), 1, GUEST_PAGE_SIZE);
+	frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page);
+	frame_cache_stop(cache);
+	frame_cache_find_page(cache, root, GVA(ADDRESS), &page);
+	for (unsigned level = 0; level <= 4; level++) {
+		uint64_t *entry =
+			level ? memory_guest_entry(memory, root.cr3, 4, level, ADDRESS) : NULL;
+		uint64_t was = level ? *entry : 0;
+
+		frame_cache_stop(cache);
+		check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, &page,
+			   1, "the page is found in the next stop");
+		if (!level)
+			continue;
+		*entry = 0;
+		frame_cache_stop(cache);
+		check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page),
+			   WALK_NOT_PRESENT, &page, 0, whats[level]);
+		*entry = was;
+	}
+	/* The tables count as used: the hand unmaps none of them for good. */
+	for (uint64_t i = 1; i <= 500; i++) {
+		frame_cache_stop(cache);
+		found += frame_cache_find_page(cache, root, GVA(ADDRESS), &page) == WALK_OK;
+		frame_cache_sweep(cache, i * ROUND / 100);
+	}
+	check_u64(found, 500, "the page is found in each stop of five rounds");
+	frame_cache_drop(cache);
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
+		   0, "nothing is found after the tables were unmapped");
+	end("path of an earlier stop");
+}
+
+/* Of a vCPU whose CR3 is 0. */
+static void test_path_of_nothing(void)
+{
+	const void *page = NULL;
+
+	begin(64, 0);
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, (struct memory_root){ .cr3 = 0 }, GVA(0), &page),
+		   WALK_NOT_MAPPED, &page, 0, "a root of zeros: nothing is mapped");
+	end("path of nothing");
+}
+
 /* --- arm64 ------------------------------------------------------------------------------------ */
 
 #define ARM_ADDRESS 0xffffff8000200000ULL /* upper half of 39 bits: entries 0, 1, 0 of its tables */
@@ -588,6 +646,8 @@ int main(void)
 	test_random();
 	test_pages_by_address();
 	test_tables_of_two_regions();
+	test_path_of_an_earlier_stop();
+	test_path_of_nothing();
 	test_pages_of_arm64();
 	test_wide_pages_of_arm64();
 	test_chosen_frames();
