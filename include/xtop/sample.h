@@ -52,7 +52,7 @@ enum sample_cut {
 struct sample_vcpu {
 	uint32_t size_bytes; /* this struct and its stacks */
 	uint16_t vcpu;
-	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE have no registers and stack */
+	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE have no stack */
 	uint8_t user;        /* 1: the vCPU ran user code */
 	uint8_t n_stacks;
 	uint8_t cut;         /* enum sample_cut of the stacks from the stack pointer on */
@@ -61,6 +61,15 @@ struct sample_vcpu {
 	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
 	struct registers regs;
 };
+
+/*
+ * Whether the registers were read. Of a vCPU that is BLOCKED they are only when nothing runs in the
+ * guest at the first look: they lead to the system that it runs.
+ */
+static inline bool sample_has_registers(const struct sample_vcpu *vcpu)
+{
+	return registers_stack_pointer(&vcpu->regs) != 0;
+}
 
 /*
  * Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A §4.1.4), so a frame number

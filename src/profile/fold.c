@@ -486,6 +486,8 @@ bool fold_add(struct fold *fold, const struct sample *sample, const struct sampl
 	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
 	if (vcpu->state >= VCPU_RUNNABLE)
 		return fold_add_busy(fold, vcpu);
+	if (fold->settings.os && sample_has_registers(vcpu))
+		os_update(fold->settings.os, vcpu, fold->time_ns);
 	fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
 	return true;
 }

@@ -8,8 +8,8 @@
  *   plan, budget    is it time for a sample? If not, the tick is skipped
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
  *                   lost
- *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped.
- *                   Which have not run since their last sample? Their stacks are kept (kept.h)
+ *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
+ *                   but for the very first sample. Which have not run since their last sample? Their stacks are kept (kept.h)
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
@@ -76,7 +76,8 @@ struct sampler {
 	/* 0: the vCPU may have run since its last sample; otherwise see guest_ops.stop() */
 	uint64_t stood_ns[GUEST_MAX_VCPUS];
 	struct kept kept;
-	bool bare; /* copies no stacks */
+	bool bare;           /* copies no stacks */
+	bool registers_only; /* no stacks in the next stop */
 	/*
 	 * The head of the record. It goes into the ring last. The resolver's process can write to
 	 * the ring, and that process parses bytes of the guest. So the sampler never reads back
@@ -113,7 +114,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
 	struct copied *copied = &sampler->copied[i];
 
-	if (sampler->bare)
+	if (sampler->registers_only)
 		return sizeof(struct sample_vcpu);
 	if (sampler->stood_ns[i]) {
 		*copied = sampler->kept.vcpus[sampler->wanted[i]].copied;
@@ -286,13 +287,14 @@ static void sampler_look_inside(struct sampler *sampler)
 	sampler_end_reading(sampler);
 }
 
-/* Adds the idle vCPUs behind the others, each with its state alone. */
+/* Adds the idle vCPUs behind those wanted, each with its state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
 
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
-		if (sampler->look.states[vcpu] > VCPU_BLOCKED)
+		if (sampler->look.states[vcpu] > VCPU_BLOCKED ||
+		    (sampler->n_wanted && sampler->wanted[0] == vcpu))
 			continue;
 		*(struct sample_vcpu *)(room + head->size_bytes) = (struct sample_vcpu){
 			.size_bytes = sizeof(struct sample_vcpu),
@@ -341,16 +343,37 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 	return filled;
 }
 
+/*
+ * Nothing runs, and the guest has not been stopped yet: the first vCPU that sleeps is wanted, for
+ * its registers alone. By them the resolver finds the system; without them it would have to wait
+ * until a tick finds a vCPU that runs, and in a guest that sleeps this takes seconds.
+ */
+static void sampler_choose_asleep(struct sampler *sampler)
+{
+	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
+		if (sampler->look.states[vcpu] == VCPU_BLOCKED) {
+			sampler->registers_only = true;
+			sampler->copied[0] = (struct copied){ .cut = CUT_LIMIT };
+			sampler->waits[0] = false; /* nothing to keep */
+			sampler->wanted[0] = (uint16_t)vcpu;
+			sampler->n_wanted = 1;
+			return;
+		}
+}
+
 /* Chooses the vCPUs that are sampled: those that run or wait. */
 static void sampler_choose(struct sampler *sampler)
 {
 	sampler->n_wanted = 0;
+	sampler->registers_only = sampler->bare;
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
 		if (sampler->look.states[vcpu] > VCPU_BLOCKED) {
 			sampler->waits[sampler->n_wanted] =
 				sampler->look.states[vcpu] != VCPU_RUNNING;
 			sampler->wanted[sampler->n_wanted++] = (uint16_t)vcpu;
 		}
+	if (!sampler->n_wanted && !sampler->stopped_once)
+		sampler_choose_asleep(sampler);
 	if (!sampler->n_wanted)
 		sampler->counts.idle_ticks++;
 }
@@ -377,7 +400,7 @@ static uint64_t sampler_find_stood(struct sampler *sampler, unsigned i)
  */
 static void sampler_find_tasks(struct sampler *sampler)
 {
-	if (sampler->bare)
+	if (sampler->registers_only)
 		return;
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {

@@ -1194,6 +1194,49 @@ static void test_update_pages(void)
 	memory_destroy(memory);
 }
 
+/*
+ * The registers of a vCPU that sleeps lead to the guest's system before any other vCPU has run. They
+ * are no sample.
+ */
+static void test_asleep(void)
+{
+	struct os_settings settings = { .type = GUEST_PVH };
+	struct stage stage = { .symbols = settings.symbols = guest_symbols() };
+	struct {
+		struct sample head;
+		struct sample_vcpu vcpu;
+	} record = {
+		.head = { .size_bytes = sizeof(record),
+			  .n_vcpus = 1,
+			  .period_ns = 10000000,
+			  .weight = SAMPLE_WEIGHT_TICK },
+		.vcpu = { .size_bytes = sizeof(record.vcpu), .state = VCPU_BLOCKED },
+	};
+	_Atomic uint64_t heard = 0;
+	struct snapshot *snapshot;
+	struct os *os;
+
+	guest_must(memory_create(&noting_ops, &heard, &settings.memory));
+	guest_must(control_create(&settings.control));
+	control_set_hold(settings.control);
+	guest_must(os_create(&settings, &os));
+	stage_open_settings(&stage, (struct resolver_settings){ .live = true, .os = os });
+	resolver_add(stage.resolver, &record, sizeof(record));
+	check(control_is_on_hold(settings.control), "no registers: nobody looked at the guest");
+	record.vcpu.regs = (struct registers){ .rsp = 0xffffffff82003e00, .cr3 = 0x1000 };
+	resolver_add(stage.resolver, &record, sizeof(record));
+	check(!control_is_on_hold(settings.control), "registers: the guest was looked at");
+	snapshot = stage_snapshot(&stage);
+	check(snapshot->resolver.samples == 0 && snapshot->resolver.states[VCPU_BLOCKED] == 2 &&
+		      snapshot->resolver.bad_records == 0,
+	      "asleep: no sample, two ticks");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	os_destroy(os);
+	control_destroy(settings.control);
+	memory_destroy(settings.memory);
+}
+
 /* --- the end, while the resolver is busy ------------------------------------------------------ */
 
 static atomic_uint slow_reads;
@@ -1479,6 +1522,7 @@ static void test_intervals(void)
 
 int main(void)
 {
+	test_asleep();
 	test_hurry();
 	test_hurry_without_cpu();
 	test_folds();

@@ -308,6 +308,32 @@ static void test_blocked(void)
 	end();
 }
 
+static void wake_late(unsigned tick)
+{
+	memory->look.states[0] = VCPU_OFFLINE;
+	memory->look.states[1] = tick > 5 ? VCPU_RUNNING : VCPU_BLOCKED;
+	memory->look.states[2] = VCPU_BLOCKED;
+}
+
+/* The resolver learns from the first stop which system it is, so there is one though nothing runs. */
+static void test_asleep(void)
+{
+	begin(3);
+	scene = wake_late;
+	run(10);
+	check(taken[0].head.stopped_ns && taken[0].vcpus[1].state == VCPU_BLOCKED &&
+		      taken[0].vcpus[1].cr3 == memory->regs[1].cr3,
+	      "asleep: the registers of one vCPU");
+	check(taken[0].vcpus[1].n_stacks == 0 && taken[0].vcpus[2].cr3 == 0,
+	      "asleep: no stack, and nothing of the others");
+	check_u64(taken[0].head.n_vcpus, 3, "asleep: all are in the sample");
+	check(!taken[1].head.stopped_ns && !taken[4].head.stopped_ns && counts.idle_ticks == 4,
+	      "asleep: no other stop");
+	check(taken[5].vcpus[1].state == VCPU_RUNNING && taken[5].vcpus[1].n_stacks == 1,
+	      "awake: its stack");
+	end();
+}
+
 /*
  * As on dom0's own physical CPU: each look finds the vCPU waiting. From tick 11 on, vCPU 0 runs for
  * three quarters of the time, vCPU 1 not at all.
@@ -1410,6 +1436,7 @@ int main(void)
 	test_learned();
 	test_bare();
 	test_blocked();
+	test_asleep();
 	test_run_time();
 	test_stood();
 	test_stood_until_the_stop();
