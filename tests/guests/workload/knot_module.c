@@ -18,15 +18,16 @@
 static void knot_make(struct work_struct *work)
 {
 	void *entry = get_pid(task_pid(current));
+	unsigned int level, slot;
 
-	for (unsigned int level = 0; level < KNOT_LEVELS; level++) {
+	for (level = 0; level < KNOT_LEVELS; level++) {
 		struct xa_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 		if (!node)
 			return;
 		node->shift = level * XA_CHUNK_SHIFT;
 		node->count = XA_CHUNK_SIZE;
-		for (unsigned int slot = 0; slot < XA_CHUNK_SIZE; slot++)
+		for (slot = 0; slot < XA_CHUNK_SIZE; slot++)
 			RCU_INIT_POINTER(node->slots[slot], entry);
 		entry = (void *)((unsigned long)node | 2); /* as xa_mk_node() */
 	}
