@@ -27,12 +27,12 @@ static const struct {
 	uint32_t size_bytes;
 	bool needed;
 } look_members[] = {
-	{ TASK_STATE, 4, true },       { TASK_EXIT_STATE, 4, true },
-	{ TASK_ON_CPU, 1, true },      { TASK_PID, 4, true },
-	{ TASK_SWITCHES, 8, true },    { TASK_PREEMPTIONS, 8, true },
-	{ TASK_START_TIME, 8, true },  { TASK_LAST_ARRIVAL, 8, false },
-	{ TASK_LAST_QUEUED, 8, false }, { TASK_RUN_SUM, 8, false },
-	{ TASK_RUN_SUM_THEN, 8, false },
+	{ TASK_STATE, 4, true },         { TASK_EXIT_STATE, 4, true },
+	{ TASK_ON_CPU, 1, true },        { TASK_PID, 4, true },
+	{ TASK_SWITCHES, 8, true },      { TASK_PREEMPTIONS, 8, true },
+	{ TASK_START_TIME, 8, true },    { TASK_LAST_ARRIVAL, 8, false },
+	{ TASK_LAST_QUEUED, 8, false },  { TASK_RUN_SUM, 8, false },
+	{ TASK_RUN_SUM_THEN, 8, false }, { TASK_RUN_DELAY, 8, false },
 };
 #define N_LOOK_MEMBERS (sizeof(look_members) / sizeof(look_members[0]))
 _Static_assert(N_LOOK_MEMBERS == LOOK_MAX_PARTS, "each member may be a part");
@@ -170,13 +170,13 @@ size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *a
 static bool looker_get(struct looker *looker, uint64_t task, bool again, struct look *look,
 		       struct look_times *times)
 {
-	uint64_t sum, then;
+	uint64_t sum, then, sleeps;
 
 	if (!looker_read_parts(looker, task, again))
 		return false;
+	sleeps = look_get(looker, TASK_SWITCHES, 8);
 	*look = (struct look){
-		.switches = look_get(looker, TASK_SWITCHES, 8) +
-			    look_get(looker, TASK_PREEMPTIONS, 8),
+		.switches = sleeps + look_get(looker, TASK_PREEMPTIONS, 8),
 		.start_time = look_get(looker, TASK_START_TIME, 8),
 		.pid = (uint32_t)look_get(looker, TASK_PID, 4),
 		.state = (uint32_t)look_get(looker, TASK_STATE, 4),
@@ -189,6 +189,9 @@ static bool looker_get(struct looker *looker, uint64_t task, bool again, struct 
 		.arrival = look_get(looker, TASK_LAST_ARRIVAL, 8),
 		.queued = look_get(looker, TASK_LAST_QUEUED, 8),
 		.run_ns = sum > then ? sum - then : 0,
+		.sleeps = sleeps,
+		.sum_ns = sum,
+		.delay_ns = look_get(looker, TASK_RUN_DELAY, 8),
 	};
 	return true;
 }

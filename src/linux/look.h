@@ -13,7 +13,7 @@
 #include "xtop/os_waits.h"
 
 #define LOOK_SPAN_BYTES (16U << 10) /* of a task_struct, as in tasks.c */
-#define LOOK_MAX_PARTS  11          /* members that a look reads */
+#define LOOK_MAX_PARTS  12          /* members that a look reads */
 
 /* What a look tells of a task. Two looks that are equal are of the same wait. */
 struct look {
@@ -26,6 +26,8 @@ struct look_times {
 	uint64_t arrival; /* on its CPU, last */
 	uint64_t queued;  /* waits for a CPU since then */
 	uint64_t run_ns;  /* since its arrival */
+	uint64_t sleeps;  /* how often it has left its CPU of its own will */
+	uint64_t sum_ns, delay_ns; /* that it has ever run, and waited for a CPU */
 };
 
 /* Reads looks. */

@@ -152,17 +152,34 @@ static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sle
 }
 
 /*
- * The wait of SLEEPER is over. If the task got a CPU once since then, that was its end; else it may
- * have ended at any time since the last look.
+ * When the task first got a CPU after the last look, on the scheduler's clock. It has slept at most
+ * once since then. If it was preempted, only the last of its RUNS has a date: what it ran before is
+ * subtracted, and half of the time for which it waited for a CPU, because some of that was before
+ * the first run.
+ */
+static uint64_t sleepers_first_run(const struct sleeper *sleeper, const struct look_times *times,
+				   uint64_t runs)
+{
+	uint64_t ran_ns = times->sum_ns - sleeper->times.sum_ns - times->run_ns;
+	uint64_t delay_ns = times->delay_ns - sleeper->times.delay_ns;
+
+	return runs > 1 ? times->arrival - ran_ns - delay_ns / 2 : times->arrival;
+}
+
+/*
+ * The wait of SLEEPER is over. If the task has not slept more than once since then, its first run
+ * was the end; else it may have ended at any time since the last look.
  */
 static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleeper,
 			 const struct look *look, const struct look_times *times, uint64_t now_ns,
 			 const struct os_waits_sink *sink)
 {
-	uint64_t end_ns = sleeper->seen_ns, runs = look->switches - sleeper->look.switches;
+	uint64_t runs = look->switches - sleeper->look.switches + (look->on_cpu != 0);
+	uint64_t end_ns = sleeper->seen_ns;
 
-	if (runs == 1 || (!runs && look->on_cpu))
-		end_ns = sleepers_time(sleepers, times->arrival, sleeper->seen_ns, now_ns);
+	if (times->sleeps - sleeper->times.sleeps <= 1 && runs)
+		end_ns = sleepers_time(sleepers, sleepers_first_run(sleeper, times, runs),
+				       sleeper->seen_ns, now_ns);
 	if (sleeper->kept && sleeper->began_ns && end_ns > sleeper->began_ns)
 		sink->end(sink->context, sleeper->kept, end_ns - sleeper->began_ns);
 	free(sleeper->kept);
@@ -264,6 +281,7 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 		sleepers_end(sleepers, sleeper, look, times, now_ns, sink);
 	sleeper->seen_ns = now_ns;
 	sleeper->look = *look;
+	sleeper->times = *times;
 	if (look->on_cpu || look_is_gone(look)) {
 		sleepers->counts.running += look->on_cpu != 0;
 		return;

@@ -212,7 +212,17 @@ static void test_times(void)
 	turn(101 * S);
 	check_u64(seen.ended_ns, 189 * MS, "with two runs between, it lasted until the last look");
 	check_u64(seen.waited_ns, 500 * MS, "no wait begins before the last look that lacked it");
+	/* It got a CPU at 106 s on our clock, ran for 20 ms, was preempted, and ran for 5 ms. */
+	turn(105900 * MS);
 	made_set(made, task, TASK_SWITCHES, 14);
+	made_set(made, task, TASK_PREEMPTIONS, 1);
+	made_set(made, task, TASK_LAST_ARRIVAL, 101 * S + 120 * MS - MS);
+	made_set(made, task, TASK_RUN_SUM, 735 * MS);
+	made_set(made, task, TASK_RUN_SUM_THEN, 730 * MS);
+	made_set(made, task, TASK_RUN_DELAY, 160 * MS);
+	turn(106500 * MS);
+	check_u64(seen.ended_ns, 5520 * MS, "preempted: the first run, give or take half a delay");
+	made_set(made, task, TASK_SWITCHES, 15);
 	made_set(made, task, TASK_LAST_ARRIVAL, UINT64_MAX / 2);
 	turn(102 * S);
 	check(seen.waited_ns <= 1 * S, "a wrong clock of the guest changes no more than that");

@@ -34,6 +34,7 @@ static const struct {
 	{ TASK_ON_CPU, 0x34 },
 	{ TASK_RUN_SUM, 0x110 },
 	{ TASK_RUN_SUM_THEN, 0x118 },
+	{ TASK_RUN_DELAY, 0x3a8 },
 	{ TASK_LAST_ARRIVAL, 0x3b0 },
 	{ TASK_LAST_QUEUED, 0x3b8 },
 	{ TASK_EXIT_STATE, 0x480 },

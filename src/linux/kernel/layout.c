@@ -78,6 +78,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TASK_ON_CPU]		= AT("task_struct", "on_cpu", 0),
 	[TASK_SWITCHES]		= AT("task_struct", "nvcsw", 8),
 	[TASK_PREEMPTIONS]	= AT("task_struct", "nivcsw", 8),
+	[TASK_RUN_DELAY]	= AT("task_struct", "sched_info.run_delay", 8),
 	[TASK_LAST_ARRIVAL]	= AT("task_struct", "sched_info.last_arrival", 8),
 	[TASK_LAST_QUEUED]	= AT("task_struct", "sched_info.last_queued", 8),
 	[TASK_RUN_SUM]		= AT("task_struct", "se.sum_exec_runtime", 8),

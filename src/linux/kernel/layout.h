@@ -38,8 +38,9 @@ enum layout_member {
 	TASK_STATE,
 	TASK_EXIT_STATE,
 	TASK_ON_CPU,
-	TASK_SWITCHES, /* nvcsw: the task gave up its CPU */
-	TASK_PREEMPTIONS, /* nivcsw: it was taken from it */
+	TASK_SWITCHES,     /* nvcsw: the task gave up its CPU */
+	TASK_PREEMPTIONS,  /* nivcsw: it was taken from it */
+	TASK_RUN_DELAY,    /* ns that the task waited for a CPU */
 	TASK_LAST_ARRIVAL, /* on a CPU, ns on the scheduler's clock */
 	TASK_LAST_QUEUED,
 	TASK_RUN_SUM,      /* ns that the task ran */
@@ -55,7 +56,7 @@ enum layout_member {
 	TASK_BLOCKED_ON,    /* mutex, from about 6.17; likewise */
 	TASK_PI_BLOCKED_ON, /* rt_mutex_waiter */
 	MUTEX_OWNER,
-	MUTEX_WAIT_LIST,    /* up to 7.0 */
+	MUTEX_WAIT_LIST, /* up to 7.0 */
 	MUTEX_WAITER_TASK,
 	MUTEX_WAITER_LIST,
 	RWSEM_COUNT,
@@ -75,13 +76,13 @@ enum layout_member {
 	RT_MUTEX_OWNER,
 	RT_MUTEX_WAITER_LOCK,
 	MM_MMAP_LOCK,
-	MM_OWNER,           /* task_struct, with CONFIG_MEMCG */
+	MM_OWNER, /* task_struct, with CONFIG_MEMCG */
 	INODE_RWSEM,
-	INODE_MMAP_RWSEM,       /* of its i_data: who maps the file */
-	INODE_INVALIDATE_LOCK,  /* of its i_data, from 5.15 */
-	INODE_DATA,         /* the address_space inside the inode */
-	INODE_DENTRIES,     /* hlist_head */
-	DENTRY_ALIAS,       /* hlist_node in that list */
+	INODE_MMAP_RWSEM,      /* of its i_data: who maps the file */
+	INODE_INVALIDATE_LOCK, /* of its i_data, from 5.15 */
+	INODE_DATA,            /* the address_space inside the inode */
+	INODE_DENTRIES,        /* hlist_head */
+	DENTRY_ALIAS,          /* hlist_node in that list */
 	UPID_NS,
 
 	/* containers */
@@ -129,7 +130,7 @@ enum layout_member {
 	DENTRY_HASH_PPREV, /* NULL: unhashed, the file was deleted */
 	DENTRY_CHILDREN,   /* hlist_head, from 6.8 */
 	DENTRY_SIB,
-	DENTRY_SUBDIRS,    /* list_head, up to 6.7 */
+	DENTRY_SUBDIRS, /* list_head, up to 6.7 */
 	DENTRY_CHILD,
 	VFSMOUNT_ROOT,
 	MOUNT_MNT,
@@ -137,7 +138,7 @@ enum layout_member {
 	MOUNT_MOUNTPOINT,
 	MOUNT_MOUNTS,
 	MOUNT_CHILD,
-	MOUNT_OF_SUPER,    /* list_head, in that of the super_block; up to 6.16 */
+	MOUNT_OF_SUPER, /* list_head, in that of the super_block; up to 6.16 */
 	SUPER_MOUNTS,
 	MOUNT_NEXT_OF_SUPER, /* the next mount; later */
 	SUPER_FIRST_MOUNT,
@@ -219,7 +220,7 @@ enum layout_member {
 	IRQ_INFO_PORT,
 	IRQ_INFO_CPU,
 	IRQ_INFO_VIRQ,
-	IRQ_INFO_DEVICE,    /* from 5.12 */
+	IRQ_INFO_DEVICE, /* from 5.12 */
 	XENBUS_DEVICE_PATH,
 	EVENT_DEVICE_NEXT,
 
