@@ -9,7 +9,8 @@
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
  *                   lost
  *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
- *                   but for the very first sample. Which have not run since their last sample? Their stacks are kept (kept.h)
+ *                   but for the first sample. Which have not run since their last sample? Their
+ *                   stacks are kept (kept.h)
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
