@@ -236,6 +236,19 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 	}
 }
 
+/*
+ * The stack that was read is of LOOK. If SLEEPER has another wait, this one is new: the pass has
+ * just seen the other one.
+ */
+static void sleepers_set_look(const struct sleepers *sleepers, struct sleeper *sleeper,
+			      const struct look *look, const struct look_times *times,
+			      uint64_t now_ns)
+{
+	if (!look_equal(look, &sleeper->look))
+		sleepers_begin(sleepers, sleeper, look, times, now_ns, now_ns);
+	sleeper->look = *look;
+}
+
 /* SLEEPER's task is on no CPU, and not where it was. Reads where it is. */
 static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleeper,
 				uint64_t now_ns, const struct os_waits_sink *sink)
@@ -258,7 +271,7 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 		if (!looker_read(&sleepers->looker, sleeper->task, &again, &times))
 			return;
 		if (look_equal(&look, &again)) {
-			sleeper->look = look;
+			sleepers_set_look(sleepers, sleeper, &again, &times, now_ns);
 			sleepers_add(sleepers, sleeper, &sleepers->stacks.sample.vcpu, &task,
 				     now_ns, sink);
 			return;

@@ -265,6 +265,8 @@ static void on_copy(void *context, frame_t frame, const void *page, bool ok)
 	moves--;
 	made_put_u64(made->memory, made->guest.root, moving + made_offset(made, TASK_SWITCHES),
 		     100 + moves);
+	made_put_u64(made->memory, made->guest.root,
+		     moving + made_offset(made, TASK_LAST_ARRIVAL), 10 * S);
 }
 
 static void test_torn(void)
@@ -273,15 +275,22 @@ static void test_torn(void)
 	uint64_t stack;
 
 	begin();
+	made_set(made, sleeper(5, 1), TASK_LAST_ARRIVAL, 9 * S);
+	turn(9 * S); /* the clock is known */
+	made_xa_slot(made, leaf, 5, 0);
 	moving = sleeper(7, 1);
 	memory_read_u64(made->guest.memory, made->guest.root,
 			moving + made_offset(made, TASK_STACK), &stack);
 	moving_frame = made_frame(made->memory, made->guest.root, stack + STACK_BYTES - 256);
 	memory_set_watcher(made->guest.memory, &watcher);
+	made_set(made, moving, TASK_LAST_ARRIVAL, 4 * S);
 	moves = 2;
 	turn(10 * S);
 	check(seen.adds == 1 && sleepers_counts(sleepers).retried == 2,
 	      "a stack is read again when the task has run meanwhile");
+	check_u64(seen.waited_ns, 0, "then it is of a new wait");
+	turn(10 * S + 300 * MS);
+	check_u64(seen.waited_ns, 300 * MS, "which began when it was first seen");
 	made_set(made, moving, TASK_SWITCHES, 50);
 	moves = 100;
 	turn(11 * S);
