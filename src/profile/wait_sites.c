@@ -36,7 +36,7 @@ struct wait_class {
 };
 
 /*
- * Linux 5.10 to 6.18. The first line that fits counts. Line 0 is for functions that are not known.
+ * Linux 5.10 to 7.3. The first line that fits counts. Line 0 is for functions that are not known.
  */
 /* clang-format off: a table */
 static const struct wait_class wait_classes[] = {
@@ -198,7 +198,9 @@ static const struct wait_class wait_classes[] = {
 	{ "rcu_tasks_one_gp",          WAIT_WORK,       CLASS_IDLE },
 	{ "devtmpfs_work_loop",        WAIT_WORK,       CLASS_IDLE },
 	{ "khugepaged_wait_work",      WAIT_WORK,       CLASS_IDLE },
-	{ "io_wq*_worker",             WAIT_WORK,       CLASS_IDLE },
+	{ "io_wqe_worker",             WAIT_WORK,       CLASS_IDLE }, /* to 6.4 */
+	{ "io_wq_worker",              WAIT_WORK,       CLASS_IDLE },
+	{ "io_sq_thread",              WAIT_WORK,       CLASS_IDLE },
 	{ "svc_recv",                  WAIT_WORK,       CLASS_IDLE },
 	{ "kthread",                   WAIT_OTHER,      CLASS_KTHREAD },
 	{ "kthreadd",                  WAIT_WORK,       CLASS_IDLE },

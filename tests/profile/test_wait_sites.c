@@ -105,6 +105,12 @@ int main(void)
 			   WAIT_CHILD, true);
 		check_site("__schedule schedule worker_thread kthread ret_from_fork",
 			   "worker_thread", WAIT_WORK, true);
+		check_site("__schedule schedule schedule_timeout io_wqe_worker ret_from_fork",
+			   "io_wqe_worker", WAIT_WORK, true);
+		check_site("__schedule schedule schedule_timeout io_wq_worker ret_from_fork",
+			   "io_wq_worker", WAIT_WORK, true);
+		check_site("__schedule schedule io_sq_thread ret_from_fork", "io_sq_thread",
+			   WAIT_WORK, true);
 		check_site("__schedule schedule kcompactd kthread ret_from_fork", "kcompactd",
 			   WAIT_WORK, true);
 		check_site("__schedule schedule io_schedule bit_wait_io __wait_on_bit "
