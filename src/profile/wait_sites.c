@@ -23,7 +23,7 @@
 enum class_flag {
 	CLASS_NO_SITE = 1,  /* belongs to a lock or to the scheduler */
 	CLASS_FUTEX = 2,    /* between a program's lock and the futex: a spare site */
-	CLASS_IDLE = 4,     /* a thread waits for work here */
+	CLASS_IDLE = 4,     /* a thread waits for work here, if this is the site */
 	CLASS_KTHREAD = 8,  /* the outermost function of a kernel thread */
 	CLASS_LIBRARY = 16, /* user code: the lock of a C library */
 	CLASS_TELLS = 32,   /* its kind says more than WAIT_BLOCK_IO of a function further in */
@@ -180,7 +180,10 @@ static const struct wait_class wait_classes[] = {
 	{ "do_poll*",                  WAIT_POLL,       CLASS_IDLE },
 	{ "do_sys_poll",               WAIT_POLL,       CLASS_IDLE },
 	{ "do_select",                 WAIT_POLL,       CLASS_IDLE },
+	{ "ep_schedule_timeout",       WAIT_OTHER,      CLASS_NO_SITE },
 	{ "io_cqring_wait",            WAIT_POLL,       CLASS_IDLE },
+	{ "io_cqring_wait_schedule",   WAIT_OTHER,      CLASS_NO_SITE },
+	{ "io_cqring_schedule_timeout", WAIT_OTHER,     CLASS_NO_SITE },
 	{ "read_events",               WAIT_POLL,       CLASS_IDLE },
 	{ "do_nanosleep",              WAIT_TIMER,      CLASS_IDLE },
 	{ "do_wait",                   WAIT_CHILD,      CLASS_IDLE },
@@ -202,6 +205,8 @@ static const struct wait_class wait_classes[] = {
 	{ "io_wq_worker",              WAIT_WORK,       CLASS_IDLE },
 	{ "io_sq_thread",              WAIT_WORK,       CLASS_IDLE },
 	{ "svc_recv",                  WAIT_WORK,       CLASS_IDLE },
+	{ "svc_get_next_xprt",         WAIT_WORK,       CLASS_IDLE },
+	{ "svc_thread_wait_for_work",  WAIT_WORK,       CLASS_IDLE },
 	{ "kthread",                   WAIT_OTHER,      CLASS_KTHREAD },
 	{ "kthreadd",                  WAIT_WORK,       CLASS_IDLE },
 	/* page faults */
@@ -378,6 +383,9 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 			site.idle = true;
 		}
 		site_consider(&search, at, class->flags);
+		/* A worker that sleeps further in has work. */
+		if (class->flags & CLASS_IDLE && search.site != at)
+			continue;
 		site.kind = wait_kind_choose(site.kind, class->kind,
 					     class->flags & CLASS_TELLS &&
 						     (search.site == n || search.site == at));

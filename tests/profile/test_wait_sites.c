@@ -111,6 +111,12 @@ int main(void)
 			   "io_wq_worker", WAIT_WORK, true);
 		check_site("__schedule schedule io_sq_thread ret_from_fork", "io_sq_thread",
 			   WAIT_WORK, true);
+		check_site("__schedule schedule some_driver_wait some_driver_work process_one_work "
+			   "worker_thread kthread ret_from_fork", "some_driver_wait", WAIT_OTHER,
+			   false);
+		check_site("__schedule schedule schedule_timeout io_cqring_wait_schedule "
+			   "io_cqring_wait __do_sys_io_uring_enter" SYSCALL, "io_cqring_wait",
+			   WAIT_POLL, true);
 		check_site("__schedule schedule kcompactd kthread ret_from_fork", "kcompactd",
 			   WAIT_WORK, true);
 		check_site("__schedule schedule io_schedule bit_wait_io __wait_on_bit "
