@@ -200,6 +200,7 @@ check_PROGRAMS = \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \
 	tests/profile/test_wait_locks \
+	tests/profile/test_wait_rows \
 	tests/profile/test_wait_sites \
 	tests/profile/test_waits \
 	tests/import/test_import \

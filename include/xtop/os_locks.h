@@ -44,7 +44,7 @@ struct os_lock_task {
 	uint8_t state;      /* enum os_wait_state, while it is on no CPU */
 	uint64_t waited_ns; /* how long it has been on no CPU; 0: not known */
 	uint64_t address;   /* of what the kernel keeps of it */
-	const void *kept;   /* what the sink keeps with its wait; NULL: nothing */
+	void *kept;         /* what the sink keeps with its wait; NULL: nothing */
 	bool has_moved;     /* that wait is over: KEPT tells who it is, but not where */
 };
 

@@ -72,7 +72,7 @@ struct os_wait {
 struct os_waits_sink {
 	void (*add)(void *context, const struct os_wait *wait);
 	/* The wait that KEPT belongs to is over. It took WAITED_NS. */
-	void (*end)(void *context, const void *kept, uint64_t waited_ns);
+	void (*end)(void *context, void *kept, uint64_t waited_ns);
 	/*
 	 * Called in each pass for each task that waits for a lock, after all tasks were added.
 	 * NULL: the sink never sets a kind of lock.

@@ -35,6 +35,8 @@ libxtop_a_SOURCES += \
 	src/profile/wait_sites.c \
 	src/profile/wait_locks.c \
 	src/profile/wait_locks.h \
+	src/profile/wait_rows.c \
+	src/profile/wait_rows.h \
 	src/profile/vcpu_wakes.c \
 	src/profile/vcpu_wakes.h \
 	src/profile/waits.c \

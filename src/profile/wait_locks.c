@@ -81,7 +81,7 @@ static uint64_t wait_locks_hash(uint64_t address, uint64_t space)
 
 struct lock_key {
 	const struct wait_locks *locks;
-	const struct os_lock_wait *wait;
+	const struct lock_id *id;
 };
 
 static bool wait_locks_is_row(const void *context, uint32_t number)
@@ -89,8 +89,17 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 	const struct lock_key *key = context;
 	const struct snapshot_lock *lock = &key->locks->rows[number].lock;
 
-	return lock->address == key->wait->address && lock->space == key->wait->space &&
-	       lock->kind == key->wait->kind;
+	return lock->address == key->id->address && lock->space == key->id->space &&
+	       lock->kind == key->id->kind;
+}
+
+/* HASH_NONE: there is none. */
+static uint32_t wait_locks_find(const struct wait_locks *locks, const struct lock_id *id)
+{
+	const struct lock_key key = { locks, id };
+
+	return hash_table_find(&locks->index, wait_locks_hash(id->address, id->space),
+			       wait_locks_is_row, &key);
 }
 
 /*
@@ -99,15 +108,14 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
  */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {
-	const struct lock_key key = { locks, wait };
-	uint64_t hash = wait_locks_hash(wait->address, wait->space);
-	uint32_t row = hash_table_find(&locks->index, hash, wait_locks_is_row, &key);
+	const struct lock_id id = { wait->kind, wait->address, wait->space };
+	uint32_t row = wait_locks_find(locks, &id);
 	struct snapshot_lock *lock;
 
 	if (row != HASH_NONE)
 		return row;
 	if (wait->is_over || locks->n_rows == WAIT_LOCKS_MAX ||
-	    !hash_table_add(&locks->index, hash, locks->n_rows))
+	    !hash_table_add(&locks->index, wait_locks_hash(id.address, id.space), locks->n_rows))
 		return SNAPSHOT_NO_LOCK;
 	locks->rows[locks->n_rows] = (struct lock_row){ 0 };
 	lock = &locks->rows[locks->n_rows].lock;
@@ -183,6 +191,14 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		return;
 	locks->holders[locks->n_holders++] =
 		lock_task_of(&wait->holder, holder, SNAPSHOT_NO_LOCK);
+}
+
+void wait_locks_end(struct wait_locks *locks, const struct lock_id *lock, uint64_t waited_ns)
+{
+	uint32_t row = lock->kind == OS_LOCK_NONE ? HASH_NONE : wait_locks_find(locks, lock);
+
+	if (row != HASH_NONE && waited_ns > locks->rows[row].lock.longest_ns)
+		locks->rows[row].lock.longest_ns = waited_ns;
 }
 
 /* Sorts the tasks of the pass by pid, and adds the holders that do not wait. */

@@ -19,6 +19,12 @@
 
 struct wait_locks;
 
+/* Which lock it is. */
+struct lock_id {
+	enum os_lock_kind kind;
+	uint64_t address, space; /* as in struct os_lock_wait */
+};
+
 /* Where a task is, as frames; FRAME_NONE: not known. */
 struct wait_place {
 	uint32_t process, thread, site;
@@ -38,6 +44,11 @@ void wait_locks_reset(struct wait_locks *locks);
 void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		    const struct wait_place *waiter, const struct wait_place *holder,
 		    uint64_t now_ns, double ticks);
+/*
+ * A wait for LOCK is over: of a lock that is known the longest wait may be this one. OS_LOCK_NONE:
+ * it was for no lock.
+ */
+void wait_locks_end(struct wait_locks *locks, const struct lock_id *lock, uint64_t waited_ns);
 /* The current pass has seen all tasks. The next wait begins a new pass. */
 void wait_locks_end_pass(struct wait_locks *locks, uint64_t now_ns);
 /* Fills in the locks of TO. Best effort: without memory the snapshot has none. */

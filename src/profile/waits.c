@@ -5,10 +5,8 @@
  *   os_read_waits() ─► a task with its stack ─► frames, kept with the task ─┬► profile_add()
  *                      a task that has not moved ─► the frames that were kept ┘► its row
  *
- * Weights of nodes are time: they give mean numbers of tasks, and shares. A row has what weights do
- * not tell: how many tasks wait there now, in which states, and the longest wait. There is one row
- * for each process, thread, site, and kind of wait. The number of rows is bounded; a wait without a
- * row is in the profile all the same.
+ * Weights of nodes are time: they give mean numbers of tasks, and shares. Rows (wait_rows.h) have
+ * what weights do not tell. A wait without a row is in the profile all the same.
  *
  * Time. A pass begins a period after the begin of the last one. Each look at a task adds the time
  * for which it stands to a node, and each pass adds that time once to `span`. So the mean number of
@@ -28,25 +26,19 @@
 #include "profile/decay.h"
 #include "profile/vcpu_wakes.h"
 #include "profile/wait_locks.h"
+#include "profile/wait_rows.h"
 #include "xtop/clock.h"
-#include "xtop/hash.h"
 #include "xtop/wait_sites.h"
 
-#define NO_ROW      UINT32_MAX
 #define WAITS_RUN_NS 1000000000LL /* for this long a sample tells where the holder of a lock runs */
 
 /* What is kept with a task that waits. */
 struct waits_kept {
-	uint32_t row; /* NO_ROW: there was no room for it */
+	uint32_t row; /* WAIT_ROWS_NONE: there was no room for it */
 	uint32_t n;
 	uint32_t generation; /* waits->generation when ROW and FRAMES were right */
+	struct lock_id lock; /* that it was last told to wait for; OS_LOCK_NONE: for none */
 	uint32_t frames[];   /* outermost first */
-};
-
-struct waits_row {
-	struct snapshot_wait wait; /* its `now` is of the last whole pass */
-	uint32_t now;              /* in this pass */
-	uint8_t states;            /* in this pass */
 };
 
 /* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
@@ -63,6 +55,7 @@ struct waits {
 	struct waits_settings settings;
 	struct profile *profile;
 	struct fold fold;
+	struct wait_rows *rows;
 	struct wait_locks *locks;
 	struct {
 		uint64_t task, time_ns;
@@ -70,12 +63,8 @@ struct waits {
 	} runs[GUEST_MAX_VCPUS]; /* the task in the last sample of each vCPU */
 	struct spinner spinners[GUEST_MAX_VCPUS]; /* the same */
 	struct vcpu_wakes wakes;
-	struct hash_table index; /* of rows */
-	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
-	uint32_t n_rows;
 	uint32_t generation;     /* changes when what was kept with tasks is no longer right */
-	uint64_t rows_refused;
 	uint32_t runnable;       /* the frame of WAIT_RUNNABLE_MARK */
 	uint64_t next_ns;        /* when the next pass is due */
 	bool going;              /* a pass has begun and is not whole */
@@ -101,7 +90,7 @@ struct xtop_error *waits_create(const struct waits_settings *settings, struct wa
 	struct xtop_error *error = NULL;
 
 	if (waits) {
-		waits->rows = calloc(WAITS_MAX_ROWS, sizeof(*waits->rows));
+		waits->rows = wait_rows_create();
 		waits->classes = calloc(FRAMES_MAX, sizeof(*waits->classes));
 		waits->locks = wait_locks_create(settings->half_life_ns);
 	}
@@ -135,110 +124,47 @@ void waits_destroy(struct waits *waits)
 		return;
 	profile_destroy(waits->profile);
 	wait_locks_destroy(waits->locks);
-	hash_table_deinit(&waits->index);
-	free(waits->rows);
+	wait_rows_destroy(waits->rows);
 	free(waits->classes);
 	free(waits);
-}
-
-static void waits_drop_rows(struct waits *waits)
-{
-	hash_table_deinit(&waits->index);
-	waits->index = (struct hash_table){ 0 };
-	waits->n_rows = 0;
-	waits->generation++;
 }
 
 void waits_reset(struct waits *waits)
 {
 	profile_reset(waits->profile);
 	fold_reset(&waits->fold);
-	waits_drop_rows(waits);
+	wait_rows_reset(waits->rows);
 	wait_locks_reset(waits->locks);
+	waits->generation++;
 	waits->span_live = waits->span_ticks = 0;
 	waits->adds = waits->last_adds = 0;
-	waits->rows_refused = 0;
 }
 
-static uint64_t waits_hash(const struct snapshot_wait *wait)
-{
-	return hash_word(hash_word(hash_word(0, wait->process), wait->thread),
-			 (uint64_t)wait->kind << 32 | wait->site);
-}
-
-/* Two sites may have become one. Then both rows stay, and only one of them goes on counting. */
 void waits_rename(struct waits *waits)
 {
 	profile_rename(waits->profile, names_find_better, waits->settings.names);
-	hash_table_deinit(&waits->index);
-	waits->index = (struct hash_table){ 0 };
-	for (uint32_t i = 0; i < waits->n_rows; i++) {
-		struct snapshot_wait *wait = &waits->rows[i].wait;
-
-		if (wait->site != FRAME_NONE)
-			wait->site = names_find_better(waits->settings.names, wait->site);
-		hash_table_add(&waits->index, waits_hash(wait), i);
-	}
+	wait_rows_rename(waits->rows, waits->settings.names);
 	waits->generation++;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-struct waits_key {
-	const struct waits *waits;
-	struct snapshot_wait wait;
-};
-
-static bool waits_is_row(const void *context, uint32_t number)
-{
-	const struct waits_key *key = context;
-	const struct snapshot_wait *wait = &key->waits->rows[number].wait;
-
-	return wait->process == key->wait.process && wait->thread == key->wait.thread &&
-	       wait->site == key->wait.site && wait->kind == key->wait.kind;
-}
-
-/* The row of a stack of N frames, outermost first; added if new. NO_ROW: there is no room. */
+/* The row of a stack of N frames, outermost first; added if new. */
 static uint32_t waits_find_or_add_row(struct waits *waits, const uint32_t *stack, size_t n)
 {
 	const struct frames *frames = waits->settings.frames;
-	struct waits_key key = { waits, { .process = FRAME_NONE, .thread = FRAME_NONE } };
 	const struct wait_classes classes = { waits->classes, FRAMES_MAX };
 	struct wait_site site = wait_site_find(frames, &classes, stack, n);
-	uint64_t hash;
-	uint32_t row;
+	struct snapshot_wait key = { .process = FRAME_NONE,
+				     .thread = FRAME_NONE,
+				     .site = site.frame,
+				     .kind = (uint8_t)site.kind };
 
 	if (n > 0 && frames_get(frames, stack[0])->kind == FRAME_KIND_PROCESS)
-		key.wait.process = stack[0];
+		key.process = stack[0];
 	if (n > 1 && frames_get(frames, stack[1])->kind == FRAME_KIND_THREAD)
-		key.wait.thread = stack[1];
-	key.wait.site = site.frame;
-	key.wait.kind = (uint8_t)site.kind;
-	hash = waits_hash(&key.wait);
-	row = hash_table_find(&waits->index, hash, waits_is_row, &key);
-	if (row != HASH_NONE)
-		return row;
-	if (waits->n_rows == WAITS_MAX_ROWS ||
-	    !hash_table_add(&waits->index, hash, waits->n_rows)) {
-		waits->rows_refused++;
-		return NO_ROW;
-	}
-	waits->rows[waits->n_rows] = (struct waits_row){ .wait = key.wait };
-	return waits->n_rows++;
-}
-
-static void waits_update_row(struct waits *waits, uint32_t number, enum os_wait_state state,
-			     uint64_t waited_ns)
-{
-	struct waits_row *row;
-
-	if (number == NO_ROW)
-		return;
-	row = &waits->rows[number];
-	row->now++;
-	row->states |= (uint8_t)(1U << state);
-	if (waited_ns > row->wait.longest_ns)
-		row->wait.longest_ns = waited_ns;
+		key.thread = stack[1];
+	return wait_rows_find_or_add(waits->rows, &key);
 }
 
 /* --- what the system tells -------------------------------------------------------------------- */
@@ -264,6 +190,7 @@ static struct waits_kept *waits_keep(struct waits *waits, const struct os_wait *
 	memcpy(kept->frames, fold->frames, n * sizeof(kept->frames[0]));
 	kept->row = waits_find_or_add_row(waits, kept->frames, n);
 	kept->generation = waits->generation;
+	kept->lock = (struct lock_id){ .kind = OS_LOCK_NONE };
 	*wait->kept = kept;
 	return kept;
 }
@@ -313,24 +240,27 @@ static void waits_add(void *context, const struct os_wait *wait)
 		kept = waits_keep(waits, wait, ticks);
 	if (!kept)
 		return;
-	if (wait->vcpu && kept->row != NO_ROW)
-		*wait->lock = waits_lock_kind(waits->rows[kept->row].wait.kind);
+	if (wait->vcpu && kept->row != WAIT_ROWS_NONE)
+		*wait->lock = waits_lock_kind(wait_rows_get(waits->rows, kept->row)->kind);
 	waits_renew(waits, kept);
 	counts->samples++;
 	counts->weight += ticks;
 	profile_add(waits->profile, kept->frames, kept->n, waits->pass_ns, 1, ticks);
-	waits_update_row(waits, kept->row, wait->state, wait->waited_ns);
+	if (kept->row != WAIT_ROWS_NONE)
+		wait_rows_update(waits->rows, kept->row, wait->state, wait->waited_ns,
+				 waits->pass_ns);
 }
 
-static void waits_end(void *context, const void *pointer, uint64_t waited_ns)
+/* The end may be later than the last look. */
+static void waits_end(void *context, void *pointer, uint64_t waited_ns)
 {
-	const struct waits_kept *kept = pointer;
+	struct waits_kept *kept = pointer;
 	struct waits *waits = context;
 
-	if (kept->generation != waits->generation || kept->row == NO_ROW)
-		return;
-	if (waited_ns > waits->rows[kept->row].wait.longest_ns)
-		waits->rows[kept->row].wait.longest_ns = waited_ns;
+	waits_renew(waits, kept);
+	if (kept->row != WAIT_ROWS_NONE)
+		wait_rows_end(waits->rows, kept->row, waited_ns);
+	wait_locks_end(waits->locks, &kept->lock, waited_ns);
 }
 
 static const struct wait_place waits_nowhere = { .process = FRAME_NONE,
@@ -346,16 +276,18 @@ static void waits_put_stack(const struct frames *frames, const uint32_t *stack, 
 			place->frames[place->n++] = stack[at];
 }
 
-/* Where a task waits. POINTER was kept with the wait; NULL: nothing was. */
-static struct wait_place waits_place(struct waits *waits, const void *pointer)
+/* Where a task waits. KEPT was kept with the wait; NULL: nothing was. */
+static struct wait_place waits_place(struct waits *waits, struct waits_kept *kept)
 {
-	const struct waits_kept *kept = pointer;
 	struct wait_place place = waits_nowhere;
 	const struct snapshot_wait *wait;
 
-	if (!kept || kept->generation != waits->generation || kept->row == NO_ROW)
+	if (!kept)
 		return place;
-	wait = &waits->rows[kept->row].wait;
+	waits_renew(waits, kept);
+	if (kept->row == WAIT_ROWS_NONE)
+		return place;
+	wait = wait_rows_get(waits->rows, kept->row);
 	place.process = wait->process;
 	place.thread = wait->thread;
 	place.site = wait->site;
@@ -432,9 +364,12 @@ static struct wait_place waits_holder_place(struct waits *waits, const struct os
 static void waits_lock(void *context, const struct os_lock_wait *wait)
 {
 	struct waits *waits = context;
-	struct wait_place waiter = waits_place(waits, wait->waiter.kept),
+	struct waits_kept *kept = wait->waiter.kept;
+	struct wait_place waiter = waits_place(waits, kept),
 			  holder = waits_holder_place(waits, &wait->holder);
 
+	if (kept)
+		kept->lock = (struct lock_id){ wait->kind, wait->address, wait->space };
 	wait_locks_add(waits->locks, wait, &waiter, &holder, waits->pass_ns,
 		       waits_ticks(waits->span_ns_of_pass));
 }
@@ -533,13 +468,8 @@ static void waits_end_pass(struct waits *waits)
 	vcpu_wakes_read(&waits->wakes, waits->settings.os, waits->settings.n_vcpus,
 			waits->now_ns);
 	wait_locks_end_pass(waits->locks, waits->pass_ns);
-	for (uint32_t i = 0; i < waits->n_rows; i++) {
-		struct waits_row *row = &waits->rows[i];
-
-		row->wait.now = row->now;
-		row->wait.states = row->states ? row->states : row->wait.states;
-		row->now = row->states = 0;
-	}
+	if (wait_rows_end_pass(waits->rows, waits->pass_ns))
+		waits->generation++;
 	waits->span_live = waits->span_live * waits_decay(waits) + ticks;
 	waits->span_ticks += ticks;
 	waits->live_ns = waits->pass_ns;
@@ -609,14 +539,6 @@ void waits_replay(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 
 /* --- snapshots -------------------------------------------------------------------------------- */
 
-/* Best effort: without memory there are no rows. */
-static void waits_copy_rows(const struct waits *waits, struct snapshot_waits *to)
-{
-	to->rows = waits->n_rows ? calloc(waits->n_rows, sizeof(*to->rows)) : NULL;
-	for (uint32_t i = 0; to->rows && i < waits->n_rows; i++)
-		to->rows[to->n_rows++] = waits->rows[i].wait;
-}
-
 bool waits_is_torn(const struct waits *waits, uint64_t now_ns)
 {
 	return waits->in_pass && now_ns < waits->pass_ns + WAITS_PATIENCE_NS;
@@ -650,12 +572,11 @@ struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 		.unsupported = !waits->settings.os || (waits->asked && !waits->supported),
 		.span_live = waits->span_live * waits_decay(waits) + waits_part(waits),
 		.span_ticks = waits->span_ticks + waits_part(waits),
-		.rows_refused = waits->rows_refused,
 		.cpu_ns = waits->cpu_ns,
 	};
 	if (waits->settings.os)
 		os_get_waits_counts(waits->settings.os, &snapshot->waits.counts);
-	waits_copy_rows(waits, &snapshot->waits);
+	wait_rows_copy(waits->rows, &snapshot->waits);
 	wait_locks_copy(waits->locks, waits->pass_ns, &snapshot->waits);
 	*snapshotp = snapshot;
 	return NULL;

@@ -7,10 +7,8 @@
 #define PROFILE_WAITS_H
 
 #include "profile/fold.h"
-#include "xtop/limit.h"
 #include "xtop/os_waits.h"
 
-#define WAITS_MAX_ROWS LIMIT(4096, 64)     /* sites, each with its process and thread */
 #define WAITS_TICK_NS  1000000             /* the unit of the profile's weights */
 /* CPU time that a pass may use in one period, and half of the period at most */
 #define WAITS_PASS_NS  200000000ULL

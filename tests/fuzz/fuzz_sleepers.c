@@ -212,7 +212,7 @@ static void add(void *context, const struct os_wait *wait)
 	*wait->lock = (enum os_lock_kind)((kinds + wait->task->pid) % N_OS_LOCK_KINDS);
 }
 
-static void end_wait(void *context, const void *kept, uint64_t waited_ns)
+static void end_wait(void *context, void *kept, uint64_t waited_ns)
 {
 	(void)context;
 	(void)waited_ns;

@@ -649,7 +649,7 @@ static void add(void *context, const struct os_wait *wait)
 	*wait->lock = wanted;
 }
 
-static void end_wait(void *context, const void *kept, uint64_t waited_ns)
+static void end_wait(void *context, void *kept, uint64_t waited_ns)
 {
 	(void)context;
 	(void)kept;

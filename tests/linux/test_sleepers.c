@@ -56,7 +56,7 @@ static void add(void *context, const struct os_wait *wait)
 		*wait->kept = malloc(1);
 }
 
-static void end_wait(void *context, const void *kept, uint64_t waited_ns)
+static void end_wait(void *context, void *kept, uint64_t waited_ns)
 {
 	(void)context;
 	(void)kept;

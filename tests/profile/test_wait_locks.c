@@ -82,6 +82,14 @@ static void test_pass(void)
 	check(!waits.locks[0].now && waits.locks[0].ticks == 1500 && !waits.n_lock_tasks,
 	      "when nobody waits any more, the figures stay");
 	snapshot_waits_deinit(&waits);
+	wait_locks_end(locks, &(struct lock_id){ OS_LOCK_MUTEX, 0x1000, 0 }, 8 * S);
+	wait_locks_end(locks, &(struct lock_id){ OS_LOCK_RWSEM, 0x1000, 0 }, 9 * S);
+	wait_locks_end(locks, &(struct lock_id){ OS_LOCK_NONE, 0x1000, 0 }, 9 * S);
+	wait_locks_end(locks, &(struct lock_id){ OS_LOCK_MUTEX, 0x3000, 0 }, 9 * S);
+	waits = copy_of(locks, 101 * S);
+	check(waits.n_locks == 2 && waits.locks[0].longest_ns == 8 * S && waits.locks[0].waits == 2,
+	      "the end of a wait may be longer than its last look");
+	snapshot_waits_deinit(&waits);
 	wait_locks_reset(locks);
 	waits = copy_of(locks, 102 * S);
 	check(!waits.n_locks && !waits.locks, "nothing after a reset");

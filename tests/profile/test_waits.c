@@ -41,6 +41,7 @@ static _Atomic unsigned turns;
 static enum os_waits_turn answer = OS_WAITS_WHOLE;
 static bool known = true, other;
 static bool has_lock, holder_moved, holder_runs; /* task 1 holds a lock that task 0 waits for */
+static bool renames; /* names change when a pass has seen the tasks, before it tells of locks */
 
 /* Made-up CPU time: it passes when a turn reads the tasks, and when a pass is over. */
 static uint64_t cpu_ns, turn_cpu_ns, end_cpu_ns;
@@ -235,6 +236,8 @@ enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period
 	for (int i = 0; i < N; i++)
 		if (tasks[i].waits)
 			tell(&tasks[i], sink);
+	if (renames)
+		waits_rename(sink->context);
 	if (has_lock)
 		tell_lock(sink);
 	return answer;
@@ -630,6 +633,55 @@ static void test_stacks(void)
 	end();
 }
 
+/*
+ * Task 0 waits for a lock until after the last look. Meanwhile names have changed, as they do all the
+ * time while xtop gets to know programs.
+ */
+static void test_end(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	has_lock = true;
+	tasks[1].address += 0x1000;
+	tasks[0].waited_ns = 2 * S;
+	poll_at(100 * S);
+	waits_rename(waits);
+	has_lock = false;
+	tasks[0].moved = true;
+	tasks[0].waited_ns = 0;
+	tasks[0].ended_ns = 3 * S;
+	poll_at(101 * S);
+	snapshot = take(101 * S);
+	check_u64(snapshot->waits.rows[0].longest_ns, 3 * S, "the longest wait at a site");
+	check_u64(snapshot->waits.locks[0].longest_ns, 3 * S, "the longest wait for a lock");
+	snapshot_destroy(snapshot);
+	tasks[0].moved = true;
+	tasks[0].ended_ns = 9 * S;
+	poll_at(102 * S);
+	snapshot = take(102 * S);
+	check_u64(snapshot->waits.locks[0].longest_ns, 3 * S, "a wait for something else");
+	snapshot_destroy(snapshot);
+	end();
+}
+
+/* Names change between the look at a task and the look at its lock. */
+static void test_renamed(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	has_lock = renames = true;
+	poll_at(100 * S);
+	snapshot = take(100 * S);
+	check(snapshot->waits.lock_tasks[0].site != FRAME_NONE &&
+		      snapshot->waits.lock_tasks[0].n_frames == 1,
+	      "it is known where who waits for a lock waits");
+	snapshot_destroy(snapshot);
+	has_lock = renames = false;
+	end();
+}
+
 /* --- intervals -------------------------------------------------------------------------------- */
 
 static void *run_resolver(void *resolver)
@@ -727,6 +779,8 @@ int main(void)
 	test_other();
 	test_spinlocks();
 	test_stacks();
+	test_end();
+	test_renamed();
 	test_timers();
 	test_intervals();
 	return tap_done();
