@@ -97,7 +97,7 @@ struct os_waits_counts {
 	uint64_t retried;    /* stacks that were read again, as the task moved meanwhile */
 	uint64_t left_out;   /* looks without a stack: the task moved again and again */
 	uint64_t unreadable; /* looks at tasks that were not there any more, or at none */
-	uint64_t no_room;    /* looks at more tasks than can be kept */
+	uint64_t no_room;    /* looks at more tasks than can be kept: these are read each time */
 	uint64_t locks;      /* looks at who holds a lock */
 	uint64_t locks_moved; /* looks at locks without a holder: the waiter had moved on */
 	uint64_t locks_found, locks_unknown; /* waits for a lock whose address is known, or not */

@@ -114,7 +114,7 @@ static void waits_put_head(struct json *json, const struct snapshot *snapshot,
 		    waits->span_ticks > 0 ? (double)waits->counts.passes * 1e3 / waits->span_ticks
 					  : 0);
 	json_double(json, "idle", options->totals ? idle.mean_total : idle.mean);
-	json_u64(json, "left_out", waits->counts.left_out + waits->counts.no_room);
+	json_u64(json, "left_out", waits->counts.left_out);
 	json_u64(json, "waiters", forest->waiters);
 	json_u64(json, "deadlocks", forest->deadlocks);
 }

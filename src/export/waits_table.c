@@ -39,7 +39,7 @@ static void waits_print_head(const struct snapshot *snapshot, const struct waits
 		options->title,
 		waits->span_ticks > 0 ? (double)counts->passes * 1e3 / waits->span_ticks : 0,
 		counts->tasks, waits->span_ticks / 1e3,
-		options->totals ? idle.mean_total : idle.mean, counts->left_out + counts->no_room);
+		options->totals ? idle.mean_total : idle.mean, counts->left_out);
 }
 
 static const char *waits_name(const struct snapshot *snapshot, uint32_t frame)

@@ -18,7 +18,8 @@
  * began after the last look at which it had not begun, and before the first at which it had.
  *
  * Tasks of the pass before are kept in an array by ascending pid, as the tree gives them. A pass
- * reads along the old array and writes a new one.
+ * reads along the old array and writes a new one. A task for which it has no room is new in each
+ * pass: its stack is read each time, and its lock is not told.
  */
 #include "config.h"
 
@@ -50,6 +51,7 @@ struct sleepers {
 	struct data_names names;
 	struct sleeper_list before, now;
 	size_t at_before;    /* in BEFORE: the first one that is not behind the next pid */
+	size_t n_not_kept;   /* tasks of this pass for which NOW had no room */
 	bool going;          /* a pass has begun */
 	uint64_t next_pid;
 	uint64_t pass_ns, before_ns; /* beginnings of this pass and of the one before; 0: none */
@@ -405,6 +407,7 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 	struct sleeper sleeper = { .pid = pid };
 	struct look_times times;
 	struct look look;
+	bool has_room;
 
 	sleepers->counts.looks++;
 	sleepers_take_known(sleepers, pid, &sleeper);
@@ -415,13 +418,16 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 	if (!look_equal(&look, &sleeper.look)) /* else the arrival is known */
 		clock_gap_update(&sleepers->gap, times.arrival, sleepers_after(sleepers, now_ns),
 				 SLEEPER_GAP_SPAN_NS);
-	if (pass->n == SLEEPERS_MAX || !vector_reserve(pass->list, pass->capacity, pass->n + 1)) {
-		sleepers->counts.no_room++;
-		free(sleeper.kept);
+	has_room = pass->n < SLEEPERS_MAX &&
+		   vector_reserve(pass->list, pass->capacity, pass->n + 1);
+	sleepers_see(sleepers, &sleeper, &look, &times, now_ns, sink);
+	if (has_room) {
+		pass->list[pass->n++] = sleeper;
 		return;
 	}
-	sleepers_see(sleepers, &sleeper, &look, &times, now_ns, sink);
-	pass->list[pass->n++] = sleeper;
+	sleepers->n_not_kept++;
+	sleepers->counts.no_room++;
+	free(sleeper.kept);
 }
 
 static void sleepers_begin_pass(struct sleepers *sleepers, uint64_t now_ns, uint64_t period_ns)
@@ -435,7 +441,7 @@ static void sleepers_begin_pass(struct sleepers *sleepers, uint64_t now_ns, uint
 	sleepers->going = true;
 	sleepers->has_leaf = sleepers->seen_all = false;
 	sleepers->next_pid = 0;
-	sleepers->at_before = sleepers->next_lock = 0;
+	sleepers->at_before = sleepers->next_lock = sleepers->n_not_kept = 0;
 }
 
 /* What was seen in this pass is what the next one goes on from. */
@@ -447,7 +453,7 @@ static void sleepers_end_pass(struct sleepers *sleepers)
 	sleepers->before = sleepers->now;
 	sleepers->now = before;
 	sleepers->counts.passes++;
-	sleepers->counts.tasks = sleepers->before.n;
+	sleepers->counts.tasks = sleepers->before.n + sleepers->n_not_kept;
 	sleepers->going = false;
 }
 

@@ -14,7 +14,7 @@
 #include "xtop/limit.h"
 #include "xtop/os_waits.h"
 
-#define SLEEPERS_MAX       LIMIT(32768, 64) /* tasks kept; of more, nothing is known */
+#define SLEEPERS_MAX       LIMIT(32768, 64) /* tasks kept; more are read anew each time */
 #define SLEEPERS_TURN      LIMIT(64, 16)    /* tasks that a turn looks at */
 #define SLEEPERS_FEW       LIMIT(512, 16)   /* these stay mapped, 2 to 3 pages each */
 #define SLEEPERS_TURN_READ LIMIT(64, 8)     /* nodes of the tree of pids that it reads */

@@ -10,6 +10,10 @@
 
 #include "linux/process/xarray.h"
 #include "linux/sleepers.h"
+/* The usual number of tasks would be a GB of made memory. */
+#undef SLEEPERS_MAX
+#define SLEEPERS_MAX 600
+#include "../../src/linux/sleepers.c"
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -358,6 +362,23 @@ static void test_end(void)
 	end();
 }
 
+/* Tasks with the pids below N, in as many leaves of the tree. Returns its root and the last task. */
+static uint64_t make_sleepers(uint32_t n, uint64_t *task)
+{
+	uint64_t root;
+
+	memory_read_u64(made->guest.memory, made->guest.root,
+			ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), &root);
+	for (uint32_t pid = 1; pid < n; pid++) {
+		if (pid % 64 == 0) {
+			leaf = made_xa_node(made, 0);
+			made_xa_slot(made, root - 2, pid / 64, made_xa_entry(leaf));
+		}
+		*task = sleeper(pid, 1);
+	}
+	return root;
+}
+
 /* So many tasks that their pages are copied in batches. */
 static void test_very_many(void)
 {
@@ -367,15 +388,7 @@ static void test_very_many(void)
 	unsigned adds = 0, stacks = 0;
 
 	begin();
-	memory_read_u64(made->guest.memory, made->guest.root,
-			ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), &root);
-	for (uint32_t pid = 1; pid < n; pid++) {
-		if (pid % 64 == 0) {
-			leaf = made_xa_node(made, 0);
-			made_xa_slot(made, root - 2, pid / 64, made_xa_entry(leaf));
-		}
-		task = sleeper(pid, 1);
-	}
+	root = make_sleepers(n, &task);
 	/* One that the guest says is at the end of the addresses. */
 	leaf = made_xa_node(made, 0);
 	made_xa_slot(made, root - 2, n / 64, made_xa_entry(leaf));
@@ -399,6 +412,33 @@ static void test_very_many(void)
 	check(after.pages - before.pages > after.batches - before.batches + n / 2,
 	      "%u pages in %u batches", (unsigned)(after.pages - before.pages),
 	      (unsigned)(after.batches - before.batches));
+	end();
+}
+
+/* More tasks than are kept: those without a place are seen as often, and their waits are as long. */
+static void test_not_kept(void)
+{
+	const uint32_t n = SLEEPERS_MAX + XARRAY_NODE_SLOTS;
+	unsigned adds = 0, stacks = 0;
+	uint64_t task = 0, weight_ns = 0;
+
+	begin();
+	make_sleepers(n, &task);
+	made_set(made, task, TASK_LAST_ARRIVAL, 10 * S);
+	while (turn(10 * S) == OS_WAITS_MORE)
+		;
+	for (bool more = true; more;) {
+		more = turn(12 * S) == OS_WAITS_MORE;
+		adds += seen.adds;
+		stacks += seen.stacks;
+		weight_ns = seen.adds ? seen.weight_ns : weight_ns;
+	}
+	check_u64(adds, n - 1, "all tasks are in a pass");
+	check_u64(stacks, n - 1 - SLEEPERS_MAX, "stacks that are read each time");
+	check_u64(weight_ns, 2 * S, "what a look at the last one stands for");
+	check_u64(seen.waited_ns, 2 * S, "how long it has waited");
+	check_u64(sleepers_counts(sleepers).tasks, n - 1, "tasks are counted");
+	check_u64(sleepers_counts(sleepers).no_room, 2 * (n - 1 - SLEEPERS_MAX), "and those without a place");
 	end();
 }
 
@@ -469,6 +509,7 @@ int main(void)
 	test_many();
 	test_end();
 	test_very_many();
+	test_not_kept();
 	test_reused();
 	test_named();
 	test_hostile();

@@ -253,7 +253,7 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 static void header_add_waits(const struct snapshot *snapshot, struct line *line)
 {
 	const struct snapshot_waits *waits = &snapshot->waits;
-	uint64_t left_out = waits->counts.left_out + waits->counts.no_room;
+	uint64_t left_out = waits->counts.left_out;
 	char count[32];
 
 	line_add(line, false, 2, STYLE_TITLE, "waits of %s tasks",
