@@ -43,6 +43,8 @@
 
 #define BLOCKER_KIND 3ULL
 
+#define LOCKS_TRIES 3 /* to follow a list that changes meanwhile */
+
 #define LOCKS_WRITER_BYTES 1024U /* of a stack: percpu_down_write() and the scheduler within it */
 
 static const struct lock_record {
@@ -62,15 +64,18 @@ struct list_links {
 	uint64_t next, previous;
 };
 
-/* Whether the entries on both sides of the one at ADDRESS point back to it. */
-static bool locks_is_linked(const struct linux_guest *guest, uint64_t address,
-			    const struct list_links *links)
+/*
+ * Whether the entries on both sides of the one at ADDRESS point back to it. The guest runs: other
+ * waiters come and go.
+ */
+static bool locks_is_linked(const struct linux_guest *guest, uint64_t address)
 {
-	struct list_links next, previous;
+	struct list_links links, next, previous;
 
-	return lock_memory_read(guest, links->next, &next, sizeof(next)) &&
+	return lock_memory_read(guest, address, &links, sizeof(links)) &&
+	       lock_memory_read(guest, links.next, &next, sizeof(next)) &&
 	       next.previous == address &&
-	       lock_memory_read(guest, links->previous, &previous, sizeof(previous)) &&
+	       lock_memory_read(guest, links.previous, &previous, sizeof(previous)) &&
 	       previous.next == address;
 }
 
@@ -85,14 +90,11 @@ static bool locks_find_record(const struct linux_guest *guest, const struct lock
 	for (size_t at = 0; at + owner + sizeof(uint64_t) <= task->stack_bytes &&
 			    at + list + sizeof(struct list_links) <= task->stack_bytes;
 	     at += sizeof(uint64_t)) {
-		struct list_links links;
 		uint64_t address;
 
 		memcpy(&address, stack + at + owner, sizeof(address));
-		if (address != task->address)
-			continue;
-		memcpy(&links, stack + at + list, sizeof(links));
-		if (!locks_is_linked(guest, task->sp + at + list, &links))
+		if (address != task->address ||
+		    !locks_is_linked(guest, task->sp + at + list))
 			continue;
 		*addressp = task->sp + at + list;
 		return true;
@@ -112,7 +114,10 @@ static bool locks_is_record(const struct linux_guest *guest, const struct lock_r
 	       address - stack < process_arch_stack_bytes(&guest->layout);
 }
 
-/* The entry of the list with the record at ADDRESS that is no record itself. */
+/*
+ * The entry of the list with the record at ADDRESS that is no record itself. A record whose task
+ * has got the lock meanwhile is none any more, but it is not linked either.
+ */
 static bool locks_find_head(const struct linux_guest *guest, const struct lock_record *record,
 			    uint64_t address, uint64_t *headp)
 {
@@ -128,7 +133,7 @@ static bool locks_find_head(const struct linux_guest *guest, const struct lock_r
 		at = links.next;
 		if (!locks_is_record(guest, record, at)) {
 			*headp = at;
-			return true;
+			return locks_is_linked(guest, at);
 		}
 	}
 	return false;
@@ -143,12 +148,16 @@ static bool locks_find_by_record(const struct linux_guest *guest, const struct l
 	uint64_t address, head;
 
 	if (layout_missing(&guest->layout, needed, sizeof(needed) / sizeof(needed[0])) !=
-		    LAYOUT_MEMBERS ||
-	    !locks_find_record(guest, task, record, &address) ||
-	    !locks_find_head(guest, record, address, &head))
+	    LAYOUT_MEMBERS)
 		return false;
-	*lockp = head - layout_offset(&guest->layout, record->wait_list);
-	return true;
+	for (int tries = 0; tries < LOCKS_TRIES; tries++) {
+		if (!locks_find_record(guest, task, record, &address) ||
+		    !locks_find_head(guest, record, address, &head))
+			continue;
+		*lockp = head - layout_offset(&guest->layout, record->wait_list);
+		return true;
+	}
+	return false;
 }
 
 /* --- other ways to the lock ------------------------------------------------------------------- */
@@ -221,7 +230,6 @@ static bool locks_is_closed_by(const struct linux_guest *guest, const struct loc
 			       uint64_t address)
 {
 	uint64_t head = address + layout_offset(&guest->layout, PERCPU_RWSEM_WAIT_LIST), writer;
-	struct list_links links;
 	uint32_t block;
 
 	return lock_memory_read_member(guest, address, PERCPU_RWSEM_WRITER, &writer) &&
@@ -229,8 +237,7 @@ static bool locks_is_closed_by(const struct linux_guest *guest, const struct loc
 	       lock_memory_read(guest,
 				address + layout_offset(&guest->layout, PERCPU_RWSEM_BLOCK),
 				&block, sizeof(block)) &&
-	       block == 1 && lock_memory_read(guest, head, &links, sizeof(links)) &&
-	       locks_is_linked(guest, head, &links);
+	       block == 1 && locks_is_linked(guest, head);
 }
 
 /*

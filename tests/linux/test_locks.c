@@ -149,6 +149,76 @@ static void test_mutex(void)
 	end();
 }
 
+#define LIST_POISON 0xdead000000000100ULL /* Linux include/linux/poison.h, list_del() */
+
+/* The list changes after the stack was read. */
+static void test_changed_list(void)
+{
+	struct waiter waiters[3];
+	struct lock_wait wait;
+	uint64_t mutex;
+
+	begin();
+	mutex = made_object(made, 64, 64);
+	for (uint32_t i = 0; i < 3; i++)
+		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
+	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, 3, MUTEX_WAITER_LIST,
+		     MUTEX_WAITER_TASK);
+	as_read(&waiters[1], 0);
+	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters + 1, 1, MUTEX_WAITER_LIST,
+		     MUTEX_WAITER_TASK);
+	put(waiters[0].record, LIST_POISON);
+	put(waiters[2].record + 8, LIST_POISON);
+	check(locks_find(&made->guest, &waiters[1].lock_task, OS_LOCK_MUTEX, &wait) &&
+		      wait.address == mutex,
+	      "other waiters have got the lock since the stack was read");
+	end();
+}
+
+/* A waiter gets the lock while the list is followed, and its stack has other contents. */
+static struct waiter leaver, stayer;
+static uint64_t left_mutex;
+static frame_t leaver_frame;
+static unsigned copies;
+
+static void on_copy(void *context, frame_t frame, const void *page, bool ok)
+{
+	(void)context;
+	(void)page;
+	(void)ok;
+	if (frame.value != leaver_frame.value || ++copies != 2)
+		return;
+	link_waiters(left_mutex + made_offset(made, MUTEX_WAIT_LIST), &stayer, 1, MUTEX_WAITER_LIST,
+		     MUTEX_WAITER_TASK);
+	put(leaver.record - made_offset(made, MUTEX_WAITER_LIST) +
+		    made_offset(made, MUTEX_WAITER_TASK),
+	    0);
+}
+
+static void test_leaver(void)
+{
+	const struct memory_watcher watcher = { .copy = on_copy };
+	struct waiter waiters[2];
+	struct lock_wait wait;
+
+	begin();
+	left_mutex = made_object(made, 64, 64);
+	for (uint32_t i = 0; i < 2; i++)
+		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
+	stayer = waiters[0];
+	leaver = waiters[1];
+	link_waiters(left_mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, 2, MUTEX_WAITER_LIST,
+		     MUTEX_WAITER_TASK);
+	leaver_frame = made_frame(made->memory, made->guest.root, leaver.record);
+	as_read(&stayer, 0);
+	memory_set_watcher(made->guest.memory, &watcher);
+	check(locks_find(&made->guest, &stayer.lock_task, OS_LOCK_MUTEX, &wait) &&
+		      wait.address == left_mutex,
+	      "what was a record is not taken for the lock");
+	check(copies > 2, "it was one when it was read first");
+	end();
+}
+
 static void test_long_list(void)
 {
 	static struct waiter waiters[LOCKS_MAX_STEPS + 1];
@@ -840,6 +910,8 @@ static void test_long_futex(void)
 int main(void)
 {
 	test_mutex();
+	test_changed_list();
+	test_leaver();
 	test_long_list();
 	test_rwsem();
 	test_others();
