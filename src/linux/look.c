@@ -13,13 +13,15 @@
 
 #define LOOK_CLOSE_BYTES 128 /* members so close are read together */
 
-/* Linux include/linux/sched.h; the same since v4.14. */
+/* Linux include/linux/sched.h; the same since v4.14, but for those with a version. */
 #define TASK_INTERRUPTIBLE   0x0001U
 #define TASK_UNINTERRUPTIBLE 0x0002U
 #define TASK_STOPPED         0x000cU /* by a signal, by a tracer */
 #define TASK_PARKED          0x0040U
 #define TASK_DEAD            0x0080U
 #define TASK_NOLOAD          0x0400U
+#define TASK_RTLOCK_WAIT     0x1000U /* v5.16: for a spinlock that sleeps, with PREEMPT_RT */
+#define TASK_FROZEN          0x8000U /* v6.1: by a cgroup's freezer, or to suspend the guest */
 
 /* on_cpu is 0 or 1, in four bytes or in one (layout.c): the first byte tells. */
 static const struct {
@@ -224,5 +226,7 @@ enum os_wait_state look_state(const struct look *look)
 		return OS_WAIT_SLEEPING;
 	if (look->state & TASK_UNINTERRUPTIBLE)
 		return look->state & TASK_NOLOAD ? OS_WAIT_IDLE : OS_WAIT_BLOCKED;
+	if (look->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* as ps shows them */
+		return OS_WAIT_BLOCKED;
 	return look->state & (TASK_STOPPED | TASK_PARKED) ? OS_WAIT_STOPPED : OS_WAIT_RUNNABLE;
 }

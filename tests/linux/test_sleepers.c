@@ -173,6 +173,7 @@ static void test_states(void)
 		{ 0, OS_WAIT_RUNNABLE },      { 1, OS_WAIT_SLEEPING }, { 2, OS_WAIT_BLOCKED },
 		{ 0x102, OS_WAIT_BLOCKED },   { 0x402, OS_WAIT_IDLE }, { 4, OS_WAIT_STOPPED },
 		{ 0x40, OS_WAIT_STOPPED },    { 0x2001, OS_WAIT_SLEEPING },
+		{ 0x1000, OS_WAIT_BLOCKED },  { 0x8000, OS_WAIT_BLOCKED },
 	};
 	uint64_t task;
 
