@@ -179,6 +179,12 @@ struct snapshot_lock_task {
 	uint32_t pid;                   /* the thread's */
 	uint32_t process, thread, site; /* frames; FRAME_NONE: not known */
 	uint32_t lock;                  /* what it waits for; SNAPSHOT_NO_LOCK: nothing */
+	/*
+	 * Who held that lock while this task waited for it; 0: none is known. The same lock may
+	 * have had another holder when the next task was looked at.
+	 */
+	uint32_t holder_pid;
+	uint8_t certainty;              /* enum os_holder, of HOLDER_PID */
 	uint32_t cpu;                   /* on which it runs; UINT32_MAX: not known */
 	bool on_cpu;
 	uint8_t state;                  /* enum os_wait_state, if it does not run */

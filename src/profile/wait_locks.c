@@ -175,6 +175,7 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		    const struct wait_place *waiter, const struct wait_place *holder,
 		    uint64_t now_ns, double ticks)
 {
+	struct snapshot_lock_task *task;
 	uint32_t row;
 
 	row = locks->n_tasks == WAIT_LOCKS_MAX_TASKS ? SNAPSHOT_NO_LOCK
@@ -186,7 +187,10 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 	wait_locks_update_row(locks, &locks->rows[row], wait, now_ns, ticks);
 	if (wait->is_over)
 		return;
-	locks->tasks[locks->n_tasks++] = lock_task_of(&wait->waiter, waiter, row);
+	task = &locks->tasks[locks->n_tasks++];
+	*task = lock_task_of(&wait->waiter, waiter, row);
+	task->holder_pid = wait->holder.pid;
+	task->certainty = (uint8_t)wait->certainty;
 	if (!wait->holder.pid || locks->n_holders == WAIT_LOCKS_MAX_TASKS)
 		return;
 	locks->holders[locks->n_holders++] =

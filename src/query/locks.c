@@ -52,12 +52,12 @@ enum { MARK_ON_WAY = 1, MARK_LEFT = 2, MARK_CIRCLE = 4, MARK_DRAWN = 8, MARK_HOL
 
 /* --- who holds what --------------------------------------------------------------------------- */
 
-static uint32_t locks_find_holder(const struct snapshot_waits *waits,
-				  const struct snapshot_lock *lock)
+/* The task with PID; NO_TASK: there is none. */
+static uint32_t locks_find_task(const struct snapshot_waits *waits, uint32_t pid)
 {
-	const struct snapshot_lock_task key = { .pid = lock->holder_pid }, *found;
+	const struct snapshot_lock_task key = { .pid = pid }, *found;
 
-	if (!lock->now || !lock->holder_pid)
+	if (!pid)
 		return NO_TASK;
 	found = bsearch(&key, waits->lock_tasks, waits->n_lock_tasks, sizeof(key),
 			snapshot_compare_lock_tasks);
@@ -73,15 +73,16 @@ static uint32_t locks_next(const struct locks_pass *pass, uint32_t task)
 }
 
 /*
- * The same, but NO_TASK if the holder is only the last known reader: it may hold the lock no more.
+ * The same by what was seen while TASK waited: the lock's holder may be of a later look at another
+ * waiter. NO_TASK if it is only the last known reader, who may hold the lock no more.
  */
-static uint32_t locks_next_sure(const struct locks_pass *pass, uint32_t task)
+static uint32_t locks_next_sure(const struct snapshot_waits *waits, uint32_t number)
 {
-	uint32_t lock = pass->waits->lock_tasks[task].lock;
+	const struct snapshot_lock_task *task = &waits->lock_tasks[number];
 
-	if (lock >= pass->waits->n_locks || pass->waits->locks[lock].certainty == OS_HOLDER_LAST)
+	if (task->lock >= waits->n_locks || task->certainty == OS_HOLDER_LAST)
 		return NO_TASK;
-	return pass->holders[lock];
+	return locks_find_task(waits, task->holder_pid);
 }
 
 static bool locks_find_holders(struct locks_pass *pass)
@@ -93,7 +94,9 @@ static bool locks_find_holders(struct locks_pass *pass)
 	if (!pass->holders || !pass->marks)
 		return false;
 	for (size_t i = 0; i < waits->n_locks; i++) {
-		pass->holders[i] = locks_find_holder(waits, &waits->locks[i]);
+		pass->holders[i] = waits->locks[i].now
+					   ? locks_find_task(waits, waits->locks[i].holder_pid)
+					   : NO_TASK;
 		if (pass->holders[i] != NO_TASK)
 			pass->marks[pass->holders[i]] |= MARK_HOLDS;
 		pass->forest.locks += waits->locks[i].now > 0;
@@ -123,7 +126,7 @@ static void locks_put_circle(struct locks_pass *pass, uint32_t task)
 
 	do {
 		pass->marks[at] |= MARK_CIRCLE;
-		at = locks_next_sure(pass, at);
+		at = locks_next_sure(pass->waits, at);
 		n++;
 	} while (at != task);
 	pass->forest.deadlocks++;
@@ -137,12 +140,12 @@ static void locks_put_circles(struct locks_pass *pass)
 
 		while (at != NO_TASK && !(pass->marks[at] & (MARK_ON_WAY | MARK_LEFT))) {
 			pass->marks[at] |= MARK_ON_WAY;
-			at = locks_next_sure(pass, at);
+			at = locks_next_sure(pass->waits, at);
 		}
 		if (at != NO_TASK && pass->marks[at] & MARK_ON_WAY)
 			locks_put_circle(pass, at);
 		for (at = i; at != NO_TASK && pass->marks[at] & MARK_ON_WAY;
-		     at = locks_next_sure(pass, at)) {
+		     at = locks_next_sure(pass->waits, at)) {
 			pass->marks[at] &= (uint8_t)~MARK_ON_WAY;
 			pass->marks[at] |= MARK_LEFT;
 		}
@@ -400,22 +403,22 @@ static void locks_print_circle(struct locks_text *text, const struct snapshot *s
 			       const struct locks_line *line)
 {
 	const struct snapshot_waits *waits = &snapshot->waits;
-	const struct snapshot_lock_task *task = &waits->lock_tasks[line->task];
+	uint32_t at = line->task;
 
 	for (uint32_t i = 0; i < line->n && text->n < LOCKS_TEXT_BYTES - 1; i++) {
-		const struct snapshot_lock *lock = &waits->locks[task->lock];
-		uint32_t next = locks_find_holder(waits, lock);
+		const struct snapshot_lock_task *task = &waits->lock_tasks[at];
+		uint32_t next = locks_next_sure(waits, at);
 
 		if (next == NO_TASK)
 			return;
 		locks_print(text, "%s", i ? "; " : "");
 		locks_print_task(text, snapshot, task);
 		locks_print(text, " waits for ");
-		task = &waits->lock_tasks[next];
-		locks_print_task(text, snapshot, task);
+		locks_print_task(text, snapshot, &waits->lock_tasks[next]);
 		locks_print(text, " (");
-		locks_print_lock(text, lock);
-		locks_print(text, "%s)", lock->certainty == OS_HOLDER_GUESS ? ", a guess" : "");
+		locks_print_lock(text, &waits->locks[task->lock]);
+		locks_print(text, "%s)", task->certainty == OS_HOLDER_GUESS ? ", a guess" : "");
+		at = next;
 	}
 }
 

@@ -58,6 +58,10 @@ static void add_locks(struct snapshot_waits *waits, uint32_t process, uint32_t s
 	waits->locks[0].holder_pid = 2;
 	waits->locks[1].holder_pid = 1;
 	waits->locks[0].certainty = waits->locks[1].certainty = OS_HOLDER_EXACT;
+	for (uint32_t i = 0; i < N_LOCKS; i++) {
+		waits->lock_tasks[i].holder_pid = waits->locks[i].holder_pid;
+		waits->lock_tasks[i].certainty = waits->locks[i].certainty;
+	}
 	waits->lock_tasks[waits->n_lock_tasks++] =
 		(struct snapshot_lock_task){ .pid = N_LOCKS + 1,
 					     .process = FRAME_NONE,

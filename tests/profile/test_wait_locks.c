@@ -64,6 +64,10 @@ static void test_pass(void)
 	check(fabs(waits.locks[0].live_ticks - 500) < 1e-6 && waits.locks[0].ticks == 1000,
 	      "half of it after the half-life: %f", waits.locks[0].live_ticks);
 	check(waits.n_lock_tasks == 4, "three wait, and one more holds: %zu", waits.n_lock_tasks);
+	check(waits.lock_tasks[0].holder_pid == 9 && waits.lock_tasks[2].holder_pid == 4 &&
+		      waits.lock_tasks[2].certainty == OS_HOLDER_EXACT &&
+		      !waits.lock_tasks[3].holder_pid,
+	      "each waiter has the holder that was seen while it waited");
 	check(waits.lock_tasks[0].pid == 3 && waits.lock_tasks[1].pid == 4 &&
 		      waits.lock_tasks[3].pid == 9 && waits.lock_tasks[3].lock == SNAPSHOT_NO_LOCK &&
 		      waits.lock_tasks[1].lock == 0,

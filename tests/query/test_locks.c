@@ -68,8 +68,11 @@ static struct snapshot *make(const struct held *locks, size_t n_locks, const str
 			.state = OS_WAIT_BLOCKED,
 			.waited_ns = waits[i].pid * S / 10,
 		};
-		if (waits[i].lock != NONE)
-			to->locks[waits[i].lock].now++;
+		if (waits[i].lock == NONE)
+			continue;
+		to->lock_tasks[i].holder_pid = locks[waits[i].lock].holder;
+		to->lock_tasks[i].certainty = (uint8_t)locks[waits[i].lock].certainty;
+		to->locks[waits[i].lock].now++;
 	}
 	return snapshot;
 }
@@ -172,6 +175,29 @@ static void test_circles(void)
 		     " mutex a\n");
 }
 
+/*
+ * Task 2 waits for b, which 1 has, and 1 for a, which 4 has. Then 4 gives a back, 1 gets it and gives both
+ * back, and 2 gets both. At last 3 is looked at, which waits for a. So 2 has a, but not when 1 waited for
+ * it.
+ */
+static void test_later_holder(void)
+{
+	static const struct held locks[] = { { 2, OS_HOLDER_EXACT, OS_LOCK_MUTEX, "a" },
+					     { 1, OS_HOLDER_EXACT, OS_LOCK_MUTEX, "b" } };
+	static const struct wait waits[] = { { 1, 0, "x", "f" }, { 2, 1, "y", "g" },
+					     { 3, 0, "z", "f" }, { 4, NONE, "w", "h" } };
+	struct snapshot *snapshot = make(locks, 2, waits, 4);
+
+	snapshot->waits.lock_tasks[0].holder_pid = 4;
+	check_forest(snapshot, 0,
+		     "x 1 sleeps in f for 100 ms\n"
+		     " mutex b\n"
+		     "  y 2 sleeps in g for 200 ms\n"
+		     "   mutex a\n"
+		     "    z 3 sleeps in f for 300 ms\n",
+		     "looks at different times make no circle");
+}
+
 /* 500 tasks in a row, each waiting for the next. */
 static void test_deep(void)
 {
@@ -226,6 +252,7 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	test_tree();
 	test_circles();
+	test_later_holder();
 	test_deep();
 	test_texts();
 	frames_destroy(frames);

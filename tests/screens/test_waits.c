@@ -135,7 +135,9 @@ static void add_locks(struct fixture *fixture, struct snapshot_waits *waits)
 	memcpy(waits->locks, locks, sizeof(locks));
 	waits->n_locks = sizeof(locks) / sizeof(locks[0]);
 	waits->lock_tasks = calloc(sizeof(tasks) / sizeof(tasks[0]), sizeof(*waits->lock_tasks));
-	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++) {
+		bool has_lock = tasks[i].lock != SNAPSHOT_NO_LOCK;
+
 		waits->lock_tasks[waits->n_lock_tasks++] = (struct snapshot_lock_task){
 			.pid = tasks[i].pid,
 			.process = frames_intern(fixture->frames, FRAME_KIND_PROCESS,
@@ -143,9 +145,12 @@ static void add_locks(struct fixture *fixture, struct snapshot_waits *waits)
 			.thread = FRAME_NONE,
 			.site = frame_of(fixture, tasks[i].site, tasks[i].kernel),
 			.lock = tasks[i].lock,
+			.holder_pid = has_lock ? locks[tasks[i].lock].holder_pid : 0,
+			.certainty = has_lock ? locks[tasks[i].lock].certainty : 0,
 			.state = OS_WAIT_BLOCKED,
 			.waited_ns = tasks[i].waited_ns,
 		};
+	}
 	add_stack(fixture, &waits->lock_tasks[0],
 		  "-schedule -io_schedule -rq_qos_wait -wbt_wait -ext4_file_write_iter -vfs_write main");
 	add_stack(fixture, &waits->lock_tasks[7], "-schedule -__mutex_lock -worker_commit");
