@@ -99,8 +99,10 @@ static const char *scan_value(const char *at)
 		return scan_list(at, ']', false);
 	if (*at == '"')
 		return scan_string(at);
-	if (strncmp(at, "null", 4) == 0)
+	if (strncmp(at, "null", 4) == 0 || strncmp(at, "true", 4) == 0)
 		return at + 4;
+	if (strncmp(at, "false", 5) == 0)
+		return at + 5;
 	return scan_number(at);
 }
 
@@ -122,9 +124,12 @@ static void test_scanner(void)
 
 /* --- what is written -------------------------------------------------------------------------- */
 
+static const struct snapshot *waits; /* for stats_text() */
+
 static char *stats_text(const struct snapshot *snapshot, const char *domain)
 {
 	struct stats_info info = { .domain = domain,
+				   .waits = waits,
 				   .type = "pvh",
 				   .wall_s = 10.25,
 				   .ui_cpu_s = 0.5,
@@ -252,6 +257,46 @@ static void test_members(void)
 	free(text);
 }
 
+/* What was read of the tasks that wait, and what that cost. */
+static void test_waits(void)
+{
+	struct snapshot snapshot = some_snapshot(), of_waits = { .total_weight = 7500 };
+	char *text;
+
+	of_waits.resolver.stops[UNWIND_CUT] = 33;
+	of_waits.waits = (struct snapshot_waits){
+		.there = true,
+		.span_ticks = 20500,
+		.rows_refused = 11,
+		.locks_refused = 16,
+		.cpu_ns = 1250000000,
+		.counts = { .passes = 1, .tasks = 2, .looks = 3, .running = 4, .stacks = 5,
+			    .retried = 6, .left_out = 7, .unreadable = 8, .no_room = 9,
+			    .locks_found = 12, .locks_unknown = 13, .locks = 14, .locks_moved = 15,
+			    .locks_cpu_ns = 250000000 },
+	};
+	text = stats_text(&snapshot, "x");
+	check(!strstr(text, "\"waits\""), "nothing if nobody looked at waits");
+	free(text);
+	waits = &of_waits;
+	text = stats_text(&snapshot, "x");
+	check(is_json(text), "is JSON, with waits");
+	check_has(text,
+		  "\"waits\": {\n    \"tasks_known\": true,\n    \"passes\": 1,\n    \"tasks\": 2,\n"
+		  "    \"looks\": 3,\n    \"running\": 4,\n    \"stacks\": 5,\n    \"retried\": 6,\n"
+		  "    \"left_out\": 7,\n    \"unreadable\": 8,\n    \"no_room\": 9,\n"
+		  "    \"rows_refused\": 11,\n    \"locks_found\": 12,\n    \"locks_unknown\": 13,\n"
+		  "    \"lock_looks\": 14,\n    \"locks_moved\": 15,\n    \"locks_refused\": 16,\n"
+		  "    \"span_s\": 20.5,\n    \"waited_s\": 7.5,\n    \"truncated\": 33,\n"
+		  "    \"cpu_s\": 1.25,\n    \"locks_cpu_s\": 0.25\n  }");
+	free(text);
+	of_waits.waits.unsupported = true;
+	text = stats_text(&snapshot, "x");
+	check_has(text, "\"tasks_known\": false,");
+	free(text);
+	waits = NULL;
+}
+
 static void test_strings(void)
 {
 	static const struct {
@@ -334,6 +379,7 @@ int main(void)
 {
 	test_scanner();
 	test_members();
+	test_waits();
 	test_strings();
 	test_numbers();
 	test_locale();
