@@ -201,9 +201,12 @@ static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint6
 
 	if (!system->finder.processes || !sleepers_can_read(guest))
 		return OS_WAITS_NONE;
-	if (!system->sleepers) /* without memory there are no waits this time */
+	if (!system->sleepers) { /* without memory there are no waits this time */
 		error_destroy(sleepers_create(guest, system->finder.tasks,
 					      system->finder.processes, &system->sleepers));
+		if (system->sleepers)
+			sleepers_set_modules(system->sleepers, system->modules);
+	}
 	return system->sleepers ? sleepers_read(system->sleepers, now_ns, period_ns, sink)
 				: OS_WAITS_NONE;
 }

@@ -93,6 +93,11 @@ struct xtop_error *sleepers_create(const struct linux_guest *guest, struct tasks
 	return NULL;
 }
 
+void sleepers_set_modules(struct sleepers *sleepers, struct modules *modules)
+{
+	sleepers->names.modules = modules;
+}
+
 static void sleepers_clear(struct sleeper_list *pass)
 {
 	for (size_t i = 0; i < pass->n; i++)

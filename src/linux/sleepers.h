@@ -9,6 +9,7 @@
 #ifndef XTOP_LINUX_SLEEPERS_H
 #define XTOP_LINUX_SLEEPERS_H
 
+#include "linux/kernel/modules.h"
 #include "linux/process/processes.h"
 #include "linux/process/tasks.h"
 #include "xtop/limit.h"
@@ -27,6 +28,8 @@ bool sleepers_can_read(const struct linux_guest *guest);
 /* GUEST, TASKS and PROCESSES outlive the sleepers. Error: out of memory. */
 struct xtop_error *sleepers_create(const struct linux_guest *guest, struct tasks *tasks,
 				   struct processes *processes, struct sleepers **sleepersp);
+/* Their static data has names, too. MODULES outlive the sleepers. */
+void sleepers_set_modules(struct sleepers *sleepers, struct modules *modules);
 void sleepers_destroy(struct sleepers *sleepers); /* NULL allowed */
 
 /* As os_ops.read_waits(). */

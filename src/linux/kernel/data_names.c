@@ -9,7 +9,7 @@
 void data_names_deinit(struct data_names *names)
 {
 	symtab_destroy(names->tab);
-	*names = (struct data_names){ .guest = names->guest };
+	*names = (struct data_names){ .guest = names->guest, .modules = names->modules };
 }
 
 bool data_names_may_have(const struct data_names *names, uint64_t address)
@@ -50,7 +50,7 @@ static void data_names_read(struct data_names *names)
 bool data_names_find(struct data_names *names, uint64_t address, struct symtab_entry *entry)
 {
 	if (!data_names_may_have(names, address))
-		return false;
+		return names->modules && modules_find_data(names->modules, address, entry);
 	if (!names->is_read)
 		data_names_read(names);
 	names->is_read = true;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of a Linux kernel's static data: which variable an address belongs to. The tables of names
- * that are kept from the start, and in the cache, have code alone. So the kernel's own tables are
- * read again when somebody asks first: for Linux 6.1 some 2,000 pages and 0.2 s of CPU, once, and
- * 35 bytes for each variable. Resolver's thread.
+ * Names of static data of a Linux kernel and its modules: which variable an address belongs to. The
+ * tables of names that are kept from the start, and in the cache, have code alone. So the kernel's
+ * own tables are read again when somebody asks first: for Linux 6.1 some 2,000 pages and 0.2 s of
+ * CPU, once, and 35 bytes for each variable. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_DATA_NAMES_H
 #define XTOP_LINUX_KERNEL_DATA_NAMES_H
 
 #include "linux/kernel/linux_guest.h"
+#include "linux/kernel/modules.h"
 #include "xtop/symbol.h"
 
-/* Zeroed but for GUEST, which outlives it. */
+/* Zeroed but for GUEST and MODULES, which outlive it. */
 struct data_names {
 	const struct linux_guest *guest;
+	struct modules *modules; /* NULL: the kernel's own data alone has names */
 	struct symtab *tab; /* NULL: not read yet, or the kernel names no data */
 	bool is_read;
 };

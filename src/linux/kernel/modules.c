@@ -58,6 +58,7 @@ struct modules {
 	size_t n;
 	struct module *list;
 	size_t kept_bytes; /* of all of them */
+	struct symtab *data; /* names of static data of all modules; NULL: not read yet */
 	modules_image_fn *is_new; /* NULL: nobody wants to know */
 	void *context;            /* for IS_NEW */
 };
@@ -85,6 +86,7 @@ void modules_destroy(struct modules *modules)
 {
 	if (!modules)
 		return;
+	symtab_destroy(modules->data);
 	free(modules->list);
 	free(modules);
 }
@@ -205,27 +207,44 @@ static char *module_read_names(const struct modules *modules, uint64_t address,
 	return names;
 }
 
-static struct xtop_error *module_add_symbols(const struct module *module, struct symtab *tab,
+enum module_part { MODULE_CODE, MODULE_DATA };
+
+/* Whether SYMBOL is a name in that part of MODULE. Data of each CPU has no kernel address. */
+static bool module_has_symbol(const struct module *module, enum module_part part,
+			      const struct elf_symbol *symbol)
+{
+	bool is_code = symbol->address >= module->start && symbol->address < module->end;
+
+	/* "$x" and "$d" of arm64 tell code from data and name nothing */
+	if (symbol->section == SHN_UNDEF || !symbol->name || symbol->name[0] == '$')
+		return false;
+	if (part == MODULE_CODE)
+		return is_code;
+	return !is_code && symbol->section != SHN_ABS && symbol->size_bytes &&
+	       linux_is_kernel(symbol->address);
+}
+
+static struct xtop_error *module_add_symbols(const struct module *module,
+					     enum module_part part, struct symtab *tab,
 					     const void *symbols, uint32_t n, const char *names,
 					     size_t names_bytes)
 {
+	uint64_t limit = part == MODULE_CODE ? module->end : 0;
 	struct xtop_error *error = NULL;
 
 	for (uint32_t i = 1; i < n && !error; i++) { /* the first one is empty: gABI */
 		struct elf_symbol symbol = elf_decode_symbol(symbols, i, names, names_bytes);
 
-		/* "$x" and "$d" of arm64 tell code from data and name nothing */
-		if (symbol.address < module->start || symbol.address >= module->end ||
-		    symbol.section == SHN_UNDEF || !symbol.name || symbol.name[0] == '$')
-			continue;
-		error = symtab_add(tab, symbol.address, symbol.size_bytes, module->end,
-				   SYMBOL_GLOBAL, symbol.name, symbol.name_bytes);
+		if (module_has_symbol(module, part, &symbol))
+			error = symtab_add(tab, symbol.address, symbol.size_bytes, limit,
+					   SYMBOL_GLOBAL, symbol.name, symbol.name_bytes);
 	}
 	return error;
 }
 
 static struct xtop_error *module_read_symbols(const struct modules *modules,
-					      const struct module *module, struct symtab *tab)
+					      const struct module *module,
+					      enum module_part part, struct symtab *tab)
 {
 	const struct linux_guest *guest = modules->guest;
 	const struct layout *layout = &guest->layout;
@@ -247,7 +266,8 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 		symbols, module->n_symbols, &names_bytes);
 	if (!names)
 		return NULL;
-	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);
+	return module_add_symbols(module, part, tab, symbols, module->n_symbols, names,
+				  names_bytes);
 }
 
 /*
@@ -265,7 +285,7 @@ static struct xtop_error *module_fill_symbols(struct modules *modules, struct mo
 	symtab_limit_names(tab, modules->kept_bytes < MODULES_MAX_KEPT_BYTES
 					? MODULES_MAX_KEPT_BYTES - modules->kept_bytes
 					: 0);
-	error = module_read_symbols(modules, module, tab);
+	error = module_read_symbols(modules, module, MODULE_CODE, tab);
 	image->cut = symtab_is_full(tab);
 	module->cut |= image->cut;
 	if (error && image->cut) {
@@ -432,10 +452,65 @@ static void modules_update(struct modules *modules, struct module *list, size_t 
 	for (size_t i = 0; i < n; i++)
 		if (!list[i].known)
 			error_destroy(module_map(modules, &list[i]));
+	if (gone.n || n != modules->n) {
+		symtab_destroy(modules->data);
+		modules->data = NULL;
+	}
 	free(modules->list);
 	modules->list = list;
 	modules->n = n;
 }
+
+/* --- data ------------------------------------------------------------------------------------- */
+
+static struct xtop_error *modules_read_data(const struct modules *modules, struct symtab *tab)
+{
+	struct xtop_error *error = NULL;
+
+	symtab_limit_names(tab, MODULES_MAX_KEPT_BYTES);
+	for (size_t i = 0; i < modules->n && !error; i++)
+		error = module_read_symbols(modules, &modules->list[i], MODULE_DATA, tab);
+	if (symtab_is_full(tab)) {
+		error_destroy(error);
+		error = NULL;
+	}
+	return error ? error : symtab_seal(tab);
+}
+
+/* Code reaches the data of its own module by 32 bits. */
+static bool modules_may_have_data(const struct modules *modules, uint64_t address)
+{
+	for (size_t i = 0; i < modules->n; i++) {
+		uint64_t start = modules->list[i].start;
+
+		if ((address > start ? address - start : start - address) <= INT32_MAX)
+			return true;
+	}
+	return false;
+}
+
+bool modules_find_data(struct modules *modules, uint64_t address, struct symtab_entry *entry)
+{
+	struct symtab *tab = NULL;
+	struct xtop_error *error;
+
+	if (!modules_may_have_data(modules, address))
+		return false;
+	if (modules->data)
+		return symtab_find(modules->data, address, entry);
+	error = symtab_create(&tab);
+	if (!error)
+		error = modules_read_data(modules, tab);
+	if (error) {
+		symtab_destroy(tab);
+		error_destroy(error);
+		return false;
+	}
+	modules->data = tab;
+	return symtab_find(tab, address, entry);
+}
+
+/* --- polls ------------------------------------------------------------------------------------ */
 
 /*
  * Besides these, the memory of a module is needed, in one of two forms (module_read_extent()). All

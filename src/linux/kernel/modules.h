@@ -6,6 +6,7 @@
 #include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 #include "xtop/limit.h"
+#include "xtop/symbol.h"
 
 #define MODULES_MAX            LIMIT(4096, 32)
 #define MODULES_MAX_KEPT_BYTES (32U << 20) /* symbols of all of them; Debian's have 0.3 MiB */
@@ -29,6 +30,11 @@ void modules_destroy(struct modules *modules); /* leaves SPACE as it is; NULL al
  * Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes.
  */
 void modules_poll(struct modules *modules);
+/*
+ * The variable of a module that has ADDRESS in it. False: none is known. The names are read when
+ * somebody asks first, and again after modules came or went.
+ */
+bool modules_find_data(struct modules *modules, uint64_t address, struct symtab_entry *entry);
 struct modules_counts modules_counts(const struct modules *modules);
 
 #endif

@@ -148,6 +148,64 @@ static void test_list(bool old)
 	end();
 }
 
+/* --- data ------------------------------------------------------------------------------------- */
+
+#define DATA_BYTES 0x40
+
+/* Module I gets a variable of DATA_BYTES, "NAME_data", behind its code. Returns the address. */
+static uint64_t put_data(unsigned i, const char *name)
+{
+	uint64_t address = code(i) + 0x8000, symtab = place(i) + 0x2000, strtab = place(i) + 0x3000;
+	char symbol[64];
+
+	put_symbol(symtab + 96, 65, address, DATA_BYTES);
+	made_linux_u32(&guest, place(i) + 0x1000 + OFF_COUNT, 5);
+	snprintf(symbol, sizeof(symbol), "%s_data", name);
+	made_linux_string(&guest, strtab + 65, symbol);
+	return address;
+}
+
+static bool is_data(uint64_t address, const char *name)
+{
+	struct symtab_entry entry;
+
+	return modules_find_data(modules, address, &entry) && !strcmp(entry.name, name);
+}
+
+static void test_data(bool old)
+{
+	uint64_t first, second;
+	struct symtab_entry entry;
+
+	begin(old);
+	put_module(0, "ext4");
+	put_module(1, "jbd2");
+	first = put_data(0, "ext4");
+	second = put_data(1, "jbd2");
+	put_list((unsigned[]){ 0 }, 1);
+	modules_poll(modules);
+	check(is_data(first, "ext4_data") && is_data(first + DATA_BYTES - 1, "ext4_data"),
+	      "a variable of a module");
+	check(!modules_find_data(modules, first + DATA_BYTES, &entry), "and no byte behind it");
+	check(!modules_find_data(modules, code(0), &entry), "code is no variable");
+	check(!modules_find_data(modules, 0x28, &entry), "nor is an offset of per-CPU data");
+	check(!modules_find_data(modules, HEAP, &entry), "nor an address far from all modules");
+	check(!modules_find_data(modules, second, &entry), "a module that is not loaded");
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	check(is_data(first, "ext4_data") && is_data(second, "jbd2_data"), "it is loaded");
+	put_list((unsigned[]){ 1 }, 1);
+	modules_poll(modules);
+	check(!modules_find_data(modules, first, &entry) && is_data(second, "jbd2_data"),
+	      "the other is unloaded");
+	put_module(1, "nfs"); /* in its place, between two polls */
+	put_data(1, "nfs");
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_data(second, "nfs_data"), "replaced: the new name");
+	end();
+}
+
 /* --- build-ids -------------------------------------------------------------------------------- */
 
 /* A note as ld writes it for --build-id: four words, and an id of 20 bytes that are all ID. */
@@ -457,6 +515,8 @@ int main(void)
 	test_shared_names();
 	test_list(true);
 	test_list(false);
+	test_data(true);
+	test_data(false);
 	test_build_ids(true);
 	test_build_ids(false);
 	test_build_ids(true);
