@@ -175,7 +175,8 @@ static uint64_t sleepers_first_run(const struct sleeper *sleeper, const struct l
 
 /*
  * The wait of SLEEPER is over. If the task has not slept more than once since then, its first run
- * was the end; else it may have ended at any time since the last look.
+ * was the end; if it was woken and wants a CPU, that was; else the wait may have ended at any time
+ * since the last look.
  */
 static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleeper,
 			 const struct look *look, const struct look_times *times, uint64_t now_ns,
@@ -187,6 +188,8 @@ static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleepe
 	if (times->sleeps - sleeper->times.sleeps <= 1 && runs)
 		end_ns = sleepers_time(sleepers, sleepers_first_run(sleeper, times, runs),
 				       sleeper->seen_ns, now_ns);
+	else if (!runs && look_state(look) == OS_WAIT_RUNNABLE && times->queued)
+		end_ns = sleepers_time(sleepers, times->queued, sleeper->seen_ns, now_ns);
 	if (sleeper->kept && sleeper->began_ns && end_ns > sleeper->began_ns)
 		sink->end(sink->context, sleeper->kept, end_ns - sleeper->began_ns);
 	free(sleeper->kept);

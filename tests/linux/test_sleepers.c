@@ -234,6 +234,25 @@ static void test_times(void)
 	end();
 }
 
+/* A task is woken and has no CPU yet. */
+static void test_woken(void)
+{
+	uint64_t task;
+
+	begin();
+	made_set(made, sleeper(5, 1), TASK_LAST_ARRIVAL, 10 * S); /* it has just run */
+	task = sleeper(7, 2);
+	made_set(made, task, TASK_LAST_ARRIVAL, 8 * S);
+	turn(10 * S);
+	made_set_u32(made, task, TASK_STATE, 0);
+	made_set(made, task, TASK_LAST_QUEUED, 10400 * MS);
+	turn(10500 * MS);
+	check(seen.ends == 1 && seen.state == OS_WAIT_RUNNABLE, "it waits for a CPU now");
+	check_u64(seen.ended_ns, 2400 * MS, "the other wait lasted until it was woken");
+	check_u64(seen.waited_ns, 100 * MS, "this one since then");
+	end();
+}
+
 /* When the looks begin, no task has run for a while, so the scheduler's clock seems to be behind. */
 static void test_late_clock(void)
 {
@@ -505,6 +524,7 @@ int main(void)
 	test_one();
 	test_states();
 	test_times();
+	test_woken();
 	test_late_clock();
 	test_torn();
 	test_many();
