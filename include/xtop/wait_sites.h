@@ -67,10 +67,17 @@ struct wait_classes {
 /* Finds where a task waits, and what for. STACK has the ids of N frames, outermost first. */
 struct wait_site wait_site_find(const struct frames *frames, const struct wait_classes *classes,
 				const uint32_t *stack, size_t n);
+enum wait_spinning {
+	WAIT_SPINS_NOT,
+	WAIT_SPINS,
+	WAIT_SPUN, /* has given up spinning: it is halted until the spinlock comes, or was */
+};
+
 /*
- * Whether a vCPU with this stack spins: its innermost function is the one in which the kernel waits
- * for a spinlock that another vCPU has.
+ * Whether a vCPU with this stack waits for a spinlock that another vCPU has: its innermost function
+ * is the one in which the kernel spins, or that function has halted the vCPU. Xen calls a vCPU
+ * runnable that was halted and has been woken, until it has a physical CPU.
  */
-bool wait_is_spinning(const struct frames *frames, const uint32_t *stack, size_t n);
+enum wait_spinning wait_find_spinning(const struct frames *frames, const uint32_t *stack, size_t n);
 
 #endif

@@ -407,19 +407,12 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 	return site;
 }
 
-/* Linux kernel/locking/qspinlock.c, qspinlock_paravirt.h, qrwlock.c */
-bool wait_is_spinning(const struct frames *frames, const uint32_t *stack, size_t n)
+/* Whether FRAME is the kernel's and has one of the N NAMES, or is a part of it ("NAME.part.0"). */
+static bool wait_is_one_of(const struct frame *frame, const char *const *names, size_t n)
 {
-	static const char *const names[] = {
-		"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath",
-		"queued_spin_lock_slowpath", "queued_read_lock_slowpath",
-		"queued_write_lock_slowpath",
-	};
-	const struct frame *frame = n ? frames_get(frames, stack[n - 1]) : NULL;
-
-	if (!frame || frame->kind != FRAME_KIND_KERNEL)
+	if (frame->kind != FRAME_KIND_KERNEL)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(names[i]);
 
 		if (!strncmp(frame->raw_name, names[i], length) &&
@@ -427,4 +420,31 @@ bool wait_is_spinning(const struct frames *frames, const uint32_t *stack, size_t
 			return true;
 	}
 	return false;
+}
+
+/* Linux arch/x86/xen/spinlock.c, drivers/xen/events/events_base.c: down to the hypercall */
+static bool wait_is_halting(const struct frame *frame)
+{
+	static const char *const names[] = { "xen_qlock_wait", "xen_poll_irq",
+					     "xen_poll_irq_timeout" };
+
+	return frame->hypercall || wait_is_one_of(frame, names, sizeof(names) / sizeof(names[0]));
+}
+
+/* Linux kernel/locking/qspinlock.c, qspinlock_paravirt.h, qrwlock.c */
+enum wait_spinning wait_find_spinning(const struct frames *frames, const uint32_t *stack, size_t n)
+{
+	static const char *const names[] = {
+		"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath",
+		"queued_spin_lock_slowpath", "queued_read_lock_slowpath",
+		"queued_write_lock_slowpath",
+	};
+	size_t outer = n;
+
+	while (outer && wait_is_halting(frames_get(frames, stack[outer - 1])))
+		outer--;
+	if (!outer || !wait_is_one_of(frames_get(frames, stack[outer - 1]), names,
+				      sizeof(names) / sizeof(names[0])))
+		return WAIT_SPINS_NOT;
+	return outer == n ? WAIT_SPINS : WAIT_SPUN;
 }

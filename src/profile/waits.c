@@ -45,6 +45,7 @@ struct waits_kept {
 struct spinner {
 	uint64_t time_ns;  /* of the sample; samples of one stop have the same time. 0: none yet */
 	bool waits;        /* for a spinlock: halted, or it spins, with or without a CPU */
+	bool woken;        /* it was halted, and has been woken since */
 	bool in_kernel;    /* runs kernel code; if it does not wait, it may hold a spinlock */
 	uint32_t pid;
 	uint64_t task;     /* address */
@@ -319,13 +320,15 @@ static void waits_update_spinner(struct waits *waits, const struct fold *fold,
 	const struct wait_classes classes = { waits->classes, FRAMES_MAX };
 	struct wait_site site =
 		wait_site_find(fold->settings.frames, &classes, fold->frames, fold->n_frames);
+	enum wait_spinning spins = WAIT_SPINS_NOT;
+	bool halted = vcpu->state == VCPU_LOCK_WAIT;
 
+	if (!vcpu->user)
+		spins = wait_find_spinning(fold->settings.frames, fold->frames, fold->n_frames);
 	waits->spinners[vcpu->vcpu] = (struct spinner){
 		.time_ns = fold->time_ns,
-		.waits = fold->n_frames &&
-			 (vcpu->state == VCPU_LOCK_WAIT ||
-			  (!vcpu->user && wait_is_spinning(fold->settings.frames, fold->frames,
-							   fold->n_frames))),
+		.waits = fold->n_frames && (halted || spins != WAIT_SPINS_NOT),
+		.woken = !halted && spins == WAIT_SPUN,
 		.in_kernel = fold->n_frames && !vcpu->user,
 		.pid = fold->task.pid,
 		.task = vcpu->task,
@@ -376,24 +379,47 @@ static void waits_lock(void *context, const struct os_lock_wait *wait)
 
 /* --- spinlocks -------------------------------------------------------------------------------- */
 
+static bool waits_is_inside(const struct spinner *spinner, uint32_t function)
+{
+	for (uint32_t i = 0; i < spinner->place.n; i++)
+		if (spinner->place.frames[i] == function)
+			return true;
+	return false;
+}
+
 /*
  * No kernel records who holds a spinlock. The holder ran kernel code on another vCPU when the guest
- * was stopped. If exactly one other vCPU did, its task is the guess. NULL: none did, or several.
+ * was stopped. If exactly one other vCPU was in SITE, the function that takes the spinlock, its task
+ * is the guess. If none was, but exactly one other vCPU was in the kernel, that one is. But if a
+ * waiter has been woken, the spinlock has been given back, and only who is in SITE may have taken it
+ * since. NULL: nobody, or one of several.
  */
-static const struct spinner *waits_guess_holder(const struct waits *waits, uint64_t time_ns)
+static const struct spinner *waits_guess_holder(const struct waits *waits, uint64_t time_ns,
+						uint32_t site)
 {
-	const struct spinner *found = NULL;
+	const struct spinner *inside = NULL, *outside = NULL;
+	unsigned n_inside = 0, n_outside = 0;
+	bool woken = false;
 
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++) {
 		const struct spinner *spinner = &waits->spinners[i];
 
-		if (spinner->time_ns != time_ns || spinner->waits || !spinner->in_kernel)
+		if (spinner->time_ns != time_ns)
 			continue;
-		if (found)
-			return NULL;
-		found = spinner;
+		woken |= spinner->woken;
+		if (spinner->waits || !spinner->in_kernel)
+			continue;
+		if (waits_is_inside(spinner, site)) {
+			inside = spinner;
+			n_inside++;
+		} else {
+			outside = spinner;
+			n_outside++;
+		}
 	}
-	return found;
+	if (n_inside)
+		return n_inside == 1 ? inside : NULL;
+	return n_outside == 1 && !woken ? outside : NULL;
 }
 
 /*
@@ -430,7 +456,6 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 /* Adds the vCPUs that waited for spinlocks at the last stop, if it is not older than this pass. */
 static void waits_add_spinners(struct waits *waits)
 {
-	const struct spinner *holder;
 	uint64_t time_ns = 0;
 
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
@@ -438,13 +463,14 @@ static void waits_add_spinners(struct waits *waits)
 			time_ns = waits->spinners[i].time_ns;
 	if (!time_ns || (int64_t)(waits->now_ns - time_ns) > (int64_t)waits->span_ns_of_pass)
 		return;
-	holder = waits_guess_holder(waits, time_ns);
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++) {
 		const struct spinner *spinner = &waits->spinners[i];
 
 		if (spinner->time_ns == time_ns && spinner->waits && spinner->pid &&
 		    spinner->place.site != FRAME_NONE)
-			waits_add_spinner(waits, spinner, holder);
+			waits_add_spinner(waits, spinner,
+					  waits_guess_holder(waits, time_ns,
+							     spinner->place.site));
 	}
 }
 

@@ -531,6 +531,7 @@ static bool stack_is(const struct snapshot_lock_task *task, const char *function
 
 #define SPINS "_raw_spin_lock native_queued_spin_lock_slowpath.part.0"
 #define SLOW "_raw_spin_lock __pv_queued_spin_lock_slowpath xen_qlock_wait xen_poll_irq_timeout"
+#define KICKS "__raw_callee_save___pv_queued_spin_unlock __pv_queued_spin_unlock_slowpath"
 
 static void test_spinlocks(void)
 {
@@ -581,8 +582,44 @@ static void test_spinlocks(void)
 	check_u64(snapshot->waits.locks[0].now, 2, "vCPUs that spin wait, too");
 	check_u64(snapshot->waits.locks[0].holder_pid, 12, "who has just taken one does not");
 	snapshot_destroy(snapshot);
+	saw(0, VCPU_RUNNABLE, 10, false, 101 * S + 400 * MS, "ksys_dup fget " SLOW " xen_hypercall_pv");
+	saw(1, VCPU_RUNNABLE, 14, false, 101 * S + 400 * MS, "ksys_dup fget " SLOW);
+	saw(2, VCPU_RUNNING, 12, false, 101 * S + 400 * MS, "ksys_dup fget");
+	poll_at(101 * S + PERIOD);
+	snapshot = take(101 * S + PERIOD);
+	check_u64(snapshot->waits.locks[0].now, 2, "so do those that were halted, until they run again");
+	check(snapshot->waits.locks[0].certainty == OS_HOLDER_GUESS &&
+		      snapshot->waits.locks[0].holder_pid == 12,
+	      "and none of them may hold it");
+	snapshot_destroy(snapshot);
+	saw(0, VCPU_LOCK_WAIT, 10, false, 101 * S + 900 * MS, "ksys_dup fget " SLOW);
+	saw(1, VCPU_RUNNABLE, 14, false, 101 * S + 900 * MS,
+	    "ksys_dup fget " KICKS " xen_send_IPI_one xen_hypercall_pv");
+	saw(2, VCPU_RUNNING, 12, true, 101 * S + 900 * MS, "main");
 	poll_at(102 * S);
 	snapshot = take(102 * S);
+	check(snapshot->waits.locks[0].now == 1 && snapshot->waits.locks[0].holder_pid == 14,
+	      "who wakes the next one does not wait");
+	snapshot_destroy(snapshot);
+	saw(0, VCPU_LOCK_WAIT, 10, false, 102 * S + 400 * MS, "ksys_dup fget " SLOW);
+	saw(1, VCPU_RUNNING, 14, false, 102 * S + 400 * MS, "ksys_dup fget");
+	saw(2, VCPU_RUNNABLE, 12, false, 102 * S + 400 * MS, "ksys_read");
+	poll_at(102 * S + PERIOD);
+	snapshot = take(102 * S + PERIOD);
+	check_u64(snapshot->waits.locks[0].holder_pid, 14,
+		  "of two in the kernel, the one in the function that takes it");
+	snapshot_destroy(snapshot);
+	saw(0, VCPU_RUNNABLE, 10, false, 102 * S + 900 * MS, "ksys_dup fget " SLOW);
+	saw(1, VCPU_RUNNING, 14, false, 102 * S + 900 * MS, "ksys_read");
+	saw(2, VCPU_RUNNING, 12, true, 102 * S + 900 * MS, "main");
+	poll_at(103 * S);
+	snapshot = take(103 * S);
+	check(snapshot->waits.locks[0].now == 1 &&
+		      snapshot->waits.locks[0].certainty == OS_HOLDER_UNKNOWN,
+	      "after its waiter was woken, nobody else in the kernel need hold it");
+	snapshot_destroy(snapshot);
+	poll_at(104 * S);
+	snapshot = take(104 * S);
 	check(!snapshot->waits.locks[0].now, "an old stop says nothing of now");
 	snapshot_destroy(snapshot);
 	end();
