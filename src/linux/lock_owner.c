@@ -37,7 +37,7 @@
 /* glibc sysdeps/nptl/pthreadP.h */
 #define GLIBC_LOCKED_WAITERS 2
 #define GLIBC_ROBUST         0x10
-#define GLIBC_KINDS          0x1ff
+#define GLIBC_KINDS          0x3ff /* 0x200: its type was set to PTHREAD_MUTEX_NORMAL */
 #define GLIBC_MAX_USERS      (1U << 22)
 
 enum glibc_word { GLIBC_LOCK, GLIBC_COUNT, GLIBC_OWNER, GLIBC_USERS, GLIBC_KIND, N_GLIBC };

@@ -5,8 +5,11 @@
  */
 #include "config.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "linux/lock_name.h"
 #include "linux/lock_owner.h"
@@ -527,6 +530,68 @@ static void test_futex(void)
 	end();
 }
 
+#ifdef __GLIBC__
+static pthread_mutex_t real;
+
+static void *wait_for_real(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&real);
+	pthread_mutex_unlock(&real);
+	return NULL;
+}
+
+/* REAL, which this thread has, with a thread that waits for it: what is in its memory. */
+static void put_contended(void)
+{
+	unsigned char bytes[sizeof(real)];
+	pthread_t thread;
+	uint32_t word;
+
+	pthread_mutex_lock(&real);
+	if (pthread_create(&thread, NULL, wait_for_real, NULL))
+		abort();
+	do {
+		memcpy(&word, &real, sizeof(word));
+		usleep(100);
+	} while (word != 2 && !(word & 0x80000000));
+	memcpy(bytes, &real, sizeof(bytes));
+	pthread_mutex_unlock(&real);
+	pthread_join(thread, NULL);
+	made_put(made->memory, user, WORD, bytes, sizeof(bytes));
+	memory_refresh(made->guest.memory);
+}
+
+/* Each kind of mutex that this machine's glibc makes. */
+static void test_glibc(void)
+{
+	static const int types[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
+				     PTHREAD_MUTEX_ERRORCHECK };
+	const struct lock_wait wait = { .kind = OS_LOCK_FUTEX, .address = WORD, .space = 1 };
+
+	begin();
+	user = made_root(made->memory);
+	made_map(made->memory, user, WORD, GUEST_PAGE_SIZE, MADE_WRITE);
+	for (unsigned i = 0; i < 12; i++) {
+		pthread_mutexattr_t attributes;
+		char text[64];
+
+		pthread_mutexattr_init(&attributes);
+		pthread_mutexattr_settype(&attributes, types[i / 4]);
+		pthread_mutexattr_setrobust(&attributes, i & 1);
+		pthread_mutexattr_setpshared(&attributes, i >> 1 & 1);
+		pthread_mutex_init(&real, &attributes);
+		put_contended();
+		pthread_mutex_destroy(&real);
+		pthread_mutexattr_destroy(&attributes);
+		snprintf(text, sizeof(text), "type %d, robust %u, shared %u", types[i / 4], i & 1,
+			 i >> 1 & 1);
+		check_glibc(&wait, OS_HOLDER_GUESS, (uint32_t)gettid(), text);
+	}
+	end();
+}
+#endif
+
 /* futex_wait(WORD, VALUE, ..., FLAGS), from Linux 6.7 */
 static void test_futex_wait(void)
 {
@@ -920,6 +985,9 @@ int main(void)
 	test_blocker();
 	test_blocked_on();
 	test_futex();
+#ifdef __GLIBC__
+	test_glibc();
+#endif
 	test_futex_wait();
 	test_futex_waitv();
 	test_inodes();
