@@ -71,7 +71,10 @@ static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
 
 static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
 {
-	return ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->source.ring);
+	size_t size_bytes = sampler_ring_bytes(pipeline->guest.n_vcpus,
+					       control_get_rate(pipeline->control));
+
+	return ring_create(size_bytes, &pipeline->source.ring);
 }
 
 /* A profile is read, and is all there ever is: one snapshot. */

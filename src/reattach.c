@@ -284,7 +284,8 @@ static struct xtop_error *reattach_open(const struct reattacher *reattacher,
 					struct attached_guest *next)
 {
 	struct ring *ring = reattacher->guest->ring;
-	size_t size_bytes = sampler_ring_bytes(next->info.n_vcpus);
+	size_t size_bytes = sampler_ring_bytes(next->info.n_vcpus,
+					       control_get_rate(reattacher->settings.control));
 	struct xtop_error *error;
 
 	error = guest_open_memory(next->info.domid, &next->memory);

@@ -214,7 +214,7 @@ static void begin(struct reattach_settings settings)
 	guest = (struct attached_guest){ .info = host.domain, .started = true };
 	guest.process.end_fd = host.guard[0];
 	must(guest_open_memory(5, &guest.memory));
-	must(ring_create(sampler_ring_bytes(2), &guest.ring));
+	must(ring_create(sampler_ring_bytes(2, control_get_rate(control)), &guest.ring));
 	settings.control = control;
 	must(reattach_init(&reattacher, &settings, &guest));
 	if (pthread_create(&thread, NULL, run, &reattacher))
@@ -393,7 +393,7 @@ static void test_larger(void)
 	check(becomes(SAMPLER_RUNNING), "larger: sampled");
 	join();
 	check(ring_size_bytes(guest.ring) > before_bytes && seen().resolver_ring == guest.ring &&
-		      ring_size_bytes(guest.ring) >= sampler_ring_bytes(GUEST_MAX_VCPUS),
+		      ring_size_bytes(guest.ring) >= sampler_ring_bytes(GUEST_MAX_VCPUS, RATE_MIN_HZ),
 	      "larger: a ring for %u vCPUs", GUEST_MAX_VCPUS);
 	end("larger: memories left");
 }

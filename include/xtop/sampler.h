@@ -9,8 +9,12 @@
 #include "xtop/guest.h"
 #include "xtop/ring.h"
 
-/* Size of a ring that has room for samples of N_VCPUS while the resolver is busy for a while. */
-size_t sampler_ring_bytes(unsigned n_vcpus);
+/*
+ * Size of a ring that has room for samples of N_VCPUS, RATE_HZ a second, while the resolver is busy
+ * for a while: for 2 s of them, within 1 and 4 MiB; more only for the largest samples. Each guest
+ * has a ring, and in time all of it is written. With --all most guests are sampled slowly.
+ */
+size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz);
 
 /* Samples GUEST into RING until control_is_quitting() or until the guest is gone. */
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring);

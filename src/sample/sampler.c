@@ -53,9 +53,11 @@
  * read when their processes are first seen, take 2 s of the deterministic lab.
  */
 #define SAMPLER_BEHIND_NS      2000000000
-/* Holds what comes meanwhile: 400 samples of a vCPU at 200 Hz, of up to 10 KiB each. */
-#define SAMPLER_RING_BYTES     (4 << 20)
-#define SAMPLER_RING_SAMPLES   4
+/* The ring holds what comes meanwhile. 400 samples of a vCPU, 2 s at 200 Hz, have 4 MiB. */
+#define SAMPLER_STACK_BYTES    (10 << 10) /* of a vCPU; more are rare */
+#define SAMPLER_RING_MIN_BYTES (1 << 20)
+#define SAMPLER_RING_MAX_BYTES (4 << 20)
+#define SAMPLER_RING_SAMPLES   4 /* of the largest size that fit in any case */
 
 struct sampler {
 	struct guest *guest;
@@ -93,11 +95,17 @@ struct sampler {
 	struct sampler_counts counts;
 };
 
-size_t sampler_ring_bytes(unsigned n_vcpus)
+size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 {
-	size_t size = SAMPLER_RING_SAMPLES * sample_size_max(n_vcpus);
+	double waiting = rate_hz * (SAMPLER_BEHIND_NS / 1e9) * n_vcpus * SAMPLER_STACK_BYTES;
+	size_t largest = SAMPLER_RING_SAMPLES * sample_size_max(n_vcpus);
+	size_t size = SAMPLER_RING_MAX_BYTES;
 
-	return size > SAMPLER_RING_BYTES ? size : SAMPLER_RING_BYTES;
+	if (waiting < SAMPLER_RING_MAX_BYTES)
+		size = (size_t)waiting;
+	if (size < SAMPLER_RING_MIN_BYTES)
+		size = SAMPLER_RING_MIN_BYTES;
+	return size > largest ? size : largest;
 }
 
 /* --- the stopped window ----------------------------------------------------------------------- */

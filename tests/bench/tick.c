@@ -93,8 +93,8 @@ int main(int argc, char **argv)
 	must_or_die(stop_area_create(&info, &area));
 	must_or_die(domctl_open(&info, area, STOP_SAMPLER, &guest));
 	must_or_die(control_create(&control));
-	must_or_die(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
 	control_set_rate(control, argc > 3 ? atof(argv[3]) : 1000);
+	must_or_die(ring_create(sampler_ring_bytes(info.n_vcpus, control_get_rate(control)), &ring));
 	control_set_budget(control, argc > 4 ? atof(argv[4]) : 1);
 	fault_install();
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)

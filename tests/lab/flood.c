@@ -88,7 +88,7 @@ static void measure(bool flood, const char *what, struct measured *measured)
 	must(control_create(&control));
 	control_set_rate(control, RATE_HZ);
 	control_set_budget(control, 0.9);
-	must(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
+	must(ring_create(sampler_ring_bytes(info.n_vcpus, RATE_HZ), &ring));
 	must(guard_start(&info, control, ring, &process));
 	until_ns = clock_now_ns() + SECONDS * 1000000000ULL;
 	while (clock_now_ns() < until_ns) {

@@ -92,18 +92,23 @@ static void on_look(struct memory_guest *guest)
 		scene(guest->looks);
 }
 
-static void begin(unsigned n_vcpus)
+static void begin_at(unsigned n_vcpus, double rate_hz)
 {
 	memory = memory_guest_create(n_vcpus);
 	for (unsigned i = 0; i < n_vcpus; i++)
 		add_stack(i);
 	memory->on_look = on_look;
 	must(control_create(&control));
-	control_set_rate(control, RATE_HZ);
+	control_set_rate(control, rate_hz);
 	control_set_budget(control, 1);
-	must(ring_create(sampler_ring_bytes(n_vcpus), &ring));
+	must(ring_create(sampler_ring_bytes(n_vcpus, rate_hz), &ring));
 	n_taken = 0;
 	scene = NULL;
+}
+
+static void begin(unsigned n_vcpus)
+{
+	begin_at(n_vcpus, RATE_HZ);
 }
 
 static void end(void)
@@ -1229,8 +1234,7 @@ static void read_late(unsigned tick)
 
 static void run_unread(void (*how)(unsigned tick))
 {
-	begin(1);
-	control_set_rate(control, SLOW_HZ);
+	begin_at(1, SLOW_HZ);
 	scene = how;
 	run(280);
 }
@@ -1244,10 +1248,40 @@ static void read_files(unsigned tick)
 		read_ring();
 }
 
+/*
+ *	vCPUs    samples a second    ring, in MiB
+ *	1        19                  1
+ *	1        99                  2
+ *	1        200                 4
+ *	4        19                  2
+ *	1        20,000              4
+ *	128      1                   64, for the largest samples
+ */
+static void test_ring_size(void)
+{
+	static const struct {
+		unsigned n_vcpus;
+		double rate_hz;
+		size_t mib;
+	} rows[] = { { 1, 19, 1 },
+		     { 1, 99, 2 },
+		     { 1, 200, 4 },
+		     { 4, 19, 2 },
+		     { 1, RATE_MAX_HZ, 4 },
+		     { GUEST_MAX_VCPUS, 1, 64 } };
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin_at(rows[i].n_vcpus, rows[i].rate_hz);
+		check(ring_size_bytes(ring) == rows[i].mib << 20,
+		      "ring of %u vCPUs at %.0f Hz: %zu bytes", rows[i].n_vcpus, rows[i].rate_hz,
+		      ring_size_bytes(ring));
+		end();
+	}
+}
+
 static void test_busy(void)
 {
-	begin(1);
-	control_set_rate(control, BUSY_HZ);
+	begin_at(1, BUSY_HZ);
 	scene = read_files;
 	run(BUSY_TICK + 20);
 	check_u64(taken[BUSY_TICK / 2].vcpus[0].stack_bytes, STACK_BYTES - 0x800, "6 KiB each");
@@ -1467,6 +1501,7 @@ int main(void)
 	test_lock_wait_lost();
 	test_runstate();
 	test_code_frame();
+	test_ring_size();
 	test_busy();
 	test_behind();
 	test_maps_are_bounded();

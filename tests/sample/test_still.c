@@ -60,7 +60,7 @@ static void begin(void)
 		memory->regs[i].rip = 0xffffffff81000000 + i;
 	}
 	must(control_create(&control));
-	must(ring_create(sampler_ring_bytes(N_VCPUS), &ring));
+	must(ring_create(sampler_ring_bytes(N_VCPUS, RATE_MIN_HZ), &ring));
 	n_taken = 0;
 	offline = 0;
 	quits = false;

@@ -235,7 +235,7 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 				      .mapper = { .map = made_map, .context = made },
 				      .info.n_vcpus = n_vcpus };
 	must(control_create(&made->control));
-	must(ring_create(sampler_ring_bytes(n_vcpus), &made->ring));
+	must(ring_create(sampler_ring_bytes(n_vcpus, hz), &made->ring));
 	control_set_rate(made->control, hz);
 	control_set_budget(made->control, budget);
 	control_set_stride(made->control, stride);
