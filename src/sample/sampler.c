@@ -65,6 +65,12 @@ struct sampler {
 	struct ring *ring;
 	struct copier copier;
 	struct ticks ticks;
+	/*
+	 * The clock, read when the sampler woke and after each stop. What comes in between takes
+	 * microseconds. A reading is a system call in many a dom0: the vDSO can read Xen's clock
+	 * only if Xen says that it is the same on all CPUs.
+	 */
+	uint64_t now_ns;
 	struct guest_look look;
 	uint64_t looked_ns;
 	struct run_time run_time;
@@ -194,7 +200,8 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 			size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
 		guest->ops->release(guest->context);
 	}
-	*stopped_ns = clock_now_ns() - begin_ns;
+	sampler->now_ns = clock_now_ns();
+	*stopped_ns = sampler->now_ns - begin_ns;
 	if (!stopped)
 		return false;
 	if (guest->ops->read_registers)
@@ -251,7 +258,7 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 static void sampler_begin_reading(struct sampler *sampler)
 {
 	fault_arm();
-	sampler->copier.now_ns = clock_now_ns();
+	sampler->copier.now_ns = sampler->now_ns;
 }
 
 /* False: a page went away. */
@@ -455,14 +462,13 @@ static void sampler_touch(char *room, size_t size_bytes)
  */
 static bool sampler_is_ahead(struct sampler *sampler)
 {
-	uint64_t now_ns = clock_now_ns();
 	bool ages = sampler->copier.stacks.current_per_cpu;
 
 	if (!ages || ring_is_consumed(sampler->ring, sampler->waiting_to)) {
 		sampler->waiting_to = ring_committed(sampler->ring);
-		sampler->waiting_ns = now_ns;
+		sampler->waiting_ns = sampler->now_ns;
 	}
-	if (now_ns - sampler->waiting_ns <= SAMPLER_BEHIND_NS)
+	if (sampler->now_ns - sampler->waiting_ns <= SAMPLER_BEHIND_NS)
 		return false;
 	sampler->waiting_to = ring_committed(sampler->ring);
 	return true;
@@ -482,7 +488,7 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags)
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,
-		.time_ns = clock_now_ns(),
+		.time_ns = sampler->now_ns,
 		.period_ns = (uint32_t)sampler->ticks.period_ns,
 	};
 	if (!sampler_fill(sampler, room)) {
@@ -490,18 +496,19 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags)
 		return;
 	}
 	sampler_keep(sampler, room);
-	sampler->head.weight = ticks_weigh(&sampler->ticks, sampler->n_wanted,
-					   sampler->counts.stopped_ns - stopped_ns);
+	sampler->head.weight =
+		ticks_weigh(&sampler->ticks, sampler->n_wanted,
+			    sampler->counts.stopped_ns - stopped_ns, sampler->now_ns);
 	*(struct sample *)room = sampler->head;
 	ring_commit(sampler->ring, sampler->head.size_bytes);
 	sampler->counts.samples++;
 	budget_count(&sampler->ticks.budget);
 }
 
-static void sampler_publish_counts(struct sampler *sampler, enum sampler_state state,
-				   uint64_t now_ns)
+static void sampler_publish_counts(struct sampler *sampler, enum sampler_state state)
 {
 	struct sampler_counts *counts = &sampler->counts;
+	uint64_t now_ns = sampler->now_ns;
 
 	budget_measure(&sampler->ticks.budget, now_ns);
 	sampler->published_ns = now_ns;
@@ -567,7 +574,7 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 		if (sampler->look.life != GUEST_PAUSED_BY_OTHERS)
 			break;
 	}
-	sampler->looked_ns = clock_now_ns();
+	sampler->looked_ns = sampler->now_ns;
 	return true;
 }
 
@@ -599,7 +606,7 @@ static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_sta
 	enum sampler_state state;
 
 	if (!room && before == SAMPLER_RUNNING &&
-	    clock_now_ns() - sampler->looked_ns < TICKS_LOOK_NS / 2)
+	    sampler->now_ns - sampler->looked_ns < TICKS_LOOK_NS / 2)
 		return before;
 	if (!sampler_look_at_guest(sampler, before, room))
 		return SAMPLER_GUEST_AWAY;
@@ -615,7 +622,7 @@ static void sampler_compare_clocks(struct sampler *sampler)
 {
 	uint64_t ahead_ns;
 
-	if (xen_clock_measure(&sampler->xen_clock, sampler->guest, &ahead_ns))
+	if (xen_clock_measure(&sampler->xen_clock, sampler->guest, sampler->now_ns, &ahead_ns))
 		control_set_xen_clock(sampler->control, ahead_ns);
 }
 
@@ -623,25 +630,27 @@ static void sampler_compare_clocks(struct sampler *sampler)
 static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 			     enum sampler_state state, const char *room)
 {
-	uint64_t now_ns = clock_now_ns();
-
 	sampler_compare_clocks(sampler);
-	if (!room && state == before && now_ns - sampler->published_ns < TICKS_LOOK_NS)
+	if (!room && state == before && sampler->now_ns - sampler->published_ns < TICKS_LOOK_NS)
 		return;
-	frame_cache_sweep(sampler->copier.cache, now_ns);
-	sampler_publish_counts(sampler, state, clock_now_ns());
+	frame_cache_sweep(sampler->copier.cache, sampler->now_ns);
+	sampler_publish_counts(sampler, state);
 }
 
 /* Sleeps to the next tick. Returns the flags of its sample. */
 static uint16_t sampler_sleep(struct sampler *sampler, enum sampler_state state)
 {
 	struct ticks *ticks = &sampler->ticks;
-	uint64_t period_ns = ticks_period_ns(ticks);
+	uint64_t period_ns = ticks_period_ns(ticks), n_skipped = 0;
+	uint16_t flags;
 
 	if (state == SAMPLER_GUEST_PAUSED)
-		return ticks_sleep(ticks, SAMPLER_PAUSED_NS, 0);
-	return ticks_sleep(ticks, period_ns,
-			   sampler_is_on_hold(sampler) ? 0 : ticks_find_skipped(ticks, period_ns));
+		period_ns = SAMPLER_PAUSED_NS;
+	else if (!sampler_is_on_hold(sampler))
+		n_skipped = ticks_find_skipped(ticks, period_ns);
+	flags = ticks_sleep(ticks, period_ns, n_skipped);
+	sampler->now_ns = ticks->woke_ns;
+	return flags;
 }
 
 static enum sampler_state sampler_loop(struct sampler *sampler)
@@ -676,17 +685,16 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 static void sampler_adopt_counts(struct sampler *sampler)
 {
 	struct sampler_counts *counts = &sampler->counts;
-	uint64_t now_ns = clock_now_ns();
 
 	control_get_counts(sampler->control, counts);
 	control_get_times(sampler->control, sampler->run_time.times,
 			  sampler->guest->info.n_vcpus);
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
-	sampler->started_ns = now_ns - counts->elapsed_ns;
+	sampler->started_ns = sampler->now_ns - counts->elapsed_ns;
 	sampler->ticks.budget.share_max = counts->stopped_share_max;
 	if (control_is_credit_spent())
-		budget_empty(&sampler->ticks.budget, now_ns);
+		budget_empty(&sampler->ticks.budget, sampler->now_ns);
 }
 
 static void sampler_sample(struct guest *guest, struct control *control, struct ring *ring,
@@ -711,14 +719,15 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	}
 	if (!bare)
 		kept_create(&sampler.kept, guest->info.n_vcpus);
-	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, clock_now_ns());
+	sampler.now_ns = clock_now_ns();
+	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, sampler.now_ns);
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
 	sampler_adopt_counts(&sampler);
 	sampler_compare_clocks(&sampler);
-	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());
+	sampler_publish_counts(&sampler, SAMPLER_RUNNING);
 	end = sampler_loop(&sampler);
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
-	sampler_publish_counts(&sampler, end, clock_now_ns());
+	sampler_publish_counts(&sampler, end);
 	frame_cache_destroy(sampler.copier.cache);
 	kept_destroy(&sampler.kept);
 }

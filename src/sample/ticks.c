@@ -63,24 +63,24 @@ void ticks_plan(struct ticks *ticks)
 bool ticks_may_stop(struct ticks *ticks)
 {
 	return plan_is_due(&ticks->plan, ticks->earned_ns) &&
-	       budget_allows(&ticks->budget, control_get_budget(ticks->control), clock_now_ns());
+	       budget_allows(&ticks->budget, control_get_budget(ticks->control), ticks->woke_ns);
 }
 
 /*
  * In how many ticks the next sample can come at the earliest. The budget has to earn what was
  * overdrawn, and deadlines may have gone by since the last one.
  */
-static double ticks_find_least(const struct ticks *ticks)
+static double ticks_find_least(const struct ticks *ticks, uint64_t now_ns)
 {
-	double passed_ns = (double)clock_now_ns() - (double)ticks->deadline.at_ns;
+	double passed_ns = (double)now_ns - (double)ticks->deadline.at_ns;
 
 	return fmax(ticks_to_earn(ticks), ceil(passed_ns / (double)ticks->period_ns));
 }
 
-uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns)
+uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns, uint64_t now_ns)
 {
 	return plan_weigh(&ticks->plan, n, stopped_ns, ticks->earned_ns,
-			  ticks_find_least(ticks));
+			  ticks_find_least(ticks, now_ns));
 }
 
 /* --- sleeping --------------------------------------------------------------------------------- */
@@ -95,12 +95,14 @@ void ticks_sleep_to(uint64_t until_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-static void ticks_nap(const struct ticks *ticks, uint64_t until_ns)
+/* Returns the time afterwards. */
+static uint64_t ticks_nap(const struct ticks *ticks, uint64_t now_ns, uint64_t until_ns)
 {
-	uint64_t now_ns;
-
-	while ((now_ns = clock_now_ns()) < until_ns && !control_is_quitting(ticks->control))
+	while (now_ns < until_ns && !control_is_quitting(ticks->control)) {
 		ticks_sleep_to(until_ns - now_ns < TICKS_NAP_NS ? until_ns : now_ns + TICKS_NAP_NS);
+		now_ns = clock_now_ns();
+	}
+	return now_ns;
 }
 
 /*
@@ -109,7 +111,7 @@ static void ticks_nap(const struct ticks *ticks, uint64_t until_ns)
  */
 static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 {
-	uint64_t now_ns = clock_now_ns(), at_ns = ticks->deadline.at_ns;
+	uint64_t now_ns = ticks->woke_ns, at_ns = ticks->deadline.at_ns;
 	uint64_t ahead = now_ns < at_ns ? (at_ns - now_ns) / ticks->period_ns : 0;
 
 	n -= ahead < n ? ahead : n;
@@ -121,16 +123,17 @@ static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 uint16_t ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped)
 {
 	struct deadline *deadline = &ticks->deadline;
+	uint64_t now_ns = clock_now_ns();
 	bool late;
 
 	ticks->period_ns = period_ns;
 	deadline_skip(deadline, n_skipped);
-	ticks->n_missed = deadline_next(deadline, period_ns, clock_now_ns());
+	ticks->n_missed = deadline_next(deadline, period_ns, now_ns);
 	ticks->counts->missed += ticks->n_missed;
 	control_set_next(ticks->control, deadline->at_ns);
-	ticks_nap(ticks, deadline->at_ns);
+	ticks->woke_ns = ticks_nap(ticks, now_ns, deadline->at_ns);
 	ticks_count_skipped(ticks, n_skipped);
-	late = clock_now_ns() > deadline->at_ns + period_ns / 2;
+	late = ticks->woke_ns > deadline->at_ns + period_ns / 2;
 	ticks->counts->ticks++;
 	ticks->counts->late += late;
 	return late ? SAMPLE_LATE : 0;

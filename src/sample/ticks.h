@@ -27,6 +27,7 @@ struct ticks {
 	double earned_ns;  /* stopped time that the budget allows for each tick */
 	uint64_t period_ns; /* the last tick's */
 	uint64_t n_missed; /* deadlines that went by unmet before the last tick */
+	uint64_t woke_ns;  /* when the last tick began */
 };
 
 /* Borrows CONTROL and COUNTS. */
@@ -50,7 +51,7 @@ void ticks_sleep_to(uint64_t until_ns);
 void ticks_plan(struct ticks *ticks);
 /* Whether this tick may give a sample. */
 bool ticks_may_stop(struct ticks *ticks);
-/* The weight of a sample of N vCPUs that took STOPPED_NS. Plans the next one. */
-uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns);
+/* The weight of a sample of N vCPUs that took STOPPED_NS until NOW_NS. Plans the next one. */
+uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns, uint64_t now_ns);
 
 #endif

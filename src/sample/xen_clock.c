@@ -23,11 +23,12 @@
 #define XEN_CLOCK_SHORT_NS 20000  /* good enough: no more tries */
 #define XEN_CLOCK_LONG_NS  500000 /* wrong by 0.25 ms at most; beyond that the answer is not used */
 
-bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, uint64_t *ahead_ns)
+bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, uint64_t now_ns,
+		       uint64_t *ahead_ns)
 {
 	uint64_t shortest_ns = XEN_CLOCK_LONG_NS + 1, xen_ns;
 
-	if (!guest->ops->read_clock || clock_now_ns() < clock->next_ns)
+	if (!guest->ops->read_clock || now_ns < clock->next_ns)
 		return false;
 	for (int i = 0; i < XEN_CLOCK_TRIES && shortest_ns > XEN_CLOCK_SHORT_NS; i++) {
 		uint64_t before_ns = clock_now_ns(), took_ns;
@@ -42,6 +43,6 @@ bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, uint6
 	}
 	if (shortest_ns > XEN_CLOCK_LONG_NS)
 		return false;
-	clock->next_ns = clock_now_ns() + XEN_CLOCK_STEP_NS;
+	clock->next_ns = now_ns + XEN_CLOCK_STEP_NS;
 	return true;
 }

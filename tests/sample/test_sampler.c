@@ -288,6 +288,39 @@ static void block(unsigned tick)
 	memory->look.states[3] = VCPU_OFFLINE;
 }
 
+static void sleep_always(unsigned tick)
+{
+	(void)tick;
+	memory->look.states[0] = VCPU_BLOCKED;
+}
+
+/*
+ * A reading may be a system call. A tick reads the clock when it begins to sleep and when it wakes; a
+ * stop reads it before and after. The start, the first sample's retake and the CPU time of each second
+ * read a few more.
+ */
+static void test_few_readings(void)
+{
+	uint64_t before = made_clock.readings, n;
+
+	begin(1);
+	run(200);
+	n = made_clock.readings - before;
+	check(n_taken >= 200 && n <= 4 * counts.ticks + 20,
+	      "the clock is read %" PRIu64 " times in %" PRIu64 " ticks with a stop", n,
+	      counts.ticks);
+	end();
+	before = made_clock.readings;
+	begin(1);
+	scene = sleep_always;
+	run(200);
+	n = made_clock.readings - before;
+	check(counts.idle_ticks >= 200 && n <= 2 * counts.ticks + 20,
+	      "the clock is read %" PRIu64 " times in %" PRIu64 " ticks without one", n,
+	      counts.ticks);
+	end();
+}
+
 static void test_blocked(void)
 {
 	begin(4);
@@ -1469,6 +1502,7 @@ int main(void)
 	test_counts();
 	test_learned();
 	test_bare();
+	test_few_readings();
 	test_blocked();
 	test_asleep();
 	test_run_time();
