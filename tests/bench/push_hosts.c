@@ -6,13 +6,15 @@
  * host end their interval at one moment, which is the worst case; hosts do not. Prints a column of
  * the table in doc/DESIGN §20; compares nothing.
  *
- *	make bench, or: tests/bench/push_hosts [HOSTS GUESTS SECONDS [SCHEME]]
+ *	make bench, or: tests/bench/push_hosts [HOSTS GUESTS SECONDS [SCHEME [FILE]]]
  *
- * SCHEME "otlp+": OTLP profiles. A guest has two vCPUs that are busy half of the time, at 19 Hz.
+ * SCHEME "otlp+": OTLP profiles. A guest has two vCPUs that are busy half of the time, at 19 Hz. FILE:
+ * each profile is that of this file, folded or pprof (tests/lab/push-web02-long.test leaves some).
  */
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -30,6 +32,7 @@
 #include "tests/support/must.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
+#include "xtop/import.h"
 #include "xtop/profile.h"
 #include "xtop/push.h"
 
@@ -50,6 +53,7 @@ static struct shared {
 } *shared;
 
 static unsigned n_guests, seconds;
+static const char *profile_path; /* NULL: profiles are made up */
 static char url[64], config[] = "/tmp/xtop-push-hosts-XXXXXX";
 
 static uint64_t random_next(uint64_t *state) /* xorshift64 */
@@ -204,6 +208,30 @@ static struct snapshot *make_snapshot(const struct frames *frames, const uint32_
 	return snapshot;
 }
 
+/* NULL: there is no file. */
+static struct import *read_profile(struct frames *frames)
+{
+	struct import *import;
+	FILE *file;
+
+	if (!profile_path)
+		return NULL;
+	file = fopen(profile_path, "re");
+	if (!file)
+		must_or_die(error_create_errno(errno, "%s", profile_path));
+	must_or_die(import_read(file, NULL, 0, frames, &import));
+	fclose(file);
+	return import;
+}
+
+static struct snapshot *read_snapshot(const struct import *import)
+{
+	struct snapshot *snapshot;
+
+	must_or_die(import_snapshot(import, &snapshot));
+	return snapshot;
+}
+
 static void push_guest(struct host *host, const struct snapshot *snapshot, unsigned h, unsigned g,
 		       uint64_t until_ns)
 {
@@ -292,11 +320,13 @@ static void run_host(unsigned h)
 	uint32_t functions[N_FUNCTIONS];
 	struct push_status status;
 	struct frames *frames;
+	struct import *import;
 	pid_t sender;
 
 	must_or_die(push_start(&settings));
 	sender = find_sender();
 	frames = make_frames(functions);
+	import = read_profile(frames);
 	wait_until(clock_now_ns() + 2 * S, UINT64_MAX, &status);
 	begin_ns = clock_now_ns();
 	sender_ns = process_cpu_ns(sender);
@@ -304,7 +334,9 @@ static void run_host(unsigned h)
 	for (unsigned i = 0; i < seconds / INTERVAL_S; i++, due_ns += INTERVAL_S * S) {
 		wait_until(due_ns, UINT64_MAX, &status);
 		for (unsigned g = 0; g < n_guests; g++) {
-			struct snapshot *snapshot = make_snapshot(frames, functions, &state);
+			struct snapshot *snapshot =
+				import ? read_snapshot(import)
+				       : make_snapshot(frames, functions, &state);
 			uint64_t before_ns = cpu_ns();
 
 			push_guest(host, snapshot, h, g, 1700000000 * S + due_ns - begin_ns);
@@ -367,6 +399,7 @@ int main(int argc, char **argv)
 
 	n_guests = argc > 2 ? (unsigned)atoi(argv[2]) : 30;
 	seconds = argc > 3 ? (unsigned)atoi(argv[3]) : 40;
+	profile_path = argc > 5 ? argv[5] : NULL;
 	if (!n_hosts || n_hosts > MAX_HOSTS || fd < 0 || dprintf(fd, "spool=0\n") < 0)
 		return 2;
 	close(fd);
