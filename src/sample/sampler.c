@@ -67,8 +67,8 @@ struct sampler {
 	struct ticks ticks;
 	/*
 	 * The clock, read when the sampler woke and after each stop. What comes in between takes
-	 * microseconds. A reading is a system call in many a dom0: the vDSO can read Xen's clock
-	 * only if Xen says that it is the same on all CPUs.
+	 * microseconds. A reading is a system call where dom0's clock is Xen's: the vDSO can read
+	 * that clock only if Xen says that it is the same on all CPUs.
 	 */
 	uint64_t now_ns;
 	struct guest_look look;
