@@ -63,8 +63,8 @@ struct sample_vcpu {
 };
 
 /*
- * Whether the registers were read. Of a vCPU that is BLOCKED they are only when nothing runs in the
- * guest at the first look: they lead to the system that it runs.
+ * Whether the registers were read. A BLOCKED vCPU has registers only in the first sample, if
+ * nothing ran in the guest then: they lead the resolver to the guest's system.
  */
 static inline bool sample_has_registers(const struct sample_vcpu *vcpu)
 {

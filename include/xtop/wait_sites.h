@@ -67,6 +67,7 @@ struct wait_classes {
 /* Finds where a task waits, and what for. STACK has the ids of N frames, outermost first. */
 struct wait_site wait_site_find(const struct frames *frames, const struct wait_classes *classes,
 				const uint32_t *stack, size_t n);
+
 enum wait_spinning {
 	WAIT_SPINS_NOT,
 	WAIT_SPINS,

@@ -462,7 +462,7 @@ static void test_path_of_an_earlier_stop(void)
 	end("path of an earlier stop");
 }
 
-/* Of a vCPU whose CR3 is 0. */
+/* A vCPU may have 0 in CR3. */
 static void test_path_of_nothing(void)
 {
 	const void *page = NULL;

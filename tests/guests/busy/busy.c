@@ -73,7 +73,7 @@ static uint64_t now_ns(clockid_t clock)
 	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Of a counter that runs all the time. */
+/* The processor counts these all the time, at one rate. */
 static uint64_t now_cycles(void)
 {
 #ifdef __x86_64__
