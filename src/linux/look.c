@@ -191,9 +191,9 @@ static bool looker_get(struct looker *looker, uint64_t task, bool again, struct 
 		.arrival = look_get(looker, TASK_LAST_ARRIVAL, 8),
 		.queued = look_get(looker, TASK_LAST_QUEUED, 8),
 		.run_ns = sum > then ? sum - then : 0,
-		.sleeps = sleeps,
-		.sum_ns = sum,
-		.delay_ns = look_get(looker, TASK_RUN_DELAY, 8),
+		.sums = { .sleeps = sleeps,
+			  .ran_ns = sum,
+			  .delay_ns = look_get(looker, TASK_RUN_DELAY, 8) },
 	};
 	return true;
 }

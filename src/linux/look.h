@@ -21,13 +21,18 @@ struct look {
 	uint32_t pid, state, exit_state, on_cpu;
 };
 
+/* Sums since the task was born. Two looks tell what came between them. 0: not known. */
+struct look_sums {
+	uint64_t sleeps; /* how often it has left its CPU of its own will */
+	uint64_t ran_ns, delay_ns; /* how long it has run, and waited for a CPU */
+};
+
 /* On the scheduler's clock; 0: not known. */
 struct look_times {
 	uint64_t arrival; /* on its CPU, last */
 	uint64_t queued;  /* waits for a CPU since then */
 	uint64_t run_ns;  /* since its arrival */
-	uint64_t sleeps;  /* how often it has left its CPU of its own will */
-	uint64_t sum_ns, delay_ns; /* that it has ever run, and waited for a CPU */
+	struct look_sums sums;
 };
 
 /* Reads looks. */

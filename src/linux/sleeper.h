@@ -13,7 +13,7 @@ struct sleeper {
 	uint32_t pid;
 	uint64_t struct_pid, task; /* addresses */
 	struct look look;
-	struct look_times times; /* of that look */
+	struct look_sums sums; /* of that look */
 	uint64_t seen_ns;  /* of that look, on our clock */
 	uint64_t began_ns; /* the wait, on our clock; 0: the task ran */
 	uint64_t left;     /* the same on the scheduler's clock; 0: not known */

@@ -167,8 +167,8 @@ static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sle
 static uint64_t sleepers_first_run(const struct sleeper *sleeper, const struct look_times *times,
 				   uint64_t runs)
 {
-	uint64_t ran_ns = times->sum_ns - sleeper->times.sum_ns - times->run_ns;
-	uint64_t delay_ns = times->delay_ns - sleeper->times.delay_ns;
+	uint64_t ran_ns = times->sums.ran_ns - sleeper->sums.ran_ns - times->run_ns;
+	uint64_t delay_ns = times->sums.delay_ns - sleeper->sums.delay_ns;
 
 	return runs > 1 ? times->arrival - ran_ns - delay_ns / 2 : times->arrival;
 }
@@ -185,7 +185,7 @@ static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleepe
 	uint64_t runs = look->switches - sleeper->look.switches + (look->on_cpu != 0);
 	uint64_t end_ns = sleeper->seen_ns;
 
-	if (times->sleeps - sleeper->times.sleeps <= 1 && runs)
+	if (times->sums.sleeps - sleeper->sums.sleeps <= 1 && runs)
 		end_ns = sleepers_time(sleepers, sleepers_first_run(sleeper, times, runs),
 				       sleeper->seen_ns, now_ns);
 	else if (!runs && look_state(look) == OS_WAIT_RUNNABLE && times->queued)
@@ -304,7 +304,7 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 		sleepers_end(sleepers, sleeper, look, times, now_ns, sink);
 	sleeper->seen_ns = now_ns;
 	sleeper->look = *look;
-	sleeper->times = *times;
+	sleeper->sums = times->sums;
 	if (look->on_cpu || look_is_gone(look)) {
 		sleepers->counts.running += look->on_cpu != 0;
 		return;

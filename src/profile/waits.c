@@ -456,6 +456,8 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 /* Adds the vCPUs that waited for spinlocks at the last stop, if it is not older than this pass. */
 static void waits_add_spinners(struct waits *waits)
 {
+	const struct spinner *holder = NULL;
+	uint32_t site = FRAME_NONE; /* the function for which HOLDER is the guess */
 	uint64_t time_ns = 0;
 
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
@@ -466,10 +468,14 @@ static void waits_add_spinners(struct waits *waits)
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++) {
 		const struct spinner *spinner = &waits->spinners[i];
 
-		if (spinner->time_ns == time_ns && spinner->waits && spinner->pid &&
-		    spinner->place.site != FRAME_NONE)
-			waits_add_spinner(waits, spinner,
-					  waits_guess_holder(waits, time_ns, spinner->place.site));
+		if (spinner->time_ns != time_ns || !spinner->waits || !spinner->pid ||
+		    spinner->place.site == FRAME_NONE)
+			continue;
+		if (spinner->place.site != site) {
+			site = spinner->place.site;
+			holder = waits_guess_holder(waits, time_ns, site);
+		}
+		waits_add_spinner(waits, spinner, holder);
 	}
 }
 
