@@ -31,6 +31,8 @@ enum wait_kind {
 	WAIT_BLOCK_IO,
 	WAIT_JOURNAL,
 	WAIT_INODE, /* until the inode is written, or gone */
+	WAIT_FILE_LOCK, /* of flock() or fcntl(), or until a lease is given back */
+	WAIT_NFS, /* for a server, or for what another task wants from it */
 	WAIT_PIPE,
 	WAIT_SOCKET,
 	WAIT_TTY,

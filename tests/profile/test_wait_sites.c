@@ -150,6 +150,36 @@ int main(void)
 			   "__wait_on_freeing_inode", WAIT_INODE, false);
 		check_site("__schedule schedule bit_wait __wait_on_bit __inode_wait_for_writeback "
 			   "evict", "__inode_wait_for_writeback", WAIT_INODE, false);
+		check_site("__schedule schedule locks_lock_inode_wait __do_sys_flock" SYSCALL,
+			   "__do_sys_flock", WAIT_FILE_LOCK, false);
+		check_site("__schedule schedule fcntl_setlk do_fcntl __x64_sys_fcntl" SYSCALL,
+			   "fcntl_setlk", WAIT_FILE_LOCK, false);
+		check_site("__schedule schedule schedule_timeout __break_lease do_dentry_open "
+			   "do_open path_openat" SYSCALL, "do_dentry_open", WAIT_FILE_LOCK, false);
+		check_site("__schedule schedule schedule_timeout nlmclnt_wait nlmclnt_lock "
+			   "nlmclnt_proc nfs3_proc_lock", "nlmclnt_lock", WAIT_FILE_LOCK, false);
+		check_site("__schedule schedule schedule_timeout wait_woken nfs4_proc_lock do_setlk",
+			   "nfs4_proc_lock", WAIT_FILE_LOCK, false);
+		check_site("__schedule schedule rpc_wait_bit_killable __wait_on_bit "
+			   "out_of_line_wait_on_bit __rpc_execute rpc_execute rpc_run_task "
+			   "nfs4_do_call_sync _nfs4_proc_getattr nfs4_proc_getattr",
+			   "_nfs4_proc_getattr", WAIT_NFS, false);
+		check_site("__schedule schedule rpc_wait_bit_killable __wait_on_bit "
+			   "out_of_line_wait_on_bit __rpc_execute rpc_execute rpc_run_task "
+			   "_nfs4_do_setlk nfs4_proc_lock", "_nfs4_do_setlk", WAIT_NFS, false);
+		check_site("__schedule schedule io_schedule bit_wait_io __wait_on_bit "
+			   "out_of_line_wait_on_bit nfs_wait_on_request.part.0 nfs_wb_page",
+			   "nfs_wb_page", WAIT_NFS, false);
+		check_site("__schedule schedule nfs4_run_state_manager kthread ret_from_fork",
+			   "nfs4_run_state_manager", WAIT_WORK, true);
+		check_site("__schedule schedule xlog_wait_on_iclog xfs_log_force_seq "
+			   "xfs_file_fsync" SYSCALL, "xlog_wait_on_iclog", WAIT_JOURNAL, false);
+		check_site("__schedule schedule xlog_cil_force_seq xfs_log_force_seq",
+			   "xlog_cil_force_seq", WAIT_JOURNAL, false);
+		check_site("__schedule schedule io_schedule __xfs_iunpin_wait xfs_iunpin_wait "
+			   "xfs_reclaim_inode", "__xfs_iunpin_wait", WAIT_JOURNAL, false);
+		check_site("__schedule schedule schedule_timeout xfsaild kthread ret_from_fork",
+			   "xfsaild", WAIT_WORK, true);
 		check_site("m:[runnable] __schedule schedule exit_to_user_mode_prepare",
 			   "exit_to_user_mode_prepare", WAIT_CPU, false);
 		check_site("__schedule schedule", "__schedule", WAIT_OTHER, false);
