@@ -380,7 +380,10 @@ static void start(void *(*body)(void *), intptr_t arg, size_t stack_bytes)
 	}
 }
 
-/* Linux uses a new vCPU only when user space sets it online. Returns how many there are. */
+/*
+ * Linux uses a new vCPU only when user space sets it online. An unplugged one has no file, nor has one
+ * that there never was. Returns how many vCPUs are online.
+ */
 static int online(void)
 {
 	char path[64];
@@ -391,7 +394,7 @@ static int online(void)
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
 		fd = open(path, O_WRONLY);
 		if (fd < 0)
-			break;
+			continue;
 		if (write(fd, "1", 1) < 0)
 			puts("busy: a vCPU stays offline");
 		close(fd);
@@ -427,7 +430,9 @@ static void tell(void)
 		unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
 		int cpu;
 
-		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice,
+		/* The first line, "cpu ", is of all. */
+		if (line[3] != ' ' &&
+		    sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice,
 			   &system, &idle, &iowait, &irq, &softirq, &steal) == 9)
 			length += snprintf(text + length, sizeof(text) - length,
 					   "busy: cpu%d user %llu system %llu idle %llu steal %llu at %llu\n",
@@ -478,6 +483,7 @@ int main(void)
 	printf("busy: %s on %d vCPUs\n", mode, n);
 	for (;;) {
 		sleep(1);
+		online(); /* what has been plugged in */
 		tell();
 		if (strcmp(mode, "locks") == 0)
 			tell_calls();
