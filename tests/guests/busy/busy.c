@@ -25,10 +25,11 @@
  *
  *   busy: split lex 5009 paint 2504 zero 2510
  *
- * With locks it also prints how many such calls have ended, and how long all of them took. The kernel
- * of a PV guest is called for the time, so the calls are timed by the processor's counter:
+ * With locks it also prints how many such calls have ended, how much time all threads together have
+ * spent in them, also in those that go on, and when. All of that is of one moment. The kernel of a PV
+ * guest is called for the time, so the processor's counter takes its place:
  *
- *   busy: calls 48000 ms 80010 at 2025
+ *   busy: calls 48000 cycles 80010000000 at 20250000000
  *
  * With crowd it also prints how long all tasks together have waited at each place, in milliseconds,
  * and when:
@@ -59,11 +60,14 @@
 #define HALF_NS     UINT64_C(5000000)
 #define STACK_BYTES 65536
 #define MAX_CPUS    64
+#define BRIEF_CYCLES 100000 /* tens of microseconds; Xen lets a vCPU run for a millisecond */
 
 static uint32_t word;
 static char mode[16];
 static unsigned naps, tasks;
-static uint64_t calls, calls_cycles, first_cycles, first_ns;
+static struct calls {
+	uint64_t n, cycles, since; /* since: 0 outside of a call */
+} calls[MAX_CPUS];
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -115,23 +119,38 @@ static void work_half(void)
  * The kernel holds the lock of the futex's bucket while it looks for a waiter with this bit. There
  * is none, so all waiters are looked at (Linux kernel/futex/waitwake.c, futex_wake()).
  */
-static void work_locks(void)
+static void work_locks(struct calls *mine)
 {
 	uint64_t since = now_cycles();
 
+	__atomic_store_n(&mine->since, since, __ATOMIC_RELAXED);
 	syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, BIT_NOBODY);
-	__atomic_fetch_add(&calls_cycles, now_cycles() - since, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->since, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->cycles, mine->cycles + now_cycles() - since, __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->n, mine->n + 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * All vCPUs share one physical CPU. So what has been read is of one moment if reading took less time
+ * than Xen gives to another vCPU.
+ */
 static void tell_calls(void)
 {
-	double ms_per_cycle = (double)(now_ns(CLOCK_MONOTONIC) - first_ns) / 1e6 /
-			      (double)(now_cycles() - first_cycles);
+	uint64_t n, cycles, now;
 
-	printf("busy: calls %llu ms %.0f at %llu\n",
-	       (unsigned long long)__atomic_load_n(&calls, __ATOMIC_RELAXED),
-	       (double)__atomic_load_n(&calls_cycles, __ATOMIC_RELAXED) * ms_per_cycle, uptime());
+	do {
+		n = cycles = 0;
+		now = now_cycles();
+		for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+			uint64_t since = __atomic_load_n(&calls[cpu].since, __ATOMIC_RELAXED);
+
+			n += __atomic_load_n(&calls[cpu].n, __ATOMIC_RELAXED);
+			cycles += __atomic_load_n(&calls[cpu].cycles, __ATOMIC_RELAXED);
+			cycles += since ? now - since : 0;
+		}
+	} while (now_cycles() - now > BRIEF_CYCLES);
+	printf("busy: calls %llu cycles %llu at %llu\n", (unsigned long long)n,
+	       (unsigned long long)cycles, (unsigned long long)now);
 }
 
 /* tests/lab/clock_error.c looks for the mark. */
@@ -345,16 +364,17 @@ static void tell_crowd(void)
 static void *worker(void *arg)
 {
 	volatile struct shown shown = { .mark = "xtop shows time" };
+	int cpu = (int)(intptr_t)arg;
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
-	CPU_SET((int)(intptr_t)arg, &cpus);
+	CPU_SET(cpu, &cpus);
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 	for (;;) {
 		if (strcmp(mode, "half") == 0)
 			work_half();
 		else if (strcmp(mode, "locks") == 0)
-			work_locks();
+			work_locks(&calls[cpu]);
 		else if (strcmp(mode, "clocks") == 0)
 			work_clocks(&shown);
 		else if (strcmp(mode, "split") == 0)
@@ -474,8 +494,6 @@ int main(void)
 	read_mode();
 	n = online();
 	start_crowd();
-	first_ns = now_ns(CLOCK_MONOTONIC);
-	first_cycles = now_cycles();
 	for (int i = 0; i < WAITERS && strcmp(mode, "locks") == 0; i++)
 		start(waiter, i, STACK_BYTES);
 	for (int cpu = 0; cpu < n; cpu++)
