@@ -126,7 +126,7 @@ static const struct wait_class wait_classes[] = {
 	{ "xlog_force_lsn",            WAIT_JOURNAL,    0 },
 	{ "xlog_state_get_iclog_space", WAIT_JOURNAL,   0 },
 	{ "xfs_ail_push_all_sync",     WAIT_JOURNAL,    0 },
-	{ "xfs_extent_busy_*",         WAIT_JOURNAL,    0 }, /* free as soon as the log is written */
+	{ "xfs_extent_busy_*",         WAIT_JOURNAL,    0 }, /* until the log is written */
 	{ "xfs_qm_dqunpin_wait",       WAIT_JOURNAL,    0 },
 	{ "xfs_buf_wait_unpin",        WAIT_JOURNAL,    CLASS_TELLS },
 	{ "__xfs_iunpin_wait",         WAIT_JOURNAL,    CLASS_TELLS },
@@ -137,7 +137,7 @@ static const struct wait_class wait_classes[] = {
 	{ "inode_dio_wait*",           WAIT_INODE,      CLASS_NO_SITE },
 	{ "__inode_dio_wait",          WAIT_INODE,      CLASS_NO_SITE },
 	{ "xfs_iget",                  WAIT_INODE,      0 },
-	/* locks of files, also on servers: Linux fs/locks.c, fs/nfs/nfs4proc.c, fs/lockd/clntlock.c */
+	/* locks of files: Linux fs/locks.c, fs/nfs/nfs4proc.c, fs/lockd/clntlock.c */
 	{ "locks_lock_inode_wait",     WAIT_FILE_LOCK,  CLASS_NO_SITE },
 	{ "flock_lock_inode_wait",     WAIT_FILE_LOCK,  CLASS_NO_SITE },
 	{ "posix_lock_inode_wait",     WAIT_FILE_LOCK,  CLASS_NO_SITE },
