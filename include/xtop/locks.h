@@ -36,6 +36,12 @@ struct locks_forest {
 struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_forest *forest);
 void locks_deinit(struct locks_forest *forest);
 
+/*
+ * The task that holds what the task number TASK waits for, by what was seen meanwhile. UINT32_MAX:
+ * none is known, or only the last known reader, who may hold it no more.
+ */
+uint32_t locks_next_in_circle(const struct snapshot_waits *waits, uint32_t task);
+
 /* The texts of a line. All are clean. */
 #define LOCKS_TEXT_BYTES 512
 /* A lock, and how sure its holder is: "rwsem i_rwsem of access.log (the last known reader)". */

@@ -185,6 +185,7 @@ struct snapshot_lock_task {
 	 */
 	uint32_t holder_pid;
 	uint8_t certainty;              /* enum os_holder, of HOLDER_PID */
+	uint32_t others; /* like it, for which it stands in a moment of the history */
 	uint32_t cpu;                   /* on which it runs; UINT32_MAX: not known */
 	bool on_cpu;
 	uint8_t state;                  /* enum os_wait_state, if it does not run */
@@ -204,7 +205,8 @@ struct snapshot_waits {
 	struct snapshot_wait *rows; /* NULL in snapshots of the history and of a range */
 	uint64_t rows_refused;      /* waits that are in no row */
 	size_t n_locks;
-	struct snapshot_lock *locks; /* NULL in the same snapshots as ROWS */
+	/* NULL in snapshots of a range. Those of the history have only some: kept_locks.h */
+	struct snapshot_lock *locks;
 	size_t n_lock_tasks;
 	struct snapshot_lock_task *lock_tasks; /* ascending by pid */
 	uint64_t locks_refused;     /* waits for locks that are not among LOCKS */
@@ -286,6 +288,8 @@ bool snapshot_is_plain(const struct snapshot *snapshot);
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 /* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
+/* TO, a copy of FROM, gets copies of all that FROM points to. False: out of memory for some. */
+bool snapshot_waits_copy(const struct snapshot_waits *from, struct snapshot_waits *to);
 /* Frees what WAITS points to. */
 void snapshot_waits_deinit(struct snapshot_waits *waits);
 /* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */

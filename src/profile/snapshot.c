@@ -152,7 +152,7 @@ static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, v
 	return copy;
 }
 
-static bool snapshot_copy_waits(const struct snapshot_waits *from, struct snapshot_waits *to)
+bool snapshot_waits_copy(const struct snapshot_waits *from, struct snapshot_waits *to)
 {
 	to->rows = NULL;
 	to->locks = NULL;
@@ -189,7 +189,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
 	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
-	if (snapshot_copy_waits(&from->waits, &to->waits) &&
+	if (snapshot_waits_copy(&from->waits, &to->waits) &&
 	    snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),
 				&to->effects))
 		return to;

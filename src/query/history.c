@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "query/growth.h"
+#include "query/kept_locks.h"
 #include "query/range.h"
 #include "xtop/cleanup.h"
 #include "xtop/functions.h"
@@ -51,6 +52,7 @@ static void history_clear(struct history_moment *moment)
 	free(moment->nodes);
 	free(moment->grown);
 	free(moment->shares);
+	snapshot_waits_deinit(&moment->head.waits);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
 
@@ -316,6 +318,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.waits.locks = NULL;
 	moment->head.waits.lock_tasks = NULL;
 	moment->head.waits.n_locks = moment->head.waits.n_lock_tasks = 0;
+	kept_locks_take(snapshot, &moment->head.waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);
 	if (grown)
@@ -375,6 +378,11 @@ static void history_expand(const struct history_moment *moment, struct snapshot 
 	snapshot_nodes_sum(nodes, moment->n_nodes);
 }
 
+static struct xtop_error *history_no_memory(void)
+{
+	return error_create("no memory for a picture of the past");
+}
+
 struct xtop_error *history_get(const struct history *history, size_t at,
 			       struct snapshot **snapshotp)
 {
@@ -383,12 +391,16 @@ struct xtop_error *history_get(const struct history *history, size_t at,
 	struct snapshot_node *nodes;
 
 	if (!snapshot)
-		return error_create("no memory for a picture of the past");
+		return history_no_memory();
 	nodes = snapshot->nodes;
 	*snapshot = moment->head;
 	snapshot->n_nodes = moment->n_nodes;
 	snapshot->nodes = nodes;
 	history_expand(moment, snapshot);
+	if (!snapshot_waits_copy(&moment->head.waits, &snapshot->waits)) {
+		snapshot_destroy(snapshot);
+		return history_no_memory();
+	}
 	*snapshotp = snapshot;
 	return NULL;
 }
@@ -441,9 +453,14 @@ size_t history_memory_bytes(const struct history *history)
 	size_t bytes = sizeof(*history) + growth_memory_bytes(history->growth) +
 		       history->before_capacity * sizeof(*history->before);
 
-	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
-		bytes += (history->moments[i].n_nodes + history->moments[i].n_grown) *
-				 sizeof(struct history_node) +
-			 history->moments[i].n_shares * sizeof(struct history_share);
+	for (size_t i = 0; i < HISTORY_MOMENTS; i++) {
+		const struct history_moment *moment = &history->moments[i];
+		const struct snapshot_waits *waits = &moment->head.waits;
+
+		bytes += (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
+			 moment->n_shares * sizeof(*moment->shares) +
+			 waits->n_locks * sizeof(*waits->locks) +
+			 waits->n_lock_tasks * sizeof(*waits->lock_tasks);
+	}
 	return bytes;
 }

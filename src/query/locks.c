@@ -72,11 +72,8 @@ static uint32_t locks_next(const struct locks_pass *pass, uint32_t task)
 	return lock < pass->waits->n_locks ? pass->holders[lock] : NO_TASK;
 }
 
-/*
- * The same by what was seen while TASK waited: the lock's holder may be of a later look at another
- * waiter. NO_TASK if it is only the last known reader, who may hold the lock no more.
- */
-static uint32_t locks_next_sure(const struct snapshot_waits *waits, uint32_t number)
+/* As locks_next(), but the lock's holder may be of a later look, at another waiter. */
+uint32_t locks_next_in_circle(const struct snapshot_waits *waits, uint32_t number)
 {
 	const struct snapshot_lock_task *task = &waits->lock_tasks[number];
 
@@ -126,7 +123,7 @@ static void locks_put_circle(struct locks_pass *pass, uint32_t task)
 
 	do {
 		pass->marks[at] |= MARK_CIRCLE;
-		at = locks_next_sure(pass->waits, at);
+		at = locks_next_in_circle(pass->waits, at);
 		n++;
 	} while (at != task);
 	pass->forest.deadlocks++;
@@ -140,12 +137,12 @@ static void locks_put_circles(struct locks_pass *pass)
 
 		while (at != NO_TASK && !(pass->marks[at] & (MARK_ON_WAY | MARK_LEFT))) {
 			pass->marks[at] |= MARK_ON_WAY;
-			at = locks_next_sure(pass->waits, at);
+			at = locks_next_in_circle(pass->waits, at);
 		}
 		if (at != NO_TASK && pass->marks[at] & MARK_ON_WAY)
 			locks_put_circle(pass, at);
 		for (at = i; at != NO_TASK && pass->marks[at] & MARK_ON_WAY;
-		     at = locks_next_sure(pass->waits, at)) {
+		     at = locks_next_in_circle(pass->waits, at)) {
 			pass->marks[at] &= (uint8_t)~MARK_ON_WAY;
 			pass->marks[at] |= MARK_LEFT;
 		}
@@ -178,7 +175,7 @@ static void locks_put_group(struct locks_pass *pass, uint32_t task, unsigned dep
 		    !locks_is_same_group(&tasks[i], &tasks[task]))
 			continue;
 		pass->marks[i] |= MARK_DRAWN;
-		n++;
+		n += 1 + tasks[i].others;
 		if (tasks[i].waited_ns > tasks[longest].waited_ns)
 			longest = i;
 	}
@@ -407,7 +404,7 @@ static void locks_print_circle(struct locks_text *text, const struct snapshot *s
 
 	for (uint32_t i = 0; i < line->n && text->n < LOCKS_TEXT_BYTES - 1; i++) {
 		const struct snapshot_lock_task *task = &waits->lock_tasks[at];
-		uint32_t next = locks_next_sure(waits, at);
+		uint32_t next = locks_next_in_circle(waits, at);
 
 		if (next == NO_TASK)
 			return;

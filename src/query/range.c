@@ -128,6 +128,9 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	*snapshot = *last;
 	snapshot->calls = NULL; /* they are only known since the start */
 	snapshot->events = NULL; /* these only now */
+	snapshot->waits.locks = NULL;
+	snapshot->waits.lock_tasks = NULL;
+	snapshot->waits.n_locks = snapshot->waits.n_lock_tasks = 0;
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;
 	range_fill(range, snapshot);

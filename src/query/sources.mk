@@ -36,6 +36,8 @@ libxtop_a_SOURCES += \
 	src/query/instructions.c \
 	src/query/interval.c \
 	src/query/interval.h \
+	src/query/kept_locks.c \
+	src/query/kept_locks.h \
 	src/query/lined.c \
 	src/query/locks.c \
 	src/query/neighbours.c \

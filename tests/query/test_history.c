@@ -6,7 +6,10 @@
 
 #include "tests/support/profile_stacks.h"
 
+#include "query/kept_locks.h"
 #include "xtop/history.h"
+#include "xtop/locks.h"
+#include "xtop/os_waits.h"
 
 static struct frames *frames;
 
@@ -166,6 +169,155 @@ static void test_range_of_new_paths(void)
 	profile_destroy(profile);
 }
 
+/* --- locks of a moment ------------------------------------------------------------------------ */
+
+static void add_lock_task(struct snapshot_waits *waits, uint32_t pid, uint32_t lock,
+			  const char *process)
+{
+	struct snapshot_lock_task task = { .pid = pid,
+					   .process = stacks_frame(frames, process),
+					   .thread = FRAME_NONE,
+					   .site = FRAME_NONE,
+					   .lock = lock,
+					   .waited_ns = pid * SECOND };
+
+	if (lock != SNAPSHOT_NO_LOCK) {
+		task.holder_pid = waits->locks[lock].holder_pid;
+		waits->locks[lock].now++;
+	}
+	waits->lock_tasks[waits->n_lock_tasks++] = task;
+}
+
+/* A snapshot with N_LOCKS locks: number I is at I * 8 + 8, and task I + 1 holds it. */
+static struct snapshot *snapshot_with_locks(struct profile *profile, uint64_t sequence,
+					    size_t n_locks, size_t n_tasks)
+{
+	struct snapshot *snapshot = snapshot_at(profile, sequence, sequence * SECOND);
+	struct snapshot_waits *waits = &snapshot->waits;
+
+	waits->there = true;
+	waits->span_live = waits->span_ticks = 1000;
+	waits->locks = calloc(n_locks, sizeof(*waits->locks));
+	waits->lock_tasks = calloc(n_tasks, sizeof(*waits->lock_tasks));
+	for (uint32_t i = 0; i < n_locks; i++)
+		waits->locks[waits->n_locks++] =
+			(struct snapshot_lock){ .address = i * 8 + 8,
+						.kind = OS_LOCK_MUTEX,
+						.certainty = OS_HOLDER_EXACT,
+						.holder_pid = i + 1,
+						.live_ticks = 2000 };
+	return snapshot;
+}
+
+static char *forest_text(const struct snapshot *snapshot)
+{
+	char *text, words[LOCKS_TEXT_BYTES];
+	struct locks_forest forest;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(locks_build(snapshot, &forest));
+	for (size_t i = 0; i < forest.n; i++) {
+		const struct locks_line *line = &forest.lines[i];
+
+		if (line->kind == LOCKS_LOCK) {
+			locks_name(snapshot, line, words);
+			fprintf(file, "%*s%s, %u wait, mean %g\n", (int)line->depth, "", words,
+				snapshot->waits.locks[line->lock].now,
+				locks_mean(snapshot, line, false));
+			continue;
+		}
+		locks_describe(snapshot, line, words);
+		fprintf(file, "%*s%s%s\n", (int)line->depth, "",
+			line->kind == LOCKS_DEADLOCK ? "DEADLOCK " : "", words);
+	}
+	fprintf(file, "%u wait for %u locks, %u deadlocks\n", forest.waiters, forest.locks,
+		forest.deadlocks);
+	fclose(file);
+	locks_deinit(&forest);
+	return text;
+}
+
+/* Task 1 holds a lock for which 200 others wait; 2 and 3 wait for each other; nobody wants lock 3. */
+static void test_locks(void)
+{
+	struct history *history;
+	struct profile *profile;
+	struct snapshot *snapshot, *back;
+	char *was, *is;
+	size_t before, moment;
+
+	must(history_create(&history));
+	must(profile_create(4096, 0, frames, &profile));
+	stacks_add(profile, frames, SECOND, "main;read 1");
+	note(history, profile, 1, SECOND);
+	before = history_memory_bytes(history);
+	note(history, profile, 2, 2 * SECOND);
+	moment = history_memory_bytes(history) - before;
+	snapshot = snapshot_with_locks(profile, 3, 4, 300);
+	add_lock_task(&snapshot->waits, 1, SNAPSHOT_NO_LOCK, "db");
+	add_lock_task(&snapshot->waits, 2, 2, "a");
+	add_lock_task(&snapshot->waits, 3, 1, "b");
+	for (uint32_t pid = 10; pid < 210; pid++)
+		add_lock_task(&snapshot->waits, pid, 0, "web");
+	history_add(history, snapshot);
+	must(history_get(history, 2, &back));
+	was = forest_text(snapshot);
+	is = forest_text(back);
+	check_string(is, was, "the forest of a moment");
+	check(strstr(is, "200 x web") && strstr(is, "DEADLOCK"), "it has all waiters: %s", is);
+	check(back->waits.n_locks == 3 && back->waits.n_lock_tasks == 4, "in %zu locks, %zu tasks",
+	      back->waits.n_locks, back->waits.n_lock_tasks);
+	check_u64(history_memory_bytes(history) - before - 2 * moment,
+		  3 * sizeof(struct snapshot_lock) + 4 * sizeof(struct snapshot_lock_task),
+		  "their memory");
+	snapshot_destroy(back);
+	must(history_get(history, 1, &back));
+	check(!back->waits.locks, "a moment without locks");
+	snapshot_destroy(back);
+	must(history_get_range(history, 1, 2, &back));
+	check(!back->waits.locks && !back->waits.n_lock_tasks, "a range has none");
+	snapshot_destroy(back);
+	snapshot_destroy(snapshot);
+	free(was);
+	free(is);
+	history_destroy(history);
+	profile_destroy(profile);
+}
+
+/* Locks that have more lines than there is room for. The tasks of the deadlock are the last ones. */
+static void test_many_locks(void)
+{
+	enum { LOCKS = 300 };
+	struct history *history;
+	struct profile *profile;
+	struct snapshot *snapshot, *back;
+	char *is;
+
+	must(history_create(&history));
+	must(profile_create(4096, 0, frames, &profile));
+	stacks_add(profile, frames, SECOND, "main;read 1");
+	snapshot = snapshot_with_locks(profile, 1, LOCKS, 2 * LOCKS);
+	for (uint32_t i = 1; i <= LOCKS - 2; i++)
+		add_lock_task(&snapshot->waits, i, SNAPSHOT_NO_LOCK, "db");
+	add_lock_task(&snapshot->waits, LOCKS - 1, LOCKS - 1, "a");
+	add_lock_task(&snapshot->waits, LOCKS, LOCKS - 2, "b");
+	for (uint32_t i = 0; i < LOCKS - 2; i++)
+		add_lock_task(&snapshot->waits, 1000 + i, i, "web");
+	history_add(history, snapshot);
+	must(history_get(history, 0, &back));
+	is = forest_text(back);
+	check(back->waits.n_locks <= KEPT_LOCKS_MAX && back->waits.n_lock_tasks == KEPT_LOCKS_MAX,
+	      "%zu locks and %zu tasks stay", back->waits.n_locks, back->waits.n_lock_tasks);
+	check(strstr(is, "DEADLOCK a 299 waits for b 300 (mutex 0x960); b 300 waits for a 299"),
+	      "the deadlock does");
+	free(is);
+	snapshot_destroy(back);
+	snapshot_destroy(snapshot);
+	history_destroy(history);
+	profile_destroy(profile);
+}
+
 static void test_shares(void)
 {
 	struct history *history;
@@ -258,6 +410,8 @@ int main(void)
 	test_moments();
 	test_range();
 	test_range_of_new_paths();
+	test_locks();
+	test_many_locks();
 	test_shares();
 	test_large();
 	frames_destroy(frames);

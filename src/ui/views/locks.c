@@ -278,8 +278,8 @@ static const char *locks_empty_reason(const struct ui_model *model)
 		return model->all && model->all->waits.unsupported
 			       ? "No list of tasks was found in this guest: who waits is not known."
 			       : "No look at the guest's tasks yet.";
-	if (model->all->waits.counts.locks_found && !model->all->waits.locks)
-		return "Who held locks is not kept with the history.";
+	if (model->range)
+		return "Who holds locks is known of single moments, not of a range of time.";
 	return "No task waits for a lock.";
 }
 
