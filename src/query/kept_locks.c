@@ -55,7 +55,7 @@ static bool kept_locks_add_task(struct kept_locks *kept, uint32_t task, uint32_t
 
 static bool kept_locks_add_circle(struct kept_locks *kept, uint32_t task, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && task < kept->from->n_lock_tasks; i++) {
 		if (!kept_locks_add_task(kept, task, 1))
 			return false;
 		task = locks_next_in_circle(kept->from, task);

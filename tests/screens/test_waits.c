@@ -366,6 +366,31 @@ static void test_locks(void)
 	close_scene(&waits);
 }
 
+/* A deadlock of two seconds ago, and a range since then. */
+static void test_past_locks(void)
+{
+	struct waits_scene waits;
+	struct snapshot *snapshot;
+
+	open_scene(&waits);
+	keys(&waits, "L");
+	ui_show(waits.scene.ui, picture(&waits, false));
+	snapshot = picture(&waits, false);
+	snapshot->sequence++;
+	snapshot->time_ns += 2 * FIXTURE_NS;
+	snapshot->waits.span_ticks += 2000;
+	snapshot->waits.n_locks = snapshot->waits.n_lock_tasks = 0;
+	ui_show(waits.scene.ui, snapshot);
+	contains(&waits, "No task waits for a lock.", true);
+	keys(&waits, "[");
+	contains(&waits, "DEADLOCK", true);
+	keys(&waits, "<Down>+");
+	contains(&waits, "[k] wbt_wait", true);
+	keys(&waits, "{]}");
+	contains(&waits, "Who holds locks is known of single moments", true);
+	close_scene(&waits);
+}
+
 /* A guest's tasks all have the same pid, and deep stacks: one of them is shown. */
 static void test_equal_pids(void)
 {
@@ -420,6 +445,7 @@ int main(void)
 	test_baseline();
 	test_write();
 	test_locks();
+	test_past_locks();
 	test_equal_pids();
 	test_unikernel();
 	return tap_done();
