@@ -24,7 +24,7 @@ struct process_area {
 
 struct process {
 	uint64_t mm; /* address of the mm_struct; 0: free */
-	uint32_t tgid;
+	uint32_t tgid, exec_id;     /* of the task that asked last */
 	struct vmas_key key;        /* of the areas */
 	struct memory_root root;
 	struct process_area *areas;

@@ -8,7 +8,8 @@
  * changed key means mmap(), or exec() and exit(), after which another process may have the
  * mm_struct. Then the areas are read anew. If nothing changes by that, the space stays as it was.
  * Kernels without mm_lock_seq do not show every change in the key; there the areas are read once a
- * second.
+ * second. A process of another tgid, or after exec(), is checked whenever it was last: mm_struct and
+ * page tables of one that has ended are soon another's.
  *
  * memory.c keeps copies of pages until memory_refresh(). The page of an area may have been copied
  * before the page of the key. So all copies are dropped before areas are read for a new key.
@@ -312,6 +313,12 @@ static bool processes_update(struct processes *processes, struct process *proces
 	return processes_walk(processes, process, now_ns);
 }
 
+/* Whether TASK has asked last, or another thread of the same process in the same program. */
+static bool processes_is_of(const struct process *process, const struct task *task)
+{
+	return process->tgid == task->tgid && process->exec_id == task->exec_id;
+}
+
 static bool processes_is_fresh(const struct process *process, uint64_t now_ns)
 {
 	uint64_t age_ns = process->checked_ns - process->since_ns;
@@ -343,7 +350,7 @@ const struct space *processes_find_space(struct processes *processes, const stru
 	if (!task->mm)
 		return NULL;
 	process = processes_find(processes, task->mm);
-	if (process && process->tgid == task->tgid && processes_is_fresh(process, now_ns)) {
+	if (process && processes_is_of(process, task) && processes_is_fresh(process, now_ns)) {
 		process->used_ns = now_ns;
 		return process->space;
 	}
@@ -362,6 +369,7 @@ const struct space *processes_find_space(struct processes *processes, const stru
 	}
 	processes->mms[process - processes->processes] = task->mm;
 	process->tgid = task->tgid;
+	process->exec_id = task->exec_id;
 	process_poll_jit(&processes->reader, process, task, now_ns);
 	processes_update_space(processes, process, jit);
 	return process->space;

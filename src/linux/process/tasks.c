@@ -9,6 +9,10 @@
  * TASKS_FRESH_NS only. The name of the group leader costs another read of the same kind, and the
  * name of the control group a few reads for each level (cgroup.c).
  *
+ * A new process often gets the memory of one that has just ended: task_struct, mm_struct and page
+ * tables all lie where those of the other one lay. Only pid and number of exec() calls tell the two
+ * apart. So these are read for each sample, also of a task that is kept.
+ *
  *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
  *                PF_KTHREAD |       the leader's comm names the process, its pid is the tgid
  *
@@ -66,6 +70,7 @@ static const struct {
 	{ TASK_START_TIME, 8, false },
 	{ TASK_FLAGS, 4, false },
 	{ TASK_STACK, 8, false },
+	{ TASK_SELF_EXEC_ID, 4, false },
 };
 
 /* Finds the smallest range of a task_struct that has all of task_members. */
@@ -182,6 +187,8 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 		tasks_get_member(tasks, TASK_FLAGS, &flags, sizeof(flags));
 	if (layout_has(&linux_guest->layout, TASK_STACK))
 		tasks_get_member(tasks, TASK_STACK, &read.stack, word_bytes);
+	if (layout_has(&linux_guest->layout, TASK_SELF_EXEC_ID))
+		tasks_get_member(tasks, TASK_SELF_EXEC_ID, &read.exec_id, sizeof(read.exec_id));
 	if (!tasks_is_plausible(tasks, &read, *leaderp)) {
 		tasks->counts.refused++;
 		return false;
@@ -194,6 +201,28 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 		read.stack = 0;
 	*task = read;
 	return true;
+}
+
+/* Whether the task_struct has VALUE there now. True if the kernel has no such member. */
+static bool tasks_has_now(const struct tasks *tasks, uint64_t address, enum layout_member member,
+			  uint32_t value)
+{
+	const struct linux_guest *linux_guest = tasks->linux_guest;
+	uint32_t now;
+
+	if (!layout_has(&linux_guest->layout, member))
+		return true;
+	address += layout_offset(&linux_guest->layout, member);
+	return memory_read_again(linux_guest->memory, linux_guest->root, address, &now,
+				 sizeof(now)) == sizeof(now) &&
+	       now == value;
+}
+
+/* Whether TASK's task_struct still has the same task, in the same program. */
+static bool tasks_is_same(const struct tasks *tasks, const struct task *task)
+{
+	return tasks_has_now(tasks, task->address, TASK_PID, task->pid) &&
+	       tasks_has_now(tasks, task->address, TASK_SELF_EXEC_ID, task->exec_id);
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
@@ -258,7 +287,7 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 		return NULL;
 	}
 	slot->used = ++tasks->clock;
-	if (found && now_ns - slot->read_ns < TASKS_FRESH_NS)
+	if (found && now_ns - slot->read_ns < TASKS_FRESH_NS && tasks_is_same(tasks, &slot->task))
 		return &slot->task;
 	if (!found && slot->task.address)
 		tasks->counts.evicted++;

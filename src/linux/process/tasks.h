@@ -15,7 +15,7 @@
 
 #define TASK_NAME_BYTES 16              /* with the NUL: Linux TASK_COMM_LEN */
 #define TASKS_MAX       LIMIT(4096, 32) /* kept; the least recently used makes room */
-#define TASKS_FRESH_NS  100000000ULL    /* a task that was read less long ago is not read again */
+#define TASKS_FRESH_NS  100000000ULL    /* read so lately: not again, if it is the same task */
 
 struct task {
 	uint64_t address;              /* of its task_struct */
@@ -23,6 +23,7 @@ struct task {
 	char process[TASK_NAME_BYTES]; /* the name of the group leader, same */
 	char cgroup[CGROUP_NAME_BYTES]; /* by cgroup_shorten(); "": none, or not known */
 	uint32_t pid, tgid;
+	uint32_t exec_id;              /* another one after each exec(); 0: not known */
 	uint64_t start_time;           /* ns on the guest's clock; 0: not known. Another task in the
 					* same task_struct has another start time */
 	uint64_t mm;                   /* the mm_struct; 0: a kernel thread, or about to end */

@@ -372,11 +372,10 @@ static void test_young(void)
 	end();
 }
 
-/* Another process runs in the mm_struct, right after it was checked. */
-static void test_other_tgid(void)
+/* The mm_struct gets another program, 2 s after it was seen first, right after it was checked. */
+static void begin_other(void)
 {
 	struct vma areas[N_USUAL];
-	uint64_t other;
 
 	begin(MADE_TREE);
 	make_process();
@@ -386,9 +385,25 @@ static void test_other_tgid(void)
 	areas[1].file = lib;
 	made_areas(made, mm, areas, N_USUAL);
 	made_set(made, mm, MM_START_STACK, 0x7ffd00002000);
-	other = made_task(made, 51, 51, "other", mm, 0);
-	check_string(name_at(space_at(other, 1950 * MS), BASE + FUNCTION), "helper",
-		     "the other process's program is there at once");
+}
+
+static void test_other(void)
+{
+	begin_other();
+	check_string(name_at(space_at(made_task(made, 51, 51, "other", mm, 0), 1950 * MS),
+			     BASE + FUNCTION),
+		     "helper", "another process's program is there at once");
+	end();
+	begin_other();
+	made_set_u32(made, task_address, TASK_PID, 51);
+	made_set_u32(made, task_address, TASK_TGID, 51);
+	check_string(name_at(space_at(task_address, 1950 * MS), BASE + FUNCTION), "helper",
+		     "so it is if the process has the other one's task_struct, too");
+	end();
+	begin_other();
+	made_set_u32(made, task_address, TASK_SELF_EXEC_ID, 1);
+	check_string(name_at(space_at(task_address, 1950 * MS), BASE + FUNCTION), "helper",
+		     "after two calls of exec() the mm_struct is the first one again");
 	end();
 }
 
@@ -705,7 +720,7 @@ int main(void)
 	test_mmap(MADE_LIST, PROCESSES_WALK_NS);
 	test_reuse();
 	test_young();
-	test_other_tgid();
+	test_other();
 	test_by_frame();
 	test_shared();
 	test_retry();

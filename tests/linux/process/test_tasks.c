@@ -149,6 +149,35 @@ static void test_changes(void)
 	end();
 }
 
+/* The task_struct of a task that was just read has another task, or another program. */
+static void test_reuse(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, address;
+	const struct task *task;
+
+	begin();
+	address = made_task(made, 100, 100, "first", mm, 0);
+	made_set_u32(made, address, TASK_SELF_EXEC_ID, 7);
+	tasks_find(tasks, address, 0);
+	made_set_u32(made, address, TASK_PID, 101);
+	made_set_u32(made, address, TASK_TGID, 101);
+	task = tasks_find(tasks, address, 1 * MS);
+	check(task && task->pid == 101 && task->tgid == 101, "another pid: read at once");
+	made_set_u32(made, address, TASK_SELF_EXEC_ID, 8);
+	made_set(made, address, TASK_MM, mm + 0x400);
+	task = tasks_find(tasks, address, 2 * MS);
+	check(task && task->exec_id == 8 && task->mm == mm + 0x400, "exec(): read at once");
+	tasks_find(tasks, address, 3 * MS);
+	check_u64(tasks_counts(tasks).reads, 3, "the same task in the same program: not read");
+	made_without(made, TASK_SELF_EXEC_ID);
+	tasks_invalidate(tasks, address);
+	tasks_find(tasks, address, 3 * MS);
+	task = tasks_find(tasks, address, 4 * MS);
+	check(task && !task->exec_id && tasks_counts(tasks).reads == 4,
+	      "a kernel that does not count exec(): not read, either");
+	end();
+}
+
 /* Tasks by their kernel stacks: during a switch, current is not yet the task that runs. */
 static void test_stacks(void)
 {
@@ -305,6 +334,7 @@ int main(void)
 	test_cgroup();
 	test_leader();
 	test_changes();
+	test_reuse();
 	test_stacks();
 	test_refused();
 	test_one_read();
