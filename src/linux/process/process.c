@@ -16,6 +16,8 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/process_arch.h"
 
+#define PROCESS_MAX_WALKS 3 /* of areas that change meanwhile */
+
 struct xtop_error *process_init(struct process *process)
 {
 	*process = (struct process){ 0 };
@@ -163,18 +165,39 @@ static void process_read_area(struct process_reader *reader, struct process *pro
 		process->has_jit = true; /* compilers use memory files, too: memfd_create() */
 }
 
+/*
+ * A program that has just begun maps its libraries, one after the other, and a sample without them
+ * has a short chain. So a walk during which the areas changed is repeated at once. False: they
+ * changed in each of the walks.
+ */
+static bool process_walk(struct process_reader *reader, struct process *process)
+{
+	const struct linux_guest *linux_guest = reader->linux_guest;
+
+	for (unsigned i = 0; i < PROCESS_MAX_WALKS; i++) {
+		if (i) {
+			memory_refresh(linux_guest->memory);
+			if (!vmas_read_key(linux_guest, process->mm, &process->key))
+				return false;
+		}
+		reader->n_vmas = reader->n_visited = 0;
+		if (vmas_walk(linux_guest, process->mm, process_visit, reader) == VMAS_DONE &&
+		    reader->n_visited == process->key.map_count)
+			return true;
+	}
+	return false;
+}
+
 bool process_read_areas(struct process_reader *reader, struct process *process, uint64_t now_ns)
 {
 	struct process_area *areas, *area;
-	enum vmas_result result;
+	bool whole = process_walk(reader, process);
 
-	reader->n_vmas = reader->n_visited = 0;
 	code_files_begin_walk(reader->files);
-	result = vmas_walk(reader->linux_guest, process->mm, process_visit, reader);
 	areas = calloc(process_count_code(reader) + 1, sizeof(*areas));
 	if (!areas)
 		return false;
-	process->torn = result != VMAS_DONE || reader->n_visited != process->key.map_count;
+	process->torn = !whole;
 	process->has_jit = false;
 	process_limit_areas(reader, process);
 	if (!arch_read_root(reader->linux_guest, process->key.pgd, &process->root)) {

@@ -60,8 +60,9 @@ struct process_reader {
 struct xtop_error *process_init(struct process *process);
 void process_deinit(struct process_reader *reader, struct process *process);
 /*
- * Walks the areas of the mm_struct at process->mm, whose key is process->key. Reads files that are
- * new, or whose time has come. False: out of memory; the process is as it was.
+ * Walks the areas of the mm_struct at process->mm, whose key is process->key. If the areas change
+ * meanwhile, the key is read again. Reads files that are new, or whose time has come. False: out of
+ * memory; the process has the areas that it had.
  */
 bool process_read_areas(struct process_reader *reader, struct process *process, uint64_t now_ns);
 /* Looks for names of compiled code, if the process has such code. TASK is one of its threads. */

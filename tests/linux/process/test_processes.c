@@ -590,6 +590,31 @@ static void test_torn(void)
 	end();
 }
 
+/* When the number of areas is read, the guest unmaps an area. */
+static void on_use(void *context, frame_t frame, const void *page, size_t offset, size_t size_bytes)
+{
+	uint64_t count = mm + made_offset(made, MM_MAP_COUNT);
+
+	(void)context, (void)frame, (void)page;
+	if (offset == (count & GUEST_PAGE_MASK) && size_bytes == sizeof(uint32_t))
+		made_put_u32(made->memory, made->guest.root, count, N_USUAL);
+}
+
+static void test_changing(void)
+{
+	const struct memory_watcher watcher = { .use = on_use };
+
+	begin(MADE_TREE);
+	make_process();
+	made_set_u32(made, mm, MM_MAP_COUNT, N_USUAL + 1);
+	memory_set_watcher(made->guest.memory, &watcher);
+	check_string(name_at(space_at(task_address, 0), LIB + FUNCTION), "helper",
+		     "areas that changed during the walk");
+	check_u64(processes_counts(processes).torn, 0, "they are walked again at once");
+	memory_set_watcher(made->guest.memory, &(struct memory_watcher){ 0 });
+	end();
+}
+
 static void test_bound(void)
 {
 	struct vma areas[N_USUAL];
@@ -727,6 +752,7 @@ int main(void)
 	test_retry_shared();
 	test_put_off();
 	test_torn();
+	test_changing();
 	test_bound();
 	test_areas_bound();
 	return tap_done();
