@@ -318,19 +318,43 @@ static void stacks_begin(struct copy *copy)
 	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
 }
 
+/* The task's own page tables; 0: not known. */
+static uint64_t stacks_read_cr3(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t mm, pgd;
+
+	if (!stacks->mm_pgd ||
+	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm, &mm) !=
+		    CUT_NONE ||
+	    !address_is_kernel_pointer(mm) ||
+	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
+	    !address_is_kernel_pointer(pgd))
+		return 0;
+	return pieces_find_frame(&copy->pieces, copy->kernel, pgd).value << GUEST_PAGE_SHIFT;
+}
+
 /*
  * While the kernel switches tasks, CR3 is already the next task's, and the stack still the last
  * one's (Linux kernel/sched/core.c context_switch()): the user's stack is in the last one's tables.
+ * If the task has called exec() since these were read, CR3 may well be its own. So the task's tables
+ * are read again, unless it has none any more.
  */
 static void stacks_use_task_tables(struct copy *copy)
 {
 	const struct copy_task *running = copy->copier->running;
+	uint64_t cr3;
 
 	if (!running || !running->cr3 || running->task != copy->copied->task ||
 	    cr3_is_same_process(running->cr3, copy->own.cr3))
 		return;
-	copy->own.cr3 = running->cr3;
-	copy->copied->frame = FRAME(running->cr3 >> GUEST_PAGE_SHIFT);
+	cr3 = stacks_read_cr3(copy);
+	if (!cr3)
+		cr3 = running->cr3;
+	if (cr3_is_same_process(cr3, copy->own.cr3))
+		return;
+	copy->own.cr3 = cr3;
+	copy->copied->frame = FRAME(cr3 >> GUEST_PAGE_SHIFT);
 }
 
 /* For kernel code with rsp in the kernel's half. */
@@ -393,22 +417,6 @@ void stacks_copy_linux(struct copy *copy, bool user)
 }
 
 /* --- before the stop -------------------------------------------------------------------------- */
-
-/* The task's own page tables; 0: not known. */
-static uint64_t stacks_read_cr3(struct copy *copy)
-{
-	const struct linux_stacks *stacks = &copy->copier->stacks;
-	uint64_t mm, pgd;
-
-	if (!stacks->mm_pgd ||
-	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm, &mm) !=
-		    CUT_NONE ||
-	    !address_is_kernel_pointer(mm) ||
-	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
-	    !address_is_kernel_pointer(pgd))
-		return 0;
-	return pieces_find_frame(&copy->pieces, copy->kernel, pgd).value << GUEST_PAGE_SHIFT;
-}
 
 struct copy_task stacks_find_running(struct copy *copy)
 {

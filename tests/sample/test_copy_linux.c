@@ -310,6 +310,25 @@ static void test_switched_tables(void)
 	end();
 }
 
+/* The task has called exec() since its page tables were read: those of the registers are its own. */
+static void test_exec(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
+	struct copy_task running = { .task = TASK };
+
+	begin();
+	memory_guest_map(memory, kernel_cr3, PGD, regs->cr3 >> 12);
+	*word_at(MM + MM_PGD) = PGD;
+	stacks.mm_pgd = MM_PGD;
+	copy();
+	running.cr3 = memory_guest_new_table(memory) << 12;
+	copier.running = &running;
+	copy_prepared();
+	check_pieces(want, 2, "after exec()");
+	check_u64(copied.frame.value, 0, "the stack is read by the tables of the registers");
+	end();
+}
+
 /* Wrong numbers cost pages and nothing else. */
 static void test_bad_task(void)
 {
@@ -938,6 +957,7 @@ int main(void)
 	test_new_task();
 	test_bad_task();
 	test_switched_tables();
+	test_exec();
 	test_system_call();
 	test_task_stack_by_task();
 	test_one_table();
