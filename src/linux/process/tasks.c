@@ -11,7 +11,8 @@
  *
  * A new process often gets the memory of one that has just ended: task_struct, mm_struct and page
  * tables all lie where those of the other one lay. Only pid and number of exec() calls tell the two
- * apart. So these are read for each sample, also of a task that is kept.
+ * apart. So these are read for each sample, also of a task that is kept. So is the pointer to the
+ * mm_struct, which is 0 before an ending task gives up its areas.
  *
  *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
  *                PF_KTHREAD |       the leader's comm names the process, its pid is the tgid
@@ -133,6 +134,12 @@ struct tasks_counts tasks_counts(const struct tasks *tasks)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+/* Of a pointer. */
+static size_t tasks_word_bytes(const struct tasks *tasks)
+{
+	return linux_is_short(tasks->linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
 /* Copies a member out of tasks->span. */
 static void tasks_get_member(const struct tasks *tasks, enum layout_member member, void *buffer,
 			     size_t size_bytes)
@@ -165,7 +172,7 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 			   uint64_t *leaderp)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
-	size_t word_bytes = linux_is_short(linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
+	size_t word_bytes = tasks_word_bytes(tasks);
 	struct task read = { .address = address };
 	uint32_t flags = 0;
 
@@ -203,26 +210,35 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	return true;
 }
 
-/* Whether the task_struct has VALUE there now. True if the kernel has no such member. */
+/*
+ * Whether the task_struct at ADDRESS has VALUE, of SIZE_BYTES, there now. True if the kernel has no
+ * such member.
+ */
 static bool tasks_has_now(const struct tasks *tasks, uint64_t address, enum layout_member member,
-			  uint32_t value)
+			  uint64_t value, size_t size_bytes)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
-	uint32_t now;
+	uint64_t now = 0;
 
 	if (!layout_has(&linux_guest->layout, member))
 		return true;
 	address += layout_offset(&linux_guest->layout, member);
 	return memory_read_again(linux_guest->memory, linux_guest->root, address, &now,
-				 sizeof(now)) == sizeof(now) &&
+				 size_bytes) == size_bytes &&
 	       now == value;
 }
 
-/* Whether TASK's task_struct still has the same task, in the same program. */
+/* Whether TASK's task_struct still has the same task, in the same program, which has not ended. */
 static bool tasks_is_same(const struct tasks *tasks, const struct task *task)
 {
-	return tasks_has_now(tasks, task->address, TASK_PID, task->pid) &&
-	       tasks_has_now(tasks, task->address, TASK_SELF_EXEC_ID, task->exec_id);
+	size_t word_bytes = tasks_word_bytes(tasks);
+	uint64_t address = task->address;
+
+	return tasks_has_now(tasks, address, TASK_PID, task->pid, sizeof(task->pid)) &&
+	       tasks_has_now(tasks, address, TASK_SELF_EXEC_ID, task->exec_id,
+			     sizeof(task->exec_id)) &&
+	       (task->kernel_thread ||
+		tasks_has_now(tasks, address, TASK_MM, task->mm, word_bytes));
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
