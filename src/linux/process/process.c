@@ -16,7 +16,8 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/process_arch.h"
 
-#define PROCESS_MAX_WALKS 3 /* of areas that change meanwhile */
+#define PROCESS_MAX_WALKS 8 /* of areas that change meanwhile */
+#define PROCESS_MAX_WALKED 1024 /* areas that are visited in these walks before the last one */
 
 struct xtop_error *process_init(struct process *process)
 {
@@ -165,33 +166,39 @@ static void process_read_area(struct process_reader *reader, struct process *pro
 		process->has_jit = true; /* compilers use memory files, too: memfd_create() */
 }
 
+/* False: the areas have changed since process->key was read. */
+static bool process_walk(struct process_reader *reader, const struct process *process)
+{
+	reader->n_vmas = reader->n_visited = 0;
+	return vmas_walk(reader->linux_guest, process->mm, process_visit, reader) == VMAS_DONE &&
+	       reader->n_visited == process->key.map_count;
+}
+
 /*
- * A program that has just begun maps its libraries, one after the other, and a sample without them
- * has a short chain. So a walk during which the areas changed is repeated at once. False: they
- * changed in each of the walks.
+ * A program that has just begun maps its libraries, some sixty areas in a few times as long as a
+ * walk takes. A sample without them has a short chain. So a walk during which the areas changed is
+ * repeated at once. False: they changed in each of the walks.
  */
-static bool process_walk(struct process_reader *reader, struct process *process)
+static bool process_walk_until_whole(struct process_reader *reader, struct process *process)
 {
 	const struct linux_guest *linux_guest = reader->linux_guest;
+	bool whole = process_walk(reader, process);
+	size_t n_walked = reader->n_visited;
 
-	for (unsigned i = 0; i < PROCESS_MAX_WALKS; i++) {
-		if (i) {
-			memory_refresh(linux_guest->memory);
-			if (!vmas_read_key(linux_guest, process->mm, &process->key))
-				return false;
-		}
-		reader->n_vmas = reader->n_visited = 0;
-		if (vmas_walk(linux_guest, process->mm, process_visit, reader) == VMAS_DONE &&
-		    reader->n_visited == process->key.map_count)
-			return true;
+	for (unsigned i = 1; !whole && i < PROCESS_MAX_WALKS && n_walked < PROCESS_MAX_WALKED; i++) {
+		memory_refresh(linux_guest->memory);
+		if (!vmas_read_key(linux_guest, process->mm, &process->key))
+			return false;
+		whole = process_walk(reader, process);
+		n_walked += reader->n_visited;
 	}
-	return false;
+	return whole;
 }
 
 bool process_read_areas(struct process_reader *reader, struct process *process, uint64_t now_ns)
 {
 	struct process_area *areas, *area;
-	bool whole = process_walk(reader, process);
+	bool whole = process_walk_until_whole(reader, process);
 
 	code_files_begin_walk(reader->files);
 	areas = calloc(process_count_code(reader) + 1, sizeof(*areas));
