@@ -183,14 +183,14 @@ static bool process_walk_until_whole(struct process_reader *reader, struct proce
 {
 	const struct linux_guest *linux_guest = reader->linux_guest;
 	bool whole = process_walk(reader, process);
-	size_t n_walked = reader->n_visited;
+	size_t walked = reader->n_visited;
 
-	for (unsigned i = 1; !whole && i < PROCESS_MAX_WALKS && n_walked < PROCESS_MAX_WALKED; i++) {
+	for (unsigned i = 1; !whole && i < PROCESS_MAX_WALKS && walked < PROCESS_MAX_WALKED; i++) {
 		memory_refresh(linux_guest->memory);
 		if (!vmas_read_key(linux_guest, process->mm, &process->key))
 			return false;
 		whole = process_walk(reader, process);
-		n_walked += reader->n_visited;
+		walked += reader->n_visited;
 	}
 	return whole;
 }

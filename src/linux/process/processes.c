@@ -8,8 +8,8 @@
  * changed key means mmap(), or exec() and exit(), after which another process may have the
  * mm_struct. Then the areas are read anew. If nothing changes by that, the space stays as it was.
  * Kernels without mm_lock_seq do not show every change in the key; there the areas are read once a
- * second. A process of another tgid, or after exec(), is checked whenever it was last: mm_struct and
- * page tables of one that has ended are soon another's.
+ * second. A process with another tgid, or one that has called exec(), is checked at once: mm_struct
+ * and page tables of a process that has ended are soon another's.
  *
  * memory.c keeps copies of pages until memory_refresh(). The page of an area may have been copied
  * before the page of the key. So all copies are dropped before areas are read for a new key.
