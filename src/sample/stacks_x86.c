@@ -337,8 +337,8 @@ static uint64_t stacks_read_cr3(struct copy *copy)
 /*
  * While the kernel switches tasks, CR3 is already the next task's, and the stack still the last
  * one's (Linux kernel/sched/core.c context_switch()): the user's stack is in the last one's tables.
- * If the task has called exec() since these were read, CR3 may be its own. So they are read again. A
- * task that is about to end has none any more.
+ * If the task has called exec() since these were read, CR3 may be its own. So they are read again.
+ * A task that is about to end has none any more.
  */
 static void stacks_use_task_tables(struct copy *copy)
 {
