@@ -197,7 +197,11 @@ static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 /* In programs of Go 1.19 and 1.24; g is the word below the thread pointer. */
 static const struct go_stacks go_usual = { .g = -8, .gsignal = 80, .curg = 192 };
 
-/* Go's heap has all structures but those of the first thread (Go src/runtime/malloc.go). */
+/*
+ * Go's heap has all structures but those of the first thread (Go src/runtime/malloc.go), m0 and g0
+ * (proc.go). These two are data of the program, which lies below 4 GiB unless it was built to lie
+ * anywhere.
+ */
 #define GO_HEAP_SHIFT 32
 #define GO_HEAP       0xc0
 
@@ -206,24 +210,58 @@ static bool go_is_heap(uint64_t address)
 	return address >> GO_HEAP_SHIFT == GO_HEAP;
 }
 
+static bool go_is_program(uint64_t address)
+{
+	return address && !(address >> GO_HEAP_SHIFT);
+}
+
+/* Whether the user code belongs to a program below 4 GiB. */
+static bool go_runs_program(struct copy *copy)
+{
+	uint64_t rip = copy->regs->rip;
+
+	if (copy->user_regs && pieces_read(&copy->pieces, copy->kernel,
+					   copy->user_regs + WORD * PT_REGS_RIP, &rip) != CUT_NONE)
+		return false;
+	return go_is_program(rip);
+}
+
+/*
+ * Whether the stack at ADDRESS may be one of Go's: a goroutine's, a thread's, or that of the first
+ * thread, which ends far from the thread pointer.
+ */
+static bool go_may_be_stack(struct copy *copy, uint64_t address)
+{
+	return go_is_heap(address) || stacks_may_end(address, copy->regs->fs_base) ||
+	       go_runs_program(copy);
+}
+
+/* Whether the goroutine is this thread's. The first thread must be on g0, and have a goroutine. */
+static bool go_is_whole(const struct go_thread *thread, uint64_t address)
+{
+	if (!go_is_heap(thread->g) &&
+	    (thread->g != thread->g0 || !stack_extent_has(thread->own, address) || !thread->curg))
+		return false;
+	return !thread->curg ||
+	       go_read(thread, thread->curg + GO_G_M) == go_read(thread, thread->g + GO_G_M);
+}
+
 /*
  * Whether a thread with a new stack at ADDRESS runs Go, though the resolver has not told. The first
  * sample of a process is decoded for a while, and so long the samples that follow would lack their
- * other stack. A process without Go costs no page that is not copied anyway: the word below the
- * thread pointer is read only where the stack ends there.
+ * other stack. A process without Go costs no page that is not copied anyway, if it was built to lie
+ * anywhere: the word below the thread pointer is read only where the stack ends there, or where a
+ * program below 4 GiB runs.
  */
 static bool go_guess_thread(struct copy *copy, uint64_t address, struct go_thread *thread)
 {
-	uint64_t fs = copy->regs->fs_base, m, g;
+	uint64_t at = copy->regs->fs_base + (uint64_t)(int64_t)go_usual.g, g;
 
-	if (stacks_learned_bytes(copy, address) ||
-	    !(go_is_heap(address) || stacks_may_end(address, fs)) ||
-	    pieces_read(&copy->pieces, copy->own, fs + (uint64_t)(int64_t)go_usual.g, &g) !=
-		    CUT_NONE ||
-	    !go_is_heap(g) || !go_find_thread(copy, &go_usual, thread))
+	if (stacks_learned_bytes(copy, address) || !go_may_be_stack(copy, address) ||
+	    pieces_read(&copy->pieces, copy->own, at, &g) != CUT_NONE ||
+	    !(go_is_heap(g) || go_is_program(g)))
 		return false;
-	m = go_read(thread, g + GO_G_M);
-	return !thread->curg || go_read(thread, thread->curg + GO_G_M) == m;
+	return go_find_thread(copy, &go_usual, thread) && go_is_whole(thread, address);
 }
 
 bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,

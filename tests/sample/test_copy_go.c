@@ -16,6 +16,7 @@
 
 #define PER_CPU   0xffff888003a00000ULL
 #define TLS       0x00007f0000001800ULL /* the thread pointer */
+#define PROGRAM   0x00000000005a0000ULL
 #define STRUCTS   0x000000c000000000ULL
 #define M         STRUCTS
 #define THREAD_G0 (STRUCTS + 0x400)
@@ -277,6 +278,44 @@ static void test_before_on_g0(void)
 	end();
 }
 
+/*
+ * The first thread on its g0's stack, which is the program's: g0 is data of the program, and the
+ * thread pointer is elsewhere.
+ */
+static void test_before_on_first_g0(void)
+{
+	const uint64_t g0 = PROGRAM + 0x100;
+	const struct want want[] = { { STACK_FIRST, G0 + 0x2800, G0 + 0x3200 },
+				     { STACK_GOROUTINE, GOROUTINE + 0x17f8, GOROUTINE + 0x2000 } };
+
+	begin(G0 + 0x2800);
+	control_set_go_stacks(control, regs->cr3, NULL, false);
+	add_pages(PROGRAM, 0x1000);
+	set_g(g0, G0, 0x3000);
+	set(M + GO_M_G0, g0);
+	set(TLS - 8, g0);
+	set(CURG + GO_G_SP, GOROUTINE + 0x1800);
+	copy();
+	check_pieces(want, 2, "the first thread on g0's stack, before Go is known");
+	set(g0 + GO_G_STACK_HIGH, G0 + 0x2800);
+	copy();
+	check_u64(copied.n_stacks, 1, "the stack is not what would be g0's");
+	set_g(g0, G0, 0x3000);
+	set(M + GO_M_G0, PROGRAM + 0x200);
+	set_g(PROGRAM + 0x200, G0, 0x3000);
+	copy();
+	check_u64(copied.n_stacks, 1, "what would be g is not g0");
+	set(M + GO_M_G0, g0);
+	set(M + go_stacks.curg, 0);
+	copy();
+	check_u64(copied.n_stacks, 1, "there is no goroutine");
+	set(M + go_stacks.curg, CURG);
+	regs->rip = 0x00007f0000401000ULL;
+	copy();
+	check_u64(copied.n_stacks, 1, "a program that lies anywhere is not asked");
+	end();
+}
+
 /* A process whose page tables another one had, which did run Go. */
 static void test_no_go(void)
 {
@@ -287,6 +326,7 @@ static void test_no_go(void)
 	copy();
 	check_pieces(&want, 1, "its g0 has another m");
 	set(THREAD_G0 + GO_G_M, M);
+	set(TLS - 8, 0);
 	control_set_go_stacks(control, regs->cr3, NULL, false);
 	copy();
 	check_pieces(&want, 1, "no Go any more");
@@ -323,6 +363,7 @@ int main(void)
 	test_vdso();
 	test_before();
 	test_before_on_g0();
+	test_before_on_first_g0();
 	test_no_go();
 	test_lies();
 	return tap_done();
