@@ -72,16 +72,23 @@ static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum
 /*
  * Adds WAITED_NS, but so that the sum is no longer than the time in which the vCPU did not run. A
  * look takes a while, so one difference may be too large and the next too small; only sums are
- * checked.
+ * checked. If dom0 has lost the CPU between the clock and Xen's count, the sum gets smaller until
+ * the next look. Readers subtract earlier times from later ones, so what they see never does.
  */
-static void run_time_add_waited(struct vcpu_times *times, double waited_ns)
+static void run_time_add_waited(struct run_time *run_time, unsigned vcpu, double waited_ns)
 {
+	struct vcpu_times *times = &run_time->times[vcpu];
+	double *ahead_ns = &run_time->vcpus[vcpu].ahead_ns;
 	double rest_ns = (double)times->span_ns - (double)times->ran_ns;
-	double sum_ns = (double)times->waited_ns + waited_ns;
+	double sum_ns = (double)times->waited_ns - *ahead_ns + waited_ns;
 
 	if (sum_ns > rest_ns)
 		sum_ns = rest_ns;
-	times->waited_ns = sum_ns > 0 ? (uint64_t)sum_ns : 0;
+	if (sum_ns < 0)
+		sum_ns = 0;
+	if (sum_ns > (double)times->waited_ns)
+		times->waited_ns = (uint64_t)sum_ns;
+	*ahead_ns = (double)times->waited_ns - sum_ns;
 }
 
 static void run_time_add(struct run_time *run_time, unsigned vcpu, uint64_t span_ns,
@@ -93,11 +100,11 @@ static void run_time_add(struct run_time *run_time, unsigned vcpu, uint64_t span
 	run_time->times[vcpu].span_ns += span_ns;
 	run_time->times[vcpu].ran_ns += ran_ns;
 	if (run_time_is_told(run_time, vcpu))
-		run_time_add_waited(&run_time->times[vcpu],
+		run_time_add_waited(run_time, vcpu,
 				    (double)(run_time->vcpus[vcpu].new_told_ns -
 					     run_time->vcpus[vcpu].told_ns));
 	else
-		run_time_add_waited(&run_time->times[vcpu], share * rest_ns);
+		run_time_add_waited(run_time, vcpu, share * rest_ns);
 }
 
 void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_look *look)

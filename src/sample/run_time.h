@@ -46,6 +46,7 @@ struct run_time {
 		uint64_t new_told_ns;   /* waited until this look, as Xen told the guest */
 		int64_t account_ns;
 		double waits, sleeps;   /* recent samples in these states */
+		double ahead_ns;        /* the vCPU's waited_ns is so much more than is known now */
 		enum vcpu_state state;  /* in the last sample */
 	} vcpus[GUEST_MAX_VCPUS];
 };

@@ -253,6 +253,29 @@ static void test_found_running(void)
 	      (double)run_time.times[0].waited_ns / MS, (double)run_time.times[0].span_ns / MS);
 }
 
+/*
+ * The vCPU is stopped for 0.1 of each 10 ms, and runs else. At each tenth look dom0 loses the CPU
+ * for 4 ms after it has read the clock, so the vCPU has run for longer than the time that passed.
+ */
+static void test_late_looks(void)
+{
+	struct run_time run_time = { .time_ns = 0 };
+	const struct vcpu_times *times = &run_time.times[0];
+	unsigned n_smaller = 0;
+
+	for (uint64_t i = 0; i < 6000; i++) {
+		uint64_t late_ns = i % 10 == 9 ? 4 * MS : 0, before_ns = times->waited_ns;
+
+		look_once(&run_time, 1000 * MS + 10 * MS * i,
+			  900 * MS + i * (10 * MS - MS / 10) + late_ns, VCPU_RUNNABLE);
+		n_smaller += times->waited_ns < before_ns;
+	}
+	check(n_smaller == 0, "late looks: the time that it waited gets less at %u", n_smaller);
+	check(fabs((double)times->waited_ns / (double)times->span_ns - 0.01) < 0.0001,
+	      "late looks: it waited %.0f ms of %.0f", (double)times->waited_ns / MS,
+	      (double)times->span_ns / MS);
+}
+
 static void tell(struct run_time *run_time, uint64_t time_ns, uint64_t cpu_ns, bool is_told,
 		 uint64_t told_ns)
 {
@@ -294,6 +317,7 @@ int main(void)
 	test_edges();
 	test_told();
 	test_found_running();
+	test_late_looks();
 	test_lies();
 	return tap_done();
 }
