@@ -5,6 +5,7 @@
 #include "ui/recent.h"
 
 #include <math.h>
+#include <string.h>
 
 #define LOWERED_SHARE    0.05 /* of the ticks are skipped: less does not show in the rate */
 #define THROTTLED_NS     10000000000ULL
@@ -32,15 +33,9 @@ static uint64_t recent_add(uint64_t sum_ns, double decay, uint64_t ns)
 	return (uint64_t)((double)sum_ns * decay + 0.5) + ns;
 }
 
-/* After a reset of the profile the sums begin anew. */
 static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_vcpu *before,
 			       double decay, struct snapshot_vcpu *sum)
 {
-	bool was_reset = now->states[VCPU_BLOCKED] < before->states[VCPU_BLOCKED] ||
-			 now->states[VCPU_RUNNING] < before->states[VCPU_RUNNING];
-
-	if (was_reset)
-		*before = *sum = (struct snapshot_vcpu){ .user = 0 };
 	for (int state = 0; state < N_VCPU_STATES; state++)
 		sum->states[state] = sum->states[state] * decay + now->states[state] -
 				     before->states[state];
@@ -52,6 +47,14 @@ static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_
 	sum->times.waited_ns = recent_add(sum->times.waited_ns, decay,
 					  now->times.waited_ns - before->times.waited_ns);
 	*before = *now;
+}
+
+/* After a reset of the profile its counts begin at 0 again, and so do the sums. */
+static void recent_reset_vcpus(struct recent *recent, uint64_t started_ns)
+{
+	memset(recent->counts, 0, sizeof(recent->counts));
+	memset(recent->vcpus, 0, sizeof(recent->vcpus));
+	recent->started_ns = started_ns;
 }
 
 static void recent_forget(struct recent *recent)
@@ -109,6 +112,8 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot)
 	recent->waited = sampler->waited;
 	recent->elapsed_ns = sampler->elapsed_ns;
 	recent->sequence = snapshot->sequence;
+	if (snapshot->started_ns != recent->started_ns)
+		recent_reset_vcpus(recent, snapshot->started_ns);
 	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++)
 		recent_update_vcpu(&snapshot->vcpus[i], &recent->counts[i], decay,
 				   &recent->vcpus[i]);

@@ -14,6 +14,7 @@ struct recent {
 	double half_life_s; /* 0: what is older counts fully */
 	/* of the last snapshot */
 	uint64_t sequence;  /* 0: there was none */
+	uint64_t started_ns;
 	bool runs;          /* the guest was being sampled */
 	uint64_t taken, skipped, waited; /* ticks: with a sample, without for the budget, on hold */
 	uint64_t elapsed_ns;             /* since start */

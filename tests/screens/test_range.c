@@ -52,6 +52,28 @@ static void scene_second(struct scene *scene, unsigned second)
 	ui_show(scene->ui, snapshot);
 }
 
+/*
+ * The profile is reset, and for SECONDS from then on vCPU 0 of two is busy. The scene's own seconds
+ * come before.
+ */
+static void scene_after_reset(struct scene *scene, unsigned seconds)
+{
+	uint64_t started_ns = scene->fixture.time_ns + SECOND;
+
+	for (unsigned second = 1; second <= seconds; second++) {
+		struct snapshot *snapshot;
+
+		scene->fixture.time_ns += SECOND;
+		snapshot = fixture_snapshot(&scene->fixture, 2);
+		snapshot->started_ns = started_ns;
+		snapshot->vcpus[0] = snapshot->vcpus[1] = (struct snapshot_vcpu){ .user = 0 };
+		snapshot->vcpus[0].states[VCPU_RUNNING] = 100 * second;
+		snapshot->vcpus[1].states[VCPU_BLOCKED] = 100 * second;
+		scene->ui->now_ns += SECOND;
+		ui_show(scene->ui, snapshot);
+	}
+}
+
 static void scene_open_day(struct scene *scene)
 {
 	scene_open(scene);
@@ -290,6 +312,21 @@ static void test_sizes(void)
 	scene_close(&scene);
 }
 
+/* A range in which the profile was reset has the load since then. */
+static void test_reset(void)
+{
+	struct scene scene;
+
+	scene_open_day(&scene);
+	scene_after_reset(&scene, 40);
+	scene_step(&scene, -50); /* ten seconds before the reset */
+	scene_keys(&scene, 100, 24, "{");
+	scene_step(&scene, 49);
+	scene_keys(&scene, 100, 24, "}");
+	screen_contains(&scene, 100, 24, "busy 50 steal 0", true);
+	scene_close(&scene);
+}
+
 /* --clock: the header tells when the picture was taken, and when the range began and ended. */
 static void test_clock(void)
 {
@@ -324,5 +361,6 @@ int main(void)
 	test_pprof();
 	test_marks_of_time();
 	test_sizes();
+	test_reset();
 	return tap_done();
 }

@@ -125,14 +125,41 @@ static void test_not_sampled(void)
 	check(fabs(recent.rate_hz - 100) < 0.01, "and after that: %g Hz", recent.rate_hz);
 }
 
+/* NS later, of which the vCPU ran for RAN_NS. A tick has found it running, another one sleeping. */
+static void run(uint64_t ns, uint64_t ran_ns)
+{
+	snapshot->vcpus[0].times.span_ns += ns;
+	snapshot->vcpus[0].times.ran_ns += ran_ns;
+	pass(ns, 2, 1, 0);
+}
+
+static void reset(void)
+{
+	snapshot->vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
+	snapshot->started_ns++;
+}
+
 static void test_reset(void)
 {
 	begin(10);
 	for (unsigned i = 0; i < 10; i++)
 		pass(SECOND, 100, 100, 0);
-	snapshot->vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
+	reset();
 	pass(SECOND, 10, 0, 0);
 	check(kernel() == 0, "after a reset only what is new counts: %g", kernel());
+
+	/* Two resets, and as many ticks after each. */
+	begin(10);
+	run(SECOND, SECOND);
+	reset();
+	run(SECOND, SECOND);
+	reset();
+	run(SECOND - 1, SECOND / 4);
+	check(fabs(kernel() - 0.25) < 0.001, "after a second reset, with as many ticks: %g",
+	      kernel());
+	reset();
+	run(2 * SECOND, SECOND / 5);
+	check(fabs(kernel() - 0.1) < 0.001, "after a third one, with more time: %g", kernel());
 }
 
 /* A picture of the history: the window begins with the picture before it. */

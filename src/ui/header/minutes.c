@@ -34,11 +34,6 @@ struct minutes_load {
 static void minutes_add_vcpu(struct snapshot_vcpu *sum, const struct snapshot_vcpu *from,
 			     const struct snapshot_vcpu *to)
 {
-	bool was_reset = to->times.span_ns < from->times.span_ns ||
-			 snapshot_vcpu_ticks(to) < snapshot_vcpu_ticks(from);
-
-	if (was_reset)
-		return;
 	for (int state = 0; state < N_VCPU_STATES; state++)
 		sum->states[state] += to->states[state] - from->states[state];
 	sum->user += to->user - from->user;
@@ -55,16 +50,21 @@ static double minutes_stopped(const struct sampler_counts *from, const struct sa
 		       : 0;
 }
 
-/* The load of all vCPUs together, from moment FIRST to moment LAST. */
+/*
+ * The load of all vCPUs together, from moment FIRST to moment LAST. If the profile was reset in
+ * between, since the reset.
+ */
 static struct minutes_load minutes_load(const struct history *history, size_t first, size_t last)
 {
 	const struct snapshot *from = history_head(history, first),
 			      *to = history_head(history, last);
+	static const struct snapshot_vcpu none;
+	bool was_reset = to->started_ns != from->started_ns;
 	struct snapshot_vcpu sum = { .user = 0 };
 	struct vcpu_shares shares;
 
 	for (unsigned i = 0; i < to->n_vcpus && i < from->n_vcpus; i++)
-		minutes_add_vcpu(&sum, &from->vcpus[i], &to->vcpus[i]);
+		minutes_add_vcpu(&sum, was_reset ? &none : &from->vcpus[i], &to->vcpus[i]);
 	shares = vcpu_shares_of(&sum);
 	return (struct minutes_load){ .busy = shares.user + shares.kernel + shares.lock,
 				      .steal = shares.steal,
