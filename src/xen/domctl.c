@@ -188,7 +188,8 @@ static bool domctl_look(void *context, struct guest_look *look)
 
 	if (!domctl_look_calls(guest, 1 + guest->n_vcpus, look))
 		return false;
-	domctl_ask_modes(guest, guest->looked_ns);
+	if (look->life == GUEST_RUNS) /* its number may be another domain's by now */
+		domctl_ask_modes(guest, guest->looked_ns);
 	look->paused_ns += domctl_take_pauses(guest);
 	for (unsigned i = 0; i < guest->n_vcpus; i++) {
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);

@@ -514,6 +514,10 @@ static void test_modes(void)
 	xen.efer = SHORT;
 	check_string(stop_modes(1), "666", "a 32-bit kernel: the mode is not known at first");
 	check_u64(xen.asks, 0, "Xen is not asked before a stop wants the mode");
+	xen.uuid = 1;
+	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "another domain has the number");
+	xen.uuid = 0;
+	check_u64(xen.asks, 0, "no vCPU of that domain is paused for a question");
 	check_string(stop_modes(1), "ppp", "Xen was asked: not in 64-bit mode");
 	check_string(stop_modes(20), "ppp", "the same later");
 	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
