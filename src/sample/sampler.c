@@ -692,6 +692,7 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
 	sampler->started_ns = sampler->now_ns - counts->elapsed_ns;
+	sampler->ticks.budget.share = counts->stopped_share; /* until a second has passed */
 	sampler->ticks.budget.share_max = counts->stopped_share_max;
 	if (control_is_credit_spent())
 		budget_empty(&sampler->ticks.budget, sampler->now_ns);
@@ -719,9 +720,9 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	}
 	if (!bare)
 		kept_create(&sampler.kept, guest->info.n_vcpus);
-	sampler.now_ns = clock_now_ns();
-	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, sampler.now_ns);
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
+	sampler.now_ns = clock_now_ns(); /* not before the budget's first second begins */
+	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, sampler.now_ns);
 	sampler_adopt_counts(&sampler);
 	sampler_compare_clocks(&sampler);
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "xtop/budget.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
 
@@ -191,9 +192,13 @@ bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *
 
 void watch_count_hang(uint64_t stopped_ns, unsigned restarts)
 {
+	double share = (double)stopped_ns / BUDGET_WINDOW_NS; /* of its second */
 	struct sampler_counts counts;
 
 	control_get_counts(watch_control, &counts);
+	counts.stopped_share = share < 1 ? share : 1;
+	if (counts.stopped_share > counts.stopped_share_max)
+		counts.stopped_share_max = counts.stopped_share;
 	counts.restarts += restarts;
 	counts.stops++;
 	counts.stopped_ns += stopped_ns;

@@ -673,6 +673,17 @@ static void test_gone(void (*how)(unsigned), const char *what)
 	end();
 }
 
+static double share_seen; /* what the screen shows at the second look */
+
+static void see_share(unsigned tick)
+{
+	struct sampler_counts now;
+
+	control_get_counts(control, &now);
+	if (tick == 2)
+		share_seen = now.stopped_share;
+}
+
 /* Another sampler with the same control and ring: the first one hung, or the guest rebooted. */
 static void test_goes_on(void)
 {
@@ -685,13 +696,14 @@ static void test_goes_on(void)
 	check_u64(control_get_ending(&counts), GUEST_END_REBOOT, "why it went away");
 	before = counts;
 	before.restarts = 2; /* the guard's */
+	before.stopped_share = 0.05; /* the guard's, too: the sampler before hung */
 	control_set_counts(control, &before);
 	control_restart(control);
 	control_set_hold(control);
 	control_set_guest_unknown(control);
 	memory->look.life = GUEST_RUNS;
 	memory->looks = 0;
-	scene = NULL;
+	scene = see_share;
 	stops = memory->stops;
 	run(20);
 	check(memory->stops - stops <= 2, "on hold again after the first stop: %u stops",
@@ -700,6 +712,8 @@ static void test_goes_on(void)
 		      counts.stops > before.stops && counts.maps > before.maps &&
 		      counts.elapsed_ns > before.elapsed_ns && counts.restarts == 2,
 	      "counters go on: %" PRIu64 " samples after %" PRIu64, counts.samples, before.samples);
+	check(share_seen == 0.05, "the share of the last second until there is another: %g",
+	      share_seen);
 	check_u64(counts.state, SAMPLER_ENDED, "then quits");
 	end();
 }

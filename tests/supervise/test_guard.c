@@ -422,6 +422,9 @@ static void test_hangs_once(void)
 	      (unsigned long long)(made_stops->stops - stops));
 	check(stopped.n == 1 && stopped.max_ns >= 30000000 && counts.stopped_ns >= 30000000,
 	      "hangs once: the stop that hung is counted, %.1f ms", (double)stopped.max_ns / 1e6);
+	check(counts.stopped_share >= 0.03 && counts.stopped_share_max >= 0.03,
+	      "hangs once: its second was stopped for %.1f %%, %.1f %% at most",
+	      100 * counts.stopped_share, 100 * counts.stopped_share_max);
 	check(xen->spent, "hangs once: the next sampler has no credit");
 	check(rest_ns >= 9 * stopped.max_ns, "hangs once: before that the guest runs for %.0f ms",
 	      (double)rest_ns / 1e6);
