@@ -13,6 +13,8 @@
 #include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/stack_layout.h"
+#include "linux/process/process_arch.h"
+#include "linux/process/task_stacks.h"
 #include "linux/process/tasks.h"
 #include "unwind/orc_table.h"
 #include "xtop/os_ops.h"
@@ -33,6 +35,12 @@
 #define PER_CPU_AREA 0x7d00 /* and a struct vcpu_info behind it */
 #define CODE         0x8000
 #define N_ORC        32
+/*
+ * The pool lies there again and again. A word of a kernel stack that is code is not taken for a task,
+ * so the task is told at a place behind the code.
+ */
+#define STACK_WORD   0x6c00
+#define STACK_TOP    (2 * FUZZ_GUEST_BYTES + 0x7000)
 
 #define MAX_ORC_IP_BYTES 0x800 /* long tables take most of the time, and fuzz_orc has them */
 
@@ -140,6 +148,9 @@ static void put_kernel(struct fuzz_guest *guest)
 	put(guest, TASK, TASK_PID, 7);
 	put(guest, TASK, TASK_TGID, 7);
 	put(guest, TASK, TASK_GROUP_LEADER, base + TASK);
+	put(guest, TASK, TASK_STACK,
+	    base + STACK_TOP - process_arch_stack_bytes(&guest->linux_guest.layout));
+	guest->pool[STACK_WORD / 8] = base + FUZZ_GUEST_BYTES + TASK;
 	put(guest, TASK, TASK_CGROUPS, base + CGROUPS);
 	put(guest, CGROUPS, CSS_SET_CGROUP, base + CGROUPS + 0x40);
 	put(guest, CGROUPS + 0x40, CGROUP_NODE, base + CGROUPS + 0x80);
@@ -181,6 +192,18 @@ static void find_tasks(struct fuzz_guest *guest, struct tasks *tasks, struct fuz
 				  "names end");
 	}
 	(void)guest;
+}
+
+/* The end of a stack, as a vCPU of arm64 tells it. */
+static void find_task_stacks(struct fuzz_guest *guest, struct tasks *tasks, struct fuzz *fuzz)
+{
+	struct task_stacks stacks = { .guest = &guest->linux_guest };
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t top = FUZZ_GUEST_BASE + (i ? 16ULL * fuzz_u16(fuzz) : STACK_TOP);
+
+		task_stacks_find(&stacks, tasks, top, i * 1000000000ULL);
+	}
 }
 
 static void find_orc(struct fuzz_guest *guest)
@@ -245,6 +268,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 			find_tasks(guest, tasks, &fuzz);
 		stack_layout_build(&guest->linux_guest, &regs);
 		guest_clock_read(&guest->linux_guest, guest->pool[CODE / 8], &clock);
+		if (tasks && i) /* last, so that the kept inputs mean what they did */
+			find_task_stacks(guest, tasks, &fuzz);
 	}
 	fuzz_must(modules_counts(modules).n <= MODULES_MAX, "modules are limited");
 	modules_destroy(modules);

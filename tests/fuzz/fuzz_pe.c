@@ -2,20 +2,24 @@
 /*
  * A PE image in a guest's memory, and a chain through it. The image is right: a header, an export
  * directory with two names, two functions with unwind tables. The input is what to change in it, then
- * a vCPU's registers and its stack.
+ * a vCPU's registers and its stack. Last, the image lies at each 64 KiB of a guest's memory, and samples
+ * lead to some of these places.
  */
 #include "config.h"
 
-#include "fuzz.h"
+#include "guest.h"
 #include "unwind/seh.h"
 #include "xtop/image.h"
+#include "xtop/os_ops.h"
 #include "xtop/pe.h"
+#include "xtop/walk.h"
 
 #define IMAGE_BYTES 0x2000
 #define BASE        UINT64_C(0xfffff80000400000)
 #define STACK       UINT64_C(0xfffffb0000100000)
 #define MAX_CHANGES 16
 #define MAX_STEPS   32
+#define MAX_SAMPLES 4
 
 static uint8_t image_bytes[IMAGE_BYTES];
 
@@ -105,6 +109,57 @@ static void walk(struct image *image, struct fuzz *input)
 	}
 }
 
+/* --- a system of such images ------------------------------------------------------------------ */
+
+/* An address in one of the first 256 images; the user's are mapped as the kernel's are. */
+static uint64_t image_address(struct fuzz *input, bool user)
+{
+	uint64_t offset = fuzz_u8(input) * FUZZ_GUEST_BYTES + fuzz_u16(input) % IMAGE_BYTES;
+
+	return user ? 0x10000 + offset : FUZZ_GUEST_BASE + offset;
+}
+
+static void take_samples(void *windows, struct fuzz *input)
+{
+	struct os_description description;
+
+	for (unsigned i = 0; i < MAX_SAMPLES && input->left_bytes; i++) {
+		struct os_task task = { .user = NULL };
+
+		record.vcpu.user = fuzz_u8(input) & 1;
+		record.vcpu.regs.cr3 ^= (uint64_t)(fuzz_u8(input) & 1) << 11; /* another process */
+		record.vcpu.regs.rip = image_address(input, record.vcpu.user);
+		for (size_t j = 0; j < 4; j++)
+			record.words[j] = image_address(input, record.vcpu.user);
+		windows_os.find_task(windows, &record.vcpu, i, &task);
+	}
+	windows_os.describe(windows, &description);
+	windows_os.is_there(windows);
+}
+
+static void find_system(struct fuzz *input)
+{
+	struct fuzz_guest *memory = fuzz_guest();
+	struct os_guest guest = { .memory = memory->memory, .root_fd = -1 };
+	struct linux_stacks stacks;
+	void *windows;
+
+	fuzz_guest_fill(memory, &(struct fuzz){ 0 });
+	memcpy(memory->pool, image_bytes, sizeof(image_bytes));
+	memory_refresh(memory->memory);
+	fuzz_succeed(space_create(&guest.kernel));
+	record.vcpu.n_stacks = 1;
+	record.head = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(record.words) };
+	record.vcpu.regs = (struct registers){ .rip = FUZZ_GUEST_BASE + 0x500,
+					       .cr3 = memory->linux_guest.root.cr3 };
+	windows = windows_os.find(&guest, &record.vcpu.regs, &stacks);
+	if (windows) {
+		take_samples(windows, input);
+		windows_os.destroy(windows);
+	}
+	space_destroy(guest.kernel);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	struct fuzz input = fuzz_begin(bytes, size_bytes);
@@ -131,5 +186,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	if (image->tables.seh)
 		walk(image, &input);
 	image_unref(image);
+	find_system(&input);
 	return 0;
 }
