@@ -121,16 +121,17 @@ static void guard_wait(struct guard *guard)
 	watch_reap(guard->sampler, &guard->status);
 }
 
-static bool guard_sampler_is_dead(const struct guard *guard)
+/* The guest runs, so there is time: on a busy machine the end of a killed process takes a while. */
+static bool guard_sampler_dies(const struct guard *guard)
 {
-	return watch_ends(guard->end_fd, 0);
+	return watch_ends(guard->end_fd, WATCH_QUIT_NS);
 }
 
 static const char *guard_describe_end(const struct guard *guard)
 {
 	switch (guard->verdict) {
 	case VERDICT_HANGS:
-		return guard_sampler_is_dead(guard)
+		return guard_sampler_dies(guard)
 			       ? "the sampler hung while the guest stood still and was killed"
 			       : "the sampler hung while the guest stood still, and does not end "
 				 "although it was killed (is it traced or frozen?)";
@@ -193,7 +194,7 @@ static bool guard_prepare_restart(struct guard *guard)
 		control_set_state(guard->sampling->control, SAMPLER_ENDED);
 		return false;
 	}
-	return guard_sampler_is_dead(guard);
+	return guard_sampler_dies(guard);
 }
 
 static bool guard_fork_sampler(struct guard *guard)

@@ -23,7 +23,7 @@
 #define GUARD_MAX_POLLS  3
 #define KEEPER_POLL_NS   20000000
 #define KEEPER_MAX_POLLS 3
-#define WATCH_QUIT_NS    1000000000ULL /* the time that a sampler has to end in */
+#define WATCH_QUIT_NS    1000000000ULL /* a sampler has to end in, told or killed */
 /*
  * How long to wait for the end of a process that was killed and disarmed, before the guest is
  * released without it. A hypercall that Xen had begun to do before is done by then: that takes

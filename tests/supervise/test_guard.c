@@ -27,6 +27,7 @@
 
 #define LIMIT_NS   50000000ULL /* doc/xtop.1: the longest stop when one process dies */
 #define MACHINE_NS 30000000ULL /* added for a loaded machine */
+#define LARGE_BYTES (UINT64_C(1) << 28)
 
 /* Xen, and what a test sees of the sampler. */
 static struct xen {
@@ -50,7 +51,8 @@ static enum {
 	RETURNS,
 	STAYS,
 	FORGETS,
-	LINGERS, /* has said that it has ended, and takes a second for it */
+	LINGERS,     /* has said that it has ended, and takes a second for it */
+	HANGS_LARGE, /* hangs, with so much memory that its end takes long */
 	TRACED,      /* hangs; a debugger keeps its zombie */
 	TRACED_EXIT, /* hangs; a debugger stops it while it ends, as strace does on a stopped terminal */
 	TRACED_DIES, /* is killed; a debugger keeps its zombie */
@@ -169,6 +171,16 @@ static void be_traced(void)
 		nap_ms(1);
 }
 
+/* In small pages: the kernel gives them back one by one. */
+static void take_memory(void)
+{
+	char *memory =
+		mmap(NULL, LARGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	madvise(memory, LARGE_BYTES, MADV_NOHUGEPAGE);
+	memset(memory, 1, LARGE_BYTES);
+}
+
 static void run(struct guest *guest, struct control *control, struct ring *ring)
 {
 	struct sampler_counts counts;
@@ -185,6 +197,8 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	control_set_counts(control, &counts);
 	if (manner >= TRACED)
 		be_traced();
+	if (manner == HANGS_LARGE)
+		take_memory();
 	if (manner == DIES_FREE)
 		raise(SIGKILL);
 	if (manner == RETURNS)
@@ -197,8 +211,9 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	}
 	while (manner != LINGERS && !control_is_quitting(control)) {
 		stop_guest(guest);
-		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1) ||
-		    manner == TRACED || manner == TRACED_EXIT)
+		if (manner == HANGS || manner == HANGS_LARGE ||
+		    (manner == HANGS_ONCE && xen->samplers == 1) || manner == TRACED ||
+		    manner == TRACED_EXIT)
 			raise(SIGSTOP);
 		while (manner == SPINS)
 			;
@@ -585,6 +600,8 @@ int main(void)
 	test_sampler(HANGS, 0, "the sampler hung while the guest stood still", "SIGSTOP in a stop");
 	test_sampler(HANGS, 2, "the sampler hung while the guest stood still",
 		     "SIGSTOP in a stop of a guest that others have paused");
+	test_sampler(HANGS_LARGE, 0, "the sampler hung while the guest stood still and was killed",
+		     "SIGSTOP in a stop of a sampler with much memory");
 	test_sampler(SPINS, 1, "the sampler hung while the guest stood still", "a loop in a stop");
 	test_sampler(DIES, 0, "the sampler was killed by signal 9", "SIGKILL in a stop");
 	test_sampler(DIES, 1, "the sampler was killed by signal 9",
