@@ -58,6 +58,7 @@ struct os_task {
 	bool kernel_thread;
 	bool idle;                /* the vCPU's idle task, and nothing interrupted it */
 	const struct space *user; /* the user code of its process; NULL: none */
+	bool ended;               /* a process's task that has given up its memory by now */
 };
 
 struct os_description {

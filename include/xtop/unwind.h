@@ -108,6 +108,7 @@ struct unwind_space {
 struct unwind_spaces {
 	const struct unwind_space *kernel, *user; /* NULL: nothing is known of it */
 	bool user_whole; /* `user` has all code that there is: elsewhere there is no code */
+	bool user_ended; /* the task has given up its memory since: what was not there was gone */
 };
 
 /* --- unwind.c: one stack ---------------------------------------------------------------------- */

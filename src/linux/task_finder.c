@@ -185,6 +185,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 		.kernel_thread = found->kernel_thread,
 		.idle = found->idle,
 		.user = user,
+		.ended = !found->mm && !found->kernel_thread,
 	};
 }
 

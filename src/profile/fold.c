@@ -423,7 +423,8 @@ static void fold_unwind(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	const struct unwind_spaces spaces = { .kernel = space_for_unwind(fold->kernel),
 					      .user = space_for_unwind(fold->user),
-					      .user_whole = fold->user_whole };
+					      .user_whole = fold->user_whole,
+					      .user_ended = fold->task.ended };
 
 	unwind_stack(vcpu, &spaces, fold->settings.how, &fold->stack);
 }

@@ -349,11 +349,22 @@ static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint
 }
 
 /*
+ * Whether the task was giving up its memory. A thread does so in any system call if another thread
+ * of its process, or a signal, ends it.
+ */
+static bool unwind_is_ending(const struct walk *walk)
+{
+	return walk->spaces->user_ended && walk->cursor.vcpu->user_cut == CUT_NOT_PRESENT;
+}
+
+/*
  * The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame.
  */
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
+	if (unwind_is_ending(walk))
+		return false;
 	if (walk->cursor.arch == ARCH_ARM64)
 		return unwind_find_user_arm64(walk, flags);
 	if (cursor_is_i386(&walk->cursor))

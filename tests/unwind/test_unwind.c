@@ -653,6 +653,13 @@ static void test_last_calls(void)
 	put(SYSCALL + 8 * 15, 1);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, cut, "another system call");
+	spaces.user_ended = true;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, whole, "the task has ended in it: no user code");
+	record.vcpu.user_cut = CUT_NOT_MAPPED;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, cut, "its stack may still have been there");
+	spaces.user_ended = false;
 }
 
 /* The first and last instructions of the kernel, for which the tables say END. */
