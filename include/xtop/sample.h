@@ -119,7 +119,8 @@ static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
 
 /*
  * A vCPU's pieces come in this order: at most one STACK_FIRST, at most SAMPLE_MAX_LINKS
- * STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the user stack. A
+ * STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the user stack. A user
+ * stack begins a few pages further out if the page at its stack pointer was not touched yet. A
  * thread of Go has more stacks than the one it is on (xtop/go_stacks.h).
  */
 enum sample_stack_kind {

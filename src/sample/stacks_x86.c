@@ -190,6 +190,30 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 
 /* --- the user's stack ------------------------------------------------------------------------- */
 
+/* Pages at the stack pointer that were not touched yet: the locals of a function or two. */
+#define STACKS_UNTOUCHED_PAGES 4
+
+/*
+ * A function moves the stack pointer before it uses what lies there, and the kernel adds a page
+ * when it is touched. So the page at the stack pointer may not be there yet. Return addresses lie
+ * further out, in a page that is.
+ */
+static enum sample_cut stacks_add_user(struct copy *copy, enum sample_stack_kind kind,
+				       uint64_t address, uint64_t bytes)
+{
+	uint64_t end = address + bytes;
+	enum sample_cut cut = pieces_add(&copy->pieces, kind, copy->own, address, bytes);
+
+	for (unsigned i = 0; i < STACKS_UNTOUCHED_PAGES && cut == CUT_NOT_PRESENT &&
+			     copy->pieces.end == address && address < end;
+	     i++) {
+		address = (address | GUEST_PAGE_MASK) + 1;
+		if (address < end && !address_is_kernel(address))
+			cut = pieces_add(&copy->pieces, kind, copy->own, address, end - address);
+	}
+	return cut;
+}
+
 static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kind kind,
 					uint64_t address)
 {
@@ -202,7 +226,7 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 	if (!bytes)
 		bytes = stacks_new_bytes(copy, address, copy->regs->fs_base,
 					 STACKS_COROUTINE_BYTES);
-	return pieces_add(&copy->pieces, kind, copy->own, address, bytes);
+	return stacks_add_user(copy, kind, address, bytes);
 }
 
 /* Copies the stack of the user code that entered the kernel with the stack pointer SP. */

@@ -846,6 +846,35 @@ static void test_bad_registers(void)
 	end();
 }
 
+/* A function has moved the stack pointer to pages that it has not touched yet. */
+static void test_untouched(void)
+{
+	const uint64_t sp = USER - 0x1110;
+	const struct want in_kernel[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP },
+					  { STACK_USER, USER, sp + STACKS_COROUTINE_BYTES } };
+	const struct want in_user[] = { { STACK_FIRST, USER, sp + STACKS_COROUTINE_BYTES } };
+
+	begin();
+	put_regs(STACK_TOP, 0x33, sp);
+	copy();
+	check_pieces(in_kernel, 2, "a page fault: the stack from the first page on that is there");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	put_regs(STACK_TOP, 0x33, USER - 0x4010);
+	copy();
+	check_u64(copied.n_stacks, 1, "five pages that are not there");
+	check_cuts(CUT_LIMIT, CUT_NOT_PRESENT);
+	control_set_stack_top(control, regs->cr3, sp, sp + 0x100);
+	put_regs(STACK_TOP, 0x33, sp);
+	copy();
+	check_u64(copied.n_stacks, 1, "what is known to be live is not there");
+	memory->user[0] = true;
+	control_set_stack_top(control, regs->cr3, sp, sp + STACKS_COROUTINE_BYTES);
+	regs->rsp = sp;
+	copy();
+	check_pieces(in_user, 1, "the same in user code");
+	end();
+}
+
 /* No circle of links is followed for ever, and nothing is copied twice. */
 static void test_cycles(void)
 {
@@ -977,6 +1006,7 @@ int main(void)
 	test_retake();
 	test_bad_pointers();
 	test_bad_registers();
+	test_untouched();
 	test_cycles();
 	test_many_links();
 	test_limit();

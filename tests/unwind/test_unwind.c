@@ -627,6 +627,14 @@ static void test_user_cut(void)
 		    "the user stack was not copied");
 	check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 1, -1);
 	check_part(UNWIND_USER, true, UNWIND_CUT, 0, -1);
+	begin_task(INTERRUPT, 4);
+	record_piece(USER, 16);
+	put_user_stack();
+	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER - 4000, USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+		    "the stack pointer lies below the stack that is there");
 }
 
 /* In execve() the memory is the new program's, but the registers are the old program's. */
