@@ -47,8 +47,9 @@ extern const char *const counter_cut_words[N_SAMPLE_CUTS];
 extern const char *const counter_unknown_cause_words[N_UNKNOWN_CAUSES];
 
 /*
- * Subtracts BEFORE from the counters of resolver and sampler that only grow. A counter that is less
- * than in BEFORE keeps its value: the profile was reset in between.
+ * Subtracts BEFORE from the counters of resolver and sampler that only grow. If the profile was
+ * reset in between, those of the resolver keep their values, which are since the reset. So does a
+ * counter that is less than in BEFORE.
  */
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before);
 /* The number, or the first number of an array. */

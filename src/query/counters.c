@@ -239,9 +239,11 @@ static void counter_subtract(const struct counter *counter, struct snapshot *sna
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before)
 {
 	struct sampler_counts *sampler = &snapshot->sampler;
+	bool was_reset = snapshot->started_ns != before->started_ns;
 
 	for (size_t i = 0; i < n_counters; i++)
-		if (counter_grows(&counters[i]))
+		if (counter_grows(&counters[i]) &&
+		    !(was_reset && counters[i].group == COUNTERS_RESOLVER))
 			counter_subtract(&counters[i], snapshot, before);
 	sampler->stopped_share = sampler->elapsed_ns ? (double)sampler->stopped_ns /
 							       (double)sampler->elapsed_ns

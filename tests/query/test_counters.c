@@ -135,8 +135,29 @@ static void test_words(void)
 	check_words(counter_unknown_cause_words, N_UNKNOWN_CAUSES, "causes");
 }
 
+/* Samples 10 and 25, and ticks, which a reset does not set back. */
+static void test_subtract(void)
+{
+	struct snapshot before = { .started_ns = 1 }, later = { .started_ns = 1 }, range;
+
+	before.resolver.samples = 10;
+	before.sampler.ticks = 100;
+	later.resolver.samples = 25;
+	later.sampler.ticks = 300;
+	range = later;
+	counters_subtract(&range, &before);
+	check_u64(range.resolver.samples, 15, "samples of a range");
+	check_u64(range.sampler.ticks, 200, "ticks of a range");
+	later.started_ns = 2;
+	range = later;
+	counters_subtract(&range, &before);
+	check_u64(range.resolver.samples, 25, "samples of a range with a reset");
+	check_u64(range.sampler.ticks, 200, "its ticks");
+}
+
 int main(void)
 {
+	test_subtract();
 	test_every_member();
 	test_every_name();
 	test_words();
