@@ -187,6 +187,12 @@ ZyanStatus __wrap_ZydisFormatterFormatInstruction(const ZydisFormatter *formatte
 						  const ZydisDecodedOperand *operands, ZyanU8 n,
 						  char *text, ZyanUSize size, ZyanU64 address,
 						  void *context);
+ZyanStatus __real_ZydisCalcAbsoluteAddress(const ZydisDecodedInstruction *head,
+					   const ZydisDecodedOperand *operand, ZyanU64 at,
+					   ZyanU64 *address);
+ZyanStatus __wrap_ZydisCalcAbsoluteAddress(const ZydisDecodedInstruction *head,
+					   const ZydisDecodedOperand *operand, ZyanU64 at,
+					   ZyanU64 *address);
 
 ZyanStatus __wrap_ZydisDecoderDecodeInstruction(const ZydisDecoder *decoder,
 						ZydisDecoderContext *context, const void *bytes,
@@ -221,6 +227,17 @@ ZyanStatus __wrap_ZydisDecoderDecodeFull(const ZydisDecoder *decoder, const void
 		__msan_unpoison(head, sizeof(*head));
 		__msan_unpoison(operands, head->operand_count * sizeof(*operands));
 	}
+	return status;
+}
+
+ZyanStatus __wrap_ZydisCalcAbsoluteAddress(const ZydisDecodedInstruction *head,
+					   const ZydisDecodedOperand *operand, ZyanU64 at,
+					   ZyanU64 *address)
+{
+	ZyanStatus status = __real_ZydisCalcAbsoluteAddress(head, operand, at, address);
+
+	if (ZYAN_SUCCESS(status))
+		__msan_unpoison(address, sizeof(*address));
 	return status;
 }
 
