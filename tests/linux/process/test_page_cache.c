@@ -173,6 +173,28 @@ static void test_holes(void)
 	made_linux_destroy(made);
 }
 
+/* The guest has given back the memory of a page among others that lie side by side. */
+static void test_given_back(void)
+{
+	uint64_t inode, memory, folio;
+
+	begin();
+	inode = open_inode(64 * PAGE);
+	folio = made_folio(made, 0, 64, &memory);
+	put_folio(memory, 0, 64);
+	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 6)));
+	for (unsigned i = 0; i < 64; i++)
+		made_cache_entry(made, inode, i, folio);
+	made_refuse(made->memory, made->guest.root, memory + 10 * PAGE, true);
+	memory_refresh(made->guest.memory);
+	check_u64(read_at(0, 64 * PAGE), 10 * PAGE, "the pages before it are kept");
+	check_u64(cache.n_refused, 1, "it is counted");
+	check(cache.wasted_bytes >= PAGE && cache.wasted_bytes <= 54 * PAGE,
+	      "what was copied in vain is charged: %" PRIu64, cache.wasted_bytes);
+	check_u64(read_at(11 * PAGE, 53 * PAGE), 53 * PAGE, "those behind it can be read");
+	made_linux_destroy(made);
+}
+
 /* One byte at OFFSET cannot be read, and is counted as refused. */
 static void check_refused(const char *what, uint64_t offset)
 {
@@ -383,6 +405,7 @@ int main(void)
 	test_folios(false);
 	test_folios(true);
 	test_holes();
+	test_given_back();
 	test_damaged_nodes();
 	test_damaged_siblings();
 	test_damaged_folios();
