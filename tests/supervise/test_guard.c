@@ -37,6 +37,7 @@ static struct xen {
 	atomic_int samplers;            /* started so far */
 	atomic_ullong started_ns;       /* of the last sampler */
 	atomic_bool spent;              /* the last sampler began without credit */
+	atomic_int early_releases;      /* in the place of a process that was not disarmed */
 	atomic_int n_tracers, tracers[8];
 	atomic_int attached; /* 1 when the last tracer has attached, -1 if it may not */
 } * xen;
@@ -94,8 +95,11 @@ static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, un
 
 static void xen_release(void *context)
 {
+	enum stop_user user = *(const enum stop_user *)context;
+
 	xen->end_ns = now_ns();
-	made_release(*(const enum stop_user *)context);
+	xen->early_releases += made_stops->disarmed < (int)user;
+	made_release(user);
 }
 
 static void xen_close(void *context)
@@ -273,10 +277,17 @@ static bool both_are_gone(void)
 	return gone;
 }
 
+/* A process that was killed and is not dead might release the guest once more, later. */
+static void check_disarmed(const char *what)
+{
+	check_u64((uint64_t)xen->early_releases, 0, what);
+}
+
 static void end(int pauses, const char *what)
 {
 	keeper_quit(&keeper);
 	keeper_end(&keeper);
+	check_disarmed(what);
 	check_u64((uint64_t)made_stops->pauses, (uint64_t)pauses, what);
 	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
 	control_destroy(control);
@@ -388,6 +399,7 @@ static void test_traced(int how, const char *text, const char *what)
 	check(now_ns() - begin_ns < 3000000000ULL, "%s: ends after %.1f s", what,
 	      (double)(now_ns() - begin_ns) / 1e9);
 	check_u64((uint64_t)made_stops->pauses, 1, what);
+	check_disarmed(what);
 	for (int i = 0; i < xen->n_tracers; i++)
 		kill(xen->tracers[i], SIGKILL);
 	check(both_are_gone(), "%s: without the debugger no process is left", what);
