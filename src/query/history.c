@@ -419,7 +419,8 @@ struct xtop_error *history_get_range(const struct history *history, size_t first
 	struct xtop_error *error = range_begin(&range);
 
 	for (size_t i = first + 1; i <= last && !error; i++)
-		error = range_add(&range, history_moment(history, i));
+		error = range_add(&range, history_head(history, i - 1),
+				  history_moment(history, i));
 	if (!error)
 		error = range_build(&range, history_head(history, first),
 				    history_head(history, last), snapshotp);

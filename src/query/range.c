@@ -59,7 +59,16 @@ struct xtop_error *range_begin(struct range *range)
 	return range_find_or_add(range, 0, FRAME_ROOT, &root) ? NULL : range_no_memory();
 }
 
-struct xtop_error *range_add(struct range *range, const struct history_moment *moment)
+/* After a reset of the profile all is new. */
+static double range_waits_ticks(const struct snapshot *before, const struct snapshot *now)
+{
+	bool was_reset = now->started_ns != before->started_ns;
+
+	return now->waits.span_ticks - (was_reset ? 0 : before->waits.span_ticks);
+}
+
+struct xtop_error *range_add(struct range *range, const struct snapshot *before,
+			     const struct history_moment *moment)
 {
 	uint32_t paths[HISTORY_MOMENT_NODES];
 
@@ -71,6 +80,7 @@ struct xtop_error *range_add(struct range *range, const struct history_moment *m
 		range->sums[paths[i]].ticks += node->self_ticks;
 		range->sums[paths[i]].samples += node->self_total;
 	}
+	range->waits_ticks += range_waits_ticks(before, &moment->head);
 	return NULL;
 }
 
@@ -137,8 +147,7 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	counters_subtract(snapshot, first);
 	snapshot->started_ns = first->time_ns;
 	snapshot->first_clocks = first->clocks;
-	snapshot->waits.span_ticks -= first->waits.span_ticks;
-	snapshot->waits.span_live = snapshot->waits.span_ticks;
+	snapshot->waits.span_ticks = snapshot->waits.span_live = range->waits_ticks;
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -36,12 +36,14 @@ struct range {
 	struct paths paths;
 	struct range_sum *sums; /* by path */
 	size_t capacity;
+	double waits_ticks; /* for which waits were watched */
 };
 
 struct xtop_error *range_begin(struct range *range);
 void range_deinit(struct range *range); /* also after an error */
-/* Adds what came with MOMENT. Error: out of memory. */
-struct xtop_error *range_add(struct range *range, const struct history_moment *moment);
+/* Adds what came with MOMENT, after the moment BEFORE. Error: out of memory. */
+struct xtop_error *range_add(struct range *range, const struct snapshot *before,
+			     const struct history_moment *moment);
 /*
  * *SNAPSHOTP becomes the sum of all added moments. Its times and counters run from FIRST to LAST.
  * Error: out of memory.

@@ -140,6 +140,39 @@ static void test_range(void)
 	profile_destroy(profile);
 }
 
+static void note_waits(struct history *history, struct profile *profile, uint64_t sequence,
+		       double ticks)
+{
+	struct snapshot *snapshot = snapshot_at(profile, sequence, sequence * SECOND);
+
+	snapshot->waits.span_ticks = ticks;
+	history_add(history, snapshot);
+	snapshot_destroy(snapshot);
+}
+
+/* For how long waits were watched: from 2 s to 5 s of one profile, and 1.5 s of the next. */
+static void test_range_of_waits(void)
+{
+	struct history *history;
+	struct profile *profile;
+	struct snapshot *range;
+
+	must(history_create(&history));
+	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	stacks_add(profile, frames, SECOND, "main;read 1");
+	note_waits(history, profile, 1, 2000);
+	note_waits(history, profile, 2, 5000);
+	profile_reset(profile);
+	stacks_add(profile, frames, 3 * SECOND, "main;write 1");
+	note_waits(history, profile, 3, 1500);
+	must(history_get_range(history, 0, 2, &range));
+	check(range->waits.span_ticks == 4500 && range->waits.span_live == 4500,
+	      "waits of a range with a reset: %g ms", range->waits.span_ticks);
+	snapshot_destroy(range);
+	history_destroy(history);
+	profile_destroy(profile);
+}
+
 /* Ever-new paths: each range has what came, and memory stays bounded. */
 static void test_range_of_new_paths(void)
 {
@@ -409,6 +442,7 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	test_moments();
 	test_range();
+	test_range_of_waits();
 	test_range_of_new_paths();
 	test_locks();
 	test_many_locks();
