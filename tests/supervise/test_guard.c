@@ -38,6 +38,8 @@ static struct xen {
 	atomic_ullong started_ns;       /* of the last sampler */
 	atomic_bool spent;              /* the last sampler began without credit */
 	atomic_int early_releases;      /* in the place of a process that was not disarmed */
+	atomic_int unrecorded;          /* releases by the keeper when the record was gone */
+	char record[64];
 	atomic_int n_tracers, tracers[8];
 	atomic_int attached; /* 1 when the last tracer has attached, -1 if it may not */
 } * xen;
@@ -99,6 +101,7 @@ static void xen_release(void *context)
 
 	xen->end_ns = now_ns();
 	xen->early_releases += made_stops->disarmed < (int)user;
+	xen->unrecorded += user == STOP_KEEPER && access(xen->record, F_OK) < 0;
 	made_release(user);
 }
 
@@ -248,6 +251,8 @@ static void begin(int how, int pauses)
 
 	manner = how;
 	memset(xen, 0, sizeof(*xen));
+	snprintf(xen->record, sizeof(xen->record), PAUSE_DIRECTORY "/%u.%s.%d", sampling.info.domid,
+		 sampling.info.uuid, getpid());
 	made_stops->pauses = pauses;
 	made_stops->paused = made_stops->released = PENDING;
 	must(control_create(&control));
@@ -515,10 +520,17 @@ static void test_guard_killed_late(void)
 /* The sampler hangs during a stop, and the guard is killed or stopped before it can act. */
 static void test_both(int signal_number, const char *text, const char *what)
 {
+	bool is_recorded;
+
 	begin(HANGS, 1);
+	is_recorded = access(xen->record, F_OK) == 0;
 	kill(xen->guard, signal_number);
 	wait_for_end(1000);
 	stood_still(2 * LIMIT_NS + MACHINE_NS, what);
+	if (!is_recorded)
+		printf("# SKIP %s: there is no %s\n", what, PAUSE_DIRECTORY);
+	else
+		check(!xen->unrecorded, "%s: the record is there until the release", what);
 	if (text)
 		says(text, what);
 	else
