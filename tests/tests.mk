@@ -229,6 +229,7 @@ check_PROGRAMS = \
 	tests/export/test_perf \
 	tests/export/test_picture \
 	tests/export/test_pprof \
+	tests/export/test_pprof_message \
 	tests/export/test_speedscope \
 	tests/export/test_forged \
 	tests/export/test_stats \

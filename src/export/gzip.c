@@ -9,13 +9,13 @@
 #define GZIP_WINDOW_BITS (15 + 16) /* the largest window; 16: a gzip header (zlib.h) */
 #define GZIP_MEMORY      8         /* zlib's default */
 
-bool gzip_init(struct gzip *gzip, FILE *file)
+bool gzip_init(struct gzip *gzip, bool quick, FILE *file)
 {
 	gzip->file = file;
 	gzip->n_waiting = 0;
 	gzip->stream = (z_stream){ 0 };
-	return deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
-			    GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+	return deflateInit2(&gzip->stream, quick ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+			    GZIP_WINDOW_BITS, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
 }
 
 /* Compresses what waits. FLUSH is Z_NO_FLUSH or Z_FINISH. */

@@ -16,8 +16,8 @@ struct gzip {
 	unsigned char waiting[GZIP_BLOCK_BYTES], ready[GZIP_BLOCK_BYTES];
 };
 
-/* False: out of memory. Failed writes are left to ferror(FILE). */
-bool gzip_init(struct gzip *gzip, FILE *file);
+/* QUICK: zlib's level 1. False: out of memory. Failed writes are left to ferror(FILE). */
+bool gzip_init(struct gzip *gzip, bool quick, FILE *file);
 void gzip_write(struct gzip *gzip, const void *bytes, size_t n);
 /* Writes the rest, and frees what zlib took. */
 void gzip_deinit(struct gzip *gzip);

@@ -1,37 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof (doc/FORMATS): Protocol Buffers in gzip, by nanopb and zlib. pprof_fields.h has the schema.
+ * pprof (doc/FORMATS): Protocol Buffers in gzip, by zlib. pprof_fields.h has the schema.
  *
  * Messages are written one after the other, and none is kept: samples, locations, functions,
  * mappings, strings. A message refers to a later one by its number, so each thing gets its number
- * when it is first needed. We call nanopb's functions for streams, tags and varints. Code from
- * nanopb's generator would need a whole Profile in memory.
+ * when it is first needed.
  */
 #include "config.h"
 
 #include "xtop/export.h"
 
 #include <math.h>
-#ifdef HAVE_NANOPB_FOLDER
-#include <nanopb/pb_encode.h>
-#else
-#include <pb_encode.h>
-#endif
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/gzip.h"
 #include "export/notes.h"
 #include "export/pprof_locations.h"
+#include "export/pprof_message.h"
 #include "export/stacks.h"
 #include "xtop/build_id.h"
 #include "xtop/hash.h"
 #include "xtop/lines.h"
 #include "xtop/pprof_fields.h"
 #include "xtop/vector.h"
-
-/* Room for any message but the Profile: a tag and a varint take at most 16 bytes. */
-#define PPROF_MESSAGE_BYTES (16 * (SNAPSHOT_MAX_DEPTH + 64))
 
 struct pprof_string {
 	const char *text;
@@ -50,8 +42,7 @@ struct pprof {
 	const struct export_settings *settings;
 	double ns_per_tick;
 	struct gzip *gzip;
-	pb_ostream_t profile; /* into GZIP */
-	uint8_t message[PPROF_MESSAGE_BYTES];
+	struct pprof_message message; /* the one that is being made */
 	uint64_t numbers[SNAPSHOT_MAX_DEPTH + NOTES_MAX];
 	bool failed; /* out of memory */
 
@@ -87,8 +78,10 @@ static uint64_t pprof_add_text(struct pprof *pprof, const char *text)
 
 static void pprof_put_bytes(struct pprof *pprof, uint32_t field, const void *bytes, size_t n)
 {
-	pb_encode_tag(&pprof->profile, PB_WT_STRING, field);
-	pb_encode_string(&pprof->profile, bytes, n);
+	uint8_t head[PPROF_FIELD_BYTES];
+
+	gzip_write(pprof->gzip, head, pprof_message_begin(head, field, n));
+	gzip_write(pprof->gzip, bytes, n);
 }
 
 static void pprof_put_strings(struct pprof *pprof)
@@ -109,49 +102,15 @@ static void pprof_put_strings(struct pprof *pprof)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static pb_ostream_t pprof_begin(struct pprof *pprof)
+static struct pprof_message *pprof_begin(struct pprof *pprof)
 {
-	return pb_ostream_from_buffer(pprof->message, sizeof(pprof->message));
+	pprof->message.n = 0;
+	return &pprof->message;
 }
 
-static void pprof_end(struct pprof *pprof, const pb_ostream_t *message, uint32_t field)
+static void pprof_end(struct pprof *pprof, uint32_t field)
 {
-	pprof_put_bytes(pprof, field, pprof->message, message->bytes_written);
-}
-
-/* Protocol Buffers leave zeroes out. */
-static void pprof_put_number(pb_ostream_t *stream, uint32_t field, uint64_t value)
-{
-	if (!value)
-		return;
-	pb_encode_tag(stream, PB_WT_VARINT, field);
-	pb_encode_varint(stream, value);
-}
-
-static void pprof_put_numbers(pb_ostream_t *stream, uint32_t field, const uint64_t *values,
-			      size_t n)
-{
-	pb_ostream_t size = PB_OSTREAM_SIZING;
-
-	for (size_t i = 0; i < n; i++)
-		pb_encode_varint(&size, values[i]);
-	pb_encode_tag(stream, PB_WT_STRING, field);
-	pb_encode_varint(stream, size.bytes_written);
-	for (size_t i = 0; i < n; i++)
-		pb_encode_varint(stream, values[i]);
-}
-
-/* Writes a message of at most two numbers inside another message. */
-static void pprof_put_pair(pb_ostream_t *stream, uint32_t field, uint32_t first,
-			   uint64_t first_value, uint32_t second, uint64_t second_value)
-{
-	uint8_t bytes[32];
-	pb_ostream_t pair = pb_ostream_from_buffer(bytes, sizeof(bytes));
-
-	pprof_put_number(&pair, first, first_value);
-	pprof_put_number(&pair, second, second_value);
-	pb_encode_tag(stream, PB_WT_STRING, field);
-	pb_encode_string(stream, bytes, pair.bytes_written);
+	pprof_put_bytes(pprof, field, pprof->message.bytes, pprof->message.n);
 }
 
 /* --- files of code ---------------------------------------------------------------------------- */
@@ -211,17 +170,17 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 {
 	for (size_t i = 0; i < pprof->n_mappings; i++) {
 		const struct pprof_file *mapping = &pprof->mappings[i];
-		pb_ostream_t message = pprof_begin(pprof);
+		struct pprof_message *message = pprof_begin(pprof);
 
-		pprof_put_number(&message, PPROF_MAPPING_ID, i + 1);
-		pprof_put_number(&message, PPROF_MAPPING_START, mapping->start);
-		pprof_put_number(&message, PPROF_MAPPING_LIMIT, mapping->limit);
-		pprof_put_number(&message, PPROF_MAPPING_FILENAME,
+		pprof_message_put_number(message, PPROF_MAPPING_ID, i + 1);
+		pprof_message_put_number(message, PPROF_MAPPING_START, mapping->start);
+		pprof_message_put_number(message, PPROF_MAPPING_LIMIT, mapping->limit);
+		pprof_message_put_number(message, PPROF_MAPPING_FILENAME,
 				 pprof_add_text(pprof, mapping->frame->module));
-		pprof_put_number(&message, PPROF_MAPPING_BUILD_ID,
+		pprof_message_put_number(message, PPROF_MAPPING_BUILD_ID,
 				 pprof_add_build_id(pprof, mapping->frame, build_ids[i]));
-		pprof_put_number(&message, PPROF_MAPPING_HAS_FUNCTIONS, true);
-		pprof_end(pprof, &message, PPROF_PROFILE_MAPPING);
+		pprof_message_put_number(message, PPROF_MAPPING_HAS_FUNCTIONS, true);
+		pprof_end(pprof, PPROF_PROFILE_MAPPING);
 	}
 }
 
@@ -232,20 +191,20 @@ static void pprof_put_location(struct pprof *pprof, uint32_t number)
 {
 	const struct pprof_place *location = &pprof->locations.list[number - 1];
 	const struct frame *frame = frames_get(pprof->snapshot->frames, location->frame);
-	pb_ostream_t message = pprof_begin(pprof);
+	struct pprof_message *message = pprof_begin(pprof);
 
-	pprof_put_number(&message, PPROF_LOCATION_ID, number);
-	pprof_put_number(&message, PPROF_LOCATION_MAPPING_ID,
+	pprof_message_put_number(message, PPROF_LOCATION_ID, number);
+	pprof_message_put_number(message, PPROF_LOCATION_MAPPING_ID,
 			 pprof_find_or_add_mapping(pprof, frame));
-	pprof_put_number(&message, PPROF_LOCATION_ADDRESS, frame->address);
+	pprof_message_put_number(message, PPROF_LOCATION_ADDRESS, frame->address);
 	for (; number; number = location->outer) {
 		location = &pprof->locations.list[number - 1];
-		pprof_put_pair(&message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID,
+		pprof_message_put_pair(message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID,
 			       1 + numbering_get(&pprof->functions, location->frame),
 			       PPROF_LINE_LINE,
 			       source_find(pprof->snapshot, pprof->settings, location->frame).line);
 	}
-	pprof_end(pprof, &message, PPROF_PROFILE_LOCATION);
+	pprof_end(pprof, PPROF_PROFILE_LOCATION);
 }
 
 /* What is inlined has no mark in its name: readers see that by its line. */
@@ -259,19 +218,19 @@ static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct fr
 			       const struct source *source)
 {
 	bool by_address = frame->unknown && frame->address;
-	pb_ostream_t message = pprof_begin(pprof);
+	struct pprof_message *message = pprof_begin(pprof);
 
-	pprof_put_number(&message, PPROF_FUNCTION_ID, id);
-	pprof_put_number(&message, PPROF_FUNCTION_NAME,
+	pprof_message_put_number(message, PPROF_FUNCTION_ID, id);
+	pprof_message_put_number(message, PPROF_FUNCTION_NAME,
 			 by_address ? pprof_add_string(pprof, NULL, 0, frame->address)
 				    : pprof_add_name(pprof, frame));
 	if (!by_address && frame->raw_name != frame->name)
-		pprof_put_number(&message, PPROF_FUNCTION_SYSTEM_NAME,
+		pprof_message_put_number(message, PPROF_FUNCTION_SYSTEM_NAME,
 				 pprof_add_text(pprof, frame->raw_name));
 	if (source->line)
-		pprof_put_number(&message, PPROF_FUNCTION_FILENAME,
+		pprof_message_put_number(message, PPROF_FUNCTION_FILENAME,
 				 pprof_add_string(pprof, source->file, source->file_bytes, 0));
-	pprof_end(pprof, &message, PPROF_PROFILE_FUNCTION);
+	pprof_end(pprof, PPROF_PROFILE_FUNCTION);
 }
 
 static void pprof_put_functions(struct pprof *pprof)
@@ -288,7 +247,7 @@ static void pprof_put_functions(struct pprof *pprof)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static void pprof_put_label(struct pprof *pprof, pb_ostream_t *message, uint64_t key,
+static void pprof_put_label(struct pprof *pprof, struct pprof_message *message, uint64_t key,
 			    uint32_t frame)
 {
 	uint32_t *text;
@@ -299,7 +258,8 @@ static void pprof_put_label(struct pprof *pprof, pb_ostream_t *message, uint64_t
 	if (!*text)
 		*text = (uint32_t)pprof_add_text(
 			pprof, frames_get(pprof->snapshot->frames, frame)->name);
-	pprof_put_pair(message, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR, *text);
+	pprof_message_put_pair(message, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR,
+			       *text);
 }
 
 /* The keys of labels, and where the two values of a sample stand among those of its message. */
@@ -338,17 +298,17 @@ static void pprof_put_sample(struct pprof *pprof, const struct stack *stack,
 			     const struct pprof_samples *samples)
 {
 	uint64_t values[4] = { 0 };
-	pb_ostream_t message = pprof_begin(pprof);
+	struct pprof_message *message = pprof_begin(pprof);
 	size_t n;
 
 	values[samples->first] = stack->samples;
 	values[samples->first + 1] = (uint64_t)llround(stack->ticks * samples->ns_per_tick);
 	n = pprof_find_locations(pprof, stack);
-	pprof_put_numbers(&message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, n);
-	pprof_put_numbers(&message, PPROF_SAMPLE_VALUE, values, samples->n_values);
-	pprof_put_label(pprof, &message, samples->process, stack->process);
-	pprof_put_label(pprof, &message, samples->thread, stack->thread);
-	pprof_end(pprof, &message, PPROF_PROFILE_SAMPLE);
+	pprof_message_put_numbers(message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, n);
+	pprof_message_put_numbers(message, PPROF_SAMPLE_VALUE, values, samples->n_values);
+	pprof_put_label(pprof, message, samples->process, stack->process);
+	pprof_put_label(pprof, message, samples->thread, stack->thread);
+	pprof_end(pprof, PPROF_PROFILE_SAMPLE);
 }
 
 static struct xtop_error *pprof_put_stacks(struct pprof *pprof, const struct snapshot *snapshot,
@@ -384,9 +344,9 @@ static struct xtop_error *pprof_put_samples(struct pprof *pprof)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-static void pprof_put_type(struct pprof *pprof, uint64_t type, uint64_t unit)
+static void pprof_put_type(struct pprof_message *profile, uint64_t type, uint64_t unit)
 {
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, type,
+	pprof_message_put_pair(profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, type,
 		       PPROF_VALUE_TYPE_UNIT, unit);
 }
 
@@ -398,35 +358,30 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 {
 	const struct export_settings *settings = pprof->settings;
 	const struct snapshot *snapshot = pprof->snapshot;
+	struct pprof_message *profile = pprof_begin(pprof);
 	uint64_t time = pprof_add_text(pprof, snapshot->waits.there ? "wait" : "cpu"),
 		 ns = pprof_add_text(pprof, "nanoseconds"),
 		 count = pprof_add_text(pprof, "count");
 
-	pprof_put_type(pprof, pprof_add_text(pprof, "samples"), count);
-	pprof_put_type(pprof, time, ns);
+	pprof_put_type(profile, pprof_add_text(pprof, "samples"), count);
+	pprof_put_type(profile, time, ns);
 	if (settings->waits) {
-		pprof_put_type(pprof, pprof_add_text(pprof, "waits"), count);
-		pprof_put_type(pprof, pprof_add_text(pprof, "wait"), ns);
+		pprof_put_type(profile, pprof_add_text(pprof, "waits"), count);
+		pprof_put_type(profile, pprof_add_text(pprof, "wait"), ns);
 	}
-	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
+	pprof_message_put_pair(profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
 		       PPROF_VALUE_TYPE_UNIT, ns);
-	pprof_put_number(&pprof->profile, PPROF_PROFILE_PERIOD,
+	pprof_message_put_number(profile, PPROF_PROFILE_PERIOD,
 			 (uint64_t)llround(pprof->ns_per_tick));
-	pprof_put_number(&pprof->profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
-	pprof_put_number(&pprof->profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
+	pprof_message_put_number(profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
+	pprof_message_put_number(profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
 	if (snapshot->started_ns)
-		pprof_put_number(&pprof->profile, PPROF_PROFILE_DURATION_NANOS,
+		pprof_message_put_number(profile, PPROF_PROFILE_DURATION_NANOS,
 				 snapshot->time_ns - snapshot->started_ns);
 	for (size_t i = 0; i < notes->n; i++)
 		pprof->numbers[i] = pprof_add_text(pprof, notes->lines[i]);
-	pprof_put_numbers(&pprof->profile, PPROF_PROFILE_COMMENT, pprof->numbers, notes->n);
-}
-
-/* Called by nanopb. */
-static bool pprof_write(pb_ostream_t *stream, const pb_byte_t *bytes, size_t n)
-{
-	gzip_write(stream->state, bytes, n);
-	return true;
+	pprof_message_put_numbers(profile, PPROF_PROFILE_COMMENT, pprof->numbers, notes->n);
+	gzip_write(pprof->gzip, profile->bytes, profile->n);
 }
 
 /* What the samples are made of. False: out of memory. */
@@ -469,11 +424,8 @@ static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
 	pprof->gzip = malloc(sizeof(*pprof->gzip));
 	if (!pprof_locations_init(&pprof->locations, stacks_n_frames(snapshot, settings)) ||
 	    !numbering_init_both(&pprof->functions, snapshot, settings) || !pprof->labels ||
-	    !pprof->gzip || !gzip_init(pprof->gzip, file))
+	    !pprof->gzip || !gzip_init(pprof->gzip, settings->quick, file))
 		return false;
-	pprof->profile = (pb_ostream_t){
-		.callback = pprof_write, .state = pprof->gzip, .max_size = SIZE_MAX
-	};
 	return true;
 }
 
@@ -497,12 +449,12 @@ struct xtop_error *export_pprof(const struct snapshot *snapshot,
 	struct pprof *pprof = calloc(1, sizeof(*pprof));
 	struct xtop_error *error;
 
-	if (pprof && pprof_init(pprof, snapshot, settings, file))
+	if (pprof && pprof_init(pprof, snapshot, settings, file)) {
 		error = pprof_put(pprof);
-	else
-		error = error_create("no memory to write a pprof file");
-	if (pprof && pprof->profile.callback)
 		gzip_deinit(pprof->gzip);
+	} else {
+		error = error_create("no memory to write a pprof file");
+	}
 	pprof_destroy(pprof);
 	return error;
 }

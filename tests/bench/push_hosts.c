@@ -238,7 +238,8 @@ static void push_guest(struct host *host, const struct snapshot *snapshot, unsig
 	struct push_profile profile = { .from_ns = until_ns - INTERVAL_S * S, .until_ns = until_ns,
 					.os = "Linux", .kernel = "6.1.0-37-amd64" };
 	struct export_settings settings = { .domain = profile.domain, .type = "PVH",
-					    .wall_ns = profile.from_ns, .clock = CLOCK_UTC };
+					    .wall_ns = profile.from_ns, .quick = true,
+					    .clock = CLOCK_UTC };
 	size_t size_bytes;
 	char *bytes;
 	FILE *file = open_memstream(&bytes, &size_bytes);

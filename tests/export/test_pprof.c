@@ -352,6 +352,31 @@ static void test_waits_alone(void)
 	snapshot_destroy(snapshot);
 }
 
+/* Byte 8 of gzip tells how it was compressed: 4 is the fastest way, 0 the usual one (RFC 1952, XFL). */
+static void test_quick(void)
+{
+	static const char *const stacks[] = { "main;read 3", NULL };
+	const struct export_settings settings[] = { { 0 }, { .quick = true } };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	unsigned char *messages[2];
+	size_t sizes[2];
+
+	for (int i = 0; i < 2; i++) {
+		FILE *file = tmpfile();
+
+		must(export_pprof(snapshot, &settings[i], file));
+		fseek(file, 8, SEEK_SET);
+		check_u64((uint64_t)fgetc(file), i ? 4 : 0, i ? "quick: the fastest way" : "usual");
+		fclose(file);
+		messages[i] = pprof(snapshot, &settings[i], &sizes[i]);
+	}
+	check(sizes[0] == sizes[1] && memcmp(messages[0], messages[1], sizes[0]) == 0,
+	      "a quick file has the same content");
+	free(messages[0]);
+	free(messages[1]);
+	snapshot_destroy(snapshot);
+}
+
 static void test_deepest(void)
 {
 	struct snapshot *snapshot = stacks_deepest(frames);
@@ -374,6 +399,7 @@ int main(void)
 	test_lines();
 	test_inlined();
 	test_many_inlined();
+	test_quick();
 	test_deepest();
 	frames_destroy(frames);
 	return tap_done();
