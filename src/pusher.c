@@ -127,7 +127,7 @@ static struct xtop_error *pusher_encode(const struct pusher *pusher,
 		.domain = pipeline_guest(pipeline)->name,
 		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
 		.wall_ns = from_ns,
-		.quick = true,
+		.brief = true,
 		.clock = CLOCK_UTC,
 	};
 	FILE *file = open_memstream(bytesp, size_bytesp);

@@ -26,7 +26,7 @@ struct export_settings {
 	const char *domain;          /* the guest's name; NULL: not known */
 	const char *type;            /* "PVH"; NULL: not known */
 	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
-	bool quick;                  /* compress in less time, to a few more bytes */
+	bool brief;                  /* pprof: fast, and without where functions begin */
 	enum clock_kind clock;       /* on which times are told */
 	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
 	/*

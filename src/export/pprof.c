@@ -196,7 +196,8 @@ static void pprof_put_location(struct pprof *pprof, uint32_t number)
 	pprof_message_put_number(message, PPROF_LOCATION_ID, number);
 	pprof_message_put_number(message, PPROF_LOCATION_MAPPING_ID,
 			 pprof_find_or_add_mapping(pprof, frame));
-	pprof_message_put_number(message, PPROF_LOCATION_ADDRESS, frame->address);
+	if (!pprof->settings->brief || pprof->settings->addresses)
+		pprof_message_put_number(message, PPROF_LOCATION_ADDRESS, frame->address);
 	for (; number; number = location->outer) {
 		location = &pprof->locations.list[number - 1];
 		pprof_message_put_pair(message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID,
@@ -424,7 +425,7 @@ static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
 	pprof->gzip = malloc(sizeof(*pprof->gzip));
 	if (!pprof_locations_init(&pprof->locations, stacks_n_frames(snapshot, settings)) ||
 	    !numbering_init_both(&pprof->functions, snapshot, settings) || !pprof->labels ||
-	    !pprof->gzip || !gzip_init(pprof->gzip, settings->quick, file))
+	    !pprof->gzip || !gzip_init(pprof->gzip, settings->brief, file))
 		return false;
 	return true;
 }

@@ -211,6 +211,7 @@ static struct snapshot *make_snapshot(const struct frames *frames, const uint32_
 /* NULL: there is no file. */
 static struct import *read_profile(struct frames *frames)
 {
+	char head[16]; /* tells whether the file is compressed */
 	struct import *import;
 	FILE *file;
 
@@ -219,7 +220,7 @@ static struct import *read_profile(struct frames *frames)
 	file = fopen(profile_path, "re");
 	if (!file)
 		must_or_die(error_create_errno(errno, "%s", profile_path));
-	must_or_die(import_read(file, NULL, 0, frames, &import));
+	must_or_die(import_read(file, head, fread(head, 1, sizeof(head), file), frames, &import));
 	fclose(file);
 	return import;
 }
@@ -238,7 +239,7 @@ static void push_guest(struct host *host, const struct snapshot *snapshot, unsig
 	struct push_profile profile = { .from_ns = until_ns - INTERVAL_S * S, .until_ns = until_ns,
 					.os = "Linux", .kernel = "6.1.0-37-amd64" };
 	struct export_settings settings = { .domain = profile.domain, .type = "PVH",
-					    .wall_ns = profile.from_ns, .quick = true,
+					    .wall_ns = profile.from_ns, .brief = true,
 					    .clock = CLOCK_UTC };
 	size_t size_bytes;
 	char *bytes;

@@ -352,29 +352,56 @@ static void test_waits_alone(void)
 	snapshot_destroy(snapshot);
 }
 
-/* Byte 8 of gzip tells how it was compressed: 4 is the fastest way, 0 the usual one (RFC 1952, XFL). */
-static void test_quick(void)
+/* How gzip compressed the file (RFC 1952, XFL): 4 is the fastest way, 0 the usual one. */
+static int compression(const struct snapshot *snapshot, const struct export_settings *settings)
 {
-	static const char *const stacks[] = { "main;read 3", NULL };
-	const struct export_settings settings[] = { { 0 }, { .quick = true } };
-	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
-	unsigned char *messages[2];
-	size_t sizes[2];
+	FILE *file = tmpfile();
+	int way;
 
-	for (int i = 0; i < 2; i++) {
-		FILE *file = tmpfile();
+	must(export_pprof(snapshot, settings, file));
+	fseek(file, 8, SEEK_SET);
+	way = fgetc(file);
+	fclose(file);
+	return way;
+}
 
-		must(export_pprof(snapshot, &settings[i], file));
-		fseek(file, 8, SEEK_SET);
-		check_u64((uint64_t)fgetc(file), i ? 4 : 0, i ? "quick: the fastest way" : "usual");
-		fclose(file);
-		messages[i] = pprof(snapshot, &settings[i], &sizes[i]);
-	}
-	check(sizes[0] == sizes[1] && memcmp(messages[0], messages[1], sizes[0]) == 0,
-	      "a quick file has the same content");
-	free(messages[0]);
-	free(messages[1]);
+/* Of the only location. */
+static uint64_t address(const struct snapshot *snapshot, const struct export_settings *settings)
+{
+	size_t n;
+	unsigned char *message = pprof(snapshot, settings, &n);
+	struct field location = find_field(message, n, 4, 0);
+	uint64_t value = number_of(location, 3, 0);
+
+	free(message);
+	return value;
+}
+
+/* What is pushed: the same samples, in fewer bytes. */
+static void test_brief(void)
+{
+	const struct export_settings usual = { 0 }, brief = { .brief = true },
+				     addresses = { .brief = true, .addresses = true };
+	uint32_t stack = code("write", 0x50);
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char *texts[2];
+
+	must(profile_create(64, HALF_LIFE, frames, &profile));
+	profile_add(profile, &stack, 1, 1, 3, 3);
+	must(profile_copy(profile, 1, &snapshot));
+	texts[0] = pprof_text(snapshot, &usual);
+	texts[1] = pprof_text(snapshot, &brief);
+	check_string(texts[1], texts[0], "brief: the same samples");
+	check(compression(snapshot, &usual) == 0 && compression(snapshot, &brief) == 4,
+	      "compressed the fastest way");
+	check_u64(address(snapshot, &usual), 0x50, "usual: where the function begins");
+	check_u64(address(snapshot, &brief), 0, "brief: no address");
+	check_u64(address(snapshot, &addresses), 0x50, "but with --addresses");
+	free(texts[0]);
+	free(texts[1]);
 	snapshot_destroy(snapshot);
+	profile_destroy(profile);
 }
 
 static void test_deepest(void)
@@ -399,7 +426,7 @@ int main(void)
 	test_lines();
 	test_inlined();
 	test_many_inlined();
-	test_quick();
+	test_brief();
 	test_deepest();
 	frames_destroy(frames);
 	return tap_done();
