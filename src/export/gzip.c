@@ -4,18 +4,54 @@
 
 #include "export/gzip.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define GZIP_WINDOW_BITS (15 + 16) /* the largest window; 16: a gzip header (zlib.h) */
 #define GZIP_MEMORY      8         /* zlib's default */
 
-bool gzip_init(struct gzip *gzip, bool quick, FILE *file)
+/*
+ * What the last file was written with, for the next one: --push writes a file after the other, and
+ * would have the system clear 100 pages for each.
+ */
+static struct gzip *gzip_spare;
+
+static struct gzip *gzip_take_spare(bool quick)
 {
-	gzip->file = file;
-	gzip->n_waiting = 0;
+	struct gzip *gzip = gzip_spare;
+
+	if (!gzip || gzip->quick != quick || deflateReset(&gzip->stream) != Z_OK)
+		return NULL;
+	gzip_spare = NULL;
+	return gzip;
+}
+
+static struct gzip *gzip_create_new(bool quick)
+{
+	struct gzip *gzip = malloc(sizeof(*gzip));
+
+	if (!gzip)
+		return NULL;
+	gzip->quick = quick;
 	gzip->stream = (z_stream){ 0 };
-	return deflateInit2(&gzip->stream, quick ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-			    GZIP_WINDOW_BITS, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+	if (deflateInit2(&gzip->stream, quick ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+			 GZIP_WINDOW_BITS, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK)
+		return gzip;
+	free(gzip);
+	return NULL;
+}
+
+struct gzip *gzip_create(bool quick, FILE *file)
+{
+	struct gzip *gzip = gzip_take_spare(quick);
+
+	if (!gzip)
+		gzip = gzip_create_new(quick);
+	if (gzip) {
+		gzip->file = file;
+		gzip->n_waiting = 0;
+	}
+	return gzip;
 }
 
 /* Compresses what waits. FLUSH is Z_NO_FLUSH or Z_FINISH. */
@@ -49,8 +85,18 @@ void gzip_write(struct gzip *gzip, const void *bytes, size_t n)
 	}
 }
 
-void gzip_deinit(struct gzip *gzip)
+static void gzip_free(struct gzip *gzip)
 {
+	if (gzip)
+		deflateEnd(&gzip->stream);
+	free(gzip);
+}
+
+void gzip_destroy(struct gzip *gzip)
+{
+	if (!gzip)
+		return;
 	gzip_compress(gzip, Z_FINISH);
-	deflateEnd(&gzip->stream);
+	gzip_free(gzip_spare);
+	gzip_spare = gzip;
 }

@@ -11,15 +11,16 @@
 
 struct gzip {
 	FILE *file;
+	bool quick;
 	z_stream stream;
 	size_t n_waiting; /* bytes in WAITING that zlib has not got yet */
 	unsigned char waiting[GZIP_BLOCK_BYTES], ready[GZIP_BLOCK_BYTES];
 };
 
-/* QUICK: zlib's level 1. False: out of memory. Failed writes are left to ferror(FILE). */
-bool gzip_init(struct gzip *gzip, bool quick, FILE *file);
+/* QUICK: zlib's level 1. NULL: out of memory. Failed writes are left to ferror(FILE). */
+struct gzip *gzip_create(bool quick, FILE *file);
 void gzip_write(struct gzip *gzip, const void *bytes, size_t n);
-/* Writes the rest, and frees what zlib took. */
-void gzip_deinit(struct gzip *gzip);
+/* Writes the rest. */
+void gzip_destroy(struct gzip *gzip);
 
 #endif

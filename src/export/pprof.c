@@ -422,12 +422,10 @@ static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
 	pprof->settings = settings;
 	pprof->ns_per_tick = stacks_ns_per_tick(snapshot);
 	pprof->labels = calloc(stacks_n_frames(snapshot, settings), sizeof(*pprof->labels));
-	pprof->gzip = malloc(sizeof(*pprof->gzip));
-	if (!pprof_locations_init(&pprof->locations, stacks_n_frames(snapshot, settings)) ||
-	    !numbering_init_both(&pprof->functions, snapshot, settings) || !pprof->labels ||
-	    !pprof->gzip || !gzip_init(pprof->gzip, settings->brief, file))
-		return false;
-	return true;
+	pprof->gzip = gzip_create(settings->brief, file);
+	return pprof_locations_init(&pprof->locations, stacks_n_frames(snapshot, settings)) &&
+	       numbering_init_both(&pprof->functions, snapshot, settings) && pprof->labels &&
+	       pprof->gzip;
 }
 
 static void pprof_destroy(struct pprof *pprof)
@@ -440,7 +438,7 @@ static void pprof_destroy(struct pprof *pprof)
 	pprof_locations_deinit(&pprof->locations);
 	numbering_deinit(&pprof->functions);
 	free(pprof->labels);
-	free(pprof->gzip);
+	gzip_destroy(pprof->gzip);
 	free(pprof);
 }
 
@@ -450,12 +448,10 @@ struct xtop_error *export_pprof(const struct snapshot *snapshot,
 	struct pprof *pprof = calloc(1, sizeof(*pprof));
 	struct xtop_error *error;
 
-	if (pprof && pprof_init(pprof, snapshot, settings, file)) {
+	if (pprof && pprof_init(pprof, snapshot, settings, file))
 		error = pprof_put(pprof);
-		gzip_deinit(pprof->gzip);
-	} else {
+	else
 		error = error_create("no memory to write a pprof file");
-	}
 	pprof_destroy(pprof);
 	return error;
 }
