@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "sample/deadline.h"
 #include "tests/support/tap.h"
@@ -133,6 +134,44 @@ static void test_mean(void)
 	check(n >= 989999 && n <= 990002, "10,000 s: %" PRIu64 " samples", n);
 }
 
+#define N_GUESTS 32
+#define N_TICKS  1900 /* of each: 100 s at 19 Hz */
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+/*
+ * Guests whose samplers start at one moment are not stopped together. With 608 ticks a second at
+ * entirely random times, 1 - exp(-0.608) = 45.6 % would follow another one within 1 ms.
+ */
+static void test_bunches(void)
+{
+	static uint64_t at_ns[N_GUESTS * N_TICKS];
+	uint64_t seed = 1, period_ns = period_of(19);
+	unsigned close = 0, n = 0;
+
+	for (unsigned i = 0; i < N_GUESTS; i++) {
+		struct deadline deadline;
+
+		seed = seed * 6364136223846793005 + 1442695040888963407; /* Knuth's MMIX */
+		deadline_init(&deadline, seed ^ seed >> 32);
+		deadline.at_ns = START;
+		for (unsigned k = 0; k < N_TICKS; k++) {
+			deadline_next(&deadline, period_ns, deadline.at_ns);
+			at_ns[n++] = deadline.at_ns;
+		}
+	}
+	qsort(at_ns, n, sizeof(*at_ns), compare_times);
+	for (unsigned i = 1; i < n; i++)
+		close += at_ns[i] - at_ns[i - 1] < SECOND / 1000;
+	check(close > 0.42 * n && close < 0.49 * n,
+	      "32 guests at 19 Hz: %.1f %% of the ticks follow another within 1 ms", 100.0 * close / n);
+}
+
 static void test_seeds(void)
 {
 	struct deadline a, b;
@@ -223,6 +262,7 @@ int main(void)
 	test_deviation(9, 240, 1.1, 0.98);
 	test_periods();
 	test_mean();
+	test_bunches();
 	test_seeds();
 	test_none_missed();
 	test_missed();
