@@ -70,6 +70,7 @@ check_PROGRAMS = \
 	tests/base/test_shared_array \
 	tests/base/test_text \
 	tests/base/test_utf8 \
+	tests/base/test_varint \
 	tests/memory/test_frame_cache \
 	tests/memory/test_mapped_pages \
 	tests/memory/test_memory \

@@ -78,7 +78,7 @@ static uint64_t pprof_add_text(struct pprof *pprof, const char *text)
 
 static void pprof_put_bytes(struct pprof *pprof, uint32_t field, const void *bytes, size_t n)
 {
-	uint8_t head[PPROF_FIELD_BYTES];
+	uint8_t head[VARINT_FIELD_BYTES];
 
 	gzip_write(pprof->gzip, head, pprof_message_begin(head, field, n));
 	gzip_write(pprof->gzip, bytes, n);

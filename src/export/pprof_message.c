@@ -9,30 +9,6 @@
 
 #include <assert.h>
 
-enum { PPROF_TYPE_NUMBER = 0, PPROF_TYPE_BYTES = 2 };
-
-static uint8_t *pprof_put_varint(uint8_t *at, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*at++ = (uint8_t)(value | 0x80);
-	*at++ = (uint8_t)value;
-	return at;
-}
-
-static size_t pprof_varint_bytes(uint64_t value)
-{
-	size_t n = 1;
-
-	for (; value >= 0x80; value >>= 7)
-		n++;
-	return n;
-}
-
-static uint8_t *pprof_put_field(uint8_t *at, uint32_t field, unsigned type, uint64_t value)
-{
-	return pprof_put_varint(pprof_put_varint(at, field << 3 | type), value);
-}
-
 /* Where the next N bytes go. */
 static uint8_t *pprof_message_room(struct pprof_message *message, size_t n)
 {
@@ -47,10 +23,10 @@ static void pprof_message_end(struct pprof_message *message, const uint8_t *at)
 
 void pprof_message_put_number(struct pprof_message *message, uint32_t field, uint64_t value)
 {
-	uint8_t *at = pprof_message_room(message, PPROF_FIELD_BYTES);
+	uint8_t *at = pprof_message_room(message, VARINT_FIELD_BYTES);
 
 	if (value)
-		pprof_message_end(message, pprof_put_field(at, field, PPROF_TYPE_NUMBER, value));
+		pprof_message_end(message, varint_put_field(at, field, VARINT_NUMBER, value));
 }
 
 void pprof_message_put_numbers(struct pprof_message *message, uint32_t field,
@@ -60,33 +36,33 @@ void pprof_message_put_numbers(struct pprof_message *message, uint32_t field,
 	uint8_t *at;
 
 	for (size_t i = 0; i < n; i++)
-		bytes += pprof_varint_bytes(values[i]);
-	at = pprof_message_room(message, PPROF_FIELD_BYTES + bytes);
-	at = pprof_put_field(at, field, PPROF_TYPE_BYTES, bytes);
+		bytes += varint_size(values[i]);
+	at = pprof_message_room(message, VARINT_FIELD_BYTES + bytes);
+	at = varint_put_field(at, field, VARINT_LENGTH, bytes);
 	for (size_t i = 0; i < n; i++)
-		at = pprof_put_varint(at, values[i]);
+		at = varint_put(at, values[i]);
 	pprof_message_end(message, at);
 }
 
 void pprof_message_put_pair(struct pprof_message *message, uint32_t field, uint32_t first,
 			    uint64_t first_value, uint32_t second, uint64_t second_value)
 {
-	uint8_t *begin = pprof_message_room(message, 3 * PPROF_FIELD_BYTES), *at, pair[40];
+	uint8_t *begin = pprof_message_room(message, 3 * VARINT_FIELD_BYTES), *at, pair[40];
 	size_t n;
 
 	at = pair;
 	if (first_value)
-		at = pprof_put_field(at, first, PPROF_TYPE_NUMBER, first_value);
+		at = varint_put_field(at, first, VARINT_NUMBER, first_value);
 	if (second_value)
-		at = pprof_put_field(at, second, PPROF_TYPE_NUMBER, second_value);
+		at = varint_put_field(at, second, VARINT_NUMBER, second_value);
 	n = (size_t)(at - pair);
-	at = pprof_put_field(begin, field, PPROF_TYPE_BYTES, n);
+	at = varint_put_field(begin, field, VARINT_LENGTH, n);
 	for (size_t i = 0; i < n; i++)
 		*at++ = pair[i];
 	pprof_message_end(message, at);
 }
 
-size_t pprof_message_begin(uint8_t bytes[PPROF_FIELD_BYTES], uint32_t field, size_t n)
+size_t pprof_message_begin(uint8_t bytes[VARINT_FIELD_BYTES], uint32_t field, size_t n)
 {
-	return (size_t)(pprof_put_field(bytes, field, PPROF_TYPE_BYTES, n) - bytes);
+	return (size_t)(varint_put_field(bytes, field, VARINT_LENGTH, n) - bytes);
 }

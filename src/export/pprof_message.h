@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A message of a pprof file, as Protocol Buffers lay out any message ("Encoding" in their manual).
- * A field is a tag and a value. The tag is 8 * number of the field + type of the value:
- *
- *   0   a number: a varint, 7 bits a byte, the lowest first; the top bit: another byte follows
- *   2   a varint N and N bytes: a text, a message or packed numbers
- *
- * Pure functions.
- */
+/* A message of a pprof file, field by field (xtop/varint.h). Pure functions. */
 #ifndef EXPORT_PPROF_MESSAGE_H
 #define EXPORT_PPROF_MESSAGE_H
 
@@ -15,8 +7,8 @@
 #include <stdint.h>
 
 #include "xtop/snapshot.h"
+#include "xtop/varint.h"
 
-#define PPROF_FIELD_BYTES 20 /* a tag and a varint of 64 bits at most */
 /* Room for any message, which a sample of the deepest stack is: ids take 5 bytes at most. */
 #define PPROF_MESSAGE_BYTES (16 * (SNAPSHOT_MAX_DEPTH + 64))
 
@@ -34,6 +26,6 @@ void pprof_message_put_numbers(struct pprof_message *message, uint32_t field,
 void pprof_message_put_pair(struct pprof_message *message, uint32_t field, uint32_t first,
 			    uint64_t first_value, uint32_t second, uint64_t second_value);
 /* What comes before N bytes that are a field. Returns how long that is. */
-size_t pprof_message_begin(uint8_t bytes[PPROF_FIELD_BYTES], uint32_t field, size_t n);
+size_t pprof_message_begin(uint8_t bytes[VARINT_FIELD_BYTES], uint32_t field, size_t n);
 
 #endif

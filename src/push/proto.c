@@ -1,46 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields of Protocol Buffers, by nanopb's functions for streams, tags and varints; see proto.h. */
+/* Messages of Protocol Buffers, field by field (xtop/varint.h); see proto.h. */
 #include "config.h"
 
 #include "push/proto.h"
 
-#ifdef HAVE_NANOPB_FOLDER
-#include <nanopb/pb_decode.h>
-#include <nanopb/pb_encode.h>
-#else
-#include <pb_decode.h>
-#include <pb_encode.h>
-#endif
 #include <string.h>
 
+#include "xtop/varint.h"
 #include "xtop/vector.h"
+
+#define PROTO_FIXED64 1 /* the type of a value of eight bytes */
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static bool proto_write(pb_ostream_t *stream, const pb_byte_t *bytes, size_t n)
+/* Where the next N bytes go. NULL: out of memory. */
+static uint8_t *proto_room(struct proto_buffer *buffer, size_t n)
 {
-	struct proto_buffer *buffer = stream->state;
-
-	if (!vector_reserve(buffer->bytes, buffer->capacity, buffer->n + n)) {
-		buffer->failed = true;
-		return false;
-	}
-	memcpy(buffer->bytes + buffer->n, bytes, n);
-	buffer->n += n;
-	return true;
+	if (vector_reserve(buffer->bytes, buffer->capacity, buffer->n + n))
+		return buffer->bytes + buffer->n;
+	buffer->failed = true;
+	return NULL;
 }
 
-static pb_ostream_t proto_stream(struct proto_buffer *buffer)
+static void proto_end(struct proto_buffer *buffer, const uint8_t *at)
 {
-	return (pb_ostream_t){ .callback = proto_write, .state = buffer, .max_size = SIZE_MAX };
+	buffer->n = (size_t)(at - buffer->bytes);
 }
 
 void proto_put_bytes(struct proto_buffer *to, uint32_t field, const void *bytes, size_t n)
 {
-	pb_ostream_t stream = proto_stream(to);
+	uint8_t *at = proto_room(to, VARINT_FIELD_BYTES + n);
 
-	pb_encode_tag(&stream, PB_WT_STRING, field);
-	pb_encode_string(&stream, bytes, n);
+	if (!at)
+		return;
+	at = varint_put_field(at, field, VARINT_LENGTH, n);
+	memcpy(at, bytes, n);
+	proto_end(to, at + n);
 }
 
 void proto_put_text(struct proto_buffer *to, uint32_t field, const char *text)
@@ -50,26 +45,26 @@ void proto_put_text(struct proto_buffer *to, uint32_t field, const char *text)
 
 void proto_put_number(struct proto_buffer *to, uint32_t field, uint64_t value)
 {
-	pb_ostream_t stream = proto_stream(to);
+	uint8_t *at = value ? proto_room(to, VARINT_FIELD_BYTES) : NULL;
 
-	if (!value)
-		return;
-	pb_encode_tag(&stream, PB_WT_VARINT, field);
-	pb_encode_varint(&stream, value);
+	if (at)
+		proto_end(to, varint_put_field(at, field, VARINT_NUMBER, value));
 }
 
 void proto_put_numbers(struct proto_buffer *to, uint32_t field, const uint64_t *values, size_t n)
 {
-	pb_ostream_t stream = proto_stream(to), size = PB_OSTREAM_SIZING;
+	size_t bytes = 0;
+	uint8_t *at;
 
-	if (!n)
+	for (size_t i = 0; i < n; i++)
+		bytes += varint_size(values[i]);
+	at = n ? proto_room(to, VARINT_FIELD_BYTES + bytes) : NULL;
+	if (!at)
 		return;
+	at = varint_put_field(at, field, VARINT_LENGTH, bytes);
 	for (size_t i = 0; i < n; i++)
-		pb_encode_varint(&size, values[i]);
-	pb_encode_tag(&stream, PB_WT_STRING, field);
-	pb_encode_varint(&stream, size.bytes_written);
-	for (size_t i = 0; i < n; i++)
-		pb_encode_varint(&stream, values[i]);
+		at = varint_put(at, values[i]);
+	proto_end(to, at);
 }
 
 void proto_put_message(struct proto_buffer *to, uint32_t field, struct proto_buffer *from)
@@ -79,42 +74,52 @@ void proto_put_message(struct proto_buffer *to, uint32_t field, struct proto_buf
 	from->n = 0;
 }
 
+/* The lowest byte first. */
 void proto_put_fixed64(struct proto_buffer *to, uint32_t field, uint64_t value)
 {
-	pb_ostream_t stream = proto_stream(to);
+	uint8_t *at = proto_room(to, VARINT_FIELD_BYTES);
 
-	pb_encode_tag(&stream, PB_WT_64BIT, field);
-	pb_encode_fixed64(&stream, &value);
+	if (!at)
+		return;
+	at = varint_put(at, field << 3 | PROTO_FIXED64);
+	for (unsigned i = 0; i < 8; i++)
+		*at++ = (uint8_t)(value >> 8 * i);
+	proto_end(to, at);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+/* Reads a tag and a number or length. Returns where they end; NULL: there are none such. */
+static const uint8_t *proto_get_field(const struct proto_bytes *rest, struct proto_field *field)
+{
+	const uint8_t *end = rest->bytes + rest->n, *at;
+	uint64_t tag;
+
+	at = varint_get(rest->bytes, end, &tag);
+	if (!at || tag > UINT32_MAX || ((tag & 7) != VARINT_NUMBER && (tag & 7) != VARINT_LENGTH))
+		return NULL;
+	field->number = (uint32_t)tag >> 3;
+	field->is_number = (tag & 7) == VARINT_NUMBER;
+	return varint_get(at, end, &field->value);
+}
+
 bool proto_next(struct proto_bytes *rest, struct proto_field *field)
 {
-	pb_istream_t stream = pb_istream_from_buffer(rest->bytes, rest->n);
-	pb_wire_type_t type;
-	bool end;
+	const uint8_t *at = proto_get_field(rest, field), *end = rest->bytes + rest->n;
 
-	if (!rest->n || !pb_decode_tag(&stream, &type, &field->number, &end) ||
-	    (type != PB_WT_VARINT && type != PB_WT_STRING) ||
-	    !pb_decode_varint(&stream, &field->value))
+	if (!at || (!field->is_number && field->value > (size_t)(end - at)))
 		return false;
-	field->is_number = type == PB_WT_VARINT;
-	if (!field->is_number && field->value > stream.bytes_left)
-		return false;
-	rest->bytes += rest->n - stream.bytes_left;
-	rest->n = stream.bytes_left;
-	if (field->is_number)
-		return true;
-	field->bytes = (struct proto_bytes){ rest->bytes, (size_t)field->value };
-	rest->bytes += field->bytes.n;
-	rest->n -= field->bytes.n;
+	if (!field->is_number) {
+		field->bytes = (struct proto_bytes){ at, (size_t)field->value };
+		at += field->value;
+	}
+	*rest = (struct proto_bytes){ at, (size_t)(end - at) };
 	return true;
 }
 
 bool proto_read_numbers(const struct proto_field *field, uint64_t *numbers, size_t max, size_t *np)
 {
-	pb_istream_t stream = pb_istream_from_buffer(field->bytes.bytes, field->bytes.n);
+	const uint8_t *at = field->bytes.bytes, *end = at + field->bytes.n;
 
 	if (field->is_number) {
 		if (*np == max)
@@ -122,26 +127,26 @@ bool proto_read_numbers(const struct proto_field *field, uint64_t *numbers, size
 		numbers[(*np)++] = field->value;
 		return true;
 	}
-	while (stream.bytes_left)
-		if (*np == max || !pb_decode_varint(&stream, &numbers[(*np)++]))
+	while (at < end) {
+		if (*np == max)
 			return false;
+		at = varint_get(at, end, &numbers[(*np)++]);
+		if (!at)
+			return false;
+	}
 	return true;
 }
 
 bool proto_next_cut(struct proto_bytes *rest, struct proto_field *field)
 {
-	pb_istream_t stream = pb_istream_from_buffer(rest->bytes, rest->n);
-	pb_wire_type_t type;
-	bool end;
+	const uint8_t *at;
 
 	if (proto_next(rest, field))
 		return true;
-	if (!rest->n || !pb_decode_tag(&stream, &type, &field->number, &end) ||
-	    type != PB_WT_STRING || !pb_decode_varint(&stream, &field->value))
+	at = proto_get_field(rest, field);
+	if (!at || field->is_number)
 		return false;
-	field->is_number = false;
-	field->bytes = (struct proto_bytes){ rest->bytes + rest->n - stream.bytes_left,
-					    stream.bytes_left };
+	field->bytes = (struct proto_bytes){ at, (size_t)(rest->bytes + rest->n - at) };
 	rest->n = 0;
 	return true;
 }

@@ -37,7 +37,7 @@ static void test_numbers(void)
 
 static void test_messages(void)
 {
-	uint8_t bytes[PPROF_FIELD_BYTES];
+	uint8_t bytes[VARINT_FIELD_BYTES];
 	size_t n;
 
 	pprof_message_put_pair(&message, 3, 1, 150, 2, 1);
