@@ -70,7 +70,7 @@ static void gzip_compress(struct gzip *gzip, int flush)
 	gzip->n_waiting = 0;
 }
 
-void gzip_write(struct gzip *gzip, const void *bytes, size_t n)
+void gzip_write_on(struct gzip *gzip, const void *bytes, size_t n)
 {
 	for (const unsigned char *from = bytes; n;) {
 		size_t some = sizeof(gzip->waiting) - gzip->n_waiting;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <zlib.h>
 
 #define GZIP_BLOCK_BYTES (64 << 10)
@@ -19,8 +20,20 @@ struct gzip {
 
 /* QUICK: zlib's level 1. NULL: out of memory. Failed writes are left to ferror(FILE). */
 struct gzip *gzip_create(bool quick, FILE *file);
-void gzip_write(struct gzip *gzip, const void *bytes, size_t n);
 /* Writes the rest. */
 void gzip_destroy(struct gzip *gzip);
+
+void gzip_write_on(struct gzip *gzip, const void *bytes, size_t n); /* of any length */
+
+/* Most writes are a few bytes. */
+static inline void gzip_write(struct gzip *gzip, const void *bytes, size_t n)
+{
+	if (n >= sizeof(gzip->waiting) - gzip->n_waiting) {
+		gzip_write_on(gzip, bytes, n);
+		return;
+	}
+	memcpy(gzip->waiting + gzip->n_waiting, bytes, n);
+	gzip->n_waiting += n;
+}
 
 #endif

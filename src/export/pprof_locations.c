@@ -50,7 +50,7 @@ static uint32_t location_add(struct pprof_locations *locations, uint32_t frame, 
 uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, uint32_t outer)
 {
 	const struct location_key key = { locations, { frame, outer } };
-	uint64_t hash = hash_word(frame, outer);
+	uint64_t hash;
 	uint32_t number;
 
 	if (!outer) {
@@ -58,6 +58,7 @@ uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, 
 			locations->alone[frame] = location_add(locations, frame, 0);
 		return locations->alone[frame];
 	}
+	hash = hash_word(frame, outer);
 	number = hash_table_find(&locations->inlined, hash, location_is_same, &key);
 	if (number != HASH_NONE)
 		return number;
