@@ -177,6 +177,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
 	tests/linux/process/test_tasks \
+	tests/linux/process/test_sleeper_arch \
 	tests/linux/process/test_task_stacks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_locks \

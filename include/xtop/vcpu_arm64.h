@@ -105,6 +105,21 @@ static inline struct root_arm64 root_arm64(const struct registers_arm64 *regs)
 	};
 }
 
+/* Gives REGS page tables: walk_root() of them is ROOT. */
+static inline void registers_arm64_set_root(struct registers_arm64 *regs, struct root_arm64 root)
+{
+	regs->ttbr0 = root.table0;
+	regs->ttbr1 = root.table1;
+	regs->tcr = (uint64_t)root.size0 << TCR_ARM64_T0SZ_SHIFT |
+		    (uint64_t)root.off0 << TCR_ARM64_EPD0_SHIFT |
+		    (uint64_t)root.granule0 << TCR_ARM64_TG0_SHIFT |
+		    (uint64_t)root.size1 << TCR_ARM64_T1SZ_SHIFT |
+		    (uint64_t)root.off1 << TCR_ARM64_EPD1_SHIFT |
+		    (uint64_t)root.granule1 << TCR_ARM64_TG1_SHIFT |
+		    (root.is_wide ? (uint64_t)TCR_ARM64_IPS_52 : 0) << TCR_ARM64_IPS_SHIFT |
+		    (uint64_t)root.ds << TCR_ARM64_DS_SHIFT;
+}
+
 /*
  * Linux's struct pt_regs, which ends a task's stack, as words (Linux arch/arm64/include/asm/
  * ptrace.h, from v5.10; seen in 6.1 and 6.12). The words up to pstate are older. `stackframe` is a

@@ -148,6 +148,8 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 	}
 	*stacks = stack_layout_build(&system->kernel.guest, regs);
 	system->has_stacks = stacks->current_per_cpu;
+	if (system->finder.guest)
+		task_finder_learn(&system->finder, regs);
 	return system;
 }
 
@@ -193,13 +195,24 @@ static void linux_get_kernel_root(const void *context, struct memory_root *root)
 	*root = ((const struct linux_system *)context)->kernel.guest.root;
 }
 
+/* A kernel without CONFIG_KALLSYMS_ALL does not name the list of tasks. Any task leads there. */
+static bool linux_can_read_waits(struct linux_system *system)
+{
+	struct linux_guest *guest = &system->kernel.guest;
+
+	if (!system->finder.processes)
+		return false;
+	guest->symbols[LINUX_INIT_PID_NS] = task_stacks_find_namespace(&system->finder.stacks);
+	return sleepers_can_read(guest);
+}
+
 static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint64_t period_ns,
 					   const struct os_waits_sink *sink)
 {
 	struct linux_system *system = context;
 	const struct linux_guest *guest = &system->kernel.guest;
 
-	if (!system->finder.processes || !sleepers_can_read(guest))
+	if (!linux_can_read_waits(system))
 		return OS_WAITS_NONE;
 	if (!system->sleepers) { /* without memory there are no waits this time */
 		error_destroy(sleepers_create(guest, system->finder.tasks,
@@ -219,7 +232,7 @@ static bool linux_read_tasks(void *context, uint64_t now_ns, const struct os_wai
 	struct sleepers *sleepers = NULL;
 	bool created;
 
-	if (!system->finder.processes || !sleepers_can_read(guest))
+	if (!linux_can_read_waits(system))
 		return false;
 	error_destroy(sleepers_create(guest, system->finder.tasks, system->finder.processes,
 				      &sleepers));

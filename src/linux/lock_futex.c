@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls that wait for futexes; see lock_futex.h. Their numbers and arguments (Linux
- * arch/x86/entry/syscalls/syscall_64.tbl, kernel/futex/syscalls.c, include/uapi/linux/futex.h):
+ * System calls that wait for futexes; see lock_futex.h. Their arguments (Linux
+ * kernel/futex/syscalls.c, include/uapi/linux/futex.h):
  *
- *   202  futex(word, command, value, ...)
- *   449  futex_waitv(waiters, n, flags, ...)      from 5.16
- *   455  futex_wait(word, value, mask, flags, ..) from 6.7
+ *   futex(word, command, value, ...)
+ *   futex_waitv(waiters, n, flags, ...)      from 5.16
+ *   futex_wait(word, value, mask, flags, ..) from 6.7
  *
  * where command has a flag for private futexes, and waiters is an array of
  *
@@ -19,10 +19,6 @@
 #include "linux/lock_futex.h"
 
 #include "linux/process/sleeper_arch.h"
-
-#define CALL_FUTEX       202
-#define CALL_FUTEX_WAITV 449
-#define CALL_FUTEX_WAIT  455
 
 #define FUTEX_COMMAND     0x7fU
 #define FUTEX_PRIVATE     0x80U /* also of the flags of the later calls, FUTEX2_PRIVATE */
@@ -82,11 +78,16 @@ static bool lock_futex_read_waiter(const struct linux_guest *guest, const struct
 bool lock_futex_get(const struct linux_guest *guest, const struct lock_task *task,
 		    struct lock_futex *futex)
 {
+	const struct sleeper_stack stack = { .guest = guest,
+					     .task = task->address,
+					     .sp = task->sp,
+					     .bytes = task->stack,
+					     .size_bytes = task->stack_bytes };
 	struct system_call call;
 
-	if (!task->mm || !sleeper_arch_get_call(task->stack, task->stack_bytes, &call))
+	if (!task->mm || !sleeper_arch_get_call(&stack, &call))
 		return false;
-	switch (call.number) {
+	switch (call.kind) {
 	case CALL_FUTEX:
 		lock_futex_parse(&call, futex);
 		return true;
@@ -96,7 +97,8 @@ bool lock_futex_get(const struct linux_guest *guest, const struct lock_task *tas
 		return true;
 	case CALL_FUTEX_WAITV:
 		return lock_futex_read_waiter(guest, task, &call, futex);
-	default:
-		return false;
+	case CALL_OTHER:
+		break;
 	}
+	return false;
 }

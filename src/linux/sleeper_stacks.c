@@ -60,11 +60,23 @@ static bool sleeper_stacks_read_word(const struct linux_guest *guest, uint64_t t
 	       linux_is_kernel(*word) && *word % sizeof(*word) == 0;
 }
 
+/* What the switch of tasks has stored in the task_struct, if it is not all on the stack. */
+static bool sleeper_stacks_read_context(struct sleeper_stack *stack)
+{
+	const struct layout *layout = &stack->guest->layout;
+
+	return !layout_has(layout, TASK_CONTEXT) ||
+	       sleeper_stacks_read_now(stack->guest,
+				       stack->task + layout_offset(layout, TASK_CONTEXT),
+				       stack->context, sizeof(stack->context));
+}
+
 /* The live part of the kernel stack of the task at ADDRESS, and registers. */
 static bool sleeper_stacks_read_kernel(struct sleeper_stacks *stacks, uint64_t address)
 {
 	const struct linux_guest *guest = stacks->guest;
 	struct sample_vcpu *vcpu = &stacks->sample.vcpu;
+	struct sleeper_stack found = { .guest = guest, .task = address };
 	unsigned char *bytes;
 	uint64_t stack, sp;
 	size_t size;
@@ -78,8 +90,12 @@ static bool sleeper_stacks_read_kernel(struct sleeper_stacks *stacks, uint64_t a
 		return false;
 	size = stack + stacks->size_bytes - sp;
 	bytes = sleeper_stacks_next_piece(stacks);
+	found.sp = sp;
+	found.bytes = bytes;
+	found.size_bytes = size;
 	if (!sleeper_stacks_read_now(guest, sp, bytes, size) ||
-	    !sleeper_arch_get_registers(sp, bytes, size, &vcpu->regs))
+	    !sleeper_stacks_read_context(&found) ||
+	    !sleeper_arch_get_registers(&found, &vcpu->regs))
 		return false;
 	sleeper_stacks_add_piece(stacks, STACK_FIRST, sp, size);
 	return true;
@@ -90,14 +106,19 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
 {
 	const struct sample_stack *kernel = sample_first_stack(&stacks->sample.vcpu);
 	struct sample_vcpu *vcpu = &stacks->sample.vcpu;
+	const struct sleeper_stack found = { .guest = stacks->guest,
+					     .task = task->address,
+					     .sp = kernel->address,
+					     .bytes = kernel + 1,
+					     .size_bytes = kernel->size_bytes };
 	struct memory_root root;
 	size_t size, there;
 	uint64_t sp;
 
 	if (!task->mm || !processes_get_root(stacks->processes, task->mm, &root) ||
-	    !sleeper_arch_get_user_sp(kernel + 1, kernel->size_bytes, &sp))
+	    !sleeper_arch_get_user_sp(&found, &sp))
 		return;
-	vcpu->regs.cr3 = root.cr3;
+	sleeper_arch_set_root(&vcpu->regs, root);
 	size = SLEEPER_USER_BYTES - (sp & GUEST_PAGE_MASK);
 	there = memory_read_again(stacks->guest->memory, root, sp,
 				  sleeper_stacks_next_piece(stacks), size);

@@ -120,7 +120,9 @@ libxtop_a_SOURCES += \
 	src/linux/process/vsyscall_x86.c \
 	src/linux/process/processes.c \
 	src/linux/process/processes.h \
+	src/linux/process/sleeper_arch.c \
 	src/linux/process/sleeper_arch.h \
+	src/linux/process/sleeper_arm64.c \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/task_stacks.c \
 	src/linux/process/task_stacks.h \

@@ -110,6 +110,14 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 	return task && tasks_is_on_stack(tasks, task, sp) ? next : current;
 }
 
+/* In the kernel SP_EL0 of arm64 is the task. */
+void task_finder_learn(struct task_finder *finder, const struct registers *regs)
+{
+	if (regs->arch == ARCH_ARM64 && !pstate_arm64_is_user(regs->arm64.pstate) &&
+	    linux_is_kernel(regs->arm64.sp_el0))
+		task_stacks_learn(&finder->stacks, regs->arm64.sp_el0);
+}
+
 /*
  * The vCPU's current task; 0: not known. In user mode SP_EL1 of arm64 is behind the last byte of
  * the task's kernel stack.

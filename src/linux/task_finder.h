@@ -20,6 +20,8 @@ struct task_finder {
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };
 
+/* A vCPU of the guest has REGS. */
+void task_finder_learn(struct task_finder *finder, const struct registers *regs);
 /* TASK is zeroed. VCPU ran at NOW_NS. */
 void task_finder_find(struct task_finder *finder, const struct sample_vcpu *vcpu, uint64_t now_ns,
 		      struct os_task *task);

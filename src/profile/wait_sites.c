@@ -44,6 +44,7 @@ static const struct wait_class wait_classes[] = {
 	{ "",                          WAIT_OTHER,      CLASS_LIBRARY }, /* CLASS_OF_LIBRARY */
 	/* the scheduler */
 	{ "__schedule",                WAIT_OTHER,      CLASS_NO_SITE },
+	{ "__switch_to",               WAIT_OTHER,      CLASS_NO_SITE }, /* arm64 */
 	{ "schedule",                  WAIT_OTHER,      CLASS_NO_SITE },
 	{ "schedule_idle",             WAIT_OTHER,      CLASS_NO_SITE },
 	{ "schedule_preempt_disabled", WAIT_OTHER,      CLASS_NO_SITE },
@@ -187,12 +188,17 @@ static const struct wait_class wait_classes[] = {
 	{ "futex_lock_pi*",            WAIT_FUTEX,      CLASS_FUTEX },
 	{ "do_futex",                  WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__x64_sys_futex*",          WAIT_FUTEX,      CLASS_FUTEX },
+	{ "__arm64_sys_futex*",        WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__se_sys_futex*",           WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__do_sys_futex*",           WAIT_FUTEX,      CLASS_FUTEX },
 	{ "x64_sys_call",              WAIT_OTHER,      CLASS_FUTEX },
 	{ "do_syscall_64",             WAIT_OTHER,      CLASS_FUTEX },
 	{ "entry_SYSCALL_64*",         WAIT_OTHER,      CLASS_FUTEX },
 	{ "do_syscall_x64",            WAIT_OTHER,      CLASS_FUTEX },
+	{ "invoke_syscall*",           WAIT_OTHER,      CLASS_FUTEX }, /* arm64 from here */
+	{ "el0_svc*",                  WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_el0_svc*",               WAIT_OTHER,      CLASS_FUTEX },
+	{ "el0t_64_sync*",             WAIT_OTHER,      CLASS_FUTEX },
 	{ "pipe_read",                 WAIT_PIPE,       0 },
 	{ "pipe_write",                WAIT_PIPE,       0 },
 	{ "anon_pipe_read",            WAIT_PIPE,       0 }, /* from 6.15 */
@@ -230,8 +236,10 @@ static const struct wait_class wait_classes[] = {
 	{ "do_wait",                   WAIT_CHILD,      CLASS_IDLE },
 	{ "do_sigtimedwait*",          WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__x64_sys_rt_sigtimedwait*", WAIT_SIGNAL,    CLASS_IDLE },
+	{ "__arm64_sys_rt_sigtimedwait*", WAIT_SIGNAL,  CLASS_IDLE },
 	{ "sigsuspend",                WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__x64_sys_pause",           WAIT_SIGNAL,     CLASS_IDLE },
+	{ "__arm64_sys_pause",         WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__do_sys_pause",            WAIT_SIGNAL,     CLASS_IDLE },
 	{ "do_signal_stop",            WAIT_SIGNAL,     0 },
 	/* threads of the kernel */

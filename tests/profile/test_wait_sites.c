@@ -50,6 +50,8 @@ static void check_site(const char *stack, const char *site, enum wait_kind kind,
 	      found.idle ? ", idle" : "");
 }
 
+#define SYSCALL_ARM64 \
+	" invoke_syscall el0_svc_common.constprop.0 do_el0_svc el0_svc el0t_64_sync_handler el0t_64_sync"
 #define SYSCALL " x64_sys_call do_syscall_64 entry_SYSCALL_64_after_hwframe"
 
 int main(void)
@@ -73,6 +75,14 @@ int main(void)
 		check_site("__schedule schedule futex_do_wait __futex_wait futex_wait do_futex "
 			   "__x64_sys_futex" SYSCALL " l:unnamed u:transfer",
 			   "transfer", WAIT_FUTEX, false);
+		check_site("__switch_to __schedule schedule pipe_read vfs_read ksys_read "
+			   "__arm64_sys_read" SYSCALL_ARM64, "pipe_read", WAIT_PIPE, false);
+		check_site("__switch_to __schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__arm64_sys_futex" SYSCALL_ARM64 " l:unnamed u:transfer", "transfer",
+			   WAIT_FUTEX, false);
+		check_site("__switch_to __schedule schedule do_sigtimedwait "
+			   "__arm64_sys_rt_sigtimedwait" SYSCALL_ARM64 " l:unnamed u:main",
+			   "do_sigtimedwait", WAIT_SIGNAL, true);
 		check_site("__schedule schedule anon_pipe_read vfs_read" SYSCALL, "anon_pipe_read",
 			   WAIT_PIPE, false);
 		check_site("__schedule schedule rt_mutex_slowlock_block.constprop.0 "

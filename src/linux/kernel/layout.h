@@ -46,6 +46,7 @@ enum layout_member {
 	TASK_RUN_SUM,      /* ns that the task ran */
 	TASK_RUN_SUM_THEN, /* the same when it got the CPU last */
 	TASK_SP,           /* kernel stack pointer while it is on no CPU */
+	TASK_CONTEXT,      /* arm64: the registers that it has kept */
 	TASK_PID_LINKS,    /* hlist_node[], the first by PIDTYPE_PID */
 	PID_TASKS,         /* hlist_head[], the same */
 	PID_NS_IDR,        /* xarray of struct pid */

@@ -19,17 +19,21 @@
 #define USER_SELECTOR   3 /* the privilege level in CS */
 #define KERNEL_SELECTOR 0x10
 
+/* Linux arch/x86/entry/syscalls/syscall_64.tbl */
+#define X86_FUTEX       202
+#define X86_FUTEX_WAITV 449 /* from v5.16 */
+#define X86_FUTEX_WAIT  455 /* from v6.7 */
+
 enum inactive_word { INACTIVE_R15, INACTIVE_R14, INACTIVE_R13, INACTIVE_R12, INACTIVE_RBX,
 		     INACTIVE_RBP, INACTIVE_RETURN, N_INACTIVE };
 
-bool sleeper_arch_get_registers(uint64_t sp, const void *stack, size_t size_bytes,
-				struct registers *regs)
+bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registers *regs)
 {
 	uint64_t words[N_INACTIVE];
 
-	if (size_bytes < sizeof(words))
+	if (stack->size_bytes < sizeof(words))
 		return false;
-	memcpy(words, stack, sizeof(words));
+	memcpy(words, stack->bytes, sizeof(words));
 	*regs = (struct registers){
 		.r15 = words[INACTIVE_R15],
 		.r14 = words[INACTIVE_R14],
@@ -38,7 +42,7 @@ bool sleeper_arch_get_registers(uint64_t sp, const void *stack, size_t size_byte
 		.rbx = words[INACTIVE_RBX],
 		.rbp = words[INACTIVE_RBP],
 		.rip = words[INACTIVE_RETURN],
-		.rsp = sp + sizeof(words),
+		.rsp = stack->sp + sizeof(words),
 		.cs = KERNEL_SELECTOR,
 	};
 	return true;
@@ -54,35 +58,49 @@ static bool sleeper_read_saved(const char *top, size_t size_bytes, uint64_t save
 	       !(saved[PT_REGS_RSP] >> 63);
 }
 
-static bool sleeper_find_saved(const void *stack, size_t size_bytes, uint64_t saved[N_PT_REGS])
+static bool sleeper_find_saved(const struct sleeper_stack *stack, uint64_t saved[N_PT_REGS])
 {
-	const char *top = (const char *)stack + size_bytes;
+	const char *top = (const char *)stack->bytes + stack->size_bytes;
 
-	return sleeper_read_saved(top, size_bytes, saved) ||
-	       (size_bytes >= FRED_BYTES &&
-		sleeper_read_saved(top - FRED_BYTES, size_bytes - FRED_BYTES, saved));
+	return sleeper_read_saved(top, stack->size_bytes, saved) ||
+	       (stack->size_bytes >= FRED_BYTES &&
+		sleeper_read_saved(top - FRED_BYTES, stack->size_bytes - FRED_BYTES, saved));
 }
 
-bool sleeper_arch_get_user_sp(const void *stack, size_t size_bytes, uint64_t *sp)
+bool sleeper_x86_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 {
 	uint64_t saved[N_PT_REGS];
 
-	if (!sleeper_find_saved(stack, size_bytes, saved))
+	if (!sleeper_find_saved(stack, saved))
 		return false;
 	*sp = saved[PT_REGS_RSP];
 	return true;
 }
 
-bool sleeper_arch_get_call(const void *stack, size_t size_bytes, struct system_call *call)
+static enum system_call_kind sleeper_call_kind(uint64_t number)
+{
+	switch (number) {
+	case X86_FUTEX:
+		return CALL_FUTEX;
+	case X86_FUTEX_WAITV:
+		return CALL_FUTEX_WAITV;
+	case X86_FUTEX_WAIT:
+		return CALL_FUTEX_WAIT;
+	default:
+		return CALL_OTHER;
+	}
+}
+
+bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
 	static const enum pt_regs_word words[] = { PT_REGS_RDI, PT_REGS_RSI, PT_REGS_RDX,
 						   PT_REGS_R10, PT_REGS_R8,  PT_REGS_R9 };
 	uint64_t saved[N_PT_REGS];
 
 	/* A page fault has an error code or -1 in place of the number. */
-	if (!sleeper_find_saved(stack, size_bytes, saved) || saved[PT_REGS_ORIG_RAX] >> 31)
+	if (!sleeper_find_saved(stack, saved) || saved[PT_REGS_ORIG_RAX] >> 31)
 		return false;
-	call->number = saved[PT_REGS_ORIG_RAX];
+	call->kind = sleeper_call_kind(saved[PT_REGS_ORIG_RAX]);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		call->arguments[i] = saved[words[i]];
 	return true;

@@ -44,7 +44,7 @@ void task_stacks_learn(struct task_stacks *stacks, uint64_t task)
 		stacks->any_task = task;
 }
 
-static uint64_t task_stacks_namespace(const struct task_stacks *stacks)
+uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 {
 	const struct linux_guest *guest = stacks->guest;
 	uint64_t pid, upid, ns;
@@ -111,7 +111,8 @@ static uint64_t task_stacks_try(const struct linux_guest *guest, const struct ta
 static uint64_t task_stacks_walk(const struct task_stacks *stacks, const struct tasks *tasks,
 				 uint64_t sp)
 {
-	uint64_t ns = task_stacks_namespace(stacks), index = 0, next, leaf[XARRAY_NODE_SLOTS], task;
+	uint64_t ns = task_stacks_find_namespace(stacks), index = 0, next;
+	uint64_t leaf[XARRAY_NODE_SLOTS], task;
 	const struct linux_guest *guest = stacks->guest;
 
 	if (!ns || !layout_has(&guest->layout, PID_NS_IDR) || !xarray_has_layout(&guest->layout))

@@ -18,6 +18,11 @@ struct task_stacks {
 /* TASK is an address that a vCPU had as its current task. */
 void task_stacks_learn(struct task_stacks *stacks, uint64_t task);
 /*
+ * The first pid namespace, which has all tasks: init_pid_ns, or what the task that was learned
+ * leads to. 0: not known.
+ */
+uint64_t task_stacks_find_namespace(const struct task_stacks *stacks);
+/*
  * The address of the task whose kernel stack ends at TOP: one of TASKS, one that the stack itself
  * names, or one of all tasks of the guest. The last two are tried at most once in
  * TASK_STACKS_WALK_NS. 0: not found.

@@ -102,8 +102,30 @@ static void test_walk(void)
 	end();
 }
 
+/* A kernel that does not name init_pid_ns: any task's first number is one of that namespace. */
+static void test_namespace(void)
+{
+	uint64_t pid;
+
+	begin();
+	pid = made_object(made, 256, 64);
+	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), MADE_OBJECTS + 0x40);
+	made_set_u32(made, pid, PID_LEVEL, 1);
+	check_u64(task_stacks_find_namespace(&stacks), 0, "no task is known");
+	made_set(made, task, TASK_THREAD_PID, pid);
+	task_stacks_learn(&stacks, task);
+	check_u64(task_stacks_find_namespace(&stacks), MADE_OBJECTS + 0x40,
+		  "the outermost namespace, by a task of an inner one");
+	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), 0x40);
+	check_u64(task_stacks_find_namespace(&stacks), 0, "an address that is not the kernel's");
+	made->guest.symbols[LINUX_INIT_PID_NS] = MADE_OBJECTS;
+	check_u64(task_stacks_find_namespace(&stacks), MADE_OBJECTS, "the kernel's own name for it");
+	end();
+}
+
 int main(void)
 {
+	test_namespace();
 	test_stack();
 	test_hostile();
 	test_walk();

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stack of a task that left its CPU, on arm64; see sleeper_arch.h.
+ *
+ *   task_struct.thread.cpu_context   x19 .. x28, x29, sp, pc: what cpu_switch_to() stored
+ *
+ *   sp ► frames of the kernel, from __switch_to() on | pt_regs | end of the stack
+ *
+ * (Linux arch/arm64/include/asm/processor.h, arch/arm64/kernel/entry.S, from v3.7.) The pc is the
+ * link register of that call, so it lies in __switch_to(), which has a frame record.
+ */
+#include "config.h"
+
+#include "linux/process/sleeper_arch.h"
+
+#include <string.h>
+
+#define PSTATE_EL1H 5 /* EL1, with SP_EL1 */
+
+enum context_word { CONTEXT_X19, CONTEXT_X29 = 10, CONTEXT_SP, CONTEXT_PC, N_CONTEXT };
+_Static_assert(N_CONTEXT == SLEEPER_CONTEXT_WORDS, "struct cpu_context");
+
+/* Linux include/uapi/asm-generic/unistd.h */
+#define ARM64_FUTEX       98
+#define ARM64_FUTEX_WAITV 449 /* from v5.16 */
+#define ARM64_FUTEX_WAIT  455 /* from v6.7 */
+
+/* The stack pointer was read before the context: the task may have run in between. */
+bool sleeper_arm64_get_registers(const struct sleeper_stack *stack, struct registers *regs)
+{
+	const uint64_t *context = stack->context;
+	struct registers_arm64 *to = &regs->arm64;
+
+	if (context[CONTEXT_SP] != stack->sp)
+		return false;
+	*regs = (struct registers){ .arch = ARCH_ARM64 };
+	memcpy(to->x + 19, context + CONTEXT_X19, 10 * sizeof(*context));
+	to->x[REGISTER_ARM64_FP] = context[CONTEXT_X29];
+	to->pc = context[CONTEXT_PC];
+	to->pstate = PSTATE_EL1H;
+	to->sp_el0 = stack->task;
+	to->sp_el1 = stack->sp;
+	registers_arm64_set_root(to, stack->guest->root.arm64);
+	return true;
+}
+
+#define N_SAVED (PT_ARM64_SYSCALL + 1) /* words of struct pt_regs that are used here */
+
+/* The registers that user code had: they begin the last struct of the stack. */
+static bool sleeper_find_saved(const struct sleeper_stack *stack, uint64_t saved[N_SAVED])
+{
+	const struct layout *layout = &stack->guest->layout;
+	size_t size_bytes = layout_has(layout, PT_REGS_SIZEOF)
+				    ? layout_offset(layout, PT_REGS_SIZEOF)
+				    : PT_ARM64_BYTES;
+
+	if (size_bytes < N_SAVED * sizeof(*saved) || stack->size_bytes < size_bytes)
+		return false;
+	memcpy(saved, (const char *)stack->bytes + stack->size_bytes - size_bytes,
+	       N_SAVED * sizeof(*saved));
+	return pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) && !(saved[PT_ARM64_SP] >> 63);
+}
+
+bool sleeper_arm64_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
+{
+	uint64_t saved[N_SAVED];
+
+	if (!sleeper_find_saved(stack, saved))
+		return false;
+	*sp = saved[PT_ARM64_SP];
+	return true;
+}
+
+static enum system_call_kind sleeper_call_kind(uint32_t number)
+{
+	switch (number) {
+	case ARM64_FUTEX:
+		return CALL_FUTEX;
+	case ARM64_FUTEX_WAITV:
+		return CALL_FUTEX_WAITV;
+	case ARM64_FUTEX_WAIT:
+		return CALL_FUTEX_WAIT;
+	default:
+		return CALL_OTHER;
+	}
+}
+
+/* x0 has the first argument until the call returns; orig_x0 keeps it. */
+bool sleeper_arm64_get_call(const struct sleeper_stack *stack, struct system_call *call)
+{
+	uint64_t saved[N_SAVED];
+
+	if (!sleeper_find_saved(stack, saved) || (int32_t)saved[PT_ARM64_SYSCALL] < 0)
+		return false;
+	call->kind = sleeper_call_kind((uint32_t)saved[PT_ARM64_SYSCALL]);
+	memcpy(call->arguments, saved, sizeof(call->arguments));
+	call->arguments[0] = saved[PT_ARM64_ORIG_X0];
+	return true;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the stack of a sleeping task tells, on arm64: its registers, the user code that entered the
+ * kernel, the system call. Stacks are made by hand; the places in them are those of Debian's 6.1.
+ * x86's are tested with sleepers and locks.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "linux/process/sleeper_arch.h"
+#include "tests/support/tap.h"
+
+#define TASK  UINT64_C(0xffff000003a1d200)
+#define STACK UINT64_C(0xffff80000abd0000)
+#define WORDS 64 /* of the stack that are live */
+#define SAVED (WORDS - N_PT_ARM64)
+#define USER  UINT64_C(0x0000ffffc3a0e410)
+
+static uint64_t words[WORDS];
+static struct linux_guest guest;
+static struct sleeper_stack stack;
+
+static void begin(void)
+{
+	const struct registers_arm64 regs = { .tcr = 2ULL << 30 | 16ULL << 16 | 25,
+					      .ttbr0 = 0x120000043abd180,
+					      .ttbr1 = 0x41efe000 };
+
+	guest = (struct linux_guest){ .root = { .arm64 = root_arm64(&regs) } };
+	for (size_t i = 0; i < LAYOUT_MEMBERS; i++)
+		guest.layout.values[i] = -1;
+	memset(words, 0, sizeof(words));
+	for (unsigned i = 0; i < 8; i++)
+		words[SAVED + i] = 100 + i;
+	words[SAVED + 8] = 98; /* futex() */
+	words[SAVED + PT_ARM64_SP] = USER;
+	words[SAVED + PT_ARM64_PSTATE] = 0x80000000;
+	words[SAVED + PT_ARM64_ORIG_X0] = 200;
+	words[SAVED + PT_ARM64_SYSCALL] = 98;
+	stack = (struct sleeper_stack){ .guest = &guest,
+					.task = TASK,
+					.sp = STACK,
+					.bytes = words,
+					.size_bytes = sizeof(words) };
+	for (unsigned i = 0; i < 11; i++)
+		stack.context[i] = 1000 + 19 + i;
+	stack.context[11] = STACK;
+	stack.context[12] = 0xffff800008017f54;
+}
+
+static void test_registers(void)
+{
+	struct memory_root root, user;
+	struct registers regs;
+
+	begin();
+	check(sleeper_arch_get_registers(&stack, &regs) && regs.arch == ARCH_ARM64,
+	      "registers of arm64");
+	check(regs.arm64.x[19] == 1019 && regs.arm64.x[28] == 1028 && regs.arm64.x[29] == 1029 &&
+		      !regs.arm64.x[18] && !regs.arm64.x[30],
+	      "those that functions preserve");
+	check_u64(registers_pc(&regs), 0xffff800008017f54, "where it left its CPU");
+	check_u64(registers_stack_pointer(&regs), STACK, "the stack pointer of the kernel");
+	check_u64(regs.arm64.sp_el0, TASK, "current");
+	check(!pstate_arm64_is_user(regs.arm64.pstate), "it is in the kernel");
+	root = walk_root(&regs);
+	check(root.words[0] == guest.root.words[0] && root.words[1] == guest.root.words[1],
+	      "the kernel's page tables");
+	user = guest.root;
+	user.arm64.table0 = 0x77777000;
+	user.arm64.ds = user.arm64.is_wide = user.arm64.off1 = 1;
+	user.arm64.granule0 = 2;
+	sleeper_arch_set_root(&regs, user);
+	root = walk_root(&regs);
+	check(root.words[0] == user.words[0] && root.words[1] == user.words[1],
+	      "and any others");
+
+	stack.context[11] = STACK - 64;
+	check(!sleeper_arch_get_registers(&stack, &regs), "the task has moved meanwhile");
+}
+
+static void test_user(void)
+{
+	uint64_t sp = 0, longer[WORDS + 2] = { 0 };
+
+	begin();
+	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER, "the program's stack pointer");
+	words[SAVED + PT_ARM64_PSTATE] = 0x80000005;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "a kernel thread has none");
+	words[SAVED + PT_ARM64_PSTATE] = 0x10;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "nor have 32-bit programs");
+	words[SAVED + PT_ARM64_PSTATE] = 0;
+	words[SAVED + PT_ARM64_SP] = STACK;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "the kernel's stack is no program's");
+	words[SAVED + PT_ARM64_SP] = USER;
+	stack.size_bytes = PT_ARM64_BYTES - 8;
+	stack.bytes = words + SAVED + 1;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "a stack that is too short");
+
+	/* Kernels may have more in struct pt_regs, or less at its end. */
+	begin();
+	memcpy(longer, words, sizeof(words));
+	stack.bytes = longer;
+	stack.size_bytes = sizeof(longer);
+	guest.layout.values[PT_REGS_SIZEOF] = PT_ARM64_BYTES + 16;
+	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER, "a longer struct pt_regs");
+	guest.layout.values[PT_REGS_SIZEOF] = LAYOUT_MAX;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "one that no stack has room for");
+	guest.layout.values[PT_REGS_SIZEOF] = 128;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "one without a place for the flags");
+}
+
+static void check_call(uint64_t number, enum system_call_kind kind, const char *what)
+{
+	struct system_call call = { .kind = CALL_OTHER };
+
+	words[SAVED + PT_ARM64_SYSCALL] = number;
+	check(sleeper_arch_get_call(&stack, &call) && call.kind == kind &&
+		      call.arguments[0] == 200 && call.arguments[1] == 101 &&
+		      call.arguments[5] == 105,
+	      "%s", what);
+}
+
+static void test_calls(void)
+{
+	struct system_call call;
+
+	begin();
+	check_call(98, CALL_FUTEX, "futex()");
+	check_call(449, CALL_FUTEX_WAITV, "futex_waitv()");
+	check_call(455, CALL_FUTEX_WAIT, "futex_wait()");
+	check_call(202, CALL_OTHER, "futex() of x86-64 is another call here");
+	check_call(0xabcd000000000062, CALL_FUTEX, "the number has 32 bits");
+	words[SAVED + PT_ARM64_SYSCALL] = UINT32_MAX;
+	check(!sleeper_arch_get_call(&stack, &call), "an interrupt or a page fault");
+	words[SAVED + PT_ARM64_SYSCALL] = 98;
+	words[SAVED + PT_ARM64_PSTATE] = 5;
+	check(!sleeper_arch_get_call(&stack, &call), "registers that are the kernel's");
+}
+
+int main(void)
+{
+	test_registers();
+	test_user();
+	test_calls();
+	return tap_done();
+}
