@@ -28,6 +28,7 @@ struct go_table {
 	struct go_stacks stacks; /* by go_stacks_decode() */
 	/* set by go_table_init() */
 	uint32_t magic;     /* which layout it is */
+	bool is_arm64;      /* by the size of the smallest instruction; else x86-64 */
 	uint64_t text;      /* functions are relative to this address of the image */
 	size_t n_functions;
 	uint64_t names, depths, functions; /* offsets in `bytes` */
@@ -46,7 +47,7 @@ struct go_function {
 #define GO_ASSEMBLY 4U
 #define GO_UNMARKED 256U /* before Go 1.18: only the names of functions tell the above */
 
-/* Whether the GO_HEAD_BYTES at HEAD begin a table of x86-64. */
+/* Whether the GO_HEAD_BYTES at HEAD begin a table of x86-64 or arm64. */
 bool go_is_head(const uint8_t *head);
 /* False: it is no such table, or it is damaged. */
 bool go_table_init(struct go_table *table);
@@ -68,7 +69,7 @@ struct go_depths {
 	uint64_t at;     /* the next byte */
 	uint64_t end;    /* of the function */
 	uint64_t row_start, row_end; /* code; row_start < row_end <= end */
-	int64_t depth;   /* there: the return address is at rsp + depth */
+	int64_t depth;   /* the stack has grown by so much since the function was called */
 	bool started;
 };
 

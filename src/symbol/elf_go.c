@@ -144,7 +144,7 @@ void elf_read_go(struct elf_file *file, struct elf_go *go)
 				       .n_gaps = go->blob.n_gaps,
 				       .entry = file->header.e_entry };
 	go->found = go_table_init(&go->table);
-	if (go->found)
+	if (go->found && !go->table.is_arm64)
 		elf_decode_go_stacks(file, &go->table);
 }
 

@@ -11,8 +11,9 @@
  *
  *   list of functions   address, offset of the function's record; at last the end of the code
  *   record              address, offset of the name, ..., offset of the depths, ..., flags
- *   depths              pairs of varints: zigzag change of the depth, bytes of code that have it;
- *                       the depth begins at -1, a change of 0 ends the pairs
+ *   depths              pairs of varints: zigzag change of the depth, instructions that have it;
+ *                       the depth begins at -1, a change of 0 ends the pairs. What counts as an
+ *                       instruction is the smallest one: 1 byte on x86-64, 4 on arm64
  *
  * (Go src/debug/gosym/pclntab.go, src/runtime/symtab.go: pcHeader, step(); src/runtime/runtime2.go:
  * _func.) Resolver's thread.
@@ -69,16 +70,20 @@ static bool go_is_relative(const struct go_table *table)
 	return table->magic == GO_MAGIC_1_18 || table->magic == GO_MAGIC_1_20;
 }
 
+#define GO_HEAD_SMALLEST 6
+#define GO_ARM64_SMALLEST 4
+
 /* magic, two zeros, the smallest instruction's size, the size of a pointer */
 bool go_is_head(const uint8_t *head)
 {
-	static const uint8_t rest[] = { 0, 0, 1, 8 };
+	static const uint8_t rest_x86[] = { 0, 0, 1, 8 }, rest_arm64[] = { 0, 0, 4, 8 };
 	uint32_t magic;
 
 	memcpy(&magic, head, sizeof(magic));
 	return (magic == GO_MAGIC_1_2 || magic == GO_MAGIC_1_16 || magic == GO_MAGIC_1_18 ||
 		magic == GO_MAGIC_1_20) &&
-	       memcmp(head + sizeof(magic), rest, sizeof(rest)) == 0;
+	       (memcmp(head + sizeof(magic), rest_x86, sizeof(rest_x86)) == 0 ||
+		memcmp(head + sizeof(magic), rest_arm64, sizeof(rest_arm64)) == 0);
 }
 
 static bool go_read_word(const struct go_table *table, unsigned index, uint64_t *value)
@@ -194,11 +199,11 @@ bool go_table_read(const struct go_table *table, size_t index, struct go_functio
 
 /* --- where the code is ------------------------------------------------------------------------ */
 
-static bool go_is_entry(const struct go_function *function)
+static bool go_is_entry(const struct go_table *table, const struct go_function *function)
 {
-	static const char name[] = "_rt0_amd64_linux";
+	const char *name = table->is_arm64 ? "_rt0_arm64_linux" : "_rt0_amd64_linux";
 
-	return function->name_bytes == sizeof(name) - 1 &&
+	return function->name_bytes == strlen(name) &&
 	       memcmp(function->name, name, function->name_bytes) == 0;
 }
 
@@ -208,7 +213,7 @@ static bool go_find_text(struct go_table *table)
 	for (size_t i = 0; i < table->n_functions; i++) {
 		struct go_function function;
 
-		if (!go_table_read(table, i, &function) || !go_is_entry(&function))
+		if (!go_table_read(table, i, &function) || !go_is_entry(table, &function))
 			continue;
 		table->text = table->entry - function.start;
 		return true;
@@ -223,6 +228,7 @@ bool go_table_init(struct go_table *table)
 	if (!go_has(table, 0, GO_HEAD_BYTES) || !go_is_head(table->bytes))
 		return false;
 	memcpy(&table->magic, table->bytes, sizeof(table->magic));
+	table->is_arm64 = table->bytes[GO_HEAD_SMALLEST] == GO_ARM64_SMALLEST;
 	if (!go_read_word(table, GO_WORD_FUNCTIONS, &n) || !go_init_places(table) || !n ||
 	    n > LIMIT(GO_MAX_FUNCTIONS, 4096))
 		return false;
@@ -264,15 +270,15 @@ void go_depths_start(struct go_depths *depths, const struct go_table *table,
 
 bool go_depths_next(struct go_depths *depths)
 {
-	uint32_t change, size_bytes;
+	uint32_t change, n_smallest;
 
 	if (depths->row_end >= depths->end || !go_read_varint(depths, &change) ||
-	    (!change && depths->started) || !go_read_varint(depths, &size_bytes) || !size_bytes)
+	    (!change && depths->started) || !go_read_varint(depths, &n_smallest) || !n_smallest)
 		return false;
 	depths->started = true;
 	depths->depth += (int32_t)(change >> 1 ^ -(change & 1));
 	depths->row_start = depths->row_end;
-	depths->row_end += size_bytes;
+	depths->row_end += (uint64_t)n_smallest * (depths->table->is_arm64 ? GO_ARM64_SMALLEST : 1);
 	if (depths->row_end > depths->end)
 		depths->row_end = depths->end;
 	return true;

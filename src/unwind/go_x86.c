@@ -1,89 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's code on x86-64; see go.h. A function's frame (Go src/cmd/internal/obj/x86/obj6.go, src/cmd/
- * compile/abi-internal.md):
+ * The frame of a function of Go on x86-64; see go_rules.h. (Go src/cmd/internal/obj/x86/obj6.go,
+ * src/cmd/compile/abi-internal.md.)
  *
  *   rsp + depth + 8   the caller's stack pointer
  *   rsp + depth       the return address
  *   rsp + depth - 8   the caller's rbp, in every function of Go that has a frame
- *
- * No other register survives a call. Functions in assembly follow the same rules, except those that
- * set the stack pointer themselves:
- *
- *   goexit, mstart, rt0_go ...          nothing called them, or nothing is returned to: outermost
- *   systemstack, mcall, asmcgocall ...  go on on the thread's other stack (go_switch_x86.c)
- *   others with GO_SP_WRITE             no row
  */
 #include "config.h"
 
-#include "unwind/go.h"
+#include "unwind/go_rules.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "unwind/cfi_builder.h"
-#include "unwind/go_switch.h"
-#include "xtop/cleanup.h"
-#include "xtop/work.h"
-
-struct go {
-	struct cfi *rows;
-	struct go_switches switches;
-	struct go_stacks stacks;
-};
-
-/* --- names ------------------------------------------------------------------------------------ */
-
-#define GO_IS_ONE_OF(function, names) go_is_one_of(function, names, sizeof(names) / sizeof(*names))
-static bool go_is_one_of(const struct go_function *function, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strlen(names[i]) == function->name_bytes &&
-		    memcmp(names[i], function->name, function->name_bytes) == 0)
-			return true;
-	return false;
-}
-
-/* What the kernel calls for a signal. It returns to the first byte of sigreturn(). */
-static bool go_handles_signals(const struct go_function *function)
-{
-	static const char *const names[] = { "runtime.sigtramp", "runtime.cgoSigtramp" };
-
-	return GO_IS_ONE_OF(function, names);
-}
-
-/*
- * gogo() starts a goroutine and does not come back. For Go a chain ends where a signal arrived (Go
- * src/runtime/traceback.go); for us the code that was interrupted comes next.
- */
-static bool go_is_outermost(const struct go_function *function)
-{
-	static const char *const unmarked[] = { "runtime.goexit", "runtime.mstart",
-						"runtime.rt0_go" };
-	static const char *const names[] = { "runtime.gogo", "gogo" };
-
-	if (go_handles_signals(function))
-		return false;
-	if (function->flags & (GO_TOP | GO_UNMARKED))
-		return function->flags & GO_TOP || GO_IS_ONE_OF(function, unmarked) ||
-		       GO_IS_ONE_OF(function, names);
-	return function->flags & GO_ASSEMBLY && GO_IS_ONE_OF(function, names);
-}
-
-static bool go_sets_sp(const struct go_function *function)
-{
-	return function->flags & GO_SP_WRITE;
-}
-
-/* No function written in Go has a name without a dot. */
-static bool go_is_assembly(const struct go_function *function)
-{
-	return function->flags & GO_ASSEMBLY ||
-	       (function->flags & GO_UNMARKED &&
-		!memchr(function->name, '.', function->name_bytes));
-}
-
-/* --- rules ------------------------------------------------------------------------------------ */
 
 #define GO_MAX_DEPTH (1 << 30)
 
@@ -145,7 +73,7 @@ static struct cfi_rule go_make_crosscall_rule(int64_t depth)
 }
 
 /* Assembly may push what it likes. An odd depth happens in assembly only, too. */
-static struct cfi_rule go_rule_at(const struct go_function *function, int64_t depth)
+struct cfi_rule go_x86_rule(const struct go_function *function, int64_t depth)
 {
 	bool assembly = go_is_assembly(function), rbp_saved = depth >= 8 && !assembly;
 	struct cfi_rule rule;
@@ -159,125 +87,4 @@ static struct cfi_rule go_rule_at(const struct go_function *function, int64_t de
 		rule.kept &= ~(1U << REG_RBP);
 	rule.signal = go_handles_signals(function);
 	return rule;
-}
-
-/* --- rows ------------------------------------------------------------------------------------- */
-
-static const struct cfi_rule go_nothing = { .kind = RULE_NONE };
-
-static void go_add_depths(struct cfi_builder *rows, const struct go_table *table,
-			  const struct go_function *function)
-{
-	uint64_t reached = function->start;
-	struct go_depths depths;
-
-	go_depths_start(&depths, table, function);
-	while (go_depths_next(&depths) && rows->cfi->n_rows + 2 < CFI_MAX_ROWS) {
-		struct cfi_rule rule = go_rule_at(function, depths.depth);
-
-		cfi_builder_add(rows, depths.row_start, &rule);
-		reached = depths.row_end;
-	}
-	cfi_builder_add(rows, reached, &go_nothing);
-}
-
-static void go_add_function(struct cfi_builder *rows, struct go_switches *switches,
-			    const struct go_table *table, const struct go_function *function)
-{
-	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
-	bool is_switch = go_switches_add(switches, function);
-
-	rows->cfi->n_fdes++;
-	if (go_is_outermost(function)) {
-		cfi_builder_add(rows, function->start, &outermost);
-		cfi_builder_add(rows, function->end, &go_nothing);
-	} else if (is_switch || !go_sets_sp(function)) {
-		go_add_depths(rows, table, function);
-	}
-}
-
-/* Functions come in the order of their addresses. What does not is left out, and counted. */
-static void go_add_functions(struct cfi_builder *rows, struct go_switches *switches,
-			     const struct go_table *table)
-{
-	uint64_t reached = rows->cfi->base;
-
-	for (size_t i = 0; i < table->n_functions && !rows->no_memory && !work_is_over(); i++) {
-		struct go_function function;
-
-		if (!go_table_read(table, i, &function) || function.start < reached ||
-		    function.end - rows->cfi->base >= UINT32_MAX ||
-		    rows->cfi->n_rows + 2 >= CFI_MAX_ROWS) {
-			rows->cfi->n_refused++;
-			continue;
-		}
-		go_add_function(rows, switches, table, &function);
-		reached = function.end;
-	}
-}
-
-static bool go_find_base(const struct go_table *table, uint64_t *base)
-{
-	struct go_function function;
-
-	for (size_t i = 0; i < table->n_functions; i++)
-		if (go_table_read(table, i, &function)) {
-			*base = function.start;
-			return true;
-		}
-	return false;
-}
-
-struct xtop_error *go_compile(const struct go_table *table, struct go **gop)
-{
-	_cleanup_(cfi_builder_deinit) struct cfi_builder rows = { 0 };
-	struct go *go;
-	uint64_t base;
-
-	*gop = NULL;
-	if (!go_find_base(table, &base))
-		return NULL;
-	go = calloc(1, sizeof(*go));
-	if (go && cfi_builder_init(&rows, base)) {
-		go_add_functions(&rows, &go->switches, table);
-		go->stacks = table->stacks;
-		if (!rows.no_memory && !rows.cfi->n_rows) { /* none tells its depths */
-			free(go);
-			return NULL;
-		}
-		go->rows = cfi_builder_finish(&rows);
-	}
-	if (!go || !go->rows) {
-		free(go);
-		return error_create("out of memory for Go's table of %zu functions",
-				    table->n_functions);
-	}
-	*gop = go;
-	return NULL;
-}
-
-void go_destroy(struct go *go)
-{
-	if (!go)
-		return;
-	cfi_destroy(go->rows);
-	free(go);
-}
-
-size_t go_memory_bytes(const struct go *go)
-{
-	return sizeof(*go) + cfi_memory_bytes(go->rows);
-}
-
-/* --- a step ----------------------------------------------------------------------------------- */
-
-enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor)
-{
-	const struct go_switch *one = go_switches_find(&go->switches, cursor_pc(cursor) - bias);
-	enum unwind_step step = STEP_NOT_COVERED;
-
-	cursor->go.stacks = &go->stacks;
-	if (one)
-		step = go_switch_step(&go->switches, one, go->rows, bias, cursor);
-	return step == STEP_NOT_COVERED ? cfi_step(go->rows, bias, cursor) : step;
 }

@@ -78,15 +78,21 @@ static bool unwind_is_code(const struct walk *walk)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* Only compiled CFI, of all in mechanisms.h, knows the registers of arm64. */
+/* Only Go's table and compiled CFI, of all in mechanisms.h, know the registers of arm64. */
 static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
 {
-	struct cfi *cfi = walk->code.tables->cfi;
+	const struct unwind_tables *tables = walk->code.tables;
+	enum unwind_step step = STEP_NOT_COVERED;
 
-	if (!cfi || (walk->how != UNWIND_AUTO && walk->how != UNWIND_DWARF))
-		return STEP_NOT_COVERED;
+	if (tables->go && walk->how == UNWIND_AUTO) {
+		walk->by = UNWIND_BY_GO;
+		step = go_step(tables->go, walk->code.bias, &walk->cursor);
+	}
+	if (step != STEP_NOT_COVERED || !tables->cfi ||
+	    (walk->how != UNWIND_AUTO && walk->how != UNWIND_DWARF))
+		return step;
 	walk->by = UNWIND_BY_CFI;
-	return cfi_arm64_step(cfi, walk->code.bias, &walk->cursor);
+	return cfi_arm64_step(tables->cfi, walk->code.bias, &walk->cursor);
 }
 
 /* Makes a step by the tables at the cursor, in the order of mechanisms.h. */

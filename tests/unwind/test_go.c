@@ -9,6 +9,7 @@
 
 #include "tests/support/make_go.h"
 #include "tests/support/tap.h"
+#include "unwind/cursor_arm64.h"
 #include "unwind/go.h"
 
 #define TEXT  0x401000ULL
@@ -196,6 +197,96 @@ static void test_compiled(enum make_go_layout layout)
 	go_destroy(go);
 }
 
+/* --- arm64 ------------------------------------------------------------------------------------ */
+
+#define IN_X30 (STACK + 0x123400)
+
+/* Rows count instructions of 4 bytes. */
+static const struct make_go_function arm64_functions[] = {
+	{ "main.(*worker).loop", 0x40, 0, { { 0, 1 }, { 48, 14 }, { 0, 1 } } },
+	{ "main.main", 0x100, 0, { { 0, 2 }, { 4096, 0x3e } } },
+	{ "runtime.goexit", 0x20, GO_TOP | GO_ASSEMBLY, { { 0, 8 } } },
+	{ "_rt0_arm64_linux", 0x20, GO_ASSEMBLY, { { 0, 8 } } },
+	{ "runtime.systemstack", 0x60, GO_ASSEMBLY | GO_SP_WRITE, { { 0, 0x18 } } },
+	{ "main.wrong", 0x10, 0, { { 20, 4 } } },
+};
+#define N_ARM64_FUNCTIONS (sizeof(arm64_functions) / sizeof(arm64_functions[0]))
+
+static uint64_t arm64_start(unsigned index)
+{
+	uint64_t start = TEXT;
+
+	for (unsigned i = 0; i < index; i++)
+		start += arm64_functions[i].size_bytes;
+	return start;
+}
+
+static struct cursor arm64_cursor(uint64_t address, uint64_t sp)
+{
+	struct cursor cursor;
+
+	stopped.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(stopped),
+					     .state = VCPU_RUNNING,
+					     .user = 1,
+					     .n_stacks = 1,
+					     .regs = { .arch = ARCH_ARM64 } };
+	cursor_init(&cursor, &stopped.vcpu);
+	cursor.regs[REG_PC] = address + BIAS;
+	cursor.regs[REG_SP] = sp;
+	cursor.regs[REG_ARM64_LR] = IN_X30;
+	return cursor;
+}
+
+static void test_arm64_steps(struct go *go)
+{
+	struct cursor cursor = arm64_cursor(arm64_start(0) + 4, STACK);
+
+	memset(stopped.words, 0, sizeof(stopped.words));
+	stopped.words[0] = arm64_start(1) + 0x50 + BIAS;
+	stopped.words[6] = arm64_start(2) + 4 + BIAS;
+	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
+		      cursor.regs[REG_PC] == arm64_start(1) + 0x50 + BIAS &&
+		      cursor.regs[REG_SP] == STACK + 48,
+	      "arm64: the return address lies at the stack pointer");
+	check_u64(cursor.known, 1U << REG_PC | 1U << REG_SP, "no other register survives a call");
+	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
+		      cursor.regs[REG_PC] == arm64_start(2) + 4 + BIAS &&
+		      cursor.regs[REG_SP] == STACK + 48 + 4096,
+	      "a large frame");
+	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST, "where the goroutine ends");
+	cursor = arm64_cursor(arm64_start(0) + 0x3c, STACK);
+	check(go_step(go, BIAS, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == IN_X30 &&
+		      cursor.regs[REG_SP] == STACK && cursor.known >> REG_ARM64_FP & 1,
+	      "without a frame it is in x30");
+	cursor = arm64_cursor(arm64_start(0) + 4, STACK);
+	cursor.interrupted = false;
+	cursor.known = 1U << REG_PC | 1U << REG_SP;
+	check(go_step(go, BIAS, &cursor) == STEP_BAD,
+	      "but not in a function that has called somebody");
+	cursor = arm64_cursor(arm64_start(4) + 8, STACK);
+	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED, "who sets the stack pointer");
+	cursor = arm64_cursor(arm64_start(5) + 8, STACK);
+	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED, "a depth that is no word");
+}
+
+static void test_arm64(enum make_go_layout layout, bool tell_text)
+{
+	struct go_table table = { .bytes = bytes, .entry = arm64_start(3) };
+	struct go *go = NULL;
+
+	memset(bytes, 0, sizeof(bytes));
+	table.size_bytes = make_go(layout, TEXT, tell_text, arm64_functions, N_ARM64_FUNCTIONS, bytes,
+				   sizeof(bytes));
+	bytes[6] = 4;
+	if (!check(go_table_init(&table) && table.is_arm64 && !go_compile(&table, &go) && go,
+		   "Go %s of arm64: compiled", layouts[layout]))
+		return;
+	test_arm64_steps(go);
+	go_destroy(go);
+	bytes[6] = 2;
+	check(!go_table_init(&table), "a table of another architecture");
+}
+
 /* --- damage ----------------------------------------------------------------------------------- */
 
 /* A byte is changed, or the end is missing: nothing outside the table is read, and it compiles. */
@@ -288,8 +379,10 @@ int main(void)
 		test_functions((enum make_go_layout)layout, true);
 		test_depths((enum make_go_layout)layout);
 		test_compiled((enum make_go_layout)layout);
+		test_arm64((enum make_go_layout)layout, true);
 		test_damage((enum make_go_layout)layout);
 	}
+	test_arm64(MAKE_GO_1_20, false);
 	test_functions(MAKE_GO_1_18, false);
 	test_functions(MAKE_GO_1_20, false);
 	test_no_text();
