@@ -37,9 +37,9 @@
 
 #include <string.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/lock_futex.h"
 #include "linux/lock_memory.h"
-#include "linux/process/process_arch.h"
 
 #define BLOCKER_KIND 3ULL
 
@@ -111,7 +111,7 @@ static bool locks_is_record(const struct linux_guest *guest, const struct lock_r
 	return lock_memory_read(guest, start + layout_offset(&guest->layout, record->task), &task,
 			  sizeof(task)) &&
 	       lock_memory_read_member(guest, task, TASK_STACK, &stack) && linux_is_kernel(stack) &&
-	       address - stack < process_arch_stack_bytes(&guest->layout);
+	       address - stack < arch_stack_bytes(guest);
 }
 
 /*

@@ -4,13 +4,13 @@
 
 #include "linux/sleeper_stacks.h"
 
-#include "linux/process/process_arch.h"
+#include "linux/kernel/arch.h"
 #include "linux/process/sleeper_arch.h"
 
 bool sleeper_stacks_can_read(const struct linux_guest *guest)
 {
 	return layout_has(&guest->layout, TASK_SP) && layout_has(&guest->layout, TASK_STACK) &&
-	       process_arch_stack_bytes(&guest->layout) <= SLEEPER_STACK_BYTES;
+	       arch_stack_bytes(guest) <= SLEEPER_STACK_BYTES;
 }
 
 void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest *guest,
@@ -19,7 +19,7 @@ void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest
 	stacks->guest = guest;
 	stacks->tasks = tasks;
 	stacks->processes = processes;
-	stacks->size_bytes = process_arch_stack_bytes(&guest->layout);
+	stacks->size_bytes = arch_stack_bytes(guest);
 }
 
 /* Adds a piece behind the others of the sample. Returns where its bytes go. */

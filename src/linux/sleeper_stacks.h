@@ -12,7 +12,7 @@
 #include "xtop/os_ops.h"
 #include "xtop/sample.h"
 
-#define SLEEPER_STACK_BYTES (32U << 10) /* THREAD_SIZE is 16 KiB, with KASAN 32 */
+#define SLEEPER_STACK_BYTES (64U << 10) /* arm64 with pages of 64 KiB; else 16, with KASAN 32 */
 #define SLEEPER_USER_BYTES  (2 * GUEST_PAGE_SIZE)
 
 struct sleeper_stacks {

@@ -53,6 +53,12 @@ struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
 					: arch_x86_root_at(regs, frame);
 }
 
+uint32_t arch_stack_bytes(const struct linux_guest *linux_guest)
+{
+	return arch_is_arm64(linux_guest->root) ? arch_arm64_stack_bytes(linux_guest)
+						: arch_x86_stack_bytes(linux_guest);
+}
+
 bool arch_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return arch_is_arm64(a) ? arch_arm64_is_same_process(a, b)

@@ -56,6 +56,8 @@ bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 		    struct memory_root *root);
 /* Page tables of the kind that a vCPU with REGS uses, with the top table in FRAME. */
 struct memory_root arch_root_at(const struct registers *regs, frame_t frame);
+/* The size of each task's kernel stack. */
+uint32_t arch_stack_bytes(const struct linux_guest *linux_guest);
 /* Whether both are of one process: with page-table isolation it has two. */
 bool arch_is_same_process(struct memory_root a, struct memory_root b);
 
@@ -70,6 +72,7 @@ bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
 struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame);
 bool arch_x86_is_same_process(struct memory_root a, struct memory_root b);
 uint64_t arch_x86_vmemmap(struct memory_root root);
+uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest);
 
 struct arch_addresses arch_arm64_addresses(struct memory_root root);
 struct memory_root arch_arm64_kernel_tables(struct memory_root root);
@@ -78,5 +81,6 @@ bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t addres
 struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t frame);
 bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b);
 uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release);
+uint32_t arch_arm64_stack_bytes(const struct linux_guest *linux_guest);
 
 #endif

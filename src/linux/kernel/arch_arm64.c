@@ -106,3 +106,14 @@ bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return !((a.arm64.table0 ^ b.arm64.table0) & ~ARM64_TTBR_CNP);
 }
+
+/* 16 KiB, or a page if that is larger (asm/memory.h, THREAD_SHIFT with CONFIG_VMAP_STACK). */
+#define ARM64_STACK_BYTES     (16U << 10)
+#define ARM64_STACK_BYTES_64K (64U << 10)
+#define ARM64_GRANULE1_64K    3
+
+uint32_t arch_arm64_stack_bytes(const struct linux_guest *linux_guest)
+{
+	return linux_guest->root.arm64.granule1 == ARM64_GRANULE1_64K ? ARM64_STACK_BYTES_64K
+								       : ARM64_STACK_BYTES;
+}

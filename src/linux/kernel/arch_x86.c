@@ -116,3 +116,17 @@ bool arch_x86_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return cr3_is_same_process(a.cr3, b.cr3);
 }
+
+/*
+ * THREAD_SIZE (Linux arch/x86/include/asm/page_64_types.h). Stacks of interrupts are as large, and
+ * have a type that BTF tells; with KASAN both are larger. layout_i386.c sets it, too.
+ */
+#define ARCH_STACK_BYTES 16384
+
+uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest)
+{
+	const struct layout *layout = &linux_guest->layout;
+
+	return layout_has(layout, IRQ_STACK_SIZEOF) ? layout_offset(layout, IRQ_STACK_SIZEOF)
+						    : ARCH_STACK_BYTES;
+}

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the sampler has to know of an arm64 kernel's stacks. Current is in a register, and the task
- * has its stack, so only types are needed. Stacks have 16 KiB, or a page if that is larger (Linux
- * arch/arm64/include/asm/memory.h, THREAD_SHIFT with CONFIG_VMAP_STACK). Resolver's thread.
+ * has its stack, so only types are needed. Resolver's thread.
  */
 #include "config.h"
 
 #include "linux/kernel/stack_layout.h"
 
-#define STACK_ARM64_BYTES       (16U << 10)
-#define STACK_ARM64_BYTES_64K   (64U << 10)
-#define TCR_ARM64_GRANULE1_64K  3
+#include "linux/kernel/arch.h"
 
 static uint32_t stack_arm64_number(const struct layout *layout, enum layout_member member,
 				   uint32_t otherwise)
@@ -29,9 +26,7 @@ struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 		.kernel_cr3 = guest->root.arm64.table1,
 		.current_per_cpu = CURRENT_IN_REGISTER,
 		.task_stack = layout_offset(layout, TASK_STACK),
-		.stack_bytes = guest->root.arm64.granule1 == TCR_ARM64_GRANULE1_64K
-				       ? STACK_ARM64_BYTES_64K
-				       : STACK_ARM64_BYTES,
+		.stack_bytes = arch_stack_bytes(guest),
 		.regs_below_top = stack_arm64_number(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
 	};
 	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {

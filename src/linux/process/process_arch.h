@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What depends on the processor when a process's memory is read, besides its page tables
- * (kernel/arch.h): its vDSO, the size of its kernel stacks. One file for each architecture,
+ * (kernel/arch.h): its vDSO, and code at fixed addresses. One file for each architecture,
  * process_x86.c and vsyscall_x86.c so far. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_PROCESS_ARCH_H
@@ -24,7 +24,5 @@ bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, 
  * where it lies, and its image, of which the caller has the only reference. Error: out of memory.
  */
 struct xtop_error *process_arch_create_fixed(struct mapping *mapping);
-/* The size of each kernel stack. */
-uint32_t process_arch_stack_bytes(const struct layout *layout);
 
 #endif

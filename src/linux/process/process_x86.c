@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vDSO and kernel stacks of a process on x86-64; see process_arch.h. Resolver's thread. */
+/* The vDSO of a process on x86-64; see process_arch.h. Resolver's thread. */
 #include "config.h"
 
 #include "linux/process/process_arch.h"
@@ -7,7 +7,6 @@
 #include "linux/kernel/member.h"
 
 #define VDSO_MAX_BYTES (64U << 10) /* 8 KiB to 6.18 */
-#define STACK_BYTES    16384       /* THREAD_SIZE, unless BTF tells IRQ_STACK_SIZE */
 
 /*
  * mm_context_t has the address of the vDSO's struct vdso_image (Linux arch/x86/include/asm/vdso.h,
@@ -25,10 +24,4 @@ bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, 
 	*address = data;
 	*size_bytes = size;
 	return true;
-}
-
-uint32_t process_arch_stack_bytes(const struct layout *layout)
-{
-	return layout_has(layout, IRQ_STACK_SIZEOF) ? layout_offset(layout, IRQ_STACK_SIZEOF)
-						    : STACK_BYTES;
 }

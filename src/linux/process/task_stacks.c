@@ -25,9 +25,9 @@
 
 #include "linux/process/task_stacks.h"
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
 #include "linux/process/pids.h"
-#include "linux/process/process_arch.h"
 #include "linux/process/xarray.h"
 #include "xtop/limit.h"
 #include "xtop/work.h"
@@ -82,7 +82,7 @@ static uint64_t task_stacks_search(const struct linux_guest *guest, uint64_t top
 	    memory_read(guest->memory, guest->root, top - sizeof(words), words, sizeof(words)) !=
 		    sizeof(words))
 		return 0;
-	start = top - process_arch_stack_bytes(&guest->layout);
+	start = top - arch_stack_bytes(guest);
 	while (n-- && tries < TASK_STACKS_TRIES) {
 		if (words[n] == last || !task_stacks_may_be_task(guest, words[n], start, top))
 			continue;

@@ -31,8 +31,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
-#include "linux/process/process_arch.h"
 #include "xtop/hash.h"
 
 #define TASKS_WAYS      4
@@ -112,7 +112,7 @@ struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct ta
 	if (!tasks)
 		return error_create("out of memory for the guest's tasks");
 	tasks->linux_guest = linux_guest;
-	tasks->stack_bytes = process_arch_stack_bytes(&linux_guest->layout);
+	tasks->stack_bytes = arch_stack_bytes(linux_guest);
 	error = tasks_find_span(tasks);
 	if (error) {
 		free(tasks);

@@ -82,8 +82,21 @@ static void test_randomised(void)
 	check(addresses.image_end < 0xfffff80000000000, "no struct pages are looked at");
 }
 
+static void test_stacks(void)
+{
+	struct linux_guest guest = { .root = { .arm64 = { .kind = ROOT_ARM64 } } };
+
+	guest.root.arm64.granule1 = 2;
+	check_u64(arch_stack_bytes(&guest), 16384, "stacks of a kernel with pages of 4 KiB");
+	guest.root.arm64.granule1 = 1;
+	check_u64(arch_stack_bytes(&guest), 16384, "of 16 KiB");
+	guest.root.arm64.granule1 = 3;
+	check_u64(arch_stack_bytes(&guest), 65536, "of 64 KiB");
+}
+
 int main(void)
 {
+	test_stacks();
 	test_randomised();
 	test_addresses(48, 0xffff000000000000, 0xffff800000000000);
 	test_addresses(52, 0xfff0000000000000, 0xffff800000000000);
