@@ -26,7 +26,8 @@ workload_configs = \
 	$(workload_dir)/workload-pvh-5.10-waits.cfg $(workload_dir)/workload-pv2-waits.cfg \
 	$(workload_dir)/workload-pvh4-newest-waits.cfg $(workload_dir)/workload-pv-newest-waits.cfg
 else
-workload_configs = $(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg
+workload_configs = $(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg \
+	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pvh-goes.cfg
 endif
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
