@@ -110,12 +110,18 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 	return task && tasks_is_on_stack(tasks, task, sp) ? next : current;
 }
 
-/* In the kernel SP_EL0 of arm64 is the task. */
+/*
+ * In the kernel SP_EL0 of arm64 is the task; in user mode, and before the kernel has saved the
+ * user's, SP_EL1 is the end of its stack.
+ */
 void task_finder_learn(struct task_finder *finder, const struct registers *regs)
 {
-	if (regs->arch == ARCH_ARM64 && !pstate_arm64_is_user(regs->arm64.pstate) &&
-	    linux_is_kernel(regs->arm64.sp_el0))
+	if (regs->arch != ARCH_ARM64 || !finder->tasks)
+		return;
+	if (!pstate_arm64_is_user(regs->arm64.pstate) && linux_is_kernel(regs->arm64.sp_el0))
 		task_stacks_learn(&finder->stacks, regs->arm64.sp_el0);
+	else if (linux_is_kernel(regs->arm64.sp_el1))
+		task_stacks_find(&finder->stacks, finder->tasks, regs->arm64.sp_el1, 0);
 }
 
 /*
