@@ -123,8 +123,13 @@ static inline void registers_arm64_set_root(struct registers_arm64 *regs, struct
 /*
  * Linux's struct pt_regs, which ends a task's stack, as words (Linux arch/arm64/include/asm/
  * ptrace.h, from v5.10; seen in 6.1 and 6.12). The words up to pstate are older. `stackframe` is a
- * frame record: the chain of frame pointers leads to it. It is { 0, 0 } if user code entered the
- * kernel, else it is { x29, pc } of what was interrupted.
+ * frame record: the chain of frame pointers leads to it.
+ *
+ *   from    words    stackframe         user code entered   the kernel was interrupted
+ *   v5.10   42       at 38              { 0, 0 }            { x29, pc }
+ *   v6.13   42, 40   at 37, and a type  { 0, 0 }, 1         { 0, 0 }, 2
+ *
+ * (struct frame_record_meta, asm/stacktrace/frame.h.)
  */
 enum pt_regs_arm64_word {
 	PT_ARM64_X0,
@@ -134,10 +139,12 @@ enum pt_regs_arm64_word {
 	PT_ARM64_PSTATE,
 	PT_ARM64_ORIG_X0,
 	PT_ARM64_SYSCALL, /* s32; -1: no system call */
+	PT_ARM64_STACKFRAME_TYPED = 37,
 	PT_ARM64_STACKFRAME = 38,
-	N_PT_ARM64 = 42
+	N_PT_ARM64 = 40 /* that are read */
 };
-#define PT_ARM64_BYTES       (8 * N_PT_ARM64)
+#define PT_ARM64_BYTES       (8 * 42) /* unless BTF tells */
+#define PT_ARM64_BYTES_LEAST (8 * N_PT_ARM64)
 #define PT_ARM64_AT(word)    (8 * (word)) /* byte offset */
 
 /* Whether PSTATE, as saved, is that of AArch64 user code: all of M and bit 4 are clear. */

@@ -43,7 +43,7 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	       stacks->regs_below_top >= STACKS_SAVED_REGISTERS_BYTES &&
 	       (stacks->current_per_cpu != CURRENT_IN_REGISTER ||
 		(stacks_check_member(stacks->task_stack) &&
-		 stacks->regs_below_top >= PT_ARM64_BYTES && !(stacks->kernel_cr3 >> 48) &&
+		 stacks->regs_below_top >= PT_ARM64_BYTES_LEAST && !(stacks->kernel_cr3 >> 48) &&
 		 !(stacks->stack_bytes & (stacks->stack_bytes - 1)))) &&
 	       stacks_check_bytes(stacks->irq_above) && stacks_check_member(stacks->task_mm) &&
 	       stacks_check_member(stacks->mm_start_stack) &&

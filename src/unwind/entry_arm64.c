@@ -7,7 +7,8 @@
  * pointers goes through that record (Linux arch/arm64/kernel/entry.S, kernel_entry):
  *
  *   from user code     the record is { 0, 0 }: the chain ends, and the user's registers lie before
- *   from the kernel    the record is { x29, pc } of what was interrupted
+ *   from the kernel    the record is { x29, pc } of what was interrupted; from v6.13 on it is
+ *                      { 0, 0 }, too, and a third word tells which of both it is
  *
  * So a chain that was followed to its end has found the user's registers. Until the kernel has
  * saved them, and when it has restored them, they are in the vCPU: SP_EL0 and ELR_EL1 are the
@@ -26,23 +27,45 @@
 #define LINUX_EXECVE     221
 #define LINUX_EXECVEAT   281
 
-#define RECORD_AT PT_ARM64_AT(PT_ARM64_STACKFRAME)
+/* Linux arch/arm64/include/asm/stacktrace/frame.h, enum frame_meta_type */
+#define RECORD_OF_USER   1
+#define RECORD_OF_KERNEL 2
 
 static bool entry_is_upper(uint64_t address)
 {
 	return address >> 63;
 }
 
-/* Reads a struct pt_regs, and leaves cursor->reached as it was. */
-static bool entry_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
+/* Reads N words, and leaves cursor->reached as it was. */
+static bool entry_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
 	uint64_t reached[SAMPLE_MAX_STACKS];
 	bool read;
 
 	memcpy(reached, cursor->reached, sizeof(reached));
-	read = cursor_read(cursor, address, saved, N_PT_ARM64);
+	read = cursor_read(cursor, address, words, n);
 	memcpy(cursor->reached, reached, sizeof(reached));
 	return read;
+}
+
+static bool entry_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
+{
+	return entry_peek(cursor, address, saved, N_PT_ARM64);
+}
+
+/* Whether the record at RECORD is { 0, 0 }, and of TYPE. */
+static bool entry_is_typed(struct cursor *cursor, uint64_t record, uint64_t type)
+{
+	uint64_t words[3];
+
+	return entry_peek(cursor, record, words, 3) && !words[0] && !words[1] && words[2] == type;
+}
+
+/* The struct pt_regs that has the record at RECORD. */
+static uint64_t entry_find_pt_regs(uint64_t record, bool typed)
+{
+	return record -
+	       PT_ARM64_AT(typed ? PT_ARM64_STACKFRAME_TYPED : PT_ARM64_STACKFRAME);
 }
 
 static void entry_set(struct cursor *cursor, const uint64_t *saved)
@@ -99,21 +122,38 @@ static bool entry_set_saved_user(struct cursor *cursor, uint64_t address)
 	return true;
 }
 
+/* A struct pt_regs of SIZE_BYTES ends at END, and has led to the user stack that was copied. */
+static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_bytes)
+{
+	uint64_t saved[N_PT_ARM64];
+
+	return entry_read_pt_regs(cursor, end - size_bytes, saved) &&
+	       entry_is_user_stack(cursor, saved[PT_ARM64_SP]) &&
+	       entry_set_saved_user(cursor, end - size_bytes);
+}
+
 /* The chain has not led there: at the end of one of the kernel's stacks. */
 static bool entry_search_user(struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
-	uint64_t saved[N_PT_ARM64];
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint64_t address = piece->address + piece->size_bytes - PT_ARM64_BYTES;
+		uint64_t end = piece->address + piece->size_bytes;
 
-		if (entry_is_upper(piece->address) && entry_read_pt_regs(cursor, address, saved) &&
-		    entry_is_user_stack(cursor, saved[PT_ARM64_SP]) &&
-		    entry_set_saved_user(cursor, address))
+		if (entry_is_upper(piece->address) &&
+		    (entry_set_last(cursor, end, PT_ARM64_BYTES) ||
+		     entry_set_last(cursor, end, PT_ARM64_BYTES_LEAST)))
 			return true;
 	}
 	return false;
+}
+
+/* The chain has ended at RECORD. */
+static bool entry_set_by_record(struct cursor *cursor, uint64_t record)
+{
+	bool typed = entry_is_typed(cursor, record, RECORD_OF_USER);
+
+	return entry_set_saved_user(cursor, entry_find_pt_regs(record, typed));
 }
 
 /*
@@ -149,23 +189,23 @@ bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken)
 	if (!entry_is_upper(cursor->vcpu->regs.arm64.sp_el0))
 		return false; /* what is saved is of an earlier entry */
 	if (complete)
-		return entry_set_saved_user(cursor, cursor->regs[REG_ARM64_FP] - RECORD_AT);
+		return entry_set_by_record(cursor, cursor->regs[REG_ARM64_FP]);
 	*broken = true;
 	return entry_search_user(cursor);
 }
 
 bool entry_arm64_interrupted(struct cursor *cursor, uint64_t record)
 {
-	uint64_t saved[N_PT_ARM64];
+	bool typed = entry_is_typed(cursor, record, RECORD_OF_KERNEL);
+	uint64_t address = entry_find_pt_regs(record, typed), saved[N_PT_ARM64];
 
-	if (!entry_is_upper(record) ||
-	    !entry_read_pt_regs(cursor, record - RECORD_AT, saved) ||
-	    saved[PT_ARM64_STACKFRAME] != saved[PT_ARM64_X29] ||
-	    saved[PT_ARM64_STACKFRAME + 1] != saved[PT_ARM64_PC] ||
+	if (!entry_is_upper(record) || !entry_read_pt_regs(cursor, address, saved) ||
+	    (!typed && (saved[PT_ARM64_STACKFRAME] != saved[PT_ARM64_X29] ||
+			saved[PT_ARM64_STACKFRAME + 1] != saved[PT_ARM64_PC])) ||
 	    !entry_is_upper(saved[PT_ARM64_PC]) || pstate_arm64_is_user(saved[PT_ARM64_PSTATE]) ||
 	    saved[PT_ARM64_SP] < record)
 		return false;
-	cursor_bytes(cursor, record - RECORD_AT, sizeof(saved));
+	cursor_bytes(cursor, address, sizeof(saved));
 	entry_set(cursor, saved);
 	return true;
 }

@@ -77,10 +77,10 @@ static enum unwind_step fp_step_record(struct cursor *cursor)
 		return STEP_LOOP;
 	if (!cursor_read(cursor, fp, record, 2))
 		return fp - sp < FP_STACK_MAX_BYTES ? STEP_CUT : STEP_BAD;
-	if (!record[1])
-		return STEP_OUTERMOST;
 	if (!cursor->user && entry_arm64_interrupted(cursor, fp))
 		return STEP_CALLER;
+	if (!record[1])
+		return STEP_OUTERMOST;
 	caller = cursor_arm64_strip(cursor, record[1]);
 	if (caller % INSTRUCTION_BYTES)
 		return STEP_BAD;

@@ -24,7 +24,7 @@
 #define EL0_FLAGS 0x60000000 /* of user code: conditions */
 
 /* Where the task's stack has what entry from user code saved: its last words. */
-#define REGS (WORDS - N_PT_ARM64)
+#define REGS (WORDS - PT_ARM64_BYTES / 8)
 
 static struct {
 	struct sample_vcpu vcpu;
@@ -216,8 +216,47 @@ static void test_exec(void)
 	check(stack.parts[UNWIND_USER].walked, "in read()");
 }
 
+/* The same of Linux 6.13 on: the record has a type. */
+static void save_typed(unsigned word, uint64_t fp, uint64_t sp, uint64_t pc, uint64_t pstate)
+{
+	uint64_t *saved = made.pieces[PIECE_TASK].words + word;
+
+	save(word, fp, sp, pc, pstate);
+	memset(saved + PT_ARM64_STACKFRAME_TYPED, 0, 3 * sizeof(*saved));
+	saved[PT_ARM64_STACKFRAME_TYPED + 2] = pstate & 0xf ? 2 : 1;
+}
+
+static void test_typed(unsigned n_words)
+{
+	unsigned regs = WORDS - n_words;
+
+	begin();
+	memset(made.pieces[PIECE_TASK].words + REGS, 0, PT_ARM64_BYTES);
+	record(PIECE_TASK, 6, place(PIECE_TASK, regs + PT_ARM64_STACKFRAME_TYPED), K(2));
+	/* An address in a small program: the registers before it would do as well, but for the type. */
+	save_typed(regs, place(PIECE_USER, 4), place(PIECE_USER, 0), 0x400020, EL0_FLAGS);
+	made.pieces[PIECE_TASK].words[regs + 30] = 0x400040;
+	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), K(1), K(2), 0x400020, U(1), U(2), 0 },
+		    "Linux 6.13 on: from the kernel to the program");
+	made.pieces[PIECE_TASK].words[regs + 30] = 0;
+
+	record(PIECE_TASK, 6, place(PIECE_TASK, 20 + PT_ARM64_STACKFRAME_TYPED), K(2));
+	save_typed(20, place(PIECE_TASK, 70), place(PIECE_TASK, 66), K(3), EL1H);
+	record(PIECE_TASK, 70, place(PIECE_TASK, regs + PT_ARM64_STACKFRAME_TYPED), K(4));
+	check_chain(UNWIND_COMPLETE,
+		    (uint64_t[]){ K(0), K(1), K(2), K(3), K(4), 0x400020, U(1), U(2), 0 },
+		    "an interrupt in the kernel");
+
+	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	check(stack.stop == UNWIND_LOOP && stack.frames[3].address == 0x400020,
+	      "without the chain");
+}
+
 int main(void)
 {
+	test_typed(42);
+	test_typed(40);
 	test_system_call();
 	test_kernel_thread();
 	test_interrupted();

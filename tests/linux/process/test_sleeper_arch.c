@@ -14,7 +14,7 @@
 #define TASK  UINT64_C(0xffff000003a1d200)
 #define STACK UINT64_C(0xffff80000abd0000)
 #define WORDS 64 /* of the stack that are live */
-#define SAVED (WORDS - N_PT_ARM64)
+#define SAVED (WORDS - PT_ARM64_BYTES / 8)
 #define USER  UINT64_C(0x0000ffffc3a0e410)
 
 static uint64_t words[WORDS];
