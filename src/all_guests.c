@@ -111,6 +111,28 @@ static void all_guests_start(struct all_guests *all, struct pipelines *pipelines
 	error_destroy(error);
 }
 
+static void all_guests_start_new(struct all_guests *all, const struct options *options,
+				 struct pipelines *pipelines, const struct guest_listing *list,
+				 size_t n, void (*report)(const char *line))
+{
+	bool left_out = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!all_guests_wants(options, &list[i]) ||
+		    all_guests_has(pipelines, &list[i].info) ||
+		    all_guests_gave_up(all, list[i].info.domid))
+			continue;
+		if (pipelines_are_full(pipelines))
+			left_out = true;
+		else
+			all_guests_start(all, pipelines, &list[i].info, report);
+	}
+	if (left_out && !all->left_out && report)
+		report("--all: there are more guests than can be sampled at a time: "
+		       "some wait until others have ended");
+	all->left_out = left_out;
+}
+
 struct xtop_error *all_guests_poll(struct all_guests *all, const struct options *options,
 				   struct pipelines *pipelines, void (*report)(const char *line))
 {
@@ -133,10 +155,6 @@ struct xtop_error *all_guests_poll(struct all_guests *all, const struct options 
 		return NULL;
 	}
 	all->failing = false;
-	for (size_t i = 0; i < n; i++)
-		if (all_guests_wants(options, &list[i]) &&
-		    !all_guests_has(pipelines, &list[i].info) &&
-		    !all_guests_gave_up(all, list[i].info.domid))
-			all_guests_start(all, pipelines, &list[i].info, report);
+	all_guests_start_new(all, options, pipelines, list, n, report);
 	return NULL;
 }

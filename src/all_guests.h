@@ -26,6 +26,7 @@ struct all_guests_failure {
 struct all_guests {
 	uint64_t scanned_ns; /* 0: not yet */
 	bool failing;        /* the list could not be read the last time */
+	bool left_out;       /* at the last look there were guests without a place */
 	size_t n_failures, oldest;
 	struct all_guests_failure failures[ALL_GUESTS_FAILED];
 };
@@ -44,7 +45,8 @@ bool all_guests_wants(const struct options *options, const struct guest_listing 
 bool all_guests_are_same(const struct guest_info *a, const struct guest_info *b);
 /*
  * Starts a pipeline for each guest that is new, if it is time to look. REPORT gets a line for each,
- * and for each that cannot be sampled. Error: the very first list cannot be read.
+ * and for each that cannot be sampled. Guests beyond PIPELINES_MAX_GUESTS wait until others have
+ * ended; one line says so. Error: the very first list cannot be read.
  */
 struct xtop_error *all_guests_poll(struct all_guests *all, const struct options *options,
 				   struct pipelines *pipelines,

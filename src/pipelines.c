@@ -301,6 +301,14 @@ struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char
 	return error;
 }
 
+bool pipelines_are_full(const struct pipelines *pipelines)
+{
+	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
+		if (!pipelines->guests[i])
+			return false;
+	return true;
+}
+
 struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i)
 {
 	return pipelines_stop_guest(pipelines->guests[i]);

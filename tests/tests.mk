@@ -91,6 +91,7 @@ check_PROGRAMS = \
 	tests/sample/test_still \
 	tests/sample/test_weights \
 	tests/test_all_guests \
+	tests/test_all_room \
 	tests/test_host_budget \
 	tests/metrics/test_metrics \
 	tests/push/test_otlp \
