@@ -27,7 +27,7 @@
 
 #define LIMIT_NS   50000000ULL /* doc/xtop.1: the longest stop when one process dies */
 #define MACHINE_NS 30000000ULL /* added for a loaded machine */
-#define LARGE_BYTES (UINT64_C(1) << 28)
+#define LARGE_BYTES (UINT64_C(1) << 27)
 
 /* Xen, and what a test sees of the sampler. */
 static struct xen {
@@ -374,6 +374,8 @@ static void test_quits(void)
 static void test_sampler(int how, int pauses, const char *text, const char *what)
 {
 	begin(how, pauses);
+	while (!made_stops->stops)
+		nap_ms(1);
 	wait_for_end(1000);
 	stood_still(LIMIT_NS + MACHINE_NS, what);
 	says(text, what);
