@@ -15,6 +15,11 @@
  *   wake_ns    from the deadline to waking. If the guest sleeps, this is the cost of waking: timer
  *              interrupt, Xen, dom0's kernel. If the guest is busy on the only CPU, it is the time
  *              until Xen gives the CPU to dom0, which costs nobody anything
+ *   life_ns    a look that asks whether the guest still runs: one call to Xen
+ *   look_ns    a look that also asks for the states of all vCPUs: one call more for each
+ *
+ * "ticks" says how many ticks these N stand for: the sampler sleeps through most of those without a
+ * stop.
  *
  * In the lab with --deterministic these are instructions. Xen's own figure of dom0's CPU time is of
  * no use there, because it includes the emulator's jumps over idle time. Each record is released
@@ -41,7 +46,7 @@
 
 static struct control *control;
 static struct ring *ring;
-static uint64_t ticks[MAX_TICKS], wakes[MAX_TICKS], woke_ns;
+static uint64_t ticks[MAX_TICKS], wakes[MAX_TICKS], looks[MAX_TICKS], woke_ns;
 static unsigned n, n_wanted;
 
 /* Replaces libc's, for the sampler. */
@@ -78,6 +83,20 @@ static uint64_t median(uint64_t *values)
 	return values[n / 2];
 }
 
+static uint64_t measure_looks(void *context, bool (*look)(void *, struct guest_look *))
+{
+	static struct guest_look seen;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t begin_ns = clock_now_ns();
+
+		if (!look(context, &seen))
+			must_or_die(error_create("Xen does not answer"));
+		looks[i] = clock_now_ns() - begin_ns;
+	}
+	return median(looks);
+}
+
 int main(int argc, char **argv)
 {
 	struct sched_param fifo = { .sched_priority = 1 };
@@ -85,6 +104,7 @@ int main(int argc, char **argv)
 	struct guest_info info;
 	struct stop_area *area;
 	struct guest guest;
+	uint64_t life_ns, look_ns;
 
 	n_wanted = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 	if (!n_wanted || n_wanted > MAX_TICKS)
@@ -101,13 +121,16 @@ int main(int argc, char **argv)
 		must_or_die(error_create("not allowed the sampler's priority"));
 
 	sampler_run(&guest, control, ring);
+	life_ns = measure_looks(guest.context, guest.ops->look_life);
+	look_ns = measure_looks(guest.context, guest.ops->look);
 	guest.ops->close(guest.context);
 
 	control_get_counts(control, &counts);
-	printf("{\"n\": %u, \"samples\": %llu, \"lost\": %llu, \"late\": %llu, \"tick_ns\": %llu, "
-	       "\"wake_ns\": %llu}\n",
-	       n, (unsigned long long)counts.samples, (unsigned long long)counts.lost,
-	       (unsigned long long)counts.late, (unsigned long long)median(ticks),
-	       (unsigned long long)median(wakes));
+	printf("{\"n\": %u, \"ticks\": %llu, \"samples\": %llu, \"lost\": %llu, \"late\": %llu, "
+	       "\"tick_ns\": %llu, \"wake_ns\": %llu, \"life_ns\": %llu, \"look_ns\": %llu}\n",
+	       n, (unsigned long long)counts.ticks, (unsigned long long)counts.samples,
+	       (unsigned long long)counts.lost, (unsigned long long)counts.late,
+	       (unsigned long long)median(ticks), (unsigned long long)median(wakes),
+	       (unsigned long long)life_ns, (unsigned long long)look_ns);
 	return 0;
 }
