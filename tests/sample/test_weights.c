@@ -64,6 +64,14 @@ static uint64_t wake_up_late(void)
 	return (uint64_t)(WAKEUP_NS * random_next());
 }
 
+/* One wake of fifty is so late that deadlines have gone by. */
+static uint64_t miss_deadlines(void)
+{
+	return random_next() < 0.02 ? 300 * MS : wake_up_late();
+}
+
+static uint64_t (*lateness)(void) = wake_up_late; /* of the next runs */
+
 /* --- the guest -------------------------------------------------------------------------------- */
 
 static double stride; /* of the next runs; 0: none */
@@ -221,7 +229,7 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 {
 	random_state = 88172645463325252ULL;
 	made_clock.now_ns = 1000 * SECOND;
-	made_clock.late = wake_up_late;
+	made_clock.late = lateness;
 	*made = (struct made){ .phase_s = phase_s,
 			       .read_every_ns = read_every_ns,
 			       .pause_ns = next.pause_ns,
@@ -326,6 +334,21 @@ static void check_lost(void)
 	      counts.ticks);
 }
 
+/* Dom0 does not run for a while. The next sample stands for the deadlines that went by. */
+static void check_missed(void)
+{
+	struct made made;
+
+	lateness = miss_deadlines;
+	run(&made, 4, 0.3, 99, 0.5, 200);
+	lateness = wake_up_late;
+	check(counts.missed > 4000, "%" PRIu64 " ticks missed", counts.missed);
+	/* The last sample may have half of 300 ms that the sampler does not count any more. */
+	check(fabs(made.ticks - (double)(counts.ticks + counts.missed)) <= 16,
+	      "weights are ticks, those missed included: %.1f of %" PRIu64, made.ticks,
+	      counts.ticks + counts.missed);
+}
+
 /* A guest that is seldom stopped is looked at all the same: it may go away. */
 static void check_looks(double budget)
 {
@@ -389,6 +412,7 @@ int main(void)
 	check_stride(2, 0.3, 40);
 	check_life();
 	check_lost();
+	check_missed();
 	check_looks(0.001);
 	check_looks(0.0001);
 	return tap_done();

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -618,6 +619,7 @@ static void test_stopped(void)
 		abort();
 	pid = broker_pid();
 	check(!guest_find("web01", &info), "a third broker");
+	check(sched_getscheduler(pid) == SCHED_OTHER, "it takes no CPU from a sampler");
 	kill(pid, SIGSTOP);
 	check(says(guest_find("web01", &info), "does not answer"), "a stopped broker is reported");
 	check(says(guest_find("web01", &info), "does not answer"), "reported again");
