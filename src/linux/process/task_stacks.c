@@ -44,6 +44,16 @@ void task_stacks_learn(struct task_stacks *stacks, uint64_t task)
 		stacks->any_task = task;
 }
 
+/*
+ * Whether NS has a first process. The task that leads there may have ended since, and its memory
+ * may be another object's.
+ */
+static bool task_stacks_is_namespace(const struct linux_guest *guest, uint64_t ns)
+{
+	return linux_is_kernel(ns) && layout_has(&guest->layout, PID_NS_IDR) &&
+	       pids_get_task(guest, pids_find(guest, ns, 1));
+}
+
 uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 {
 	const struct linux_guest *guest = stacks->guest;
@@ -56,7 +66,7 @@ uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 	upid = pids_find_upid(guest, pid, 0);
 	if (!upid || !layout_has(&guest->layout, UPID_NS) ||
 	    !linux_read_u64(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns) ||
-	    !linux_is_kernel(ns))
+	    !task_stacks_is_namespace(guest, ns))
 		return 0;
 	return ns;
 }

@@ -105,16 +105,24 @@ static void test_walk(void)
 /* A kernel that does not name init_pid_ns: any task's first number is one of that namespace. */
 static void test_namespace(void)
 {
-	uint64_t pid;
+	uint64_t pid, init, ns, node;
 
 	begin();
 	pid = made_object(made, 256, 64);
-	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), MADE_OBJECTS + 0x40);
+	init = made_object(made, 256, 64);
+	ns = made_object(made, 64, 64);
+	node = made_xa_node(made, 0);
+	made_set(made, init, PID_TASKS, task + made_offset(made, TASK_PID_LINKS));
+	put(ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), made_xa_entry(node));
+	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), ns);
 	made_set_u32(made, pid, PID_LEVEL, 1);
 	check_u64(task_stacks_find_namespace(&stacks), 0, "no task is known");
 	made_set(made, task, TASK_THREAD_PID, pid);
 	task_stacks_learn(&stacks, task);
-	check_u64(task_stacks_find_namespace(&stacks), MADE_OBJECTS + 0x40,
+	check_u64(task_stacks_find_namespace(&stacks), 0, "an object without a first process");
+	made_xa_slot(made, node, 1, init);
+	memory_refresh(made->guest.memory);
+	check_u64(task_stacks_find_namespace(&stacks), ns,
 		  "the outermost namespace, by a task of an inner one");
 	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), 0x40);
 	check_u64(task_stacks_find_namespace(&stacks), 0, "an address that is not the kernel's");
