@@ -66,6 +66,7 @@ check_PROGRAMS = \
 	tests/base/test_heap \
 	tests/base/test_inputs \
 	tests/base/test_output \
+	tests/base/test_proto \
 	tests/base/test_root_file \
 	tests/base/test_shared_array \
 	tests/base/test_text \
@@ -232,7 +233,6 @@ check_PROGRAMS = \
 	tests/export/test_perf \
 	tests/export/test_picture \
 	tests/export/test_pprof \
-	tests/export/test_pprof_message \
 	tests/export/test_speedscope \
 	tests/export/test_forged \
 	tests/export/test_stats \

@@ -15,6 +15,7 @@ libxtop_a_SOURCES += \
 	include/xtop/limit.h \
 	include/xtop/notify.h \
 	include/xtop/output.h \
+	include/xtop/proto.h \
 	include/xtop/registers_i386.h \
 	include/xtop/registers_x86.h \
 	include/xtop/restarts.h \
@@ -24,9 +25,9 @@ libxtop_a_SOURCES += \
 	include/xtop/types.h \
 	include/xtop/usage.h \
 	include/xtop/utf8.h \
+	include/xtop/varint.h \
 	include/xtop/vcpu.h \
 	include/xtop/vcpu_arm64.h \
-	include/xtop/varint.h \
 	include/xtop/vector.h \
 	include/xtop/work.h \
 	include/xtop/xdg.h \
@@ -42,6 +43,7 @@ libxtop_a_SOURCES += \
 	src/base/notify.c \
 	src/base/output.c \
 	src/base/output_named.c \
+	src/base/proto.c \
 	src/base/root_file.c \
 	src/base/shared_array.c \
 	src/base/text.c \

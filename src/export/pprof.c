@@ -17,12 +17,13 @@
 #include "export/gzip.h"
 #include "export/notes.h"
 #include "export/pprof_locations.h"
-#include "export/pprof_message.h"
 #include "export/stacks.h"
 #include "xtop/build_id.h"
 #include "xtop/hash.h"
 #include "xtop/lines.h"
 #include "xtop/pprof_fields.h"
+#include "xtop/proto.h"
+#include "xtop/varint.h"
 #include "xtop/vector.h"
 
 struct pprof_string {
@@ -42,7 +43,7 @@ struct pprof {
 	const struct export_settings *settings;
 	double ns_per_tick;
 	struct gzip *gzip;
-	struct pprof_message message; /* the one that is being made */
+	struct proto_buffer message, pair; /* the one that is being made, and one inside it */
 	uint64_t numbers[SNAPSHOT_MAX_DEPTH + NOTES_MAX];
 	bool failed; /* out of memory */
 
@@ -80,7 +81,8 @@ static void pprof_put_bytes(struct pprof *pprof, uint32_t field, const void *byt
 {
 	uint8_t head[VARINT_FIELD_BYTES];
 
-	gzip_write(pprof->gzip, head, pprof_message_begin(head, field, n));
+	gzip_write(pprof->gzip, head,
+		   (size_t)(varint_put_field(head, field, VARINT_LENGTH, n) - head));
 	gzip_write(pprof->gzip, bytes, n);
 }
 
@@ -102,10 +104,19 @@ static void pprof_put_strings(struct pprof *pprof)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static struct pprof_message *pprof_begin(struct pprof *pprof)
+static struct proto_buffer *pprof_begin(struct pprof *pprof)
 {
 	pprof->message.n = 0;
 	return &pprof->message;
+}
+
+/* A message of two numbers inside that one. */
+static void pprof_put_pair(struct pprof *pprof, uint32_t field, uint32_t first,
+			   uint64_t first_value, uint32_t second, uint64_t second_value)
+{
+	proto_put_number(&pprof->pair, first, first_value);
+	proto_put_number(&pprof->pair, second, second_value);
+	proto_put_message(&pprof->message, field, &pprof->pair);
 }
 
 static void pprof_end(struct pprof *pprof, uint32_t field)
@@ -170,16 +181,16 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 {
 	for (size_t i = 0; i < pprof->n_mappings; i++) {
 		const struct pprof_file *mapping = &pprof->mappings[i];
-		struct pprof_message *message = pprof_begin(pprof);
+		struct proto_buffer *message = pprof_begin(pprof);
 
-		pprof_message_put_number(message, PPROF_MAPPING_ID, i + 1);
-		pprof_message_put_number(message, PPROF_MAPPING_START, mapping->start);
-		pprof_message_put_number(message, PPROF_MAPPING_LIMIT, mapping->limit);
-		pprof_message_put_number(message, PPROF_MAPPING_FILENAME,
+		proto_put_number(message, PPROF_MAPPING_ID, i + 1);
+		proto_put_number(message, PPROF_MAPPING_START, mapping->start);
+		proto_put_number(message, PPROF_MAPPING_LIMIT, mapping->limit);
+		proto_put_number(message, PPROF_MAPPING_FILENAME,
 				 pprof_add_text(pprof, mapping->frame->module));
-		pprof_message_put_number(message, PPROF_MAPPING_BUILD_ID,
+		proto_put_number(message, PPROF_MAPPING_BUILD_ID,
 				 pprof_add_build_id(pprof, mapping->frame, build_ids[i]));
-		pprof_message_put_number(message, PPROF_MAPPING_HAS_FUNCTIONS, true);
+		proto_put_number(message, PPROF_MAPPING_HAS_FUNCTIONS, true);
 		pprof_end(pprof, PPROF_PROFILE_MAPPING);
 	}
 }
@@ -191,16 +202,16 @@ static void pprof_put_location(struct pprof *pprof, uint32_t number)
 {
 	const struct pprof_place *location = &pprof->locations.list[number - 1];
 	const struct frame *frame = frames_get(pprof->snapshot->frames, location->frame);
-	struct pprof_message *message = pprof_begin(pprof);
+	struct proto_buffer *message = pprof_begin(pprof);
 
-	pprof_message_put_number(message, PPROF_LOCATION_ID, number);
-	pprof_message_put_number(message, PPROF_LOCATION_MAPPING_ID,
+	proto_put_number(message, PPROF_LOCATION_ID, number);
+	proto_put_number(message, PPROF_LOCATION_MAPPING_ID,
 			 pprof_find_or_add_mapping(pprof, frame));
 	if (!pprof->settings->brief || pprof->settings->addresses)
-		pprof_message_put_number(message, PPROF_LOCATION_ADDRESS, frame->address);
+		proto_put_number(message, PPROF_LOCATION_ADDRESS, frame->address);
 	for (; number; number = location->outer) {
 		location = &pprof->locations.list[number - 1];
-		pprof_message_put_pair(message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID,
+		pprof_put_pair(pprof, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID,
 			       1 + numbering_get(&pprof->functions, location->frame),
 			       PPROF_LINE_LINE,
 			       source_find(pprof->snapshot, pprof->settings, location->frame).line);
@@ -219,17 +230,17 @@ static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct fr
 			       const struct source *source)
 {
 	bool by_address = frame->unknown && frame->address;
-	struct pprof_message *message = pprof_begin(pprof);
+	struct proto_buffer *message = pprof_begin(pprof);
 
-	pprof_message_put_number(message, PPROF_FUNCTION_ID, id);
-	pprof_message_put_number(message, PPROF_FUNCTION_NAME,
+	proto_put_number(message, PPROF_FUNCTION_ID, id);
+	proto_put_number(message, PPROF_FUNCTION_NAME,
 			 by_address ? pprof_add_string(pprof, NULL, 0, frame->address)
 				    : pprof_add_name(pprof, frame));
 	if (!by_address && frame->raw_name != frame->name)
-		pprof_message_put_number(message, PPROF_FUNCTION_SYSTEM_NAME,
+		proto_put_number(message, PPROF_FUNCTION_SYSTEM_NAME,
 				 pprof_add_text(pprof, frame->raw_name));
 	if (source->line)
-		pprof_message_put_number(message, PPROF_FUNCTION_FILENAME,
+		proto_put_number(message, PPROF_FUNCTION_FILENAME,
 				 pprof_add_string(pprof, source->file, source->file_bytes, 0));
 	pprof_end(pprof, PPROF_PROFILE_FUNCTION);
 }
@@ -248,8 +259,7 @@ static void pprof_put_functions(struct pprof *pprof)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static void pprof_put_label(struct pprof *pprof, struct pprof_message *message, uint64_t key,
-			    uint32_t frame)
+static void pprof_put_label(struct pprof *pprof, uint64_t key, uint32_t frame)
 {
 	uint32_t *text;
 
@@ -259,8 +269,7 @@ static void pprof_put_label(struct pprof *pprof, struct pprof_message *message, 
 	if (!*text)
 		*text = (uint32_t)pprof_add_text(
 			pprof, frames_get(pprof->snapshot->frames, frame)->name);
-	pprof_message_put_pair(message, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR,
-			       *text);
+	pprof_put_pair(pprof, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR, *text);
 }
 
 /* The keys of labels, and where the two values of a sample stand among those of its message. */
@@ -299,16 +308,16 @@ static void pprof_put_sample(struct pprof *pprof, const struct stack *stack,
 			     const struct pprof_samples *samples)
 {
 	uint64_t values[4] = { 0 };
-	struct pprof_message *message = pprof_begin(pprof);
+	struct proto_buffer *message = pprof_begin(pprof);
 	size_t n;
 
 	values[samples->first] = stack->samples;
 	values[samples->first + 1] = (uint64_t)llround(stack->ticks * samples->ns_per_tick);
 	n = pprof_find_locations(pprof, stack);
-	pprof_message_put_numbers(message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, n);
-	pprof_message_put_numbers(message, PPROF_SAMPLE_VALUE, values, samples->n_values);
-	pprof_put_label(pprof, message, samples->process, stack->process);
-	pprof_put_label(pprof, message, samples->thread, stack->thread);
+	proto_put_numbers(message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, n);
+	proto_put_numbers(message, PPROF_SAMPLE_VALUE, values, samples->n_values);
+	pprof_put_label(pprof, samples->process, stack->process);
+	pprof_put_label(pprof, samples->thread, stack->thread);
 	pprof_end(pprof, PPROF_PROFILE_SAMPLE);
 }
 
@@ -345,9 +354,9 @@ static struct xtop_error *pprof_put_samples(struct pprof *pprof)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-static void pprof_put_type(struct pprof_message *profile, uint64_t type, uint64_t unit)
+static void pprof_put_type(struct pprof *pprof, uint64_t type, uint64_t unit)
 {
-	pprof_message_put_pair(profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, type,
+	pprof_put_pair(pprof, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, type,
 		       PPROF_VALUE_TYPE_UNIT, unit);
 }
 
@@ -359,29 +368,28 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 {
 	const struct export_settings *settings = pprof->settings;
 	const struct snapshot *snapshot = pprof->snapshot;
-	struct pprof_message *profile = pprof_begin(pprof);
+	struct proto_buffer *profile = pprof_begin(pprof);
 	uint64_t time = pprof_add_text(pprof, snapshot->waits.there ? "wait" : "cpu"),
 		 ns = pprof_add_text(pprof, "nanoseconds"),
 		 count = pprof_add_text(pprof, "count");
 
-	pprof_put_type(profile, pprof_add_text(pprof, "samples"), count);
-	pprof_put_type(profile, time, ns);
+	pprof_put_type(pprof, pprof_add_text(pprof, "samples"), count);
+	pprof_put_type(pprof, time, ns);
 	if (settings->waits) {
-		pprof_put_type(profile, pprof_add_text(pprof, "waits"), count);
-		pprof_put_type(profile, pprof_add_text(pprof, "wait"), ns);
+		pprof_put_type(pprof, pprof_add_text(pprof, "waits"), count);
+		pprof_put_type(pprof, pprof_add_text(pprof, "wait"), ns);
 	}
-	pprof_message_put_pair(profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
+	pprof_put_pair(pprof, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
 		       PPROF_VALUE_TYPE_UNIT, ns);
-	pprof_message_put_number(profile, PPROF_PROFILE_PERIOD,
-			 (uint64_t)llround(pprof->ns_per_tick));
-	pprof_message_put_number(profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
-	pprof_message_put_number(profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
+	proto_put_number(profile, PPROF_PROFILE_PERIOD, (uint64_t)llround(pprof->ns_per_tick));
+	proto_put_number(profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
+	proto_put_number(profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
 	if (snapshot->started_ns)
-		pprof_message_put_number(profile, PPROF_PROFILE_DURATION_NANOS,
+		proto_put_number(profile, PPROF_PROFILE_DURATION_NANOS,
 				 snapshot->time_ns - snapshot->started_ns);
 	for (size_t i = 0; i < notes->n; i++)
 		pprof->numbers[i] = pprof_add_text(pprof, notes->lines[i]);
-	pprof_message_put_numbers(profile, PPROF_PROFILE_COMMENT, pprof->numbers, notes->n);
+	proto_put_numbers(profile, PPROF_PROFILE_COMMENT, pprof->numbers, notes->n);
 	gzip_write(pprof->gzip, profile->bytes, profile->n);
 }
 
@@ -399,7 +407,8 @@ static bool pprof_put_tables(struct pprof *pprof)
 	pprof_put_mappings(pprof, build_ids);
 	pprof_put_strings(pprof);
 	free(build_ids);
-	return !pprof->failed && !pprof->locations.failed && !pprof->functions.failed;
+	return !pprof->failed && !pprof->message.failed && !pprof->pair.failed &&
+	       !pprof->locations.failed && !pprof->functions.failed;
 }
 
 static struct xtop_error *pprof_put(struct pprof *pprof)
@@ -438,6 +447,8 @@ static void pprof_destroy(struct pprof *pprof)
 	pprof_locations_deinit(&pprof->locations);
 	numbering_deinit(&pprof->functions);
 	free(pprof->labels);
+	free(pprof->message.bytes);
+	free(pprof->pair.bytes);
 	gzip_destroy(pprof->gzip);
 	free(pprof);
 }

@@ -25,8 +25,6 @@ libxtop_a_SOURCES += \
 	src/export/pprof.c \
 	src/export/pprof_locations.c \
 	src/export/pprof_locations.h \
-	src/export/pprof_message.c \
-	src/export/pprof_message.h \
 	src/export/speedscope.c \
 	src/export/stacks.c \
 	src/export/stacks.h \

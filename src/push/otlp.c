@@ -18,11 +18,11 @@
 
 #include "push/labels.h"
 #include "push/otlp_fields.h"
-#include "push/proto.h"
 #include "push/zip.h"
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
 #include "xtop/pprof_fields.h"
+#include "xtop/proto.h"
 #include "xtop/vector.h"
 
 #define OTLP_MAX_CONTENT_BYTES (64U << 20) /* of a profile */

@@ -16,8 +16,6 @@ libxtop_a_SOURCES += \
 	src/push/otlp_fields.h \
 	src/push/process.c \
 	src/push/process.h \
-	src/push/proto.c \
-	src/push/proto.h \
 	src/push/push.c \
 	src/push/pyroscope.c \
 	src/push/pyroscope.h \

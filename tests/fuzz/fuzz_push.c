@@ -12,9 +12,9 @@
 #include "fuzz.h"
 #include "push/config_file.h"
 #include "push/otlp.h"
-#include "push/proto.h"
 #include "push/target.h"
 #include "push/zip.h"
+#include "xtop/proto.h"
 
 #define MAX_CONTENT_BYTES (1U << 20)
 

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "push/otlp.h"
-#include "push/proto.h"
 #include "push/zip.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/proto.h"
 
 /* --- a profile -------------------------------------------------------------------------------- */
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to push/: messages of Protocol Buffers, field by field. Pure functions. */
-#ifndef PUSH_PROTO_H
-#define PUSH_PROTO_H
+/*
+ * Messages of Protocol Buffers, field by field (xtop/varint.h). Pure functions: what they change is
+ * their arguments'.
+ */
+#ifndef XTOP_PROTO_H
+#define XTOP_PROTO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* Messages of Protocol Buffers, field by field (xtop/varint.h); see proto.h. */
 #include "config.h"
 
-#include "push/proto.h"
+#include "xtop/proto.h"
 
 #include <string.h>
 
