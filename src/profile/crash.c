@@ -171,14 +171,13 @@ static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *v
 	const struct crash_settings *settings = work->settings;
 	const struct space *kernel = symbols_space(settings->symbols), *user = kernel;
 	struct unwind_stack *stack = &work->stack;
-	struct unwind_spaces spaces;
+	struct unwind_spaces spaces = { .user_whole = false };
 
 	if (settings->os && os_is_known(settings->os)) {
 		kernel = os_get_kernel(settings->os);
 		user = task->user;
 		spaces.user_whole = task->user;
-	} else {
-		spaces.user_whole = false;
+		spaces.user_ended = task->ended;
 	}
 	spaces.kernel = space_for_unwind(kernel);
 	spaces.user = space_for_unwind(user);

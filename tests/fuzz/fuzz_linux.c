@@ -7,13 +7,13 @@
 #include "config.h"
 
 #include "guest.h"
+#include "linux/kernel/arch.h"
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/guest_clock.h"
 #include "linux/kernel/hypercalls.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/stack_layout.h"
-#include "linux/process/process_arch.h"
 #include "linux/process/task_stacks.h"
 #include "linux/process/tasks.h"
 #include "unwind/orc_table.h"
@@ -148,8 +148,7 @@ static void put_kernel(struct fuzz_guest *guest)
 	put(guest, TASK, TASK_PID, 7);
 	put(guest, TASK, TASK_TGID, 7);
 	put(guest, TASK, TASK_GROUP_LEADER, base + TASK);
-	put(guest, TASK, TASK_STACK,
-	    base + STACK_TOP - process_arch_stack_bytes(&guest->linux_guest.layout));
+	put(guest, TASK, TASK_STACK, base + STACK_TOP - arch_stack_bytes(&guest->linux_guest));
 	guest->pool[STACK_WORD / 8] = base + FUZZ_GUEST_BYTES + TASK;
 	put(guest, TASK, TASK_CGROUPS, base + CGROUPS);
 	put(guest, CGROUPS, CSS_SET_CGROUP, base + CGROUPS + 0x40);
