@@ -301,12 +301,9 @@ struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char
 	return error;
 }
 
-bool pipelines_are_full(const struct pipelines *pipelines)
+bool pipelines_are_full(struct pipelines *pipelines)
 {
-	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
-		if (!pipelines->guests[i])
-			return false;
-	return true;
+	return !pipelines_find_free(pipelines);
 }
 
 struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i)

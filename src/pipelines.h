@@ -34,7 +34,7 @@ struct pipeline *pipelines_first(const struct pipelines *pipelines);
 struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i);
 
 /* Whether there is no free place. */
-bool pipelines_are_full(const struct pipelines *pipelines);
+bool pipelines_are_full(struct pipelines *pipelines);
 /* Adds DOMAIN and starts it. For callers that have given up their rights. */
 struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain);
 /* Stops the one in place I; its last snapshot can then be taken. */

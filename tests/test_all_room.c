@@ -58,7 +58,7 @@ static struct pipeline *find_free(void)
 	return NULL;
 }
 
-bool pipelines_are_full(const struct pipelines *pipelines)
+bool pipelines_are_full(struct pipelines *pipelines)
 {
 	(void)pipelines;
 	return !find_free();

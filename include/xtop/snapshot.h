@@ -282,6 +282,11 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t frame,
  */
 struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
 				      struct snapshot **top);
+/* Whether the profile was reset between both: counts of NOW are those since then. */
+static inline bool snapshot_was_reset(const struct snapshot *before, const struct snapshot *now)
+{
+	return now->started_ns != before->started_ns;
+}
 /* Whether some functions have no kind and module, as in a folded file: compare them by name. */
 bool snapshot_is_plain(const struct snapshot *snapshot);
 /* The source line with most of the weight of FRAME, "tcp.c:1478"; "": not known. */
@@ -290,6 +295,13 @@ const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 /* TO, a copy of FROM, gets copies of all that FROM points to. False: out of memory for some. */
 bool snapshot_waits_copy(const struct snapshot_waits *from, struct snapshot_waits *to);
+/* WAITS is a copy: its locks stay the other's. */
+static inline void snapshot_waits_leave_locks(struct snapshot_waits *waits)
+{
+	waits->locks = NULL;
+	waits->lock_tasks = NULL;
+	waits->n_locks = waits->n_lock_tasks = 0;
+}
 /* Frees what WAITS points to. */
 void snapshot_waits_deinit(struct snapshot_waits *waits);
 /* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */

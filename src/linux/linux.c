@@ -195,8 +195,11 @@ static void linux_get_kernel_root(const void *context, struct memory_root *root)
 	*root = ((const struct linux_system *)context)->kernel.guest.root;
 }
 
-/* A kernel without CONFIG_KALLSYMS_ALL does not name the list of tasks. Any task leads there. */
-static bool linux_can_read_waits(struct linux_system *system)
+/*
+ * Finds the list of tasks: a kernel without CONFIG_KALLSYMS_ALL does not name it, but any task
+ * leads there. False: waits cannot be read.
+ */
+static bool linux_prepare_waits(struct linux_system *system)
 {
 	struct linux_guest *guest = &system->kernel.guest;
 
@@ -212,7 +215,7 @@ static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint6
 	struct linux_system *system = context;
 	const struct linux_guest *guest = &system->kernel.guest;
 
-	if (!linux_can_read_waits(system))
+	if (!linux_prepare_waits(system))
 		return OS_WAITS_NONE;
 	if (!system->sleepers) { /* without memory there are no waits this time */
 		error_destroy(sleepers_create(guest, system->finder.tasks,
@@ -232,7 +235,7 @@ static bool linux_read_tasks(void *context, uint64_t now_ns, const struct os_wai
 	struct sleepers *sleepers = NULL;
 	bool created;
 
-	if (!linux_can_read_waits(system))
+	if (!linux_prepare_waits(system))
 		return false;
 	error_destroy(sleepers_create(guest, system->finder.tasks, system->finder.processes,
 				      &sleepers));

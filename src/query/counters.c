@@ -239,7 +239,7 @@ static void counter_subtract(const struct counter *counter, struct snapshot *sna
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before)
 {
 	struct sampler_counts *sampler = &snapshot->sampler;
-	bool was_reset = snapshot->started_ns != before->started_ns;
+	bool was_reset = snapshot_was_reset(before, snapshot);
 
 	for (size_t i = 0; i < n_counters; i++)
 		if (counter_grows(&counters[i]) &&

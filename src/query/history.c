@@ -315,9 +315,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.nodes = NULL;
 	moment->head.waits.rows = NULL;
 	moment->head.waits.n_rows = 0;
-	moment->head.waits.locks = NULL;
-	moment->head.waits.lock_tasks = NULL;
-	moment->head.waits.n_locks = moment->head.waits.n_lock_tasks = 0;
+	snapshot_waits_leave_locks(&moment->head.waits);
 	kept_locks_take(snapshot, &moment->head.waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);

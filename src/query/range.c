@@ -59,12 +59,10 @@ struct xtop_error *range_begin(struct range *range)
 	return range_find_or_add(range, 0, FRAME_ROOT, &root) ? NULL : range_no_memory();
 }
 
-/* After a reset of the profile all is new. */
 static double range_waits_ticks(const struct snapshot *before, const struct snapshot *now)
 {
-	bool was_reset = now->started_ns != before->started_ns;
-
-	return now->waits.span_ticks - (was_reset ? 0 : before->waits.span_ticks);
+	return now->waits.span_ticks -
+	       (snapshot_was_reset(before, now) ? 0 : before->waits.span_ticks);
 }
 
 struct xtop_error *range_add(struct range *range, const struct snapshot *before,
@@ -138,9 +136,7 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	*snapshot = *last;
 	snapshot->calls = NULL; /* they are only known since the start */
 	snapshot->events = NULL; /* these only now */
-	snapshot->waits.locks = NULL;
-	snapshot->waits.lock_tasks = NULL;
-	snapshot->waits.n_locks = snapshot->waits.n_lock_tasks = 0;
+	snapshot_waits_leave_locks(&snapshot->waits);
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;
 	range_fill(range, snapshot);

@@ -98,20 +98,26 @@ static void go_add_depths(struct cfi_builder *rows, const struct go_table *table
 	cfi_builder_add(rows, reached, &go_nothing);
 }
 
+/* Switches are followed on x86-64 alone; old tables do not mark what sets the stack pointer. */
+static bool go_has_rows(const struct go_table *table, const struct go_function *function,
+			bool is_switch)
+{
+	if (table->is_arm64)
+		return !go_sets_sp(function) && !(is_switch && function->flags & GO_UNMARKED);
+	return is_switch || !go_sets_sp(function);
+}
+
 static void go_add_function(struct cfi_builder *rows, struct go_switches *switches,
 			    const struct go_table *table, const struct go_function *function)
 {
 	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
 	bool is_switch = go_switches_add(switches, function);
-	bool has_rows = !go_sets_sp(function);
 
-	if (is_switch && (!table->is_arm64 || function->flags & GO_UNMARKED))
-		has_rows = !table->is_arm64;
 	rows->cfi->n_fdes++;
 	if (go_is_outermost(function)) {
 		cfi_builder_add(rows, function->start, &outermost);
 		cfi_builder_add(rows, function->end, &go_nothing);
-	} else if (has_rows) {
+	} else if (go_has_rows(table, function, is_switch)) {
 		go_add_depths(rows, table, function);
 	}
 }

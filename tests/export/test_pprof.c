@@ -365,7 +365,7 @@ static int compression(const struct snapshot *snapshot, const struct export_sett
 	return way;
 }
 
-/* Of the only location. */
+/* Returns the address that the only location has. */
 static uint64_t address(const struct snapshot *snapshot, const struct export_settings *settings)
 {
 	size_t n;

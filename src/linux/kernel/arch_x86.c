@@ -125,8 +125,5 @@ bool arch_x86_is_same_process(struct memory_root a, struct memory_root b)
 
 uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest)
 {
-	const struct layout *layout = &linux_guest->layout;
-
-	return layout_has(layout, IRQ_STACK_SIZEOF) ? layout_offset(layout, IRQ_STACK_SIZEOF)
-						    : ARCH_STACK_BYTES;
+	return layout_offset_or(&linux_guest->layout, IRQ_STACK_SIZEOF, ARCH_STACK_BYTES);
 }

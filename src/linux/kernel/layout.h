@@ -285,6 +285,12 @@ static inline unsigned layout_offset(const struct layout *layout, enum layout_me
 	return layout->values[member];
 }
 
+static inline unsigned layout_offset_or(const struct layout *layout, enum layout_member member,
+					unsigned otherwise)
+{
+	return layout_has(layout, member) ? layout_offset(layout, member) : otherwise;
+}
+
 /* The first of the N MEMBERS that is missing; LAYOUT_MEMBERS: all are there. */
 enum layout_member layout_missing(const struct layout *layout, const enum layout_member *members,
 				  size_t n);

@@ -9,12 +9,6 @@
 
 #include "linux/kernel/arch.h"
 
-static uint32_t stack_arm64_number(const struct layout *layout, enum layout_member member,
-				   uint32_t otherwise)
-{
-	return layout_has(layout, member) ? layout_offset(layout, member) : otherwise;
-}
-
 struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 {
 	const struct layout *layout = &guest->layout;
@@ -27,7 +21,7 @@ struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 		.current_per_cpu = CURRENT_IN_REGISTER,
 		.task_stack = layout_offset(layout, TASK_STACK),
 		.stack_bytes = arch_stack_bytes(guest),
-		.regs_below_top = stack_arm64_number(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
+		.regs_below_top = layout_offset_or(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
 	};
 	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
 		stacks.task_mm = layout_offset(layout, TASK_MM);

@@ -20,9 +20,9 @@
 
 #include "linux/kernel/stack_layout.h"
 
+#include "linux/kernel/arch.h"
 #include "xtop/registers_x86.h"
 
-#define STACK_LAYOUT_BYTES        16384 /* THREAD_SIZE and IRQ_STACK_SIZE unless BTF knows better */
 #define STACK_LAYOUT_FRED_PADDING 16
 
 /* Per-cpu place of a variable that was a member of pcpu_hot for some versions. 0: not there. */
@@ -34,13 +34,6 @@ static uint64_t stack_layout_per_cpu(const struct linux_guest *guest, enum linux
 	if (guest->symbols[LINUX_PCPU_HOT] && layout_has(&guest->layout, hot))
 		return guest->symbols[LINUX_PCPU_HOT] + layout_offset(&guest->layout, hot);
 	return 0;
-}
-
-static uint32_t stack_layout_number(const struct linux_guest *guest, enum layout_member member,
-				    uint32_t otherwise)
-{
-	return layout_has(&guest->layout, member) ? layout_offset(&guest->layout, member)
-						  : otherwise;
 }
 
 /*
@@ -82,10 +75,10 @@ struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 		.lock_wait_per_cpu = guest->symbols[LINUX_LOCK_WAIT],
 		.runstate_per_cpu = guest->symbols[LINUX_RUNSTATE],
 		.task_stack = layout_offset(layout, TASK_STACK),
-		.stack_bytes = stack_layout_number(guest, IRQ_STACK_SIZEOF, STACK_LAYOUT_BYTES),
+		.stack_bytes = arch_stack_bytes(guest),
 		.top_padding = guest->symbols[LINUX_FRED] ? STACK_LAYOUT_FRED_PADDING : 0,
-		.regs_below_top = stack_layout_number(guest, PT_REGS_SIZEOF, PT_REGS_BYTES),
-		.irq_stack_bytes = stack_layout_number(guest, IRQ_STACK_SIZEOF, STACK_LAYOUT_BYTES),
+		.regs_below_top = layout_offset_or(&guest->layout, PT_REGS_SIZEOF, PT_REGS_BYTES),
+		.irq_stack_bytes = arch_stack_bytes(guest),
 	};
 	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
 		stacks.task_mm = layout_offset(layout, TASK_MM);

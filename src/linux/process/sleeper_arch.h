@@ -35,12 +35,16 @@ void sleeper_arch_set_root(struct registers *regs, struct memory_root root);
 /* The stack pointer of the user code that entered the kernel there. False: there is none. */
 bool sleeper_arch_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 
-/* System calls by what they do: their numbers are those of the architecture. */
+/*
+ * System calls by what they do. From 424 on all architectures have the same numbers (Linux
+ * include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl); those before are the
+ * architecture's.
+ */
 enum system_call_kind {
-	CALL_OTHER,
-	CALL_FUTEX,
-	CALL_FUTEX_WAITV,
-	CALL_FUTEX_WAIT,
+	CALL_OTHER = 0,
+	CALL_FUTEX = 1,         /* no number */
+	CALL_FUTEX_WAITV = 449, /* from v5.16 */
+	CALL_FUTEX_WAIT = 455,  /* from v6.7 */
 };
 
 /* A system call as its registers were saved at the end of the stack. */
@@ -50,6 +54,16 @@ struct system_call {
 };
 /* False: the task did not enter the kernel from user code by a system call. */
 bool sleeper_arch_get_call(const struct sleeper_stack *stack, struct system_call *call);
+
+/* The kind of system call NUMBER on an architecture where futex() is number FUTEX. */
+static inline enum system_call_kind system_call_kind(uint64_t number, uint64_t futex)
+{
+	if (number == futex)
+		return CALL_FUTEX;
+	return number == CALL_FUTEX_WAITV || number == CALL_FUTEX_WAIT
+		       ? (enum system_call_kind)number
+		       : CALL_OTHER;
+}
 
 /* --- the same of one architecture ------------------------------------------------------------- */
 

@@ -21,9 +21,7 @@ enum context_word { CONTEXT_X19, CONTEXT_X29 = 10, CONTEXT_SP, CONTEXT_PC, N_CON
 _Static_assert(N_CONTEXT == SLEEPER_CONTEXT_WORDS, "struct cpu_context");
 
 /* Linux include/uapi/asm-generic/unistd.h */
-#define ARM64_FUTEX       98
-#define ARM64_FUTEX_WAITV 449 /* from v5.16 */
-#define ARM64_FUTEX_WAIT  455 /* from v6.7 */
+#define ARM64_FUTEX 98
 
 /* The stack pointer was read before the context: the task may have run in between. */
 bool sleeper_arm64_get_registers(const struct sleeper_stack *stack, struct registers *regs)
@@ -49,10 +47,7 @@ bool sleeper_arm64_get_registers(const struct sleeper_stack *stack, struct regis
 /* The registers that user code had: they begin the last struct of the stack. */
 static bool sleeper_find_saved(const struct sleeper_stack *stack, uint64_t saved[N_SAVED])
 {
-	const struct layout *layout = &stack->guest->layout;
-	size_t size_bytes = layout_has(layout, PT_REGS_SIZEOF)
-				    ? layout_offset(layout, PT_REGS_SIZEOF)
-				    : PT_ARM64_BYTES;
+	size_t size_bytes = layout_offset_or(&stack->guest->layout, PT_REGS_SIZEOF, PT_ARM64_BYTES);
 
 	if (size_bytes < N_SAVED * sizeof(*saved) || stack->size_bytes < size_bytes)
 		return false;
@@ -71,20 +66,6 @@ bool sleeper_arm64_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 	return true;
 }
 
-static enum system_call_kind sleeper_call_kind(uint32_t number)
-{
-	switch (number) {
-	case ARM64_FUTEX:
-		return CALL_FUTEX;
-	case ARM64_FUTEX_WAITV:
-		return CALL_FUTEX_WAITV;
-	case ARM64_FUTEX_WAIT:
-		return CALL_FUTEX_WAIT;
-	default:
-		return CALL_OTHER;
-	}
-}
-
 /* x0 has the first argument until the call returns; orig_x0 keeps it. */
 bool sleeper_arm64_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
@@ -92,7 +73,7 @@ bool sleeper_arm64_get_call(const struct sleeper_stack *stack, struct system_cal
 
 	if (!sleeper_find_saved(stack, saved) || (int32_t)saved[PT_ARM64_SYSCALL] < 0)
 		return false;
-	call->kind = sleeper_call_kind((uint32_t)saved[PT_ARM64_SYSCALL]);
+	call->kind = system_call_kind((uint32_t)saved[PT_ARM64_SYSCALL], ARM64_FUTEX);
 	memcpy(call->arguments, saved, sizeof(call->arguments));
 	call->arguments[0] = saved[PT_ARM64_ORIG_X0];
 	return true;

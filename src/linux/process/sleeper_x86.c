@@ -20,9 +20,7 @@
 #define KERNEL_SELECTOR 0x10
 
 /* Linux arch/x86/entry/syscalls/syscall_64.tbl */
-#define X86_FUTEX       202
-#define X86_FUTEX_WAITV 449 /* from v5.16 */
-#define X86_FUTEX_WAIT  455 /* from v6.7 */
+#define X86_FUTEX 202
 
 enum inactive_word { INACTIVE_R15, INACTIVE_R14, INACTIVE_R13, INACTIVE_R12, INACTIVE_RBX,
 		     INACTIVE_RBP, INACTIVE_RETURN, N_INACTIVE };
@@ -77,20 +75,6 @@ bool sleeper_x86_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 	return true;
 }
 
-static enum system_call_kind sleeper_call_kind(uint64_t number)
-{
-	switch (number) {
-	case X86_FUTEX:
-		return CALL_FUTEX;
-	case X86_FUTEX_WAITV:
-		return CALL_FUTEX_WAITV;
-	case X86_FUTEX_WAIT:
-		return CALL_FUTEX_WAIT;
-	default:
-		return CALL_OTHER;
-	}
-}
-
 bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
 	static const enum pt_regs_word words[] = { PT_REGS_RDI, PT_REGS_RSI, PT_REGS_RDX,
@@ -100,7 +84,7 @@ bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call 
 	/* A page fault has an error code or -1 in place of the number. */
 	if (!sleeper_find_saved(stack, saved) || saved[PT_REGS_ORIG_RAX] >> 31)
 		return false;
-	call->kind = sleeper_call_kind(saved[PT_REGS_ORIG_RAX]);
+	call->kind = system_call_kind(saved[PT_REGS_ORIG_RAX], X86_FUTEX);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		call->arguments[i] = saved[words[i]];
 	return true;

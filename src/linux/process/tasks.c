@@ -134,7 +134,7 @@ struct tasks_counts tasks_counts(const struct tasks *tasks)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Of a pointer. */
+/* How many bytes a pointer of the guest has. */
 static size_t tasks_word_bytes(const struct tasks *tasks)
 {
 	return linux_is_short(tasks->linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);

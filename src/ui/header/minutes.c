@@ -59,7 +59,7 @@ static struct minutes_load minutes_load(const struct history *history, size_t fi
 	const struct snapshot *from = history_head(history, first),
 			      *to = history_head(history, last);
 	static const struct snapshot_vcpu none;
-	bool was_reset = to->started_ns != from->started_ns;
+	bool was_reset = snapshot_was_reset(from, to);
 	struct snapshot_vcpu sum = { .user = 0 };
 	struct vcpu_shares shares;
 
