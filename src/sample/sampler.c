@@ -475,7 +475,7 @@ static bool sampler_is_ahead(struct sampler *sampler)
 }
 
 /* Takes the sample of a tick. The guest runs. ROOM in the ring has room for all vCPUs. */
-static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags)
+static void sampler_tick(struct sampler *sampler, char *room)
 {
 	uint64_t stopped_ns = sampler->counts.stopped_ns;
 
@@ -487,7 +487,7 @@ static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags)
 	sampler_find_tasks(sampler);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
-		.flags = flags,
+		.flags = sampler->ticks.late ? SAMPLE_LATE : 0,
 		.time_ns = sampler->now_ns,
 		.period_ns = (uint32_t)sampler->ticks.period_ns,
 	};
@@ -637,28 +637,27 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 	sampler_publish_counts(sampler, state);
 }
 
-/* Sleeps to the next tick. Returns the flags of its sample. */
-static uint16_t sampler_sleep(struct sampler *sampler, enum sampler_state state)
+/* Sleeps to the next tick. Returns false once xtop quits. */
+static bool sampler_sleep(struct sampler *sampler, enum sampler_state state)
 {
 	struct ticks *ticks = &sampler->ticks;
 	uint64_t period_ns = ticks_period_ns(ticks), n_skipped = 0;
-	uint16_t flags;
+	bool goes_on;
 
 	if (state == SAMPLER_GUEST_PAUSED)
 		period_ns = SAMPLER_PAUSED_NS;
 	else if (!sampler_is_on_hold(sampler))
 		n_skipped = ticks_find_skipped(ticks, period_ns);
-	flags = ticks_sleep(ticks, period_ns, n_skipped);
+	goes_on = ticks_sleep(ticks, period_ns, n_skipped);
 	sampler->now_ns = ticks->woke_ns;
-	return flags;
+	return goes_on;
 }
 
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING, before;
 
-	while (!control_is_quitting(sampler->control)) {
-		uint16_t flags = sampler_sleep(sampler, state);
+	while (sampler_sleep(sampler, state)) {
 		char *room = NULL;
 
 		before = state;
@@ -672,7 +671,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		if (state != SAMPLER_RUNNING || sampler_is_on_hold(sampler))
 			run_time_reset(&sampler->run_time);
 		if (state == SAMPLER_RUNNING && room)
-			sampler_tick(sampler, room, flags);
+			sampler_tick(sampler, room);
 		sampler_clean_up(sampler, before, state, room);
 	}
 	return SAMPLER_ENDED;

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "xtop/clock.h"
-#include "xtop/sample.h"
 
 #define TICKS_SLOW_LOOK_NS 400000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
 /* The longest sleep without asking whether to quit. The guard's signal ends it sooner. */
@@ -120,11 +119,10 @@ static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 	ticks->counts->skipped_budget += n;
 }
 
-uint16_t ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped)
+bool ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped)
 {
 	struct deadline *deadline = &ticks->deadline;
 	uint64_t now_ns = clock_now_ns();
-	bool late;
 
 	ticks->period_ns = period_ns;
 	deadline_skip(deadline, n_skipped);
@@ -133,8 +131,10 @@ uint16_t ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped
 	control_set_next(ticks->control, deadline->at_ns);
 	ticks->woke_ns = ticks_nap(ticks, now_ns, deadline->at_ns);
 	ticks_count_skipped(ticks, n_skipped);
-	late = ticks->woke_ns > deadline->at_ns + period_ns / 2;
+	if (control_is_quitting(ticks->control))
+		return false;
+	ticks->late = ticks->woke_ns > deadline->at_ns + period_ns / 2;
 	ticks->counts->ticks++;
-	ticks->counts->late += late;
-	return late ? SAMPLE_LATE : 0;
+	ticks->counts->late += ticks->late;
+	return true;
 }

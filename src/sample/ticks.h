@@ -28,6 +28,7 @@ struct ticks {
 	uint64_t period_ns; /* the last tick's */
 	uint64_t n_missed; /* deadlines that went by unmet before the last tick */
 	uint64_t woke_ns;  /* when the last tick began */
+	bool late;         /* the last tick began more than half a period after its deadline */
 };
 
 /* Borrows CONTROL and COUNTS. */
@@ -41,10 +42,10 @@ uint64_t ticks_period_ns(const struct ticks *ticks);
  */
 uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns);
 /*
- * Sleeps to the next deadline, before which N_SKIPPED others are skipped, or until xtop quits.
- * Counts them. Returns the flags of a sample that is taken now: SAMPLE_LATE or none.
+ * Sleeps to the next deadline, before which N_SKIPPED others are skipped. Counts them, and returns
+ * true. Returns false once xtop quits; that tick is not counted.
  */
-uint16_t ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped);
+bool ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped);
 /* Sleeps until then, whatever happens. */
 void ticks_sleep_to(uint64_t until_ns);
 /* Adds this tick, and those missed before it, to what the next sample stands for. */

@@ -210,6 +210,25 @@ static void test_plain(void)
 	end();
 }
 
+static uint64_t quit_after_first(void)
+{
+	if (memory->looks == 1)
+		control_quit(control);
+	return 0;
+}
+
+static void test_quits_while_it_sleeps(void)
+{
+	begin_at(1, 1);
+	made_clock.late = quit_after_first;
+	run(5);
+	made_clock.late = NULL;
+	check(counts.ticks == 1 && n_taken == 1,
+	      "the tick that did not come any more: %" PRIu64 " ticks, %u samples", counts.ticks,
+	      n_taken);
+	end();
+}
+
 static void test_counts(void)
 {
 	struct stopped_summary summary;
@@ -1512,6 +1531,7 @@ int main(void)
 	fault_install();
 	made_clock.reading_ns = READING_NS;
 	test_plain();
+	test_quits_while_it_sleeps();
 	test_quit_in_a_sleep();
 	test_counts();
 	test_learned();
