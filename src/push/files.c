@@ -4,6 +4,7 @@
  *
  *   xtop-20261123T171500.250Z-web01-5f3a9c1e.pb.gz       domain, first part of the UUID
  *   xtop-20261123T171500.250Z-web01-5f3a9c1e-waits.pb.gz the same of tasks that wait
+ *   xtop-20261123T171500.250Z-web01-5f3a9c1e-2.pb.gz     the first name was taken
  *
  * The sender's process.
  */
@@ -21,6 +22,7 @@
 #define FILES_PREFIX "xtop-"
 #define FILES_ENDING ".pb.gz"
 #define FILES_DOMAIN 64 /* bytes of the name */
+#define FILES_NAMES  99 /* of one guest and millisecond */
 
 struct files {
 	struct process *process;
@@ -58,19 +60,41 @@ static void files_put_name(char *to, const char *from, size_t max_bytes)
 	to[n] = '\0';
 }
 
-static void files_name(const struct push_profile *profile, char name[FOLDER_NAME_BYTES])
+/* The NUMBER-th name for PROFILE, from 1. */
+static void files_name(const struct push_profile *profile, unsigned number,
+		       char name[FOLDER_NAME_BYTES])
 {
 	const time_t seconds = (time_t)(profile->from_ns / 1000000000);
-	char domain[FILES_DOMAIN + 1], uuid[9], day[32];
+	char domain[FILES_DOMAIN + 1], uuid[9], day[32], again[16] = "";
 	struct tm tm;
 
 	files_put_name(domain, profile->domain, FILES_DOMAIN);
 	files_put_name(uuid, profile->uuid, sizeof(uuid) - 1);
 	gmtime_r(&seconds, &tm);
 	strftime(day, sizeof(day), "%Y%m%dT%H%M%S", &tm);
-	snprintf(name, FOLDER_NAME_BYTES, FILES_PREFIX "%s.%03uZ-%s-%s%s" FILES_ENDING, day,
+	if (number > 1)
+		snprintf(again, sizeof(again), "-%u", number);
+	snprintf(name, FOLDER_NAME_BYTES, FILES_PREFIX "%s.%03uZ-%s-%s%s%s" FILES_ENDING, day,
 		 (unsigned)(profile->from_ns / 1000000 % 1000), domain, uuid,
-		 profile->waits ? "-waits" : "");
+		 profile->waits ? "-waits" : "", again);
+}
+
+/*
+ * A name may be taken by an earlier run, before the clock was set back, or by another xtop. Then the
+ * profile gets the next one.
+ */
+static struct xtop_error *files_write(struct files *files, const struct entry *entry)
+{
+	const struct folder_part part = { entry->bytes, entry->size_bytes };
+	char name[FOLDER_NAME_BYTES];
+	unsigned number = 1;
+
+	if (!files->folder)
+		return error_create("the folder cannot be read");
+	files_name(&entry->profile, number, name);
+	while (folder_has(files->folder, name) && number < FILES_NAMES)
+		files_name(&entry->profile, ++number, name);
+	return folder_add(files->folder, name, &part, 1);
 }
 
 static void files_fail(struct files *files, struct xtop_error *error)
@@ -85,15 +109,10 @@ static void files_fail(struct files *files, struct xtop_error *error)
 
 static void files_add(void *state, struct entry *entry)
 {
-	const struct folder_part part = { entry->bytes, entry->size_bytes };
 	struct files *files = state;
 	struct push_status *status = &files->process->status;
-	char name[FOLDER_NAME_BYTES];
-	struct xtop_error *error;
+	struct xtop_error *error = files_write(files, entry);
 
-	files_name(&entry->profile, name);
-	error = files->folder ? folder_add(files->folder, name, &part, 1)
-			      : error_create("the folder cannot be read");
 	if (error) {
 		files_fail(files, error);
 	} else {

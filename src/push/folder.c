@@ -239,6 +239,11 @@ static int folder_create(const struct folder *folder, const char *name,
 	return result;
 }
 
+bool folder_has(const struct folder *folder, const char *name)
+{
+	return faccessat(folder->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 struct xtop_error *folder_add(struct folder *folder, const char *name,
 			      const struct folder_part *parts, size_t n)
 {
@@ -249,7 +254,7 @@ struct xtop_error *folder_add(struct folder *folder, const char *name,
 	if (strlen(name) >= FOLDER_NAME_BYTES || bytes > folder->max_bytes)
 		return error_create("a profile of %llu bytes is larger than what may be kept",
 				    (unsigned long long)bytes);
-	if (faccessat(folder->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (folder_has(folder, name))
 		return error_create("'%s' exists: does another xtop write there?", name);
 	folder_make_room(folder, bytes);
 	if (folder_create(folder, name, parts, n) < 0)

@@ -30,6 +30,7 @@ struct folder_part {
 struct xtop_error *folder_open(int fd, const char *prefix, const char *ending, uint64_t max_bytes,
 			       struct folder **folderp);
 void folder_close(struct folder *folder); /* NULL allowed; the files stay */
+bool folder_has(const struct folder *folder, const char *name); /* a file, whoever wrote it */
 /*
  * Adds the file NAME, the youngest, of N parts. First removes the oldest until there is room.
  * After an error there is no such file.

@@ -357,9 +357,12 @@ static void test_files(void)
 	snprintf(name, sizeof(name), "%s/out/mine", folder);
 	check(stat(name, &file) == 0, "nobody else's");
 	add(9, 100);
-	status = wait_for(11);
-	check(status.dropped == 1 && strstr(status.message, "exists"), "the same name twice: %s",
-	      status.message);
+	add(9, 101);
+	status = wait_for(12);
+	snprintf(name, sizeof(name), "%s/out/xtop-20231114T221450.000Z-web01___-12345678-3.pb.gz",
+		 folder);
+	check(status.sent == 12 && !status.dropped && stat(name, &file) == 0 && file.st_size == 101,
+	      "a name that is taken twice: %s", name);
 	push_finish();
 	push_stop();
 }
