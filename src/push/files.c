@@ -80,8 +80,8 @@ static void files_name(const struct push_profile *profile, unsigned number,
 }
 
 /*
- * A name may be taken by an earlier run, before the clock was set back, or by another xtop. Then the
- * profile gets the next one.
+ * A name may be taken by an earlier run, before the clock was set back, or by another xtop. Then
+ * the profile gets the next one.
  */
 static struct xtop_error *files_write(struct files *files, const struct entry *entry)
 {
