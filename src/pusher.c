@@ -58,6 +58,11 @@ struct xtop_error *pusher_start(struct pusher *pusher, const char *cache)
 		error = metrics_start(options->metrics);
 	if (!error && options->push)
 		error = push_start(&pusher->settings);
+	if (!error && options->push) {
+		pusher->gzip = gzip_create(true);
+		if (!pusher->gzip)
+			error = error_create("out of memory");
+	}
 	pusher->started = !error;
 	return error;
 }
@@ -128,6 +133,7 @@ static struct xtop_error *pusher_encode(const struct pusher *pusher,
 		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
 		.wall_ns = from_ns,
 		.brief = true,
+		.gzip = pusher->gzip,
 		.clock = CLOCK_UTC,
 	};
 	FILE *file = open_memstream(bytesp, size_bytesp);

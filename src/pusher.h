@@ -46,6 +46,7 @@ struct pusher {
 	uint64_t said_ns;            /* when; 0: not yet */
 	uint64_t notified_ns;        /* the service manager, of the state */
 	uint64_t pushed;             /* profiles, so far */
+	struct gzip *gzip;           /* with --push; session.c frees it */
 	bool started;
 };
 

@@ -609,6 +609,7 @@ static void session_free(struct session *session)
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();
+	gzip_destroy(session->pusher.gzip);
 	push_stop();
 	metrics_stop();
 	notify_close();

@@ -17,6 +17,14 @@
 
 struct sample_log;
 
+/*
+ * What pprof files are compressed with. Who writes one after the other keeps it: the system would
+ * clear 100 pages for each otherwise. QUICK: zlib's level 1. NULL: out of memory.
+ */
+struct gzip;
+struct gzip *gzip_create(bool quick);
+void gzip_destroy(struct gzip *gzip); /* NULL allowed */
+
 /* What a file says besides what the snapshot has. Texts may have any bytes. */
 struct export_settings {
 	const struct filter *filter; /* NULL: all stacks */
@@ -26,7 +34,8 @@ struct export_settings {
 	const char *domain;          /* the guest's name; NULL: not known */
 	const char *type;            /* "PVH"; NULL: not known */
 	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
-	bool brief;                  /* pprof: fast, and without where functions begin */
+	bool brief;                  /* pprof: without where functions begin */
+	struct gzip *gzip;           /* pprof; NULL: one that is not quick, for this file alone */
 	enum clock_kind clock;       /* on which times are told */
 	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
 	/*

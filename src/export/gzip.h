@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes into a stream as gzip (RFC 1952), by zlib. Main's thread. */
+/* Bytes into a stream as gzip (RFC 1952), by zlib. xtop/export.h has its life. Main's thread. */
 #ifndef EXPORT_GZIP_H
 #define EXPORT_GZIP_H
 
@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "xtop/export.h"
 
 #define GZIP_BLOCK_BYTES (64 << 10)
 
@@ -18,10 +20,9 @@ struct gzip {
 	unsigned char waiting[GZIP_BLOCK_BYTES], ready[GZIP_BLOCK_BYTES];
 };
 
-/* QUICK: zlib's level 1. NULL: out of memory. Failed writes are left to ferror(FILE). */
-struct gzip *gzip_create(bool quick, FILE *file);
-/* Writes the rest. */
-void gzip_destroy(struct gzip *gzip);
+/* The next bytes are a file of their own. Failed writes are left to ferror(FILE). */
+void gzip_begin(struct gzip *gzip, FILE *file);
+void gzip_end(struct gzip *gzip); /* writes the rest */
 
 void gzip_write_on(struct gzip *gzip, const void *bytes, size_t n); /* of any length */
 

@@ -431,7 +431,9 @@ static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
 	pprof->settings = settings;
 	pprof->ns_per_tick = stacks_ns_per_tick(snapshot);
 	pprof->labels = calloc(stacks_n_frames(snapshot, settings), sizeof(*pprof->labels));
-	pprof->gzip = gzip_create(settings->brief, file);
+	pprof->gzip = settings->gzip ? settings->gzip : gzip_create(false);
+	if (pprof->gzip)
+		gzip_begin(pprof->gzip, file);
 	return pprof_locations_init(&pprof->locations, stacks_n_frames(snapshot, settings)) &&
 	       numbering_init_both(&pprof->functions, snapshot, settings) && pprof->labels &&
 	       pprof->gzip;
@@ -449,7 +451,10 @@ static void pprof_destroy(struct pprof *pprof)
 	free(pprof->labels);
 	free(pprof->message.bytes);
 	free(pprof->pair.bytes);
-	gzip_destroy(pprof->gzip);
+	if (pprof->gzip)
+		gzip_end(pprof->gzip);
+	if (pprof->gzip != pprof->settings->gzip)
+		gzip_destroy(pprof->gzip);
 	free(pprof);
 }
 

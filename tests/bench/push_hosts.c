@@ -54,6 +54,7 @@ static struct shared {
 
 static unsigned n_guests, seconds;
 static const char *profile_path; /* NULL: profiles are made up */
+static struct gzip *gzip; /* of a host's process */
 static char url[64], config[] = "/tmp/xtop-push-hosts-XXXXXX";
 
 static uint64_t random_next(uint64_t *state) /* xorshift64 */
@@ -240,7 +241,7 @@ static void push_guest(struct host *host, const struct snapshot *snapshot, unsig
 					.os = "Linux", .kernel = "6.1.0-37-amd64" };
 	struct export_settings settings = { .domain = profile.domain, .type = "PVH",
 					    .wall_ns = profile.from_ns, .brief = true,
-					    .clock = CLOCK_UTC };
+					    .gzip = gzip, .clock = CLOCK_UTC };
 	size_t size_bytes;
 	char *bytes;
 	FILE *file = open_memstream(&bytes, &size_bytes);
@@ -326,6 +327,7 @@ static void run_host(unsigned h)
 	pid_t sender;
 
 	must_or_die(push_start(&settings));
+	gzip = gzip_create(true);
 	sender = find_sender();
 	frames = make_frames(functions);
 	import = read_profile(frames);

@@ -380,7 +380,8 @@ static uint64_t address(const struct snapshot *snapshot, const struct export_set
 /* What is pushed: the same samples, in fewer bytes. */
 static void test_brief(void)
 {
-	const struct export_settings usual = { 0 }, brief = { .brief = true },
+	struct gzip *gzip = gzip_create(true);
+	const struct export_settings usual = { 0 }, brief = { .brief = true, .gzip = gzip },
 				     addresses = { .brief = true, .addresses = true };
 	uint32_t stack = code("write", 0x50);
 	struct profile *profile;
@@ -395,11 +396,15 @@ static void test_brief(void)
 	check_string(texts[1], texts[0], "brief: the same samples");
 	check(compression(snapshot, &usual) == 0 && compression(snapshot, &brief) == 4,
 	      "compressed the fastest way");
+	free(texts[1]);
+	texts[1] = pprof_text(snapshot, &brief);
+	check_string(texts[1], texts[0], "and again by the same compressor");
 	check_u64(address(snapshot, &usual), 0x50, "usual: where the function begins");
 	check_u64(address(snapshot, &brief), 0, "brief: no address");
 	check_u64(address(snapshot, &addresses), 0x50, "but with --addresses");
 	free(texts[0]);
 	free(texts[1]);
+	gzip_destroy(gzip);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
