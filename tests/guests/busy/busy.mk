@@ -12,12 +12,11 @@ $(busy_dir)/busy: $(busy_dir)/busy.c
 # The same without symbols, which tests put into the guest under another name, and the debug file that
 # has them: laid out for --debug-dir and as a server of debuginfod has it. lib has libdebuginfod and
 # what it needs, if this machine has it: dom0 has none.
-busy_objcopy = $(host_alias:%=%-)objcopy
 $(busy_dir)/stripped: $(busy_dir)/busy
-	$(AM_V_GEN)rm -rf $@ && $(MKDIR_P) $@/lib && cd $@ && $(busy_objcopy) --strip-all ../busy init && \
+	$(AM_V_GEN)rm -rf $@ && $(MKDIR_P) $@/lib && cd $@ && $(OBJCOPY) --strip-all ../busy init && \
 		id=`readelf -n init | sed -n 's/.*Build ID: //p'` && name=`echo $$id | cut -c3-` && \
 		folder=debug/.build-id/`echo $$id | cut -c1-2` && $(MKDIR_P) $$folder www/buildid/$$id && \
-		$(busy_objcopy) --only-keep-debug ../busy $$folder/$$name.debug && \
+		$(OBJCOPY) --only-keep-debug ../busy $$folder/$$name.debug && \
 		ln $$folder/$$name.debug www/buildid/$$id/debuginfo && \
 		file=`/sbin/ldconfig -p | sed -n 's/.*libdebuginfod.so.1 .*x86-64.*=> //p'` && \
 		if [ -n "$$file" ]; then \
