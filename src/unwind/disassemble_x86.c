@@ -202,9 +202,14 @@ static bool disassembled_lacks_size(const struct disassembled *code)
 	}
 }
 
-/* An operand is a vector or a mask, and the instruction is no conversion between sizes. */
+/*
+ * An operand is a vector or a mask, and the instruction is no conversion between sizes. Or it is
+ * one to an integer, whose register says the size.
+ */
 static bool disassembled_is_vector(const struct disassembled *code, const char *name)
 {
+	if (strstr(name, "2si") || strstr(name, "2usi"))
+		return true;
 	if (strncmp(name, "cvtsi", 5) == 0 || strncmp(name, "vcvt", 4) == 0 ||
 	    strncmp(name, "vfpclass", 8) == 0)
 		return false;

@@ -54,6 +54,8 @@ static void test_text(void)
 	check_string(att("\xd1\xe8", 2, 0), "shr    %eax", "a shift by one");
 	check_string(att("\xf0\xff\x08", 3, 0), "lock decl (%rax)", "a prefix stays in front");
 	check_string(att("\x0f\x1f\x44\x00\x00", 5, 0), "nopl   (%rax,%rax,1)", "a long nop");
+	check_string(att("\xf2\x0f\x2c\x44\x24\x10", 6, 0), "cvttsd2si 0x10(%rsp),%eax",
+		     "the register says the size of the integer");
 	check_string(att("\x06", 1, 0), "(bad)", "no instruction of x86-64");
 	check_string(att("\xe8\x00", 2, 0), "(bad)", "an instruction that is cut off");
 }
