@@ -25,7 +25,8 @@
 #include "xtop/sampler.h"
 #include "xtop/walk.h"
 
-#define PIPELINE_WAIT_NS 1000000 /* between looks whether the sampler has started */
+#define PIPELINE_WAIT_NS     1000000    /* between looks whether the sampler has started */
+#define PIPELINE_STACK_BYTES (8U << 20) /* glibc's default; musl's is 128 KiB */
 
 struct pipeline {
 	const struct options *options;
@@ -410,14 +411,18 @@ struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *
 {
 	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP };
 	sigset_t others, before;
+	pthread_attr_t attributes;
 	int errno_value;
 
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, PIPELINE_STACK_BYTES);
 	sigfillset(&others);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&others, faults[i]);
 	pthread_sigmask(SIG_SETMASK, &others, &before);
-	errno_value = pthread_create(thread, NULL, body, context);
+	errno_value = pthread_create(thread, &attributes, body, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;
 }
 

@@ -436,10 +436,33 @@ static void test_killed(void)
 	end("killed: pauses");
 }
 
+static void *use_stack(void *sum)
+{
+	volatile char bytes[4 << 20];
+
+	for (size_t i = 0; i < sizeof(bytes); i += 4096)
+		bytes[i] = 1;
+	for (size_t i = 0; i < sizeof(bytes); i += 4096)
+		*(size_t *)sum += (size_t)bytes[i];
+	return NULL;
+}
+
+/* Musl gives a thread 128 KiB if nobody asks for more. */
+static void test_stack(void)
+{
+	pthread_t thread;
+	size_t sum = 0;
+
+	must(pipeline_start_thread(&thread, use_stack, &sum));
+	pthread_join(thread, NULL);
+	check(sum == 1024, "a thread may use 4 MiB of stack");
+}
+
 int main(void)
 {
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	made_stops = &xen->made;
+	test_stack();
 	test_reboot();
 	test_away_at_the_end();
 	test_hangs();

@@ -27,5 +27,10 @@ void fault_arm(void);
 void fault_arm_range(void *start, size_t size_bytes);
 unsigned fault_disarm(void); /* returns how many faults there were since fault_arm() */
 unsigned fault_count(void);  /* the same, but stays armed */
+/*
+ * raise() by tgkill(), which the walls around main allow. Musl calls tkill(), which could reach a
+ * thread of any process. Async-signal-safe.
+ */
+void fault_raise(int signal_number);
 
 #endif

@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "xtop/fault.h"
 #include "xtop/types.h"
@@ -39,6 +41,11 @@ static void *fault_place(void *address, size_t *size_bytes)
 	return (void *)((uintptr_t)address & ~(uintptr_t)GUEST_PAGE_MASK);
 }
 
+void fault_raise(int signal_number)
+{
+	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal_number);
+}
+
 static void fault_handle(int signal_number, siginfo_t *info, void *context)
 {
 	size_t size_bytes;
@@ -58,7 +65,7 @@ static void fault_handle(int signal_number, siginfo_t *info, void *context)
 	if (fault_last_words)
 		fault_last_words();
 	signal(signal_number, SIG_DFL);
-	raise(signal_number); /* is delivered when this handler returns */
+	fault_raise(signal_number); /* is delivered when this handler returns */
 }
 
 void fault_install(void)

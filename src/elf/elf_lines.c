@@ -281,11 +281,16 @@ static void elf_lines_end(struct elf_lines *lines)
 	lines->elf = lines->alt_elf = NULL;
 }
 
+/* What malloc() has given out. 0: the C library does not tell (musl, glibc before 2.33). */
 static size_t elf_lines_heap_bytes(void)
 {
+#ifdef HAVE_MALLINFO2
 	struct mallinfo2 info = mallinfo2();
 
 	return info.uordblks + info.hblkhd;
+#else
+	return 0;
+#endif
 }
 
 static bool elf_lines_start(struct elf_lines *lines)
@@ -357,16 +362,20 @@ static void elf_lines_drop_pages(const struct elf_lines *lines)
 }
 
 /*
- * Opens libdw again when it has taken much memory. The names of symbols lie in the mapping, not in
- * libdw's handle, unless that is libdwfl's.
+ * Opens libdw again when it has taken much memory, or may have. The names of symbols lie in the
+ * mapping, not in libdw's handle, unless that is libdwfl's.
  */
 static void elf_lines_bound_heap(struct elf_lines *lines)
 {
+	size_t now = elf_lines_heap_bytes();
+
 	if (lines->dwfl || !lines->dwarf ||
-	    elf_lines_heap_bytes() < lines->heap_bytes + ELF_LINES_HEAP_BYTES)
+	    (now && now < lines->heap_bytes + ELF_LINES_HEAP_BYTES))
 		return;
 	elf_lines_end(lines);
-	malloc_trim(0);
+#ifdef HAVE_MALLINFO2
+	malloc_trim(0); /* glibc's, too; musl keeps no large areas */
+#endif
 	elf_lines_start(lines);
 }
 

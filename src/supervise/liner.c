@@ -49,7 +49,8 @@ static struct {
 
 /* --- rights ----------------------------------------------------------------------------------- */
 
-#define CALL(name) SCMP_SYS(name)
+/* SCMP_SYS(), but NAME is not expanded: musl has a macro pread64. */
+#define CALL(name) __SNR_##name
 
 /* What reading a file that is open needs, and starting another reader. */
 static const int liner_calls[] = {
@@ -77,9 +78,10 @@ static bool liner_filter_calls(void)
 				   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) < 0;
 	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(mprotect), 1,
 				   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) < 0;
-	/* fork() of glibc, which ends with SIGCHLD. */
+	/* fork() of glibc, which ends with SIGCHLD; musl's is the older call. */
 	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(clone), 1,
 				   SCMP_A0(SCMP_CMP_MASKED_EQ, 0xff, SIGCHLD)) < 0;
+	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(fork), 0) < 0;
 	failed |= seccomp_load(filter) < 0;
 	seccomp_release(filter);
 	return !failed;
@@ -94,6 +96,7 @@ static bool liner_filter_forks(void)
 	if (!filter)
 		return false;
 	failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 0) < 0;
+	failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fork), 0) < 0;
 	failed |= seccomp_load(filter) < 0;
 	seccomp_release(filter);
 	return !failed;

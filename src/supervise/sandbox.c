@@ -137,7 +137,8 @@ static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-#define CALL(name) SCMP_SYS(name)
+/* SCMP_SYS(), but NAME is not expanded: musl has a macro pread64. */
+#define CALL(name) __SNR_##name
 
 /* clang-format off */
 static const int sandbox_calls[] = {
@@ -185,7 +186,8 @@ static const unsigned long sandbox_ioctls[] = {
 /* Calls whose arguments matter. */
 static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
 {
-	const scmp_datum_t changes = O_ACCMODE | O_CREAT | O_TRUNC; /* O_TMPFILE needs O_RDWR */
+	/* O_TMPFILE needs O_RDWR. Musl's O_ACCMODE has O_PATH, too, which opens nothing. */
+	const scmp_datum_t changes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 	scmp_datum_t self = (scmp_datum_t)getpid();
 
 	/* To read only. Not openat2(), which has its flags in memory. */

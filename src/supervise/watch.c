@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,7 +64,7 @@ void watch_make_prompt(enum watch_priority priority)
 {
 	struct sched_param param = { .sched_priority = (int)priority };
 
-	sched_setscheduler(0, SCHED_FIFO, &param);
+	syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param); /* musl's function only fails */
 	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 

@@ -27,7 +27,11 @@
  */
 #include "config.h"
 
-/* libunwind.h includes <sys/ucontext.h>. Its GNU names for registers are those of cursor_x86.h. */
+/*
+ * libunwind.h includes <sys/ucontext.h>. Its GNU names for registers are those of cursor_x86.h. In
+ * musl's headers _ALL_SOURCE, which config.h defines, too, has the same meaning.
+ */
+#undef _ALL_SOURCE
 #undef _GNU_SOURCE
 #define _DEFAULT_SOURCE 1
 

@@ -881,7 +881,7 @@ static void test_full_at_close(void)
 	close_errno = EDQUOT;
 	error = recording_writer_close(writer);
 	close_errno = 0;
-	check(error && strstr(error_message(error), "quota"), "an error at the close: %s",
+	check(error && strstr(error_message(error), strerror(EDQUOT)), "an error at the close: %s",
 	      error ? error_message(error) : "no error");
 	error_destroy(error);
 	unlink(path_damaged);

@@ -13,8 +13,11 @@
 #define DAY_S  86400
 #define HOUR_S 3600
 
-/* Bytes that malloc() has given out. Sanitizers have their own malloc() and play two hours only. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/*
+ * Bytes that malloc() has given out. Sanitizers have their own malloc(), and other C libraries than
+ * glibc do not tell: these play two hours only.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(HAVE_MALLINFO2)
 #define PLAYED_S (2 * HOUR_S)
 
 static size_t memory_used(void)

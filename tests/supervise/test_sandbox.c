@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "xtop/fault.h"
 #include "xtop/sandbox.h"
 
 #include <errno.h>
@@ -154,9 +155,9 @@ static int become_root(void)
 
 static int map_code(void)
 {
-	void *map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return result(map == MAP_FAILED ? -1 : 0);
+	/* Musl's mmap() makes ENOMEM of EPERM. */
+	return result((int)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
 static int make_code(void)
@@ -412,10 +413,18 @@ static int copy_stream(void)
 	return fd >= 0 && fdopen(fd, "w") ? DONE : errno;
 }
 
+static volatile sig_atomic_t raised;
+
+static void take_signal(int number)
+{
+	raised = number;
+}
+
 static int raise_signal(void)
 {
-	signal(SIGUSR1, SIG_IGN);
-	return raise(SIGUSR1);
+	signal(SIGUSR1, take_signal);
+	fault_raise(SIGUSR1);
+	return raised == SIGUSR1 ? DONE : 1;
 }
 
 static int is_closed(void)

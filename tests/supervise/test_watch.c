@@ -2,10 +2,12 @@
 /* How a parent sees the end of a child: supervise/watch.h. */
 #include "config.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,8 +96,36 @@ static void test_traced(void)
 	close(end_fd);
 }
 
+static int policy_of_child(bool by_xtop)
+{
+	const struct sched_param param = { .sched_priority = PRIORITY_SAMPLER };
+	int end_fd, status = 0;
+	pid_t pid = watch_fork(&end_fd);
+
+	if (pid == 0) {
+		if (by_xtop)
+			watch_make_prompt(PRIORITY_SAMPLER);
+		else
+			syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param);
+		_exit((int)syscall(SYS_sched_getscheduler, 0));
+	}
+	waitpid(pid, &status, 0);
+	close(end_fd);
+	return WEXITSTATUS(status);
+}
+
+/* Musl's sched_setscheduler() only fails. */
+static void test_prompt(void)
+{
+	int policy = policy_of_child(false);
+
+	check(policy_of_child(true) == policy, "a sampler is of the policy that it may have: %d",
+	      policy);
+}
+
 int main(void)
 {
+	test_prompt();
 	test_end();
 	test_grandchild();
 	test_traced();

@@ -270,7 +270,7 @@ static bool modes_equal(const struct termios *a, const struct termios *b)
 
 static void screen_check_sane(const char *how)
 {
-	struct termios after;
+	struct termios after = { 0 };
 
 	screen_wait(NULL, 0, 20);
 	check(!tcgetattr(screen.slave, &after) && modes_equal(&screen.before, &after),
@@ -441,7 +441,7 @@ static void test_terminal_types(void)
 					     "vt100", "vt220",  "ansi" };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct termios after;
+		struct termios after = { 0 };
 
 		screen_start(types[i], 0.2, 0);
 		check(screen_wait("Quit", 0, END_MS), "TERM=%s: the screen came", types[i]);

@@ -108,7 +108,7 @@ static void terminal_on_crash(int number)
 	while (i < N_CRASH_SIGNALS - 1 && crash_signals[i] != number)
 		i++;
 	sigaction(number, &terminal.old_crash[i], NULL);
-	raise(number); /* a fault's signal is blocked here: it comes when we return */
+	fault_raise(number); /* a fault's signal is blocked here: it comes when we return */
 }
 
 static void terminal_on_signal(int number)
