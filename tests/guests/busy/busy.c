@@ -239,7 +239,7 @@ __attribute__((noipa)) static void work_split(void)
 	zero(fd);
 	zero(fd);
 	split_count(ZERO, &since_ns);
-	nap_ns = (since_ns - began_ns) * naps;
+	nap_ns = (now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns) * naps;
 	nap = (struct timespec){ .tv_sec = (time_t)(nap_ns / 1000000000),
 				 .tv_nsec = (long)(nap_ns % 1000000000) };
 	if (naps)
