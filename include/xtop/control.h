@@ -225,8 +225,9 @@ struct linux_stacks {
 	 */
 	uint64_t kernel_cr3;
 	/*
-	 * Pointer to the running task; 0: nothing is known, no Linux. arm64: CURRENT_IN_REGISTER,
-	 * and there are no other "per-cpu" numbers.
+	 * Pointer to the running task; 0: nothing is known, no Linux. arm64: CURRENT_IN_REGISTER.
+	 * Then the only other "per-cpu" number is runstate_per_cpu, an address to which the CPU's
+	 * word of per_cpu_table is added.
 	 */
 	uint64_t current_per_cpu;
 	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
@@ -235,8 +236,9 @@ struct linux_stacks {
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
 	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
 	/*
-	 * i386: __per_cpu_offset, which has the base of each CPU's variables; 0: not i386. Then
-	 * only `kernel_cr3`, `current_per_cpu`, `task_stack` and `stack_bytes` count.
+	 * i386 and arm64: __per_cpu_offset, which has the base of each CPU's variables. 0: neither
+	 * of them, or not known. On i386 only `kernel_cr3`, `current_per_cpu`, `task_stack` and
+	 * `stack_bytes` count.
 	 */
 	uint64_t per_cpu_table;
 	uint32_t task_stack;        /* offset of `stack` in the task */

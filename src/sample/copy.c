@@ -51,13 +51,18 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	       (!stacks->irq_stack_per_cpu || stacks_check_size(stacks->irq_stack_bytes));
 }
 
+static inline bool stacks_are_i386(const struct linux_stacks *stacks)
+{
+	return stacks->per_cpu_table && stacks->current_per_cpu != CURRENT_IN_REGISTER;
+}
+
 void copy_poll_stacks(struct copier *copier)
 {
 	struct linux_stacks stacks;
 
 	if (!control_get_linux_stacks(copier->control, &stacks))
 		return;
-	if (stacks.per_cpu_table ? !stacks_i386_check(&stacks) : !stacks_check(&stacks))
+	if (stacks_are_i386(&stacks) ? !stacks_i386_check(&stacks) : !stacks_check(&stacks))
 		stacks.current_per_cpu = 0;
 	copier->stacks = stacks;
 }
@@ -97,11 +102,11 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	if (!copy_can_walk(copier->guest, regs))
 		copied->cut = CUT_NO_PAGING;
 	else if (!copier->stacks.current_per_cpu ||
-		 (regs->arch == ARCH_ARM64 && copier->stacks.per_cpu_table))
+		 (regs->arch == ARCH_ARM64 && stacks_are_i386(&copier->stacks)))
 		copied->cut = copy_unikernel(&copy);
 	else if (regs->arch == ARCH_ARM64)
 		stacks_arm64_copy_linux(&copy, user);
-	else if (copier->stacks.per_cpu_table)
+	else if (stacks_are_i386(&copier->stacks))
 		stacks_i386_copy_linux(&copy, user);
 	else
 		stacks_copy_linux(&copy, user);

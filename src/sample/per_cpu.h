@@ -3,7 +3,8 @@
  * Private to sample/: reads words in the per-CPU variables of a Linux guest, while the guest runs.
  * Sampler's thread.
  *
- * The registers in a vCPU's last sample tell where its per-CPU variables are. The variables of a
+ * The registers in a vCPU's last sample tell where its per-CPU variables are, or on arm64 which
+ * page tables have the table of those places. The variables of a
  * vCPU that was never sampled cannot be read. The guest may write anything there.
  */
 #ifndef SAMPLE_PER_CPU_H

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sample/copy.h"
+#include "sample/per_cpu.h"
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
 #include "xtop/frame_cache.h"
@@ -279,6 +280,45 @@ static void test_wrong_numbers(void)
 	end();
 }
 
+/* CPU 3's word of the table leads from xen_runstate to that CPU's, by the kernel's own tables. */
+static void test_per_cpu(void)
+{
+	static const uint64_t table = 0xffffffc009000fe0, variable = 0xffffffc009100980,
+			      distance = 0x76f000000;
+	static struct per_cpus cpus;
+	struct linux_stacks stacks;
+	uint64_t value = 1;
+
+	begin();
+	stacks = copier.stacks;
+	add_pages(table, 32);
+	add_pages(variable + distance, 4096);
+	*word_at(table + 3 * 8) = distance;
+	per_cpu_learn(&cpus, 3, regs);
+	per_cpu_learn(&cpus, 4, regs);
+	check(!per_cpu_read_u64(&cpus, &copier, 3, variable, &value) && value == 1, "no table");
+	stacks.per_cpu_table = table;
+	stacks.runstate_per_cpu = variable;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	check(copier.stacks.runstate_per_cpu == variable, "arm64 may have a table, too");
+	check(per_cpu_read_u64(&cpus, &copier, 3, variable + 24, &value) &&
+		      value == (variable + distance + 24) / 8 * 8,
+	      "the CPU's variable: %#" PRIx64, value);
+	arm->ttbr1 = lower << 12; /* as under page-table isolation */
+	per_cpu_learn(&cpus, 3, regs);
+	check(per_cpu_read_u64(&cpus, &copier, 3, variable + 24, &value),
+	      "by the kernel's tables, not the vCPU's");
+	check(!per_cpu_read_u64(&cpus, &copier, 4, variable, &value),
+	      "no page has that CPU's word");
+	*word_at(table + 3 * 8) = -variable;
+	check(!per_cpu_read_u64(&cpus, &copier, 3, variable, &value),
+	      "a distance into the user's half");
+	copy(false);
+	check_pieces(2, "and the stacks are copied as before");
+	end();
+}
+
 int main(void)
 {
 	test_unikernel();
@@ -287,5 +327,6 @@ int main(void)
 	test_interrupt();
 	test_entering();
 	test_wrong_numbers();
+	test_per_cpu();
 	return tap_done();
 }

@@ -48,7 +48,6 @@ const struct arch_name arch_names_x86[] = {
 	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
 	{ LINUX_TSS, "cpu_tss_rw" },
 	{ LINUX_LOCK_WAIT, "xen_qlock_wait_nest" },
-	{ LINUX_RUNSTATE, "xen_runstate" },
 	{ LINUX_XEN_VCPU, "xen_vcpu" },
 	{ LINUX_PAGE_OFFSET, "page_offset_base" },
 	{ LINUX_VMEMMAP, "vmemmap_base" },

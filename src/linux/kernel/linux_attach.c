@@ -43,6 +43,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_TIMEKEEPER, "tk_core" },
 	{ LINUX_TIMEKEEPER, "timekeeper_data" }, /* from 6.17 */
 	{ LINUX_PER_CPU_OFFSET, "__per_cpu_offset" },
+	{ LINUX_RUNSTATE, "xen_runstate" },
 	{ LINUX_TICK_DEVICE, "tick_cpu_device" },
 	{ LINUX_EVENT_CHANNELS, "xen_irq_list_head" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
@@ -58,6 +59,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* from 6.10 */
 	{ LINUX_PRINT_MODULES, "print_modules" },
 	{ LINUX_GET_BPF, "bpf_get_kallsym" },
+	{ LINUX_STOLEN, "xen_vcpu_stolen" },
 };
 #define N_LINUX_NAMES (sizeof(linux_names) / sizeof(linux_names[0]))
 

@@ -30,7 +30,7 @@ enum linux_symbol {
 	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
 	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
-	LINUX_RUNSTATE,      /* per-cpu: xen_runstate */
+	LINUX_RUNSTATE,      /* per-cpu (arm64: an address): xen_runstate */
 	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */
 	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset: array of the per-cpu areas' bases */
 	LINUX_TICK_DEVICE,    /* per-cpu: tick_cpu_device */
@@ -54,7 +54,7 @@ enum linux_symbol {
 	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
 	LINUX_NOTES_START, /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
-	/* Functions that search_x86.c and search_i386.c read. */
+	/* Functions that search_x86.c, search_i386.c and search_arm64.c read. */
 	LINUX_GETPID,    /* __x64_sys_getpid */
 	LINUX_ENTRY,     /* entry_SYSCALL_64 */
 	LINUX_GET_PAGES, /* __get_free_pages */
@@ -63,8 +63,9 @@ enum linux_symbol {
 	LINUX_TIMER,   /* sysvec_apic_timer_interrupt */
 	LINUX_IDLE_CPU,    /* idle_cpu */
 	LINUX_STACK_INFO,  /* dump_stack_print_info */
+	LINUX_STOLEN,      /* xen_vcpu_stolen */
 	LINUX_FIRST_FUNCTION = LINUX_GETPID,
-	N_LINUX_SYMBOLS = LINUX_STACK_INFO + 1
+	N_LINUX_SYMBOLS = LINUX_STOLEN + 1
 };
 
 struct linux_guest {

@@ -88,7 +88,10 @@ void search_x86_functions(struct search *search);
 void search_i386_data(struct search *search);
 /* LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET. */
 void search_i386_functions(struct search *search);
-/* In functions: the lists. The kernel's page tables are known, and there is no ORC. */
+/*
+ * In functions: the lists, LINUX_PER_CPU_OFFSET and LINUX_RUNSTATE. The kernel's page tables are
+ * known, and there is no ORC.
+ */
 void search_arm64_functions(struct search *search);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search in an arm64 kernel for what has no symbol; see search.c. Only the lists of modules and
- * of BPF programs are searched: each is the first list that a function reads which walks it.
+ * The search in an arm64 kernel for what has no symbol; see search.c. The lists of modules and of
+ * BPF programs: each is the first list that a function reads which walks it. xen_runstate and the
+ * table of the CPUs' per-CPU areas: xen_vcpu_stolen() reads them, and nothing else.
  *
  * A variable's address takes two instructions (Arm ARM DDI 0487J.a §C6.2, ADRP, ADD (immediate),
  * LDR (immediate)):
@@ -16,6 +17,9 @@
  *   31 .. 21               20 .. 12  11 10  9 .. 5  4 .. 0
  *   1 1 1 1 1 0 0 0 0 1 0  imm9      1  1   Rn      Rt     LDR, first Rn = Rn + imm9
  *
+ *   1 1 1 1 1 0 0 0 0 1 1  Rm         1 1 0 1 1 0  Rn Rt  LDR: the word at Rn + 8 * Wm, signed
+ *   1 0 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 32 bits: the word at Rn + Xm
+ *
  * gcc often makes the address of one variable, and reads others at a distance from there.
  *
  * Resolver's thread.
@@ -26,6 +30,7 @@
 
 #define ARM64_INSTRUCTIONS 64 /* of a function that are looked at */
 #define ARM64_REGISTERS    32
+#define ARM64_RET          0xd65f03c0
 
 struct arm64_code {
 	const struct linux_guest *guest;
@@ -83,15 +88,63 @@ static uint64_t arm64_find_list(struct arm64_code *code)
 	return 0;
 }
 
+static bool arm64_read_code(const struct search *search, enum linux_symbol function,
+			    struct arm64_code *code)
+{
+	*code = (struct arm64_code){ .guest = search->guest };
+	code->address = search->guest->symbols[function];
+	return code->address &&
+	       memory_read(search->guest->memory, search->guest->root, code->address, code->words,
+			   sizeof(code->words)) == sizeof(code->words);
+}
+
+/* TABLE[cpu] is added to the address of a per-CPU variable. */
+static bool arm64_is_per_cpu(const struct linux_guest *guest, uint64_t table, uint64_t variable)
+{
+	uint64_t distance, value;
+
+	return linux_is_kernel(table) && linux_read_u64(guest, table, &distance) &&
+	       linux_is_kernel(variable + distance) &&
+	       linux_read_u64(guest, variable + distance, &value);
+}
+
+/*
+ * "return per_cpu(xen_runstate, vcpu).state == RUNSTATE_runnable" (Linux drivers/xen/time.c) reads
+ * two words: that of the CPU in the table, and the state.
+ */
+static void arm64_find_runstate(struct search *search, struct arm64_code *code)
+{
+	uint64_t table = 0, variable = 0;
+	unsigned area = ARM64_REGISTERS; /* the register that has the word of the table */
+
+	for (unsigned i = 0; i < ARM64_INSTRUCTIONS && !variable; i++) {
+		uint32_t word = code->words[i], first = word >> 5 & 31, second = word >> 16 & 31;
+
+		if (word == ARM64_RET)
+			return;
+		if ((word & 0xffe0fc00) == 0xf860d800) {
+			table = code->known[first];
+			area = word & 31;
+			code->known[area] = 0;
+		} else if ((word & 0xffe0fc00) == 0xb8606800 && (first == area || second == area)) {
+			variable = code->known[first == area ? second : first];
+		}
+		arm64_follow(code, word, code->address + 4 * i);
+	}
+	if (!variable || !arm64_is_per_cpu(code->guest, table, variable))
+		return;
+	search_set(search, LINUX_PER_CPU_OFFSET, table);
+	search_set(search, LINUX_RUNSTATE, variable);
+}
+
 void search_arm64_functions(struct search *search)
 {
-	for (size_t i = 0; i < N_SEARCH_LISTS; i++) {
-		struct arm64_code code = { .guest = search->guest };
+	struct arm64_code code;
 
-		code.address = search->guest->symbols[search_lists[i].function];
-		if (code.address &&
-		    memory_read(search->guest->memory, search->guest->root, code.address,
-				code.words, sizeof(code.words)) == sizeof(code.words))
+	for (size_t i = 0; i < N_SEARCH_LISTS; i++) {
+		if (arm64_read_code(search, search_lists[i].function, &code))
 			search_set(search, search_lists[i].list, arm64_find_list(&code));
 	}
+	if (arm64_read_code(search, LINUX_STOLEN, &code))
+		arm64_find_runstate(search, &code);
 }

@@ -23,6 +23,10 @@ struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 		.stack_bytes = arch_stack_bytes(guest),
 		.regs_below_top = layout_offset_or(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
 	};
+	if (guest->symbols[LINUX_PER_CPU_OFFSET] && guest->symbols[LINUX_RUNSTATE]) {
+		stacks.per_cpu_table = guest->symbols[LINUX_PER_CPU_OFFSET];
+		stacks.runstate_per_cpu = guest->symbols[LINUX_RUNSTATE];
+	}
 	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
 		stacks.task_mm = layout_offset(layout, TASK_MM);
 		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);

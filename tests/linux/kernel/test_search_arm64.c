@@ -73,6 +73,50 @@ static void check_found(const uint32_t *code, size_t bytes, uint64_t expected, c
 	      (unsigned long long)guest.symbols[LINUX_MODULES]);
 }
 
+/*
+ * xen_vcpu_stolen() as gcc 12 wrote it for Debian's 6.1.0-56-arm64, with the places of this guest:
+ * adrp x2, TABLE; add x2, x2, #0x10; adrp x1, RUNSTATE; add x1, x1, #0x980; ldr x0, [x2, w0, sxtw #3];
+ * paciasp; autiasp; ldr w0, [x0, x1]; cmp w0, #1; cset w0, eq; ret
+ */
+static const uint32_t stolen[] = { 0xb0000082, 0x91004042, 0xd0000081, 0x91260021,
+				   0xf860d840, 0xd503233f, 0xd50323bf, 0xb8616800,
+				   0x7100041f, 0x1a9f17e0, 0xd65f03c0 };
+#define TABLE    0x21010
+#define RUNSTATE 0x22980
+
+static void check_runstate(const uint32_t *code, size_t bytes, bool expected, const char *what)
+{
+	memset(at(CODE), 0, 4 * 64);
+	memcpy(at(CODE), code, bytes);
+	memory_refresh(guest.memory);
+	guest.symbols[LINUX_STOLEN] = BASE + CODE;
+	guest.symbols[LINUX_PER_CPU_OFFSET] = guest.symbols[LINUX_RUNSTATE] = 0;
+	search_symbols(&guest, NULL, 0);
+	check(guest.symbols[LINUX_PER_CPU_OFFSET] == (expected ? BASE + TABLE : 0) &&
+		      guest.symbols[LINUX_RUNSTATE] == (expected ? BASE + RUNSTATE : 0),
+	      "%s: %llx, %llx", what, (unsigned long long)guest.symbols[LINUX_PER_CPU_OFFSET],
+	      (unsigned long long)guest.symbols[LINUX_RUNSTATE]);
+}
+
+static void test_runstate(void)
+{
+	uint32_t code[sizeof(stolen) / sizeof(stolen[0])];
+
+	begin();
+	put_word(TABLE, 0x8000);
+	check_runstate(stolen, sizeof(stolen), true, "the table of CPUs, and xen_runstate");
+	check_runstate(stolen, sizeof(stolen[0]) * 5, false, "the state is not read");
+	memcpy(code, stolen, sizeof(code));
+	code[7] = 0xb8616860; /* ldr w0, [x3, x1] */
+	check_runstate(code, sizeof(code), false, "another area than the CPU's");
+	code[7] = 0xb8606820; /* ldr w0, [x1, x0] */
+	check_runstate(code, sizeof(code), true, "the other way round");
+	code[5] = 0xd65f03c0; /* ret */
+	check_runstate(code, sizeof(code), false, "behind the function's end");
+	put_word(TABLE, FRAMES << 12);
+	check_runstate(stolen, sizeof(stolen), false, "the CPU's area is not in memory");
+}
+
 int main(void)
 {
 	static const struct memory_ops ops = { .read = guest_read, .close = guest_close };
@@ -102,6 +146,7 @@ int main(void)
 	check_found(anchor, sizeof(anchor), BASE + LIST, "an empty list");
 	guest.symbols[LINUX_PRINT_MODULES] = BASE + (FRAMES << 12);
 	check_found(anchor, sizeof(anchor), 0, "the function is not in memory");
+	test_runstate();
 	memory_destroy(guest.memory);
 	return tap_done();
 }
