@@ -26,6 +26,7 @@ AC_DEFUN([XTOP_LIBRARIES], [
   XTOP_LIBRARY([LIBDW], [libdw], [libdw-dev])
   XTOP_LIBRARY([LIBLZMA], [liblzma], [liblzma-dev])
   XTOP_LIBRARY([LIBSECCOMP], [libseccomp], [libseccomp-dev])
+  XTOP_LIBRARY([CAPSTONE], [capstone >= 4], [libcapstone-dev])
   XTOP_LIBRARY([ZLIB], [zlib], [zlib1g-dev])
   XTOP_LIBRARY([LIBCURL], [libcurl >= 7.85], [libcurl4-openssl-dev])
   XTOP_LIBRARY([LIBMICROHTTPD], [libmicrohttpd >= 0.9.72], [libmicrohttpd-dev])

@@ -117,6 +117,7 @@ check_PROGRAMS = \
 	tests/unwind/test_i386 \
 	tests/unwind/test_instruction \
 	tests/unwind/test_disassemble \
+	tests/unwind/test_disassemble_arm64 \
 	tests/unwind/test_fp \
 	tests/unwind/test_entry_arm64 \
 	tests/unwind/test_fp_i386 \

@@ -42,7 +42,6 @@ enum annotation_lack {
 	ANNOTATION_HAS_CODE,
 	ANNOTATION_NOT_READ, /* its pages could not be read, or are not in the recording */
 	ANNOTATION_NO_CODE,  /* the frame is no function: a process, a mark, or unnamed JIT code */
-	ANNOTATION_ARM64,    /* xtop/disassemble.h does not know that machine's instructions */
 };
 
 struct annotation {
@@ -53,7 +52,7 @@ struct annotation {
 	uint64_t size_bytes;  /* of the function; the part behind N_BYTES is left out */
 	uint32_t n_bytes;
 	uint8_t *bytes;       /* 0 where a page is missing */
-	uint8_t word_bytes;   /* as in struct code */
+	uint8_t word_bytes, arch; /* as in struct code */
 	bool missing[ANNOTATION_MAX_PAGES]; /* [0] is the guest's page that holds ADDRESS */
 	size_t n_counts, n_targets;
 	struct annotation_count *counts;    /* ascending by distance */
@@ -86,7 +85,8 @@ static inline struct code annotation_get_code(const struct annotation *annotatio
 					      uint32_t distance)
 {
 	return (struct code){ annotation->bytes + distance, annotation->n_bytes - distance,
-			      annotation->address + distance, annotation->word_bytes };
+			      annotation->address + distance, annotation->word_bytes,
+			      annotation->arch };
 }
 
 #endif

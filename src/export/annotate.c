@@ -162,9 +162,6 @@ static const char *annotate_lack(enum annotation_lack lack)
 	switch (lack) {
 	case ANNOTATION_NO_CODE:
 		return "is not known";
-	case ANNOTATION_ARM64:
-		return "cannot be shown: xtop decodes instructions of x86, and this is an arm64 "
-		       "guest";
 	case ANNOTATION_NOT_READ:
 	case ANNOTATION_HAS_CODE:
 		break;

@@ -510,6 +510,7 @@ static bool seen_fill(struct annotation *annotation, const struct seen_function 
 	memcpy(annotation->missing, function->missing, sizeof(annotation->missing));
 	annotation->no_bounds = function->no_bounds;
 	annotation->word_bytes = function->word_bytes;
+	annotation->arch = function->root.width == ROOT_ARM64 ? ARCH_ARM64 : ARCH_X86;
 	annotation->address = function->start;
 	annotation->size_bytes = function->size_bytes;
 	annotation->n_bytes = function->n_bytes;
@@ -529,7 +530,7 @@ static uint64_t seen_hash(const struct annotation *annotation)
 {
 	uint64_t hash = hash_word(annotation->frame, annotation->address);
 
-	hash = hash_word(hash, annotation->word_bytes);
+	hash = hash_word(hash, annotation->word_bytes | annotation->arch << 8);
 	hash = hash_bytes(hash, annotation->bytes, annotation->n_bytes);
 	hash = hash_bytes(hash, annotation->missing, sizeof(annotation->missing));
 	for (size_t i = 0; i < annotation->n_targets; i++)
@@ -552,9 +553,7 @@ struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struc
 	annotation->lack = ANNOTATION_NOT_READ;
 	if (!function)
 		function = seen_read_called(seen, frame, memory);
-	if (function && function->root.width == ROOT_ARM64) {
-		annotation->lack = ANNOTATION_ARM64;
-	} else if (function && seen_has_any(function)) {
+	if (function && seen_has_any(function)) {
 		pass.function = function;
 		pass.failed = !seen_fill(annotation, function);
 		annotation->lack = ANNOTATION_HAS_CODE;

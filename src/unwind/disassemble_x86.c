@@ -96,7 +96,7 @@ static struct code_step disassemble_step_32(const struct code *code)
 	return step;
 }
 
-struct code_step disassemble_step(const struct code *code)
+struct code_step disassemble_x86_step(const struct code *code)
 {
 	return code->word_bytes == sizeof(uint32_t) ? disassemble_step_32(code)
 						    : disassemble_step_64(code);
@@ -336,8 +336,8 @@ static bool disassembled_hides_operand(const struct disassembled *code)
 	       (code->head.mnemonic == ZYDIS_MNEMONIC_NOP || shift);
 }
 
-void disassemble_print(const struct code *code, enum code_syntax syntax,
-		       char text[DISASSEMBLE_TEXT_BYTES])
+void disassemble_x86_print(const struct code *code, enum code_syntax syntax,
+			   char text[DISASSEMBLE_TEXT_BYTES])
 {
 	struct disassembled decoded = { .syntax = syntax };
 	char raw[DISASSEMBLE_TEXT_BYTES];

@@ -98,10 +98,6 @@ int main(void)
 		     "recording",
 		     "without code");
 	free(text);
-	annotation->lack = ANNOTATION_ARM64;
-	text = print(snapshot, annotation);
-	check(strstr(text, "xtop decodes instructions of x86,"), "code of arm64: %s", text);
-	free(text);
 	annotation_destroy(annotation);
 	snapshot_destroy(snapshot);
 	fixture_destroy(&fixture);

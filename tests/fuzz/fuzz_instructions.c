@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A function's bytes as instructions: rows, jumps, weights and text. The input: where the function
- * lies and what is missing of it, the size of its words, the syntax, a few samples, its code.
+ * lies and what is missing of it, the size of its words, the architecture, the syntax, a few
+ * samples, its code.
  */
 #include "config.h"
 
@@ -55,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	format = (struct instruction_format){ .syntax = flags & 1, .addresses = flags >> 1 & 1 };
 	annotation.address = (uint64_t)(int64_t)(int32_t)fuzz_u32(&fuzz);
 	annotation.word_bytes = flags & 32 ? 4 : 8;
+	annotation.arch = flags & 64 ? ARCH_ARM64 : ARCH_X86;
 	annotation.missing[0] = flags & 4;
 	annotation.missing[1] = flags & 8;
 	annotation.counts = counts;

@@ -221,18 +221,23 @@ static void test_room(void)
 	close_guest();
 }
 
-/* Bytes of arm64 are no instructions of x86. */
+/* "bl CALLED" of arm64; "call" is no instruction of arm64. */
 static void test_arm64(void)
 {
+	static const uint8_t calls[] = { 0x40, 0x04, 0, 0x94 };
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
-	root.width = ROOT_ARM64;
+	made_put(made, root, CODE, calls, sizeof(calls));
+	/* with pages of 4 KiB and addresses of 48 bits, arm64's tables have the layout of these */
+	root = walk_root(&(struct registers){ .arch = ARCH_ARM64,
+					      .arm64 = { .tcr = 16, .ttbr0 = root.cr3 } });
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
-	check(annotation->lack == ANNOTATION_ARM64 && !annotation->n_targets,
-	      "the code of an arm64 guest is not decoded: %d", annotation->lack);
+	check(annotation->lack == ANNOTATION_HAS_CODE && annotation->arch == ARCH_ARM64,
+	      "the code of an arm64 guest is known as such");
+	check(annotation->n_targets == 1 && annotation->targets[0].frame == frame_of("g", CALLED),
+	      "and what it calls");
 	annotation_destroy(annotation);
 	close_guest();
 }

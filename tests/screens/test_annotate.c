@@ -185,7 +185,6 @@ static void test_lacks(void)
 		{ ANNOTATION_NOT_READ, 5, "could not be read yet, or is not in the recording" },
 		{ ANNOTATION_NOT_READ, 0, "No sample ended in this function itself" },
 		{ ANNOTATION_NO_CODE, 5, "This is no function" },
-		{ ANNOTATION_ARM64, 5, "instructions of an arm64 guest cannot be shown" },
 	};
 	struct scene scene;
 

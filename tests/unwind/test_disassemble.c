@@ -20,7 +20,8 @@ static const char *att(const char *bytes, size_t n, uint64_t address)
 {
 	static char text[DISASSEMBLE_TEXT_BYTES];
 
-	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 8 }, SYNTAX_ATT, text);
+	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 8, ARCH_X86 },
+			  SYNTAX_ATT, text);
 	return text;
 }
 
@@ -28,7 +29,8 @@ static const char *att32(const char *bytes, size_t n, uint64_t address)
 {
 	static char text[DISASSEMBLE_TEXT_BYTES];
 
-	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 4 }, SYNTAX_ATT, text);
+	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 4, ARCH_X86 },
+			  SYNTAX_ATT, text);
 	return text;
 }
 
@@ -36,8 +38,8 @@ static const char *intel(const char *bytes, size_t n, uint64_t address)
 {
 	static char text[DISASSEMBLE_TEXT_BYTES];
 
-	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 8 }, SYNTAX_INTEL,
-			  text);
+	disassemble_print(&(struct code){ (const uint8_t *)bytes, n, address, 8, ARCH_X86 },
+			  SYNTAX_INTEL, text);
 	return text;
 }
 
@@ -76,7 +78,8 @@ static void test_text_32(void)
 
 static struct code_step step_of(const char *bytes, size_t n, uint64_t address, uint8_t word_bytes)
 {
-	return disassemble_step(&(struct code){ (const uint8_t *)bytes, n, address, word_bytes });
+	return disassemble_step(
+		&(struct code){ (const uint8_t *)bytes, n, address, word_bytes, ARCH_X86 });
 }
 
 static void test_steps_32(void)
@@ -133,7 +136,7 @@ static void test_hostile(void)
 			bytes[j] = (uint8_t)(state >> 24);
 		}
 		n = 1 + state % sizeof(bytes);
-		code = (struct code){ bytes, n, state, i & 2 ? 4 : 8 };
+		code = (struct code){ bytes, n, state, i & 2 ? 4 : 8, ARCH_X86 };
 		step = disassemble_step(&code);
 		disassemble_print(&code, i & 1 ? SYNTAX_ATT : SYNTAX_INTEL, text);
 		wrong += !step.length || step.length > n || !*text ||
@@ -283,7 +286,7 @@ static void compare_line(struct comparison *comparison, char *line)
 	uint64_t address = strtoull(line, &theirs, 16);
 	uint64_t distance = address - comparison->start;
 	const struct code code = { comparison->bytes + distance, comparison->size_bytes - distance,
-				   address, comparison->word_bytes };
+				   address, comparison->word_bytes, ARCH_X86 };
 	struct code_step step;
 	enum cause cause;
 
