@@ -3,6 +3,8 @@
 #ifndef XTOP_REGISTERS_I386_H
 #define XTOP_REGISTERS_I386_H
 
+#include <stdint.h>
+
 #define I386_KERNEL_START 0xc0000000ULL /* CONFIG_VMSPLIT_3G */
 #define I386_END          (1ULL << 32)
 
@@ -19,6 +21,26 @@ enum pt_i386_word {
 };
 #define PT_I386_AT(word) (4 * (word)) /* byte offset */
 #define PT_I386_BYTES    PT_I386_AT(N_PT_I386)
+
+/*
+ * User code enters the kernel on the CPU's entry stack, which ends with its page. There the
+ * processor saves the last five words of a struct pt_regs, and entry code pushes the others before
+ * it moves them all to the task's stack; on the way back it pops them there (Linux
+ * arch/x86/entry/entry_32.S, SWITCH_TO_KERNEL_STACK, SWITCH_TO_ENTRY_STACK). So while the stack
+ * pointer is within such a pt_regs, the task's stack has the registers of an earlier entry.
+ */
+#define I386_USER_CS 0x73 /* asm/segment.h */
+#define I386_USER_SS 0x7b
+
+/* Where the pt_regs of an entry stack is, if SP is within it; 0: nowhere. */
+static inline uint64_t i386_entry_regs(uint64_t sp)
+{
+	uint64_t end = (sp | 0xfff) + 1;
+
+	return end - sp >= PT_I386_AT(N_PT_I386 - PT_I386_IP) && end - sp <= PT_I386_BYTES
+		       ? end - PT_I386_BYTES
+		       : 0;
+}
 
 /* Above the user's pt_regs (asm/thread_info.h): without CONFIG_VM86, with it 16. */
 #define I386_STACK_PADDING 8

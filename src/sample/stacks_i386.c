@@ -85,6 +85,18 @@ static void i386_find_task(struct copy *copy)
 	copy->user_regs = copy->task.end - I386_STACK_PADDING - PT_I386_BYTES;
 }
 
+/* The vCPU is in the first or last instructions of the kernel, on its entry stack. */
+static void i386_find_entry(struct copy *copy)
+{
+	uint64_t address = i386_entry_regs(copy->regs->rsp), cs, ss;
+
+	if (address && !stack_extent_has(copy->task, copy->regs->rsp) &&
+	    i386_read(copy, address + PT_I386_AT(PT_I386_CS), &cs) &&
+	    i386_read(copy, address + PT_I386_AT(PT_I386_SS), &ss) &&
+	    (uint16_t)cs == I386_USER_CS && (uint16_t)ss == I386_USER_SS)
+		copy->user_regs = address;
+}
+
 /* --- the stacks ------------------------------------------------------------------------------- */
 
 static enum sample_cut i386_copy_user(struct copy *copy, enum sample_stack_kind kind,
@@ -165,6 +177,7 @@ void stacks_i386_copy_linux(struct copy *copy, bool user)
 		return;
 	}
 	i386_find_task(copy);
+	i386_find_entry(copy);
 	copy->copied->cut = i386_copy_kernel(copy);
 	copy->copied->user_cut = i386_copy_saved_user(copy);
 }

@@ -9,6 +9,8 @@
  *                                 ENCODE_FRAME_POINTER)
  *   esp at a struct pt_regs       at the end of a kernel stack: the code of a system call, which
  *                                 leaves the user's ebp as it is
+ *   esp in a pt_regs at the end   entry code, on the CPU's entry stack: what is not pushed yet is
+ *     of a page                   in its register (registers_i386.h)
  *   ebp on another stack          what an interrupt's stack leads to (arch/x86/kernel/irq_32.c)
  *
  * All of a thread's registers are zeros in its first pt_regs (arch/x86/kernel/process.c,
@@ -106,6 +108,26 @@ bool entry_i386_search_user(struct cursor *cursor)
 	return false;
 }
 
+static bool fp_leave_entry_stack(struct cursor *cursor)
+{
+	uint64_t sp = cursor->regs[REG_SP], address = i386_entry_regs(sp);
+	uint64_t saved[N_PT_I386] = { [PT_I386_BP] = cursor->regs[REG_RBP] };
+	uint64_t place = address + PT_I386_AT(PT_I386_BP);
+
+	if (!address || !cursor->interrupted ||
+	    !cursor_read_short(cursor, address + PT_I386_AT(PT_I386_IP), &saved[PT_I386_IP],
+			       N_PT_I386 - PT_I386_IP) ||
+	    (uint16_t)saved[PT_I386_CS] != I386_USER_CS ||
+	    (uint16_t)saved[PT_I386_SS] != I386_USER_SS || !fp_is_user_regs(cursor, saved))
+		return false;
+	if (sp <= place && !cursor_read_short(cursor, place, &saved[PT_I386_BP], 1))
+		return false;
+	fp_set_regs(cursor, address, saved);
+	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
+	cursor->user = true;
+	return true;
+}
+
 /* By the pt_regs to which an encoded ebp leads. */
 static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
 {
@@ -180,6 +202,8 @@ enum unwind_step fp_i386_step(const struct unwind_space *space, struct cursor *c
 	if (!(cursor->known >> REG_RBP & 1))
 		return STEP_NOT_COVERED;
 	if (fp_is_top(cursor, sp) && entry_i386_find_user(cursor, sp))
+		return STEP_USER;
+	if (fp_leave_entry_stack(cursor))
 		return STEP_USER;
 	if (!(bp & FP_ENCODED) && fp_is_kernel(bp | FP_ENCODED)) {
 		step = fp_step_regs(cursor, bp | FP_ENCODED);

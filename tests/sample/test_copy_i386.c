@@ -19,6 +19,8 @@
 #define STACK_END  (STACK + 0x2000)
 #define IRQ        0xc1022000U
 #define IRQ_END    (IRQ + 0x2000)
+#define ENTRY      0xff403000U
+#define ENTRY_END  (ENTRY + 0x1000)
 #define USER       0xbfc00000U
 #define USER_BYTES 0x8000
 #define CODE       0x08049000U
@@ -206,6 +208,24 @@ static void test_interrupt(void)
 	end();
 }
 
+/* The task's stack still has the registers of the entry before. */
+static void test_entry_stack(void)
+{
+	begin();
+	add_pages(ENTRY, 0x1000);
+	regs->rsp = ENTRY_END - 20;
+	*word_at(ENTRY_END - 16) = 0x73;
+	*word_at(ENTRY_END - 8) = USER + 0x5004;
+	*word_at(ENTRY_END - 4) = 0x7b;
+	copy(false);
+	check_piece(0, STACK_FIRST, ENTRY_END - 20, ENTRY_END, "the entry stack");
+	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004, "the user's, as the processor saved it");
+	*word_at(ENTRY_END - 4) = 0x68;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "the task's, if there are other words");
+	end();
+}
+
 static void test_unknown(void)
 {
 	begin();
@@ -239,6 +259,7 @@ int main(void)
 	test_kernel();
 	test_user();
 	test_interrupt();
+	test_entry_stack();
 	test_unknown();
 	test_refused();
 	return tap_done();

@@ -229,6 +229,31 @@ static void test_entry(void)
 	function_start = 0;
 }
 
+/* The stack pointer is SP words below the end of the CPU's entry stack; ebp is pushed as the 12th word. */
+static void check_entry_stack(unsigned sp, const char *what)
+{
+	bool pushed = sp >= N_PT_I386 - PT_I386_BP;
+
+	begin();
+	made.pieces[PIECE_TASK].head.address = 0xff404000 - 4 * WORDS;
+	save(WORDS - N_PT_I386, USER_CS, U(0), place(PIECE_USER, 0), pushed ? place(PIECE_USER, 4) : 0);
+	made.vcpu.regs.rip = K(0) + 0x80;
+	made.vcpu.regs.rsp = place(PIECE_TASK, WORDS - sp);
+	made.vcpu.regs.rbp = pushed ? 0 : place(PIECE_USER, 4);
+	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, what);
+}
+
+static void test_entry_stack(void)
+{
+	check_entry_stack(5, "the processor's words");
+	check_entry_stack(11, "before push %ebp");
+	check_entry_stack(12, "behind it");
+	check_entry_stack(N_PT_I386, "all registers");
+	put(PIECE_TASK, WORDS - 1, 0x68);
+	walk_chain();
+	check(!stack.parts[UNWIND_USER].walked, "not with a segment of the kernel's");
+}
+
 static void test_broken(void)
 {
 	begin();
@@ -258,6 +283,7 @@ int main(void)
 	test_interrupt_stack();
 	test_kernel_thread();
 	test_entry();
+	test_entry_stack();
 	test_broken();
 	test_wide();
 	return tap_done();
