@@ -66,8 +66,8 @@ $(tiny_bare_kernels): $(tiny_sources) $(tiny_headers)
 	$(tiny_link) $(tiny_bare) $$flags -o $@.all $(tiny_inputs) && \
 		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
 
-# 32 bits: two levels of page tables; tiny32-pae has PAE. There Xen under QEMU does not find the
-# length of an instruction that it intercepts, so this kernel uses no service of Xen. All are without
+# 32 bits: two levels of page tables; tiny32-pae has PAE. There Xen under Debian's QEMU does not find the
+# length of an instruction that it intercepts (tests/lab/qemu), so this kernel uses no service of Xen. All are without
 # libgcc: there may be none of 32 bits.
 tiny32_sources = $(tiny_dir)/start32.S $(tiny_dir)/xen32.c
 tiny32_inputs = $(srcdir)/$(tiny_dir)/start32.S $(srcdir)/$(tiny_dir)/xen32.c \
