@@ -75,6 +75,7 @@ check_PROGRAMS = \
 	tests/memory/test_frame_cache \
 	tests/memory/test_mapped_pages \
 	tests/memory/test_memory \
+	tests/memory/test_walk_arm32 \
 	tests/memory/test_walk_arm64 \
 	tests/memory/test_walk_x86 \
 	tests/sample/test_budget \
@@ -121,6 +122,7 @@ check_PROGRAMS = \
 	tests/unwind/test_fp \
 	tests/unwind/test_entry_arm64 \
 	tests/unwind/test_fp_i386 \
+	tests/unwind/test_fp_arm32 \
 	tests/unwind/test_fp_arm64 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \

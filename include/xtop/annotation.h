@@ -42,6 +42,7 @@ enum annotation_lack {
 	ANNOTATION_HAS_CODE,
 	ANNOTATION_NOT_READ, /* its pages could not be read, or are not in the recording */
 	ANNOTATION_NO_CODE,  /* the frame is no function: a process, a mark, or unnamed JIT code */
+	ANNOTATION_ARM32,    /* xtop/disassemble.h does not know that machine's instructions */
 };
 
 struct annotation {

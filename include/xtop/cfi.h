@@ -19,7 +19,7 @@ struct cfi_section {
 	const struct bytes_gap *gaps; /* ascending; an entry that touches a gap is left out */
 	size_t n_gaps;
 	bool is_short; /* of code of 32 bits: addresses and words have 4 bytes */
-	bool is_arm64; /* of arm64; else of x86-64, or of i386 if is_short */
+	bool is_arm64; /* or 32-bit Arm, if is_short; else x86-64, or i386 */
 };
 
 /* Need not outlive the call that they are given to. */

@@ -14,12 +14,13 @@
 #include <stdint.h>
 
 #include "xtop/registers_x86.h"
+#include "xtop/vcpu_arm32.h"
 #include "xtop/vcpu_arm64.h"
 
 /* Numbered as struct registers has it. Zeros are x86: that is what older recordings are. */
 enum guest_arch {
 	ARCH_X86, /* x86-64 and i386: enum register_width */
-	ARCH_ARM64,
+	ARCH_ARM64, /* also in AArch32 state: registers_arm64_is_32() */
 };
 #define N_GUEST_ARCHS 2
 
@@ -56,7 +57,7 @@ struct memory_root {
 			uint64_t cr3; /* as in the register; 12..51 are used, with PAE 5..31 */
 			bool la57;    /* WIDTH_64: five levels */
 			uint8_t unused[6];
-			uint8_t width; /* enum register_width, or ROOT_ARM64 */
+			uint8_t width; /* enum register_width, ROOT_ARM64 or ROOT_ARM32 */
 		};
 		struct root_arm64 arm64;
 		uint64_t words[2]; /* equal roots have equal words */
@@ -71,9 +72,17 @@ _Static_assert(sizeof(struct memory_root) == 16, "passed in registers");
 static inline struct memory_root walk_root(const struct registers *regs)
 {
 	if (regs->arch == ARCH_ARM64)
-		return (struct memory_root){ .arm64 = root_arm64(&regs->arm64) };
+		return (struct memory_root){ .arm64 = registers_arm64_is_32(&regs->arm64)
+							      ? root_arm32(&regs->arm64)
+							      : root_arm64(&regs->arm64) };
 	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57,
 				      .width = regs->width & ~ROOT_ARM64 };
+}
+
+/* Whether ROOT is of arm64; also of a kernel of 32 bits there. */
+static inline bool root_is_arm(struct memory_root root)
+{
+	return root.width & ROOT_ARM64;
 }
 
 /* A number for the vCPU's address space. Two processes at the same time have different numbers. */
@@ -85,16 +94,26 @@ static inline uint64_t registers_space(const struct registers *regs)
 /* The same number for the page tables of user code in ROOT. */
 static inline uint64_t root_space(struct memory_root root)
 {
-	return root.width == ROOT_ARM64 ? root.arm64.table0 : root.cr3;
+	return root_is_arm(root) ? root.arm64.table0 : root.cr3;
+}
+
+/* Whether the vCPU is one of arm64 with a kernel of 32 bits. */
+static inline bool registers_is_arm32(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 && registers_arm64_is_32(&regs->arm64);
 }
 
 static inline uint64_t registers_pc(const struct registers *regs)
 {
+	if (registers_is_arm32(regs))
+		return (uint32_t)regs->arm64.pc;
 	return regs->arch == ARCH_ARM64 ? regs->arm64.pc : regs->rip;
 }
 
 static inline uint64_t registers_stack_pointer(const struct registers *regs)
 {
+	if (registers_is_arm32(regs))
+		return registers_arm32_get(&regs->arm64, REGISTER_ARM32_SP);
 	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;
 }
 
@@ -102,7 +121,7 @@ static inline uint64_t registers_stack_pointer(const struct registers *regs)
 static inline uint8_t registers_word_bytes(const struct registers *regs, bool user)
 {
 	if (regs->arch == ARCH_ARM64)
-		return sizeof(uint64_t);
+		return registers_is_arm32(regs) ? sizeof(uint32_t) : sizeof(uint64_t);
 	return code_word_bytes(regs->width, user ? regs->cs : 0);
 }
 

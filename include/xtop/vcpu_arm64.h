@@ -31,15 +31,18 @@ _Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recordi
  */
 #define PSTATE_ARM64_SP_ELX  (1ULL << 0)
 #define PSTATE_ARM64_EL      (3ULL << 2)
+#define PSTATE_ARM64_MODE    (15ULL << 0)
 #define PSTATE_ARM64_AARCH32 (1ULL << 4)
 
 #define SCTLR_ARM64_M (1ULL << 0) /* the MMU is on (Arm ARM, SCTLR_EL1) */
 
+/* In AArch32 state bits 3..0 are the mode, and 0 is usr (xtop/vcpu_arm32.h). */
 static inline bool pstate_arm64_is_user(uint64_t pstate)
 {
-	return !(pstate & PSTATE_ARM64_EL);
+	return !(pstate & (pstate & PSTATE_ARM64_AARCH32 ? PSTATE_ARM64_MODE : PSTATE_ARM64_EL));
 }
 
+/* In AArch64 state. */
 static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
 {
 	return regs->pstate & PSTATE_ARM64_SP_ELX ? regs->sp_el1 : regs->sp_el0;
@@ -69,7 +72,7 @@ static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
 
 /*
  * struct memory_root of arm64: both halves, and what TCR says of them. The last byte is where x86
- * has its `width`.
+ * has its `width`. xtop/vcpu_arm32.h fills it in for a kernel of 32 bits.
  */
 struct root_arm64 {
 	uint64_t table0 : 48;   /* TTBR0_EL1 */
@@ -79,11 +82,12 @@ struct root_arm64 {
 	uint64_t off1 : 1;      /* EPD1 */
 	uint64_t ds : 1;        /* DS */
 	uint64_t is_wide : 1;   /* IPS is TCR_ARM64_IPS_52 */
-	uint64_t unused : 4;
+	uint64_t is_long : 1;   /* ROOT_ARM32: descriptors have 8 bytes */
+	uint64_t unused : 3;
 	uint64_t table1 : 48;   /* TTBR1_EL1 */
 	uint64_t size1 : 6;     /* T1SZ */
 	uint64_t granule1 : 2;  /* TG1 */
-	uint64_t kind : 8;      /* ROOT_ARM64 */
+	uint64_t kind : 8;      /* ROOT_ARM64, or ROOT_ARM32 */
 };
 
 static inline struct root_arm64 root_arm64(const struct registers_arm64 *regs)

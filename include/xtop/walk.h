@@ -49,5 +49,10 @@ enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_
  * number STEP. Step 0 reads the table of ROOT, step 1 the one below it.
  */
 size_t walk_index(struct memory_root root, gva_t address, unsigned step);
+/*
+ * Where that table may begin in its page: 1, at its beginning or where the root says; 4, in any
+ * quarter of it, and the index is that of the first one.
+ */
+unsigned walk_n_places(struct memory_root root, unsigned step);
 
 #endif

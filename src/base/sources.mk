@@ -27,6 +27,7 @@ libxtop_a_SOURCES += \
 	include/xtop/utf8.h \
 	include/xtop/varint.h \
 	include/xtop/vcpu.h \
+	include/xtop/vcpu_arm32.h \
 	include/xtop/vcpu_arm64.h \
 	include/xtop/vector.h \
 	include/xtop/work.h \

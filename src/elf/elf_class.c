@@ -88,6 +88,7 @@ Elf64_Shdr elf_decode_section(const Elf64_Ehdr *header, const void *bytes)
 
 Elf64_Sym elf_decode_sym(const Elf64_Ehdr *header, const void *bytes)
 {
+	uint32_t thumb = 0; /* bit 0 of a function's address: Thumb code (AAELF32 §5.5.3) */
 	Elf64_Sym wide;
 	Elf32_Sym from;
 
@@ -96,11 +97,13 @@ Elf64_Sym elf_decode_sym(const Elf64_Ehdr *header, const void *bytes)
 		return wide;
 	}
 	memcpy(&from, bytes, sizeof(from));
+	if (header->e_machine == EM_ARM && ELF32_ST_TYPE(from.st_info) == STT_FUNC)
+		thumb = 1;
 	return (Elf64_Sym){ .st_name = from.st_name,
 			    .st_info = from.st_info,
 			    .st_other = from.st_other,
 			    .st_shndx = from.st_shndx,
-			    .st_value = from.st_value,
+			    .st_value = from.st_value & ~thumb,
 			    .st_size = from.st_size };
 }
 

@@ -34,6 +34,11 @@ bool elf_machine_is_arm64(const struct elf_file *file)
 	return file->header.e_machine == EM_AARCH64;
 }
 
+bool elf_machine_is_arm(const struct elf_file *file)
+{
+	return file->header.e_machine == EM_ARM || elf_machine_is_arm64(file);
+}
+
 bool elf_machine_is_short(const struct elf_file *file)
 {
 	return elf_machine_has_words_of_4(file->header.e_machine);

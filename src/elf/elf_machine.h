@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which ELF files are read: those of x86-64, i386 and arm64, on any machine, since a recording may
- * come from another one. Those of x32 are not: they have registers of 64 bits and addresses of 32.
+ * Which ELF files are read: those of x86-64, i386, arm64 and 32-bit Arm, on any machine, since a
+ * recording may come from another one. Those of x32 are not: they have registers of 64 bits and
+ * addresses of 32.
  */
 #ifndef XTOP_ELF_MACHINE_H
 #define XTOP_ELF_MACHINE_H
@@ -9,7 +10,7 @@
 #include <elf.h>
 #include <stdbool.h>
 
-#define ELF_MACHINE_NAME "x86-64, i386 or arm64"
+#define ELF_MACHINE_NAME "x86-64, i386, arm64 or 32-bit Arm"
 
 static inline bool elf_machine_is_x32(unsigned machine, bool is_32bit)
 {
@@ -18,17 +19,18 @@ static inline bool elf_machine_is_x32(unsigned machine, bool is_32bit)
 
 /*
  * The machine of a file that is read. Copies of unwind tables (symbol/elf_tables.c) are of class 64
- * also for i386.
+ * also for i386 and
+ * 32-bit Arm.
  */
 static inline bool elf_machine_is_read(unsigned machine, bool is_32bit)
 {
-	return machine == EM_386 ||
+	return machine == EM_386 || machine == EM_ARM ||
 	       ((machine == EM_X86_64 || machine == EM_AARCH64) && !is_32bit);
 }
 
 static inline bool elf_machine_has_words_of_4(unsigned machine)
 {
-	return machine == EM_386;
+	return machine == EM_386 || machine == EM_ARM;
 }
 
 #endif

@@ -162,6 +162,8 @@ static const char *annotate_lack(enum annotation_lack lack)
 	switch (lack) {
 	case ANNOTATION_NO_CODE:
 		return "is not known";
+	case ANNOTATION_ARM32:
+		return "cannot be shown: xtop does not decode instructions of 32-bit Arm";
 	case ANNOTATION_NOT_READ:
 	case ANNOTATION_HAS_CODE:
 		break;

@@ -126,9 +126,12 @@ static void linux_find_lines(struct linux_system *system)
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
 			struct linux_stacks *stacks)
 {
-	struct linux_system *system = calloc(1, sizeof(*system));
+	struct linux_system *system;
 	struct xtop_error *error;
 
+	if (registers_is_arm32(regs)) /* its data are not known */
+		return NULL;
+	system = calloc(1, sizeof(*system));
 	if (!system)
 		return NULL;
 	if (!linux_attach(guest, regs, &system->kernel)) {

@@ -273,11 +273,13 @@ struct memory_walk {
 static const volatile uint64_t *memory_table(void *context, frame_t frame)
 {
 	struct memory_walk *walk = context;
-	size_t index = walk_index(walk->root, walk->address, walk->step++);
+	size_t index = walk_index(walk->root, walk->address, walk->step);
+	unsigned n = walk_n_places(walk->root, walk->step++);
 	const char *page = memory_page(walk->memory, frame);
 
-	if (page)
-		memory_use(walk->memory, frame, page, index * sizeof(uint64_t), sizeof(uint64_t));
+	for (unsigned i = 0; page && i < n; i++)
+		memory_use(walk->memory, frame, page,
+			   index * sizeof(uint64_t) + i * (GUEST_PAGE_SIZE / n), sizeof(uint64_t));
 	return (const volatile uint64_t *)(const void *)page;
 }
 

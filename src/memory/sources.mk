@@ -9,6 +9,8 @@ libxtop_a_SOURCES += \
 	src/memory/mapped_pages.h \
 	src/memory/memory.c \
 	src/memory/walk.c \
+	src/memory/walk_arm32.c \
+	src/memory/walk_arm32.h \
 	src/memory/walk_arm64.c \
 	src/memory/walk_arm64.h \
 	src/memory/walk_x86.c \

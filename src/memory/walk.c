@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "memory/walk_arm32.h"
 #include "memory/walk_arm64.h"
 #include "memory/walk_x86.h"
 
@@ -12,8 +13,14 @@ enum walk_result walk_other(const volatile uint64_t *(*table)(void *context, fra
 			    void *context, struct memory_root root, uint64_t address,
 			    struct walk_span *span)
 {
-	return root.width == ROOT_ARM64 ? walk_arm64(table, context, root, address, span)
-					: walk_32(table, context, root, address, span);
+	switch (root.width) {
+	case ROOT_ARM64:
+		return walk_arm64(table, context, root, address, span);
+	case ROOT_ARM32:
+		return walk_arm32(table, context, root, address, span);
+	default:
+		return walk_32(table, context, root, address, span);
+	}
 }
 
 enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
@@ -35,6 +42,17 @@ enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_
 
 size_t walk_index(struct memory_root root, gva_t address, unsigned step)
 {
-	return root.width == ROOT_ARM64 ? walk_arm64_index(root, address.value, step)
-					: walk_x86_index(root, address.value, step);
+	switch (root.width) {
+	case ROOT_ARM64:
+		return walk_arm64_index(root, address.value, step);
+	case ROOT_ARM32:
+		return walk_arm32_index(root, address.value, step);
+	default:
+		return walk_x86_index(root, address.value, step);
+	}
+}
+
+unsigned walk_n_places(struct memory_root root, unsigned step)
+{
+	return root.width == ROOT_ARM32 && !root.arm64.is_long && step ? ARM32_TABLES_A_PAGE : 1;
 }

@@ -88,8 +88,8 @@ static inline enum walk_result walk_last(const volatile uint64_t *entries, uint6
 }
 
 /*
- * As walk() below, for a ROOT of another width than WIDTH_64 that has no inlined walk: walk_32() or
- * walk_arm64(). Not inline: such guests are seldom.
+ * As walk() below, for a ROOT of another width than WIDTH_64 that has no inlined walk: walk_32(),
+ * walk_arm64() or walk_arm32(). Not inline: such guests are seldom.
  */
 enum walk_result walk_other(const volatile uint64_t *(*table)(void *context, frame_t frame),
 			    void *context, struct memory_root root, uint64_t address,

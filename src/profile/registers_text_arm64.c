@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers of arm64, in the order of a Linux kernel's own report; see registers_text.h. */
+/*
+ * The registers of arm64, also with a kernel of 32 bits, in the order of a Linux kernel's own
+ * report; see registers_text.h.
+ */
 #include "config.h"
 
 #include <stdio.h>
@@ -7,6 +10,38 @@
 #include "profile/registers_text.h"
 
 #define REGISTERS_PER_LINE 3
+
+static bool registers_put_line_arm32(const struct registers_arm64 *from, unsigned i,
+				     char text[REGISTERS_TEXT_BYTES])
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} others[] = {
+		{ "pc", from->pc },       { "cpsr", from->pstate }, { "ttbcr", from->tcr },
+		{ "ttbr0", from->ttbr0 }, { "ttbr1", from->ttbr1 }, { "sctlr", from->sctlr },
+	};
+	const unsigned n_others = sizeof(others) / sizeof(others[0]);
+	size_t used = 0;
+
+	if (i >= (n_others + N_REGISTERS_ARM32) / REGISTERS_PER_LINE)
+		return false;
+	for (unsigned k = REGISTERS_PER_LINE * i; k < REGISTERS_PER_LINE * (i + 1); k++) {
+		char number[8];
+		bool is_other = k < n_others;
+		unsigned r = k - n_others;
+
+		snprintf(number, sizeof(number), "r%u", r);
+		if (r == REGISTER_ARM32_SP || r == REGISTER_ARM32_LR)
+			snprintf(number, sizeof(number), r == REGISTER_ARM32_SP ? "sp" : "lr");
+		used += (size_t)snprintf(
+			text + used, REGISTERS_TEXT_BYTES - used, "%s%s %08llx", used ? "  " : "",
+			is_other ? others[k].name : number,
+			(unsigned long long)(is_other ? others[k].value
+						      : registers_arm32_get(from, r)));
+	}
+	return true;
+}
 
 bool registers_put_line_arm64(const struct registers *regs, unsigned i,
 			      char text[REGISTERS_TEXT_BYTES])
@@ -25,6 +60,8 @@ bool registers_put_line_arm64(const struct registers *regs, unsigned i,
 	const unsigned n = n_others + sizeof(from->x) / sizeof(from->x[0]);
 	size_t used = 0;
 
+	if (registers_arm64_is_32(from))
+		return registers_put_line_arm32(from, i, text);
 	if (i >= n / REGISTERS_PER_LINE)
 		return false;
 	for (unsigned k = REGISTERS_PER_LINE * i; k < REGISTERS_PER_LINE * (i + 1); k++) {

@@ -553,7 +553,9 @@ struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struc
 	annotation->lack = ANNOTATION_NOT_READ;
 	if (!function)
 		function = seen_read_called(seen, frame, memory);
-	if (function && seen_has_any(function)) {
+	if (function && function->root.width == ROOT_ARM32) {
+		annotation->lack = ANNOTATION_ARM32;
+	} else if (function && seen_has_any(function)) {
 		pass.function = function;
 		pass.failed = !seen_fill(annotation, function);
 		annotation->lack = ANNOTATION_HAS_CODE;

@@ -102,7 +102,8 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	if (!copy_can_walk(copier->guest, regs))
 		copied->cut = CUT_NO_PAGING;
 	else if (!copier->stacks.current_per_cpu ||
-		 (regs->arch == ARCH_ARM64 && stacks_are_i386(&copier->stacks)))
+		 (regs->arch == ARCH_ARM64 &&
+		  (stacks_are_i386(&copier->stacks) || registers_is_arm32(regs))))
 		copied->cut = copy_unikernel(&copy);
 	else if (regs->arch == ARCH_ARM64)
 		stacks_arm64_copy_linux(&copy, user);

@@ -25,7 +25,7 @@ static struct cfi_section elf_frame_section(const struct elf_file *file,
 				     .gaps = blob->gaps,
 				     .n_gaps = blob->n_gaps,
 				     .is_short = elf_machine_is_short(file),
-				     .is_arm64 = elf_machine_is_arm64(file) };
+				     .is_arm64 = elf_machine_is_arm(file) };
 }
 
 static void elf_load_frame(struct elf_file *file, size_t i, struct elf_blob *blob,

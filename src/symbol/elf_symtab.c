@@ -32,7 +32,8 @@ struct elf_adding {
 
 /*
  * Names that no function has: an assembler's local labels that were left in (.L, .Ltmp) and mapping
- * symbols ($x, $d: AAELF64 and the RISC-V psABI; x86-64 has none, but tools that were ported do).
+ * symbols ($x, $a, $t, $d: AAELF64, AAELF32 and the RISC-V psABI; x86-64 has none, but tools that
+ * were ported do).
  */
 static bool elf_is_local_label(const char *name)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step on arm64 by the compiled table, and its registers; see cfi_arm64.h. As on x86 the CFA is
+ * One step on arm64 by the compiled table, and its registers; see cfi_arm64.h. Kernels of 32 bits
+ * have registers and words of their own. As on x86 the CFA is
  * the caller's stack pointer. The return address is in x30 as long as no rule says where x30 was
  * saved; that can only be so in the innermost function, and behind a signal. Resolver's thread.
  */
@@ -9,6 +10,7 @@
 #include "unwind/cfi_arm64.h"
 
 #include "unwind/cfi_table.h"
+#include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 
 /* By DWARF's numbers; x18 has no place in a cursor. */
@@ -40,9 +42,36 @@ const struct cfi_machine cfi_machine_arm64 = {
 
 _Static_assert(CFI_ARM64_KEPT <= CFI_MAX_KEPT, "a rule has a slot for each");
 
-/* *CALLER: the return address. STEP_OUTERMOST: it is 0. */
-static enum unwind_step arm64_find_return(const struct cfi_rule *rule, const struct cursor *cursor,
-					  const uint64_t *words, uint64_t *caller)
+/* By DWARF's numbers: cursor_arm32_registers, and pc. */
+static const uint8_t arm32_registers[CFI_ARM32_NUMBERS] = {
+	0, 1, 2,  3,		 4,  5,	     13,	   REG_ARM32_R7,
+	8, 9, 10, REG_ARM32_R11, 12, REG_SP, REG_ARM32_LR, REG_PC,
+};
+static const uint8_t arm32_kept_registers[CFI_ARM32_KEPT] = {
+	REG_ARM32_LR, 4, 5, 13, REG_ARM32_R7, 8, 9, 10, REG_ARM32_R11,
+};
+static const uint8_t arm32_kept_numbers[CFI_ARM32_KEPT] = {
+	CFI_ARM32_LR, 4, 5, 6, 7, 8, 9, 10, 11,
+};
+
+const struct cfi_machine cfi_machine_arm32 = {
+	.word_bytes = 4,
+	.n_places = CFI_ARM32_NUMBERS,
+	.n_numbers = CFI_ARM32_NUMBERS,
+	.return_number = CFI_ARM32_LR,
+	.sp_number = CFI_ARM32_SP,
+	.n_kept = CFI_ARM32_KEPT,
+	.keeps_return = true,
+	.registers = arm32_registers,
+	.kept_registers = arm32_kept_registers,
+	.kept_numbers = arm32_kept_numbers,
+	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << 4 | 1U << 5 | 1U << 13 |
+		     1U << REG_ARM32_R7 | 1U << 8 | 1U << 9 | 1U << 10 | 1U << REG_ARM32_R11,
+};
+
+/* *CALLER: the return address; for 32 bits with ARM32_THUMB. STEP_OUTERMOST: it is 0. */
+static enum unwind_step arm_find_return(const struct cfi_rule *rule, const struct cursor *cursor,
+					const uint64_t *words, uint64_t *caller)
 {
 	if (rule->slot[KEPT_RETURN] < rule->n_words)
 		*caller = words[rule->slot[KEPT_RETURN]];
@@ -50,34 +79,42 @@ static enum unwind_step arm64_find_return(const struct cfi_rule *rule, const str
 		*caller = cursor->regs[REG_ARM64_LR];
 	else
 		return STEP_BAD;
-	*caller = cursor_arm64_strip(cursor, *caller);
+	if (!cursor_is_arm32(cursor))
+		*caller = cursor_arm64_strip(cursor, *caller);
 	return *caller ? STEP_CALLER : STEP_OUTERMOST;
 }
 
-static void arm64_restore(const struct cfi_rule *rule, const uint64_t *words, struct cursor *cursor)
+static void arm_restore(const struct cfi_machine *machine, const struct cfi_rule *rule,
+			const uint64_t *words, struct cursor *cursor)
 {
-	for (unsigned i = 0; i < CFI_ARM64_KEPT; i++)
+	for (unsigned i = 0; i < machine->n_kept; i++)
 		if (rule->slot[i] < rule->n_words)
-			cursor->regs[arm64_kept_registers[i]] = words[rule->slot[i]];
+			cursor->regs[machine->kept_registers[i]] = words[rule->slot[i]];
 }
 
-static enum unwind_step arm64_rule_step(const struct cfi_rule *rule, struct cursor *cursor)
+static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
+				      const struct cfi_rule *rule, struct cursor *cursor)
 {
 	uint64_t cfa = cursor->regs[rule->reg] + rule->offset, words[CFI_RULE_WORDS], caller;
+	bool deref = rule->kind == RULE_CFA_DEREF_ARM64 || rule->kind == RULE_CFA_DEREF_ARM32;
 	enum unwind_step step;
 
 	if (!(cursor->known >> rule->reg & 1))
 		return STEP_BAD;
-	if (rule->kind == RULE_CFA_DEREF_ARM64 && !cursor_read(cursor, cfa, &cfa, 1))
+	if (deref && !cursor_read_words(cursor, cfa, &cfa, 1))
 		return STEP_CUT;
-	if (rule->n_words && !cursor_read(cursor, cfa + sizeof(*words) * (int64_t)rule->low, words,
-					  rule->n_words))
+	if (rule->n_words &&
+	    !cursor_read_words(cursor, cfa + machine->word_bytes * (int64_t)rule->low, words,
+			       rule->n_words))
 		return STEP_CUT;
-	step = arm64_find_return(rule, cursor, words, &caller);
+	step = arm_find_return(rule, cursor, words, &caller);
 	if (step != STEP_CALLER)
 		return step;
-	arm64_restore(rule, words, cursor);
-	cursor->regs[REG_PC] = caller;
+	arm_restore(machine, rule, words, cursor);
+	if (cursor_is_arm32(cursor))
+		cursor_arm32_go_to(cursor, caller);
+	else
+		cursor->regs[REG_PC] = caller;
 	cursor->regs[REG_SP] = cfa;
 	cursor->known = (cursor->known & rule->kept) | rule->saved;
 	cursor->interrupted = rule->signal;
@@ -87,12 +124,18 @@ static enum unwind_step arm64_rule_step(const struct cfi_rule *rule, struct curs
 enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 {
 	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);
+	bool is_32 = cursor_is_arm32(cursor);
 
-	if (!rule)
-		return STEP_NOT_COVERED;
-	if (rule->kind == RULE_OUTERMOST)
+	switch (rule ? (enum cfi_rule_kind)rule->kind : RULE_NONE) {
+	case RULE_OUTERMOST:
 		return STEP_OUTERMOST;
-	if (rule->kind != RULE_CFA_ARM64 && rule->kind != RULE_CFA_DEREF_ARM64)
+	case RULE_CFA_ARM64:
+	case RULE_CFA_DEREF_ARM64:
+		return is_32 ? STEP_NOT_COVERED : arm_rule_step(&cfi_machine_arm64, rule, cursor);
+	case RULE_CFA_ARM32:
+	case RULE_CFA_DEREF_ARM32:
+		return is_32 ? arm_rule_step(&cfi_machine_arm32, rule, cursor) : STEP_NOT_COVERED;
+	default:
 		return STEP_NOT_COVERED;
-	return arm64_rule_step(rule, cursor);
+	}
 }

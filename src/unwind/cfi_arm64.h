@@ -15,4 +15,10 @@
 #define CFI_ARM64_NUMBERS  32
 #define CFI_ARM64_KEPT     12 /* x30 and x19 to x29 */
 
+/* Of 32 bits: 0 to 15 are r0 to r15 (DWARF for the Arm Architecture §4.1; AAPCS32 §6.1.1). */
+#define CFI_ARM32_SP      13
+#define CFI_ARM32_LR      14 /* the return address */
+#define CFI_ARM32_NUMBERS 16
+#define CFI_ARM32_KEPT    9 /* lr and r4 to r11 */
+
 #endif

@@ -158,14 +158,14 @@ static struct cfi_rule cfi_make_short_rule(const struct cfi_rule *rule)
 }
 
 /* libunwind is built for the registers of dom0 only, and the PLT has another form. */
-static struct cfi_rule cfi_make_arm64_rule(const struct cfi_rule *rule)
+static struct cfi_rule cfi_make_arm_rule(const struct cfi_rule *rule, bool is_short)
 {
 	struct cfi_rule made = *rule;
 
 	if (rule->kind == RULE_CFA)
-		made.kind = RULE_CFA_ARM64;
+		made.kind = is_short ? RULE_CFA_ARM32 : RULE_CFA_ARM64;
 	else if (rule->kind == RULE_CFA_DEREF)
-		made.kind = RULE_CFA_DEREF_ARM64;
+		made.kind = is_short ? RULE_CFA_DEREF_ARM32 : RULE_CFA_DEREF_ARM64;
 	else
 		made = (struct cfi_rule){ .kind = RULE_NONE };
 	return made;
@@ -182,7 +182,7 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	if (cfi_rule_of_state(machine, state, cie->signal, &rule)) {
 		if (cie->is_arm64)
-			return cfi_make_arm64_rule(&rule);
+			return cfi_make_arm_rule(&rule, cie->is_short);
 		return cie->is_short ? cfi_make_short_rule(&rule) : rule;
 	}
 	if (cie->is_short || cie->is_arm64 || !cfi_state_is_safe(state))

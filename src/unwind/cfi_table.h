@@ -39,6 +39,8 @@ enum cfi_rule_kind {
 	RULE_CFA_DEREF_SHORT,
 	RULE_CFA_ARM64, /* the same on arm64: cfi_machine_arm64 */
 	RULE_CFA_DEREF_ARM64,
+	RULE_CFA_ARM32, /* and for a kernel of 32 bits there: cfi_machine_arm32 */
+	RULE_CFA_DEREF_ARM32,
 };
 
 #define CFI_MAX_KEPT 12 /* arm64 keeps the most */

@@ -73,12 +73,13 @@ struct cfi_machine {
 	const uint8_t *kept_registers, *kept_numbers;
 	uint32_t kept_mask;
 };
-extern const struct cfi_machine cfi_machine_64, cfi_machine_32, cfi_machine_arm64;
+extern const struct cfi_machine cfi_machine_64, cfi_machine_32, cfi_machine_arm64,
+	cfi_machine_arm32;
 
 static inline const struct cfi_machine *cfi_machine(bool is_short, bool is_arm64)
 {
 	if (is_arm64)
-		return &cfi_machine_arm64;
+		return is_short ? &cfi_machine_arm32 : &cfi_machine_arm64;
 	return is_short ? &cfi_machine_32 : &cfi_machine_64;
 }
 

@@ -34,10 +34,11 @@ struct go_cursor {
 };
 
 struct cursor {
-	uint64_t regs[CURSOR_REGISTERS]; /* numbered by cursor_x86.h or cursor_arm64.h */
+	uint64_t regs[CURSOR_REGISTERS]; /* numbered by cursor_x86.h, _arm64.h or _arm32.h */
 	uint32_t arch;       /* enum guest_arch, of the vCPU */
 	uint32_t word_bytes; /* of a word on the stack of this frame's code: 8, or 4 */
 	uint32_t known;   /* bit i: regs[i] is this frame's; REG_PC and REG_SP always are */
+	bool thumb;       /* cursor_arm32.h: the code is Thumb's */
 	bool interrupted; /* REG_PC is the next instruction to run; else a return address */
 	bool user;        /* user code */
 	/* for each piece: the address just past the outermost byte that was read; 0: none was */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "unwind/cursor.h"
+#include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 #include "xtop/registers_x86.h"
 
@@ -18,6 +19,10 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 {
 	const struct registers *regs = &vcpu->regs;
 
+	if (registers_is_arm32(regs)) {
+		cursor_arm32_init(cursor, vcpu);
+		return;
+	}
 	if (regs->arch == ARCH_ARM64) {
 		cursor_arm64_init(cursor, vcpu);
 		return;

@@ -32,6 +32,8 @@ libxtop_a_SOURCES += \
 	src/unwind/computed_state.h \
 	src/unwind/cursor.c \
 	src/unwind/cursor.h \
+	src/unwind/cursor_arm32.c \
+	src/unwind/cursor_arm32.h \
 	src/unwind/cursor_arm64.c \
 	src/unwind/cursor_arm64.h \
 	src/unwind/cursor_x86.c \
@@ -47,6 +49,7 @@ libxtop_a_SOURCES += \
 	src/unwind/flow_follow.c \
 	src/unwind/flow_try.c \
 	src/unwind/fp.h \
+	src/unwind/fp_arm32.c \
 	src/unwind/fp_arm64.c \
 	src/unwind/fp_i386.c \
 	src/unwind/fp_x86.c \

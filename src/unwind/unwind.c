@@ -84,7 +84,7 @@ static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
 	const struct unwind_tables *tables = walk->code.tables;
 	enum unwind_step step = STEP_NOT_COVERED;
 
-	if (tables->go && walk->how == UNWIND_AUTO) {
+	if (tables->go && walk->how == UNWIND_AUTO && !cursor_is_arm32(&walk->cursor)) {
 		walk->by = UNWIND_BY_GO;
 		step = go_step(tables->go, walk->code.bias, &walk->cursor);
 	}
@@ -153,8 +153,8 @@ static bool unwind_is_guess(const struct walk *walk)
  * guess may find the end of the chain only if the last frame was a guess, too: then the walk has
  * gone along the chain of frame pointers to its end. A zero ends the chain only if frame pointers
  * led here (FOLLOWED): nothing tells whether the function keeps one, and in another one zero is a
- * number as any other. Linux on arm64 has in it a frame record's address, or 0 (Arm, AAPCS64, "The
- * Frame Pointer").
+ * number as any other. Code of arm64, but not that of 32 bits, has in it a frame record's address,
+ * or 0 (Arm, AAPCS64, "The Frame Pointer").
  */
 static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
@@ -164,7 +164,7 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 	walk->by = unwind_is_guess(walk) ? UNWIND_BY_GUESS : UNWIND_BY_FP;
 	step = fp_step(walk->space, &walk->cursor);
 	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO &&
-	    walk->cursor.arch != ARCH_ARM64)
+	    (walk->cursor.arch != ARCH_ARM64 || cursor_is_arm32(&walk->cursor)))
 		return STEP_NOT_COVERED;
 	if (walk->by == UNWIND_BY_FP || step == STEP_CALLER || step == STEP_CUT ||
 	    (step == STEP_OUTERMOST && last->by == UNWIND_BY_GUESS))
@@ -369,7 +369,7 @@ static bool unwind_is_ending(const struct walk *walk)
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
-	if (unwind_is_ending(walk))
+	if (unwind_is_ending(walk) || cursor_is_arm32(&walk->cursor))
 		return false;
 	if (walk->cursor.arch == ARCH_ARM64)
 		return unwind_find_user_arm64(walk, flags);
@@ -393,7 +393,7 @@ void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *sp
 	stack->n_frames = 0;
 	memset(stack->parts, 0, sizeof(stack->parts));
 	cursor_init(&walk.cursor, vcpu);
-	if (walk.cursor.arch == ARCH_ARM64 && !vcpu->user &&
+	if (walk.cursor.arch == ARCH_ARM64 && !vcpu->user && !cursor_is_arm32(&walk.cursor) &&
 	    entry_arm64_is_entering(&walk.cursor)) {
 		unwind_entering_part(&walk);
 		step = STEP_USER;

@@ -40,6 +40,8 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 	regs->arm64.ttbr0 = context->ttbr0;
 	regs->arm64.ttbr1 = context->ttbr1;
 	regs->arch = ARCH_ARM64;
+	if (from->cpsr & PSTATE_ARM64_AARCH32) /* each mode has its stack pointer there */
+		memcpy(regs->arm64.x, from, sizeof(regs->arm64.x));
 }
 
 /* The others. x0 to x30 are the first words of user_regs. */

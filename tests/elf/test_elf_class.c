@@ -139,6 +139,16 @@ static void test_host(void)
 	close(fd);
 }
 
+/* In 32-bit Arm code bit 0 of a function's address says that it is Thumb code. */
+static void test_thumb(void)
+{
+	image.header.e_machine = EM_ARM;
+	image.symbols[1].st_value |= 1;
+	test_guest();
+	image.header.e_machine = EM_386;
+	image.symbols[1].st_value &= ~1U;
+}
+
 static void test_loads(void)
 {
 	struct loads loads;
@@ -174,6 +184,7 @@ int main(void)
 	image_make();
 	test_guest();
 	test_host();
+	test_thumb();
 	test_loads();
 	test_refused();
 	return tap_done();

@@ -115,7 +115,7 @@ static void test_refused(void)
 	} while (0)
 	BAD("a script", memcpy(header->e_ident, "#!/b", 4));
 	BAD("32 bits of another machine", header->e_ident[EI_CLASS] = ELFCLASS32;
-	    header->e_machine = EM_ARM);
+	    header->e_machine = EM_PPC);
 	BAD("another machine", header->e_machine = EM_PPC64);
 	BAD("an object file", header->e_type = ET_REL);
 	BAD("no program headers", header->e_phnum = 0);

@@ -98,6 +98,10 @@ int main(void)
 		     "recording",
 		     "without code");
 	free(text);
+	annotation->lack = ANNOTATION_ARM32;
+	text = print(snapshot, annotation);
+	check(strstr(text, "xtop does not decode instructions of 32-bit Arm"), "code of Arm: %s", text);
+	free(text);
 	annotation_destroy(annotation);
 	snapshot_destroy(snapshot);
 	fixture_destroy(&fixture);

@@ -239,6 +239,12 @@ static void test_arm64(void)
 	check(annotation->n_targets == 1 && annotation->targets[0].frame == frame_of("g", CALLED),
 	      "and what it calls");
 	annotation_destroy(annotation);
+	root.width = ROOT_ARM32;
+	sample(SECOND, FRAME(1));
+	annotation = build("h", CODE, false);
+	check(annotation->lack == ANNOTATION_ARM32, "code of 32-bit Arm is not decoded: %d",
+	      annotation->lack);
+	annotation_destroy(annotation);
 	close_guest();
 }
 

@@ -189,6 +189,30 @@ static void test_unikernel(void)
 	end();
 }
 
+/* Short descriptors: a table of 16 KiB, one of 1 KiB, and a page of 4 KiB for svc mode's stack. */
+static void test_32_bits(void)
+{
+	const uint64_t sp = 0xc0345800;
+	const struct sample_stack *piece;
+
+	begin();
+	((uint32_t *)memory_guest_page(memory, 0x403))[3] = 0x405 << 12 | 0x400 | 1;
+	((uint32_t *)memory_guest_page(memory, 0x405))[0x100 + 0x45] = 0x500 << 12 | 0x32;
+	memory_guest_page(memory, 0x500);
+	*arm = (struct registers_arm64){ .pc = 0xc0300000,
+					 .pstate = 0x13,
+					 .sctlr = SCTLR_ARM64_M,
+					 .ttbr0 = 0x400 << 12 };
+	arm->x[19] = sp;
+	copy(false);
+	check_pieces(1, "a kernel of 32 bits");
+	piece = sample_first_stack(&record.vcpu);
+	check(piece->kind == STACK_FIRST && piece->address == sp &&
+		      piece->address + piece->size_bytes == 0xc0346000,
+	      "its stack, from the stack pointer of its mode to the end of the page");
+	end();
+}
+
 static void test_system_call(void)
 {
 	begin();
@@ -322,6 +346,7 @@ static void test_per_cpu(void)
 int main(void)
 {
 	test_unikernel();
+	test_32_bits();
 	test_system_call();
 	test_user();
 	test_interrupt();

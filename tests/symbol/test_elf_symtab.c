@@ -201,7 +201,7 @@ static void test_refused(void)
 	image = good;
 	image.header.e_machine = EM_PPC64;
 	check_refused("ppc64", &image,
-		      "for another machine (e_machine 21), not x86-64, i386 or arm64");
+		      "for another machine (e_machine 21), not x86-64, i386, arm64 or 32-bit Arm");
 	image = good;
 	image.header.e_type = ET_REL;
 	check_refused("a .ko", &image, "a relocatable file (.o, .ko) has no addresses yet");

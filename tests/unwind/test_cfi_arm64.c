@@ -9,7 +9,7 @@
 
 #include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
-#include "unwind/cursor_arm64.h"
+#include "unwind/cursor_arm32.h"
 #include "xtop/unwind.h"
 
 #define STACK  UINT64_C(0xffff800008100000)
@@ -173,6 +173,94 @@ static void test_refused(void)
 	eh_frame.cie[14] = 30;
 }
 
+/* --- 32 bits ---------------------------------------------------------------------------------- */
+
+#define CODE_32   UINT64_C(0xc0010000)
+#define CALLER_32 (CODE_32 + 0x500)
+#define STACK_32  UINT64_C(0xc0800000)
+
+/*
+ * A .debug_frame as clang makes it: a function at CODE_32, and one without a caller behind it.
+ *
+ *   0  push {r4, r11, lr}   4  sub sp, sp, #20   8 ...
+ */
+static uint8_t debug_frame[] = {
+	/* version 3, code in units of 1, data of -4; the return address is in lr; CFA sp + 0 */
+	12, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 3, 0, 1, 0x7c, 14, 0x0c, 13, 0,
+	/* CFA sp + 12: lr, r11, r4; CFA sp + 32 */
+	28, 0, 0, 0, 0, 0, 0, 0, 0x00, 0x00, 0x01, 0xc0, 0x40, 0, 0, 0,
+	0x44, 0x0e, 12, 0x8e, 1, 0x8b, 2, 0x84, 3, 0x44, 0x0e, 32, 0, 0, 0, 0,
+	16, 0, 0, 0, 0, 0, 0, 0, 0x40, 0x00, 0x01, 0xc0, 0x40, 0, 0, 0, 0x07, 14, 0, 0,
+};
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint32_t words[WORDS];
+} made_32;
+
+static void begin_32(uint32_t offset, uint64_t sp, struct cursor *cursor)
+{
+	struct registers_arm64 *regs = &made_32.vcpu.regs.arm64;
+
+	memset(&made_32, 0, sizeof(made_32));
+	made_32.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made_32),
+					     .state = VCPU_RUNNING,
+					     .n_stacks = 1,
+					     .cut = CUT_LIMIT,
+					     .regs = { .arch = ARCH_ARM64 } };
+	made_32.stack = (struct sample_stack){ .address = STACK_32,
+					       .size_bytes = sizeof(made_32.words) };
+	made_32.words[5] = 0x0404;
+	made_32.words[6] = 0x1111;
+	made_32.words[7] = CALLER_32 | 1;
+	*regs = (struct registers_arm64){ .pc = CODE_32 + offset, .pstate = 0x13 };
+	for (unsigned i = 0; i < 13; i++)
+		regs->x[i] = 0xc00 + i;
+	regs->x[19] = sp;
+	regs->x[18] = offset ? 0xbad0 : CALLER_32 | 1;
+	cursor_init(cursor, &made_32.vcpu);
+}
+
+static void check_step_32(struct cfi *cfi, uint32_t offset, uint64_t sp, uint64_t r4, uint64_t fp,
+			  const char *what)
+{
+	struct cursor cursor;
+	enum unwind_step step;
+
+	begin_32(offset, sp, &cursor);
+	step = cfi_arm64_step(cfi, 0, &cursor);
+	check(step == STEP_CALLER && cursor.regs[REG_PC] == CALLER_32 && cursor.thumb &&
+		      cursor.regs[REG_SP] == STACK_32 + 32 && cursor.regs[4] == r4 &&
+		      cursor.regs[REG_ARM32_R11] == fp && cursor.regs[REG_ARM32_R7] == 0xc07,
+	      "%s: step %d, pc %#jx, sp %#jx", what, step, (uintmax_t)cursor.regs[REG_PC],
+	      (uintmax_t)cursor.regs[REG_SP]);
+}
+
+static void test_32(void)
+{
+	const struct cfi_sections sections = {
+		.debug_frame = { .bytes = debug_frame,
+				 .size_bytes = sizeof(debug_frame),
+				 .is_short = true,
+				 .is_arm64 = true },
+	};
+	struct cursor cursor;
+	struct cfi *cfi = NULL;
+
+	error_destroy(cfi_compile(&sections, &cfi));
+	check(cfi, "32 bits: a table is made");
+	check_step_32(cfi, 0, STACK_32 + 32, 0xc04, 0xc0b, "32 bits: the caller is in lr, in Thumb code");
+	check_step_32(cfi, 4, STACK_32 + 20, 0x0404, 0x1111, "32 bits: all is saved");
+	check_step_32(cfi, 8, STACK_32, 0x0404, 0x1111, "32 bits: below the locals");
+	begin_32(0x44, STACK_32, &cursor);
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST, "32 bits: lr is undefined");
+	begin(8, &cursor);
+	cursor.regs[REG_PC] = CODE_32 + 8;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "not for a vCPU of 64 bits");
+	cfi_destroy(cfi);
+}
+
 int main(void)
 {
 	struct cfi *cfi = compile();
@@ -184,5 +272,6 @@ int main(void)
 	cfi_destroy(cfi);
 	test_large_frame();
 	test_refused();
+	test_32();
 	return tap_done();
 }

@@ -59,6 +59,34 @@ static void test_rest(void)
 	      "what the last exception saved");
 }
 
+/* Modes of AArch32, each with a stack pointer and a link register in Xen's members for them. */
+static void test_modes_32(void)
+{
+	const struct vcpu_guest_core_regs *from = &context.user_regs;
+	const struct {
+		uint64_t cpsr, sp, lr;
+		const char *name;
+	} modes[] = {
+		{ 0x10, from->sp_usr, from->lr_usr, "usr" }, { 0x11, from->sp_fiq, from->lr_fiq, "fiq" },
+		{ 0x12, from->sp_irq, from->lr_irq, "irq" }, { 0x13, from->sp_svc, from->lr_svc, "svc" },
+		{ 0x17, from->sp_abt, from->lr_abt, "abt" }, { 0x1b, from->sp_und, from->lr_und, "und" },
+		{ 0x1f, from->sp_usr, from->lr_usr, "sys" },
+	};
+
+	for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		context.user_regs.cpsr = modes[i].cpsr;
+		context.ttbcr = 0;
+		vcpu_get_stack_registers(&context, &regs);
+		check(registers_is_arm32(&regs) && registers_stack_pointer(&regs) == modes[i].sp &&
+			      registers_arm32_get(&regs.arm64, 14) == modes[i].lr,
+		      "sp and lr of %s mode are there in the stop", modes[i].name);
+		check(registers_arm32_get(&regs.arm64, 7) == from->r7_usr &&
+			      registers_arm32_get(&regs.arm64, 11) ==
+				      (modes[i].cpsr == 0x11 ? from->r11_fiq : from->r11_usr),
+		      "and the frame pointers");
+	}
+}
+
 static void test_modes(void)
 {
 	struct vcpu_mode mode = { 0 };
@@ -66,6 +94,10 @@ static void test_modes(void)
 	check(!vcpu_is_user(&context, false), "EL1");
 	context.user_regs.cpsr = 0x60001000;
 	check(vcpu_is_user(&context, false), "EL0");
+	context.user_regs.cpsr = 0x60000013;
+	check(!vcpu_is_user(&context, false), "AArch32, svc mode");
+	context.user_regs.cpsr = 0x60000010;
+	check(vcpu_is_user(&context, false), "AArch32, usr mode");
 	vcpu_apply_mode(&mode, &regs);
 	check(vcpu_shows_mode(&regs) && !mode.wanted, "Xen need not be asked");
 	check(domain_type(&(struct xen_domain){ .emulation_flags = 3 }) == GUEST_PVH,
@@ -77,6 +109,7 @@ int main(void)
 	fill();
 	test_stop();
 	test_rest();
+	test_modes_32();
 	test_modes();
 	return tap_done();
 }

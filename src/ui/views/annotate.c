@@ -303,6 +303,8 @@ static const char *annotate_lack(struct view_annotate *annotate, const struct ui
 		return "Waiting for the code ...";
 	if (annotation->lack == ANNOTATION_NO_CODE)
 		return "This is no function, or an inlined one: it has no code of its own.";
+	if (annotation->lack == ANNOTATION_ARM32)
+		return "Instructions of a 32-bit Arm guest cannot be shown.";
 	if (annotation->self_samples)
 		return "Its code could not be read yet, or is not in the recording.";
 	return "No sample ended in this function itself: its code was not read.";

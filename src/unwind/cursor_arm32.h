@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers of a cursor on arm64 whose kernel has 32 bits. pc, sp, lr and r11, the frame
+ * pointer of ARM code, have the numbers of cursor_arm64.h. Its arch is ARCH_ARM64, and its words
+ * have 4 bytes.
+ */
+#ifndef XTOP_UNWIND_CURSOR_ARM32_H
+#define XTOP_UNWIND_CURSOR_ARM32_H
+
+#include "unwind/cursor.h"
+#include "unwind/cursor_arm64.h"
+
+#define REG_ARM32_R7  11 /* frame pointer of Thumb code */
+#define REG_ARM32_R11 REG_ARM64_FP
+#define REG_ARM32_LR  REG_ARM64_LR
+
+#define ARM32_THUMB 1ULL /* of a code address that is branched to: Thumb code is there */
+
+/* r0 to r14 -> number in cursor->regs. */
+static const uint8_t cursor_arm32_registers[N_REGISTERS_ARM32] = {
+	0, 1, 2, 3, 4, 5, 13, REG_ARM32_R7, 8, 9, 10, REG_ARM32_R11, 12, REG_SP, REG_ARM32_LR,
+};
+
+/* As cursor_init(), for a vCPU with registers_is_arm32(). */
+void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
+
+static inline bool cursor_is_arm32(const struct cursor *cursor)
+{
+	return cursor->arch == ARCH_ARM64 && cursor->word_bytes == sizeof(uint32_t);
+}
+
+/* Goes to ADDRESS, which is a return address or another value for pc. */
+static inline void cursor_arm32_go_to(struct cursor *cursor, uint64_t address)
+{
+	cursor->thumb = address & ARM32_THUMB;
+	cursor->regs[REG_PC] = address & ~ARM32_THUMB;
+}
+
+#endif

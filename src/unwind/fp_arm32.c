@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step by frame pointers in a kernel of 32 bits on arm64. The frame pointer is r11 in ARM code
+ * and r7 in Thumb code. AAPCS32 left open what lies there, and compilers differ (gcc 12, clang 14):
+ *
+ *   word at         gcc, ARM    gcc, ARM, a leaf    clang
+ *   fp - 4          caller's fp
+ *   fp              lr          caller's fp         caller's fp
+ *   fp + 4                                          lr
+ *
+ * gcc's Thumb code keeps a frame pointer of another kind, which does not lead to the caller. One of
+ * the words must be an address of code that has a name, and the other one lead outwards or be 0. So
+ * a frame's kind is seen, and one program may have both.
+ *
+ * A leaf may have no frame: its caller is in lr alone, as it is before a function has made its
+ * frame. A function pops its return address into pc, so lr still points into what it has called
+ * last, or deeper. For the vCPU's own frame:
+ *
+ *   pc is at the function's start       lr is the caller
+ *   lr points into the same function    it has called somebody since, so it has a frame
+ *   the frame at fp has what lr has     this is the function's own frame
+ *   otherwise                           lr is the caller
+ *
+ * The last line is a guess. It is wrong behind a call of a function that has itself made calls: the
+ * chain then has that function as a caller. The second line is wrong for a leaf that a function of
+ * the same name has called. Tables (.debug_frame, .eh_frame) know it, and come first. Each frame is
+ * further out than the one before, which bounds the walk. Resolver's thread; a pure function of its
+ * input.
+ */
+#include "config.h"
+
+#include "unwind/cursor_arm32.h"
+#include "unwind/fp.h"
+
+#define FP_STACK_MAX_BYTES (1 << 20) /* no stack is longer */
+#define WORD_BYTES         sizeof(uint32_t)
+
+struct fp_frame {
+	uint64_t fp;     /* the caller's */
+	uint64_t caller; /* return address, with ARM32_THUMB; 0: the outermost frame */
+	uint64_t end;    /* behind the frame's words */
+};
+
+static unsigned fp_register(const struct cursor *cursor)
+{
+	return cursor->thumb ? REG_ARM32_R7 : REG_ARM32_R11;
+}
+
+static bool fp_is_outwards(uint64_t fp, uint64_t caller_fp)
+{
+	return !caller_fp || (caller_fp > fp && caller_fp - fp < FP_STACK_MAX_BYTES &&
+			      caller_fp % WORD_BYTES == 0);
+}
+
+static bool fp_is_code(const struct unwind_space *space, uint64_t word)
+{
+	uint64_t start;
+
+	return word > ARM32_THUMB && space->find_function(space, (word & ~ARM32_THUMB) - 1, &start);
+}
+
+/* Whether there is a frame of gcc's at FP. */
+static bool fp_read_gcc(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
+			struct fp_frame *frame)
+{
+	uint64_t words[2];
+
+	if (fp % WORD_BYTES || fp - WORD_BYTES < cursor->regs[REG_SP] ||
+	    !cursor_read_short(cursor, fp - WORD_BYTES, words, 2) ||
+	    !fp_is_outwards(fp, words[0]) || !fp_is_code(space, words[1]))
+		return false;
+	*frame = (struct fp_frame){ words[0], words[1], fp + WORD_BYTES };
+	return true;
+}
+
+static bool fp_read_clang(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
+			  struct fp_frame *frame)
+{
+	uint64_t words[2];
+
+	if (fp % WORD_BYTES || fp < cursor->regs[REG_SP] ||
+	    !cursor_read_short(cursor, fp, words, 2) || !fp_is_outwards(fp, words[0]) ||
+	    !fp_is_code(space, words[1]))
+		return false;
+	*frame = (struct fp_frame){ words[0], words[1], fp + 2 * WORD_BYTES };
+	return true;
+}
+
+static bool fp_read(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
+		    struct fp_frame *frame)
+{
+	return fp_read_gcc(space, cursor, fp, frame) || fp_read_clang(space, cursor, fp, frame);
+}
+
+/* --- the interrupted function ----------------------------------------------------------------- */
+
+/* Whether its caller is in lr. */
+static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor *cursor)
+{
+	uint64_t link = cursor->regs[REG_ARM32_LR], start, caller_start;
+	struct fp_frame frame;
+	bool has_name = space->find_function(space, cursor->regs[REG_PC], &start);
+
+	if (!fp_is_code(space, link))
+		return false;
+	if (has_name && cursor->regs[REG_PC] == start)
+		return true;
+	if (has_name && space->find_function(space, (link & ~ARM32_THUMB) - 1, &caller_start) &&
+	    caller_start == start)
+		return false;
+	return !fp_read(space, cursor, cursor->regs[fp_register(cursor)], &frame) ||
+	       frame.caller != link;
+}
+
+/* A leaf of gcc's may have saved its caller's frame pointer, and nothing else. */
+static void fp_leave_gcc_leaf(const struct unwind_space *space, struct cursor *cursor)
+{
+	uint64_t *fp = &cursor->regs[REG_ARM32_R11], caller_fp;
+	struct fp_frame frame;
+
+	if (!cursor->thumb && *fp % WORD_BYTES == 0 && *fp >= cursor->regs[REG_SP] &&
+	    !fp_read_gcc(space, cursor, *fp, &frame) &&
+	    cursor_read_short(cursor, *fp, &caller_fp, 1) && caller_fp &&
+	    fp_is_outwards(*fp, caller_fp) && fp_read_gcc(space, cursor, caller_fp, &frame))
+		*fp = caller_fp;
+}
+
+static enum unwind_step fp_step_link(const struct unwind_space *space, struct cursor *cursor)
+{
+	fp_leave_gcc_leaf(space, cursor);
+	cursor_arm32_go_to(cursor, cursor->regs[REG_ARM32_LR]);
+	cursor->interrupted = false;
+	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_ARM32_R11 | 1U << REG_ARM32_R7;
+	return STEP_CALLER;
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+/* There is no frame at FP. */
+static enum unwind_step fp_refuse(struct cursor *cursor, uint64_t fp)
+{
+	uint64_t sp = cursor->regs[REG_SP], words[2];
+
+	if (fp % WORD_BYTES)
+		return STEP_BAD;
+	if (fp < sp)
+		return STEP_LOOP;
+	if (!cursor_read_short(cursor, fp, words, 2))
+		return fp - sp < FP_STACK_MAX_BYTES ? STEP_CUT : STEP_BAD;
+	return words[0] || words[1] ? STEP_BAD : STEP_OUTERMOST;
+}
+
+static enum unwind_step fp_step_frame(const struct unwind_space *space, struct cursor *cursor)
+{
+	unsigned reg = fp_register(cursor);
+	uint64_t fp = cursor->regs[reg];
+	struct fp_frame frame;
+
+	if (!(cursor->known >> reg & 1))
+		return STEP_NOT_COVERED;
+	if (!fp)
+		return STEP_OUTERMOST;
+	if (!fp_read(space, cursor, fp, &frame))
+		return fp_refuse(cursor, fp);
+	cursor->regs[reg] = frame.fp;
+	cursor->regs[REG_SP] = frame.end;
+	cursor_arm32_go_to(cursor, frame.caller);
+	cursor->interrupted = false;
+	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << reg;
+	return STEP_CALLER;
+}
+
+/* Without names nothing tells the kinds of frames apart. */
+enum unwind_step fp_arm32_step(const struct unwind_space *space, struct cursor *cursor)
+{
+	if (!space)
+		return STEP_NOT_COVERED;
+	if (cursor->interrupted && fp_caller_is_in_link(space, cursor))
+		return fp_step_link(space, cursor);
+	return fp_step_frame(space, cursor);
+}
