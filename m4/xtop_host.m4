@@ -12,4 +12,7 @@ AC_DEFUN([XTOP_HOST], [
   AC_DEFINE_UNQUOTED([XEN_GUEST_HEADER], ["xen/guest_$xtop_host.h"],
     [What xen/ knows of the guests of this machine])
   AC_CHECK_TOOL([OBJCOPY], [objcopy])
+  # For a guest of 32 bits on arm64 alone: clang makes code of every machine.
+  AC_CHECK_PROG([CLANG], [clang], [clang])
+  AM_CONDITIONAL([HAVE_CLANG], [test -n "$CLANG"])
   AM_CONDITIONAL([HOST_X86], [test $xtop_host = x86])])

@@ -83,6 +83,11 @@ static inline __attribute__((always_inline)) uint64_t ticks_now(void)
 
 	asm volatile("isb; mrs %0, cntvct_el0" : "=r" (ticks));
 	return ticks;
+#elif defined(__arm__)
+	uint64_t ticks;
+
+	asm volatile("isb; mrrc p15, 1, %Q0, %R0, c14" : "=r" (ticks)); /* CNTVCT */
+	return ticks;
 #else
 	uint32_t low, high;
 
@@ -114,6 +119,14 @@ static inline __attribute__((always_inline)) void spin(unsigned long iterations)
 		     "	.endr\n"
 		     "	subs %0, %0, #1\n"
 		     "	b.ne 1b"
+		     : "+r" (iterations), "+r" (product), "+r" (stack_pointer) : : "cc");
+#elif defined(__arm__)
+	asm volatile(".p2align 6\n"
+		     "1:	.rept 14\n"
+		     "	mul %1, %1, %1\n"
+		     "	.endr\n"
+		     "	subs %0, %0, #1\n"
+		     "	bne 1b"
 		     : "+r" (iterations), "+r" (product), "+r" (stack_pointer) : : "cc");
 #else
 	asm volatile(".p2align 6\n"

@@ -9,7 +9,8 @@
  *   graph.c    main() and the work: call chains with known shares
  *
  * A guest of 32 bits has start32.S and xen32.c instead of the first two: PVH, one vCPU. One of arm64
- * has start_arm64.S and xen_arm64.c, and only what the comments of these files say.
+ * has start_arm64.S and xen_arm64.c, and only what the comments of these files say; one of 32 bits
+ * there has start_arm32.S and xen_arm64.c.
  *
  * The same ELF file boots as PVH and as PV. Its addresses are those of a Linux
  * kernel: the top 2 GiB, physical address = virtual address - TINY_VIRT_BASE.
@@ -26,7 +27,7 @@
 #if defined(__x86_64__) || defined(__aarch64__)
 #define TINY_VIRT_BASE		0xffffffff80000000
 #define TINY_FIX_BASE		0xffffffffc0000000
-#else				/* start32.S: the direct map has 16 MiB */
+#else				/* start32.S, start_arm32.S: the direct map has 16 MiB */
 #define TINY_VIRT_BASE		0xc0000000
 #define TINY_FIX_BASE		0xffc00000
 #endif
@@ -52,7 +53,7 @@
  */
 #ifdef __x86_64__
 register unsigned long stack_pointer asm("rsp");
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__arm__)
 register unsigned long stack_pointer asm("sp");
 #else
 register unsigned long stack_pointer asm("esp");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * xen.c for arm64: hypercalls, the device tree, the console ring, secondary vCPUs, time. Interrupts
- * stay masked. A vCPU cannot sleep: it would need an interrupt controller to be woken. So a sleep
+ * xen.c for arm64, also of 32 bits: hypercalls, the device tree, the console ring, secondary vCPUs,
+ * time. Interrupts stay masked. A vCPU cannot sleep: it would need an interrupt controller to be woken. So a sleep
  * spins, and no config says idle.
  *
  * Sources: Xen 4.17 public/arch-arm.h (hypercalls, what a device tree has), public headers (named
@@ -17,10 +17,24 @@
 
 #include "tiny.h"
 
+#ifdef __arm__
+#define REGISTER(number)	"r" #number
+#define HYPERCALL_NUMBER	"r12"
+#define PTE_PAGE		0x47e
+#define PSCI_CPU_ON		0x84000003UL
+#define READ_COUNTER		"isb; mrrc p15, 1, %Q0, %R0, c14"
+#define READ_FREQUENCY		"mrc p15, 0, %0, c14, c0, 0"
+#else
+#define REGISTER(number)	"x" #number
+#define HYPERCALL_NUMBER	"x16"
+#define PTE_PAGE		0x703
+#define PSCI_CPU_ON		0xc4000003UL
+#define READ_COUNTER		"isb; mrs %0, cntvct_el0"
+#define READ_FREQUENCY		"mrs %0, cntfrq_el0"
+#endif
+
 #define TINY_RAM_BASE	0x40000000UL
 #define SERIAL		0x09000000UL	/* QEMU's machine virt: PL011, mapped by root_table[0] */
-#define PTE_PAGE	0x703
-#define PSCI_CPU_ON	0xc4000003UL
 
 #define FDT_MAGIC	0xd00dfeed
 #define FDT_BEGIN_NODE	1
@@ -33,29 +47,29 @@ static bool has_xen;
 static const char *cmdline = "";
 static evtchn_port_t console_port;
 
-/* Number in x16, arguments in x0 and up, result in x0. */
+/* Number in x16 or r12, arguments in x0 and up, result in x0. */
 __attribute__((noinline)) long hypercall(unsigned long number, unsigned long a, unsigned long b,
 					unsigned long c)
 {
-	register unsigned long x16 asm("x16") = number;
-	register unsigned long x0 asm("x0") = a;
-	register unsigned long x1 asm("x1") = b;
-	register unsigned long x2 asm("x2") = c;
+	register unsigned long which asm(HYPERCALL_NUMBER) = number;
+	register unsigned long x0 asm(REGISTER(0)) = a;
+	register unsigned long x1 asm(REGISTER(1)) = b;
+	register unsigned long x2 asm(REGISTER(2)) = c;
 
 	asm volatile("hvc #0xea1"
-		     : "+r" (x0), "+r" (x1), "+r" (x2), "+r" (x16), "+r" (stack_pointer)
-		     : : "x3", "x4", "x5", "memory");
+		     : "+r" (x0), "+r" (x1), "+r" (x2), "+r" (which), "+r" (stack_pointer)
+		     : : REGISTER(3), REGISTER(4), "memory");
 	return (long)x0;
 }
 
-static void *phys_to_virt(uint64_t phys)
+static void *phys_to_virt(uintptr_t phys)
 {
 	return (void *)(TINY_VIRT_BASE + phys - TINY_RAM_BASE);
 }
 
-static uint64_t virt_to_phys(const void *virt)
+static uintptr_t virt_to_phys(const void *virt)
 {
-	return (uint64_t)virt - TINY_VIRT_BASE + TINY_RAM_BASE;
+	return (uintptr_t)virt - TINY_VIRT_BASE + TINY_RAM_BASE;
 }
 
 /* ---- The device tree: the command line, and whether this is Xen ------------------------ */
@@ -121,7 +135,7 @@ static void read_device_tree(const uint32_t *header)
 void xen_init(int flavour, const void *start_info)
 {
 	(void)flavour;
-	read_device_tree(phys_to_virt((uint64_t)start_info));
+	read_device_tree(phys_to_virt((uintptr_t)start_info));
 }
 
 bool xen_present(void)
@@ -175,10 +189,10 @@ char *xen_stack_top(unsigned int vcpu)
 /* Sixteen vCPUs share the first level of affinity (Xen 4.17, vcpuid_to_vaffinity()). */
 bool xen_start_vcpu(unsigned int vcpu)
 {
-	register unsigned long x0 asm("x0") = PSCI_CPU_ON;
-	register unsigned long x1 asm("x1") = (vcpu >> 4) << 8 | (vcpu & 15);
-	register unsigned long x2 asm("x2") = virt_to_phys(secondary_entry);
-	register unsigned long x3 asm("x3") = vcpu;
+	register unsigned long x0 asm(REGISTER(0)) = PSCI_CPU_ON;
+	register unsigned long x1 asm(REGISTER(1)) = (vcpu >> 4) << 8 | (vcpu & 15);
+	register unsigned long x2 asm(REGISTER(2)) = virt_to_phys(secondary_entry);
+	register unsigned long x3 asm(REGISTER(3)) = vcpu;
 
 	asm volatile("hvc #0" : "+r" (x0), "+r" (x1), "+r" (x2), "+r" (x3) : : "memory");
 	return x0 == 0;
@@ -189,11 +203,12 @@ bool xen_start_vcpu(unsigned int vcpu)
 /* The virtual counter began when Xen created the guest. */
 uint64_t xen_time_ns(unsigned int vcpu)
 {
-	uint64_t ticks, hz;
+	unsigned long hz;
+	uint64_t ticks;
 
 	(void)vcpu;
-	asm volatile("isb; mrs %0, cntvct_el0" : "=r" (ticks));
-	asm volatile("mrs %0, cntfrq_el0" : "=r" (hz));
+	asm volatile(READ_COUNTER : "=r" (ticks));
+	asm volatile(READ_FREQUENCY : "=r" (hz));
 	return ticks / hz * 1000000000 + ticks % hz * 1000000000 / hz;
 }
 
@@ -210,3 +225,24 @@ void xen_poweroff(void)
 	for (;;)
 		hypercall(__HYPERVISOR_sched_op, SCHEDOP_shutdown, (unsigned long)&shutdown, 0);
 }
+
+#ifdef __arm__
+/* ---- Division, for start_arm32.S: one bit after the other ------------------------------ */
+
+uint64_t divide(uint64_t dividend, uint64_t divisor, uint64_t *rest);
+
+uint64_t divide(uint64_t dividend, uint64_t divisor, uint64_t *rest)
+{
+	uint64_t quotient = 0, left = 0;
+
+	for (int bit = 63; bit >= 0; bit--) {
+		left = left << 1 | (dividend >> bit & 1);
+		if (left < divisor)
+			continue;
+		left -= divisor;
+		quotient |= 1ULL << bit;
+	}
+	*rest = left;
+	return quotient;
+}
+#endif
