@@ -124,6 +124,7 @@ check_PROGRAMS = \
 	tests/unwind/test_fp_i386 \
 	tests/unwind/test_fp_arm32 \
 	tests/unwind/test_fp_arm64 \
+	tests/unwind/test_links_arm32 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \
 	tests/unwind/test_orc \

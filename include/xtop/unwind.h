@@ -37,6 +37,7 @@ struct unwind_tables {
 	struct go *go;       /* Go's own table */
 	struct seh *seh;     /* xtop/seh.h: a PE image's */
 	struct computed *computed; /* what instructions tell where no table does */
+	struct links *links; /* 32-bit Arm code: which functions have a frame, for frame pointers */
 };
 
 void unwind_tables_deinit(struct unwind_tables *tables); /* leaves it without tables */
@@ -81,6 +82,10 @@ struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint6
 struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
 						const struct code_source *source, uint64_t start,
 						uint64_t end);
+
+/* The same for `links`, of 32-bit Arm code. */
+struct xtop_error *unwind_tables_build_links(struct unwind_tables *tables,
+					     const struct code_source *source);
 
 /* --- an address space, as unwinding sees it --------------------------------------------------- */
 

@@ -67,8 +67,9 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 				      .close = elf_code_close,
 				      .context = code };
 	uint64_t start = UINT64_MAX, end = 0;
+	bool is_arm32 = elf_machine_is_arm(file) && elf_machine_is_short(file);
 
-	if (!elf_machine_is_x86_64(file)) { /* no other instructions are read */
+	if (!is_arm32 && !elf_machine_is_x86_64(file)) { /* no other instructions are read */
 		free(code);
 		return NULL;
 	}
@@ -94,5 +95,6 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 		free(code);
 		return NULL;
 	}
-	return unwind_tables_build_computed(&image->tables, &source, start, end);
+	return is_arm32 ? unwind_tables_build_links(&image->tables, &source)
+			: unwind_tables_build_computed(&image->tables, &source, start, end);
 }

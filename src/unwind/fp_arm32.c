@@ -14,23 +14,23 @@
  *
  * A leaf may have no frame: its caller is in lr alone, as it is before a function has made its
  * frame. A function pops its return address into pc, so lr still points into what it has called
- * last, or deeper. For the vCPU's own frame:
+ * last, or deeper. For the vCPU's own frame the function's instructions tell (links_arm32.c). Where
+ * they do not, or cannot be read:
  *
  *   pc is at the function's start       lr is the caller
  *   lr points into the same function    it has called somebody since, so it has a frame
  *   the frame at fp has what lr has     this is the function's own frame
  *   otherwise                           lr is the caller
  *
- * The last line is a guess. It is wrong behind a call of a function that has itself made calls: the
- * chain then has that function as a caller. The second line is wrong for a leaf that a function of
- * the same name has called. Tables (.debug_frame, .eh_frame) know it, and come first. Each frame is
- * further out than the one before, which bounds the walk. Resolver's thread; a pure function of its
- * input.
+ * The last line is a guess, wrong behind a call of a function that has itself made calls. Each
+ * frame is further out than the one before, which bounds the walk. Resolver's thread; no state but
+ * that of links_arm32.c.
  */
 #include "config.h"
 
 #include "unwind/cursor_arm32.h"
 #include "unwind/fp.h"
+#include "unwind/links_arm32.h"
 
 #define FP_STACK_MAX_BYTES (1 << 20) /* no stack is longer */
 #define WORD_BYTES         sizeof(uint32_t)
@@ -94,15 +94,29 @@ static bool fp_read(const struct unwind_space *space, struct cursor *cursor, uin
 
 /* --- the interrupted function ----------------------------------------------------------------- */
 
+/* Whether its instructions tell that, and what they tell. */
+static bool fp_code_tells(const struct unwind_space *space, const struct cursor *cursor,
+			  bool *in_link)
+{
+	uint64_t pc = cursor->regs[REG_PC];
+	struct unwind_code code;
+
+	space->find(space, pc, true, &code);
+	return code.tables && code.tables->links &&
+	       links_find(code.tables->links, pc - code.bias, cursor->thumb, in_link);
+}
+
 /* Whether its caller is in lr. */
 static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor *cursor)
 {
 	uint64_t link = cursor->regs[REG_ARM32_LR], start, caller_start;
+	bool has_name = space->find_function(space, cursor->regs[REG_PC], &start), in_link;
 	struct fp_frame frame;
-	bool has_name = space->find_function(space, cursor->regs[REG_PC], &start);
 
 	if (!fp_is_code(space, link))
 		return false;
+	if (fp_code_tells(space, cursor, &in_link))
+		return in_link;
 	if (has_name && cursor->regs[REG_PC] == start)
 		return true;
 	if (has_name && space->find_function(space, (link & ~ARM32_THUMB) - 1, &caller_start) &&

@@ -66,6 +66,8 @@ libxtop_a_SOURCES += \
 	src/unwind/instruction_common.h \
 	src/unwind/instruction_common_x86.c \
 	src/unwind/instruction_x86.c \
+	src/unwind/links_arm32.c \
+	src/unwind/links_arm32.h \
 	src/unwind/mechanisms.h \
 	src/unwind/orc.c \
 	src/unwind/orc_entry_x86.c \

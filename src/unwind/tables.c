@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "unwind/links_arm32.h"
 #include "unwind/mechanisms.h"
 
 /*
@@ -17,12 +18,13 @@ void unwind_tables_deinit(struct unwind_tables *tables)
 #define DESTROY(name, ways, by) name##_destroy(tables->name);
 	UNWIND_MECHANISMS(DESTROY)
 #undef DESTROY
+	links_destroy(tables->links);
 	*tables = (struct unwind_tables){ 0 };
 }
 
 size_t unwind_tables_memory_bytes(const struct unwind_tables *tables)
 {
-	size_t bytes = 0;
+	size_t bytes = links_memory_bytes(tables->links);
 
 #define ADD_BYTES(name, ways, by) bytes += tables->name ? name##_memory_bytes(tables->name) : 0;
 	UNWIND_MECHANISMS(ADD_BYTES)
@@ -126,6 +128,22 @@ struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint6
 	stubs->page = page;
 	stubs_destroy(tables->stubs);
 	tables->stubs = stubs;
+	return NULL;
+}
+
+struct xtop_error *unwind_tables_build_links(struct unwind_tables *tables,
+					     const struct code_source *source)
+{
+	struct links *links;
+	struct xtop_error *error = links_create(source, &links);
+
+	if (error) {
+		if (source->close)
+			source->close(source->context);
+		return error;
+	}
+	links_destroy(tables->links);
+	tables->links = links;
 	return NULL;
 }
 

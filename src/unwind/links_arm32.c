@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a function has done with lr before an instruction; see links_arm32.h. A pass over its code
+ * up to there looks for what compilers write (Arm ARM DDI 0487J.a §F5.1):
+ *
+ *                            ARM                      Thumb
+ *   saves lr                 push {.., lr}            push {.., lr}
+ *                            str lr, [sp, #-4]!       the same
+ *   makes a frame            add r11, sp, #n          add r7, sp, #n
+ *                            mov r11, sp              mov r7, sp
+ *   calls                    bl, blx                  bl, blx
+ *   has lr back              pop {.., lr}             pop {.., lr}
+ *                            ldr lr, [sp], #4         the same
+ *   goes elsewhere           b, bx                    b, b.w, bx
+ *
+ * The return address is in the frame once lr is saved and a frame made. Behind a pop of lr it is in
+ * lr, up to the branch that follows. A call without a frame changes lr: then the code does not
+ * tell. Branches are not followed, and data between instructions count as instructions.
+ */
+#include "config.h"
+
+#include "unwind/links_arm32.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINKS_MAX_BYTES 4096 /* of a function, up to the instruction */
+#define LINKS_CACHE     256  /* a power of 2: the last questions */
+
+struct links {
+	struct code_source source;
+	struct {
+		uint64_t pc; /* with bit 0 set for Thumb; 0: free */
+		bool known, in_link;
+	} cache[LINKS_CACHE];
+};
+
+enum deed { DEED_NONE, DEED_SAVES, DEED_FRAMES, DEED_CALLS, DEED_RESTORES, DEED_LEAVES };
+
+struct pass {
+	bool saved, framed, called, restored;
+};
+
+/* --- instructions ----------------------------------------------------------------------------- */
+
+#define IS(code, mask, value) (((code) & (mask)) == (value))
+#define LR_BIT 0x4000U
+
+static enum deed arm_deed(uint32_t code)
+{
+	if (IS(code, 0x0fff4000, 0x092d4000) || IS(code, 0x0fffffff, 0x052de004))
+		return DEED_SAVES;
+	if (IS(code, 0x0ffff000, 0x028db000) || IS(code, 0x0fffffff, 0x01a0b00d))
+		return DEED_FRAMES;
+	if (IS(code, 0x0f000000, 0x0b000000) || IS(code, 0xfe000000, 0xfa000000) ||
+	    IS(code, 0x0ffffff0, 0x012fff30))
+		return DEED_CALLS;
+	if (IS(code, 0x0fff4000, 0x08bd4000) || IS(code, 0x0fffffff, 0x049de004))
+		return DEED_RESTORES;
+	return IS(code, 0xff000000, 0xea000000) || IS(code, 0xfffffff0, 0xe12fff10) ? DEED_LEAVES
+										    : DEED_NONE;
+}
+
+static bool thumb_is_long(uint16_t code)
+{
+	return code >> 11 >= 0x1d;
+}
+
+static enum deed thumb_deed(uint16_t code)
+{
+	if (IS(code, 0xff00, 0xb500))
+		return DEED_SAVES;
+	if (IS(code, 0xff00, 0xaf00) || code == 0x466f)
+		return DEED_FRAMES;
+	if (IS(code, 0xff87, 0x4780))
+		return DEED_CALLS;
+	return IS(code, 0xf800, 0xe000) || IS(code, 0xff87, 0x4700) ? DEED_LEAVES : DEED_NONE;
+}
+
+static enum deed thumb_long_deed(uint16_t code, uint16_t second)
+{
+	if ((code == 0xe92d && second & LR_BIT) || (code == 0xf84d && second == 0xed04))
+		return DEED_SAVES;
+	if (IS(code, 0xf800, 0xf000) && (second & 0xd000) >= 0xc000)
+		return DEED_CALLS;
+	if ((code == 0xe8bd && second & LR_BIT) || (code == 0xf85d && second == 0xeb04))
+		return DEED_RESTORES;
+	return IS(code, 0xf800, 0xf000) && IS(second, 0xd000, 0x9000) ? DEED_LEAVES : DEED_NONE;
+}
+
+/* --- a pass ----------------------------------------------------------------------------------- */
+
+static void pass_add(struct pass *pass, enum deed deed)
+{
+	switch (deed) {
+	case DEED_SAVES:
+		pass->saved = true;
+		break;
+	case DEED_FRAMES:
+		pass->framed = true;
+		break;
+	case DEED_CALLS:
+		pass->called |= !(pass->saved && pass->framed);
+		break;
+	case DEED_RESTORES:
+		pass->restored = true;
+		break;
+	case DEED_LEAVES:
+		pass->restored = false;
+		break;
+	case DEED_NONE:
+		break;
+	}
+}
+
+static void pass_arm(struct pass *pass, const uint8_t *bytes, size_t size_bytes)
+{
+	uint32_t code;
+
+	for (size_t at = 0; at + sizeof(code) <= size_bytes; at += sizeof(code)) {
+		memcpy(&code, bytes + at, sizeof(code));
+		pass_add(pass, arm_deed(code));
+	}
+}
+
+static void pass_thumb(struct pass *pass, const uint8_t *bytes, size_t size_bytes)
+{
+	uint16_t code[2];
+	size_t step;
+
+	for (size_t at = 0; at + sizeof(code[0]) <= size_bytes; at += step) {
+		memcpy(&code[0], bytes + at, sizeof(code[0]));
+		step = thumb_is_long(code[0]) ? sizeof(code) : sizeof(code[0]);
+		if (at + step > size_bytes)
+			break;
+		memcpy(code, bytes + at, step);
+		pass_add(pass, step == sizeof(code) ? thumb_long_deed(code[0], code[1])
+						    : thumb_deed(code[0]));
+	}
+}
+
+static bool links_look(const struct links *links, uint64_t pc, bool thumb, bool *in_link)
+{
+	const struct code_source *source = &links->source;
+	struct pass pass = { .saved = false };
+	uint8_t bytes[LINKS_MAX_BYTES];
+	uint64_t start, end;
+
+	if (!source->find_function(source->context, pc, &start, &end) || pc < start ||
+	    pc - start > sizeof(bytes) ||
+	    source->read(source->context, start, bytes, pc - start) != pc - start)
+		return false;
+	if (thumb)
+		pass_thumb(&pass, bytes, pc - start);
+	else
+		pass_arm(&pass, bytes, pc - start);
+	*in_link = pass.restored || !pass.saved || !pass.framed;
+	return !*in_link || pass.restored || !pass.called;
+}
+
+bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link)
+{
+	uint64_t key = pc | thumb;
+	size_t i = (size_t)(key ^ key >> 8) % LINKS_CACHE;
+
+	if (links->cache[i].pc != key || !key) {
+		bool known = links_look(links, pc, thumb, &links->cache[i].in_link);
+
+		links->cache[i].pc = key;
+		links->cache[i].known = known;
+	}
+	if (links->cache[i].known)
+		*in_link = links->cache[i].in_link;
+	return links->cache[i].known;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct xtop_error *links_create(const struct code_source *source, struct links **linksp)
+{
+	struct links *links = calloc(1, sizeof(*links));
+
+	if (!links)
+		return error_create("out of memory for the return addresses of 32-bit Arm code");
+	links->source = *source;
+	*linksp = links;
+	return NULL;
+}
+
+void links_destroy(struct links *links)
+{
+	if (!links)
+		return;
+	if (links->source.close)
+		links->source.close(links->source.context);
+	free(links);
+}
+
+size_t links_memory_bytes(const struct links *links)
+{
+	return links ? sizeof(*links) : 0;
+}
