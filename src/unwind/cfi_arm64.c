@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step on arm64 by the compiled table, and its registers; see cfi_arm64.h. Kernels of 32 bits
- * have registers and words of their own. As on x86 the CFA is
- * the caller's stack pointer. The return address is in x30 as long as no rule says where x30 was
- * saved; that can only be so in the innermost function, and behind a signal. Resolver's thread.
+ * One step on arm64 by the compiled table, and its registers; see cfi_arm64.h. Kernels of 32
+ * bits have registers and words of their own. As on x86 the CFA is the caller's stack pointer. The
+ * return address is in x30, or lr, as long as no rule says where that was saved. This can only be
+ * so in the innermost function, and behind a signal: a call changes x30. A function that never
+ * returns may not save it; its caller is lost. Resolver's thread.
  */
 #include "config.h"
 
@@ -75,7 +76,7 @@ static enum unwind_step arm_find_return(const struct cfi_rule *rule, const struc
 {
 	if (rule->slot[KEPT_RETURN] < rule->n_words)
 		*caller = words[rule->slot[KEPT_RETURN]];
-	else if (cursor->known >> REG_ARM64_LR & 1)
+	else if (cursor->interrupted && cursor->known >> REG_ARM64_LR & 1)
 		*caller = cursor->regs[REG_ARM64_LR];
 	else
 		return STEP_BAD;

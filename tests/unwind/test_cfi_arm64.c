@@ -253,6 +253,11 @@ static void test_32(void)
 	check_step_32(cfi, 0, STACK_32 + 32, 0xc04, 0xc0b, "32 bits: the caller is in lr, in Thumb code");
 	check_step_32(cfi, 4, STACK_32 + 20, 0x0404, 0x1111, "32 bits: all is saved");
 	check_step_32(cfi, 8, STACK_32, 0x0404, 0x1111, "32 bits: below the locals");
+	begin_32(0, STACK_32 + 32, &cursor);
+	cursor.regs[REG_PC] = CODE_32 + 4;
+	cursor.interrupted = false;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_BAD,
+	      "32 bits: lr is nobody's behind a call of a function that does not save it");
 	begin_32(0x44, STACK_32, &cursor);
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST, "32 bits: lr is undefined");
 	begin(8, &cursor);

@@ -47,14 +47,17 @@ $(tiny_dir)/tiny-nofp.image: $(tiny_dir)/tiny-nofp
 	$(AM_V_GEN)$(OBJCOPY) -O binary $(tiny_dir)/tiny-nofp $@
 
 # 32 bits: a zImage, loaded 32 KiB behind the beginning of RAM. Only clang makes code of both sizes,
-# and linkers do. Xen's headers are the sysroot's. tiny32-fp has frame pointers and no tables.
+# and linkers do. Xen's headers are the sysroot's. tiny32-fp has frame pointers and no tables;
+# tiny32-nofp has .debug_frame. With -funwind-tables, whose own tables nobody reads, main() saves lr,
+# although it never returns.
 tiny32_sources = $(tiny_dir)/start_arm32.S
 tiny32_inputs = $(srcdir)/$(tiny_dir)/start_arm32.S $(filter-out %.S,$(tiny_inputs))
 tiny32_cflags = --target=arm-none-eabi -march=armv7ve -marm -mfpu=none -mfloat-abi=soft -std=gnu11 \
 	-O2 -Wall -Wextra -ffreestanding -fno-pic -fno-stack-protector \
-	-fno-optimize-sibling-calls -fno-unwind-tables \
+	-fno-optimize-sibling-calls \
 	-D__XEN_INTERFACE_VERSION__=0x00040e00 -DTINY_TWO_LEVELS -isystem $(tiny_dir)/include
 tiny32_ldflags = -m armelf -static -nostdlib --build-id -z noexecstack --fatal-warnings \
+	--defsym=__aeabi_unwind_cpp_pr0=0 --defsym=__aeabi_unwind_cpp_pr1=0 \
 	-T $(tiny_dir)/tiny32.lds
 
 $(tiny_dir)/tiny32.lds: $(tiny_dir)/tiny.lds
@@ -68,8 +71,8 @@ $(tiny_dir)/tiny32.lds: $(tiny_dir)/tiny.lds
 		$(srcdir)/$(tiny_dir)/tiny.lds >$@
 
 $(tiny32_kernels): $(tiny_sources) $(tiny32_sources) $(tiny_headers) $(tiny_dir)/tiny32.lds
-	$(AM_V_GEN)flags=-fno-omit-frame-pointer; \
-	case $@ in *-nofp) flags="-fomit-frame-pointer -g" ;; esac; \
+	$(AM_V_GEN)flags="-fno-omit-frame-pointer -fno-unwind-tables"; \
+	case $@ in *-nofp) flags="-fomit-frame-pointer -funwind-tables -g" ;; esac; \
 	for input in $(tiny32_inputs); do \
 		$(CLANG) $(tiny32_cflags) $$flags -c -o $@.`basename $$input`.o $$input || exit; \
 	done && `$(CC) -print-prog-name=ld` $(tiny32_ldflags) -o $@ $@.*.o && rm $@.*.o
