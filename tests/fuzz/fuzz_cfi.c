@@ -76,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	fuzz_vcpu(&fuzz, &vcpu);
 	sections.eh_frame.is_arm64 = sections.debug_frame.is_arm64 =
 		vcpu.vcpu.regs.arch == ARCH_ARM64;
+	sections.eh_frame.is_short = sections.debug_frame.is_short =
+		registers_is_arm32(&vcpu.vcpu.regs);
 	sections.eh_frame_hdr = take_section(&fuzz, fuzz_u16(&fuzz) % MAX_SECTION_BYTES,
 					     VCPU_USER_CODE + 0x7000, &none);
 	use(&fuzz, &sections, &vcpu);

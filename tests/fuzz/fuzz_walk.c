@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page walk, and reads that use it. The input says which tables they are (64 bits with four or
- * five levels, PAE, 32 bits without PAE, or arm64 with any TCR_EL1) and writes them entry by entry:
+ * five levels, PAE, 32 bits without PAE, arm64 with any TCR_EL1, or 32 bits there) and writes them entry by entry:
  * loops, large pages at every level, missing frames. walk_find_frame() and walk_find_span() must
  * agree.
  */
@@ -134,9 +134,10 @@ static void run(struct fuzz *fuzz, struct memory *memory, struct memory_root roo
 	}
 }
 
-static void take_arm64(struct fuzz *fuzz, struct registers *regs)
+static void take_arm64(struct fuzz *fuzz, bool is_32, struct registers *regs)
 {
 	regs->arch = ARCH_ARM64;
+	regs->arm64.pstate = is_32 ? PSTATE_ARM64_AARCH32 | ARM32_MODE_SVC : 0;
 	regs->arm64.tcr = fuzz_u64(fuzz);
 	regs->arm64.ttbr0 = fuzz_u16(fuzz);
 	regs->arm64.ttbr1 = fuzz_u16(fuzz);
@@ -157,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	memory_refresh(memory);
 	kind = fuzz_u8(&fuzz);
 	if (kind & 0x80) {
-		take_arm64(&fuzz, &regs);
+		take_arm64(&fuzz, kind & 0x40, &regs);
 	} else {
 		regs.cr4 = kind & 1 ? CR4_LA57 : 0;
 		regs.width = widths[kind >> 1 & 3];
