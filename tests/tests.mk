@@ -202,6 +202,7 @@ check_PROGRAMS = \
 	tests/profile/test_frames \
 	tests/profile/test_names \
 	tests/profile/test_profile \
+	tests/profile/test_registers_text \
 	tests/profile/test_resolver \
 	tests/profile/test_sample_log \
 	tests/profile/test_seen_code \
