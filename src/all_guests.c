@@ -145,7 +145,7 @@ struct xtop_error *all_guests_poll(struct all_guests *all, const struct options 
 		return NULL;
 	error = guest_list(&list, &n);
 	all->scanned_ns = clock_now_ns();
-	if (error && first)
+	if (error && (first || !broker_is_alive()))
 		return error;
 	if (error) {
 		if (!all->failing && report)

@@ -46,7 +46,8 @@ bool all_guests_are_same(const struct guest_info *a, const struct guest_info *b)
 /*
  * Starts a pipeline for each guest that is new, if it is time to look. REPORT gets a line for each,
  * and for each that cannot be sampled. Guests beyond PIPELINES_MAX_GUESTS wait until others have
- * ended; one line says so. Error: the very first list cannot be read.
+ * ended; one line says so. Error: the very first list cannot be read, or the broker is gone: there
+ * will be no list any more, and a service manager may start xtop anew.
  */
 struct xtop_error *all_guests_poll(struct all_guests *all, const struct options *options,
 				   struct pipelines *pipelines,

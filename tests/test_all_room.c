@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --all on a host with more guests than there are places: those that find none get one later. The
- * host, its clock and the pipelines are made up here.
+ * --all on a host with more guests than there are places: those that find none get one later. And what
+ * a list that cannot be read does. The host, its clock, the broker and the pipelines are made up here.
  */
 #include "config.h"
 
@@ -23,12 +23,17 @@ struct pipeline {
 static struct pipeline places[PIPELINES_MAX_GUESTS]; /* domid 0: a free one */
 static bool alive[N_GUESTS + 1];                     /* by domid */
 static unsigned lines;                               /* that say that guests wait */
+static bool unreadable, killed;                      /* the list, and the broker */
 
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 {
 	struct guest_listing *list = calloc(N_GUESTS, sizeof(*list));
 
 	*np = 0;
+	if (unreadable) {
+		free(list);
+		return error_create("no list");
+	}
 	for (uint32_t domid = 1; domid <= N_GUESTS; domid++)
 		if (alive[domid]) {
 			list[*np].state = 'r';
@@ -37,6 +42,11 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 		}
 	*listp = list;
 	return NULL;
+}
+
+bool broker_is_alive(void)
+{
+	return !killed;
 }
 
 struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i)
@@ -108,6 +118,24 @@ static void look(struct all_guests *all, unsigned n)
 	}
 }
 
+/* xenstored may be started again; nobody starts a broker again. */
+static void test_unreadable(struct all_guests *all)
+{
+	static const struct options options = { .all = true };
+	struct xtop_error *error;
+
+	unreadable = true;
+	made_clock.now_ns += ALL_GUESTS_SCAN_NS;
+	error = all_guests_poll(all, &options, NULL, report);
+	check(!error, "a list that cannot be read is asked for again");
+	error_destroy(error);
+	killed = true;
+	made_clock.now_ns += ALL_GUESTS_SCAN_NS;
+	error = all_guests_poll(all, &options, NULL, report);
+	check(error, "without a broker --all ends");
+	error_destroy(error);
+}
+
 int main(void)
 {
 	struct all_guests all = { 0 };
@@ -126,5 +154,6 @@ int main(void)
 		end(domid);
 	look(&all, 1);
 	check_u64(sampled(), N_GUESTS - 8, "sampled when all have a place");
+	test_unreadable(&all);
 	return tap_done();
 }
