@@ -37,14 +37,13 @@
 #define MODULES_MAX_TEXT_BYTES                                                                     \
 	(512ULL << 20) /* of one module, and of all with unwind tables; 1/64 of it is kept */
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
-#define MODULES_RODATA   2 /* MOD_RODATA of enum mod_mem_type */
-#define MODULES_NOTES_BYTES     256 /* of all notes; Debian's modules have 96 */
+#define MODULES_NOTES           8 /* sections with notes; Debian's modules have 3 */
+#define MODULES_NOTES_BYTES     256 /* of each that are read; Debian's modules have 36 to 68 */
 #define MODULES_NOTES_ALIGNMENT 4
 
 struct module {
 	uint64_t address;           /* of struct module */
 	uint64_t start, end;        /* of its code */
-	uint64_t data;              /* read-only data; 0: not known */
 	uint32_t n_symbols, n_orcs; /* 0: none, or the modules together have too many */
 	size_t kept_bytes;          /* of its symbols, while it is mapped */
 	bool cut;                   /* symbols or tables were left out */
@@ -132,18 +131,12 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 
 		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
 		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
-		if (layout_has(layout, MODULE_MEM_SIZEOF))
-			module->data = modules_word(
-				modules,
-				text + MODULES_RODATA * layout_offset(layout, MODULE_MEM_SIZEOF) +
-					layout_offset(layout, MODULE_MEM_BASE));
 	} else if (layout_has(layout, MODULE_CORE_BASE) &&
 		   layout_has(layout, MODULE_CORE_TEXT_SIZE)) {
 		base = modules_word(modules,
 				    module->address + layout_offset(layout, MODULE_CORE_BASE));
 		size_bytes = modules_half(
 			modules, module->address + layout_offset(layout, MODULE_CORE_TEXT_SIZE));
-		module->data = base + size_bytes;
 	} else {
 		return false;
 	}
@@ -300,18 +293,52 @@ static struct xtop_error *module_fill_symbols(struct modules *modules, struct mo
 	return error;
 }
 
-static void module_read_build_id(const struct modules *modules, const struct module *module,
-				 struct image *image)
+/* ATTRIBUTE: a struct bin_attribute, of a section with notes. */
+static void module_read_notes(const struct modules *modules, uint64_t attribute,
+			      struct image *image)
 {
 	const struct linux_guest *guest = modules->guest;
+	const struct layout *layout = &guest->layout;
+	uint64_t address =
+		modules_word(modules, attribute + layout_offset(layout, BIN_ATTRIBUTE_PRIVATE));
+	uint64_t size_bytes =
+		modules_word(modules, attribute + layout_offset(layout, BIN_ATTRIBUTE_SIZE));
 	uint8_t bytes[MODULES_NOTES_BYTES];
 	struct elf_blob notes = { .bytes = bytes };
 
-	if (!linux_is_kernel(module->data))
+	if (!linux_is_kernel(address))
 		return;
 	notes.size_bytes =
-		memory_read(guest->memory, guest->root, module->data, bytes, sizeof(bytes));
+		memory_read(guest->memory, guest->root, address, bytes,
+			    size_bytes < sizeof(bytes) ? (size_t)size_bytes : sizeof(bytes));
 	elf_find_build_id_note(&notes, MODULES_NOTES_ALIGNMENT, 0, &image->build_id);
+}
+
+static const enum layout_member module_notes_needed[] = {
+	MODULE_NOTES,          MODULE_NOTES_ATTRIBUTES, BIN_ATTRIBUTE_SIZE,
+	BIN_ATTRIBUTE_PRIVATE, BIN_ATTRIBUTE_SIZEOF,
+};
+#define N_MODULE_NOTES_NEEDED (sizeof(module_notes_needed) / sizeof(module_notes_needed[0]))
+
+/*
+ * By what Linux keeps for /sys/module/NAME/notes (kernel/module/sysfs.c, add_notes_attrs()): where
+ * the notes lie in the module's read-only data differs from build to build. Of how many there are
+ * kernels from 6.14 on keep no count, but the build-id is one of the first.
+ */
+static void module_read_build_id(const struct modules *modules, const struct module *module,
+				 struct image *image)
+{
+	const struct layout *layout = &modules->guest->layout;
+	uint64_t attribute;
+
+	if (layout_missing(layout, module_notes_needed, N_MODULE_NOTES_NEEDED) != LAYOUT_MEMBERS)
+		return;
+	attribute = modules_word(modules, module->address + layout_offset(layout, MODULE_NOTES)) +
+		    layout_offset(layout, MODULE_NOTES_ATTRIBUTES);
+	for (unsigned i = 0; i < MODULES_NOTES && !image->build_id.size_bytes; i++) {
+		module_read_notes(modules, attribute, image);
+		attribute += layout_offset(layout, BIN_ATTRIBUTE_SIZEOF);
+	}
 }
 
 static struct xtop_error *module_fill(struct modules *modules, struct module *module,

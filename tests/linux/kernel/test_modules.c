@@ -14,8 +14,8 @@
 #define HEAP       0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
 #define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
 #define TEXT_BYTES 0x2000
-#define RODATA     0xffffffffc0800000ULL /* from 6.4 on: its read-only data at RODATA + i * 0x1000 */
-#define MEMORY_BYTES 40 /* of struct module_memory */
+#define NOTES           0xffffffffc0800000ULL /* its notes at NOTES + i * 0x1000 */
+#define ATTRIBUTE_BYTES 72                    /* of struct bin_attribute */
 
 /* Offsets of members; no kernel has these. */
 enum {
@@ -24,6 +24,10 @@ enum {
 	OFF_NAME = 24,
 	OFF_MEMORY = 0x140,
 	OFF_KALLSYMS = 0x200,
+	OFF_NOTES = 0x208,
+	OFF_ATTRIBUTES = 24,
+	OFF_NOTE_SIZE = 16,
+	OFF_NOTE_PRIVATE = 32,
 	OFF_SYMTAB = 8,
 	OFF_COUNT = 16,
 	OFF_STRTAB = 24,
@@ -51,8 +55,12 @@ static void begin(bool old)
 		made_linux_set(&guest, MODULE_MEM, OFF_MEMORY);
 		made_linux_set(&guest, MODULE_MEM_BASE, 0);
 		made_linux_set(&guest, MODULE_MEM_SIZE, 8);
-		made_linux_set(&guest, MODULE_MEM_SIZEOF, MEMORY_BYTES);
 	}
+	made_linux_set(&guest, MODULE_NOTES, OFF_NOTES);
+	made_linux_set(&guest, MODULE_NOTES_ATTRIBUTES, OFF_ATTRIBUTES);
+	made_linux_set(&guest, BIN_ATTRIBUTE_SIZE, OFF_NOTE_SIZE);
+	made_linux_set(&guest, BIN_ATTRIBUTE_PRIVATE, OFF_NOTE_PRIVATE);
+	made_linux_set(&guest, BIN_ATTRIBUTE_SIZEOF, ATTRIBUTE_BYTES);
 	made_linux_u64(&guest, HEAD, HEAD);
 	error_destroy(space_create(&space));
 	error_destroy(modules_create(&guest.guest, space, &modules));
@@ -219,10 +227,16 @@ static void put_note(uint64_t address, uint32_t type, uint32_t desc_bytes, uint8
 		made_linux_u32(&guest, address + 16 + i, id * 0x01010101U);
 }
 
-/* Where the read-only data of module I begin. */
-static uint64_t rodata(unsigned i, bool old)
+/* A section of module I with notes, number N. */
+static uint64_t put_section(unsigned i, unsigned n, uint64_t size_bytes)
 {
-	return old ? code(i) + TEXT_BYTES : RODATA + i * 0x1000;
+	uint64_t notes = place(i) + 0x4000, address = NOTES + i * 0x1000 + n * 0x100,
+		 attribute = notes + OFF_ATTRIBUTES + n * ATTRIBUTE_BYTES;
+
+	made_linux_u64(&guest, place(i) + OFF_NOTES, notes);
+	made_linux_u64(&guest, attribute + OFF_NOTE_SIZE, size_bytes);
+	made_linux_u64(&guest, attribute + OFF_NOTE_PRIVATE, address);
+	return address;
 }
 
 /* The first byte of the module's build-id; -1: it has none. */
@@ -247,28 +261,26 @@ static void test_build_ids(bool old)
 	begin(old);
 	modules_set_new(modules, is_new, &guest);
 	n_new = 0;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++)
 		put_module(i, "noted");
-		if (!old)
-			made_linux_u64(&guest, place(i) + OFF_MEMORY + 2 * MEMORY_BYTES, rodata(i, old));
-	}
-	put_note(rodata(0, old), 3, 20, 0xc0);
-	put_note(rodata(1, old), 5, 16, 0); /* NT_GNU_PROPERTY_TYPE_0 */
-	put_note(rodata(1, old) + 32, 3, 20, 0x1d);
-	put_note(rodata(2, old), 3, 0xfffffff0, 0xbb); /* is longer than memory */
-	if (!old)
-		made_linux_u64(&guest, place(3) + OFF_MEMORY + 2 * MEMORY_BYTES, 0x1000);
-	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	put_note(put_section(0, 0, 36), 3, 20, 0xc0);
+	put_note(put_section(1, 0, 32), 5, 16, 0); /* NT_GNU_PROPERTY_TYPE_0 */
+	put_note(put_section(1, 1, 36), 3, 20, 0x1d);
+	put_note(put_section(2, 0, UINT64_MAX), 3, 0xfffffff0, 0xbb); /* is longer than memory */
+	put_note(put_section(3, 0, 68), 5, 16, 0);
+	put_note(NOTES + 3 * 0x1000 + 32, 3, 20, 0x2e);
+	put_list((unsigned[]){ 0, 1, 2, 3, 4 }, 5);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 4, "modules with notes");
+	check_u64(modules_counts(modules).n, 5, "modules with notes");
 	check_u64(build_id_of(0), 0xc0, "a build-id");
-	check_u64(build_id_of(1), 0x1d, "a build-id behind another note");
+	check_u64(build_id_of(1), 0x1d, "a build-id in another section");
 	check(build_id_of(2) == -1, "a note that has no end");
-	check(build_id_of(3) == -1, "no note");
-	check_u64(n_new, 2, "new images are told, with build-id and symbols");
+	check_u64(build_id_of(3), 0x2e, "a build-id behind another note");
+	check(build_id_of(4) == -1, "no notes");
+	check_u64(n_new, 3, "new images are told, with build-id and symbols");
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check_u64(n_new, 2, "once");
+	check_u64(n_new, 3, "once");
 	end();
 }
 
