@@ -26,7 +26,8 @@
 #include "supervise/walls.h"
 
 #define SENDER_START_S 10
-#define SENDER_END_MS  1000 /* for the end of the process; the end of main kills it at the latest */
+#define SENDER_END_MS                                                                              \
+	5000 /* for its end: a disk may be busy. That of main kills it at the latest */
 
 /* The first packet: whether the process has come to its work. */
 struct sender_started {

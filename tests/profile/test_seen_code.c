@@ -239,11 +239,20 @@ static void test_arm64(void)
 	check(annotation->n_targets == 1 && annotation->targets[0].frame == frame_of("g", CALLED),
 	      "and what it calls");
 	annotation_destroy(annotation);
+	close_guest();
+}
+
+static void test_arm32(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
 	root.width = ROOT_ARM32;
-	sample(SECOND, FRAME(1));
-	annotation = build("h", CODE, false);
-	check(annotation->lack == ANNOTATION_ARM32, "code of 32-bit Arm is not decoded: %d",
-	      annotation->lack);
+	sample(SECOND, FRAME(0));
+	annotation = build("f", CODE, false);
+	check(annotation->lack == ANNOTATION_ARM32 && !annotation->n_targets,
+	      "code of 32-bit Arm is not decoded: %d", annotation->lack);
 	annotation_destroy(annotation);
 	close_guest();
 }
@@ -313,6 +322,7 @@ int main(void)
 	test_large();
 	test_room();
 	test_arm64();
+	test_arm32();
 	test_mode();
 	test_mode_learned();
 	return tap_done();
