@@ -108,7 +108,7 @@ static inline uint32_t registers_arm32_get(const struct registers_arm64 *regs, u
 	return (uint32_t)regs->x[i];
 }
 
-/* Of a vCPU with registers_arm64_is_32(). */
+/* The root of the page tables. REGS are those of a vCPU whose kernel has 32 bits. */
 static inline struct root_arm64 root_arm32(const struct registers_arm64 *regs)
 {
 	uint64_t ttbcr = regs->tcr;

@@ -19,8 +19,7 @@ static inline bool elf_machine_is_x32(unsigned machine, bool is_32bit)
 
 /*
  * The machine of a file that is read. Copies of unwind tables (symbol/elf_tables.c) are of class 64
- * also for i386 and
- * 32-bit Arm.
+ * also for i386 and 32-bit Arm.
  */
 static inline bool elf_machine_is_read(unsigned machine, bool is_32bit)
 {

@@ -4,8 +4,8 @@
  * Sampler's thread.
  *
  * The registers in a vCPU's last sample tell where its per-CPU variables are, or on arm64 which
- * page tables have the table of those places. The variables of a
- * vCPU that was never sampled cannot be read. The guest may write anything there.
+ * page tables have the table of those places. The variables of a vCPU that was never sampled cannot
+ * be read. The guest may write anything there.
  */
 #ifndef SAMPLE_PER_CPU_H
 #define SAMPLE_PER_CPU_H

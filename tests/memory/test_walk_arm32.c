@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "tests/memory/made_tables.h"
 #include "tests/support/tap.h"
 #include "xtop/walk.h"
 
@@ -22,15 +23,6 @@
 
 #define EAE (1ULL << 31)
 
-#define MAX_PAGES 16
-
-static struct {
-	uint64_t frame;
-	uint64_t words[512];
-} pages[MAX_PAGES];
-static size_t n_pages;
-static struct registers regs;
-
 static void begin(uint64_t ttbcr)
 {
 	uint64_t flags = ttbcr & EAE ? 0 : FLAGS;
@@ -43,39 +35,9 @@ static void begin(uint64_t ttbcr)
 					      .ttbr1 = OTHER | flags } };
 }
 
-static uint64_t *word_at(uint64_t physical)
-{
-	size_t i = 0;
-
-	while (i < n_pages && pages[i].frame != physical >> 12)
-		i++;
-	if (i == n_pages) {
-		memset(&pages[i], 0, sizeof(pages[i]));
-		pages[i].frame = physical >> 12;
-		n_pages++;
-	}
-	return &pages[i].words[physical % 4096 / 8];
-}
-
 static void put(uint64_t physical, uint32_t entry)
 {
 	*word_at(physical) |= (uint64_t)entry << (physical % 8 * 8);
-}
-
-static const volatile uint64_t *table_of(void *context, frame_t frame)
-{
-	(void)context;
-	for (size_t i = 0; i < n_pages; i++)
-		if (pages[i].frame == frame.value)
-			return pages[i].words;
-	return NULL;
-}
-
-static enum walk_result walk(uint64_t address, struct walk_span *span)
-{
-	const struct walk_reader reader = { .table = table_of };
-
-	return walk_find_span(&reader, walk_root(&regs), GVA(address), span);
 }
 
 static void check_page(uint64_t address, uint64_t frame, unsigned shift, const char *rights,

@@ -321,9 +321,9 @@ static const enum layout_member module_notes_needed[] = {
 #define N_MODULE_NOTES_NEEDED (sizeof(module_notes_needed) / sizeof(module_notes_needed[0]))
 
 /*
- * By what Linux keeps for /sys/module/NAME/notes (kernel/module/sysfs.c, add_notes_attrs()): where
- * the notes lie in the module's read-only data differs from build to build. Of how many there are
- * kernels from 6.14 on keep no count, but the build-id is one of the first.
+ * Linux keeps where a module's notes are, for /sys/module/NAME/notes (kernel/module/sysfs.c,
+ * add_notes_attrs()). Their place in the read-only data differs from build to build. From 6.14 on
+ * the kernel does not count them, but the build-id is one of the first.
  */
 static void module_read_build_id(const struct modules *modules, const struct module *module,
 				 struct image *image)
