@@ -196,6 +196,7 @@ check_PROGRAMS = \
 	tests/windows/test_pe \
 	tests/windows/test_seh \
 	tests/windows/test_windows \
+	tests/elf_kernel/test_elf_kernel \
 	tests/profile/test_addresses \
 	tests/profile/test_batches \
 	tests/profile/test_crash \

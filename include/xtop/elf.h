@@ -37,6 +37,7 @@ struct elf_limits {
 	size_t inflated_bytes; /* of a compressed one; 0: compressed sections are left out */
 	size_t unpacked_bytes; /* of .gnu_debugdata; 0: it is left out */
 	bool lenient;         /* damaged section headers are taken for none */
+	bool partial;         /* the sections that symbols lie in may be left out */
 	bool relocatable;     /* also object files, kernel modules: sections without addresses */
 };
 

@@ -21,6 +21,7 @@
 
 /* --- image.c ---------------------------------------------------------------------------------- */
 
+struct code_source;
 struct image_place;
 
 /* What .gnu_debuglink says of the debug file. */
@@ -83,6 +84,12 @@ const struct image *image_place_get(struct image_place **placep);
  * the guest's machine.
  */
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
+/*
+ * The same of a file that has the symbols of a kernel in memory, whose code is SOURCE. SOURCE is
+ * closed with the image, and also after an error.
+ */
+struct xtop_error *image_read_loaded_elf(struct image *image, const struct bytes *bytes,
+					 const struct code_source *source);
 /*
  * The same of FD, a file of dom0's disk below --root. *LOADS stays as it was where nothing is
  * loaded.

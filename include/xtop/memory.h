@@ -76,6 +76,13 @@ void memory_prefetch(struct memory *memory, struct memory_root root, const uint6
 size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t address,
 			void *buffer, size_t size_bytes);
 /*
+ * For a search through megabytes: reads N whole pages at ADDRESS in batches; missing ones are
+ * zeros. No watcher sees it, so a recording does not keep all that was searched: what is found must
+ * be read again.
+ */
+void memory_look_over(struct memory *memory, struct memory_root root, uint64_t address, void *pages,
+		      size_t n);
+/*
  * Reads N whole pages at ADDRESS, at most MEMORY_BATCH_PAGES, in one batch, and keeps no copies.
  * Returns how many pages could be read before the first missing one. The content of PAGES behind
  * them is undefined.

@@ -47,6 +47,7 @@ struct os_guest {
 	int root_fd;                       /* of --root; -1: none */
 	struct os_folders debug_folders;   /* of --debug-dir */
 	bool at_once;                      /* one report: nothing is put off to a later time */
+	unsigned looks;                    /* in vain, since a system was known */
 	struct space *kernel;              /* find() and poll() map the kernel's code here */
 };
 
@@ -77,7 +78,7 @@ struct os_clock {
 enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
 
 struct os_ops {
-	const char *name; /* "Linux" */
+	const char *name; /* "Linux"; NULL: of no use to tell that it was not found */
 	unsigned archs;   /* bit enum guest_arch: find() knows its registers */
 	/*
 	 * Looks for the system under the page tables of REGS, and maps its kernel in guest->kernel.
@@ -127,7 +128,8 @@ struct os_ops {
 
 /* --- the systems ------------------------------------------------------------------------------ */
 
-extern const struct os_ops linux_os;   /* linux/linux.c */
-extern const struct os_ops windows_os; /* windows/windows.c */
+extern const struct os_ops linux_os;      /* linux/linux.c */
+extern const struct os_ops windows_os;    /* windows/windows.c */
+extern const struct os_ops elf_kernel_os; /* elf_kernel/elf_kernel.c */
 
 #endif

@@ -22,6 +22,8 @@
 
 /* Sections of one type. Each one costs a look at all sections (elf_load_indices()). */
 #define ELF_MAX_TABLES 64
+/* How far a function without a size may reach at most where its section's end is not known. */
+#define ELF_SIZELESS_BYTES (64 << 10)
 
 /* One symbol table, with what belongs to it. */
 struct elf_table {
@@ -105,6 +107,10 @@ static struct xtop_error *elf_find_home(const struct elf_file *file, const struc
 	*home = (struct elf_home){ 0 };
 	if (index == SHN_UNDEF || (index >= SHN_LORESERVE && index != SHN_XINDEX))
 		return NULL;
+	if (file->limits.partial) { /* the number is of a section that may not be here */
+		*home = (struct elf_home){ 0, symbol->address + ELF_SIZELESS_BYTES, false };
+		return NULL;
+	}
 	if (!file->n_sections) {
 		*home = elf_segment_home(file, symbol->address);
 		return NULL;

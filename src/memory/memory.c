@@ -446,6 +446,7 @@ struct memory_batch {
 	char *to; /* the place of the first page */
 	size_t n; /* frames of the batch: MEMORY->frames */
 	size_t there_bytes; /* read so far, by all batches */
+	bool hidden;        /* from the watcher */
 };
 
 /*
@@ -476,7 +477,7 @@ static size_t batch_flush(struct memory_batch *batch)
 
 	if (batch->n)
 		n_ok = memory_fetch(memory, memory->frames, batch->n, batch->to);
-	if (batch->n && memory->fetched)
+	if (batch->n && memory->fetched && !batch->hidden)
 		batch_publish(batch);
 	while (n_front < batch->n && batch->memory->ok[n_front])
 		n_front++;
@@ -505,11 +506,14 @@ static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
 	batch->to += size_bytes;
 }
 
-/* Reads SIZE_BYTES at ADDRESS, both multiples of the page size. Returns how many could be read. */
-static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
+/*
+ * Reads SIZE_BYTES at ADDRESS, both multiples of the page size, in batches like BATCH, which is
+ * empty. Returns how many could be read.
+ */
+static size_t bulk_pages(struct memory_batch batch, struct memory_root root, uint64_t address,
 			 size_t size_bytes)
 {
-	struct memory_batch batch = { .memory = memory, .to = to };
+	struct memory *memory = batch.memory;
 
 	for (size_t done = 0; done < size_bytes;) {
 		struct walk_span span;
@@ -550,9 +554,22 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 		front = memory_piece(address, clamped);
 	pages = (clamped - front) & ~(size_t)GUEST_PAGE_MASK;
 	there = bulk_edge(memory, root, address, to, front);
-	there += bulk_pages(memory, root, address + front, to + front, pages);
+	there += bulk_pages((struct memory_batch){ .memory = memory, .to = to + front }, root,
+			    address + front, pages);
 	return there + bulk_edge(memory, root, address + front + pages, to + front + pages,
 				 clamped - front - pages);
+}
+
+void memory_look_over(struct memory *memory, struct memory_root root, uint64_t address, void *pages,
+		      size_t n)
+{
+	size_t size_bytes = n * GUEST_PAGE_SIZE, clamped = memory_clamp(address, size_bytes);
+
+	assert(!(address & GUEST_PAGE_MASK));
+	clamped &= ~(size_t)GUEST_PAGE_MASK;
+	memset((char *)pages + clamped, 0, size_bytes - clamped);
+	bulk_pages((struct memory_batch){ .memory = memory, .to = pages, .hidden = true }, root,
+		   address, clamped);
 }
 
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,

@@ -32,7 +32,7 @@
 #define OS_MAX_STRAYS   3              /* so many in a row: another kernel runs */
 
 /* The systems that xtop can look inside, in the order in which they are tried. */
-static const struct os_ops *const os_systems[] = { &linux_os, &windows_os };
+static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_kernel_os };
 #define N_OS_SYSTEMS (sizeof(os_systems) / sizeof(os_systems[0]))
 
 struct os {
@@ -155,6 +155,7 @@ static void os_attach(struct os *os, const struct os_ops *ops, const struct linu
 	bool has_stacks = stacks->current_per_cpu;
 
 	os->ops = ops;
+	os->guest.looks = 0;
 	control_set_linux_stacks(os->control, has_stacks ? stacks : NULL);
 	os->since_ns = has_stacks ? memory_now_ns(os->guest.memory) : 0;
 	os->retry_ns = 0;
@@ -189,6 +190,7 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 			return;
 		}
 	}
+	os->guest.looks++;
 	os_put_off(os, now_ns);
 }
 
@@ -212,6 +214,7 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 		os->guest.kernel_cache = NULL; /* it is the other domain's */
 	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
+	os->guest.looks = 0;
 	control_set_guest_unknown(os->control);
 }
 
@@ -326,8 +329,9 @@ static void os_list_systems(char *list, size_t capacity)
 	size_t used = 0;
 
 	for (size_t i = 0; i < N_OS_SYSTEMS && used < capacity; i++)
-		used += (size_t)snprintf(list + used, capacity - used, "%s%s", i ? " or " : "",
-					 os_systems[i]->name);
+		if (os_systems[i]->name)
+			used += (size_t)snprintf(list + used, capacity - used, "%s%s",
+						 used ? " or " : "", os_systems[i]->name);
 }
 
 static void os_describe_unknown(struct os_description *description)

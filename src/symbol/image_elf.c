@@ -19,6 +19,7 @@
 #include "symbol/elf_symtab.h"
 #include "symbol/elf_tables.h"
 #include "xtop/cleanup.h"
+#include "xtop/code.h"
 #include "xtop/image.h"
 #include "xtop/limit.h"
 #include "xtop/orc.h"
@@ -38,6 +39,15 @@ static const struct elf_limits image_limits = {
 	.frames_bytes = IMAGE_MAX_FRAMES_BYTES,
 	.unpacked_bytes = IMAGE_MAX_UNPACKED_BYTES,
 	.lenient = true,
+};
+
+/* A kernel's symbols in memory: of its sections the loader has kept these alone. */
+static const struct elf_limits image_loaded_limits = {
+	.symbols = 1 << 20,
+	.names_bytes = IMAGE_MAX_NAMES_BYTES,
+	.sections = 4096,
+	.lenient = true,
+	.partial = true,
 };
 
 /*
@@ -329,4 +339,41 @@ void image_build_tables(struct image *image)
 		return;
 	image->tables_fd = -1;
 	error_destroy(image_read_tables(image, fd));
+}
+
+/* --- a kernel's symbols in memory ------------------------------------------------------------- */
+
+/* Only the instructions of x86-64 are read. */
+static struct xtop_error *image_attach_code(struct image *image, struct elf_file *file,
+					    const struct code_source *source)
+{
+	size_t n = image->symtab ? symtab_count(image->symtab) : 0;
+	struct code_source with_entries = *source;
+	uint64_t end = 0;
+
+	if (!n || !elf_machine_is_x86_64(file)) {
+		source->close(source->context);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		end = symtab_at(image->symtab, i).end > end ? symtab_at(image->symtab, i).end : end;
+	elf_find_entries(file, &with_entries.entries);
+	return unwind_tables_build_computed(&image->tables, &with_entries,
+					    symtab_at(image->symtab, 0).start, end);
+}
+
+struct xtop_error *image_read_loaded_elf(struct image *image, const struct bytes *bytes,
+					 const struct code_source *source)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error =
+		elf_file_init_guest(&file, bytes, image->name, &image_loaded_limits);
+
+	if (!error)
+		error = image_read_file(image, &file);
+	if (!error)
+		error = image_find_stubs(image, &file);
+	if (error)
+		source->close(source->context);
+	return error ? error : image_attach_code(image, &file, source);
 }

@@ -207,6 +207,9 @@ shared_info_page:
 #ifdef TINY_HYPERCALL_PAGE
 	xen_note XEN_ELFNOTE_HYPERCALL_PAGE,	.quad hypercall_page
 #endif
+#ifdef TINY_BSD_SYMTAB
+	xen_note XEN_ELFNOTE_BSD_SYMTAB,	.asciz "yes"
+#endif
 	xen_note XEN_ELFNOTE_PHYS32_ENTRY,	.quad PHYS(pvh_start)
 
 	.section .note.GNU-stack, "", @progbits

@@ -6,7 +6,7 @@
 tiny_dir = tests/guests/tiny
 tiny_bare_kernels = $(tiny_dir)/tiny-bare2 $(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny-bare2-cf \
 	$(tiny_dir)/tiny-bare3-cf $(tiny_dir)/tiny-bare2-page
-tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_bare_kernels) \
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_dir)/tiny-symbols $(tiny_bare_kernels) \
 	$(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp $(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
@@ -24,7 +24,8 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pvh-noentry.cfg $(tiny_dir)/tiny-pvh-bare2-cf.cfg $(tiny_dir)/tiny-pvh-bare3-cf.cfg \
 	$(tiny_dir)/tiny-pvh-i386.cfg $(tiny_dir)/tiny-pvh-i386-nofp.cfg \
 	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg \
-	$(tiny_dir)/tiny-pvh-bare2-page.cfg $(tiny_dir)/tiny-pv-bare2-page.cfg
+	$(tiny_dir)/tiny-pvh-bare2-page.cfg $(tiny_dir)/tiny-pv-bare2-page.cfg \
+	$(tiny_dir)/tiny-pvh-symbols.cfg $(tiny_dir)/tiny-pv-symbols.cfg
 
 tiny_cflags = -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
 	-fno-pic -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
@@ -53,6 +54,10 @@ $(tiny_dir)/tiny-noentry: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir) && sed '/\.cfi_/d' $(srcdir)/$(tiny_dir)/start.S >$@.S && \
 		$(tiny_link) -fomit-frame-pointer -I$(srcdir)/$(tiny_dir) -o $@ $@.S \
 		$(filter-out %.S,$(tiny_inputs)) && rm $@.S
+
+# Xen's loader puts its symbols behind it in memory.
+$(tiny_dir)/tiny-symbols: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -DTINY_BSD_SYMTAB -o $@ $(tiny_inputs)
 
 # Neither frame pointers nor unwind tables, not even those of assembly. The last -O counts; -cf has
 # endbr64 where functions begin, -page a hypercall page.
@@ -97,7 +102,7 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	case $$name in *pv4* | *pvh4*) vcpus=4 ;; esac; \
 	case $$name in *-i386) kernel=tiny32-fp ;; *-i386-pae) kernel=tiny32-pae ;; \
 		*-i386-nofp) kernel=tiny32-nofp ;; *-nofp) kernel=tiny-nofp ;; \
-		*-bare* | *-noentry) kernel=tiny-$${name#tiny-pv*-} ;; *-deep) extra=depth=200 ;; \
+		*-bare* | *-noentry | *-symbols) kernel=tiny-$${name#tiny-pv*-} ;; *-deep) extra=depth=200 ;; \
 		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
 		*-beat) extra=beat=99 ;; esac; \
 	case $$name in *-page) extra=ask ;; esac; \

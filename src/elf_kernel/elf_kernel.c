@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A kernel of any kind whose loader has kept its symbols, as os.c asks for it (xtop/os_ops.h).
+ * Xen's domain builder does so for a kernel with the note BSD_SYMTAB (Xen's public/elfnote.h), as
+ * NetBSD and FreeBSD have it: the names are in memory, where the guest's own debugger finds them.
+ *
+ *   registers ─► ELF headers behind pc ─► the one whose symbols have a function at pc
+ *
+ * There are no unwind tables: frame pointers, or on x86-64 the instructions, which are read out of
+ * the guest's memory. Nothing is known of processes and threads. Resolver's thread.
+ */
+#include "config.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf_kernel/header_finder.h"
+#include "xtop/code.h"
+#include "xtop/image.h"
+#include "xtop/os_ops.h"
+#include "xtop/sample.h"
+#include "xtop/symbol.h"
+#include "xtop/walk.h"
+
+/*
+ * A loader has put the symbols there before the kernel runs. So a kernel that was looked at without
+ * success is looked at again only as long as a boot may last.
+ */
+#define ELF_KERNEL_LOOKS 8
+
+struct elf_kernel {
+	struct memory *memory;
+	struct memory_root root; /* of the vCPU by which the kernel was found */
+	uint64_t pc;             /* of that vCPU */
+	uint64_t header;         /* where the ELF header is */
+	uint8_t ident[sizeof(Elf32_Ehdr)]; /* its first bytes: a header of 64 bits has more */
+	struct image *image;     /* NULL until the header has been found */
+	struct space *space;     /* the caller's, which maps the image; NULL: it does not yet */
+};
+
+/* --- the image -------------------------------------------------------------------------------- */
+
+/* The file of symbols; OFFSET counts from its header. */
+static size_t elf_kernel_read_file(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	const struct elf_kernel *kernel = context;
+
+	return memory_read(kernel->memory, kernel->root, kernel->header + offset, buffer,
+			   size_bytes);
+}
+
+/* The image's code; closed with the image. */
+struct elf_kernel_code {
+	struct memory *memory;
+	struct memory_root root;
+	const struct image *image; /* owns this */
+};
+
+static size_t elf_kernel_read_code(void *context, uint64_t address, void *buffer,
+				   size_t size_bytes)
+{
+	const struct elf_kernel_code *code = context;
+
+	return memory_read(code->memory, code->root, address, buffer, size_bytes);
+}
+
+static bool elf_kernel_find_function(void *context, uint64_t address, uint64_t *start,
+				     uint64_t *end)
+{
+	const struct elf_kernel_code *code = context;
+
+	return image_find_code(code->image, address, start, end);
+}
+
+static struct xtop_error *elf_kernel_read(struct elf_kernel *kernel, struct image *image)
+{
+	const struct bytes bytes = { elf_kernel_read_file, kernel, UINT64_MAX };
+	struct elf_kernel_code *code = malloc(sizeof(*code));
+	const struct code_source source = { .read = elf_kernel_read_code,
+					    .find_function = elf_kernel_find_function,
+					    .close = free,
+					    .context = code };
+
+	if (!code)
+		return error_create("out of memory for a kernel's symbols");
+	*code = (struct elf_kernel_code){ kernel->memory, kernel->root, image };
+	return image_read_loaded_elf(image, &bytes, &source);
+}
+
+/* Whether the file at HEADER has the symbols of the code that runs. */
+static bool elf_kernel_is_at(void *context, uint64_t header)
+{
+	struct elf_kernel *kernel = context;
+	struct symtab_entry entry;
+	struct image *image;
+	struct xtop_error *error = image_create("[kernel]", &image);
+
+	kernel->header = header;
+	if (!error) {
+		error = elf_kernel_read(kernel, image);
+		if (!error && image->symtab && symtab_find(image->symtab, kernel->pc, &entry) &&
+		    elf_kernel_read_file(kernel, 0, kernel->ident, sizeof(kernel->ident)) ==
+			    sizeof(kernel->ident))
+			kernel->image = image;
+		else
+			image_unref(image);
+	}
+	error_destroy(error);
+	return kernel->image;
+}
+
+/* Maps the addresses that have symbols. The code lies where it was linked. */
+static struct xtop_error *elf_kernel_map(struct elf_kernel *kernel, struct space *space)
+{
+	const struct symtab *tab = kernel->image->symtab;
+	uint64_t start = symtab_at(tab, 0).start, end = 0;
+
+	for (size_t i = 0; i < symtab_count(tab); i++)
+		end = symtab_at(tab, i).end > end ? symtab_at(tab, i).end : end;
+	space_clear(space);
+	kernel->space = space;
+	return space_add(space, &(struct mapping){
+					.start = start, .end = end, .image = kernel->image });
+}
+
+/* --- what os.c asks --------------------------------------------------------------------------- */
+
+static void elf_kernel_destroy(void *context)
+{
+	struct elf_kernel *kernel = context;
+
+	if (kernel->space)
+		space_clear(kernel->space); /* its image reads our memory */
+	image_unref(kernel->image);
+	free(kernel);
+}
+
+static void *elf_kernel_find(const struct os_guest *guest, const struct registers *regs,
+			     struct linux_stacks *stacks)
+{
+	struct elf_kernel *kernel;
+	struct xtop_error *error;
+
+	(void)stacks; /* one stack, at rsp */
+	if (symbols_count(guest->symbols) || guest->looks >= ELF_KERNEL_LOOKS)
+		return NULL;
+	kernel = calloc(1, sizeof(*kernel));
+	if (!kernel)
+		return NULL;
+	kernel->memory = guest->memory;
+	kernel->root = walk_root(regs);
+	kernel->pc = registers_pc(regs);
+	if (!header_finder_each(kernel->memory, kernel->root, kernel->pc, elf_kernel_is_at,
+				kernel)) {
+		elf_kernel_destroy(kernel);
+		return NULL;
+	}
+	error = elf_kernel_map(kernel, guest->kernel);
+	if (error) {
+		error_destroy(error);
+		elf_kernel_destroy(kernel);
+		return NULL;
+	}
+	return kernel;
+}
+
+/* Whether the header can be seen under ROOT. */
+static bool elf_kernel_is_under(const struct elf_kernel *kernel, struct memory_root root)
+{
+	uint8_t ident[sizeof(kernel->ident)];
+
+	return memory_read(kernel->memory, root, kernel->header, ident, sizeof(ident)) ==
+		       sizeof(ident) &&
+	       memcmp(ident, kernel->ident, sizeof(ident)) == 0;
+}
+
+static bool elf_kernel_is_there(void *context)
+{
+	const struct elf_kernel *kernel = context;
+
+	return elf_kernel_is_under(kernel, kernel->root);
+}
+
+/* A program's page tables need not have the kernel. */
+static enum os_runs elf_kernel_runs_on(void *context, const struct sample_vcpu *vcpu)
+{
+	if (elf_kernel_is_under(context, walk_root(&vcpu->regs)))
+		return OS_RUNS;
+	return vcpu->user ? OS_RUNS_UNKNOWN : OS_RUNS_NOT;
+}
+
+static void elf_kernel_poll(void *context, uint64_t now_ns)
+{
+	(void)context, (void)now_ns;
+}
+
+static void elf_kernel_find_task(void *context, const struct sample_vcpu *vcpu, uint64_t now_ns,
+				 struct os_task *task)
+{
+	(void)context, (void)vcpu, (void)now_ns, (void)task;
+}
+
+static void elf_kernel_get_root(const void *context, struct memory_root *root)
+{
+	const struct elf_kernel *kernel = context;
+
+	*root = kernel->root;
+}
+
+static void elf_kernel_describe(const void *context, struct os_description *description)
+{
+	(void)context;
+	snprintf(description->system, sizeof(description->system),
+		 "a kernel with its symbols in memory");
+	snprintf(description->notes[0], sizeof(description->notes[0]),
+		 "the kernel is not one that xtop knows: neither processes nor threads");
+}
+
+static void elf_kernel_get_counts(const void *context, struct os_counts *counts)
+{
+	(void)context, (void)counts;
+}
+
+static bool elf_kernel_read_clock(void *context, uint64_t xen_ns, struct os_clock *clock)
+{
+	(void)context, (void)xen_ns, (void)clock;
+	return false;
+}
+
+const struct os_ops elf_kernel_os = {
+	.archs = 1U << ARCH_X86 | 1U << ARCH_ARM64,
+	.find = elf_kernel_find,
+	.destroy = elf_kernel_destroy,
+	.is_there = elf_kernel_is_there,
+	.runs_on = elf_kernel_runs_on,
+	.poll = elf_kernel_poll,
+	.find_task = elf_kernel_find_task,
+	.get_kernel_root = elf_kernel_get_root,
+	.describe = elf_kernel_describe,
+	.get_counts = elf_kernel_get_counts,
+	.read_clock = elf_kernel_read_clock,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ELF headers in a guest's memory. A loader that keeps a kernel's symbols puts a small ELF file
+ * behind the kernel: a header, and section headers for the symbols and their names. Xen's does so
+ * at a multiple of the word size, behind 4 bytes that tell the file's size (libelf's
+ * elf_load_bsdsyms()). Resolver's thread.
+ */
+#ifndef XTOP_ELF_KERNEL_HEADER_FINDER_H
+#define XTOP_ELF_KERNEL_HEADER_FINDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/memory.h"
+
+/*
+ * Calls FN with the address of each ELF header from ADDRESS's page on, at most HEADERS_MAX, until
+ * FN returns true. Looks at HEADERS_MAX_BYTES of addresses, and reads those that are mapped. False:
+ * FN never did.
+ */
+#define HEADERS_MAX       16
+#define HEADERS_MAX_BYTES LIMIT(64U << 20, 256U << 10)
+
+bool header_finder_each(struct memory *memory, struct memory_root root, uint64_t address,
+			bool (*fn)(void *context, uint64_t header), void *context);
+
+#endif

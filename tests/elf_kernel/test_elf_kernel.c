@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A kernel whose loader has kept its symbols, in made-up memory: which ELF file behind the code is
+ * taken for its symbols, and a chain by its instructions.
+ */
+#include "config.h"
+
+#include "tests/support/elf_image.h"
+#include "tests/support/made_memory.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/image.h"
+#include "xtop/os_ops.h"
+#include "xtop/sample.h"
+#include "xtop/symbol.h"
+#include "xtop/unwind.h"
+
+#define CODE   UINT64_C(0xffffffff80100000)
+#define FILE_AT (CODE + 0x5344) /* as Xen's loader has it: a multiple of 8, and 4 bytes more */
+#define STACK  UINT64_C(0xffffffff80200000)
+#define INNER  (CODE + 0x40)
+#define OUTER  (CODE + 0x80)
+
+static struct made_memory *made;
+static struct memory_root root;
+static struct symbols *symbols; /* of -k */
+static struct os_guest guest;
+
+/* inner() keeps rbx, and has 32 bytes more; outer() calls it, and is called by nobody. */
+static const uint8_t inner_code[] = { 0x53, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48, 0x83,
+				      0xc4, 0x20, 0x5b, 0xc3 };
+static const uint8_t outer_code[] = { 0x48, 0x83, 0xec, 0x08, 0xe8, 0xb7, 0xff, 0xff,
+				      0xff, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+
+/* Puts a file with the functions at AT; BENT changes its header. */
+static void put_file(uint64_t at, void (*bend)(Elf64_Ehdr *header))
+{
+	static const char names[] = "\0inner\0outer";
+	const Elf64_Sym functions[] = {
+		{ .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 9,
+		  .st_value = INNER, .st_size = sizeof(inner_code) },
+		{ .st_name = 7, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 9,
+		  .st_value = OUTER, .st_size = sizeof(outer_code) },
+	};
+	unsigned char bytes[16384];
+	struct elf_image image;
+	size_t size;
+
+	elf_image_init(&image);
+	elf_image_symbols(&image, SHT_SYMTAB, functions, 2, names, sizeof(names));
+	image.header.e_entry = 0x100000; /* physical */
+	image.header.e_shstrndx = 17;    /* a section that the loader has left out */
+	if (bend)
+		bend(&image.header);
+	size = elf_image_bytes(&image, bytes, sizeof(bytes));
+	made_put(made, root, at, bytes, size);
+	memory_refresh(made_memory(made));
+}
+
+static struct registers registers_at(uint64_t rip)
+{
+	return (struct registers){ .rip = rip, .rsp = STACK, .cr3 = root.cr3 };
+}
+
+static void *find(uint64_t rip)
+{
+	const struct registers regs = registers_at(rip);
+	struct linux_stacks stacks = { .current_per_cpu = 0 };
+
+	return elf_kernel_os.find(&guest, &regs, &stacks);
+}
+
+static bool is_found(uint64_t rip)
+{
+	void *kernel = find(rip);
+
+	if (kernel)
+		elf_kernel_os.destroy(kernel);
+	return kernel;
+}
+
+static void set_mips(Elf64_Ehdr *header)
+{
+	header->e_machine = EM_MIPS;
+}
+
+static void test_none(void)
+{
+	check(!is_found(INNER), "nothing is mapped");
+	made_put(made, root, INNER, inner_code, sizeof(inner_code));
+	made_put(made, root, OUTER, outer_code, sizeof(outer_code));
+	check(!is_found(INNER), "code alone");
+	put_file(FILE_AT, set_mips);
+	check(!is_found(INNER), "symbols of another machine");
+	put_file(FILE_AT - 2, NULL);
+	check(!is_found(INNER), "a file where no loader puts one");
+	made_unmap(made, root, FILE_AT - 2, 16384);
+}
+
+static void test_find(void)
+{
+	struct os_description description = { .system = "" };
+	void *kernel;
+
+	made_put(made, root, FILE_AT - 0x1000, ELFMAG "no file", SELFMAG + 7);
+	put_file(FILE_AT, NULL);
+	check(!is_found(CODE + 0x70), "no function runs");
+	check(!is_found(UINT64_C(0x401000)), "code far from it");
+	kernel = find(INNER + 5);
+	if (!check(kernel, "a function runs, behind a header without a file"))
+		exit(1);
+	elf_kernel_os.describe(kernel, &description);
+	check(strstr(description.system, "symbols in memory"), "told as %s", description.system);
+	check(elf_kernel_os.is_there(kernel), "it is there");
+	elf_kernel_os.destroy(kernel);
+	check(!space_find(guest.kernel, INNER), "what is left of it maps nothing");
+}
+
+static unsigned pages_seen;
+
+static void see_read(void *context, const frame_t *frames, size_t n, const void *pages,
+		     const bool *ok)
+{
+	(void)context, (void)frames, (void)pages, (void)ok;
+	pages_seen += n;
+}
+
+static void see_copy(void *context, frame_t frame, const void *page, bool ok)
+{
+	(void)context, (void)frame, (void)page, (void)ok;
+	pages_seen++;
+}
+
+/* 4 MiB lie between the code and its symbols: a recording keeps the symbols. */
+static void test_watched(void)
+{
+	const struct memory_watcher watcher = { .read = see_read, .copy = see_copy };
+
+	made_unmap(made, root, FILE_AT, 16384);
+	made_map(made, root, CODE + (1 << 20), 4 << 20, MADE_WRITE);
+	put_file(FILE_AT + (5 << 20), NULL);
+	memory_set_watcher(made_memory(made), &watcher);
+	check(is_found(INNER), "symbols far behind the code");
+	check(pages_seen > 0 && pages_seen < 40, "a recording sees %u pages", pages_seen);
+	memory_set_watcher(made_memory(made), &(struct memory_watcher){ .read = NULL });
+	made_unmap(made, root, FILE_AT + (5 << 20), 16384);
+	put_file(FILE_AT, NULL);
+}
+
+/* Names are looked for in vain only as long as a boot may last, and not beside those of -k. */
+static void test_looks(void)
+{
+	guest.looks = 7;
+	check(is_found(INNER), "the last look");
+	guest.looks = 8;
+	check(!is_found(INNER), "no more looks");
+	guest.looks = 0;
+	must(symbols_add_file(symbols, "/proc/self/exe"));
+	check(!is_found(INNER), "beside the names of -k");
+	symbols_destroy(symbols);
+	must(symbols_create(&symbols));
+	guest.symbols = symbols;
+}
+
+static void test_chain(void)
+{
+	static struct {
+		struct sample_vcpu vcpu;
+		struct sample_stack head;
+		uint64_t words[64];
+	} record;
+	static struct unwind_stack stack;
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(guest.kernel) };
+	void *kernel = find(INNER + 5);
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	record.vcpu = (struct sample_vcpu){ .n_stacks = 1, .regs = registers_at(INNER + 5) };
+	record.head = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(record.words) };
+	record.words[5] = OUTER + 9; /* behind 32 bytes and rbx */
+	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
+	check(stack.n_frames >= 2 && stack.frames[1].address == OUTER + 9 &&
+		      stack.frames[1].by == UNWIND_BY_COMPUTED,
+	      "by instructions: %u frames", stack.n_frames);
+	check(space_find_symbol(guest.kernel, OUTER + 9, &entry, &mapping) &&
+		      strcmp(entry.name, "outer") == 0 &&
+		      strcmp(mapping->image->name, "[kernel]") == 0,
+	      "the caller's name");
+	elf_kernel_os.destroy(kernel);
+}
+
+/* Another kernel's page tables, and a program's, do not have the header. */
+static void test_runs_on(void)
+{
+	struct sample_vcpu vcpu = { .regs = registers_at(INNER) };
+	void *kernel = find(INNER);
+
+	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS, "a vCPU of it");
+	vcpu.regs.cr3 = made_root(made).cr3;
+	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS_NOT, "a vCPU of another kernel");
+	vcpu.user = true;
+	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS_UNKNOWN, "a vCPU in a program");
+	made_put_u64(made, root, FILE_AT, 0);
+	memory_refresh(made_memory(made));
+	check(!elf_kernel_os.is_there(kernel), "its symbols are gone");
+	elf_kernel_os.destroy(kernel);
+}
+
+int main(void)
+{
+	made = made_create();
+	root = made_root(made);
+	must(symbols_create(&symbols));
+	guest = (struct os_guest){ .memory = made_memory(made),
+				   .type = GUEST_PVH,
+				   .symbols = symbols,
+				   .root_fd = -1 };
+	must(space_create(&guest.kernel));
+	test_none();
+	test_find();
+	test_looks();
+	test_watched();
+	test_chain();
+	test_runs_on();
+	space_destroy(guest.kernel);
+	symbols_destroy(symbols);
+	made_destroy(made);
+	return tap_done();
+}
