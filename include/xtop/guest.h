@@ -80,8 +80,9 @@ struct guest_ops {
 		     struct registers *regs, bool *user, uint64_t *stood_ns);
 	void (*release)(void *context);
 	/*
-	 * After release(), with the same arguments as stop(): the registers that stop() left out.
-	 * NULL: it leaves none out.
+	 * After release(), with the same arguments as stop(): the registers that stop() left out,
+	 * and the mode of a vCPU that has not been known. For the mode a vCPU may be paused for a
+	 * moment; the next look tells for how long. NULL: stop() leaves nothing out.
 	 */
 	void (*read_registers)(void *context, const uint16_t *vcpus, unsigned n,
 			       struct registers *regs);

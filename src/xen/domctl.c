@@ -320,14 +320,25 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 	return !failed;
 }
 
-/* What the stop has left out: while the guest stands still, each instruction counts. */
+/*
+ * What the stop has left out: while the guest stands still, each instruction counts. Xen is asked
+ * for a mode that has not shown before now, not in the next look: by the registers of the first
+ * stop the resolver looks for the guest's system.
+ */
 static void domctl_read_registers(void *context, const uint16_t *vcpus, unsigned n,
 				  struct registers *regs)
 {
-	const struct domctl_guest *guest = context;
+	struct domctl_guest *guest = context;
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
+		struct vcpu_mode *mode = &guest->modes[vcpus[i]];
+
 		vcpu_get_other_registers(&guest->area->contexts[vcpus[i]], &regs[i]);
+		if (mode->wanted && !mode->asked_ns) {
+			domctl_ask_mode(guest, vcpus[i], guest->looked_ns);
+			vcpu_apply_mode(mode, &regs[i]);
+		}
+	}
 }
 
 /* --- mapping ---------------------------------------------------------------------------------- */

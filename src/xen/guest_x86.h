@@ -65,7 +65,7 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
  * instruction pointer or the GS base shows 64-bit mode for a kernel above 4 GiB, and for any Linux.
  * For all others, a 32-bit kernel or a unikernel at low addresses, Xen has to be asked. This pauses
  * the vCPU for a moment (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()), so it is done while the
- * guest runs.
+ * guest runs: right after the first stop that wants it, later in a look.
  */
 struct vcpu_mode {
 	bool wanted;       /* the registers of the last stop did not show the mode */

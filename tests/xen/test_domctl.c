@@ -474,8 +474,11 @@ static void test_marks(void)
 #define LONG    0xd01 /* EFER: SCE, LME, LMA, NXE */
 #define SHORT   0x801 /* no LME, no LMA */
 
-/* After LOOKS looks: the width in the registers of a stop, for each vCPU: 6 for 64 bits, p, 2. */
-static const char *stop_modes(unsigned looks)
+/*
+ * After LOOKS looks: the width in the registers of a stop, for each vCPU: 6 for 64 bits, p, 2. Not
+ * READ_ALL: in the stop, before the other registers are read.
+ */
+static const char *stop_modes_as_read(unsigned looks, bool read_all)
 {
 	static char text[N_VCPUS + 1];
 	struct registers regs[N_VCPUS];
@@ -487,9 +490,16 @@ static const char *stop_modes(unsigned looks)
 	if (!stop(regs, user))
 		return "no stop";
 	guest.ops->release(guest.context);
+	if (read_all)
+		guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
 	for (unsigned i = 0; i < N_VCPUS; i++)
 		text[i] = "6p2"[regs[i].width];
 	return text;
+}
+
+static const char *stop_modes(unsigned looks)
+{
+	return stop_modes_as_read(looks, true);
 }
 
 static void reopen(void)
@@ -512,13 +522,19 @@ static void test_modes(void)
 	reopen();
 	xen.low = true;
 	xen.efer = SHORT;
-	check_string(stop_modes(1), "666", "a 32-bit kernel: the mode is not known at first");
+	check_string(stop_modes_as_read(1, false), "666",
+		     "a 32-bit kernel: the mode is not known in the first stop");
 	check_u64(xen.asks, 0, "Xen is not asked before a stop wants the mode");
 	xen.uuid = 1;
 	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "another domain has the number");
 	xen.uuid = 0;
 	check_u64(xen.asks, 0, "no vCPU of that domain is paused for a question");
-	check_string(stop_modes(1), "ppp", "Xen was asked: not in 64-bit mode");
+	check_string(stop_modes_as_read(1, false), "ppp", "Xen was asked: not in 64-bit mode");
+	check_string(stop_modes(20), "ppp", "the same later");
+	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
+
+	reopen();
+	check_string(stop_modes(1), "ppp", "the first sample has the mode: Xen was asked after its stop");
 	check_string(stop_modes(20), "ppp", "the same later");
 	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
 	xen.low = false;
