@@ -44,6 +44,9 @@ static inline unsigned code_word_bytes(enum register_width width, uint64_t cs)
 #define CR3_TABLE_MASK 0x000ffffffffff000ULL
 #define CR3_USER_TABLE (1ULL << 12)
 
+/* With PAE the top table has 32 bytes: bits 5 to 31 (Intel SDM vol. 3A §4.4.1). */
+#define CR3_PAE_TABLE 0xffffffe0ULL
+
 /* A and B are the same table, or the two tables of one process. */
 static inline bool cr3_is_same_process(uint64_t a, uint64_t b)
 {

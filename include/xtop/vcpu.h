@@ -50,6 +50,12 @@ struct registers {
 	uint32_t unused; /* 0 */
 };
 
+/*
+ * In struct memory_root's last byte: there are no page tables. Addresses are the guest's physical
+ * ones: what a kernel of 32 bits has not mapped is found by them.
+ */
+#define ROOT_PHYSICAL 0x40
+
 /* An address space: where its page tables begin. 16 bytes, which calls pass in registers. */
 struct memory_root {
 	union {
@@ -57,7 +63,7 @@ struct memory_root {
 			uint64_t cr3; /* as in the register; 12..51 are used, with PAE 5..31 */
 			bool la57;    /* WIDTH_64: five levels */
 			uint8_t unused[6];
-			uint8_t width; /* enum register_width, ROOT_ARM64 or ROOT_ARM32 */
+			uint8_t width; /* enum register_width, or one of ROOT_... */
 		};
 		struct root_arm64 arm64;
 		uint64_t words[2]; /* equal roots have equal words */

@@ -80,14 +80,14 @@ static const struct space *task_finder_user(struct task_finder *finder,
  * A stack pointer on the stack of the task itself, not on an interrupt stack. 0: the sample has
  * none of that stack.
  */
-static uint64_t task_finder_sp(const struct sample_vcpu *vcpu)
+static uint64_t task_finder_sp(const struct task_finder *finder, const struct sample_vcpu *vcpu)
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
 	uint64_t sp = 0;
 
 	for (unsigned i = 0; !vcpu->user && i < vcpu->n_stacks;
 	     i++, piece = sample_next_stack(piece))
-		if (piece->kind != STACK_USER && piece->address >> 63)
+		if (piece->kind != STACK_USER && linux_is_kernel_of(finder->guest, piece->address))
 			sp = piece->address;
 	return sp;
 }
@@ -101,7 +101,7 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 {
 	struct tasks *tasks = finder->tasks;
 	const struct task *task = tasks_find(tasks, current, now_ns);
-	uint64_t sp = task_finder_sp(vcpu), next;
+	uint64_t sp = task_finder_sp(finder, vcpu), next;
 
 	if (!sp || !task || !task->stack || tasks_is_on_stack(tasks, task, sp))
 		return current;
@@ -148,7 +148,7 @@ static bool task_finder_find_past(struct task_finder *finder, const struct sampl
 				  const struct space **user)
 {
 	const struct task *task = *taskp, *parent;
-	uint64_t sp = task_finder_sp(vcpu);
+	uint64_t sp = task_finder_sp(finder, vcpu);
 
 	if (!start_clock_had_started(&finder->clock, task, time_ns) ||
 	    (sp && !tasks_is_on_stack(finder->tasks, task, sp)))
@@ -222,8 +222,8 @@ static void task_finder_code(struct task_finder *finder, const struct sample_vcp
 }
 
 /*
- * i386: nothing is known of address spaces. A task that has called exec() or has ended since has
- * the name that it has now, or none.
+ * i386, where nothing is known of address spaces. A task that has called exec() or has ended since
+ * has the name that it has now, or none.
  */
 static void task_finder_name(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)

@@ -9,6 +9,14 @@
 #include "memory/walk_arm64.h"
 #include "memory/walk_x86.h"
 
+static enum walk_result walk_physical(uint64_t address, struct walk_span *span)
+{
+	*span = (struct walk_span){ .frame = FRAME(address >> GUEST_PAGE_SHIFT),
+				    .rest_bytes = walk_rest(address, GUEST_PAGE_SHIFT),
+				    .shift = GUEST_PAGE_SHIFT };
+	return WALK_OK;
+}
+
 enum walk_result walk_other(const volatile uint64_t *(*table)(void *context, frame_t frame),
 			    void *context, struct memory_root root, uint64_t address,
 			    struct walk_span *span)
@@ -18,6 +26,8 @@ enum walk_result walk_other(const volatile uint64_t *(*table)(void *context, fra
 		return walk_arm64(table, context, root, address, span);
 	case ROOT_ARM32:
 		return walk_arm32(table, context, root, address, span);
+	case ROOT_PHYSICAL:
+		return walk_physical(address, span);
 	default:
 		return walk_32(table, context, root, address, span);
 	}

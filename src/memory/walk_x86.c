@@ -23,7 +23,6 @@
 #define PTE_4_FRAME    0xfffff000ULL
 #define PTE_4_PSE36    0x001fe000ULL
 #define PSE36_SHIFT    (32 - 13)
-#define CR3_PAE_TABLE  0xffffffe0ULL
 #define ADDRESS_32_END (1ULL << 32)
 
 /* What is left to do behind the entry that a walk has ended with. */

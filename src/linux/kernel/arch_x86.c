@@ -82,7 +82,10 @@ struct memory_root arch_x86_kernel_tables(struct memory_root root)
 	return root;
 }
 
-/* All page tables are of the same kind as those of the kernel. */
+/*
+ * All page tables are of the same kind as those of the kernel. With PAE the top tables of many
+ * processes may lie in one page.
+ */
 bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
 			struct memory_root *root)
 {
@@ -93,6 +96,8 @@ bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
 	*root = (struct memory_root){ .cr3 = frame.value << GUEST_PAGE_SHIFT,
 				      .la57 = linux_guest->root.la57,
 				      .width = linux_guest->root.width };
+	if (root->width == WIDTH_32_PAE)
+		root->cr3 |= address & GUEST_PAGE_MASK & CR3_PAE_TABLE;
 	return true;
 }
 
@@ -113,6 +118,8 @@ struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame)
 
 bool arch_x86_is_same_process(struct memory_root a, struct memory_root b)
 {
+	if (a.width == WIDTH_32_PAE)
+		return !((a.cr3 ^ b.cr3) & CR3_PAE_TABLE & ~CR3_USER_TABLE);
 	return cr3_is_same_process(a.cr3, b.cr3);
 }
 

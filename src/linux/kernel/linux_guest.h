@@ -74,7 +74,7 @@ struct linux_guest {
 	struct memory_root root;           /* swapper_pg_dir: reads every kernel address */
 	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0: the kernel has no such symbol */
 	struct layout layout;
-	bool has_layout;              /* the kernel has BTF */
+	bool has_layout;              /* members of tasks are known, mostly by BTF */
 	struct orc_layout orc_layout; /* type_bits 0: not known */
 	uint64_t page_offset;         /* start of the direct map */
 	uint64_t vmemmap;             /* start of the array of struct page */
@@ -91,6 +91,12 @@ static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_
 static inline bool linux_is_short(const struct linux_guest *linux_guest)
 {
 	return linux_guest->root.width == WIDTH_32 || linux_guest->root.width == WIDTH_32_PAE;
+}
+
+/* Bytes of a pointer of the kernel's, and of a long. */
+static inline unsigned linux_word_bytes(const struct linux_guest *linux_guest)
+{
+	return linux_is_short(linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
 /* A pointer of the kernel's, or a long. */

@@ -40,13 +40,25 @@ static inline bool member_read_u32(const struct linux_guest *linux_guest, uint64
 	return true;
 }
 
+/* A long, or any pointer. */
+static inline bool member_read_word(const struct linux_guest *linux_guest, uint64_t object,
+				    enum layout_member member, uint64_t *value)
+{
+	uint64_t word = 0;
+
+	if (!member_read(linux_guest, object, member, &word, linux_word_bytes(linux_guest)))
+		return false;
+	*value = word;
+	return true;
+}
+
 /* False also when the value is no kernel pointer. */
 static inline bool member_read_pointer(const struct linux_guest *linux_guest, uint64_t object,
 				       enum layout_member member, uint64_t *value)
 {
-	uint64_t word = 0;
+	uint64_t word;
 
-	if (!member_read(linux_guest, object, member, &word, linux_is_short(linux_guest) ? 4 : 8) ||
+	if (!member_read_word(linux_guest, object, member, &word) ||
 	    !linux_is_kernel_of(linux_guest, word))
 		return false;
 	*value = word;

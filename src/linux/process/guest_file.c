@@ -22,7 +22,7 @@ bool file_identity_read(const struct linux_guest *linux_guest, uint64_t inode,
 	struct file_identity identity = { 0 };
 
 	if (!member_read_pointer(linux_guest, inode, INODE_SB, &identity.super_block) ||
-	    !member_read_u64(linux_guest, inode, INODE_INO, &identity.inode_number) ||
+	    !member_read_word(linux_guest, inode, INODE_INO, &identity.inode_number) ||
 	    !member_read_u64(linux_guest, inode, INODE_SIZE, &identity.size_bytes))
 		return false;
 	/* These stay 0 if the kernel has no such members. */

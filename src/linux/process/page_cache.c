@@ -17,7 +17,8 @@
  * as the kernel has all struct pages in one array, vmemmap. The kernel maps all memory in a row
  * from page_offset on (Linux Documentation/arch/x86/x86_64/mm.rst). Reads go through this mapping
  * and the kernel's page tables, so they are also right for a PV guest, whose machine frames are in
- * another order.
+ * another order. A kernel of 32 bits maps the first 0.9 GiB only, and its page cache lies elsewhere
+ * if it can: there pages are read by their frames. Such kernels are never PV guests.
  *
  * Pages are looked up one by one, but pages that lie side by side are read together, as each call
  * of memory_read_pages() may cost a mapping. How many are looked up and read together grows with
@@ -48,8 +49,14 @@ static bool page_cache_has_layout(const struct layout *layout)
 bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_guest,
 		     uint64_t inode)
 {
-	struct page_cache made = { .linux_guest = linux_guest };
+	struct page_cache made = { .linux_guest = linux_guest,
+				   .root = linux_guest->root,
+				   .base = linux_guest->page_offset };
 
+	if (linux_is_short(linux_guest)) {
+		made.root = (struct memory_root){ .width = ROOT_PHYSICAL };
+		made.base = 0;
+	}
 	if (!page_cache_has_layout(&linux_guest->layout) ||
 	    !member_read_pointer(linux_guest, inode, INODE_MAPPING, &made.mapping) ||
 	    !member_read_u64(linux_guest, inode, INODE_SIZE, &made.size_bytes) ||
@@ -61,30 +68,32 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_g
 
 /* --- where a page is -------------------------------------------------------------------------- */
 
-/* The kernel's address of page INDEX of the file, which is in FOLIO. */
-static bool page_cache_folio_address(const struct linux_guest *linux_guest, uint64_t folio,
-				     uint64_t index, uint64_t *address)
+/* The address under cache->root of page INDEX of the file, which is in FOLIO. */
+static bool page_cache_folio_address(const struct page_cache *cache, uint64_t folio, uint64_t index,
+				     uint64_t *address)
 {
+	const struct linux_guest *linux_guest = cache->linux_guest;
 	const struct layout *layout = &linux_guest->layout;
 	unsigned page_bytes = layout_offset(layout, PAGE_SIZEOF);
 	uint64_t first, pfn;
 
-	if (!linux_is_kernel(folio) || folio < linux_guest->vmemmap ||
+	if (!linux_is_kernel_of(linux_guest, folio) || folio < linux_guest->vmemmap ||
 	    (folio - linux_guest->vmemmap) % page_bytes)
 		return false;
-	if (!member_read_u64(linux_guest, folio,
-			     layout_has(layout, FOLIO_INDEX) ? FOLIO_INDEX : PAGE_INDEX, &first) ||
+	if (!member_read_word(linux_guest, folio,
+			      layout_has(layout, FOLIO_INDEX) ? FOLIO_INDEX : PAGE_INDEX, &first) ||
 	    first > index || index - first >= FOLIO_MAX_PAGES)
 		return false;
 	pfn = (folio - linux_guest->vmemmap) / page_bytes + (index - first);
 	if (pfn >= PFN_MAX)
 		return false;
-	*address = linux_guest->page_offset + (pfn << GUEST_PAGE_SHIFT);
-	return linux_is_kernel(*address);
+	*address = cache->base + (pfn << GUEST_PAGE_SHIFT);
+	return linux_is_short(linux_guest) || linux_is_kernel(*address);
 }
 
 /*
- * The kernel's address of page INDEX of the file, and NULL; or the counter of the reason why not.
+ * The address of page INDEX of the file under cache->root, and NULL; or the counter of the reason
+ * why not.
  */
 static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint64_t *address)
 {
@@ -97,18 +106,17 @@ static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint6
 		return &cache->n_evicted;
 	if (!entry || xarray_is_internal(entry))
 		return &cache->n_absent;
-	if (!page_cache_folio_address(linux_guest, entry, index, address))
+	if (!page_cache_folio_address(cache, entry, index, address))
 		return &cache->n_refused;
 	return NULL;
 }
 
 bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *frame)
 {
-	const struct linux_guest *linux_guest = cache->linux_guest;
 	uint64_t address;
 
 	return !page_cache_find(cache, index, &address) &&
-	       memory_translate(linux_guest->memory, linux_guest->root, address, frame);
+	       memory_translate(cache->linux_guest->memory, cache->root, address, frame);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -134,25 +142,24 @@ static size_t page_cache_run(struct page_cache *cache, uint64_t index, size_t ma
  * Reads SIZE_BYTES at ADDRESS, up to the first page that cannot be read. Small reads and parts of
  * pages use the copies that memory.c keeps.
  */
-static size_t page_cache_copy(const struct linux_guest *linux_guest, uint64_t address, char *buffer,
+static size_t page_cache_copy(const struct page_cache *cache, uint64_t address, char *buffer,
 			      size_t size_bytes)
 {
 	size_t front = -address & GUEST_PAGE_MASK, pages, got;
+	struct memory *memory = cache->linux_guest->memory;
 
 	if (size_bytes <= 2 * GUEST_PAGE_SIZE)
-		return memory_read(linux_guest->memory, linux_guest->root, address, buffer,
-				   size_bytes);
-	got = memory_read(linux_guest->memory, linux_guest->root, address, buffer, front);
+		return memory_read(memory, cache->root, address, buffer, size_bytes);
+	got = memory_read(memory, cache->root, address, buffer, front);
 	if (got < front)
 		return got;
 	pages = (size_bytes - front) >> GUEST_PAGE_SHIFT;
-	got += memory_read_pages(linux_guest->memory, linux_guest->root, address + front,
-				 buffer + front, pages) *
+	got += memory_read_pages(memory, cache->root, address + front, buffer + front, pages) *
 	       GUEST_PAGE_SIZE;
 	if (got < front + pages * GUEST_PAGE_SIZE)
 		return got;
-	return got + memory_read(linux_guest->memory, linux_guest->root, address + got,
-				 buffer + got, size_bytes - got);
+	return got + memory_read(memory, cache->root, address + got, buffer + got,
+				 size_bytes - got);
 }
 
 /*
@@ -175,7 +182,7 @@ static size_t page_cache_read_run(struct page_cache *cache, uint64_t offset, cha
 	n = n * GUEST_PAGE_SIZE - in_page;
 	if (n > size_bytes)
 		n = size_bytes;
-	got = page_cache_copy(cache->linux_guest, address + in_page, buffer, n);
+	got = page_cache_copy(cache, address + in_page, buffer, n);
 	*hole = got != n;
 	if (*hole) { /* the guest has given the memory back */
 		cache->n_refused++;

@@ -13,6 +13,8 @@
 struct page_cache {
 	const struct linux_guest *linux_guest;
 	uint64_t mapping;    /* address of the struct address_space */
+	struct memory_root root; /* what pages are read by .. */
+	uint64_t base;           /* .. and the address of frame 0 there */
 	uint64_t size_bytes; /* of the file */
 	/* Since page_cache_init(): reads that ended at a page that is not there. */
 	uint64_t n_absent;   /* never read by the guest, or dropped without a trace */

@@ -122,7 +122,7 @@ static bool path_place_of_file(const struct linux_guest *linux_guest, uint64_t f
 	if (layout_has(layout, BACKING_FILE_USER_PATH) &&
 	    member_read_u32(linux_guest, file, FILE_MODE, &mode) && mode & PATH_FMODE_BACKING)
 		member = BACKING_FILE_USER_PATH;
-	return layout_has(layout, member) && linux_is_kernel(file) &&
+	return layout_has(layout, member) && linux_is_kernel_of(linux_guest, file) &&
 	       path_read_place(linux_guest, file + layout_offset(layout, member), place);
 }
 
@@ -130,10 +130,10 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 {
 	uint64_t hashed, parent = dentry;
 
-	if (!member_read_u64(linux_guest, dentry, DENTRY_HASH_PPREV, &hashed) || hashed)
+	if (!member_read_word(linux_guest, dentry, DENTRY_HASH_PPREV, &hashed) || hashed)
 		return false;
 	/* Roots are not hashed either. */
-	return member_read_u64(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
+	return member_read_word(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
 /* The path of PLACE. */
@@ -194,15 +194,15 @@ static bool path_list_begin(struct path_list *list, const struct linux_guest *li
 				    .link = head,
 				    .offset = layout_offset(&linux_guest->layout, link_member),
 				    .n_left = PATH_MAX_ENTRIES };
-	return linux_is_kernel(head);
+	return linux_is_kernel_of(linux_guest, head);
 }
 
 /* False: the list ends, cannot be read, or is longer than PATH_MAX_ENTRIES. */
 static bool path_list_next(struct path_list *list, uint64_t *object)
 {
 	if (!list->n_left-- ||
-	    !linux_read_u64(list->linux_guest, list->link + list->step, &list->link) ||
-	    !linux_is_kernel(list->link) || list->link == list->head)
+	    !linux_read_word(list->linux_guest, list->link + list->step, &list->link) ||
+	    !linux_is_kernel_of(list->linux_guest, list->link) || list->link == list->head)
 		return false;
 	*object = list->link - list->offset;
 	return true;
@@ -219,7 +219,7 @@ static bool path_chain_begin(struct path_list *list, const struct linux_guest *l
 				    .link = head - step,
 				    .step = step,
 				    .n_left = PATH_MAX_ENTRIES };
-	return linux_is_kernel(head);
+	return linux_is_kernel_of(linux_guest, head);
 }
 
 static bool path_list_children(struct path_list *list, const struct linux_guest *linux_guest,
@@ -274,7 +274,7 @@ static void path_enter_mount(const struct linux_guest *linux_guest, struct path_
 		return;
 	while (path_list_next(&list, &mount)) {
 		vfsmount = mount + layout_offset(&linux_guest->layout, MOUNT_MNT);
-		if (member_read_u64(linux_guest, mount, MOUNT_MOUNTPOINT, &mountpoint) &&
+		if (member_read_word(linux_guest, mount, MOUNT_MOUNTPOINT, &mountpoint) &&
 		    mountpoint == place->dentry &&
 		    member_read_pointer(linux_guest, vfsmount, VFSMOUNT_ROOT, &root)) {
 			*place = (struct path_place){ vfsmount, root };

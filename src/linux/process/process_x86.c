@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The vDSO of a process on x86-64; see process_arch.h. Resolver's thread. */
+/* The vDSO of a process on x86-64 and i386; see process_arch.h. Resolver's thread. */
 #include "config.h"
 
 #include "linux/process/process_arch.h"
@@ -19,7 +19,7 @@ bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, 
 
 	if (!member_read_pointer(linux_guest, mm, MM_VDSO_IMAGE, &image) ||
 	    !member_read_pointer(linux_guest, image, VDSO_IMAGE_DATA, &data) ||
-	    !member_read_u64(linux_guest, image, VDSO_IMAGE_SIZE, &size) || size > VDSO_MAX_BYTES)
+	    !member_read_word(linux_guest, image, VDSO_IMAGE_SIZE, &size) || size > VDSO_MAX_BYTES)
 		return false;
 	*address = data;
 	*size_bytes = size;

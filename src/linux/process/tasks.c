@@ -134,12 +134,6 @@ struct tasks_counts tasks_counts(const struct tasks *tasks)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* How many bytes a pointer of the guest has. */
-static size_t tasks_word_bytes(const struct tasks *tasks)
-{
-	return linux_is_short(tasks->linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
-}
-
 /* Copies a member out of tasks->span. */
 static void tasks_get_member(const struct tasks *tasks, enum layout_member member, void *buffer,
 			     size_t size_bytes)
@@ -172,7 +166,7 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 			   uint64_t *leaderp)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
-	size_t word_bytes = tasks_word_bytes(tasks);
+	size_t word_bytes = linux_word_bytes(tasks->linux_guest);
 	struct task read = { .address = address };
 	uint32_t flags = 0;
 
@@ -231,7 +225,7 @@ static bool tasks_has_now(const struct tasks *tasks, uint64_t address, enum layo
 /* Whether TASK's task_struct still has the same task, in the same program, which has not ended. */
 static bool tasks_is_same(const struct tasks *tasks, const struct task *task)
 {
-	size_t word_bytes = tasks_word_bytes(tasks);
+	size_t word_bytes = linux_word_bytes(tasks->linux_guest);
 	uint64_t address = task->address;
 
 	return tasks_has_now(tasks, address, TASK_PID, task->pid, sizeof(task->pid)) &&

@@ -16,6 +16,8 @@
  *     type 2  range     pivot[15] slot[16]     nodes
  *     type 3  arange    pivot[9]  slot[10]     nodes, gap[10]
  *
+ *   A node of a kernel of 32 bits has 32 slots, or 21 of type 3.
+ *
  *   slot[i] covers all indices up to and including pivot[i]. The last slot has no pivot and reaches
  *   to the node's own end. A slot i > 0 with pivot 0 is the last one in use and reaches to the
  *   node's end, too; the words behind it may hold other things.
@@ -35,7 +37,7 @@
 #define VMAS_MAX_DEPTH   10 /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
 #define VMAS_MAX_NODES   (VMAS_MAX / 4)
 #define MAPLE_NODE_BYTES 256
-#define MAPLE_MAX_SLOTS  31
+#define MAPLE_MAX_SLOTS  32
 
 enum maple_type { MAPLE_DENSE, MAPLE_LEAF, MAPLE_RANGE, MAPLE_ARANGE };
 
@@ -51,23 +53,26 @@ struct vmas_walk {
 
 static bool vmas_read_vma(const struct linux_guest *linux_guest, uint64_t address, struct vma *vma)
 {
-	return member_read_u64(linux_guest, address, VMA_START, &vma->start) &&
-	       member_read_u64(linux_guest, address, VMA_END, &vma->end) &&
-	       member_read_u64(linux_guest, address, VMA_FLAGS, &vma->flags) &&
-	       member_read_u64(linux_guest, address, VMA_PGOFF, &vma->page_offset) &&
-	       member_read_u64(linux_guest, address, VMA_FILE, &vma->file);
+	return member_read_word(linux_guest, address, VMA_START, &vma->start) &&
+	       member_read_word(linux_guest, address, VMA_END, &vma->end) &&
+	       member_read_word(linux_guest, address, VMA_FLAGS, &vma->flags) &&
+	       member_read_word(linux_guest, address, VMA_PGOFF, &vma->page_offset) &&
+	       member_read_word(linux_guest, address, VMA_FILE, &vma->file);
 }
 
 static enum vmas_result vmas_visit(struct vmas_walk *walk, uint64_t address)
 {
+	const struct linux_guest *linux_guest = walk->linux_guest;
 	struct vma vma;
 
-	if (!linux_is_kernel(address) || address & 7 || walk->n == VMAS_MAX)
+	if (!linux_is_kernel_of(linux_guest, address) || address % linux_word_bytes(linux_guest) ||
+	    walk->n == VMAS_MAX)
 		return VMAS_DAMAGED;
-	if (!vmas_read_vma(walk->linux_guest, address, &vma))
+	if (!vmas_read_vma(linux_guest, address, &vma))
 		return VMAS_UNREADABLE;
 	if (vma.start < walk->end || vma.start >= vma.end || vma.end > ARCH_USER_END ||
-	    (vma.start | vma.end) & GUEST_PAGE_MASK || (vma.file && !linux_is_kernel(vma.file)))
+	    (vma.start | vma.end) & GUEST_PAGE_MASK ||
+	    (vma.file && !linux_is_kernel_of(linux_guest, vma.file)))
 		return VMAS_DAMAGED;
 	walk->end = vma.end;
 	walk->n++;
@@ -80,14 +85,14 @@ static enum vmas_result vmas_walk_list(struct vmas_walk *walk, uint64_t mm)
 {
 	uint64_t address;
 
-	if (!member_read_u64(walk->linux_guest, mm, MM_MMAP, &address))
+	if (!member_read_word(walk->linux_guest, mm, MM_MMAP, &address))
 		return VMAS_UNREADABLE;
 	while (address) {
 		enum vmas_result result = vmas_visit(walk, address);
 
 		if (result != VMAS_DONE)
 			return result;
-		if (!member_read_u64(walk->linux_guest, address, VMA_NEXT, &address))
+		if (!member_read_word(walk->linux_guest, address, VMA_NEXT, &address))
 			return VMAS_UNREADABLE;
 	}
 	return VMAS_DONE;
@@ -100,10 +105,12 @@ struct maple_shape {
 	unsigned n_slots;       /* one more than pivots */
 };
 
-/* The shape of a node with pivots. False: BTF lacks it, or the shape does not fit into a node. */
-static bool maple_shape(const struct layout *layout, enum maple_type type,
+/* The shape of a node with pivots. False: it is not known, or does not fit into a node. */
+static bool maple_shape(const struct linux_guest *linux_guest, enum maple_type type,
 			struct maple_shape *shape)
 {
+	const struct layout *layout = &linux_guest->layout;
+	unsigned word_bytes = linux_word_bytes(linux_guest);
 	enum layout_member pivots = type == MAPLE_ARANGE ? MAPLE_A64_PIVOT : MAPLE_R64_PIVOT;
 	enum layout_member slots = type == MAPLE_ARANGE ? MAPLE_A64_SLOT : MAPLE_R64_SLOT;
 
@@ -113,16 +120,16 @@ static bool maple_shape(const struct layout *layout, enum maple_type type,
 	shape->slots = layout_offset(layout, slots);
 	if (shape->slots <= shape->pivots || shape->slots >= MAPLE_NODE_BYTES)
 		return false;
-	shape->n_slots = (shape->slots - shape->pivots) / 8 + 1;
+	shape->n_slots = (shape->slots - shape->pivots) / word_bytes + 1;
 	return shape->n_slots <= MAPLE_MAX_SLOTS &&
-	       shape->slots + shape->n_slots * 8 <= MAPLE_NODE_BYTES;
+	       shape->slots + shape->n_slots * word_bytes <= MAPLE_NODE_BYTES;
 }
 
-static uint64_t maple_word(const unsigned char *node, uint32_t offset)
+static uint64_t maple_word(const unsigned char *node, uint32_t offset, unsigned word_bytes)
 {
-	uint64_t word;
+	uint64_t word = 0;
 
-	memcpy(&word, node + offset, sizeof(word));
+	memcpy(&word, node + offset, word_bytes);
 	return word;
 }
 
@@ -145,7 +152,7 @@ static bool maple_is_node(const struct vmas_walk *walk, uint64_t address, enum m
 {
 	/* A slot of a dense node covers one address: no VMA is that small. */
 	return depth < VMAS_MAX_DEPTH && walk->n_nodes <= VMAS_MAX_NODES && type >= MAPLE_LEAF &&
-	       type <= MAPLE_ARANGE && linux_is_kernel(address);
+	       type <= MAPLE_ARANGE && linux_is_kernel_of(walk->linux_guest, address);
 }
 
 /* ENTRY encodes the node, MAX is the last index that the node covers. */
@@ -155,6 +162,7 @@ static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, 
 	const struct linux_guest *linux_guest = walk->linux_guest;
 	uint64_t address = entry & ~(uint64_t)(MAPLE_NODE_BYTES - 1);
 	enum maple_type type = entry >> 3 & 15;
+	unsigned bytes = linux_word_bytes(linux_guest);
 	unsigned char node[MAPLE_NODE_BYTES];
 	enum vmas_result result = VMAS_DONE;
 	struct maple_shape shape;
@@ -162,18 +170,20 @@ static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, 
 
 	walk->n_nodes++;
 	if (!maple_is_node(walk, address, type, depth) ||
-	    !maple_shape(&linux_guest->layout, type, &shape))
+	    !maple_shape(linux_guest, type, &shape))
 		return VMAS_DAMAGED;
 	/* One page at most, as a node is aligned to its size. */
 	if (memory_read(linux_guest->memory, linux_guest->root, address, node, sizeof(node)) !=
 	    sizeof(node))
 		return VMAS_UNREADABLE;
 	for (unsigned i = 0; result == VMAS_DONE && i < shape.n_slots; i++) {
-		last = i < shape.n_slots - 1 ? maple_word(node, shape.pivots + i * 8) : max;
+		last = i < shape.n_slots - 1
+			       ? maple_word(node, shape.pivots + i * bytes, bytes)
+			       : max;
 		if (last > max || (!last && i))
 			last = max;
-		result = maple_walk_entry(walk, maple_word(node, shape.slots + i * 8), last,
-					  type == MAPLE_LEAF, depth);
+		result = maple_walk_entry(walk, maple_word(node, shape.slots + i * bytes, bytes),
+					  last, type == MAPLE_LEAF, depth);
 		if (last == max)
 			break;
 	}
@@ -185,7 +195,9 @@ static enum vmas_result vmas_walk_tree(struct vmas_walk *walk, uint64_t root)
 	if (!root)
 		return VMAS_DONE;
 	if (xarray_is_node(root))
-		return maple_walk_node(walk, root, UINT64_MAX, 0);
+		return maple_walk_node(walk, root,
+				       linux_is_short(walk->linux_guest) ? UINT32_MAX : UINT64_MAX,
+				       0);
 	return vmas_visit(walk, root);
 }
 
@@ -197,9 +209,9 @@ static bool vmas_read_root(const struct linux_guest *linux_guest, uint64_t mm, u
 	const struct layout *layout = &linux_guest->layout;
 
 	if (!layout_has(layout, MM_MT) || !layout_has(layout, MAPLE_ROOT))
-		return member_read_u64(linux_guest, mm, MM_MMAP, root);
-	return linux_is_kernel(mm) &&
-	       linux_read_u64(linux_guest,
+		return member_read_word(linux_guest, mm, MM_MMAP, root);
+	return linux_is_kernel_of(linux_guest, mm) &&
+	       linux_read_word(linux_guest,
 			      mm + layout_offset(layout, MM_MT) + layout_offset(layout, MAPLE_ROOT),
 			      root);
 }
@@ -223,15 +235,15 @@ bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vm
 
 	if (!vmas_read_root(linux_guest, mm, &read.root) ||
 	    !member_read_pointer(linux_guest, mm, MM_PGD, &read.pgd) ||
-	    !member_read_u64(linux_guest, mm, MM_TOTAL_VM, &read.total_vm) ||
+	    !member_read_word(linux_guest, mm, MM_TOTAL_VM, &read.total_vm) ||
 	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count) ||
 	    read.map_count > VMAS_MAX)
 		return false;
 	/* These stay 0 if the kernel has no such members. */
 	member_read_u32(linux_guest, mm, MM_LOCK_SEQ, &read.lock_seq);
-	member_read_u64(linux_guest, mm, MM_START_BRK, &read.start_brk);
-	member_read_u64(linux_guest, mm, MM_START_STACK, &read.start_stack);
-	member_read_u64(linux_guest, mm, MM_VDSO, &read.vdso);
+	member_read_word(linux_guest, mm, MM_START_BRK, &read.start_brk);
+	member_read_word(linux_guest, mm, MM_START_STACK, &read.start_stack);
+	member_read_word(linux_guest, mm, MM_VDSO, &read.vdso);
 	*key = read;
 	return true;
 }

@@ -31,10 +31,11 @@ static bool xarray_is_sibling(uint64_t entry)
 static bool xarray_read_slot(const struct linux_guest *linux_guest, uint64_t node, unsigned slot,
 			     uint64_t *entry)
 {
-	return linux_is_kernel(node) &&
-	       linux_read_u64(linux_guest,
-			      node + layout_offset(&linux_guest->layout, XA_NODE_SLOTS) + 8 * slot,
-			      entry);
+	unsigned offset = layout_offset(&linux_guest->layout, XA_NODE_SLOTS);
+
+	return linux_is_kernel_of(linux_guest, node) &&
+	       linux_read_word(linux_guest, node + offset + linux_word_bytes(linux_guest) * slot,
+			       entry);
 }
 
 /* The entry below NODE. A sibling stands for an entry in a slot before it, which is no sibling. */
@@ -67,8 +68,8 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 	unsigned above = XARRAY_MAX_SHIFT + XARRAY_SLOT_BITS;
 	uint64_t entry;
 
-	if (!linux_read_u64(linux_guest, address + layout_offset(&linux_guest->layout, XARRAY_HEAD),
-			    &entry))
+	if (!linux_read_word(linux_guest,
+			     address + layout_offset(&linux_guest->layout, XARRAY_HEAD), &entry))
 		return false;
 	if (!xarray_is_node(entry) && index)
 		entry = 0; /* the only entry is that of index 0 */
@@ -133,8 +134,8 @@ bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, u
 	uint64_t entry;
 
 	*next = 0;
-	if (!linux_read_u64(linux_guest, address + layout_offset(&linux_guest->layout, XARRAY_HEAD),
-			    &entry))
+	if (!linux_read_word(linux_guest,
+			     address + layout_offset(&linux_guest->layout, XARRAY_HEAD), &entry))
 		return false;
 	if (!xarray_is_node(entry) && *index < XARRAY_NODE_SLOTS) {
 		memset(entries, 0, XARRAY_NODE_SLOTS * sizeof(entries[0]));
