@@ -24,6 +24,7 @@
 #define PUSHER_NAP_NS  250000000 /* between turns over all guests */
 #define PUSHER_NAPS    20        /* of an interval at least */
 #define PUSHER_LEAST_NAP_NS 10000000
+#define PUSHER_WAKES_NS 4000000000 /* a resolver may sleep through the end of a shorter interval */
 #define PUSHER_STEP_NS 1000000000ULL /* a clock that is off by more was set, not slewed */
 #define PUSHER_QUIET_NS 60000000000ULL /* between lines on what becomes of profiles */
 #define PUSHER_STATUS_NS 5000000000ULL /* between two states for the service manager */
@@ -268,8 +269,10 @@ static void pusher_take_all(struct pusher *pusher, struct pusher_guest *guest,
 			pusher_take_waits(pusher, guest, pipeline, snapshot);
 	}
 	snapshot = snapshot_take(pipeline_slot(pipeline));
-	if (snapshot)
-		pusher_take(pusher, guest, pipeline, snapshot);
+	if (!snapshot)
+		return;
+	guest->asked = false;
+	pusher_take(pusher, guest, pipeline, snapshot);
 }
 
 /* --- lines for the user ----------------------------------------------------------------------- */
@@ -381,23 +384,35 @@ static bool pusher_has_ended(const struct pusher_guest *guest, const struct pipe
 	return guest->ended || counts.state == SAMPLER_GUEST_GONE || counts.state == SAMPLER_FAILED;
 }
 
-/* An end that was missed, because this process stood still, is not made up for. */
+/*
+ * Tells the resolver when the next interval ends. That is long before: so an interval is as long as
+ * it should be even if main or the resolver are busy then. An end that was missed, because this
+ * process stood still, is not made up for.
+ */
+static void pusher_ask(const struct pusher *pusher, struct pusher_guest *guest,
+		       struct pipeline *pipeline, uint64_t now_ns)
+{
+	uint64_t interval_ns = (uint64_t)(pusher->options->interval_s * 1e9);
+	bool waits = guest->due_ns && pusher_has_waits(pusher, pipeline);
+
+	if (!guest->due_ns)
+		guest->due_ns = now_ns;
+	guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
+	snapshot_request_until(pipeline_slot(pipeline), guest->due_ns);
+	guest->asked = true;
+	if (waits)
+		snapshot_request(pipeline_waits_slot(pipeline));
+	if (waits || interval_ns < PUSHER_WAKES_NS)
+		pipeline_wake(pipeline);
+}
+
 static void pusher_turn_guest(struct pusher *pusher, struct pusher_guest *guest,
 			      struct pipeline *pipeline, uint64_t now_ns)
 {
-	uint64_t interval_ns = (uint64_t)(pusher->options->interval_s * 1e9);
-
 	pusher_report_guest(pusher, guest, pipeline);
-	if (!guest->due_ns)
-		guest->due_ns = now_ns + interval_ns;
-	if (now_ns >= guest->due_ns) {
-		snapshot_request(pipeline_slot(pipeline));
-		if (pusher_has_waits(pusher, pipeline))
-			snapshot_request(pipeline_waits_slot(pipeline));
-		pipeline_wake(pipeline);
-		guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
-	}
 	pusher_take_all(pusher, guest, pipeline);
+	if (!guest->asked)
+		pusher_ask(pusher, guest, pipeline, now_ns);
 }
 
 /* A guest of --all is gone: its last interval goes out, and its place is free. */

@@ -25,6 +25,7 @@ struct pusher_times {
 struct pusher_guest {
 	bool ended;       /* no more will come */
 	uint64_t due_ns;  /* when the interval ends, on main's clock */
+	bool asked;       /* for the interval until then */
 	struct pusher_times samples, waits;
 	uint64_t lost, refused; /* until then */
 	char note[160];   /* the last one that was reported */

@@ -322,6 +322,11 @@ void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in i
 /* Reader: asks for a snapshot. To ask again before it has come changes nothing. */
 void snapshot_request(struct snapshot_slot *slot);
 /*
+ * Reader, with resolver_settings.intervals: asks for a snapshot of what is sampled until END_NS
+ * (CLOCK_MONOTONIC, not 0), which may be to come. Not again before that snapshot was taken.
+ */
+void snapshot_request_until(struct snapshot_slot *slot, uint64_t end_ns);
+/*
  * Reader: from now on snapshots have an annotation of FRAME; FRAME_NONE: they have none. It need
  * not be in the first one that comes.
  */
@@ -330,6 +335,8 @@ void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame);
 struct snapshot *snapshot_take(struct snapshot_slot *slot);
 /* Resolver: whether the reader has asked since the last snapshot_publish(). */
 bool snapshot_wanted(const struct snapshot_slot *slot);
+/* Resolver: what snapshot_request_until() has asked for since then; 0: nothing. */
+uint64_t snapshot_wanted_until(const struct snapshot_slot *slot);
 /* Resolver: what snapshot_annotate() has asked for. */
 uint32_t snapshot_annotated(const struct snapshot_slot *slot);
 /* Resolver: hands SNAPSHOT over, and destroys the snapshot before if nobody took it. */

@@ -537,10 +537,45 @@ static void resolver_process(struct resolver *resolver, const void *record, size
 }
 
 /*
- * Adds records until the ring is empty or somebody waits for this thread, but at most
- * RESOLVER_AT_ONCE: a ring that fills as fast as it is emptied is never empty, and the other work
- * needs its turn. Adds at least one record: otherwise a snapshot that never gets its memory would
- * let the ring fill up.
+ * Whether RECORD, the next one, was sampled after the interval that the reader waits for. An end
+ * whose snapshot got no memory keeps nothing back: the ring would fill up.
+ */
+static bool resolver_is_of_next(const struct resolver *resolver, const void *record,
+				size_t size_bytes)
+{
+	uint64_t end_ns = snapshot_wanted_until(resolver->settings.slot);
+
+	return end_ns && end_ns != resolver->missed_ns && resolver->settings.live &&
+	       size_bytes >= sizeof(struct sample) &&
+	       ((const struct sample *)record)->time_ns > end_ns;
+}
+
+/*
+ * Whether the interval that the reader waits for is complete: its end has passed, and so has each
+ * of its samples. A sampler that is about to commit one tells a time before the end for its next.
+ */
+static bool resolver_ends_interval(const struct resolver *resolver)
+{
+	uint64_t end_ns = snapshot_wanted_until(resolver->settings.slot), now_ns;
+	const void *record;
+	size_t size_bytes;
+
+	if (!end_ns)
+		return false;
+	record = ring_peek(resolver->settings.ring, &size_bytes);
+	if (record && resolver->settings.live)
+		return resolver_is_of_next(resolver, record, size_bytes);
+	now_ns = clock_now_ns();
+	return now_ns > end_ns && (!resolver->settings.live ||
+				   control_get_next(resolver->settings.control) > end_ns ||
+				   now_ns - end_ns > RESOLVER_LATE_NS);
+}
+
+/*
+ * Adds records until the ring is empty, the interval is complete, or somebody waits for this
+ * thread, but at most RESOLVER_AT_ONCE: a ring that fills as fast as it is emptied is never empty,
+ * and the other work needs its turn. Adds at least one record before a snapshot that is wanted at
+ * once: otherwise one that never gets its memory would let the ring fill up.
  */
 static void resolver_drain(struct resolver *resolver)
 {
@@ -552,7 +587,8 @@ static void resolver_drain(struct resolver *resolver)
 		resolver->record_bytes = 0;
 	for (unsigned i = 0; i < RESOLVER_AT_ONCE &&
 			     resolver->resets == control_get_resets(resolver->settings.control) &&
-			     (record = ring_peek(ring, &size_bytes));
+			     (record = ring_peek(ring, &size_bytes)) &&
+			     !resolver_is_of_next(resolver, record, size_bytes);
 	     i++) {
 		resolver_process(resolver, record, size_bytes);
 		ring_release(ring);
@@ -618,6 +654,18 @@ static uint64_t resolver_next_ns(const struct resolver *resolver)
 				       : resolver->latest_ns + resolver->period_ns;
 }
 
+/* How long this thread may sleep for the end of an interval. NAP_NS: as long. */
+static uint64_t resolver_nap_until_end(const struct resolver *resolver, uint64_t now_ns,
+				       uint64_t nap_ns)
+{
+	uint64_t end_ns = snapshot_wanted_until(resolver->settings.slot);
+
+	if (!end_ns || end_ns + RESOLVER_AFTER_NS > now_ns + nap_ns)
+		return nap_ns;
+	return end_ns + RESOLVER_AFTER_NS > now_ns ? end_ns + RESOLVER_AFTER_NS - now_ns
+						   : RESOLVER_NAP_NS;
+}
+
 /*
  * Sleeps until just after the next sample. The process that ran then may be gone a few milliseconds
  * later, and then nobody can tell whose code it was. A sample that was due a moment ago is on its
@@ -635,7 +683,7 @@ static void resolver_nap(struct resolver *resolver)
 		nap_ns = next_ns - now_ns;
 	else if (next_ns <= now_ns && now_ns - next_ns < RESOLVER_LATE_NS)
 		nap_ns = RESOLVER_NAP_NS;
-	resolver_sleep(resolver, now_ns + nap_ns);
+	resolver_sleep(resolver, now_ns + resolver_nap_until_end(resolver, now_ns, nap_ns));
 }
 
 void resolver_run(struct resolver *resolver)
@@ -658,7 +706,7 @@ void resolver_run(struct resolver *resolver)
 			resolver_poll(resolver, clock_now_ns());
 		more = resolver->settings.os && !resolver->settings.recorded && !finishing &&
 		       !work_is_over() && resolver_poll_waits(resolver);
-		if (snapshot_wanted(resolver->settings.slot)) {
+		if (snapshot_wanted(resolver->settings.slot) || resolver_ends_interval(resolver)) {
 			/* A reset that was asked for before the snapshot must show in it. */
 			resolver_reset(resolver);
 			resolver_publish(resolver, false);

@@ -186,14 +186,19 @@ static uint64_t resolver_now(const struct resolver *resolver)
 	return resolver->settings.live ? clock_ns(CLOCK_MONOTONIC) : resolver->latest_ns;
 }
 
-struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp)
+static struct xtop_error *resolver_snapshot_at(struct resolver *resolver, uint64_t time_ns,
+					       struct snapshot **snapshotp)
 {
-	struct xtop_error *error =
-		profile_copy(resolver->profile, resolver_now(resolver), snapshotp);
+	struct xtop_error *error = profile_copy(resolver->profile, time_ns, snapshotp);
 
 	if (!error)
 		resolver_complete_samples(resolver, *snapshotp);
 	return error;
+}
+
+struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp)
+{
+	return resolver_snapshot_at(resolver, resolver_now(resolver), snapshotp);
 }
 
 struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp)
@@ -242,9 +247,13 @@ static void resolver_publish_in(struct resolver *resolver, struct snapshot *snap
 void resolver_publish(struct resolver *resolver, bool at_end)
 {
 	uint32_t frame = snapshot_annotated(resolver->settings.slot);
+	uint64_t end_ns = snapshot_wanted_until(resolver->settings.slot);
+	bool until = end_ns && !at_end && resolver->settings.live;
 	struct snapshot *snapshot = NULL;
 
-	error_destroy(resolver_snapshot(resolver, &snapshot));
+	error_destroy(resolver_snapshot_at(resolver, until ? end_ns : resolver_now(resolver),
+					   &snapshot));
+	resolver->missed_ns = snapshot ? 0 : end_ns;
 	if (snapshot && frame < snapshot->n_frames)
 		error_destroy(
 			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));

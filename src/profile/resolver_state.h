@@ -29,6 +29,7 @@ struct resolver {
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
 	uint64_t period_ns;    /* of that sample: the mean time between two ticks */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
+	uint64_t missed_ns;    /* an interval's end for which there was no memory; 0: none */
 	size_t record_bytes;   /* the largest record of the last turn that had any */
 	uint64_t next_poll_ns; /* for missing names */
 	uint64_t next_clocks_ns;

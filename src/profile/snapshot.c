@@ -17,6 +17,7 @@
 struct snapshot_slot {
 	_Atomic(struct snapshot *) published;
 	atomic_bool wanted;
+	_Atomic uint64_t wanted_until_ns; /* 0: nobody has asked */
 	atomic_uint annotated; /* a frame */
 };
 
@@ -205,6 +206,7 @@ struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp)
 		return error_create("no memory for the snapshot slot");
 	atomic_init(&slot->published, NULL);
 	atomic_init(&slot->wanted, false);
+	atomic_init(&slot->wanted_until_ns, 0);
 	atomic_init(&slot->annotated, FRAME_NONE);
 	*slotp = slot;
 	return NULL;
@@ -230,6 +232,16 @@ bool snapshot_wanted(const struct snapshot_slot *slot)
 	return atomic_load_explicit(&slot->wanted, memory_order_relaxed);
 }
 
+void snapshot_request_until(struct snapshot_slot *slot, uint64_t end_ns)
+{
+	atomic_store_explicit(&slot->wanted_until_ns, end_ns, memory_order_relaxed);
+}
+
+uint64_t snapshot_wanted_until(const struct snapshot_slot *slot)
+{
+	return atomic_load_explicit(&slot->wanted_until_ns, memory_order_relaxed);
+}
+
 /* Relaxed: the frame's id carries no other data. */
 void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame)
 {
@@ -250,10 +262,11 @@ struct snapshot *snapshot_take(struct snapshot_slot *slot)
 void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot)
 {
 	/*
-	 * First clear the request, then hand over; the release below keeps this order. So a reader
+	 * First clear the requests, then hand over; the release below keeps this order. So a reader
 	 * that already has this snapshot and asks for the next one does not lose that request.
 	 */
 	atomic_store_explicit(&slot->wanted, false, memory_order_relaxed);
+	atomic_store_explicit(&slot->wanted_until_ns, 0, memory_order_relaxed);
 	/*
 	 * Release: the reader may read what was written so far. Acquire: this thread may free the
 	 * snapshot that it gets.

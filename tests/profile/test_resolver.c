@@ -1466,6 +1466,44 @@ static void test_naps(void)
 }
 
 /*
+ * An interval has the samples until its end, and ends there, however late the resolver comes to
+ * them. Samples are 10 ms apart.
+ */
+static void test_interval_ends(void)
+{
+	enum { N = 20, FIRST = 7 };
+	uint64_t begin_ns = clock_now_ns() - 1000000000, now_ns;
+	struct guest_record *record = calloc(1, sizeof(*record));
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	make_record(record, "start_kernel;serve;hash");
+	stage.symbols = guest_symbols();
+	stage_open_settings(&stage, (struct resolver_settings){ .live = true, .intervals = true });
+	for (unsigned i = 0; i < N; i++) {
+		((struct sample *)(void *)record->words)->time_ns = begin_ns + i * 10000000;
+		put(stage.ring, record);
+	}
+	snapshot_request_until(stage.slot, begin_ns + FIRST * 10000000 - 1);
+	stage_start(&stage);
+	snapshot = wait_snapshot(stage.slot);
+	check_u64(snapshot->resolver.samples, FIRST, "samples of the first interval");
+	check_u64(snapshot->time_ns, begin_ns + FIRST * 10000000 - 1, "it ends where it should");
+	snapshot_destroy(snapshot);
+	now_ns = clock_now_ns();
+	snapshot_request_until(stage.slot, now_ns + 50000000);
+	resolver_wake(stage.resolver);
+	snapshot = wait_snapshot(stage.slot);
+	check(clock_now_ns() > now_ns + 50000000, "the second one is not there before its end");
+	check_u64(snapshot->resolver.samples, N - FIRST, "it has the others");
+	check_u64(snapshot->time_ns, now_ns + 50000000, "and ends where it should");
+	snapshot_destroy(snapshot);
+	stage_finish(&stage);
+	stage_close(&stage);
+	free(record);
+}
+
+/*
  * Intervals: while samples come, and the last two when nobody takes snapshots any more. Each sample
  * is in one of them, and only there.
  */
@@ -1549,6 +1587,7 @@ int main(void)
 	for (int i = 0; i < 10; i++) /* it is a race: met one time in five where it was lost */
 		test_reset_while_running();
 	test_reset_at_end();
+	test_interval_ends();
 	test_intervals();
 	test_naps();
 	test_woken();
