@@ -69,6 +69,11 @@ void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages);
  * this once a tick, not while the guest is stopped.
  */
 void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns);
+/*
+ * The same where no page is needed while the guest is stopped: a page that was used is unmapped,
+ * too, and mapped again when it is needed.
+ */
+void frame_cache_expire(struct frame_cache *cache, uint64_t now_ns);
 void frame_cache_drop(struct frame_cache *cache); /* unmaps all pages */
 size_t frame_cache_pages(const struct frame_cache *cache);  /* mapped now */
 uint64_t frame_cache_maps(const struct frame_cache *cache); /* mappings made so far */

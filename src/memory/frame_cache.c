@@ -467,7 +467,8 @@ static uint64_t cache_skip_free(struct frame_cache *cache, uint64_t due)
 	return n;
 }
 
-void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns)
+/* EXPIRE: each page that is visited is unmapped. */
+static void cache_sweep(struct frame_cache *cache, uint64_t now_ns, bool expire)
 {
 	uint64_t slot_ns = cache->round_ns / cache->n_slots, due, done = 0;
 
@@ -478,10 +479,22 @@ void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns)
 		done += cache_skip_free(cache, due - done);
 		if (done == due)
 			break;
+		if (expire)
+			cache->slots[cache->hand].used = false;
 		cache_visit(cache, now_ns, true);
 		done++;
 	}
 	cache->visited_ns += done * slot_ns;
+}
+
+void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns)
+{
+	cache_sweep(cache, now_ns, false);
+}
+
+void frame_cache_expire(struct frame_cache *cache, uint64_t now_ns)
+{
+	cache_sweep(cache, now_ns, true);
 }
 
 void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint64_t now_ns)

@@ -196,6 +196,26 @@ static void test_sweep(void)
 	end("sweep");
 }
 
+/* Where pages expire, those that are used are unmapped as well, and mapped when they are needed. */
+static void test_expire(void)
+{
+	unsigned maps;
+
+	begin(8, 20);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 0);
+	maps = memory->maps;
+	for (uint64_t now = 0; now <= ROUND + ROUND / 8; now += SECOND / 10) {
+		frame_cache_expire(cache, now);
+		for (uint64_t i = 0; i < 4; i++)
+			has(i);
+	}
+	check_u64(frame_cache_pages(cache), 0, "pages that expire are unmapped");
+	check_u64(memory->maps - maps, 0, "and mapped again");
+	check(get(2, 2 * ROUND), "until somebody needs one");
+	end("expire");
+}
+
 static void test_sweep_meets_refusal(void)
 {
 	begin(8, 20);
@@ -640,6 +660,7 @@ int main(void)
 	test_full_and_hit();
 	test_eviction_spares_used();
 	test_sweep();
+	test_expire();
 	test_sweep_meets_refusal();
 	test_sweep_is_bounded();
 	test_page_count();
