@@ -27,6 +27,7 @@
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
 #define OS_RETRY_NS     1000000000ULL  /* until the next look at an unknown system */
 #define OS_RETRY_MAX_NS 60000000000ULL /* the longest time between two such looks */
+#define OS_SAME_MAX_NS  600000000000ULL /* the same, by the page tables that were looked at last */
 #define OS_CHECK_NS     5000000000ULL  /* between checks whether the same kernel is there */
 #define OS_STRAY_NS     200000000ULL   /* the same, while a vCPU seems to run on another kernel */
 #define OS_MAX_STRAYS   3              /* so many in a row: another kernel runs */
@@ -44,6 +45,8 @@ struct os {
 	bool was_known;           /* before a reboot: most likely the same system boots */
 	uint64_t next_ns;         /* when to look for a system, or to check the known one */
 	uint64_t retry_ns;        /* by how much next_ns was put off last */
+	/* An unknown system: the page tables that were looked at last, and when to look again. */
+	uint64_t looked_space, same_ns, same_retry_ns;
 	unsigned strays;          /* vCPUs in a row that seemed to run on another kernel */
 	uint64_t next_poll_ns;
 	/*
@@ -175,6 +178,21 @@ static void os_put_off(struct os *os, uint64_t now_ns)
 	os->next_ns = now_ns + os->retry_ns;
 }
 
+/*
+ * Page tables that led to no system for long will not lead to one soon: a unikernel has the same
+ * all its life. A look takes three million instructions in the lab.
+ */
+static void os_put_off_same(struct os *os, uint64_t space, uint64_t now_ns)
+{
+	bool again = space == os->looked_space && os->retry_ns == OS_RETRY_MAX_NS;
+
+	os->same_retry_ns = again ? os->same_retry_ns * 2 : os->retry_ns;
+	if (os->same_retry_ns > OS_SAME_MAX_NS)
+		os->same_retry_ns = OS_SAME_MAX_NS;
+	os->looked_space = space;
+	os->same_ns = now_ns + os->same_retry_ns;
+}
+
 static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	os->looked = true;
@@ -192,6 +210,7 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 	}
 	os->guest.looks++;
 	os_put_off(os, now_ns);
+	os_put_off_same(os, registers_space(&vcpu->regs), now_ns);
 }
 
 /* Drops everything that depends on the kernel that was there. */
@@ -201,7 +220,7 @@ static void os_forget(struct os *os)
 	os->was_known |= os->ops != NULL;
 	os_detach(os);
 	os->looked = false;
-	os->next_ns = 0;
+	os->next_ns = os->same_ns = 0;
 	os->strays = 0;
 }
 
@@ -240,9 +259,15 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 		os_forget(os);
 }
 
+static bool os_has_looked(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	return !os->ops && now_ns < os->same_ns &&
+	       registers_space(&vcpu->regs) == os->looked_space;
+}
+
 void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
-	if (!os->guest.memory || now_ns < os->next_ns)
+	if (!os->guest.memory || now_ns < os->next_ns || os_has_looked(os, vcpu, now_ns))
 		return;
 	if (os->ops)
 		os_check(os, vcpu, now_ns);

@@ -29,6 +29,8 @@ static struct control *control;
 static struct os *os;
 static struct program program;
 static uint64_t exe, lib, mm, task_address;
+static bool unknown; /* the guest runs no system that is known */
+static unsigned n_looks;
 
 /* --- in the place of linux_attach.c ----------------------------------------------------------- */
 
@@ -36,6 +38,9 @@ bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 		  struct linux_kernel *kernel)
 {
 	(void)guest, (void)regs;
+	n_looks++;
+	if (unknown)
+		return false;
 	*kernel = (struct linux_kernel){ .guest = made->guest, .release = "6.1.0" };
 	kernel->guest.text_start = 0xffffffff81000000;
 	kernel->guest.text_end = 0xffffffff82000000;
@@ -227,11 +232,44 @@ static void test_ending(void)
 	end();
 }
 
+/*
+ * Of an unknown system each minute, and after a while only every ten minutes, as long as the page
+ * tables are those that were looked at. Others are looked at within a minute.
+ */
+static void test_looks(void)
+{
+	struct os_settings settings = { .type = GUEST_PV };
+	struct sample_vcpu vcpu = sample_of(0, 0x1000, BASE);
+	uint64_t second = 1;
+
+	made = made_linux_create(MADE_TREE);
+	must(control_create(&control));
+	settings.memory = made->guest.memory;
+	settings.control = control;
+	must(os_create(&settings, &os));
+	unknown = true;
+	n_looks = 0;
+	for (; second <= 120; second++)
+		os_update(os, &vcpu, second * 1000000000);
+	check(n_looks >= 7, "%u looks in the first two minutes", n_looks);
+	for (; second <= 7200; second++)
+		os_update(os, &vcpu, second * 1000000000);
+	check(n_looks <= 25, "%u looks in two hours", n_looks);
+	n_looks = 0;
+	vcpu.regs.cr3 = 0x2000;
+	for (; second <= 7260 && !n_looks; second++)
+		os_update(os, &vcpu, second * 1000000000);
+	check(n_looks, "other page tables are looked at within a minute");
+	unknown = false;
+	end();
+}
+
 int main(void)
 {
 	test_there();
 	test_gone();
 	test_switch();
 	test_ending();
+	test_looks();
 	return tap_done();
 }
