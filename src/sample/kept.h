@@ -8,7 +8,8 @@
  * of its stacks. So its registers and stacks need not be read again. Xen tells whether it has run:
  * the time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
  * sampler asks before the stop, and Xen's answer is checked in the stop, where nothing runs
- * (guest_ops.stop()).
+ * (guest_ops.stop()). If no vCPU of a sample has run, there is no stop: the sample is one of the
+ * moment when Xen was asked.
  *
  * How much of a stack is copied changes with what the resolver learns, for a vCPU that waits as
  * well. So the kept bytes are used only if a copy that was made now would have as many.

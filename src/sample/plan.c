@@ -111,7 +111,7 @@ uint32_t plan_weigh(struct plan *plan, unsigned n, uint64_t stopped_ns, double e
 	double next, weight;
 
 	plan_remember(plan, n);
-	if (n)
+	if (n && stopped_ns)
 		plan_learn(plan, n, stopped_ns);
 	plan_wait(plan, earned_ns);
 	next = fmax(plan_ticks(plan, earned_ns), least);

@@ -10,7 +10,7 @@
  *                   lost
  *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
  *                   but for the first sample. Which have not run since their last sample? Their
- *                   stacks are kept (kept.h)
+ *                   stacks are kept (kept.h). If none of them has, the guest is not stopped
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
@@ -344,12 +344,43 @@ static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 	return true;
 }
 
+/* Whether no wanted vCPU has run since its last sample. Then a stop would tell nothing new. */
+static bool sampler_has_kept_all(const struct sampler *sampler)
+{
+	if (!sampler->n_wanted || sampler->registers_only)
+		return false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		if (!sampler->stood_ns[i])
+			return false;
+	return true;
+}
+
+/* Fills ROOM with what is kept. The guest runs, but the look found that these vCPUs did not. */
+static void sampler_fill_kept(struct sampler *sampler, char *room)
+{
+	size_t size_bytes = sizeof(struct sample);
+
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		unsigned vcpu = sampler->wanted[i];
+
+		sampler->regs[i] = sampler->kept.vcpus[vcpu].regs;
+		sampler->user[i] = sampler->kept.vcpus[vcpu].user;
+		sampler->copied[i] = sampler->kept.vcpus[vcpu].copied;
+		size_bytes += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
+	}
+	sampler_build_heads(sampler, room);
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+}
+
 /* Fills ROOM with a sample. Guard and keeper are told of the stops before and after. */
 static bool sampler_fill(struct sampler *sampler, char *room)
 {
 	bool filled = true;
 
-	if (sampler->n_wanted) {
+	if (sampler_has_kept_all(sampler)) {
+		sampler_fill_kept(sampler, room);
+	} else if (sampler->n_wanted) {
 		guest_expect_stops(sampler->guest);
 		filled = sampler_fill_stacks(sampler, room);
 		guest_end_stops(sampler->guest);

@@ -467,6 +467,38 @@ static void test_stood(void)
 	end();
 }
 
+/* Both vCPUs wait for a physical CPU. vCPU 0 gets one in tick 6. */
+static void wait_both(unsigned tick)
+{
+	memory->look.time_ns = tick * 10000000ULL;
+	memory->look.states[0] = memory->look.states[1] = VCPU_RUNNABLE;
+	memory->look.cpu_ns[0] += tick == 1 || tick == 6 ? 1000000 : 0;
+	memory->look.cpu_ns[1] += tick == 1 ? 1000000 : 0;
+	if (tick == 1)
+		grow_stack(0);
+}
+
+/* Where no vCPU has run since the last sample, the guest is not stopped. */
+static void test_all_stood(void)
+{
+	unsigned n_stopped = 0;
+
+	begin(2);
+	scene = wait_both;
+	run(10);
+	for (unsigned i = 0; i < n_taken; i++) {
+		check(taken[i].vcpus[0].n_stacks == 1 && taken[i].vcpus[1].n_stacks == 1 &&
+			      taken[i].vcpus[1].first_word == STACK + STACK_STEP + 0x800 &&
+			      taken[i].head.weight,
+		      "sample %u has both", i);
+		n_stopped += taken[i].head.stopped_ns > 0;
+	}
+	check(n_taken >= 10 && n_stopped == 2, "%u of %u samples took a stop", n_stopped, n_taken);
+	check(counts.stops == 2 + counts.retakes && memory->stops == counts.stops,
+	      "%" PRIu64 " stops", counts.stops);
+	end();
+}
+
 static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
 			 struct registers *regs, bool *user, uint64_t *stood_ns);
 
@@ -1541,6 +1573,7 @@ int main(void)
 	test_asleep();
 	test_run_time();
 	test_stood();
+	test_all_stood();
 	test_stood_until_the_stop();
 	test_stood_and_learned();
 	test_tables_change();
