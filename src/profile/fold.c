@@ -326,7 +326,8 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 	bool jit = answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
 
 	frame = frame_get_function(frames_get(fold->settings.frames, frame), frame);
-	if (frame < N_FRAME_IDS || jit || fold->stack.frames[0].flags & FRAME_RETURN)
+	if (!fold->settings.code || frame < N_FRAME_IDS || jit ||
+	    fold->stack.frames[0].flags & FRAME_RETURN)
 		return;
 	addresses_add(fold->settings.addresses, frame, answer->distance, fold->time_ns,
 		      fold->ticks);
@@ -481,6 +482,8 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 
 bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
 {
+	if (vcpu->vcpu >= fold->n_vcpus)
+		fold->n_vcpus = vcpu->vcpu + 1U;
 	fold->walked_whole = false;
 	fold->n_frames = 0;
 	fold->time_ns = sample->time_ns;
@@ -516,6 +519,7 @@ const uint64_t *fold_get_reached(const struct fold *fold)
 void fold_reset(struct fold *fold)
 {
 	fold->counts = (struct resolver_counts){ 0 };
-	memset(fold->vcpus, 0, sizeof(fold->vcpus));
-	memset(fold->calls, 0, sizeof(fold->calls));
+	memset(fold->vcpus, 0, fold->n_vcpus * sizeof(fold->vcpus[0]));
+	memset(fold->calls, 0, fold->n_vcpus * sizeof(fold->calls[0]));
+	fold->n_vcpus = 0;
 }

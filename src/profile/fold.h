@@ -48,6 +48,7 @@ struct fold_settings {
 struct fold {
 	struct fold_settings settings;
 	struct resolver_counts counts;
+	unsigned n_vcpus; /* those behind have nothing in the next member, nor in calls */
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls calls[GUEST_MAX_VCPUS];
 	/* The current sample. */

@@ -38,6 +38,7 @@
 #define PROFILE_MIN_HALF_LIFE_NS 1000000ULL
 #define PROFILE_MAX_HALF_LIFE_NS (UINT64_MAX / PROFILE_EPOCH)
 #define PROFILE_EVICT_SHARE      8 /* a batch is this fraction of the nodes */
+#define PROFILE_FEW_NODES        8 /* so many heads take as long to clear as that of one node */
 #define NODE_NONE                UINT32_MAX
 
 struct profile_node {
@@ -421,14 +422,28 @@ void profile_destroy(struct profile *profile)
 	free(profile);
 }
 
+/* Empties the hash table: the heads of the nodes, if they are few, or all. */
+static void profile_unhash(struct profile *profile)
+{
+	size_t n_heads = (size_t)1 << (64 - profile->hash_shift);
+
+	if (profile->n > n_heads / PROFILE_FEW_NODES) {
+		memset(profile->heads, 0xff, n_heads * sizeof(*profile->heads));
+		return;
+	}
+	for (uint32_t i = 1; i < profile->n; i++)
+		*profile_head(profile, profile->nodes[i].parent, profile->nodes[i].frame) =
+			NODE_NONE;
+}
+
 void profile_reset(struct profile *profile)
 {
+	profile_unhash(profile);
 	profile->n = 1;
 	profile->nodes[0] = (struct profile_node){ .frame = FRAME_ROOT };
 	profile->started_ns = 0;
 	profile->evicted = 0;
 	profile->path_n = 0;
-	profile_rehash(profile);
 }
 
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,

@@ -413,10 +413,10 @@ static uint64_t stopped_clamp(const struct stopped_summary *summary, uint64_t ns
  * was seen, nor above the largest.
  */
 static uint64_t stopped_quantile(const struct stopped_summary *summary, const uint64_t *counts,
-				 unsigned percent)
+				 size_t first, unsigned percent)
 {
 	uint64_t rank = (summary->n * percent + 99) / 100, before = 0;
-	size_t i = 0;
+	size_t i = first;
 
 	for (; i < STOPPED_BUCKETS - 1 && before + counts[i] < rank; i++)
 		before += counts[i];
@@ -430,10 +430,13 @@ static uint64_t stopped_quantile(const struct stopped_summary *summary, const ui
 void control_get_stopped(const struct control *control, struct stopped_summary *summary)
 {
 	static _Thread_local uint64_t counts[STOPPED_BUCKETS];
+	/* All other buckets are empty, but for what the sampler counts just now. */
+	size_t first = stopped_bucket(GET(stopped_min_ns));
+	size_t last = stopped_bucket(GET(stopped_max_ns));
 	uint64_t n = 0;
 
 	*summary = (struct stopped_summary){ 0 };
-	for (size_t i = 0; i < STOPPED_BUCKETS; i++) {
+	for (size_t i = first; i <= last; i++) {
 		uint64_t value = stopped_value(i);
 
 		counts[i] = GET(stopped[i]);
@@ -446,9 +449,9 @@ void control_get_stopped(const struct control *control, struct stopped_summary *
 	summary->min_ns = GET(stopped_min_ns);
 	summary->max_ns = GET(stopped_max_ns);
 	summary->mean_ns = (double)GET(stopped_sum_ns) / (double)n;
-	summary->p50_ns = stopped_quantile(summary, counts, 50);
-	summary->p90_ns = stopped_quantile(summary, counts, 90);
-	summary->p99_ns = stopped_quantile(summary, counts, 99);
+	summary->p50_ns = stopped_quantile(summary, counts, first, 50);
+	summary->p90_ns = stopped_quantile(summary, counts, first, 90);
+	summary->p99_ns = stopped_quantile(summary, counts, first, 99);
 }
 
 void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n)
