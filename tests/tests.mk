@@ -4,9 +4,10 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json \
-	tests/cli/libraries tests/cli/lines tests/cli/metrics tests/cli/old-linux tests/cli/profile \
-	tests/cli/push tests/cli/replay tests/cli/rights tests/cli/service tests/unwind/protected
+# Those that take longest begin first, here and in check_PROGRAMS. At the end `make -j` then waits for none of them.
+TESTS = tests/cli/old-linux tests/unwind/protected tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
+	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
+	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -58,6 +59,24 @@ tests_windows_test_seh_SOURCES = tests/windows/test_seh.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
 
 check_PROGRAMS = \
+	tests/symbol/test_go_program \
+	tests/screens/test_soak \
+	tests/sample/test_weights \
+	tests/push/test_push \
+	tests/ui/test_terminal \
+	tests/linux/kernel/test_kallsyms \
+	tests/test_reattach \
+	tests/screens/test_day
+if WITH_XEN
+check_PROGRAMS += \
+	tests/xen/test_store \
+	tests/supervise/test_broker \
+	tests/supervise/test_fetch \
+	tests/supervise/test_guard \
+	tests/supervise/test_pause_record \
+	tests/test_pipeline
+endif
+check_PROGRAMS += \
 	tests/base/test_cache_folder \
 	tests/base/test_clocks \
 	tests/base/test_error \
@@ -91,13 +110,11 @@ check_PROGRAMS = \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/sample/test_still \
-	tests/sample/test_weights \
 	tests/test_all_guests \
 	tests/test_all_room \
 	tests/test_host_budget \
 	tests/metrics/test_metrics \
 	tests/push/test_otlp \
-	tests/push/test_push \
 	tests/push/test_queue \
 	tests/supervise/test_sender \
 	tests/supervise/test_sandbox \
@@ -137,7 +154,6 @@ check_PROGRAMS = \
 	tests/symbol/test_elf_orc_x86 \
 	tests/symbol/test_elf_symtab \
 	tests/symbol/test_elf_tables \
-	tests/symbol/test_go_program \
 	tests/symbol/test_debugdata \
 	tests/symbol/test_hypercall_page \
 	tests/symbol/test_image_elf \
@@ -156,7 +172,6 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_generated_code \
 	tests/linux/kernel/test_guest_clock \
 	tests/linux/kernel/test_hypercalls \
-	tests/linux/kernel/test_kallsyms \
 	tests/linux/kernel/test_kallsyms_probe \
 	tests/linux/kernel/test_kernel_cache \
 	tests/linux/kernel/test_kernel_image \
@@ -249,11 +264,9 @@ check_PROGRAMS = \
 	tests/ui/test_rc \
 	tests/ui/test_recent \
 	tests/ui/test_shares \
-	tests/ui/test_terminal \
 	tests/screens/test_annotate \
 	tests/screens/test_crash \
 	tests/screens/test_sources \
-	tests/screens/test_day \
 	tests/screens/test_folded \
 	tests/screens/test_hostile \
 	tests/screens/test_pair \
@@ -261,12 +274,10 @@ check_PROGRAMS = \
 	tests/screens/test_profile \
 	tests/screens/test_replayed \
 	tests/screens/test_screens \
-	tests/screens/test_soak \
 	tests/screens/test_throttled \
 	tests/screens/test_views \
 	tests/screens/test_waits \
 	tests/screens/test_ways \
-	tests/test_reattach \
 	tests/test_source_files \
 	tests/test_hardened \
 	tests/test_options
@@ -288,15 +299,6 @@ else
 if WITH_XEN
 check_PROGRAMS += tests/xen/test_guest_arm64
 endif
-endif
-if WITH_XEN
-check_PROGRAMS += \
-	tests/xen/test_store \
-	tests/supervise/test_broker \
-	tests/supervise/test_fetch \
-	tests/supervise/test_guard \
-	tests/supervise/test_pause_record \
-	tests/test_pipeline
 endif
 
 # For test_store. Built without $(CFLAGS), because any build may load it.
