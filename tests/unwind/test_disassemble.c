@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_tables.h"
+#include "objdump.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
 #include "xtop/disassemble.h"
@@ -272,28 +272,27 @@ static bool is_cut(const char *theirs)
 }
 
 struct comparison {
+	const struct objdump_text *text;
 	uint64_t n, boundaries, causes[N_CAUSES];
 	uint64_t address; /* of our next instruction; 0: wherever objdump's is */
-	const uint8_t *bytes;
-	uint64_t start, size_bytes;
-	uint8_t word_bytes;
 };
 
-/* "ffffffff81000031:\tcall   ffffffff810007e0 <x>" */
-static void compare_line(struct comparison *comparison, char *line)
+static void compare_line(void *context, char *line)
 {
+	struct comparison *comparison = context;
+	const struct objdump_text *section = comparison->text;
 	char text[DISASSEMBLE_TEXT_BYTES], *theirs;
-	uint64_t address = strtoull(line, &theirs, 16);
-	uint64_t distance = address - comparison->start;
-	const struct code code = { comparison->bytes + distance, comparison->size_bytes - distance,
-				   address, comparison->word_bytes, ARCH_X86 };
+	uint64_t address, distance;
 	struct code_step step;
+	struct code code;
 	enum cause cause;
 
-	if (theirs == line || theirs[0] != ':' || theirs[1] != '\t' ||
-	    distance >= comparison->size_bytes)
+	theirs = objdump_parse(section, line, &address);
+	if (!theirs)
 		return;
-	theirs += 2;
+	distance = address - section->start;
+	code = (struct code){ section->bytes + distance, section->size_bytes - distance, address,
+			      section->word_bytes, ARCH_X86 };
 	theirs[strcspn(theirs, "#<\n")] = '\0';
 	squeeze(theirs);
 	comparison->n++;
@@ -312,28 +311,13 @@ static void compare_line(struct comparison *comparison, char *line)
 	comparison->causes[cause]++;
 }
 
-static void compare_section(const char *path, const uint8_t *bytes, uint64_t start,
-			    uint64_t size_bytes, uint8_t word_bytes)
+static void compare_text(const struct objdump_text *text)
 {
-	struct comparison comparison = { .bytes = bytes, .start = start, .size_bytes = size_bytes,
-					 .address = start, .word_bytes = word_bytes };
-	char command[5000], line[4096];
-	FILE *objdump;
+	struct comparison comparison = { .text = text, .address = text->start };
 
-	snprintf(command, sizeof(command),
-		 "objdump -d -z --no-show-raw-insn -w -j .text '%s' 2>/dev/null", path);
-	objdump = popen(command, "r");
-	while (objdump && fgets(line, sizeof(line), objdump))
-		compare_line(&comparison, line);
-	if (objdump)
-		pclose(objdump);
-	if (!comparison.n) {
-		printf("ok %u - # SKIP no objdump here\n", ++tap_points);
+	objdump_lines("objdump", text, compare_line, &comparison);
+	if (!objdump_report(text, comparison.n, comparison.causes, cause_names, N_CAUSES))
 		return;
-	}
-	for (int i = 0; i < N_CAUSES; i++)
-		printf("# %s: %" PRIu64 " %s\n", path, comparison.causes[i], cause_names[i]);
-	check(comparison.n > 100000, "%s: %" PRIu64 " instructions", path, comparison.n);
 	check_u64(comparison.boundaries, 0, "instructions that begin elsewhere");
 	check((comparison.causes[OTHER] + comparison.causes[CUT]) * 10000 <= comparison.n,
 	      "one of 10,000 at most differs for no known cause: %" PRIu64,
@@ -342,26 +326,7 @@ static void compare_section(const char *path, const uint8_t *bytes, uint64_t sta
 
 static void compare_file(const char *path)
 {
-	struct elf_file file;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t index;
-
-	if (fd < 0)
-		return;
-	elf_tables_fatal(elf_file_init_host(&file, fd, path, &elf_tables_limits));
-	index = elf_find_section(&file, ".text");
-	if (index) {
-		const Elf64_Shdr *section = &file.sections[index].header;
-		uint8_t *bytes = malloc(section->sh_size);
-
-		if (elf_read(&file, section->sh_offset, bytes, section->sh_size) ==
-		    section->sh_size)
-			compare_section(path, bytes, section->sh_addr, section->sh_size,
-					elf_machine_is_short(&file) ? 4 : 8);
-		free(bytes);
-	}
-	elf_file_deinit(&file);
-	close(fd);
+	objdump_with_text(path, compare_text);
 }
 
 /* A file of lines "ours<tab>objdump's": texts that differ, which live_text has found. */
@@ -393,8 +358,6 @@ static void compare_texts(const char *path)
 
 int main(void)
 {
-	char *files = getenv("XTOP_DISASSEMBLE"), *path;
-
 	test_text();
 	test_text_32();
 	test_steps();
@@ -403,8 +366,7 @@ int main(void)
 	with_libc_file(compare_file);
 	compare_file("/usr/bin/python3.11");
 	compare_file("/lib32/libc.so.6");
-	while ((path = strsep(&files, ":")))
-		compare_file(path);
+	with_named_files("XTOP_DISASSEMBLE", compare_file);
 	if (getenv("XTOP_TEXTS"))
 		compare_texts(getenv("XTOP_TEXTS"));
 	return tap_done();

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_tables.h"
+#include "objdump.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
 #include "xtop/disassemble.h"
@@ -236,25 +236,25 @@ static enum cause cause_of(const char *ours, const char *theirs)
 }
 
 struct comparison {
+	const struct objdump_text *text;
 	uint64_t n, causes[N_CAUSES];
-	const uint8_t *bytes;
-	uint64_t start, size_bytes;
 };
 
-/* "  139220:\tbl\t13ad60 <x>" */
-static void compare_line(struct comparison *comparison, char *line)
+static void compare_line(void *context, char *line)
 {
+	struct comparison *comparison = context;
+	const struct objdump_text *section = comparison->text;
 	char text[DISASSEMBLE_TEXT_BYTES], *theirs;
-	uint64_t address = strtoull(line, &theirs, 16);
-	uint64_t distance = address - comparison->start;
-	const struct code code = { comparison->bytes + distance, comparison->size_bytes - distance,
-				   address, 8, ARCH_ARM64 };
+	uint64_t address, distance;
+	struct code code;
 	enum cause cause;
 
-	if (theirs == line || theirs[0] != ':' || theirs[1] != '\t' ||
-	    distance >= comparison->size_bytes)
+	theirs = objdump_parse(section, line, &address);
+	if (!theirs)
 		return;
-	theirs += 2;
+	distance = address - section->start;
+	code = (struct code){ section->bytes + distance, section->size_bytes - distance, address, 8,
+			      ARCH_ARM64 };
 	theirs[strcspn(theirs, "\n")] = '\0';
 	disassemble_print(&code, SYNTAX_ATT, text);
 	cause = cause_of(text, theirs);
@@ -270,27 +270,13 @@ static void compare_line(struct comparison *comparison, char *line)
 #define OBJDUMP "aarch64-linux-gnu-objdump"
 #endif
 
-static void compare_section(const char *path, const uint8_t *bytes, uint64_t start,
-			    uint64_t size_bytes)
+static void compare_text(const struct objdump_text *text)
 {
-	struct comparison comparison = { .bytes = bytes, .start = start, .size_bytes = size_bytes };
-	char command[5000], line[4096];
-	FILE *objdump;
+	struct comparison comparison = { .text = text };
 
-	snprintf(command, sizeof(command),
-		 OBJDUMP " -d -z --no-show-raw-insn -w -j .text '%s' 2>/dev/null", path);
-	objdump = popen(command, "r");
-	while (objdump && fgets(line, sizeof(line), objdump))
-		compare_line(&comparison, line);
-	if (objdump)
-		pclose(objdump);
-	if (!comparison.n) {
-		printf("ok %u - # SKIP no objdump here\n", ++tap_points);
+	objdump_lines(OBJDUMP, text, compare_line, &comparison);
+	if (!objdump_report(text, comparison.n, comparison.causes, cause_names, N_CAUSES))
 		return;
-	}
-	for (int i = 0; i < N_CAUSES; i++)
-		printf("# %s: %" PRIu64 " %s\n", path, comparison.causes[i], cause_names[i]);
-	check(comparison.n > 100000, "%s: %" PRIu64 " instructions", path, comparison.n);
 	check(comparison.causes[UNKNOWN] * 100 <= comparison.n, "one of 100 at most is not known");
 	check(comparison.causes[OTHER] * 10000 <= comparison.n,
 	      "one of 10,000 at most differs for no known cause: %" PRIu64,
@@ -299,25 +285,7 @@ static void compare_section(const char *path, const uint8_t *bytes, uint64_t sta
 
 static void compare_file(const char *path)
 {
-	struct elf_file file;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t index;
-
-	if (fd < 0)
-		return;
-	elf_tables_fatal(elf_file_init_host(&file, fd, path, &elf_tables_limits));
-	index = elf_find_section(&file, ".text");
-	if (index) {
-		const Elf64_Shdr *section = &file.sections[index].header;
-		uint8_t *bytes = malloc(section->sh_size);
-
-		if (elf_read(&file, section->sh_offset, bytes, section->sh_size) ==
-		    section->sh_size)
-			compare_section(path, bytes, section->sh_addr, section->sh_size);
-		free(bytes);
-	}
-	elf_file_deinit(&file);
-	close(fd);
+	objdump_with_text(path, compare_text);
 }
 
 int main(void)

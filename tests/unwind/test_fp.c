@@ -5,11 +5,7 @@
  */
 #include "config.h"
 
-#include "tests/support/must.h"
-#include "tests/support/tap.h"
-#include "xtop/symbol.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "chain.h"
 
 #define STACK       UINT64_C(0xffffc90000100000)
 #define STACK_WORDS (SAMPLE_STACK_LIMIT_BYTES / 8)
@@ -93,19 +89,11 @@ static void unwind(const struct symbols *symbols, size_t n_words)
 static void check_stack(enum unwind_stop stop, const uint64_t *expected, uint64_t want_reached,
 			const char *what)
 {
-	unsigned n = 0;
-	bool same = true;
-
-	for (; expected[n]; n++)
-		same &= n < stack.n_frames && stack.frames[n].address == expected[n] &&
-			(stack.frames[n].flags & FRAME_RETURN) == (n ? FRAME_RETURN : 0);
-	check(same && stack.n_frames == n && stack.stop == stop && reached() == want_reached,
+	check(chain_is(&stack, expected) && stack.stop == stop && reached() == want_reached,
 	      "%s: %u frames, stop %d, reached +%#" PRIx64 " (expected %u, %d, +%#" PRIx64 ")",
-	      what, stack.n_frames, stack.stop, reached() ? reached() - STACK : 0, n, stop,
-	      want_reached ? want_reached - STACK : 0);
+	      what, stack.n_frames, stack.stop, reached() ? reached() - STACK : 0,
+	      chain_length(expected), stop, want_reached ? want_reached - STACK : 0);
 }
-
-#define CHAIN(...) ((const uint64_t[]){ __VA_ARGS__, 0 })
 
 /*
  *  word 2  { ──► 6, F + 8 }      H called by F

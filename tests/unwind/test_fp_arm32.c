@@ -5,11 +5,7 @@
  */
 #include "config.h"
 
-#include "tests/support/must.h"
-#include "tests/support/tap.h"
-#include "xtop/image.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "chain.h"
 
 #define STACK UINT32_C(0xc0800000)
 #define WORDS 32
@@ -74,37 +70,7 @@ static void clang_frame(unsigned word, uint32_t caller_fp, uint64_t return_addre
 
 static void check_chain(enum unwind_stop stop, const uint64_t *expected, const char *what)
 {
-	const struct unwind_spaces spaces = {
-		.kernel = space_for_unwind(symbols_space(symbols)),
-	};
-	unsigned n = 0;
-	bool same = true;
-
-	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
-	for (; expected[n]; n++)
-		same &= n < stack.n_frames && stack.frames[n].address == expected[n] &&
-			(stack.frames[n].flags & FRAME_RETURN) == (n ? FRAME_RETURN : 0);
-	check(same && stack.n_frames == n && stack.stop == stop,
-	      "%s: %u frames, stop %d (expected %u, %d)", what, stack.n_frames, stack.stop, n, stop);
-}
-
-#define CHAIN(...) ((const uint64_t[]){ __VA_ARGS__, 0 })
-
-static void make_symbols(void)
-{
-	static const struct {
-		const char *name;
-		uint64_t start;
-	} functions[] = { { "main", MAIN_FN }, { "f", F }, { "g", G }, { "h", H } };
-	struct symtab *tab;
-
-	must(symbols_create(&symbols));
-	must(symtab_create(&tab));
-	for (unsigned i = 0; i < 4; i++)
-		must(symtab_add(tab, functions[i].start, 0x100, 0, SYMBOL_GLOBAL,
-				functions[i].name, strlen(functions[i].name)));
-	must(symtab_seal(tab));
-	must(symbols_add_table(symbols, tab, "[kernel]", NULL));
+	chain_check(&made.vcpu, symbols, &stack, stop, expected, what);
 }
 
 /* H is called by F, F by G, and G by main, whose own frame pointer was 0. */
@@ -185,7 +151,7 @@ static void test_leaves(void)
 
 int main(void)
 {
-	make_symbols();
+	symbols = chain_symbols(CODE);
 	test_frames();
 	test_damaged();
 	test_leaves();

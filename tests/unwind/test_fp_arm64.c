@@ -5,11 +5,7 @@
  */
 #include "config.h"
 
-#include "tests/support/must.h"
-#include "tests/support/tap.h"
-#include "xtop/image.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "chain.h"
 
 #define STACK UINT64_C(0xffff800008100000)
 #define WORDS 64
@@ -71,38 +67,7 @@ static void begin(uint64_t pc, uint64_t fp, uint64_t link)
 static void check_chain(const struct symbols *symbols, enum unwind_stop stop,
 			const uint64_t *expected, const char *what)
 {
-	const struct space *space = symbols ? symbols_space(symbols) : NULL;
-	const struct unwind_spaces spaces = { .kernel = space_for_unwind(space) };
-	unsigned n = 0;
-	bool same = true;
-
-	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
-	for (; expected[n]; n++)
-		same &= n < stack.n_frames && stack.frames[n].address == expected[n] &&
-			(stack.frames[n].flags & FRAME_RETURN) == (n ? FRAME_RETURN : 0);
-	check(same && stack.n_frames == n && stack.stop == stop,
-	      "%s: %u frames, stop %d (expected %u, %d)", what, stack.n_frames, stack.stop, n, stop);
-}
-
-#define CHAIN(...) ((const uint64_t[]){ __VA_ARGS__, 0 })
-
-static struct symbols *make_symbols(void)
-{
-	static const struct {
-		const char *name;
-		uint64_t start;
-	} functions[] = { { "main", MAIN_FN }, { "f", F }, { "g", G }, { "h", H } };
-	struct symbols *symbols;
-	struct symtab *tab;
-
-	must(symbols_create(&symbols));
-	must(symtab_create(&tab));
-	for (unsigned i = 0; i < 4; i++)
-		must(symtab_add(tab, functions[i].start, 0x100, 0, SYMBOL_GLOBAL,
-				functions[i].name, strlen(functions[i].name)));
-	must(symtab_seal(tab));
-	must(symbols_add_table(symbols, tab, "[kernel]", NULL));
-	return symbols;
+	chain_check(&made.vcpu, symbols, &stack, stop, expected, what);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -198,7 +163,7 @@ static void test_pac(const struct symbols *symbols)
 
 int main(void)
 {
-	struct symbols *symbols = make_symbols();
+	struct symbols *symbols = chain_symbols(CODE);
 
 	test_records();
 	test_link(symbols);
