@@ -10,7 +10,7 @@ tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentr
 	$(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp $(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
-tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny.lds
+tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/long_division.h $(tiny_dir)/tiny.lds
 
 # A name has the type, 4 for four vCPUs, then what is special.
 tiny_configs = \

@@ -7,7 +7,7 @@ tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp
 tiny_images = $(tiny_kernels:=.image)
 tiny_sources = $(tiny_dir)/start_arm64.S $(tiny_dir)/boot.c $(tiny_dir)/xen_arm64.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
-tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny_arm64.lds
+tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/long_division.h $(tiny_dir)/tiny_arm64.lds
 tiny32_kernels = $(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp
 tiny_configs = \
 	$(tiny_dir)/tiny-pvh.cfg $(tiny_dir)/tiny-pvh-nofp.cfg \

@@ -17,6 +17,7 @@
 #include <xen/hvm/params.h>
 #include <xen/io/console.h>
 
+#include "long_division.h"
 #include "tiny.h"
 
 #define COM1 0x3f8
@@ -172,23 +173,16 @@ void xen_poweroff(void)
 		hypercall(__HYPERVISOR_sched_op, SCHEDOP_shutdown, (unsigned long)&shutdown, 0);
 }
 
-/* ---- Division: one bit after the other ------------------------------------------------- */
+/* ---- Division, which the compiler calls ------------------------------------------------- */
 
-uint64_t __udivmoddi4(uint64_t dividend, uint64_t divisor, uint64_t *rest);
 uint64_t __udivdi3(uint64_t dividend, uint64_t divisor);
 uint64_t __umoddi3(uint64_t dividend, uint64_t divisor);
+uint64_t __udivmoddi4(uint64_t dividend, uint64_t divisor, uint64_t *rest);
 
 uint64_t __udivmoddi4(uint64_t dividend, uint64_t divisor, uint64_t *rest)
 {
-	uint64_t quotient = 0, left = 0;
+	uint64_t left, quotient = long_division(dividend, divisor, &left);
 
-	for (int bit = 63; bit >= 0; bit--) {
-		left = left << 1 | (dividend >> bit & 1);
-		if (left < divisor)
-			continue;
-		left -= divisor;
-		quotient |= 1ULL << bit;
-	}
 	if (rest)
 		*rest = left;
 	return quotient;

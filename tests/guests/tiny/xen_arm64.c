@@ -15,6 +15,7 @@
 #include <xen/hvm/params.h>
 #include <xen/io/console.h>
 
+#include "long_division.h"
 #include "tiny.h"
 
 #ifdef __arm__
@@ -227,22 +228,12 @@ void xen_poweroff(void)
 }
 
 #ifdef __arm__
-/* ---- Division, for start_arm32.S: one bit after the other ------------------------------ */
+/* ---- Division, for start_arm32.S -------------------------------------------------------- */
 
 uint64_t divide(uint64_t dividend, uint64_t divisor, uint64_t *rest);
 
 uint64_t divide(uint64_t dividend, uint64_t divisor, uint64_t *rest)
 {
-	uint64_t quotient = 0, left = 0;
-
-	for (int bit = 63; bit >= 0; bit--) {
-		left = left << 1 | (dividend >> bit & 1);
-		if (left < divisor)
-			continue;
-		left -= divisor;
-		quotient |= 1ULL << bit;
-	}
-	*rest = left;
-	return quotient;
+	return long_division(dividend, divisor, rest);
 }
 #endif
