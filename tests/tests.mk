@@ -144,6 +144,7 @@ check_PROGRAMS += \
 	tests/unwind/test_links_arm32 \
 	tests/unwind/test_go \
 	tests/unwind/test_go_switch \
+	tests/unwind/test_go_switch_arm64 \
 	tests/unwind/test_orc \
 	tests/unwind/test_orc_pack \
 	tests/unwind/test_program_chains \

@@ -59,6 +59,7 @@ bool go_table_read(const struct go_table *table, size_t index, struct go_functio
  * GO_STACKS_CODE_BYTES. False: the code is of a kind that is not known; *STACKS is as it was.
  */
 bool go_stacks_decode(const uint8_t *bytes, size_t n, struct go_stacks *stacks);
+bool go_stacks_arm64_decode(const uint8_t *bytes, size_t n, struct go_stacks *stacks);
 #define GO_STACKS_FUNCTION   "runtime.systemstack"
 #define GO_STACKS_CODE_BYTES 128
 #define GO_MAX_M_OFFSET      1024 /* it was 192 up to Go 1.24 */

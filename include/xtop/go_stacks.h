@@ -4,13 +4,14 @@
  * are from the program's own code; the sampler follows the pointers. Each thread has a struct m,
  * and each stack a struct g:
  *
- *   thread-local word ──► g ──► m ──┬─► g0        the thread's own stack: the scheduler, cgo's C
+ *   g's place ──────────► g ──► m ──┬─► g0        the thread's own stack: the scheduler, cgo's C
  *                                   ├─► gsignal   signal handlers
  *                                   └─► curg      the goroutine
  *
  * Calls change stacks: systemstack(), mcall(), morestack() and calls of C go from a goroutine to
  * g0, and a callback from C goes from g0 to the goroutine. The stack that was left has its stack
- * pointer in g.sched.sp.
+ * pointer in g.sched.sp, and where it goes on in g.sched.pc. On x86-64 g is in a thread-local word,
+ * on arm64 in a register.
  */
 #ifndef XTOP_GO_STACKS_H
 #define XTOP_GO_STACKS_H
@@ -22,11 +23,15 @@
 #define GO_G_STACK_HIGH 8
 #define GO_G_M          48
 #define GO_G_SP         56 /* sched.sp */
+#define GO_G_PC         64 /* sched.pc */
 #define GO_G_SELF       72 /* sched.g: the g itself */
 #define GO_M_G0         0
 
+#define GO_G_IN_REGISTER 8 /* in x28; a multiple of 8, as all offsets are */
+
 struct go_stacks {
-	int32_t g;        /* the thread-local word, from the thread pointer; 0: nothing is known */
+	/* the thread-local word, from the thread pointer; arm64: GO_G_IN_REGISTER; 0: not known */
+	int32_t g;
 	uint16_t gsignal; /* bytes from the start of an m; these differ between versions */
 	uint16_t curg;
 };

@@ -128,7 +128,9 @@ enum sample_stack_kind {
 	STACK_LINKED, /* an interrupted stack: begins where the last piece points to */
 	STACK_USER,   /* of the user code that entered the kernel: begins at its stack pointer */
 	STACK_GO_OUTER,  /* further out than the last piece, after a signal or a call of the vDSO */
-	STACK_GOROUTINE, /* the goroutine's, left for g0's: begins a word below its stack pointer */
+	/* the goroutine's, left for g0's: begins a word below its stack pointer; on arm64 that word
+	 * is where the goroutine goes on, which is on no stack there */
+	STACK_GOROUTINE,
 	STACK_G0,        /* g0's, left for the goroutine's: the same */
 };
 #define N_STACK_KINDS 6

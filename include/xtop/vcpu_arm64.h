@@ -22,6 +22,7 @@ struct registers_arm64 {
 #define REGISTERS_ARM64_BYTES (41 * sizeof(uint64_t))
 _Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recording format");
 
+#define REGISTER_ARM64_GO_G 28 /* in Go's code: the struct g of what runs */
 #define REGISTER_ARM64_FP 29
 #define REGISTER_ARM64_LR 30
 

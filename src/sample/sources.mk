@@ -30,6 +30,9 @@ libxtop_a_SOURCES += \
 	src/sample/stacks.h \
 	src/sample/stacks_arm64.c \
 	src/sample/stacks_arm64.h \
+	src/sample/stacks_go.c \
+	src/sample/stacks_go.h \
+	src/sample/stacks_go_arm64.c \
 	src/sample/stacks_go_x86.c \
 	src/sample/stacks_i386.c \
 	src/sample/stacks_i386.h \

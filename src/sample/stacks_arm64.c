@@ -21,6 +21,7 @@
 #include "config.h"
 
 #include "sample/stacks_arm64.h"
+#include "sample/stacks_go.h"
 
 #define STACKS_MAX_RECORDS 64 /* that are followed on the interrupts' stack: most have 10 to 20 */
 
@@ -106,8 +107,13 @@ static enum sample_cut arm64_copy_kernel(struct copy *copy, uint64_t sp)
 static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind kind,
 				       uint64_t address)
 {
+	enum sample_cut cut;
+
 	if (address_is_kernel(address))
 		return CUT_NOT_PRESENT;
+	if ((control_has_go(copy->copier->control) || !stacks_learned_bytes(copy, address)) &&
+	    stacks_copy_go(copy, kind, address, &cut))
+		return cut;
 	return pieces_add(&copy->pieces, kind, copy->own, address,
 			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }

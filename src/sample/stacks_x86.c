@@ -20,6 +20,7 @@
  */
 #include "config.h"
 
+#include "sample/stacks_go.h"
 #include "sample/stacks_x86.h"
 
 #define PT_REGS_AT(word) (8 * (word)) /* byte offset in struct pt_regs */

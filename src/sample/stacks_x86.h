@@ -13,13 +13,6 @@
 #define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES
 
 /*
- * Copied of a user stack that no thread or program began with, once: of a goroutine's before the
- * process is known to run Go, or another coroutine's. In a web server written in Go four of ten
- * goroutines had more than 4,096 bytes on their stacks, and none had 10,000.
- */
-#define STACKS_COROUTINE_BYTES (16 << 10)
-
-/*
  * Whether the page tables of the vCPU can be walked. The control registers of a PV guest are
  * emulated by Xen and do not count: a PV guest always runs in 64-bit mode here. Recordings from
  * before November 2026 have no width; CR4.PAE is clear in them if the guest had 32 bits.
@@ -59,14 +52,5 @@ struct copy_task stacks_find_running(struct copy *copy);
  * stack and the page tables of its code as they were when it last entered the kernel.
  */
 void stacks_map_task(struct copy *copy, const struct copy_task *running);
-
-/*
- * If the vCPU runs a thread of a Go program, by what the resolver has told or, on a stack that is
- * new, by what is usual: copies the stack at ADDRESS as a piece of KIND, and
- * the other stacks of the thread that led there (stacks_go_x86.c). *CUT: why the first piece ends.
- * False: no such thread; nothing was copied.
- */
-bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
-		    enum sample_cut *cut);
 
 #endif

@@ -123,7 +123,8 @@ static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 			continue;
 		got = elf_read(file, offset, code,
 			       left_bytes < sizeof(code) ? left_bytes : sizeof(code));
-		if (go_stacks_decode(code, got, &table->stacks))
+		if (table->is_arm64 ? go_stacks_arm64_decode(code, got, &table->stacks)
+				    : go_stacks_decode(code, got, &table->stacks))
 			return;
 	}
 }
@@ -144,7 +145,7 @@ void elf_read_go(struct elf_file *file, struct elf_go *go)
 				       .n_gaps = go->blob.n_gaps,
 				       .entry = file->header.e_entry };
 	go->found = go_table_init(&go->table);
-	if (go->found && !go->table.is_arm64)
+	if (go->found)
 		elf_decode_go_stacks(file, &go->table);
 }
 

@@ -10,6 +10,8 @@
 
 #include "unwind/cfi_x86.h"
 
+#define CFI_ARM64_FIRST_KEPT 19
+#define CFI_ARM64_FP       29
 #define CFI_ARM64_LR       30 /* the return address */
 #define CFI_ARM64_SP       31
 #define CFI_ARM64_NUMBERS  32

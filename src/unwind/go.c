@@ -5,8 +5,7 @@
  * except those that set the stack pointer themselves:
  *
  *   goexit, mstart, rt0_go ...          nothing called them, or nothing is returned to: outermost
- *   systemstack, mcall, asmcgocall ...  go on on the thread's other stack (go_switch_x86.c); on
- *                                       arm64 no row
+ *   systemstack, mcall, asmcgocall ...  go on on the thread's other stack (go_switch.h)
  *   others with GO_SP_WRITE             no row
  */
 #include "config.h"
@@ -89,22 +88,13 @@ static void go_add_depths(struct cfi_builder *rows, const struct go_table *table
 
 	go_depths_start(&depths, table, function);
 	while (go_depths_next(&depths) && rows->cfi->n_rows + 2 < CFI_MAX_ROWS) {
-		struct cfi_rule rule = table->is_arm64 ? go_arm64_rule(depths.depth)
+		struct cfi_rule rule = table->is_arm64 ? go_arm64_rule(function, depths.depth)
 						       : go_x86_rule(function, depths.depth);
 
 		cfi_builder_add(rows, depths.row_start, &rule);
 		reached = depths.row_end;
 	}
 	cfi_builder_add(rows, reached, &go_nothing);
-}
-
-/* Switches are followed on x86-64 alone; old tables do not mark what sets the stack pointer. */
-static bool go_has_rows(const struct go_table *table, const struct go_function *function,
-			bool is_switch)
-{
-	if (table->is_arm64)
-		return !go_sets_sp(function) && !(is_switch && function->flags & GO_UNMARKED);
-	return is_switch || !go_sets_sp(function);
 }
 
 static void go_add_function(struct cfi_builder *rows, struct go_switches *switches,
@@ -117,7 +107,7 @@ static void go_add_function(struct cfi_builder *rows, struct go_switches *switch
 	if (go_is_outermost(function)) {
 		cfi_builder_add(rows, function->start, &outermost);
 		cfi_builder_add(rows, function->end, &go_nothing);
-	} else if (go_has_rows(table, function, is_switch)) {
+	} else if (is_switch || !go_sets_sp(function)) {
 		go_add_depths(rows, table, function);
 	}
 }
@@ -199,14 +189,15 @@ size_t go_memory_bytes(const struct go *go)
 
 enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor)
 {
-	const struct go_switch *one;
+	const struct go_switch *one = go_switches_find(&go->switches, cursor_pc(cursor) - bias);
+	bool is_arm64 = cursor->arch == ARCH_ARM64;
 	enum unwind_step step = STEP_NOT_COVERED;
 
-	if (cursor->arch == ARCH_ARM64)
-		return cfi_arm64_step(go->rows, bias, cursor);
-	one = go_switches_find(&go->switches, cursor_pc(cursor) - bias);
 	cursor->go.stacks = &go->stacks;
 	if (one)
-		step = go_switch_step(&go->switches, one, go->rows, bias, cursor);
-	return step == STEP_NOT_COVERED ? cfi_step(go->rows, bias, cursor) : step;
+		step = (is_arm64 ? go_switch_arm64_step : go_switch_step)(
+			&go->switches, one, go->rows, bias, cursor);
+	if (step != STEP_NOT_COVERED)
+		return step;
+	return (is_arm64 ? cfi_arm64_step : cfi_step)(go->rows, bias, cursor);
 }

@@ -17,13 +17,53 @@
 
 #include <string.h>
 
+#include "unwind/cfi_arm64.h"
 #include "unwind/cursor_arm64.h"
 
 #define GO_ARM64_WORD       8
 #define GO_ARM64_MAX_DEPTH  (INT16_MAX * GO_ARM64_WORD) /* what cfi_rule.low has room for */
 #define GO_ARM64_KNOWN      (1U << REG_PC | 1U << REG_SP)
 
-struct cfi_rule go_arm64_rule(int64_t depth)
+/*
+ * crosscall2() saves what C's caller expects to keep (Go src/runtime/cgo/abi_arm64.h,
+ * asm_arm64.s): x19 to x28 from the fifth word on, registers of floating point, x29, x30. The
+ * return address is at the end of its frame.
+ */
+#define GO_CROSSCALL_DEPTH 192
+#define GO_CROSSCALL_FIRST 4 /* the word of x19 */
+#define GO_CROSSCALL_FP    22
+
+static bool go_saves_all(const struct go_function *function, int64_t depth)
+{
+	static const char *const names[] = { "crosscall2" };
+
+	return depth == GO_CROSSCALL_DEPTH && GO_IS_ONE_OF(function, names);
+}
+
+static struct cfi_rule go_make_crosscall_rule(void)
+{
+	const struct cfi_machine *machine = &cfi_machine_arm64;
+	struct cfi_rule rule = { .kind = RULE_CFA_ARM64,
+				 .reg = REG_SP,
+				 .low = GO_CROSSCALL_FIRST - GO_CROSSCALL_DEPTH / GO_ARM64_WORD,
+				 .n_words = GO_CROSSCALL_DEPTH / GO_ARM64_WORD - GO_CROSSCALL_FIRST,
+				 .saved = GO_ARM64_KNOWN,
+				 .kept = GO_ARM64_KNOWN,
+				 .offset = GO_CROSSCALL_DEPTH };
+
+	for (unsigned i = 0; i < machine->n_kept; i++) {
+		unsigned number = machine->kept_numbers[i];
+		unsigned word = number < CFI_ARM64_FP
+					? number - CFI_ARM64_FIRST_KEPT + GO_CROSSCALL_FIRST
+					: number - CFI_ARM64_FP + GO_CROSSCALL_FP;
+
+		rule.slot[i] = (uint8_t)(word - GO_CROSSCALL_FIRST);
+		rule.saved |= 1U << machine->kept_registers[i];
+	}
+	return rule;
+}
+
+struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth)
 {
 	struct cfi_rule rule = { .kind = RULE_CFA_ARM64,
 				 .reg = REG_SP,
@@ -35,6 +75,8 @@ struct cfi_rule go_arm64_rule(int64_t depth)
 
 	if (depth < 0 || depth > GO_ARM64_MAX_DEPTH || depth % GO_ARM64_WORD)
 		return (struct cfi_rule){ .kind = RULE_NONE };
+	if (go_saves_all(function, depth))
+		return go_make_crosscall_rule();
 	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
 	if (depth)
 		rule.slot[KEPT_RETURN] = 0;

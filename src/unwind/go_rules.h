@@ -17,6 +17,6 @@ bool go_is_assembly(const struct go_function *function);
 
 /* RULE_NONE: DEPTH cannot be right. */
 struct cfi_rule go_x86_rule(const struct go_function *function, int64_t depth);
-struct cfi_rule go_arm64_rule(int64_t depth);
+struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth);
 
 #endif

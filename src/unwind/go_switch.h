@@ -12,7 +12,8 @@
 
 enum go_switch_kind {
 	GO_SYSTEMSTACK,
-	GO_MCALL,      /* and morestack(): their caller does not go on behind the call */
+	GO_MCALL,      /* its caller does not go on behind the call */
+	GO_MORESTACK,  /* the same */
 	GO_ASMCGOCALL, /* Go calls C */
 	GO_CALLBACK,   /* cgocallback(): C calls Go */
 	GO_MARK,       /* systemstack_switch(): not a return address, where Go calls C */
@@ -45,5 +46,29 @@ const struct go_switch *go_switches_find(const struct go_switches *switches, uin
  */
 enum unwind_step go_switch_step(const struct go_switches *switches, const struct go_switch *one,
 				struct cfi *rows, uint64_t bias, struct cursor *cursor);
+/* The same for a cursor of arm64. */
+enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
+				      const struct go_switch *one, struct cfi *rows, uint64_t bias,
+				      struct cursor *cursor);
+
+/* --- for these steps -------------------------------------------------------------------------- */
+
+/* The arguments of a step. */
+struct go_leave {
+	const struct go_switches *switches;
+	struct cfi *rows;
+	uint64_t bias;
+	struct cursor *cursor;
+	uint64_t depth; /* of the frame, on the stack that was called on */
+};
+
+/* Finds the other stack among the pieces, once for each walk. */
+void go_switches_find_other(struct cursor *cursor);
+/* The rule for the code before the return address WORD; NULL: no code of this program. */
+const struct cfi_rule *go_rule_before(const struct go_leave *leave, uint64_t word);
+/* The walk goes to the other stack; where it is now becomes the other. False: too often. */
+bool go_switches_change(struct cursor *cursor);
+/* Whether WORD is a return address into what calls a callback's switch. */
+bool go_is_crosscall(const struct go_leave *leave, uint64_t word);
 
 #endif

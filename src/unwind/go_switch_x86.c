@@ -30,7 +30,6 @@
 
 #include "xtop/registers_x86.h"
 
-#define GO_MAX_STACK_CHANGES 32 /* of one walk: Go and C that call each other */
 #define GO_SEARCHED_WORDS 11 /* asmcgocall takes at most 72 bytes above the callback's frame */
 
 /* struct ucontext at rsp: 5 words, then these registers (Linux uapi/asm/sigcontext.h). */
@@ -39,106 +38,7 @@ static const uint8_t go_sigcontext[] = { REG_R8,  REG_R9,  REG_R10, REG_R11, REG
 					 REG_R14, REG_R15, REG_RDI, REG_RSI, REG_RBP, REG_RBX,
 					 REG_RDX, REG_RAX, REG_RCX, REG_RSP, REG_RIP };
 
-/* --- which functions -------------------------------------------------------------------------- */
-
-static bool go_switch_kind_of(const struct go_function *function, enum go_switch_kind *kind)
-{
-	static const struct {
-		const char *name;
-		enum go_switch_kind kind;
-	} known[] = {
-		{ "runtime.systemstack", GO_SYSTEMSTACK },
-		{ "runtime.mcall", GO_MCALL },
-		{ "runtime.morestack", GO_MCALL },
-		{ "runtime.asmcgocall", GO_ASMCGOCALL },
-		{ "runtime.cgocallback", GO_CALLBACK },
-		{ "runtime.cgocallback_gofunc", GO_CALLBACK }, /* up to Go 1.15; called by that */
-		{ "runtime.systemstack_switch", GO_MARK },
-		{ "crosscall2", GO_CROSSCALL },
-		{ "runtime.nanotime1", GO_VDSO },
-		{ "runtime.walltime", GO_VDSO },
-		{ "runtime.walltime1", GO_VDSO },
-		{ "time.now", GO_VDSO },
-		{ "runtime.sigreturn", GO_SIGRETURN },
-		{ "runtime.sigreturn__sigaction", GO_SIGRETURN },
-	};
-
-	/* Go code calls assembly through wrappers of the same name. */
-	if (!(function->flags & (GO_ASSEMBLY | GO_UNMARKED)))
-		return false;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strlen(known[i].name) == function->name_bytes &&
-		    memcmp(known[i].name, function->name, function->name_bytes) == 0) {
-			*kind = known[i].kind;
-			return true;
-		}
-	return false;
-}
-
-bool go_switches_add(struct go_switches *switches, const struct go_function *function)
-{
-	struct go_switch *one = &switches->all[switches->n];
-
-	if (switches->n == GO_MAX_SWITCHES || !go_switch_kind_of(function, &one->kind))
-		return false;
-	one->start = function->start;
-	one->end = function->end;
-	if (!switches->n || one->start < switches->start)
-		switches->start = one->start;
-	if (one->end > switches->end)
-		switches->end = one->end;
-	switches->n++;
-	return true;
-}
-
-const struct go_switch *go_switches_find(const struct go_switches *switches, uint64_t address)
-{
-	if (address - switches->start >= switches->end - switches->start)
-		return NULL;
-	for (size_t i = 0; i < switches->n; i++) {
-		const struct go_switch *one = &switches->all[i];
-
-		if (address >= one->start && address < one->end)
-			return one;
-	}
-	return NULL;
-}
-
 /* --- the cursor ------------------------------------------------------------------------------- */
-
-/* The arguments of a step. */
-struct go_leave {
-	const struct go_switches *switches;
-	struct cfi *rows;
-	uint64_t bias;
-	struct cursor *cursor;
-	uint64_t depth; /* from rsp to the return address, on the stack that was called on */
-};
-
-/* Finds the other stack among the pieces, once for each walk. */
-static void go_find_other_stack(struct cursor *cursor)
-{
-	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
-	struct go_cursor *go = &cursor->go;
-
-	if (go->looked)
-		return;
-	go->looked = true;
-	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		if (piece->kind != STACK_GOROUTINE && piece->kind != STACK_G0)
-			continue;
-		go->side = piece->kind == STACK_GOROUTINE ? GO_SIDE_G0 : GO_SIDE_GOROUTINE;
-		go->other_sp = piece->address + sizeof(uint64_t);
-	}
-}
-
-/* The rule for the code before the return address WORD; NULL: no code of this program. */
-static const struct cfi_rule *go_rule_before(const struct go_leave *leave, uint64_t word)
-{
-	const struct cfi_rule *rule = cfi_find(leave->rows, word - leave->bias - 1);
-
-	return rule && rule->kind != RULE_NONE ? rule : NULL;
-}
 
 /*
  * Whether the function runs on the stack that it was called on: the frame pointer is still that of
@@ -172,12 +72,8 @@ static enum unwind_step go_return(const struct go_leave *leave, uint64_t slot, b
 		return STEP_CUT;
 	if (!word)
 		return STEP_OUTERMOST;
-	if (changed) {
-		if (++cursor->go.n_switches > GO_MAX_STACK_CHANGES)
-			return STEP_LOOP;
-		cursor->go.other_sp = cursor->regs[REG_RSP];
-		cursor->go.side = cursor->go.side == GO_SIDE_G0 ? GO_SIDE_GOROUTINE : GO_SIDE_G0;
-	}
+	if (changed && !go_switches_change(cursor))
+		return STEP_LOOP;
 	cursor->regs[REG_RIP] = word;
 	cursor->regs[REG_RSP] = slot + 8;
 	cursor->regs[REG_RBP] = rbp;
@@ -240,16 +136,6 @@ static enum unwind_step go_leave_asmcgocall(const struct go_leave *leave)
 	if (leave->cursor->go.side != GO_SIDE_G0)
 		return STEP_CUT;
 	return go_return(leave, leave->cursor->go.other_sp + leave->depth, true);
-}
-
-/* Whether WORD is a return address into what calls a callback's switch. */
-static bool go_is_crosscall(const struct go_leave *leave, uint64_t word)
-{
-	const struct go_switch *one = go_switches_find(leave->switches, word - leave->bias - 1);
-	uint64_t pc = cursor_pc(leave->cursor) - leave->bias;
-
-	return one && (one->kind == GO_CROSSCALL ||
-		       (one->kind == GO_CALLBACK && pc - one->start >= one->end - one->start));
 }
 
 /*
@@ -344,11 +230,12 @@ enum unwind_step go_switch_step(const struct go_switches *switches, const struct
 	if (!rule || rule->kind != RULE_CFA || rule->reg != REG_RSP)
 		return STEP_NOT_COVERED;
 	leave.depth = (uint64_t)rule->offset - 8;
-	go_find_other_stack(cursor);
+	go_switches_find_other(cursor);
 	switch (one->kind) {
 	case GO_SYSTEMSTACK:
 		return go_leave_systemstack(&leave);
 	case GO_MCALL:
+	case GO_MORESTACK:
 		return go_leave_mcall(&leave);
 	case GO_ASMCGOCALL:
 		return go_leave_asmcgocall(&leave);

@@ -54,8 +54,11 @@ libxtop_a_SOURCES += \
 	src/unwind/fp_i386.c \
 	src/unwind/fp_x86.c \
 	src/unwind/go.h \
+	src/unwind/go_stacks_arm64.c \
 	src/unwind/go_stacks_x86.c \
+	src/unwind/go_switch.c \
 	src/unwind/go_switch.h \
+	src/unwind/go_switch_arm64.c \
 	src/unwind/go_switch_x86.c \
 	src/unwind/go_table.c \
 	src/unwind/go.c \

@@ -30,6 +30,7 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 {
 	const struct vcpu_guest_core_regs *from = &context->user_regs;
 
+	regs->arm64.x[REGISTER_ARM64_GO_G] = from->x28;
 	regs->arm64.x[REGISTER_ARM64_FP] = from->x29;
 	regs->arm64.pc = from->pc64;
 	regs->arm64.pstate = from->cpsr;

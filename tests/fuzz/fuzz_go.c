@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	uint8_t *copy;
 
 	go_stacks_decode(bytes, size_bytes, &stacks);
+	go_stacks_arm64_decode(bytes, size_bytes, &stacks);
 	fuzz_vcpu(&fuzz, &vcpu);
 	make_other(&fuzz, &vcpu);
 	if (layout == N_MAKE_GO) {

@@ -13,6 +13,7 @@
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
 #include "xtop/frame_cache.h"
+#include "xtop/go_stacks.h"
 
 /* Halves of 39 bits with pages of 4 KiB: three levels, of 9 bits from bit 30, 21 and 12 on. */
 #define TCR   (2ULL << 30 | 25ULL << 16 | 25)
@@ -143,7 +144,7 @@ static void copy(bool user)
 	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
 	record.vcpu = copy_head(&copied, regs, user, 0, VCPU_RUNNING);
-check(!copied.missed, "all pages had been mapped");
+	check(!copied.missed, "all pages had been mapped");
 }
 
 /* Piece I has KIND, begins at ADDRESS, and has the bytes up to END. */
@@ -343,10 +344,119 @@ static void test_per_cpu(void)
 	end();
 }
 
+/* --- Go --------------------------------------------------------------------------------------- */
+
+#define GO_STRUCTS   UINT64_C(0x0000004000000000) /* in Go's heap */
+#define GO_M         GO_STRUCTS
+#define GO_THREAD_G0 (GO_STRUCTS + 0x400)
+#define GO_SIGNAL_G  (GO_STRUCTS + 0x600)
+#define GO_CURG      (GO_STRUCTS + 0x800)
+#define GO_STACK     UINT64_C(0x0000004000100000) /* the goroutine's, 16 KiB */
+#define GO_STACK_END (GO_STACK + 0x4000)
+#define GO_SIGNAL    UINT64_C(0x0000004000200000)
+#define GO_PC        UINT64_C(0x0000000000401234)
+
+static void put_g(uint64_t g, uint64_t low, uint64_t high)
+{
+	*word_at(g + GO_G_STACK_LOW) = low;
+	*word_at(g + GO_G_STACK_HIGH) = high;
+	*word_at(g + GO_G_M) = GO_M;
+	*word_at(g + GO_G_SELF) = g;
+	*word_at(g + GO_G_SP) = 0;
+	*word_at(g + GO_G_PC) = GO_PC;
+}
+
+/* User code at SP, with G in x28. */
+static void begin_go(uint64_t sp, uint64_t g)
+{
+	begin();
+	add_pages(GO_STRUCTS, 4096);
+	add_pages(GO_STACK, 0x4000);
+	add_pages(GO_SIGNAL, 0x2000);
+	*word_at(GO_M + GO_M_G0) = GO_THREAD_G0;
+	*word_at(GO_M + 80) = GO_SIGNAL_G;
+	*word_at(GO_M + 192) = GO_CURG;
+	*word_at(GO_M + 200) = 0;
+	put_g(GO_THREAD_G0, USER, USER + 0x7000);
+	put_g(GO_SIGNAL_G, GO_SIGNAL, GO_SIGNAL + 0x2000);
+	put_g(GO_CURG, GO_STACK, GO_STACK_END);
+	arm->pstate = 0;
+	arm->pc = CODE + 8;
+	arm->sp_el0 = sp;
+	arm->x[28] = g;
+}
+
+static uint64_t first_word(unsigned i)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	uint64_t word;
+
+	while (i--)
+		piece = sample_next_stack(piece);
+	memcpy(&word, piece + 1, sizeof(word));
+	return word;
+}
+
+static void check_left(const char *what)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+
+	check_pieces(2, what);
+	if (record.vcpu.n_stacks < 2)
+		return;
+	piece = sample_next_stack(piece);
+	check(piece->kind == STACK_GOROUTINE && piece->address == GO_STACK + 0xff8 &&
+		      piece->address + piece->size_bytes == GO_STACK_END &&
+		      first_word(1) == GO_PC,
+	      "%s: behind where it goes on, the goroutine's stack", what);
+}
+
+/* Deep in a goroutine: all of its stack is copied, before the resolver knows anything. */
+static void test_go(void)
+{
+	begin_go(GO_STACK + 8, GO_CURG);
+	copy(true);
+	check_pieces(1, "a goroutine");
+	check_piece(0, STACK_FIRST, GO_STACK + 8, GO_STACK_END, "a goroutine");
+	*word_at(GO_CURG + GO_G_M) = GO_M + 8;
+	copy(true);
+	check(record.vcpu.n_stacks == 1 && record.vcpu.size_bytes < 6000, "x28 is no g");
+	end();
+}
+
+static void test_go_on_g0(void)
+{
+	const struct go_stacks other = { .g = GO_G_IN_REGISTER, .gsignal = 80, .curg = 200 };
+
+	begin_go(USER + 0x5000, GO_THREAD_G0);
+	*word_at(GO_CURG + GO_G_SP) = GO_STACK + 0x1000;
+	control_set_go_stacks(control, lower << 12,
+			      &(struct go_stacks){ .g = GO_G_IN_REGISTER, .gsignal = 80,
+						   .curg = 192 }, false);
+	copy(true);
+	check_left("on g0's stack");
+	*word_at(STACK_END - 336 + 8 * 28) = GO_THREAD_G0;
+	put_user(USER + 0x5000, 0);
+	*arm = (struct registers_arm64){
+		.pc = 0xffffffc008010000, .pstate = EL1H, .sp_el0 = TASK,
+		.sp_el1 = STACK_END - 336 - 64, .sctlr = SCTLR_ARM64_M, .tcr = TCR,
+		.ttbr0 = lower << 12, .ttbr1 = upper << 12,
+	};
+	copy(false);
+	check(record.vcpu.n_stacks == 3 && first_word(2) == GO_PC, "in the kernel: %u pieces",
+	      record.vcpu.n_stacks);
+	control_set_go_stacks(control, lower << 12, &other, false);
+	copy(false);
+	check_pieces(2, "a version of Go that has curg elsewhere");
+	end();
+}
+
 int main(void)
 {
 	test_unikernel();
 	test_32_bits();
+	test_go();
+	test_go_on_g0();
 	test_system_call();
 	test_user();
 	test_interrupt();

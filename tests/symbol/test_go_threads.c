@@ -28,6 +28,8 @@
 #define pieces_add     traced_add
 #define pieces_have    traced_have
 #define stacks_copy_go traced_copy_go
+#define go_machine_x86 traced_machine_x86
+#include "../../src/sample/stacks_go.c"
 #include "../../src/sample/stacks_go_x86.c"
 
 #define N_SAMPLES   1500

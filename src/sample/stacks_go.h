@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: the stacks of a thread that runs Go (xtop/go_stacks.h). stacks_go.c chooses
+ * what is copied; what differs between processors is in stacks_go_x86.c and stacks_go_arm64.c.
+ * Sampler's thread, also while the guest is stopped.
+ */
+#ifndef SAMPLE_STACKS_GO_H
+#define SAMPLE_STACKS_GO_H
+
+#include "sample/stacks.h"
+#include "xtop/go_stacks.h"
+
+/*
+ * Copied of a user stack that no thread or program began with, once: of a goroutine's before the
+ * process is known to run Go, or another coroutine's. In a web server written in Go four of ten
+ * goroutines had more than 4,096 bytes on their stacks, and none had 10,000.
+ */
+#define STACKS_COROUTINE_BYTES (16 << 10)
+
+/*
+ * If the vCPU runs a thread of a Go program, by what the resolver has told or, on a stack that is
+ * new, by what is usual: copies the stack at ADDRESS as a piece of KIND, and the other stacks of
+ * the thread that led there. *CUT: why the first piece ends. False: no such thread; nothing was
+ * copied.
+ */
+bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
+		    enum sample_cut *cut);
+
+/*
+ * A processor. The functions read what the user code had in its registers, or has: 0 if it cannot
+ * be read.
+ */
+struct go_machine {
+	struct go_stacks usual; /* in programs of Go 1.19 and 1.24 */
+	uint64_t heap;          /* bits 63..32 of Go's heap (Go src/runtime/malloc.go) */
+	uint64_t ucontext_sp;   /* struct ucontext: from uc_stack.ss_sp to the stack pointer */
+	bool keeps_pc;          /* mcall() has its return address in g.sched.pc, on no stack */
+	uint64_t (*read_g)(struct copy *copy, const struct go_stacks *at);
+	uint64_t (*read_frame_pointer)(struct copy *copy);
+	uint64_t (*read_pc)(struct copy *copy);
+	uint64_t (*thread_pointer)(const struct copy *copy);
+};
+extern const struct go_machine go_machine_x86, go_machine_arm64;
+
+#endif
