@@ -89,6 +89,11 @@ static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cf
 	return high - low < CFI_RULE_WORDS;
 }
 
+static bool cfi_is_kept(const struct cfi_machine *machine, unsigned number)
+{
+	return memchr(machine->kept_numbers, (int)number, machine->n_kept);
+}
+
 /* Whether no rule of another register matters; the stack pointer is the CFA by default. */
 static bool cfi_others_are_plain(const struct cfi_machine *machine, const struct cfi_state *state,
 				 bool signal)
@@ -98,7 +103,7 @@ static bool cfi_others_are_plain(const struct cfi_machine *machine, const struct
 	if (sp->where != WHERE_UNSAID && !(sp->where == WHERE_VAL_OFFSET && !sp->value))
 		return false;
 	for (unsigned i = 0; signal && i < machine->return_number; i++)
-		if (state->registers[i].where != WHERE_UNSAID)
+		if (!cfi_is_kept(machine, i) && state->registers[i].where != WHERE_UNSAID)
 			return false;
 	return true;
 }

@@ -17,7 +17,7 @@
 #define CALLER (CODE + 0x500)
 #define TCR    (2ULL << 30 | 16ULL << 16 | 16)
 #define PAC    UINT64_C(0x0053000000000000)
-#define WORDS  16
+#define WORDS  80
 
 static struct {
 	struct sample_vcpu vcpu;
@@ -43,11 +43,22 @@ static struct {
 		 0x42, 0x93, 2,    0x94, 1 },                                   /* 16: x19, x20 */
 };
 
-static struct cfi *compile(void)
+/* __kernel_rt_sigreturn() of the vDSO, at CODE: CFA x29, where x29 and x30 are. */
+static struct {
+	uint8_t cie[24], fde[36];
+} vdso = {
+	.cie = { 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 'S', 0, 4, 0x78, 30, 1, 0x00, 0x0c, 31, 0 },
+	.fde = { 32,   0,    0,    0,    28,   0,    0,    0,
+		 0x00, 0x00, 0x01, 0x08, 0x00, 0x80, 0xff, 0xff,
+		 0x40, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0,
+		 0x0c, 29,   0,    0x9d, 0,    0x11, 30,   0x7f },
+};
+
+static struct cfi *compile(const void *bytes, size_t size_bytes)
 {
 	const struct cfi_sections sections = {
-		.eh_frame = { .bytes = eh_frame.cie,
-			      .size_bytes = sizeof(eh_frame),
+		.eh_frame = { .bytes = bytes,
+			      .size_bytes = size_bytes,
 			      .address = CODE + 0x10000,
 			      .is_arm64 = true },
 	};
@@ -151,7 +162,7 @@ static void test_large_frame(void)
 
 	memcpy(kept, eh_frame.fde + 25, sizeof(kept));
 	memcpy(eh_frame.fde + 25, program, sizeof(program));
-	cfi = compile();
+	cfi = compile(&eh_frame, sizeof(eh_frame));
 	begin(8, &cursor);
 	step = cfi ? cfi_arm64_step(cfi, 0, &cursor) : STEP_BAD;
 	check(step == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
@@ -167,7 +178,7 @@ static void test_refused(void)
 	struct cfi *cfi;
 
 	eh_frame.cie[14] = 16;
-	cfi = compile();
+	cfi = compile(&eh_frame, sizeof(eh_frame));
 	check(!cfi, "the return address of x86-64");
 	cfi_destroy(cfi);
 	eh_frame.cie[14] = 30;
@@ -266,14 +277,54 @@ static void test_32(void)
 	cfi_destroy(cfi);
 }
 
+/*
+ * A signal's handler returns to __kernel_rt_sigreturn(), with the stack pointer at the kernel's
+ * frame: struct siginfo, 128 bytes, and struct ucontext. x30 of the interrupted code is old.
+ */
+static void test_signal(struct cfi *cfi)
+{
+	uint64_t *saved = made.words + 39;
+	struct cursor cursor;
+
+	begin(0x20, &cursor);
+	made.vcpu.user = true;
+	made.vcpu.regs.arm64.pstate = 0;
+	made.vcpu.regs.arm64.sp_el0 = STACK;
+	cursor_init(&cursor, &made.vcpu);
+	cursor.interrupted = false;
+	cursor.known = 1U << REG_PC | 1U << REG_SP;
+	for (unsigned i = 0; i < 31; i++)
+		saved[i] = 0xd00 + i;
+	saved[31] = 0x7000;
+	saved[32] = CALLER;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
+		      cursor.regs[REG_SP] == 0x7000 && cursor.interrupted &&
+		      cursor.known == UINT32_MAX && cursor.regs[REG_ARM64_LR] == 0xd00 + 30 &&
+		      cursor.regs[cursor_arm64_registers[19]] == 0xd00 + 19,
+	      "a signal: the registers that it interrupted");
+	begin(0x20, &cursor);
+	made.vcpu.user = true;
+	saved[33] = 5; /* EL1: no signal's frame */
+	cursor_init(&cursor, &made.vcpu);
+	cursor.regs[REG_ARM64_FP] = STACK;
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
+		      cursor.regs[REG_SP] == STACK,
+	      "no signal's frame: the table is right");
+}
+
 int main(void)
 {
-	struct cfi *cfi = compile();
+	struct cfi *cfi = compile(&eh_frame, sizeof(eh_frame));
 
 	if (!cfi)
 		return 1;
 	test_steps(cfi);
 	test_ends(cfi);
+	cfi_destroy(cfi);
+	cfi = compile(&vdso, sizeof(vdso));
+	if (!cfi)
+		return 1;
+	test_signal(cfi);
 	cfi_destroy(cfi);
 	test_large_frame();
 	test_refused();
