@@ -4,7 +4,7 @@
  * what a word on the kernel's command line says:
  *
  *   spin    uses all of the time, in user code
- *   half    uses about half of the time: 5 ms in user code, then 5 ms asleep
+ *   half    uses about half of the time: 5 ms in user code, then 5 ms asleep; ms=N: N ms each
  *   locks   system calls that hold one of the kernel's spinlocks nearly all the time
  *   clocks  reads CLOCK_MONOTONIC and CLOCK_REALTIME again and again. What it has read last lies
  *           on its stack, where samples have it: struct shown
@@ -24,6 +24,11 @@
  * chain. Nothing else runs on the vCPU but the thread that prints this:
  *
  *   busy: split lex 5009 paint 2504 zero 2510
+ *
+ * With half it also prints how long all threads together have asked to be asleep, in hundredths of a
+ * second, and when. A vCPU that is woken and has no physical CPU yet is late, and that is not in it:
+ *
+ *   busy: half slept 1200 at 2025
  *
  * With locks it also prints how many such calls have ended, how much time all threads together have
  * spent in them, also in those that go on, and when. All of that is of one moment. The kernel of a PV
@@ -57,14 +62,14 @@
 #define WAITERS     200 /* threads that a call with the lock held has to look at */
 #define BIT_SLEEPS  1
 #define BIT_NOBODY  2
-#define HALF_NS     UINT64_C(5000000)
 #define STACK_BYTES 65536
 #define MAX_CPUS    64
 #define BRIEF_CYCLES 100000 /* tens of microseconds; Xen lets a vCPU run for a millisecond */
 
 static uint32_t word;
 static char mode[16];
-static unsigned naps, tasks;
+static unsigned naps, tasks, half_ms = 5;
+static uint64_t slept_ns;
 static struct calls {
 	uint64_t n, cycles, since; /* since: 0 outside of a call */
 } calls[MAX_CPUS];
@@ -107,12 +112,20 @@ __attribute__((noinline)) static void spin(unsigned long n)
 
 static void work_half(void)
 {
-	const struct timespec nap = { .tv_nsec = HALF_NS };
+	const struct timespec nap = { .tv_nsec = half_ms * 1000000L };
 	uint64_t since_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	while (now_ns(CLOCK_THREAD_CPUTIME_ID) - since_ns < HALF_NS)
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) - since_ns < (uint64_t)nap.tv_nsec)
 		spin(2000);
 	nanosleep(&nap, NULL);
+	__atomic_fetch_add(&slept_ns, nap.tv_nsec, __ATOMIC_RELAXED);
+}
+
+static void tell_half(void)
+{
+	uint64_t ns = __atomic_load_n(&slept_ns, __ATOMIC_RELAXED);
+
+	printf("busy: half slept %llu at %llu\n", (unsigned long long)ns / 10000000, uptime());
 }
 
 /*
@@ -435,8 +448,9 @@ static void read_mode(void)
 		for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 			if (strcmp(at, modes[i]) == 0)
 				snprintf(mode, sizeof(mode), "%s", at);
-			else if (!sscanf(at, "naps=%u", &naps))
-				sscanf(at, "tasks=%u", &tasks);
+			else if (!sscanf(at, "naps=%u", &naps) &&
+				 !sscanf(at, "tasks=%u", &tasks))
+				sscanf(at, "ms=%u", &half_ms);
 }
 
 static void tell(void)
@@ -503,6 +517,8 @@ int main(void)
 		sleep(1);
 		online(); /* what has been plugged in */
 		tell();
+		if (strcmp(mode, "half") == 0)
+			tell_half();
 		if (strcmp(mode, "locks") == 0)
 			tell_calls();
 		if (strcmp(mode, "split") == 0)
