@@ -19,6 +19,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/made_i386.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
+	tests/support/made_process_i386.c \
 	tests/support/make_btf.c \
 	tests/support/make_go.c \
 	tests/support/make_kallsyms.c \
@@ -196,6 +197,7 @@ check_PROGRAMS += \
 	tests/linux/process/test_path \
 	tests/linux/process/test_jit_names \
 	tests/linux/process/test_perf_map \
+	tests/linux/process/test_process_layout \
 	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
 	tests/linux/process/test_tasks \

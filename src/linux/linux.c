@@ -24,6 +24,8 @@
 #include "linux/kernel/stack_layout.h"
 #include "linux/kernel_lines.h"
 #include "linux/next_timer.h"
+#include "linux/process/backoff.h"
+#include "linux/process/process_layout.h"
 #include "linux/sleepers.h"
 #include "linux/task_finder.h"
 #include "xtop/fetch.h"
@@ -33,6 +35,8 @@
 #include "xtop/work.h"
 
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
+#define LINUX_RETRY_NS        100000000ULL   /* to the first retry of linux_find_processes() .. */
+#define LINUX_MAX_RETRY_NS    10000000000ULL /* .. and at most between two */
 
 struct linux_system {
 	struct space *space; /* the kernel's, the caller's */
@@ -43,6 +47,8 @@ struct linux_system {
 	struct generated_code *generated;
 	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
 	struct sleepers *sleepers; /* NULL: nobody has asked yet */
+	struct processes_settings processes_settings;
+	uint64_t retry_ns, retry_delay_ns; /* of linux_find_processes() */
 };
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -82,14 +88,14 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 					       const struct os_guest *os_guest)
 {
 	struct linux_guest *guest = &system->kernel.guest;
-	const struct processes_settings settings = {
+	struct xtop_error *error;
+
+	system->processes_settings = (struct processes_settings){
 		.root_fd = os_guest->root_fd,
 		.debug_folders = &os_guest->debug_folders,
 		.symbols = os_guest->symbols,
 		.at_once = os_guest->at_once,
 	};
-	struct xtop_error *error;
-
 	error = modules_create(guest, os_guest->kernel, &system->modules);
 	if (!error && system->lines)
 		modules_set_new(system->modules, linux_is_new_module, system);
@@ -98,11 +104,42 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	if (error || !guest->has_layout)
 		return error;
 	system->finder.guest = system->finder.stacks.guest = guest;
+	if (linux_is_short(guest))
+		process_layout_i386_find(guest);
 	/* Without the members that tasks need, the kernel's names and stacks are still there. */
 	error_destroy(tasks_create(guest, &system->finder.tasks));
-	return system->finder.tasks && !linux_is_short(guest)
-		       ? processes_create(guest, &settings, &system->finder.processes)
+	return system->finder.tasks && layout_has(&guest->layout, TASK_MM)
+		       ? processes_create(guest, &system->processes_settings,
+					  &system->finder.processes)
 		       : NULL;
+}
+
+/*
+ * A kernel of 32 bits shows by a process where it keeps processes. If none was there at first, or
+ * all were changing, looks again.
+ */
+static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
+{
+	struct linux_guest *guest = &system->kernel.guest;
+	struct tasks *tasks = NULL;
+
+	if (system->finder.processes || !system->finder.tasks || !linux_is_short(guest) ||
+	    now_ns < system->retry_ns)
+		return;
+	system->retry_delay_ns =
+		backoff_next_ns(system->retry_delay_ns, LINUX_RETRY_NS, LINUX_MAX_RETRY_NS);
+	system->retry_ns = now_ns + system->retry_delay_ns;
+	memory_refresh(guest->memory);
+	if (!process_layout_i386_find(guest))
+		return;
+	/* Those that were read lack their mm_struct. Without memory there is another retry. */
+	error_destroy(tasks_create(guest, &tasks));
+	if (!tasks)
+		return;
+	tasks_destroy(system->finder.tasks);
+	system->finder.tasks = tasks;
+	error_destroy(processes_create(guest, &system->processes_settings,
+				       &system->finder.processes));
 }
 
 /*
@@ -180,6 +217,7 @@ static void linux_poll(void *context, uint64_t now_ns)
 	generated_code_poll(system->generated);
 	if (system->lines && kernel_lines_poll(system->lines))
 		space_invalidate(system->space);
+	linux_find_processes(system, now_ns);
 	if (system->finder.processes)
 		processes_poll(system->finder.processes, now_ns);
 }
@@ -278,7 +316,8 @@ static const char *linux_no_processes(const struct linux_system *system)
 	if (!system->finder.tasks)
 		return "no processes: the guest's BTF lacks members of task_struct";
 	if (system->has_stacks && !system->finder.processes)
-		return "user code and modules without names: the guest's kernel has 32 bits";
+		return "user code without names: no process shows where the guest's kernel of 32 "
+		       "bits keeps it";
 	if (!system->has_stacks)
 		return "no processes: how the guest's kernel keeps its current task is not known";
 	return NULL;

@@ -92,6 +92,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/code_pages.h \
 	src/linux/process/debug_files.c \
 	src/linux/process/debug_files.h \
+	src/linux/process/file_layout_i386.c \
 	src/linux/process/guest_code.c \
 	src/linux/process/guest_code.h \
 	src/linux/process/guest_file.c \
@@ -99,6 +100,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/jit_names.c \
 	src/linux/process/jit_names.h \
 	src/linux/process/memory_budget.h \
+	src/linux/process/mm_layout_i386.c \
 	src/linux/process/page_cache.c \
 	src/linux/process/page_cache.h \
 	src/linux/process/past_task.c \
@@ -113,6 +115,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/process.c \
 	src/linux/process/process.h \
 	src/linux/process/process_arch.h \
+	src/linux/process/process_layout.h \
+	src/linux/process/process_layout_i386.c \
 	src/linux/process/process_notes.c \
 	src/linux/process/process_notes.h \
 	src/linux/process/process_space.c \

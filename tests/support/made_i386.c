@@ -13,7 +13,7 @@ static void made_read(void *context, const frame_t *frames, size_t n, void *to, 
 	const struct made_i386 *made = context;
 
 	for (size_t i = 0; i < n; i++) {
-		ok[i] = frames[i].value < MADE_FRAMES;
+		ok[i] = frames[i].value < MADE_FRAMES + MADE_HIGH;
 		if (ok[i])
 			memcpy((char *)to + i * 4096, made->bytes + frames[i].value * 4096, 4096);
 	}

@@ -11,7 +11,8 @@
 #include "linux/kernel/linux_guest.h"
 
 #define MADE_BASE   UINT64_C(0xc0000000)
-#define MADE_FRAMES 512
+#define MADE_FRAMES 512 /* that the kernel has mapped .. */
+#define MADE_HIGH   8   /* .. and behind them */
 
 #define MADE_TABLES 0x1000 /* of the vCPU's process: the top table is at 0x20 there */
 #define MADE_KERNEL 0x2000 /* the table that the top tables share */
@@ -33,7 +34,7 @@
 #define MADE_PID  1108
 
 struct made_i386 {
-	uint8_t bytes[MADE_FRAMES * 4096];
+	uint8_t bytes[(MADE_FRAMES + MADE_HIGH) * 4096];
 	struct linux_guest guest; /* reads them */
 };
 

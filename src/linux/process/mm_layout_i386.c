@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds where a kernel of i386, Linux 6.1 or a later one that is alike, keeps a process's mappings;
+ * see process_layout.h. Each member is known by what it contains:
+ *
+ *   task_struct     mm, active_mm       the same pointer twice, before pid
+ *   mm_struct       mm_mt               lock, ma_root: the root node's first word is the address of
+ *                                       the tree, with bit 0 (lib/maple_tree.c MA_ROOT_PARENT)
+ *                   pgd                 page tables that map the kernel and some of the areas
+ *                   pgtables_bytes, map_count      whole pages, and the number of areas
+ *                   total_vm .. exec_vm            the pages of all areas, and of those with code:
+ *                                       five words apart since 4.10
+ *                   context.vdso, vdso_image       an area that begins as an ELF file, and what
+ *                                       has the kernel's own copy of it
+ *   vm_area_struct  vm_start vm_end vm_mm vm_page_prot vm_flags .. vm_pgoff vm_file: in 6.1 in this
+ *                   order, and vm_page_prot is as large as an entry of the page tables
+ *
+ * (Linux 6.1 include/linux/{mm_types,maple_tree}.h, arch/x86/include/asm/{mmu,vdso}.h.)
+ * The areas are believed if the mm_struct has the number of them and both sums of pages.
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/process/process_layout.h"
+
+#include "linux/kernel/arch.h"
+#include "linux/process/xarray.h"
+
+#define WORD              4
+#define TASK_MAX_BYTES    32768
+#define MM_FRONT_BYTES    384  /* all but the context lie there: 6.1 needs 100 */
+#define MM_BYTES          1024 /* 496 in 6.1, with its context */
+#define MM_CODE_WORDS     5    /* from total_vm to exec_vm */
+#define MAPLE_ROOT_PARENT 1
+#define MAPLE_NODE_MASK   UINT64_C(255)
+#define VMA_STACK         0x100 /* VM_GROWSDOWN, Linux include/linux/mm.h */
+#define VDSO_MAX_BYTES    (64U << 10)
+#define ELF_MAGIC         0x464c457fU /* "\177ELF" */
+
+/* --- the tree --------------------------------------------------------------------------------- */
+
+/* Whether a maple tree is at ADDRESS. A process has several areas, so the root is a node. */
+static bool mm_is_tree(const struct process_trial *trial, uint64_t address)
+{
+	uint64_t root = process_trial_word(trial, address + WORD);
+
+	return xarray_is_node(root) && process_trial_word(trial, root & ~MAPLE_NODE_MASK) ==
+					       (address | MAPLE_ROOT_PARENT);
+}
+
+static bool mm_find_tree(struct process_trial *trial)
+{
+	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD)
+		if (mm_is_tree(trial, trial->mm + offset)) {
+			process_trial_set(trial, MM_MT, offset);
+			return true;
+		}
+	return false;
+}
+
+static bool mm_find(struct process_trial *trial)
+{
+	unsigned end = layout_offset(&trial->guest.layout, TASK_PID);
+
+	for (unsigned offset = 0; offset < end && offset < TASK_MAX_BYTES; offset += WORD) {
+		trial->mm = process_trial_word(trial, trial->task + offset);
+		if (process_trial_is_pointer(trial, trial->mm) &&
+		    process_trial_word(trial, trial->task + offset + WORD) == trial->mm &&
+		    mm_find_tree(trial)) {
+			process_trial_set(trial, TASK_MM, offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- the areas -------------------------------------------------------------------------------- */
+
+static void mm_set_areas(struct process_trial *trial)
+{
+	unsigned entry_bytes = trial->guest.root.width == WIDTH_32_PAE ? 8 : 4;
+	unsigned flags = 3 * WORD + entry_bytes;
+
+	process_trial_set(trial, MAPLE_ROOT, WORD);
+	process_trial_set(trial, MAPLE_R64_PIVOT, WORD);
+	process_trial_set(trial, MAPLE_R64_SLOT, WORD + 31 * WORD);
+	process_trial_set(trial, MAPLE_A64_PIVOT, WORD);
+	process_trial_set(trial, MAPLE_A64_SLOT, WORD + 20 * WORD);
+	process_trial_set(trial, VMA_START, 0);
+	process_trial_set(trial, VMA_END, WORD);
+	process_trial_set(trial, VMA_FLAGS, flags);
+	/* Between them: shared, anon_vma_chain, anon_vma, vm_ops. */
+	process_trial_set(trial, VMA_PGOFF, flags + 9 * WORD);
+	process_trial_set(trial, VMA_FILE, flags + 10 * WORD);
+}
+
+static bool mm_visit(void *context, const struct vma *vma)
+{
+	struct process_trial *trial = context;
+	uint64_t n_pages = (vma->end - vma->start) >> GUEST_PAGE_SHIFT;
+	bool writable = vma->flags & VMA_WRITE, code = vma->flags & VMA_EXEC;
+
+	trial->n++;
+	trial->n_pages += n_pages;
+	if (code && !writable && !(vma->flags & VMA_STACK))
+		trial->n_code_pages += n_pages;
+	if (vma->file && !writable && trial->n_areas < PROCESS_TRIAL_AREAS)
+		trial->areas[trial->n_areas++] = *vma;
+	if (!vma->file && code && !writable)
+		trial->vdso = vma->start;
+	return true;
+}
+
+/* --- what the mm_struct says of them ---------------------------------------------------------- */
+
+static uint64_t mm_word(const struct process_trial *trial, unsigned offset)
+{
+	return process_trial_word(trial, trial->mm + offset);
+}
+
+static bool mm_find_count(struct process_trial *trial)
+{
+	for (unsigned offset = WORD; offset < MM_FRONT_BYTES; offset += WORD) {
+		uint64_t tables = mm_word(trial, offset - WORD);
+
+		if (tables && tables < I386_KERNEL_START && tables % GUEST_PAGE_SIZE == 0 &&
+		    mm_word(trial, offset) == trial->n) {
+			process_trial_set(trial, MM_MAP_COUNT, offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool mm_find_total(struct process_trial *trial)
+{
+	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD)
+		if (mm_word(trial, offset) == trial->n_pages &&
+		    mm_word(trial, offset + MM_CODE_WORDS * WORD) == trial->n_code_pages) {
+			process_trial_set(trial, MM_TOTAL_VM, offset);
+			return true;
+		}
+	return false;
+}
+
+/* Under both roots. */
+static bool mm_is_same_frame(const struct process_trial *trial, uint64_t address)
+{
+	frame_t own, kernels;
+
+	return memory_translate(trial->guest.memory, trial->root, address, &own) &&
+	       memory_translate(trial->guest.memory, trial->guest.root, address, &kernels) &&
+	       own.value == kernels.value;
+}
+
+/* Whether trial->root has a page of an area. */
+static bool mm_has_pages(const struct process_trial *trial)
+{
+	frame_t frame;
+
+	for (size_t i = 0; i < trial->n_areas; i++)
+		for (uint64_t at = trial->areas[i].start; at < trial->areas[i].end &&
+			at - trial->areas[i].start < PROCESS_TRIAL_AREAS * GUEST_PAGE_SIZE;
+		     at += GUEST_PAGE_SIZE)
+			if (memory_translate(trial->guest.memory, trial->root, at, &frame))
+				return true;
+	return false;
+}
+
+static bool mm_find_tables(struct process_trial *trial)
+{
+	const struct linux_guest *guest = &trial->guest;
+
+	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD) {
+		uint64_t tables = mm_word(trial, offset);
+
+		if (!process_trial_is_pointer(trial, tables) ||
+		    !arch_read_root(guest, tables, &trial->root))
+			continue;
+		if (mm_is_same_frame(trial, guest->symbols[LINUX_TEXT]) &&
+		    mm_is_same_frame(trial, tables) && mm_has_pages(trial)) {
+			process_trial_set(trial, MM_PGD, offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A process may have no vDSO. */
+static void mm_find_vdso(struct process_trial *trial)
+{
+	for (unsigned offset = 0; trial->vdso && offset < MM_BYTES; offset += WORD) {
+		uint64_t image, data, size;
+
+		if (mm_word(trial, offset) != trial->vdso)
+			continue;
+		image = mm_word(trial, offset + WORD);
+		data = process_trial_word(trial, image);
+		size = process_trial_word(trial, image + WORD);
+		if (process_trial_word(trial, data) == ELF_MAGIC && size <= VDSO_MAX_BYTES) {
+			process_trial_set(trial, MM_VDSO, offset);
+			process_trial_set(trial, MM_VDSO_IMAGE, offset + WORD);
+			process_trial_set(trial, VDSO_IMAGE_DATA, 0);
+			process_trial_set(trial, VDSO_IMAGE_SIZE, WORD);
+			return;
+		}
+	}
+}
+
+bool mm_layout_i386_find(struct process_trial *trial)
+{
+	if (!mm_find(trial))
+		return false;
+	mm_set_areas(trial);
+	if (vmas_walk(&trial->guest, trial->mm, mm_visit, trial) != VMAS_DONE ||
+	    !mm_find_count(trial) || !mm_find_total(trial) || !mm_find_tables(trial))
+		return false;
+	mm_find_vdso(trial);
+	return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds a process that shows where a kernel of i386 keeps mappings and files; see process_layout.h.
+ * Kernel threads have none, and any process may be changing. So several are tried: the task that
+ * runs, its parents up to the idle task, the idle task's children, of which init is one, and
+ * init's. The members of task_struct that lead there have this order (layout_i386.c):
+ *
+ *   real_parent parent children.{next,prev} sibling.{next,prev} group_leader
+ *
+ * All that is found comes from one process: of another one, members of a later layout may agree
+ * with it by chance.
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/process/process_layout.h"
+
+#include "linux/kernel/layout_i386.h"
+
+#define WORD                 4
+#define PROCESS_MAX_PARENTS  16
+#define PROCESS_MAX_CHILDREN 16 /* that are tried of a task */
+
+static bool process_layout_try(struct linux_guest *guest, uint64_t task)
+{
+	struct process_trial trial = { .guest = *guest, .task = task };
+
+	if (!task || !mm_layout_i386_find(&trial) || !file_layout_i386_find(&trial))
+		return false;
+	guest->layout = trial.guest.layout;
+	guest->vmemmap = trial.guest.vmemmap;
+	return true;
+}
+
+static uint64_t process_layout_parent(const struct linux_guest *guest, uint64_t task)
+{
+	unsigned offset = layout_offset(&guest->layout, TASK_GROUP_LEADER) - 6 * WORD;
+	uint64_t parent;
+
+	return linux_read_word(guest, task + offset, &parent) &&
+			       linux_is_kernel_of(guest, parent)
+		       ? parent
+		       : 0;
+}
+
+/* Tries the children of TASK; *FIRST is the oldest one. */
+static bool process_layout_try_children(struct linux_guest *guest, uint64_t task, uint64_t *first)
+{
+	unsigned leader = layout_offset(&guest->layout, TASK_GROUP_LEADER);
+	uint64_t head = task + leader - 4 * WORD, link = head;
+
+	*first = 0;
+	for (unsigned i = 0; i < PROCESS_MAX_CHILDREN; i++) {
+		uint64_t child;
+
+		if (!linux_read_word(guest, link, &link) || !linux_is_kernel_of(guest, link) ||
+		    link == head)
+			return false;
+		child = link - (leader - 2 * WORD);
+		*first = *first ? *first : child;
+		if (process_layout_try(guest, child))
+			return true;
+	}
+	return false;
+}
+
+bool process_layout_i386_find(struct linux_guest *guest)
+{
+	uint64_t task = layout_i386_read_current(guest), parent, init;
+
+	if (!task || !layout_has(&guest->layout, TASK_GROUP_LEADER) ||
+	    !layout_has(&guest->layout, TASK_PID))
+		return false;
+	for (unsigned i = 0; i < PROCESS_MAX_PARENTS; i++) {
+		if (process_layout_try(guest, task))
+			return true;
+		parent = process_layout_parent(guest, task);
+		if (!parent || parent == task)
+			break;
+		task = parent;
+	}
+	return process_layout_try_children(guest, task, &init) ||
+	       (init && process_layout_try_children(guest, init, &init));
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A process of a made 32-bit kernel; see made_process_i386.h. */
+#include "config.h"
+
+#include "made_process_i386.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AT(offset) (MADE_BASE + (offset))
+#define PAGE       4096U
+
+/* Pages 0 and 1 are code, page 2 is read only. */
+const uint32_t made_file_frames[MADE_PAGES] = { 0x100, 0x103, MADE_FRAMES + 1 };
+
+static void put(struct made_i386 *made, uint64_t offset, uint64_t word)
+{
+	made_i386_put(made, offset, word, 4);
+}
+
+static void put_tables(struct made_i386 *made)
+{
+	bool pae = made->guest.root.width == WIDTH_32_PAE;
+	unsigned bytes = pae ? 8 : 4;
+
+	made_i386_put(made, pae ? MADE_TABLES + 0x20 : MADE_TABLES + 4 * (MADE_CODE >> 22),
+		      (pae ? MADE_USER_TABLES | 1 : MADE_USER_PAGES | 7), bytes);
+	if (pae)
+		made_i386_put(made, MADE_USER_TABLES + 8 * (MADE_CODE >> 21), MADE_USER_PAGES | 7,
+			      8);
+	for (unsigned i = 0; i < MADE_PAGES; i++)
+		made_i386_put(made, MADE_USER_PAGES +
+					    bytes * ((MADE_CODE >> 12) % (PAGE / bytes) + i),
+			      (uint64_t)made_file_frames[i] * PAGE | 5, bytes);
+}
+
+static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_t n_pages,
+		     uint32_t flags, uint32_t page, bool has_file)
+{
+	uint64_t area = MADE_AREAS + i * MADE_AREA_BYTES;
+	unsigned flags_at = made->guest.root.width == WIDTH_32_PAE ? 20 : 16;
+
+	put(made, area, start);
+	put(made, area + 4, start + n_pages * PAGE);
+	put(made, area + 8, AT(MADE_MM));
+	put(made, area + flags_at, flags);
+	put(made, area + flags_at + 36, page);
+	put(made, area + flags_at + 40, has_file ? AT(MADE_FILE) : 0);
+	/* Slots 0, 2, 4 .. are what lies between the areas. */
+	put(made, MADE_MAPLE + 4 + 8 * i, start - 1);
+	put(made, MADE_MAPLE + 4 + 8 * i + 4, start + n_pages * PAGE - 1);
+	put(made, MADE_MAPLE + 128 + 8 * i + 4, AT(area));
+}
+
+static void put_areas(struct made_i386 *made)
+{
+	put(made, MADE_MAPLE, AT(MADE_MM) | 1);
+	put_area(made, 0, MADE_CODE, 2, 0x75, 0, true);
+	put_area(made, 1, MADE_CODE + 2 * PAGE, 1, 0x71, 2, true);
+	put_area(made, 2, MADE_CODE + 3 * PAGE, 1, 0x73, 2, true);
+	put_area(made, 3, MADE_VDSO_AT, 2, 0x4000075, 0, false);
+	put_area(made, 4, 0x7fbde000, 33, 0x100173, 0x7ffde, false);
+	put(made, MADE_MAPLE + 4 + 8 * 5, 0xffffffff);
+}
+
+static void put_mm(struct made_i386 *made)
+{
+	put(made, MADE_MM + 4, AT(MADE_MAPLE) | 1 << 3 | 2);
+	put(made, MADE_MM + 28, AT(MADE_TABLES) +
+					(made->guest.root.width == WIDTH_32_PAE ? 0x20 : 0));
+	put(made, MADE_MM + 36, 1);
+	put(made, MADE_MM + 40, 1);
+	put(made, MADE_MM + 44, 3 * PAGE);
+	put(made, MADE_MM + 48, 5);
+	put(made, MADE_MM + 92, 39); /* hiwater_vm */
+	put(made, MADE_MM + 96, 39);
+	put(made, MADE_MM + 116, 4);
+	put(made, MADE_MM + 460, MADE_VDSO_AT);
+	put(made, MADE_MM + 464, AT(MADE_VDSO_IMAGE));
+	put(made, MADE_VDSO_IMAGE, AT(MADE_VDSO));
+	put(made, MADE_VDSO_IMAGE + 4, PAGE);
+	memcpy(made->bytes + MADE_VDSO, "\177ELF", 4);
+}
+
+static void put_dentry(struct made_i386 *made, uint64_t dentry, uint64_t name, const char *text,
+		       uint64_t inode)
+{
+	put(made, dentry + 12, 0xc0001234);
+	put(made, dentry + 16, AT(MADE_ROOT_DENTRY));
+	put(made, dentry + 24, strlen(text));
+	put(made, dentry + 28, AT(name));
+	put(made, dentry + 32, AT(inode));
+	put(made, dentry + 84, AT(MADE_SUPER_BLOCK));
+	memcpy(made->bytes + name, text, strlen(text) + 1);
+}
+
+static void put_file(struct made_i386 *made)
+{
+	put(made, MADE_FILE + 8, AT(MADE_MOUNT + 16));
+	put(made, MADE_FILE + 12, AT(MADE_DENTRY));
+	put(made, MADE_FILE + 16, AT(MADE_INODE));
+	put_dentry(made, MADE_DENTRY, MADE_NAMES, "init", MADE_INODE);
+	put_dentry(made, MADE_ROOT_DENTRY, MADE_NAMES + 32, "/", 0);
+	put(made, MADE_MOUNT + 8, AT(MADE_MOUNT));
+	put(made, MADE_MOUNT + 12, AT(MADE_ROOT_DENTRY));
+	put(made, MADE_MOUNT + 16, AT(MADE_ROOT_DENTRY));
+}
+
+static void put_inode(struct made_i386 *made)
+{
+	uint64_t mapping = MADE_INODE + 256;
+
+	put(made, MADE_INODE, 0100755);
+	put(made, MADE_INODE + 24, AT(0x1000)); /* i_op */
+	put(made, MADE_INODE + 28, AT(MADE_SUPER_BLOCK));
+	put(made, MADE_INODE + 32, AT(mapping));
+	put(made, MADE_INODE + 36, AT(0x1040)); /* i_security */
+	put(made, MADE_INODE + 40, 17);
+	put(made, MADE_INODE + 44, 1);
+	put(made, MADE_INODE + 52, MADE_FILE_BYTES);
+	put(made, MADE_INODE + 72, 1700000000);
+	put(made, MADE_INODE + 80, 999999999);
+	put(made, mapping, AT(MADE_INODE));
+	put(made, mapping + 12, AT(MADE_XA_NODE) | 2);
+	for (unsigned i = 0; i < MADE_PAGES; i++) {
+		uint64_t page = MADE_PAGE_ARRAY + MADE_PAGE_BYTES * made_file_frames[i];
+
+		put(made, MADE_XA_NODE + 20 + 4 * i, AT(page));
+		put(made, page + 12, AT(mapping));
+		put(made, page + 16, i);
+		snprintf((char *)made->bytes + made_file_frames[i] * PAGE, 16, "page %u", i);
+	}
+}
+
+void made_process_i386(struct made_i386 *made, uint64_t task)
+{
+	put(made, task + MADE_MM_AT, AT(MADE_MM));
+	put(made, task + MADE_MM_AT + 4, AT(MADE_MM));
+	put_tables(made);
+	put_areas(made);
+	put_mm(made);
+	put_file(made);
+	put_inode(made);
+	memory_refresh(made->guest.memory);
+}
