@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sample/copy.h"
+#include "sample/stacks_go.h"
 #include "sample/stacks_x86.h"
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
