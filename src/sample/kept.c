@@ -36,17 +36,30 @@ static char *kept_bytes(const struct kept *kept, unsigned vcpu)
 	return kept->bytes + vcpu * KEPT_VCPU_BYTES;
 }
 
+void kept_put_registers(struct kept *kept, unsigned vcpu, const struct registers *regs, bool user)
+{
+	kept->vcpus[vcpu].cpu_ns = 0;
+	kept->vcpus[vcpu].regs = *regs;
+	kept->vcpus[vcpu].user = user;
+	kept->vcpus[vcpu].sampled = true;
+}
+
+void kept_hold_pages(const struct kept *kept, unsigned vcpu, struct copier *copier)
+{
+	if (kept->vcpus[vcpu].sampled)
+		copy_prepare(copier, &kept->vcpus[vcpu].regs, kept->vcpus[vcpu].user);
+}
+
 void kept_put(struct kept *kept, unsigned vcpu, uint64_t cpu_ns, const struct registers *regs,
 	      bool user, const struct copied *copied, const char *from)
 {
 	bool complete = !copied->missed && copied->cut != CUT_FAULT &&
 			copied->user_cut != CUT_FAULT;
 
+	kept_put_registers(kept, vcpu, regs, user);
 	kept->vcpus[vcpu].cpu_ns = kept->bytes && complete ? cpu_ns : 0;
 	if (!kept->vcpus[vcpu].cpu_ns)
 		return;
-	kept->vcpus[vcpu].regs = *regs;
-	kept->vcpus[vcpu].user = user;
 	kept->vcpus[vcpu].copied = *copied;
 	memcpy(kept_bytes(kept, vcpu), from, copied->size_bytes);
 }

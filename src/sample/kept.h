@@ -13,6 +13,11 @@
  *
  * How much of a stack is copied changes with what the resolver learns, for a vCPU that waits as
  * well. So the kept bytes are used only if a copy that was made now would have as many.
+ *
+ * The registers are kept of every vCPU: they tell which pages its next sample needs. A page that is
+ * not used for a while is unmapped. Then the next stop misses it, the page is mapped while the
+ * guest runs on, and the sample is one of the stop after that. A vCPU that works for a millisecond
+ * now and then would be seen late in that millisecond, or no more.
  */
 #ifndef SAMPLE_KEPT_H
 #define SAMPLE_KEPT_H
@@ -23,10 +28,10 @@ struct kept {
 	size_t size_bytes; /* mapped at bytes */
 	char *bytes;       /* NULL: nothing is kept */
 	struct {
-		uint64_t cpu_ns; /* by the look before the sample; 0: nothing is kept */
+		uint64_t cpu_ns; /* by the look before the sample; 0: only the registers are kept */
 		struct registers regs;
 		struct copied copied;
-		bool user;
+		bool user, sampled; /* SAMPLED false: there are no registers yet */
 	} vcpus[GUEST_MAX_VCPUS];
 };
 
@@ -40,6 +45,10 @@ void kept_destroy(struct kept *kept);
  */
 void kept_put(struct kept *kept, unsigned vcpu, uint64_t cpu_ns, const struct registers *regs,
 	      bool user, const struct copied *copied, const char *from);
+/* Keeps the registers alone. */
+void kept_put_registers(struct kept *kept, unsigned vcpu, const struct registers *regs, bool user);
+/* Maps the pages of VCPU's last sample, unless they are, and counts them as used. */
+void kept_hold_pages(const struct kept *kept, unsigned vcpu, struct copier *copier);
 /*
  * Before a stop: CPU_NS, if a sample of VCPU can be made of what is kept unless the vCPU runs for
  * more than that; otherwise 0. Maps pages if necessary.

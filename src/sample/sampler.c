@@ -47,6 +47,7 @@
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
+#define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
 #define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 /*
  * A sample of a Linux guest may wait this long. The files of all programs of a server, which are
@@ -96,7 +97,7 @@ struct sampler {
 	bool missed_pages;               /* a stack was cut at a page not mapped yet */
 	bool stopped_once;               /* this sampler has stopped the guest before */
 	uint64_t waiting_to, waiting_ns; /* a count of committed bytes, and when it was reached */
-	uint64_t started_ns, cpu_measured_ns, published_ns;
+	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* of the samplers before this one */
 	struct sampler_counts counts;
 };
@@ -460,7 +461,10 @@ static void sampler_find_tasks(struct sampler *sampler)
 		memset(sampler->stood_ns, 0, sizeof(sampler->stood_ns));
 }
 
-/* After a sample, which is in ROOM: keeps the stacks of the vCPUs that did not run. */
+/*
+ * After a sample, which is in ROOM: keeps the stacks of the vCPUs that did not run, and what tells
+ * where those of the others are.
+ */
 static void sampler_keep(struct sampler *sampler, const char *room)
 {
 	const char *from = room + sizeof(struct sample);
@@ -472,8 +476,26 @@ static void sampler_keep(struct sampler *sampler, const char *room)
 		if (sampler->waits[i] && !sampler->stood_ns[i] && !sampler->bare)
 			kept_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
 				 &sampler->regs[i], sampler->user[i], &sampler->copied[i], from);
+		else if (!sampler->stood_ns[i])
+			kept_put_registers(&sampler->kept, vcpu, &sampler->regs[i],
+					   sampler->user[i]);
 		from += sampler->copied[i].size_bytes;
 	}
+}
+
+/* Once in a while: the pages that the next sample of a vCPU needs stay mapped while it sleeps. */
+static void sampler_hold_pages(struct sampler *sampler)
+{
+	if (sampler->bare || sampler->now_ns - sampler->held_ns < SAMPLER_HOLD_NS)
+		return;
+	sampler->held_ns = sampler->now_ns;
+	sampler_begin_reading(sampler);
+	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
+		sampler->copier.running = &sampler->per_cpus.vcpus[vcpu].running;
+		sampler->copier.vcpu = vcpu;
+		kept_hold_pages(&sampler->kept, vcpu, &sampler->copier);
+	}
+	sampler_end_reading(sampler);
 }
 
 /* A page of the ring that was never written has no memory yet: fault it in before the stop. */
@@ -664,6 +686,8 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 	sampler_compare_clocks(sampler);
 	if (!room && state == before && sampler->now_ns - sampler->published_ns < TICKS_LOOK_NS)
 		return;
+	if (state == SAMPLER_RUNNING)
+		sampler_hold_pages(sampler);
 	frame_cache_sweep(sampler->copier.cache, sampler->now_ns);
 	sampler_publish_counts(sampler, state);
 }

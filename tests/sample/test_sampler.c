@@ -365,6 +365,23 @@ static void test_blocked(void)
 	end();
 }
 
+static void sleep_long(unsigned tick)
+{
+	memory->look.states[0] = tick == 1 || tick > 40 ? VCPU_RUNNING : VCPU_BLOCKED;
+}
+
+/* A vCPU that has slept for 40 s: its stack's pages are still mapped, and one stop is enough. */
+static void test_long_sleep(void)
+{
+	begin_at(1, 1);
+	scene = sleep_long;
+	run(41);
+	check(n_taken >= 41 && taken[40].vcpus[0].n_stacks == 1, "asleep for long: then a stack");
+	check(!(taken[40].head.flags & SAMPLE_RETAKE) && counts.retakes == 1,
+	      "of the first stop: %" PRIu64 " retakes", counts.retakes);
+	end();
+}
+
 static void wake_late(unsigned tick)
 {
 	memory->look.states[0] = VCPU_OFFLINE;
@@ -1570,6 +1587,7 @@ int main(void)
 	test_bare();
 	test_few_readings();
 	test_blocked();
+	test_long_sleep();
 	test_asleep();
 	test_run_time();
 	test_stood();
