@@ -29,6 +29,7 @@
 #define CACHE_CREDIT_NS  1000000000ULL /* at most the credit of this time is saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 #define CACHE_LAST       32            /* tables of level 1 that are remembered */
+#define CACHE_GROUP      64            /* slots that are skipped at once if they are free */
 #define CACHE_PATH       4             /* tables from the top to one of level 1 on x86 */
 
 struct cache_slot {
@@ -62,6 +63,7 @@ struct frame_cache {
 	unsigned shift;
 	uint64_t odd; /* the multiplier */
 	size_t max_taken, n_taken, n_pages;
+	uint8_t *groups; /* how many slots of each CACHE_GROUP are taken */
 	size_t hand; /* the slot that is visited next */
 	uint64_t visited_ns; /* all visits that were due before this time are done */
 	uint64_t guest_pages;
@@ -79,14 +81,20 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 				      uint64_t round_ns, struct frame_cache **cachep)
 {
 	struct frame_cache *cache;
-	size_t n_slots = 64;
-	unsigned shift = 58;
+	uint8_t *groups;
+	size_t n_slots = CACHE_GROUP;
+	unsigned shift = 58; /* 64 - log2 of that */
 
 	for (; n_slots < 2 * max_pages; shift--)
 		n_slots *= 2;
 	cache = calloc(1, sizeof(*cache) + n_slots * sizeof(cache->slots[0]));
-	if (!cache)
+	groups = calloc(n_slots / CACHE_GROUP, sizeof(*groups));
+	if (!cache || !groups) {
+		free(cache);
+		free(groups);
 		return error_create("out of memory");
+	}
+	cache->groups = groups;
 	cache->mapper = *mapper;
 	cache->round_ns = round_ns;
 	cache->n_visits = 1;
@@ -105,6 +113,7 @@ void frame_cache_destroy(struct frame_cache *cache)
 	if (!cache)
 		return;
 	frame_cache_drop(cache);
+	free(cache->groups);
 	free(cache);
 }
 
@@ -170,6 +179,7 @@ static void cache_remove(struct frame_cache *cache, size_t i)
 		i = j;
 	}
 	cache->slots[i] = (struct cache_slot){ 0 };
+	cache->groups[i / CACHE_GROUP]--;
 }
 
 /*
@@ -233,6 +243,7 @@ static struct cache_slot *cache_add(struct frame_cache *cache, uint64_t frame, u
 		cache_visit(cache, now_ns, false);
 	slot = cache_probe(cache, frame);
 	*slot = (struct cache_slot){ .frame = frame, .taken = true };
+	cache->groups[(size_t)(slot - cache->slots) / CACHE_GROUP]++;
 	cache->n_taken++;
 	return slot;
 }
@@ -452,17 +463,24 @@ void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages)
 }
 
 /*
- * Moves the hand over free slots, at most DUE of them. Returns how many. Most slots are free: this
- * is half of what a sampler computes if each takes a call.
+ * Moves the hand over free slots, at most DUE of them. Returns how many. Most slots are free: to
+ * look at each is a third of what a sampler computes in a tick.
  */
 static uint64_t cache_skip_free(struct frame_cache *cache, uint64_t due)
 {
-	const struct cache_slot *slots = cache->slots;
 	size_t hand = cache->hand, mask = cache->n_slots - 1;
-	uint64_t n = 0;
+	uint64_t n = 0, step;
 
-	for (; n < due && !slots[hand].taken; n++)
-		hand = (hand + 1) & mask;
+	while (n < due) {
+		step = 1;
+		if (!cache->groups[hand / CACHE_GROUP])
+			step = CACHE_GROUP - hand % CACHE_GROUP;
+		else if (cache->slots[hand].taken)
+			break;
+		step = step < due - n ? step : due - n;
+		hand = (hand + step) & mask;
+		n += step;
+	}
 	cache->hand = hand;
 	return n;
 }
@@ -506,8 +524,11 @@ void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint6
 void frame_cache_drop(struct frame_cache *cache)
 {
 	for (size_t i = 0; i < cache->n_slots; i++) {
+		if (!cache->slots[i].taken)
+			continue; /* a write would give the page of a free slot memory */
 		cache_unmap(cache, &cache->slots[i]);
 		cache->slots[i] = (struct cache_slot){ 0 };
+		cache->groups[i / CACHE_GROUP] = 0;
 	}
 	cache->n_taken = 0;
 }

@@ -675,7 +675,8 @@ static void sampler_compare_clocks(struct sampler *sampler)
 {
 	uint64_t ahead_ns;
 
-	if (xen_clock_measure(&sampler->xen_clock, sampler->guest, sampler->now_ns, &ahead_ns))
+	if (xen_clock_measure(&sampler->xen_clock, sampler->guest,
+			      sampler->copier.stacks.current_per_cpu, sampler->now_ns, &ahead_ns))
 		control_set_xen_clock(sampler->control, ahead_ns);
 }
 

@@ -9,9 +9,12 @@
 
 #include "xtop/clock.h"
 
-#define TICKS_SLOW_LOOK_NS 400000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
-/* The longest sleep without asking whether to quit. The guard's signal ends it sooner. */
-#define TICKS_NAP_NS       400000000
+#define TICKS_SLOW_LOOK_NS 600000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
+/*
+ * The longest sleep without asking whether to quit. The guard's signal ends it sooner. Longer than
+ * the time between two slow looks, or each would take two wakes.
+ */
+#define TICKS_NAP_NS       800000000
 
 void ticks_init(struct ticks *ticks, struct control *control, struct sampler_counts *counts,
 		unsigned n_vcpus)

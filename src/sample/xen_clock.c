@@ -19,12 +19,13 @@
  * 200 µs a second. A tenth of a second is 20 µs.
  */
 #define XEN_CLOCK_STEP_NS  100000000
+#define XEN_CLOCK_SLOW_NS  1000000000 /* while nobody tells a guest's clocks by it */
 #define XEN_CLOCK_TRIES    4
 #define XEN_CLOCK_SHORT_NS 20000  /* good enough: no more tries */
 #define XEN_CLOCK_LONG_NS  500000 /* wrong by 0.25 ms at most; beyond that the answer is not used */
 
-bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, uint64_t now_ns,
-		       uint64_t *ahead_ns)
+bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, bool often,
+		       uint64_t now_ns, uint64_t *ahead_ns)
 {
 	uint64_t shortest_ns = XEN_CLOCK_LONG_NS + 1, xen_ns;
 
@@ -43,6 +44,6 @@ bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, uint6
 	}
 	if (shortest_ns > XEN_CLOCK_LONG_NS)
 		return false;
-	clock->next_ns = now_ns + XEN_CLOCK_STEP_NS;
+	clock->next_ns = now_ns + (often ? XEN_CLOCK_STEP_NS : XEN_CLOCK_SLOW_NS);
 	return true;
 }

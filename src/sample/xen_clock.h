@@ -14,10 +14,10 @@ struct xen_clock {
 };
 
 /*
- * Asks Xen at most ten times a second; NOW_NS is about the time. False: the next time has not come
- * yet, or Xen did not answer soon enough.
+ * Asks Xen at most ten times a second, or once if not OFTEN; NOW_NS is about the time. False: the
+ * next time has not come yet, or Xen did not answer soon enough.
  */
-bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, uint64_t now_ns,
-		       uint64_t *ahead_ns);
+bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, bool often,
+		       uint64_t now_ns, uint64_t *ahead_ns);
 
 #endif
