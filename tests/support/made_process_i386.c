@@ -136,6 +136,8 @@ void made_process_i386(struct made_i386 *made, uint64_t task)
 {
 	put(made, task + MADE_MM_AT, AT(MADE_MM));
 	put(made, task + MADE_MM_AT + 4, AT(MADE_MM));
+	made_i386_put(made, task + MADE_START, 1500000000, 8);
+	made_i386_put(made, task + MADE_START + 8, 1500000200, 8);
 	put_tables(made);
 	put_areas(made);
 	put_mm(made);

@@ -29,6 +29,7 @@
 #define MADE_AREA_BYTES 128
 #define MADE_PAGE_BYTES 40
 #define MADE_MM_AT      1008 /* in task_struct */
+#define MADE_START      1284
 #define MADE_CODE       0x08048000
 #define MADE_VDSO_AT    0x77ff1000 /* in the process */
 #define MADE_FILE_BYTES (3 * 4096 - 100)

@@ -48,6 +48,9 @@ static void test_found(bool pae)
 
 	begin(pae);
 	made_process_i386(made, MADE_TASK);
+	made_i386_put(made, MADE_TASK + MADE_START - 120, MADE_BASE + MADE_TASK, 8);
+	made_i386_put(made, MADE_TASK + MADE_START - 112, MADE_BASE + MADE_TASK + 12, 8);
+	memory_refresh(made->guest.memory);
 	check(process_layout_i386_find(&made->guest), "a process of the running task, %s",
 	      pae ? "with PAE" : "without");
 	check(has(TASK_MM, MADE_MM_AT) && has(MM_MT, 0) && has(MM_PGD, 28) &&
@@ -56,6 +59,7 @@ static void test_found(bool pae)
 	check(has(MM_VDSO, 460) && has(MM_VDSO_IMAGE, 464), "the vDSO");
 	check(has(VMA_FLAGS, flags) && has(VMA_PGOFF, flags + 36) && has(VMA_FILE, flags + 40),
 	      "vm_area_struct");
+	check(has(TASK_START_TIME, MADE_START), "when a task has started");
 	check(has(FILE_PATH, 8) && has(FILE_INODE, 16), "file");
 	check(has(INODE_SB, 28) && has(INODE_MAPPING, 32) && has(INODE_INO, 40) &&
 		      has(INODE_SIZE, 52) && has(INODE_MTIME_SEC, 72) && has(INODE_MTIME_NSEC, 80),
@@ -164,6 +168,14 @@ static void test_refused(void)
 	check(process_layout_i386_find(&made->guest) &&
 		      !layout_has(&made->guest.layout, MM_VDSO),
 	      "a process needs no vDSO");
+	begin(true);
+	made_process_i386(made, MADE_TASK);
+	made_i386_put(made, MADE_TASK + MADE_START + 40, 2000000, 8);
+	made_i386_put(made, MADE_TASK + MADE_START + 48, 2000000, 8);
+	memory_refresh(made->guest.memory);
+	check(process_layout_i386_find(&made->guest) &&
+		      !layout_has(&made->guest.layout, TASK_START_TIME),
+	      "of two times none is known to be the start");
 }
 
 /* --- what is read so -------------------------------------------------------------------------- */
