@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A 32-bit kernel whose data has no names: its page tables, its running task, the members of a task,
- * and a task's names. The kernel is a valid one that the input changes.
+ * a task's names, the layout of a process's mappings and files, and these. The kernel is a valid one
+ * that the input changes.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "linux/kernel/layout_i386.h"
-#include "linux/process/tasks.h"
+#include "linux/process/process_layout.h"
+#include "linux/process/processes.h"
 #include "tests/fuzz/change.h"
-#include "tests/support/made_i386.h"
+#include "tests/support/made_process_i386.h"
 
 /* Where the kernel has what is looked at; a change is within so many bytes of one of them. */
 static const uint32_t places[] = { MADE_TABLES,
@@ -28,7 +30,24 @@ static const uint32_t places[] = { MADE_TABLES,
 				   MADE_LEADER + MADE_PID,
 				   MADE_TASK + MADE_COMM,
 				   MADE_LEADER + MADE_COMM,
-				   MADE_CURRENT + MADE_AREA };
+				   MADE_CURRENT + MADE_AREA,
+				   MADE_TASK + MADE_MM_AT,
+				   MADE_USER_TABLES,
+				   MADE_USER_PAGES + 8 * 0x48,
+				   MADE_MM,
+				   MADE_MM + 64,
+				   MADE_MM + 460,
+				   MADE_MAPLE,
+				   MADE_MAPLE + 128,
+				   MADE_AREAS,
+				   MADE_AREAS + MADE_AREA_BYTES,
+				   MADE_FILE,
+				   MADE_DENTRY,
+				   MADE_MOUNT,
+				   MADE_INODE,
+				   MADE_INODE + 256,
+				   MADE_XA_NODE };
+#define N_PLACES (sizeof(places) / sizeof(places[0]))
 #define NEAR_BYTES 64
 
 static void find_task(struct made_i386 *made)
@@ -48,6 +67,30 @@ static void find_task(struct made_i386 *made)
 	tasks_destroy(tasks);
 }
 
+/* What the running task has mapped, as for a sample, and again a little later. */
+static void find_space(struct made_i386 *made)
+{
+	const struct task task = { .address = MADE_BASE + MADE_TASK,
+				   .pid = 71,
+				   .tgid = 70,
+				   .mm = MADE_BASE + MADE_MM };
+	const struct processes_settings settings = { .root_fd = -1, .at_once = true };
+	struct processes *processes;
+	const struct space *space;
+
+	if (!made->guest.has_layout || !process_layout_i386_find(&made->guest))
+		return;
+	fuzz_must(made->guest.vmemmap >= MADE_BASE, "an array is in the kernel's memory");
+	fuzz_succeed(processes_create(&made->guest, &settings, &processes));
+	for (unsigned i = 0; i < 2; i++) {
+		space = processes_find_space(processes, &task, i * 2 * CODE_FILE_RETRY_NS);
+		if (space)
+			space_find(space, MADE_CODE);
+		processes_poll(processes, (i * 2 + 1) * CODE_FILE_RETRY_NS);
+	}
+	processes_destroy(processes);
+}
+
 static bool check_right(struct made_i386 *made)
 {
 	made_i386_search(made);
@@ -55,6 +98,9 @@ static bool check_right(struct made_i386 *made)
 		  "a right kernel is found");
 	find_task(made);
 	fuzz_must(made->guest.has_layout, "so are its members");
+	made_process_i386(made, MADE_TASK);
+	find_space(made);
+	fuzz_must(layout_has(&made->guest.layout, TASK_MM), "and a process");
 	return true;
 }
 
@@ -62,12 +108,12 @@ static void spoil(struct made_i386 *made, struct fuzz *fuzz)
 {
 	while (fuzz->left_bytes) {
 		uint8_t where = fuzz_u8(fuzz);
-		uint64_t at = places[where % 16] + fuzz_u8(fuzz) % NEAR_BYTES, was = 0;
+		uint64_t at = places[where % N_PLACES] + fuzz_u8(fuzz) % NEAR_BYTES, was = 0;
 		enum change_kind kind = fuzz_change_kind(fuzz);
 
 		memcpy(&was, made->bytes + at, 4);
 		made_i386_put(made, at,
-			      kind == CHANGE_ADDRESS ? MADE_BASE + places[fuzz_u8(fuzz) % 16]
+			      kind == CHANGE_ADDRESS ? MADE_BASE + places[fuzz_u8(fuzz) % N_PLACES]
 						     : fuzz_change(fuzz, kind, was),
 			      where & 0x80 ? 1 : 4);
 	}
@@ -91,9 +137,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		made_i386_put(made, MADE_OWN + 4 * 768, 0x80 | 3, 4);
 		made->guest.root = (struct memory_root){ .cr3 = MADE_TABLES, .width = WIDTH_32 };
 	}
+	made->guest.vmemmap = 0;
+	if (how & 4)
+		made_process_i386(made, how & 8 ? MADE_PARENT : MADE_TASK);
 	spoil(made, &fuzz);
 	memory_refresh(made->guest.memory);
 	made_i386_search(made);
 	find_task(made);
+	find_space(made);
 	return 0;
 }
