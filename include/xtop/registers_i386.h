@@ -3,6 +3,7 @@
 #ifndef XTOP_REGISTERS_I386_H
 #define XTOP_REGISTERS_I386_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define I386_KERNEL_START 0xc0000000ULL /* CONFIG_VMSPLIT_3G */
@@ -41,6 +42,27 @@ static inline uint64_t i386_entry_regs(uint64_t sp)
 		       ? end - PT_I386_BYTES
 		       : 0;
 }
+
+/*
+ * __kernel_vsyscall() of the vDSO puts the user's stack pointer into ebp before `sysenter` (Linux
+ * arch/x86/entry/vdso/vdso32/system_call.S). entry_SYSENTER_32 has nothing on the entry stack but,
+ * for a moment, flags and eax. On the task's stack it saves 0 as the stack pointer, and
+ * do_SYSENTER_32() sets that right. On the way back the entry stack has the same two words; ecx and
+ * edx are the user's stack pointer and address.
+ */
+static inline bool i386_is_sysenter(uint64_t sp)
+{
+	return (-sp & 0xfff) <= 8;
+}
+
+/* What is on the user's stack then. */
+enum vsyscall_i386_word {
+	VSYSCALL_I386_BP,
+	VSYSCALL_I386_DX,
+	VSYSCALL_I386_CX,
+	VSYSCALL_I386_RETURN,
+	N_VSYSCALL_I386
+};
 
 /* Above the user's pt_regs (asm/thread_info.h): without CONFIG_VM86, with it 16. */
 #define I386_STACK_PADDING 8

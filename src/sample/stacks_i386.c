@@ -108,6 +108,28 @@ static enum sample_cut i386_copy_user(struct copy *copy, enum sample_stack_kind 
 			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
+/*
+ * The user's stack pointer; its pt_regs says SP. In the first instructions of `sysenter` that is
+ * not right yet. In the last ones the pt_regs has to be copied, too.
+ */
+static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
+{
+	uint64_t rsp = copy->regs->rsp, bp = (uint32_t)copy->regs->rbp, saved = bp, ip;
+
+	if (i386_is_sysenter(rsp) && !stack_extent_has(copy->task, rsp)) {
+		if (sp != (uint32_t)copy->regs->rcx ||
+		    !i386_read(copy, copy->user_regs + PT_I386_AT(PT_I386_IP), &ip) ||
+		    ip != (uint32_t)copy->regs->rdx)
+			return bp;
+		pieces_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->user_regs,
+			   copy->task.end - copy->user_regs);
+	} else if (!sp && rsp <= copy->user_regs + PT_I386_AT(PT_I386_BP)) {
+		i386_read(copy, copy->user_regs + PT_I386_AT(PT_I386_BP), &saved);
+		return saved;
+	}
+	return sp ? sp : bp;
+}
+
 /* CUT_NONE: the task is a kernel thread, and has no user code. */
 static enum sample_cut i386_copy_saved_user(struct copy *copy)
 {
@@ -118,7 +140,7 @@ static enum sample_cut i386_copy_saved_user(struct copy *copy)
 	if (!i386_read(copy, copy->user_regs + PT_I386_AT(PT_I386_CS), &cs) ||
 	    !i386_read(copy, copy->user_regs + PT_I386_AT(PT_I386_SP), &sp))
 		return CUT_NOT_MAPPED;
-	return (cs & 3) == 3 ? i386_copy_user(copy, STACK_USER, sp) : CUT_NONE;
+	return (cs & 3) == 3 ? i386_copy_user(copy, STACK_USER, i386_user_sp(copy, sp)) : CUT_NONE;
 }
 
 /*

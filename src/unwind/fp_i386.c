@@ -11,6 +11,8 @@
  *                                 leaves the user's ebp as it is
  *   esp in a pt_regs at the end   entry code, on the CPU's entry stack: what is not pushed yet is
  *     of a page                   in its register (registers_i386.h)
+ *   esp at the end of a page,     sysenter: the user's registers are still, or again, in registers;
+ *     or a pt_regs without esp      what called __kernel_vsyscall() is on the user's stack
  *   ebp on another stack          what an interrupt's stack leads to (arch/x86/kernel/irq_32.c)
  *
  * All of a thread's registers are zeros in its first pt_regs (arch/x86/kernel/process.c,
@@ -128,6 +130,99 @@ static bool fp_leave_entry_stack(struct cursor *cursor)
 	return true;
 }
 
+/* --- sysenter --------------------------------------------------------------------------------- */
+
+/* Whether the kernel is about to go back to the user code that SAVED says. */
+static bool fp_is_sysexit(const struct cursor *cursor, const uint64_t *saved)
+{
+	return saved[PT_I386_SP] && saved[PT_I386_SP] == cursor->regs[REG_RCX] &&
+	       saved[PT_I386_IP] == cursor->regs[REG_RDX];
+}
+
+/* Whether *BP is the user's stack pointer, as its pt_regs at ADDRESS has none yet. */
+static bool fp_is_half_saved(const struct cursor *cursor, uint64_t address, const uint64_t *saved,
+			     uint64_t *bp)
+{
+	uint64_t sp = cursor->regs[REG_SP];
+
+	if (sp < address || sp - address > PT_I386_AT(PT_I386_SP) || saved[PT_I386_SP])
+		return false;
+	if (sp <= address + PT_I386_AT(PT_I386_BP))
+		*bp = saved[PT_I386_BP];
+	return true;
+}
+
+/*
+ * BP is the stack pointer of __kernel_vsyscall(). Its address is saved nowhere yet, so the user's
+ * part begins with its caller.
+ */
+static bool fp_leave_vsyscall(struct cursor *cursor, uint64_t bp)
+{
+	uint64_t words[N_VSYSCALL_I386];
+
+	if (fp_is_kernel(bp) || bp % sizeof(uint32_t) || cursor_piece(cursor, bp) < 0 ||
+	    !cursor_read_short(cursor, bp, words, N_VSYSCALL_I386))
+		return false;
+	cursor->regs[REG_RBP] = words[VSYSCALL_I386_BP];
+	cursor->regs[REG_PC] = words[VSYSCALL_I386_RETURN];
+	cursor->regs[REG_SP] = bp + N_VSYSCALL_I386 * sizeof(uint32_t);
+	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
+	cursor->interrupted = false;
+	cursor->user = true;
+	return true;
+}
+
+/* As fp_read_regs(), but what the kernel has not pushed yet is 0. */
+static bool fp_read_pushed(struct cursor *cursor, uint64_t address, uint64_t *saved)
+{
+	uint64_t sp = cursor->regs[REG_SP], reached[SAMPLE_MAX_STACKS];
+	size_t first = 0;
+	bool read;
+
+	if (sp > address && sp - address <= PT_I386_AT(PT_I386_SP))
+		first = (sp - address) / sizeof(uint32_t);
+	memset(saved, 0, N_PT_I386 * sizeof(saved[0]));
+	memcpy(reached, cursor->reached, sizeof(reached));
+	read = cursor_read_short(cursor, address + PT_I386_AT(first), saved + first,
+				 N_PT_I386 - first);
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return read;
+}
+
+/* The user's pt_regs on any of the kernel's stacks. *ADDRESS 0: there is none. */
+static void fp_find_top(struct cursor *cursor, uint64_t *address, uint64_t *saved)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	*address = 0;
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t top = piece->address + piece->size_bytes - I386_STACK_PADDING -
+			       PT_I386_BYTES;
+
+		if (piece->kind != STACK_USER && fp_is_kernel(top) &&
+		    fp_read_pushed(cursor, top, saved) &&
+		    (uint16_t)saved[PT_I386_SS] == I386_USER_SS) {
+			*address = top;
+			return;
+		}
+	}
+}
+
+static bool fp_leave_sysenter(struct cursor *cursor)
+{
+	uint64_t bp = cursor->regs[REG_RBP], address, saved[N_PT_I386];
+
+	fp_find_top(cursor, &address, saved);
+	if (i386_is_sysenter(cursor->regs[REG_SP]) && cursor->interrupted)
+		return address && fp_is_sysexit(cursor, saved)
+			       ? entry_i386_find_user(cursor, address)
+			       : fp_leave_vsyscall(cursor, bp);
+	return address && fp_is_half_saved(cursor, address, saved, &bp) &&
+	       fp_leave_vsyscall(cursor, bp);
+}
+
+/* --- other places ----------------------------------------------------------------------------- */
+
 /* By the pt_regs to which an encoded ebp leads. */
 static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
 {
@@ -203,7 +298,7 @@ enum unwind_step fp_i386_step(const struct unwind_space *space, struct cursor *c
 		return STEP_NOT_COVERED;
 	if (fp_is_top(cursor, sp) && entry_i386_find_user(cursor, sp))
 		return STEP_USER;
-	if (fp_leave_entry_stack(cursor))
+	if (fp_leave_entry_stack(cursor) || fp_leave_sysenter(cursor))
 		return STEP_USER;
 	if (!(bp & FP_ENCODED) && fp_is_kernel(bp | FP_ENCODED)) {
 		step = fp_step_regs(cursor, bp | FP_ENCODED);

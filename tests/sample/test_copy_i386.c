@@ -226,6 +226,34 @@ static void test_entry_stack(void)
 	end();
 }
 
+/* The task's stack has 0 as the user's stack pointer, or the one of an entry before. */
+static void test_sysenter(void)
+{
+	begin();
+	*word_at(REGS + PT_I386_AT(PT_I386_SP)) = 0;
+	*word_at(REGS + PT_I386_AT(PT_I386_BP)) = USER + 0x5004;
+	regs->rbp = USER + 0x4004;
+	regs->rsp = REGS;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004, "sysenter: by the saved ebp");
+	regs->rsp = REGS + PT_I386_AT(PT_I386_AX);
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x4004, USER + 0x5004, "sysenter: by ebp itself");
+
+	add_pages(ENTRY, 0x1000);
+	*word_at(REGS + PT_I386_AT(PT_I386_SP)) = USER + 0x6004;
+	*word_at(REGS + PT_I386_AT(PT_I386_IP)) = CODE + 0x10;
+	regs->rsp = ENTRY_END - 8;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x4004, USER + 0x5004, "sysenter: the empty entry stack");
+	regs->rcx = USER + 0x6004;
+	regs->rdx = CODE + 0x10;
+	copy(false);
+	check_piece(1, STACK_LINKED, REGS, STACK_END, "sysexit: the user's registers");
+	check_piece(2, STACK_USER, USER + 0x6004, USER + 0x7004, "sysexit: the user's stack");
+	end();
+}
+
 static void test_unknown(void)
 {
 	begin();
@@ -260,6 +288,7 @@ int main(void)
 	test_user();
 	test_interrupt();
 	test_entry_stack();
+	test_sysenter();
 	test_unknown();
 	test_refused();
 	return tap_done();

@@ -2,9 +2,11 @@
 /*
  * Chains of a 32-bit Linux kernel, over stacks made by hand: a system call, an exception in user code,
  * an interrupt in the kernel, the interrupts' stack, a thread of the kernel, and functions that have
- * not linked their frame yet.
+ * not linked their frame yet; and the first and last instructions of a system call by sysenter.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "tests/support/tap.h"
 #include "xtop/registers_i386.h"
@@ -254,6 +256,74 @@ static void test_entry_stack(void)
 	check(!stack.parts[UNWIND_USER].walked, "not with a segment of the kernel's");
 }
 
+/* Leaves the words of PIECE from FIRST, an even number, on. A sample has no gaps between pieces. */
+static void cut_piece(enum piece piece, unsigned first)
+{
+	char *to = (char *)made.pieces[piece].words, *from = to + 4 * first;
+
+	made.pieces[piece].head.address += 4 * first;
+	made.pieces[piece].head.size_bytes -= 4 * first;
+	memmove(to, from, (size_t)((char *)(&made + 1) - from));
+}
+
+/*
+ * The program's stack begins with what __kernel_vsyscall() has pushed, and the return address U(3): ebp
+ * points there. The words of pt_regs from FIRST on are pushed; sp and ip are 0.
+ */
+static void begin_sysenter(unsigned first)
+{
+	begin();
+	save(REGS, USER_CS, 0, 0, place(PIECE_USER, 0));
+	put(PIECE_USER, 0, place(PIECE_USER, 4));
+	put(PIECE_USER, 3, U(3));
+	made.vcpu.regs.rip = K(0) + 0x80;
+	made.vcpu.regs.rsp = place(PIECE_TASK, REGS + first);
+	made.vcpu.regs.rbp = first > PT_I386_BP ? place(PIECE_USER, 0) : 0x12345678;
+	cut_piece(PIECE_TASK, (REGS + first) & ~1U);
+}
+
+static const uint32_t sysenter_chain[] = { K(0) + 0x80, U(3), U(1), U(2), 0 };
+
+static void test_sysenter(void)
+{
+	static const struct {
+		unsigned first;
+		const char *what;
+	} places[] = {
+		{ PT_I386_SP, "sysenter: ss and sp are pushed" },
+		{ PT_I386_IP, "sysenter: what the processor saves elsewhere" },
+		{ PT_I386_AX, "sysenter: before ebp is pushed" },
+		{ PT_I386_BP, "sysenter: behind that" },
+		{ 0, "sysenter: all registers" },
+	};
+
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		begin_sysenter(places[i].first);
+		check_chain(sysenter_chain, places[i].what);
+	}
+	begin_sysenter(PT_I386_SP);
+	made.pieces[PIECE_TASK].head.address = 0xff404000;
+	made.vcpu.regs.rsp = 0xff404000;
+	check_chain(sysenter_chain, "sysenter: on the empty entry stack");
+	made.vcpu.regs.rbp = TASK;
+	walk_chain();
+	check(!stack.parts[UNWIND_USER].walked || stack.stop != UNWIND_COMPLETE,
+	      "ebp is the kernel's: nothing is known");
+}
+
+/* The entry stack has flags and eax; ecx and edx say where to, as the task's stack does. */
+static void test_sysexit(void)
+{
+	begin();
+	made.pieces[PIECE_IRQ].head.address = 0xff404000 - 4 * WORDS;
+	made.vcpu.regs.rip = K(0) + 0x80;
+	made.vcpu.regs.rsp = 0xff404000 - 8;
+	made.vcpu.regs.rbp = place(PIECE_USER, 4);
+	made.vcpu.regs.rcx = place(PIECE_USER, 0);
+	made.vcpu.regs.rdx = U(0);
+	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, "sysexit");
+}
+
 static void test_broken(void)
 {
 	begin();
@@ -284,6 +354,8 @@ int main(void)
 	test_kernel_thread();
 	test_entry();
 	test_entry_stack();
+	test_sysenter();
+	test_sysexit();
 	test_broken();
 	test_wide();
 	return tap_done();
