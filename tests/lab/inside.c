@@ -22,7 +22,7 @@
  *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
  *   waits      see inside_waits.h: tasks that wait, locks and their holders
  *   search     NAME FOUND TOLD         addresses that search_symbols() finds without names of data
- *   members    NAME OFFSET             in a task_struct of i386; CPU 0's task and its name
+ *   members    NAME OFFSET             in structs of i386; CPU 0's task and its name
  *   chain      CHAIN                   of a dump's CPU 0, as a folded file has it: inside_chain.h
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
@@ -42,6 +42,7 @@
 #include "linux/kernel/search.h"
 #include "linux/kernel/member.h"
 #include "linux/kernel/modules.h"
+#include "linux/process/process_layout.h"
 #include "linux/process/tasks.h"
 #include "linux/process/path.h"
 #include "linux/process/processes.h"
@@ -631,16 +632,37 @@ static void add_line(void *inside, const char *line)
 	add(inside, "%s", line);
 }
 
-/* What layout_i386.c finds, and the names that it leads to. */
+/* What is found in a kernel of i386 without BTF, and the names that it leads to. */
 static void add_members(struct inside *inside)
 {
 	static const struct {
 		enum layout_member member;
 		const char *name;
 	} members[] = {
-		{ TASK_COMM, "comm" },	{ TASK_PID, "pid" },
-		{ TASK_TGID, "tgid" },	{ TASK_GROUP_LEADER, "group_leader" },
-		{ TASK_STACK, "stack" }, { TASK_FLAGS, "flags" },
+		{ TASK_COMM, "comm" },
+		{ TASK_PID, "pid" },
+		{ TASK_TGID, "tgid" },
+		{ TASK_GROUP_LEADER, "group_leader" },
+		{ TASK_STACK, "stack" },
+		{ TASK_FLAGS, "flags" },
+		{ TASK_MM, "mm" },
+		{ TASK_START_TIME, "start_time" },
+		{ MM_MT, "mm_mt" },
+		{ MM_PGD, "pgd" },
+		{ MM_MAP_COUNT, "map_count" },
+		{ MM_TOTAL_VM, "total_vm" },
+		{ MM_VDSO, "vdso" },
+		{ VMA_FLAGS, "vm_flags" },
+		{ VMA_PGOFF, "vm_pgoff" },
+		{ VMA_FILE, "vm_file" },
+		{ FILE_PATH, "f_path" },
+		{ FILE_INODE, "f_inode" },
+		{ INODE_SB, "i_sb" },
+		{ INODE_MAPPING, "i_mapping" },
+		{ INODE_INO, "i_ino" },
+		{ INODE_SIZE, "i_size" },
+		{ INODE_MTIME_SEC, "i_mtime" },
+		{ PAGE_SIZEOF, "sizeof_page" },
 	};
 	const struct linux_guest *guest = &inside->kernel.guest;
 	uint64_t task = layout_i386_read_current(guest);
@@ -752,8 +774,12 @@ static void read_guest(struct inside *inside)
 	generated_code_poll(inside->generated);
 	inside->attached = memory_counts(inside->memory);
 	inside->attached_s = cpu_s();
-	if (!guest->has_layout || linux_is_short(guest))
+	if (!guest->has_layout)
 		return;
+	if (linux_is_short(guest)) {
+		process_layout_i386_find(&inside->kernel.guest);
+		return;
+	}
 	read_own_members(inside);
 	must_or_die(tasks_create(guest, &inside->tasks));
 	must_or_die(processes_create(guest, &settings, &inside->processes));

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "linux/kernel/stack_layout.h"
+#include "linux/process/processes.h"
 #include "linux/process/tasks.h"
+#include "linux/task_finder.h"
 #include "sample/copy.h"
 #include "tests/support/must.h"
 #include "xtop/control.h"
@@ -78,17 +80,17 @@ static void chain_add(struct chain_line *line, const char *text)
 		line->n = sizeof(line->text) - 1;
 }
 
-static void chain_add_frame(struct chain_line *line, const struct space *space,
-			    const struct unwind_frame *frame)
+static void chain_add_frame(struct chain_line *line, const struct space *kernel,
+			    const struct space *user, const struct unwind_frame *frame)
 {
+	const struct space *space = frame->flags & FRAME_USER ? user : kernel;
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 	char address[20];
 
 	if (frame->flags & FRAME_BROKEN)
 		chain_add(line, "[truncated]");
-	if (!(frame->flags & FRAME_USER) &&
-	    space_find_symbol(space, unwind_frame_code(frame), &entry, &mapping)) {
+	if (space && space_find_symbol(space, unwind_frame_code(frame), &entry, &mapping)) {
 		chain_add(line, entry.name);
 		return;
 	}
@@ -99,21 +101,28 @@ static void chain_add_frame(struct chain_line *line, const struct space *space,
 static void chain_put(struct linux_kernel *kernel, const struct space *space,
 		      struct chain_line *line)
 {
+	static const struct processes_settings settings = { .root_fd = -1, .at_once = true };
 	static struct unwind_stack stack;
-	const struct unwind_spaces spaces = { .kernel = space_for_unwind(space) };
-	struct tasks *tasks = NULL;
-	const struct task *task;
+	static struct task_finder finder;
+	struct unwind_spaces spaces = { .kernel = space_for_unwind(space) };
+	struct os_task task = { .process = NULL };
 
-	must_or_die(tasks_create(&kernel->guest, &tasks));
-	task = record.vcpu.task ? tasks_find(tasks, record.vcpu.task, 1) : NULL;
-	line->n = (size_t)snprintf(line->text, sizeof(line->text), "%s",
-				   task ? task->process : "[unknown]");
+	finder.guest = finder.stacks.guest = &kernel->guest;
+	must_or_die(tasks_create(&kernel->guest, &finder.tasks));
+	if (layout_has(&kernel->guest.layout, TASK_MM))
+		must_or_die(processes_create(&kernel->guest, &settings, &finder.processes));
+	task_finder_find(&finder, &record.vcpu, 1, &task);
+	spaces.user = space_for_unwind(task.user);
+	spaces.user_whole = task.user;
+	spaces.user_ended = task.ended;
+	line->n = (size_t)snprintf(line->text, sizeof(line->text), "%s", task.process);
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	if (!unwind_is_rooted(&stack))
 		chain_add(line, "[truncated]");
 	for (unsigned i = stack.n_frames; i-- > 0;)
-		chain_add_frame(line, space, &stack.frames[i]);
-	tasks_destroy(tasks);
+		chain_add_frame(line, space, task.user, &stack.frames[i]);
+	processes_destroy(finder.processes);
+	tasks_destroy(finder.tasks);
 }
 
 void inside_read_chain(const char *memory, struct linux_kernel *kernel, struct space *space,

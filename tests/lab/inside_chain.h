@@ -9,7 +9,7 @@
 /*
  * Copies the stacks of a vCPU with REGS as the sampler does, from the file MEMORY, and unwinds them
  * as the resolver does. PUT gets one line: "PROCESS;outermost;...;innermost", as a folded file has
- * it, with the user code's addresses. A part that is not whole begins with "[truncated]".
+ * it. What has no name is its address. A part that is not whole begins with "[truncated]".
  */
 void inside_read_chain(const char *memory, struct linux_kernel *kernel, struct space *space,
 		       const struct registers *regs, bool user,

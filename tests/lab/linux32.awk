@@ -4,27 +4,41 @@
 #
 #	user32: heartbeat 12 left 104823 right 70221
 #	kernel32: heartbeat 12 random 98712 map 54112
+#	cfi32: heartbeat 12 left 104823 calls 70221
+#
+# A sample counts to a function of the program, or else by the system call that only one has.
 #
 # Variables: points, the largest difference of a share (3); least, how many samples there must be.
 FILENAME ~ /folded$/ {
 	count = $NF
 	sub(/ [0-9]+$/, "")
 	all += count
-	if (/^user32;/)
-		samples["user32"] += count
-	else if (/^kernel32;.*sys_getrandom/)
-		samples["random"] += count
+	if (match($0, /^(user32|kernel32|cfi32);_start;main;run;(left|right|random|map|calls)(;|$)/)) {
+		split($0, part, ";")
+		samples[part[1] " " part[5]] += count
+	} else if (/^kernel32;.*sys_getrandom/)
+		samples["kernel32 random"] += count
 	else if (/^kernel32;.*(sys_old_mmap|sys_munmap)/)
-		samples["map"] += count
+		samples["kernel32 map"] += count
 	else {
 		other += count
-		others = others "# of neither: " count " " $0 "\n"
+		others = others "# of no function: " count " " $0 "\n"
+	}
+	if (/^(user32|kernel32|cfi32);/) {
+		user += count
+		if (!/^[a-z0-9]+;_start;main(;|$)/ && !/^[a-z0-9]+;_start$/) {
+			user_cut += count
+			user_cuts = user_cuts "# user part cut: " count " " $0 "\n"
+		}
+		if (/;0x[0-9a-f]*/)
+			nameless += count
 	}
 	# A kernel part has an entry from user code outermost, or a start of the kernel's own.
 	if (!/;(__ia32_sys|do_|__|ret_from|handle_exception|common_exc|asm_|entry_|irq|[a-z_]+_interrupt)/)
 		next
 	kernel += count
-	if (/\[truncated\]/) {
+	# One mark before the kernel's part is that of the user's.
+	if (/\[truncated\]/ && !/^[a-z0-9]+;\[truncated\];(entry_|handle_exception|asm_|common_)/) {
 		cut += count
 		cuts = cuts "# cut: " count " " $0 "\n"
 	}
@@ -32,8 +46,9 @@ FILENAME ~ /folded$/ {
 }
 {
 	sign = FILENAME ~ /first$/ ? -1 : 1
-	us[$1 == "user32:" ? "user32" : $4] += sign * $5
-	us[$1 == "user32:" ? "user32" : $6] += sign * $7
+	sub(/:/, "", $1)
+	us[$1 " " $4] += sign * $5
+	us[$1 " " $6] += sign * $7
 }
 END {
 	if (!points)
@@ -46,8 +61,12 @@ END {
 		printf "# %s: %.2f of %d samples, measured %.2f\n", name, share, all, told
 		bad += share - told > points || told - share > points
 	}
-	printf "%s%s", others, cuts
+	printf "%s%s%s", others, user_cuts, cuts
+	printf "# %d of %d user parts are whole, %d have a frame without a name\n", user - user_cut, user,
+		nameless
 	printf "# %d of %d kernel parts are whole\n", kernel - cut, kernel
 	print (bad || all < least ? "not ok" : "ok") " shares are those that the processes measured"
+	print (user_cut > 0.02 * user || !user ? "not ok" : "ok") " 98 % of the user's parts are whole"
+	print (nameless > 0.01 * user || !user ? "not ok" : "ok") " 99 % of them have names for all frames"
 	print (cut > 0.01 * kernel || !kernel ? "not ok" : "ok") " 99 % of the kernel's parts are whole"
 }

@@ -1,108 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The /init of a guest with a 32-bit kernel. It needs no C library: system calls by int 0x80 (Linux
- * arch/x86/entry/syscalls/syscall_32.tbl). Two processes run on one vCPU, and have names of their
- * own:
+ * The /init of a guest with a 32-bit kernel. It needs no C library (program.h). Three processes run on
+ * one vCPU, and have names of their own:
  *
- *   user32      _start -> main -> user_work -+- left -> spin     three units in a round
- *                                            `- right -> spin    two
- *   kernel32    _start -> main -> kernel_work -+- getrandom()    fills 32 KiB
- *                                              `- mmap()         of 1 MiB, whose pages are made at once
+ *   user32      _start -> main -> run -+- left -> spin     three units in a round
+ *                                      `- right -> spin    two
+ *   kernel32    _start -> main -> run -+- random: getrandom()    fills 32 KiB
+ *                                      `- map: mmap()            of 1 MiB, whose pages are made at once
+ *   cfi32       another program (cfi32.c)
  *
  * Each process measures both by its CPU time, and prints the sums every two seconds, in microseconds:
  *
  *   user32: heartbeat 12 left 104823 right 70221
  *   kernel32: heartbeat 12 random 98712 map 54112
  */
-#include <stdint.h>
+#include "program.h"
 
-#define WORK __attribute__((noipa))
-
-enum {
-	CALL_FORK = 2,
-	CALL_WRITE = 4,
-	CALL_MMAP = 90,
-	CALL_MUNMAP = 91,
-	CALL_PRCTL = 172,
-	CALL_GETRANDOM = 355,
-	CALL_CLOCK_GETTIME64 = 403,
-};
-enum { CLOCK_MONOTONIC = 1, CLOCK_THREAD_CPUTIME_ID = 3 };
-
-#define PR_SET_NAME  15
 #define MAP_NOW      0x8022 /* private, anonymous, populated */
 #define PROT_RW      3
 #define MAP_BYTES    (1U << 20)
 #define RANDOM_BYTES (32U << 10)
-#define BEAT_US      2000000
-#define UNIT         20000
 
-struct timespec64 {
-	int64_t seconds;
-	int32_t nanoseconds, unused;
-};
-
-static char line[128], bytes[RANDOM_BYTES];
-static unsigned length;
-
-static int call3(int number, int a, const void *b, int c)
-{
-	int result;
-
-	asm volatile("int $0x80" : "=a"(result) : "0"(number), "b"(a), "c"(b), "d"(c) : "memory");
-	return result;
-}
-
-static uint32_t now_us(int clock)
-{
-	struct timespec64 now;
-
-	call3(CALL_CLOCK_GETTIME64, clock, &now, 0);
-	return (uint32_t)now.seconds * 1000000 + (uint32_t)now.nanoseconds / 1000;
-}
-
-static void put_text(const char *text)
-{
-	while (*text && length < sizeof(line))
-		line[length++] = *text++;
-}
-
-static void put_number(uint32_t number)
-{
-	char digits[11], *first = &digits[10];
-
-	*first = '\0';
-	do
-		*--first = (char)('0' + number % 10);
-	while (number /= 10);
-	put_text(first);
-}
-
-static void print_heartbeat(const char *const names[3], uint32_t rounds, const uint32_t us[2])
-{
-	length = 0;
-	put_text(names[0]);
-	put_text(": heartbeat ");
-	put_number(rounds);
-	for (int i = 0; i < 2; i++) {
-		put_text(" ");
-		put_text(names[1 + i]);
-		put_text(" ");
-		put_number(us[i]);
-	}
-	put_text("\n");
-	call3(CALL_WRITE, 1, line, (int)length);
-}
+static char bytes[RANDOM_BYTES];
 
 /* --- user code -------------------------------------------------------------------------------- */
-
-WORK void spin(unsigned iterations)
-{
-	unsigned product = iterations;
-
-	while (iterations--)
-		asm volatile("imull %0, %0\n	imull %0, %0" : "+r"(product) : : "cc");
-}
 
 WORK void left(void)
 {
@@ -136,43 +57,18 @@ WORK void map(void)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-WORK void run(const char *const names[3], void (*const work[2])(void))
-{
-	uint32_t us[2] = { 0, 0 }, rounds = 0, printed = now_us(CLOCK_MONOTONIC);
-
-	call3(CALL_PRCTL, PR_SET_NAME, names[0], 0);
-	for (;; rounds++) {
-		for (int i = 0; i < 2; i++) {
-			uint32_t before = now_us(CLOCK_THREAD_CPUTIME_ID);
-
-			for (int n = 0; n < 20; n++)
-				work[i]();
-			us[i] += now_us(CLOCK_THREAD_CPUTIME_ID) - before;
-		}
-		if (now_us(CLOCK_MONOTONIC) - printed < BEAT_US)
-			continue;
-		printed = now_us(CLOCK_MONOTONIC);
-		print_heartbeat(names, rounds, us);
-	}
-}
-
 int main(void)
 {
 	static const char *const user[] = { "user32", "left", "right" };
 	static const char *const kernel[] = { "kernel32", "random", "map" };
 	static void (*const user_work[])(void) = { left, right };
 	static void (*const kernel_work[])(void) = { random, map };
+	static const char *const arguments[] = { "cfi32", 0 };
 
-	if (call3(CALL_FORK, 0, 0, 0))
+	if (!call3(CALL_FORK, 0, 0, 0))
 		run(user, user_work);
+	if (!call3(CALL_FORK, 0, 0, 0))
+		call3(CALL_EXECVE, (int)"/cfi32", arguments, 0);
 	run(kernel, kernel_work);
 	return 0;
 }
-
-asm("	.globl _start\n"
-    "	.type _start, @function\n"
-    "_start:\n"
-    "	xorl %ebp, %ebp\n"
-    "	call main\n"
-    "	ud2\n"
-    "	.size _start, . - _start\n");
