@@ -131,7 +131,7 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path);
 struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
 				     const char *module, const struct build_id *build_id);
 
-size_t symbols_count(const struct symbols *symbols); /* images */
+size_t symbols_count(const struct symbols *symbols); /* images; of NULL: 0 */
 struct image *symbols_image(const struct symbols *symbols, size_t index); /* lent */
 /* The images at the addresses that they were linked for. Lives as long as SYMBOLS. */
 const struct space *symbols_space(const struct symbols *symbols);

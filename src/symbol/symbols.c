@@ -127,7 +127,7 @@ struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab
 
 size_t symbols_count(const struct symbols *symbols)
 {
-	return symbols->n_images;
+	return symbols ? symbols->n_images : 0;
 }
 
 struct image *symbols_image(const struct symbols *symbols, size_t index)
