@@ -77,6 +77,7 @@ struct sampler {
 	struct run_time run_time;
 	struct xen_clock xen_clock;
 	struct per_cpus per_cpus;
+	unsigned n_touched; /* the ring has memory for a sample of so many vCPUs */
 	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
 	uint16_t wanted[GUEST_MAX_VCPUS];
 	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in that order, as below */
@@ -498,12 +499,20 @@ static void sampler_hold_pages(struct sampler *sampler)
 	sampler_end_reading(sampler);
 }
 
-/* A page of the ring that was never written has no memory yet: fault it in before the stop. */
-static void sampler_touch(char *room, size_t size_bytes)
+/*
+ * A page of the ring that was never written has no memory yet. It gets some here, for a sample of N
+ * vCPUs: before the look for as many as at the last tick, after it for those that are more. Faults
+ * between look and stop would let the guest run on: the beginning of a piece of work would be seen
+ * too seldom.
+ */
+static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 {
+	size_t size_bytes = sampler_room_bytes(sampler, n);
+
 	for (size_t i = 0; i < size_bytes; i += GUEST_PAGE_SIZE)
 		*(volatile char *)(room + i) = 0;
 	*(volatile char *)(room + size_bytes - 1) = 0;
+	sampler->n_touched = n;
 }
 
 /*
@@ -534,7 +543,8 @@ static void sampler_tick(struct sampler *sampler, char *room)
 
 	sampler_look_inside(sampler);
 	sampler_choose(sampler);
-	sampler_touch(room, sampler_room_bytes(sampler, sampler->n_wanted));
+	if (sampler->n_wanted > sampler->n_touched)
+		sampler_touch(sampler, room, sampler->n_wanted);
 	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
 	copy_poll_stacks(&sampler->copier);
 	sampler_find_tasks(sampler);
@@ -721,6 +731,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			ticks_plan(&sampler->ticks);
 		if (state == SAMPLER_RUNNING)
 			room = sampler_reserve(sampler);
+		if (room)
+			sampler_touch(sampler, room, sampler->n_wanted ? sampler->n_wanted : 1);
 		state = sampler_look(sampler, before, room);
 		if (state == SAMPLER_GUEST_AWAY)
 			return state;

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -528,6 +529,49 @@ static bool stop_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, u
 		grow_stack(0x10);
 	}
 	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
+}
+
+static long faults_at_look, faults_before_stop;
+
+static long count_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+static void run_at_times(unsigned tick)
+{
+	memory->look.states[0] = tick % 8 ? VCPU_BLOCKED : VCPU_RUNNING;
+	faults_at_look = count_faults();
+}
+
+static bool stop_and_count(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+			   struct registers *regs, bool *user, uint64_t *stood_ns)
+{
+	/* Its code has run, its own memory was used; and run_at_times() was called. */
+	if (memory->looks > 16 && memory->looks <= n_ticks)
+		faults_before_stop += count_faults() - faults_at_look;
+	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
+}
+
+/* The pages of a new ring get their memory before the look, even if the guest slept until then. */
+static void test_touched_before_the_look(void)
+{
+	struct guest_ops ops;
+
+	begin_at(1, 200);
+	scene = run_at_times;
+	ops = *memory->guest.ops;
+	real_stop = ops.stop;
+	ops.stop = stop_and_count;
+	memory->guest.ops = &ops;
+	run(64);
+	check(!faults_before_stop && counts.stops >= 8,
+	      "%ld faults between look and stop, %" PRIu64 " stops", faults_before_stop,
+	      counts.stops);
+	end();
 }
 
 static void test_stood_until_the_stop(void)
@@ -1593,6 +1637,7 @@ int main(void)
 	test_stood();
 	test_all_stood();
 	test_stood_until_the_stop();
+	test_touched_before_the_look();
 	test_stood_and_learned();
 	test_tables_change();
 	test_revoked();
