@@ -44,9 +44,9 @@ struct os {
 	bool looked;              /* a vCPU ran: without ops, the system is an unknown one */
 	bool was_known;           /* before a reboot: most likely the same system boots */
 	uint64_t next_ns;         /* when to look for a system, or to check the known one */
-	uint64_t retry_ns;        /* by how much next_ns was put off last */
-	/* An unknown system: the page tables that were looked at last, and when to look again. */
-	uint64_t looked_space, same_ns, same_retry_ns;
+	uint64_t looked_space;    /* the page tables that were looked at last */
+	uint64_t same_ns;         /* next_ns for these, if the system is unknown */
+	uint64_t retry_ns;        /* by how much same_ns was put off last */
 	unsigned strays;          /* vCPUs in a row that seemed to run on another kernel */
 	uint64_t next_poll_ns;
 	/*
@@ -167,30 +167,23 @@ static void os_attach(struct os *os, const struct os_ops *ops, const struct linu
 	heap_return_holes();
 }
 
-/* A guest that has just rebooted is looked at more often. */
-static void os_put_off(struct os *os, uint64_t now_ns)
+/*
+ * A guest that has just rebooted is looked at more often. Page tables that have led to no system
+ * before will hardly lead to one soon: a unikernel has the same all its life. A look takes some
+ * four million instructions in the lab.
+ */
+static void os_put_off(struct os *os, uint64_t space, uint64_t now_ns)
 {
-	uint64_t max_ns = os->was_known ? OS_CHECK_NS : OS_RETRY_MAX_NS;
+	bool same = os->retry_ns && space == os->looked_space;
+	uint64_t other_max_ns = os->was_known ? OS_CHECK_NS : OS_RETRY_MAX_NS;
+	uint64_t max_ns = same && !os->was_known ? OS_SAME_MAX_NS : other_max_ns;
 
-	os->retry_ns = os->retry_ns ? os->retry_ns * 2 : OS_RETRY_NS;
+	os->retry_ns = os->retry_ns ? os->retry_ns * (same ? 4 : 2) : OS_RETRY_NS;
 	if (os->retry_ns > max_ns)
 		os->retry_ns = max_ns;
-	os->next_ns = now_ns + os->retry_ns;
-}
-
-/*
- * Page tables that led to no system for long will not lead to one soon: a unikernel has the same
- * all its life. A look takes three million instructions in the lab.
- */
-static void os_put_off_same(struct os *os, uint64_t space, uint64_t now_ns)
-{
-	bool again = space == os->looked_space && os->retry_ns == OS_RETRY_MAX_NS;
-
-	os->same_retry_ns = again ? os->same_retry_ns * 2 : os->retry_ns;
-	if (os->same_retry_ns > OS_SAME_MAX_NS)
-		os->same_retry_ns = OS_SAME_MAX_NS;
 	os->looked_space = space;
-	os->same_ns = now_ns + os->same_retry_ns;
+	os->same_ns = now_ns + os->retry_ns;
+	os->next_ns = now_ns + (os->retry_ns < other_max_ns ? os->retry_ns : other_max_ns);
 }
 
 static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
@@ -209,8 +202,7 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 		}
 	}
 	os->guest.looks++;
-	os_put_off(os, now_ns);
-	os_put_off_same(os, registers_space(&vcpu->regs), now_ns);
+	os_put_off(os, registers_space(&vcpu->regs), now_ns);
 }
 
 /* Drops everything that depends on the kernel that was there. */
