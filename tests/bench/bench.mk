@@ -31,7 +31,8 @@ EXTRA_DIST += tests/bench/files
 
 if WITH_XEN
 noinst_PROGRAMS += tests/bench/attach tests/bench/first_screen tests/bench/floor tests/bench/tick \
-	tests/bench/torn
+	tests/bench/torn tests/bench/turns
 tests_bench_first_screen_LDADD =
+tests_bench_turns_LDADD =
 tests_bench_floor_LDADD = $(XENCALL_LIBS)
 endif
