@@ -48,11 +48,13 @@ static inline uint64_t i386_entry_regs(uint64_t sp)
  * arch/x86/entry/vdso/vdso32/system_call.S). entry_SYSENTER_32 has nothing on the entry stack but,
  * for a moment, flags and eax. On the task's stack it saves 0 as the stack pointer, and
  * do_SYSENTER_32() sets that right. On the way back the entry stack has the same two words; ecx and
- * edx are the user's stack pointer and address.
+ * edx are the user's stack pointer and address, already while registers are popped.
+ *
+ * The first: SP is at the end of the entry stack, or at that of the task's, above or behind `ss`.
  */
 static inline bool i386_is_sysenter(uint64_t sp)
 {
-	return (-sp & 0xfff) <= 8;
+	return (-sp & 0xfff) <= 12;
 }
 
 /* What is on the user's stack then. */

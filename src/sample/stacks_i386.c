@@ -123,6 +123,8 @@ static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
 			return bp;
 		pieces_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->user_regs,
 			   copy->task.end - copy->user_regs);
+	} else if (rsp > copy->user_regs + PT_I386_AT(PT_I386_SP) && rsp < copy->task.end) {
+		return bp; /* of the pt_regs there is nothing yet */
 	} else if (!sp && rsp <= copy->user_regs + PT_I386_AT(PT_I386_BP)) {
 		i386_read(copy, copy->user_regs + PT_I386_AT(PT_I386_BP), &saved);
 		return saved;

@@ -132,10 +132,16 @@ static bool fp_leave_entry_stack(struct cursor *cursor)
 
 /* --- sysenter --------------------------------------------------------------------------------- */
 
-/* Whether the kernel is about to go back to the user code that SAVED says. */
-static bool fp_is_sysexit(const struct cursor *cursor, const uint64_t *saved)
+/*
+ * Whether the kernel is about to go back to the user code that SAVED, the pt_regs at ADDRESS, says:
+ * while it pops the registers, or on the entry stack.
+ */
+static bool fp_is_sysexit(const struct cursor *cursor, uint64_t address, const uint64_t *saved)
 {
-	return saved[PT_I386_SP] && saved[PT_I386_SP] == cursor->regs[REG_RCX] &&
+	uint64_t sp = cursor->regs[REG_SP];
+
+	return (i386_is_sysenter(sp) || (sp >= address && sp - address <= PT_I386_BYTES)) &&
+	       saved[PT_I386_SP] && saved[PT_I386_SP] == cursor->regs[REG_RCX] &&
 	       saved[PT_I386_IP] == cursor->regs[REG_RDX];
 }
 
@@ -208,15 +214,30 @@ static void fp_find_top(struct cursor *cursor, uint64_t *address, uint64_t *save
 	}
 }
 
+/* Of the registers, ebp may be back already. */
+static bool fp_leave_sysexit(struct cursor *cursor, uint64_t address, uint64_t *saved)
+{
+	uint64_t sp = cursor->regs[REG_SP];
+
+	if (!fp_is_user_regs(cursor, saved))
+		return false;
+	if (sp < address || sp > address + PT_I386_AT(PT_I386_BP))
+		saved[PT_I386_BP] = cursor->regs[REG_RBP];
+	fp_set_regs(cursor, address, saved);
+	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
+	cursor->user = true;
+	return true;
+}
+
 static bool fp_leave_sysenter(struct cursor *cursor)
 {
 	uint64_t bp = cursor->regs[REG_RBP], address, saved[N_PT_I386];
 
 	fp_find_top(cursor, &address, saved);
-	if (i386_is_sysenter(cursor->regs[REG_SP]) && cursor->interrupted)
-		return address && fp_is_sysexit(cursor, saved)
-			       ? entry_i386_find_user(cursor, address)
-			       : fp_leave_vsyscall(cursor, bp);
+	if (address && cursor->interrupted && fp_is_sysexit(cursor, address, saved))
+		return fp_leave_sysexit(cursor, address, saved);
+	if (cursor->interrupted && i386_is_sysenter(cursor->regs[REG_SP]))
+		return fp_leave_vsyscall(cursor, bp);
 	return address && fp_is_half_saved(cursor, address, saved, &bp) &&
 	       fp_leave_vsyscall(cursor, bp);
 }

@@ -239,6 +239,10 @@ static void test_sysenter(void)
 	regs->rsp = REGS + PT_I386_AT(PT_I386_AX);
 	copy(false);
 	check_piece(1, STACK_USER, USER + 0x4004, USER + 0x5004, "sysenter: by ebp itself");
+	*word_at(REGS + PT_I386_AT(PT_I386_SP)) = USER + 0x6004;
+	regs->rsp = STACK_END - 12;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x4004, USER + 0x5004, "sysenter: before 0 is pushed");
 
 	add_pages(ENTRY, 0x1000);
 	*word_at(REGS + PT_I386_AT(PT_I386_SP)) = USER + 0x6004;

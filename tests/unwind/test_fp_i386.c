@@ -13,6 +13,7 @@
 #include "xtop/unwind.h"
 
 #define TASK  0xc1c24000U /* the upper part of a stack of 8 KiB was copied */
+#define TASK_END (TASK + 0x2000)
 #define IRQ   0xc1022000U
 #define USER  0xbfc01000U
 #define WORDS 128
@@ -273,6 +274,7 @@ static void cut_piece(enum piece piece, unsigned first)
 static void begin_sysenter(unsigned first)
 {
 	begin();
+	made.pieces[PIECE_TASK].head.address = TASK_END - 4 * WORDS;
 	save(REGS, USER_CS, 0, 0, place(PIECE_USER, 0));
 	put(PIECE_USER, 0, place(PIECE_USER, 4));
 	put(PIECE_USER, 3, U(3));
@@ -290,7 +292,8 @@ static void test_sysenter(void)
 		unsigned first;
 		const char *what;
 	} places[] = {
-		{ PT_I386_SP, "sysenter: ss and sp are pushed" },
+		{ PT_I386_SS, "sysenter: ss is pushed" },
+		{ PT_I386_SP, "sysenter: sp, too" },
 		{ PT_I386_IP, "sysenter: what the processor saves elsewhere" },
 		{ PT_I386_AX, "sysenter: before ebp is pushed" },
 		{ PT_I386_BP, "sysenter: behind that" },
@@ -322,6 +325,19 @@ static void test_sysexit(void)
 	made.vcpu.regs.rcx = place(PIECE_USER, 0);
 	made.vcpu.regs.rdx = U(0);
 	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, "sysexit");
+}
+
+/* On the task's stack registers are popped, the last is ebp. */
+static void check_popped(unsigned first, const char *what)
+{
+	begin();
+	made.vcpu.regs.rip = K(0) + 0x80;
+	made.vcpu.regs.rsp = place(PIECE_TASK, REGS + first);
+	made.vcpu.regs.rbp = first > PT_I386_BP ? place(PIECE_USER, 4) : 0x12345678;
+	made.vcpu.regs.rcx = place(PIECE_USER, 0);
+	made.vcpu.regs.rdx = U(0);
+	cut_piece(PIECE_TASK, (REGS + first) & ~1U);
+	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, what);
 }
 
 static void test_broken(void)
@@ -356,6 +372,9 @@ int main(void)
 	test_entry_stack();
 	test_sysenter();
 	test_sysexit();
+	check_popped(PT_I386_SI, "sysexit: some registers are popped");
+	check_popped(PT_I386_BP, "sysexit: all but ebp");
+	check_popped(PT_I386_AX, "sysexit: ebp, too");
 	test_broken();
 	test_wide();
 	return tap_done();
