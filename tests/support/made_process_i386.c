@@ -32,6 +32,10 @@ static void put_tables(struct made_i386 *made)
 		made_i386_put(made, MADE_USER_PAGES +
 					    bytes * ((MADE_CODE >> 12) % (PAGE / bytes) + i),
 			      (uint64_t)made_file_frames[i] * PAGE | 5, bytes);
+	/* A page that the process has changed before it was protected. */
+	made_i386_put(made, MADE_USER_PAGES +
+				    bytes * ((MADE_CODE >> 12) % (PAGE / bytes) + MADE_PAGES),
+		      0x110 * PAGE | 5, bytes);
 }
 
 static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_t n_pages,
@@ -57,7 +61,7 @@ static void put_areas(struct made_i386 *made)
 	put(made, MADE_MAPLE, AT(MADE_MM) | 1);
 	put_area(made, 0, MADE_CODE, 2, 0x75, 0, true);
 	put_area(made, 1, MADE_CODE + 2 * PAGE, 1, 0x71, 2, true);
-	put_area(made, 2, MADE_CODE + 3 * PAGE, 1, 0x73, 2, true);
+	put_area(made, 2, MADE_CODE + 3 * PAGE, 1, 0x100071, 2, true);
 	put_area(made, 3, MADE_VDSO_AT, 2, 0x4000075, 0, false);
 	put_area(made, 4, 0x7fbde000, 33, 0x100173, 0x7ffde, false);
 	put(made, MADE_MAPLE + 4 + 8 * 5, 0xffffffff);

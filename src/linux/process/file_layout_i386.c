@@ -27,9 +27,10 @@
 #include "linux/process/xarray.h"
 
 #define WORD             4
-#define FILE_BYTES       256 /* where f_path is looked for: at 8 in 6.1 */
+#define FILE_BYTES       96 /* where f_path is looked for: at 8 in 6.1 */
 #define INODE_BYTES      96  /* the same of i_mapping: at 32 */
 #define DENTRY_BYTES     160 /* the same of d_sb: at 84 */
+#define FILE_MAX_TRIES   8 /* files of a process */
 #define FILE_MAX_PAGES   64
 #define FILE_AREA_PAGES  16 /* of each area */
 #define PAGE_MIN_BYTES   24
@@ -249,13 +250,16 @@ static bool file_find_page_cache(struct process_trial *trial, uint64_t file, uin
 bool file_layout_i386_find(struct process_trial *trial)
 {
 	const struct layout before = trial->guest.layout;
+	unsigned tries = 0;
 
-	for (size_t i = 0; i < trial->n_areas; i++) {
+	for (size_t i = 0; i < trial->n_areas && tries < FILE_MAX_TRIES; i++) {
 		uint64_t file = trial->areas[i].file, inode, dentry;
 
+		if (i && file == trial->areas[i - 1].file)
+			continue;
+		tries++;
 		trial->guest.layout = before;
-		if ((!i || file != trial->areas[i - 1].file) &&
-		    file_find_path(trial, file, &inode, &dentry) &&
+		if (file_find_path(trial, file, &inode, &dentry) &&
 		    file_find_inode(trial, inode, dentry) &&
 		    file_find_page_cache(trial, file, inode))
 			return true;

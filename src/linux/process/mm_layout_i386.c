@@ -28,13 +28,16 @@
 #include "linux/process/xarray.h"
 
 #define WORD              4
-#define TASK_MAX_BYTES    32768
+#define MM_BEFORE_PID     1024 /* bytes: mm lies 100 before pid in 6.1 */
 #define MM_FRONT_BYTES    384  /* all but the context lie there: 6.1 needs 100 */
 #define MM_BYTES          1024 /* 496 in 6.1, with its context */
+#define MM_MAX_AREAS      4096 /* of a process that is tried */
+#define MM_AREA_PAGES     16   /* of each area that are looked for */
 #define MM_CODE_WORDS     5    /* from total_vm to exec_vm */
 #define MAPLE_ROOT_PARENT 1
 #define MAPLE_NODE_MASK   UINT64_C(255)
 #define VMA_STACK         0x100 /* VM_GROWSDOWN, Linux include/linux/mm.h */
+#define VMA_OWN           0x100000 /* VM_ACCOUNT: may have pages that the process has changed */
 #define VDSO_MAX_BYTES    (64U << 10)
 #define ELF_MAGIC         0x464c457fU /* "\177ELF" */
 
@@ -61,9 +64,10 @@ static bool mm_find_tree(struct process_trial *trial)
 
 static bool mm_find(struct process_trial *trial)
 {
-	unsigned end = layout_offset(&trial->guest.layout, TASK_PID);
+	unsigned end = layout_offset(&trial->guest.layout, TASK_PID) / WORD * WORD;
+	unsigned start = end > MM_BEFORE_PID ? end - MM_BEFORE_PID : 0;
 
-	for (unsigned offset = 0; offset < end && offset < TASK_MAX_BYTES; offset += WORD) {
+	for (unsigned offset = start; offset < end; offset += WORD) {
 		trial->mm = process_trial_word(trial, trial->task + offset);
 		if (process_trial_is_pointer(trial, trial->mm) &&
 		    process_trial_word(trial, trial->task + offset + WORD) == trial->mm &&
@@ -105,11 +109,11 @@ static bool mm_visit(void *context, const struct vma *vma)
 	trial->n_pages += n_pages;
 	if (code && !writable && !(vma->flags & VMA_STACK))
 		trial->n_code_pages += n_pages;
-	if (vma->file && !writable && trial->n_areas < PROCESS_TRIAL_AREAS)
+	if (vma->file && !writable && !(vma->flags & VMA_OWN) && trial->n_areas < PROCESS_TRIAL_AREAS)
 		trial->areas[trial->n_areas++] = *vma;
 	if (!vma->file && code && !writable)
 		trial->vdso = vma->start;
-	return true;
+	return trial->n <= MM_MAX_AREAS;
 }
 
 /* --- what the mm_struct says of them ---------------------------------------------------------- */
@@ -161,7 +165,7 @@ static bool mm_has_pages(const struct process_trial *trial)
 
 	for (size_t i = 0; i < trial->n_areas; i++)
 		for (uint64_t at = trial->areas[i].start; at < trial->areas[i].end &&
-			at - trial->areas[i].start < PROCESS_TRIAL_AREAS * GUEST_PAGE_SIZE;
+			at - trial->areas[i].start < MM_AREA_PAGES * GUEST_PAGE_SIZE;
 		     at += GUEST_PAGE_SIZE)
 			if (memory_translate(trial->guest.memory, trial->root, at, &frame))
 				return true;

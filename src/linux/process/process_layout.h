@@ -16,7 +16,7 @@ struct process_trial {
 	struct linux_guest guest; /* a copy; its layout and vmemmap get what is found */
 	uint64_t task, mm;        /* addresses of the task_struct and the mm_struct */
 	struct memory_root root;  /* the process's page tables */
-	/* Areas of files that cannot be written to. */
+	/* Areas of files that cannot be written to, and never could. */
 	struct vma areas[PROCESS_TRIAL_AREAS];
 	size_t n_areas;
 	uint64_t vdso; /* start of the area that may be the vDSO; 0: none */

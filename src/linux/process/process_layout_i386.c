@@ -20,8 +20,8 @@
 #include "linux/kernel/layout_i386.h"
 
 #define WORD                 4
-#define PROCESS_MAX_PARENTS  16
-#define PROCESS_MAX_CHILDREN 16 /* that are tried of a task */
+#define PROCESS_MAX_PARENTS  8
+#define PROCESS_MAX_CHILDREN 8 /* that are tried of a task */
 #define START_MIN_NS         1000000U /* no process starts as early */
 #define START_MAX_NS         (1ULL << 62)
 #define START_READ_NS        1000000U /* between the readings of both clocks */
