@@ -7,26 +7,24 @@
 #include "unwind/cursor_arm32.h"
 #include "xtop/unwind.h"
 
-enum unwind_step fp_x86_step(const struct unwind_space *space, struct cursor *cursor);
-/* In a kernel of i386. */
-enum unwind_step fp_i386_step(const struct unwind_space *space, struct cursor *cursor);
-/* In a kernel of 32 bits on arm64. */
-enum unwind_step fp_arm32_step(const struct unwind_space *space, struct cursor *cursor);
-enum unwind_step fp_arm64_step(const struct unwind_space *space, struct cursor *cursor);
-
 /*
  * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets
  * its caller, too. STEP_NOT_COVERED: the frame pointer is not known. The caller of this function
  * checks whether there is code at the address that was found.
  */
-static inline enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor)
+typedef enum unwind_step fp_step_fn(const struct unwind_space *space, struct cursor *cursor);
+
+fp_step_fn fp_x86_step;
+fp_step_fn fp_i386_step;  /* in a kernel of i386 */
+fp_step_fn fp_arm32_step; /* in a kernel of 32 bits on arm64 */
+fp_step_fn fp_arm64_step;
+
+/* The one for all frames of the part, kernel's or user's, that the cursor is in. */
+static inline fp_step_fn *fp_step_of(const struct cursor *cursor)
 {
-	if (cursor_is_arm32(cursor))
-		return fp_arm32_step(space, cursor);
 	if (cursor->arch == ARCH_ARM64)
-		return fp_arm64_step(space, cursor);
-	return cursor_is_i386(cursor) && !cursor->user ? fp_i386_step(space, cursor)
-						       : fp_x86_step(space, cursor);
+		return cursor_is_arm32(cursor) ? fp_arm32_step : fp_arm64_step;
+	return cursor_is_i386(cursor) && !cursor->user ? fp_i386_step : fp_x86_step;
 }
 
 #endif

@@ -38,6 +38,7 @@ struct walk {
 	struct unwind_stack *stack;
 	struct cursor cursor;
 	const struct unwind_space *space; /* of the part that is walked; NULL: nothing known */
+	fp_step_fn *fp_step;              /* of that part */
 	struct unwind_code code; /* at cursor_pc(), and for a range around; empty: not looked up */
 	unsigned n_switches;
 	enum unwind_by by; /* what made the last step; UNWIND_BY_REGISTERS: nothing did */
@@ -162,7 +163,7 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 	enum unwind_step step;
 
 	walk->by = unwind_is_guess(walk) ? UNWIND_BY_GUESS : UNWIND_BY_FP;
-	step = fp_step(walk->space, &walk->cursor);
+	step = walk->fp_step(walk->space, &walk->cursor);
 	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO &&
 	    (walk->cursor.arch != ARCH_ARM64 || cursor_is_arm32(&walk->cursor)))
 		return STEP_NOT_COVERED;
@@ -268,6 +269,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 
 	memcpy(before, walk->cursor.reached, sizeof(before));
 	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
+	walk->fp_step = fp_step_of(&walk->cursor);
 	walk->code = (struct unwind_code){ 0 };
 	walk->n_switches = 0;
 	walk->by = UNWIND_BY_REGISTERS;
