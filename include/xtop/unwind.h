@@ -24,6 +24,8 @@ struct go_table;     /* xtop/go.h */
 struct go_stacks;    /* xtop/go_stacks.h */
 struct seh;
 struct seh_tables;   /* xtop/seh.h */
+struct exidx;
+struct exidx_sections; /* xtop/exidx.h */
 struct computed;
 struct stubs;
 struct code_source;  /* xtop/code.h */
@@ -36,6 +38,7 @@ struct unwind_tables {
 	struct dwarf *dwarf; /* the functions with rows that only libunwind can evaluate */
 	struct go *go;       /* Go's own table */
 	struct seh *seh;     /* xtop/seh.h: a PE image's */
+	struct exidx *exidx; /* xtop/exidx.h: 32-bit Arm's own format */
 	struct computed *computed; /* what instructions tell where no table does */
 	struct links *links; /* 32-bit Arm code: which functions have a frame, for frame pointers */
 };
@@ -67,6 +70,10 @@ struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 /* The same for `go` and TABLE. */
 struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 					  const struct go_table *table);
+
+/* The same for `exidx`. */
+struct xtop_error *unwind_tables_build_exidx(struct unwind_tables *tables,
+					     const struct exidx_sections *sections);
 
 /* The same for `seh`; takes over TABLES as seh_create() does. */
 struct xtop_error *unwind_tables_build_seh(struct unwind_tables *tables,

@@ -48,6 +48,18 @@ static void elf_inflate_frame(struct elf_file *file, size_t i, bool zdebug,
 		frames->sections.debug_frame = elf_frame_section(file, blob, 0);
 }
 
+static void elf_load_exidx(struct elf_file *file, size_t i, struct elf_blob *blob,
+			   struct exidx_section *section)
+{
+	const Elf64_Shdr *header = &file->sections[i].header;
+
+	if (!blob->bytes && header->sh_size <= file->limits.frames_bytes &&
+	    elf_load_section(file, i, blob))
+		*section = (struct exidx_section){ .bytes = (const uint8_t *)blob->bytes,
+						   .size_bytes = blob->size_bytes,
+						   .address = (uint32_t)header->sh_addr };
+}
+
 static void elf_try_section(struct elf_file *file, size_t i, struct elf_frames *frames)
 {
 	const char *name = elf_section_name(file, &file->sections[i]);
@@ -64,6 +76,10 @@ static void elf_try_section(struct elf_file *file, size_t i, struct elf_frames *
 		elf_load_frame(file, i, &frames->eh_frame, &sections->eh_frame);
 	else if (strcmp(name, ".eh_frame_hdr") == 0 && !compressed)
 		elf_load_frame(file, i, &frames->eh_frame_hdr, &sections->eh_frame_hdr);
+	else if (strcmp(name, ".ARM.exidx") == 0 && !compressed)
+		elf_load_exidx(file, i, &frames->index, &frames->exidx.index);
+	else if (strcmp(name, ".ARM.extab") == 0 && !compressed)
+		elf_load_exidx(file, i, &frames->table, &frames->exidx.table);
 }
 
 bool elf_frames_are_foreign(struct elf_file *file)
@@ -129,4 +145,6 @@ void elf_frames_deinit(struct elf_frames *frames)
 	elf_blob_deinit(&frames->eh_frame);
 	elf_blob_deinit(&frames->eh_frame_hdr);
 	elf_blob_deinit(&frames->debug_frame);
+	elf_blob_deinit(&frames->index);
+	elf_blob_deinit(&frames->table);
 }

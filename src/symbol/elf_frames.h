@@ -5,12 +5,15 @@
 
 #include "xtop/cfi.h"
 #include "xtop/elf.h"
+#include "xtop/exidx.h"
 
 /* --- elf_frames.c ----------------------------------------------------------------------------- */
 
 struct elf_frames {
 	struct elf_blob eh_frame, eh_frame_hdr, debug_frame;
 	struct cfi_sections sections; /* of these blobs */
+	struct elf_blob index, table;
+	struct exidx_sections exidx; /* of these two; 32-bit Arm */
 };
 
 /* FRAMES must not outlive FILE. */

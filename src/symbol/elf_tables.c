@@ -26,7 +26,8 @@
 static const char *const elf_tables_names[] = { ".eh_frame",    ".eh_frame_hdr",
 						".debug_frame", ".zdebug_frame",
 						".gopclntab",   ".data.rel.ro.gopclntab",
-						".orc_unwind",  ".orc_unwind_ip" };
+						".orc_unwind",  ".orc_unwind_ip",
+						".ARM.exidx",   ".ARM.extab" };
 
 #define COPY_BYTES   (64 << 10)
 #define MAX_SECTIONS (sizeof(elf_tables_names) / sizeof(elf_tables_names[0]) + 3)

@@ -130,6 +130,8 @@ static struct xtop_error *image_read_frames(struct elf_file *file, const struct 
 
 	elf_read_frames(file, &frames);
 	error = unwind_tables_build_cfi(tables, &frames.sections);
+	if (!error && elf_machine_is_arm(file))
+		error = unwind_tables_build_exidx(tables, &frames.exidx);
 	if (!error && go->found)
 		error = unwind_tables_build_go(tables, &go->table);
 	return error;

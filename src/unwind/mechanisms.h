@@ -26,6 +26,7 @@
 #include "unwind/cfi_table.h"
 #include "unwind/computed.h"
 #include "unwind/dwarf.h"
+#include "unwind/exidx.h"
 #include "unwind/go.h"
 #include "unwind/orc_table.h"
 #include "unwind/seh.h"
@@ -39,6 +40,7 @@
 	MECHANISM(seh, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                     \
 	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                     \
 	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
+	MECHANISM(exidx, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
 	MECHANISM(computed, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)
 
 #endif

@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/cfi.h \
 	include/xtop/code.h \
 	include/xtop/disassemble.h \
+	include/xtop/exidx.h \
 	include/xtop/go.h \
 	include/xtop/orc.h \
 	include/xtop/seh.h \
@@ -44,6 +45,9 @@ libxtop_a_SOURCES += \
 	src/unwind/entry.h \
 	src/unwind/entry_arm64.c \
 	src/unwind/entry_x86.c \
+	src/unwind/exidx.c \
+	src/unwind/exidx.h \
+	src/unwind/exidx_program.c \
 	src/unwind/flow.h \
 	src/unwind/flow_code.c \
 	src/unwind/flow_follow.c \

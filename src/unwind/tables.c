@@ -106,6 +106,21 @@ struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 	return NULL;
 }
 
+struct xtop_error *unwind_tables_build_exidx(struct unwind_tables *tables,
+					     const struct exidx_sections *sections)
+{
+	struct exidx *exidx;
+	struct xtop_error *error = exidx_compile(sections, &exidx);
+
+	if (error)
+		return error;
+	exidx_destroy(tables->exidx);
+	tables->exidx = exidx;
+	if (exidx)
+		exidx_set_links(exidx, tables->links);
+	return NULL;
+}
+
 struct xtop_error *unwind_tables_build_seh(struct unwind_tables *tables,
 					   const struct seh_tables *seh_tables)
 {
@@ -144,6 +159,8 @@ struct xtop_error *unwind_tables_build_links(struct unwind_tables *tables,
 	}
 	links_destroy(tables->links);
 	tables->links = links;
+	if (tables->exidx)
+		exidx_set_links(tables->exidx, links);
 	return NULL;
 }
 

@@ -79,7 +79,7 @@ static bool unwind_is_code(const struct walk *walk)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* Only Go's table and compiled CFI, of all in mechanisms.h, know the registers of arm64. */
+/* Only these, of all in mechanisms.h, know the registers of arm64. */
 static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
 {
 	const struct unwind_tables *tables = walk->code.tables;
@@ -89,11 +89,14 @@ static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
 		walk->by = UNWIND_BY_GO;
 		step = go_step(tables->go, walk->code.bias, &walk->cursor);
 	}
-	if (step != STEP_NOT_COVERED || !tables->cfi ||
-	    (walk->how != UNWIND_AUTO && walk->how != UNWIND_DWARF))
+	if (step != STEP_NOT_COVERED || (walk->how != UNWIND_AUTO && walk->how != UNWIND_DWARF))
 		return step;
 	walk->by = UNWIND_BY_CFI;
-	return cfi_arm64_step(tables->cfi, walk->code.bias, &walk->cursor);
+	if (tables->cfi)
+		step = cfi_arm64_step(tables->cfi, walk->code.bias, &walk->cursor);
+	if (step == STEP_NOT_COVERED && tables->exidx)
+		step = exidx_step(tables->exidx, walk->code.bias, &walk->cursor);
+	return step;
 }
 
 /* Makes a step by the tables at the cursor, in the order of mechanisms.h. */

@@ -48,8 +48,8 @@ $(tiny_dir)/tiny-nofp.image: $(tiny_dir)/tiny-nofp
 
 # 32 bits: a zImage, loaded 32 KiB behind the beginning of RAM. Only clang makes code of both sizes,
 # and linkers do. Xen's headers are the sysroot's. tiny32-fp has frame pointers and no tables;
-# tiny32-nofp has .debug_frame. With -funwind-tables, whose own tables nobody reads, main() saves lr,
-# although it never returns.
+# tiny32-nofp has .debug_frame, and with -funwind-tables .ARM.exidx; main() saves lr, although it
+# never returns. tiny32-exidx is the same file without .debug_frame.
 tiny32_sources = $(tiny_dir)/start_arm32.S
 tiny32_inputs = $(srcdir)/$(tiny_dir)/start_arm32.S $(filter-out %.S,$(tiny_inputs))
 tiny32_cflags = --target=arm-none-eabi -march=armv7ve -marm -mfpu=none -mfloat-abi=soft -std=gnu11 \
@@ -77,6 +77,9 @@ $(tiny32_kernels): $(tiny_sources) $(tiny32_sources) $(tiny_headers) $(tiny_dir)
 		$(CLANG) $(tiny32_cflags) $$flags -c -o $@.`basename $$input`.o $$input || exit; \
 	done && `$(CC) -print-prog-name=ld` $(tiny32_ldflags) -o $@ $@.*.o && rm $@.*.o
 
+$(tiny_dir)/tiny32-exidx: $(tiny_dir)/tiny32-nofp
+	$(AM_V_GEN)$(OBJCOPY) --remove-section=.debug_frame $(tiny_dir)/tiny32-nofp $@
+
 $(tiny_dir)/tiny32-fp.image: $(tiny_dir)/tiny32-fp
 	$(AM_V_GEN)$(OBJCOPY) -O binary $(tiny_dir)/tiny32-fp $@
 $(tiny_dir)/tiny32-nofp.image: $(tiny_dir)/tiny32-nofp
@@ -97,7 +100,8 @@ $(tiny_configs) $(tiny32_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)
 noinst_DATA += $(tiny_kernels) $(tiny_images) $(tiny_configs)
 CLEANFILES += $(tiny_kernels) $(tiny_images) $(tiny_configs) $(tiny_dir)/tiny_arm64.lds
 if HAVE_CLANG
-noinst_DATA += $(tiny32_kernels) $(tiny32_kernels:=.image) $(tiny32_configs)
-CLEANFILES += $(tiny32_kernels) $(tiny32_kernels:=.image) $(tiny32_configs) $(tiny_dir)/tiny32.lds \
+noinst_DATA += $(tiny32_kernels) $(tiny_dir)/tiny32-exidx $(tiny32_kernels:=.image) \
+	$(tiny32_configs)
+CLEANFILES += $(tiny32_kernels) $(tiny_dir)/tiny32-exidx $(tiny32_kernels:=.image) $(tiny32_configs) $(tiny_dir)/tiny32.lds \
 	$(tiny_dir)/include/xen
 endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * .ARM.exidx and .ARM.extab (IHI 0038 §5, §6.3); see exidx.h. An entry of the index has two words:
+ *
+ *   0          where a function is, from this word on (bits 30..0, signed)
+ *   1          1: it cannot be unwound
+ *              bit 31 set: its instructions, in the form of §6.3
+ *              else where its entry in .ARM.extab is, from this word on
+ *
+ *   an entry there, in words of which the most significant byte comes first
+ *   10000000 i  i  i                 three instructions
+ *   10000001 n  i  i   and n words   two, and four in each word; 10000010 is the same
+ *   0...                             a routine of a language, then g++'s form: n i i i, and n words
+ *
+ * Entries ascend; each holds up to the next. Linkers end the index with one that cannot be unwound.
+ * All bytes are the guest's. Resolver's thread.
+ */
+#include "config.h"
+
+#include "unwind/exidx.h"
+
+#include <stdlib.h>
+
+#include "unwind/cfi_arm64.h"
+#include "unwind/cfi_builder.h"
+#include "unwind/cursor_arm32.h"
+#include "unwind/links_arm32.h"
+#include "xtop/work.h"
+
+#define EXIDX_ENTRY_BYTES   8
+#define EXIDX_CANNOT_UNWIND 1
+#define EXIDX_INLINE        0x80000000
+#define EXIDX_LAST_BYTES    256  /* of code that the last entry holds for */
+#define EXIDX_MAX_BYTES     1024 /* of one function's instructions: n has 8 bits */
+
+struct exidx {
+	struct cfi *rows;
+	struct links *links; /* borrowed; NULL: there are none */
+};
+
+/* --- the sections ----------------------------------------------------------------------------- */
+
+static bool exidx_read(const struct exidx_section *section, uint64_t offset, uint32_t *word)
+{
+	if (!section->bytes || offset > section->size_bytes ||
+	    section->size_bytes - offset < sizeof(*word))
+		return false;
+	memcpy(word, section->bytes + offset, sizeof(*word));
+	return true;
+}
+
+/* The address that WORD, which lies at ADDRESS, stands for: R_ARM_PREL31. */
+static uint32_t exidx_target(uint32_t word, uint32_t address)
+{
+	return address + (uint32_t)((int32_t)(word << 1) >> 1);
+}
+
+struct exidx_bytes {
+	size_t n;
+	uint8_t bytes[EXIDX_MAX_BYTES];
+};
+
+/* Adds the N low bytes of WORD, the most significant first. */
+static void exidx_add(struct exidx_bytes *to, uint32_t word, unsigned n)
+{
+	while (n-- && to->n < EXIDX_MAX_BYTES)
+		to->bytes[to->n++] = (uint8_t)(word >> 8 * n);
+}
+
+/* The instructions of the entry at ADDRESS in .ARM.extab. False: it has none that are known. */
+static bool exidx_read_entry(const struct exidx_section *table, uint32_t address,
+			     struct exidx_bytes *to)
+{
+	uint64_t offset = address - table->address;
+	uint32_t word, n_more = 0;
+
+	to->n = 0;
+	if (!exidx_read(table, offset, &word))
+		return false;
+	if (!(word & EXIDX_INLINE)) {
+		offset += sizeof(word);
+		if (!exidx_read(table, offset, &word))
+			return false;
+		n_more = word >> 24;
+		exidx_add(to, word, 3);
+	} else if (word >> 24 == 0x80) {
+		exidx_add(to, word, 3);
+	} else if (word >> 24 == 0x81 || word >> 24 == 0x82) {
+		n_more = word >> 16 & 0xff;
+		exidx_add(to, word, 2);
+	} else {
+		return false;
+	}
+	for (uint32_t i = 0; i < n_more; i++) {
+		offset += sizeof(word);
+		if (!exidx_read(table, offset, &word))
+			return false;
+		exidx_add(to, word, 4);
+	}
+	return true;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static struct cfi_rule exidx_rule_of(const struct exidx_sections *sections, uint32_t offset,
+				     size_t *left_bytes)
+{
+	uint32_t at = sections->index.address + offset + 4, word;
+	struct exidx_bytes instructions = { .n = 0 };
+
+	if (!exidx_read(&sections->index, offset + 4, &word) || word == EXIDX_CANNOT_UNWIND)
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	if (word & EXIDX_INLINE) {
+		if (word >> 24 != 0x80)
+			return (struct cfi_rule){ .kind = RULE_NONE };
+		exidx_add(&instructions, word, 3);
+	} else if (!exidx_read_entry(&sections->table, exidx_target(word, at), &instructions)) {
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	}
+	if (instructions.n > *left_bytes)
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	*left_bytes -= instructions.n;
+	return exidx_rule(instructions.bytes, instructions.n);
+}
+
+/* The function of the entry at OFFSET. False: there is no such entry. */
+static bool exidx_read_start(const struct exidx_section *index, uint32_t offset, uint32_t *start)
+{
+	uint32_t word;
+
+	if (!exidx_read(index, offset, &word))
+		return false;
+	*start = exidx_target(word, index->address + offset) & ~1U;
+	return true;
+}
+
+/* What does not ascend is left out, and counted. */
+static void exidx_add_rows(struct cfi_builder *rows, const struct exidx_sections *sections)
+{
+	static const struct cfi_rule nothing = { .kind = RULE_NONE };
+	size_t left_bytes = CFI_MAX_PROGRAM_BYTES;
+	uint64_t reached = rows->cfi->base;
+	uint32_t start;
+
+	for (uint32_t offset = 0; exidx_read_start(&sections->index, offset, &start) &&
+				  offset / EXIDX_ENTRY_BYTES < CFI_MAX_FDES &&
+				  rows->cfi->n_rows + 2 < CFI_MAX_ROWS && !rows->no_memory &&
+				  !work_is_over();
+	     offset += EXIDX_ENTRY_BYTES) {
+		struct cfi_rule rule;
+
+		if (start < reached) {
+			rows->cfi->n_refused++;
+			continue;
+		}
+		rule = exidx_rule_of(sections, offset, &left_bytes);
+		cfi_builder_add(rows, start, &rule);
+		rows->cfi->n_fdes++;
+		reached = (uint64_t)start + 1;
+	}
+	if (rows->cfi->n_rows && reached + EXIDX_LAST_BYTES - rows->cfi->base < UINT32_MAX)
+		cfi_builder_add(rows, reached + EXIDX_LAST_BYTES, &nothing);
+}
+
+struct xtop_error *exidx_compile(const struct exidx_sections *sections, struct exidx **exidxp)
+{
+	struct cfi_builder rows = { 0 };
+	struct exidx *exidx;
+	uint32_t base;
+
+	*exidxp = NULL;
+	if (sections->index.size_bytes >= UINT32_MAX || sections->table.size_bytes >= UINT32_MAX ||
+	    !exidx_read_start(&sections->index, 0, &base))
+		return NULL;
+	exidx = calloc(1, sizeof(*exidx));
+	if (exidx && cfi_builder_init(&rows, base)) {
+		exidx_add_rows(&rows, sections);
+		exidx->rows = cfi_builder_finish(&rows);
+	}
+	cfi_builder_deinit(&rows);
+	if (!exidx || !exidx->rows) {
+		free(exidx);
+		return error_create("out of memory for .ARM.exidx");
+	}
+	*exidxp = exidx;
+	return NULL;
+}
+
+void exidx_destroy(struct exidx *exidx)
+{
+	if (!exidx)
+		return;
+	cfi_destroy(exidx->rows);
+	free(exidx);
+}
+
+size_t exidx_memory_bytes(const struct exidx *exidx)
+{
+	return sizeof(*exidx) + cfi_memory_bytes(exidx->rows);
+}
+
+void exidx_set_links(struct exidx *exidx, struct links *links)
+{
+	exidx->links = links;
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+/* Whether the interrupted function, which saves lr, has not done so yet, or has it back. */
+static bool exidx_is_bare(struct exidx *exidx, uint64_t pc, const struct cursor *cursor)
+{
+	const struct cfi_rule *rule = cfi_find(exidx->rows, pc);
+	bool in_link;
+
+	return cursor->interrupted && rule && rule->kind == RULE_CFA_ARM32 &&
+	       rule->slot[KEPT_RETURN] < rule->n_words && exidx->links &&
+	       links_find(exidx->links, pc, cursor->thumb, &in_link) && in_link;
+}
+
+enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *cursor)
+{
+	uint64_t pc = cursor_pc(cursor) - bias;
+
+	if (!cursor_is_arm32(cursor))
+		return STEP_NOT_COVERED;
+	if (!exidx_is_bare(exidx, pc, cursor))
+		return cfi_arm64_step(exidx->rows, bias, cursor);
+	if (!cursor->regs[REG_ARM32_LR])
+		return STEP_OUTERMOST;
+	cursor_arm32_go_to(cursor, cursor->regs[REG_ARM32_LR]);
+	cursor->known &= cfi_machine_arm32.kept_mask;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding 32-bit Arm code by its own tables (xtop/exidx.h), for programs without .debug_frame.
+ * Resolver's thread.
+ *
+ * The tables hold where a function calls another, which is all that exceptions need. They do not
+ * tell when a function makes its frame. In the function that was interrupted its instructions tell
+ * whether lr still has the return address (links_arm32.h); then nothing was pushed yet, or all is
+ * popped. Between the push and the last instruction that makes room for locals, and at the end of a
+ * function, a caller is missed.
+ */
+#ifndef XTOP_UNWIND_EXIDX_H
+#define XTOP_UNWIND_EXIDX_H
+
+#include "unwind/cfi_table.h"
+#include "unwind/cursor.h"
+#include "xtop/error.h"
+#include "xtop/exidx.h"
+
+struct exidx;
+struct links;
+
+/* SECTIONS are not kept. *EXIDXP is NULL when they say nothing. Error: out of memory. */
+struct xtop_error *exidx_compile(const struct exidx_sections *sections, struct exidx **exidxp);
+void exidx_destroy(struct exidx *exidx); /* NULL allowed */
+size_t exidx_memory_bytes(const struct exidx *exidx);
+/* LINKS outlives EXIDX, or is replaced; NULL: no instructions are read. */
+void exidx_set_links(struct exidx *exidx, struct links *links);
+
+/* BIAS: address in the guest - address in the image. */
+enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *cursor);
+
+/* --- exidx_program.c -------------------------------------------------------------------------- */
+
+/*
+ * The rule that N bytes of unwinding instructions make: RULE_CFA_ARM32, or RULE_NONE if no rule can
+ * say it.
+ */
+struct cfi_rule exidx_rule(const uint8_t *bytes, size_t n);
+
+#endif
