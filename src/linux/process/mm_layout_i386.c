@@ -109,7 +109,8 @@ static bool mm_visit(void *context, const struct vma *vma)
 	trial->n_pages += n_pages;
 	if (code && !writable && !(vma->flags & VMA_STACK))
 		trial->n_code_pages += n_pages;
-	if (vma->file && !writable && !(vma->flags & VMA_OWN) && trial->n_areas < PROCESS_TRIAL_AREAS)
+	if (vma->file && !writable && !(vma->flags & VMA_OWN) &&
+	    trial->n_areas < PROCESS_TRIAL_AREAS)
 		trial->areas[trial->n_areas++] = *vma;
 	if (!vma->file && code && !writable)
 		trial->vdso = vma->start;
