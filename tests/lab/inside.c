@@ -22,6 +22,8 @@
  *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
  *   waits      see inside_waits.h: tasks that wait, locks and their holders
  *   search     NAME FOUND TOLD         addresses that search_symbols() finds without names of data
+ *   runstate   STATE NS                arm64: how long vCPU 0 was in each state, as Xen told Linux
+ *   wait       for a line on stdin; prints nothing
  *   members    NAME OFFSET             in structs of i386; CPU 0's task and its name
  *   chain      CHAIN                   of a dump's CPU 0, as a folded file has it: inside_chain.h
  *   cost       of attaching, and of all: pages, batches, CPU, memory
@@ -604,6 +606,21 @@ static void add_searched(struct inside *inside)
 
 /* --- cost ------------------------------------------------------------------------------------- */
 
+/* struct vcpu_runstate_info (Xen 4.17 public/vcpu.h): 16 bytes, and the time in each state. */
+static void add_runstate(struct inside *inside)
+{
+	static const char *const states[] = { "running", "runnable", "blocked", "offline" };
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t distance, ns;
+
+	if (!linux_read_u64(guest, guest->symbols[LINUX_PER_CPU_OFFSET], &distance))
+		return;
+	for (unsigned i = 0; i < 4; i++)
+		if (linux_read_u64(guest, guest->symbols[LINUX_RUNSTATE] + distance + 16 + 8 * i,
+				   &ns))
+			add(inside, "%s %" PRIu64, states[i], ns);
+}
+
 static double cpu_s(void)
 {
 	struct timespec now;
@@ -785,9 +802,20 @@ static void read_guest(struct inside *inside)
 	must_or_die(processes_create(guest, &settings, &inside->processes));
 }
 
+static void wait_for_line(void)
+{
+	int byte;
+
+	fflush(stdout);
+	do
+		byte = getchar();
+	while (byte != '\n' && byte != EOF);
+}
+
 static void put_what(struct inside *inside, const char *what)
 {
-	static const char without[] = " kernel text functions misnamed search members chain build-id cost ";
+	static const char without[] = " kernel text functions misnamed search runstate wait members "
+				      "chain build-id cost ";
 	char word[32];
 
 	snprintf(word, sizeof(word), " %s ", what);
@@ -810,6 +838,10 @@ static void put_what(struct inside *inside, const char *what)
 		space_remove_if(inside->space, add_code, inside);
 	else if (strcmp(what, "search") == 0)
 		add_searched(inside);
+	else if (strcmp(what, "runstate") == 0)
+		add_runstate(inside);
+	else if (strcmp(what, "wait") == 0)
+		wait_for_line();
 	else if (strcmp(what, "members") == 0)
 		add_members(inside);
 	else if (strcmp(what, "chain") == 0 && inside->dump)
