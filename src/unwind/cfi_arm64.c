@@ -122,39 +122,12 @@ static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
 	return STEP_CALLER;
 }
 
-/*
- * Linux's signal frame, where a handler's stack pointer was when it was called: struct siginfo,
- * then struct ucontext with struct sigcontext (Linux arch/arm64/include/uapi/asm/sigcontext.h,
- * v6.1): x0 to x30, sp, pc, pstate. The vDSO's table for __kernel_rt_sigreturn() finds x29 and x30
- * only.
- */
-#define SIGFRAME_REGISTERS 312
-enum { SIGCONTEXT_SP = 31, SIGCONTEXT_PC, SIGCONTEXT_PSTATE, N_SIGCONTEXT };
-
-static enum unwind_step arm64_signal_step(struct cursor *cursor)
-{
-	uint64_t words[N_SIGCONTEXT];
-
-	if (!cursor_read(cursor, cursor->regs[REG_SP] + SIGFRAME_REGISTERS, words, N_SIGCONTEXT) ||
-	    !pstate_arm64_is_user64(words[SIGCONTEXT_PSTATE]))
-		return STEP_NOT_COVERED;
-	for (unsigned i = 0; i < CFI_ARM64_SP; i++)
-		if (arm64_registers[i] != CURSOR_ARM64_NONE)
-			cursor->regs[arm64_registers[i]] = words[i];
-	cursor->regs[REG_SP] = words[SIGCONTEXT_SP];
-	cursor->regs[REG_PC] = words[SIGCONTEXT_PC];
-	cursor->known = UINT32_MAX;
-	cursor->interrupted = true;
-	return STEP_CALLER;
-}
-
 enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 {
 	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);
 	bool is_32 = cursor_is_arm32(cursor);
 
-	if (rule && rule->signal && !is_32 && cursor->user &&
-	    arm64_signal_step(cursor) == STEP_CALLER)
+	if (rule && rule->signal && !is_32 && cursor_arm64_leave_signal(cursor))
 		return STEP_CALLER;
 	switch (rule ? (enum cfi_rule_kind)rule->kind : RULE_NONE) {
 	case RULE_OUTERMOST:

@@ -40,3 +40,43 @@ uint64_t cursor_arm64_strip(const struct cursor *cursor, uint64_t address)
 	above = ~0ULL << bits;
 	return is_upper ? address | above : address & ~above;
 }
+
+/*
+ * Linux's signal frame: struct siginfo, then struct ucontext, which ends with struct sigcontext
+ * (Linux arch/arm64/include/uapi/asm/sigcontext.h, v6.1): x0 to x30, sp, pc, pstate, a word of
+ * padding, and records, of which the kernel writes that of the SIMD registers first.
+ */
+#define SIGFRAME_REGISTERS 312
+#define SIGFRAME_SIMD      0x0000021046508001 /* FPSIMD_MAGIC, and 528 bytes */
+enum { SIGFRAME_SP = 31, SIGFRAME_PC, SIGFRAME_PSTATE, SIGFRAME_RECORDS = 35, N_SIGFRAME };
+
+/* A look at what is no such frame does not count as reached. */
+static bool cursor_arm64_read_signal(struct cursor *cursor, uint64_t *words)
+{
+	uint64_t reached[SAMPLE_MAX_STACKS];
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	if (cursor->user &&
+	    cursor_read(cursor, cursor->regs[REG_SP] + SIGFRAME_REGISTERS, words, N_SIGFRAME) &&
+	    pstate_arm64_is_user64(words[SIGFRAME_PSTATE]) &&
+	    words[SIGFRAME_RECORDS] == SIGFRAME_SIMD)
+		return true;
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return false;
+}
+
+bool cursor_arm64_leave_signal(struct cursor *cursor)
+{
+	uint64_t words[N_SIGFRAME];
+
+	if (!cursor_arm64_read_signal(cursor, words))
+		return false;
+	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
+		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
+			cursor->regs[cursor_arm64_registers[i]] = words[i];
+	cursor->regs[REG_SP] = words[SIGFRAME_SP];
+	cursor->regs[REG_PC] = words[SIGFRAME_PC];
+	cursor->known = UINT32_MAX;
+	cursor->interrupted = true;
+	return true;
+}

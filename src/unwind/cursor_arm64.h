@@ -7,6 +7,7 @@
 #ifndef XTOP_UNWIND_CURSOR_ARM64_H
 #define XTOP_UNWIND_CURSOR_ARM64_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/cursor_x86.h"
@@ -37,5 +38,11 @@ void cursor_arm64_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
  * 0487J.a §D8.8, AddPAC).
  */
 uint64_t cursor_arm64_strip(const struct cursor *cursor, uint64_t address);
+
+/*
+ * From the code that a signal's handler returns to, with the stack pointer at Linux's signal frame,
+ * to the code that was interrupted; all its registers are known. False: there is no such frame.
+ */
+bool cursor_arm64_leave_signal(struct cursor *cursor);
 
 #endif

@@ -14,6 +14,10 @@
  *   the record at x29 has what x30 has          this is the function's own record
  *   otherwise                                   x30 is the caller
  *
+ * A signal's handler returns to the vDSO's __kernel_rt_sigreturn(). Debian's vDSO has no tables,
+ * and older ones tell neither sp nor pc of what was interrupted (Linux arch/arm64/kernel/vdso/).
+ * The kernel's frame at the stack pointer tells both.
+ *
  * The second case is wrong for a function that calls itself, in its first instructions: one frame
  * of the recursion is missing then. Each record is further out than the one before, or on another
  * stack, which unwind.c counts. This bounds the walk and catches loops. Resolver's thread; a pure
@@ -97,6 +101,8 @@ enum unwind_step fp_arm64_step(const struct unwind_space *space, struct cursor *
 {
 	uint64_t link = cursor_arm64_strip(cursor, cursor->regs[REG_ARM64_LR]);
 
+	if (cursor_arm64_leave_signal(cursor))
+		return STEP_CALLER;
 	if (!(cursor->known >> REG_ARM64_FP & 1))
 		return STEP_NOT_COVERED;
 	if (!cursor->interrupted || !fp_caller_is_in_link(space, cursor, link))

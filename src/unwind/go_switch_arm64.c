@@ -8,8 +8,8 @@
  *   systemstack, asmcgocall   saved: their own stack pointer, where the return address is
  *   mcall                     saved: its caller's. The return address is the word below
  *   morestack                 the same, but what it returns to has no frame yet: outermost
- *   time.now, nanotime1 ...   x20 keeps their own; g is still the goroutine (src/runtime/
- *                             sys_linux_arm64.s)
+ *   time.now, nanotime1 ...   x20 keeps their own, 8 bytes above x29, which the vDSO preserves; g
+ *                             is still the goroutine (src/runtime/sys_linux_arm64.s)
  *   cgocallback               saved: its own, as it was on g0's stack. It has put a frame of the
  *                             same size on the goroutine's stack, below the frame of asmcgocall()
  *
@@ -28,7 +28,6 @@
 #define GO_SEARCHED_WORDS   11 /* asmcgocall takes 16 bytes above the callback's frame */
 #define GO_ASMCGOCALL_DEPTH 16 /* of its frame: the return address, and room for x29 */
 #define GO_KEPT_BYTES       16 /* where asmcgocall() keeps what it needs after the call */
-#define REG_GO_KEPT_SP      (cursor_arm64_registers[20])
 
 /* --- the cursor ------------------------------------------------------------------------------- */
 
@@ -162,9 +161,9 @@ static enum unwind_step go_leave_callback(const struct go_leave *leave)
 static enum unwind_step go_leave_vdso(const struct go_leave *leave)
 {
 	const struct cursor *cursor = leave->cursor;
-	uint64_t sp = cursor->regs[REG_GO_KEPT_SP];
+	uint64_t sp = cursor->regs[REG_ARM64_FP] + 8;
 
-	if (go_is_unswitched(leave) || !(cursor->known >> REG_GO_KEPT_SP & 1) ||
+	if (go_is_unswitched(leave) || !(cursor->known >> REG_ARM64_FP & 1) ||
 	    !go_has_return(leave, sp))
 		return STEP_NOT_COVERED;
 	return go_return(leave, sp, leave->depth, false);

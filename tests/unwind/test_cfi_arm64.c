@@ -297,6 +297,7 @@ static void test_signal(struct cfi *cfi)
 		saved[i] = 0xd00 + i;
 	saved[31] = 0x7000;
 	saved[32] = CALLER;
+	saved[35] = UINT64_C(0x0000021046508001); /* the record of SIMD registers */
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
 		      cursor.regs[REG_SP] == 0x7000 && cursor.interrupted &&
 		      cursor.known == UINT32_MAX && cursor.regs[REG_ARM64_LR] == 0xd00 + 30 &&

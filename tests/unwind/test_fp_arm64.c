@@ -6,9 +6,11 @@
 #include "config.h"
 
 #include "chain.h"
+#include "unwind/cursor_arm64.h"
+#include "unwind/fp.h"
 
 #define STACK UINT64_C(0xffff800008100000)
-#define WORDS 64
+#define WORDS 80
 
 /* Code: four functions of 0x100 bytes. */
 #define CODE    UINT64_C(0xffff800008010000)
@@ -161,6 +163,36 @@ static void test_pac(const struct symbols *symbols)
 		    "48 bits if TCR is not known");
 }
 
+/* Without tables, as in the vDSO: the handler has returned to it, with sp at the kernel's frame. */
+static void test_signal(void)
+{
+	uint64_t *saved = made.words + 39; /* behind struct siginfo, and the head of struct ucontext */
+	struct cursor cursor;
+
+	begin(G + 4, 0, 0);
+	made.vcpu.user = true;
+	made.vcpu.regs.arm64.pstate = 0;
+	made.vcpu.regs.arm64.sp_el0 = STACK;
+	for (unsigned i = 0; i < 31; i++)
+		saved[i] = 0xd00 + i;
+	saved[31] = 0x7000;
+	saved[32] = H + 4;
+	saved[35] = UINT64_C(0x0000021046508001);
+	cursor_init(&cursor, &made.vcpu);
+	cursor.interrupted = false;
+	cursor.known = 1U << REG_PC | 1U << REG_SP;
+	check(fp_arm64_step(NULL, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == H + 4 &&
+		      cursor.regs[REG_SP] == 0x7000 && cursor.interrupted &&
+		      cursor.regs[REG_ARM64_FP] == 0xd00 + 29,
+	      "what a signal has interrupted");
+	saved[35] = 0;
+	cursor_init(&cursor, &made.vcpu);
+	cursor.interrupted = false;
+	cursor.known = 1U << REG_PC | 1U << REG_SP;
+	check(fp_arm64_step(NULL, &cursor) == STEP_NOT_COVERED && !cursor.reached[0],
+	      "no signal's frame: nothing was reached");
+}
+
 int main(void)
 {
 	struct symbols *symbols = chain_symbols(CODE);
@@ -168,6 +200,7 @@ int main(void)
 	test_records();
 	test_link(symbols);
 	test_pac(symbols);
+	test_signal();
 	symbols_destroy(symbols);
 	return tap_done();
 }

@@ -302,14 +302,12 @@ static void test_crosscall(void)
 static void test_vdso(void)
 {
 	begin(inside(NANOTIME), G0);
-	stopped.vcpu.regs.arm64.x[20] = GOROUTINE;
 	stopped.vcpu.regs.arm64.x[29] = GOROUTINE - 8;
 	add(STACK_GO_OUTER, GOROUTINE - 72);
 	put_main(GOROUTINE, 48);
 	check_stopped("runtime.nanotime1;main.main;runtime.goexit", STEP_OUTERMOST,
 		      "nanotime1() on g0's stack");
 	begin(inside(NANOTIME), GOROUTINE);
-	stopped.vcpu.regs.arm64.x[20] = G0;
 	stopped.vcpu.regs.arm64.x[29] = GOROUTINE - 8;
 	put_main(GOROUTINE, 48);
 	check_stopped("runtime.nanotime1;main.main;runtime.goexit", STEP_OUTERMOST,
