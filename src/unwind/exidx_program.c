@@ -188,7 +188,6 @@ static struct cfi_rule exidx_make_rule(const struct exidx_run *run)
 	const struct cfi_machine *machine = &cfi_machine_arm32;
 	struct cfi_rule rule = { .kind = RULE_CFA_ARM32,
 				 .reg = machine->registers[run->base],
-				 .saved = 1U << REG_PC | 1U << REG_SP,
 				 .kept = machine->kept_mask,
 				 .offset = run->vsp };
 	int low = INT_MAX, high = INT_MIN;
