@@ -81,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 					   sizeof(made));
 		copy = malloc(table.size_bytes);
 		memcpy(copy, made, table.size_bytes);
+		if (vcpu.vcpu.regs.arch == ARCH_ARM64)
+			copy[6] = 4; /* bytes of an instruction */
 		while ((offset = fuzz_u16(&fuzz)))
 			copy[offset % table.size_bytes] = (uint8_t)fuzz_u16(&fuzz);
 		table.bytes = copy;
