@@ -4,7 +4,7 @@
  * preallocated hypercall memory. In the sampler's process.
  *
  *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; of its life
- *            alone the first call alone
+ *            alone, or of the only vCPU, the first call alone
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]; getvcpuinfo of those that
  *            seem not to have run since the last stop
  *   release  multicall [ unpausedomain ]
@@ -181,17 +181,38 @@ static bool domctl_look_life(void *context, struct guest_look *look)
 	return domctl_look_calls(context, 1, look);
 }
 
+/*
+ * What Xen says of a domain with one vCPU is said of this vCPU: Xen 4.17 xen/common/domctl.c,
+ * getdomaininfo(), and XEN_DOMCTL_getvcpuinfo. So one call is enough.
+ */
+static void domctl_look_at_only_vcpu(const struct domctl_batch *batch, struct guest_look *look)
+{
+	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
+
+	look->cpu_ns[0] = info->cpu_time;
+	look->states[0] = VCPU_RUNNABLE;
+	if (!info->nr_online_vcpus)
+		look->states[0] = VCPU_OFFLINE;
+	else if (info->flags & XEN_DOMINF_running)
+		look->states[0] = VCPU_RUNNING;
+	else if (info->flags & XEN_DOMINF_blocked)
+		look->states[0] = VCPU_BLOCKED;
+}
+
 static bool domctl_look(void *context, struct guest_look *look)
 {
 	struct domctl_guest *guest = context;
 	const struct domctl_batch *batch = &guest->area->look;
+	bool only = guest->n_vcpus == 1;
 
-	if (!domctl_look_calls(guest, 1 + guest->n_vcpus, look))
+	if (!domctl_look_calls(guest, only ? 1 : 1 + guest->n_vcpus, look))
 		return false;
 	if (look->life == GUEST_RUNS) /* its number may be another domain's by now */
 		domctl_ask_modes(guest, guest->looked_ns);
 	look->paused_ns += domctl_take_pauses(guest);
-	for (unsigned i = 0; i < guest->n_vcpus; i++) {
+	if (only)
+		domctl_look_at_only_vcpu(batch, look);
+	for (unsigned i = 0; i < guest->n_vcpus && !only; i++) {
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
 		look->cpu_ns[i] = batch->domctls[1 + i].u.getvcpuinfo.cpu_time;
 	}

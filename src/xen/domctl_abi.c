@@ -69,6 +69,7 @@ SAME_OFFSET(xen_domctl, u, 16);
 SAME_OFFSET(xen_domctl_getdomaininfo, flags, 4);
 SAME_OFFSET(xen_domctl_getdomaininfo, tot_pages, 8);
 SAME_OFFSET(xen_domctl_getdomaininfo, cpu_time, 56);
+SAME_OFFSET(xen_domctl_getdomaininfo, nr_online_vcpus, 64);
 SAME_OFFSET(xen_domctl_getdomaininfo, max_vcpu_id, 68);
 SAME_OFFSET(xen_domctl_getdomaininfo, handle, 76);
 SAME_SIZE(xen_domctl_getvcpuinfo, 24);
