@@ -80,9 +80,17 @@ struct guest_ops {
 		     struct registers *regs, bool *user, uint64_t *stood_ns);
 	void (*release)(void *context);
 	/*
-	 * After release(), with the same arguments as stop(): the registers that stop() left out,
-	 * and the mode of a vCPU that has not been known. For the mode a vCPU may be paused for a
-	 * moment; the next look tells for how long. NULL: stop() leaves nothing out.
+	 * Reads the registers of the N vCPUS as stop() does, but the guest runs on. They belong
+	 * together with what is read afterwards only if look() then says that no vCPU has run since
+	 * a look before. Xen pauses each vCPU for the call; that time counts as stopped in the next
+	 * look. False: not all could be read. NULL: it cannot.
+	 */
+	bool (*peek)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		     bool *user);
+	/*
+	 * After release() or peek(), with the same arguments as stop(): the registers that were
+	 * left out, and the mode of a vCPU that has not been known. For the mode a vCPU may be
+	 * paused for a moment; the next look tells for how long. NULL: nothing is left out.
 	 */
 	void (*read_registers)(void *context, const uint16_t *vcpus, unsigned n,
 			       struct registers *regs);

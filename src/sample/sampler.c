@@ -10,7 +10,8 @@
  *                   lost
  *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
  *                   but for the first sample. Which have not run since their last sample? Their
- *                   stacks are kept (kept.h). If none of them has, the guest is not stopped
+ *                   stacks are kept (kept.h). If none of them has, the guest is not stopped; nor
+ *                   is it if all wait for a CPU, see sampler_fill_waiting()
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
@@ -47,6 +48,7 @@
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
+#define SAMPLER_FEW            2 /* of more vCPUs that wait, one will run before all are read */
 #define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
 #define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 /*
@@ -72,7 +74,7 @@ struct sampler {
 	 * that clock only if Xen says that it is the same on all CPUs.
 	 */
 	uint64_t now_ns;
-	struct guest_look look;
+	struct guest_look look, later; /* LATER: after a sample without a stop */
 	uint64_t looked_ns;
 	struct run_time run_time;
 	struct xen_clock xen_clock;
@@ -183,6 +185,21 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 	}
 }
 
+/* After the copies: the other registers, what the copies tell, and the heads. */
+static void sampler_end_copies(struct sampler *sampler, char *room)
+{
+	const struct guest *guest = sampler->guest;
+
+	if (guest->ops->read_registers)
+		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted,
+					   sampler->regs);
+	if (!sampler->bare)
+		sampler_judge_copies(sampler);
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
+	sampler_build_heads(sampler, room);
+}
+
 /*
  * Stop, copy, release. False: the guest could not be stopped, and an earlier copy in ROOM is
  * unchanged. In both cases *STOPPED_NS is the time from before the stop to after the release.
@@ -206,14 +223,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	*stopped_ns = sampler->now_ns - begin_ns;
 	if (!stopped)
 		return false;
-	if (guest->ops->read_registers)
-		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted,
-					   sampler->regs);
-	if (!sampler->bare)
-		sampler_judge_copies(sampler);
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
-	sampler_build_heads(sampler, room);
+	sampler_end_copies(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
 	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
@@ -375,6 +385,79 @@ static void sampler_fill_kept(struct sampler *sampler, char *room)
 	sampler->head.size_bytes = (uint32_t)size_bytes;
 }
 
+static bool sampler_all_wait(const struct sampler *sampler)
+{
+	if (!sampler->n_wanted || sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
+		return false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		if (!sampler->waits[i])
+			return false;
+	return true;
+}
+
+/* Copies the stacks to ROOM while the guest runs. 0: not all of them are there. */
+static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
+{
+	size_t size_bytes = sizeof(struct sample);
+	bool missed = false;
+
+	sampler_begin_reading(sampler);
+	frame_cache_stop(sampler->copier.cache);
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		sampler->stood_ns[i] = 0;
+		size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
+		missed |= sampler->copied[i].missed;
+	}
+	return sampler_end_reading(sampler) && !missed ? size_bytes : 0;
+}
+
+/* Whether the wanted vCPUs still wait, and have not run since the look before. */
+static bool sampler_still_waits(struct sampler *sampler)
+{
+	const struct guest_ops *ops = sampler->guest->ops;
+	bool waits = ops->look(sampler->guest->context, &sampler->later) &&
+		     sampler->later.life == GUEST_RUNS;
+
+	if (waits && sampler->later.paused_ns)
+		sampler_count_stop(sampler, sampler->later.paused_ns);
+	for (unsigned i = 0; i < sampler->n_wanted && waits; i++) {
+		unsigned vcpu = sampler->wanted[i];
+
+		waits = sampler->later.states[vcpu] == VCPU_RUNNABLE &&
+			sampler->later.cpu_ns[vcpu] == sampler->look.cpu_ns[vcpu];
+	}
+	return waits;
+}
+
+/*
+ * If all wanted vCPUs wait for a physical CPU, they stand still without a stop. Their registers and
+ * stacks are read while the guest runs; afterwards Xen tells whether one of them has run meanwhile.
+ * False: that is so, or a page was missing, and the sample takes a stop.
+ */
+static bool sampler_fill_waiting(struct sampler *sampler, char *room)
+{
+	const struct guest_ops *ops = sampler->guest->ops;
+	uint64_t begin_ns;
+	size_t size_bytes;
+
+	if (!ops->peek || !sampler_all_wait(sampler))
+		return false;
+	begin_ns = clock_now_ns();
+	if (!ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted, sampler->regs,
+		       sampler->user))
+		return false;
+	size_bytes = sampler_copy_waiting(sampler, room);
+	if (!size_bytes || !sampler_still_waits(sampler))
+		return false;
+	sampler->stopped_once = true;
+	sampler->now_ns = clock_now_ns();
+	sampler_end_copies(sampler, room);
+	sampler->head.time_ns = begin_ns;
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+	return true;
+}
+
 /* Fills ROOM with a sample. Guard and keeper are told of the stops before and after. */
 static bool sampler_fill(struct sampler *sampler, char *room)
 {
@@ -382,6 +465,8 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 
 	if (sampler_has_kept_all(sampler)) {
 		sampler_fill_kept(sampler, room);
+	} else if (sampler_fill_waiting(sampler, room)) {
+		;
 	} else if (sampler->n_wanted) {
 		guest_expect_stops(sampler->guest);
 		filled = sampler_fill_stacks(sampler, room);

@@ -8,6 +8,7 @@
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]; getvcpuinfo of those that
  *            seem not to have run since the last stop
  *   release  multicall [ unpausedomain ]
+ *   peek     multicall [ getvcpucontext of those wanted ]              the guest runs, they wait
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
  *   clock    multicall [ HVMOP_get_time ]                              the guest runs, each 0.1 s
  *
@@ -341,6 +342,27 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 	return !failed;
 }
 
+/* The calls are those of the stop, but for the first one. */
+static bool domctl_peek(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+			bool *user)
+{
+	struct domctl_guest *guest = context;
+	const struct domctl_batch calls = { .entries = &guest->area->stop.entries[1] };
+	uint64_t begin_ns = clock_now_ns();
+	bool failed;
+
+	for (unsigned i = 0; i < n; i++)
+		calls.entries[i].args[0] =
+			(unsigned long)&guest->area->stop.domctls[1 + vcpus[i]];
+	failed = !domctl_multicall(guest, &calls, n);
+	guest->paused_ns += clock_now_ns() - begin_ns;
+	for (unsigned i = 0; i < n; i++) {
+		failed |= calls.entries[i].result != 0;
+		domctl_take_registers(guest, vcpus[i], &regs[i], &user[i]);
+	}
+	return !failed;
+}
+
 /*
  * What the stop has left out: while the guest stands still, each instruction counts. Xen is asked
  * for a mode that has not shown before now, not in the next look: by the registers of the first
@@ -415,6 +437,7 @@ static const struct guest_ops domctl_ops = {
 	.expect_stops = domctl_expect_stops,
 	.end_stops = domctl_end_stops,
 	.stop = domctl_stop,
+	.peek = domctl_peek,
 	.read_registers = domctl_read_registers,
 	.read_clock = domctl_read_clock,
 	.release = domctl_release,

@@ -531,6 +531,49 @@ static bool stop_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, u
 	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
 }
 
+/*
+ * The vCPU waits for a physical CPU, and has run between two ticks. The first tick needs a stop, as
+ * nothing is mapped yet. Each later one has two looks, the first one with an even number.
+ */
+static void wait_alone(unsigned look)
+{
+	memory->look.states[0] = VCPU_RUNNABLE;
+	memory->look.cpu_ns[0] += look == 1 || look % 2 == 0 || look == 9 ? 1000000 : 0;
+}
+
+static bool peek(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		 bool *user)
+{
+	(void)context;
+	for (unsigned i = 0; i < n; i++) {
+		regs[i] = memory->regs[vcpus[i]];
+		user[i] = false;
+	}
+	return true;
+}
+
+/* A guest whose vCPU waits is not stopped, unless the vCPU runs while it is read. */
+static void test_waiting(void)
+{
+	struct guest_ops ops;
+
+	begin(1);
+	scene = wait_alone;
+	ops = *memory->guest.ops;
+	ops.peek = peek;
+	memory->guest.ops = &ops;
+	run(21);
+	for (unsigned i = 0; i < n_taken; i++)
+		check(taken[i].vcpus[0].n_stacks == 1 && taken[i].head.weight &&
+			      taken[i].vcpus[0].address == STACK + 0x800 &&
+			      (taken[i].head.stopped_ns > 0) == (i == 0 || i == 4),
+		      "sample %u: its stack", i);
+	check(n_taken >= 10 && memory->stops == 3,
+	      "%u stops for %u samples: the first one and its retake, and one that was overtaken",
+	      memory->stops, n_taken);
+	end();
+}
+
 static long faults_at_look, faults_before_stop;
 
 static long count_faults(void)
@@ -1638,6 +1681,7 @@ int main(void)
 	test_all_stood();
 	test_stood_until_the_stop();
 	test_touched_before_the_look();
+	test_waiting();
 	test_stood_and_learned();
 	test_tables_change();
 	test_revoked();
