@@ -71,7 +71,11 @@ static long xen_domctl(struct xen_domctl *domctl)
 	case XEN_DOMCTL_getdomaininfo:
 		domctl->u.getdomaininfo.domain =
 			xen.described ? (domid_t)xen.described : domctl->domain;
-		domctl->u.getdomaininfo.flags = xen.flags;
+		domctl->u.getdomaininfo.flags =
+			xen.flags | (xen.vcpus & VCPU_IS_BLOCKED ? XEN_DOMINF_blocked : 0) |
+			(xen.vcpus & VCPU_IS_RUNNING ? XEN_DOMINF_running : 0);
+		domctl->u.getdomaininfo.nr_online_vcpus = !(xen.vcpus & VCPU_IS_DOWN);
+		domctl->u.getdomaininfo.cpu_time = 1000 + xen.ran_ns[0];
 		memcpy(domctl->u.getdomaininfo.handle, xen_uuid, sizeof(xen_uuid));
 		domctl->u.getdomaininfo.handle[15] = xen.uuid;
 		return 0;
@@ -446,6 +450,62 @@ static void test_vcpus(void)
 	looks_vcpus(VCPU_IS_DOWN | VCPU_IS_BLOCKED, VCPU_OFFLINE, "offline");
 }
 
+/* Of a domain with one vCPU what is said of the domain is enough. */
+static void test_only_vcpu(void)
+{
+	static const struct {
+		unsigned flags;
+		enum vcpu_state state;
+	} cases[] = {
+		{ VCPU_IS_RUNNING, VCPU_RUNNING },
+		{ VCPU_IS_RUNNING | VCPU_IS_BLOCKED, VCPU_RUNNING },
+		{ VCPU_IS_BLOCKED, VCPU_BLOCKED },
+		{ 0, VCPU_RUNNABLE },
+		{ VCPU_IS_DOWN | VCPU_IS_BLOCKED, VCPU_OFFLINE },
+	};
+	const struct guest_info info = { .domid = DOMID,
+					 .uuid = "00112233-4455-6677-8899-aabbccddee00",
+					 .type = GUEST_PVH,
+					 .n_vcpus = 1 };
+	struct stop_area *one;
+	struct guest_look look;
+	struct guest only;
+
+	if (stop_area_create(&info, &one) || domctl_open(&info, one, STOP_SAMPLER, &only))
+		exit(99);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		xen.vcpus = cases[i].flags;
+		check(only.ops->look(only.context, &look) && look.states[0] == cases[i].state &&
+			      look.cpu_ns[0] == 1000,
+		      "the only vCPU: state %d", look.states[0]);
+	}
+	xen.vcpus = 0;
+	only.ops->close(only.context);
+	stop_area_destroy(one);
+}
+
+/* Registers of vCPUs that wait: the guest is not stopped, and the time of the call counts. */
+static void test_peek(void)
+{
+	static const uint16_t last[] = { 2 };
+	struct registers regs[1];
+	struct guest_look look;
+	bool user[1];
+
+	guest.ops->look(guest.context, &look);
+	check(guest.ops->peek(guest.context, last, 1, regs, user) && !xen.pauses &&
+		      !stop_area_is_stopped(area),
+	      "peek: the guest runs");
+	guest.ops->read_registers(guest.context, last, 1, regs);
+	check(regs[0].rip == 0xffffffff81000002 && regs[0].r14 == 0x1402 && !user[0],
+	      "peek: its registers");
+	check(guest.ops->look(guest.context, &look) && look.paused_ns, "peek: its time counts");
+	xen.refused_vcpu = 3;
+	check(!guest.ops->peek(guest.context, last, 1, regs, user), "peek: Xen refuses");
+	xen.refused_vcpu = 0;
+	check_runs("after a peek");
+}
+
 /* The guard may look between any two instructions. The mark outlives all processes. */
 static void test_marks(void)
 {
@@ -615,6 +675,8 @@ int main(void)
 	test_marks();
 	test_looks();
 	test_vcpus();
+	test_only_vcpu();
+	test_peek();
 	test_stop_and_release();
 	test_stood();
 	test_alarm();
