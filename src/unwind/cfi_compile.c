@@ -141,6 +141,15 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 			rule->slot[i] = place->value / machine->word_bytes - rule->low;
 			rule->saved |= bit;
 			break;
+		case WHERE_EXPRESSION:
+			/*
+			 * gcc for i386 realigns the stack of each main(): registers are saved by
+			 * ebp, and lost here. What calls main() does without them.
+			 */
+			if (machine != &cfi_machine_32)
+				return false;
+			rule->kept &= ~bit;
+			break;
 		default:
 			return false;
 		}

@@ -210,10 +210,59 @@ static void test_cfi(void)
 	check(!compile(false), "in a file of 64 bits the entries are refused");
 }
 
+/*
+ * main(), as gcc -m32 makes it to align the stack:
+ *
+ *   0  lea 4(%esp),%ecx   4  and, push -4(%ecx), push %ebp, mov %esp,%ebp   c  push %ecx   d  ...
+ */
+static const struct {
+	uint8_t cie[20], fde[44];
+} realigned = {
+	.cie = { 16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 8, 1, 0x00, 0x0c, 4, 4 },
+	.fde = { 40,   0,    0,    0,    24,   0,    0,    0,                /* length, CIE */
+		 0x00, 0x10, 0x00, 0xc0, 0x40, 0x00, 0x00, 0x00, 0,          /* CODE, 0x40 */
+		 0x88, 1,                                                    /* eip at CFA - 4 */
+		 0x44, 0x0c, 1,    0,                                        /* 4: CFA ecx */
+		 0x49, 0x10, 5,    2,    0x75, 0x00,                         /* d: ebp at ebp */
+		 0x0f, 3,    0x75, 0x7c, 0x06,                               /* CFA at ebp - 4 */
+		 0x00 },
+};
+
+/* The stack pointer is right behind main(): its callers go by that, and do without ebp. */
+static void test_realigned(void)
+{
+	const struct cfi_sections sections = {
+		.eh_frame = { .bytes = realigned.cie,
+			      .size_bytes = sizeof(realigned),
+			      .address = 0xc0200000,
+			      .is_short = true },
+	};
+	struct cfi *cfi = NULL;
+	struct cursor cursor;
+
+	error_destroy(cfi_compile(&sections, &cfi));
+	check(cfi && !cfi->n_refused, "main() with an aligned stack");
+	if (!cfi)
+		return;
+	begin(CODE + 0x10, at(4), WIDTH_32_PAE);
+	made.words[3] = at(12);
+	made.words[4] = 0xebeb;
+	made.words[5] = CODE + 0x666; /* the copy */
+	made.words[11] = CODE + 0x500;
+	cursor_init(&cursor, &made.vcpu);
+	check(cfi_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_RIP] == CODE + 0x500 &&
+		      cursor.regs[REG_RSP] == at(12),
+	      "the caller, and its stack pointer");
+	check(!(cursor.known >> REG_RBP & 1) && cursor.known >> REG_RBX & 1,
+	      "ebp is not known, ebx is as it was");
+	cfi_destroy(cfi);
+}
+
 int main(void)
 {
 	test_fp();
 	test_saved_registers();
 	test_cfi();
+	test_realigned();
 	return tap_done();
 }
