@@ -65,6 +65,7 @@ static void put_areas(struct made_i386 *made)
 	put_area(made, 3, MADE_VDSO_AT, 2, 0x4000075, 0, false);
 	put_area(made, 4, 0x7fbde000, 33, 0x100173, 0x7ffde, false);
 	put(made, MADE_MAPLE + 4 + 8 * 5, 0xffffffff);
+	put(made, MADE_MAPLE + 128 + 8 * 5 + 4, AT(MADE_FILE)); /* a leftover */
 }
 
 static void put_mm(struct made_i386 *made)
