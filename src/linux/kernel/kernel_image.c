@@ -117,10 +117,15 @@ static const struct memory_range *image_text(const struct kernel_image *image)
 	return best;
 }
 
-/* Whether RANGE may have kallsyms. */
+/*
+ * Whether RANGE may have kallsyms. Page tables of i386 without PAE have no bit against execution:
+ * there text and rodata are one range.
+ */
 static bool image_is_data(const struct kernel_image *image, const struct memory_range *range)
 {
-	return range->writable == image->unsealed && range->executable == image->unsealed;
+	bool executable = image->unsealed || image->root.width == WIDTH_32;
+
+	return range->writable == image->unsealed && range->executable == executable;
 }
 
 static bool image_search(struct kernel_image *image, const struct memory_range *range,
