@@ -92,6 +92,24 @@ static enum register_width dump_width(const struct registers *regs, uint64_t efe
 	return regs->cr4 & CR4_PAE ? WIDTH_32_PAE : WIDTH_32;
 }
 
+/* General registers, except r8 to r15. Names without "R" or "E". */
+static void dump_read_line(struct registers *regs, const char *line)
+{
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} names[] = {
+		{ "AX=", &regs->rax }, { "BX=", &regs->rbx }, { "CX=", &regs->rcx },
+		{ "DX=", &regs->rdx }, { "SI=", &regs->rsi }, { "DI=", &regs->rdi },
+		{ "BP=", &regs->rbp }, { "SP=", &regs->rsp }, { "IP=", &regs->rip },
+	};
+	const char *at;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((at = strstr(line, names[i].name)))
+			*names[i].to = strtoull(at + 3, NULL, 16);
+}
+
 struct xtop_error *dump_read_registers(const char *path, struct registers *regs, bool *user)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "r");
@@ -104,14 +122,9 @@ struct xtop_error *dump_read_registers(const char *path, struct registers *regs,
 	if (strstr(path, ".arm64"))
 		dump_read_arm64(regs, file);
 	while (fgets(line, sizeof(line), file) && strncmp(line, "CPU#1", 5) != 0) {
-		if ((at = strstr(line, "IP=")))
-			regs->rip = strtoull(at + 3, NULL, 16);
-		if ((at = strstr(line, "SP=")))
-			regs->rsp = strtoull(at + 3, NULL, 16);
+		dump_read_line(regs, line);
 		if ((at = strstr(line, "CPL=")))
 			*user = at[4] == '3';
-		if ((at = strstr(line, "BP=")))
-			regs->rbp = strtoull(at + 3, NULL, 16);
 		if ((at = strstr(line, "CR0=")))
 			regs->cr0 = strtoull(at + 4, NULL, 16);
 		if ((at = strstr(line, "CR3=")))
