@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: its scripts, the programs that run in its dom0, and its guests.
 
-EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/kernel_debug \
+EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/driver_image tests/lab/kernel_debug \
 	tests/lab/systemd-packages \
 	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
 	tests/lab/checks tests/lab/example tests/lab/fleet tests/lab/store tests/lab/live tests/lab/linux-checks tests/lab/steal tests/lab/upcall tests/lab/vcpus-numbers \
 	tests/lab/waits-checks tests/lab/locks-checks tests/lab/spinlock-checks tests/lab/lock-looks tests/lab/looks tests/lab/kernel-looks tests/lab/linux32-looks tests/lab/inside_chain.h tests/lab/inside_waits.h \
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
+	$(wildcard $(srcdir)/tests/guests/driver/*) \
+	$(wildcard $(srcdir)/tests/guests/stubdom/*) \
 	$(wildcard $(srcdir)/tests/guests/web01/*) \
 	$(wildcard $(srcdir)/tests/guests/web02/*) \
 	tests/guests/tiny/start_arm32.S tests/guests/tiny/start_arm64.S tests/guests/tiny/xen_arm64.c tests/guests/tiny/tiny_arm64.mk
