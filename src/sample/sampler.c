@@ -11,9 +11,9 @@
  *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
  *                   but for the first sample. Which have not run since their last sample? Their
  *                   stacks are kept (kept.h). If none of them has, the guest is not stopped; nor
- *                   is it if all wait for a CPU, see sampler_fill_waiting()
+ *                   is it if all wait for a CPU, see sampler_fill.c
  *   stop ─┐
- *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
+ *   copy  │         sampler_fill(): the stopped window, nothing else in it
  *   release ┘
  *   map             pages that the copy missed. Then stop again, at most twice; the budget pays
  *   weigh, commit
@@ -28,18 +28,14 @@
 
 #include <string.h>
 
-#include "sample/copy.h"
-#include "sample/kept.h"
 #include "sample/lock_wait.h"
-#include "sample/run_time.h"
-#include "sample/ticks.h"
-#include "sample/xen_clock.h"
+#include "sample/sampler_fill.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
 #include "xtop/sampler.h"
 
-#define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
+#define SAMPLER_CACHE_PAGES 16384 /* 64 MiB of guest memory mapped at most */
 /*
  * In the lab mapping and unmapping a page costs 33,000 instructions, so the limit is 165 million a
  * second. 99 samples a second of 8 vCPUs may need five new pages for each vCPU.
@@ -48,62 +44,17 @@
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
-#define SAMPLER_FEW            2 /* of more vCPUs that wait, one will run before all are read */
 #define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
-#define SAMPLER_RETAKES        2         /* before a retake the guest may run on to other pages */
 /*
  * A sample of a Linux guest may wait this long. The files of all programs of a server, which are
  * read when their processes are first seen, take 2 s of the deterministic lab.
  */
-#define SAMPLER_BEHIND_NS      2000000000
+#define SAMPLER_BEHIND_NS 2000000000
 /* The ring holds what comes meanwhile. 400 samples of a vCPU, 2 s at 200 Hz, have 4 MiB. */
 #define SAMPLER_STACK_BYTES    (10 << 10) /* of a vCPU; more are rare */
 #define SAMPLER_RING_MIN_BYTES (1 << 20)
 #define SAMPLER_RING_MAX_BYTES (4 << 20)
 #define SAMPLER_RING_SAMPLES   4 /* of the largest size that fit in any case */
-
-struct sampler {
-	struct guest *guest;
-	struct control *control;
-	struct ring *ring;
-	struct copier copier;
-	struct ticks ticks;
-	/*
-	 * The clock, read when the sampler woke and after each stop. What comes in between takes
-	 * microseconds. A reading is a system call where dom0's clock is Xen's: the vDSO can read
-	 * that clock only if Xen says that it is the same on all CPUs.
-	 */
-	uint64_t now_ns;
-	struct guest_look look, later; /* LATER: after a sample without a stop */
-	uint64_t looked_ns;
-	struct run_time run_time;
-	struct xen_clock xen_clock;
-	struct per_cpus per_cpus;
-	unsigned n_touched; /* the ring has memory for a sample of so many vCPUs */
-	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
-	uint16_t wanted[GUEST_MAX_VCPUS];
-	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in that order, as below */
-	bool user[GUEST_MAX_VCPUS];
-	bool waits[GUEST_MAX_VCPUS]; /* by the look; run_time.h may judge otherwise */
-	struct copied copied[GUEST_MAX_VCPUS];
-	/* 0: the vCPU may have run since its last sample; otherwise see guest_ops.stop() */
-	uint64_t stood_ns[GUEST_MAX_VCPUS];
-	struct kept kept;
-	bool bare;           /* copies no stacks */
-	bool registers_only; /* no stacks in the next stop */
-	/*
-	 * The head of the record. It goes into the ring last. The resolver's process can write to
-	 * the ring, and that process parses bytes of the guest. So the sampler never reads back
-	 * what it has written there, but for bytes of stacks, which it only copies again.
-	 */
-	struct sample head;
-	bool missed_pages;               /* a stack was cut at a page not mapped yet */
-	bool stopped_once;               /* this sampler has stopped the guest before */
-	uint64_t waiting_to, waiting_ns; /* a count of committed bytes, and when it was reached */
-	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns;
-	uint64_t earlier_cpu_ns, earlier_maps; /* of the samplers before this one */
-	struct sampler_counts counts;
-};
 
 size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 {
@@ -118,191 +69,7 @@ size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 	return size > largest ? size : largest;
 }
 
-/* --- the stopped window ----------------------------------------------------------------------- */
-
-static const struct copy_task *sampler_running(const struct sampler *sampler, unsigned i)
-{
-	return &sampler->per_cpus.vcpus[sampler->wanted[i]].running;
-}
-
-/*
- * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. If the vCPU has not
- * run, only leaves room for them. Returns both sizes.
- */
-static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
-{
-	struct copied *copied = &sampler->copied[i];
-
-	if (sampler->registers_only)
-		return sizeof(struct sample_vcpu);
-	if (sampler->stood_ns[i]) {
-		*copied = sampler->kept.vcpus[sampler->wanted[i]].copied;
-		return sizeof(struct sample_vcpu) + copied->size_bytes;
-	}
-	sampler->copier.running = sampler_running(sampler, i);
-	sampler->copier.vcpu = sampler->wanted[i];
-	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
-		  to + sizeof(struct sample_vcpu), copied);
-	return sizeof(struct sample_vcpu) + copied->size_bytes;
-}
-
-/*
- * After the release: finds out whether a copy missed pages. If a page went away and was read as
- * zeros, any of the copies may be wrong, so all are marked.
- */
-static void sampler_judge_copies(struct sampler *sampler)
-{
-	bool faulted = fault_count() > 0;
-
-	sampler->missed_pages = false;
-	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		struct copied *copied = &sampler->copied[i];
-
-		sampler->missed_pages |= copied->missed;
-		if (!faulted || sampler->stood_ns[i])
-			continue;
-		copied->cut = CUT_FAULT;
-		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
-		copied->frame = FRAME(0);
-	}
-}
-
-/* After the release: writes the head of each vCPU to ROOM, and the stacks that are kept. */
-static void sampler_build_heads(struct sampler *sampler, char *room)
-{
-	char *to = room + sizeof(struct sample);
-
-	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		uint16_t vcpu = sampler->wanted[i];
-
-		*(struct sample_vcpu *)to = copy_head(&sampler->copied[i], &sampler->regs[i],
-						      sampler->user[i], vcpu,
-						      sampler->look.states[vcpu]);
-		to += sizeof(struct sample_vcpu);
-		if (sampler->stood_ns[i])
-			kept_copy(&sampler->kept, vcpu, to);
-		to += sampler->copied[i].size_bytes;
-	}
-}
-
-/* After the copies: the other registers, what the copies tell, and the heads. */
-static void sampler_end_copies(struct sampler *sampler, char *room)
-{
-	const struct guest *guest = sampler->guest;
-
-	if (guest->ops->read_registers)
-		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted,
-					   sampler->regs);
-	if (!sampler->bare)
-		sampler_judge_copies(sampler);
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
-	sampler_build_heads(sampler, room);
-}
-
-/*
- * Stop, copy, release. False: the guest could not be stopped, and an earlier copy in ROOM is
- * unchanged. In both cases *STOPPED_NS is the time from before the stop to after the release.
- */
-static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t *stopped_ns)
-{
-	struct guest *guest = sampler->guest;
-	size_t size_bytes = sizeof(struct sample);
-	uint64_t begin_ns = clock_now_ns();
-	bool stopped;
-
-	stopped = guest->ops->stop(guest->context, begin_ns, sampler->wanted, sampler->n_wanted,
-				   sampler->regs, sampler->user, sampler->stood_ns);
-	if (stopped) {
-		frame_cache_stop(sampler->copier.cache);
-		for (unsigned i = 0; i < sampler->n_wanted; i++)
-			size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
-		guest->ops->release(guest->context);
-	}
-	sampler->now_ns = clock_now_ns();
-	*stopped_ns = sampler->now_ns - begin_ns;
-	if (!stopped)
-		return false;
-	sampler_end_copies(sampler, room);
-	sampler->head.time_ns = begin_ns;
-	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
-	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
-	sampler->head.size_bytes = (uint32_t)size_bytes;
-	return true;
-}
-
-/* --- around it -------------------------------------------------------------------------------- */
-
-/* Counts STOPPED_NS, in which the guest or one of its vCPUs was stopped, for whatever reason. */
-static void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
-{
-	budget_spend(&sampler->ticks.budget, stopped_ns);
-	sampler->counts.stops++;
-	sampler->counts.stopped_ns += stopped_ns;
-	control_count_stopped(sampler->control, stopped_ns);
-}
-
-/*
- * Stops, copies and counts. A refused stop counts like any other, because Xen may have stopped the
- * guest and then failed to read its vCPUs.
- */
-static bool sampler_stop_counted(struct sampler *sampler, char *room)
-{
-	struct sampler_counts *counts = &sampler->counts;
-	uint64_t stopped_ns;
-	unsigned faults;
-	bool taken;
-
-	fault_arm();
-	taken = sampler_stop_and_copy(sampler, room, &stopped_ns);
-	faults = fault_disarm();
-	sampler_count_stop(sampler, stopped_ns);
-	if (!taken)
-		return false;
-	sampler->stopped_once = true;
-	counts->faults += faults;
-	if (faults)
-		frame_cache_drop(sampler->copier.cache);
-	return true;
-}
-
-/* From here on memory is read while the guest runs: pages may go away during a read. */
-static void sampler_begin_reading(struct sampler *sampler)
-{
-	fault_arm();
-	sampler->copier.now_ns = sampler->now_ns;
-}
-
-/* False: a page went away. */
-static bool sampler_end_reading(struct sampler *sampler)
-{
-	unsigned faults = fault_disarm();
-
-	sampler->counts.faults += faults;
-	if (faults)
-		frame_cache_drop(sampler->copier.cache);
-	return !faults;
-}
-
-/*
- * Maps the pages that the stop missed. False: nothing was mapped, so another stop at once would
- * copy no more.
- */
-static bool sampler_map_missed(struct sampler *sampler)
-{
-	struct frame_cache *cache = sampler->copier.cache;
-	uint64_t maps = frame_cache_maps(cache);
-
-	sampler_begin_reading(sampler);
-	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		if (sampler->stood_ns[i])
-			continue;
-		sampler->copier.running = sampler_running(sampler, i);
-		sampler->copier.vcpu = sampler->wanted[i];
-		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
-	}
-	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
-}
+/* --- which vCPUs ------------------------------------------------------------------------------ */
 
 /* Adds what the guest's own variables tell to the look. */
 static void sampler_look_inside(struct sampler *sampler)
@@ -313,168 +80,6 @@ static void sampler_look_inside(struct sampler *sampler)
 	lock_wait_find(&sampler->per_cpus, &sampler->copier, n_vcpus, &sampler->look);
 	run_time_read(&sampler->run_time, &sampler->per_cpus, &sampler->copier, n_vcpus);
 	sampler_end_reading(sampler);
-}
-
-/* Adds the idle vCPUs behind those wanted, each with its state alone. */
-static void sampler_append_idle(struct sampler *sampler, char *room)
-{
-	struct sample *head = &sampler->head;
-
-	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
-		if (sampler->look.states[vcpu] > VCPU_BLOCKED ||
-		    (sampler->n_wanted && sampler->wanted[0] == vcpu))
-			continue;
-		*(struct sample_vcpu *)(room + head->size_bytes) = (struct sample_vcpu){
-			.size_bytes = sizeof(struct sample_vcpu),
-			.vcpu = (uint16_t)vcpu,
-			.state = (uint8_t)sampler->look.states[vcpu],
-		};
-		head->size_bytes += sizeof(struct sample_vcpu);
-		head->n_vcpus++;
-	}
-}
-
-/*
- * Copies the stacks to ROOM, and again if pages were missing. False: Xen refused the first stop.
- *
- * The further stops need no credit: they are overdrawn, and the next sample waits until the budget
- * has earned them. A budget that is used up would otherwise give short chains to those tasks alone
- * that were not sampled before.
- */
-static bool sampler_fill_stacks(struct sampler *sampler, char *room)
-{
-	sampler->missed_pages = false;
-	if (!sampler_stop_counted(sampler, room))
-		return false;
-	for (unsigned i = 0;
-	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_map_missed(sampler) &&
-	     sampler_stop_counted(sampler, room);
-	     i++) {
-		sampler->counts.retakes++;
-		sampler->head.flags |= SAMPLE_RETAKE;
-	}
-	return true;
-}
-
-/* Whether no wanted vCPU has run since its last sample. Then a stop would tell nothing new. */
-static bool sampler_has_kept_all(const struct sampler *sampler)
-{
-	if (!sampler->n_wanted || sampler->registers_only)
-		return false;
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->stood_ns[i])
-			return false;
-	return true;
-}
-
-/* Fills ROOM with what is kept. The guest runs, but the look found that these vCPUs did not. */
-static void sampler_fill_kept(struct sampler *sampler, char *room)
-{
-	size_t size_bytes = sizeof(struct sample);
-
-	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		unsigned vcpu = sampler->wanted[i];
-
-		sampler->regs[i] = sampler->kept.vcpus[vcpu].regs;
-		sampler->user[i] = sampler->kept.vcpus[vcpu].user;
-		sampler->copied[i] = sampler->kept.vcpus[vcpu].copied;
-		size_bytes += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
-	}
-	sampler_build_heads(sampler, room);
-	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
-	sampler->head.size_bytes = (uint32_t)size_bytes;
-}
-
-static bool sampler_all_wait(const struct sampler *sampler)
-{
-	if (!sampler->n_wanted || sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
-		return false;
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->waits[i])
-			return false;
-	return true;
-}
-
-/* Copies the stacks to ROOM while the guest runs. 0: not all of them are there. */
-static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
-{
-	size_t size_bytes = sizeof(struct sample);
-	bool missed = false;
-
-	sampler_begin_reading(sampler);
-	frame_cache_stop(sampler->copier.cache);
-	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		sampler->stood_ns[i] = 0;
-		size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
-		missed |= sampler->copied[i].missed;
-	}
-	return sampler_end_reading(sampler) && !missed ? size_bytes : 0;
-}
-
-/* Whether the wanted vCPUs still wait, and have not run since the look before. */
-static bool sampler_still_waits(struct sampler *sampler)
-{
-	const struct guest_ops *ops = sampler->guest->ops;
-	bool waits = ops->look(sampler->guest->context, &sampler->later) &&
-		     sampler->later.life == GUEST_RUNS;
-
-	if (waits && sampler->later.paused_ns)
-		sampler_count_stop(sampler, sampler->later.paused_ns);
-	for (unsigned i = 0; i < sampler->n_wanted && waits; i++) {
-		unsigned vcpu = sampler->wanted[i];
-
-		waits = sampler->later.states[vcpu] == VCPU_RUNNABLE &&
-			sampler->later.cpu_ns[vcpu] == sampler->look.cpu_ns[vcpu];
-	}
-	return waits;
-}
-
-/*
- * If all wanted vCPUs wait for a physical CPU, they stand still without a stop. Their registers and
- * stacks are read while the guest runs; afterwards Xen tells whether one of them has run meanwhile.
- * False: that is so, or a page was missing, and the sample takes a stop.
- */
-static bool sampler_fill_waiting(struct sampler *sampler, char *room)
-{
-	const struct guest_ops *ops = sampler->guest->ops;
-	uint64_t begin_ns;
-	size_t size_bytes;
-
-	if (!ops->peek || !sampler_all_wait(sampler))
-		return false;
-	begin_ns = clock_now_ns();
-	if (!ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted, sampler->regs,
-		       sampler->user))
-		return false;
-	size_bytes = sampler_copy_waiting(sampler, room);
-	if (!size_bytes || !sampler_still_waits(sampler))
-		return false;
-	sampler->stopped_once = true;
-	sampler->now_ns = clock_now_ns();
-	sampler_end_copies(sampler, room);
-	sampler->head.time_ns = begin_ns;
-	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
-	sampler->head.size_bytes = (uint32_t)size_bytes;
-	return true;
-}
-
-/* Fills ROOM with a sample. Guard and keeper are told of the stops before and after. */
-static bool sampler_fill(struct sampler *sampler, char *room)
-{
-	bool filled = true;
-
-	if (sampler_has_kept_all(sampler)) {
-		sampler_fill_kept(sampler, room);
-	} else if (sampler_fill_waiting(sampler, room)) {
-		;
-	} else if (sampler->n_wanted) {
-		guest_expect_stops(sampler->guest);
-		filled = sampler_fill_stacks(sampler, room);
-		guest_end_stops(sampler->guest);
-	}
-	if (filled)
-		sampler_append_idle(sampler, room);
-	return filled;
 }
 
 /*
@@ -540,8 +145,7 @@ static void sampler_find_tasks(struct sampler *sampler)
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		sampler->stood_ns[i] = sampler_find_stood(sampler, i);
 		if (!sampler->stood_ns[i])
-			per_cpu_find_task(&sampler->per_cpus, &sampler->copier,
-					  sampler->wanted[i]);
+			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
 	}
 	if (!sampler_end_reading(sampler))
 		memset(sampler->stood_ns, 0, sizeof(sampler->stood_ns));
@@ -673,8 +277,7 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_measured_ns = now_ns;
 	}
-	control_set_times(sampler->control, sampler->run_time.times,
-			  sampler->guest->info.n_vcpus);
+	control_set_times(sampler->control, sampler->run_time.times, sampler->guest->info.n_vcpus);
 	control_set_counts(sampler->control, counts);
 }
 
@@ -839,8 +442,7 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	struct sampler_counts *counts = &sampler->counts;
 
 	control_get_counts(sampler->control, counts);
-	control_get_times(sampler->control, sampler->run_time.times,
-			  sampler->guest->info.n_vcpus);
+	control_get_times(sampler->control, sampler->run_time.times, sampler->guest->info.n_vcpus);
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
 	sampler->started_ns = sampler->now_ns - counts->elapsed_ns;

@@ -27,6 +27,8 @@ libxtop_a_SOURCES += \
 	src/sample/run_time.h \
 	src/sample/sample.c \
 	src/sample/sampler.c \
+	src/sample/sampler_fill.c \
+	src/sample/sampler_fill.h \
 	src/sample/stacks.h \
 	src/sample/stacks_arm64.c \
 	src/sample/stacks_arm64.h \

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the sampler fills a record; see sampler_fill.h. There are three ways:
+ *
+ *   none of the wanted vCPUs has run since its last sample   what is kept of them (kept.h)
+ *   one or two are wanted, and wait for a physical CPU       they are read while the guest runs
+ *   all else                                                 stop, copy, release; again at most
+ *                                                            twice, if pages were missing
+ *
+ * Sampler's thread. Allocates nothing.
+ */
+#include "config.h"
+
+#include "sample/sampler_fill.h"
+
+#include <string.h>
+
+#include "xtop/clock.h"
+#include "xtop/fault.h"
+#include "xtop/frame_cache.h"
+
+#define SAMPLER_FEW     2 /* of more vCPUs that wait, one will run before all are read */
+#define SAMPLER_RETAKES 2 /* before a retake the guest may run on to other pages */
+
+/* --- the stopped window ----------------------------------------------------------------------- */
+
+/*
+ * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. If the vCPU has not
+ * run, only leaves room for them. Returns both sizes.
+ */
+static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
+{
+	struct copied *copied = &sampler->copied[i];
+
+	if (sampler->registers_only)
+		return sizeof(struct sample_vcpu);
+	if (sampler->stood_ns[i]) {
+		*copied = sampler->kept.vcpus[sampler->wanted[i]].copied;
+		return sizeof(struct sample_vcpu) + copied->size_bytes;
+	}
+	sampler->copier.running = sampler_running(sampler, i);
+	sampler->copier.vcpu = sampler->wanted[i];
+	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
+		  to + sizeof(struct sample_vcpu), copied);
+	return sizeof(struct sample_vcpu) + copied->size_bytes;
+}
+
+/*
+ * After the release: finds out whether a copy missed pages. If a page went away and was read as
+ * zeros, any of the copies may be wrong, so all are marked.
+ */
+static void sampler_judge_copies(struct sampler *sampler)
+{
+	bool faulted = fault_count() > 0;
+
+	sampler->missed_pages = false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		struct copied *copied = &sampler->copied[i];
+
+		sampler->missed_pages |= copied->missed;
+		if (!faulted || sampler->stood_ns[i])
+			continue;
+		copied->cut = CUT_FAULT;
+		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
+		copied->frame = FRAME(0);
+	}
+}
+
+/* After the release: writes the head of each vCPU to ROOM, and the stacks that are kept. */
+static void sampler_build_heads(struct sampler *sampler, char *room)
+{
+	char *to = room + sizeof(struct sample);
+
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		uint16_t vcpu = sampler->wanted[i];
+
+		*(struct sample_vcpu *)to =
+			copy_head(&sampler->copied[i], &sampler->regs[i], sampler->user[i], vcpu,
+				  sampler->look.states[vcpu]);
+		to += sizeof(struct sample_vcpu);
+		if (sampler->stood_ns[i])
+			kept_copy(&sampler->kept, vcpu, to);
+		to += sampler->copied[i].size_bytes;
+	}
+}
+
+/* After the copies: the other registers, what the copies tell, and the heads. */
+static void sampler_end_copies(struct sampler *sampler, char *room)
+{
+	const struct guest *guest = sampler->guest;
+
+	if (guest->ops->read_registers)
+		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted,
+					   sampler->regs);
+	if (!sampler->bare)
+		sampler_judge_copies(sampler);
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
+	sampler_build_heads(sampler, room);
+}
+
+/*
+ * Stop, copy, release. False: the guest could not be stopped, and an earlier copy in ROOM is
+ * unchanged. In both cases *STOPPED_NS is the time from before the stop to after the release.
+ */
+static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t *stopped_ns)
+{
+	struct guest *guest = sampler->guest;
+	size_t size_bytes = sizeof(struct sample);
+	uint64_t begin_ns = clock_now_ns();
+	bool stopped;
+
+	stopped = guest->ops->stop(guest->context, begin_ns, sampler->wanted, sampler->n_wanted,
+				   sampler->regs, sampler->user, sampler->stood_ns);
+	if (stopped) {
+		frame_cache_stop(sampler->copier.cache);
+		for (unsigned i = 0; i < sampler->n_wanted; i++)
+			size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
+		guest->ops->release(guest->context);
+	}
+	sampler->now_ns = clock_now_ns();
+	*stopped_ns = sampler->now_ns - begin_ns;
+	if (!stopped)
+		return false;
+	sampler_end_copies(sampler, room);
+	sampler->head.time_ns = begin_ns;
+	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+	return true;
+}
+
+/* --- around it -------------------------------------------------------------------------------- */
+
+void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
+{
+	budget_spend(&sampler->ticks.budget, stopped_ns);
+	sampler->counts.stops++;
+	sampler->counts.stopped_ns += stopped_ns;
+	control_count_stopped(sampler->control, stopped_ns);
+}
+
+/*
+ * Stops, copies and counts. A refused stop counts like any other, because Xen may have stopped the
+ * guest and then failed to read its vCPUs.
+ */
+static bool sampler_stop_counted(struct sampler *sampler, char *room)
+{
+	struct sampler_counts *counts = &sampler->counts;
+	uint64_t stopped_ns;
+	unsigned faults;
+	bool taken;
+
+	fault_arm();
+	taken = sampler_stop_and_copy(sampler, room, &stopped_ns);
+	faults = fault_disarm();
+	sampler_count_stop(sampler, stopped_ns);
+	if (!taken)
+		return false;
+	sampler->stopped_once = true;
+	counts->faults += faults;
+	if (faults)
+		frame_cache_drop(sampler->copier.cache);
+	return true;
+}
+
+void sampler_begin_reading(struct sampler *sampler)
+{
+	fault_arm();
+	sampler->copier.now_ns = sampler->now_ns;
+}
+
+bool sampler_end_reading(struct sampler *sampler)
+{
+	unsigned faults = fault_disarm();
+
+	sampler->counts.faults += faults;
+	if (faults)
+		frame_cache_drop(sampler->copier.cache);
+	return !faults;
+}
+
+/*
+ * Maps the pages that the stop missed. False: nothing was mapped, so another stop at once would
+ * copy no more.
+ */
+static bool sampler_map_missed(struct sampler *sampler)
+{
+	struct frame_cache *cache = sampler->copier.cache;
+	uint64_t maps = frame_cache_maps(cache);
+
+	sampler_begin_reading(sampler);
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		if (sampler->stood_ns[i])
+			continue;
+		sampler->copier.running = sampler_running(sampler, i);
+		sampler->copier.vcpu = sampler->wanted[i];
+		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
+	}
+	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
+}
+
+/*
+ * Copies the stacks to ROOM, and again if pages were missing. False: Xen refused the first stop.
+ *
+ * The further stops need no credit: they are overdrawn, and the next sample waits until the budget
+ * has earned them. A budget that is used up would otherwise give short chains to those tasks alone
+ * that were not sampled before.
+ */
+static bool sampler_fill_stacks(struct sampler *sampler, char *room)
+{
+	sampler->missed_pages = false;
+	if (!sampler_stop_counted(sampler, room))
+		return false;
+	for (unsigned i = 0; i < SAMPLER_RETAKES && sampler->missed_pages &&
+			     sampler_map_missed(sampler) && sampler_stop_counted(sampler, room);
+	     i++) {
+		sampler->counts.retakes++;
+		sampler->head.flags |= SAMPLE_RETAKE;
+	}
+	return true;
+}
+
+/* --- without a stop --------------------------------------------------------------------------- */
+
+/* Whether no wanted vCPU has run since its last sample. Then a stop would tell nothing new. */
+static bool sampler_has_kept_all(const struct sampler *sampler)
+{
+	if (!sampler->n_wanted || sampler->registers_only)
+		return false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		if (!sampler->stood_ns[i])
+			return false;
+	return true;
+}
+
+/* Fills ROOM with what is kept. The guest runs, but the look found that these vCPUs did not. */
+static void sampler_fill_kept(struct sampler *sampler, char *room)
+{
+	size_t size_bytes = sizeof(struct sample);
+
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		unsigned vcpu = sampler->wanted[i];
+
+		sampler->regs[i] = sampler->kept.vcpus[vcpu].regs;
+		sampler->user[i] = sampler->kept.vcpus[vcpu].user;
+		sampler->copied[i] = sampler->kept.vcpus[vcpu].copied;
+		size_bytes += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
+	}
+	sampler_build_heads(sampler, room);
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+}
+
+static bool sampler_all_wait(const struct sampler *sampler)
+{
+	if (!sampler->n_wanted || sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
+		return false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		if (!sampler->waits[i])
+			return false;
+	return true;
+}
+
+/* Copies the stacks to ROOM while the guest runs. 0: not all of them are there. */
+static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
+{
+	size_t size_bytes = sizeof(struct sample);
+	bool missed = false;
+
+	sampler_begin_reading(sampler);
+	frame_cache_stop(sampler->copier.cache);
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		sampler->stood_ns[i] = 0;
+		size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
+		missed |= sampler->copied[i].missed;
+	}
+	return sampler_end_reading(sampler) && !missed ? size_bytes : 0;
+}
+
+/* Whether the wanted vCPUs still wait, and have not run since the look before. */
+static bool sampler_still_waits(struct sampler *sampler)
+{
+	const struct guest_ops *ops = sampler->guest->ops;
+	bool waits = ops->look(sampler->guest->context, &sampler->later) &&
+		     sampler->later.life == GUEST_RUNS;
+
+	if (waits && sampler->later.paused_ns)
+		sampler_count_stop(sampler, sampler->later.paused_ns);
+	for (unsigned i = 0; i < sampler->n_wanted && waits; i++) {
+		unsigned vcpu = sampler->wanted[i];
+
+		waits = sampler->later.states[vcpu] == VCPU_RUNNABLE &&
+			sampler->later.cpu_ns[vcpu] == sampler->look.cpu_ns[vcpu];
+	}
+	return waits;
+}
+
+/*
+ * If all wanted vCPUs wait for a physical CPU, they stand still without a stop. Their registers and
+ * stacks are read while the guest runs; afterwards Xen tells whether one of them has run meanwhile.
+ * False: that is so, or a page was missing, and the sample takes a stop.
+ */
+static bool sampler_fill_waiting(struct sampler *sampler, char *room)
+{
+	const struct guest_ops *ops = sampler->guest->ops;
+	uint64_t begin_ns;
+	size_t size_bytes;
+
+	if (!ops->peek || !sampler_all_wait(sampler))
+		return false;
+	begin_ns = clock_now_ns();
+	if (!ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted, sampler->regs,
+		       sampler->user))
+		return false;
+	size_bytes = sampler_copy_waiting(sampler, room);
+	if (!size_bytes || !sampler_still_waits(sampler))
+		return false;
+	sampler->stopped_once = true;
+	sampler->now_ns = clock_now_ns();
+	sampler_end_copies(sampler, room);
+	sampler->head.time_ns = begin_ns;
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+	return true;
+}
+
+/* --- a sample --------------------------------------------------------------------------------- */
+
+/* Adds the idle vCPUs behind those wanted, each with its state alone. */
+static void sampler_append_idle(struct sampler *sampler, char *room)
+{
+	struct sample *head = &sampler->head;
+
+	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
+		if (sampler->look.states[vcpu] > VCPU_BLOCKED ||
+		    (sampler->n_wanted && sampler->wanted[0] == vcpu))
+			continue;
+		*(struct sample_vcpu *)(room + head->size_bytes) = (struct sample_vcpu){
+			.size_bytes = sizeof(struct sample_vcpu),
+			.vcpu = (uint16_t)vcpu,
+			.state = (uint8_t)sampler->look.states[vcpu],
+		};
+		head->size_bytes += sizeof(struct sample_vcpu);
+		head->n_vcpus++;
+	}
+}
+
+bool sampler_fill(struct sampler *sampler, char *room)
+{
+	bool filled = true;
+
+	if (sampler_has_kept_all(sampler)) {
+		sampler_fill_kept(sampler, room);
+	} else if (sampler_fill_waiting(sampler, room)) {
+		;
+	} else if (sampler->n_wanted) {
+		guest_expect_stops(sampler->guest);
+		filled = sampler_fill_stacks(sampler, room);
+		guest_end_stops(sampler->guest);
+	}
+	if (filled)
+		sampler_append_idle(sampler, room);
+	return filled;
+}
