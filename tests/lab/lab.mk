@@ -9,7 +9,6 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/driver/*) \
-	$(wildcard $(srcdir)/tests/guests/stubdom/*) \
 	$(wildcard $(srcdir)/tests/guests/web01/*) \
 	$(wildcard $(srcdir)/tests/guests/web02/*) \
 	tests/guests/tiny/start_arm32.S tests/guests/tiny/start_arm64.S tests/guests/tiny/xen_arm64.c tests/guests/tiny/tiny_arm64.mk
