@@ -63,6 +63,19 @@ static struct cfi_rule go_make_crosscall_rule(void)
 	return rule;
 }
 
+/*
+ * A signal's handler makes the interrupted code call these, wherever it is, and pushes its x30
+ * before (Go src/runtime/signal_arm64.go, pushCall()). So the frame has 16 bytes more.
+ */
+#define GO_PUSHED_BYTES 16
+
+static bool go_is_injected(const struct go_function *function)
+{
+	static const char *const names[] = { "runtime.asyncPreempt", "runtime.sigpanic" };
+
+	return GO_IS_ONE_OF(function, names);
+}
+
 struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth)
 {
 	struct cfi_rule rule = { .kind = RULE_CFA_ARM64,
@@ -77,6 +90,11 @@ struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth)
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	if (go_saves_all(function, depth))
 		return go_make_crosscall_rule();
+	if (go_is_injected(function)) {
+		rule.offset += GO_PUSHED_BYTES;
+		rule.low -= GO_PUSHED_BYTES / GO_ARM64_WORD;
+		rule.signal = true;
+	}
 	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
 	if (depth)
 		rule.slot[KEPT_RETURN] = 0;

@@ -22,7 +22,7 @@
 
 enum function {
 	WORK, MAIN, GOEXIT, RUNTIME, SYSTEMSTACK, MCALL, MORESTACK, ASMCGOCALL, CALLBACK, CALLBACKG,
-	CROSSCALL, MARK, NANOTIME, N_FUNCTIONS
+	CROSSCALL, MARK, NANOTIME, PREEMPT, N_FUNCTIONS
 };
 
 static const struct make_go_function functions[N_FUNCTIONS] = {
@@ -44,6 +44,7 @@ static const struct make_go_function functions[N_FUNCTIONS] = {
 	[MARK] = { "runtime.systemstack_switch", 0x20, GO_ASSEMBLY, { { 0, 1 }, { 16, 7 } } },
 	[NANOTIME] = { "runtime.nanotime1", 0x40, GO_ASSEMBLY | GO_SP_WRITE,
 		       { { 0, 1 }, { 48, 15 } } },
+	[PREEMPT] = { "runtime.asyncPreempt", 0x40, GO_ASSEMBLY, { { 0, 1 }, { 496, 15 } } },
 };
 
 static struct go *go;
@@ -336,6 +337,21 @@ static void test_decode(void)
 	      "g0 is elsewhere");
 }
 
+/* A signal has made main.work call it, 16 bytes below its stack pointer. */
+static void test_injected(void)
+{
+	static const char wanted[] = "runtime.asyncPreempt;main.work;main.main;runtime.goexit";
+
+	begin(start_of(PREEMPT), GOROUTINE);
+	stopped.vcpu.regs.arm64.x[30] = inside(WORK);
+	put_main(GOROUTINE + 16, 48);
+	check_stopped(wanted, STEP_OUTERMOST, "a call that a signal has made");
+	begin(inside(PREEMPT), GOROUTINE);
+	put(GOROUTINE, inside(WORK));
+	put_main(GOROUTINE + 512, 48);
+	check_stopped(wanted, STEP_OUTERMOST, "and its frame");
+}
+
 int main(void)
 {
 	compile();
@@ -345,6 +361,7 @@ int main(void)
 	test_callback();
 	test_crosscall();
 	test_vdso();
+	test_injected();
 	test_decode();
 	go_destroy(go);
 	return tap_done();
