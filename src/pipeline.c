@@ -52,6 +52,7 @@ struct pipeline {
 	char note[REATTACH_NOTE_BYTES]; /* main's copy */
 	pthread_t replay_thread, resolver_thread, reattach_thread;
 	bool replay_started, resolver_started, reattach_started;
+	uint64_t started_ns;
 };
 
 /* --- sources ---------------------------------------------------------------------------------- */
@@ -548,7 +549,9 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline)
 
 	if (error || pipeline_is_profile(pipeline))
 		return error;
-	return pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+	error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+	pipeline->started_ns = clock_now_ns();
+	return error;
 }
 
 /* Copies what the reattacher knows of the guest. */
@@ -638,6 +641,11 @@ void pipeline_destroy(struct pipeline *pipeline)
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
+
+uint64_t pipeline_started_ns(const struct pipeline *pipeline)
+{
+	return pipeline->started_ns;
+}
 
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
 {

@@ -44,6 +44,7 @@ void pipeline_hurry(struct pipeline *pipeline);
 /* Ends sampling, empties the ring and closes the recording of -w, which the error is about. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
+uint64_t pipeline_started_ns(const struct pipeline *pipeline); /* when pipeline_start() ended */
 /* As of the last call of pipeline_get_note() or pipeline_get_message(): a reboot changes it. */
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
 /* After pipeline_stop(): the samples of the recording; NULL: they were not asked for. */

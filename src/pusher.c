@@ -395,8 +395,8 @@ static void pusher_ask(const struct pusher *pusher, struct pusher_guest *guest,
 	uint64_t interval_ns = (uint64_t)(pusher->options->interval_s * 1e9);
 	bool waits = guest->due_ns && pusher_has_waits(pusher, pipeline);
 
-	if (!guest->due_ns)
-		guest->due_ns = now_ns;
+	if (!guest->due_ns) /* other guests may have been started since */
+		guest->due_ns = pipeline_started_ns(pipeline);
 	guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
 	snapshot_request_until(pipeline_slot(pipeline), guest->due_ns);
 	guest->asked = true;
