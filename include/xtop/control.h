@@ -51,9 +51,10 @@ struct sampler_counts {
 	uint64_t skipped_budget;   /* ticks without a stop, to keep within the budget */
 	uint64_t waited;           /* ticks without a stop: the guest was not known yet */
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
+	uint64_t unstopped;        /* no vCPU had run since its last sample: likewise */
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
 	uint64_t refused;          /* ticks in which Xen did not stop the guest or read vCPUs */
-	uint64_t retakes;          /* second stops in a tick, after mapping missing pages */
+	uint64_t retakes;          /* stops of a tick after the first, or after a peek in vain */
 	uint64_t stops;            /* of the guest or of one vCPU, refused ones included */
 	uint64_t stopped_ns;       /* in all */
 	uint64_t elapsed_ns;       /* since sampling started */

@@ -143,6 +143,7 @@ const struct counter counters[] = {
 	SAMPLER(skipped_budget),
 	SAMPLER(waited),
 	SAMPLER(idle_ticks),
+	SAMPLER(unstopped),
 	SAMPLER(lost),
 	SAMPLER(refused),
 	SAMPLER(retakes),

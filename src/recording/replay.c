@@ -113,6 +113,17 @@ static bool replay_commit_sample(struct replay *replay, const struct sample *sam
 	return true;
 }
 
+/* Whether a vCPU of SAMPLE ran, or waited for a physical CPU. */
+static bool replay_has_busy(const struct sample *sample)
+{
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+
+	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
+		if (vcpu->state > VCPU_BLOCKED)
+			return true;
+	return false;
+}
+
 static void replay_count(struct replay *replay, const struct sample *sample)
 {
 	struct sampler_counts *counts = &replay->counts;
@@ -127,6 +138,8 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	if (sample->stopped_ns) {
 		counts->stops++;
 		control_count_stopped(replay->control, sample->stopped_ns);
+	} else if (replay_has_busy(sample)) {
+		counts->unstopped++;
 	} else {
 		counts->idle_ticks++;
 	}

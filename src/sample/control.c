@@ -52,9 +52,9 @@ struct control {
 	/* written by the sampler */
 	_Alignas(64) atomic_int state;
 	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
-	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, waited, idle_ticks, lost,
-		refused, retakes, stops, stopped_ns, elapsed_ns, guest_pages, mapped_pages, maps,
-		faults, cpu_ns, restarts, ending;
+	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, waited, idle_ticks,
+		unstopped, lost, refused, retakes, stops, stopped_ns, elapsed_ns, guest_pages,
+		mapped_pages, maps, faults, cpu_ns, restarts, ending;
 	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	_Atomic uint64_t span_ns[GUEST_MAX_VCPUS], ran_ns[GUEST_MAX_VCPUS],
@@ -292,9 +292,9 @@ bool control_is_quitting(const struct control *control)
 /* clang-format off */
 #define CONTROL_COUNTS(X)                                                                          \
 	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
-	X(waited) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) \
-	X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(restarts) X(ending)           \
-	X(stopped_share) X(stopped_share_max)
+	X(waited) X(idle_ticks) X(unstopped) X(lost) X(refused) X(retakes) X(stops)                \
+	X(stopped_ns) X(elapsed_ns) X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns)     \
+	X(restarts) X(ending) X(stopped_share) X(stopped_share_max)
 /* clang-format on */
 
 void control_set_counts(struct control *control, const struct sampler_counts *counts)

@@ -248,6 +248,7 @@ static void sampler_fill_kept(struct sampler *sampler, char *room)
 		size_bytes += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
 	}
 	sampler_build_heads(sampler, room);
+	sampler->counts.unstopped++;
 	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
 	sampler->head.size_bytes = (uint32_t)size_bytes;
 }
@@ -297,29 +298,43 @@ static bool sampler_still_waits(struct sampler *sampler)
 }
 
 /*
+ * Copies registers and stacks of the wanted vCPUs, which wait, to ROOM while the guest runs. 0: one
+ * of them has run meanwhile, or a page was missing.
+ */
+static size_t sampler_peek(struct sampler *sampler, char *room)
+{
+	size_t size_bytes = 0;
+
+	if (sampler->guest->ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted,
+				      sampler->regs, sampler->user))
+		size_bytes = sampler_copy_waiting(sampler, room);
+	return size_bytes && sampler_still_waits(sampler) ? size_bytes : 0;
+}
+
+/*
  * If all wanted vCPUs wait for a physical CPU, they stand still without a stop. Their registers and
  * stacks are read while the guest runs; afterwards Xen tells whether one of them has run meanwhile.
  * False: that is so, or a page was missing, and the sample takes a stop.
  */
 static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 {
-	const struct guest_ops *ops = sampler->guest->ops;
-	uint64_t begin_ns;
+	uint64_t begin_ns, paused_ns;
 	size_t size_bytes;
 
-	if (!ops->peek || !sampler_all_wait(sampler))
+	if (!sampler->guest->ops->peek || !sampler_all_wait(sampler))
 		return false;
 	begin_ns = clock_now_ns();
-	if (!ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted, sampler->regs,
-		       sampler->user))
+	size_bytes = sampler_peek(sampler, room);
+	if (!size_bytes) {
+		sampler->counts.retakes++;
 		return false;
-	size_bytes = sampler_copy_waiting(sampler, room);
-	if (!size_bytes || !sampler_still_waits(sampler))
-		return false;
+	}
 	sampler->stopped_once = true;
 	sampler->now_ns = clock_now_ns();
 	sampler_end_copies(sampler, room);
+	paused_ns = sampler->later.paused_ns;
 	sampler->head.time_ns = begin_ns;
+	sampler->head.stopped_ns = paused_ns < UINT32_MAX ? (uint32_t)paused_ns : UINT32_MAX;
 	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
 	sampler->head.size_bytes = (uint32_t)size_bytes;
 	return true;

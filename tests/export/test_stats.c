@@ -175,6 +175,7 @@ static struct snapshot some_snapshot(void)
 			     .missed = 26,
 			     .skipped_budget = 27,
 			     .idle_ticks = 28,
+			     .unstopped = 33,
 			     .lost = 29,
 			     .retakes = 30,
 			     .stops = 31,
