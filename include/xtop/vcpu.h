@@ -73,7 +73,8 @@ _Static_assert(sizeof(struct memory_root) == 16, "passed in registers");
 
 /*
  * The address space that a vCPU uses. PV guests never have five levels, and LA57 is never set in
- * their CR4. Inline, because the sampler calls it for each vCPU while the guest stands still.
+ * their CR4. A recording's registers may have any width: what is none of x86 is dropped. Inline,
+ * because the sampler calls it for each vCPU while the guest stands still.
  */
 static inline struct memory_root walk_root(const struct registers *regs)
 {
@@ -82,7 +83,7 @@ static inline struct memory_root walk_root(const struct registers *regs)
 							      ? root_arm32(&regs->arm64)
 							      : root_arm64(&regs->arm64) };
 	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57,
-				      .width = regs->width & ~ROOT_ARM64 };
+				      .width = regs->width & ~(ROOT_ARM64 | ROOT_PHYSICAL) };
 }
 
 /* Whether ROOT is of arm64; also of a kernel of 32 bits there. */
