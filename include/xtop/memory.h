@@ -76,19 +76,19 @@ void memory_prefetch(struct memory *memory, struct memory_root root, const uint6
 size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t address,
 			void *buffer, size_t size_bytes);
 /*
- * For a search through megabytes: reads N whole pages at ADDRESS in batches; missing ones are
- * zeros. No watcher sees it, so a recording does not keep all that was searched: what is found must
- * be read again.
- */
-void memory_look_over(struct memory *memory, struct memory_root root, uint64_t address, void *pages,
-		      size_t n);
-/*
  * Reads N whole pages at ADDRESS, at most MEMORY_BATCH_PAGES, in one batch, and keeps no copies.
  * Returns how many pages could be read before the first missing one. The content of PAGES behind
  * them is undefined.
  */
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
 			 void *pages, size_t n);
+/*
+ * The same for a search through megabytes: no watcher sees it, so a recording does not keep all
+ * that was searched, and what is found must be read again. Here a page that is missing in a
+ * recording counts as one of zeros: its replay finds the same.
+ */
+size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
+			void *pages, size_t n);
 /* False: not all bytes can be read; *VALUE is untouched. */
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value);

@@ -19,16 +19,22 @@
 #include "elf_kernel/header_finder.h"
 #include "xtop/code.h"
 #include "xtop/image.h"
+#include "xtop/limit.h"
 #include "xtop/os_ops.h"
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
 #include "xtop/walk.h"
 
 /*
- * A loader has put the symbols there before the kernel runs. So a kernel that was looked at without
- * success is looked at again only as long as a boot may last.
+ * A loader has put the symbols there before the kernel runs. So the first looks search what a
+ * unikernel has, and one later look, when the kernel has booted, what NetBSD and FreeBSD have. To
+ * map 4 MiB takes 34 million instructions in the deterministic lab, and dom0's work is what guests
+ * on its CPU wait for.
  */
-#define ELF_KERNEL_LOOKS 8
+#define ELF_KERNEL_NEAR_LOOKS 2
+#define ELF_KERNEL_NEAR_BYTES LIMIT(4U << 20, 256U << 10)
+#define ELF_KERNEL_FAR_LOOK   3
+#define ELF_KERNEL_FAR_BYTES  LIMIT(64U << 20, 256U << 10)
 
 struct elf_kernel {
 	struct memory *memory;
@@ -137,6 +143,14 @@ static void elf_kernel_destroy(void *context)
 	free(kernel);
 }
 
+/* How far behind the pc to search; LOOKS were in vain. */
+static uint64_t elf_kernel_reach(unsigned looks)
+{
+	if (looks < ELF_KERNEL_NEAR_LOOKS)
+		return ELF_KERNEL_NEAR_BYTES;
+	return looks == ELF_KERNEL_FAR_LOOK ? ELF_KERNEL_FAR_BYTES : 0;
+}
+
 static void *elf_kernel_find(const struct os_guest *guest, const struct registers *regs,
 			     struct linux_stacks *stacks)
 {
@@ -144,7 +158,7 @@ static void *elf_kernel_find(const struct os_guest *guest, const struct register
 	struct xtop_error *error;
 
 	(void)stacks; /* one stack, at rsp */
-	if (symbols_count(guest->symbols) || guest->looks >= ELF_KERNEL_LOOKS)
+	if (symbols_count(guest->symbols) || !elf_kernel_reach(guest->looks))
 		return NULL;
 	kernel = calloc(1, sizeof(*kernel));
 	if (!kernel)
@@ -152,8 +166,8 @@ static void *elf_kernel_find(const struct os_guest *guest, const struct register
 	kernel->memory = guest->memory;
 	kernel->root = walk_root(regs);
 	kernel->pc = registers_pc(regs);
-	if (!header_finder_each(kernel->memory, kernel->root, kernel->pc, elf_kernel_is_at,
-				kernel)) {
+	if (!header_finder_each(kernel->memory, kernel->root, kernel->pc,
+				elf_kernel_reach(guest->looks), elf_kernel_is_at, kernel)) {
 		elf_kernel_destroy(kernel);
 		return NULL;
 	}

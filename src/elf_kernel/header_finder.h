@@ -14,14 +14,14 @@
 #include "xtop/memory.h"
 
 /*
- * Calls FN with the address of each ELF header from ADDRESS's page on, at most HEADERS_MAX, until
- * FN returns true. Looks at HEADERS_MAX_BYTES of addresses, and reads those that are mapped. False:
- * FN never did.
+ * Calls FN with the address of each ELF header in the SIZE_BYTES from ADDRESS's page on, at most
+ * HEADERS_MAX, until FN returns true. Ends at the first page that cannot be read, as a kernel and
+ * what lies behind it have no holes. False: FN never did.
  */
-#define HEADERS_MAX       16
-#define HEADERS_MAX_BYTES LIMIT(64U << 20, 256U << 10)
+#define HEADERS_MAX 16
 
 bool header_finder_each(struct memory *memory, struct memory_root root, uint64_t address,
-			bool (*fn)(void *context, uint64_t header), void *context);
+			uint64_t size_bytes, bool (*fn)(void *context, uint64_t header),
+			void *context);
 
 #endif

@@ -506,14 +506,11 @@ static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
 	batch->to += size_bytes;
 }
 
-/*
- * Reads SIZE_BYTES at ADDRESS, both multiples of the page size, in batches like BATCH, which is
- * empty. Returns how many could be read.
- */
-static size_t bulk_pages(struct memory_batch batch, struct memory_root root, uint64_t address,
+/* Reads SIZE_BYTES at ADDRESS, both multiples of the page size. Returns how many could be read. */
+static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
 			 size_t size_bytes)
 {
-	struct memory *memory = batch.memory;
+	struct memory_batch batch = { .memory = memory, .to = to };
 
 	for (size_t done = 0; done < size_bytes;) {
 		struct walk_span span;
@@ -554,22 +551,27 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 		front = memory_piece(address, clamped);
 	pages = (clamped - front) & ~(size_t)GUEST_PAGE_MASK;
 	there = bulk_edge(memory, root, address, to, front);
-	there += bulk_pages((struct memory_batch){ .memory = memory, .to = to + front }, root,
-			    address + front, pages);
+	there += bulk_pages(memory, root, address + front, to + front, pages);
 	return there + bulk_edge(memory, root, address + front + pages, to + front + pages,
 				 clamped - front - pages);
 }
 
-void memory_look_over(struct memory *memory, struct memory_root root, uint64_t address, void *pages,
-		      size_t n)
+/* Adds the N pages at ADDRESS to BATCH, up to the first that is not mapped. Returns how many. */
+static size_t batch_add_front(struct memory_batch *batch, struct memory_root root, uint64_t address,
+			      size_t n)
 {
-	size_t size_bytes = n * GUEST_PAGE_SIZE, clamped = memory_clamp(address, size_bytes);
+	assert(n <= MEMORY_BATCH_PAGES && !(address & GUEST_PAGE_MASK));
+	while (batch->n < n) {
+		uint64_t at = address + batch->n * GUEST_PAGE_SIZE, in_span;
+		struct walk_span span;
 
-	assert(!(address & GUEST_PAGE_MASK));
-	clamped &= ~(size_t)GUEST_PAGE_MASK;
-	memset((char *)pages + clamped, 0, size_bytes - clamped);
-	bulk_pages((struct memory_batch){ .memory = memory, .to = pages, .hidden = true }, root,
-		   address, clamped);
+		if (at < address || memory_find_span(batch->memory, root, at, &span) != WALK_OK)
+			break;
+		in_span = span.rest_bytes >> GUEST_PAGE_SHIFT;
+		batch_add(batch, span.frame.value,
+			  in_span < n - batch->n ? in_span : n - batch->n);
+	}
+	return batch->n;
 }
 
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
@@ -577,17 +579,17 @@ size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_
 {
 	struct memory_batch batch = { .memory = memory, .to = pages };
 
-	assert(n <= MEMORY_BATCH_PAGES && !(address & GUEST_PAGE_MASK));
-	while (batch.n < n) {
-		uint64_t at = address + batch.n * GUEST_PAGE_SIZE, in_span;
-		struct walk_span span;
-
-		if (at < address || memory_find_span(memory, root, at, &span) != WALK_OK)
-			break;
-		in_span = span.rest_bytes >> GUEST_PAGE_SHIFT;
-		batch_add(&batch, span.frame.value, in_span < n - batch.n ? in_span : n - batch.n);
-	}
+	batch_add_front(&batch, root, address, n);
 	return batch_flush(&batch);
+}
+
+size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
+			void *pages, size_t n)
+{
+	struct memory_batch batch = { .memory = memory, .to = pages, .hidden = true };
+	size_t n_mapped = batch_add_front(&batch, root, address, n), n_read = batch_flush(&batch);
+
+	return memory->ops->now_ns ? n_mapped : n_read; /* now_ns: it is a recording */
 }
 
 /* --- what is mapped --------------------------------------------------------------------------- */
