@@ -66,6 +66,8 @@ struct xtop_error *symtab_seal(struct symtab *tab);
 bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
 size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
+/* The addresses from the first symbol's start to the highest end. TAB is not empty. */
+void symtab_extent(const struct symtab *tab, uint64_t *start, uint64_t *end);
 size_t symtab_memory_bytes(const struct symtab *tab);
 
 /* The name of the page into which Xen writes code, one stub for each hypercall. */

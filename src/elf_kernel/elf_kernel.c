@@ -120,11 +120,9 @@ static bool elf_kernel_is_at(void *context, uint64_t header)
 /* Maps the addresses that have symbols. The code lies where it was linked. */
 static struct xtop_error *elf_kernel_map(struct elf_kernel *kernel, struct space *space)
 {
-	const struct symtab *tab = kernel->image->symtab;
-	uint64_t start = symtab_at(tab, 0).start, end = 0;
+	uint64_t start, end;
 
-	for (size_t i = 0; i < symtab_count(tab); i++)
-		end = symtab_at(tab, i).end > end ? symtab_at(tab, i).end : end;
+	symtab_extent(kernel->image->symtab, &start, &end);
 	space_clear(space);
 	kernel->space = space;
 	return space_add(space, &(struct mapping){

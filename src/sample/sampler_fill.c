@@ -255,7 +255,7 @@ static void sampler_fill_kept(struct sampler *sampler, char *room)
 
 static bool sampler_all_wait(const struct sampler *sampler)
 {
-	if (!sampler->n_wanted || sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
+	if (sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
 		return false;
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
 		if (!sampler->waits[i])
@@ -367,9 +367,7 @@ bool sampler_fill(struct sampler *sampler, char *room)
 
 	if (sampler_has_kept_all(sampler)) {
 		sampler_fill_kept(sampler, room);
-	} else if (sampler_fill_waiting(sampler, room)) {
-		;
-	} else if (sampler->n_wanted) {
+	} else if (sampler->n_wanted && !sampler_fill_waiting(sampler, room)) {
 		guest_expect_stops(sampler->guest);
 		filled = sampler_fill_stacks(sampler, room);
 		guest_end_stops(sampler->guest);

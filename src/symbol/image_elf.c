@@ -349,19 +349,16 @@ void image_build_tables(struct image *image)
 static struct xtop_error *image_attach_code(struct image *image, struct elf_file *file,
 					    const struct code_source *source)
 {
-	size_t n = image->symtab ? symtab_count(image->symtab) : 0;
 	struct code_source with_entries = *source;
-	uint64_t end = 0;
+	uint64_t start, end;
 
-	if (!n || !elf_machine_is_x86_64(file)) {
+	if (!image->symtab || !elf_machine_is_x86_64(file)) {
 		source->close(source->context);
 		return NULL;
 	}
-	for (size_t i = 0; i < n; i++)
-		end = symtab_at(image->symtab, i).end > end ? symtab_at(image->symtab, i).end : end;
+	symtab_extent(image->symtab, &start, &end);
 	elf_find_entries(file, &with_entries.entries);
-	return unwind_tables_build_computed(&image->tables, &with_entries,
-					    symtab_at(image->symtab, 0).start, end);
+	return unwind_tables_build_computed(&image->tables, &with_entries, start, end);
 }
 
 struct xtop_error *image_read_loaded_elf(struct image *image, const struct bytes *bytes,

@@ -536,6 +536,16 @@ size_t symtab_count(const struct symtab *tab)
 	return tab->n;
 }
 
+void symtab_extent(const struct symtab *tab, uint64_t *start, uint64_t *end)
+{
+	size_t n = symtab_count(tab);
+
+	*start = symtab_at(tab, 0).start;
+	*end = 0;
+	for (size_t i = 0; i < n; i++)
+		*end = symtab_at(tab, i).end > *end ? symtab_at(tab, i).end : *end;
+}
+
 size_t symtab_memory_bytes(const struct symtab *tab)
 {
 	size_t start_bytes = tab->offsets ? sizeof(*tab->offsets) : sizeof(*tab->starts);

@@ -214,7 +214,7 @@ static void fp_find_top(struct cursor *cursor, uint64_t *address, uint64_t *save
 	}
 }
 
-/* Of the registers, ebp may be back already. */
+/* The code restores the user's registers: ebp may have its value already. */
 static bool fp_leave_sysexit(struct cursor *cursor, uint64_t address, uint64_t *saved)
 {
 	uint64_t sp = cursor->regs[REG_SP];

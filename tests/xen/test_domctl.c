@@ -450,7 +450,7 @@ static void test_vcpus(void)
 	looks_vcpus(VCPU_IS_DOWN | VCPU_IS_BLOCKED, VCPU_OFFLINE, "offline");
 }
 
-/* Of a domain with one vCPU what is said of the domain is enough. */
+/* A domain with one vCPU needs one call: what Xen says of the domain is true of its vCPU. */
 static void test_only_vcpu(void)
 {
 	static const struct {

@@ -20,7 +20,7 @@ struct process_trial {
 	struct vma areas[PROCESS_TRIAL_AREAS];
 	size_t n_areas;
 	uint64_t vdso; /* start of the area that may be the vDSO; 0: none */
-	/* Of all areas: how many, their pages, and the pages of those with code. */
+	/* How many areas there are, how many pages they have, and how many of these have code. */
 	uint64_t n, n_pages, n_code_pages;
 };
 
