@@ -270,16 +270,25 @@ struct memory_walk {
 	unsigned step; /* tables that were asked for */
 };
 
+/* Tells the watcher which entry of the table in FRAME the walk reads. */
+static void memory_use_entry(const struct memory_walk *walk, frame_t frame, const char *page)
+{
+	size_t index = walk_index(walk->root, walk->address, walk->step);
+	unsigned n = walk_n_places(walk->root, walk->step);
+
+	for (unsigned i = 0; i < n; i++)
+		memory_use(walk->memory, frame, page,
+			   index * sizeof(uint64_t) + i * (GUEST_PAGE_SIZE / n), sizeof(uint64_t));
+}
+
 static const volatile uint64_t *memory_table(void *context, frame_t frame)
 {
 	struct memory_walk *walk = context;
-	size_t index = walk_index(walk->root, walk->address, walk->step);
-	unsigned n = walk_n_places(walk->root, walk->step++);
 	const char *page = memory_page(walk->memory, frame);
 
-	for (unsigned i = 0; page && i < n; i++)
-		memory_use(walk->memory, frame, page,
-			   index * sizeof(uint64_t) + i * (GUEST_PAGE_SIZE / n), sizeof(uint64_t));
+	if (page && walk->memory->watcher.use)
+		memory_use_entry(walk, frame, page);
+	walk->step++;
 	return (const volatile uint64_t *)(const void *)page;
 }
 
