@@ -37,9 +37,9 @@
 	MECHANISM(stubs, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)                                   \
 	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                       \
 	MECHANISM(go, 1U << UNWIND_AUTO, UNWIND_BY_GO)                                            \
-	MECHANISM(seh, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                     \
 	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                     \
 	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
+	MECHANISM(seh, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                     \
 	MECHANISM(exidx, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
 	MECHANISM(computed, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)
 

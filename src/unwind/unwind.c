@@ -40,20 +40,13 @@ struct walk {
 	const struct unwind_space *space; /* of the part that is walked; NULL: nothing known */
 	fp_step_fn *fp_step;              /* of that part */
 	struct unwind_code code; /* at cursor_pc(), and for a range around; empty: not looked up */
+	bool has_tables; /* some mechanism has a table of that code */
+	bool is_guess;   /* frame pointers are only a guess in that code */
 	unsigned n_switches;
 	enum unwind_by by; /* what made the last step; UNWIND_BY_REGISTERS: nothing did */
 };
 
 /* --- the code at the cursor ------------------------------------------------------------------- */
-
-/* Looks up the code at the cursor. Most frames lie in the same range as the frame before. */
-static void unwind_find(struct walk *walk)
-{
-	uint64_t address = cursor_pc(&walk->cursor);
-
-	if (walk->space && address - walk->code.start >= walk->code.end - walk->code.start)
-		walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
-}
 
 /* If nothing is mapped at the cursor: whether that means that there is no code. */
 static bool unwind_is_whole(const struct walk *walk)
@@ -61,6 +54,50 @@ static bool unwind_is_whole(const struct walk *walk)
 	if (walk->cursor.user)
 		return walk->space && walk->spaces->user_whole;
 	return walk->space && !walk->code.possible;
+}
+
+/*
+ * Whether the image has tables of its own. `computed` does not count: a file without tables may
+ * well keep frame pointers.
+ */
+static bool unwind_has_own_tables(const struct unwind_tables *tables)
+{
+	return tables->orc || tables->go || tables->seh || tables->cfi || tables->dwarf;
+}
+
+/* Whether any mechanism has a table of the code at the cursor. */
+static bool unwind_has_tables(const struct unwind_tables *tables)
+{
+	return tables && (unwind_has_own_tables(tables) || tables->stubs || tables->exidx ||
+			  tables->computed);
+}
+
+/* Whether frame pointers are only a guess here: the code has tables, or belongs to a process. */
+static bool unwind_is_guess(const struct walk *walk)
+{
+	const struct unwind_code *code = &walk->code;
+
+	if (walk->how != UNWIND_AUTO)
+		return false;
+	if (!code->mapped)
+		return unwind_is_whole(walk);
+	return !code->tables || unwind_has_own_tables(code->tables) ||
+	       (walk->cursor.user && walk->spaces->user_whole);
+}
+
+/*
+ * Looks up the code at the cursor, and what holds for all of it. Most frames lie in the same range
+ * as the frame before.
+ */
+static void unwind_find(struct walk *walk)
+{
+	uint64_t address = cursor_pc(&walk->cursor);
+
+	if (!walk->space || address - walk->code.start < walk->code.end - walk->code.start)
+		return;
+	walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
+	walk->has_tables = unwind_has_tables(walk->code.tables);
+	walk->is_guess = unwind_is_guess(walk);
 }
 
 static bool unwind_is_canonical(uint64_t address)
@@ -118,15 +155,6 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 }
 
 /*
- * Whether the image has tables of its own. `computed` does not count: a file without tables may
- * well keep frame pointers.
- */
-static bool unwind_has_tables(const struct unwind_tables *tables)
-{
-	return tables->orc || tables->go || tables->seh || tables->cfi || tables->dwarf;
-}
-
-/*
  * Whether the caller fits. If no table has told it, it must follow a call, where code can be read.
  */
 static bool unwind_fits(const struct walk *walk)
@@ -137,19 +165,6 @@ static bool unwind_fits(const struct walk *walk)
 	    !tables->computed || walk->cursor.interrupted)
 		return true;
 	return computed_is_return(tables->computed, walk->code.bias, walk->cursor.regs[REG_PC]);
-}
-
-/* Whether frame pointers are only a guess here: the code has tables, or belongs to a process. */
-static bool unwind_is_guess(const struct walk *walk)
-{
-	const struct unwind_code *code = &walk->code;
-
-	if (walk->how != UNWIND_AUTO)
-		return false;
-	if (!code->mapped)
-		return unwind_is_whole(walk);
-	return !code->tables || unwind_has_tables(code->tables) ||
-	       (walk->cursor.user && walk->spaces->user_whole);
 }
 
 /*
@@ -165,7 +180,7 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 	const struct unwind_frame *last = &walk->stack->frames[walk->stack->n_frames - 1];
 	enum unwind_step step;
 
-	walk->by = unwind_is_guess(walk) ? UNWIND_BY_GUESS : UNWIND_BY_FP;
+	walk->by = walk->is_guess ? UNWIND_BY_GUESS : UNWIND_BY_FP;
 	step = walk->fp_step(walk->space, &walk->cursor);
 	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO &&
 	    (walk->cursor.arch != ARCH_ARM64 || cursor_is_arm32(&walk->cursor)))
@@ -182,7 +197,7 @@ static enum unwind_step unwind_choose(struct walk *walk)
 	bool followed = walk->by >= UNWIND_BY_FP;
 
 	walk->by = UNWIND_BY_REGISTERS;
-	if (walk->code.tables)
+	if (walk->has_tables)
 		step = unwind_by_tables(walk);
 	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
 		step = unwind_by_fp(walk, followed);
@@ -274,6 +289,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
 	walk->fp_step = fp_step_of(&walk->cursor);
 	walk->code = (struct unwind_code){ 0 };
+	walk->has_tables = walk->is_guess = false;
 	walk->n_switches = 0;
 	walk->by = UNWIND_BY_REGISTERS;
 	end->walked = true;
@@ -391,10 +407,13 @@ static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t 
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack)
 {
-	struct walk walk = { .spaces = spaces, .how = how, .stack = stack };
 	enum unwind_step step;
+	struct walk walk; /* unwind_part() sets the rest */
 	uint32_t flags;
 
+	walk.spaces = spaces;
+	walk.how = how;
+	walk.stack = stack;
 	stack->n_frames = 0;
 	memset(stack->parts, 0, sizeof(stack->parts));
 	cursor_init(&walk.cursor, vcpu);
