@@ -15,6 +15,7 @@
 #define XTOP_SAMPLE_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "xtop/types.h"
 
@@ -73,21 +74,19 @@ static inline bool sample_has_registers(const struct sample_vcpu *vcpu)
 
 /*
  * Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A §4.1.4), so a frame number
- * has 40.
+ * has 40: the five low bytes, which come first on the machines that xtop runs on.
  */
 static inline frame_t sample_get_frame(const struct sample_vcpu *vcpu)
 {
 	uint64_t value = 0;
 
-	for (unsigned i = 0; i < sizeof(vcpu->frame); i++)
-		value |= (uint64_t)vcpu->frame[i] << 8 * i;
+	memcpy(&value, vcpu->frame, sizeof(vcpu->frame));
 	return FRAME(value);
 }
 
 static inline void sample_set_frame(struct sample_vcpu *vcpu, frame_t frame)
 {
-	for (unsigned i = 0; i < sizeof(vcpu->frame); i++)
-		vcpu->frame[i] = (uint8_t)(frame.value >> 8 * i);
+	memcpy(vcpu->frame, &frame.value, sizeof(vcpu->frame));
 }
 
 /*

@@ -219,21 +219,20 @@ static void fold_note_found_by(struct fold *fold, uint32_t id, enum unwind_by by
 	found->by[id] |= (uint8_t)(1 << by);
 }
 
-/* The frame id of one entry of a stack. */
-static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
-			   struct name_answer *answer)
+/* Names one entry of a stack. The answer is valid until the next call. */
+static const struct name_answer *fold_frame(struct fold *fold, const struct unwind_frame *frame)
 {
 	bool user = frame->flags & FRAME_USER;
-	uint32_t id;
+	const struct name_answer *answer;
 
-	id = names_find(fold->settings.names, user ? fold->user : fold->kernel,
-			unwind_frame_code(frame), user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
-			user && fold->user_whole, fold->ticks, answer);
-	fold->counts.frames++;
+	answer = names_find(fold->settings.names, user ? fold->user : fold->kernel,
+			    unwind_frame_code(frame),
+			    user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
+			    user && fold->user_whole, fold->ticks);
 	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
 	fold->counts.frames_by[frame->by]++;
-	fold_note_found_by(fold, id, frame->by);
-	return id;
+	fold_note_found_by(fold, answer->frame, frame->by);
+	return answer;
 }
 
 /* The process, and below it the thread if the thread has another name. Returns how many. */
@@ -342,17 +341,22 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
  */
 static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 {
+	static const struct name_answer none = { .quality = NAME_UNKNOWN,
+						 .cause = UNKNOWN_NO_FRAME };
 	const struct unwind_stack *stack = &fold->stack;
+	const struct name_answer *innermost = &none;
 	size_t n = fold_push_task(fold);
 
-	*answer = (struct name_answer){ NAME_UNKNOWN, UNKNOWN_NO_FRAME, 0 };
 	if (!unwind_is_rooted(stack))
 		fold->frames[n++] = FRAME_TRUNCATED;
 	for (unsigned i = stack->n_frames; i > 0; i--) {
-		fold->frames[n++] = fold_frame(fold, &stack->frames[i - 1], answer);
+		innermost = fold_frame(fold, &stack->frames[i - 1]);
+		fold->frames[n++] = innermost->frame;
 		if (stack->frames[i - 1].flags & FRAME_BROKEN)
 			fold->frames[n++] = FRAME_TRUNCATED;
 	}
+	fold->counts.frames += stack->n_frames;
+	*answer = *innermost;
 	fold_count_name(fold, answer);
 	return n;
 }

@@ -29,12 +29,8 @@ struct name_places {
 struct name_slot {
 	uint64_t generation; /* of the space; 0: the slot is empty, or there is no space */
 	uint64_t address;
-	uint32_t frame;
-	uint32_t distance; /* from the function's start, if that is known */
-	uint32_t places;   /* index of the function's places + 1; 0: none */
-	uint8_t kind;      /* enum frame_kind */
-	uint8_t quality;   /* enum name_quality */
-	uint8_t cause;     /* enum unknown_cause */
+	struct name_answer answer;
+	uint32_t places; /* index of the function's places + 1; 0: none */
 };
 
 /* A frame that is named by its place in a file, and may get a better name later. */
@@ -211,6 +207,7 @@ void names_reset_places(struct names *names)
 static void names_fill_offset(struct names *names, struct name_slot *slot,
 			      const struct mapping *mapping)
 {
+	struct name_answer *answer = &slot->answer;
 	struct image *image = mapping->image;
 	uint64_t address = slot->address - mapping->bias, start = address, end, offset;
 	char name[FRAME_MODULE_BYTES + 20], build_id[BUILD_ID_TEXT_BYTES];
@@ -219,20 +216,20 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 					 .package = image->package ? image->package : "",
 					 .incomplete = image->incomplete };
 
-	slot->quality = unwind_tables_find_function(&image->tables, address, &start, &end)
-				? NAME_FUNCTION
-				: NAME_OFFSET;
+	answer->quality = unwind_tables_find_function(&image->tables, address, &start, &end)
+				  ? NAME_FUNCTION
+				  : NAME_OFFSET;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;
 	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
 	build_id_to_text(&image->build_id, build_id);
 	image->wants_names = true;
-	slot->frame = frames_intern_place(names->frames, slot->kind, name, image->name, offset,
-					  &image->build_id, &file);
-	if (slot->quality == NAME_FUNCTION && slot->frame >= N_FRAME_IDS) {
-		slot->places = names_find_or_add_places(names, slot->frame);
-		slot->distance = (uint32_t)(address - start);
+	answer->frame = frames_intern_place(names->frames, answer->kind, name, image->name, offset,
+					    &image->build_id, &file);
+	if (answer->quality == NAME_FUNCTION && answer->frame >= N_FRAME_IDS) {
+		slot->places = names_find_or_add_places(names, answer->frame);
+		answer->distance = (uint32_t)(address - start);
 	}
-	names_remember(names, slot->frame, image, address, slot->distance);
+	names_remember(names, answer->frame, image, address, answer->distance);
 }
 
 /*
@@ -260,20 +257,20 @@ static enum unknown_cause names_cause(const struct space *space, const struct ma
 static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 			       const struct mapping *mapping, bool by_offset)
 {
-	enum frame_kind kind = slot->kind;
+	struct name_answer *answer = &slot->answer;
 
-	slot->quality = NAME_UNKNOWN;
+	answer->quality = NAME_UNKNOWN;
 	if (mapping && mapping->kind == MAPPING_ANONYMOUS) {
-		slot->quality = NAME_OFFSET;
-		slot->frame = frames_intern(names->frames, kind, "[jit]", "", 0);
+		answer->quality = NAME_OFFSET;
+		answer->frame = frames_intern(names->frames, answer->kind, "[jit]", "", 0);
 	} else if (mapping && mapping->image && by_offset) {
 		names_fill_offset(names, slot, mapping);
 	} else {
 		const struct image *image = mapping ? mapping->image : NULL;
 
-		slot->frame =
-			frames_intern_code(names->frames, kind, NULL, image ? image->name : "",
-					   slot->address, image ? &image->build_id : NULL);
+		answer->frame = frames_intern_code(names->frames, answer->kind, NULL,
+						   image ? image->name : "", slot->address,
+						   image ? &image->build_id : NULL);
 	}
 }
 
@@ -283,48 +280,45 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 		       bool by_offset)
 {
 	const struct mapping *mapping = NULL;
+	struct name_answer *answer = &slot->answer;
 	struct symtab_entry entry;
 
 	if (!space || !space_find_symbol(space, slot->address, &entry, &mapping)) {
-		slot->cause = (uint8_t)names_cause(space, mapping, slot->address, by_offset);
+		answer->cause = names_cause(space, mapping, slot->address, by_offset);
 		names_fill_unnamed(names, slot, mapping, by_offset);
 		return;
 	}
-	slot->quality = NAME_SYMBOL;
-	slot->distance = (uint32_t)(slot->address - entry.start);
-	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
-					 mapping->image->name, entry.start - mapping->bias,
-					 &mapping->image->build_id);
+	answer->quality = NAME_SYMBOL;
+	answer->distance = (uint32_t)(slot->address - entry.start);
+	answer->frame =
+		frames_intern_code(names->frames, answer->kind, entry.name, mapping->image->name,
+				   entry.start - mapping->bias, &mapping->image->build_id);
 	mapping->image->wants_lines |= !mapping->image->lines;
-	if (mapping->image->lines && slot->frame >= N_FRAME_IDS)
-		slot->frame = frames_intern_line(names->frames, slot->frame, mapping->image->lines,
-						 lines_is_by_symbol(mapping->image->lines)
-							 ? slot->distance
-							 : slot->address - mapping->bias);
+	if (mapping->image->lines && answer->frame >= N_FRAME_IDS)
+		answer->frame = frames_intern_line(
+			names->frames, answer->frame, mapping->image->lines,
+			lines_is_by_symbol(mapping->image->lines) ? answer->distance
+								  : slot->address - mapping->bias);
 }
 
-uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
-		    enum frame_kind kind, bool by_offset, double ticks, struct name_answer *answer)
+const struct name_answer *names_find(struct names *names, const struct space *space,
+				     uint64_t address, enum frame_kind kind, bool by_offset,
+				     double ticks)
 {
 	uint64_t generation = space ? space_generation(space) : 0;
 	struct name_slot *slot =
 		&names->cache[hash_slot(address ^ kind ^ generation << 32, NAMES_CACHE_SLOTS)];
 
 	if (!generation || slot->generation != generation || slot->address != address ||
-	    slot->kind != kind) {
-		slot->generation = generation;
-		slot->address = address;
-		slot->kind = kind;
-		slot->places = 0;
-		slot->distance = 0;
+	    slot->answer.kind != kind) {
+		*slot = (struct name_slot){ .generation = generation,
+					    .address = address,
+					    .answer.kind = kind };
 		names_fill(names, slot, space, by_offset);
 	}
 	if (slot->places)
-		names_count_place(&names->places[slot->places - 1], slot->distance, ticks);
-	answer->quality = slot->quality;
-	answer->cause = slot->cause;
-	answer->distance = slot->distance;
-	return slot->frame;
+		names_count_place(&names->places[slot->places - 1], slot->answer.distance, ticks);
+	return &slot->answer;
 }
 
 /* --- late names ------------------------------------------------------------------------------- */

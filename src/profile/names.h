@@ -34,9 +34,11 @@ enum name_quality {
 };
 
 struct name_answer {
-	enum name_quality quality;
-	enum unknown_cause cause; /* unless NAME_SYMBOL */
+	uint32_t frame;
 	uint32_t distance; /* bytes from the function's start; 0 also if the start is not known */
+	enum name_quality quality : 8;
+	enum unknown_cause cause : 8; /* unless NAME_SYMBOL */
+	enum frame_kind kind : 8;     /* of the frame */
 };
 
 struct names;
@@ -47,10 +49,12 @@ void names_destroy(struct names *names); /* NULL allowed */
 /*
  * The frame of ADDRESS in SPACE (NULL: nothing is known). KIND is FRAME_KIND_KERNEL or _USERLAND.
  * BY_OFFSET: an address without a symbol is named by its place in the file; otherwise it is
- * unknown. The sample stands for TICKS, which count for the place in the function.
+ * unknown. The sample stands for TICKS, which count for the place in the function. The answer is
+ * valid until the next call.
  */
-uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
-		    enum frame_kind kind, bool by_offset, double ticks, struct name_answer *answer);
+const struct name_answer *names_find(struct names *names, const struct space *space,
+				     uint64_t address, enum frame_kind kind, bool by_offset,
+				     double ticks);
 
 /*
  * Looks once more for symbols that were missing. True: some are known now, and until the next call

@@ -68,9 +68,7 @@ static struct space *make_space(struct image *image)
 
 static uint32_t find(const struct space *space, uint64_t address)
 {
-	struct name_answer answer;
-
-	return names_find(names, space, address, FRAME_KIND_USERLAND, true, 1, &answer);
+	return names_find(names, space, address, FRAME_KIND_USERLAND, true, 1)->frame;
 }
 
 static const char *text_of(uint32_t frame)
@@ -82,26 +80,28 @@ static void test_names(void)
 {
 	struct image *image = make_image("serve", false);
 	struct space *space = make_space(image);
-	struct name_answer answer;
+	const struct name_answer *answer;
 	uint32_t frame;
 
 	begin();
 	must(space_add(space, &(struct mapping){
 				      .start = 0x1000, .end = 0x2000, .kind = MAPPING_ANONYMOUS }));
-	frame = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, 1, &answer);
+	answer = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, 1);
+	frame = answer->frame;
 	check_string(text_of(frame), "serve", "a symbol");
-	check(answer.quality == NAME_SYMBOL, "by its symbol");
+	check(answer->quality == NAME_SYMBOL, "by its symbol");
 	check(find(space, FUNCTION) == frame, "one frame for all addresses in the function");
-	frame = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, 1, &answer);
+	answer = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, 1);
+	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1000", "no symbol: the place in the file");
-	check(answer.quality == NAME_OFFSET, "by its place");
-	frame = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, 1, &answer);
-	check(answer.quality == NAME_UNKNOWN, "not by its place if the caller does not want that");
+	check(answer->quality == NAME_OFFSET, "by its place");
+	answer = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, 1);
+	check(answer->quality == NAME_UNKNOWN, "not by its place if the caller does not want that");
 	check_string(text_of(find(space, 0x1800)), "[jit]", "compiled code");
-	names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, 1, &answer);
-	check(answer.quality == NAME_UNKNOWN, "nothing is mapped there");
-	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, 1, &answer);
-	check(answer.quality == NAME_UNKNOWN, "nothing is known");
+	answer = names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, 1);
+	check(answer->quality == NAME_UNKNOWN, "nothing is mapped there");
+	answer = names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, 1);
+	check(answer->quality == NAME_UNKNOWN, "nothing is known");
 	check(!names_poll(names), "nothing is known that was missing");
 	end();
 	space_destroy(space);
@@ -127,7 +127,6 @@ static void find_often(const struct space *space, uint64_t address, unsigned n)
 /* SPACE has functions at 0x100 and 0x180, of 0x40 bytes. */
 static void check_places(const struct space *space)
 {
-	struct name_answer answer;
 	uint32_t first = find(space, CODE + 0x108), second = find(space, CODE + 0x180);
 
 	names_reset_places(names);
@@ -149,7 +148,7 @@ static void check_places(const struct space *space)
 	check_place(first, "libx.so+0x1100 (0x1104)", "and met anew");
 	names_reset_places(names);
 	find_often(space, CODE + 0x118, 20);
-	names_find(names, space, CODE + 0x110, FRAME_KIND_USERLAND, true, 30, &answer);
+	names_find(names, space, CODE + 0x110, FRAME_KIND_USERLAND, true, 30);
 	check_place(first, "libx.so+0x1100 (0x1110)", "a sample of 30 ticks outweighs 20 of one");
 }
 
@@ -166,7 +165,7 @@ static void test_functions(void)
 	struct cfi_sections sections;
 	struct image *image = make_image(NULL, false);
 	struct space *space;
-	struct name_answer answer;
+	const struct name_answer *answer;
 	uint32_t frame;
 
 	begin();
@@ -180,15 +179,17 @@ static void test_functions(void)
 	sections = bytes_sections(&made);
 	must(unwind_tables_build_cfi(&image->tables, &sections));
 	space = make_space(image);
-	frame = names_find(names, space, CODE + 0x13f, FRAME_KIND_USERLAND, true, 1, &answer);
+	answer = names_find(names, space, CODE + 0x13f, FRAME_KIND_USERLAND, true, 1);
+	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1100", "the place where the function begins");
-	check(answer.quality == NAME_FUNCTION, "a function without a name");
+	check(answer->quality == NAME_FUNCTION, "a function without a name");
 	check(find(space, CODE + 0x100) == frame && find(space, CODE + 0x120) == frame,
 	      "one frame for all addresses in it");
 	check_string(text_of(find(space, CODE + 0x1bf)), "libx.so+0x1180", "the other function");
-	frame = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, 1, &answer);
+	answer = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, 1);
+	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1140", "behind a function: the address itself");
-	check(answer.quality == NAME_OFFSET, "no function is known there");
+	check(answer->quality == NAME_OFFSET, "no function is known there");
 	check_places(space);
 	end();
 	space_destroy(space);

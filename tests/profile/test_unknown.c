@@ -48,23 +48,22 @@ static void add(struct space *space, struct image *image, uint64_t start)
 static void check_name(const struct space *space, uint64_t address, bool by_offset,
 		       const char *name, enum name_quality quality)
 {
-	struct name_answer answer;
-	uint32_t frame =
-		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1, &answer);
+	const struct name_answer *answer =
+		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1);
 
-	check_string(frames_get(frames, frame)->name, name, "name");
-	check_u64(answer.quality, quality, name);
+	check_string(frames_get(frames, answer->frame)->name, name, "name");
+	check_u64(answer->quality, quality, name);
 }
 
 static void check_cause(const struct space *space, uint64_t address, bool by_offset,
 			enum unknown_cause cause, const char *what)
 {
-	struct name_answer answer;
-
 	for (int i = 0; i < 2; i++) { /* the second time out of the cache */
-		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1, &answer);
-		check(answer.quality != NAME_SYMBOL, "%s: no name of its own", what);
-		check_u64(answer.cause, cause, what);
+		const struct name_answer *answer =
+			names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1);
+
+		check(answer->quality != NAME_SYMBOL, "%s: no name of its own", what);
+		check_u64(answer->cause, cause, what);
 	}
 }
 
