@@ -10,7 +10,6 @@
 
 #include "xtop/build_id.h"
 #include "xtop/hash.h"
-#include "xtop/lines.h"
 
 /*
  * At how many addresses of a function without a symbol samples are counted. When there are more,
@@ -295,10 +294,11 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 				   entry.start - mapping->bias, &mapping->image->build_id);
 	mapping->image->wants_lines |= !mapping->image->lines;
 	if (mapping->image->lines && answer->frame >= N_FRAME_IDS)
-		answer->frame = frames_intern_line(
-			names->frames, answer->frame, mapping->image->lines,
-			lines_is_by_symbol(mapping->image->lines) ? answer->distance
-								  : slot->address - mapping->bias);
+		answer->frame = frames_intern_line(names->frames, answer->frame,
+						   mapping->image->lines,
+						   mapping->image->lines_by_symbol
+							   ? answer->distance
+							   : slot->address - mapping->bias);
 }
 
 const struct name_answer *names_find(struct names *names, const struct space *space,

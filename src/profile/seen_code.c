@@ -9,7 +9,6 @@
 
 #include "xtop/disassemble.h"
 #include "xtop/hash.h"
-#include "xtop/lines.h"
 #include "xtop/vector.h"
 
 struct seen_function {
@@ -493,7 +492,7 @@ static void seen_find_lines(struct seen_pass *pass)
 	annotation->line_file = image->lines;
 	annotation->build_id = image->build_id;
 	annotation->line_address = annotation->address - bias;
-	if (!lines_is_by_symbol(image->lines))
+	if (!image->lines_by_symbol)
 		return;
 	annotation->line_address = annotation->address - entry.start;
 	snprintf(annotation->line_symbol, sizeof(annotation->line_symbol), "%s", entry.name);

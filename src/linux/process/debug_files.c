@@ -172,6 +172,7 @@ static bool debug_files_add_lines(const struct debug_search *search, int fd, boo
 	alt_fd = debug_files_find_alt(search->places, &alt);
 	image->lines = lines_add_file(fd, alt_fd, image->name, search->anchor,
 				      search->anchor_address);
+	image->lines_by_symbol = lines_is_by_symbol(image->lines);
 	return image->lines;
 }
 
