@@ -161,7 +161,7 @@ static const int sandbox_calls[] = {
 	CALL(gettimeofday), CALL(time), CALL(times), CALL(setitimer), CALL(restart_syscall),
 	/* waiting, the broker, signals */
 	CALL(poll), CALL(ppoll), CALL(select), CALL(pselect6), CALL(sendmsg), CALL(recvmsg),
-	CALL(wait4), CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
+	CALL(shutdown), CALL(wait4), CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
 	CALL(rt_sigpending), CALL(rt_sigsuspend), CALL(rt_sigtimedwait), CALL(sigaltstack),
 	/* about the process itself */
 	CALL(getpid), CALL(getppid), CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),

@@ -413,6 +413,14 @@ static int copy_stream(void)
 	return fd >= 0 && fdopen(fd, "w") ? DONE : errno;
 }
 
+/* A helper's socket. To close it is not enough: another process has a copy (helper_end()). */
+static int helper_socket;
+
+static int end_helper(void)
+{
+	return result(shutdown(helper_socket, SHUT_RDWR));
+}
+
 static volatile sig_atomic_t raised;
 
 static void take_signal(int number)
@@ -440,6 +448,11 @@ static int is_closed(void)
 
 static void test_life(void)
 {
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		abort();
+	helper_socket = sockets[0];
 	check_u64((uint64_t)inside(write_own), DONE, "write to a descriptor of our own");
 	check_u64((uint64_t)inside(start_thread), DONE, "threads");
 	check_u64((uint64_t)inside(use_memory), DONE, "memory");
@@ -449,6 +462,7 @@ static void test_life(void)
 	check_u64((uint64_t)inside(read_below), DONE, "files below --root");
 	check_u64((uint64_t)inside(share_memory), DONE, "sealed memory, for a guest picked later");
 	check_u64((uint64_t)inside(copy_stream), DONE, "a copy of a descriptor, as a stream");
+	check_u64((uint64_t)inside(end_helper), DONE, "the end of a helper's socket");
 	check_u64((uint64_t)inside(raise_signal), DONE, "signals to itself");
 	check_u64((uint64_t)inside(is_closed), DONE, "another user");
 }
