@@ -275,8 +275,9 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void names_fill(struct names *names, struct name_slot *slot, const struct space *space,
-		       bool by_offset)
+/* Not inlined: most frames find their slot filled, and save no registers for this. */
+static __attribute__((noinline)) void names_fill(struct names *names, struct name_slot *slot,
+						 const struct space *space, bool by_offset)
 {
 	const struct mapping *mapping = NULL;
 	struct name_answer *answer = &slot->answer;
