@@ -38,7 +38,7 @@ AC_DEFUN([XTOP_FUZZERS], [
       FUZZER_LIBS="$FUZZER_LIBS -Wl,--undefined=__wrap_inflate"
       XTOP_WRAP([ZydisDecoderDecodeInstruction ZydisDecoderDecodeOperands])
       XTOP_WRAP([ZydisDecoderDecodeFull ZydisFormatterFormatInstruction])
-      XTOP_WRAP([ZydisCalcAbsoluteAddress cs_disasm_iter])
+      XTOP_WRAP([ZydisCalcAbsoluteAddress])
       XTOP_WRAP([rust_demangle_callback cplus_demangle_v3_callback])
       XTOP_WRAP([_Ux86_64_create_addr_space _Ux86_64_get_reg])],
     [coverage], [xtop_kind="-fprofile-instr-generate -fcoverage-mapping"],

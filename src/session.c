@@ -27,6 +27,7 @@
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
+#include "xtop/disassemble.h"
 #include "xtop/elf.h"
 #include "xtop/fetch.h"
 #include "xtop/inputs.h"
@@ -289,6 +290,8 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 		session->write_folder = "/tmp/";
 	if (lack && !options->replay && session->report)
 		session->report(lack);
+	if (options->replay || HOST_ARCH == ARCH_ARM64)
+		disassemble_arm64_load();
 	if (options->root)
 		folders[n++] = inputs_open(options->root);
 	for (size_t i = 0; i < options->n_debug_dirs; i++)

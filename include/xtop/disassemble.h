@@ -50,6 +50,12 @@ enum code_syntax { SYNTAX_ATT, SYNTAX_INTEL }; /* of x86 */
 void disassemble_x86_print(const struct code *code, enum code_syntax syntax,
 			   char text[DISASSEMBLE_TEXT_BYTES]);
 void disassemble_arm64_print(const struct code *code, char text[DISASSEMBLE_TEXT_BYTES]);
+/*
+ * Loads Capstone, which the first instruction of arm64 else does: before a process enters the
+ * sandbox, behind which it may map no code. False: Capstone is not there, and most instructions of
+ * arm64 are ".inst" and a number.
+ */
+bool disassemble_arm64_load(void);
 
 /*
  * The instruction as GNU's objdump writes it, as far as doc/DESIGN §17 says. "(bad)" if there is

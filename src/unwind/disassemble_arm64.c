@@ -1,21 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of arm64 as text; see xtop/disassemble.h. Capstone writes most of them. Where
- * control goes is decoded here, because all instructions have four bytes and few of them are
- * branches. So are those that Capstone 4.0.2 lacks and that servers run often: the atomics of
- * Armv8.1, which stand in each lock of a kernel, and the hints that sign addresses. Encodings are
- * those of the Arm Architecture Reference Manual (DDI 0487), chapter C4.
+ * Instructions of arm64 as text; see xtop/disassemble.h. Capstone writes most of them. It is loaded
+ * when they are needed, for its 77,000 relocations would be a third of the program's start
+ * (doc/DESIGN §12). Where control goes is decoded here, because all instructions have four bytes
+ * and few of them are branches. So are those that Capstone 4.0.2 lacks and that servers run often:
+ * the atomics of Armv8.1, which stand in each lock of a kernel, and the hints that sign addresses.
+ * Encodings are those of the Arm Architecture Reference Manual (DDI 0487), chapter C4.
  */
 #include "config.h"
 
 #include "xtop/disassemble.h"
 
 #include <capstone.h>
+#include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #define WORD_BYTES sizeof(uint32_t)
+
+/* The soname has the version of the headers, whose structures are those of that version. */
+#define CAPSTONE_LIBRARY_OF(version) "libcapstone.so." #version
+#define CAPSTONE_LIBRARY_BY(version) CAPSTONE_LIBRARY_OF(version)
+#define CAPSTONE_LIBRARY             CAPSTONE_LIBRARY_BY(CS_API_MAJOR)
+
+/* Set once. FOUND false: the library or a function is missing. */
+static struct {
+	bool found;
+	__typeof__(cs_open) *open;
+	__typeof__(cs_disasm_iter) *disasm_iter;
+	__typeof__(cs_close) *close;
+} capstone;
+
+static void capstone_load(void)
+{
+	void *library = dlopen(CAPSTONE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return;
+	*(void **)&capstone.open = dlsym(library, "cs_open");
+	*(void **)&capstone.disasm_iter = dlsym(library, "cs_disasm_iter");
+	*(void **)&capstone.close = dlsym(library, "cs_close");
+	capstone.found = capstone.open && capstone.disasm_iter && capstone.close;
+}
+
+bool disassemble_arm64_load(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, capstone_load);
+	return capstone.found;
+}
 
 static uint32_t arm64_word(const struct code *code)
 {
@@ -254,13 +290,14 @@ static bool arm64_print_other(const struct code *code, char *text)
 	uint64_t address = code->address;
 	char operands[DISASSEMBLE_TEXT_BYTES];
 	cs_insn decoded = { 0 }; /* without details */
-	csh capstone;
+	csh handle;
 	bool done;
 
-	if (cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &capstone) != CS_ERR_OK)
+	if (!disassemble_arm64_load() ||
+	    capstone.open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &handle) != CS_ERR_OK)
 		return false;
-	done = cs_disasm_iter(capstone, &bytes, &left_bytes, &address, &decoded);
-	cs_close(&capstone);
+	done = capstone.disasm_iter(handle, &bytes, &left_bytes, &address, &decoded);
+	capstone.close(&handle);
 	if (!done)
 		return false;
 	snprintf(operands, sizeof(operands), "%s", decoded.op_str);

@@ -11,7 +11,6 @@
 #include "config.h"
 
 #include <Zydis/Zydis.h>
-#include <capstone.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <libiberty/demangle.h>
@@ -263,25 +262,6 @@ ZyanStatus __wrap_ZydisFormatterFormatInstruction(const ZydisFormatter *formatte
 	if (ZYAN_SUCCESS(status))
 		__msan_unpoison(text, border_text_bytes(text, size));
 	return status;
-}
-
-/* --- Capstone --------------------------------------------------------------------------------- */
-
-bool __real_cs_disasm_iter(csh handle, const uint8_t **code, size_t *size, uint64_t *address,
-			   cs_insn *decoded);
-bool __wrap_cs_disasm_iter(csh handle, const uint8_t **code, size_t *size, uint64_t *address,
-			   cs_insn *decoded);
-
-bool __wrap_cs_disasm_iter(csh handle, const uint8_t **code, size_t *size, uint64_t *address,
-			   cs_insn *decoded)
-{
-	bool done = __real_cs_disasm_iter(handle, code, size, address, decoded);
-
-	if (done) {
-		__msan_unpoison(decoded->mnemonic, sizeof(decoded->mnemonic));
-		__msan_unpoison(decoded->op_str, sizeof(decoded->op_str));
-	}
-	return done;
 }
 
 /* --- libiberty -------------------------------------------------------------------------------- */

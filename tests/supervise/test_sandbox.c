@@ -17,6 +17,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -33,6 +34,7 @@
 #include "supervise/landlock.h"
 #include "tests/support/tap.h"
 #include "tests/support/victim.h"
+#include "xtop/disassemble.h"
 
 #define NOT_ENTERED 255
 #define DONE        0
@@ -446,6 +448,24 @@ static int is_closed(void)
 	return DONE;
 }
 
+/* Capstone writes this instruction. */
+static int print_arm64(void)
+{
+	static const uint8_t bytes[] = { 0xfd, 0x7b, 0xbf, 0xa9 };
+	const struct code code = { bytes, sizeof(bytes), 0x1000, 8, ARCH_ARM64 };
+	char text[DISASSEMBLE_TEXT_BYTES];
+
+	disassemble_print(&code, SYNTAX_ATT, text);
+	return strncmp(text, "stp ", 4) == 0 ? DONE : ENOSYS;
+}
+
+static void test_arm64_text(void)
+{
+	check_u64((uint64_t)inside(print_arm64), ENOSYS, "no library is loaded in the sandbox");
+	check(disassemble_arm64_load(), "Capstone is loaded before");
+	check_u64((uint64_t)inside(print_arm64), DONE, "arm64's instructions as text");
+}
+
 static void test_life(void)
 {
 	int sockets[2];
@@ -586,8 +606,8 @@ static void test_caller(void)
 int main(void)
 {
 #ifdef SANITIZED /* sanitizers do not work in the sandbox */
-	(void)test_walls, (void)test_life, (void)test_status, (void)test_victim, (void)test_caller,
-		(void)make_folder, (void)remove_folder;
+	(void)test_walls, (void)test_life, (void)test_arm64_text, (void)test_status,
+		(void)test_victim, (void)test_caller, (void)make_folder, (void)remove_folder;
 	check(!sandbox_enter(NULL, 0) && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
 	      sandbox_warning() ? sandbox_warning() : "nothing");
 	return tap_done();
@@ -604,6 +624,7 @@ int main(void)
 	inherited = open("/dev/null", O_WRONLY);
 	own = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	make_folder();
+	test_arm64_text();
 	for (int i = without_landlock; i < 2; i++, without_landlock = true) {
 		printf("# %s Landlock\n", without_landlock ? "without" : "with");
 		test_walls();
