@@ -178,6 +178,7 @@ check_PROGRAMS += \
 	tests/linux/kernel/test_kallsyms_probe \
 	tests/linux/kernel/test_kernel_cache \
 	tests/linux/kernel/test_kernel_image \
+	tests/linux/kernel/test_kernel_image_i386 \
 	tests/linux/kernel/test_kernel_log \
 	tests/linux/kernel/test_layout \
 	tests/linux/kernel/test_linux_attach \
