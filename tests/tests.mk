@@ -19,6 +19,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/made_i386.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
+	tests/support/made_module_i386.c \
 	tests/support/made_process_i386.c \
 	tests/support/make_btf.c \
 	tests/support/make_go.c \
@@ -186,6 +187,7 @@ check_PROGRAMS += \
 	tests/linux/kernel/test_search_arm64 \
 	tests/linux/kernel/test_search_i386 \
 	tests/linux/kernel/test_modules \
+	tests/linux/kernel/test_modules_i386 \
 	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \
 	tests/linux/process/test_debug_files \

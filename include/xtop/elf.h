@@ -197,7 +197,11 @@ extern const struct lines_reader elf_lines_reader; /* by libdw */
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 
-#define ELF_SYMBOL_BYTES sizeof(Elf64_Sym)
+/* Bytes of a symbol; IS_SHORT: of ELF32. */
+static inline size_t elf_symbol_bytes(bool is_short)
+{
+	return is_short ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+}
 
 struct elf_symbol {
 	uint64_t address, size_bytes; /* size 0: not known */
@@ -212,11 +216,11 @@ struct elf_symbol {
 };
 
 /*
- * Symbol I of the array at SYMBOLS; says nothing of its home. NAMES may be NULL, with NAMES_BYTES
- * 0.
+ * Symbol I of the array at SYMBOLS; IS_SHORT: of ELF32. Says nothing of its home. NAMES may be
+ * NULL, with NAMES_BYTES 0.
  */
-struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *names,
-				    size_t names_bytes);
+struct elf_symbol elf_decode_symbol(const void *symbols, bool is_short, size_t i,
+				    const char *names, size_t names_bytes);
 
 /* An error ends the iteration. */
 typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol *symbol);

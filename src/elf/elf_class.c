@@ -86,25 +86,31 @@ Elf64_Shdr elf_decode_section(const Elf64_Ehdr *header, const void *bytes)
 			     .sh_entsize = from.sh_entsize };
 }
 
+Elf64_Sym elf_decode_sym32(const void *bytes)
+{
+	Elf32_Sym from;
+
+	memcpy(&from, bytes, sizeof(from));
+	return (Elf64_Sym){ .st_name = from.st_name,
+			    .st_info = from.st_info,
+			    .st_other = from.st_other,
+			    .st_shndx = from.st_shndx,
+			    .st_value = from.st_value,
+			    .st_size = from.st_size };
+}
+
 Elf64_Sym elf_decode_sym(const Elf64_Ehdr *header, const void *bytes)
 {
-	uint32_t thumb = 0; /* bit 0 of a function's address: Thumb code (AAELF32 §5.5.3) */
 	Elf64_Sym wide;
-	Elf32_Sym from;
 
 	if (!elf_is_short(header)) {
 		memcpy(&wide, bytes, sizeof(wide));
 		return wide;
 	}
-	memcpy(&from, bytes, sizeof(from));
-	if (header->e_machine == EM_ARM && ELF32_ST_TYPE(from.st_info) == STT_FUNC)
-		thumb = 1;
-	return (Elf64_Sym){ .st_name = from.st_name,
-			    .st_info = from.st_info,
-			    .st_other = from.st_other,
-			    .st_shndx = from.st_shndx,
-			    .st_value = from.st_value & ~thumb,
-			    .st_size = from.st_size };
+	wide = elf_decode_sym32(bytes);
+	if (header->e_machine == EM_ARM && ELF64_ST_TYPE(wide.st_info) == STT_FUNC)
+		wide.st_value &= ~1ULL; /* Thumb code (AAELF32 §5.5.3) */
+	return wide;
 }
 
 Elf64_Dyn elf_decode_dyn(const Elf64_Ehdr *header, const void *bytes)

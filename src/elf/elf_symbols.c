@@ -68,12 +68,16 @@ static struct elf_symbol elf_symbol_of(Elf64_Sym raw, const char *names, size_t 
 	return symbol;
 }
 
-struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *names,
-				    size_t names_bytes)
+struct elf_symbol elf_decode_symbol(const void *symbols, bool is_short, size_t i,
+				    const char *names, size_t names_bytes)
 {
+	const char *at = (const char *)symbols + i * elf_symbol_bytes(is_short);
 	Elf64_Sym raw;
 
-	memcpy(&raw, (const char *)symbols + i * sizeof(raw), sizeof(raw));
+	if (is_short)
+		raw = elf_decode_sym32(at);
+	else
+		memcpy(&raw, at, sizeof(raw));
 	return elf_symbol_of(raw, names, names_bytes);
 }
 

@@ -20,6 +20,7 @@
 #include "linux/kernel/guest_clock.h"
 #include "linux/kernel/kernel_log.h"
 #include "linux/kernel/linux_attach.h"
+#include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
 #include "linux/kernel_lines.h"
@@ -212,7 +213,11 @@ static enum os_runs linux_system_runs_on(void *context, const struct sample_vcpu
 static void linux_poll(void *context, uint64_t now_ns)
 {
 	struct linux_system *system = context;
+	struct linux_guest *guest = &system->kernel.guest;
 
+	/* Without a module that is loaded there is nothing to find yet. */
+	if (linux_is_short(guest) && !layout_has(&guest->layout, MODULE_LIST))
+		module_layout_i386_find(guest);
 	modules_poll(system->modules);
 	generated_code_poll(system->generated);
 	if (system->lines && kernel_lines_poll(system->lines))

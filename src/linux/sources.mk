@@ -42,6 +42,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
 	src/linux/kernel/member.h \
+	src/linux/kernel/module_layout_i386.c \
+	src/linux/kernel/module_layout_i386.h \
 	src/linux/kernel/modules.c \
 	src/linux/kernel/modules.h \
 	src/linux/kernel/oops.c \

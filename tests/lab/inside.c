@@ -43,6 +43,7 @@
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/search.h"
 #include "linux/kernel/member.h"
+#include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
 #include "linux/process/process_layout.h"
 #include "linux/process/tasks.h"
@@ -786,6 +787,8 @@ static void read_guest(struct inside *inside)
 								.end = guest->text_end,
 								.image = inside->kernel.image }));
 	must_or_die(modules_create(guest, inside->space, &inside->modules));
+	if (linux_is_short(guest))
+		module_layout_i386_find(&inside->kernel.guest);
 	modules_poll(inside->modules);
 	must_or_die(generated_code_create(guest, inside->space, &inside->generated));
 	generated_code_poll(inside->generated);

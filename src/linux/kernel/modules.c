@@ -6,7 +6,7 @@
  *
  *   memory       up to 6.3: core_layout { base, size, text_size }
  *                from 6.4:  mem[n types] { base, size }, [0] is the text
- *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf64_Sym[num_symtab], strtab, typetab }
+ *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf_Sym[num_symtab], strtab, typetab }
  *   build-id     a note at the beginning of the read-only data: behind the text, or mem[2]
  *
  * That the note is there is a guess. Linux copies sections in the order of the file, and ld puts
@@ -104,16 +104,19 @@ static uint64_t modules_word(const struct modules *modules, uint64_t address)
 {
 	uint64_t value;
 
-	return linux_is_kernel(address) && linux_read_u64(modules->guest, address, &value) ? value
-											   : 0;
+	return linux_is_kernel_of(modules->guest, address) &&
+			       linux_read_word(modules->guest, address, &value)
+		       ? value
+		       : 0;
 }
 
 static uint32_t modules_half(const struct modules *modules, uint64_t address)
 {
 	uint32_t value;
 
-	return linux_is_kernel(address) && memory_read_u32(modules->guest->memory,
-							   modules->guest->root, address, &value)
+	return linux_is_kernel_of(modules->guest, address) &&
+			       memory_read_u32(modules->guest->memory, modules->guest->root,
+					       address, &value)
 		       ? value
 		       : 0;
 }
@@ -142,8 +145,9 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	}
 	module->start = base;
 	module->end = base + size_bytes;
-	return linux_is_kernel(base) && size_bytes > 0 && size_bytes <= MODULES_MAX_TEXT_BYTES &&
-	       linux_is_kernel(module->end);
+	return linux_is_kernel_of(modules->guest, base) && size_bytes > 0 &&
+	       size_bytes <= MODULES_MAX_TEXT_BYTES &&
+	       linux_is_kernel_of(modules->guest, module->end);
 }
 
 /* False: there is no module at ADDRESS, or one that is not set up yet. */
@@ -176,35 +180,48 @@ static bool module_same(const struct module *a, const struct module *b)
 	       strcmp(a->name, b->name) == 0;
 }
 
-/* The names that all SYMBOLS point to, without a last NUL. NULL: there are none. */
-static char *module_read_names(const struct modules *modules, uint64_t address,
-			       const void *symbols, uint32_t n, size_t *size_bytesp)
+/* A module's symbols, as copies. */
+struct module_symbols {
+	const struct linux_guest *guest;
+	void *bytes;
+	uint32_t n;
+	char *names; /* without a last NUL; NULL: there are none */
+	size_t names_bytes;
+};
+
+static struct elf_symbol module_symbol(const struct module_symbols *symbols, uint32_t i)
 {
-	size_t max_bytes = (size_t)n * MODULES_NAMES_EACH, size_bytes = 0;
-	char *names;
+	return elf_decode_symbol(symbols->bytes, linux_is_short(symbols->guest), i, symbols->names,
+				 symbols->names_bytes);
+}
+
+/* Reads the names at ADDRESS that all symbols point to. */
+static void module_read_names(struct module_symbols *symbols, uint64_t address)
+{
+	const struct linux_guest *guest = symbols->guest;
+	size_t max_bytes = (size_t)symbols->n * MODULES_NAMES_EACH, size_bytes = 0;
 
 	if (max_bytes > MODULES_MAX_NAMES_BYTES)
 		max_bytes = MODULES_MAX_NAMES_BYTES;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t offset = elf_decode_symbol(symbols, i, NULL, 0).name_offset;
+	for (uint32_t i = 0; i < symbols->n; i++) {
+		uint32_t offset = module_symbol(symbols, i).name_offset;
 
 		if (offset >= size_bytes && offset < max_bytes)
 			size_bytes = offset + 1;
 	}
 	size_bytes += SYMTAB_MAX_NAME_BYTES; /* the last name */
-	names = linux_is_kernel(address) ? malloc(size_bytes) : NULL;
-	if (names)
-		memory_read_bulk(modules->guest->memory, modules->guest->root, address, names,
-				 size_bytes);
-	*size_bytesp = size_bytes;
-	return names;
+	symbols->names = linux_is_kernel_of(guest, address) ? malloc(size_bytes) : NULL;
+	if (!symbols->names)
+		return;
+	memory_read_bulk(guest->memory, guest->root, address, symbols->names, size_bytes);
+	symbols->names_bytes = size_bytes;
 }
 
 enum module_part { MODULE_CODE, MODULE_DATA };
 
 /* Whether SYMBOL is a name in that part of MODULE. Data of each CPU has no kernel address. */
-static bool module_has_symbol(const struct module *module, enum module_part part,
-			      const struct elf_symbol *symbol)
+static bool module_has_symbol(const struct linux_guest *guest, const struct module *module,
+			      enum module_part part, const struct elf_symbol *symbol)
 {
 	bool is_code = symbol->address >= module->start && symbol->address < module->end;
 
@@ -214,21 +231,20 @@ static bool module_has_symbol(const struct module *module, enum module_part part
 	if (part == MODULE_CODE)
 		return is_code;
 	return !is_code && symbol->section != SHN_ABS && symbol->size_bytes &&
-	       linux_is_kernel(symbol->address);
+	       linux_is_kernel_of(guest, symbol->address);
 }
 
-static struct xtop_error *module_add_symbols(const struct module *module,
-					     enum module_part part, struct symtab *tab,
-					     const void *symbols, uint32_t n, const char *names,
-					     size_t names_bytes)
+static struct xtop_error *module_add_symbols(const struct module *module, enum module_part part,
+					     const struct module_symbols *symbols,
+					     struct symtab *tab)
 {
 	uint64_t limit = part == MODULE_CODE ? module->end : 0;
 	struct xtop_error *error = NULL;
 
-	for (uint32_t i = 1; i < n && !error; i++) { /* the first one is empty: gABI */
-		struct elf_symbol symbol = elf_decode_symbol(symbols, i, names, names_bytes);
+	for (uint32_t i = 1; i < symbols->n && !error; i++) { /* the first one is empty: gABI */
+		struct elf_symbol symbol = module_symbol(symbols, i);
 
-		if (module_has_symbol(module, part, &symbol))
+		if (module_has_symbol(symbols->guest, module, part, &symbol))
 			error = symtab_add(tab, symbol.address, symbol.size_bytes, limit,
 					   SYMBOL_GLOBAL, symbol.name, symbol.name_bytes);
 	}
@@ -245,22 +261,20 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 		modules_word(modules, module->address + layout_offset(layout, MODULE_KALLSYMS));
 	uint64_t address =
 		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
-	_cleanup_free_ void *symbols = calloc(module->n_symbols + 1, ELF_SYMBOL_BYTES);
-	_cleanup_free_ char *names = NULL;
-	size_t names_bytes;
+	uint64_t names =
+		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB));
+	size_t symbol_bytes = elf_symbol_bytes(linux_is_short(guest));
+	_cleanup_free_ void *bytes = calloc(module->n_symbols + 1, symbol_bytes);
+	struct module_symbols symbols = { .guest = guest, .bytes = bytes, .n = module->n_symbols };
+	struct xtop_error *error;
 
-	if (!symbols || !linux_is_kernel(address))
+	if (!bytes || !linux_is_kernel_of(guest, address))
 		return NULL;
-	memory_read_bulk(guest->memory, guest->root, address, symbols,
-			 module->n_symbols * ELF_SYMBOL_BYTES);
-	names = module_read_names(
-		modules,
-		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB)),
-		symbols, module->n_symbols, &names_bytes);
-	if (!names)
-		return NULL;
-	return module_add_symbols(module, part, tab, symbols, module->n_symbols, names,
-				  names_bytes);
+	memory_read_bulk(guest->memory, guest->root, address, bytes, symbols.n * symbol_bytes);
+	module_read_names(&symbols, names);
+	error = symbols.names ? module_add_symbols(module, part, &symbols, tab) : NULL;
+	free(symbols.names);
+	return error;
 }
 
 /*
@@ -306,7 +320,7 @@ static void module_read_notes(const struct modules *modules, uint64_t attribute,
 	uint8_t bytes[MODULES_NOTES_BYTES];
 	struct elf_blob notes = { .bytes = bytes };
 
-	if (!linux_is_kernel(address))
+	if (!linux_is_kernel_of(guest, address))
 		return;
 	notes.size_bytes =
 		memory_read(guest->memory, guest->root, address, bytes,
@@ -415,7 +429,7 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 			*np = n;
 			return true;
 		}
-		if (!linux_is_kernel(at))
+		if (!linux_is_kernel_of(modules->guest, at))
 			return false;
 		n += module_read(modules, at - layout_offset(layout, MODULE_LIST), &list[n]);
 	}

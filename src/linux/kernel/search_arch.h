@@ -40,8 +40,9 @@ static inline bool search_is_list(const struct linux_guest *guest, uint64_t head
 {
 	uint64_t next, before;
 
-	return linux_is_kernel(head) && linux_read_u64(guest, head, &next) &&
-	       linux_is_kernel(next) && linux_read_u64(guest, next + 8, &before) &&
+	return linux_is_kernel_of(guest, head) && linux_read_word(guest, head, &next) &&
+	       linux_is_kernel_of(guest, next) &&
+	       linux_read_word(guest, next + linux_word_bytes(guest), &before) &&
 	       before == head;
 }
 
@@ -86,7 +87,7 @@ void search_x86_data(struct search *search);
 void search_x86_functions(struct search *search);
 /* The same of i386: LINUX_PAGE_TABLES. */
 void search_i386_data(struct search *search);
-/* LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET. */
+/* LINUX_CURRENT_TASK, LINUX_PER_CPU_OFFSET and the lists. */
 void search_i386_functions(struct search *search);
 /*
  * In functions: the lists, LINUX_PER_CPU_OFFSET and LINUX_RUNSTATE. The kernel's page tables are

@@ -7,6 +7,7 @@
  *                  where the vCPU's tables have them, and the user's part is empty
  *   current        what getpid() reads first of its CPU's area
  *   per-cpu areas  the table that idle_cpu() adds from, by the number of the CPU
+ *   lists          of modules and BPF programs: the first list that their readers read
  *
  * layout_i386.c finds what there is in a task.
  *
@@ -66,11 +67,12 @@ void search_i386_data(struct search *search)
 /*
  *   64 a1           s32   mov  %fs:ADDRESS, %eax
  *   64 8b 05+8*reg  s32   mov  %fs:ADDRESS, %reg
+ *   a1 s32, 8b 05+8*reg s32   mov  ADDRESS, %eax and %reg
  *   03 04+8*reg 85+8*index s32   add  ADDRESS(,%index,4), %reg; 8b: mov
  *
  * (Intel SDM vol. 2A §2.1.5: ModRM and SIB.)
  */
-#define SEARCH_CODE_BYTES 64 /* of a function that are looked at */
+#define SEARCH_CODE_BYTES 96 /* of a function that are looked at */
 
 static bool search_read_code(const struct search *search, enum linux_symbol function,
 			     uint8_t code[SEARCH_CODE_BYTES])
@@ -112,6 +114,19 @@ static uint64_t search_per_cpu_table(const uint8_t code[SEARCH_CODE_BYTES])
 	return 0;
 }
 
+static uint64_t search_list(const struct search *search, const uint8_t code[SEARCH_CODE_BYTES])
+{
+	for (size_t i = 0; i + 6 <= SEARCH_CODE_BYTES; i++) {
+		size_t opcode_bytes = code[i] == 0xa1 ? 1 : 2;
+
+		if (code[i] != 0xa1 && (code[i] != 0x8b || (code[i + 1] & 0xc7) != 0x05))
+			continue;
+		if (search_is_list(search->guest, search_code_u32(code + i + opcode_bytes)))
+			return search_code_u32(code + i + opcode_bytes);
+	}
+	return 0;
+}
+
 void search_i386_functions(struct search *search)
 {
 	uint8_t code[SEARCH_CODE_BYTES];
@@ -120,4 +135,7 @@ void search_i386_functions(struct search *search)
 		search_set(search, LINUX_CURRENT_TASK, search_current(code));
 	if (search_read_code(search, LINUX_IDLE_CPU, code))
 		search_set(search, LINUX_PER_CPU_OFFSET, search_per_cpu_table(code));
+	for (size_t i = 0; i < N_SEARCH_LISTS; i++)
+		if (search_read_code(search, search_lists[i].function, code))
+			search_set(search, search_lists[i].list, search_list(search, code));
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the members of struct module in a kernel of i386 without BTF, up to Linux 6.3; see
+ * module_layout_i386.h. The front of the struct has been the same since 2.6: state, list, name. The
+ * others are known by what they contain in a module that is loaded:
+ *
+ *   core_layout    base size text_size ro_size ro_after_init_size: whole pages, each size at least
+ *                  as large as the one before but for the first, which is that of all. The struct
+ *                  module lies there, too
+ *   kallsyms       points to core_kallsyms, which is the next member: symtab num_symtab strtab. The
+ *                  names follow the symbols (kernel/module/kallsyms.c, layout_symtab()); the first
+ *                  symbol and the first name are empty
+ *
+ * (Linux 5.10 and 6.1 include/linux/module.h.) Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/module_layout_i386.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <string.h>
+
+#define WORD              4
+#define MODULE_LIST_AT    WORD
+#define MODULE_NAME_AT    (3 * WORD)
+#define MODULE_NAME_BYTES 60 /* MODULE_NAME_LEN: 64 without a long */
+#define MODULE_BYTES      1024 /* where members are looked for: 6.1 has 576 */
+#define MODULE_MAX_TRIES  8
+
+/* A module by which the layout is found. */
+struct module_trial {
+	const struct linux_guest *guest;
+	uint64_t address;
+	uint64_t start, size_bytes; /* of all its memory */
+	unsigned core, kallsyms;    /* offsets */
+};
+
+/* The word at ADDRESS; 0: none. */
+static uint64_t module_word(const struct module_trial *trial, uint64_t address)
+{
+	uint64_t word;
+
+	return linux_is_kernel_of(trial->guest, address) &&
+			       linux_read_word(trial->guest, address, &word)
+		       ? word
+		       : 0;
+}
+
+static bool module_is_loaded(const struct module_trial *trial)
+{
+	const struct linux_guest *guest = trial->guest;
+	char name[MODULE_NAME_BYTES];
+	size_t n;
+	uint64_t state;
+
+	if (!linux_read_word(guest, trial->address, &state) || state || /* MODULE_STATE_LIVE */
+	    memory_read(guest->memory, guest->root, trial->address + MODULE_NAME_AT, name,
+			sizeof(name)) != sizeof(name))
+		return false;
+	n = strnlen(name, sizeof(name));
+	for (size_t i = 0; i < n; i++)
+		if (!isgraph((unsigned char)name[i]))
+			return false;
+	return n > 0 && n < sizeof(name);
+}
+
+static bool module_is_inside(const struct module_trial *trial, uint64_t address)
+{
+	return address >= trial->start && address - trial->start < trial->size_bytes;
+}
+
+/* Whether core_layout is at OFFSET; then it is kept. */
+static bool module_is_core(struct module_trial *trial, unsigned offset)
+{
+	uint64_t words[5];
+
+	for (unsigned i = 0; i < 5; i++) {
+		words[i] = module_word(trial, trial->address + offset + i * WORD);
+		if (!words[i] || words[i] % GUEST_PAGE_SIZE)
+			return false;
+	}
+	if (words[2] > words[3] || words[3] > words[4] || words[4] > words[1] ||
+	    words[0] + words[1] > I386_END || !linux_is_kernel_of(trial->guest, words[0]))
+		return false;
+	trial->start = words[0];
+	trial->size_bytes = words[1];
+	trial->core = offset;
+	return module_is_inside(trial, trial->address);
+}
+
+static bool module_is_kallsyms(struct module_trial *trial, unsigned offset)
+{
+	uint64_t at = trial->address + offset, symbols, n, names;
+	char first_name;
+
+	if (module_word(trial, at) != at + WORD)
+		return false;
+	symbols = module_word(trial, at + WORD);
+	n = module_word(trial, at + 2 * WORD);
+	names = module_word(trial, at + 3 * WORD);
+	trial->kallsyms = offset;
+	return module_is_inside(trial, symbols) && module_is_inside(trial, names) && n &&
+	       names == symbols + n * sizeof(Elf32_Sym) && !module_word(trial, symbols) &&
+	       memory_read(trial->guest->memory, trial->guest->root, names, &first_name, 1) == 1 &&
+	       !first_name;
+}
+
+static bool module_find(struct module_trial *trial,
+			bool (*is)(struct module_trial *trial, unsigned offset))
+{
+	for (unsigned offset = MODULE_NAME_AT + MODULE_NAME_BYTES; offset < MODULE_BYTES;
+	     offset += WORD)
+		if (is(trial, offset))
+			return true;
+	return false;
+}
+
+static void module_set(const struct module_trial *trial, struct layout *layout)
+{
+	layout->values[MODULE_STATE] = 0;
+	layout->values[MODULE_LIST] = MODULE_LIST_AT;
+	layout->values[MODULE_NAME] = MODULE_NAME_AT;
+	layout->values[MODULE_CORE_BASE] = (int32_t)trial->core;
+	layout->values[MODULE_CORE_TEXT_SIZE] = (int32_t)trial->core + 2 * WORD;
+	layout->values[MODULE_KALLSYMS] = (int32_t)trial->kallsyms;
+	layout->values[MOD_KALLSYMS_SYMTAB] = 0;
+	layout->values[MOD_KALLSYMS_SYMTAB_COUNT] = WORD;
+	layout->values[MOD_KALLSYMS_STRTAB] = 2 * WORD;
+}
+
+bool module_layout_i386_find(struct linux_guest *guest)
+{
+	struct module_trial trial = { .guest = guest };
+	uint64_t head = guest->symbols[LINUX_MODULES], at = head;
+
+	for (unsigned i = 0; head && i < MODULE_MAX_TRIES; i++) {
+		if (!linux_read_word(guest, at, &at) || at == head ||
+		    !linux_is_kernel_of(guest, at) || at % WORD)
+			return false;
+		trial.address = at - MODULE_LIST_AT;
+		if (module_is_loaded(&trial) && module_find(&trial, module_is_core) &&
+		    module_find(&trial, module_is_kallsyms)) {
+			module_set(&trial, &guest->layout);
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Modules of a 32-bit kernel without names of data and without BTF: the list, where struct module has
+ * what is read, and the names of their functions.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/kernel/module_layout_i386.h"
+#include "linux/kernel/modules.h"
+#include "tests/support/made_module_i386.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+
+#define AT(offset) (MADE_BASE + (offset))
+
+static struct made_i386 *made;
+static struct space *space;
+static struct modules *modules;
+
+static void put(uint64_t offset, uint64_t word)
+{
+	made_i386_put(made, offset, word, 4);
+}
+
+static void begin(unsigned n)
+{
+	made_i386_begin(made, true);
+	made_module_i386(made, n);
+	made_i386_search(made);
+	must(space_create(&space));
+	must(modules_create(&made->guest, space, &modules));
+}
+
+static void end(void)
+{
+	modules_destroy(modules);
+	space_destroy(space);
+}
+
+static bool is_named(uint64_t address, const char *name, const char *module)
+{
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	return space_find_symbol(space, address, &entry, &mapping) &&
+	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, module) == 0;
+}
+
+static void test_found(void)
+{
+	begin(2);
+	check_u64(made->guest.symbols[LINUX_MODULES], AT(MADE_MODULES), "the list of modules");
+	check(module_layout_i386_find(&made->guest), "members of struct module");
+	modules_poll(modules);
+	check_u64(modules_counts(modules).n, 2, "modules");
+	check(is_named(AT(MADE_MODULE + 0x40), "function_0", "[first]"), "a function of the first");
+	check(is_named(AT(MADE_MODULE + MADE_MODULE_BYTES + 0xbf), "function_1", "[second]"),
+	      "and of the second");
+	check(!space_find(space, AT(MADE_MODULE + MADE_MODULE_TEXT)), "code ends with the text");
+	end();
+}
+
+static void test_still_loading(void)
+{
+	begin(2);
+	put(MADE_MODULE + MADE_MODULE_STRUCT, 1); /* MODULE_STATE_COMING */
+	put(MADE_MODULE + MADE_MODULE_STRUCT + MADE_MODULE_CORE + 8, 0);
+	memory_refresh(made->guest.memory);
+	check(module_layout_i386_find(&made->guest), "the second module tells, too");
+	end();
+}
+
+/* What no module contains: each makes all that was found unbelievable. */
+static void test_refused(void)
+{
+	static const struct {
+		uint32_t offset, word;
+		const char *what;
+	} damages[] = {
+		{ MADE_MODULE_STRUCT, 3, "a module that is not set up" },
+		{ MADE_MODULE_STRUCT + MADE_MODULE_NAME, 0, "a module without a name" },
+		{ MADE_MODULE_STRUCT + MADE_MODULE_CORE, MADE_BASE + MADE_MODULE - MADE_MODULE_BYTES, "memory of another" },
+		{ MADE_MODULE_STRUCT + MADE_MODULE_CORE + 8, 0x1234, "code that is not of whole pages" },
+		{ MADE_MODULE_STRUCT + MADE_MODULE_CORE + 8, 0x9000, "more code than memory" },
+		{ MADE_MODULE_STRUCT + MADE_MODULE_KALLSYMS, MADE_BASE + MADE_MODULE, "symbols elsewhere" },
+		{ MADE_MODULE_STRUCT + MADE_MODULE_KALLSYMS + 8, 4, "names within the symbols" },
+		{ MADE_MODULE_SYMBOLS, 1, "a first symbol with a name" },
+	};
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		struct layout before;
+
+		begin(1);
+		put(MADE_MODULE + damages[i].offset, damages[i].word);
+		memory_refresh(made->guest.memory);
+		before = made->guest.layout;
+		check(!module_layout_i386_find(&made->guest) &&
+			      memcmp(&before, &made->guest.layout, sizeof(before)) == 0,
+		      "%s", damages[i].what);
+		end();
+	}
+	begin(0);
+	check(made->guest.symbols[LINUX_MODULES] && !module_layout_i386_find(&made->guest),
+	      "no module");
+	modules_poll(modules);
+	check_u64(modules_counts(modules).n, 0, "modules");
+	end();
+}
+
+int main(void)
+{
+	made = made_i386();
+	check(made, "a made kernel");
+	if (!made)
+		return tap_done();
+	test_found();
+	test_still_loading();
+	test_refused();
+	memory_destroy(made->guest.memory);
+	free(made);
+	return tap_done();
+}
