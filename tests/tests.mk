@@ -21,6 +21,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/made_memory.c \
 	tests/support/made_module_i386.c \
 	tests/support/made_process_i386.c \
+	tests/support/made_task_i386.c \
 	tests/support/make_btf.c \
 	tests/support/make_go.c \
 	tests/support/make_kallsyms.c \
@@ -214,6 +215,7 @@ check_PROGRAMS += \
 	tests/linux/test_module_files \
 	tests/linux/test_next_timer \
 	tests/linux/test_sleepers \
+	tests/linux/test_sleepers_i386 \
 	tests/os/test_os \
 	tests/windows/test_pe \
 	tests/windows/test_seh \

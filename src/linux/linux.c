@@ -19,6 +19,7 @@
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/guest_clock.h"
 #include "linux/kernel/kernel_log.h"
+#include "linux/kernel/layout_i386.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
@@ -251,6 +252,8 @@ static bool linux_prepare_waits(struct linux_system *system)
 
 	if (!system->finder.processes)
 		return false;
+	if (linux_is_short(guest) && !sleepers_can_read(guest))
+		task_layout_i386_find_waits(guest, layout_i386_read_current(guest));
 	guest->symbols[LINUX_INIT_PID_NS] = task_stacks_find_namespace(&system->finder.stacks);
 	return sleepers_can_read(guest);
 }

@@ -285,6 +285,8 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 {
 	struct lock_wait found = { .kind = kind };
 
+	if (linux_is_short(guest)) /* words of 8 bytes are read here */
+		return false;
 	switch (kind) {
 	case OS_LOCK_MUTEX:
 	case OS_LOCK_RWSEM:

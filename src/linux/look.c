@@ -31,18 +31,25 @@ static const struct {
 } look_members[] = {
 	{ TASK_STATE, 4, true },         { TASK_EXIT_STATE, 4, true },
 	{ TASK_ON_CPU, 1, true },        { TASK_PID, 4, true },
-	{ TASK_SWITCHES, 8, true },      { TASK_PREEMPTIONS, 8, true },
+	{ TASK_SWITCHES, 0, true },      { TASK_PREEMPTIONS, 0, true }, /* longs */
 	{ TASK_START_TIME, 8, true },    { TASK_LAST_ARRIVAL, 8, false },
 	{ TASK_LAST_QUEUED, 8, false },  { TASK_RUN_SUM, 8, false },
 	{ TASK_RUN_SUM_THEN, 8, false }, { TASK_RUN_DELAY, 8, false },
 };
 #define N_LOOK_MEMBERS (sizeof(look_members) / sizeof(look_members[0]))
+/* Bytes of member I. */
+static uint32_t look_bytes(const struct linux_guest *guest, size_t i)
+{
+	return look_members[i].size_bytes ? look_members[i].size_bytes : linux_word_bytes(guest);
+}
+
 _Static_assert(N_LOOK_MEMBERS == LOOK_MAX_PARTS, "each member may be a part");
 
 /* --- where the members are ------------------------------------------------------------------- */
 
-static uint32_t looker_find_span(const struct layout *layout, uint32_t *startp)
+static uint32_t looker_find_span(const struct linux_guest *guest, uint32_t *startp)
 {
+	const struct layout *layout = &guest->layout;
 	uint32_t start = UINT32_MAX, end = 0;
 
 	for (size_t i = 0; i < N_LOOK_MEMBERS; i++) {
@@ -51,7 +58,7 @@ static uint32_t looker_find_span(const struct layout *layout, uint32_t *startp)
 		if (!layout_has(layout, look_members[i].member))
 			continue;
 		offset = layout_offset(layout, look_members[i].member);
-		behind = offset + look_members[i].size_bytes;
+		behind = offset + look_bytes(guest, i);
 		start = offset < start ? offset : start;
 		end = behind > end ? behind : end;
 	}
@@ -77,11 +84,11 @@ void looker_init(struct looker *looker, const struct linux_guest *guest)
 	unsigned n = 0;
 
 	looker->guest = guest;
-	looker_find_span(layout, &looker->span_start);
+	looker_find_span(guest, &looker->span_start);
 	for (size_t i = 0; i < N_LOOK_MEMBERS; i++)
 		if (layout_has(layout, look_members[i].member))
 			looker_add_part(looker, layout_offset(layout, look_members[i].member),
-					  look_members[i].size_bytes);
+					look_bytes(guest, i));
 	for (unsigned i = 1; i < looker->n_parts; i++) {
 		uint32_t start = looker->parts[n].offset,
 			 end = start + looker->parts[n].size_bytes;
@@ -102,7 +109,7 @@ bool looker_can_read(const struct linux_guest *guest)
 	for (size_t i = 0; i < N_LOOK_MEMBERS; i++)
 		if (look_members[i].needed && !layout_has(&guest->layout, look_members[i].member))
 			return false;
-	return looker_find_span(&guest->layout, &start) <= LOOK_SPAN_BYTES;
+	return looker_find_span(guest, &start) <= LOOK_SPAN_BYTES;
 }
 
 /* --- a look ---------------------------------------------------------------------------------- */
@@ -128,7 +135,7 @@ static bool looker_read_parts(struct looker *looker, uint64_t task, bool again)
 {
 	const struct linux_guest *guest = looker->guest;
 
-	if (!linux_is_kernel(task))
+	if (!linux_is_kernel_of(guest, task))
 		return false;
 	for (unsigned i = 0; i < looker->n_parts; i++) {
 		uint32_t offset = looker->parts[i].offset, bytes = looker->parts[i].size_bytes;
@@ -152,7 +159,7 @@ size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *a
 	uint64_t last = UINT64_MAX;
 	size_t n = 0;
 
-	if (!linux_is_kernel(task))
+	if (!linux_is_kernel_of(looker->guest, task))
 		return 0;
 	for (unsigned i = 0; i < looker->n_parts; i++) {
 		uint64_t first = task + looker->parts[i].offset;
@@ -172,13 +179,14 @@ size_t looker_list_pages(const struct looker *looker, uint64_t task, uint64_t *a
 static bool looker_get(struct looker *looker, uint64_t task, bool again, struct look *look,
 		       struct look_times *times)
 {
+	unsigned word_bytes = linux_word_bytes(looker->guest);
 	uint64_t sum, then, sleeps;
 
 	if (!looker_read_parts(looker, task, again))
 		return false;
-	sleeps = look_get(looker, TASK_SWITCHES, 8);
+	sleeps = look_get(looker, TASK_SWITCHES, word_bytes);
 	*look = (struct look){
-		.switches = sleeps + look_get(looker, TASK_PREEMPTIONS, 8),
+		.switches = sleeps + look_get(looker, TASK_PREEMPTIONS, word_bytes),
 		.start_time = look_get(looker, TASK_START_TIME, 8),
 		.pid = (uint32_t)look_get(looker, TASK_PID, 4),
 		.state = (uint32_t)look_get(looker, TASK_STATE, 4),

@@ -55,9 +55,12 @@ static bool sleeper_stacks_read_now(const struct linux_guest *guest, uint64_t ad
 static bool sleeper_stacks_read_word(const struct linux_guest *guest, uint64_t task,
 			       enum layout_member member, uint64_t *word)
 {
+	unsigned word_bytes = linux_word_bytes(guest);
+
+	*word = 0;
 	return sleeper_stacks_read_now(guest, task + layout_offset(&guest->layout, member), word,
-				 sizeof(*word)) &&
-	       linux_is_kernel(*word) && *word % sizeof(*word) == 0;
+				       word_bytes) &&
+	       linux_is_kernel_of(guest, *word) && *word % word_bytes == 0;
 }
 
 /* What the switch of tasks has stored in the task_struct, if it is not all on the stack. */

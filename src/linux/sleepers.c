@@ -482,9 +482,10 @@ static bool sleepers_read_leaf(struct sleepers *sleepers)
 	return sleepers->has_leaf;
 }
 
-static bool sleepers_is_pid(uint64_t entry)
+/* Else there is nothing, or an internal entry. */
+static bool sleepers_is_pid(const struct linux_guest *guest, uint64_t entry)
 {
-	return linux_is_kernel(entry) && entry % sizeof(entry) == 0; /* else nothing, or internal */
+	return linux_is_kernel_of(guest, entry) && entry % linux_word_bytes(guest) == 0;
 }
 
 /* Reads in one batch what the looks at the next tasks of the leaf, at most LEFT, need. */
@@ -497,7 +498,7 @@ static void sleepers_prefetch(struct sleepers *sleepers, unsigned left)
 	for (uint64_t pid = sleepers->next_pid; left && pid < end; pid++) {
 		uint64_t entry = sleepers->leaf[pid - sleepers->leaf_first];
 
-		if (!sleepers_is_pid(entry))
+		if (!sleepers_is_pid(sleepers->guest, entry))
 			continue;
 		n += looker_list_pages(&sleepers->looker, pids_get_task(guest, entry),
 				       addresses + n, MEMORY_BATCH_PAGES - n);
@@ -517,7 +518,7 @@ static void sleepers_read_rest(struct sleepers *sleepers, unsigned *left, uint64
 	for (; *left && sleepers->next_pid < end; sleepers->next_pid++) {
 		uint64_t entry = sleepers->leaf[sleepers->next_pid - sleepers->leaf_first];
 
-		if (!sleepers_is_pid(entry))
+		if (!sleepers_is_pid(sleepers->guest, entry))
 			continue;
 		sleepers_read_pid(sleepers, (uint32_t)sleepers->next_pid, entry, now_ns, sink);
 		--*left;

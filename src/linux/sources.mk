@@ -14,6 +14,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/arch_x86.c \
 	src/linux/kernel/btf.c \
 	src/linux/kernel/btf.h \
+	src/linux/kernel/code_i386.c \
+	src/linux/kernel/code_i386.h \
 	src/linux/kernel/data_names.c \
 	src/linux/kernel/data_names.h \
 	src/linux/kernel/generated_code.c \
@@ -129,7 +131,9 @@ libxtop_a_SOURCES += \
 	src/linux/process/sleeper_arch.c \
 	src/linux/process/sleeper_arch.h \
 	src/linux/process/sleeper_arm64.c \
+	src/linux/process/sleeper_i386.c \
 	src/linux/process/sleeper_x86.c \
+	src/linux/process/task_layout_i386.c \
 	src/linux/process/task_stacks.c \
 	src/linux/process/task_stacks.h \
 	src/linux/process/tasks.c \

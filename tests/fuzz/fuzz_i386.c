@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A 32-bit kernel whose data has no names: its page tables, its running task, the members of a task,
- * a task's names, the layout of a process's mappings and files, and these. The kernel is a valid one
- * that the input changes.
+ * a task's names, the layout of a process's mappings and files, and these; modules, and tasks that
+ * sleep. The kernel is a valid one that the input changes.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "linux/kernel/layout_i386.h"
+#include "linux/kernel/module_layout_i386.h"
+#include "linux/kernel/modules.h"
 #include "linux/process/process_layout.h"
 #include "linux/process/processes.h"
+#include "linux/sleepers.h"
 #include "tests/fuzz/change.h"
-#include "tests/support/made_process_i386.h"
+#include "tests/support/made_module_i386.h"
+#include "tests/support/made_task_i386.h"
 
 /* Where the kernel has what is looked at; a change is within so many bytes of one of them. */
 static const uint32_t places[] = { MADE_TABLES,
@@ -46,7 +50,32 @@ static const uint32_t places[] = { MADE_TABLES,
 				   MADE_MOUNT,
 				   MADE_INODE,
 				   MADE_INODE + 256,
-				   MADE_XA_NODE };
+				   MADE_XA_NODE,
+				   MADE_MODULES,
+				   MADE_PRINT_MODULES,
+				   MADE_MODULE + MADE_MODULE_STRUCT,
+				   MADE_MODULE + MADE_MODULE_STRUCT + MADE_MODULE_CORE,
+				   MADE_MODULE + MADE_MODULE_STRUCT + MADE_MODULE_KALLSYMS,
+				   MADE_MODULE + MADE_MODULE_SYMBOLS,
+				   MADE_SWITCH,
+				   MADE_CGROUP_ID,
+				   MADE_NEW_EXEC + 0x5a0,
+				   MADE_STRUCT_PID,
+				   MADE_PID_NS,
+				   MADE_PID_ROOT,
+				   MADE_PID_LEAF,
+				   MADE_FS,
+				   MADE_CSS_SET + 64,
+				   MADE_CGROUP + 152,
+				   MADE_KERNFS,
+				   MADE_LEADER + MADE_AT_STATE,
+				   MADE_LEADER + MADE_AT_TASKS,
+				   MADE_LEADER + MADE_AT_EXIT_STATE,
+				   MADE_LEADER + MADE_AT_THREAD_PID,
+				   MADE_LEADER + MADE_AT_SWITCHES,
+				   MADE_LEADER + MADE_AT_EXEC_ID,
+				   MADE_LEADER + MADE_AT_SP,
+				   MADE_SLEEP_SP };
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
 #define NEAR_BYTES 64
 
@@ -65,6 +94,50 @@ static void find_task(struct made_i386 *made)
 	if (task)
 		fuzz_must(memchr(task->comm, 0, sizeof(task->comm)) != NULL, "a name has an end");
 	tasks_destroy(tasks);
+}
+
+static void add_wait(void *context, const struct os_wait *wait)
+{
+	(void)context;
+	if (wait->vcpu)
+		fuzz_must(wait->vcpu->n_stacks <= SAMPLE_MAX_STACKS, "a sample of a task");
+}
+
+static void end_wait(void *context, void *kept, uint64_t waited_ns)
+{
+	(void)context;
+	(void)kept;
+	(void)waited_ns;
+}
+
+static void find_waits(struct made_i386 *made, struct processes *processes)
+{
+	static const struct os_waits_sink sink = { add_wait, end_wait, NULL, NULL };
+	struct sleepers *sleepers;
+	struct tasks *tasks;
+
+	if (!sleepers_can_read(&made->guest))
+		return;
+	fuzz_succeed(tasks_create(&made->guest, &tasks));
+	fuzz_succeed(sleepers_create(&made->guest, tasks, processes, &sleepers));
+	for (unsigned i = 1; i < 5; i++)
+		sleepers_read(sleepers, i * 1000000000ULL, 1000000000, &sink);
+	sleepers_destroy(sleepers);
+	tasks_destroy(tasks);
+}
+
+static void find_modules(struct made_i386 *made)
+{
+	struct modules *modules;
+	struct space *space;
+
+	module_layout_i386_find(&made->guest);
+	fuzz_succeed(space_create(&space));
+	fuzz_succeed(modules_create(&made->guest, space, &modules));
+	modules_poll(modules);
+	fuzz_must(modules_counts(modules).n <= MODULES_MAX, "modules are limited");
+	modules_destroy(modules);
+	space_destroy(space);
 }
 
 /* What the running task has mapped, as for a sample, and again a little later. */
@@ -88,6 +161,7 @@ static void find_space(struct made_i386 *made)
 			space_find(space, MADE_CODE);
 		processes_poll(processes, (i * 2 + 1) * CODE_FILE_RETRY_NS);
 	}
+	find_waits(made, processes);
 	processes_destroy(processes);
 }
 
@@ -99,7 +173,12 @@ static bool check_right(struct made_i386 *made)
 	find_task(made);
 	fuzz_must(made->guest.has_layout, "so are its members");
 	made_process_i386(made, MADE_TASK);
+	made_task_i386(made);
+	made_module_i386(made, 2);
+	made_i386_search(made);
 	find_space(made);
+	fuzz_must(sleepers_can_read(&made->guest), "tasks that sleep");
+	fuzz_must(module_layout_i386_find(&made->guest), "modules");
 	fuzz_must(layout_has(&made->guest.layout, TASK_MM), "and a process");
 	return true;
 }
@@ -140,10 +219,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	made->guest.vmemmap = 0;
 	if (how & 4)
 		made_process_i386(made, how & 8 ? MADE_PARENT : MADE_TASK);
+	if (how & 16)
+		made_task_i386(made);
+	if (how & 32)
+		made_module_i386(made, 2);
 	spoil(made, &fuzz);
 	memory_refresh(made->guest.memory);
 	made_i386_search(made);
 	find_task(made);
 	find_space(made);
+	find_modules(made);
 	return 0;
 }

@@ -26,6 +26,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "linux/kernel/code_i386.h"
+
 #define CODE_BYTES       256
 #define TASK_MAX_BYTES   32768
 #define TASK_NAME_BYTES  16
@@ -35,70 +37,20 @@
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-struct i386_code {
-	const uint8_t *bytes;
-	size_t at, end; /* where to look on */
-};
-
-static uint32_t code_u32(const uint8_t *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-/* The register that `current` is loaded into; moves CODE behind that. -1: none. */
-static int code_find_current(struct i386_code *code, uint32_t current)
-{
-	for (; code->at + 7 <= code->end; code->at++) {
-		const uint8_t *bytes = code->bytes + code->at;
-
-		if (bytes[0] != 0x64)
-			continue;
-		if (bytes[1] == 0xa1 && code_u32(bytes + 2) == current) {
-			code->at += 6;
-			return 0;
-		}
-		if (bytes[1] == 0x8b && (bytes[2] & 0xc7) == 0x05 &&
-		    code_u32(bytes + 3) == current) {
-			code->at += 7;
-			return bytes[2] >> 3 & 7;
-		}
-	}
-	return -1;
-}
-
-/* The displacement of the first OPCODE that has one from REG. 0: none. */
-static uint32_t code_find_member(const struct i386_code *code, uint8_t opcode, int reg)
-{
-	for (size_t at = code->at; at + 6 <= code->end; at++) {
-		const uint8_t *bytes = code->bytes + at;
-
-		if (bytes[0] == opcode && (bytes[1] & 0xc7) == (0x80 | reg) &&
-		    (opcode != 0xff || (bytes[1] >> 3 & 7) == 6))
-			return code_u32(bytes + 2);
-	}
-	return 0;
-}
-
 static bool code_find_members(const struct linux_guest *guest, uint32_t *comm, uint32_t *pid)
 {
-	uint8_t bytes[CODE_BYTES];
-	struct i386_code code = { .bytes = bytes, .end = sizeof(bytes) };
-	uint64_t function = guest->symbols[LINUX_STACK_INFO];
+	struct code_i386 code;
 	int reg;
 
-	if (!function || memory_read(guest->memory, guest->root, function, bytes, sizeof(bytes)) !=
-				 sizeof(bytes))
+	if (!code_i386_read(guest, LINUX_STACK_INFO, CODE_BYTES, &code))
 		return false;
-	reg = code_find_current(&code, (uint32_t)guest->symbols[LINUX_CURRENT_TASK]);
+	reg = code_i386_find_current(&code, (uint32_t)guest->symbols[LINUX_CURRENT_TASK]);
 	if (reg < 0 || reg == 4)
 		return false;
-	*comm = code_find_member(&code, 0x8d, reg);
-	*pid = code_find_member(&code, 0xff, reg);
+	*comm = code_i386_find_member(&code, 0x8d, reg);
+	*pid = code_i386_find_member(&code, 0xff, reg);
 	if (!*pid)
-		*pid = code_find_member(&code, 0x8b, reg);
+		*pid = code_i386_find_member(&code, 0x8b, reg);
 	return *comm && *pid && *comm < TASK_MAX_BYTES && *pid < TASK_MAX_BYTES &&
 	       *pid % WORD == 0;
 }

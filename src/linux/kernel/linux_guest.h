@@ -64,8 +64,12 @@ enum linux_symbol {
 	LINUX_IDLE_CPU,    /* idle_cpu */
 	LINUX_STACK_INFO,  /* dump_stack_print_info */
 	LINUX_STOLEN,      /* xen_vcpu_stolen */
+	/* The same of code_i386.h. */
+	LINUX_SWITCH,    /* __switch_to_asm */
+	LINUX_NEW_EXEC,  /* begin_new_exec */
+	LINUX_CGROUP_ID, /* bpf_get_current_cgroup_id */
 	LINUX_FIRST_FUNCTION = LINUX_GETPID,
-	N_LINUX_SYMBOLS = LINUX_STOLEN + 1
+	N_LINUX_SYMBOLS = LINUX_CGROUP_ID + 1
 };
 
 struct linux_guest {

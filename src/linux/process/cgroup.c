@@ -64,7 +64,7 @@ bool cgroup_read(const struct linux_guest *linux_guest, uint64_t task, char path
 		return false;
 	path_writer_begin(&writer, path, CGROUP_PATH_BYTES);
 	for (unsigned depth = 0; depth < CGROUP_MAX_DEPTH; depth++, node = parent) {
-		if (!member_read_u64(linux_guest, node, KERNFS_PARENT, &parent))
+		if (!member_read_word(linux_guest, node, KERNFS_PARENT, &parent))
 			return false;
 		if (!parent) {
 			path_writer_end(&writer);

@@ -10,6 +10,8 @@
  *                                                  has i_sb, too
  *   address_space   host i_pages                   pages of the file
  *   page            flags lru mapping index        this mapping, and the page's number in the file
+ *   dentry          d_sb d_time d_fsdata d_lru d_child d_subdirs
+ *                                                  the directory's list has the dentry, up to 6.7
  *
  * (Linux 6.1 include/linux/{fs,dcache,mount,path,xarray,mm_types}.h, fs/mount.h.) All struct pages
  * are in one array: the process's page tables have the frames of pages that it has mapped, and two
@@ -30,6 +32,8 @@
 #define FILE_BYTES       96 /* where f_path is looked for: at 8 in 6.1 */
 #define INODE_BYTES      96  /* the same of i_mapping: at 32 */
 #define DENTRY_BYTES     160 /* the same of d_sb: at 84 */
+#define DENTRY_CHILD_AT  20  /* d_child, from d_sb on */
+#define DENTRY_CHILDREN  256 /* of a directory that are looked at */
 #define FILE_MAX_TRIES   8 /* files of a process */
 #define FILE_MAX_PAGES   64
 #define FILE_AREA_PAGES  16 /* of each area */
@@ -80,6 +84,26 @@ static bool file_find_path(struct process_trial *trial, uint64_t file, uint64_t 
 
 /* --- the inode -------------------------------------------------------------------------------- */
 
+/* Best effort: whether the directory of DENTRY has it in its list; d_sb is at OFFSET. */
+static void file_find_children(struct process_trial *trial, uint64_t dentry, unsigned offset)
+{
+	uint64_t child = dentry + offset + DENTRY_CHILD_AT, link;
+	uint64_t directory = process_trial_word(
+		trial, dentry + layout_offset(&trial->guest.layout, DENTRY_PARENT));
+	uint64_t head = directory + offset + DENTRY_CHILD_AT + 2 * WORD;
+
+	link = process_trial_word(trial, head);
+	for (unsigned i = 0; link && link != head && i < DENTRY_CHILDREN; i++) {
+		if (link == child) {
+			process_trial_set(trial, DENTRY_CHILD, offset + DENTRY_CHILD_AT);
+			process_trial_set(trial, DENTRY_SUBDIRS,
+					  offset + DENTRY_CHILD_AT + 2 * WORD);
+			return;
+		}
+		link = process_trial_word(trial, link);
+	}
+}
+
 static bool file_find_super_block(struct process_trial *trial, uint64_t inode, uint64_t dentry,
 				  unsigned offset)
 {
@@ -87,8 +111,10 @@ static bool file_find_super_block(struct process_trial *trial, uint64_t inode, u
 
 	process_trial_set(trial, INODE_SB, offset);
 	for (unsigned at = 9 * WORD; super_block && at < DENTRY_BYTES; at += WORD)
-		if (process_trial_word(trial, dentry + at) == super_block)
+		if (process_trial_word(trial, dentry + at) == super_block) {
+			file_find_children(trial, dentry, at);
 			return true;
+		}
 	return false;
 }
 

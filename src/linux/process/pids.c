@@ -29,9 +29,9 @@ uint64_t pids_find(const struct linux_guest *guest, uint64_t ns, uint32_t number
 {
 	uint64_t entry;
 
-	if (!linux_is_kernel(ns) ||
+	if (!linux_is_kernel_of(guest, ns) ||
 	    !xarray_find(guest, ns + layout_offset(&guest->layout, PID_NS_IDR), number, &entry) ||
-	    !linux_is_kernel(entry))
+	    !linux_is_kernel_of(guest, entry))
 		return 0;
 	return entry;
 }
@@ -56,7 +56,7 @@ uint64_t pids_get_namespace(const struct linux_guest *guest, uint64_t pid)
 		return guest->symbols[LINUX_INIT_PID_NS];
 	upid = pids_find_upid(guest, pid, level);
 	if (!upid || !layout_has(&guest->layout, UPID_NS) ||
-	    !linux_read_u64(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns))
+	    !linux_read_word(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns))
 		return 0;
 	return ns;
 }

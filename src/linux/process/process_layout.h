@@ -37,6 +37,15 @@ bool process_layout_i386_find(struct linux_guest *guest);
 bool mm_layout_i386_find(struct process_trial *trial);
 bool file_layout_i386_find(struct process_trial *trial);
 
+/*
+ * Fills in what is found by the process of TASK of its number, its waits, exec() and its control
+ * group, and LINUX_INIT_PID_NS; needs the others. Best effort: what the process does not confirm
+ * stays unknown.
+ */
+void task_layout_i386_find(struct linux_guest *guest, uint64_t task);
+/* The number and the waits alone, by a task that may not be the first one that is tried. */
+void task_layout_i386_find_waits(struct linux_guest *guest, uint64_t task);
+
 static inline void process_trial_set(struct process_trial *trial, enum layout_member member,
 				     unsigned offset)
 {

@@ -58,6 +58,7 @@ static bool process_layout_try(struct linux_guest *guest, uint64_t task)
 	guest->layout = trial.guest.layout;
 	guest->vmemmap = trial.guest.vmemmap;
 	process_layout_find_start(guest, task);
+	task_layout_i386_find(guest, task);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chooses sleeper_x86.c or sleeper_arm64.c by the guest's page tables; see sleeper_arch.h. */
+/* Chooses the architecture's file by the guest's page tables; see sleeper_arch.h. */
 #include "config.h"
 
 #include "linux/process/sleeper_arch.h"
@@ -11,6 +11,8 @@ static bool sleeper_is_arm64(const struct sleeper_stack *stack)
 
 bool sleeper_arch_get_registers(const struct sleeper_stack *stack, struct registers *regs)
 {
+	if (linux_is_short(stack->guest))
+		return sleeper_i386_get_registers(stack, regs);
 	return sleeper_is_arm64(stack) ? sleeper_arm64_get_registers(stack, regs)
 				       : sleeper_x86_get_registers(stack, regs);
 }
@@ -25,12 +27,16 @@ void sleeper_arch_set_root(struct registers *regs, struct memory_root root)
 
 bool sleeper_arch_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 {
+	if (linux_is_short(stack->guest))
+		return sleeper_i386_get_user_sp(stack, sp);
 	return sleeper_is_arm64(stack) ? sleeper_arm64_get_user_sp(stack, sp)
 				       : sleeper_x86_get_user_sp(stack, sp);
 }
 
 bool sleeper_arch_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
+	if (linux_is_short(stack->guest))
+		return false;
 	return sleeper_is_arm64(stack) ? sleeper_arm64_get_call(stack, call)
 				       : sleeper_x86_get_call(stack, call);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What depends on the processor in the stack of a task that left its CPU. sleeper_arch.c asks
- * sleeper_x86.c or sleeper_arm64.c, by the guest's page tables. Resolver's thread; pure functions.
+ * sleeper_x86.c, sleeper_i386.c or sleeper_arm64.c, by the guest's page tables. Resolver's thread;
+ * pure functions.
  */
 #ifndef XTOP_PROCESS_SLEEPER_ARCH_H
 #define XTOP_PROCESS_SLEEPER_ARCH_H
@@ -70,6 +71,10 @@ static inline enum system_call_kind system_call_kind(uint64_t number, uint64_t f
 bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registers *regs);
 bool sleeper_x86_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call *call);
+
+/* What a task waits for is not read on i386, so nobody asks for its system call. */
+bool sleeper_i386_get_registers(const struct sleeper_stack *stack, struct registers *regs);
+bool sleeper_i386_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 
 bool sleeper_arm64_get_registers(const struct sleeper_stack *stack, struct registers *regs);
 bool sleeper_arm64_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);

@@ -50,7 +50,7 @@ void task_stacks_learn(struct task_stacks *stacks, uint64_t task)
  */
 static bool task_stacks_is_namespace(const struct linux_guest *guest, uint64_t ns)
 {
-	return linux_is_kernel(ns) && layout_has(&guest->layout, PID_NS_IDR) &&
+	return linux_is_kernel_of(guest, ns) && layout_has(&guest->layout, PID_NS_IDR) &&
 	       pids_get_task(guest, pids_find(guest, ns, 1));
 }
 
@@ -65,7 +65,7 @@ uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 		return 0;
 	upid = pids_find_upid(guest, pid, 0);
 	if (!upid || !layout_has(&guest->layout, UPID_NS) ||
-	    !linux_read_u64(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns) ||
+	    !linux_read_word(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns) ||
 	    !task_stacks_is_namespace(guest, ns))
 		return 0;
 	return ns;

@@ -95,11 +95,18 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 static bool xarray_read_slots(const struct linux_guest *linux_guest, uint64_t node,
 			      uint64_t slots[XARRAY_NODE_SLOTS])
 {
-	size_t bytes = XARRAY_NODE_SLOTS * sizeof(slots[0]);
+	size_t bytes = XARRAY_NODE_SLOTS * linux_word_bytes(linux_guest);
 	uint64_t address = node + layout_offset(&linux_guest->layout, XA_NODE_SLOTS);
+	uint32_t half[XARRAY_NODE_SLOTS];
+	bool is_short = linux_is_short(linux_guest);
 
-	return linux_is_kernel(node) &&
-	       memory_read(linux_guest->memory, linux_guest->root, address, slots, bytes) == bytes;
+	if (!linux_is_kernel_of(linux_guest, node) ||
+	    memory_read(linux_guest->memory, linux_guest->root, address,
+			is_short ? (void *)half : slots, bytes) != bytes)
+		return false;
+	for (size_t i = 0; is_short && i < XARRAY_NODE_SLOTS; i++)
+		slots[i] = half[i];
+	return true;
 }
 
 /*
