@@ -818,7 +818,7 @@ static void wait_for_line(void)
 static void put_what(struct inside *inside, const char *what)
 {
 	static const char without[] = " kernel text functions misnamed search runstate wait members "
-				      "chain build-id cost ";
+				      "chain build-id cost waits ";
 	char word[32];
 
 	snprintf(word, sizeof(word), " %s ", what);

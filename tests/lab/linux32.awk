@@ -5,6 +5,7 @@
 #	user32: heartbeat 12 left 104823 right 70221
 #	kernel32: heartbeat 12 random 98712 map 54112
 #	module32: heartbeat 12 rmd160 98712 md4 54112
+#	jit32: heartbeat 12 three 104823 two 70221
 #	cfi32: heartbeat 12 left 104823 calls 70221
 #
 # A sample counts to a function of the program, or else by the system call that only one has.
@@ -14,7 +15,7 @@ FILENAME ~ /folded$/ {
 	count = $NF
 	sub(/ [0-9]+$/, "")
 	all += count
-	if (match($0, /^(user32|kernel32|module32|cfi32);_start;main;run;(left|right|random|map|rmd160|md4|calls)(;|$)/)) {
+	if (match($0, /^(user32|kernel32|module32|jit32|cfi32);_start;main;run;(left|right|random|map|rmd160|md4|three|two|calls)(;|$)/)) {
 		split($0, part, ";")
 		samples[part[1] " " part[5]] += count
 	} else if (/^kernel32;.*sys_getrandom/)
@@ -35,9 +36,13 @@ FILENAME ~ /folded$/ {
 		if (/;hash_sendmsg;.*;(rmd160|md4)_[a-z_]+(;|$)/)
 			in_two += count
 	}
+	if (/^jit32;_start;main;run;(three|two)(;|$)/) {
+		compiled += count
+		named_code += count * /;(three;jit_three|two;jit_two)(;|$)/
+	}
 	if (/;(\[unknown\]|0x[c-f][0-9a-f]{7})(;|$)/)
 		no_function += count
-	if (/^(user32|kernel32|module32|cfi32);/) {
+	if (/^(user32|kernel32|module32|jit32|cfi32);/) {
 		user += count
 		if (!/^[a-z0-9]+;_start;main(;|$)/ && !/^[a-z0-9]+;_start$/) {
 			user_cut += count
@@ -83,6 +88,8 @@ END {
 	print (bad || all < least ? "not ok" : "ok") " shares are those that the processes measured"
 	print (user_cut > 0.02 * user || !user ? "not ok" : "ok") " 98 % of the user's parts are whole"
 	print (nameless > 0.01 * user || !user ? "not ok" : "ok") " 99 % of them have names for all frames"
+	printf "# %d of %d run code that the process has named\n", named_code, compiled
+	print (named_code < 0.98 * compiled || !compiled ? "not ok" : "ok") " compiled code has its names"
 	print (in_modules < 0.95 * hash || in_two < 0.8 * hash || !hash || no_function > 0.005 * all ? "not ok" : "ok") \
 		" functions of modules have names"
 	print (cut > 0.01 * kernel || !kernel ? "not ok" : "ok") " 99 % of the kernel's parts are whole"
