@@ -38,18 +38,26 @@ static void put_tables(struct made_i386 *made)
 		      0x110 * PAGE | 5, bytes);
 }
 
+static bool is_list; /* areas are in a list, as up to 6.0; else in a maple tree */
+
 static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_t n_pages,
 		     uint32_t flags, uint32_t page, bool has_file)
 {
 	uint64_t area = MADE_AREAS + i * MADE_AREA_BYTES;
-	unsigned flags_at = made->guest.root.width == WIDTH_32_PAE ? 20 : 16;
+	unsigned mm_at = is_list ? 32 : 8;
+	unsigned flags_at = mm_at + (made->guest.root.width == WIDTH_32_PAE ? 12 : 8);
 
 	put(made, area, start);
 	put(made, area + 4, start + n_pages * PAGE);
-	put(made, area + 8, AT(MADE_MM));
+	put(made, area + mm_at, AT(MADE_MM));
 	put(made, area + flags_at, flags);
 	put(made, area + flags_at + 36, page);
 	put(made, area + flags_at + 40, has_file ? AT(MADE_FILE) : 0);
+	if (is_list) {
+		put(made, area + 8, i < MADE_N_AREAS - 1 ? AT(area + MADE_AREA_BYTES) : 0);
+		put(made, area + 12, i ? AT(area - MADE_AREA_BYTES) : 0);
+		return;
+	}
 	/* Slots 0, 2, 4 .. are what lies between the areas. */
 	put(made, MADE_MAPLE + 4 + 8 * i, start - 1);
 	put(made, MADE_MAPLE + 4 + 8 * i + 4, start + n_pages * PAGE - 1);
@@ -58,28 +66,39 @@ static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_
 
 static void put_areas(struct made_i386 *made)
 {
-	put(made, MADE_MAPLE, AT(MADE_MM) | 1);
+	if (!is_list)
+		put(made, MADE_MAPLE, AT(MADE_MM) | 1);
 	put_area(made, 0, MADE_CODE, 2, 0x75, 0, true);
 	put_area(made, 1, MADE_CODE + 2 * PAGE, 1, 0x71, 2, true);
 	put_area(made, 2, MADE_CODE + 3 * PAGE, 1, 0x100071, 2, true);
 	put_area(made, 3, MADE_VDSO_AT, 2, 0x4000075, 0, false);
 	put_area(made, 4, 0x7fbde000, 33, 0x100173, 0x7ffde, false);
+	if (is_list)
+		return;
 	put(made, MADE_MAPLE + 4 + 8 * 5, 0xffffffff);
 	put(made, MADE_MAPLE + 128 + 8 * 5 + 4, AT(MADE_FILE)); /* a leftover */
 }
 
+static unsigned total_vm_at(void)
+{
+	return is_list ? 108 : 96;
+}
+
 static void put_mm(struct made_i386 *made)
 {
-	put(made, MADE_MM + 4, AT(MADE_MAPLE) | 1 << 3 | 2);
+	if (is_list)
+		put(made, MADE_MM, AT(MADE_AREAS));
+	else
+		put(made, MADE_MM + 4, AT(MADE_MAPLE) | 1 << 3 | 2);
 	put(made, MADE_MM + 28, AT(MADE_TABLES) +
 					(made->guest.root.width == WIDTH_32_PAE ? 0x20 : 0));
 	put(made, MADE_MM + 36, 1);
 	put(made, MADE_MM + 40, 1);
 	put(made, MADE_MM + 44, 3 * PAGE);
 	put(made, MADE_MM + 48, 5);
-	put(made, MADE_MM + 92, 39); /* hiwater_vm */
-	put(made, MADE_MM + 96, 39);
-	put(made, MADE_MM + 116, 4);
+	put(made, MADE_MM + total_vm_at() - 4, 39); /* hiwater_vm */
+	put(made, MADE_MM + total_vm_at(), 39);
+	put(made, MADE_MM + (is_list ? 132 : 116), 4); /* exec_vm: 5.10 aligns pinned_vm */
 	put(made, MADE_MM + 460, MADE_VDSO_AT);
 	put(made, MADE_MM + 464, AT(MADE_VDSO_IMAGE));
 	put(made, MADE_VDSO_IMAGE, AT(MADE_VDSO));
@@ -137,7 +156,7 @@ static void put_inode(struct made_i386 *made)
 	}
 }
 
-void made_process_i386(struct made_i386 *made, uint64_t task)
+static void put_process(struct made_i386 *made, uint64_t task)
 {
 	put(made, task + MADE_MM_AT, AT(MADE_MM));
 	put(made, task + MADE_MM_AT + 4, AT(MADE_MM));
@@ -149,4 +168,16 @@ void made_process_i386(struct made_i386 *made, uint64_t task)
 	put_file(made);
 	put_inode(made);
 	memory_refresh(made->guest.memory);
+}
+
+void made_process_i386(struct made_i386 *made, uint64_t task)
+{
+	is_list = false;
+	put_process(made, task);
+}
+
+void made_process_510_i386(struct made_i386 *made, uint64_t task)
+{
+	is_list = true;
+	put_process(made, task);
 }

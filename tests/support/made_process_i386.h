@@ -27,6 +27,7 @@
 #define MADE_PAGE_ARRAY  0x60000
 
 #define MADE_AREA_BYTES 128
+#define MADE_N_AREAS    5
 #define MADE_PAGE_BYTES 40
 #define MADE_MM_AT      1008 /* in task_struct */
 #define MADE_START      1284
@@ -40,5 +41,7 @@ extern const uint32_t made_file_frames[MADE_PAGES];
 
 /* Gives the task at TASK, an offset, the process. The kernel has been made with WIDTH_32 or PAE. */
 void made_process_i386(struct made_i386 *made, uint64_t task);
+/* The same as Linux 5.10 has it: areas are in a list. */
+void made_process_510_i386(struct made_i386 *made, uint64_t task);
 
 #endif

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds where a kernel of i386, Linux 6.1 or a later one that is alike, keeps a process's mappings;
- * see process_layout.h. Each member is known by what it contains:
+ * Finds where a kernel of i386, Linux 5.10 to 6.1 or a later one that is alike, keeps a process's
+ * mappings; see process_layout.h. Each member is known by what it contains:
  *
  *   task_struct     mm, active_mm       the same pointer twice, before pid
  *   mm_struct       mm_mt               lock, ma_root: the root node's first word is the address of
  *                                       the tree, with bit 0 (lib/maple_tree.c MA_ROOT_PARENT)
+ *                   mmap                up to 6.0, the first word: an area that is the first of
+ *                                       its list
  *                   pgd                 page tables that map the kernel and some of the areas
  *                   pgtables_bytes, map_count      whole pages, and the number of areas
  *                   total_vm .. exec_vm            the pages of all areas, and of those with code:
- *                                       five words apart since 4.10
+ *                                       five or six words apart since 4.10
  *                   context.vdso, vdso_image       an area that begins as an ELF file, and what
  *                                       has the kernel's own copy of it
- *   vm_area_struct  vm_start vm_end vm_mm vm_page_prot vm_flags .. vm_pgoff vm_file: in 6.1 in this
- *                   order, and vm_page_prot is as large as an entry of the page tables
+ *   vm_area_struct  vm_start vm_end [vm_next vm_prev vm_rb rb_subtree_gap] vm_mm vm_page_prot
+ *                   vm_flags .. vm_pgoff vm_file: in this order, and vm_page_prot is as large as
+ *                   an entry of the page tables; those in brackets up to 6.0
  *
- * (Linux 6.1 include/linux/{mm_types,maple_tree}.h, arch/x86/include/asm/{mmu,vdso}.h.)
+ * (Linux 5.10 and 6.1 include/linux/{mm_types,maple_tree}.h, arch/x86/include/asm/{mmu,vdso}.h.)
  * The areas are believed if the mm_struct has the number of them and both sums of pages.
  *
  * Resolver's thread.
@@ -34,6 +37,7 @@
 #define MM_MAX_AREAS      4096 /* of a process that is tried */
 #define MM_AREA_PAGES     16   /* of each area that are looked for */
 #define MM_CODE_WORDS     5    /* from total_vm to exec_vm */
+#define MM_ATOMIC64       8    /* an atomic64_t is aligned to its bytes */
 #define MAPLE_ROOT_PARENT 1
 #define MAPLE_NODE_MASK   UINT64_C(255)
 #define VMA_STACK         0x100 /* VM_GROWSDOWN, Linux include/linux/mm.h */
@@ -62,6 +66,23 @@ static bool mm_find_tree(struct process_trial *trial)
 	return false;
 }
 
+#define VMA_LIST_MM (8 * WORD) /* vm_mm, where areas are in a list */
+
+/* The first area names its mm_struct, and the second one the first. */
+static bool mm_find_list(struct process_trial *trial)
+{
+	uint64_t first = process_trial_word(trial, trial->mm);
+	uint64_t next = process_trial_word(trial, first + 2 * WORD);
+
+	if (process_trial_word(trial, first + VMA_LIST_MM) != trial->mm ||
+	    process_trial_word(trial, first + 3 * WORD) ||
+	    process_trial_word(trial, next + 3 * WORD) != first)
+		return false;
+	process_trial_set(trial, MM_MMAP, 0);
+	process_trial_set(trial, VMA_NEXT, 2 * WORD);
+	return true;
+}
+
 static bool mm_find(struct process_trial *trial)
 {
 	unsigned end = layout_offset(&trial->guest.layout, TASK_PID) / WORD * WORD;
@@ -71,7 +92,7 @@ static bool mm_find(struct process_trial *trial)
 		trial->mm = process_trial_word(trial, trial->task + offset);
 		if (process_trial_is_pointer(trial, trial->mm) &&
 		    process_trial_word(trial, trial->task + offset + WORD) == trial->mm &&
-		    mm_find_tree(trial)) {
+		    (mm_find_list(trial) || mm_find_tree(trial))) {
 			process_trial_set(trial, TASK_MM, offset);
 			return true;
 		}
@@ -84,7 +105,8 @@ static bool mm_find(struct process_trial *trial)
 static void mm_set_areas(struct process_trial *trial)
 {
 	unsigned entry_bytes = trial->guest.root.width == WIDTH_32_PAE ? 8 : 4;
-	unsigned flags = 3 * WORD + entry_bytes;
+	bool is_list = layout_has(&trial->guest.layout, MM_MMAP);
+	unsigned flags = (is_list ? VMA_LIST_MM : 2 * WORD) + WORD + entry_bytes;
 
 	process_trial_set(trial, MAPLE_ROOT, WORD);
 	process_trial_set(trial, MAPLE_R64_PIVOT, WORD);
@@ -138,11 +160,24 @@ static bool mm_find_count(struct process_trial *trial)
 	return false;
 }
 
+/*
+ * Whether total_vm is at OFFSET: locked_vm, pinned_vm and data_vm are between it and exec_vm. In
+ * 5.10 there is a word to align pinned_vm, in 6.1 there is none.
+ */
+static bool mm_is_total(const struct process_trial *trial, unsigned offset)
+{
+	unsigned code = offset + MM_CODE_WORDS * WORD;
+
+	if (layout_has(&trial->guest.layout, MM_MMAP) && (offset + 2 * WORD) % MM_ATOMIC64)
+		code += WORD;
+	return mm_word(trial, offset) == trial->n_pages &&
+	       mm_word(trial, code) == trial->n_code_pages;
+}
+
 static bool mm_find_total(struct process_trial *trial)
 {
 	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD)
-		if (mm_word(trial, offset) == trial->n_pages &&
-		    mm_word(trial, offset + MM_CODE_WORDS * WORD) == trial->n_code_pages) {
+		if (mm_is_total(trial, offset)) {
 			process_trial_set(trial, MM_TOTAL_VM, offset);
 			return true;
 		}

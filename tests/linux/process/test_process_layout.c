@@ -241,6 +241,32 @@ static void test_read(void)
 	test_pages();
 }
 
+/* Up to 6.0 areas are in a list. */
+static void test_list(bool pae)
+{
+	unsigned flags = pae ? 44 : 40;
+
+	begin(pae);
+	made_process_510_i386(made, MADE_TASK);
+	check(process_layout_i386_find(&made->guest), "a list of areas, %s",
+	      pae ? "with PAE" : "without");
+	check(has(MM_MMAP, 0) && has(VMA_NEXT, 8) && !layout_has(&made->guest.layout, MM_MT) &&
+		      has(VMA_FLAGS, flags) && has(VMA_PGOFF, flags + 36) &&
+		      has(VMA_FILE, flags + 40) && has(MM_TOTAL_VM, 108),
+	      "its members");
+	n_seen = 0;
+	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE, "a walk");
+	check(n_seen == 5 && seen[4].start == 0x7fbde000 &&
+		      seen[1].file == MADE_BASE + MADE_FILE && seen[1].page_offset == 2,
+	      "five areas");
+
+	begin(pae);
+	made_process_510_i386(made, MADE_TASK);
+	made_i386_put(made, MADE_AREAS + MADE_AREA_BYTES + 12, 0, 4);
+	memory_refresh(made->guest.memory);
+	check(!process_layout_i386_find(&made->guest), "a list that does not lead back");
+}
+
 /* Top tables of 32 bytes: many lie in one page. */
 static void test_roots(void)
 {
@@ -267,6 +293,8 @@ int main(void)
 	test_tasks();
 	test_refused();
 	test_read();
+	test_list(true);
+	test_list(false);
 	test_roots();
 	memory_destroy(made->guest.memory);
 	free(made);
