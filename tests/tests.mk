@@ -142,7 +142,9 @@ check_PROGRAMS += \
 	tests/unwind/test_fp \
 	tests/unwind/test_entry_arm64 \
 	tests/unwind/test_fp_i386 \
+	tests/unwind/test_entry_arm32 \
 	tests/unwind/test_exidx \
+	tests/unwind/test_frames_arm32 \
 	tests/unwind/test_fp_arm32 \
 	tests/unwind/test_fp_arm64 \
 	tests/unwind/test_links_arm32 \

@@ -7,6 +7,7 @@
 #ifndef XTOP_EXIDX_H
 #define XTOP_EXIDX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct exidx_section {
 
 struct exidx_sections {
 	struct exidx_section index, table;
+	bool is_linux; /* a kernel's: what cannot be unwound has no caller */
 };
 
 #endif

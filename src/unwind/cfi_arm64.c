@@ -122,6 +122,11 @@ static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
 	return STEP_CALLER;
 }
 
+enum unwind_step cfi_arm32_rule_step(const struct cfi_rule *rule, struct cursor *cursor)
+{
+	return arm_rule_step(&cfi_machine_arm32, rule, cursor);
+}
+
 enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 {
 	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);

@@ -41,6 +41,7 @@ enum cfi_rule_kind {
 	RULE_CFA_DEREF_ARM64,
 	RULE_CFA_ARM32, /* and for a kernel of 32 bits there: cfi_machine_arm32 */
 	RULE_CFA_DEREF_ARM32,
+	RULE_REGISTERS_ARM32, /* r0 to pc of what was interrupted, and CPSR: at register + offset */
 };
 
 #define CFI_MAX_KEPT 12 /* arm64 keeps the most */
@@ -119,6 +120,8 @@ enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 
 /* The same for a cursor of arm64 (cfi_arm64.c). */
 enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
+/* By RULE, which is RULE_CFA_ARM32. */
+enum unwind_step cfi_arm32_rule_step(const struct cfi_rule *rule, struct cursor *cursor);
 /* The rule at ADDRESS, in the image; NULL: no row covers it. */
 const struct cfi_rule *cfi_find(struct cfi *cfi, uint64_t address);
 /* The same by RULE, whatever table has it. */

@@ -21,3 +21,13 @@ void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 		cursor->regs[cursor_arm32_registers[i]] = registers_arm32_get(regs, i);
 	cursor->regs[REG_PC] = (uint32_t)regs->pc;
 }
+
+void cursor_arm32_set(struct cursor *cursor, const uint64_t *words)
+{
+	for (unsigned i = 0; i < N_REGISTERS_ARM32; i++)
+		cursor->regs[cursor_arm32_registers[i]] = words[i];
+	cursor->regs[REG_PC] = words[PT_ARM32_PC];
+	cursor->thumb = words[PT_ARM32_CPSR] & PSTATE_ARM32_THUMB;
+	cursor->known = UINT32_MAX;
+	cursor->interrupted = true;
+}

@@ -24,6 +24,19 @@ static const uint8_t cursor_arm32_registers[N_REGISTERS_ARM32] = {
 /* As cursor_init(), for a vCPU with registers_is_arm32(). */
 void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
 
+/*
+ * The words of Linux's struct pt_regs: r0 to r12, sp, lr, pc, CPSR; then r0 as the system call had
+ * it (Linux arch/arm/include/asm/ptrace.h).
+ */
+#define PT_ARM32_SP    13
+#define PT_ARM32_PC    15
+#define PT_ARM32_CPSR  16
+#define PT_ARM32_WORDS 17 /* that are read */
+#define PT_ARM32_BYTES 72
+
+/* Sets all registers from the first PT_ARM32_WORDS of a struct pt_regs. */
+void cursor_arm32_set(struct cursor *cursor, const uint64_t *words);
+
 static inline bool cursor_is_arm32(const struct cursor *cursor)
 {
 	return cursor->arch == ARCH_ARM64 && cursor->word_bytes == sizeof(uint32_t);

@@ -26,6 +26,14 @@ bool entry_i386_find_user(struct cursor *cursor, uint64_t address);
 /* The same wherever they lie on the kernel's stacks. */
 bool entry_i386_search_user(struct cursor *cursor);
 
+/* --- 32 bits on arm64: entry_arm32.c ---------------------------------------------------------- */
+
+/*
+ * The kernel's part has ended. True: the cursor is now the user code's that Linux serves. *ENDS:
+ * the part has ended where the entry from that code has called a function.
+ */
+bool entry_arm32_find_user(struct cursor *cursor, bool *ends);
+
 /* --- arm64: entry_arm64.c --------------------------------------------------------------------- */
 
 /* Whether the vCPU is in the kernel's first or last instructions, which have no caller. */

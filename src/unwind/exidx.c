@@ -108,8 +108,10 @@ static struct cfi_rule exidx_rule_of(const struct exidx_sections *sections, uint
 	uint32_t at = sections->index.address + offset + 4, word;
 	struct exidx_bytes instructions = { .n = 0 };
 
-	if (!exidx_read(&sections->index, offset + 4, &word) || word == EXIDX_CANNOT_UNWIND)
+	if (!exidx_read(&sections->index, offset + 4, &word))
 		return (struct cfi_rule){ .kind = RULE_NONE };
+	if (word == EXIDX_CANNOT_UNWIND)
+		return (struct cfi_rule){ .kind = sections->is_linux ? RULE_OUTERMOST : RULE_NONE };
 	if (word & EXIDX_INLINE) {
 		if (word >> 24 != 0x80)
 			return (struct cfi_rule){ .kind = RULE_NONE };
@@ -207,28 +209,91 @@ void exidx_set_links(struct exidx *exidx, struct links *links)
 /* --- a step ----------------------------------------------------------------------------------- */
 
 /* Whether the interrupted function, which saves lr, has not done so yet, or has it back. */
-static bool exidx_is_bare(struct exidx *exidx, uint64_t pc, const struct cursor *cursor)
+static bool exidx_is_bare(const struct cfi_rule *rule, struct exidx *exidx, uint64_t pc)
 {
-	const struct cfi_rule *rule = cfi_find(exidx->rows, pc);
 	bool in_link;
 
-	return cursor->interrupted && rule && rule->kind == RULE_CFA_ARM32 &&
-	       rule->slot[KEPT_RETURN] < rule->n_words && exidx->links &&
-	       links_find(exidx->links, pc, cursor->thumb, &in_link) && in_link;
+	return rule->slot[KEPT_RETURN] < rule->n_words && exidx->links &&
+	       links_find(exidx->links, pc, true, &in_link) && in_link;
 }
 
-enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *cursor)
+static enum unwind_step exidx_step_thumb(const struct cfi_rule *rule, struct exidx *exidx,
+					 uint64_t pc, struct cursor *cursor)
 {
-	uint64_t pc = cursor_pc(cursor) - bias;
-
-	if (!cursor_is_arm32(cursor))
-		return STEP_NOT_COVERED;
-	if (!exidx_is_bare(exidx, pc, cursor))
-		return cfi_arm64_step(exidx->rows, bias, cursor);
+	if (!exidx_is_bare(rule, exidx, pc))
+		return cfi_arm32_rule_step(rule, cursor);
 	if (!cursor->regs[REG_ARM32_LR])
 		return STEP_OUTERMOST;
 	cursor_arm32_go_to(cursor, cursor->regs[REG_ARM32_LR]);
 	cursor->known &= cfi_machine_arm32.kept_mask;
 	cursor->interrupted = false;
 	return STEP_CALLER;
+}
+
+/*
+ * RULE for an interrupted function that has made FRAME so far. What it has not saved yet is in its
+ * registers. Once it has changed lr, it has saved all.
+ */
+static struct cfi_rule exidx_adapt(const struct cfi_rule *rule, const struct frame_arm32 *frame)
+{
+	struct cfi_rule adapted = *rule;
+
+	if (!frame->in_link && -rule->low * (int64_t)sizeof(uint32_t) > frame->depth_bytes)
+		return adapted;
+	adapted.reg = REG_SP;
+	adapted.offset = (int32_t)frame->depth_bytes;
+	if (!frame->in_link)
+		return adapted;
+	adapted.slot[KEPT_RETURN] = CFI_RULE_WORDS;
+	if (-rule->low * (int64_t)sizeof(uint32_t) > frame->depth_bytes)
+		adapted.n_words = 0;
+	return adapted;
+}
+
+static enum unwind_step exidx_step_first(const struct cfi_rule *rule, struct exidx *exidx,
+					 uint64_t pc, struct cursor *cursor)
+{
+	struct cfi_rule adapted = *rule;
+	struct frame_arm32 frame;
+
+	if (cursor->thumb)
+		return exidx_step_thumb(rule, exidx, pc, cursor);
+	if (exidx->links && links_find_frame(exidx->links, pc, &frame))
+		adapted = exidx_adapt(rule, &frame);
+	return cfi_arm32_rule_step(&adapted, cursor);
+}
+
+/* The kernel has saved all registers of what it interrupted in the kernel. */
+static enum unwind_step exidx_step_registers(const struct cfi_rule *rule, struct cursor *cursor)
+{
+	uint64_t words[PT_ARM32_WORDS];
+
+	if (cursor->user || !(cursor->known >> rule->reg & 1))
+		return STEP_NOT_COVERED;
+	if (!cursor_read_short(cursor, cursor->regs[rule->reg] + rule->offset, words,
+			       PT_ARM32_WORDS))
+		return STEP_CUT;
+	cursor_arm32_set(cursor, words);
+	return STEP_CALLER;
+}
+
+enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *cursor)
+{
+	uint64_t pc = cursor_pc(cursor) - bias;
+	const struct cfi_rule *rule;
+
+	if (!cursor_is_arm32(cursor))
+		return STEP_NOT_COVERED;
+	rule = cfi_find(exidx->rows, pc);
+	switch (rule ? (enum cfi_rule_kind)rule->kind : RULE_NONE) {
+	case RULE_REGISTERS_ARM32:
+		return exidx_step_registers(rule, cursor);
+	case RULE_CFA_ARM32:
+		return cursor->interrupted ? exidx_step_first(rule, exidx, pc, cursor)
+					   : cfi_arm32_rule_step(rule, cursor);
+	case RULE_OUTERMOST:
+		return cursor->interrupted ? STEP_NOT_COVERED : STEP_OUTERMOST;
+	default:
+		return STEP_NOT_COVERED;
+	}
 }

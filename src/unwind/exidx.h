@@ -5,9 +5,10 @@
  *
  * The tables hold where a function calls another, which is all that exceptions need. They do not
  * tell when a function makes its frame. In the function that was interrupted its instructions tell
- * whether lr still has the return address (links_arm32.h); then nothing was pushed yet, or all is
- * popped. Between the push and the last instruction that makes room for locals, and at the end of a
- * function, a caller is missed.
+ * how much of the frame there is (frames_arm32.h). Of Thumb code they tell only whether lr still
+ * has the return address (links_arm32.h); then nothing was pushed yet, or all is popped. There a
+ * caller is missed between the push and the last instruction that makes room for locals, and at the
+ * end of a function.
  */
 #ifndef XTOP_UNWIND_EXIDX_H
 #define XTOP_UNWIND_EXIDX_H
@@ -33,8 +34,8 @@ enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *c
 /* --- exidx_program.c -------------------------------------------------------------------------- */
 
 /*
- * The rule that N bytes of unwinding instructions make: RULE_CFA_ARM32, or RULE_NONE if no rule can
- * say it.
+ * The rule that N bytes of unwinding instructions make: RULE_CFA_ARM32, RULE_REGISTERS_ARM32, or
+ * RULE_NONE if no rule can say it.
  */
 struct cfi_rule exidx_rule(const uint8_t *bytes, size_t n);
 

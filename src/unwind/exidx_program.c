@@ -43,6 +43,7 @@ struct exidx_run {
 	unsigned base; /* the register that the virtual stack pointer is counted from */
 	int vsp;       /* distance from there */
 	int places[EXIDX_REGISTERS]; /* where registers were popped, from there; EXIDX_NOWHERE */
+	bool has_sp;                 /* sp was popped: from now on it counts */
 	bool refused, finished;
 };
 
@@ -74,7 +75,7 @@ static void exidx_pop(struct exidx_run *run, unsigned mask)
 		run->places[i] = run->vsp;
 		exidx_move(run, WORD);
 	}
-	run->refused |= mask >> EXIDX_SP & 1;
+	run->has_sp |= mask >> EXIDX_SP & 1;
 }
 
 /* A base that was popped, or after which something was popped, is not what it was any more. */
@@ -145,6 +146,7 @@ static void exidx_run_one(struct exidx_run *run)
 	uint8_t byte = exidx_byte(run);
 	unsigned mask;
 
+	run->refused |= run->has_sp && byte != 0xb0;
 	switch (byte >> 4) {
 	case 0 ... 3:
 		exidx_move(run, 4 * (byte & 0x3f) + 4);
@@ -218,6 +220,17 @@ static struct cfi_rule exidx_make_rule(const struct exidx_run *run)
 	return rule;
 }
 
+/* Linux's entries from its own code pop r0 to pc, in their order (svc_entry, entry-armv.S). */
+static struct cfi_rule exidx_make_registers(const struct exidx_run *run)
+{
+	for (int i = 0; i < EXIDX_REGISTERS; i++)
+		if (run->places[i] != run->places[0] + WORD * i)
+			return (struct cfi_rule){ .kind = RULE_NONE };
+	return (struct cfi_rule){ .kind = RULE_REGISTERS_ARM32,
+				  .reg = cfi_machine_arm32.registers[run->base],
+				  .offset = run->places[0] };
+}
+
 struct cfi_rule exidx_rule(const uint8_t *bytes, size_t n)
 {
 	struct exidx_run run = { .at = bytes, .end = bytes + n, .base = EXIDX_SP };
@@ -226,5 +239,7 @@ struct cfi_rule exidx_rule(const uint8_t *bytes, size_t n)
 		run.places[i] = EXIDX_NOWHERE;
 	while (run.at < run.end && !run.finished && !run.refused)
 		exidx_run_one(&run);
-	return run.refused ? (struct cfi_rule){ .kind = RULE_NONE } : exidx_make_rule(&run);
+	if (run.refused)
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	return run.has_sp ? exidx_make_registers(&run) : exidx_make_rule(&run);
 }

@@ -33,6 +33,11 @@ struct links {
 		uint64_t pc; /* with bit 0 set for Thumb; 0: free */
 		bool known, in_link;
 	} cache[LINKS_CACHE];
+	struct {
+		uint64_t pc; /* with bit 0 set; 0: free */
+		bool known;
+		struct frame_arm32 frame;
+	} frames[LINKS_CACHE];
 };
 
 enum deed { DEED_NONE, DEED_SAVES, DEED_FRAMES, DEED_CALLS, DEED_RESTORES, DEED_LEAVES };
@@ -172,6 +177,38 @@ bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link)
 	if (links->cache[i].known)
 		*in_link = links->cache[i].in_link;
 	return links->cache[i].known;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* All of the function, or its beginning: what comes behind PC tells, too. */
+static bool links_look_frame(const struct links *links, uint64_t pc, struct frame_arm32 *frame)
+{
+	const struct code_source *source = &links->source;
+	uint8_t bytes[LINKS_MAX_BYTES];
+	uint64_t start, end;
+	size_t n;
+
+	if (!source->find_function(source->context, pc, &start, &end) || pc < start || pc >= end ||
+	    pc - start >= sizeof(bytes))
+		return false;
+	n = end - start < sizeof(bytes) ? end - start : sizeof(bytes);
+	n = source->read(source->context, start, bytes, n);
+	return frame_arm32_find(bytes, n, pc - start, frame);
+}
+
+bool links_find_frame(struct links *links, uint64_t pc, struct frame_arm32 *frame)
+{
+	uint64_t key = pc | 1;
+	size_t i = (size_t)(pc >> 2 ^ pc >> 10) % LINKS_CACHE;
+
+	if (links->frames[i].pc != key) {
+		links->frames[i].known = links_look_frame(links, pc, &links->frames[i].frame);
+		links->frames[i].pc = key;
+	}
+	if (links->frames[i].known)
+		*frame = links->frames[i].frame;
+	return links->frames[i].known;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

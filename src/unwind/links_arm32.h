@@ -7,6 +7,7 @@
 #ifndef XTOP_UNWIND_LINKS_ARM32_H
 #define XTOP_UNWIND_LINKS_ARM32_H
 
+#include "unwind/frames_arm32.h"
 #include "xtop/code.h"
 #include "xtop/error.h"
 
@@ -19,5 +20,7 @@ size_t links_memory_bytes(const struct links *links);
 
 /* PC: in the image. False: the code does not tell. *IN_LINK: the return address is in lr. */
 bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link);
+/* The frame that the function at PC, of ARM code, has made. False: the code does not tell. */
+bool links_find_frame(struct links *links, uint64_t pc, struct frame_arm32 *frame);
 
 #endif

@@ -43,6 +43,7 @@ libxtop_a_SOURCES += \
 	src/unwind/disassemble_x86.c \
 	src/unwind/dwarf.h \
 	src/unwind/entry.h \
+	src/unwind/entry_arm32.c \
 	src/unwind/entry_arm64.c \
 	src/unwind/entry_x86.c \
 	src/unwind/exidx.c \
@@ -54,6 +55,8 @@ libxtop_a_SOURCES += \
 	src/unwind/flow_try.c \
 	src/unwind/fp.h \
 	src/unwind/fp_arm32.c \
+	src/unwind/frames_arm32.c \
+	src/unwind/frames_arm32.h \
 	src/unwind/fp_arm64.c \
 	src/unwind/fp_i386.c \
 	src/unwind/fp_x86.c \

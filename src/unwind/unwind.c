@@ -364,6 +364,20 @@ static bool unwind_find_user_arm64(struct walk *walk, uint32_t *flags)
 	return found;
 }
 
+/* A kernel's part is whole that was interrupted in the entry code itself. */
+static bool unwind_find_user_arm32(struct walk *walk, uint32_t *flags)
+{
+	enum unwind_stop *stop = &walk->stack->parts[UNWIND_KERNEL].stop;
+	bool ends;
+
+	if (!entry_arm32_find_user(&walk->cursor, &ends))
+		return false;
+	if (ends)
+		*stop = UNWIND_COMPLETE;
+	*flags = *stop == UNWIND_COMPLETE ? 0 : FRAME_BROKEN;
+	return true;
+}
+
 /* The first and last instructions of the kernel count as a kernel part that was cut short. */
 static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
@@ -390,8 +404,10 @@ static bool unwind_is_ending(const struct walk *walk)
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
-	if (unwind_is_ending(walk) || cursor_is_arm32(&walk->cursor))
+	if (unwind_is_ending(walk))
 		return false;
+	if (cursor_is_arm32(&walk->cursor))
+		return unwind_find_user_arm32(walk, flags);
 	if (walk->cursor.arch == ARCH_ARM64)
 		return unwind_find_user_arm64(walk, flags);
 	if (cursor_is_i386(&walk->cursor))

@@ -39,6 +39,10 @@ static void describe(const struct cfi_rule *rule, char *text, size_t size)
 		      { 6, "r9" }, { 7, "r10" }, { 8, "r11" }, { 0, "lr" } };
 	int n;
 
+	if (rule->kind == RULE_REGISTERS_ARM32) {
+		snprintf(text, size, "all registers at sp%+d", rule->offset);
+		return;
+	}
 	if (rule->kind != RULE_CFA_ARM32) {
 		snprintf(text, size, "none");
 		return;
@@ -90,6 +94,10 @@ static void test_others(void)
 	PROGRAM("sp+8 r7-8 lr-4", 0x88, 0x08); /* popped into pc */
 	PROGRAM("none", 0x80, 0x00);           /* refuse to unwind */
 	PROGRAM("none", 0x82, 0x00);           /* sp */
+	PROGRAM("all registers at sp+0", 0xb1, 0x0f, 0x8f, 0xff, 0xb0, 0xb0); /* __irq_svc() */
+	PROGRAM("all registers at sp+8", 0x01, 0xb1, 0x0f, 0x8f, 0xff);
+	PROGRAM("none", 0x8f, 0xff);                   /* r0 to r3 are missing */
+	PROGRAM("none", 0xb1, 0x0f, 0x8f, 0xff, 0x00); /* sp is not what it was */
 	PROGRAM("none", 0x9d);
 	PROGRAM("none", 0x9f);
 	PROGRAM("none", 0xa8, 0x9b); /* r11 behind a pop */
@@ -251,6 +259,45 @@ static bool find_function(void *context, uint64_t address, uint64_t *start, uint
 	return address >= *start && address < *end;
 }
 
+/* r0 to pc of what the kernel has interrupted in itself, and what cannot be unwound there. */
+static void test_linux(void)
+{
+	const struct exidx_sections sections = {
+		.index = { (const uint8_t *)index_words, 24, INDEX },
+		.table = { (const uint8_t *)table_words, sizeof(table_words), TABLE },
+		.is_linux = true,
+	};
+	struct exidx *exidx = NULL;
+	struct cursor cursor;
+
+	put(0, 0x00, 1);
+	put_far(1, 0x40, 0);
+	put(2, 0x80, 1);
+	table_words[0] = 0x8101b10f;
+	table_words[1] = 0x8fffb0b0;
+	error_destroy(exidx_compile(&sections, &exidx));
+	begin(0x60, &cursor);
+	made.words[13] = (uint32_t)STACK + 80;
+	made.words[15] = CODE + 0x300;
+	made.words[16] = ARM32_MODE_SVC | PSTATE_ARM32_THUMB;
+	check(exidx_step(exidx, 0, &cursor) == STEP_CALLER && cursor.interrupted && cursor.thumb &&
+		      cursor.regs[REG_PC] == CODE + 0x300 && cursor.regs[REG_SP] == STACK + 80 &&
+		      cursor.regs[REG_ARM32_LR] == word(14) && cursor.regs[4] == word(4),
+	      "what was interrupted has all its registers");
+	begin(0x60, &cursor);
+	cursor.user = true;
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "a program cannot say so");
+	begin(0x60, &cursor);
+	cursor.regs[REG_SP] = STACK + sizeof(made.words) - 40;
+	check(exidx_step(exidx, 0, &cursor) == STEP_CUT, "they were not copied");
+	begin(0x20, &cursor);
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "an entry that was interrupted");
+	begin(0x20, &cursor);
+	cursor.interrupted = false;
+	check(exidx_step(exidx, 0, &cursor) == STEP_OUTERMOST, "an entry that has called");
+	exidx_destroy(exidx);
+}
+
 static void test_interrupted(void)
 {
 	const struct code_source source = { .read = read_code, .find_function = find_function };
@@ -265,6 +312,13 @@ static void test_interrupted(void)
 	exidx_set_links(exidx, links);
 	check_step(exidx, 0, CALLER, STACK, "before the push");
 	check_step(exidx, 8, word(1), STACK + 8, "behind the push");
+	check_step(exidx, 12, word(1), STACK + 8, "behind a call");
+	exidx_destroy(exidx);
+	put(0, 0x00, 0x80038480); /* with 16 bytes that are not there yet */
+	exidx = compile(2);
+	exidx_set_links(exidx, links);
+	check_step(exidx, 4, word(1), STACK + 8, "of a larger frame two words are there");
+	check_step(exidx, 0, CALLER, STACK, "or nothing yet");
 	exidx_destroy(exidx);
 	links_destroy(links);
 }
@@ -274,6 +328,7 @@ int main(void)
 	test_programs();
 	test_others();
 	test_sections();
+	test_linux();
 	test_interrupted();
 	return tap_done();
 }

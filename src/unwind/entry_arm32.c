@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way from the frames of a kernel of 32 bits on arm64 to the user code that it serves. Entries
+ * from user code save the registers at the top of the task's stack, below 8 bytes (Linux
+ * arch/arm/include/asm/thread_info.h, THREAD_START_SP; asm/processor.h, task_pt_regs()). The entry
+ * code calls functions with the stack pointer there, or two words below, where the last arguments
+ * of a system call are (arch/arm/kernel/entry-header.S, S_OFF). Resolver's thread; pure functions.
+ */
+#include "config.h"
+
+#include "unwind/entry.h"
+
+#include "unwind/cursor_arm32.h"
+#include "xtop/registers_i386.h"
+
+#define ENTRY_STACK_BYTES   8192U /* THREAD_SIZE: stacks lie at multiples of it */
+#define ENTRY_PADDING_BYTES 8
+#define ENTRY_CALL_BYTES    8     /* arguments of a system call */
+
+/* Peeks: leaves cursor->reached as it was. */
+static bool entry_peek_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *words)
+{
+	uint64_t reached[SAMPLE_MAX_STACKS];
+	bool read;
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	read = cursor_read_short(cursor, address, words, PT_ARM32_WORDS);
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return read;
+}
+
+static bool entry_is_user_regs(const uint64_t *words)
+{
+	return (words[PT_ARM32_CPSR] & ARM32_MODE) == ARM32_MODE_USR &&
+	       words[PT_ARM32_PC] < I386_KERNEL_START && words[PT_ARM32_SP] < I386_KERNEL_START;
+}
+
+/* The user's registers at ADDRESS, if they are there. */
+static bool entry_set_user(struct cursor *cursor, uint64_t address, bool *ends)
+{
+	uint64_t words[PT_ARM32_WORDS], sp = cursor->regs[REG_SP];
+
+	if (!entry_peek_pt_regs(cursor, address, words) || !entry_is_user_regs(words))
+		return false;
+	*ends = sp <= address && sp >= address - ENTRY_CALL_BYTES;
+	cursor_bytes(cursor, address, PT_ARM32_WORDS * sizeof(uint32_t)); /* now they are reached */
+	cursor_arm32_set(cursor, words);
+	cursor->user = true;
+	return true;
+}
+
+bool entry_arm32_find_user(struct cursor *cursor, bool *ends)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	if (cursor->vcpu->user_cut == CUT_NONE)
+		return false;
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t end = piece->address + piece->size_bytes;
+
+		if (piece->kind != STACK_USER && end % ENTRY_STACK_BYTES == 0 &&
+		    entry_set_user(cursor, end - ENTRY_PADDING_BYTES - PT_ARM32_BYTES, ends))
+			return true;
+	}
+	return false;
+}
