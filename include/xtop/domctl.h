@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Raw domctls in preallocated hypercall memory, of the version that the running Xen has. The
- * wrappers of libxenctrl, which xtop does not use (doc/DESIGN §20), allocate, copy and lock for
+ * wrappers of libxenctrl, which xtop does not use (doc/DESIGN §21), allocate, copy and lock for
  * each call: pause, one vCPU's context and unpause take 87 thousand instructions by these wrappers,
  * and 26 thousand by raw calls (PVH guest, deterministic lab).
  */

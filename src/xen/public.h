@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to xen/: Xen's public headers, with the calls that only a toolstack may make. Files of
- * xen/ include this header before Xen's others, and libxenctrl's header nowhere (doc/DESIGN §20).
+ * xen/ include this header before Xen's others, and libxenctrl's header nowhere (doc/DESIGN §21).
  */
 #ifndef XEN_PUBLIC_H
 #define XEN_PUBLIC_H
