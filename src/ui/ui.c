@@ -321,7 +321,7 @@ void ui_draw(struct ui *ui, struct canvas *canvas)
 	model->typing_search = ui->question == QUESTION_SEARCH;
 	canvas_clear(canvas);
 	if (area.rows < UI_MIN_ROWS || area.columns < UI_MIN_COLUMNS) {
-		canvas_printf(canvas, area.rows / 2, 0, STYLE_ALERT, "too small (%dx%d)",
+		canvas_printf(canvas, area.rows / 2, 0, STYLE_ALERT, "too small (< %dx%d)",
 			      UI_MIN_COLUMNS, UI_MIN_ROWS);
 		return;
 	}
