@@ -16,7 +16,7 @@
  *       4.18 on. So whoever calls it compares the number that comes back.
  *
  * Sources: public/domctl.h, sysctl.h, arch-x86/xen.h and arch-x86/hvm/save.h of Xen 4.14.6, 4.17.7
- * and 4.20.4; public/domctl.h of 4.21.0. Between them:
+ * and 4.20.4; public/domctl.h of 4.21.0; arch-arm.h of 4.17.7. Between them:
  *
  *   4.15  0x13: XEN_DOMCTL_vmtrace_op and fields of createdomain
  *   4.16  0x14; sysctl 0x14 is gpaddr_bits: the list of domains carries the same structure
@@ -72,6 +72,10 @@ SAME_OFFSET(xen_domctl_getdomaininfo, cpu_time, 56);
 SAME_OFFSET(xen_domctl_getdomaininfo, nr_online_vcpus, 64);
 SAME_OFFSET(xen_domctl_getdomaininfo, max_vcpu_id, 68);
 SAME_OFFSET(xen_domctl_getdomaininfo, handle, 76);
+_Static_assert(sizeof(struct xen_domctl_getdomaininfo) -
+			       offsetof(struct xen_domctl_getdomaininfo, arch_config) ==
+		       DOMAIN_ARCH_BYTES,
+	       "struct xen_arch_domainconfig has grown");
 SAME_SIZE(xen_domctl_getvcpuinfo, 24);
 SAME_OFFSET(xen_domctl_getvcpuinfo, online, 4);
 SAME_OFFSET(xen_domctl_getvcpuinfo, cpu_time, 8);
@@ -245,10 +249,9 @@ struct xtop_error *domctl_abi_find(const struct domctl_abi **abip)
 
 /* --- what Xen says of a domain ---------------------------------------------------------------- */
 
-/* arch_config begins and ends at a multiple of 8 bytes. */
 size_t domctl_abi_domain_bytes(const struct domctl_abi *abi)
 {
-	return abi->arch_offset + ((DOMAIN_ARCH_BYTES + 7) & ~7UL);
+	return abi->arch_offset + DOMAIN_ARCH_BYTES;
 }
 
 struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *bytes)

@@ -11,7 +11,6 @@ SAME_OFFSET(vcpu_guest_context, ttbcr, 328);
 SAME_OFFSET(vcpu_guest_context, ttbr1, 344);
 SAME_OFFSET(vcpu_guest_core_regs, x29, 29 * sizeof(uint64_t));
 SAME_OFFSET(vcpu_guest_core_regs, pc64, 31 * sizeof(uint64_t));
-SAME_SIZE(xen_arch_domainconfig, DOMAIN_ARCH_BYTES);
 
 void vcpu_ask_mode(struct xen_domctl *domctl, unsigned vcpu, struct vcpu_answer *answer)
 {

@@ -18,11 +18,12 @@
 #define GUEST_ARCH ARCH_ARM64
 
 /*
- * The size of struct xen_arch_domainconfig. It has the versions of the interrupt controller and of
- * TEE, the number of interrupts and the frequency of the clock. 4.18 has put sve_vl where padding
- * was.
+ * What struct xen_arch_domainconfig takes at the end of another structure. It has the versions of
+ * the interrupt controller and of TEE, the number of interrupts and the frequency of the clock: 12
+ * bytes and padding. sve_vl (4.18) lies in padding between them, arm_sci_type (after 4.20, under
+ * the same version of domctls) in that at the end.
  */
-#define DOMAIN_ARCH_BYTES 12
+#define DOMAIN_ARCH_BYTES 16
 
 /* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
 static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,

@@ -17,7 +17,10 @@
 
 #define GUEST_ARCH ARCH_X86
 
-/* struct xen_arch_domainconfig is two words of flags in all releases of domctl_abi.c. */
+/*
+ * What struct xen_arch_domainconfig takes at the end of another structure: two words of flags. 4.14
+ * has padding for the second.
+ */
 #define DOMAIN_ARCH_BYTES 8
 
 /* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */

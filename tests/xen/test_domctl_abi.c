@@ -3,14 +3,13 @@
  * Every release of Xen that xtop knows, made up: this file replaces the functions of libxencall and
  * libxenforeignmemory, and answers as that release would. The versions and structures are written
  * down here a second time, from the public headers of each release (src/xen/domctl_abi.c names the
- * sources), so that a wrong number in the table shows.
+ * sources), so that a wrong number in the table shows. What differs by machine is in made_guest.h.
  */
 #include "config.h"
 
 #include "xen/store.h"
 #include "xen/public.h"
 
-#include <xen/hvm/save.h>
 #include <xencall.h>
 #include <xenforeignmemory.h>
 
@@ -22,19 +21,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "made_guest.h"
 #include "options.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/domctl.h"
-#include "xtop/registers_x86.h"
 #include "xtop/xen.h"
 #include "xen_libraries.h"
 
 /* --- what each release has -------------------------------------------------------------------- */
 
-/* struct xen_domctl_getdomaininfo, public/domctl.h. */
-struct info_4_14 {
+/*
+ * struct xen_domctl_getdomaininfo, public/domctl.h, up to cpupool. Since 4.16 gpaddr_bits and padding
+ * follow, 8 bytes; in all releases arch_config is the last.
+ */
+struct info {
 	uint16_t domain, pad;
 	uint32_t flags;
 	uint64_t tot_pages, max_pages, outstanding_pages, shr_pages, paged_pages;
@@ -42,20 +44,9 @@ struct info_4_14 {
 	uint32_t nr_online_vcpus, max_vcpu_id, ssidref;
 	uint8_t handle[16];
 	uint32_t cpupool;
-	uint32_t emulation_flags; /* 4.15 and later: and misc_flags, where 4.14 has padding */
 };
-
-struct info_4_16 {
-	uint16_t domain, pad;
-	uint32_t flags;
-	uint64_t tot_pages, max_pages, outstanding_pages, shr_pages, paged_pages;
-	uint64_t shared_info_frame, cpu_time;
-	uint32_t nr_online_vcpus, max_vcpu_id, ssidref;
-	uint8_t handle[16];
-	uint32_t cpupool;
-	uint8_t gpaddr_bits, pad2[7];
-	uint32_t emulation_flags, misc_flags;
-};
+#define GPADDR_BYTES     8
+#define MAX_CONFIG_BYTES 16
 
 struct release {
 	const char *name;
@@ -78,23 +69,18 @@ static const struct release releases[] = {
 #define N_VCPUS     3
 #define MAX_DOMAINS 700
 
-struct domain {
-	uint32_t domid, flags, emulation_flags, width;
-};
-
-static const struct domain few[] = {
-	{ 0, XEN_DOMINF_running, 0, 64 },
-	{ 5, XEN_DOMINF_blocked | XEN_DOMINF_hvm_guest, XEN_X86_EMU_LAPIC, 64 },
-	{ 9, XEN_DOMINF_hvm_guest | XEN_DOMINF_paused, XEN_X86_EMU_ALL, 64 },
-	{ 12, XEN_DOMINF_blocked, 0, 32 },
-	{ 13, XEN_DOMINF_hvm_guest | XEN_DOMINF_shutdown | SHUTDOWN_crash << 16, XEN_X86_EMU_LAPIC,
-	  64 },
+static const struct made_domain few[] = {
+	{ 0, XEN_DOMINF_running, MADE_PV },
+	{ 5, XEN_DOMINF_blocked | XEN_DOMINF_hvm_guest, MADE_PVH },
+	{ 9, XEN_DOMINF_hvm_guest | XEN_DOMINF_paused, MADE_HVM },
+	{ 12, XEN_DOMINF_blocked, MADE_PV_32 },
+	{ 13, XEN_DOMINF_hvm_guest | XEN_DOMINF_shutdown | SHUTDOWN_crash << 16, MADE_PVH },
 };
 #define N_FEW (sizeof(few) / sizeof(few[0]))
 
 static struct {
 	struct release release;
-	struct domain domains[MAX_DOMAINS];
+	struct made_domain domains[MAX_DOMAINS];
 	unsigned n_domains;
 	unsigned pauses, lists;
 	bool refuse; /* this domain is not dom0 */
@@ -110,7 +96,7 @@ static void xen_boot(const struct release *release)
 }
 
 /* The domain with this number; without one the next, if NEXT. */
-static const struct domain *xen_domain(uint32_t domid, bool next)
+static const struct made_domain *xen_domain(uint32_t domid, bool next)
 {
 	for (unsigned i = 0; i < xen.n_domains; i++)
 		if (xen.domains[i].domid == domid || (next && xen.domains[i].domid > domid))
@@ -118,46 +104,27 @@ static const struct domain *xen_domain(uint32_t domid, bool next)
 	return NULL;
 }
 
-static size_t xen_info_bytes(void)
+/* Returns how many bytes it has filled. In what xtop does not use there are bytes that would be wrong. */
+static size_t xen_describe_domain(const struct made_domain *domain, char *bytes)
 {
-	return xen.release.has_gpaddr_bits ? sizeof(struct info_4_16) : sizeof(struct info_4_14);
-}
+	size_t config = sizeof(struct info) + (xen.release.has_gpaddr_bits ? GPADDR_BYTES : 0);
+	struct info info;
 
-/* Fills all of it: in what xtop does not use there are bytes that would be wrong elsewhere. */
-static void xen_describe_domain(const struct domain *domain, char *bytes)
-{
-	struct info_4_14 info;
-
-	memset(bytes, 0xa5, xen_info_bytes());
-	memcpy(&info, bytes, sizeof(info));
+	memset(&info, 0xa5, sizeof(info));
 	info.domain = (uint16_t)domain->domid;
 	info.flags = domain->flags;
 	info.tot_pages = 1000 + domain->domid;
 	info.cpu_time = 7000000 + domain->domid;
 	info.max_vcpu_id = N_VCPUS - 1;
 	memset(info.handle, (int)domain->domid, sizeof(info.handle));
-	info.emulation_flags = domain->emulation_flags;
-	if (xen.release.has_gpaddr_bits) {
-		memcpy(bytes, &info, offsetof(struct info_4_14, emulation_flags));
-		((struct info_4_16 *)bytes)->emulation_flags = domain->emulation_flags;
-	} else {
-		memcpy(bytes, &info, sizeof(info));
-	}
-}
-
-static void xen_fill_context(uint32_t vcpu, vcpu_guest_context_t *context)
-{
-	context->user_regs.rip = 0xffffffff81000000 + vcpu;
-	context->user_regs.rsp = 0xffffc90000000000 + vcpu;
-	context->user_regs.r14 = 0x1400 + vcpu;
-	context->user_regs.cs = 0x10;
-	context->gs_base_kernel = 0xffff888000000000 + vcpu;
-	context->ctrlreg[3] = 0x3000 + vcpu;
+	memset(bytes, 0xa5, config + MAX_CONFIG_BYTES);
+	memcpy(bytes, &info, sizeof(info));
+	return config + made_guest_config(domain, xen.release.minor, bytes + config);
 }
 
 static long xen_domctl(struct xen_domctl *domctl)
 {
-	const struct domain *domain;
+	const struct made_domain *domain;
 	bool next = domctl->cmd == XEN_DOMCTL_getdomaininfo && xen.release.finds_next;
 
 	if (domctl->interface_version != xen.release.domctl)
@@ -181,7 +148,7 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->domain = (domid_t)domain->domid;
 		return 0;
 	case 13: /* getvcpucontext */
-		xen_fill_context(domctl->u.vcpucontext.vcpu, domctl->u.vcpucontext.ctxt.p);
+		made_guest_fill_context(domctl->u.vcpucontext.vcpu, domctl->u.vcpucontext.ctxt.p);
 		return 0;
 	case 14: /* getvcpuinfo */
 		domctl->u.getvcpuinfo.online = 1;
@@ -190,7 +157,7 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->u.getvcpuinfo.cpu_time = 1000 + domctl->u.getvcpuinfo.vcpu;
 		return 0;
 	case 36: /* get_address_size, in bits */
-		domctl->u.address_size.size = domain->width;
+		domctl->u.address_size.size = domain->type == MADE_PV_32 ? 32 : 64;
 		return 0;
 	default:
 		return -ENOSYS;
@@ -200,6 +167,8 @@ static long xen_domctl(struct xen_domctl *domctl)
 static long xen_sysctl(struct xen_sysctl *sysctl)
 {
 	struct xen_sysctl_getdomaininfolist *list = &sysctl->u.getdomaininfolist;
+	char described[sizeof(struct info) + GPADDR_BYTES + MAX_CONFIG_BYTES];
+	size_t bytes;
 
 	if (sysctl->interface_version != xen.release.sysctl)
 		return -EACCES;
@@ -208,11 +177,12 @@ static long xen_sysctl(struct xen_sysctl *sysctl)
 	if (sysctl->cmd != 6) /* getdomaininfolist */
 		return -ENOSYS;
 	list->num_domains = 0;
-	for (unsigned i = 0; i < xen.n_domains && list->num_domains < list->max_domains; i++)
-		if (xen.domains[i].domid >= list->first_domain)
-			xen_describe_domain(&xen.domains[i],
-					    (char *)list->buffer.p +
-						    list->num_domains++ * xen_info_bytes());
+	for (unsigned i = 0; i < xen.n_domains && list->num_domains < list->max_domains; i++) {
+		if (xen.domains[i].domid < list->first_domain)
+			continue;
+		bytes = xen_describe_domain(&xen.domains[i], described);
+		memcpy((char *)list->buffer.p + list->num_domains++ * bytes, described, bytes);
+	}
 	xen.lists += list->num_domains > 0;
 	return 0;
 }
@@ -309,7 +279,18 @@ static const char *list_text(void)
 	return text;
 }
 
-#define FEW_TEXT "0 PV r\n5 PVH b\n9 HVM p\n12 PV b\n13 PVH s crashed\n"
+/* The text of the five domains in few[]. */
+static const char *few_text(void)
+{
+	static const char *const states[N_FEW] = { "r", "b", "p", "b", "s crashed" };
+	static char text[128];
+	size_t length = 0;
+
+	for (size_t i = 0; i < N_FEW; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%u %s %s\n",
+					   few[i].domid, made_guest_type_name(&few[i]), states[i]);
+	return text;
+}
 
 /* "" without an error. */
 static const char *find_text(const char *domain, struct guest_info *info)
@@ -326,15 +307,16 @@ static void test_domains(const char *name)
 {
 	struct guest_info info = { .domid = 0 };
 
-	check_string(list_text(), FEW_TEXT, "the domains");
+	check_string(list_text(), few_text(), "the domains");
 	check_string(find_text("5", &info), "", "domain 5");
-	check(info.type == GUEST_PVH && info.n_vcpus == N_VCPUS && info.memory_kib == 4 * 1005 &&
+	check(info.n_vcpus == N_VCPUS && info.memory_kib == 4 * 1005 &&
 		      strcmp(info.uuid, "05050505-0505-0505-0505-050505050505") == 0,
 	      "%s: %u vCPUs, %" PRIu64 " KiB, UUID %s", name, info.n_vcpus, info.memory_kib,
 	      info.uuid);
 	check_string(find_text("7", &info), "no domain '7' on this host: xtop -l lists them",
 		     "a number between two domains");
-	check(strstr(find_text("12", &info), "runs a 32-bit kernel"), "a PV guest of 32 bits");
+	check(!strstr(find_text("12", &info), "runs a 32-bit kernel") != made_guest_refuses_pv_32,
+	      "a PV guest of 32 bits");
 	check(xen_is_same_domain(&(struct guest_info){
 		      .domid = 5, .uuid = "05050505-0505-0505-0505-050505050505" }),
 	      "domain 5 is the same");
@@ -374,10 +356,7 @@ static void test_stop(const char *name)
 	guest.ops->release(guest.context);
 	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
 	check(!xen.pauses && !stop_area_is_stopped(area), "released");
-	check(regs[2].rip == 0xffffffff81000002 && regs[2].rsp == 0xffffc90000000002 &&
-		      regs[2].r14 == 0x1402 && regs[2].cr3 == 0x3002 &&
-		      regs[2].gs_base_kernel == 0xffff888000000002,
-	      "the registers of vCPU 2");
+	check(made_guest_has_registers(&regs[2], 2), "the registers of vCPU 2");
 	stop_area_disarm(area, STOP_GUARD);
 	check(!stop_guest(&guest, regs) && !xen.pauses, "disarmed: no stop");
 	stop_area_arm(area);
@@ -429,11 +408,11 @@ static void test_long_list(void)
 	xen_boot(&releases[0]);
 	xen.n_domains = MAX_DOMAINS;
 	for (unsigned i = 0; i < MAX_DOMAINS; i++)
-		xen.domains[i] = (struct domain){ 3 * i, XEN_DOMINF_hvm_guest, XEN_X86_EMU_ALL, 64 };
+		xen.domains[i] = (struct made_domain){ 3 * i, XEN_DOMINF_hvm_guest, MADE_PVH };
 	if (xen_list(&list, &n))
 		abort();
 	for (size_t i = 0; i < n; i++)
-		right += list[i].info.domid == 3 * i && list[i].info.type == GUEST_HVM;
+		right += list[i].info.domid == 3 * i && list[i].info.type == GUEST_PVH;
 	check(n == MAX_DOMAINS && right == n && xen.lists > 1, "%zu domains, %zu right, by %u calls",
 	      n, right, xen.lists);
 }
@@ -481,14 +460,14 @@ static void test_assumed(void)
 
 	xen_boot(&newer);
 	check(!xen_assume("4.21"), "--xen-abi=4.21");
-	check_string(list_text(), FEW_TEXT, "a newer Xen, taken for 4.21");
+	check_string(list_text(), few_text(), "a newer Xen, taken for 4.21");
 	test_stop("a newer Xen, taken for 4.21");
 	xen_boot(&odd);
 	check(!xen_assume("4.14"), "--xen-abi=4.14");
-	check_string(list_text(), FEW_TEXT, "layouts of 4.14");
+	check_string(list_text(), few_text(), "layouts of 4.14");
 	xen_boot(&releases[3]);
 	check(!xen_assume("4.14"), "--xen-abi=4.14");
-	check_string(list_text(), FEW_TEXT, "a Xen that is known is taken for what it is");
+	check_string(list_text(), few_text(), "a Xen that is known is taken for what it is");
 	error = xen_assume("4.13");
 	check_string(error ? error_message(error) : "",
 		     "--xen-abi: '4.13' is not allowed: 4.14 to 4.21", "no such release");
