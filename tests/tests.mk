@@ -91,6 +91,7 @@ check_PROGRAMS += \
 	tests/base/test_proto \
 	tests/base/test_root_file \
 	tests/base/test_shared_array \
+	tests/base/test_sorted \
 	tests/base/test_text \
 	tests/base/test_utf8 \
 	tests/base/test_varint \

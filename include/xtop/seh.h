@@ -30,4 +30,7 @@ struct seh_tables {
 	struct code_source source; /* read() and close() only: tells epilogs */
 };
 
+/* The function that has ADDRESS; NULL: none has. */
+const struct seh_function *seh_find(const struct seh_tables *tables, uint64_t address);
+
 #endif

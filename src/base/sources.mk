@@ -21,6 +21,7 @@ libxtop_a_SOURCES += \
 	include/xtop/restarts.h \
 	include/xtop/root_file.h \
 	include/xtop/shared_array.h \
+	include/xtop/sorted.h \
 	include/xtop/text.h \
 	include/xtop/types.h \
 	include/xtop/usage.h \

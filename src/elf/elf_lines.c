@@ -37,6 +37,7 @@
 
 #include "xtop/elf.h"
 #include "xtop/lines.h"
+#include "xtop/sorted.h"
 #include "xtop/vector.h"
 
 #define ELF_LINES_MAX_RANGES  (4U << 20)   /* of units, and of functions in one unit */
@@ -131,19 +132,10 @@ static void elf_ranges_seal(struct elf_ranges *ranges)
 /* The innermost range that has ADDRESS. NULL: none has. */
 static const struct elf_range *elf_ranges_find(const struct elf_ranges *ranges, uint64_t address)
 {
-	size_t from = 0, to = ranges->n;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (ranges->list[middle].start <= address)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	for (; from > 0 && ranges->ends[from - 1] > address; from--)
-		if (ranges->list[from - 1].end > address)
-			return &ranges->list[from - 1];
+	for (size_t n = sorted_count(ranges->list, ranges->n, start, address);
+	     n > 0 && ranges->ends[n - 1] > address; n--)
+		if (ranges->list[n - 1].end > address)
+			return &ranges->list[n - 1];
 	return NULL;
 }
 

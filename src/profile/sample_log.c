@@ -8,6 +8,7 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
+#include "xtop/sorted.h"
 #include "xtop/vector.h"
 
 struct sample_log {
@@ -129,17 +130,9 @@ void sample_log_add_clocks(struct sample_log *log, const struct clocks *clocks)
 /* The index of the last reading at or before TIME_NS; 0 if there is none. */
 static size_t log_find_clocks(const struct sample_log *log, uint64_t time_ns)
 {
-	size_t low = 0, high = log->n_clocks;
+	size_t n = sorted_count(log->clocks, log->n_clocks, at_ns, time_ns);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (log->clocks[middle].at_ns <= time_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return n ? n - 1 : 0;
 }
 
 bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,

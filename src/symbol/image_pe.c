@@ -233,19 +233,9 @@ static void pe_read_functions(const struct bytes *bytes, const struct pe_head *h
 /* Bytes from ADDRESS to the end of the function that has it; 0: not known. */
 static uint32_t pe_function_bytes(const struct seh_tables *tables, uint32_t address)
 {
-	size_t low = 0, high = tables->n;
+	const struct seh_function *function = seh_find(tables, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tables->functions[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < tables->functions[low - 1].end
-		       ? tables->functions[low - 1].end - address
-		       : 0;
+	return function ? function->end - address : 0;
 }
 
 static struct xtop_error *pe_add_export(const struct pe_exports *exports, uint32_t index,

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "xtop/sorted.h"
+
 /* STEP_CALLER: *CFAP is set. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
 				     uint64_t *cfap)
@@ -167,20 +169,12 @@ enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 bool cfi_find_function(const struct cfi *cfi, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	uint64_t offset = address - cfi->base;
-	size_t low = 0, high = cfi->n_functions;
+	size_t n = sorted_count(cfi->functions, cfi->n_functions, start, offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cfi->functions[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || offset >= cfi->functions[low - 1].end)
+	if (!n || offset >= cfi->functions[n - 1].end)
 		return false;
-	*start = cfi->base + cfi->functions[low - 1].start;
-	*end = cfi->base + cfi->functions[low - 1].end;
+	*start = cfi->base + cfi->functions[n - 1].start;
+	*end = cfi->base + cfi->functions[n - 1].end;
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "xtop/limit.h"
+#include "xtop/sorted.h"
 #include "xtop/vector.h"
 
 /* Functions that are met when the tables are full stay unknown. 6 MiB of rows. */
@@ -48,17 +49,7 @@ bool computed_rows_are_full(const struct computed_rows *rows)
 
 size_t computed_rows_count_before(const struct computed_rows *rows, uint32_t offset)
 {
-	size_t low = 0, high = rows->n_functions;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->functions[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_count(rows->functions, rows->n_functions, start, offset);
 }
 
 const struct computed_function *computed_rows_find(const struct computed_rows *rows,

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "xtop/registers_x86.h"
+#include "xtop/sorted.h"
 #include "xtop/unwind.h"
 
 #define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue in another */
@@ -91,20 +92,11 @@ size_t seh_memory_bytes(const struct seh *seh)
 	       seh->tables.infos_bytes;
 }
 
-static const struct seh_function *seh_find(const struct seh *seh, uint64_t address)
+const struct seh_function *seh_find(const struct seh_tables *tables, uint64_t address)
 {
-	size_t low = 0, high = seh->tables.n;
+	size_t n = sorted_count(tables->functions, tables->n, start, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (seh->tables.functions[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < seh->tables.functions[low - 1].end ? &seh->tables.functions[low - 1]
-								    : NULL;
+	return n && address < tables->functions[n - 1].end ? &tables->functions[n - 1] : NULL;
 }
 
 /* --- a frame ---------------------------------------------------------------------------------- */
@@ -420,7 +412,7 @@ static enum unwind_step seh_step_function(const struct seh *seh, const uint8_t *
 enum unwind_step seh_step(struct seh *seh, uint64_t bias, struct cursor *cursor)
 {
 	uint64_t address = cursor_pc(cursor) - bias, rip = cursor->regs[REG_RIP] - bias;
-	const struct seh_function *function = seh_find(seh, address);
+	const struct seh_function *function = seh_find(&seh->tables, address);
 	const uint8_t *info = function ? seh_info(seh, function->info) : NULL;
 	struct seh_frame frame;
 
