@@ -48,6 +48,22 @@ static inline void chain_check(const struct sample_vcpu *vcpu, const struct symb
 	      chain_length(expected), stop);
 }
 
+/* The same for a STACK that is unwound, by the addresses alone: flags may be any. */
+static inline void chain_check_addresses(const struct unwind_stack *stack, enum unwind_stop stop,
+					 const uint64_t *expected, const char *what)
+{
+	unsigned n = 0;
+	bool same;
+
+	while (n < stack->n_frames && stack->frames[n].address == expected[n] && expected[n])
+		n++;
+	same = n == stack->n_frames && !expected[n] && stack->stop == stop;
+	check(same, "%s: %u frames, stop %d", what, stack->n_frames, stack->stop);
+	for (unsigned i = 0; !same && i < stack->n_frames; i++)
+		printf("# %llx flags %x\n", (unsigned long long)stack->frames[i].address,
+		       stack->frames[i].flags);
+}
+
 /* main(), f(), g() and h(), one behind the other from address CODE on. */
 static inline struct symbols *chain_symbols(uint64_t code)
 {

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "chain.h"
 #include "tests/support/tap.h"
 #include "xtop/unwind.h"
 
@@ -95,20 +96,15 @@ static void begin(void)
 	record(PIECE_USER, 8, 0, U(2));
 }
 
+static void walk_chain(void)
+{
+	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+}
+
 static void check_chain(enum unwind_stop stop, const uint64_t *expected, const char *what)
 {
-	const struct unwind_spaces spaces = { .kernel = NULL };
-	unsigned n = 0;
-	bool same = true;
-
-	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
-	for (; expected[n]; n++)
-		same &= n < stack.n_frames && stack.frames[n].address == expected[n];
-	same &= n == stack.n_frames && stack.stop == stop;
-	check(same, "%s: %u frames, stop %d", what, stack.n_frames, stack.stop);
-	for (unsigned i = 0; !same && i < stack.n_frames; i++)
-		printf("# %llx flags %x\n", (unsigned long long)stack.frames[i].address,
-		       stack.frames[i].flags);
+	walk_chain();
+	chain_check_addresses(&stack, stop, expected, what);
 }
 
 static void test_system_call(void)
@@ -162,7 +158,7 @@ static void test_interrupt_stack(void)
 		    (uint64_t[]){ K(0), K(8), K(9), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "the interrupts' stack above the task's");
 	record(PIECE_IRQ, 8, place(PIECE_IRQ, 2), K(9));
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(stack.parts[UNWIND_KERNEL].stop == UNWIND_LOOP, "back on the same stack is a loop");
 }
 
@@ -174,18 +170,18 @@ static void test_entering(void)
 	made.vcpu.regs.arm64.elr_el1 = U(5);
 	made.vcpu.regs.arm64.spsr_el1 = EL0_FLAGS;
 	made.vcpu.regs.arm64.x[29] = place(PIECE_USER, 4);
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), U(5), U(1), U(2), 0 },
 		    "the kernel was just entered");
 	check(!(stack.frames[0].flags & FRAME_USER) && stack.frames[1].flags == FRAME_USER,
 	      "its one frame is the kernel's");
 	made.vcpu.regs.arm64.spsr_el1 = EL1H;
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(!stack.parts[UNWIND_USER].walked, "it was not user code that was interrupted");
 	made.vcpu.regs.arm64.spsr_el1 = EL0_FLAGS;
 	made.vcpu.n_stacks = 2;
 	made.vcpu.user_cut = CUT_NONE;
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(!stack.parts[UNWIND_USER].walked, "a unikernel leaves anything in SP_EL0");
 }
 
@@ -193,14 +189,14 @@ static void test_broken(void)
 {
 	begin();
 	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(stack.stop == UNWIND_LOOP && stack.n_frames == 6 &&
 		      stack.frames[3].address == U(0) &&
 		      stack.frames[3].flags == (FRAME_USER | FRAME_BROKEN),
 	      "the user's registers are found without the chain");
 	begin();
 	record(PIECE_TASK, 6, place(PIECE_TASK, 30) + 4, K(2));
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(stack.stop == UNWIND_BAD, "a frame pointer that is not aligned");
 }
 
@@ -212,7 +208,7 @@ static void test_exec(void)
 	made.vcpu.user_cut = CUT_NOT_PRESENT;
 	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), K(1), K(2), 0 }, "in execve()");
 	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 63;
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(stack.parts[UNWIND_USER].walked, "in read()");
 }
 
@@ -248,7 +244,7 @@ static void test_typed(unsigned n_words)
 		    "an interrupt in the kernel");
 
 	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
-	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
+	walk_chain();
 	check(stack.stop == UNWIND_LOOP && stack.frames[3].address == 0x400020,
 	      "without the chain");
 }

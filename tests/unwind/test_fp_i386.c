@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "chain.h"
 #include "tests/support/tap.h"
 #include "xtop/registers_i386.h"
 #include "xtop/unwind.h"
@@ -132,26 +133,17 @@ static void walk_chain(void)
 	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
 }
 
-static void check_chain(const uint32_t *expected, const char *what)
+static void check_chain(const uint64_t *expected, const char *what)
 {
-	unsigned n = 0;
-	bool same = true;
-
 	walk_chain();
-	for (; expected[n]; n++)
-		same &= n < stack.n_frames && stack.frames[n].address == expected[n];
-	same &= n == stack.n_frames && stack.stop == UNWIND_COMPLETE;
-	check(same, "%s: %u frames, stop %d", what, stack.n_frames, stack.stop);
-	for (unsigned i = 0; !same && i < stack.n_frames; i++)
-		printf("# %llx flags %x\n", (unsigned long long)stack.frames[i].address,
-		       stack.frames[i].flags);
+	chain_check_addresses(&stack, UNWIND_COMPLETE, expected, what);
 }
 
 static void test_system_call(void)
 {
 	begin();
 	made.vcpu.regs.rip = K(0) + 0x80;
-	check_chain((uint32_t[]){ K(0) + 0x80, K(1), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 0x80, K(1), K(2), U(0), U(1), U(2), 0 },
 		    "from the kernel to the program");
 	check(stack.frames[3].flags == FRAME_USER &&
 		      stack.frames[4].flags == (FRAME_USER | FRAME_RETURN),
@@ -163,7 +155,7 @@ static void test_exception(void)
 	begin();
 	made.vcpu.regs.rip = K(0) + 0x80;
 	link_frame(PIECE_TASK, 2, encoded(REGS), K(1));
-	check_chain((uint32_t[]){ K(0) + 0x80, K(1), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 0x80, K(1), U(0), U(1), U(2), 0 },
 		    "an encoded frame pointer leads to the program");
 	save(REGS, USER_CS, U(0), 0xc1c24000, 0);
 	walk_chain();
@@ -178,7 +170,7 @@ static void test_interrupted(void)
 	link_frame(PIECE_TASK, 2, encoded(20), K(1));
 	save(20, KERNEL_CS, K(3) + 0x80, place(PIECE_TASK, 40), place(PIECE_TASK, 50));
 	link_frame(PIECE_TASK, 50, place(PIECE_TASK, REGS - 2), K(4));
-	check_chain((uint32_t[]){ K(0) + 0x80, K(1), K(3) + 0x80, K(4), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 0x80, K(1), K(3) + 0x80, K(4), K(2), U(0), U(1), U(2), 0 },
 		    "an interrupt in the kernel");
 	check(!(stack.frames[2].flags & FRAME_RETURN), "what it interrupted is no return address");
 }
@@ -191,13 +183,13 @@ static void test_interrupt_stack(void)
 	made.vcpu.regs.rsp = IRQ;
 	made.vcpu.regs.rbp = place(PIECE_IRQ, 4);
 	link_frame(PIECE_IRQ, 4, place(PIECE_TASK, 2), K(8));
-	check_chain((uint32_t[]){ K(0) + 0x80, K(8), K(1), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 0x80, K(8), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "the interrupts' stack");
 	made.pieces[PIECE_IRQ].head.address = 0xc1c40000;
 	made.vcpu.regs.rsp = place(PIECE_IRQ, 0);
 	made.vcpu.regs.rbp = place(PIECE_IRQ, 4);
 	link_frame(PIECE_IRQ, 4, place(PIECE_TASK, 2), K(8));
-	check_chain((uint32_t[]){ K(0) + 0x80, K(8), K(1), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 0x80, K(8), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "the interrupts' stack above the task's");
 	link_frame(PIECE_IRQ, 4, place(PIECE_IRQ, 4), K(8));
 	walk_chain();
@@ -211,7 +203,7 @@ static void test_kernel_thread(void)
 	made.vcpu.user_cut = CUT_NONE;
 	link_frame(PIECE_TASK, 2, encoded(REGS), K(1));
 	save(REGS, 0, 0, 0, 0);
-	check_chain((uint32_t[]){ K(0) + 0x80, K(1), 0 }, "a kernel thread has no program");
+	check_chain((uint64_t[]){ K(0) + 0x80, K(1), 0 }, "a kernel thread has no program");
 }
 
 static void test_entry(void)
@@ -219,15 +211,15 @@ static void test_entry(void)
 	begin();
 	function_start = K(0);
 	put(PIECE_TASK, 0, K(5));
-	check_chain((uint32_t[]){ K(0), K(5), K(1), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0), K(5), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "before the frame is linked");
 	made.vcpu.regs.rip = K(0) + 5;
-	check_chain((uint32_t[]){ K(0) + 5, K(5), K(1), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 5, K(5), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "behind ftrace's five bytes");
 	made.vcpu.regs.rip = K(0) + 11;
 	put(PIECE_TASK, 0, place(PIECE_TASK, 2));
 	put(PIECE_TASK, 1, K(5));
-	check_chain((uint32_t[]){ K(0) + 11, K(5), K(1), K(2), U(0), U(1), U(2), 0 },
+	check_chain((uint64_t[]){ K(0) + 11, K(5), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "behind push %ebp");
 	function_start = 0;
 }
@@ -243,7 +235,7 @@ static void check_entry_stack(unsigned sp, const char *what)
 	made.vcpu.regs.rip = K(0) + 0x80;
 	made.vcpu.regs.rsp = place(PIECE_TASK, WORDS - sp);
 	made.vcpu.regs.rbp = pushed ? 0 : place(PIECE_USER, 4);
-	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, what);
+	check_chain((uint64_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, what);
 }
 
 static void test_entry_stack(void)
@@ -284,7 +276,7 @@ static void begin_sysenter(unsigned first)
 	cut_piece(PIECE_TASK, (REGS + first) & ~1U);
 }
 
-static const uint32_t sysenter_chain[] = { K(0) + 0x80, U(3), U(1), U(2), 0 };
+static const uint64_t sysenter_chain[] = { K(0) + 0x80, U(3), U(1), U(2), 0 };
 
 static void test_sysenter(void)
 {
@@ -324,7 +316,7 @@ static void test_sysexit(void)
 	made.vcpu.regs.rbp = place(PIECE_USER, 4);
 	made.vcpu.regs.rcx = place(PIECE_USER, 0);
 	made.vcpu.regs.rdx = U(0);
-	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, "sysexit");
+	check_chain((uint64_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, "sysexit");
 }
 
 /* On the task's stack registers are popped, the last is ebp. */
@@ -337,7 +329,7 @@ static void check_popped(unsigned first, const char *what)
 	made.vcpu.regs.rcx = place(PIECE_USER, 0);
 	made.vcpu.regs.rdx = U(0);
 	cut_piece(PIECE_TASK, (REGS + first) & ~1U);
-	check_chain((uint32_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, what);
+	check_chain((uint64_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, what);
 }
 
 static void test_broken(void)
