@@ -195,7 +195,7 @@ enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor)
 
 	cursor->go.stacks = &go->stacks;
 	if (one)
-		step = (is_arm64 ? go_switch_arm64_step : go_switch_step)(
+		step = (is_arm64 ? go_switch_arm64_step : go_switch_x86_step)(
 			&go->switches, one, go->rows, bias, cursor);
 	if (step != STEP_NOT_COVERED)
 		return step;

@@ -44,8 +44,8 @@ const struct go_switch *go_switches_find(const struct go_switches *switches, uin
  * Steps out of ONE of SWITCHES. ROWS are those of the whole program. For functions that change
  * stacks they hold on the stack that the function was called on. STEP_NOT_COVERED: ROWS hold here.
  */
-enum unwind_step go_switch_step(const struct go_switches *switches, const struct go_switch *one,
-				struct cfi *rows, uint64_t bias, struct cursor *cursor);
+enum unwind_step go_switch_x86_step(const struct go_switches *switches, const struct go_switch *one,
+				    struct cfi *rows, uint64_t bias, struct cursor *cursor);
 /* The same for a cursor of arm64. */
 enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
 				      const struct go_switch *one, struct cfi *rows, uint64_t bias,

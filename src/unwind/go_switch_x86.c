@@ -219,8 +219,8 @@ static enum unwind_step go_leave_signal(const struct go_leave *leave)
 	return STEP_CALLER;
 }
 
-enum unwind_step go_switch_step(const struct go_switches *switches, const struct go_switch *one,
-				struct cfi *rows, uint64_t bias, struct cursor *cursor)
+enum unwind_step go_switch_x86_step(const struct go_switches *switches, const struct go_switch *one,
+				    struct cfi *rows, uint64_t bias, struct cursor *cursor)
 {
 	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);
 	struct go_leave leave = { switches, rows, bias, cursor, 0 };
