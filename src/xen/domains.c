@@ -209,7 +209,8 @@ static struct xtop_error *xen_check_domain(const struct guest_listing *found, co
 		return error_create("domain '%s' has %u vCPUs; xtop profiles at most %u", domain,
 				    found->info.n_vcpus, GUEST_MAX_VCPUS);
 	if (found->info.type == GUEST_PV && xen_is_32bit(found->info.domid))
-		return error_create("domain '%s' runs a 32-bit kernel; xtop reads 64-bit ones only",
+		return error_create("domain '%s' is a PV guest with a 32-bit kernel: xtop reads "
+				    "such kernels in PVH and HVM guests alone",
 				    domain);
 	return NULL;
 }

@@ -27,7 +27,7 @@ bool made_guest_has_registers(const struct registers *regs, unsigned vcpu);
 
 /* What xtop lists instead of TYPE: "PVH". */
 const char *made_guest_type_name(const struct made_domain *domain);
-/* Whether xtop refuses a domain of MADE_PV_32. */
-extern const bool made_guest_refuses_pv_32;
+/* What xtop says of domain 12, if that is of MADE_PV_32; "": it can be profiled. */
+extern const char *const made_guest_pv_32_error;
 
 #endif

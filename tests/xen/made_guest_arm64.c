@@ -60,4 +60,4 @@ const char *made_guest_type_name(const struct made_domain *domain)
 	return "PVH";
 }
 
-const bool made_guest_refuses_pv_32 = false;
+const char *const made_guest_pv_32_error = "";

@@ -48,4 +48,6 @@ const char *made_guest_type_name(const struct made_domain *domain)
 	return names[domain->type];
 }
 
-const bool made_guest_refuses_pv_32 = true;
+const char *const made_guest_pv_32_error =
+	"domain '12' is a PV guest with a 32-bit kernel: xtop reads such kernels in PVH and HVM guests "
+	"alone";
