@@ -35,42 +35,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf/elf_line_symbols.h"
+#include "elf/elf_ranges.h"
 #include "xtop/elf.h"
 #include "xtop/lines.h"
-#include "xtop/sorted.h"
 #include "xtop/vector.h"
 
-#define ELF_LINES_MAX_RANGES  (4U << 20)   /* of units, and of functions in one unit */
 #define ELF_LINES_MAX_DIES    (16U << 20)  /* of one unit: siblings may form a circle */
 #define ELF_LINES_MAX_DEPTH   64           /* of namespaces, types and blocks within each other */
-#define ELF_LINES_MAX_SYMBOLS (4U << 20)
-#define ELF_LINES_PADDING_BYTES 80         /* CONFIG_FUNCTION_ALIGNMENT is 64 at most */
-#define ELF_LINES_PAGE_BYTES    (64U << 10) /* the largest page of a kernel */
 #define ELF_LINES_HEAP_BYTES  (96U << 20)  /* that libdw may keep between two questions */
 #define ELF_LINES_PAGES_BYTES (64U << 20)  /* a smaller file's pages are not given back */
 #define ELF_LINES_UNITS_ONCE  64           /* units read between two times that pages are */
 
-struct elf_range {
-	uint64_t start, end; /* the first address behind it */
-	uint64_t die;        /* offset in .debug_info */
-};
-
-struct elf_ranges {
-	struct elf_range *list; /* ascending by start */
-	uint64_t *ends;         /* the highest end up to here: where a search may stop */
-	size_t n, capacity;
-};
-
 struct elf_unit {
 	uint64_t die; /* of the unit */
 	struct elf_ranges functions;
-};
-
-struct elf_line_symbol {
-	const char *name; /* in the mapping, or libdwfl's */
-	uint64_t address, size_bytes;
-	uint32_t section;
-	bool is_last; /* of its section */
 };
 
 struct elf_lines {
@@ -88,77 +67,9 @@ struct elf_lines {
 	bool units_read;
 	struct elf_unit *read;   /* units whose functions were read, in no order */
 	size_t n_read, read_capacity;
-	struct elf_line_symbol *symbols; /* by name */
-	size_t n_symbols, symbols_capacity;
+	struct elf_line_symbols symbols;
 	bool symbols_read;
 };
-
-/* --- ranges ----------------------------------------------------------------------------------- */
-
-static void elf_ranges_add(struct elf_ranges *ranges, uint64_t start, uint64_t end, uint64_t die)
-{
-	if (start >= end || ranges->n == ELF_LINES_MAX_RANGES ||
-	    !vector_reserve(ranges->list, ranges->capacity, ranges->n + 1))
-		return;
-	ranges->list[ranges->n++] = (struct elf_range){ start, end, die };
-}
-
-static int elf_ranges_compare(const void *a, const void *b)
-{
-	const struct elf_range *x = a, *y = b;
-
-	if (x->start != y->start)
-		return (x->start > y->start) - (x->start < y->start);
-	return (x->end < y->end) - (x->end > y->end); /* the longer one first */
-}
-
-static void elf_ranges_seal(struct elf_ranges *ranges)
-{
-	uint64_t highest = 0;
-
-	if (!ranges->n)
-		return;
-	qsort(ranges->list, ranges->n, sizeof(*ranges->list), elf_ranges_compare);
-	ranges->ends = reallocarray(NULL, ranges->n, sizeof(*ranges->ends));
-	for (size_t i = 0; ranges->ends && i < ranges->n; i++) {
-		if (ranges->list[i].end > highest)
-			highest = ranges->list[i].end;
-		ranges->ends[i] = highest;
-	}
-	if (!ranges->ends)
-		ranges->n = 0;
-}
-
-/* The innermost range that has ADDRESS. NULL: none has. */
-static const struct elf_range *elf_ranges_find(const struct elf_ranges *ranges, uint64_t address)
-{
-	for (size_t n = sorted_count(ranges->list, ranges->n, start, address);
-	     n > 0 && ranges->ends[n - 1] > address; n--)
-		if (ranges->list[n - 1].end > address)
-			return &ranges->list[n - 1];
-	return NULL;
-}
-
-static void elf_ranges_deinit(struct elf_ranges *ranges)
-{
-	free(ranges->list);
-	free(ranges->ends);
-}
-
-/* The ranges of DIE's own code. A function that was left out by the linker is at 0. */
-static void elf_ranges_add_die(struct elf_ranges *ranges, Dwarf_Die *die)
-{
-	uint64_t offset = dwarf_dieoffset(die);
-	Dwarf_Addr base, start, end;
-	ptrdiff_t next = 0;
-
-	for (unsigned i = 0; i < ELF_LINES_MAX_RANGES; i++) {
-		next = dwarf_ranges(die, next, &base, &start, &end);
-		if (next <= 0)
-			return;
-		elf_ranges_add(ranges, start, end, offset);
-	}
-}
 
 /* --- the file --------------------------------------------------------------------------------- */
 
@@ -318,7 +229,7 @@ static void elf_lines_close(void *context)
 	for (size_t i = 0; i < lines->n_read; i++)
 		elf_ranges_deinit(&lines->read[i].functions);
 	free(lines->read);
-	free(lines->symbols);
+	elf_line_symbols_deinit(&lines->symbols);
 	free(lines);
 }
 
@@ -387,38 +298,13 @@ static void elf_lines_add_symbol(struct elf_lines *lines, const char *name, uint
 	int type = GELF_ST_TYPE(symbol->st_info);
 
 	if (!name || !*name || symbol->st_shndx == SHN_UNDEF ||
-	    (type != STT_NOTYPE && type != STT_FUNC && type != STT_OBJECT) ||
-	    lines->n_symbols == ELF_LINES_MAX_SYMBOLS ||
-	    !vector_reserve(lines->symbols, lines->symbols_capacity, lines->n_symbols + 1))
+	    (type != STT_NOTYPE && type != STT_FUNC && type != STT_OBJECT))
 		return;
-	lines->symbols[lines->n_symbols++] = (struct elf_line_symbol){
-		.name = name,
-		.address = address,
-		.size_bytes = symbol->st_size,
-		.section = symbol->st_shndx,
-	};
-}
-
-static int elf_lines_compare_addresses(const void *a, const void *b)
-{
-	const struct elf_line_symbol *x = a, *y = b;
-
-	if (x->section != y->section)
-		return (x->section > y->section) - (x->section < y->section);
-	return (x->address > y->address) - (x->address < y->address);
-}
-
-static void elf_lines_mark_last_symbols(struct elf_lines *lines)
-{
-	struct elf_line_symbol *symbols = lines->symbols;
-
-	if (lines->n_symbols)
-		qsort(symbols, lines->n_symbols, sizeof(*symbols), elf_lines_compare_addresses);
-	for (size_t i = lines->n_symbols; i-- > 0;)
-		symbols[i].is_last = i + 1 == lines->n_symbols ||
-				     symbols[i].section != symbols[i + 1].section ||
-				     (symbols[i].address == symbols[i + 1].address &&
-				      symbols[i + 1].is_last);
+	elf_line_symbols_add(&lines->symbols, &(struct elf_line_symbol){
+						      .name = name,
+						      .address = address,
+						      .size_bytes = symbol->st_size,
+						      .section = symbol->st_shndx });
 }
 
 static void elf_lines_read_module_symbols(struct elf_lines *lines)
@@ -434,7 +320,7 @@ static void elf_lines_read_module_symbols(struct elf_lines *lines)
 
 		elf_lines_add_symbol(lines, name, address - lines->bias, &symbol);
 	}
-	elf_lines_mark_last_symbols(lines);
+	elf_line_symbols_mark_last(&lines->symbols);
 }
 
 /* A section that is in the file as it is; compressed or beyond its end: NULL. */
@@ -477,12 +363,6 @@ static void elf_lines_read_section_symbols(struct elf_lines *lines)
 	}
 }
 
-static int elf_lines_compare_symbols(const void *a, const void *b)
-{
-	return strcmp(((const struct elf_line_symbol *)a)->name,
-		      ((const struct elf_line_symbol *)b)->name);
-}
-
 static void elf_lines_read_symbols(struct elf_lines *lines)
 {
 	if (lines->symbols_read)
@@ -492,65 +372,33 @@ static void elf_lines_read_symbols(struct elf_lines *lines)
 		elf_lines_read_module_symbols(lines);
 	else
 		elf_lines_read_section_symbols(lines);
-	if (lines->n_symbols)
-		qsort(lines->symbols, lines->n_symbols, sizeof(*lines->symbols),
-		      elf_lines_compare_symbols);
+	elf_line_symbols_sort(&lines->symbols);
 }
 
-static size_t elf_lines_first_symbol(const struct elf_lines *lines, const char *name)
-{
-	size_t from = 0, to = lines->n_symbols;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (strcmp(lines->symbols[middle].name, name) < 0)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
-}
-
-/*
- * Kallsyms know where the next symbol begins; the padding before that one counts. The last function
- * of a module ends with the page (Linux kernel/module/kallsyms.c, find_kallsyms_symbol()).
- */
-static bool elf_lines_has_size(const struct elf_line_symbol *symbol, uint64_t size_bytes)
-{
-	return !size_bytes || !symbol->size_bytes ||
-	       (symbol->size_bytes <= size_bytes &&
-		size_bytes - symbol->size_bytes <
-			(symbol->is_last ? ELF_LINES_PAGE_BYTES : ELF_LINES_PADDING_BYTES));
-}
-
-/*
- * The address of symbol NAME. False: there is none with about SIZE_BYTES, as in a file of another
- * build, or there are several with different addresses.
- */
-static bool elf_lines_find_symbol(struct elf_lines *lines, const char *name, uint64_t size_bytes,
+/* The address of PLACE's symbol. False: elf_line_symbols_find(). */
+static bool elf_lines_find_symbol(struct elf_lines *lines, const struct line_place *place,
 				  uint64_t *address)
 {
-	const struct elf_line_symbol *found = NULL;
-
 	elf_lines_read_symbols(lines);
-	for (size_t i = elf_lines_first_symbol(lines, name);
-	     i < lines->n_symbols && strcmp(lines->symbols[i].name, name) == 0; i++) {
-		const struct elf_line_symbol *symbol = &lines->symbols[i];
-
-		if (!elf_lines_has_size(symbol, size_bytes))
-			continue;
-		if (found && found->address != symbol->address)
-			return false;
-		found = symbol;
-	}
-	if (!found)
-		return false;
-	*address = found->address;
-	return true;
+	return elf_line_symbols_find(&lines->symbols, place->symbol, place->size_bytes, address);
 }
 
 /* --- units and functions ---------------------------------------------------------------------- */
+
+/* The ranges of DIE's own code. A function that was left out by the linker is at 0. */
+static void elf_lines_add_die(struct elf_ranges *ranges, Dwarf_Die *die)
+{
+	uint64_t offset = dwarf_dieoffset(die);
+	Dwarf_Addr base, start, end;
+	ptrdiff_t next = 0;
+
+	for (unsigned i = 0; i < ELF_RANGES_MAX; i++) {
+		next = dwarf_ranges(die, next, &base, &start, &end);
+		if (next <= 0)
+			return;
+		elf_ranges_add(ranges, start, end, offset);
+	}
+}
 
 static void elf_lines_read_units(struct elf_lines *lines)
 {
@@ -564,7 +412,7 @@ static void elf_lines_read_units(struct elf_lines *lines)
 	for (unsigned n = 1; dwarf_get_units(lines->dwarf, unit, &unit, NULL, &type, &die,
 					     NULL) == 0; n++) {
 		if (type != DW_UT_type && type != DW_UT_split_type)
-			elf_ranges_add_die(&lines->units, &die);
+			elf_lines_add_die(&lines->units, &die);
 		if (n % ELF_LINES_UNITS_ONCE == 0)
 			elf_lines_drop_pages(lines);
 	}
@@ -604,7 +452,7 @@ static void elf_lines_read_scope(struct elf_unit *unit, Dwarf_Die *scope, unsign
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_subprogram)
-			elf_ranges_add_die(&unit->functions, &die);
+			elf_lines_add_die(&unit->functions, &die);
 		if (elf_lines_is_scope(tag) && depth < ELF_LINES_MAX_DEPTH)
 			elf_lines_read_scope(unit, &die, depth + 1, left);
 	}
@@ -752,7 +600,7 @@ static void elf_lines_find(void *context, const struct line_place *place,
 	elf_lines_bound_heap(lines);
 	if (!lines->dwarf ||
 	    (place->symbol[0] &&
-	     !elf_lines_find_symbol(lines, place->symbol, place->size_bytes, &symbol)))
+	     !elf_lines_find_symbol(lines, place, &symbol)))
 		return;
 	address += symbol;
 	elf_lines_read_units(lines);

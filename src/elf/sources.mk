@@ -8,9 +8,13 @@ libxtop_a_SOURCES += \
 	src/elf/elf_file.c \
 	src/elf/elf_guest.c \
 	src/elf/elf_host.c \
+	src/elf/elf_line_symbols.c \
+	src/elf/elf_line_symbols.h \
 	src/elf/elf_lines.c \
 	src/elf/elf_machine.h \
 	src/elf/elf_notes.c \
+	src/elf/elf_ranges.c \
+	src/elf/elf_ranges.h \
 	src/elf/elf_reader.h \
 	src/elf/elf_segments.c \
 	src/elf/elf_symbols.c \
