@@ -90,8 +90,7 @@ void elf_file_deinit(struct elf_file *file); /* also after an error */
 /* Whether its code has words of 32 bits. */
 bool elf_machine_is_short(const struct elf_file *file);
 bool elf_machine_is_x86_64(const struct elf_file *file);
-bool elf_machine_is_arm64(const struct elf_file *file);
-bool elf_machine_is_arm(const struct elf_file *file); /* the same, or of 32 bits */
+bool elf_machine_is_arm(const struct elf_file *file); /* of 64 bits, or of 32 */
 struct xtop_error *elf_damaged(const struct elf_file *file, const char *what);
 /* Whether the N bytes that a file begins with are those of an ELF file of any kind. */
 bool elf_has_magic(const void *bytes, size_t n);

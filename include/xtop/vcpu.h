@@ -73,8 +73,8 @@ _Static_assert(sizeof(struct memory_root) == 16, "passed in registers");
 
 /*
  * The address space that a vCPU uses. PV guests never have five levels, and LA57 is never set in
- * their CR4. A recording's registers may have any width: what is none of x86 is dropped. Inline,
- * because the sampler calls it for each vCPU while the guest stands still.
+ * their CR4. A recording may hold any width: bits that mean something else in a root are dropped.
+ * Inline, because the sampler calls it for each vCPU while the guest is stopped.
  */
 static inline struct memory_root walk_root(const struct registers *regs)
 {

@@ -29,14 +29,9 @@ bool elf_machine_is_x86_64(const struct elf_file *file)
 	return file->header.e_machine == EM_X86_64;
 }
 
-bool elf_machine_is_arm64(const struct elf_file *file)
-{
-	return file->header.e_machine == EM_AARCH64;
-}
-
 bool elf_machine_is_arm(const struct elf_file *file)
 {
-	return file->header.e_machine == EM_ARM || elf_machine_is_arm64(file);
+	return file->header.e_machine == EM_ARM || file->header.e_machine == EM_AARCH64;
 }
 
 bool elf_machine_is_short(const struct elf_file *file)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the tables of a pprof file, and makes frames of them; see pprof_tables.h. */
 #include "config.h"
 
 #include "import/pprof_tables.h"

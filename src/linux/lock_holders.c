@@ -114,7 +114,7 @@ static void lock_holders_find(const struct lock_holders *holders, const struct s
 		if (!owner.task)
 			owner.certainty = OS_HOLDER_UNKNOWN; /* it was no mutex of glibc */
 	}
-	/* Who has just got the lock, and is about to wake up, does not wait for itself. */
+	/* A task that just got the lock is about to wake up. It does not wait for itself. */
 	if (owner.task == sleeper->task)
 		owner = (struct lock_owner){ .certainty = OS_HOLDER_UNKNOWN };
 	wait->certainty = owner.certainty;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stacks of a task of a Linux guest that is on no CPU, as a sample of one vCPU. The guest runs
- * meanwhile: who reads them looks at the task before and behind. Resolver's thread.
+ * meanwhile, so the caller checks the task before and after reading them. Resolver's thread.
  */
 #ifndef XTOP_LINUX_SLEEPER_STACKS_H
 #define XTOP_LINUX_SLEEPER_STACKS_H

@@ -390,9 +390,9 @@ static bool waits_is_inside(const struct spinner *spinner, uint32_t function)
 /*
  * No kernel records who holds a spinlock. The holder ran kernel code on another vCPU when the guest
  * was stopped. If exactly one other vCPU was in SITE, the function that takes the spinlock, its
- * task is the guess. If none was, but exactly one other vCPU was in the kernel, that one is. But if
- * a waiter has been woken, the spinlock has been given back, and only who is in SITE may have taken
- * it since. NULL: nobody, or one of several.
+ * task is the guess. If none was, but exactly one other vCPU was in the kernel, its task is. But if
+ * a waiter has been woken, the holder has released the spinlock: since then only a task in SITE may
+ * have taken it. NULL: nobody, or one of several.
  */
 static const struct spinner *waits_guess_holder(const struct waits *waits, uint64_t time_ns,
 						uint32_t site)

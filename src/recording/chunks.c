@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the parts of a recording one after the other; see chunks.h. */
 #include "config.h"
 
 #include "recording/chunks.h"

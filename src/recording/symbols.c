@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decodes the symbols of an image in a recording; see symbols.h. */
 #include "config.h"
 
 #include "recording/symbols.h"

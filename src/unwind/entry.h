@@ -21,9 +21,7 @@ bool entry_has_no_memory(struct cursor *cursor);
 
 /* --- i386: fp_i386.c -------------------------------------------------------------------------- */
 
-/* If user code's registers lie at ADDRESS: the cursor is that code's now. */
-bool entry_i386_find_user(struct cursor *cursor, uint64_t address);
-/* The same wherever they lie on the kernel's stacks. */
+/* If user code's registers lie on the kernel's stacks: the cursor is that code's now. */
 bool entry_i386_search_user(struct cursor *cursor);
 
 /* --- 32 bits on arm64: entry_arm32.c ---------------------------------------------------------- */

@@ -73,7 +73,8 @@ static bool fp_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
 	       !fp_is_kernel(saved[PT_I386_SP]) && cursor_piece(cursor, saved[PT_I386_SP]) >= 0;
 }
 
-bool entry_i386_find_user(struct cursor *cursor, uint64_t address)
+/* If user code's registers lie at ADDRESS: the cursor is that code's now. */
+static bool fp_i386_find_user(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_I386];
 
@@ -104,8 +105,8 @@ bool entry_i386_search_user(struct cursor *cursor)
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
 		if (piece->kind != STACK_USER &&
-		    entry_i386_find_user(cursor, piece->address + piece->size_bytes -
-							 I386_STACK_PADDING - PT_I386_BYTES))
+		    fp_i386_find_user(cursor, piece->address + piece->size_bytes -
+						      I386_STACK_PADDING - PT_I386_BYTES))
 			return true;
 	return false;
 }
@@ -252,7 +253,7 @@ static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
 	if (!fp_read_regs(cursor, address, saved))
 		return STEP_NOT_COVERED;
 	if ((saved[PT_I386_CS] & CS_PRIVILEGE) == CS_PRIVILEGE)
-		return entry_i386_find_user(cursor, address) ? STEP_USER : STEP_CUT;
+		return fp_i386_find_user(cursor, address) ? STEP_USER : STEP_CUT;
 	if (!saved[PT_I386_IP])
 		return STEP_OUTERMOST;
 	if (!fp_is_kernel(saved[PT_I386_IP]) || !fp_is_kernel(saved[PT_I386_SP]))
@@ -317,7 +318,7 @@ enum unwind_step fp_i386_step(const struct unwind_space *space, struct cursor *c
 
 	if (!(cursor->known >> REG_RBP & 1))
 		return STEP_NOT_COVERED;
-	if (fp_is_top(cursor, sp) && entry_i386_find_user(cursor, sp))
+	if (fp_is_top(cursor, sp) && fp_i386_find_user(cursor, sp))
 		return STEP_USER;
 	if (fp_leave_entry_stack(cursor) || fp_leave_sysenter(cursor))
 		return STEP_USER;

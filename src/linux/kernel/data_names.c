@@ -12,7 +12,8 @@ void data_names_deinit(struct data_names *names)
 	*names = (struct data_names){ .guest = names->guest, .modules = names->modules };
 }
 
-bool data_names_may_have(const struct data_names *names, uint64_t address)
+/* Whether ADDRESS lies in the kernel's image, where static data is. */
+static bool data_names_may_have(const struct data_names *names, uint64_t address)
 {
 	return address >= names->guest->text_start && address < names->guest->text_end;
 }

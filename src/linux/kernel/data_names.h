@@ -21,8 +21,6 @@ struct data_names {
 };
 
 void data_names_deinit(struct data_names *names);
-/* Whether ADDRESS lies in the kernel's image, where static data is. */
-bool data_names_may_have(const struct data_names *names, uint64_t address);
 /* The variable that has ADDRESS in it. False: none is known. */
 bool data_names_find(struct data_names *names, uint64_t address, struct symtab_entry *entry);
 
