@@ -13,6 +13,10 @@
 #include "ui/model.h"
 #include "ui/terminal/canvas.h"
 
+/* What views of waiting tasks show before the first look. A recording may have none at all. */
+#define VIEW_NO_LOOK_YET \
+	"No look at the guest's tasks yet. A recording has them only with --waits."
+
 struct view;
 
 /* While the model has no snapshot, update() is not called; the others are. */

@@ -214,7 +214,7 @@ static void test_table(void)
 	open_scene(&waits);
 	keys(&waits, "W");
 	check(waits.starts == 1, "W turns the looks on");
-	contains(&waits, "No look at the guest's tasks yet", true);
+	contains(&waits, "No look at the guest's tasks yet. A recording has them only with --waits.", true);
 	ui_show(waits.scene.ui, picture(&waits, false));
 	screen_check(&waits.scene, "waits-80x24", 80, 24);
 	screen_check(&waits.scene, "waits-120x40", 120, 40);
@@ -337,7 +337,7 @@ static void test_locks(void)
 	open_scene(&waits);
 	keys(&waits, "L");
 	check(waits.starts == 1, "L turns the looks on, too");
-	contains(&waits, "No look at the guest's tasks yet", true);
+	contains(&waits, "No look at the guest's tasks yet. A recording has them only with --waits.", true);
 	ui_show(waits.scene.ui, picture(&waits, false));
 	screen_check(&waits.scene, "locks-80x24", 80, 24);
 	screen_check(&waits.scene, "locks-120x40", 120, 40);

@@ -274,10 +274,10 @@ static void locks_draw_row(const struct view_locks *locks, const struct ui_model
 
 static const char *locks_empty_reason(const struct ui_model *model)
 {
+	if (model->all && model->all->waits.unsupported)
+		return "No list of tasks was found in this guest: who waits is not known.";
 	if (!model->all || !model->all->waits.span_ticks)
-		return model->all && model->all->waits.unsupported
-			       ? "No list of tasks was found in this guest: who waits is not known."
-			       : "No look at the guest's tasks yet.";
+		return VIEW_NO_LOOK_YET;
 	if (model->range)
 		return "Who holds locks is known of single moments, not of a range of time.";
 	return "No task waits for a lock.";

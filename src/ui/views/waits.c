@@ -207,12 +207,10 @@ static void waits_draw_idle(const struct view_waits *waits, const struct ui_mode
 
 static const char *waits_empty_reason(const struct ui_model *model)
 {
-	if (!model->all)
-		return "No look at the guest's tasks yet.";
-	if (model->all->waits.unsupported)
+	if (model->all && model->all->waits.unsupported)
 		return "No list of tasks was found in this guest: who waits is not known.";
-	if (!model->all->waits.span_ticks)
-		return "No look at the guest's tasks yet.";
+	if (!model->all || !model->all->waits.span_ticks)
+		return VIEW_NO_LOOK_YET;
 	return "No task waits here, but for work.";
 }
 
