@@ -16,6 +16,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/http_server.c \
 	tests/support/made_go_thread.c \
+	tests/support/made_arm32.c \
+	tests/support/made_arm32.h \
 	tests/support/made_i386.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
@@ -105,6 +107,7 @@ check_PROGRAMS += \
 	tests/sample/test_control \
 	tests/sample/test_copy \
 	tests/sample/test_copy_arm64 \
+	tests/sample/test_copy_arm32 \
 	tests/sample/test_copy_i386 \
 	tests/sample/test_copy_go \
 	tests/sample/test_copy_linux \
@@ -189,6 +192,7 @@ check_PROGRAMS += \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_search_arm64 \
+	tests/linux/kernel/test_search_arm32 \
 	tests/linux/kernel/test_search_i386 \
 	tests/linux/kernel/test_modules \
 	tests/linux/kernel/test_modules_i386 \

@@ -237,9 +237,9 @@ struct linux_stacks {
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
 	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
 	/*
-	 * i386 and arm64: __per_cpu_offset, which has the base of each CPU's variables. 0: neither
-	 * of them, or not known. On i386 only `kernel_cr3`, `current_per_cpu`, `task_stack` and
-	 * `stack_bytes` count.
+	 * i386, Arm and arm64: __per_cpu_offset, which has the base of each CPU's variables. 0:
+	 * none of them, or not known. On i386 and Arm only `kernel_cr3` (Arm: TTBR0), `task_stack`,
+	 * `current_per_cpu` and `stack_bytes` count.
 	 */
 	uint64_t per_cpu_table;
 	uint32_t task_stack;        /* offset of `stack` in the task */

@@ -19,7 +19,7 @@
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/guest_clock.h"
 #include "linux/kernel/kernel_log.h"
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
@@ -107,7 +107,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 		return error;
 	system->finder.guest = system->finder.stacks.guest = guest;
 	if (linux_is_short(guest))
-		process_layout_i386_find(guest);
+		process_layout_32_find(guest);
 	/* Without the members that tasks need, the kernel's names and stacks are still there. */
 	error_destroy(tasks_create(guest, &system->finder.tasks));
 	return system->finder.tasks && layout_has(&guest->layout, TASK_MM)
@@ -132,7 +132,7 @@ static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
 		backoff_next_ns(system->retry_delay_ns, LINUX_RETRY_NS, LINUX_MAX_RETRY_NS);
 	system->retry_ns = now_ns + system->retry_delay_ns;
 	memory_refresh(guest->memory);
-	if (!process_layout_i386_find(guest))
+	if (!process_layout_32_find(guest))
 		return;
 	/* Those that were read lack their mm_struct. Without memory there is another retry. */
 	error_destroy(tasks_create(guest, &tasks));
@@ -146,11 +146,12 @@ static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
 
 /*
  * Which symbol is at the beginning of the kernel's code (arch/x86/kernel/vmlinux.lds.S, arch/arm64/
- * kernel/vmlinux.lds.S). On arm64 _text is before the code, and only CONFIG_KALLSYMS_ALL names it.
+ * kernel/vmlinux.lds.S). On arm64 and Arm _text is before the code, and only CONFIG_KALLSYMS_ALL
+ * names it.
  */
 static const char *linux_start_symbol(const struct linux_guest *guest)
 {
-	return guest->root.width == ROOT_ARM64 && linux_names_no_data(guest) ? "_stext" : "_text";
+	return root_is_arm(guest->root) && linux_names_no_data(guest) ? "_stext" : "_text";
 }
 
 static void linux_find_lines(struct linux_system *system)
@@ -168,8 +169,6 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 	struct linux_system *system;
 	struct xtop_error *error;
 
-	if (registers_is_arm32(regs)) /* its data are not known */
-		return NULL;
 	system = calloc(1, sizeof(*system));
 	if (!system)
 		return NULL;
@@ -217,7 +216,7 @@ static void linux_poll(void *context, uint64_t now_ns)
 	struct linux_guest *guest = &system->kernel.guest;
 
 	/* Without a module that is loaded there is nothing to find yet. */
-	if (linux_is_short(guest) && !layout_has(&guest->layout, MODULE_LIST))
+	if (linux_is_i386(guest) && !layout_has(&guest->layout, MODULE_LIST))
 		module_layout_i386_find(guest);
 	modules_poll(system->modules);
 	generated_code_poll(system->generated);
@@ -252,8 +251,8 @@ static bool linux_prepare_waits(struct linux_system *system)
 
 	if (!system->finder.processes)
 		return false;
-	if (linux_is_short(guest) && !sleepers_can_read(guest))
-		task_layout_i386_find_waits(guest, layout_i386_read_current(guest));
+	if (linux_is_i386(guest) && !sleepers_can_read(guest))
+		task_layout_i386_find_waits(guest, layout_32_read_current(guest));
 	guest->symbols[LINUX_INIT_PID_NS] = task_stacks_find_namespace(&system->finder.stacks);
 	return sleepers_can_read(guest);
 }

@@ -10,8 +10,11 @@ libxtop_a_SOURCES += \
 	include/xtop/os_waits.h \
 	src/linux/kernel/arch.c \
 	src/linux/kernel/arch.h \
+	src/linux/kernel/arch_arm32.c \
 	src/linux/kernel/arch_arm64.c \
 	src/linux/kernel/arch_x86.c \
+	src/linux/kernel/exidx_tables.h \
+	src/linux/kernel/exidx_tables_arm32.c \
 	src/linux/kernel/btf.c \
 	src/linux/kernel/btf.h \
 	src/linux/kernel/code_i386.c \
@@ -38,8 +41,10 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/kernel_log.h \
 	src/linux/kernel/layout.c \
 	src/linux/kernel/layout.h \
+	src/linux/kernel/layout_32.c \
+	src/linux/kernel/layout_32.h \
+	src/linux/kernel/layout_arm32.c \
 	src/linux/kernel/layout_i386.c \
-	src/linux/kernel/layout_i386.h \
 	src/linux/kernel/linux_guest.h \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
@@ -54,12 +59,13 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/search.c \
 	src/linux/kernel/search.h \
 	src/linux/kernel/search_arch.h \
+	src/linux/kernel/search_arm32.c \
 	src/linux/kernel/search_arm64.c \
 	src/linux/kernel/search_i386.c \
 	src/linux/kernel/search_x86.c \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_arm64.c \
-	src/linux/kernel/stack_layout_i386.c \
+	src/linux/kernel/stack_layout_32.c \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/kernel_lines.c \
 	src/linux/kernel_lines.h \
@@ -96,7 +102,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/code_pages.h \
 	src/linux/process/debug_files.c \
 	src/linux/process/debug_files.h \
-	src/linux/process/file_layout_i386.c \
+	src/linux/process/file_layout_32.c \
 	src/linux/process/guest_code.c \
 	src/linux/process/guest_code.h \
 	src/linux/process/guest_file.c \
@@ -104,7 +110,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/jit_names.c \
 	src/linux/process/jit_names.h \
 	src/linux/process/memory_budget.h \
-	src/linux/process/mm_layout_i386.c \
+	src/linux/process/mm_layout_32.c \
 	src/linux/process/page_cache.c \
 	src/linux/process/page_cache.h \
 	src/linux/process/past_task.c \
@@ -120,7 +126,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/process.h \
 	src/linux/process/process_arch.h \
 	src/linux/process/process_layout.h \
-	src/linux/process/process_layout_i386.c \
+	src/linux/process/process_layout_32.c \
 	src/linux/process/process_notes.c \
 	src/linux/process/process_notes.h \
 	src/linux/process/process_space.c \

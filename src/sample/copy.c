@@ -9,6 +9,8 @@
 #include "config.h"
 
 #include "sample/copy.h"
+#include "sample/stacks_32.h"
+#include "sample/stacks_arm32.h"
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_i386.h"
 #include "sample/stacks_x86.h"
@@ -51,7 +53,8 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	       (!stacks->irq_stack_per_cpu || stacks_check_size(stacks->irq_stack_bytes));
 }
 
-static inline bool stacks_are_i386(const struct linux_stacks *stacks)
+/* Of a kernel of 32 bits, i386 or Arm. */
+static inline bool stacks_are_32(const struct linux_stacks *stacks)
 {
 	return stacks->per_cpu_table && stacks->current_per_cpu != CURRENT_IN_REGISTER;
 }
@@ -62,7 +65,7 @@ void copy_poll_stacks(struct copier *copier)
 
 	if (!control_get_linux_stacks(copier->control, &stacks))
 		return;
-	if (stacks_are_i386(&stacks) ? !stacks_i386_check(&stacks) : !stacks_check(&stacks))
+	if (stacks_are_32(&stacks) ? !stacks_32_check(&stacks) : !stacks_check(&stacks))
 		stacks.current_per_cpu = 0;
 	copier->stacks = stacks;
 }
@@ -103,11 +106,13 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 		copied->cut = CUT_NO_PAGING;
 	else if (!copier->stacks.current_per_cpu ||
 		 (regs->arch == ARCH_ARM64 &&
-		  (stacks_are_i386(&copier->stacks) || registers_is_arm32(regs))))
+		  stacks_are_32(&copier->stacks) != registers_is_arm32(regs)))
 		copied->cut = copy_unikernel(&copy);
+	else if (regs->arch == ARCH_ARM64 && stacks_are_32(&copier->stacks))
+		stacks_arm32_copy_linux(&copy, user);
 	else if (regs->arch == ARCH_ARM64)
 		stacks_arm64_copy_linux(&copy, user);
-	else if (stacks_are_i386(&copier->stacks))
+	else if (stacks_are_32(&copier->stacks))
 		stacks_i386_copy_linux(&copy, user);
 	else
 		stacks_copy_linux(&copy, user);

@@ -36,6 +36,9 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_go.h \
 	src/sample/stacks_go_arm64.c \
 	src/sample/stacks_go_x86.c \
+	src/sample/stacks_32.h \
+	src/sample/stacks_arm32.c \
+	src/sample/stacks_arm32.h \
 	src/sample/stacks_i386.c \
 	src/sample/stacks_i386.h \
 	src/sample/stacks_x86.c \

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
 #include "linux/process/process_layout.h"
@@ -83,10 +83,10 @@ static void find_task(struct made_i386 *made)
 {
 	struct tasks *tasks;
 	const struct task *task;
-	uint64_t current = layout_i386_read_current(&made->guest);
+	uint64_t current = layout_32_read_current(&made->guest);
 
 	fuzz_must(!current || current >= MADE_BASE, "a task is in the kernel's memory");
-	made->guest.has_layout = layout_i386_find(&made->guest, &made->guest.layout);
+	made->guest.has_layout = layout_32_find(&made->guest, &made->guest.layout);
 	if (!made->guest.has_layout)
 		return;
 	fuzz_succeed(tasks_create(&made->guest, &tasks));
@@ -151,7 +151,7 @@ static void find_space(struct made_i386 *made)
 	struct processes *processes;
 	const struct space *space;
 
-	if (!made->guest.has_layout || !process_layout_i386_find(&made->guest))
+	if (!made->guest.has_layout || !process_layout_32_find(&made->guest))
 		return;
 	fuzz_must(made->guest.vmemmap >= MADE_BASE, "an array is in the kernel's memory");
 	fuzz_succeed(processes_create(&made->guest, &settings, &processes));
@@ -168,7 +168,7 @@ static void find_space(struct made_i386 *made)
 static bool check_right(struct made_i386 *made)
 {
 	made_i386_search(made);
-	fuzz_must(layout_i386_read_current(&made->guest) == MADE_BASE + MADE_TASK,
+	fuzz_must(layout_32_read_current(&made->guest) == MADE_BASE + MADE_TASK,
 		  "a right kernel is found");
 	find_task(made);
 	fuzz_must(made->guest.has_layout, "so are its members");

@@ -39,7 +39,7 @@
 
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/kernel_image.h"
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/search.h"
 #include "linux/kernel/member.h"
@@ -683,7 +683,7 @@ static void add_members(struct inside *inside)
 		{ PAGE_SIZEOF, "sizeof_page" },
 	};
 	const struct linux_guest *guest = &inside->kernel.guest;
-	uint64_t task = layout_i386_read_current(guest);
+	uint64_t task = layout_32_read_current(guest);
 	char name[16] = "";
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
@@ -787,7 +787,7 @@ static void read_guest(struct inside *inside)
 								.end = guest->text_end,
 								.image = inside->kernel.image }));
 	must_or_die(modules_create(guest, inside->space, &inside->modules));
-	if (linux_is_short(guest))
+	if (linux_is_i386(guest))
 		module_layout_i386_find(&inside->kernel.guest);
 	modules_poll(inside->modules);
 	must_or_die(generated_code_create(guest, inside->space, &inside->generated));
@@ -797,7 +797,7 @@ static void read_guest(struct inside *inside)
 	if (!guest->has_layout)
 		return;
 	if (linux_is_short(guest)) {
-		process_layout_i386_find(&inside->kernel.guest);
+		process_layout_32_find(&inside->kernel.guest);
 		return;
 	}
 	read_own_members(inside);

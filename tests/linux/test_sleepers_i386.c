@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/process/path.h"
 #include "linux/process/pids.h"
 #include "linux/process/process_layout.h"
@@ -36,13 +36,13 @@ static void begin(void)
 	made_process_i386(made, MADE_TASK);
 	made_task_i386(made);
 	made_i386_search(made);
-	made->guest.has_layout = layout_i386_find(&made->guest, &made->guest.layout);
+	made->guest.has_layout = layout_32_find(&made->guest, &made->guest.layout);
 }
 
 static bool find(void)
 {
 	memory_refresh(made->guest.memory);
-	return process_layout_i386_find(&made->guest);
+	return process_layout_32_find(&made->guest);
 }
 
 static bool has(enum layout_member member, unsigned offset)

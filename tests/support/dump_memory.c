@@ -119,8 +119,10 @@ struct xtop_error *dump_read_registers(const char *path, struct registers *regs,
 	*user = false;
 	if (!file)
 		return error_create_errno(errno, "cannot open %s", path);
-	if (strstr(path, ".arm64"))
+	if (strstr(path, ".arm64")) {
 		dump_read_arm64(regs, file);
+		*user = pstate_arm64_is_user(regs->arm64.pstate);
+	}
 	while (fgets(line, sizeof(line), file) && strncmp(line, "CPU#1", 5) != 0) {
 		dump_read_line(regs, line);
 		if ((at = strstr(line, "CPL=")))

@@ -12,7 +12,7 @@
 struct xtop_error *dump_open(const char *path, struct memory **memoryp);
 /*
  * CPU 0 of QEMU's "info registers -a"; USER: it runs user code. If PATH has ".arm64" in its name:
- * lines NAME=HEX, with the names of tests/lab/README, without USER.
+ * lines NAME=HEX, with the names of tests/lab/README.
  */
 struct xtop_error *dump_read_registers(const char *path, struct registers *regs, bool *user);
 

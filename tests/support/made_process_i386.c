@@ -18,24 +18,38 @@ static void put(struct made_i386 *made, uint64_t offset, uint64_t word)
 	made_i386_put(made, offset, word, 4);
 }
 
+static bool is_arm(const struct made_i386 *made)
+{
+	return root_is_arm(made->guest.root);
+}
+
+/* Arm has numbers of 8 bytes at multiples of 8. */
+static unsigned wide(const struct made_i386 *made, unsigned offset)
+{
+	return is_arm(made) ? (offset + 7) & ~7U : offset;
+}
+
 static void put_tables(struct made_i386 *made)
 {
-	bool pae = made->guest.root.width == WIDTH_32_PAE;
-	unsigned bytes = pae ? 8 : 4;
+	bool pae = made->guest.root.width != WIDTH_32;
+	unsigned bytes = pae ? 8 : 4, table = is_arm(made) ? 3 : 7, page = is_arm(made) ? 3 : 5;
 
 	made_i386_put(made, pae ? MADE_TABLES + 0x20 : MADE_TABLES + 4 * (MADE_CODE >> 22),
-		      (pae ? MADE_USER_TABLES | 1 : MADE_USER_PAGES | 7), bytes);
+		      is_arm(made) ? MADE_USER_TABLES | table
+		      : pae	   ? MADE_USER_TABLES | 1
+				   : MADE_USER_PAGES | table,
+		      bytes);
 	if (pae)
-		made_i386_put(made, MADE_USER_TABLES + 8 * (MADE_CODE >> 21), MADE_USER_PAGES | 7,
-			      8);
+		made_i386_put(made, MADE_USER_TABLES + 8 * (MADE_CODE >> 21),
+			      MADE_USER_PAGES | table, 8);
 	for (unsigned i = 0; i < MADE_PAGES; i++)
 		made_i386_put(made, MADE_USER_PAGES +
 					    bytes * ((MADE_CODE >> 12) % (PAGE / bytes) + i),
-			      (uint64_t)made_file_frames[i] * PAGE | 5, bytes);
+			      (uint64_t)made_file_frames[i] * PAGE | page, bytes);
 	/* A page that the process has changed before it was protected. */
 	made_i386_put(made, MADE_USER_PAGES +
 				    bytes * ((MADE_CODE >> 12) % (PAGE / bytes) + MADE_PAGES),
-		      0x110 * PAGE | 5, bytes);
+		      0x110 * PAGE | page, bytes);
 }
 
 static bool is_list; /* areas are in a list, as up to 6.0; else in a maple tree */
@@ -45,7 +59,8 @@ static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_
 {
 	uint64_t area = MADE_AREAS + i * MADE_AREA_BYTES;
 	unsigned mm_at = is_list ? 32 : 8;
-	unsigned flags_at = mm_at + (made->guest.root.width == WIDTH_32_PAE ? 12 : 8);
+	unsigned flags_at = made->guest.root.width == WIDTH_32 ? mm_at + 8
+							       : wide(made, mm_at + 4) + 8;
 
 	put(made, area, start);
 	put(made, area + 4, start + n_pages * PAGE);
@@ -91,7 +106,7 @@ static void put_mm(struct made_i386 *made)
 	else
 		put(made, MADE_MM + 4, AT(MADE_MAPLE) | 1 << 3 | 2);
 	put(made, MADE_MM + 28, AT(MADE_TABLES) +
-					(made->guest.root.width == WIDTH_32_PAE ? 0x20 : 0));
+					(made->guest.root.width != WIDTH_32 ? 0x20 : 0));
 	put(made, MADE_MM + 36, 1);
 	put(made, MADE_MM + 40, 1);
 	put(made, MADE_MM + 44, 3 * PAGE);
@@ -109,11 +124,13 @@ static void put_mm(struct made_i386 *made)
 static void put_dentry(struct made_i386 *made, uint64_t dentry, uint64_t name, const char *text,
 		       uint64_t inode)
 {
+	unsigned name_at = wide(made, 20);
+
 	put(made, dentry + 12, 0xc0001234);
 	put(made, dentry + 16, AT(MADE_ROOT_DENTRY));
-	put(made, dentry + 24, strlen(text));
-	put(made, dentry + 28, AT(name));
-	put(made, dentry + 32, AT(inode));
+	put(made, dentry + name_at + 4, strlen(text));
+	put(made, dentry + name_at + 8, AT(name));
+	put(made, dentry + wide(made, name_at + 12), AT(inode));
 	put(made, dentry + 84, AT(MADE_SUPER_BLOCK));
 	memcpy(made->bytes + name, text, strlen(text) + 1);
 }
@@ -133,6 +150,7 @@ static void put_file(struct made_i386 *made)
 static void put_inode(struct made_i386 *made)
 {
 	uint64_t mapping = MADE_INODE + 256;
+	unsigned size = wide(made, 52), mtime = size + 8 + wide(made, 12);
 
 	put(made, MADE_INODE, 0100755);
 	put(made, MADE_INODE + 24, AT(0x1000)); /* i_op */
@@ -141,9 +159,9 @@ static void put_inode(struct made_i386 *made)
 	put(made, MADE_INODE + 36, AT(0x1040)); /* i_security */
 	put(made, MADE_INODE + 40, 17);
 	put(made, MADE_INODE + 44, 1);
-	put(made, MADE_INODE + 52, MADE_FILE_BYTES);
-	put(made, MADE_INODE + 72, 1700000000);
-	put(made, MADE_INODE + 80, 999999999);
+	put(made, MADE_INODE + size, MADE_FILE_BYTES);
+	put(made, MADE_INODE + mtime, 1700000000);
+	put(made, MADE_INODE + mtime + 8, 999999999);
 	put(made, mapping, AT(MADE_INODE));
 	put(made, mapping + 12, AT(MADE_XA_NODE) | 2);
 	for (unsigned i = 0; i < MADE_PAGES; i++) {

@@ -39,7 +39,10 @@
 /* The frames of the file's pages. */
 extern const uint32_t made_file_frames[MADE_PAGES];
 
-/* Gives the task at TASK, an offset, the process. The kernel has been made with WIDTH_32 or PAE. */
+/*
+ * Gives the task at TASK, an offset, the process. The kernel has been made with WIDTH_32 or PAE, or
+ * is that of made_arm32.h.
+ */
 void made_process_i386(struct made_i386 *made, uint64_t task);
 /* The same as Linux 5.10 has it: areas are in a list. */
 void made_process_510_i386(struct made_i386 *made, uint64_t task);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chooses arch_x86.c or arch_arm64.c by the guest's page tables; see arch.h. Any thread. */
+/*
+ * Chooses arch_x86.c, arch_arm64.c or arch_arm32.c by the guest's page tables; see arch.h. Any
+ * thread.
+ */
 #include "config.h"
 
 #include "linux/kernel/arch.h"
@@ -9,33 +12,49 @@ static bool arch_is_arm64(struct memory_root root)
 	return root.width == ROOT_ARM64;
 }
 
+static bool arch_is_arm32(struct memory_root root)
+{
+	return root.width == ROOT_ARM32;
+}
+
 struct arch_addresses arch_get_addresses(struct memory_root root)
 {
+	if (arch_is_arm32(root))
+		return arch_arm32_addresses();
 	return arch_is_arm64(root) ? arch_arm64_addresses(root) : arch_x86_addresses(root);
 }
 
 /* The tables of an arm64 vCPU do not show whether they are those of user mode. */
 bool arch_is_user_tables(struct memory_root root)
 {
-	return !arch_is_arm64(root) && arch_x86_is_user_tables(root);
+	return !root_is_arm(root) && arch_x86_is_user_tables(root);
 }
 
+/* A kernel of 32 bits on arm64 has no page-table isolation. */
 struct memory_root arch_kernel_tables(struct memory_root root)
 {
+	if (arch_is_arm32(root))
+		return root;
 	return arch_is_arm64(root) ? arch_arm64_kernel_tables(root) : arch_x86_kernel_tables(root);
 }
 
 /* On arm64 the tables of the upper half are the kernel's own: it was found by them. */
 bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
 {
-	if (!arch_is_arm64(linux_guest->root))
+	if (!root_is_arm(linux_guest->root))
 		return arch_x86_find_kernel_root(linux_guest, root);
-	*root = linux_guest->root;
+	if (arch_is_arm32(linux_guest->root))
+		arch_arm32_find_kernel_root(linux_guest, root);
+	else
+		*root = linux_guest->root;
 	return true;
 }
 
+/* Kernels of 32 bits have the array anywhere. */
 uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 {
+	if (arch_is_arm32(root))
+		return 0;
 	return arch_is_arm64(root) ? arch_arm64_find_vmemmap(root, release)
 				   : arch_x86_vmemmap(root);
 }
@@ -43,8 +62,8 @@ uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 		    struct memory_root *root)
 {
-	return arch_is_arm64(linux_guest->root) ? arch_arm64_read_root(linux_guest, address, root)
-						: arch_x86_read_root(linux_guest, address, root);
+	return root_is_arm(linux_guest->root) ? arch_arm64_read_root(linux_guest, address, root)
+					      : arch_x86_read_root(linux_guest, address, root);
 }
 
 struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
@@ -55,12 +74,16 @@ struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
 
 uint32_t arch_stack_bytes(const struct linux_guest *linux_guest)
 {
+	if (arch_is_arm32(linux_guest->root))
+		return arch_arm32_stack_bytes();
 	return arch_is_arm64(linux_guest->root) ? arch_arm64_stack_bytes(linux_guest)
 						: arch_x86_stack_bytes(linux_guest);
 }
 
 bool arch_is_same_process(struct memory_root a, struct memory_root b)
 {
+	if (arch_is_arm32(a))
+		return arch_arm32_is_same_process(a, b);
 	return arch_is_arm64(a) ? arch_arm64_is_same_process(a, b)
 				: arch_x86_is_same_process(a, b);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor in a Linux kernel's memory. arch.c asks arch_x86.c or arch_arm64.c,
- * by the guest's page tables. Another architecture has to implement this header, search_arch.h,
- * stack_layout.h, orc_tables.h and process/process_arch.h.
+ * What depends on the processor in a Linux kernel's memory. arch.c asks arch_x86.c, arch_arm64.c or
+ * arch_arm32.c, by the guest's page tables. Another architecture has to implement this header,
+ * search_arch.h, stack_layout.h, orc_tables.h and process/process_arch.h.
  */
 #ifndef XTOP_LINUX_KERNEL_ARCH_H
 #define XTOP_LINUX_KERNEL_ARCH_H
@@ -23,7 +23,9 @@ struct arch_addresses arch_get_addresses(struct memory_root root);
 /* Bytes of a pointer and of a long in the kernel that has these page tables. */
 static inline unsigned arch_word_bytes(struct memory_root root)
 {
-	return root.width == WIDTH_32 || root.width == WIDTH_32_PAE ? 4 : 8;
+	return root.width == WIDTH_32 || root.width == WIDTH_32_PAE || root.width == ROOT_ARM32
+		       ? 4
+		       : 8;
 }
 
 struct arch_name {
@@ -82,5 +84,11 @@ struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t fram
 bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b);
 uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release);
 uint32_t arch_arm64_stack_bytes(const struct linux_guest *linux_guest);
+
+/* Roots are read and made as those of arm64. */
+struct arch_addresses arch_arm32_addresses(void);
+void arch_arm32_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
+bool arch_arm32_is_same_process(struct memory_root a, struct memory_root b);
+uint32_t arch_arm32_stack_bytes(void);
 
 #endif

@@ -128,7 +128,7 @@ bool arch_x86_is_same_process(struct memory_root a, struct memory_root b)
 
 /*
  * THREAD_SIZE (Linux arch/x86/include/asm/page_64_types.h). Stacks of interrupts are as large, and
- * have a type that BTF tells; with KASAN both are larger. layout_i386.c sets it, too.
+ * have a type that BTF tells; with KASAN both are larger. layout_32.c sets it, too.
  */
 #define ARCH_STACK_BYTES 16384
 

@@ -19,10 +19,11 @@
 #include <string.h>
 
 #include "linux/kernel/arch.h"
+#include "linux/kernel/exidx_tables.h"
 #include "linux/kernel/hypercalls.h"
 #include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/kernel_image.h"
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/search.h"
 #include "xtop/cleanup.h"
@@ -60,6 +61,8 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_PRINT_MODULES, "print_modules" },
 	{ LINUX_GET_BPF, "bpf_get_kallsym" },
 	{ LINUX_STOLEN, "xen_vcpu_stolen" },
+	{ LINUX_EXIDX_START, "__start_unwind_idx" },
+	{ LINUX_EXIDX_STOP, "__stop_unwind_idx" },
 };
 #define N_LINUX_NAMES (sizeof(linux_names) / sizeof(linux_names[0]))
 
@@ -182,7 +185,7 @@ static void linux_read_types(struct linux_guest *guest)
 	guest->has_layout =
 		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
 	if (!guest->has_layout && linux_is_short(guest))
-		guest->has_layout = layout_i386_find(guest, &guest->layout);
+		guest->has_layout = layout_32_find(guest, &guest->layout);
 }
 
 /* --- address spaces --------------------------------------------------------------------------- */
@@ -318,6 +321,8 @@ bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 	filled = !error && linux_fill(kernel, image, guest->kernel_cache, guest->uuid);
 	if (filled && kernel->image->tables.orc)
 		hypercalls_add(&kernel->guest, kernel->image->tables.orc);
+	if (filled)
+		exidx_read_kernel(&kernel->guest, kernel->image);
 	error_destroy(error);
 	kernel_image_destroy(image);
 	if (!filled)

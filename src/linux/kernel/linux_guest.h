@@ -47,6 +47,8 @@ enum linux_symbol {
 	LINUX_ORC_IP_STOP,
 	LINUX_ORC_START,
 	LINUX_ORC_STOP,
+	LINUX_EXIDX_START, /* __start_unwind_idx: of 32-bit Arm */
+	LINUX_EXIDX_STOP,
 	LINUX_HYPERCALLS, /* hypercall_page: code that Xen writes */
 	LINUX_INIT_TASK,
 	LINUX_LOG,         /* prb: pointer to the log's rings */
@@ -91,10 +93,15 @@ static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_
 	return memory_read_u64(linux_guest->memory, linux_guest->root, address, value);
 }
 
+static inline bool linux_is_i386(const struct linux_guest *linux_guest)
+{
+	return linux_guest->root.width == WIDTH_32 || linux_guest->root.width == WIDTH_32_PAE;
+}
+
 /* Whether the kernel has pointers of 4 bytes. */
 static inline bool linux_is_short(const struct linux_guest *linux_guest)
 {
-	return linux_guest->root.width == WIDTH_32 || linux_guest->root.width == WIDTH_32_PAE;
+	return linux_is_i386(linux_guest) || linux_guest->root.width == ROOT_ARM32;
 }
 
 /* Bytes of a pointer of the kernel's, and of a long. */
@@ -119,7 +126,7 @@ static inline bool linux_read_word(const struct linux_guest *linux_guest, uint64
 
 /*
  * Kernel pointers of 64 bits point to the upper half of the address space, in every paging mode. A
- * reader that also works on kernels of i386 calls linux_is_kernel_of() instead.
+ * reader that also works on kernels of 32 bits calls linux_is_kernel_of() instead.
  */
 static inline bool linux_is_kernel(uint64_t address)
 {

@@ -26,7 +26,7 @@
 #include "xtop/limit.h"
 
 #define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
-#define SEARCH_MAX_I386_DATA (16U << 20) /* Debian's has 7 MiB of data and bss */
+#define SEARCH_MAX_DATA_32 (16U << 20) /* Debian's has 7 MiB of data and bss */
 #define SEARCH_NOTE_WORDS    9 /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
 #define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256) /* of types: Debian's kernels have 2 to 3 MiB */
 
@@ -100,14 +100,18 @@ static void search_range(struct search *search, bool constant, bool data)
 		search_banner(search);
 	if (constant && !symbols[LINUX_BTF_START])
 		search_btf(search);
-	if (data && arch_word_bytes(search->guest->root) == sizeof(uint32_t))
+	if (constant && search->guest->root.width == ROOT_ARM32)
+		search_arm32_constants(search);
+	if (!data || root_is_arm(search->guest->root))
+		return;
+	if (arch_word_bytes(search->guest->root) == sizeof(uint32_t))
 		search_i386_data(search);
-	else if (data && search->guest->root.width != ROOT_ARM64)
+	else
 		search_x86_data(search);
 }
 
 /*
- * The image of i386 is part of the direct map: behind its data all of memory may follow in one
+ * The image of 32 bits is part of the direct map: behind its data all of memory may follow in one
  * range.
  */
 static size_t search_range_bytes(const struct search *search, const struct memory_range *range)
@@ -115,8 +119,8 @@ static size_t search_range_bytes(const struct search *search, const struct memor
 	size_t bytes = range->end - range->start;
 
 	if (range->writable && arch_word_bytes(search->guest->root) == sizeof(uint32_t) &&
-	    bytes > SEARCH_MAX_I386_DATA)
-		return SEARCH_MAX_I386_DATA;
+	    bytes > SEARCH_MAX_DATA_32)
+		return SEARCH_MAX_DATA_32;
 	return bytes;
 }
 
@@ -156,8 +160,10 @@ void search_symbols(struct linux_guest *guest, const struct memory_range *ranges
 	search_image(&search, ranges, n);
 	if (guest->root.width == ROOT_ARM64)
 		search_arm64_functions(&search);
-	else if (arch_word_bytes(guest->root) == sizeof(uint32_t))
-		search_i386_functions(&search);
-	else
+	else if (arch_word_bytes(guest->root) != sizeof(uint32_t))
 		search_x86_functions(&search);
+	else if (guest->root.width == ROOT_ARM32)
+		search_arm32_functions(&search);
+	else
+		search_i386_functions(&search);
 }

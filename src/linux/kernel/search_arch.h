@@ -18,6 +18,7 @@ struct search {
 	uint64_t address;
 	size_t size_bytes;
 	size_t n_orc; /* entries of the longest ORC table so far */
+	size_t n_unwind; /* of 32-bit Arm: of the longest index of unwind tables */
 };
 
 static inline uint32_t search_u32(const struct search *search, size_t at)
@@ -89,6 +90,10 @@ void search_x86_functions(struct search *search);
 void search_i386_data(struct search *search);
 /* LINUX_CURRENT_TASK, LINUX_PER_CPU_OFFSET and the lists. */
 void search_i386_functions(struct search *search);
+/* 32-bit Arm. In a range of constants: LINUX_EXIDX_*. */
+void search_arm32_constants(struct search *search);
+/* LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET. */
+void search_arm32_functions(struct search *search);
 /*
  * In functions: the lists, LINUX_PER_CPU_OFFSET and LINUX_RUNSTATE. The kernel's page tables are
  * known, and there is no ORC.

@@ -9,7 +9,7 @@
  *   per-cpu areas  the table that idle_cpu() adds from, by the number of the CPU
  *   lists          of modules and BPF programs: the first list that their readers read
  *
- * layout_i386.c finds what there is in a task.
+ * layout_32.c finds what there is in a task.
  *
  * Resolver's thread.
  */

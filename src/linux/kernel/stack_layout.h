@@ -8,20 +8,20 @@
 
 /*
  * REGS are those of any vCPU: its per-cpu area is read. All zero when the kernel's types are not
- * known. stack_layout_x86.c, stack_layout_i386.c, stack_layout_arm64.c.
+ * known. stack_layout_x86.c, stack_layout_32.c, stack_layout_arm64.c.
  */
 struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 					   const struct registers *regs);
-struct linux_stacks stack_layout_i386_build(const struct linux_guest *guest);
+struct linux_stacks stack_layout_32_build(const struct linux_guest *guest);
 struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest);
 
 static inline struct linux_stacks stack_layout_build(const struct linux_guest *guest,
 						     const struct registers *regs)
 {
-	if (regs->arch == ARCH_ARM64)
-		return stack_layout_arm64_build(guest);
-	return linux_is_short(guest) ? stack_layout_i386_build(guest)
-				     : stack_layout_x86_build(guest, regs);
+	if (linux_is_short(guest))
+		return stack_layout_32_build(guest);
+	return regs->arch == ARCH_ARM64 ? stack_layout_arm64_build(guest)
+					: stack_layout_x86_build(guest, regs);
 }
 
 #endif

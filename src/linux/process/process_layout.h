@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a kernel of i386 without BTF keeps its processes' mappings and files. What layout_i386.c
- * finds of tasks comes first. Resolver's thread, while the guest runs.
+ * Where a kernel of 32 bits without BTF, of i386 or Arm, keeps its processes' mappings and files.
+ * What layout_32.c finds of tasks comes first. Resolver's thread, while the guest runs.
  */
 #ifndef XTOP_PROCESS_PROCESS_LAYOUT_H
 #define XTOP_PROCESS_PROCESS_LAYOUT_H
@@ -28,14 +28,14 @@ struct process_trial {
  * Fills in what processes.h needs of *GUEST: members of its layout, and vmemmap. False: no process
  * was found that confirms them all, or not yet; *guest is untouched.
  */
-bool process_layout_i386_find(struct linux_guest *guest);
+bool process_layout_32_find(struct linux_guest *guest);
 
 /*
  * The parts of that, for one process. The first needs trial->guest and trial->task, the second what
  * the first has filled in. False: the process does not confirm what would be found.
  */
-bool mm_layout_i386_find(struct process_trial *trial);
-bool file_layout_i386_find(struct process_trial *trial);
+bool mm_layout_32_find(struct process_trial *trial);
+bool file_layout_32_find(struct process_trial *trial);
 
 /*
  * Fills in what is found by the process of TASK of its number, its waits, exec() and its control
@@ -61,6 +61,12 @@ static inline uint64_t process_trial_word(const struct process_trial *trial, uin
 			       linux_read_word(&trial->guest, address, &word)
 		       ? word
 		       : 0;
+}
+
+/* Where a number of 8 bytes is that comes at OFFSET: Arm has such numbers at multiples of 8. */
+static inline unsigned process_trial_wide(const struct process_trial *trial, unsigned offset)
+{
+	return root_is_arm(trial->guest.root) ? (offset + 7) & ~7U : offset;
 }
 
 static inline bool process_trial_is_pointer(const struct process_trial *trial, uint64_t word)

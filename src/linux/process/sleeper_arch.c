@@ -11,8 +11,10 @@ static bool sleeper_is_arm64(const struct sleeper_stack *stack)
 
 bool sleeper_arch_get_registers(const struct sleeper_stack *stack, struct registers *regs)
 {
-	if (linux_is_short(stack->guest))
+	if (linux_is_i386(stack->guest))
 		return sleeper_i386_get_registers(stack, regs);
+	if (linux_is_short(stack->guest)) /* 32-bit Arm */
+		return false;
 	return sleeper_is_arm64(stack) ? sleeper_arm64_get_registers(stack, regs)
 				       : sleeper_x86_get_registers(stack, regs);
 }
@@ -27,8 +29,10 @@ void sleeper_arch_set_root(struct registers *regs, struct memory_root root)
 
 bool sleeper_arch_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 {
-	if (linux_is_short(stack->guest))
+	if (linux_is_i386(stack->guest))
 		return sleeper_i386_get_user_sp(stack, sp);
+	if (linux_is_short(stack->guest))
+		return false;
 	return sleeper_is_arm64(stack) ? sleeper_arm64_get_user_sp(stack, sp)
 				       : sleeper_x86_get_user_sp(stack, sp);
 }

@@ -21,7 +21,7 @@
 #include "linux/process/process_layout.h"
 
 #include "linux/kernel/code_i386.h"
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/process/cgroup.h"
 #include "linux/process/xarray.h"
 
@@ -159,7 +159,7 @@ static bool task_find_stack_pointer(struct process_trial *trial)
 		return false;
 	offset = code_i386_find_member(&code, 0x89, 0);
 	if (!offset || offset >= TASK_MAX_BYTES ||
-	    task_word(trial, offset) - task_word(trial, stack) >= I386_STACK_BYTES)
+	    task_word(trial, offset) - task_word(trial, stack) >= STACK_32_BYTES)
 		return false;
 	process_trial_set(trial, TASK_SP, offset);
 	return true;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/kernel/search.h"
 #include "linux/process/tasks.h"
 #include "tests/support/made_i386.h"
@@ -27,7 +27,7 @@ static void test_symbols(void)
 		  "current_task");
 	check_u64(made->guest.symbols[LINUX_PER_CPU_OFFSET], MADE_BASE + MADE_PER_CPUS,
 		  "__per_cpu_offset");
-	check_u64(layout_i386_read_current(&made->guest), MADE_BASE + MADE_TASK,
+	check_u64(layout_32_read_current(&made->guest), MADE_BASE + MADE_TASK,
 		  "the running task");
 
 	made_i386_begin(made, true);
@@ -68,7 +68,7 @@ static void test_members(bool has_canary)
 
 	made_i386_begin(made, has_canary);
 	made_i386_search(made);
-	check(layout_i386_find(&made->guest, &made->guest.layout), "members are found");
+	check(layout_32_find(&made->guest, &made->guest.layout), "members are found");
 	check(has(TASK_COMM, MADE_COMM) && has(TASK_PID, MADE_PID) && has(TASK_TGID, MADE_PID + 4),
 	      "names and numbers");
 	check(has(TASK_GROUP_LEADER, leader), "the leader, %s canary",
@@ -86,7 +86,7 @@ static void test_no_members(void)
 	layout_init(&before);
 	made_i386_put(made, MADE_LEADER + MADE_PID + 36, MADE_BASE + MADE_TASK, 4);
 	memory_refresh(made->guest.memory);
-	check(!layout_i386_find(&made->guest, &made->guest.layout),
+	check(!layout_32_find(&made->guest, &made->guest.layout),
 	      "a leader that does not lead itself");
 	check(memcmp(&made->guest.layout, &before, sizeof(before)) == 0,
 	      "the layout stays as it was");
@@ -94,21 +94,21 @@ static void test_no_members(void)
 	made_i386_search(made);
 	made_i386_put(made, MADE_TASK + MADE_COMM, 0x01, 1);
 	memory_refresh(made->guest.memory);
-	check(!layout_i386_find(&made->guest, &made->guest.layout), "a name that is none");
+	check(!layout_32_find(&made->guest, &made->guest.layout), "a name that is none");
 	made_i386_begin(made, true);
 	made_i386_search(made);
 	made_i386_put(made, MADE_INFO + 1, 0, 1);
 	memory_refresh(made->guest.memory);
-	check(!layout_i386_find(&made->guest, &made->guest.layout),
+	check(!layout_32_find(&made->guest, &made->guest.layout),
 	      "a function that does not load current");
 	made_i386_begin(made, true);
 	made_i386_put(made, MADE_PER_CPUS, 0x10000000, 4);
 	made_i386_search(made);
-	check(!layout_i386_find(&made->guest, &made->guest.layout), "an area that is not there");
+	check(!layout_32_find(&made->guest, &made->guest.layout), "an area that is not there");
 	made_i386_begin(made, true);
 	made->guest.symbols[LINUX_STACK_INFO] = 0;
 	made_i386_search(made);
-	check(!layout_i386_find(&made->guest, &made->guest.layout),
+	check(!layout_32_find(&made->guest, &made->guest.layout),
 	      "a kernel without the function");
 }
 
@@ -119,7 +119,7 @@ static void test_tasks(void)
 
 	made_i386_begin(made, true);
 	made_i386_search(made);
-	made->guest.has_layout = layout_i386_find(&made->guest, &made->guest.layout);
+	made->guest.has_layout = layout_32_find(&made->guest, &made->guest.layout);
 	must(tasks_create(&made->guest, &tasks));
 	task = tasks_find(tasks, MADE_BASE + MADE_TASK, 1);
 	check(task && strcmp(task->comm, "thread") == 0 && strcmp(task->process, "leader") == 0 &&

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "linux/kernel/arch.h"
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/process/page_cache.h"
 #include "linux/process/path.h"
 #include "linux/process/process_arch.h"
 #include "linux/process/process_layout.h"
+#include "tests/support/made_arm32.h"
 #include "tests/support/made_process_i386.h"
 #include "tests/support/tap.h"
 
@@ -33,7 +34,7 @@ static void begin(bool pae)
 	}
 	memory_refresh(made->guest.memory);
 	made_i386_search(made);
-	layout_i386_find(&made->guest, &made->guest.layout);
+	layout_32_find(&made->guest, &made->guest.layout);
 }
 
 static bool has(enum layout_member member, unsigned offset)
@@ -51,7 +52,7 @@ static void test_found(bool pae)
 	made_i386_put(made, MADE_TASK + MADE_START - 120, MADE_BASE + MADE_TASK, 8);
 	made_i386_put(made, MADE_TASK + MADE_START - 112, MADE_BASE + MADE_TASK + 12, 8);
 	memory_refresh(made->guest.memory);
-	check(process_layout_i386_find(&made->guest), "a process of the running task, %s",
+	check(process_layout_32_find(&made->guest), "a process of the running task, %s",
 	      pae ? "with PAE" : "without");
 	check(has(TASK_MM, MADE_MM_AT) && has(MM_MT, 0) && has(MM_PGD, 28) &&
 		      has(MM_MAP_COUNT, 48) && has(MM_TOTAL_VM, 96),
@@ -68,6 +69,36 @@ static void test_found(bool pae)
 	check_u64(made->guest.vmemmap, MADE_BASE + MADE_PAGE_ARRAY, "the array of struct page");
 }
 
+static void begin_arm32(void)
+{
+	made_arm32_begin(made);
+	made->guest.vmemmap = 0;
+	made_arm32_search(made);
+	layout_32_find(&made->guest, &made->guest.layout);
+}
+
+/* Arm has numbers of 8 bytes at multiples of 8. */
+static void test_arm32(void)
+{
+	begin_arm32();
+	made_process_i386(made, MADE_TASK);
+	check(process_layout_32_find(&made->guest), "a process of 32-bit Arm");
+	check(has(TASK_MM, MADE_MM_AT) && has(MM_PGD, 28) && has(MM_MAP_COUNT, 48) &&
+		      has(MM_TOTAL_VM, 96),
+	      "mm_struct");
+	check(has(VMA_FLAGS, 24) && has(VMA_FILE, 64), "vm_area_struct");
+	check(has(DENTRY_NAME_LEN, 28) && has(DENTRY_NAME, 32) && has(DENTRY_INODE, 40), "dentry");
+	check(has(INODE_INO, 40) && has(INODE_SIZE, 56) && has(INODE_MTIME_SEC, 80) &&
+		      has(INODE_MTIME_NSEC, 88),
+	      "inode");
+	check(has(PAGE_SIZEOF, MADE_PAGE_BYTES), "struct page");
+	begin_arm32();
+	made_process_i386(made, MADE_TASK);
+	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 3, 0, 8);
+	memory_refresh(made->guest.memory);
+	check(!process_layout_32_find(&made->guest), "page tables without the kernel's part");
+}
+
 /* --- which process ---------------------------------------------------------------------------- */
 
 #define PARENT   (MADE_PID + 12) /* real_parent, in a task with a canary */
@@ -82,9 +113,9 @@ static void put(uint64_t offset, uint64_t word)
 static void test_tasks(void)
 {
 	begin(true);
-	check(!process_layout_i386_find(&made->guest), "no task has a process");
+	check(!process_layout_32_find(&made->guest), "no task has a process");
 	made_process_i386(made, MADE_PARENT);
-	check(process_layout_i386_find(&made->guest), "the process of a parent");
+	check(process_layout_32_find(&made->guest), "the process of a parent");
 
 	begin(true);
 	made_process_i386(made, MADE_LEADER);
@@ -92,7 +123,7 @@ static void test_tasks(void)
 	put(MADE_TASK + SIBLING, MADE_BASE + MADE_LEADER + SIBLING);
 	put(MADE_LEADER + SIBLING, MADE_BASE + MADE_PARENT + CHILDREN);
 	memory_refresh(made->guest.memory);
-	check(process_layout_i386_find(&made->guest), "that of a child of the first task");
+	check(process_layout_32_find(&made->guest), "that of a child of the first task");
 
 	begin(true);
 	put(MADE_PARENT + CHILDREN, MADE_BASE + MADE_TASK + SIBLING);
@@ -100,11 +131,11 @@ static void test_tasks(void)
 	put(MADE_TASK + PARENT, MADE_BASE + MADE_LEADER);
 	put(MADE_LEADER + PARENT, MADE_BASE + MADE_TASK);
 	memory_refresh(made->guest.memory);
-	check(!process_layout_i386_find(&made->guest), "rings of parents and of children end");
+	check(!process_layout_32_find(&made->guest), "rings of parents and of children end");
 	put(MADE_TASK + PARENT, 0x1000);
 	put(MADE_TASK + CHILDREN, 0x1000);
 	memory_refresh(made->guest.memory);
-	check(!process_layout_i386_find(&made->guest), "nor are there tasks below 3 GiB");
+	check(!process_layout_32_find(&made->guest), "nor are there tasks below 3 GiB");
 }
 
 /* --- what does not agree ---------------------------------------------------------------------- */
@@ -157,7 +188,7 @@ static void test_refused(void)
 		put(spoilt[i].at, spoilt[i].word);
 		memory_refresh(made->guest.memory);
 		before = made->guest.layout;
-		check(!process_layout_i386_find(&made->guest) && !made->guest.vmemmap &&
+		check(!process_layout_32_find(&made->guest) && !made->guest.vmemmap &&
 			      memcmp(&made->guest.layout, &before, sizeof(before)) == 0,
 		      "%s", spoilt[i].what);
 	}
@@ -165,7 +196,7 @@ static void test_refused(void)
 	made_process_i386(made, MADE_TASK);
 	put(MADE_VDSO, 0);
 	memory_refresh(made->guest.memory);
-	check(process_layout_i386_find(&made->guest) &&
+	check(process_layout_32_find(&made->guest) &&
 		      !layout_has(&made->guest.layout, MM_VDSO),
 	      "a process needs no vDSO");
 	begin(true);
@@ -173,7 +204,7 @@ static void test_refused(void)
 	made_i386_put(made, MADE_TASK + MADE_START + 40, 2000000, 8);
 	made_i386_put(made, MADE_TASK + MADE_START + 48, 2000000, 8);
 	memory_refresh(made->guest.memory);
-	check(process_layout_i386_find(&made->guest) &&
+	check(process_layout_32_find(&made->guest) &&
 		      !layout_has(&made->guest.layout, TASK_START_TIME),
 	      "of two times none is known to be the start");
 }
@@ -218,7 +249,7 @@ static void test_read(void)
 
 	begin(true);
 	made_process_i386(made, MADE_TASK);
-	process_layout_i386_find(&made->guest);
+	process_layout_32_find(&made->guest);
 	n_seen = 0;
 	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE, "a walk");
 	check(n_seen == 5 && seen[1].start == MADE_CODE + 2 * PAGE &&
@@ -248,7 +279,7 @@ static void test_list(bool pae)
 
 	begin(pae);
 	made_process_510_i386(made, MADE_TASK);
-	check(process_layout_i386_find(&made->guest), "a list of areas, %s",
+	check(process_layout_32_find(&made->guest), "a list of areas, %s",
 	      pae ? "with PAE" : "without");
 	check(has(MM_MMAP, 0) && has(VMA_NEXT, 8) && !layout_has(&made->guest.layout, MM_MT) &&
 		      has(VMA_FLAGS, flags) && has(VMA_PGOFF, flags + 36) &&
@@ -264,7 +295,16 @@ static void test_list(bool pae)
 	made_process_510_i386(made, MADE_TASK);
 	made_i386_put(made, MADE_AREAS + MADE_AREA_BYTES + 12, 0, 4);
 	memory_refresh(made->guest.memory);
-	check(!process_layout_i386_find(&made->guest), "a list that does not lead back");
+	check(!process_layout_32_find(&made->guest), "a list that does not lead back");
+}
+
+static void test_list_arm32(void)
+{
+	begin_arm32();
+	made_process_510_i386(made, MADE_TASK);
+	check(process_layout_32_find(&made->guest), "a list of areas, 32-bit Arm");
+	check(has(MM_MMAP, 0) && has(VMA_FLAGS, 48) && has(VMA_FILE, 88) && has(MM_TOTAL_VM, 108),
+	      "its members");
 }
 
 /* Top tables of 32 bytes: many lie in one page. */
@@ -288,6 +328,7 @@ int main(void)
 	check(made, "a made kernel");
 	if (!made)
 		return tap_done();
+	test_arm32();
 	test_found(true);
 	test_found(false);
 	test_tasks();
@@ -295,6 +336,7 @@ int main(void)
 	test_read();
 	test_list(true);
 	test_list(false);
+	test_list_arm32();
 	test_roots();
 	memory_destroy(made->guest.memory);
 	free(made);

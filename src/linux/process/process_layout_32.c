@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds a process that shows where a kernel of i386 keeps mappings and files; see process_layout.h.
- * Kernel threads have none, and any process may be changing. So several are tried: the task that
- * runs, its parents up to the idle task, the idle task's children, of which init is one, and
- * init's. The members of task_struct that lead there have this order (layout_i386.c):
+ * Finds a process that shows where a kernel of 32 bits keeps mappings and files; see
+ * process_layout.h. Kernel threads have none, and any process may be changing. So several are
+ * tried: the task that runs, its parents up to the idle task, the idle task's children, of which
+ * init is one, and init's. The members of task_struct that lead there have this order
+ * (layout_32.c):
  *
  *   real_parent parent children.{next,prev} sibling.{next,prev} group_leader
  *
@@ -17,7 +18,7 @@
 
 #include "linux/process/process_layout.h"
 
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 
 #define WORD                 4
 #define PROCESS_MAX_PARENTS  8
@@ -53,12 +54,13 @@ static bool process_layout_try(struct linux_guest *guest, uint64_t task)
 {
 	struct process_trial trial = { .guest = *guest, .task = task };
 
-	if (!task || !mm_layout_i386_find(&trial) || !file_layout_i386_find(&trial))
+	if (!task || !mm_layout_32_find(&trial) || !file_layout_32_find(&trial))
 		return false;
 	guest->layout = trial.guest.layout;
 	guest->vmemmap = trial.guest.vmemmap;
 	process_layout_find_start(guest, task);
-	task_layout_i386_find(guest, task);
+	if (linux_is_i386(guest))
+		task_layout_i386_find(guest, task);
 	return true;
 }
 
@@ -94,9 +96,9 @@ static bool process_layout_try_children(struct linux_guest *guest, uint64_t task
 	return false;
 }
 
-bool process_layout_i386_find(struct linux_guest *guest)
+bool process_layout_32_find(struct linux_guest *guest)
 {
-	uint64_t task = layout_i386_read_current(guest), parent, init;
+	uint64_t task = layout_32_read_current(guest), parent, init;
 
 	if (!task || !layout_has(&guest->layout, TASK_GROUP_LEADER) ||
 	    !layout_has(&guest->layout, TASK_PID))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds where a kernel of i386, Linux 5.10 to 6.1 or a later one that is alike, keeps a process's
- * mappings; see process_layout.h. Each member is known by what it contains:
+ * Finds where a kernel of 32 bits, Linux 5.10 to 6.1 or a later one that is alike, keeps the
+ * mappings of a process; see process_layout.h. Each member is known by what it contains:
  *
  *   task_struct     mm, active_mm       the same pointer twice, before pid
  *   mm_struct       mm_mt               lock, ma_root: the root node's first word is the address of
@@ -11,7 +11,8 @@
  *                   pgd                 page tables that map the kernel and some of the areas
  *                   pgtables_bytes, map_count      whole pages, and the number of areas
  *                   total_vm .. exec_vm            the pages of all areas, and of those with code:
- *                                       five or six words apart since 4.10
+ *                                       five words apart since 4.10, or six: between them is a
+ *                                       number of 8 bytes
  *                   context.vdso, vdso_image       an area that begins as an ELF file, and what
  *                                       has the kernel's own copy of it
  *   vm_area_struct  vm_start vm_end [vm_next vm_prev vm_rb rb_subtree_gap] vm_mm vm_page_prot
@@ -36,7 +37,7 @@
 #define MM_BYTES          1024 /* 496 in 6.1, with its context */
 #define MM_MAX_AREAS      4096 /* of a process that is tried */
 #define MM_AREA_PAGES     16   /* of each area that are looked for */
-#define MM_CODE_WORDS     5    /* from total_vm to exec_vm */
+#define MM_CODE_WORDS     3    /* from pinned_vm, of 8 bytes, to exec_vm */
 #define MM_ATOMIC64       8    /* an atomic64_t is aligned to its bytes */
 #define MAPLE_ROOT_PARENT 1
 #define MAPLE_NODE_MASK   UINT64_C(255)
@@ -102,11 +103,17 @@ static bool mm_find(struct process_trial *trial)
 
 /* --- the areas -------------------------------------------------------------------------------- */
 
+static bool mm_entry_is_long(struct memory_root root)
+{
+	return root_is_arm(root) ? root.arm64.is_long : root.width == WIDTH_32_PAE;
+}
+
 static void mm_set_areas(struct process_trial *trial)
 {
-	unsigned entry_bytes = trial->guest.root.width == WIDTH_32_PAE ? 8 : 4;
 	bool is_list = layout_has(&trial->guest.layout, MM_MMAP);
-	unsigned flags = (is_list ? VMA_LIST_MM : 2 * WORD) + WORD + entry_bytes;
+	unsigned prot = (is_list ? VMA_LIST_MM : 2 * WORD) + WORD;
+	unsigned flags = mm_entry_is_long(trial->guest.root) ? process_trial_wide(trial, prot) + 8
+							     : prot + WORD;
 
 	process_trial_set(trial, MAPLE_ROOT, WORD);
 	process_trial_set(trial, MAPLE_R64_PIVOT, WORD);
@@ -161,35 +168,39 @@ static bool mm_find_count(struct process_trial *trial)
 }
 
 /*
- * Whether total_vm is at OFFSET: locked_vm, pinned_vm and data_vm are between it and exec_vm. In
- * 5.10 there is a word to align pinned_vm, in 6.1 there is none.
+ * Where exec_vm is: total_vm locked_vm pinned_vm data_vm exec_vm. pinned_vm, an atomic64_t, lies at
+ * a multiple of 8 on i386, too: 5.10 has a word before it there, and 6.1 needs none.
  */
-static bool mm_is_total(const struct process_trial *trial, unsigned offset)
+static unsigned mm_code_offset(const struct process_trial *trial, unsigned total)
 {
-	unsigned code = offset + MM_CODE_WORDS * WORD;
+	unsigned pinned = total + 2 * WORD;
 
-	if (layout_has(&trial->guest.layout, MM_MMAP) && (offset + 2 * WORD) % MM_ATOMIC64)
-		code += WORD;
-	return mm_word(trial, offset) == trial->n_pages &&
-	       mm_word(trial, code) == trial->n_code_pages;
+	if (layout_has(&trial->guest.layout, MM_MMAP))
+		pinned = (pinned + MM_ATOMIC64 - 1) & ~(MM_ATOMIC64 - 1U);
+	return process_trial_wide(trial, pinned) + MM_CODE_WORDS * WORD;
 }
 
+/* hiwater_vm, which is mostly the same number, is the word before: on Arm it looks alike. */
 static bool mm_find_total(struct process_trial *trial)
 {
-	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD)
-		if (mm_is_total(trial, offset)) {
-			process_trial_set(trial, MM_TOTAL_VM, offset);
+	for (unsigned offset = MM_FRONT_BYTES; offset; offset -= WORD)
+		if (mm_word(trial, offset - WORD) == trial->n_pages &&
+		    mm_word(trial, mm_code_offset(trial, offset - WORD)) == trial->n_code_pages) {
+			process_trial_set(trial, MM_TOTAL_VM, offset - WORD);
 			return true;
 		}
 	return false;
 }
 
-/* Under both roots. */
+/* Under both roots. On Arm a process's top table has a copy of what TTBR1 leads to. */
 static bool mm_is_same_frame(const struct process_trial *trial, uint64_t address)
 {
+	struct memory_root root = trial->root;
 	frame_t own, kernels;
 
-	return memory_translate(trial->guest.memory, trial->root, address, &own) &&
+	if (root_is_arm(root))
+		root.arm64.size1 = 0;
+	return memory_translate(trial->guest.memory, root, address, &own) &&
 	       memory_translate(trial->guest.memory, trial->guest.root, address, &kernels) &&
 	       own.value == kernels.value;
 }
@@ -248,7 +259,7 @@ static void mm_find_vdso(struct process_trial *trial)
 	}
 }
 
-bool mm_layout_i386_find(struct process_trial *trial)
+bool mm_layout_32_find(struct process_trial *trial)
 {
 	if (!mm_find(trial))
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds where a kernel of i386, Linux 6.1 or a later one that is alike, keeps the files of a
+ * Finds where a kernel of 32 bits, Linux 6.1 or a later one that is alike, keeps the files of a
  * process's mappings; see process_layout.h. Each member is known by what it contains:
  *
  *   file            f_path.{mnt,dentry} f_inode    the dentry has the same inode, and a path to the
@@ -39,7 +39,7 @@
 #define FILE_AREA_PAGES  16 /* of each area */
 #define PAGE_MIN_BYTES   24
 #define PAGE_MAX_BYTES   128
-#define TIME_BYTES       12 /* struct timespec64: 8 bytes and a long */
+#define TIME_BYTES       12 /* struct timespec64: 8 bytes and a long; a multiple of 8 on Arm */
 #define TIME_SECOND_NS   1000000000U
 #define MODE_KIND        0170000 /* Linux include/uapi/linux/stat.h: S_IFMT, S_IFREG */
 #define MODE_REGULAR     0100000
@@ -49,17 +49,25 @@
 
 static void file_set_names(struct process_trial *trial)
 {
+	unsigned name = process_trial_wide(trial, 5 * WORD); /* hash and length are one number */
+
 	process_trial_set(trial, PATH_MNT, 0);
 	process_trial_set(trial, PATH_DENTRY, WORD);
 	process_trial_set(trial, DENTRY_HASH_PPREV, 3 * WORD);
 	process_trial_set(trial, DENTRY_PARENT, 4 * WORD);
-	process_trial_set(trial, DENTRY_NAME_LEN, 6 * WORD);
-	process_trial_set(trial, DENTRY_NAME, 7 * WORD);
-	process_trial_set(trial, DENTRY_INODE, 8 * WORD);
+	process_trial_set(trial, DENTRY_NAME_LEN, name + WORD);
+	process_trial_set(trial, DENTRY_NAME, name + 2 * WORD);
+	process_trial_set(trial, DENTRY_INODE, process_trial_wide(trial, name + 3 * WORD));
 	process_trial_set(trial, VFSMOUNT_ROOT, 0);
 	process_trial_set(trial, MOUNT_PARENT, 2 * WORD);
 	process_trial_set(trial, MOUNT_MOUNTPOINT, 3 * WORD);
 	process_trial_set(trial, MOUNT_MNT, 4 * WORD);
+}
+
+static uint64_t file_dentry_inode(const struct process_trial *trial, uint64_t dentry)
+{
+	return process_trial_word(trial,
+				  dentry + layout_offset(&trial->guest.layout, DENTRY_INODE));
 }
 
 static bool file_find_path(struct process_trial *trial, uint64_t file, uint64_t *inode,
@@ -72,7 +80,7 @@ static bool file_find_path(struct process_trial *trial, uint64_t file, uint64_t 
 		*dentry = process_trial_word(trial, file + offset + WORD);
 		*inode = process_trial_word(trial, file + offset + 2 * WORD);
 		if (!process_trial_is_pointer(trial, *inode) ||
-		    process_trial_word(trial, *dentry + 8 * WORD) != *inode)
+		    file_dentry_inode(trial, *dentry) != *inode)
 			continue;
 		process_trial_set(trial, FILE_PATH, offset);
 		process_trial_set(trial, FILE_INODE, offset + 2 * WORD);
@@ -123,17 +131,29 @@ static bool file_is_time(const struct process_trial *trial, uint64_t address)
 	return process_trial_word(trial, address + 2 * WORD) < TIME_SECOND_NS;
 }
 
+/* i_size and the times behind i_ino, which is at OFFSET. */
+static unsigned file_size_offset(const struct process_trial *trial, unsigned offset)
+{
+	return process_trial_wide(trial, offset + 3 * WORD);
+}
+
+static unsigned file_time_offset(const struct process_trial *trial, unsigned offset, unsigned i)
+{
+	return file_size_offset(trial, offset) + 2 * WORD +
+	       i * process_trial_wide(trial, TIME_BYTES);
+}
+
 /* Whether i_ino of a regular file is at OFFSET: i_nlink, i_rdev, i_size and three times follow. */
 static bool file_is_number(const struct process_trial *trial, uint64_t inode, unsigned offset)
 {
-	uint64_t at = inode + offset, size = process_trial_word(trial, at + 3 * WORD);
+	uint64_t at = inode + offset, size = inode + file_size_offset(trial, offset);
 
+	for (unsigned i = 0; i < 3; i++)
+		if (!file_is_time(trial, inode + file_time_offset(trial, offset, i)))
+			return false;
 	return process_trial_word(trial, at) && process_trial_word(trial, at + WORD) &&
-	       !process_trial_word(trial, at + 2 * WORD) && size &&
-	       !process_trial_word(trial, at + 4 * WORD) &&
-	       file_is_time(trial, at + 5 * WORD) &&
-	       file_is_time(trial, at + 5 * WORD + TIME_BYTES) &&
-	       file_is_time(trial, at + 5 * WORD + 2 * TIME_BYTES);
+	       !process_trial_word(trial, at + 2 * WORD) && process_trial_word(trial, size) &&
+	       !process_trial_word(trial, size + WORD);
 }
 
 /* Behind i_mapping, or behind i_security. Both cannot be. */
@@ -146,9 +166,9 @@ static bool file_find_number(struct process_trial *trial, uint64_t inode, unsign
 	    (process_trial_word(trial, inode) & MODE_KIND) != MODE_REGULAR)
 		return false;
 	process_trial_set(trial, INODE_INO, offset);
-	process_trial_set(trial, INODE_SIZE, offset + 3 * WORD);
-	process_trial_set(trial, INODE_MTIME_SEC, offset + 5 * WORD + TIME_BYTES);
-	process_trial_set(trial, INODE_MTIME_NSEC, offset + 7 * WORD + TIME_BYTES);
+	process_trial_set(trial, INODE_SIZE, file_size_offset(trial, offset));
+	process_trial_set(trial, INODE_MTIME_SEC, file_time_offset(trial, offset, 1));
+	process_trial_set(trial, INODE_MTIME_NSEC, file_time_offset(trial, offset, 1) + 2 * WORD);
 	return true;
 }
 
@@ -273,7 +293,7 @@ static bool file_find_page_cache(struct process_trial *trial, uint64_t file, uin
 }
 
 /* The first file that confirms everything. */
-bool file_layout_i386_find(struct process_trial *trial)
+bool file_layout_32_find(struct process_trial *trial)
 {
 	const struct layout before = trial->guest.layout;
 	unsigned tries = 0;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sampler has to know of the stacks of a kernel of i386. All of them have 8 KiB at
- * multiples of 8 KiB. Resolver's thread.
+ * What the sampler has to know of the stacks of a kernel of 32 bits, i386 or Arm. All of them have
+ * 8 KiB at multiples of 8 KiB. Resolver's thread.
  */
 #include "config.h"
 
-#include "linux/kernel/layout_i386.h"
+#include "linux/kernel/layout_32.h"
 #include "linux/kernel/stack_layout.h"
 
-struct linux_stacks stack_layout_i386_build(const struct linux_guest *guest)
+struct linux_stacks stack_layout_32_build(const struct linux_guest *guest)
 {
 	struct linux_stacks stacks = { 0 };
 
 	if (!guest->has_layout || !layout_has(&guest->layout, TASK_STACK) ||
 	    !guest->symbols[LINUX_PER_CPU_OFFSET])
 		return stacks;
-	stacks.kernel_cr3 = guest->root.cr3;
+	stacks.kernel_cr3 = root_is_arm(guest->root) ? guest->root.arm64.table0 : guest->root.cr3;
 	stacks.current_per_cpu = guest->symbols[LINUX_CURRENT_TASK];
 	stacks.per_cpu_table = guest->symbols[LINUX_PER_CPU_OFFSET];
 	stacks.task_stack = layout_offset(&guest->layout, TASK_STACK);
-	stacks.stack_bytes = I386_STACK_BYTES;
+	stacks.stack_bytes = STACK_32_BYTES;
 	return stacks;
 }

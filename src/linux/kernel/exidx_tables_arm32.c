@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies and compiles a kernel's unwind tables; see exidx_tables.h. Resolver's thread. */
+#include "config.h"
+
+#include "linux/kernel/exidx_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/code.h"
+#include "xtop/exidx.h"
+#include "xtop/limit.h"
+
+#define EXIDX_MAX_BYTES       LIMIT(8U << 20, 64U << 10) /* of each table */
+#define EXIDX_ENTRY_BYTES     8
+#define EXIDX_ENTRY_MAX_BYTES 1032 /* in the second table: 2 words and 255 */
+
+/* --- the kernel's code ------------------------------------------------------------------------ */
+
+struct kernel_code {
+	struct memory *memory;
+	struct memory_root root;
+	const struct image *image; /* owns this */
+};
+
+static size_t kernel_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct kernel_code *code = context;
+
+	return memory_read(code->memory, code->root, address, buffer, size_bytes);
+}
+
+static bool kernel_code_find(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	const struct kernel_code *code = context;
+
+	return image_find_code(code->image, address, start, end);
+}
+
+static void exidx_read_code(const struct linux_guest *guest, struct image *image)
+{
+	struct kernel_code *code = malloc(sizeof(*code));
+	const struct code_source source = { .read = kernel_code_read,
+					    .find_function = kernel_code_find,
+					    .close = free,
+					    .context = code };
+
+	if (!code)
+		return;
+	*code = (struct kernel_code){ guest->memory, guest->root, image };
+	error_destroy(unwind_tables_build_links(&image->tables, &source));
+}
+
+/* --- the tables ------------------------------------------------------------------------------- */
+
+static uint8_t *exidx_copy(const struct linux_guest *guest, uint64_t address, size_t size_bytes)
+{
+	uint8_t *bytes = malloc(size_bytes);
+
+	if (!bytes)
+		return NULL;
+	memset(bytes, 0, size_bytes);
+	/* Behind the tables pages may be missing. */
+	memory_read_bulk(guest->memory, guest->root, address, bytes, size_bytes);
+	return bytes;
+}
+
+/* How many bytes from END, the end of INDEX, on the index leads to. */
+static size_t exidx_table_bytes(const uint8_t *index, size_t size_bytes, uint64_t end)
+{
+	uint64_t start = end - size_bytes, most = 0;
+	uint32_t word;
+
+	for (size_t at = 4; at + sizeof(word) <= size_bytes; at += EXIDX_ENTRY_BYTES) {
+		uint32_t to;
+
+		memcpy(&word, index + at, sizeof(word));
+		to = (uint32_t)(start + at) + (uint32_t)((int32_t)(word << 1) >> 1);
+		if (!(word >> 31) && to > end + most && to - end < EXIDX_MAX_BYTES)
+			most = to - end;
+	}
+	return most + EXIDX_ENTRY_MAX_BYTES;
+}
+
+void exidx_read_kernel(const struct linux_guest *guest, struct image *image)
+{
+	uint64_t start = guest->symbols[LINUX_EXIDX_START], end = guest->symbols[LINUX_EXIDX_STOP];
+	_cleanup_free_ uint8_t *index = NULL, *table = NULL;
+	size_t table_bytes;
+
+	if (guest->root.width != ROOT_ARM32 || !start || end <= start ||
+	    end - start > EXIDX_MAX_BYTES)
+		return;
+	index = exidx_copy(guest, start, end - start);
+	if (!index)
+		return;
+	table_bytes = exidx_table_bytes(index, end - start, end);
+	table = exidx_copy(guest, end, table_bytes);
+	if (!table)
+		return;
+	error_destroy(unwind_tables_build_exidx(
+		&image->tables, &(struct exidx_sections){
+					.index = { index, end - start, (uint32_t)start },
+					.table = { table, table_bytes, (uint32_t)end },
+					.is_linux = true,
+				}));
+	if (image->tables.exidx)
+		exidx_read_code(guest, image);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: what the stacks of Linux's kernels of 32 bits have in common, on i386 and on
+ * Arm; see stacks.h. The area of a CPU's own variables is found by its number: the register that
+ * has it on i386 has it in the kernel only, and Xen does not tell that of Arm. Stacks lie at
+ * multiples of their size. Sampler's thread, while the guest may be stopped.
+ */
+#ifndef SAMPLE_STACKS_32_H
+#define SAMPLE_STACKS_32_H
+
+#include "sample/stacks.h"
+#include "xtop/registers_i386.h"
+
+/* CONFIG_VMSPLIT_3G. No user address is as high. */
+static inline bool stacks_32_is_kernel(uint64_t address)
+{
+	return address >= I386_KERNEL_START && address < I386_END;
+}
+
+static inline bool stacks_32_is_pointer(uint64_t word)
+{
+	return stacks_32_is_kernel(word) && word % sizeof(uint32_t) == 0;
+}
+
+/* The word of 4 bytes at ADDRESS. False: it cannot be read; *WORD is untouched. */
+static inline bool stacks_32_read(struct copy *copy, uint64_t address, uint64_t *word)
+{
+	uint64_t half = address & sizeof(uint32_t), both;
+
+	if (address % sizeof(uint32_t) ||
+	    pieces_read(&copy->pieces, copy->kernel, address - half, &both) != CUT_NONE)
+		return false;
+	*word = (uint32_t)(both >> 8 * half);
+	return true;
+}
+
+/* The running task's address; 0: not known. */
+static inline uint64_t stacks_32_read_current(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t entry = stacks->per_cpu_table + sizeof(uint32_t) * copy->copier->vcpu;
+	uint64_t base, task;
+
+	if (!stacks_32_read(copy, entry, &base) ||
+	    !stacks_32_read(copy, (uint32_t)(base + stacks->current_per_cpu), &task) ||
+	    !stacks_32_is_pointer(task))
+		return 0;
+	return task;
+}
+
+static inline struct stack_extent stacks_32_stack_at(const struct copy *copy, uint64_t address)
+{
+	uint64_t bytes = copy->copier->stacks.stack_bytes, start = address & -bytes;
+
+	return (struct stack_extent){ .start = start, .end = start + bytes };
+}
+
+/* The stack of copied->task. False: it is not known. */
+static inline bool stacks_32_find_task(struct copy *copy)
+{
+	uint64_t stack;
+
+	if (!copy->copied->task ||
+	    !stacks_32_read(copy, copy->copied->task + copy->copier->stacks.task_stack, &stack) ||
+	    !stacks_32_is_pointer(stack))
+		return false;
+	copy->task = stacks_32_stack_at(copy, stack);
+	return true;
+}
+
+static inline enum sample_cut stacks_32_copy_user(struct copy *copy, enum sample_stack_kind kind,
+						  uint64_t address)
+{
+	if (stacks_32_is_kernel(address))
+		return CUT_NOT_PRESENT;
+	return pieces_add(&copy->pieces, kind, copy->own, address,
+			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
+}
+
+/* Whether STACKS, which has a per_cpu_table, can be that of a kernel of 32 bits. */
+static inline bool stacks_32_check(const struct linux_stacks *stacks)
+{
+	return stacks->stack_bytes >= GUEST_PAGE_SIZE &&
+	       stacks->stack_bytes <= SAMPLE_STACK_LIMIT_BYTES &&
+	       !(stacks->stack_bytes & (stacks->stack_bytes - 1)) &&
+	       stacks->task_stack <= GUEST_PAGE_SIZE && stacks->per_cpu_table < I386_END;
+}
+
+#endif

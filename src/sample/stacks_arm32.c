@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces of stack led a vCPU to where it is: Linux with a kernel of 32 bits on arm64; see
+ * stacks.h.
+ *
+ *   user code      its stack, at sp of user mode
+ *   kernel code    the stack at sp. If that is not the task's, it is the interrupts'. The function
+ *                  that has changed stacks keeps the task's stack pointer in r11 (Linux
+ *                  arch/arm/lib/call_with_stack.S). Functions that it has called may have saved r11
+ *                  anywhere, so all of the task's stack is copied, two pages
+ *
+ *      interrupt stack            task's stack                   user stack
+ *   sp ► ┌───────────┐            ┌───────────────┐           ┌► ┌──────────┐
+ *        │           │            │ not in use    │           │  │          │
+ *        │           │    r11 ──► │ r11, lr       │           │  │          │
+ *        └───────────┘            │ pt_regs.sp ───┼───────────┘  │          │
+ *                                 │ 8 bytes       │              │          │
+ *                                 └───────────────┘              └──────────┘
+ *
+ * pt_regs is on the stack of the task (asm/thread_info.h, THREAD_START_SP).
+ */
+#include "config.h"
+
+#include "sample/stacks_32.h"
+#include "sample/stacks_arm32.h"
+
+#define PT_ARM32_BYTES     72 /* asm/ptrace.h, struct pt_regs */
+#define PT_ARM32_SP_AT     (4 * 13)
+#define PT_ARM32_CPSR_AT   (4 * 16)
+#define ARM32_STACK_UNUSED 8
+
+/* Kernels that keep themselves from user memory turn TTBR0 off (EPD0); it has the user's tables. */
+static void arm32_begin(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+
+	copy->own.arm64.off0 = 0;
+	copy->kernel = copy->own;
+	if (stacks->kernel_cr3) {
+		copy->kernel.arm64.table0 = stacks->kernel_cr3;
+		copy->kernel.arm64.size0 = 0;
+	}
+	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
+	copy->user_regs = 0;
+	copy->copied->task = stacks_32_read_current(copy);
+	if (stacks_32_find_task(copy))
+		copy->user_regs = copy->task.end - ARM32_STACK_UNUSED - PT_ARM32_BYTES;
+}
+
+static enum sample_cut arm32_copy_kernel(struct copy *copy, uint64_t sp)
+{
+	struct stack_extent extent = stacks_32_stack_at(copy, sp);
+	enum sample_cut cut =
+		pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, sp, extent.end - sp);
+
+	if (!copy->task.end || stack_extent_has(copy->task, sp))
+		return cut;
+	return pieces_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->task.start,
+			  copy->task.end - copy->task.start);
+}
+
+/* CUT_NONE: the task is a kernel thread, and has no user code. */
+static enum sample_cut arm32_copy_saved_user(struct copy *copy)
+{
+	uint64_t cpsr, sp;
+
+	if (!copy->user_regs)
+		return CUT_NONE;
+	if (!stacks_32_read(copy, copy->user_regs + PT_ARM32_CPSR_AT, &cpsr) ||
+	    !stacks_32_read(copy, copy->user_regs + PT_ARM32_SP_AT, &sp))
+		return CUT_NOT_MAPPED;
+	return (cpsr & ARM32_MODE) == ARM32_MODE_USR ? stacks_32_copy_user(copy, STACK_USER, sp)
+						     : CUT_NONE;
+}
+
+void stacks_arm32_copy_linux(struct copy *copy, bool user)
+{
+	uint64_t sp = registers_stack_pointer(copy->regs), pc = registers_pc(copy->regs);
+
+	arm32_begin(copy);
+	if (user) {
+		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
+		if (!stacks_32_is_kernel(pc)) /* last: as in stacks_x86.c */
+			copy->copied->frame = pieces_find_frame(&copy->pieces, copy->own, pc);
+		return;
+	}
+	copy->copied->cut = arm32_copy_kernel(copy, sp);
+	copy->copied->user_cut = arm32_copy_saved_user(copy);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel of made_i386.h as one of 32-bit Arm with long descriptors: the same addresses, and code
+ * that gcc 12 wrote for these functions of Debian's armmp-lpae 6.1.
+ */
+#ifndef TESTS_MADE_ARM32_H
+#define TESTS_MADE_ARM32_H
+
+#include "tests/support/made_i386.h"
+
+#define MADE_ARM_COMM    1920 /* in task_struct */
+#define MADE_ARM_PID     1584
+#define MADE_ARM_STACK   540
+#define MADE_ARM_QUEUE   0x20800 /* runqueues, without the area of the CPU */
+#define MADE_ARM_CURR    1496	 /* in struct rq */
+#define MADE_ARM_CURRENT (MADE_ARM_QUEUE + MADE_ARM_CURR)
+#define MADE_ARM_EXIDX   0x70000 /* unwind tables: of so many functions */
+#define MADE_ARM_ENTRIES 5000
+
+/* Makes the kernel anew. */
+void made_arm32_begin(struct made_i386 *made);
+/* Finds what has no name, anew. */
+void made_arm32_search(struct made_i386 *made);
+
+#endif
