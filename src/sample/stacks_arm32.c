@@ -59,6 +59,16 @@ static enum sample_cut arm32_copy_kernel(struct copy *copy, uint64_t sp)
 			  copy->task.end - copy->task.start);
 }
 
+/* A system call begins or ends: the user's registers are in the vCPU (unwind/entry_arm32.c). */
+static bool arm32_is_entering(const struct copy *copy)
+{
+	const struct registers_arm64 *regs = &copy->regs->arm64;
+
+	return (regs->pstate & ARM32_MODE) == ARM32_MODE_SVC &&
+	       (regs->spsr_el1 & ARM32_MODE) == ARM32_MODE_USR &&
+	       registers_stack_pointer(copy->regs) == copy->user_regs + PT_ARM32_BYTES;
+}
+
 /* CUT_NONE: the task is a kernel thread, and has no user code. */
 static enum sample_cut arm32_copy_saved_user(struct copy *copy)
 {
@@ -66,6 +76,9 @@ static enum sample_cut arm32_copy_saved_user(struct copy *copy)
 
 	if (!copy->user_regs)
 		return CUT_NONE;
+	if (arm32_is_entering(copy))
+		return stacks_32_copy_user(copy, STACK_USER,
+					   (uint32_t)copy->regs->arm64.x[REGISTER_ARM32_SP]);
 	if (!stacks_32_read(copy, copy->user_regs + PT_ARM32_CPSR_AT, &cpsr) ||
 	    !stacks_32_read(copy, copy->user_regs + PT_ARM32_SP_AT, &sp))
 		return CUT_NOT_MAPPED;

@@ -26,6 +26,8 @@ bool entry_i386_search_user(struct cursor *cursor);
 
 /* --- 32 bits on arm64: entry_arm32.c ---------------------------------------------------------- */
 
+/* Whether the vCPU is in the kernel's first or last instructions of a system call. */
+bool entry_arm32_is_entering(const struct cursor *cursor);
 /*
  * The kernel's part has ended. True: the cursor is now the user code's that Linux serves. *ENDS:
  * the part has ended where the entry from that code has called a function.

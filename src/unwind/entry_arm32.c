@@ -4,7 +4,11 @@
  * from user code save the registers at the top of the task's stack, below 8 bytes (Linux
  * arch/arm/include/asm/thread_info.h, THREAD_START_SP; asm/processor.h, task_pt_regs()). The entry
  * code calls functions with the stack pointer there, or two words below, where the last arguments
- * of a system call are (arch/arm/kernel/entry-header.S, S_OFF). Resolver's thread; pure functions.
+ * of a system call are (arch/arm/kernel/entry-header.S, S_OFF).
+ *
+ * A system call enters in svc mode. Until the kernel has saved the user's registers, and when it
+ * has restored them, its stack is empty, and they are in the vCPU: sp and lr of user mode, and pc
+ * and CPSR in lr and SPSR of svc mode. Resolver's thread; pure functions.
  */
 #include "config.h"
 
@@ -49,12 +53,41 @@ static bool entry_set_user(struct cursor *cursor, uint64_t address, bool *ends)
 	return true;
 }
 
+bool entry_arm32_is_entering(const struct cursor *cursor)
+{
+	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+
+	return cursor->vcpu->user_cut != CUT_NONE &&
+	       (regs->pstate & ARM32_MODE) == ARM32_MODE_SVC &&
+	       (regs->spsr_el1 & ARM32_MODE) == ARM32_MODE_USR &&
+	       (-registers_arm32_get(regs, REGISTER_ARM32_SP) & (ENTRY_STACK_BYTES - 1)) ==
+		       ENTRY_PADDING_BYTES;
+}
+
+static void entry_set_entering(struct cursor *cursor)
+{
+	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+	uint64_t words[PT_ARM32_WORDS];
+
+	for (unsigned i = 0; i < N_REGISTERS_ARM32; i++)
+		words[i] = (uint32_t)regs->x[i];
+	words[PT_ARM32_PC] = registers_arm32_get(regs, REGISTER_ARM32_LR);
+	words[PT_ARM32_CPSR] = regs->spsr_el1;
+	cursor_arm32_set(cursor, words);
+	cursor->user = true;
+}
+
 bool entry_arm32_find_user(struct cursor *cursor, bool *ends)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
 	if (cursor->vcpu->user_cut == CUT_NONE)
 		return false;
+	if (entry_arm32_is_entering(cursor)) {
+		*ends = true;
+		entry_set_entering(cursor);
+		return true;
+	}
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint64_t end = piece->address + piece->size_bytes;
 

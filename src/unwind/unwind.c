@@ -420,6 +420,15 @@ static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t 
 	return entry_find_regs(&walk->cursor);
 }
 
+/* The vCPU enters or leaves the kernel, and its registers are the user's. */
+static bool unwind_is_entering(const struct cursor *cursor)
+{
+	if (cursor->arch != ARCH_ARM64 || cursor->user)
+		return false;
+	return cursor_is_arm32(cursor) ? entry_arm32_is_entering(cursor)
+				       : entry_arm64_is_entering(cursor);
+}
+
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack)
 {
@@ -433,8 +442,7 @@ void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *sp
 	stack->n_frames = 0;
 	memset(stack->parts, 0, sizeof(stack->parts));
 	cursor_init(&walk.cursor, vcpu);
-	if (walk.cursor.arch == ARCH_ARM64 && !vcpu->user && !cursor_is_arm32(&walk.cursor) &&
-	    entry_arm64_is_entering(&walk.cursor)) {
+	if (unwind_is_entering(&walk.cursor)) {
 		unwind_entering_part(&walk);
 		step = STEP_USER;
 	} else {

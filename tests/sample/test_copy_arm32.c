@@ -182,6 +182,20 @@ static void test_kernel(void)
 	end();
 }
 
+static void test_entering(void)
+{
+	begin();
+	set(ARM32_MODE_SVC, STACK_END - 8, 0xc0400180);
+	regs->arm64.x[REGISTER_ARM32_SP] = USER + 0x5004;
+	regs->arm64.spsr_el1 = ARM32_MODE_USR;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004, "the user's, before it is saved");
+	regs->arm64.spsr_el1 = ARM32_MODE_SVC;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "as it was saved");
+	end();
+}
+
 static void test_user(void)
 {
 	begin();
@@ -221,6 +235,7 @@ static void test_unknown(void)
 int main(void)
 {
 	test_kernel();
+	test_entering();
 	test_user();
 	test_interrupt();
 	test_unknown();

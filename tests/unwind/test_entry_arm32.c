@@ -88,5 +88,15 @@ int main(void)
 	begin(REGS);
 	made.stack.size_bytes -= 4;
 	check_user(false, false, "the end of the stack was not copied");
+	begin(STACK_END - 8);
+	*saved(PT_ARM32_PC) = USER_PC + 0x100;
+	made.vcpu.regs.arm64.x[18] = USER_PC;
+	made.vcpu.regs.arm64.x[REGISTER_ARM32_SP] = USER_SP;
+	made.vcpu.regs.arm64.spsr_el1 = ARM32_MODE_USR;
+	check_user(true, true, "a system call that begins or ends");
+	made.vcpu.regs.arm64.spsr_el1 = ARM32_MODE_SVC;
+	made.vcpu.regs.arm64.x[18] = 0;
+	*saved(PT_ARM32_PC) = USER_PC;
+	check_user(true, false, "not one of a program's");
 	return tap_done();
 }
