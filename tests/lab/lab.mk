@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: its scripts, the programs that run in its dom0, and its guests.
 
-EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/driver_image tests/lab/kernel_debug \
+EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/driver_image tests/lab/arm32_kernel tests/lab/kernel_debug \
 	tests/lab/systemd-packages \
 	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
 	tests/lab/checks tests/lab/example tests/lab/fleet tests/lab/store tests/lab/live tests/lab/linux-checks tests/lab/steal tests/lab/upcall tests/lab/vcpus-numbers \
@@ -11,6 +11,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	$(wildcard $(srcdir)/tests/guests/driver/*) \
 	$(wildcard $(srcdir)/tests/guests/web01/*) \
 	$(wildcard $(srcdir)/tests/guests/web02/*) \
+	tests/guests/linux32/linux32_arm.mk tests/guests/linux32/linux32_arm.cfg.in \
 	tests/guests/tiny/start_arm32.S tests/guests/tiny/start_arm64.S tests/guests/tiny/xen_arm64.c tests/guests/tiny/tiny_arm64.mk
 
 if WITH_XEN
@@ -21,6 +22,7 @@ include $(srcdir)/tests/guests/forks/forks.mk
 include $(srcdir)/tests/guests/linux32/linux32.mk
 else
 include $(srcdir)/tests/guests/tiny/tiny_arm64.mk
+include $(srcdir)/tests/guests/linux32/linux32_arm.mk
 endif
 include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/workload/workload.mk

@@ -16,6 +16,7 @@
  *   cfi32       another program (cfi32.c)
  *
  * user32 is in the control group /shop.slice/user32.service. wait32 measures by the time that passes.
+ * On Arm there are user32, kernel32 and cfi32 alone, and no group.
  *
  * Each process measures both by its CPU time, and prints the sums every two seconds, in microseconds:
  *
@@ -59,12 +60,24 @@ WORK void random(void)
 
 WORK void map(void)
 {
+#ifdef __arm__
+	int address = call6(CALL_MMAP, 0, MAP_BYTES, PROT_RW, MAP_NOW, -1, 0);
+#else
 	/* The old call takes its six arguments from memory, and leaves ebp alone. */
 	static const int arguments[6] = { 0, MAP_BYTES, PROT_RW, MAP_NOW, -1, 0 };
 	int address = call3(CALL_MMAP, (int)arguments, 0, 0);
+#endif
 
 	call3(CALL_MUNMAP, address, (const void *)MAP_BYTES, 0);
 }
+
+#ifdef __arm__
+
+static void make_groups(void) {}
+static void join_group(void) {}
+static void fork_others(void) {}
+
+#else
 
 /* --- code of modules -------------------------------------------------------------------------- */
 
@@ -254,28 +267,17 @@ static void join_group(void)
 	call3(CALL_WRITE, fd, "0", 1);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- what only i386 has ----------------------------------------------------------------------- */
 
-int main(void)
+static void fork_others(void)
 {
 	static const char *const module[] = { "module32", "rmd160", "md4" };
 	static void (*const module_work[])(void) = { rmd160, md4 };
-	static const char *const user[] = { "user32", "left", "right" };
-	static const char *const kernel[] = { "kernel32", "random", "map" };
-	static void (*const user_work[])(void) = { left, right };
-	static void (*const kernel_work[])(void) = { random, map };
 	static const char *const jitted[] = { "jit32", "three", "two" };
 	static void (*const jitted_work[])(void) = { three, two };
 	static const char *const waits[] = { "wait32", "nap", "look" };
 	static void (*const waits_work[])(void) = { nap, look };
-	static const char *const arguments[] = { "cfi32", 0 };
 
-	call3(CALL_MKDIR, (int)"/tmp", (const void *)0777, 0);
-	make_groups();
-	if (!call3(CALL_FORK, 0, 0, 0)) {
-		join_group();
-		run(user, user_work);
-	}
 	if (!call3(CALL_FORK, 0, 0, 0)) {
 		write_jit();
 		run(jitted, jitted_work);
@@ -287,6 +289,27 @@ int main(void)
 		open_hashes();
 		run(module, module_work);
 	}
+}
+
+#endif
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+int main(void)
+{
+	static const char *const user[] = { "user32", "left", "right" };
+	static const char *const kernel[] = { "kernel32", "random", "map" };
+	static void (*const user_work[])(void) = { left, right };
+	static void (*const kernel_work[])(void) = { random, map };
+	static const char *const arguments[] = { "cfi32", 0 };
+
+	call3(CALL_MKDIR, (int)"/tmp", (const void *)0777, 0);
+	make_groups();
+	if (!call3(CALL_FORK, 0, 0, 0)) {
+		join_group();
+		run(user, user_work);
+	}
+	fork_others();
 	if (!call3(CALL_FORK, 0, 0, 0))
 		call3(CALL_EXECVE, (int)"/cfi32", arguments, 0);
 	run(kernel, kernel_work);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the programs of this guest have in common: system calls by int 0x80 (Linux
- * arch/x86/entry/syscalls/syscall_32.tbl), two functions that are measured, and _start.
+ * What the programs of this guest have in common: system calls (Linux
+ * arch/x86/entry/syscalls/syscall_32.tbl by int 0x80, arch/arm/tools/syscall.tbl by svc), two
+ * functions that are measured, and _start. On Arm clang makes them.
  */
 #include <stdint.h>
 
+#ifdef __clang__
+#define WORK __attribute__((noinline))
+#else
 #define WORK __attribute__((noipa))
+#endif
 
 enum {
 	CALL_FORK = 2,
@@ -15,14 +20,19 @@ enum {
 	CALL_GETPID = 20,
 	CALL_MOUNT = 21,
 	CALL_MKDIR = 39,
-	CALL_MMAP = 90,
 	CALL_MUNMAP = 91,
 	CALL_SOCKETCALL = 102,
 	CALL_NANOSLEEP = 162,
 	CALL_POLL = 168,
 	CALL_PRCTL = 172,
+#ifdef __arm__
+	CALL_MMAP = 192, /* with the offset in pages */
+	CALL_GETRANDOM = 384,
+#else
+	CALL_MMAP = 90,
 	CALL_FINIT_MODULE = 350,
 	CALL_GETRANDOM = 355,
+#endif
 	CALL_CLOCK_GETTIME64 = 403,
 };
 enum { CLOCK_MONOTONIC = 1, CLOCK_THREAD_CPUTIME_ID = 3 };
@@ -39,6 +49,24 @@ struct timespec64 {
 static char line[128];
 static unsigned length;
 
+#ifdef __arm__
+static int call6(int number, int a, int b, int c, int d, int e, int f)
+{
+	register int r0 asm("r0") = a, r1 asm("r1") = b, r2 asm("r2") = c, r3 asm("r3") = d;
+	register int r4 asm("r4") = e, r5 asm("r5") = f, r7 asm("r7") = number;
+
+	asm volatile("svc #0"
+		     : "+r"(r0)
+		     : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "r"(r7)
+		     : "memory");
+	return r0;
+}
+
+static int call3(int number, int a, const void *b, int c)
+{
+	return call6(number, a, (int)b, c, 0, 0, 0);
+}
+#else
 static int call3(int number, int a, const void *b, int c)
 {
 	int result;
@@ -46,6 +74,7 @@ static int call3(int number, int a, const void *b, int c)
 	asm volatile("int $0x80" : "=a"(result) : "0"(number), "b"(a), "c"(b), "d"(c) : "memory");
 	return result;
 }
+#endif
 
 static uint32_t now_us(int clock)
 {
@@ -95,7 +124,11 @@ WORK void spin(unsigned iterations)
 	unsigned product = iterations;
 
 	while (iterations--)
+#ifdef __arm__
+		asm volatile("mul %0, %0, %0\n	mul %0, %0, %0" : "+r"(product));
+#else
 		asm volatile("imull %0, %0\n	imull %0, %0" : "+r"(product) : : "cc");
+#endif
 }
 
 /* CLOCK measures the work. */
@@ -126,6 +159,21 @@ WORK void run(const char *const names[3], void (*const work[2])(void))
 }
 
 /* main() gets the stack as the kernel made it: the number of arguments, these, variables, auxv. */
+#ifdef __arm__
+asm("	.globl _start\n"
+    "	.type _start, %function\n"
+    "_start:\n"
+    "	.cfi_sections .debug_frame\n"
+    "	.cfi_startproc\n"
+    "	.cfi_undefined lr\n"
+    "	mov r11, #0\n"
+    "	mov lr, #0\n"
+    "	mov r0, sp\n"
+    "	bl main\n"
+    "	udf #0\n"
+    "	.cfi_endproc\n"
+    "	.size _start, . - _start\n");
+#else
 asm("	.globl _start\n"
     "	.type _start, @function\n"
     "_start:\n"
@@ -134,3 +182,4 @@ asm("	.globl _start\n"
     "	call main\n"
     "	ud2\n"
     "	.size _start, . - _start\n");
+#endif
