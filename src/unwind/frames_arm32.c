@@ -70,9 +70,11 @@ static uint32_t immediate(uint32_t code)
 	return by ? value >> by | value << (32 - by) : value;
 }
 
+/* The first place counts: for a tracer lr is saved once more, and dropped. */
 static void pass_save_link(struct pass *pass)
 {
-	pass->state.saved_bytes = pass->state.depth_bytes;
+	if (!pass->state.saved_bytes)
+		pass->state.saved_bytes = pass->state.depth_bytes;
 	pass->ever_saved = true;
 }
 
@@ -170,6 +172,8 @@ static uint32_t written(uint32_t code)
 		return destination;
 	if (IS(code, 0x0c100000, 0x04100000))
 		return destination;
+	if (IS(code, 0x0f100010, 0x0e100010)) /* mrc; with pc it sets flags */
+		return destination & ~PC_BIT;
 	return IS(code, 0x0e100000, 0x08100000) ? code & 0xffff : 0;
 }
 

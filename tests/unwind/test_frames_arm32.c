@@ -59,6 +59,24 @@ static void test_leaf(void)
 	check_function(code, wanted, N(code), "a leaf");
 }
 
+/* __mod_memcg_lruvec_state() uses lr, and has saved it a second time for a moment. */
+static void test_saved_twice(void)
+{
+	static const uint32_t code[] = {
+		0xe92d4070, /* push {r4-r6, lr} */
+		0xe52de004, /* str lr, [sp, #-4]! */
+		0xe28dd004, /* add sp, sp, #4 */
+		0xee1def90, /* mrc p15, 0, lr, c13, c0, 4 */
+		0xe793200e, /* ldr r2, [r3, lr] */
+		0x98bd8070, /* popls {r4-r6, pc} */
+		0xebfffffe, /* bl */
+		0xe8bd8070, /* pop {r4-r6, pc} */
+	};
+	static const uint32_t wanted[] = { LINK, 16, 20, 16, 16, 16, 16, 16 };
+
+	check_function(code, wanted, N(code), "lr saved twice");
+}
+
 /* idle_cpu(): two ways out, and a jump back. */
 static void test_frame_pointer(void)
 {
@@ -138,6 +156,7 @@ int main(void)
 {
 	test_plain();
 	test_leaf();
+	test_saved_twice();
 	test_frame_pointer();
 	test_ways();
 	test_unknown();
