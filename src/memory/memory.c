@@ -8,6 +8,9 @@
  * that cannot be read has a slot, too, without a page: the guest is not asked for it again before
  * the next memory_refresh(). When the table is full, everything is forgotten: pages from a thousand
  * reads ago are rarely read again, and page tables are soon copied again.
+ *
+ * What the walks of page tables have found is kept as well, until a copy changes: a sample reads a
+ * few words in each of a few pages, and each walk goes through four tables.
  */
 #include "config.h"
 
@@ -26,6 +29,15 @@
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
 #define MEMORY_TURNS LIMIT(256, 8) /* refreshes until room that was not needed is given back */
+#define MEMORY_PLACES 64
+
+/* Where a page is, by a walk. */
+struct memory_place {
+	uint64_t changes; /* the memory's then */
+	uint64_t page;    /* number of the page in the address space of ROOT */
+	struct memory_root root;
+	frame_t frame;
+};
 
 struct memory_slot {
 	uint64_t frame, generation;
@@ -41,9 +53,11 @@ struct memory {
 	size_t n_most;           /* pages in use at most in these turns */
 	unsigned turns;
 	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
+	uint64_t changes;    /* of copies; starts at 1, so that a place of zeros is free */
 	struct memory_counts counts;
 	struct memory_watcher watcher; /* any of its functions may be NULL */
 	struct memory_slot slots[MEMORY_SLOTS];
+	struct memory_place places[MEMORY_PLACES]; /* by page; not if a watcher asks what is used */
 	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
 	bool ok[MEMORY_BATCH_PAGES];
@@ -65,7 +79,7 @@ struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
 	}
 	memory->ops = ops;
 	memory->context = context;
-	memory->generation = 1;
+	memory->generation = memory->changes = 1;
 	*memoryp = memory;
 	return NULL;
 }
@@ -100,6 +114,7 @@ void memory_refresh(struct memory *memory)
 	if (memory->n_pages > memory->n_resident)
 		memory->n_resident = memory->n_pages;
 	memory->generation++;
+	memory->changes++;
 	memory->n_pages = memory->n_taken = 0;
 	if (++memory->turns >= MEMORY_TURNS)
 		memory_give_back(memory);
@@ -256,8 +271,10 @@ void memory_correct_copy(struct memory *memory, frame_t frame, const char *page,
 {
 	struct memory_slot *slot = memory_probe(memory, frame.value);
 
-	if (slot->generation == memory->generation && slot->page)
-		memcpy(slot->page + offset, page + offset, size_bytes);
+	if (slot->generation != memory->generation || !slot->page)
+		return;
+	memcpy(slot->page + offset, page + offset, size_bytes);
+	memory->changes++;
 }
 
 /* --- page tables ------------------------------------------------------------------------------ */
@@ -301,8 +318,8 @@ static enum walk_result memory_find_span(struct memory *memory, struct memory_ro
 	return walk_find_span(&reader, root, walk.address, span);
 }
 
-bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
-		      frame_t *frame)
+static bool memory_walk_to(struct memory *memory, struct memory_root root, uint64_t address,
+			   frame_t *frame)
 {
 	struct memory_walk walk = { .memory = memory, .root = root, .address = GVA(address) };
 	const struct walk_reader reader = { .table = memory_table, .context = &walk };
@@ -311,6 +328,25 @@ bool memory_translate(struct memory *memory, struct memory_root root, uint64_t a
 	if (walk_find_frame(&reader, root, walk.address, &found) != WALK_OK)
 		return false;
 	*frame = found;
+	return true;
+}
+
+bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
+		      frame_t *frame)
+{
+	uint64_t page = address >> GUEST_PAGE_SHIFT, changes = memory->changes;
+	struct memory_place *place =
+		&memory->places[hash_slot(page ^ root.words[0], MEMORY_PLACES)];
+
+	if (place->changes == changes && place->page == page &&
+	    place->root.words[0] == root.words[0] && place->root.words[1] == root.words[1]) {
+		*frame = place->frame;
+		return true;
+	}
+	if (!memory_walk_to(memory, root, address, frame))
+		return false;
+	if (!memory->watcher.use && changes == memory->changes)
+		*place = (struct memory_place){ changes, page, root, *frame };
 	return true;
 }
 
@@ -351,6 +387,7 @@ static void memory_renew(struct memory *memory, frame_t frame)
 
 	if (slot->generation != memory->generation || !slot->page)
 		return;
+	memory->changes++;
 	if (!memory_fetch_copy(memory, frame, slot->page))
 		slot->page = NULL; /* the next memory_refresh() frees the room of the copy */
 }

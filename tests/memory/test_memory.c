@@ -405,6 +405,32 @@ static void test_ranges(void)
 	end();
 }
 
+/* Where a page is stays known until a copy changes: of its page tables, too. */
+static void test_kept_places(void)
+{
+	static char table[GUEST_PAGE_SIZE];
+	size_t offset = (DATA >> GUEST_PAGE_SHIFT & 511) * sizeof(uint64_t);
+	uint64_t first, second, value = 0;
+	frame_t frame;
+
+	begin();
+	made_put_u64(made, root, DATA, 1);
+	made_put_u64(made, root, DATA + 0x1000, 2);
+	first = *made_entry(made, root, DATA, 1);
+	second = *made_entry(made, root, DATA + 0x1000, 1);
+	frame = FRAME((*made_entry(made, root, DATA, 2) & ~PTE_NX) >> GUEST_PAGE_SHIFT);
+	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "a page");
+	*made_entry(made, root, DATA, 1) = second;
+	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "it stays there");
+	memcpy(table + offset, &second, sizeof(second));
+	memory_correct_copy(memory, frame, table, offset, sizeof(second));
+	check(memory_read_u64(memory, root, DATA, &value) && value == 2, "its table is corrected");
+	*made_entry(made, root, DATA, 1) = first;
+	memory_refresh(memory);
+	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "after a refresh");
+	end();
+}
+
 /* If one level forbids something, the page forbids it. */
 static void test_flags_of_levels(void)
 {
@@ -541,6 +567,7 @@ int main(void)
 	test_bulk_batches();
 	test_give_back();
 	test_ranges();
+	test_kept_places();
 	test_flags_of_levels();
 	test_tables_of_themselves();
 	test_missing_tables();
