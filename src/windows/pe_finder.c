@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "xtop/limit.h"
-#include "xtop/work.h"
 
 #define PE_MAX_PAGES   LIMIT(8192, 64) /* ntoskrnl.exe has 16 MiB */
 #define PE_MAX_MISSING LIMIT(1024, 32)
@@ -47,6 +46,7 @@ static bool pe_finder_is_start(struct pe_memory *image, uint64_t address, struct
 	return true;
 }
 
+/* When the thread's work is over, all pages are missing: memory_read() asks. */
 bool pe_finder_find(struct memory *memory, struct memory_root root, uint64_t address,
 		    struct pe_place *place)
 {
@@ -59,7 +59,7 @@ bool pe_finder_find(struct memory *memory, struct memory_root root, uint64_t add
 			missing++;
 		else if (memcmp(magic, "MZ", 2) == 0 && pe_finder_is_start(&image, address, place))
 			return true;
-		if (image.start < GUEST_PAGE_SIZE || work_is_over())
+		if (image.start < GUEST_PAGE_SIZE)
 			return false;
 		image.start -= GUEST_PAGE_SIZE;
 	}
