@@ -290,7 +290,7 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 		session->write_folder = "/tmp/";
 	if (lack && !options->replay && session->report)
 		session->report(lack);
-	if (options->replay || HOST_ARCH == ARCH_ARM64)
+	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox lets nobody load it */
 		disassemble_arm64_load();
 	if (options->root)
 		folders[n++] = inputs_open(options->root);
