@@ -111,6 +111,22 @@ static void test_user(void)
 	check(!sleeper_arch_get_user_sp(&stack, &sp), "one without a place for the flags");
 }
 
+/* Nothing is known of them, and they are not those of i386. */
+static void test_arm32(void)
+{
+	struct system_call call;
+	struct registers regs;
+	uint64_t sp;
+
+	begin();
+	guest.root = (struct memory_root){ .arm64 = { .kind = ROOT_ARM32 } };
+	check(!sleeper_arch_get_registers(&stack, &regs), "no registers of 32-bit Arm");
+	words[WORDS - 3] = 0x73; /* cs, as i386 has it in its struct pt_regs */
+	words[WORDS - 2] = 0xbffff000; /* and sp */
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "nor its program's stack pointer");
+	check(!sleeper_arch_get_call(&stack, &call), "nor its system call");
+}
+
 static void check_call(uint64_t number, enum system_call_kind kind, const char *what)
 {
 	struct system_call call = { .kind = CALL_OTHER };
@@ -143,6 +159,7 @@ int main(void)
 {
 	test_registers();
 	test_user();
+	test_arm32();
 	test_calls();
 	return tap_done();
 }
