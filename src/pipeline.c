@@ -126,6 +126,8 @@ static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 		return NULL;
 	error = replayed_open(pipeline->options->replay, pipeline->symbols,
 			      pipeline->given_baseline, &pipeline->replayed);
+	if (error && pipeline->options->example)
+		return error_wrap(error, "--example comes with make install");
 	if (error)
 		return error;
 	pipeline->reader = pipeline->replayed.reader;
