@@ -6,7 +6,7 @@
 #
 # The server is a thread or a process. Variables, regular expressions: server, how its lines begin;
 # whole, what each of its chains has; module, what some of its chains have, at least a fiftieth. points
-# is the largest difference of a share (3).
+# is the largest difference of a share (3), least the share that the server has at least (0.1).
 FILENAME ~ /folded$/ {
 	count = $NF
 	sub(/ [0-9]+$/, "")
@@ -33,6 +33,8 @@ FILENAME ~ /folded$/ {
 END {
 	if (!points)
 		points = 3
+	if (!least)
+		least = 0.1
 	sum = ns["server"] + ns["computes"]
 	seen = samples["server"] + samples["computes"]
 	for (name in ns) {
@@ -45,7 +47,7 @@ END {
 	printf "# of the server's %d samples %d are whole, %d in the module\n", samples["server"], n_whole,
 		n_module
 	# A server that hardly runs would have the right share by chance.
-	bad += ns["server"] < 0.1 * sum
+	bad += ns["server"] < least * sum
 	print (bad || seen < 2000 || seen < 0.97 * all ? "not ok" : "ok") \
 		" server and program have the shares that the guest itself tells"
 	print (n_whole < 0.99 * samples["server"] || !n_whole ? "not ok" : "ok") \

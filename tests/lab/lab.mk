@@ -9,6 +9,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/driver/*) \
+	$(wildcard $(srcdir)/tests/guests/stubdom/*) \
 	$(wildcard $(srcdir)/tests/guests/web01/*) \
 	$(wildcard $(srcdir)/tests/guests/web02/*) \
 	tests/guests/linux32/linux32_arm.mk tests/guests/linux32/linux32_arm.cfg.in \
