@@ -36,6 +36,7 @@
 struct exidx {
 	struct cfi *rows;
 	struct links *links; /* borrowed; NULL: there are none */
+	bool is_linux;
 };
 
 /* --- the sections ----------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ static struct cfi_rule exidx_rule_of(const struct exidx_sections *sections, uint
 	if (!exidx_read(&sections->index, offset + 4, &word))
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	if (word == EXIDX_CANNOT_UNWIND)
-		return (struct cfi_rule){ .kind = sections->is_linux ? RULE_OUTERMOST : RULE_NONE };
+		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
 	if (word & EXIDX_INLINE) {
 		if (word >> 24 != 0x80)
 			return (struct cfi_rule){ .kind = RULE_NONE };
@@ -184,6 +185,7 @@ struct xtop_error *exidx_compile(const struct exidx_sections *sections, struct e
 		free(exidx);
 		return error_create("out of memory for .ARM.exidx");
 	}
+	exidx->is_linux = sections->is_linux;
 	*exidxp = exidx;
 	return NULL;
 }
@@ -277,6 +279,16 @@ static enum unwind_step exidx_step_registers(const struct cfi_rule *rule, struct
 	return STEP_CALLER;
 }
 
+/*
+ * What cannot be unwound: linkers say so of all code without tables. In Linux it has no caller; in
+ * other programs if it has ended the chain of frame pointers, too: so begins a stack.
+ */
+static bool exidx_is_outermost(const struct exidx *exidx, const struct cursor *cursor)
+{
+	return !cursor->interrupted && (exidx->is_linux || (cursor->known >> REG_ARM32_R11 & 1 &&
+							    !cursor->regs[REG_ARM32_R11]));
+}
+
 enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *cursor)
 {
 	uint64_t pc = cursor_pc(cursor) - bias;
@@ -292,7 +304,7 @@ enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *c
 		return cursor->interrupted ? exidx_step_first(rule, exidx, pc, cursor)
 					   : cfi_arm32_rule_step(rule, cursor);
 	case RULE_OUTERMOST:
-		return cursor->interrupted ? STEP_NOT_COVERED : STEP_OUTERMOST;
+		return exidx_is_outermost(exidx, cursor) ? STEP_OUTERMOST : STEP_NOT_COVERED;
 	default:
 		return STEP_NOT_COVERED;
 	}

@@ -195,6 +195,23 @@ static void check_none(struct exidx *exidx, uint32_t offset, const char *what)
 	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "%s", what);
 }
 
+/* In a program whose code at OFFSET cannot be unwound. */
+static void check_end(struct exidx *exidx, uint32_t offset)
+{
+	struct cursor cursor;
+
+	begin(offset, &cursor);
+	cursor.interrupted = false;
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "it may have a caller");
+	cursor.regs[REG_ARM32_R11] = 0;
+	check(exidx_step(exidx, 0, &cursor) == STEP_OUTERMOST, "with a frame pointer of 0 it has none");
+	cursor.known &= ~(1U << REG_ARM32_R11);
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "the frame pointer is not known");
+	cursor.known |= 1U << REG_ARM32_R11;
+	cursor.interrupted = true;
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "it was interrupted");
+}
+
 static void test_sections(void)
 {
 	struct exidx *exidx;
@@ -221,6 +238,7 @@ static void test_sections(void)
 	check_step(exidx, 0xa0, word(1), STACK + 8, "three instructions there");
 	check_step(exidx, 0xe0, word(9), STACK + 40, "g++'s form");
 	check_none(exidx, 0x120, "cannot be unwound");
+	check_end(exidx, 0x120);
 	check_none(exidx, 0x160, "a wrong form");
 	check_none(exidx, 0x1a0, "outside of .ARM.extab");
 	check_step(exidx, 0x1d0, word(1), STACK + 8, "the last entry");
