@@ -29,7 +29,7 @@
 #include "xtop/hash.h"
 #include "xtop/vector.h"
 
-#define LINES_WAIT_MS    1000 /* for the end of the process, which is then killed */
+#define LINES_WAIT_MS    1000 /* for the end of the process, which is nice to others */
 
 struct lines_file {
 	int fd, alt_fd;

@@ -223,8 +223,9 @@ static struct cfi_rule exidx_make_rule(const struct exidx_run *run)
 /* Linux's entries from its own code pop r0 to pc, in their order (svc_entry, entry-armv.S). */
 static struct cfi_rule exidx_make_registers(const struct exidx_run *run)
 {
-	for (int i = 0; i < EXIDX_REGISTERS; i++)
-		if (run->places[i] != run->places[0] + WORD * i)
+	for (unsigned i = 0; i < EXIDX_REGISTERS; i++)
+		if (run->places[i] == EXIDX_NOWHERE ||
+		    run->places[i] != run->places[0] + WORD * (int)i)
 			return (struct cfi_rule){ .kind = RULE_NONE };
 	return (struct cfi_rule){ .kind = RULE_REGISTERS_ARM32,
 				  .reg = cfi_machine_arm32.registers[run->base],
