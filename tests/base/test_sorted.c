@@ -21,6 +21,7 @@ static size_t count_slowly(const struct element *elements, size_t n, uint64_t va
 
 int main(void)
 {
+	const uint64_t beyond = 1ULL << 32;
 	struct element elements[40];
 	unsigned wrong = 0;
 
@@ -33,6 +34,6 @@ int main(void)
 				 count_slowly(elements, n, value);
 	check_u64(wrong, 0, "every count is right");
 	check_u64(sorted_count((struct element *)NULL, 0, start, 5), 0, "an empty array is NULL");
-	check_u64(sorted_count(elements, 40, start, 1ULL << 32), 40, "a value beyond 32 bits");
+	check_u64(sorted_count(elements, 40, start, beyond), 40, "a value beyond 32 bits");
 	return tap_done();
 }
