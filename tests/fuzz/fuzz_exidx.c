@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	size_t index_bytes = fuzz_u16(&fuzz);
 	uint8_t *index, *table;
-	struct exidx_sections sections;
+	struct exidx_sections sections = { .is_linux = index_bytes & 1 };
 	struct exidx *exidx;
 
 	exidx_rule(fuzz.at, fuzz.left_bytes);
