@@ -120,11 +120,13 @@ void watch_reap(pid_t pid, int *status)
 	pid_t ended;
 	int seen;
 
-	while ((ended = waitpid(pid, &seen, WNOHANG)) >= 0 && clock_now_ns() < until_ns)
+	do {
+		ended = waitpid(pid, &seen, WNOHANG);
 		if (!ended)
 			nanosleep(&nap, NULL);
 		else if (ended == abs(pid))
 			*status = seen;
+	} while (ended >= 0 && clock_now_ns() < until_ns);
 }
 
 /* A signal ends ppoll() early, but not the wait: callers count how often they have waited. */
