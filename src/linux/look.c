@@ -37,13 +37,13 @@ static const struct {
 	{ TASK_RUN_SUM_THEN, 8, false }, { TASK_RUN_DELAY, 8, false },
 };
 #define N_LOOK_MEMBERS (sizeof(look_members) / sizeof(look_members[0]))
+_Static_assert(N_LOOK_MEMBERS == LOOK_MAX_PARTS, "each member may be a part");
+
 /* Bytes of member I. */
 static uint32_t look_bytes(const struct linux_guest *guest, size_t i)
 {
 	return look_members[i].size_bytes ? look_members[i].size_bytes : linux_word_bytes(guest);
 }
-
-_Static_assert(N_LOOK_MEMBERS == LOOK_MAX_PARTS, "each member may be a part");
 
 /* --- where the members are ------------------------------------------------------------------- */
 

@@ -53,7 +53,7 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	       (!stacks->irq_stack_per_cpu || stacks_check_size(stacks->irq_stack_bytes));
 }
 
-/* Of a kernel of 32 bits, i386 or Arm. */
+/* Whether the kernel has 32 bits: of i386 or Arm. */
 static inline bool stacks_are_32(const struct linux_stacks *stacks)
 {
 	return stacks->per_cpu_table && stacks->current_per_cpu != CURRENT_IN_REGISTER;

@@ -6,12 +6,7 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "sample/copy.h"
-#include "tests/support/memory_guest.h"
-#include "tests/support/tap.h"
-#include "xtop/frame_cache.h"
+#include "tests/sample/copy_32.h"
 #include "xtop/registers_i386.h"
 
 #define TASK       0xc113bd80U /* task_struct */
@@ -32,17 +27,6 @@
 
 #define REGS (STACK_END - 8 - PT_I386_BYTES)
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static struct registers *regs;
-static uint64_t next_frame;
-static struct {
-	struct sample_vcpu vcpu;
-	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
-} record;
-static struct copied copied;
-
 /* --- the guest -------------------------------------------------------------------------------- */
 
 /* The entry for ADDRESS in its table of level 1. Missing tables are made. */
@@ -60,22 +44,9 @@ static uint64_t *entry_of(uint32_t address)
 	return (uint64_t *)memory_guest_page(memory, *entry >> 12) + (address >> 12 & 511);
 }
 
-static uint32_t *word_at(uint32_t address)
-{
-	return (uint32_t *)memory_guest_page(memory, *entry_of(address) >> 12) + address % 4096 / 4;
-}
-
-/* SIZE bytes at ADDRESS; each word holds its own address. */
 static void add_pages(uint32_t address, uint32_t size)
 {
-	for (uint32_t at = address & ~0xfffU; at < address + size; at += GUEST_PAGE_SIZE) {
-		if (*entry_of(at))
-			continue;
-		*entry_of(at) = next_frame << 12 | PTE_P;
-		next_frame += 3; /* neighbours have no neighbouring frames */
-		for (unsigned i = 0; i < 1024; i++)
-			*word_at(at + 4 * i) = at + 4 * i;
-	}
+	add_valid_pages(address, size, PTE_P);
 }
 
 static void put_user(uint32_t sp, uint32_t cs)
@@ -117,42 +88,6 @@ static void begin(void)
 	put_user(USER + 0x6004, 0x73);
 	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
-}
-
-static void end(void)
-{
-	frame_cache_destroy(copier.cache);
-	check(memory->maps == memory->unmaps && !memory->misuses,
-	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
-	control_destroy(control);
-	memory_guest_destroy(memory);
-}
-
-static void copy(bool user)
-{
-	copier.now_ns = 1;
-	copy_prepare(&copier, regs, user);
-	frame_cache_stop(copier.cache);
-	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
-	record.vcpu = copy_head(&copied, regs, user, 1, VCPU_RUNNING);
-	check(!copied.missed, "all pages had been mapped");
-}
-
-/* Piece I has KIND, begins at ADDRESS, and has the bytes up to LAST. */
-static void check_piece(unsigned i, enum sample_stack_kind kind, uint32_t address, uint32_t last,
-			const char *what)
-{
-	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
-	uint32_t word = 0;
-
-	for (unsigned n = 0; n < i && i < copied.n_stacks; n++)
-		piece = sample_next_stack(piece);
-	if (!check(i < copied.n_stacks && piece->kind == kind && piece->address == address &&
-			   piece->address + piece->size_bytes == last,
-		   "%s: piece %u of %u", what, i, copied.n_stacks))
-		return;
-	memcpy(&word, piece + 1, sizeof(word));
-	check_u64(word, address, "its bytes are those of its address");
 }
 
 static void test_kernel(void)

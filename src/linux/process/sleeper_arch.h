@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What depends on the processor in the stack of a task that left its CPU. sleeper_arch.c asks
- * sleeper_x86.c, sleeper_i386.c or sleeper_arm64.c, by the guest's page tables. Of a kernel of
- * 32-bit Arm nothing is known. Resolver's thread; pure functions.
+ * sleeper_x86.c, sleeper_i386.c or sleeper_arm64.c, by the guest's page tables. These read
+ * no kernel of 32-bit Arm. Resolver's thread; pure functions.
  */
 #ifndef XTOP_PROCESS_SLEEPER_ARCH_H
 #define XTOP_PROCESS_SLEEPER_ARCH_H
