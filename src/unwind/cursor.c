@@ -38,3 +38,14 @@ bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words,
 	}
 	return bytes;
 }
+
+bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+{
+	uint64_t reached[SAMPLE_MAX_STACKS];
+	bool read;
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	read = cursor_read_short(cursor, address, words, n);
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return read;
+}

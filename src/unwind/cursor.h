@@ -108,6 +108,8 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 
 /* The same with words of 4 bytes. */
 bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
+/* That, but cursor->reached stays as it was. */
+bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
 
 /* The same with words of cursor->word_bytes. */
 static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, uint64_t *words,

@@ -21,18 +21,6 @@
 #define ENTRY_PADDING_BYTES 8
 #define ENTRY_CALL_BYTES    8     /* arguments of a system call */
 
-/* Peeks: leaves cursor->reached as it was. */
-static bool entry_peek_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *words)
-{
-	uint64_t reached[SAMPLE_MAX_STACKS];
-	bool read;
-
-	memcpy(reached, cursor->reached, sizeof(reached));
-	read = cursor_read_short(cursor, address, words, PT_ARM32_WORDS);
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return read;
-}
-
 static bool entry_is_user_regs(const uint64_t *words)
 {
 	return (words[PT_ARM32_CPSR] & ARM32_MODE) == ARM32_MODE_USR &&
@@ -44,7 +32,8 @@ static bool entry_set_user(struct cursor *cursor, uint64_t address, bool *ends)
 {
 	uint64_t words[PT_ARM32_WORDS], sp = cursor->regs[REG_SP];
 
-	if (!entry_peek_pt_regs(cursor, address, words) || !entry_is_user_regs(words))
+	if (!cursor_peek_short(cursor, address, words, PT_ARM32_WORDS) ||
+	    !entry_is_user_regs(words))
 		return false;
 	*ends = sp <= address && sp >= address - ENTRY_CALL_BYTES;
 	cursor_bytes(cursor, address, PT_ARM32_WORDS * sizeof(uint32_t)); /* now they are reached */

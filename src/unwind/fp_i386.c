@@ -37,18 +37,6 @@ static bool fp_is_kernel(uint64_t address)
 
 /* --- struct pt_regs --------------------------------------------------------------------------- */
 
-/* Leaves cursor->reached as it was. */
-static bool fp_read_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
-{
-	uint64_t reached[SAMPLE_MAX_STACKS];
-	bool read;
-
-	memcpy(reached, cursor->reached, sizeof(reached));
-	read = cursor_read_short(cursor, address, saved, N_PT_I386);
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return read;
-}
-
 static void fp_set_regs(struct cursor *cursor, uint64_t address, const uint64_t *saved)
 {
 	cursor_bytes(cursor, address, PT_I386_BYTES); /* now they count as reached */
@@ -78,7 +66,7 @@ static bool fp_i386_find_user(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_I386];
 
-	if (!fp_is_kernel(address) || !fp_read_regs(cursor, address, saved) ||
+	if (!fp_is_kernel(address) || !cursor_peek_short(cursor, address, saved, N_PT_I386) ||
 	    !fp_is_user_regs(cursor, saved))
 		return false;
 	fp_set_regs(cursor, address, saved);
@@ -179,7 +167,7 @@ static bool fp_leave_vsyscall(struct cursor *cursor, uint64_t bp)
 	return true;
 }
 
-/* As fp_read_regs(), but what the kernel has not pushed yet is 0. */
+/* As cursor_peek_short(), but what the kernel has not pushed yet is 0. */
 static bool fp_read_pushed(struct cursor *cursor, uint64_t address, uint64_t *saved)
 {
 	uint64_t sp = cursor->regs[REG_SP], reached[SAMPLE_MAX_STACKS];
@@ -250,7 +238,7 @@ static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_I386];
 
-	if (!fp_read_regs(cursor, address, saved))
+	if (!cursor_peek_short(cursor, address, saved, N_PT_I386))
 		return STEP_NOT_COVERED;
 	if ((saved[PT_I386_CS] & CS_PRIVILEGE) == CS_PRIVILEGE)
 		return fp_i386_find_user(cursor, address) ? STEP_USER : STEP_CUT;
