@@ -59,8 +59,8 @@ tests_lines_inlined_LDADD =
 EXTRA_DIST += tests/lines/compare tests/lines/programs tests/lines/words.cc tests/lines/words.rs tests/lines/lambda.cc \
 	tests/bench/resolver_lines tests/unwind/live_text
 
-# test_seh runs the functions of a PE image, one instruction at a time.
-tests_windows_test_seh_SOURCES = tests/windows/test_seh.c tests/windows/steps.c
+# test_seh_runs runs the functions of a PE image, one instruction at a time.
+tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
 
 check_PROGRAMS = \
@@ -157,7 +157,6 @@ check_PROGRAMS += \
 	tests/unwind/test_go_switch_arm64 \
 	tests/unwind/test_orc \
 	tests/unwind/test_orc_pack \
-	tests/unwind/test_program_chains \
 	tests/unwind/test_rows_of_functions \
 	tests/unwind/test_unwind \
 	tests/symbol/test_alias \
@@ -305,7 +304,9 @@ check_PROGRAMS += \
 	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_computed \
-	tests/unwind/test_dwarf
+	tests/unwind/test_dwarf \
+	tests/unwind/test_program_chains \
+	tests/windows/test_seh_runs
 if WITH_XEN
 check_PROGRAMS += tests/xen/test_domctl
 endif

@@ -4,8 +4,6 @@
 
 #include "steps.h"
 
-#ifdef __x86_64__
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,5 +60,3 @@ long steps_run(const void *function, long n, const void *start, const void *end,
 	asm volatile("nop\n	nop" : : : "memory");
 	return result;
 }
-
-#endif
