@@ -215,6 +215,7 @@ check_PROGRAMS += \
 	tests/linux/process/test_sleeper_arch \
 	tests/linux/process/test_task_stacks \
 	tests/linux/process/test_vmas \
+	tests/linux/test_task_finder \
 	tests/linux/test_locks \
 	tests/linux/test_event_channels \
 	tests/linux/test_kernel_lines \

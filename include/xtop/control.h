@@ -234,6 +234,7 @@ struct linux_stacks {
 	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
 	uint64_t irq_stack_per_cpu; /* pointer to it, e.g. hardirq_stack_ptr; 0: not known */
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */
+	uint64_t loaded_mm_per_cpu; /* pointer to the mm of the last switch; 0: not known */
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
 	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
 	/*

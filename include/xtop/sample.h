@@ -100,7 +100,7 @@ static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 
 /*
  * When the vCPU ran kernel code that was between two tasks: the frame of the page tables by which
- * STACK_USER was read, because those of the registers are already the next task's. 0: those of the
+ * STACK_USER was read, because those of the registers may be the other task's. 0: those of the
  * registers.
  */
 static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)

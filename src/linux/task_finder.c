@@ -4,7 +4,8 @@
  * still; the task_struct is read afterwards, while the guest runs. So the task may have changed:
  *
  *   current is on its own stack       current
- *   current is on another's stack     a task switch: the task of that stack
+ *   current is on another's stack     a task switch: the task of that stack, among those that are
+ *                                     known, or all (process/task_stacks.c)
  *   its page tables are others        it called exec() or ended (process/past_task.c), or
  *                                     the frame of the sampled code tells what it ran
  *   arm64, user mode                  the task on whose kernel stack SP_EL1 is
@@ -29,7 +30,7 @@ static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
 }
 
 /*
- * The page tables of the process that the sample is of. Those of the registers are the next
+ * The page tables of the process that the sample is of. Those of the registers may be the other
  * task's in the middle of a task switch.
  */
 static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
@@ -93,8 +94,23 @@ static uint64_t task_finder_sp(const struct task_finder *finder, const struct sa
 }
 
 /*
+ * The task on whose kernel stack SP is; 0: not found. Only of a program the sampler can tell that
+ * current is another task, so only then it is worth a search. CURRENT leads to all tasks.
+ */
+static uint64_t task_finder_owner(struct task_finder *finder, const struct sample_vcpu *vcpu,
+				  uint64_t current, uint64_t sp, uint64_t now_ns)
+{
+	uint64_t bytes = arch_stack_bytes(finder->guest);
+
+	if (!sample_get_user_tables(vcpu).value)
+		return tasks_find_on_stack(finder->tasks, sp);
+	task_stacks_learn(&finder->stacks, current);
+	return task_stacks_find(&finder->stacks, finder->tasks, sp - sp % bytes + bytes, now_ns);
+}
+
+/*
  * The task_struct of the sample: current, unless the kernel is just switching to another task and
- * already uses the other task's stack (sample/copy.c).
+ * already uses the other task's stack (sample/stacks_x86.c). 0: a task that is not known.
  */
 static uint64_t task_finder_address(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				    uint64_t current, uint64_t now_ns)
@@ -105,9 +121,11 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 
 	if (!sp || !task || !task->stack || tasks_is_on_stack(tasks, task, sp))
 		return current;
-	next = tasks_find_on_stack(tasks, sp);
+	next = task_finder_owner(finder, vcpu, current, sp, now_ns);
 	task = next ? tasks_find(tasks, next, now_ns) : NULL;
-	return task && tasks_is_on_stack(tasks, task, sp) ? next : current;
+	if (task && tasks_is_on_stack(tasks, task, sp))
+		return next;
+	return sample_get_user_tables(vcpu).value ? 0 : current;
 }
 
 /*

@@ -15,7 +15,7 @@ struct task_finder {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
-	struct task_stacks stacks; /* of arm64: its guest is `guest` */
+	struct task_stacks stacks; /* its guest is `guest` */
 	struct clock_gap clock; /* of start times */
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };

@@ -343,20 +343,25 @@ static void stacks_begin(struct copy *copy)
 	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
 }
 
-/* The task's own page tables; 0: not known. */
-static uint64_t stacks_read_cr3(struct copy *copy)
+/* The page tables of the mm_struct that the pointer at ADDRESS leads to; 0: not known. */
+static uint64_t stacks_read_tables(struct copy *copy, uint64_t address)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t mm, pgd;
 
 	if (!stacks->mm_pgd ||
-	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm, &mm) !=
-		    CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, address, &mm) != CUT_NONE ||
 	    !address_is_kernel_pointer(mm) ||
 	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
 	    !address_is_kernel_pointer(pgd))
 		return 0;
 	return pieces_find_frame(&copy->pieces, copy->kernel, pgd).value << GUEST_PAGE_SHIFT;
+}
+
+/* The task's own page tables; 0: not known. */
+static uint64_t stacks_read_cr3(struct copy *copy)
+{
+	return stacks_read_tables(copy, copy->copied->task + copy->copier->stacks.task_mm);
 }
 
 /*
@@ -382,6 +387,25 @@ static void stacks_use_task_tables(struct copy *copy)
 	copy->copied->frame = FRAME(cr3 >> GUEST_PAGE_SHIFT);
 }
 
+/*
+ * The stack is already the next task's. A PV kernel hands its new CR3 to Xen a little later, with
+ * what else it asks Xen for while it switches tasks. Until then it has read the GS base, a trap to
+ * Xen, and CR3 is still the last task's (Linux arch/x86/xen/mmu_pv.c xen_write_cr3(),
+ * kernel/process_64.c __switch_to()). cpu_tlbstate.loaded_mm is the next task's by now, on any
+ * kernel (arch/x86/mm/tlb.c switch_mm_irqs_off()). The sample has the frame of these tables, and
+ * thus says that current is another task.
+ */
+static void stacks_use_next_tables(struct copy *copy)
+{
+	uint64_t variable = copy->copier->stacks.loaded_mm_per_cpu;
+	uint64_t base = stacks_per_cpu_base(copy->regs);
+	uint64_t cr3 = variable ? stacks_read_tables(copy, base + variable) : 0;
+
+	if (cr3)
+		copy->own.cr3 = cr3;
+	copy->copied->frame = FRAME(copy->own.cr3 >> GUEST_PAGE_SHIFT);
+}
+
 /* For kernel code with rsp in the kernel's half. */
 static void stacks_copy_from_kernel(struct copy *copy)
 {
@@ -403,7 +427,9 @@ static void stacks_copy_from_kernel(struct copy *copy)
 	    !stack_extent_has(copy->irq, copy->regs->rsp))
 		is_next = stacks_find_next_task(copy);
 	copy->copied->cut = stacks_copy_kernel(copy);
-	if (!is_next)
+	if (is_next)
+		stacks_use_next_tables(copy);
+	else
 		stacks_use_task_tables(copy);
 	copy->copied->user_cut = stacks_copy_saved_user(copy);
 }

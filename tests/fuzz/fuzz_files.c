@@ -166,6 +166,9 @@ static void find_tasks(const struct world *world, struct fuzz *fuzz, struct task
 		};
 		sample.stack = (struct sample_stack){ .address = MADE_OBJECTS + fuzz_u16(fuzz) * 16,
 						      .size_bytes = 16 };
+		if (how & 32)
+			sample_set_frame(&sample.head,
+					 FRAME(world->root.cr3 >> GUEST_PAGE_SHIFT));
 		task_finder_find(finder, &sample.head, (uint64_t)(how >> 5) * 100000000, &task);
 		fuzz_must(!task.process || strnlen(task.process, 64) < 64, "a name ends");
 	}

@@ -36,6 +36,7 @@
 #define EXCEPTION_END (EXCEPTION + 0x2000)
 #define TSS           0x6000 /* per-cpu */
 #define ENTRY_AREA    0xfffffe0000100000ULL
+#define LOADED_MM     0x1ac58 /* per-cpu */
 #define USER          0x00007ffc12340000ULL
 #define USER_BYTES    0x10000
 
@@ -97,7 +98,7 @@ static void begin(void)
 	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
 	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
 					 &copier.cache));
-	add_pages(PER_CPU + CURRENT, 24);
+	add_pages(PER_CPU + CURRENT, 32);
 	add_pages(TASK, 64);
 	add_pages(TASK + TASK_MM, 8);
 	add_pages(MM, 1024);
@@ -712,11 +713,13 @@ static void test_switch(void)
 	copy();
 	check_pieces(want, 2, "while it switches");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	check_u64(copied.frame.value, regs->cr3 >> 12, "the sample says that it does, by its tables");
 	put_regs(next + 0x4000, 0x10, USER + 0x4000);
 	copy();
 	check(copied.n_stacks == 2 && sample_first_stack(&record.vcpu)->kind == STACK_FIRST,
 	      "the stack of a kernel thread has no proof");
 	check_user_piece(USER + 0x8000, "so the user code is current's");
+	check_u64(copied.frame.value, 0, "and the sample says nothing");
 	end();
 	begin();
 	add_pages(ENTRY_AREA + 0x4000, 0x4000);
@@ -724,6 +727,39 @@ static void test_switch(void)
 	regs->rsp = ENTRY_AREA + 0x7000;
 	copy();
 	check_user_piece(USER + 0x8000, "no task's is among the processor's own");
+	end();
+}
+
+/* The same in a PV kernel: CR3, too, is still the last task's. loaded_mm is the next task's. */
+static void test_switch_tables(void)
+{
+	const uint64_t next = STACK + 0x8000;
+	const struct want want[] = { { STACK_FIRST, next + 0x3b00, next + 0x4000 },
+				     { STACK_USER, USER + 0x4000,
+				       USER + 0x4000 + STACKS_COROUTINE_BYTES } };
+	struct registers switched;
+
+	begin();
+	add_pages(next, 0x4000);
+	put_regs(next + 0x4000, 0x33, USER + 0x4000);
+	switched = *regs;
+	switched.rsp = next + 0x3b00;
+	switched.cr3 = memory_guest_new_table(memory) << 12;
+	memory_guest_map(memory, kernel_cr3, PGD, regs->cr3 >> 12);
+	*word_at(MM + MM_PGD) = PGD;
+	*word_at(PER_CPU + LOADED_MM) = MM;
+	stacks.mm_pgd = MM_PGD;
+	regs = &switched;
+	copy();
+	check(copied.n_stacks == 1, "the last task's tables do not have the next one's stack");
+	check_u64(copied.frame.value, switched.cr3 >> 12, "the sample says by which it was looked for");
+	stacks.loaded_mm_per_cpu = LOADED_MM;
+	copy();
+	check_pieces(want, 2, "while a PV kernel switches");
+	check_u64(copied.frame.value, memory->regs[0].cr3 >> 12, "by the next task's own tables");
+	*word_at(PER_CPU + LOADED_MM) = 1; /* LOADED_MM_SWITCHING */
+	copy();
+	check(copied.n_stacks == 1, "no mm is loaded: by the tables of the registers");
 	end();
 }
 
@@ -1000,6 +1036,7 @@ int main(void)
 	test_exception();
 	test_kernel_thread();
 	test_switch();
+	test_switch_tables();
 	test_interrupt_entry();
 	test_system_call_entry();
 	test_system_call_pushes();

@@ -47,6 +47,7 @@ const struct arch_name arch_names_x86[] = {
 	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
 	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
 	{ LINUX_TSS, "cpu_tss_rw" },
+	{ LINUX_TLB_STATE, "cpu_tlbstate" },
 	{ LINUX_LOCK_WAIT, "xen_qlock_wait_nest" },
 	{ LINUX_XEN_VCPU, "xen_vcpu" },
 	{ LINUX_PAGE_OFFSET, "page_offset_base" },

@@ -228,6 +228,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[PCPU_HOT_CURRENT]	= AT("pcpu_hot", "current_task", 8),
 	[PCPU_HOT_TOP_OF_STACK]	= AT("pcpu_hot", "top_of_stack", 8),
 	[PCPU_HOT_HARDIRQ_STACK] = AT("pcpu_hot", "hardirq_stack_ptr", 8),
+	[TLB_STATE_LOADED_MM]	= AT("tlb_state", "loaded_mm", 8),
 	[IRQ_STACK_SIZEOF]	= SIZEOF("irq_stack"),
 	[PT_REGS_SIZEOF]	= SIZEOF("pt_regs"),
 	[ORC_SP_REG_BITS]	= BITS("orc_entry", "sp_reg"),

@@ -197,6 +197,7 @@ enum layout_member {
 	PCPU_HOT_CURRENT, /* 6.2 to 6.14 */
 	PCPU_HOT_TOP_OF_STACK,
 	PCPU_HOT_HARDIRQ_STACK,
+	TLB_STATE_LOADED_MM, /* x86, since 4.13 */
 	IRQ_STACK_SIZEOF, /* and of a task's stack: BTF never has union thread_union */
 	PT_REGS_SIZEOF,
 	ORC_SP_REG_BITS,

@@ -29,6 +29,7 @@ enum linux_symbol {
 	LINUX_TOP_OF_STACK,  /* per-cpu: cpu_current_top_of_stack */
 	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
+	LINUX_TLB_STATE,     /* per-cpu: cpu_tlbstate */
 	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
 	LINUX_RUNSTATE,      /* per-cpu (arm64: an address): xen_runstate */
 	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */

@@ -85,6 +85,9 @@ struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
 		if (layout_has(layout, MM_PGD))
 			stacks.mm_pgd = layout_offset(layout, MM_PGD);
+		if (guest->symbols[LINUX_TLB_STATE] && layout_has(layout, TLB_STATE_LOADED_MM))
+			stacks.loaded_mm_per_cpu = guest->symbols[LINUX_TLB_STATE] +
+						   layout_offset(layout, TLB_STATE_LOADED_MM);
 	}
 	stacks.irq_above = stack_layout_irq_above(guest, stack_layout_per_cpu_base(regs) +
 								 stacks.irq_stack_per_cpu);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose a sample is that was taken while the kernel switched tasks: current is the last task, the
+ * stack is the next one's, and the sampler says by which page tables it has read the user's stack.
+ */
+#include "config.h"
+
+#include "linux/task_finder.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/must.h"
+#include "tests/support/program.h"
+#include "tests/support/tap.h"
+
+#define PAGE        GUEST_PAGE_SIZE
+#define BASE        0x55d000000000ULL /* the code of both programs */
+#define STACK_BYTES 16384
+#define FRESH_NS    (2 * TASKS_FRESH_NS)
+
+static struct made_linux *made;
+static struct task_finder finder;
+static struct program program;
+static uint64_t last, next, last_stack, next_stack, last_mm, next_mm;
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t word;
+} sample;
+
+static uint64_t make_mm(const char *path, const char *function)
+{
+	struct vma area = { BASE, BASE + PAGE, VMA_READ | VMA_EXEC, 1, 0 };
+
+	program_make(&program, 0, function, 1);
+	area.file = made_file(made, path, program.bytes, PROGRAM_BYTES);
+	return made_mm(made, &area, 1);
+}
+
+static uint64_t make_task(uint32_t pid, const char *comm, uint64_t mm, uint64_t *stack)
+{
+	uint64_t task = made_task(made, pid, pid, comm, mm, 0);
+
+	*stack = made_object(made, STACK_BYTES, STACK_BYTES);
+	made_set(made, task, TASK_STACK, *stack);
+	return task;
+}
+
+/* The kernel has left LAST for NEXT. CR3 is still that of LAST, as on a PV kernel. */
+static void begin(void)
+{
+	static const struct processes_settings none = { .root_fd = -1 };
+
+	made = made_linux_create(MADE_TREE);
+	finder = (struct task_finder){ .guest = &made->guest, .stacks.guest = &made->guest };
+	must(processes_create(&made->guest, &none, &finder.processes));
+	must(tasks_create(&made->guest, &finder.tasks));
+	last_mm = make_mm("/bin/last", "in_last");
+	next_mm = make_mm("/bin/next", "in_next");
+	last = make_task(50, "last", last_mm, &last_stack);
+	next = make_task(60, "next", next_mm, &next_stack);
+	sample.vcpu = (struct sample_vcpu){
+		.size_bytes = sizeof(sample),
+		.n_stacks = 1,
+		.task = last,
+		.regs = { .cr0 = 1U << 31, .cr3 = made_mm_root(made, last_mm).cr3, .cr4 = 0x20 },
+	};
+	sample.stack = (struct sample_stack){ .address = next_stack + STACK_BYTES - 0x400,
+					      .size_bytes = 8 };
+	sample_set_frame(&sample.vcpu, FRAME(made_mm_root(made, next_mm).cr3 >> GUEST_PAGE_SHIFT));
+}
+
+static void end(void)
+{
+	tasks_destroy(finder.tasks);
+	processes_destroy(finder.processes);
+	made_linux_destroy(made);
+}
+
+static struct os_task find(uint64_t now_ns)
+{
+	struct os_task task = { .process = NULL };
+
+	task_finder_find(&finder, &sample.vcpu, now_ns, &task);
+	return task;
+}
+
+/* The function of the program that the task runs. */
+static const char *function(const struct os_task *task)
+{
+	const struct mapping *mapping;
+	static struct symtab_entry entry;
+
+	if (!task->user || !space_find_symbol(task->user, BASE + PROGRAM_FUNCTION - PROGRAM_TEXT,
+					      &entry, &mapping))
+		return "none";
+	return entry.name;
+}
+
+static void check_task(uint64_t now_ns, const char *process, const char *code, const char *what)
+{
+	struct os_task task = find(now_ns);
+
+	check_string(task.process, process, what);
+	check_string(function(&task), code, what);
+}
+
+static void test_known(void)
+{
+	begin();
+	tasks_find(finder.tasks, next, FRESH_NS);
+	check_task(FRESH_NS + 1, "next", "in_next", "a switch to a task that is known");
+	sample.stack.address = last_stack + STACK_BYTES - 0x400;
+	sample_set_frame(&sample.vcpu, FRAME(0));
+	check_task(FRESH_NS + 2, "last", "in_last", "before the stack is changed");
+	end();
+}
+
+static void test_new(void)
+{
+	begin();
+	made_put_u64(made->memory, made->guest.root, next_stack + STACK_BYTES - 0x800, next);
+	check_task(FRESH_NS, "next", "in_next", "a switch to a new task, which its stack names");
+	end();
+	begin();
+	check_task(FRESH_NS, "[unknown]", "none", "a task that cannot be found is not current");
+	end();
+}
+
+/* Kernel threads have no user's registers on their stacks, so the sampler says nothing of them. */
+static void test_kernel_thread(void)
+{
+	uint64_t stack, thread;
+
+	begin();
+	thread = make_task(7, "kworker", 0, &stack);
+	sample.stack.address = stack + STACK_BYTES - 0x400;
+	sample_set_frame(&sample.vcpu, FRAME(0));
+	check_task(FRESH_NS, "last", "in_last", "a stack that nobody is known to have");
+	tasks_find(finder.tasks, thread, FRESH_NS);
+	check_task(FRESH_NS + 1, "kworker", "none", "a switch to a kernel thread that is known");
+	end();
+}
+
+int main(void)
+{
+	test_known();
+	test_new();
+	test_kernel_thread();
+	return tap_done();
+}
