@@ -116,12 +116,16 @@ static void test_known(void)
 
 static void test_new(void)
 {
+	uint64_t stack;
+
 	begin();
 	made_put_u64(made->memory, made->guest.root, next_stack + STACK_BYTES - 0x800, next);
 	check_task(FRESH_NS, "next", "in_next", "a switch to a new task, which its stack names");
 	end();
 	begin();
 	check_task(FRESH_NS, "[unknown]", "none", "a task that cannot be found is not current");
+	sample.vcpu.task = make_task(7, "kworker", 0, &stack);
+	check_task(FRESH_NS + 1, "[unknown]", "none", "nor is it the kernel thread that was left");
 	end();
 }
 
