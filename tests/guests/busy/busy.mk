@@ -9,7 +9,12 @@ $(busy_dir)/busy: $(busy_dir)/busy.c
 	$(AM_V_GEN)$(MKDIR_P) $(busy_dir) && $(CC) -std=gnu11 -O2 -Wall -Wextra \
 		-fno-omit-frame-pointer -static -pthread -Wl,--build-id -o $@ $(srcdir)/$(busy_dir)/busy.c
 
-# The same without symbols, which tests put into the guest under another name, and the debug file that
+# Another program, which switches tasks (tests/lab/switch-long.test).
+$(busy_dir)/ring: $(busy_dir)/ring.c
+	$(AM_V_GEN)$(MKDIR_P) $(busy_dir) && $(CC) -std=gnu11 -O2 -Wall -Wextra \
+		-fno-omit-frame-pointer -static -Wl,--build-id -o $@ $(srcdir)/$(busy_dir)/ring.c
+
+# busy without symbols, which tests put into the guest under another name, and the debug file that
 # has them: laid out for --debug-dir and as a server of debuginfod has it. lib has libdebuginfod and
 # what it needs, if this machine has it: dom0 has none.
 $(busy_dir)/stripped: $(busy_dir)/busy
@@ -23,9 +28,9 @@ $(busy_dir)/stripped: $(busy_dir)/busy
 			cp -L $$file `ldd $$file | sed -n 's/.* => \(.*\) (.*/\1/p'` lib; \
 		fi
 
-noinst_DATA += $(busy_dir)/busy $(busy_dir)/stripped
-CLEANFILES += $(busy_dir)/busy
+noinst_DATA += $(busy_dir)/busy $(busy_dir)/ring $(busy_dir)/stripped
+CLEANFILES += $(busy_dir)/busy $(busy_dir)/ring
 
 mostlyclean-local:
 	rm -rf $(busy_dir)/stripped
-EXTRA_DIST += $(busy_dir)/busy.c $(busy_dir)/busy.mk
+EXTRA_DIST += $(busy_dir)/busy.c $(busy_dir)/ring.c $(busy_dir)/busy.mk
