@@ -110,16 +110,22 @@ static inline bool registers_is_arm32(const struct registers *regs)
 	return regs->arch == ARCH_ARM64 && registers_arm64_is_32(&regs->arm64);
 }
 
+/* Whether the vCPU runs 32-bit Arm code, below a kernel of 32 or of 64 bits. */
+static inline bool registers_runs_arm32(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 && registers_arm64_runs_32(&regs->arm64);
+}
+
 static inline uint64_t registers_pc(const struct registers *regs)
 {
-	if (registers_is_arm32(regs))
+	if (registers_runs_arm32(regs))
 		return (uint32_t)regs->arm64.pc;
 	return regs->arch == ARCH_ARM64 ? regs->arm64.pc : regs->rip;
 }
 
 static inline uint64_t registers_stack_pointer(const struct registers *regs)
 {
-	if (registers_is_arm32(regs))
+	if (registers_runs_arm32(regs))
 		return registers_arm32_get(&regs->arm64, REGISTER_ARM32_SP);
 	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;
 }
@@ -128,7 +134,7 @@ static inline uint64_t registers_stack_pointer(const struct registers *regs)
 static inline uint8_t registers_word_bytes(const struct registers *regs, bool user)
 {
 	if (regs->arch == ARCH_ARM64)
-		return registers_is_arm32(regs) ? sizeof(uint32_t) : sizeof(uint64_t);
+		return registers_runs_arm32(regs) ? sizeof(uint32_t) : sizeof(uint64_t);
 	return code_word_bytes(regs->width, user ? regs->cs : 0);
 }
 

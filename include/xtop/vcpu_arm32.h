@@ -75,6 +75,12 @@ static inline bool registers_arm64_is_32(const struct registers_arm64 *regs)
 	       ((regs->pstate & ARM32_MODE) != ARM32_MODE_USR || ttbcr_is_arm32(regs->tcr));
 }
 
+/* Whether the code that the vCPU runs has 32 bits, whatever its kernel has. */
+static inline bool registers_arm64_runs_32(const struct registers_arm64 *regs)
+{
+	return regs->pstate & PSTATE_ARM64_AARCH32;
+}
+
 /* Where the mode has its sp. lr is one below; in usr, sys and fiq mode one above. */
 static inline unsigned registers_arm32_sp_place(uint64_t cpsr)
 {

@@ -138,6 +138,7 @@ static inline void registers_arm64_set_root(struct registers_arm64 *regs, struct
  */
 enum pt_regs_arm64_word {
 	PT_ARM64_X0,
+	PT_ARM64_X13 = 13,
 	PT_ARM64_X29 = 29,
 	PT_ARM64_SP = 31,
 	PT_ARM64_PC,
@@ -156,6 +157,33 @@ enum pt_regs_arm64_word {
 static inline bool pstate_arm64_is_user64(uint64_t pstate)
 {
 	return !(pstate & 0x1f) && !(pstate >> 32);
+}
+
+/* The same of AArch32 user code, mode usr. */
+static inline bool pstate_arm64_is_user32(uint64_t pstate)
+{
+	return (pstate & 0x1f) == PSTATE_ARM64_AARCH32 && !(pstate >> 32);
+}
+
+/*
+ * User code of 32 bits has entered the kernel a moment ago, or is about to go on. SAVED_PC is in
+ * the struct pt_regs at SP_EL1. Whether that code's other registers are there, too, and not in
+ * REGS: the kernel saves them all, then clears x0 to x29, and saves the pc last (Linux
+ * arch/arm64/kernel/entry.S, kernel_entry, clear_gp_regs). If the pc is there already, the kernel
+ * is about to go back, or an earlier entry was from the same instruction.
+ */
+static inline bool registers_arm64_are_saved(const struct registers_arm64 *regs, uint64_t saved_pc)
+{
+	return !regs->x[PT_ARM64_X13] || saved_pc == regs->elr_el1;
+}
+
+/*
+ * Where a struct pt_regs of user code with PSTATE has that code's stack pointer. AArch32's is x13,
+ * and SP_EL0 means nothing there (Arm ARM §D1.20.1).
+ */
+static inline enum pt_regs_arm64_word pt_regs_arm64_sp(uint64_t pstate)
+{
+	return pstate_arm64_is_user32(pstate) ? PT_ARM64_X13 : PT_ARM64_SP;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers of arm64, also with a kernel of 32 bits, in the order of a Linux kernel's own
+ * The registers of arm64, also in 32-bit code, in the order of a Linux kernel's own
  * report; see registers_text.h.
  */
 #include "config.h"
@@ -14,12 +14,17 @@
 static bool registers_put_line_arm32(const struct registers_arm64 *from, unsigned i,
 				     char text[REGISTERS_TEXT_BYTES])
 {
+	bool is_own = registers_arm64_is_32(from); /* the kernel's, too, has 32 bits */
 	const struct {
 		const char *name;
 		uint64_t value;
 	} others[] = {
-		{ "pc", from->pc },       { "cpsr", from->pstate }, { "ttbcr", from->tcr },
-		{ "ttbr0", from->ttbr0 }, { "ttbr1", from->ttbr1 }, { "sctlr", from->sctlr },
+		{ "pc", from->pc },
+		{ "cpsr", from->pstate },
+		{ is_own ? "ttbcr" : "tcr", from->tcr },
+		{ "ttbr0", from->ttbr0 },
+		{ "ttbr1", from->ttbr1 },
+		{ "sctlr", from->sctlr },
 	};
 	const unsigned n_others = sizeof(others) / sizeof(others[0]);
 	size_t used = 0;
@@ -60,7 +65,7 @@ bool registers_put_line_arm64(const struct registers *regs, unsigned i,
 	const unsigned n = n_others + sizeof(from->x) / sizeof(from->x[0]);
 	size_t used = 0;
 
-	if (registers_arm64_is_32(from))
+	if (registers_arm64_runs_32(from))
 		return registers_put_line_arm32(from, i, text);
 	if (i >= n / REGISTERS_PER_LINE)
 		return false;

@@ -537,6 +537,12 @@ static uint64_t seen_hash(const struct annotation *annotation)
 	return hash;
 }
 
+/* 32-bit Arm code, below a kernel of 32 or of 64 bits. */
+static bool seen_is_arm32(const struct seen_function *function)
+{
+	return root_is_arm(function->root) && function->word_bytes == sizeof(uint32_t);
+}
+
 struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struct frames *frames,
 				   const struct space *kernel, struct memory *memory,
 				   struct annotation **annotationp)
@@ -552,7 +558,7 @@ struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struc
 	annotation->lack = ANNOTATION_NOT_READ;
 	if (!function)
 		function = seen_read_called(seen, frame, memory);
-	if (function && function->root.width == ROOT_ARM32) {
+	if (function && seen_is_arm32(function)) {
 		annotation->lack = ANNOTATION_ARM32;
 	} else if (function && seen_has_any(function)) {
 		pass.function = function;

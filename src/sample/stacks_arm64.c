@@ -17,11 +17,16 @@
  * THREAD_ALIGN). In its first and last instructions the kernel still has the user's stack pointer
  * in SP_EL0, and the user's registers are where they were (arch/arm64/kernel/entry.S,
  * kernel_entry).
+ *
+ * Code of 32 bits has its stack pointer in x13, and SP_EL0 is 0. The kernel clears x13 before it
+ * changes SP_EL0, and on its way back it restores SP_EL0 first. So in those instructions the
+ * pt_regs that is filled or emptied is copied, too; it tells which x13 is the user's.
  */
 #include "config.h"
 
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_go.h"
+#include "xtop/vcpu_arm32.h"
 
 #define STACKS_MAX_RECORDS 64 /* that are followed on the interrupts' stack: most have 10 to 20 */
 
@@ -118,6 +123,14 @@ static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind
 			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
+static enum sample_cut arm64_copy_user32(struct copy *copy, enum sample_stack_kind kind,
+					 uint64_t address)
+{
+	address = (uint32_t)address;
+	return pieces_add(&copy->pieces, kind, copy->own, address,
+			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
+}
+
 /* CUT_NONE: the task is a kernel thread, and has no user code. */
 static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 {
@@ -126,9 +139,42 @@ static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 	if (!copy->user_regs)
 		return CUT_NONE;
 	if (!arm64_read(copy, copy->user_regs + PT_ARM64_AT(PT_ARM64_PSTATE), &pstate) ||
-	    !arm64_read(copy, copy->user_regs + PT_ARM64_AT(PT_ARM64_SP), &sp))
+	    !arm64_read(copy, copy->user_regs + PT_ARM64_AT(pt_regs_arm64_sp(pstate)), &sp))
 		return CUT_NOT_MAPPED;
+	if (pstate_arm64_is_user32(pstate))
+		return arm64_copy_user32(copy, STACK_USER, sp);
 	return pstate_arm64_is_user64(pstate) ? arm64_copy_user(copy, STACK_USER, sp) : CUT_NONE;
+}
+
+/* The stack pointer of the user code of 32 bits that enters the kernel or is about to go on. */
+static uint64_t arm64_find_entering_sp32(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	const struct registers_arm64 *regs = &copy->regs->arm64;
+	uint64_t pc, sp;
+
+	if (!address_is_kernel_pointer(regs->sp_el1) ||
+	    (-regs->sp_el1 & (stacks->stack_bytes - 1)) != stacks->regs_below_top)
+		return regs->x[PT_ARM64_X13]; /* there is no pt_regs yet, or none any more */
+	copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, regs->sp_el1,
+				       stacks->regs_below_top);
+	if (!arm64_read(copy, regs->sp_el1 + PT_ARM64_AT(PT_ARM64_PC), &pc) ||
+	    !arm64_read(copy, regs->sp_el1 + PT_ARM64_AT(PT_ARM64_X13), &sp) ||
+	    !registers_arm64_are_saved(regs, pc))
+		return regs->x[PT_ARM64_X13];
+	return sp;
+}
+
+/* SP_EL0 is the user's: nothing of the kernel's is live. */
+static void arm64_copy_entering(struct copy *copy)
+{
+	const struct registers_arm64 *regs = &copy->regs->arm64;
+
+	copy->copied->cut = CUT_NOT_PRESENT;
+	copy->copied->user_cut =
+		pstate_arm64_is_user32(regs->spsr_el1)
+			? arm64_copy_user32(copy, STACK_USER, arm64_find_entering_sp32(copy))
+			: arm64_copy_user(copy, STACK_USER, regs->sp_el0);
 }
 
 static void arm64_copy_from_kernel(struct copy *copy)
@@ -140,21 +186,22 @@ static void arm64_copy_from_kernel(struct copy *copy)
 		copy->copied->cut = arm64_copy_kernel(copy, sp);
 		copy->copied->user_cut = arm64_copy_saved_user(copy);
 	} else {
-		copy->copied->cut = CUT_NOT_PRESENT; /* nothing of the kernel's is live */
-		copy->copied->user_cut = arm64_copy_user(copy, STACK_USER, task);
+		arm64_copy_entering(copy);
 	}
 }
 
 void stacks_arm64_copy_linux(struct copy *copy, bool user)
 {
-	const struct registers_arm64 *regs = &copy->regs->arm64;
+	uint64_t sp = registers_stack_pointer(copy->regs), pc = registers_pc(copy->regs);
 
 	arm64_begin(copy);
 	if (!user) {
 		arm64_copy_from_kernel(copy);
 		return;
 	}
-	copy->copied->cut = arm64_copy_user(copy, STACK_FIRST, regs->sp_el0);
-	if (!address_is_kernel(regs->pc)) /* last: as stacks_code_frame() of stacks_x86.c */
-		copy->copied->frame = pieces_find_frame(&copy->pieces, copy->own, regs->pc);
+	copy->copied->cut = registers_runs_arm32(copy->regs)
+				    ? arm64_copy_user32(copy, STACK_FIRST, sp)
+				    : arm64_copy_user(copy, STACK_FIRST, sp);
+	if (!address_is_kernel(pc)) /* last: as stacks_code_frame() of stacks_x86.c */
+		copy->copied->frame = pieces_find_frame(&copy->pieces, copy->own, pc);
 }

@@ -8,14 +8,10 @@
 
 #include "sample/stacks.h"
 
-/*
- * Whether the page tables of the vCPU can be walked: its MMU is on, and it is not in user code of
- * 32 bits with a kernel of 64 bits.
- */
+/* Whether the page tables of the vCPU can be walked: its MMU is on. */
 static inline bool stacks_arm64_can_walk(const struct registers *regs)
 {
-	return regs->arm64.sctlr & SCTLR_ARM64_M &&
-	       (!(regs->arm64.pstate & PSTATE_ARM64_AARCH32) || registers_is_arm32(regs));
+	return regs->arm64.sctlr & SCTLR_ARM64_M;
 }
 
 /* As stacks_copy_linux() of stacks_x86.h. */

@@ -31,3 +31,15 @@ void cursor_arm32_set(struct cursor *cursor, const uint64_t *words)
 	cursor->known = UINT32_MAX;
 	cursor->interrupted = true;
 }
+
+void cursor_arm32_set_saved(struct cursor *cursor, const uint64_t *saved)
+{
+	uint64_t words[PT_ARM32_WORDS];
+
+	for (unsigned i = 0; i < N_REGISTERS_ARM32; i++)
+		words[i] = (uint32_t)saved[PT_ARM64_X0 + i];
+	words[PT_ARM32_PC] = (uint32_t)saved[PT_ARM64_PC];
+	words[PT_ARM32_CPSR] = saved[PT_ARM64_PSTATE];
+	cursor->word_bytes = sizeof(uint32_t);
+	cursor_arm32_set(cursor, words);
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers of a cursor on arm64 whose kernel has 32 bits. pc, sp, lr and r11, the frame
- * pointer of ARM code, have the numbers of cursor_arm64.h. Its arch is ARCH_ARM64, and its words
- * have 4 bytes.
+ * The registers of a cursor in 32-bit Arm code, below a kernel of 32 or of 64 bits. pc, sp, lr and
+ * r11, the frame pointer of ARM code, have the numbers of cursor_arm64.h. Its arch is ARCH_ARM64,
+ * and its words have 4 bytes.
  */
 #ifndef XTOP_UNWIND_CURSOR_ARM32_H
 #define XTOP_UNWIND_CURSOR_ARM32_H
@@ -21,7 +21,7 @@ static const uint8_t cursor_arm32_registers[N_REGISTERS_ARM32] = {
 	0, 1, 2, 3, 4, 5, 13, REG_ARM32_R7, 8, 9, 10, REG_ARM32_R11, 12, REG_SP, REG_ARM32_LR,
 };
 
-/* As cursor_init(), for a vCPU with registers_is_arm32(). */
+/* As cursor_init(), for a vCPU with registers_runs_arm32(). */
 void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
 
 /*
@@ -36,6 +36,12 @@ void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
 
 /* Sets all registers from the first PT_ARM32_WORDS of a struct pt_regs. */
 void cursor_arm32_set(struct cursor *cursor, const uint64_t *words);
+
+/*
+ * The cursor becomes that of 32-bit user code, whose registers a kernel of 64 bits has saved in
+ * SAVED, a struct pt_regs (xtop/vcpu_arm64.h).
+ */
+void cursor_arm32_set_saved(struct cursor *cursor, const uint64_t *saved);
 
 static inline bool cursor_is_arm32(const struct cursor *cursor)
 {

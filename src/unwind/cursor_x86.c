@@ -19,7 +19,7 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 {
 	const struct registers *regs = &vcpu->regs;
 
-	if (registers_is_arm32(regs)) {
+	if (registers_runs_arm32(regs)) {
 		cursor_arm32_init(cursor, vcpu);
 		return;
 	}

@@ -13,12 +13,15 @@
  * So a chain that was followed to its end has found the user's registers. Until the kernel has
  * saved them, and when it has restored them, they are in the vCPU: SP_EL0 and ELR_EL1 are the
  * user's.
+ *
+ * The user code may have 32 bits (bit 4 of pstate): then its r0 to r14 are x0 to x14.
  * Resolver's thread; pure functions.
  */
 #include "config.h"
 
 #include "unwind/entry.h"
 
+#include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 
 /* Linux include/uapi/asm-generic/unistd.h */
@@ -26,6 +29,12 @@
 #define LINUX_EXIT_GROUP 94
 #define LINUX_EXECVE     221
 #define LINUX_EXECVEAT   281
+
+/* Linux arch/arm64/include/asm/unistd32.h */
+#define LINUX_32_EXIT       1
+#define LINUX_32_EXECVE     11
+#define LINUX_32_EXIT_GROUP 248
+#define LINUX_32_EXECVEAT   387
 
 /* Linux arch/arm64/include/asm/stacktrace/frame.h, enum frame_meta_type */
 #define RECORD_OF_USER   1
@@ -70,6 +79,10 @@ static uint64_t entry_find_pt_regs(uint64_t record, bool typed)
 
 static void entry_set(struct cursor *cursor, const uint64_t *saved)
 {
+	if (pstate_arm64_is_user32(saved[PT_ARM64_PSTATE])) {
+		cursor_arm32_set_saved(cursor, saved);
+		return;
+	}
 	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
 		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
 			cursor->regs[cursor_arm64_registers[i]] = saved[i];
@@ -82,9 +95,12 @@ static void entry_set(struct cursor *cursor, const uint64_t *saved)
 /* The sampler tells why the copy of a user stack ended only if a Linux task has one. */
 static bool entry_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
 {
+	uint64_t pstate = saved[PT_ARM64_PSTATE];
+
 	return cursor->vcpu->user_cut != CUT_NONE &&
-	       pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) &&
-	       !entry_is_upper(saved[PT_ARM64_SP]) && !entry_is_upper(saved[PT_ARM64_PC]);
+	       (pstate_arm64_is_user64(pstate) || pstate_arm64_is_user32(pstate)) &&
+	       !entry_is_upper(saved[pt_regs_arm64_sp(pstate)]) &&
+	       !entry_is_upper(saved[PT_ARM64_PC]);
 }
 
 /* The user stack that was copied begins there. */
@@ -103,6 +119,10 @@ static bool entry_has_memory(const struct cursor *cursor, const uint64_t *saved)
 {
 	uint32_t call = (uint32_t)saved[PT_ARM64_SYSCALL];
 
+	if (pstate_arm64_is_user32(saved[PT_ARM64_PSTATE]))
+		return cursor->vcpu->user_cut != CUT_NOT_PRESENT ||
+		       (call != LINUX_32_EXIT && call != LINUX_32_EXIT_GROUP &&
+			call != LINUX_32_EXECVE && call != LINUX_32_EXECVEAT);
 	return cursor->vcpu->user_cut != CUT_NOT_PRESENT ||
 	       (call != LINUX_EXIT && call != LINUX_EXIT_GROUP && call != LINUX_EXECVE &&
 		call != LINUX_EXECVEAT);
@@ -128,7 +148,8 @@ static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_by
 	uint64_t saved[N_PT_ARM64];
 
 	return entry_read_pt_regs(cursor, end - size_bytes, saved) &&
-	       entry_is_user_stack(cursor, saved[PT_ARM64_SP]) &&
+	       entry_is_user_stack(cursor,
+				   saved[pt_regs_arm64_sp(saved[PT_ARM64_PSTATE])]) &&
 	       entry_set_saved_user(cursor, end - size_bytes);
 }
 
@@ -156,6 +177,28 @@ static bool entry_set_by_record(struct cursor *cursor, uint64_t record)
 	return entry_set_saved_user(cursor, entry_find_pt_regs(record, typed));
 }
 
+/* --- entering and leaving --------------------------------------------------------------------- */
+
+/*
+ * The registers of the user code as if they were saved. Those of 32 bits may be in the struct
+ * pt_regs that the sampler has copied.
+ */
+static void entry_get_entering(const struct cursor *cursor, uint64_t *saved)
+{
+	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+	bool has_regs = cursor->vcpu->n_stacks && piece->kind == STACK_FIRST &&
+			piece->address == regs->sp_el1 && piece->size_bytes >= PT_ARM64_BYTES_LEAST;
+
+	if (has_regs)
+		memcpy(saved, piece + 1, PT_ARM64_BYTES_LEAST);
+	if (!has_regs || !registers_arm64_are_saved(regs, saved[PT_ARM64_PC]))
+		memcpy(saved, regs->x, sizeof(regs->x));
+	saved[PT_ARM64_SP] = regs->sp_el0;
+	saved[PT_ARM64_PC] = regs->elr_el1;
+	saved[PT_ARM64_PSTATE] = regs->spsr_el1;
+}
+
 /*
  * The vCPU enters or leaves the kernel: SP_EL0 is the user's. The sampler has copied that stack for
  * a Linux guest only: in other guests SP_EL0 may be anything.
@@ -163,19 +206,21 @@ static bool entry_set_by_record(struct cursor *cursor, uint64_t record)
 bool entry_arm64_is_entering(const struct cursor *cursor)
 {
 	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+	uint64_t saved[N_PT_ARM64];
 
-	return !entry_is_upper(regs->sp_el0) && !entry_is_upper(regs->elr_el1) &&
-	       pstate_arm64_is_user64(regs->spsr_el1) &&
-	       entry_is_user_stack(cursor, regs->sp_el0);
+	if (entry_is_upper(regs->sp_el0))
+		return false;
+	entry_get_entering(cursor, saved);
+	return entry_is_user_regs(cursor, saved) &&
+	       entry_is_user_stack(cursor, saved[pt_regs_arm64_sp(regs->spsr_el1)]);
 }
 
 static void entry_set_entering(struct cursor *cursor)
 {
-	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+	uint64_t saved[N_PT_ARM64];
 
-	cursor_init(cursor, cursor->vcpu);
-	cursor->regs[REG_SP] = regs->sp_el0;
-	cursor->regs[REG_PC] = regs->elr_el1;
+	entry_get_entering(cursor, saved);
+	entry_set(cursor, saved);
 	cursor->user = true;
 }
 

@@ -33,6 +33,10 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 
 	regs->arm64.x[REGISTER_ARM64_GO_G] = from->x28;
 	regs->arm64.x[REGISTER_ARM64_FP] = from->x29;
+	/* where user code of 32 bits enters the kernel: sample/stacks_arm64.c */
+	regs->arm64.x[REGISTER_ARM32_SP] = from->x13;
+	regs->arm64.elr_el1 = from->elr_el1;
+	regs->arm64.spsr_el1 = from->spsr_el1;
 	regs->arm64.pc = from->pc64;
 	regs->arm64.pstate = from->cpsr;
 	regs->arm64.sp_el0 = from->sp_el0;
@@ -51,8 +55,6 @@ static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
 					    struct registers *regs)
 {
 	memcpy(regs->arm64.x, &context->user_regs, sizeof(regs->arm64.x));
-	regs->arm64.elr_el1 = context->user_regs.elr_el1;
-	regs->arm64.spsr_el1 = context->user_regs.spsr_el1;
 }
 
 static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)

@@ -45,5 +45,11 @@ int main(void)
 		    (const char *const[]){ "pc 00001000  cpsr 60000013", "r0 00000000  r1 00000001",
 					   "r12 0000000c  sp 00000013  lr 00000012", NULL },
 		    "32-bit Arm, svc mode");
+	regs.arm64.pstate = 0x60000010;
+	regs.arm64.tcr = 2ULL << 30 | 16;
+	check_lines(&regs, 7,
+		    (const char *const[]){ "cpsr 60000010  tcr 80000010",
+					   "r12 0000000c  sp 0000000d  lr 0000000e", NULL },
+		    "a 32-bit program below a kernel of 64 bits");
 	return tap_done();
 }

@@ -242,19 +242,31 @@ static void test_arm64(void)
 	close_guest();
 }
 
-static void test_arm32(void)
+/* A vCPU in AArch32 state. */
+static void check_arm32(uint64_t pstate, uint64_t tcr, const char *what)
 {
 	struct annotation *annotation;
 
 	open_guest(0x200);
 	made_put(made, root, CODE, call, sizeof(call));
-	root.width = ROOT_ARM32;
+	registers = (struct registers){ .arch = ARCH_ARM64 };
+	registers.arm64.pstate = pstate;
+	registers.arm64.tcr = tcr;
+	registers.arm64.ttbr0 = root.cr3;
+	root = walk_root(&registers);
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(annotation->lack == ANNOTATION_ARM32 && !annotation->n_targets,
-	      "code of 32-bit Arm is not decoded: %d", annotation->lack);
+	      "%s is not decoded: %d", what, annotation->lack);
 	annotation_destroy(annotation);
+	registers = (struct registers){ 0 };
 	close_guest();
+}
+
+static void test_arm32(void)
+{
+	check_arm32(0x13, 0, "code of a kernel of 32-bit Arm");
+	check_arm32(0x10, 2ULL << 30 | 16, "32-bit code below a kernel of 64 bits");
 }
 
 /* In 32-bit code "dec %eax; mov $0,%eax; call g"; in 64-bit code a number takes the call's bytes. */

@@ -27,9 +27,11 @@
 #define USER       UINT64_C(0x0000007f84ea0000)
 #define USER_BYTES 0x8000
 #define CODE       UINT64_C(0x0000000000400000)
+#define USER32     UINT64_C(0x00000000bef10000) /* a stack of 32-bit code */
 
 #define TASK_STACK 32
 #define EL1H       5
+#define USR        0x60000010 /* 32-bit user code, and conditions */
 
 static struct memory_guest *memory;
 static struct control *control;
@@ -111,6 +113,7 @@ static void begin(void)
 	add_pages(IRQ, 0x4000);
 	add_pages(USER, USER_BYTES);
 	add_pages(CODE, 4096);
+	add_pages(USER32, 0x2000);
 	*word_at(TASK + TASK_STACK) = STACK;
 	put_user(USER + 0x6000, 0);
 	*arm = (struct registers_arm64){
@@ -183,10 +186,6 @@ static void test_unikernel(void)
 	arm->sctlr = 0;
 	copy(false);
 	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING, "without an MMU");
-	arm->sctlr = SCTLR_ARM64_M;
-	arm->pstate = PSTATE_ARM64_AARCH32;
-	copy(false);
-	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING, "in AArch32 state");
 	end();
 }
 
@@ -282,6 +281,83 @@ static void test_entering(void)
 	copy(false);
 	check_pieces(1, "entering");
 	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7000, "the user's stack alone");
+	end();
+}
+
+/* --- programs of 32 bits ---------------------------------------------------------------------- */
+
+/* In user code: sp is x13, and the upper halves of registers are not defined. */
+static void test_user32(void)
+{
+	begin();
+	arm->pstate = USR;
+	arm->sp_el0 = 0;
+	arm->sp_el1 = STACK_END;
+	arm->pc = CODE | 0xbad00000000;
+	arm->x[13] = (USER32 + 0x100) | 0xbad00000000;
+	arm->x[19] = USER + 0x6000; /* sp of svc mode, if there were one */
+	copy(true);
+	check_pieces(1, "32-bit user code");
+	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "32-bit user code");
+	check(sample_get_code_frame(&record.vcpu).value == *entry_of(CODE) >> 12 &&
+		      record.vcpu.cut == CUT_LIMIT,
+	      "the frame of its code, by the kernel's page tables");
+	control_set_linux_stacks(control, NULL);
+	copy_poll_stacks(&copier);
+	copy(true);
+	check_pieces(1, "before the kernel is known");
+	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "before the kernel is known");
+	end();
+}
+
+static void put_user32(uint64_t sp, uint64_t pc)
+{
+	put_user(0, USR);
+	*word_at(STACK_END - 336 + 8 * 13) = sp;
+	*word_at(STACK_END - 336 + 8 * 32) = pc;
+}
+
+static void test_system_call32(void)
+{
+	begin();
+	put_user32((USER32 + 0x200) | 0xbad00000000, CODE);
+	copy(false);
+	check_pieces(2, "a system call of 32-bit code");
+	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "the task's stack");
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "the user's, at x13");
+	end();
+}
+
+/* SP_EL0 is 0. The user's x13 is in the vCPU, or on the task's stack. */
+static void test_entering32(void)
+{
+	begin();
+	put_user32(USER32 + 0x200, CODE + 8); /* of an earlier entry */
+	arm->sp_el0 = 0;
+	arm->sp_el1 = STACK_END;
+	arm->spsr_el1 = USR;
+	arm->elr_el1 = CODE + 16;
+	arm->x[13] = USER32 + 0x180;
+	copy(false);
+	check_pieces(1, "32-bit code has entered");
+	check_piece(0, STACK_USER, USER32 + 0x180, USER32 + 0x1180, "32-bit code has entered");
+	arm->sp_el1 = STACK_END - 336;
+	copy(false);
+	check_pieces(2, "while registers are saved");
+	check_piece(0, STACK_FIRST, STACK_END - 336, STACK_END, "while registers are saved");
+	check_piece(1, STACK_USER, USER32 + 0x180, USER32 + 0x1180, "the stack is at x13");
+	arm->x[13] = 0;
+	copy(false);
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "they are cleared: the saved x13");
+	arm->x[13] = STACK; /* anything */
+	arm->elr_el1 = CODE + 8;
+	copy(false);
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "on the way back: the saved x13");
+	arm->spsr_el1 = 0;
+	arm->sp_el0 = USER + 0x6000;
+	copy(false);
+	check_pieces(1, "64-bit code");
+	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7000, "64-bit code has SP_EL0");
 	end();
 }
 
@@ -451,16 +527,32 @@ static void test_go_on_g0(void)
 	end();
 }
 
+/* x28 belongs to no mode of a program of 32 bits. */
+static void test_go_and_32_bits(void)
+{
+	begin_go(0, GO_CURG);
+	arm->pstate = USR;
+	arm->x[13] = USER32 + 0x100;
+	copy(true);
+	check_pieces(1, "32-bit code has no goroutine");
+	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "32-bit code");
+	end();
+}
+
 int main(void)
 {
 	test_unikernel();
 	test_32_bits();
 	test_go();
 	test_go_on_g0();
+	test_go_and_32_bits();
 	test_system_call();
 	test_user();
 	test_interrupt();
 	test_entering();
+	test_user32();
+	test_system_call32();
+	test_entering32();
 	test_wrong_numbers();
 	test_per_cpu();
 	return tap_done();

@@ -249,8 +249,147 @@ static void test_typed(unsigned n_words)
 	      "without the chain");
 }
 
+/* --- programs of 32 bits ---------------------------------------------------------------------- */
+
+#define USR    0x60000010
+#define USER32 UINT32_C(0xbef10000)
+
+/* Code of 32 bits: functions of 0x100 bytes, of which the first is not called. */
+#define CODE32 UINT64_C(0x10000)
+#define C(n)   (CODE32 + 0x100 * (n) + 8)
+
+static struct symbols *symbols;
+
+static void put32(unsigned word, uint32_t value)
+{
+	memcpy((char *)made.pieces[PIECE_USER].words + 4 * word, &value, sizeof(value));
+}
+
+/* { the caller's r11, return address } at WORD of the user's stack: as clang has it. */
+static void frame32(unsigned word, unsigned caller, uint64_t address)
+{
+	put32(word, caller ? USER32 + 4 * caller : 0);
+	put32(word + 1, (uint32_t)address);
+}
+
+/* r11, sp, lr and pc, as a kernel of 64 bits has them in a struct pt_regs: FROM is its x0. */
+static void set32(uint64_t *from, unsigned fp, uint64_t lr)
+{
+	from[11] = USER32 + 4 * fp;
+	from[13] = USER32;
+	from[14] = lr;
+}
+
+/* The user's stack has frames at words 4 and 8: C(1) is called by C(2), and that by C(3). */
+static void begin32(void)
+{
+	begin();
+	memset(made.pieces[PIECE_USER].words, 0, sizeof(made.pieces[PIECE_USER].words));
+	made.pieces[PIECE_USER].head.address = USER32;
+	frame32(4, 8, C(2));
+	frame32(8, 0, C(3));
+	save(REGS, 0, 0, C(1), USR);
+	record(PIECE_TASK, REGS + PT_ARM64_STACKFRAME, 0, 0);
+	set32(made.pieces[PIECE_TASK].words + REGS, 4, C(1));
+}
+
+static void check_chain32(const uint64_t *expected, const char *what)
+{
+	const struct unwind_spaces spaces = { .user = space_for_unwind(symbols_space(symbols)) };
+
+	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
+	chain_check_addresses(&stack, UNWIND_COMPLETE, expected, what);
+}
+
+static void test_system_call32(void)
+{
+	begin32();
+	check_chain32((uint64_t[]){ K(0), K(1), K(2), C(1), C(2), C(3), 0 },
+		      "from the kernel to a 32-bit program");
+	check(stack.n_frames == 6 && stack.frames[3].flags == FRAME_USER,
+	      "where the program was is no return address");
+	save(REGS, 0, 0, C(1), USR | 0x20);
+	made.pieces[PIECE_TASK].words[REGS + 11] = 0;
+	made.pieces[PIECE_TASK].words[REGS + 7] = USER32 + 16;
+	frame32(4, 8, C(2) | 1);
+	frame32(8, 0, C(3) | 1);
+	check_chain32((uint64_t[]){ K(0), K(1), K(2), C(1), C(2), C(3), 0 }, "Thumb code: r7");
+}
+
+/* The chain is broken: the pt_regs at the end of the stack, if its x13 is the copied stack's. */
+static void test_broken32(void)
+{
+	begin32();
+	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
+	walk_chain();
+	check(stack.n_frames > 3 && stack.frames[3].address == C(1) &&
+		      stack.frames[3].flags == (FRAME_USER | FRAME_BROKEN),
+	      "32-bit registers are found without the chain");
+	made.pieces[PIECE_TASK].words[REGS + 13] = USER32 + 8;
+	walk_chain();
+	check(!stack.parts[UNWIND_USER].walked, "but not if the copied stack is another one");
+}
+
+static void test_exec32(void)
+{
+	begin32();
+	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 11;
+	made.vcpu.user_cut = CUT_NOT_PRESENT;
+	check_chain32((uint64_t[]){ K(0), K(1), K(2), 0 }, "in execve() of 32 bits");
+	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 221;
+	walk_chain();
+	check(stack.parts[UNWIND_USER].walked, "its number 221 is another call");
+}
+
+/* User code: registers of the vCPU, and the page tables of a kernel of 64 bits. */
+static void test_user32(void)
+{
+	begin32();
+	made.vcpu.user = true;
+	made.vcpu.regs.arm64.pstate = USR;
+	made.vcpu.regs.arm64.sp_el0 = 0;
+	made.vcpu.regs.arm64.pc = C(1) | 0xbad00000000;
+	set32(made.vcpu.regs.arm64.x, 4, C(1));
+	check_chain32((uint64_t[]){ C(1), C(2), C(3), 0 }, "32-bit user code");
+}
+
+/* Nothing is saved, all is saved and cleared, or the kernel goes back. */
+static void test_entering32(void)
+{
+	struct registers_arm64 *arm = &made.vcpu.regs.arm64;
+	uint64_t *saved = made.pieces[PIECE_TASK].words + REGS;
+
+	begin32();
+	arm->sp_el0 = 0;
+	arm->sp_el1 = TASK + 8 * WORDS;
+	arm->elr_el1 = C(0);
+	arm->spsr_el1 = USR;
+	set32(arm->x, 4, C(0));
+	saved[13] = USER32 + 64; /* of an earlier entry */
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "32-bit code has entered the kernel");
+
+	/* The piece that the sampler copies is the pt_regs. */
+	made.pieces[PIECE_TASK].head.address = IRQ;
+	made.pieces[PIECE_IRQ].head.address = TASK + 8 * REGS;
+	saved = made.pieces[PIECE_IRQ].words;
+	arm->sp_el1 = TASK + 8 * REGS;
+	set32(saved, 20, C(0));
+	saved[13] = USER32 + 64;
+	saved[PT_ARM64_PC] = C(3);
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "while registers are saved");
+
+	set32(saved, 4, C(0));
+	memset(arm->x, 0, sizeof(arm->x));
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "when they are cleared");
+	memset(arm->x, 0xff, sizeof(arm->x));
+	saved[PT_ARM64_PC] = C(0);
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "on the way back");
+}
+
 int main(void)
 {
+	symbols = chain_symbols(CODE32);
+
 	test_typed(42);
 	test_typed(40);
 	test_system_call();
@@ -260,5 +399,11 @@ int main(void)
 	test_entering();
 	test_broken();
 	test_exec();
+	test_system_call32();
+	test_broken32();
+	test_exec32();
+	test_user32();
+	test_entering32();
+	symbols_destroy(symbols);
 	return tap_done();
 }

@@ -43,7 +43,10 @@ static void test_stop(void)
 	check(regs.arm64.sctlr == 0x2006 && regs.arm64.tcr == 0x0800000000000007 &&
 		      regs.arm64.ttbr0 == 0x2008 && regs.arm64.ttbr1 == 0x2009,
 	      "and to the page tables; TCR has 64 bits");
-	check(regs.arm64.x[0] == UINT64_MAX && regs.arm64.elr_el1 == UINT64_MAX,
+	check(regs.arm64.x[13] == 0x100d && regs.arm64.elr_el1 == 0x2005 &&
+		      regs.arm64.spsr_el1 == 0x2002,
+	      "and, where 32-bit code enters the kernel, to its stack");
+	check(regs.arm64.x[0] == UINT64_MAX && regs.arm64.x[30] == UINT64_MAX,
 	      "nothing else while the guest stands still");
 }
 
@@ -55,8 +58,6 @@ static void test_rest(void)
 	for (unsigned i = 0; i < 31; i++)
 		same &= regs.arm64.x[i] == 0x1000 + i;
 	check(same, "x0 to x30");
-	check(regs.arm64.elr_el1 == 0x2005 && regs.arm64.spsr_el1 == 0x2002,
-	      "what the last exception saved");
 }
 
 /* Modes of AArch32, each with a stack pointer and a link register in Xen's members for them. */
@@ -87,6 +88,22 @@ static void test_modes_32(void)
 	}
 }
 
+/* The same program below a kernel of 64 bits, whose page tables it has. */
+static void test_program_32(void)
+{
+	context.user_regs.cpsr = 0x60000010;
+	context.ttbcr = 2ULL << 30 | 16ULL << 16 | 16;
+	vcpu_get_stack_registers(&context, &regs);
+	check(!registers_is_arm32(&regs) && registers_runs_arm32(&regs) &&
+		      registers_word_bytes(&regs, true) == 4,
+	      "code of 32 bits, and a kernel of 64");
+	check(registers_stack_pointer(&regs) == context.user_regs.sp_usr &&
+		      registers_pc(&regs) == 0x2000,
+	      "its sp and pc");
+	check(walk_root(&regs).width == ROOT_ARM64 && walk_root(&regs).arm64.size0 == 16,
+	      "the page tables are the kernel's");
+}
+
 static void test_modes(void)
 {
 	struct vcpu_mode mode = { 0 };
@@ -111,5 +128,6 @@ int main(void)
 	test_rest();
 	test_modes_32();
 	test_modes();
+	test_program_32();
 	return tap_done();
 }

@@ -44,7 +44,7 @@ bool sleeper_arm64_get_registers(const struct sleeper_stack *stack, struct regis
 
 #define N_SAVED (PT_ARM64_SYSCALL + 1) /* words of struct pt_regs that are used here */
 
-/* The registers that user code had: they begin the last struct of the stack. */
+/* The first words of the last struct of the stack: the registers that user code had, if any. */
 static bool sleeper_find_saved(const struct sleeper_stack *stack, uint64_t saved[N_SAVED])
 {
 	size_t size_bytes = layout_offset_or(&stack->guest->layout, PT_REGS_SIZEOF, PT_ARM64_BYTES);
@@ -53,7 +53,7 @@ static bool sleeper_find_saved(const struct sleeper_stack *stack, uint64_t saved
 		return false;
 	memcpy(saved, (const char *)stack->bytes + stack->size_bytes - size_bytes,
 	       N_SAVED * sizeof(*saved));
-	return pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) && !(saved[PT_ARM64_SP] >> 63);
+	return true;
 }
 
 bool sleeper_arm64_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
@@ -62,16 +62,27 @@ bool sleeper_arm64_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 
 	if (!sleeper_find_saved(stack, saved))
 		return false;
+	if (pstate_arm64_is_user32(saved[PT_ARM64_PSTATE])) {
+		*sp = (uint32_t)saved[PT_ARM64_X13];
+		return true;
+	}
+	if (!pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) || saved[PT_ARM64_SP] >> 63)
+		return false;
 	*sp = saved[PT_ARM64_SP];
 	return true;
 }
 
-/* x0 has the first argument until the call returns; orig_x0 keeps it. */
+/*
+ * x0 has the first argument until the call returns; orig_x0 keeps it. The calls of programs of 32
+ * bits have other numbers (Linux arch/arm64/include/asm/unistd32.h), which are not read.
+ */
 bool sleeper_arm64_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
 	uint64_t saved[N_SAVED];
 
-	if (!sleeper_find_saved(stack, saved) || (int32_t)saved[PT_ARM64_SYSCALL] < 0)
+	if (!sleeper_find_saved(stack, saved) ||
+	    !pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) ||
+	    (int32_t)saved[PT_ARM64_SYSCALL] < 0)
 		return false;
 	call->kind = system_call_kind((uint32_t)saved[PT_ARM64_SYSCALL], ARM64_FUTEX);
 	memcpy(call->arguments, saved, sizeof(call->arguments));

@@ -88,8 +88,11 @@ static void test_user(void)
 	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER, "the program's stack pointer");
 	words[SAVED + PT_ARM64_PSTATE] = 0x80000005;
 	check(!sleeper_arch_get_user_sp(&stack, &sp), "a kernel thread has none");
-	words[SAVED + PT_ARM64_PSTATE] = 0x10;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "nor have 32-bit programs");
+	words[SAVED + PT_ARM64_PSTATE] = 0x60000010;
+	words[SAVED + 13] = 0xbef10200;
+	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == 0xbef10200, "a 32-bit program has x13");
+	words[SAVED + PT_ARM64_PSTATE] = 0x13;
+	check(!sleeper_arch_get_user_sp(&stack, &sp), "but no other mode of 32 bits");
 	words[SAVED + PT_ARM64_PSTATE] = 0;
 	words[SAVED + PT_ARM64_SP] = STACK;
 	check(!sleeper_arch_get_user_sp(&stack, &sp), "the kernel's stack is no program's");
@@ -153,6 +156,8 @@ static void test_calls(void)
 	words[SAVED + PT_ARM64_SYSCALL] = 98;
 	words[SAVED + PT_ARM64_PSTATE] = 5;
 	check(!sleeper_arch_get_call(&stack, &call), "registers that are the kernel's");
+	words[SAVED + PT_ARM64_PSTATE] = 0x10;
+	check(!sleeper_arch_get_call(&stack, &call), "a call of a 32-bit program: other numbers");
 }
 
 int main(void)
