@@ -165,16 +165,25 @@ static inline bool pstate_arm64_is_user32(uint64_t pstate)
 	return (pstate & 0x1f) == PSTATE_ARM64_AARCH32 && !(pstate >> 32);
 }
 
+/* Whether the last exception that was taken to EL1 came from user code. */
+static inline bool registers_arm64_came_from_user(const struct registers_arm64 *regs)
+{
+	return (pstate_arm64_is_user64(regs->spsr_el1) || pstate_arm64_is_user32(regs->spsr_el1)) &&
+	       !(regs->elr_el1 >> 63);
+}
+
 /*
- * User code of 32 bits has entered the kernel a moment ago, or is about to go on. SAVED_PC is in
- * the struct pt_regs at SP_EL1. Whether that code's other registers are there, too, and not in
- * REGS: the kernel saves them all, then clears x0 to x29, and saves the pc last (Linux
+ * User code has entered the kernel a moment ago, or is about to go on: SP_EL0 is the user's.
+ * SAVED_PC is in the struct pt_regs at SP_EL1. Whether the user's other registers are there, too,
+ * and not in REGS. The kernel saves them all, then clears x0 to x29, and saves the pc last (Linux
  * arch/arm64/kernel/entry.S, kernel_entry, clear_gp_regs). If the pc is there already, the kernel
- * is about to go back, or an earlier entry was from the same instruction.
+ * is about to go back, or an earlier entry was from the same instruction. On the way back SP_EL0 is
+ * restored before ELR_EL1, which may still be of an interrupt in the kernel (kernel_exit).
  */
 static inline bool registers_arm64_are_saved(const struct registers_arm64 *regs, uint64_t saved_pc)
 {
-	return !regs->x[PT_ARM64_X13] || saved_pc == regs->elr_el1;
+	return !regs->x[PT_ARM64_X13] || saved_pc == regs->elr_el1 ||
+	       !registers_arm64_came_from_user(regs);
 }
 
 /*

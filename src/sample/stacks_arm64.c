@@ -146,35 +146,40 @@ static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 	return pstate_arm64_is_user64(pstate) ? arm64_copy_user(copy, STACK_USER, sp) : CUT_NONE;
 }
 
-/* The stack pointer of the user code of 32 bits that enters the kernel or is about to go on. */
-static uint64_t arm64_find_entering_sp32(struct copy *copy)
+/* Where the struct pt_regs is that the kernel fills or empties; 0: there is none. */
+static uint64_t arm64_find_entering_regs(const struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
-	const struct registers_arm64 *regs = &copy->regs->arm64;
-	uint64_t pc, sp;
+	uint64_t sp = copy->regs->arm64.sp_el1;
 
-	if (!address_is_kernel_pointer(regs->sp_el1) ||
-	    (-regs->sp_el1 & (stacks->stack_bytes - 1)) != stacks->regs_below_top)
-		return regs->x[PT_ARM64_X13]; /* there is no pt_regs yet, or none any more */
-	copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, regs->sp_el1,
-				       stacks->regs_below_top);
-	if (!arm64_read(copy, regs->sp_el1 + PT_ARM64_AT(PT_ARM64_PC), &pc) ||
-	    !arm64_read(copy, regs->sp_el1 + PT_ARM64_AT(PT_ARM64_X13), &sp) ||
-	    !registers_arm64_are_saved(regs, pc))
-		return regs->x[PT_ARM64_X13];
-	return sp;
+	return address_is_kernel_pointer(sp) &&
+			       (-sp & (stacks->stack_bytes - 1)) == stacks->regs_below_top
+		       ? sp
+		       : 0;
 }
 
-/* SP_EL0 is the user's: nothing of the kernel's is live. */
+/* SP_EL0 is the user's: nothing of the kernel's is live but a pt_regs. */
 static void arm64_copy_entering(struct copy *copy)
 {
 	const struct registers_arm64 *regs = &copy->regs->arm64;
+	uint64_t pstate = regs->spsr_el1, sp = regs->x[PT_ARM64_X13], saved[2];
+	uint64_t at = arm64_find_entering_regs(copy);
 
 	copy->copied->cut = CUT_NOT_PRESENT;
-	copy->copied->user_cut =
-		pstate_arm64_is_user32(regs->spsr_el1)
-			? arm64_copy_user32(copy, STACK_USER, arm64_find_entering_sp32(copy))
-			: arm64_copy_user(copy, STACK_USER, regs->sp_el0);
+	if (at && !pstate_arm64_is_user64(pstate)) {
+		copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, at,
+					       copy->copier->stacks.regs_below_top);
+		if (arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_PC), &saved[0]) &&
+		    arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_PSTATE), &saved[1]) &&
+		    registers_arm64_are_saved(regs, saved[0])) {
+			if (!registers_arm64_came_from_user(regs))
+				pstate = saved[1];
+			arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_X13), &sp);
+		}
+	}
+	copy->copied->user_cut = pstate_arm64_is_user32(pstate)
+					 ? arm64_copy_user32(copy, STACK_USER, sp)
+					 : arm64_copy_user(copy, STACK_USER, regs->sp_el0);
 }
 
 static void arm64_copy_from_kernel(struct copy *copy)

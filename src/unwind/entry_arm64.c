@@ -179,22 +179,30 @@ static bool entry_set_by_record(struct cursor *cursor, uint64_t record)
 
 /* --- entering and leaving --------------------------------------------------------------------- */
 
-/*
- * The registers of the user code as if they were saved. Those of 32 bits may be in the struct
- * pt_regs that the sampler has copied.
- */
+/* The struct pt_regs at SP_EL1, which the kernel fills or empties. False: it was not copied. */
+static bool entry_get_regs(const struct cursor *cursor, uint64_t *saved)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	if (!cursor->vcpu->n_stacks || piece->kind != STACK_FIRST ||
+	    piece->address != cursor->vcpu->regs.arm64.sp_el1 ||
+	    piece->size_bytes < PT_ARM64_BYTES_LEAST || piece->size_bytes > PT_ARM64_BYTES)
+		return false;
+	memcpy(saved, piece + 1, PT_ARM64_BYTES_LEAST);
+	return true;
+}
+
+/* The registers of the user code, as if all were saved. */
 static void entry_get_entering(const struct cursor *cursor, uint64_t *saved)
 {
 	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
-	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
-	bool has_regs = cursor->vcpu->n_stacks && piece->kind == STACK_FIRST &&
-			piece->address == regs->sp_el1 && piece->size_bytes >= PT_ARM64_BYTES_LEAST;
+	bool has_regs = entry_get_regs(cursor, saved);
 
-	if (has_regs)
-		memcpy(saved, piece + 1, PT_ARM64_BYTES_LEAST);
 	if (!has_regs || !registers_arm64_are_saved(regs, saved[PT_ARM64_PC]))
 		memcpy(saved, regs->x, sizeof(regs->x));
 	saved[PT_ARM64_SP] = regs->sp_el0;
+	if (has_regs && !registers_arm64_came_from_user(regs))
+		return;
 	saved[PT_ARM64_PC] = regs->elr_el1;
 	saved[PT_ARM64_PSTATE] = regs->spsr_el1;
 }
@@ -212,7 +220,7 @@ bool entry_arm64_is_entering(const struct cursor *cursor)
 		return false;
 	entry_get_entering(cursor, saved);
 	return entry_is_user_regs(cursor, saved) &&
-	       entry_is_user_stack(cursor, saved[pt_regs_arm64_sp(regs->spsr_el1)]);
+	       entry_is_user_stack(cursor, saved[pt_regs_arm64_sp(saved[PT_ARM64_PSTATE])]);
 }
 
 static void entry_set_entering(struct cursor *cursor)
@@ -222,6 +230,28 @@ static void entry_set_entering(struct cursor *cursor)
 	entry_get_entering(cursor, saved);
 	entry_set(cursor, saved);
 	cursor->user = true;
+}
+
+/*
+ * User code of 32 bits has entered: SP_EL0 is the task, x0 to x29 are saved and cleared, and there
+ * is no frame record yet. The pc is saved later.
+ */
+static bool entry_set_half_saved(struct cursor *cursor)
+{
+	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
+	uint64_t saved[N_PT_ARM64];
+
+	if (regs->x[REGISTER_ARM64_FP] || !pstate_arm64_is_user32(regs->spsr_el1) ||
+	    !entry_get_regs(cursor, saved))
+		return false;
+	saved[PT_ARM64_PC] = regs->elr_el1;
+	saved[PT_ARM64_PSTATE] = regs->spsr_el1;
+	if (!entry_is_user_regs(cursor, saved) ||
+	    !entry_is_user_stack(cursor, saved[PT_ARM64_X13]))
+		return false;
+	entry_set(cursor, saved);
+	cursor->user = true;
+	return true;
 }
 
 bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken)
@@ -234,7 +264,8 @@ bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken)
 	if (!entry_is_upper(cursor->vcpu->regs.arm64.sp_el0))
 		return false; /* what is saved is of an earlier entry */
 	if (complete)
-		return entry_set_by_record(cursor, cursor->regs[REG_ARM64_FP]);
+		return entry_set_by_record(cursor, cursor->regs[REG_ARM64_FP]) ||
+		       entry_set_half_saved(cursor);
 	*broken = true;
 	return entry_search_user(cursor);
 }

@@ -353,8 +353,17 @@ static void test_entering32(void)
 	arm->elr_el1 = CODE + 8;
 	copy(false);
 	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "on the way back: the saved x13");
-	arm->spsr_el1 = 0;
+	arm->x[13] = USER32 + 0x180;
+	arm->elr_el1 = arm->pc; /* of an interrupt in the kernel */
+	arm->spsr_el1 = EL1H;
+	copy(false);
+	check_pieces(2, "on the way back, before ELR_EL1 is the user's");
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "the saved x13");
+	put_user(USER + 0x6000, 0);
 	arm->sp_el0 = USER + 0x6000;
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000, "of 64-bit code: SP_EL0");
+	arm->spsr_el1 = arm->elr_el1 = 0;
 	copy(false);
 	check_pieces(1, "64-bit code");
 	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7000, "64-bit code has SP_EL0");

@@ -96,6 +96,23 @@ static void begin(void)
 	record(PIECE_USER, 8, 0, U(2));
 }
 
+/*
+ * The kernel's only piece is the struct pt_regs at SP_EL1: that is what the sampler copies while the
+ * kernel is entered. Returns its words. The other pieces have other places then.
+ */
+static uint64_t *leave_regs_alone(void)
+{
+	struct sample_stack *head = &made.pieces[PIECE_IRQ].head;
+
+	made.pieces[PIECE_TASK].head.address = IRQ;
+	head->address = made.vcpu.regs.arm64.sp_el1 = TASK + 8 * REGS;
+	head->size_bytes = PT_ARM64_BYTES;
+	memcpy(made.pieces[PIECE_IRQ].words, made.pieces[PIECE_TASK].words + REGS, PT_ARM64_BYTES);
+	memmove((char *)(head + 1) + PT_ARM64_BYTES, &made.pieces[PIECE_TASK],
+		2 * sizeof(made.pieces[0]));
+	return made.pieces[PIECE_IRQ].words;
+}
+
 static void walk_chain(void)
 {
 	unwind_stack(&made.vcpu, &(struct unwind_spaces){ .kernel = NULL }, UNWIND_AUTO, &stack);
@@ -368,11 +385,7 @@ static void test_entering32(void)
 	saved[13] = USER32 + 64; /* of an earlier entry */
 	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "32-bit code has entered the kernel");
 
-	/* The piece that the sampler copies is the pt_regs. */
-	made.pieces[PIECE_TASK].head.address = IRQ;
-	made.pieces[PIECE_IRQ].head.address = TASK + 8 * REGS;
-	saved = made.pieces[PIECE_IRQ].words;
-	arm->sp_el1 = TASK + 8 * REGS;
+	saved = leave_regs_alone();
 	set32(saved, 20, C(0));
 	saved[13] = USER32 + 64;
 	saved[PT_ARM64_PC] = C(3);
@@ -384,6 +397,44 @@ static void test_entering32(void)
 	memset(arm->x, 0xff, sizeof(arm->x));
 	saved[PT_ARM64_PC] = C(0);
 	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "on the way back");
+	arm->elr_el1 = K(9);
+	arm->spsr_el1 = EL1H;
+	saved[PT_ARM64_PSTATE] = USR;
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 },
+		      "on the way back, with ELR_EL1 of an interrupt in the kernel");
+}
+
+/* 64-bit code, with ELR_EL1 of an interrupt in the kernel: what is saved counts. */
+static void test_leaving(void)
+{
+	begin();
+	made.vcpu.regs.arm64.sp_el0 = place(PIECE_USER, 0);
+	made.vcpu.regs.arm64.elr_el1 = K(9);
+	made.vcpu.regs.arm64.spsr_el1 = EL1H;
+	walk_chain();
+	check(!stack.parts[UNWIND_USER].walked, "pt_regs is not at SP_EL1");
+	leave_regs_alone();
+	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), U(0), U(1), U(2), 0 },
+		    "the kernel is about to go back");
+}
+
+/* SP_EL0 is the task, x0 to x29 are saved and cleared, and neither record nor pc is there. */
+static void test_half_saved32(void)
+{
+	struct registers_arm64 *arm = &made.vcpu.regs.arm64;
+	uint64_t *saved;
+
+	begin32();
+	saved = leave_regs_alone();
+	memset(arm->x, 0, sizeof(arm->x));
+	arm->elr_el1 = C(0);
+	arm->spsr_el1 = USR;
+	set32(saved, 4, C(0));
+	saved[PT_ARM64_PC] = C(3);
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "half of the registers are saved");
+	arm->spsr_el1 = EL0_FLAGS;
+	walk_chain();
+	check(!stack.parts[UNWIND_USER].walked, "64-bit code: its stack pointer is saved later");
 }
 
 int main(void)
@@ -404,6 +455,8 @@ int main(void)
 	test_exec32();
 	test_user32();
 	test_entering32();
+	test_half_saved32();
+	test_leaving();
 	symbols_destroy(symbols);
 	return tap_done();
 }
