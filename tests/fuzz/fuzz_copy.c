@@ -80,7 +80,8 @@ static void take_arm64(struct registers *regs)
 	regs->arch = ARCH_ARM64;
 	arm64->ttbr0 = arm64->ttbr1 = 4 << GUEST_PAGE_SHIFT;
 	arm64->sctlr |= SCTLR_ARM64_M;
-	arm64->pstate &= ~PSTATE_ARM64_AARCH32;
+	if (arm64->pstate & PSTATE_ARM64_AARCH32)
+		arm64->pstate &= ~PSTATE_ARM64_MODE; /* 32-bit user code */
 	arm64->tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 16ULL << TCR_ARM64_T1SZ_SHIFT | 16;
 	arm64->sp_el0 = FUZZ_GUEST_BASE + (uint32_t)arm64->sp_el0;
 	arm64->sp_el1 = FUZZ_GUEST_BASE + (uint32_t)arm64->sp_el1;
