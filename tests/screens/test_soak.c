@@ -7,8 +7,8 @@
  * kept, as if they ran still. Memory must stay below 128 MiB. At the end every sample must be in
  * the profile, and what was evicted or lost its name must be counted.
  *
- *	test_soak              an hour in which names change eight times as fast (make check); half
- *	                       an hour under a sanitizer, which takes memory of its own
+ *	test_soak              an hour in which names change eight times as fast (make check); a quarter
+ *	                       of an hour under a sanitizer, which takes memory of its own
  *	test_soak HOURS        tests/check --long: 8; prints the memory of each quarter of an hour
  *
  * This file makes up what runs in the guest: it stands in for src/os/os.c.
@@ -33,7 +33,7 @@
 #define HZ   100
 #define HOUR (3600 * HZ) /* samples */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SHORT (HOUR / 2)
+#define SHORT (HOUR / 4)
 #else
 #define SHORT HOUR
 #endif
