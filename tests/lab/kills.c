@@ -55,6 +55,7 @@
 #define START_US  100000 /* about the time from the fork to the first samples */
 #define LIMIT_S   20     /* the longest wait for anything, also on a loaded machine */
 #define POLL_US   500    /* between polls whether the guest runs again */
+#define FIND_US   5000   /* between searches for xtop's processes: xtop has dom0's only CPU to start on */
 /*
  * 50 ms, and 100 ms when guard and sampler are killed at once. Counted in polls, so that no test
  * fails because the machine stalls.
@@ -242,7 +243,7 @@ static void find_processes(pid_t pids[N_PROCESSES])
 	       !(pids[SAMPLER] = child_of(pids[GUARD]))) {
 		if (now_ns() > limit_ns)
 			die("xtop has not started a broker, a keeper, a guard and a sampler");
-		nap_us(500);
+		nap_us(FIND_US);
 	}
 }
 
@@ -304,7 +305,7 @@ static void wait_for_end(const pid_t pids[N_PROCESSES])
 		}
 		let_go(ended, status);
 		if (ended == 0)
-			nap_us(500);
+			nap_us(FIND_US);
 	}
 }
 
