@@ -218,11 +218,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	}
 	made->guest.vmemmap = 0;
 	if (how & 4)
-		made_process_i386(made, how & 8 ? MADE_PARENT : MADE_TASK);
+		(how & 64 ? made_process_65_i386 : made_process_i386)(
+			made, how & 8 ? MADE_PARENT : MADE_TASK);
 	if (how & 16)
 		made_task_i386(made);
 	if (how & 32)
-		made_module_i386(made, 2);
+		(how & 64 ? made_module_65_i386 : made_module_i386)(made, 2);
 	spoil(made, &fuzz);
 	memory_refresh(made->guest.memory);
 	made_i386_search(made);

@@ -52,13 +52,22 @@ static void put_tables(struct made_i386 *made)
 		      0x110 * PAGE | page, bytes);
 }
 
-static bool is_list; /* areas are in a list, as up to 6.0; else in a maple tree */
+/* Offsets in mm_struct, and of the path in struct file. */
+struct shape {
+	bool is_list; /* areas are in a list, as up to 6.0; else in a maple tree */
+	unsigned tree, root, pgd, tables_bytes, total_vm, exec_vm, vdso, path;
+};
+
+static const struct shape shape_510 = { true, 0, 0, 28, 44, 108, 132, 460, 8 };
+static const struct shape shape_61 = { false, 0, 4, 28, 44, 96, 116, 460, 8 };
+static const struct shape shape_65 = { false, 64, 72, 92, 112, 164, 188, 624, 112 };
+static const struct shape *shape;
 
 static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_t n_pages,
 		     uint32_t flags, uint32_t page, bool has_file)
 {
 	uint64_t area = MADE_AREAS + i * MADE_AREA_BYTES;
-	unsigned mm_at = is_list ? 32 : 8;
+	unsigned mm_at = shape->is_list ? 32 : 8;
 	unsigned flags_at = made->guest.root.width == WIDTH_32 ? mm_at + 8
 							       : wide(made, mm_at + 4) + 8;
 
@@ -68,7 +77,7 @@ static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_
 	put(made, area + flags_at, flags);
 	put(made, area + flags_at + 36, page);
 	put(made, area + flags_at + 40, has_file ? AT(MADE_FILE) : 0);
-	if (is_list) {
+	if (shape->is_list) {
 		put(made, area + 8, i < MADE_N_AREAS - 1 ? AT(area + MADE_AREA_BYTES) : 0);
 		put(made, area + 12, i ? AT(area - MADE_AREA_BYTES) : 0);
 		return;
@@ -81,41 +90,36 @@ static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_
 
 static void put_areas(struct made_i386 *made)
 {
-	if (!is_list)
-		put(made, MADE_MAPLE, AT(MADE_MM) | 1);
+	if (!shape->is_list)
+		put(made, MADE_MAPLE, AT(MADE_MM + shape->tree) | 1);
 	put_area(made, 0, MADE_CODE, 2, 0x75, 0, true);
 	put_area(made, 1, MADE_CODE + 2 * PAGE, 1, 0x71, 2, true);
 	put_area(made, 2, MADE_CODE + 3 * PAGE, 1, 0x100071, 2, true);
 	put_area(made, 3, MADE_VDSO_AT, 2, 0x4000075, 0, false);
 	put_area(made, 4, 0x7fbde000, 33, 0x100173, 0x7ffde, false);
-	if (is_list)
+	if (shape->is_list)
 		return;
 	put(made, MADE_MAPLE + 4 + 8 * 5, 0xffffffff);
 	put(made, MADE_MAPLE + 128 + 8 * 5 + 4, AT(MADE_FILE)); /* a leftover */
 }
 
-static unsigned total_vm_at(void)
-{
-	return is_list ? 108 : 96;
-}
-
 static void put_mm(struct made_i386 *made)
 {
-	if (is_list)
+	if (shape->is_list)
 		put(made, MADE_MM, AT(MADE_AREAS));
 	else
-		put(made, MADE_MM + 4, AT(MADE_MAPLE) | 1 << 3 | 2);
-	put(made, MADE_MM + 28, AT(MADE_TABLES) +
+		put(made, MADE_MM + shape->root, AT(MADE_MAPLE) | 1 << 3 | 2);
+	put(made, MADE_MM + shape->pgd, AT(MADE_TABLES) +
 					(made->guest.root.width != WIDTH_32 ? 0x20 : 0));
-	put(made, MADE_MM + 36, 1);
-	put(made, MADE_MM + 40, 1);
-	put(made, MADE_MM + 44, 3 * PAGE);
-	put(made, MADE_MM + 48, 5);
-	put(made, MADE_MM + total_vm_at() - 4, 39); /* hiwater_vm */
-	put(made, MADE_MM + total_vm_at(), 39);
-	put(made, MADE_MM + (is_list ? 132 : 116), 4); /* exec_vm: 5.10 aligns pinned_vm */
-	put(made, MADE_MM + 460, MADE_VDSO_AT);
-	put(made, MADE_MM + 464, AT(MADE_VDSO_IMAGE));
+	put(made, MADE_MM + shape->pgd + 8, 1);
+	put(made, MADE_MM + shape->pgd + 12, 1);
+	put(made, MADE_MM + shape->tables_bytes, 3 * PAGE);
+	put(made, MADE_MM + shape->tables_bytes + 4, 5);
+	put(made, MADE_MM + shape->total_vm - 4, 39); /* hiwater_vm */
+	put(made, MADE_MM + shape->total_vm, 39);
+	put(made, MADE_MM + shape->exec_vm, 4); /* pinned_vm before it is aligned */
+	put(made, MADE_MM + shape->vdso, MADE_VDSO_AT);
+	put(made, MADE_MM + shape->vdso + 4, AT(MADE_VDSO_IMAGE));
 	put(made, MADE_VDSO_IMAGE, AT(MADE_VDSO));
 	put(made, MADE_VDSO_IMAGE + 4, PAGE);
 	memcpy(made->bytes + MADE_VDSO, "\177ELF", 4);
@@ -137,9 +141,9 @@ static void put_dentry(struct made_i386 *made, uint64_t dentry, uint64_t name, c
 
 static void put_file(struct made_i386 *made)
 {
-	put(made, MADE_FILE + 8, AT(MADE_MOUNT + 16));
-	put(made, MADE_FILE + 12, AT(MADE_DENTRY));
-	put(made, MADE_FILE + 16, AT(MADE_INODE));
+	put(made, MADE_FILE + shape->path, AT(MADE_MOUNT + 16));
+	put(made, MADE_FILE + shape->path + 4, AT(MADE_DENTRY));
+	put(made, MADE_FILE + shape->path + 8, AT(MADE_INODE));
 	put_dentry(made, MADE_DENTRY, MADE_NAMES, "init", MADE_INODE);
 	put_dentry(made, MADE_ROOT_DENTRY, MADE_NAMES + 32, "/", 0);
 	put(made, MADE_MOUNT + 8, AT(MADE_MOUNT));
@@ -174,8 +178,9 @@ static void put_inode(struct made_i386 *made)
 	}
 }
 
-static void put_process(struct made_i386 *made, uint64_t task)
+static void put_process(struct made_i386 *made, uint64_t task, const struct shape *of)
 {
+	shape = of;
 	put(made, task + MADE_MM_AT, AT(MADE_MM));
 	put(made, task + MADE_MM_AT + 4, AT(MADE_MM));
 	made_i386_put(made, task + MADE_START, 1500000000, 8);
@@ -190,12 +195,15 @@ static void put_process(struct made_i386 *made, uint64_t task)
 
 void made_process_i386(struct made_i386 *made, uint64_t task)
 {
-	is_list = false;
-	put_process(made, task);
+	put_process(made, task, &shape_61);
 }
 
 void made_process_510_i386(struct made_i386 *made, uint64_t task)
 {
-	is_list = true;
-	put_process(made, task);
+	put_process(made, task, &shape_510);
+}
+
+void made_process_65_i386(struct made_i386 *made, uint64_t task)
+{
+	put_process(made, task, &shape_65);
 }

@@ -46,5 +46,7 @@ extern const uint32_t made_file_frames[MADE_PAGES];
 void made_process_i386(struct made_i386 *made, uint64_t task);
 /* The same as Linux 5.10 has it: areas are in a list. */
 void made_process_510_i386(struct made_i386 *made, uint64_t task);
+/* The same as Linux 6.5 has it: mm_struct and file begin with other members. */
+void made_process_65_i386(struct made_i386 *made, uint64_t task);
 
 #endif

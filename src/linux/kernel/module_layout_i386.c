@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the members of struct module in a kernel of i386 without BTF, up to Linux 6.3; see
- * module_layout_i386.h. The front of the struct has been the same since 2.6: state, list, name. The
- * others are known by what they contain in a module that is loaded:
+ * Finds the members of struct module in a kernel of i386 without BTF; see module_layout_i386.h.
+ * The front of the struct has been the same since 2.6: state, list, name. The others are known by
+ * what they contain in a module that is loaded:
  *
  *   core_layout    base size text_size ro_size ro_after_init_size: whole pages, each size at least
  *                  as large as the one before but for the first, which is that of all. The struct
  *                  module lies there, too
+ *   mem[7]         from 6.4 instead: base size mtn { mod node }, one for each enum mod_mem_type.
+ *                  mod is the module itself; base and size are whole pages, or both 0. [0] is the
+ *                  text, and [1], data, has the struct module
  *   kallsyms       points to core_kallsyms, which is the next member: symtab num_symtab strtab. The
  *                  names follow the symbols (kernel/module/kallsyms.c, layout_symtab()); the first
  *                  symbol and the first name are empty
  *
- * (Linux 5.10 and 6.1 include/linux/module.h.) Resolver's thread.
+ * (Linux 5.10, 6.1 and 6.5 include/linux/module.h.) Resolver's thread.
  */
 #include "config.h"
 
@@ -26,14 +29,17 @@
 #define MODULE_NAME_AT    (3 * WORD)
 #define MODULE_NAME_BYTES 60 /* MODULE_NAME_LEN: 64 without a long */
 #define MODULE_BYTES      1024 /* where members are looked for: 6.1 has 576 */
+#define MODULE_MEM_TYPES  7 /* MOD_TEXT, MOD_DATA .. MOD_INIT_RODATA */
+#define MODULE_MEM_BYTES  (9 * WORD) /* node: two struct rb_node (CONFIG_MODULES_TREE_LOOKUP) */
 #define MODULE_MAX_TRIES  8
 
 /* A module by which the layout is found. */
 struct module_trial {
 	const struct linux_guest *guest;
 	uint64_t address;
-	uint64_t start, size_bytes; /* of all its memory */
-	unsigned core, kallsyms;    /* offsets */
+	uint64_t start, size_bytes; /* of all its memory, or from 6.4 of its data */
+	bool has_mem;               /* mem[7] and not core_layout */
+	unsigned memory, kallsyms;  /* offsets: of core_layout or mem */
 };
 
 /* The word at ADDRESS; 0: none. */
@@ -85,7 +91,35 @@ static bool module_is_core(struct module_trial *trial, unsigned offset)
 		return false;
 	trial->start = words[0];
 	trial->size_bytes = words[1];
-	trial->core = offset;
+	trial->memory = offset;
+	trial->has_mem = false;
+	return module_is_inside(trial, trial->address);
+}
+
+/* Whether one of mem[] is at ADDRESS. */
+static bool module_read_mem(const struct module_trial *trial, uint64_t address, uint64_t *base,
+			    uint64_t *size_bytes)
+{
+	*base = module_word(trial, address);
+	*size_bytes = module_word(trial, address + WORD);
+	return module_word(trial, address + 2 * WORD) == trial->address &&
+	       *base % GUEST_PAGE_SIZE == 0 && *size_bytes % GUEST_PAGE_SIZE == 0 &&
+	       !*base == !*size_bytes && *base + *size_bytes <= I386_END;
+}
+
+/* Whether mem is at OFFSET; then it is kept. */
+static bool module_is_mem(struct module_trial *trial, unsigned offset)
+{
+	uint64_t base[MODULE_MEM_TYPES], size_bytes[MODULE_MEM_TYPES];
+
+	for (unsigned i = 0; i < MODULE_MEM_TYPES; i++)
+		if (!module_read_mem(trial, trial->address + offset + i * MODULE_MEM_BYTES,
+				     &base[i], &size_bytes[i]))
+			return false;
+	trial->start = base[1];
+	trial->size_bytes = size_bytes[1];
+	trial->memory = offset;
+	trial->has_mem = true;
 	return module_is_inside(trial, trial->address);
 }
 
@@ -121,8 +155,14 @@ static void module_set(const struct module_trial *trial, struct layout *layout)
 	layout->values[MODULE_STATE] = 0;
 	layout->values[MODULE_LIST] = MODULE_LIST_AT;
 	layout->values[MODULE_NAME] = MODULE_NAME_AT;
-	layout->values[MODULE_CORE_BASE] = (int32_t)trial->core;
-	layout->values[MODULE_CORE_TEXT_SIZE] = (int32_t)trial->core + 2 * WORD;
+	if (trial->has_mem) {
+		layout->values[MODULE_MEM] = (int32_t)trial->memory;
+		layout->values[MODULE_MEM_BASE] = 0;
+		layout->values[MODULE_MEM_SIZE] = WORD;
+	} else {
+		layout->values[MODULE_CORE_BASE] = (int32_t)trial->memory;
+		layout->values[MODULE_CORE_TEXT_SIZE] = (int32_t)trial->memory + 2 * WORD;
+	}
 	layout->values[MODULE_KALLSYMS] = (int32_t)trial->kallsyms;
 	layout->values[MOD_KALLSYMS_SYMTAB] = 0;
 	layout->values[MOD_KALLSYMS_SYMTAB_COUNT] = WORD;
@@ -139,7 +179,8 @@ bool module_layout_i386_find(struct linux_guest *guest)
 		    !linux_is_kernel_of(guest, at) || at % WORD)
 			return false;
 		trial.address = at - MODULE_LIST_AT;
-		if (module_is_loaded(&trial) && module_find(&trial, module_is_core) &&
+		if (module_is_loaded(&trial) &&
+		    (module_find(&trial, module_is_core) || module_find(&trial, module_is_mem)) &&
 		    module_find(&trial, module_is_kallsyms)) {
 			module_set(&trial, &guest->layout);
 			return true;

@@ -6,9 +6,9 @@
 #include "linux/kernel/linux_guest.h"
 
 /*
- * Sets MODULE_STATE, _LIST, _NAME, _CORE_*, _KALLSYMS and MOD_KALLSYMS_* of GUEST's layout by one
- * of the modules that are loaded; needs LINUX_MODULES. False: none of the first eight confirms
- * them, or none is loaded; *GUEST is untouched.
+ * Sets MODULE_STATE, _LIST, _NAME, _CORE_* or _MEM*, _KALLSYMS and MOD_KALLSYMS_* of GUEST's
+ * layout by one of the modules that are loaded; needs LINUX_MODULES. False: none of the first
+ * eight confirms them, or none is loaded; *GUEST is untouched.
  */
 bool module_layout_i386_find(struct linux_guest *guest);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds where a kernel of 32 bits, Linux 6.1 or a later one that is alike, keeps the files of a
- * process's mappings; see process_layout.h. Each member is known by what it contains:
+ * Finds where a kernel of 32 bits, Linux 5.10 to 6.5 or a later one that is alike, keeps the files
+ * of a process's mappings; see process_layout.h. Each member is known by what it contains:
  *
  *   file            f_path.{mnt,dentry} f_inode    the dentry has the same inode, and a path to the
  *                                                  root
@@ -29,7 +29,7 @@
 #include "linux/process/xarray.h"
 
 #define WORD             4
-#define FILE_BYTES       96 /* where f_path is looked for: at 8 in 6.1 */
+#define FILE_BYTES       224 /* where f_path is looked for: at 8 in 6.1, at 112 in 6.5 */
 #define INODE_BYTES      96  /* the same of i_mapping: at 32 */
 #define DENTRY_BYTES     160 /* the same of d_sb: at 84 */
 #define DENTRY_CHILD_AT  20  /* d_child, from d_sb on */

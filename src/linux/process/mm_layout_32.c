@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds where a kernel of 32 bits, Linux 5.10 to 6.1 or a later one that is alike, keeps the
+ * Finds where a kernel of 32 bits, Linux 5.10 to 6.5 or a later one that is alike, keeps the
  * mappings of a process; see process_layout.h. Each member is known by what it contains:
  *
  *   task_struct     mm, active_mm       the same pointer twice, before pid
  *   mm_struct       mm_mt               lock, ma_root: the root node's first word is the address of
- *                                       the tree, with bit 0 (lib/maple_tree.c MA_ROOT_PARENT)
+ *                                       the tree, with bit 0 (lib/maple_tree.c MA_ROOT_PARENT).
+ *                                       ma_flags may lie between them: in 6.5, not in 6.1
  *                   mmap                up to 6.0, the first word: an area that is the first of
  *                                       its list
  *                   pgd                 page tables that map the kernel and some of the areas
  *                   pgtables_bytes, map_count      whole pages, and the number of areas
  *                   total_vm .. exec_vm            the pages of all areas, and of those with code:
- *                                       five words apart since 4.10, or six: between them is a
- *                                       number of 8 bytes
+ *                                       five words apart, or six: between them is a number of 8
+ *                                       bytes
  *                   context.vdso, vdso_image       an area that begins as an ELF file, and what
  *                                       has the kernel's own copy of it
  *   vm_area_struct  vm_start vm_end [vm_next vm_prev vm_rb rb_subtree_gap] vm_mm vm_page_prot
  *                   vm_flags .. vm_pgoff vm_file: in this order, and vm_page_prot is as large as
  *                   an entry of the page tables; those in brackets up to 6.0
  *
- * (Linux 5.10 and 6.1 include/linux/{mm_types,maple_tree}.h, arch/x86/include/asm/{mmu,vdso}.h.)
- * The areas are believed if the mm_struct has the number of them and both sums of pages.
+ * (Linux 5.10, 6.1 and 6.5 include/linux/{mm_types,maple_tree}.h,
+ * arch/x86/include/asm/{mmu,vdso}.h.) The areas are believed if the mm_struct has the number of
+ * them and both sums of pages.
  *
  * Resolver's thread.
  */
@@ -48,10 +50,13 @@
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
-/* Whether a maple tree is at ADDRESS. A process has several areas, so the root is a node. */
-static bool mm_is_tree(const struct process_trial *trial, uint64_t address)
+/*
+ * Whether a maple tree with its root at ROOT_AT is at ADDRESS. A process has several areas, so the
+ * root is a node.
+ */
+static bool mm_is_tree(const struct process_trial *trial, uint64_t address, unsigned root_at)
 {
-	uint64_t root = process_trial_word(trial, address + WORD);
+	uint64_t root = process_trial_word(trial, address + root_at);
 
 	return xarray_is_node(root) && process_trial_word(trial, root & ~MAPLE_NODE_MASK) ==
 					       (address | MAPLE_ROOT_PARENT);
@@ -60,10 +65,12 @@ static bool mm_is_tree(const struct process_trial *trial, uint64_t address)
 static bool mm_find_tree(struct process_trial *trial)
 {
 	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD)
-		if (mm_is_tree(trial, trial->mm + offset)) {
-			process_trial_set(trial, MM_MT, offset);
-			return true;
-		}
+		for (unsigned root_at = WORD; root_at <= 2 * WORD; root_at += WORD)
+			if (mm_is_tree(trial, trial->mm + offset, root_at)) {
+				process_trial_set(trial, MM_MT, offset);
+				process_trial_set(trial, MAPLE_ROOT, root_at);
+				return true;
+			}
 	return false;
 }
 
@@ -115,7 +122,6 @@ static void mm_set_areas(struct process_trial *trial)
 	unsigned flags = mm_entry_is_long(trial->guest.root) ? process_trial_wide(trial, prot) + 8
 							     : prot + WORD;
 
-	process_trial_set(trial, MAPLE_ROOT, WORD);
 	process_trial_set(trial, MAPLE_R64_PIVOT, WORD);
 	process_trial_set(trial, MAPLE_R64_SLOT, WORD + 31 * WORD);
 	process_trial_set(trial, MAPLE_A64_PIVOT, WORD);
@@ -168,25 +174,30 @@ static bool mm_find_count(struct process_trial *trial)
 }
 
 /*
- * Where exec_vm is: total_vm locked_vm pinned_vm data_vm exec_vm. pinned_vm, an atomic64_t, lies at
- * a multiple of 8 on i386, too: 5.10 has a word before it there, and 6.1 needs none.
+ * Whether total_vm is at OFFSET: locked_vm pinned_vm data_vm exec_vm follow. pinned_vm, an
+ * atomic64_t, lies at a multiple of 8 on i386, too. If a word is free before it, hiwater_vm could
+ * look alike: it is the word before total_vm, and mostly the same number. So a process that has
+ * locked pages is not believed then.
  */
-static unsigned mm_code_offset(const struct process_trial *trial, unsigned total)
+static bool mm_is_total(const struct process_trial *trial, unsigned offset)
 {
-	unsigned pinned = total + 2 * WORD;
+	unsigned pinned = offset + 2 * WORD;
 
-	if (layout_has(&trial->guest.layout, MM_MMAP))
-		pinned = (pinned + MM_ATOMIC64 - 1) & ~(MM_ATOMIC64 - 1U);
-	return process_trial_wide(trial, pinned) + MM_CODE_WORDS * WORD;
+	if (mm_word(trial, offset) != trial->n_pages)
+		return false;
+	if (pinned % MM_ATOMIC64) {
+		if (mm_word(trial, offset + WORD))
+			return false;
+		pinned += WORD;
+	}
+	return mm_word(trial, pinned + MM_CODE_WORDS * WORD) == trial->n_code_pages;
 }
 
-/* hiwater_vm, which is mostly the same number, is the word before: on Arm it looks alike. */
 static bool mm_find_total(struct process_trial *trial)
 {
-	for (unsigned offset = MM_FRONT_BYTES; offset; offset -= WORD)
-		if (mm_word(trial, offset - WORD) == trial->n_pages &&
-		    mm_word(trial, mm_code_offset(trial, offset - WORD)) == trial->n_code_pages) {
-			process_trial_set(trial, MM_TOTAL_VM, offset - WORD);
+	for (unsigned offset = 0; offset < MM_FRONT_BYTES; offset += WORD)
+		if (mm_is_total(trial, offset)) {
+			process_trial_set(trial, MM_TOTAL_VM, offset);
 			return true;
 		}
 	return false;

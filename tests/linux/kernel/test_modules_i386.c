@@ -24,10 +24,12 @@ static void put(uint64_t offset, uint64_t word)
 	made_i386_put(made, offset, word, 4);
 }
 
-static void begin(unsigned n)
+typedef void make_modules(struct made_i386 *made, unsigned n);
+
+static void begin(make_modules *make, unsigned n)
 {
 	made_i386_begin(made, true);
-	made_module_i386(made, n);
+	make(made, n);
 	made_i386_search(made);
 	must(space_create(&space));
 	must(modules_create(&made->guest, space, &modules));
@@ -48,9 +50,9 @@ static bool is_named(uint64_t address, const char *name, const char *module)
 	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, module) == 0;
 }
 
-static void test_found(void)
+static void test_found(make_modules *make)
 {
-	begin(2);
+	begin(make, 2);
 	check_u64(made->guest.symbols[LINUX_MODULES], AT(MADE_MODULES), "the list of modules");
 	check(module_layout_i386_find(&made->guest), "members of struct module");
 	modules_poll(modules);
@@ -64,7 +66,7 @@ static void test_found(void)
 
 static void test_still_loading(void)
 {
-	begin(2);
+	begin(made_module_i386, 2);
 	put(MADE_MODULE + MADE_MODULE_STRUCT, 1); /* MODULE_STATE_COMING */
 	put(MADE_MODULE + MADE_MODULE_STRUCT + MADE_MODULE_CORE + 8, 0);
 	memory_refresh(made->guest.memory);
@@ -72,13 +74,32 @@ static void test_still_loading(void)
 	end();
 }
 
-/* What no module contains: each makes all that was found unbelievable. */
+struct damage {
+	uint32_t offset, word;
+	const char *what;
+};
+
+/* Each makes all that was found unbelievable. */
+static void test_damages(make_modules *make, const struct damage *damages, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct layout before;
+
+		begin(make, 1);
+		put(MADE_MODULE + damages[i].offset, damages[i].word);
+		memory_refresh(made->guest.memory);
+		before = made->guest.layout;
+		check(!module_layout_i386_find(&made->guest) &&
+			      memcmp(&before, &made->guest.layout, sizeof(before)) == 0,
+		      "%s", damages[i].what);
+		end();
+	}
+}
+
+/* What no module contains. */
 static void test_refused(void)
 {
-	static const struct {
-		uint32_t offset, word;
-		const char *what;
-	} damages[] = {
+	static const struct damage damages[] = {
 		{ MADE_MODULE_STRUCT, 3, "a module that is not set up" },
 		{ MADE_MODULE_STRUCT + MADE_MODULE_NAME, 0, "a module without a name" },
 		{ MADE_MODULE_STRUCT + MADE_MODULE_CORE, MADE_BASE + MADE_MODULE - MADE_MODULE_BYTES, "memory of another" },
@@ -89,24 +110,31 @@ static void test_refused(void)
 		{ MADE_MODULE_SYMBOLS, 1, "a first symbol with a name" },
 	};
 
-	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
-		struct layout before;
-
-		begin(1);
-		put(MADE_MODULE + damages[i].offset, damages[i].word);
-		memory_refresh(made->guest.memory);
-		before = made->guest.layout;
-		check(!module_layout_i386_find(&made->guest) &&
-			      memcmp(&before, &made->guest.layout, sizeof(before)) == 0,
-		      "%s", damages[i].what);
-		end();
-	}
-	begin(0);
+	test_damages(made_module_i386, damages, sizeof(damages) / sizeof(damages[0]));
+	begin(made_module_i386, 0);
 	check(made->guest.symbols[LINUX_MODULES] && !module_layout_i386_find(&made->guest),
 	      "no module");
 	modules_poll(modules);
 	check_u64(modules_counts(modules).n, 0, "modules");
 	end();
+}
+
+/* From 6.4 on. Type 4 is the first that is empty. */
+static void test_refused_mem(void)
+{
+	enum { MEM = MADE_MODULE_STRUCT + MADE_MODULE_MEM, EACH = 36 };
+	static const struct damage damages[] = {
+		{ MEM, 0, "a text without memory" },
+		{ MEM, MADE_BASE + MADE_MODULE + 0x40, "memory that begins in a page" },
+		{ MEM + 4, 0x1234, "a text that is not of whole pages" },
+		{ MEM + 6 * EACH + 8, MADE_BASE + MADE_MODULE, "the last memory is of another module" },
+		{ MEM + 4 * EACH + 4, 0x1000, "memory nowhere" },
+		{ MEM + 2 * EACH + 4, 0xfffff000, "memory beyond 4 GiB" },
+		{ MEM + EACH + 4, 0, "no data" },
+		{ MEM + EACH, MADE_BASE + MADE_MODULE, "data elsewhere" },
+	};
+
+	test_damages(made_module_65_i386, damages, sizeof(damages) / sizeof(damages[0]));
 }
 
 int main(void)
@@ -115,9 +143,11 @@ int main(void)
 	check(made, "a made kernel");
 	if (!made)
 		return tap_done();
-	test_found();
+	test_found(made_module_i386);
+	test_found(made_module_65_i386);
 	test_still_loading();
 	test_refused();
+	test_refused_mem();
 	memory_destroy(made->guest.memory);
 	free(made);
 	return tap_done();

@@ -307,6 +307,21 @@ static void test_list_arm32(void)
 	      "its members");
 }
 
+/* mm_struct and file have other members first, and the tree has its flags before its root. */
+static void test_65(bool pae)
+{
+	begin(pae);
+	made_process_65_i386(made, MADE_TASK);
+	check(process_layout_32_find(&made->guest), "a process of Linux 6.5, %s",
+	      pae ? "with PAE" : "without");
+	check(has(MM_MT, 64) && has(MAPLE_ROOT, 8) && has(MM_PGD, 92) && has(MM_MAP_COUNT, 116) &&
+		      has(MM_TOTAL_VM, 164) && has(MM_VDSO, 624) && has(FILE_PATH, 112),
+	      "its members");
+	n_seen = 0;
+	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE, "a walk");
+	check_u64(n_seen, 5, "areas");
+}
+
 /* Top tables of 32 bytes: many lie in one page. */
 static void test_roots(void)
 {
@@ -337,6 +352,8 @@ int main(void)
 	test_list(true);
 	test_list(false);
 	test_list_arm32();
+	test_65(true);
+	test_65(false);
 	test_roots();
 	memory_destroy(made->guest.memory);
 	free(made);
