@@ -146,6 +146,59 @@ static enum unwind_step frame_return(struct seh_frame *frame)
 	return STEP_CALLER;
 }
 
+/* --- UNWIND_INFO ------------------------------------------------------------------------------ */
+
+static uint32_t seh_u16(const uint8_t *slot)
+{
+	return (uint32_t)slot[0] | (uint32_t)slot[1] << 8;
+}
+
+static uint32_t seh_u32(const uint8_t *slot)
+{
+	return seh_u16(slot) | seh_u16(slot + 2) << 16;
+}
+
+/* The bytes of the UNWIND_INFO at ADDRESS, and all of its codes. NULL: they are not there. */
+static const uint8_t *seh_info(const struct seh *seh, uint32_t address)
+{
+	uint64_t at = (uint64_t)address - seh->tables.infos_start;
+	size_t bytes = seh->tables.infos_bytes;
+	const uint8_t *info;
+	unsigned version;
+
+	if (address % 4 || at >= bytes || bytes - at < SEH_HEAD_BYTES)
+		return NULL;
+	info = seh->tables.infos + at;
+	version = info[0] & 7;
+	if ((version != 1 && version != 2) ||
+	    bytes - at < SEH_HEAD_BYTES + 2U * ((info[2] + 1U) & ~1U) +
+				 (info[0] >> 3 & SEH_CHAINED ? sizeof(struct seh_function) : 0))
+		return NULL;
+	return info;
+}
+
+/* The UNWIND_INFO that INFO continues in. NULL: it does not, or in none that is there. */
+static const uint8_t *seh_next_info(const struct seh *seh, const uint8_t *info)
+{
+	const uint8_t *function = info + SEH_HEAD_BYTES + 2 * ((info[2] + 1U) & ~1U);
+
+	return info[0] >> 3 & SEH_CHAINED ? seh_info(seh, seh_u32(function + 8)) : NULL;
+}
+
+/* The UNWIND_INFO of the function's first part, which INFO's part continues. */
+static const uint8_t *seh_first_info(const struct seh *seh, const uint8_t *info)
+{
+	const uint8_t *next;
+
+	for (unsigned i = 0; i < SEH_MAX_CHAIN && info; i++) {
+		next = seh_next_info(seh, info);
+		if (!next)
+			break;
+		info = next;
+	}
+	return info;
+}
+
 /* --- epilogs ---------------------------------------------------------------------------------- */
 
 /* Bytes of the first instruction if it moves the stack pointer; applies it. 0: it does not. */
@@ -178,10 +231,27 @@ static size_t epilog_move(struct seh_frame *frame, const uint8_t *code, unsigned
 	return 7;
 }
 
-static bool epilog_is_end(const uint8_t *code)
+/* Whether the direct jump at ADDRESS leaves FUNCTION and its other parts. */
+static bool epilog_jumps_away(const struct seh *seh, const struct seh_function *function,
+			      const uint8_t *code, uint64_t address)
 {
-	if (code[0] == 0xc3 || code[0] == 0xc2 || code[0] == 0xe9 || code[0] == 0xeb)
+	const struct seh_function *other;
+	int32_t far;
+
+	memcpy(&far, code + 1, sizeof(far));
+	other = seh_find(&seh->tables, code[0] == 0xeb ? address + 2 + (uint64_t)(int8_t)code[1]
+						       : address + 5 + (uint64_t)(int64_t)far);
+	return !other || seh_first_info(seh, seh_info(seh, other->info)) !=
+				 seh_first_info(seh, seh_info(seh, function->info));
+}
+
+static bool epilog_is_end(const struct seh *seh, const struct seh_function *function,
+			  const uint8_t *code, uint64_t address)
+{
+	if (code[0] == 0xc3 || code[0] == 0xc2)
 		return true;
+	if (code[0] == 0xe9 || code[0] == 0xeb)
+		return epilog_jumps_away(seh, function, code, address);
 	if (code[0] == 0xf3 && code[1] == 0xc3)
 		return true;
 	code += code[0] == 0x48;
@@ -193,7 +263,7 @@ static bool epilog_is_end(const uint8_t *code)
  * *FRAME is then of no use.
  */
 static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint64_t address,
-			    unsigned frame_register)
+			    const struct seh_function *function, unsigned frame_register)
 {
 	uint8_t code[SEH_EPILOG_BYTES + 8] = { 0 };
 	size_t at, n;
@@ -204,7 +274,7 @@ static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint
 	for (at = epilog_move(frame, code, frame_register); at < n;) {
 		unsigned high = code[at] == 0x41 ? 8 : 0, reg;
 
-		if (epilog_is_end(code + at))
+		if (epilog_is_end(seh, function, code + at, address + at))
 			return true;
 		at += high != 0;
 		reg = code[at] - 0x58U;
@@ -216,25 +286,6 @@ static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint
 }
 
 /* --- what the prolog did ---------------------------------------------------------------------- */
-
-/* The bytes of the UNWIND_INFO at ADDRESS, and all of its codes. NULL: they are not there. */
-static const uint8_t *seh_info(const struct seh *seh, uint32_t address)
-{
-	uint64_t at = (uint64_t)address - seh->tables.infos_start;
-	size_t bytes = seh->tables.infos_bytes;
-	const uint8_t *info;
-	unsigned version;
-
-	if (address % 4 || at >= bytes || bytes - at < SEH_HEAD_BYTES)
-		return NULL;
-	info = seh->tables.infos + at;
-	version = info[0] & 7;
-	if ((version != 1 && version != 2) ||
-	    bytes - at < SEH_HEAD_BYTES + 2U * ((info[2] + 1U) & ~1U) +
-				 (info[0] >> 3 & SEH_CHAINED ? sizeof(struct seh_function) : 0))
-		return NULL;
-	return info;
-}
 
 /* Slots of 2 bytes that the code takes. 0: there is no such operation. */
 static unsigned seh_slots(unsigned version, unsigned operation, unsigned operand)
@@ -248,16 +299,6 @@ static unsigned seh_slots(unsigned version, unsigned operation, unsigned operand
 	if (operation == SEH_EPILOG_OR_XMM && version == 2)
 		return 1;
 	return slots[operation];
-}
-
-static uint32_t seh_u16(const uint8_t *slot)
-{
-	return (uint32_t)slot[0] | (uint32_t)slot[1] << 8;
-}
-
-static uint32_t seh_u32(const uint8_t *slot)
-{
-	return seh_u16(slot) | seh_u16(slot + 2) << 16;
 }
 
 static bool frame_load(struct seh_frame *frame, unsigned operand, uint64_t distance)
@@ -357,14 +398,6 @@ static enum unwind_step seh_undo_info(struct seh_frame *frame, const uint8_t *in
 	return STEP_CALLER;
 }
 
-/* The UNWIND_INFO that INFO continues in. NULL: it does not, or in none that is there. */
-static const uint8_t *seh_next_info(const struct seh *seh, const uint8_t *info)
-{
-	const uint8_t *function = info + SEH_HEAD_BYTES + 2 * ((info[2] + 1U) & ~1U);
-
-	return info[0] >> 3 & SEH_CHAINED ? seh_info(seh, seh_u32(function + 8)) : NULL;
-}
-
 /* INFO and those that it continues in. */
 static enum unwind_step seh_undo_all(const struct seh *seh, struct seh_frame *frame,
 				     const uint8_t *info, unsigned done)
@@ -391,18 +424,20 @@ static void frame_begin(struct seh_frame *frame, struct cursor *cursor)
 	memcpy(frame->regs, cursor->regs, sizeof(frame->regs));
 }
 
-/* By the entry that has ADDRESS, which is DISTANCE behind the function's start. */
-static enum unwind_step seh_step_function(const struct seh *seh, const uint8_t *info,
-					  uint64_t address, uint64_t distance,
+/* By FUNCTION, which has ADDRESS, and its INFO. */
+static enum unwind_step seh_step_function(const struct seh *seh,
+					  const struct seh_function *function,
+					  const uint8_t *info, uint64_t address,
 					  struct cursor *cursor)
 {
+	uint64_t distance = address - function->start;
 	unsigned done = distance < info[1] ? (unsigned)distance : UINT8_MAX;
 	struct seh_frame frame;
 	enum unwind_step step;
 
 	frame_begin(&frame, cursor);
 	if (cursor->interrupted && distance >= info[1] &&
-	    seh_undo_epilog(seh, &frame, address, info[3] & 15))
+	    seh_undo_epilog(seh, &frame, address, function, info[3] & 15))
 		return frame_return(&frame);
 	frame_begin(&frame, cursor);
 	step = seh_undo_all(seh, &frame, info, done);
@@ -419,7 +454,7 @@ enum unwind_step seh_step(struct seh *seh, uint64_t bias, struct cursor *cursor)
 	if (cursor->word_bytes != sizeof(uint64_t))
 		return STEP_NOT_COVERED;
 	if (function)
-		return info ? seh_step_function(seh, info, rip, rip - function->start, cursor)
+		return info ? seh_step_function(seh, function, info, rip, cursor)
 			    : STEP_NOT_COVERED;
 	if (!cursor->interrupted)
 		return STEP_NOT_COVERED; /* a leaf calls nothing */

@@ -72,6 +72,56 @@ static void test_by_hand(void)
 	      "the same before it is set");
 }
 
+/* A page of code that has CODE at 0x140. */
+static uint8_t page[0x1000];
+
+static size_t read_page(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	(void)context;
+	if (offset >= sizeof(page))
+		return 0;
+	if (size_bytes > sizeof(page) - offset)
+		size_bytes = sizeof(page) - offset;
+	memcpy(buffer, page + offset, size_bytes);
+	return size_bytes;
+}
+
+/*
+ * Stands at CODE, in the body of a function that has pushed rbx and made room for four words: its
+ * return address is word 5, or word 0 at the end of an epilog. It has a second part at 0x300.
+ */
+static uint64_t step_at(const void *code, size_t n)
+{
+	static const uint8_t info[] = { 1, 5, 2, 0, 5, 0x32, 1, 0x30 };
+	static const uint8_t part[] = { 0x21, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0x10, 0, 0 };
+	struct seh_tables tables = { .n = 2, .infos_start = 0x1000, .infos_bytes = 0x40,
+				     .source = { .read = read_page } };
+	struct cursor cursor;
+	struct seh *made;
+
+	memset(page, 0x90, sizeof(page));
+	memcpy(page + 0x140, code, n);
+	tables.functions = calloc(2, sizeof(*tables.functions));
+	tables.infos = calloc(1, tables.infos_bytes);
+	tables.functions[0] = (struct seh_function){ 0x100, 0x200, 0x1000 };
+	tables.functions[1] = (struct seh_function){ 0x300, 0x400, 0x1020 };
+	memcpy(tables.infos, info, sizeof(info));
+	memcpy(tables.infos + 0x20, part, sizeof(part));
+	must(seh_create(&tables, &made));
+	return step_in(made, 0x40, true, &cursor) == STEP_CALLER ? cursor.regs[REG_RIP] : 0;
+}
+
+static void test_jumps(void)
+{
+	check_u64(step_at("\x90", 1), 0x1005, "the body");
+	check_u64(step_at("\xeb\xf0", 2), 0x1005, "a short jump within the function");
+	check_u64(step_at("\xe9\xe0\xff\xff\xff", 5), 0x1005, "a near jump within it");
+	check_u64(step_at("\xe9\xdb\x01\x00\x00", 5), 0x1005, "a jump to its second part");
+	check_u64(step_at("\xeb\x80", 2), 0x1000, "a short jump out of it");
+	check_u64(step_at("\xe9\x00\x04\x00\x00", 5), 0x1000, "a near jump out of it");
+	check_u64(step_at("\xc3", 1), 0x1000, "ret");
+}
+
 static void test_broken(void)
 {
 	static const uint8_t version[] = { 3, 0, 0, 0 };
@@ -103,6 +153,7 @@ static void test_broken(void)
 int main(void)
 {
 	test_by_hand();
+	test_jumps();
 	test_broken();
 	return tap_done();
 }
