@@ -6,8 +6,8 @@
  *
  * Layout, in one sealed memfd, shared over fork() or handed to another process:
  *
- *   page 0            struct ring_shared: head and tail, each on its own cache line
- *   page 1 ...        the bytes, mapped twice in a row
+ *   64 KiB     struct ring_shared: head and tail, each on its own cache line
+ *   the rest   the bytes, mapped twice in a row
  *
  * head and tail count bytes since the start and only grow; the place in the bytes is the count
  * modulo the size. A record is a u64 length and its bytes, padded to 8. A record that crosses the
@@ -29,7 +29,8 @@
 #include "xtop/cleanup.h"
 
 #define RING_CACHE_LINE 64
-#define RING_HEAD_BYTES 4096 /* page 0 */
+/* As large as the largest page of a machine that xtop runs on: the bytes are mapped behind it. */
+#define RING_HEAD_BYTES 65536
 #define RING_MAX_BYTES  (1LL << 32)
 #define RING_SLOW_BYTES (1U << 20)
 #define RING_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -64,7 +65,13 @@ static size_t ring_record_bytes(size_t size_bytes)
 	return sizeof(uint64_t) + ((size_bytes + 7) & ~(size_t)7);
 }
 
-/* head page | bytes | the same bytes */
+/* What the bytes are a multiple of: they could not be mapped a second time otherwise. */
+static size_t ring_page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* head | bytes | the same bytes */
 static void *ring_map(int fd, size_t size)
 {
 	unsigned char *base;
@@ -141,7 +148,7 @@ void ring_adopt_producer(struct ring *ring)
 struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp)
 {
 	_cleanup_close_ int fd = -1;
-	size_t size = RING_HEAD_BYTES;
+	size_t size = ring_page_bytes();
 	struct xtop_error *error;
 
 	while (size < size_bytes)
@@ -168,7 +175,8 @@ struct xtop_error *ring_adopt(int fd, struct ring **ringp)
 	if (seals < 0 || (seals & RING_SEALS) != RING_SEALS || fstat(fd, &status) < 0)
 		return error_create("the shared memory of the ring is not sealed");
 	size = (size_t)status.st_size - RING_HEAD_BYTES;
-	if (status.st_size < 2 * RING_HEAD_BYTES || status.st_size > RING_MAX_BYTES ||
+	if (status.st_size < RING_HEAD_BYTES + (off_t)ring_page_bytes() ||
+	    status.st_size > RING_MAX_BYTES ||
 	    size & (size - 1))
 		return error_create("the shared memory of the ring has %jd bytes",
 				    (intmax_t)status.st_size);

@@ -88,7 +88,13 @@ struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
 {
 	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDONLY | O_CLOEXEC);
 	domid_t restricted = (domid_t)domid;
+	long page_bytes = sysconf(_SC_PAGESIZE);
 
+	/* Each frame of Xen's would take a page, and the functions above go by frames. */
+	if (page_bytes != GUEST_PAGE_SIZE)
+		return error_create("this kernel has pages of %ld bytes: to sample guests, boot "
+				    "one with pages of 4096 bytes",
+				    page_bytes);
 	if (fd < 0 || ioctl(fd, IOCTL_PRIVCMD_RESTRICT, &restricted) < 0)
 		return error_create_errno(errno, "cannot open the guest's memory");
 	*fdp = fd;
