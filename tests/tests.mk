@@ -205,6 +205,7 @@ check_PROGRAMS += \
 	tests/linux/process/test_code_files \
 	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
+	tests/linux/process/test_page_sizes \
 	tests/linux/process/test_path \
 	tests/linux/process/test_jit_names \
 	tests/linux/process/test_perf_map \

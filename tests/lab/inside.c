@@ -37,6 +37,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/kernel_image.h"
 #include "linux/kernel/layout_32.h"
@@ -437,7 +438,8 @@ static bool add_area(void *context, const struct vma *vma)
 	    vma->start, vma->end, vma->flags & VMA_READ ? 'r' : '-',
 	    vma->flags & VMA_WRITE ? 'w' : '-', vma->flags & VMA_EXEC ? 'x' : '-',
 	    vma->flags & VMA_MAYSHARE ? 's' : 'p',
-	    vma->file ? vma->page_offset << GUEST_PAGE_SHIFT : 0, vma->file ? " " : "", name.path,
+	    vma->file ? vma->page_offset << arch_page_shift(inside->kernel.guest.root) : 0,
+	    vma->file ? " " : "", name.path,
 	    name.deleted ? " (deleted)" : "");
 	return true;
 }

@@ -50,6 +50,11 @@ bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_
 	return true;
 }
 
+unsigned arch_page_shift(struct memory_root root)
+{
+	return arch_is_arm64(root) ? arch_arm64_page_shift(root) : GUEST_PAGE_SHIFT;
+}
+
 /* Kernels of 32 bits have the array anywhere. */
 uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 {

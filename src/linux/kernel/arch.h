@@ -48,6 +48,11 @@ struct memory_root arch_kernel_tables(struct memory_root root);
  * its root the tables by which the kernel was found. False: they cannot be found.
  */
 bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
+/*
+ * Linux's PAGE_SHIFT: vm_pgoff, the page cache and page frame numbers of the kernel count in such
+ * pages. Frames of Xen (frame_t) have 4 KiB, whatever the kernel's pages have.
+ */
+unsigned arch_page_shift(struct memory_root root);
 /* The array of struct page of a kernel without a variable for it. RELEASE: "6.1.0-37-arm64". */
 uint64_t arch_find_vmemmap(struct memory_root root, const char *release);
 /*
@@ -77,6 +82,7 @@ uint64_t arch_x86_vmemmap(struct memory_root root);
 uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest);
 
 struct arch_addresses arch_arm64_addresses(struct memory_root root);
+unsigned arch_arm64_page_shift(struct memory_root root);
 struct memory_root arch_arm64_kernel_tables(struct memory_root root);
 bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t address,
 			  struct memory_root *root);

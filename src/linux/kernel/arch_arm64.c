@@ -21,16 +21,30 @@
 
 #define ARM64_VA_BITS_LEAST 36 /* pages of 16 KiB, two levels (arch/arm64/Kconfig) */
 #define ARM64_VA_BITS_MOST  52
-#define ARM64_VA_BITS_MIN   48 /* at most so many for everything but direct map and struct page */
+/* At most so many for everything but direct map and struct page (asm/memory.h, VA_BITS_MIN) ... */
+#define ARM64_VA_BITS_MIN     48
+#define ARM64_VA_BITS_MIN_16K 47 /* ... in a kernel of 52 bits with pages of 16 KiB */
+#define ARM64_PAGE_SHIFT_16K  14
 #define ARM64_NEAR_BYTES    (4ULL << 30) /* modules, and an image that was not moved */
 #define ARM64_HEAD_BYTES    (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */
 #define ARM64_PAGE_LOG      6 /* a struct page has 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
 /*
  * tramp_pg_dir is in front of reserved_pg_dir and swapper_pg_dir (arch/arm64/kernel/vmlinux.lds.S;
- * TRAMP_SWAPPER_OFFSET of asm/pgtable.h), each of one page of 4 KiB.
+ * TRAMP_SWAPPER_OFFSET of asm/memory.h, 2 * PAGE_SIZE in v6.1 and v6.12), each of one page.
  */
-#define ARM64_TRAMP_BYTES 0x2000
+#define ARM64_TRAMP_PAGES 2
 #define ARM64_TTBR_CNP    1ULL
+
+/*
+ * The granule of the upper half's tables (TCR_EL1.TG1, Arm ARM) is the kernel's page. The
+ * reserved value is taken for the usual size.
+ */
+unsigned arch_arm64_page_shift(struct memory_root root)
+{
+	static const uint8_t shifts[] = { 12, 14, 12, 16 };
+
+	return shifts[root.arm64.granule1];
+}
 
 /* TCR_EL1.T1SZ is the guest's: it may say anything. */
 static unsigned arm64_bits(struct memory_root root)
@@ -46,7 +60,10 @@ static unsigned arm64_bits_min(struct memory_root root)
 {
 	unsigned bits = arm64_bits(root);
 
-	return bits > ARM64_VA_BITS_MIN ? ARM64_VA_BITS_MIN : bits;
+	if (bits <= ARM64_VA_BITS_MIN)
+		return bits;
+	return arch_arm64_page_shift(root) == ARM64_PAGE_SHIFT_16K ? ARM64_VA_BITS_MIN_16K
+								   : ARM64_VA_BITS_MIN;
 }
 
 struct arch_addresses arch_arm64_addresses(struct memory_root root)
@@ -67,7 +84,7 @@ struct arch_addresses arch_arm64_addresses(struct memory_root root)
 uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release)
 {
 	uint64_t direct_bytes = (1ULL << arm64_bits(root)) - (1ULL << (arm64_bits_min(root) - 1));
-	unsigned shift = GUEST_PAGE_SHIFT - ARM64_PAGE_LOG, major = 0, minor = 0;
+	unsigned shift = arch_arm64_page_shift(root) - ARM64_PAGE_LOG, major = 0, minor = 0;
 
 	sscanf(release, "%u.%u", &major, &minor);
 	if (major > 6 || (major == 6 && minor >= 9))
@@ -77,7 +94,7 @@ uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release)
 
 struct memory_root arch_arm64_kernel_tables(struct memory_root root)
 {
-	root.arm64.table1 += ARM64_TRAMP_BYTES;
+	root.arm64.table1 += (uint64_t)ARM64_TRAMP_PAGES << arch_arm64_page_shift(root);
 	return root;
 }
 
@@ -108,12 +125,11 @@ bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b)
 }
 
 /* 16 KiB, or a page if that is larger (asm/memory.h, THREAD_SHIFT with CONFIG_VMAP_STACK). */
-#define ARM64_STACK_BYTES     (16U << 10)
-#define ARM64_STACK_BYTES_64K (64U << 10)
-#define ARM64_GRANULE1_64K    3
+#define ARM64_STACK_BYTES (16U << 10)
 
 uint32_t arch_arm64_stack_bytes(const struct linux_guest *linux_guest)
 {
-	return linux_guest->root.arm64.granule1 == ARM64_GRANULE1_64K ? ARM64_STACK_BYTES_64K
-								       : ARM64_STACK_BYTES;
+	uint32_t page_bytes = 1U << arch_arm64_page_shift(linux_guest->root);
+
+	return page_bytes > ARM64_STACK_BYTES ? page_bytes : ARM64_STACK_BYTES;
 }

@@ -32,7 +32,7 @@
 struct code_page {
 	uint64_t frame;    /* 0: none */
 	uint64_t file;     /* code_files.c's number of the file */
-	uint64_t page;     /* of the file */
+	uint64_t page;     /* of the file, of 4 KiB as the frame */
 	uint64_t since_ns; /* when the page was first seen in this frame, by memory_now_ns() */
 };
 

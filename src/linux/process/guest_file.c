@@ -10,6 +10,7 @@
 
 #include "linux/process/guest_file.h"
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
 
 /*
@@ -55,11 +56,13 @@ bool guest_file_find_inode(const struct linux_guest *linux_guest, uint64_t file,
 
 void guest_file_add_mapping(struct guest_file *guest_file, const struct vma *vma)
 {
+	unsigned page_shift = arch_page_shift(guest_file->linux_guest->root);
+
 	if (vma->flags & VMA_WRITE || guest_file->n_pieces == GUEST_FILE_MAX_PIECES ||
-	    vma->page_offset > UINT64_MAX >> GUEST_PAGE_SHIFT)
+	    vma->page_offset > UINT64_MAX >> page_shift)
 		return;
 	guest_file->pieces[guest_file->n_pieces++] =
-		(struct guest_file_piece){ .offset = vma->page_offset << GUEST_PAGE_SHIFT,
+		(struct guest_file_piece){ .offset = vma->page_offset << page_shift,
 					   .address = vma->start,
 					   .size_bytes = vma->end - vma->start };
 }

@@ -14,7 +14,9 @@
  *
  *   pfn = (folio - vmemmap) / sizeof(struct page) + index - folio.index
  *
- * as the kernel has all struct pages in one array, vmemmap. The kernel maps all memory in a row
+ * as the kernel has all struct pages in one array, vmemmap. All of this is in pages of the kernel,
+ * which on arm64 may have 16 or 64 KiB. The functions here count in pages of 4 KiB, as Xen does;
+ * only page_cache_find() knows of the kernel's. The kernel maps all memory in a row
  * from page_offset on (Linux Documentation/arch/x86/x86_64/mm.rst). Reads go through this mapping
  * and the kernel's page tables, so they are also right for a PV guest, whose machine frames are in
  * another order. A kernel of 32 bits maps the first 0.9 GiB only, and its page cache lies elsewhere
@@ -29,6 +31,7 @@
 
 #include "linux/process/page_cache.h"
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
 #include "linux/process/xarray.h"
 
@@ -68,7 +71,7 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_g
 
 /* --- where a page is -------------------------------------------------------------------------- */
 
-/* The address under cache->root of page INDEX of the file, which is in FOLIO. */
+/* The address under cache->root of the kernel's page INDEX of the file, which is in FOLIO. */
 static bool page_cache_folio_address(const struct page_cache *cache, uint64_t folio, uint64_t index,
 				     uint64_t *address)
 {
@@ -87,7 +90,7 @@ static bool page_cache_folio_address(const struct page_cache *cache, uint64_t fo
 	pfn = (folio - linux_guest->vmemmap) / page_bytes + (index - first);
 	if (pfn >= PFN_MAX)
 		return false;
-	*address = cache->base + (pfn << GUEST_PAGE_SHIFT);
+	*address = cache->base + (pfn << arch_page_shift(linux_guest->root));
 	return linux_is_short(linux_guest) || linux_is_kernel(*address);
 }
 
@@ -99,7 +102,11 @@ static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint6
 {
 	const struct linux_guest *linux_guest = cache->linux_guest;
 	uint64_t pages = cache->mapping + layout_offset(&linux_guest->layout, MAPPING_PAGES), entry;
+	/* of the number of frames in a page of the kernel */
+	unsigned log = arch_page_shift(linux_guest->root) - GUEST_PAGE_SHIFT;
+	uint64_t in_page = index & ((1U << log) - 1);
 
+	index >>= log;
 	if (!xarray_find(linux_guest, pages, index, &entry))
 		return &cache->n_refused;
 	if (xarray_is_value(entry))
@@ -108,6 +115,7 @@ static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint6
 		return &cache->n_absent;
 	if (!page_cache_folio_address(cache, entry, index, address))
 		return &cache->n_refused;
+	*address += in_page << GUEST_PAGE_SHIFT;
 	return NULL;
 }
 

@@ -29,7 +29,10 @@ struct page_cache {
  */
 bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_guest,
 		     uint64_t inode);
-/* The frame that holds page INDEX of the file. False: the page is not there; nothing is counted. */
+/*
+ * The frame that holds page INDEX of the file, counted in pages of 4 KiB. False: the page is not
+ * there; nothing is counted.
+ */
 bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *frame);
 /* Valid as long as CACHE, which must not move. */
 struct bytes page_cache_bytes(struct page_cache *cache);

@@ -143,7 +143,8 @@ static bool process_find_file(const struct process_reader *reader, const struct 
 static void process_read_area(struct process_reader *reader, struct process *process,
 			      const struct vma *vma, uint64_t now_ns, struct process_area *area)
 {
-	struct guest_file source = { .root = process->root };
+	struct guest_file source = { .linux_guest = reader->linux_guest,
+				     .root = process->root };
 	bool vdso = !vma->file && vma->start == process->key.vdso;
 	bool found;
 

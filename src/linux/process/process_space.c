@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/process/process.h"
 
 static struct mapping process_map_compiled(const struct process *process, struct mapping mapping)
@@ -18,15 +19,15 @@ static struct mapping process_map_compiled(const struct process *process, struct
 	return mapping;
 }
 
-/* False: the area's file is not known. */
+/* PAGE_SHIFT: the kernel's. False: the area's file is not known. */
 static bool process_map_area(const struct process *process, const struct process_area *area,
-			     struct mapping *mappingp)
+			     unsigned page_shift, struct mapping *mappingp)
 {
 	const struct vma *vma = &area->vma;
 	const struct code_file *file = area->file;
 	struct mapping mapping = { .start = vma->start,
 				   .end = vma->end,
-				   .file_offset = vma->page_offset << GUEST_PAGE_SHIFT,
+				   .file_offset = vma->page_offset << page_shift,
 				   .kind = MAPPING_CODE };
 
 	if (area->is_file && !file)
@@ -70,13 +71,14 @@ static bool process_has_mappings(const struct process *process, const struct map
 void process_fill_space(struct process_reader *reader, struct process *process)
 {
 	struct mapping *mappings = calloc(process->n_areas + 1, sizeof(*mappings));
+	unsigned page_shift = arch_page_shift(reader->linux_guest->root);
 	struct xtop_error *error = NULL;
 	size_t n = 0;
 
 	if (!mappings)
 		return;
 	for (size_t i = 0; i < process->n_areas; i++)
-		n += process_map_area(process, &process->areas[i], &mappings[n]);
+		n += process_map_area(process, &process->areas[i], page_shift, &mappings[n]);
 	mappings[n++] = reader->fixed;
 	process->changes = code_files_changes(reader->files);
 	if (process->names == code_files_names(reader->files) &&

@@ -22,7 +22,7 @@
 struct vma {
 	uint64_t start, end;  /* page-aligned; end is behind the last byte */
 	uint64_t flags;       /* VMA_* and others */
-	uint64_t page_offset; /* of `start` in the file, in pages */
+	uint64_t page_offset; /* of `start` in the file, in pages of the kernel's */
 	uint64_t file;        /* address of a struct file; 0: anonymous */
 };
 

@@ -9,16 +9,25 @@
 #include "linux/kernel/arch.h"
 #include "tests/support/tap.h"
 
-/* Page tables of a kernel with so many bits of addresses in both halves, of 4 KiB pages. */
-static struct memory_root root_of(unsigned bits)
+#define TG1_16K 1
+#define TG1_4K  2
+#define TG1_64K 3
+
+/* Page tables of a kernel with so many bits of addresses in both halves, and pages by TG1. */
+static struct memory_root root_with(unsigned bits, uint64_t granule1)
 {
 	struct registers regs = { .arch = ARCH_ARM64 };
 
-	regs.arm64.tcr = 2ULL << TCR_ARM64_TG1_SHIFT |
+	regs.arm64.tcr = granule1 << TCR_ARM64_TG1_SHIFT |
 			 (uint64_t)(64 - bits) << TCR_ARM64_T1SZ_SHIFT | (64 - bits);
 	regs.arm64.ttbr0 = 0x43abd181;
 	regs.arm64.ttbr1 = 0x2000041efe001;
 	return walk_root(&regs);
+}
+
+static struct memory_root root_of(unsigned bits)
+{
+	return root_with(bits, TG1_4K);
 }
 
 static void test_addresses(unsigned bits, uint64_t page_offset, uint64_t modules)
@@ -56,6 +65,30 @@ static void test_vmemmap(unsigned bits, const char *release, uint64_t expected)
 
 	check(vmemmap == expected, "%u bits, %s: struct pages at %llx (expected %llx)", bits,
 	      release, (unsigned long long)vmemmap, (unsigned long long)expected);
+}
+
+/* Both formulas count in the kernel's pages: 2^(PAGE_SHIFT - 6) bytes of memory for a byte. */
+static void test_page_sizes(void)
+{
+	struct memory_root small = root_with(48, TG1_16K), large = root_with(48, TG1_64K);
+
+	check_u64(arch_page_shift(root_of(48)), 12, "pages of 4 KiB");
+	check_u64(arch_page_shift(small), 14, "pages of 16 KiB");
+	check_u64(arch_page_shift(large), 16, "pages of 64 KiB");
+	check_u64(arch_page_shift(root_with(48, 0)), 12, "the reserved granule is the usual one");
+	check_u64(arch_page_shift((struct memory_root){ .width = WIDTH_64 }), 12, "x86");
+	check_u64(arch_find_vmemmap(small, "6.1.0"), 0xffffff0000000000, "struct pages, 16 KiB");
+	check_u64(arch_find_vmemmap(large, "6.1.0"), 0xffffffc000000000, "struct pages, 64 KiB");
+	check_u64(arch_find_vmemmap(small, "6.12.0"), 0xffffff7fc0000000, "6.12, 16 KiB");
+	check_u64(arch_find_vmemmap(large, "6.12.0"), 0xffffffdfc0000000, "6.12, 64 KiB");
+	/* VA_BITS_MIN is 47: the direct map has 2^52 - 2^46 bytes. */
+	check_u64(arch_find_vmemmap(root_with(52, TG1_16K), "6.12.0"),
+		  0xffffffffc0000000 - 0xfc000000000, "6.12, 16 KiB and 52 bits");
+	check_u64(arch_get_addresses(root_with(52, TG1_16K)).image_start, 0xffffc00000000000,
+		  "the image, 16 KiB and 52 bits");
+	check_u64(arch_kernel_tables(small).arm64.table1 - small.arm64.table1, 0x8000,
+		  "the trampoline's tables are two pages before the kernel's, 16 KiB");
+	check_u64(arch_kernel_tables(large).arm64.table1 - large.arm64.table1, 0x20000, "64 KiB");
 }
 
 static void test_processes(void)
@@ -110,6 +143,7 @@ int main(void)
 	/* (2^52 - 2^47) / 64 bytes */
 	test_vmemmap(52, "6.12.1", 0xffffffffc0000000 - 0x3e0000000000);
 	test_any_size();
+	test_page_sizes();
 	test_processes();
 	return tap_done();
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kernels of arm64 with pages of 16 and 64 KiB: files out of the page cache, and where a process has
+ * them. The guest has 2 MiB of memory, all of it in one block of the direct map, with the struct pages:
+ *
+ *   0         the only page table
+ *   0x10000   inode, struct address_space, a node of the page cache, two folios
+ *   0x40000   struct pages: 64 bytes for each page
+ *   0x80000   pages of the file
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/process/guest_file.h"
+#include "linux/process/process.h"
+#include "tests/support/tap.h"
+
+#define BYTES   (2U << 20)
+#define INODE   0x10000
+#define MAPPING 0x10100
+#define NODE    0x10200
+#define VMEMMAP 0x40000
+#define FILE_AT 0x80000
+#define PAGES   4U /* of the file */
+
+#define PAGE_STRUCT_BYTES 64
+#define SLOTS             40
+#define BLOCK             0x401 /* valid, accessed */
+
+static uint8_t bytes[BYTES], buffer[PAGES << 16];
+static struct linux_guest guest;
+static struct page_cache cache;
+
+/* bits: of addresses, so that the top table has entries of whole blocks */
+static const struct size {
+	const char *name;
+	unsigned granule1, page_shift, bits;
+} sizes[] = { { "16 KiB", 1, 14, 36 }, { "64 KiB", 3, 16, 42 } };
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+static void read_frames(void *context, const frame_t *frames, size_t n, void *to, bool *ok)
+{
+	(void)context;
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = frames[i].value < BYTES >> GUEST_PAGE_SHIFT;
+		if (ok[i])
+			memcpy((char *)to + i * GUEST_PAGE_SIZE,
+			       bytes + frames[i].value * GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
+	}
+}
+
+static void close_frames(void *context)
+{
+	(void)context;
+}
+
+static void put(uint64_t at, uint64_t value)
+{
+	memcpy(bytes + at, &value, sizeof(value));
+}
+
+/* Page INDEX of the file, alone or with those behind it, has its struct page. Returns the entry. */
+static uint64_t put_folio(const struct size *size, unsigned index)
+{
+	uint64_t folio = VMEMMAP +
+			 ((FILE_AT >> size->page_shift) + index) * PAGE_STRUCT_BYTES;
+
+	put(folio + 32, index);
+	return guest.page_offset + folio;
+}
+
+/* Pages 0 and 1 are folios of their own, 2 and 3 are one. */
+static void begin(const struct size *size)
+{
+	static const struct memory_ops ops = { .read = read_frames, .close = close_frames };
+	struct layout *layout = &guest.layout;
+
+	memset(bytes, 0, sizeof(bytes));
+	guest = (struct linux_guest){ .page_offset = -(1ULL << size->bits) };
+	guest.vmemmap = guest.page_offset + VMEMMAP;
+	guest.root = (struct memory_root){ .arm64 = { .kind = ROOT_ARM64,
+						      .size0 = 64 - size->bits,
+						      .size1 = 64 - size->bits,
+						      .granule1 = size->granule1 } };
+	layout_init(layout);
+	layout->values[INODE_MAPPING] = 0;
+	layout->values[INODE_SIZE] = 8;
+	layout->values[MAPPING_PAGES] = 0;
+	layout->values[XARRAY_HEAD] = 8;
+	layout->values[XA_NODE_SHIFT] = 0;
+	layout->values[XA_NODE_SLOTS] = SLOTS;
+	layout->values[FOLIO_INDEX] = 32;
+	layout->values[PAGE_SIZEOF] = PAGE_STRUCT_BYTES;
+	put(0, BLOCK);
+	put(INODE, guest.page_offset + MAPPING);
+	put(INODE + 8, PAGES << size->page_shift);
+	put(MAPPING + 8, guest.page_offset + NODE + 2);
+	put(NODE + SLOTS, put_folio(size, 0));
+	put(NODE + SLOTS + 8, put_folio(size, 1));
+	put(NODE + SLOTS + 16, put_folio(size, 2));
+	put(NODE + SLOTS + 24, 2 << 2 | 2); /* a sibling */
+	for (unsigned i = 0; i < PAGES << size->page_shift; i++)
+		bytes[FILE_AT + i] = (uint8_t)(i * 31 + (i >> 12) * 7 + 1);
+	must(memory_create(&ops, NULL, &guest.memory));
+	if (!page_cache_init(&cache, &guest, guest.page_offset + INODE))
+		exit(99);
+}
+
+static bool reads(uint64_t offset, size_t n)
+{
+	struct bytes file = page_cache_bytes(&cache);
+
+	memset(buffer, 0xee, sizeof(buffer));
+	return file.read(file.context, offset, buffer, n) == n &&
+	       !memcmp(buffer, bytes + FILE_AT + offset, n);
+}
+
+static void test_cache(const struct size *size)
+{
+	uint64_t page = 1ULL << size->page_shift, n = page >> GUEST_PAGE_SHIFT;
+	frame_t frame = FRAME(0);
+
+	begin(size);
+	check(reads(0, PAGES * page), "%s: the whole file", size->name);
+	check(reads(page - 3, 7), "%s: over the end of a page", size->name);
+	check(reads(2 * page + 5 * GUEST_PAGE_SIZE / 2, page), "%s: in a large folio", size->name);
+	check(page_cache_find_frame(&cache, 3 * n + 2, &frame) &&
+		      frame.value == (FILE_AT >> GUEST_PAGE_SHIFT) + 3 * n + 2,
+	      "%s: a frame of the last page", size->name);
+	put(NODE + SLOTS + 8, 0);
+	memory_refresh(guest.memory);
+	check(!page_cache_find_frame(&cache, n, &frame) &&
+		      !page_cache_find_frame(&cache, 2 * n - 1, &frame) &&
+		      page_cache_find_frame(&cache, 2 * n, &frame),
+	      "%s: a hole is as large as a page", size->name);
+	memory_destroy(guest.memory);
+}
+
+/* lld puts text a page behind the file's start, here at the address of two pages. */
+static void test_process(const struct size *size)
+{
+	uint64_t page = 1ULL << size->page_shift, base = 0x100000000;
+	struct code_file file = { .loads = { .n = 2,
+					     .loads = { { 0, 0, page / 2, false },
+							{ page + 0x340, 2 * page + 0x340, 0x3000,
+							  true } } } };
+	struct process_area area = { .vma = { .start = base + 2 * page,
+					      .end = base + 3 * page,
+					      .flags = VMA_READ | VMA_EXEC,
+					      .page_offset = 1 },
+				     .file = &file,
+				     .is_file = true };
+	struct memory_budget budget = { .max_bytes = UINT64_MAX };
+	struct code_files_settings settings = { .budget = &budget, .root_fd = -1 };
+	struct process_reader reader = { .linux_guest = &guest };
+	struct guest_file guest_file = { .linux_guest = &guest };
+	struct process process = { 0 };
+	const struct mapping *mapping;
+
+	begin(size);
+	must(image_create("program", &file.image));
+	must(code_files_create(&guest, &settings, &reader.files));
+	must(process_init(&process));
+	must(image_create("fixed", &reader.fixed.image));
+	process.areas = &area;
+	process.n_areas = 1;
+	process_fill_space(&reader, &process);
+	mapping = space_find(process.space, base + 2 * page + 0x400);
+	check(mapping && mapping->file_offset == page && mapping->bias == base,
+	      "%s: where a process has a file", size->name);
+	guest_file_add_mapping(&guest_file, &area.vma);
+	check_u64(guest_file.pieces[0].offset, page, "the offset of what the process has mapped");
+	space_destroy(process.space);
+	free(process.mappings);
+	image_unref(reader.fixed.image);
+	image_unref(file.image);
+	code_files_destroy(reader.files);
+	memory_destroy(guest.memory);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		test_cache(&sizes[i]);
+		test_process(&sizes[i]);
+	}
+	return tap_done();
+}
