@@ -39,6 +39,11 @@
 #define LINUX_EXIT       60
 #define LINUX_EXIT_GROUP 231
 #define LINUX_EXECVEAT   322
+/* The same for programs of 32 bits: syscall_32.tbl */
+#define LINUX_32_EXIT       1
+#define LINUX_32_EXECVE     11
+#define LINUX_32_EXIT_GROUP 252
+#define LINUX_32_EXECVEAT   358
 
 #define RFLAGS_ONE  (1ULL << 1) /* always set */
 #define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
@@ -108,8 +113,11 @@ bool entry_find_regs(struct cursor *cursor)
 	return false;
 }
 
-static bool entry_gives_up_memory(uint64_t call)
+static bool entry_gives_up_memory(uint64_t call, uint64_t cs)
 {
+	if (code_word_bytes(WIDTH_64, cs) == sizeof(uint32_t))
+		return call == LINUX_32_EXECVE || call == LINUX_32_EXECVEAT ||
+		       call == LINUX_32_EXIT || call == LINUX_32_EXIT_GROUP;
 	return call == LINUX_EXECVE || call == LINUX_EXECVEAT || call == LINUX_EXIT ||
 	       call == LINUX_EXIT_GROUP;
 }
@@ -124,7 +132,7 @@ static bool entry_is_last_call(struct cursor *cursor, uint64_t top)
 	found = cursor_read(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
 		entry_is_user_selector(saved[PT_REGS_CS]);
 	memcpy(cursor->reached, reached, sizeof(reached));
-	return found && entry_gives_up_memory(saved[PT_REGS_ORIG_RAX]);
+	return found && entry_gives_up_memory(saved[PT_REGS_ORIG_RAX], saved[PT_REGS_CS]);
 }
 
 bool entry_has_no_memory(struct cursor *cursor)

@@ -642,18 +642,24 @@ static void test_last_calls(void)
 {
 	const struct expected *whole = CHAIN({ AT(INTERRUPT, 4), 0 });
 	const struct expected *cut = CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U });
-	const uint64_t calls[] = { 59, 322, 60, 231 }; /* execve(), execveat(), exit(), exit_group() */
+	/* execve(), execveat(), exit(), exit_group(), and those of programs of 32 bits */
+	const uint64_t calls[] = { 59, 322, 60, 231, 11, 358, 1, 252 };
 
 	record_begin(AT(INTERRUPT, 4), SYSCALL);
 	record_piece(SYSCALL, REGS_BYTES / 8);
-	put_regs(SYSCALL, PROGRAM + 0x10, USER_CS, USER, USER);
 	record.vcpu.user_cut = CUT_NOT_PRESENT;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 8; i++) {
+		put_regs(SYSCALL, PROGRAM + 0x10, i < 4 ? USER_CS : CS_USER_32, USER, USER);
 		put(SYSCALL + 8 * 15, calls[i]);
 		unwind_as(UNWIND_AUTO);
 		check_chain(UNWIND_COMPLETE, whole, "a system call that gives up the memory: no user code");
 		check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
 	}
+	put(SYSCALL + 8 * 15, 60);
+	unwind_as(UNWIND_AUTO);
+	check_part(UNWIND_USER, true, UNWIND_CUT, 0, -1); /* another call, in a program of 32 bits */
+	put_regs(SYSCALL, PROGRAM + 0x10, USER_CS, USER, USER);
+	put(SYSCALL + 8 * 15, calls[0]);
 	record.vcpu.user_cut = CUT_NOT_MAPPED;
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, cut, "the stack may still be there");
