@@ -31,7 +31,11 @@
 #include "xtop/cleanup.h"
 
 #define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
-#define NO_VERSION     0 /* no Xen has this interface version */
+/*
+ * No Xen has this interface version. (0 is one: calls that Xen has declared stable, get_domain_state
+ * so far, want it.)
+ */
+#define NO_VERSION UINT32_MAX
 
 /*
  * Maps pages that Xen can read and write at any time, and that fork() shares. /dev/xen/hypercall
