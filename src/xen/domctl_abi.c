@@ -50,6 +50,7 @@ static const struct domctl_abi abi_table[] = {
 };
 #define ABI_N      (sizeof(abi_table) / sizeof(abi_table[0]))
 #define ABI_OLDEST (&abi_table[0])
+#define ABI_OLDEST_XEN (4 << 16 | 14) /* its answer to XENVER_version */
 #define ABI_NEWEST (&abi_table[ABI_N - 1])
 #define ABI_AHEAD  32 /* versions above the newest known one that are tried */
 
@@ -186,7 +187,9 @@ static struct xtop_error *abi_unknown(xencall_handle *call, uint32_t domctl, uin
 
 	abi_format_version(domctl_text, domctl);
 	abi_format_version(sysctl_text, sysctl);
-	if (domctl && sysctl)
+	if (version < ABI_OLDEST_XEN)
+		snprintf(hint, sizeof(hint), "xtop needs Xen %s or later", ABI_OLDEST->release);
+	else if (domctl && sysctl)
 		snprintf(hint, sizeof(hint), "--xen-abi=%s tries the newest of them",
 			 ABI_NEWEST->release);
 	return error_create("this is Xen %d.%d with domctl interface %s and sysctl interface %s, "

@@ -451,6 +451,18 @@ static void test_unknown(void)
 	}
 }
 
+static void test_older(void)
+{
+	const struct release older = { "4.12", 12, 0x11, 0x12, false, true };
+
+	xen_boot(&older);
+	check_string(list_text(),
+		     "this is Xen 4.12 with domctl interface unknown and sysctl interface unknown, but "
+		     "xtop knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: xtop needs Xen "
+		     "4.14 or later",
+		     "a Xen that is too old");
+}
+
 static void test_assumed(void)
 {
 	const struct release newer = { "4.99", 99, 0x1b, 0x19, true, false };
@@ -492,6 +504,7 @@ int main(void)
 	test_help();
 	test_long_list();
 	test_unknown();
+	test_older();
 	test_assumed();
 	return tap_done();
 }
