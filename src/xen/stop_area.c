@@ -32,8 +32,8 @@
 
 #define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
 /*
- * No Xen has this interface version. (0 is one: calls that Xen has declared stable, get_domain_state
- * so far, want it.)
+ * No Xen has this interface version. 0 would be one: calls that Xen has declared stable want it,
+ * get_domain_state so far.
  */
 #define NO_VERSION UINT32_MAX
 

@@ -27,7 +27,8 @@ workload_configs = \
 	$(workload_dir)/workload-pvh4-newest-waits.cfg $(workload_dir)/workload-pv-newest-waits.cfg
 else
 workload_configs = $(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg \
-	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pvh-goes.cfg
+	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pvh-goes.cfg \
+	$(workload_dir)/workload-pvh-16k.cfg
 endif
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
@@ -35,7 +36,7 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	name=`basename $@ .cfg`; type=pv vcpus=1 folder= words= needs=workload kernel=vmlinux; \
 	case $$name in workload-pvh*) type=pvh ;; workload-hvm*) type=hvm kernel=vmlinuz ;; esac; \
 	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; *h8*) vcpus=8 ;; *v2*) vcpus=2 ;; esac; \
-	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *-newest*) version=newest ;; *) version= ;; esac; \
+	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *-newest*) version=newest ;; *-16k) version=16k ;; *) version= ;; esac; \
 	if [ -n "$$version" ]; then folder=$$version/ needs="workload kernel-$$version"; fi; \
 	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; \
 		*-phases) words=" phases" ;; *-goes) words=" goes" ;; *-bare) words=" bare" ;; *-waits) words=" waits" ;; \
