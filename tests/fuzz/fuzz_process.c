@@ -31,7 +31,6 @@ static void read_file(struct visit *visit, uint64_t inode)
 	char buffer[512];
 
 	visit->file.max_bytes = 1 << 20;
-	visit->file.linux_guest = &visit->guest->linux_guest;
 	visit->file.root = visit->guest->linux_guest.root;
 	if (page_cache_init(&cache, &visit->guest->linux_guest, inode)) {
 		visit->file.cache = &cache;
@@ -101,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct fuzz_guest *guest = fuzz_guest();
-	struct visit visit = { .guest = guest };
+	struct visit visit = { .guest = guest, .file.linux_guest = &guest->linux_guest };
 	uint64_t mm, task, inode;
 	struct vmas_key key = { 0 };
 

@@ -52,8 +52,8 @@ bool file_identity_equal(const struct file_identity *a, const struct file_identi
 bool guest_file_find_inode(const struct linux_guest *linux_guest, uint64_t file,
 			   struct guest_file *guest_file);
 /*
- * VMA maps the file in the process. Ignored: writable mappings, as the program may have changed the
- * bytes, and mappings beyond GUEST_FILE_MAX_PIECES.
+ * VMA maps the file in the process; guest_file->linux_guest is set. Ignored: writable mappings, as
+ * the program may have changed the bytes, and mappings beyond GUEST_FILE_MAX_PIECES.
  */
 void guest_file_add_mapping(struct guest_file *guest_file, const struct vma *vma);
 /*
