@@ -39,13 +39,26 @@ bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words,
 	return bytes;
 }
 
-bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+typedef bool cursor_reader(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
+
+static bool cursor_peek_by(cursor_reader *read, struct cursor *cursor, uint64_t address,
+			   uint64_t *words, size_t n)
 {
 	uint64_t reached[SAMPLE_MAX_STACKS];
-	bool read;
+	bool done;
 
 	memcpy(reached, cursor->reached, sizeof(reached));
-	read = cursor_read_short(cursor, address, words, n);
+	done = read(cursor, address, words, n);
 	memcpy(cursor->reached, reached, sizeof(reached));
-	return read;
+	return done;
+}
+
+bool cursor_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+{
+	return cursor_peek_by(cursor_read, cursor, address, words, n);
+}
+
+bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+{
+	return cursor_peek_by(cursor_read_short, cursor, address, words, n);
 }

@@ -108,7 +108,8 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 
 /* The same with words of 4 bytes. */
 bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
-/* That, but cursor->reached stays as it was. */
+/* Both again, but cursor->reached stays as it was. */
+bool cursor_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
 bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
 
 /* The same with words of cursor->word_bytes. */

@@ -53,16 +53,14 @@ enum { SIGFRAME_SP = 31, SIGFRAME_PC, SIGFRAME_PSTATE, SIGFRAME_RECORDS = 35, N_
 /* A look at what is no such frame does not count as reached. */
 static bool cursor_arm64_read_signal(struct cursor *cursor, uint64_t *words)
 {
-	uint64_t reached[SAMPLE_MAX_STACKS];
+	uint64_t address = cursor->regs[REG_SP] + SIGFRAME_REGISTERS;
 
-	memcpy(reached, cursor->reached, sizeof(reached));
-	if (cursor->user &&
-	    cursor_read(cursor, cursor->regs[REG_SP] + SIGFRAME_REGISTERS, words, N_SIGFRAME) &&
-	    pstate_arm64_is_user64(words[SIGFRAME_PSTATE]) &&
-	    words[SIGFRAME_RECORDS] == SIGFRAME_SIMD)
-		return true;
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return false;
+	if (!cursor->user || !cursor_peek(cursor, address, words, N_SIGFRAME) ||
+	    !pstate_arm64_is_user64(words[SIGFRAME_PSTATE]) ||
+	    words[SIGFRAME_RECORDS] != SIGFRAME_SIMD)
+		return false;
+	cursor_bytes(cursor, address, N_SIGFRAME * sizeof(*words)); /* now they are reached */
+	return true;
 }
 
 bool cursor_arm64_leave_signal(struct cursor *cursor)

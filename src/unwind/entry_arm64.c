@@ -45,21 +45,9 @@ static bool entry_is_upper(uint64_t address)
 	return address >> 63;
 }
 
-/* Reads N words, and leaves cursor->reached as it was. */
-static bool entry_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
-{
-	uint64_t reached[SAMPLE_MAX_STACKS];
-	bool read;
-
-	memcpy(reached, cursor->reached, sizeof(reached));
-	read = cursor_read(cursor, address, words, n);
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return read;
-}
-
 static bool entry_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
 {
-	return entry_peek(cursor, address, saved, N_PT_ARM64);
+	return cursor_peek(cursor, address, saved, N_PT_ARM64);
 }
 
 /* Whether the record at RECORD is { 0, 0 }, and of TYPE. */
@@ -67,7 +55,7 @@ static bool entry_is_typed(struct cursor *cursor, uint64_t record, uint64_t type
 {
 	uint64_t words[3];
 
-	return entry_peek(cursor, record, words, 3) && !words[0] && !words[1] && words[2] == type;
+	return cursor_peek(cursor, record, words, 3) && !words[0] && !words[1] && words[2] == type;
 }
 
 /* The struct pt_regs that has the record at RECORD. */

@@ -26,8 +26,6 @@
 
 #include "unwind/entry.h"
 
-#include <string.h>
-
 #include "xtop/registers_x86.h"
 
 #define FRED_BYTES 16
@@ -79,13 +77,10 @@ static void entry_set_user(struct cursor *cursor, uint64_t rip, uint64_t rsp)
 static bool entry_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n,
 		       size_t iret)
 {
-	uint64_t reached[SAMPLE_MAX_STACKS];
-
-	memcpy(reached, cursor->reached, sizeof(reached));
-	if (cursor_read(cursor, address, words, n) && entry_is_user(cursor, words + iret))
-		return true;
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return false;
+	if (!cursor_peek(cursor, address, words, n) || !entry_is_user(cursor, words + iret))
+		return false;
+	cursor_bytes(cursor, address, n * sizeof(*words)); /* now they are reached */
+	return true;
 }
 
 static bool entry_set_regs(struct cursor *cursor, uint64_t top)
@@ -125,14 +120,11 @@ static bool entry_gives_up_memory(uint64_t call, uint64_t cs)
 /* Whether the struct pt_regs below TOP is of such a system call: by orig_ax, its number. */
 static bool entry_is_last_call(struct cursor *cursor, uint64_t top)
 {
-	uint64_t saved[N_PT_REGS], reached[SAMPLE_MAX_STACKS];
-	bool found;
+	uint64_t saved[N_PT_REGS];
 
-	memcpy(reached, cursor->reached, sizeof(reached));
-	found = cursor_read(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
-		entry_is_user_selector(saved[PT_REGS_CS]);
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return found && entry_gives_up_memory(saved[PT_REGS_ORIG_RAX], saved[PT_REGS_CS]);
+	return cursor_peek(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
+	       entry_is_user_selector(saved[PT_REGS_CS]) &&
+	       entry_gives_up_memory(saved[PT_REGS_ORIG_RAX], saved[PT_REGS_CS]);
 }
 
 bool entry_has_no_memory(struct cursor *cursor)

@@ -170,18 +170,14 @@ static bool fp_leave_vsyscall(struct cursor *cursor, uint64_t bp)
 /* As cursor_peek_short(), but what the kernel has not pushed yet is 0. */
 static bool fp_read_pushed(struct cursor *cursor, uint64_t address, uint64_t *saved)
 {
-	uint64_t sp = cursor->regs[REG_SP], reached[SAMPLE_MAX_STACKS];
+	uint64_t sp = cursor->regs[REG_SP];
 	size_t first = 0;
-	bool read;
 
 	if (sp > address && sp - address <= PT_I386_AT(PT_I386_SP))
 		first = (sp - address) / sizeof(uint32_t);
 	memset(saved, 0, N_PT_I386 * sizeof(saved[0]));
-	memcpy(reached, cursor->reached, sizeof(reached));
-	read = cursor_read_short(cursor, address + PT_I386_AT(first), saved + first,
+	return cursor_peek_short(cursor, address + PT_I386_AT(first), saved + first,
 				 N_PT_I386 - first);
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return read;
 }
 
 /* The user's pt_regs on any of the kernel's stacks. *ADDRESS 0: there is none. */
