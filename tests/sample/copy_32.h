@@ -7,23 +7,9 @@
 #ifndef XTOP_TESTS_COPY_32_H
 #define XTOP_TESTS_COPY_32_H
 
-#include <stdlib.h>
+#include "copy_pieces.h"
 
-#include "sample/copy.h"
-#include "tests/support/memory_guest.h"
-#include "tests/support/tap.h"
-#include "xtop/frame_cache.h"
-
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static struct registers *regs;
 static uint64_t next_frame;
-static struct {
-	struct sample_vcpu vcpu;
-	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
-} record;
-static struct copied copied;
 
 /* The entry for ADDRESS in its table of level 1. Missing tables are made. */
 static uint64_t *entry_of(uint32_t address);
@@ -44,25 +30,6 @@ static void add_valid_pages(uint32_t address, uint32_t size, uint64_t valid)
 		for (unsigned i = 0; i < 1024; i++)
 			*word_at(at + 4 * i) = at + 4 * i;
 	}
-}
-
-static void end(void)
-{
-	frame_cache_destroy(copier.cache);
-	check(memory->maps == memory->unmaps && !memory->misuses,
-	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
-	control_destroy(control);
-	memory_guest_destroy(memory);
-}
-
-static void copy(bool user)
-{
-	copier.now_ns = 1;
-	copy_prepare(&copier, regs, user);
-	frame_cache_stop(copier.cache);
-	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
-	record.vcpu = copy_head(&copied, regs, user, 1, VCPU_RUNNING);
-	check(!copied.missed, "all pages had been mapped");
 }
 
 /* Piece I has KIND, begins at ADDRESS, and has the bytes up to LAST. */

@@ -8,28 +8,20 @@
 
 #include <stdlib.h>
 
-#include "sample/copy.h"
+#include "copy_guest.h"
 #include "sample/pieces.h"
-#include "tests/support/memory_guest.h"
-#include "tests/support/tap.h"
 #include "xtop/fault.h"
-#include "xtop/frame_cache.h"
 #include "xtop/registers_x86.h"
 
 #define STACK     0xffffc90000104000ULL /* of four pages, in one region of hints */
 #define STACK_END (STACK + 0x4000)
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static struct registers *regs;
 /* A record's end: the pieces' heads and bytes. */
 static struct {
 	struct sample_stack head;
 	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
 } record;
 static unsigned char *const bytes = record.bytes; /* of the first piece */
-static struct copied copied;
 static size_t size_bytes;
 
 /* Neighbouring pages have frames that are not neighbours. */
@@ -50,24 +42,10 @@ static void add_page(uint64_t address)
 
 static void begin(void)
 {
-	memory = memory_guest_create(1);
-	regs = &memory->regs[0];
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
+	begin_guest(0);
 	for (uint64_t address = STACK; address < STACK_END; address += GUEST_PAGE_SIZE)
 		add_page(address);
 	regs->rsp = STACK_END - 0x100;
-}
-
-static void end(void)
-{
-	frame_cache_destroy(copier.cache);
-	check(memory->maps == memory->unmaps && !memory->misuses,
-	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
-	control_destroy(control);
-	memory_guest_destroy(memory);
 }
 
 static enum sample_cut copy(void)

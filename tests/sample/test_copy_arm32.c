@@ -68,8 +68,7 @@ static void begin(void)
 	};
 	uint64_t top;
 
-	memory = memory_guest_create(2);
-	regs = &memory->regs[1];
+	begin_guest(1);
 	next_frame = 0x200;
 	top = next_frame++;
 	kernel_top = next_frame++;
@@ -81,10 +80,6 @@ static void begin(void)
 	for (unsigned i = 0; i < 3; i++)
 		((uint64_t *)memory_guest_page(memory, top))[i] = next_frame++ << 12 | VALID;
 	set(ARM32_MODE_SVC, STACK + 0x1c04, 0xc0410000);
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control, .vcpu = 1 };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
 	add_pages(TASK, 1024);
 	add_pages(STACK, 0x2000);
 	add_pages(IRQ, 0x2000);

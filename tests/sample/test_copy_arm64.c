@@ -8,11 +8,8 @@
 
 #include <stdlib.h>
 
-#include "sample/copy.h"
+#include "copy_pieces.h"
 #include "sample/per_cpu.h"
-#include "tests/support/memory_guest.h"
-#include "tests/support/tap.h"
-#include "xtop/frame_cache.h"
 #include "xtop/go_stacks.h"
 
 /* Halves of 39 bits with pages of 4 KiB: three levels, of 9 bits from bit 30, 21 and 12 on. */
@@ -33,17 +30,8 @@
 #define EL1H       5
 #define USR        0x60000010 /* 32-bit user code, and conditions */
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static struct registers *regs;
 static struct registers_arm64 *arm;
 static uint64_t next_frame, lower, upper; /* the frames of the top tables */
-static struct {
-	struct sample_vcpu vcpu;
-	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
-} record;
-static struct copied copied;
 
 /* --- the guest -------------------------------------------------------------------------------- */
 
@@ -97,17 +85,12 @@ static void begin(void)
 		.regs_below_top = 336,
 	};
 
-	memory = memory_guest_create(1);
-	regs = &memory->regs[0];
+	begin_guest(0);
 	*regs = (struct registers){ .arch = ARCH_ARM64 };
 	arm = &regs->arm64;
 	next_frame = 0x200;
 	lower = next_frame++;
 	upper = next_frame++;
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
 	add_pages(TASK, 64);
 	add_pages(STACK, 0x4000);
 	add_pages(IRQ, 0x4000);
@@ -129,25 +112,6 @@ static void begin(void)
 	stacks.kernel_cr3 = upper << 12;
 	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
-}
-
-static void end(void)
-{
-	frame_cache_destroy(copier.cache);
-	check(memory->maps == memory->unmaps && !memory->misuses,
-	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
-	control_destroy(control);
-	memory_guest_destroy(memory);
-}
-
-static void copy(bool user)
-{
-	copier.now_ns = 1;
-	copy_prepare(&copier, regs, user);
-	frame_cache_stop(copier.cache);
-	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
-	record.vcpu = copy_head(&copied, regs, user, 0, VCPU_RUNNING);
-	check(!copied.missed, "all pages had been mapped");
 }
 
 /* Piece I has KIND, begins at ADDRESS, and has the bytes up to END. */

@@ -8,10 +8,7 @@
 
 #include <stdlib.h>
 
-#include "sample/copy.h"
-#include "tests/support/memory_guest.h"
-#include "tests/support/tap.h"
-#include "xtop/frame_cache.h"
+#include "copy_guest.h"
 #include "xtop/go_stacks.h"
 
 #define PER_CPU   0xffff888003a00000ULL
@@ -30,17 +27,12 @@
 
 static const struct go_stacks go_stacks = { .g = -8, .gsignal = 80, .curg = 192 };
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static struct registers *regs;
 static struct {
 	struct sample sample;
 	struct sample_vcpu vcpu;
 	char pieces[SAMPLE_STACK_LIMIT_BYTES +
 		    SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8)];
 } record;
-static struct copied copied;
 static uint64_t next_frame;
 
 /* --- the guest -------------------------------------------------------------------------------- */
@@ -75,14 +67,9 @@ static void begin(uint64_t sp)
 					     .regs_below_top = 168,
 					     .irq_stack_bytes = 0x4000 };
 
-	memory = memory_guest_create(1);
+	begin_guest(0);
 	memory->user[0] = true;
-	regs = &memory->regs[0];
 	next_frame = 0x500;
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
 	add_pages(PER_CPU, 0x1000);
 	add_pages(TLS - 8, 0x1000);
 	add_pages(STRUCTS, 0x1000);
@@ -107,15 +94,6 @@ static void begin(uint64_t sp)
 	regs->rsp = sp;
 	regs->rip = 0x401000;
 	regs->cs = 0x33;
-}
-
-static void end(void)
-{
-	frame_cache_destroy(copier.cache);
-	check(memory->maps == memory->unmaps && !memory->misuses,
-	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
-	control_destroy(control);
-	memory_guest_destroy(memory);
 }
 
 /* Outside the stop what is needed is mapped; then a copy in the stop. */

@@ -64,17 +64,12 @@ static void begin(void)
 		.stack_bytes = 0x2000,
 	};
 
-	memory = memory_guest_create(2);
-	regs = &memory->regs[1];
+	begin_guest(1);
 	next_frame = 0x200;
 	*regs = (struct registers){
 		.rip = 0xc3010000, .rsp = STACK + 0x1c04, .width = WIDTH_32_PAE,
 		.cr0 = CR0_PG,	   .cr4 = CR4_PAE,	  .cr3 = next_frame++ << 12 | 0x20,
 	};
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control, .vcpu = 1 };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
 	add_pages(TASK, 64);
 	add_pages(STACK, 0x2000);
 	add_pages(IRQ, 0x2000);

@@ -9,12 +9,9 @@
 
 #include <stdlib.h>
 
-#include "sample/copy.h"
 #include "sample/stacks_go.h"
 #include "sample/stacks_x86.h"
-#include "tests/support/memory_guest.h"
-#include "tests/support/tap.h"
-#include "xtop/frame_cache.h"
+#include "copy_guest.h" /* has names that headers use for parameters */
 
 /* The guest. The upper half has its own page table, as with page-table isolation. */
 #define PER_CPU       0xffff888003a00000ULL
@@ -40,10 +37,6 @@
 #define USER          0x00007ffc12340000ULL
 #define USER_BYTES    0x10000
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static struct registers *regs;
 static struct linux_stacks stacks;
 static uint64_t kernel_cr3, next_frame;
 static struct {
@@ -52,7 +45,6 @@ static struct {
 	char pieces[SAMPLE_STACK_LIMIT_BYTES +
 		    SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8)];
 } record;
-static struct copied copied;
 
 static uint64_t root_of(uint64_t address)
 {
@@ -90,14 +82,9 @@ static void put_regs(uint64_t top, uint64_t cs, uint64_t sp)
 
 static void begin(void)
 {
-	memory = memory_guest_create(1);
-	regs = &memory->regs[0];
+	begin_guest(0);
 	kernel_cr3 = memory_guest_new_table(memory) << 12;
 	next_frame = 0x500;
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
 	add_pages(PER_CPU + CURRENT, 32);
 	add_pages(TASK, 64);
 	add_pages(TASK + TASK_MM, 8);
@@ -128,15 +115,6 @@ static void begin(void)
 	regs->gs_base_kernel = PER_CPU;
 	regs->rsp = STACK + 0x3c00;
 	regs->cs = 0x10;
-}
-
-static void end(void)
-{
-	frame_cache_destroy(copier.cache);
-	check(memory->maps == memory->unmaps && !memory->misuses,
-	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
-	control_destroy(control);
-	memory_guest_destroy(memory);
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
