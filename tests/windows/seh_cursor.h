@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A cursor of unwind/ at made registers, for the tests of unwind/seh.h. */
+/* A cursor of unwind/ at made registers, and made code, for the tests of unwind/seh.h. */
 #ifndef TESTS_WINDOWS_SEH_CURSOR_H
 #define TESTS_WINDOWS_SEH_CURSOR_H
 
@@ -24,6 +24,25 @@ static void begin(struct cursor *cursor, const struct registers *regs, const voi
 					     .size_bytes = (uint32_t)size_bytes };
 	memcpy(record.bytes, stack, size_bytes);
 	cursor_init(cursor, &record.vcpu);
+}
+
+/* Bytes that code_source.read gives, from address 0 on. */
+struct code_bytes {
+	const uint8_t *bytes;
+	size_t size_bytes;
+};
+
+/* CONTEXT: a struct code_bytes. */
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct code_bytes *code = context;
+
+	if (address >= code->size_bytes)
+		return 0;
+	if (size_bytes > code->size_bytes - address)
+		size_bytes = code->size_bytes - address;
+	memcpy(buffer, code->bytes + address, size_bytes);
+	return size_bytes;
 }
 
 #endif

@@ -10,19 +10,31 @@
 #define STACK 0xfffff80000100000ULL
 #define BIAS  0xfffff80000400000ULL
 
-/* One function, [0x100, 0x200), with this UNWIND_INFO at 0x1000; the next one may be at 0x1020. */
-static struct seh *make(const void *info, size_t n, const void *next, size_t n_next)
+/*
+ * N_FUNCTIONS functions: [0x100, 0x200) has this UNWIND_INFO, at 0x1000, and [0x300, 0x400) the next
+ * one, at 0x1020. One function may have both. CODE: NULL, or the code of all.
+ */
+static struct seh *make_functions(size_t n_functions, const void *info, size_t n, const void *next,
+				  size_t n_next, struct code_bytes *code)
 {
-	struct seh_tables tables = { .n = 1, .infos_start = 0x1000, .infos_bytes = 0x40 };
+	struct seh_tables tables = { .n = n_functions, .infos_start = 0x1000, .infos_bytes = 0x40 };
 	struct seh *made;
 
-	tables.functions = calloc(1, sizeof(*tables.functions));
+	if (code)
+		tables.source = (struct code_source){ .read = read_code, .context = code };
+	tables.functions = calloc(2, sizeof(*tables.functions));
 	tables.infos = calloc(1, tables.infos_bytes);
 	tables.functions[0] = (struct seh_function){ 0x100, 0x200, 0x1000 };
+	tables.functions[1] = (struct seh_function){ 0x300, 0x400, 0x1020 };
 	memcpy(tables.infos, info, n);
 	memcpy(tables.infos + 0x20, next, n_next);
 	must(seh_create(&tables, &made));
 	return made;
+}
+
+static struct seh *make(const void *info, size_t n, const void *next, size_t n_next)
+{
+	return make_functions(1, info, n, next, n_next, NULL);
 }
 
 /* From the middle of that function; word i of the stack is 0x1000 + i. */
@@ -72,20 +84,6 @@ static void test_by_hand(void)
 	      "the same before it is set");
 }
 
-/* A page of code that has CODE at 0x140. */
-static uint8_t page[0x1000];
-
-static size_t read_page(void *context, uint64_t offset, void *buffer, size_t size_bytes)
-{
-	(void)context;
-	if (offset >= sizeof(page))
-		return 0;
-	if (size_bytes > sizeof(page) - offset)
-		size_bytes = sizeof(page) - offset;
-	memcpy(buffer, page + offset, size_bytes);
-	return size_bytes;
-}
-
 /*
  * Stands at CODE, in the body of a function that has pushed rbx and made room for four words: its
  * return address is word 5, or word 0 at the end of an epilog. It has a second part at 0x300.
@@ -94,20 +92,13 @@ static uint64_t step_at(const void *code, size_t n)
 {
 	static const uint8_t info[] = { 1, 5, 2, 0, 5, 0x32, 1, 0x30 };
 	static const uint8_t part[] = { 0x21, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0x10, 0, 0 };
-	struct seh_tables tables = { .n = 2, .infos_start = 0x1000, .infos_bytes = 0x40,
-				     .source = { .read = read_page } };
+	uint8_t page[0x1000];
+	struct code_bytes bytes = { page, sizeof(page) };
 	struct cursor cursor;
-	struct seh *made;
+	struct seh *made = make_functions(2, info, sizeof(info), part, sizeof(part), &bytes);
 
 	memset(page, 0x90, sizeof(page));
 	memcpy(page + 0x140, code, n);
-	tables.functions = calloc(2, sizeof(*tables.functions));
-	tables.infos = calloc(1, tables.infos_bytes);
-	tables.functions[0] = (struct seh_function){ 0x100, 0x200, 0x1000 };
-	tables.functions[1] = (struct seh_function){ 0x300, 0x400, 0x1020 };
-	memcpy(tables.infos, info, sizeof(info));
-	memcpy(tables.infos + 0x20, part, sizeof(part));
-	must(seh_create(&tables, &made));
 	return step_in(made, 0x40, true, &cursor) == STEP_CALLER ? cursor.regs[REG_RIP] : 0;
 }
 

@@ -20,24 +20,15 @@
 
 static uint8_t *dll;
 
-static size_t read_dll(void *context, uint64_t offset, void *buffer, size_t size_bytes)
-{
-	(void)context;
-	if (offset >= DLL_BYTES)
-		return 0;
-	if (size_bytes > DLL_BYTES - offset)
-		size_bytes = DLL_BYTES - offset;
-	memcpy(buffer, dll + offset, size_bytes);
-	return size_bytes;
-}
-
 static struct image *read_image(void)
 {
-	const struct bytes bytes = { read_dll, NULL, DLL_BYTES };
-	const struct code_source source = { .read = read_dll };
+	static struct code_bytes code;
+	const struct bytes bytes = { read_code, &code, DLL_BYTES };
+	const struct code_source source = { .read = read_code, .context = &code };
 	struct image *image;
 	struct pe_head head;
 
+	code = (struct code_bytes){ dll, DLL_BYTES };
 	must(image_create("made.dll", &image));
 	if (!pe_read_head(&bytes, &head)) {
 		printf("Bail out! made.dll is no PE image\n");
