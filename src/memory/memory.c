@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a running guest's memory; see xtop/memory.h. Resolver's thread.
+ * Copies of a running guest's pages, the walks of its page tables, and reads of a few bytes; see
+ * xtop/memory.h. memory_stretches.c has the reads of many pages. Resolver's thread.
  *
  * Copies of pages are kept in a table by frame: open addressing, linear probing, at most half full.
  * It is not the table of xtop/hash.h, because all copies are forgotten again and again. A slot is
@@ -14,9 +15,8 @@
  */
 #include "config.h"
 
-#include "xtop/memory.h"
+#include "memory/memory_state.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,42 +27,7 @@
 #include "xtop/walk.h"
 #include "xtop/work.h"
 
-#define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
 #define MEMORY_TURNS LIMIT(256, 8) /* refreshes until room that was not needed is given back */
-#define MEMORY_PLACES 64
-
-/* Where a page is, by a walk. */
-struct memory_place {
-	uint64_t changes; /* the memory's then */
-	uint64_t page;    /* number of the page in the address space of ROOT */
-	struct memory_root root;
-	frame_t frame;
-};
-
-struct memory_slot {
-	uint64_t frame, generation;
-	char *page; /* NULL: the frame cannot be read */
-};
-
-struct memory {
-	const struct memory_ops *ops;
-	void *context;
-	char *pages; /* room for MEMORY_CACHE_PAGES; the first n_pages are in use */
-	size_t n_pages, n_taken; /* n_taken: slots in use, also those without a page */
-	size_t n_resident;       /* pages that were in use since room was given back */
-	size_t n_most;           /* pages in use at most in these turns */
-	unsigned turns;
-	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
-	uint64_t changes;    /* of copies; starts at 1, so that a place of zeros is free */
-	struct memory_counts counts;
-	struct memory_watcher watcher; /* any of its functions may be NULL */
-	struct memory_slot slots[MEMORY_SLOTS];
-	struct memory_place places[MEMORY_PLACES]; /* by page; not if a watcher asks what is used */
-	/* the current batch */
-	frame_t frames[MEMORY_BATCH_PAGES];
-	bool ok[MEMORY_BATCH_PAGES];
-	bool fetched; /* memory_ops.read() was called. False: the thread's work was over */
-};
 
 struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
 				 struct memory **memoryp)
@@ -149,8 +114,7 @@ uint64_t memory_now_ns(struct memory *memory)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* Reads N pages to TO, and sets ok[] and fetched. Returns how many could be read. */
-static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char *to)
+size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char *to)
 {
 	size_t n_ok = 0;
 
@@ -309,8 +273,8 @@ static const volatile uint64_t *memory_table(void *context, frame_t frame)
 	return (const volatile uint64_t *)(const void *)page;
 }
 
-static enum walk_result memory_find_span(struct memory *memory, struct memory_root root,
-					 uint64_t address, struct walk_span *span)
+enum walk_result memory_find_span(struct memory *memory, struct memory_root root, uint64_t address,
+				  struct walk_span *span)
 {
 	struct memory_walk walk = { .memory = memory, .root = root, .address = GVA(address) };
 	const struct walk_reader reader = { .table = memory_table, .context = &walk };
@@ -351,22 +315,6 @@ bool memory_translate(struct memory *memory, struct memory_root root, uint64_t a
 }
 
 /* --- a few bytes ------------------------------------------------------------------------------ */
-
-/* SIZE_BYTES, or less if the address space ends before that. */
-static size_t memory_clamp(uint64_t address, size_t size_bytes)
-{
-	uint64_t behind = UINT64_MAX - address; /* bytes behind the first */
-
-	return size_bytes && size_bytes - 1 > behind ? behind + 1 : size_bytes;
-}
-
-/* How many of SIZE_BYTES at ADDRESS are in the first page. */
-static size_t memory_piece(uint64_t address, size_t size_bytes)
-{
-	size_t in_page = GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
-
-	return in_page < size_bytes ? in_page : size_bytes;
-}
 
 static bool memory_read_kept(struct memory *memory, frame_t frame, size_t offset, void *bytes,
 			     size_t size_bytes)
@@ -482,200 +430,4 @@ bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t
 		done += got;
 	}
 	return true;
-}
-
-/* --- many pages ------------------------------------------------------------------------------- */
-
-/* Whole pages that are read at once, to neighbouring places in the caller's buffer. */
-struct memory_batch {
-	struct memory *memory;
-	char *to; /* the place of the first page */
-	size_t n; /* frames of the batch: MEMORY->frames */
-	size_t there_bytes; /* read so far, by all batches */
-	bool hidden;        /* from the watcher */
-};
-
-/*
- * Tells the watcher, and brings kept copies of these pages up to date. So a copy is never older
- * than the last read of its page; a recording relies on that.
- */
-static void batch_publish(const struct memory_batch *batch)
-{
-	struct memory *memory = batch->memory;
-
-	if (memory->watcher.read)
-		memory->watcher.read(memory->watcher.context, memory->frames, batch->n, batch->to,
-				     memory->ok);
-	for (size_t i = 0; i < batch->n; i++)
-		if (memory->ok[i])
-			memory_correct_copy(memory, memory->frames[i],
-					    batch->to + i * GUEST_PAGE_SIZE, 0, GUEST_PAGE_SIZE);
-}
-
-/*
- * Reads the pages of the batch; missing ones become zeros. Returns how many could be read before
- * the first missing one.
- */
-static size_t batch_flush(struct memory_batch *batch)
-{
-	struct memory *memory = batch->memory;
-	size_t n_ok = 0, n_front = 0;
-
-	if (batch->n)
-		n_ok = memory_fetch(memory, memory->frames, batch->n, batch->to);
-	if (batch->n && memory->fetched && !batch->hidden)
-		batch_publish(batch);
-	while (n_front < batch->n && batch->memory->ok[n_front])
-		n_front++;
-	for (size_t i = n_front; i < batch->n; i++)
-		if (!batch->memory->ok[i])
-			memset(batch->to + i * GUEST_PAGE_SIZE, 0, GUEST_PAGE_SIZE);
-	batch->there_bytes += n_ok * GUEST_PAGE_SIZE;
-	batch->to += batch->n * GUEST_PAGE_SIZE;
-	batch->n = 0;
-	return n_front;
-}
-
-static void batch_add(struct memory_batch *batch, uint64_t frame, size_t n_pages)
-{
-	for (size_t i = 0; i < n_pages; i++) {
-		if (batch->n == MEMORY_BATCH_PAGES)
-			batch_flush(batch);
-		batch->memory->frames[batch->n++] = FRAME(frame + i);
-	}
-}
-
-static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
-{
-	batch_flush(batch);
-	memset(batch->to, 0, size_bytes);
-	batch->to += size_bytes;
-}
-
-/* Reads SIZE_BYTES at ADDRESS, both multiples of the page size. Returns how many could be read. */
-static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
-			 size_t size_bytes)
-{
-	struct memory_batch batch = { .memory = memory, .to = to };
-
-	for (size_t done = 0; done < size_bytes;) {
-		struct walk_span span;
-		enum walk_result result = memory_find_span(memory, root, address + done, &span);
-		size_t piece = size_bytes - done;
-
-		if (span.rest_bytes < piece)
-			piece = span.rest_bytes;
-		if (result == WALK_OK)
-			batch_add(&batch, span.frame.value, piece >> GUEST_PAGE_SHIFT);
-		else
-			batch_add_hole(&batch, piece);
-		done += piece;
-	}
-	batch_flush(&batch);
-	return batch.there_bytes;
-}
-
-/* Reads part of a page. If the page is missing, fills TO with zeros and returns 0. */
-static size_t bulk_edge(struct memory *memory, struct memory_root root, uint64_t address, char *to,
-			size_t size_bytes)
-{
-	size_t there = memory_read(memory, root, address, to, size_bytes);
-
-	memset(to + there, 0, size_bytes - there);
-	return there;
-}
-
-size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t address,
-			void *buffer, size_t size_bytes)
-{
-	size_t clamped = memory_clamp(address, size_bytes);
-	size_t front = 0, pages, there;
-	char *to = buffer;
-
-	memset(to + clamped, 0, size_bytes - clamped);
-	if (address & GUEST_PAGE_MASK)
-		front = memory_piece(address, clamped);
-	pages = (clamped - front) & ~(size_t)GUEST_PAGE_MASK;
-	there = bulk_edge(memory, root, address, to, front);
-	there += bulk_pages(memory, root, address + front, to + front, pages);
-	return there + bulk_edge(memory, root, address + front + pages, to + front + pages,
-				 clamped - front - pages);
-}
-
-/* Adds the N pages at ADDRESS to BATCH, up to the first that is not mapped. Returns how many. */
-static size_t batch_add_front(struct memory_batch *batch, struct memory_root root, uint64_t address,
-			      size_t n)
-{
-	assert(n <= MEMORY_BATCH_PAGES && !(address & GUEST_PAGE_MASK));
-	while (batch->n < n) {
-		uint64_t at = address + batch->n * GUEST_PAGE_SIZE, in_span;
-		struct walk_span span;
-
-		if (at < address || memory_find_span(batch->memory, root, at, &span) != WALK_OK)
-			break;
-		in_span = span.rest_bytes >> GUEST_PAGE_SHIFT;
-		batch_add(batch, span.frame.value,
-			  in_span < n - batch->n ? in_span : n - batch->n);
-	}
-	return batch->n;
-}
-
-size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
-			 void *pages, size_t n)
-{
-	struct memory_batch batch = { .memory = memory, .to = pages };
-
-	batch_add_front(&batch, root, address, n);
-	return batch_flush(&batch);
-}
-
-size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
-			void *pages, size_t n)
-{
-	struct memory_batch batch = { .memory = memory, .to = pages, .hidden = true };
-	size_t n_mapped = batch_add_front(&batch, root, address, n), n_read = batch_flush(&batch);
-
-	return memory->ops->now_ns ? n_mapped : n_read; /* now_ns: it is a recording */
-}
-
-/* --- what is mapped --------------------------------------------------------------------------- */
-
-/* Extends the last of the *N RANGES by [START, END), or adds a range. False: there is no room. */
-static bool ranges_add(struct memory_range *ranges, size_t *n, size_t max, uint64_t start,
-		       uint64_t end, const struct walk_span *span)
-{
-	struct memory_range *last = *n ? &ranges[*n - 1] : NULL;
-
-	if (last && last->end == start && last->writable == span->writable &&
-	    last->executable == span->executable) {
-		last->end = end;
-		return true;
-	}
-	if (*n == max)
-		return false;
-	ranges[(*n)++] = (struct memory_range){
-		.start = start,
-		.end = end,
-		.writable = span->writable,
-		.executable = span->executable,
-	};
-	return true;
-}
-
-size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t from, uint64_t to,
-		     struct memory_range *ranges, size_t max)
-{
-	size_t n = 0;
-
-	/* Holes count too: a guest may have very many small ones. */
-	for (size_t spans = 0; from < to && spans < MEMORY_MAX_LEAVES; spans++) {
-		struct walk_span span;
-		enum walk_result result = memory_find_span(memory, root, from, &span);
-		uint64_t end = to - from > span.rest_bytes ? from + span.rest_bytes : to;
-
-		if (result == WALK_OK && !ranges_add(ranges, &n, max, from, end, &span))
-			break;
-		from = end;
-	}
-	return n;
 }

@@ -8,6 +8,8 @@ libxtop_a_SOURCES += \
 	src/memory/mapped_pages.c \
 	src/memory/mapped_pages.h \
 	src/memory/memory.c \
+	src/memory/memory_state.h \
+	src/memory/memory_stretches.c \
 	src/memory/walk.c \
 	src/memory/walk_arm32.c \
 	src/memory/walk_arm32.h \
