@@ -107,15 +107,21 @@ static const uint8_t *function(const char *name)
 
 /*
  * A function with a stack frame larger than a page touches each page: gcc with "or", clang with
- * "mov" of 0 at the stack pointer. No C code compiles to these instructions otherwise.
+ * "mov" of 0 at the stack pointer. No C code compiles to these instructions otherwise. On arm64 only
+ * frames of 64 KiB and more are touched (gcc, --param stack-clash-protection-guard-size).
  */
 static void test_stack_clash(void)
 {
+#ifdef __x86_64__
 	static const uint8_t by_or[] = { 0x48, 0x83, 0x0c, 0x24, 0x00 };
 	static const uint8_t by_mov[] = { 0x48, 0xc7, 0x04, 0x24, 0, 0, 0, 0 };
 
 	check(has_code(by_or, sizeof(by_or)) || has_code(by_mov, sizeof(by_mov)),
 	      "pages of large stack frames are touched");
+#else
+	(void)has_code;
+	printf("ok %u - # SKIP no stack frame is so large that its pages are touched\n", ++tap_points);
+#endif
 }
 
 /*

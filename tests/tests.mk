@@ -5,7 +5,7 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
 # Those that take longest begin first, here and in check_PROGRAMS. At the end `make -j` then waits for none of them.
-TESTS = tests/cli/old-linux tests/unwind/protected tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
+TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
 	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
 	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
@@ -31,12 +31,12 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/vt.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/packaging-rpm tests/service tests/cross tests/musl tests/support/glibc_names.c tests/examples tests/rules \
+EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/packaging-rpm tests/service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
 	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
-	tests/unwind/protected tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+	tests/unwind/arm64 tests/unwind/protected tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
@@ -137,10 +137,12 @@ check_PROGRAMS += \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_arm64 \
 	tests/unwind/test_call_targets \
+	tests/unwind/test_computed_arm64 \
 	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
 	tests/unwind/test_i386 \
 	tests/unwind/test_instruction \
+	tests/unwind/test_instruction_arm64 \
 	tests/unwind/test_disassemble \
 	tests/unwind/test_disassemble_arm64 \
 	tests/unwind/test_fp \
@@ -320,8 +322,9 @@ endif
 
 # Every release of Xen, with what its headers say of guests on this machine.
 if WITH_XEN
-check_PROGRAMS += tests/xen/test_domctl_abi
+check_PROGRAMS += tests/xen/test_domctl_abi tests/xen/test_foreign
 endif
+tests_xen_test_foreign_LDFLAGS = -Wl,--wrap=sysconf
 tests_xen_test_domctl_abi_SOURCES = tests/xen/test_domctl_abi.c tests/xen/made_guest.h
 if HOST_X86
 tests_xen_test_domctl_abi_SOURCES += tests/xen/made_guest_x86.c

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "xtop/loads.h"
+#include "xtop/vcpu.h"
 
 struct code_source {
 	/* Copies SIZE_BYTES at ADDRESS; returns how many could be read, from the front. */
@@ -26,6 +27,7 @@ struct code_source {
 	uint64_t (*turn)(void *context);
 	void *context;
 	struct entry_points entries; /* in the functions that run first */
+	enum guest_arch arch;        /* what the code is of, with words of 8 bytes */
 };
 
 #endif

@@ -227,8 +227,8 @@ struct linux_stacks {
 	uint64_t kernel_cr3;
 	/*
 	 * Pointer to the running task; 0: nothing is known, no Linux. arm64: CURRENT_IN_REGISTER.
-	 * Then the only other "per-cpu" number is runstate_per_cpu, an address to which the CPU's
-	 * word of per_cpu_table is added.
+	 * Then the only other "per-cpu" numbers are runstate_per_cpu and entry_task_per_cpu,
+	 * addresses to which the CPU's word of per_cpu_table is added.
 	 */
 	uint64_t current_per_cpu;
 	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
@@ -237,6 +237,8 @@ struct linux_stacks {
 	uint64_t loaded_mm_per_cpu; /* pointer to the mm of the last switch; 0: not known */
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
 	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
+	/* arm64: __entry_task, pointer to the task whose user code runs; 0: not known */
+	uint64_t entry_task_per_cpu;
 	/*
 	 * i386, Arm and arm64: __per_cpu_offset, which has the base of each CPU's variables. 0:
 	 * none of them, or not known. On i386 and Arm only `kernel_cr3` (Arm: TTBR0), `task_stack`,

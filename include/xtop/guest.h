@@ -31,6 +31,7 @@ struct guest_info {
 	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS; 0 .. n_vcpus - 1, some may be offline */
 	uint64_t memory_kib;
 	bool crashed; /* and kept as it was: on_crash="preserve" */
+	bool is_pv_32; /* a PV guest with a 32-bit kernel */
 };
 
 enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What several stages know of Linux on i386: where its kernel is, and how it saves registers. */
+/* What several stages know of Linux on i386: how its kernel saves registers. */
 #ifndef XTOP_REGISTERS_I386_H
 #define XTOP_REGISTERS_I386_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define I386_KERNEL_START 0xc0000000ULL /* CONFIG_VMSPLIT_3G */
-#define I386_END          (1ULL << 32)
 
 /*
  * struct pt_regs as words of 4 bytes (Linux arch/x86/include/asm/ptrace.h). From 5.5 on the last

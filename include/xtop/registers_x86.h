@@ -39,18 +39,39 @@ static inline unsigned code_word_bytes(enum register_width width, uint64_t cs)
  * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a
  * process-context number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top
  * tables for each process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux
- * arch/x86/entry/calling.h, PTI_USER_PGTABLE_BIT).
+ * arch/x86/entry/calling.h, PTI_USER_PGTABLE_BIT). Without it, the neighbouring page may be the
+ * top table of another process: since Linux commit 4ce385f56434 ("x86/mm: Fix _pgd_alloc() for
+ * Xen PV mode") each process has one page (in v6.15).
  */
 #define CR3_TABLE_MASK 0x000ffffffffff000ULL
 #define CR3_USER_TABLE (1ULL << 12)
 
-/* With PAE the top table has 32 bytes: bits 5 to 31 (Intel SDM vol. 3A §4.4.1). */
-#define CR3_PAE_TABLE 0xffffffe0ULL
+/*
+ * With PAE the top table has 32 bytes: bits 5 to 31 (Intel SDM vol. 3A §4.4.1). A PV guest's may
+ * lie above 4 GiB.
+ */
+#define CR3_PAE_TABLE 0x000fffffffffffe0ULL
 
-/* A and B are the same table, or the two tables of one process. */
-static inline bool cr3_is_same_process(uint64_t a, uint64_t b)
+static inline bool cr3_is_same_table(uint64_t a, uint64_t b)
 {
-	return !((a ^ b) & CR3_TABLE_MASK & ~CR3_USER_TABLE);
+	return !((a ^ b) & CR3_TABLE_MASK);
+}
+
+/*
+ * With page-table isolation: a table whose address differs from OWN, mm->pgd of a process, by these
+ * bits is that process's other one.
+ */
+static inline bool cr3_differs_as_pair(uint64_t own, uint64_t bits)
+{
+	return bits == CR3_USER_TABLE && !(own & CR3_USER_TABLE);
+}
+
+/* With page-table isolation: CR3 is one of the two tables of the process whose mm->pgd is OWN. */
+static inline bool cr3_is_of_pair(uint64_t own, uint64_t cr3)
+{
+	uint64_t differ = (own ^ cr3) & CR3_TABLE_MASK;
+
+	return !differ || cr3_differs_as_pair(own, differ);
 }
 
 /*

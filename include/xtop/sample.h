@@ -99,8 +99,9 @@ static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 }
 
 /*
- * When the vCPU ran kernel code that was between two tasks: the frame of the page tables by which
- * STACK_USER was read, because those of the registers may be the other task's. 0: those of the
+ * When the vCPU ran kernel code whose registers have other page tables than the user's: the frame
+ * of the tables by which STACK_USER was read. Between two tasks the registers may have the other
+ * task's; on arm64 they may have an empty table (CONFIG_ARM64_SW_TTBR0_PAN). 0: those of the
  * registers.
  */
 static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)

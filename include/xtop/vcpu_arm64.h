@@ -69,6 +69,7 @@ static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
 #define TCR_ARM64_IPS_52     6
 
 #define ROOT_ARM64_TABLE 0x0000ffffffffffffULL /* TTBRx_EL1: bits 63..48 are the ASID */
+#define ROOT_ARM64_CNP   1ULL                  /* TTBRx_EL1: CnP, no part of the address */
 #define ROOT_ARM64       0x80                  /* in struct memory_root's last byte */
 
 /*
@@ -108,6 +109,17 @@ static inline struct root_arm64 root_arm64(const struct registers_arm64 *regs)
 		.granule1 = tcr >> TCR_ARM64_TG1_SHIFT & 3,
 		.kind = ROOT_ARM64,
 	};
+}
+
+/*
+ * The granule of the upper half's tables (TCR_EL1.TG1, Arm ARM) is the page of a Linux kernel. The
+ * reserved value is taken for the usual size.
+ */
+static inline unsigned root_arm64_page_shift(struct root_arm64 root)
+{
+	static const uint8_t shifts[] = { 12, 14, 12, 16 };
+
+	return shifts[root.granule1];
 }
 
 /* Gives REGS page tables: walk_root() of them is ROOT. */

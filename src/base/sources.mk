@@ -12,6 +12,7 @@ libxtop_a_SOURCES += \
 	include/xtop/heap.h \
 	include/xtop/inputs.h \
 	include/xtop/interrupt.h \
+	include/xtop/kernel_32.h \
 	include/xtop/limit.h \
 	include/xtop/notify.h \
 	include/xtop/output.h \

@@ -110,7 +110,7 @@ static void metrics_put_numbers(FILE *file, const struct metric *metric,
 {
 	metrics_put_head(file, metric->name, metric->type, metric->help);
 	for (size_t i = 0; i < n; i++) {
-		const char *value = (const char *)&guests[i] + metric->offset;
+		const void *value = (const char *)&guests[i] + metric->offset;
 
 		metrics_put_guest(file, metric->name, &guests[i]);
 		fprintf(file, "} %.15g\n", *(const double *)value);

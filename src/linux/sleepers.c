@@ -448,7 +448,7 @@ static void sleepers_begin_pass(struct sleepers *sleepers, uint64_t now_ns, uint
 	sleepers->pass_ns = now_ns;
 	sleepers->going = true;
 	sleepers->has_leaf = sleepers->seen_all = false;
-	sleepers->next_pid = 0;
+	sleepers->next_pid = 1; /* 0 is not in the tree, and means "none" for the sink */
 	sleepers->at_before = sleepers->next_lock = sleepers->n_not_kept = 0;
 }
 

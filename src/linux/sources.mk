@@ -154,4 +154,6 @@ libxtop_a_SOURCES += \
 	src/linux/sleepers.c \
 	src/linux/sleepers.h \
 	src/linux/task_finder.c \
-	src/linux/task_finder.h
+	src/linux/task_finder.h \
+	src/linux/task_finder_arch.h \
+	src/linux/task_finder_arm64.c

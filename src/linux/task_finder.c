@@ -8,7 +8,7 @@
  *                                     known, or all (process/task_stacks.c)
  *   its page tables are others        it called exec() or ended (process/past_task.c), or
  *                                     the frame of the sampled code tells what it ran
- *   arm64, user mode                  the task on whose kernel stack SP_EL1 is
+ *   current is not known (arm64)      see task_finder_arm64.c
  *
  * What cannot be told is "[unknown]". Resolver's thread.
  */
@@ -17,6 +17,7 @@
 #include "linux/task_finder.h"
 
 #include "linux/kernel/arch.h"
+#include "linux/task_finder_arch.h"
 #include "xtop/walk.h"
 
 #define TASK_FINDER_REFRESH_NS 50000000ULL /* older copies of guest memory are read again */
@@ -31,7 +32,7 @@ static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
 
 /*
  * The page tables of the process that the sample is of. Those of the registers may be the other
- * task's in the middle of a task switch.
+ * task's in the middle of a task switch, or on arm64 nobody's (sample/stacks_arm64.c).
  */
 static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
 {
@@ -44,10 +45,7 @@ static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
 static bool task_finder_is_process(const struct task_finder *finder, const struct sample_vcpu *vcpu,
 				   uint64_t mm)
 {
-	struct memory_root root;
-
-	return processes_get_root(finder->processes, mm, &root) &&
-	       arch_is_same_process(root, task_finder_root(vcpu));
+	return processes_has_mm_root(finder->processes, mm, task_finder_root(vcpu));
 }
 
 /*
@@ -94,15 +92,24 @@ static uint64_t task_finder_sp(const struct task_finder *finder, const struct sa
 }
 
 /*
- * The task on whose kernel stack SP is; 0: not found. Only of a program the sampler can tell that
- * current is another task, so only then it is worth a search. CURRENT leads to all tasks.
+ * Whether the sampler has seen that another task than current runs. It can tell that of a program
+ * on x86-64 only (sample/stacks_x86.c). On arm64 current itself has the tables of the sample.
+ */
+static bool task_finder_is_next(const struct sample_vcpu *vcpu)
+{
+	return vcpu->regs.arch != ARCH_ARM64 && sample_get_user_tables(vcpu).value;
+}
+
+/*
+ * The task on whose kernel stack SP is; 0: not found. It is worth a search only if current is known
+ * to be another task. CURRENT leads to all tasks.
  */
 static uint64_t task_finder_owner(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				  uint64_t current, uint64_t sp, uint64_t now_ns)
 {
 	uint64_t bytes = arch_stack_bytes(finder->guest);
 
-	if (!sample_get_user_tables(vcpu).value)
+	if (!task_finder_is_next(vcpu))
 		return tasks_find_on_stack(finder->tasks, sp);
 	task_stacks_learn(&finder->stacks, current);
 	return task_stacks_find(&finder->stacks, finder->tasks, sp - sp % bytes + bytes, now_ns);
@@ -125,36 +132,21 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 	task = next ? tasks_find(tasks, next, now_ns) : NULL;
 	if (task && tasks_is_on_stack(tasks, task, sp))
 		return next;
-	return sample_get_user_tables(vcpu).value ? 0 : current;
+	return task_finder_is_next(vcpu) ? 0 : current;
 }
 
-/*
- * In the kernel SP_EL0 of arm64 is the task; in user mode, and before the kernel has saved the
- * user's, SP_EL1 is the end of its stack.
- */
 void task_finder_learn(struct task_finder *finder, const struct registers *regs)
 {
-	if (regs->arch != ARCH_ARM64 || !finder->tasks)
-		return;
-	if (!pstate_arm64_is_user(regs->arm64.pstate) && linux_is_kernel(regs->arm64.sp_el0))
-		task_stacks_learn(&finder->stacks, regs->arm64.sp_el0);
-	else if (linux_is_kernel(regs->arm64.sp_el1))
-		task_stacks_find(&finder->stacks, finder->tasks, regs->arm64.sp_el1, 0);
+	if (regs->arch == ARCH_ARM64 && finder->tasks)
+		task_finder_arm64_learn(finder, &regs->arm64);
 }
 
-/*
- * The vCPU's current task; 0: not known. In user mode SP_EL1 of arm64 is behind the last byte of
- * the task's kernel stack.
- */
+/* The vCPU's current task; 0: not known. */
 static uint64_t task_finder_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				    uint64_t now_ns)
 {
-	if (vcpu->regs.arch != ARCH_ARM64)
-		return vcpu->task;
-	task_stacks_learn(&finder->stacks, vcpu->task);
-	if (vcpu->task || !linux_is_kernel(vcpu->regs.arm64.sp_el1))
-		return vcpu->task;
-	return task_stacks_find(&finder->stacks, finder->tasks, vcpu->regs.arm64.sp_el1, now_ns);
+	return vcpu->regs.arch == ARCH_ARM64 ? task_finder_arm64_current(finder, vcpu, now_ns)
+					     : vcpu->task;
 }
 
 /*

@@ -153,14 +153,17 @@ static void metrics_server_notice(void *context, struct MHD_Connection *connecti
 
 static unsigned metrics_server_port(int fd)
 {
-	struct sockaddr_storage storage = { 0 };
-	socklen_t size = sizeof(storage);
+	union {
+		struct sockaddr any;
+		struct sockaddr_in ipv4;
+		struct sockaddr_in6 ipv6;
+	} address = { .ipv6 = { 0 } };
+	socklen_t size = sizeof(address);
 
-	if (getsockname(fd, (struct sockaddr *)&storage, &size) < 0)
+	if (getsockname(fd, &address.any, &size) < 0)
 		return 0;
-	return ntohs(storage.ss_family == AF_INET6
-			     ? ((struct sockaddr_in6 *)&storage)->sin6_port
-			     : ((struct sockaddr_in *)&storage)->sin_port);
+	return ntohs(address.any.sa_family == AF_INET6 ? address.ipv6.sin6_port
+						       : address.ipv4.sin_port);
 }
 
 struct xtop_error *metrics_server_listen(const struct metrics_target *target, int *fdp,

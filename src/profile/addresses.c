@@ -57,6 +57,7 @@ void addresses_reset(struct addresses *addresses)
 static double addresses_decayed(const struct addresses *addresses,
 				const struct address_count *count, uint64_t time_ns)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.*): that there are counts if N says so */
 	return count->live * decay_between(count->time_ns, time_ns, addresses->half_life_ns);
 }
 

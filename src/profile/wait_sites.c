@@ -199,6 +199,18 @@ static const struct wait_class wait_classes[] = {
 	{ "el0_svc*",                  WAIT_OTHER,      CLASS_FUTEX },
 	{ "do_el0_svc*",               WAIT_OTHER,      CLASS_FUTEX },
 	{ "el0t_64_sync*",             WAIT_OTHER,      CLASS_FUTEX },
+	{ "el0t_32_sync*",             WAIT_OTHER,      CLASS_FUTEX },
+	{ "__ia32_sys_futex*",         WAIT_FUTEX,      CLASS_FUTEX }, /* programs of i386 */
+	{ "ia32_sys_call",             WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_syscall_32_irqs_on*",    WAIT_OTHER,      CLASS_FUTEX },
+	{ "__do_fast_syscall_32",      WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_fast_syscall_32",        WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_SYSENTER_32",            WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_int80_*",                WAIT_OTHER,      CLASS_FUTEX },
+	{ "asm_int80_emulation",       WAIT_OTHER,      CLASS_FUTEX },
+	{ "entry_INT80_*",             WAIT_OTHER,      CLASS_FUTEX },
+	{ "entry_SYSENTER_*",          WAIT_OTHER,      CLASS_FUTEX },
+	{ "entry_SYSCALL_compat*",     WAIT_OTHER,      CLASS_FUTEX },
 	{ "pipe_read",                 WAIT_PIPE,       0 },
 	{ "pipe_write",                WAIT_PIPE,       0 },
 	{ "anon_pipe_read",            WAIT_PIPE,       0 }, /* from 6.15 */
@@ -240,6 +252,7 @@ static const struct wait_class wait_classes[] = {
 	{ "sigsuspend",                WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__x64_sys_pause",           WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__arm64_sys_pause",         WAIT_SIGNAL,     CLASS_IDLE },
+	{ "__ia32_sys_pause",          WAIT_SIGNAL,     CLASS_IDLE },
 	{ "__do_sys_pause",            WAIT_SIGNAL,     CLASS_IDLE },
 	{ "do_signal_stop",            WAIT_SIGNAL,     0 },
 	/* threads of the kernel */
@@ -276,6 +289,7 @@ static const struct wait_class wait_classes[] = {
 	{ "__new_sem_wait*",           WAIT_OTHER,      CLASS_LIBRARY },
 	{ "do_futex_wait*",            WAIT_OTHER,      CLASS_LIBRARY },
 	{ "syscall",                   WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__kernel_vsyscall",         WAIT_OTHER,      CLASS_LIBRARY }, /* i386's vDSO */
 };
 /* clang-format on */
 #define N_CLASSES   (sizeof(wait_classes) / sizeof(wait_classes[0]))

@@ -230,7 +230,7 @@ static void counter_subtract(const struct counter *counter, struct snapshot *sna
 
 			*value -= old <= *value ? old : 0;
 		} else {
-			double *value = (double *)at, old = *(const double *)was;
+			double *value = (void *)at, old = *(const double *)(const void *)was;
 
 			*value -= old <= *value ? old : 0;
 		}

@@ -95,14 +95,20 @@ static void share_wilson(struct share share, double z, double *low, double *high
 	*high = fmax(middle + half, share.p);
 }
 
+/* hypot() is another function since glibc 2.35; nothing else in xtop wants more than 2.34. */
+static double share_hypotenuse(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
 static void share_newcombe(struct share now, struct share base, double z, double *low, double *high)
 {
 	double difference = now.p - base.p, now_low, now_high, base_low, base_high;
 
 	share_wilson(now, z, &now_low, &now_high);
 	share_wilson(base, z, &base_low, &base_high);
-	*low = difference - hypot(now.p - now_low, base_high - base.p);
-	*high = difference + hypot(now_high - now.p, base.p - base_low);
+	*low = difference - share_hypotenuse(now.p - now_low, base_high - base.p);
+	*high = difference + share_hypotenuse(now_high - now.p, base.p - base_low);
 }
 
 /* The largest z with an interval that does not reach 0. */

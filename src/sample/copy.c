@@ -70,6 +70,22 @@ void copy_poll_stacks(struct copier *copier)
 	copier->stacks = stacks;
 }
 
+/* Rarely called: a call of its own does not lengthen other stops. */
+uint64_t stacks_read_tables(struct copy *copy, uint64_t address)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t mm, pgd, frame;
+
+	if (!stacks->mm_pgd ||
+	    pieces_read(&copy->pieces, copy->kernel, address, &mm) != CUT_NONE ||
+	    !address_is_kernel_pointer(mm) ||
+	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
+	    !address_is_kernel_pointer(pgd))
+		return 0;
+	frame = pieces_find_frame(&copy->pieces, copy->kernel, pgd).value;
+	return frame ? frame << GUEST_PAGE_SHIFT | (pgd & GUEST_PAGE_MASK) : 0;
+}
+
 /* --- a vCPU ----------------------------------------------------------------------------------- */
 
 static inline enum sample_cut copy_unikernel(struct copy *copy)
@@ -154,19 +170,33 @@ size_t copy_prepare(struct copier *copier, const struct registers *regs, bool us
 	return copied.size_bytes;
 }
 
+/* What runs, and the pages that it needs if it is another task than TASK. */
+static void copy_prepare_running(struct copy *copy, uint64_t task, struct copy_task *running)
+{
+	bool is_arm64 = copy->regs->arch == ARCH_ARM64;
+
+	*running = is_arm64 ? stacks_arm64_find_running(copy) : stacks_find_running(copy);
+	if (!running->task || running->task == task)
+		return;
+	if (is_arm64)
+		stacks_arm64_map_task(copy, running);
+	else
+		stacks_map_task(copy, running);
+}
+
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
 		       struct copy_task *running)
 {
-	struct registers regs = stacks_made_registers(per_cpu_base);
+	struct registers regs = root.width == ROOT_ARM64 ? stacks_arm64_made_registers()
+							 : stacks_made_registers(per_cpu_base);
 	struct copied copied = { .task = 0 };
 	struct copy copy = { .copier = copier, .regs = &regs, .copied = &copied, .own = root };
 	uint64_t task = running->task;
 
 	*running = (struct copy_task){ .task = 0 };
-	if (!copier->stacks.current_per_cpu || !per_cpu_base || copier->stacks.per_cpu_table)
+	if (!copier->stacks.current_per_cpu || stacks_are_32(&copier->stacks) ||
+	    (root.width != ROOT_ARM64 && !per_cpu_base))
 		return;
 	pieces_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
-	*running = stacks_find_running(&copy);
-	if (running->task && running->task != task)
-		stacks_map_task(&copy, running);
+	copy_prepare_running(&copy, task, running);
 }

@@ -12,7 +12,7 @@
 /* A task of a Linux guest that ran a moment before the stop. */
 struct copy_task {
 	uint64_t task; /* its address; 0: none is known */
-	uint64_t cr3;  /* its own page tables; 0: not known */
+	uint64_t cr3;  /* its own page tables (arm64: as TTBR0_EL1 has them); 0: not known */
 };
 
 struct copier {
@@ -66,7 +66,7 @@ size_t copy_prepare(struct copier *copier, const struct registers *regs, bool us
 /*
  * Outside the stop, for a Linux guest: finds the task that runs now. If it is another one than
  * RUNNING has, maps the pages that a copy of it will most likely need, so that its first sample
- * seldom needs a second stop. PER_CPU_BASE and ROOT are those of the vCPU's last sample.
+ * seldom needs a second stop. PER_CPU_BASE (arm64: 0) and ROOT are those of the vCPU's last sample.
  */
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
 		       struct copy_task *running);

@@ -93,6 +93,12 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 }
 
 /*
+ * The physical address of the page tables of the mm_struct that the pointer at ADDRESS leads to;
+ * 0: not known. On arm64 a table may lie anywhere in its page.
+ */
+uint64_t stacks_read_tables(struct copy *copy, uint64_t address);
+
+/*
  * Bytes to copy of the user stack above ADDRESS, of which the resolver has learned nothing; UNKNOWN
  * if nothing else tells where it ends.
  */

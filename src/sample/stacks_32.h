@@ -9,12 +9,12 @@
 #define SAMPLE_STACKS_32_H
 
 #include "sample/stacks.h"
-#include "xtop/registers_i386.h"
+#include "xtop/kernel_32.h"
 
 /* CONFIG_VMSPLIT_3G. No user address is as high. */
 static inline bool stacks_32_is_kernel(uint64_t address)
 {
-	return address >= I386_KERNEL_START && address < I386_END;
+	return address >= KERNEL_32_START && address < KERNEL_32_END;
 }
 
 static inline bool stacks_32_is_pointer(uint64_t word)
@@ -83,7 +83,7 @@ static inline bool stacks_32_check(const struct linux_stacks *stacks)
 	return stacks->stack_bytes >= GUEST_PAGE_SIZE &&
 	       stacks->stack_bytes <= SAMPLE_STACK_LIMIT_BYTES &&
 	       !(stacks->stack_bytes & (stacks->stack_bytes - 1)) &&
-	       stacks->task_stack <= GUEST_PAGE_SIZE && stacks->per_cpu_table < I386_END;
+	       stacks->task_stack <= GUEST_PAGE_SIZE && stacks->per_cpu_table < KERNEL_32_END;
 }
 
 #endif

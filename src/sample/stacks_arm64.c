@@ -2,7 +2,8 @@
 /*
  * Which pieces of stack led a vCPU to where it is: Linux on arm64; see stacks.h.
  *
- *   user code      its stack, at sp_el0
+ *   user code      its stack, at sp_el0. Its task is in the CPU's variable __entry_task, where the
+ *                  kernel reads it when it is entered
  *   kernel code    the stack at sp_el1. SP_EL0 is the task there (Linux arch/arm64/include/asm/
  *                  current.h), and the task has its stack. Any other stack is the interrupts',
  *                  or one for an overflow: the frame pointers lead from there to the task's
@@ -21,6 +22,12 @@
  * Code of 32 bits has its stack pointer in x13, and SP_EL0 is 0. The kernel clears x13 before it
  * changes SP_EL0, and on its way back it restores SP_EL0 first. So in those instructions the
  * pt_regs that is filled or emptied is copied, too; it tells which x13 is the user's.
+ *
+ * A kernel with CONFIG_ARM64_SW_TTBR0_PAN (Android's), on a processor without PAN, lets nothing of
+ * its own reach user memory: after it has saved the user's registers, TTBR0 is an empty table, the
+ * page below swapper_pg_dir, but for as long as the kernel copies from or to the user (Linux
+ * arch/arm64/include/asm/uaccess.h, __uaccess_ttbr0_disable(); kernel/entry.S,
+ * __swpan_entry_el0). The user's tables are then those of the task's mm.
  */
 #include "config.h"
 
@@ -29,6 +36,7 @@
 #include "xtop/vcpu_arm32.h"
 
 #define STACKS_MAX_RECORDS 64 /* that are followed on the interrupts' stack: most have 10 to 20 */
+#define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* of a task's stack: most are not deeper */
 
 static void arm64_begin(struct copy *copy)
 {
@@ -58,6 +66,24 @@ static void arm64_find_task(struct copy *copy, uint64_t task)
 	copy->task.start = stack;
 	copy->task.end = stack + stacks->stack_bytes;
 	copy->user_regs = copy->task.end - stacks->regs_below_top;
+}
+
+/*
+ * The task whose user code runs, or is about to: which stack belongs to it tells the resolver too
+ * late, when the task may have ended. 0: the kernel's variable is not known.
+ */
+static uint64_t arm64_read_entry_task(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t entry = stacks->per_cpu_table + sizeof(uint64_t) * copy->copier->vcpu;
+	uint64_t distance, task;
+
+	if (!stacks->entry_task_per_cpu || !arm64_read(copy, entry, &distance) ||
+	    !address_is_kernel_pointer(stacks->entry_task_per_cpu + distance) ||
+	    !arm64_read(copy, stacks->entry_task_per_cpu + distance, &task) ||
+	    !address_is_kernel_pointer(task))
+		return 0;
+	return task;
 }
 
 /* The stack that SP is on, when it is not the task's; see above. */
@@ -146,6 +172,34 @@ static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 	return pstate_arm64_is_user64(pstate) ? arm64_copy_user(copy, STACK_USER, sp) : CUT_NONE;
 }
 
+/* Whether TTBR0 is the empty table; see above. */
+static bool arm64_is_user_hidden(const struct copy *copy)
+{
+	uint64_t page = 1ULL << root_arm64_page_shift(copy->own.arm64);
+
+	return !((copy->own.arm64.table0 ^ (copy->kernel.arm64.table1 - page)) & ~ROOT_ARM64_CNP);
+}
+
+/* The task's own page tables, as TTBR0_EL1 has them; 0: it has none, or they are not known. */
+static uint64_t arm64_read_tables(struct copy *copy, uint64_t task)
+{
+	return stacks_read_tables(copy, task + copy->copier->stacks.task_mm);
+}
+
+/* A sample tells tables by their frame, so one that does not begin its page is not used. */
+static void arm64_use_task_tables(struct copy *copy)
+{
+	uint64_t table;
+
+	if (!arm64_is_user_hidden(copy))
+		return;
+	table = arm64_read_tables(copy, copy->copied->task);
+	if (!table || table & GUEST_PAGE_MASK)
+		return;
+	copy->own.arm64.table0 = table;
+	copy->copied->frame = FRAME(table >> GUEST_PAGE_SHIFT);
+}
+
 /* Where the struct pt_regs is that the kernel fills or empties; 0: there is none. */
 static uint64_t arm64_find_entering_regs(const struct copy *copy)
 {
@@ -165,6 +219,7 @@ static void arm64_copy_entering(struct copy *copy)
 	uint64_t pstate = regs->spsr_el1, sp = regs->x[PT_ARM64_X13], saved[2];
 	uint64_t at = arm64_find_entering_regs(copy);
 
+	copy->copied->task = arm64_read_entry_task(copy);
 	copy->copied->cut = CUT_NOT_PRESENT;
 	if (at && !pstate_arm64_is_user64(pstate)) {
 		copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, at,
@@ -189,6 +244,7 @@ static void arm64_copy_from_kernel(struct copy *copy)
 	if (address_is_kernel_pointer(task)) {
 		arm64_find_task(copy, task);
 		copy->copied->cut = arm64_copy_kernel(copy, sp);
+		arm64_use_task_tables(copy);
 		copy->copied->user_cut = arm64_copy_saved_user(copy);
 	} else {
 		arm64_copy_entering(copy);
@@ -204,9 +260,52 @@ void stacks_arm64_copy_linux(struct copy *copy, bool user)
 		arm64_copy_from_kernel(copy);
 		return;
 	}
+	copy->copied->task = arm64_read_entry_task(copy);
 	copy->copied->cut = registers_runs_arm32(copy->regs)
 				    ? arm64_copy_user32(copy, STACK_FIRST, sp)
 				    : arm64_copy_user(copy, STACK_FIRST, sp);
 	if (!address_is_kernel(pc)) /* last: as stacks_code_frame() of stacks_x86.c */
 		copy->copied->frame = pieces_find_frame(&copy->pieces, copy->own, pc);
+}
+
+/* --- before the stop -------------------------------------------------------------------------- */
+
+struct copy_task stacks_arm64_find_running(struct copy *copy)
+{
+	struct copy_task running;
+
+	arm64_begin(copy);
+	running.task = arm64_read_entry_task(copy);
+	running.cr3 = running.task ? arm64_read_tables(copy, running.task) : 0;
+	return running;
+}
+
+/* The user's register NUMBER in the struct pt_regs of the task. False: it is no user's. */
+static bool arm64_read_saved(struct copy *copy, enum pt_regs_arm64_word number, uint64_t *value)
+{
+	return arm64_read(copy, copy->user_regs + PT_ARM64_AT(number), value) &&
+	       !address_is_kernel(*value);
+}
+
+void stacks_arm64_map_task(struct copy *copy, const struct copy_task *running)
+{
+	uint64_t pstate, sp, pc, end;
+
+	arm64_find_task(copy, running->task);
+	if (!copy->user_regs)
+		return;
+	pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->task.end - STACKS_AHEAD_BYTES,
+		   STACKS_AHEAD_BYTES);
+	copy->own.arm64.table0 = running->cr3;
+	if (!running->cr3 || arm64_copy_saved_user(copy) == CUT_NONE)
+		return;
+	/* By now the code may have called or returned a little. */
+	end = copy->pieces.end;
+	if (arm64_read_saved(copy, PT_ARM64_PSTATE, &pstate) &&
+	    arm64_read_saved(copy, pt_regs_arm64_sp(pstate), &sp))
+		pieces_add(&copy->pieces, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,
+			   GUEST_PAGE_SIZE);
+	pieces_add(&copy->pieces, STACK_USER, copy->own, end, GUEST_PAGE_SIZE);
+	if (arm64_read_saved(copy, PT_ARM64_PC, &pc))
+		pieces_find_frame(&copy->pieces, copy->own, pc);
 }

@@ -41,6 +41,12 @@
 #define CPU_ENTRY_AREA_SHIFT 39
 #define CPU_ENTRY_AREA       0x1fffffcULL
 
+/* The processor's own stacks: of exceptions, and of the way into the kernel and out of it. */
+static bool stacks_is_entry_stack(uint64_t rsp)
+{
+	return rsp >> CPU_ENTRY_AREA_SHIFT == CPU_ENTRY_AREA;
+}
+
 static bool stacks_is_user_selector(uint64_t selector)
 {
 	return (selector & 3) == 3;
@@ -102,7 +108,7 @@ static bool stacks_find_next_task(struct copy *copy)
 	uint64_t top = start + stacks->stack_bytes - stacks->top_padding, cs, sp;
 	uint64_t user_regs = top - stacks->regs_below_top;
 
-	if (rsp >> CPU_ENTRY_AREA_SHIFT == CPU_ENTRY_AREA || !top || rsp >= user_regs ||
+	if (stacks_is_entry_stack(rsp) || !top || rsp >= user_regs ||
 	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_CS), &cs) !=
 		    CUT_NONE ||
 	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_RSP), &sp) !=
@@ -274,8 +280,7 @@ static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 {
 	uint64_t end = (copy->regs->rsp | GUEST_PAGE_MASK) + 1, iret = end - IRET_BYTES, cs, ss;
 
-	if (copy->regs->rsp >> CPU_ENTRY_AREA_SHIFT != CPU_ENTRY_AREA ||
-	    end - copy->regs->rsp < IRET_BYTES ||
+	if (!stacks_is_entry_stack(copy->regs->rsp) || end - copy->regs->rsp < IRET_BYTES ||
 	    pieces_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_CS), &cs) != CUT_NONE ||
 	    pieces_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_SS), &ss) != CUT_NONE ||
 	    pieces_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_RSP), sp) != CUT_NONE)
@@ -292,11 +297,14 @@ static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp
 	copy->copied->user_cut = stacks_copy_entered(copy, sp);
 }
 
-/* Whether rsp holds CR3: the code that enters the kernel is switching page tables. */
+/*
+ * Whether rsp holds CR3: the code that enters the kernel is switching page tables. It reads the
+ * user's table, makes the kernel's of it, and writes that to CR3.
+ */
 static bool stacks_is_entering(const struct copy *copy)
 {
 	return copy->copier->stacks.tss_per_cpu &&
-	       cr3_is_same_process(copy->regs->rsp, copy->regs->cr3);
+	       cr3_is_of_pair(copy->regs->rsp & ~CR3_USER_TABLE, copy->regs->cr3);
 }
 
 static enum sample_cut stacks_copy_entering(struct copy *copy)
@@ -343,25 +351,20 @@ static void stacks_begin(struct copy *copy)
 	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
 }
 
-/* The page tables of the mm_struct that the pointer at ADDRESS leads to; 0: not known. */
-static uint64_t stacks_read_tables(struct copy *copy, uint64_t address)
-{
-	const struct linux_stacks *stacks = &copy->copier->stacks;
-	uint64_t mm, pgd;
-
-	if (!stacks->mm_pgd ||
-	    pieces_read(&copy->pieces, copy->kernel, address, &mm) != CUT_NONE ||
-	    !address_is_kernel_pointer(mm) ||
-	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
-	    !address_is_kernel_pointer(pgd))
-		return 0;
-	return pieces_find_frame(&copy->pieces, copy->kernel, pgd).value << GUEST_PAGE_SHIFT;
-}
-
 /* The task's own page tables; 0: not known. */
 static uint64_t stacks_read_cr3(struct copy *copy)
 {
 	return stacks_read_tables(copy, copy->copied->task + copy->copier->stacks.task_mm);
+}
+
+/*
+ * Whether CR3 is of the process whose mm->pgd is OWN. With page-table isolation the user's tables
+ * lack the kernel's stacks, but for the processor's own: on all others CR3 is mm->pgd itself.
+ */
+static bool stacks_has_tables(const struct copy *copy, uint64_t own)
+{
+	return cr3_is_same_table(own, copy->own.cr3) ||
+	       (stacks_is_entry_stack(copy->regs->rsp) && cr3_is_of_pair(own, copy->own.cr3));
 }
 
 /*
@@ -376,12 +379,12 @@ static void stacks_use_task_tables(struct copy *copy)
 	uint64_t cr3;
 
 	if (!running || !running->cr3 || running->task != copy->copied->task ||
-	    cr3_is_same_process(running->cr3, copy->own.cr3))
+	    stacks_has_tables(copy, running->cr3))
 		return;
 	cr3 = stacks_read_cr3(copy);
 	if (!cr3)
 		cr3 = running->cr3;
-	if (cr3_is_same_process(cr3, copy->own.cr3))
+	if (stacks_has_tables(copy, cr3))
 		return;
 	copy->own.cr3 = cr3;
 	copy->copied->frame = FRAME(cr3 >> GUEST_PAGE_SHIFT);

@@ -41,10 +41,27 @@ struct caller caller_find(void)
 	};
 }
 
+/*
+ * With which signal this process ends when PARENT ends: Linux forgets that when a process becomes
+ * another user (kernel/cred.c commit_creds()), and PARENT may have ended meanwhile.
+ */
+static struct xtop_error *caller_end_with(pid_t parent, int signal)
+{
+	if (signal && prctl(PR_SET_PDEATHSIG, signal) < 0)
+		return error_create_errno(errno, "cannot end with the parent process");
+	if (signal && getppid() != parent)
+		return error_create("the parent process has ended");
+	return NULL;
+}
+
 struct xtop_error *caller_become(struct caller caller)
 {
+	const pid_t parent = getppid();
+	int signal = 0;
+
 	if (geteuid() != 0 && getuid() != 0)
 		return NULL;
+	prctl(PR_GET_PDEATHSIG, &signal);
 	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
 		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
 	if (setgroups(0, NULL) < 0 || setresgid(caller.gid, caller.gid, caller.gid) < 0 ||
@@ -52,7 +69,7 @@ struct xtop_error *caller_become(struct caller caller)
 		return error_create_errno(errno, "cannot become user %u", (unsigned)caller.uid);
 	if (setuid(0) == 0)
 		return error_create("cannot give up root");
-	return NULL;
+	return caller_end_with(parent, signal);
 }
 
 /* In a child, which can become the caller for good. */

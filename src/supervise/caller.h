@@ -19,7 +19,8 @@ struct caller {
 struct caller caller_find(void);
 /*
  * This process, root's, becomes CALLER for good: without other groups and without capabilities. A
- * process of another user is left as it is.
+ * process of another user is left as it is. If it was to end with its parent, it still is. Error:
+ * also if the parent ended meanwhile.
  */
 struct xtop_error *caller_become(struct caller caller);
 

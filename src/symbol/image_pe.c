@@ -101,7 +101,9 @@ static uint8_t *pe_read(const struct bytes *bytes, uint32_t address, size_t size
 	uint8_t *copy = calloc(1, size_bytes + 1); /* so that a name at the end has its NUL */
 	size_t step;
 
-	for (size_t at = 0; copy && at < size_bytes; at += step) {
+	if (!copy)
+		return NULL;
+	for (size_t at = 0; at < size_bytes; at += step) {
 		uint8_t page[4096];
 
 		step = 4096 - (address + at) % 4096;

@@ -19,9 +19,11 @@
 #define CALL_TARGETS_MAX_BYTES LIMIT(32U << 20, 64U << 10) /* of code: 4 MiB of bits */
 
 struct call_targets;
+struct computed_machine;
 
 /* For the code in [start, end). NULL: out of memory, or more than CALL_TARGETS_MAX_BYTES. */
-struct call_targets *call_targets_create(uint64_t start, uint64_t end);
+struct call_targets *call_targets_create(const struct computed_machine *machine, uint64_t start,
+					 uint64_t end);
 void call_targets_destroy(struct call_targets *targets); /* NULL allowed */
 size_t call_targets_memory_bytes(const struct call_targets *targets);
 

@@ -127,14 +127,11 @@ enum unwind_step cfi_arm32_rule_step(const struct cfi_rule *rule, struct cursor 
 	return arm_rule_step(&cfi_machine_arm32, rule, cursor);
 }
 
-enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+enum unwind_step cfi_arm64_rule_step(const struct cfi_rule *rule, struct cursor *cursor)
 {
-	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);
 	bool is_32 = cursor_is_arm32(cursor);
 
-	if (rule && rule->signal && !is_32 && cursor_arm64_leave_signal(cursor))
-		return STEP_CALLER;
-	switch (rule ? (enum cfi_rule_kind)rule->kind : RULE_NONE) {
+	switch ((enum cfi_rule_kind)rule->kind) {
 	case RULE_OUTERMOST:
 		return STEP_OUTERMOST;
 	case RULE_CFA_ARM64:
@@ -146,4 +143,15 @@ enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *c
 	default:
 		return STEP_NOT_COVERED;
 	}
+}
+
+enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+{
+	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);
+
+	if (!rule)
+		return STEP_NOT_COVERED;
+	if (rule->signal && !cursor_is_arm32(cursor) && cursor_arm64_leave_signal(cursor))
+		return STEP_CALLER;
+	return cfi_arm64_rule_step(rule, cursor);
 }

@@ -120,6 +120,8 @@ enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 
 /* The same for a cursor of arm64 (cfi_arm64.c). */
 enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
+/* By RULE, whatever table has it. */
+enum unwind_step cfi_arm64_rule_step(const struct cfi_rule *rule, struct cursor *cursor);
 /* By RULE, which is RULE_CFA_ARM32. */
 enum unwind_step cfi_arm32_rule_step(const struct cfi_rule *rule, struct cursor *cursor);
 /* The rule at ADDRESS, in the image; NULL: no row covers it. */

@@ -50,6 +50,7 @@ struct computed_work {
 
 struct computed {
 	struct code_source source;
+	const struct computed_machine *machine;
 	uint64_t base, span;
 	struct computed_work *work; /* NULL: not needed yet */
 };
@@ -62,6 +63,7 @@ struct xtop_error *computed_create(const struct code_source *source, uint64_t st
 	if (!computed)
 		return error_create("out of memory for unwinding without tables");
 	computed->source = *source;
+	computed->machine = computed_machine(source->arch);
 	computed->base = start;
 	computed->span = end - start < UINT32_MAX ? end - start : UINT32_MAX - 1;
 	*computedp = computed;
@@ -112,7 +114,8 @@ static struct call_targets *computed_find_or_create_targets(struct computed *com
 
 	if (work->targets || work->no_targets)
 		return work->targets;
-	work->targets = call_targets_create(computed->base, computed->base + computed->span);
+	work->targets = call_targets_create(computed->machine, computed->base,
+					    computed->base + computed->span);
 	work->no_targets = !work->targets;
 	if (work->targets && entries->elf)
 		call_targets_add(work->targets, entries->elf);
@@ -184,6 +187,7 @@ static bool computed_create_work(struct computed *computed)
 					     .find_function = computed_find_bounds,
 					     .context = computed,
 					     .turn = computed->source.turn,
+					     .arch = computed->source.arch,
 					     .entries = computed->source.entries };
 	memset(work->cache, 0xff, sizeof(work->cache));
 	work->flow = flow_create(&work->source);
@@ -229,7 +233,7 @@ static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_
 		enum flow_state state = flow_find(computed->work->flow, at, &place);
 
 		if (state == FLOW_KNOWN) {
-			struct cfi_rule rule = computed_state_rule(place.state);
+			struct cfi_rule rule = computed_state_rule(place.state, computed->machine);
 
 			number = cfi_builder_number(rules, &rule);
 		}
@@ -438,7 +442,7 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 	if (offset >= computed->span || (!computed->work && !computed_create_work(computed)))
 		return STEP_NOT_COVERED;
 	number = computed_find_rule(computed, (uint32_t)offset); /* this may move the rules */
-	return cfi_rule_step(&computed->work->rules.cfi->rules[number], cursor);
+	return computed->machine->rule_step(&computed->work->rules.cfi->rules[number], cursor);
 }
 
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address)
@@ -457,6 +461,6 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 	if (computed->source.read(computed->source.context, address - bias - sizeof(before),
 				  before, sizeof(before)) != sizeof(before))
 		return computed->source.turn; /* it may be, as long as the code is missing */
-	*known = (struct computed_return){ (uint32_t)offset, instruction_ends_call(before) };
+	*known = (struct computed_return){ (uint32_t)offset, computed->machine->ends_call(before) };
 	return known->fits;
 }

@@ -25,8 +25,10 @@ struct flow *flow_create(const struct code_source *source)
 {
 	struct flow *flow = calloc(1, sizeof(*flow));
 
-	if (flow)
-		flow->source = source;
+	if (!flow)
+		return NULL;
+	flow->source = source;
+	flow->machine = computed_machine(source->arch);
 	return flow;
 }
 
@@ -86,7 +88,7 @@ static void flow_run_entry(struct flow *flow)
 		flow_find_entries(flow);
 	state = flow->entry;
 	if (flow_is_plt_head(flow, op)) {
-		computed_state_init(&head);
+		computed_state_init(&head, flow->machine);
 		head.regs[REG_SP].offset -= sizeof(uint64_t);
 		state = flow_number(flow, &head);
 	}
@@ -220,7 +222,7 @@ static bool flow_is_function(struct flow *flow)
 {
 	const struct instruction *first = flow_first_instruction(flow);
 
-	return first && ((first->effect == EFFECT_PUSH && first->source != REG_NONE) ||
+	return first && ((first->effect != EFFECT_ADD && flow_makes_frame(first)) ||
 			 flow_is_plt_head(flow, flow->windows[0].ops[0] - 1) ||
 			 (first->effect == EFFECT_ADD && first->dest == REG_SP &&
 			  flow->windows[0].start % FLOW_ALIGNMENT == 0));
@@ -234,8 +236,9 @@ static bool flow_saves_first(const struct flow *flow)
 {
 	const struct instruction *first = flow_first_instruction(flow);
 
-	return first && first->effect == EFFECT_PUSH && first->source < REG_PC &&
-	       CFI_KEPT_MASK >> first->source & 1;
+	return first && first->effect != EFFECT_ADD && flow_makes_frame(first) &&
+	       first->source < COMPUTED_REGISTERS &&
+	       flow->states[flow->entry].regs[first->source].kind != VALUE_LOST;
 }
 
 /*
@@ -361,7 +364,8 @@ static bool flow_has_frame(const struct flow *flow)
 		const struct instruction *instruction = &flow->ops[i].instruction;
 
 		if (instruction->effect == EFFECT_PUSH ||
-		    (instruction->effect == EFFECT_ADD && instruction->dest == REG_SP))
+		    ((instruction->effect == EFFECT_ADD || instruction->moves) &&
+		     instruction->dest == REG_SP))
 			return true;
 	}
 	return false;

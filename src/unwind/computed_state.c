@@ -23,16 +23,15 @@ static bool computed_is_same(const struct computed_value *a, const struct comput
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-void computed_state_init(struct computed_state *state)
+void computed_state_init(struct computed_state *state, const struct computed_machine *machine)
 {
 	*state = (struct computed_state){ 0 };
-	for (unsigned i = 0; i < N_CFI_KEPT; i++)
-		if (cfi_kept_registers[i] < REG_PC)
-			state->regs[cfi_kept_registers[i]] = (struct computed_value){
-				.kind = VALUE_ENTRY, .reg = cfi_kept_registers[i]
+	for (unsigned i = 0; i < machine->cfi->n_kept; i++)
+		if (machine->kept[i] < COMPUTED_REGISTERS)
+			state->regs[machine->kept[i]] = (struct computed_value){
+				.kind = VALUE_ENTRY, .reg = machine->kept[i]
 			};
-	state->regs[REG_SP] =
-		(struct computed_value){ .kind = VALUE_FRAME, .offset = -WORD_BYTES };
+	state->regs[REG_SP] = (struct computed_value){ .kind = VALUE_FRAME };
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -43,7 +42,8 @@ static struct computed_value computed_add(struct computed_value value, int64_t b
 
 	if (!by)
 		return value;
-	if (!computed_is_place(&value) || offset > COMPUTED_MAX_OFFSET ||
+	if ((!computed_is_place(&value) && value.kind != VALUE_NUMBER) ||
+	    offset > COMPUTED_MAX_OFFSET ||
 	    offset < -COMPUTED_MAX_OFFSET)
 		return computed_lost;
 	value.offset = (int32_t)offset;
@@ -122,7 +122,7 @@ static struct computed_value computed_copy(const struct computed_state *state, u
 	const struct computed_value *sp = &state->regs[REG_SP];
 
 	if (reg != REG_SP && reg != REG_RBP && value.kind == VALUE_FRAME &&
-	    sp->kind == VALUE_FRAME && value.offset > sp->offset && value.offset < -WORD_BYTES &&
+	    sp->kind == VALUE_FRAME && value.offset > sp->offset && value.offset < 0 &&
 	    computed_load(state, value).kind != VALUE_ENTRY)
 		return computed_lost;
 	return value;
@@ -162,7 +162,7 @@ static void computed_align(struct computed_state *state, const struct instructio
 		*dest = computed_lost;
 		return;
 	}
-	for (unsigned i = 0; i < REG_PC; i++)
+	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (state->regs[i].kind == VALUE_ALIGNED)
 			state->regs[i] = computed_lost;
 	for (uint64_t i = state->n_slots; i-- > 0;)
@@ -170,6 +170,16 @@ static void computed_align(struct computed_state *state, const struct instructio
 		    state->slots[i].value.kind == VALUE_ALIGNED)
 			computed_remove_slot(state, i);
 	*dest = (struct computed_value){ .kind = VALUE_ALIGNED };
+}
+
+static void computed_move(struct computed_state *state, const struct instruction *instruction)
+{
+	struct computed_value *dest = &state->regs[instruction->dest];
+	const struct computed_value *by = &state->regs[instruction->source];
+
+	*dest = by->kind == VALUE_NUMBER
+			? computed_add(*dest, (int64_t)by->offset * instruction->value)
+			: computed_lost;
 }
 
 static void computed_leave(struct computed_state *state)
@@ -189,6 +199,38 @@ static void computed_call(struct computed_state *state)
 		if (state->slots[i].place.kind == sp->kind &&
 		    state->slots[i].place.offset < sp->offset)
 			computed_remove_slot(state, i);
+}
+
+static void computed_store_words(struct computed_state *state,
+				 const struct instruction *instruction)
+{
+	struct computed_value *base = &state->regs[instruction->dest];
+	struct computed_value place = computed_add(*base, instruction->value);
+
+	computed_store(state, place,
+		       instruction->source == REG_NONE ? computed_lost
+						       : state->regs[instruction->source]);
+	if (instruction->pair)
+		computed_store(state, computed_add(place, WORD_BYTES),
+			       instruction->second == REG_NONE ? computed_lost
+							       : state->regs[instruction->second]);
+	*base = computed_add(*base, instruction->moves);
+}
+
+/* Both words are read before a register changes: one may be the base. */
+static void computed_load_words(struct computed_state *state,
+				const struct instruction *instruction)
+{
+	struct computed_value *base = &state->regs[instruction->source];
+	struct computed_value place = computed_add(*base, instruction->value);
+	struct computed_value first = computed_load(state, place), second = computed_lost;
+
+	if (instruction->pair)
+		second = computed_load(state, computed_add(place, WORD_BYTES));
+	*base = computed_add(*base, instruction->moves);
+	state->regs[instruction->dest] = first;
+	if (instruction->pair)
+		state->regs[instruction->second] = second;
 }
 
 void computed_state_apply(struct computed_state *state, const struct instruction *instruction)
@@ -213,13 +255,17 @@ void computed_state_apply(struct computed_state *state, const struct instruction
 		computed_align(state, instruction);
 		break;
 	case EFFECT_STORE:
-		computed_store(state, computed_add(regs[instruction->dest], instruction->value),
-			       instruction->source == REG_NONE ? computed_lost
-							       : regs[instruction->source]);
+		computed_store_words(state, instruction);
 		break;
 	case EFFECT_LOAD:
-		regs[instruction->dest] = computed_load(
-			state, computed_add(regs[instruction->source], instruction->value));
+		computed_load_words(state, instruction);
+		break;
+	case EFFECT_NUMBER:
+		regs[instruction->dest] = (struct computed_value){ .kind = VALUE_NUMBER,
+								   .offset = instruction->value };
+		break;
+	case EFFECT_MOVE:
+		computed_move(state, instruction);
 		break;
 	case EFFECT_LEAVE:
 		computed_leave(state);
@@ -227,7 +273,7 @@ void computed_state_apply(struct computed_state *state, const struct instruction
 	}
 	if (instruction->flow == FLOW_CALL)
 		computed_call(state);
-	for (unsigned i = 0; i < REG_PC; i++)
+	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (instruction->lost >> i & 1)
 			regs[i] = computed_lost;
 }
@@ -242,10 +288,11 @@ bool computed_state_is_kept(const struct computed_state *state,
 		break;
 	case EFFECT_ADD:
 	case EFFECT_LOAD:
-		if (computed_is_place(&state->regs[instruction->source]) ||
-		    state->regs[instruction->source].kind == VALUE_ENTRY)
+		if (state->regs[instruction->source].kind != VALUE_LOST)
 			return false;
 		lost |= 1U << instruction->dest;
+		if (instruction->pair)
+			lost |= 1U << instruction->second;
 		break;
 	case EFFECT_ALIGN:
 		if (instruction->dest == REG_SP)
@@ -253,7 +300,8 @@ bool computed_state_is_kept(const struct computed_state *state,
 		lost |= 1U << instruction->dest;
 		break;
 	case EFFECT_STORE:
-		if (computed_is_place(&state->regs[instruction->dest]))
+		if (computed_is_place(&state->regs[instruction->dest]) ||
+		    (instruction->moves && state->regs[instruction->dest].kind != VALUE_LOST))
 			return false;
 		break;
 	default:
@@ -271,7 +319,7 @@ bool computed_state_is_kept(const struct computed_state *state,
 
 void computed_state_join(struct computed_state *state, const struct computed_state *other)
 {
-	for (unsigned i = 0; i < REG_PC; i++)
+	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (!computed_is_same(&state->regs[i], &other->regs[i]))
 			state->regs[i] = computed_lost;
 	for (uint64_t i = state->n_slots; i-- > 0;) {
@@ -290,6 +338,34 @@ bool computed_state_differ(const struct computed_state *state, const struct comp
 	return computed_is_place(a) && computed_is_place(b) && !computed_is_same(a, b);
 }
 
+/* Where the word with the value of REG at the entry is. False: nowhere. */
+static bool computed_has(const struct computed_state *state, unsigned reg, uint64_t *slot)
+{
+	for (uint64_t i = 0; i < state->n_slots; i++)
+		if (state->slots[i].value.kind == VALUE_ENTRY &&
+		    state->slots[i].value.reg == reg) {
+			*slot = i;
+			return true;
+		}
+	return false;
+}
+
+bool computed_state_mix(const struct computed_state *state, const struct computed_state *other,
+			const struct computed_state *entry)
+{
+	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++) {
+		bool here = computed_is_same(&state->regs[i], &entry->regs[i]);
+		bool there = computed_is_same(&other->regs[i], &entry->regs[i]);
+		uint64_t slot;
+
+		if (entry->regs[i].kind == VALUE_ENTRY && here != there &&
+		    !computed_has(here ? state : other, i, &slot) &&
+		    computed_has(here ? other : state, i, &slot))
+			return true;
+	}
+	return false;
+}
+
 void computed_state_equate(struct computed_state *state, unsigned reg)
 {
 	if (computed_is_place(&state->regs[reg]))
@@ -302,7 +378,7 @@ bool computed_state_lose_stack(struct computed_state *state)
 	struct computed_value saved = computed_load(state, *frame);
 
 	if (!computed_is_place(&state->regs[REG_SP]) || frame->kind != VALUE_FRAME ||
-	    frame->offset != -2 * WORD_BYTES || saved.kind != VALUE_ENTRY || saved.reg != REG_RBP)
+	    saved.kind != VALUE_ENTRY || saved.reg != REG_RBP)
 		return false;
 	state->regs[REG_SP] = computed_lost;
 	return true;
@@ -312,114 +388,22 @@ bool computed_state_has_no_frame(const struct computed_state *state)
 {
 	const struct computed_value *sp = &state->regs[REG_SP];
 
-	return sp->kind == VALUE_FRAME && sp->offset == -WORD_BYTES;
+	return sp->kind == VALUE_FRAME && !sp->offset;
 }
 
 bool computed_state_is_above(const struct computed_state *state)
 {
 	const struct computed_value *sp = &state->regs[REG_SP];
 
-	return sp->kind == VALUE_FRAME && sp->offset > -WORD_BYTES;
+	return sp->kind == VALUE_FRAME && sp->offset > 0;
 }
 
-bool computed_state_is_left(const struct computed_state *state)
+bool computed_state_is_left(const struct computed_state *state,
+			    const struct computed_state *entry)
 {
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		unsigned reg = cfi_kept_registers[i];
-
-		if (reg < REG_PC && (state->regs[reg].kind != VALUE_ENTRY ||
-				     state->regs[reg].reg != reg))
+	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
+		if (entry->regs[i].kind != VALUE_LOST &&
+		    !computed_is_same(&state->regs[i], &entry->regs[i]))
 			return false;
-	}
-	return computed_state_has_no_frame(state);
-}
-
-/* --- rules ------------------------------------------------------------------------------------ */
-
-/* Finds a register that gives the CFA. Callers' frames know only those that calls preserve. */
-static bool computed_find_cfa(const struct computed_state *state, struct cfi_rule *rule)
-{
-	static const uint8_t order[] = { REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13,
-					 REG_R14, REG_R15, REG_R10, REG_R11, REG_RAX,
-					 REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9 };
-
-	for (size_t i = 0; i < sizeof(order); i++) {
-		const struct computed_value *value = &state->regs[order[i]];
-
-		if (value->kind != VALUE_FRAME)
-			continue;
-		rule->kind = RULE_CFA;
-		rule->reg = order[i];
-		rule->offset = -value->offset;
-		return true;
-	}
-	return false;
-}
-
-/* Finds the word on the stack that holds the CFA itself, in a frame that was aligned. */
-static bool computed_find_cfa_word(const struct computed_state *state, struct cfi_rule *rule)
-{
-	for (uint64_t i = 0; i < state->n_slots; i++) {
-		const struct computed_slot *slot = &state->slots[i];
-
-		if (slot->value.kind != VALUE_FRAME || slot->value.offset)
-			continue;
-		for (unsigned reg = 0; reg < REG_PC; reg++)
-			if (state->regs[reg].kind == slot->place.kind) {
-				rule->kind = RULE_CFA_DEREF;
-				rule->reg = (uint8_t)reg;
-				rule->offset = slot->place.offset - state->regs[reg].offset;
-				return true;
-			}
-	}
-	return false;
-}
-
-/* The number of the word below the CFA where REG is saved, negative. 0: it is not saved. */
-static int computed_find_saved(const struct computed_state *state, unsigned reg)
-{
-	for (uint64_t i = 0; i < state->n_slots; i++) {
-		const struct computed_slot *slot = &state->slots[i];
-		int word = slot->place.offset / WORD_BYTES;
-
-		if (slot->place.kind == VALUE_FRAME && slot->value.kind == VALUE_ENTRY &&
-		    slot->value.reg == reg && slot->place.offset % WORD_BYTES == 0 &&
-		    word < -1 && word >= -CFI_RULE_WORDS)
-			return word;
-	}
-	return 0;
-}
-
-static void computed_rule_of_register(const struct computed_state *state, unsigned i,
-				      int words[N_CFI_KEPT], struct cfi_rule *rule)
-{
-	unsigned reg = cfi_kept_registers[i];
-	const struct computed_value *value = &state->regs[reg];
-
-	if (value->kind == VALUE_ENTRY && value->reg == reg)
-		return;
-	words[i] = computed_find_saved(state, reg);
-	if (words[i])
-		rule->saved |= 1U << reg;
-	else
-		rule->kept &= ~(1U << reg);
-	if (words[i] < rule->low)
-		rule->low = (int8_t)words[i];
-}
-
-struct cfi_rule computed_state_rule(const struct computed_state *state)
-{
-	struct cfi_rule rule = { .low = -1, .saved = 1U << REG_PC, .kept = CFI_KEPT_MASK };
-	int words[N_CFI_KEPT] = { 0 };
-
-	if (!computed_find_cfa(state, &rule) && !computed_find_cfa_word(state, &rule))
-		return (struct cfi_rule){ .kind = RULE_NONE };
-	words[KEPT_RETURN] = -1;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++)
-		if (i != KEPT_RETURN)
-			computed_rule_of_register(state, i, words, &rule);
-	rule.n_words = (uint8_t)-rule.low;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++)
-		rule.slot[i] = words[i] ? (uint8_t)(words[i] - rule.low) : CFI_RULE_WORDS;
-	return rule;
+	return true;
 }

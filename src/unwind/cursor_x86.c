@@ -74,10 +74,10 @@ bool cursor_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *save
 	uint64_t below_bytes = cursor->regs[REG_RSP] - address;
 	size_t n_popped = below_bytes / sizeof(*saved);
 
-	if (n_popped > sizeof(cursor_pt_regs) || cursor->known != CURSOR_KNOWS_ALL)
+	if (n_popped > PT_REGS_PROCESSOR || cursor->known != CURSOR_KNOWS_ALL)
 		n_popped = 0;
 	for (size_t i = 0; i < n_popped; i++)
-		saved[i] = cursor->regs[cursor_pt_regs[i]];
+		saved[i] = i < sizeof(cursor_pt_regs) ? cursor->regs[cursor_pt_regs[i]] : 0;
 	return cursor_read(cursor, address + n_popped * sizeof(*saved), saved + n_popped,
 			   N_PT_REGS - n_popped);
 }

@@ -34,7 +34,8 @@ enum iret_word { IRET_RIP, IRET_CS, IRET_RFLAGS, IRET_RSP, IRET_SS, N_IRET };
 void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved);
 /*
  * Reads the struct pt_regs at ADDRESS into SAVED. Code that leaves the kernel pops it: words below
- * the stack pointer are in their registers again. False: the other words were not copied.
+ * the stack pointer are in their registers again, but for the number of the system call, which is
+ * dropped and reads as 0. False: the other words were not copied.
  */
 bool cursor_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved);
 

@@ -37,7 +37,7 @@ static struct code_step disassemble_step_64(const struct code *code)
 	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
 	struct instruction instruction;
 
-	if (!instruction_decode(code->bytes, code->n, code->address, &instruction))
+	if (!instruction_x86_decode(code->bytes, code->n, code->address, &instruction))
 		return step;
 	step.bad = false;
 	step.length = instruction.length;

@@ -15,7 +15,7 @@
 #include "unwind/entry.h"
 
 #include "unwind/cursor_arm32.h"
-#include "xtop/registers_i386.h"
+#include "xtop/kernel_32.h"
 
 #define ENTRY_STACK_BYTES   8192U /* THREAD_SIZE: stacks lie at multiples of it */
 #define ENTRY_PADDING_BYTES 8
@@ -24,7 +24,7 @@
 static bool entry_is_user_regs(const uint64_t *words)
 {
 	return (words[PT_ARM32_CPSR] & ARM32_MODE) == ARM32_MODE_USR &&
-	       words[PT_ARM32_PC] < I386_KERNEL_START && words[PT_ARM32_SP] < I386_KERNEL_START;
+	       words[PT_ARM32_PC] < KERNEL_32_START && words[PT_ARM32_SP] < KERNEL_32_START;
 }
 
 /* The user's registers at ADDRESS, if they are there. */

@@ -80,12 +80,17 @@ static void entry_set(struct cursor *cursor, const uint64_t *saved)
 	cursor->interrupted = true;
 }
 
-/* The sampler tells why the copy of a user stack ended only if a Linux task has one. */
+/*
+ * The sampler tells why the copy of a user stack ended only if a Linux task has one. The idle task
+ * of the first CPU has zeros there, which are no user's: nobody runs at 0 with a stack at 0 (Linux
+ * arch/arm64/kernel/head.S, init_cpu_task).
+ */
 static bool entry_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
 {
 	uint64_t pstate = saved[PT_ARM64_PSTATE];
 
 	return cursor->vcpu->user_cut != CUT_NONE &&
+	       (saved[pt_regs_arm64_sp(pstate)] || saved[PT_ARM64_PC]) &&
 	       (pstate_arm64_is_user64(pstate) || pstate_arm64_is_user32(pstate)) &&
 	       !entry_is_upper(saved[pt_regs_arm64_sp(pstate)]) &&
 	       !entry_is_upper(saved[PT_ARM64_PC]);

@@ -78,6 +78,7 @@ struct flow {
 	bool failed;      /* out of memory, or beyond a limit */
 	bool missing;     /* some code could not be read in this turn */
 	bool guesses;     /* the bounds of functions are guesses */
+	const struct computed_machine *machine; /* of the source's code */
 };
 
 /* --- flow_code.c ------------------------------------------------------------------------------ */
@@ -102,7 +103,7 @@ void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
 void flow_drain(struct flow *flow);
 /* Whether INSTRUCTION saves a register, or takes room on the stack. */
 bool flow_makes_frame(const struct instruction *instruction);
-/* The same, or endbr64. */
+/* The same, or a mark of targets. */
 bool flow_is_prologue(const struct instruction *instruction);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */

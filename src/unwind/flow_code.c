@@ -54,7 +54,7 @@ void flow_forget_states(struct flow *flow)
 	hash_table_deinit(&flow->numbers);
 	flow->numbers = (struct hash_table){ 0 };
 	flow->n_states = 0;
-	computed_state_init(&entry);
+	computed_state_init(&entry, flow->machine);
 	flow->entry = flow_number(flow, &entry);
 }
 
@@ -108,8 +108,8 @@ uint32_t flow_decode(struct flow *flow, struct flow_window *window, uint32_t off
 
 	if (window->ops[offset])
 		return window->ops[offset] - 1;
-	if (!instruction_decode(window->bytes + offset, window->size_bytes - offset,
-				window->start + offset, &op.instruction))
+	if (!flow->machine->decode(window->bytes + offset, window->size_bytes - offset,
+				   window->start + offset, &op.instruction))
 		return NO_OP;
 	if (!vector_reserve(flow->ops, flow->ops_capacity, flow->n_ops + 1)) {
 		flow->failed = true;

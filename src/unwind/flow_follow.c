@@ -18,7 +18,8 @@
 
 #include "xtop/vector.h"
 
-#define FLOW_RETURN_BYTES 3 /* the longest: "ret $8" */
+#define FLOW_PROLOGUE     4 /* one of the first instructions of a function belongs to it */
+#define FLOW_RETURN_BYTES 4 /* the longest: of arm64 */
 /*
  * Code that belongs to no function, and is jumped to with a frame. A Linux kernel uses such code
  * until it patches the jump: a test of 7 bytes and jumps of 6 and 5, one such piece behind the
@@ -28,6 +29,11 @@
 
 /* --- what a try finds ------------------------------------------------------------------------- */
 
+static bool flow_is_left(const struct flow *flow, uint32_t state)
+{
+	return computed_state_is_left(&flow->states[state], &flow->states[flow->entry]);
+}
+
 static void flow_contradict(struct flow *flow)
 {
 	flow->contradicts = flow->trying;
@@ -36,7 +42,7 @@ static void flow_contradict(struct flow *flow)
 /* The function returns with STATE. */
 static void flow_leave(struct flow *flow, uint32_t state)
 {
-	if (computed_state_is_left(&flow->states[state])) {
+	if (flow_is_left(flow, state)) {
 		flow->agrees = flow->returns_well = true;
 	} else if (computed_state_has_no_frame(&flow->states[state])) {
 		flow->leaves = true; /* assembly may have its own rules for registers */
@@ -72,7 +78,7 @@ static bool flow_is_return(const struct flow *flow, uint64_t target)
 	size_t n = flow->source->read(flow->source->context, target, bytes, sizeof(bytes));
 	struct instruction instruction;
 
-	return instruction_decode(bytes, n, target, &instruction) &&
+	return flow->machine->decode(bytes, n, target, &instruction) &&
 	       instruction.flow == FLOW_RETURN;
 }
 
@@ -95,7 +101,7 @@ static bool flow_open_stray(struct flow *flow, uint64_t target)
  */
 static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 {
-	bool left = computed_state_is_left(&flow->states[state]);
+	bool left = flow_is_left(flow, state);
 	uint64_t start, end;
 
 	if (computed_state_is_above(&flow->states[state])) { /* the frame was another function's */
@@ -103,8 +109,11 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 		flow_contradict(flow);
 		return false;
 	}
-	if (!flow->source->find_function(flow->source->context, target, &start, &end))
+	if (!flow->source->find_function(flow->source->context, target, &start, &end)) {
+		if (left)
+			flow->agrees = flow->leaves = true;
 		return !left && flow_open_stray(flow, target);
+	}
 	if (left && (start == target || (flow->guesses && target % FLOW_ALIGNMENT == 0))) {
 		flow->agrees = flow->leaves = true;
 		flow->returns_well |= start == target && flow_is_return(flow, target);
@@ -181,6 +190,9 @@ static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, ui
 	bool differ;
 
 	differ = computed_state_differ(&flow->states[op->state - 1], &flow->states[*state]);
+	if (!flow->trying && call != op->call)
+		differ |= computed_state_mix(&flow->states[op->state - 1], &flow->states[*state],
+					     &flow->states[flow->entry]);
 	if (flow->trying) {
 		if (differ)
 			flow_contradict(flow);
@@ -279,7 +291,7 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 		flow_leave(flow, state);
 		return false;
 	case FLOW_INDIRECT:
-		if (instruction.target && computed_state_is_left(&flow->states[state]))
+		if ((instruction.target || instruction.tail) && flow_is_left(flow, state))
 			flow->agrees = flow->leaves = true;
 		if (computed_state_is_above(&flow->states[state]))
 			flow->returns_badly = true; /* the caller had put more on the stack */
@@ -293,6 +305,8 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 bool flow_makes_frame(const struct instruction *instruction)
 {
 	return (instruction->effect == EFFECT_PUSH && instruction->source != REG_NONE) ||
+	       (instruction->effect == EFFECT_STORE && instruction->dest == REG_SP &&
+		instruction->moves < 0) ||
 	       (instruction->effect == EFFECT_ADD && instruction->dest == REG_SP &&
 		instruction->source == REG_SP && instruction->value < 0);
 }
@@ -300,6 +314,29 @@ bool flow_makes_frame(const struct instruction *instruction)
 bool flow_is_prologue(const struct instruction *instruction)
 {
 	return instruction->marks_target || flow_makes_frame(instruction);
+}
+
+/*
+ * Whether the code at NEXT, which may stand behind a call, makes a frame. On arm64 this is always
+ * another function: the stack pointer moves once before all calls, or by a register (alloca()).
+ * Compilers put a few other instructions before.
+ */
+static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uint32_t next)
+{
+	for (unsigned i = 0; i < FLOW_PROLOGUE && next < window->size_bytes; i++) {
+		uint32_t op = flow_decode(flow, window, next);
+		const struct instruction *instruction;
+
+		if (op == NO_OP)
+			return false;
+		instruction = &flow->ops[op].instruction;
+		if (flow_makes_frame(instruction))
+			return true;
+		if (instruction->flow != FLOW_NEXT)
+			return false;
+		next += instruction->length;
+	}
+	return false;
 }
 
 /*
@@ -311,6 +348,9 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 {
 	bool fills = false;
 
+	if (flow->guesses && !flow->machine->return_bytes &&
+	    flow_begins_frame(flow, window, next))
+		return true;
 	while (flow->guesses && next < window->size_bytes) {
 		uint32_t op = flow_decode(flow, window, next);
 		const struct instruction *instruction;
@@ -351,6 +391,22 @@ static void flow_return(struct flow *flow, struct flow_window *window, uint32_t 
 		flow_push(flow, &flow->returns, (struct flow_work){ op, state, call + 1 });
 }
 
+/*
+ * Whether OP is a call, and behind it the return address is nowhere. On arm64 a call overwrites it,
+ * so code that calls has saved it before: STATE is that of another way, as for a handler of
+ * exceptions whose function also has a way without a frame.
+ */
+static bool flow_loses_return(const struct flow *flow, const struct flow_op *op, uint32_t state)
+{
+	struct computed_state behind;
+
+	if (flow->machine->return_bytes || op->instruction.flow != FLOW_CALL)
+		return false;
+	behind = flow->states[state];
+	computed_state_apply(&behind, &op->instruction);
+	return computed_state_rule(&behind, flow->machine).kind == RULE_NONE;
+}
+
 static bool flow_count_step(struct flow *flow)
 {
 	if (!flow->left_steps)
@@ -370,6 +426,8 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 		struct flow_window *window = &flow->windows[op.window];
 		uint32_t next = op.offset + op.instruction.length;
 
+		if (flow->trying && flow_loses_return(flow, &op, work.state))
+			flow_contradict(flow);
 		if (!flow_goes_on(flow, &op, work.state) || next >= window->size_bytes)
 			return;
 		if (op.instruction.flow == FLOW_BRANCH)

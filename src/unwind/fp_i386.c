@@ -24,6 +24,7 @@
 
 #include "unwind/entry.h"
 #include "unwind/fp.h"
+#include "xtop/kernel_32.h"
 #include "xtop/registers_i386.h"
 
 #define FP_ENCODED     0x80000000ULL
@@ -32,7 +33,7 @@
 
 static bool fp_is_kernel(uint64_t address)
 {
-	return address >= I386_KERNEL_START && address < I386_END;
+	return address >= KERNEL_32_START && address < KERNEL_32_END;
 }
 
 /* --- struct pt_regs --------------------------------------------------------------------------- */

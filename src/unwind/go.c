@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "unwind/cfi_builder.h"
+#include "unwind/cursor_arm32.h"
 #include "unwind/go_rules.h"
 #include "unwind/go_switch.h"
 #include "xtop/cleanup.h"
@@ -193,6 +194,8 @@ enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor)
 	bool is_arm64 = cursor->arch == ARCH_ARM64;
 	enum unwind_step step = STEP_NOT_COVERED;
 
+	if (cursor_is_arm32(cursor))
+		return STEP_NOT_COVERED;
 	cursor->go.stacks = &go->stacks;
 	if (one)
 		step = (is_arm64 ? go_switch_arm64_step : go_switch_x86_step)(

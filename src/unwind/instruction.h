@@ -2,7 +2,8 @@
 /*
  * One machine instruction, as far as unwinding needs it: what it does to the stack pointer and to
  * the registers that a function preserves, and where control goes. instruction_x86.c decodes x86-64
- * with Zydis. The bytes are a guest's, and hostile. Any thread; pure functions.
+ * with Zydis; instruction_arm64.c decodes A64, and numbers its registers in its own way. The bytes
+ * are a guest's, and hostile. Any thread; pure functions.
  */
 #ifndef XTOP_UNWIND_INSTRUCTION_H
 #define XTOP_UNWIND_INSTRUCTION_H
@@ -21,8 +22,10 @@ enum instruction_effect {
 	EFFECT_POP,   /* the same, into DEST */
 	EFFECT_ADD,   /* dest = source + value: mov, add, sub, lea */
 	EFFECT_ALIGN, /* dest &= value */
-	EFFECT_STORE, /* the word at dest + value = source */
-	EFFECT_LOAD,  /* dest = the word at source + value */
+	EFFECT_STORE, /* the word at dest + value = source; then dest += `moves` */
+	EFFECT_LOAD,  /* dest = the word at source + value; then source += `moves` */
+	EFFECT_NUMBER, /* dest = value */
+	EFFECT_MOVE,  /* dest += value * the number in source; value: 1 or -1 */
 	EFFECT_LEAVE, /* sp = frame pointer; then the frame pointer is popped */
 };
 
@@ -44,32 +47,39 @@ struct instruction {
 	 */
 	uint64_t target;
 	int32_t value;
+	int32_t moves;   /* EFFECT_STORE, EFFECT_LOAD on arm64: added to the base register */
 	uint32_t lost;   /* bit enum unwind_register: written in a way that is not followed */
 	uint8_t length;  /* bytes */
 	uint8_t effect, flow;
 	uint8_t dest, source; /* enum unwind_register */
 	uint8_t size;
+	uint8_t second; /* with `pair`: stored or loaded at the word behind */
+	bool pair;
+	bool tail;     /* FLOW_INDIRECT: leads to another function */
 	bool compares; /* SOURCE with the stack pointer: a branch behind it can tell that they are
 			* equal */
 	bool begins;   /* sets the frame pointer to 0, or the stack pointer to a fixed place */
-	bool marks_target; /* endbr64: calls and jumps by a register may lead here */
+	bool marks_target; /* endbr64, bti: calls and jumps by a register may lead here */
 	bool filler;   /* does nothing, and stands between functions */
 };
 
 /* False: the N bytes at BYTES, which lie at ADDRESS, begin with no instruction. */
-bool instruction_decode(const uint8_t *bytes, size_t n, uint64_t address,
-			struct instruction *instruction);
+bool instruction_x86_decode(const uint8_t *bytes, size_t n, uint64_t address,
+			    struct instruction *instruction);
+bool instruction_arm64_decode(const uint8_t *bytes, size_t n, uint64_t address,
+			      struct instruction *instruction);
 /*
  * Whether a jump may lead to the second byte of the instruction in the N bytes at BYTES: it then
- * skips a prefix.
+ * skips a prefix. On x86.
  */
 bool instruction_skips_prefix(const uint8_t *bytes, size_t n);
 
 #define INSTRUCTION_MAX_CALL_BYTES 7 /* a prefix, an opcode, ModRM, SIB and a displacement */
 /* Whether the bytes may end in a call instruction. */
-bool instruction_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
+bool instruction_x86_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
+bool instruction_arm64_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
 
-/* Registers that a called function may change. */
+/* Registers that a called function may change, on x86. */
 extern const uint32_t instruction_call_lost;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "unwind/instruction.h"
 
-/* As instruction_decode(). False: the instruction is another one, or none. */
+/* As instruction_x86_decode(). False: the instruction is another one, or none. */
 bool instruction_decode_common(const uint8_t *bytes, size_t n, uint64_t address,
 			       struct instruction *instruction);
 /* The same for all instructions, by Zydis alone. */

@@ -294,12 +294,12 @@ static bool instruction_begins(const struct instruction_parts *parts)
  * Intel SDM vol. 2, CALL: E8 and a distance of four bytes; FF /2 and an address of two to seven
  * bytes with its prefix.
  */
-bool instruction_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES])
+bool instruction_x86_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES])
 {
 	struct instruction call;
 
 	for (size_t n = 2; n <= INSTRUCTION_MAX_CALL_BYTES; n++)
-		if (instruction_decode(bytes + INSTRUCTION_MAX_CALL_BYTES - n, n, 0, &call) &&
+		if (instruction_x86_decode(bytes + INSTRUCTION_MAX_CALL_BYTES - n, n, 0, &call) &&
 		    call.length == n && call.flow == FLOW_CALL)
 			return true;
 	return false;
@@ -333,7 +333,7 @@ bool instruction_decode_zydis(const uint8_t *bytes, size_t n, uint64_t address,
 	return true;
 }
 
-bool instruction_decode(const uint8_t *bytes, size_t n, uint64_t address,
+bool instruction_x86_decode(const uint8_t *bytes, size_t n, uint64_t address,
 			struct instruction *instruction)
 {
 	return instruction_decode_common(bytes, n, address, instruction) ||

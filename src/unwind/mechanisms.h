@@ -3,9 +3,11 @@
  * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism
  * is one file, one line here, and its member in struct unwind_tables (xtop/unwind.h):
  *
- *   MECHANISM(NAME, WAYS, BY)   NAME: the member of struct unwind_tables
- *                               WAYS: bit enum unwind_how: the ways that use it
- *                               BY: enum unwind_by
+ *   MECHANISM(NAME, X86, ARM64, WAYS, BY)   NAME: the member of struct unwind_tables
+ *                                           X86, ARM64: the step with the registers of these, or
+ *                                           unwind_no_step: the mechanism does not know them
+ *                                           WAYS: bit enum unwind_how: the ways that use it
+ *                                           BY: enum unwind_by
  *
  *   enum unwind_step NAME_step(struct NAME *table, uint64_t bias, struct cursor *cursor);
  *   void NAME_destroy(struct NAME *table);
@@ -33,14 +35,29 @@
 #include "unwind/stubs.h"
 #include "xtop/unwind.h"
 
-#define UNWIND_MECHANISMS(MECHANISM)                                                              \
-	MECHANISM(stubs, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)                                   \
-	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                       \
-	MECHANISM(go, 1U << UNWIND_AUTO, UNWIND_BY_GO)                                            \
-	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                     \
-	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
-	MECHANISM(seh, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                     \
-	MECHANISM(exidx, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
-	MECHANISM(computed, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)
+static inline enum unwind_step unwind_no_step(const void *table, uint64_t bias,
+					      struct cursor *cursor)
+{
+	(void)table, (void)bias, (void)cursor;
+	return STEP_NOT_COVERED;
+}
+
+#define UNWIND_MECHANISMS(MECHANISM)                                                      \
+	MECHANISM(stubs, stubs_step, unwind_no_step,                                      \
+		  1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)                                  \
+	MECHANISM(orc, orc_step, unwind_no_step,                                          \
+		  1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                    \
+	MECHANISM(go, go_step, go_step,                                                   \
+		  1U << UNWIND_AUTO, UNWIND_BY_GO)                                        \
+	MECHANISM(cfi, cfi_step, cfi_arm64_step,                                          \
+		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                  \
+	MECHANISM(dwarf, dwarf_step, unwind_no_step,                                      \
+		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                  \
+	MECHANISM(seh, seh_step, unwind_no_step,                                          \
+		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                  \
+	MECHANISM(exidx, unwind_no_step, exidx_step,                                      \
+		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                  \
+	MECHANISM(computed, computed_step, computed_step,                                 \
+		  1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)
 
 #endif

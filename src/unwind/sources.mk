@@ -8,8 +8,8 @@ libxtop_a_SOURCES += \
 	include/xtop/orc.h \
 	include/xtop/seh.h \
 	include/xtop/unwind.h \
+	src/unwind/call_targets.c \
 	src/unwind/call_targets.h \
-	src/unwind/call_targets_x86.c \
 	src/unwind/cfi.c \
 	src/unwind/cfi_arm64.c \
 	src/unwind/cfi_arm64.h \
@@ -25,12 +25,16 @@ libxtop_a_SOURCES += \
 	src/unwind/cfi_x86.h \
 	src/unwind/computed.c \
 	src/unwind/computed.h \
+	src/unwind/computed_arm64.c \
 	src/unwind/computed_flow.c \
 	src/unwind/computed_flow.h \
+	src/unwind/computed_machine.h \
 	src/unwind/computed_rows.c \
 	src/unwind/computed_rows.h \
+	src/unwind/computed_rule.c \
 	src/unwind/computed_state.c \
 	src/unwind/computed_state.h \
+	src/unwind/computed_x86.c \
 	src/unwind/cursor.c \
 	src/unwind/cursor.h \
 	src/unwind/cursor_arm32.c \
@@ -73,6 +77,8 @@ libxtop_a_SOURCES += \
 	src/unwind/go_rules.h \
 	src/unwind/go_x86.c \
 	src/unwind/instruction.h \
+	src/unwind/instruction_arm64.c \
+	src/unwind/instruction_arm64.h \
 	src/unwind/instruction_common.h \
 	src/unwind/instruction_common_x86.c \
 	src/unwind/instruction_x86.c \

@@ -15,7 +15,7 @@
 
 void unwind_tables_deinit(struct unwind_tables *tables)
 {
-#define DESTROY(name, ways, by) name##_destroy(tables->name);
+#define DESTROY(name, x86, arm64, ways, by) name##_destroy(tables->name);
 	UNWIND_MECHANISMS(DESTROY)
 #undef DESTROY
 	links_destroy(tables->links);
@@ -26,7 +26,8 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables)
 {
 	size_t bytes = links_memory_bytes(tables->links);
 
-#define ADD_BYTES(name, ways, by) bytes += tables->name ? name##_memory_bytes(tables->name) : 0;
+#define ADD_BYTES(name, x86, arm64, ways, by)                                             \
+	bytes += tables->name ? name##_memory_bytes(tables->name) : 0;
 	UNWIND_MECHANISMS(ADD_BYTES)
 #undef ADD_BYTES
 	return bytes;
@@ -51,9 +52,12 @@ bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t init, u
 			    uint64_t *start, uint64_t *end)
 {
 	const struct cfi *cfi = tables->cfi;
-	size_t low = 0, high = cfi ? cfi->n_functions : 0;
+	size_t low = 0, high;
 	uint64_t gap_start, gap_end;
 
+	if (!cfi)
+		return false;
+	high = cfi->n_functions;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -63,7 +67,7 @@ bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t init, u
 			high = middle;
 	}
 	gap_start = low ? cfi->base + cfi->functions[low - 1].end : init;
-	if (!cfi || low == cfi->n_functions || !gap_start || address < gap_start)
+	if (low == cfi->n_functions || !gap_start || address < gap_start)
 		return false;
 	gap_end = cfi->base + cfi->functions[low].start;
 	if (gap_end - gap_start > TABLES_MAX_GAP_BYTES)

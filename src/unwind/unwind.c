@@ -116,38 +116,18 @@ static bool unwind_is_code(const struct walk *walk)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* Only these, of all in mechanisms.h, know the registers of arm64. */
-static enum unwind_step unwind_by_arm64_tables(struct walk *walk)
-{
-	const struct unwind_tables *tables = walk->code.tables;
-	enum unwind_step step = STEP_NOT_COVERED;
-
-	if (tables->go && walk->how == UNWIND_AUTO && !cursor_is_arm32(&walk->cursor)) {
-		walk->by = UNWIND_BY_GO;
-		step = go_step(tables->go, walk->code.bias, &walk->cursor);
-	}
-	if (step != STEP_NOT_COVERED || (walk->how != UNWIND_AUTO && walk->how != UNWIND_DWARF))
-		return step;
-	walk->by = UNWIND_BY_CFI;
-	if (tables->cfi)
-		step = cfi_arm64_step(tables->cfi, walk->code.bias, &walk->cursor);
-	if (step == STEP_NOT_COVERED && tables->exidx)
-		step = exidx_step(tables->exidx, walk->code.bias, &walk->cursor);
-	return step;
-}
-
 /* Makes a step by the tables at the cursor, in the order of mechanisms.h. */
 static enum unwind_step unwind_by_tables(struct walk *walk)
 {
 	const struct unwind_tables *tables = walk->code.tables;
+	bool is_arm64 = walk->cursor.arch == ARCH_ARM64;
 	enum unwind_step step = STEP_NOT_COVERED;
 
-	if (walk->cursor.arch == ARCH_ARM64)
-		return unwind_by_arm64_tables(walk);
-#define TRY(name, ways, trust)                                                                    \
+#define TRY(name, x86, arm64, ways, trust)                                                        \
 	if (step == STEP_NOT_COVERED && tables->name && (ways) >> walk->how & 1) {                \
 		walk->by = trust;                                                                 \
-		step = name##_step(tables->name, walk->code.bias, &walk->cursor);                 \
+		step = is_arm64 ? arm64(tables->name, walk->code.bias, &walk->cursor)             \
+				: x86(tables->name, walk->code.bias, &walk->cursor);              \
 	}
 	UNWIND_MECHANISMS(TRY)
 #undef TRY

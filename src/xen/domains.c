@@ -175,10 +175,10 @@ static bool xen_is_meant(const struct guest_info *info, const char *domain)
 }
 
 /*
- * xtop does not know the layout of registers and page tables of a 32-bit PV kernel. For an HVM
- * guest this function cannot tell whether its kernel has 32 bits.
+ * Whether a PV guest has a 32-bit kernel, whose registers have a layout of their own. For an HVM
+ * guest this function cannot tell.
  */
-static bool xen_is_32bit(uint32_t domid)
+static bool xen_is_pv_32(uint32_t domid)
 {
 	struct xen_control *control;
 	struct xtop_error *error = xen_open_control(&control);
@@ -208,10 +208,6 @@ static struct xtop_error *xen_check_domain(const struct guest_listing *found, co
 	if (found->info.n_vcpus > GUEST_MAX_VCPUS)
 		return error_create("domain '%s' has %u vCPUs; xtop profiles at most %u", domain,
 				    found->info.n_vcpus, GUEST_MAX_VCPUS);
-	if (found->info.type == GUEST_PV && xen_is_32bit(found->info.domid))
-		return error_create("domain '%s' is a PV guest with a 32-bit kernel: xtop reads "
-				    "such kernels in PVH and HVM guests alone",
-				    domain);
 	return NULL;
 }
 
@@ -237,9 +233,11 @@ static struct xtop_error *xen_find_domain(bool named, const char *domain, struct
 	if (!found)
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
 	error = xen_check_domain(found, domain);
-	if (!error)
-		*info = found->info;
-	return error;
+	if (error)
+		return error;
+	*info = found->info;
+	info->is_pv_32 = info->type == GUEST_PV && xen_is_pv_32(info->domid);
+	return NULL;
 }
 
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)

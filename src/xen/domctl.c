@@ -14,8 +14,8 @@
  *
  * The calls are prepared in memory that guard and keeper share: stop_area.c.
  *
- * Sources: Xen 4.17 public/domctl.h, xen/arch/x86/domctl.c (arch_get_info_guest). What depends on
- * the architecture is in guest_x86.h.
+ * Sources: Xen 4.17 public/domctl.h, arch_get_info_guest() of xen/arch/x86/domctl.c and
+ * xen/arch/arm/domctl.c. What depends on the architecture is in guest_x86.h and guest_arm64.h.
  */
 #include "config.h"
 
@@ -54,7 +54,7 @@ struct domctl_guest {
 	bool expected; /* the area's alarm is set */
 	domid_t domid;
 	xen_domain_handle_t uuid; /* another domain may get the same domid later */
-	bool is_pv;
+	bool is_pv, is_pv_32;
 	unsigned n_vcpus;
 	struct vcpu_mode modes[GUEST_MAX_VCPUS];
 };
@@ -100,7 +100,7 @@ enum guest_end domctl_decode_end(uint32_t flags)
 	}
 }
 
-/* --- 64-bit mode, see guest_x86.h ------------------------------------------------------------- */
+/* --- whether a vCPU is in 64-bit mode, a question of x86 alone -------------------------------- */
 
 /* A question for which Xen pauses the vCPU. The time of the call is an upper bound of the pause. */
 static bool domctl_ask(struct domctl_guest *guest, const struct domctl_batch *batch)
@@ -244,9 +244,9 @@ static void domctl_end_stops(void *context)
 static void domctl_release(void *context)
 {
 	struct domctl_guest *guest = context;
-	volatile xen_ulong_t *released = &guest->release->entries[0].result;
 
-	for (unsigned i = 0; i < RELEASE_TRIES && *released == RESULT_PENDING; i++)
+	for (unsigned i = 0;
+	     i < RELEASE_TRIES && stop_area_result(guest->release) == RESULT_PENDING; i++)
 		domctl_multicall(guest, guest->release, 1);
 	pause_mark_end(guest->area->mark);
 }
@@ -258,7 +258,7 @@ domctl_take_registers(struct domctl_guest *guest, uint16_t vcpu, struct register
 {
 	const vcpu_guest_context_t *from = &guest->area->contexts[vcpu];
 
-	vcpu_get_stack_registers(from, regs);
+	vcpu_get_stack_registers(from, guest->is_pv_32, regs);
 	if (!guest->is_pv)
 		vcpu_apply_mode(&guest->modes[vcpu], regs);
 	*user = vcpu_is_user(from, guest->is_pv);
@@ -308,8 +308,6 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->stop;
 	const struct xen_domctl *look = guest->area->look.domctls;
-	volatile xen_ulong_t *paused = &batch->entries[0].result;
-	volatile xen_ulong_t *released = &guest->release->entries[0].result;
 	bool failed, some_stood = false;
 
 	if (!guest->expected)
@@ -323,11 +321,9 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 	}
 	pause_mark_begin(guest->area->mark, guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
 			 begin_ns - guest->looked_ns);
-	++*guest->area->stops;
-	*paused = RESULT_PENDING; /* the order matters: see stop_area_is_stopped() */
-	*released = RESULT_PENDING;
+	stop_area_begin_stop(guest->area, guest->release);
 	failed = !domctl_multicall(guest, batch, 1 + n);
-	if (*paused != 0) {
+	if (stop_area_result(batch) != 0) {
 		pause_mark_end(guest->area->mark);
 		return false;
 	}
@@ -376,7 +372,8 @@ static void domctl_read_registers(void *context, const uint16_t *vcpus, unsigned
 	for (unsigned i = 0; i < n; i++) {
 		struct vcpu_mode *mode = &guest->modes[vcpus[i]];
 
-		vcpu_get_other_registers(&guest->area->contexts[vcpus[i]], &regs[i]);
+		vcpu_get_other_registers(&guest->area->contexts[vcpus[i]], guest->is_pv_32,
+					 &regs[i]);
 		if (mode->wanted && !mode->asked_ns) {
 			domctl_ask_mode(guest, vcpus[i], guest->looked_ns);
 			vcpu_apply_mode(mode, &regs[i]);
@@ -467,6 +464,7 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 	domctl->domid = (domid_t)info->domid;
 	domctl_parse_uuid(info->uuid, domctl->uuid);
 	domctl->is_pv = info->type == GUEST_PV;
+	domctl->is_pv_32 = info->is_pv_32;
 	domctl->n_vcpus = info->n_vcpus;
 	domctl->call = xencall_open(xen_log_quiet(), 0);
 	domctl->memory = xenforeignmemory_open(xen_log_quiet(), 0);
@@ -495,8 +493,8 @@ static bool domctl_get_registers(struct guest *guest, unsigned vcpu, struct regi
 
 	if (!domctl_ask(domctl, &one) || one.entries->result)
 		return false;
-	vcpu_get_stack_registers(&domctl->area->contexts[vcpu], regs);
-	vcpu_get_other_registers(&domctl->area->contexts[vcpu], regs);
+	vcpu_get_stack_registers(&domctl->area->contexts[vcpu], domctl->is_pv_32, regs);
+	vcpu_get_other_registers(&domctl->area->contexts[vcpu], domctl->is_pv_32, regs);
 	if (domctl->is_pv)
 		return true;
 	if (!vcpu_shows_mode(regs))

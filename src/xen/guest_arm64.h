@@ -26,11 +26,12 @@
 #define DOMAIN_ARCH_BYTES 16
 
 /* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
-static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
+static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
 	const struct vcpu_guest_core_regs *from = &context->user_regs;
 
+	(void)is_pv_32;
 	regs->arm64.x[REGISTER_ARM64_GO_G] = from->x28;
 	regs->arm64.x[REGISTER_ARM64_FP] = from->x29;
 	/* where user code of 32 bits enters the kernel: sample/stacks_arm64.c */
@@ -51,9 +52,10 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 }
 
 /* The others. x0 to x30 are the first words of user_regs. */
-static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
+static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
+	(void)is_pv_32;
 	memcpy(regs->arm64.x, &context->user_regs, sizeof(regs->arm64.x));
 }
 

@@ -5,9 +5,14 @@
 #include "xen/guest_x86.h"
 
 SAME_SIZE(vcpu_guest_context, 5168);
+SAME_OFFSET(vcpu_guest_context, flags, 512);
 SAME_OFFSET(vcpu_guest_context, user_regs, 520);
 SAME_OFFSET(vcpu_guest_context, ctrlreg, 4984);
 SAME_OFFSET(vcpu_guest_context, fs_base, 5144);
+SAME_SIZE(vcpu_guest_context_x86_32, 2800);
+SAME_OFFSET(vcpu_guest_context_x86_32, flags, 512);
+SAME_OFFSET(vcpu_guest_context_x86_32, user_regs, 516);
+SAME_OFFSET(vcpu_guest_context_x86_32, ctrlreg, 2716);
 SAME_SIZE(hvm_hw_cpu, 1032);
 SAME_OFFSET(hvm_hw_cpu, msr_efer, 992);
 

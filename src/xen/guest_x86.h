@@ -10,6 +10,7 @@
 
 #include "xen/domctl_abi.h"
 
+#include <xen/foreign/x86_32.h>
 #include <xen/hvm/save.h>
 
 #include "xtop/registers_x86.h"
@@ -23,10 +24,57 @@
  */
 #define DOMAIN_ARCH_BYTES 8
 
+/* --- a PV guest with a 32-bit kernel ---------------------------------------------------------- */
+
+/*
+ * Xen gives its registers in the layout of a 32-bit Xen, in the same memory (Xen 4.17
+ * xen/common/domctl.c, XEN_DOMCTL_getvcpucontext; public/foreign/x86_32.h).
+ */
+typedef struct vcpu_guest_context_x86_32 vcpu_context_32_t;
+
+/* The frame's upper bits are the lower ones (public/arch-x86/xen-x86_32.h, xen_cr3_to_pfn()). */
+static inline uint64_t vcpu_cr3_32(uint32_t cr3)
+{
+	return (uint64_t)(cr3 >> 12 | cr3 << 20) << 12;
+}
+
+static inline void vcpu_get_stack_registers_32(const vcpu_context_32_t *context,
+					       struct registers *regs)
+{
+	regs->rip = context->user_regs.eip;
+	regs->rsp = context->user_regs.esp;
+	regs->rbp = context->user_regs.ebp;
+	regs->fs_base = regs->gs_base = regs->gs_base_kernel = 0;
+	regs->cr0 = context->ctrlreg[0];
+	regs->cr3 = vcpu_cr3_32(context->ctrlreg[3]);
+	regs->cr4 = context->ctrlreg[4];
+	regs->width = WIDTH_32_PAE;
+	regs->arch = ARCH_X86;
+}
+
+static inline void vcpu_get_other_registers_32(const vcpu_context_32_t *context,
+					       struct registers *regs)
+{
+	const struct cpu_user_regs_x86_32 *from = &context->user_regs;
+
+	regs->rax = from->eax, regs->rbx = from->ebx, regs->rcx = from->ecx;
+	regs->rdx = from->edx, regs->rsi = from->esi, regs->rdi = from->edi;
+	regs->r8 = regs->r9 = regs->r10 = regs->r11 = 0;
+	regs->r12 = regs->r13 = regs->r14 = regs->r15 = 0;
+	regs->rflags = from->eflags, regs->ss = from->ss;
+	regs->cs = from->cs;
+}
+
+/* --- registers -------------------------------------------------------------------------------- */
+
 /* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
-static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
+static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
+	if (is_pv_32) {
+		vcpu_get_stack_registers_32((const vcpu_context_32_t *)context, regs);
+		return;
+	}
 	regs->rip = context->user_regs.rip;
 	regs->rsp = context->user_regs.rsp;
 	regs->rbp = context->user_regs.rbp;
@@ -41,11 +89,15 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 }
 
 /* The others. */
-static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
+static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
 	const struct cpu_user_regs *from = &context->user_regs;
 
+	if (is_pv_32) {
+		vcpu_get_other_registers_32((const vcpu_context_32_t *)context, regs);
+		return;
+	}
 	regs->rax = from->rax, regs->rbx = from->rbx, regs->rcx = from->rcx;
 	regs->rdx = from->rdx, regs->rsi = from->rsi, regs->rdi = from->rdi;
 	regs->r8 = from->r8, regs->r9 = from->r9, regs->r10 = from->r10, regs->r11 = from->r11;
@@ -54,7 +106,10 @@ static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
 	regs->cs = from->cs;
 }
 
-/* A PV guest's kernel does not run in ring 0, but Xen has a flag for it. */
+/*
+ * A PV guest's kernel does not run in ring 0, but Xen has a flag for it, which both layouts have at
+ * the same place.
+ */
 static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
 {
 	return is_pv ? !(context->flags & VGCF_in_kernel) : (context->user_regs.cs & 3) == 3;
@@ -84,8 +139,8 @@ static inline bool vcpu_shows_mode(const struct registers *regs)
 }
 
 /*
- * Sets the width of REGS. Not for PV guests, which have 64 bits. A vCPU without paging counts as
- * one of 64 bits, too: CR0.PG says that it has no page tables.
+ * Sets the width of REGS. Not for PV guests, whose kernels cannot change it. A vCPU without paging
+ * counts as one of 64 bits, too: CR0.PG says that it has no page tables.
  */
 static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *regs)
 {

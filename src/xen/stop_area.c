@@ -83,33 +83,34 @@ static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command,
 	};
 }
 
-static void batch_set_result(struct domctl_batch *batch, xen_ulong_t result)
-{
-	*(volatile xen_ulong_t *)&batch->entries[0].result = result;
-}
-
 /* One store: a process that Xen serves at this moment has the old version or the new one. */
 static void batch_set_version(struct domctl_batch *batch, uint32_t version)
 {
-	*(volatile uint32_t *)&batch->domctls[0].interface_version = version;
+	atomic_store_explicit((_Atomic uint32_t *)&batch->domctls[0].interface_version, version,
+			      memory_order_release);
 }
 
 /* The order matters: at no moment stop_area_is_stopped() may be true. */
 void stop_area_arm(struct stop_area *area)
 {
-	batch_set_result(&area->stop, RESULT_PENDING);
+	stop_area_set_result(&area->stop, RESULT_PENDING);
 	for (unsigned i = 0; i < N_STOP_USERS; i++) {
-		batch_set_result(&area->releases[i], RESULT_PENDING);
+		stop_area_set_result(&area->releases[i], RESULT_PENDING);
 		batch_set_version(&area->releases[i], area->abi->domctl);
 	}
 	batch_set_version(&area->stop, area->abi->domctl);
 }
 
+/*
+ * The caller looks at results next. No load of these may come before the stores here: a call that
+ * Xen takes later would then be neither refused nor seen.
+ */
 void stop_area_disarm(struct stop_area *area, enum stop_user user)
 {
 	batch_set_version(&area->stop, NO_VERSION);
 	for (unsigned i = 0; i < user; i++)
 		batch_set_version(&area->releases[i], NO_VERSION);
+	atomic_thread_fence(memory_order_seq_cst);
 }
 
 static void area_fill(struct stop_area *area, domid_t domid)
@@ -137,37 +138,21 @@ static void area_fill(struct stop_area *area, domid_t domid)
 	stop_area_arm(area);
 }
 
-struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+/* What area_lay_out() takes of a guest with N vCPUs, in whole pages. */
+static size_t area_bytes(unsigned n)
 {
-	unsigned n = info->n_vcpus;
-	size_t size_bytes = 2 * area_batch_bytes(1 + n) +
-			    (1 + N_STOP_USERS) * area_batch_bytes(1) +
-			    n * sizeof(vcpu_guest_context_t) + 3 * sizeof(uint64_t) +
-			    sizeof(struct vcpu_answer) + sizeof(struct clock_call);
-	struct stop_area *area = calloc(1, sizeof(*area));
-	struct xtop_error *error;
-	char *next;
+	size_t bytes = 2 * area_batch_bytes(1 + n) + (1 + N_STOP_USERS) * area_batch_bytes(1) +
+		       n * sizeof(vcpu_guest_context_t) + 3 * sizeof(uint64_t) +
+		       sizeof(struct vcpu_answer) + sizeof(struct clock_call);
 
-	size_bytes = (size_bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
-	if (!area)
-		return error_create("out of memory");
-	error = domctl_abi_find(&area->abi);
-	if (error) {
-		free(area);
-		return error;
-	}
-	area->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	next = area->alarm_fd < 0 ? NULL : area_map(size_bytes);
-	if (!next) {
-		error = error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
-					   size_bytes);
-		if (area->alarm_fd >= 0)
-			close(area->alarm_fd);
-		free(area);
-		return error;
-	}
-	area->size_bytes = size_bytes;
-	area->n_vcpus = n;
+	return (bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+}
+
+/* Divides the memory from NEXT on, which holds nothing yet. */
+static void area_lay_out(struct stop_area *area, char *next)
+{
+	unsigned n = area->n_vcpus;
+
 	area->look = area_carve_batch(&next, 1 + n);
 	area->stop = area_carve_batch(&next, 1 + n);
 	for (unsigned i = 0; i < N_STOP_USERS; i++)
@@ -175,11 +160,39 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->ask = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
-	area->asked_ns = area->stops + 1;
-	area->reported_ns = area->stops + 2;
+	area->asked_ns = (void *)(area->stops + 1);
+	area->reported_ns = area->asked_ns + 1;
 	*area->asked_ns = *area->reported_ns = 0;
-	area->answer = (void *)(area->stops + 3);
+	area->answer = (void *)(area->reported_ns + 1);
 	area->clock = (void *)(area->answer + 1);
+}
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	struct stop_area *area = calloc(1, sizeof(*area));
+	struct xtop_error *error;
+	char *memory;
+
+	if (!area)
+		return error_create("out of memory");
+	error = domctl_abi_find(&area->abi);
+	if (error) {
+		free(area);
+		return error;
+	}
+	area->n_vcpus = info->n_vcpus;
+	area->size_bytes = area_bytes(info->n_vcpus);
+	area->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	memory = area->alarm_fd < 0 ? NULL : area_map(area->size_bytes);
+	if (!memory) {
+		error = error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
+					   area->size_bytes);
+		if (area->alarm_fd >= 0)
+			close(area->alarm_fd);
+		free(area);
+		return error;
+	}
+	area_lay_out(area, memory);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;
@@ -197,7 +210,7 @@ void stop_area_destroy(struct stop_area *area)
 /* The call has reached Xen, and was not disarmed before. */
 static bool batch_is_done(const struct domctl_batch *batch)
 {
-	xen_ulong_t result = batch->entries[0].result;
+	xen_ulong_t result = stop_area_result(batch);
 
 	return result != RESULT_PENDING && result != RESULT_REFUSED;
 }
@@ -208,12 +221,12 @@ bool stop_area_is_stopped(const struct stop_area *area)
 
 	for (unsigned i = 0; i < N_STOP_USERS; i++)
 		released |= batch_is_done(&area->releases[i]);
-	return area->stop.entries[0].result == 0 && !released;
+	return stop_area_result(&area->stop) == 0 && !released;
 }
 
 uint64_t stop_area_stops(const struct stop_area *area)
 {
-	return *area->stops;
+	return atomic_load_explicit(area->stops, memory_order_relaxed);
 }
 
 static void area_set_timer(const struct stop_area *area, long ns)

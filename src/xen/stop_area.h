@@ -8,6 +8,7 @@
 
 #include "xen/domctl_abi.h"
 
+#include <stdatomic.h>
 #include <xen/hvm/hvm_op.h>
 
 #include XEN_GUEST_HEADER
@@ -36,7 +37,7 @@ struct stop_area {
 	struct vcpu_answer *answer;
 	struct clock_call *clock;
 	vcpu_guest_context_t *contexts; /* by vCPU */
-	volatile uint64_t *stops;       /* number of stops begun: tells one stop from the next */
+	_Atomic uint64_t *stops;        /* number of stops begun: tells one stop from the next */
 	int alarm_fd;                   /* a timer, which all processes share */
 	/*
 	 * How long Xen has paused vCPUs to answer the broker, and how much of that a look has
@@ -45,5 +46,39 @@ struct stop_area {
 	volatile uint64_t *asked_ns, *reported_ns;
 	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
 };
+
+/*
+ * The result of the first call of BATCH. Guard and keeper read results while the sampler lives, so
+ * the order of all stores to them counts:
+ *
+ *   a stop writes     the number of stops, then the stop's result, then the release's
+ *   a look reads      the releases' results, then the stop's; the next look begins with the number
+ *
+ * Each store releases those before it, and each load acquires. So a look that sees a release that
+ * is PENDING again sees that stop's result, too, and takes no stop that is over for one that lasts.
+ * Xen itself writes results on the CPU of the process that has called it.
+ */
+static inline void stop_area_set_result(const struct domctl_batch *batch, xen_ulong_t result)
+{
+	atomic_store_explicit((_Atomic xen_ulong_t *)&batch->entries[0].result, result,
+			      memory_order_release);
+}
+
+static inline xen_ulong_t stop_area_result(const struct domctl_batch *batch)
+{
+	return atomic_load_explicit((const _Atomic xen_ulong_t *)&batch->entries[0].result,
+				    memory_order_acquire);
+}
+
+/* Another stop begins. Only the process that stops the guest writes these words. */
+static inline void stop_area_begin_stop(const struct stop_area *area,
+					const struct domctl_batch *release)
+{
+	uint64_t stops = atomic_load_explicit(area->stops, memory_order_relaxed);
+
+	atomic_store_explicit(area->stops, stops + 1, memory_order_relaxed);
+	stop_area_set_result(&area->stop, RESULT_PENDING);
+	stop_area_set_result(release, RESULT_PENDING);
+}
 
 #endif

@@ -82,7 +82,7 @@ static void find_places(struct computed *computed)
 		for (unsigned n = 0; at < end; n++, at += instruction.length) {
 			size_t size = read_code(NULL, at, bytes, sizeof(bytes));
 
-			if (!instruction_decode(bytes, size, at, &instruction))
+			if (!instruction_x86_decode(bytes, size, at, &instruction))
 				break;
 			if (n % 10 == 0 && n_places < MAX_PLACES && is_place(computed, at))
 				places[n_places++] = at;

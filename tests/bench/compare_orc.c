@@ -18,6 +18,8 @@
 #include "xtop/symbol.h"
 
 enum verdict { AGREES, NOT_REACHED, NO_PLACE, WRONG_PLACE, WRONG_REGISTER, N_VERDICTS };
+#define RETURN_BYTES 8 /* ORC counts from behind the return address */
+
 static const char *const verdicts[] = { "agree", "not reached", "place not known", "wrong place",
 					"wrong rbp" };
 
@@ -68,7 +70,7 @@ static enum verdict compare_rbp(const struct computed_state *state, const struct
 	for (uint64_t i = 0; i < state->n_slots; i++)
 		if (state->slots[i].value.kind == VALUE_ENTRY &&
 		    state->slots[i].value.reg == REG_RBP &&
-		    state->slots[i].place.offset == row->bp_offset)
+		    state->slots[i].place.offset == row->bp_offset + RETURN_BYTES)
 			verdict = AGREES;
 	return verdict;
 }
@@ -83,7 +85,7 @@ static enum verdict compare_at(const struct flow *flow, uint64_t address, const 
 	value = &place.state->regs[row->sp_reg == ORC_SP ? REG_RSP : REG_RBP];
 	if (value->kind != VALUE_FRAME)
 		return NO_PLACE;
-	return value->offset == -row->sp_offset ? compare_rbp(place.state, row) : WRONG_PLACE;
+	return value->offset == RETURN_BYTES - row->sp_offset ? compare_rbp(place.state, row) : WRONG_PLACE;
 }
 
 /* Fillers behind the end of code are not compared. */
@@ -99,7 +101,7 @@ static void compare_window(const struct flow *flow, uint64_t start, uint64_t end
 		bool *compared = &kernel.compared[start + at - kernel.orc->start];
 		enum verdict verdict;
 
-		if (!instruction_decode(bytes + at, size_bytes - at, start + at, &instruction)) {
+		if (!instruction_x86_decode(bytes + at, size_bytes - at, start + at, &instruction)) {
 			instruction.length = 1;
 			continue;
 		}

@@ -498,6 +498,9 @@ static void test_hostile(void)
 	uint64_t root, task;
 
 	begin();
+	sleeper(0, 1);
+	turn(9 * S);
+	check(!seen.adds, "a task with the number 0");
 	task = sleeper(7, 1);
 	made_set(made, task, TASK_SP, MADE_OBJECTS);
 	turn(10 * S);

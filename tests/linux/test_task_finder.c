@@ -144,10 +144,71 @@ static void test_kernel_thread(void)
 	end();
 }
 
+/*
+ * On arm64 with CONFIG_ARM64_SW_TTBR0_PAN the sampler names the tables of current, which runs: on
+ * its own stack, or on that of interrupts. (The made tables are those of x86-64. Their number is
+ * all that counts here.)
+ */
+static void test_hidden_user(void)
+{
+	uint64_t table, stack;
+
+	begin();
+	table = made_mm_root(made, last_mm).cr3;
+	make_task(7, "irq", 0, &stack);
+	sample.stack.address = stack + STACK_BYTES - 0x400; /* of no task that is known */
+	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64,
+					       .arm64 = { .pstate = 5, .sp_el0 = last } };
+	sample_set_frame(&sample.vcpu, FRAME(table >> GUEST_PAGE_SHIFT));
+	check_task(FRESH_NS, "last", "in_last", "arm64: an interrupts' stack");
+	sample.stack.address = last_stack + STACK_BYTES - 0x400;
+	check_task(FRESH_NS + 1, "last", "in_last", "arm64: the task's own");
+	sample_set_frame(&sample.vcpu, FRAME(0));
+	check_task(FRESH_NS + 2, "last", "none", "arm64: by TTBR0 its code is not known");
+	end();
+}
+
+/*
+ * Where no variable of the kernel tells the task of user code, SP_EL1 is the end of its stack. (The
+ * made tables are those of x86-64, as above.)
+ */
+static void test_arm64_user(void)
+{
+	struct registers_arm64 *regs = &sample.vcpu.regs.arm64;
+	struct registers kernel = { .arch = ARCH_ARM64 };
+
+	begin();
+	kernel.arm64 = (struct registers_arm64){ .pstate = 5, .sp_el0 = last };
+	sample.vcpu.n_stacks = sample.vcpu.task = 0;
+	sample.vcpu.user = 1;
+	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64 };
+	sample_set_frame(&sample.vcpu, FRAME(0));
+	regs->sp_el1 = next_stack + STACK_BYTES;
+	regs->ttbr0 = made_mm_root(made, next_mm).cr3;
+	check_task(FRESH_NS, "[unknown]", "none", "arm64: a stack that nobody is known to have");
+	tasks_find(finder.tasks, next, FRESH_NS);
+	check_task(FRESH_NS + 1, "next", "in_next", "arm64: the task whose stack it is");
+	sample.vcpu.task = last;
+	regs->ttbr0 = made_mm_root(made, last_mm).cr3;
+	check_task(FRESH_NS + 2, "last", "in_last", "arm64: the one that the sampler has read");
+	sample.vcpu.task = 0;
+	regs->sp_el1 = BASE;
+	check_task(FRESH_NS + 3, "[unknown]", "none",
+		   "arm64: SP_EL1 in the user's half is no stack");
+	task_finder_learn(&finder, &kernel);
+	check_u64(finder.stacks.any_task, last, "arm64: SP_EL0 in the kernel is a task");
+	kernel.arm64 = (struct registers_arm64){ .pstate = 0, .sp_el0 = next };
+	task_finder_learn(&finder, &kernel);
+	check_u64(finder.stacks.any_task, last, "arm64: in user mode it is the user's");
+	end();
+}
+
 int main(void)
 {
 	test_known();
 	test_new();
 	test_kernel_thread();
+	test_hidden_user();
+	test_arm64_user();
 	return tap_done();
 }

@@ -257,6 +257,9 @@ static void test_pae(void)
 	root.cr3 = 0x999 << 12;
 	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS,
 		 "PAE, CR3 not mapped");
+	root.cr3 = 0x123456ULL << 12;
+	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x123456, (1ULL << 32) - ADDRESS,
+		 "PAE, CR3 above 4 GiB, as in a PV guest");
 	memory_guest_destroy(guest);
 }
 

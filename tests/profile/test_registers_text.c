@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers as text: all lines of an x86-64, an arm64 and a 32-bit Arm vCPU. Each register has a
- * number of its own.
+ * Registers as text: all lines of an x86-64, an i386, an arm64 and a 32-bit Arm vCPU. Each register
+ * has a number of its own.
  */
 #include "config.h"
 
@@ -30,6 +30,19 @@ int main(void)
 	check_lines(&regs, 7,
 		    (const char *const[]){ "rip ffffffff81000010", "r15 0000000000001515", NULL },
 		    "x86-64");
+	regs = (struct registers){ .width = WIDTH_32_PAE, .rip = 0xc1000010, .rsp = 0xc2ffe000,
+				   .rbp = 0xc2ffe0b0, .rdx = 0xd0, .cr0 = CR0_PG | 1,
+				   .cr3 = 0x1234560, .cr4 = CR4_PAE };
+	check_lines(&regs, 5,
+		    (const char *const[]){ "eip c1000010  esp c2ffe000  eflags 00000000",
+					   "edx 000000d0", "ebp c2ffe0b0  cr0 80000001  cr3 01234560",
+					   "cr4 00000020", NULL },
+		    "i386");
+	regs.width = WIDTH_64;
+	regs.cs = CS_USER_32;
+	regs.cr3 = 0x123456000;
+	check_lines(&regs, 5, (const char *const[]){ "eip c1000010", "cr3 123456000", NULL },
+		    "a 32-bit program below a kernel of x86-64");
 	regs = (struct registers){ .arch = ARCH_ARM64 };
 	for (unsigned i = 0; i < 31; i++)
 		regs.arm64.x[i] = 0xabcd00000000 + i;

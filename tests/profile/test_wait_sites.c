@@ -80,6 +80,22 @@ int main(void)
 		check_site("__switch_to __schedule schedule futex_wait_queue futex_wait do_futex "
 			   "__arm64_sys_futex" SYSCALL_ARM64 " l:unnamed u:transfer", "transfer",
 			   WAIT_FUTEX, false);
+		check_site("__switch_to __schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__arm64_sys_futex_time32 invoke_syscall el0_svc_common.constprop.0 "
+			   "do_el0_svc_compat el0_svc_compat el0t_32_sync_handler el0t_32_sync "
+			   "l:unnamed u:transfer", "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__ia32_sys_futex_time32 __do_fast_syscall_32 do_fast_syscall_32 "
+			   "entry_SYSENTER_compat_after_hwframe u:__kernel_vsyscall l:unnamed "
+			   "u:transfer", "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__ia32_sys_futex ia32_sys_call do_int80_emulation asm_int80_emulation "
+			   "l:unnamed u:transfer", "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__ia32_sys_futex do_SYSENTER_32 entry_SYSENTER_32 u:__kernel_vsyscall "
+			   "l:unnamed u:transfer", "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule __ia32_sys_pause do_int80_syscall_32 "
+			   "entry_INT80_compat", "__ia32_sys_pause", WAIT_SIGNAL, true);
 		check_site("__switch_to __schedule schedule do_sigtimedwait "
 			   "__arm64_sys_rt_sigtimedwait" SYSCALL_ARM64 " l:unnamed u:main",
 			   "do_sigtimedwait", WAIT_SIGNAL, true);

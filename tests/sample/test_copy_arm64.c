@@ -26,12 +26,18 @@
 #define CODE       UINT64_C(0x0000000000400000)
 #define USER32     UINT64_C(0x00000000bef10000) /* a stack of 32-bit code */
 
+#define MM         UINT64_C(0xffffff8004110000) /* its mm_struct */
+#define PGD        UINT64_C(0xffffff8005220000) /* and that one's top table, in the direct map */
+
 #define TASK_STACK 32
+#define TASK_MM    40
+#define MM_PGD     72
 #define EL1H       5
 #define USR        0x60000010 /* 32-bit user code, and conditions */
 
 static struct registers_arm64 *arm;
 static uint64_t next_frame, lower, upper; /* the frames of the top tables */
+static uint64_t reserved;                 /* an empty one: reserved_pg_dir, in front of `upper` */
 
 /* --- the guest -------------------------------------------------------------------------------- */
 
@@ -76,6 +82,14 @@ static void put_user(uint64_t sp, uint64_t pstate)
 	*word_at(STACK_END - 336 + 264) = pstate;
 }
 
+/* The same of 32-bit code. */
+static void put_user32(uint64_t sp, uint64_t pc)
+{
+	put_user(0, USR);
+	*word_at(STACK_END - 336 + 8 * 13) = sp;
+	*word_at(STACK_END - 336 + 8 * 32) = pc;
+}
+
 static void begin(void)
 {
 	struct linux_stacks stacks = {
@@ -90,6 +104,7 @@ static void begin(void)
 	arm = &regs->arm64;
 	next_frame = 0x200;
 	lower = next_frame++;
+	reserved = next_frame++;
 	upper = next_frame++;
 	add_pages(TASK, 64);
 	add_pages(STACK, 0x4000);
@@ -215,6 +230,123 @@ static void test_user(void)
 	end();
 }
 
+/*
+ * CPU 3's word of the table leads from __entry_task to that CPU's, which has the task. The task's mm
+ * tells where its first stack ends, and its page tables: the top one lies within a page.
+ */
+#define CPU_TABLE  UINT64_C(0xffffffc009000fe0)
+#define ENTRY_TASK UINT64_C(0xffffffc0091002f0)
+#define DISTANCE   UINT64_C(0x76f000000)
+#define ENTRY_MM   (TASK + 0x200)
+#define ENTRY_PGD  UINT64_C(0xffffff8005000200)
+
+static void begin_entry_task(void)
+{
+	struct linux_stacks stacks;
+
+	begin();
+	stacks = copier.stacks;
+	add_pages(CPU_TABLE, 32);
+	add_pages(ENTRY_TASK + DISTANCE, 8);
+	*word_at(CPU_TABLE + 3 * 8) = DISTANCE;
+	*word_at(ENTRY_TASK + DISTANCE) = TASK;
+	*word_at(TASK + 64) = ENTRY_MM;
+	*word_at(ENTRY_MM + 128) = USER + 0x7800;
+	*word_at(ENTRY_MM + 136) = ENTRY_PGD;
+	*entry_of(ENTRY_PGD) = lower << 12 | ENTRY;
+	stacks.per_cpu_table = CPU_TABLE;
+	stacks.entry_task_per_cpu = ENTRY_TASK;
+	stacks.task_mm = 64;
+	stacks.mm_start_stack = 128;
+	stacks.mm_pgd = 136;
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
+	copier.vcpu = 3;
+}
+
+static void enter_user(void)
+{
+	arm->pstate = 0;
+	arm->sp_el0 = USER + 0x6000;
+	arm->sp_el1 = STACK_END;
+	arm->pc = CODE;
+}
+
+static void test_entry_task(void)
+{
+	begin_entry_task();
+	enter_user();
+	copy(true);
+	check(record.vcpu.task == TASK, "the task of user code: %#" PRIx64, record.vcpu.task);
+	check_piece(0, STACK_FIRST, USER + 0x6000, USER + 0x7800, "all of its first stack");
+	arm->pstate = EL1H;
+	arm->sp_el1 = STACK_END - 336;
+	copy(false);
+	check(record.vcpu.task == TASK, "of user code that enters the kernel");
+	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7800, "all of its stack, too");
+	arm->pstate = 0;
+	arm->ttbr1 = lower << 12; /* as under page-table isolation */
+	copy(true);
+	check(record.vcpu.task == TASK, "by the kernel's tables, not the vCPU's");
+	*word_at(ENTRY_TASK + DISTANCE) = USER;
+	copy(true);
+	check(!record.vcpu.task, "a task in the user's half");
+	*word_at(ENTRY_TASK + DISTANCE) = TASK;
+	copier.vcpu = 4;
+	copy(true);
+	check(!record.vcpu.task && record.vcpu.n_stacks == 1, "no page has that CPU's word");
+	copier.vcpu = 3;
+	*word_at(CPU_TABLE + 3 * 8) = -ENTRY_TASK;
+	copy(true);
+	check(!record.vcpu.task, "a distance into the user's half");
+	end();
+}
+
+/* As copy(), with the pages that are mapped already. */
+static void copy_now(bool user)
+{
+	frame_cache_stop(copier.cache);
+	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
+	record.vcpu = copy_head(&copied, regs, user, copier.vcpu, VCPU_RUNNING);
+}
+
+/*
+ * Before the stop: what runs. Its pages are mapped for its system call and for its user code, which
+ * a copy in the stop then does not miss.
+ */
+static void test_running(void)
+{
+	struct copy_task running = { .task = 0 };
+	unsigned maps;
+
+	begin_entry_task();
+	put_user(USER + 0x6000, 0);
+	*word_at(STACK_END - 336 + 256) = CODE;
+	copy_prepare_task(&copier, 0, walk_root(regs), &running);
+	check(running.task == TASK && running.cr3 == (lower << 12 | 0x200),
+	      "the task is %" PRIx64 " with page tables %" PRIx64, running.task, running.cr3);
+	*word_at(ENTRY_MM + 136) = ENTRY_PGD - 0x200;
+	running.task = 0;
+	copy_prepare_task(&copier, 0, walk_root(regs), &running);
+	check(running.cr3 == lower << 12, "page tables %" PRIx64, running.cr3);
+	arm->sp_el1 = STACK_END - 0x400;
+	copy_now(false);
+	check(!copied.missed && record.vcpu.n_stacks == 2, "no page of a system call is missing");
+	enter_user();
+	arm->pc = CODE + 0x20;
+	copy_now(true);
+	check(!copied.missed && copied.frame.value, "nor of its user code");
+	maps = memory->maps;
+	*word_at(STACK_END - 336 + 248) = USER;
+	copy_prepare_task(&copier, 0, walk_root(regs), &running);
+	check(memory->maps == maps, "nothing is read again for the same task");
+	*word_at(TASK + 64) = 0;
+	running.task = 0;
+	copy_prepare_task(&copier, 0, walk_root(regs), &running);
+	check(running.task == TASK && !running.cr3, "a kernel thread has no page tables");
+	end();
+}
+
 static void test_interrupt(void)
 {
 	begin();
@@ -248,6 +380,71 @@ static void test_entering(void)
 	end();
 }
 
+/* As CONFIG_ARM64_SW_TTBR0_PAN has it: while the kernel runs, TTBR0 is an empty table. */
+static void begin_hidden(void)
+{
+	begin();
+	memory_guest_page(memory, reserved);
+	add_pages(MM, 4096);
+	*word_at(TASK + TASK_MM) = MM;
+	*word_at(MM + MM_PGD) = PGD;
+	*entry_of(PGD) = lower << 12 | ENTRY;
+	copier.stacks.task_mm = TASK_MM;
+	copier.stacks.mm_pgd = MM_PGD;
+	arm->ttbr0 = reserved << 12;
+}
+
+static void check_hidden(const char *what)
+{
+	copy(false);
+	check_pieces(1, what);
+	check(record.vcpu.user_cut == CUT_NOT_PRESENT && !sample_get_user_tables(&record.vcpu).value,
+	      "%s: the user's stack is cut", what);
+}
+
+static void test_hidden_user(void)
+{
+	begin_hidden();
+	copy(false);
+	check_pieces(2, "TTBR0 is empty");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000, "by the tables of the task's mm");
+	check_u64(sample_get_user_tables(&record.vcpu).value, lower, "the sample says by which");
+	control_set_stack_top(control, lower << 12, USER + 0x6000, USER + 0x6100);
+	copy(false);
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100, "as learned from user code");
+	put_user32(USER32 + 0x200, CODE);
+	copy(false);
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "of 32 bits");
+	put_user(USER + 0x6000, 0);
+	arm->ttbr0 |= ROOT_ARM64_CNP | 7ULL << 48; /* with an address-space identifier */
+	copy(false);
+	check_pieces(2, "other bits of TTBR0 tell nothing");
+	arm->ttbr0 = lower << 12;
+	*word_at(MM + MM_PGD) = IRQ;
+	copy(false);
+	check_pieces(2, "while the kernel copies from the user TTBR0 is the user's");
+	check_u64(sample_get_user_tables(&record.vcpu).value, 0, "and is taken");
+	end();
+}
+
+static void test_hidden_wrong(void)
+{
+	begin_hidden();
+	copier.stacks.mm_pgd = 0;
+	check_hidden("the place of pgd is not known");
+	copier.stacks.mm_pgd = MM_PGD;
+	*word_at(TASK + TASK_MM) = 0;
+	check_hidden("a task without mm");
+	*word_at(TASK + TASK_MM) = MM;
+	*word_at(MM + MM_PGD) = USER;
+	check_hidden("a table in the user's half");
+	*word_at(MM + MM_PGD) = PGD + 64;
+	check_hidden("a small table somewhere in its page");
+	*word_at(MM + MM_PGD) = PGD + 4096;
+	check_hidden("a table that is nowhere");
+	end();
+}
+
 /* --- programs of 32 bits ---------------------------------------------------------------------- */
 
 /* In user code: sp is x13, and the upper halves of registers are not defined. */
@@ -272,13 +469,6 @@ static void test_user32(void)
 	check_pieces(1, "before the kernel is known");
 	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "before the kernel is known");
 	end();
-}
-
-static void put_user32(uint64_t sp, uint64_t pc)
-{
-	put_user(0, USR);
-	*word_at(STACK_END - 336 + 8 * 13) = sp;
-	*word_at(STACK_END - 336 + 8 * 32) = pc;
 }
 
 static void test_system_call32(void)
@@ -521,8 +711,12 @@ int main(void)
 	test_go_and_32_bits();
 	test_system_call();
 	test_user();
+	test_entry_task();
+	test_running();
 	test_interrupt();
 	test_entering();
+	test_hidden_user();
+	test_hidden_wrong();
 	test_user32();
 	test_system_call32();
 	test_entering32();

@@ -287,6 +287,36 @@ static void test_switched_tables(void)
 	copy_prepared();
 	check(copied.n_stacks == 1, "another task's are not used");
 	check_u64(copied.frame.value, 0, "nor said");
+	running.task = TASK;
+	switched.cr3 = running.cr3 ^ CR3_USER_TABLE;
+	copy_prepared();
+	check_pieces(want, 2, "the next one's tables may lie beside the task's own");
+	check_u64(copied.frame.value, running.cr3 >> 12,
+		  "the sample says by which tables, then, too");
+	end();
+}
+
+/*
+ * With page-table isolation the kernel leaves by a stack of the processor. There CR3 is the user's
+ * table, beside the task's own.
+ */
+static void test_leaving_isolated(void)
+{
+	struct copy_task running = { .task = TASK };
+	struct registers leaving;
+
+	begin();
+	leaving = *regs;
+	running.cr3 = regs->cr3 & ~CR3_USER_TABLE;
+	leaving.cr3 = regs->cr3 | CR3_USER_TABLE;
+	leaving.rsp = EXCEPTION_END - 16;
+	regs = &leaving;
+	copier.running = &running;
+	copy();
+	check_u64(copied.frame.value, 0, "on the way out the tables are the task's");
+	leaving.rsp = STACK + 0x3c00;
+	copy();
+	check_u64(copied.frame.value, running.cr3 >> 12, "on its own stack, another one's");
 	end();
 }
 
@@ -1001,6 +1031,7 @@ int main(void)
 	test_new_task();
 	test_bad_task();
 	test_switched_tables();
+	test_leaving_isolated();
 	test_exec();
 	test_system_call();
 	test_task_stack_by_task();

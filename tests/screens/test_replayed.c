@@ -9,8 +9,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "tests/support/must.h"
 #include "golden.h"
+#include "tests/support/emulated.h"
+#include "tests/support/must.h"
 #include "xtop/cleanup.h"
 #include "xtop/replay.h"
 #include "xtop/resolver.h"
@@ -36,7 +37,8 @@ static void make_recording(const char *path)
 	const char *top = getenv("top_builddir");
 	_cleanup_free_ char *command = NULL;
 
-	if (asprintf(&command, "%s/tests/recordings/record %s", top ? top : ".", path) < 0 ||
+	if (asprintf(&command, "%s %s/tests/recordings/record %s", emulator(),
+		     top ? top : ".", path) < 0 ||
 	    system(command) != 0) {
 		printf("Bail out! no recording\n");
 		exit(1);

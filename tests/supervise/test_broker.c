@@ -27,6 +27,7 @@
 #include "xtop/foreign.h"
 #include "xtop/xen.h"
 #include "tests/support/children.h"
+#include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
@@ -831,7 +832,8 @@ static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
 	}
 	check(sendmsg(socket, &message, 0) == (ssize_t)size_bytes, "%s", what);
 	shutdown(socket, SHUT_WR);
-	check(recv(socket, packet, sizeof(packet), 0) <= 0, "%s: no answer", what);
+	if (n_fds <= BROKER_MAX_FDS || !emulator_lacks("MSG_CTRUNC"))
+		check(recv(socket, packet, sizeof(packet), 0) <= 0, "%s: no answer", what);
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
 	      "%s: the broker ends", what);
 	free(control);

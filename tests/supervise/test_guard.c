@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "supervise/keeper.h"
+#include "tests/support/emulated.h"
 #include "tests/support/made_stops.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -294,7 +295,9 @@ static void end(int pauses, const char *what)
 	keeper_end(&keeper);
 	check_disarmed(what);
 	check_u64((uint64_t)made_stops->pauses, (uint64_t)pauses, what);
-	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
+	/* The emulator's processes may stay zombies for a while: init reaps them. */
+	check(is_emulated() ? both_are_gone() : is_gone(xen->sampler) && is_gone(xen->guard),
+	      "%s: no process is left", what);
 	control_destroy(control);
 }
 
@@ -571,7 +574,8 @@ static void test_keeper_killed(void)
 	kill(keeper.pid, SIGKILL);
 	wait_for_end(1000);
 	check(both_are_gone(), "keeper killed: no process is left");
-	says("the keeper was killed", "keeper killed");
+	if (!emulator_lacks("processes of one thread"))
+		says("the keeper was killed", "keeper killed");
 	end(1, "keeper killed");
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "supervise/liner.h"
+#include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/lines.h"
@@ -89,16 +90,19 @@ static const char *try_force(void)
 	return text;
 }
 
-/* Memory until there is none, as libdw takes it. */
+/* Memory until there is none, as libdw takes it. Clang leaves out what nobody can look at. */
 static void take_memory(void)
 {
+	static char *volatile taken;
+
 	for (unsigned i = 0; i < 64; i++) {
 		char *block = malloc(16 << 20);
 
 		if (!block)
 			_exit(ENOMEM);
-		memset(block, 1, 16 << 20);
+		taken = memset(block, 1, 16 << 20);
 	}
+	(void)taken;
 }
 
 static void find_made(void *file, const struct line_place *place, struct line_answer *answer)
@@ -218,10 +222,12 @@ static void test_deaths(void)
 	check(find(killer, 2, &answer) == LINES_OFF, "that file is not asked again");
 	check_u64(progress.n_bad, 2, "bad files");
 #ifndef SANITIZED
-	check(find(greedy, 1, &answer) == LINES_OFF, "a file that takes 1 GiB");
-	lines_get_progress(&progress);
-	check(strstr(progress.message, "greedy: its lines need more than 200 MiB"), "why: %s",
-	      progress.message);
+	if (!emulator_lacks("limit of a program's memory")) {
+		check(find(greedy, 1, &answer) == LINES_OFF, "a file that takes 1 GiB");
+		lines_get_progress(&progress);
+		check(strstr(progress.message, "greedy: its lines need more than 200 MiB"),
+		      "why: %s", progress.message);
+	}
 	check(find(good, 3, &answer) == LINES_KNOWN, "the good file again");
 #endif
 	for (unsigned i = 0; i < LINES_MAX_FILES; i++)
@@ -299,6 +305,7 @@ int main(void)
 	test_answers();
 	test_deaths();
 	test_places();
-	test_walls();
+	if (!emulator_lacks("walls"))
+		test_walls();
 	return tap_done();
 }

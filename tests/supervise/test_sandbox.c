@@ -32,6 +32,7 @@
 
 #include "supervise/caller.h"
 #include "supervise/landlock.h"
+#include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "tests/support/victim.h"
 #include "xtop/disassemble.h"
@@ -603,11 +604,27 @@ static void test_caller(void)
 	check(geteuid() == 0 || !was_root, "still root");
 }
 
+/* What needs a filter of system calls. */
+static void test_inside(void)
+{
+	make_folder();
+	test_arm64_text();
+	for (int i = without_landlock; i < 2; i++, without_landlock = true) {
+		printf("# %s Landlock\n", without_landlock ? "without" : "with");
+		test_walls();
+		test_victim();
+		test_life();
+	}
+	remove_folder();
+	test_status("1234");
+	test_status("0");
+	test_status("12x");
+}
+
 int main(void)
 {
 #ifdef SANITIZED /* sanitizers do not work in the sandbox */
-	(void)test_walls, (void)test_life, (void)test_arm64_text, (void)test_status,
-		(void)test_victim, (void)test_caller, (void)make_folder, (void)remove_folder;
+	(void)test_inside, (void)test_caller;
 	check(!sandbox_enter(NULL, 0) && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
 	      sandbox_warning() ? sandbox_warning() : "nothing");
 	return tap_done();
@@ -623,18 +640,8 @@ int main(void)
 	unsetenv("SUDO_GID");
 	inherited = open("/dev/null", O_WRONLY);
 	own = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	make_folder();
-	test_arm64_text();
-	for (int i = without_landlock; i < 2; i++, without_landlock = true) {
-		printf("# %s Landlock\n", without_landlock ? "without" : "with");
-		test_walls();
-		test_victim();
-		test_life();
-	}
-	remove_folder();
-	test_status("1234");
-	test_status("0");
-	test_status("12x");
+	if (!emulator_lacks("walls"))
+		test_inside();
 	test_caller();
 	return tap_done();
 #endif

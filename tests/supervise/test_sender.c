@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/support/by_force.h"
+#include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/sender.h"
@@ -153,6 +154,48 @@ static void test_packets(void)
 	close(fd);
 }
 
+/* --- main dies -------------------------------------------------------------------------------- */
+
+static void run_for_ever(void *context, int socket, int fd)
+{
+	(void)context, (void)socket, (void)fd;
+	for (;;)
+		nap();
+}
+
+/* Whether PID, which this process inherits, was killed. In the emulator it is init's: it is gone then. */
+static bool was_killed(pid_t pid)
+{
+	int status;
+
+	if (is_emulated())
+		return kill(pid, 0) < 0 && errno == ESRCH;
+	return waitpid(pid, &status, WNOHANG) == pid && WIFSIGNALED(status);
+}
+
+/* A process with a folder is another user's, if the test is root's. It hears of nothing. */
+static void test_death(void)
+{
+	const struct sender_settings settings = { .option = "--push", .run = run_for_ever, .folder = folder };
+	pid_t main_pid, *pid = mmap(NULL, sizeof(*pid), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool killed = false;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	main_pid = fork();
+	if (main_pid == 0) {
+		must(sender_start(&settings, &sender));
+		*pid = sender.pid;
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(main_pid, NULL, 0);
+	for (unsigned i = 0; *pid && i < 5000 && !killed; i++, nap())
+		killed = was_killed(*pid);
+	check(killed, "it ends with main, although it is another user's");
+	if (*pid && !killed)
+		kill(*pid, SIGKILL);
+}
+
 static struct xtop_error *open_nothing(void *context)
 {
 	(void)context;
@@ -181,8 +224,10 @@ int main(void)
 	if (!mkdtemp(folder) || chmod(folder, 0777))
 		return 99;
 	unsetenv("SUDO_UID");
-	test_walls();
+	if (!emulator_lacks("walls"))
+		test_walls();
 	test_packets();
+	test_death();
 	test_failures();
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command) || tap_done();

@@ -62,23 +62,48 @@ enum made_go_function made_go_find(uint64_t address)
 	return (enum made_go_function)i;
 }
 
-struct go *made_go_compile(enum make_go_layout layout, int32_t depth)
+static struct go *compile(enum make_go_layout layout, const struct make_go_function *functions,
+			  uint8_t instruction_bytes)
 {
-	struct make_go_function functions[N_MADE_GO_FUNCTIONS];
 	uint8_t bytes[8192] = { 0 };
 	struct go_table table = { .bytes = bytes };
 	struct xtop_error *error = NULL;
 	struct go *go = NULL;
 
-	memcpy(functions, made_go_functions, sizeof(functions));
-	functions[MADE_GO_SYSTEMSTACK].rows[0].depth = depth;
-	functions[MADE_GO_ASMCGOCALL].rows[0].depth = depth;
 	table.size_bytes = make_go(layout, MADE_GO_TEXT, true, functions, N_MADE_GO_FUNCTIONS,
 				   bytes, sizeof(bytes));
+	bytes[6] = instruction_bytes;
 	if (go_table_init(&table))
 		error = go_compile(&table, &go);
 	error_destroy(error);
 	return go;
+}
+
+struct go *made_go_compile(enum make_go_layout layout, int32_t depth)
+{
+	struct make_go_function functions[N_MADE_GO_FUNCTIONS];
+
+	memcpy(functions, made_go_functions, sizeof(functions));
+	functions[MADE_GO_SYSTEMSTACK].rows[0].depth = depth;
+	functions[MADE_GO_ASMCGOCALL].rows[0].depth = depth;
+	return compile(layout, functions, 1);
+}
+
+/* Rows count instructions. */
+struct go *made_go_compile_arm64(enum make_go_layout layout)
+{
+	struct make_go_function functions[N_MADE_GO_FUNCTIONS];
+
+	memcpy(functions, made_go_functions, sizeof(functions));
+	for (unsigned i = 0; i < N_MADE_GO_FUNCTIONS; i++)
+		for (unsigned j = 0; functions[i].rows[j].size_bytes; j++)
+			functions[i].rows[j].size_bytes /= 4;
+	functions[MADE_GO_SYSTEMSTACK].rows[0].depth = 16;
+	functions[MADE_GO_ASMCGOCALL].rows[0].depth = 16;
+	functions[MADE_GO_CROSSCALL].rows[1].depth = 192;
+	functions[MADE_GO_FILLER].name = "runtime.morestack";
+	functions[MADE_GO_FILLER2].name = "runtime.asyncPreempt";
+	return compile(layout, functions, 4);
 }
 
 /* --- a thread --------------------------------------------------------------------------------- */

@@ -43,6 +43,8 @@ enum made_go_function made_go_find(uint64_t address);
  * take the table.
  */
 struct go *made_go_compile(enum make_go_layout layout, int32_t depth);
+/* The same functions as a program of arm64. Frames lie otherwise there: no chain below fits. */
+struct go *made_go_compile_arm64(enum make_go_layout layout);
 
 /* --- a thread --------------------------------------------------------------------------------- */
 

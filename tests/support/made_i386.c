@@ -7,6 +7,7 @@
 
 #include "linux/kernel/search.h"
 #include "made_i386.h"
+#include "must.h"
 
 static void made_read(void *context, const frame_t *frames, size_t n, void *to, bool *ok)
 {
@@ -99,22 +100,27 @@ void made_i386_search(struct made_i386 *made)
 	search_symbols(&made->guest, &data, 1);
 }
 
+static struct made_i386 *made_i386_only;
+
 struct made_i386 *made_i386(void)
 {
 	static const struct memory_ops ops = { .read = made_read, .close = made_close };
-	static struct made_i386 *made;
+	struct made_i386 *made = made_i386_only;
 
-	if (made) {
-		made_i386_begin(made, true);
-		return made;
-	}
-	made = calloc(1, sizeof(*made));
-	if (!made)
-		return NULL;
-	if (memory_create(&ops, made, &made->guest.memory)) {
-		free(made);
-		return made = NULL;
+	if (!made) {
+		made = calloc(1, sizeof(*made));
+		if (!made)
+			abort();
+		must(memory_create(&ops, made, &made->guest.memory));
+		made_i386_only = made;
 	}
 	made_i386_begin(made, true);
 	return made;
+}
+
+void made_i386_destroy(void)
+{
+	memory_destroy(made_i386_only->guest.memory);
+	free(made_i386_only);
+	made_i386_only = NULL;
 }

@@ -38,8 +38,9 @@ struct made_i386 {
 	struct linux_guest guest; /* reads them */
 };
 
-/* The same each time, as after made_i386_begin(). Borrowed. NULL: out of memory. */
+/* The same each time, as after made_i386_begin(), until made_i386_destroy(). */
 struct made_i386 *made_i386(void);
+void made_i386_destroy(void);
 /* Makes the kernel anew. HAS_CANARY: task_struct has one, as with a stack protector. */
 void made_i386_begin(struct made_i386 *made, bool has_canary);
 /* Writes the low N bytes of VALUE. */

@@ -15,6 +15,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/make_xz.h"
 #include "tests/support/must.h"
+#include "tests/support/own_program.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
 #include "xtop/image.h"
@@ -48,10 +49,10 @@ static int find_bias(struct dl_phdr_info *info, size_t size, void *context)
 /* The recipe of the GDB manual, on this program. False: a tool is missing. */
 static bool make_mini(const char *folder)
 {
-	char command[2048];
+	char command[8192];
 
 	snprintf(command, sizeof(command),
-		 "cd %s && cp $(readlink /proc/%d/exe) whole && "
+		 "cd %s && cp %s whole && "
 		 "nm -D whole --format=posix --defined-only | awk '{ print $1 }' | sort > dynsyms && "
 		 "nm whole --format=posix --defined-only | "
 		 "awk '{ if ($2 == \"T\" || $2 == \"t\" || $2 == \"D\") print $1 }' | sort > funcsyms && "
@@ -61,7 +62,7 @@ static bool make_mini(const char *folder)
 		 "--keep-symbols=keep_symbols debug mini && xz mini && "
 		 "strip --strip-all -R .comment -o binary whole && cp binary bare && "
 		 "objcopy --add-section .gnu_debugdata=mini.xz binary",
-		 folder, getpid());
+		 folder, own_program());
 	return system(command) == 0;
 }
 

@@ -130,11 +130,29 @@ static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the first is the program */
 }
 
+/* Whether this program's .symtab tells where the function at ADDRESS ends. */
+static bool own_has_size(struct copy *copy, uint64_t address)
+{
+	const Elf64_Ehdr *header = header_of(copy);
+	const Elf64_Shdr *sections = (const void *)(copy->bytes + header->e_shoff);
+
+	for (unsigned i = 0; i < header->e_shnum; i++) {
+		const Elf64_Sym *symbols = (const void *)(copy->bytes + sections[i].sh_offset);
+
+		for (size_t n = sections[i].sh_size / sizeof(*symbols);
+		     sections[i].sh_type == SHT_SYMTAB && n--;)
+			if (symbols[n].st_value == address && symbols[n].st_size)
+				return true;
+	}
+	return false;
+}
+
 /*
  * Functions by .eh_frame against those by .symtab: whatever address of a function is asked for, the
- * answer is where the symbol begins. Code that a compiler has split off has a symbol, too.
+ * answer is where the symbol begins. Code that a compiler has split off has a symbol, too. Those of
+ * arm64's crtbegin.o have no size: such a symbol ends at the next one.
  */
-static void test_own_functions(const struct image *image)
+static void test_own_functions(const struct image *image, struct copy *copy)
 {
 	unsigned n = 0, different = 0;
 
@@ -142,7 +160,8 @@ static void test_own_functions(const struct image *image)
 		struct symtab_entry entry = symtab_at(image->symtab, i);
 		uint64_t middle = entry.start + (entry.end - entry.start) / 2, start, end;
 
-		if (!unwind_tables_find_function(&image->tables, entry.start, &start, &end))
+		if (!unwind_tables_find_function(&image->tables, entry.start, &start, &end) ||
+		    !own_has_size(copy, entry.start))
 			continue;
 		n++;
 		if (start == entry.start && end == entry.end &&
@@ -172,7 +191,7 @@ static void test_own(void)
 	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table");
 	check(image && !image->incomplete, "no bytes are missing");
 	check(image && image->build_id.size_bytes == 20, "build-id");
-	test_own_functions(image);
+	test_own_functions(image, &copy);
 	image_unref(image);
 
 	copy.gone[header_of(&copy)->e_shoff / 4096] = true;
@@ -270,8 +289,10 @@ static void test_libc(void)
 		return;
 	n_symbols = symtab_count(image->symtab);
 	n_fdes = image->tables.cfi->n_fdes;
-	check(n_symbols > 1000 && n_fdes > 1000 && image->tables.dwarf,
-	      "%zu symbols, %zu functions", n_symbols, n_fdes);
+	check(n_symbols > 1000 && n_fdes > 1000, "%zu symbols, %zu functions", n_symbols, n_fdes);
+#ifdef __x86_64__ /* that of arm64 has no such rows */
+	check(image->tables.dwarf, "rows that need DWARF's expressions");
+#endif
 	image_unref(image);
 
 	strip_section_headers(&copy);

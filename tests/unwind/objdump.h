@@ -18,6 +18,7 @@ struct objdump_text {
 	const uint8_t *bytes;
 	uint64_t start, size_bytes; /* start: its address */
 	uint8_t word_bytes;	    /* of the program: 4 or 8 */
+	bool is_x86;
 };
 
 /* Calls USE for the section of the file. A file that is not there has none. */
@@ -38,7 +39,8 @@ static inline void objdump_with_text(const char *path, void (*use)(const struct 
 		if (elf_read(&file, section->sh_offset, bytes, section->sh_size) ==
 		    section->sh_size)
 			use(&(struct objdump_text){ path, bytes, section->sh_addr, section->sh_size,
-						    elf_machine_is_short(&file) ? 4 : 8 });
+						    elf_machine_is_short(&file) ? 4 : 8,
+						    !elf_machine_is_arm(&file) });
 		free(bytes);
 	}
 	elf_file_deinit(&file);

@@ -161,7 +161,7 @@ static void walk_from(const struct unwind_spaces *spaces, uint64_t address,
 /* The address behind the first call instruction from CODE on. */
 static uint64_t find_return(const uint8_t *code)
 {
-	while (code[0] != 0xe8 || !instruction_ends_call(code + 5 - INSTRUCTION_MAX_CALL_BYTES))
+	while (code[0] != 0xe8 || !instruction_x86_ends_call(code + 5 - INSTRUCTION_MAX_CALL_BYTES))
 		code++;
 	return (uintptr_t)code + 5;
 }

@@ -38,6 +38,7 @@ static const char *const verdicts[] = {
 
 struct program {
 	const char *path;
+	const struct computed_machine *machine;
 	struct elf_file file;
 	struct elf_tables tables;
 	bool *done;     /* for each function */
@@ -107,14 +108,30 @@ static bool is_saved(const struct computed_state *state, unsigned reg)
 	return is_at_entry(state, reg);
 }
 
-static enum verdict compare_registers(const struct computed_state *state,
+/* The register of a state that a rule names by a cursor's number. */
+static unsigned state_register(const struct computed_machine *machine, unsigned cursor_register)
+{
+	unsigned i = 0;
+
+	while (i < COMPUTED_REGISTERS && machine->cursor_registers[i] != cursor_register)
+		i++;
+	return i;
+}
+
+/*
+ * The return address on the stack is as the CFA. In a register, it is kept without a bit that says
+ * so.
+ */
+static enum verdict compare_registers(const struct computed_machine *machine,
+				      const struct computed_state *state,
 				      const struct cfi_rule *rule)
 {
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		unsigned reg = cfi_kept_registers[i];
-		int offset = 8 * (rule->low + rule->slot[i]);
+	for (unsigned i = 0; i < machine->cfi->n_kept; i++) {
+		unsigned reg = machine->kept[i];
+		int offset = 8 * (rule->low + rule->slot[i]) + machine->return_bytes;
 
-		if (i == KEPT_RETURN || !(rule->kept >> reg & 1))
+		if (reg == REG_PC ||
+		    (i != KEPT_RETURN && !(rule->kept >> machine->cfi->kept_registers[i] & 1)))
 			continue;
 		if (rule->slot[i] == CFI_RULE_WORDS) {
 			if (!is_at_entry(state, reg) && !is_saved(state, reg))
@@ -126,29 +143,30 @@ static enum verdict compare_registers(const struct computed_state *state,
 	return AGREES;
 }
 
-/* RULE_CFA or RULE_CFA_PLT: the place of the CFA. */
-static enum verdict compare_cfa(const struct computed_state *state, const struct cfi_rule *rule,
+/* The place of the CFA. */
+static enum verdict compare_cfa(const struct computed_machine *machine,
+				const struct computed_state *state, const struct cfi_rule *rule,
 				uint64_t address)
 {
-	const struct computed_value *value = &state->regs[rule->reg];
-	struct cfi_rule ours = computed_state_rule(state);
+	const struct computed_value *value = &state->regs[state_register(machine, rule->reg)];
+	struct cfi_rule ours = computed_state_rule(state, machine);
 	int64_t offset = rule->kind == RULE_CFA_PLT ? (int64_t)cfi_plt_bytes(address, rule->offset)
 						    : rule->offset;
 
 	if (ours.kind == RULE_NONE)
 		return NO_CFA;
-	if (rule->kind == RULE_CFA_DEREF) {
-		if (ours.kind == RULE_CFA_DEREF && value->kind == VALUE_ALIGNED)
+	if (rule->kind == machine->rule_deref) {
+		if (ours.kind == machine->rule_deref && value->kind == VALUE_ALIGNED)
 			return AGREES;
 		return NO_CFA;
 	}
 	if (value->kind == VALUE_FRAME)
-		return value->offset == -offset ? AGREES : WRONG_CFA;
+		return machine->return_bytes - value->offset == offset ? AGREES : WRONG_CFA;
 	return NO_CFA;
 }
 
-static enum verdict compare_at(const struct flow *flow, const struct cfi_rule *rule,
-			       uint64_t address)
+static enum verdict compare_at(const struct computed_machine *machine, const struct flow *flow,
+			       const struct cfi_rule *rule, uint64_t address)
 {
 	struct flow_place place;
 	enum verdict verdict;
@@ -161,9 +179,10 @@ static enum verdict compare_at(const struct flow *flow, const struct cfi_rule *r
 	default:
 		return UNREACHED;
 	}
-	verdict = compare_cfa(place.state, rule, address);
-	return verdict == AGREES && rule->kind != RULE_CFA_DEREF ? compare_registers(place.state, rule)
-								 : verdict;
+	verdict = compare_cfa(machine, place.state, rule, address);
+	return verdict == AGREES && rule->kind != machine->rule_deref
+		       ? compare_registers(machine, place.state, rule)
+		       : verdict;
 }
 
 /* --- a program -------------------------------------------------------------------------------- */
@@ -177,26 +196,30 @@ static const struct cfi_rule *rule_at(const struct cfi *cfi, uint64_t address)
  * Whether the table counts from the stack pointer behind INSTRUCTION at ADDRESS as before, though a
  * push moves it, or a number that no table can know.
  */
-static bool misses_this(const struct cfi *cfi, const struct instruction *instruction,
+static bool misses_this(const struct program *program, const struct instruction *instruction,
 			uint64_t address)
 {
+	const struct cfi *cfi = program->tables.cfi;
 	const struct cfi_rule *before = rule_at(cfi, address);
 	const struct cfi_rule *behind = rule_at(cfi, address + instruction->length);
+	uint8_t kind = program->machine->rule_cfa;
 
-	return (instruction->effect == EFFECT_PUSH || instruction->lost >> REG_SP & 1) &&
-	       before->kind == RULE_CFA && before->reg == REG_SP && behind->kind == RULE_CFA &&
+	return (instruction->effect == EFFECT_PUSH || instruction->moves ||
+		instruction->lost >> REG_SP & 1) &&
+	       before->kind == kind && before->reg == REG_SP && behind->kind == kind &&
 	       behind->reg == REG_SP && before->offset == behind->offset;
 }
 
 /* Whether the table misses a move of the stack pointer, as in assembly without directives. */
-static bool misses_a_move(const struct cfi *cfi, uint64_t start, const uint8_t *bytes, size_t n)
+static bool misses_a_move(const struct program *program, uint64_t start, const uint8_t *bytes,
+			  size_t n)
 {
 	struct instruction instruction;
 
 	for (size_t at = 0; at + 1 < n; at += instruction.length) {
-		if (!instruction_decode(bytes + at, n - at, start + at, &instruction))
+		if (!program->machine->decode(bytes + at, n - at, start + at, &instruction))
 			return false;
-		if (at + instruction.length < n && misses_this(cfi, &instruction, start + at))
+		if (at + instruction.length < n && misses_this(program, &instruction, start + at))
 			return true;
 	}
 	return false;
@@ -206,26 +229,33 @@ static bool misses_a_move(const struct cfi *cfi, uint64_t start, const uint8_t *
  * Whether assembly writes a preserved register that its table never says is saved: its callers are
  * assembly, too, and know of that.
  */
-static bool misses_a_write(const struct cfi *cfi, uint64_t start, const uint8_t *bytes, size_t n)
+static bool misses_a_write(const struct program *program, uint64_t start, const uint8_t *bytes,
+			   size_t n)
 {
+	const struct computed_machine *machine = program->machine;
 	uint32_t written = 0, saved = 0;
 	struct instruction instruction;
 
 	for (size_t at = 0; at < n; at += instruction.length) {
-		const struct cfi_rule *rule = rule_at(cfi, start + at);
+		const struct cfi_rule *rule = rule_at(program->tables.cfi, start + at);
 
-		if (!instruction_decode(bytes + at, n - at, start + at, &instruction))
+		if (!machine->decode(bytes + at, n - at, start + at, &instruction))
 			return false;
-		written |= instruction.lost;
+		if (instruction.flow != FLOW_CALL)
+			written |= instruction.lost;
 		saved |= rule->saved;
 	}
-	return written & ~saved & CFI_KEPT_MASK & ~(1U << REG_PC | 1U << REG_SP);
+	for (unsigned i = 0; i < machine->cfi->n_kept; i++)
+		if (machine->kept[i] != REG_PC && written >> machine->kept[i] & 1 &&
+		    !(saved >> machine->cfi->kept_registers[i] & 1))
+			return true;
+	return false;
 }
 
-static bool is_compared(const struct cfi_rule *rule)
+static bool is_compared(const struct computed_machine *machine, const struct cfi_rule *rule)
 {
-	return !rule->signal && (rule->kind == RULE_CFA || rule->kind == RULE_CFA_PLT ||
-				 rule->kind == RULE_CFA_DEREF);
+	return !rule->signal && (rule->kind == machine->rule_cfa || rule->kind == RULE_CFA_PLT ||
+				 rule->kind == machine->rule_deref);
 }
 
 static void count(struct program *program, enum verdict verdict, uint64_t address, uint64_t start)
@@ -248,21 +278,23 @@ static bool compare_window(struct program *program, const struct flow *flow, uin
 	const struct cfi *cfi = program->tables.cfi;
 	uint8_t *bytes = malloc(end - start);
 	size_t size_bytes = read_code(program, start, bytes, end - start), at = 0;
-	bool behind_end = false, wrong = misses_a_move(cfi, start, bytes, size_bytes);
-	bool unsaved = misses_a_write(cfi, start, bytes, size_bytes), whole = true;
+	bool behind_end = false, wrong = misses_a_move(program, start, bytes, size_bytes);
+	bool unsaved = misses_a_write(program, start, bytes, size_bytes), whole = true;
 	bool *compared = program->compared + (start - cfi->base);
 	struct instruction instruction;
 
 	for (; at < size_bytes; at += instruction.length) {
 		const struct cfi_rule *rule = rule_at(cfi, start + at);
 
-		if (!instruction_decode(bytes + at, size_bytes - at, start + at, &instruction)) {
+		if (!program->machine->decode(bytes + at, size_bytes - at, start + at,
+					      &instruction)) {
 			instruction.length = 1;
 			continue;
 		}
 		behind_end = behind_end && instruction.filler;
-		if (!behind_end && is_compared(rule) && !compared[at]) {
-			enum verdict verdict = compare_at(flow, rule, start + at);
+		if (!behind_end && is_compared(program->machine, rule) && !compared[at]) {
+			enum verdict verdict = compare_at(program->machine, flow, rule,
+							  start + at);
 
 			compared[at] = own || (verdict != UNREACHED && verdict != BETWEEN);
 			whole &= compared[at];
@@ -310,10 +342,10 @@ static void compare_function(struct program *program, struct flow *flow, size_t 
 static void compare(const char *path, bool named)
 {
 	struct program program = { .path = path };
-	const struct code_source source = { .read = read_code,
-					    .find_function = find_function,
-					    .context = &program };
-	struct flow *flow = flow_create(&source);
+	struct code_source source = { .read = read_code,
+				      .find_function = find_function,
+				      .context = &program };
+	struct flow *flow;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	double known;
 
@@ -322,6 +354,10 @@ static void compare(const char *path, bool named)
 		return;
 	}
 	elf_tables_fatal(elf_file_init_host(&program.file, fd, path, &elf_tables_limits));
+	if (program.file.header.e_machine == EM_AARCH64)
+		source.arch = ARCH_ARM64;
+	program.machine = computed_machine(source.arch);
+	flow = flow_create(&source);
 	program.done = calloc(program.tables.cfi->n_functions + 1, sizeof(bool));
 	program.compared = calloc(program.tables.cfi->span + 1, sizeof(bool));
 	for (size_t i = 0; i < program.tables.cfi->n_functions; i++)

@@ -144,6 +144,20 @@ static void test_kernel_thread(void)
 }
 
 /* The interrupt saved its registers at word 20; the interrupted code's x29 is at word 70. */
+/* Nothing was ever saved on the stack of the first CPU's idle task. */
+static void test_idle_task(void)
+{
+	begin();
+	memset(made.pieces[PIECE_TASK].words + REGS, 0, PT_ARM64_BYTES);
+	made.vcpu.n_stacks = 2;
+	made.vcpu.user_cut = CUT_NOT_PRESENT;
+	walk_chain();
+	check(stack.stop == UNWIND_COMPLETE && stack.n_frames == 3 &&
+		      !stack.parts[UNWIND_USER].walked,
+	      "the first CPU's idle task has no user code: %u frames, stop %u", stack.n_frames,
+	      stack.stop);
+}
+
 static void test_interrupted(void)
 {
 	begin();
@@ -445,6 +459,7 @@ int main(void)
 	test_typed(40);
 	test_system_call();
 	test_kernel_thread();
+	test_idle_task();
 	test_interrupted();
 	test_interrupt_stack();
 	test_entering();

@@ -35,6 +35,7 @@ enum function {
 	BP_POINTS,  /* the word at rbp + 8 is the caller's stack pointer */
 	TASK_SWITCH, /* __switch_to_asm: six registers are saved */
 	POPS,       /* pt_regs, of which five registers are popped */
+	POPPED,     /* all are, and the number of the system call is dropped */
 	LEAVES,     /* hypercall stubs of a PVH guest: the table says nothing */
 	PV_PAGE,    /* hypercall stubs of a PV guest, 24 of them: the table says END */
 	N_FUNCTIONS = PV_PAGE + 3
@@ -66,6 +67,7 @@ static const struct orc_row rows[N_FUNCTIONS] = {
 	[BP_POINTS] = ROW(ORC_CALL, ORC_BP_INDIRECT, 8),
 	[TASK_SWITCH] = CALL_BP(64, -16),
 	[POPS] = ROW(ORC_REGS, ORC_SP, -40),
+	[POPPED] = ROW(ORC_REGS, ORC_SP, -128),
 	[LEAVES] = { .type = ORC_NOTHING },
 	[PV_PAGE] = { .type = ORC_END },
 };
@@ -615,6 +617,16 @@ static void test_popped_regs(void)
 	record_piece(rsp, REGS_BYTES / 8 - 6);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, CHAIN({ AT(POPS, 4), 0 }), "the others were not copied");
+	record_begin(AT(POPPED, 4), SYSCALL_REGS + 8 * 16);
+	record_piece(SYSCALL_REGS + 8 * 16, REGS_BYTES / 8 - 16);
+	record_piece(USER, 16);
+	put_iret(SYSCALL_REGS + 8 * 16, PROGRAM + 0x10, USER_CS, USER);
+	record.vcpu.regs.rbp = USER;
+	put_user_stack();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(POPPED, 4), 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+		    "registers of which all are popped");
 }
 
 /* No user stack was copied: the frame is known, but its callers are not, even if rbp is 0. */

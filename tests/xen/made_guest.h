@@ -22,12 +22,12 @@ struct made_domain {
  */
 size_t made_guest_config(const struct made_domain *domain, unsigned minor, char bytes[16]);
 /* The registers of VCPU, and whether REGS are these: each of a value of its own. */
-void made_guest_fill_context(unsigned vcpu, vcpu_guest_context_t *context);
-bool made_guest_has_registers(const struct registers *regs, unsigned vcpu);
+void made_guest_fill_context(const struct made_domain *domain, unsigned vcpu,
+			     vcpu_guest_context_t *context);
+bool made_guest_has_registers(const struct made_domain *domain, const struct registers *regs,
+			      unsigned vcpu);
 
 /* What xtop lists instead of TYPE: "PVH". */
 const char *made_guest_type_name(const struct made_domain *domain);
-/* What xtop says of domain 12, if that is of MADE_PV_32; "": it can be profiled. */
-extern const char *const made_guest_pv_32_error;
 
 #endif

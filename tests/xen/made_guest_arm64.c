@@ -28,8 +28,10 @@ size_t made_guest_config(const struct made_domain *domain, unsigned minor, char 
 	return 16;
 }
 
-void made_guest_fill_context(unsigned vcpu, vcpu_guest_context_t *context)
+void made_guest_fill_context(const struct made_domain *domain, unsigned vcpu,
+			     vcpu_guest_context_t *context)
 {
+	(void)domain;
 	context->user_regs.x14 = 0x1400 + vcpu;
 	context->user_regs.x29 = 0xffff800008000000 + vcpu;
 	context->user_regs.pc64 = 0xffff800010000000 + vcpu;
@@ -42,10 +44,12 @@ void made_guest_fill_context(unsigned vcpu, vcpu_guest_context_t *context)
 	context->ttbr1 = 0x4000 + vcpu;
 }
 
-bool made_guest_has_registers(const struct registers *regs, unsigned vcpu)
+bool made_guest_has_registers(const struct made_domain *domain, const struct registers *regs,
+			      unsigned vcpu)
 {
 	const struct registers_arm64 *arm64 = &regs->arm64;
 
+	(void)domain;
 	return regs->arch == ARCH_ARM64 && arm64->x[14] == 0x1400 + vcpu &&
 	       arm64->x[29] == 0xffff800008000000 + vcpu &&
 	       arm64->pc == 0xffff800010000000 + vcpu && arm64->pstate == 5 &&
@@ -59,5 +63,3 @@ const char *made_guest_type_name(const struct made_domain *domain)
 	(void)domain;
 	return "PVH";
 }
-
-const char *const made_guest_pv_32_error = "";

@@ -5,6 +5,7 @@
 #include "made_guest.h"
 
 #include <string.h>
+#include <xen/foreign/x86_32.h>
 
 #include "xtop/registers_x86.h"
 
@@ -22,8 +23,36 @@ size_t made_guest_config(const struct made_domain *domain, unsigned minor, char 
 	return 8;
 }
 
-void made_guest_fill_context(unsigned vcpu, vcpu_guest_context_t *context)
+/* The page tables are in frame 0x123456, above 4 GiB: its upper bits are CR3's lower ones. */
+static void made_guest_fill_context_32(unsigned vcpu, struct vcpu_guest_context_x86_32 *context)
 {
+	context->flags = VGCF_in_kernel;
+	context->user_regs.eip = 0xc0100000 + vcpu;
+	context->user_regs.esp = 0xc0200000 + vcpu;
+	context->user_regs.ebp = 0xc0300000 + vcpu;
+	context->user_regs.edi = 0xc0400000 + vcpu;
+	context->user_regs.cs = FLAT_KERNEL_CS_X86_32;
+	context->ctrlreg[0] = CR0_PG;
+	context->ctrlreg[3] = 0x23456001;
+	context->ctrlreg[4] = CR4_PAE;
+}
+
+static bool made_guest_has_registers_32(const struct registers *regs, unsigned vcpu)
+{
+	return regs->arch == ARCH_X86 && regs->width == WIDTH_32_PAE &&
+	       regs->rip == 0xc0100000 + vcpu && regs->rsp == 0xc0200000 + vcpu &&
+	       regs->rbp == 0xc0300000 + vcpu && regs->rdi == 0xc0400000 + vcpu &&
+	       regs->cs == FLAT_KERNEL_CS_X86_32 && !regs->gs_base_kernel && !regs->r14 &&
+	       regs->cr3 == 0x123456000;
+}
+
+void made_guest_fill_context(const struct made_domain *domain, unsigned vcpu,
+			     vcpu_guest_context_t *context)
+{
+	if (domain->type == MADE_PV_32) {
+		made_guest_fill_context_32(vcpu, (void *)context);
+		return;
+	}
 	context->user_regs.rip = 0xffffffff81000000 + vcpu;
 	context->user_regs.rsp = 0xffffc90000000000 + vcpu;
 	context->user_regs.r14 = 0x1400 + vcpu;
@@ -32,8 +61,11 @@ void made_guest_fill_context(unsigned vcpu, vcpu_guest_context_t *context)
 	context->ctrlreg[3] = 0x3000 + vcpu;
 }
 
-bool made_guest_has_registers(const struct registers *regs, unsigned vcpu)
+bool made_guest_has_registers(const struct made_domain *domain, const struct registers *regs,
+			      unsigned vcpu)
 {
+	if (domain->type == MADE_PV_32)
+		return made_guest_has_registers_32(regs, vcpu);
 	return regs->arch == ARCH_X86 && regs->rip == 0xffffffff81000000 + vcpu &&
 	       regs->rsp == 0xffffc90000000000 + vcpu && regs->r14 == 0x1400 + vcpu &&
 	       regs->cr3 == 0x3000 + vcpu && regs->gs_base_kernel == 0xffff888000000000 + vcpu;
@@ -47,7 +79,3 @@ const char *made_guest_type_name(const struct made_domain *domain)
 
 	return names[domain->type];
 }
-
-const char *const made_guest_pv_32_error =
-	"domain '12' is a PV guest with a 32-bit kernel: xtop reads such kernels in PVH and HVM guests "
-	"alone";

@@ -35,7 +35,7 @@ static void fill(void)
 static void test_stop(void)
 {
 	memset(&regs, 0xff, sizeof(regs));
-	vcpu_get_stack_registers(&context, &regs);
+	vcpu_get_stack_registers(&context, false, &regs);
 	check(regs.arch == ARCH_ARM64, "the architecture");
 	check(regs.arm64.x[29] == 0x101d && regs.arm64.pc == 0x2000 && regs.arm64.pstate == 5 &&
 		      regs.arm64.sp_el0 == 0x2003 && regs.arm64.sp_el1 == 0x2004,
@@ -54,7 +54,7 @@ static void test_rest(void)
 {
 	bool same = true;
 
-	vcpu_get_other_registers(&context, &regs);
+	vcpu_get_other_registers(&context, false, &regs);
 	for (unsigned i = 0; i < 31; i++)
 		same &= regs.arm64.x[i] == 0x1000 + i;
 	check(same, "x0 to x30");
@@ -77,7 +77,7 @@ static void test_modes_32(void)
 	for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		context.user_regs.cpsr = modes[i].cpsr;
 		context.ttbcr = 0;
-		vcpu_get_stack_registers(&context, &regs);
+		vcpu_get_stack_registers(&context, false, &regs);
 		check(registers_is_arm32(&regs) && registers_stack_pointer(&regs) == modes[i].sp &&
 			      registers_arm32_get(&regs.arm64, 14) == modes[i].lr,
 		      "sp and lr of %s mode are there in the stop", modes[i].name);
@@ -93,7 +93,7 @@ static void test_program_32(void)
 {
 	context.user_regs.cpsr = 0x60000010;
 	context.ttbcr = 2ULL << 30 | 16ULL << 16 | 16;
-	vcpu_get_stack_registers(&context, &regs);
+	vcpu_get_stack_registers(&context, false, &regs);
 	check(!registers_is_arm32(&regs) && registers_runs_arm32(&regs) &&
 		      registers_word_bytes(&regs, true) == 4,
 	      "code of 32 bits, and a kernel of 64");

@@ -85,10 +85,11 @@ uint32_t arch_stack_bytes(const struct linux_guest *linux_guest)
 						: arch_x86_stack_bytes(linux_guest);
 }
 
-bool arch_is_same_process(struct memory_root a, struct memory_root b)
+/* On Arm both tables of a process have the same user part, by which they are compared. */
+bool arch_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate)
 {
-	if (arch_is_arm32(a))
-		return arch_arm32_is_same_process(a, b);
-	return arch_is_arm64(a) ? arch_arm64_is_same_process(a, b)
-				: arch_x86_is_same_process(a, b);
+	if (arch_is_arm32(own))
+		return arch_arm32_is_same_process(own, root);
+	return arch_is_arm64(own) ? arch_arm64_is_same_process(own, root)
+				  : arch_x86_is_same_process(own, root, may_isolate);
 }

@@ -65,8 +65,11 @@ bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
 struct memory_root arch_root_at(const struct registers *regs, frame_t frame);
 /* The size of each task's kernel stack. */
 uint32_t arch_stack_bytes(const struct linux_guest *linux_guest);
-/* Whether both are of one process: with page-table isolation it has two. */
-bool arch_is_same_process(struct memory_root a, struct memory_root b);
+/*
+ * Whether ROOT is of the process whose mm->pgd is OWN. MAY_ISOLATE: the kernel may have page-table
+ * isolation, and then the process has two tables, OWN and another one for user mode.
+ */
+bool arch_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate);
 
 /* --- the same of one architecture ------------------------------------------------------------- */
 
@@ -77,7 +80,7 @@ bool arch_x86_find_kernel_root(const struct linux_guest *linux_guest, struct mem
 bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
 			struct memory_root *root);
 struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame);
-bool arch_x86_is_same_process(struct memory_root a, struct memory_root b);
+bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate);
 uint64_t arch_x86_vmemmap(struct memory_root root);
 uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest);
 

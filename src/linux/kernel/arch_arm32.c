@@ -20,7 +20,7 @@
 
 #include "linux/kernel/arch.h"
 
-#define ARM32_PAGE_OFFSET      I386_KERNEL_START /* the same 3 GiB */
+#define ARM32_PAGE_OFFSET      KERNEL_32_START
 #define ARM32_IMAGE_BYTES      (512U << 20)
 #define ARM32_HEAD_BYTES       ((2U << 20) - (32U << 10))
 #define ARM32_TTBR1_OFFSET     (4 * GUEST_PAGE_SIZE)

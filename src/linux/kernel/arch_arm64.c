@@ -33,17 +33,10 @@
  * TRAMP_SWAPPER_OFFSET of asm/memory.h, 2 * PAGE_SIZE in v6.1 and v6.12), each of one page.
  */
 #define ARM64_TRAMP_PAGES 2
-#define ARM64_TTBR_CNP    1ULL
 
-/*
- * The granule of the upper half's tables (TCR_EL1.TG1, Arm ARM) is the kernel's page. The
- * reserved value is taken for the usual size.
- */
 unsigned arch_arm64_page_shift(struct memory_root root)
 {
-	static const uint8_t shifts[] = { 12, 14, 12, 16 };
-
-	return shifts[root.arm64.granule1];
+	return root_arm64_page_shift(root.arm64);
 }
 
 /* TCR_EL1.T1SZ is the guest's: it may say anything. */
@@ -121,7 +114,7 @@ struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t fram
 
 bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b)
 {
-	return !((a.arm64.table0 ^ b.arm64.table0) & ~ARM64_TTBR_CNP);
+	return !((a.arm64.table0 ^ b.arm64.table0) & ~ROOT_ARM64_CNP);
 }
 
 /* 16 KiB, or a page if that is larger (asm/memory.h, THREAD_SHIFT with CONFIG_VMAP_STACK). */

@@ -4,7 +4,7 @@
 
 #include "linux/kernel/arch.h"
 
-#include "xtop/registers_i386.h"
+#include "xtop/kernel_32.h"
 #include "xtop/registers_x86.h"
 
 #define I386_IMAGE_BYTES (512U << 20) /* arch/x86/include/asm/page_32_types.h KERNEL_IMAGE_SIZE */
@@ -21,11 +21,11 @@ struct arch_addresses arch_x86_addresses(struct memory_root root)
 {
 	if (arch_word_bytes(root) == sizeof(uint32_t))
 		return (struct arch_addresses){
-			.image_start = I386_KERNEL_START,
-			.image_end = I386_KERNEL_START + I386_IMAGE_BYTES,
-			.near_end = I386_KERNEL_START + I386_IMAGE_BYTES,
+			.image_start = KERNEL_32_START,
+			.image_end = KERNEL_32_START + I386_IMAGE_BYTES,
+			.near_end = KERNEL_32_START + I386_IMAGE_BYTES,
 			.has_modules = true,
-			.page_offset = I386_KERNEL_START,
+			.page_offset = KERNEL_32_START,
 		};
 	return (struct arch_addresses){
 		.image_start = 0xffffffff80000000,
@@ -120,11 +120,12 @@ struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame)
 	return root;
 }
 
-bool arch_x86_is_same_process(struct memory_root a, struct memory_root b)
+bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate)
 {
-	if (a.width == WIDTH_32_PAE)
-		return !((a.cr3 ^ b.cr3) & CR3_PAE_TABLE & ~CR3_USER_TABLE);
-	return cr3_is_same_process(a.cr3, b.cr3);
+	uint64_t bits = own.width == WIDTH_32_PAE ? CR3_PAE_TABLE : CR3_TABLE_MASK;
+	uint64_t differ = (own.cr3 ^ root.cr3) & bits;
+
+	return !differ || (may_isolate && cr3_differs_as_pair(own.cr3, differ));
 }
 
 /*

@@ -28,7 +28,7 @@
 #include "xtop/work.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        12
+#define CACHE_VERSION        13
 #define CACHE_MAX_BYTES      (CACHE_FOLDER_FILE_BYTES - sizeof(struct cache_head)) /* of the body */
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 

@@ -45,6 +45,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_TIMEKEEPER, "timekeeper_data" }, /* from 6.17 */
 	{ LINUX_PER_CPU_OFFSET, "__per_cpu_offset" },
 	{ LINUX_RUNSTATE, "xen_runstate" },
+	{ LINUX_ENTRY_TASK, "__entry_task" },
 	{ LINUX_TICK_DEVICE, "tick_cpu_device" },
 	{ LINUX_EVENT_CHANNELS, "xen_irq_list_head" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
@@ -61,6 +62,8 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_PRINT_MODULES, "print_modules" },
 	{ LINUX_GET_BPF, "bpf_get_kallsym" },
 	{ LINUX_STOLEN, "xen_vcpu_stolen" },
+	{ LINUX_EL0_SYNC, "el0_sync" }, /* up to 5.13 */
+	{ LINUX_EL0_SYNC, "el0t_64_sync" },
 	{ LINUX_EXIDX_START, "__start_unwind_idx" },
 	{ LINUX_EXIDX_STOP, "__stop_unwind_idx" },
 };

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "linux/kernel/layout.h"
+#include "xtop/kernel_32.h"
 #include "xtop/memory.h"
 #include "xtop/orc.h"
-#include "xtop/registers_i386.h"
 #include "xtop/types.h"
 
 /*
@@ -31,6 +31,7 @@ enum linux_symbol {
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
 	LINUX_TLB_STATE,     /* per-cpu: cpu_tlbstate */
 	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
+	LINUX_ENTRY_TASK,    /* arm64, an address that is per-cpu: __entry_task */
 	LINUX_RUNSTATE,      /* per-cpu (arm64: an address): xen_runstate */
 	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */
 	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset: array of the per-cpu areas' bases */
@@ -67,6 +68,7 @@ enum linux_symbol {
 	LINUX_IDLE_CPU,    /* idle_cpu */
 	LINUX_STACK_INFO,  /* dump_stack_print_info */
 	LINUX_STOLEN,      /* xen_vcpu_stolen */
+	LINUX_EL0_SYNC,    /* el0t_64_sync */
 	/* The same of code_i386.h. */
 	LINUX_SWITCH,    /* __switch_to_asm */
 	LINUX_NEW_EXEC,  /* begin_new_exec */
@@ -136,7 +138,7 @@ static inline bool linux_is_kernel(uint64_t address)
 
 static inline bool linux_is_kernel_of(const struct linux_guest *linux_guest, uint64_t address)
 {
-	return linux_is_short(linux_guest) ? address >= I386_KERNEL_START && address < I386_END
+	return linux_is_short(linux_guest) ? address >= KERNEL_32_START && address < KERNEL_32_END
 					   : linux_is_kernel(address);
 }
 

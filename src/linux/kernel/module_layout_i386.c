@@ -87,7 +87,7 @@ static bool module_is_core(struct module_trial *trial, unsigned offset)
 			return false;
 	}
 	if (words[2] > words[3] || words[3] > words[4] || words[4] > words[1] ||
-	    words[0] + words[1] > I386_END || !linux_is_kernel_of(trial->guest, words[0]))
+	    words[0] + words[1] > KERNEL_32_END || !linux_is_kernel_of(trial->guest, words[0]))
 		return false;
 	trial->start = words[0];
 	trial->size_bytes = words[1];
@@ -104,7 +104,7 @@ static bool module_read_mem(const struct module_trial *trial, uint64_t address, 
 	*size_bytes = module_word(trial, address + WORD);
 	return module_word(trial, address + 2 * WORD) == trial->address &&
 	       *base % GUEST_PAGE_SIZE == 0 && *size_bytes % GUEST_PAGE_SIZE == 0 &&
-	       !*base == !*size_bytes && *base + *size_bytes <= I386_END;
+	       !*base == !*size_bytes && *base + *size_bytes <= KERNEL_32_END;
 }
 
 /* Whether mem is at OFFSET; then it is kept. */

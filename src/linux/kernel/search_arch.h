@@ -95,8 +95,8 @@ void search_arm32_constants(struct search *search);
 /* LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET. */
 void search_arm32_functions(struct search *search);
 /*
- * In functions: the lists, LINUX_PER_CPU_OFFSET and LINUX_RUNSTATE. The kernel's page tables are
- * known, and there is no ORC.
+ * In functions: the lists, LINUX_PER_CPU_OFFSET, LINUX_RUNSTATE and LINUX_ENTRY_TASK. The kernel's
+ * page tables are known, and there is no ORC.
  */
 void search_arm64_functions(struct search *search);
 

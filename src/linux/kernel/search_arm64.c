@@ -2,7 +2,8 @@
 /*
  * The search in an arm64 kernel for what has no symbol; see search.c. The lists of modules and of
  * BPF programs: each is the first list that a function reads which walks it. xen_runstate and the
- * table of the CPUs' per-CPU areas: xen_vcpu_stolen() reads them, and nothing else.
+ * table of the CPUs' per-CPU areas: xen_vcpu_stolen() reads them, and nothing else. __entry_task:
+ * the code by which user code enters the kernel reads it into SP_EL0.
  *
  * A variable's address takes two instructions (Arm ARM DDI 0487J.a §C6.2, ADRP, ADD (immediate),
  * LDR (immediate)):
@@ -19,6 +20,8 @@
  *
  *   1 1 1 1 1 0 0 0 0 1 1  Rm         1 1 0 1 1 0  Rn Rt  LDR: the word at Rn + 8 * Wm, signed
  *   1 0 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 32 bits: the word at Rn + Xm
+ *   1 1 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 64 bits: the same
+ *   1 1 0 1 0 1 0 1 0 0 0 1 1 0 0 0 0 1 0 0 0 0 0 1 0 0 0 Rt   MSR SP_EL0
  *
  * gcc often makes the address of one variable, and reads others at a distance from there.
  *
@@ -137,6 +140,25 @@ static void arm64_find_runstate(struct search *search, struct arm64_code *code)
 	search_set(search, LINUX_RUNSTATE, variable);
 }
 
+/*
+ * "ldr_this_cpu tsk, __entry_task, x20", then "msr sp_el0, tsk" (Linux arch/arm64/kernel/entry.S,
+ * kernel_entry; from v4.10). The word is the task that the CPU runs in user mode.
+ */
+static void arm64_find_entry_task(struct search *search, struct arm64_code *code)
+{
+	uint64_t table = search->guest->symbols[LINUX_PER_CPU_OFFSET], variable = 0;
+
+	for (unsigned i = 0; i + 1 < ARM64_INSTRUCTIONS && !variable; i++) {
+		uint32_t word = code->words[i], next = code->words[i + 1];
+
+		if ((word & 0xffe0fc00) == 0xf8606800 && next == (0xd5184100 | (word & 31)))
+			variable = code->known[word >> 5 & 31];
+		arm64_follow(code, word, code->address + 4 * i);
+	}
+	if (variable && arm64_is_per_cpu(code->guest, table, variable))
+		search_set(search, LINUX_ENTRY_TASK, variable);
+}
+
 void search_arm64_functions(struct search *search)
 {
 	struct arm64_code code;
@@ -147,4 +169,6 @@ void search_arm64_functions(struct search *search)
 	}
 	if (arm64_read_code(search, LINUX_STOLEN, &code))
 		arm64_find_runstate(search, &code);
+	if (arm64_read_code(search, LINUX_EL0_SYNC, &code))
+		arm64_find_entry_task(search, &code);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sampler has to know of an arm64 kernel's stacks. Current is in a register, and the task
- * has its stack, so only types are needed. Resolver's thread.
+ * What the sampler has to know of an arm64 kernel's stacks. In the kernel current is in a register,
+ * and the task has its stack, so only types are needed. In user mode current is in a per-CPU
+ * variable. Resolver's thread.
  */
 #include "config.h"
 
@@ -23,13 +24,16 @@ struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 		.stack_bytes = arch_stack_bytes(guest),
 		.regs_below_top = layout_offset_or(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
 	};
-	if (guest->symbols[LINUX_PER_CPU_OFFSET] && guest->symbols[LINUX_RUNSTATE]) {
-		stacks.per_cpu_table = guest->symbols[LINUX_PER_CPU_OFFSET];
+	stacks.per_cpu_table = guest->symbols[LINUX_PER_CPU_OFFSET];
+	if (stacks.per_cpu_table) {
 		stacks.runstate_per_cpu = guest->symbols[LINUX_RUNSTATE];
+		stacks.entry_task_per_cpu = guest->symbols[LINUX_ENTRY_TASK];
 	}
 	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
 		stacks.task_mm = layout_offset(layout, TASK_MM);
 		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
+		if (layout_has(layout, MM_PGD))
+			stacks.mm_pgd = layout_offset(layout, MM_PGD);
 	}
 	return stacks;
 }

@@ -182,10 +182,11 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 	struct guest_code *code;
 	uint64_t start, end;
 
-	/* Instructions are read as those of x86-64. */
-	if (file->linux_guest->root.width == ROOT_ARM64 || !file->inode || loads->words_of_4 ||
-	    !guest_code_find_range(loads, &start, &end))
+	/* Instructions of 32 bits are not read. */
+	if (!file->inode || loads->words_of_4 || !guest_code_find_range(loads, &start, &end))
 		return NULL;
+	if (file->linux_guest->root.width == ROOT_ARM64)
+		source.arch = ARCH_ARM64;
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return error_create("out of memory for unwinding without tables");

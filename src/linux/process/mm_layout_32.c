@@ -164,7 +164,7 @@ static bool mm_find_count(struct process_trial *trial)
 	for (unsigned offset = WORD; offset < MM_FRONT_BYTES; offset += WORD) {
 		uint64_t tables = mm_word(trial, offset - WORD);
 
-		if (tables && tables < I386_KERNEL_START && tables % GUEST_PAGE_SIZE == 0 &&
+		if (tables && tables < KERNEL_32_START && tables % GUEST_PAGE_SIZE == 0 &&
 		    mm_word(trial, offset) == trial->n) {
 			process_trial_set(trial, MM_MAP_COUNT, offset);
 			return true;

@@ -29,7 +29,7 @@ uint64_t pids_find(const struct linux_guest *guest, uint64_t ns, uint32_t number
 {
 	uint64_t entry;
 
-	if (!linux_is_kernel_of(guest, ns) ||
+	if (!number || !linux_is_kernel_of(guest, ns) ||
 	    !xarray_find(guest, ns + layout_offset(&guest->layout, PID_NS_IDR), number, &entry) ||
 	    !linux_is_kernel_of(guest, entry))
 		return 0;

@@ -14,7 +14,10 @@
  * kernel's types do not tell, or there is no such level.
  */
 uint64_t pids_find_upid(const struct linux_guest *guest, uint64_t pid, uint32_t level);
-/* The struct pid of NUMBER in the namespace at NS; 0: none. */
+/*
+ * The struct pid of NUMBER in the namespace at NS; 0: none. Numbers begin at 1 (Linux kernel/pid.c,
+ * alloc_pid()).
+ */
 uint64_t pids_find(const struct linux_guest *guest, uint64_t ns, uint32_t number);
 /* The task that the struct pid at PID belongs to; 0: none. */
 uint64_t pids_get_task(const struct linux_guest *guest, uint64_t pid);

@@ -44,6 +44,7 @@ struct processes {
 	uint64_t changes;   /* code_files_changes() when all spaces were last filled */
 	struct processes_counts counts;
 	struct process_notes notes;
+	bool may_isolate; /* page-table isolation was not seen to be missing */
 };
 
 struct xtop_error *processes_create(const struct linux_guest *linux_guest,
@@ -65,6 +66,7 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 		settings->budget_bytes ? settings->budget_bytes : MEMORY_BUDGET_BYTES;
 	processes->reader.budget = files_settings.budget = &processes->budget;
 	processes->reader.linux_guest = linux_guest;
+	processes->may_isolate = true;
 	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
 	error = processes->reader.vmas
 			? code_files_create(linux_guest, &files_settings, &processes->reader.files)
@@ -127,10 +129,33 @@ bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_
 	return process;
 }
 
+static bool processes_is_of_root(const struct processes *processes, const struct process *process,
+				 struct memory_root root)
+{
+	return arch_is_same_process(process->root, root, processes->may_isolate);
+}
+
+/*
+ * With page-table isolation no mm->pgd looks like a table of user mode. Without, about every second
+ * one does: a vCPU that has such an mm->pgd shows that there is none. What is read of an mm_struct
+ * alone shows nothing: it may be another object's memory by now.
+ */
+bool processes_has_mm_root(struct processes *processes, uint64_t mm, struct memory_root root)
+{
+	const struct process *process = mm ? processes_find(processes, mm) : NULL;
+
+	if (!process)
+		return false;
+	if (arch_is_user_tables(root) && arch_is_same_process(process->root, root, false))
+		processes->may_isolate = false;
+	return processes_is_of_root(processes, process, root);
+}
+
 bool processes_has_root(const struct processes *processes, struct memory_root root)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
-		if (processes->mms[i] && arch_is_same_process(processes->processes[i].root, root))
+		if (processes->mms[i] &&
+		    processes_is_of_root(processes, &processes->processes[i], root))
 			return true;
 	return false;
 }
@@ -140,7 +165,7 @@ const struct space *processes_find_past(struct processes *processes, struct memo
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		if (processes->mms[i] && processes->processes[i].tgid == tgid &&
-		    arch_is_same_process(processes->processes[i].root, root))
+		    processes_is_of_root(processes, &processes->processes[i], root))
 			return processes->processes[i].space;
 	return NULL;
 }

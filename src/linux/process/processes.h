@@ -67,10 +67,14 @@ const struct space *processes_find_space(struct processes *processes, const stru
 					 uint64_t now_ns);
 /*
  * The page tables of the process with the mm_struct at MM, if processes_find_space() has met it.
- * False: the process is not kept; *root is untouched. A sample with page tables of
- * another process, by arch_is_same_process(), was taken before an exec().
+ * False: the process is not kept; *root is untouched.
  */
 bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_root *root);
+/*
+ * Whether ROOT, a vCPU's, is of the process that processes_get_root() knows. A sample with page
+ * tables of another process was taken before an exec().
+ */
+bool processes_has_mm_root(struct processes *processes, uint64_t mm, struct memory_root root);
 /* Whether a process that is kept has the page tables ROOT, a vCPU's. */
 bool processes_has_root(const struct processes *processes, struct memory_root root);
 /*

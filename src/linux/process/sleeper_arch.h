@@ -66,6 +66,19 @@ static inline enum system_call_kind system_call_kind(uint64_t number, uint64_t f
 		       : CALL_OTHER;
 }
 
+/*
+ * The same of a program of 32 bits. Those of i386 and of Arm have these numbers in common (Linux
+ * arch/x86/entry/syscalls/syscall_32.tbl, arch/arm/tools/syscall.tbl). The second call differs in
+ * its timeout alone.
+ */
+#define SHORT_FUTEX        240
+#define SHORT_FUTEX_TIME64 422
+
+static inline enum system_call_kind system_call_kind_short(uint64_t number)
+{
+	return system_call_kind(number == SHORT_FUTEX_TIME64 ? SHORT_FUTEX : number, SHORT_FUTEX);
+}
+
 /* --- the same of one architecture ------------------------------------------------------------- */
 
 bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registers *regs);

@@ -72,20 +72,25 @@ bool sleeper_arm64_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 	return true;
 }
 
-/*
- * x0 has the first argument until the call returns; orig_x0 keeps it. The calls of programs of 32
- * bits have other numbers (Linux arch/arm64/include/asm/unistd32.h), which are not read.
- */
+/* x0 has the first argument until the call returns; orig_x0 keeps it. */
 bool sleeper_arm64_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
-	uint64_t saved[N_SAVED];
+	uint64_t saved[N_SAVED], mask = UINT64_MAX;
+	uint32_t number;
 
-	if (!sleeper_find_saved(stack, saved) ||
-	    !pstate_arm64_is_user64(saved[PT_ARM64_PSTATE]) ||
-	    (int32_t)saved[PT_ARM64_SYSCALL] < 0)
+	if (!sleeper_find_saved(stack, saved) || (int32_t)saved[PT_ARM64_SYSCALL] < 0)
 		return false;
-	call->kind = system_call_kind((uint32_t)saved[PT_ARM64_SYSCALL], ARM64_FUTEX);
-	memcpy(call->arguments, saved, sizeof(call->arguments));
-	call->arguments[0] = saved[PT_ARM64_ORIG_X0];
+	number = (uint32_t)saved[PT_ARM64_SYSCALL];
+	if (pstate_arm64_is_user64(saved[PT_ARM64_PSTATE])) {
+		call->kind = system_call_kind(number, ARM64_FUTEX);
+	} else if (pstate_arm64_is_user32(saved[PT_ARM64_PSTATE])) {
+		call->kind = system_call_kind_short(number);
+		mask = UINT32_MAX;
+	} else {
+		return false;
+	}
+	saved[0] = saved[PT_ARM64_ORIG_X0];
+	for (size_t i = 0; i < sizeof(call->arguments) / sizeof(call->arguments[0]); i++)
+		call->arguments[i] = saved[i] & mask;
 	return true;
 }

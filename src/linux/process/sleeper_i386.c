@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "xtop/kernel_32.h"
 #include "xtop/registers_i386.h"
 #include "xtop/registers_x86.h"
 
@@ -52,5 +53,5 @@ bool sleeper_i386_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 		return false;
 	memcpy(saved, (const char *)stack->bytes + stack->size_bytes - end_bytes, sizeof(saved));
 	*sp = saved[PT_I386_SP];
-	return (saved[PT_I386_CS] & USER_SELECTOR) == USER_SELECTOR && *sp < I386_KERNEL_START;
+	return (saved[PT_I386_CS] & USER_SELECTOR) == USER_SELECTOR && *sp < KERNEL_32_START;
 }

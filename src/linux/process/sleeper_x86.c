@@ -77,15 +77,20 @@ bool sleeper_x86_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp)
 
 bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call *call)
 {
-	static const enum pt_regs_word words[] = { PT_REGS_RDI, PT_REGS_RSI, PT_REGS_RDX,
-						   PT_REGS_R10, PT_REGS_R8,  PT_REGS_R9 };
+	static const uint8_t words[] = { PT_REGS_RDI, PT_REGS_RSI, PT_REGS_RDX,
+					 PT_REGS_R10, PT_REGS_R8,  PT_REGS_R9 };
+	static const uint8_t short_words[] = { PT_REGS_RBX, PT_REGS_RCX, PT_REGS_RDX,
+					       PT_REGS_RSI, PT_REGS_RDI, PT_REGS_RBP };
 	uint64_t saved[N_PT_REGS];
+	bool is_short;
 
 	/* A page fault has an error code or -1 in place of the number. */
 	if (!sleeper_find_saved(stack, saved) || saved[PT_REGS_ORIG_RAX] >> 31)
 		return false;
-	call->kind = system_call_kind(saved[PT_REGS_ORIG_RAX], X86_FUTEX);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		call->arguments[i] = saved[words[i]];
+	is_short = code_word_bytes(WIDTH_64, saved[PT_REGS_CS]) == sizeof(uint32_t);
+	call->kind = is_short ? system_call_kind_short(saved[PT_REGS_ORIG_RAX])
+			      : system_call_kind(saved[PT_REGS_ORIG_RAX], X86_FUTEX);
+	for (size_t i = 0; i < sizeof(words); i++)
+		call->arguments[i] = is_short ? (uint32_t)saved[short_words[i]] : saved[words[i]];
 	return true;
 }

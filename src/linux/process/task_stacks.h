@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The task that a kernel stack belongs to. On arm64 a vCPU in user mode does not tell its task, but
- * SP_EL1 is the end of the task's kernel stack. Resolver's thread; everything read is hostile.
+ * The task that a kernel stack belongs to. On arm64 no register of a vCPU in user mode tells its
+ * task. If the kernel's variable is not known either, SP_EL1 is the end of the task's kernel stack.
+ * Resolver's thread; everything read is hostile.
  */
 #ifndef XTOP_PROCESS_TASK_STACKS_H
 #define XTOP_PROCESS_TASK_STACKS_H

@@ -292,7 +292,7 @@ static void locks_draw_summary(const struct view_locks *locks, const struct ui_m
 		      "%u tasks wait for %u locks; which one is not known: %llu of %llu waits",
 		      locks->forest.waiters, locks->forest.locks,
 		      (unsigned long long)counts->locks_unknown,
-		      (unsigned long long)(counts->locks_unknown + counts->locks_found));
+		      (unsigned long long)counts->locks_unknown + counts->locks_found);
 }
 
 static void locks_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,

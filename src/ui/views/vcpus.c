@@ -292,7 +292,7 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 		return;
 	}
 	vcpus_draw_header(model, canvas, area);
-	if (!model->snapshot)
+	if (!model->all || !model->snapshot)
 		return;
 	list_show(&vcpus->list, page);
 	for (; shown < page && vcpus->list.top + shown < vcpus->list.n; shown++)

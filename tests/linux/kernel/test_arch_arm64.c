@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "linux/kernel/arch.h"
+#include "linux/kernel/stack_layout.h"
 #include "tests/support/tap.h"
 
 #define TG1_16K 1
@@ -96,9 +97,9 @@ static void test_processes(void)
 	struct memory_root a = root_of(48), b = a, kernel;
 
 	b.arm64.table0 &= ~1ULL; /* CnP */
-	check(arch_is_same_process(a, b), "a flag is no other process");
+	check(arch_is_same_process(a, b, true), "a flag is no other process");
 	b.arm64.table0 += 0x80;
-	check(!arch_is_same_process(a, b), "tables may be so close");
+	check(!arch_is_same_process(a, b, true), "tables may be so close");
 	kernel = arch_kernel_tables(a);
 	check(!arch_is_user_tables(a) && kernel.arm64.table1 == a.arm64.table1 + 0x2000 &&
 		      kernel.arm64.table0 == a.arm64.table0,
@@ -127,8 +128,35 @@ static void test_stacks(void)
 	check_u64(arch_stack_bytes(&guest), 65536, "of 64 KiB");
 }
 
+static void set(struct linux_guest *guest, enum layout_member member, int32_t offset)
+{
+	guest->layout.values[member] = offset;
+}
+
+/* The sampler finds the user's page tables by the task only if all three members are known. */
+static void test_stack_layout(void)
+{
+	struct linux_guest guest = { .root = root_of(48), .has_layout = true };
+	struct linux_stacks stacks;
+
+	for (int i = 0; i < LAYOUT_MEMBERS; i++)
+		set(&guest, (enum layout_member)i, -1);
+	set(&guest, TASK_STACK, 32);
+	set(&guest, TASK_MM, 1200);
+	set(&guest, MM_PGD, 104);
+	stacks = stack_layout_arm64_build(&guest);
+	check(stacks.task_stack == 32 && !stacks.task_mm && !stacks.mm_pgd, "no place to begin");
+	set(&guest, MM_START_STACK, 336);
+	stacks = stack_layout_arm64_build(&guest);
+	check(stacks.task_mm == 1200 && stacks.mm_start_stack == 336 && stacks.mm_pgd == 104,
+	      "the task's mm, the end of its stack, its page tables");
+	set(&guest, MM_PGD, -1);
+	check_u64(stack_layout_arm64_build(&guest).mm_pgd, 0, "without its page tables");
+}
+
 int main(void)
 {
+	test_stack_layout();
 	test_stacks();
 	test_randomised();
 	test_addresses(48, 0xffff000000000000, 0xffff800000000000);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of an arm64 kernel without names of data, by functions that walk them. The code is made of
- * instructions that gcc 12 wrote for print_modules() of Linux 6.1, and of neighbours of them. All
- * memory is one block of 1 GiB at the beginning of the kernel's window of 39 bits.
+ * Lists and per-CPU variables of an arm64 kernel without names of data, by functions that use them.
+ * The code is made of instructions of Linux 6.1, and of neighbours of them. All memory is one block of 1 GiB at the beginning of the kernel's window of 39 bits.
  */
 #include "config.h"
 
 #include "linux/kernel/search.h"
+#include "linux/kernel/stack_layout.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 
@@ -117,6 +117,76 @@ static void test_runstate(void)
 	check_runstate(stolen, sizeof(stolen), false, "the CPU's area is not in memory");
 }
 
+/*
+ * el0t_64_sync() of Debian's 6.1.0-56-arm64, with the places of this guest, behind the instructions
+ * that save and clear registers: mrs x21, sp_el0; adrp x28, ENTRY_TASK; add x28, x28, #0x2f0;
+ * mrs x20, tpidr_el1; ldr x28, [x28, x20]; msr sp_el0, x28
+ */
+static const uint32_t entry[] = { 0xd5384115, 0xd000009c, 0x910bc39c,
+				  0xd538d094, 0xf8746b9c, 0xd518411c };
+#define ENTRY_TASK 0x222f0
+#define ENTRY_AT   45 /* so many instructions are in front */
+
+static void check_entry_task(const uint32_t *code, bool expected, const char *what)
+{
+	memset(at(CODE), 0, 4 * 64);
+	memcpy(at(CODE + 4 * ENTRY_AT), code, sizeof(entry));
+	memory_refresh(guest.memory);
+	guest.symbols[LINUX_STOLEN] = 0;
+	guest.symbols[LINUX_EL0_SYNC] = BASE + CODE;
+	guest.symbols[LINUX_PER_CPU_OFFSET] = BASE + TABLE;
+	guest.symbols[LINUX_ENTRY_TASK] = 0;
+	search_symbols(&guest, NULL, 0);
+	check(guest.symbols[LINUX_ENTRY_TASK] == (expected ? BASE + ENTRY_TASK : 0), "%s: %llx",
+	      what, (unsigned long long)guest.symbols[LINUX_ENTRY_TASK]);
+}
+
+static void test_entry_task(void)
+{
+	uint32_t code[sizeof(entry) / sizeof(entry[0])];
+
+	begin();
+	put_word(TABLE, 0x8000);
+	check_entry_task(entry, true, "__entry_task");
+	memcpy(code, entry, sizeof(code));
+	code[5] = 0xd518411b; /* msr sp_el0, x27 */
+	check_entry_task(code, false, "another value becomes SP_EL0");
+	memcpy(code, entry, sizeof(code));
+	code[4] = 0xf8746b7c; /* ldr x28, [x27, x20] */
+	check_entry_task(code, false, "its address is not known");
+	put_word(TABLE, FRAMES << 12);
+	check_entry_task(entry, false, "the CPU's area is not in memory");
+}
+
+/* What the sampler is told: per-CPU variables count only if the table of CPUs is known. */
+static void test_layout(void)
+{
+	const struct registers regs = { .arch = ARCH_ARM64 };
+	struct linux_stacks stacks;
+
+	begin();
+	layout_init(&guest.layout);
+	guest.layout.values[TASK_STACK] = 32;
+	guest.layout.values[TASK_MM] = 64;
+	guest.layout.values[MM_START_STACK] = 128;
+	guest.layout.values[MM_PGD] = 136;
+	guest.has_layout = true;
+	guest.symbols[LINUX_RUNSTATE] = BASE + RUNSTATE;
+	guest.symbols[LINUX_ENTRY_TASK] = BASE + ENTRY_TASK;
+	stacks = stack_layout_build(&guest, &regs);
+	check(stacks.current_per_cpu == CURRENT_IN_REGISTER && stacks.task_stack == 32 &&
+		      !stacks.runstate_per_cpu && !stacks.entry_task_per_cpu,
+	      "the sampler is told of no variable without the table");
+	guest.symbols[LINUX_PER_CPU_OFFSET] = BASE + TABLE;
+	stacks = stack_layout_build(&guest, &regs);
+	check(stacks.per_cpu_table == BASE + TABLE && stacks.runstate_per_cpu == BASE + RUNSTATE &&
+		      stacks.entry_task_per_cpu == BASE + ENTRY_TASK,
+	      "of both with it");
+	check(stacks.task_mm == 64 && stacks.mm_start_stack == 128 && stacks.mm_pgd == 136,
+	      "and of a process's first stack and page tables");
+	guest.has_layout = false;
+}
+
 int main(void)
 {
 	static const struct memory_ops ops = { .read = guest_read, .close = guest_close };
@@ -147,6 +217,8 @@ int main(void)
 	guest.symbols[LINUX_PRINT_MODULES] = BASE + (FRAMES << 12);
 	check_found(anchor, sizeof(anchor), 0, "the function is not in memory");
 	test_runstate();
+	test_entry_task();
+	test_layout();
 	memory_destroy(guest.memory);
 	return tap_done();
 }

@@ -16,6 +16,7 @@
 #include "linux/process/debug_files.h"
 #include "tests/support/elf_image.h"
 #include "tests/support/must.h"
+#include "tests/support/own_program.h"
 #include "tests/support/program.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
@@ -263,10 +264,10 @@ static void check_own(bool with_id)
 
 	dl_iterate_phdr(find_bias, &bias);
 	address = (uint64_t)&test_of_ours - bias;
-	shell("cd %s && rm -rf debug/* debug/.build-id && cp $(readlink /proc/%d/exe) whole && "
+	shell("cd %s && rm -rf debug/* debug/.build-id && cp %s whole && "
 	    "objcopy --only-keep-debug whole own.debug && cp whole own && "
 	    "%s strip own && objcopy --add-gnu-debuglink=own.debug own",
-	    top, getpid(),
+	    top, own_program(),
 	    with_id ? "" : "objcopy -R .note.gnu.build-id own.debug && "
 			   "objcopy -R .note.gnu.build-id own && ");
 	snprintf(path, sizeof(path), "%s/own", top);

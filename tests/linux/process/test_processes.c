@@ -133,6 +133,46 @@ static void test_names(void)
 	end();
 }
 
+/* Makes a process whose own top table has bit 12 of its address as BIT, and reads it. */
+static uint64_t make_process_beside(uint64_t bit)
+{
+	do
+		make_process();
+	while ((made_mm_root(made, mm).cr3 & CR3_USER_TABLE) != bit);
+	space_at(task_address, 0);
+	return made_mm_root(made, mm).cr3;
+}
+
+/* Whether a vCPU with the page tables CR3 runs the process that has MM_STRUCT. */
+static bool is_of(uint64_t mm_struct, uint64_t cr3)
+{
+	return processes_has_mm_root(processes, mm_struct, (struct memory_root){ .cr3 = cr3 });
+}
+
+/* The table beside mm->pgd is the same process's with page-table isolation, else another one's. */
+static void test_table_beside(void)
+{
+	uint64_t lower, lower_mm, upper;
+
+	begin(MADE_TREE);
+	lower = make_process_beside(0);
+	lower_mm = mm;
+	upper = make_process_beside(CR3_USER_TABLE);
+	check(is_of(lower_mm, lower) && is_of(lower_mm, lower | 0x1007),
+	      "there may be isolation: both tables are the process's");
+	check(!is_of(mm, upper & ~CR3_USER_TABLE), "but the table of user mode is the upper one");
+	check(is_of(lower_mm, lower | 0x1007), "nothing has shown that there is none");
+	check(is_of(mm, upper | 7), "a vCPU has an upper table that is a process's own");
+	check(!is_of(lower_mm, lower | 0x1007), "so there is none: the table beside is another's");
+	check(!processes_has_root(processes, (struct memory_root){ .cr3 = lower | 0x1007 }) &&
+		      !processes_find_past(processes, (struct memory_root){ .cr3 = lower | 0x1007 },
+					   50),
+	      "for all questions");
+	check(is_of(lower_mm, lower | 7), "its own is still its own");
+	check(!is_of(0, 0), "no mm has none");
+	end();
+}
+
 #define VSYSCALL 0xffffffffff600000ULL
 
 /* Linux lets a call of the page fault, so a user part begins at a function's first instruction. */
@@ -736,6 +776,7 @@ int main(void)
 	test_elf32();
 	test_budget();
 	test_names();
+	test_table_beside();
 	test_vsyscall();
 	test_vdso_jit();
 	test_vdso_image();

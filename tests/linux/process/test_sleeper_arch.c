@@ -2,7 +2,7 @@
 /*
  * What the stack of a sleeping task tells, on arm64: its registers, the user code that entered the
  * kernel, the system call. Stacks are made by hand; the places in them are those of Debian's 6.1.
- * x86's are tested with sleepers and locks.
+ * x86-64's are tested with sleepers and locks, but for the calls of i386.
  */
 #include "config.h"
 
@@ -156,8 +156,45 @@ static void test_calls(void)
 	words[SAVED + PT_ARM64_SYSCALL] = 98;
 	words[SAVED + PT_ARM64_PSTATE] = 5;
 	check(!sleeper_arch_get_call(&stack, &call), "registers that are the kernel's");
+}
+
+/* Numbers of arch/arm/tools/syscall.tbl. The upper halves of the registers mean nothing. */
+static void test_calls_32(void)
+{
+	begin();
 	words[SAVED + PT_ARM64_PSTATE] = 0x10;
-	check(!sleeper_arch_get_call(&stack, &call), "a call of a 32-bit program: other numbers");
+	words[SAVED + PT_ARM64_ORIG_X0] |= 7ULL << 32;
+	words[SAVED + 1] |= 7ULL << 32;
+	check_call(240, CALL_FUTEX, "a 32-bit program: futex()");
+	check_call(422, CALL_FUTEX, "futex_time64()");
+	check_call(449, CALL_FUTEX_WAITV, "futex_waitv() has one number");
+	check_call(98, CALL_OTHER, "futex() of arm64 is another call here");
+}
+
+/* i386 below a kernel of x86-64: numbers of arch/x86/entry/syscalls/syscall_32.tbl. */
+static void test_calls_i386(void)
+{
+	const uint64_t arguments[] = { 200, 101, 102, 103, 104, 105 };
+	static const uint8_t at[] = { PT_REGS_RBX, PT_REGS_RCX, PT_REGS_RDX,
+				      PT_REGS_RSI, PT_REGS_RDI, PT_REGS_RBP };
+	const size_t saved = WORDS - N_PT_REGS;
+	struct system_call call;
+
+	begin();
+	guest.root = (struct memory_root){ .width = WIDTH_64 };
+	memset(words, 0, sizeof(words));
+	words[saved + PT_REGS_CS] = CS_USER_32;
+	words[saved + PT_REGS_ORIG_RAX] = 240;
+	for (size_t i = 0; i < 6; i++)
+		words[saved + at[i]] = arguments[i] | 7ULL << 32;
+	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_FUTEX &&
+		      memcmp(call.arguments, arguments, sizeof(arguments)) == 0,
+	      "futex() of a 32-bit program below x86-64");
+	words[saved + PT_REGS_ORIG_RAX] = 202;
+	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_OTHER,
+	      "getegid32() is no futex()");
+	words[saved + PT_REGS_CS] = 0x33;
+	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_FUTEX, "202 of x86-64 is");
 }
 
 int main(void)
@@ -166,5 +203,7 @@ int main(void)
 	test_user();
 	test_arm32();
 	test_calls();
+	test_calls_32();
+	test_calls_i386();
 	return tap_done();
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Direct calls of x86-64; see call_targets.h. Intel SDM vol. 2, CALL: E8 and a distance of four
- * bytes from the next instruction.
- *
- * We take every byte E8 for a call. To decode all instructions would take twenty times as long, and
- * would go wrong behind data. In a megabyte of code, one in 4,000 bytes E8 that are no calls leads
- * into the code. So a target must also look like the beginning of a function: it is aligned, or
- * stands behind an instruction that ends a function.
+ * Direct calls in code; see call_targets.h. What a call looks like, and what stands before a
+ * function, the architecture tells (computed_machine.h). On x86-64 bytes of other instructions look
+ * like calls, too. So a target must also stand behind an instruction that ends a function. That it
+ * is aligned shows nothing: every 16th wrong one is.
  *
  * Missing pages are searched in a later turn (xtop/code.h).
  */
@@ -15,12 +12,10 @@
 #include "unwind/call_targets.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define CALL_OPCODE        0xe8
-#define CALL_BYTES         5
-#define CALL_BEFORE_BYTES  8 /* before a target: the longest filler */
-#define CALL_ALIGNMENT     16
+#include "unwind/computed_machine.h"
+
+#define CALL_BEFORE_BYTES  COMPUTED_CALL_BEFORE_BYTES
 #define CALL_PAGE_BYTES    4096U
 #define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* read at once */
 #define CALL_MAX_DELAY     64 /* turns between two searches of missing pages */
@@ -29,6 +24,7 @@
 #define CALL_WORD_BITS     64
 
 struct call_targets {
+	const struct computed_machine *machine;
 	uint64_t start, size_bytes;
 	uint64_t *targets; /* a bit for each byte of code */
 	uint64_t *pages;   /* a bit for each page that was searched */
@@ -53,7 +49,8 @@ static void call_set_bit(uint64_t *words, uint64_t i)
 	words[i / CALL_WORD_BITS] |= 1ULL << (i % CALL_WORD_BITS);
 }
 
-struct call_targets *call_targets_create(uint64_t start, uint64_t end)
+struct call_targets *call_targets_create(const struct computed_machine *machine, uint64_t start,
+					 uint64_t end)
 {
 	struct call_targets *targets;
 
@@ -62,6 +59,7 @@ struct call_targets *call_targets_create(uint64_t start, uint64_t end)
 	targets = calloc(1, sizeof(*targets));
 	if (!targets)
 		return NULL;
+	targets->machine = machine;
 	targets->start = start;
 	targets->size_bytes = end - start;
 	targets->n_pages = (size_t)((end - start + CALL_PAGE_BYTES - 1) / CALL_PAGE_BYTES);
@@ -100,20 +98,12 @@ void call_targets_add(struct call_targets *targets, uint64_t address)
 static void call_targets_add_calls(struct call_targets *targets, uint64_t address,
 				   const uint8_t *bytes, size_t n)
 {
-	const uint8_t *at = bytes, *end = n < CALL_BYTES ? bytes : bytes + n - CALL_BYTES + 1;
+	size_t call_bytes = targets->machine->call_bytes;
+	const uint8_t *at = bytes, *end = n < call_bytes ? bytes : bytes + n - call_bytes + 1;
+	uint64_t target;
 
-	while (at < end) {
-		int32_t distance;
-
-		at = memchr(at, CALL_OPCODE, (size_t)(end - at));
-		if (!at)
-			return;
-		memcpy(&distance, at + 1, sizeof(distance));
-		if (distance) /* 0 is of a constant: nobody calls the next instruction */
-			call_targets_add(targets, address + (uint64_t)(at - bytes) + CALL_BYTES +
-							  (uint64_t)(int64_t)distance);
-		at++;
-	}
+	while (targets->machine->find_call(&at, end, address + (uint64_t)(at - bytes), &target))
+		call_targets_add(targets, target);
 }
 
 /* How many pages from PAGE on, side by side, were not searched yet; one chunk at most. */
@@ -134,7 +124,7 @@ static void call_targets_read_chunk(struct call_targets *targets, const struct c
 	size_t page = targets->next_page, n = call_targets_count_pages(targets, page);
 	uint64_t offset = (uint64_t)page * CALL_PAGE_BYTES;
 	uint64_t left_bytes = targets->size_bytes - offset;
-	size_t wanted = n * CALL_PAGE_BYTES + CALL_BYTES - 1, got, pages;
+	size_t wanted = n * CALL_PAGE_BYTES + targets->machine->call_bytes - 1, got, pages;
 
 	if (!n) {
 		targets->next_page++;
@@ -182,7 +172,7 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 
 	if (!call_targets_is_due(targets, turn))
 		return true;
-	buffer = malloc(CALL_CHUNK_BYTES + CALL_BYTES);
+	buffer = malloc(CALL_CHUNK_BYTES + targets->machine->call_bytes);
 	while (buffer && targets->next_page < targets->n_pages &&
 	       (!source->turn || source->turn(source->context)))
 		call_targets_read_chunk(targets, source, buffer);
@@ -194,50 +184,6 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 
 /* --- between targets -------------------------------------------------------------------------- */
 
-/*
- * Whether BEFORE ends with one of the long fillers (Intel SDM vol. 2, NOP, "recommended multi-byte
- * sequence"), or is nothing but zeros. Constants end with a zero, too, so the whole filler counts.
- */
-static bool call_targets_fills(const uint8_t before[CALL_BEFORE_BYTES])
-{
-	static const struct {
-		uint8_t n, bytes[CALL_BEFORE_BYTES];
-	} fillers[] = {
-		{ 3, { 0x0f, 0x1f, 0x00 } },
-		{ 4, { 0x0f, 0x1f, 0x40, 0 } },
-		{ 5, { 0x0f, 0x1f, 0x44, 0, 0 } },
-		{ 7, { 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } },
-		{ 8, { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 } },
-		{ 8, { 0 } },
-	};
-
-	for (size_t i = 0; i < sizeof(fillers) / sizeof(fillers[0]); i++)
-		if (memcmp(before + CALL_BEFORE_BYTES - fillers[i].n, fillers[i].bytes,
-			   fillers[i].n) == 0)
-			return true;
-	return false;
-}
-
-/* Whether BEFORE can be the last bytes of a function, or of the filler behind one. */
-static bool call_targets_ends(const uint8_t before[CALL_BEFORE_BYTES])
-{
-	const uint8_t *end = before + CALL_BEFORE_BYTES;
-
-	switch (end[-1]) {
-	case 0x0b: /* ud2 */
-	case 0x90: /* nop */
-	case 0xc3: /* ret */
-	case 0xcc: /* int3 */
-	case 0xf4: /* hlt */
-		return true;
-	default:
-		break;
-	}
-	return call_targets_fills(before) ||
-	       end[-5] == 0xe8 || end[-5] == 0xe9 || /* a call that never returns; jmp */
-	       end[-2] == 0xeb || (end[-2] == 0xff && (end[-1] & 0xf8) == 0xe0); /* jmp *%reg */
-}
-
 /* Whether a function can begin at the target OFFSET. If not, the target is removed. */
 static bool call_targets_begins(struct call_targets *targets, const struct code_source *source,
 				uint64_t offset)
@@ -245,11 +191,11 @@ static bool call_targets_begins(struct call_targets *targets, const struct code_
 	uint64_t address = targets->start + offset;
 	uint8_t before[CALL_BEFORE_BYTES];
 
-	if (address % CALL_ALIGNMENT == 0 || offset < CALL_BEFORE_BYTES ||
+	if (offset < CALL_BEFORE_BYTES ||
 	    address == source->entries.elf || address == source->entries.pvh ||
 	    source->read(source->context, address - CALL_BEFORE_BYTES, before,
 			 CALL_BEFORE_BYTES) != CALL_BEFORE_BYTES ||
-	    call_targets_ends(before))
+	    targets->machine->ends_function(before))
 		return true;
 	targets->targets[offset / CALL_WORD_BITS] &= ~(1ULL << offset % CALL_WORD_BITS);
 	return false;

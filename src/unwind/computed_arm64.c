@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding by instructions on arm64; see computed_machine.h. A call leaves the stack pointer as it
+ * is, and the return address in x30. Until a function has saved x30, only the registers of the
+ * innermost frame tell its caller (cfi_arm64.c). Resolver's thread; pure functions.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "unwind/cfi_arm64.h"
+#include "unwind/computed_machine.h"
+#include "unwind/instruction_arm64.h"
+
+#define WORD_BYTES 4
+
+/* In the order of cfi_machine_arm64.kept_registers: x30, x19 to x29. */
+static const uint8_t arm64_kept[CFI_ARM64_KEPT] = {
+	CODE_ARM64_LR,	CODE_ARM64_X19, CODE_ARM64_X20, CODE_ARM64_X21,
+	CODE_ARM64_X22, CODE_ARM64_X23, CODE_ARM64_X24, CODE_ARM64_X25,
+	CODE_ARM64_X26, CODE_ARM64_X27, CODE_ARM64_X28, CODE_ARM64_FP,
+};
+
+static const uint8_t arm64_cursor_registers[N_CODE_ARM64] = {
+	[CODE_ARM64_X12] = 14, [CODE_ARM64_X13] = 15, [CODE_ARM64_X16] = 19,
+	[CODE_ARM64_X19] = 21, [CODE_ARM64_X20] = 22, [CODE_ARM64_X21] = 23,
+	[CODE_ARM64_X22] = 24, [CODE_ARM64_X23] = 25, [CODE_ARM64_X24] = 26,
+	[CODE_ARM64_X25] = 27, [CODE_ARM64_X26] = 28, [CODE_ARM64_X27] = 29,
+	[CODE_ARM64_X28] = 30, [CODE_ARM64_FP] = REG_ARM64_FP,
+	[CODE_ARM64_SP] = REG_SP, [CODE_ARM64_LR] = REG_ARM64_LR,
+};
+
+static const uint8_t arm64_cfa_order[N_CODE_ARM64] = {
+	CODE_ARM64_SP,	CODE_ARM64_FP,	CODE_ARM64_X19, CODE_ARM64_X20,
+	CODE_ARM64_X21, CODE_ARM64_X22, CODE_ARM64_X23, CODE_ARM64_X24,
+	CODE_ARM64_X25, CODE_ARM64_X26, CODE_ARM64_X27, CODE_ARM64_X28,
+	CODE_ARM64_X12, CODE_ARM64_X13, CODE_ARM64_X16, CODE_ARM64_LR,
+};
+
+/* bl: 100101 and a distance of 26 bits in words. Little data in code looks like that. */
+static bool arm64_find_call(const uint8_t **atp, const uint8_t *end, uint64_t address,
+			    uint64_t *target)
+{
+	const uint8_t *start = *atp;
+	struct instruction call;
+
+	for (const uint8_t *at = start; at < end; at += WORD_BYTES) {
+		uint64_t place = address + (uint64_t)(at - start);
+
+		if (at[3] >> 2 != 0x25 || !instruction_arm64_decode(at, WORD_BYTES, place, &call))
+			continue;
+		*atp = at + WORD_BYTES;
+		*target = call.target;
+		return true;
+	}
+	return false;
+}
+
+/* A jump, a return, a trap or a call that never returns; or a filler. */
+static bool arm64_ends_function(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES])
+{
+	const uint8_t *last = before + COMPUTED_CALL_BEFORE_BYTES - WORD_BYTES;
+	struct instruction instruction;
+
+	return !instruction_arm64_decode(last, WORD_BYTES, 0, &instruction) ||
+	       instruction.filler ||
+	       (instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH);
+}
+
+const struct computed_machine computed_machine_arm64 = {
+	.decode = instruction_arm64_decode,
+	.ends_call = instruction_arm64_ends_call,
+	.find_call = arm64_find_call,
+	.ends_function = arm64_ends_function,
+	.rule_step = cfi_arm64_rule_step,
+	.cfi = &cfi_machine_arm64,
+	.kept = arm64_kept,
+	.cursor_registers = arm64_cursor_registers,
+	.cfa_order = arm64_cfa_order,
+	.rule_cfa = RULE_CFA_ARM64,
+	.rule_deref = RULE_CFA_DEREF_ARM64,
+	.call_bytes = WORD_BYTES,
+};

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding by instructions of arm64, on any machine. Functions are as gcc makes them. At each of
+ * their instructions the caller's stack pointer is known, and whether the return address is in x30
+ * or in a word of the stack. tests/unwind/arm64 compares whole files with their tables.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/support/tap.h"
+#include "elf_tables.h"
+#include "unwind/computed.h"
+#include "unwind/cursor_arm64.h"
+
+#define PLACE   UINT64_C(0x10000)
+#define STACK   UINT64_C(0x7ffc00000000)
+#define WORDS   2048
+#define LINK    (-1) /* the return address is in x30 */
+#define IN_LINK UINT64_C(0x20000)
+#define X20     22   /* in a cursor */
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[WORDS];
+} made;
+
+struct made_code {
+	const uint32_t *words;
+	size_t size_bytes;
+	bool bounds; /* are known: all of it is one function */
+};
+#define CODE(words, bounds) ((struct made_code){ words, sizeof(words), bounds })
+
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct made_code *code = context;
+	uint64_t at = address - PLACE, n = at < code->size_bytes ? code->size_bytes - at : 0;
+
+	n = n < size_bytes ? n : size_bytes;
+	memcpy(buffer, (const char *)code->words + at, n);
+	return n;
+}
+
+static bool find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	const struct made_code *code = context;
+
+	if (!code->bounds || address - PLACE >= code->size_bytes)
+		return false;
+	*start = PLACE;
+	*end = PLACE + code->size_bytes;
+	return true;
+}
+
+static struct computed *create_computed(struct made_code *code)
+{
+	const struct code_source source = { .read = read_code,
+					    .find_function = find_function,
+					    .context = code,
+					    .arch = ARCH_ARM64,
+					    .entries.elf = code->bounds ? 0 : PLACE };
+	struct computed *computed;
+
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + code->size_bytes, &computed));
+	return computed;
+}
+
+/* FP: x29, in words above the stack pointer. */
+static struct cursor cursor_at(uint64_t address, bool interrupted, unsigned fp)
+{
+	struct registers_arm64 *regs = &made.vcpu.regs.arm64;
+	struct cursor cursor;
+
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .user = true,
+					  .n_stacks = 1,
+					  .regs = { .arch = ARCH_ARM64 } };
+	made.stack = (struct sample_stack){ .kind = STACK_USER,
+					    .address = STACK,
+					    .size_bytes = sizeof(made.words) };
+	for (unsigned i = 0; i < WORDS; i++)
+		made.words[i] = 0x30000 + i; /* each word tells its place */
+	for (unsigned i = 0; i < 31; i++)
+		regs->x[i] = 0xc00 + i;
+	regs->x[29] = STACK + 8 * (uint64_t)fp;
+	regs->x[30] = IN_LINK;
+	regs->sp_el0 = STACK;
+	regs->pc = address;
+	cursor_init(&cursor, &made.vcpu);
+	cursor.interrupted = interrupted;
+	return cursor;
+}
+
+/*
+ * Before instruction I the caller's stack pointer is N_WORDS above the function's, and word RETURNS
+ * has the return address.
+ */
+static void check_from(struct computed *computed, const char *what, unsigned i, unsigned fp,
+		       unsigned n_words, int returns)
+{
+	struct cursor cursor = cursor_at(PLACE + 4 * i, true, fp);
+	enum unwind_step step = computed_step(computed, 0, &cursor);
+	uint64_t wanted = returns == LINK ? IN_LINK : made.words[returns];
+
+	check(step == STEP_CALLER && cursor.regs[REG_PC] == wanted &&
+		      cursor.regs[REG_SP] == STACK + 8 * (uint64_t)n_words && !cursor.interrupted,
+	      "%s, %u: step %d, pc %#jx, sp + %#jx", what, i, step, (uintmax_t)cursor.regs[REG_PC],
+	      (uintmax_t)(cursor.regs[REG_SP] - STACK));
+}
+
+static void check_at(struct computed *computed, const char *what, unsigned i, unsigned n_words,
+		     int returns)
+{
+	check_from(computed, what, i, 0, n_words, returns);
+}
+
+static void test_frame(void)
+{
+	static const uint32_t words[] = {
+		0xd503233f, /* 0 paciasp */
+		0xa9bd7bfd, /* 1 stp x29, x30, [sp, #-48]! */
+		0x910003fd, /* 2 mov x29, sp */
+		0xa90153f3, /* 3 stp x19, x20, [sp, #16] */
+		0xf90013f5, /* 4 str x21, [sp, #32] */
+		0x94000200, /* 5 bl */
+		0xf94013f5, /* 6 ldr x21, [sp, #32] */
+		0xa94153f3, /* 7 ldp x19, x20, [sp, #16] */
+		0xa8c37bfd, /* 8 ldp x29, x30, [sp], #48 */
+		0xd65f0bff, /* 9 retaa */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check_at(computed, "a frame", 0, 0, LINK);
+	check_at(computed, "a frame", 1, 0, LINK);
+	for (unsigned i = 2; i < 9; i++)
+		check_at(computed, "a frame, saved", i, 6, 1);
+	check_at(computed, "a frame", 9, 0, LINK);
+	cursor = cursor_at(PLACE + 24, false, 0);
+	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+		      cursor.regs[REG_PC] == made.words[1] &&
+		      cursor.regs[REG_ARM64_FP] == made.words[0] &&
+		      cursor.regs[X20] == 0xc00 + 20,
+	      "registers of a caller are where the function has saved them");
+	check(computed_is_return(computed, 0, PLACE + 24) &&
+		      !computed_is_return(computed, 0, PLACE + 28),
+	      "a return address stands behind a call");
+	computed_destroy(computed);
+}
+
+/* A leaf with room on the stack, and a way that calls, and ends by a jump to another function. */
+static void test_leaf(void)
+{
+	static const uint32_t words[] = {
+		0xb40000e0, /* 0 cbz x0, 7 */
+		0xf81f0ffe, /* 1 str x30, [sp, #-16]! */
+		0x94000200, /* 2 bl */
+		0xaa0003f0, /* 3 mov x16, x0 */
+		0xf84107fe, /* 4 ldr x30, [sp], #16 */
+		0xd61f0200, /* 5 br x16 */
+		0xd503201f, /* 6 nop */
+		0xd10043ff, /* 7 sub sp, sp, #16 */
+		0xf90007e0, /* 8 str x0, [sp, #8] */
+		0x910043ff, /* 9 add sp, sp, #16 */
+		0xd65f03c0, /* 10 ret */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed = create_computed(&code);
+
+	check_at(computed, "before the room", 0, 0, LINK);
+	check_at(computed, "saved before a call", 2, 2, 0);
+	check_at(computed, "saved behind a call", 3, 2, 0);
+	check_at(computed, "restored", 5, 0, LINK);
+	check_at(computed, "without a frame", 7, 0, LINK);
+	check_at(computed, "with room", 8, 2, LINK);
+	check_at(computed, "with room", 9, 2, LINK);
+	check_at(computed, "at the end", 10, 0, LINK);
+	computed_destroy(computed);
+}
+
+/* A frame whose size is in a register, and one whose size no code tells. */
+static void test_large(void)
+{
+	static const uint32_t large[] = {
+		0xa9bf7bfd, /* 0 stp x29, x30, [sp, #-16]! */
+		0xd284000d, /* 1 mov x13, #0x2000 */
+		0x910003fd, /* 2 mov x29, sp */
+		0xcb2d63ff, /* 3 sub sp, sp, x13 */
+		0x94000200, /* 4 bl */
+		0xd284000d, /* 5 mov x13, #0x2000 */
+		0x8b2d63ff, /* 6 add sp, sp, x13 */
+		0xa8c17bfd, /* 7 ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* 8 ret */
+	};
+	static const uint32_t moved[] = {
+		0xa9bf7bfd, /* 0 stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* 1 mov x29, sp */
+		0xcb2063ff, /* 2 sub sp, sp, x0 */
+		0x94000200, /* 3 bl */
+		0x910003bf, /* 4 mov sp, x29 */
+		0xa8c17bfd, /* 5 ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* 6 ret */
+	};
+	struct made_code code = CODE(large, true);
+	struct computed *computed = create_computed(&code);
+
+	check_at(computed, "a large frame", 4, 0x402, 0x401);
+	check_at(computed, "a large frame", 5, 0x402, 0x401);
+	check_at(computed, "a large frame", 7, 2, 1);
+	check_at(computed, "a large frame", 8, 0, LINK);
+	computed_destroy(computed);
+	code = CODE(moved, true);
+	computed = create_computed(&code);
+	check_from(computed, "alloca", 4, 100, 102, 101);
+	check_from(computed, "alloca", 5, 0, 2, 1);
+	check_at(computed, "alloca", 6, 0, LINK);
+	computed_destroy(computed);
+}
+
+/*
+ * Two rare parts end in calls that never return. gcc saves x20 in the first one only. If control
+ * went on from the first to the second, nothing could tell where x20 is.
+ */
+static void test_rare_parts(void)
+{
+	static const uint32_t words[] = {
+		0xd10083ff, /* 0 sub sp, sp, #32 */
+		0xa9007bfd, /* 1 stp x29, x30, [sp] */
+		0xb40000e0, /* 2 cbz x0, 9 */
+		0xb4000121, /* 3 cbz x1, 12 */
+		0x94000200, /* 4 bl */
+		0xa9407bfd, /* 5 ldp x29, x30, [sp] */
+		0x910083ff, /* 6 add sp, sp, #32 */
+		0xd65f03c0, /* 7 ret */
+		0xd503201f, /* 8 nop */
+		0xf9000ff4, /* 9 str x20, [sp, #24] */
+		0xaa0003f4, /* 10 mov x20, x0 */
+		0x94000100, /* 11 bl abort */
+		0x940000ff, /* 12 bl abort */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor = cursor_at(PLACE + 48, true, 0);
+
+	check(computed_step(computed, 0, &cursor) == STEP_CALLER && cursor.known >> X20 & 1 &&
+		      cursor.regs[X20] == 0xc00 + 20,
+	      "x20 is not saved in the second part");
+	cursor = cursor_at(PLACE + 44, true, 0);
+	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+		      cursor.regs[X20] == made.words[3],
+	      "it is in the first");
+	computed_destroy(computed);
+}
+
+/* A function behind another one, that only a call leads to. */
+static void test_no_bounds(void)
+{
+	static const uint32_t words[] = {
+		0xd280001d, /* 0 mov x29, #0: the program's entry */
+		0x94000003, /* 1 bl 4 */
+		0x17ffffff, /* 2 b 1 */
+		0xd503201f, /* 3 nop */
+		0xa9bf7bfd, /* 4 stp x29, x30, [sp, #-16]! */
+		0x94000005, /* 5 bl 10 */
+		0xa8c17bfd, /* 6 ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* 7 ret */
+		0xd503201f, /* 8 nop */
+		0xd503201f, /* 9 nop */
+		0xd10043ff, /* 10 sub sp, sp, #16 */
+		0x910043ff, /* 11 add sp, sp, #16 */
+		0xd65f03c0, /* 12 ret */
+	};
+	struct made_code code = CODE(words, false);
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor = cursor_at(PLACE + 8, false, 0);
+
+	check_at(computed, "where a call leads", 6, 2, 1);
+	check_at(computed, "where another leads", 11, 2, LINK);
+	check(computed_step(computed, 0, &cursor) == STEP_OUTERMOST, "the entry has no caller");
+	computed_destroy(computed);
+}
+
+/* As main() of busybox: only a pointer leads to 6, and neither it nor the one before returns. */
+static void test_behind_call(void)
+{
+	static const uint32_t words[] = {
+		0xd280001d, /* 0 mov x29, #0: the program's entry */
+		0x94000003, /* 1 bl 4 */
+		0x17ffffff, /* 2 b 1 */
+		0xd503201f, /* 3 nop */
+		0xf81f0ffe, /* 4 str x30, [sp, #-16]! */
+		0x94000007, /* 5 bl 12 */
+		0xa9be53f3, /* 6 stp x19, x20, [sp, #-32]! */
+		0xd2800000, /* 7 mov x0, #0 */
+		0xf9000bfe, /* 8 str x30, [sp, #16] */
+		0x97fffffb, /* 9 bl 4 */
+		0x94000002, /* 10 bl 12 */
+		0xd503201f, /* 11 nop */
+		0xd10043ff, /* 12 sub sp, sp, #16 */
+		0x14000000, /* 13 b 13 */
+	};
+	struct made_code code = CODE(words, false);
+	struct computed *computed = create_computed(&code);
+
+	check_at(computed, "behind a call that never returns", 10, 4, 2);
+	check_at(computed, "before it", 5, 2, 0);
+	computed_destroy(computed);
+}
+
+/*
+ * As __cxa_vec_delete2() of libstdc++: nothing leads to 10, a handler of exceptions. It runs in the
+ * frame of 5, and not in that of the tail call before. Which of both it is, nothing shows.
+ */
+static void test_handler(void)
+{
+	static const uint32_t words[] = {
+		0xa9be7bfd, /* 0 stp x29, x30, [sp, #-32]! */
+		0x910003fd, /* 1 mov x29, sp */
+		0xf9000bf3, /* 2 str x19, [sp, #16] */
+		0xaa0003f3, /* 3 mov x19, x0 */
+		0xd2800000, /* 4 mov x0, #0 */
+		0x97fffffb, /* 5 bl 0 */
+		0xf9400bf3, /* 6 ldr x19, [sp, #16] */
+		0xa8c27bfd, /* 7 ldp x29, x30, [sp], #32 */
+		0xd61f0200, /* 8 br x16 */
+		0xd65f03c0, /* 9 ret */
+		0x97fffff6, /* 10 bl 0 */
+		0x910063e0, /* 11 add x0, sp, #24 */
+		0x97fffff4, /* 12 bl 0 */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor = cursor_at(PLACE + 40, true, 0);
+
+	check_at(computed, "before a handler", 5, 4, 1);
+	check(computed_step(computed, 0, &cursor) == STEP_NOT_COVERED,
+	      "a handler has no caller that is known");
+	computed_destroy(computed);
+}
+
+int main(void)
+{
+	test_behind_call();
+	test_handler();
+	test_frame();
+	test_leaf();
+	test_large();
+	test_rare_parts();
+	test_no_bounds();
+	return tap_done();
+}
