@@ -126,6 +126,18 @@ struct fuzz_file {
 	size_t hole_start, hole_end; /* cannot be read now */
 };
 
+/* Reads from the first END bytes, at OFFSET. Returns how many bytes there were. */
+static inline size_t fuzz_read_part(const uint8_t *bytes, size_t end, uint64_t offset, void *buffer,
+				    size_t size_bytes)
+{
+	if (offset >= end)
+		return 0;
+	if (size_bytes > end - offset)
+		size_bytes = end - offset;
+	memcpy(buffer, bytes + offset, size_bytes);
+	return size_bytes;
+}
+
 static inline size_t fuzz_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
 {
 	const struct fuzz_file *file = context;
@@ -135,12 +147,7 @@ static inline size_t fuzz_file_read(void *context, uint64_t offset, void *buffer
 		end = file->hole_start < end ? file->hole_start : end;
 	else if (offset < file->hole_end)
 		return 0;
-	if (offset >= end)
-		return 0;
-	if (size_bytes > end - offset)
-		size_bytes = end - offset;
-	memcpy(buffer, file->bytes + offset, size_bytes);
-	return size_bytes;
+	return fuzz_read_part(file->bytes, end, offset, buffer, size_bytes);
 }
 
 static inline struct bytes fuzz_file_bytes(struct fuzz_file *file)

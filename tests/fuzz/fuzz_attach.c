@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Getting to know a Linux guest, as a whole: from the registers of a vCPU over the kernel's image,
- * names, types and page tables to modules and the task of a sample. The guest is a right one, whose
- * kernel names no data (so it is searched), and the input changes words of it. The parts have
- * fuzzers of their own.
+ * names, types and page tables to modules, the task of a sample and tasks that wait. The guest is a
+ * right one, whose kernel names no data (so it is searched), and the input changes words of it. The
+ * parts have fuzzers of their own.
  */
 #include "config.h"
 
@@ -26,15 +26,21 @@
 #define PARENT      (DATA + 0x2000)
 #define MM          (DATA + 0x3000)
 #define STACK       (DATA + 0x4000)
+#define PIDS        (DATA + 0x5000) /* two struct pid, a namespace and a node of its tree */
+#define NAMESPACE   (DATA + 0x5400)
+#define NODE        (DATA + 0x5800)
 #define MAX_CHANGES 32
 #define N_KINDS     3
 
 static const char types[] =
 	"struct list_head 16 { ptr next @0; ptr prev @8; }"
 	"struct module_layout 80 { ptr base @0; u32 size @8; u32 text_size @12; }"
+	"struct thread_struct 8 { u64 sp @0; }"
 	"struct task_struct 4096 { u32 flags @8; ptr stack @16; ptr mm @24; u32 pid @32;"
 	"  u32 tgid @36; ptr group_leader @40; ptr real_parent @48; u64 start_time @56;"
-	"  u32 self_exec_id @64; u8 comm[16] @72; ptr fs @88; }"
+	"  u32 self_exec_id @64; u8 comm[16] @72; ptr fs @88; u32 __state @96;"
+	"  u32 exit_state @100; u32 on_cpu @104; u64 nvcsw @112; u64 nivcsw @120;"
+	"  thread_struct thread @128; ptr thread_pid @136; u64 pid_links[8] @144; }"
 	"struct mm_struct 1096 { ptr mmap @0; ptr pgd @80; u32 map_count @100; u64 start_stack @104; }"
 	"struct vm_area_struct 200 { u64 vm_start @0; u64 vm_end @8; ptr vm_next @16;"
 	"  u64 vm_flags @80; u64 vm_pgoff @88; ptr vm_file @96; }"
@@ -43,6 +49,12 @@ static const char types[] =
 	"struct orc_entry 6 { u16 sp_offset @0; u16 bp_offset @2; u32 sp_reg @4.0:4;"
 	"  u32 bp_reg @4.4:4; u32 type @4.8:2; u32 end @4.10:1; }"
 	"struct page 64 { u64 flags @0; u64 index @32; }"
+	"struct xarray 16 { ptr xa_head @8; }"
+	"struct xa_node 576 { u8 shift @0; ptr slots[64] @40; }"
+	"struct idr 24 { xarray idr_rt @0; }"
+	"struct pid_namespace 136 { idr idr @0; }"
+	"struct upid 16 { u32 nr @0; ptr ns @8; }"
+	"struct pid 112 { u32 level @4; u64 tasks[4] @16; upid numbers[1] @96; }"
 	"struct pt_regs 168 { u64 ip @128; u64 cs @136; }";
 
 static struct world {
@@ -97,6 +109,20 @@ static void put_task(struct world *world, uint64_t task, uint32_t pid, uint64_t 
 	made_put_u64(world->made, world->root, task + 48, parent);
 	made_put_u64(world->made, world->root, task + 56, 1000000 * pid);
 	made_put_string(world->made, world->root, task + 72, "task");
+	made_put_u64(world->made, world->root, task + 128, STACK + 0x3e00);
+	made_put_u64(world->made, world->root, task + 136, PIDS + 0x80 * pid);
+}
+
+/* The task's struct pid, in the first namespace. */
+static void put_pid(struct world *world, uint64_t task, uint32_t pid)
+{
+	uint64_t at = PIDS + 0x80 * pid;
+
+	made_put_u64(world->made, world->root, at + 16, task + 144);
+	made_put_u32(world->made, world->root, at + 96, pid);
+	made_put_u64(world->made, world->root, at + 104, NAMESPACE);
+	made_put_u64(world->made, world->root, NAMESPACE + 8, NODE + 2);
+	made_put_u64(world->made, world->root, NODE + 40 + 8 * pid, at);
 }
 
 static void put_data(struct world *world)
@@ -105,6 +131,8 @@ static void put_data(struct world *world)
 	made_put(world->made, world->root, MADE_TEXT + 0x40, "\x65\x48\x8b\x3d\0\0\1", 8);
 	put_task(world, PARENT, 1, PARENT, MM);
 	put_task(world, CURRENT, 2, PARENT, 0);
+	put_pid(world, PARENT, 1);
+	put_pid(world, CURRENT, 2);
 	made_put_u64(world->made, world->root, MM + 80, TABLES);
 	made_put(world->made, world->root, TABLES, made_entry(world->made, world->root, 0, 4),
 		 GUEST_PAGE_SIZE);
@@ -186,16 +214,40 @@ static const struct sample_vcpu *make_sample(const struct world *world, struct f
 		struct sample_stack stack;
 		uint64_t words[2];
 	} sample;
+	uint8_t how = fuzz_u8(fuzz);
 
 	sample.head = (struct sample_vcpu){
 		.size_bytes = sizeof(sample),
-		.user = fuzz_u8(fuzz) & 1,
+		.user = how & 1,
+		.frame = { how >> 1 }, /* in the kernel: another task than the one that is told */
 		.n_stacks = 1,
 		.task = CURRENT + (fuzz_u8(fuzz) & 3) * 0x800,
 		.regs = { .rip = 0x400000, .cr0 = 1U << 31, .cr3 = world->root.cr3, .cr4 = 0x20 },
 	};
 	sample.stack = (struct sample_stack){ .address = STACK + fuzz_u16(fuzz), .size_bytes = 16 };
 	return &sample.head;
+}
+
+static void add_wait(void *context, const struct os_wait *wait)
+{
+	(void)context;
+	fuzz_must(wait->state < N_OS_WAIT_STATES, "a state");
+}
+
+static void end_wait(void *context, void *kept, uint64_t waited_ns)
+{
+	(void)context, (void)kept, (void)waited_ns;
+}
+
+static void use_waits(void *system)
+{
+	static const struct os_waits_sink sink = { add_wait, end_wait, NULL, NULL };
+	struct os_waits_counts counts = { 0 };
+
+	for (unsigned i = 4; i < 7; i++)
+		linux_os.read_waits(system, i * 1000000000ULL, 1000000000, &sink);
+	linux_os.read_tasks(system, 7000000000, &sink);
+	linux_os.get_waits_counts(system, &counts);
 }
 
 static void use(void *system, const struct world *world, struct fuzz *fuzz)
@@ -205,6 +257,8 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 	struct os_clock clock;
 	struct os_events events[4];
 	struct os_task task;
+	struct os_log log = { 0 };
+	struct memory_root root;
 	uint64_t timer_ns;
 
 	for (unsigned i = 1; i < 4; i++) {
@@ -216,7 +270,11 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 		linux_os.find_task(system, vcpu, i * 1000000000ULL, &task);
 		fuzz_must(!task.process || strnlen(task.process, 64) < 64, "a name ends");
 	}
+	use_waits(system);
 	linux_os.is_there(system);
+	linux_os.get_kernel_root(system, &root);
+	linux_os.read_log(system, &log);
+	os_log_deinit(&log);
 	linux_os.read_clock(system, fuzz_u64(fuzz), &clock);
 	linux_os.read_timer(system, fuzz_u8(fuzz) % 4, &timer_ns);
 	linux_os.read_events(system, events, 4);

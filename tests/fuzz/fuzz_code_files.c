@@ -18,10 +18,10 @@
 #include "fuzz.h"
 #include "linux/process/processes.h"
 #include "tests/fuzz/change.h"
+#include "tests/fuzz/servers.h"
 #include "tests/fuzz/user_stack.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
-#include "xtop/fetch.h"
 #include "xtop/os_ops.h"
 
 #define BASE        0x55d000000000ULL
@@ -86,7 +86,7 @@ static struct world {
 	frame_t frames[N_FILES][FILE_PAGES];
 	struct symbols *symbols;
 	struct os_folders folders;
-	int root_fd, fetched_fd;
+	int root_fd;
 	char top[32];
 } world;
 
@@ -99,37 +99,16 @@ struct changes {
 
 /* --- the servers ------------------------------------------------------------------------------ */
 
-/* What the servers answer, two bits each time. These replace the library's functions. */
-static struct {
-	bool on;
-	uint32_t answers;
-	struct fetch_progress progress;
-} servers;
-
-bool fetch_is_on(void)
-{
-	return servers.on;
-}
+static struct fetch_progress servers_progress;
 
 enum fetch_state fetch_find(const struct build_id *id, int *fdp)
 {
-	enum fetch_state state = servers.answers & 3;
-
-	fuzz_must(id->size_bytes > 0, "a build-id is asked for");
-	servers.answers >>= 2;
-	if (state == FETCH_FOUND)
-		*fdp = dup(world.fetched_fd);
-	return state;
-}
-
-enum fetch_state fetch_ask(const struct build_id *id, int *fdp)
-{
-	return fetch_find(id, fdp);
+	return fetch_ask(id, fdp);
 }
 
 void fetch_get_progress(struct fetch_progress *progress)
 {
-	*progress = servers.progress;
+	*progress = servers_progress;
 }
 
 /* --- files of dom0 ---------------------------------------------------------------------------- */
@@ -197,8 +176,8 @@ static void make_host(void)
 	world.folders.fds[0] = open(host_path("/debug"), O_PATH | O_CLOEXEC);
 	world.folders.n = 1;
 	program_make(&program, 0, "fetched", 6);
-	world.fetched_fd = memfd_create("fuzz", MFD_CLOEXEC);
-	fuzz_must(write(world.fetched_fd, program.bytes, PROGRAM_BYTES) == PROGRAM_BYTES,
+	servers.fetched_fd = memfd_create("fuzz", MFD_CLOEXEC);
+	fuzz_must(write(servers.fetched_fd, program.bytes, PROGRAM_BYTES) == PROGRAM_BYTES,
 		  "a server has a file");
 }
 
@@ -581,10 +560,10 @@ static struct processes_settings take_settings(struct fuzz *fuzz)
 
 	servers.on = has & 8;
 	servers.answers = servers.on ? fuzz_u32(fuzz) : 0;
-	servers.progress =
+	servers_progress =
 		(struct fetch_progress){ .n_waiting = has >> 3 & 1, .total_bytes = has >> 4 & 1 };
 	if (!servers.on && has & 16)
-		strcpy(servers.progress.message, "no server");
+		strcpy(servers_progress.message, "no server");
 	if (member) /* the kernel has no such member */
 		world.made->guest.layout.values[member % LAYOUT_MEMBERS] = -1;
 	return (struct processes_settings){ .root_fd = has & 1 ? world.root_fd : -1,

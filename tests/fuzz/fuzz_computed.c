@@ -2,7 +2,8 @@
 /*
  * Unwinding by instructions: code of the input is read and used for steps. The input: how long each
  * function is, or that nobody knows; how much code there is, the code; then a vCPU. If nobody knows,
- * functions begin where calls lead, and in each second turn the code cannot be read.
+ * functions begin where calls lead, and in each second of the first turns the code cannot be read;
+ * the size of the input says whether in the first. The code is of the vCPU's architecture.
  */
 #include "config.h"
 
@@ -10,6 +11,7 @@
 #include "vcpu.h"
 
 #define MAX_CODE_BYTES 4096
+#define MISSING_TURNS  128 /* here each step is a turn, and would read the function again */
 
 struct code {
 	uint8_t bytes[MAX_CODE_BYTES];
@@ -20,14 +22,11 @@ struct code {
 static size_t code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	const struct code *code = context;
-	uint64_t offset = address - VCPU_USER_CODE;
 
-	if (offset >= code->size_bytes || (!code->function_bytes && code->turn & 1))
+	if (!code->function_bytes && code->turn < MISSING_TURNS && code->turn & 1)
 		return 0;
-	if (size_bytes > code->size_bytes - offset)
-		size_bytes = code->size_bytes - offset;
-	memcpy(buffer, code->bytes + offset, size_bytes);
-	return size_bytes;
+	return fuzz_read_part(code->bytes, code->size_bytes, address - VCPU_USER_CODE, buffer,
+			      size_bytes);
 }
 
 static bool code_find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
@@ -71,13 +70,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 				      .entries.elf = VCPU_USER_CODE };
 	struct computed *computed = NULL;
 
-	code.turn = 0;
+	code.turn = size_bytes & 1;
 	code.function_bytes = 16U * (1 + fuzz_u8(&fuzz)) % MAX_CODE_BYTES;
 	if (!code.function_bytes)
 		source.turn = code_turn;
 	code.size_bytes = fuzz_u16(&fuzz) % (MAX_CODE_BYTES + 1);
 	fuzz_take(&fuzz, code.bytes, code.size_bytes);
 	fuzz_vcpu(&fuzz, &vcpu);
+	source.arch = (enum guest_arch)vcpu.vcpu.regs.arch;
 	fuzz_succeed(computed_create(&source, VCPU_USER_CODE, VCPU_USER_CODE + code.size_bytes,
 				     &computed));
 	if (computed)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the sampler copies out of a stopped guest: all stacks of a Linux guest, and its current
- * task. The memory, the registers and struct linux_stacks come from the input. Or the guest has a
- * thread of a Go program, made below, and the input says where the vCPU is and changes words. The
- * result must be a record that passes sample_check().
+ * task. The memory, the registers and struct linux_stacks come from the input. Or the guest is made
+ * below, with a thread of a Go program or with a kernel of 32 bits, and the input says where the
+ * vCPU is and changes words. The result must be a record that passes sample_check(). It is unwound,
+ * without tables.
  */
 #include "config.h"
 
@@ -13,6 +14,7 @@
 #include "xtop/frame_cache.h"
 #include "xtop/go_stacks.h"
 #include "xtop/registers_i386.h"
+#include "xtop/unwind.h"
 
 static struct fuzz_guest *memory;
 
@@ -62,6 +64,9 @@ static void take_stacks(struct fuzz *fuzz, struct control *control)
 	if (how & 2) {
 		stacks.current_per_cpu = CURRENT_IN_REGISTER;
 		stacks.regs_below_top = PT_ARM64_BYTES;
+		stacks.entry_task_per_cpu = FUZZ_GUEST_BASE;
+		stacks.task_mm = 16;
+		stacks.mm_pgd = 24;
 	}
 	if (how & 4) {
 		stacks.per_cpu_table = (uint32_t)FUZZ_GUEST_BASE;
@@ -183,12 +188,12 @@ static void make_g(uint64_t g, uint64_t low, uint64_t high, uint64_t sp)
 	put(g + GO_G_SELF, g);
 }
 
-static void make_go(void)
+static void make_go(const struct go_stacks *go)
 {
 	put(MADE_TLS + (uint64_t)(int64_t)made_go.g, MADE_G);
 	put(MADE_M + GO_M_G0, MADE_G0);
-	put(MADE_M + made_go.gsignal, MADE_GSIGNAL);
-	put(MADE_M + made_go.curg, MADE_G);
+	put(MADE_M + go->gsignal, MADE_GSIGNAL);
+	put(MADE_M + go->curg, MADE_G);
 	make_g(MADE_G, USER(12, 0), USER(13, 0), USER(12, 0xa00));
 	make_g(MADE_G0, USER(14, 0), USER(15, 0), USER(14, 0xc00));
 	make_g(MADE_GSIGNAL, USER(10, 0), USER(11, 0), 0);
@@ -222,62 +227,180 @@ static void make_thread(struct fuzz *fuzz, struct control *control, struct regis
 		control_set_go_stacks(control, MADE_CR3, &made_go, how & 128);
 	memset(memory->pool, 0, sizeof(memory->pool));
 	make_kernel();
-	make_go();
+	make_go(&made_go);
 	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
 }
 
 /* --- a 32-bit kernel -------------------------------------------------------------------------- */
 
-/* All pages of the pool but the last two, at 3 GiB and at 0. Those two are the page tables. */
-#define I386(page, offset) (0xc0000000 + (page) * GUEST_PAGE_SIZE + (offset))
-#define I386_TASK          I386(2, 0)
-#define I386_STACK         I386(4, 0) /* 8 KiB */
-#define I386_IRQ           I386(6, 0)
-#define I386_POOL          0x100 /* the frame of the pool's first page */
+/*
+ * All pages of the pool at 3 GiB and at 0. On i386 the last two are the page tables, and not
+ * mapped.
+ */
+#define SHORT(page, offset) (0xc0000000 + (page) * GUEST_PAGE_SIZE + (offset))
+#define SHORT_TASK          SHORT(2, 0)
+#define SHORT_STACK         SHORT(4, 0) /* 8 KiB */
+#define SHORT_IRQ           SHORT(6, 0)
+#define SHORT_POOL          0x100 /* the frame of the pool's first page */
 
-static const struct linux_stacks i386_stacks = {
-	.per_cpu_table = I386(0, 0x100),
+static const struct linux_stacks short_stacks = {
+	.per_cpu_table = SHORT(0, 0x100),
 	.current_per_cpu = 0x10,
 	.task_stack = 20,
 	.stack_bytes = 2 * GUEST_PAGE_SIZE,
 };
 
 /* User code, the task's stack, the interrupts' stack, and outside of all. */
-static const uint64_t i386_places[] = { 0x9100, I386_STACK + 0x1800, I386_IRQ + 0x1f00,
-					I386(10, 0x10) };
+static const uint64_t short_places[] = { 0x9100, SHORT_STACK + 0x1800, SHORT_IRQ + 0x1f00,
+					 SHORT(10, 0x10) };
 
 static void put_u32(uint64_t address, uint32_t value)
 {
 	memcpy((char *)memory->pool + address % FUZZ_GUEST_BYTES, &value, sizeof(value));
 }
 
+static void make_short(struct control *control)
+{
+	memset(memory->pool, 0, sizeof(memory->pool));
+	put_u32(short_stacks.per_cpu_table, SHORT(1, 0));
+	put_u32(SHORT(1, 0x10), SHORT_TASK);
+	put_u32(SHORT_TASK + short_stacks.task_stack, SHORT_STACK);
+	control_set_linux_stacks(control, &short_stacks);
+}
+
 static void make_i386(struct fuzz *fuzz, struct control *control, struct registers *regs)
 {
-	uint64_t user_regs = I386_IRQ - I386_STACK_PADDING - PT_I386_BYTES;
+	uint64_t user_regs = SHORT_IRQ - I386_STACK_PADDING - PT_I386_BYTES;
 
-	memset(memory->pool, 0, sizeof(memory->pool));
+	make_short(control);
 	for (uint32_t i = 0; i < 14; i++)
-		put_u32(I386(14, 4 * i), (I386_POOL + i) << GUEST_PAGE_SHIFT | 7);
-	put_u32(I386(15, 0), (I386_POOL + 14) << GUEST_PAGE_SHIFT | 7);
-	put_u32(I386(15, 4 * 768), (I386_POOL + 14) << GUEST_PAGE_SHIFT | 7);
-	put_u32(i386_stacks.per_cpu_table, I386(1, 0));
-	put_u32(I386(1, 0x10), I386_TASK);
-	put_u32(I386_TASK + i386_stacks.task_stack, I386_STACK);
+		put_u32(SHORT(14, 4 * i), (SHORT_POOL + i) << GUEST_PAGE_SHIFT | 7);
+	put_u32(SHORT(15, 0), (SHORT_POOL + 14) << GUEST_PAGE_SHIFT | 7);
+	put_u32(SHORT(15, 4 * 768), (SHORT_POOL + 14) << GUEST_PAGE_SHIFT | 7);
 	put_u32(user_regs + PT_I386_AT(PT_I386_CS), 0x73);
 	put_u32(user_regs + PT_I386_AT(PT_I386_SP), 0x9200);
-	put_u32(I386_IRQ, I386_STACK + 0x1900); /* the stack that was interrupted */
+	put_u32(SHORT_IRQ, SHORT_STACK + 0x1900); /* the stack that was interrupted */
 	*regs = (struct registers){
-		.rsp = i386_places[fuzz_u8(fuzz) % 4],
-		.rip = fuzz_u8(fuzz) & 1 ? 0x8000 : I386(8, 0),
+		.rsp = short_places[fuzz_u8(fuzz) % 4],
+		.rip = fuzz_u8(fuzz) & 1 ? 0x8000 : SHORT(8, 0),
 		.cr0 = 1U << 31,
-		.cr3 = (I386_POOL + 15) << GUEST_PAGE_SHIFT,
+		.cr3 = (SHORT_POOL + 15) << GUEST_PAGE_SHIFT,
 		.width = WIDTH_32,
 	};
-	control_set_linux_stacks(control, &i386_stacks);
+	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
+}
+
+#define PT_ARM32_SP    (SHORT_IRQ - 8 - 72 + 4 * 13) /* the user's registers end the task's stack */
+#define PT_ARM32_CPSR  (SHORT_IRQ - 8 - 72 + 4 * 16)
+#define ARM32_ENTERING (SHORT_IRQ - 8)
+
+/* The page tables are the guest's: long descriptors, from the second level of arm64 on. */
+static void make_arm32(struct fuzz *fuzz, struct control *control, struct registers *regs)
+{
+	static const uint8_t modes[] = { ARM32_MODE_USR, ARM32_MODE_SVC, ARM32_MODE_IRQ,
+					 ARM32_MODE_ABT };
+	struct registers_arm64 *arm = &regs->arm64;
+	uint8_t how = fuzz_u8(fuzz);
+
+	make_short(control);
+	put_u32(PT_ARM32_SP, 0x9200);
+	put_u32(PT_ARM32_CPSR, ARM32_MODE_USR);
+	*regs = (struct registers){ .arch = ARCH_ARM64 };
+	arm->pstate = PSTATE_ARM64_AARCH32 | modes[how & 3];
+	arm->spsr_el1 = how & 4 ? ARM32_MODE_USR : ARM32_MODE_SVC;
+	arm->x[REGISTER_ARM32_SP] = 0x9280;
+	arm->x[registers_arm32_sp_place(arm->pstate)] =
+		how & 8 ? ARM32_ENTERING : short_places[how >> 4 & 3];
+	arm->pc = how & 0x40 ? 0x8000 : SHORT(8, 0);
+	arm->sctlr = SCTLR_ARM64_M;
+	arm->tcr = TTBCR_ARM32_EAE | (how & 0x80 ? 1U << TTBCR_ARM32_EPD0_SHIFT : 0);
+	arm->ttbr0 = arm->ttbr1 = 3 << GUEST_PAGE_SHIFT;
+	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
+}
+
+/* --- arm64 ------------------------------------------------------------------------------------ */
+
+#define ARM64_TABLE    (4ULL << GUEST_PAGE_SHIFT)      /* the guest's, of both halves */
+#define ARM64_EMPTY    (ARM64_TABLE - GUEST_PAGE_SIZE) /* where a kernel has an empty table */
+#define ARM64_USER     KERNEL(9, 0)                    /* the task's own table */
+#define ARM64_SAVED(n) (MADE_TOP - PT_ARM64_BYTES + PT_ARM64_AT(n))
+
+static const struct linux_stacks arm64_stacks = {
+	.kernel_cr3 = ARM64_TABLE,
+	.current_per_cpu = CURRENT_IN_REGISTER,
+	.entry_task_per_cpu = KERNEL(0, 0),
+	.per_cpu_table = KERNEL(0, 0x100),
+	.task_stack = 8,
+	.stack_bytes = 4 * GUEST_PAGE_SIZE,
+	.regs_below_top = PT_ARM64_BYTES,
+	.task_mm = 16,
+	.mm_pgd = 24,
+};
+static const struct go_stacks arm64_go = { .g = GO_G_IN_REGISTER, .gsignal = 80, .curg = 192 };
+
+static void make_arm64_kernel(void)
+{
+	put(arm64_stacks.per_cpu_table, 0x10);
+	put(arm64_stacks.entry_task_per_cpu + 0x10, MADE_TASK);
+	put(MADE_TASK + arm64_stacks.task_stack, KERNEL(2, 0));
+	put(MADE_TASK + arm64_stacks.task_mm, MADE_MM);
+	put(MADE_MM + arm64_stacks.mm_pgd, ARM64_USER);
+	put(ARM64_USER, 3 << GUEST_PAGE_SHIFT | 3);
+	put(ARM64_USER + 8 * (USER(0, 0) >> 39), 3 << GUEST_PAGE_SHIFT | 3);
+	put(ARM64_SAVED(PT_ARM64_X0 + REGISTER_ARM64_GO_G), MADE_G);
+	put(ARM64_SAVED(PT_ARM64_X29), USER(14, 0x980));
+	put(ARM64_SAVED(PT_ARM64_SP), USER(14, 0x900));
+	put(ARM64_SAVED(PT_ARM64_PC), USER(15, 0x10));
+	put(ARM64_SAVED(PT_ARM64_X13), 0x9200);
+	put(KERNEL(8, 0x100), KERNEL(5, 0x100)); /* a frame of an interrupt, to the task's stack */
+}
+
+static void make_arm64(struct fuzz *fuzz, struct control *control, struct registers *regs)
+{
+	static const uint64_t pstates[] = { 0, 5, PSTATE_ARM64_AARCH32 | ARM32_MODE_USR, 4 };
+	static const uint64_t stack_pointers[] = { KERNEL(5, 0x400), KERNEL(8, 0x80),
+						   MADE_TOP - PT_ARM64_BYTES, MADE_TOP };
+	struct linux_stacks stacks = arm64_stacks;
+	uint8_t how = fuzz_u8(fuzz), where = fuzz_u8(fuzz);
+	struct registers_arm64 *arm = &regs->arm64;
+
+	*regs = (struct registers){ .arch = ARCH_ARM64 };
+	*arm = (struct registers_arm64){
+		.x = { [PT_ARM64_X13] = 0x9300,
+		       [REGISTER_ARM64_GO_G] = where & 1 ? MADE_G : MADE_G0,
+		       [REGISTER_ARM64_FP] = where & 2 ? KERNEL(8, 0x100) : USER(14, 0x980) },
+		.pc = where & 4 ? KERNEL(15, 0x20) : USER(15, 0x20),
+		.pstate = pstates[how & 3],
+		.sp_el0 = where & 8 ? MADE_TASK : made_places[where >> 4 & 3],
+		.sp_el1 = stack_pointers[where >> 6],
+		.spsr_el1 = pstates[how >> 2 & 3],
+		.elr_el1 = USER(15, 0x10),
+		.sctlr = SCTLR_ARM64_M,
+		.ttbr0 = how & 0x10 ? ARM64_EMPTY : ARM64_TABLE,
+		.ttbr1 = ARM64_TABLE,
+		.tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 16ULL << TCR_ARM64_T1SZ_SHIFT | 16,
+	};
+	stacks.entry_task_per_cpu = how & 0x20 ? stacks.entry_task_per_cpu : 0;
+	control_set_linux_stacks(control, &stacks);
+	control_set_go_stacks(control, ARM64_TABLE, NULL, false);
+	if (how & 0x40)
+		control_set_go_stacks(control, ARM64_TABLE, &arm64_go, how & 0x80);
+	memset(memory->pool, 0, sizeof(memory->pool));
+	make_go(&arm64_go);
+	make_arm64_kernel();
 	fuzz_patch(fuzz, (uint8_t *)memory->pool, sizeof(memory->pool));
 }
 
 /* --- the copy --------------------------------------------------------------------------------- */
+
+static void unwind(const struct sample_vcpu *vcpu)
+{
+	static const struct unwind_spaces none = { 0 };
+	static struct unwind_stack stack;
+
+	unwind_stack(vcpu, &none, UNWIND_AUTO, &stack);
+	fuzz_must(stack.n_frames >= 1 && stack.n_frames <= UNWIND_MAX_FRAMES, "frames are limited");
+}
 
 static void copy(struct copier *copier, const struct registers *regs, bool user)
 {
@@ -299,6 +422,7 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 	record.sample.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes;
 	fuzz_must(record.sample.size_bytes <= sample_size_max(1), "a record fits");
 	fuzz_must(sample_check(&record, record.sample.size_bytes), "a record is right");
+	unwind(&record.vcpu);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
@@ -318,6 +442,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	}
 	if ((flags & 0xf0) == 0xa0) {
 		make_i386(&fuzz, control, &regs);
+	} else if ((flags & 0xf0) == 0xb0) {
+		make_arm32(&fuzz, control, &regs);
+	} else if ((flags & 0xf0) == 0xc0) {
+		make_arm64(&fuzz, control, &regs);
 	} else if (flags & 4) {
 		make_thread(&fuzz, control, &regs);
 	} else {

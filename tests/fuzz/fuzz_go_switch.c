@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From one stack of a Go thread to the other: a program and the stacks of one of its threads are
- * right, and the input spoils registers, words and pieces. fuzz_go spoils the program's table.
+ * right, and the input spoils registers, words and pieces. fuzz_go spoils the program's table. The
+ * program is one of x86-64 or of arm64; in the latter case the input makes a chain right, too.
  */
 #include "config.h"
 
@@ -19,17 +20,19 @@ static const int32_t depths[] = { 0, 8, 12, 1 << 20 };
 static struct program {
 	struct image *image; /* NULL: not made yet */
 	struct space *space;
-} programs[N_MAKE_GO][N_DEPTHS];
+} programs[N_MAKE_GO][N_DEPTHS], arm64_programs[N_MAKE_GO];
 
-static const struct program *get_program(unsigned layout, unsigned depth)
+static const struct program *get_program(unsigned layout, unsigned depth, bool arm64)
 {
-	struct program *program = &programs[layout][depth];
+	struct program *program = arm64 ? &arm64_programs[layout] : &programs[layout][depth];
 	struct mapping mapping = { .start = MADE_GO_TEXT, .end = MADE_GO_TEXT + 0x1000 };
 
 	if (program->image)
 		return program;
 	fuzz_succeed(image_create("file", &mapping.image));
-	mapping.image->tables.go = made_go_compile((enum make_go_layout)layout, depths[depth]);
+	mapping.image->tables.go =
+		arm64 ? made_go_compile_arm64((enum make_go_layout)layout)
+		      : made_go_compile((enum make_go_layout)layout, depths[depth]);
 	fuzz_must(mapping.image->tables.go != NULL, "the table is right");
 	fuzz_succeed(space_create(&program->space));
 	fuzz_succeed(space_add(program->space, &mapping));
@@ -67,9 +70,23 @@ static void spoil_piece(struct fuzz *fuzz, struct made_go_piece *piece)
 		piece->words[what % 64] = make_word(fuzz);
 }
 
+/* The program counter and the stack pointer are those of x86. */
+static void become_arm64(struct sample_vcpu *vcpu)
+{
+	struct registers_arm64 arm64 = { .pc = vcpu->regs.rip, .sp_el0 = vcpu->regs.rsp };
+
+	vcpu->regs = (struct registers){ .arm64 = arm64, .arch = ARCH_ARM64 };
+}
+
+/* The input changes 17 words from here on: x86's general registers and rip; arm64's x15 to pc. */
+static uint64_t *first_register(struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 ? &regs->arm64.x[15] : &regs->rax;
+}
+
 static void spoil(struct fuzz *fuzz, struct made_go_thread *thread)
 {
-	uint64_t *regs = (uint64_t *)&thread->vcpu.regs;
+	uint64_t *regs = first_register(&thread->vcpu.regs);
 
 	while (fuzz->left_bytes) {
 		uint8_t what = fuzz_u8(fuzz) % 32;
@@ -115,11 +132,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	unsigned chain = fuzz_u8(&fuzz) % N_MADE_GO_CHAINS, variant = fuzz_u8(&fuzz);
 	unsigned depth = variant / N_MAKE_GO % N_DEPTHS;
-	const struct program *program = get_program(variant % N_MAKE_GO, depth);
+	bool arm64 = variant & 0x80;
+	const struct program *program = get_program(variant % N_MAKE_GO, depth, arm64);
 
 	/* Deeper than a piece: the chain is that of 0. */
 	made_go_chain(&thread, (enum made_go_chain)chain, depths[depth] > 8 ? 0 : depths[depth]);
 	fuzz_must(sample_check(&thread, thread.sample.size_bytes), "the record is right");
+	if (arm64)
+		become_arm64(&thread.vcpu);
 	spoil(&fuzz, &thread);
 	if (!sample_check(&thread, thread.sample.size_bytes))
 		return 0;

@@ -2,19 +2,24 @@
 /*
  * A 32-bit kernel whose data has no names: its page tables, its running task, the members of a task,
  * a task's names, the layout of a process's mappings and files, and these; modules, and tasks that
- * sleep. The kernel is a valid one that the input changes.
+ * sleep. The kernel is a valid one that the input changes. Or it is one of 32-bit Arm, of which the
+ * first half and the unwind tables are looked at.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "linux/kernel/arch.h"
+#include "linux/kernel/exidx_tables.h"
 #include "linux/kernel/layout_32.h"
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
+#include "linux/kernel/stack_layout.h"
 #include "linux/process/process_layout.h"
 #include "linux/process/processes.h"
 #include "linux/sleepers.h"
 #include "tests/fuzz/change.h"
+#include "tests/support/made_arm32.h"
 #include "tests/support/made_module_i386.h"
 #include "tests/support/made_task_i386.h"
 
@@ -183,19 +188,65 @@ static bool check_right(struct made_i386 *made)
 	return true;
 }
 
-static void spoil(struct made_i386 *made, struct fuzz *fuzz)
+/* Places of the kernel of Arm. */
+static const uint32_t arm32_places[] = { MADE_TABLES + 0x20,
+					 MADE_KERNEL,
+					 MADE_IDLE_CPU,
+					 MADE_INFO,
+					 MADE_PER_CPUS,
+					 MADE_ARM_CURRENT + MADE_AREA,
+					 MADE_TASK,
+					 MADE_TASK + 48,
+					 MADE_TASK + MADE_ARM_STACK,
+					 MADE_TASK + MADE_ARM_PID,
+					 MADE_TASK + MADE_ARM_COMM,
+					 MADE_LEADER + MADE_ARM_PID,
+					 MADE_LEADER + MADE_ARM_COMM,
+					 MADE_PARENT + MADE_ARM_PID,
+					 MADE_ARM_EXIDX,
+					 MADE_ARM_EXIDX + 8 * 20,
+					 MADE_ARM_EXIDX + 8 * (MADE_ARM_ENTRIES - 8) };
+#define N_ARM32_PLACES (sizeof(arm32_places) / sizeof(arm32_places[0]))
+
+static uint32_t place_at(uint8_t number, bool arm32)
+{
+	return arm32 ? arm32_places[number % N_ARM32_PLACES] : places[number % N_PLACES];
+}
+
+static void spoil(struct made_i386 *made, struct fuzz *fuzz, bool arm32)
 {
 	while (fuzz->left_bytes) {
 		uint8_t where = fuzz_u8(fuzz);
-		uint64_t at = places[where % N_PLACES] + fuzz_u8(fuzz) % NEAR_BYTES, was = 0;
+		uint64_t at = place_at(where, arm32) + fuzz_u8(fuzz) % NEAR_BYTES, was = 0;
 		enum change_kind kind = fuzz_change_kind(fuzz);
 
 		memcpy(&was, made->bytes + at, 4);
 		made_i386_put(made, at,
-			      kind == CHANGE_ADDRESS ? MADE_BASE + places[fuzz_u8(fuzz) % N_PLACES]
+			      kind == CHANGE_ADDRESS ? MADE_BASE + place_at(fuzz_u8(fuzz), arm32)
 						     : fuzz_change(fuzz, kind, was),
 			      where & 0x80 ? 1 : 4);
 	}
+}
+
+/* --- a kernel of 32-bit Arm ------------------------------------------------------------------- */
+
+static void use_arm32(struct made_i386 *made, struct fuzz *fuzz)
+{
+	const struct registers regs = { .arch = ARCH_ARM64 };
+	struct memory_root root;
+	struct image *image;
+
+	made_arm32_begin(made);
+	spoil(made, fuzz, true);
+	memory_refresh(made->guest.memory);
+	made_arm32_search(made);
+	find_task(made);
+	stack_layout_build(&made->guest, &regs);
+	if (arch_find_kernel_root(&made->guest, &root))
+		arch_is_same_process(root, made->guest.root, true);
+	fuzz_succeed(image_create("kernel", &image));
+	exidx_read_kernel(&made->guest, image);
+	image_unref(image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
@@ -205,10 +256,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct made_i386 *made = made_i386();
 	uint8_t how = fuzz_u8(&fuzz);
 
-	if (!made)
-		return 0;
 	if (!is_checked)
 		is_checked = check_right(made);
+	if (how & 128) {
+		use_arm32(made, &fuzz);
+		return 0;
+	}
 	made_i386_begin(made, how & 1);
 	if (how & 2) {
 		memset(made->bytes + MADE_TABLES, 0, 0x2000);
@@ -224,7 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		made_task_i386(made);
 	if (how & 32)
 		(how & 64 ? made_module_65_i386 : made_module_i386)(made, 2);
-	spoil(made, &fuzz);
+	spoil(made, &fuzz, false);
 	memory_refresh(made->guest.memory);
 	made_i386_search(made);
 	find_task(made);

@@ -20,14 +20,9 @@ struct function {
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	const struct function *function = context;
-	uint64_t offset = address - CODE;
 
-	if (offset > function->size_bytes)
-		return 0;
-	if (size_bytes > function->size_bytes - offset)
-		size_bytes = function->size_bytes - offset;
-	memcpy(buffer, function->bytes + offset, size_bytes);
-	return size_bytes;
+	return fuzz_read_part(function->bytes, function->size_bytes, address - CODE, buffer,
+			      size_bytes);
 }
 
 static bool find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)

@@ -245,6 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct tasks *tasks = NULL;
 	struct modules *modules;
 	struct space *space;
+	uint8_t how;
 
 	fuzz_guest_layout(guest, &fuzz);
 	put_symbols(guest, &fuzz);
@@ -252,10 +253,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	fuzz_succeed(modules_create(&guest->linux_guest, space, &modules));
 	fuzz_succeed(generated_code_create(&guest->linux_guest, space, &code));
 	error_destroy(tasks_create(&guest->linux_guest, &tasks));
+	how = fuzz_u8(&fuzz);
+	guest->arm64 = how & 2;
+	if (guest->arm64)
+		regs = (struct registers){ .arch = ARCH_ARM64, .arm64.pc = FUZZ_GUEST_BASE };
 	for (unsigned i = 0; i < 2; i++) {
 		if (i)
 			guest->pool[fuzz_u16(&fuzz) % (FUZZ_GUEST_BYTES / 8)] = FUZZ_GUEST_BASE;
-		else if (fuzz_u8(&fuzz) & 1)
+		else if (how & 1)
 			spoil(guest, &fuzz);
 		else
 			fuzz_guest_fill(guest, &fuzz);

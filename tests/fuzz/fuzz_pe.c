@@ -71,12 +71,9 @@ static uint64_t missing; /* a page that cannot be read */
 static size_t read_image(void *context, uint64_t offset, void *buffer, size_t size_bytes)
 {
 	(void)context;
-	if (offset >= IMAGE_BYTES || offset >> 12 == missing)
+	if (offset >> 12 == missing)
 		return 0;
-	if (size_bytes > IMAGE_BYTES - offset)
-		size_bytes = IMAGE_BYTES - offset;
-	memcpy(buffer, image_bytes + offset, size_bytes);
-	return size_bytes;
+	return fuzz_read_part(image_bytes, IMAGE_BYTES, offset, buffer, size_bytes);
 }
 
 /* --- a chain ---------------------------------------------------------------------------------- */

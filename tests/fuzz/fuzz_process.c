@@ -106,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 
 	mm = FUZZ_GUEST_BASE + fuzz_u16(&fuzz);
 	task = FUZZ_GUEST_BASE + fuzz_u16(&fuzz);
+	guest->arm64 = task & 2;
 	fuzz_guest_layout(guest, &fuzz);
 	fuzz_guest_fill(guest, &fuzz);
 	if (vmas_read_key(&guest->linux_guest, mm, &key))

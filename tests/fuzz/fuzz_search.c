@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The search in a kernel without symbols of its data: memory comes from the input, or is a small
- * image in which everything is found and that the input changes.
+ * image in which everything is found and that the input changes. It is one of x86-64; the same is
+ * looked at as one of arm64.
  */
 #include "config.h"
 
@@ -156,8 +157,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	static bool is_checked;
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes), nothing = { 0 };
 	struct fuzz_guest *guest = fuzz_guest();
-	bool is_right = fuzz_u8(&fuzz) & 1 || !is_checked;
+	uint8_t how = fuzz_u8(&fuzz);
+	bool is_right = how & 1 || !is_checked;
 
+	guest->arm64 = how & 2 && is_checked;
 	fuzz_guest_fill(guest, is_right ? &nothing : &fuzz);
 	if (is_right)
 		put_image(guest);

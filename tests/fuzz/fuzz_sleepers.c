@@ -9,6 +9,7 @@
 
 #include "guest.h"
 #include "linux/event_channels.h"
+#include "linux/kernel/arch.h"
 #include "linux/process/processes.h"
 #include "linux/sleepers.h"
 #include "xtop/registers_x86.h"
@@ -26,8 +27,11 @@
 #define N_EVENTS    5
 #define STACKS      0x8000 /* one every 0x1000 */
 #define STACK_BYTES 0x1000
+#define USER_TABLES 0xf000 /* an empty table of task 2's */
 #define RECORD      0x100  /* of a wait for a lock: so far from the stack's end */
 #define N_TASKS     6
+#define CONTEXT     0x300  /* of arm64, in a task */
+#define CALL_32     240
 
 static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,
 		uint64_t value)
@@ -102,11 +106,30 @@ static void put_writer(struct fuzz_guest *guest)
 	put_word(guest, STACKS + 6 * STACK_BYTES - 0x1f0, base + lock);
 }
 
-/* Each lock is held by the next task. Task 2 waits for a futex, by the system call CALL. */
+/* Task 2 waits for a futex, by the system call CALL. Programs of 32 bits call CALL_32. */
+static void put_call(struct fuzz_guest *guest, uint64_t call)
+{
+	const uint64_t end = STACKS + 2 * STACK_BYTES + arch_stack_bytes(&guest->linux_guest),
+		       arm64 = end - PT_ARM64_BYTES, x86 = end - PT_REGS_BYTES;
+	bool is_32 = call == CALL_32;
+
+	if (guest->arm64) {
+		put_word(guest, arm64 + PT_ARM64_AT(PT_ARM64_SYSCALL), call == 202 ? 98 : call);
+		put_word(guest, arm64 + PT_ARM64_AT(PT_ARM64_ORIG_X0), 0x1000);
+		put_word(guest, arm64 + PT_ARM64_AT(1), 0x86);
+		put_word(guest, arm64 + PT_ARM64_AT(PT_ARM64_PSTATE), is_32 ? 0x10 : 0);
+		return;
+	}
+	put_word(guest, x86 + 8 * PT_REGS_ORIG_RAX, call);
+	put_word(guest, x86 + 8 * PT_REGS_RDI, 0x1000);
+	put_word(guest, x86 + 8 * PT_REGS_RSI, 0x86);
+	put_word(guest, x86 + 8 * PT_REGS_CS, is_32 ? 0x23 : 0x33);
+}
+
+/* Each lock is held by the next task. */
 static void put_locks(struct fuzz_guest *guest, uint64_t call)
 {
-	const uint64_t base = FUZZ_GUEST_BASE,
-		       saved = STACKS + 3 * STACK_BYTES - PT_REGS_BYTES;
+	const uint64_t base = FUZZ_GUEST_BASE;
 
 	put_record(guest, 0, MUTEX_WAIT_LIST, MUTEX_WAITER_TASK, MUTEX_WAITER_LIST);
 	put(guest, LOCKS, MUTEX_OWNER, (base + TASKS + 0x400) | 1);
@@ -117,10 +140,8 @@ static void put_locks(struct fuzz_guest *guest, uint64_t call)
 	put(guest, LOCKS + 0x280, RT_MUTEX_WAITER_LOCK, base + LOCKS + 0x200);
 	put(guest, LOCKS + 0x200, RT_MUTEX_OWNER, (base + TASKS) | 1);
 	put(guest, TASKS + 0x800, TASK_MM, base + LOCKS + 0x400);
-	put_word(guest, saved + 8 * PT_REGS_ORIG_RAX, call);
-	put_word(guest, saved + 8 * PT_REGS_RDI, 0x1000);
-	put_word(guest, saved + 8 * PT_REGS_RSI, 0x86);
-	put_word(guest, saved + 8 * PT_REGS_CS, 0x33);
+	put(guest, LOCKS + 0x400, MM_PGD, base + USER_TABLES);
+	put_call(guest, call);
 	put_record(guest, 3, SEMAPHORE_WAIT_LIST, SEMAPHORE_WAITER_TASK, SEMAPHORE_WAITER_LIST);
 	put_record(guest, 4, PERCPU_RWSEM_WAIT_LIST, WAIT_ENTRY_TASK, WAIT_ENTRY_LIST);
 	put_writer(guest);
@@ -228,6 +249,7 @@ static void tell_lock(void *context, const struct os_lock_wait *wait)
 	fuzz_must(wait->certainty < N_OS_HOLDERS &&
 			  (wait->certainty == OS_HOLDER_UNKNOWN ||
 			   wait->certainty == OS_HOLDER_NO_TASK) == !wait->holder.address &&
+			  !wait->holder.pid == !wait->holder.address &&
 			  wait->holder.address != wait->waiter.address,
 		  "a holder that is another task, or none");
 	fuzz_must(!wait->is_over || (!wait->name[0] && !wait->holder.address),
@@ -252,10 +274,18 @@ static void read_turns(struct fuzz_guest *guest, struct sleepers *sleepers, stru
 	}
 }
 
+/* Where a task of arm64 has its registers, and how many words of user code's it has saved. */
+static void lay_out_arm64(struct layout *layout)
+{
+	layout->values[TASK_CONTEXT] = CONTEXT;
+	layout->values[TASK_SP] = CONTEXT + 8 * 11;
+	layout->values[PT_REGS_SIZEOF] = PT_ARM64_BYTES;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct processes_settings settings = { .root_fd = -1 };
-	static const uint64_t calls[] = { 202, 202, 449, 455 }; /* futexes */
+	static const uint64_t calls[] = { 202, CALL_32, 449, 455 }; /* futexes */
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct fuzz_guest *guest = fuzz_guest();
 	struct linux_guest *linux_guest = &guest->linux_guest;
@@ -271,6 +301,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	linux_guest->symbols[LINUX_EVENT_CHANNELS] = FUZZ_GUEST_BASE + EVENTS;
 	how = fuzz_u8(&fuzz);
 	kinds = how >> 1;
+	guest->arm64 = size_bytes & 1;
+	if (guest->arm64)
+		lay_out_arm64(&linux_guest->layout);
 	if (how & 1) {
 		fuzz_guest_fill(guest, &(struct fuzz){ 0 });
 		put_guest(guest, calls[how >> 6]);

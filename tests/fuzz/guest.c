@@ -8,7 +8,9 @@
 #define POOL_FRAME   0x100
 #define ABSENT_FRAME 0x200 /* cannot be read */
 #define POOL_PAGES   (FUZZ_GUEST_BYTES / GUEST_PAGE_SIZE)
-#define ENTRY_FLAGS  3 /* present, writable */
+#define ENTRY_FLAGS  3 /* present, writable; on arm64: a table, or a page */
+#define ARM64_TG1_4K 2
+#define ARM64_BITS   48 /* of an address: four levels of pages of 4 KiB */
 
 static void guest_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
 {
@@ -58,6 +60,20 @@ struct fuzz_guest *fuzz_guest(void)
 	return &guest;
 }
 
+static struct memory_root guest_root(bool arm64)
+{
+	uint64_t table = (TABLE_FRAME + 3) << GUEST_PAGE_SHIFT;
+
+	if (!arm64)
+		return (struct memory_root){ .cr3 = table };
+	return (struct memory_root){ .arm64 = { .table0 = table,
+						.table1 = table,
+						.size0 = 64 - ARM64_BITS,
+						.size1 = 64 - ARM64_BITS,
+						.granule1 = ARM64_TG1_4K,
+						.kind = ROOT_ARM64 } };
+}
+
 void fuzz_guest_fill(struct fuzz_guest *guest, struct fuzz *fuzz)
 {
 	size_t n = fuzz->left_bytes < FUZZ_GUEST_BYTES ? fuzz->left_bytes : FUZZ_GUEST_BYTES;
@@ -69,8 +85,7 @@ void fuzz_guest_fill(struct fuzz_guest *guest, struct fuzz *fuzz)
 			guest->pool[i] |= 0xffff800000000000;
 	memory_refresh(guest->memory);
 	guest->linux_guest.memory = guest->memory;
-	guest->linux_guest.root =
-		(struct memory_root){ .cr3 = (TABLE_FRAME + 3) << GUEST_PAGE_SHIFT };
+	guest->linux_guest.root = guest_root(guest->arm64);
 }
 
 /* The value of MEMBER: an offset at *NEXT, which grows, or a count, a size or a bit number. */

@@ -21,6 +21,7 @@
 struct fuzz_guest {
 	struct linux_guest linux_guest;
 	struct memory *memory;
+	bool arm64; /* page tables are arm64's; fuzz_guest_fill() looks at it. Entries are the same */
 	uint64_t pool[FUZZ_GUEST_BYTES / 8];
 	uint64_t tables[4][512];
 };

@@ -66,6 +66,19 @@ static inline void fuzz_arm64(struct fuzz *fuzz, struct registers *regs)
 	regs->arm64.tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 16ULL << TCR_ARM64_T1SZ_SHIFT | 16;
 }
 
+/* The same of a kernel of 32 bits: any mode, and words that fuzz_short_word() makes. */
+static inline void fuzz_arm32(struct fuzz *fuzz, struct registers *regs)
+{
+	uint64_t *words = (uint64_t *)&regs->arm64;
+
+	regs->arch = ARCH_ARM64;
+	for (size_t i = 0; i < REGISTERS_ARM64_BYTES / sizeof(*words); i++)
+		words[i] = fuzz_short_word(fuzz);
+	regs->arm64.pstate = PSTATE_ARM64_AARCH32 | fuzz_u8(fuzz);
+	regs->arm64.spsr_el1 = PSTATE_ARM64_AARCH32 | fuzz_u8(fuzz);
+	regs->arm64.tcr = TTBCR_ARM32_EAE;
+}
+
 /* A record that passes sample_check(). */
 static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 {
@@ -75,19 +88,22 @@ static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 	unsigned n = fuzz_u8(fuzz) % 5, left = VCPU_MAX_WORDS;
 	uint64_t *regs = (uint64_t *)&vcpu->vcpu.regs, *to = vcpu->rest;
 	uint8_t how;
-	bool is_short;
+	bool is_arm, is_short;
 
 	vcpu->sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .cut = CUT_LIMIT };
 	how = fuzz_u8(fuzz);
 	vcpu->vcpu.user = how & 1;
 	vcpu->vcpu.user_cut = how >> 2 & 3;
-	if (how & 0x80)
+	is_arm = how & 0x80;
+	is_short = is_arm ? (how & 0x70) == 0x70 : how & 0x40;
+	if (is_arm && is_short)
+		fuzz_arm32(fuzz, &vcpu->vcpu.regs);
+	else if (is_arm)
 		fuzz_arm64(fuzz, &vcpu->vcpu.regs);
-	is_short = (how & 0xc0) == 0x40;
-	for (size_t i = 0; !(how & 0x80) && i < 17; i++)
+	for (size_t i = 0; !is_arm && i < 17; i++)
 		regs[i] = is_short ? fuzz_short_word(fuzz) : fuzz_word(fuzz);
-	if (is_short)
+	if (is_short && !is_arm)
 		vcpu->vcpu.regs.width = WIDTH_32_PAE;
 	for (unsigned i = 0; i < n; i++) {
 		struct sample_stack *piece = (struct sample_stack *)to;
