@@ -62,8 +62,6 @@
 #include "xtop/guest.h"
 
 #define MAX_TASKS    65536
-#define MODULES_FROM 0xffffffffa0000000 /* Linux Documentation/arch/x86/x86_64/mm.rst */
-#define MODULES_TO   0xffffffffff000000
 #define VMA_MAYSHARE 0x80 /* Linux include/linux/mm.h: "s" */
 #define ATTACH_TRIES 100
 #define TASK_LEADER  true
@@ -326,26 +324,23 @@ static void add_functions(struct inside *inside)
 
 /* --- modules and build-ids -------------------------------------------------------------------- */
 
-typedef void mapping_fn(struct inside *inside, const struct mapping *mapping);
-
-static void each_module(struct inside *inside, mapping_fn *found)
+/* Modules begin a page, and are not within the kernel. */
+static bool is_module(const struct inside *inside, const struct mapping *mapping)
 {
-	const struct mapping *mapping;
+	const struct linux_guest *guest = &inside->kernel.guest;
 
-	for (uint64_t at = MODULES_FROM; at < MODULES_TO; at += GUEST_PAGE_SIZE) {
-		mapping = space_find(inside->space, at);
-		if (!mapping || mapping->start != at || mapping->image == inside->kernel.image)
-			continue;
-		found(inside, mapping);
-	}
+	return !(mapping->start & GUEST_PAGE_MASK) &&
+	       (mapping->start < guest->text_start || mapping->start >= guest->text_end);
 }
 
-static void add_module(struct inside *inside, const struct mapping *mapping)
+/* These are for space_remove_if(), which visits all mappings, wherever the kernel has its modules. */
+static bool add_module(void *context, const struct mapping *mapping)
 {
-	add(inside, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
+	if (is_module(context, mapping))
+		add(context, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
+	return false;
 }
 
-/* For space_remove_if(), which visits all mappings. Removes none. */
 static bool add_code(void *context, const struct mapping *mapping)
 {
 	const char *of = mapping->image->name;
@@ -368,9 +363,11 @@ static void add_build_id(struct inside *inside, const char *what, const struct b
 		add(inside, "%s %s", what, hex);
 }
 
-static void add_module_build_id(struct inside *inside, const struct mapping *mapping)
+static bool add_module_build_id(void *context, const struct mapping *mapping)
 {
-	add_build_id(inside, mapping->image->name, &mapping->image->build_id);
+	if (is_module(context, mapping))
+		add_build_id(context, mapping->image->name, &mapping->image->build_id);
+	return false;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
@@ -540,7 +537,7 @@ static void drop_doubles(struct lines *lines)
 static void add_build_ids(struct inside *inside)
 {
 	add_build_id(inside, "kernel", &inside->kernel.image->build_id);
-	each_module(inside, add_module_build_id);
+	space_remove_if(inside->space, add_module_build_id, inside);
 	each_task(inside, TASK_LEADER, add_file_build_ids);
 	drop_doubles(&inside->lines);
 }
@@ -838,7 +835,7 @@ static void put_what(struct inside *inside, const char *what)
 	else if (strcmp(what, "functions") == 0)
 		add_functions(inside);
 	else if (strcmp(what, "module") == 0)
-		each_module(inside, add_module);
+		space_remove_if(inside->space, add_module, inside);
 	else if (strcmp(what, "code") == 0)
 		space_remove_if(inside->space, add_code, inside);
 	else if (strcmp(what, "search") == 0)

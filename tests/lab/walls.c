@@ -33,7 +33,12 @@
 #include "xtop/sandbox.h"
 #include "xtop/xen.h"
 
-#define SOME_FRAME 0x200 /* 2 MiB: memory in any guest */
+/* 2 MiB above the start of a guest's memory (Xen 4.17 public/arch-arm.h): memory in any guest. */
+#ifdef __aarch64__
+#define SOME_FRAME ((GUEST_RAM0_BASE >> 12) + 0x200)
+#else
+#define SOME_FRAME 0x200
+#endif
 
 static struct guest_info own, other;
 static int memory_fd;
