@@ -216,7 +216,7 @@ static bool computed_is_outermost(const struct computed *computed, uint64_t star
 	       flow_begins_chain(computed->work->flow, start);
 }
 
-/* False: no room for the rows. */
+/* Nothing is known of code that was not followed. False: no room for the rows. */
 static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_t end)
 {
 	struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
@@ -239,6 +239,8 @@ static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_
 		}
 		if (!computed_rows_add(rows, (uint32_t)(at - computed->base), number))
 			return false;
+		if (state == FLOW_OUTSIDE)
+			break;
 		at = place.next > at ? place.next : at + 1;
 	}
 	return true;
@@ -337,15 +339,19 @@ static void computed_add_reached(struct computed *computed, uint64_t start, uint
 static bool computed_read(struct computed *computed, uint64_t address)
 {
 	struct computed_work *work = computed->work;
-	uint64_t start, end;
+	uint64_t start, end, known_start, known_end;
 	bool missing, guesses;
 
 	if (work_is_over() || work->rules.no_memory || computed_rows_are_full(&work->rows))
 		return true;
-	if (!computed_find_bounds(computed, address, &start, &end) ||
-	    address - start >= end - start)
+	if (!computed_find_bounds(computed, address, &start, &end) || start < computed->base)
 		return false;
-	guesses = !computed->source.find_function(computed->source.context, address, &start, &end);
+	if (end - computed->base > computed->span)
+		end = computed->base + computed->span; /* the symbol's size is wrong */
+	if (address - start >= end - start)
+		return false;
+	guesses = !computed->source.find_function(computed->source.context, address, &known_start,
+						  &known_end);
 	flow_run(work->flow, start, end, guesses);
 	missing = flow_is_missing(work->flow);
 	for (size_t i = 0; i < flow_count_windows(work->flow) && !missing; i++) {

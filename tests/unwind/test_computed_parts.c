@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "tests/support/tap.h"
 #include "elf_tables.h"
@@ -31,11 +32,14 @@ struct code {
 	struct bounds functions[3]; /* end 0: none */
 };
 
+static unsigned n_reads; /* of code */
+
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	const struct code *code = context;
 	uint64_t at = address - PLACE, n = at < code->size_bytes ? code->size_bytes - at : 0;
 
+	n_reads++;
 	n = n < size_bytes ? n : size_bytes;
 	memcpy(buffer, code->bytes + at, n);
 	return n;
@@ -314,6 +318,46 @@ static void test_patched_jumps(void)
 	computed_destroy(computed);
 }
 
+/* --- wrong sizes of symbols ------------------------------------------------------------------- */
+
+/* A function whose symbol reaches beyond the code, by a byte or by far, is read once, like any. */
+static void test_beyond_code(uint64_t beyond)
+{
+	static const uint8_t bytes[4] = { 0x53, 0x90, 0x5b, 0xc3 }; /* push %rbx; nop; pop %rbx; ret */
+	struct code code = { bytes, sizeof(bytes), { { PLACE, PLACE + sizeof(bytes) + beyond } } };
+	struct computed *computed = create_computed(&code);
+	unsigned before;
+
+	check_step(computed, "a function that ends behind the code", PLACE + 1, 1);
+	before = n_reads;
+	check_step(computed, "the same", PLACE + 2, 1);
+	check_step(computed, "the same", PLACE + 3, 0);
+	check(n_reads == before, "it is read once");
+	computed_destroy(computed);
+}
+
+/* 3 GiB are not looked through byte by byte: that would take half a minute. */
+static void test_huge_function(void)
+{
+	static const uint8_t bytes[4] = { 0x53, 0x90, 0x5b, 0xc3 };
+	const uint64_t size_bytes = 3ULL << 30;
+	struct code code = { bytes, sizeof(bytes), { { PLACE, PLACE + size_bytes } } };
+	const struct code_source source = { .read = read_code,
+					    .find_function = find_function,
+					    .context = &code };
+	struct computed *computed;
+	struct cursor cursor;
+	clock_t before;
+
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + size_bytes, &computed));
+	before = clock();
+	check(step_from(computed, PLACE + 1, &cursor) != STEP_CALLER,
+	      "a function of 3 GiB is not followed");
+	check(clock() - before < CLOCKS_PER_SEC, "that takes less than a second (%ld us)",
+	      (long)(clock() - before) * 1000000 / CLOCKS_PER_SEC);
+	computed_destroy(computed);
+}
+
 int main(void)
 {
 	test_part_begins_with_end();
@@ -325,5 +369,8 @@ int main(void)
 	test_return_by_jump();
 	test_never_returns();
 	test_patched_jumps();
+	test_beyond_code(1);
+	test_beyond_code(1ULL << 62);
+	test_huge_function();
 	return tap_done();
 }
