@@ -244,6 +244,10 @@ static enum instruction_flow instruction_flow_of(const struct instruction_parts 
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_HLT:
 		return FLOW_TRAP;
+	/* Zydis counts these as branches. Without a transaction, xabort does nothing. */
+	case ZYDIS_MNEMONIC_XABORT:
+	case ZYDIS_MNEMONIC_XEND:
+		return FLOW_NEXT;
 	default:
 		break;
 	}

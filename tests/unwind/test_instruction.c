@@ -116,8 +116,27 @@ static void compare_random(void)
 	free(bytes);
 }
 
+/* glibc's locks begin and end transactions. */
+static void test_transactions(void)
+{
+	static const uint8_t xend[] = { 0x0f, 0x01, 0xd5 }, xabort[] = { 0xc6, 0xf8, 0xff };
+	static const uint8_t xbegin[] = { 0xc7, 0xf8, 0x10, 0, 0, 0 };
+	struct instruction instruction;
+
+	check(instruction_decode_zydis(xend, sizeof(xend), 0x1000, &instruction) &&
+		      instruction.flow == FLOW_NEXT && !instruction.target,
+	      "xend goes on");
+	check(instruction_decode_zydis(xabort, sizeof(xabort), 0x1000, &instruction) &&
+		      instruction.flow == FLOW_NEXT && !instruction.target,
+	      "xabort goes on");
+	check(instruction_decode_zydis(xbegin, sizeof(xbegin), 0x1000, &instruction) &&
+		      instruction.flow == FLOW_BRANCH && instruction.target == 0x1016,
+	      "xbegin goes on, or to where an abort leads");
+}
+
 int main(void)
 {
+	test_transactions();
 	with_libc_file(compare_file);
 	compare_random();
 	return tap_done();
