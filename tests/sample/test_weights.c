@@ -399,9 +399,9 @@ int main(void)
 	for (unsigned v = 0; v < sizeof(n_phases) / sizeof(n_phases[0]); v++)
 		for (size_t p = 0; p < n_phases[v]; p++)
 			check_budgets(n_vcpus[v], phases_s[p]);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	check_share(128, 0.02, 99, 0.01);
 	check_share(128, 1, 99, 0.01);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	check_share(128, 0.3, 99, 0.001);
 #endif
 	check_share(128, 0.3, 99, 0.1);

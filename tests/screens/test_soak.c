@@ -33,7 +33,11 @@
 
 #define HZ               100
 #define HOUR             (3600 * HZ) /* samples */
-#define SHORT            (HOUR / 4)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SHORT (HOUR / 6) /* each sample takes several times as long */
+#else
+#define SHORT (HOUR / 4)
+#endif
 #define LIMIT_MIB        128
 #define REFRESH          (2 * HZ) /* samples in two seconds, the screen's usual interval */
 #define FUNCTIONS        128      /* of a program */
