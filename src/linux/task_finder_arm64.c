@@ -1,29 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which task a vCPU of arm64 runs. In the kernel SP_EL0 is the task. In user mode, and before the
- * kernel has saved the user's SP_EL0, SP_EL1 is behind the last byte of the task's kernel stack.
+ * Which task a vCPU of arm64 runs. In the kernel SP_EL0 is the task. In user mode SP_EL1 is behind
+ * the last byte of the task's kernel stack. The kernel's first instruction lowers it by a struct
+ * pt_regs, and SP_EL0 is the user's still (Linux arch/arm64/kernel/entry.S, kernel_ventry).
  * Resolver's thread.
  */
 #include "config.h"
 
 #include "linux/task_finder_arch.h"
 
+#include "linux/kernel/arch.h"
+
+/* Where the kernel stack ends that SP_EL1 is on or behind: stacks are aligned to their size. */
+static uint64_t finder_stack_end(const struct task_finder *finder, uint64_t sp_el1)
+{
+	uint64_t size_bytes = arch_stack_bytes(finder->stacks.guest);
+
+	return (sp_el1 + size_bytes - 1) & ~(size_bytes - 1);
+}
+
 void task_finder_arm64_learn(struct task_finder *finder, const struct registers_arm64 *regs)
 {
 	if (!pstate_arm64_is_user(regs->pstate) && linux_is_kernel(regs->sp_el0))
 		task_stacks_learn(&finder->stacks, regs->sp_el0);
 	else if (linux_is_kernel(regs->sp_el1))
-		task_stacks_find(&finder->stacks, finder->tasks, regs->sp_el1, 0);
+		task_stacks_find(&finder->stacks, finder->tasks,
+				 finder_stack_end(finder, regs->sp_el1), 0);
 }
 
 /* In user mode the sampler may not know the task. */
 uint64_t task_finder_arm64_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				   uint64_t now_ns)
 {
-	uint64_t stack_end = vcpu->regs.arm64.sp_el1;
+	uint64_t sp_el1 = vcpu->regs.arm64.sp_el1;
 
 	task_stacks_learn(&finder->stacks, vcpu->task);
-	if (vcpu->task || !linux_is_kernel(stack_end))
+	if (vcpu->task || !linux_is_kernel(sp_el1))
 		return vcpu->task;
-	return task_stacks_find(&finder->stacks, finder->tasks, stack_end, now_ns);
+	return task_stacks_find(&finder->stacks, finder->tasks, finder_stack_end(finder, sp_el1),
+				now_ns);
 }

@@ -2,8 +2,8 @@
 /*
  * Direct calls in code; see call_targets.h. What a call looks like, and what stands before a
  * function, the architecture tells (computed_machine.h). On x86-64 bytes of other instructions look
- * like calls, too. So a target must also stand behind an instruction that ends a function. That it
- * is aligned shows nothing: every 16th wrong one is.
+ * like calls, too. So a target must also stand behind an instruction that ends a function.
+ * Alignment is no proof: one wrong target in 16 is aligned.
  *
  * Missing pages are searched in a later turn (xtop/code.h).
  */

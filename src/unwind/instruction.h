@@ -21,7 +21,7 @@ enum instruction_effect {
 	EFFECT_PUSH,  /* `size` bytes of SOURCE; REG_NONE: of something else */
 	EFFECT_POP,   /* the same, into DEST */
 	EFFECT_ADD,   /* dest = source + value: mov, add, sub, lea */
-	EFFECT_ALIGN, /* dest &= value */
+	EFFECT_ALIGN, /* dest becomes an aligned address below its source; x86: dest &= value */
 	EFFECT_STORE, /* the word at dest + value = source; then dest += `moves` */
 	EFFECT_LOAD,  /* dest = the word at source + value; then source += `moves` */
 	EFFECT_NUMBER, /* dest = value */

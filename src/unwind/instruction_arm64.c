@@ -15,8 +15,8 @@
  *   mov of a number, and add or sub of that to sp                 EFFECT_NUMBER, EFFECT_MOVE
  *   and of sp                                                                EFFECT_ALIGN
  *
- * The others only lose the register that they write. SVE is taken to write none: code saves a
- * register before it writes it, and no way of saving is left out here. Any thread; pure functions.
+ * The others only lose the registers that they write. SVE instructions count as writing none: code
+ * saves a preserved register before it writes it, and all instructions that save are decoded. Any thread; pure functions.
  */
 #include "config.h"
 

@@ -203,6 +203,23 @@ static void test_arm64_user(void)
 	end();
 }
 
+/* The kernel's first instruction makes room for the user's registers. SP_EL0 is the user's still. */
+static void test_arm64_entering(void)
+{
+	struct registers_arm64 *regs = &sample.vcpu.regs.arm64;
+
+	begin();
+	made_put_u64(made->memory, made->guest.root, next_stack + STACK_BYTES - 0x800, next);
+	sample.vcpu.n_stacks = sample.vcpu.task = 0;
+	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64 };
+	sample_set_frame(&sample.vcpu, FRAME(0));
+	regs->pstate = 5;
+	regs->sp_el1 = next_stack + STACK_BYTES - PT_ARM64_BYTES;
+	regs->ttbr0 = made_mm_root(made, next_mm).cr3;
+	check_task(FRESH_NS, "next", "in_next", "arm64: the kernel is being entered");
+	end();
+}
+
 int main(void)
 {
 	test_known();
@@ -210,5 +227,6 @@ int main(void)
 	test_kernel_thread();
 	test_hidden_user();
 	test_arm64_user();
+	test_arm64_entering();
 	return tap_done();
 }
