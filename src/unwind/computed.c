@@ -163,8 +163,8 @@ static bool computed_find_bounds(void *context, uint64_t address, uint64_t *star
 	    !computed_cut_end(source, address, &end))
 		return false;
 	*startp = start;
-	*endp = end;
-	return true;
+	*endp = end - start > FLOW_MAX_FUNCTION_BYTES ? start + FLOW_MAX_FUNCTION_BYTES : end;
+	return address < *endp;
 }
 
 static size_t computed_read_source(void *context, uint64_t address, void *buffer,

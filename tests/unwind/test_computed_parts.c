@@ -358,6 +358,22 @@ static void test_huge_function(void)
 	computed_destroy(computed);
 }
 
+/* Behind the last target of a call there may be much that is no code of that function. */
+static void test_far_end(void)
+{
+	static uint8_t bytes[600 << 10] = {
+		0xe8, 0x0b, 0, 0, 0,     /* 1000: call 1010 */
+		[0xf] = 0xc3,            /* 100f: ret */
+		0x53, 0x90, 0x5b, 0xc3,  /* 1010: push %rbx; nop; pop %rbx; ret */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "a function before 600 KiB without calls", 0x1011, 1);
+	check_step(computed, "the same", 0x1013, 0);
+	computed_destroy(computed);
+}
+
 int main(void)
 {
 	test_part_begins_with_end();
@@ -372,5 +388,6 @@ int main(void)
 	test_beyond_code(1);
 	test_beyond_code(1ULL << 62);
 	test_huge_function();
+	test_far_end();
 	return tap_done();
 }
