@@ -222,6 +222,8 @@ static void arm64_decode_register(struct instruction *to, uint32_t code)
 static void arm64_decode_exclusive(struct instruction *to, uint32_t code)
 {
 	arm64_lose(to, arm64_register(arm64_field(code, 16, 5)));
+	if (IS(code, 0x80a00000, 0x00200000)) /* casp: an even one, and the next */
+		arm64_lose(to, arm64_register(arm64_field(code, 16, 5) | 1));
 	if (code >> 22 & 1) {
 		arm64_lose(to, arm64_register(arm64_field(code, 0, 5)));
 		arm64_lose(to, arm64_register(arm64_field(code, 10, 5)));
@@ -234,6 +236,8 @@ static void arm64_decode_unusual(struct instruction *to, uint32_t code)
 	arm64_lose(to, arm64_register(arm64_field(code, 0, 5)));
 	if (code >> 10 & 1)
 		arm64_lose(to, arm64_register_or_sp(arm64_field(code, 5, 5)));
+	if (IS(code, 0x00200c00, 0x00000400) && arm64_field(code, 22, 2) != 3) /* a copy's source */
+		arm64_lose(to, arm64_register(arm64_field(code, 16, 5)));
 }
 
 static void arm64_decode_memory(struct instruction *to, uint32_t code)
@@ -309,7 +313,10 @@ static void arm64_decode_number(struct instruction *to, uint32_t code)
 		return;
 	}
 	to->begins = code == 0xd280001d; /* mov x29, #0 */
-	arm64_lose(to, arm64_register(dest));
+	if (IS(code, 0x1f800000, 0x11800000)) /* addg, subg may write sp */
+		arm64_lose(to, arm64_register_or_sp(dest));
+	else
+		arm64_lose(to, arm64_register(dest));
 }
 
 /* add, sub with a register that is extended: these may write sp. */
