@@ -178,19 +178,21 @@ static bool xen_is_meant(const struct guest_info *info, const char *domain)
  * Whether a PV guest has a 32-bit kernel, whose registers have a layout of their own. For an HVM
  * guest this function cannot tell.
  */
-static bool xen_is_pv_32(uint32_t domid)
+static struct xtop_error *xen_is_pv_32(uint32_t domid, bool *is_pv_32p)
 {
 	struct xen_control *control;
 	struct xtop_error *error = xen_open_control(&control);
-	unsigned bytes = 8;
+	unsigned bytes;
 
-	if (error) {
-		error_destroy(error);
-		return false;
-	}
-	control_get_width(control, domid, &bytes);
+	if (error)
+		return error;
+	if (!control_get_width(control, domid, &bytes))
+		error = error_create("Xen does not tell whether domain %u has a 32-bit kernel",
+				     domid);
+	else
+		*is_pv_32p = bytes == 4;
 	xen_close_control(control);
-	return bytes == 4;
+	return error;
 }
 
 /* NULL if this domain can be profiled. */
@@ -236,8 +238,7 @@ static struct xtop_error *xen_find_domain(bool named, const char *domain, struct
 	if (error)
 		return error;
 	*info = found->info;
-	info->is_pv_32 = info->type == GUEST_PV && xen_is_pv_32(info->domid);
-	return NULL;
+	return info->type == GUEST_PV ? xen_is_pv_32(info->domid, &info->is_pv_32) : NULL;
 }
 
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)

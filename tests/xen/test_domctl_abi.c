@@ -84,6 +84,7 @@ static struct {
 	unsigned n_domains;
 	unsigned pauses, lists;
 	bool refuse; /* this domain is not dom0 */
+	bool refuse_width;
 } xen;
 
 static void xen_boot(const struct release *release)
@@ -158,6 +159,8 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->u.getvcpuinfo.cpu_time = 1000 + domctl->u.getvcpuinfo.vcpu;
 		return 0;
 	case 36: /* get_address_size, in bits */
+		if (xen.refuse_width)
+			return -EINVAL;
 		domctl->u.address_size.size = domain->type == MADE_PV_32 ? 32 : 64;
 		return 0;
 	default:
@@ -517,6 +520,23 @@ static void test_assumed(void)
 		     "not dom0");
 }
 
+/* A layout that is not known for certain would give wrong registers, and no message. */
+static void test_width(void)
+{
+	struct guest_info info = { 0 };
+	struct xtop_error *error;
+
+	xen_boot(&releases[3]);
+	check(!xen_find_unnamed("12", &info) && info.is_pv_32, "a PV guest with a 32-bit kernel");
+	check(!xen_find_unnamed("5", &info) && !info.is_pv_32, "a PVH guest");
+	xen.refuse_width = true;
+	error = xen_find_unnamed("12", &info);
+	check_string(error ? error_message(error) : "",
+		     "Xen does not tell whether domain 12 has a 32-bit kernel", "no answer");
+	error_destroy(error);
+	check(!xen_find_unnamed("5", &info), "of a PVH guest it is not asked");
+}
+
 /* Besides the table, the user reads of the releases in --help. */
 static void test_help(void)
 {
@@ -534,5 +554,6 @@ int main(void)
 	test_unknown();
 	test_older();
 	test_assumed();
+	test_width();
 	return tap_done();
 }
