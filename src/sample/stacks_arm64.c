@@ -69,8 +69,8 @@ static void arm64_find_task(struct copy *copy, uint64_t task)
 }
 
 /*
- * The task whose user code runs or is about to run. The resolver could find it by its stack, but the
- * task may have ended by then. 0: the kernel's variable is not known.
+ * The task whose user code runs or is about to run. The resolver could find it by its stack, but
+ * the task may have ended by then. 0: the kernel's variable is not known.
  */
 static uint64_t arm64_read_entry_task(struct copy *copy)
 {

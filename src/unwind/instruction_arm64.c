@@ -16,7 +16,8 @@
  *   and of sp                                                                EFFECT_ALIGN
  *
  * The others only lose the registers that they write. SVE instructions count as writing none: code
- * saves a preserved register before it writes it, and all instructions that save are decoded. Any thread; pure functions.
+ * saves a preserved register before it writes it, and all instructions that save are decoded. Any
+ * thread; pure functions.
  */
 #include "config.h"
 
