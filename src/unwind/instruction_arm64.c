@@ -326,6 +326,12 @@ static bool arm64_is_extended(uint32_t code)
 	return IS(code, 0x3fe00000, 0x0b200000);
 }
 
+/* irg may write sp, too. */
+static bool arm64_is_tag(uint32_t code)
+{
+	return IS(code, 0xffe0fc00, 0x9ac01000);
+}
+
 /* add, sub sp, sp, and a register as it is. */
 static bool arm64_decode_move(struct instruction *to, uint32_t code)
 {
@@ -353,7 +359,8 @@ static void arm64_decode_registers(struct instruction *to, uint32_t code)
 	if (arm64_is_extended(code) && arm64_decode_move(to, code))
 		return;
 	to->begins = code == 0xaa1f03fd; /* mov x29, xzr */
-	arm64_lose(to, arm64_is_extended(code) ? arm64_register_or_sp(dest) : arm64_register(dest));
+	arm64_lose(to, arm64_is_extended(code) || arm64_is_tag(code) ? arm64_register_or_sp(dest)
+								     : arm64_register(dest));
 }
 
 /* Of SIMD and floating point, what moves to a general register. */

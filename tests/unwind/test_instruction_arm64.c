@@ -118,6 +118,8 @@ static const struct {
 	  { .dest = REG_NONE, .source = REG_NONE, .lost = 1U << CODE_ARM64_SP } },
 	{ 0xd18107f3, "subg x19, sp, #16, #1",
 	  { .dest = REG_NONE, .source = REG_NONE, .lost = 1U << CODE_ARM64_X19 } },
+	{ 0x9ad4127f, "irg sp, x19, x20",
+	  { .dest = REG_NONE, .source = REG_NONE, .lost = 1U << CODE_ARM64_SP } },
 	{ 0x4cdf7260, "ld1 {v0.16b}, [x19], #16",
 	  { .dest = REG_NONE, .source = REG_NONE, .lost = 1U << CODE_ARM64_X19 } },
 	{ 0x4c407260, "ld1 {v0.16b}, [x19]",
