@@ -260,6 +260,10 @@ static void test_pae(void)
 	root.cr3 = 0x123456ULL << 12;
 	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x123456, (1ULL << 32) - ADDRESS,
 		 "PAE, CR3 above 4 GiB, as in a PV guest");
+	memcpy(memory_guest_page(guest, 0x123456), (uint8_t *)top - 0x7e0, GUEST_PAGE_SIZE);
+	root.cr3 |= 0x7e0;
+	check_32(guest, root, ADDRESS, WALK_OK, 0x1234567, 0x1000 - 0x567,
+		 "PAE, 4 KiB below a CR3 above 4 GiB");
 	memory_guest_destroy(guest);
 }
 
