@@ -19,7 +19,7 @@
 #define CALL_PAGE_BYTES    4096U
 #define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* read at once */
 #define CALL_MAX_DELAY     64 /* turns between two searches of missing pages */
-#define CALL_MAX_DISTANCE  (256U << 10) /* from an address to the targets around it */
+#define CALL_MAX_DISTANCE  (256U << 10) /* from an address back to the target before it */
 #define CALL_MAX_REFUSED   256 /* targets that no function can begin at, in one search */
 #define CALL_WORD_BITS     64
 

@@ -338,7 +338,7 @@ bool instruction_decode_zydis(const uint8_t *bytes, size_t n, uint64_t address,
 }
 
 bool instruction_x86_decode(const uint8_t *bytes, size_t n, uint64_t address,
-			struct instruction *instruction)
+			    struct instruction *instruction)
 {
 	return instruction_decode_common(bytes, n, address, instruction) ||
 	       instruction_decode_zydis(bytes, n, address, instruction);

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "fuzz.h"
 #include "linux/process/processes.h"
 #include "tests/fuzz/change.h"
+#include "tests/fuzz/host.h"
 #include "tests/fuzz/servers.h"
 #include "tests/fuzz/user_stack.h"
 #include "tests/support/made_linux.h"
@@ -87,7 +87,6 @@ static struct world {
 	struct symbols *symbols;
 	struct os_folders folders;
 	int root_fd;
-	char top[32];
 } world;
 
 struct changes {
@@ -113,32 +112,6 @@ void fetch_get_progress(struct fetch_progress *progress)
 
 /* --- files of dom0 ---------------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-	(void)status, (void)kind, (void)at;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	nftw(world.top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* The path of NAME on dom0, with the folders that lead there. */
-static const char *host_path(const char *name)
-{
-	static char path[512];
-	size_t top = strlen(world.top);
-
-	snprintf(path, sizeof(path), "%s%s", world.top, name);
-	for (char *slash = path + top; (slash = strchr(slash + 1, '/'));) {
-		*slash = '\0';
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	return path;
-}
-
 static void write_host(const char *name, const struct program *program)
 {
 	FILE *file = fopen(host_path(name), "w");
@@ -156,9 +129,7 @@ static void make_host(void)
 {
 	struct program program;
 
-	strcpy(world.top, "/tmp/xtop-fuzz-XXXXXX");
-	fuzz_must(mkdtemp(world.top) != NULL, "dom0 has a folder");
-	atexit(remove_folder);
+	host_make();
 	for (size_t i = 0; i < N_FILES; i++) {
 		program_make(&program, 0, "of_dom0", programs[i].host_id);
 		if (programs[i].host)
@@ -172,7 +143,7 @@ static void make_host(void)
 	host_path(DEEP DEEP DEEP DEEP DEEP "/x");
 	program_make(&program, 0, "of_debug_dir", 5);
 	write_host("/debug/.build-id/05/05050505050505.debug", &program);
-	world.root_fd = open(world.top, O_PATH | O_CLOEXEC);
+	world.root_fd = open(host_folder, O_PATH | O_CLOEXEC);
 	world.folders.fds[0] = open(host_path("/debug"), O_PATH | O_CLOEXEC);
 	world.folders.n = 1;
 	program_make(&program, 0, "fetched", 6);

@@ -8,12 +8,12 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 #include "linux/kernel_lines.h"
+#include "tests/fuzz/host.h"
 #include "tests/fuzz/servers.h"
 #include "tests/support/program.h"
 #include "xtop/lines.h"
@@ -59,7 +59,6 @@ static const char *const names[] = { "[snd_pcm]", "[ext4]",      "[below]", "[de
 				     "[folder]",  "[no_module]", "[loop]",  "[outside]" };
 
 static struct {
-	char top[32];
 	struct os_guest guest;
 	struct symbols *symbols;
 	ino_t outside;
@@ -96,31 +95,6 @@ bool lines_is_by_symbol(uint32_t file)
 }
 
 /* --- files of dom0 ---------------------------------------------------------------------------- */
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-	(void)status, (void)kind, (void)at;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	nftw(world.top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* The path of NAME on dom0, with the folders that lead there. */
-static const char *host_path(const char *name)
-{
-	static char path[512];
-
-	snprintf(path, sizeof(path), "%s%s", world.top, name);
-	for (char *slash = path + strlen(world.top); (slash = strchr(slash + 1, '/'));) {
-		*slash = '\0';
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	return path;
-}
 
 /* Its first section is .debug_info. The second one tells of a file of dwz's. */
 static void make_debug_file(struct program *program, uint8_t id)
@@ -168,9 +142,7 @@ static void make_world(void)
 {
 	struct stat status;
 
-	strcpy(world.top, "/tmp/xtop-fuzz-XXXXXX");
-	fuzz_must(mkdtemp(world.top) != NULL, "dom0 has a folder");
-	atexit(remove_folder);
+	host_make();
 	for (size_t i = 0; i < N_FILES; i++)
 		close(write_file(&files[i]));
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
@@ -254,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	char release[32] = { 0 };
 	uint8_t how = fuzz_u8(&fuzz);
 
-	if (!world.top[0])
+	if (!host_folder[0])
 		make_world();
 	if (how & 1)
 		fuzz_take(&fuzz, release, sizeof(release) - 1);

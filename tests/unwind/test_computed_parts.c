@@ -59,16 +59,21 @@ static bool find_function(void *context, uint64_t address, uint64_t *start, uint
 	return false;
 }
 
-static struct computed *create_computed(struct code *code)
+/* Of SIZE_BYTES, which may be more than CODE has. */
+static struct computed *create_of_size(struct code *code, uint64_t size_bytes)
 {
 	const struct code_source source = { .read = read_code,
 					    .find_function = find_function,
 					    .context = code };
 	struct computed *computed;
 
-	elf_tables_fatal(
-		computed_create(&source, PLACE, PLACE + code->size_bytes, &computed));
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + size_bytes, &computed));
 	return computed;
+}
+
+static struct computed *create_computed(struct code *code)
+{
+	return create_of_size(code, code->size_bytes);
 }
 
 static enum unwind_step step_from(struct computed *computed, uint64_t address,
@@ -342,14 +347,10 @@ static void test_huge_function(void)
 	static const uint8_t bytes[4] = { 0x53, 0x90, 0x5b, 0xc3 };
 	const uint64_t size_bytes = 3ULL << 30;
 	struct code code = { bytes, sizeof(bytes), { { PLACE, PLACE + size_bytes } } };
-	const struct code_source source = { .read = read_code,
-					    .find_function = find_function,
-					    .context = &code };
-	struct computed *computed;
+	struct computed *computed = create_of_size(&code, size_bytes);
 	struct cursor cursor;
 	clock_t before;
 
-	elf_tables_fatal(computed_create(&source, PLACE, PLACE + size_bytes, &computed));
 	before = clock();
 	check(step_from(computed, PLACE + 1, &cursor) != STEP_CALLER,
 	      "a function of 3 GiB is not followed");
