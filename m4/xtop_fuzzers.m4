@@ -60,7 +60,7 @@ AC_DEFUN([XTOP_FUZZERS], [
        AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: dnl
 on Debian, apt-get install clang libclang-rt-$xtop_clang-dev])])
     CFLAGS=$xtop_saved_cflags
-    XTOP_CPPFLAGS=-DXTOP_SMALL_LIMITS # include/xtop/limit.h
+    XTOP_CPPFLAGS=-DXTOP_SMALL_LIMITS # include/xtop/base/limit.h
     XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link $xtop_kind"
     XTOP_CFLAGS="$XTOP_CFLAGS -fno-omit-frame-pointer -fno-sanitize-recover=all"
     XTOP_LDFLAGS="$XTOP_LDFLAGS $xtop_kind"])

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "options.h"
-#include "session.h"
-#include "xtop/heap.h"
-#include "xtop/xen.h"
+#include "xtop/base/heap.h"
+#include "xtop/cli/options.h"
+#include "xtop/run/commands.h"
+#include "xtop/run/session.h"
+#include "xtop/xen/xen.h"
 
 enum exit_status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 

@@ -31,7 +31,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/vt.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/packaging-rpm tests/service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
+EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/packaging-rpm tests/push_service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
@@ -70,7 +70,7 @@ check_PROGRAMS = \
 	tests/push/test_push \
 	tests/ui/test_terminal \
 	tests/linux/kernel/test_kallsyms \
-	tests/test_reattach \
+	tests/pipeline/test_reattach \
 	tests/screens/test_day
 if WITH_XEN
 check_PROGRAMS += \
@@ -79,7 +79,7 @@ check_PROGRAMS += \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \
 	tests/supervise/test_pause_record \
-	tests/test_pipeline
+	tests/pipeline/test_pipeline
 endif
 check_PROGRAMS += \
 	tests/base/test_cache_folder \
@@ -117,9 +117,9 @@ check_PROGRAMS += \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/sample/test_still \
-	tests/test_all_guests \
-	tests/test_all_room \
-	tests/test_host_budget \
+	tests/service/test_all_guests \
+	tests/service/test_all_room \
+	tests/service/test_host_budget \
 	tests/metrics/test_metrics \
 	tests/push/test_otlp \
 	tests/push/test_queue \
@@ -297,9 +297,9 @@ check_PROGRAMS += \
 	tests/screens/test_views \
 	tests/screens/test_waits \
 	tests/screens/test_ways \
-	tests/test_source_files \
-	tests/test_hardened \
-	tests/test_options
+	tests/lines/test_source_files \
+	tests/cli/test_hardened \
+	tests/cli/test_options
 # With instructions of x86, its libunwind, kernels of the lab, or the registers that Xen gives there.
 if HOST_X86
 check_PROGRAMS += \

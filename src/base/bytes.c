@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gaps in the bytes of a file; see xtop/bytes.h. Any thread; pure functions. */
+/* Gaps in the bytes of a file; see bytes.h. Any thread; pure functions. */
 #include "config.h"
 
-#include "xtop/bytes.h"
+#include "xtop/base/bytes.h"
 
 bool bytes_gaps_touch(const struct bytes_gap *gaps, size_t n, size_t start, size_t end)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The folder of cached kernels; see xtop/cache_folder.h. In the broker. A file's time of
+ * The folder of cached kernels; see cache_folder.h. In the broker. A file's time of
  * modification is when it was opened last, or written.
  */
 #include "config.h"
 
-#include "xtop/cache_folder.h"
+#include "xtop/base/cache_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/xdg.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/xdg.h"
 
 #define CACHE_PREFIX "kernel."
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clocks on which times can be told; see xtop/clocks.h. Any thread: plain data. */
+/* Clocks on which times can be told; see clocks.h. Any thread: plain data. */
 #include "config.h"
 
-#include "xtop/clocks.h"
+#include "xtop/base/clocks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

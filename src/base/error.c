@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Errors as values; see xtop/error.h. Any thread. */
+/* Errors as values; see error.h. Any thread. */
 #include "config.h"
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/text.h"
-#include "xtop/utf8.h"
+#include "xtop/base/text.h"
+#include "xtop/base/utf8.h"
 
 struct xtop_error {
 	char *message;

@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xtop/fault.h"
-#include "xtop/types.h"
+#include "xtop/base/fault.h"
+#include "xtop/base/types.h"
 
 static _Thread_local volatile sig_atomic_t fault_armed;
 static _Thread_local volatile sig_atomic_t fault_pages;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hash functions and the hash table; see xtop/hash.h. Open addressing, linear probing. */
+/* Hash functions and the hash table; see hash.h. Open addressing, linear probing. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 #define HASH_MIN_SLOTS 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The heap; see xtop/heap.h.
+ * The heap; see heap.h.
  *
  * glibc maps large arrays by themselves, and unmaps them when they are freed. But each one that is
  * freed raises the size from which on it does so, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD). Then
@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/heap.h"
+#include "xtop/base/heap.h"
 
 #include <malloc.h>
 

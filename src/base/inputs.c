@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files opened at start; see xtop/inputs.h. */
+/* Files opened at start; see inputs.h. */
 #include "config.h"
 
-#include "xtop/inputs.h"
+#include "xtop/base/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define COPY_BYTES (64U << 10)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Signals that end a run without a screen; see xtop/interrupt.h. */
+/* Signals that end a run without a screen; see interrupt.h. */
 #include "config.h"
 
-#include "xtop/interrupt.h"
+#include "xtop/base/interrupt.h"
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The protocol of sd_notify(3) and sd_watchdog_enabled(3); see xtop/notify.h.
+ * The protocol of sd_notify(3) and sd_watchdog_enabled(3); see notify.h.
  *
  * libsystemd has the same as a function. It would bring its own libraries (lzma, zstd, lz4, gcrypt)
  * into every process of xtop that has root's rights, for one datagram. systemd's promise of stable
@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/notify.h"
+#include "xtop/base/notify.h"
 
 #include <stddef.h>
 #include <stdlib.h>

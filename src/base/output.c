@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/output.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
 
 struct output_file {
 	FILE *stream;

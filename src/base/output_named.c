@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files may be named while xtop runs; see xtop/output.h. In the broker's child, or in main
+ * Which files may be named while xtop runs; see output.h. In the broker's child, or in main
  * where there is no broker. The path may come from a main that an attacker controls.
  */
 #include "config.h"
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/output.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
 
 /* A component of PATH begins with a dot, and is neither "." nor "..". */
 static bool output_is_hidden(const char *path)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of Protocol Buffers, field by field (xtop/varint.h); see proto.h. */
+/* Messages of Protocol Buffers, field by field (varint.h); see proto.h. */
 #include "config.h"
 
-#include "xtop/proto.h"
+#include "xtop/base/proto.h"
 
 #include <string.h>
 
-#include "xtop/varint.h"
-#include "xtop/vector.h"
+#include "xtop/base/varint.h"
+#include "xtop/base/vector.h"
 
 #define PROTO_FIXED64 1 /* the type of a value of eight bytes */
 

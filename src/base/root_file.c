@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files below --root DIR; see xtop/root_file.h. Any thread.
+ * Files below --root DIR; see root_file.h. Any thread.
  *
  * The path comes from the guest, and so may the directory tree: its symbolic links may point
  * anywhere, and its names may be devices or FIFOs, whose opening has effects. So the path is walked
@@ -16,7 +16,7 @@
  */
 #include "config.h"
 
-#include "xtop/root_file.h"
+#include "xtop/base/root_file.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arrays that are kept once; see xtop/shared_array.h. */
+/* Arrays that are kept once; see shared_array.h. */
 #include "config.h"
 
-#include "xtop/shared_array.h"
+#include "xtop/base/shared_array.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
 
 struct shared_array {
 	void *bytes;

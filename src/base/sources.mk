@@ -1,39 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/build_id.h \
-	include/xtop/bytes.h \
-	include/xtop/cache_folder.h \
-	include/xtop/cleanup.h \
-	include/xtop/clock.h \
-	include/xtop/clocks.h \
-	include/xtop/error.h \
-	include/xtop/fault.h \
-	include/xtop/hash.h \
-	include/xtop/heap.h \
-	include/xtop/inputs.h \
-	include/xtop/interrupt.h \
-	include/xtop/kernel_32.h \
-	include/xtop/limit.h \
-	include/xtop/notify.h \
-	include/xtop/output.h \
-	include/xtop/proto.h \
-	include/xtop/registers_i386.h \
-	include/xtop/registers_x86.h \
-	include/xtop/restarts.h \
-	include/xtop/root_file.h \
-	include/xtop/shared_array.h \
-	include/xtop/sorted.h \
-	include/xtop/text.h \
-	include/xtop/types.h \
-	include/xtop/usage.h \
-	include/xtop/utf8.h \
-	include/xtop/varint.h \
-	include/xtop/vcpu.h \
-	include/xtop/vcpu_arm32.h \
-	include/xtop/vcpu_arm64.h \
-	include/xtop/vector.h \
-	include/xtop/work.h \
-	include/xtop/xdg.h \
+	include/xtop/base/build_id.h \
+	include/xtop/base/bytes.h \
+	include/xtop/base/cache_folder.h \
+	include/xtop/base/cleanup.h \
+	include/xtop/base/clock.h \
+	include/xtop/base/clocks.h \
+	include/xtop/base/error.h \
+	include/xtop/base/fault.h \
+	include/xtop/base/hash.h \
+	include/xtop/base/heap.h \
+	include/xtop/base/inputs.h \
+	include/xtop/base/interrupt.h \
+	include/xtop/base/kernel_32.h \
+	include/xtop/base/limit.h \
+	include/xtop/base/notify.h \
+	include/xtop/base/output.h \
+	include/xtop/base/proto.h \
+	include/xtop/base/registers_i386.h \
+	include/xtop/base/registers_x86.h \
+	include/xtop/base/restarts.h \
+	include/xtop/base/root_file.h \
+	include/xtop/base/shared_array.h \
+	include/xtop/base/sorted.h \
+	include/xtop/base/text.h \
+	include/xtop/base/thread.h \
+	include/xtop/base/types.h \
+	include/xtop/base/usage.h \
+	include/xtop/base/utf8.h \
+	include/xtop/base/varint.h \
+	include/xtop/base/vcpu.h \
+	include/xtop/base/vcpu_arm32.h \
+	include/xtop/base/vcpu_arm64.h \
+	include/xtop/base/vector.h \
+	include/xtop/base/work.h \
+	include/xtop/base/xdg.h \
 	src/base/bytes.c \
 	src/base/cache_folder.c \
 	src/base/clocks.c \
@@ -51,5 +52,6 @@ libxtop_a_SOURCES += \
 	src/base/shared_array.c \
 	src/base/text.c \
 	src/base/text_marks.h \
+	src/base/thread.c \
 	src/base/usage.c \
 	src/base/work.c

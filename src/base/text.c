@@ -16,8 +16,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "xtop/text.h"
-#include "xtop/utf8.h"
+#include "xtop/base/text.h"
+#include "xtop/base/utf8.h"
 
 struct text_range {
 	uint32_t first, last;

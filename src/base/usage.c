@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What this process costs; see xtop/usage.h. */
+/* What this process costs; see usage.h. */
 #include "config.h"
 
-#include "xtop/usage.h"
+#include "xtop/base/usage.h"
 
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 void usage_read(uint64_t *cpu_ns, uint64_t *resident_bytes)
 {

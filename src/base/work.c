@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of a thread's work; see xtop/work.h. Any thread; each has its own state. */
+/* The end of a thread's work; see work.h. Any thread; each has its own state. */
 #include "config.h"
 
-#include "xtop/work.h"
+#include "xtop/base/work.h"
 
 #include <stddef.h>
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "elf/elf_reader.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define CRC_CHUNK_BYTES (256U << 10)
 

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "elf/elf_reader.h"
-#include "xtop/cleanup.h"
-#include "xtop/types.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
 
 #define ELF_MAX_DYNAMIC   1024 /* entries of PT_DYNAMIC */
 #define DYNAMIC_MAX_TRIES 64   /* pages below the lowest table */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "elf/elf_reader.h"
-#include "xtop/cleanup.h"
-#include "xtop/types.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
+#include "xtop/base/vector.h"
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define LINE_SYMBOLS_MAX           (4U << 20)
 #define LINE_SYMBOLS_PADDING_BYTES 80          /* CONFIG_FUNCTION_ALIGNMENT is 64 at most */

@@ -37,9 +37,9 @@
 
 #include "elf/elf_line_symbols.h"
 #include "elf/elf_ranges.h"
-#include "xtop/elf.h"
-#include "xtop/lines.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
+#include "xtop/elf/elf.h"
+#include "xtop/supervise/lines.h"
 
 #define ELF_LINES_MAX_DIES    (16U << 20)  /* of one unit: siblings may form a circle */
 #define ELF_LINES_MAX_DEPTH   64           /* of namespaces, types and blocks within each other */

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "elf/elf_reader.h"
-#include "xtop/cleanup.h"
-#include "xtop/types.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
 
 static size_t elf_align(size_t offset, size_t alignment)
 {

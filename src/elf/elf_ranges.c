@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "xtop/sorted.h"
-#include "xtop/vector.h"
+#include "xtop/base/sorted.h"
+#include "xtop/base/vector.h"
 
 void elf_ranges_add(struct elf_ranges *ranges, uint64_t start, uint64_t end, uint64_t die)
 {

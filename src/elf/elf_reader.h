@@ -6,7 +6,7 @@
 #ifndef XTOP_ELF_READER_H
 #define XTOP_ELF_READER_H
 
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 /* Offsets and sizes were checked against the file's size, and are not 0. */
 struct elf_reader {

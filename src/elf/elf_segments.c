@@ -24,7 +24,7 @@
 
 #include "elf/elf_machine.h"
 #include "elf/elf_reader.h"
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 /* --- of a file -------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "elf/elf_reader.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 /* Sections of one type. Each one costs a look at all sections (elf_load_indices()). */
 #define ELF_MAX_TABLES 64

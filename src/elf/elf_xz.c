@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "elf/elf_reader.h"
-#include "xtop/work.h"
+#include "xtop/base/work.h"
 
 /* `xz -9` makes a dictionary of 64 MiB, and a decoder needs little more (xz(1)). */
 #define XZ_MAX_MEMORY_BYTES (66U << 20)

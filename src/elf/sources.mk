@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/elf.h \
-	include/xtop/loads.h \
+	include/xtop/elf/elf.h \
+	include/xtop/elf/loads.h \
 	src/elf/elf_class.c \
 	src/elf/elf_debug.c \
 	src/elf/elf_dynamic.c \

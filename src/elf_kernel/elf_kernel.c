@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A kernel of any kind whose loader has kept its symbols, as os.c asks for it (xtop/os_ops.h).
+ * A kernel of any kind whose loader has kept its symbols, as os.c asks for it (os_ops.h).
  * Xen's domain builder does so for a kernel with the note BSD_SYMTAB (Xen's public/elfnote.h), as
  * NetBSD and FreeBSD have it: the names are in memory, where the guest's own debugger finds them.
  *
@@ -17,13 +17,13 @@
 #include <string.h>
 
 #include "elf_kernel/header_finder.h"
-#include "xtop/code.h"
-#include "xtop/image.h"
-#include "xtop/limit.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
-#include "xtop/walk.h"
+#include "xtop/base/limit.h"
+#include "xtop/memory/walk.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/code.h"
 
 /*
  * A loader has put the symbols there before the kernel runs. So the first looks search what a

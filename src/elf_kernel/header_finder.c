@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define HEADERS_ALIGNMENT 4
 #define HEADERS_BATCH     64 /* pages that are read at a time */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xtop/memory.h"
+#include "xtop/memory/memory.h"
 
 /*
  * Calls FN with the address of each ELF header in the SIZE_BYTES from ADDRESS's page on, at most

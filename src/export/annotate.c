@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One function, instruction by instruction, as text (--annotate); see xtop/export.h. */
+/* One function, instruction by instruction, as text (--annotate); see export.h. */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/export.h"
-#include "xtop/instructions.h"
+#include "xtop/export/export.h"
+#include "xtop/query/instructions.h"
 
 #define ANNOTATE_MAX_NAMED 8 /* functions that a message lists */
 

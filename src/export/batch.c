@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Batch mode; see xtop/batch.h. */
+/* Batch mode; see batch.h. */
 #include "config.h"
 
-#include "xtop/batch.h"
+#include "xtop/export/batch.h"
 
 #include <errno.h>
 #include <math.h>
 #include <time.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/frames.h"
-#include "xtop/interrupt.h"
-#include "xtop/lined.h"
-#include "xtop/text.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/interrupt.h"
+#include "xtop/base/text.h"
+#include "xtop/profile/frames.h"
+#include "xtop/query/lined.h"
 
 #define BATCH_POLL_S   0.05  /* between two looks for a signal or the end */
 #define BATCH_LINES_S  0.2   /* for source lines of a table that is not the last */

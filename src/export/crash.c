@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report of a crashed guest as text (--crash); see xtop/export.h. */
+/* The report of a crashed guest as text (--crash); see export.h. */
 #include "config.h"
 
 #include <stdio.h>
 
-#include "xtop/crash.h"
-#include "xtop/export.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/crash.h"
 
 void export_crash(const struct snapshot *snapshot, const char *title, FILE *file)
 {

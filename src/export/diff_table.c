@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of export formats; see xtop/export.h. */
+/* The table of export formats; see export.h. */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <string.h>
 
 /*
- * A new format is a file beside folded.c, its prototype in xtop/export.h, and a line here. The
+ * A new format is a file beside folded.c, its prototype in export.h, and a line here. The
  * first one is the default.
  */
 static const struct export_format export_formats[] = {

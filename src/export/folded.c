@@ -14,13 +14,13 @@
  * the items of each step sorts the file; note that "foo 7" < "foo(int) 7" < "foo1;a 7" < "foo;a 7".
  *
  * The walk keeps the path and, on two stacks of its own, the siblings along the path, but no lines.
- * Its depth is the depth of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean (xtop/frames.h).
+ * Its depth is the depth of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean (frames.h).
  */
 #include "config.h"
 
-#include "xtop/cleanup.h"
-#include "xtop/export.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes into a stream as gzip (RFC 1952), by zlib. xtop/export.h has its life. Main's thread. */
+/* Bytes into a stream as gzip (RFC 1952), by zlib. export.h has its life. Main's thread. */
 #ifndef EXPORT_GZIP_H
 #define EXPORT_GZIP_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #define GZIP_BLOCK_BYTES (64 << 10)
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "xtop/utf8.h"
+#include "xtop/base/utf8.h"
 
 static void json_indent(struct json *json)
 {

@@ -12,11 +12,11 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 
-#include "xtop/locks.h"
+#include "xtop/query/locks.h"
 
 #define LOCKS_FIGURES "%6s  %8s  %9s  %6s  "
 

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "xtop/text.h"
+#include "xtop/base/text.h"
 
 static void __attribute__((format(printf, 2, 3))) notes_add(struct notes *notes,
 							    const char *format, ...)

@@ -6,7 +6,7 @@
 #ifndef EXPORT_NOTES_H
 #define EXPORT_NOTES_H
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #define NOTES_MAX        16
 #define NOTES_LINE_BYTES 256

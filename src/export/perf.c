@@ -21,7 +21,7 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,12 +29,12 @@
 
 #include "export/notes.h"
 #include "export/stacks.h"
-#include "xtop/build_id.h"
-#include "xtop/cleanup.h"
-#include "xtop/lined.h"
-#include "xtop/sample_log.h"
-#include "xtop/symbol.h"
-#include "xtop/text.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/text.h"
+#include "xtop/profile/sample_log.h"
+#include "xtop/query/lined.h"
+#include "xtop/symbol/symbol.h"
 
 /* Pids of Linux are below: PID_MAX_LIMIT (Linux include/linux/threads.h). */
 #define PERF_PID_MAX_LIMIT (4 * 1024 * 1024)

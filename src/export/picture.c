@@ -10,10 +10,10 @@
 
 #include "export/json.h"
 #include "export/notes.h"
-#include "xtop/build_id.h"
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/selection.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/query/selection.h"
 
 #define PICTURE_COLUMNS   (1 << 30) /* as narrow as a cell can get: a tick in a billion */
 #define PICTURE_WIDTH     1180      /* pixels */

@@ -9,7 +9,7 @@
 #define EXPORT_PICTURE_H
 
 #include "export/stacks.h"
-#include "xtop/flame.h"
+#include "xtop/query/flame.h"
 
 struct picture {
 	const struct snapshot *snapshot;

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 #include "export/notes.h"
 #include "export/pprof_locations.h"
 #include "export/stacks.h"
-#include "xtop/build_id.h"
-#include "xtop/hash.h"
-#include "xtop/lines.h"
-#include "xtop/pprof_fields.h"
-#include "xtop/proto.h"
-#include "xtop/varint.h"
-#include "xtop/vector.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/proto.h"
+#include "xtop/base/varint.h"
+#include "xtop/base/vector.h"
+#include "xtop/push/pprof_fields.h"
+#include "xtop/supervise/lines.h"
 
 struct pprof_string {
 	const char *text;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/lined.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/lined.h"
 
 bool pprof_locations_init(struct pprof_locations *locations, uint32_t n_frames)
 {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/batch.h \
-	include/xtop/export.h \
-	include/xtop/metrics_text.h \
+	include/xtop/export/batch.h \
+	include/xtop/export/export.h \
+	include/xtop/export/metrics_text.h \
 	src/export/annotate.c \
 	src/export/crash.c \
 	src/export/batch.c \

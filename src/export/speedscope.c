@@ -6,14 +6,14 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <math.h>
 
 #include "export/json.h"
 #include "export/notes.h"
 #include "export/stacks.h"
-#include "xtop/build_id.h"
+#include "xtop/base/build_id.h"
 
 struct speedscope {
 	struct json json;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *snapshot,
 			       const struct export_settings *settings)

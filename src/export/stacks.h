@@ -3,7 +3,7 @@
 #ifndef EXPORT_STACKS_H
 #define EXPORT_STACKS_H
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 /*
  * Ids of frames. Without addresses all unnamed frames of a kind and module have one id. Where

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics as one JSON object (RFC 8259). doc/FORMATS lists the members, in this order; the
- * counters come from the table of xtop/counters.h. Main's thread, once, at the end.
+ * counters come from the table of counters.h. Main's thread, once, at the end.
  *
  * Numbers do not depend on the locale, and a number that is not finite is null.
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <locale.h>
 
 #include "export/json.h"
-#include "xtop/counters.h"
+#include "xtop/query/counters.h"
 
 #define STATS_VERSION 1
 

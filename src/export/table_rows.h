@@ -3,7 +3,7 @@
 #ifndef EXPORT_TABLE_ROWS_H
 #define EXPORT_TABLE_ROWS_H
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 struct table_rows {
 	struct function_table table;

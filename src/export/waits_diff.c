@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,9 +22,9 @@
 #include <string.h>
 
 #include "export/json.h"
-#include "xtop/locks.h"
-#include "xtop/vector.h"
-#include "xtop/waits.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/locks.h"
+#include "xtop/query/waits.h"
 
 #define WAITS_DIFF_JSON_VERSION 1
 #define WAITS_DIFF_MAX_CELLS    4

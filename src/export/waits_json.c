@@ -6,14 +6,14 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "export/json.h"
-#include "xtop/locks.h"
-#include "xtop/waits.h"
+#include "xtop/query/locks.h"
+#include "xtop/query/waits.h"
 
 #define WAITS_JSON_VERSION 1
 

@@ -11,12 +11,12 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "xtop/waits.h"
+#include "xtop/query/waits.h"
 
 #define WAITS_NAME_CELLS 16
 

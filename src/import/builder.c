@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "import/builder.h"
-#include "xtop/import.h"
+#include "xtop/import/import.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef IMPORT_BUILDER_H
 #define IMPORT_BUILDER_H
 
-#include "xtop/profile.h"
+#include "xtop/profile/profile.h"
 
 /* At most this many samples in a file. The limit keeps sums of samples far below 2^64. */
 #define BUILDER_MAX_SAMPLES (1ULL << 60)

@@ -29,9 +29,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/import.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/import/import.h"
 
 #define FOLDED_MAX_TOKENS 65536   /* names in the cache */
 #define FOLDED_MAX_COUNT  (1ULL << 53)

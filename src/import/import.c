@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recognises the format of a profile file and reads the file; see xtop/import.h. */
+/* Recognises the format of a profile file and reads the file; see import.h. */
 #include "config.h"
 
-#include "xtop/import.h"
+#include "xtop/import/import.h"
 
 #include <stdlib.h>
 

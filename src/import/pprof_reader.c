@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads pprof files (xtop/pprof_fields.h has the schema) of xtop, Go and others. The file is read
+ * Reads pprof files (pprof_fields.h has the schema) of xtop, Go and others. The file is read
  * twice. The first pass reads the tables to which samples refer, because they may come behind the
  * samples. The second pass reads the samples. So a file may have any number of samples.
  *
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "import/pprof_tables.h"
-#include "xtop/import.h"
-#include "xtop/pprof_fields.h"
+#include "xtop/import/import.h"
+#include "xtop/push/pprof_fields.h"
 
 #define PPROF_MAX_STACK (SNAPSHOT_MAX_DEPTH + 1)
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/pprof_fields.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
+#include "xtop/push/pprof_fields.h"
 
 #define PPROF_MAX_TEXT_BYTES (64U << 20)
 

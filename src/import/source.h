@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 struct source;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/import.h \
+	include/xtop/import/import.h \
 	src/import/builder.c \
 	src/import/builder.h \
 	src/import/folded_reader.c \

@@ -7,8 +7,8 @@
 #define XTOP_LINUX_EVENT_CHANNELS_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/limit.h"
-#include "xtop/os_events.h"
+#include "xtop/base/limit.h"
+#include "xtop/os/os_events.h"
 
 #define EVENT_CHANNELS_MAX LIMIT(4096, 16) /* Xen's two-level table has so many ports */
 

@@ -22,12 +22,12 @@
 #include <unistd.h>
 
 #include "linux/module_files.h"
-#include "xtop/cleanup.h"
-#include "xtop/fetch.h"
-#include "xtop/lines.h"
-#include "xtop/root_file.h"
-#include "xtop/symbol.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/root_file.h"
+#include "xtop/base/vector.h"
+#include "xtop/supervise/fetch.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/symbol/symbol.h"
 
 /* An image whose file may be fetched. */
 struct kernel_lines_awaited {

@@ -6,8 +6,8 @@
 #ifndef XTOP_LINUX_KERNEL_LINES_H
 #define XTOP_LINUX_KERNEL_LINES_H
 
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/symbol/image.h"
 
 /* A symbol at the beginning of a kernel's code, and where it is in the guest. */
 struct kernel_start {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Linux, as os.c asks for it (xtop/os_ops.h): finds the kernel, keeps up with its modules, tasks
+ * Linux, as os.c asks for it (os_ops.h): finds the kernel, keeps up with its modules, tasks
  * and processes, and describes what could not be found. kernel/ reads the kernel itself, process/
  * the processes on it.
  *
@@ -30,11 +30,11 @@
 #include "linux/process/process_layout.h"
 #include "linux/sleepers.h"
 #include "linux/task_finder.h"
-#include "xtop/fetch.h"
-#include "xtop/lines.h"
-#include "xtop/os_ops.h"
-#include "xtop/symbol.h"
-#include "xtop/work.h"
+#include "xtop/base/work.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/supervise/fetch.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/symbol/symbol.h"
 
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
 #define LINUX_RETRY_NS        100000000ULL   /* to the first retry of linux_find_processes() .. */

@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/limit.h"
-#include "xtop/os_locks.h"
+#include "xtop/base/limit.h"
+#include "xtop/os/os_locks.h"
 
 #define LOCKS_MAX_STEPS LIMIT(1024, 32) /* along the list of a lock's waiters */
 

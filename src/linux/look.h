@@ -10,7 +10,7 @@
 #define XTOP_LINUX_LOOK_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/os_waits.h"
+#include "xtop/os/os_waits.h"
 
 #define LOOK_SPAN_BYTES (16U << 10) /* of a task_struct, as in tasks.c */
 #define LOOK_MAX_PARTS  12          /* members that a look reads */

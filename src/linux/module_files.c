@@ -25,10 +25,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/lines.h"
-#include "xtop/root_file.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/root_file.h"
+#include "xtop/base/vector.h"
+#include "xtop/supervise/lines.h"
 
 #define MODULE_FILES_MAX_DEPTH   16
 #define MODULE_FILES_MAX_ENTRIES (4 * MODULE_FILES_MAX) /* names that are looked at */

@@ -13,7 +13,7 @@
 #include "linux/next_timer.h"
 
 #include "linux/lock_memory.h"
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
 
 #define NEXT_TIMER_NONE INT64_MAX /* Linux include/linux/ktime.h KTIME_MAX */
 

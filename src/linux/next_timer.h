@@ -9,7 +9,7 @@
 #include "linux/kernel/linux_guest.h"
 
 /*
- * When CPU has its next timer interrupt, by the guest's CLOCK_MONOTONIC; OS_NO_TIMER (xtop/os.h):
+ * When CPU has its next timer interrupt, by the guest's CLOCK_MONOTONIC; OS_NO_TIMER (os.h):
  * none is set. False: that is not known.
  */
 bool next_timer_read(const struct linux_guest *guest, unsigned cpu, uint64_t *timer_ns);

@@ -9,8 +9,8 @@
 #include "linux/look.h"
 #include "linux/process/processes.h"
 #include "linux/process/tasks.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
 
 #define SLEEPER_STACK_BYTES (64U << 10) /* arm64 with pages of 64 KiB; else 16, with KASAN 32 */
 #define SLEEPER_USER_BYTES  (2 * GUEST_PAGE_SIZE)

@@ -34,10 +34,10 @@
 #include "linux/process/pids.h"
 #include "linux/process/xarray.h"
 #include "linux/sleeper_stacks.h"
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/vector.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/vector.h"
+#include "xtop/base/work.h"
 
 #define SLEEPER_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT */
 #define SLEEPER_GAP_SPAN_NS 30000000000ULL

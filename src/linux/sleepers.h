@@ -12,8 +12,8 @@
 #include "linux/kernel/modules.h"
 #include "linux/process/processes.h"
 #include "linux/process/tasks.h"
-#include "xtop/limit.h"
-#include "xtop/os_waits.h"
+#include "xtop/base/limit.h"
+#include "xtop/os/os_waits.h"
 
 #define SLEEPERS_MAX       LIMIT(32768, 64) /* tasks kept; more are read anew each time */
 #define SLEEPERS_TURN      LIMIT(64, 16)    /* tasks that a turn looks at */

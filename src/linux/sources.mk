@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/kernel_cache.h \
-	include/xtop/oops.h \
-	include/xtop/os_counts.h \
-	include/xtop/os_events.h \
-	include/xtop/os_locks.h \
-	include/xtop/os_log.h \
-	include/xtop/os_ops.h \
-	include/xtop/os_waits.h \
+	include/xtop/linux/kernel_cache.h \
+	include/xtop/linux/oops.h \
 	src/linux/kernel/arch.c \
 	src/linux/kernel/arch.h \
 	src/linux/kernel/arch_arm32.c \

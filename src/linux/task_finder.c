@@ -18,7 +18,7 @@
 
 #include "linux/kernel/arch.h"
 #include "linux/task_finder_arch.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 #define TASK_FINDER_REFRESH_NS 50000000ULL /* older copies of guest memory are read again */
 

@@ -7,8 +7,8 @@
 #include "linux/process/processes.h"
 #include "linux/process/task_stacks.h"
 #include "linux/process/tasks.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
 
 /* The owner creates and destroys the parts. */
 struct task_finder {

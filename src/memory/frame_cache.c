@@ -5,7 +5,7 @@
  * meaning.
  *
  * The table has a fixed size, open addressing, linear probing, and is at most half full. It is not
- * the table of xtop/hash.h, because it is read while the guest is stopped, and because the guest
+ * the table of hash.h, because it is read while the guest is stopped, and because the guest
  * chooses which frames are looked up then. Its multiplier is one of 2^63 odd numbers, drawn at
  * random, so that nobody can choose frames that all have the same slot (Dietzfelbinger et al., "A
  * reliable randomized algorithm for the closest-pair problem", 1997: multiply-shift).
@@ -21,9 +21,9 @@
 #include <sys/random.h>
 
 #include "memory/walk_x86.h"
-#include "xtop/clock.h"
-#include "xtop/frame_cache.h"
-#include "xtop/hash.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/hash.h"
+#include "xtop/memory/frame_cache.h"
 
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
 #define CACHE_CREDIT_NS  1000000000ULL /* at most the credit of this time is saved up */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory of a live guest for the resolver (xtop/memory.h), by foreign mappings. A batch of
+ * The memory of a live guest for the resolver (memory.h), by foreign mappings. A batch of
  * pages is mapped, copied and unmapped at once. Mappings of single pages are kept for a while
  * (mapped_pages.c). Resolver's thread.
  */
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "memory/mapped_pages.h"
-#include "xtop/fault.h"
-#include "xtop/foreign.h"
-#include "xtop/frame_cache.h"
-#include "xtop/memory.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/memory/memory.h"
+#include "xtop/xen/foreign.h"
 
 _Static_assert(MEMORY_BATCH_PAGES <= FOREIGN_BATCH_PAGES, "a batch is one mapping");
 

@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-#include "xtop/clock.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
 
 /*
  * After this time at most a page is unmapped: its frame may have become another page without any

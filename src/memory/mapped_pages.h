@@ -6,8 +6,8 @@
 #ifndef MEMORY_MAPPED_PAGES_H
 #define MEMORY_MAPPED_PAGES_H
 
-#include "xtop/frame_cache.h"
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
+#include "xtop/memory/frame_cache.h"
 
 #define MAPPED_PAGES_MAX LIMIT(2048, 64) /* mapped at a time: 8 MiB of the guest */
 

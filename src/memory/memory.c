@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies of a running guest's pages, the walks of its page tables, and reads of a few bytes; see
- * xtop/memory.h. memory_stretches.c has the reads of many pages. Resolver's thread.
+ * memory.h. memory_stretches.c has the reads of many pages. Resolver's thread.
  *
  * Copies of pages are kept in a table by frame: open addressing, linear probing, at most half full.
- * It is not the table of xtop/hash.h, because all copies are forgotten again and again. A slot is
+ * It is not the table of hash.h, because all copies are forgotten again and again. A slot is
  * valid only while its generation is that of the table, so one addition forgets all copies. A frame
  * that cannot be read has a slot, too, without a page: the guest is not asked for it again before
  * the next memory_refresh(). When the table is full, everything is forgotten: pages from a thousand
@@ -21,11 +21,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "xtop/clock.h"
-#include "xtop/guest.h"
-#include "xtop/hash.h"
-#include "xtop/walk.h"
-#include "xtop/work.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/work.h"
+#include "xtop/memory/walk.h"
+#include "xtop/xen/guest.h"
 
 #define MEMORY_TURNS LIMIT(256, 8) /* refreshes until room that was not needed is given back */
 

@@ -5,8 +5,8 @@
 #ifndef MEMORY_MEMORY_STATE_H
 #define MEMORY_MEMORY_STATE_H
 
-#include "xtop/memory.h"
-#include "xtop/walk.h"
+#include "xtop/memory/memory.h"
+#include "xtop/memory/walk.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
 #define MEMORY_PLACES 64

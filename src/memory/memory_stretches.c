@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Long stretches of a running guest's address space: reads of many pages, and which addresses are
- * mapped; see xtop/memory.h. Page tables are followed span by span, a span being what one entry
+ * mapped; see memory.h. Page tables are followed span by span, a span being what one entry
  * maps or leaves out. The pages that are read are not kept, but copies that memory.c keeps of them
  * are brought up to date. Resolver's thread.
  */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/frame_cache.h \
-	include/xtop/memory.h \
-	include/xtop/walk.h \
+	include/xtop/memory/frame_cache.h \
+	include/xtop/memory/memory.h \
+	include/xtop/memory/walk.h \
 	src/memory/frame_cache.c \
 	src/memory/live_memory.c \
 	src/memory/mapped_pages.c \

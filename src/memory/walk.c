@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xtop/walk.h for all architectures: the root says which page tables they are. The walk of 64-bit
+ * walk.h for all architectures: the root says which page tables they are. The walk of 64-bit
  * x86 is inline here as in frame_cache.c, and asks nothing of the others. Any thread; no state.
  */
 #include "config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk for kernels of 32 bits on arm64 (Arm ARM DDI 0487J.a §G5.4 and §G5.5);
- * xtop/vcpu_arm32.h has TTBCR.
+ * vcpu_arm32.h has TTBCR.
  *
  * Short descriptors have 4 bytes, in two levels:
  *

@@ -3,7 +3,7 @@
 #ifndef MEMORY_WALK_ARM32_H
 #define MEMORY_WALK_ARM32_H
 
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 #define ARM32_TABLES_A_PAGE 4 /* second tables of short descriptors */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk for arm64: the first stage of the EL1&0 regime, as Linux and unikernels use it.
- * Sections are those of the Arm ARM (DDI 0487J.a); xtop/vcpu_arm64.h has the registers' fields.
+ * Sections are those of the Arm ARM (DDI 0487J.a); vcpu_arm64.h has the registers' fields.
  *
  * The upper half of all addresses has tables of its own (TTBR1_EL1), and the lower half has others
  * (TTBR0_EL1). Each half has a granule: the size of a page, and of a full table (§D8.2). "Block" is

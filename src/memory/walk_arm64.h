@@ -7,7 +7,7 @@
 #ifndef MEMORY_WALK_ARM64_H
 #define MEMORY_WALK_ARM64_H
 
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 #define ENTRY_ARM64_VALID     (1ULL << 0)
 #define ENTRY_ARM64_TABLE     (1ULL << 1) /* at level 3: a page */

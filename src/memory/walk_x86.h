@@ -24,8 +24,8 @@
 #define MEMORY_WALK_X86_H
 
 #include "memory/walk_arm64.h"
-#include "xtop/guest.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
+#include "xtop/xen/guest.h"
 
 #define WALK_ENTRY_BITS 9
 #define PTE_PRESENT  (1ULL << 0)

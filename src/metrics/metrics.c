@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of --metrics; see xtop/metrics.h. A text goes through a file in memory, whose
+ * Main's side of --metrics; see metrics.h. A text goes through a file in memory, whose
  * descriptor is passed on.
  */
 #include "config.h"
 
-#include "xtop/metrics.h"
+#include "xtop/metrics/metrics.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "metrics/process.h"
-#include "xtop/cleanup.h"
-#include "xtop/sender.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/supervise/sender.h"
 
 static struct {
 	bool started;

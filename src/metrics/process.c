@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The body of the process that serves metrics (xtop/sender.h): takes texts from main, keeps the
+ * The body of the process that serves metrics (sender.h): takes texts from main, keeps the
  * newest one, and shows it. Neither side is trusted. Main may have been taken over by a guest: it
  * can show any text, and nothing else. Strangers may ask: they get that text.
  */
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xtop/clock.h"
-#include "xtop/sender.h"
-#include "xtop/usage.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/usage.h"
+#include "xtop/supervise/sender.h"
 
 #define PROCESS_TURN_MS 200
 

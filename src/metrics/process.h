@@ -5,7 +5,7 @@
 
 #include <netdb.h>
 
-#include "xtop/metrics.h"
+#include "xtop/metrics/metrics.h"
 
 struct metrics_target {
 	bool is_file;

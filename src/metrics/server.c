@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "metrics/process.h"
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 #define SERVER_LIBRARY           "libmicrohttpd.so.12"
 #define SERVER_CONNECTIONS       32U

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/metrics.h \
+	include/xtop/metrics/metrics.h \
 	src/metrics/metrics.c \
 	src/metrics/process.c \
 	src/metrics/process.h \

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "metrics/process.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 /* Its ending is another one, so node_exporter does not read it. */
 static void metrics_file_name_other(const struct metrics_process *process, char name[264])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides what runs inside the guest; see xtop/os.h. Knows the table of systems, when to look for
+ * Decides what runs inside the guest; see os.h. Knows the table of systems, when to look for
  * one of them, when to look again, and what to tell. How to recognise a system and how to read it
- * is the system's own affair (xtop/os_ops.h).
+ * is the system's own affair (os_ops.h).
  *
  *   nothing seen ─► a vCPU ran ─► known system ─► still there? ─┐
  *                       │              ▲                        │ no: reboot, kexec
@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "xtop/os.h"
+#include "xtop/os/os.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/heap.h"
-#include "xtop/inputs.h"
-#include "xtop/work.h"
+#include "xtop/base/heap.h"
+#include "xtop/base/inputs.h"
+#include "xtop/base/work.h"
 
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
 #define OS_RETRY_NS     1000000000ULL  /* until the next look at an unknown system */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "profile/decay.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
 
 struct address_count {
 	uint32_t frame, distance;

@@ -9,9 +9,9 @@
 #ifndef PROFILE_ADDRESSES_H
 #define PROFILE_ADDRESSES_H
 
-#include "xtop/annotation.h"
-#include "xtop/error.h"
-#include "xtop/limit.h"
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
+#include "xtop/profile/annotation.h"
 
 #define ADDRESSES_MAX LIMIT(32768, 64) /* 2 MiB with their table */
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums over batches of one second; see xtop/batches.h. A function costs time only in batches in
+ * Sums over batches of one second; see batches.h. A function costs time only in batches in
  * which it has samples: its live sums are those of the last such batch, and decay when they are
  * used. The live weight w of a batch halves every half-life. x has the weight w, and x^2 has w^2.
  */
 #include "config.h"
 
-#include "xtop/batches.h"
+#include "xtop/profile/batches.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define BATCH_NS        1000000000ULL
 #define BATCHES_MIN     5 /* with fewer, the variance is not known */

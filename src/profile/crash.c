@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report of a crashed guest; see xtop/crash.h. Resolver's thread, once.
+ * The report of a crashed guest; see crash.h. Resolver's thread, once.
  *
  *   os_read_log()    ─► lines, with the kernel's times in front as dmesg has them
  *   vCPUs of the sample ─► registers, functions
@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "xtop/crash.h"
+#include "xtop/profile/crash.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,15 +19,15 @@
 #include <string.h>
 
 #include "profile/registers_text.h"
-#include "xtop/cleanup.h"
-#include "xtop/control.h"
-#include "xtop/frames.h"
-#include "xtop/image.h"
-#include "xtop/os.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
-#include "xtop/text.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/text.h"
+#include "xtop/base/vector.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/frames.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
 
 #define CRASH_LINE_BYTES 4096 /* a longer line is cut */
 #define CRASH_TIME_BYTES 32
@@ -240,7 +240,7 @@ static void crash_add_vcpus(struct crash_work *work, const struct sample *sample
 		crash_add_vcpu(work, vcpu, time_ns);
 }
 
-/* Nothing is kept with a wait (xtop/os_waits.h), so each look brings the stack. */
+/* Nothing is kept with a wait (os_waits.h), so each look brings the stack. */
 static void crash_add_task(void *context, const struct os_wait *wait)
 {
 	char name[2 * CRASH_NAME_BYTES];

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/walk.h"
-#include "xtop/work.h"
+#include "xtop/base/work.h"
+#include "xtop/memory/walk.h"
 
 #define FOLD_MORE_FRAMES 1024 /* that found_by has room for, when it grows */
 

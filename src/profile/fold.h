@@ -13,14 +13,14 @@
 #include "profile/addresses.h"
 #include "profile/names.h"
 #include "profile/seen_code.h"
-#include "xtop/batches.h"
-#include "xtop/control.h"
-#include "xtop/os.h"
-#include "xtop/profile.h"
-#include "xtop/sample.h"
-#include "xtop/sample_log.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/batches.h"
+#include "xtop/profile/profile.h"
+#include "xtop/profile/sample_log.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
 
 /* By frame: bit i: enum unwind_by i told where it is. Frames beyond N: none. */
 struct fold_found_by {
@@ -65,7 +65,7 @@ struct fold {
 
 /*
  * Adds VCPU, which belongs to SAMPLE. False: the thread's work was over before the end of the walk
- * (xtop/work.h). Then guest memory could no longer be read and the stack may be wrong, so nothing
+ * (work.h). Then guest memory could no longer be read and the stack may be wrong, so nothing
  * was added.
  */
 bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of names; see xtop/frames.h. Frames lie in chunks and strings in blocks. Neither is
+ * The table of names; see frames.h. Frames lie in chunks and strings in blocks. Neither is
  * moved or freed before the table is destroyed: so other threads can read them without a lock. The
  * index moves as it grows; only the resolver uses it.
  *
@@ -9,16 +9,16 @@
  */
 #include "config.h"
 
-#include "xtop/frames.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/profile/frames.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "xtop/build_id.h"
-#include "xtop/hash.h"
-#include "xtop/text.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/text.h"
 
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)

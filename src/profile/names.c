@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/build_id.h"
-#include "xtop/hash.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/hash.h"
 
 /*
  * At how many addresses of a function without a symbol samples are counted. When there are more,

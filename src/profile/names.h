@@ -12,14 +12,14 @@
 
 #include <stdbool.h>
 
-#include "xtop/frames.h"
-#include "xtop/image.h"
-#include "xtop/limit.h"
-#include "xtop/snapshot.h"
+#include "xtop/base/limit.h"
+#include "xtop/profile/frames.h"
+#include "xtop/profile/snapshot.h"
+#include "xtop/symbol/image.h"
 
 /*
  * Slots of a cache from address to frame id. It is direct-mapped and not the hash table of
- * xtop/hash.h: there is a look-up for each frame of each sample, most samples come from few
+ * hash.h: there is a look-up for each frame of each sample, most samples come from few
  * addresses, and a miss costs only time.
  */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The profile; see xtop/profile.h. Resolver's thread.
+ * The profile; see profile.h. Resolver's thread.
  *
  * Decay. A live weight should halve with every half-life. Instead of making old weights smaller,
  * the profile makes new ones larger: a sample at time t is stored as 2^(t / half-life), and a
@@ -16,16 +16,16 @@
  * tree is a pass over the array: from the back to sum subtrees, from the front to place them. No
  * node keeps a list of its children.
  *
- * The hash table of nodes is not the one of xtop/hash.h, because each frame of each sample is
+ * The hash table of nodes is not the one of hash.h, because each frame of each sample is
  * looked up in it and it has up to PROFILE_MAX_NODES nodes. A key is compared where its node lies,
  * without a call; chains through the nodes take 8 to 12 bytes a node instead of 16 to 32; eviction
- * rebuilds them in one pass. The arrays do not grow by xtop/vector.h: their capacity ends exactly
+ * rebuilds them in one pass. The arrays do not grow by vector.h: their capacity ends exactly
  * at the limit. A node and its shares of heads and scratch take 52 bytes.
  */
 #include "config.h"
 
-#include "xtop/profile.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/profile/profile.h"
 
 #include <assert.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 #define REGISTERS_TEXT_BYTES 96
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The resolver's thread; see xtop/resolver.h. It takes records out of the ring, checks them, gives
+ * The resolver's thread; see resolver.h. It takes records out of the ring, checks them, gives
  * each vCPU of a sample to fold.c, and hands out snapshots (resolver_snapshots.c).
  *
  * While the ring is empty the thread sleeps and looks again a few hundred times a second. The
@@ -16,9 +16,9 @@
 
 #include "profile/names.h"
 #include "profile/waits.h"
-#include "xtop/clock.h"
-#include "xtop/crash.h"
-#include "xtop/work.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/work.h"
+#include "xtop/profile/crash.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
 #define RESOLVER_LONG_NAP_NS 1000000000 /* the same where nobody looks at a screen */
@@ -36,7 +36,7 @@
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /*
- * Whether the thread's work is over (xtop/work.h): somebody waits for the end, and this thread has
+ * Whether the thread's work is over (work.h): somebody waits for the end, and this thread has
  * used RESOLVER_HURRY_NS of CPU time since, or this turn has lasted for twice as long. Then the
  * guest's memory cannot be read any more, and the records in the ring are only counted. The time of
  * earlier turns does not count: on a busy machine other processes take most of it, and samples that

@@ -12,8 +12,8 @@
 
 #include "profile/names.h"
 #include "profile/waits.h"
-#include "xtop/clock.h"
-#include "xtop/text.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/text.h"
 
 /* --- what the profile does not know ----------------------------------------------------------- */
 

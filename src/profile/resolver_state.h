@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inside of xtop/resolver.h: resolver.c adds samples to the profiles, resolver_snapshots.c
+ * The inside of resolver.h: resolver.c adds samples to the profiles, resolver_snapshots.c
  * hands out what is in them. Resolver's thread, but for the members that another thread's call
  * needs.
  */
@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #include "profile/fold.h"
-#include "xtop/resolver.h"
+#include "xtop/profile/resolver.h"
 
 struct resolver {
 	struct resolver_settings settings;

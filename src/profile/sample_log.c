@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The samples of a replay; see xtop/sample_log.h. */
+/* The samples of a replay; see sample_log.h. */
 #include "config.h"
 
-#include "xtop/sample_log.h"
+#include "xtop/profile/sample_log.h"
 
 #include <stdlib.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/sorted.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/sorted.h"
+#include "xtop/base/vector.h"
 
 struct sample_log {
 	struct logged_sample *samples;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/disassemble.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
+#include "xtop/unwind/disassemble.h"
 
 struct seen_function {
 	uint32_t frame;

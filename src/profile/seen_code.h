@@ -15,8 +15,8 @@
 #define PROFILE_SEEN_CODE_H
 
 #include "profile/names.h"
-#include "xtop/annotation.h"
-#include "xtop/memory.h"
+#include "xtop/memory/memory.h"
+#include "xtop/profile/annotation.h"
 
 #define SEEN_CODE_MAX_FUNCTIONS LIMIT(4096, 16)
 #define SEEN_CODE_MAX_BYTES     LIMIT(4U << 20, 64U << 10)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Snapshots and the slot they pass through; see xtop/snapshot.h. The slot has one pointer. The
+ * Snapshots and the slot they pass through; see snapshot.h. The slot has one pointer. The
  * resolver exchanges it for a new snapshot, the reader for NULL. The side that gets a snapshot out
  * of an exchange owns it, so no snapshot is freed twice, lost, or freed while the reader uses it.
  */
 #include "config.h"
 
-#include "xtop/snapshot.h"
+#include "xtop/profile/snapshot.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

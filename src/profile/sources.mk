@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/annotation.h \
-	include/xtop/batches.h \
-	include/xtop/crash.h \
-	include/xtop/frames.h \
-	include/xtop/profile.h \
-	include/xtop/resolver.h \
-	include/xtop/sample_log.h \
-	include/xtop/snapshot.h \
+	include/xtop/profile/annotation.h \
+	include/xtop/profile/batches.h \
+	include/xtop/profile/crash.h \
+	include/xtop/profile/frames.h \
+	include/xtop/profile/profile.h \
+	include/xtop/profile/resolver.h \
+	include/xtop/profile/sample_log.h \
+	include/xtop/profile/snapshot.h \
 	src/profile/addresses.c \
 	src/profile/addresses.h \
-	include/xtop/wait_sites.h \
+	include/xtop/profile/wait_sites.h \
 	src/profile/batches.c \
 	src/profile/crash.c \
 	src/profile/decay.h \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Translates a snapshot of one run into the frames of another run. Frames of the same identity
- * (xtop/frames.h) then have the same id, so that views can compare the two. The owner of the frames
+ * (frames.h) then have the same id, so that views can compare the two. The owner of the frames
  * calls it.
  */
 #include "config.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/snapshot.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/profile/snapshot.h"
 
 static uint32_t translate_frame(const struct frames *from, uint32_t id, struct frames *to)
 {

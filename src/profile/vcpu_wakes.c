@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/text.h"
+#include "xtop/base/text.h"
 
 static void vcpu_wakes_read_events(struct vcpu_wakes *wakes, struct os *os, unsigned n_vcpus)
 {

@@ -6,8 +6,8 @@
 #ifndef XTOP_PROFILE_VCPU_WAKES_H
 #define XTOP_PROFILE_VCPU_WAKES_H
 
-#include "xtop/os.h"
-#include "xtop/snapshot.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/snapshot.h"
 
 /* Channels are bound when a device is attached or interrupts are moved: rarely. */
 #define VCPU_WAKES_EVENT_PASSES 16

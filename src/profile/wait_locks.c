@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "profile/decay.h"
-#include "xtop/hash.h"
-#include "xtop/text.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/text.h"
 
 struct lock_row {
 	struct snapshot_lock lock; /* `now` and the holder are of the last whole pass */

@@ -9,9 +9,9 @@
 #ifndef PROFILE_WAIT_LOCKS_H
 #define PROFILE_WAIT_LOCKS_H
 
-#include "xtop/limit.h"
-#include "xtop/os_locks.h"
-#include "xtop/snapshot.h"
+#include "xtop/base/limit.h"
+#include "xtop/os/os_locks.h"
+#include "xtop/profile/snapshot.h"
 
 #define WAIT_LOCKS_MAX       LIMIT(1024, 16)
 #define WAIT_LOCKS_MAX_TASKS LIMIT(4096, 32)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 struct wait_row {
 	struct snapshot_wait wait; /* its `now` is of the last whole pass */

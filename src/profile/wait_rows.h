@@ -9,9 +9,9 @@
 #define PROFILE_WAIT_ROWS_H
 
 #include "profile/names.h"
-#include "xtop/limit.h"
-#include "xtop/os_waits.h"
-#include "xtop/snapshot.h"
+#include "xtop/base/limit.h"
+#include "xtop/os/os_waits.h"
+#include "xtop/profile/snapshot.h"
 
 #define WAIT_ROWS_MAX       LIMIT(4096, 64)
 #define WAIT_ROWS_FORGET_NS 600000000000ULL /* after this time without waits a row may go */

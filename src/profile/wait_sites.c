@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of functions that wait; see xtop/wait_sites.h. A stack is read from its innermost
+ * The table of functions that wait; see wait_sites.h. A stack is read from its innermost
  * function on:
  *
  *   __schedule  schedule  rwsem_down_write_slowpath  down_write  vfs_unlink   do_unlinkat ...
@@ -16,7 +16,7 @@
  */
 #include "config.h"
 
-#include "xtop/wait_sites.h"
+#include "xtop/profile/wait_sites.h"
 
 #include <string.h>
 

@@ -27,8 +27,8 @@
 #include "profile/vcpu_wakes.h"
 #include "profile/wait_locks.h"
 #include "profile/wait_rows.h"
-#include "xtop/clock.h"
-#include "xtop/wait_sites.h"
+#include "xtop/base/clock.h"
+#include "xtop/profile/wait_sites.h"
 
 #define WAITS_RUN_NS 1000000000LL /* for this long a sample tells where the holder of a lock runs */
 

@@ -7,7 +7,7 @@
 #define PROFILE_WAITS_H
 
 #include "profile/fold.h"
-#include "xtop/os_waits.h"
+#include "xtop/os/os_waits.h"
 
 #define WAITS_TICK_NS  1000000             /* the unit of the profile's weights */
 /* CPU time that a pass may use in one period, and half of the period at most */

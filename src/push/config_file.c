@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define CONFIG_MAX_BYTES    65536
 #define CONFIG_CA_MAX_BYTES (4U << 20)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 #define CONFIG_VALUE_BYTES 4096
 

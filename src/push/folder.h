@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 #define FOLDER_NAME_BYTES 200
 #define FOLDER_MAX_FILES  65536

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xtop/text.h"
+#include "xtop/base/text.h"
 
 #define LABELS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define LABELS_DIGITS  "0123456789"

@@ -6,7 +6,7 @@
 #ifndef PUSH_LABELS_H
 #define PUSH_LABELS_H
 
-#include "xtop/push.h"
+#include "xtop/push/push.h"
 
 #define LABELS_OWN         7
 #define LABELS_VALUE_BYTES 264

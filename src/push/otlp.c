@@ -2,7 +2,7 @@
 /*
  * A profile in pprof becomes an OTLP request (otlp_fields.h has the protocol).
  *
- * The profile comes as pprof (xtop/pprof_fields.h), and both formats are relatives: pprof's ids and
+ * The profile comes as pprof (pprof_fields.h), and both formats are relatives: pprof's ids and
  * string numbers remain the same here, because they begin at 1, and string 0 is empty. Three things
  * differ. A Profile has one value for each sample: pprof's default one. Stacks and labels lie in
  * tables, each once. Comments and build-ids are attributes. pprof's bytes come from main, which
@@ -19,11 +19,11 @@
 #include "push/labels.h"
 #include "push/otlp_fields.h"
 #include "push/zip.h"
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/pprof_fields.h"
-#include "xtop/proto.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/proto.h"
+#include "xtop/base/vector.h"
+#include "xtop/push/pprof_fields.h"
 
 #define OTLP_MAX_CONTENT_BYTES (64U << 20) /* of a profile */
 #define OTLP_MAX_NUMBERS       1024        /* in a sample: more than SNAPSHOT_MAX_DEPTH */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The body of the sender's process (xtop/sender.h): takes profiles from main, gives them to the
+ * The body of the sender's process (sender.h): takes profiles from main, gives them to the
  * target, and tells main what has become of them. Main is not trusted: it may have been taken over
  * by a guest. It can send profiles of any content, and nothing else.
  */
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/sender.h"
-#include "xtop/usage.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/usage.h"
+#include "xtop/supervise/sender.h"
 
 #define PROCESS_TURN_MS   500
 #define PROCESS_AT_ONCE   64            /* packets */

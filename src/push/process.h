@@ -5,7 +5,7 @@
 
 #include "push/config_file.h"
 #include "push/target.h"
-#include "xtop/push.h"
+#include "xtop/push/push.h"
 
 /* A profile with its bytes. */
 struct entry {

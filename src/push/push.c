@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of --push; see xtop/push.h. A profile goes through a file in memory, whose descriptor
+ * Main's side of --push; see push.h. A profile goes through a file in memory, whose descriptor
  * is passed on. So a packet is small, and the socket bounds how many profiles are on their way.
  */
 #include "config.h"
 
-#include "xtop/push.h"
+#include "xtop/push/push.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 #include "push/labels.h"
 #include "push/process.h"
-#include "xtop/cleanup.h"
-#include "xtop/sender.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/supervise/sender.h"
 
 #define PUSH_END_MS 7000 /* more than the process takes for what waits */
 #define PUSH_SPOOL  "push"

@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #include "push/folder.h"
-#include "xtop/cleanup.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
 
 #define QUEUE_PREFIX "queued-"
 #define QUEUE_ENDING ".push"

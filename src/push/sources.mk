@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/pprof_fields.h \
-	include/xtop/push.h \
+	include/xtop/push/pprof_fields.h \
+	include/xtop/push/push.h \
 	src/push/config_file.c \
 	src/push/config_file.h \
 	src/push/files.c \

@@ -23,7 +23,7 @@
 #include "push/pyroscope.h"
 #include "push/queue.h"
 #include "push/retry.h"
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 #define STORES_MAX_TRIES 5
 

@@ -3,7 +3,7 @@
 #ifndef PUSH_TARGET_H
 #define PUSH_TARGET_H
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 #define TARGET_URL_BYTES 1024
 

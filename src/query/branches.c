@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 struct xtop_error *branches_init(struct branches *branches, const struct snapshot *snapshot,
 				 bool addresses, bool totals, bool inwards)

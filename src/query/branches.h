@@ -13,8 +13,8 @@
 #ifndef QUERY_BRANCHES_H
 #define QUERY_BRANCHES_H
 
-#include "xtop/hash.h"
-#include "xtop/weights.h"
+#include "xtop/base/hash.h"
+#include "xtop/query/weights.h"
 
 struct branch_member {
 	uint32_t node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A call tree as lines; see xtop/call_tree.h. Built anew from each snapshot. */
+/* A call tree as lines; see call_tree.h. Built anew from each snapshot. */
 #include "config.h"
 
-#include "xtop/call_tree.h"
+#include "xtop/query/call_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

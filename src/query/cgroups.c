@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes by control group; see xtop/groups.h. The table of processes is cut into parts: each
+ * Processes by control group; see groups.h. The table of processes is cut into parts: each
  * part is a process with its threads. The parts are sorted by their group, and each group gets a
  * row above its parts:
  *
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/groups.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/query/groups.h"
 
 /* A process and its threads. */
 struct cgroup_part {

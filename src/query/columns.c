@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of columns; see xtop/columns.h. A new column is an entry in the table below and a name
+ * The table of columns; see columns.h. A new column is an entry in the table below and a name
  * in enum column_id.
  */
 #include "config.h"
 
-#include "xtop/columns.h"
+#include "xtop/query/columns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,9 +15,9 @@
 #include <strings.h>
 
 #include "query/interval.h"
-#include "xtop/cleanup.h"
-#include "xtop/diff.h"
-#include "xtop/text.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/text.h"
+#include "xtop/query/diff.h"
 
 static const struct frame *column_frame(const struct column_context *context,
 					const struct function_row *row)

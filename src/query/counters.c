@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of counters; see xtop/counters.h. Order and names are those of --stats (doc/FORMATS): a
+ * The table of counters; see counters.h. Order and names are those of --stats (doc/FORMATS): a
  * new counter stands behind the others of its group, and no name ever changes.
  *
  * Not in the table: the sampler's state, which is a word in --stats; the histogram of stopped
@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/counters.h"
+#include "xtop/query/counters.h"
 
 #include <stddef.h>
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compares two runs, function by function; see xtop/diff.h. Functions are matched by kind, name and
+ * Compares two runs, function by function; see diff.h. Functions are matched by kind, name and
  * module, not by address, because addresses differ between boots. So static functions with the same
  * name in the same module are one function here. A folded file has neither kinds nor modules. If
  * one of the runs comes from such a file, the name alone counts.
  */
 #include "config.h"
 
-#include "xtop/diff.h"
+#include "xtop/query/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/interval.h"
-#include "xtop/cleanup.h"
-#include "xtop/functions.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/functions.h"
 
 /* A function in one of the two runs. */
 struct diff_part {

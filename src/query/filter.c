@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The filter: which stacks count; see xtop/filter.h. A stack counts when one of its frames matches.
+ * The filter: which stacks count; see filter.h. A stack counts when one of its frames matches.
  * So the whole subtree of a node with a matching frame counts. Frames never change, so each frame
  * is matched against the regex only once.
  */
 #include "config.h"
 
-#include "xtop/cleanup.h"
-#include "xtop/filter.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/filter.h"
 
 #include <ctype.h>
 #include <math.h>

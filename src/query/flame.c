@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree as a picture of cells; see xtop/flame.h. Each function lies below its caller
+ * The call tree as a picture of cells; see flame.h. Each function lies below its caller
  * and is as wide as its share. Widths are kept as fractions on the way down and rounded only
  * where a cell is made, so that a cell never reaches beyond its caller's cell. A function narrower
  * than half a column has no cell, and nothing below it is walked: the number of possible cells
@@ -8,12 +8,12 @@
  */
 #include "config.h"
 
-#include "xtop/flame.h"
+#include "xtop/query/flame.h"
 
 #include <stdlib.h>
 
 #include "query/branches.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 struct flame_layout {
 	const struct flame_settings *settings;

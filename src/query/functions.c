@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flat table of functions; see xtop/functions.h. One pass over the nodes of a snapshot. Self is
+ * The flat table of functions; see functions.h. One pass over the nodes of a snapshot. Self is
  * the sum over all nodes of a function. Children is the sum over the function's outermost nodes
  * only: a node below another node of the same function is already part of that node's children
  * (perf does the same, tools/perf/util/hist.c, iter_add_next_cumulative_entry()). In pre-order a
@@ -9,8 +9,8 @@
  */
 #include "config.h"
 
-#include "xtop/cleanup.h"
-#include "xtop/functions.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/query/functions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shares of processes, threads and modules; see xtop/groups.h. One pass in pre-order, as in
+ * Shares of processes, threads and modules; see groups.h. One pass in pre-order, as in
  * functions.c: nodes of a module below another node of the module are already counted.
  */
 #include "config.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/groups.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/groups.h"
 
 #define NO_ROW UINT32_MAX
 

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 
 #include "query/paths.h"
-#include "xtop/cleanup.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
 
 #define GROWTH_SPARE_PATHS 4096 /* dropped paths that the set may keep before it is built anew */
 

@@ -7,7 +7,7 @@
 #ifndef QUERY_GROWTH_H
 #define QUERY_GROWTH_H
 
-#include "xtop/snapshot.h"
+#include "xtop/profile/snapshot.h"
 
 struct growth;
 

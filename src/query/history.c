@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last ten minutes; see xtop/history.h. A ring of moments. A moment keeps nodes in pre-order.
+ * The last ten minutes; see history.h. A ring of moments. A moment keeps nodes in pre-order.
  * It keeps only what cannot be computed again: frame, parent, and the node's own weight.
  *
  * A threshold on the weight that passes through a node decides which nodes are kept. Counting nodes
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "xtop/history.h"
+#include "xtop/query/history.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "query/growth.h"
 #include "query/kept_locks.h"
 #include "query/range.h"
-#include "xtop/cleanup.h"
-#include "xtop/functions.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/functions.h"
 
 struct history {
 	size_t first, n;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hypercalls in which samples ended; see xtop/hypercalls.h. One pass over the nodes. */
+/* Hypercalls in which samples ended; see hypercalls.h. One pass over the nodes. */
 #include "config.h"
 
-#include "xtop/hypercalls.h"
+#include "xtop/query/hypercalls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
 
 struct hypercalls_pass {
 	struct hypercalls calls;

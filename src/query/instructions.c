@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of one function; see xtop/instructions.h. */
+/* The instructions of one function; see instructions.h. */
 #include "config.h"
 
-#include "xtop/instructions.h"
+#include "xtop/query/instructions.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 void instructions_deinit(struct instructions *instructions)
 {

@@ -5,7 +5,7 @@
  * The interval is Newcombe's for the difference of two proportions (R. G. Newcombe, Statistics in
  * Medicine 17, 1998, method 10): it combines Wilson's score intervals of both. It also holds for
  * shares near 0, where a function came or went. We change two things. The number of samples is
- * divided by the design effect (xtop/batches.h), because samples are not independent. Student's t
+ * divided by the design effect (batches.h), because samples are not independent. Student's t
  * replaces the normal distribution, with Welch's degrees of freedom from the numbers of batches.
  */
 #ifndef QUERY_INTERVAL_H

@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/locks.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/query/locks.h"
 
 struct kept_locks {
 	const struct snapshot_waits *from;

@@ -6,7 +6,7 @@
 #ifndef QUERY_KEPT_LOCKS_H
 #define QUERY_KEPT_LOCKS_H
 
-#include "xtop/snapshot.h"
+#include "xtop/profile/snapshot.h"
 
 #define KEPT_LOCKS_MAX 48 /* locks of a moment, and tasks that wait for them or hold them */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source lines and inlined functions in a snapshot; see xtop/lined.h. One pass over the nodes
+ * Source lines and inlined functions in a snapshot; see lined.h. One pass over the nodes
  * builds a new tree: each node becomes a chain of one or more nodes, and equal nodes are merged.
  *
  *   places     main (at 0x10)  main (at 0x24)        main
@@ -12,17 +12,17 @@
  */
 #include "config.h"
 
-#include "xtop/lined.h"
+#include "xtop/query/lined.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/lines.h"
-#include "xtop/symbol.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/symbol/symbol.h"
 
 #define LINED_MAX_NODES (1U << 20)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The forest of locks; see xtop/locks.h.
+ * The forest of locks; see locks.h.
  *
  * A task waits for at most one lock, and a lock has at most one known holder. So there is one way
  * from task to lock to holder. It ends, or it is a circle: a deadlock, unless a holder is only the
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "xtop/locks.h"
+#include "xtop/query/locks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/os_waits.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
+#include "xtop/os/os_waits.h"
 
 #define NO_TASK UINT32_MAX
 #define LOCKS_SECOND_NS 1000000000ULL

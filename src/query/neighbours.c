@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Callers and callees of one function, and the hottest whole chains through it. xtop/neighbours.h
+ * Callers and callees of one function, and the hottest whole chains through it. neighbours.h
  * explains the arithmetic. One pass over the nodes: the path of a node starts as a copy of its
  * parent's path, which is ready because the parent comes first.
  *
@@ -10,10 +10,10 @@
  */
 #include "config.h"
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/neighbours.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/neighbours.h"
 
 #include <stdlib.h>
 #include <string.h>

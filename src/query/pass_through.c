@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pass-through functions; see xtop/pass_through.h. One pass over the nodes sums each function's
+ * Pass-through functions; see pass_through.h. One pass over the nodes sums each function's
  * time, and finds the one callee that may have most of it. A second pass sums the time of that
  * callee. Only calls by a function's outermost nodes count, so that recursion counts once.
  *
@@ -10,13 +10,13 @@
  */
 #include "config.h"
 
-#include "xtop/pass_through.h"
+#include "xtop/query/pass_through.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/remove_functions.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define MAX_UNITS 3 /* one inside of the other: the guest, a process, a thread */
 

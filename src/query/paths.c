@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 struct paths_key {
 	const struct paths *paths;

@@ -6,8 +6,8 @@
 #ifndef QUERY_PATHS_H
 #define QUERY_PATHS_H
 
-#include "xtop/hash.h"
-#include "xtop/snapshot.h"
+#include "xtop/base/hash.h"
+#include "xtop/profile/snapshot.h"
 
 struct path {
 	uint32_t parent, frame;

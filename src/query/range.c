@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-#include "xtop/counters.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
+#include "xtop/query/counters.h"
 
 struct range_sum {
 	double ticks;

@@ -7,7 +7,7 @@
 #define QUERY_RANGE_H
 
 #include "query/paths.h"
-#include "xtop/history.h"
+#include "xtop/query/history.h"
 
 /* Nodes in pre-order. */
 struct history_node {

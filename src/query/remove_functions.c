@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 struct removal {
 	struct snapshot_node *nodes;

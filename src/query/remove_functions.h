@@ -5,7 +5,7 @@
 #ifndef QUERY_REMOVE_FUNCTIONS_H
 #define QUERY_REMOVE_FUNCTIONS_H
 
-#include "xtop/snapshot.h"
+#include "xtop/profile/snapshot.h"
 
 /*
  * Removes the nodes of each function F for which marks[F] & MARK, in place. The nearest node above

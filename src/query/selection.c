@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A part of a snapshot; see xtop/selection.h. Two passes over the nodes in pre-order. The first
+ * A part of a snapshot; see selection.h. Two passes over the nodes in pre-order. The first
  * pass removes the weight of stacks that do not count. If a node meets a condition, its whole
  * subtree meets the condition, so the pass remembers for each condition where that subtree ends.
  * The second pass removes hidden nodes (remove_functions.h).
  */
 #include "config.h"
 
-#include "xtop/selection.h"
+#include "xtop/query/selection.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/remove_functions.h"
-#include "xtop/cleanup.h"
-#include "xtop/waits.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/query/waits.h"
 
 bool selection_is_all(const struct selection *selection)
 {

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/call_tree.h \
-	include/xtop/columns.h \
-	include/xtop/counters.h \
-	include/xtop/diff.h \
-	include/xtop/filter.h \
-	include/xtop/flame.h \
-	include/xtop/functions.h \
-	include/xtop/groups.h \
-	include/xtop/history.h \
-	include/xtop/lined.h \
-	include/xtop/instructions.h \
-	include/xtop/neighbours.h \
-	include/xtop/pass_through.h \
-	include/xtop/selection.h \
-	include/xtop/hypercalls.h \
-	include/xtop/locks.h \
-	include/xtop/waits.h \
-	include/xtop/weights.h \
+	include/xtop/query/call_tree.h \
+	include/xtop/query/columns.h \
+	include/xtop/query/counters.h \
+	include/xtop/query/diff.h \
+	include/xtop/query/filter.h \
+	include/xtop/query/flame.h \
+	include/xtop/query/functions.h \
+	include/xtop/query/groups.h \
+	include/xtop/query/history.h \
+	include/xtop/query/lined.h \
+	include/xtop/query/instructions.h \
+	include/xtop/query/neighbours.h \
+	include/xtop/query/pass_through.h \
+	include/xtop/query/selection.h \
+	include/xtop/query/hypercalls.h \
+	include/xtop/query/locks.h \
+	include/xtop/query/waits.h \
+	include/xtop/query/weights.h \
 	src/query/branches.c \
 	src/query/branches.h \
 	src/query/call_tree.c \

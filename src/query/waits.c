@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of waits; see xtop/waits.h. One pass over the nodes that have weight of their own: such
+ * The table of waits; see waits.h. One pass over the nodes that have weight of their own: such
  * a node and the nodes above it are a stack. Names are classified once for each frame.
  */
 #include "config.h"
 
-#include "xtop/waits.h"
+#include "xtop/query/waits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
 
 struct waits_pass {
 	const struct snapshot *snapshot;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define CHUNKS_FIRST_BYTES (64 << 10) /* of a payload are read first */
 

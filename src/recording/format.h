@@ -18,7 +18,7 @@
  *   POLL  u64 ns                          the resolver called os_poll() at that time
  *   WAIT  u64 ns, u64 ns                  it called os_read_waits(): the time, and between passes
  *   CLCK  struct recording_clocks         what the clocks showed at one moment
- *   SMPL  struct sample (xtop/sample.h)   without stack bytes that nobody needs (trim.c), and with
+ *   SMPL  struct sample (sample.h)   without stack bytes that nobody needs (trim.c), and with
  *                                         the registers of INFO's machine only (registers.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
@@ -37,10 +37,10 @@
 #include <stddef.h>
 
 #include "recording/page_mirror.h"
-#include "xtop/limit.h"
-#include "xtop/recording.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
+#include "xtop/base/limit.h"
+#include "xtop/recording/recording.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/symbol.h"
 
 #define RECORDING_MAGIC "XTOPREC\n" /* no NUL; the line end tells a text-mode copy */
 #define RECORDING_MAGIC_BYTES 8
@@ -51,7 +51,7 @@
 #define RECORDING_MACHINE_X86_64 62
 #define RECORDING_MACHINE_ARM64  183
 
-/* Types of chunks besides the notes of xtop/recording.h. */
+/* Types of chunks besides the notes of recording.h. */
 #define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
 #define RECORDING_SYMBOLS RECORDING_TYPE('S', 'Y', 'M', 'S')
 #define RECORDING_TABLES RECORDING_TYPE('T', 'A', 'B', 'L')

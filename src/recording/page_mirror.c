@@ -4,7 +4,7 @@
  *
  * The table has open addressing and linear probing and is less than half full. Removing an entry
  * leaves no gap: entries behind it that belong further up move up. It is a table of its own and not
- * one of xtop/hash.h, because pages are removed in the order of its slots when there is no room. A
+ * one of hash.h, because pages are removed in the order of its slots when there is no room. A
  * replay must not depend on how a general table grows.
  *
  * A clock hand makes room. It goes round, clears the mark of pages that were seen since it last
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 struct page_mirror_slot {
 	uint64_t frame;

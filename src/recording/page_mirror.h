@@ -13,8 +13,8 @@
 #ifndef RECORDING_PAGE_MIRROR_H
 #define RECORDING_PAGE_MIRROR_H
 
-#include "xtop/error.h"
-#include "xtop/types.h"
+#include "xtop/base/error.h"
+#include "xtop/base/types.h"
 
 #define PAGE_LINE_BYTES 64
 #define PAGE_LINES      64

@@ -24,10 +24,10 @@
 
 #include "recording/chunks.h"
 #include "recording/symbols.h"
-#include "xtop/cleanup.h"
-#include "xtop/control.h"
-#include "xtop/image.h"
-#include "xtop/inputs.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/inputs.h"
+#include "xtop/sample/control.h"
+#include "xtop/symbol/image.h"
 
 struct recording_reader {
 	struct chunks chunks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording in the place of a guest's memory (xtop/memory.h). Its pages come through the ring,
+ * A recording in the place of a guest's memory (memory.h). Its pages come through the ring,
  * between the samples, and the resolver hands them on to this file. So the resolver reads what was
  * there when it named the sample in the run. A page that has not come is not there.
  *
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "recording/format.h"
-#include "xtop/memory.h"
+#include "xtop/memory/memory.h"
 
 #define RECORDED_MAX_WAITING 1024 /* 4 MiB */
 #define RECORDED_MAX_TIMES   1024 /* a few for each vCPU of a sample; more replace the last one */

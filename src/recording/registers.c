@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define VCPU_HEAD_BYTES offsetof(struct sample_vcpu, regs)
 

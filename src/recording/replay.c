@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replays a recording; see xtop/replay.h. Counts what the sampler would have counted.
+ * Replays a recording; see replay.h. Counts what the sampler would have counted.
  *
  * Times in a file are as hostile as the rest of the file. So a replay has a clock of its own, for
  * its pace, its counters and the times of samples. That clock starts at the first sample's time,
@@ -9,12 +9,12 @@
  */
 #include "config.h"
 
-#include "xtop/replay.h"
+#include "xtop/recording/replay.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 #define REPLAY_MOMENT_NS 1000000000ULL
 #define REPLAY_NAP_NS 1000000 /* while the ring is full, or the next sample is not due */

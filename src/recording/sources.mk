@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/recording.h \
-	include/xtop/replay.h \
+	include/xtop/recording/recording.h \
+	include/xtop/recording/replay.h \
 	src/recording/chunks.c \
 	src/recording/chunks.h \
 	src/recording/format.h \

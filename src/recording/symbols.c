@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "recording/format.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 /* The parts of a SYMS payload. They are in the buffer. */
 struct recorded_image {

@@ -3,7 +3,7 @@
 #ifndef RECORDING_SYMBOLS_H
 #define RECORDING_SYMBOLS_H
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 /* Adds the image of a SYMS payload, which is padded with bytes to 8, to SYMBOLS. */
 struct xtop_error *recording_add_symbols(const char *payload, uint64_t size_bytes,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "recording/format.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define TRIM_LEAST_BYTES 8 /* what is kept of each piece at least: the word at its start */
 

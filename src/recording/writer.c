@@ -24,10 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/control.h"
-#include "xtop/image.h"
-#include "xtop/output.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
+#include "xtop/sample/control.h"
+#include "xtop/symbol/image.h"
 
 #define WRITER_BUFFER_BYTES (1 << 20)
 #define WRITER_COPY_BYTES   (64 << 10)

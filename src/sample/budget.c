@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The token bucket for stops; see xtop/budget.h. */
+/* The token bucket for stops; see budget.h. */
 #include "config.h"
 
-#include "xtop/budget.h"
+#include "xtop/sample/budget.h"
 
 void budget_init(struct budget *budget, uint64_t now_ns)
 {

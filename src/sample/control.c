@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The control block; see xtop/control.h. A sealed memfd, shared over fork() or handed over.
+ * The control block; see control.h. A sealed memfd, shared over fork() or handed over.
  *
  * All fields are relaxed atomics: each stands for itself, and a reader may see one counter a tick
  * older than the next. Two things are ordered. The message is there before the state that announces
@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/control.h"
+#include "xtop/sample/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/clock.h"
-#include "xtop/go_stacks.h"
-#include "xtop/hash.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/hash.h"
+#include "xtop/sample/go_stacks.h"
 
 #define CONTROL_MESSAGE_BYTES 256
 #define CONTROL_SEALS         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

@@ -14,7 +14,7 @@
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_i386.h"
 #include "sample/stacks_x86.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 /* No kernel has larger numbers. All of them are multiples of 8. */
 #define STACKS_MAX_BYTES  4096

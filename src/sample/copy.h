@@ -3,9 +3,9 @@
 #ifndef SAMPLE_COPY_H
 #define SAMPLE_COPY_H
 
-#include "xtop/control.h"
-#include "xtop/guest.h"
-#include "xtop/sample.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/sample.h"
+#include "xtop/xen/guest.h"
 
 #define COPY_UNKNOWN_BYTES 4096 /* copied of a stack whose end is not known */
 

@@ -6,7 +6,7 @@
 
 #include <sys/random.h>
 
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 #define STEP_BITS 29 /* a quarter of a slot */
 #define TURN_BITS 4  /* one of 16 ticks */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "sample/pieces.h"
-#include "xtop/frame_cache.h"
-#include "xtop/walk.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/memory/walk.h"
 
 /* Why no page was found. This function and the next are not inline: a stop seldom needs them. */
 static __attribute__((noinline)) enum sample_cut pieces_miss(struct pieces *pieces,

@@ -6,8 +6,8 @@
 #ifndef SAMPLE_PIECES_H
 #define SAMPLE_PIECES_H
 
-#include "xtop/guest.h"
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
+#include "xtop/xen/guest.h"
 
 #define PIECES_NOTHING_SEEN 1 /* no address of a page */
 

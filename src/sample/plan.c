@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 /*
  * Let work on all n vCPUs have as much CPU time as work on a single vCPU. Then one tick of n + 1

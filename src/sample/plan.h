@@ -19,7 +19,7 @@
  * --host-budget makes all guests wait alike: the wait is then at least the stopped time that so
  * many ticks earn.
  *
- * The budget stays as the limit (xtop/budget.h); the plan mostly keeps within it.
+ * The budget stays as the limit (budget.h); the plan mostly keeps within it.
  *
  * A sample stands for half of the ticks since the last sample and half of the ticks until the next
  * one. The plan predicts the latter. The next sample corrects a wrong prediction, so the sum of all
@@ -53,7 +53,7 @@ double plan_ticks(const struct plan *plan, double earned_ns);
  * A sample of N vCPUs was taken, and the guest was stopped for STOPPED_NS. N 0: no vCPU ran, and
  * the guest was not stopped. EARNED_NS: the stopped time that the budget allows for each tick.
  * LEAST: the next sample cannot come before that many ticks. Returns the sample's weight
- * (xtop/sample.h), at least half a tick.
+ * (sample.h), at least half a tick.
  */
 uint32_t plan_weigh(struct plan *plan, unsigned n, uint64_t stopped_ns, double earned_ns,
 		    double least);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ring between sampler and resolver; see xtop/ring.h. It follows the discipline of Concurrency
+ * The ring between sampler and resolver; see ring.h. It follows the discipline of Concurrency
  * Kit's ck_ring: state is split by its writer, and the comment at each fence says what the fence
  * allows the other side to do.
  *
@@ -15,7 +15,7 @@
  */
 #include "config.h"
 
-#include "xtop/ring.h"
+#include "xtop/sample/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define RING_CACHE_LINE 64
 /* As large as the largest page of a machine that xtop runs on: the bytes are mapped behind it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one check of a sample's shape (layout: xtop/sample.h). Every walker relies on this check,
+ * The one check of a sample's shape (layout: sample.h). Every walker relies on this check,
  * because the bytes are hostile: a recording may come from a stranger, and a guest wrote the
  * stacks. Any thread; reads only the record.
  *
@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 struct sample_cursor {
 	const char *at;

@@ -30,10 +30,10 @@
 
 #include "sample/lock_wait.h"
 #include "sample/sampler_fill.h"
-#include "xtop/clock.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
-#include "xtop/sampler.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/sample/sampler.h"
 
 #define SAMPLER_CACHE_PAGES 16384 /* 64 MiB of guest memory mapped at most */
 /*

@@ -15,9 +15,9 @@
 
 #include <string.h>
 
-#include "xtop/clock.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
 
 #define SAMPLER_FEW     2 /* of more vCPUs that wait, one will run before all are read */
 #define SAMPLER_RETAKES 2 /* before a retake the guest may run on to other pages */

@@ -11,7 +11,7 @@
 #include "sample/run_time.h"
 #include "sample/ticks.h"
 #include "sample/xen_clock.h"
-#include "xtop/sampler.h"
+#include "xtop/sample/sampler.h"
 
 struct sampler {
 	struct guest *guest;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/budget.h \
-	include/xtop/control.h \
-	include/xtop/go_stacks.h \
-	include/xtop/ring.h \
-	include/xtop/sample.h \
-	include/xtop/sampler.h \
+	include/xtop/sample/budget.h \
+	include/xtop/sample/control.h \
+	include/xtop/sample/go_stacks.h \
+	include/xtop/sample/ring.h \
+	include/xtop/sample/sample.h \
+	include/xtop/sample/sampler.h \
 	src/sample/budget.c \
 	src/sample/control.c \
 	src/sample/copy.c \

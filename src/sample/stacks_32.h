@@ -9,7 +9,7 @@
 #define SAMPLE_STACKS_32_H
 
 #include "sample/stacks.h"
-#include "xtop/kernel_32.h"
+#include "xtop/base/kernel_32.h"
 
 /* CONFIG_VMSPLIT_3G. No user address is as high. */
 static inline bool stacks_32_is_kernel(uint64_t address)

@@ -33,7 +33,7 @@
 
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_go.h"
-#include "xtop/vcpu_arm32.h"
+#include "xtop/base/vcpu_arm32.h"
 
 #define STACKS_MAX_RECORDS 64 /* that are followed on the interrupts' stack: most have 10 to 20 */
 #define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* of a task's stack: most are not deeper */

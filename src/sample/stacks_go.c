@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copies the stacks of a thread that runs Go; see xtop/go_stacks.h. Go knows where each of its
+ * Copies the stacks of a thread that runs Go; see go_stacks.h. Go knows where each of its
  * stacks ends, so exactly the live part of a goroutine's stack is copied. By where the thread is:
  *
  *   on the goroutine's stack   that stack; and g0's if C may have called the goroutine

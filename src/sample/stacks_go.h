@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: the stacks of a thread that runs Go (xtop/go_stacks.h). stacks_go.c chooses
+ * Private to sample/: the stacks of a thread that runs Go (go_stacks.h). stacks_go.c chooses
  * what is copied; what differs between processors is in stacks_go_x86.c and stacks_go_arm64.c.
  * Sampler's thread, also while the guest is stopped.
  */
@@ -8,7 +8,7 @@
 #define SAMPLE_STACKS_GO_H
 
 #include "sample/stacks.h"
-#include "xtop/go_stacks.h"
+#include "xtop/sample/go_stacks.h"
 
 /*
  * Copied of a user stack that no thread or program began with, once: of a goroutine's before the

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "sample/stacks_go.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 /* The user's register at WORD of struct pt_regs; OWN: the vCPU's. */
 static uint64_t go_x86_register(struct copy *copy, unsigned word, uint64_t own)

@@ -23,7 +23,7 @@
 #include "sample/stacks_32.h"
 #include "sample/stacks_i386.h"
 
-#include "xtop/registers_i386.h"
+#include "xtop/base/registers_i386.h"
 
 #define I386_LINK_BYTES 64 /* of the frame that has changed stacks */
 

@@ -7,7 +7,7 @@
 #define SAMPLE_STACKS_X86_H
 
 #include "sample/stacks.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 /* Bytes of the registers that Linux saves when user code enters the kernel. */
 #define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES

@@ -21,10 +21,10 @@
 #include <time.h>
 
 #include "sample/copy.h"
-#include "xtop/clock.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
-#include "xtop/sampler.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/sample/sampler.h"
 
 #define STILL_CACHE_PAGES 16384 /* as in sampler.c */
 #define STILL_RETAKES     4     /* page tables of four levels that lead to a stack */
@@ -166,7 +166,7 @@ static void still_judge(struct still *still, unsigned faults)
 		frame_cache_drop(still->copier.cache);
 }
 
-/* Every vCPU with registers counts as running: an idle one would have no stack (xtop/sample.h). */
+/* Every vCPU with registers counts as running: an idle one would have no stack (sample.h). */
 static void still_build_heads(const struct still *still, char *to)
 {
 	for (unsigned i = 0; i < still->n_wanted; i++) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 #define TICKS_SLOW_LOOK_NS 600000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
 /*

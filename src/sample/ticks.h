@@ -13,8 +13,8 @@
 
 #include "sample/deadline.h"
 #include "sample/plan.h"
-#include "xtop/budget.h"
-#include "xtop/control.h"
+#include "xtop/sample/budget.h"
+#include "xtop/sample/control.h"
 
 #define TICKS_LOOK_NS 100000000 /* between looks at the guest while there are no samples */
 

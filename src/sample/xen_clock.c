@@ -12,7 +12,7 @@
 
 #include "sample/xen_clock.h"
 
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 /*
  * dom0 and Xen may have measured the processor's frequency apart: in the lab their clocks drift by

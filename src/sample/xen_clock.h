@@ -6,7 +6,7 @@
 #ifndef SAMPLE_XEN_CLOCK_H
 #define SAMPLE_XEN_CLOCK_H
 
-#include "xtop/guest.h"
+#include "xtop/xen/guest.h"
 
 /* The caller zeroes it first. */
 struct xen_clock {

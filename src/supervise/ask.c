@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/xen.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/xen/xen.h"
 
 #define ASK_MAX_LIST 32768 /* domains: Xen has no more numbers */
 

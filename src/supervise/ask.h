@@ -6,12 +6,12 @@
 #ifndef SUPERVISE_ASK_H
 #define SUPERVISE_ASK_H
 
-#include "xtop/guest.h"
+#include "xtop/xen/guest.h"
 
 #define ASK_WAIT_NS 5000000000ULL
 
 /*
- * xen_list() and xen_find() (xtop/xen.h), with an error if there is no answer within ASK_WAIT_NS.
+ * xen_list() and xen_find() (xen.h), with an error if there is no answer within ASK_WAIT_NS.
  * They also return when the other side of SOCKET is closed, since nobody wants to know any more.
  * SOCKET -1: there is none.
  */

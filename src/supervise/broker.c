@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The broker's process; see xtop/broker.h and, for the requests, supervise/broker_wire.h. It reads
+ * The broker's process; see broker.h and, for the requests, supervise/broker_wire.h. It reads
  * requests of fixed size, checks each of them, and reads what Xen and xenstore say. It reads
  * nothing from a guest's memory. It runs at normal priority and watches no guest: keepers do that,
  * which it forks. One thread; it does not return to main's code.
  */
 #include "config.h"
 
-#include "xtop/broker.h"
+#include "xtop/supervise/broker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,15 +24,15 @@
 #include "supervise/broker_wire.h"
 #include "supervise/keeper.h"
 #include "supervise/opener.h"
-#include "xtop/budget.h"
-#include "xtop/cache_folder.h"
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/control.h"
-#include "xtop/foreign.h"
-#include "xtop/ring.h"
-#include "xtop/usage.h"
-#include "xtop/xen.h"
+#include "xtop/base/cache_folder.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/usage.h"
+#include "xtop/sample/budget.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/ring.h"
+#include "xtop/xen/foreign.h"
+#include "xtop/xen/xen.h"
 
 #define BROKER_MAX_RUNS   64 /* 6 descriptors each: a process may usually have 1,024 */
 #define BROKER_MAX_GRANTS 256

@@ -3,7 +3,7 @@
 #ifndef SUPERVISE_BROKER_H
 #define SUPERVISE_BROKER_H
 
-#include "xtop/broker.h"
+#include "xtop/supervise/broker.h"
 
 /*
  * Answers the requests that come over SOCKET. Returns when main has closed its end and all samplers

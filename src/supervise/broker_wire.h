@@ -19,7 +19,7 @@
 #ifndef SUPERVISE_BROKER_WIRE_H
 #define SUPERVISE_BROKER_WIRE_H
 
-#include "xtop/guest.h"
+#include "xtop/xen/guest.h"
 
 enum broker_question {
 	BROKER_LIST,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The user for whom root runs xtop; see caller.h and xtop/sandbox.h. */
+/* The user for whom root runs xtop; see caller.h and sandbox.h. */
 #include "config.h"
 
 #include "supervise/caller.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "xtop/sandbox.h"
+#include "xtop/supervise/sandbox.h"
 
 #define CALLER_NOBODY 65534 /* nobody's ids on Debian and most other systems */
 

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 struct caller {
 	uid_t uid;

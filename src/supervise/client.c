@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the broker: implements xtop/broker.h by questions over the socket. Without a
+ * Main's side of the broker: implements broker.h by questions over the socket. Without a
  * broker (xtop -l, benchmarks) the process asks Xen itself. Any thread, one question at a time.
  */
 #include "config.h"
@@ -21,13 +21,13 @@
 #include "supervise/broker_wire.h"
 #include "supervise/helper.h"
 #include "supervise/opener.h"
-#include "xtop/cleanup.h"
-#include "xtop/control.h"
-#include "xtop/foreign.h"
-#include "xtop/memory.h"
-#include "xtop/output.h"
-#include "xtop/ring.h"
-#include "xtop/xen.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
+#include "xtop/memory/memory.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/ring.h"
+#include "xtop/xen/foreign.h"
+#include "xtop/xen/xen.h"
 
 #define CLIENT_WAIT_S   10    /* for an answer; xenstore or the end of a sampler takes less */
 #define CLIENT_WAIT_MS  5000  /* for a keeper that ends without the broker */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the process that fetches debug and source files; see xtop/fetch.h. It keeps a
+ * Main's side of the process that fetches debug and source files; see fetch.h. It keeps a
  * table of all that was asked for, and of the answers. The process gets one request at a time. Each
  * call here reads the answers that have come, and sends the next request. Any thread, under one
  * lock.
  */
 #include "config.h"
 
-#include "xtop/fetch.h"
+#include "xtop/supervise/fetch.h"
 
 #include <errno.h>
 #include <fcntl.h>

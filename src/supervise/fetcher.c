@@ -29,9 +29,9 @@
 #include "supervise/caller.h"
 #include "supervise/helper.h"
 #include "supervise/walls.h"
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/xdg.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/xdg.h"
 
 #define FETCHER_LIBRARY "libdebuginfod.so.1"
 /* Limits if the user's environment sets none: bytes, seconds. */

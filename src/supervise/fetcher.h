@@ -12,8 +12,8 @@
 #ifndef SUPERVISE_FETCHER_H
 #define SUPERVISE_FETCHER_H
 
-#include "xtop/build_id.h"
-#include "xtop/fetch.h"
+#include "xtop/base/build_id.h"
+#include "xtop/supervise/fetch.h"
 
 #define FETCHER_MAX_S           600           /* for one file */
 #define FETCHER_CACHE_MAX_BYTES (2ULL << 30)  /* of xtop's own cache, before each file */

@@ -30,11 +30,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "xtop/clock.h"
-#include "xtop/control.h"
-#include "xtop/fault.h"
-#include "xtop/restarts.h"
-#include "xtop/ring.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/base/restarts.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/ring.h"
 
 /* --- the sampler's process -------------------------------------------------------------------- */
 

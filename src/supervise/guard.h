@@ -6,7 +6,7 @@
 #include "supervise/watch.h"
 
 /*
- * A sampler that hung in a stop is started again, as often as xtop/restarts.h allows. Before that
+ * A sampler that hung in a stop is started again, as often as restarts.h allows. Before that
  * the guest gets its time back: it runs for as long as the budget asks for after such a stop, but
  * at most for GUARD_REST_MAX_NS.
  */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "supervise/caller.h"
-#include "xtop/xdg.h"
+#include "xtop/base/xdg.h"
 
 #define HELPER_MAX_FDS 1024 /* descriptors that a process usually may have */
 

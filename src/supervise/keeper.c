@@ -29,8 +29,8 @@
 
 #include "supervise/guard.h"
 #include "supervise/pause_record.h"
-#include "xtop/clock.h"
-#include "xtop/control.h"
+#include "xtop/base/clock.h"
+#include "xtop/sample/control.h"
 
 /* What the keeper's process has. */
 struct kept {

@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define LANDLOCK_CREATE_RULESET  444
 #define LANDLOCK_ADD_RULE        445

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 /*
  * From now on this process opens files for reading only, and only below the N paths PATHS, those of

@@ -26,7 +26,7 @@
 #include "supervise/caller.h"
 #include "supervise/helper.h"
 #include "supervise/landlock.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define LINER_MAX_OPEN 8  /* files that a reader has open */
 #define LINER_TRIM     16 /* answers between two times that memory is given back */

@@ -19,7 +19,7 @@
 #ifndef SUPERVISE_LINER_H
 #define SUPERVISE_LINER_H
 
-#include "xtop/lines.h"
+#include "xtop/supervise/lines.h"
 
 #define LINER_MAX_PLACES   128           /* of one request */
 #define LINER_REPLY_BYTES  (48U << 10)   /* a socket's buffer has 208 KiB (net.core.wmem_default) */

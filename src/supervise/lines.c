@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the process that reads source lines; see xtop/lines.h. A table of all places that
+ * Main's side of the process that reads source lines; see lines.h. A table of all places that
  * were asked for, with their answers, and a queue of those without one. The process has one request
  * at a time, for places of one file: if it dies, that file is to blame, and is not asked again.
  * Each call takes up the answers that have come, and sends the next request. Any thread, under one
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "xtop/lines.h"
+#include "xtop/supervise/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 #include "supervise/broker_wire.h"
 #include "supervise/helper.h"
 #include "supervise/liner.h"
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
 
 #define LINES_WAIT_MS    1000 /* for the end of the process, which is nice to others */
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "xtop/output.h"
+#include "xtop/base/output.h"
 
 void opener_init(struct opener *opener)
 {

@@ -12,7 +12,7 @@
 
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 enum opener_act {
 	OPENER_CREATE,  /* a file that is not there yet */

@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define PAUSE_MAGIC "XTOPRUN\n"
 /*

@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 
-#include "xtop/domctl.h"
-#include "xtop/error.h"
+#include "xtop/base/error.h"
+#include "xtop/xen/domctl.h"
 
 #define PAUSE_DIRECTORY "/run/xtop"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sandbox of the process that parses a guest's bytes; see xtop/sandbox.h. Main's thread enters
+ * The sandbox of the process that parses a guest's bytes; see sandbox.h. Main's thread enters
  * it before it starts other threads, which inherit it.
  *
  *   descriptors     what the caller left open beyond the three streams is closed
@@ -20,7 +20,7 @@
  */
 #include "config.h"
 
-#include "xtop/sandbox.h"
+#include "xtop/supervise/sandbox.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sender's process, its start and end, and the packets between main and it; see xtop/sender.h.
+ * The sender's process, its start and end, and the packets between main and it; see sender.h.
  * Main's thread, before and after the other threads too. The process has one thread of ours.
  */
 #include "config.h"
 
-#include "xtop/sender.h"
+#include "xtop/supervise/sender.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/broker.h \
-	include/xtop/fetch.h \
-	include/xtop/lines.h \
-	include/xtop/sandbox.h \
-	include/xtop/sender.h \
+	include/xtop/supervise/broker.h \
+	include/xtop/supervise/fetch.h \
+	include/xtop/supervise/lines.h \
+	include/xtop/supervise/sandbox.h \
+	include/xtop/supervise/sender.h \
 	src/supervise/ask.c \
 	src/supervise/ask.h \
 	src/supervise/broker.c \

@@ -10,9 +10,9 @@
 
 #include "supervise/ask.h"
 #include "supervise/pause_record.h"
-#include "xtop/broker.h"
-#include "xtop/text.h"
-#include "xtop/xen.h"
+#include "xtop/base/text.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/xen.h"
 
 static char *unpause_note(const char *format, const char *domain, uint32_t pid)
 {

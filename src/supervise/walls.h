@@ -3,7 +3,7 @@
 #ifndef SUPERVISE_WALLS_H
 #define SUPERVISE_WALLS_H
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 /*
  * Gives up all rights but these: to use the network, to read what everybody may read below /usr and

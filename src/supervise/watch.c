@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "xtop/budget.h"
-#include "xtop/clock.h"
-#include "xtop/control.h"
+#include "xtop/base/clock.h"
+#include "xtop/sample/budget.h"
+#include "xtop/sample/control.h"
 
 #define WATCH_NAP_NS 1000000 /* between looks whether a killed process can be reaped */
 

@@ -9,12 +9,12 @@
 
 #include <sys/types.h>
 
-#include "xtop/control.h"
-#include "xtop/broker.h"
-#include "xtop/domctl.h"
+#include "xtop/sample/control.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/domctl.h"
 
 /*
- * Guard and keeper sleep until the alarm of the area goes off (xtop/domctl.h), STOP_ALARM_NS after
+ * Guard and keeper sleep until the alarm of the area goes off (domctl.h), STOP_ALARM_NS after
  * the sampler has set it. Then the guard polls every GUARD_POLL_NS until it is cleared. When it
  * has seen the same stop GUARD_MAX_POLLS times again, at most 32 ms after its begin, it decides
  * that the sampler hangs. The keeper, which watches the guard, waits longer.

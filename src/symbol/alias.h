@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 struct symbol_alias {
 	const char *name;

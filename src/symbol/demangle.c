@@ -19,13 +19,13 @@
  */
 #include "config.h"
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 struct demangle_output {
 	char text[DEMANGLE_MAX_BYTES];

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "xtop/code.h"
+#include "xtop/unwind/code.h"
 
 struct elf_code {
 	const struct image *image; /* owns this */

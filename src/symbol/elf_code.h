@@ -3,8 +3,8 @@
 #ifndef XTOP_SYMBOL_ELF_CODE_H
 #define XTOP_SYMBOL_ELF_CODE_H
 
-#include "xtop/elf.h"
-#include "xtop/image.h"
+#include "xtop/elf/elf.h"
+#include "xtop/symbol/image.h"
 
 /*
  * Sets IMAGE's tables up to read code out of FILE, a file of dom0 that is open at FD. IMAGE has its

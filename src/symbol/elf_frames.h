@@ -3,9 +3,9 @@
 #ifndef XTOP_SYMBOL_ELF_FRAMES_H
 #define XTOP_SYMBOL_ELF_FRAMES_H
 
-#include "xtop/cfi.h"
-#include "xtop/elf.h"
-#include "xtop/exidx.h"
+#include "xtop/elf/elf.h"
+#include "xtop/unwind/cfi.h"
+#include "xtop/unwind/exidx.h"
 
 /* --- elf_frames.c ----------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 #define GO_ALIGNMENT 8 /* of the table: a word; Go up to 1.25 aligns it to 32 bytes */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Go's table of functions (xtop/go.h) in an ELF file. */
+/* Go's table of functions (go.h) in an ELF file. */
 #ifndef XTOP_SYMBOL_ELF_GO_H
 #define XTOP_SYMBOL_ELF_GO_H
 
-#include "xtop/elf.h"
-#include "xtop/go.h"
-#include "xtop/symbol.h"
+#include "xtop/elf/elf.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/go.h"
 
 struct elf_go {
 	struct elf_blob blob;

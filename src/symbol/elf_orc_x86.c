@@ -7,15 +7,15 @@
  *   .orc_unwind      n times 6 bytes
  *
  * A file does not say which bits of an entry mean what. That is guessed by what most entries are
- * (xtop/orc.h).
+ * (orc.h).
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "symbol/elf_frames.h"
-#include "xtop/cleanup.h"
-#include "xtop/orc.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/unwind/orc.h"
 
 struct elf_orc {
 	size_t ips, entries;           /* numbers of sections; 0: there is none */

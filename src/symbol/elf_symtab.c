@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of an ELF file: which of its symbols name code (xtop/elf.h hands out all of them;
+ * The functions of an ELF file: which of its symbols name code (elf.h hands out all of them;
  * psABI for x86-64 4.2). Main's thread for a file given by -k, else the resolver's.
  */
 #include "config.h"
@@ -10,8 +10,8 @@
 #include "symbol/elf_frames.h"
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
-#include "xtop/cleanup.h"
-#include "xtop/types.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
 
 /* The user named the file with -k, so xtop refuses only what would not fit. */
 static const struct elf_limits elf_own_limits = {

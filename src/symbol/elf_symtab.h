@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of an ELF file, of either reader (xtop/elf.h), for a table of symbols. */
+/* The functions of an ELF file, of either reader (elf.h), for a table of symbols. */
 #ifndef XTOP_SYMBOL_ELF_SYMTAB_H
 #define XTOP_SYMBOL_ELF_SYMTAB_H
 
-#include "xtop/elf.h"
-#include "xtop/symbol.h"
+#include "xtop/elf/elf.h"
+#include "xtop/symbol/symbol.h"
 
 struct elf_symtab_counts {
 	size_t n_added; /* symbols that were added to the table */

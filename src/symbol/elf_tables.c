@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 static const char *const elf_tables_names[] = { ".eh_frame",    ".eh_frame_hdr",
 						".debug_frame", ".zdebug_frame",

@@ -3,7 +3,7 @@
 #ifndef XTOP_SYMBOL_ELF_TABLES_H
 #define XTOP_SYMBOL_ELF_TABLES_H
 
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 /*
  * *FDP: an ELF file in memory that has only the unwind tables of FILE. The caller closes it. Error:

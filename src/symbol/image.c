@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of one file's code; see xtop/image.h. The spaces that map an image share it by
+ * What is known of one file's code; see image.h. The spaces that map an image share it by
  * reference. Its creator fills it in before the first space has it. Resolver's thread.
  */
 #include "config.h"
 
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -18,11 +18,11 @@
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
 #include "symbol/elf_tables.h"
-#include "xtop/cleanup.h"
-#include "xtop/code.h"
-#include "xtop/image.h"
-#include "xtop/limit.h"
-#include "xtop/orc.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/limit.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/code.h"
+#include "xtop/unwind/orc.h"
 
 /* Read, and kept. libLLVM is a large file and has 8 MB. */
 #define IMAGE_MAX_NAMES_BYTES  LIMIT(64U << 20, 64U << 10)

@@ -9,7 +9,7 @@
  *   exports    at 12 the image's name, 20 how many addresses, 24 how many names; 28 addresses, 32
  *              names, 36 which of the addresses each name has, 2 bytes each. An address inside
  *              the directory is the name of another image's export
- *   functions  xtop/seh.h; they point to their UNWIND_INFO
+ *   functions  seh.h; they point to their UNWIND_INFO
  *
  * All places are distances from the image's start. Pages may be missing: what lies there is
  * left out. Names that are not exported are in no image: their code ends the symbol before.
@@ -17,14 +17,14 @@
  */
 #include "config.h"
 
-#include "xtop/pe.h"
+#include "xtop/symbol/pe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/limit.h"
-#include "xtop/seh.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/limit.h"
+#include "xtop/unwind/seh.h"
 
 #define PE_HEAD_MAX_AT     4096U /* where the header begins */
 #define PE_MACHINE_X86_64  0x8664

@@ -25,14 +25,14 @@
  */
 #include "config.h"
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define NM_BUFFER_BYTES (64U << 10)
 #define NM_MIN_DIGITS   8 /* of an address, as nm pads it: other text has no such numbers */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/image.h \
-	include/xtop/pe.h \
-	include/xtop/symbol.h \
+	include/xtop/symbol/image.h \
+	include/xtop/symbol/pe.h \
+	include/xtop/symbol/symbol.h \
 	src/symbol/alias.c \
 	src/symbol/alias.h \
 	src/symbol/demangle.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One address space: which image lies where; see xtop/image.h. Resolver's thread.
+ * One address space: which image lies where; see image.h. Resolver's thread.
  *
  * Mappings may overlap: a module's pages are reused, or a file is given twice. The cells say which
  * mapping answers. They are a step function over all addresses: cell i reaches from its start to
@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/image.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
+#include "xtop/symbol/image.h"
 
 #define NO_MAPPING UINT32_MAX
 

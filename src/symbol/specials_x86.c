@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code of a Linux kernel that its ORC tables are silent or wrong about (xtop/orc.h, enum
+ * Code of a Linux kernel that its ORC tables are silent or wrong about (orc.h, enum
  * orc_special), by the names of its symbols. Resolver's thread.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "xtop/orc.h"
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/orc.h"
 
 static const struct special_name {
 	const char *prefix;

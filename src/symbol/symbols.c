@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/elf.h"
-#include "xtop/image.h"
-#include "xtop/inputs.h"
-#include "xtop/lines.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/inputs.h"
+#include "xtop/base/vector.h"
+#include "xtop/elf/elf.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/symbol/image.h"
 
 #define SYMBOLS_LINUX_ENTRY "x86_64_start_kernel" /* x86-64 */
 

@@ -25,16 +25,16 @@
  */
 #include "config.h"
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "symbol/alias.h"
-#include "xtop/cleanup.h"
-#include "xtop/shared_array.h"
-#include "xtop/vector.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/shared_array.h"
+#include "xtop/base/vector.h"
+#include "xtop/base/work.h"
 
 #define PAGE_BYTES 4096ULL
 

@@ -3,7 +3,7 @@
 #ifndef UI_DOMAIN_LIST_H
 #define UI_DOMAIN_LIST_H
 
-#include "xtop/ui.h"
+#include "xtop/ui/ui.h"
 
 struct domain_entry {
 	/* As the source gave it, for open(); INSIDE may come from profiling. Not clean. */

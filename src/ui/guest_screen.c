@@ -3,14 +3,14 @@
 #include "config.h"
 
 #include "ui/guest_screen.h"
-#include "xtop/lines.h"
-#include "xtop/pass_through.h"
-#include "xtop/text.h"
+#include "xtop/base/text.h"
+#include "xtop/query/pass_through.h"
+#include "xtop/supervise/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define NS_PER_S         1000000000ULL
 #define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */

@@ -8,9 +8,9 @@
 
 #include "ui/recent.h"
 #include "ui/terminal/canvas.h"
-#include "xtop/columns.h"
-#include "xtop/selection.h"
-#include "xtop/ui.h"
+#include "xtop/query/columns.h"
+#include "xtop/query/selection.h"
+#include "xtop/ui/ui.h"
 
 struct domain_list;
 struct guest_screen;

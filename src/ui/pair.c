@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 /* --- what the screen asks of its guest -------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xtop/utf8.h"
+#include "xtop/base/utf8.h"
 
 void prompt_start(struct prompt *prompt, const char *label, const char *text)
 {

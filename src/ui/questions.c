@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "ui/figures.h"
-#include "xtop/export.h"
-#include "xtop/output.h"
+#include "xtop/base/output.h"
+#include "xtop/export/export.h"
 
 static void question_start(struct ui *ui, enum question question, const char *label,
 			   const char *text)

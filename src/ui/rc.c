@@ -30,9 +30,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/ui.h"
-#include "xtop/xdg.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/xdg.h"
+#include "xtop/ui/ui.h"
 
 #define RC_MAX_BYTES (64 << 10)
 

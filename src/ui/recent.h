@@ -8,7 +8,7 @@
 #ifndef UI_RECENT_H
 #define UI_RECENT_H
 
-#include "xtop/snapshot.h"
+#include "xtop/profile/snapshot.h"
 
 struct recent {
 	double half_life_s; /* 0: what is older counts fully */

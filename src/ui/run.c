@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ui/ui.h"
 #include "ui/terminal/terminal.h"
-#include "xtop/clock.h"
+#include "ui/ui.h"
+#include "xtop/base/clock.h"
 
 /* Makes *CANVASP as large as the terminal is now. */
 static bool run_fit_canvas(struct canvas **canvasp)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/ui.h \
+	include/xtop/ui/ui.h \
 	src/ui/domain_list.c \
 	src/ui/domain_list.h \
 	src/ui/figures.c \

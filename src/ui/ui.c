@@ -13,7 +13,7 @@
 #include "ui/questions.h"
 #include "ui/request_looks.h"
 #include "ui/requests.h"
-#include "xtop/text.h"
+#include "xtop/base/text.h"
 
 #define NS_PER_S      1000000000ULL
 #define THRESHOLD     0.5 /* percent; as perf's --percent-limit is used */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "xtop/pass_through.h"
+#include "xtop/query/pass_through.h"
 
 struct view *view_create(const struct view_ops *ops, const struct view *below, uint32_t frame)
 {

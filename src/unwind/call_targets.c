@@ -5,7 +5,7 @@
  * like calls, too. So a target must also stand behind an instruction that ends a function.
  * Alignment is no proof: one wrong target in 16 is aligned.
  *
- * Missing pages are searched in a later turn (xtop/code.h).
+ * Missing pages are searched in a later turn (code.h).
  */
 #include "config.h"
 

@@ -13,8 +13,8 @@
 #ifndef XTOP_UNWIND_CALL_TARGETS_H
 #define XTOP_UNWIND_CALL_TARGETS_H
 
-#include "xtop/code.h"
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
+#include "xtop/unwind/code.h"
 
 #define CALL_TARGETS_MAX_BYTES LIMIT(32U << 20, 64U << 10) /* of code: 4 MiB of bits */
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "xtop/sorted.h"
+#include "xtop/base/sorted.h"
 
 /* STEP_CALLER: *CFAP is set. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,

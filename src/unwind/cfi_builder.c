@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/shared_array.h"
-#include "xtop/vector.h"
+#include "xtop/base/shared_array.h"
+#include "xtop/base/vector.h"
 
 bool cfi_builder_init(struct cfi_builder *builder, uint64_t base)
 {

@@ -7,7 +7,7 @@
 #define XTOP_UNWIND_CFI_BUILDER_H
 
 #include "unwind/cfi_table.h"
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 struct cfi_builder {
 	struct cfi *cfi;

@@ -14,8 +14,8 @@
 
 #include "unwind/cfi_builder.h"
 #include "unwind/cfi_program.h"
-#include "xtop/cleanup.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/work.h"
 
 /* --- a row's rule ----------------------------------------------------------------------------- */
 

@@ -32,9 +32,9 @@
 #include <string.h>
 
 #include "unwind/cfi_arm64.h"
-#include "xtop/cleanup.h"
-#include "xtop/vector.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
+#include "xtop/base/work.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 

@@ -13,8 +13,8 @@
 
 #include "unwind/cfi_x86.h"
 #include "unwind/cursor.h"
-#include "xtop/cfi.h"
-#include "xtop/error.h"
+#include "xtop/base/error.h"
+#include "xtop/unwind/cfi.h"
 
 /* Limits of what a guest's file may hold; what is beyond them is left out and counted. */
 #define CFI_MAX_ENTRY_BYTES   (64U << 10) /* of one FDE */

@@ -14,8 +14,8 @@
 #include "unwind/cfi_builder.h"
 #include "unwind/computed_flow.h"
 #include "unwind/computed_rows.h"
-#include "xtop/hash.h"
-#include "xtop/work.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/work.h"
 
 #define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind one without */
 

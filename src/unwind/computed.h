@@ -8,7 +8,7 @@
  *              symbols, FDEs, calls      instructions       rules
  *
  * A step may read code, so it is not a pure function of its input. We assume that the code of an
- * image does not change. Missing code is read again in a later turn (xtop/code.h). The resolver's
+ * image does not change. Missing code is read again in a later turn (code.h). The resolver's
  * thread.
  */
 #ifndef XTOP_UNWIND_COMPUTED_H
@@ -16,8 +16,8 @@
 
 #include "unwind/cfi_table.h"
 #include "unwind/cursor.h"
-#include "xtop/code.h"
-#include "xtop/error.h"
+#include "xtop/base/error.h"
+#include "xtop/unwind/code.h"
 
 struct computed;
 

@@ -7,8 +7,8 @@
 #define XTOP_UNWIND_COMPUTED_FLOW_H
 
 #include "unwind/computed_state.h"
-#include "xtop/code.h"
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
+#include "xtop/unwind/code.h"
 
 #define FLOW_MAX_FUNCTION_BYTES LIMIT(256U << 10, 4096) /* python's interpreter has 60 KiB */
 #define FLOW_MAX_WINDOWS        16 /* the function, and parts of it that lie elsewhere */

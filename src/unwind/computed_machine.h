@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to unwinding by instructions: what differs between architectures. The file of each
- * architecture fills one struct computed_machine. Code chooses by the image (xtop/code.h).
+ * architecture fills one struct computed_machine. Code chooses by the image (code.h).
  */
 #ifndef XTOP_UNWIND_COMPUTED_MACHINE_H
 #define XTOP_UNWIND_COMPUTED_MACHINE_H
 
 #include "unwind/cfi_table.h"
 #include "unwind/instruction.h"
-#include "xtop/vcpu.h"
+#include "xtop/base/vcpu.h"
 
 #define COMPUTED_REGISTERS REG_PC /* of a state: those of struct instruction but REG_PC */
 

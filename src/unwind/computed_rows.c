@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/limit.h"
-#include "xtop/sorted.h"
-#include "xtop/vector.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/sorted.h"
+#include "xtop/base/vector.h"
 
 /* Functions that are met when the tables are full stay unknown. 6 MiB of rows. */
 #define COMPUTED_MAX_ROWS      LIMIT(3U << 19, 256)

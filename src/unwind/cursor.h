@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "unwind/cursor_x86.h"
-#include "xtop/go_stacks.h"
-#include "xtop/sample.h"
+#include "xtop/sample/go_stacks.h"
+#include "xtop/sample/sample.h"
 
 #define CURSOR_REGISTERS 32 /* `known` has a bit for each */
 #define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)

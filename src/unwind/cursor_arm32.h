@@ -39,7 +39,7 @@ void cursor_arm32_set(struct cursor *cursor, const uint64_t *words);
 
 /*
  * The cursor becomes that of 32-bit user code, whose registers a kernel of 64 bits has saved in
- * SAVED, a struct pt_regs (xtop/vcpu_arm64.h).
+ * SAVED, a struct pt_regs (vcpu_arm64.h).
  */
 void cursor_arm32_set_saved(struct cursor *cursor, const uint64_t *saved);
 

@@ -5,7 +5,7 @@
 #include "unwind/cursor.h"
 #include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 /* The upper halves are undefined outside of 64-bit code (Intel SDM vol. 1 §3.4.1.1). */
 static void cursor_set_short(struct cursor *cursor)

@@ -28,7 +28,7 @@ enum iret_word { IRET_RIP, IRET_CS, IRET_RFLAGS, IRET_RSP, IRET_SS, N_IRET };
 #define CS_PRIVILEGE 3 /* bits of a code selector: 0 in a kernel, 3 in user code */
 
 /*
- * Sets all registers to those of SAVED, N_PT_REGS words of a struct pt_regs (xtop/registers_x86.h),
+ * Sets all registers to those of SAVED, N_PT_REGS words of a struct pt_regs (registers_x86.h),
  * and nothing else but `known`.
  */
 void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of arm64 as text; see xtop/disassemble.h. Capstone writes most of them. It is loaded
+ * Instructions of arm64 as text; see disassemble.h. Capstone writes most of them. It is loaded
  * when they are needed, for its 77,000 relocations would be a third of the program's start
  * (doc/DESIGN §12). Where control goes is decoded here, because all instructions have four bytes
  * and few of them are branches. So are those that Capstone 4.0.2 lacks and that servers run often:
@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "xtop/disassemble.h"
+#include "xtop/unwind/disassemble.h"
 
 #include <capstone.h>
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instructions of x86-64 and i386 as text; see xtop/disassemble.h. */
+/* Instructions of x86-64 and i386 as text; see disassemble.h. */
 #include "config.h"
 
-#include "xtop/disassemble.h"
+#include "xtop/unwind/disassemble.h"
 
 #include <Zydis/Zydis.h>
 #include <stdio.h>

@@ -45,9 +45,9 @@
 #include "unwind/cfi_program.h"
 #include "unwind/dwarf_x86.h"
 #include "unwind/unw_none.h"
-#include "xtop/cleanup.h"
-#include "xtop/vector.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
+#include "xtop/base/work.h"
 
 /* libunwind exports this function, and perf uses it, but no header of libunwind declares it. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,

@@ -4,7 +4,7 @@
 #define XTOP_UNWIND_ENTRY_H
 
 #include "unwind/cursor.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 /*
  * By the registers at the top of a kernel stack. True: the cursor is the user code's now. False:

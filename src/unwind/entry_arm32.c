@@ -15,7 +15,7 @@
 #include "unwind/entry.h"
 
 #include "unwind/cursor_arm32.h"
-#include "xtop/kernel_32.h"
+#include "xtop/base/kernel_32.h"
 
 #define ENTRY_STACK_BYTES   8192U /* THREAD_SIZE: stacks lie at multiples of it */
 #define ENTRY_PADDING_BYTES 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers that Linux on arm64 has saved (struct pt_regs, xtop/vcpu_arm64.h), and the way from
+ * The registers that Linux on arm64 has saved (struct pt_regs, vcpu_arm64.h), and the way from
  * the kernel's frames to the user code's.
  *
  * Each entry into the kernel makes a pt_regs, and a frame record at its end. The chain of frame

@@ -26,7 +26,7 @@
 
 #include "unwind/entry.h"
 
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 #define FRED_BYTES 16
 

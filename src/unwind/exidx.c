@@ -25,7 +25,7 @@
 #include "unwind/cfi_builder.h"
 #include "unwind/cursor_arm32.h"
 #include "unwind/links_arm32.h"
-#include "xtop/work.h"
+#include "xtop/base/work.h"
 
 #define EXIDX_ENTRY_BYTES   8
 #define EXIDX_CANNOT_UNWIND 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding 32-bit Arm code by its own tables (xtop/exidx.h), for programs without .debug_frame.
+ * Unwinding 32-bit Arm code by its own tables (exidx.h), for programs without .debug_frame.
  * Resolver's thread.
  *
  * The tables hold where a function calls another, which is all that exceptions need. They do not
@@ -15,8 +15,8 @@
 
 #include "unwind/cfi_table.h"
 #include "unwind/cursor.h"
-#include "xtop/error.h"
-#include "xtop/exidx.h"
+#include "xtop/base/error.h"
+#include "xtop/unwind/exidx.h"
 
 struct exidx;
 struct links;

@@ -12,7 +12,7 @@
 #define XTOP_UNWIND_FLOW_H
 
 #include "unwind/computed_flow.h"
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 #define FLOW_ALIGNMENT 16 /* of functions */
 #define NO_OP          UINT32_MAX

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define FLOW_MAX_STATES LIMIT(8192, 64)
 

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define FLOW_PROLOGUE     4 /* one of the first instructions of a function belongs to it */
 #define FLOW_RETURN_BYTES 4 /* the longest: of arm64 */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define FLOW_MAX_TRIES  4 /* states for one piece of code that nothing leads to */
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */

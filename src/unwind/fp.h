@@ -5,7 +5,7 @@
 
 #include "unwind/cursor.h"
 #include "unwind/cursor_arm32.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 /*
  * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets

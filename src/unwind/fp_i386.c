@@ -24,8 +24,8 @@
 
 #include "unwind/entry.h"
 #include "unwind/fp.h"
-#include "xtop/kernel_32.h"
-#include "xtop/registers_i386.h"
+#include "xtop/base/kernel_32.h"
+#include "xtop/base/registers_i386.h"
 
 #define FP_ENCODED     0x80000000ULL
 #define FP_NOP_BYTES   5  /* where ftrace puts its call: before the frame is linked */

@@ -19,8 +19,8 @@
 #include "unwind/cursor_arm32.h"
 #include "unwind/go_rules.h"
 #include "unwind/go_switch.h"
-#include "xtop/cleanup.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/work.h"
 
 struct go {
 	struct cfi *rows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding Go's code by Go's own tables (xtop/go.h): exact at every instruction, without
+ * Unwinding Go's code by Go's own tables (go.h): exact at every instruction, without
  * .eh_frame. The depths of all functions become the rows of a struct cfi once, so a step costs what
  * a CFI step costs. Resolver's thread; a step is a pure function of its input.
  */
@@ -8,8 +8,8 @@
 #define XTOP_UNWIND_GO_H
 
 #include "unwind/cursor.h"
-#include "xtop/error.h"
-#include "xtop/go.h"
+#include "xtop/base/error.h"
+#include "xtop/unwind/go.h"
 
 struct go;
 

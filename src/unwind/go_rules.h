@@ -7,7 +7,7 @@
 #define XTOP_UNWIND_GO_RULES_H
 
 #include "unwind/cfi_table.h"
-#include "xtop/go.h"
+#include "xtop/unwind/go.h"
 
 #define GO_IS_ONE_OF(function, names) go_is_one_of(function, names, sizeof(names) / sizeof(*names))
 bool go_is_one_of(const struct go_function *function, const char *const *names, size_t n);

@@ -12,11 +12,11 @@
  */
 #include "config.h"
 
-#include "xtop/go.h"
+#include "xtop/unwind/go.h"
 
 #include <string.h>
 
-#include "xtop/vcpu_arm64.h"
+#include "xtop/base/vcpu_arm64.h"
 
 #define WORD_BYTES 4
 

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "xtop/go.h"
+#include "xtop/unwind/go.h"
 
 struct go_code {
 	const uint8_t *at, *end;

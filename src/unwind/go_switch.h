@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of Go's runtime that change stacks (xtop/go_stacks.h), and the steps through them.
+ * The functions of Go's runtime that change stacks (go_stacks.h), and the steps through them.
  * Resolver's thread.
  */
 #ifndef XTOP_UNWIND_GO_SWITCH_H
@@ -8,7 +8,7 @@
 
 #include "unwind/cfi_table.h"
 #include "unwind/cursor.h"
-#include "xtop/go.h"
+#include "xtop/unwind/go.h"
 
 enum go_switch_kind {
 	GO_SYSTEMSTACK,

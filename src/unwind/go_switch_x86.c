@@ -28,7 +28,7 @@
 
 #include <string.h>
 
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 #define GO_SEARCHED_WORDS 11 /* asmcgocall takes at most 72 bytes above the callback's frame */
 

@@ -22,8 +22,8 @@
 
 #include <string.h>
 
-#include "xtop/go.h"
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
+#include "xtop/unwind/go.h"
 
 #define GO_MAGIC_1_2  0xfffffffbU
 #define GO_MAGIC_1_16 0xfffffffaU

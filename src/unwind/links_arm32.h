@@ -8,8 +8,8 @@
 #define XTOP_UNWIND_LINKS_ARM32_H
 
 #include "unwind/frames_arm32.h"
-#include "xtop/code.h"
-#include "xtop/error.h"
+#include "xtop/base/error.h"
+#include "xtop/unwind/code.h"
 
 struct links;
 

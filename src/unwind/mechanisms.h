@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism
- * is one file, one line here, and its member in struct unwind_tables (xtop/unwind.h):
+ * is one file, one line here, and its member in struct unwind_tables (unwind.h):
  *
  *   MECHANISM(NAME, X86, ARM64, WAYS, BY)   NAME: the member of struct unwind_tables
  *                                           X86, ARM64: the step with the registers of these, or
@@ -33,7 +33,7 @@
 #include "unwind/orc_table.h"
 #include "unwind/seh.h"
 #include "unwind/stubs.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 static inline enum unwind_step unwind_no_step(const void *table, uint64_t bias,
 					      struct cursor *cursor)

@@ -22,11 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/shared_array.h"
-#include "xtop/vector.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/shared_array.h"
+#include "xtop/base/vector.h"
+#include "xtop/base/work.h"
 
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
@@ -108,7 +108,7 @@ static struct xtop_error *orc_add_row(struct orc_builder *builder, const struct 
 
 /*
  * The number of ROW. This has a hash table of its own, of fixed size and without a call for each
- * comparison, since attaching to a kernel runs it for 400,000 entries: with xtop/hash.h
+ * comparison, since attaching to a kernel runs it for 400,000 entries: with hash.h
  * orc_create() takes 30 % more instructions (callgrind, tests/bench/bench_unwind).
  */
 static struct xtop_error *orc_intern(struct orc_builder *builder, const struct orc_row *row,

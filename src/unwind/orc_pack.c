@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "unwind/orc_table.h"
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 struct pack_head {
 	uint64_t n, n_blocks, n_rows, n_specials;

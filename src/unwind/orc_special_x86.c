@@ -2,7 +2,7 @@
 /*
  * Code of a Linux kernel that its ORC tables are silent or wrong about: retpolines, hypercall
  * stubs, trampolines, the switch of tasks. Whoever knows where such code lies adds it to the
- * kernel's table (xtop/orc.h, enum orc_special). orc_step_x86.c asks here first. Resolver's thread;
+ * kernel's table (orc.h, enum orc_special). orc_step_x86.c asks here first. Resolver's thread;
  * steps are pure functions.
  */
 #include "config.h"

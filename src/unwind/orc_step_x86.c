@@ -23,7 +23,7 @@
 #include "config.h"
 
 #include "unwind/orc_table.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 static enum unwind_step orc_read_word(struct cursor *cursor, uint64_t address, uint64_t *word)
 {

@@ -7,7 +7,7 @@
 #define XTOP_UNWIND_ORC_TABLE_H
 
 #include "unwind/cursor.h"
-#include "xtop/orc.h"
+#include "xtop/unwind/orc.h"
 
 enum orc_register {
 	ORC_UNDEFINED, ORC_PREV_SP, ORC_DX, ORC_DI, ORC_BP, ORC_SP, ORC_R10, ORC_R13,
@@ -48,7 +48,7 @@ struct orc {
 size_t orc_blocks(uint64_t text_bytes);
 /* The size of N entries, with the bytes that a look-up reads behind them. */
 size_t orc_entries_bytes(size_t n);
-/* The arrays of a finished table may be those of another guest's kernel (xtop/shared_array.h). */
+/* The arrays of a finished table may be those of another guest's kernel (shared_array.h). */
 void orc_share(struct orc *orc);
 /* NULL: no entry covers ADDRESS. */
 const struct orc_row *orc_find(const struct orc *orc, uint64_t address);

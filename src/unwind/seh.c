@@ -28,9 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/registers_x86.h"
-#include "xtop/sorted.h"
-#include "xtop/unwind.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/base/sorted.h"
+#include "xtop/unwind/unwind.h"
 
 #define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue in another */
 #define SEH_HEAD_BYTES    4

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding the code of PE images by .pdata and .xdata (xtop/seh.h). Resolver's thread; a step
+ * Unwinding the code of PE images by .pdata and .xdata (seh.h). Resolver's thread; a step
  * reads the guest's code only to tell epilogs.
  */
 #ifndef XTOP_UNWIND_SEH_H
 #define XTOP_UNWIND_SEH_H
 
 #include "unwind/cursor.h"
-#include "xtop/seh.h"
+#include "xtop/unwind/seh.h"
 
 struct seh;
 

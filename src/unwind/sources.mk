@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/cfi.h \
-	include/xtop/code.h \
-	include/xtop/disassemble.h \
-	include/xtop/exidx.h \
-	include/xtop/go.h \
-	include/xtop/orc.h \
-	include/xtop/seh.h \
-	include/xtop/unwind.h \
+	include/xtop/unwind/cfi.h \
+	include/xtop/unwind/code.h \
+	include/xtop/unwind/disassemble.h \
+	include/xtop/unwind/exidx.h \
+	include/xtop/unwind/go.h \
+	include/xtop/unwind/orc.h \
+	include/xtop/unwind/seh.h \
+	include/xtop/unwind/unwind.h \
 	src/unwind/call_targets.c \
 	src/unwind/call_targets.h \
 	src/unwind/cfi.c \

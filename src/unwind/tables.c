@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwind tables of one image, of all mechanisms; see xtop/unwind.h. Resolver's thread. */
+/* The unwind tables of one image, of all mechanisms; see unwind.h. Resolver's thread. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -18,7 +18,7 @@
  */
 #include "config.h"
 
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 #include <string.h>
 

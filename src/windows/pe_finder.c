@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
 
 #define PE_MAX_PAGES   LIMIT(8192, 64) /* ntoskrnl.exe has 16 MiB */
 #define PE_MAX_MISSING LIMIT(1024, 32)

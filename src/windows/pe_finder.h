@@ -3,9 +3,9 @@
 #ifndef XTOP_WINDOWS_PE_FINDER_H
 #define XTOP_WINDOWS_PE_FINDER_H
 
-#include "xtop/image.h"
-#include "xtop/memory.h"
-#include "xtop/pe.h"
+#include "xtop/memory/memory.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/pe.h"
 
 struct pe_place {
 	uint64_t start; /* in the guest */

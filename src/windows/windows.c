@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Windows, as os.c asks for it (xtop/os_ops.h): the names of its images and of what they
+ * Windows, as os.c asks for it (os_ops.h): the names of its images and of what they
  * export, and unwinding by their tables. It was never tried on a real Windows, since none can
  * be had where xtop is made: tests map images that Debian's mingw-w64 has linked into made-up
  * memory.
@@ -18,11 +18,11 @@
 #include <string.h>
 
 #include "windows/pe_finder.h"
-#include "xtop/hash.h"
-#include "xtop/limit.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
-#include "xtop/walk.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/limit.h"
+#include "xtop/memory/walk.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
 
 #define WINDOWS_SPACES     32  /* processes whose code is known */
 #define WINDOWS_MAX_IMAGES 512 /* in one space */

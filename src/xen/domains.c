@@ -17,10 +17,10 @@
 #include XEN_GUEST_HEADER
 #include "xen/store.h"
 #include "xen/xen_control.h"
-#include "xtop/cleanup.h"
-#include "xtop/domctl.h"
-#include "xtop/vector.h"
-#include "xtop/xen.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/vector.h"
+#include "xtop/xen/domctl.h"
+#include "xtop/xen/xen.h"
 
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256

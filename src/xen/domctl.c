@@ -33,8 +33,8 @@
 
 #include "xen/stop_area.h"
 #include "xen/xen_log.h"
-#include "xtop/clock.h"
-#include "xtop/xen.h"
+#include "xtop/base/clock.h"
+#include "xtop/xen/xen.h"
 
 /*
  * Over a second: a hypercall takes 1.7 thousand instructions (doc/DESIGN §4). The page that Xen

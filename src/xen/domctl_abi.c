@@ -40,7 +40,7 @@
 
 #include XEN_GUEST_HEADER
 #include "xen/xen_log.h"
-#include "xtop/xen.h"
+#include "xtop/xen/xen.h"
 
 static const struct domctl_abi abi_table[] = {
 	/* release, domctl, sysctl, place of arch_config */

@@ -12,7 +12,7 @@
 
 #include "xen/public.h"
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 /*
  * The headers of a build are those of one release, any of the table or a later one. What all
@@ -31,7 +31,7 @@ struct domctl_abi {
 
 /*
  * The row of the Xen that runs. Fails if Xen may not be asked, or if the table does not have its
- * versions and xen_assume() has named no release (xtop/xen.h).
+ * versions and xen_assume() has named no release (xen.h).
  */
 struct xtop_error *domctl_abi_find(const struct domctl_abi **abip);
 

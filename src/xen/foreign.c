@@ -23,9 +23,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/fault.h"
-#include "xtop/foreign.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/fault.h"
+#include "xtop/xen/foreign.h"
 
 struct foreign {
 	int fd;

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 #define GUEST_ARCH ARCH_ARM64
 

@@ -13,8 +13,8 @@
 #include <xen/foreign/x86_32.h>
 #include <xen/hvm/save.h>
 
-#include "xtop/registers_x86.h"
-#include "xtop/types.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/base/types.h"
 
 #define GUEST_ARCH ARCH_X86
 

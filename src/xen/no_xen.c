@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
-#include "xtop/domctl.h"
-#include "xtop/foreign.h"
-#include "xtop/xen.h"
+#include "xtop/xen/domctl.h"
+#include "xtop/xen/foreign.h"
+#include "xtop/xen/xen.h"
 
 static struct xtop_error *no_xen(void)
 {

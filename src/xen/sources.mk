@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/domctl.h \
-	include/xtop/foreign.h \
-	include/xtop/guest.h \
-	include/xtop/xen.h
+	include/xtop/xen/domctl.h \
+	include/xtop/xen/foreign.h \
+	include/xtop/xen/guest.h \
+	include/xtop/xen/xen.h
 if WITH_XEN
 libxtop_a_SOURCES += \
 	src/xen/domains.c \

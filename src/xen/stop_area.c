@@ -28,7 +28,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "xtop/cleanup.h"
+#include "xtop/base/cleanup.h"
 
 #define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to xen/: the memory of the calls that stop a guest, ask about it and release it. Xen
- * reads and writes it. Sampler, guard and keeper share it; who may do what is in xtop/domctl.h.
+ * reads and writes it. Sampler, guard and keeper share it; who may do what is in domctl.h.
  */
 #ifndef XEN_STOP_AREA_H
 #define XEN_STOP_AREA_H
@@ -12,7 +12,7 @@
 #include <xen/hvm/hvm_op.h>
 
 #include XEN_GUEST_HEADER
-#include "xtop/domctl.h"
+#include "xtop/xen/domctl.h"
 
 #define RESULT_PENDING 1 /* no domctl has this result: they return 0 or a negative errno */
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "xen/xen_log.h"
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 #define CONTROL_LIST_PAGES 8 /* hypercall memory for a part of the list of domains */
 

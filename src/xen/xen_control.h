@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to xen/: domctls and sysctls that need not be quick, one hypercall each. They describe
- * domains and undo pauses; no guest is stopped here. xen_open_control() (xtop/xen.h) makes the
+ * domains and undo pauses; no guest is stopped here. xen_open_control() (xen.h) makes the
  * handle. One thread uses a handle.
  */
 #ifndef XEN_XEN_CONTROL_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "xen/domctl_abi.h"
-#include "xtop/xen.h"
+#include "xtop/xen/xen.h"
 
 /* False: there is no such domain. */
 bool control_get_domain(struct xen_control *control, uint32_t domid, struct xen_domain *domain);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/cache_folder.h"
+#include "xtop/base/cache_folder.h"
 
 static char base[] = "/tmp/xtop-cache-XXXXXX";
 

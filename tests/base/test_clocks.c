@@ -2,7 +2,7 @@
 /* Times on other clocks: told by one reading and between two, names, texts. */
 #include "config.h"
 
-#include "xtop/clocks.h"
+#include "xtop/base/clocks.h"
 
 #include <string.h>
 

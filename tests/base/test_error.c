@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 static const struct {
 	const char *what, *name, *message;

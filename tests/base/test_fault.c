@@ -11,7 +11,7 @@
 
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
-#include "xtop/fault.h"
+#include "xtop/base/fault.h"
 
 #define N_PAGES 3
 

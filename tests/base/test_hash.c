@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "tests/support/tap.h"
-#include "xtop/hash.h"
-#include "xtop/vector.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
 
 #define N 100000
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/support/tap.h"
-#include "xtop/heap.h"
+#include "xtop/base/heap.h"
 
 #define N_PIECES    400
 #define LARGE_BYTES (64 << 10) /* 25 MiB of them, each too small to be mapped by itself */

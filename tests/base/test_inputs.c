@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/inputs.h"
+#include "xtop/base/inputs.h"
 
 static char path[] = "/tmp/xtop-test-XXXXXX";
 

@@ -3,7 +3,7 @@
  * Files for results: which are refused at the start, and that half a file is never left. Runs as
  * root and as another user; some tests depend on which.
  */
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/output.h"
+#include "xtop/base/output.h"
 
 #include "tests/support/late_error.h"
 #include "tests/support/tap.h"

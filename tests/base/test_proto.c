@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/support/tap.h"
-#include "xtop/proto.h"
+#include "xtop/base/proto.h"
 
 static struct proto_buffer message;
 

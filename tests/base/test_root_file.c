@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/cleanup.h"
-#include "xtop/root_file.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/root_file.h"
 
 static char directory[] = "/tmp/xtop-root-XXXXXX";
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/support/tap.h"
-#include "xtop/shared_array.h"
+#include "xtop/base/shared_array.h"
 
 #define SIZE_BYTES (SHARED_ARRAY_LEAST_BYTES + 12345)
 

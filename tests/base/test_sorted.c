@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "tests/support/tap.h"
-#include "xtop/sorted.h"
+#include "xtop/base/sorted.h"
 
 struct element {
 	int other;

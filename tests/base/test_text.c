@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "xtop/frames.h"
-#include "xtop/text.h"
+#include "xtop/base/text.h"
+#include "xtop/profile/frames.h"
 
 static const struct {
 	const char *what, *source, *clean;

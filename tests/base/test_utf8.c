@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "tests/support/tap.h"
-#include "xtop/utf8.h"
+#include "xtop/base/utf8.h"
 
 static void test_all_characters(void)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "xtop/varint.h"
+#include "xtop/base/varint.h"
 
 static void test_round(void)
 {

@@ -16,9 +16,9 @@
 
 #include "linux/kernel/linux_attach.h"
 #include "tests/support/must.h"
-#include "xtop/broker.h"
-#include "xtop/clock.h"
-#include "xtop/guest.h"
+#include "xtop/base/clock.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/guest.h"
 
 #define MAX_ROUNDS 1000
 

@@ -15,7 +15,7 @@
 
 #include "sample/copy.h"
 #include "tests/support/memory_guest.h"
-#include "xtop/frame_cache.h"
+#include "xtop/memory/frame_cache.h"
 
 #define ROUNDS  20001
 #define PER_CPU 0xffff888003a00000ULL

@@ -17,8 +17,8 @@
 #include "linux/kernel/linux_attach.h"
 #include "tests/support/dump_memory.h"
 #include "tests/support/must.h"
-#include "xtop/heap.h"
-#include "xtop/os.h"
+#include "xtop/base/heap.h"
+#include "xtop/os/os.h"
 
 #define MAX_THREADS 64
 

@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "many_functions.h"
-#include "xtop/clock.h"
-#include "xtop/resolver.h"
-#include "xtop/ui.h"
+#include "xtop/base/clock.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/ui/ui.h"
 
 #define DEPTH      16
 #define N_RECORDS  4096 /* made before the start, sent in turn */

@@ -14,9 +14,9 @@
 #include <time.h>
 
 #include "tests/support/must.h"
-#include "xtop/export.h"
-#include "xtop/neighbours.h"
-#include "xtop/profile.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/profile.h"
+#include "xtop/query/neighbours.h"
 
 #define DEPTH       16
 #define N_FUNCTIONS 4000

@@ -16,9 +16,9 @@
 #include <time.h>
 
 #include "many_functions.h"
-#include "xtop/image.h"
-#include "xtop/recording.h"
-#include "xtop/resolver.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/recording/recording.h"
+#include "xtop/symbol/image.h"
 
 #define DEPTH     16
 #define N_RECORDS 4096 /* made before the clock runs, added in turn */

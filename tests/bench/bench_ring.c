@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "xtop/ring.h"
+#include "xtop/sample/ring.h"
 
 #define BENCH_RING_BYTES (4 << 20)
 #define BENCH_ROUNDS     5

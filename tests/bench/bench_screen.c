@@ -19,8 +19,8 @@
 
 #include "tests/support/must.h"
 #include "ui/ui.h"
-#include "xtop/clock.h"
-#include "xtop/profile.h"
+#include "xtop/base/clock.h"
+#include "xtop/profile/profile.h"
 
 #define DEPTH       16
 #define N_FUNCTIONS 4000

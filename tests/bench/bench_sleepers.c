@@ -17,8 +17,8 @@
 #include "linux/sleepers.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
-#include "xtop/clock.h"
-#include "xtop/sample.h"
+#include "xtop/base/clock.h"
+#include "xtop/sample/sample.h"
 
 #define N_TASKS     10000
 #define N_MUTEXES   20

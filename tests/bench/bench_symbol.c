@@ -17,9 +17,9 @@
 #include <inttypes.h>
 
 #include "tests/support/must.h"
-#include "xtop/clock.h"
-#include "xtop/image.h"
-#include "xtop/symbol.h"
+#include "xtop/base/clock.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
 
 #define N_SYMBOLS   160000
 #define N_LOOKUPS   (1U << 20)

@@ -17,8 +17,8 @@
 
 #include "tests/support/must.h"
 #include "unwind/orc_table.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define TEXT           UINT64_C(0xffffffff81000000)
 #define IPS            UINT64_C(0xffffffff82e00000)

@@ -29,9 +29,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "unw_cursor.h"
 #include "tests/unwind/process_images.h"
 #include "tests/unwind/stacks.h"
+#include "unw_cursor.h"
 #include "unwind/cfi_table.h"
 
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,

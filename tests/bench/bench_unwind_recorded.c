@@ -32,15 +32,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unw_cursor.h"
-#include "tests/unwind/recorded.h"
 #include "orc_as_cfi.h"
-#include "tests/support/must.h"
 #include "symbol/elf_frames.h"
+#include "tests/support/must.h"
+#include "tests/unwind/recorded.h"
+#include "unw_cursor.h"
 #include "unwind/cfi_table.h"
 #include "unwind/orc_table.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
 					      unw_dyn_info_t *table, unw_proc_info_t *info,

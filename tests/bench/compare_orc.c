@@ -10,12 +10,12 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "symbol/elf_frames.h"
 #include "tests/support/program_files.h"
 #include "tests/unwind/elf_tables.h"
-#include "symbol/elf_frames.h"
 #include "unwind/computed_flow.h"
 #include "unwind/orc_table.h"
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 enum verdict { AGREES, NOT_REACHED, NO_PLACE, WRONG_PLACE, WRONG_REGISTER, N_VERDICTS };
 #define RETURN_BYTES 8 /* ORC counts from behind the return address */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_table.h"
 #include "tests/unwind/orc_rows.h"
+#include "unwind/cfi_table.h"
 #include "unwind/orc_table.h"
 
 #define AS_CFI_ADDRESS	 UINT64_C(0xffffffffc0000000) /* .eh_frame_hdr; .eh_frame follows */

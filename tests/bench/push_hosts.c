@@ -30,11 +30,11 @@
 #include <unistd.h>
 
 #include "tests/support/must.h"
-#include "xtop/clock.h"
-#include "xtop/export.h"
-#include "xtop/import.h"
-#include "xtop/profile.h"
-#include "xtop/push.h"
+#include "xtop/base/clock.h"
+#include "xtop/export/export.h"
+#include "xtop/import/import.h"
+#include "xtop/profile/profile.h"
+#include "xtop/push/push.h"
 
 #define MAX_HOSTS   1000
 #define INTERVAL_S  10

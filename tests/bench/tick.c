@@ -36,11 +36,11 @@
 #include <unistd.h>
 
 #include "tests/support/must.h"
-#include "xtop/broker.h"
-#include "xtop/clock.h"
-#include "xtop/domctl.h"
-#include "xtop/fault.h"
-#include "xtop/sampler.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/sample/sampler.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/domctl.h"
 
 #define MAX_TICKS 10000
 

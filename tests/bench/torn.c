@@ -23,13 +23,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/must.h"
-#include "xtop/broker.h"
-#include "xtop/clock.h"
-#include "xtop/domctl.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
 #include "sample/copy.h"
+#include "tests/support/must.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/domctl.h"
 
 #define CACHE_PAGES 4096
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 #define TEXT 0xc0101000U
 

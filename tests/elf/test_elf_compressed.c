@@ -7,7 +7,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/tap.h"
 #include "tests/unwind/cfi_bytes.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 static const char names[] = "\0.shstrtab\0.debug_frame\0.zdebug_frame";
 #define NAME_SHSTRTAB 1

@@ -8,7 +8,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 #define ENTRY    0xffffffff80100000ULL
 #define KERNEL   "tests/guests/tiny/tiny-fp" /* its PVH entry is at the start of its code */

@@ -20,9 +20,9 @@
 #include "tests/unwind/cfi_bytes.h"
 #include "unwind/cfi_table.h"
 #include "unwind/dwarf.h"
-#include "xtop/cleanup.h"
-#include "xtop/orc.h"
-#include "xtop/unwind.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/unwind/orc.h"
+#include "xtop/unwind/unwind.h"
 
 static const struct elf_limits limits = { .symbols = 1 << 22,
 					  .names_bytes = 1 << 30,

@@ -15,8 +15,8 @@
 #include "tests/support/must.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/elf.h"
-#include "xtop/lines.h"
+#include "xtop/elf/elf.h"
+#include "xtop/supervise/lines.h"
 
 #define WAIT_S    60
 #define N_DAMAGED 100 /* of LINES_MAX_FILES */

@@ -8,7 +8,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 #define REAL "/lib/x86_64-linux-gnu/libsystemd.so.0" /* Debian builds systemd with such a note */
 

@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
-#include "xtop/loads.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
+#include "xtop/elf/loads.h"
 
 struct file {
 	const unsigned char *bytes;

@@ -9,11 +9,11 @@
 #include "tests/support/made_memory.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
 
 #define CODE   UINT64_C(0xffffffff80100000)
 #define FILE_AT (CODE + 0x5344) /* as Xen's loader has it: a multiple of 8, and 4 bytes more */

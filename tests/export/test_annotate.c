@@ -7,8 +7,8 @@
 #include "tests/support/made_lines.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/export.h"
-#include "xtop/instructions.h"
+#include "xtop/export/export.h"
+#include "xtop/query/instructions.h"
 
 static void find(const struct snapshot *snapshot, const char *name, const char *message)
 {

@@ -2,7 +2,7 @@
 /* Batch mode when nobody reads its output any more, and on a terminal without UTF-8. */
 #include "config.h"
 
-#include "xtop/batch.h"
+#include "xtop/export/batch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/profile.h"
+#include "xtop/base/clock.h"
+#include "xtop/profile/profile.h"
 
 /*
  * `xtop -b | head -1`: an error that the session reports, not a signal that ends xtop before it

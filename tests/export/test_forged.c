@@ -11,7 +11,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #define DEPTH 5 /* frames of each stack */
 #define EACH  7 /* samples */

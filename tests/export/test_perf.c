@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xtop/export.h"
-#include "xtop/lined.h"
-#include "xtop/lines.h"
-#include "xtop/sample_log.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/sample_log.h"
+#include "xtop/query/lined.h"
+#include "xtop/supervise/lines.h"
 
 static struct frames *frames;
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 static struct frames *frames;
 

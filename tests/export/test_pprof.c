@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "xtop/build_id.h"
-#include "xtop/export.h"
+#include "xtop/base/build_id.h"
+#include "xtop/export/export.h"
 
 static struct frames *frames;
 

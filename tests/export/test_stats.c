@@ -3,7 +3,7 @@
  * The statistics: the text of what the contract names, and a small strict scanner of JSON (RFC
  * 8259) over the whole output, whatever names and numbers go in.
  */
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 #include <ctype.h>
 #include <locale.h>

@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 static struct frames *frames;
 

@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
-#include "xtop/export.h"
-#include "xtop/wait_sites.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/wait_sites.h"
 
 #define S 1000000000ULL
 

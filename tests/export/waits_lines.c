@@ -7,8 +7,8 @@
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
-#include "xtop/export.h"
-#include "xtop/wait_sites.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/wait_sites.h"
 
 #define N_CERTAINTIES (OS_HOLDER_NO_TASK + 1)
 #define N_KINDS       (N_OS_LOCK_KINDS - 1) /* without OS_LOCK_NONE */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/bytes.h"
-#include "xtop/error.h"
+#include "xtop/base/bytes.h"
+#include "xtop/base/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 

@@ -13,10 +13,10 @@
 #include "tests/support/made_memory.h"
 #include "tests/support/make_btf.h"
 #include "tests/support/make_kallsyms.h"
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
 
 #define FUNCTIONS   3300 /* their names fill one of the pages at which kallsyms_probe.c looks */
 #define DATA        (MADE_RODATA + 0x400000)

@@ -22,7 +22,7 @@
 #include "tests/fuzz/user_stack.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
 
 #define BASE        0x55d000000000ULL
 #define JIT         0x7e0000000000ULL

@@ -10,11 +10,11 @@
 
 #include "guest.h"
 #include "sample/copy.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
-#include "xtop/go_stacks.h"
-#include "xtop/registers_i386.h"
-#include "xtop/unwind.h"
+#include "xtop/base/fault.h"
+#include "xtop/base/registers_i386.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/sample/go_stacks.h"
+#include "xtop/unwind/unwind.h"
 
 static struct fuzz_guest *memory;
 

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "tests/support/make_xz.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 #define SECTION_OFFSET 0x200
 

@@ -6,8 +6,8 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "xtop/image.h"
-#include "xtop/loads.h"
+#include "xtop/elf/loads.h"
+#include "xtop/symbol/image.h"
 
 #define FLAG_NO_SIZE 1 /* nobody knows how large the file is */
 

@@ -11,8 +11,8 @@
 
 #include "file.h"
 #include "fuzz.h"
-#include "xtop/image.h"
-#include "xtop/loads.h"
+#include "xtop/elf/loads.h"
+#include "xtop/symbol/image.h"
 
 /*
  * The file is its own debug file, too. The tables of a file that -k names have ORC and compressed

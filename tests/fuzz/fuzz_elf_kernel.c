@@ -8,11 +8,11 @@
 #include "guest.h"
 #include "tests/fuzz/change.h"
 #include "tests/support/elf_image.h"
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
 
 #define CODE    FUZZ_GUEST_BASE
 #define FILE_AT 0x1004 /* in the pool */

@@ -11,7 +11,7 @@
 
 #include "file.h"
 #include "vcpu.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /* A stack of numbers that lead into the first 64 KiB of the file's code, and to the stack. */
 static void make_vcpu(uint64_t code, uint8_t step, struct fuzz_vcpu *vcpu)

@@ -7,9 +7,9 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "linux/process/tasks.h"
 #include "linux/process/path.h"
 #include "linux/process/processes.h"
+#include "linux/process/tasks.h"
 #include "linux/task_finder.h"
 #include "tests/fuzz/change.h"
 #include "tests/support/made_linux.h"

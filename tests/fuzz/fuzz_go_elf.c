@@ -9,8 +9,8 @@
 #include "fuzz.h"
 #include "tests/support/elf_image.h"
 #include "tests/support/make_go.h"
-#include "xtop/go.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/go.h"
 
 #define TEXT 0x401000ULL
 

@@ -8,8 +8,8 @@
 
 #include "fuzz.h"
 #include "tests/support/made_go_thread.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define MAX_STEPS 128
 

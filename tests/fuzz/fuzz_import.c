@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "xtop/import.h"
-#include "xtop/symbol.h"
+#include "xtop/import/import.h"
+#include "xtop/symbol/symbol.h"
 
 /* The tree adds up. */
 static void check_snapshot(const struct snapshot *snapshot)

@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "xtop/instructions.h"
+#include "xtop/query/instructions.h"
 
 #define MAX_COUNTS 8
 

@@ -16,7 +16,7 @@
 #include "tests/fuzz/host.h"
 #include "tests/fuzz/servers.h"
 #include "tests/support/program.h"
-#include "xtop/lines.h"
+#include "xtop/supervise/lines.h"
 
 #define RELEASE    "6.1.0"
 #define MODULES    "/lib/modules/" RELEASE

@@ -17,7 +17,7 @@
 #include "linux/process/task_stacks.h"
 #include "linux/process/tasks.h"
 #include "unwind/orc_table.h"
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
 
 /* Where things are in a valid guest's memory. */
 #define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */

@@ -8,7 +8,7 @@
 #include "file.h"
 #include "fuzz.h"
 #include "linux/process/perf_map.h"
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 static void check_table(const struct symtab *tab)
 {

@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "supervise/liner.h"
-#include "xtop/oops.h"
+#include "xtop/linux/oops.h"
 
 static void read_line(const char *line)
 {

@@ -7,7 +7,7 @@
 
 #include "file.h"
 #include "fuzz.h"
-#include "options.h"
+#include "xtop/cli/options.h"
 
 #define MAX_ARGUMENTS 16
 

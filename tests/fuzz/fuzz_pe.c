@@ -9,10 +9,10 @@
 
 #include "guest.h"
 #include "unwind/seh.h"
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
-#include "xtop/pe.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/pe.h"
 
 #define IMAGE_BYTES 0x2000
 #define BASE        UINT64_C(0xfffff80000400000)

@@ -7,10 +7,10 @@
 
 #include "guest.h"
 #include "linux/process/guest_file.h"
-#include "xtop/loads.h"
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
 #include "linux/process/processes.h"
+#include "xtop/elf/loads.h"
 
 #define MAX_VISITS    8       /* areas with a file that is read */
 #define MAX_MAP_BYTES 0x10000 /* of a map: a large map costs as much as a thousand inputs */

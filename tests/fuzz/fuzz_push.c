@@ -14,7 +14,7 @@
 #include "push/otlp.h"
 #include "push/target.h"
 #include "push/zip.h"
-#include "xtop/proto.h"
+#include "xtop/base/proto.h"
 
 #define MAX_CONTENT_BYTES (1U << 20)
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "xtop/ui.h"
+#include "xtop/ui/ui.h"
 
 static char folder[] = "/dev/shm/xtop-fuzz-XXXXXX";
 

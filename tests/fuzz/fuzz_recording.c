@@ -16,11 +16,11 @@
 #include "recording/format.h"
 #include "tests/recordings/guest.h"
 #include "tests/support/elf_image.h"
-#include "xtop/columns.h"
-#include "xtop/export.h"
-#include "xtop/image.h"
-#include "xtop/recording.h"
-#include "xtop/resolver.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/query/columns.h"
+#include "xtop/recording/recording.h"
+#include "xtop/symbol/image.h"
 
 #define MAX_RECORDS 256
 #define MAX_CHUNKS  64

@@ -12,9 +12,9 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/processes.h"
 #include "linux/sleepers.h"
-#include "xtop/registers_x86.h"
-#include "xtop/sample.h"
-#include "xtop/unwind.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/sample/sample.h"
+#include "xtop/unwind/unwind.h"
 
 /* Where things are in a valid guest's memory. */
 #define PID_NS      0x0000

@@ -7,9 +7,9 @@
 
 #include "fuzz.h"
 #include "ui/terminal/canvas.h"
-#include "xtop/frames.h"
-#include "xtop/symbol.h"
-#include "xtop/text.h"
+#include "xtop/base/text.h"
+#include "xtop/profile/frames.h"
+#include "xtop/symbol/symbol.h"
 
 /* One character of valid UTF-8 at *AT, or abort. */
 static uint32_t next_character(const unsigned char **at)

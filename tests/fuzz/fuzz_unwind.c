@@ -8,8 +8,8 @@
 #include "tests/unwind/orc_rows.h"
 #include "unwind/dwarf.h"
 #include "vcpu.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define TEXT_BYTES 0x10000
 

@@ -8,9 +8,9 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "xtop/guest.h"
-#include "xtop/memory.h"
-#include "xtop/walk.h"
+#include "xtop/memory/memory.h"
+#include "xtop/memory/walk.h"
+#include "xtop/xen/guest.h"
 
 #define FRAMES    16
 #define MAX_BYTES (1U << 17) /* two batches */

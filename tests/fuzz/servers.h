@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "xtop/fetch.h"
+#include "xtop/supervise/fetch.h"
 
 static struct {
 	bool on;

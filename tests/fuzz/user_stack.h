@@ -4,9 +4,9 @@
 #define TESTS_FUZZ_USER_STACK_H
 
 #include "fuzz.h"
-#include "xtop/image.h"
-#include "xtop/sample.h"
-#include "xtop/unwind.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define USER_STACK_WORDS 16
 

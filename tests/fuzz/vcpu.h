@@ -7,7 +7,7 @@
 #define TESTS_FUZZ_VCPU_H
 
 #include "fuzz.h"
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 #define VCPU_KERNEL_CODE  0xffffffff81000000ULL
 #define VCPU_USER_CODE    0x400000ULL

@@ -8,10 +8,10 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/cleanup.h"
-#include "xtop/export.h"
-#include "xtop/import.h"
-#include "xtop/symbol.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/export/export.h"
+#include "xtop/import/import.h"
+#include "xtop/symbol/symbol.h"
 
 struct read {
 	struct frames *frames;

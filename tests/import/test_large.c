@@ -14,7 +14,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/import.h"
+#include "xtop/import/import.h"
 
 #define FILE_BYTES (12U << 20) /* the short file; the long one has four times as much */
 #define MAX_GROWTH_KIB 4096

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "tests/support/must.h"
-#include "xtop/recording.h"
+#include "xtop/recording/recording.h"
 
 static const char mark[16] = "xtop shows time";
 

@@ -23,11 +23,11 @@
 #include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/broker.h"
-#include "xtop/clock.h"
-#include "xtop/control.h"
-#include "xtop/ring.h"
-#include "xtop/sampler.h"
+#include "xtop/base/clock.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/ring.h"
+#include "xtop/sample/sampler.h"
+#include "xtop/supervise/broker.h"
 
 #define SECONDS 4
 #define RATE_HZ 99

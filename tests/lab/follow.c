@@ -19,11 +19,11 @@
 #include <time.h>
 
 #include "tests/support/must.h"
-#include "xtop/broker.h"
-#include "xtop/clock.h"
-#include "xtop/control.h"
-#include "xtop/guest.h"
-#include "xtop/os.h"
+#include "xtop/base/clock.h"
+#include "xtop/os/os.h"
+#include "xtop/sample/control.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/guest.h"
 
 #define FOLLOW_NAP_NS   20000000
 #define FOLLOW_QUIET_NS 1500000000ULL      /* less than between two changes */

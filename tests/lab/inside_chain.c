@@ -18,10 +18,10 @@
 #include "linux/task_finder.h"
 #include "sample/copy.h"
 #include "tests/support/must.h"
-#include "xtop/control.h"
-#include "xtop/frame_cache.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/sample/control.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define CACHE_PAGES 256
 

@@ -4,7 +4,7 @@
 #define TESTS_LAB_INSIDE_CHAIN_H
 
 #include "linux/kernel/linux_attach.h"
-#include "xtop/memory.h"
+#include "xtop/memory/memory.h"
 
 /*
  * Copies the stacks of a vCPU with REGS as the sampler does, from the file MEMORY, and unwinds them

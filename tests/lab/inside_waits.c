@@ -14,10 +14,10 @@
 #include "profile/names.h"
 #include "profile/waits.h"
 #include "tests/support/must.h"
-#include "xtop/image.h"
-#include "xtop/os.h"
-#include "xtop/symbol.h"
-#include "xtop/wait_sites.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/wait_sites.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
 
 #define SECOND      1000000000ULL
 #define PASSES      4    /* the first ones find the programs' files */

@@ -3,8 +3,8 @@
 #ifndef TESTS_LAB_INSIDE_WAITS_H
 #define TESTS_LAB_INSIDE_WAITS_H
 
-#include "xtop/memory.h"
-#include "xtop/vcpu.h"
+#include "xtop/base/vcpu.h"
+#include "xtop/memory/memory.h"
 
 /*
  * Finds the guest's system by REGS, as the resolver does, and makes a few passes over all tasks.

@@ -42,14 +42,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "session.h"
 #include "tests/support/children.h"
 #include "tests/support/must.h"
-#include "xtop/broker.h"
-#include "xtop/domctl.h"
-#include "xtop/memory.h"
-#include "xtop/walk.h"
+#include "xtop/cli/options.h"
+#include "xtop/memory/memory.h"
+#include "xtop/memory/walk.h"
+#include "xtop/run/session.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/domctl.h"
 
 #define MOMENT_US 20000
 #define START_US  100000 /* about the time from the fork to the first samples */

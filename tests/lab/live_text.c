@@ -17,10 +17,10 @@
 
 #include "linux/kernel/linux_attach.h"
 #include "tests/support/must.h"
-#include "xtop/broker.h"
-#include "xtop/cleanup.h"
-#include "xtop/guest.h"
-#include "xtop/os.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/os/os.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/guest.h"
 
 #define ATTACH_TRIES 100
 

@@ -29,9 +29,9 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "tests/support/victim.h"
-#include "xtop/foreign.h"
-#include "xtop/sandbox.h"
-#include "xtop/xen.h"
+#include "xtop/supervise/sandbox.h"
+#include "xtop/xen/foreign.h"
+#include "xtop/xen/xen.h"
 
 /* 2 MiB above the start of a guest's memory (Xen 4.17 public/arch-arm.h): memory in any guest. */
 #ifdef __aarch64__

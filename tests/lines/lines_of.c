@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "tests/support/must.h"
-#include "xtop/elf.h"
-#include "xtop/lines.h"
+#include "xtop/elf/elf.h"
+#include "xtop/supervise/lines.h"
 
 #define MAX 60000
 

@@ -19,8 +19,8 @@
 #include "tests/support/no_lines.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/fetch.h"
-#include "xtop/lines.h"
+#include "xtop/supervise/fetch.h"
+#include "xtop/supervise/lines.h"
 
 #define TEXT    0xffffffff81000000ULL
 #define WAIT_MS 20000

@@ -18,8 +18,8 @@
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/os_waits.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/os/os_waits.h"
 
 #define STACK_BYTES 16384
 #define LIVE_BYTES  1024 /* of a stack: the record in front, registers at the end */

@@ -15,8 +15,8 @@
 #include "tests/support/no_lines.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/lines.h"
-#include "xtop/sandbox.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/supervise/sandbox.h"
 
 #define RELEASE "6.1.0-1-amd64"
 

@@ -6,7 +6,7 @@
 
 #include "tests/support/made_linux.h"
 #include "tests/support/tap.h"
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
 
 #define TICK_DEVICE 0x1f000ULL
 

@@ -17,8 +17,8 @@
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/sample.h"
-#include "xtop/work.h"
+#include "xtop/base/work.h"
+#include "xtop/sample/sample.h"
 
 #define MS          1000000ULL
 #define S           (1000 * MS)

@@ -16,7 +16,7 @@
 #include "tests/support/made_task_i386.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 #define AT(offset) (MADE_BASE + (offset))
 #define S          UINT64_C(1000000000)

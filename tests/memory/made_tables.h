@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 #define MAX_PAGES 16
 

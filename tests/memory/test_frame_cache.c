@@ -9,9 +9,9 @@
 
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/frame_cache.h"
-#include "xtop/walk.h"
+#include "xtop/base/clock.h"
+#include "xtop/memory/frame_cache.h"
+#include "xtop/memory/walk.h"
 
 #define SECOND 1000000000ULL
 #define ROUND  (10 * SECOND) /* in this time the hand visits each page once */

@@ -9,8 +9,8 @@
 #include "tests/support/memory_guest.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/fault.h"
-#include "xtop/frame_cache.h"
+#include "xtop/base/fault.h"
+#include "xtop/memory/frame_cache.h"
 
 #define PAGES 1000 /* of the guest */
 

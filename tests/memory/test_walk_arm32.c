@@ -9,7 +9,7 @@
 
 #include "tests/memory/made_tables.h"
 #include "tests/support/tap.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 /* Entry 0xc03 of level 1, at byte 0x300c; entry 0x45 of level 2, at byte 0x114. */
 #define HIGH 0xc0345678ULL

@@ -12,7 +12,7 @@
 #include "memory/walk_arm64.h"
 #include "tests/memory/made_tables.h"
 #include "tests/support/tap.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 #define KERNEL    0xffff800012345678ULL /* in a half of 48 bits; of 47 bits, its first addresses */
 #define KERNEL_52 0xfff8000012345678ULL

@@ -7,8 +7,8 @@
 
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
-#include "xtop/registers_x86.h"
-#include "xtop/walk.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/memory/walk.h"
 
 #define KERNEL    0xffffffff81234567ULL
 #define USER      0x00007f1234567abcULL

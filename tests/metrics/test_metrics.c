@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter_functions.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/frames.h"
-#include "xtop/metrics_text.h"
+#include "xtop/export/metrics_text.h"
+#include "xtop/profile/frames.h"
+#include "xtop/service/meter_functions.h"
 
 #define HOUR_NS 3600000000000ULL
 

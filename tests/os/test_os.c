@@ -10,13 +10,13 @@
 
 #include "linux/kernel/linux_attach.h"
 #include "linux/process/page_cache.h"
-#include "tests/support/must.h"
 #include "tests/support/made_linux.h"
+#include "tests/support/must.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/os.h"
-#include "xtop/snapshot.h"
+#include "xtop/base/clock.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/snapshot.h"
 
 #define PAGE      GUEST_PAGE_SIZE
 #define BASE      0x55d000000000ULL

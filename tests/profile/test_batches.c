@@ -7,7 +7,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/batches.h"
+#include "xtop/profile/batches.h"
 
 #define SECOND 1000000000ULL
 #define EVEN   7 /* frames */

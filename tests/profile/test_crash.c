@@ -10,11 +10,11 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/crash.h"
-#include "xtop/image.h"
-#include "xtop/os.h"
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/crash.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
 
 #define TEXT  0xffffffff81000000ULL
 #define STACK 0xffffc90000003000ULL

@@ -7,13 +7,13 @@
 
 #include "linux/process/processes.h"
 #include "profile/names.h"
-#include "tests/support/must.h"
 #include "tests/support/made_linux.h"
+#include "tests/support/must.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
 #include "tests/unwind/cfi_bytes.h"
-#include "xtop/export.h"
-#include "xtop/profile.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/profile.h"
 
 #define S        1000000000ULL
 #define PAGE     GUEST_PAGE_SIZE

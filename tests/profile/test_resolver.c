@@ -14,18 +14,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recording/format.h"
 #include "tests/recordings/guest.h"
 #include "tests/support/make_go.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/export.h"
-#include "xtop/go.h"
-#include "xtop/image.h"
-#include "xtop/memory.h"
-#include "xtop/os.h"
-#include "xtop/registers_x86.h"
-#include "recording/format.h"
-#include "xtop/resolver.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/export/export.h"
+#include "xtop/memory/memory.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/go.h"
 
 #define RING_BYTES (16 << 20) /* some 40,000 records: the resolver is busy for a while */
 #define WAIT_S     60         /* how long to wait: a slow machine is no failure */

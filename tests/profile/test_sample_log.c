@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/sample_log.h"
+#include "xtop/profile/sample_log.h"
 
 static void add(struct sample_log *log, uint64_t time_ns, const uint32_t *frames, size_t n)
 {

@@ -4,9 +4,9 @@
  */
 #include "config.h"
 
+#include "profile/names.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "profile/names.h"
 
 static struct frames *frames;
 static struct names *names;

@@ -7,7 +7,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/wait_sites.h"
+#include "xtop/profile/wait_sites.h"
 
 static struct frames *frames;
 static uint8_t classes[4096];

@@ -16,13 +16,13 @@
 #include "profile/waits.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/control.h"
-#include "xtop/os.h"
-#include "xtop/os_ops.h"
-#include "xtop/resolver.h"
-#include "xtop/ring.h"
-#include "xtop/snapshot.h"
-#include "xtop/wait_sites.h"
+#include "xtop/os/os.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/profile/snapshot.h"
+#include "xtop/profile/wait_sites.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/ring.h"
 
 #define MS     1000000ULL
 #define S      (1000 * MS)

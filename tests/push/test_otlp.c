@@ -12,7 +12,7 @@
 #include "push/zip.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/proto.h"
+#include "xtop/base/proto.h"
 
 /* --- a profile -------------------------------------------------------------------------------- */
 

@@ -18,8 +18,8 @@
 #include "tests/support/must.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/push.h"
+#include "xtop/base/clock.h"
+#include "xtop/push/push.h"
 
 #define WAIT_MS 60000
 

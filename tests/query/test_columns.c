@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/columns.h"
+#include "xtop/query/columns.h"
 
 static struct frames *frames;
 

@@ -2,7 +2,7 @@
 /* The table of counters has every counter, once, and doc/FORMATS has its name. */
 #include "config.h"
 
-#include "xtop/counters.h"
+#include "xtop/query/counters.h"
 
 #include <ctype.h>
 #include <stdlib.h>

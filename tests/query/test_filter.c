@@ -6,7 +6,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/filter.h"
+#include "xtop/query/filter.h"
 
 static struct frames *frames;
 

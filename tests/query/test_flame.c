@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/flame.h"
+#include "xtop/query/flame.h"
 
 static struct frames *frames;
 

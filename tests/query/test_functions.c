@@ -7,7 +7,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
+#include "xtop/query/functions.h"
 
 static struct frames *frames;
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/groups.h"
+#include "xtop/query/groups.h"
 
 static struct frames *frames;
 

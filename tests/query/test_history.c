@@ -7,9 +7,9 @@
 #include "tests/support/profile_stacks.h"
 
 #include "query/kept_locks.h"
-#include "xtop/history.h"
-#include "xtop/locks.h"
-#include "xtop/os_waits.h"
+#include "xtop/os/os_waits.h"
+#include "xtop/query/history.h"
+#include "xtop/query/locks.h"
 
 static struct frames *frames;
 

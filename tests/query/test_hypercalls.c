@@ -6,8 +6,8 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/hypercalls.h"
-#include "xtop/profile.h"
+#include "xtop/profile/profile.h"
+#include "xtop/query/hypercalls.h"
 
 static struct frames *frames;
 static struct profile *profile;

@@ -5,8 +5,8 @@
 #include "tests/support/made_annotation.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/instructions.h"
+#include "xtop/base/clock.h"
+#include "xtop/query/instructions.h"
 
 static struct frames *frames;
 static uint32_t called, itself;

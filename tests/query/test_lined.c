@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xtop/columns.h"
-#include "xtop/lined.h"
-#include "xtop/build_id.h"
-#include "xtop/lines.h"
+#include "xtop/base/build_id.h"
+#include "xtop/query/columns.h"
+#include "xtop/query/lined.h"
+#include "xtop/supervise/lines.h"
 
 static void *open_made(int fd, int alt_fd, const char **why)
 {

@@ -8,8 +8,8 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/locks.h"
-#include "xtop/os_waits.h"
+#include "xtop/os/os_waits.h"
+#include "xtop/query/locks.h"
 
 #define S    1000000000ULL
 #define NONE SNAPSHOT_NO_LOCK

@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/neighbours.h"
+#include "xtop/query/neighbours.h"
 
 static struct frames *frames;
 
@@ -67,7 +67,7 @@ static void test_plain(void)
 	neighbours_deinit(&n);
 }
 
-/* The table in xtop/neighbours.h. */
+/* The table in neighbours.h. */
 static void test_recursion(void)
 {
 	static const char *const stacks[] = { "main;f 5",       "main;f;f;g 3", "main;f;g;f 2",

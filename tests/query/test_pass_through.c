@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/pass_through.h"
+#include "xtop/query/pass_through.h"
 
 static struct frames *frames;
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/selection.h"
+#include "xtop/query/selection.h"
 
 static struct frames *frames;
 

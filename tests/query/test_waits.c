@@ -4,8 +4,8 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/selection.h"
-#include "xtop/waits.h"
+#include "xtop/query/selection.h"
+#include "xtop/query/waits.h"
 
 #define S 1000000000ULL
 

@@ -13,15 +13,15 @@
 #include <stdio.h>
 
 #include "tests/support/profile_stacks.h"
-#include "xtop/call_tree.h"
-#include "xtop/columns.h"
-#include "xtop/export.h"
-#include "xtop/flame.h"
-#include "xtop/functions.h"
-#include "xtop/groups.h"
-#include "xtop/history.h"
-#include "xtop/neighbours.h"
-#include "xtop/selection.h"
+#include "xtop/export/export.h"
+#include "xtop/query/call_tree.h"
+#include "xtop/query/columns.h"
+#include "xtop/query/flame.h"
+#include "xtop/query/functions.h"
+#include "xtop/query/groups.h"
+#include "xtop/query/history.h"
+#include "xtop/query/neighbours.h"
+#include "xtop/query/selection.h"
 
 static const char *const stacks[] = { "@many;main;.cheap 20", "@few;main;dear 2*30", NULL };
 static struct frames *frames;

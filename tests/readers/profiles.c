@@ -20,10 +20,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "xtop/build_id.h"
-#include "xtop/clock.h"
-#include "xtop/export.h"
-#include "xtop/profile.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/clock.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/profile.h"
 
 #define PROCESSES 7
 #define MAX_DEPTH 24

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/tap.h"
 #include "recording/page_mirror.h"
+#include "tests/support/tap.h"
 
 #define MODEL_FRAMES 64
 #define MODEL_PAGES  40

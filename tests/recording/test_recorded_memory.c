@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/support/made_memory.h"
-#include "tests/recordings/guest.h"
-#include "tests/support/tap.h"
-#include "xtop/recording.h"
 #include "recording/format.h"
+#include "tests/recordings/guest.h"
+#include "tests/support/made_memory.h"
+#include "tests/support/tap.h"
+#include "xtop/recording/recording.h"
 
 #define DATA  0xffffffff82000000ULL
 #define TABLE 0xffffffff83000000ULL

@@ -19,7 +19,7 @@
 
 #include "tests/support/late_error.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 #define N_SAMPLES      3
 #define N_NOTES        5

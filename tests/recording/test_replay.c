@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/support/made_memory.h"
 #include "tests/recordings/guest.h"
+#include "tests/support/made_memory.h"
 #include "tests/support/tap.h"
-#include "xtop/replay.h"
-#include "xtop/resolver.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/recording/replay.h"
 
 #define MS     1000000ULL
 #define WAIT_S 60 /* the longest wait: a slow machine is no failure */

@@ -13,8 +13,8 @@
 #include "tests/support/profile_stacks.h"
 
 #include "recording/format.h"
-#include "xtop/image.h"
-#include "xtop/resolver.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/symbol/image.h"
 
 #define SMALL_SAMPLE_BYTES 500 /* with its chunk's head, for a stack of 200 bytes */
 #define SMALL_STACK_BYTES  200

@@ -22,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/sample.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
 
 #define GUEST_KERNEL         0xffffffff81000000ULL
 #define GUEST_PROGRAM        0x401000ULL

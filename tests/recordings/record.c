@@ -25,7 +25,7 @@
 #include "config.h"
 
 #include "guest.h"
-#include "xtop/recording.h"
+#include "xtop/recording/recording.h"
 
 #define N_TICKS   400
 #define PERIOD_MS 10

@@ -15,7 +15,7 @@
 #include <math.h>
 
 #include "guest.h"
-#include "xtop/recording.h"
+#include "xtop/recording/recording.h"
 
 #define N_FUNCTIONS 64
 #define N_VCPUS     2

@@ -6,7 +6,7 @@
 #include "sample/copy.h"
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
-#include "xtop/frame_cache.h"
+#include "xtop/memory/frame_cache.h"
 
 static struct memory_guest *memory;
 static struct control *control;

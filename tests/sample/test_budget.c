@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "tests/support/tap.h"
-#include "xtop/budget.h"
+#include "xtop/sample/budget.h"
 
 #define SECOND 1000000000ULL
 #define START  (123456 * SECOND)

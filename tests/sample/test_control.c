@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "tests/support/tap.h"
-#include "xtop/control.h"
+#include "xtop/sample/control.h"
 
 static struct control *control;
 

@@ -10,8 +10,8 @@
 
 #include "copy_guest.h"
 #include "sample/pieces.h"
-#include "xtop/fault.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/fault.h"
+#include "xtop/base/registers_x86.h"
 
 #define STACK     0xffffc90000104000ULL /* of four pages, in one region of hints */
 #define STACK_END (STACK + 0x4000)

@@ -10,7 +10,7 @@
 
 #include "copy_pieces.h"
 #include "sample/per_cpu.h"
-#include "xtop/go_stacks.h"
+#include "xtop/sample/go_stacks.h"
 
 /* Halves of 39 bits with pages of 4 KiB: three levels, of 9 bits from bit 30, 21 and 12 on. */
 #define TCR   (2ULL << 30 | 25ULL << 16 | 25)

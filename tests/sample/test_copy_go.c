@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "copy_guest.h"
-#include "xtop/go_stacks.h"
+#include "xtop/sample/go_stacks.h"
 
 #define PER_CPU   0xffff888003a00000ULL
 #define TLS       0x00007f0000001800ULL /* the thread pointer */

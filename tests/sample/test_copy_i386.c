@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "tests/sample/copy_32.h"
-#include "xtop/registers_i386.h"
+#include "xtop/base/registers_i386.h"
 
 #define TASK       0xc113bd80U /* task_struct */
 #define STACK      0xc1c24000U /* of 8 KiB, at a multiple of 8 KiB */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/ring.h"
+#include "xtop/sample/ring.h"
 
 #define RING_BYTES  4096
 #define RECORD_HEAD sizeof(uint64_t)

@@ -10,7 +10,7 @@
  *     vcpu 7, blocked 312
  *     vcpu 2, runnable 544  1 stack: 0 bytes
  */
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 #include <stdlib.h>
 

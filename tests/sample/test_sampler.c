@@ -16,12 +16,12 @@
 #include "tests/support/memory_guest.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/budget.h"
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/fault.h"
-#include "xtop/sample.h"
-#include "xtop/sampler.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/fault.h"
+#include "xtop/sample/budget.h"
+#include "xtop/sample/sample.h"
+#include "xtop/sample/sampler.h"
 
 #define RATE_HZ    10000
 #define READING_NS 1000 /* of the clock */

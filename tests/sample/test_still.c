@@ -13,9 +13,9 @@
 #include "tests/support/memory_guest.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/fault.h"
-#include "xtop/sample.h"
-#include "xtop/sampler.h"
+#include "xtop/base/fault.h"
+#include "xtop/sample/sample.h"
+#include "xtop/sample/sampler.h"
 
 #define N_VCPUS     3
 #define STACK       0xffffc90000100000ULL /* vCPU i has four pages at STACK + i * STACK_STEP */

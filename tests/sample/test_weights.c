@@ -24,11 +24,11 @@
 #include "tests/support/made_clock.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/fault.h"
-#include "xtop/guest.h"
-#include "xtop/ring.h"
-#include "xtop/sample.h"
-#include "xtop/sampler.h"
+#include "xtop/base/fault.h"
+#include "xtop/sample/ring.h"
+#include "xtop/sample/sample.h"
+#include "xtop/sample/sampler.h"
+#include "xtop/xen/guest.h"
 
 #define SECOND    1000000000ULL
 #define MS        1000000ULL

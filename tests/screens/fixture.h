@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/profile.h"
+#include "xtop/profile/profile.h"
 
 #define FIXTURE_NS 1000000000ULL
 

@@ -5,7 +5,7 @@
 #include <locale.h>
 
 #include "scene.h"
-#include "xtop/crash.h"
+#include "xtop/profile/crash.h"
 
 static const struct {
 	enum crash_kind kind;

@@ -9,7 +9,7 @@
 #include <wchar.h>
 
 #include "scene.h"
-#include "xtop/text.h"
+#include "xtop/base/text.h"
 
 static char longest[5000];
 

@@ -9,8 +9,8 @@
 
 #include "golden.h"
 #include "tests/support/must.h"
-#include "xtop/import.h"
-#include "xtop/symbol.h"
+#include "xtop/import/import.h"
+#include "xtop/symbol/symbol.h"
 
 #define SECOND 1000000000ULL
 
@@ -41,7 +41,7 @@ static const char older[] = "gzip;[truncated];crc32 70\n"
 			    "httpd;_start;main;serve;[unknown] 90\n"
 			    "swapper;cpu_startup_entry_[k] 200\n";
 
-/* The frames of the baseline come first, as src/replayed.c does it. */
+/* The frames of the baseline come first, as src/pipeline/replayed.c does it. */
 static struct snapshot *make_baseline(struct frames *frames)
 {
 	FILE *file = fmemopen((void *)older, sizeof(older) - 1, "r");

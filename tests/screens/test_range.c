@@ -13,8 +13,8 @@
 
 #include "scene.h"
 #include "tests/support/pprof_message.h"
-#include "xtop/export.h"
-#include "xtop/pprof_fields.h"
+#include "xtop/export/export.h"
+#include "xtop/push/pprof_fields.h"
 
 static void scene_second(struct scene *scene, unsigned second)
 {

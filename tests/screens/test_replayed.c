@@ -12,9 +12,9 @@
 #include "golden.h"
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
-#include "xtop/cleanup.h"
-#include "xtop/replay.h"
-#include "xtop/resolver.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/recording/replay.h"
 
 #define SECOND 1000000000ULL
 

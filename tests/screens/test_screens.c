@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/support/tap.h"
 #include "scene.h"
-#include "xtop/export.h"
+#include "tests/support/tap.h"
+#include "xtop/export/export.h"
 
 /* --- the top view ----------------------------------------------------------------------------- */
 

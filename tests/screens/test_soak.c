@@ -26,10 +26,10 @@
 #include "scene.h"
 #include "tests/recordings/guest.h"
 #include "tests/support/emulated.h"
-#include "xtop/code.h"
-#include "xtop/heap.h"
-#include "xtop/image.h"
-#include "xtop/resolver.h"
+#include "xtop/base/heap.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/code.h"
 
 #define HZ               100
 #define HOUR             (3600 * HZ) /* samples */

@@ -7,7 +7,7 @@
 
 #include "scene.h"
 #include "tests/support/must.h"
-#include "xtop/export.h"
+#include "xtop/export/export.h"
 
 static bool no_line(void *context, const struct annotation *annotation, uint32_t distance,
 		    struct instruction_line *line)

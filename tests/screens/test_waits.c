@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "scene.h"
-#include "xtop/wait_sites.h"
+#include "xtop/profile/wait_sites.h"
 
 #define MS 1000000ULL
 

@@ -24,16 +24,16 @@
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
 #include "supervise/keeper.h"
-#include "xtop/foreign.h"
-#include "xtop/xen.h"
 #include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/control.h"
-#include "xtop/memory.h"
-#include "xtop/output.h"
-#include "xtop/ring.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/output.h"
+#include "xtop/memory/memory.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/ring.h"
+#include "xtop/xen/foreign.h"
+#include "xtop/xen/xen.h"
 
 #define N_DOMAINS 300
 

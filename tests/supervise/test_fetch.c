@@ -29,7 +29,7 @@
 #include "tests/support/own_program.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/fetch.h"
+#include "xtop/supervise/fetch.h"
 
 #define WAIT_MS 20000
 

@@ -23,8 +23,8 @@
 #include "tests/support/made_stops.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/control.h"
-#include "xtop/restarts.h"
+#include "xtop/base/restarts.h"
+#include "xtop/sample/control.h"
 
 #define LIMIT_NS   50000000ULL /* doc/xtop.1: the longest stop when one process dies */
 #define MACHINE_NS 30000000ULL /* added for a loaded machine */

@@ -21,7 +21,7 @@
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/lines.h"
+#include "xtop/supervise/lines.h"
 
 #define WAIT_S 30
 

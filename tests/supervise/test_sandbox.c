@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "xtop/fault.h"
-#include "xtop/sandbox.h"
+#include "xtop/base/fault.h"
+#include "xtop/supervise/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "tests/support/victim.h"
-#include "xtop/disassemble.h"
+#include "xtop/unwind/disassemble.h"
 
 #define NOT_ENTERED 255
 #define DONE        0

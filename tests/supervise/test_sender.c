@@ -17,7 +17,7 @@
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/sender.h"
+#include "xtop/supervise/sender.h"
 
 static struct sender sender;
 static char folder[] = "/tmp/xtop-sender-XXXXXX";

@@ -11,8 +11,8 @@
 #include "supervise/pause_record.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/broker.h"
-#include "xtop/xen.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/xen.h"
 
 #define DOMID 7
 

@@ -13,7 +13,7 @@
 
 #include "supervise/watch.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
+#include "xtop/base/clock.h"
 
 #define SOON_NS  20000000ULL
 #define LONG_NS 5000000000ULL

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "dump_memory.h"
-#include "xtop/cleanup.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/registers_x86.h"
 
 struct dump {
 	int fd;

@@ -6,8 +6,8 @@
 #ifndef TESTS_DUMP_MEMORY_H
 #define TESTS_DUMP_MEMORY_H
 
-#include "xtop/memory.h"
-#include "xtop/vcpu.h"
+#include "xtop/base/vcpu.h"
+#include "xtop/memory/memory.h"
 
 struct xtop_error *dump_open(const char *path, struct memory **memoryp);
 /*

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xtop/bytes.h"
+#include "xtop/base/bytes.h"
 
 #define ELF_IMAGE_SECTIONS 16
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/annotation.h"
-#include "xtop/frames.h"
+#include "xtop/profile/annotation.h"
+#include "xtop/profile/frames.h"
 
 #define MADE_CODE 0xffffffff81200fe0ULL /* the last 32 bytes of a page, and more */
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "xtop/instructions.h"
+#include "xtop/query/instructions.h"
 
 /* The loop has two lines, one of an inlined function; the text of one is not known. */
 static inline bool made_line(void *context, const struct annotation *annotation, uint32_t distance,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "made_linux.h"
 #include "linux/kernel/member.h"
 #include "linux/process/page_cache.h"
+#include "made_linux.h"
 
 #define OBJECT_BYTES          512 /* any struct here except tasks and nodes */
 #define TASK_BYTES            4096

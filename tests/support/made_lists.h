@@ -6,8 +6,8 @@
 #ifndef TESTS_MADE_LINUX_H
 #define TESTS_MADE_LINUX_H
 
-#include "made_memory.h"
 #include "linux/kernel/linux_guest.h"
+#include "made_memory.h"
 
 struct made_linux {
 	struct made_memory *made;

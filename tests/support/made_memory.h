@@ -16,7 +16,7 @@
 #ifndef TESTS_MADE_MEMORY_H
 #define TESTS_MADE_MEMORY_H
 
-#include "xtop/memory.h"
+#include "xtop/memory/memory.h"
 
 #define MADE_FRAME     0x1000 /* the number of the first frame */
 #define MADE_LARGE     (2ULL << 20)

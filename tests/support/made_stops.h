@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <sys/timerfd.h>
 
-#include "xtop/domctl.h"
 #include "supervise/pause_record.h"
+#include "xtop/xen/domctl.h"
 
 #define PENDING 1
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "xtop/registers_i386.h"
+#include "xtop/base/registers_i386.h"
 
 #define AT(offset) (MADE_BASE + (offset))
 #define PID        70 /* of the leader */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes a table of Go's functions (xtop/go.h) in each of the four layouts. */
+/* Writes a table of Go's functions (go.h) in each of the four layouts. */
 #ifndef TESTS_SUPPORT_MAKE_GO_H
 #define TESTS_SUPPORT_MAKE_GO_H
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/memory_guest.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 static void memory_guest_die(const char *what)
 {

@@ -12,7 +12,7 @@
 #ifndef TESTS_MEMORY_GUEST_H
 #define TESTS_MEMORY_GUEST_H
 
-#include "xtop/guest.h"
+#include "xtop/xen/guest.h"
 
 #define MEMORY_GUEST_FRAMES 512
 #define MEMORY_GUEST_TABLES 0x100000 /* frames from here on are handed out as page tables */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "xtop/error.h"
+#include "xtop/base/error.h"
 
 /* For tests: TAP's words on stdout, and the exit status that automake takes for an error. */
 static inline void must(struct xtop_error *error)

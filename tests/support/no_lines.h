@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "xtop/lines.h"
+#include "xtop/supervise/lines.h"
 
 static void *no_lines_open(int fd, int alt_fd, const char **why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads pprof files back, by zlib and nanopb: messages as lists of fields (xtop/pprof_fields.h). */
+/* Reads pprof files back, by zlib and nanopb: messages as lists of fields (pprof_fields.h). */
 #ifndef TESTS_PPROF_MESSAGE_H
 #define TESTS_PPROF_MESSAGE_H
 

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/profile.h"
+#include "xtop/profile/profile.h"
 
 #define SECOND    1000000000ULL
 #define HALF_LIFE (10 * SECOND)
@@ -118,7 +118,7 @@ static inline char *stacks_tree(const struct snapshot *snapshot)
 	return text;
 }
 
-/* NULL if the nodes are as xtop/snapshot.h promises; otherwise the broken promise. */
+/* NULL if the nodes are as snapshot.h promises; otherwise the broken promise. */
 static inline const char *stacks_broken(const struct snapshot *snapshot)
 {
 	const struct snapshot_node *nodes = snapshot->nodes;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 /*
  * Calls COMPARE with the path of each file that this process maps and that is WANTED, whatever the

@@ -18,7 +18,7 @@
 #include "tests/support/own_program.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 #define MIB     (1U << 20)
 #define ADDRESS (0x400000 + PROGRAM_FUNCTION)

@@ -5,7 +5,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/tap.h"
 #include "unwind/orc_table.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 #define TEXT    0xffffffff81000000ULL
 #define IPS     0xffffffff82000000ULL

@@ -7,11 +7,11 @@
 
 #include <fcntl.h>
 
-#include "tests/support/tap.h"
 #include "tests/support/elf_image.h"
-#include "xtop/cleanup.h"
-#include "xtop/elf.h"
-#include "xtop/symbol.h"
+#include "tests/support/tap.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/elf/elf.h"
+#include "xtop/symbol/symbol.h"
 
 #define TEXT             0x401000
 #define INFO(bind, type) ELF64_ST_INFO(STB_##bind, STT_##type)

@@ -16,7 +16,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 static struct image *read_tables(int fd)
 {

@@ -19,7 +19,7 @@
 #include "unwind/cfi_table.h"
 #include "unwind/cursor_arm64.h"
 #include "unwind/go.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 static const char source[] =
 	"package main\n"

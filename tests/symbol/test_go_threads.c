@@ -21,7 +21,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /* The sampler's own code, with the reads below instead of those through page tables. */
 #define pieces_read    traced_read

@@ -12,8 +12,8 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define TEXT   UINT64_C(0xffffffff80100000)
 #define PAGE   (TEXT + 0x1000)

@@ -13,10 +13,10 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
-#include "tests/support/tap.h"
 #include "tests/support/elf_image.h"
+#include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /* A copy of a file, and which of its pages can be read. */
 struct copy {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/cleanup.h"
-#include "xtop/symbol.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/symbol/symbol.h"
 
 struct writer {
 	int fd;

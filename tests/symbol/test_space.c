@@ -4,7 +4,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /* One function "NAME" of SIZE bytes at 0x100 of the image. */
 static struct image *make_image(const char *name, uint64_t size)

@@ -6,12 +6,12 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "tests/support/tap.h"
 #include "tests/support/elf_image.h"
-#include "xtop/cleanup.h"
-#include "xtop/image.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "tests/support/tap.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
 
 static char folder[] = "/tmp/xtop-test-symbols-XXXXXX";
 

@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "tests/support/tap.h"
-#include "xtop/cleanup.h"
-#include "xtop/symbol.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/work.h"
+#include "xtop/symbol/symbol.h"
 
 #define G     SYMBOL_GLOBAL
 #define L     SYMBOL_LOCAL

@@ -4,9 +4,9 @@
 
 #include "ui/keys.h"
 
+#include "tests/support/tap.h"
 #include "ui/list.h"
 #include "ui/prompt.h"
-#include "tests/support/tap.h"
 
 static void test_table(void)
 {

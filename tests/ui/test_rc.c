@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/ui.h"
-#include "xtop/xdg.h"
+#include "xtop/base/xdg.h"
+#include "xtop/ui/ui.h"
 
 static char folder[64], path[192];
 

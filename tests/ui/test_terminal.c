@@ -23,7 +23,7 @@
 #include "tests/screens/fixture.h"
 #include "tests/support/tap.h"
 #include "tests/support/vt.h"
-#include "xtop/ui.h"
+#include "xtop/ui/ui.h"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)

@@ -5,9 +5,9 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
-#include "xtop/symbol.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
 
 #define CHAIN(...) ((const uint64_t[]){ __VA_ARGS__, 0 })
 

@@ -4,7 +4,9 @@
 #define TESTS_UNWIND_ELF_TABLES_H
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "symbol/elf_frames.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/recording.h"
+#include "xtop/recording/recording.h"
 
 struct recorded {
 	struct sample_vcpu **vcpus; /* each a copy, with its pieces behind it */

@@ -11,8 +11,8 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "unwind/orc_table.h"
-#include "xtop/image.h"
-#include "xtop/unwind.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 static union {
 	struct sample_vcpu vcpu;

@@ -7,7 +7,7 @@
 #ifndef TESTS_UNWIND_STACKS_H
 #define TESTS_UNWIND_STACKS_H
 
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 struct stacks {
 	unsigned char *bytes;

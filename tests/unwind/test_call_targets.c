@@ -7,9 +7,9 @@
  */
 #include "config.h"
 
+#include "elf_tables.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "elf_tables.h"
 #include "unwind/call_targets.h"
 #include "unwind/computed.h"
 #include "unwind/computed_machine.h"

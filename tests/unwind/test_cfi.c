@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "tests/support/tap.h"
 #include "cfi_bytes.h"
+#include "tests/support/tap.h"
 #include "unwind/cfi_entry.h"
 
 /* def_cfa rsp+8, return address at CFA-8: what every CIE of x86-64 says. */

@@ -10,7 +10,7 @@
 #include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
 #include "unwind/cursor_arm32.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 #define STACK  UINT64_C(0xffff800008100000)
 #define CODE   UINT64_C(0xffff800008010000)

@@ -11,9 +11,9 @@
  */
 #include "config.h"
 
-#include "tests/support/tap.h"
 #include "elf_tables.h"
 #include "recorded.h"
+#include "tests/support/tap.h"
 
 #define MAX_FRAMES 64
 #define PRESERVED                                                                                  \

@@ -6,9 +6,9 @@
  */
 #include "config.h"
 
+#include "elf_tables.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "elf_tables.h"
 #include "unwind/cfi_table.h"
 
 #define STACK       0x7fff12340000ULL

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/support/tap.h"
 #include "process_images.h"
 #include "stacks.h"
-#include "xtop/symbol.h"
+#include "tests/support/tap.h"
+#include "xtop/symbol/symbol.h"
 
 void work_tail_call(void (*function)(void));
 void work_never_returns(void (*function)(void));

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/support/tap.h"
 #include "process_images.h"
 #include "stacks.h"
+#include "tests/support/tap.h"
 #include "unwind/computed.h"
 #include "unwind/instruction.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 static volatile unsigned sink;
 

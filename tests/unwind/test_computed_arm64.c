@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "tests/support/tap.h"
 #include "elf_tables.h"
+#include "tests/support/tap.h"
 #include "unwind/computed.h"
 #include "unwind/cursor_arm64.h"
 

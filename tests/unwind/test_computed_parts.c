@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/tap.h"
 #include "elf_tables.h"
+#include "tests/support/tap.h"
 #include "unwind/computed.h"
 
 #define STACK UINT64_C(0x7ffc00000000)

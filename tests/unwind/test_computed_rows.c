@@ -7,9 +7,9 @@
 
 #include <time.h>
 
+#include "elf_tables.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "elf_tables.h"
 #include "unwind/computed_flow.h"
 
 enum verdict {

@@ -14,7 +14,7 @@
 #include "objdump.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "xtop/disassemble.h"
+#include "xtop/unwind/disassemble.h"
 
 static const char *att(const char *bytes, size_t n, uint64_t address)
 {

@@ -14,7 +14,7 @@
 #include "objdump.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "xtop/disassemble.h"
+#include "xtop/unwind/disassemble.h"
 
 #define AT 0x10000ULL
 

@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "tests/support/tap.h"
 #include "cfi_bytes.h"
+#include "tests/support/tap.h"
 #include "unwind/dwarf.h"
 
 static const uint8_t usual[] = { 0x0c, 7, 8, 0x90, 1 };

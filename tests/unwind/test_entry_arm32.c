@@ -9,7 +9,7 @@
 
 #include "tests/support/tap.h"
 #include "unwind/cursor_arm32.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 #define STACK_END   UINT32_C(0xc880e000)
 #define STACK_WORDS 64

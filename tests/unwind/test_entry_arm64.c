@@ -9,7 +9,7 @@
 
 #include "chain.h"
 #include "tests/support/tap.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 #define IRQ   UINT64_C(0xffff800008000000) /* the interrupts' stack lies below the task's */
 #define TASK  UINT64_C(0xffff80000abd0000)

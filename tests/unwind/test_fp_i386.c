@@ -10,8 +10,8 @@
 
 #include "chain.h"
 #include "tests/support/tap.h"
-#include "xtop/registers_i386.h"
-#include "xtop/unwind.h"
+#include "xtop/base/registers_i386.h"
+#include "xtop/unwind/unwind.h"
 
 #define TASK  0xc1c24000U /* the upper part of a stack of 8 KiB was copied */
 #define TASK_END (TASK + 0x2000)

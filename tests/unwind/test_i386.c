@@ -10,7 +10,7 @@
 #include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
 #include "unwind/fp.h"
-#include "xtop/unwind.h"
+#include "xtop/unwind/unwind.h"
 
 #define STACK 0xc0100000U
 #define CODE  0xc0001000U

@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
+#include "elf_tables.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "elf_tables.h"
 #include "unwind/instruction_common.h"
 
 #define RANDOM_BYTES (4U << 20)

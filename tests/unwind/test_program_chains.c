@@ -21,8 +21,8 @@
 #include "tests/support/must.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
-#include "xtop/code.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/code.h"
 
 #define PROGRAM     "/usr/bin/python3" /* a distribution's: compiled with a profile */
 #define N_SAMPLES   300

@@ -3,7 +3,7 @@
 #ifndef TESTS_WINDOWS_STEPS_H
 #define TESTS_WINDOWS_STEPS_H
 
-#include "xtop/vcpu.h"
+#include "xtop/base/vcpu.h"
 
 /*
  * Calls FUNCTION, which has Windows' calling convention, with N. SEE gets the registers before each

@@ -5,7 +5,7 @@
 #include "made_dll.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/pe.h"
+#include "xtop/symbol/pe.h"
 
 static uint8_t dll[DLL_BYTES];
 static uint64_t missing_page = UINT64_MAX;

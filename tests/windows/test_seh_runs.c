@@ -14,7 +14,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "unwind/seh.h"
-#include "xtop/pe.h"
+#include "xtop/symbol/pe.h"
 
 #define MAX_DEPTH 16
 

@@ -9,10 +9,10 @@
 #include "tests/support/made_memory.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
-#include "xtop/unwind.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define KERNEL UINT64_C(0xfffff80000400000)
 #define DRIVER UINT64_C(0xfffff80010000000)

@@ -8,7 +8,7 @@
 
 #include "xen/public.h"
 
-#include "xtop/vcpu.h"
+#include "xtop/base/vcpu.h"
 
 struct made_domain {
 	uint32_t domid;

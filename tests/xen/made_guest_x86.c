@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xen/foreign/x86_32.h>
 
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 /* public/arch-x86/xen.h. 4.15 has put misc_flags where 4.14 has padding. */
 size_t made_guest_config(const struct made_domain *domain, unsigned minor, char bytes[16])

@@ -18,11 +18,11 @@
 
 #include "supervise/pause_record.h"
 #include "tests/support/tap.h"
-#include "xtop/clock.h"
-#include "xtop/domctl.h"
-#include "xtop/registers_x86.h"
-#include "xtop/xen.h"
 #include "xen_libraries.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/registers_x86.h"
+#include "xtop/xen/domctl.h"
+#include "xtop/xen/xen.h"
 
 #define DOMID   7
 #define N_VCPUS 3

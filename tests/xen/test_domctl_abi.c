@@ -7,8 +7,8 @@
  */
 #include "config.h"
 
-#include "xen/store.h"
 #include "xen/public.h"
+#include "xen/store.h"
 
 #include <xencall.h>
 #include <xenforeignmemory.h>
@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 #include "made_guest.h"
-#include "options.h"
 #include "tests/support/tap.h"
-#include "xtop/cleanup.h"
-#include "xtop/clock.h"
-#include "xtop/domctl.h"
-#include "xtop/xen.h"
 #include "xen_libraries.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/cli/options.h"
+#include "xtop/xen/domctl.h"
+#include "xtop/xen/xen.h"
 
 /* --- what each release has -------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/tap.h"
-#include "xtop/foreign.h"
+#include "xtop/xen/foreign.h"
 
 static long page_bytes; /* of the kernel, as this test has it */
 

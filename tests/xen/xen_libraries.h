@@ -8,7 +8,7 @@
 #include <xencall.h>
 #include <xenforeignmemory.h>
 
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 static int handle;
 

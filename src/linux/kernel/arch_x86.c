@@ -4,8 +4,8 @@
 
 #include "linux/kernel/arch.h"
 
-#include "xtop/kernel_32.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/kernel_32.h"
+#include "xtop/base/registers_x86.h"
 
 #define I386_IMAGE_BYTES (512U << 20) /* arch/x86/include/asm/page_32_types.h KERNEL_IMAGE_SIZE */
 

@@ -39,7 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/work.h"
+#include "xtop/base/work.h"
 
 #define BTF_MAGIC        0xeb9f
 #define BTF_HEADER_BYTES 24

@@ -10,7 +10,7 @@
 
 #include "linux/kernel/linux_guest.h"
 #include "linux/kernel/modules.h"
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 /* Zeroed but for GUEST and MODULES, which outlive it. */
 struct data_names {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwind tables of a running kernel of 32-bit Arm (xtop/exidx.h). Resolver's thread. */
+/* The unwind tables of a running kernel of 32-bit Arm (exidx.h). Resolver's thread. */
 #ifndef XTOP_LINUX_KERNEL_EXIDX_TABLES_H
 #define XTOP_LINUX_KERNEL_EXIDX_TABLES_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /*
  * Gives IMAGE, the kernel's, its unwind tables, and reads of its code for the functions that are

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/code.h"
-#include "xtop/exidx.h"
-#include "xtop/limit.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/limit.h"
+#include "xtop/unwind/code.h"
+#include "xtop/unwind/exidx.h"
 
 #define EXIDX_MAX_BYTES       LIMIT(8U << 20, 64U << 10) /* of each table */
 #define EXIDX_ENTRY_BYTES     8

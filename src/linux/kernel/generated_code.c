@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/hash.h"
-#include "xtop/limit.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/limit.h"
 
 #define CODE_MAX_PIECES      LIMIT(16384, 64) /* of one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)

@@ -6,7 +6,7 @@
 #define XTOP_LINUX_KERNEL_GENERATED_CODE_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 struct generated_code;
 

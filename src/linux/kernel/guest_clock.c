@@ -31,7 +31,7 @@
 
 #include <string.h>
 
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
 
 #define CLOCK_TRIES          4
 #define CLOCK_MAX_BYTES      1024 /* of a timekeeper up to offs_real: 144 in 5.10 to 6.12 */

@@ -11,9 +11,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/work.h"
 
 void kallsyms_destroy(struct kallsyms *kallsyms)
 {
@@ -85,7 +85,7 @@ bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *curs
 /*
  * A bitmap of hashes: only about one in a hundred of the other symbols is compared with the wanted
  * names. The hash is of both ends and the length, because many names of a kernel begin alike. It is
- * none of xtop/hash.h: it is computed for each of 150,000 symbols, and reads two words, whatever
+ * none of hash.h: it is computed for each of 150,000 symbols, and reads two words, whatever
  * the length.
  */
 #define FILTER_BITS 12

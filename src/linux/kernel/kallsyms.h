@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xtop/error.h"
-#include "xtop/symbol.h"
+#include "xtop/base/error.h"
+#include "xtop/symbol/symbol.h"
 
 #define KALLSYMS_MAX_SYMBOLS    (2U << 20)
 #define KALLSYMS_MAX_NAME_BYTES 512         /* type and name: Linux 6.1 KSYM_NAME_LEN */

@@ -12,7 +12,7 @@
 #include "config.h"
 
 #include "linux/kernel/kallsyms_finder.h"
-#include "xtop/work.h"
+#include "xtop/base/work.h"
 
 /* The image begins with its code, after at most one large page of something else. */
 #define TEXT_SLACK_BYTES (2ULL << 20)

@@ -50,9 +50,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/limit.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/work.h"
 
 #define GROUP           256         /* names for each marker */
 #define MIN_MARKERS     LIMIT(8, 2) /* the smallest kernels have 5,000 symbols */

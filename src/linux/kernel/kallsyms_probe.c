@@ -16,7 +16,7 @@
 #include "config.h"
 
 #include "linux/kernel/kallsyms.h"
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 #define PROBE_STEP_BYTES                                                                           \
 	(256U << 10) /* between pages that are read: Debian's names have 1.3 MB and more */

@@ -20,12 +20,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "xtop/build_id.h"
-#include "xtop/cache_folder.h"
-#include "xtop/cleanup.h"
-#include "xtop/hash.h"
-#include "xtop/orc.h"
-#include "xtop/work.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/cache_folder.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/work.h"
+#include "xtop/unwind/orc.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
 #define CACHE_VERSION        13

@@ -11,7 +11,7 @@
 #define XTOP_LINUX_KERNEL_KERNEL_CACHE_H
 
 #include "linux/kernel/linux_attach.h"
-#include "xtop/kernel_cache.h"
+#include "xtop/linux/kernel_cache.h"
 
 /*
  * Fills in KERNEL if the file has the kernel with text at TEXT_START, as domain UUID showed it: its

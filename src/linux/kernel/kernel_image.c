@@ -23,9 +23,9 @@
 #include <string.h>
 
 #include "linux/kernel/arch.h"
-#include "xtop/cleanup.h"
-#include "xtop/limit.h"
-#include "xtop/walk.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/limit.h"
+#include "xtop/memory/walk.h"
 
 #define IMAGE_MAX_RANGES   LIMIT(4096, 64)
 #define IMAGE_MAX_TRIES    4 /* ranges that are searched, the largest first */

@@ -4,8 +4,8 @@
 #define XTOP_LINUX_KERNEL_KERNEL_IMAGE_H
 
 #include "linux/kernel/kallsyms.h"
-#include "xtop/memory.h"
-#include "xtop/sample.h"
+#include "xtop/memory/memory.h"
+#include "xtop/sample/sample.h"
 
 struct kernel_image;
 

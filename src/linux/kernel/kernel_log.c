@@ -29,7 +29,7 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
-#include "xtop/vector.h"
+#include "xtop/base/vector.h"
 
 #define LOG_STATE_SHIFT 62
 #define LOG_ID_MASK     ((1ULL << LOG_STATE_SHIFT) - 1)

@@ -4,8 +4,8 @@
 #define XTOP_LINUX_KERNEL_KERNEL_LOG_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/limit.h"
-#include "xtop/os_log.h"
+#include "xtop/base/limit.h"
+#include "xtop/os/os_log.h"
 
 #define KERNEL_LOG_MAX_LOOKS (LIMIT(1U << 20, 1U << 8))  /* at descriptors */
 #define KERNEL_LOG_MAX_TEXT  (LIMIT(16U << 20, 1U << 12)) /* bytes that are kept */

@@ -37,7 +37,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 #define LAYOUT_MAX_STRUCTS 64
 

@@ -26,10 +26,10 @@
 #include "linux/kernel/layout_32.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/search.h"
-#include "xtop/cleanup.h"
-#include "xtop/elf.h"
-#include "xtop/walk.h"
-#include "xtop/work.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/work.h"
+#include "xtop/elf/elf.h"
+#include "xtop/memory/walk.h"
 
 #define LINUX_NOTES_MAX_BYTES 65536
 #define LINUX_MAX_NAMES       64 /* of symbols that are looked for, arch.h's with them */

@@ -4,9 +4,9 @@
 #define XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/image.h"
-#include "xtop/os_ops.h"
-#include "xtop/sample.h"
+#include "xtop/os/os_ops.h"
+#include "xtop/sample/sample.h"
+#include "xtop/symbol/image.h"
 
 /* What was found of a kernel besides its image. */
 struct linux_kernel {

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "linux/kernel/layout.h"
-#include "xtop/kernel_32.h"
-#include "xtop/memory.h"
-#include "xtop/orc.h"
-#include "xtop/types.h"
+#include "xtop/base/kernel_32.h"
+#include "xtop/base/types.h"
+#include "xtop/memory/memory.h"
+#include "xtop/unwind/orc.h"
 
 /*
  * Kernel symbols of which an address is needed. linux_attach.c has their names; arch_x86.c has the

@@ -25,8 +25,8 @@
 #include <string.h>
 
 #include "linux/kernel/orc_tables.h"
-#include "xtop/cleanup.h"
-#include "xtop/elf.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/elf/elf.h"
 
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS                                                                        \

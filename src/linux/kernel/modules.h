@@ -4,9 +4,9 @@
 #define XTOP_LINUX_KERNEL_MODULES_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/image.h"
-#include "xtop/limit.h"
-#include "xtop/symbol.h"
+#include "xtop/base/limit.h"
+#include "xtop/symbol/image.h"
+#include "xtop/symbol/symbol.h"
 
 #define MODULES_MAX            LIMIT(4096, 32)
 #define MODULES_MAX_KEPT_BYTES (32U << 20) /* symbols of all of them; Debian's have 0.3 MiB */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text of an oops; see xtop/oops.h. Linux lib/vsprintf.c has how %pS and %pB are printed. */
+/* The text of an oops; see oops.h. Linux lib/vsprintf.c has how %pS and %pB are printed. */
 #include "config.h"
 
-#include "xtop/oops.h"
+#include "xtop/linux/oops.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #define XTOP_LINUX_KERNEL_ORC_TABLES_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/symbol.h"
+#include "xtop/symbol/symbol.h"
 
 /*
  * The kernel's own tables, with the guest's addresses. NULL: there are none, or they cannot be

@@ -15,8 +15,8 @@
 
 #include <stdlib.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/orc.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/unwind/orc.h"
 
 #define ORC_OFFSETS_BITS 32 /* sp_offset and bp_offset; the other fields are in the word behind */
 

@@ -22,8 +22,8 @@
 
 #include "linux/kernel/arch.h"
 #include "linux/kernel/search_arch.h"
-#include "xtop/cleanup.h"
-#include "xtop/limit.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/limit.h"
 
 #define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
 #define SEARCH_MAX_DATA_32 (16U << 20) /* Debian's has 7 MiB of data and bss */

@@ -22,7 +22,7 @@
 
 #include "linux/kernel/search_arch.h"
 
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
 
 #define SEARCH_MIN_EXIDX   LIMIT(4096, 16) /* entries: Debian's kernel has 34,150 */
 #define SEARCH_EXIDX_BYTES 8

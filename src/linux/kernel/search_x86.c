@@ -19,8 +19,8 @@
 
 #include "linux/kernel/search_arch.h"
 
-#include "xtop/limit.h"
-#include "xtop/orc.h"
+#include "xtop/base/limit.h"
+#include "xtop/unwind/orc.h"
 
 #define SEARCH_PRESENT    1  /* bit of a page-table entry */
 #define SEARCH_CODE_BYTES 96 /* of a function that are looked at */

@@ -4,7 +4,7 @@
 #define XTOP_LINUX_KERNEL_STACK_LAYOUT_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/control.h"
+#include "xtop/sample/control.h"
 
 /*
  * REGS are those of any vCPU: its per-cpu area is read. All zero when the kernel's types are not

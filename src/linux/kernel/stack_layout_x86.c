@@ -21,7 +21,7 @@
 #include "linux/kernel/stack_layout.h"
 
 #include "linux/kernel/arch.h"
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 #define STACK_LAYOUT_FRED_PADDING 16
 

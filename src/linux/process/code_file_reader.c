@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/root_file.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/root_file.h"
 
 /* The last component of the path. A file without a path is named after its kind. */
 static const char *code_file_find_name(struct code_file_reader *reader,

@@ -7,8 +7,8 @@
 #include "linux/process/guest_code.h"
 #include "linux/process/guest_file.h"
 #include "linux/process/path.h"
-#include "xtop/image.h"
-#include "xtop/loads.h"
+#include "xtop/elf/loads.h"
+#include "xtop/symbol/image.h"
 
 /* Read of one file in one reading; what is looked for in vain counts, too. */
 #define CODE_FILE_MAX_READ_BYTES (64U << 20)

@@ -18,7 +18,7 @@
 
 #include "linux/process/backoff.h"
 #include "linux/process/code_pages.h"
-#include "xtop/fetch.h"
+#include "xtop/supervise/fetch.h"
 
 struct code_files {
 	struct code_files_settings settings;

@@ -8,8 +8,8 @@
 
 #include "linux/process/code_file_reader.h"
 #include "linux/process/memory_budget.h"
-#include "xtop/error.h"
-#include "xtop/limit.h"
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
 
 #define CODE_FILES_MAX            LIMIT(1024, 16) /* kept; files that no process maps make room */
 /* In one walk; the last file may exceed them. */

@@ -2,7 +2,7 @@
 /*
  * A hash table of pages by frame number; see code_pages.h. Each set has CODE_PAGES_WAYS places, and
  * the page that was seen first makes room. The size is fixed: if a guest has more code than places,
- * some code of processes that have ended gets no names. The hash table of xtop/hash.h would grow
+ * some code of processes that have ended gets no names. The hash table of hash.h would grow
  * with the guest's code. Resolver's thread.
  */
 #include "config.h"
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 #define CODE_PAGES_WAYS 4
 #define CODE_PAGES_SETS (CODE_PAGES_MAX / CODE_PAGES_WAYS)

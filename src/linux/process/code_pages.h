@@ -21,10 +21,10 @@
 #include <stdint.h>
 
 #include "linux/process/page_cache.h"
-#include "xtop/error.h"
-#include "xtop/limit.h"
-#include "xtop/loads.h"
-#include "xtop/types.h"
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/types.h"
+#include "xtop/elf/loads.h"
 
 #define CODE_PAGES_MAX      LIMIT(32768, 256) /* kept: 128 MiB of code */
 #define CODE_PAGES_MAX_SCAN LIMIT(16384, 64) /* of one file, looked for in the page cache: 64 MiB */

@@ -24,10 +24,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/elf.h"
-#include "xtop/lines.h"
-#include "xtop/root_file.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/root_file.h"
+#include "xtop/elf/elf.h"
+#include "xtop/supervise/lines.h"
 
 #define DEBUG_FILES_BELOW_ROOT "/usr/lib/debug"
 

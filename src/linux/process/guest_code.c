@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "xtop/code.h"
+#include "xtop/unwind/code.h"
 
 /* Smaller reads look for a call before a return address. They cost the turn nothing. */
 #define GUEST_CODE_SMALL_READ 16

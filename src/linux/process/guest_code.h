@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code of a guest's program, for unwinding where the program has no tables (xtop/code.h). Each
+ * The code of a guest's program, for unwinding where the program has no tables (code.h). Each
  * function is read out of the guest's page cache when a frame first lies in it. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_GUEST_CODE_H
@@ -8,10 +8,10 @@
 
 #include "linux/process/guest_file.h"
 #include "linux/process/memory_budget.h"
-#include "xtop/error.h"
-#include "xtop/image.h"
-#include "xtop/limit.h"
-#include "xtop/loads.h"
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
+#include "xtop/elf/loads.h"
+#include "xtop/symbol/image.h"
 
 /*
  * The most code, of all files together, that is read in one turn. To follow it takes 50 ms at most;

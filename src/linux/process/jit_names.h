@@ -9,7 +9,7 @@
 #include "linux/process/guest_file.h"
 #include "linux/process/memory_budget.h"
 #include "linux/process/tasks.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /* The names of one process. Zeroed to begin with. */
 struct jit_names {

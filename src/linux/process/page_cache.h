@@ -8,7 +8,7 @@
 #define XTOP_PROCESS_PAGE_CACHE_H
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/bytes.h"
+#include "xtop/base/bytes.h"
 
 struct page_cache {
 	const struct linux_guest *linux_guest;

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/cleanup.h"
-#include "xtop/types.h"
-#include "xtop/vector.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
+#include "xtop/base/vector.h"
 
 struct perf_map_entry {
 	uint64_t start, size_bytes;

@@ -6,9 +6,9 @@
 #ifndef XTOP_PROCESS_PERF_MAP_H
 #define XTOP_PROCESS_PERF_MAP_H
 
-#include "xtop/bytes.h"
-#include "xtop/limit.h"
-#include "xtop/symbol.h"
+#include "xtop/base/bytes.h"
+#include "xtop/base/limit.h"
+#include "xtop/symbol/symbol.h"
 
 #define PERF_MAP_MAX_BYTES   LIMIT(16U << 20, 64U << 10) /* of the file; the rest is not read */
 #define PERF_MAP_MAX_SYMBOLS (256U << 10)

@@ -10,7 +10,7 @@
 #include "linux/process/jit_names.h"
 #include "linux/process/tasks.h"
 #include "linux/process/vmas.h"
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
 
 #define PROCESS_MAX_AREAS  LIMIT(8192, 64) /* with code, or parts of files with code */
 #define PROCESS_AREA_BYTES 320 /* an area takes at most: itself, its mapping, twice in the space */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
 
 /*
  * The kernel's own copy of the vDSO that the process of the mm_struct at MM has: the whole ELF

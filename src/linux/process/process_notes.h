@@ -7,7 +7,7 @@
 #define XTOP_PROCESS_PROCESS_NOTES_H
 
 #include "linux/process/code_files.h"
-#include "xtop/fetch.h"
+#include "xtop/supervise/fetch.h"
 
 #define PROCESS_NOTES_MAX 5
 #define PROCESS_NOTE_BYTES 96

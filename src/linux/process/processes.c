@@ -28,8 +28,8 @@
 #include "linux/process/process.h"
 #include "linux/process/process_arch.h"
 #include "linux/process/process_notes.h"
-#include "xtop/fetch.h"
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
+#include "xtop/supervise/fetch.h"
 
 #define PROCESSES_HINTS     256
 #define PROCESSES_AGE_PARTS 10 /* see above: how often a young program is checked */

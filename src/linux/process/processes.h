@@ -13,9 +13,9 @@
 #include "linux/process/code_files.h"
 #include "linux/process/process_arch.h"
 #include "linux/process/tasks.h"
-#include "xtop/error.h"
-#include "xtop/image.h"
-#include "xtop/limit.h"
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
+#include "xtop/symbol/image.h"
 
 #define PROCESSES_MAX        LIMIT(1024, 16) /* kept; the least recently used makes room */
 #define PROCESSES_FRESH_NS   100000000ULL    /* checked so lately: not again, if it is not young */

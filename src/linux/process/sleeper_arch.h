@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 #define SLEEPER_CONTEXT_WORDS 13 /* of TASK_CONTEXT, which layout.c knows to be so long */
 

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "xtop/registers_x86.h"
+#include "xtop/base/registers_x86.h"
 
 #define FRED_BYTES      16
 #define USER_SELECTOR   3 /* the privilege level in CS */

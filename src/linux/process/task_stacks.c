@@ -29,8 +29,8 @@
 #include "linux/kernel/member.h"
 #include "linux/process/pids.h"
 #include "linux/process/xarray.h"
-#include "xtop/limit.h"
-#include "xtop/work.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/work.h"
 
 #define TASK_STACKS_WALK_NS 200000000ULL
 #define TASK_STACKS_MAX     LIMIT(16384, 64)

@@ -21,7 +21,7 @@
  * kernel's half, a name that ends.
  *
  * Tasks are kept in a hash table of sets. Each set has TASKS_WAYS places, and the least recently
- * used task of the set makes room. The size is fixed, unlike that of xtop/hash.h: a guest that
+ * used task of the set makes room. The size is fixed, unlike that of hash.h: a guest that
  * forks without end fills these places and no more.
  */
 #include "config.h"
@@ -33,7 +33,7 @@
 
 #include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
 
 #define TASKS_WAYS      4
 #define TASKS_SETS      (TASKS_MAX / TASKS_WAYS)

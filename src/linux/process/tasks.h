@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "linux/process/cgroup.h"
-#include "xtop/error.h"
-#include "xtop/limit.h"
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
 
 #define TASK_NAME_BYTES 16              /* with the NUL: Linux TASK_COMM_LEN */
 #define TASKS_MAX       LIMIT(4096, 32) /* kept; the least recently used makes room */

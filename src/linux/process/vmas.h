@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "linux/kernel/linux_guest.h"
-#include "xtop/limit.h"
+#include "xtop/base/limit.h"
 
 #define VMAS_MAX LIMIT(65536, 512) /* of one mm_struct; Linux's sysctl_max_map_count is 65530 */
 

@@ -16,8 +16,8 @@
 
 #include <string.h>
 
-#include "xtop/code.h"
-#include "xtop/image.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/code.h"
 
 #define VSYSCALL_ADDRESS   0xffffffffff600000ULL
 #define VSYSCALL_BYTES     0x1000

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ui/figures.h"
-#include "xtop/groups.h"
+#include "xtop/query/groups.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 /*
  * A grid of cells; see canvas.h. The UI's thread.
  *
- * Names are cleaned where they enter the profile (xtop/frames.h). This file is the last line of
+ * Names are cleaned where they enter the profile (frames.h). This file is the last line of
  * defence: no control character, no direction override and no invalid byte gets into a cell.
  * Therefore none can reach the terminal through a view that draws text from elsewhere.
  */
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "xtop/text.h"
-#include "xtop/utf8.h"
+#include "xtop/base/text.h"
+#include "xtop/base/utf8.h"
 
 #define REPLACEMENT '?'
 

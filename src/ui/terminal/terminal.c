@@ -29,14 +29,14 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "xtop/fault.h"
+#include "xtop/base/fault.h"
 
 #define RESET_BYTES       256
 #define CRASH_STACK_BYTES (32 << 10)
 #define ESCAPE_DELAY_MS   25
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-/* Without SIGBUS: it is no crash if a page of the guest went away. xtop/fault.h handles it. */
+/* Without SIGBUS: it is no crash if a page of the guest went away. fault.h handles it. */
 static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
 #define N_END_SIGNALS   (sizeof(end_signals) / sizeof(end_signals[0]))
 #define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))

@@ -10,8 +10,8 @@
 
 #include "ui/terminal/canvas.h"
 #include "ui/terminal/input.h"
-#include "xtop/error.h"
-#include "xtop/ui.h"
+#include "xtop/base/error.h"
+#include "xtop/ui/ui.h"
 
 struct xtop_error *terminal_open(enum ui_colors colors);
 void terminal_close(void);

@@ -12,7 +12,7 @@
 
 #include "ui/view.h"
 #include "ui/views/annotate_jumps.h"
-#include "xtop/instructions.h"
+#include "xtop/query/instructions.h"
 
 #define ANNOTATE_MAX_TRAIL   64 /* beyond that the oldest function is forgotten */
 #define ANNOTATE_JUMPS_WIDTH 60 /* columns of a screen that has room for arrows */

@@ -15,7 +15,7 @@
 #define UI_VIEWS_ANNOTATE_JUMPS_H
 
 #include "ui/terminal/canvas.h"
-#include "xtop/instructions.h"
+#include "xtop/query/instructions.h"
 
 #define JUMP_LANES 4
 #define JUMP_CELLS (2 * JUMP_LANES + 2) /* that arrows take, with a blank behind them */

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "ui/views/table.h"
-#include "xtop/diff.h"
-#include "xtop/waits.h"
+#include "xtop/query/diff.h"
+#include "xtop/query/waits.h"
 
 #define BASELINE_NOTE_ROWS 6 /* of the view: a smaller one has no last line */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line of a call tree (xtop/call_tree.h) on the screen. */
+/* A line of a call tree (call_tree.h) on the screen. */
 #ifndef UI_VIEWS_BRANCH_H
 #define UI_VIEWS_BRANCH_H
 
 #include "ui/view.h"
-#include "xtop/call_tree.h"
+#include "xtop/query/call_tree.h"
 
 /* Draws the lines that lead to it, "+" or "-", and its name. Returns the column behind. */
 int branch_draw(const struct ui_model *model, const struct call_tree_line *line,

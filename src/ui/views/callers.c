@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ui/view.h"
-#include "xtop/neighbours.h"
+#include "xtop/query/neighbours.h"
 
 #define CALLERS_MAX_TRAIL    64 /* beyond that the oldest focus is forgotten */
 #define CALLERS_SIDE_BY_SIDE 64 /* screens with so many columns show both lists */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ui/view.h"
-#include "xtop/crash.h"
+#include "xtop/profile/crash.h"
 
 #define CRASH_SHIFT 16 /* characters that Left and Right move the text by */
 

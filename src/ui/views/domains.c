@@ -12,7 +12,7 @@
 #include "ui/domain_list.h"
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/text.h"
+#include "xtop/base/text.h"
 
 struct domain_row {
 	struct domain_entry entry;

@@ -16,7 +16,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/flame.h"
+#include "xtop/query/flame.h"
 
 struct view_flame {
 	struct view view;

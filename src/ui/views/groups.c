@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "ui/view.h"
-#include "xtop/groups.h"
-#include "xtop/hash.h"
+#include "xtop/base/hash.h"
+#include "xtop/query/groups.h"
 
 #define GROUPS_SIDE_BY_SIDE 76 /* screens with so many columns show both lists */
 #define GROUPS_CGROUP_AT    28 /* where the column of control groups begins, .. */

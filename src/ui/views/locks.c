@@ -12,7 +12,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/locks.h"
+#include "xtop/query/locks.h"
 
 #define NARROW 60 /* screens with fewer columns show neither mean nor how many were seen */
 #define INDENT 2

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ui/view.h"
-#include "xtop/counters.h"
+#include "xtop/query/counters.h"
 
 #define NAMING_LABEL_CELLS 11
 

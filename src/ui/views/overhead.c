@@ -11,7 +11,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/counters.h"
+#include "xtop/query/counters.h"
 
 #define OVERHEAD_LABEL_CELLS 12
 #define OVERHEAD_BAR_CELLS   24

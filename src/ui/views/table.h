@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table of functions on the screen, for views that have one: which columns (xtop/columns.h) have
+ * A table of functions on the screen, for views that have one: which columns (columns.h) have
  * room, where they stand, headers, rows, clicks on headers.
  */
 #ifndef UI_VIEWS_TABLE_H

@@ -16,7 +16,7 @@
 #include "ui/figures.h"
 #include "ui/meter.h"
 #include "ui/view.h"
-#include "xtop/hypercalls.h"
+#include "xtop/query/hypercalls.h"
 
 #define NARROW 60 /* screens with fewer columns have no bars and no functions */
 

@@ -10,7 +10,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/waits.h"
+#include "xtop/query/waits.h"
 
 #define NARROW    70 /* screens with fewer columns show neither process nor state */
 #define WHO_CELLS 20

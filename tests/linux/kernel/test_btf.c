@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "tests/support/tap.h"
 #include "tests/support/make_btf.h"
+#include "tests/support/tap.h"
 
 struct opened {
 	uint8_t *blob;

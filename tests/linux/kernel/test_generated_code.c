@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "tests/support/made_lists.h"
 #include "linux/kernel/generated_code.h"
+#include "tests/support/made_lists.h"
 #include "tests/support/tap.h"
 
 #define HEAD   0xffffffff82a00000ULL

@@ -9,7 +9,7 @@
 
 #include "tests/support/made_lists.h"
 #include "tests/support/tap.h"
-#include "xtop/os_ops.h"
+#include "xtop/os/os_ops.h"
 
 #define TK_CORE   0xffffffff82a00fd0ULL /* reaches into the next page */
 #define SOURCE    0xffffffff82b00000ULL

@@ -9,10 +9,10 @@
 
 #include <stdlib.h>
 
-#include "tests/support/tap.h"
 #include "tests/support/make_kallsyms.h"
-#include "xtop/cleanup.h"
-#include "xtop/work.h"
+#include "tests/support/tap.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/work.h"
 
 #define HOSTILE_BYTES (64U << 20)
 

@@ -9,8 +9,8 @@
 
 #include "tests/support/make_kallsyms.h"
 #include "tests/support/tap.h"
-#include "xtop/cleanup.h"
-#include "xtop/types.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
 
 #define RANGE_BYTES (8U << 20)
 #define NAMES_BYTES (2U << 20) /* Linux 6.1's; made ones are repeated */

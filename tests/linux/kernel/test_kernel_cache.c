@@ -6,14 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "linux/kernel/kernel_cache.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_lists.h"
-#include "linux/kernel/kernel_cache.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/cache_folder.h"
-#include "xtop/orc.h"
-#include "xtop/work.h"
+#include "xtop/base/cache_folder.h"
+#include "xtop/base/work.h"
+#include "xtop/unwind/orc.h"
 
 #define TEXT     UINT64_C(0xffffffff81000000)
 #define BUILD_ID "01234567890123456789"

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#include "tests/support/make_kallsyms.h"
 #include "tests/support/made_memory.h"
+#include "tests/support/make_kallsyms.h"
 #include "tests/support/tap.h"
 
 #define FRONT_BYTES     (4U << 20) /* of rodata before its tables */

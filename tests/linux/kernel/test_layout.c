@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#include "tests/support/tap.h"
 #include "tests/support/make_btf.h"
+#include "tests/support/tap.h"
 
 struct expected {
 	enum layout_member member;

@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
-#include "tests/support/made_lists.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
+#include "tests/support/made_lists.h"
 #include "tests/support/tap.h"
 
 #define HEAD       0xffffffff82a00000ULL

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "tests/support/tap.h"
-#include "xtop/oops.h"
+#include "xtop/linux/oops.h"
 
 static void check_one(const char *line, const char *symbol, uint64_t address, uint64_t size_bytes,
 		      const char *module, bool exact)

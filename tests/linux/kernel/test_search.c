@@ -12,7 +12,7 @@
 
 #include "tests/support/made_memory.h"
 #include "tests/support/tap.h"
-#include "xtop/sample.h"
+#include "xtop/sample/sample.h"
 
 #define TEXT   0xffffffff9ac00000ULL
 #define RODATA 0xffffffff9ae00000ULL

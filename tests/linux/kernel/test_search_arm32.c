@@ -12,7 +12,7 @@
 #include "tests/support/made_arm32.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 static struct made_i386 *made;
 

@@ -11,7 +11,7 @@
 #include "tests/support/made_i386.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/walk.h"
+#include "xtop/memory/walk.h"
 
 static struct made_i386 *made;
 

@@ -18,7 +18,7 @@
 #include "tests/support/must.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
-#include "xtop/fetch.h"
+#include "xtop/supervise/fetch.h"
 
 #define S 1000000000ULL
 

@@ -20,7 +20,7 @@
 #include "tests/support/program.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/elf.h"
+#include "xtop/elf/elf.h"
 
 #define ID_PATH  "/.build-id/07/07070707070707.debug" /* of program_make(.., 7) */
 #define LINK     "prog.debug"

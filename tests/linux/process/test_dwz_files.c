@@ -16,8 +16,8 @@
 #include "tests/support/must.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/elf.h"
-#include "xtop/lines.h"
+#include "xtop/elf/elf.h"
+#include "xtop/supervise/lines.h"
 
 #define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* below /usr/lib/debug */
 #define WAIT_S 60

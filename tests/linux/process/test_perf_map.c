@@ -6,7 +6,7 @@
 
 #include "linux/process/perf_map.h"
 #include "tests/support/tap.h"
-#include "xtop/types.h"
+#include "xtop/base/types.h"
 
 struct text {
 	char *bytes;

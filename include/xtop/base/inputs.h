@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files and folders that xtop reads with the rights of the user who called it. They are opened at
+ * start, and parsed after xtop has given up its rights, once for each guest that is picked. Main's
+ * thread.
+ */
+#ifndef XTOP_INPUTS_H
+#define XTOP_INPUTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+
+/*
+ * Opens PATH for reading now. inputs_open() reports a failure of this open. PATH outlives the
+ * inputs.
+ */
+struct xtop_error *inputs_add(const char *path);
+/*
+ * As open(PATH, O_RDONLY | O_CLOEXEC | O_NOCTTY), but returns a duplicate of the descriptor that
+ * inputs_add() opened for this name, if there is one. The caller closes the duplicate, which stands
+ * at the beginning of the file. All duplicates of one name share one file offset: read one to its
+ * end, or use pread(), before you open the next.
+ */
+int inputs_open(const char *path);
+/*
+ * The same for a file that is read at offsets, and again for each guest. A pipe allows neither:
+ * *FDP is then a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors do not name
+ * PATH.
+ */
+struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
+void inputs_close(void);
+
+#endif

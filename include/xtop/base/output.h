@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files that a run writes. Main's thread. */
+#ifndef XTOP_OUTPUT_H
+#define XTOP_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xtop/base/error.h"
+
+/*
+ * A file that is opened when the run begins, but written when the run ends. So the user hears of a
+ * file that cannot be written before the guest is touched, and xtop may have given up its rights at
+ * the end. A temporary file with rename() would need rights on the folder at the end. Instead an
+ * old file stays as it is until output_begin(), and a new file is empty until then.
+ *
+ *   output_open ── run fails ──► output_discard: the old file as it was, or no file
+ *        └─ output_begin, write ─► output_close: all of the new content, or (error) no content
+ */
+struct output_file;
+
+/*
+ * Opens PATH for writing; "-" is stdout. A new file has mode 0600. An existing file is opened only
+ * with REPLACE, if it has one link, and does not belong to another user in a folder that all can
+ * write to. A symbolic link is never followed. REPLACE also allows a character device, a FIFO (this
+ * waits for its reader), and /dev/stdout and /dev/fd/N, which are written to like a pipe.
+ */
+struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep);
+/* The stream to write to. The first call empties the file. */
+struct xtop_error *output_begin(struct output_file *file, FILE **streamp);
+/*
+ * Flushes, checks and closes (stdout stays open); frees FILE. After a failure no partial file is
+ * left.
+ */
+struct xtop_error *output_close(struct output_file *file);
+void output_discard(struct output_file *file); /* NULL allowed */
+uint64_t output_size(const struct output_file *file); /* in bytes, of what was written */
+
+/*
+ * Writes what STREAM holds, and asks the file system for errors that it reports only when a file is
+ * closed: NFS, 9p, FUSE and quotas do (close(2)). For this a duplicate of the descriptor is closed,
+ * so that the caller can still empty the file. False: something was not written; errno says why, or
+ * is 0.
+ */
+bool output_flush(FILE *stream);
+
+/*
+ * output_remove() removes an empty file that this run has created: by unlink(), or through REMOVE,
+ * if that is set, when this process has no rights to unlink().
+ */
+void output_set_remover(void (*remove)(const char *path));
+void output_remove(const char *path);
+
+/* --- files that are named while xtop runs ----------------------------------------------------- */
+
+/*
+ * By then this process may have no right to open files for writing. Another one opens them for it,
+ * and does not trust it: these files are new, or have an ending of OUTPUT_ENDINGS and are replaced.
+ * Such endings belong to profiles: x.json or x.html may be any file of the user's. No part of the
+ * path begins with a dot, as do the files that shells and desktops run.
+ */
+#define OUTPUT_ENDINGS                                                                             \
+	{ ".folded", ".pb.gz", ".perf", ".speedscope.json", ".flame.html", ".flame.svg" }
+
+/*
+ * Opens PATH in the process that has the rights. REPLACE: PATH is there already. *EXISTSP: that is
+ * why it cannot be opened, and with REPLACE it could be.
+ */
+struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp);
+/* Removes what output_open_named_fd() has created, if it is empty. */
+void output_remove_named(const char *path);
+
+typedef struct xtop_error *output_opener_fn(const char *path, bool replace, int *fdp,
+					    bool *existsp);
+/* How to ask that process. NULL: this one does it itself. */
+void output_set_opener(output_opener_fn *opener);
+/* As output_open(), for such a file. */
+struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
+				     struct output_file **filep);
+
+/*
+ * Creates PATH with mode 0600. An existing PATH, also a symbolic link, is an error. The caller
+ * closes the descriptor.
+ */
+struct xtop_error *output_create_fd(const char *path, int *fdp);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers of a vCPU, and the page tables that it uses, for all architectures. The
+ * architecture is a value and not a choice of the build, so that a recording of one machine can be
+ * replayed on another. types.h includes this header. Stages that hold for all architectures
+ * copy these structures and ask the functions below, and do not look into them.
+ *
+ *   struct registers ── walk_root() ──► struct memory_root ──► walk.h
+ */
+#ifndef XTOP_VCPU_H
+#define XTOP_VCPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/base/registers_x86.h"
+#include "xtop/base/vcpu_arm32.h"
+#include "xtop/base/vcpu_arm64.h"
+
+/* Numbered as struct registers has it. Zeros are x86: that is what older recordings are. */
+enum guest_arch {
+	ARCH_X86, /* x86-64 and i386: enum register_width */
+	ARCH_ARM64, /* also in AArch32 state: registers_arm64_is_32() */
+};
+#define N_GUEST_ARCHS 2
+
+/* The members of x86 without a name of their own: what is before `arch` in a recording of x86. */
+#define REGISTERS_X86_BYTES (26 * sizeof(uint64_t))
+
+/*
+ * All registers that xtop reads. The order is xtop's own, neither DWARF's nor that of instruction
+ * codes, and never changes: it is part of the recording format (doc/FORMATS).
+ */
+struct registers {
+	union {
+		struct {
+			uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
+			uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+			uint64_t rip, rflags;
+			uint32_t cs;
+			uint32_t width; /* enum register_width; before November 2026: 0 */
+			uint64_t ss;
+			uint64_t fs_base, gs_base, gs_base_kernel;
+			uint64_t cr0, cr3;
+			uint64_t cr4;
+		};
+		struct registers_arm64 arm64;
+	};
+	uint32_t arch;   /* enum guest_arch */
+	uint32_t unused; /* 0 */
+};
+
+/*
+ * In struct memory_root's last byte: there are no page tables. Addresses are the guest's physical
+ * ones: what a kernel of 32 bits has not mapped is found by them.
+ */
+#define ROOT_PHYSICAL 0x40
+
+/* An address space: where its page tables begin. 16 bytes, which calls pass in registers. */
+struct memory_root {
+	union {
+		struct {
+			uint64_t cr3; /* as in the register; 12..51 are used, with PAE 5..31 */
+			bool la57;    /* WIDTH_64: five levels */
+			uint8_t unused[6];
+			uint8_t width; /* enum register_width, or one of ROOT_... */
+		};
+		struct root_arm64 arm64;
+		uint64_t words[2]; /* equal roots have equal words */
+	};
+};
+_Static_assert(sizeof(struct memory_root) == 16, "passed in registers");
+
+/*
+ * The address space that a vCPU uses. PV guests never have five levels, and LA57 is never set in
+ * their CR4. A recording may hold any width: bits that mean something else in a root are dropped.
+ * Inline, because the sampler calls it for each vCPU while the guest is stopped.
+ */
+static inline struct memory_root walk_root(const struct registers *regs)
+{
+	if (regs->arch == ARCH_ARM64)
+		return (struct memory_root){ .arm64 = registers_arm64_is_32(&regs->arm64)
+							      ? root_arm32(&regs->arm64)
+							      : root_arm64(&regs->arm64) };
+	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57,
+				      .width = regs->width & ~(ROOT_ARM64 | ROOT_PHYSICAL) };
+}
+
+/* Whether ROOT is of arm64; also of a kernel of 32 bits there. */
+static inline bool root_is_arm(struct memory_root root)
+{
+	return root.width & ROOT_ARM64;
+}
+
+/* A number for the vCPU's address space. Two processes at the same time have different numbers. */
+static inline uint64_t registers_space(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 ? regs->arm64.ttbr0 & ROOT_ARM64_TABLE : regs->cr3;
+}
+
+/* The same number for the page tables of user code in ROOT. */
+static inline uint64_t root_space(struct memory_root root)
+{
+	return root_is_arm(root) ? root.arm64.table0 : root.cr3;
+}
+
+/* Whether the vCPU is one of arm64 with a kernel of 32 bits. */
+static inline bool registers_is_arm32(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 && registers_arm64_is_32(&regs->arm64);
+}
+
+/* Whether the vCPU runs 32-bit Arm code, below a kernel of 32 or of 64 bits. */
+static inline bool registers_runs_arm32(const struct registers *regs)
+{
+	return regs->arch == ARCH_ARM64 && registers_arm64_runs_32(&regs->arm64);
+}
+
+static inline uint64_t registers_pc(const struct registers *regs)
+{
+	if (registers_runs_arm32(regs))
+		return (uint32_t)regs->arm64.pc;
+	return regs->arch == ARCH_ARM64 ? regs->arm64.pc : regs->rip;
+}
+
+static inline uint64_t registers_stack_pointer(const struct registers *regs)
+{
+	if (registers_runs_arm32(regs))
+		return registers_arm32_get(&regs->arm64, REGISTER_ARM32_SP);
+	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;
+}
+
+/* Bytes of a word of the code that a vCPU runs: 4 in 32-bit code. USER: it is user code. */
+static inline uint8_t registers_word_bytes(const struct registers *regs, bool user)
+{
+	if (regs->arch == ARCH_ARM64)
+		return registers_runs_arm32(regs) ? sizeof(uint32_t) : sizeof(uint64_t);
+	return code_word_bytes(regs->width, user ? regs->cs : 0);
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ELF files (System V gABI, chapters 4 and 5). Two readers open a struct elf_file. The functions
+ * below, and all of src/symbol/, work on both in the same way:
+ *
+ *   elf_guest.c   a file of the guest, out of its memory. The bytes are hostile, and some may be
+ *                 missing now. Our own code, bounded at every step.
+ *   elf_host.c    a file on the disk of dom0 (-k, --root, --debug-dir), through libelf.
+ *
+ * One thread at a time for each file.
+ */
+#ifndef XTOP_ELF_H
+#define XTOP_ELF_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/build_id.h"
+#include "xtop/base/bytes.h"
+#include "xtop/base/error.h"
+#include "xtop/elf/loads.h"
+
+#define ELF_MAX_SECTIONS    (1U << 17) /* libelf takes some 400 bytes for each: 50 MiB */
+#define ELF_MAX_SEGMENTS    128        /* Linux refuses more than 64 KiB of them: 1,170 */
+#define ELF_MAX_NOTES_BYTES (1U << 20) /* that are read of a file; Linux's .notes has 500 bytes */
+#define ELF_MAX_NAMES_BYTES (1U << 20) /* of the sections' names */
+#define ELF_MAX_NAME_BYTES  4096       /* of a symbol's name; the rest is cut off */
+
+/* What is read of one file at most. In a guest's file this bounds the memory the file costs. */
+struct elf_limits {
+	size_t symbols;       /* of all tables of a type: the gABI has one */
+	size_t names_bytes;   /* of their string tables */
+	size_t sections;
+	size_t frames_bytes;  /* of one unwind section */
+	size_t inflated_bytes; /* of a compressed one; 0: compressed sections are left out */
+	size_t unpacked_bytes; /* of .gnu_debugdata; 0: it is left out */
+	bool lenient;         /* damaged section headers are taken for none */
+	bool partial;         /* the sections that symbols lie in may be left out */
+	bool relocatable;     /* also object files, kernel modules: sections without addresses */
+};
+
+/* A copy of a part of the file. What could not be read is zeros, and a gap. */
+struct elf_blob {
+	const uint8_t *bytes;
+	size_t size_bytes;
+	struct bytes_gap *gaps; /* ascending */
+	size_t n_gaps, gaps_capacity;
+	void *owned; /* by the blob; NULL: the bytes are libelf's until elf_file_deinit() */
+};
+
+struct elf_section {
+	Elf64_Shdr header;
+	uint64_t start, end; /* in memory; equal when the section is not loaded */
+	bool code;
+};
+
+struct elf_file {
+	const char *path; /* for messages; the caller's */
+	struct elf_limits limits;
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[ELF_MAX_SEGMENTS];
+	size_t n_segments;
+	struct elf_section *sections; /* the first one, which the gABI reserves, is never loaded */
+	size_t n_sections;            /* 0: there are none, or they cannot be read now */
+	struct elf_blob names;        /* of the sections */
+	bool incomplete;              /* some of what was wanted could not be read */
+
+	/* the rest is the readers' */
+	const struct elf_reader *reader;
+	uint64_t size_bytes;
+	const struct bytes *bytes; /* elf_guest.c's */
+	struct Elf *host;          /* elf_host.c's: libelf's handle */
+	int fd;                    /* the same; the caller's */
+	bool inflated;             /* the same; libelf was asked to inflate a section */
+};
+
+/*
+ * Error: not an executable or shared object for the guest's machine, nor what LIMITS allow besides.
+ * BYTES must outlive FILE.
+ */
+struct xtop_error *elf_file_init_guest(struct elf_file *file, const struct bytes *bytes,
+				       const char *path, const struct elf_limits *limits);
+/* The same of FD, a regular file, which must stay open as long as FILE is used. */
+struct xtop_error *elf_file_init_host(struct elf_file *file, int fd, const char *path,
+				      const struct elf_limits *limits);
+void elf_file_deinit(struct elf_file *file); /* also after an error */
+
+/* Whether its code has words of 32 bits. */
+bool elf_machine_is_short(const struct elf_file *file);
+bool elf_machine_is_x86_64(const struct elf_file *file);
+bool elf_machine_is_arm(const struct elf_file *file); /* of 64 bits, or of 32 */
+struct xtop_error *elf_damaged(const struct elf_file *file, const char *what);
+/* Whether the N bytes that a file begins with are those of an ELF file of any kind. */
+bool elf_has_magic(const void *bytes, size_t n);
+
+/* --- parts of a file -------------------------------------------------------------------------- */
+
+/*
+ * SIZE_BYTES of the file from OFFSET on. False: they lie beyond the file's end, memory is out, or a
+ * host's file cannot be read. What is missing sets file->incomplete.
+ */
+bool elf_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes, struct elf_blob *blob);
+/* The same of all of section INDEX. The caller has checked how large the section is. */
+bool elf_load_section(struct elf_file *file, size_t index, struct elf_blob *blob);
+/*
+ * The same of section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also when
+ * the section would be larger than limits.inflated_bytes, when one has been tried before, and for
+ * every file of the guest.
+ */
+bool elf_inflate_section(struct elf_file *file, size_t index, bool zdebug, struct elf_blob *blob);
+void elf_blob_deinit(struct elf_blob *blob);
+/* Whether SIZE_BYTES at OFFSET lie in the blob, and not in a gap. */
+bool elf_blob_has(const struct elf_blob *blob, size_t offset, size_t size_bytes);
+/* Copies a few bytes of the file: how many could be read, from the front. */
+size_t elf_read(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes);
+
+/* "" when the names, or this one, cannot be read. Lives as long as FILE. */
+const char *elf_section_name(const struct elf_file *file, const struct elf_section *section);
+/* The number of the first section NAME. 0: there is none, or names cannot be read. */
+size_t elf_find_section(const struct elf_file *file, const char *name);
+
+/* --- elf_segments.c --------------------------------------------------------------------------- */
+
+/* Where the file has what it loads at ADDRESS, and how much is loaded from there on. */
+bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *offset,
+		     uint64_t *left_bytes);
+/* Sets *ADDRESS to where the file's physical address is loaded. False: nowhere. */
+bool elf_find_physical(const struct elf_file *file, uint64_t physical, uint64_t *address);
+/* False: nothing is loaded. */
+bool elf_get_loads(const struct elf_file *file, struct loads *loads);
+
+/* --- elf_dynamic.c ---------------------------------------------------------------------------- */
+
+/* The function that the dynamic linker calls first; 0: none is known. */
+uint64_t elf_find_init(struct elf_file *file);
+
+/* --- elf_notes.c ------------------------------------------------------------------------------ */
+
+/* *BUILD_ID of size 0: the file has none. */
+void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
+/*
+ * The build-id among NOTES. They are aligned to 4 or 8 bytes, and are loaded at ADDRESS; 0: they
+ * are not loaded. False: there is none, and *BUILD_ID is as it was.
+ */
+bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
+			    struct build_id *build_id);
+/* Where the image begins to run, ELF's entry and Xen's for PVH; 0: it has none. */
+void elf_find_entries(struct elf_file *file, struct entry_points *entries);
+/* The page into which Xen writes a PV guest's hypercalls, by Xen's note. False: there is none. */
+bool elf_find_hypercall_page(struct elf_file *file, uint64_t *address);
+/* What the file says of its package, raw: "systemd", "252.38-1~deb12u1", "deb"; "": nothing. */
+#define ELF_PACKAGE_TEXT_BYTES 96
+struct elf_package {
+	char name[ELF_PACKAGE_TEXT_BYTES];
+	char version[ELF_PACKAGE_TEXT_BYTES];
+	char type[ELF_PACKAGE_TEXT_BYTES];
+};
+/* False: nothing. */
+bool elf_find_package(struct elf_file *file, struct elf_package *package);
+/* Whether a segment of notes begins with the one by which Go's linker marks its files. */
+bool elf_has_go_note(struct elf_file *file);
+
+/* --- elf_debug.c ------------------------------------------------------------------------------ */
+
+#define ELF_DEBUG_LINK_MAX_BYTES 4096 /* of the section; the name is one component of a path */
+
+/* .gnu_debuglink: the name of the file with the symbols, and the CRC-32 of all of it. */
+struct elf_debug_link {
+	char name[256]; /* without a slash */
+	uint32_t crc;
+};
+/* False: there is none, or it cannot be read now; *LINK is undefined. */
+bool elf_find_debug_link(struct elf_file *file, struct elf_debug_link *link);
+/* .gnu_debugaltlink: the file that dwz put the common parts of several debug files into. */
+struct elf_alt_link {
+	char name[512]; /* a path, not clean; "": there is none */
+	struct build_id build_id;
+};
+void elf_find_alt_link(struct elf_file *file, struct elf_alt_link *link);
+/* Whether CRC is the CRC-32 of the whole file. No for a file of more than MAX_BYTES. */
+bool elf_has_crc(struct elf_file *file, uint32_t crc, uint64_t max_bytes);
+
+/*
+ * .gnu_debugdata, unpacked: a small ELF file with the functions that .dynsym lacks (GDB manual,
+ * MiniDebugInfo). *BLOB is empty if there is none, or not all of it can be read now. Error: it is
+ * damaged, or becomes as large as limits.unpacked_bytes.
+ */
+struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *blob);
+
+/* --- elf_lines.c: the reader of lines.h -------------------------------------------------- */
+
+struct lines_reader;
+extern const struct lines_reader elf_lines_reader; /* by libdw */
+
+/* --- elf_symbols.c ---------------------------------------------------------------------------- */
+
+/* Bytes of a symbol; IS_SHORT: of ELF32. */
+static inline size_t elf_symbol_bytes(bool is_short)
+{
+	return is_short ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+}
+
+struct elf_symbol {
+	uint64_t address, size_bytes; /* size 0: not known */
+	const char *name;             /* NULL: not within the names */
+	size_t name_bytes;            /* up to its NUL; ELF_MAX_NAME_BYTES at most */
+	uint32_t name_offset;
+	uint16_t section;             /* SHN_UNDEF: not defined here */
+	uint8_t type, binding;        /* STT_FUNC ..., STB_LOCAL ... */
+	/* Where the symbol lies: a section, or a segment where no sections are known. */
+	uint64_t home_end;            /* first address behind it */
+	bool in_code;
+};
+
+/*
+ * Symbol I of the array at SYMBOLS; IS_SHORT: of ELF32. Says nothing of its home. NAMES may be
+ * NULL, with NAMES_BYTES 0.
+ */
+struct elf_symbol elf_decode_symbol(const void *symbols, bool is_short, size_t i,
+				    const char *names, size_t names_bytes);
+
+/* An error ends the iteration. */
+typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol *symbol);
+/*
+ * Hands every symbol of the tables of TYPE, SHT_SYMTAB or SHT_DYNSYM, to FN, in the order of the
+ * file. Symbols outside of their home and those whose name cannot be read now are left out. Error:
+ * damage, a limit, or the one that FN returned.
+ */
+struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_symbol_fn *fn,
+				   void *context);
+/* The same of .dynsym, found by PT_DYNAMIC, for files without section headers. */
+struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn *fn,
+					   void *context);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the bytes of an ELF file go in memory: its PT_LOAD segments, and what follows from them for
+ * a mapping of a process. Pure, but for the bytes that loads_read() reads. Resolver's thread.
+ */
+#ifndef XTOP_LOADS_H
+#define XTOP_LOADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/base/bytes.h"
+
+#define LOADS_MAX          32  /* PT_LOADs that are kept; linkers make two to five */
+#define LOADS_MAX_SEGMENTS 128 /* e_phnum */
+
+struct load {
+	uint64_t offset, address, file_bytes; /* p_offset, p_vaddr, p_filesz */
+	bool executable;
+};
+
+struct loads {
+	struct load loads[LOADS_MAX];
+	unsigned n;
+	uint64_t entry; /* e_entry: where the program begins */
+	bool words_of_4; /* a program of 32 bits */
+};
+
+/* Where an image begins to run: e_entry, and Xen's note for PVH guests. 0: there is none. */
+struct entry_points {
+	uint64_t elf, pvh;
+};
+
+enum loads_result {
+	LOADS_READ,
+	LOADS_MISSING, /* the bytes are not there */
+	LOADS_ELF32,   /* of x32, which is not read */
+	LOADS_NO_ELF,  /* no ELF file for the guest's machine */
+};
+
+/* Reads the headers alone. *LOADS is untouched but by LOADS_READ. */
+enum loads_result loads_read(const struct bytes *bytes, struct loads *loads);
+
+/*
+ * What relocation added, for a mapping at START of the file's bytes from FILE_OFFSET on. False: no
+ * segment has bytes there.
+ */
+bool loads_bias(const struct loads *loads, uint64_t start, uint64_t file_offset, uint64_t *bias);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Batch mode has no screen: it prints tables at intervals. Main's thread. */
+#ifndef XTOP_BATCH_H
+#define XTOP_BATCH_H
+
+#include "xtop/export/export.h"
+
+struct batch_settings {
+	struct table_options table;
+	double interval_s;        /* between tables; 0: only one table, at the end */
+	unsigned long iterations; /* how many tables; 0: no limit */
+	double time_s;            /* 0: no limit */
+	bool quiet;               /* no tables */
+	struct snapshot_slot *waits; /* tables of tasks that wait follow; NULL: none */
+	bool waits_only;          /* and there are no others */
+	bool json;                /* tables as JSON */
+	bool ascii;               /* for a terminal that knows no UTF-8 */
+	struct lined *lined;      /* --lines; NULL: no source lines */
+	/* Called several times a second. May change the title of the next table. NULL: none. */
+	void (*poll)(void *context);
+	void *context;
+};
+
+/*
+ * Prints tables to FILE until one of the limits is reached, until SIGINT, SIGTERM or SIGHUP, or
+ * until the end of the guest or recording, and then one last table. Error: FILE cannot be written.
+ */
+struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
+			     struct control *control, FILE *file);
+
+/* One table of samples, as batch_run() prints it. */
+struct xtop_error *batch_print_table(const struct batch_settings *settings,
+				     const struct snapshot *snapshot, FILE *file);
+
+#endif

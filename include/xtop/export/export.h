@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Snapshots as text: profiles in the formats of --format, the table of batch mode, statistics.
+ * Main's thread. FILE stays the caller's. A failed write is not an error here: the caller finds it
+ * with ferror().
+ */
+#ifndef XTOP_EXPORT_H
+#define XTOP_EXPORT_H
+
+#include <stdio.h>
+
+#include "xtop/profile/snapshot.h"
+#include "xtop/query/columns.h"
+#include "xtop/query/diff.h"
+
+/* --- export.c: the formats of a profile ------------------------------------------------------- */
+
+struct sample_log;
+
+/*
+ * What pprof files are compressed with. Who writes one after the other keeps it: the system would
+ * clear 100 pages for each otherwise. QUICK: zlib's level 1. NULL: out of memory.
+ */
+struct gzip;
+struct gzip *gzip_create(bool quick);
+void gzip_destroy(struct gzip *gzip); /* NULL allowed */
+
+/* What a file says besides what the snapshot has. Texts may have any bytes. */
+struct export_settings {
+	const struct filter *filter; /* NULL: all stacks */
+	bool addresses;              /* unnamed functions as 0xADDR */
+	bool by_cgroup;              /* folded stacks begin with their process's control group */
+	const char *part;            /* what of the guest is in the snapshot; NULL: all */
+	const char *domain;          /* the guest's name; NULL: not known */
+	const char *type;            /* "PVH"; NULL: not known */
+	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
+	bool brief;                  /* pprof: without where functions begin */
+	struct gzip *gzip;           /* pprof; NULL: one that is not quick, for this file alone */
+	enum clock_kind clock;       /* on which times are told */
+	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
+	/*
+	 * perf has frames of the resolver, not those of a snapshot with lines. LINES: it adds their
+	 * lines, and INLINED: the functions that are inlined there.
+	 */
+	bool lines, inlined;
+	/*
+	 * The waits of the same run, with the snapshot's frames, for formats that hold two
+	 * profiles: all but folded. NULL: one profile.
+	 */
+	const struct snapshot *waits;
+};
+
+typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,
+					   const struct export_settings *settings, FILE *file);
+
+struct export_format {
+	const char *name;   /* for --format */
+	const char *ending; /* of a file's name, with the dot */
+	const char *named;  /* the one of OUTPUT_ENDINGS (output.h) that the screen proposes */
+	bool has_waits;     /* besides the samples: settings->waits */
+	export_write_fn *write;
+};
+
+/* NULL: no format has that name. */
+const struct export_format *export_find_format(const char *name);
+/* The format that the ending of PATH asks for; folded stacks if it asks for none. */
+const struct export_format *export_find_ending(const char *path);
+/* The same, but OTHER if it asks for none. OTHER NULL: folded stacks. */
+const struct export_format *export_find_ending_or(const char *path,
+						  const struct export_format *other);
+/* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
+bool export_knows_ending(const char *path);
+/*
+ * settings->wall_ns as the clocks of SNAPSHOT tell it: by the guest's time of day if CLOCK is that
+ * one. 0: they do not.
+ */
+uint64_t export_wall_ns(const struct snapshot *snapshot, enum clock_kind clock);
+/* "folded, pprof, ...", for messages. */
+void export_list_formats(char *text, size_t capacity);
+
+/*
+ * All formats have the weights since start or reset. Folded stacks have whole ticks; lines are
+ * sorted as LC_ALL=C sort does.
+ */
+export_write_fn export_folded;
+export_write_fn export_pprof;
+export_write_fn export_speedscope;
+export_write_fn export_perf;
+export_write_fn export_svg;
+export_write_fn export_html;
+
+/* --- table.c: what batch mode prints at each interval ----------------------------------------- */
+
+struct table_options {
+	const char *title;           /* domain, type, ...: clean */
+	enum clock_kind clock;       /* on which times are told */
+	const struct column *sort;
+	const struct filter *filter; /* NULL: none */
+	bool totals;                 /* percents of all samples since start, not of live weights */
+	bool addresses;
+	size_t max_rows;             /* 0: all */
+};
+/* A short head, then the table of functions. */
+struct xtop_error *export_table(const struct snapshot *snapshot,
+				const struct table_options *options, FILE *file);
+
+/* waits_table.c: the table of tasks that wait; SNAPSHOT is one of waits. */
+struct xtop_error *export_waits_table(const struct snapshot *snapshot,
+				      const struct table_options *options, FILE *file);
+
+/* locks_table.c: the forest of locks, of the same SNAPSHOT. Nothing where no tasks are known. */
+struct xtop_error *export_locks_table(const struct snapshot *snapshot,
+				      const struct table_options *options, FILE *file);
+
+/* waits_json.c: both of these as one JSON object on one line. */
+struct xtop_error *export_waits_json(const struct snapshot *snapshot,
+				     const struct table_options *options, FILE *file);
+
+/* waits_diff.c: both of these of two snapshots, side by side. Names are clean. */
+struct waits_diff_options {
+	const char *base_name, *now_name;
+	bool all_rows; /* not only those that differ */
+	bool json;     /* as one JSON object on one line */
+};
+struct xtop_error *export_waits_diff(const struct snapshot *now, const struct snapshot *base,
+				     const struct waits_diff_options *options, FILE *file);
+
+/* table_json.c: export_table() as one JSON object on one line (doc/FORMATS). */
+struct xtop_error *export_table_json(const struct snapshot *snapshot,
+				     const struct table_options *options, FILE *file);
+
+/* --- diff_table.c: the table of --diff (doc/FORMATS) ------------------------------------------ */
+
+struct diff_table_options {
+	const char *base_name, *now_name; /* clean */
+	bool children; /* children were compared, not self */
+	bool all_rows; /* not only the significant ones */
+	bool over;     /* a function grew by more than --fail-over allows */
+};
+void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,
+		 const struct diff_table_options *options, FILE *file);
+
+/* diff_json.c: the same as one JSON object on one line. */
+void export_diff_json(const struct diff_side *now, const struct diff_side *base,
+		      const struct diff *diff, const struct diff_table_options *options,
+		      FILE *file);
+
+/* --- annotate.c: the instructions of one function (--annotate) -------------------------------- */
+
+/*
+ * The function called NAME, or "MODULE:NAME", that samples ended in. Error: there is none, or there
+ * are several.
+ */
+struct xtop_error *annotate_find(const struct snapshot *snapshot, const char *name,
+				 uint32_t *framep);
+struct instruction_lines;
+struct instruction_format;
+/*
+ * ANNOTATION is SNAPSHOT's. Shares are of all samples since start. TITLE is clean. LINES NULL:
+ * nobody knows source lines. A line's text is clean.
+ */
+struct xtop_error *export_annotation(const struct snapshot *snapshot,
+				     const struct annotation *annotation,
+				     const struct instruction_lines *lines,
+				     const struct instruction_format *format, const char *title,
+				     FILE *file);
+
+/* --- crash.c: the report of --crash ----------------------------------------------------------- */
+
+/* SNAPSHOT has a report. TITLE is clean. */
+void export_crash(const struct snapshot *snapshot, const char *title, FILE *file);
+
+/* --- stats.c: one JSON object (doc/FORMATS) --------------------------------------------------- */
+
+struct stats_info {
+	const char *domain; /* any bytes: escaped here */
+	const char *type;   /* "pv", "pvh", "hvm", "recording" */
+	double wall_s;
+	double ui_cpu_s;
+	uint64_t rss_bytes;
+	const struct snapshot *waits; /* of the tasks that wait; NULL: nobody looked at them */
+};
+struct xtop_error *export_stats(const struct snapshot *snapshot, const struct stats_info *info,
+				FILE *file);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Metrics for Prometheus (xtop --metrics): main hands over the whole text of them now and then
+ * (metrics_text.h), and another process (sender.h) shows the newest one to whoever asks.
+ *
+ *   ADDRESS:PORT     HTTP on this numeric address of dom0, by libmicrohttpd
+ *   /DIR/NAME.prom   a file that node_exporter's textfile collector reads
+ *
+ * Main's thread. Nothing here waits for somebody who asks.
+ */
+#ifndef XTOP_METRICS_H
+#define XTOP_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+
+#define METRICS_MAX_BYTES (16U << 20)
+/* A text that is older is not shown: Prometheus is to see that xtop stands still. */
+#define METRICS_STALE_NS 60000000000ULL
+
+/* What the process tells. */
+struct metrics_status {
+	uint64_t scrapes; /* or files that were written */
+	uint64_t cpu_ns, resident_bytes;
+	unsigned port;    /* 0: a file */
+	bool failing;     /* the file cannot be written */
+	char message[120];
+};
+
+/* Usage errors. */
+struct xtop_error *metrics_check(const char *target);
+/* Starts the process. Call it first of all, with all rights. TARGET outlives the run. */
+struct xtop_error *metrics_start(const char *target);
+/* Hands over a text. If there is no room for it now, the next one will come. */
+void metrics_put(const void *text, size_t size_bytes);
+void metrics_get_status(struct metrics_status *status);
+/* False: the process was killed. Only another run can start a new one: this one has no rights. */
+bool metrics_is_alive(void);
+void metrics_stop(void); /* without a start, nothing */
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An annotation: what is known of the inside of one function at one moment. It has the function's
+ * code as the guest ran it, how many samples hit which address, and the names of what it calls. It
+ * never changes once it is handed over. The resolver builds it (resolver_annotate()); view, batch
+ * output and query/instructions.c read it.
+ *
+ * A distance is counted in bytes from the function's first byte.
+ */
+#ifndef XTOP_ANNOTATION_H
+#define XTOP_ANNOTATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/build_id.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/types.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/unwind/disassemble.h"
+
+#define ANNOTATION_MAX_BYTES LIMIT(256U << 10, 4U << 10) /* of one function's code */
+#define ANNOTATION_MAX_PAGES (ANNOTATION_MAX_BYTES / GUEST_PAGE_SIZE + 1)
+
+/* Samples whose innermost address lies at DISTANCE. */
+struct annotation_count {
+	uint32_t distance;
+	double live, ticks; /* as in struct snapshot_node */
+	uint64_t samples;
+};
+
+/* Where a call or a jump out of the function leads. */
+struct annotation_target {
+	uint32_t distance; /* of the instruction */
+	uint32_t frame;    /* the function there; FRAME_NONE: no name is known */
+	uint64_t offset;   /* from that function's start */
+};
+
+/* Why there is no code. */
+enum annotation_lack {
+	ANNOTATION_HAS_CODE,
+	ANNOTATION_NOT_READ, /* its pages could not be read, or are not in the recording */
+	ANNOTATION_NO_CODE,  /* the frame is no function: a process, a mark, or unnamed JIT code */
+	ANNOTATION_ARM32,    /* disassemble.h does not know that machine's instructions */
+};
+
+struct annotation {
+	uint32_t frame;
+	enum annotation_lack lack;
+	bool no_bounds;       /* where the function begins is not known: ADDRESS is a sample's */
+	uint64_t address;     /* of the first byte, in the guest or in one of its processes */
+	uint64_t size_bytes;  /* of the function; the part behind N_BYTES is left out */
+	uint32_t n_bytes;
+	uint8_t *bytes;       /* 0 where a page is missing */
+	uint8_t word_bytes, arch; /* as in struct code */
+	bool missing[ANNOTATION_MAX_PAGES]; /* [0] is the guest's page that holds ADDRESS */
+	size_t n_counts, n_targets;
+	struct annotation_count *counts;    /* ascending by distance */
+	struct annotation_target *targets;  /* ascending by distance */
+	/* These count all samples that ended in the function; COUNTS may have fewer. */
+	double self_live, self_ticks;
+	uint64_t self_samples;
+	/*
+	 * The address of the first byte in a file with source lines (lines.h), counted from
+	 * LINE_SYMBOL unless that is ""; LINE_FILE 0: no file.
+	 */
+	uint32_t line_file;
+	uint64_t line_address;
+	char line_symbol[LINES_SYMBOL_BYTES];
+	struct build_id build_id; /* of the program; debuginfod has its sources by it */
+	uint64_t version;     /* differs if bytes, their words or targets differ */
+};
+
+void annotation_destroy(struct annotation *annotation); /* NULL allowed */
+
+/* Whether the byte at DISTANCE, below n_bytes, could not be read. */
+static inline bool annotation_is_missing(const struct annotation *annotation, uint32_t distance)
+{
+	return annotation->missing[((annotation->address & GUEST_PAGE_MASK) + distance) >>
+				   GUEST_PAGE_SHIFT];
+}
+
+/* The code from DISTANCE, below n_bytes, on. */
+static inline struct code annotation_get_code(const struct annotation *annotation,
+					      uint32_t distance)
+{
+	return (struct code){ annotation->bytes + distance, annotation->n_bytes - distance,
+			      annotation->address + distance, annotation->word_bytes,
+			      annotation->arch };
+}
+
+#endif

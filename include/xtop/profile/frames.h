@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The names of the profile: one entry for each function, process or unnamed address in a stack.
+ * Only the resolver adds entries. An entry is never changed or moved, and lives until the table is
+ * destroyed, so any thread may read the entries that a snapshot names. No lock is needed: an entry
+ * is written before the snapshot that names it is published, and publishing (snapshot.h)
+ * orders the two for the thread that takes the snapshot.
+ *
+ * Names become clean here and nowhere else. Whatever a guest or a symbol file calls a thing, behind
+ * this table its name is valid UTF-8 without control bytes, bidi overrides or stacked combining
+ * marks, and without the characters that would forge a folded line.
+ */
+#ifndef XTOP_FRAMES_H
+#define XTOP_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+
+#define FRAMES_MAX (1U << 18)
+#define FRAMES_MAX_TEXT_BYTES (24U << 20) /* all names together: a guest can have long names */
+#define FRAME_NAME_BYTES 4096              /* one name with its NUL; as SYMTAB_MAX_NAME_BYTES */
+#define FRAME_MODULE_BYTES 256             /* Linux: NAME_MAX and the NUL */
+#define FRAMES_MAX_BUILDS 4096             /* build-ids of files; later ones are not kept */
+
+enum frame_kind {
+	FRAME_KIND_ROOT,     /* the whole guest */
+	FRAME_KIND_PROCESS,  /* name: comm; module: its control group */
+	/*
+	 * Below its process, if the thread has another name. Name: comm; module: the process's
+	 * name; address: the process's id, as processes of two control groups may have one name.
+	 */
+	FRAME_KIND_THREAD,
+	FRAME_KIND_KERNEL,   /* "[k]" */
+	FRAME_KIND_USERLAND, /* "[.]" */
+	FRAME_KIND_FUNCTION, /* from a profile file, which does not say whose code it is */
+	FRAME_KIND_MARK,     /* xtop's own: "[truncated]" and others */
+};
+
+/* Ids that are the same in every table. */
+enum frame_id {
+	FRAME_ROOT,
+	FRAME_EVICTED,   /* "[evicted]": stacks that the profile had no room for */
+	FRAME_TRUNCATED, /* "[truncated]": frames further out are missing */
+	FRAME_UNKNOWN,   /* "[unknown]": a name that this table had no room for */
+	N_FRAME_IDS,
+};
+#define FRAME_NONE UINT32_MAX /* no frame; never an id */
+
+/* The file in which a function without a symbol lies. Strings are clean; "": not known. */
+struct frame_file {
+	const char *path;     /* in the guest */
+	const char *build_id; /* in hexadecimal */
+	const char *package;  /* "systemd 252.38-1 (deb)" */
+	bool incomplete;      /* part of the file was not in the guest's memory */
+};
+#define FRAMES_MAX_FILES 1024
+
+struct frame { /* there may be 262,144 of them */
+	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
+	const char *raw_name; /* clean, not demangled; often the same pointer as name */
+	const char *module;   /* "[kernel]", a file's name, or see enum frame_kind; "" if none */
+	uint64_t address;     /* start of the function; if unknown, the address itself */
+	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
+	/*
+	 * For a place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, in
+	 * the file LINE_FILE (lines.h); in a file by symbols LINE_ADDRESS is counted from the
+	 * function's start. The group of this frame is the function. LINE_FILE 0: the frame is all
+	 * of the function.
+	 */
+	int64_t line_address : 48;
+	uint64_t line_file : 16;
+	/*
+	 * Where addresses are not shown, one frame stands for all unnamed frames of its kind and
+	 * module. This is the id of that frame. A named frame has its own id here.
+	 */
+	uint32_t group;
+	uint16_t build; /* for frames_get_build() */
+	enum frame_kind kind : 8;
+	bool unknown;   /* nobody can name it */
+	bool hypercall; /* a kernel or unikernel calls Xen by it, as by "xen_hypercall_sched_op" */
+};
+
+/* Whether the frame is code, not a process, a thread or a mark. */
+static inline bool frame_is_function(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND ||
+	       frame->kind == FRAME_KIND_FUNCTION;
+}
+
+/* A stub that all hypercalls share: only its caller tells which hypercall it is. */
+bool frame_is_any_hypercall(const struct frame *frame);
+
+/* The function that the frame ID lies in: ID, unless ID is a place in a function. */
+static inline uint32_t frame_get_function(const struct frame *frame, uint32_t id)
+{
+	return frame->line_file ? frame->group : id;
+}
+
+struct build_id;
+struct frames;
+
+/* DEMANGLE (symbol_demangle(), or NULL) returns malloc()ed text, or NULL if NAME is not mangled. */
+struct xtop_error *frames_create(char *(*demangle)(const char *name), struct frames **framesp);
+void frames_destroy(struct frames *frames); /* NULL allowed */
+/*
+ * What tells named functions apart. Set it before the first function is interned. A function has
+ * other addresses in another run, and a profile file may have no modules. Unnamed functions always
+ * differ by their addresses.
+ */
+enum frames_identity {
+	FRAMES_BY_ADDRESS, /* kind, name, module and address: the default */
+	FRAMES_BY_MODULE,  /* kind, name and module */
+	FRAMES_BY_NAME,    /* the name alone; the first function gives kind and module */
+};
+void frames_set_identity(struct frames *frames, enum frames_identity identity);
+
+/*
+ * The id of the frame with that kind, raw name, module and address. A new frame is added. NAME NULL
+ * or empty: unknown. MODULE NULL: none. Raw strings need not be clean. Never fails: when the table
+ * is full or memory is out, a name becomes FRAME_UNKNOWN, an unnamed address becomes the group of
+ * its kind and module, and frames_refused() counts that. Unnamed addresses get at most half of the
+ * table.
+ */
+uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
+		       const char *module, uint64_t address);
+/*
+ * The same for code in a file with the build-id BUILD (NULL or without bytes: not known). BUILD
+ * does not tell one frame from another: a frame keeps the build-id with which it was added.
+ */
+uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const char *name,
+			    const char *module, uint64_t address, const struct build_id *build);
+/*
+ * The same for code in the file RAW, which is kept with a new frame. RAW NULL: the file is not
+ * known. RAW's strings need not be clean.
+ */
+uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
+			     const char *module, uint64_t address, const struct build_id *build,
+			     const struct frame_file *raw);
+/*
+ * The id of a place in FUNCTION, the id of a function: ADDRESS in FILE, which is not 0
+ * (lines.h). When the table is full, returns FUNCTION.
+ */
+uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t file,
+			    uint64_t address);
+uint32_t frames_count(const struct frames *frames);         /* resolver */
+uint64_t frames_refused(const struct frames *frames);       /* resolver: times the table was full */
+size_t frames_memory_bytes(const struct frames *frames);    /* resolver */
+
+/* Any thread, for ids below the n_frames of a snapshot that it took. */
+const struct frame *frames_get(const struct frames *frames, uint32_t id);
+
+/* The build-id of the file that FRAME's code lies in; NULL: not known. Lives as long as FRAMES. */
+const struct build_id *frames_get_build(const struct frames *frames, const struct frame *frame);
+
+/*
+ * The text for FRAME. ADDRESSES: an unknown frame becomes "0x" and its address, which is written
+ * into BUFFER.
+ */
+#define FRAME_TEXT_BYTES 20
+const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A snapshot: the profile and every counter at one moment. It never changes once it is published.
+ * The UI, batch output and exporters see nothing else.
+ *
+ * Nodes are in pre-order: nodes[0] is the root, a parent comes before its children, and the subtree
+ * of node i is [i, nodes[i].end). A pass from the front can inherit from parents; a pass from the
+ * back can sum children. Siblings are in the order in which they were first seen.
+ *
+ * Snapshots go through a snapshot_slot. The reader asks. The resolver builds a snapshot and puts it
+ * into the slot with one atomic exchange. The reader takes it out with another one.
+ */
+#ifndef XTOP_SNAPSHOT_H
+#define XTOP_SNAPSHOT_H
+
+#include <stdbool.h>
+
+#include "xtop/base/clocks.h"
+#include "xtop/base/types.h"
+#include "xtop/os/os_counts.h"
+#include "xtop/os/os_events.h"
+#include "xtop/os/os_waits.h"
+#include "xtop/profile/annotation.h"
+#include "xtop/profile/batches.h"
+#include "xtop/profile/frames.h"
+#include "xtop/sample/control.h"
+#include "xtop/unwind/unwind.h"
+
+#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack with process, thread and marks */
+
+struct crash; /* crash.h */
+
+struct snapshot_node {
+	uint32_t frame;  /* id in frames */
+	uint32_t parent; /* index; the root is its own parent */
+	uint32_t end;    /* index behind the last node of the subtree */
+	uint32_t depth;  /* root 0 */
+	/*
+	 * The weight of its samples, in ticks. "children" includes "self". "live": decayed.
+	 * "ticks": since start or reset, a multiple of 1 / SAMPLE_WEIGHT_TICK; sums are exact up to
+	 * 2^43 ticks.
+	 */
+	double self_live, children_live;
+	double self_ticks, children_ticks;
+	uint64_t self_total, children_total;   /* how many samples since start or reset */
+};
+
+/* Why nobody could name the function that an address lies in. */
+enum unknown_cause {
+	UNKNOWN_NO_SYMBOLS,  /* the file, module or kernel has none, or -k gave none */
+	UNKNOWN_BETWEEN,     /* there are symbols, but none covers the address */
+	UNKNOWN_NOT_PRESENT, /* symbols are not in memory: not read from disk yet, or swapped out */
+	UNKNOWN_NO_PROCESS,  /* the process ended before it could be read, or could not be found */
+	UNKNOWN_NO_AREA,     /* the address lies outside all known areas of code */
+	UNKNOWN_JIT,         /* the process compiled the code itself and wrote no names for perf */
+	UNKNOWN_NO_FRAME,    /* the stack has no frame at all */
+};
+#define N_UNKNOWN_CAUSES 7
+
+/*
+ * What the resolver saw since start or reset. Here a sample is one vCPU at one tick. A new counter
+ * is a member here and a line in the table of src/query/counters.c.
+ */
+struct resolver_counts {
+	uint64_t samples;                /* with a stack: not idle */
+	double states[N_VCPU_STATES];    /* vCPU ticks by state: weights, whole ones when shown */
+	uint64_t user;                   /* samples in user code */
+	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
+	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
+	uint64_t parts[N_UNWIND_PARTS];  /* samples with frames in the kernel, in user code */
+	uint64_t parts_complete[N_UNWIND_PARTS]; /* of these, samples where that part is complete */
+	uint64_t frames;                 /* frames looked up */
+	uint64_t frames_unknown;         /* of these, frames without a name */
+	uint64_t frames_by[N_UNWIND_BYS]; /* all frames, by what told where they are */
+	/* Samples by their innermost frame, if that has no symbol: */
+	uint64_t samples_unknown;        /* it has no name */
+	uint64_t samples_function;       /* its name is the place where the function begins */
+	uint64_t samples_offset;         /* its name is another place in a file, or "[jit]" */
+	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* all three, by cause */
+	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */
+	uint64_t idle;                   /* samples of Linux's idle task: in states[] as blocked */
+	uint64_t bad_records;            /* failed sample_check(): never happens */
+	uint64_t evicted_nodes;
+	uint64_t frames_refused;         /* frame table full */
+	uint64_t unresolved;             /* records that RESOLVER_HURRY_NS left no time for */
+	uint64_t lag_ns;                 /* longest time from a stop to its sample; 0: replay */
+	uint64_t cpu_ns;                 /* resolver's thread */
+	/* Ticks: of all samples, of the three kinds without a symbol, of samples cut short. */
+	double weight, weight_unknown, weight_function, weight_offset, weight_truncated;
+};
+
+/* How many samples did not reach their outermost function. */
+static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
+{
+	uint64_t truncated = 0;
+
+	for (int stop = 0; stop < N_UNWIND_STOPS; stop++)
+		if (stop != UNWIND_COMPLETE)
+			truncated += counts->stops[stop];
+	return truncated;
+}
+
+/* The hypercalls that samples of one vCPU ended in, in any order. Unused entries come last. */
+#define SNAPSHOT_MAX_CALLS 8 /* the most frequent ones */
+struct snapshot_calls {
+	struct snapshot_call {
+		uint32_t frame; /* the stub, or the caller of one that all hypercalls share */
+		double ticks;   /* since start or reset; 0: unused */
+	} calls[SNAPSHOT_MAX_CALLS];
+};
+
+struct snapshot_vcpu {
+	double states[N_VCPU_STATES];    /* ticks by state, as weights */
+	double user;                     /* ticks running in user code */
+	struct vcpu_times times;         /* since start or reset */
+	uint32_t last_frame;             /* innermost frame of the last sample, or FRAME_ROOT */
+	/*
+	 * When the vCPU's next timer comes, by CLOCK_GUEST, read at timer_read_ns of the samples'
+	 * clock; OS_NO_TIMER: none was set. timer_read_ns 0: not known.
+	 */
+	uint64_t timer_ns, timer_read_ns;
+};
+
+/* The ticks in all states. */
+static inline double snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
+{
+	double ticks = 0;
+
+	for (int state = 0; state < N_VCPU_STATES; state++)
+		ticks += vcpu->states[state];
+	return ticks;
+}
+
+/*
+ * Where the samples of a function without a symbol are: the address that most of them have, in
+ * bytes from the function's start.
+ */
+struct snapshot_place {
+	uint32_t frame, distance_bytes;
+};
+#define SNAPSHOT_MAX_PLACES 256 /* of the functions that have most samples */
+
+/* The design effects (batches.h) of a function's self shares; 1 or more. */
+struct snapshot_effect {
+	float live, total;
+};
+
+/* Tasks of one process and thread that waited at one site for one thing (wait_sites.h). */
+struct snapshot_wait {
+	uint32_t process, thread; /* frames; FRAME_NONE: none */
+	uint32_t site;            /* the function */
+	uint32_t now;             /* tasks in the last pass */
+	uint8_t kind;             /* enum wait_kind */
+	/* bit i: enum os_wait_state i was seen when tasks were there last */
+	uint8_t states;
+	uint64_t longest_ns;      /* since start or reset; a wait that is not over counts */
+};
+
+/* A lock that tasks wait for, or have waited for since start or reset. */
+#define SNAPSHOT_NO_LOCK UINT32_MAX
+struct snapshot_lock {
+	uint64_t address;
+	uint64_t space;           /* the address space of user code; 0: the kernel's */
+	char name[OS_LOCK_NAME_BYTES]; /* clean; "": none */
+	uint8_t kind;             /* enum os_lock_kind */
+	uint64_t waits;           /* how many were seen */
+	uint64_t longest_ns;
+	double live_ticks, ticks; /* time of its waiters; their mean number is this / span */
+	/* in the last whole pass */
+	uint32_t now;             /* how many tasks wait */
+	uint8_t certainty;        /* enum os_holder */
+	uint32_t holder_pid;      /* 0: none is known */
+};
+
+#define SNAPSHOT_LOCK_FRAMES 32 /* of a task that waits for a lock or holds one */
+
+/* A task that waited for a lock, or held one, in the last whole pass. */
+struct snapshot_lock_task {
+	uint32_t pid;                   /* the thread's */
+	uint32_t process, thread, site; /* frames; FRAME_NONE: not known */
+	uint32_t lock;                  /* what it waits for; SNAPSHOT_NO_LOCK: nothing */
+	/*
+	 * Who held that lock while this task waited for it; 0: none is known. The same lock may
+	 * have had another holder when the next task was looked at.
+	 */
+	uint32_t holder_pid;
+	uint8_t certainty;              /* enum os_holder, of HOLDER_PID */
+	uint32_t others; /* like it, for which it stands in a moment of the history */
+	uint32_t cpu;                   /* on which it runs; UINT32_MAX: not known */
+	bool on_cpu;
+	uint8_t state;                  /* enum os_wait_state, if it does not run */
+	uint64_t waited_ns;             /* 0: not known */
+	uint64_t address;               /* its task_struct's */
+	uint32_t n_frames;              /* 0: its stack is not known */
+	uint32_t frames[SNAPSHOT_LOCK_FRAMES]; /* the innermost functions, the innermost first */
+};
+
+/* What only a snapshot of waits has. Its ticks are milliseconds of a task's time. */
+struct snapshot_waits {
+	bool there;        /* false: this is no snapshot of waits, and all of this is zero */
+	bool unsupported;  /* no system with a list of tasks was found */
+	/* The time that the passes stood for, in ticks. Weight / span: mean number of tasks. */
+	double span_live, span_ticks;
+	size_t n_rows;
+	struct snapshot_wait *rows; /* NULL in snapshots of the history and of a range */
+	uint64_t rows_refused;      /* waits that are in no row */
+	size_t n_locks;
+	/* NULL in snapshots of a range. Those of the history have only some: kept_locks.h */
+	struct snapshot_lock *locks;
+	size_t n_lock_tasks;
+	struct snapshot_lock_task *lock_tasks; /* ascending by pid */
+	uint64_t locks_refused;     /* waits for locks that are not among LOCKS */
+	uint64_t cpu_ns;            /* CPU time that reading the tasks took */
+	struct os_waits_counts counts;
+};
+
+struct snapshot {
+	uint64_t sequence;       /* 1, 2, ... */
+	uint64_t time_ns;        /* when it was taken, on the samples' clock */
+	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
+	/* Other clocks: the newest reading, and the first one since start or reset. */
+	struct clocks clocks, first_clocks;
+	bool at_end;             /* the last one: the run or the replay is over */
+	/*
+	 * With resolver_settings.intervals: the last snapshot, if the reader had not taken it when
+	 * this one was published. The reader may own it: then it sets this to NULL. NULL: the
+	 * reader had taken it.
+	 */
+	struct snapshot *before;
+	bool sums_only;          /* read from a profile file: no vCPUs, no ticks, no sampler */
+	const struct frames *frames; /* outlives the snapshot */
+	uint32_t n_frames;       /* ids below this may be used */
+	size_t n_nodes;
+	struct snapshot_node *nodes;
+	double live_weight;      /* nodes[0].children_live */
+	double total_weight;     /* nodes[0].children_ticks */
+	/* By frame, n_frames of them; NULL: not known, as in a profile file. */
+	struct snapshot_effect *effects;
+	/* By frame, n_frames of them; bit i: enum unwind_by i told where it is. NULL: not known. */
+	uint8_t *found_by;
+	/*
+	 * By frame, n_frames of them: the frame whose name is the source line that most of the
+	 * function's weight passes through; FRAME_NONE: not known. NULL: nobody asked.
+	 */
+	uint32_t *sources;
+	struct batches_worth worth_live, worth_total;
+	struct snapshot_waits waits;
+	struct resolver_counts resolver;
+	struct os_counts os;
+	struct sampler_counts sampler;
+	struct stopped_summary stopped;
+	unsigned n_vcpus;
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
+	struct os_events *events;     /* likewise */
+	size_t profile_bytes;    /* memory of the profile and the names */
+	unsigned ring_permille;  /* fill of the ring */
+	uint64_t lag_ns;         /* as in resolver_counts, but since the last snapshot */
+	int recording_errno;     /* why -w no longer writes; 0: it writes */
+	unsigned n_places;
+	struct snapshot_place places[SNAPSHOT_MAX_PLACES]; /* ascending by frame */
+	struct annotation *annotation; /* the snapshot's; NULL: nobody asked for one */
+	const struct crash *crash; /* lives as long as FRAMES; NULL: none, or not yet */
+	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
+	char notes[3][96];       /* what is missing and what would help; "": no note; clean */
+	bool fetching;           /* names are on their way, and notes[0] says how far */
+};
+
+/* All zero except n_nodes. The nodes are not initialised. NULL: out of memory. */
+struct snapshot *snapshot_create(size_t n_nodes);
+void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
+/*
+ * The frame's raw name. "python3.11+0x27fae0 (0x27fb3f)" if the function has no symbol: its start,
+ * and where most of its samples are. The text may be in BUFFER.
+ */
+#define SNAPSHOT_NAME_BYTES (FRAME_MODULE_BYTES + 64)
+const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t frame,
+			      char buffer[SNAPSHOT_NAME_BYTES]);
+/*
+ * A copy of FROM whose nodes have ids of FRAMES (translate.c). New frames are added to FRAMES, so
+ * only the thread that writes FRAMES may call this. Error: out of memory.
+ */
+struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
+				      struct snapshot **top);
+/* Whether the profile was reset between both: counts of NOW are those since then. */
+static inline bool snapshot_was_reset(const struct snapshot *before, const struct snapshot *now)
+{
+	return now->started_ns != before->started_ns;
+}
+/* Whether some functions have no kind and module, as in a folded file: compare them by name. */
+bool snapshot_is_plain(const struct snapshot *snapshot);
+/* The source line with most of the weight of FRAME, "tcp.c:1478"; "": not known. */
+const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
+/* The copy has no annotation. NULL: out of memory. */
+struct snapshot *snapshot_copy(const struct snapshot *snapshot);
+/* TO, a copy of FROM, gets copies of all that FROM points to. False: out of memory for some. */
+bool snapshot_waits_copy(const struct snapshot_waits *from, struct snapshot_waits *to);
+/* WAITS is a copy: its locks stay the other's. */
+static inline void snapshot_waits_leave_locks(struct snapshot_waits *waits)
+{
+	waits->locks = NULL;
+	waits->lock_tasks = NULL;
+	waits->n_locks = waits->n_lock_tasks = 0;
+}
+/* Frees what WAITS points to. */
+void snapshot_waits_deinit(struct snapshot_waits *waits);
+/* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */
+int snapshot_compare_lock_tasks(const void *a, const void *b);
+/* For bsearch() and qsort() of struct snapshot_place: by frame. */
+int snapshot_compare_places(const void *a, const void *b);
+/* Room for N nodes, which the caller frees. NULL: out of memory. */
+struct snapshot_node *snapshot_nodes_create(size_t n);
+/* Before, `end` of each of the N nodes is behind that node; afterwards it is behind its subtree. */
+void snapshot_nodes_close(struct snapshot_node *nodes, size_t n);
+/* Before, the children_ members of each of the N nodes equal self_; afterwards they are sums. */
+void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
+
+/* The slot has one reader and one resolver. */
+struct snapshot_slot;
+struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
+void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in it */
+/* Reader: asks for a snapshot. To ask again before it has come changes nothing. */
+void snapshot_request(struct snapshot_slot *slot);
+/*
+ * Reader, with resolver_settings.intervals: asks for a snapshot of what is sampled until END_NS
+ * (CLOCK_MONOTONIC, not 0), which may be to come. Not again before that snapshot was taken.
+ */
+void snapshot_request_until(struct snapshot_slot *slot, uint64_t end_ns);
+/*
+ * Reader: from now on snapshots have an annotation of FRAME; FRAME_NONE: they have none. It need
+ * not be in the first one that comes.
+ */
+void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame);
+/* Reader: the newest snapshot; the reader destroys it. NULL: there is none since the last one. */
+struct snapshot *snapshot_take(struct snapshot_slot *slot);
+/* Resolver: whether the reader has asked since the last snapshot_publish(). */
+bool snapshot_wanted(const struct snapshot_slot *slot);
+/* Resolver: what snapshot_request_until() has asked for since then; 0: nothing. */
+uint64_t snapshot_wanted_until(const struct snapshot_slot *slot);
+/* Resolver: what snapshot_annotate() has asked for. */
+uint32_t snapshot_annotated(const struct snapshot_slot *slot);
+/* Resolver: hands SNAPSHOT over, and destroys the snapshot before if nobody took it. */
+void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot);
+
+#endif

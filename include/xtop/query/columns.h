@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The columns of the function table. The screen and batch output use one table of columns, so both
+ * show the same. Functions of their arguments alone; any thread.
+ */
+#ifndef XTOP_COLUMNS_H
+#define XTOP_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xtop/query/functions.h"
+#include "xtop/query/history.h"
+
+enum column_id {
+	COLUMN_CHILDREN,
+	COLUMN_SELF,
+	COLUMN_SAMPLES,
+	COLUMN_SYMBOL,
+	COLUMN_MODULE,
+	COLUMN_PROCESS,
+	COLUMN_SOURCE,
+	/* only on the screen */
+	COLUMN_HISTORY,
+	COLUMN_BASE,
+	COLUMN_NOW,
+	COLUMN_DELTA,
+	COLUMN_RATIO,
+	COLUMN_INTERVAL,
+};
+#define N_COLUMNS 13
+#define N_COLUMNS_BATCH 7 /* the first columns */
+
+/* Room for the longest cell: the longest name, its tag, a NUL. */
+#define COLUMN_CELL_BYTES (FRAME_NAME_BYTES + 8)
+
+struct column_context {
+	const struct snapshot *snapshot;
+	const struct function_table *table;
+	bool totals;    /* percents of all samples since start, not of live weights */
+	bool addresses; /* unnamed frames as 0xADDR */
+	bool raw_names;
+	bool truncated_last; /* the row of [truncated] comes last, whatever its weight */
+	const struct function_table *base; /* TABLE was joined with it; NULL: no baseline */
+	const struct snapshot *base_snapshot;
+	double limit; /* of chance, as columns_judge() found it */
+	const struct history *history;     /* NULL: none */
+	size_t history_cells;              /* width of the history column */
+};
+
+struct column {
+	enum column_id id;
+	const char *name;   /* for -s: "children" */
+	const char *header; /* "Children" */
+	int width;          /* cells; 0: rest of the line; negative: as needed, at most -WIDTH */
+	int min_screen;     /* by default a narrower screen does not show the column */
+	bool right;         /* aligned right */
+	bool shown_always;  /* false: only if some row has something in it */
+	/*
+	 * Writes the cell's text into BUFFER: clean, and cut between characters. Returns its
+	 * length in bytes.
+	 */
+	size_t (*entry)(const struct column_context *context, const struct function_row *row,
+			char *buffer, size_t capacity);
+	/* As for qsort(): negative if A is shown before B. Numbers descend, names ascend. */
+	int (*compare)(const struct column_context *context, const struct function_row *a,
+		       const struct function_row *b);
+};
+
+extern const struct column columns[N_COLUMNS]; /* by enum column_id */
+
+/* Finds a column by its name or a unique prefix of it, in upper or lower case. NULL: none. */
+const struct column *column_find(const char *name);
+/*
+ * Parses a list of names, separated by blanks or commas, into IDS: in that order, each once. NULL
+ * is success. Otherwise returns WORD, which holds the word that names no column.
+ */
+const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_t *np,
+			  char word[32]);
+/* The difference to the baseline, in percentage points. */
+double column_delta(const struct column_context *context, const struct function_row *row);
+/*
+ * How many of the N ROWS differ significantly from the baseline; *LIMITP: context->limit from then
+ * on. As in --diff, chance alone causes at most DIFF_FALSE_DISCOVERIES of them. *KNOWNP: for how
+ * many rows there are enough samples to say. Error: out of memory.
+ */
+struct xtop_error *columns_judge(const struct column_context *context,
+				 const struct function_row *rows, size_t n, double *limitp,
+				 size_t *knownp, size_t *changedp);
+/* Whether that difference may be chance: it is not significant among all rows. */
+bool column_delta_is_open(const struct column_context *context, const struct function_row *row);
+/* Sorts ROWS. Breaks ties by children, self, name, address and frame, so the order is unique. */
+void columns_sort(const struct column_context *context, const struct column *column,
+		  struct function_row *rows, size_t n);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shares of processes, threads, control groups and modules. Functions of their arguments alone; any
+ * thread.
+ */
+#ifndef XTOP_GROUPS_H
+#define XTOP_GROUPS_H
+
+#include "xtop/query/weights.h"
+
+struct group_row {
+	/* The process or thread; for a module one of its functions, for a group one process. */
+	uint32_t frame;
+	const char *name;       /* "": functions without a module, processes without a group */
+	const char *cgroup;     /* of a process or group, "" if none; NULL in other rows */
+	bool is_cgroup;         /* the rows below are its processes and their threads */
+	bool is_thread;         /* the thread of the nearest row above that is a process */
+	struct weights weights; /* children: a stack counts once */
+	/*
+	 * Self only: samples in functions without a name, whether or not their place in a file is
+	 * known.
+	 */
+	struct weights unknown;
+};
+
+struct groups {
+	size_t n;
+	struct group_row *rows;
+	struct weights whole;
+};
+
+/*
+ * One row for each process, the hottest first, by children; threads follow their process. TOTALS:
+ * by all samples since start or reset; otherwise by live weight. Error: out of memory.
+ */
+struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
+					  struct groups *groups);
+/*
+ * The same, with a row for each control group above its processes. The hottest group comes first.
+ * Processes without a group, or with an unknown one, are a group as well.
+ */
+struct xtop_error *groups_build_cgroups(const struct snapshot *snapshot, bool totals,
+					struct groups *groups);
+/* One row for each module, the hottest first, by self. */
+struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
+					struct groups *groups);
+void groups_deinit(struct groups *groups);
+
+#endif

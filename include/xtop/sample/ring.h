@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ring between sampler and resolver: one producer, one consumer, no locks, in memory that is
+ * shared over fork(). Records have any size and are written in place.
+ *
+ * The bytes are mapped twice in a row, so a record that wraps is still one piece of memory. The
+ * producer reserves, fills and commits; the consumer peeks, reads and releases. The producer never
+ * waits. When the ring is full the producer drops its record and counts that.
+ */
+#ifndef XTOP_RING_H
+#define XTOP_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+
+struct ring;
+
+/* SIZE_BYTES is rounded up to a power of two of at least a page. */
+struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
+/*
+ * The same ring in another process, which becomes its producer. FD comes from ring_fd(); the
+ * caller keeps FD. An FD that is not sealed is refused: its memory could shrink under the producer.
+ */
+struct xtop_error *ring_adopt(int fd, struct ring **ringp);
+int ring_fd(const struct ring *ring); /* in the process that created it; else -1 */
+/* Call this in a process that becomes the producer: it goes on where the last producer stopped. */
+void ring_adopt_producer(struct ring *ring);
+void ring_destroy(struct ring *ring); /* unmaps this process's view */
+
+/*
+ * Producer: room for SIZE_BYTES, 8-aligned. NULL: there is none now. A second call without a commit
+ * in between gives the same room again.
+ */
+void *ring_reserve(struct ring *ring, size_t size_bytes);
+/* Producer: the first SIZE_BYTES of the room, at most what was reserved, become one record. */
+void ring_commit(struct ring *ring, size_t size_bytes);
+/* Producer: bytes committed since the start. */
+uint64_t ring_committed(const struct ring *ring);
+/* Producer: the consumer has released the first COUNT of these bytes. */
+bool ring_is_consumed(struct ring *ring, uint64_t count);
+
+/* Consumer: the oldest record, the same one until it is released; NULL: the ring is empty. */
+const void *ring_peek(struct ring *ring, size_t *size_bytesp);
+void ring_release(struct ring *ring);
+
+/* Either side: bytes in use now, and in all. */
+size_t ring_used_bytes(const struct ring *ring);
+size_t ring_size_bytes(const struct ring *ring);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The broker: the process that keeps its rights when main gives up its own, because main reads
+ * bytes that a guest has written. The broker is forked first of all, parses no bytes of a guest,
+ * and answers a few requests of fixed size over a socket:
+ *
+ *   main ─┬─ list, find, registers    what Xen and xenstore say of domains
+ *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
+ *         ├─ cache                    the file in which that domain's kernel is kept
+ *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
+ *         ├─ remove                   an empty result file that this run has created
+ *         └─ open                     a file that the user names on the screen, as that user
+ *
+ * The broker answers only for the domains that the command line names, and for the domains that
+ * these reboot as. So main cannot reach other domains, even if an attacker has taken it over.
+ */
+#ifndef XTOP_BROKER_H
+#define XTOP_BROKER_H
+
+#include <stddef.h>
+
+#include "xtop/xen/guest.h"
+
+struct control;
+struct memory;
+struct ring;
+
+/*
+ * The body of the sampler's process. GUEST is open. Returns when CONTROL says that it is to quit.
+ */
+typedef void sampler_run_fn(struct guest *guest, struct control *control, struct ring *ring);
+
+#define BROKER_MAX_FILES 3
+
+struct broker_settings {
+	sampler_run_fn *run;
+	const char *const *domains; /* as the command line names them */
+	size_t n_domains;           /* 0: all domains are allowed */
+	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
+	const char *cache;          /* folder of such files; NULL: none */
+	bool no_domains;            /* none at all: a recording is played */
+	double budget; /* the most that a sampler may take, even if control says more */
+	bool shared;   /* sample domains that another xtop samples, too */
+};
+
+/* Call it before the first thread starts. SETTINGS, and what it points to, outlive the run. */
+struct xtop_error *broker_start(const struct broker_settings *settings);
+/* Ends samplers, guards, keepers and the broker. Without a broker it does nothing. */
+void broker_stop(void);
+/* False if the broker was killed, or has left a question unanswered for seconds. Any thread. */
+bool broker_is_alive(void);
+/* Removes PATH, if it is an empty file: one of the settings' files, or of broker_open_output(). */
+void broker_remove(const char *path);
+/* An output_opener_fn (output.h). */
+struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp);
+
+/* --- questions about a domain. Without a broker, this process asks Xen itself. ---------------- */
+
+/*
+ * DOMAIN: name, domid or UUID. Errors: no Xen here, not root, Xen has another interface, no such
+ * domain, the domain is dom0 or cannot be profiled, xenstore does not answer within 5 s.
+ */
+struct xtop_error *guest_find(const char *domain, struct guest_info *info);
+
+/* All domains, also dom0, ascending by domid. The caller frees *LISTP. Xenstore as above. */
+struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
+
+/*
+ * The registers of VCPU while it runs: good enough to find its page tables. Xen pauses the vCPU to
+ * read them, so this waits for up to 2 s until the budget allows it. False: Xen refuses.
+ */
+bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
+
+/*
+ * If an xtop that was killed has left DOMAIN paused, undoes this pause, and no other one. *NOTEP
+ * says what was found and done; the caller frees it. *NOTEP is NULL if there was nothing to undo,
+ * unless the user has ASKED for it. Main calls it first of all, with root's rights. By domid or
+ * UUID it does not ask xenstore.
+ */
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
+
+/* The memory of DOMID, and of no other domain. */
+struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
+
+/* CPU time of the broker, when it gave its last answer; 0: it gave none. Any thread. */
+uint64_t broker_cpu_ns(void);
+
+/* The file in which DOMID's kernel is kept (cache_folder.h). -1: nothing is kept. */
+int guest_open_cache(uint32_t domid);
+
+/* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
+
+/*
+ * The broker starts sampler and guard of a guest, and the keeper that watches both. All of them end
+ * when main or the broker dies.
+ */
+struct guest_process {
+	uint32_t id;
+	int end_fd; /* the keeper's: readable when all three have ended */
+};
+struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
+			       struct ring *ring, struct guest_process *process);
+bool guard_is_alive(const struct guest_process *process);
+/* Asks all three to quit, and waits for their end. The guest runs afterwards. */
+void guard_stop(struct guest_process *process, struct control *control);
+
+#endif

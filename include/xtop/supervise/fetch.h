@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fetches debug files, and source files, from debuginfod servers, by build-id, in the background.
+ * A process of its own talks to the servers, one file after the other (supervise/fetcher.h). It has
+ * no rights on guests, and does not parse the files. The process that asks goes on meanwhile.
+ *
+ * The functions may be called by any thread; none of them waits for a server.
+ */
+#ifndef XTOP_FETCH_H
+#define XTOP_FETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/base/build_id.h"
+#include "xtop/base/error.h"
+
+#define FETCH_MAX_FILES  256 /* that one run asks for */
+#define FETCH_PATH_BYTES 256 /* a longer path is not asked for */
+
+enum fetch_state {
+	FETCH_OFF,     /* there is no such process, or too many files were asked for */
+	FETCH_WAITING, /* asked for, and not there yet */
+	FETCH_FOUND,
+	FETCH_NONE,    /* no server has it, or something went wrong */
+};
+
+/* Since the start. */
+struct fetch_progress {
+	unsigned n_waiting, n_found, n_none;
+	uint64_t done_bytes, total_bytes; /* of the file that is fetched now; 0: not known */
+	char message[96];                 /* what went wrong last; not clean; "": nothing */
+};
+
+/*
+ * Starts the process. Call it first of all, with all rights and before other threads and processes:
+ * the process must not get what is opened later. CACHE: the folder for what was fetched, unless
+ * DEBUGINFOD_CACHE_PATH names one; NULL: none. Error: DEBUGINFOD_URLS names no server, or the
+ * process cannot be started. That there is no library shows in the progress's message.
+ */
+struct xtop_error *fetch_start(const char *cache);
+void fetch_stop(void); /* without a start, nothing */
+bool fetch_is_on(void);
+
+/*
+ * Asks for the debug file of ID, if nobody has asked yet. After FETCH_FOUND *FDP is a descriptor of
+ * the file, which the caller closes. The file's content is hostile.
+ */
+enum fetch_state fetch_ask(const struct build_id *id, int *fdp);
+/*
+ * The same for a source file of the program with build-id ID: PATH is absolute, as the program was
+ * compiled. FETCH_OFF also if it is not.
+ */
+enum fetch_state fetch_ask_source(const struct build_id *id, const char *path, int *fdp);
+/* As fetch_ask(), but does not ask. FETCH_OFF also when nobody has asked. */
+enum fetch_state fetch_find(const struct build_id *id, int *fdp);
+void fetch_get_progress(struct fetch_progress *progress);
+
+#endif

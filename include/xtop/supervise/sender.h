@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A sender is a process that hands on what main has found: profiles to a store (src/push/ has its
+ * body), metrics to Prometheus (src/metrics/). It is forked first of all, and has no right on any
+ * guest: no descriptor but its socket, its folder and what it has opened itself. Main and the
+ * sender exchange packets of fixed size. Main never waits for the sender: main drops a packet for
+ * which the socket has no room.
+ */
+#ifndef XTOP_SENDER_H
+#define XTOP_SENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "xtop/base/error.h"
+
+struct sender_settings {
+	const char *option; /* "--push": for messages */
+	/* In the process, with all rights still: reads the user's files. Error: main reports it. */
+	struct xtop_error *(*open)(void *context);
+	/*
+	 * The folder that the process may write to. FOLDER is the user's, and the user's rights
+	 * must be enough; else a folder NAME below CACHE, which is optional. NULL: none.
+	 */
+	const char *folder, *cache, *name;
+	/* In the process, without rights. Returns when main has ended. FOLDER: -1: none. */
+	void (*run)(void *context, int socket, int folder);
+	void *context;
+};
+
+/* --- main's side ------------------------------------------------------------------------------ */
+
+/* To begin with all zeros: there is no process. */
+struct sender {
+	int socket; /* 0: none */
+	pid_t pid;  /* 0: none, or it has ended */
+};
+
+/* Call it before other threads and processes start. Returns when the process has no rights left. */
+struct xtop_error *sender_start(const struct sender_settings *settings, struct sender *sender);
+/*
+ * Sends a packet with the descriptor FD (-1: none), which stays the caller's. False: there is no
+ * room, or the process is gone.
+ */
+bool sender_put(const struct sender *sender, const void *packet, size_t size_bytes, int fd);
+/* The next packet of the process. False: there is none now. */
+bool sender_get(const struct sender *sender, void *packet, size_t size_bytes);
+/* Waits up to WAIT_MS. True: the process has ended; its last packets can still be got. */
+bool sender_wait_for_end(struct sender *sender, unsigned wait_ms);
+void sender_stop(struct sender *sender); /* without a start, nothing */
+
+/* --- in the process --------------------------------------------------------------------------- */
+
+enum sender_turn { SENDER_PACKET, SENDER_NOTHING, SENDER_END };
+
+/* Does not wait. SENDER_PACKET: the descriptor *FDP is the caller's. */
+enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *fdp);
+/*
+ * The size of the file FD, which came with a packet. 0: it is empty, has more than MAX_BYTES, or is
+ * no regular file.
+ */
+size_t sender_file_bytes(int fd, size_t max_bytes);
+/* False: main reads too slowly, or is gone. */
+bool sender_tell(int socket, const void *packet, size_t size_bytes);
+
+#endif

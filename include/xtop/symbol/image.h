@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is known of code. An image is one file's symbols and unwind tables, at the file's own
+ * addresses. A space says which image lies where in one address space. The spaces that map an image
+ * share it, and it lives as long as one of them. Resolver's thread.
+ *
+ *   address in the guest - mapping.bias = address in the image
+ */
+#ifndef XTOP_IMAGE_H
+#define XTOP_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/bytes.h"
+#include "xtop/base/error.h"
+#include "xtop/elf/loads.h"
+#include "xtop/symbol/symbol.h"
+#include "xtop/unwind/unwind.h"
+
+/* --- image.c ---------------------------------------------------------------------------------- */
+
+struct code_source;
+struct image_place;
+
+/* What .gnu_debuglink says of the debug file. */
+struct image_debug_link {
+	uint32_t crc;
+	char name[]; /* one component of a path; not clean */
+};
+
+struct image {
+	char *name;                /* the frames' module: "[kernel]", "libc.so.6"; not clean */
+	struct build_id build_id;
+	struct symtab *symtab;     /* sealed; NULL: none */
+	struct unwind_tables tables;
+	uint64_t init;             /* a function before the first that the tables know; 0: none */
+	bool incomplete;           /* some of the file was missing: worth reading again later */
+	bool stripped;             /* only a debug file has all of its functions */
+	bool awaits_names;         /* somebody may find that file later (linux/process/) */
+	bool wants_names;          /* a function without a symbol was met in it */
+	bool wants_lines;          /* a function was met in it while it had no source lines */
+	size_t unpacked_bytes;     /* of .gnu_debugdata, for names; not kept */
+	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
+	struct image_debug_link *link; /* to that file; NULL: none */
+	int tables_fd;             /* for image_build_tables(); -1: none, or they have been built */
+	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
+	bool lines_by_symbol;      /* places in `lines` are counted from their symbols */
+	uint32_t lines;            /* the file with its source lines (lines.h); 0: none */
+	struct image_place *place;
+	unsigned n_references;
+};
+
+/* Best effort: skipped when allocation fails. */
+void image_set_path(struct image *image, const char *path);
+/* The caller has the only reference. */
+struct xtop_error *image_create(const char *name, struct image **imagep);
+struct image *image_ref(struct image *image);
+void image_unref(struct image *image); /* NULL allowed; the last one destroys the image */
+size_t image_memory_bytes(const struct image *image);
+/*
+ * Finds the bounds of the code around ADDRESS, for unwinders that read code: those of a hypercall's
+ * stub, of a symbol, of an FDE, or of a short gap between FDEs or behind `init`. Addresses are the
+ * image's. False: they are not known.
+ */
+bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end);
+
+/*
+ * An image never changes once a space has it. When its file is read again, another image takes its
+ * place. A caller that wants to know the latest image keeps a reference to the place, which keeps
+ * no tables in memory.
+ */
+struct image_place *image_place_ref(const struct image *image);
+void image_place_unref(struct image_place *place); /* NULL allowed */
+/* BY, an image of the same file at the same addresses, takes the place of IMAGE. */
+void image_set_successor(struct image *image, struct image *by);
+/* The latest image, lent; NULL: it was destroyed. *PLACEP becomes the place of that image. */
+const struct image *image_place_get(struct image_place **placep);
+
+/*
+ * image_elf.c: symbols, build-id and unwind tables of an ELF file, as far as they are there:
+ * .symtab, or .dynsym and .gnu_debugdata; .eh_frame (found by its section or by
+ * PT_GNU_EH_FRAME), .debug_frame. What is missing leaves `incomplete` set. Error: no ELF file for
+ * the guest's machine.
+ */
+struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
+/*
+ * The same of a file that has the symbols of a kernel in memory, whose code is SOURCE. SOURCE is
+ * closed with the image, and also after an error.
+ */
+struct xtop_error *image_read_loaded_elf(struct image *image, const struct bytes *bytes,
+					 const struct code_source *source);
+/*
+ * The same of FD, a file of dom0's disk below --root. *LOADS stays as it was where nothing is
+ * loaded.
+ */
+struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads);
+
+/*
+ * Names out of FD, a file of dom0's disk that may be IMAGE's debug file: what has been stripped
+ * off. True: it is, by its build-id, and IMAGE has all of its functions now. BY_LINK: where one of
+ * the two has no build-id, the CRC of IMAGE's link decides. If spaces have IMAGE, which is the one
+ * change that an image sees then, they must be filled anew: what was looked up in them is not true
+ * any more.
+ */
+bool image_read_debug_file(struct image *image, int fd, bool by_link);
+
+/*
+ * The source lines of FD, a file of dom0's disk that may be IMAGE's debug file, or the file itself.
+ * BY_LINK as above. *ALT: the file that dwz put common parts of it into; its name is "" if there is
+ * none. False: it is not IMAGE's, or has no DWARF.
+ */
+struct elf_alt_link;
+bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf_alt_link *alt);
+/* Whether FD has the build-id ID. */
+bool image_is_build(int fd, const struct build_id *id);
+
+/* The unwind tables alone, with ORC, of FD, a file of dom0 that -k names. */
+struct xtop_error *image_read_tables(struct image *image, int fd);
+
+/*
+ * The same later: the first frame that is unwound in IMAGE calls image_build_tables(). The tables
+ * of a vmlinux take a good part of a second; meanwhile samples wait in the ring. FD, a regular
+ * file, becomes the image's.
+ */
+void image_adopt_tables_file(struct image *image, int fd);
+void image_build_tables(struct image *image); /* does nothing when there is no such file */
+/*
+ * *FDP: a file in memory, the caller's, which gives image_adopt_tables_file() the same tables as
+ * the file that IMAGE has adopted; -1: it has none, or has built its tables. Error: that file
+ * cannot be read, or out of memory.
+ */
+struct xtop_error *image_copy_tables(const struct image *image, int *fdp);
+
+/* --- space.c ---------------------------------------------------------------------------------- */
+
+enum mapping_kind {
+	MAPPING_CODE,      /* of an image */
+	MAPPING_ANONYMOUS, /* executable memory without a file: "[jit]" where no name is known */
+};
+
+struct mapping {
+	uint64_t start, end;
+	uint64_t bias;        /* of the image: what relocation added */
+	uint64_t file_offset; /* of `start` in the file; names code: "libc.so.6+0x2724a" */
+	struct image *image;  /* MAPPING_ANONYMOUS: the names in /tmp/perf-PID.map, or NULL */
+	enum mapping_kind kind;
+};
+
+#define SPACE_MAX_MAPPINGS 65536
+
+struct space;
+
+struct xtop_error *space_create(struct space **spacep);
+void space_destroy(struct space *space); /* NULL allowed; drops its references */
+/* Takes a reference to mapping->image. Where mappings overlap, the latest one answers first. */
+struct xtop_error *space_add(struct space *space, const struct mapping *mapping);
+void space_clear(struct space *space);
+/* An image in SPACE has source lines now: what was looked up is out of date. */
+void space_invalidate(struct space *space);
+/* Removes the mappings that IS_GONE accepts: many for the cost of one. */
+void space_remove_if(struct space *space,
+		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context);
+/* NULL: nothing is known to lie there. Lives until the space changes. */
+const struct mapping *space_find(const struct space *space, uint64_t address);
+/*
+ * Every change raises it: what a caller has cached of a space holds while (space, generation) is
+ * the same. It never repeats while the program runs, whatever spaces come and go.
+ */
+uint64_t space_generation(const struct space *space);
+/*
+ * The innermost symbol at ADDRESS. False: there is none; then *MAPPING is what space_find()
+ * returns, which may be NULL.
+ */
+bool space_find_symbol(const struct space *space, uint64_t address, struct symtab_entry *entry,
+		       const struct mapping **mapping);
+/* False: nothing is mapped there, although something is known of the space. */
+bool space_may_be_code(const struct space *space, uint64_t address);
+/* Whether one of the files in SPACE has Go's table of functions. */
+bool space_has_go(const struct space *space);
+/* SPACE for unwind_stack(). NULL for NULL. Lives as long as SPACE. */
+const struct unwind_space *space_for_unwind(const struct space *space);
+
+#endif

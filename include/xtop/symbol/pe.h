@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * PE images of x86-64 as they lie in a guest's memory: who they are, the names that they
+ * export, and their unwind tables. All bytes are the guest's. Resolver's thread.
+ */
+#ifndef XTOP_PE_H
+#define XTOP_PE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/base/bytes.h"
+#include "xtop/base/error.h"
+#include "xtop/symbol/image.h"
+#include "xtop/unwind/code.h"
+
+#define PE_MAX_IMAGE_BYTES (256U << 20)
+#define PE_NAME_BYTES      64
+
+struct pe_part {
+	uint32_t address, size_bytes; /* from the image's start; size_bytes 0: there is none */
+};
+
+struct pe_head {
+	uint32_t size_bytes; /* of the image in memory */
+	uint32_t time_stamp; /* or a hash: tells builds apart */
+	struct pe_part exports, functions; /* .edata and .pdata */
+};
+
+/* BYTES begin where the image does. False: no PE image of x86-64 is there. */
+bool pe_read_head(const struct bytes *bytes, struct pe_head *head);
+/* The image's own name, "ntoskrnl.exe", not clean. False: it exports nothing. */
+bool pe_read_name(const struct bytes *bytes, const struct pe_head *head, char name[PE_NAME_BYTES]);
+/*
+ * Fills in IMAGE's symbols and unwind tables, as far as they are there, at addresses from the
+ * image's start. Takes over SOURCE, which reads the image's code, also after an error. Error:
+ * out of memory.
+ */
+struct xtop_error *image_read_pe(struct image *image, const struct bytes *bytes,
+				 const struct pe_head *head, const struct code_source *source);
+
+#endif

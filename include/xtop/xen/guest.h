@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A live guest: the source of registers and memory. Calls to Xen stand behind struct guest_ops, so
+ * that tests run the sampler and the readers on a guest that is made up in memory.
+ *
+ * The stopped guest is a resource with one owner, the sampler, and one scope, from stop() to
+ * release(). Code in this scope does not allocate, map, lock or print.
+ */
+#ifndef XTOP_GUEST_H
+#define XTOP_GUEST_H
+
+#include <stdbool.h>
+
+#include "xtop/base/error.h"
+#include "xtop/base/types.h"
+
+/*
+ * A name is what xenstore has at /local/domain/ID/name. xenstore's messages limit it to 4,096 bytes
+ * (Xen 4.17 public/io/xs_wire.h, XENSTORE_PAYLOAD_MAX), file names of console logs to 255. A longer
+ * name is cut and ends in GUEST_NAME_CUT; no domain is found by such a name.
+ */
+#define GUEST_NAME_BYTES 256
+#define GUEST_NAME_CUT   "..."
+
+struct guest_info {
+	char name[GUEST_NAME_BYTES];
+	char uuid[40];
+	uint32_t domid;
+	enum guest_type type;
+	enum guest_arch arch;
+	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS; 0 .. n_vcpus - 1, some may be offline */
+	uint64_t memory_kib;
+	bool crashed; /* and kept as it was: on_crash="preserve" */
+	bool is_pv_32; /* a PV guest with a 32-bit kernel */
+};
+
+enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };
+
+/* What is known of the guest without stopping it. */
+struct guest_look {
+	enum guest_life life;
+	enum guest_end end; /* of a guest that is gone */
+	uint64_t pages;     /* that the guest has now; changes when it balloons */
+	/*
+	 * For so long Xen has paused vCPUs since the look before, because it answers some questions
+	 * about a vCPU while that vCPU stands still.
+	 */
+	uint64_t paused_ns;
+	uint64_t time_ns;   /* of this look, CLOCK_MONOTONIC */
+	/* At this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
+	enum vcpu_state states[GUEST_MAX_VCPUS];
+	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* that each vCPU has run since it was created */
+};
+
+struct guest_ops {
+	/*
+	 * Asks for the state of the running guest. False: Xen did not answer; the guest counts as
+	 * gone.
+	 */
+	bool (*look)(void *context, struct guest_look *look);
+	/* The same without the states of the vCPUs: one call to Xen, however many there are. */
+	bool (*look_life)(void *context, struct guest_look *look);
+	/*
+	 * Tells guard and keeper that stops may come from now on, and that none comes any more.
+	 * Outside of these two stop() refuses. NULL: nobody watches.
+	 */
+	void (*expect_stops)(void *context);
+	void (*end_stops)(void *context);
+	/*
+	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall; of REGS at
+	 * least those that lead to the stacks. user[i]: vCPU i ran user code. BEGIN_NS: the
+	 * caller's clock_now_ns() just before, so that the stop need not read a clock.
+	 *
+	 * stood_ns[i], if it is not 0: the registers of vCPU i in the last stop are returned again
+	 * if it has run for exactly so long since it was created. That costs a tenth. Otherwise its
+	 * registers are read, in a second hypercall, and stood_ns[i] becomes 0. NULL: all are read.
+	 *
+	 * False: the guest runs; it could not be stopped, or not all registers could be read.
+	 */
+	bool (*stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		     struct registers *regs, bool *user, uint64_t *stood_ns);
+	void (*release)(void *context);
+	/*
+	 * Reads the registers of the N vCPUS as stop() does, but the guest runs on. They belong
+	 * together with what is read afterwards only if look() then says that no vCPU has run since
+	 * a look before. Xen pauses each vCPU for the call; that time counts as stopped in the next
+	 * look. False: not all could be read. NULL: it cannot.
+	 */
+	bool (*peek)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		     bool *user);
+	/*
+	 * After release() or peek(), with the same arguments as stop(): the registers that were
+	 * left out, and the mode of a vCPU that has not been known. For the mode a vCPU may be
+	 * paused for a moment; the next look tells for how long. NULL: nothing is left out.
+	 */
+	void (*read_registers)(void *context, const uint16_t *vcpus, unsigned n,
+			       struct registers *regs);
+	/*
+	 * Xen's system time, while the guest runs. False: Xen did not answer. NULL: there is no
+	 * such clock.
+	 */
+	bool (*read_clock)(void *context, uint64_t *xen_ns);
+	void (*close)(void *context);
+};
+
+/* Maps the guest's pages. */
+struct mapper {
+	/* Maps one page for reading. NULL: Xen refuses. Not while the guest is stopped. */
+	void *(*map)(void *context, frame_t frame);
+	void (*unmap)(void *context, void *page);
+	void *context;
+};
+
+struct guest {
+	const struct guest_ops *ops;
+	void *context;
+	struct mapper mapper; /* valid until ops->close() */
+	struct guest_info info;
+};
+
+static inline void guest_expect_stops(const struct guest *guest)
+{
+	if (guest->ops->expect_stops)
+		guest->ops->expect_stops(guest->context);
+}
+
+static inline void guest_end_stops(const struct guest *guest)
+{
+	if (guest->ops->end_stops)
+		guest->ops->end_stops(guest->context);
+}
+
+struct guest_listing {
+	struct guest_info info;
+	char state; /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' other */
+	uint64_t cpu_time_ns;
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions to Xen about domains, asked by the broker, or by main while main is privileged. The
+ * contracts of the first two and of xen_get_registers() are those of guest_list(), guest_find() and
+ * guest_get_registers() (broker.h).
+ */
+#ifndef XTOP_XEN_H
+#define XTOP_XEN_H
+
+#include "xtop/xen/guest.h"
+
+/*
+ * If xtop does not know the version of Xen's interface, it takes the Xen that runs for RELEASE,
+ * such as "4.21". Fails if xtop does not know RELEASE either. Before Xen is asked for the first
+ * time; NULL: an unknown version is an error, as it is at the start.
+ */
+struct xtop_error *xen_assume(const char *release);
+
+/*
+ * Both also ask xenstore, for names. xenstore may be slow, or not answer at all: the processes that
+ * watch a guest must not wait for it (supervise/ask.h).
+ */
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np);
+struct xtop_error *xen_find(const char *domain, struct guest_info *info);
+/* Finds DOMAIN by domid or UUID only, and gives no name: it does not ask xenstore. */
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info);
+/* The domain with this number still has this UUID. */
+bool xen_is_same_domain(const struct guest_info *info);
+/* *PAUSED_NSP: for how long Xen has paused the vCPU to answer, also if it did not answer. */
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp);
+
+/* The handle with which the two functions below ask Xen. */
+struct xen_control;
+struct xtop_error *xen_open_control(struct xen_control **controlp);
+void xen_close_control(struct xen_control *control);
+/*
+ * The domain is paused, and stays so for longer than a stop of xtop takes (20 ms). *CPU_TIME_NSP:
+ * the CPU time that the domain has used; untouched if it is not paused.
+ */
+bool xen_is_paused(struct xen_control *control, uint32_t domid, uint64_t *cpu_time_nsp);
+/* Undoes N pauses of the domain. Returns how many Xen has undone. */
+unsigned xen_unpause(struct xen_control *control, uint32_t domid, unsigned n);
+
+#endif

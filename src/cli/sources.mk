@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	src/cli/options.c \
+	include/xtop/cli/options.h \
+	src/cli/options_check.c \
+	src/cli/options_check.h \
+	src/cli/options_file.c \
+	include/xtop/cli/options_file.h \
+	src/cli/options_help.c

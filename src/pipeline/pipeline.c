@@ -1,0 +1,756 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stages of one guest; see pipeline.h. No other file starts threads. The processes of a
+ * pipeline are started before its first thread.
+ */
+#include "config.h"
+
+#include "xtop/pipeline/pipeline.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "pipeline/reattach.h"
+#include "pipeline/replayed.h"
+#include "xtop/base/build_id.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/thread.h"
+#include "xtop/linux/kernel_cache.h"
+#include "xtop/memory/memory.h"
+#include "xtop/memory/walk.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/recording/replay.h"
+#include "xtop/sample/sampler.h"
+
+#define PIPELINE_WAIT_NS     1000000    /* between looks whether the sampler has started */
+
+struct pipeline {
+	const struct options *options;
+	const char *domain;      /* as the user named it; NULL: a recording */
+	struct guest_info guest; /* as main knows it */
+	/* The live guest. In a replay: the ring, and the memory out of the recording. */
+	struct attached_guest source;
+	struct recorded_memory *recorded; /* that memory; NULL: live, or none was recorded */
+	struct symbols *symbols;
+	struct kernel_cache *cache; /* NULL: none */
+	struct os *os;
+	const struct snapshot *given_baseline; /* until pipeline_start() has ended; NULL: none */
+	struct replayed replayed;        /* what -r names */
+	struct recording_reader *reader; /* its recording; NULL: live, or a profile */
+	struct control *control;
+	struct snapshot_slot *slot, *waits_slot;
+	struct resolver *resolver;
+	struct sample_log *log; /* NULL: nobody wants each sample */
+	struct history *history; /* of a recording; NULL: no screen, or the screen has it */
+	struct recording_writer *writer;
+	struct reattacher reattacher;
+	char name[GUEST_NAME_BYTES];    /* of the guest, at the start */
+	char note[REATTACH_NOTE_BYTES]; /* main's copy */
+	pthread_t replay_thread, resolver_thread, reattach_thread;
+	bool replay_started, resolver_started, reattach_started;
+	uint64_t started_ns;
+};
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	error = control_create(&pipeline->control);
+	if (error)
+		return error;
+	control_set_rate(pipeline->control, pipeline->options->freq_hz);
+	control_set_budget(pipeline->control, pipeline->options->budget);
+	control_set_waits_hz(pipeline->control, pipeline->options->waits_hz);
+	error = snapshot_slot_create(&pipeline->slot);
+	return error ? error : snapshot_slot_create(&pipeline->waits_slot);
+}
+
+static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
+{
+	size_t size_bytes = sampler_ring_bytes(pipeline->guest.n_vcpus,
+					       control_get_rate(pipeline->control));
+
+	return ring_create(size_bytes, &pipeline->source.ring);
+}
+
+/* A profile is read, and is all there ever is: one snapshot. */
+static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
+{
+	struct sampler_counts counts = { .state = SAMPLER_ENDED };
+	const char *path = pipeline->options->replay, *name = strrchr(path, '/');
+	struct snapshot *snapshot;
+	struct xtop_error *error;
+
+	if (pipeline->options->n_symbols)
+		return error_create("'%s' is a profile and has its names already: leave out -k",
+				    path);
+	error = pipeline_create_shared(pipeline);
+	if (!error)
+		error = import_snapshot(pipeline->replayed.import, &snapshot);
+	if (error)
+		return error;
+	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", name ? name + 1 : path);
+	control_set_counts(pipeline->control, &counts);
+	snapshot_publish(pipeline->slot, snapshot);
+	return NULL;
+}
+
+static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
+{
+	const struct recording_info *info = recording_reader_get_info(pipeline->reader);
+	struct xtop_error *error;
+
+	pipeline->guest = (struct guest_info){
+		.domid = info->domid,
+		.type = info->type,
+		.arch = info->arch,
+		.n_vcpus = info->n_vcpus,
+	};
+	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", info->domain);
+	memcpy(pipeline->guest.uuid, info->uuid, sizeof(pipeline->guest.uuid));
+	error = pipeline_create_shared(pipeline);
+	return error ? error : pipeline_create_ring(pipeline);
+}
+
+static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	if (pipeline->domain)
+		return NULL;
+	error = replayed_open(pipeline->options->replay, pipeline->symbols,
+			      pipeline->given_baseline, &pipeline->replayed);
+	if (error && pipeline->options->example)
+		return error_wrap(error, "--example comes with make install");
+	if (error)
+		return error;
+	pipeline->reader = pipeline->replayed.reader;
+	return pipeline->reader ? pipeline_open_recording(pipeline)
+				: pipeline_publish_profile(pipeline);
+}
+
+static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	if (!pipeline->domain)
+		return NULL;
+	error = guest_find(pipeline->domain, &pipeline->guest);
+	if (!error && pipeline->guest.crashed && !pipeline->options->crash)
+		error = error_create("domain '%s' has crashed: --crash shows its log and stacks",
+				     pipeline->domain);
+	if (!error)
+		error = guest_open_memory(pipeline->guest.domid, &pipeline->source.memory);
+	pipeline->source.info = pipeline->guest;
+	memcpy(pipeline->name, pipeline->guest.name, sizeof(pipeline->name));
+	if (!error)
+		error = pipeline_create_shared(pipeline);
+	return error ? error : pipeline_create_ring(pipeline);
+}
+
+static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
+{
+	const char *record = pipeline->options->record;
+
+	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
+}
+
+/* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread, once that runs. */
+static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
+				size_t size_bytes)
+{
+	struct registers regs;
+
+	return guest_get_registers(&pipeline->source.info, 0, &regs) &&
+	       memory_read(pipeline->source.memory, walk_root(&regs), address, buffer,
+			   size_bytes) == size_bytes;
+}
+
+/*
+ * The guest is known to run another build than the file of -k. Where the image has its build-id
+ * loaded, the guest has one to compare with. A guest that has nothing mapped there says nothing: it
+ * still boots, or its address space is randomised. A recording has the build-ids of the images that
+ * were known then, by module name.
+ */
+static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t image,
+				    size_t n_recorded)
+{
+	const struct build_id *wanted = symbols_build_id(pipeline->symbols, image);
+	const char *module = symbols_module(pipeline->symbols, image);
+	struct build_id found = { .size_bytes = wanted ? wanted->size_bytes : 0 };
+
+	if (!found.size_bytes)
+		return false;
+	for (size_t i = 0; i < n_recorded; i++) {
+		const struct build_id *recorded = symbols_build_id(pipeline->symbols, i);
+
+		if (recorded && recorded->size_bytes &&
+		    strcmp(symbols_module(pipeline->symbols, i), module) == 0)
+			return !build_id_equal(recorded, wanted);
+	}
+	if (pipeline->reader || !wanted->address)
+		return false;
+	return pipeline_read_guest(pipeline, wanted->address, found.bytes, found.size_bytes) &&
+	       !build_id_equal(&found, wanted);
+}
+
+/* Names of another build are wrong without looking wrong. */
+static struct xtop_error *pipeline_check_build(const struct pipeline *pipeline, size_t image,
+					       size_t n_recorded)
+{
+	if (!pipeline_is_other_build(pipeline, image, n_recorded))
+		return NULL;
+	return error_create("%s is of another build than what runs in '%s': their build-ids differ",
+			    symbols_module(pipeline->symbols, image), pipeline->guest.name);
+}
+
+static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
+{
+	size_t n_recorded = symbols_count(pipeline->symbols); /* a recording brought them */
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < pipeline->options->n_symbols && !error; i++) {
+		size_t first = symbols_count(pipeline->symbols);
+
+		error = symbols_add_file(pipeline->symbols, pipeline->options->symbols[i]);
+		for (size_t j = first; j < symbols_count(pipeline->symbols) && !error; j++)
+			error = pipeline_check_build(pipeline, j, n_recorded);
+	}
+	return error;
+}
+
+/* --- starting --------------------------------------------------------------------------------- */
+
+static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
+{
+	struct recording_info info = {
+		.domid = pipeline->guest.domid,
+		.type = pipeline->guest.type,
+		.arch = pipeline->guest.arch,
+		.n_vcpus = pipeline->guest.n_vcpus,
+		.freq_hz = pipeline->options->freq_hz,
+		.wallclock_s = (uint64_t)time(NULL),
+	};
+
+	if (!pipeline->options->record)
+		return NULL;
+	memcpy(info.domain, pipeline->guest.name,
+	       strnlen(pipeline->guest.name, sizeof(info.domain) - 1));
+	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
+	recording_writer_begin(pipeline->writer, &info, pipeline->symbols);
+	recording_writer_watch(pipeline->writer, pipeline->source.memory);
+	return NULL;
+}
+
+static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
+{
+	return (struct os_settings){
+		.type = pipeline->guest.type,
+		.memory = pipeline->source.memory,
+		.control = pipeline->control,
+		.symbols = pipeline->symbols,
+		.root = pipeline->options->root,
+		.debug_dirs = pipeline->options->debug_dirs,
+		.n_debug_dirs = pipeline->options->n_debug_dirs,
+		.debug_dirs_given = pipeline->options->debug_dirs_given,
+		.at_once = pipeline->options->crash,
+	};
+}
+
+static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
+{
+	struct os_settings settings = pipeline_os_settings(pipeline);
+
+	if (!pipeline->domain)
+		return NULL;
+	/* What the cache knows would not be read from the guest, and not be in the recording. */
+	if (!pipeline->options->record)
+		pipeline->cache =
+			kernel_cache_adopt(guest_open_cache(pipeline->guest.domid));
+	settings.kernel_cache = pipeline->cache;
+	memcpy(settings.uuid, pipeline->guest.uuid, sizeof(settings.uuid));
+	control_set_hold(pipeline->control);
+	return os_create(&settings, &pipeline->os);
+}
+
+/* Finds out again what ran in the guest, from the pages that were read for that then. */
+static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
+{
+	struct os_settings settings;
+	struct xtop_error *error;
+
+	if (!pipeline->reader || !recording_reader_has_memory(pipeline->reader))
+		return NULL;
+	error = recorded_memory_open(&pipeline->source.memory, &pipeline->recorded);
+	settings = pipeline_os_settings(pipeline);
+	return error ? error : os_create(&settings, &pipeline->os);
+}
+
+/* One format has each sample. A live guest has no end, so its samples are not kept. */
+static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
+{
+	const struct options *options = pipeline->options;
+
+	if (!pipeline->reader || !options->output || strcmp(options->format, "perf") != 0)
+		return NULL;
+	return sample_log_create(&pipeline->log);
+}
+
+/* A recording is replayed faster than the screen asks for pictures. */
+static struct xtop_error *pipeline_create_history(struct pipeline *pipeline)
+{
+	const struct options *options = pipeline->options;
+
+	if (!pipeline->reader || options->batch || options->quiet)
+		return NULL;
+	return history_create(&pipeline->history);
+}
+
+static void pipeline_add_moment(void *context, const struct snapshot *snapshot)
+{
+	history_add(context, snapshot);
+}
+
+struct history *pipeline_take_history(struct pipeline *pipeline)
+{
+	struct history *history = pipeline->history;
+
+	pipeline->history = NULL;
+	return history;
+}
+
+static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
+{
+	const struct resolver_settings settings = {
+		.ring = pipeline->source.ring,
+		.control = pipeline->control,
+		.slot = pipeline->slot,
+		.waits_slot = pipeline->waits_slot,
+		.symbols = pipeline->symbols,
+		.os = pipeline->os,
+		.how = pipeline->options->unwind,
+		.writer = pipeline->writer,
+		.recorded = pipeline->recorded,
+		.log = pipeline->log,
+		.n_vcpus = pipeline->guest.n_vcpus,
+		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
+		.max_nodes = RESOLVER_MAX_NODES,
+		.compared = pipeline->options->baseline,
+		.baseline = pipeline->given_baseline,
+		.live = !pipeline->reader,
+		.crash = pipeline->options->crash,
+		.intervals = pipeline->options->push || pipeline->options->metrics,
+		.moment = pipeline->history ? pipeline_add_moment : NULL,
+		.moment_context = pipeline->history,
+	};
+
+	return resolver_create(&settings, &pipeline->resolver);
+}
+
+/* Guard and sampler report their failures through the control block. */
+static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = PIPELINE_WAIT_NS };
+	struct sampler_counts counts;
+	struct xtop_error *error;
+
+	if (pipeline->reader)
+		return NULL;
+	error = guard_start(&pipeline->guest, pipeline->control, pipeline->source.ring,
+			    &pipeline->source.process);
+	if (error)
+		return error;
+	pipeline->source.started = true;
+	do {
+		nanosleep(&nap, NULL);
+		control_get_counts(pipeline->control, &counts);
+	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
+	control_get_counts(pipeline->control, &counts); /* again: it may have failed, and ended */
+	if (counts.state == SAMPLER_FAILED)
+		return error_create("%s", control_get_message(pipeline->control));
+	return counts.state == SAMPLER_STARTING
+		       ? error_create("the keeper was killed; the guest runs")
+		       : NULL;
+}
+
+static void *pipeline_resolver_main(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	resolver_run(pipeline->resolver);
+	return NULL;
+}
+
+static void *pipeline_replay_main(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	replay_run(pipeline->reader, pipeline->control, pipeline->source.ring,
+		   pipeline->options->paced);
+	return NULL;
+}
+
+static void *pipeline_reattach_main(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	reattach_run(&pipeline->reattacher);
+	return NULL;
+}
+
+/* After a reboot the guest may run another build, too. */
+static struct xtop_error *pipeline_check_builds(void *context)
+{
+	struct pipeline *pipeline = context;
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < symbols_count(pipeline->symbols) && !error; i++)
+		error = pipeline_check_build(pipeline, i, 0);
+	return error;
+}
+
+/* The name to search for after a reboot, besides the UUID; domain ids change. */
+static const char *pipeline_name(const struct pipeline *pipeline)
+{
+	const char *domain = pipeline->domain;
+
+	if (!pipeline->options->n_domains)
+		return pipeline->name; /* picked from the list by it */
+	return domain[strspn(domain, "0123456789")] ? domain : NULL;
+}
+
+static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
+{
+	const struct reattach_settings settings = {
+		.name = pipeline_name(pipeline),
+		/* A recording is of one boot; --all finds the next domain itself. */
+		.ends = pipeline->writer || pipeline->options->all,
+		.bound_ns = pipeline->options->batch && !pipeline->options->push &&
+					    !pipeline->options->metrics ? REATTACH_BOUND_NS
+										 : 0,
+		.control = pipeline->control,
+		.resolver = pipeline->resolver,
+		.os = pipeline->os,
+		.check = symbols_count(pipeline->symbols) ? pipeline_check_builds : NULL,
+		.context = pipeline,
+	};
+	struct xtop_error *error =
+		reattach_init(&pipeline->reattacher, &settings, &pipeline->source);
+
+	if (error)
+		return error;
+	error = thread_start(&pipeline->reattach_thread, pipeline_reattach_main, pipeline);
+	pipeline->reattach_started = !error;
+	if (error)
+		reattach_deinit(&pipeline->reattacher);
+	return error;
+}
+
+static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	error = thread_start(&pipeline->resolver_thread, pipeline_resolver_main, pipeline);
+	if (error)
+		return error;
+	pipeline->resolver_started = true;
+	if (!pipeline->reader)
+		return pipeline_start_reattacher(pipeline);
+	error = thread_start(&pipeline->replay_thread, pipeline_replay_main, pipeline);
+	pipeline->replay_started = !error;
+	return error;
+}
+
+typedef struct xtop_error *pipeline_step_fn(struct pipeline *pipeline);
+
+static struct xtop_error *pipeline_run_steps(struct pipeline *pipeline,
+					     pipeline_step_fn *const *steps, size_t n)
+{
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < n && !error; i++)
+		error = steps[i](pipeline);
+	return error;
+}
+
+/* These steps need rights and read nothing that strangers made. */
+struct xtop_error *pipeline_create(const struct options *options, const char *domain,
+				   struct pipeline **pipelinep)
+{
+	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_create_writer,
+						   pipeline_create_os };
+	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+	struct xtop_error *error;
+
+	if (!pipeline)
+		return error_create("out of memory");
+	pipeline->options = options;
+	pipeline->domain = domain;
+	error = symbols_create(&pipeline->symbols);
+	if (!error)
+		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+	if (error) {
+		recording_writer_discard(no_cleanup_ptr(pipeline->writer));
+		pipeline_destroy(pipeline);
+		return error;
+	}
+	*pipelinep = pipeline;
+	return NULL;
+}
+
+void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *baseline)
+{
+	pipeline->given_baseline = baseline;
+}
+
+const struct snapshot *pipeline_baseline(const struct pipeline *pipeline)
+{
+	return pipeline_is_profile(pipeline) ? pipeline->replayed.baseline
+					     : resolver_get_baseline(pipeline->resolver);
+}
+
+struct xtop_error *pipeline_start(struct pipeline *pipeline)
+{
+	static pipeline_step_fn *const steps[] = {
+		pipeline_read_symbols, pipeline_begin_writer,    pipeline_create_recorded_os,
+		pipeline_create_log,   pipeline_create_history,  pipeline_create_resolver,
+		pipeline_start_guard,  pipeline_start_threads,
+	};
+	struct xtop_error *error = pipeline_open_replayed(pipeline);
+
+	if (error || pipeline_is_profile(pipeline))
+		return error;
+	error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+	pipeline->started_ns = clock_now_ns();
+	return error;
+}
+
+/* Copies what the reattacher knows of the guest. */
+static void pipeline_update_guest(struct pipeline *pipeline)
+{
+	if (pipeline->reattach_started)
+		reattach_get_status(&pipeline->reattacher, &pipeline->guest, pipeline->note);
+}
+
+/* --- stopping --------------------------------------------------------------------------------- */
+
+static void pipeline_stop_reattacher(struct pipeline *pipeline)
+{
+	if (!pipeline->reattach_started)
+		return;
+	reattach_quit(&pipeline->reattacher);
+	pthread_join(pipeline->reattach_thread, NULL);
+	pipeline_update_guest(pipeline);
+	reattach_deinit(&pipeline->reattacher);
+	pipeline->reattach_started = false;
+}
+
+static void pipeline_record_counts(const struct pipeline *pipeline, struct recording_writer *writer)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline->control, &counts);
+	if (writer)
+		recording_writer_set_counts(writer, &counts);
+}
+
+void pipeline_wake(struct pipeline *pipeline)
+{
+	if (pipeline->resolver)
+		resolver_wake(pipeline->resolver);
+}
+
+void pipeline_hurry(struct pipeline *pipeline)
+{
+	if (pipeline->control)
+		control_hurry(pipeline->control);
+	pipeline_wake(pipeline);
+}
+
+/* In this order: no more samples come, none is left in the ring, none is unwritten. */
+struct xtop_error *pipeline_stop(struct pipeline *pipeline)
+{
+	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
+
+	pipeline_hurry(pipeline);
+	pipeline_stop_reattacher(pipeline); /* first: it starts guards */
+	if (pipeline->control)
+		control_quit(pipeline->control);
+	if (pipeline->source.started)
+		guard_stop(&pipeline->source.process, pipeline->control);
+	if (pipeline->replay_started)
+		pthread_join(pipeline->replay_thread, NULL);
+	if (pipeline->control)
+		control_finish(pipeline->control);
+	if (pipeline->resolver_started) {
+		pipeline_wake(pipeline);
+		pthread_join(pipeline->resolver_thread, NULL);
+		pipeline_record_counts(pipeline, writer);
+		return recording_writer_close(writer);
+	}
+	recording_writer_discard(writer); /* nothing was sampled */
+	return NULL;
+}
+
+void pipeline_destroy(struct pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	snapshot_slot_destroy(pipeline->slot);
+	snapshot_slot_destroy(pipeline->waits_slot);
+	resolver_destroy(pipeline->resolver);
+	sample_log_destroy(pipeline->log);
+	history_destroy(pipeline->history);
+	os_destroy(pipeline->os);
+	kernel_cache_close(pipeline->cache);
+	ring_destroy(pipeline->source.ring);
+	control_destroy(pipeline->control);
+	replayed_close(&pipeline->replayed);
+	symbols_destroy(pipeline->symbols);
+	memory_destroy(pipeline->source.memory);
+	free(pipeline);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+uint64_t pipeline_started_ns(const struct pipeline *pipeline)
+{
+	return pipeline->started_ns;
+}
+
+const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
+{
+	return &pipeline->guest;
+}
+
+const struct sample_log *pipeline_samples(const struct pipeline *pipeline)
+{
+	return pipeline->log;
+}
+
+/* A recording tells when it began, which is just before its first sample. */
+uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns)
+{
+	if (!time_ns)
+		return 0;
+	if (pipeline->reader)
+		return recording_reader_get_info(pipeline->reader)->wallclock_s * 1000000000;
+	return clock_ns(CLOCK_REALTIME) - (clock_now_ns() - time_ns);
+}
+
+bool pipeline_is_recording(const struct pipeline *pipeline)
+{
+	return pipeline->reader;
+}
+
+bool pipeline_is_profile(const struct pipeline *pipeline)
+{
+	return pipeline->replayed.import;
+}
+
+const char *pipeline_format(const struct pipeline *pipeline)
+{
+	return import_get_format(pipeline->replayed.import);
+}
+
+const char *pipeline_get_note(struct pipeline *pipeline)
+{
+	pipeline_update_guest(pipeline);
+	return pipeline->note;
+}
+
+const char *pipeline_get_message(struct pipeline *pipeline)
+{
+	const char *message = control_get_message(pipeline->control);
+
+	return message[0] ? message : pipeline_get_note(pipeline);
+}
+
+const char *pipeline_system(const struct pipeline *pipeline)
+{
+	return symbols_count(pipeline->symbols) ? symbols_module(pipeline->symbols, 0) : "";
+}
+
+const char *pipeline_get_complaint(const struct pipeline *pipeline)
+{
+	return symbols_warning(pipeline->symbols);
+}
+
+struct control *pipeline_control(const struct pipeline *pipeline)
+{
+	return pipeline->control;
+}
+
+struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline)
+{
+	return pipeline->slot;
+}
+
+struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp)
+{
+	if (pipeline_is_profile(pipeline))
+		return import_snapshot(pipeline->replayed.import, snapshotp);
+	return resolver_snapshot(pipeline->resolver, snapshotp); /* the thread has ended */
+}
+
+struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct snapshot *snapshot,
+				     uint32_t frame, struct annotation **annotationp)
+{
+	if (pipeline_is_profile(pipeline))
+		return error_create("a profile has sums only: instructions need raw samples, which "
+				    "xtop -d DOMAIN -w FILE records");
+	return resolver_annotate(pipeline->resolver, snapshot, frame, annotationp);
+}
+
+struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline)
+{
+	return pipeline->waits_slot;
+}
+
+void pipeline_start_waits(struct pipeline *pipeline)
+{
+	if (!(control_get_waits_hz(pipeline->control) > 0))
+		control_set_waits_hz(pipeline->control, OPTIONS_WAITS_HZ);
+}
+
+struct xtop_error *pipeline_snapshot_waits(struct pipeline *pipeline, struct snapshot **snapshotp)
+{
+	*snapshotp = NULL;
+	return pipeline->resolver ? resolver_snapshot_waits(pipeline->resolver, snapshotp) : NULL;
+}
+
+const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children)
+{
+	return pipeline->resolver ? resolver_get_batches(pipeline->resolver, children) : NULL;
+}
+
+const struct space *pipeline_kernel(const struct pipeline *pipeline)
+{
+	return pipeline->os && os_is_known(pipeline->os) ? os_get_kernel(pipeline->os) : NULL;
+}
+
+double pipeline_hz(const struct pipeline *pipeline)
+{
+	if (pipeline_is_profile(pipeline))
+		return 0;
+	return pipeline->reader ? recording_reader_get_info(pipeline->reader)->freq_hz
+				: pipeline->options->freq_hz;
+}
+
+struct xtop_error *pipeline_get_failure(const struct pipeline *pipeline)
+{
+	const char *complaint =
+		pipeline->reader ? recording_reader_get_complaint(pipeline->reader) : NULL;
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline->control, &counts);
+	if (counts.state == SAMPLER_FAILED)
+		return error_create("%s", control_get_message(pipeline->control));
+	return complaint ? error_create("%s: %s", pipeline->options->replay, complaint) : NULL;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What happens when sampling of a guest ends. The guest may go away and come back as another
+ * domain, or the processes that sampled it hung or were killed. Each live pipeline has a thread for
+ * this, the reattacher; it sleeps until the guard has ended.
+ *
+ *   guard ends ─► why? ─┬─ failed, or told to quit: nothing more to do
+ *                       ├─ hung with its sampler ─► starts others after a rest, a few times
+ *                       ├─ nobody says: all were killed ─► FAILED
+ *                       └─ the guest is away ─► looks for it by UUID and name, less and less often
+ *                            ▲                    ├─ in batch: gives up in the end ─► GONE
+ *                            │                    └─ found ─► its memory ─► resolver
+ *                            └────────────────────────────────── new guard ◄─┘
+ *
+ * While the thread runs it owns struct attached_guest. reattach_get_status() gives main a copy of
+ * what main may know.
+ */
+#ifndef XTOP_REATTACH_H
+#define XTOP_REATTACH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "xtop/base/restarts.h"
+#include "xtop/memory/memory.h"
+#include "xtop/os/os.h"
+#include "xtop/profile/resolver.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/guest.h"
+
+#define REATTACH_NOTE_BYTES 160
+
+/* What belongs to one domain. After a reboot the guest is another domain and all of it is new. */
+struct attached_guest {
+	struct guest_info info;
+	struct memory *memory;
+	struct ring *ring;
+	struct guest_process process;
+	bool started; /* PROCESS exists, running or not: guard_stop() has not been called */
+};
+
+struct reattach_settings {
+	const char *name;  /* to look for after a reboot, besides the UUID; NULL: none */
+	bool ends;         /* nobody waits for the guest: sampling ends when it goes away */
+	uint64_t bound_ns; /* waits so long, and not for a guest that has shut down; 0: no bound */
+	struct control *control;
+	struct resolver *resolver; /* runs */
+	struct os *os;
+	/*
+	 * Called on the resolver's thread, a few times after the guest has come back. Returns why
+	 * the new guest cannot be sampled; NULL: no reason is known. May be NULL itself.
+	 */
+	struct xtop_error *(*check)(void *context);
+	void *context;
+};
+
+#define REATTACH_BOUND_NS 60000000000ULL /* in batch mode, where nobody watches */
+
+struct reattacher {
+	struct reattach_settings settings;
+	struct attached_guest *guest;
+	int wake[2]; /* a pipe: main closes wake[1] to end the thread */
+	uint64_t away_ns;
+	struct restarts restarts; /* of guard and sampler together, after both hung */
+	unsigned checks;          /* settings.check is still to be called so often */
+	pthread_mutex_t lock;     /* for all below */
+	struct guest_info info;
+	char note[REATTACH_NOTE_BYTES];
+	uint64_t note_until_ns; /* 0: it stays */
+};
+
+/* GUEST has been started and outlives REATTACHER. */
+struct xtop_error *reattach_init(struct reattacher *reattacher,
+				 const struct reattach_settings *settings,
+				 struct attached_guest *guest);
+void reattach_run(struct reattacher *reattacher);    /* the thread's body */
+void reattach_quit(struct reattacher *reattacher);   /* main: reattach_run() returns soon */
+void reattach_deinit(struct reattacher *reattacher); /* when the thread has been joined */
+
+/* Any thread: the guest as it is now, and a note for the user, clean; "": none. */
+void reattach_get_status(struct reattacher *reattacher, struct guest_info *info,
+			 char note[REATTACH_NOTE_BYTES]);
+
+#endif

@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One run of xtop: opens a pipeline for each guest or for the recording, shows them on the screen
+ * or in batch mode, and writes the files at the end. Main's thread. pipeline.c knows the stages of
+ * one guest.
+ */
+#include "config.h"
+
+#include "xtop/run/session.h"
+
+#include <langinfo.h>
+#include <limits.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/addr2line.h"
+#include "run/comparison.h"
+#include "run/crashed.h"
+#include "run/results.h"
+#include "run/source_lines.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/inputs.h"
+#include "xtop/base/notify.h"
+#include "xtop/base/output.h"
+#include "xtop/base/text.h"
+#include "xtop/base/xdg.h"
+#include "xtop/elf/elf.h"
+#include "xtop/export/batch.h"
+#include "xtop/pipeline/pipelines.h"
+#include "xtop/query/lined.h"
+#include "xtop/sample/sampler.h"
+#include "xtop/service/all_batch.h"
+#include "xtop/service/pusher.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/supervise/fetch.h"
+#include "xtop/supervise/lines.h"
+#include "xtop/supervise/sandbox.h"
+#include "xtop/ui/ui.h"
+#include "xtop/unwind/disassemble.h"
+
+#define SESSION_SYSTEM_S 10 /* until a guest's system is known */
+
+struct session {
+	const struct options *options; /* == &completed */
+	struct options completed;      /* the command line, and what xtoprc adds */
+	struct ui_rc rc;
+	struct xtop_error *rc_error; /* why xtoprc is not used */
+	struct filter *filter;
+	const struct column *sort;
+	struct pipelines pipelines;
+	struct all_guests all; /* of --all with the screen */
+	struct host_budget host_budget; /* the same */
+	struct comparison comparison;
+	struct lined *lined;         /* of tables; NULL: no source lines */
+	struct source_lines sources; /* of instructions */
+	struct results results;
+	struct pusher pusher; /* of --push */
+	struct broker_settings broker;
+	char cache[PATH_MAX]; /* the folder of kernels seen before */
+	uint64_t started_ns;  /* clock_now_ns() */
+	session_report_fn *report;
+	char title[128];          /* of the tables */
+	char reported[160];       /* the last note that was reported */
+	const char *write_folder; /* for files that are named on the screen; NULL: this one */
+};
+
+/* --- starting --------------------------------------------------------------------------------- */
+
+static bool session_has_screen(const struct options *options)
+{
+	return !options->batch && !options->quiet && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static bool session_has_files(const struct options *options)
+{
+	return options->output || options->stats || options->record;
+}
+
+/* --addr2line of files alone, without a guest. */
+static bool session_decodes_files(const struct options *options)
+{
+	return options->addr2line && !options->n_domains && !options->replay && options->n_symbols;
+}
+
+struct xtop_error *session_check_xen(const struct options *options)
+{
+	_cleanup_free_ struct guest_listing *list = NULL;
+	size_t n;
+
+	if (options->n_domains || options->replay || options->batch || session_has_files(options))
+		return NULL;
+	return guest_list(&list, &n);
+}
+
+struct xtop_error *session_check(const struct options *options)
+{
+	struct filter *filter = NULL;
+	struct xtop_error *error = NULL;
+
+	if (options->n_domains == 0 && !options->replay && !session_decodes_files(options) &&
+	    !options->all &&
+	    (!session_has_screen(options) || session_has_files(options)))
+		return error_create(
+			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
+	if (options->baseline && !options->diff && !session_has_screen(options))
+		return error_create("--baseline is for the screen: for a table give --diff %s NEW",
+				    options->baseline);
+	if (options->n_domains > UI_MAX_GUESTS)
+		return error_create("at most %d domains at a time", UI_MAX_GUESTS);
+	if (options->push)
+		error = push_check(&(struct push_settings){ .url = options->push,
+							    .labels = options->labels,
+							    .n_labels = options->n_labels });
+	if (!error && options->metrics)
+		error = metrics_check(options->metrics);
+	if (error)
+		return error;
+	if (options->n_domains > 1 && !options->push && !options->metrics &&
+	    (!session_has_screen(options) || session_has_files(options)))
+		return error_create(
+			"tables and files are of one domain: start another xtop for '%s'",
+			options->domains[1]);
+	if (options->filter)
+		error = filter_create(options->filter, &filter);
+	filter_destroy(filter);
+	return error;
+}
+
+static struct xtop_error *session_create_view(struct session *session)
+{
+	const struct options *options = session->options;
+	const struct lined_settings lined = { .inlined = !options->no_inline };
+	struct xtop_error *error = options->lines ? lined_create(&lined, &session->lined) : NULL;
+
+	if (!error)
+		error = source_lines_init(&session->sources, options);
+	if (error)
+		return error;
+
+	session->sort = options->sort ? column_find(options->sort) : &columns[COLUMN_CHILDREN];
+	return options->filter ? filter_create(options->filter, &session->filter) : NULL;
+}
+
+/*
+ * The broker keeps the rights that this process gives up: to guests, to remove its own files, and
+ * to open files for the user.
+ */
+static struct xtop_error *session_start_broker(struct session *session)
+{
+	const struct options *options = session->options;
+	bool has_cache = !options->replay && xdg_folder("XDG_CACHE_HOME", ".cache", session->cache,
+							sizeof(session->cache));
+
+	session->broker = (struct broker_settings){
+		.run = options->crash  ? sampler_run_still
+		       : options->bare ? sampler_run_bare
+				       : sampler_run,
+		.domains = options->domains,
+		.n_domains = options->n_domains,
+		.files = { options->output, options->stats, options->record },
+		.budget = options->budget,
+		.shared = options->shared,
+		.no_domains = options->replay || session_decodes_files(options),
+		.cache = has_cache ? session->cache : NULL,
+	};
+	output_set_remover(broker_remove);
+	output_set_opener(broker_open_output);
+	return broker_start(&session->broker);
+}
+
+static void session_read_version(const char *path, char *text, size_t capacity)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+
+	text[0] = '\0';
+	if (file && fgets(text, (int)capacity, file))
+		text[strcspn(text, "\n")] = '\0';
+}
+
+/* "Xen 4.17.7", from dom0's kernel (Linux Documentation/ABI/stable/sysfs-hypervisor-xen). */
+static void session_read_host(char *host, size_t capacity)
+{
+	char major[8], minor[8], extra[16];
+
+	session_read_version("/sys/hypervisor/version/major", major, sizeof(major));
+	session_read_version("/sys/hypervisor/version/minor", minor, sizeof(minor));
+	session_read_version("/sys/hypervisor/version/extra", extra, sizeof(extra));
+	host[0] = '\0';
+	if (major[0])
+		snprintf(host, capacity, "Xen %s.%s%s", major, minor, extra);
+}
+
+/* First of all: these processes get nothing of what is opened later. */
+static struct xtop_error *session_start_helpers(struct session *session)
+{
+	const struct options *options = session->options;
+	char folder[PATH_MAX], *cache = folder;
+	struct xtop_error *error = NULL;
+
+	if (!xdg_folder("XDG_CACHE_HOME", ".cache", folder, sizeof(folder)))
+		cache = NULL;
+	if (options->lines || options->addr2line)
+		error = lines_start(&elf_lines_reader);
+	if (!error && options->debuginfod)
+		error = fetch_start(cache);
+	if (!error && (options->push || options->metrics)) {
+		session_read_host(session->pusher.xen, sizeof(session->pusher.xen));
+		error = pusher_start(&session->pusher, cache);
+	}
+	return error;
+}
+
+/* Opens files while that is allowed. They are read later, when it is not. */
+static struct xtop_error *session_open_inputs(struct session *session)
+{
+	const struct options *options = session->options;
+	struct xtop_error *error = options->replay ? inputs_add(options->replay) : NULL;
+
+	if (!error && options->baseline)
+		error = inputs_add(options->baseline);
+	for (size_t i = 0; i < options->n_symbols && !error; i++)
+		error = inputs_add(options->symbols[i]);
+	if (!error && options->root)
+		error = inputs_add(options->root);
+	for (size_t i = 0; i < options->n_debug_dirs && !error; i++)
+		error = inputs_add(options->debug_dirs[i]);
+	for (size_t i = 0; i < options->n_source_dirs && !error; i++)
+		error = inputs_add(options->source_dirs[i]);
+	if (!options->batch || options->annotate)
+		session->rc_error = ui_rc_open(&session->rc, !options->batch);
+	if (options->push || options->metrics)
+		notify_open();
+	return error;
+}
+
+/*
+ * Options win over settings in xtoprc. Both are known before a guest is sampled. Without the screen
+ * only those of instructions count, and nobody else shows what is wrong with the file.
+ */
+static void session_read_settings(struct session *session)
+{
+	struct options *completed = &session->completed;
+
+	if (!session->rc_error)
+		session->rc_error = ui_rc_read(&session->rc);
+	if (completed->batch) {
+		if (session->rc_error && session->report)
+			session->report(error_message(session->rc_error));
+		return;
+	}
+	if (!completed->interval_given && session->rc.interval_s > 0)
+		completed->interval_s = session->rc.interval_s;
+	if (!completed->half_life_given && session->rc.half_life_s >= 0)
+		completed->half_life_s = session->rc.half_life_s;
+	if (!completed->sort && session->rc.sort)
+		completed->sort = session->rc.sort->name;
+}
+
+static struct xtop_error *session_add_guests(struct session *session)
+{
+	const struct options *options = session->options;
+	struct xtop_error *error = comparison_open(&session->comparison, options);
+
+	if (error)
+		return error;
+
+	session->pipelines.options = options;
+	if (session_decodes_files(options))
+		return NULL;
+	if (options->replay)
+		return pipelines_add(&session->pipelines, NULL);
+	for (size_t i = 0; i < options->n_domains && !error; i++)
+		error = pipelines_add(&session->pipelines, options->domains[i]);
+	return error;
+}
+
+/* Only with a live guest the user hears what the sandbox lacks: a guest may be a stranger's. */
+static struct xtop_error *session_give_up_rights(struct session *session)
+{
+	const struct options *options = session->options;
+	const char *lack = sandbox_warning();
+	int folders[1 + OPTIONS_MAX_DEBUG_DIRS + OPTIONS_MAX_SOURCE_DIRS];
+	struct xtop_error *error;
+	size_t n = 0;
+
+	if (!options->batch && !caller_may_write(".") && caller_may_write("/tmp/"))
+		session->write_folder = "/tmp/";
+	if (lack && !options->replay && session->report)
+		session->report(lack);
+	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox lets nobody load it */
+		disassemble_arm64_load();
+	if (options->root)
+		folders[n++] = inputs_open(options->root);
+	for (size_t i = 0; i < options->n_debug_dirs; i++)
+		folders[n++] = inputs_open(options->debug_dirs[i]);
+	for (size_t i = 0; i < options->n_source_dirs; i++)
+		folders[n++] = inputs_open(options->source_dirs[i]);
+	error = sandbox_enter(folders, n);
+	while (n > 0)
+		if (folders[--n] >= 0)
+			close(folders[n]);
+	return error;
+}
+
+static struct xtop_error *session_start(struct session *session)
+{
+	struct xtop_error *error;
+
+	error = session_start_helpers(session);
+	if (!error)
+		error = session_start_broker(session);
+	if (!error)
+		error = session_open_inputs(session);
+	if (!error)
+		error = session_add_guests(session);
+	if (!error)
+		error = results_open(&session->results, session->options);
+	if (!error)
+		error = session_give_up_rights(session);
+	if (!error) {
+		session_read_settings(session);
+		error = session_create_view(session);
+	}
+	if (!error)
+		error = comparison_start(&session->comparison);
+	session->pipelines.baseline = session->comparison.baseline;
+	if (!error)
+		error = pipelines_start(&session->pipelines);
+	session->started_ns = clock_now_ns();
+	return error;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* A recording that is played as fast as possible has no time between its tables. */
+static double session_batch_interval(const struct session *session)
+{
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+
+	if (pipeline_is_profile(pipeline) ||
+	    (pipeline_is_recording(pipeline) && !session->options->paced))
+		return 0;
+	return session->options->interval_given ? session->options->interval_s
+						: OPTIONS_INTERVAL_BATCH_S;
+}
+
+/* Several times a second: reports what happened to the guest, and updates the tables' title. */
+static void session_poll(void *context)
+{
+	struct session *session = context;
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	const char *note = pipeline_get_note(pipeline);
+	char name[64], kind[48];
+
+	if (*note && strcmp(note, session->reported) != 0 && session->report)
+		session->report(note);
+	snprintf(session->reported, sizeof(session->reported), "%s", note);
+	pipelines_describe(pipeline, " ", kind, sizeof(kind));
+	text_clean(name, sizeof(name), pipeline_guest(pipeline)->name,
+		   strlen(pipeline_guest(pipeline)->name));
+	snprintf(session->title, sizeof(session->title), "%s %s", name, kind);
+}
+
+/* About the files of -k, which are the same for all guests. */
+static const char *session_complaint(const struct session *session)
+{
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
+
+	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
+}
+
+/* Tables of all guests. What a file of -k says about them is reported once. */
+static struct xtop_error *session_batch_all(struct session *session)
+{
+	const struct options *options = session->options;
+	struct all_batch all = {
+		.options = options,
+		.pipelines = &session->pipelines,
+		.report = session->report,
+		.host_budget = { .limit = options->host_budget, .hz = options->freq_hz },
+		.batch = {
+			.table = {
+				.sort = session->sort,
+				.filter = session->filter,
+				.addresses = options->addresses,
+				.clock = options->clock,
+			},
+			.json = options->json,
+			.ascii = isatty(STDOUT_FILENO) &&
+				 strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		},
+	};
+
+	return all_batch_run(&all, stdout);
+}
+
+static struct xtop_error *session_batch(struct session *session)
+{
+	const char *complaint = session_complaint(session);
+	const struct options *options = session->options;
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	struct batch_settings settings = {
+		.table = {
+			.sort = session->sort,
+			.filter = session->filter,
+			.addresses = options->addresses,
+			.title = session->title,
+			.clock = options->clock,
+		},
+		.interval_s = session_batch_interval(session),
+		.iterations = options->iterations,
+		.time_s = options->time_s,
+		.quiet = options->quiet,
+		.json = options->json,
+		.waits = options->waits_hz > 0 && !pipeline_is_profile(pipeline)
+				 ? pipeline_waits_slot(pipeline)
+				 : NULL,
+		.waits_only = options->of_waits,
+		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		.lined = session->lined,
+		.poll = session_poll,
+		.context = session,
+	};
+
+	if (complaint && session->report)
+		session->report(complaint);
+	session_poll(session);
+	return batch_run(&settings, pipeline_slot(pipelines_first(&session->pipelines)),
+			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
+}
+
+/* What fails is not reported while the screen is there: the list shows who is profiled. */
+static void session_find_guests(void *context)
+{
+	struct session *session = context;
+	char line[HOST_SHARE_LINE_BYTES];
+
+	error_destroy(all_guests_poll(&session->all, session->options, &session->pipelines, NULL));
+	host_share_keep(&session->host_budget, &session->pipelines, 0, clock_now_ns(), line);
+}
+
+static struct xtop_error *session_begin_all(struct session *session)
+{
+	if (!session->options->all)
+		return NULL;
+	session->host_budget.limit = session->options->host_budget;
+	session->host_budget.hz = session->options->freq_hz;
+	session->pipelines.find = session_find_guests;
+	session->pipelines.find_context = session;
+	return all_guests_poll(&session->all, session->options, &session->pipelines,
+			       session->report);
+}
+
+static struct xtop_error *session_screen(struct session *session)
+{
+	const struct options *options = session->options;
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	const struct xtop_error *failure = session->comparison.failure;
+	bool decays = !pipeline || !pipeline_is_profile(pipeline);
+	struct xtop_error *error;
+	char host[48];
+	const struct ui_settings settings = {
+		.rc = session->rc,
+		.baseline = options->baseline,
+		.notice = session->rc_error ? error_message(session->rc_error)
+			  : failure         ? error_message(failure)
+					    : session_complaint(session),
+		.host = host,
+		.interval_s = options->interval_s,
+		.half_life_s = decays ? options->half_life_s : 0,
+		.time_s = options->time_s,
+		.budget = options->replay ? 0 : options->budget,
+		.sort = session->sort,
+		.filter = options->filter,
+		.addresses = options->addresses,
+		.by_cgroup = options->by_cgroup,
+		.clock = options->clock,
+		.tells_time = options->clock_given,
+		.write_folder = session->write_folder,
+		.write_format = export_find_format(options->format),
+		.lines = options->lines ? &session->sources.finder : NULL,
+	};
+
+	error = session_begin_all(session);
+	if (error)
+		return error;
+	session_read_host(host, sizeof(host));
+	return pipelines_show(&session->pipelines, &settings);
+}
+
+/* The symbols of files are added to SYMBOLS. */
+static struct xtop_error *session_decode_files(struct session *session, struct symbols *symbols,
+					       struct addr2line_settings *settings)
+{
+	const struct options *options = session->options;
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < options->n_symbols && !error; i++)
+		error = addr2line_add_file(symbols, options->symbols[i]);
+	settings->kernel = symbols_space(symbols);
+	settings->linked = true;
+	return error;
+}
+
+/* A recording is read to its end; a guest is sampled until its system is known. */
+static struct xtop_error *session_find_kernel(struct session *session,
+					      struct addr2line_settings *settings)
+{
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	struct xtop_error *error;
+
+	if (session->options->replay)
+		pipelines_wait_for_end(pipeline);
+	else
+		pipelines_wait_for_system(pipeline, SESSION_SYSTEM_S);
+	error = pipelines_stop(&session->pipelines);
+	settings->kernel = pipeline_kernel(pipeline);
+	if (!error && !settings->kernel)
+		error = error_create("no Linux kernel was found in '%s': give its debug file with "
+				     "-k alone",
+				     pipeline_guest(pipeline)->name);
+	return error;
+}
+
+static struct xtop_error *session_decode(struct session *session)
+{
+	struct addr2line_settings settings = { .inlined = !session->options->no_inline,
+					       .report = session->report };
+	struct symbols *symbols;
+	struct xtop_error *error = symbols_create(&symbols);
+
+	if (error)
+		return error;
+	error = session_decodes_files(session->options)
+			? session_decode_files(session, symbols, &settings)
+			: session_find_kernel(session, &settings);
+	if (!error)
+		error = addr2line_run(&settings, stdin, stdout);
+	symbols_destroy(symbols);
+	return error;
+}
+
+static struct xtop_error *session_push(struct session *session)
+{
+	const char *complaint = session_complaint(session);
+
+	if (complaint && session->report)
+		session->report(complaint);
+	session->pusher.filter = session->filter;
+	return pusher_run(&session->pusher);
+}
+
+static struct xtop_error *session_show(struct session *session)
+{
+	if (session->options->push || session->options->metrics)
+		return session_push(session);
+	if (session->options->diff)
+		return comparison_print(&session->comparison, &session->pipelines, stdout);
+	if (session->options->addr2line)
+		return session_decode(session);
+	if (session->options->crash && !session_has_screen(session->options)) {
+		session_poll(session);
+		return crashed_print(pipelines_first(&session->pipelines), session->title, stdout);
+	}
+	if (session_has_screen(session->options))
+		return session_screen(session);
+	return session->options->all ? session_batch_all(session) : session_batch(session);
+}
+
+/* --- stopping --------------------------------------------------------------------------------- */
+
+static struct xtop_error *session_write(struct session *session)
+{
+	const struct results_run run = {
+		.pipeline = pipelines_first(&session->pipelines),
+		.filter = session->filter,
+		.sources = &session->sources,
+		.title = session->title,
+		.code = { .syntax = session->rc.syntax, .addresses = session->rc.addresses },
+		.started_ns = session->started_ns,
+	};
+
+	return results_write(&session->results, &run);
+}
+
+/* What could not be read for --lines is told once, at the end. */
+static void session_report_lines(const struct session *session)
+{
+	struct lines_progress progress;
+	char line[sizeof(progress.message)];
+
+	if (!session->options->lines)
+		return;
+	lines_get_progress(&progress);
+	if (!progress.message[0] || !session->report)
+		return;
+	text_clean(line, sizeof(line), progress.message, strlen(progress.message));
+	session->report(line);
+}
+
+static void session_free(struct session *session)
+{
+	results_deinit(&session->results);
+	filter_destroy(session->filter);
+	pipelines_deinit(&session->pipelines);
+	comparison_deinit(&session->comparison);
+	source_lines_deinit(&session->sources);
+	inputs_close();
+	ui_rc_close(&session->rc);
+	error_destroy(session->rc_error);
+	broker_stop();
+	gzip_destroy(session->pusher.gzip);
+	push_stop();
+	metrics_stop();
+	notify_close();
+	fetch_stop();
+	session_report_lines(session);
+	lined_destroy(session->lined);
+	lines_stop();
+}
+
+/*
+ * A pipe whose reader went away, or a file beyond the limit of ulimit -f, is a failed write. xtop
+ * reports it as such, after it has restored the terminal.
+ */
+static void session_ignore_signals(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+struct xtop_error *session_run(const struct options *options, session_report_fn *report)
+{
+	struct session session = { .options = &session.completed,
+				   .completed = *options,
+				   .rc = { .half_life_s = -1, .fd = -1 },
+				   .pusher = { .options = &session.completed,
+					       .pipelines = &session.pipelines,
+					       .report = report },
+				   .report = report };
+	struct xtop_error *error;
+	bool started;
+
+	session_ignore_signals();
+	setlocale(LC_CTYPE, ""); /* for the terminal; numbers stay in the C locale */
+	session.completed.batch = !session_has_screen(options);
+	error = session_start(&session);
+	started = !error;
+	if (started)
+		error = session_show(&session);
+	error = error_first(error, pipelines_stop(&session.pipelines));
+	if (started)
+		pusher_finish(&session.pusher);
+	if (started && !options->all && pipelines_first(&session.pipelines)) {
+		error = error_first(error, session_write(&session));
+		error = error_first(error,
+				    pipeline_get_failure(pipelines_first(&session.pipelines)));
+	}
+	session_free(&session);
+	return error;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A live pipeline from the broker to snapshots. All its processes and threads are real; Xen is made
+ * up, in shared memory: this file defines the functions of domains.c, domctl.c and foreign.c. The
+ * guest reboots, the sampler hangs, and all processes are killed.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/made_stops.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/cli/options.h"
+#include "xtop/memory/memory.h"
+#include "xtop/pipeline/pipeline.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/sampler.h"
+#include "xtop/supervise/broker.h"
+#include "xtop/xen/foreign.h"
+#include "xtop/xen/xen.h"
+
+#define WAIT_TRIES 3000 /* of 10 ms */
+
+static struct xen {
+	atomic_int domid; /* of web01; 0: it is away */
+	atomic_int end;   /* why it is away */
+	atomic_int n_vcpus;
+	struct made_stops made;
+	atomic_ullong looks;
+	atomic_int hangs; /* the next stop hangs */
+	atomic_int sampler, guard, keeper;
+	atomic_int lists;     /* questions for the list of domains */
+	atomic_int memory_of; /* the last domid whose memory was opened */
+} * xen;
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+}
+
+/* --- in the place of domains.c, domctl.c, foreign.c ------------------------------------------- */
+
+/* xenstore never answers. */
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+{
+	(void)listp, (void)np;
+	xen->lists++;
+	for (;;)
+		pause();
+}
+
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
+{
+	(void)info;
+	return error_create("no domain '%s'", domain);
+}
+
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+{
+	if (!xen->domid || (strcmp(domain, "web01") != 0 && strcmp(domain, "u-web01") != 0))
+		return error_create("no domain '%s'", domain);
+	*info = (struct guest_info){
+		.name = "web01",
+		.uuid = "u-web01",
+		.domid = (uint32_t)xen->domid,
+		.type = GUEST_PVH,
+		.n_vcpus = (unsigned)xen->n_vcpus,
+	};
+	return NULL;
+}
+
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
+{
+	(void)info, (void)vcpu, (void)regs;
+	*paused_nsp = 0;
+	return false;
+}
+
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
+{
+	(void)domain, (void)asked;
+	*notep = NULL;
+	return NULL;
+}
+
+bool xen_is_same_domain(const struct guest_info *info)
+{
+	return info->domid == (uint32_t)xen->domid;
+}
+
+struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
+{
+	xen->memory_of = (int)domid;
+	*fdp = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return NULL;
+}
+
+static void no_pages(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	(void)context, (void)frames, (void)pages;
+	memset(ok, 0, n * sizeof(ok[0]));
+}
+
+static void close_memory(void *context)
+{
+	close(*(int *)context);
+	free(context);
+}
+
+struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **memoryp)
+{
+	static const struct memory_ops ops = { .read = no_pages, .close = close_memory };
+	int *context = malloc(sizeof(*context));
+
+	(void)domid;
+	*context = fd;
+	return memory_create(&ops, context, memoryp);
+}
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	(void)info;
+	made_open_alarm();
+	stop_area_arm(&made_area);
+	*areap = &made_area;
+	return NULL;
+}
+
+static bool xen_look(void *context, struct guest_look *look)
+{
+	const int *domid = context; /* the first member of struct opened */
+
+	xen->looks++;
+	*look = (struct guest_look){ .life = GUEST_RUNS };
+	if (xen->domid != *domid) {
+		look->life = GUEST_GONE;
+		look->end = (enum guest_end)xen->end;
+	}
+	for (int i = 0; i < xen->n_vcpus; i++)
+		look->states[i] = VCPU_RUNNING;
+	return true;
+}
+
+static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		     struct registers *regs, bool *user, uint64_t *stood_ns)
+{
+	(void)context, (void)begin_ns, (void)vcpus, (void)stood_ns;
+	memset(regs, 0, n * sizeof(*regs));
+	memset(user, 0, n * sizeof(*user));
+	if (!made_stop())
+		return false;
+	if (xen->hangs) {
+		xen->hangs--;
+		raise(SIGSTOP);
+	}
+	return true;
+}
+
+/* A guest as domctl_open() gives it. */
+struct opened {
+	int domid;
+	enum stop_user user;
+};
+
+static void xen_release(void *context)
+{
+	made_release(((struct opened *)context)->user);
+}
+
+static void xen_close(void *context)
+{
+	free(context);
+}
+
+static void *xen_map(void *context, frame_t frame)
+{
+	(void)context, (void)frame;
+	return NULL;
+}
+
+static void xen_expect_stops(void *context)
+{
+	(void)context;
+	stop_area_set_alarm(&made_area);
+}
+
+static void xen_end_stops(void *context)
+{
+	(void)context;
+	stop_area_clear_alarm(&made_area);
+}
+
+static const struct guest_ops xen_ops = {
+	.expect_stops = xen_expect_stops, .end_stops = xen_end_stops,
+	.look = xen_look, .look_life = xen_look, .stop = xen_stop, .release = xen_release, .close = xen_close
+};
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       enum stop_user user, struct guest *guest)
+{
+	struct opened *opened = malloc(sizeof(*opened));
+
+	(void)area;
+	if (user == STOP_KEEPER)
+		xen->keeper = getpid();
+	*opened = (struct opened){ .domid = (int)info->domid, .user = user };
+	*guest = (struct guest){
+		.ops = &xen_ops, .context = opened, .mapper = { .map = xen_map }, .info = *info
+	};
+	return NULL;
+}
+
+static void run(struct guest *guest, struct control *control, struct ring *ring)
+{
+	xen->sampler = getpid();
+	xen->guard = getppid();
+	sampler_run(guest, control, ring);
+}
+
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+static struct options options;
+static struct pipeline *pipeline;
+
+static struct sampler_counts counts_now(void)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline_control(pipeline), &counts);
+	return counts;
+}
+
+static bool becomes(enum sampler_state state)
+{
+	for (unsigned i = 0; i < WAIT_TRIES && counts_now().state != state; i++)
+		nap();
+	return counts_now().state == state;
+}
+
+static bool more_samples_than(uint64_t samples)
+{
+	for (unsigned i = 0; i < WAIT_TRIES && counts_now().samples <= samples; i++)
+		nap();
+	return counts_now().samples > samples;
+}
+
+static bool tells(const char *text)
+{
+	for (unsigned i = 0; i < WAIT_TRIES; i++) {
+		if (strstr(pipeline_get_message(pipeline), text))
+			return true;
+		nap();
+	}
+	printf("# \"%s\", not \"%s\"\n", pipeline_get_message(pipeline), text);
+	return false;
+}
+
+static struct snapshot *snapshot_now(void)
+{
+	struct snapshot *snapshot = NULL;
+
+	snapshot_request(pipeline_slot(pipeline));
+	for (unsigned i = 0; i < WAIT_TRIES && !snapshot; i++) {
+		nap();
+		snapshot = snapshot_take(pipeline_slot(pipeline));
+	}
+	return snapshot;
+}
+
+static void begin(void)
+{
+	static const char *const domains[] = { "web01" };
+	static const struct broker_settings settings = {
+		.run = run, .domains = domains, .n_domains = 1, .budget = 1, .shared = true
+	};
+	static const char *const arguments[] = { "xtop", "-d",       "web01", "-F",
+						 "200",  "--budget", "100" };
+
+	memset(xen, 0, sizeof(*xen));
+	xen->domid = 5;
+	xen->n_vcpus = 2;
+	made_stops->paused = made_stops->released = PENDING;
+	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
+			   &options));
+	must(broker_start(&settings));
+	must(pipeline_create(&options, "web01", &pipeline));
+	must(pipeline_start(pipeline));
+	check(more_samples_than(10), "samples are taken");
+}
+
+/* The failure and the counts can be asked for afterwards. */
+static void stop(void)
+{
+	must(pipeline_stop(pipeline));
+}
+
+static void end(const char *what)
+{
+	pipeline_destroy(pipeline);
+	broker_stop();
+	options_deinit(&options);
+	check_u64((uint64_t)made_stops->pauses, 0, what);
+}
+
+static void test_reboot(void)
+{
+	struct snapshot *before, *after;
+	struct xtop_error *verdict;
+
+	begin();
+	before = snapshot_now();
+	xen->end = GUEST_END_REBOOT;
+	xen->domid = 0;
+	check(tells("web01 reboots, waiting for its return"), "reboot: told");
+	check(counts_now().state == SAMPLER_GUEST_AWAY, "reboot: away");
+	after = snapshot_now();
+	check(after != NULL, "reboot: pictures can be had meanwhile");
+	snapshot_destroy(after);
+	xen->n_vcpus = 3;
+	xen->domid = 7;
+	check(tells("web01 is back as domain 7 after "), "back: told");
+	check(becomes(SAMPLER_RUNNING), "back: sampled");
+	check(more_samples_than(counts_now().samples + 20), "back: samples go on");
+	check(pipeline_guest(pipeline)->domid == 7 && pipeline_guest(pipeline)->n_vcpus == 3 &&
+		      xen->memory_of == 7,
+	      "back: as domain %u", pipeline_guest(pipeline)->domid);
+	after = snapshot_now();
+	check(before && after && after->resolver.samples > before->resolver.samples &&
+		      after->n_vcpus == 3 && after->vcpus[2].states[VCPU_RUNNING] > 0,
+	      "back: the profile goes on");
+	snapshot_destroy(after);
+	snapshot_destroy(before);
+	stop();
+	verdict = pipeline_get_failure(pipeline);
+	check(!verdict && counts_now().state == SAMPLER_ENDED, "back: and ends well");
+	error_destroy(verdict);
+	end("reboot: pauses");
+}
+
+static void test_away_at_the_end(void)
+{
+	begin();
+	xen->domid = 0;
+	check(tells("web01 is gone"), "destroyed: told");
+	stop();
+	check(counts_now().state == SAMPLER_GUEST_GONE, "destroyed: gone at the end");
+	end("destroyed: pauses");
+}
+
+static void test_hangs(void)
+{
+	int first;
+
+	begin();
+	first = xen->sampler;
+	xen->hangs = 1;
+	for (unsigned i = 0; i < WAIT_TRIES && xen->sampler == first; i++)
+		nap();
+	check(xen->sampler != first && counts_now().restarts == 1, "hangs: another sampler");
+	check(more_samples_than(counts_now().samples + 20), "hangs: samples go on");
+	stop();
+	end("hangs: pauses");
+}
+
+static void *ask_for_list(void *context)
+{
+	struct guest_listing *list;
+	size_t n;
+
+	(void)context;
+	error_destroy(guest_list(&list, &n));
+	return NULL;
+}
+
+/*
+ * The broker waits for xenstore. Meanwhile the sampler hangs in a stop, and the guard is killed:
+ * the guest is released all the same.
+ */
+static void test_killed_while_xenstore_is_slow(void)
+{
+	unsigned waited = 0;
+	pthread_t thread;
+
+	begin();
+	if (pthread_create(&thread, NULL, ask_for_list, NULL))
+		abort();
+	while (!xen->lists)
+		nap();
+	kill(xen->guard, SIGSTOP);
+	xen->hangs = 1;
+	while (xen->hangs)
+		nap();
+	kill(xen->guard, SIGKILL);
+	for (; stop_area_is_stopped(NULL) && waited < 500; waited++)
+		nap();
+	check(waited < 50, "slow xenstore, guard killed: the guest stood still for %u ms",
+	      waited * 10);
+	pthread_join(thread, NULL);
+	stop();
+	end("slow xenstore, guard killed: pauses");
+}
+
+static void test_killed(void)
+{
+	struct xtop_error *verdict;
+
+	begin();
+	/*
+	 * Each process is killed while the one above it is stopped. Otherwise that one could report
+	 * the death or start another process. A stopped sampler continues when its guard dies
+	 * (setpgid(2), orphaned process groups).
+	 */
+	kill(xen->keeper, SIGSTOP);
+	kill(xen->guard, SIGSTOP);
+	kill(xen->sampler, SIGKILL);
+	kill(xen->guard, SIGKILL);
+	kill(xen->keeper, SIGKILL);
+	check(becomes(SAMPLER_FAILED), "killed: noticed");
+	check(tells("other processes were killed"), "killed: told");
+	stop();
+	verdict = pipeline_get_failure(pipeline);
+	check(verdict != NULL, "killed: not well");
+	error_destroy(verdict);
+	if (stop_area_is_stopped(NULL)) /* the one case that is left */
+		made_release(STOP_KEEPER);
+	end("killed: pauses");
+}
+
+static void *use_stack(void *sum)
+{
+	volatile char bytes[4 << 20];
+
+	for (size_t i = 0; i < sizeof(bytes); i += 4096)
+		bytes[i] = 1;
+	for (size_t i = 0; i < sizeof(bytes); i += 4096)
+		*(size_t *)sum += (size_t)bytes[i];
+	return NULL;
+}
+
+/* Musl gives a thread 128 KiB if nobody asks for more. */
+static void test_stack(void)
+{
+	pthread_t thread;
+	size_t sum = 0;
+
+	must(pipeline_start_thread(&thread, use_stack, &sum));
+	pthread_join(thread, NULL);
+	check(sum == 1024, "a thread may use 4 MiB of stack");
+}
+
+int main(void)
+{
+	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	made_stops = &xen->made;
+	test_stack();
+	test_reboot();
+	test_away_at_the_end();
+	test_hangs();
+	test_killed_while_xenstore_is_slow();
+	test_killed();
+	return tap_done();
+}
