@@ -116,7 +116,7 @@ check_PROGRAMS += \
 	tests/sample/test_run_time \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
-	tests/sample/test_still \
+	tests/sample/test_crash_sampler \
 	tests/service/test_all_guests \
 	tests/service/test_all_room \
 	tests/service/test_host_budget \
@@ -125,7 +125,7 @@ check_PROGRAMS += \
 	tests/push/test_queue \
 	tests/supervise/test_sender \
 	tests/supervise/test_sandbox \
-	tests/supervise/test_lines \
+	tests/supervise/test_line_server \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_class \
 	tests/supervise/test_watch \
@@ -219,9 +219,9 @@ check_PROGRAMS += \
 	tests/linux/process/test_task_stacks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_task_finder \
-	tests/linux/test_locks \
+	tests/linux/test_lock_finder \
 	tests/linux/test_event_channels \
-	tests/linux/test_kernel_lines \
+	tests/linux/test_kernel_debug_files \
 	tests/linux/test_module_files \
 	tests/linux/test_next_timer \
 	tests/linux/test_sleepers \
@@ -246,7 +246,7 @@ check_PROGRAMS += \
 	tests/profile/test_wait_locks \
 	tests/profile/test_wait_rows \
 	tests/profile/test_wait_sites \
-	tests/profile/test_waits \
+	tests/profile/test_wait_profile \
 	tests/import/test_import \
 	tests/import/test_large \
 	tests/query/test_call_tree \
@@ -260,7 +260,7 @@ check_PROGRAMS += \
 	tests/query/test_hypercalls \
 	tests/query/test_instructions \
 	tests/query/test_interval \
-	tests/query/test_lined \
+	tests/query/test_line_expander \
 	tests/query/test_locks \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
@@ -291,13 +291,13 @@ check_PROGRAMS += \
 	tests/screens/test_pair \
 	tests/screens/test_range \
 	tests/screens/test_profile \
-	tests/screens/test_replayed \
+	tests/screens/test_replay_source \
 	tests/screens/test_screens \
 	tests/screens/test_throttled \
 	tests/screens/test_views \
 	tests/screens/test_waits \
 	tests/screens/test_ways \
-	tests/lines/test_source_files \
+	tests/lines/test_source_cache \
 	tests/cli/test_hardened \
 	tests/cli/test_options
 # With instructions of x86, its libunwind, kernels of the lab, or the registers that Xen gives there.

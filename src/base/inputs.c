@@ -16,24 +16,24 @@
 
 #define COPY_BYTES (64U << 10)
 
-struct input {
-	struct input *next;
+struct opened_input {
+	struct opened_input *next;
 	const char *path; /* the command line's */
 	int fd;           /* -1: open() failed with errno_value */
 	int errno_value;
 	bool was_pipe; /* fd is a copy of what came through the pipe */
 };
 
-static struct input *inputs;
+static struct opened_input *inputs;
 
 static int inputs_open_file(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-static struct input *inputs_find(const char *path)
+static struct opened_input *inputs_find(const char *path)
 {
-	struct input *input = inputs;
+	struct opened_input *input = inputs;
 
 	while (input && strcmp(input->path, path) != 0)
 		input = input->next;
@@ -42,14 +42,15 @@ static struct input *inputs_find(const char *path)
 
 struct xtop_error *inputs_add(const char *path)
 {
-	struct input *input;
+	struct opened_input *input;
 
 	if (inputs_find(path))
 		return NULL;
 	input = malloc(sizeof(*input));
 	if (!input)
 		return error_create("out of memory");
-	*input = (struct input){ .next = inputs, .path = path, .fd = inputs_open_file(path) };
+	*input =
+		(struct opened_input){ .next = inputs, .path = path, .fd = inputs_open_file(path) };
 	if (input->fd < 0)
 		input->errno_value = errno;
 	inputs = input;
@@ -58,7 +59,7 @@ struct xtop_error *inputs_add(const char *path)
 
 int inputs_open(const char *path)
 {
-	struct input *input = inputs_find(path);
+	struct opened_input *input = inputs_find(path);
 	int fd;
 
 	if (!input)
@@ -101,7 +102,7 @@ static struct xtop_error *inputs_copy(int from, int to, uint64_t max_bytes)
 /*
  * Replaces *FDP, a pipe, by a copy. INPUT, if there is one, keeps a duplicate for the next caller.
  */
-static struct xtop_error *inputs_copy_pipe(int *fdp, struct input *input, uint64_t max_bytes)
+static struct xtop_error *inputs_copy_pipe(int *fdp, struct opened_input *input, uint64_t max_bytes)
 {
 	_cleanup_close_ int copy = memfd_create("xtop-input", MFD_CLOEXEC);
 	struct xtop_error *error;
@@ -128,7 +129,7 @@ static struct xtop_error *inputs_copy_pipe(int *fdp, struct input *input, uint64
 
 struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
 {
-	struct input *input = inputs_find(path);
+	struct opened_input *input = inputs_find(path);
 	_cleanup_close_ int fd = inputs_open(path);
 	struct xtop_error *error = NULL;
 	struct stat status;
@@ -148,7 +149,7 @@ struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *f
 void inputs_close(void)
 {
 	while (inputs) {
-		struct input *input = inputs;
+		struct opened_input *input = inputs;
 
 		inputs = input->next;
 		if (input->fd >= 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From an address to source lines and inlined functions, by libdw (elfutils). The only file that
- * includes libdw's headers. It runs in the process without rights (supervise/liner.h): libdw parses
- * what is in the file, and a damaged file may make it crash. Then that process ends, and no other.
+ * includes libdw's headers. It runs in the process without rights (supervise/line_server.h): libdw
+ * parses what is in the file, and a damaged file may make it crash. Then that process ends, and no
+ * other.
  *
  *   .debug_info     units; in each a tree of functions, and of functions inlined in them
  *   .debug_line     rows of addresses, for each unit
@@ -16,7 +17,7 @@
  * Memory. A vmlinux with DWARF has 400 MB and more. The file is mapped, not read, and its pages are
  * given back now and then (elf_lines_trim()): they stay in the page cache. What libdw takes for
  * units and lines is not bounded by libdw: when it is much, libdw's handle is closed and opened
- * again. The tables made here stay. The process has a limit besides (supervise/liner.c).
+ * again. The tables made here stay. The process has a limit besides (supervise/line_server.c).
  *
  * A kernel module is a relocatable file: its DWARF must be relocated first, which libdwfl does, in
  * private memory.
@@ -39,7 +40,7 @@
 #include "elf/elf_ranges.h"
 #include "xtop/base/vector.h"
 #include "xtop/elf/elf.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 #define ELF_LINES_MAX_DIES    (16U << 20)  /* of one unit: siblings may form a circle */
 #define ELF_LINES_MAX_DEPTH   64           /* of namespaces, types and blocks within each other */
@@ -73,7 +74,7 @@ struct elf_lines {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* libdw calls exit() otherwise. liner.c tells main what this status means. */
+/* libdw calls exit() otherwise. line_server.c tells main what this status means. */
 static void __attribute__((noreturn)) elf_lines_out_of_memory(void)
 {
 	_exit(ENOMEM);
@@ -550,15 +551,15 @@ static bool elf_lines_find_block(Dwarf_Die *block, uint64_t address, Dwarf_Die *
 	return false;
 }
 
-/* The functions at ADDRESS, outermost first. Those behind LINES_MAX_DEPTH are left out. */
+/* The functions at ADDRESS, outermost first. Those behind LINE_MAX_DEPTH are left out. */
 static unsigned elf_lines_walk(Dwarf_Die *function, uint64_t address,
-			       Dwarf_Die dies[LINES_MAX_DEPTH])
+			       Dwarf_Die dies[LINE_MAX_DEPTH])
 {
 	unsigned left = ELF_LINES_MAX_DIES, n = 0;
 	Dwarf_Die block = *function, inner;
 
 	dies[n++] = block;
-	for (unsigned depth = 0; depth < ELF_LINES_MAX_DEPTH && n < LINES_MAX_DEPTH &&
+	for (unsigned depth = 0; depth < ELF_LINES_MAX_DEPTH && n < LINE_MAX_DEPTH &&
 				 elf_lines_find_block(&block, address, &inner, &left);
 	     depth++) {
 		block = inner;
@@ -571,7 +572,7 @@ static unsigned elf_lines_walk(Dwarf_Die *function, uint64_t address,
 static void elf_lines_fill(Dwarf_Die *unit, Dwarf_Die *function, uint64_t address,
 			   struct line_answer *answer)
 {
-	Dwarf_Die dies[LINES_MAX_DEPTH];
+	Dwarf_Die dies[LINE_MAX_DEPTH];
 	unsigned n = elf_lines_walk(function, address, dies);
 
 	for (unsigned i = 0; i < n; i++) {
@@ -619,7 +620,7 @@ static void elf_lines_find(void *context, const struct line_place *place,
 	answer->n = answer->frames[0].line != 0;
 }
 
-const struct lines_reader elf_lines_reader = {
+const struct line_reader elf_lines_reader = {
 	.open = elf_lines_open,
 	.find = elf_lines_find,
 	.trim = elf_lines_trim,

@@ -13,7 +13,7 @@
 #include "xtop/base/interrupt.h"
 #include "xtop/base/text.h"
 #include "xtop/profile/frames.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 
 #define BATCH_POLL_S   0.05  /* between two looks for a signal or the end */
 #define BATCH_LINES_S  0.2   /* for source lines of a table that is not the last */
@@ -125,18 +125,18 @@ static struct xtop_error *batch_print_samples(const struct batch_settings *setti
 					      const struct snapshot *snapshot, bool last,
 					      FILE *file)
 {
-	struct snapshot *lined = NULL;
+	struct snapshot *expander = NULL;
 	struct xtop_error *error = NULL;
 
 	if (settings->waits_only || settings->quiet)
 		return NULL;
-	if (settings->lined)
-		error = lined_apply(settings->lined, snapshot, last ? LINED_WAIT_S : BATCH_LINES_S,
-				    &lined);
+	if (settings->expander)
+		error = line_expander_apply(settings->expander, snapshot,
+					    last ? LINE_EXPANDER_WAIT_S : BATCH_LINES_S, &expander);
 	if (!error)
-		error = batch_print(settings, lined ? lined : snapshot,
+		error = batch_print(settings, expander ? expander : snapshot,
 				    settings->json ? export_table_json : export_table, file);
-	snapshot_destroy(lined);
+	snapshot_destroy(expander);
 	return error;
 }
 

@@ -33,7 +33,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/text.h"
 #include "xtop/profile/sample_log.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 #include "xtop/symbol/symbol.h"
 
 /* Pids of Linux are below: PID_MAX_LIMIT (Linux include/linux/threads.h). */
@@ -57,9 +57,9 @@ static const char *perf_module(const struct frame *frame)
 
 static void perf_put_line(const struct perf *perf, const struct line_frame *line)
 {
-	char raw[LINES_TEXT_BYTES + 16], text[LINES_TEXT_BYTES + 16];
+	char raw[LINE_TEXT_BYTES + 16], text[LINE_TEXT_BYTES + 16];
 
-	if (!lined_print(line, raw, sizeof(raw)))
+	if (!line_expander_print(line, raw, sizeof(raw)))
 		return;
 	text_clean(text, sizeof(text), raw, strlen(raw));
 	fprintf(perf->file, "  %s\n", text);
@@ -90,7 +90,7 @@ static void perf_put_function(const struct perf *perf, const struct frame *frame
 /* The screen's snapshots have lines themselves: for each function the one with most samples. */
 static void perf_put_source(const struct perf *perf, uint32_t id)
 {
-	struct source source = source_find(perf->snapshot, perf->settings, id);
+	struct source_position source = source_find(perf->snapshot, perf->settings, id);
 
 	if (source.line)
 		fprintf(perf->file, "  %.*s:%" PRIu32 "\n", (int)source.file_bytes, source.file,
@@ -104,7 +104,7 @@ static void perf_put_frame(const struct perf *perf, uint32_t id)
 	unsigned outer;
 
 	if (perf->settings->lines)
-		lined_find(frame, &answer);
+		line_expander_find(frame, &answer);
 	outer = perf->settings->inlined && answer.n ? answer.n - 1 : 0;
 	for (unsigned i = 0; i < outer; i++)
 		perf_put_inlined(perf, frame, &answer.frames[i]);

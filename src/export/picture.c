@@ -304,7 +304,7 @@ void picture_end(FILE *file)
 /* --- the profile for the script --------------------------------------------------------------- */
 
 /* Files of code: name and build-id. Each is known by the first frame that lies in it. */
-struct modules {
+struct picture_modules {
 	const struct picture *picture;
 	struct numbering numbering; /* of the first frame of each file */
 	struct hash_table index;
@@ -312,7 +312,7 @@ struct modules {
 
 static bool modules_is_same(const void *context, uint32_t number)
 {
-	const struct modules *modules = ((const void *const *)context)[0];
+	const struct picture_modules *modules = ((const void *const *)context)[0];
 	const struct frame *wanted = ((const void *const *)context)[1],
 			   *frame = frames_get(modules->picture->snapshot->frames,
 					       modules->numbering.frames[number]);
@@ -320,7 +320,7 @@ static bool modules_is_same(const void *context, uint32_t number)
 	return frame->build == wanted->build && strcmp(frame->module, wanted->module) == 0;
 }
 
-static uint32_t modules_find_or_add(struct modules *modules, uint32_t id)
+static uint32_t modules_find_or_add(struct picture_modules *modules, uint32_t id)
 {
 	const struct frame *frame = frames_get(modules->picture->snapshot->frames, id);
 	uint64_t hash = hash_bytes(frame->build, frame->module, strlen(frame->module));
@@ -335,7 +335,7 @@ static uint32_t modules_find_or_add(struct modules *modules, uint32_t id)
 	return number;
 }
 
-static void put_modules(struct json *json, const struct modules *modules)
+static void put_modules(struct json *json, const struct picture_modules *modules)
 {
 	const struct frames *frames = modules->picture->snapshot->frames;
 
@@ -355,7 +355,7 @@ static void put_modules(struct json *json, const struct modules *modules)
 
 /* Each frame is [name, kind, module], and has its source line behind, where that is known. */
 static void put_frames(struct json *json, const struct numbering *numbering,
-		       struct modules *modules)
+		       struct picture_modules *modules)
 {
 	json_open(json, "frames", '[');
 	for (size_t i = 0; i < numbering->n; i++) {
@@ -395,7 +395,7 @@ static void put_cells(struct json *json, const struct picture *picture,
 static struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file)
 {
 	struct json json = { .file = file, .compact = true };
-	struct modules modules = { .picture = picture };
+	struct picture_modules modules = { .picture = picture };
 	struct numbering numbering = { 0 };
 	bool ok = numbering_init(&numbering, picture->snapshot) &&
 		  numbering_init(&modules.numbering, picture->snapshot);

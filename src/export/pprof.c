@@ -24,9 +24,9 @@
 #include "xtop/base/varint.h"
 #include "xtop/base/vector.h"
 #include "xtop/push/pprof_fields.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
-struct pprof_string {
+struct pprof_text {
 	const char *text;
 	size_t n_bytes;   /* of TEXT */
 	uint64_t address; /* TEXT NULL: "0xADDR" */
@@ -47,7 +47,7 @@ struct pprof {
 	uint64_t numbers[SNAPSHOT_MAX_DEPTH + NOTES_MAX];
 	bool failed; /* out of memory */
 
-	struct pprof_string *strings;
+	struct pprof_text *strings;
 	size_t n_strings, strings_capacity;
 	struct pprof_file *mappings;
 	size_t n_mappings, mappings_capacity;
@@ -68,7 +68,7 @@ static uint64_t pprof_add_string(struct pprof *pprof, const char *text, size_t n
 		pprof->failed = true;
 		return 0;
 	}
-	pprof->strings[pprof->n_strings] = (struct pprof_string){ text, n_bytes, address };
+	pprof->strings[pprof->n_strings] = (struct pprof_text){ text, n_bytes, address };
 	return ++pprof->n_strings; /* number 0 is not in the array */
 }
 
@@ -92,7 +92,7 @@ static void pprof_put_strings(struct pprof *pprof)
 
 	pprof_put_bytes(pprof, PPROF_PROFILE_STRING_TABLE, "", 0);
 	for (size_t i = 0; i < pprof->n_strings; i++) {
-		const struct pprof_string *string = &pprof->strings[i];
+		const struct pprof_text *string = &pprof->strings[i];
 		const struct frame unnamed = { .unknown = true, .address = string->address };
 		const char *text =
 			string->text ? string->text : frame_text(&unnamed, true, buffer);
@@ -227,7 +227,7 @@ static uint64_t pprof_add_name(struct pprof *pprof, const struct frame *frame)
 }
 
 static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct frame *frame,
-			       const struct source *source)
+			       const struct source_position *source)
 {
 	bool by_address = frame->unknown && frame->address;
 	struct proto_buffer *message = pprof_begin(pprof);
@@ -251,7 +251,7 @@ static void pprof_put_functions(struct pprof *pprof)
 		pprof_put_location(pprof, i);
 	for (size_t i = 0; i < pprof->functions.n && !pprof->failed; i++) {
 		uint32_t id = pprof->functions.frames[i];
-		struct source source = source_find(pprof->snapshot, pprof->settings, id);
+		struct source_position source = source_find(pprof->snapshot, pprof->settings, id);
 
 		pprof_put_function(pprof, i + 1, frames_get(pprof->snapshot->frames, id), &source);
 	}
@@ -290,7 +290,7 @@ static size_t pprof_find_locations(struct pprof *pprof, const struct stack *stac
 
 	for (size_t i = 0; i < stack->n; i++) {
 		const struct frame *frame = frames_get(frames, stack->frames[i]);
-		bool inlined = outer && lines < LINES_MAX_DEPTH && pprof_is_inlined(frame, outer);
+		bool inlined = outer && lines < LINE_MAX_DEPTH && pprof_is_inlined(frame, outer);
 
 		lines = inlined ? lines + 1 : 1;
 		number = pprof_locations_get(&pprof->locations, stack->frames[i],

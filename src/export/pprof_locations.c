@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "xtop/base/vector.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 
 bool pprof_locations_init(struct pprof_locations *locations, uint32_t n_frames)
 {
@@ -71,9 +71,9 @@ uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, 
 
 size_t pprof_inlined_mark(const struct frame *frame)
 {
-	size_t length = strlen(frame->name), mark = strlen(LINED_INLINED_MARK);
+	size_t length = strlen(frame->name), mark = strlen(LINE_EXPANDER_INLINED_MARK);
 
-	if (length <= mark || strcmp(frame->name + length - mark, LINED_INLINED_MARK) != 0)
+	if (length <= mark || strcmp(frame->name + length - mark, LINE_EXPANDER_INLINED_MARK) != 0)
 		return 0;
 	return mark;
 }

@@ -3,8 +3,8 @@ libxtop_a_SOURCES += \
 	include/xtop/export/batch.h \
 	include/xtop/export/export.h \
 	include/xtop/export/metrics_text.h \
-	src/export/annotate.c \
-	src/export/crash.c \
+	src/export/annotation_text.c \
+	src/export/crash_text.c \
 	src/export/batch.c \
 	src/export/diff_json.c \
 	src/export/diff_table.c \

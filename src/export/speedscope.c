@@ -116,7 +116,7 @@ static struct xtop_error *speedscope_put_profiles(struct speedscope *speedscope)
 static void speedscope_put_place(struct speedscope *speedscope, uint32_t id)
 {
 	const struct frame *frame = frames_get(speedscope->snapshot->frames, id);
-	struct source source = source_find(speedscope->snapshot, speedscope->settings, id);
+	struct source_position source = source_find(speedscope->snapshot, speedscope->settings, id);
 	struct json *json = &speedscope->json;
 	char file[FRAME_NAME_BYTES];
 

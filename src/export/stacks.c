@@ -70,8 +70,8 @@ bool stacks_next(struct stacks *stacks, struct stack *stack)
 /* --- source lines ----------------------------------------------------------------------------- */
 
 /* snapshot_source() has "FILE:LINE". */
-struct source source_find(const struct snapshot *snapshot, const struct export_settings *settings,
-			  uint32_t frame)
+struct source_position source_find(const struct snapshot *snapshot,
+				   const struct export_settings *settings, uint32_t frame)
 {
 	const char *text = snapshot_source(snapshot, frame), *colon;
 
@@ -79,9 +79,9 @@ struct source source_find(const struct snapshot *snapshot, const struct export_s
 		text = snapshot_source(settings->waits, frame);
 	colon = strrchr(text, ':');
 	if (!colon)
-		return (struct source){ 0 };
-	return (struct source){ text, (size_t)(colon - text),
-				(uint32_t)strtoul(colon + 1, NULL, 10) };
+		return (struct source_position){ 0 };
+	return (struct source_position){ text, (size_t)(colon - text),
+					 (uint32_t)strtoul(colon + 1, NULL, 10) };
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

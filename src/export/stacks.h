@@ -38,13 +38,13 @@ bool stacks_next(struct stacks *stacks, struct stack *stack);
  * Where most of the weight of FRAME is in its source, as the snapshot or the waits of SETTINGS
  * know. LINE 0: not known. The file's name is the first FILE_BYTES of FILE.
  */
-struct source {
+struct source_position {
 	const char *file;
 	size_t file_bytes;
 	uint32_t line;
 };
-struct source source_find(const struct snapshot *snapshot, const struct export_settings *settings,
-			  uint32_t frame);
+struct source_position source_find(const struct snapshot *snapshot,
+				   const struct export_settings *settings, uint32_t frame);
 
 /* Numbers for the frames that a file has, from 0 on, in the order in which they are asked for. */
 struct numbering {

@@ -231,8 +231,8 @@ static struct xtop_error *folded_parse_lines(struct folded_reader *reader, char 
 	return error;
 }
 
-static struct xtop_error *folded_read_lines(struct folded_reader *reader, struct source *source,
-					    char *text, size_t n)
+static struct xtop_error *folded_read_lines(struct folded_reader *reader,
+					    struct import_source *source, char *text, size_t n)
 {
 	struct xtop_error *error;
 	size_t done, more;
@@ -327,7 +327,7 @@ static struct xtop_error *folded_guess_processes(struct builder *builder)
 	return error;
 }
 
-struct xtop_error *folded_read(struct source *source, const char *start, size_t n,
+struct xtop_error *folded_read(struct import_source *source, const char *start, size_t n,
 			       struct builder *builder)
 {
 	_cleanup_free_ struct folded_reader *reader = calloc(1, sizeof(*reader));

@@ -27,7 +27,7 @@ static bool import_is_text(const char *bytes, size_t n)
 }
 
 /* Starts to read the file again from its first byte. This fails for a pipe. */
-static struct xtop_error *import_reopen(FILE *file, struct source **sourcep)
+static struct xtop_error *import_reopen(FILE *file, struct import_source **sourcep)
 {
 	char head[IMPORT_HEAD_BYTES];
 	size_t n;
@@ -41,7 +41,7 @@ static struct xtop_error *import_reopen(FILE *file, struct source **sourcep)
 }
 
 static struct xtop_error *import_read_pprof(struct import *import, FILE *file,
-					    struct source **sourcep, char *start, size_t n)
+					    struct import_source **sourcep, char *start, size_t n)
 {
 	struct pprof_reader *reader = NULL;
 	struct xtop_error *error;
@@ -57,7 +57,7 @@ static struct xtop_error *import_read_pprof(struct import *import, FILE *file,
 }
 
 static struct xtop_error *import_read_source(struct import *import, FILE *file,
-					     struct source **sourcep)
+					     struct import_source **sourcep)
 {
 	char start[IMPORT_LOOK_BYTES];
 	struct xtop_error *error;
@@ -81,7 +81,7 @@ struct xtop_error *import_read(FILE *file, const void *head, size_t n_head, stru
 			       struct import **importp)
 {
 	struct import *import = calloc(1, sizeof(*import));
-	struct source *source = NULL;
+	struct import_source *source = NULL;
 	struct xtop_error *error;
 
 	if (!import)

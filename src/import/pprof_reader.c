@@ -138,7 +138,7 @@ static bool pprof_reader_ignore_number(struct pprof_stream *stream, uint32_t tag
 	return true;
 }
 
-struct xtop_error *pprof_read_tables(struct source *source, const char *start, size_t n,
+struct xtop_error *pprof_read_tables(struct import_source *source, const char *start, size_t n,
 				     struct builder *builder, struct pprof_reader **readerp)
 {
 	struct pprof_reader *reader = calloc(1, sizeof(*reader));
@@ -158,7 +158,7 @@ struct xtop_error *pprof_read_tables(struct source *source, const char *start, s
 	return error;
 }
 
-struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct source *source,
+struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source,
 				      const char *start, size_t n)
 {
 	return pprof_stream_read(&reader->stream, source, start, n, pprof_reader_ignore_number,

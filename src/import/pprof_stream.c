@@ -208,7 +208,7 @@ bool pprof_stream_read_fields(struct pprof_stream *stream, pb_istream_t *fields,
 
 /* --- a whole file ----------------------------------------------------------------------------- */
 
-struct xtop_error *pprof_stream_read(struct pprof_stream *stream, struct source *source,
+struct xtop_error *pprof_stream_read(struct pprof_stream *stream, struct import_source *source,
 				     const char *start, size_t n, pprof_number_fn *number,
 				     pprof_message_fn *message, void *context)
 {

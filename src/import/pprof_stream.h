@@ -19,7 +19,7 @@
 #define PPROF_BUFFER_BYTES (64U << 10)
 
 struct pprof_stream {
-	struct source *source;
+	struct import_source *source;
 	char buffer[PPROF_BUFFER_BYTES];
 	size_t at, n;
 	uint64_t offset; /* of the content, behind the buffer */
@@ -39,7 +39,7 @@ typedef bool pprof_message_fn(struct pprof_stream *stream, uint32_t tag, pb_istr
  * Reads the whole file and tells its fields. The first N bytes of SOURCE, at START, were read
  * before. An error says at which byte the content is damaged, and how.
  */
-struct xtop_error *pprof_stream_read(struct pprof_stream *stream, struct source *source,
+struct xtop_error *pprof_stream_read(struct pprof_stream *stream, struct import_source *source,
 				     const char *start, size_t n, pprof_number_fn *number,
 				     pprof_message_fn *message, void *context);
 /*

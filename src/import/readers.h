@@ -10,7 +10,7 @@
 #define FOLDED_MAX_LINE_BYTES LIMIT(1U << 20, 1U << 10)
 
 /* folded_reader.c. START has the first N bytes of SOURCE, which were read before. */
-struct xtop_error *folded_read(struct source *source, const char *start, size_t n,
+struct xtop_error *folded_read(struct import_source *source, const char *start, size_t n,
 			       struct builder *builder);
 
 /*
@@ -20,9 +20,9 @@ struct xtop_error *folded_read(struct source *source, const char *start, size_t 
 struct pprof_reader;
 /* Whether a file that begins with the N bytes at START may be pprof. It has no magic number. */
 bool pprof_is_head(const char *start, size_t n);
-struct xtop_error *pprof_read_tables(struct source *source, const char *start, size_t n,
+struct xtop_error *pprof_read_tables(struct import_source *source, const char *start, size_t n,
 				     struct builder *builder, struct pprof_reader **readerp);
-struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct source *source,
+struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source,
 				      const char *start, size_t n);
 void pprof_reader_destroy(struct pprof_reader *reader); /* NULL allowed */
 

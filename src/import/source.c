@@ -15,7 +15,7 @@
 
 #define SOURCE_RAW_BYTES (256U << 10)
 
-struct source {
+struct import_source {
 	FILE *file;
 	unsigned char *raw; /* bytes of the file that were not inflated or copied yet */
 	size_t raw_at, raw_n; /* [raw_at, raw_n) of RAW */
@@ -25,7 +25,7 @@ struct source {
 };
 
 /* Reads more bytes of the file. All earlier bytes must be used. At the end raw_n becomes 0. */
-static struct xtop_error *source_fill(struct source *source)
+static struct xtop_error *source_fill(struct import_source *source)
 {
 	source->raw_at = 0;
 	source->raw_n = fread(source->raw, 1, SOURCE_RAW_BYTES, source->file);
@@ -34,9 +34,9 @@ static struct xtop_error *source_fill(struct source *source)
 }
 
 struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
-				 struct source **sourcep)
+				 struct import_source **sourcep)
 {
-	struct source *source = calloc(1, sizeof(*source));
+	struct import_source *source = calloc(1, sizeof(*source));
 
 	if (source)
 		source->raw = malloc(SOURCE_RAW_BYTES);
@@ -60,7 +60,7 @@ struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
 	return NULL;
 }
 
-void source_destroy(struct source *source)
+void source_destroy(struct import_source *source)
 {
 	if (!source)
 		return;
@@ -70,14 +70,14 @@ void source_destroy(struct source *source)
 	free(source);
 }
 
-static struct xtop_error *source_damaged(const struct source *source, const char *what)
+static struct xtop_error *source_damaged(const struct import_source *source, const char *what)
 {
 	return error_create("damaged at byte %llu: %s",
 			    source->offset - (source->raw_n - source->raw_at), what);
 }
 
 /* Inflates up to *LEFTP bytes to NEXT. *LEFTP becomes the rest of that room. */
-static struct xtop_error *source_inflate(struct source *source, char *next, size_t *leftp)
+static struct xtop_error *source_inflate(struct import_source *source, char *next, size_t *leftp)
 {
 	z_stream *stream = &source->stream;
 	int status;
@@ -102,7 +102,7 @@ static struct xtop_error *source_inflate(struct source *source, char *next, size
 	return NULL;
 }
 
-static void source_copy(struct source *source, char *next, size_t *leftp)
+static void source_copy(struct import_source *source, char *next, size_t *leftp)
 {
 	size_t there = source->raw_n - source->raw_at, n = there < *leftp ? there : *leftp;
 
@@ -111,7 +111,8 @@ static void source_copy(struct source *source, char *next, size_t *leftp)
 	*leftp -= n;
 }
 
-struct xtop_error *source_read(struct source *source, void *buffer, size_t capacity, size_t *np)
+struct xtop_error *source_read(struct import_source *source, void *buffer, size_t capacity,
+			       size_t *np)
 {
 	struct xtop_error *error = NULL;
 	size_t left = capacity;

@@ -11,18 +11,19 @@
 
 #include "xtop/base/error.h"
 
-struct source;
+struct import_source;
 
 /*
  * The caller has already read the first N_HEAD bytes of FILE, which are in HEAD, and closes FILE.
  */
 struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
-				 struct source **sourcep);
-void source_destroy(struct source *source); /* NULL allowed */
+				 struct import_source **sourcep);
+void source_destroy(struct import_source *source); /* NULL allowed */
 /*
  * Reads up to CAPACITY bytes into BUFFER. *NP is less than CAPACITY only at the end of the file. An
  * error names the place in the compressed file.
  */
-struct xtop_error *source_read(struct source *source, void *buffer, size_t capacity, size_t *np);
+struct xtop_error *source_read(struct import_source *source, void *buffer, size_t capacity,
+			       size_t *np);
 
 #endif

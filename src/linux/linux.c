@@ -24,7 +24,7 @@
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
-#include "linux/kernel_lines.h"
+#include "linux/kernel_debug_files.h"
 #include "linux/next_timer.h"
 #include "linux/process/backoff.h"
 #include "linux/process/process_layout.h"
@@ -33,7 +33,7 @@
 #include "xtop/base/work.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/supervise/fetch.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 #include "xtop/symbol/symbol.h"
 
 #define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
@@ -45,7 +45,7 @@ struct linux_system {
 	struct linux_kernel kernel;
 	bool has_stacks; /* the sampler can be told where a task's stacks are */
 	struct modules *modules;
-	struct kernel_lines *lines; /* NULL: nobody wants lines */
+	struct kernel_debug_files *lines; /* NULL: nobody wants lines */
 	struct generated_code *generated;
 	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
 	struct sleepers *sleepers; /* NULL: nobody has asked yet */
@@ -64,7 +64,7 @@ static void linux_destroy(void *context)
 	tasks_destroy(system->finder.tasks);
 	generated_code_destroy(system->generated);
 	modules_destroy(system->modules);
-	kernel_lines_destroy(system->lines);
+	kernel_debug_files_destroy(system->lines);
 	linux_detach(&system->kernel);
 	free(system);
 }
@@ -83,7 +83,7 @@ static void linux_is_new_module(void *context, struct image *image)
 {
 	const struct linux_system *system = context;
 
-	kernel_lines_find_module(system->lines, image);
+	kernel_debug_files_find_module(system->lines, image);
 }
 
 static struct xtop_error *linux_create_walkers(struct linux_system *system,
@@ -160,7 +160,7 @@ static void linux_find_lines(struct linux_system *system)
 	const struct kernel_start start = { linux_start_symbol(guest), guest->text_start };
 
 	if (system->lines)
-		kernel_lines_find_kernel(system->lines, system->kernel.image, &start);
+		kernel_debug_files_find_kernel(system->lines, system->kernel.image, &start);
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
@@ -177,7 +177,9 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		return NULL;
 	}
 	system->space = guest->kernel;
-	system->lines = lines_is_on() ? kernel_lines_create(guest, system->kernel.release) : NULL;
+	system->lines = line_client_is_on()
+				? kernel_debug_files_create(guest, system->kernel.release)
+				: NULL;
 	linux_find_lines(system);
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)
@@ -220,7 +222,7 @@ static void linux_poll(void *context, uint64_t now_ns)
 		module_layout_i386_find(guest);
 	modules_poll(system->modules);
 	generated_code_poll(system->generated);
-	if (system->lines && kernel_lines_poll(system->lines))
+	if (system->lines && kernel_debug_files_poll(system->lines))
 		space_invalidate(system->space);
 	linux_find_processes(system, now_ns);
 	if (system->finder.processes)

@@ -6,7 +6,7 @@
 #ifndef XTOP_LINUX_LOCK_FUTEX_H
 #define XTOP_LINUX_LOCK_FUTEX_H
 
-#include "linux/locks.h"
+#include "linux/lock_finder.h"
 
 struct lock_futex {
 	uint64_t address; /* of the word, in user memory */

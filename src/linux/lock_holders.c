@@ -62,18 +62,19 @@ static bool lock_holders_describe(const struct lock_holders *holders, uint64_t a
 {
 	const struct linux_guest *guest = holders->guest;
 	const struct sleeper *sleeper;
-	struct look_times times;
-	struct look look;
+	struct task_state_times times;
+	struct task_state look;
 	uint64_t struct_pid;
 
-	if (address % sizeof(uint64_t) || !looker_read(holders->looker, address, &look, &times))
+	if (address % sizeof(uint64_t) ||
+	    !task_state_reader_read(holders->reader, address, &look, &times))
 		return false;
 	struct_pid = pids_find(guest, guest->symbols[LINUX_INIT_PID_NS], look.pid);
 	if (!struct_pid || pids_get_task(guest, struct_pid) != address)
 		return false;
 	*task = (struct os_lock_task){ .pid = look.pid,
 				       .on_cpu = look.on_cpu,
-				       .state = (uint8_t)look_state(&look),
+				       .state = (uint8_t)task_state_state(&look),
 				       .address = address };
 	if (look.on_cpu && !member_read_u32(guest, address, TASK_CPU, &task->cpu))
 		task->cpu = UINT32_MAX;
@@ -82,7 +83,7 @@ static bool lock_holders_describe(const struct lock_holders *holders, uint64_t a
 	    sleeper->look.start_time != look.start_time)
 		return true;
 	task->kept = sleeper->kept;
-	task->has_moved = !look_equal(&look, &sleeper->look);
+	task->has_moved = !task_state_equal(&look, &sleeper->look);
 	if (!task->has_moved && !look.on_cpu)
 		task->waited_ns = lock_holders_waited(sleeper, now_ns);
 	return true;
@@ -145,21 +146,21 @@ void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleep
 		.is_new = !sleeper->lock_told,
 		.is_over = true,
 		.waiter = { .pid = sleeper->pid,
-			    .state = (uint8_t)look_state(&sleeper->look),
+			    .state = (uint8_t)task_state_state(&sleeper->look),
 			    .waited_ns = lock_holders_waited(sleeper, sleeper->seen_ns),
 			    .address = sleeper->task,
 			    .kept = sleeper->kept },
 	};
-	struct look_times times;
-	struct look look;
+	struct task_state_times times;
+	struct task_state look;
 
 	*wait = over;
 	lock_holders_find(holders, sleeper, now_ns, wait);
 	if (!sleeper->lock_told)
 		lock_holders_name(holders, sleeper);
 	memcpy(wait->name, sleeper->lock_name, sizeof(wait->name));
-	if (!looker_read(holders->looker, sleeper->task, &look, &times) ||
-	    !look_equal(&look, &sleeper->look)) {
+	if (!task_state_reader_read(holders->reader, sleeper->task, &look, &times) ||
+	    !task_state_equal(&look, &sleeper->look)) {
 		*wait = over;
 		return;
 	}

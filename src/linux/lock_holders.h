@@ -15,7 +15,7 @@
 /* What is asked. All pointers outlive it. */
 struct lock_holders {
 	const struct linux_guest *guest;
-	struct looker *looker;
+	struct task_state_reader *reader;
 	const struct sleeper_list *pass; /* all tasks, as this pass has seen them */
 	struct data_names *names;
 };

@@ -6,7 +6,7 @@
 #ifndef XTOP_LINUX_LOCK_OWNER_H
 #define XTOP_LINUX_LOCK_OWNER_H
 
-#include "linux/locks.h"
+#include "linux/lock_finder.h"
 
 /* Who holds a lock: a task, or a thread id that user code wrote. */
 struct lock_owner {

@@ -28,7 +28,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/root_file.h"
 #include "xtop/base/vector.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 #define MODULE_FILES_MAX_DEPTH   16
 #define MODULE_FILES_MAX_ENTRIES (4 * MODULE_FILES_MAX) /* names that are looked at */
@@ -210,6 +210,6 @@ void module_files_find_lines(struct module_files *files, struct image *image)
 
 		if (module_files_is_named(file->path, image->name) &&
 		    root_file_open(file->folder, file->path, &found))
-			debug_files_use_lines(&files->places, image, found.fd, LINES_BY_SYMBOL, 0);
+			debug_files_use_lines(&files->places, image, found.fd, LINE_BY_SYMBOL, 0);
 	}
 }

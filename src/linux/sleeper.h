@@ -6,14 +6,14 @@
 #ifndef XTOP_LINUX_SLEEPER_H
 #define XTOP_LINUX_SLEEPER_H
 
-#include "linux/locks.h"
-#include "linux/look.h"
+#include "linux/lock_finder.h"
+#include "linux/task_state.h"
 
 struct sleeper {
 	uint32_t pid;
 	uint64_t struct_pid, task; /* addresses */
-	struct look look;
-	struct look_sums sums; /* of that look */
+	struct task_state look;
+	struct task_state_sums sums; /* of that look */
 	uint64_t seen_ns;  /* of that look, on our clock */
 	uint64_t began_ns; /* the wait, on our clock; 0: the task ran */
 	uint64_t left;     /* the same on the scheduler's clock; 0: not known */

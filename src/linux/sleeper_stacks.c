@@ -134,7 +134,7 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
  * thread mostly gives itself a name just before it begins to wait.
  */
 static const struct task *sleeper_stacks_find_task(struct sleeper_stacks *stacks, uint64_t address,
-					     const struct look *look, uint64_t now_ns)
+						   const struct task_state *look, uint64_t now_ns)
 {
 	const struct task *task;
 
@@ -144,7 +144,7 @@ static const struct task *sleeper_stacks_find_task(struct sleeper_stacks *stacks
 }
 
 bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
-				 const struct look *look, uint64_t now_ns, struct os_task *of)
+			 const struct task_state *look, uint64_t now_ns, struct os_task *of)
 {
 	const struct task *task = sleeper_stacks_find_task(stacks, address, look, now_ns);
 	const struct space *user;

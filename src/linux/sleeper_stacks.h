@@ -6,9 +6,9 @@
 #ifndef XTOP_LINUX_SLEEPER_STACKS_H
 #define XTOP_LINUX_SLEEPER_STACKS_H
 
-#include "linux/look.h"
 #include "linux/process/processes.h"
 #include "linux/process/tasks.h"
+#include "linux/task_state.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"
 
@@ -36,7 +36,7 @@ void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest
  * Fills in stacks->sample with the stacks of the task at ADDRESS, which LOOK has seen, and OF
  * with whose they are, valid until the next call. False: the task cannot be read.
  */
-bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address, const struct look *look,
-			 uint64_t now_ns, struct os_task *of);
+bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
+			 const struct task_state *look, uint64_t now_ns, struct os_task *of);
 
 #endif

@@ -46,7 +46,7 @@
 struct sleepers {
 	const struct linux_guest *guest;
 	struct processes *processes;
-	struct looker looker;
+	struct task_state_reader reader;
 	struct sleeper_stacks stacks;
 	struct data_names names;
 	struct sleeper_list before, now;
@@ -75,7 +75,7 @@ bool sleepers_can_read(const struct linux_guest *guest)
 	       xarray_has_layout(layout) &&
 	       layout_missing(layout, needed, sizeof(needed) / sizeof(needed[0])) ==
 		       LAYOUT_MEMBERS &&
-	       looker_can_read(guest) && sleeper_stacks_can_read(guest);
+	       task_state_reader_can_read(guest) && sleeper_stacks_can_read(guest);
 }
 
 struct xtop_error *sleepers_create(const struct linux_guest *guest, struct tasks *tasks,
@@ -87,7 +87,7 @@ struct xtop_error *sleepers_create(const struct linux_guest *guest, struct tasks
 		return error_create("out of memory");
 	sleepers->guest = sleepers->names.guest = guest;
 	sleepers->processes = processes;
-	looker_init(&sleepers->looker, guest);
+	task_state_reader_init(&sleepers->reader, guest);
 	sleeper_stacks_init(&sleepers->stacks, guest, tasks, processes);
 	*sleepersp = sleepers;
 	return NULL;
@@ -137,11 +137,11 @@ static uint64_t sleepers_time(const struct sleepers *sleepers, uint64_t time, ui
 
 /* The wait of LOOK is new. It had not begun at FROM_NS. */
 static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *sleeper,
-			   const struct look *look, const struct look_times *times,
+			   const struct task_state *look, const struct task_state_times *times,
 			   uint64_t from_ns, uint64_t now_ns)
 {
 	sleeper->left = times->arrival ? times->arrival + times->run_ns : 0;
-	if (look_state(look) == OS_WAIT_RUNNABLE && times->queued)
+	if (task_state_state(look) == OS_WAIT_RUNNABLE && times->queued)
 		sleeper->left = times->queued;
 	sleeper->from_ns = from_ns;
 	sleeper->began_ns = sleepers_time(sleepers, sleeper->left, from_ns, now_ns);
@@ -164,8 +164,8 @@ static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sle
  * subtracted, and half of the time for which it waited for a CPU, because some of that was before
  * the first run.
  */
-static uint64_t sleepers_first_run(const struct sleeper *sleeper, const struct look_times *times,
-				   uint64_t runs)
+static uint64_t sleepers_first_run(const struct sleeper *sleeper,
+				   const struct task_state_times *times, uint64_t runs)
 {
 	uint64_t ran_ns = times->sums.ran_ns - sleeper->sums.ran_ns - times->run_ns;
 	uint64_t delay_ns = times->sums.delay_ns - sleeper->sums.delay_ns;
@@ -179,8 +179,8 @@ static uint64_t sleepers_first_run(const struct sleeper *sleeper, const struct l
  * since the last look.
  */
 static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleeper,
-			 const struct look *look, const struct look_times *times, uint64_t now_ns,
-			 const struct os_waits_sink *sink)
+			 const struct task_state *look, const struct task_state_times *times,
+			 uint64_t now_ns, const struct os_waits_sink *sink)
 {
 	uint64_t runs = look->switches - sleeper->look.switches + (look->on_cpu != 0);
 	uint64_t end_ns = sleeper->seen_ns;
@@ -188,7 +188,7 @@ static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleepe
 	if (times->sums.sleeps - sleeper->sums.sleeps <= 1 && runs)
 		end_ns = sleepers_time(sleepers, sleepers_first_run(sleeper, times, runs),
 				       sleeper->seen_ns, now_ns);
-	else if (!runs && look_state(look) == OS_WAIT_RUNNABLE && times->queued)
+	else if (!runs && task_state_state(look) == OS_WAIT_RUNNABLE && times->queued)
 		end_ns = sleepers_time(sleepers, times->queued, sleeper->seen_ns, now_ns);
 	if (sleeper->kept && sleeper->began_ns && end_ns > sleeper->began_ns)
 		sink->end(sink->context, sleeper->kept, end_ns - sleeper->began_ns);
@@ -230,7 +230,7 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 	const struct os_wait wait = {
 		.vcpu = vcpu,
 		.task = task,
-		.state = look_state(&sleeper->look),
+		.state = task_state_state(&sleeper->look),
 		.waited_ns = now_ns > sleeper->began_ns ? now_ns - sleeper->began_ns : 0,
 		.weight_ns = sleepers->counts.interval_ns,
 		.kept = &sleeper->kept,
@@ -251,10 +251,10 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
  * just seen the other one.
  */
 static void sleepers_set_look(const struct sleepers *sleepers, struct sleeper *sleeper,
-			      const struct look *look, const struct look_times *times,
+			      const struct task_state *look, const struct task_state_times *times,
 			      uint64_t now_ns)
 {
-	if (!look_equal(look, &sleeper->look))
+	if (!task_state_equal(look, &sleeper->look))
 		sleepers_begin(sleepers, sleeper, look, times, now_ns, now_ns);
 	sleeper->look = *look;
 }
@@ -264,12 +264,12 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 				uint64_t now_ns, const struct os_waits_sink *sink)
 {
 	struct os_task task;
-	struct look look, again;
-	struct look_times times;
+	struct task_state look, again;
+	struct task_state_times times;
 
 	for (int tries = 0; tries < SLEEPERS_TRIES; tries++) {
-		if (!looker_read(&sleepers->looker, sleeper->task, &look, &times) ||
-		    look.on_cpu || look_is_gone(&look))
+		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &look, &times) ||
+		    look.on_cpu || task_state_is_gone(&look))
 			return;
 		sleepers->counts.retried += tries > 0;
 		sleepers->counts.stacks++;
@@ -278,9 +278,9 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 			sleepers->counts.unreadable++;
 			return;
 		}
-		if (!looker_read(&sleepers->looker, sleeper->task, &again, &times))
+		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &again, &times))
 			return;
-		if (look_equal(&look, &again)) {
+		if (task_state_equal(&look, &again)) {
 			sleepers_set_look(sleepers, sleeper, &again, &times, now_ns);
 			sleepers_add(sleepers, sleeper, &sleepers->stacks.sample.vcpu, &task,
 				     now_ns, sink);
@@ -293,10 +293,10 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 
 /* SLEEPER is as the look before left it, or zeroed but for its pid and task. */
 static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
-			 const struct look *look, const struct look_times *times, uint64_t now_ns,
-			 const struct os_waits_sink *sink)
+			 const struct task_state *look, const struct task_state_times *times,
+			 uint64_t now_ns, const struct os_waits_sink *sink)
 {
-	bool same = look_equal(look, &sleeper->look);
+	bool same = task_state_equal(look, &sleeper->look);
 	uint64_t seen_ns = sleeper->seen_ns;
 
 	sleepers_refine(sleepers, sleeper);
@@ -305,7 +305,7 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 	sleeper->seen_ns = now_ns;
 	sleeper->look = *look;
 	sleeper->sums = times->sums;
-	if (look->on_cpu || look_is_gone(look)) {
+	if (look->on_cpu || task_state_is_gone(look)) {
 		sleepers->counts.running += look->on_cpu != 0;
 		return;
 	}
@@ -323,8 +323,8 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleeper, uint64_t now_ns,
 			       const struct os_waits_sink *sink)
 {
-	const struct lock_holders holders = { sleepers->guest, &sleepers->looker,
-					      &sleepers->now, &sleepers->names };
+	const struct lock_holders holders = { sleepers->guest, &sleepers->reader, &sleepers->now,
+					      &sleepers->names };
 	struct os_lock_wait wait;
 
 	sleepers->counts.locks++;
@@ -376,16 +376,18 @@ static bool sleepers_are_many(const struct sleepers *sleepers)
 }
 
 /* A first look. */
-static bool sleepers_read_look(struct sleepers *sleepers, uint64_t task, struct look *look,
-			       struct look_times *times)
+static bool sleepers_read_look(struct sleepers *sleepers, uint64_t task, struct task_state *look,
+			       struct task_state_times *times)
 {
-	return sleepers_are_many(sleepers) ? looker_read_copy(&sleepers->looker, task, look, times)
-					   : looker_read(&sleepers->looker, task, look, times);
+	return sleepers_are_many(sleepers)
+		       ? task_state_reader_read_copy(&sleepers->reader, task, look, times)
+		       : task_state_reader_read(&sleepers->reader, task, look, times);
 }
 
 /* False: another task, or none, has PID now. */
 static bool sleepers_look_at(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t pid,
-			     uint64_t struct_pid, struct look *look, struct look_times *times)
+			     uint64_t struct_pid, struct task_state *look,
+			     struct task_state_times *times)
 {
 	if (sleeper->struct_pid == struct_pid &&
 	    sleepers_read_look(sleepers, sleeper->task, look, times) && look->pid == pid &&
@@ -413,8 +415,8 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 {
 	struct sleeper_list *pass = &sleepers->now;
 	struct sleeper sleeper = { .pid = pid };
-	struct look_times times;
-	struct look look;
+	struct task_state_times times;
+	struct task_state look;
 	bool has_room;
 
 	sleepers->counts.looks++;
@@ -423,7 +425,7 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 		sleepers->counts.unreadable++;
 		return;
 	}
-	if (!look_equal(&look, &sleeper.look)) /* else the arrival is known */
+	if (!task_state_equal(&look, &sleeper.look)) /* else the arrival is known */
 		clock_gap_update(&sleepers->gap, times.arrival, sleepers_after(sleepers, now_ns),
 				 SLEEPER_GAP_SPAN_NS);
 	has_room = pass->n < SLEEPERS_MAX &&
@@ -500,8 +502,8 @@ static void sleepers_prefetch(struct sleepers *sleepers, unsigned left)
 
 		if (!sleepers_is_pid(sleepers->guest, entry))
 			continue;
-		n += looker_list_pages(&sleepers->looker, pids_get_task(guest, entry),
-				       addresses + n, MEMORY_BATCH_PAGES - n);
+		n += task_state_reader_list_pages(&sleepers->reader, pids_get_task(guest, entry),
+						  addresses + n, MEMORY_BATCH_PAGES - n);
 		left--;
 	}
 	memory_prefetch(guest->memory, guest->root, addresses, n);

@@ -61,8 +61,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/stack_layout_arm64.c \
 	src/linux/kernel/stack_layout_32.c \
 	src/linux/kernel/stack_layout_x86.c \
-	src/linux/kernel_lines.c \
-	src/linux/kernel_lines.h \
+	src/linux/kernel_debug_files.c \
+	src/linux/kernel_debug_files.h \
 	src/linux/linux.c \
 	src/linux/lock_futex.c \
 	src/linux/lock_futex.h \
@@ -73,16 +73,16 @@ libxtop_a_SOURCES += \
 	src/linux/lock_name.h \
 	src/linux/lock_owner.c \
 	src/linux/lock_owner.h \
-	src/linux/locks.c \
-	src/linux/locks.h \
+	src/linux/lock_finder.c \
+	src/linux/lock_finder.h \
 	src/linux/event_channels.c \
 	src/linux/event_channels.h \
 	src/linux/module_files.c \
 	src/linux/module_files.h \
 	src/linux/next_timer.c \
 	src/linux/next_timer.h \
-	src/linux/look.c \
-	src/linux/look.h \
+	src/linux/task_state.c \
+	src/linux/task_state.h \
 	src/linux/process/backoff.h \
 	src/linux/process/cgroup.c \
 	src/linux/process/cgroup.h \

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "metrics/process.h"
+#include "metrics/metrics_process.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/supervise/sender.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The HTTP server of --metrics, by libmicrohttpd; see process.h. The process that serves metrics
- * alone loads the library, by dlopen(): it brings TLS and some twenty libraries more, which must
- * not run with root's rights or beside a guest's memory. The prototypes come from its header.
+ * The HTTP server of --metrics, by libmicrohttpd; see metrics_process.h. The process that serves
+ * metrics alone loads the library, by dlopen(): it brings TLS and some twenty libraries more, which
+ * must not run with root's rights or beside a guest's memory. The prototypes come from its header.
  *
  * The library runs in this thread, when metrics_server_turn() lets it. Everybody who reaches the
  * port may ask. So connections, their memory and their time are bounded, and an answer depends on
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "metrics/process.h"
+#include "metrics/metrics_process.h"
 #include "xtop/base/clock.h"
 
 #define SERVER_LIBRARY           "libmicrohttpd.so.12"

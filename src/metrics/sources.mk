@@ -2,8 +2,8 @@
 libxtop_a_SOURCES += \
 	include/xtop/metrics/metrics.h \
 	src/metrics/metrics.c \
-	src/metrics/process.c \
-	src/metrics/process.h \
+	src/metrics/metrics_process.c \
+	src/metrics/metrics_process.h \
 	src/metrics/server.c \
-	src/metrics/target.c \
+	src/metrics/metrics_target.c \
 	src/metrics/text_file.c

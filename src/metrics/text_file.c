@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Metrics in a file for node_exporter; see process.h. In the process that serves metrics. */
+/*
+ * Metrics in a file for node_exporter; see metrics_process.h. In the process that serves metrics.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "metrics/process.h"
+#include "metrics/metrics_process.h"
 #include "xtop/base/cleanup.h"
 
 /* Its ending is another one, so node_exporter does not read it. */

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "pipeline/reattach.h"
-#include "pipeline/replayed.h"
+#include "pipeline/replay_source.h"
 #include "xtop/base/build_id.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
@@ -39,7 +39,7 @@ struct pipeline {
 	struct kernel_cache *cache; /* NULL: none */
 	struct os *os;
 	const struct snapshot *given_baseline; /* until pipeline_start() has ended; NULL: none */
-	struct replayed replayed;        /* what -r names */
+	struct replay_source replayed;         /* what -r names */
 	struct recording_reader *reader; /* its recording; NULL: live, or a profile */
 	struct control *control;
 	struct snapshot_slot *slot, *waits_slot;
@@ -124,8 +124,8 @@ static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 
 	if (pipeline->domain)
 		return NULL;
-	error = replayed_open(pipeline->options->replay, pipeline->symbols,
-			      pipeline->given_baseline, &pipeline->replayed);
+	error = replay_source_open(pipeline->options->replay, pipeline->symbols,
+				   pipeline->given_baseline, &pipeline->replayed);
 	if (error && pipeline->options->example)
 		return error_wrap(error, "--example comes with make install");
 	if (error)
@@ -611,7 +611,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	kernel_cache_close(pipeline->cache);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
-	replayed_close(&pipeline->replayed);
+	replay_source_close(&pipeline->replayed);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
 	free(pipeline);

@@ -21,7 +21,7 @@ struct pipelines_guest {
 	char kind[64];
 	bool stopped;
 	bool shown; /* the screen has it, or was offered it */
-	struct lined_settings lines;
+	struct line_expander_settings lines;
 	struct ui_pipeline ui, waits; /* of its samples, of its tasks that wait */
 };
 
@@ -146,7 +146,7 @@ static void pipelines_fill_waits(struct pipelines_guest *guest)
 static void pipelines_fill_ui(const struct options *options, struct pipelines_guest *guest)
 {
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
-	guest->lines = (struct lined_settings){ .inlined = !options->no_inline };
+	guest->lines = (struct line_expander_settings){ .inlined = !options->no_inline };
 	guest->ui = (struct ui_pipeline){
 		.context = guest,
 		.slot = pipeline_slot(guest->pipeline),

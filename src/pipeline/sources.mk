@@ -6,5 +6,5 @@ libxtop_a_SOURCES += \
 	include/xtop/pipeline/pipelines.h \
 	src/pipeline/reattach.c \
 	src/pipeline/reattach.h \
-	src/pipeline/replayed.c \
-	src/pipeline/replayed.h
+	src/pipeline/replay_source.c \
+	src/pipeline/replay_source.h

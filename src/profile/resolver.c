@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "profile/names.h"
-#include "profile/waits.h"
+#include "profile/wait_profile.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/work.h"
 #include "xtop/profile/crash.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "profile/names.h"
-#include "profile/waits.h"
+#include "profile/wait_profile.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/text.h"
 

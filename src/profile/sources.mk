@@ -39,5 +39,5 @@ libxtop_a_SOURCES += \
 	src/profile/wait_rows.h \
 	src/profile/vcpu_wakes.c \
 	src/profile/vcpu_wakes.h \
-	src/profile/waits.c \
-	src/profile/waits.h
+	src/profile/wait_profile.c \
+	src/profile/wait_profile.h

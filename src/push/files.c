@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "push/folder.h"
-#include "push/process.h"
+#include "push/sender_process.h"
 
 #define FILES_PREFIX "xtop-"
 #define FILES_ENDING ".pb.gz"
@@ -25,11 +25,11 @@
 #define FILES_NAMES  99 /* of one guest and millisecond */
 
 struct files {
-	struct process *process;
+	struct sender_process *process;
 	struct folder *folder; /* NULL: it could not be read */
 };
 
-static struct xtop_error *files_prepare(struct process *process, void **statep)
+static struct xtop_error *files_prepare(struct sender_process *process, void **statep)
 {
 	struct files *files = calloc(1, sizeof(*files));
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "push/http.h"
-#include "push/process.h"
+#include "push/sender_process.h"
 
 /*
  * The request for ENTRY, a profile in pprof as export_pprof() writes it, below BASE. The caller

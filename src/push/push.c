@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "push/labels.h"
-#include "push/process.h"
+#include "push/sender_process.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/supervise/sender.h"
 
@@ -23,7 +23,7 @@
 static struct {
 	bool started;
 	struct sender sender;
-	struct process process; /* of the other process; here only its target */
+	struct sender_process process; /* of the other process; here only its target */
 	struct push_status status;
 	uint64_t dropped; /* by main */
 } push;

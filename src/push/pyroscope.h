@@ -4,7 +4,7 @@
 #define PUSH_PYROSCOPE_H
 
 #include "push/http.h"
-#include "push/process.h"
+#include "push/sender_process.h"
 
 /* The request for ENTRY, below BASE. The caller calls http_request_deinit(). */
 struct xtop_error *pyroscope_request(const char *base, const struct push_settings *settings,

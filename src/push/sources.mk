@@ -14,8 +14,8 @@ libxtop_a_SOURCES += \
 	src/push/otlp.c \
 	src/push/otlp.h \
 	src/push/otlp_fields.h \
-	src/push/process.c \
-	src/push/process.h \
+	src/push/sender_process.c \
+	src/push/sender_process.h \
 	src/push/push.c \
 	src/push/pyroscope.c \
 	src/push/pyroscope.h \

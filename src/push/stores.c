@@ -19,16 +19,16 @@
 
 #include "push/http.h"
 #include "push/otlp.h"
-#include "push/process.h"
 #include "push/pyroscope.h"
 #include "push/queue.h"
 #include "push/retry.h"
+#include "push/sender_process.h"
 #include "xtop/base/clock.h"
 
 #define STORES_MAX_TRIES 5
 
 struct stores {
-	struct process *process;
+	struct sender_process *process;
 	struct http *http;
 	struct queue *queue;
 	struct retry retry;
@@ -38,7 +38,7 @@ struct stores {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static struct xtop_error *stores_prepare(struct process *process, void **statep)
+static struct xtop_error *stores_prepare(struct sender_process *process, void **statep)
 {
 	struct stores *stores = calloc(1, sizeof(*stores));
 	struct xtop_error *error;
@@ -197,7 +197,7 @@ static void stores_take_answer(struct stores *stores, struct http_answer *answer
 
 static struct xtop_error *stores_build(struct stores *stores, const struct entry *entry)
 {
-	const struct process *process = stores->process;
+	const struct sender_process *process = stores->process;
 	const char *base = process->target.base;
 
 	if (process->target.kind == TARGET_OTLP)

@@ -21,7 +21,7 @@
 #define MAX_UNITS 3 /* one inside of the other: the guest, a process, a thread */
 
 /* Two weights: of the live samples, and of all since start. */
-struct ticks {
+struct tick_sums {
 	double live, all;
 };
 
@@ -29,15 +29,15 @@ struct pass_through_function {
 	uint32_t at, until;  /* its last outermost node, and the end of that node's subtree */
 	uint32_t callee;     /* leads in the vote; FRAME_ROOT: no callee yet */
 	double lead;         /* of that callee, in ticks since start */
-	struct ticks own, children;
-	struct ticks callees; /* the children of CALLEE below this function */
-	struct ticks starts;  /* the children at nodes through which most chains of a unit go */
+	struct tick_sums own, children;
+	struct tick_sums callees; /* the children of CALLEE below this function */
+	struct tick_sums starts;  /* the children at nodes through which most chains of a unit go */
 };
 
 /* A part of the guest: its whole, a process, or a named thread. Its chains often begin alike. */
 struct pass_through_unit {
 	uint32_t end;         /* index behind its subtree */
-	struct ticks chains;  /* that begin in the unit itself */
+	struct tick_sums chains; /* that begin in the unit itself */
 };
 
 struct pass_through {
@@ -47,13 +47,13 @@ struct pass_through {
 	unsigned n_units;
 };
 
-static void ticks_add_children(struct ticks *ticks, const struct snapshot_node *node)
+static void ticks_add_children(struct tick_sums *ticks, const struct snapshot_node *node)
 {
 	ticks->live += node->children_live;
 	ticks->all += node->children_ticks;
 }
 
-static bool ticks_reach(const struct ticks *part, const struct ticks *whole, double share)
+static bool ticks_reach(const struct tick_sums *part, const struct tick_sums *whole, double share)
 {
 	return part->live >= share * whole->live && part->all >= share * whole->all;
 }
@@ -102,7 +102,7 @@ static void pass_through_leave_units(struct pass_through *pass, uint32_t index)
 
 static bool pass_through_is_start(const struct pass_through *pass, const struct snapshot_node *node)
 {
-	struct ticks children = { node->children_live, node->children_ticks };
+	struct tick_sums children = { node->children_live, node->children_ticks };
 
 	return pass->n_units && ticks_reach(&children, &pass->units[pass->n_units - 1].chains,
 					    PASS_THROUGH_MOST);
@@ -204,8 +204,8 @@ static bool pass_through_hands_on(const struct pass_through *pass, uint32_t id)
 static bool pass_through_is_folded(const struct pass_through *pass, uint32_t id)
 {
 	const struct pass_through_function *function = &pass->functions[id];
-	struct ticks left = { function->children.live - function->own.live,
-			      function->children.all - function->own.all };
+	struct tick_sums left = { function->children.live - function->own.live,
+				  function->children.all - function->own.all };
 
 	return function->children.all > 0 &&
 	       frame_is_named_function(frames_get(pass->from->frames, id)) &&

@@ -9,7 +9,7 @@ libxtop_a_SOURCES += \
 	include/xtop/query/functions.h \
 	include/xtop/query/groups.h \
 	include/xtop/query/history.h \
-	include/xtop/query/lined.h \
+	include/xtop/query/line_expander.h \
 	include/xtop/query/instructions.h \
 	include/xtop/query/neighbours.h \
 	include/xtop/query/pass_through.h \
@@ -38,7 +38,7 @@ libxtop_a_SOURCES += \
 	src/query/interval.h \
 	src/query/kept_locks.c \
 	src/query/kept_locks.h \
-	src/query/lined.c \
+	src/query/line_expander.c \
 	src/query/locks.c \
 	src/query/neighbours.c \
 	src/query/pass_through.c \

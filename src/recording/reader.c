@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "recording/chunks.h"
-#include "recording/symbols.h"
+#include "recording/recorded_symbols.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"
 #include "xtop/sample/control.h"

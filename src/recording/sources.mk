@@ -11,7 +11,7 @@ libxtop_a_SOURCES += \
 	src/recording/recorded_memory.c \
 	src/recording/registers.c \
 	src/recording/replay.c \
-	src/recording/symbols.c \
-	src/recording/symbols.h \
+	src/recording/recorded_symbols.c \
+	src/recording/recorded_symbols.h \
 	src/recording/trim.c \
 	src/recording/writer.c

@@ -2,7 +2,7 @@
 /*
  * Oops decoding; see addr2line.h. The whole text is read first: the line that tells by how much the
  * kernel was moved is one of the last. Then all places are asked for, and looked up by another
- * process (lines.h); then the text is printed:
+ * process (line_client.h); then the text is printed:
  *
  *	[   12.3]  tcp_sendmsg_locked+0x64/0xd40
  *	    sockcm_init (inlined)         include/net/sock.h:2010
@@ -25,11 +25,11 @@
 #include "xtop/base/text.h"
 #include "xtop/base/vector.h"
 #include "xtop/linux/oops.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 #include "xtop/symbol/symbol.h"
 
 #define ADDR2LINE_MAX_BYTES  (16U << 20)
-#define ADDR2LINE_MAX_PLACES LINES_MAX_PLACES
+#define ADDR2LINE_MAX_PLACES LINE_MAX_PLACES
 #define ADDR2LINE_WAIT_S     120
 #define ADDR2LINE_KERNEL     "[kernel]"
 
@@ -82,7 +82,7 @@ struct xtop_error *addr2line_add_file(struct symbols *symbols, const char *path)
 	if (error)
 		return error_wrap(error, "%s", path);
 	addr2line_name_file(path, name, sizeof(name));
-	if (!lines_add_file(fd, -1, name, NULL, 0))
+	if (!line_client_add_file(fd, -1, name, NULL, 0))
 		return error_create("%s: too many files", path);
 	/* A module has no addresses before it is loaded. */
 	if (strcmp(name, ADDR2LINE_KERNEL) != 0)
@@ -177,11 +177,11 @@ static void addr2line_ask(struct addr2line *work, struct addr2line_place *place)
 	if (place->by_address && !addr2line_find_symbol(work, oops))
 		return;
 	snprintf(name, sizeof(name), "[%s]", oops->module[0] ? oops->module : "kernel");
-	place->file = lines_find_named(name);
+	place->file = line_client_find_named(name);
 	place->place.address = oops->address - (!oops->exact && oops->address > 0);
 	place->place.size_bytes = oops->size_bytes;
 	memcpy(place->place.symbol, oops->symbol, sizeof(place->place.symbol));
-	lines_find(place->file, &place->place, true, &answer);
+	line_client_find(place->file, &place->place, true, &answer);
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static void addr2line_print_frame(const struct line_frame *frame, bool inlined, 
 	const char *name = demangled          ? demangled
 			   : *frame->function ? frame->function
 					      : symbol;
-	char whole[DEMANGLE_MAX_BYTES + 16], text[2 * LINES_TEXT_BYTES], file[LINES_TEXT_BYTES];
+	char whole[DEMANGLE_MAX_BYTES + 16], text[2 * LINE_TEXT_BYTES], file[LINE_TEXT_BYTES];
 
 	snprintf(whole, sizeof(whole), "%s%s", name, inlined ? " (inlined)" : "");
 	text_clean(text, sizeof(text), whole, strlen(whole));
@@ -221,7 +221,8 @@ static void addr2line_print_place(struct addr2line *work, const struct addr2line
 			oops->symbol, (unsigned long long)oops->address,
 			(unsigned long long)oops->size_bytes, oops->module[0] ? " [" : "",
 			oops->module, oops->module[0] ? "]" : "");
-	if (lines_find(place->file, &place->place, false, &answer) != LINES_KNOWN || !answer.n) {
+	if (line_client_find(place->file, &place->place, false, &answer) != LINE_KNOWN ||
+	    !answer.n) {
 		work->n_named += place->by_address;
 		return;
 	}
@@ -267,10 +268,10 @@ static size_t addr2line_count_named(const struct addr2line *work)
 static struct xtop_error *addr2line_judge(const struct addr2line *work)
 {
 	size_t n = addr2line_count_named(work);
-	struct lines_progress progress;
+	struct line_client_progress progress;
 	char note[320], message[sizeof(progress.message)];
 
-	lines_get_progress(&progress);
+	line_client_get_progress(&progress);
 	text_clean(message, sizeof(message), progress.message, strlen(progress.message));
 	if (progress.message[0] && work->settings->report)
 		work->settings->report(message);
@@ -310,7 +311,7 @@ struct xtop_error *addr2line_run(const struct addr2line_settings *settings, FILE
 		return error_create(
 			"there is no oops or call trace on stdin: "
 			"no symbol+0x12/0x80, and no address in the kernel's code");
-	lines_wait(ADDR2LINE_WAIT_S);
+	line_client_wait(ADDR2LINE_WAIT_S);
 	addr2line_print(&work, out);
 	if (fflush(out) == EOF)
 		return error_create_errno(errno, "cannot write the trace");

@@ -9,12 +9,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "run/source_lines.h"
+#include "run/annotation_sources.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/export/export.h"
 #include "xtop/pipeline/pipelines.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 
 /* A run whose results are being written. */
 struct results_work {
@@ -109,10 +109,10 @@ static struct xtop_error *results_put_profile(const struct results_work *work,
 					      const struct snapshot *snapshot, FILE *stream)
 {
 	bool lines = work->options->lines;
-	struct xtop_error *error = lines ? lined_ask(snapshot, LINED_WAIT_S) : NULL;
+	struct xtop_error *error = lines ? line_expander_ask(snapshot, LINE_EXPANDER_WAIT_S) : NULL;
 
 	if (!error && lines && work->waits)
-		error = lined_ask(work->waits, LINED_WAIT_S);
+		error = line_expander_ask(work->waits, LINE_EXPANDER_WAIT_S);
 	return error ? error : results_put_both(work, snapshot, work->waits, stream);
 }
 
@@ -120,23 +120,23 @@ static struct xtop_error *results_put_profile(const struct results_work *work,
 static struct xtop_error *results_put_lines(const struct results_work *work,
 					    const struct snapshot *snapshot, FILE *stream)
 {
-	const struct lined_settings settings = {
+	const struct line_expander_settings settings = {
 		.inlined = !work->options->no_inline,
 		.in_names = strcmp(work->options->format, "folded") == 0,
 	};
 	struct snapshot *with_lines = NULL, *waits = NULL;
-	struct lined *lined = NULL;
-	struct xtop_error *error = lined_create(&settings, &lined);
+	struct line_expander *expander = NULL;
+	struct xtop_error *error = line_expander_create(&settings, &expander);
 
 	if (!error)
-		error = lined_apply(lined, snapshot, LINED_WAIT_S, &with_lines);
+		error = line_expander_apply(expander, snapshot, LINE_EXPANDER_WAIT_S, &with_lines);
 	if (!error && work->waits && !work->options->of_waits)
-		error = lined_apply(lined, work->waits, LINED_WAIT_S, &waits);
+		error = line_expander_apply(expander, work->waits, LINE_EXPANDER_WAIT_S, &waits);
 	if (!error)
 		error = results_put_both(work, with_lines, waits, stream);
 	snapshot_destroy(with_lines);
 	snapshot_destroy(waits);
-	lined_destroy(lined);
+	line_expander_destroy(expander);
 	return error;
 }
 
@@ -204,7 +204,7 @@ static struct xtop_error *results_annotate(const struct results_work *work)
 	if (!error)
 		error = pipeline_annotate(run->pipeline, work->snapshot, frame, &annotation);
 	if (!error)
-		source_lines_wait(run->sources, annotation, LINED_WAIT_S);
+		annotation_sources_wait(run->sources, annotation, LINE_EXPANDER_WAIT_S);
 	if (!error)
 		error = export_annotation(work->snapshot, annotation, &run->sources->finder,
 					  &run->code, run->title, stdout);

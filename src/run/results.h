@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "run/source_lines.h"
+#include "run/annotation_sources.h"
 #include "xtop/base/output.h"
 #include "xtop/cli/options.h"
 #include "xtop/pipeline/pipeline.h"
@@ -25,7 +25,7 @@ struct results {
 struct results_run {
 	struct pipeline *pipeline;            /* stopped */
 	const struct filter *filter;          /* NULL: all stacks */
-	const struct source_lines *sources;   /* for --annotate */
+	const struct annotation_sources *sources; /* for --annotate */
 	const char *title;                    /* of the table of instructions: the guest */
 	struct instruction_format code;       /* the same table's */
 	uint64_t started_ns;                  /* clock_now_ns() at the start of the run */

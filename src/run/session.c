@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "run/addr2line.h"
+#include "run/annotation_sources.h"
 #include "run/comparison.h"
-#include "run/crashed.h"
+#include "run/crash_report.h"
 #include "run/results.h"
-#include "run/source_lines.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/inputs.h"
@@ -30,13 +30,13 @@
 #include "xtop/elf/elf.h"
 #include "xtop/export/batch.h"
 #include "xtop/pipeline/pipelines.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 #include "xtop/sample/sampler.h"
 #include "xtop/service/all_batch.h"
-#include "xtop/service/pusher.h"
+#include "xtop/service/publisher.h"
 #include "xtop/supervise/broker.h"
 #include "xtop/supervise/fetch.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 #include "xtop/supervise/sandbox.h"
 #include "xtop/ui/ui.h"
 #include "xtop/unwind/disassemble.h"
@@ -54,10 +54,10 @@ struct session {
 	struct all_guests all; /* of --all with the screen */
 	struct host_budget host_budget; /* the same */
 	struct comparison comparison;
-	struct lined *lined;         /* of tables; NULL: no source lines */
-	struct source_lines sources; /* of instructions */
+	struct line_expander *expander;    /* of tables; NULL: no source lines */
+	struct annotation_sources sources; /* of instructions */
 	struct results results;
-	struct pusher pusher; /* of --push */
+	struct publisher publisher; /* of --push */
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
 	uint64_t started_ns;  /* clock_now_ns() */
@@ -132,11 +132,12 @@ struct xtop_error *session_check(const struct options *options)
 static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
-	const struct lined_settings lined = { .inlined = !options->no_inline };
-	struct xtop_error *error = options->lines ? lined_create(&lined, &session->lined) : NULL;
+	const struct line_expander_settings expander = { .inlined = !options->no_inline };
+	struct xtop_error *error =
+		options->lines ? line_expander_create(&expander, &session->expander) : NULL;
 
 	if (!error)
-		error = source_lines_init(&session->sources, options);
+		error = annotation_sources_init(&session->sources, options);
 	if (error)
 		return error;
 
@@ -203,12 +204,12 @@ static struct xtop_error *session_start_helpers(struct session *session)
 	if (!xdg_folder("XDG_CACHE_HOME", ".cache", folder, sizeof(folder)))
 		cache = NULL;
 	if (options->lines || options->addr2line)
-		error = lines_start(&elf_lines_reader);
+		error = line_client_start(&elf_lines_reader);
 	if (!error && options->debuginfod)
 		error = fetch_start(cache);
 	if (!error && (options->push || options->metrics)) {
-		session_read_host(session->pusher.xen, sizeof(session->pusher.xen));
-		error = pusher_start(&session->pusher, cache);
+		session_read_host(session->publisher.xen, sizeof(session->publisher.xen));
+		error = publisher_start(&session->publisher, cache);
 	}
 	return error;
 }
@@ -420,7 +421,7 @@ static struct xtop_error *session_batch(struct session *session)
 				 : NULL,
 		.waits_only = options->of_waits,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-		.lined = session->lined,
+		.expander = session->expander,
 		.poll = session_poll,
 		.context = session,
 	};
@@ -549,8 +550,8 @@ static struct xtop_error *session_push(struct session *session)
 
 	if (complaint && session->report)
 		session->report(complaint);
-	session->pusher.filter = session->filter;
-	return pusher_run(&session->pusher);
+	session->publisher.filter = session->filter;
+	return publisher_run(&session->publisher);
 }
 
 static struct xtop_error *session_show(struct session *session)
@@ -563,7 +564,8 @@ static struct xtop_error *session_show(struct session *session)
 		return session_decode(session);
 	if (session->options->crash && !session_has_screen(session->options)) {
 		session_poll(session);
-		return crashed_print(pipelines_first(&session->pipelines), session->title, stdout);
+		return crash_report_print(pipelines_first(&session->pipelines), session->title,
+					  stdout);
 	}
 	if (session_has_screen(session->options))
 		return session_screen(session);
@@ -589,12 +591,12 @@ static struct xtop_error *session_write(struct session *session)
 /* What could not be read for --lines is told once, at the end. */
 static void session_report_lines(const struct session *session)
 {
-	struct lines_progress progress;
+	struct line_client_progress progress;
 	char line[sizeof(progress.message)];
 
 	if (!session->options->lines)
 		return;
-	lines_get_progress(&progress);
+	line_client_get_progress(&progress);
 	if (!progress.message[0] || !session->report)
 		return;
 	text_clean(line, sizeof(line), progress.message, strlen(progress.message));
@@ -607,19 +609,19 @@ static void session_free(struct session *session)
 	filter_destroy(session->filter);
 	pipelines_deinit(&session->pipelines);
 	comparison_deinit(&session->comparison);
-	source_lines_deinit(&session->sources);
+	annotation_sources_deinit(&session->sources);
 	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();
-	gzip_destroy(session->pusher.gzip);
+	gzip_destroy(session->publisher.gzip);
 	push_stop();
 	metrics_stop();
 	notify_close();
 	fetch_stop();
 	session_report_lines(session);
-	lined_destroy(session->lined);
-	lines_stop();
+	line_expander_destroy(session->expander);
+	line_client_stop();
 }
 
 /*
@@ -639,9 +641,9 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	struct session session = { .options = &session.completed,
 				   .completed = *options,
 				   .rc = { .half_life_s = -1, .fd = -1 },
-				   .pusher = { .options = &session.completed,
-					       .pipelines = &session.pipelines,
-					       .report = report },
+				   .publisher = { .options = &session.completed,
+						  .pipelines = &session.pipelines,
+						  .report = report },
 				   .report = report };
 	struct xtop_error *error;
 	bool started;
@@ -655,7 +657,7 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 		error = session_show(&session);
 	error = error_first(error, pipelines_stop(&session.pipelines));
 	if (started)
-		pusher_finish(&session.pusher);
+		publisher_finish(&session.publisher);
 	if (started && !options->all && pipelines_first(&session.pipelines)) {
 		error = error_first(error, session_write(&session));
 		error = error_first(error,

@@ -6,11 +6,11 @@ libxtop_a_SOURCES += \
 	include/xtop/run/commands.h \
 	src/run/comparison.c \
 	src/run/comparison.h \
-	src/run/crashed.c \
-	src/run/crashed.h \
+	src/run/crash_report.c \
+	src/run/crash_report.h \
 	src/run/results.c \
 	src/run/results.h \
 	src/run/session.c \
 	include/xtop/run/session.h \
-	src/run/source_lines.c \
-	src/run/source_lines.h
+	src/run/annotation_sources.c \
+	src/run/annotation_sources.h

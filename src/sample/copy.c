@@ -77,12 +77,12 @@ uint64_t stacks_read_tables(struct copy *copy, uint64_t address)
 	uint64_t mm, pgd, frame;
 
 	if (!stacks->mm_pgd ||
-	    pieces_read(&copy->pieces, copy->kernel, address, &mm) != CUT_NONE ||
+	    piece_writer_read(&copy->pieces, copy->kernel, address, &mm) != CUT_NONE ||
 	    !address_is_kernel_pointer(mm) ||
-	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
+	    piece_writer_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
 	    !address_is_kernel_pointer(pgd))
 		return 0;
-	frame = pieces_find_frame(&copy->pieces, copy->kernel, pgd).value;
+	frame = piece_writer_find_frame(&copy->pieces, copy->kernel, pgd).value;
 	return frame ? frame << GUEST_PAGE_SHIFT | (pgd & GUEST_PAGE_MASK) : 0;
 }
 
@@ -93,8 +93,8 @@ static inline enum sample_cut copy_unikernel(struct copy *copy)
 	uint64_t address = registers_stack_pointer(copy->regs);
 	uint64_t bytes = stacks_learned_bytes(copy, address);
 
-	return pieces_add(&copy->pieces, STACK_FIRST, copy->own, address,
-			  bytes ? bytes : COPY_UNKNOWN_BYTES);
+	return piece_writer_add(&copy->pieces, STACK_FIRST, copy->own, address,
+				bytes ? bytes : COPY_UNKNOWN_BYTES);
 }
 
 static inline bool copy_can_walk(const struct guest_info *guest, const struct registers *regs)
@@ -113,7 +113,7 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	copied->task = 0;
 	copied->frame = FRAME(0);
 	copied->cut = copied->user_cut = CUT_NONE;
-	pieces_begin(&copy.pieces, copier->cache, to, copier->now_ns);
+	piece_writer_begin(&copy.pieces, copier->cache, to, copier->now_ns);
 	copy.copier = copier;
 	copy.regs = regs;
 	copy.copied = copied;
@@ -197,6 +197,6 @@ void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memo
 	if (!copier->stacks.current_per_cpu || stacks_are_32(&copier->stacks) ||
 	    (root.width != ROOT_ARM64 && !per_cpu_base))
 		return;
-	pieces_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
+	piece_writer_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
 	copy_prepare_running(&copy, task, running);
 }

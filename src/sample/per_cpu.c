@@ -19,12 +19,12 @@ void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers 
  * as Xen numbers vCPUs: in the order of the device tree that Xen makes (Linux
  * arch/arm64/kernel/smp.c, of_parse_and_init_cpus()).
  */
-static bool per_cpu_find_distance(struct pieces *pieces, const struct linux_stacks *stacks,
+static bool per_cpu_find_distance(struct piece_writer *pieces, const struct linux_stacks *stacks,
 				  struct memory_root root, unsigned vcpu, uint64_t *distance)
 {
 	return stacks->per_cpu_table &&
-	       pieces_read(pieces, root, stacks->per_cpu_table + sizeof(*distance) * vcpu,
-			   distance) == CUT_NONE;
+	       piece_writer_read(pieces, root, stacks->per_cpu_table + sizeof(*distance) * vcpu,
+				 distance) == CUT_NONE;
 }
 
 bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
@@ -33,11 +33,11 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 	const struct linux_stacks *stacks = &copier->stacks;
 	struct memory_root root = cpus->vcpus[vcpu].root;
 	uint64_t base = cpus->vcpus[vcpu].base;
-	struct pieces pieces;
+	struct piece_writer pieces;
 
 	if (!stacks->current_per_cpu || !stacks->kernel_cr3 || !offset)
 		return false;
-	pieces_begin(&pieces, copier->cache, NULL, copier->now_ns);
+	piece_writer_begin(&pieces, copier->cache, NULL, copier->now_ns);
 	if (root.width == ROOT_ARM64) {
 		root.arm64.table1 = stacks->kernel_cr3;
 		if (!per_cpu_find_distance(&pieces, stacks, root, vcpu, &base) ||
@@ -48,7 +48,7 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 	} else {
 		root.cr3 = stacks->kernel_cr3; /* the page tables of the process may be gone */
 	}
-	return pieces_read(&pieces, root, base + offset, value) == CUT_NONE;
+	return piece_writer_read(&pieces, root, base + offset, value) == CUT_NONE;
 }
 
 bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,

@@ -10,8 +10,8 @@
  *                   lost
  *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
  *                   but for the first sample. Which have not run since their last sample? Their
- *                   stacks are kept (kept.h). If none of them has, the guest is not stopped; nor
- *                   is it if all wait for a CPU, see sampler_fill.c
+ *                   stacks are kept (sample_cache.h). If none of them has, the guest is not
+ *                   stopped; nor is it if all wait for a CPU, see sampler_fill.c
  *   stop ─┐
  *   copy  │         sampler_fill(): the stopped window, nothing else in it
  *   release ┘
@@ -123,14 +123,15 @@ static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
 	return sample_size_max(n) + sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
 }
 
-/* stood_ns of the I-th wanted vCPU. */
-static uint64_t sampler_find_stood(struct sampler *sampler, unsigned i)
+/* cached_cpu_ns of the I-th wanted vCPU. */
+static uint64_t sampler_find_cached(struct sampler *sampler, unsigned i)
 {
 	unsigned vcpu = sampler->wanted[i];
 
 	sampler->copier.running = sampler_running(sampler, i);
 	sampler->copier.vcpu = vcpu;
-	return kept_find(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu], &sampler->copier);
+	return sample_cache_find(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
+				 &sampler->copier);
 }
 
 /*
@@ -143,12 +144,12 @@ static void sampler_find_tasks(struct sampler *sampler)
 		return;
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		sampler->stood_ns[i] = sampler_find_stood(sampler, i);
-		if (!sampler->stood_ns[i])
+		sampler->cached_cpu_ns[i] = sampler_find_cached(sampler, i);
+		if (!sampler->cached_cpu_ns[i])
 			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
 	}
 	if (!sampler_end_reading(sampler))
-		memset(sampler->stood_ns, 0, sizeof(sampler->stood_ns));
+		memset(sampler->cached_cpu_ns, 0, sizeof(sampler->cached_cpu_ns));
 }
 
 /*
@@ -163,12 +164,13 @@ static void sampler_keep(struct sampler *sampler, const char *room)
 		unsigned vcpu = sampler->wanted[i];
 
 		from += sizeof(struct sample_vcpu);
-		if (sampler->waits[i] && !sampler->stood_ns[i] && !sampler->bare)
-			kept_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
-				 &sampler->regs[i], sampler->user[i], &sampler->copied[i], from);
-		else if (!sampler->stood_ns[i])
-			kept_put_registers(&sampler->kept, vcpu, &sampler->regs[i],
-					   sampler->user[i]);
+		if (sampler->waits[i] && !sampler->cached_cpu_ns[i] && !sampler->bare)
+			sample_cache_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
+					 &sampler->regs[i], sampler->user[i], &sampler->copied[i],
+					 from);
+		else if (!sampler->cached_cpu_ns[i])
+			sample_cache_put_registers(&sampler->kept, vcpu, &sampler->regs[i],
+						   sampler->user[i]);
 		from += sampler->copied[i].size_bytes;
 	}
 }
@@ -183,7 +185,7 @@ static void sampler_hold_pages(struct sampler *sampler)
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
 		sampler->copier.running = &sampler->per_cpus.vcpus[vcpu].running;
 		sampler->copier.vcpu = vcpu;
-		kept_hold_pages(&sampler->kept, vcpu, &sampler->copier);
+		sample_cache_hold_pages(&sampler->kept, vcpu, &sampler->copier);
 	}
 	sampler_end_reading(sampler);
 }
@@ -473,7 +475,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 		return;
 	}
 	if (!bare)
-		kept_create(&sampler.kept, guest->info.n_vcpus);
+		sample_cache_create(&sampler.kept, guest->info.n_vcpus);
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
 	sampler.now_ns = clock_now_ns(); /* not before the budget's first second begins */
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, sampler.now_ns);
@@ -484,7 +486,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
 	sampler_publish_counts(&sampler, end);
 	frame_cache_destroy(sampler.copier.cache);
-	kept_destroy(&sampler.kept);
+	sample_cache_destroy(&sampler.kept);
 }
 
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring)

@@ -2,7 +2,7 @@
 /*
  * How the sampler fills a record; see sampler_fill.h. There are three ways:
  *
- *   none of the wanted vCPUs has run since its last sample   what is kept of them (kept.h)
+ *   none of the wanted vCPUs has run since its last sample   what is kept of them (sample_cache.h)
  *   one or two are wanted, and wait for a physical CPU       they are read while the guest runs
  *   all else                                                 stop, copy, release; again at most
  *                                                            twice, if pages were missing
@@ -34,7 +34,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 
 	if (sampler->registers_only)
 		return sizeof(struct sample_vcpu);
-	if (sampler->stood_ns[i]) {
+	if (sampler->cached_cpu_ns[i]) {
 		*copied = sampler->kept.vcpus[sampler->wanted[i]].copied;
 		return sizeof(struct sample_vcpu) + copied->size_bytes;
 	}
@@ -58,7 +58,7 @@ static void sampler_judge_copies(struct sampler *sampler)
 		struct copied *copied = &sampler->copied[i];
 
 		sampler->missed_pages |= copied->missed;
-		if (!faulted || sampler->stood_ns[i])
+		if (!faulted || sampler->cached_cpu_ns[i])
 			continue;
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
@@ -78,8 +78,8 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 			copy_head(&sampler->copied[i], &sampler->regs[i], sampler->user[i], vcpu,
 				  sampler->look.states[vcpu]);
 		to += sizeof(struct sample_vcpu);
-		if (sampler->stood_ns[i])
-			kept_copy(&sampler->kept, vcpu, to);
+		if (sampler->cached_cpu_ns[i])
+			sample_cache_copy(&sampler->kept, vcpu, to);
 		to += sampler->copied[i].size_bytes;
 	}
 }
@@ -111,7 +111,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	bool stopped;
 
 	stopped = guest->ops->stop(guest->context, begin_ns, sampler->wanted, sampler->n_wanted,
-				   sampler->regs, sampler->user, sampler->stood_ns);
+				   sampler->regs, sampler->user, sampler->cached_cpu_ns);
 	if (stopped) {
 		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = 0; i < sampler->n_wanted; i++)
@@ -191,7 +191,7 @@ static bool sampler_map_missed(struct sampler *sampler)
 
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		if (sampler->stood_ns[i])
+		if (sampler->cached_cpu_ns[i])
 			continue;
 		sampler->copier.running = sampler_running(sampler, i);
 		sampler->copier.vcpu = sampler->wanted[i];
@@ -229,7 +229,7 @@ static bool sampler_has_kept_all(const struct sampler *sampler)
 	if (!sampler->n_wanted || sampler->registers_only)
 		return false;
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->stood_ns[i])
+		if (!sampler->cached_cpu_ns[i])
 			return false;
 	return true;
 }
@@ -272,7 +272,7 @@ static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
 	sampler_begin_reading(sampler);
 	frame_cache_stop(sampler->copier.cache);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		sampler->stood_ns[i] = 0;
+		sampler->cached_cpu_ns[i] = 0;
 		size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
 		missed |= sampler->copied[i].missed;
 	}

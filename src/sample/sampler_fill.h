@@ -7,8 +7,8 @@
 #define SAMPLE_SAMPLER_FILL_H
 
 #include "sample/copy.h"
-#include "sample/kept.h"
 #include "sample/run_time.h"
+#include "sample/sample_cache.h"
 #include "sample/ticks.h"
 #include "sample/xen_clock.h"
 #include "xtop/sample/sampler.h"
@@ -38,8 +38,8 @@ struct sampler {
 	bool waits[GUEST_MAX_VCPUS]; /* by the look; run_time.h may judge otherwise */
 	struct copied copied[GUEST_MAX_VCPUS];
 	/* 0: the vCPU may have run since its last sample; otherwise see guest_ops.stop() */
-	uint64_t stood_ns[GUEST_MAX_VCPUS];
-	struct kept kept;
+	uint64_t cached_cpu_ns[GUEST_MAX_VCPUS];
+	struct sample_cache kept;
 	bool bare;           /* copies no stacks */
 	bool registers_only; /* no stacks in the next stop */
 	/*

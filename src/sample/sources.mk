@@ -12,16 +12,16 @@ libxtop_a_SOURCES += \
 	src/sample/copy.h \
 	src/sample/deadline.c \
 	src/sample/deadline.h \
-	src/sample/kept.c \
-	src/sample/kept.h \
+	src/sample/sample_cache.c \
+	src/sample/sample_cache.h \
 	src/sample/lock_wait.c \
 	src/sample/lock_wait.h \
 	src/sample/per_cpu.c \
 	src/sample/per_cpu.h \
-	src/sample/pieces.c \
-	src/sample/pieces.h \
-	src/sample/plan.c \
-	src/sample/plan.h \
+	src/sample/piece_writer.c \
+	src/sample/piece_writer.h \
+	src/sample/sample_schedule.c \
+	src/sample/sample_schedule.h \
 	src/sample/ring.c \
 	src/sample/run_time.c \
 	src/sample/run_time.h \
@@ -43,7 +43,7 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_i386.h \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \
-	src/sample/still.c \
+	src/sample/crash_sampler.c \
 	src/sample/ticks.c \
 	src/sample/ticks.h \
 	src/sample/xen_clock.c \

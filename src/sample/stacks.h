@@ -11,7 +11,7 @@
 #define SAMPLE_STACKS_H
 
 #include "sample/copy.h"
-#include "sample/pieces.h"
+#include "sample/piece_writer.h"
 
 struct stack_extent {
 	uint64_t start, end; /* [start, end); end 0: not known */
@@ -21,7 +21,7 @@ struct copy {
 	const struct copier *copier;
 	const struct registers *regs;
 	struct memory_root own; /* page tables of the vCPU */
-	struct pieces pieces;
+	struct piece_writer pieces;
 	struct copied *copied;
 	/* set by stacks_copy_linux(): */
 	struct memory_root kernel;     /* page tables that have all kernel addresses */
@@ -83,10 +83,10 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 	uint64_t mm, start;
 
 	if (!stacks->mm_start_stack || !copy->copied->task ||
-	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm, &mm) !=
-		    CUT_NONE ||
+	    piece_writer_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm,
+			      &mm) != CUT_NONE ||
 	    !address_is_kernel_pointer(mm) ||
-	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_start_stack, &start) !=
+	    piece_writer_read(&copy->pieces, copy->kernel, mm + stacks->mm_start_stack, &start) !=
 		    CUT_NONE)
 		return 0;
 	return start;

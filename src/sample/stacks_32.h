@@ -28,7 +28,7 @@ static inline bool stacks_32_read(struct copy *copy, uint64_t address, uint64_t 
 	uint64_t half = address & sizeof(uint32_t), both;
 
 	if (address % sizeof(uint32_t) ||
-	    pieces_read(&copy->pieces, copy->kernel, address - half, &both) != CUT_NONE)
+	    piece_writer_read(&copy->pieces, copy->kernel, address - half, &both) != CUT_NONE)
 		return false;
 	*word = (uint32_t)(both >> 8 * half);
 	return true;
@@ -73,8 +73,8 @@ static inline enum sample_cut stacks_32_copy_user(struct copy *copy, enum sample
 {
 	if (stacks_32_is_kernel(address))
 		return CUT_NOT_PRESENT;
-	return pieces_add(&copy->pieces, kind, copy->own, address,
-			  stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
+	return piece_writer_add(&copy->pieces, kind, copy->own, address,
+				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
 /* Whether STACKS, which has a per_cpu_table, can be that of a kernel of 32 bits. */

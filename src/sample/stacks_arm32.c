@@ -51,12 +51,12 @@ static enum sample_cut arm32_copy_kernel(struct copy *copy, uint64_t sp)
 {
 	struct stack_extent extent = stacks_32_stack_at(copy, sp);
 	enum sample_cut cut =
-		pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, sp, extent.end - sp);
+		piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel, sp, extent.end - sp);
 
 	if (!copy->task.end || stack_extent_has(copy->task, sp))
 		return cut;
-	return pieces_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->task.start,
-			  copy->task.end - copy->task.start);
+	return piece_writer_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->task.start,
+				copy->task.end - copy->task.start);
 }
 
 /* A system call begins or ends: the user's registers are in the vCPU (unwind/entry_arm32.c). */
@@ -94,7 +94,7 @@ void stacks_arm32_copy_linux(struct copy *copy, bool user)
 	if (user) {
 		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
 		if (!stacks_32_is_kernel(pc)) /* last: as in stacks_x86.c */
-			copy->copied->frame = pieces_find_frame(&copy->pieces, copy->own, pc);
+			copy->copied->frame = piece_writer_find_frame(&copy->pieces, copy->own, pc);
 		return;
 	}
 	copy->copied->cut = arm32_copy_kernel(copy, sp);

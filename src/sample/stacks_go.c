@@ -42,7 +42,8 @@ static uint64_t go_read(const struct go_thread *thread, uint64_t address)
 {
 	uint64_t word;
 
-	return pieces_read(&thread->copy->pieces, thread->copy->own, address, &word) == CUT_NONE
+	return piece_writer_read(&thread->copy->pieces, thread->copy->own, address, &word) ==
+			       CUT_NONE
 		       ? word
 		       : 0;
 }
@@ -100,8 +101,8 @@ static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_kind kind,
 			      uint64_t address)
 {
-	return pieces_add(&thread->copy->pieces, kind, thread->copy->own, address,
-			  go_stack_bytes(thread, address));
+	return piece_writer_add(&thread->copy->pieces, kind, thread->copy->own, address,
+				go_stack_bytes(thread, address));
 }
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -131,7 +132,7 @@ static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t sta
  */
 static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
 {
-	struct pieces *pieces = &thread->copy->pieces;
+	struct piece_writer *pieces = &thread->copy->pieces;
 	uint64_t sp = go_read(thread, g + GO_G_SP), pc;
 	size_t at = pieces->size_bytes + sizeof(struct sample_stack);
 	unsigned n = pieces->n;
@@ -195,7 +196,7 @@ static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 		frame = go_find_frame(thread);
 	if (frame) {
 		frame = (frame & ~(WORD - 1)) - GO_BELOW_FRAME_BYTES;
-		if (!has_outer && !pieces_have(&thread->copy->pieces, frame))
+		if (!has_outer && !piece_writer_have(&thread->copy->pieces, frame))
 			go_add(thread, STACK_GO_OUTER, frame);
 		return;
 	}
@@ -281,7 +282,7 @@ bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t add
 		address = go_find_interrupted(&thread, address, copy->pieces.end);
 		if (!address)
 			return true;
-		has_outer = !pieces_have(&copy->pieces, address);
+		has_outer = !piece_writer_have(&copy->pieces, address);
 		if (has_outer)
 			go_add(&thread, STACK_GO_OUTER, address);
 	}

@@ -12,8 +12,8 @@
 static uint64_t go_x86_register(struct copy *copy, unsigned word, uint64_t own)
 {
 	if (copy->user_regs &&
-	    pieces_read(&copy->pieces, copy->kernel, copy->user_regs + sizeof(own) * word, &own) !=
-		    CUT_NONE)
+	    piece_writer_read(&copy->pieces, copy->kernel, copy->user_regs + sizeof(own) * word,
+			      &own) != CUT_NONE)
 		return 0;
 	return own;
 }
@@ -22,8 +22,8 @@ static uint64_t go_x86_read_g(struct copy *copy, const struct go_stacks *at)
 {
 	uint64_t g;
 
-	if (pieces_read(&copy->pieces, copy->own, copy->regs->fs_base + (uint64_t)(int64_t)at->g,
-			&g) != CUT_NONE)
+	if (piece_writer_read(&copy->pieces, copy->own,
+			      copy->regs->fs_base + (uint64_t)(int64_t)at->g, &g) != CUT_NONE)
 		return 0;
 	return g;
 }

@@ -23,7 +23,7 @@ void ticks_init(struct ticks *ticks, struct control *control, struct sampler_cou
 
 	*ticks = (struct ticks){ .control = control, .counts = counts };
 	budget_init(&ticks->budget, now_ns);
-	plan_init(&ticks->plan, n_vcpus, now_ns);
+	sample_schedule_init(&ticks->schedule, n_vcpus, now_ns);
 	deadline_init(&ticks->deadline, deadline_draw_seed());
 }
 
@@ -48,8 +48,8 @@ uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns)
 {
 	/* A deadline may come early in its slot. One more tick then finds the budget earned. */
 	double earning = ticks_to_earn(ticks) - 2;
-	double ahead = fmax(plan_ticks(&ticks->plan, ticks->earned_ns) - 1, earning);
-	uint64_t look_ns = ticks->plan.stride > 1 ? TICKS_SLOW_LOOK_NS : TICKS_LOOK_NS;
+	double ahead = fmax(sample_schedule_ticks(&ticks->schedule, ticks->earned_ns) - 1, earning);
+	uint64_t look_ns = ticks->schedule.stride > 1 ? TICKS_SLOW_LOOK_NS : TICKS_LOOK_NS;
 	uint64_t most = look_ns / period_ns;
 
 	return ahead < (double)most ? (uint64_t)ahead : most;
@@ -58,13 +58,13 @@ uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns)
 void ticks_plan(struct ticks *ticks)
 {
 	ticks->earned_ns = control_get_budget(ticks->control) * (double)ticks->period_ns;
-	ticks->plan.stride = control_get_stride(ticks->control);
-	plan_count(&ticks->plan, 1 + ticks->n_missed, ticks->earned_ns);
+	ticks->schedule.stride = control_get_stride(ticks->control);
+	sample_schedule_count(&ticks->schedule, 1 + ticks->n_missed, ticks->earned_ns);
 }
 
 bool ticks_may_stop(struct ticks *ticks)
 {
-	return plan_is_due(&ticks->plan, ticks->earned_ns) &&
+	return sample_schedule_is_due(&ticks->schedule, ticks->earned_ns) &&
 	       budget_allows(&ticks->budget, control_get_budget(ticks->control), ticks->woke_ns);
 }
 
@@ -81,8 +81,8 @@ static double ticks_find_least(const struct ticks *ticks, uint64_t now_ns)
 
 uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns, uint64_t now_ns)
 {
-	return plan_weigh(&ticks->plan, n, stopped_ns, ticks->earned_ns,
-			  ticks_find_least(ticks, now_ns));
+	return sample_schedule_weigh(&ticks->schedule, n, stopped_ns, ticks->earned_ns,
+				     ticks_find_least(ticks, now_ns));
 }
 
 /* --- sleeping --------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 	uint64_t ahead = now_ns < at_ns ? (at_ns - now_ns) / ticks->period_ns : 0;
 
 	n -= ahead < n ? ahead : n;
-	plan_count(&ticks->plan, n, ticks->earned_ns);
+	sample_schedule_count(&ticks->schedule, n, ticks->earned_ns);
 	ticks->counts->ticks += n;
 	ticks->counts->skipped_budget += n;
 }

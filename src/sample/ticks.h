@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sampler's ticks: when the next one comes, and which of them give a sample. The deadlines are
- * those of deadline.h. The budget and the plan decide which ticks are skipped; a sample weighs the
- * ticks that it stands for. Times in ns of CLOCK_MONOTONIC. Nothing here can fail. The sampler's
- * process only.
+ * those of deadline.h. The budget and the schedule decide which ticks are skipped; a sample weighs
+ * the ticks that it stands for. Times in ns of CLOCK_MONOTONIC. Nothing here can fail. The
+ * sampler's process only.
  */
 #ifndef SAMPLE_TICKS_H
 #define SAMPLE_TICKS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "sample/deadline.h"
-#include "sample/plan.h"
+#include "sample/sample_schedule.h"
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
 
@@ -23,7 +23,7 @@ struct ticks {
 	struct sampler_counts *counts;
 	struct budget budget;
 	struct deadline deadline;
-	struct plan plan;
+	struct sample_schedule schedule;
 	double earned_ns;  /* stopped time that the budget allows for each tick */
 	uint64_t period_ns; /* the last tick's */
 	uint64_t n_missed; /* deadlines that went by unmet before the last tick */

@@ -10,7 +10,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/interrupt.h"
 #include "xtop/base/text.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 
 #define ALL_BATCH_NAP_NS    100000000 /* between looks for new guests */
 #define ALL_BATCH_TAKE_NS   20000000  /* the same for tables that are owed */
@@ -27,9 +27,9 @@ static struct xtop_error *all_batch_print(const struct all_batch *all,
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
 	struct batch_settings batch = all->batch;
-	const struct lined_settings settings = { .inlined = !all->options->no_inline };
+	const struct line_expander_settings settings = { .inlined = !all->options->no_inline };
 	char name[64], kind[48], title[128];
-	struct lined *lined = NULL;
+	struct line_expander *expander = NULL;
 	struct xtop_error *error = NULL;
 
 	pipelines_describe(pipeline, " ", kind, sizeof(kind));
@@ -37,11 +37,12 @@ static struct xtop_error *all_batch_print(const struct all_batch *all,
 	snprintf(title, sizeof(title), "%s %s", name, kind);
 	batch.table.title = title;
 	if (all->options->lines)
-		error = lined_create(&settings, &lined); /* the frames are this guest's */
-	batch.lined = lined;
+		error = line_expander_create(&settings,
+					     &expander); /* the frames are this guest's */
+	batch.expander = expander;
 	if (!error)
 		error = batch_print_table(&batch, snapshot, file);
-	lined_destroy(lined);
+	line_expander_destroy(expander);
 	return error;
 }
 

@@ -8,9 +8,9 @@ libxtop_a_SOURCES += \
 	include/xtop/service/host_budget.h \
 	src/service/host_share.c \
 	include/xtop/service/host_share.h \
-	src/service/meter.c \
-	include/xtop/service/meter.h \
-	src/service/meter_functions.c \
-	include/xtop/service/meter_functions.h \
-	src/service/pusher.c \
-	include/xtop/service/pusher.h
+	src/service/metrics_collector.c \
+	include/xtop/service/metrics_collector.h \
+	src/service/metrics_functions.c \
+	include/xtop/service/metrics_functions.h \
+	src/service/publisher.c \
+	include/xtop/service/publisher.h

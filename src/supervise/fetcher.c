@@ -28,7 +28,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
 #include "supervise/helper.h"
-#include "supervise/walls.h"
+#include "supervise/helper_sandbox.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/xdg.h"
@@ -260,7 +260,7 @@ void fetcher_run(const struct fetcher_settings *settings, int socket)
 		fetcher_fail(FETCHER_LIBRARY " is missing (Debian: libdebuginfod1)");
 		return;
 	}
-	error = walls_enter(fetcher_open_writable(fetcher.cache_fd));
+	error = helper_sandbox_enter(fetcher_open_writable(fetcher.cache_fd));
 	if (error) {
 		fetcher_fail(error_message(error));
 		return;

@@ -25,8 +25,8 @@ bool helper_end(int socket, pid_t pid, unsigned wait_ms);
 bool helper_wait_for_end(pid_t pid, unsigned wait_ms);
 
 /*
- * Opens the folder CACHE/NAME.UID for the user UID that this process becomes (walls.h). CACHE is
- * root's, so this is done while the process is still root. -1: it cannot be made.
+ * Opens the folder CACHE/NAME.UID for the user UID that this process becomes (helper_sandbox.h).
+ * CACHE is root's, so this is done while the process is still root. -1: it cannot be made.
  */
 int helper_open_cache(const char *cache, const char *name);
 

@@ -33,7 +33,7 @@
 #include "xtop/sample/control.h"
 
 /* What the keeper's process has. */
-struct kept {
+struct keeper_state {
 	struct sampling sampling;
 	struct guest guest; /* the keeper's own handle of Xen */
 	struct pause_file file;
@@ -51,16 +51,16 @@ struct kept {
  * (PR_SET_CHILD_SUBREAPER). A debugger may hold one of them. Then init reaps it in the end.
  * Returns the guard's status, as wait(2) has it; 0 if it cannot be reaped yet.
  */
-static int keeper_end_guard(struct kept *kept)
+static int keeper_end_guard(struct keeper_state *keeper)
 {
 	int status = 0;
 
-	kill(-kept->guard, SIGKILL);
-	stop_area_disarm(kept->sampling.area, STOP_KEEPER);
-	watch_reap(-kept->guard, &status);
-	if (stop_area_is_stopped(kept->sampling.area))
-		kept->guest.ops->release(kept->guest.context);
-	pause_file_remove(&kept->file);
+	kill(-keeper->guard, SIGKILL);
+	stop_area_disarm(keeper->sampling.area, STOP_KEEPER);
+	watch_reap(-keeper->guard, &status);
+	if (stop_area_is_stopped(keeper->sampling.area))
+		keeper->guest.ops->release(keeper->guest.context);
+	pause_file_remove(&keeper->file);
 	return status;
 }
 
@@ -68,90 +68,90 @@ static int keeper_end_guard(struct kept *kept)
  * Ends the guard, and reports WHAT has happened, unless guard or sampler have reported why they
  * ended. A sampler whose guard is killed ends as if it was told to, and may not come to say why.
  */
-static void keeper_end_because(struct kept *kept, const char *what)
+static void keeper_end_because(struct keeper_state *keeper, const char *what)
 {
 	struct sampler_counts counts;
-	int status = keeper_end_guard(kept);
+	int status = keeper_end_guard(keeper);
 
-	control_get_counts(kept->sampling.control, &counts);
+	control_get_counts(keeper->sampling.control, &counts);
 	if (counts.state <= SAMPLER_GUEST_PAUSED || WIFSIGNALED(status))
 		watch_fail(error_create("%s; the guest runs", what));
 }
 
 /* Main decides whether to start another keeper, guard and sampler. */
-static void keeper_end_hung(struct kept *kept)
+static void keeper_end_hung(struct keeper_state *keeper)
 {
-	keeper_end_guard(kept);
-	watch_count_hang(clock_now_ns() - kept->detector.since_ns + KEEPER_POLL_NS, 0);
-	control_set_state(kept->sampling.control, SAMPLER_HUNG);
+	keeper_end_guard(keeper);
+	watch_count_hang(clock_now_ns() - keeper->detector.since_ns + KEEPER_POLL_NS, 0);
+	control_set_state(keeper->sampling.control, SAMPLER_HUNG);
 }
 
-static void keeper_ask_to_quit(const struct kept *kept)
+static void keeper_ask_to_quit(const struct keeper_state *keeper)
 {
-	control_quit(kept->sampling.control);
-	kill(kept->guard, SIGTERM); /* in case main overwrites control */
-	kill(-kept->guard, SIGCONT);
+	control_quit(keeper->sampling.control);
+	kill(keeper->guard, SIGTERM); /* in case main overwrites control */
+	kill(-keeper->guard, SIGCONT);
 }
 
 /* Returns when the guard has ended, by itself or by the keeper. */
-static void keeper_watch(struct kept *kept)
+static void keeper_watch(struct keeper_state *keeper)
 {
-	const struct stop_area *area = kept->sampling.area;
+	const struct stop_area *area = keeper->sampling.area;
 	uint64_t quit_ns = 0;
 
-	while (!hang_detector_wait(&kept->detector, kept->end_fd, area, KEEPER_POLL_NS)) {
+	while (!hang_detector_wait(&keeper->detector, keeper->end_fd, area, KEEPER_POLL_NS)) {
 		watch_publish_cpu(CONTROL_KEEPER);
-		if (hang_detector_poll(&kept->detector, area, KEEPER_MAX_POLLS)) {
-			keeper_end_hung(kept);
+		if (hang_detector_poll(&keeper->detector, area, KEEPER_MAX_POLLS)) {
+			keeper_end_hung(keeper);
 			return;
 		}
 		if (!watch_must_quit())
 			continue;
 		if (!quit_ns) {
 			quit_ns = clock_now_ns();
-			keeper_ask_to_quit(kept);
+			keeper_ask_to_quit(keeper);
 		}
 		if (clock_now_ns() - quit_ns > 2 * WATCH_QUIT_NS) {
-			keeper_end_because(kept, "the guard would not end and was killed");
+			keeper_end_because(keeper, "the guard would not end and was killed");
 			return;
 		}
 	}
-	keeper_end_because(kept, "the guard was killed");
+	keeper_end_because(keeper, "the guard was killed");
 }
 
 /* --- the keeper's process --------------------------------------------------------------------- */
 
-static struct xtop_error *keeper_fork_guard(struct kept *kept)
+static struct xtop_error *keeper_fork_guard(struct keeper_state *keeper)
 {
 	pid_t self = getpid();
 
-	kept->guard = watch_fork(&kept->end_fd);
-	if (kept->guard < 0)
+	keeper->guard = watch_fork(&keeper->end_fd);
+	if (keeper->guard < 0)
 		return error_create_errno(errno, "cannot start the guard");
-	if (kept->guard == 0) {
+	if (keeper->guard == 0) {
 		setpgid(0, 0);
-		kept->guest.ops->close(kept->guest.context);
-		guard_run(&kept->sampling, self);
+		keeper->guest.ops->close(keeper->guest.context);
+		guard_run(&keeper->sampling, self);
 		_exit(0);
 	}
-	setpgid(kept->guard, kept->guard); /* in both processes: either may run first */
+	setpgid(keeper->guard, keeper->guard); /* in both processes: either may run first */
 	return NULL;
 }
 
 /* The record's file is open in guard and sampler, too: its lock lasts as long as any of them. */
-static void keeper_keep(struct kept *kept, pid_t broker)
+static void keeper_keep(struct keeper_state *keeper, pid_t broker)
 {
 	struct xtop_error *error;
 
-	stop_area_set_mark(kept->sampling.area,
-			   kept->file.record ? &kept->file.record->mark : NULL);
-	error = keeper_fork_guard(kept);
+	stop_area_set_mark(keeper->sampling.area,
+			   keeper->file.record ? &keeper->file.record->mark : NULL);
+	error = keeper_fork_guard(keeper);
 	if (error) {
-		pause_file_remove(&kept->file);
+		pause_file_remove(&keeper->file);
 		watch_fail(error);
 		return;
 	}
-	keeper_watch(kept);
+	keeper_watch(keeper);
 	if (getppid() != broker)
 		watch_fail(error_create("the broker was killed; the guest runs"));
 }
@@ -159,20 +159,20 @@ static void keeper_keep(struct kept *kept, pid_t broker)
 /* What the process holds it gives back by its end. */
 static void keeper_run(const struct sampling *sampling, struct pause_file file, pid_t broker)
 {
-	struct kept kept = { .sampling = *sampling, .file = file };
+	struct keeper_state keeper = { .sampling = *sampling, .file = file };
 	struct xtop_error *error;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	watch_set_signals(sampling->control);
 	watch_quit_with(broker);
 	watch_make_prompt(PRIORITY_WATCH);
-	error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &kept.guest);
+	error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &keeper.guest);
 	if (error) {
-		pause_file_remove(&kept.file);
+		pause_file_remove(&keeper.file);
 		watch_fail(error);
 		return;
 	}
-	keeper_keep(&kept, broker);
+	keeper_keep(&keeper, broker);
 }
 
 /* --- the broker's side ------------------------------------------------------------------------ */

@@ -23,7 +23,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
 #include "supervise/helper.h"
-#include "supervise/walls.h"
+#include "supervise/helper_sandbox.h"
 
 #define SENDER_START_S 10
 #define SENDER_END_MS                                                                              \
@@ -66,7 +66,7 @@ static struct xtop_error *sender_begin(const struct sender_settings *settings, i
 		error = sender_open_folder(settings->folder, folderp);
 	else if (!error && settings->cache)
 		*folderp = helper_open_cache(settings->cache, settings->name);
-	return error ? error : walls_enter(*folderp);
+	return error ? error : helper_sandbox_enter(*folderp);
 }
 
 static void sender_main(const struct sender_settings *settings, int socket)

@@ -2,7 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/supervise/broker.h \
 	include/xtop/supervise/fetch.h \
-	include/xtop/supervise/lines.h \
+	include/xtop/supervise/line_client.h \
 	include/xtop/supervise/sandbox.h \
 	include/xtop/supervise/sender.h \
 	src/supervise/ask.c \
@@ -25,9 +25,9 @@ libxtop_a_SOURCES += \
 	src/supervise/keeper.h \
 	src/supervise/landlock.c \
 	src/supervise/landlock.h \
-	src/supervise/liner.c \
-	src/supervise/liner.h \
-	src/supervise/lines.c \
+	src/supervise/line_server.c \
+	src/supervise/line_server.h \
+	src/supervise/line_client.c \
 	src/supervise/opener.c \
 	src/supervise/opener.h \
 	src/supervise/pause_record.c \
@@ -35,7 +35,7 @@ libxtop_a_SOURCES += \
 	src/supervise/sandbox.c \
 	src/supervise/sender.c \
 	src/supervise/unpause.c \
-	src/supervise/walls.c \
-	src/supervise/walls.h \
+	src/supervise/helper_sandbox.c \
+	src/supervise/helper_sandbox.h \
 	src/supervise/watch.c \
 	src/supervise/watch.h

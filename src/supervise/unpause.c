@@ -28,7 +28,7 @@ static void unpause_domain(struct xen_control *control, const struct guest_info 
 {
 	struct pause_found found;
 	uint64_t cpu_time_ns = 0;
-	bool paused, still_paused, undone;
+	bool paused, crash_sampler_paused, undone;
 
 	paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 	pause_find_records(PAUSE_DIRECTORY, info, cpu_time_ns, &found);
@@ -37,12 +37,13 @@ static void unpause_domain(struct xen_control *control, const struct guest_info 
 	 */
 	undone = paused && found.stopped && xen_unpause(control, info->domid, found.stopped);
 	if (undone) {
-		still_paused = xen_is_paused(control, info->domid, &cpu_time_ns);
+		crash_sampler_paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 		*notep = unpause_note(
-			still_paused ? "domain '%s': undid the pause that an xtop (process %u) "
-				       "left when it was killed; somebody else's pause remains"
-				     : "domain '%s' stood still since an xtop (process %u) was "
-				       "killed: it runs again",
+			crash_sampler_paused
+				? "domain '%s': undid the pause that an xtop (process %u) "
+				  "left when it was killed; somebody else's pause remains"
+				: "domain '%s' stood still since an xtop (process %u) was "
+				  "killed: it runs again",
 			domain, found.pid);
 	} else if (paused && found.stopped) {
 		*notep = unpause_note("domain '%s' stands still since an xtop (process %u) was "

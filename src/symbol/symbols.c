@@ -21,7 +21,7 @@
 #include "xtop/base/inputs.h"
 #include "xtop/base/vector.h"
 #include "xtop/elf/elf.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 #include "xtop/symbol/image.h"
 
 #define SYMBOLS_LINUX_ENTRY "x86_64_start_kernel" /* x86-64 */
@@ -371,7 +371,7 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 				  &build_id);
 	if (!error && is_elf) {
 		symbols->images[symbols->n_images - 1]->lines =
-			lines_add_file(fd, -1, name, NULL, 0);
+			line_client_add_file(fd, -1, name, NULL, 0);
 		image_adopt_tables_file(symbols->images[symbols->n_images - 1], fd);
 		fd = -1;
 	}

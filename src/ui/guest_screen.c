@@ -5,7 +5,7 @@
 #include "ui/guest_screen.h"
 #include "xtop/base/text.h"
 #include "xtop/query/pass_through.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 	guest_screen_set_names(guest, &pipeline->guest);
 	error = history_create(&guest->history);
 	if (!error && pipeline->lines)
-		error = lined_create(pipeline->lines, &guest->lined);
+		error = line_expander_create(pipeline->lines, &guest->expander);
 	if (!error && pipeline->baseline) {
 		guest->baseline = snapshot_copy(pipeline->baseline);
 		guest->baseline_is_file = true;
@@ -91,7 +91,7 @@ void guest_screen_destroy(struct guest_screen *guest)
 	snapshot_destroy(guest->baseline);
 	annotation_destroy(guest->annotation);
 	history_destroy(guest->history);
-	lined_destroy(guest->lined);
+	line_expander_destroy(guest->expander);
 	free(guest);
 }
 
@@ -182,8 +182,8 @@ static void guest_screen_annotate_last(struct guest_screen *guest, uint32_t fram
 	const struct snapshot *last = guest->last ? guest->last : guest->live;
 
 	guest->annotation = pipeline->annotate(pipeline->context, last, frame);
-	if (guest->annotation && guest->lined)
-		lined_translate_annotation(guest->lined, last, guest->annotation);
+	if (guest->annotation && guest->expander)
+		line_expander_translate_annotation(guest->expander, last, guest->annotation);
 }
 
 /* An inlined function has no code of its own: nobody is asked for it. */
@@ -203,8 +203,8 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 		return;
 	guest->annotated = frame;
 	annotation_destroy(no_cleanup_ptr(guest->annotation));
-	if (guest->lined && frame != FRAME_NONE) {
-		frame = lined_get_origin(guest->lined, frame);
+	if (guest->expander && frame != FRAME_NONE) {
+		frame = line_expander_get_origin(guest->expander, frame);
 		if (frame == FRAME_NONE)
 			guest_screen_annotate_inlined(guest, guest->annotated);
 	}
@@ -224,7 +224,7 @@ static void guest_screen_take_history(struct guest_screen *guest)
 	const struct ui_pipeline *pipeline = guest->pipeline;
 	struct history *history = NULL;
 
-	if (pipeline->take_history && !guest->lined)
+	if (pipeline->take_history && !guest->expander)
 		history = pipeline->take_history(pipeline->context);
 	if (!history)
 		return;
@@ -273,12 +273,12 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 {
 	struct snapshot *taken = snapshot_take(guest->pipeline->slot), *with_lines = NULL;
 
-	if (!taken || !guest->lined)
+	if (!taken || !guest->expander)
 		return taken;
-	error_destroy(lined_apply(guest->lined, taken, 0, &with_lines));
+	error_destroy(line_expander_apply(guest->expander, taken, 0, &with_lines));
 	if (with_lines && taken->annotation) {
 		with_lines->annotation = no_cleanup_ptr(taken->annotation);
-		lined_translate_annotation(guest->lined, taken, with_lines->annotation);
+		line_expander_translate_annotation(guest->expander, taken, with_lines->annotation);
 	}
 	if (taken->at_end && !guest->last)
 		guest->last = taken;
@@ -294,7 +294,7 @@ static bool guest_screen_apply_last(struct guest_screen *guest)
 
 	if (!guest->last || guest->still)
 		return false;
-	error_destroy(lined_apply(guest->lined, guest->last, 0, &with_lines));
+	error_destroy(line_expander_apply(guest->expander, guest->last, 0, &with_lines));
 	if (!with_lines)
 		return false;
 	guest_screen_unselect(guest);
@@ -306,12 +306,12 @@ static bool guest_screen_apply_last(struct guest_screen *guest)
 /* No more snapshots will come, but lines may. True: the picture has more of them now. */
 static bool guest_screen_update_lines(struct guest_screen *guest)
 {
-	return guest->last && !guest->still && lines_poll() && guest_screen_apply_last(guest);
+	return guest->last && !guest->still && line_client_poll() && guest_screen_apply_last(guest);
 }
 
 void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns)
 {
-	lined_set_inlined(guest->lined, inlined);
+	line_expander_set_inlined(guest->expander, inlined);
 	if (!guest_screen_apply_last(guest))
 		guest->due_ns = now_ns;
 }
@@ -319,13 +319,13 @@ void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t
 /* Whether lines of instructions may come. */
 static bool guest_screen_wants_lines(const struct guest_screen *guest)
 {
-	return guest->lined && guest->annotated != FRAME_NONE;
+	return guest->expander && guest->annotated != FRAME_NONE;
 }
 
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
 {
 	struct snapshot *snapshot = guest_screen_take(guest);
-	bool changed = guest_screen_wants_lines(guest) && lines_poll();
+	bool changed = guest_screen_wants_lines(guest) && line_client_poll();
 
 	if (snapshot) {
 		guest->waiting = false;

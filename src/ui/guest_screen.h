@@ -30,7 +30,8 @@ struct guest_screen {
 	struct snapshot *live, *still, *baseline;
 	struct snapshot selected, folded;
 	bool has_selected, has_folded;
-	struct lined *lined; /* has the frames of all pictures; NULL: without source lines */
+	struct line_expander
+		*expander;     /* has the frames of all pictures; NULL: without source lines */
 	struct snapshot *last; /* of a recording that ended, before it got lines; NULL: none */
 	struct history *history;
 	struct recent recent, still_recent; /* up to live, up to still */

@@ -5,8 +5,8 @@
 #include "ui/requests.h"
 
 #include "ui/questions.h"
-#include "ui/request_looks.h"
-#include "ui/request_ways.h"
+#include "ui/request_display.h"
+#include "ui/request_navigation.h"
 
 static void request_reset(struct ui *ui)
 {

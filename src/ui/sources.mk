@@ -32,10 +32,10 @@ libxtop_a_SOURCES += \
 	src/ui/recent.c \
 	src/ui/recent.h \
 	src/ui/request.h \
-	src/ui/request_looks.c \
-	src/ui/request_looks.h \
-	src/ui/request_ways.c \
-	src/ui/request_ways.h \
+	src/ui/request_display.c \
+	src/ui/request_display.h \
+	src/ui/request_navigation.c \
+	src/ui/request_navigation.h \
 	src/ui/requests.c \
 	src/ui/requests.h \
 	src/ui/run.c \
@@ -52,27 +52,27 @@ libxtop_a_SOURCES += \
 	src/ui/view.h \
 	src/ui/view_stack.c \
 	src/ui/view_stack.h \
-	src/ui/views/annotate.c \
+	src/ui/views/annotate_view.c \
 	src/ui/views/annotate_jumps.c \
 	src/ui/views/annotate_jumps.h \
-	src/ui/views/baseline.c \
+	src/ui/views/baseline_view.c \
 	src/ui/views/branch.c \
 	src/ui/views/branch.h \
-	src/ui/views/callers.c \
-	src/ui/views/choose.c \
-	src/ui/views/domains.c \
-	src/ui/views/flame.c \
-	src/ui/views/groups.c \
-	src/ui/views/help.c \
-	src/ui/views/crash.c \
-	src/ui/views/locks.c \
-	src/ui/views/naming.c \
-	src/ui/views/overhead.c \
-	src/ui/views/table.c \
-	src/ui/views/table.h \
-	src/ui/views/top.c \
-	src/ui/views/tree.c \
-	src/ui/views/vcpus.c \
+	src/ui/views/callers_view.c \
+	src/ui/views/choose_view.c \
+	src/ui/views/domains_view.c \
+	src/ui/views/flame_view.c \
+	src/ui/views/groups_view.c \
+	src/ui/views/help_view.c \
+	src/ui/views/crash_view.c \
+	src/ui/views/locks_view.c \
+	src/ui/views/naming_view.c \
+	src/ui/views/overhead_view.c \
+	src/ui/views/view_table.c \
+	src/ui/views/view_table.h \
+	src/ui/views/top_view.c \
+	src/ui/views/tree_view.c \
+	src/ui/views/vcpus_view.c \
 	src/ui/views/views.c \
 	src/ui/views/views.h \
-	src/ui/views/waits.c
+	src/ui/views/waits_view.c

@@ -4,7 +4,7 @@
  * which guest is shown, which views lie over it, what they look at, and the bottom line's message.
  *
  * All on one thread, main's. These files work on the state; each one uses those before it: state.c,
- * questions.c, request_ways.c and request_looks.c, requests.c, ui.c.
+ * questions.c, request_navigation.c and request_display.c, requests.c, ui.c.
  */
 #ifndef UI_STATE_H
 #define UI_STATE_H
@@ -74,7 +74,7 @@ void ui_reselect(struct ui *ui);
 /* Reads the list of domains, and adds what profiling tells of them. */
 void ui_read_domains(struct ui *ui);
 
-/* --- views: VIEW is one bit of enum view_mask ------------------------------------------------ */
+/* --- views: VIEW is one bit of enum view_mask ------------------------------------------------- */
 
 /* The views on the screen: of the guest, or of the list of domains. */
 struct view_stack *ui_views(struct ui *ui);

@@ -11,7 +11,7 @@
 #include "ui/header/minutes.h"
 #include "ui/keys.h"
 #include "ui/questions.h"
-#include "ui/request_looks.h"
+#include "ui/request_display.h"
 #include "ui/requests.h"
 #include "xtop/base/text.h"
 

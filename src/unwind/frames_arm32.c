@@ -34,7 +34,7 @@ struct pass_state {
 	uint32_t fp_bytes; /* r11 is so far below the caller's stack pointer; 0: it is not known */
 };
 
-struct pass {
+struct frames_pass {
 	struct pass_state state;
 	struct {
 		size_t at; /* 0: free */
@@ -52,7 +52,7 @@ static bool is_always(uint32_t code)
 
 /* --- the stack pointer ------------------------------------------------------------------------ */
 
-static void pass_move(struct pass *pass, int64_t bytes)
+static void pass_move(struct frames_pass *pass, int64_t bytes)
 {
 	int64_t depth = pass->state.depth_bytes + bytes;
 
@@ -71,7 +71,7 @@ static uint32_t immediate(uint32_t code)
 }
 
 /* The first place counts: for a tracer lr is saved once more, and dropped. */
-static void pass_save_link(struct pass *pass)
+static void pass_save_link(struct frames_pass *pass)
 {
 	if (!pass->state.saved_bytes)
 		pass->state.saved_bytes = pass->state.depth_bytes;
@@ -79,7 +79,7 @@ static void pass_save_link(struct pass *pass)
 }
 
 /* What makes the frame larger. False: CODE does something else. */
-static bool pass_grow(struct pass *pass, uint32_t code)
+static bool pass_grow(struct frames_pass *pass, uint32_t code)
 {
 	bool saves = false;
 
@@ -107,7 +107,7 @@ static bool pass_grow(struct pass *pass, uint32_t code)
 }
 
 /* A frame pointer is made of the stack pointer, or this of that. False: CODE does neither. */
-static bool pass_frame_pointer(struct pass *pass, uint32_t code)
+static bool pass_frame_pointer(struct frames_pass *pass, uint32_t code)
 {
 	struct pass_state *state = &pass->state;
 
@@ -125,7 +125,7 @@ static bool pass_frame_pointer(struct pass *pass, uint32_t code)
 }
 
 /* What makes it smaller. A return behind a condition is not taken where the pass goes on. */
-static bool pass_shrink(struct pass *pass, uint32_t code)
+static bool pass_shrink(struct frames_pass *pass, uint32_t code)
 {
 	uint32_t registers = 0;
 	int64_t bytes;
@@ -179,7 +179,7 @@ static uint32_t written(uint32_t code)
 
 /* --- branches --------------------------------------------------------------------------------- */
 
-static void pass_add_target(struct pass *pass, size_t at)
+static void pass_add_target(struct frames_pass *pass, size_t at)
 {
 	for (size_t i = 0; i < MAX_TARGETS; i++) {
 		if (pass->targets[i].at == at)
@@ -193,7 +193,7 @@ static void pass_add_target(struct pass *pass, size_t at)
 }
 
 /* At AT: what a branch has brought here, unless the instruction before has. */
-static void pass_arrive(struct pass *pass, size_t at)
+static void pass_arrive(struct frames_pass *pass, size_t at)
 {
 	for (size_t i = 0; i < MAX_TARGETS; i++) {
 		if (pass->targets[i].at != at || !at)
@@ -204,7 +204,7 @@ static void pass_arrive(struct pass *pass, size_t at)
 	}
 }
 
-static void pass_branch(struct pass *pass, uint32_t code, size_t at)
+static void pass_branch(struct frames_pass *pass, uint32_t code, size_t at)
 {
 	int64_t target = (int64_t)at + 8 + ((int32_t)(code << 8) >> 6);
 
@@ -215,13 +215,13 @@ static void pass_branch(struct pass *pass, uint32_t code, size_t at)
 }
 
 /* lr gets another value. */
-static void pass_lose_link(struct pass *pass)
+static void pass_lose_link(struct frames_pass *pass)
 {
 	pass->state.in_link = false;
 	pass->state.known &= pass->state.saved_bytes > 0;
 }
 
-static void pass_add(struct pass *pass, uint32_t code, size_t at)
+static void pass_add(struct frames_pass *pass, uint32_t code, size_t at)
 {
 	uint32_t registers;
 
@@ -247,7 +247,7 @@ static void pass_add(struct pass *pass, uint32_t code, size_t at)
 
 bool frame_arm32_find(const uint8_t *code, size_t size_bytes, size_t at, struct frame_arm32 *frame)
 {
-	struct pass pass = { .state = { .known = true, .in_link = true } };
+	struct frames_pass pass = { .state = { .known = true, .in_link = true } };
 	struct pass_state found = { .known = false };
 	uint32_t word;
 

@@ -42,7 +42,7 @@ struct links {
 
 enum deed { DEED_NONE, DEED_SAVES, DEED_FRAMES, DEED_CALLS, DEED_RESTORES, DEED_LEAVES };
 
-struct pass {
+struct links_pass {
 	bool saved, framed, called, restored;
 };
 
@@ -95,7 +95,7 @@ static enum deed thumb_long_deed(uint16_t code, uint16_t second)
 
 /* --- a pass ----------------------------------------------------------------------------------- */
 
-static void pass_add(struct pass *pass, enum deed deed)
+static void pass_add(struct links_pass *pass, enum deed deed)
 {
 	switch (deed) {
 	case DEED_SAVES:
@@ -118,7 +118,7 @@ static void pass_add(struct pass *pass, enum deed deed)
 	}
 }
 
-static void pass_arm(struct pass *pass, const uint8_t *bytes, size_t size_bytes)
+static void pass_arm(struct links_pass *pass, const uint8_t *bytes, size_t size_bytes)
 {
 	uint32_t code;
 
@@ -128,7 +128,7 @@ static void pass_arm(struct pass *pass, const uint8_t *bytes, size_t size_bytes)
 	}
 }
 
-static void pass_thumb(struct pass *pass, const uint8_t *bytes, size_t size_bytes)
+static void pass_thumb(struct links_pass *pass, const uint8_t *bytes, size_t size_bytes)
 {
 	uint16_t code[2];
 	size_t step;
@@ -147,7 +147,7 @@ static void pass_thumb(struct pass *pass, const uint8_t *bytes, size_t size_byte
 static bool links_look(const struct links *links, uint64_t pc, bool thumb, bool *in_link)
 {
 	const struct code_source *source = &links->source;
-	struct pass pass = { .saved = false };
+	struct links_pass pass = { .saved = false };
 	uint8_t bytes[LINKS_MAX_BYTES];
 	uint64_t start, end;
 

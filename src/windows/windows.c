@@ -57,7 +57,7 @@ static bool windows_is_kernel(uint64_t address)
 	return address >> 47 == 0x1ffff;
 }
 
-/* --- room ------------------------------------------------------------------------------------ */
+/* --- room ------------------------------------------------------------------------------------- */
 
 static size_t windows_bytes(const struct windows *windows)
 {

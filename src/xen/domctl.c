@@ -271,7 +271,7 @@ domctl_take_registers(struct domctl_guest *guest, uint16_t vcpu, struct register
 static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest,
 						      const uint16_t *vcpus, unsigned n,
 						      struct registers *regs, bool *user,
-						      uint64_t *stood_ns)
+						      uint64_t *cached_cpu_ns)
 {
 	const struct stop_area *area = guest->area;
 	struct domctl_batch calls = { .entries = &area->stop.entries[1] };
@@ -282,9 +282,9 @@ static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest
 	for (unsigned i = 0; i < n; i++) {
 		const struct xen_domctl *info = &area->look.domctls[1 + vcpus[i]];
 
-		if (!stood_ns[i] || info->u.getvcpuinfo.cpu_time == stood_ns[i])
+		if (!cached_cpu_ns[i] || info->u.getvcpuinfo.cpu_time == cached_cpu_ns[i])
 			continue;
-		stood_ns[i] = 0;
+		cached_cpu_ns[i] = 0;
 		ran[n_ran] = (uint16_t)i;
 		calls.entries[n_ran++].args[0] = (unsigned long)&area->stop.domctls[1 + vcpus[i]];
 	}
@@ -303,7 +303,7 @@ static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest
  * The registers of a vCPU that has not run since the last stop are still in the area.
  */
 static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			struct registers *regs, bool *user, uint64_t *stood_ns)
+			struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
 	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->stop;
@@ -313,7 +313,7 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 	if (!guest->expected)
 		return false; /* nobody would notice if it lasted */
 	for (unsigned i = 0; i < n; i++) {
-		bool stood = stood_ns && stood_ns[i];
+		bool stood = cached_cpu_ns && cached_cpu_ns[i];
 
 		some_stood |= stood;
 		batch->entries[1 + i].args[0] =
@@ -332,7 +332,7 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 		domctl_take_registers(guest, vcpus[i], &regs[i], &user[i]);
 	}
 	if (some_stood && !failed)
-		failed = !domctl_read_ran(guest, vcpus, n, regs, user, stood_ns);
+		failed = !domctl_read_ran(guest, vcpus, n, regs, user, cached_cpu_ns);
 	if (failed)
 		domctl_release(guest);
 	return !failed;

@@ -2,7 +2,7 @@
 /*
  * What a store of many hosts gets, and what it costs each host. HOSTS hosts of GUESTS made-up
  * guests push profiles of 10 s to a server on the loopback interface, which counts and keeps
- * nothing. A host is a process that encodes as pusher.c does, and a real sender. All guests of a
+ * nothing. A host is a process that encodes as publisher.c does, and a real sender. All guests of a
  * host end their interval at one moment, which is the worst case; hosts do not. Prints a column of
  * the table in doc/DESIGN §20; compares nothing.
  *
@@ -300,7 +300,7 @@ static uint64_t process_anon_kb(pid_t pid)
 	return kb;
 }
 
-/* Until NS, or until N profiles are done with; reads what the sender tells, as pusher.c does. */
+/* Until NS, or until N profiles are done with; reads what the sender tells, as publisher.c does. */
 static void wait_until(uint64_t ns, uint64_t n, struct push_status *status)
 {
 	const struct timespec nap = { .tv_nsec = 50 * (long)MS };

@@ -16,10 +16,10 @@
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/elf/elf.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 #define WAIT_S    60
-#define N_DAMAGED 100 /* of LINES_MAX_FILES */
+#define N_DAMAGED 100 /* of LINE_MAX_FILES */
 
 static char program_path[4096], source_path[4096];
 
@@ -48,13 +48,13 @@ static struct line_place place_in(const char *symbol, uint64_t offset)
 	return place;
 }
 
-static enum lines_state find(uint32_t file, const struct line_place *place,
+static enum line_state find(uint32_t file, const struct line_place *place,
 			     struct line_answer *answer)
 {
 	answer->n = 0;
-	lines_find(file, place, true, answer);
-	lines_wait(WAIT_S);
-	return lines_find(file, place, true, answer);
+	line_client_find(file, place, true, answer);
+	line_client_wait(WAIT_S);
+	return line_client_find(file, place, true, answer);
 }
 
 /* An answer somewhere in outer() with all three functions. */
@@ -63,7 +63,7 @@ static bool find_chain(uint32_t file, struct line_answer *answer)
 	for (uint64_t offset = 0; offset < 200; offset++) {
 		struct line_place place = place_in("outer", offset);
 
-		if (find(file, &place, answer) == LINES_KNOWN && answer->n == 3 &&
+		if (find(file, &place, answer) == LINE_KNOWN && answer->n == 3 &&
 		    answer->frames[0].line == line_of("/* INNER */"))
 			return true;
 	}
@@ -91,13 +91,13 @@ static void test_chain(uint32_t file)
 		check_frame(&answer.frames[2], "outer", "/* OUTER */");
 	}
 	place = place_in("no_such_function", 0);
-	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n, "a symbol that is not there");
+	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n, "a symbol that is not there");
 	place = place_in("outer", 0);
 	place.size_bytes = 1 << 20;
-	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n,
+	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n,
 	      "a symbol of another size: another build");
 	place = place_in("", 16);
-	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n, "an address without code");
+	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n, "an address without code");
 }
 
 /* Makes the file PATH, a template, for what COMPILER makes. False: there is no such compiler here. */
@@ -130,7 +130,7 @@ static void test_lambda(void)
 	shell("c++ -g -O0 -o %s %.*s/lambda.cc", path, (int)(strrchr(source_path, '/') - source_path),
 	      source_path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	check(find(lines_add_file(fd, -1, "lambda", NULL, 0), &place, &answer) == LINES_KNOWN &&
+	check(find(line_client_add_file(fd, -1, "lambda", NULL, 0), &place, &answer) == LINE_KNOWN &&
 		      answer.n == 1,
 	      "a lambda has a function");
 	check(answer.n && (strcmp(answer.frames[0].function, "operator()") == 0 ||
@@ -146,7 +146,7 @@ static bool has_lines(uint32_t file, const char *symbol, uint64_t size_bytes)
 	struct line_answer answer = { 0 };
 
 	place.size_bytes = size_bytes;
-	return find(file, &place, &answer) == LINES_KNOWN && answer.n;
+	return find(file, &place, &answer) == LINE_KNOWN && answer.n;
 }
 
 /* Kernels say of a module's last function that it ends with the page. */
@@ -162,7 +162,7 @@ static void test_module(void)
 	      "cc -x c -g -O0 -c -o %s -",
 	      path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	file = lines_add_file(fd, -1, "[module]", NULL, 0);
+	file = line_client_add_file(fd, -1, "[module]", NULL, 0);
 	check(has_lines(file, "first", 0) && has_lines(file, "first", 64), "a module's function");
 	check(!has_lines(file, "first", 4032), "the first one does not end with the page");
 	check(has_lines(file, "last", 4032), "the last one does");
@@ -176,11 +176,11 @@ static void test_module(void)
 static void test_anchor(int fd)
 {
 	const uint64_t at = 0xffffffff9c000000;
-	uint32_t moved = lines_add_file(fd, -1, "moved", "outer", at);
+	uint32_t moved = line_client_add_file(fd, -1, "moved", "outer", at);
 	struct line_place place = { .address = at };
 	struct line_answer answer = { 0 };
 
-	check(find(moved, &place, &answer) == LINES_KNOWN && answer.n, "a file with an anchor");
+	check(find(moved, &place, &answer) == LINE_KNOWN && answer.n, "a file with an anchor");
 	if (answer.n)
 		check_string(answer.frames[answer.n - 1].function, "outer", "where the anchor is");
 }
@@ -222,30 +222,30 @@ static int damage(const uint8_t *bytes, size_t n)
 
 static void test_damaged(int fd)
 {
-	struct lines_progress before, after;
+	struct line_client_progress before, after;
 	unsigned answered = 0, n = N_DAMAGED;
 	struct stat status;
 	uint8_t *bytes;
 
 	fstat(fd, &status);
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	lines_get_progress(&before);
+	line_client_get_progress(&before);
 	for (unsigned i = 0; i < n; i++) {
 		int damaged = damage(bytes, (size_t)status.st_size);
-		uint32_t file = lines_add_file(damaged, -1, "damaged", NULL, 0);
+		uint32_t file = line_client_add_file(damaged, -1, "damaged", NULL, 0);
 		struct line_answer answer = { 0 };
 
 		for (uint64_t offset = 0; offset < 64; offset += 8) {
 			struct line_place by_symbol = place_in("outer", offset),
 					  by_address = { .address = 0x1000 + 16 * offset };
 
-			lines_find(file, &by_symbol, true, &answer);
-			lines_find(file, &by_address, true, &answer);
+			line_client_find(file, &by_symbol, true, &answer);
+			line_client_find(file, &by_address, true, &answer);
 		}
-		answered += lines_wait(WAIT_S);
+		answered += line_client_wait(WAIT_S);
 		close(damaged);
 	}
-	lines_get_progress(&after);
+	line_client_get_progress(&after);
 	check(answered == n, "%u of %u damaged files: no question is left; %u are known to be bad",
 	      answered, n, after.n_bad - before.n_bad);
 	check(after.n_bad > before.n_bad, "what is wrong with the last: %s", after.message);
@@ -259,9 +259,9 @@ static void test_others(void)
 	struct line_answer answer;
 	int no_elf = make_file(text, sizeof(text)), empty = make_file(text, 0);
 
-	check(find(lines_add_file(no_elf, -1, "text", NULL, 0), &place, &answer) == LINES_OFF,
+	check(find(line_client_add_file(no_elf, -1, "text", NULL, 0), &place, &answer) == LINE_OFF,
 	      "text has no lines");
-	check(find(lines_add_file(empty, -1, "empty", NULL, 0), &place, &answer) == LINES_OFF,
+	check(find(line_client_add_file(empty, -1, "empty", NULL, 0), &place, &answer) == LINE_OFF,
 	      "an empty file has none");
 	close(no_elf);
 	close(empty);
@@ -278,11 +278,11 @@ int main(void)
 	snprintf(program_path, sizeof(program_path), "%s/tests/lines/inlined", build ? build : ".");
 	snprintf(source_path, sizeof(source_path), "%s/tests/lines/inlined.c",
 		 source ? source : "..");
-	must(lines_start(&elf_lines_reader));
+	must(line_client_start(&elf_lines_reader));
 	fd = open(program_path, O_RDONLY | O_CLOEXEC);
-	file = lines_add_file(fd, -1, "inlined", NULL, 0);
+	file = line_client_add_file(fd, -1, "inlined", NULL, 0);
 	check(file, "%s is there", program_path);
-	check_u64(lines_add_file(fd, -1, "inlined", NULL, 0), file, "the same file again");
+	check_u64(line_client_add_file(fd, -1, "inlined", NULL, 0), file, "the same file again");
 	test_chain(file);
 	test_anchor(fd);
 	test_lambda();
@@ -290,12 +290,12 @@ int main(void)
 	test_others();
 	for (unsigned rounds = more ? (unsigned)atoi(more) : 0; rounds > 0; rounds--) {
 		test_damaged(fd);
-		lines_stop();
-		must(lines_start(&elf_lines_reader));
-		file = lines_add_file(fd, -1, "inlined", NULL, 0);
+		line_client_stop();
+		must(line_client_start(&elf_lines_reader));
+		file = line_client_add_file(fd, -1, "inlined", NULL, 0);
 	}
 	test_damaged(fd);
 	check(find_chain(file, &answer), "after all that, the good file still has lines");
-	lines_stop();
+	line_client_stop();
 	return tap_done();
 }

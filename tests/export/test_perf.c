@@ -13,8 +13,8 @@
 
 #include "xtop/export/export.h"
 #include "xtop/profile/sample_log.h"
-#include "xtop/query/lined.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/query/line_expander.h"
+#include "xtop/supervise/line_client.h"
 
 static struct frames *frames;
 
@@ -194,7 +194,7 @@ static void find_made(void *file, const struct line_place *place, struct line_an
 			(struct line_frame){ "main", "src/main.c", (uint32_t)place->address / 16, 1 };
 }
 
-static const struct lines_reader made_reader = {
+static const struct line_reader made_reader = {
 	.open = open_made, .find = find_made, .trim = do_nothing, .close = do_nothing
 };
 
@@ -224,9 +224,9 @@ static void test_lines(void)
 	struct export_settings settings = { .domain = "web01", .lines = true, .inlined = true };
 	struct snapshot *snapshot;
 
-	must(lines_start(&made_reader));
-	snapshot = snapshot_with_lines(lines_add_file(fd, -1, "prog", NULL, 0));
-	must(lined_ask(snapshot, 20));
+	must(line_client_start(&made_reader));
+	snapshot = snapshot_with_lines(line_client_add_file(fd, -1, "prog", NULL, 0));
+	must(line_expander_ask(snapshot, 20));
 	check_perf(snapshot, &settings,
 		   "web01 0/0 [000] 0.000000: 10000000 cpu-clock:\n"
 		   "\t            1000 main+0x0 (prog)\n"
@@ -257,7 +257,7 @@ static void test_lines(void)
 		   "\n",
 		   "without inlined functions: the innermost line, if it is known");
 	snapshot_destroy(snapshot);
-	lines_stop();
+	line_client_stop();
 	close(fd);
 }
 

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "supervise/liner.h"
+#include "supervise/line_server.h"
 #include "xtop/linux/oops.h"
 
 static void read_line(const char *line)
@@ -32,7 +32,7 @@ static void read_answers(const uint8_t *bytes, size_t size_bytes)
 	struct line_answer answer;
 	size_t at = 0, n;
 
-	while ((n = liner_unpack(bytes + at, size_bytes - at, &answer))) {
+	while ((n = line_server_unpack(bytes + at, size_bytes - at, &answer))) {
 		for (unsigned i = 0; i < answer.n; i++)
 			fuzz_must(strlen(answer.frames[i].function) + strlen(answer.frames[i].file) <
 					  n,

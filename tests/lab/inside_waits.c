@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "profile/names.h"
-#include "profile/waits.h"
+#include "profile/wait_profile.h"
 #include "tests/support/must.h"
 #include "xtop/os/os.h"
 #include "xtop/profile/wait_sites.h"

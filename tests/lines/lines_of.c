@@ -15,7 +15,7 @@
 
 #include "tests/support/must.h"
 #include "xtop/elf/elf.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 #define MAX 60000
 
@@ -27,7 +27,7 @@ static void print(uint32_t file, size_t i)
 	struct line_answer answer = { 0 };
 
 	printf("%s\n", texts[i]);
-	if (lines_find(file, &places[i], false, &answer) != LINES_KNOWN)
+	if (line_client_find(file, &places[i], false, &answer) != LINE_KNOWN)
 		printf("  ? no answer\n");
 	for (unsigned j = 0; j < answer.n; j++)
 		printf("  %s\t%s:%" PRIu32 "\n",
@@ -46,7 +46,7 @@ static void parse(const char *text, struct line_place *place)
 
 int main(int argc, char **argv)
 {
-	struct lines_progress progress;
+	struct line_client_progress progress;
 	struct line_answer answer;
 	size_t n = 0;
 	uint32_t file;
@@ -54,22 +54,22 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	must_or_die(lines_start(&elf_lines_reader));
+	must_or_die(line_client_start(&elf_lines_reader));
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	alt_fd = argc > 2 ? open(argv[2], O_RDONLY | O_CLOEXEC) : -1;
-	file = lines_add_file(fd, alt_fd, argv[1], NULL, 0);
+	file = line_client_add_file(fd, alt_fd, argv[1], NULL, 0);
 	while (n < MAX && fgets(texts[n], sizeof(texts[n]), stdin)) {
 		texts[n][strcspn(texts[n], "\n")] = '\0';
 		parse(texts[n], &places[n]);
-		lines_find(file, &places[n], true, &answer);
+		line_client_find(file, &places[n], true, &answer);
 		n++;
 	}
-	lines_wait(600);
+	line_client_wait(600);
 	for (size_t i = 0; i < n; i++)
 		print(file, i);
-	lines_get_progress(&progress);
+	line_client_get_progress(&progress);
 	fprintf(stderr, "reader: at most %" PRIu64 " MiB; %s\n", progress.most_bytes >> 20,
 		progress.message);
-	lines_stop();
+	line_client_stop();
 	return progress.n_bad != 0;
 }

@@ -15,7 +15,7 @@
 #include "tests/support/no_lines.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 #include "xtop/supervise/sandbox.h"
 
 #define RELEASE "6.1.0-1-amd64"
@@ -43,7 +43,7 @@ static void check_found(const char *release, const char *name, bool want, const 
 	struct image *image = make_image(name);
 
 	module_files_find_lines(files, image);
-	check(!!image->lines == want && (!want || lines_is_by_symbol(image->lines)), "%s", what);
+	check(!!image->lines == want && (!want || line_client_is_by_symbol(image->lines)), "%s", what);
 	image_unref(image);
 	module_files_destroy(files);
 }
@@ -108,7 +108,7 @@ int main(void)
 	char path[600];
 
 	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
-	must(lines_start(&no_lines_reader));
+	must(line_client_start(&no_lines_reader));
 	if (!mkdtemp(top))
 		return 99;
 	shell("cd %s && mkdir -p debug/lib/modules/" RELEASE "/kernel/net debug/usr/lib/modules/" RELEASE
@@ -130,7 +130,7 @@ int main(void)
 	test_in_sandbox();
 	close(folders.fds[0]);
 	test_root();
-	lines_stop();
+	line_client_stop();
 	shell("rm -rf %s", top);
 	return tap_done();
 }

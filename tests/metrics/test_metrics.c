@@ -13,7 +13,7 @@
 #include "tests/support/tap.h"
 #include "xtop/export/metrics_text.h"
 #include "xtop/profile/frames.h"
-#include "xtop/service/meter_functions.h"
+#include "xtop/service/metrics_functions.h"
 
 #define HOUR_NS 3600000000000ULL
 
@@ -112,7 +112,7 @@ static struct snapshot *make_snapshot(struct frames *frames, const char *name, u
 	return snapshot;
 }
 
-static double sum(const struct meter_functions *functions)
+static double sum(const struct metrics_functions *functions)
 {
 	double ratio = functions->rest;
 
@@ -121,7 +121,7 @@ static double sum(const struct meter_functions *functions)
 	return ratio;
 }
 
-static bool has(const struct meter_functions *functions, const char *name)
+static bool has(const struct metrics_functions *functions, const char *name)
 {
 	for (size_t i = 0; i < functions->n; i++)
 		if (strcmp(functions->functions[i].name, name) == 0)
@@ -129,18 +129,18 @@ static bool has(const struct meter_functions *functions, const char *name)
 	return false;
 }
 
-static void update(struct meter_functions *functions, struct frames *frames, const char *name,
+static void update(struct metrics_functions *functions, struct frames *frames, const char *name,
 		   unsigned count, uint64_t now_ns)
 {
 	struct snapshot *snapshot = make_snapshot(frames, name, count);
 
-	meter_functions_update(functions, snapshot, now_ns);
+	metrics_functions_update(functions, snapshot, now_ns);
 	snapshot_destroy(snapshot);
 }
 
 static void test_top(void)
 {
-	struct meter_functions functions = { .n = 0 };
+	struct metrics_functions functions = { .n = 0 };
 	struct frames *frames;
 
 	must(frames_create(NULL, &frames));
@@ -150,7 +150,7 @@ static void test_top(void)
 		      functions.functions[0].ratio < 0.4801 && functions.rest == 0,
 	      "four functions, the first with %.2f %%", 100 * functions.functions[0].ratio);
 	update(&functions, frames, "f", 40, 2);
-	check(functions.n == METER_TOP && functions.rest > 0, "of forty, the top ones: %zu",
+	check(functions.n == METRICS_COLLECTOR_TOP && functions.rest > 0, "of forty, the top ones: %zu",
 	      functions.n);
 	check(sum(&functions) > 0.9999 && sum(&functions) < 1.0001, "and the others: all is 1");
 	frames_destroy(frames);
@@ -159,13 +159,13 @@ static void test_top(void)
 /* A guest that has other names in each interval. */
 static void test_hostile(void)
 {
-	struct meter_functions functions = { .n = 0 };
+	struct metrics_functions functions = { .n = 0 };
 	unsigned changes = 0;
 	struct frames *frames;
 
 	must(frames_create(NULL, &frames));
 	for (unsigned i = 0; i < 1080; i++) { /* three hours, an interval of 10 s each */
-		struct meter_functions before = functions;
+		struct metrics_functions before = functions;
 		char name[32];
 
 		snprintf(name, sizeof(name), "new%u_", i);
@@ -184,7 +184,7 @@ static void test_hostile(void)
 
 static void test_keep(void)
 {
-	struct meter_functions functions = { .n = 0 };
+	struct metrics_functions functions = { .n = 0 };
 	struct frames *frames;
 
 	must(frames_create(NULL, &frames));

@@ -19,6 +19,7 @@
 #include "tests/support/made_stops.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/base/thread.h"
 #include "xtop/cli/options.h"
 #include "xtop/memory/memory.h"
 #include "xtop/pipeline/pipeline.h"
@@ -152,9 +153,9 @@ static bool xen_look(void *context, struct guest_look *look)
 }
 
 static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		     struct registers *regs, bool *user, uint64_t *stood_ns)
+		     struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
-	(void)context, (void)begin_ns, (void)vcpus, (void)stood_ns;
+	(void)context, (void)begin_ns, (void)vcpus, (void)cached_cpu_ns;
 	memset(regs, 0, n * sizeof(*regs));
 	memset(user, 0, n * sizeof(*user));
 	if (!made_stop())
@@ -453,7 +454,7 @@ static void test_stack(void)
 	pthread_t thread;
 	size_t sum = 0;
 
-	must(pipeline_start_thread(&thread, use_stack, &sum));
+	must(thread_start(&thread, use_stack, &sum));
 	pthread_join(thread, NULL);
 	check(sum == 1024, "a thread may use 4 MiB of stack");
 }

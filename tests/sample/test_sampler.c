@@ -518,17 +518,17 @@ static void test_all_stood(void)
 }
 
 static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			 struct registers *regs, bool *user, uint64_t *stood_ns);
+			 struct registers *regs, bool *user, uint64_t *cached_cpu_ns);
 
 /* Between the third look and the stop after it, the vCPU that waits runs for a moment. */
 static bool stop_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		      struct registers *regs, bool *user, uint64_t *stood_ns)
+		      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
 	if (memory->looks == 3) {
 		memory->look.cpu_ns[1] += 10;
 		grow_stack(0x10);
 	}
-	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
+	return real_stop(context, begin_ns, vcpus, n, regs, user, cached_cpu_ns);
 }
 
 /*
@@ -591,12 +591,12 @@ static void run_at_times(unsigned tick)
 }
 
 static bool stop_and_count(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			   struct registers *regs, bool *user, uint64_t *stood_ns)
+			   struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
 	/* Its code has run, its own memory was used; and run_at_times() was called. */
 	if (memory->looks > 16 && memory->looks <= n_ticks)
 		faults_before_stop += count_faults() - faults_at_look;
-	return real_stop(context, begin_ns, vcpus, n, regs, user, stood_ns);
+	return real_stop(context, begin_ns, vcpus, n, regs, user, cached_cpu_ns);
 }
 
 /* The pages of a new ring get their memory before the look, even if the guest slept until then. */
@@ -884,7 +884,7 @@ static void third_30_ms(struct memory_guest *guest)
 
 /*
  * The share of a tenth of a second at 50 % is 50 ms: credit for a stop of 30 ms and for the next
- * one. The plan (sample/plan.h) does not wait for a single long stop.
+ * one. The plan (sample/sample_schedule.h) does not wait for a single long stop.
  */
 static uint64_t ns_to_third_sample(bool spent)
 {
@@ -928,11 +928,11 @@ static void test_stop_refused(void)
 
 /* Like Xen: the guest was stopped for a while, then its registers could not be read. */
 static bool refuse_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			struct registers *regs, bool *user, uint64_t *stood_ns)
+			struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
 	struct memory_guest *guest = context;
 
-	(void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)stood_ns;
+	(void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)cached_cpu_ns;
 	guest->refused_stops++;
 	made_clock.now_ns += 2000000;
 	return false;

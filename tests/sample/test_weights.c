@@ -192,9 +192,9 @@ static bool made_look(void *context, struct guest_look *look)
 }
 
 static bool made_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		      struct registers *regs, bool *user, uint64_t *stood_ns)
+		      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
-	(void)context, (void)begin_ns, (void)vcpus, (void)stood_ns;
+	(void)context, (void)begin_ns, (void)vcpus, (void)cached_cpu_ns;
 	for (unsigned i = 0; i < n; i++) {
 		regs[i] = (struct registers){ .rsp = 0 };
 		user[i] = false;

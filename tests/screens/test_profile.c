@@ -41,7 +41,7 @@ static const char older[] = "gzip;[truncated];crc32 70\n"
 			    "httpd;_start;main;serve;[unknown] 90\n"
 			    "swapper;cpu_startup_entry_[k] 200\n";
 
-/* The frames of the baseline come first, as src/pipeline/replayed.c does it. */
+/* The frames of the baseline come first, as src/pipeline/replay_source.c does it. */
 static struct snapshot *make_baseline(struct frames *frames)
 {
 	FILE *file = fmemopen((void *)older, sizeof(older) - 1, "r");

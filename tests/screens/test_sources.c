@@ -59,7 +59,7 @@ static void test_write(struct scene *scene)
 int main(void)
 {
 	const struct instruction_lines lines = { .find = no_line };
-	const struct lined_settings settings = { .inlined = true };
+	const struct line_expander_settings settings = { .inlined = true };
 	struct scene scene;
 
 	setlocale(LC_CTYPE, "C.UTF-8");
@@ -85,12 +85,12 @@ int main(void)
 	screen_contains(&scene, 100, 30, "deflate.c:1234", false);
 
 	test_write(&scene);
-	must(lined_create(&settings, &scene.ui->guest->lined));
+	must(line_expander_create(&settings, &scene.ui->guest->expander));
 	scene_keys(&scene, 100, 30, "X");
-	check(!lined_has_inlined(scene.ui->guest->lined), "X: no inlined functions");
+	check(!line_expander_has_inlined(scene.ui->guest->expander), "X: no inlined functions");
 	screen_contains(&scene, 100, 30, "inlined functions are no frames from the next", true);
 	scene_keys(&scene, 100, 30, "X");
-	check(lined_has_inlined(scene.ui->guest->lined), "X again: they are frames");
+	check(line_expander_has_inlined(scene.ui->guest->expander), "X again: they are frames");
 
 	scene_keys(&scene, 100, 30, "<Esc><Esc>m"); /* that table of lines knows no frame */
 	check_u64(snapshot_annotated(scene.pipeline.slot), FRAME_NONE,

@@ -10,7 +10,7 @@
 
 #include "tests/support/tap.h"
 #include "xtop/service/all_guests.h"
-#include "xtop/service/pusher.h"
+#include "xtop/service/publisher.h"
 
 static const char *web[] = { "web*", "db-[0-9]" }, *test[] = { "*-test", "web9" };
 
@@ -42,7 +42,7 @@ struct moment {
 	const char *sampled; /* domids that are sampled afterwards, in the order of their start */
 };
 
-/* What all_guests_poll() and pusher_end_guest() do: first those that have ended, then new ones. */
+/* What all_guests_poll() and publisher_end_guest() do: first those that have ended, then new ones. */
 static void play(const char *host, const struct moment *moments, size_t n)
 {
 	const struct options all = { .n_matches = 0 };
@@ -142,15 +142,15 @@ static void test_intervals(void)
 {
 	const uint64_t day = 1700000000 * S;
 
-	check_u64(pusher_begin_ns(0, day + 10 * S, 10 * S), day, "the first one has its length");
-	check_u64(pusher_begin_ns(day, day + 10 * S + 3000, 10 * S), day,
+	check_u64(publisher_begin_ns(0, day + 10 * S, 10 * S), day, "the first one has its length");
+	check_u64(publisher_begin_ns(day, day + 10 * S + 3000, 10 * S), day,
 		  "a clock that is slewed: no gap");
-	check_u64(pusher_begin_ns(day, day + 10 * S - 3000, 10 * S), day, "and no overlap");
-	check_u64(pusher_begin_ns(day, day + 3610 * S, 10 * S), day + 3600 * S,
+	check_u64(publisher_begin_ns(day, day + 10 * S - 3000, 10 * S), day, "and no overlap");
+	check_u64(publisher_begin_ns(day, day + 3610 * S, 10 * S), day + 3600 * S,
 		  "a clock set an hour ahead: a gap, not an interval of an hour");
-	check_u64(pusher_begin_ns(day, day - 3590 * S, 10 * S), day - 3600 * S,
+	check_u64(publisher_begin_ns(day, day - 3590 * S, 10 * S), day - 3600 * S,
 		  "an hour back: the length is kept");
-	check_u64(pusher_begin_ns(day, day - S / 2, S / 4), day - S / 2 - S / 4,
+	check_u64(publisher_begin_ns(day, day - S / 2, S / 4), day - S / 2 - S / 4,
 		  "a little back, to before the last end");
 }
 

@@ -89,9 +89,9 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 }
 
 static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		     struct registers *regs, bool *user, uint64_t *stood_ns)
+		     struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
-	(void)context, (void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)stood_ns;
+	(void)context, (void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)cached_cpu_ns;
 	xen->begin_ns = now_ns();
 	return made_stop();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a process behind the walls (supervise/walls.h) must not be able to do. */
+/* What a process behind the walls (supervise/helper_sandbox.h) must not be able to do. */
 #ifndef TESTS_BY_FORCE_H
 #define TESTS_BY_FORCE_H
 

@@ -57,7 +57,7 @@ static bool memory_guest_look_life(void *context, struct guest_look *look)
 }
 
 static bool memory_guest_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			      struct registers *regs, bool *user, uint64_t *stood_ns)
+			      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
 {
 	struct memory_guest *guest = context;
 
@@ -68,10 +68,10 @@ static bool memory_guest_stop(void *context, uint64_t begin_ns, const uint16_t *
 		return false;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		if (stood_ns && stood_ns[i] && stood_ns[i] == guest->look.cpu_ns[vcpus[i]])
+		if (cached_cpu_ns && cached_cpu_ns[i] && cached_cpu_ns[i] == guest->look.cpu_ns[vcpus[i]])
 			guest->stood++;
-		else if (stood_ns)
-			stood_ns[i] = 0;
+		else if (cached_cpu_ns)
+			cached_cpu_ns[i] = 0;
 		regs[i] = guest->regs[vcpus[i]];
 		user[i] = guest->user[vcpus[i]];
 		guest->stopped_vcpus[i] = vcpus[i];

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 static void *no_lines_open(int fd, int alt_fd, const char **why)
 {
@@ -25,7 +25,7 @@ static void no_lines_do_nothing(void *file)
 	(void)file;
 }
 
-static const struct lines_reader no_lines_reader = { .open = no_lines_open,
+static const struct line_reader no_lines_reader = { .open = no_lines_open,
 						     .find = no_lines_find,
 						     .trim = no_lines_do_nothing,
 						     .close = no_lines_do_nothing };

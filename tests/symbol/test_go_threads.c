@@ -56,7 +56,7 @@ static size_t read_memory(uint64_t address, void *buffer, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
-enum sample_cut traced_read(struct pieces *pieces, struct memory_root root, uint64_t address,
+enum sample_cut traced_read(struct piece_writer *pieces, struct memory_root root, uint64_t address,
 			    uint64_t *word)
 {
 	(void)pieces;
@@ -66,7 +66,7 @@ enum sample_cut traced_read(struct pieces *pieces, struct memory_root root, uint
 		       : CUT_NOT_PRESENT;
 }
 
-enum sample_cut traced_add(struct pieces *pieces, enum sample_stack_kind kind,
+enum sample_cut traced_add(struct piece_writer *pieces, enum sample_stack_kind kind,
 			   struct memory_root root, uint64_t address, uint64_t length)
 {
 	struct sample_stack *head = (void *)(record.bytes + record.vcpu.size_bytes);
@@ -98,7 +98,7 @@ enum sample_cut traced_add(struct pieces *pieces, enum sample_stack_kind kind,
 	return CUT_LIMIT;
 }
 
-bool traced_have(const struct pieces *pieces, uint64_t address)
+bool traced_have(const struct piece_writer *pieces, uint64_t address)
 {
 	for (unsigned i = 0; i < pieces->n; i++)
 		if (address >= pieces->extents[i].address && address < pieces->extents[i].end)

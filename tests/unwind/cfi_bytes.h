@@ -3,6 +3,7 @@
 #ifndef TESTS_UNWIND_CFI_BYTES_H
 #define TESTS_UNWIND_CFI_BYTES_H
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "unwind/cfi_table.h"

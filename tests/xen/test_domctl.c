@@ -218,15 +218,15 @@ static void test_stop_and_release(void)
 }
 
 /* Stops again. STOOD_NS: how long the caller thinks that the vCPUs have run, 0: it does not know. */
-static bool stop_stood(struct registers *regs, const uint64_t *thought_ns, uint64_t *stood_ns)
+static bool stop_stood(struct registers *regs, const uint64_t *thought_ns, uint64_t *cached_cpu_ns)
 {
 	bool user[N_VCPUS], stopped;
 
-	memcpy(stood_ns, thought_ns, N_VCPUS * sizeof(*stood_ns));
+	memcpy(cached_cpu_ns, thought_ns, N_VCPUS * sizeof(*cached_cpu_ns));
 	memset(xen.reads, 0, sizeof(xen.reads));
 	xen.calls = 0;
 	stopped = guest.ops->stop(guest.context, clock_now_ns(), wanted, N_VCPUS, regs, user,
-				  stood_ns);
+				  cached_cpu_ns);
 	check(stopped == (xen.pauses == 1) && stopped == stop_area_is_stopped(area),
 	      "%s, and the guard knows", stopped ? "stopped" : "not stopped");
 	if (!stopped)

@@ -189,10 +189,10 @@ bool elf_has_crc(struct elf_file *file, uint32_t crc, uint64_t max_bytes);
  */
 struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *blob);
 
-/* --- elf_lines.c: the reader of lines.h -------------------------------------------------- */
+/* --- elf_lines.c: the reader of line_client.h ------------------------------------------------- */
 
-struct lines_reader;
-extern const struct lines_reader elf_lines_reader; /* by libdw */
+struct line_reader;
+extern const struct line_reader elf_lines_reader; /* by libdw */
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 

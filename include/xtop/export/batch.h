@@ -15,7 +15,7 @@ struct batch_settings {
 	bool waits_only;          /* and there are no others */
 	bool json;                /* tables as JSON */
 	bool ascii;               /* for a terminal that knows no UTF-8 */
-	struct lined *lined;      /* --lines; NULL: no source lines */
+	struct line_expander *expander; /* --lines; NULL: no source lines */
 	/* Called several times a second. May change the title of the next table. NULL: none. */
 	void (*poll)(void *context);
 	void *context;

@@ -145,7 +145,7 @@ void export_diff_json(const struct diff_side *now, const struct diff_side *base,
 		      const struct diff *diff, const struct diff_table_options *options,
 		      FILE *file);
 
-/* --- annotate.c: the instructions of one function (--annotate) -------------------------------- */
+/* --- annotation_text.c: the instructions of one function (--annotate) ------------------------- */
 
 /*
  * The function called NAME, or "MODULE:NAME", that samples ended in. Error: there is none, or there
@@ -165,7 +165,7 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 				     const struct instruction_format *format, const char *title,
 				     FILE *file);
 
-/* --- crash.c: the report of --crash ----------------------------------------------------------- */
+/* --- crash_text.c: the report of --crash ------------------------------------------------------ */
 
 /* SNAPSHOT has a report. TITLE is clean. */
 void export_crash(const struct snapshot *snapshot, const char *title, FILE *file);

@@ -17,7 +17,7 @@
 #include "xtop/base/build_id.h"
 #include "xtop/base/limit.h"
 #include "xtop/base/types.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 #include "xtop/unwind/disassemble.h"
 
 #define ANNOTATION_MAX_BYTES LIMIT(256U << 10, 4U << 10) /* of one function's code */
@@ -62,12 +62,12 @@ struct annotation {
 	double self_live, self_ticks;
 	uint64_t self_samples;
 	/*
-	 * The address of the first byte in a file with source lines (lines.h), counted from
+	 * The address of the first byte in a file with source lines (line_client.h), counted from
 	 * LINE_SYMBOL unless that is ""; LINE_FILE 0: no file.
 	 */
 	uint32_t line_file;
 	uint64_t line_address;
-	char line_symbol[LINES_SYMBOL_BYTES];
+	char line_symbol[LINE_SYMBOL_BYTES];
 	struct build_id build_id; /* of the program; debuginfod has its sources by it */
 	uint64_t version;     /* differs if bytes, their words or targets differ */
 };

@@ -66,7 +66,7 @@ struct frame { /* there may be 262,144 of them */
 	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
 	/*
 	 * For a place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, in
-	 * the file LINE_FILE (lines.h); in a file by symbols LINE_ADDRESS is counted from the
+	 * the file LINE_FILE (line_client.h); in a file by symbols LINE_ADDRESS is counted from the
 	 * function's start. The group of this frame is the function. LINE_FILE 0: the frame is all
 	 * of the function.
 	 */
@@ -141,7 +141,7 @@ uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const 
 			     const struct frame_file *raw);
 /*
  * The id of a place in FUNCTION, the id of a function: ADDRESS in FILE, which is not 0
- * (lines.h). When the table is full, returns FUNCTION.
+ * (line_client.h). When the table is full, returns FUNCTION.
  */
 uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t file,
 			    uint64_t address);

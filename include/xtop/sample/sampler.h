@@ -25,8 +25,8 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 void sampler_run_bare(struct guest *guest, struct control *control, struct ring *ring);
 
 /*
- * Takes two samples of all vCPUs that have registers (still.c). The guest may have crashed. The
- * second sample comes when the resolver has taken the first one out of the ring.
+ * Takes two samples of all vCPUs that have registers (crash_sampler.c). The guest may have crashed.
+ * The second sample comes when the resolver has taken the first one out of the ring.
  */
 void sampler_run_still(struct guest *guest, struct control *control, struct ring *ring);
 

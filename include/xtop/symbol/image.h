@@ -47,7 +47,7 @@ struct image {
 	int tables_fd;             /* for image_build_tables(); -1: none, or they have been built */
 	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
 	bool lines_by_symbol;      /* places in `lines` are counted from their symbols */
-	uint32_t lines;            /* the file with its source lines (lines.h); 0: none */
+	uint32_t lines;            /* the file with its source lines (line_client.h); 0: none */
 	struct image_place *place;
 	unsigned n_references;
 };

@@ -10,7 +10,7 @@
 #include "xtop/query/columns.h"
 #include "xtop/query/history.h"
 #include "xtop/query/instructions.h"
-#include "xtop/query/lined.h"
+#include "xtop/query/line_expander.h"
 
 /* What the header says of the guest. The UI cleans it. */
 struct ui_guest {
@@ -28,7 +28,7 @@ struct ui_pipeline {
 	struct snapshot_slot *slot;
 	struct ui_guest guest;
 	const struct snapshot *baseline; /* to begin with, with the slot's frames; NULL: none */
-	const struct lined_settings *lines; /* with source lines; NULL: without */
+	const struct line_expander_settings *lines; /* with source lines; NULL: without */
 	void (*reset)(void *context); /* forgets the profile; returns at once */
 	/*
 	 * Why sampling failed, what is wrong with the recording that ended, or what became of the

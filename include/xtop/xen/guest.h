@@ -71,14 +71,15 @@ struct guest_ops {
 	 * least those that lead to the stacks. user[i]: vCPU i ran user code. BEGIN_NS: the
 	 * caller's clock_now_ns() just before, so that the stop need not read a clock.
 	 *
-	 * stood_ns[i], if it is not 0: the registers of vCPU i in the last stop are returned again
-	 * if it has run for exactly so long since it was created. That costs a tenth. Otherwise its
-	 * registers are read, in a second hypercall, and stood_ns[i] becomes 0. NULL: all are read.
+	 * cached_cpu_ns[i], if it is not 0: the registers of vCPU i in the last stop are returned
+	 * again if it has run for exactly so long since it was created. That costs a tenth.
+	 * Otherwise its registers are read, in a second hypercall, and cached_cpu_ns[i] becomes 0.
+	 * NULL: all are read.
 	 *
 	 * False: the guest runs; it could not be stopped, or not all registers could be read.
 	 */
 	bool (*stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		     struct registers *regs, bool *user, uint64_t *stood_ns);
+		     struct registers *regs, bool *user, uint64_t *cached_cpu_ns);
 	void (*release)(void *context);
 	/*
 	 * Reads the registers of the N vCPUS as stop() does, but the guest runs on. They belong

@@ -30,7 +30,7 @@ uint64_t kallsyms_text(const struct kallsyms *kallsyms)
 	return kallsyms->marks[KALLSYMS_TEXT];
 }
 
-/* --- one symbol after the other ------------------------------------------------------------- */
+/* --- one symbol after the other --------------------------------------------------------------- */
 
 void kallsyms_first(struct kallsyms_cursor *cursor)
 {
@@ -80,7 +80,7 @@ bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *curs
 	return true;
 }
 
-/* --- wanted names --------------------------------------------------------------------------- */
+/* --- wanted names ----------------------------------------------------------------------------- */
 
 /*
  * A bitmap of hashes: only about one in a hundred of the other symbols is compared with the wanted
@@ -148,7 +148,7 @@ static void filter_update(struct kallsyms_filter *filter, const struct kallsyms_
 	}
 }
 
-/* --- functions ------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /*
  * The tables have no sizes: a function reaches to the next symbol. But it does not reach over the
@@ -236,7 +236,7 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 	return error;
 }
 
-/* --- data ----------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 struct xtop_error *kallsyms_decode_data(const struct kallsyms *kallsyms, uint64_t start,
 					uint64_t end, struct symtab *tab)

@@ -127,7 +127,7 @@ static inline uint64_t kallsyms_last(const struct kallsyms *kallsyms)
 	return kallsyms->addresses[kallsyms->n - 1];
 }
 
-/* --- one symbol after the other ------------------------------------------------------------- */
+/* --- one symbol after the other --------------------------------------------------------------- */
 
 struct kallsyms_cursor {
 	uint32_t next;
@@ -143,7 +143,7 @@ void kallsyms_first(struct kallsyms_cursor *cursor);
 /* Steps to the next symbol: functions, data and per-cpu values. False: there are no more. */
 bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *cursor);
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 struct kallsyms_wanted {
 	const char *name;

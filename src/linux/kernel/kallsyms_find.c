@@ -62,7 +62,7 @@
 #define MAX_SEQ_BYTES   4
 #define READ_BYTES      (256U << 10) /* copied at once */
 
-/* --- tokens --------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 static bool finder_check_token(const struct kallsyms_finder *finder, unsigned token)
 {
@@ -127,7 +127,7 @@ static bool finder_check_token_table(struct kallsyms_finder *finder)
 	return true;
 }
 
-/* --- names ---------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* Sets the mark that the name with INDEX is, if it is one. It has 6, 7 or 11 characters. */
 static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
@@ -204,7 +204,7 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 	       expanded_total <= KALLSYMS_MAX_EXPANDED_BYTES;
 }
 
-/* --- putting them together ------------------------------------------------------------------ */
+/* --- putting them together -------------------------------------------------------------------- */
 
 static struct xtop_error *finder_read_all_addresses(struct kallsyms_finder *finder, bool *foundp)
 {

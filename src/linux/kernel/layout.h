@@ -53,7 +53,7 @@ enum layout_member {
 	TASK_CPU,          /* the CPU that the task is on, or was on last */
 
 	/* locks that tasks wait for */
-	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/locks.c */
+	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/lock_finder.c */
 	TASK_BLOCKED_ON,    /* mutex, from about 6.17; likewise */
 	TASK_PI_BLOCKED_ON, /* rt_mutex_waiter */
 	MUTEX_OWNER,
@@ -198,7 +198,7 @@ enum layout_member {
 	PCPU_HOT_TOP_OF_STACK,
 	PCPU_HOT_HARDIRQ_STACK,
 	TLB_STATE_LOADED_MM, /* x86, since 4.13 */
-	IRQ_STACK_SIZEOF, /* and of a task's stack: BTF never has union thread_union */
+	IRQ_STACK_SIZEOF,    /* and of a task's stack: BTF never has union thread_union */
 	PT_REGS_SIZEOF,
 	ORC_SP_REG_BITS,
 	ORC_BP_REG_BITS,

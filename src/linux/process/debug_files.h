@@ -25,7 +25,7 @@ bool debug_files_read(const struct debug_places *places, struct image *image, co
 
 /*
  * Lets IMAGE have the source lines of its debug file, or of the file itself below --root, if lines
- * are read at all (lines.h). ANCHOR, ANCHOR_ADDRESS: as lines_add_file() has them.
+ * are read at all (line_client.h). ANCHOR, ANCHOR_ADDRESS: as line_client_add_file() has them.
  */
 void debug_files_find_lines(const struct debug_places *places, struct image *image,
 			    const char *path, const char *anchor, uint64_t anchor_address);

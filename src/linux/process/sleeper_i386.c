@@ -20,8 +20,15 @@
 #define USER_SELECTOR   3    /* the privilege level in CS */
 #define KERNEL_SELECTOR 0x60 /* asm/segment.h: __KERNEL_CS */
 
-enum inactive_word { INACTIVE_FLAGS, INACTIVE_SI, INACTIVE_DI, INACTIVE_BX, INACTIVE_BP,
-		     INACTIVE_RETURN, N_INACTIVE };
+enum i386_inactive_word {
+	INACTIVE_FLAGS,
+	INACTIVE_SI,
+	INACTIVE_DI,
+	INACTIVE_BX,
+	INACTIVE_BP,
+	INACTIVE_RETURN,
+	N_INACTIVE
+};
 
 bool sleeper_i386_get_registers(const struct sleeper_stack *stack, struct registers *regs)
 {

@@ -22,8 +22,16 @@
 /* Linux arch/x86/entry/syscalls/syscall_64.tbl */
 #define X86_FUTEX 202
 
-enum inactive_word { INACTIVE_R15, INACTIVE_R14, INACTIVE_R13, INACTIVE_R12, INACTIVE_RBX,
-		     INACTIVE_RBP, INACTIVE_RETURN, N_INACTIVE };
+enum x86_inactive_word {
+	INACTIVE_R15,
+	INACTIVE_R14,
+	INACTIVE_R13,
+	INACTIVE_R12,
+	INACTIVE_RBX,
+	INACTIVE_RBP,
+	INACTIVE_RETURN,
+	N_INACTIVE
+};
 
 bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registers *regs)
 {

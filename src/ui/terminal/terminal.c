@@ -171,7 +171,7 @@ static void terminal_restore_handlers(void)
 
 /* --- what styles look like -------------------------------------------------------------------- */
 
-struct look {
+struct style_attributes {
 	attr_t mono;       /* attributes without colours */
 	attr_t attributes; /* attributes with colours */
 	short foreground, background;
@@ -182,7 +182,7 @@ struct look {
  * Colour -1 is the terminal's own, so that xtop looks right on dark and on light terminals. The
  * rich colours are from the 6x6x6 cube, 16 + 36 r + 6 g + b, and light enough for black text.
  */
-static const struct look looks[N_STYLES] = {
+static const struct style_attributes styles[N_STYLES] = {
 	[STYLE_NORMAL] = { A_NORMAL, A_NORMAL, -1, -1, 0 },
 	[STYLE_HOT] = { A_BOLD, A_BOLD, COLOR_RED, -1, 0 },
 	[STYLE_WARM] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1, 0 },
@@ -232,7 +232,7 @@ static void terminal_set_looks(enum ui_colors wanted)
 	bool own_colors = n_colors && use_default_colors() == OK;
 
 	for (int style = 0; style < N_STYLES; style++) {
-		const struct look *look = &looks[style];
+		const struct style_attributes *look = &styles[style];
 		bool plain = look->foreground < 0 && look->background < 0;
 		short background = look->rich && n_colors >= 256 ? look->rich : look->background;
 

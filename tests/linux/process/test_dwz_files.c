@@ -17,7 +17,7 @@
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/elf/elf.h"
-#include "xtop/supervise/lines.h"
+#include "xtop/supervise/line_client.h"
 
 #define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* below /usr/lib/debug */
 #define WAIT_S 60
@@ -105,9 +105,9 @@ static void start_lines(void)
 {
 	int fd = open_file("whole", O_RDONLY);
 
-	lines_stop();
-	must(lines_start(&elf_lines_reader));
-	whole = lines_add_file(fd, -1, "whole", NULL, 0);
+	line_client_stop();
+	must(line_client_start(&elf_lines_reader));
+	whole = line_client_add_file(fd, -1, "whole", NULL, 0);
 	close(fd);
 }
 
@@ -116,9 +116,9 @@ static void find(uint32_t file, uint64_t address, struct line_answer *answer)
 	const struct line_place place = { .address = address };
 
 	answer->n = 0;
-	lines_find(file, &place, true, answer);
-	lines_wait(WAIT_S);
-	lines_find(file, &place, true, answer);
+	line_client_find(file, &place, true, answer);
+	line_client_wait(WAIT_S);
+	line_client_find(file, &place, true, answer);
 }
 
 static bool is_same(const struct line_answer *a, const struct line_answer *b)
@@ -311,7 +311,7 @@ int main(void)
 		test_package();
 	else
 		printf("# no " PACKAGED ", or no debug files of it\n");
-	lines_stop();
+	line_client_stop();
 	shell("rm -r %s", top);
 	return tap_done();
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Snapshots with source lines and inlined functions (--lines). With --lines the resolver's frames
+ * are places in functions (frames_intern_line()). This module asks another process for their lines
+ * (line_client.h). The result has frames of its own: functions, and below them the functions that
+ * were inlined at the place. Nodes that have become equal are merged.
+ *
+ * Only the thread that shows the snapshots uses an object. All snapshots of an object come from one
+ * resolver.
+ */
+#ifndef XTOP_LINE_EXPANDER_H
+#define XTOP_LINE_EXPANDER_H
+
+#include "xtop/profile/annotation.h"
+#include "xtop/profile/snapshot.h"
+#include "xtop/supervise/line_client.h"
+
+#define LINE_EXPANDER_INLINED_MARK " (inlined)" /* what the name of an inlined function ends in */
+#define LINE_EXPANDER_WAIT_S       60 /* how long a result that is written once waits for lines */
+
+struct line_expander;
+
+struct line_expander_settings {
+	bool inlined;  /* inlined functions are frames: "NAME (inlined)" */
+	bool in_names; /* each line of a function is a frame: "NAME FILE:LINE" */
+};
+
+struct xtop_error *line_expander_create(const struct line_expander_settings *settings,
+					struct line_expander **expanderp);
+void line_expander_destroy(
+	struct line_expander *expander); /* NULL allowed; destroy its snapshots first */
+/* Changes what the next result has. Earlier results and their frames stay as they are. */
+void line_expander_set_inlined(struct line_expander *expander, bool inlined);
+bool line_expander_has_inlined(const struct line_expander *expander);
+/*
+ * Builds a result out of FROM with the lines that are known. Asks for the other lines, those of the
+ * heaviest frames first, and waits for them for at most SECONDS. Error: out of memory.
+ */
+struct xtop_error *line_expander_apply(struct line_expander *expander, const struct snapshot *from,
+				       double seconds, struct snapshot **top);
+
+/*
+ * For a text that has the frames of FROM themselves: asks for their lines, and waits for them for
+ * at most SECONDS.
+ */
+struct xtop_error *line_expander_ask(const struct snapshot *from, double seconds);
+/* What is known of FRAME's place, the innermost function first. n 0: nothing. */
+void line_expander_find(const struct frame *frame, struct line_answer *answer);
+/* "tcp.c:1478", not clean. False: the line is not known. */
+bool line_expander_print(const struct line_frame *line, char *text, size_t capacity);
+
+/* The resolver's frame from which FRAME of a result was made; FRAME_NONE: FRAME is inlined. */
+uint32_t line_expander_get_origin(const struct line_expander *expander, uint32_t frame);
+/* Gives ANNOTATION, which has the frames of FROM, the frames of the results. */
+void line_expander_translate_annotation(struct line_expander *expander, const struct snapshot *from,
+					struct annotation *annotation);
+
+#endif

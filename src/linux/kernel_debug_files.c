@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the debug files of a kernel and its modules; see kernel_debug_files.h. In this order:
+ *
+ *   a file of -k with the kernel's build-id
+ *   a debug folder, by build-id (process/debug_files.h)
+ *   by name: the kernel's at a path of kernel_debug_files_paths[], a module's in module_files.c
+ *   --debuginfod: the servers are asked when a sample was met in the image, as such a file may
+ *   have hundreds of megabytes
+ *
+ * The kernel may have been moved (KASLR): places in it are counted from its first symbol. The
+ * sections of a module lie elsewhere than in its file: places in it are counted from their
+ * functions.
+ */
+#include "config.h"
+
+#include "linux/kernel_debug_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "linux/module_files.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/root_file.h"
+#include "xtop/base/vector.h"
+#include "xtop/supervise/fetch.h"
+#include "xtop/supervise/line_client.h"
+#include "xtop/symbol/symbol.h"
+
+/* An image whose file may be fetched. */
+struct kernel_debug_files_awaited {
+	struct image *image;
+	struct kernel_start start; /* a module's is LINE_BY_SYMBOL, 0 */
+};
+
+/* Below a debug folder, and below usr/lib/debug of --root. %s is the release. */
+static const char *const kernel_debug_files_paths[] = {
+	"boot/vmlinux-%s",        /* Debian, linux-image-*-dbg: no link by build-id leads there */
+	"lib/modules/%s/vmlinux", /* Fedora, kernel-debuginfo */
+	"boot/vmlinux-%s.debug",  /* openSUSE */
+};
+#define N_KERNEL_LINES_PATHS                                                                       \
+	(sizeof(kernel_debug_files_paths) / sizeof(kernel_debug_files_paths[0]))
+#define KERNEL_LINES_BELOW_ROOT "usr/lib/debug/"
+
+struct kernel_debug_files {
+	const struct os_guest *guest;
+	char release[128];
+	struct module_files *modules;
+	struct kernel_debug_files_awaited *awaited;
+	size_t n_awaited, capacity;
+};
+
+static struct debug_places kernel_debug_files_places(const struct kernel_debug_files *lines)
+{
+	return (struct debug_places){ &lines->guest->debug_folders, lines->guest->root_fd };
+}
+
+struct kernel_debug_files *kernel_debug_files_create(const struct os_guest *guest,
+						     const char *release)
+{
+	struct kernel_debug_files *lines = calloc(1, sizeof(*lines));
+	struct debug_places places;
+
+	if (!lines)
+		return NULL;
+	lines->guest = guest;
+	snprintf(lines->release, sizeof(lines->release), "%s", release);
+	places = kernel_debug_files_places(lines);
+	lines->modules = module_files_create(&places, release);
+	return lines;
+}
+
+/* The order of the others does not matter. */
+static void kernel_debug_files_forget(struct kernel_debug_files *lines, size_t index)
+{
+	image_unref(lines->awaited[index].image);
+	lines->awaited[index] = lines->awaited[--lines->n_awaited];
+}
+
+void kernel_debug_files_destroy(struct kernel_debug_files *lines)
+{
+	if (!lines)
+		return;
+	while (lines->n_awaited)
+		kernel_debug_files_forget(lines, lines->n_awaited - 1);
+	free(lines->awaited);
+	module_files_destroy(lines->modules);
+	free(lines);
+}
+
+/* Best effort: skipped when allocation fails. */
+static void kernel_debug_files_await(struct kernel_debug_files *lines, struct image *image,
+				     struct kernel_start start)
+{
+	if (image->lines || !fetch_is_on() || !image->build_id.size_bytes ||
+	    !vector_reserve(lines->awaited, lines->capacity, lines->n_awaited + 1))
+		return;
+	lines->awaited[lines->n_awaited++] =
+		(struct kernel_debug_files_awaited){ image_ref(image), start };
+}
+
+/* A file of -k with the kernel's build-id. 0: there is none. */
+static uint32_t kernel_debug_files_find_given(const struct image *kernel,
+					      const struct symbols *symbols)
+{
+	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
+		const struct image *given = symbols_image(symbols, i);
+
+		if (given->lines && build_id_equal(&given->build_id, &kernel->build_id))
+			return given->lines;
+	}
+	return 0;
+}
+
+static void kernel_debug_files_try_path(const struct kernel_debug_files *lines, struct image *image,
+					const struct kernel_start *start, int folder,
+					const char *path)
+{
+	const struct debug_places places = kernel_debug_files_places(lines);
+	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
+
+	if (!image->lines && folder >= 0 && root_file_open(folder, path, &file))
+		debug_files_use_lines(&places, image, file.fd, start->symbol, start->address);
+}
+
+/* The build-id decides: another kernel may be installed under the same release. */
+static void kernel_debug_files_find_by_name(const struct kernel_debug_files *lines,
+					    struct image *image, const struct kernel_start *start)
+{
+	const struct os_folders *folders = &lines->guest->debug_folders;
+
+	if (image->lines || strchr(lines->release, '/') || !image->build_id.size_bytes)
+		return;
+	for (size_t i = 0; i < N_KERNEL_LINES_PATHS; i++) {
+		char path[256] = KERNEL_LINES_BELOW_ROOT;
+		char *below = path + strlen(path);
+
+		snprintf(below, sizeof(path) - strlen(path), kernel_debug_files_paths[i],
+			 lines->release);
+		for (unsigned j = 0; j < folders->n; j++)
+			kernel_debug_files_try_path(lines, image, start, folders->fds[j], below);
+		kernel_debug_files_try_path(lines, image, start, lines->guest->root_fd, path);
+	}
+}
+
+void kernel_debug_files_find_kernel(struct kernel_debug_files *lines, struct image *image,
+				    const struct kernel_start *start)
+{
+	const struct debug_places places = kernel_debug_files_places(lines);
+
+	image->lines =
+		line_client_add_moved(kernel_debug_files_find_given(image, lines->guest->symbols),
+				      start->symbol, start->address);
+	debug_files_find_lines(&places, image, NULL, start->symbol, start->address);
+	kernel_debug_files_find_by_name(lines, image, start);
+	kernel_debug_files_await(lines, image, *start);
+}
+
+void kernel_debug_files_find_module(struct kernel_debug_files *lines, struct image *image)
+{
+	const struct debug_places places = kernel_debug_files_places(lines);
+
+	if (!image->build_id.size_bytes)
+		return;
+	debug_files_find_lines(&places, image, NULL, LINE_BY_SYMBOL, 0);
+	if (!image->lines && lines->modules)
+		module_files_find_lines(lines->modules, image);
+	kernel_debug_files_await(lines, image, (struct kernel_start){ LINE_BY_SYMBOL, 0 });
+}
+
+/* True: nothing more will come. */
+static bool kernel_debug_files_poll_one(const struct kernel_debug_files *lines,
+					const struct kernel_debug_files_awaited *awaited)
+{
+	const struct debug_places places = kernel_debug_files_places(lines);
+	int fd = -1;
+
+	if (awaited->image->n_references == 1) /* the module has been unloaded */
+		return true;
+	if (!awaited->image->wants_lines)
+		return false;
+	switch (fetch_ask(&awaited->image->build_id, &fd)) {
+	case FETCH_WAITING:
+		return false;
+	case FETCH_FOUND:
+		debug_files_use_lines(&places, awaited->image, fd, awaited->start.symbol,
+				      awaited->start.address);
+		close(fd);
+		break;
+	case FETCH_OFF:
+	case FETCH_NONE:
+		break;
+	}
+	return true;
+}
+
+bool kernel_debug_files_poll(struct kernel_debug_files *lines)
+{
+	bool found = false;
+
+	for (size_t i = lines->n_awaited; i-- > 0;) {
+		const struct kernel_debug_files_awaited *awaited = &lines->awaited[i];
+
+		if (!kernel_debug_files_poll_one(lines, awaited))
+			continue;
+		found |= awaited->image->lines != 0;
+		kernel_debug_files_forget(lines, i);
+	}
+	return found;
+}

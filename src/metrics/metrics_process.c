@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The body of the process that serves metrics (sender.h): takes texts from main, keeps the
+ * newest one, and shows it. Neither side is trusted. Main may have been taken over by a guest: it
+ * can show any text, and nothing else. Strangers may ask: they get that text.
+ */
+#include "config.h"
+
+#include "metrics/metrics_process.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xtop/base/clock.h"
+#include "xtop/base/usage.h"
+#include "xtop/supervise/sender.h"
+
+#define PROCESS_TURN_MS 200
+
+/* The socket is opened with root's rights, for a port below 1024. */
+struct xtop_error *metrics_process_open(void *context)
+{
+	struct metrics_process *process = context;
+
+	if (process->target.is_file)
+		return NULL;
+	return metrics_server_listen(&process->target, &process->listener, &process->status.port);
+}
+
+/* Main may change the file meanwhile, and so it is copied. */
+static bool metrics_process_read(struct metrics_process *process, int fd)
+{
+	size_t size_bytes = sender_file_bytes(fd, METRICS_MAX_BYTES);
+	char *bytes;
+
+	if (!size_bytes)
+		return false;
+	bytes = malloc(size_bytes);
+	if (!bytes || pread(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes) {
+		free(bytes);
+		return false;
+	}
+	free(process->text.bytes);
+	process->text = (struct metrics_text){ bytes, size_bytes, clock_now_ns() };
+	return true;
+}
+
+/* Takes all that main has sent. False: main has ended. *NEW: a text came. */
+static bool metrics_process_take(struct metrics_process *process, int socket, bool *new)
+{
+	uint32_t size_bytes;
+	int fd;
+
+	for (;;) {
+		fd = -1;
+		switch (sender_take(socket, &size_bytes, sizeof(size_bytes), &fd)) {
+		case SENDER_NOTHING:
+			return true;
+		case SENDER_END:
+			return false;
+		case SENDER_PACKET:
+			break;
+		}
+		if (fd < 0)
+			continue;
+		*new |= metrics_process_read(process, fd);
+		close(fd);
+	}
+}
+
+static void metrics_process_tell(struct metrics_process *process, int socket)
+{
+	usage_read(&process->status.cpu_ns, &process->status.resident_bytes);
+	sender_tell(socket, &process->status, sizeof(process->status));
+}
+
+static void metrics_process_serve(struct metrics_process *process, int socket,
+				  struct metrics_server *server)
+{
+	bool new = true; /* the port is told at once */
+
+	while (metrics_process_take(process, socket, &new)) {
+		if (new)
+			metrics_process_tell(process, socket);
+		new = false;
+		metrics_server_turn(server, PROCESS_TURN_MS);
+	}
+}
+
+static void metrics_process_write(struct metrics_process *process, int socket, int folder)
+{
+	struct pollfd poller = { .fd = socket, .events = POLLIN };
+	bool new = false;
+
+	while (metrics_process_take(process, socket, &new)) {
+		if (new) {
+			metrics_file_write(process, folder);
+			metrics_process_tell(process, socket);
+		}
+		new = false;
+		poll(&poller, 1, -1);
+	}
+	/* What it says is true no longer. */
+	metrics_file_remove(process, folder);
+}
+
+void metrics_process_run(void *context, int socket, int folder)
+{
+	struct metrics_process *process = context;
+	struct metrics_server *server = NULL;
+	struct xtop_error *error = NULL;
+
+	if (!process->target.is_file)
+		error = metrics_server_create(process, &server);
+	if (error) {
+		process->status.failing = true;
+		snprintf(process->status.message, sizeof(process->status.message), "%s",
+			 error_message(error));
+		metrics_process_tell(process, socket);
+	} else if (process->target.is_file) {
+		metrics_process_write(process, socket, folder);
+	} else {
+		metrics_process_serve(process, socket, server);
+	}
+	error_destroy(error);
+	metrics_server_destroy(server);
+	free(process->text.bytes);
+}

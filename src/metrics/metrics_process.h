@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to src/metrics/: the target of metrics, and the body of the process that serves them. */
+#ifndef METRICS_METRICS_PROCESS_H
+#define METRICS_METRICS_PROCESS_H
+
+#include <netdb.h>
+
+#include "xtop/metrics/metrics.h"
+
+struct metrics_target {
+	bool is_file;
+	char folder[4096], name[256]; /* of a file */
+	char address[64], port[8];    /* of a server */
+};
+
+/* The text that is shown. */
+struct metrics_text {
+	char *bytes;
+	size_t size_bytes;
+	uint64_t came_ns; /* clock_now_ns(); 0: none yet */
+};
+
+struct metrics_process {
+	struct metrics_target target;
+	int listener; /* the server's socket */
+	struct metrics_text text;
+	struct metrics_status status;
+};
+
+/* --- metrics_target.c */
+struct xtop_error *metrics_target_parse(const char *text, struct metrics_target *target);
+
+/* --- metrics_process.c: for struct sender_settings; CONTEXT is a struct metrics_process */
+struct xtop_error *metrics_process_open(void *context);
+void metrics_process_run(void *context, int socket, int folder);
+
+/* --- server.c */
+struct xtop_error *metrics_server_listen(const struct metrics_target *target, int *fdp,
+					 unsigned *portp);
+struct metrics_server;
+/* Error: the library is not there. PROCESS outlives the server, which owns its listener then. */
+struct xtop_error *metrics_server_create(struct metrics_process *process,
+					 struct metrics_server **serverp);
+void metrics_server_destroy(struct metrics_server *server); /* NULL allowed */
+/* Answers whoever asks, and returns after WAIT_MS at most. */
+void metrics_server_turn(struct metrics_server *server, int wait_ms);
+
+/* --- text_file.c */
+/* Replaces the file in FOLDER: a reader sees the old text or the new one. */
+void metrics_file_write(struct metrics_process *process, int folder);
+void metrics_file_remove(const struct metrics_process *process, int folder);
+
+#endif

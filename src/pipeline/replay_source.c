@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens what -r names; see replay_source.h. */
+#include "config.h"
+
+#include "pipeline/replay_source.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "xtop/base/cleanup.h"
+#include "xtop/base/inputs.h"
+
+#define REPLAYED_HEAD_BYTES 8 /* show whether the file is a recording */
+
+/* The frames of the baseline come first: see resolver_translate_baseline(). */
+static struct xtop_error *replay_source_take_baseline(const struct snapshot *baseline,
+						      struct replay_source *replayed)
+{
+	if (!baseline)
+		return NULL;
+	frames_set_identity(replayed->frames, FRAMES_BY_NAME);
+	return snapshot_translate(baseline, replayed->frames, &replayed->baseline);
+}
+
+static struct xtop_error *replay_source_read_profile(FILE *file, const char *head, size_t n_head,
+						     const struct snapshot *baseline,
+						     struct replay_source *replayed)
+{
+	struct xtop_error *error = frames_create(symbol_demangle, &replayed->frames);
+
+	if (!error)
+		error = replay_source_take_baseline(baseline, replayed);
+	return error ? error : import_read(file, head, n_head, replayed->frames, &replayed->import);
+}
+
+struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
+				      const struct snapshot *baseline,
+				      struct replay_source *replayed)
+{
+	_cleanup_close_ int fd = inputs_open(path);
+	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char head[REPLAYED_HEAD_BYTES];
+	size_t n;
+
+	if (!file)
+		return error_create_errno(errno, "cannot read '%s'", path);
+	fd = -1;
+	n = fread(head, 1, sizeof(head), file);
+	if (ferror(file))
+		return error_create_errno(errno, "cannot read '%s'", path);
+	if (recording_is_head(head, n))
+		return error_wrap(recording_reader_adopt(no_cleanup_ptr(file), head, n, symbols,
+							 &replayed->reader),
+				  "recording '%s'", path);
+	return error_wrap(replay_source_read_profile(file, head, n, baseline, replayed), "'%s'",
+			  path);
+}
+
+void replay_source_close(struct replay_source *replayed)
+{
+	recording_reader_close(replayed->reader);
+	snapshot_destroy(replayed->baseline);
+	import_destroy(replayed->import);
+	frames_destroy(replayed->frames);
+}

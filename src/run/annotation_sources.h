@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines of instructions, for the screen and for --annotate: places from DWARF
+ * (line_client.h), text from source files (source_cache.h). Main's thread.
+ */
+#ifndef RUN_ANNOTATION_SOURCES_H
+#define RUN_ANNOTATION_SOURCES_H
+
+#include "xtop/cli/options.h"
+#include "xtop/lines/source_cache.h"
+#include "xtop/query/instructions.h"
+
+struct annotation_sources {
+	struct source_cache *files; /* NULL: there are no texts */
+	bool inlined;               /* lines are those of inlined functions, too */
+	struct instruction_lines finder;
+};
+
+/* The folders of OPTIONS were opened as inputs. Without --lines FINDER finds nothing. */
+struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
+					   const struct options *options);
+void annotation_sources_deinit(struct annotation_sources *lines); /* all zeros: nothing is done */
+/*
+ * Asks for the lines of all instructions, and then for their texts. Waits until they are known, for
+ * SECONDS at most each time. Texts of more than SOURCE_MAX_FILES files may be missing.
+ */
+void annotation_sources_wait(const struct annotation_sources *lines,
+			     const struct annotation *annotation, double seconds);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --crash in batch mode; see crash_report.h. */
+#include "config.h"
+
+#include "run/crash_report.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "xtop/export/export.h"
+#include "xtop/profile/snapshot.h"
+
+#define CRASHED_NAP_NS 5000000
+
+static bool crash_report_has_failed(const struct pipeline *pipeline)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline_control(pipeline), &counts);
+	return counts.state > SAMPLER_GUEST_PAUSED;
+}
+
+/* The first snapshot with a report. NULL: none will come. */
+static struct snapshot *crash_report_wait(const struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = CRASHED_NAP_NS };
+	bool over = false;
+
+	while (!over) {
+		struct snapshot *snapshot;
+
+		snapshot_request(pipeline_slot(pipeline));
+		nanosleep(&nap, NULL);
+		snapshot = snapshot_take(pipeline_slot(pipeline));
+		if (snapshot && snapshot->crash)
+			return snapshot;
+		over = (snapshot && snapshot->at_end) || crash_report_has_failed(pipeline);
+		snapshot_destroy(snapshot);
+	}
+	return NULL;
+}
+
+struct xtop_error *crash_report_print(const struct pipeline *pipeline, const char *title,
+				      FILE *file)
+{
+	struct snapshot *snapshot = crash_report_wait(pipeline);
+	const char *message = control_get_message(pipeline_control(pipeline));
+
+	if (!snapshot) /* a sampler that failed is reported at the end */
+		return message[0] ? NULL : error_create("the guest is gone");
+	export_crash(snapshot, title, file);
+	snapshot_destroy(snapshot);
+	if (fflush(file) == EOF || ferror(file))
+		return error_create_errno(errno, "cannot write the report");
+	return NULL;
+}

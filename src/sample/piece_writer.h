@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: copies pieces of the stacks of one vCPU into the record. Outside the stop the
+ * same calls map the pages that such a copy needs. Sampler's thread.
+ */
+#ifndef SAMPLE_PIECE_WRITER_H
+#define SAMPLE_PIECE_WRITER_H
+
+#include "xtop/sample/sample.h"
+#include "xtop/xen/guest.h"
+
+#define PIECE_WRITER_NOTHING_SEEN 1 /* no address of a page */
+
+struct piece_writer {
+	struct frame_cache *cache;
+	char *to;          /* into the record; NULL: nothing is copied, pages are mapped */
+	size_t size_bytes; /* written so far: heads, bytes and padding */
+	size_t left_bytes; /* of SAMPLE_STACK_LIMIT_BYTES */
+	uint64_t now_ns;   /* for mapping */
+	unsigned n;
+	bool missed; /* a page was not mapped yet */
+	struct {
+		uint64_t address, end;
+	} extents[SAMPLE_MAX_STACKS]; /* of the n pieces */
+	uint64_t end; /* first address behind the bytes that the last piece_writer_add() has read */
+	/*
+	 * The page that was read last. Its address is kept only in the stop, when nothing can unmap
+	 * the page; otherwise seen_address is PIECE_WRITER_NOTHING_SEEN.
+	 */
+	uint64_t seen_cr3, seen_address;
+	const void *seen;
+};
+
+/*
+ * Begins without pieces. TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS
+ * heads. Sets only the members that need a value, which saves time while the guest is stopped.
+ */
+static inline void piece_writer_begin(struct piece_writer *pieces, struct frame_cache *cache,
+				      char *to, uint64_t now_ns)
+{
+	pieces->cache = cache;
+	pieces->to = to;
+	pieces->size_bytes = 0;
+	pieces->left_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	pieces->now_ns = now_ns;
+	pieces->n = 0;
+	pieces->missed = false;
+	pieces->seen_address = PIECE_WRITER_NOTHING_SEEN;
+}
+
+/*
+ * Copies LENGTH bytes from ADDRESS on as the next piece, as far as they can be read. If the first
+ * byte cannot be read, adds no piece. Returns why the piece ends; CUT_LIMIT: it has LENGTH bytes,
+ * or as many as SAMPLE_STACK_LIMIT_BYTES allows.
+ */
+enum sample_cut piece_writer_add(struct piece_writer *pieces, enum sample_stack_kind kind,
+				 struct memory_root root, uint64_t address, uint64_t length);
+/* Reads the word at ADDRESS, a multiple of 8. Returns CUT_NONE, or why it cannot be read. */
+enum sample_cut piece_writer_read(struct piece_writer *pieces, struct memory_root root,
+				  uint64_t address, uint64_t *word);
+/* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
+frame_t piece_writer_find_frame(struct piece_writer *pieces, struct memory_root root,
+				uint64_t address);
+/* Whether one of the pieces has the byte at ADDRESS. */
+bool piece_writer_have(const struct piece_writer *pieces, uint64_t address);
+
+#endif

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Main's side of the process that reads source lines; see line_client.h. A table of all places that
+ * were asked for, with their answers, and a queue of those without one. The process has one request
+ * at a time, for places of one file: if it dies, that file is to blame, and is not asked again.
+ * Each call takes up the answers that have come, and sends the next request. Any thread, under one
+ * lock.
+ */
+#include "config.h"
+
+#include "xtop/supervise/line_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervise/broker_wire.h"
+#include "supervise/helper.h"
+#include "supervise/line_server.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/clock.h"
+#include "xtop/base/hash.h"
+#include "xtop/base/vector.h"
+
+#define LINES_WAIT_MS 1000 /* for the end of the process, which is nice to others */
+
+struct line_client_file {
+	int fd, alt_fd;
+	char *name, *anchor; /* ANCHOR NULL: none */
+	uint64_t anchor_address;
+	dev_t device; /* with the inode: the same file is added once */
+	ino_t inode;
+	bool bad;
+};
+
+/* A place that was asked for. */
+struct line_client_entry {
+	uint32_t file;
+	struct line_place place;
+	enum line_state state;
+	const uint8_t *bytes; /* line_server_unpack()'s; NULL: none yet */
+	uint32_t size_bytes;
+};
+
+/* A block of answers. */
+struct line_client_text {
+	struct line_client_text *older;
+	size_t used;
+	uint8_t bytes[LINE_SERVER_REPLY_BYTES];
+};
+
+static struct {
+	int socket; /* 0: nobody reads */
+	pid_t pid;
+	pthread_mutex_t lock;
+	struct line_client_file files[LINE_MAX_FILES]; /* file 1 is the first */
+	uint32_t n_files;
+	struct line_client_entry *entries;
+	size_t n_entries, entries_capacity;
+	struct hash_table index; /* of entries */
+	size_t first_waiting;    /* all entries before it have answers, or are asked for */
+	struct line_client_text *texts;
+	size_t text_bytes;
+	/* The request that is under way; n_places 0: none. */
+	struct line_server_request request;
+	uint32_t asked[LINE_SERVER_MAX_PLACES]; /* entries, in the order of the request */
+	uint32_t n_answered, n_requests;
+	struct line_client_progress progress;
+	struct line_server_reply reply;
+} lines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+struct xtop_error *line_client_start(const struct line_reader *reader)
+{
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_create_errno(errno, "cannot talk to the reader of lines");
+	lines.pid = fork();
+	if (lines.pid < 0) {
+		close(sockets[0]);
+		close(sockets[1]);
+		return error_create("cannot start the process that reads lines");
+	}
+	if (lines.pid == 0) {
+		close(sockets[0]);
+		line_server_run(reader, sockets[1]);
+		_exit(0);
+	}
+	close(sockets[1]);
+	lines.progress = (struct line_client_progress){ 0 };
+	lines.socket = sockets[0];
+	return NULL;
+}
+
+static void line_client_forget(void)
+{
+	for (uint32_t i = 0; i < lines.n_files; i++) {
+		struct line_client_file *file = &lines.files[i];
+
+		close(file->fd);
+		if (file->alt_fd >= 0)
+			close(file->alt_fd);
+		free(file->name);
+		free(file->anchor);
+	}
+	for (struct line_client_text *text = lines.texts, *older; text; text = older) {
+		older = text->older;
+		free(text);
+	}
+	free(lines.entries);
+	hash_table_deinit(&lines.index);
+	lines.index = (struct hash_table){ 0 };
+	lines.entries = NULL;
+	lines.texts = NULL;
+	lines.n_entries = lines.entries_capacity = lines.first_waiting = lines.text_bytes = 0;
+	lines.n_files = lines.n_answered = lines.request.n_places = 0;
+}
+
+void line_client_stop(void)
+{
+	if (!lines.socket)
+		return;
+	helper_end(lines.socket, lines.pid, LINES_WAIT_MS);
+	lines.socket = 0;
+	line_client_forget();
+}
+
+bool line_client_is_on(void)
+{
+	return lines.socket;
+}
+
+/* --- under the lock: answers ------------------------------------------------------------------ */
+
+/* Nothing more will come of FILE. */
+static void line_client_give_up_file(struct line_client_file *file, const char *message)
+{
+	if (!file->bad)
+		lines.progress.n_bad++;
+	file->bad = true;
+	snprintf(lines.progress.message, sizeof(lines.progress.message), "%s: %s", file->name,
+		 message);
+}
+
+static void line_client_end_request(void)
+{
+	for (uint32_t i = lines.n_answered; i < lines.request.n_places; i++)
+		lines.entries[lines.asked[i]].state = LINE_OFF;
+	lines.request.n_places = 0;
+}
+
+/* The process is gone: nothing will come any more. */
+static void line_client_give_up(void)
+{
+	line_client_end_request();
+	for (size_t i = lines.first_waiting; i < lines.n_entries; i++)
+		if (lines.entries[i].state == LINE_WAITING)
+			lines.entries[i].state = LINE_OFF;
+	lines.first_waiting = lines.n_entries;
+	for (uint32_t i = 0; i < lines.n_files; i++)
+		lines.files[i].bad = true;
+}
+
+/* A copy of the N bytes that stays until the end. NULL: there is no room. */
+static const uint8_t *line_client_keep(const uint8_t *bytes, size_t n)
+{
+	struct line_client_text *text = lines.texts;
+
+	if (!text || n > sizeof(text->bytes) - text->used) {
+		if (lines.text_bytes + sizeof(*text) > LINE_MAX_TEXT_BYTES)
+			return NULL;
+		text = malloc(sizeof(*text));
+		if (!text)
+			return NULL;
+		text->older = lines.texts;
+		text->used = 0;
+		lines.texts = text;
+		lines.text_bytes += sizeof(*text);
+	}
+	text->used += n;
+	return memcpy(text->bytes + text->used - n, bytes, n);
+}
+
+static void line_client_keep_answer(struct line_client_entry *entry, const uint8_t *bytes, size_t n)
+{
+	entry->bytes = line_client_keep(bytes, n);
+	entry->size_bytes = (uint32_t)n;
+	entry->state = entry->bytes ? LINE_KNOWN : LINE_OFF;
+	lines.progress.refused += !entry->bytes;
+}
+
+/* False: what came are no answers to the request. */
+static bool line_client_take_answers(const struct line_server_reply *reply)
+{
+	size_t at = 0;
+
+	if (reply->size_bytes > sizeof(reply->bytes) ||
+	    reply->n_answers > lines.request.n_places - lines.n_answered)
+		return false;
+	for (uint32_t i = 0; i < reply->n_answers; i++) {
+		struct line_answer answer;
+		size_t n = line_server_unpack(reply->bytes + at, reply->size_bytes - at, &answer);
+
+		if (!n)
+			return false;
+		line_client_keep_answer(&lines.entries[lines.asked[lines.n_answered++]],
+					reply->bytes + at, n);
+		at += n;
+	}
+	if (lines.n_answered == lines.request.n_places)
+		lines.request.n_places = 0;
+	return true;
+}
+
+static void line_client_take(struct line_server_reply *reply)
+{
+	struct line_client_file *file;
+	bool mine = reply->number == lines.request.number || reply->what == LINE_SERVER_DIED;
+
+	reply->message[sizeof(reply->message) - 1] = '\0';
+	if (!mine || !lines.request.n_places)
+		return;
+	file = &lines.files[lines.request.file - 1];
+	if (reply->most_bytes > lines.progress.most_bytes)
+		lines.progress.most_bytes = reply->most_bytes;
+	if (reply->what == LINE_SERVER_ANSWERS && line_client_take_answers(reply))
+		return;
+	line_client_give_up_file(file, reply->what == LINE_SERVER_ANSWERS ? "its reader is confused"
+									  : reply->message);
+	line_client_end_request();
+}
+
+/* --- under the lock: requests ----------------------------------------------------------------- */
+
+static void line_client_ask_for(size_t index)
+{
+	struct line_client_entry *entry = &lines.entries[index];
+
+	lines.asked[lines.request.n_places] = (uint32_t)index;
+	lines.request.places[lines.request.n_places++] = entry->place;
+}
+
+/* The places that wait longest, and others of the same file. */
+static void line_client_collect(void)
+{
+	struct line_server_request *request = &lines.request;
+	size_t i = lines.first_waiting;
+
+	for (; i < lines.n_entries && request->n_places < LINE_SERVER_MAX_PLACES; i++) {
+		struct line_client_entry *entry = &lines.entries[i];
+		const struct line_client_file *file = &lines.files[entry->file - 1];
+
+		if (entry->state == LINE_WAITING && file->bad)
+			entry->state = LINE_OFF;
+		if (entry->state != LINE_WAITING) {
+			lines.first_waiting += i == lines.first_waiting;
+			continue;
+		}
+		if (!request->n_places)
+			request->file = entry->file;
+		if (entry->file == request->file)
+			line_client_ask_for(i);
+	}
+}
+
+static void line_client_send_next(void)
+{
+	struct line_server_request *request = &lines.request;
+	const struct line_client_file *file;
+	int fds[2];
+
+	if (request->n_places)
+		return;
+	line_client_collect();
+	if (!request->n_places)
+		return;
+	file = &lines.files[request->file - 1];
+	fds[0] = file->fd;
+	fds[1] = file->alt_fd;
+	request->has_alt = file->alt_fd >= 0;
+	request->number = ++lines.n_requests;
+	lines.n_answered = 0;
+	if (!wire_send(lines.socket, request, sizeof(*request), fds, 1 + request->has_alt))
+		line_client_give_up();
+}
+
+/* True: an answer has come. */
+static bool line_client_take_all(void)
+{
+	struct pollfd ready = { .fd = lines.socket, .events = POLLIN };
+	bool any = false;
+
+	while (lines.socket && poll(&ready, 1, 0) > 0) {
+		int fds[BROKER_MAX_FDS];
+		size_t n_fds = 0;
+
+		if (!wire_receive(lines.socket, &lines.reply, sizeof(lines.reply), fds, &n_fds)) {
+			line_client_give_up();
+			return true;
+		}
+		while (n_fds > 0)
+			close(fds[--n_fds]);
+		line_client_take(&lines.reply);
+		any = true;
+	}
+	if (lines.socket)
+		line_client_send_next();
+	return any;
+}
+
+/* --- under the lock: places ------------------------------------------------------------------- */
+
+struct line_client_key {
+	uint32_t file;
+	const struct line_place *place;
+};
+
+static bool line_client_is_same(const void *context, uint32_t index)
+{
+	const struct line_client_key *key = context;
+	const struct line_client_entry *entry = &lines.entries[index];
+
+	return entry->file == key->file && entry->place.address == key->place->address &&
+	       entry->place.size_bytes == key->place->size_bytes &&
+	       strcmp(entry->place.symbol, key->place->symbol) == 0;
+}
+
+static uint64_t line_client_hash(uint32_t file, const struct line_place *place)
+{
+	return hash_bytes(hash_word(file, place->address), place->symbol, strlen(place->symbol));
+}
+
+static struct line_client_entry *
+line_client_add_place(uint32_t file, const struct line_place *place, uint64_t hash)
+{
+	if (lines.n_entries == LINE_MAX_PLACES ||
+	    !vector_reserve(lines.entries, lines.entries_capacity, lines.n_entries + 1) ||
+	    !hash_table_add(&lines.index, hash, (uint32_t)lines.n_entries)) {
+		lines.progress.refused++;
+		return NULL;
+	}
+	lines.entries[lines.n_entries] =
+		(struct line_client_entry){ .file = file,
+					    .place = *place,
+					    .state = lines.files[file - 1].bad ? LINE_OFF
+									       : LINE_WAITING };
+	return &lines.entries[lines.n_entries++];
+}
+
+static struct line_client_entry *line_client_find_entry(uint32_t file,
+							const struct line_place *place, bool ask)
+{
+	const struct line_client_key key = { file, place };
+	uint64_t hash = line_client_hash(file, place);
+	uint32_t index = hash_table_find(&lines.index, hash, line_client_is_same, &key);
+
+	if (index != HASH_NONE)
+		return &lines.entries[index];
+	return ask ? line_client_add_place(file, place, hash) : NULL;
+}
+
+/* --- for all threads -------------------------------------------------------------------------- */
+
+/* The number of a file that was added before; 0: it was not. */
+static uint32_t line_client_find_file(const struct stat *status, const char *anchor,
+				      uint64_t anchor_address)
+{
+	for (uint32_t i = 0; i < lines.n_files; i++) {
+		const struct line_client_file *file = &lines.files[i];
+
+		if (file->device == status->st_dev && file->inode == status->st_ino &&
+		    file->anchor_address == anchor_address && !file->anchor == !anchor &&
+		    (!anchor || strcmp(file->anchor, anchor) == 0))
+			return i + 1;
+	}
+	return 0;
+}
+
+static struct line_client_file *line_client_new_file(int fd, int alt_fd, const char *name,
+						     const char *anchor)
+{
+	struct line_client_file *file = &lines.files[lines.n_files];
+
+	if (lines.n_files == LINE_MAX_FILES)
+		return NULL;
+	*file = (struct line_client_file){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+					   .alt_fd = alt_fd < 0 ? -1
+								: fcntl(alt_fd, F_DUPFD_CLOEXEC, 0),
+					   .name = strdup(name),
+					   .anchor = anchor ? strdup(anchor) : NULL };
+	if (file->fd >= 0 && file->name && (file->anchor || !anchor))
+		return file;
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->alt_fd >= 0)
+		close(file->alt_fd);
+	free(file->name);
+	free(file->anchor);
+	return NULL;
+}
+
+uint32_t line_client_add_file(int fd, int alt_fd, const char *name, const char *anchor,
+			      uint64_t anchor_address)
+{
+	struct line_client_file *file;
+	struct stat status;
+	uint32_t number;
+
+	if (!lines.socket || fstat(fd, &status) < 0)
+		return 0;
+	pthread_mutex_lock(&lines.lock);
+	number = line_client_find_file(&status, anchor, anchor_address);
+	file = number ? NULL : line_client_new_file(fd, alt_fd, name, anchor);
+	if (file) {
+		file->anchor_address = anchor_address;
+		file->device = status.st_dev;
+		file->inode = status.st_ino;
+		lines.progress.n_files = number = ++lines.n_files;
+	}
+	pthread_mutex_unlock(&lines.lock);
+	return number;
+}
+
+uint32_t line_client_add_moved(uint32_t file, const char *anchor, uint64_t anchor_address)
+{
+	const struct line_client_file *from;
+
+	if (!file || file > LINE_MAX_FILES) /* files are added, and not removed before the end */
+		return 0;
+	from = &lines.files[file - 1];
+	return line_client_add_file(from->fd, from->alt_fd, from->name, anchor, anchor_address);
+}
+
+uint32_t line_client_find_named(const char *name)
+{
+	uint32_t number = 0;
+
+	pthread_mutex_lock(&lines.lock);
+	for (uint32_t i = 0; i < lines.n_files; i++)
+		if (strcmp(lines.files[i].name, name) == 0)
+			number = i + 1;
+	pthread_mutex_unlock(&lines.lock);
+	return number;
+}
+
+bool line_client_is_by_symbol(uint32_t file)
+{
+	bool is;
+
+	if (!file)
+		return false;
+	pthread_mutex_lock(&lines.lock);
+	is = file <= lines.n_files && lines.files[file - 1].anchor &&
+	     strcmp(lines.files[file - 1].anchor, LINE_BY_SYMBOL) == 0;
+	pthread_mutex_unlock(&lines.lock);
+	return is;
+}
+
+/* A place of a file with an anchor is counted from the anchor. */
+static void line_client_move(const struct line_client_file *file, const struct line_place *from,
+			     struct line_place *to)
+{
+	*to = *from;
+	if (!file->anchor || from->symbol[0])
+		return;
+	to->address -= file->anchor_address;
+	snprintf(to->symbol, sizeof(to->symbol), "%s", file->anchor);
+}
+
+enum line_state line_client_find(uint32_t file, const struct line_place *place, bool ask,
+				 struct line_answer *answer)
+{
+	enum line_state state = LINE_OFF;
+	struct line_client_entry *entry = NULL;
+	struct line_place moved;
+
+	pthread_mutex_lock(&lines.lock);
+	if (lines.socket && file && file <= lines.n_files) {
+		line_client_move(&lines.files[file - 1], place, &moved);
+		entry = line_client_find_entry(file, &moved, ask);
+	}
+	if (entry)
+		state = entry->state;
+	if (state == LINE_KNOWN && !line_server_unpack(entry->bytes, entry->size_bytes, answer))
+		state = LINE_OFF; /* never: it was checked when it came */
+	pthread_mutex_unlock(&lines.lock);
+	return state;
+}
+
+bool line_client_poll(void)
+{
+	bool any;
+
+	pthread_mutex_lock(&lines.lock);
+	any = lines.socket && line_client_take_all();
+	pthread_mutex_unlock(&lines.lock);
+	return any;
+}
+
+static bool line_client_is_waiting(void)
+{
+	bool waiting;
+
+	pthread_mutex_lock(&lines.lock);
+	waiting = lines.request.n_places;
+	pthread_mutex_unlock(&lines.lock);
+	return waiting;
+}
+
+bool line_client_wait(double seconds)
+{
+	uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
+
+	line_client_poll();
+	while (line_client_is_waiting()) {
+		struct pollfd ready = { .fd = lines.socket, .events = POLLIN };
+
+		if (clock_now_ns() > end_ns)
+			return false;
+		poll(&ready, 1, 100);
+		line_client_poll();
+	}
+	return true;
+}
+
+void line_client_get_progress(struct line_client_progress *progress)
+{
+	pthread_mutex_lock(&lines.lock);
+	*progress = lines.progress;
+	progress->n_places = (uint32_t)lines.n_entries;
+	for (size_t i = lines.first_waiting; i < lines.n_entries; i++)
+		progress->n_waiting += lines.entries[i].state == LINE_WAITING;
+	pthread_mutex_unlock(&lines.lock);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests that change which picture is shown, and how; see request_display.h. */
+#include "config.h"
+
+#include "ui/request_display.h"
+
+/* --- which picture, what part of it ----------------------------------------------------------- */
+
+static void request_freeze(struct ui *ui)
+{
+	if (!ui->guest->live) {
+		ui_message(ui, STYLE_NOTICE, "nothing to freeze yet");
+		return;
+	}
+	ui_error(ui, guest_screen_freeze(ui->guest, ui->now_ns));
+	ui_reselect(ui);
+}
+
+static void request_step_history(struct ui *ui, int step)
+{
+	const char *notice = NULL;
+
+	if (ui->model.all && ui->model.all->sums_only) {
+		ui_message(ui, STYLE_NOTICE,
+			   "a profile has one picture: earlier ones need raw samples");
+		return;
+	}
+	ui_error(ui, guest_screen_step(ui->guest, step, &notice));
+	if (notice)
+		ui_message(ui, STYLE_NOTICE, "%s", notice);
+	else
+		ui_reselect(ui);
+}
+
+static void request_mark(struct ui *ui, bool begin, size_t moment)
+{
+	const char *notice = NULL;
+
+	if (moment >= history_count(ui->guest->history)) {
+		ui_message(ui, STYLE_NOTICE, "there is no picture to mark yet");
+		return;
+	}
+	ui_error(ui, guest_screen_mark(ui->guest, begin, moment, &notice));
+	if (notice)
+		ui_message(ui, STYLE_NOTICE, "%s", notice);
+	else
+		ui_reselect(ui);
+}
+
+void request_click_history(struct ui *ui, size_t moment)
+{
+	const struct guest_screen *guest = ui->guest;
+	bool begin = !guest->range_begin || guest->range_end;
+
+	if (!begin && history_head(guest->history, moment)->sequence <= guest->range_begin)
+		begin = true;
+	if (begin)
+		guest_screen_drop_range(ui->guest);
+	request_mark(ui, begin, moment);
+	if (begin)
+		ui_reselect(ui);
+}
+
+static void request_totals(struct ui *ui)
+{
+	if (ui->settings.half_life_s <= 0) {
+		ui_message(ui, STYLE_NOTICE,
+			   "without a half-life there are only shares since start");
+		return;
+	}
+	ui->model.totals = !ui->model.totals;
+	ui_update(ui);
+}
+
+static void request_percents(struct ui *ui)
+{
+	ui->model.of_filtered = !ui->model.of_filtered;
+	ui_message(ui, STYLE_NOTICE, "percents are of %s",
+		   ui->model.of_filtered ? "what the filter lets through" : "all");
+	ui_reselect(ui);
+}
+
+/* Hides or shows WHICH. OTHER is shown then: with both hidden, only process names are left. */
+static void request_hide(struct ui *ui, bool *which, bool *other)
+{
+	*which = !*which;
+	*other = *other && !*which;
+	ui_reselect(ui);
+}
+
+static void request_sort(struct ui *ui, const struct column *column)
+{
+	ui->model.sort = column;
+	ui_update(ui);
+}
+
+/* --- source lines ----------------------------------------------------------------------------- */
+
+/* Says how to get source lines, if there are none. */
+static bool request_needs_lines(struct ui *ui)
+{
+	if (ui->model.lines)
+		return true;
+	ui_message(ui, STYLE_NOTICE, "source lines are looked for with the option --lines");
+	return false;
+}
+
+static void request_toggle_inlined(struct ui *ui)
+{
+	bool inlined;
+
+	if (!ui->guest || !ui->guest->expander)
+		return;
+	inlined = !line_expander_has_inlined(ui->guest->expander);
+	guest_screen_set_inlined(ui->guest, inlined, ui->now_ns);
+	ui_message(ui, STYLE_NOTICE, "inlined functions are %s from the next picture on",
+		   inlined ? "frames" : "no frames");
+	ui_reselect(ui);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static bool carry_out_sort(struct ui *ui, const struct request *request)
+{
+	switch ((int)request->code) {
+	case REQUEST_SORT:
+		request_sort(ui, request->column);
+		return true;
+	case REQUEST_SORT_SELF:
+		request_sort(ui, &columns[COLUMN_SELF]);
+		return true;
+	case REQUEST_SORT_CHILDREN:
+		request_sort(ui, &columns[COLUMN_CHILDREN]);
+		return true;
+	case REQUEST_SORT_SAMPLES:
+		request_sort(ui, &columns[COLUMN_SAMPLES]);
+		return true;
+	case REQUEST_SORT_SYMBOL:
+		request_sort(ui, &columns[COLUMN_SYMBOL]);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Chooses the picture, or a range of time. */
+static bool carry_out_picture(struct ui *ui, enum request_code code)
+{
+	switch ((int)code) {
+	case REQUEST_FREEZE:
+		request_freeze(ui);
+		return true;
+	case REQUEST_EARLIER:
+		request_step_history(ui, -1);
+		return true;
+	case REQUEST_LATER:
+		request_step_history(ui, 1);
+		return true;
+	case REQUEST_RANGE_BEGIN:
+	case REQUEST_RANGE_END:
+		request_mark(ui, code == REQUEST_RANGE_BEGIN, guest_screen_moment(ui->guest));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Changes how code is shown: instructions, source lines, inlined functions. */
+static bool carry_out_code(struct ui *ui, enum request_code code)
+{
+	switch ((int)code) {
+	case REQUEST_SOURCES:
+		if (request_needs_lines(ui))
+			ui->model.sources = !ui->model.sources;
+		return true;
+	case REQUEST_INLINED:
+		if (request_needs_lines(ui))
+			request_toggle_inlined(ui);
+		return true;
+	case REQUEST_SYNTAX:
+		ui->rc.syntax = ui->rc.syntax == SYNTAX_ATT ? SYNTAX_INTEL : SYNTAX_ATT;
+		return true;
+	case REQUEST_CODE_ADDRESSES:
+		ui->rc.addresses = ui->rc.addresses == ADDRESSES_RELATIVE ? ADDRESSES_ABSOLUTE
+									  : ADDRESSES_RELATIVE;
+		return true;
+	case REQUEST_JUMPS:
+		ui->rc.jumps = !ui->rc.jumps;
+		return true;
+	case REQUEST_SOURCE_LINES:
+		if (request_needs_lines(ui))
+			ui->rc.no_source = !ui->rc.no_source;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Changes what part of the profile is shown, and how. */
+static bool carry_out_part(struct ui *ui, enum request_code code)
+{
+	switch ((int)code) {
+	case REQUEST_TOTALS:
+		request_totals(ui);
+		return true;
+	case REQUEST_PERCENTS:
+		request_percents(ui);
+		return true;
+	case REQUEST_RAW_NAMES:
+		ui->model.raw_names = !ui->model.raw_names;
+		ui_update(ui);
+		return true;
+	case REQUEST_CGROUPS:
+		ui->model.by_cgroup = !ui->model.by_cgroup;
+		ui_update(ui);
+		return true;
+	case REQUEST_HIDE_KERNEL:
+		request_hide(ui, &ui->selection.hide_kernel, &ui->selection.hide_user);
+		return true;
+	case REQUEST_HIDE_USER:
+		request_hide(ui, &ui->selection.hide_user, &ui->selection.hide_kernel);
+		return true;
+	case REQUEST_HIDE_IDLE:
+		ui->show_idle = !ui->show_idle;
+		ui_reselect(ui);
+		return true;
+	case REQUEST_PASS_THROUGH:
+		ui->rc.fold = !ui->rc.fold;
+		ui_reselect(ui);
+		return true;
+	case REQUEST_HEADER:
+		ui->no_header = !ui->no_header;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool request_look(struct ui *ui, const struct request *request)
+{
+	return carry_out_sort(ui, request) || carry_out_picture(ui, request->code) ||
+	       carry_out_code(ui, request->code) || carry_out_part(ui, request->code);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A table of functions on the screen, for views that have one: which columns (columns.h) have
+ * room, where they stand, headers, rows, clicks on headers.
+ */
+#ifndef UI_VIEWS_VIEW_TABLE_H
+#define UI_VIEWS_VIEW_TABLE_H
+
+#include "ui/view.h"
+
+struct table_place {
+	const struct column *column;
+	int at, width;
+};
+
+struct table {
+	int grown[N_COLUMNS];                 /* widths of columns that grow with their content */
+	struct table_place places[N_COLUMNS]; /* as last drawn */
+	size_t n_places;
+};
+
+/*
+ * Places the columns IDS. ROW gives the rows FIRST .. LAST - 1; it gives NULL for lines that are no
+ * functions. CHOSEN: the user named the columns, so a narrow screen leaves out none.
+ */
+void table_place(struct table *table, struct column_context *context, const enum column_id *ids,
+		 size_t n_ids, bool chosen, int columns, const void *rows,
+		 const struct function_row *(*row)(const void *rows, size_t index), size_t first,
+		 size_t last);
+void table_draw_header(const struct table *table, const struct column *sort, struct canvas *canvas,
+		       int row);
+void table_draw_row(const struct table *table, const struct ui_model *model,
+		    const struct column_context *context, struct canvas *canvas, int row,
+		    const struct function_row *function);
+/* The column whose header a click hit; NULL: none. */
+const struct column *table_column_at(const struct table *table, int column);
+/*
+ * The column to sort by that is STEP (-1 or 1) to the right of SORT among those shown. It goes
+ * round at the ends.
+ */
+const struct column *table_next_column(const struct table *table, const struct column *sort,
+				       int step);
+/* The cell in which the column ID begins; -1: it is not shown. */
+int table_column_place(const struct table *table, enum column_id id);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines of a kernel and its modules: from a debug folder at once; from servers only when a
+ * sample was met, and if the file is of the same build; a module that goes away meanwhile. The file
+ * is tests/lines/inlined, which has DWARF.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "linux/kernel_debug_files.h"
+#include "supervise/fetcher.h"
+#include "tests/support/must.h"
+#include "tests/support/no_lines.h"
+#include "tests/support/shell.h"
+#include "tests/support/tap.h"
+#include "xtop/supervise/fetch.h"
+#include "xtop/supervise/line_client.h"
+
+#define TEXT    0xffffffff81000000ULL
+#define WAIT_MS 20000
+
+static const struct kernel_start start = { "_text", TEXT };
+
+static char top[] = "/tmp/xtop-kernel-lines-XXXXXX";
+static char program[512];
+static char content[1 << 20]; /* of the program: the process that fetches may open nothing */
+static size_t content_bytes;
+static struct os_guest guest = { .root_fd = -1 };
+
+/* The server has one file for all build-ids but those that begin with 1. */
+static int find_program(const uint8_t *build_id, size_t size_bytes, const char *source,
+			char message[96])
+{
+	int fd = build_id[0] == 1 ? -1 : memfd_create("found", MFD_CLOEXEC);
+
+	(void)size_bytes, (void)source, (void)message;
+	return fd < 0 || write(fd, content, content_bytes) != (ssize_t)content_bytes ? -1 : fd;
+}
+
+static void read_program(void)
+{
+	FILE *file = fopen(program, "r");
+
+	content_bytes = file ? fread(content, 1, sizeof(content), file) : 0;
+	if (!content_bytes || content_bytes == sizeof(content))
+		exit(99);
+	fclose(file);
+}
+
+static struct image *make_image(const char *name)
+{
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	struct loads loads;
+	struct image *image;
+
+	must(image_create(name, &image));
+	must(image_read_host_elf(image, fd, &loads));
+	close(fd);
+	return image;
+}
+
+/* Polls until something was found; false: nothing. */
+static bool wait_for(struct kernel_debug_files *lines, unsigned ms)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < ms; i++) {
+		if (kernel_debug_files_poll(lines))
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
+static void test_fetched(void)
+{
+	struct kernel_debug_files *lines = kernel_debug_files_create(&guest, "6.1");
+	struct image *kernel = make_image("[kernel]"), *module = make_image("[ext4]"),
+		     *other = make_image("[other]"), *absent = make_image("[absent]"),
+		     *gone = make_image("[gone]");
+	struct fetch_progress progress;
+
+	other->build_id.bytes[1] ^= 1;
+	absent->build_id.bytes[0] = 1;
+	kernel_debug_files_find_kernel(lines, kernel, &start);
+	kernel_debug_files_find_module(lines, module);
+	kernel_debug_files_find_module(lines, other);
+	kernel_debug_files_find_module(lines, absent);
+	kernel_debug_files_find_module(lines, gone);
+	check(!kernel->lines && !module->lines, "no folder has them");
+	check(!wait_for(lines, 20), "no sample was met: nothing comes");
+	fetch_get_progress(&progress);
+	check_u64(progress.n_waiting + progress.n_found + progress.n_none, 0, "nothing is asked for");
+	kernel->wants_lines = true;
+	check(wait_for(lines, WAIT_MS) && kernel->lines, "the kernel's come");
+	check(!line_client_is_by_symbol(kernel->lines), "counted from _text");
+	module->wants_lines = other->wants_lines = absent->wants_lines = gone->wants_lines = true;
+	image_unref(gone);
+	check(wait_for(lines, WAIT_MS) && module->lines, "the module's come");
+	check(line_client_is_by_symbol(module->lines), "counted from its symbols");
+	check(!wait_for(lines, 200), "the others do not");
+	check(!other->lines, "a file of another build is not taken");
+	check(!absent->lines, "no server has it");
+	fetch_get_progress(&progress);
+	check(progress.n_found <= 3 && !progress.n_waiting, "nothing is asked for twice");
+	kernel_debug_files_destroy(lines);
+	image_unref(kernel);
+	image_unref(module);
+	image_unref(other);
+	image_unref(absent);
+}
+
+/* As Debian's packages have it, without a link by build-id. */
+static void test_name(void)
+{
+	struct kernel_debug_files *lines;
+	struct image *kernel;
+	unsigned found = 0;
+	static const char *const paths[] = { "boot/vmlinux-6.1-x", "lib/modules/6.1-x/vmlinux" };
+
+	guest.debug_folders.fds[guest.debug_folders.n++] = open(top, O_RDONLY | O_CLOEXEC);
+	for (size_t i = 0; i < 2; i++) {
+		shell("mkdir -p %s/boot %s/lib/modules/6.1-x && cp %s %s/%s", top, top, program, top,
+		      paths[i]);
+		kernel = make_image("[kernel]");
+		lines = kernel_debug_files_create(&guest, "6.1-x");
+		kernel_debug_files_find_kernel(lines, kernel, &start);
+		found += kernel->lines != 0;
+		kernel_debug_files_destroy(lines);
+		kernel->lines = 0;
+		kernel->build_id.bytes[0] ^= 1;
+		lines = kernel_debug_files_create(&guest, "6.1-x");
+		kernel_debug_files_find_kernel(lines, kernel, &start);
+		check(!kernel->lines, "%s: another build is not taken", paths[i]);
+		kernel_debug_files_destroy(lines);
+		image_unref(kernel);
+		shell("rm %s/%s", top, paths[i]);
+	}
+	check_u64(found, 2, "the kernel's file by its name");
+	close(guest.debug_folders.fds[0]);
+	guest.debug_folders.n = 0;
+}
+
+static void test_folder(void)
+{
+	struct kernel_debug_files *lines = kernel_debug_files_create(&guest, "6.1");
+	struct image *kernel = make_image("[kernel]"), *module = make_image("[ext4]");
+	char path[600], id[2 * BUILD_ID_MAX_BYTES + 1];
+
+	build_id_to_text(&kernel->build_id, id);
+	shell("mkdir -p %s/.build-id/%.2s && cp %s %s/.build-id/%.2s/%s.debug", top, id, program, top,
+	      id, id + 2);
+	snprintf(path, sizeof(path), "%s", top);
+	guest.debug_folders.fds[guest.debug_folders.n++] = open(path, O_RDONLY | O_CLOEXEC);
+	kernel_debug_files_find_kernel(lines, kernel, &start);
+	kernel_debug_files_find_module(lines, module);
+	check(kernel->lines && !line_client_is_by_symbol(kernel->lines), "a folder has the kernel's");
+	check(module->lines && line_client_is_by_symbol(module->lines), "and the module's");
+	kernel_debug_files_destroy(lines);
+	lines = kernel_debug_files_create(&guest, "6.1");
+	kernel->lines = module->lines = 0;
+	kernel->build_id.size_bytes = module->build_id.size_bytes = 0;
+	kernel_debug_files_find_module(lines, module);
+	check(!module->lines, "without a build-id there is no file");
+	kernel_debug_files_destroy(lines);
+	image_unref(kernel);
+	image_unref(module);
+	close(guest.debug_folders.fds[0]);
+	guest.debug_folders.n = 0;
+}
+
+int main(void)
+{
+	const struct fetcher_settings settings = { .find = find_program };
+	const char *build = getenv("top_builddir");
+
+	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
+	read_program();
+	must(fetch_start_with(&settings));
+	must(line_client_start(&no_lines_reader));
+	if (!mkdtemp(top))
+		return 99;
+	test_fetched();
+	test_name();
+	test_folder();
+	line_client_stop();
+	fetch_stop();
+	shell("rm -rf %s", top);
+	return tap_done();
+}

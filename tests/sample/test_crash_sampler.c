@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampler of --crash on a guest in memory: one that runs, one that has crashed, one that is
+ * gone. A thread of the test is the resolver: it takes the samples, and between the first and the
+ * second one it tells how long the stacks are.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/support/memory_guest.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/base/fault.h"
+#include "xtop/sample/sample.h"
+#include "xtop/sample/sampler.h"
+
+#define N_VCPUS     3
+#define STACK       0xffffc90000100000ULL /* vCPU i has four pages at STACK + i * STACK_STEP */
+#define STACK_STEP  0x10000ULL
+#define STACK_FRAME 0x300
+#define STACK_PAGES 4
+#define MAX_TAKEN   4
+
+struct taken {
+	unsigned n_vcpus;
+	struct {
+		bool there;
+		uint8_t state, user;
+		uint64_t rip, last_word;
+		size_t stack_bytes;
+		enum sample_cut cut;
+	} vcpus[N_VCPUS];
+};
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct ring *ring;
+static struct taken taken[MAX_TAKEN];
+static unsigned n_taken;
+static unsigned offline; /* bit i: stop() refuses vCPU i as one that was never started */
+static bool quits;       /* before the second sample */
+
+static void begin(void)
+{
+	memory = memory_guest_create(N_VCPUS);
+	for (unsigned i = 0; i < N_VCPUS; i++) {
+		for (unsigned page = 0; page < STACK_PAGES; page++) {
+			uint64_t frame = STACK_FRAME + i * STACK_PAGES + page;
+			uint64_t *words = memory_guest_page(memory, frame);
+
+			for (unsigned k = 0; k < 512; k++)
+				words[k] = 100 * i + page;
+			memory_guest_map(memory, memory->regs[i].cr3,
+					 STACK + i * STACK_STEP + page * GUEST_PAGE_SIZE, frame);
+		}
+		memory->regs[i].rsp = STACK + i * STACK_STEP + 0x800;
+		memory->regs[i].rip = 0xffffffff81000000 + i;
+	}
+	must(control_create(&control));
+	must(ring_create(sampler_ring_bytes(N_VCPUS, RATE_MIN_HZ), &ring));
+	n_taken = 0;
+	offline = 0;
+	quits = false;
+}
+
+static void end(void)
+{
+	check(memory->stops == memory->releases && !memory->stopped && !memory->misuses,
+	      "%u stops, %u releases", memory->stops, memory->releases);
+	check(memory->maps == memory->unmaps, "nothing stays mapped");
+	ring_destroy(ring);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+}
+
+static void keep(const struct sample *sample)
+{
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+	struct taken *to = &taken[n_taken++];
+
+	*to = (struct taken){ .n_vcpus = sample->n_vcpus };
+	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
+		const struct sample_stack *stack = sample_first_stack(vcpu);
+		size_t bytes = vcpu->n_stacks ? stack->size_bytes : 0;
+
+		to->vcpus[vcpu->vcpu].there = true;
+		to->vcpus[vcpu->vcpu].state = vcpu->state;
+		to->vcpus[vcpu->vcpu].user = vcpu->user;
+		to->vcpus[vcpu->vcpu].rip = vcpu->regs.rip;
+		to->vcpus[vcpu->vcpu].cut = vcpu->cut;
+		to->vcpus[vcpu->vcpu].stack_bytes = bytes;
+		if (bytes)
+			memcpy(&to->vcpus[vcpu->vcpu].last_word,
+			       (const char *)(stack + 1) + bytes - 8, 8);
+	}
+}
+
+static void *resolve(void *unused)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	struct sampler_counts counts = { .state = SAMPLER_STARTING };
+	const void *record;
+	size_t size_bytes;
+
+	(void)unused;
+	while (counts.state <= SAMPLER_GUEST_PAUSED && n_taken < 2) {
+		nanosleep(&nap, NULL);
+		control_get_counts(control, &counts);
+		record = ring_peek(ring, &size_bytes);
+		if (!record)
+			continue;
+		check(sample_check(record, size_bytes), "sample %u is whole", n_taken + 1);
+		keep(record);
+		for (unsigned i = 0; i < N_VCPUS; i++)
+			control_set_stack_top(control, memory->regs[i].cr3, memory->regs[i].rsp,
+					      STACK + i * STACK_STEP +
+						      STACK_PAGES * GUEST_PAGE_SIZE);
+		if (quits)
+			control_quit(control);
+		ring_release(ring);
+		if (quits)
+			return NULL;
+	}
+	control_quit(control);
+	return NULL;
+}
+
+static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+			 struct registers *regs, bool *user, uint64_t *cached_cpu_ns);
+
+/* As Xen: one vCPU that has no registers, and the whole stop fails. */
+static bool stop_some(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
+		      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (offline >> vcpus[i] & 1)
+			return false;
+	return real_stop(context, begin_ns, vcpus, n, regs, user, cached_cpu_ns);
+}
+
+static struct sampler_counts run(void)
+{
+	struct guest_ops ops = *memory->guest.ops;
+	struct sampler_counts counts;
+	pthread_t resolver;
+
+	real_stop = ops.stop;
+	ops.stop = stop_some;
+	memory->guest.ops = &ops;
+	pthread_create(&resolver, NULL, resolve, NULL);
+	sampler_run_still(&memory->guest, control, ring);
+	pthread_join(resolver, NULL);
+	control_get_counts(control, &counts);
+	return counts;
+}
+
+/* All vCPUs of MASK, each with BYTES of stack up to the word LAST of vCPU 0, and no others. */
+static bool has(const struct taken *sample, unsigned mask, size_t bytes, uint64_t last)
+{
+	for (unsigned i = 0; i < N_VCPUS; i++) {
+		bool wanted = mask >> i & 1;
+
+		if (sample->vcpus[i].there != wanted)
+			return false;
+		if (wanted && (sample->vcpus[i].rip != 0xffffffff81000000 + i ||
+			       sample->vcpus[i].state != VCPU_RUNNING ||
+			       sample->vcpus[i].stack_bytes != bytes ||
+			       sample->vcpus[i].last_word != 100 * i + last))
+			return false;
+	}
+	return true;
+}
+
+static void test_running(void)
+{
+	struct sampler_counts counts;
+
+	begin();
+	memory->look.states[1] = VCPU_BLOCKED;
+	memory->look.states[2] = VCPU_OFFLINE;
+	memory->user[0] = true;
+	counts = run();
+	check(counts.state == SAMPLER_ENDED && n_taken == 2, "two samples of a guest that runs");
+	check(has(&taken[0], 3, GUEST_PAGE_SIZE, 1), "the first has what is known of no stack");
+	check(has(&taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
+	      "the second one has all of the stacks, of a vCPU that is blocked, too");
+	check(taken[1].vcpus[0].user && !taken[1].vcpus[1].user, "which of them ran user code");
+	check(counts.stops == memory->stops && counts.stops <= 12 && counts.stopped_ns > 0,
+	      "%llu stops, all counted", (unsigned long long)counts.stops);
+	check(!memory->refused_stops, "a vCPU that is offline is not asked for registers");
+	end();
+}
+
+static void test_crashed(void)
+{
+	struct sampler_counts counts;
+
+	begin();
+	memory->look.life = GUEST_GONE;
+	memory->look.end = GUEST_END_CRASH;
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		memory->look.states[i] = VCPU_OFFLINE;
+	offline = 1 << 2;
+	counts = run();
+	check(counts.state == SAMPLER_ENDED && n_taken == 2, "two samples of one that has crashed");
+	check(counts.ending == GUEST_END_CRASH, "how it ended");
+	check(has(&taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
+	      "vCPUs that were told to stop have their registers; one never started has none");
+	end();
+}
+
+static void test_missing(void)
+{
+	begin();
+	*memory_guest_entry(memory, memory->regs[0].cr3, 4, 1,
+			    STACK + 2 * GUEST_PAGE_SIZE) = 0;
+	run();
+	check(n_taken == 2 && taken[1].vcpus[0].cut == CUT_NOT_PRESENT &&
+		      taken[1].vcpus[0].stack_bytes == 2 * GUEST_PAGE_SIZE - 0x800 &&
+		      taken[1].vcpus[1].stack_bytes == 4 * GUEST_PAGE_SIZE - 0x800,
+	      "a stack with a hole ends there");
+	end();
+}
+
+static void fails(const char *what, const char *word)
+{
+	struct sampler_counts counts = run();
+
+	check(counts.state == SAMPLER_FAILED && !n_taken &&
+		      strstr(control_get_message(control), word),
+	      "%s: %s", what, control_get_message(control));
+	end();
+}
+
+static void test_failures(void)
+{
+	begin();
+	memory->look.life = GUEST_GONE;
+	memory->look.end = GUEST_END_UNKNOWN;
+	fails("destroyed", "preserve");
+	begin();
+	memory->refuse_look = true;
+	fails("Xen does not answer", "gone");
+	begin();
+	memory->refuse_stop = true;
+	fails("no stop", "registers");
+	begin();
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		memory->look.states[i] = VCPU_OFFLINE;
+	fails("all offline, and it runs", "no vCPU");
+	begin();
+	quits = true;
+	check(run().state == SAMPLER_ENDED && n_taken == 1, "the user quits between the samples");
+	end();
+}
+
+int main(void)
+{
+	fault_install();
+	test_running();
+	test_crashed();
+	test_missing();
+	test_failures();
+	return tap_done();
+}
