@@ -299,6 +299,7 @@ check_PROGRAMS += \
 	tests/screens/test_ways \
 	tests/lines/test_source_cache \
 	tests/cli/test_hardened \
+	tests/cli/test_option_lists \
 	tests/cli/test_options
 # With instructions of x86, its libunwind, kernels of the lab, or the registers that Xen gives there.
 if HOST_X86

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line. One table has for each option its name, its allowed values and the place in
- * struct options; getopt_long() and the error messages use that table. Runs in main before any
- * other thread starts. Prints nothing.
+ * Parses the command line by the table of options (options_table.h). Runs in main before any other
+ * thread starts. Prints nothing.
  */
 #include "config.h"
 
 #include "cli/options_check.h"
+#include "cli/options_table.h"
 
 #include <assert.h>
 #include <getopt.h>
 #include <locale.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,162 +19,32 @@
 #include <unistd.h>
 
 #include "xtop/export/export.h"
-#include "xtop/os/os_waits.h"
 #include "xtop/query/columns.h"
-#include "xtop/sample/control.h"
-
-#define BUDGET_MIN_PERCENT 1e-6
-#define HOST_BUDGET_MIN_PERCENT 0.1
-#define HOST_BUDGET_MAX_PERCENT 10000
-#define INTERVAL_MIN_S     0.01
-#define SECONDS_MAX        (366.0 * 24 * 3600)
-#define ITERATIONS_MAX     1e9
-
-enum option_kind {
-	OPTION_FLAG,   /* bool */
-	OPTION_STRING, /* const char *, not empty */
-	OPTION_LIST,   /* const char **, with a count: options_append() */
-	OPTION_NUMBER, /* double, MIN .. MAX */
-	OPTION_WAITS,  /* the same, OPTIONS_WAITS_HZ if it has no value */
-	OPTION_WHOLE,  /* unsigned long, MIN .. MAX */
-	OPTION_UNWIND, /* enum unwind_how, one of ALLOWED */
-	OPTION_FORMAT, /* const char *, an export format */
-	OPTION_COLUMN, /* const char *, a column */
-	OPTION_GROUP,  /* bool: by cgroup, one of ALLOWED */
-	OPTION_CLOCK,  /* enum clock_kind, one of ALLOWED */
-	OPTION_PROFILE, /* bool: of waits, one of ALLOWED */
-	OPTION_ACTION, /* enum options_action MIN */
-};
-
-struct option_spec {
-	const char *name;
-	int key; /* the letter, or KEY_... of an option without one */
-	enum option_kind kind;
-	size_t offset; /* in struct options */
-	double min, max;
-	const char *allowed; /* for errors */
-};
-
-enum {
-	KEY_BUDGET = 256,
-	KEY_SHARED,
-	KEY_HALF_LIFE,
-	KEY_FORMAT,
-	KEY_WAITS,
-	KEY_PROFILE,
-	KEY_GROUP,
-	KEY_CLOCK,
-	KEY_PACED,
-	KEY_STATS,
-	KEY_JSON,
-	KEY_DIFF,
-	KEY_BASELINE,
-	KEY_ALL_ROWS,
-	KEY_ANNOTATE,
-	KEY_FAIL_OVER,
-	KEY_EXAMPLE,
-	KEY_ADDRESSES,
-	KEY_BARE,
-	KEY_UNPAUSE,
-	KEY_XEN_ABI,
-	KEY_ROOT,
-	KEY_DEBUG_DIR,
-	KEY_SOURCE_DIR,
-	KEY_DEBUGINFOD,
-	KEY_LINES,
-	KEY_NO_INLINE,
-	KEY_ADDR2LINE,
-	KEY_CRASH,
-	KEY_PUSH,
-	KEY_PUSH_CONFIG,
-	KEY_LABEL,
-	KEY_METRICS,
-	KEY_ALL,
-	KEY_CONFIG,
-	KEY_HOST_BUDGET,
-	KEY_CHECK,
-	KEY_MATCH,
-	KEY_EXCEPT
-};
-
-#define AT(field) offsetof(struct options, field)
-
-static const struct option_spec option_specs[] = {
-	{ "domain", 'd', OPTION_LIST, AT(domains), 0, 0, "a domain's name, domid or UUID" },
-	{ "freq", 'F', OPTION_NUMBER, AT(freq_hz), RATE_MIN_HZ, RATE_MAX_HZ,
-	  "1 to 20000 samples per second" },
-	{ "symbols", 'k', OPTION_LIST, AT(symbols), 0, 0, "a file" },
-	{ "root", KEY_ROOT, OPTION_STRING, AT(root), 0, 0, "a directory" },
-	{ "debug-dir", KEY_DEBUG_DIR, OPTION_LIST, AT(debug_dirs), 0, 0, "a directory" },
-	{ "source-dir", KEY_SOURCE_DIR, OPTION_LIST, AT(source_dirs), 0, 0, "a directory" },
-	{ "debuginfod", KEY_DEBUGINFOD, OPTION_FLAG, AT(debuginfod), 0, 0, NULL },
-	{ "lines", KEY_LINES, OPTION_FLAG, AT(lines), 0, 0, NULL },
-	{ "no-inline", KEY_NO_INLINE, OPTION_FLAG, AT(no_inline), 0, 0, NULL },
-	{ "addr2line", KEY_ADDR2LINE, OPTION_FLAG, AT(addr2line), 0, 0, NULL },
-	{ "crash", KEY_CRASH, OPTION_FLAG, AT(crash), 0, 0, NULL },
-	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
-	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
-	  "more than 0, at most 100 percent" },
-	{ "host-budget", KEY_HOST_BUDGET, OPTION_NUMBER, AT(host_budget), HOST_BUDGET_MIN_PERCENT,
-	  HOST_BUDGET_MAX_PERCENT, "0.1 to 10000 percent" },
-	{ "shared", KEY_SHARED, OPTION_FLAG, AT(shared), 0, 0, NULL },
-	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), INTERVAL_MIN_S, SECONDS_MAX,
-	  "seconds, 0.01 to 31622400" },
-	{ "iterations", 'n', OPTION_WHOLE, AT(iterations), 1, ITERATIONS_MAX,
-	  "a whole number, 1 to 1000000000" },
-	{ "time", 'T', OPTION_NUMBER, AT(time_s), INTERVAL_MIN_S, SECONDS_MAX,
-	  "seconds, 0.01 to 31622400" },
-	{ "half-life", KEY_HALF_LIFE, OPTION_NUMBER, AT(half_life_s), 0, SECONDS_MAX,
-	  "seconds, 0 (no decay) to 31622400" },
-	{ "sort", 's', OPTION_COLUMN, AT(sort), 0, 0, "a column" },
-	{ "filter", 'e', OPTION_STRING, AT(filter), 0, 0, "a regular expression" },
-	{ "output", 'o', OPTION_STRING, AT(output), 0, 0, "a file, or - for stdout" },
-	{ "format", KEY_FORMAT, OPTION_FORMAT, AT(format), 0, 0, "a format" },
-	{ "group", KEY_GROUP, OPTION_GROUP, AT(by_cgroup), 0, 0, "process or cgroup" },
-	{ "clock", KEY_CLOCK, OPTION_CLOCK, AT(clock), 0, 0, "dom0, utc, guest or guest-utc" },
-	{ "waits", KEY_WAITS, OPTION_WAITS, AT(waits_hz), OS_WAITS_MIN_HZ, OS_WAITS_MAX_HZ,
-	  "1 to 10 looks per second" },
-	{ "profile", KEY_PROFILE, OPTION_PROFILE, AT(of_waits), 0, 0, "cpu or waits" },
-	{ "record", 'w', OPTION_STRING, AT(record), 0, 0, "a file" },
-	{ "replay", 'r', OPTION_STRING, AT(replay), 0, 0, "a file" },
-	{ "example", KEY_EXAMPLE, OPTION_FLAG, AT(example), 0, 0, NULL },
-	{ "paced", KEY_PACED, OPTION_FLAG, AT(paced), 0, 0, NULL },
-	{ "stats", KEY_STATS, OPTION_STRING, AT(stats), 0, 0, "a file, or - for stdout" },
-	{ "addresses", KEY_ADDRESSES, OPTION_FLAG, AT(addresses), 0, 0, NULL },
-	{ "bare", KEY_BARE, OPTION_FLAG, AT(bare), 0, 0, NULL },
-	{ "diff", KEY_DIFF, OPTION_FLAG, AT(diff), 0, 0, NULL },
-	{ "baseline", KEY_BASELINE, OPTION_STRING, AT(baseline), 0, 0, "a file" },
-	{ "annotate", KEY_ANNOTATE, OPTION_STRING, AT(annotate), 0, 0, "a function" },
-	{ "all-rows", KEY_ALL_ROWS, OPTION_FLAG, AT(all_rows), 0, 0, NULL },
-	{ "fail-over", KEY_FAIL_OVER, OPTION_NUMBER, AT(fail_over), 0, 100,
-	  "percentage points, 0 to 100" },
-	{ "json", KEY_JSON, OPTION_FLAG, AT(json), 0, 0, NULL },
-	{ "batch", 'b', OPTION_FLAG, AT(batch), 0, 0, NULL },
-	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
-	{ "all", KEY_ALL, OPTION_FLAG, AT(all), 0, 0, NULL },
-	{ "match", KEY_MATCH, OPTION_LIST, AT(matches), 0, 0, "a pattern of names, as web*" },
-	{ "except", KEY_EXCEPT, OPTION_LIST, AT(excepts), 0, 0, "a pattern of names, as web*" },
-	{ "push", KEY_PUSH, OPTION_STRING, AT(push), 0, 0, "a URL" },
-	{ "push-config", KEY_PUSH_CONFIG, OPTION_STRING, AT(push_config), 0, 0, "a file" },
-	{ "label", KEY_LABEL, OPTION_LIST, AT(labels), 0, 0, "KEY=VALUE" },
-	{ "metrics", KEY_METRICS, OPTION_STRING, AT(metrics), 0, 0, "ADDRESS:PORT, or a file" },
-	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
-	  "a domain's name, domid or UUID" },
-	{ "xen-abi", KEY_XEN_ABI, OPTION_STRING, AT(xen_abi), 0, 0,
-	  "a release of Xen, 4.14 to 4.21" },
-	{ "config", KEY_CONFIG, OPTION_STRING, AT(config), 0, 0, "a file" },
-	{ "check", KEY_CHECK, OPTION_ACTION, AT(action), ACTION_CHECK, 0, NULL },
-	{ "list", 'l', OPTION_ACTION, AT(action), ACTION_LIST, 0, NULL },
-	{ "help", 'h', OPTION_ACTION, AT(action), ACTION_HELP, 0, NULL },
-	{ "version", 'V', OPTION_ACTION, AT(action), ACTION_VERSION, 0, NULL },
-};
-#define N_SPECS (sizeof(option_specs) / sizeof(option_specs[0]))
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+/* Lists the values that SPEC allows: its own text, or its words as "auto, fp, orc or dwarf". */
+static void options_list_allowed(const struct option_spec *spec, char *text, size_t capacity)
+{
+	const char *words = spec->allowed ? "" : spec->words, *last = strrchr(words, ' ');
+	size_t length = (size_t)snprintf(text, capacity, "%s", spec->allowed ? spec->allowed : "");
+
+	for (const char *at = words; *at && length + 5 < capacity; at++) {
+		const char letter[] = { *at, '\0' };
+
+		length += (size_t)snprintf(text + length, capacity - length, "%s",
+					   *at != ' '   ? letter
+					   : at == last ? " or "
+							: ", ");
+	}
+}
+
 static struct xtop_error *options_bad_value(const struct option_spec *spec, const char *text)
 {
-	return error_create("--%s: '%s' is not allowed: %s", spec->name, text, spec->allowed);
+	char allowed[128];
+
+	options_list_allowed(spec, allowed, sizeof(allowed));
+	return error_create("--%s: '%s' is not allowed: %s", spec->name, text, allowed);
 }
 
 /* A decimal number, whatever the locale: no hexadecimal, no inf, no nan. */
@@ -211,7 +80,6 @@ static struct xtop_error *options_parse_whole(const struct option_spec *spec, co
 {
 	double value;
 
-	assert(text); /* by getopt_long() */
 	if (text[strspn(text, "0123456789")] || !options_parse_decimal(text, &value) ||
 	    value < spec->min || value > spec->max)
 		return options_bad_value(spec, text);
@@ -219,44 +87,33 @@ static struct xtop_error *options_parse_whole(const struct option_spec *spec, co
 	return NULL;
 }
 
-static struct xtop_error *options_parse_unwind(const struct option_spec *spec, const char *text,
-					       enum unwind_how *howp)
+/* Finds TEXT among the entry's words, and sets *INDEXP to its place. */
+static struct xtop_error *options_parse_word(const struct option_spec *spec, const char *text,
+					     unsigned *indexp)
 {
-	static const char *const words[] = {
-		[UNWIND_AUTO] = "auto",
-		[UNWIND_FP] = "fp",
-		[UNWIND_ORC] = "orc",
-		[UNWIND_DWARF] = "dwarf",
-	};
+	size_t length = strlen(text);
+	unsigned index = 0;
 
-	assert(text);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(text, words[i]) == 0) {
-			*howp = (enum unwind_how)i;
+	for (const char *at = spec->words; *at; index++) {
+		size_t n = strcspn(at, " ");
+
+		if (n == length && strncmp(at, text, n) == 0) {
+			*indexp = index;
 			return NULL;
 		}
+		at += n + strspn(at + n, " ");
 	}
 	return options_bad_value(spec, text);
 }
 
-static struct xtop_error *options_parse_group(const struct option_spec *spec, const char *text,
-					      bool *by_cgroup)
+static struct xtop_error *options_parse_choice(const struct option_spec *spec, const char *text,
+					       bool *secondp)
 {
-	assert(text);
-	if (strcmp(text, "process") != 0 && strcmp(text, "cgroup") != 0)
-		return options_bad_value(spec, text);
-	*by_cgroup = text[0] == 'c';
-	return NULL;
-}
+	unsigned index = *secondp;
+	struct xtop_error *error = options_parse_word(spec, text, &index);
 
-static struct xtop_error *options_parse_profile(const struct option_spec *spec, const char *text,
-						bool *of_waits)
-{
-	assert(text);
-	if (strcmp(text, "cpu") != 0 && strcmp(text, "waits") != 0)
-		return options_bad_value(spec, text);
-	*of_waits = text[0] == 'w';
-	return NULL;
+	*secondp = index == 1;
+	return error;
 }
 
 /* A column of the function table, which every output has. */
@@ -287,23 +144,14 @@ static struct xtop_error *options_bad_format(const struct option_spec *spec, con
 	return error_create("--%s: '%s' is not allowed: one of %s", spec->name, text, names);
 }
 
-/* options_init() has made room for as many values as there are arguments. */
-static void options_append(struct options *options, int key, const char *text)
+static const char ***options_list(struct options *options, const struct option_spec *spec)
 {
-	if (key == 'd')
-		options->domains[options->n_domains++] = text;
-	else if (key == 'k')
-		options->symbols[options->n_symbols++] = text;
-	else if (key == KEY_LABEL)
-		options->labels[options->n_labels++] = text;
-	else if (key == KEY_MATCH)
-		options->matches[options->n_matches++] = text;
-	else if (key == KEY_EXCEPT)
-		options->excepts[options->n_excepts++] = text;
-	else if (key == KEY_SOURCE_DIR)
-		options->source_dirs[options->n_source_dirs++] = text;
-	else
-		options->debug_dirs[options->n_debug_dirs++] = text;
+	return (const char ***)((char *)options + spec->offset);
+}
+
+static size_t *options_list_length(struct options *options, const struct option_spec *spec)
+{
+	return (size_t *)((char *)options + spec->count_offset);
 }
 
 static struct xtop_error *options_parse_value(struct options *options,
@@ -311,6 +159,7 @@ static struct xtop_error *options_parse_value(struct options *options,
 {
 	void *field = (char *)options + spec->offset;
 
+	assert(text || !spec->argument || spec->kind == OPTION_WAITS_HZ); /* by getopt_long() */
 	if (text && !*text)
 		return options_bad_value(spec, text);
 	switch (spec->kind) {
@@ -319,30 +168,27 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return NULL;
 	case OPTION_ACTION:
 		if (options->action != ACTION_HELP && options->action != ACTION_VERSION)
-			options->action = (enum options_action)spec->min;
+			options->action = spec->action;
 		return NULL;
 	case OPTION_LIST:
-		options_append(options, spec->key, text);
+		/* options_init() has made room for as many values as there are arguments. */
+		(*options_list(options, spec))[(*options_list_length(options, spec))++] = text;
 		return NULL;
 	case OPTION_NUMBER:
 		return options_parse_number(spec, text, field);
-	case OPTION_WAITS:
+	case OPTION_WAITS_HZ:
 		*(double *)field = OPTIONS_WAITS_HZ;
 		return text ? options_parse_number(spec, text, field) : NULL;
-	case OPTION_PROFILE:
-		return options_parse_profile(spec, text, field);
 	case OPTION_WHOLE:
 		return options_parse_whole(spec, text, field);
 	case OPTION_UNWIND:
-		return options_parse_unwind(spec, text, field);
-	case OPTION_GROUP:
-		return options_parse_group(spec, text, field);
+		return options_parse_word(spec, text, &options->unwind);
+	case OPTION_CHOICE:
+		return options_parse_choice(spec, text, field);
 	case OPTION_CLOCK:
-		assert(text);
 		options->clock_given = true;
 		return clocks_find(text, field) ? NULL : options_bad_value(spec, text);
 	case OPTION_FORMAT:
-		assert(text);
 		if (!export_find_format(text))
 			return options_bad_format(spec, text);
 		break;
@@ -361,34 +207,47 @@ static struct xtop_error *options_parse_value(struct options *options,
 
 static int options_argument(const struct option_spec *spec)
 {
-	if (spec->kind == OPTION_FLAG || spec->kind == OPTION_ACTION)
+	if (!spec->argument)
 		return no_argument;
-	return spec->kind == OPTION_WAITS ? optional_argument : required_argument;
+	return spec->kind == OPTION_WAITS_HZ ? optional_argument : required_argument;
 }
 
-/* LONG_OPTIONS of N_SPECS + 1 entries; LETTERS of 2 * N_SPECS + 2 bytes. */
-static void options_fill_getopt(struct option *long_options, char *letters)
+/* What getopt_long() returns for an option: its letter, or a number above all letters. */
+static int options_key(const struct option_spec *spec)
 {
+	return spec->letter ? spec->letter : 256 + (int)(spec - option_specs);
+}
+
+struct options_getopt {
+	struct option long_options[OPTIONS_MAX + 1];
+	char letters[2 * OPTIONS_MAX + 2];
+};
+
+static void options_fill_getopt(struct options_getopt *getopt)
+{
+	char *letters = getopt->letters;
+
+	*getopt = (struct options_getopt){ 0 };
 	*letters++ = ':'; /* getopt returns ':' for a missing value, '?' for an unknown option */
-	for (size_t i = 0; i < N_SPECS; i++) {
+	for (size_t i = 0; i < n_option_specs; i++) {
 		const struct option_spec *spec = &option_specs[i];
 
-		long_options[i] =
-			(struct option){ spec->name, options_argument(spec), NULL, spec->key };
-		if (spec->key >= KEY_BUDGET)
+		getopt->long_options[i] = (struct option){ spec->name, options_argument(spec), NULL,
+							   options_key(spec) };
+		if (!spec->letter)
 			continue;
-		*letters++ = (char)spec->key;
-		if (options_argument(spec) == required_argument)
+		*letters++ = spec->letter;
+		if (spec->argument)
 			*letters++ = ':';
 	}
-	long_options[N_SPECS] = (struct option){ 0 };
-	*letters = '\0';
+	optind = 0; /* glibc: start over, also after an earlier command line */
+	opterr = 0;
 }
 
 static const struct option_spec *options_spec(int key)
 {
-	for (size_t i = 0; i < N_SPECS; i++)
-		if (option_specs[i].key == key)
+	for (size_t i = 0; i < n_option_specs; i++)
+		if (options_key(&option_specs[i]) == key)
 			return &option_specs[i];
 	return NULL;
 }
@@ -408,6 +267,14 @@ static struct xtop_error *options_unknown(char **argv)
 	return error_create("unknown or ambiguous option '%s': see xtop --help", argv[optind - 1]);
 }
 
+static struct xtop_error *options_needs_value(const struct option_spec *spec)
+{
+	char allowed[128];
+
+	options_list_allowed(spec, allowed, sizeof(allowed));
+	return error_create("--%s needs a value: %s", spec->name, allowed);
+}
+
 static struct xtop_error *options_parse_option(struct options *options, char **argv, int key)
 {
 	const struct option_spec *spec;
@@ -416,7 +283,7 @@ static struct xtop_error *options_parse_option(struct options *options, char **a
 		return options_unknown(argv);
 	spec = options_spec(key == ':' ? optopt : key);
 	if (key == ':')
-		return error_create("--%s needs a value: %s", spec->name, spec->allowed);
+		return options_needs_value(spec);
 	return options_parse_value(options, spec, optarg);
 }
 
@@ -445,15 +312,12 @@ static struct xtop_error *options_unexpected(const char *text)
 /* Keeps the first error and reads on: a --help behind it wins. */
 static struct xtop_error *options_parse_all(struct options *options, int argc, char **argv)
 {
-	struct option long_options[N_SPECS + 1];
-	char letters[2 * N_SPECS + 2];
+	struct options_getopt getopt;
 	struct xtop_error *first = NULL, *error;
 	int key;
 
-	options_fill_getopt(long_options, letters);
-	optind = 0; /* glibc: start over, also after an earlier command line */
-	opterr = 0;
-	while ((key = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+	options_fill_getopt(&getopt);
+	while ((key = getopt_long(argc, argv, getopt.letters, getopt.long_options, NULL)) != -1) {
 		error = options_parse_option(options, argv, key);
 		if (first)
 			error_destroy(error);
@@ -488,8 +352,8 @@ static void options_complete(struct options *options)
 	options->interval_given = options->interval_s > 0;
 	if (!options->interval_given)
 		options->interval_s = options->push || options->metrics ? OPTIONS_INTERVAL_PUSH_S
-				      : options->batch ? OPTIONS_INTERVAL_BATCH_S
-						       : OPTIONS_INTERVAL_SCREEN_S;
+				      : options->batch                  ? OPTIONS_INTERVAL_BATCH_S
+									: OPTIONS_INTERVAL_SCREEN_S;
 	options->half_life_given = options->half_life_s >= 0;
 	if (!options->half_life_given)
 		options->half_life_s = OPTIONS_HALF_LIFE_S;
@@ -509,7 +373,7 @@ static void options_complete(struct options *options)
 	options->host_budget /= 100;
 }
 
-/* N: of the options at most. */
+/* Sets the defaults, and makes room for N values in each list. */
 static struct xtop_error *options_init(struct options *options, size_t n)
 {
 	*options = (struct options){
@@ -519,34 +383,33 @@ static struct xtop_error *options_init(struct options *options, size_t n)
 		.half_life_s = -1, /* not given, until options_complete() */
 		.fail_over = -1,   /* not given */
 	};
-	options->domains = calloc(n + 1, sizeof(*options->domains));
-	options->symbols = calloc(n + 1, sizeof(*options->symbols));
-	options->debug_dirs = calloc(n + 1, sizeof(*options->debug_dirs));
-	options->source_dirs = calloc(n + 1, sizeof(*options->source_dirs));
-	options->labels = calloc(n + 1, sizeof(*options->labels));
-	options->matches = calloc(n + 1, sizeof(*options->matches));
-	options->excepts = calloc(n + 1, sizeof(*options->excepts));
-	if (!options->domains || !options->symbols || !options->debug_dirs ||
-	    !options->source_dirs || !options->labels || !options->matches || !options->excepts)
-		return error_create("out of memory");
+	for (size_t i = 0; i < n_option_specs; i++) {
+		const struct option_spec *spec = &option_specs[i];
+
+		if (spec->kind != OPTION_LIST)
+			continue;
+		*options_list(options, spec) = calloc(n + 1, sizeof(**options_list(options, spec)));
+		if (!*options_list(options, spec))
+			return error_create("out of memory");
+	}
 	return NULL;
 }
 
 /* --- the file of --config --------------------------------------------------------------------- */
 
-/* The last --config of ARGV; NULL: none. What else ARGV has is not looked at yet. */
+/* The value of the last --config in ARGV; NULL if there is none. Leaves other options alone. */
 static const char *options_find_config(int argc, char **argv)
 {
-	struct option long_options[N_SPECS + 1];
-	char letters[2 * N_SPECS + 2];
+	struct options_getopt getopt;
 	const char *path = NULL;
-	int key;
+	int config = 0, key;
 
-	options_fill_getopt(long_options, letters);
-	optind = 0;
-	opterr = 0;
-	while ((key = getopt_long(argc, argv, letters, long_options, NULL)) != -1)
-		if (key == KEY_CONFIG)
+	for (size_t i = 0; i < n_option_specs; i++)
+		if (option_specs[i].offset == offsetof(struct options, config))
+			config = options_key(&option_specs[i]);
+	options_fill_getopt(&getopt);
+	while ((key = getopt_long(argc, argv, getopt.letters, getopt.long_options, NULL)) != -1)
+		if (key == config)
 			path = optarg;
 	return path && *path ? path : NULL;
 }
@@ -596,19 +459,14 @@ struct xtop_error *options_parse(int argc, char **argv, struct options *options)
 
 void options_deinit(struct options *options)
 {
-	free(options->domains);
-	free(options->symbols);
-	free(options->debug_dirs);
-	free(options->source_dirs);
-	free(options->labels);
-	free(options->matches);
-	free(options->excepts);
-	options->domains = NULL;
-	options->symbols = NULL;
-	options->debug_dirs = options->source_dirs = options->labels = NULL;
-	options->matches = options->excepts = NULL;
-	options->n_domains = options->n_symbols = 0;
-	options->n_debug_dirs = options->n_source_dirs = options->n_labels = 0;
-	options->n_matches = options->n_excepts = 0;
+	for (size_t i = 0; i < n_option_specs; i++) {
+		const struct option_spec *spec = &option_specs[i];
+
+		if (spec->kind != OPTION_LIST)
+			continue;
+		free(*options_list(options, spec));
+		*options_list(options, spec) = NULL;
+		*options_list_length(options, spec) = 0;
+	}
 	options_file_deinit(&options->file);
 }

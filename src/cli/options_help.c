@@ -1,103 +1,97 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What --help prints: a line or two for each option of options.c. */
+/* Builds the text of --help from the table of options. */
 #include "config.h"
 
-#include "xtop/cli/options.h"
+#include "cli/options_table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HELP_COLUMNS 80
+#define HELP_INDENT  27 /* columns before the sentence of an option */
+#define HELP_BYTES   8192
+
+static char help_text[HELP_BYTES];
+static size_t help_length;
+
+static void help_put(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void help_put(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (help_length < HELP_BYTES)
+		help_length += (size_t)vsnprintf(help_text + help_length, HELP_BYTES - help_length,
+						 format, arguments);
+	va_end(arguments);
+}
+
+/* Puts the words of TEXT from COLUMN on. Lines that follow begin with INDENT blanks. */
+static void help_wrap(const char *text, int column, int indent)
+{
+	const char *separator = "";
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (column + (int)strlen(separator) + n > HELP_COLUMNS) {
+			help_put("\n%*s", indent, "");
+			column = indent;
+			separator = "";
+		}
+		help_put("%s%.*s", separator, n, text);
+		column += (int)strlen(separator) + n;
+		separator = " ";
+		text += n + (int)strspn(text + n, " ");
+	}
+	help_put("\n");
+}
+
+static void help_put_option(const struct option_spec *spec)
+{
+	char names[64], letter[8] = "    ";
+
+	if (spec->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", spec->letter);
+	snprintf(names, sizeof(names), "  %s--%s%s%s%s%s", letter, spec->name,
+		 spec->kind == OPTION_WAITS_HZ ? "[" : "", spec->argument ? "=" : "",
+		 spec->argument ? spec->argument : "", spec->kind == OPTION_WAITS_HZ ? "]" : "");
+	help_put("%-*s ", HELP_INDENT - 1, names);
+	help_wrap(spec->help, HELP_INDENT, HELP_INDENT);
+}
+
+static void help_put_groups(void)
+{
+	for (enum option_group group = 0; group < N_OPTION_GROUPS; group++) {
+		help_put("%s:\n", option_groups[group]);
+		for (size_t i = 0; i < n_option_specs; i++)
+			if (option_specs[i].group == group && !option_specs[i].rare)
+				help_put_option(&option_specs[i]);
+	}
+}
+
+/* Names the options that only the manual describes. */
+static void help_put_rare(void)
+{
+	char names[HELP_BYTES / 8] = "Also, in xtop(1):";
+
+	for (size_t i = 0; i < n_option_specs; i++)
+		if (option_specs[i].rare)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), " --%s",
+				 option_specs[i].name);
+	help_wrap(names, 0, 2);
+}
 
 const char *options_help(void)
 {
-	return "Usage: xtop -d DOMAIN [OPTION]...\n"
-	       "       xtop -r FILE [OPTION]...\n"
-	       "Shows which functions a Xen guest spends its time in, and who calls them.\n"
-	       "\n"
-	       "  -d, --domain=DOM      the guest: name, domid or UUID; may be repeated\n"
-	       "  -F, --freq=HZ         samples per second, 1 to 20000 (default 99)\n"
-	       "  -k, --symbols=FILE    names of functions: an ELF file, or the text of nm,\n"
-	       "                        System.map or /proc/kallsyms; may be repeated\n"
-	       "      --root=DIR        a copy or mount of a Linux guest's root file system,\n"
-	       "                        for names of files that are not in its memory\n"
-	       "      --debug-dir=DIR   debug files of stripped programs, by build-id (default\n"
-	       "                        /usr/lib/debug); may be repeated\n"
-	       "      --debuginfod      fetch debug files from the servers of DEBUGINFOD_URLS\n"
-	       "      --lines           add source lines and inlined functions from debug files\n"
-	       "                        to tables and folded stacks\n"
-	       "      --no-inline       with --lines: no inlined functions\n"
-	       "      --source-dir=DIR  with --lines: source files, for their text beside\n"
-	       "                        instructions; may be repeated\n"
-	       "      --addr2line       read a Linux kernel's oops or call trace from stdin, and\n"
-	       "                        print it with functions, source lines and what was\n"
-	       "                        inlined; for -d, -r or files of -k\n"
-	       "      --crash           show a guest that has crashed and was kept, or one that\n"
-	       "                        runs, once: kernel log, stacks of all vCPUs and tasks\n"
-	       "  -u, --unwind=HOW      how to walk stacks: auto (default), fp, orc or dwarf\n"
-	       "      --budget=PERCENT  share of its time that the guest may be stopped\n"
-	       "                        (default 1)\n"
-	       "      --shared          profile a guest that another xtop profiles already,\n"
-	       "                        with a budget of its own\n"
-	       "  -i, --interval=SECS   time between refreshes (default 1, in batch mode 2,\n"
-	       "                        with --push 10)\n"
-	       "  -n, --iterations=N    batch mode: stop after N tables\n"
-	       "  -T, --time=SECS       stop after SECS seconds\n"
-	       "      --half-life=SECS  after this time a sample counts half, 0: always fully\n"
-	       "                        (default 10)\n"
-	       "  -s, --sort=COLUMN     children (default), self, samples, symbol, module,\n"
-	       "                        process or source\n"
-	       "  -e, --filter=REGEX    only stacks with a function, module, process, container\n"
-	       "                        or unit (cgroup) that matches\n"
-	       "  -o, --output=FILE     write the profile at exit; - is stdout\n"
-	       "      --format=FORMAT   of the output: folded, pprof, speedscope, perf, svg or\n"
-	       "                        html; default: by its ending, .folded, .pb.gz, .json,\n"
-	       "                        .perf, .svg or .html; else folded\n"
-	       "      --group=HOW       by process (default) or cgroup: folded stacks begin\n"
-	       "                        with container or unit; view p shows them\n"
-	       "      --clock=CLOCK     tell times on dom0's monotonic clock (dom0, default), in\n"
-	       "                        utc, or on a Linux guest's clocks: guest, guest-utc\n"
-	       "      --waits[=HZ]      also look at tasks that wait, 1 to 10 times a second\n"
-	       "                        (default 2); with -b a table of them follows\n"
-	       "      --profile=WHICH   cpu (default) or waits: what -o and -b write; waits in\n"
-	       "                        milliseconds; implies --waits\n"
-	       "  -w, --record=FILE     write the raw samples to a new file, a recording\n"
-	       "  -r, --replay=FILE     read a recording, or a profile (folded stacks, pprof),\n"
-	       "                        instead of sampling a guest\n"
-	       "      --example         open the profile that is installed with xtop\n"
-	       "      --paced           replay at the speed of the recording\n"
-	       "      --bare            copy no stacks: shows what the stops themselves cost\n"
-	       "      --stats=FILE      write counters and costs at exit, one JSON object\n"
-	       "      --addresses       show unnamed functions as 0xADDR\n"
-	       "      --baseline=FILE   a recording or profile to compare the screen with\n"
-	       "      --diff OLD NEW    compare two recordings or profiles: print which\n"
-	       "                        functions take another share now, and how sure that is\n"
-	       "      --all-rows        with --diff: also functions that may be the same\n"
-	       "      --fail-over=POINTS  with --diff: exit with 1 if a function surely grew by\n"
-	       "                        more percentage points\n"
-	       "      --annotate=FUNCTION  print the function's instructions at exit, with the\n"
-	       "                        samples of each; FUNCTION may be MODULE:FUNCTION\n"
-	       "  -b, --batch           print tables instead of showing the screen; the default\n"
-	       "                        when stdout is not a terminal\n"
-	       "      --json            each table as one JSON object on a line; implies --batch\n"
-	       "  -q, --quiet           print no tables\n"
-	       "      --push=URL        no screen: a profile of each guest and interval goes\n"
-	       "                        to a store: file:///DIR; http(s)://HOST is Pyroscope,\n"
-	       "                        otlp+http(s)://HOST a collector of OpenTelemetry\n"
-	       "      --all             every guest, also those that come later: on the screen,\n"
-	       "                        with --push, --metrics or -b\n"
-	       "      --match=PATTERN   with --all: only guests with such names, as 'web*';\n"
-	       "      --except=PATTERN  and without these; both may be repeated\n"
-	       "      --host-budget=PERCENT  with --all, --push, --metrics: share of one CPU\n"
-	       "                        that xtop may take of dom0 for all guests together\n"
-	       "                        (default with --all, but on the screen: 2)\n"
-	       "      --label=KEY=VALUE  with --push: a label of the profiles; may be repeated\n"
-	       "      --push-config=FILE  with --push: tenant, credentials and limits\n"
-	       "      --metrics=WHERE   no screen: metrics of all guests for Prometheus, at\n"
-	       "                        ADDRESS:PORT, or in /DIR/NAME.prom for node_exporter\n"
-	       "      --config=FILE     take options from FILE first: lines NAME or NAME = VALUE\n"
-	       "      --check           say whether the options are good, and exit\n"
-	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
-	       "      --xen-abi=VERSION  on a Xen newer than xtop knows: use the interface of\n"
-	       "                        this release, 4.14 to 4.21\n"
-	       "  -l, --list            list the guests and exit\n"
-	       "  -h, --help            show this text and exit\n"
-	       "  -V, --version         show the version and exit\n"
-	       "\n"
-	       "Exit status: 0, 1 for a failure, 2 for a usage error. More in xtop(1).\n";
+	help_length = 0;
+	help_put("Usage: xtop -d DOMAIN [OPTION]...    look at a guest, live\n"
+		 "       xtop -r FILE [OPTION]...      look at a recording or a profile\n"
+		 "       xtop --diff OLD NEW           compare two of these\n"
+		 "Shows which functions a Xen guest spends its time in, and who calls them.\n\n");
+	help_put_groups();
+	help_put_rare();
+	help_put("Exit status: 0, 1 for a failure, 2 for a usage error.\n");
+	return help_text;
 }

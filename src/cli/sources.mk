@@ -6,4 +6,6 @@ libxtop_a_SOURCES += \
 	src/cli/options_check.h \
 	src/cli/options_file.c \
 	include/xtop/cli/options_file.h \
-	src/cli/options_help.c
+	src/cli/options_help.c \
+	src/cli/options_table.c \
+	src/cli/options_table.h

@@ -111,7 +111,7 @@ struct options {
  */
 struct xtop_error *options_parse(int argc, char **argv, struct options *options);
 void options_deinit(struct options *options);
-/* The text of --help, for stdout. */
+/* The text of --help, valid until the next call. */
 const char *options_help(void);
 
 #endif
