@@ -7,11 +7,11 @@
  *   xen_irq_list_head ◄─► struct irq_info ◄─► struct irq_info ◄─► back to the head
  *                         type      1 pirq, 2 virq, 3 ipi, 4 evtchn (enum xen_irq_type)
  *                         evtchn    the port; 0: none
- *                         cpu       to which it is bound; the vCPU has the same number
+ *                         cpu       the CPU to which the channel is bound: the vCPU's number
  *                         u         virq: its number; evtchn, from 5.12: struct xenbus_device *
  *
- * A xenbus_device has its path in xenstore, without the domain's: "device/vbd/51712". The channels
- * of the console and of xenstore have no device.
+ * A xenbus_device has its path in xenstore, without the path of the domain: "device/vbd/51712". The
+ * channels of the console and of xenstore have no device.
  */
 #include "config.h"
 
@@ -23,15 +23,16 @@
 
 #include "linux/kernel/member.h"
 
-#define EVENT_INFO_BYTES 256 /* all members that are read lie within; 136 in 5.10 to 7.3 */
+/* all members that are read lie within it; the struct has 136 bytes in 5.10 to 7.3 */
+#define EVENT_INFO_BYTES 256
 #define EVENT_VIRQ_TIMER 0   /* Xen 4.17 public/xen.h VIRQ_TIMER */
 #define EVENT_PATH_BYTES 32
 
 enum event_type { EVENT_PIRQ = 1, EVENT_VIRQ, EVENT_IPI, EVENT_DOMAIN };
 
 struct event_info {
-	uint64_t next;   /* the link of the next one, or the list's head */
-	uint64_t device; /* 0: none is known */
+	uint64_t next;   /* the link of the next element, or the list's head */
+	uint64_t device; /* 0 if none is known */
 	uint32_t port;
 	uint16_t type, cpu, virq;
 };
@@ -49,7 +50,7 @@ static bool event_has_layout(const struct layout *layout)
 	       layout_offset(layout, IRQ_INFO_DEVICE) <= EVENT_INFO_BYTES - sizeof(uint64_t);
 }
 
-/* The first N bytes of a member, in BYTES of the struct. */
+/* The first N bytes of MEMBER in BYTES, a copy of the struct. */
 static uint64_t event_get(const struct layout *layout, const unsigned char *bytes,
 			  enum layout_member member, size_t n)
 {
@@ -60,7 +61,7 @@ static uint64_t event_get(const struct layout *layout, const unsigned char *byte
 	return value;
 }
 
-/* How much of the struct is read: up to its last member here, which has 8 bytes at most. */
+/* How much of the struct is read: up to the last member in use, which has 8 bytes at most. */
 static size_t event_bytes(const struct layout *layout)
 {
 	static const enum layout_member members[] = { IRQ_INFO_LIST, IRQ_INFO_PORT, IRQ_INFO_CPU,
@@ -98,7 +99,7 @@ static bool event_read(const struct linux_guest *guest, uint64_t address, struct
 	return true;
 }
 
-/* "vbd/51712" of "device/vbd/51712"; "port 5" where no device is known. */
+/* Adds "vbd/51712" for the path "device/vbd/51712", or "port 5" if no device is known. */
 static void event_add_name(const struct linux_guest *guest, const struct event_info *info,
 			   struct os_events *events)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the debug files of a kernel and its modules; see kernel_debug_files.h. In this order:
+ * Finds the debug files of a kernel and its modules; see kernel_debug_files.h. The order of the
+ * search:
  *
  *   a file of -k with the kernel's build-id
  *   a debug folder, by build-id (process/debug_files.h)
  *   by name: the kernel's at a path of kernel_debug_files_paths[], a module's in module_files.c
- *   --debuginfod: the servers are asked when a sample was met in the image, as such a file may
+ *   --debuginfod: the servers are asked when a sample was found in the image, as such a file may
  *   have hundreds of megabytes
  *
- * The kernel may have been moved (KASLR): places in it are counted from its first symbol. The
- * sections of a module lie elsewhere than in its file: places in it are counted from their
- * functions.
+ * The kernel may have been moved (KASLR): addresses in the kernel are relative to its first symbol.
+ * The sections of a loaded module are placed differently than in its file: addresses in a module
+ * are relative to their functions.
  */
 #include "config.h"
 
@@ -29,15 +30,15 @@
 #include "xtop/supervise/line_client.h"
 #include "xtop/symbol/symbol.h"
 
-/* An image whose file may be fetched. */
+/* An image whose debug file may be fetched. */
 struct kernel_debug_files_awaited {
 	struct image *image;
-	struct kernel_start start; /* a module's is LINE_BY_SYMBOL, 0 */
+	struct kernel_start start; /* for a module, LINE_BY_SYMBOL and 0 */
 };
 
-/* Below a debug folder, and below usr/lib/debug of --root. %s is the release. */
+/* Paths below a debug folder, and below usr/lib/debug of --root. %s is the release. */
 static const char *const kernel_debug_files_paths[] = {
-	"boot/vmlinux-%s",        /* Debian, linux-image-*-dbg: no link by build-id leads there */
+	"boot/vmlinux-%s",        /* Debian, linux-image-*-dbg: no build-id link leads there */
 	"lib/modules/%s/vmlinux", /* Fedora, kernel-debuginfo */
 	"boot/vmlinux-%s.debug",  /* openSUSE */
 };
@@ -73,7 +74,7 @@ struct kernel_debug_files *kernel_debug_files_create(const struct os_guest *gues
 	return lines;
 }
 
-/* The order of the others does not matter. */
+/* The order of the remaining images does not matter. */
 static void kernel_debug_files_forget(struct kernel_debug_files *lines, size_t index)
 {
 	image_unref(lines->awaited[index].image);
@@ -91,7 +92,7 @@ void kernel_debug_files_destroy(struct kernel_debug_files *lines)
 	free(lines);
 }
 
-/* Best effort: skipped when allocation fails. */
+/* Does nothing if allocation fails. */
 static void kernel_debug_files_await(struct kernel_debug_files *lines, struct image *image,
 				     struct kernel_start start)
 {
@@ -102,7 +103,7 @@ static void kernel_debug_files_await(struct kernel_debug_files *lines, struct im
 		(struct kernel_debug_files_awaited){ image_ref(image), start };
 }
 
-/* A file of -k with the kernel's build-id. 0: there is none. */
+/* The lines of a file of -k with the kernel's build-id; 0 if there is none. */
 static uint32_t kernel_debug_files_find_given(const struct image *kernel,
 					      const struct symbols *symbols)
 {
@@ -126,7 +127,7 @@ static void kernel_debug_files_try_path(const struct kernel_debug_files *lines, 
 		debug_files_use_lines(&places, image, file.fd, start->symbol, start->address);
 }
 
-/* The build-id decides: another kernel may be installed under the same release. */
+/* The build-id decides, because another kernel may be installed under the same release. */
 static void kernel_debug_files_find_by_name(const struct kernel_debug_files *lines,
 					    struct image *image, const struct kernel_start *start)
 {
@@ -171,7 +172,7 @@ void kernel_debug_files_find_module(struct kernel_debug_files *lines, struct ima
 	kernel_debug_files_await(lines, image, (struct kernel_start){ LINE_BY_SYMBOL, 0 });
 }
 
-/* True: nothing more will come. */
+/* Returns true when the wait for the file is over. */
 static bool kernel_debug_files_poll_one(const struct kernel_debug_files *lines,
 					const struct kernel_debug_files_awaited *awaited)
 {

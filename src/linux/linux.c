@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Linux, as os.c asks for it (os_ops.h): finds the kernel, keeps up with its modules, tasks
- * and processes, and describes what could not be found. kernel/ reads the kernel itself, process/
- * the processes on it.
+ * Linux as one of the operating systems in os_ops.h: finds the kernel, keeps up with its modules,
+ * tasks and processes, and describes what could not be found. kernel/ reads the kernel itself,
+ * process/ the processes on it.
  *
  *   registers ─► kernel/linux_attach.c ─► kernel's code, types ─┬► modules, generated code
  *                                                               ├► stack layout of samples
@@ -36,21 +36,22 @@
 #include "xtop/supervise/line_client.h"
 #include "xtop/symbol/symbol.h"
 
-#define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
-#define LINUX_RETRY_NS        100000000ULL   /* to the first retry of linux_find_processes() .. */
-#define LINUX_MAX_RETRY_NS    10000000000ULL /* .. and at most between two */
+/* the time that each task of linux_read_tasks() represents */
+#define LINUX_TASKS_PERIOD_NS 1000000000
+#define LINUX_RETRY_NS        100000000ULL /* delay of the first retry of linux_find_processes() */
+#define LINUX_MAX_RETRY_NS    10000000000ULL /* longest delay between two retries */
 
 struct linux_system {
-	struct space *space; /* the kernel's, the caller's */
+	struct space *space; /* the kernel's code; borrowed from the caller */
 	struct linux_kernel kernel;
 	bool has_stacks; /* the sampler can be told where a task's stacks are */
 	struct modules *modules;
-	struct kernel_debug_files *lines; /* NULL: nobody wants lines */
+	struct kernel_debug_files *lines; /* NULL if source lines are not wanted */
 	struct generated_code *generated;
-	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
-	struct sleepers *sleepers; /* NULL: nobody has asked yet */
+	struct task_finder finder; /* owns tasks and processes; NULL if types are missing */
+	struct sleepers *sleepers; /* NULL before the first request */
 	struct processes_settings processes_settings;
-	uint64_t retry_ns, retry_delay_ns; /* of linux_find_processes() */
+	uint64_t retry_ns, retry_delay_ns; /* for linux_find_processes() */
 };
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -108,7 +109,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	system->finder.guest = system->finder.stacks.guest = guest;
 	if (linux_is_short(guest))
 		process_layout_32_find(guest);
-	/* Without the members that tasks need, the kernel's names and stacks are still there. */
+	/* Without the members that tasks need, the kernel's names and stacks still work. */
 	error_destroy(tasks_create(guest, &system->finder.tasks));
 	return system->finder.tasks && layout_has(&guest->layout, TASK_MM)
 		       ? processes_create(guest, &system->processes_settings,
@@ -117,8 +118,8 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 }
 
 /*
- * A kernel of 32 bits shows by a process where it keeps processes. If none was there at first, or
- * all were changing, looks again.
+ * A kernel of 32 bits reveals the layout of its processes only through a running process. If there
+ * was none at first, or all were changing, this function tries again.
  */
 static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
 {
@@ -134,7 +135,7 @@ static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
 	memory_refresh(guest->memory);
 	if (!process_layout_32_find(guest))
 		return;
-	/* Those that were read lack their mm_struct. Without memory there is another retry. */
+	/* The tasks read so far lack their mm_struct. If memory is out, there is another retry. */
 	error_destroy(tasks_create(guest, &tasks));
 	if (!tasks)
 		return;
@@ -145,7 +146,7 @@ static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
 }
 
 /*
- * Which symbol is at the beginning of the kernel's code (arch/x86/kernel/vmlinux.lds.S, arch/arm64/
+ * The symbol at the start of the kernel's code (arch/x86/kernel/vmlinux.lds.S, arch/arm64/
  * kernel/vmlinux.lds.S). On arm64 and Arm _text is before the code, and only CONFIG_KALLSYMS_ALL
  * names it.
  */
@@ -184,7 +185,7 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)
 		error = linux_create_walkers(system, guest);
-	if (error) { /* out of memory: as if Linux were not there */
+	if (error) { /* out of memory: treated as if Linux were not there */
 		error_destroy(error);
 		linux_destroy(system);
 		return NULL;
@@ -210,14 +211,14 @@ static enum os_runs linux_system_runs_on(void *context, const struct sample_vcpu
 	return linux_runs_on(&system->kernel, vcpu);
 }
 
-/* --- what comes and goes ---------------------------------------------------------------------- */
+/* --- updates ---------------------------------------------------------------------------------- */
 
 static void linux_poll(void *context, uint64_t now_ns)
 {
 	struct linux_system *system = context;
 	struct linux_guest *guest = &system->kernel.guest;
 
-	/* Without a module that is loaded there is nothing to find yet. */
+	/* As long as no module is loaded, there is nothing to find. */
 	if (linux_is_i386(guest) && !layout_has(&guest->layout, MODULE_LIST))
 		module_layout_i386_find(guest);
 	modules_poll(system->modules);
@@ -244,8 +245,8 @@ static void linux_get_kernel_root(const void *context, struct memory_root *root)
 }
 
 /*
- * Finds the list of tasks: a kernel without CONFIG_KALLSYMS_ALL does not name it, but any task
- * leads there. False: waits cannot be read.
+ * Finds the list of tasks. A kernel without CONFIG_KALLSYMS_ALL does not name the list, but any
+ * task leads to it. Returns false if waits cannot be read.
  */
 static bool linux_prepare_waits(struct linux_system *system)
 {
@@ -267,7 +268,7 @@ static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint6
 
 	if (!linux_prepare_waits(system))
 		return OS_WAITS_NONE;
-	if (!system->sleepers) { /* without memory there are no waits this time */
+	if (!system->sleepers) { /* if memory is out, there are no waits this time */
 		error_destroy(sleepers_create(guest, system->finder.tasks,
 					      system->finder.processes, &system->sleepers));
 		if (system->sleepers)
@@ -277,7 +278,7 @@ static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint6
 				: OS_WAITS_NONE;
 }
 
-/* The walk of --waits goes on where it was: this one has a state of its own. */
+/* Uses sleepers of its own, because a pass of --waits may be half done. */
 static bool linux_read_tasks(void *context, uint64_t now_ns, const struct os_waits_sink *sink)
 {
 	struct linux_system *system = context;
@@ -305,7 +306,7 @@ static void linux_get_waits_counts(const void *context, struct os_waits_counts *
 		*counts = sleepers_counts(system->sleepers);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static void linux_add_note(struct os_description *description, const char *note)
 {
@@ -316,7 +317,7 @@ static void linux_add_note(struct os_description *description, const char *note)
 		}
 }
 
-/* NULL: samples have their processes. */
+/* Why samples have no processes; NULL if they have. */
 static const char *linux_no_processes(const struct linux_system *system)
 {
 	if (!system->kernel.guest.has_layout)
@@ -340,7 +341,7 @@ static bool linux_is_fetching(void)
 	return progress.n_waiting;
 }
 
-/* What is fetched comes first: it is gone soon. */
+/* The progress of fetching comes first, because it will be gone soon. */
 static void linux_describe(const void *context, struct os_description *description)
 {
 	const struct linux_system *system = context;

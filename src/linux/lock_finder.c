@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a task's stack to the lock that it waits for; see lock_finder.h.
+ * Finds the lock that a task waits for from the task's stack; see lock_finder.h.
  *
  * A task that waits for a mutex, rw_semaphore, semaphore or percpu_rw_semaphore has a record of
- * that wait in a local variable, hence on its stack (Linux kernel/locking/mutex.c, rwsem.c,
+ * that wait in a local variable, that is, on its stack (Linux kernel/locking/mutex.c, rwsem.c,
  * semaphore.c, percpu-rwsem.c):
  *
  *   struct mutex_waiter      { list_head list; task_struct *task; ... }
@@ -43,13 +43,14 @@
 
 #define BLOCKER_KIND 3ULL
 
-#define LOCKS_TRIES 3 /* to follow a list that changes meanwhile */
+#define LOCKS_TRIES 3 /* attempts to follow a list that changes meanwhile */
 
-#define LOCKS_WRITER_BYTES 1024U /* of a stack: percpu_down_write() and the scheduler within it */
+/* innermost part of a stack that holds percpu_down_write() and the scheduler */
+#define LOCKS_WRITER_BYTES 1024U
 
 static const struct lock_record {
-	enum layout_member list, task; /* of the record on the stack */
-	enum layout_member wait_list;  /* of the lock */
+	enum layout_member list, task; /* members of the record on the stack */
+	enum layout_member wait_list;  /* member of the lock */
 } lock_records[N_OS_LOCK_KINDS] = {
 	[OS_LOCK_MUTEX] = { MUTEX_WAITER_LIST, MUTEX_WAITER_TASK, MUTEX_WAIT_LIST },
 	[OS_LOCK_RWSEM] = { RWSEM_WAITER_LIST, RWSEM_WAITER_TASK, RWSEM_WAIT_LIST },
@@ -64,7 +65,7 @@ struct list_links {
 };
 
 /*
- * Whether the entries on both sides of the one at ADDRESS point back to it. The guest runs: other
+ * Whether the neighbours of the list entry at ADDRESS point back to it. The guest runs: other
  * waiters come and go.
  */
 static bool locks_is_linked(const struct linux_guest *guest, uint64_t address)
@@ -78,7 +79,7 @@ static bool locks_is_linked(const struct linux_guest *guest, uint64_t address)
 	       previous.next == address;
 }
 
-/* The address of the list_head of the record on TASK's stack. */
+/* Finds the list_head of the record on TASK's stack. */
 static bool locks_find_record(const struct linux_guest *guest, const struct lock_task *task,
 			      const struct lock_record *record, uint64_t *addressp)
 {
@@ -100,7 +101,7 @@ static bool locks_find_record(const struct linux_guest *guest, const struct lock
 	return false;
 }
 
-/* Whether the list's entry at ADDRESS is a record on the stack of the task that it names. */
+/* Whether the list entry at ADDRESS is a record on the stack of the task that it names. */
 static bool locks_is_record(const struct linux_guest *guest, const struct lock_record *record,
 			    uint64_t address)
 {
@@ -113,8 +114,8 @@ static bool locks_is_record(const struct linux_guest *guest, const struct lock_r
 }
 
 /*
- * The entry of the list with the record at ADDRESS that is no record itself. A record whose task
- * has got the lock meanwhile is none any more, but it is not linked either.
+ * Finds the list entry that is not a record, starting at the record at ADDRESS. A record whose task
+ * has got the lock meanwhile is no record any more, but then it is not linked either.
  */
 static bool locks_find_head(const struct linux_guest *guest, const struct lock_record *record,
 			    uint64_t address, uint64_t *headp)
@@ -197,7 +198,7 @@ static bool locks_find_rt_mutex(const struct linux_guest *guest, const struct lo
 	       linux_is_kernel(*lockp);
 }
 
-/* A PI futex has an rt_mutex behind it; other rt_mutexes are the kernel's. */
+/* A PI futex has an rt_mutex behind it. All other rt_mutexes belong to the kernel. */
 static bool locks_find_user(const struct linux_guest *guest, const struct lock_task *task,
 			    enum os_lock_kind kind, struct lock_wait *wait)
 {
@@ -237,8 +238,9 @@ static bool locks_is_closed_by(const struct linux_guest *guest, const struct loc
 }
 
 /*
- * That writer is in no list. But the lock names the writer, and the innermost functions on the
- * writer's stack still need the lock: its address, or that of the member with the name.
+ * Finds the percpu_rw_semaphore that TASK has closed. Its writer is in no list. But the lock names
+ * the writer, and the innermost functions on the writer's stack still need the lock: the stack has
+ * the address of the lock or of its member writer.
  */
 static bool locks_find_closed(const struct linux_guest *guest, const struct lock_task *task,
 			      uint64_t *lockp)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lock that a sleeping task of a Linux guest waits for, found by what lies on its stack.
+ * Finds the lock that a sleeping task of a Linux guest waits for, from the contents of its stack.
  * Everything is read while the guest runs, and is hostile: lists are followed for a bounded number
  * of steps. Resolver's thread.
  */
@@ -13,30 +13,31 @@
 #include "xtop/base/limit.h"
 #include "xtop/os/os_locks.h"
 
-#define LOCKS_MAX_STEPS LIMIT(1024, 32) /* along the list of a lock's waiters */
+#define LOCKS_MAX_STEPS LIMIT(1024, 32) /* steps along the list of a lock's waiters */
 
 /* A task that sleeps. */
 struct lock_task {
-	uint64_t address, mm; /* mm 0: a kernel thread */
-	uint64_t sp;          /* its kernel stack begins there */
+	uint64_t address, mm; /* addresses; mm is 0 for a kernel thread */
+	uint64_t sp;          /* start of the live part of the kernel stack */
 	const void *stack;    /* the stack's bytes */
 	size_t stack_bytes;
-	const struct memory_root *user; /* its page tables; NULL: not known */
+	const struct memory_root *user; /* the process's page tables; NULL if unknown */
 };
 
 /* A task's wait for a lock. */
 struct lock_wait {
-	enum os_lock_kind kind; /* OS_LOCK_NONE: none is known */
-	uint64_t address;       /* the lock's; a futex: of the word, in user memory */
-	uint64_t space;         /* the mm_struct that a futex is in; 0: the kernel's memory */
+	enum os_lock_kind kind; /* OS_LOCK_NONE if no lock is known */
+	uint64_t address;       /* address of the lock; for a futex, of the word in user memory */
+	uint64_t space;         /* mm_struct of a futex; 0 for a lock in kernel memory */
 	uint64_t rt_mutex;      /* the kernel's lock behind a PI futex */
-	bool is_shared;         /* a futex: other processes may use it, too */
+	bool is_shared;         /* other processes may use the futex as well */
 };
 
 /*
- * TASK's functions say that it waits for a lock of KIND: OS_LOCK_PERCPU_RWSEM may be for the lock
- * or for its readers, OS_LOCK_FUTEX for any futex. False: which one cannot be told, or the futex is
- * not a lock; *WAIT is untouched.
+ * Finds the lock that TASK waits for. KIND is what the functions on TASK's stack wait for:
+ * OS_LOCK_PERCPU_RWSEM may stand for the lock or for its readers, OS_LOCK_FUTEX for any futex.
+ * Returns false and leaves *WAIT untouched if the lock cannot be determined, or if the futex is not
+ * a lock.
  */
 bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 		enum os_lock_kind kind, struct lock_wait *wait);

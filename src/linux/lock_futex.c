@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls that wait for futexes; see lock_futex.h. Their arguments (Linux
+ * Decodes system calls that wait for futexes; see lock_futex.h. The arguments (Linux
  * kernel/futex/syscalls.c, include/uapi/linux/futex.h):
  *
  *   futex(word, command, value, ...)
@@ -21,7 +21,7 @@
 #include "linux/process/sleeper_arch.h"
 
 #define FUTEX_COMMAND     0x7fU
-#define FUTEX_PRIVATE     0x80U /* also of the flags of the later calls, FUTEX2_PRIVATE */
+#define FUTEX_PRIVATE     0x80U /* the flags of the later calls have it as FUTEX2_PRIVATE */
 #define FUTEX_WAIT        0U
 #define FUTEX_LOCK_PI     6U
 #define FUTEX_WAIT_BITSET 9U

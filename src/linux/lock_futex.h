@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The futex that a sleeping task waits for, by the system call that the task has made. Everything
- * is read while the guest runs, and is hostile. Resolver's thread.
+ * The futex that a sleeping task waits for, according to the task's system call. Everything is read
+ * while the guest runs, and is hostile. Resolver's thread.
  */
 #ifndef XTOP_LINUX_LOCK_FUTEX_H
 #define XTOP_LINUX_LOCK_FUTEX_H
@@ -9,14 +9,17 @@
 #include "linux/lock_finder.h"
 
 struct lock_futex {
-	uint64_t address; /* of the word, in user memory */
-	bool is_shared;   /* other processes may use it, too */
+	uint64_t address; /* address of the word, in user memory */
+	bool is_shared;   /* other processes may use the futex as well */
 	bool is_wait;     /* the call waits for a change of the word */
 	bool is_pi;       /* the call takes a lock with priority inheritance */
-	bool is_mutex;    /* the value waited with is a mutex's */
+	bool is_mutex;    /* the call waits with a value that only a mutex has */
 };
 
-/* False: TASK has made no such call, or waits for several futexes; *FUTEX is untouched. */
+/*
+ * Returns false and leaves *FUTEX untouched if TASK's system call waits for no futex, or for
+ * several.
+ */
 bool lock_futex_get(const struct linux_guest *guest, const struct lock_task *task,
 		    struct lock_futex *futex);
 

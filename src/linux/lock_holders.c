@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the lock that a task waits for to the task that holds it; see lock_holders.h.
+ * Finds the task that holds a lock; see lock_holders.h.
  *
- *   lock ─► owner: a task's address ─► its look ─► pid ─► tree of pids ─► the same address?
+ *   lock ─► owner: a task's address ─► its state ─► pid ─► tree of pids ─► the same address?
  *           or a thread id           ─► tree of pids of the waiter's namespace ─► task
  */
 #include "config.h"
@@ -17,7 +17,7 @@
 #include "linux/lock_owner.h"
 #include "linux/process/pids.h"
 
-/* The task with PID, among those of this pass. NULL: there is none. */
+/* The task with PID among those of this pass; NULL if there is none. */
 static const struct sleeper *lock_holders_find_pid(const struct lock_holders *holders, uint32_t pid)
 {
 	size_t low = 0, high = holders->pass->n;
@@ -35,7 +35,7 @@ static const struct sleeper *lock_holders_find_pid(const struct lock_holders *ho
 		       : NULL;
 }
 
-/* The task that user code calls TID, if it may hold the futex that SLEEPER waits for; 0: none. */
+/* The task that user code calls TID, if it may hold the futex that SLEEPER waits for; 0 if none. */
 static uint64_t lock_holders_find_thread(const struct lock_holders *holders,
 					 const struct sleeper *sleeper, uint32_t tid)
 {
@@ -56,7 +56,7 @@ static uint64_t lock_holders_waited(const struct sleeper *sleeper, uint64_t now_
 	return sleeper->began_ns && now_ns > sleeper->began_ns ? now_ns - sleeper->began_ns : 0;
 }
 
-/* What is known of the task at ADDRESS now. False: it is no task. */
+/* Fills in TASK with the state of the task at ADDRESS. Returns false if ADDRESS is no task. */
 static bool lock_holders_describe(const struct lock_holders *holders, uint64_t address,
 				  uint64_t now_ns, struct os_lock_task *task)
 {
@@ -90,8 +90,8 @@ static bool lock_holders_describe(const struct lock_holders *holders, uint64_t a
 }
 
 /*
- * The page tables of the mm_struct at MM. processes.c may have dropped the process, as a task that
- * waits long is in no new sample.
+ * Reads the page tables of the mm_struct at MM. processes.c may have dropped the process, because a
+ * task that waits long is in no new sample.
  */
 static bool lock_holders_read_root(const struct linux_guest *guest, uint64_t mm,
 				   struct memory_root *root)
@@ -113,9 +113,9 @@ static void lock_holders_find(const struct lock_holders *holders, const struct s
 	if (owner.certainty == OS_HOLDER_GUESS) {
 		owner.task = lock_holders_find_thread(holders, sleeper, owner.tid);
 		if (!owner.task)
-			owner.certainty = OS_HOLDER_UNKNOWN; /* it was no mutex of glibc */
+			owner.certainty = OS_HOLDER_UNKNOWN; /* the futex was no mutex of glibc */
 	}
-	/* A task that just got the lock is about to wake up. It does not wait for itself. */
+	/* A task that has just got the lock is about to wake up. It does not wait for itself. */
 	if (owner.task == sleeper->task)
 		owner = (struct lock_owner){ .certainty = OS_HOLDER_UNKNOWN };
 	wait->certainty = owner.certainty;

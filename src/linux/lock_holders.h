@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds what the tasks of a Linux guest wait for, asked when a pass has seen all of them: the
- * lock's owner is read, then the look at the task that waits is repeated. If it is the same, the
- * task has waited for that lock all the time. So if tasks wait for each other in a circle, they do
- * so at one time: none of them can have given its lock away. Resolver's thread.
+ * Determines who holds the locks that tasks of a Linux guest wait for, after a pass has seen all
+ * tasks. The lock's owner is read, and then the waiter's state again. If the state is unchanged,
+ * the task has waited for that lock all the time. So if tasks wait for each other in a circle, they
+ * do so at the same time: none of them can have released its lock. Resolver's thread.
  */
 #ifndef XTOP_LINUX_LOCK_HOLDERS_H
 #define XTOP_LINUX_LOCK_HOLDERS_H
@@ -12,17 +12,17 @@
 #include "linux/kernel/linux_guest.h"
 #include "linux/sleeper.h"
 
-/* What is asked. All pointers outlive it. */
+/* Where locks and tasks are looked up. All pointers outlive it. */
 struct lock_holders {
 	const struct linux_guest *guest;
 	struct task_state_reader *reader;
-	const struct sleeper_list *pass; /* all tasks, as this pass has seen them */
+	const struct sleeper_list *pass; /* all tasks of this pass */
 	struct data_names *names;
 };
 
 /*
- * SLEEPER waits for a lock, whose name is read once. If the task has moved on since it was looked
- * at, *WAIT is over.
+ * Fills in WAIT with the lock that SLEEPER waits for, and its holder. A lock's name is read only
+ * once. If the task has moved on since the pass looked at it, wait->is_over is set.
  */
 void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
 		       uint64_t now_ns, struct os_lock_wait *wait);

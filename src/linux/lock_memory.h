@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads words of locks as they are now, not from copies of pages. Everything read is hostile.
- * Resolver's thread.
+ * Reads words of locks from guest memory, not from copies of pages. All data is hostile. Resolver's
+ * thread.
  */
 #ifndef XTOP_LINUX_LOCK_MEMORY_H
 #define XTOP_LINUX_LOCK_MEMORY_H
 
 #include "linux/kernel/linux_guest.h"
 
-/* False: ADDRESS is not the kernel's, or the page is not there. */
+/* Returns false if ADDRESS is outside the kernel's addresses, or if the page is not there. */
 static inline bool lock_memory_read(const struct linux_guest *guest, uint64_t address, void *bytes,
 				    size_t n)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a lock is part of; see lock_name.h. All but the path are exact:
+ * Finds the object that contains a lock; see lock_name.h. All names are exact, except the path:
  *
- *   static data  the variable that has the lock's address in it, by the kernel's own table
- *   mmap_lock    an mm_struct around it, whose owner says that it is his; or that of the waiter
- *   i_rwsem      an inode around it, whose i_mapping points to its own i_data. So for the locks of
- *                that i_data. A path is one of those that the inode has: other links and mounts
- *                show it elsewhere
+ *   static data  the variable at the lock's address, in the kernel's own symbol table
+ *   mmap_lock    an mm_struct around the lock: the waiter's, or one that its owner points back to
+ *   i_rwsem      an inode around the lock: its i_mapping points to its own i_data. The locks in
+ *                i_data are found in the same way. The path is one of the inode's paths: other
+ *                links and mounts have other paths
  */
 #include "config.h"
 
@@ -35,7 +35,9 @@ static bool lock_name_put_data(struct data_names *names, uint64_t lock,
 	return true;
 }
 
-/* The process whose memory MM is, by its owner. 0: not known, or no mm_struct. */
+/*
+ * The process whose memory MM is, according to MM's owner. 0 if unknown, or if MM is no mm_struct.
+ */
 static uint32_t lock_name_find_owner(const struct linux_guest *guest, uint64_t mm)
 {
 	uint64_t owner, back;
@@ -64,7 +66,7 @@ static bool lock_name_put_mm(const struct linux_guest *guest, uint64_t lock, uin
 	return true;
 }
 
-/* An inode is known by its i_mapping, which points to its own i_data. */
+/* An inode is recognised by its i_mapping, which points to its own i_data. */
 static bool lock_name_is_inode(const struct linux_guest *guest, uint64_t inode)
 {
 	uint64_t mapping;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds a lock; see lock_owner.h.
+ * Reads the owner of a lock; see lock_owner.h.
  *
  *   mutex.owner    task | 1 has waiters, 2 handoff, 4 pickup             (from 4.10)
  *   rw_semaphore   count: bit 0 a writer has it, from bit 8 on readers   (from 5.3)
  *                  owner: task | 1 took it to read, 2 and 4 about spinning
- *                  A writer sets owner after count and clears it before, so a writer there is one
- *                  that has it. A reader leaves its address behind.
+ *                  A writer sets owner after count and clears owner before count, so that a writer
+ *                  in owner holds the lock. A reader leaves its address behind.
  *   rt_mutex       owner: task | 1 has waiters. The waiter has task.pi_blocked_on->lock.
  *   semaphore      last_holder: task that took it last, from 6.16; zeroed when that task gives it
- *                  back. Up to there, no owner
- *   percpu rwsem   writer: task that has closed it and waits for the last readers to go. Later on,
- *                  while it has the lock, nothing says so
- *   futex          the kernel knows no owner but that of a PI futex, whose waiters wait for an
+ *                  back. Older kernels have no owner
+ *   percpu rwsem   writer: task that has closed it and waits for the last readers to go. After
+ *                  that, while the writer has the lock, nothing names it
+ *   futex          the kernel knows only the owner of a PI futex: its waiters wait for an
  *                  rt_mutex behind it. A mutex of glibc (nptl/bits/struct_mutex.h) has
  *                  { int lock, unsigned count, int owner, unsigned nusers, int kind }
- *                  where lock is the word: 2 means locked, with waiters. A robust one has the
- *                  owner's thread id in the word. Who waits for such a mutex calls futex() with
+ *                  where lock is the word: 2 means locked, with waiters. A robust mutex has the
+ *                  owner's thread id in the word. A waiter for such a mutex calls futex() with
  *                  the value 2, or with bit 31 set. Condition variables, semaphores and barriers
  *                  wait with other values, and are no locks.
  */
@@ -37,7 +37,7 @@
 /* glibc sysdeps/nptl/pthreadP.h */
 #define GLIBC_LOCKED_WAITERS 2
 #define GLIBC_ROBUST         0x10
-#define GLIBC_KINDS          0x3ff /* 0x200: its type was set to PTHREAD_MUTEX_NORMAL */
+#define GLIBC_KINDS          0x3ff /* 0x200: the mutex's type was set to PTHREAD_MUTEX_NORMAL */
 #define GLIBC_MAX_USERS      (1U << 22)
 
 enum glibc_word { GLIBC_LOCK, GLIBC_COUNT, GLIBC_OWNER, GLIBC_USERS, GLIBC_KIND, N_GLIBC };
@@ -53,7 +53,7 @@ static struct lock_owner lock_owner_read_mutex(const struct linux_guest *guest, 
 {
 	uint64_t owner = 0;
 
-	/* While somebody waits in its list, a mutex says so; else it is not this one any more. */
+	/* A mutex with waiters in its list has this flag. Without the flag the wait is over. */
 	if (!lock_memory_read_member(guest, lock, MUTEX_OWNER, &owner) || !(owner & MUTEX_WAITERS))
 		owner = 0;
 	return lock_owner_of(owner);
@@ -109,7 +109,7 @@ static struct lock_owner lock_owner_read_percpu_rwsem(const struct linux_guest *
 	return lock_owner_of(writer);
 }
 
-/* A mutex of glibc, if that is what the word at ADDRESS belongs to. */
+/* The owner of a mutex of glibc, if the word at ADDRESS belongs to such a mutex. */
 static struct lock_owner lock_owner_read_glibc(const struct linux_guest *guest, uint64_t address,
 					  const struct memory_root *user)
 {
@@ -150,7 +150,7 @@ struct lock_owner lock_owner_read(const struct linux_guest *guest, const struct 
 		return lock_owner_read_semaphore(guest, wait->address);
 	case OS_LOCK_PERCPU_RWSEM:
 		return lock_owner_read_percpu_rwsem(guest, wait->address);
-	case OS_LOCK_PERCPU_READERS: /* a counter for each CPU */
+	case OS_LOCK_PERCPU_READERS: /* its readers are only counted, for each CPU */
 	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		break;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug files of modules; see module_files.h. A debug folder, and /usr/lib/debug below --root, has
- * them like this:
+ * Finds the debug files of modules; see module_files.h. They lie in these folders below a debug
+ * folder or below /usr/lib/debug of --root, or in the same folders below usr/:
  *
  *   lib/modules/RELEASE/kernel/net/netfilter/nf_tables.ko       Debian, linux-image-*-dbg
  *   lib/modules/RELEASE/kernel/.../nf_tables.ko.debug           Fedora, kernel-debuginfo
  *
- * or below usr/. Nothing in the guest tells the folders between. So all files of that release are
- * listed once, when the first module wants lines. A file is used only if it has the module's
- * build-id. In names of files "-" and "_" are the same, as for modprobe: snd-pcm.ko is snd_pcm.
+ * Nothing in the guest tells the folders in between. So all files of that release are listed once,
+ * when the first module needs lines. A file is used only if it has the module's build-id. In file
+ * names "-" and "_" are equal, as for modprobe: snd-pcm.ko is snd_pcm.
  *
- * Below --root the folders may be a guest's. So no symbolic link is followed, and depth and number
- * of names have limits. RELEASE comes from guest memory.
+ * The folders below --root may belong to a guest. So no symbolic link is followed, and depth and
+ * number of names have limits. RELEASE comes from guest memory.
  */
 #include "config.h"
 
@@ -35,8 +35,8 @@
 #define MODULE_FILES_BELOW_ROOT  "usr/lib/debug"
 
 struct module_file {
-	int folder;   /* the caller's: a debug folder, or --root */
-	char *path;   /* below it */
+	int folder;   /* descriptor of a debug folder or of --root; borrowed */
+	char *path;   /* relative to FOLDER */
 };
 
 struct module_files {
@@ -76,7 +76,7 @@ size_t module_files_count(const struct module_files *files)
 
 /* --- listing ---------------------------------------------------------------------------------- */
 
-/* The length of the module's name in NAME, a file's name. 0: it is no module's. */
+/* The length of the module's name in the file name NAME; 0 if the file is no module. */
 static size_t module_files_name_length(const char *name)
 {
 	const char *end = strstr(name, ".ko");
@@ -101,7 +101,7 @@ static void module_files_add(struct module_files *files, int folder, const char 
 		files->list[files->n++] = (struct module_file){ folder, copy };
 }
 
-/* Lists what is below AT, which is taken, and which is PATH of FOLDER. */
+/* Lists the files below the folder AT, which is PATH of FOLDER. Closes AT. */
 static void module_files_walk(struct module_files *files, int folder, int at, const char *path,
 			      unsigned depth)
 {
@@ -134,7 +134,7 @@ static void module_files_walk(struct module_files *files, int folder, int at, co
 	closedir(stream);
 }
 
-/* PATH: components below FOLDER, each of which must be a folder and no link. */
+/* Lists the files below PATH of FOLDER. Each component of PATH must be a folder and no link. */
 static void module_files_list_path(struct module_files *files, int folder, const char *path)
 {
 	char rest[PATH_MAX], *next = rest, *name;
@@ -184,7 +184,7 @@ static char module_files_letter(char letter)
 	return letter == '-' ? '_' : letter;
 }
 
-/* Whether the file at PATH has the name of the module MODULE, "[snd_pcm]". */
+/* Whether the file at PATH has the name of MODULE, such as "[snd_pcm]". */
 static bool module_files_is_named(const char *path, const char *module)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When a CPU's next timer comes; see next_timer.h.
+ * Reads a CPU's next timer; see next_timer.h.
  *
  *   __per_cpu_offset[CPU] + tick_cpu_device ─► struct tick_device { *evtdev; ... }
  *   evtdev ─► struct clock_event_device { next_event: ns by CLOCK_MONOTONIC; ... }
  *
- * (Linux kernel/time/tick-common.c, clockevents.c.) With Xen's timer that is the time for which the
- * kernel has asked Xen last. An idle CPU that needs no timer has KTIME_MAX.
+ * (Linux kernel/time/tick-common.c, clockevents.c.) With Xen's timer, next_event is the time that
+ * the kernel has last asked Xen for. An idle CPU that needs no timer has KTIME_MAX.
  */
 #include "config.h"
 

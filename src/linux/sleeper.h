@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is kept of a task of a Linux guest between two looks at it: plain data, written by
+ * What is kept of a task of a Linux guest between two looks at it. Plain data, written by
  * sleepers.c. Resolver's thread.
  */
 #ifndef XTOP_LINUX_SLEEPER_H
@@ -13,15 +13,17 @@ struct sleeper {
 	uint32_t pid;
 	uint64_t struct_pid, task; /* addresses */
 	struct task_state look;
-	struct task_state_sums sums; /* of that look */
-	uint64_t seen_ns;  /* of that look, on our clock */
-	uint64_t began_ns; /* the wait, on our clock; 0: the task ran */
-	uint64_t left;     /* the same on the scheduler's clock; 0: not known */
-	uint64_t from_ns;  /* it had not begun then, on our clock; 0: no look was before it */
-	void *kept;        /* the sink's */
-	struct lock_wait lock; /* that it waits for */
-	char lock_name[OS_LOCK_NAME_BYTES]; /* raw; "": none, or not told yet */
-	bool lock_told; /* to the sink */
+	struct task_state_sums sums; /* sums at the last look */
+	uint64_t seen_ns;  /* time of the last look, on our clock */
+	uint64_t began_ns; /* begin of the wait, on our clock; 0 if the task ran */
+	uint64_t left;     /* begin of the wait, on the scheduler's clock; 0 if unknown */
+	/* time of an earlier look, on our clock, before the wait began; 0 if there was none */
+	uint64_t from_ns;
+	void *kept;        /* the sink's data */
+	struct lock_wait lock; /* lock that the task waits for */
+	/* raw; "" if it has none, or if it was not determined yet */
+	char lock_name[OS_LOCK_NAME_BYTES];
+	bool lock_told; /* the lock was reported to the sink */
 };
 
 /* The tasks of a pass, ascending by pid. */

@@ -22,7 +22,7 @@ void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest
 	stacks->size_bytes = arch_stack_bytes(guest);
 }
 
-/* Adds a piece behind the others of the sample. Returns where its bytes go. */
+/* Where the bytes of the sample's next stack go. */
 static unsigned char *sleeper_stacks_next_piece(struct sleeper_stacks *stacks)
 {
 	return (unsigned char *)&stacks->sample + stacks->sample.vcpu.size_bytes +
@@ -42,8 +42,8 @@ static void sleeper_stacks_add_piece(struct sleeper_stacks *stacks, enum sample_
 }
 
 /*
- * Reads the kernel's memory not from copies of pages: a copy may be from before the look that comes
- * first, and the look that follows would not tell.
+ * Reads kernel memory from the guest, not from copies of pages. A copy may be older than the look
+ * before, and the look afterwards would not notice.
  */
 static bool sleeper_stacks_read_now(const struct linux_guest *guest, uint64_t address, void *bytes,
 			      size_t size_bytes)
@@ -63,7 +63,9 @@ static bool sleeper_stacks_read_word(const struct linux_guest *guest, uint64_t t
 	       linux_is_kernel_of(guest, *word) && *word % word_bytes == 0;
 }
 
-/* What the switch of tasks has stored in the task_struct, if it is not all on the stack. */
+/*
+ * Reads the registers that the task switch stored in the task_struct, if not all are on the stack.
+ */
 static bool sleeper_stacks_read_context(struct sleeper_stack *stack)
 {
 	const struct layout *layout = &stack->guest->layout;
@@ -74,7 +76,7 @@ static bool sleeper_stacks_read_context(struct sleeper_stack *stack)
 				       stack->context, sizeof(stack->context));
 }
 
-/* The live part of the kernel stack of the task at ADDRESS, and registers. */
+/* Reads the live part of the kernel stack of the task at ADDRESS, and its registers. */
 static bool sleeper_stacks_read_kernel(struct sleeper_stacks *stacks, uint64_t address)
 {
 	const struct linux_guest *guest = stacks->guest;
@@ -104,7 +106,7 @@ static bool sleeper_stacks_read_kernel(struct sleeper_stacks *stacks, uint64_t a
 	return true;
 }
 
-/* The innermost pages of the user stack, where the task entered the kernel. */
+/* Reads the innermost pages of the user stack, at the point where the task entered the kernel. */
 static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct task *task)
 {
 	const struct sample_stack *kernel = sample_first_stack(&stacks->sample.vcpu);
@@ -130,8 +132,8 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
 }
 
 /*
- * NULL: it cannot be read. Nothing that tasks.c has kept is used: the task has moved since, and a
- * thread mostly gives itself a name just before it begins to wait.
+ * The task at ADDRESS; NULL if it cannot be read. The copy that tasks.c keeps is not used: the task
+ * has moved since, and most threads set their name just before they begin to wait.
  */
 static const struct task *sleeper_stacks_find_task(struct sleeper_stacks *stacks, uint64_t address,
 						   const struct task_state *look, uint64_t now_ns)

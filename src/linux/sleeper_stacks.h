@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stacks of a task of a Linux guest that is on no CPU, as a sample of one vCPU. The guest runs
- * meanwhile, so the caller checks the task before and after reading them. Resolver's thread.
+ * Reads the stacks of a task of a Linux guest that is on no CPU, as a sample of one vCPU. The guest
+ * runs meanwhile, so the caller checks the task before and after reading them. Resolver's thread.
  */
 #ifndef XTOP_LINUX_SLEEPER_STACKS_H
 #define XTOP_LINUX_SLEEPER_STACKS_H
@@ -19,8 +19,8 @@ struct sleeper_stacks {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
-	uint32_t size_bytes; /* of a kernel stack */
-	/* a sample of one vCPU with two stacks, the kernel's first */
+	uint32_t size_bytes; /* size of a kernel stack */
+	/* A sample of one vCPU with two stacks, the kernel's first. */
 	struct {
 		struct sample_vcpu vcpu;
 		unsigned char stacks[2 * sizeof(struct sample_stack) + SLEEPER_STACK_BYTES +
@@ -29,12 +29,13 @@ struct sleeper_stacks {
 };
 
 bool sleeper_stacks_can_read(const struct linux_guest *guest);
-/* All pointers outlive the STACKS, which are zeroed. */
+/* STACKS is zeroed. All pointers outlive it. */
 void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest *guest,
 			 struct tasks *tasks, struct processes *processes);
 /*
- * Fills in stacks->sample with the stacks of the task at ADDRESS, which LOOK has seen, and OF
- * with whose they are, valid until the next call. False: the task cannot be read.
+ * Fills in stacks->sample with the stacks of the task at ADDRESS, whose state was STATE, and OWNER
+ * with the task's names. Both are valid until the next call. Returns false if the task cannot be
+ * read.
  */
 bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
 			 const struct task_state *look, uint64_t now_ns, struct os_task *of);

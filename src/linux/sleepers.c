@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tasks that do not run; see sleepers.h. Resolver's thread, while the guest runs.
+ * Reads the tasks that do not run; see sleepers.h. Resolver's thread, while the guest runs.
  *
- *   init_pid_ns.idr ─► struct pid ─► task_struct ─► look ─┬─ as at the last look: nothing to read
- *   (by pid, 64 at a time)                                └─ moved: kernel stack, user stack, and
- *                                                            then the look again
+ *   init_pid_ns.idr ─► struct pid ─► task_struct ─► state ─┬─ unchanged since the last pass: done
+ *   (by pid, 64 at a time)                                 └─ changed: kernel stack, user stack,
+ *                                                             and then the state again
  *
- * A task whose look is as before costs one read. Only the pages of SLEEPERS_FEW tasks stay mapped;
- * in a guest with more, the pages for the looks of a turn are copied in one batch. After the stack
- * of a task has been read, the look is repeated; if it differs, the stack may be torn and is read
- * again.
+ * A task whose state is unchanged costs one read. Only the pages of SLEEPERS_FEW tasks stay mapped;
+ * in a guest with more tasks, the pages for the states of a turn are copied in one batch. After the
+ * stack of a task has been read, its state is read again; if the state differs, the stack may be
+ * torn and is read again.
  *
- * Since when it waits. sched_info.last_arrival says when the task got a CPU last, on the
- * scheduler's clock; se.sum_exec_runtime - se.prev_sum_exec_runtime how long it ran then. Both
- * together are when it left (Linux kernel/sched/stats.h sched_info_arrive(), kernel/sched/fair.c
- * set_next_entity()). clock_gap.h turns that clock into ours. What we saw bounds the result: a wait
- * began after the last look at which it had not begun, and before the first at which it had.
+ * How the begin of a wait is found. sched_info.last_arrival is when the task last got a CPU, on the
+ * scheduler's clock; se.sum_exec_runtime - se.prev_sum_exec_runtime is how long it ran then. The
+ * sum of both is when it left the CPU (Linux kernel/sched/stats.h sched_info_arrive(),
+ * kernel/sched/fair.c set_next_entity()). clock_gap.h turns that clock into ours. Our own
+ * observations bound the result: a wait began after the last look at which it had not begun, and
+ * before the first look at which it had.
  *
- * Tasks of the pass before are kept in an array by ascending pid, as the tree gives them. A pass
- * reads along the old array and writes a new one. A task for which it has no room is new in each
- * pass: its stack is read each time, and its lock is not told.
+ * Tasks of the previous pass are kept in an array by ascending pid, the order of the tree. A pass
+ * reads along the old array and writes a new one. A task for which the array has no room is new in
+ * each pass: its stack is read each time, and its lock is not reported.
  */
 #include "config.h"
 
@@ -41,7 +42,7 @@
 
 #define SLEEPER_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT */
 #define SLEEPER_GAP_SPAN_NS 30000000000ULL
-#define SLEEPER_MAX_PERIODS 20 /* a look stands for at most so many periods */
+#define SLEEPER_MAX_PERIODS 20 /* a look represents at most so many periods */
 
 struct sleepers {
 	const struct linux_guest *guest;
@@ -50,17 +51,19 @@ struct sleepers {
 	struct sleeper_stacks stacks;
 	struct data_names names;
 	struct sleeper_list before, now;
-	size_t at_before;    /* in BEFORE: the first one that is not behind the next pid */
-	size_t n_not_kept;   /* tasks of this pass for which NOW had no room */
+	size_t at_before;    /* index in BEFORE of the first task that is not before next_pid */
+	size_t n_not_kept;   /* tasks of this pass that did not fit into NOW */
 	bool going;          /* a pass has begun */
 	uint64_t next_pid;
-	uint64_t pass_ns, before_ns; /* beginnings of this pass and of the one before; 0: none */
-	/* the leaf of the tree that the pass is in */
+	/* when this pass and the previous one began; 0 if there was none */
+	uint64_t pass_ns, before_ns;
+	/* the leaf of the tree at which the pass is */
 	uint64_t leaf[XARRAY_NODE_SLOTS], leaf_first, leaf_behind;
 	bool has_leaf;
-	size_t next_lock; /* in NOW, when all tasks have been seen */
+	/* index in NOW of the next waiter whose lock is read, once all tasks have been seen */
+	size_t next_lock;
 	bool seen_all;
-	struct clock_gap gap; /* of the scheduler's clock */
+	struct clock_gap gap; /* relates the scheduler's clock to ours */
 	struct os_waits_counts counts;
 };
 
@@ -124,7 +127,7 @@ struct os_waits_counts sleepers_counts(const struct sleepers *sleepers)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* TIME of the guest's scheduler on our clock, at least FROM and at most TO. */
+/* TIME of the guest's scheduler on our clock, clamped to FROM .. TO. */
 static uint64_t sleepers_time(const struct sleepers *sleepers, uint64_t time, uint64_t from,
 			      uint64_t to)
 {
@@ -135,7 +138,7 @@ static uint64_t sleepers_time(const struct sleepers *sleepers, uint64_t time, ui
 	return (int64_t)(ours - from) < 0 ? from : ours;
 }
 
-/* The wait of LOOK is new. It had not begun at FROM_NS. */
+/* Begins the wait of SLEEPER in STATE. The wait had not begun at FROM_NS. */
 static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *sleeper,
 			   const struct task_state *look, const struct task_state_times *times,
 			   uint64_t from_ns, uint64_t now_ns)
@@ -148,7 +151,7 @@ static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *slee
 }
 
 /*
- * Brings the begin of a wait up to date with what is known of the scheduler's clock. At first that
+ * Updates the begin of a wait with what is known of the scheduler's clock by now. At first that
  * clock seems to be behind by the time for which no task of the guest got a CPU.
  */
 static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sleeper)
@@ -159,10 +162,10 @@ static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sle
 }
 
 /*
- * When the task first got a CPU after the last look, on the scheduler's clock. It has slept at most
- * once since then. If it was preempted, only the last of its RUNS has a date: what it ran before is
- * subtracted, and half of the time for which it waited for a CPU, because some of that was before
- * the first run.
+ * When the task first got a CPU after the last look, on the scheduler's clock. The task has slept
+ * at most once since then. If it was preempted, only the last of its RUNS has a date. Then the time
+ * that it ran before is subtracted, and half of the time that it waited for a CPU, because some of
+ * that was before the first run.
  */
 static uint64_t sleepers_first_run(const struct sleeper *sleeper,
 				   const struct task_state_times *times, uint64_t runs)
@@ -174,9 +177,9 @@ static uint64_t sleepers_first_run(const struct sleeper *sleeper,
 }
 
 /*
- * The wait of SLEEPER is over. If the task has not slept more than once since then, its first run
- * was the end; if it was woken and wants a CPU, that was; else the wait may have ended at any time
- * since the last look.
+ * Ends the wait of SLEEPER. If the task has slept at most once since the last look, the wait ended
+ * with its first run. If the task was woken and wants a CPU, the wait ended when it was woken.
+ * Otherwise the wait may have ended at any time since the last look.
  */
 static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleeper,
 			 const struct task_state *look, const struct task_state_times *times,
@@ -201,7 +204,7 @@ static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleepe
 
 /* --- one task --------------------------------------------------------------------------------- */
 
-/* The sink has said that the task whose stack is in the sample waits for a lock of KIND. */
+/* Finds the lock of KIND for which SLEEPER waits. SLEEPER's stack is in the sample. */
 static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleeper,
 			       enum os_lock_kind kind)
 {
@@ -247,8 +250,8 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 }
 
 /*
- * The stack that was read is of LOOK. If SLEEPER has another wait, this one is new: the pass has
- * just seen the other one.
+ * Sets SLEEPER's state to STATE, in which its stack was read. If SLEEPER had another state, its
+ * wait is new: the pass has just reported the previous wait.
  */
 static void sleepers_set_look(const struct sleepers *sleepers, struct sleeper *sleeper,
 			      const struct task_state *look, const struct task_state_times *times,
@@ -259,7 +262,7 @@ static void sleepers_set_look(const struct sleepers *sleepers, struct sleeper *s
 	sleeper->look = *look;
 }
 
-/* SLEEPER's task is on no CPU, and not where it was. Reads where it is. */
+/* Reads the stack of SLEEPER's task, which is on no CPU and has moved since the last look. */
 static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleeper,
 				uint64_t now_ns, const struct os_waits_sink *sink)
 {
@@ -291,7 +294,10 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 	sleepers->counts.left_out++;
 }
 
-/* SLEEPER is as the look before left it, or zeroed but for its pid and task. */
+/*
+ * Looks at a task whose state is STATE. SLEEPER is as the previous look left it, or zeroed except
+ * for its pid and task.
+ */
 static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 			 const struct task_state *look, const struct task_state_times *times,
 			 uint64_t now_ns, const struct os_waits_sink *sink)
@@ -319,7 +325,7 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 
 /* --- who holds a lock ------------------------------------------------------------------------- */
 
-/* The task of SLEEPER has waited for a lock when this pass looked at it. */
+/* Reports the holder of the lock that SLEEPER waited for when this pass looked at it. */
 static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleeper, uint64_t now_ns,
 			       const struct os_waits_sink *sink)
 {
@@ -334,7 +340,7 @@ static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleepe
 	sink->lock(sink->context, &wait);
 }
 
-/* At most *LEFT tasks that wait for locks. False: there are more. */
+/* Reads the locks of at most *LEFT waiters. Returns false if more remain. */
 static bool sleepers_read_locks(struct sleepers *sleepers, unsigned *left, uint64_t now_ns,
 				const struct os_waits_sink *sink)
 {
@@ -355,7 +361,7 @@ static bool sleepers_read_locks(struct sleepers *sleepers, unsigned *left, uint6
 
 /* --- a pass ----------------------------------------------------------------------------------- */
 
-/* Moves what is known of PID from the pass before to SLEEPER; what ended before it is dropped. */
+/* Moves the data about PID from the previous pass to SLEEPER. Skipped tasks have ended. */
 static void sleepers_take_known(struct sleepers *sleepers, uint32_t pid, struct sleeper *sleeper)
 {
 	struct sleeper_list *before = &sleepers->before;
@@ -369,13 +375,13 @@ static void sleepers_take_known(struct sleepers *sleepers, uint32_t pid, struct 
 	before->list[sleepers->at_before++].kept = NULL;
 }
 
-/* Whether the guest has more tasks than mapped pages are kept for. */
+/* Whether the guest has more tasks than may stay mapped. */
 static bool sleepers_are_many(const struct sleepers *sleepers)
 {
 	return sleepers->before.n > SLEEPERS_FEW || sleepers->now.n > SLEEPERS_FEW;
 }
 
-/* A first look. */
+/* Reads a task's state for the first time in this pass. */
 static bool sleepers_read_look(struct sleepers *sleepers, uint64_t task, struct task_state *look,
 			       struct task_state_times *times)
 {
@@ -384,7 +390,7 @@ static bool sleepers_read_look(struct sleepers *sleepers, uint64_t task, struct 
 		       : task_state_reader_read(&sleepers->reader, task, look, times);
 }
 
-/* False: another task, or none, has PID now. */
+/* Reads the state of the task with PID. Returns false if PID has no readable task. */
 static bool sleepers_look_at(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t pid,
 			     uint64_t struct_pid, struct task_state *look,
 			     struct task_state_times *times)
@@ -400,9 +406,7 @@ static bool sleepers_look_at(struct sleepers *sleepers, struct sleeper *sleeper,
 	return sleepers_read_look(sleepers, sleeper->task, look, times) && look->pid == pid;
 }
 
-/*
- * A time behind what was read last. The turn began at NOW_NS, and dom0 may have stood still since.
- */
+/* A time after the latest read. The turn began at NOW_NS, and dom0 may have been paused since. */
 static uint64_t sleepers_after(const struct sleepers *sleepers, uint64_t now_ns)
 {
 	uint64_t after_ns = memory_now_ns(sleepers->guest->memory);
@@ -425,7 +429,7 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 		sleepers->counts.unreadable++;
 		return;
 	}
-	if (!task_state_equal(&look, &sleeper.look)) /* else the arrival is known */
+	if (!task_state_equal(&look, &sleeper.look)) /* otherwise the arrival is known */
 		clock_gap_update(&sleepers->gap, times.arrival, sleepers_after(sleepers, now_ns),
 				 SLEEPER_GAP_SPAN_NS);
 	has_room = pass->n < SLEEPERS_MAX &&
@@ -450,11 +454,11 @@ static void sleepers_begin_pass(struct sleepers *sleepers, uint64_t now_ns, uint
 	sleepers->pass_ns = now_ns;
 	sleepers->going = true;
 	sleepers->has_leaf = sleepers->seen_all = false;
-	sleepers->next_pid = 1; /* 0 is not in the tree, and means "none" for the sink */
+	sleepers->next_pid = 1; /* 0 is not in the tree, and the sink takes it for "none" */
 	sleepers->at_before = sleepers->next_lock = sleepers->n_not_kept = 0;
 }
 
-/* What was seen in this pass is what the next one goes on from. */
+/* Makes the list of this pass the list of the previous one. */
 static void sleepers_end_pass(struct sleepers *sleepers)
 {
 	struct sleeper_list before = sleepers->before;
@@ -467,7 +471,9 @@ static void sleepers_end_pass(struct sleepers *sleepers)
 	sleepers->going = false;
 }
 
-/* The leaf that has next_pid, or the next one. False: there is none up to leaf_behind. */
+/*
+ * Reads the leaf with next_pid, or the next one. Returns false if none is found up to leaf_behind.
+ */
 static bool sleepers_read_leaf(struct sleepers *sleepers)
 {
 	const struct linux_guest *guest = sleepers->guest;
@@ -477,20 +483,20 @@ static bool sleepers_read_leaf(struct sleepers *sleepers)
 
 	sleepers->has_leaf = xarray_read_leaf(guest, tree, &sleepers->next_pid, sleepers->leaf,
 					      &sleepers->leaf_behind);
-	/* The tree may have changed on the way, or be made to keep us busy. */
+	/* The tree may have changed meanwhile, or be crafted to keep xtop busy. */
 	if (sleepers->leaf_behind <= pid || sleepers->leaf_behind > SLEEPER_PID_MAX)
 		sleepers->leaf_behind = 0;
 	sleepers->leaf_first = sleepers->next_pid & ~(uint64_t)(XARRAY_NODE_SLOTS - 1);
 	return sleepers->has_leaf;
 }
 
-/* Else there is nothing, or an internal entry. */
+/* Otherwise the entry is empty or internal. */
 static bool sleepers_is_pid(const struct linux_guest *guest, uint64_t entry)
 {
 	return linux_is_kernel_of(guest, entry) && entry % linux_word_bytes(guest) == 0;
 }
 
-/* Reads in one batch what the looks at the next tasks of the leaf, at most LEFT, need. */
+/* Reads in one batch the pages for the states of the leaf's next tasks, at most LEFT. */
 static void sleepers_prefetch(struct sleepers *sleepers, unsigned left)
 {
 	const struct linux_guest *guest = sleepers->guest;
@@ -509,7 +515,7 @@ static void sleepers_prefetch(struct sleepers *sleepers, unsigned left)
 	memory_prefetch(guest->memory, guest->root, addresses, n);
 }
 
-/* The rest of the leaf, as far as this turn goes: *LEFT tasks. */
+/* Looks at the rest of the leaf, at most *LEFT tasks. */
 static void sleepers_read_rest(struct sleepers *sleepers, unsigned *left, uint64_t now_ns,
 			       const struct os_waits_sink *sink)
 {
@@ -531,7 +537,7 @@ static void sleepers_read_rest(struct sleepers *sleepers, unsigned *left, uint64
 	sleepers->next_pid = sleepers->leaf_behind;
 }
 
-/* The next tasks of the pass, at most *LEFT. */
+/* Looks at the next tasks of the pass, at most *LEFT. */
 static void sleepers_read_tasks(struct sleepers *sleepers, unsigned *left, uint64_t now_ns,
 				const struct os_waits_sink *sink)
 {
@@ -559,7 +565,10 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 		sleepers_begin_pass(sleepers, now_ns, period_ns);
 	if (!sleepers->seen_all)
 		sleepers_read_tasks(sleepers, &left, now_ns, sink);
-	/* When the thread's work is over, reads fail: the pass has not seen what they miss. */
+	/*
+	 * When the thread's work is over, reads fail: the pass has not seen the tasks that they
+	 * miss.
+	 */
 	if (!sleepers->seen_all || work_is_over())
 		return OS_WAITS_MORE;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which task a sample belongs to. The sampler copied `current` and the stacks while the guest stood
- * still; the task_struct is read afterwards, while the guest runs. So the task may have changed:
+ * still; the task_struct is read afterwards, while the guest runs. So the task may have changed
+ * since:
  *
- *   current is on its own stack       current
- *   current is on another's stack     a task switch: the task of that stack, among those that are
- *                                     known, or all (process/task_stacks.c)
- *   its page tables are others        it called exec() or ended (process/past_task.c), or
- *                                     the frame of the sampled code tells what it ran
+ *   current is on its own stack       current is the task
+ *   current is on another's stack     a task switch: the task of that stack, among the known
+ *                                     tasks, or among all (process/task_stacks.c)
+ *   its page tables differ            the task called exec() or ended (process/past_task.c), or
+ *                                     the page frame of the sampled code tells what it ran
  *   current is not known (arm64)      see task_finder_arm64.c
  *
- * What cannot be told is "[unknown]". Resolver's thread.
+ * A task that cannot be determined is shown as "[unknown]". Resolver's thread.
  */
 #include "config.h"
 
@@ -20,7 +21,8 @@
 #include "linux/task_finder_arch.h"
 #include "xtop/memory/walk.h"
 
-#define TASK_FINDER_REFRESH_NS 50000000ULL /* older copies of guest memory are read again */
+/* copies of guest memory older than this are read again */
+#define TASK_FINDER_REFRESH_NS 50000000ULL
 
 static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
 {
@@ -31,8 +33,8 @@ static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
 }
 
 /*
- * The page tables of the process that the sample is of. Those of the registers may be the other
- * task's in the middle of a task switch, or on arm64 nobody's (sample/stacks_arm64.c).
+ * The page tables of the sampled process. In the middle of a task switch, the registers may have
+ * the page tables of the other task, or on arm64 of no task (sample/stacks_arm64.c).
  */
 static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
 {
@@ -41,7 +43,7 @@ static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
 	return tables.value ? arch_root_at(&vcpu->regs, tables) : walk_root(&vcpu->regs);
 }
 
-/* Whether the sample was taken under the page tables of the process that MM is now. */
+/* Whether the sample was taken under the page tables that MM has now. */
 static bool task_finder_is_process(const struct task_finder *finder, const struct sample_vcpu *vcpu,
 				   uint64_t mm)
 {
@@ -49,8 +51,8 @@ static bool task_finder_is_process(const struct task_finder *finder, const struc
 }
 
 /*
- * The user code of *TASKP, which is read anew when it has changed. NULL: the task has none, or its
- * code is not known any more.
+ * The user code of *TASKP, which is read again if it has changed. NULL if the task has no user
+ * code, or if its code at the time of the sample is unknown.
  */
 static const struct space *task_finder_user(struct task_finder *finder,
 					    const struct sample_vcpu *vcpu,
@@ -63,9 +65,7 @@ static const struct space *task_finder_user(struct task_finder *finder,
 
 		if (task_finder_is_process(finder, vcpu, (*taskp)->mm))
 			return space;
-		/*
-		 * The task called exec(), or its task_struct is another task's now: read it again.
-		 */
+		/* The task called exec(), or another task got its task_struct: read it again. */
 		memory_refresh(finder->guest->memory);
 		tasks_invalidate(finder->tasks, address);
 		*taskp = tasks_find(finder->tasks, address, now_ns);
@@ -76,8 +76,8 @@ static const struct space *task_finder_user(struct task_finder *finder,
 }
 
 /*
- * A stack pointer on the stack of the task itself, not on an interrupt stack. 0: the sample has
- * none of that stack.
+ * The task's stack pointer on its own kernel stack, not on an interrupt stack. 0 if the sample has
+ * no part of the task's kernel stack.
  */
 static uint64_t task_finder_sp(const struct task_finder *finder, const struct sample_vcpu *vcpu)
 {
@@ -92,8 +92,9 @@ static uint64_t task_finder_sp(const struct task_finder *finder, const struct sa
 }
 
 /*
- * Whether the sampler has seen that another task than current runs. It can tell that of a program
- * on x86-64 only (sample/stacks_x86.c). On arm64 current itself has the tables of the sample.
+ * Whether the sampler saw that a task other than current runs. The sampler can tell this only for a
+ * program on x86-64 (sample/stacks_x86.c). On arm64 current itself has the page tables of the
+ * sample.
  */
 static bool task_finder_is_next(const struct sample_vcpu *vcpu)
 {
@@ -101,8 +102,8 @@ static bool task_finder_is_next(const struct sample_vcpu *vcpu)
 }
 
 /*
- * The task on whose kernel stack SP is; 0: not found. It is worth a search only if current is known
- * to be another task. CURRENT leads to all tasks.
+ * The task on whose kernel stack SP lies; 0 if not found. The search among all tasks, which begins
+ * at CURRENT, is done only if current is known to be another task.
  */
 static uint64_t task_finder_owner(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				  uint64_t current, uint64_t sp, uint64_t now_ns)
@@ -117,7 +118,7 @@ static uint64_t task_finder_owner(struct task_finder *finder, const struct sampl
 
 /*
  * The task_struct of the sample: current, unless the kernel is just switching to another task and
- * already uses the other task's stack (sample/stacks_x86.c). 0: a task that is not known.
+ * already uses the other task's stack (sample/stacks_x86.c). 0 if the task is unknown.
  */
 static uint64_t task_finder_address(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				    uint64_t current, uint64_t now_ns)
@@ -141,7 +142,7 @@ void task_finder_learn(struct task_finder *finder, const struct registers *regs)
 		task_finder_arm64_learn(finder, &regs->arm64);
 }
 
-/* The vCPU's current task; 0: not known. */
+/* The vCPU's current task; 0 if unknown. */
 static uint64_t task_finder_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				    uint64_t now_ns)
 {
@@ -150,8 +151,8 @@ static uint64_t task_finder_current(struct task_finder *finder, const struct sam
 }
 
 /*
- * *TASKP has ended since, or runs another program: sets *TASKP and *USER to what they were at
- * TIME_NS. False: nobody can tell whose the sample is.
+ * *TASKP has ended since, or runs another program. Sets *TASKP and *USER to their values at
+ * TIME_NS. Returns false if the sample's task cannot be determined.
  */
 static bool task_finder_find_past(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				  uint64_t time_ns, const struct task **taskp,
@@ -192,7 +193,10 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 	if (!found)
 		return;
 	named = found;
-	/* A task that was sampled in its own memory had started by then; else it has by now. */
+	/*
+	 * A task that was sampled in its own memory had started by then. Any other task has started
+	 * by now.
+	 */
 	start_clock_update(&finder->clock, found,
 			   user && task_finder_is_process(finder, vcpu, found->mm)
 				   ? now_ns
@@ -214,8 +218,8 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 }
 
 /*
- * User code outside every known area, mostly of a process that was gone too soon. The sampler noted
- * the frame of the sampled code: code_pages.c knows which file has its code there.
+ * Finds user code outside every known area. Mostly its process ended too soon. The sampler noted
+ * the page frame of the sampled code, and code_pages.c knows the file whose code is there.
  */
 static void task_finder_code(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)
@@ -232,8 +236,8 @@ static void task_finder_code(struct task_finder *finder, const struct sample_vcp
 }
 
 /*
- * i386, where nothing is known of address spaces. A task that has called exec() or has ended since
- * has the name that it has now, or none.
+ * Names the task on i386, where address spaces are unknown. A task that has called exec() since has
+ * its new name; a task that has ended has none.
  */
 static void task_finder_name(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which task of a Linux guest a sample belongs to, and which user code that task ran. */
+/*
+ * Finds the task of a Linux guest to which a sample belongs, and the user code that the task ran.
+ */
 #ifndef XTOP_LINUX_TASK_FINDER_H
 #define XTOP_LINUX_TASK_FINDER_H
 
@@ -10,19 +12,19 @@
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"
 
-/* The owner creates and destroys the parts. */
+/* The owner creates and destroys what the pointers name. */
 struct task_finder {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
-	struct task_stacks stacks; /* its guest is `guest` */
-	struct clock_gap clock; /* of start times */
+	struct task_stacks stacks; /* its member guest equals GUEST */
+	struct clock_gap clock; /* relates start times of tasks to the sampler's clock */
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };
 
-/* A vCPU of the guest has REGS. */
+/* Learns from REGS of one of the guest's vCPUs which stack belongs to which task. */
 void task_finder_learn(struct task_finder *finder, const struct registers *regs);
-/* TASK is zeroed. VCPU ran at NOW_NS. */
+/* Fills in TASK, which is zeroed. VCPU ran at NOW_NS. */
 void task_finder_find(struct task_finder *finder, const struct sample_vcpu *vcpu, uint64_t now_ns,
 		      struct os_task *task);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which task a vCPU of arm64 runs. In the kernel SP_EL0 is the task. In user mode SP_EL1 is behind
- * the last byte of the task's kernel stack. The kernel's first instruction lowers it by a struct
- * pt_regs, and SP_EL0 is the user's still (Linux arch/arm64/kernel/entry.S, kernel_ventry).
- * Resolver's thread.
+ * Finds the task that a vCPU of arm64 runs. In the kernel SP_EL0 is the task. In user mode SP_EL1
+ * points behind the last byte of the task's kernel stack. The kernel's first instruction lowers
+ * SP_EL1 by a struct pt_regs while SP_EL0 still belongs to user mode (Linux
+ * arch/arm64/kernel/entry.S, kernel_ventry). Resolver's thread.
  */
 #include "config.h"
 
@@ -11,7 +11,9 @@
 
 #include "linux/kernel/arch.h"
 
-/* Where the kernel stack ends that SP_EL1 is on or behind: stacks are aligned to their size. */
+/*
+ * The end of the kernel stack that SP_EL1 points into or behind. Stacks are aligned to their size.
+ */
 static uint64_t finder_stack_end(const struct task_finder *finder, uint64_t sp_el1)
 {
 	uint64_t size_bytes = arch_stack_bytes(finder->stacks.guest);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks at tasks; see task_state.h. Members that lie close together are read together, ascending:
- * all of a task_struct would be several KiB.
+ * Reads the states of tasks; see task_state.h. Members that lie close together are read together,
+ * in ascending order: a whole task_struct would be several KiB.
  */
 #include "config.h"
 
@@ -11,19 +11,20 @@
 
 #include "linux/kernel/member.h"
 
-#define LOOK_CLOSE_BYTES 128 /* members so close are read together */
+#define LOOK_CLOSE_BYTES 128 /* members within this distance are read together */
 
-/* Linux include/linux/sched.h; the same since v4.14, but for those with a version. */
+/* Linux include/linux/sched.h. Values without a version are unchanged since v4.14. */
 #define TASK_INTERRUPTIBLE   0x0001U
 #define TASK_UNINTERRUPTIBLE 0x0002U
-#define TASK_STOPPED         0x000cU /* by a signal, by a tracer */
+#define TASK_STOPPED         0x000cU /* stopped by a signal or by a tracer */
 #define TASK_PARKED          0x0040U
 #define TASK_DEAD            0x0080U
 #define TASK_NOLOAD          0x0400U
-#define TASK_RTLOCK_WAIT     0x1000U /* v5.16: for a spinlock that sleeps, with PREEMPT_RT */
-#define TASK_FROZEN          0x8000U /* v6.1: by a cgroup's freezer, or to suspend the guest */
+#define TASK_RTLOCK_WAIT     0x1000U /* v5.16: waits for a spinlock that sleeps, with PREEMPT_RT */
+/* v6.1: frozen by a cgroup's freezer, or to suspend the guest */
+#define TASK_FROZEN          0x8000U
 
-/* on_cpu is 0 or 1, in four bytes or in one (layout.c): the first byte tells. */
+/* on_cpu is 0 or 1, in four bytes or in one (layout.c). Its first byte has the value either way. */
 static const struct {
 	enum layout_member member;
 	uint32_t size_bytes;
@@ -31,7 +32,7 @@ static const struct {
 } task_state_members[] = {
 	{ TASK_STATE, 4, true },         { TASK_EXIT_STATE, 4, true },
 	{ TASK_ON_CPU, 1, true },        { TASK_PID, 4, true },
-	{ TASK_SWITCHES, 0, true },      { TASK_PREEMPTIONS, 0, true }, /* longs */
+	{ TASK_SWITCHES, 0, true },      { TASK_PREEMPTIONS, 0, true }, /* size 0: a long */
 	{ TASK_START_TIME, 8, true },    { TASK_LAST_ARRIVAL, 8, false },
 	{ TASK_LAST_QUEUED, 8, false },  { TASK_RUN_SUM, 8, false },
 	{ TASK_RUN_SUM_THEN, 8, false }, { TASK_RUN_DELAY, 8, false },
@@ -39,7 +40,7 @@ static const struct {
 #define N_LOOK_MEMBERS (sizeof(task_state_members) / sizeof(task_state_members[0]))
 _Static_assert(N_LOOK_MEMBERS == TASK_STATE_MAX_PARTS, "each member may be a part");
 
-/* Bytes of member I. */
+/* Size of member I of task_state_members. */
 static uint32_t task_state_bytes(const struct linux_guest *guest, size_t i)
 {
 	return task_state_members[i].size_bytes ? task_state_members[i].size_bytes
@@ -67,7 +68,7 @@ static uint32_t task_state_reader_find_span(const struct linux_guest *guest, uin
 	return end - start;
 }
 
-/* Adds a member to the parts, which ascend: to one that it lies close behind, or as a new one. */
+/* Inserts a member into the parts, which ascend by offset. */
 static void task_state_reader_add_part(struct task_state_reader *reader, uint32_t offset,
 				       uint32_t size_bytes)
 {
@@ -115,9 +116,9 @@ bool task_state_reader_can_read(const struct linux_guest *guest)
 	return task_state_reader_find_span(guest, &start) <= TASK_STATE_SPAN_BYTES;
 }
 
-/* --- a look ----------------------------------------------------------------------------------- */
+/* --- reading a state -------------------------------------------------------------------------- */
 
-/* The member of the task_struct in reader->span; 0: there is none. */
+/* MEMBER of the task_struct in reader->span; 0 if the layout lacks it. */
 static uint64_t task_state_get(const struct task_state_reader *reader, enum layout_member member,
 			       size_t bytes)
 {
@@ -132,8 +133,8 @@ static uint64_t task_state_get(const struct task_state_reader *reader, enum layo
 }
 
 /*
- * All parts of the task_struct, ascending. `state` and on_cpu lie in front of the switches in every
- * kernel so far; the order does not matter for what a look is used for.
+ * Reads all parts of the task_struct, in ascending order. `state` and on_cpu lie in front of the
+ * switches in every kernel so far; the order does not matter for the comparison of two states.
  */
 static bool task_state_reader_read_parts(struct task_state_reader *reader, uint64_t task,
 					 bool again)
@@ -170,7 +171,7 @@ size_t task_state_reader_list_pages(const struct task_state_reader *reader, uint
 		uint64_t first = task + reader->parts[i].offset;
 		uint64_t final = task_state_page(first + reader->parts[i].size_bytes - 1);
 
-		/* TASK is what the guest says: behind the last address comes 0. */
+		/* The guest chose TASK, so that the address may wrap around to 0. */
 		for (uint64_t page = task_state_page(first); n < max; page += GUEST_PAGE_SIZE) {
 			if (page != last)
 				addresses[n++] = last = page;
@@ -240,7 +241,7 @@ enum os_wait_state task_state_state(const struct task_state *look)
 		return OS_WAIT_SLEEPING;
 	if (look->state & TASK_UNINTERRUPTIBLE)
 		return look->state & TASK_NOLOAD ? OS_WAIT_IDLE : OS_WAIT_BLOCKED;
-	if (look->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* as ps shows them */
+	if (look->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* as ps shows these states */
 		return OS_WAIT_BLOCKED;
 	return look->state & (TASK_STOPPED | TASK_PARKED) ? OS_WAIT_STOPPED : OS_WAIT_RUNNABLE;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One look at a task of a Linux guest: whether it runs, how it sleeps, and the numbers that tell
- * whether it has run since the look before. The guest runs meanwhile. Resolver's thread.
+ * The state of a task of a Linux guest at one moment: whether it runs, how it sleeps, and numbers
+ * that tell whether it has run since an earlier reading. The guest runs meanwhile. Resolver's
+ * thread.
  *
  * Each time that a task leaves a CPU, the scheduler adds one to its nvcsw or nivcsw. A task that is
- * on no CPU at two looks, with the same sum, has not run in between: its stack is the same.
+ * on no CPU at two readings, with the same sum, has not run in between: its stack is unchanged.
  */
 #ifndef LINUX_TASK_STATE_H
 #define LINUX_TASK_STATE_H
@@ -12,34 +13,35 @@
 #include "linux/kernel/linux_guest.h"
 #include "xtop/os/os_waits.h"
 
-#define TASK_STATE_SPAN_BYTES (16U << 10) /* of a task_struct, as in tasks.c */
-#define TASK_STATE_MAX_PARTS  12          /* members that a look reads */
+/* most bytes of a task_struct that are read, as in tasks.c */
+#define TASK_STATE_SPAN_BYTES (16U << 10)
+#define TASK_STATE_MAX_PARTS  12          /* members of a task_struct that are read */
 
-/* What a look tells of a task. Two looks that are equal are of the same wait. */
+/* Scheduling state of a task. Two equal states belong to the same wait. */
 struct task_state {
 	uint64_t switches, start_time;
 	uint32_t pid, state, exit_state, on_cpu;
 };
 
-/* Sums since the task was born. Two looks tell what came between them. 0: not known. */
+/* Sums since the task was born. 0 if unknown. */
 struct task_state_sums {
-	uint64_t sleeps;           /* how often it has left its CPU of its own will */
-	uint64_t ran_ns, delay_ns; /* how long it has run, and waited for a CPU */
+	uint64_t sleeps;           /* how often the task has left its CPU of its own will */
+	uint64_t ran_ns, delay_ns; /* how long the task has run, and has waited for a CPU */
 };
 
-/* On the scheduler's clock; 0: not known. */
+/* Times on the scheduler's clock; 0 if unknown. */
 struct task_state_times {
-	uint64_t arrival; /* on its CPU, last */
-	uint64_t queued;  /* waits for a CPU since then */
-	uint64_t run_ns;  /* since its arrival */
+	uint64_t arrival; /* when the task last got its CPU */
+	uint64_t queued;  /* since when the task waits for a CPU */
+	uint64_t run_ns;  /* how long the task has run since its arrival */
 	struct task_state_sums sums;
 };
 
-/* Reads looks. */
+/* Reads the states of tasks. */
 struct task_state_reader {
 	const struct linux_guest *guest;
-	uint32_t span_start; /* where a task_struct has the first of what a look reads */
-	/* What is read at a time: members that lie close together. */
+	uint32_t span_start; /* offset of the first member that is read in a task_struct */
+	/* Groups of members that lie close together. Each group is read at once. */
 	struct {
 		uint32_t offset, size_bytes;
 	} parts[TASK_STATE_MAX_PARTS];
@@ -47,17 +49,23 @@ struct task_state_reader {
 	unsigned char span[TASK_STATE_SPAN_BYTES];
 };
 
-/* Whether GUEST's kernel has what a look needs. */
+/* Whether the layout of GUEST's kernel is known well enough. */
 bool task_state_reader_can_read(const struct linux_guest *guest);
-/* GUEST outlives the LOOKER, which is zeroed. */
+/* READER is zeroed. GUEST outlives it. */
 void task_state_reader_init(struct task_state_reader *reader, const struct linux_guest *guest);
-/* At the task_struct at TASK, as it is now and not from a copy. False: it cannot be read. */
+/*
+ * Reads the state of the task_struct at TASK from guest memory, not from a copy. Returns false if
+ * it cannot be read.
+ */
 bool task_state_reader_read(struct task_state_reader *reader, uint64_t task,
 			    struct task_state *look, struct task_state_times *times);
-/* The same, from a copy of this turn if there is one. */
+/*
+ * Reads the state of the task_struct at TASK from this turn's copy of guest memory, if there is
+ * one.
+ */
 bool task_state_reader_read_copy(struct task_state_reader *reader, uint64_t task,
 				 struct task_state *look, struct task_state_times *times);
-/* Addresses in all pages that a look at TASK reads, at most MAX. Returns how many. */
+/* The addresses of all pages that reading TASK's state needs, at most MAX. Returns how many. */
 size_t task_state_reader_list_pages(const struct task_state_reader *reader, uint64_t task,
 				    uint64_t *addresses, size_t max);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides what runs inside the guest; see os.h. Knows the table of systems, when to look for
- * one of them, when to look again, and what to tell. How to recognise a system and how to read it
- * is the system's own affair (os_ops.h).
+ * Decides what runs inside the guest; see os.h. Knows the table of systems, when to look for a
+ * system, when to look again, and what to report. How to recognise and read a system is that
+ * system's own task (os_ops.h).
  *
  *   nothing seen ─► a vCPU ran ─► known system ─► still there? ─┐
  *                       │              ▲                        │ no: reboot, kexec
@@ -25,12 +25,15 @@
 #include "xtop/base/work.h"
 
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
-#define OS_RETRY_NS     1000000000ULL  /* until the next look at an unknown system */
-#define OS_RETRY_MAX_NS 60000000000ULL /* the longest time between two such looks */
-#define OS_SAME_MAX_NS  600000000000ULL /* the same, by the page tables that were looked at last */
-#define OS_CHECK_NS     5000000000ULL  /* between checks whether the same kernel is there */
-#define OS_STRAY_NS     200000000ULL   /* the same, while a vCPU seems to run on another kernel */
-#define OS_MAX_STRAYS   3              /* so many in a row: another kernel runs */
+#define OS_RETRY_NS     1000000000ULL  /* time until an unknown system is looked at again */
+#define OS_RETRY_MAX_NS 60000000000ULL /* longest time between two looks at an unknown system */
+/* longest such time if the page tables are those of the last look */
+#define OS_SAME_MAX_NS  600000000000ULL
+/* time between checks whether the same kernel is still there */
+#define OS_CHECK_NS     5000000000ULL
+/* time between these checks while a vCPU seems to run another kernel */
+#define OS_STRAY_NS     200000000ULL
+#define OS_MAX_STRAYS   3              /* after so many in a row, another kernel runs */
 
 /* The systems that xtop can look inside, in the order in which they are tried. */
 static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_kernel_os };
@@ -39,19 +42,19 @@ static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_
 struct os {
 	struct os_guest guest;
 	struct control *control;
-	const struct os_ops *ops; /* of the known system; NULL: none is known */
-	void *system;             /* its state */
-	bool looked;              /* a vCPU ran: without ops, the system is an unknown one */
-	bool was_known;           /* before a reboot: most likely the same system boots */
+	const struct os_ops *ops; /* the known system's functions; NULL if no system is known */
+	void *system;             /* the known system's state */
+	bool looked;              /* a vCPU ran: if OPS is NULL, the system is an unknown one */
+	bool was_known; /* a system was known before the reboot: most likely the same one boots */
 	uint64_t next_ns;         /* when to look for a system, or to check the known one */
-	uint64_t looked_space;    /* the page tables that were looked at last */
-	uint64_t same_ns;         /* next_ns for these, if the system is unknown */
-	uint64_t retry_ns;        /* by how much same_ns was put off last */
-	unsigned strays;          /* vCPUs in a row that seemed to run on another kernel */
+	uint64_t looked_space;    /* address space of the last look */
+	uint64_t same_ns;         /* next_ns for looked_space, if the system is unknown */
+	uint64_t retry_ns;        /* latest delay of same_ns */
+	unsigned strays; /* consecutive checks in which a vCPU seemed to run another kernel */
 	uint64_t next_poll_ns;
 	/*
-	 * From when on the sampler knows the stack layout: samples before lack their task. 0:
-	 * never.
+	 * When the sampler learned the stack layout: older samples lack their task. 0 if it has
+	 * not.
 	 */
 	uint64_t since_ns;
 };
@@ -169,8 +172,8 @@ static void os_attach(struct os *os, const struct os_ops *ops, const struct linu
 
 /*
  * A guest that has just rebooted is looked at more often. Page tables that have led to no system
- * before will hardly lead to one soon: a unikernel has the same all its life. A look takes eight
- * million instructions in the lab, if its pages are not mapped (numbers.test).
+ * before will hardly lead to one soon: a unikernel keeps its page tables all its life. A look takes
+ * eight million instructions in the lab, if its pages are not mapped (numbers.test).
  */
 static void os_put_off(struct os *os, uint64_t space, uint64_t now_ns)
 {
@@ -222,7 +225,7 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 	os->guest.memory = memory;
 	os->guest.type = type;
 	if (strcmp(os->guest.uuid, uuid) != 0)
-		os->guest.kernel_cache = NULL; /* it is the other domain's */
+		os->guest.kernel_cache = NULL; /* the cache belongs to the other domain */
 	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
 	os->guest.looks = 0;
@@ -277,7 +280,7 @@ bool os_poll(struct os *os, uint64_t now_ns)
 	return true;
 }
 
-/* --- what is known ---------------------------------------------------------------------------- */
+/* --- answers about the system ----------------------------------------------------------------- */
 
 bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was found of a domain's kernel, kept in a file: the next start with the same domain finds it
- * there instead of in guest memory (linux/kernel/kernel_cache.c). Which file is the broker's affair
+ * A file with what was found of a domain's kernel. The next start with the same domain reads the
+ * file instead of searching guest memory (linux/kernel/kernel_cache.c). The broker chooses the file
  * (cache_folder.h).
  */
 #ifndef XTOP_KERNEL_CACHE_H
@@ -9,7 +9,7 @@
 
 struct kernel_cache;
 
-/* Owns FD, the file of the domain. NULL: FD is -1, or there is no memory; nothing is kept. */
+/* Owns FD, the domain's file. Returns NULL, and nothing is kept, if FD is -1 or memory is out. */
 struct kernel_cache *kernel_cache_adopt(int fd);
 void kernel_cache_close(struct kernel_cache *cache); /* NULL allowed */
 

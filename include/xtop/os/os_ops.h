@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an operating system has to answer so that xtop can look inside a guest that runs it. Each
- * system lies in a folder of its own, fills in one struct os_ops, and has one line in the table of
- * os/os.c. os.c decides when these functions are called; they know nothing of that.
+ * What xtop asks an operating system in order to look inside a guest that runs it. Each system has
+ * a folder, fills in one struct os_ops, and has one line in the table of os/os.c. os.c decides when
+ * these functions are called; the systems know nothing of that.
  *
  * Resolver's thread. Expected failures are data: a system describes what it could not find.
  */
@@ -31,98 +31,120 @@ struct symbols;
 
 #define OS_MAX_FOLDERS 8
 
-/* Folders of dom0, open. */
+/* Open folders of dom0. */
 struct os_folders {
 	int fds[OS_MAX_FOLDERS];
 	unsigned n;
 };
 
-/* What a system is looked for in. Everything is borrowed and outlives what find() returns. */
+/*
+ * What find() gets to look for a system. All pointers are borrowed and outlive the system that
+ * find() returns.
+ */
 struct os_guest {
 	struct memory *memory;
 	enum guest_type type;
-	char uuid[OS_UUID_BYTES];          /* of the domain */
-	struct kernel_cache *kernel_cache; /* NULL: nothing is kept for the next start */
-	const struct symbols *symbols;     /* of -k */
-	int root_fd;                       /* of --root; -1: none */
-	struct os_folders debug_folders;   /* of --debug-dir */
-	bool at_once;                      /* one report: nothing is put off to a later time */
-	unsigned looks;                    /* in vain, since a system was known */
+	char uuid[OS_UUID_BYTES];          /* UUID of the domain */
+	struct kernel_cache *kernel_cache; /* NULL if nothing is kept for the next start */
+	const struct symbols *symbols;     /* symbols of -k */
+	int root_fd;                       /* folder of --root; -1 if none was given */
+	struct os_folders debug_folders;   /* folders of --debug-dir */
+	bool at_once; /* one report is made: nothing is put off to a later time */
+	unsigned looks;                    /* failed searches since a system was last known */
 	struct space *kernel;              /* find() and poll() map the kernel's code here */
 };
 
-/* Which task a sample belongs to. Strings are raw, and live until the next call. */
+/* The task of a sample. Strings are raw, and valid until the next call. */
 struct os_task {
-	const char *process, *thread; /* names of the group's leader and of the task; NULL: none */
-	const char *cgroup;           /* of the container or unit that it is in; NULL or "": none */
+	/* names of the group's leader and of the task; NULL if unknown */
+	const char *process, *thread;
+	const char *cgroup; /* path of the container or unit; NULL or "" if there is none */
 	uint32_t pid, tgid;
 	bool kernel_thread;
-	bool idle;                /* the vCPU's idle task, and nothing interrupted it */
-	const struct space *user; /* the user code of its process; NULL: none */
-	bool ended;               /* a process's task that has given up its memory by now */
+	bool idle;                /* the task is the vCPU's idle task, and nothing interrupted it */
+	const struct space *user; /* user code of the task's process; NULL if there is none */
+	bool ended; /* the task belongs to a process that has given up its memory by now */
 };
 
 struct os_description {
-	char system[OS_NOTE_BYTES];          /* "Linux 6.1.0-37-amd64"; "": nothing is known */
-	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "": none */
-	bool fetching; /* names are on their way, and notes[0] says how far */
+	char system[OS_NOTE_BYTES];          /* "Linux 6.1.0-37-amd64"; "" if unknown */
+	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "" if unused */
+	bool fetching; /* names are being fetched, and notes[0] tells the progress */
 };
 
-/* What the system's own clocks show. */
+/* Times on the guest's own clocks. */
 struct os_clock {
-	uint64_t monotonic_ns; /* since its boot */
-	uint64_t real_ns;      /* since 1970 */
+	uint64_t monotonic_ns; /* time since boot */
+	uint64_t real_ns;      /* time since 1970 */
 };
 
-/* Whether a vCPU runs on the kernel that was found. */
+/* Whether a vCPU runs the kernel that was found. */
 enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
 
 struct os_ops {
-	const char *name; /* "Linux"; NULL: of no use to tell that it was not found */
-	unsigned archs;   /* bit enum guest_arch: find() knows its registers */
+	/* "Linux"; NULL if the user need not know that the system was not found */
+	const char *name;
+	unsigned archs;   /* bit mask of enum guest_arch whose registers find() understands */
 	/*
 	 * Looks for the system under the page tables of REGS, and maps its kernel in guest->kernel.
-	 * *STACKS is what the sampler has to know to copy all stacks of a sample; it stays as it
-	 * was when that is not known. NULL: the system is not there, or not yet, or memory is out.
+	 * *STACKS receives what the sampler needs to copy all stacks of a sample; it stays
+	 * untouched if the layout of stacks is unknown. Returns NULL if the system is not there, or
+	 * not yet, or if memory is out.
 	 */
 	void *(*find)(const struct os_guest *guest, const struct registers *regs,
 		      struct linux_stacks *stacks);
-	void (*destroy)(void *system); /* leaves guest->kernel as it is, or empty */
-	/* Whether the same kernel is still in memory: after a reboot it is not. */
+	void (*destroy)(void *system); /* Leaves guest->kernel as it is, or empty. */
+	/* Whether the same kernel is still in memory. After a reboot it is not. */
 	bool (*is_there)(void *system);
-	/* Whether VCPU ran on it: after a kexec the old kernel may stay in memory for long. */
+	/*
+	 * Whether VCPU ran this kernel. After a kexec the old kernel may stay in memory for long.
+	 */
 	enum os_runs (*runs_on)(void *system, const struct sample_vcpu *vcpu);
-	/* Called about once a second: modules that came and went, bytes that were missing. */
+	/*
+	 * Called about once a second. Looks for modules that came and went, and for missing bytes.
+	 */
 	void (*poll)(void *system, uint64_t now_ns);
-	/* TASK is zeroed, and stays so when nothing is known. VCPU ran at NOW_NS. */
+	/*
+	 * Fills in the task of VCPU, which ran at NOW_NS. TASK is zeroed, and stays so if nothing
+	 * is known.
+	 */
 	void (*find_task)(void *system, const struct sample_vcpu *vcpu, uint64_t now_ns,
 			  struct os_task *task);
-	void (*get_kernel_root)(const void *system, struct memory_root *root); /* NULL: not known */
+	/* The member is NULL if the system has no such page tables. */
+	void (*get_kernel_root)(const void *system, struct memory_root *root);
 	/*
-	 * The next turn of a pass over all tasks, for SINK, while the guest runs. PERIOD_NS:
-	 * between the beginnings of passes, as far as they are in time. NULL: the system has no
-	 * tasks.
+	 * Runs the next turn of a pass over all tasks while the guest runs, and reports tasks to
+	 * SINK. PERIOD_NS is the wanted time between the beginnings of two passes. The member is
+	 * NULL if the system has no tasks.
 	 */
 	enum os_waits_turn (*read_waits)(void *system, uint64_t now_ns, uint64_t period_ns,
 					 const struct os_waits_sink *sink);
 	/*
-	 * The same in one go, for a sink without lock(), which keeps nothing: each task that is on
-	 * no CPU, with its stack. False: the system has no list of tasks. NULL: likewise.
+	 * Reports each task that is on no CPU, with its stack, in one call. SINK has no lock() and
+	 * keeps nothing. Returns false if the kernel has no list of tasks. The member is NULL if
+	 * the system never has one.
 	 */
 	bool (*read_tasks)(void *system, uint64_t now_ns, const struct os_waits_sink *sink);
-	void (*get_waits_counts)(const void *system, struct os_waits_counts *counts); /* zeroed */
+	/* COUNTS is zeroed. */
+	void (*get_waits_counts)(const void *system, struct os_waits_counts *counts);
 	void (*describe)(const void *system, struct os_description *description);
-	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */
-	/* LOG is zeroed. NULL: the system has no log. */
+	void (*get_counts)(const void *system, struct os_counts *counts); /* COUNTS is zeroed. */
+	/* LOG is zeroed. The member is NULL if the system has no log. */
 	void (*read_log)(const void *system, struct os_log *log);
-	/* At Xen's system time XEN_NS. False: not known; *CLOCK is untouched. */
+	/*
+	 * The clocks at Xen's system time XEN_NS. Returns false if they are unknown; *CLOCK is
+	 * untouched.
+	 */
 	bool (*read_clock)(void *system, uint64_t xen_ns, struct os_clock *clock);
 	/*
-	 * When VCPU's next timer comes, by the clock monotonic_ns; OS_NO_TIMER: none is set. False:
-	 * that is not known. NULL: likewise.
+	 * Expiry of VCPU's next timer on the clock monotonic_ns; OS_NO_TIMER if none is set.
+	 * Returns false if the timer is unknown. The member is NULL if the system never knows it.
 	 */
 	bool (*read_timer)(void *system, unsigned vcpu, uint64_t *timer_ns);
-	/* What can wake each of N vCPUs. False: not known, and so say EVENTS. NULL: likewise. */
+	/*
+	 * What can wake each of N vCPUs. Returns false if the state is unknown; EVENTS then says so
+	 * as well. The member is NULL if the system never knows it.
+	 */
 	bool (*read_events)(void *system, struct os_events *events, unsigned n);
 };
 

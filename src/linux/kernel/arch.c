@@ -24,7 +24,7 @@ struct arch_addresses arch_get_addresses(struct memory_root root)
 	return arch_is_arm64(root) ? arch_arm64_addresses(root) : arch_x86_addresses(root);
 }
 
-/* The tables of an arm64 vCPU do not show whether they are those of user mode. */
+/* The tables of an arm64 vCPU do not show whether they belong to user mode. */
 bool arch_is_user_tables(struct memory_root root)
 {
 	return !root_is_arm(root) && arch_x86_is_user_tables(root);
@@ -38,7 +38,7 @@ struct memory_root arch_kernel_tables(struct memory_root root)
 	return arch_is_arm64(root) ? arch_arm64_kernel_tables(root) : arch_x86_kernel_tables(root);
 }
 
-/* On arm64 the tables of the upper half are the kernel's own: it was found by them. */
+/* On arm64 the tables of the upper half are the kernel's own: the kernel was found through them. */
 bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
 {
 	if (!root_is_arm(linux_guest->root))
@@ -55,7 +55,7 @@ unsigned arch_page_shift(struct memory_root root)
 	return arch_is_arm64(root) ? arch_arm64_page_shift(root) : GUEST_PAGE_SHIFT;
 }
 
-/* Kernels of 32 bits have the array anywhere. */
+/* Kernels of 32 bits have the array at any address. */
 uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 {
 	if (arch_is_arm32(root))

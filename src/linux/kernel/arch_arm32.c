@@ -12,7 +12,7 @@
  *
  *   short descriptors   swapper_pg_dir. TTBCR.N is 0: TTBR0 translates all addresses, and each
  *                       process has a copy of the kernel's part
- *   long descriptors    of swapper_pg_dir the table of the last GiB. Before it lie one page with
+ *   long descriptors    the table of the last GiB in swapper_pg_dir. Before it lie one page with
  *                       the top table, and one page for each of the other GiB
  *                       (asm/pgtable-3level-hwdef.h, TTBR1_OFFSET)
  */
@@ -51,7 +51,7 @@ void arch_arm32_find_kernel_root(const struct linux_guest *linux_guest, struct m
 	root->arm64.table0 = root->arm64.is_long ? table - ARM32_TTBR1_OFFSET : table;
 }
 
-/* Else the lowest bits have the memory's attributes, and the highest an ASID. */
+/* The ignored bits are memory attributes at the lower end, and an ASID at the upper end. */
 bool arch_arm32_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return !((a.arm64.table0 ^ b.arm64.table0) &

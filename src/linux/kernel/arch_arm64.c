@@ -2,8 +2,8 @@
 /*
  * Addresses and page tables of Linux on arm64; see arch.h. Any thread.
  *
- * A kernel has VA_BITS of 39, 42, 47, 48 or 52 bits of addresses, and a kernel of 52 bits runs on
- * processors that have 48. TCR_EL1.T1SZ tells what is used (Linux Documentation/arch/arm64/
+ * A kernel has VA_BITS of 39, 42, 47, 48 or 52 address bits, and a kernel with 52 bits also runs on
+ * processors that have 48. TCR_EL1.T1SZ tells how many are used (Linux Documentation/arch/arm64/
  * memory.rst, arch/arm64/include/asm/memory.h, from v5.4):
  *
  *   -2^VA_BITS            PAGE_OFFSET: the direct map
@@ -21,13 +21,14 @@
 
 #define ARM64_VA_BITS_LEAST 36 /* pages of 16 KiB, two levels (arch/arm64/Kconfig) */
 #define ARM64_VA_BITS_MOST  52
-/* At most so many for everything but direct map and struct page (asm/memory.h, VA_BITS_MIN) ... */
+/* most address bits of areas other than direct map and struct page (asm/memory.h, VA_BITS_MIN) */
 #define ARM64_VA_BITS_MIN     48
-#define ARM64_VA_BITS_MIN_16K 47 /* ... in a kernel of 52 bits with pages of 16 KiB */
+#define ARM64_VA_BITS_MIN_16K 47 /* for a kernel of 52 bits with pages of 16 KiB */
 #define ARM64_PAGE_SHIFT_16K  14
 #define ARM64_NEAR_BYTES    (4ULL << 30) /* modules, and an image that was not moved */
 #define ARM64_HEAD_BYTES    (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */
-#define ARM64_PAGE_LOG      6 /* a struct page has 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
+/* log2 of the size of a struct page, 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
+#define ARM64_PAGE_LOG      6
 /*
  * tramp_pg_dir is in front of reserved_pg_dir and swapper_pg_dir (arch/arm64/kernel/vmlinux.lds.S;
  * TRAMP_SWAPPER_OFFSET of asm/memory.h, 2 * PAGE_SIZE in v6.1 and v6.12), each of one page.
@@ -39,7 +40,7 @@ unsigned arch_arm64_page_shift(struct memory_root root)
 	return root_arm64_page_shift(root.arm64);
 }
 
-/* TCR_EL1.T1SZ is the guest's: it may say anything. */
+/* The guest chose TCR_EL1.T1SZ: it may have any value. */
 static unsigned arm64_bits(struct memory_root root)
 {
 	unsigned bits = 64 - (unsigned)root.arm64.size1;
@@ -91,7 +92,7 @@ struct memory_root arch_arm64_kernel_tables(struct memory_root root)
 	return root;
 }
 
-/* The top table may be smaller than a page, and lie anywhere in one. */
+/* The top table may be smaller than a page, and lie anywhere within a page. */
 bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t address,
 			  struct memory_root *root)
 {

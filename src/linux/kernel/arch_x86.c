@@ -11,11 +11,12 @@
 
 /*
  * Linux Documentation/arch/x86/x86_64/mm.rst: the image is mapped in [-2 GiB, -1 GiB)
- * (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE). Direct map and page array are those of
- * 4-level paging without randomisation; kernels that have variables for them do not need these.
+ * (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE). The addresses of direct map and page
+ * array are valid for 4-level paging without randomisation; kernels with variables for these
+ * addresses do not need the constants.
  *
- * On i386 the image is part of the direct map, which begins with a few executable pages for
- * real mode and the BIOS. The array of struct page lies anywhere in the direct map.
+ * On i386 the image is part of the direct map, which begins with a few executable pages for real
+ * mode and the BIOS. The array of struct page lies anywhere in the direct map.
  */
 struct arch_addresses arch_x86_addresses(struct memory_root root)
 {
@@ -58,7 +59,7 @@ const struct arch_name arch_names_x86[] = {
 	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
 	{ LINUX_HYPERCALLS, "hypercall_page" },
 	{ LINUX_FRED, "asm_fred_entrypoint_user" },
-	{ LINUX_GETPID, "__ia32_sys_getpid" }, /* of i386; on x86-64 another entry */
+	{ LINUX_GETPID, "__ia32_sys_getpid" }, /* on i386; on x86-64 it is another entry */
 	{ LINUX_GETPID, "__x64_sys_getpid" },
 	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
 	{ LINUX_ENTRY, "entry_SYSCALL_64" },
@@ -87,8 +88,8 @@ struct memory_root arch_x86_kernel_tables(struct memory_root root)
 }
 
 /*
- * All page tables are of the same kind as those of the kernel. With PAE the top tables of many
- * processes may lie in one page.
+ * All processes have page tables of the kernel's kind. With PAE the top tables of several processes
+ * may lie in one page.
  */
 bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
 			struct memory_root *root)
@@ -129,8 +130,8 @@ bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, b
 }
 
 /*
- * THREAD_SIZE (Linux arch/x86/include/asm/page_64_types.h). Stacks of interrupts are as large, and
- * have a type that BTF tells; with KASAN both are larger. layout_32.c sets it, too.
+ * THREAD_SIZE (Linux arch/x86/include/asm/page_64_types.h). Stacks of interrupts have the same
+ * size, and BTF has their type; with KASAN both are larger. layout_32.c sets IRQ_STACK_SIZEOF, too.
  */
 #define ARCH_STACK_BYTES 16384
 

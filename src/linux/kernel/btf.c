@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a BTF blob, a kernel's own description of its types. Without it xtop can read no other data
- * of the kernel. Resolver's thread, once for each kernel.
+ * Reads a BTF blob, a kernel's own description of its types. Without BTF xtop can read no other
+ * data of the kernel. Resolver's thread, once for each kernel.
  *
  *   header   0 u16 magic eb9f   2 u8 version 1   3 u8 flags 0   4 u32 header's length
  *            8 u32 type_off  12 type_len  16 str_off  20 str_len  [24 layout_off  28 layout_len]
@@ -45,7 +45,7 @@
 #define BTF_HEADER_BYTES 24
 #define BTF_TYPE_BYTES   12
 #define BTF_MEMBER_BYTES 12
-#define BTF_LOOK_TYPES   4096 /* between looks at whether work is over */
+#define BTF_LOOK_TYPES   4096 /* types between two checks whether work is over */
 
 enum btf_kind {
 	BTF_INT = 1,
@@ -70,7 +70,7 @@ enum btf_kind {
 	BTF_KINDS,
 };
 
-/* Bytes that follow a type's 12: once, and for each of its members. */
+/* Sizes of the data behind a type's first 12 bytes: one fixed part, and a part for each member. */
 static const struct {
 	uint8_t once, each;
 } btf_tails[BTF_KINDS] = {
@@ -84,7 +84,7 @@ struct btf_type {
 	unsigned kind;
 	bool flag;
 	uint32_t members;
-	uint32_t size; /* or the type that this one leads to */
+	uint32_t size; /* or the number of the type to which this one leads */
 	const uint8_t *tail;
 };
 
@@ -106,7 +106,10 @@ static uint32_t btf_info_members(uint32_t info)
 	return info & 0xffffff;
 }
 
-/* Reads a section's offset and length, at AT in the header. False: beyond the BYTES of BODY. */
+/*
+ * Reads a section's offset and length at AT in the header. Returns false if the section ends beyond
+ * the BYTES of BODY.
+ */
 static bool btf_section(const uint8_t *at, const uint8_t *body, size_t bytes,
 			const uint8_t **section, uint32_t *section_bytes)
 {
@@ -139,19 +142,22 @@ static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
 	if (header_bytes >= 32 &&
 	    !btf_section(blob + 24, body, bytes, &btf->kinds, &btf->kinds_bytes))
 		return false;
-	/* The sections have always stood in this order, so it shows whether they overlap. */
+	/*
+	 * Every kernel so far writes the sections in this order, so the order shows whether they
+	 * overlap.
+	 */
 	if (btf->types + btf->types_bytes > btf->strings || btf_u32(blob + 8) % 4)
 		return false;
 	return btf->strings_bytes && !btf->strings[0] && !btf->strings[btf->strings_bytes - 1];
 }
 
-/* NULL: OFFSET lies outside. The last byte of the strings is a NUL. */
+/* NULL if OFFSET lies outside. The last byte of the strings is a NUL. */
 static const char *btf_name(const struct btf *btf, uint32_t offset)
 {
 	return offset < btf->strings_bytes ? (const char *)btf->strings + offset : NULL;
 }
 
-/* Bytes of a type behind its first 12, 0..2^32. False: an unknown kind. */
+/* Size of a type behind its first 12 bytes, 0 .. 2^32. Returns false if the kind is unknown. */
 static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes)
 {
 	unsigned kind = btf_info_kind(info);
@@ -185,7 +191,7 @@ static void btf_add_wanted(const struct btf *btf, const uint8_t *type, uint32_t 
 	}
 }
 
-/* Numbers the types, up to one that cannot be skipped. */
+/* Numbers the types, up to the first one that cannot be skipped. */
 static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
 {
 	uint32_t at = 0, left;
@@ -248,7 +254,7 @@ static bool btf_get(const struct btf *btf, uint32_t id, struct btf_type *type)
 	return true;
 }
 
-/* The type below typedefs and qualifiers. */
+/* Follows typedefs and qualifiers to the type behind them. */
 static bool btf_resolve(const struct btf *btf, uint32_t id, struct btf_type *type)
 {
 	for (unsigned depth = 0; depth < BTF_MAX_DEPTH && btf_get(btf, id, type); depth++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of i386, as far as members are found by them; see code_i386.h:
+ * Finds the instructions of i386 that access members; see code_i386.h:
  *
  *   64 8b 05+8*reg  s32     mov  %fs:ADDRESS, %reg; 64 a1 for %eax
  *      8b 40+8*to+reg  s8   mov  OFFSET(%reg), %to
- *      8b 80+8*to+reg  s32  the same
+ *      8b 80+8*to+reg  s32  mov  OFFSET(%reg), %to
  *      OPCODE 80+8*to+reg s32
  *
  * Resolver's thread.
@@ -13,7 +13,7 @@
 
 #include "linux/kernel/code_i386.h"
 
-#define CODE_ESP 4 /* as a base, it has a SIB byte */
+#define CODE_ESP 4 /* as a base register, it has a SIB byte */
 
 bool code_i386_read(const struct linux_guest *guest, enum linux_symbol function, size_t size_bytes,
 		    struct code_i386 *code)

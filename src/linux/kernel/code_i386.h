@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a few instructions of functions in a kernel of i386, for offsets of members that nothing
- * else tells. What is found is a guess. (Intel SDM vol. 2A §2.1.5: ModRM.) Resolver's thread.
+ * Reads a few instructions of functions in a kernel of i386, to find offsets of members that
+ * nothing else tells. Results are guesses. (Intel SDM vol. 2A §2.1.5: ModRM.) Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_CODE_I386_H
 #define XTOP_LINUX_KERNEL_CODE_I386_H
@@ -10,26 +10,26 @@
 
 #include "linux/kernel/linux_guest.h"
 
-#define CODE_I386_MAX_BYTES 4096 /* of a function */
+#define CODE_I386_MAX_BYTES 4096 /* most bytes of a function */
 
 struct code_i386 {
 	uint8_t bytes[CODE_I386_MAX_BYTES];
-	size_t at, end; /* where to look on */
+	size_t at, end; /* the part that was not searched yet */
 };
 
-/* False: the kernel has no such function, or SIZE_BYTES of it cannot be read. */
+/* Returns false if the kernel has no such function, or if SIZE_BYTES of it cannot be read. */
 bool code_i386_read(const struct linux_guest *guest, enum linux_symbol function, size_t size_bytes,
 		    struct code_i386 *code);
 /*
- * The register that `current` is loaded into, `mov %fs:CURRENT, %reg`; moves CODE behind that. -1:
- * none.
+ * The register into which `mov %fs:CURRENT, %reg` loads `current`; -1 if there is none. Moves CODE
+ * behind that instruction.
  */
 int code_i386_find_current(struct code_i386 *code, uint32_t current);
-/* The displacement of the first OPCODE that has one of 32 bits from REG. 0: none. */
+/* The 32-bit displacement of the first OPCODE with base register REG; 0 if there is none. */
 uint32_t code_i386_find_member(const struct code_i386 *code, uint8_t opcode, int reg);
 /*
- * The next `mov OFFSET(%reg), %other` of *REG: sets *OFFSET, and *REG to the other register. Moves
- * CODE behind that. False: there is none.
+ * Finds the next `mov OFFSET(%reg), %other` with base register *REG. Sets *OFFSET, and *REG to the
+ * other register. Moves CODE behind that instruction. Returns false if there is none.
  */
 bool code_i386_follow(struct code_i386 *code, int *reg, uint32_t *offset);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one table of the kernel structs and members that xtop reads, and the search for them in BTF.
+ * The table of all kernel structs and members that xtop reads, and the search for them in BTF.
  * Resolver's thread.
  *
- * An entry names a struct and a path in it, or several paths with bars between them: the first path
- * that exists counts. The entry has the member's size where readers depend on the size. A member of
- * another size is something else under the old name, and counts as missing.
+ * An entry names a struct and a path in it, or several paths with bars between them: the first
+ * existing path is used. The entry has the member's size where readers depend on the size. A member
+ * of another size has another meaning under the old name, and counts as missing.
  *
- * Several structs may have one name: a name in C belongs to one source file, and drivers use common
- * names (`struct irq_info` is three structs in 5.10 to 7.3). Then the struct is taken that has most
- * of the members in the table.
+ * Several structs may have the same name: a name in C belongs to one source file, and drivers use
+ * common names (`struct irq_info` is three structs in 5.10 to 7.3). Then the struct with most of
+ * the members in the table is used.
  *
  * Names that changed, and in which version of Linux:
  *
@@ -26,7 +26,7 @@
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
  *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab;
  *                cpu > thread_info.cpu 5.16, bcf9033e5449; on_cpu is one byte in 7.3, four in 6.18
- *   mount        mnt_instance, a list_head > mnt_next_for_sb, a pointer, and so s_mounts of
+ *   mount        mnt_instance, a list_head > mnt_next_for_sb, a pointer; the same for s_mounts of
  *                super_block: before 7.3
  *   rt_mutex     owner > rtmutex.owner 5.15, 830e6acc8a1c
  */
@@ -51,7 +51,7 @@ enum layout_what {
 struct layout_entry {
 	const char *type, *paths;
 	enum layout_what what;
-	unsigned bytes; /* of the member, 0: any */
+	unsigned bytes; /* size of the member; 0 if any size will do */
 };
 
 /* clang-format off */
@@ -286,7 +286,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 };
 /* clang-format on */
 
-/* A hash of the table: a layout that was written by a program with another table is not read. */
+/* A hash of the table. A layout from a program with another table is not read. */
 static uint32_t layout_version(void)
 {
 	uint64_t hash = 0;
@@ -307,8 +307,8 @@ static bool layout_is(const char *type, const char *other)
 }
 
 /*
- * Each struct of the table once to WANTS, and to STRUCTS the number of each entry's struct. Most
- * entries are of the same struct as the one before.
+ * Lists each struct of the table once in WANTS, and sets STRUCTS to the number of each entry's
+ * struct. Most entries belong to the same struct as the entry before.
  */
 static size_t layout_wants(struct btf_want *wants, uint8_t *structs)
 {
@@ -327,7 +327,7 @@ static size_t layout_wants(struct btf_want *wants, uint8_t *structs)
 	return n;
 }
 
-/* The first of PATHS that exists. */
+/* Finds the first of PATHS that exists. */
 static bool layout_find(struct btf *btf, uint32_t type, const char *paths,
 			struct btf_member *member)
 {
@@ -351,7 +351,10 @@ static bool layout_offset_bytes(const struct btf_member *member, unsigned wanted
 	return !wanted_bytes || size_bytes == wanted_bytes;
 }
 
-/* The number that ENTRY asks for. False: MEMBER is not of a kind that has it. */
+/*
+ * Reads the number that ENTRY asks for. Returns false if a member of MEMBER's kind has no such
+ * number.
+ */
 static bool layout_read_member(struct btf *btf, const struct layout_entry *entry,
 			       const struct btf_member *member, uint64_t *value)
 {
@@ -374,7 +377,7 @@ static bool layout_read_member(struct btf *btf, const struct layout_entry *entry
 	return false;
 }
 
-/* The number of ENTRY in the struct TYPE; -1: it is missing or cannot be right. */
+/* The number of ENTRY in the struct TYPE; -1 if it is missing or cannot be right. */
 static int32_t layout_value(struct btf *btf, const struct layout_entry *entry, uint32_t type)
 {
 	struct btf_member member;
@@ -390,7 +393,7 @@ static int32_t layout_value(struct btf *btf, const struct layout_entry *entry, u
 	return value <= LAYOUT_MAX ? (int32_t)value : -1;
 }
 
-/* Fills in all entries of the struct with NUMBER as TYPE has them. Returns how many it has. */
+/* Fills in all entries of struct NUMBER from TYPE. Returns how many entries TYPE has. */
 static unsigned layout_fill(struct btf *btf, const uint8_t *structs, size_t number, uint32_t type,
 			    int32_t *values)
 {
@@ -405,7 +408,7 @@ static unsigned layout_fill(struct btf *btf, const uint8_t *structs, size_t numb
 	return found;
 }
 
-/* Chooses among structs of one name: the one with most members, or the first of equal ones. */
+/* Chooses among structs of the same name: the first one with the most members. */
 static void layout_fill_best(struct btf *btf, const struct btf_want *want, const uint8_t *structs,
 			     size_t number, int32_t *values)
 {

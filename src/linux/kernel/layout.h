@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the members of kernel structs lie that xtop reads: a table of numbers, filled once for each
- * kernel by the members' names in its BTF. Any thread: it is plain data without pointers.
+ * Offsets of the members of kernel structs that xtop reads: a table of numbers, filled once for
+ * each kernel from the members' names in its BTF. Plain data without pointers. Any thread.
  *
- * A kernel has some of the members and not others, depending on version and configuration. Nobody
- * asks for the version: the reader of a structure asks whether a member is there, and goes the way
- * that this leaves. A member that was renamed and stayed the same is one entry here.
+ * Which members a kernel has depends on its version and configuration. No code asks for the
+ * version: the reader of a structure asks whether a member exists, and chooses its way accordingly.
+ * A member that was renamed but has the same meaning is one entry here.
  *
- *   ..._BITS, ..._WIDTH   of a bitfield: offset from the start of the struct, and width, in bits
- *   ..._SIZEOF            bytes of a struct
+ *   ..._BITS, ..._WIDTH   offset of a bitfield from the start of its struct, and its width, in bits
+ *   ..._SIZEOF            size of a struct in bytes
  *   all others            offset of a member in bytes
  */
 #ifndef XTOP_LINUX_KERNEL_LAYOUT_H
@@ -31,7 +31,7 @@ enum layout_member {
 	TASK_GROUP_LEADER,
 	TASK_REAL_PARENT,
 	TASK_START_TIME,
-	TASK_SELF_EXEC_ID, /* counts exec(): 4 bytes up to 5.6, then 8 */
+	TASK_SELF_EXEC_ID, /* number of exec() calls: 4 bytes up to 5.6, then 8 */
 	TASK_THREAD_PID,
 
 	/* tasks that wait */
@@ -39,22 +39,22 @@ enum layout_member {
 	TASK_EXIT_STATE,
 	TASK_ON_CPU,
 	TASK_SWITCHES,     /* nvcsw: the task gave up its CPU */
-	TASK_PREEMPTIONS,  /* nivcsw: it was taken from it */
+	TASK_PREEMPTIONS,  /* nivcsw: the scheduler took the CPU from the task */
 	TASK_RUN_DELAY,    /* ns that the task waited for a CPU */
-	TASK_LAST_ARRIVAL, /* on a CPU, ns on the scheduler's clock */
+	TASK_LAST_ARRIVAL, /* when the task got a CPU, ns on the scheduler's clock */
 	TASK_LAST_QUEUED,
 	TASK_RUN_SUM,      /* ns that the task ran */
-	TASK_RUN_SUM_THEN, /* the same when it got the CPU last */
+	TASK_RUN_SUM_THEN, /* ns that the task had run when it last got a CPU */
 	TASK_SP,           /* kernel stack pointer while it is on no CPU */
-	TASK_CONTEXT,      /* arm64: the registers that it has kept */
-	TASK_PID_LINKS,    /* hlist_node[], the first by PIDTYPE_PID */
-	PID_TASKS,         /* hlist_head[], the same */
+	TASK_CONTEXT,      /* arm64: the registers that the task switch has saved */
+	TASK_PID_LINKS,    /* hlist_node[], the first for PIDTYPE_PID */
+	PID_TASKS,         /* hlist_head[], the first for PIDTYPE_PID */
 	PID_NS_IDR,        /* xarray of struct pid */
 	TASK_CPU,          /* the CPU that the task is on, or was on last */
 
 	/* locks that tasks wait for */
 	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/lock_finder.c */
-	TASK_BLOCKED_ON,    /* mutex, from about 6.17; likewise */
+	TASK_BLOCKED_ON,    /* mutex, from about 6.17: see src/linux/lock_finder.c */
 	TASK_PI_BLOCKED_ON, /* rt_mutex_waiter */
 	MUTEX_OWNER,
 	MUTEX_WAIT_LIST, /* up to 7.0 */
@@ -79,23 +79,24 @@ enum layout_member {
 	MM_MMAP_LOCK,
 	MM_OWNER, /* task_struct, with CONFIG_MEMCG */
 	INODE_RWSEM,
-	INODE_MMAP_RWSEM,      /* of its i_data: who maps the file */
-	INODE_INVALIDATE_LOCK, /* of its i_data, from 5.15 */
+	INODE_MMAP_RWSEM,      /* in its i_data: protects the mappings of the file */
+	INODE_INVALIDATE_LOCK, /* in its i_data, from 5.15 */
 	INODE_DATA,            /* the address_space inside the inode */
 	INODE_DENTRIES,        /* hlist_head */
-	DENTRY_ALIAS,          /* hlist_node in that list */
+	DENTRY_ALIAS,          /* hlist_node in the inode's INODE_DENTRIES */
 	UPID_NS,
 
 	/* containers */
 	PID_LEVEL,
-	PID_NUMBERS, /* upid[level + 1]: the last has the pid that the process itself sees */
+	/* upid[level + 1]: the last element has the pid that the process itself sees */
+	PID_NUMBERS,
 	UPID_SIZEOF,
 	UPID_NR,
 
 	/* address spaces */
 	MM_PGD,
 	MM_MMAP, /* list of areas, up to 6.0 */
-	MM_MT,   /* maple tree of them, from 6.1 */
+	MM_MT,   /* maple tree of areas, from 6.1 */
 	MM_MAP_COUNT,
 	MM_TOTAL_VM,
 	MM_LOCK_SEQ,
@@ -113,7 +114,7 @@ enum layout_member {
 	VMA_START,
 	VMA_END,
 	VMA_NEXT,
-	VMA_FLAGS, /* the first 64 of them */
+	VMA_FLAGS, /* the first 64 flags */
 	VMA_PGOFF,
 	VMA_FILE,
 
@@ -139,9 +140,9 @@ enum layout_member {
 	MOUNT_MOUNTPOINT,
 	MOUNT_MOUNTS,
 	MOUNT_CHILD,
-	MOUNT_OF_SUPER, /* list_head, in that of the super_block; up to 6.16 */
+	MOUNT_OF_SUPER, /* list_head, in the super_block's list of mounts; up to 6.16 */
 	SUPER_MOUNTS,
-	MOUNT_NEXT_OF_SUPER, /* the next mount; later */
+	MOUNT_NEXT_OF_SUPER, /* the super_block's next mount; after 6.16 */
 	SUPER_FIRST_MOUNT,
 	TASK_FS,
 	FS_ROOT,
@@ -198,7 +199,7 @@ enum layout_member {
 	PCPU_HOT_TOP_OF_STACK,
 	PCPU_HOT_HARDIRQ_STACK,
 	TLB_STATE_LOADED_MM, /* x86, since 4.13 */
-	IRQ_STACK_SIZEOF,    /* and of a task's stack: BTF never has union thread_union */
+	IRQ_STACK_SIZEOF,    /* also the size of a task's stack: BTF never has union thread_union */
 	PT_REGS_SIZEOF,
 	ORC_SP_REG_BITS,
 	ORC_BP_REG_BITS,
@@ -232,12 +233,12 @@ enum layout_member {
 
 	/* control groups */
 	TASK_CGROUPS,
-	CSS_SET_CGROUP, /* in the hierarchy of version 2 */
+	CSS_SET_CGROUP, /* the task's cgroup in the hierarchy of version 2 */
 	CGROUP_NODE,
 	KERNFS_NAME,
 	KERNFS_PARENT,
 
-	/* the log: printk_ringbuffer, its two rings, and what they have */
+	/* the log: printk_ringbuffer, its two rings, and the rings' elements */
 	LOG_DESC_RING,
 	LOG_TEXT_RING,
 	LOG_COUNT_BITS,
@@ -259,24 +260,24 @@ enum layout_member {
 	LAYOUT_MEMBERS,
 };
 
-#define LAYOUT_MAX 65536 /* the largest number: no struct that is read here is larger */
+#define LAYOUT_MAX 65536 /* largest value: no struct that is read here is larger */
 
 /*
- * Can be written to a file as it is, and read back on the same machine: layout_check() then tells
- * whether this program wrote it. It does not say which kernel it is of.
+ * Plain data that can be written to a file, and read back on the same machine: layout_check() tells
+ * whether this program wrote it. It does not identify its kernel.
  */
 struct layout {
 	uint32_t version;
-	int32_t values[LAYOUT_MEMBERS]; /* -1: the kernel has no such member */
+	int32_t values[LAYOUT_MEMBERS]; /* -1 if the kernel has no such member */
 };
 
 /*
- * LAYOUT gets what is found, whatever the result: much or little with BTF_DAMAGED, nothing at all
- * with the other failures.
+ * Sets LAYOUT to what was found: with BTF_DAMAGED perhaps not all members, with other failures
+ * none.
  */
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout);
 bool layout_check(const struct layout *layout);
-/* A layout without members, before anything is known of the kernel. */
+/* Sets LAYOUT to one without members, as long as the kernel is unknown. */
 void layout_init(struct layout *layout);
 
 static inline bool layout_has(const struct layout *layout, enum layout_member member)
@@ -284,7 +285,7 @@ static inline bool layout_has(const struct layout *layout, enum layout_member me
 	return layout->values[member] >= 0;
 }
 
-/* MEMBER is one that LAYOUT has. */
+/* Precondition: LAYOUT has MEMBER. */
 static inline unsigned layout_offset(const struct layout *layout, enum layout_member member)
 {
 	return layout->values[member];
@@ -296,10 +297,10 @@ static inline unsigned layout_offset_or(const struct layout *layout, enum layout
 	return layout_has(layout, member) ? layout_offset(layout, member) : otherwise;
 }
 
-/* The first of the N MEMBERS that is missing; LAYOUT_MEMBERS: all are there. */
+/* The first of the N MEMBERS that is missing; LAYOUT_MEMBERS if none is. */
 enum layout_member layout_missing(const struct layout *layout, const enum layout_member *members,
 				  size_t n);
-/* The struct of MEMBER, "dentry": tests and fuzzers make structs by it. */
+/* Name of the struct with MEMBER, such as "dentry". Tests and fuzzers make structs with it. */
 const char *layout_struct(enum layout_member member);
 
 #endif

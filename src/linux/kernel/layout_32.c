@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the members of task_struct that name a task, in a kernel of 32 bits that has no BTF;
- * Debian's have none. The code of a function tells where name and pid are (layout_i386.c,
- * layout_arm32.c). The members around `pid` have had this order since Linux 3.14
+ * Debian's kernels have none. The code of a function contains the offsets of name and pid
+ * (layout_i386.c, layout_arm32.c). The members around `pid` have had this order since Linux 3.14
  * (include/linux/sched.h):
  *
  *   pid tgid [stack_canary] real_parent parent children.{next,prev} sibling.{next,prev}
  *   group_leader
  *
- * and those at the front of a task_struct another one: `stack` is the first pointer to a multiple
- * of a stack's size, and `flags` is the second word behind it. On Arm thread_info comes first, with
- * the registers of the task when it slept last, and with those of its program. There the stack is
- * the one that cpu_context_save.sp points into, which is before an address of code. All is believed
- * if it agrees in the task that runs now: its parents and its leader are tasks, and the leader
- * leads itself.
+ * The members at the front of a task_struct: `stack` is the first pointer to a multiple of a
+ * stack's size, and `flags` is the second word behind it. On Arm thread_info comes first. It has
+ * the task's kernel registers from the last time that it slept, and its user registers. There the
+ * stack is the one that cpu_context_save.sp points into, and an address of code follows that
+ * pointer. All offsets are accepted if they are consistent for the task that runs now: its parents
+ * and its leader are tasks, and the leader leads itself.
  *
  * Resolver's thread.
  */
@@ -26,11 +26,11 @@
 
 #define TASK_NAME_BYTES  16
 #define TASK_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT, include/linux/threads.h */
-#define TASK_FRONT_BYTES 64         /* `stack` lies there, behind thread_info; but on Arm */
-#define TASK_INFO_BYTES  1024       /* the same on Arm */
+#define TASK_FRONT_BYTES 64         /* `stack` lies within, except on Arm */
+#define TASK_INFO_BYTES  1024       /* `stack` lies within on Arm, behind thread_info */
 #define WORD             4
 
-/* --- the task that runs ----------------------------------------------------------------------- */
+/* --- the running task ------------------------------------------------------------------------- */
 
 uint64_t layout_32_read_current(const struct linux_guest *guest)
 {
@@ -50,7 +50,7 @@ struct task_32 {
 	struct layout_32_names names;
 };
 
-/* The word of the task at OFFSET; 0: none. */
+/* The word of the task at OFFSET; 0 if it cannot be read. */
 static uint64_t task_word(const struct task_32 *task, uint32_t offset)
 {
 	uint64_t word;
@@ -68,7 +68,7 @@ static bool task_is_name(const char name[TASK_NAME_BYTES])
 	return n > 0 && n < TASK_NAME_BYTES;
 }
 
-/* Whether ADDRESS has a name and a pid where TASK has them. */
+/* Whether ADDRESS has a name and a pid at the offsets in TASK. */
 static bool task_is_other(const struct task_32 *task, uint64_t address)
 {
 	const struct linux_guest *guest = task->guest;
@@ -95,7 +95,7 @@ static bool task_has_parents(const struct task_32 *task, uint32_t offset)
 	       task_word(&leader, offset + 6 * WORD) == leader.address;
 }
 
-/* Behind pid and tgid, or behind the canary. 0: nowhere. */
+/* The offset of group_leader, where real_parent follows tgid or the canary; 0 if not found. */
 static uint32_t task_find_leader(const struct task_32 *task)
 {
 	uint32_t offset = task->names.pid + 2 * WORD;
@@ -118,7 +118,7 @@ static bool task_is_stack(const struct task_32 *task, uint64_t word)
 	return linux_is_kernel_of(task->guest, word) && word % STACK_32_BYTES == 0;
 }
 
-/* Whether one of the first words points into the stack at START, before an address of code. */
+/* Whether one of the first words points into the stack at START, and an address of code follows. */
 static bool task_has_slept_on(const struct task_32 *task, uint64_t start)
 {
 	for (uint32_t offset = 0; offset < TASK_FRONT_BYTES; offset += WORD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What names a task in a kernel of 32 bits without BTF. Resolver's thread. */
+/* The members that name a task in a kernel of 32 bits without BTF. Resolver's thread. */
 #ifndef XTOP_LINUX_KERNEL_LAYOUT_32_H
 #define XTOP_LINUX_KERNEL_LAYOUT_32_H
 
@@ -9,27 +9,28 @@
 #define STACK_32_BYTES 8192
 
 /*
- * The running task of CPU 0; 0: not known. GUEST has its root, LINUX_CURRENT_TASK and
+ * The running task of CPU 0; 0 if unknown. GUEST has its root, LINUX_CURRENT_TASK and
  * LINUX_PER_CPU_OFFSET.
  */
 uint64_t layout_32_read_current(const struct linux_guest *guest);
 /*
  * Sets TASK_COMM, TASK_PID, TASK_TGID, TASK_GROUP_LEADER, TASK_STACK, TASK_FLAGS and
- * IRQ_STACK_SIZEOF of LAYOUT. False: they are not found; *LAYOUT is untouched.
+ * IRQ_STACK_SIZEOF of LAYOUT. Returns false and leaves *LAYOUT untouched if they are not found.
  */
 bool layout_32_find(const struct linux_guest *guest, struct layout *layout);
 
-/* --- by code: layout_i386.c, layout_arm32.c --------------------------------------------------- */
+/* --- reading of code: layout_i386.c, layout_arm32.c ------------------------------------------- */
 
-#define LAYOUT_32_CODE_BYTES 256   /* of dump_stack_print_info() that are looked at */
-#define LAYOUT_32_TASK_BYTES 32768 /* a task_struct has fewer */
+#define LAYOUT_32_CODE_BYTES 256   /* bytes of dump_stack_print_info() that are read */
+#define LAYOUT_32_TASK_BYTES 32768 /* upper limit for the size of a task_struct */
 
 /* Offsets in task_struct. */
 struct layout_32_names {
 	uint32_t comm, pid;
 };
 /*
- * What dump_stack_print_info() prints of the running task: "PID: %d Comm: %.20s". False: not found.
+ * Finds the members of the running task that dump_stack_print_info() prints: "PID: %d Comm: %.20s".
+ * Returns false if they are not found.
  */
 bool layout_i386_read_code(const struct linux_guest *guest, struct layout_32_names *names);
 bool layout_arm32_read_code(const struct linux_guest *guest, struct layout_32_names *names);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a task of 32-bit Arm has its name and its pid, by code; see layout_32.h.
+ * Finds the offsets of a task's name and pid in code of 32-bit Arm; see layout_32.h.
  *
  *   ee1d 0f70 + r << 12                   mrc  p15, 0, r, c13, c0, 3: TPIDRURO, which has `current`
  *   e280 0000 + n << 16 + r << 12 + imm   add  r, rn, #imm: 8 bits, rotated by twice the upper 4
@@ -24,7 +24,7 @@ static uint32_t code_immediate(uint32_t word)
 	return by ? value >> by | value << (32 - by) : value;
 }
 
-/* Only one register has it, up to the first call. */
+/* Up to the first call, only one register has `current`. */
 bool layout_arm32_read_code(const struct linux_guest *guest, struct layout_32_names *names)
 {
 	uint64_t function = guest->symbols[LINUX_STACK_INFO];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a task of i386 has its name and its pid, by code; see layout_32.h.
+ * Finds the offsets of a task's name and pid in code of i386; see layout_32.h.
  *
  *   64 8b 05+8*reg  s32        mov  %fs:CURRENT_TASK, %reg; 64 a1 for %eax
  *      8d 80+8*to+reg  s32     lea  COMM(%reg), %to

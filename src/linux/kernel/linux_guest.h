@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A Linux guest as far as it is known: what the readers of its data structures start from.
+ * What is known of a Linux guest: the starting point of all readers of its data structures.
  * linux_attach.c fills it in; all of linux/ reads it. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_LINUX_GUEST_H
@@ -16,7 +16,7 @@
 #include "xtop/unwind/orc.h"
 
 /*
- * Kernel symbols of which an address is needed. linux_attach.c has their names; arch_x86.c has the
+ * Kernel symbols whose addresses are needed. linux_attach.c has their names; arch_x86.c has the
  * names that only x86 kernels have.
  */
 enum linux_symbol {
@@ -25,13 +25,13 @@ enum linux_symbol {
 	LINUX_BANNER,        /* linux_banner */
 	LINUX_PAGE_TABLES,   /* swapper_pg_dir: page tables with every kernel address */
 	LINUX_CURRENT_TASK,  /* per-cpu offset (an address from 6.15 on): current_task */
-	LINUX_PCPU_HOT,      /* the same from 6.2 to 6.14 */
+	LINUX_PCPU_HOT,      /* per-cpu: pcpu_hot, which has the current task from 6.2 to 6.14 */
 	LINUX_TOP_OF_STACK,  /* per-cpu: cpu_current_top_of_stack */
 	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
 	LINUX_TLB_STATE,     /* per-cpu: cpu_tlbstate */
 	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
-	LINUX_ENTRY_TASK,    /* arm64, an address that is per-cpu: __entry_task */
+	LINUX_ENTRY_TASK,    /* arm64, address of a per-cpu variable: __entry_task */
 	LINUX_RUNSTATE,      /* per-cpu (arm64: an address): xen_runstate */
 	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */
 	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset: array of the per-cpu areas' bases */
@@ -49,7 +49,7 @@ enum linux_symbol {
 	LINUX_ORC_IP_STOP,
 	LINUX_ORC_START,
 	LINUX_ORC_STOP,
-	LINUX_EXIDX_START, /* __start_unwind_idx: of 32-bit Arm */
+	LINUX_EXIDX_START, /* 32-bit Arm: __start_unwind_idx */
 	LINUX_EXIDX_STOP,
 	LINUX_HYPERCALLS, /* hypercall_page: code that Xen writes */
 	LINUX_INIT_TASK,
@@ -69,7 +69,7 @@ enum linux_symbol {
 	LINUX_STACK_INFO,  /* dump_stack_print_info */
 	LINUX_STOLEN,      /* xen_vcpu_stolen */
 	LINUX_EL0_SYNC,    /* el0t_64_sync */
-	/* The same of code_i386.h. */
+	/* Functions that are read with code_i386.h. */
 	LINUX_SWITCH,    /* __switch_to_asm */
 	LINUX_NEW_EXEC,  /* begin_new_exec */
 	LINUX_CGROUP_ID, /* bpf_get_current_cgroup_id */
@@ -80,11 +80,11 @@ enum linux_symbol {
 struct linux_guest {
 	struct memory *memory;
 	enum guest_type type;
-	struct memory_root root;           /* swapper_pg_dir: reads every kernel address */
-	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0: the kernel has no such symbol */
+	struct memory_root root; /* page tables with every kernel address: swapper_pg_dir */
+	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0 if the kernel has no such symbol */
 	struct layout layout;
-	bool has_layout;              /* members of tasks are known, mostly by BTF */
-	struct orc_layout orc_layout; /* type_bits 0: not known */
+	bool has_layout;              /* members of tasks are known, mostly from BTF */
+	struct orc_layout orc_layout; /* type_bits is 0 if the layout is unknown */
 	uint64_t page_offset;         /* start of the direct map */
 	uint64_t vmemmap;             /* start of the array of struct page */
 	uint64_t text_start, text_end;
@@ -107,13 +107,13 @@ static inline bool linux_is_short(const struct linux_guest *linux_guest)
 	return linux_is_i386(linux_guest) || linux_guest->root.width == ROOT_ARM32;
 }
 
-/* Bytes of a pointer of the kernel's, and of a long. */
+/* Size of a pointer of the kernel, and of a long. */
 static inline unsigned linux_word_bytes(const struct linux_guest *linux_guest)
 {
 	return linux_is_short(linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
-/* A pointer of the kernel's, or a long. */
+/* Reads a pointer of the kernel, or a long. */
 static inline bool linux_read_word(const struct linux_guest *linux_guest, uint64_t address,
 				   uint64_t *value)
 {

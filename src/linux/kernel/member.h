@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads members of the guest's kernel structures by name. False: the kernel has no such member, the
- * object is no kernel pointer, or the page is missing. Resolver's thread.
+ * Reads members of the guest's kernel structures by name. Each function returns false if the kernel
+ * has no such member, if the object is no kernel pointer, or if the page is missing. Resolver's
+ * thread.
  */
 #ifndef XTOP_LINUX_KERNEL_MEMBER_H
 #define XTOP_LINUX_KERNEL_MEMBER_H
@@ -40,7 +41,7 @@ static inline bool member_read_u32(const struct linux_guest *linux_guest, uint64
 	return true;
 }
 
-/* A long, or any pointer. */
+/* Reads a long, or any pointer. */
 static inline bool member_read_word(const struct linux_guest *linux_guest, uint64_t object,
 				    enum layout_member member, uint64_t *value)
 {
@@ -52,7 +53,7 @@ static inline bool member_read_word(const struct linux_guest *linux_guest, uint6
 	return true;
 }
 
-/* False also when the value is no kernel pointer. */
+/* Returns false also if the value is no kernel pointer. */
 static inline bool member_read_pointer(const struct linux_guest *linux_guest, uint64_t object,
 				       enum layout_member member, uint64_t *value)
 {
