@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of static data of a Linux kernel and its modules: which variable an address belongs to. The
- * tables of names that are kept from the start, and in the cache, have code alone. So the kernel's
- * own tables are read again when somebody asks first: for Linux 6.1 some 2,000 pages and 0.2 s of
- * CPU, once, and 35 bytes for each variable. Resolver's thread.
+ * Names of static data of a Linux kernel and its modules: the variable at an address. The tables of
+ * names that are kept from the start, and in the cache, have only code. So the kernel's own tables
+ * are read again at the first request: for Linux 6.1 some 2,000 pages and 0.2 s of CPU, once, and
+ * 35 bytes for each variable. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_DATA_NAMES_H
 #define XTOP_LINUX_KERNEL_DATA_NAMES_H
@@ -12,16 +12,16 @@
 #include "linux/kernel/modules.h"
 #include "xtop/symbol/symbol.h"
 
-/* Zeroed but for GUEST and MODULES, which outlive it. */
+/* Zeroed except for GUEST and MODULES, which outlive it. */
 struct data_names {
 	const struct linux_guest *guest;
-	struct modules *modules; /* NULL: the kernel's own data alone has names */
-	struct symtab *tab; /* NULL: not read yet, or the kernel names no data */
+	struct modules *modules; /* NULL if only the kernel's own data needs names */
+	struct symtab *tab; /* NULL before the first request, or if the kernel names no data */
 	bool is_read;
 };
 
 void data_names_deinit(struct data_names *names);
-/* The variable that has ADDRESS in it. False: none is known. */
+/* Finds the variable that contains ADDRESS. Returns false if none is known. */
 bool data_names_find(struct data_names *names, uint64_t address, struct symtab_entry *entry);
 
 #endif

@@ -7,9 +7,9 @@
 #include "xtop/symbol/image.h"
 
 /*
- * Gives IMAGE, the kernel's, its unwind tables, and reads of its code for the functions that are
- * interrupted. GUEST->memory outlives IMAGE's unwinding. Without tables, or memory for them, IMAGE
- * is as before.
+ * Gives the kernel's IMAGE its unwind tables, and access to its code for interrupted functions.
+ * GUEST->memory outlives IMAGE's unwinding. IMAGE stays unchanged if there are no tables, or if
+ * memory is out.
  */
 void exidx_read_kernel(const struct linux_guest *guest, struct image *image);
 

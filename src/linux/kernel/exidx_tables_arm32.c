@@ -12,9 +12,9 @@
 #include "xtop/unwind/code.h"
 #include "xtop/unwind/exidx.h"
 
-#define EXIDX_MAX_BYTES       LIMIT(8U << 20, 64U << 10) /* of each table */
+#define EXIDX_MAX_BYTES       LIMIT(8U << 20, 64U << 10) /* limit for each of the two tables */
 #define EXIDX_ENTRY_BYTES     8
-#define EXIDX_ENTRY_MAX_BYTES 1032 /* in the second table: 2 words and 255 */
+#define EXIDX_ENTRY_MAX_BYTES 1032 /* longest entry of the second table: 2 words and 255 words */
 
 /* --- the kernel's code ------------------------------------------------------------------------ */
 
@@ -61,12 +61,12 @@ static uint8_t *exidx_copy(const struct linux_guest *guest, uint64_t address, si
 	if (!bytes)
 		return NULL;
 	memset(bytes, 0, size_bytes);
-	/* Behind the tables pages may be missing. */
+	/* Pages behind the tables may be missing. */
 	memory_read_bulk(guest->memory, guest->root, address, bytes, size_bytes);
 	return bytes;
 }
 
-/* How many bytes from END, the end of INDEX, on the index leads to. */
+/* Size of the second table, which starts at END, the end of INDEX. */
 static size_t exidx_table_bytes(const uint8_t *index, size_t size_bytes, uint64_t end)
 {
 	uint64_t start = end - size_bytes, most = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BPF programs and ftrace trampolines. The kernel keeps a list of each:
+ * Maps BPF programs and ftrace trampolines. The kernel keeps a list of each:
  *
  *   bpf_kallsyms                ─► struct bpf_ksym .lnode   start, end, name              "[bpf]"
  *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list  trampoline, trampoline_size  "[ftrace]"
@@ -20,21 +20,22 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/limit.h"
 
-#define CODE_MAX_PIECES      LIMIT(16384, 64) /* of one list */
+#define CODE_MAX_PIECES      LIMIT(16384, 64) /* limit for one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)
 #define CODE_NAME_BYTES      128 /* KSYM_NAME_LEN before 6.1; longer names are cut */
-#define CODE_HASH_SEED       1   /* the hash of an empty list: 0 is "not read yet" */
-#define CODE_HASHED_BYTES    48  /* of a name: bpf_prog_, tag, a program's own name of up to 15 */
+#define CODE_HASH_SEED       1   /* hash of an empty list; 0 means "not read yet" */
+/* hashed part of a name: bpf_prog_, the tag, and up to 15 bytes of the program's own name */
+#define CODE_HASHED_BYTES    48
 
 struct code_piece {
 	uint64_t start, end;
 };
 
 struct code_list {
-	uint64_t hash; /* of the list when it was last read; 0: not yet */
+	uint64_t hash; /* hash of the list when it was last read; 0 before the first read */
 	size_t n;
-	struct code_piece *pieces; /* mapped now; room for CODE_MAX_PIECES */
-	struct image *image;       /* a reference; NULL: nothing is mapped */
+	struct code_piece *pieces; /* pieces that are mapped now; room for CODE_MAX_PIECES */
+	struct image *image;       /* a reference; NULL if nothing is mapped */
 };
 
 enum code_kind { CODE_BPF, CODE_FTRACE, N_CODE_KINDS };
@@ -50,7 +51,7 @@ static const struct {
 	enum layout_member link, start, end;
 	bool end_is_size;
 	enum layout_member name;
-	const char *fixed_name; /* NULL: each piece has a name of its own */
+	const char *fixed_name; /* NULL if each piece has a name of its own */
 	const char *image;
 } code_kinds[N_CODE_KINDS] = {
 	[CODE_BPF] = { LINUX_BPF_KALLSYMS, BPF_KSYM_LIST, BPF_KSYM_START, BPF_KSYM_END, false,
@@ -86,7 +87,7 @@ void generated_code_destroy(struct generated_code *code)
 
 /* --- one piece -------------------------------------------------------------------------------- */
 
-/* 0: nothing can be read, or it is no kernel pointer. */
+/* The next link; 0 if it cannot be read, or is no kernel pointer. */
 static uint64_t code_next(const struct generated_code *code, uint64_t link)
 {
 	uint64_t next;
@@ -126,7 +127,7 @@ static void code_read_name(const struct generated_code *code, enum code_kind kin
 				   name, CODE_NAME_BYTES);
 }
 
-/* At an address with two names, the name of the whole program counts, not that of a part. */
+/* If an address has two names, the name of the whole program ranks above the name of a part. */
 static enum symbol_rank code_rank(const char *name)
 {
 	size_t bytes = strlen(name);
@@ -154,7 +155,10 @@ static uint64_t code_hash_piece(const struct generated_code *code, enum code_kin
 	return hash;
 }
 
-/* Changes with every piece that came or went, also when a new piece lies where an old one was. */
+/*
+ * Hash of a list. It changes with every piece that came or went, also when a new piece has the
+ * address of an old one.
+ */
 static uint64_t code_hash(const struct generated_code *code, enum code_kind kind)
 {
 	uint64_t head = code->guest->symbols[code_kinds[kind].head], link = code_next(code, head);
@@ -200,7 +204,7 @@ static bool code_is_of(void *image, const struct mapping *mapping)
 	return mapping->image == image;
 }
 
-/* Unmaps all pieces at once: one after the other, thousands of them would take minutes. */
+/* Unmaps all pieces at once: removing thousands of pieces one by one would take minutes. */
 static void code_unmap(struct generated_code *code, struct code_list *list)
 {
 	if (list->image)

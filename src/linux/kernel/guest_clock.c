@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The clocks of a Linux guest; see guest_clock.h. The kernel does not count nanoseconds: it counts
- * cycles of a clocksource, and its timekeeper says what a number of cycles means. At each tick of
- * its timer the kernel brings the timekeeper up to date.
+ * The clocks of a Linux guest; see guest_clock.h. The kernel does not count nanoseconds: the kernel
+ * counts cycles of a clocksource, and its timekeeper converts cycles to time. At each tick of its
+ * timer the kernel updates the timekeeper.
  *
  *   Xen's system time ──► cycles ──► CLOCK_MONOTONIC ──► CLOCK_REALTIME
  *
  *   clocksource xen   cycles are Xen's system time (Linux arch/x86/xen/time.c)
  *   clocksource tsc   cycles are the guest's time stamp counter. Xen tells each vCPU how to get
  *                     from its counter to system time (struct vcpu_time_info, Xen 4.17
- *                     public/xen.h), with scale and offset of the guest in it. Here that is
- *                     inverted:
+ *                     public/xen.h), with scale and offset of the guest in it. xtop inverts this
+ *                     formula:
  *                       system time = system_time + ((tsc - tsc_timestamp) << shift) * mul >> 32
  *   monotonic         base + ((cycles - cycle_last) * mult + xtime_nsec >> shift) of tkr_mono
  *   real              monotonic + offs_real          (Linux v6.12 kernel/time/timekeeping.c)
  *
- * Where it lies: the variable tk_core, a sequence number and the timekeeper (up to 6.12 an
- * anonymous struct); struct tk_data from 6.13 on; timekeeper_data[0] from 6.17 on.
+ * The address of the timekeeper: up to 6.12 the variable tk_core, which is an anonymous struct of a
+ * sequence number and the timekeeper; from 6.13 on struct tk_data; from 6.17 on timekeeper_data[0].
  *
- * Both structs are written while they are read. Their sequence number is odd meanwhile, and another
- * one afterwards. Bytes of one copy may have been copied in any order, so three copies are made:
- * what the second has counts if the number was the same in the first and the third.
+ * The guest may write both structs while they are read. During a write the sequence number is odd,
+ * and after the write it differs. The bytes of one copy may have been copied in any order, so three
+ * copies are made: the second one is used if the first and the third have the same sequence number.
  *
- * All of it is hostile. Wrong numbers give wrong times, and nothing else: no number that is read
+ * All data is hostile. Wrong numbers give wrong times and do no other harm: no number that is read
  * here is a length or an index, and the sums are modulo 2^64.
  */
 #include "config.h"
@@ -34,11 +34,12 @@
 #include "xtop/os/os_ops.h"
 
 #define CLOCK_TRIES          4
-#define CLOCK_MAX_BYTES      1024 /* of a timekeeper up to offs_real: 144 in 5.10 to 6.12 */
+/* limit for a timekeeper up to offs_real: 144 bytes in 5.10 to 6.12 */
+#define CLOCK_MAX_BYTES      1024
 #define CLOCK_NAME_BYTES     16
 #define CLOCK_SEQUENCE_BYTES 4 /* seqcount_t, without lockdep */
 
-/* Xen 4.17 public/xen.h, struct vcpu_info on x86-64: where its struct vcpu_time_info lies. */
+/* Offset of struct vcpu_time_info in Xen 4.17 public/xen.h, struct vcpu_info on x86-64. */
 #define VCPU_INFO_TIME 32
 
 struct vcpu_time {
@@ -57,7 +58,7 @@ struct timekeeper {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* SIZE_BYTES, at most a page, out of memory and not out of a copy that was made before. */
+/* Reads SIZE_BYTES, at most a page, from guest memory and not from an earlier copy. */
 static bool clock_read_fresh(const struct linux_guest *guest, uint64_t address, void *buffer,
 			     size_t size_bytes)
 {
@@ -71,7 +72,7 @@ static bool clock_read_fresh(const struct linux_guest *guest, uint64_t address, 
 	return true;
 }
 
-/* The struct at ADDRESS, which begins with its sequence number. */
+/* Reads the struct at ADDRESS, which begins with its sequence number. */
 static bool clock_read_steady(const struct linux_guest *guest, uint64_t address, void *buffer,
 			      size_t size_bytes)
 {
@@ -88,14 +89,14 @@ static bool clock_read_steady(const struct linux_guest *guest, uint64_t address,
 	return false;
 }
 
-/* From the sequence number to the timekeeper. */
+/* Distance from the sequence number to the timekeeper. */
 static uint64_t clock_timekeeper_at(const struct layout *layout)
 {
 	unsigned bytes = CLOCK_SEQUENCE_BYTES;
 
 	if (layout_has(layout, TK_DATA_TIMEKEEPER))
 		return layout_offset(layout, TK_DATA_TIMEKEEPER);
-	if (layout_has(layout, SEQCOUNT_SIZEOF)) /* larger with lockdep and for PREEMPT_RT */
+	if (layout_has(layout, SEQCOUNT_SIZEOF)) /* it is larger with lockdep and for PREEMPT_RT */
 		bytes = layout_offset(layout, SEQCOUNT_SIZEOF);
 	return (bytes + 7) & ~7ULL;
 }
@@ -158,7 +159,10 @@ static bool clock_read_timekeeper(const struct linux_guest *guest, struct timeke
 
 /* --- cycles ----------------------------------------------------------------------------------- */
 
-/* What Xen tells vCPU 0: a vCPU that sleeps has old numbers, which hold as well. */
+/*
+ * Reads vCPU 0's time information from Xen. A vCPU that sleeps has old numbers, which are still
+ * valid.
+ */
 static bool clock_read_vcpu_time(const struct linux_guest *guest, struct vcpu_time *time)
 {
 	uint64_t base, info;
@@ -213,7 +217,7 @@ bool guest_clock_read(const struct linux_guest *guest, uint64_t xen_ns, struct o
 	    !clock_read_timekeeper(guest, &keeper) ||
 	    !clock_cycles(guest, &keeper, xen_ns, &cycles))
 		return false;
-	/* XEN_NS may lie before the last tick. */
+	/* XEN_NS may be before the last tick. */
 	delta = (cycles - keeper.cycle_last) & keeper.mask;
 	if (delta > keeper.mask / 2)
 		delta |= ~keeper.mask;

@@ -6,8 +6,8 @@
 #include "linux/kernel/linux_guest.h"
 
 /*
- * Adds Xen's stubs to ORC, the kernel's table, if the kernel has such stubs. What they look like
- * depends on the kind of guest that this boot is: it must not go into the cache of known kernels.
+ * Adds Xen's stubs to ORC, the kernel's table, if the kernel has such stubs. Their code depends on
+ * the guest type of this boot, so the result must not go into the cache of known kernels.
  */
 void hypercalls_add(const struct linux_guest *guest, struct orc *orc);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decodes the tables that kallsyms_find() has found, copied and checked: functions go to the symbol
- * table, and names that other readers of the guest want get their addresses. kallsyms_find.c
+ * table, and names that other readers of the guest need are resolved to addresses. kallsyms_find.c
  * describes the format, and has checked every length and index. Resolver's thread.
  */
 #include "config.h"
@@ -39,8 +39,8 @@ void kallsyms_first(struct kallsyms_cursor *cursor)
 }
 
 /*
- * Copies tokens in pieces of 16 bytes. Most tokens are shorter: the next token overwrites the rest,
- * and the tokens' text and the buffer have room for it.
+ * Copies tokens in blocks of 16 bytes. Most tokens are shorter: the next token overwrites the rest.
+ * The tokens' text and the buffer have room for the excess bytes.
  */
 static size_t kallsyms_expand(const struct kallsyms *kallsyms, const uint8_t *tokens,
 			      unsigned n_tokens, char *text)
@@ -61,7 +61,7 @@ static size_t kallsyms_expand(const struct kallsyms *kallsyms, const uint8_t *to
 	return end - text;
 }
 
-/* The buffer begins with 8 unused bytes: 8 bytes before a name's end can always be read. */
+/* The buffer begins with 8 unused bytes, so that 8 bytes before a name's end can always be read. */
 bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *cursor)
 {
 	const uint8_t *names = kallsyms->names;
@@ -83,10 +83,10 @@ bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *curs
 /* --- wanted names ----------------------------------------------------------------------------- */
 
 /*
- * A bitmap of hashes: only about one in a hundred of the other symbols is compared with the wanted
- * names. The hash is of both ends and the length, because many names of a kernel begin alike. It is
- * none of hash.h: it is computed for each of 150,000 symbols, and reads two words, whatever
- * the length.
+ * A bitmap of hashes: only about one percent of the other symbols is compared with the wanted
+ * names. The hash covers both ends and the length, because many names of a kernel begin alike.
+ * hash.h is not used: the hash is computed for each of 150,000 symbols, and reads only two words,
+ * whatever the length.
  */
 #define FILTER_BITS 12
 
@@ -96,7 +96,7 @@ struct kallsyms_filter {
 	uint64_t bits[(1 << FILTER_BITS) / 64];
 };
 
-/* 8 bytes before the end of NAME can be read, and KALLSYMS_TOKEN_PADDING bytes behind it. */
+/* NAME is readable from 8 bytes before its end to KALLSYMS_TOKEN_PADDING bytes behind its end. */
 static unsigned filter_hash(const char *name, size_t bytes)
 {
 	uint64_t front, back;
@@ -151,20 +151,21 @@ static void filter_update(struct kallsyms_filter *filter, const struct kallsyms_
 /* --- functions -------------------------------------------------------------------------------- */
 
 /*
- * The tables have no sizes: a function reaches to the next symbol. But it does not reach over the
+ * The tables have no sizes: a function extends to the next symbol. But it does not extend over the
  * padding of up to 2 MiB between sections. The largest function of Debian's 6.12 has 14 KiB.
  */
 #define MAX_FUNCTION_BYTES (256U << 10)
 
 /*
- * Where a kernel's code lies. Linux frees the code of init after the boot. But start_kernel() never
- * returns: it becomes CPU 0's idle task, and the outermost frames of this task are in the freed
- * code. Their names stay right. Linux gives the memory away under other addresses only, and nothing
- * else comes to these (arch/x86/mm/init.c, free_kernel_image_pages()).
+ * The address ranges of a kernel's code. Linux frees the code of init after the boot. But
+ * start_kernel() never returns: it becomes CPU 0's idle task, and the outermost frames of this task
+ * are in the freed code. The names of these frames stay right: Linux gives the memory away under
+ * other addresses only, and nothing else is mapped at the old addresses (arch/x86/mm/init.c,
+ * free_kernel_image_pages()).
  */
 struct kallsyms_code {
-	uint64_t start, end;           /* end 0: not known */
-	uint64_t init_start, init_end; /* equal: there is none */
+	uint64_t start, end;           /* end is 0 if unknown */
+	uint64_t init_start, init_end; /* equal if there is no init code */
 };
 
 static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
@@ -186,7 +187,7 @@ static bool kallsyms_is_init(const struct kallsyms_code *code, uint64_t address)
 	return address - code->init_start < code->init_end - code->init_start;
 }
 
-/* Where a function at ADDRESS ends at the latest. 0: no function begins there. */
+/* The highest possible end of a function at ADDRESS; 0 if no function begins there. */
 static uint64_t kallsyms_limit(const struct kallsyms_code *code, uint64_t address)
 {
 	bool init = kallsyms_is_init(code, address);
@@ -199,7 +200,7 @@ static uint64_t kallsyms_limit(const struct kallsyms_code *code, uint64_t addres
 	return limit;
 }
 
-/* Data is not added, but ends the function before it. */
+/* Adds a function. Data is not added, but ends the function before it. */
 static struct xtop_error *kallsyms_add(struct symtab *tab, uint64_t limit,
 				       const struct kallsyms_cursor *cursor)
 {

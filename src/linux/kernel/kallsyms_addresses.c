@@ -4,22 +4,22 @@
  * are stored, by trying each place and each encoding. kallsyms_find.c has the layouts, kallsyms.h
  * the encodings. Resolver's thread.
  *
- * The right addresses ascend from the first symbol to the last, as nm -n has sorted them, and have
- * _text where the code is. Wrong ones are out of order after a few symbols, or have _text
- * elsewhere. The addresses are those of the running kernel: relocation has changed the base and the
- * absolute addresses, and the others are relative to what was moved.
+ * The right addresses ascend from the first symbol to the last, because nm -n has sorted them, and
+ * have _text where the code is. Wrong addresses are out of order after a few symbols, or have _text
+ * elsewhere. The addresses are valid for the running kernel: relocation has changed the base and
+ * the absolute addresses, and the other addresses are relative to what was moved.
  */
 #include "config.h"
 
 #include "linux/kernel/kallsyms_finder.h"
 #include "xtop/base/work.h"
 
-/* The image begins with its code, after at most one large page of something else. */
+/* The image begins with its code, after at most one large page of other data. */
 #define TEXT_SLACK_BYTES (2ULL << 20)
 
-#define LOOK_ADDRESSES 65536 /* between looks at whether work is over */
+#define LOOK_ADDRESSES 65536 /* addresses between two checks whether work is over */
 
-/* Bytes of a pointer in the tables. */
+/* Size of a pointer in the tables. */
 static size_t finder_word(const struct kallsyms_finder *finder)
 {
 	return finder->input->is_short ? sizeof(uint32_t) : sizeof(uint64_t);
@@ -57,7 +57,10 @@ static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t 
 	       address + input->head_bytes - input->text_start < TEXT_SLACK_BYTES;
 }
 
-/* Reads the addresses at AT in ENCODING. False: they do not ascend, or _text is elsewhere. */
+/*
+ * Reads the addresses at AT in ENCODING. Returns false if they do not ascend, or if _text is
+ * elsewhere.
+ */
 static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
 				  enum kallsyms_encoding encoding, uint64_t base)
 {
@@ -91,8 +94,8 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 }
 
 /*
- * num_syms stands before the names. Up to 6.3, offsets and base or the addresses stand before
- * num_syms: so the word before it is a kernel address.
+ * num_syms is directly before the names. Up to 6.3, offsets and base, or the addresses, are before
+ * num_syms, so the word before num_syms is a kernel address.
  */
 static bool finder_addresses_before(struct kallsyms_finder *finder)
 {
@@ -110,7 +113,7 @@ static bool finder_addresses_before(struct kallsyms_finder *finder)
 	       finder_read_addresses(finder, num - word * finder->n, KALLSYMS_ABSOLUTE, 0);
 }
 
-/* Offsets from a base and from their own places are tried: only one kind ascends from _text. */
+/* Tries offsets from a base and offsets from their own places: only one kind ascends from _text. */
 static bool finder_addresses_behind(struct kallsyms_finder *finder)
 {
 	size_t at = finder->token_index + TOKEN_INDEX_BYTES, word = finder_word(finder);

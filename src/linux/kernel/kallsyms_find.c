@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the tables of a Linux kernel's symbols: bytes of its read-only data in, checked tables out.
- * The version does not matter, since stable kernels have layouts of later ones. Each table is found
- * by what the others tell, and accepted when everything agrees. Resolver's thread.
+ * Finds the tables of a Linux kernel's symbols: the input is its read-only data, the output checked
+ * tables. The kernel's version is not used, because stable kernels have layouts of later versions.
+ * Each table is found from the contents of the others, and accepted if all of them agree.
+ * Resolver's thread.
  *
- * Linux scripts/kallsyms.c writes the tables one after the other. Each is aligned to 8, or to 4 in
- * kernels whose tables have no pointers any more (seen in 7.2 and 7.3):
+ * Linux scripts/kallsyms.c writes the tables one after the other. Each table is aligned to 8, or to
+ * 4 in kernels whose tables have no pointers any more (seen in 7.2 and 7.3):
  *
  *   up to 6.3    addresses | offsets base    num names markers [seqs] token_table token_index
  *   from 6.4                                 num names markers token_table token_index
  *                                                          addresses | offsets [base] [seqs]
  *
- *   num          u32 n; u64 up to 4.19 (where tables are aligned to 8, padding makes both the same)
+ *   num          u32 n; u64 up to 4.19 (with tables aligned to 8, padding makes both equal)
  *   names        n times: a length, then that many tokens of one byte. The first character that
  *                the tokens stand for is the type. The length is one byte, or from 6.1
  *                (73bbb94466fd) ULEB128 of up to two bytes, which differs from 128 on
- *   markers      u32 where in names each 256th name begins; u64 up to 4.19 (80ffbaa5b1bd)
+ *   markers      u32: offset in names of each 256th name; u64 up to 4.19 (80ffbaa5b1bd)
  *   seqs         n times 3 bytes, for a while 4: indices by name. From 6.2, and in stable kernels
- *                of 6.1. Not needed
+ *                of 6.1. Not used here
  *   token_table  256 strings with their NULs. Characters that occur in names stand for
  *                themselves; digits always do
- *   token_index  256 u16: where in token_table each string begins
+ *   token_index  256 u16: offset in token_table of each string
  *   addresses    as enum kallsyms_encoding has them: absolute (gone in 6.11, 64e166099b69), per-cpu
  *                (gone in 6.15, 01157ddc58dc), relative to base, relative to their own places
  *                (7.0, a081b5789255: then there is no base)
@@ -40,8 +41,8 @@
  *   5. addresses: for one of the places and encodings, all of them must ascend, and _text must lie
  *      where the code does.
  *
- * A guest may make up all of this. Every step but the first is counted, and at KALLSYMS_MAX_STEPS
- * the search ends without symbols: such a guest hides only its own names.
+ * A guest may forge all of this. Every step but the first is counted, and at KALLSYMS_MAX_STEPS the
+ * search ends without symbols: such a guest hides only its own names.
  */
 #include "config.h"
 
@@ -57,10 +58,10 @@
 #define GROUP           256         /* names for each marker */
 #define MIN_MARKERS     LIMIT(8, 2) /* the smallest kernels have 5,000 symbols */
 #define MAX_MARKERS     (KALLSYMS_MAX_SYMBOLS / GROUP)
-#define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token each */
+#define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token for each name */
 #define MAX_GROUP_BYTES (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))
 #define MAX_SEQ_BYTES   4
-#define READ_BYTES      (256U << 10) /* copied at once */
+#define READ_BYTES      (256U << 10) /* bytes that are copied at once */
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
@@ -79,7 +80,10 @@ static bool finder_check_token(const struct kallsyms_finder *finder, unsigned to
 	return token < '0' || token > '9' || (bytes == 1 && string[0] == token);
 }
 
-/* Offsets must ascend, and no string may be empty. The index does not tell the last length. */
+/*
+ * Reads the offsets, which must ascend; no string may be empty. The index does not contain the last
+ * length.
+ */
 static bool finder_read_token_index(struct kallsyms_finder *finder)
 {
 	struct kallsyms *out = finder->out;
@@ -98,7 +102,7 @@ static bool finder_read_token_index(struct kallsyms_finder *finder)
 	return finder_spend(finder, N_TOKENS);
 }
 
-/* The table must end where the index begins, but for padding. */
+/* Checks the table, which must end where the index begins, except for padding. */
 static bool finder_check_token_table(struct kallsyms_finder *finder)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -129,7 +133,10 @@ static bool finder_check_token_table(struct kallsyms_finder *finder)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Sets the mark that the name with INDEX is, if it is one. It has 6, 7 or 11 characters. */
+/*
+ * Sets the mark for the name with INDEX, if it is one of the marks, which have 6, 7 or 11
+ * characters.
+ */
 static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
 				const uint8_t *tokens, unsigned n_tokens)
 {
@@ -154,7 +161,7 @@ static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
 			finder->mark_indices[mark] = index;
 }
 
-/* Reads the length at *ATP, and moves *ATP behind it. 0: no name can begin there. */
+/* Reads the length at *ATP, and moves *ATP behind it. Returns 0 if no name can begin there. */
 static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t *atp)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -168,7 +175,7 @@ static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t 
 	return length > KALLSYMS_MAX_NAME_BYTES || length > finder->markers - *atp ? 0 : length;
 }
 
-/* Walks all names. False: they miss a marker or do not end at the markers. */
+/* Walks all names. Returns false if they miss a marker or do not end at the markers. */
 static bool finder_walk_names(struct kallsyms_finder *finder)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -204,7 +211,7 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 	       expanded_total <= KALLSYMS_MAX_EXPANDED_BYTES;
 }
 
-/* --- putting them together -------------------------------------------------------------------- */
+/* --- combining the tables --------------------------------------------------------------------- */
 
 static struct xtop_error *finder_read_all_addresses(struct kallsyms_finder *finder, bool *foundp)
 {
@@ -218,7 +225,7 @@ static struct xtop_error *finder_read_all_addresses(struct kallsyms_finder *find
 	return NULL;
 }
 
-/* Tries each place for names that end at the markers, where a fitting n stands before it. */
+/* Tries each place for names that end at the markers and have a fitting n before them. */
 static struct xtop_error *finder_try_names(struct kallsyms_finder *finder, bool *foundp)
 {
 	uint64_t last = finder_load(
@@ -247,7 +254,7 @@ static struct xtop_error *finder_try_names(struct kallsyms_finder *finder, bool 
 	return error;
 }
 
-/* The number of markers from AT on, which end before LIMIT. */
+/* Counts the markers from AT on, which end before LIMIT. */
 static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, unsigned bytes,
 				     size_t limit)
 {
@@ -266,8 +273,8 @@ static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, 
 }
 
 /*
- * Moves *ATP down to the next aligned 0, which the first marker is. False: there is none down to
- * LOWEST.
+ * Moves *ATP down to the next aligned 0, which may be the first marker. Returns false if there is
+ * none down to LOWEST.
  */
 static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t lowest)
 {
@@ -284,7 +291,7 @@ static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t
 	return !word && !finder_spent(finder);
 }
 
-/* Tries markers from the token table down; as many bytes as seqs may have lie between. */
+/* Tries markers from the token table downwards; seqs may lie between them. */
 static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, bool *foundp)
 {
 	size_t most = KALLSYMS_MAX_SYMBOLS * (size_t)MAX_SEQ_BYTES + MAX_MARKERS * 8 + 8;
@@ -316,9 +323,9 @@ static struct xtop_error *finder_try_token_index(struct kallsyms_finder *finder,
 }
 
 /*
- * In token_index the words at '0' and at '4' differ by 8 in each quarter. Moves *ATP to the next
- * place where an index with such words may begin. False: none is in what is present, or the work is
- * over. The rest of a table of 16 MiB would take up to 100 ms.
+ * Moves *ATP to the next place where a token_index may begin. In token_index the words at '0' and
+ * at '4' differ by 8 in each quarter. Returns false if no such place is present, or if the work is
+ * over. Searching the rest of a table of 16 MiB would take up to 100 ms.
  */
 static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t *atp)
 {

@@ -13,17 +13,17 @@
 #define N_TOKENS 256
 #define TOKEN_INDEX_BYTES (N_TOKENS * 2)
 
-/* Places are offsets in the input's bytes, since the bytes may move. */
+/* All positions are offsets in the input's bytes, because the bytes may move. */
 struct kallsyms_finder {
 	struct kallsyms_input *input;
-	struct kallsyms *out; /* gets tokens' places, encoding, flags and marks */
-	size_t align; /* of every table: 8 or 4 */
+	struct kallsyms *out; /* receives the positions of tokens, encoding, flags and marks */
+	size_t align; /* alignment of every table: 8 or 4 */
 	size_t token_index, token_table;
 	size_t markers;
 	unsigned n_markers, marker_bytes;
 	size_t names, names_bytes;
 	uint32_t n;
-	uint32_t mark_indices[KALLSYMS_N_MARKS]; /* n: no such symbol */
+	uint32_t mark_indices[KALLSYMS_N_MARKS]; /* equal to n if there is no such symbol */
 };
 
 static inline size_t finder_align(const struct kallsyms_finder *finder, size_t at)
@@ -31,7 +31,7 @@ static inline size_t finder_align(const struct kallsyms_finder *finder, size_t a
 	return (at + finder->align - 1) & ~(finder->align - 1);
 }
 
-/* Little-endian, 2, 4 or 8 bytes; 0 where nothing is present. */
+/* Loads 2, 4 or 8 bytes, little-endian; 0 where nothing is present. */
 static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t at, size_t bytes)
 {
 	const uint8_t *from;
@@ -42,7 +42,7 @@ static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t 
 	if (at > finder->input->present_bytes || bytes > finder->input->present_bytes - at)
 		return 0;
 	from = finder->input->bytes + at;
-	switch (bytes) { /* memcpy() of a constant length is a load, else a call */
+	switch (bytes) { /* memcpy() of a constant length is a load, any other is a call */
 	case 2:
 		memcpy(&u16, from, sizeof(u16));
 		return u16;
@@ -82,14 +82,14 @@ static inline bool finder_spent(const struct kallsyms_finder *finder)
 	return finder->input->steps >= KALLSYMS_MAX_STEPS;
 }
 
-/* Counts STEPS. False: there were too many. */
+/* Counts STEPS. Returns false if there were too many. */
 static inline bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
 {
 	finder->input->steps += steps;
 	return !finder_spent(finder);
 }
 
-/* kallsyms_addresses.c: reads the addresses of all names. False: they are nowhere. */
+/* Reads the addresses of all names (kallsyms_addresses.c). Returns false if they are not found. */
 bool finder_find_addresses(struct kallsyms_finder *finder);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Guesses from a few single pages where in a kernel's read-only data the names of its symbols
- * begin, before the data is copied. The bytes before the names are a seventh to a third of
- * everything that is read to get to know a kernel. Resolver's thread.
+ * begin, before the data is copied. The bytes before the names are a seventh to a third of all
+ * bytes that are read to learn about a kernel. Resolver's thread.
  *
  * Compressed names (kallsyms_find.c has the format) are one entry after the other: a length, and
  * that many bytes. From the right place in a page the lengths lead to the page's end, and mostly
- * the right place is among the first 128 bytes. From elsewhere they soon lead to a NUL, or to
- * something that is no length. In Debian's 5.10, 6.1, 6.12 and 7.3, four of the 1,712 pages before
- * the names pass for names, and nine of the 2,004 pages of names do not.
+ * the right place is among the first 128 bytes. From any other place they soon lead to a NUL, or to
+ * a byte that is no length. In Debian's 5.10, 6.1, 6.12 and 7.3, four of the 1,712 pages before the
+ * names pass for names, and nine of the 2,004 pages of names do not.
  *
- * If pages pass for names that are none, and the tables are not behind them, the caller searches
+ * If other pages pass for names, and the tables are not behind them, the caller searches
  * everything. If no page passes, the guest is no Linux: this is known before its memory is read.
  */
 #include "config.h"
@@ -19,14 +19,14 @@
 #include "xtop/base/types.h"
 
 #define PROBE_STEP_BYTES                                                                           \
-	(256U << 10) /* between pages that are read: Debian's names have 1.3 MB and more */
-#define PROBE_FINE_BYTES  (32U << 10) /* the same for small kernels: 5,000 names have 50 KB */
-#define PROBE_FINE_END    (4U << 20)  /* the data of small kernels ends before */
+	(256U << 10) /* distance of the pages that are read: Debian's names have 1.3 MB and more */
+#define PROBE_FINE_BYTES  (32U << 10) /* distance for small kernels: 5,000 names have 50 KB */
+#define PROBE_FINE_END    (4U << 20)  /* the data of small kernels ends before this */
 #define PROBE_MAX_START   128
-#define PROBE_MIN_LENGTH  2  /* a type and a character, unless one token stands for both */
-#define PROBE_MIN_ENTRIES 80 /* in a page, which has about 400 */
+#define PROBE_MIN_LENGTH  2  /* a type and a character, unless one token contains both */
+#define PROBE_MIN_ENTRIES 80 /* least number of entries in a page; most pages have about 400 */
 
-/* Bytes of the entry at AT. 0: there can be none. A length of over 127 takes two bytes. */
+/* Size of the entry at AT; 0 if there can be none. A length of over 127 takes two bytes. */
 static size_t probe_entry_bytes(const uint8_t *page, size_t at)
 {
 	unsigned length = page[at], high;
@@ -65,8 +65,8 @@ static enum probe_result probe_look(const struct kallsyms_probe *probe, size_t a
 }
 
 /*
- * Finds the first page with names, looking at one page every STEP_BYTES up to END. False also when
- * a page is missing: a kernel has all of its pages.
+ * Finds the first page with names. Reads one page every STEP_BYTES up to END. Returns false also if
+ * a page is missing, because a kernel has all its pages.
  */
 static bool probe_find(const struct kallsyms_probe *probe, size_t step_bytes, size_t end,
 		       size_t *atp)
@@ -100,6 +100,6 @@ bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep)
 		else
 			before = middle;
 	}
-	*beforep = before; /* the page before the first one full of names has the first name */
+	*beforep = before; /* the page before the first page full of names has the first name */
 	return true;
 }

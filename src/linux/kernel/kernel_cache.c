@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file of the kernel cache; see kernel_cache.h. All addresses in one are relative to _text.
+ * The file of the kernel cache; see kernel_cache.h. All addresses in the file are relative to
+ * _text.
  *
- *   struct cache_head                  which kernel it is, checksum, sizes of the rest
+ *   struct cache_head                  identity of the kernel, checksum, sizes of the rest
  *   struct cache_symbol[n_symbols]     ascending
- *   orc_bytes                          what orc_pack() makes
- *   char names[names_bytes]            of the symbols, in their order, each with its NUL
+ *   orc_bytes                          output of orc_pack()
+ *   char names[names_bytes]            names of the symbols, in their order, each with its NUL
  *
  * The head is written last. So the checksum is wrong in a file that is cut short or that another
- * xtop is just writing. Little-endian, like everything that xtop runs on.
+ * xtop is just writing. Integers are little-endian, as on all machines that run xtop.
  */
 #include "config.h"
 
@@ -29,8 +30,9 @@
 
 #define CACHE_MAGIC          "XTOPKRN\n"
 #define CACHE_VERSION        13
-#define CACHE_MAX_BYTES      (CACHE_FOLDER_FILE_BYTES - sizeof(struct cache_head)) /* of the body */
-#define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
+/* limit for the body */
+#define CACHE_MAX_BYTES      (CACHE_FOLDER_FILE_BYTES - sizeof(struct cache_head))
+#define CACHE_MAX_TEXT_BYTES (1U << 30) /* limit for a kernel image: Linux KERNEL_IMAGE_SIZE */
 
 struct cache_symbol {
 	uint32_t start, end;
@@ -40,18 +42,20 @@ struct cache_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes;
-	uint64_t checksum; /* of the head with 0 here, and of everything behind the head */
-	char uuid[OS_UUID_BYTES]; /* of the domain that showed the kernel */
-	struct build_id build_id; /* its address, too, is relative to _text */
+	/* checksum of the head with 0 in this member, and of everything behind the head */
+	uint64_t checksum;
+	char uuid[OS_UUID_BYTES]; /* UUID of the domain in which the kernel was found */
+	struct build_id build_id; /* the address in it is relative to _text as well */
 	char release[64];
 	uint32_t has_layout;
 	struct layout layout;
 	struct orc_layout orc_layout;
 	uint64_t symbols[N_LINUX_SYMBOLS];
-	uint8_t relative[N_LINUX_SYMBOLS]; /* to _text; else symbols[] has a per-cpu offset, or 0 */
+	/* true if relative to _text; otherwise symbols[] has a per-cpu offset, or 0 */
+	uint8_t relative[N_LINUX_SYMBOLS];
 	uint32_t text_bytes;
 	uint32_t n_symbols;
-	uint64_t orc_bytes; /* 0: no unwind tables */
+	uint64_t orc_bytes; /* 0 if there are no unwind tables */
 	uint64_t names_bytes;
 };
 
@@ -80,17 +84,17 @@ void kernel_cache_close(struct kernel_cache *cache)
 
 /* --- checksum --------------------------------------------------------------------------------- */
 
-/* Against files that are torn or cut short, not against an attacker. */
+/* Protects against files that are torn or cut short, not against an attacker. */
 static uint64_t cache_checksum(const struct cache_head *head, const void *body, size_t body_bytes)
 {
 	struct cache_head copy;
 
-	memcpy(&copy, head, sizeof(copy)); /* with its padding */
+	memcpy(&copy, head, sizeof(copy)); /* includes the padding */
 	copy.checksum = 0;
 	return hash_bytes(hash_bytes(CACHE_VERSION, &copy, sizeof(copy)), body, body_bytes);
 }
 
-/* 0: more than any file of ours has, or nothing. */
+/* Size of the body; 0 if it is empty, or larger than any file that xtop writes. */
 static size_t cache_body_bytes(const struct cache_head *head)
 {
 	if (head->n_symbols > CACHE_MAX_BYTES / sizeof(struct cache_symbol) ||
@@ -264,7 +268,8 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 
 	if (!image->build_id.size_bytes || text_bytes == 0 || text_bytes > CACHE_MAX_TEXT_BYTES)
 		return false;
-	memset(head, 0, sizeof(*head)); /* the padding as well: all of it is written, and summed */
+	/* clears the padding as well, which is written and part of the checksum */
+	memset(head, 0, sizeof(*head));
 	memcpy(head->magic, CACHE_MAGIC, sizeof(head->magic));
 	head->version = CACHE_VERSION;
 	head->head_bytes = sizeof(*head);
@@ -311,7 +316,7 @@ static char *cache_build_body(const struct linux_kernel *kernel, const struct ca
 
 static void cache_store(int fd, const struct cache_head *head, const char *body)
 {
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) /* another xtop is writing there */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) /* another xtop is writing the file */
 		return;
 	if (ftruncate(fd, 0) == 0 && cache_write(fd, body, cache_body_bytes(head), sizeof(*head)))
 		cache_write(fd, head, sizeof(*head), 0);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks for a Linux kernel in a guest. Linux maps its image within one window of addresses
+ * Searches a guest for a Linux kernel. Linux maps its image within one window of addresses
  * (arch.h), wherever randomisation moves it:
  *
  *     text    r-x
- *     rodata  r--   the largest piece that is neither writable nor executable; it has kallsyms
+ *     rodata  r--   the largest range that is neither writable nor executable; it has kallsyms
  *     data    rw-   with holes where boot code was
  *
- * So the page tables alone tell where to look, and the search in kallsyms.c, which checks itself,
- * tells whether it is Linux. A kernel that boots or runs with rodata=off has not sealed its image:
+ * So the page tables alone tell where to search. kallsyms.c checks its results itself, and so tells
+ * whether the image is Linux. A kernel that boots or runs with rodata=off has not sealed its image:
  * all of the image is one writable and executable range (seen in 5.10 to 7.3). That range begins
- * with the text, and is searched in the place of rodata. Under page-table isolation a vCPU in user
- * mode runs on tables that lack the kernel: then the kernel's tables of the same process are taken.
+ * with the text, and is searched instead of rodata. Under page-table isolation a vCPU in user mode
+ * runs on tables that lack the kernel: then the kernel's tables of the same process are used.
  *
  * Resolver's thread.
  */
@@ -29,7 +29,7 @@
 
 #define IMAGE_MAX_RANGES   LIMIT(4096, 64)
 #define IMAGE_MAX_TRIES    4 /* ranges that are searched, the largest first */
-#define IMAGE_RODATA_MIN   LIMIT(256 << 10, 16 << 10) /* bytes; kallsyms alone has more */
+#define IMAGE_RODATA_MIN   LIMIT(256 << 10, 16 << 10) /* bytes; kallsyms alone is larger */
 #define IMAGE_RODATA_MAX   LIMIT(64U << 20, 256U << 10)
 
 struct kernel_image {
@@ -48,14 +48,14 @@ static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
 
 	if (to > input->size_bytes || to <= from)
 		return false;
-	/* The buffer is ours; the input only reads it. */
+	/* This file owns the buffer; the input only reads it. */
 	memory_read_bulk(image->memory, image->root, input->address + from,
 			 (uint8_t *)input->bytes + from, to - from);
 	input->present_bytes = to;
 	return true;
 }
 
-/* Copies what was left out, from FROM on. */
+/* Copies the bytes from FROM on that were left out. */
 static bool image_copy_front(struct kallsyms_input *input, size_t from)
 {
 	const struct kernel_image *image = input->context;
@@ -78,7 +78,7 @@ static bool image_read_page(void *context, size_t at, uint8_t *page)
 			   GUEST_PAGE_SIZE) == GUEST_PAGE_SIZE;
 }
 
-/* Searches from the first names on; when nothing is found there, in everything. */
+/* Searches from the first names on. If nothing is found there, searches everything. */
 static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp)
 {
 	const struct kallsyms_probe probe = {
@@ -98,7 +98,7 @@ static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp
 	error_destroy(kallsyms_find(input, kallsymsp));
 }
 
-/* The first executable range, or where modules lie besides the image the largest. */
+/* The first executable range. If modules lie besides the image, the largest executable range. */
 static const struct memory_range *image_text(const struct kernel_image *image)
 {
 	const struct memory_range *best = NULL;
@@ -118,8 +118,8 @@ static const struct memory_range *image_text(const struct kernel_image *image)
 }
 
 /*
- * Whether RANGE may have kallsyms. Page tables of i386 without PAE have no bit against execution:
- * there text and rodata are one range.
+ * Whether RANGE may have kallsyms. Page tables of i386 without PAE have no bit that forbids
+ * execution: there text and rodata are one range.
  */
 static bool image_is_data(const struct kernel_image *image, const struct memory_range *range)
 {
@@ -148,7 +148,7 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 		.is_short = arch_word_bytes(image->root) == sizeof(uint32_t),
 	};
 
-	bytes = calloc(1, input.size_bytes); /* what is not copied has to be zeros */
+	bytes = calloc(1, input.size_bytes); /* bytes that are not copied have to be zeros */
 	if (!bytes)
 		return false;
 	input.bytes = bytes;
@@ -190,7 +190,7 @@ bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **ka
 	return false;
 }
 
-/* --- where it lies ---------------------------------------------------------------------------- */
+/* --- the image's address ---------------------------------------------------------------------- */
 
 static bool image_is(struct kernel_image *image, bool unsealed)
 {
@@ -207,7 +207,10 @@ static void image_look(struct kernel_image *image, struct memory_root root)
 				 image->ranges, IMAGE_MAX_RANGES);
 }
 
-/* Where the image seldom is. False: there is no such place, or no image. */
+/*
+ * Searches the addresses where the image seldom is. Returns false if there are no such addresses,
+ * or no image.
+ */
 static bool image_look_far(struct kernel_image *image, struct memory_root root)
 {
 	const struct arch_addresses addresses = arch_get_addresses(root);
@@ -221,7 +224,7 @@ static bool image_look_far(struct kernel_image *image, struct memory_root root)
 
 /*
  * Tables of user mode have a little of an unsealed image, too. So the kernel's tables are tried
- * before these are taken for an unsealed image's.
+ * before ROOT is accepted as that of an unsealed image.
  */
 static bool image_look_everywhere(struct kernel_image *image, struct memory_root root)
 {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's log; see kernel_log.h. From 5.10 on it is a ring of descriptors beside a ring of
- * text (Linux v6.1 kernel/printk/printk_ringbuffer.c). The variable `prb` leads to both:
+ * Reads the kernel's log; see kernel_log.h. From 5.10 on the log is a ring of descriptors beside a
+ * ring of text (Linux v6.1 kernel/printk/printk_ringbuffer.c). The variable `prb` leads to both:
  *
  *   prb ─► printk_ringbuffer ─┬► descs[id mod 2^count_bits]   state and id, place of the text
- *                             ├► infos[the same]              sequence number, time, length
+ *                             ├► infos[id mod 2^count_bits]   sequence number, time, length
  *                             └► data[2^size_bits bytes]      text
  *
  *   descriptor's state_var    bits 62..63: 0 reserved, 1 committed, 2 finalized, 3 reusable
  *                             bits 0..61: id. Ids from tail_id to head_id are in use
  *   text block                [begin, next), logical positions that only grow: position mod
- *                             2^size_bits is the place. A word with the descriptor's id, the text,
- *                             padding. A block that would cross the end of the ring begins at its
- *                             start instead, and `begin` still tells where it would have begun.
- *                             Odd positions: there is no block. Both 3: an empty line; else the
- *                             text was lost
+ *                             2^size_bits is the place. The block has a word with the descriptor's
+ *                             id, the text, and padding. A block that would cross the end of the
+ *                             ring begins at the ring's start instead, and `begin` still tells
+ *                             where it would have begun. Odd positions: there is no block. If both
+ *                             are 3, the message is an empty line; otherwise the text was lost
  *
- * A committed message is one that may be continued: it is shown, because the kernel may have died
- * there.
+ * A committed message may still be continued. It is shown, because the kernel may have died there.
  *
- * All of it is hostile, and the guest may go on writing. So each text is copied, and counts only if
- * its descriptor is the same afterwards. Looks, text and lines have limits.
+ * All data is hostile, and the guest may go on writing. So each text is copied, and is used only if
+ * its descriptor is unchanged afterwards. The numbers of messages, bytes and lines have limits.
  */
 #include "config.h"
 
@@ -39,8 +38,8 @@
 
 #define LOG_EMPTY_LINE  3 /* NO_LPOS; from 6.16 on EMPTY_LINE_LPOS */
 #define LOG_ID_BYTES    sizeof(uint64_t)
-#define LOG_MAX_DESC    64  /* bytes: 24 in 5.10 to 7.3 */
-#define LOG_MAX_INFO    256 /* 88; 136 with the caller's name */
+#define LOG_MAX_DESC    64  /* bytes of a descriptor: 24 in 5.10 to 7.3 */
+#define LOG_MAX_INFO    256 /* bytes of an info: 88, or 136 with the caller's name */
 #define LOG_MAX_BITS    31  /* LOG_BUF_LEN_MAX is 2 GiB */
 
 static const enum layout_member log_members[] = {
@@ -98,7 +97,7 @@ static bool log_read_ring(const struct linux_guest *guest, struct log_ring *ring
 	       log_read_descs(guest, at, ring) && log_read_data(guest, at, ring);
 }
 
-/* Element ID of the array at BASE. */
+/* Reads element ID of the array at BASE. */
 static bool log_read_element(const struct log_ring *ring, uint64_t base, uint64_t id, char *bytes,
 			     size_t size_bytes)
 {
@@ -119,7 +118,7 @@ static uint64_t log_word(const char *bytes, uint32_t offset)
 	return word;
 }
 
-/* False: descriptor ID has no message, or another one. */
+/* Whether STATE belongs to message ID, and the message is complete. */
 static bool log_is_there(uint64_t state, uint64_t id)
 {
 	uint64_t flags = state >> LOG_STATE_SHIFT;
@@ -128,8 +127,9 @@ static bool log_is_there(uint64_t state, uint64_t id)
 }
 
 /*
- * True: a message is there. *GONE: the kernel has given up its text, as of the oldest messages.
- * log_can_read() has checked that all members lie in their structs.
+ * Reads descriptor ID. Returns true if a message is there. *GONE tells that the kernel has given up
+ * its text, as it does with the oldest messages. log_can_read() has checked that all members lie in
+ * their structs.
  */
 static bool log_read_desc(const struct log_ring *ring, uint64_t id, struct log_block *block,
 			  bool *gone)
@@ -151,7 +151,7 @@ static bool log_read_desc(const struct log_ring *ring, uint64_t id, struct log_b
 	return true;
 }
 
-/* From memory, not from the copy that log_read_desc() has used. */
+/* Reads the state from guest memory, not from the copy that log_read_desc() has used. */
 static bool log_is_still_there(const struct log_ring *ring, uint64_t id)
 {
 	const struct linux_guest *guest = ring->guest;
@@ -179,9 +179,10 @@ static bool log_read_info(const struct log_ring *ring, uint64_t id, uint64_t *ti
 }
 
 /*
- * Where the block of a message lies in the ring, and how many bytes of text fit into the block.
- * False: BLOCK cannot be right. A block may end with the ring: then `next` is the first position of
- * the next round (Linux v6.18), so the last byte tells in which round it ends.
+ * Finds the offset of a message's block in the ring, and the number of bytes of text that fit into
+ * the block. Returns false if BLOCK cannot be right. A block may end at the end of the ring: then
+ * `next` is the first position of the next round (Linux v6.18), so the last byte tells in which
+ * round the block ends.
  */
 static bool log_find_block(const struct log_ring *ring, const struct log_block *block,
 			   uint64_t *offset, uint64_t *room_bytes)
@@ -204,7 +205,10 @@ static bool log_find_block(const struct log_ring *ring, const struct log_block *
 	return true;
 }
 
-/* Appends the text of message ID to LOG. False: it cannot be read, or is another's. */
+/*
+ * Appends the text of message ID to LOG. Returns false if it cannot be read, or has been
+ * overwritten.
+ */
 static bool log_read_text(const struct log_ring *ring, uint64_t id, const struct log_block *block,
 			  uint16_t wanted_bytes, struct os_log *log)
 {
@@ -227,7 +231,9 @@ static bool log_read_text(const struct log_ring *ring, uint64_t id, const struct
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Appends the lines of the text from AT on, the last one first. False: there is no room. */
+/*
+ * Appends the lines of the text from AT on, the last one first. Returns false if there is no room.
+ */
 static bool log_add_lines(struct os_log *log, size_t at, uint64_t time_ns)
 {
 	size_t end = log->text_bytes;
@@ -250,7 +256,7 @@ static bool log_add_lines(struct os_log *log, size_t at, uint64_t time_ns)
 	}
 }
 
-/* False: there is no room for message ID, nor for older ones. */
+/* Returns false if there is no room for message ID, and so none for older messages. */
 static bool log_add_message(const struct log_ring *ring, uint64_t id, struct os_log *log)
 {
 	size_t at = log->text_bytes, lines = log->n_lines;
@@ -292,7 +298,7 @@ static void log_reverse(struct os_log *log)
 	}
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole log ---------------------------------------------------------------------------- */
 
 static bool log_is_inside(const struct layout *layout, enum layout_member member, size_t bytes,
 			  enum layout_member size)
@@ -328,7 +334,7 @@ static const char *log_find_lack(const struct linux_guest *guest)
 	return NULL;
 }
 
-/* Messages from tail_id to head_id, and not more than there are descriptors. */
+/* Number of messages from tail_id to head_id, at most the number of descriptors. */
 static uint64_t log_count(const struct log_ring *ring)
 {
 	uint64_t n = ((ring->head_id - ring->tail_id) & LOG_ID_MASK) + 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Getting to know a Linux kernel, once a boot:
+ * Learns everything about a Linux kernel, once for each boot:
  *
- *   registers ─► kernel_image.c ─► kallsyms ─► symbols, and where everything else is:
+ *   registers ─► kernel_image.c ─► kallsyms ─► symbols, which lead to everything else:
  *                                  BTF ─► layout         (offsets of members)
  *                                  ORC ─► image->tables  (unwind tables)
  *                                  banner, build-id, page tables, direct map
  *
- * Each of these may be missing: a kernel without BTF or ORC still has its names. About 14 MB are
- * read, in batches, and parsed as copies. Resolver's thread.
+ * Each part may be missing: a kernel without BTF or ORC still has its names. About 14 MB are read,
+ * in batches, and parsed as copies. Resolver's thread.
  */
 #include "config.h"
 
@@ -32,7 +32,8 @@
 #include "xtop/memory/walk.h"
 
 #define LINUX_NOTES_MAX_BYTES 65536
-#define LINUX_MAX_NAMES       64 /* of symbols that are looked for, arch.h's with them */
+/* symbols that are searched by name, including the names of arch.h */
+#define LINUX_MAX_NAMES       64
 
 /* Symbols that are found by name; arch.h has more. */
 static const struct arch_name linux_names[] = {
@@ -106,7 +107,7 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i].type)
 			kernel->guest.symbols[symbols[i]] = wanted[i].address;
-	/* Behind the image other memory may follow at once. */
+	/* Behind the image other memory may follow immediately. */
 	if (kernel->guest.root.width != WIDTH_64 && !kernel->guest.symbols[LINUX_END])
 		kernel->guest.symbols[LINUX_END] =
 			(kallsyms_last(kallsyms) | GUEST_PAGE_MASK) + 1;
@@ -115,7 +116,7 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 
 /* --- what kind of kernel ---------------------------------------------------------------------- */
 
-/* "Linux version 6.1.0-37-amd64 (...": the third word. */
+/* Reads the third word of "Linux version 6.1.0-37-amd64 (...". */
 static bool linux_read_release(struct linux_kernel *kernel)
 {
 	static const char head[] = "Linux version ";
@@ -132,8 +133,8 @@ static bool linux_read_release(struct linux_kernel *kernel)
 }
 
 /*
- * Copies the bytes from symbol FROM to symbol TO. NULL: the kernel has no such symbols, they are
- * more than MAX_BYTES apart, or a page is missing.
+ * Copies the bytes from symbol FROM to symbol TO. NULL if the kernel lacks a symbol, if they are
+ * more than MAX_BYTES apart, or if a page is missing.
  */
 static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_symbol from,
 				   enum linux_symbol to, size_t max_bytes, size_t *size_bytesp)
@@ -170,7 +171,7 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
 
-/* Damaged BTF is good up to the damage. */
+/* Damaged BTF is usable up to the damage. */
 static bool linux_is_layout(enum btf_result result)
 {
 	return result == BTF_OK || result == BTF_DAMAGED;
@@ -181,7 +182,7 @@ static void linux_read_types(struct linux_guest *guest)
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t size_bytes;
 
-	/* The layout of BTF knows pointers of 8 bytes only. */
+	/* The format of BTF supports only pointers of 8 bytes. */
 	if (!linux_is_short(guest))
 		blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
 					  &size_bytes);
@@ -194,15 +195,15 @@ static void linux_read_types(struct linux_guest *guest)
 /* --- address spaces --------------------------------------------------------------------------- */
 
 /*
- * Finds the page tables that the kernel copies into every process's tables: every kernel address
- * can be read by them, whatever runs.
+ * Finds the page tables that the kernel copies into every process's tables. Every kernel address
+ * can be read with them, whatever runs.
  */
 static bool linux_find_root(struct linux_guest *guest)
 {
 	return arch_find_kernel_root(guest, &guest->root);
 }
 
-/* The kernel address in a variable; OTHERWISE when there is none. */
+/* The kernel address in a variable; OTHERWISE if there is none. */
 static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbol symbol,
 			       uint64_t otherwise)
 {
@@ -214,7 +215,7 @@ static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbo
 	return value;
 }
 
-/* Needs symbols. */
+/* Precondition: symbols are known. */
 static bool linux_find_memory(struct linux_kernel *kernel)
 {
 	struct linux_guest *guest = &kernel->guest;
@@ -232,7 +233,7 @@ static bool linux_find_memory(struct linux_kernel *kernel)
 
 bool linux_names_no_data(const struct linux_guest *guest)
 {
-	return !guest->symbols[LINUX_INIT_TASK]; /* which every kernel has */
+	return !guest->symbols[LINUX_INIT_TASK]; /* every kernel has init_task */
 }
 
 static void linux_search_image(struct linux_guest *guest, const struct kernel_image *image)
@@ -244,7 +245,7 @@ static void linux_search_image(struct linux_guest *guest, const struct kernel_im
 	search_symbols(guest, ranges, n);
 }
 
-/* False: there is no Linux kernel, or the end came first. */
+/* Returns false if there is no Linux kernel, or if the work is over. */
 static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
 {
 	struct linux_guest *guest = &kernel->guest;
@@ -270,8 +271,8 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 }
 
 /*
- * Whether every table was read that the kernel has symbols for. A page that could not be mapped now
- * may be there at the next start, so what lacks a table is not stored.
+ * Whether every table was read for which the kernel has symbols. A page that could not be mapped
+ * now may be there at the next start, so a kernel that lacks a table is not stored.
  */
 static bool linux_is_whole(const struct linux_kernel *kernel)
 {
@@ -281,7 +282,7 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
-/* Whether the release that the cache had is the one in guest memory. */
+/* Whether the cached release equals the release in guest memory. */
 static bool linux_is_release(struct linux_kernel *kernel)
 {
 	char cached[sizeof(kernel->release)];
@@ -290,7 +291,7 @@ static bool linux_is_release(struct linux_kernel *kernel)
 	return linux_read_release(kernel) && strcmp(cached, kernel->release) == 0;
 }
 
-/* Takes the kernel from the cache if it was seen before; else reads and stores it. */
+/* Takes the kernel from the cache if it was seen before. Otherwise reads it and stores it. */
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		       struct kernel_cache *cache, const char *uuid)
 {
@@ -339,7 +340,7 @@ void linux_detach(struct linux_kernel *kernel)
 	kernel->image = NULL;
 }
 
-/* --- is it still the one that runs? ----------------------------------------------------------- */
+/* --- whether the kernel still runs ------------------------------------------------------------ */
 
 bool linux_is_there(const struct linux_kernel *kernel)
 {
@@ -349,11 +350,11 @@ bool linux_is_there(const struct linux_kernel *kernel)
 }
 
 /*
- * After a kexec the old kernel stays in memory, page tables and all, until somebody needs the
- * memory. So it counts what the vCPU's own page tables have at the banner's address. Tables of user
- * mode under page-table isolation have nothing there, in user mode and on the way into the kernel:
- * that says nothing. Nor is one vCPU's word enough: its tables may be those of a process that has
- * ended since, and then contain anything.
+ * After a kexec the old kernel stays in memory, with its page tables, until the memory is needed.
+ * So the vCPU's own page tables decide, with their mapping of the banner's address. Tables of user
+ * mode under page-table isolation map nothing there, in user mode and on the way into the kernel:
+ * then the answer is unknown. The answer of one vCPU is not enough either: its tables may belong to
+ * a process that has ended since, and then contain anything.
  */
 enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the members of struct module in a kernel of i386 without BTF; see module_layout_i386.h.
- * The front of the struct has been the same since 2.6: state, list, name. The others are known by
- * what they contain in a module that is loaded:
+ * Finds the members of struct module in a kernel of i386 without BTF; see module_layout_i386.h. The
+ * front of the struct has not changed since 2.6: state, list, name. The other members are
+ * recognised by their contents in a loaded module:
  *
- *   core_layout    base size text_size ro_size ro_after_init_size: whole pages, each size at least
- *                  as large as the one before but for the first, which is that of all. The struct
- *                  module lies there, too
+ *   core_layout    base size text_size ro_size ro_after_init_size: whole pages. `size` is the
+ *                  size of everything; the other sizes ascend and are at most `size`. The struct
+ *                  module lies in this memory, too
  *   mem[7]         from 6.4 instead: base size mtn { mod node }, one for each enum mod_mem_type.
  *                  mod is the module itself; base and size are whole pages, or both 0. [0] is the
  *                  text, and [1], data, has the struct module
@@ -28,21 +28,21 @@
 #define MODULE_LIST_AT    WORD
 #define MODULE_NAME_AT    (3 * WORD)
 #define MODULE_NAME_BYTES 60 /* MODULE_NAME_LEN: 64 without a long */
-#define MODULE_BYTES      1024 /* where members are looked for: 6.1 has 576 */
+#define MODULE_BYTES      1024 /* members are searched within it: 6.1 has 576 bytes */
 #define MODULE_MEM_TYPES  7 /* MOD_TEXT, MOD_DATA .. MOD_INIT_RODATA */
 #define MODULE_MEM_BYTES  (9 * WORD) /* node: two struct rb_node (CONFIG_MODULES_TREE_LOOKUP) */
 #define MODULE_MAX_TRIES  8
 
-/* A module by which the layout is found. */
+/* A module whose contents reveal the layout. */
 struct module_trial {
 	const struct linux_guest *guest;
 	uint64_t address;
-	uint64_t start, size_bytes; /* of all its memory, or from 6.4 of its data */
-	bool has_mem;               /* mem[7] and not core_layout */
-	unsigned memory, kallsyms;  /* offsets: of core_layout or mem */
+	uint64_t start, size_bytes; /* all memory of the module; from 6.4 on its data */
+	bool has_mem;               /* mem[7], not core_layout */
+	unsigned memory, kallsyms;  /* offsets; memory is that of core_layout or mem */
 };
 
-/* The word at ADDRESS; 0: none. */
+/* The word at ADDRESS; 0 if it cannot be read. */
 static uint64_t module_word(const struct module_trial *trial, uint64_t address)
 {
 	uint64_t word;
@@ -76,7 +76,7 @@ static bool module_is_inside(const struct module_trial *trial, uint64_t address)
 	return address >= trial->start && address - trial->start < trial->size_bytes;
 }
 
-/* Whether core_layout is at OFFSET; then it is kept. */
+/* Whether core_layout is at OFFSET. If so, stores it in TRIAL. */
 static bool module_is_core(struct module_trial *trial, unsigned offset)
 {
 	uint64_t words[5];
@@ -96,7 +96,7 @@ static bool module_is_core(struct module_trial *trial, unsigned offset)
 	return module_is_inside(trial, trial->address);
 }
 
-/* Whether one of mem[] is at ADDRESS. */
+/* Reads an element of mem[] at ADDRESS. Returns false if there is none. */
 static bool module_read_mem(const struct module_trial *trial, uint64_t address, uint64_t *base,
 			    uint64_t *size_bytes)
 {
@@ -107,7 +107,7 @@ static bool module_read_mem(const struct module_trial *trial, uint64_t address, 
 	       !*base == !*size_bytes && *base + *size_bytes <= KERNEL_32_END;
 }
 
-/* Whether mem is at OFFSET; then it is kept. */
+/* Whether mem is at OFFSET. If so, stores it in TRIAL. */
 static bool module_is_mem(struct module_trial *trial, unsigned offset)
 {
 	uint64_t base[MODULE_MEM_TYPES], size_bytes[MODULE_MEM_TYPES];

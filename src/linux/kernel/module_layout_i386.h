@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a kernel of i386 without BTF has what modules.c reads. Resolver's thread. */
+/* Finds the members that modules.c reads in a kernel of i386 without BTF. Resolver's thread. */
 #ifndef XTOP_LINUX_KERNEL_MODULE_LAYOUT_I386_H
 #define XTOP_LINUX_KERNEL_MODULE_LAYOUT_I386_H
 
@@ -7,8 +7,8 @@
 
 /*
  * Sets MODULE_STATE, _LIST, _NAME, _CORE_* or _MEM*, _KALLSYMS and MOD_KALLSYMS_* of GUEST's
- * layout by one of the modules that are loaded; needs LINUX_MODULES. False: none of the first
- * eight confirms them, or none is loaded; *GUEST is untouched.
+ * layout, using one of the loaded modules; needs LINUX_MODULES. Returns false and leaves *GUEST
+ * untouched if none of the first eight modules confirms the offsets, or if none is loaded.
  */
 bool module_layout_i386_find(struct linux_guest *guest);
 

@@ -9,13 +9,12 @@
  *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf_Sym[num_symtab], strtab, typetab }
  *   build-id     a note at the beginning of the read-only data: behind the text, or mem[2]
  *
- * That the note is there is a guess. Linux copies sections in the order of the file, and ld puts
+ * The place of the note is a guess. Linux copies sections in the order of the file, and ld puts
  * notes first (Linux scripts/module.lds.S has no other order). A module without a note there has no
  * build-id.
  *
  * A module is read once. Later it is recognised by its address, name, memory and number of symbols.
- * The list is the guest's: its length is limited, and a bad pointer ends the walk. Resolver's
- * thread.
+ * The list is hostile: its length is limited, and a bad pointer ends the walk. Resolver's thread.
  */
 #include "config.h"
 
@@ -30,24 +29,28 @@
 
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS                                                                        \
-	LIMIT(1U << 20, 1U << 10) /* of all modules; a small guest of Debian 6.12 has 7,320 */
+	/* limit for all modules; a small guest of Debian 6.12 has 7,320 */
+	LIMIT(1U << 20, 1U << 10)
 #define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables of all modules */
-#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* read of one module */
-#define MODULES_NAMES_EACH      512                         /* bytes a symbol: KSYM_NAME_LEN */
+#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* names that are read of one module */
+#define MODULES_NAMES_EACH      512 /* bytes for each symbol: KSYM_NAME_LEN */
 #define MODULES_MAX_TEXT_BYTES                                                                     \
-	(512ULL << 20) /* of one module, and of all with unwind tables; 1/64 of it is kept */
+	/* limit for one module, and for all with unwind tables; 1/64 of it is kept */
+	(512ULL << 20)
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 #define MODULES_NOTES           8 /* sections with notes; Debian's modules have 3 */
-#define MODULES_NOTES_BYTES     256 /* of each that are read; Debian's modules have 36 to 68 */
+/* bytes that are read of each section; Debian's modules have 36 to 68 */
+#define MODULES_NOTES_BYTES     256
 #define MODULES_NOTES_ALIGNMENT 4
 
 struct module {
-	uint64_t address;           /* of struct module */
-	uint64_t start, end;        /* of its code */
-	uint32_t n_symbols, n_orcs; /* 0: none, or the modules together have too many */
-	size_t kept_bytes;          /* of its symbols, while it is mapped */
+	uint64_t address;           /* address of struct module */
+	uint64_t start, end;        /* range of the code */
+	/* 0 if there are none, or if the modules together have too many */
+	uint32_t n_symbols, n_orcs;
+	size_t kept_bytes;          /* size of the symbols while the module is mapped */
 	bool cut;                   /* symbols or tables were left out */
-	bool known;                 /* it was there at the last poll */
+	bool known;                 /* the module was there at the last poll */
 	char name[MODULES_NAME_BYTES];
 };
 
@@ -56,9 +59,10 @@ struct modules {
 	struct space *space;
 	size_t n;
 	struct module *list;
-	size_t kept_bytes; /* of all of them */
-	struct symtab *data; /* names of static data of all modules; NULL: not read yet */
-	modules_image_fn *is_new; /* NULL: nobody wants to know */
+	size_t kept_bytes; /* sum over all modules */
+	/* names of static data of all modules; NULL before the first request */
+	struct symtab *data;
+	modules_image_fn *is_new; /* NULL if not needed */
 	void *context;            /* for IS_NEW */
 };
 
@@ -99,7 +103,7 @@ struct modules_counts modules_counts(const struct modules *modules)
 	return counts;
 }
 
-/* 0 where nothing can be read. */
+/* The word at ADDRESS; 0 if it cannot be read. */
 static uint64_t modules_word(const struct modules *modules, uint64_t address)
 {
 	uint64_t value;
@@ -150,7 +154,7 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	       linux_is_kernel_of(modules->guest, module->end);
 }
 
-/* False: there is no module at ADDRESS, or one that is not set up yet. */
+/* Returns false if there is no module at ADDRESS, or one that is not set up yet. */
 static bool module_read(const struct modules *modules, uint64_t address, struct module *module)
 {
 	const struct linux_guest *guest = modules->guest;
@@ -180,12 +184,12 @@ static bool module_same(const struct module *a, const struct module *b)
 	       strcmp(a->name, b->name) == 0;
 }
 
-/* A module's symbols, as copies. */
+/* Copies of a module's symbols. */
 struct module_symbols {
 	const struct linux_guest *guest;
 	void *bytes;
 	uint32_t n;
-	char *names; /* without a last NUL; NULL: there are none */
+	char *names; /* the last name may lack its NUL; NULL if there are no names */
 	size_t names_bytes;
 };
 
@@ -195,7 +199,7 @@ static struct elf_symbol module_symbol(const struct module_symbols *symbols, uin
 				 symbols->names_bytes);
 }
 
-/* Reads the names at ADDRESS that all symbols point to. */
+/* Reads the names that the symbols point to, relative to ADDRESS. */
 static void module_read_names(struct module_symbols *symbols, uint64_t address)
 {
 	const struct linux_guest *guest = symbols->guest;
@@ -209,7 +213,7 @@ static void module_read_names(struct module_symbols *symbols, uint64_t address)
 		if (offset >= size_bytes && offset < max_bytes)
 			size_bytes = offset + 1;
 	}
-	size_bytes += SYMTAB_MAX_NAME_BYTES; /* the last name */
+	size_bytes += SYMTAB_MAX_NAME_BYTES; /* room for the last name */
 	symbols->names = linux_is_kernel_of(guest, address) ? malloc(size_bytes) : NULL;
 	if (!symbols->names)
 		return;
@@ -219,7 +223,7 @@ static void module_read_names(struct module_symbols *symbols, uint64_t address)
 
 enum module_part { MODULE_CODE, MODULE_DATA };
 
-/* Whether SYMBOL is a name in that part of MODULE. Data of each CPU has no kernel address. */
+/* Whether SYMBOL names something in PART of MODULE. Per-CPU data has no kernel address. */
 static bool module_has_symbol(const struct linux_guest *guest, const struct module *module,
 			      enum module_part part, const struct elf_symbol *symbol)
 {
@@ -241,7 +245,7 @@ static struct xtop_error *module_add_symbols(const struct module *module, enum m
 	uint64_t limit = part == MODULE_CODE ? module->end : 0;
 	struct xtop_error *error = NULL;
 
-	for (uint32_t i = 1; i < symbols->n && !error; i++) { /* the first one is empty: gABI */
+	for (uint32_t i = 1; i < symbols->n && !error; i++) { /* the first symbol is empty: gABI */
 		struct elf_symbol symbol = module_symbol(symbols, i);
 
 		if (module_has_symbol(symbols->guest, module, part, &symbol))
@@ -278,8 +282,8 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 }
 
 /*
- * Reads the symbols that there is room for. Symbols may share a name, but each keeps a copy of it:
- * that is why names are limited here.
+ * Reads the symbols for which there is room. Names are limited here because symbols may share a
+ * name in the guest, but each gets a copy of its own.
  */
 static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
 					      struct image *image)
@@ -307,7 +311,7 @@ static struct xtop_error *module_fill_symbols(struct modules *modules, struct mo
 	return error;
 }
 
-/* ATTRIBUTE: a struct bin_attribute, of a section with notes. */
+/* Reads the build-id from a section with notes. ATTRIBUTE is the section's struct bin_attribute. */
 static void module_read_notes(const struct modules *modules, uint64_t attribute,
 			      struct image *image)
 {
@@ -335,9 +339,9 @@ static const enum layout_member module_notes_needed[] = {
 #define N_MODULE_NOTES_NEEDED (sizeof(module_notes_needed) / sizeof(module_notes_needed[0]))
 
 /*
- * Linux keeps where a module's notes are, for /sys/module/NAME/notes (kernel/module/sysfs.c,
- * add_notes_attrs()). Their place in the read-only data differs from build to build. From 6.14 on
- * the kernel does not count them, but the build-id is one of the first.
+ * Reads a module's build-id. Linux keeps the places of a module's notes for /sys/module/NAME/notes
+ * (kernel/module/sysfs.c, add_notes_attrs()). Their place in the read-only data differs from build
+ * to build. From 6.14 on the kernel does not count the notes, but the build-id is one of the first.
  */
 static void module_read_build_id(const struct modules *modules, const struct module *module,
 				 struct image *image)
@@ -388,7 +392,7 @@ static struct xtop_error *module_map(struct modules *modules, struct module *mod
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* Limits what all modules of a hostile guest cost together to the cost of one large module. */
+/* Limits the cost of all modules of a hostile guest to the cost of one large module. */
 static void modules_limit(struct module *list, size_t n)
 {
 	uint32_t symbols_left = MODULES_MAX_SYMBOLS, orcs_left = MODULES_MAX_ORCS;
@@ -413,8 +417,8 @@ static void modules_limit(struct module *list, size_t n)
 }
 
 /*
- * The modules that are loaded now, in LIST of MODULES_MAX. False: the list has no end or is
- * damaged.
+ * Lists the modules that are loaded now, at most MODULES_MAX. Returns false if the list has no end
+ * or is damaged.
  */
 static bool modules_walk(const struct modules *modules, struct module *list, size_t *np)
 {
@@ -436,7 +440,7 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	return false;
 }
 
-/* NULL: MODULE is not in LIST from FROM on. */
+/* Finds MODULE in LIST from FROM on; NULL if it is not there. */
 static const struct module *modules_find(const struct module *list, size_t from, size_t n,
 					 const struct module *module)
 {
@@ -479,7 +483,7 @@ static void modules_update(struct modules *modules, struct module *list, size_t 
 		}
 	if (gone.n)
 		space_remove_if(modules->space, modules_is_gone, &gone);
-	/* The unloaded ones stand first in the old list now. */
+	/* The unloaded modules are at the front of the old list now. */
 	modules->kept_bytes = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct module *known =
@@ -518,7 +522,7 @@ static struct xtop_error *modules_read_data(const struct modules *modules, struc
 	return error ? error : symtab_seal(tab);
 }
 
-/* Code reaches the data of its own module by 32 bits. */
+/* Code reaches the data of its own module with a distance of 32 bits. */
 static bool modules_may_have_data(const struct modules *modules, uint64_t address)
 {
 	for (size_t i = 0; i < modules->n; i++) {
@@ -554,8 +558,8 @@ bool modules_find_data(struct modules *modules, uint64_t address, struct symtab_
 /* --- polls ------------------------------------------------------------------------------------ */
 
 /*
- * Besides these, the memory of a module is needed, in one of two forms (module_read_extent()). All
- * other members may be missing.
+ * Besides these members, the memory of a module is needed, in one of two forms
+ * (module_read_extent()). All other members may be missing.
  */
 static const enum layout_member modules_needed[] = {
 	MODULE_LIST,         MODULE_STATE,        MODULE_NAME,

@@ -9,14 +9,15 @@
 #include "xtop/symbol/symbol.h"
 
 #define MODULES_MAX            LIMIT(4096, 32)
-#define MODULES_MAX_KEPT_BYTES (32U << 20) /* symbols of all of them; Debian's have 0.3 MiB */
+/* limit for the symbols of all modules; Debian's have 0.3 MiB */
+#define MODULES_MAX_KEPT_BYTES (32U << 20)
 
 struct modules;
 
 struct modules_counts {
 	size_t n;
-	size_t cut;        /* modules with symbols or tables left out */
-	size_t kept_bytes; /* symbols of all of them */
+	size_t cut;        /* modules with incomplete symbols or tables */
+	size_t kept_bytes; /* size of the symbols of all modules */
 };
 
 /* GUEST and SPACE are borrowed. Modules are added to SPACE and removed from it. */
@@ -27,12 +28,13 @@ typedef void modules_image_fn(void *context, struct image *image);
 void modules_set_new(struct modules *modules, modules_image_fn *is_new, void *context);
 void modules_destroy(struct modules *modules); /* leaves SPACE as it is; NULL allowed */
 /*
- * Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes.
+ * Reads the kernel's list, and adds and removes what changed. Nothing changes if the list cannot be
+ * read to its end.
  */
 void modules_poll(struct modules *modules);
 /*
- * The variable of a module that has ADDRESS in it. False: none is known. The names are read when
- * somebody asks first, and again after modules came or went.
+ * Finds the variable of a module that contains ADDRESS. Returns false if none is known. The names
+ * are read at the first request, and again after modules came or went.
  */
 bool modules_find_data(struct modules *modules, uint64_t address, struct symtab_entry *entry);
 struct modules_counts modules_counts(const struct modules *modules);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text of an oops; see oops.h. Linux lib/vsprintf.c has how %pS and %pB are printed. */
+/*
+ * Finds places in the text of an oops; see oops.h. Linux lib/vsprintf.c defines how %pS and %pB are
+ * printed.
+ */
 #include "config.h"
 
 #include "xtop/linux/oops.h"
@@ -9,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OOPS_ADDRESS_DIGITS 16 /* of an address without 0x */
+#define OOPS_ADDRESS_DIGITS 16 /* digits of an address without 0x */
 
 static bool oops_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
 
-/* Reads "0x12" at *TEXTP, and moves it behind that. */
+/* Reads "0x12" at *TEXTP, and moves *TEXTP behind the number. */
 static bool oops_read_hex(const char **textp, uint64_t *value)
 {
 	const char *text = *textp;
@@ -30,7 +33,7 @@ static bool oops_read_hex(const char **textp, uint64_t *value)
 	return !errno;
 }
 
-/* " [nf_tables]" or " [nf_tables BUILD-ID]". Returns where it ends, or TEXT. */
+/* Reads " [nf_tables]" or " [nf_tables BUILD-ID]". Returns its end, or TEXT if there is none. */
 static const char *oops_read_module(const char *text, struct oops_place *place)
 {
 	const char *name = text + 2, *end;
@@ -49,7 +52,7 @@ static const char *oops_read_module(const char *text, struct oops_place *place)
 	return end + 1;
 }
 
-/* The rest of "symbol+0x12/0x80 [module]" behind the symbol, which is LENGTH bytes at NAME. */
+/* Reads the rest of "symbol+0x12/0x80 [module]". The symbol has LENGTH bytes at NAME. */
 static const char *oops_read_symbol(const char *name, size_t length, struct oops_place *place)
 {
 	const char *text = name + length;
@@ -63,7 +66,7 @@ static const char *oops_read_symbol(const char *name, size_t length, struct oops
 	return oops_read_module(text, place);
 }
 
-/* Sixteen digits, with or without 0x: an address, if it is one of a kernel. */
+/* Reads sixteen digits, with or without 0x, if they are an address of a kernel. */
 static bool oops_read_address(const char *word, size_t length, struct oops_place *place)
 {
 	if (length == OOPS_ADDRESS_DIGITS + 2 && word[0] == '0' && word[1] == 'x') {
@@ -78,9 +81,9 @@ static bool oops_read_address(const char *word, size_t length, struct oops_place
 }
 
 /*
- * What a line says before the place: RIP is the instruction itself, and so is where a warning is
- * made (Linux kernel/panic.c, __warn()) or a CPU is idle (lib/nmi_backtrace.c). The other entries
- * of a call trace are where functions return to.
+ * Whether the words before a place say that it is the instruction itself: RIP does, and so does the
+ * place of a warning (Linux kernel/panic.c, __warn()) or of an idle CPU (lib/nmi_backtrace.c). The
+ * other entries of a call trace are return addresses.
  */
 static bool oops_is_exact(const char *line, const char *at)
 {
@@ -115,7 +118,7 @@ size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLAC
 		if (end || oops_read_address(at, length, &place)) {
 			at = end ? end : at + length;
 			place.end = (size_t)(at - line);
-			/* "[<address>] symbol+...": the symbol says more. */
+			/* For "[<address>] symbol+...", the symbol says more than the address. */
 			if (end && n && !places[n - 1].symbol[0])
 				n--;
 			places[n++] = place;

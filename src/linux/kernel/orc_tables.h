@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the ORC tables of a running kernel and of its modules in guest memory. Kernels of x86-64
- * have them (orc_tables_x86.c); NULL is the answer where there are none.
+ * Reads the ORC tables of a running kernel and of its modules in guest memory. Only kernels of
+ * x86-64 have ORC tables (orc_tables_x86.c).
  */
 #ifndef XTOP_LINUX_KERNEL_ORC_TABLES_H
 #define XTOP_LINUX_KERNEL_ORC_TABLES_H
@@ -10,11 +10,15 @@
 #include "xtop/symbol/symbol.h"
 
 /*
- * The kernel's own tables, with the guest's addresses. NULL: there are none, or they cannot be
- * right. SYMTAB, of the same image, tells which code the tables leave out. Sets GUEST->orc_layout.
+ * Reads the kernel's own tables, with the guest's addresses. NULL if there are none, or if they
+ * cannot be right. SYMTAB, of the same image, tells which code the tables leave out. Sets
+ * GUEST->orc_layout.
  */
 struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symtab);
-/* The N entries of the module with struct module at MODULE and code at [START, END). */
+/*
+ * Reads the N entries of the module with struct module at MODULE and code at [START, END). NULL if
+ * there are none, or if they cannot be right.
+ */
 struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, size_t n,
 			    uint64_t start, uint64_t end);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads ORC tables. Those of the kernel lie between symbols, those of a module where its struct
- * module tells (Linux arch/x86/include/asm/orc_types.h, arch/x86/include/asm/module.h):
+ * Reads ORC tables. The kernel's tables lie between symbols, a module's tables where its struct
+ * module points to (Linux arch/x86/include/asm/orc_types.h, arch/x86/include/asm/module.h):
  *
  *   orc_unwind_ip   n times s32: address of the code minus address of the word
  *   orc_unwind      n times 6 bytes; BTF's struct orc_entry tells what the bits mean
  *
- * For a kernel without BTF the layout is guessed from what most entries are. Modules have the
+ * For a kernel without BTF the layout is guessed from most of the entries. Modules have the
  * kernel's layout. Resolver's thread.
  */
 #include "config.h"
@@ -18,9 +18,10 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/unwind/orc.h"
 
-#define ORC_OFFSETS_BITS 32 /* sp_offset and bp_offset; the other fields are in the word behind */
+/* size of sp_offset and bp_offset; the other fields are in the word behind them */
+#define ORC_OFFSETS_BITS 32
 
-/* Finds the fields behind the two offsets. False: BTF has no such struct. */
+/* Finds the fields behind the two offsets. Returns false if BTF has no such struct. */
 static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *orc)
 {
 	static const enum layout_member needed[] = { ORC_SP_REG_BITS, ORC_BP_REG_BITS,
@@ -52,8 +53,8 @@ static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *or
 }
 
 /*
- * Finds out what the entries look like. BTF tells where the bits are. That registers were
- * renumbered in 7.1 only the entries tell.
+ * Finds the layout of the entries. BTF tells where the bits are. Only the entries tell whether
+ * registers were renumbered, as in 7.1.
  */
 static bool orc_find_layout(const struct linux_guest *guest, const void *entries, size_t n,
 			    struct orc_layout *layout)
@@ -70,7 +71,7 @@ static bool orc_find_layout(const struct linux_guest *guest, const void *entries
 	return guessed;
 }
 
-/* N entries of SIZE bytes at ADDRESS. NULL: out of memory, or a page is missing. */
+/* Copies N entries of SIZE bytes at ADDRESS. NULL if memory is out, or if a page is missing. */
 static void *orc_copy(const struct linux_guest *guest, uint64_t address, size_t n, size_t size)
 {
 	void *bytes = linux_is_kernel(address) ? malloc(n * size) : NULL;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A kernel without CONFIG_KALLSYMS_ALL has names for its functions and for no data. The data that
- * xtop needs is found by what it looks like, and by functions that use it:
+ * xtop needs is found by its contents, and through functions that use it:
  *
  *   banner         the text "Linux version " and a digit
- *   BTF            its header, and sections of the sizes that the header tells
+ *   BTF            its header, and sections with the sizes in the header
  *   notes          the last build-id before BTF: the linker puts it there
  *                  (include/asm-generic/vmlinux.lds.h)
  *   page tables, unwind tables, current task, stacks, direct map, lists of modules and of BPF
- *                  programs: search_x86.c; of arm64 the two lists: search_arm64.c; of i386 page
- *                  tables and what names a task: search_i386.c
+ *                  programs: search_x86.c. On arm64 the two lists: search_arm64.c. On i386 page
+ *                  tables and the members that name a task: search_i386.c
  *
- * All of these are guesses. Their readers validate them as they validate symbols. Resolver's
- * thread.
+ * All results are guesses. Their readers validate them as they validate symbols. Resolver's thread.
  */
 #include "config.h"
 
@@ -25,10 +24,13 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
 
-#define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
-#define SEARCH_MAX_DATA_32 (16U << 20) /* Debian's has 7 MiB of data and bss */
-#define SEARCH_NOTE_WORDS    9 /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
-#define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256) /* of types: Debian's kernels have 2 to 3 MiB */
+/* limit for the image, as kernel_image.c has it for one range */
+#define SEARCH_MAX_BYTES     (64U << 20)
+#define SEARCH_MAX_DATA_32 (16U << 20) /* Debian's kernel has 7 MiB of data and bss */
+/* words of a note with a build-id of 20 bytes: sizes, type, "GNU", the id */
+#define SEARCH_NOTE_WORDS    9
+/* least size of types: Debian's kernels have 2 to 3 MiB */
+#define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256)
 
 static void search_banner(struct search *search)
 {
@@ -47,8 +49,8 @@ static void search_banner(struct search *search)
 }
 
 /*
- * Bytes of a BTF blob that may begin at AT; 0: none does. btf.c describes the header, and checks
- * all of the blob later.
+ * Size of a BTF blob that may begin at AT; 0 if none does. btf.c describes the header, and checks
+ * the whole blob later.
  */
 static size_t search_btf_bytes(const struct search *search, size_t at)
 {
@@ -67,7 +69,7 @@ static size_t search_btf_bytes(const struct search *search, size_t at)
 		       : 0;
 }
 
-/* The kernel's own BTF, and the build-id before it. The vDSO's build-id may be elsewhere. */
+/* Finds the kernel's own BTF, and the build-id before it. The vDSO's build-id may be elsewhere. */
 static void search_btf(struct search *search)
 {
 	static const uint32_t note[] = { 4, 20, 3, 0x00554e47 }; /* NT_GNU_BUILD_ID of "GNU" */
@@ -111,8 +113,8 @@ static void search_range(struct search *search, bool constant, bool data)
 }
 
 /*
- * The image of 32 bits is part of the direct map: behind its data all of memory may follow in one
- * range.
+ * Bytes of RANGE that are searched. The image of a 32-bit kernel is part of the direct map: all of
+ * memory may follow its data in the same range.
  */
 static size_t search_range_bytes(const struct search *search, const struct memory_range *range)
 {
@@ -124,7 +126,9 @@ static size_t search_range_bytes(const struct search *search, const struct memor
 	return bytes;
 }
 
-/* A writable and executable range is an image that is not sealed: it has everything. */
+/*
+ * A writable and executable range is an image that is not sealed: it has code, constants and data.
+ */
 static void search_image(struct search *search, const struct memory_range *ranges, size_t n)
 {
 	size_t left = SEARCH_MAX_BYTES;

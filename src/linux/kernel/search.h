@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds what a kernel without CONFIG_KALLSYMS_ALL has no symbols for. */
+/* Finds the data for which a kernel without CONFIG_KALLSYMS_ALL has no symbols. */
 #ifndef XTOP_LINUX_KERNEL_SEARCH_H
 #define XTOP_LINUX_KERNEL_SEARCH_H
 
 #include "linux/kernel/linux_guest.h"
 
 /*
- * Fills in symbols[] of GUEST that are 0, as far as they are found: LINUX_END, LINUX_BANNER,
+ * Fills in those of GUEST's symbols[] that are 0 and can be found: LINUX_END, LINUX_BANNER,
  * LINUX_PAGE_TABLES, LINUX_NOTES_*, LINUX_BTF_*, LINUX_ORC_*, LINUX_CURRENT_TASK,
  * LINUX_TOP_OF_STACK, LINUX_HARDIRQ_STACK, LINUX_PAGE_OFFSET, LINUX_VMEMMAP, LINUX_MODULES,
  * LINUX_BPF_KALLSYMS; on arm64 also LINUX_PER_CPU_OFFSET, LINUX_RUNSTATE and LINUX_ENTRY_TASK.
- * Needs LINUX_TEXT, and from LINUX_CURRENT_TASK on the functions from LINUX_FIRST_FUNCTION on.
- * GUEST->root is that of a vCPU. RANGES is the image, ascending; all of it but the text is read, at
- * most 64 MiB.
+ * Needs LINUX_TEXT, and for the symbols from LINUX_CURRENT_TASK on the functions from
+ * LINUX_FIRST_FUNCTION on. GUEST->root is the root of a vCPU. RANGES is the image, ascending; all
+ * of it except the text is read, at most 64 MiB.
  */
 void search_symbols(struct linux_guest *guest, const struct memory_range *ranges, size_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of the search that depends on the processor: search.c calls it. search_x86.c,
- * search_i386.c and search_arm64.c have it. Resolver's thread.
+ * The part of the search that depends on the processor; search.c calls it. search_x86.c,
+ * search_i386.c, search_arm32.c and search_arm64.c implement it. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_SEARCH_ARCH_H
 #define XTOP_LINUX_KERNEL_SEARCH_ARCH_H
@@ -13,12 +13,12 @@
 struct search {
 	struct linux_guest *guest;
 	uint64_t image_start, image_end;
-	/* The range of the image that is searched now, as a copy. */
+	/* A copy of the image's range that is searched now. */
 	const uint8_t *bytes;
 	uint64_t address;
 	size_t size_bytes;
 	size_t n_orc; /* entries of the longest ORC table so far */
-	size_t n_unwind; /* of 32-bit Arm: of the longest index of unwind tables */
+	size_t n_unwind; /* 32-bit Arm: entries of the longest index of unwind tables so far */
 };
 
 static inline uint32_t search_u32(const struct search *search, size_t at)
@@ -29,14 +29,14 @@ static inline uint32_t search_u32(const struct search *search, size_t at)
 	return value;
 }
 
-/* A symbol that the kernel has keeps its address. */
+/* Sets SYMBOL, unless the kernel has a symbol with that name. */
 static inline void search_set(struct search *search, enum linux_symbol symbol, uint64_t address)
 {
 	if (!search->guest->symbols[symbol])
 		search->guest->symbols[symbol] = address;
 }
 
-/* HEAD is a list's if the list's first member has HEAD as the one before it. */
+/* Whether HEAD is the head of a list: the first element's link to the element before it is HEAD. */
 static inline bool search_is_list(const struct linux_guest *guest, uint64_t head)
 {
 	uint64_t next, before;
@@ -47,7 +47,7 @@ static inline bool search_is_list(const struct linux_guest *guest, uint64_t head
 	       before == head;
 }
 
-/* For search_maps_kernel(). */
+/* Whether ADDRESS is in the same page frame under ROOT as under the vCPU's tables. */
 static inline bool search_is_same_frame(const struct search *search, struct memory_root root,
 					uint64_t address)
 {
@@ -58,7 +58,7 @@ static inline bool search_is_same_frame(const struct search *search, struct memo
 	       there.value == here.value;
 }
 
-/* As top table, the page AT maps the image and itself where the vCPU's tables do. */
+/* Whether the page AT, used as top table, maps the image and itself as the vCPU's tables do. */
 static inline bool search_maps_kernel(const struct search *search, size_t at)
 {
 	struct memory_root root = search->guest->root;
@@ -82,21 +82,21 @@ static const struct {
 };
 #define N_SEARCH_LISTS (sizeof(search_lists) / sizeof(search_lists[0]))
 
-/* In a range of data: LINUX_PAGE_TABLES, LINUX_ORC_*. */
+/* Finds LINUX_PAGE_TABLES and LINUX_ORC_* in a range of data. */
 void search_x86_data(struct search *search);
-/* In functions: the other seven of search.h. */
+/* Finds the other seven symbols of search.h in functions. */
 void search_x86_functions(struct search *search);
-/* The same of i386: LINUX_PAGE_TABLES. */
+/* Finds LINUX_PAGE_TABLES of i386 in a range of data. */
 void search_i386_data(struct search *search);
-/* LINUX_CURRENT_TASK, LINUX_PER_CPU_OFFSET and the lists. */
+/* Finds LINUX_CURRENT_TASK, LINUX_PER_CPU_OFFSET and the lists of i386 in functions. */
 void search_i386_functions(struct search *search);
-/* 32-bit Arm. In a range of constants: LINUX_EXIDX_*. */
+/* Finds LINUX_EXIDX_* of 32-bit Arm in a range of constants. */
 void search_arm32_constants(struct search *search);
-/* LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET. */
+/* Finds LINUX_CURRENT_TASK and LINUX_PER_CPU_OFFSET of 32-bit Arm in functions. */
 void search_arm32_functions(struct search *search);
 /*
- * In functions: the lists, LINUX_PER_CPU_OFFSET, LINUX_RUNSTATE and LINUX_ENTRY_TASK. The kernel's
- * page tables are known, and there is no ORC.
+ * Finds the lists, LINUX_PER_CPU_OFFSET, LINUX_RUNSTATE and LINUX_ENTRY_TASK of arm64 in functions.
+ * The kernel's page tables are known, and there is no ORC.
  */
 void search_arm64_functions(struct search *search);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search in a kernel of 32-bit Arm for what has no symbol; see search.c.
+ * Finds data without symbols in a kernel of 32-bit Arm; see search.c.
  *
  *   unwind tables   __start_unwind_idx: the longest run of entries in read-only data. Each has two
  *                   words; the first is the distance to a function (unwind/exidx.c), and functions
  *                   ascend. The other table lies behind it (asm/vmlinux.lds.h, ARM_UNWIND_SECTIONS)
- *   current         the register that has it in the kernel, TPIDRURO, is none that Xen tells. The
- *                   scheduler knows, too: idle_cpu() compares cpu_rq(cpu)->curr and ->idle, which
+ *   current         in the kernel the register TPIDRURO has it, which Xen does not show. But the
+ *                   scheduler has it, too: idle_cpu() compares cpu_rq(cpu)->curr and ->idle, which
  *                   lie in this order (kernel/sched/sched.h)
- *   per-cpu areas   cpu_rq() adds what the table of these areas has for the CPU
+ *   per-cpu areas   cpu_rq() adds the CPU's entry in the table of these areas
  *
  *      e300 0000 + imm4 << 16 + r << 12 + imm12     movw r, #imm
  *      e340 0000                                    movt r, #imm
@@ -26,12 +26,12 @@
 
 #define SEARCH_MIN_EXIDX   LIMIT(4096, 16) /* entries: Debian's kernel has 34,150 */
 #define SEARCH_EXIDX_BYTES 8
-#define SEARCH_CODE_WORDS  32 /* of a function that are looked at */
+#define SEARCH_CODE_WORDS  32 /* words of a function that are read */
 #define SEARCH_REGISTERS   16
 
 /* --- unwind tables ---------------------------------------------------------------------------- */
 
-/* The function that the entry at AT is of; 0: it is no entry. */
+/* The function that the table entry at AT describes; 0 if there is no entry. */
 static uint64_t search_exidx_function(const struct search *search, size_t at)
 {
 	uint32_t word = search_u32(search, at);
@@ -43,7 +43,7 @@ static uint64_t search_exidx_function(const struct search *search, size_t at)
 		       : function;
 }
 
-/* How many entries there are from AT on. What points into the table is no address of code. */
+/* Number of entries from AT on. An address within the table is no function. */
 static size_t search_exidx_run(const struct search *search, size_t at)
 {
 	uint64_t start = search->address + at, last = 1, function;
@@ -64,7 +64,7 @@ void search_arm32_constants(struct search *search)
 	uint64_t *symbols = search->guest->symbols;
 
 	if (symbols[LINUX_EXIDX_START] && !search->n_unwind)
-		return; /* by name */
+		return; /* it was found by name */
 	for (size_t first = 0; first < SEARCH_EXIDX_BYTES; first += 4) {
 		size_t at = first, n;
 
@@ -83,7 +83,7 @@ void search_arm32_constants(struct search *search)
 
 struct arm32_code {
 	uint32_t words[SEARCH_CODE_WORDS];
-	uint32_t known[SEARCH_REGISTERS]; /* numbers that movw and movt made; 0: something else */
+	uint32_t known[SEARCH_REGISTERS]; /* numbers that movw and movt have set; 0 if unknown */
 };
 
 static bool arm32_read_code(const struct search *search, enum linux_symbol function,
@@ -97,7 +97,7 @@ static bool arm32_read_code(const struct search *search, enum linux_symbol funct
 			   sizeof(code->words)) == sizeof(code->words);
 }
 
-/* True: WORD is movw or movt. */
+/* Follows WORD, if it is movw or movt. Returns false for other instructions. */
 static bool arm32_follow(struct arm32_code *code, uint32_t word)
 {
 	uint32_t *to = &code->known[word >> 12 & 15];
@@ -112,11 +112,11 @@ static bool arm32_follow(struct arm32_code *code, uint32_t word)
 	return true;
 }
 
-/* What idle_cpu() reads; 0: not found. */
+/* What idle_cpu() reads. Each member is 0 if it was not found. */
 struct arm32_runqueue {
-	uint32_t table;   /* of the CPUs' areas */
-	uint32_t address; /* of the first CPU's struct rq, without its area */
-	uint32_t curr;    /* of the two members */
+	uint32_t table;   /* address of the table of the CPUs' areas */
+	uint32_t address; /* address of the first CPU's struct rq, relative to its area */
+	uint32_t curr;    /* offset of the first of the two members */
 	unsigned n_members;
 };
 

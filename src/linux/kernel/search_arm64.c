@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search in an arm64 kernel for what has no symbol; see search.c. The lists of modules and of
- * BPF programs: each is the first list that a function reads which walks it. xen_runstate and the
- * table of the CPUs' per-CPU areas: xen_vcpu_stolen() reads them, and nothing else. __entry_task:
- * the code by which user code enters the kernel reads it into SP_EL0.
+ * Finds data without symbols in an arm64 kernel; see search.c. The lists of modules and of BPF
+ * programs are the first lists that certain functions read. xen_runstate and the table of the CPUs'
+ * per-CPU areas are all that xen_vcpu_stolen() reads. __entry_task is read into SP_EL0 by the code
+ * that enters the kernel from user mode.
  *
  * A variable's address takes two instructions (Arm ARM DDI 0487J.a §C6.2, ADRP, ADD (immediate),
  * LDR (immediate)):
@@ -20,10 +20,10 @@
  *
  *   1 1 1 1 1 0 0 0 0 1 1  Rm         1 1 0 1 1 0  Rn Rt  LDR: the word at Rn + 8 * Wm, signed
  *   1 0 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 32 bits: the word at Rn + Xm
- *   1 1 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 64 bits: the same
+ *   1 1 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 64 bits: the word at Rn + Xm
  *   1 1 0 1 0 1 0 1 0 0 0 1 1 0 0 0 0 1 0 0 0 0 0 1 0 0 0 Rt   MSR SP_EL0
  *
- * gcc often makes the address of one variable, and reads others at a distance from there.
+ * gcc often makes the address of one variable, and reads others relative to it.
  *
  * Resolver's thread.
  */
@@ -31,7 +31,7 @@
 
 #include "linux/kernel/search_arch.h"
 
-#define ARM64_INSTRUCTIONS 64 /* of a function that are looked at */
+#define ARM64_INSTRUCTIONS 64 /* instructions of a function that are read */
 #define ARM64_REGISTERS    32
 #define ARM64_RET          0xd65f03c0
 
@@ -39,7 +39,7 @@ struct arm64_code {
 	const struct linux_guest *guest;
 	uint64_t address;
 	uint32_t words[ARM64_INSTRUCTIONS];
-	uint64_t known[ARM64_REGISTERS]; /* addresses that ADRP and ADD made; 0: something else */
+	uint64_t known[ARM64_REGISTERS]; /* addresses that ADRP and ADD have made; 0 if unknown */
 };
 
 static bool arm64_is_adrp(uint32_t word)
@@ -55,7 +55,7 @@ static uint64_t arm64_adrp_page(uint32_t word, uint64_t pc)
 	return (pc & ~GUEST_PAGE_MASK) + ((uint64_t)pages << GUEST_PAGE_SHIFT);
 }
 
-/* The address that LDR reads with a known register; 0: it is no such instruction. */
+/* The address that LDR reads with a known register; 0 for other instructions. */
 static uint64_t arm64_loaded(const struct arm64_code *code, uint32_t word)
 {
 	uint64_t base = code->known[word >> 5 & 31];
@@ -101,7 +101,7 @@ static bool arm64_read_code(const struct search *search, enum linux_symbol funct
 			   sizeof(code->words)) == sizeof(code->words);
 }
 
-/* TABLE[cpu] is added to the address of a per-CPU variable. */
+/* Whether TABLE[cpu] is the distance from VARIABLE to the CPU's copy of it. */
 static bool arm64_is_per_cpu(const struct linux_guest *guest, uint64_t table, uint64_t variable)
 {
 	uint64_t distance, value;
@@ -112,13 +112,13 @@ static bool arm64_is_per_cpu(const struct linux_guest *guest, uint64_t table, ui
 }
 
 /*
- * "return per_cpu(xen_runstate, vcpu).state == RUNSTATE_runnable" (Linux drivers/xen/time.c) reads
- * two words: that of the CPU in the table, and the state.
+ * Finds xen_runstate. "return per_cpu(xen_runstate, vcpu).state == RUNSTATE_runnable" (Linux
+ * drivers/xen/time.c) reads two words: the CPU's entry in the table, and the state.
  */
 static void arm64_find_runstate(struct search *search, struct arm64_code *code)
 {
 	uint64_t table = 0, variable = 0;
-	unsigned area = ARM64_REGISTERS; /* the register that has the word of the table */
+	unsigned area = ARM64_REGISTERS; /* the register that has the table's entry */
 
 	for (unsigned i = 0; i < ARM64_INSTRUCTIONS && !variable; i++) {
 		uint32_t word = code->words[i], first = word >> 5 & 31, second = word >> 16 & 31;
@@ -141,8 +141,9 @@ static void arm64_find_runstate(struct search *search, struct arm64_code *code)
 }
 
 /*
- * "ldr_this_cpu tsk, __entry_task, x20", then "msr sp_el0, tsk" (Linux arch/arm64/kernel/entry.S,
- * kernel_entry; from v4.10). The word is the task that the CPU runs in user mode.
+ * Finds __entry_task in "ldr_this_cpu tsk, __entry_task, x20", followed by "msr sp_el0, tsk" (Linux
+ * arch/arm64/kernel/entry.S, kernel_entry; from v4.10). It names the task that the CPU runs in user
+ * mode.
  */
 static void arm64_find_entry_task(struct search *search, struct arm64_code *code)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search in a kernel of i386 for what has no symbol; see search.c. Debian's has neither names
- * of data nor BTF, so that this is all that is known of its tasks.
+ * Finds data without symbols in a kernel of i386; see search.c. Debian's kernel has neither names
+ * of data nor BTF, so nothing else is known of its tasks.
  *
- *   page tables    swapper_pg_dir: a page of the image. The kernel's text and the page itself are
- *                  where the vCPU's tables have them, and the user's part is empty
- *   current        what getpid() reads first of its CPU's area
- *   per-cpu areas  the table that idle_cpu() adds from, by the number of the CPU
+ *   page tables    swapper_pg_dir: a page of the image. It maps the kernel's text and itself as the
+ *                  vCPU's tables do, and the user's part is empty
+ *   current        what getpid() first reads from its CPU's area
+ *   per-cpu areas  the table from which idle_cpu() adds an entry, by the number of the CPU
  *   lists          of modules and BPF programs: the first list that their readers read
  *
- * layout_32.c finds what there is in a task.
+ * layout_32.c finds the members of a task.
  *
  * Resolver's thread.
  */
@@ -20,11 +20,14 @@
 #include "linux/kernel/arch.h"
 
 #define SEARCH_PRESENT      1U  /* bit of a page-table entry */
-#define SEARCH_USER_ENTRIES 768 /* of 1,024: 3 GiB, without PAE */
+#define SEARCH_USER_ENTRIES 768 /* of 1,024 entries: 3 GiB, without PAE */
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
-/* With PAE: four entries of 8 bytes, the last one for the kernel's GiB. */
+/*
+ * Whether the table at AT has four entries of 8 bytes (PAE), of which only the last one, for the
+ * kernel's GiB, is used.
+ */
 static bool search_has_pae_entries(const struct search *search, size_t at)
 {
 	for (size_t i = 0; i < 6; i++)
@@ -41,7 +44,7 @@ static bool search_has_entries(const struct search *search, size_t at)
 	return true;
 }
 
-/* Takes the page at AT for the top table. */
+/* Whether the page at AT can be the top table. */
 static bool search_is_root(const struct search *search, size_t at)
 {
 	bool has_entries = search->guest->root.width == WIDTH_32_PAE
@@ -72,7 +75,7 @@ void search_i386_data(struct search *search)
  *
  * (Intel SDM vol. 2A §2.1.5: ModRM and SIB.)
  */
-#define SEARCH_CODE_BYTES 96 /* of a function that are looked at */
+#define SEARCH_CODE_BYTES 96 /* bytes of a function that are read */
 
 static bool search_read_code(const struct search *search, enum linux_symbol function,
 			     uint8_t code[SEARCH_CODE_BYTES])

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search in a kernel of x86-64 for what has no symbol; see search.c.
+ * Finds data without symbols in a kernel of x86-64; see search.c.
  *
- *   page tables    swapper_pg_dir: a page of the image. The kernel's text and the page itself are
- *                  where the vCPU's tables have them, and the user's half is empty
- *   ORC            the longest run of words of which each, added to its own address, ascends
+ *   page tables    swapper_pg_dir: a page of the image. It maps the kernel's text and itself as the
+ *                  vCPU's tables do, and the user's half is empty
+ *   ORC            the longest run of words such that each, added to its own address, ascends
  *                  through the image; the entries follow (arch/x86/include/asm/orc_types.h)
- *   current        what getpid() reads first of its CPU's area
+ *   current        what getpid() first reads from its CPU's area
  *   top of stack   what the entry of a system call loads into RSP
  *   irq stack      what the timer's entry loads to switch stacks
- *   direct map     what __get_free_pages() subtracts from a page's address is vmemmap_base, and
- *                  what it then adds is page_offset_base
+ *   direct map     __get_free_pages() subtracts vmemmap_base from a page's address, and then adds
+ *                  page_offset_base
  *   lists          of modules and BPF programs: the first list that their readers read
  *
  * Resolver's thread.
@@ -23,14 +23,14 @@
 #include "xtop/unwind/orc.h"
 
 #define SEARCH_PRESENT    1  /* bit of a page-table entry */
-#define SEARCH_CODE_BYTES 96 /* of a function that are looked at */
+#define SEARCH_CODE_BYTES 96 /* bytes of a function that are read */
 #define SEARCH_MIN_ORC    LIMIT(4096, 64) /* entries: kernels have 350,000 and more */
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
 /*
- * Takes the page at AT for the top table. The first two checks are cheap, and nearly every page
- * fails one of them.
+ * Whether the page at AT can be the top table. The first two checks are cheap, and nearly every
+ * page fails one of them.
  */
 static bool search_is_root(const struct search *search, size_t at)
 {
@@ -57,8 +57,8 @@ static void search_page_tables(struct search *search)
 /* --- ORC -------------------------------------------------------------------------------------- */
 
 /*
- * Number of words from AT on that may be an ORC table's, at least 1. A word that points into the
- * table, or to where the entries are if the table ends here, is no address of code.
+ * Number of words from AT on that may belong to an ORC table, at least 1. A word that points into
+ * the table, or into the entries if the table ends here, is no address of code.
  */
 static size_t search_orc_run(const struct search *search, size_t at)
 {
@@ -108,8 +108,8 @@ void search_x86_data(struct search *search)
 /* --- functions -------------------------------------------------------------------------------- */
 
 /*
- * The operand of the first instruction of a kind in a function; Intel SDM vol. 2A §2.1.5 describes
- * ModRM.
+ * Finds the operand of the first instruction of a kind in a function; Intel SDM vol. 2A §2.1.5
+ * describes ModRM.
  *
  *   65 48 8b  04+8*reg 25  s32    mov  %gs:ADDRESS, %reg; 4c for r8 to r15
  *   65 48 8b  05+8*reg     s32    mov  %gs:DISTANCE(%rip), %reg
@@ -117,7 +117,7 @@ void search_x86_data(struct search *search)
  *      48 03  05           s32    add  DISTANCE(%rip), %rax
  *      48 2b  05           s32    sub  DISTANCE(%rip), %rax
  *
- * The distance counts from the next instruction.
+ * The distance is relative to the next instruction.
  */
 struct search_code {
 	const struct linux_guest *guest;
@@ -145,13 +145,13 @@ static uint64_t code_s32(const struct search_code *code, size_t at)
 	return (uint64_t)(int64_t)value;
 }
 
-/* Where the distance at AT leads, which ends its instruction. */
+/* The target of the distance at AT, which is the end of its instruction. */
 static uint64_t code_target(const struct search_code *code, size_t at)
 {
 	return code->address + at + sizeof(int32_t) + code_s32(code, at);
 }
 
-/* The per-cpu address that is first read into REG. */
+/* The per-cpu address that is first read into REG; 0 if there is none. */
 static uint64_t code_per_cpu(const struct search_code *code, enum search_reg reg)
 {
 	const uint8_t *bytes = code->bytes, rex = reg & 8 ? 0x4c : 0x48, modrm = (reg & 7) << 3;
@@ -167,7 +167,7 @@ static uint64_t code_per_cpu(const struct search_code *code, enum search_reg reg
 	return 0;
 }
 
-/* The variable that is first added to, or subtracted from, RAX. */
+/* The variable that is first added to, or subtracted from, RAX; 0 if there is none. */
 static uint64_t code_variable(const struct search_code *code, enum search_opcode opcode)
 {
 	const uint8_t *bytes = code->bytes;

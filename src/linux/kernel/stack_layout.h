@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the sampler has to know to copy the task and the stacks of a vCPU in one stop. */
+/* What the sampler needs to copy the task and the stacks of a vCPU in one stop. */
 #ifndef XTOP_LINUX_KERNEL_STACK_LAYOUT_H
 #define XTOP_LINUX_KERNEL_STACK_LAYOUT_H
 
@@ -7,8 +7,8 @@
 #include "xtop/sample/control.h"
 
 /*
- * REGS are those of any vCPU: its per-cpu area is read. All zero when the kernel's types are not
- * known. stack_layout_x86.c, stack_layout_32.c, stack_layout_arm64.c.
+ * REGS belong to any vCPU: its per-cpu area is read. The result is zero if the kernel's types are
+ * unknown. See stack_layout_x86.c, stack_layout_32.c, stack_layout_arm64.c.
  */
 struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 					   const struct registers *regs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sampler has to know of the stacks of a kernel of 32 bits, i386 or Arm. All of them have
- * 8 KiB at multiples of 8 KiB. Resolver's thread.
+ * The stack layout of a kernel of 32 bits, i386 or Arm, for the sampler. All stacks have 8 KiB at
+ * multiples of 8 KiB. Resolver's thread.
  */
 #include "config.h"
 

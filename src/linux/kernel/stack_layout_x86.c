@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds the sampler's stack layout from what is known of a kernel. Current, the top of its stack
- * and the interrupt stack have moved:
+ * Builds the stack layout of a kernel of x86-64 for the sampler. Current, the top of its stack and
+ * the interrupt stack have moved:
  *
  *                 to 6.1                    6.2 to 6.14                from 6.15
  *   current       current_task              pcpu_hot.current_task      current_task
@@ -13,7 +13,7 @@
  * versions. The values are offsets in the per-cpu area, or addresses; the area's base is added to
  * both.
  *
- * A kernel that was built for FRED leaves two words free above pt_regs (Linux
+ * A kernel built for FRED leaves two words free above pt_regs (Linux
  * arch/x86/include/asm/thread_info.h, TOP_OF_KERNEL_STACK_PADDING). Resolver's thread.
  */
 #include "config.h"
@@ -25,7 +25,10 @@
 
 #define STACK_LAYOUT_FRED_PADDING 16
 
-/* Per-cpu place of a variable that was a member of pcpu_hot for some versions. 0: not there. */
+/*
+ * The per-cpu address of a variable that was a member of pcpu_hot for some versions; 0 if there is
+ * none.
+ */
 static uint64_t stack_layout_per_cpu(const struct linux_guest *guest, enum linux_symbol symbol,
 				     enum layout_member hot)
 {
@@ -37,8 +40,9 @@ static uint64_t stack_layout_per_cpu(const struct linux_guest *guest, enum linux
 }
 
 /*
- * The pointer to the interrupt stack points to its last word (Linux commit 951c2a51ae75
- * ("x86/irq/64: Adjust the per CPU irq stack pointer by 8")); before that, to its end.
+ * Distance from the pointer to the interrupt stack to the end of that stack. The pointer points to
+ * the last word (Linux commit 951c2a51ae75 ("x86/irq/64: Adjust the per CPU irq stack pointer by
+ * 8")). Before that commit it pointed to the end.
  */
 static uint32_t stack_layout_irq_above(const struct linux_guest *guest, uint64_t address)
 {
@@ -49,7 +53,7 @@ static uint32_t stack_layout_irq_above(const struct linux_guest *guest, uint64_t
 	return (uint32_t)(-pointer & GUEST_PAGE_MASK) == sizeof(uint64_t) ? sizeof(uint64_t) : 0;
 }
 
-/* The per-cpu area: in kernel mode GS has its address, in user mode the other base does. */
+/* The per-cpu area. In kernel mode GS has its address, in user mode the other base has it. */
 static uint64_t stack_layout_per_cpu_base(const struct registers *regs)
 {
 	return linux_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;

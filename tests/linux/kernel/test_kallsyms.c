@@ -16,7 +16,7 @@
 
 #define HOSTILE_BYTES (64U << 20)
 
-/* --- a range that is copied piece by piece --------------------------------------------------- */
+/* --- a range that is copied piece by piece ---------------------------------------------------- */
 
 struct reader {
 	const uint8_t *all;
@@ -63,7 +63,7 @@ static struct kallsyms *find_in(const uint8_t *bytes, size_t size_bytes, uint64_
 	return kallsyms;
 }
 
-/* --- whole tables --------------------------------------------------------------------------- */
+/* --- whole tables ----------------------------------------------------------------------------- */
 
 /* Index of the first symbol that is not as it was made. n: all are right. */
 static unsigned compare(const struct kallsyms *kallsyms, const struct made_kallsyms *made)
@@ -227,7 +227,7 @@ static void test_left_out(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
-/* --- what is decoded ------------------------------------------------------------------------ */
+/* --- what is decoded -------------------------------------------------------------------------- */
 
 static const char *name_at(const struct symtab *tab, uint64_t address)
 {
@@ -350,7 +350,7 @@ static void test_missing_marks(struct made_layout layout)
 	made_kallsyms_deinit(&made);
 }
 
-/* --- broken tables -------------------------------------------------------------------------- */
+/* --- broken tables ---------------------------------------------------------------------------- */
 
 static bool found(const struct made_kallsyms *made)
 {
@@ -557,7 +557,7 @@ static void test_random(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
-/* --- bytes that make the search long -------------------------------------------------------- */
+/* --- bytes that make the search long ---------------------------------------------------------- */
 
 static void check_hostile(const char *what, const uint8_t *bytes)
 {
