@@ -28,15 +28,13 @@
 #include "xtop/elf/elf.h"
 
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
-#define MODULES_MAX_SYMBOLS                                                                        \
-	/* limit for all modules; a small guest of Debian 6.12 has 7,320 */
-	LIMIT(1U << 20, 1U << 10)
+/* Limit for all modules; a small guest of Debian 6.12 has 7,320. */
+#define MODULES_MAX_SYMBOLS LIMIT(1U << 20, 1U << 10)
 #define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables of all modules */
 #define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* names that are read of one module */
 #define MODULES_NAMES_EACH      512 /* bytes for each symbol: KSYM_NAME_LEN */
-#define MODULES_MAX_TEXT_BYTES                                                                     \
-	/* limit for one module, and for all with unwind tables; 1/64 of it is kept */
-	(512ULL << 20)
+/* Limit for one module, and for all with unwind tables; 1/64 of it is kept. */
+#define MODULES_MAX_TEXT_BYTES (512ULL << 20)
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 #define MODULES_NOTES           8 /* sections with notes; Debian's modules have 3 */
 /* bytes that are read of each section; Debian's modules have 36 to 68 */
