@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies single guest pages, and keeps their mappings, because mapping and unmapping a page costs
- * several times as much as copying it (doc/DESIGN §4). Resolver's thread.
+ * several times as much as copying it (doc/MEASUREMENTS). Resolver's thread.
  */
 #ifndef MEMORY_MAPPED_PAGES_H
 #define MEMORY_MAPPED_PAGES_H

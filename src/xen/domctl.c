@@ -37,7 +37,7 @@
 #include "xtop/xen/xen.h"
 
 /*
- * Over a second: a hypercall takes 1.7 thousand instructions (doc/DESIGN §4). The page that Xen
+ * Over a second: a hypercall takes 1.7 thousand instructions (doc/MEASUREMENTS). The page that Xen
  * cannot read is away only while Linux moves it.
  */
 #define RELEASE_TRIES 1000000

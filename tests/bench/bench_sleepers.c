@@ -3,7 +3,7 @@
  * What a pass over 10,000 tasks that sleep costs: the first one, which reads all stacks; one in
  * which no task has moved; one in which each tenth has. 2,000 of them wait for 20 mutexes. The
  * guest's memory is made by hand, so mapping pages and unwinding are not in it. Prints CPU times;
- * compares nothing. doc/DESIGN has the bound: 200 ms.
+ * compares nothing. doc/DESIGN §18 has the bound: 200 ms.
  *
  *	make && tests/bench/bench_sleepers
  */

@@ -4,7 +4,7 @@
  * guests push profiles of 10 s to a server on the loopback interface, which counts and keeps
  * nothing. A host is a process that encodes as publisher.c does, and a real sender. All guests of a
  * host end their interval at one moment, which is the worst case; hosts do not. Prints a column of
- * the table in doc/DESIGN §20; compares nothing.
+ * the table in doc/MEASUREMENTS; compares nothing.
  *
  *	make bench, or: tests/bench/push_hosts [HOSTS GUESTS SECONDS [SCHEME [FILE]]]
  *

@@ -3,7 +3,7 @@
  * What the shares of a profile are worth: the whole sampler on a made-up guest, in made-up time.
  *
  * The guest spends half of its CPU time in parallel(), on all vCPUs, and half in serial(), on one.
- * A stop takes what doc/DESIGN §4 measured. The sampler has no thread of its own here and sees no
+ * A stop takes what doc/MEASUREMENTS says. The sampler has no thread of its own here and sees no
  * other clock than this one, which goes on when the sampler sleeps, looks and stops the guest. So
  * minutes of a guest take milliseconds. The sampler draws its deadlines from the seed that it gets
  * here, so each run is the same. XTOP_SEED=N: another one.
@@ -32,7 +32,7 @@
 
 #define SECOND    1000000000ULL
 #define MS        1000000ULL
-#define STOP_NS   8770  /* doc/DESIGN §4: 19,151 with one vCPU, 50,296 with four */
+#define STOP_NS   8770  /* doc/MEASUREMENTS: 19,151 with one vCPU, 50,296 with four */
 #define VCPU_NS   10381 /* for each vCPU that runs */
 #define LOOK_NS   2000
 #define WAKEUP_NS 60000 /* at most, uniform: how late a sleep ends */

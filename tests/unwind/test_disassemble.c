@@ -3,7 +3,7 @@
  * Instructions as text are those of GNU's objdump: all of .text of libc and python3, of the i386 libc
  * where it is installed (libc6-i386), and of the files that XTOP_DISASSEMBLE names (a vmlinux takes
  * minutes). Where the texts differ, the cause is one of
- * those that cause_of() knows, which doc/DESIGN §17 lists.
+ * those that cause_of() knows (doc/MEASUREMENTS has their share).
  */
 #include "config.h"
 

@@ -2,7 +2,7 @@
 /*
  * Instructions of arm64 as text are those of GNU's objdump: all of .text of the cross compiler's libc
  * (libc6-arm64-cross), and of the files that XTOP_DISASSEMBLE_ARM64 names. Where the texts
- * differ, the cause is one of those that cause_of() knows, which doc/DESIGN §17 lists. Expected texts
+ * differ, the cause is one of those that cause_of() knows (doc/MEASUREMENTS has their share). Expected texts
  * are objdump 2.40's.
  */
 #include "config.h"

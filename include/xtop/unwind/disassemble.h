@@ -58,7 +58,7 @@ void disassemble_arm64_print(const struct code *code, char text[DISASSEMBLE_TEXT
 bool disassemble_arm64_load(void);
 
 /*
- * The instruction as GNU's objdump writes it, as far as doc/DESIGN §17 says. "(bad)" if there is
+ * The instruction as GNU's objdump writes it, but for the differences that tests/unwind/test_disassemble.c lists. "(bad)" if there is
  * none. Targets are absolute addresses. That of a call or jump is the last operand, and no other
  * operand of it has "0x".
  */
