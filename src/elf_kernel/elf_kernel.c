@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A kernel of any kind whose loader has kept its symbols, as os.c asks for it (os_ops.h).
- * Xen's domain builder does so for a kernel with the note BSD_SYMTAB (Xen's public/elfnote.h), as
- * NetBSD and FreeBSD have it: the names are in memory, where the guest's own debugger finds them.
+ * A kernel of any kind whose loader has kept its symbols, as one of the operating systems in
+ * os_ops.h. Xen's domain builder keeps them for a kernel with the note BSD_SYMTAB (Xen's
+ * public/elfnote.h), which NetBSD and FreeBSD have: the names are in memory, where the guest's own
+ * debugger finds them.
  *
  *   registers ─► ELF headers behind pc ─► the one whose symbols have a function at pc
  *
- * There are no unwind tables: frame pointers, or on x86-64 the instructions, which are read out of
- * the guest's memory. Nothing is known of processes and threads. Resolver's thread.
+ * There are no unwind tables. Chains are found by frame pointers, or on x86-64 by the instructions,
+ * which are read from the guest's memory. Nothing is known of processes and threads. Resolver's
+ * thread.
  */
 #include "config.h"
 
@@ -26,10 +28,10 @@
 #include "xtop/unwind/code.h"
 
 /*
- * A loader has put the symbols there before the kernel runs. So the first looks search what a
- * unikernel has, and one later look, when the kernel has booted, what NetBSD and FreeBSD have. To
- * map 4 MiB takes 34 million instructions in the deterministic lab, and dom0's work is what guests
- * on its CPU wait for.
+ * A loader has stored the symbols before the kernel runs. So the first looks search the range that
+ * a unikernel needs, and one later look, when the kernel has booted, the range that NetBSD and
+ * FreeBSD need. Mapping 4 MiB takes 34 million instructions in the deterministic lab, and guests on
+ * dom0's CPU wait for dom0's work.
  */
 #define ELF_KERNEL_NEAR_LOOKS 2
 #define ELF_KERNEL_NEAR_BYTES LIMIT(4U << 20, 256U << 10)
@@ -38,17 +40,18 @@
 
 struct elf_kernel {
 	struct memory *memory;
-	struct memory_root root; /* of the vCPU by which the kernel was found */
-	uint64_t pc;             /* of that vCPU */
-	uint64_t header;         /* where the ELF header is */
-	uint8_t ident[sizeof(Elf32_Ehdr)]; /* its first bytes: a header of 64 bits has more */
+	struct memory_root root; /* root of the vCPU through which the kernel was found */
+	uint64_t pc;             /* pc of that vCPU */
+	uint64_t header;         /* address of the ELF header */
+	/* first bytes of the header; a header of 64 bits is longer */
+	uint8_t ident[sizeof(Elf32_Ehdr)];
 	struct image *image;     /* NULL until the header has been found */
-	struct space *space;     /* the caller's, which maps the image; NULL: it does not yet */
+	struct space *space;     /* borrowed space that maps the image; NULL before it does */
 };
 
 /* --- the image -------------------------------------------------------------------------------- */
 
-/* The file of symbols; OFFSET counts from its header. */
+/* Reads the file of symbols. OFFSET is relative to its header. */
 static size_t elf_kernel_read_file(void *context, uint64_t offset, void *buffer, size_t size_bytes)
 {
 	const struct elf_kernel *kernel = context;
@@ -57,11 +60,11 @@ static size_t elf_kernel_read_file(void *context, uint64_t offset, void *buffer,
 			   size_bytes);
 }
 
-/* The image's code; closed with the image. */
+/* Access to the image's code; freed with the image. */
 struct elf_kernel_code {
 	struct memory *memory;
 	struct memory_root root;
-	const struct image *image; /* owns this */
+	const struct image *image; /* owns this struct */
 };
 
 static size_t elf_kernel_read_code(void *context, uint64_t address, void *buffer,
@@ -129,19 +132,19 @@ static struct xtop_error *elf_kernel_map(struct elf_kernel *kernel, struct space
 					.start = start, .end = end, .image = kernel->image });
 }
 
-/* --- what os.c asks --------------------------------------------------------------------------- */
+/* --- struct os_ops ---------------------------------------------------------------------------- */
 
 static void elf_kernel_destroy(void *context)
 {
 	struct elf_kernel *kernel = context;
 
 	if (kernel->space)
-		space_clear(kernel->space); /* its image reads our memory */
+		space_clear(kernel->space); /* its image reads kernel->memory */
 	image_unref(kernel->image);
 	free(kernel);
 }
 
-/* How far behind the pc to search; LOOKS were in vain. */
+/* Number of bytes behind the pc to search, after LOOKS failed searches. */
 static uint64_t elf_kernel_reach(unsigned looks)
 {
 	if (looks < ELF_KERNEL_NEAR_LOOKS)
@@ -155,7 +158,7 @@ static void *elf_kernel_find(const struct os_guest *guest, const struct register
 	struct elf_kernel *kernel;
 	struct xtop_error *error;
 
-	(void)stacks; /* one stack, at rsp */
+	(void)stacks; /* there is one stack, at rsp */
 	if (symbols_count(guest->symbols) || !elf_kernel_reach(guest->looks))
 		return NULL;
 	kernel = calloc(1, sizeof(*kernel));
@@ -178,7 +181,7 @@ static void *elf_kernel_find(const struct os_guest *guest, const struct register
 	return kernel;
 }
 
-/* Whether the header can be seen under ROOT. */
+/* Whether the header is visible under ROOT. */
 static bool elf_kernel_is_under(const struct elf_kernel *kernel, struct memory_root root)
 {
 	uint8_t ident[sizeof(kernel->ident)];
@@ -195,7 +198,7 @@ static bool elf_kernel_is_there(void *context)
 	return elf_kernel_is_under(kernel, kernel->root);
 }
 
-/* A program's page tables need not have the kernel. */
+/* A program's page tables need not map the kernel. */
 static enum os_runs elf_kernel_runs_on(void *context, const struct sample_vcpu *vcpu)
 {
 	if (elf_kernel_is_under(context, walk_root(&vcpu->regs)))

@@ -16,8 +16,8 @@
 struct headers {
 	bool (*fn)(void *context, uint64_t header);
 	void *context;
-	unsigned n; /* headers so far */
-	uint8_t *pages; /* HEADERS_BATCH of them */
+	unsigned n; /* number of headers so far */
+	uint8_t *pages; /* room for HEADERS_BATCH pages */
 };
 
 static bool headers_look(struct headers *headers, uint64_t address, size_t size_bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ELF headers in a guest's memory. A loader that keeps a kernel's symbols puts a small ELF file
- * behind the kernel: a header, and section headers for the symbols and their names. Xen's does so
- * at a multiple of the word size, behind 4 bytes that tell the file's size (libelf's
+ * Finds ELF headers in a guest's memory. A loader that keeps a kernel's symbols puts a small ELF
+ * file behind the kernel: a header, and section headers for the symbols and their names. Xen's
+ * loader puts it at a multiple of the word size, behind 4 bytes with the file's size (libelf's
  * elf_load_bsdsyms()). Resolver's thread.
  */
 #ifndef XTOP_ELF_KERNEL_HEADER_FINDER_H
@@ -15,8 +15,8 @@
 
 /*
  * Calls FN with the address of each ELF header in the SIZE_BYTES from ADDRESS's page on, at most
- * HEADERS_MAX, until FN returns true. Ends at the first page that cannot be read, as a kernel and
- * what lies behind it have no holes. False: FN never did.
+ * HEADERS_MAX, until FN returns true. Ends at the first page that cannot be read, because a kernel
+ * and the file behind it have no holes. Returns false if FN never returned true.
  */
 #define HEADERS_MAX 16
 

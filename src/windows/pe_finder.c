@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds PE images; see pe_finder.h. Windows maps an image's header together with its code, at
- * the beginning, so the header is the first page below an address that begins with "MZ" and
- * tells a size that has the address. Between them pages may be missing: code that only ran at
- * boot is given up, other code is read in when it is needed.
+ * Finds PE images; see pe_finder.h. Windows maps an image's header in front of its code. So the
+ * header is in the first page below an address that begins with "MZ" and has a size that includes
+ * the address. Pages in between may be missing: code that only ran at boot is given up, other code
+ * is read in on demand.
  */
 #include "config.h"
 
@@ -46,7 +46,7 @@ static bool pe_finder_is_start(struct pe_memory *image, uint64_t address, struct
 	return true;
 }
 
-/* When the thread's work is over, all pages are missing: memory_read() asks. */
+/* When the thread's work is over, memory_read() finds no pages, and the search ends. */
 bool pe_finder_find(struct memory *memory, struct memory_root root, uint64_t address,
 		    struct pe_place *place)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Windows, as os.c asks for it (os_ops.h): the names of its images and of what they
- * export, and unwinding by their tables. It was never tried on a real Windows, since none can
- * be had where xtop is made: tests map images that Debian's mingw-w64 has linked into made-up
+ * Windows as one of the operating systems in os_ops.h: finds the names of its images and of what
+ * they export, and unwinds by their tables. It was never tried on a real Windows, because none is
+ * available where xtop is made: tests map images that Debian's mingw-w64 has linked into made-up
  * memory.
  *
  *   registers in the kernel ─► the image around rip: Windows, if it exports names
- *   each sample ─► rip and the words of its stack that no known image has ─► their images
+ *   each sample ─► rip and words of its stack outside the known images ─► their images
  *
- * Nothing is known of processes and threads. An address that belongs to no image is not tried
- * again soon: looking for one reads up to 8,192 pages. Resolver's thread.
+ * Nothing is known of processes and threads. An address without an image is not tried again soon,
+ * because a search reads up to 8,192 pages. Resolver's thread.
  */
 #include "config.h"
 
@@ -25,27 +25,29 @@
 #include "xtop/sample/sample.h"
 
 #define WINDOWS_SPACES     32  /* processes whose code is known */
-#define WINDOWS_MAX_IMAGES 512 /* in one space */
-#define WINDOWS_MAX_BYTES  LIMIT(128U << 20, 64U << 10) /* of all images, and one more */
+#define WINDOWS_MAX_IMAGES 512 /* limit for one space */
+/* limit for all images, except for one more */
+#define WINDOWS_MAX_BYTES  LIMIT(128U << 20, 64U << 10)
 #define WINDOWS_REFUSED    256 /* places without an image that are remembered */
-#define WINDOWS_LOOKS      2   /* for images, a sample */
-#define WINDOWS_WORDS      128 /* of a stack that may be return addresses */
-#define WINDOWS_PLACE_SHIFT 20 /* one place without an image: 1 MiB */
-#define WINDOWS_FRESH_NS   10000000000ULL /* so long */
+#define WINDOWS_LOOKS      2   /* searches for images, for each sample */
+#define WINDOWS_WORDS      128 /* words of a stack that may be return addresses */
+#define WINDOWS_PLACE_SHIFT 20 /* log2 of the size of a place: 1 MiB */
+/* time for which a place without an image is remembered */
+#define WINDOWS_FRESH_NS   10000000000ULL
 
 struct windows_space {
-	uint64_t cr3; /* 0: free; the kernel's: not used */
+	uint64_t cr3; /* 0 if free, and for the kernel's space */
 	struct space *space;
 	unsigned n_images;
-	size_t bytes; /* of its images */
+	size_t bytes; /* memory of its images */
 	uint64_t used_ns;
 };
 
 struct windows {
 	struct memory *memory;
-	struct memory_root root; /* of the vCPU by which the kernel was found */
+	struct memory_root root; /* root of the vCPU through which the kernel was found */
 	struct pe_place kernel;
-	struct windows_space own; /* the kernel's, the caller's space */
+	struct windows_space own; /* the kernel's space, which belongs to the caller */
 	struct windows_space users[WINDOWS_SPACES];
 	struct {
 		uint64_t cr3, place, until_ns;
@@ -57,7 +59,7 @@ static bool windows_is_kernel(uint64_t address)
 	return address >> 47 == 0x1ffff;
 }
 
-/* --- room ------------------------------------------------------------------------------------- */
+/* --- memory limit ----------------------------------------------------------------------------- */
 
 static size_t windows_bytes(const struct windows *windows)
 {
@@ -75,8 +77,8 @@ static void windows_drop(struct windows_space *user)
 }
 
 /*
- * Makes room for one image in SPACE: drops the processes that were seen longest ago. False: there
- * is none, because SPACE and the kernel take all.
+ * Makes room for one image in SPACE: drops the processes that were not seen for the longest time.
+ * Returns false if there is no room because SPACE and the kernel use it up.
  */
 static bool windows_make_room(struct windows *windows, const struct windows_space *space)
 {
@@ -108,11 +110,11 @@ static void windows_add(struct windows *windows, struct windows_space *space,
 	space->n_images++;
 	if (mapping)
 		space->bytes += image_memory_bytes(mapping->image);
-	error_destroy(error); /* without memory for it the image is tried again later */
+	error_destroy(error); /* if memory is out, the image is tried again later */
 }
 
 /*
- * Whether nothing was found around ADDRESS a short time ago. If not, it counts as such from now
+ * Whether nothing was found around ADDRESS a short time ago. If not, remembers the place from now
  * on.
  */
 static bool windows_is_refused(struct windows *windows, uint64_t cr3, uint64_t address,
@@ -130,7 +132,7 @@ static bool windows_is_refused(struct windows *windows, uint64_t cr3, uint64_t a
 	return false;
 }
 
-/* Maps the image at ADDRESS if it is not known yet. True: this was tried. */
+/* Maps the image at ADDRESS if it is not known yet. Returns true if a search was made. */
 static bool windows_look(struct windows *windows, struct windows_space *space,
 			 struct memory_root root, uint64_t address, uint64_t now_ns)
 {
@@ -147,7 +149,7 @@ static bool windows_look(struct windows *windows, struct windows_space *space,
 	return true;
 }
 
-/* The space of a process. NULL: out of memory. */
+/* The space of a process; NULL if memory is out. */
 static struct windows_space *windows_user(struct windows *windows, uint64_t cr3, uint64_t now_ns)
 {
 	struct windows_space *oldest = windows->users;
@@ -169,7 +171,10 @@ static struct windows_space *windows_user(struct windows *windows, uint64_t cr3,
 	return oldest->space ? oldest : NULL;
 }
 
-/* Words of the copied stacks that may lie in code of the half that KERNEL tells. */
+/*
+ * Searches images for words of the copied stacks that may point to code, in the kernel's half of
+ * addresses if KERNEL is set, otherwise in the user's half.
+ */
 static void windows_look_at_stack(struct windows *windows, struct windows_space *space,
 				  const struct sample_vcpu *vcpu, bool kernel, uint64_t now_ns)
 {
@@ -188,7 +193,7 @@ static void windows_look_at_stack(struct windows *windows, struct windows_space 
 	}
 }
 
-/* --- what os.c asks --------------------------------------------------------------------------- */
+/* --- struct os_ops ---------------------------------------------------------------------------- */
 
 static void windows_destroy(void *context)
 {
@@ -197,7 +202,7 @@ static void windows_destroy(void *context)
 	for (unsigned i = 0; i < WINDOWS_SPACES; i++)
 		space_destroy(windows->users[i].space);
 	if (windows->own.n_images)
-		space_clear(windows->own.space); /* its images read our memory */
+		space_clear(windows->own.space); /* its images read windows->memory */
 	free(windows);
 }
 
@@ -206,7 +211,7 @@ static void *windows_find(const struct os_guest *guest, const struct registers *
 {
 	struct windows *windows;
 
-	(void)stacks; /* one stack, at rsp */
+	(void)stacks; /* there is one stack, at rsp */
 	if (regs->width != WIDTH_64 || !windows_is_kernel(regs->rip))
 		return NULL;
 	windows = calloc(1, sizeof(*windows));
@@ -246,7 +251,7 @@ static void windows_poll(void *context, uint64_t now_ns)
 	(void)context, (void)now_ns;
 }
 
-/* No task is known; but this is where images are looked for that SAMPLE's chain may pass. */
+/* Searches the images that the sample's chain may pass. Tasks are unknown. */
 static void windows_find_task(void *context, const struct sample_vcpu *vcpu, uint64_t now_ns,
 			      struct os_task *task)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Delays between attempts to read what is missing: each one twice as long as the one before it. */
+/* Delays between attempts to read missing data. Each delay is twice as long as the one before. */
 #ifndef XTOP_PROCESS_BACKOFF_H
 #define XTOP_PROCESS_BACKOFF_H
 

@@ -6,9 +6,9 @@
  *   task_struct.cgroups ─► css_set.dfl_cgrp ─► cgroup.kn ─► kernfs_node { name, parent }
  *                                                             parent ─► ... ─► the root: no parent
  *
- * dfl_cgrp is the group in the hierarchy of version 2. systemd has used that one by default since
- * Debian 11; in the hybrid mode before, it has the same units. Groups that exist in version 1 alone
- * are not read.
+ * dfl_cgrp is the group in the hierarchy of version 2. systemd has used this hierarchy by default
+ * since Debian 11; in the hybrid mode of earlier releases, the hierarchy has the same units. Groups
+ * that exist only in version 1 are not read.
  *
  * While the path is read, the task may move to another group, and an unused group may go. So the
  * path may be wrong or unreadable once; it is read again with the task. Names are copied and
@@ -23,9 +23,10 @@
 #include "linux/kernel/member.h"
 #include "linux/process/path_writer.h"
 
-#define CGROUP_MAX_NAME_BYTES 256 /* of one group, with the NUL: Linux NAME_MAX + 1 */
-#define CGROUP_NUMBER_DIGITS  32  /* a container's number has at least so many digits .. */
-#define CGROUP_SHOWN_DIGITS   12  /* .. of which docker and podman show these */
+/* size of the name of one group, with the NUL: Linux NAME_MAX + 1 */
+#define CGROUP_MAX_NAME_BYTES 256
+#define CGROUP_NUMBER_DIGITS  32  /* a container's number has at least so many digits */
+#define CGROUP_SHOWN_DIGITS   12  /* so many of these digits are shown, as docker and podman do */
 
 bool cgroup_has_layout(const struct layout *layout)
 {
@@ -92,7 +93,7 @@ static const char *cgroup_skip_slices(const char *path)
 	return path;
 }
 
-/* Copies PATH to NAME, which has room for it, with shorter numbers. */
+/* Copies PATH to NAME, which is large enough, with shorter numbers. */
 static void cgroup_copy(const char *path, char *name)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The guest's clock by times that were read; see clock_gap.h. */
+/* Relates a clock of the guest to ours, by times that the guest has written; see clock_gap.h. */
 #include "config.h"
 
 #include "linux/process/clock_gap.h"
 
-/* The guest's clock may be ahead of ours: gaps compare by the sign of their difference. */
+/* Compares gaps by the sign of their difference, because the guest's clock may be ahead of ours. */
 static bool clock_gap_is_less(uint64_t a_ns, uint64_t b_ns)
 {
 	return (int64_t)(a_ns - b_ns) < 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far a clock of the guest is behind ours, by times that the guest wrote down. Nothing is read
- * before it happened, so
+ * How far a clock of the guest is behind ours, measured with times that the guest wrote down. A
+ * time is read after it was written, so
  *
  *     gap = our clock when a time was read - that time
  *
- * is never less than the guest's clock is behind ours, and close to it if the time had just been
- * written. The smallest gap of the last seconds turns times of the guest into ours. It is estimated
- * anew every span, as the clocks drift apart, and the guest's may be set back relative to ours (a
- * guest that was suspended). Any thread.
+ * is at least the true difference of the clocks, and close to it if the time had just been written.
+ * The smallest gap of the last seconds converts times of the guest to ours. It is estimated again
+ * in every span, because the clocks drift apart, and the guest's clock may be set back relative to
+ * ours (a guest that was suspended). Any thread.
  */
 #ifndef XTOP_PROCESS_CLOCK_GAP_H
 #define XTOP_PROCESS_CLOCK_GAP_H
@@ -16,16 +16,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed to begin with. */
+/* Zeroed at first. */
 struct clock_gap {
-	uint64_t since_ns;        /* our clock when the span began; 0: no time was read yet */
-	uint64_t gap_ns;          /* the smallest gap of the span */
-	uint64_t previous_gap_ns; /* the smallest gap of the span before it */
+	uint64_t since_ns; /* our clock when the span began; 0 before the first time is read */
+	uint64_t gap_ns;          /* smallest gap of the span */
+	uint64_t previous_gap_ns; /* smallest gap of the span before */
 };
 
-/* TIME of the guest was read at NOW_NS; 0: the guest has not written one. A span has SPAN_NS. */
+/*
+ * Records that TIME of the guest was read at NOW_NS. TIME is 0 if the guest has not written one.
+ * SPAN_NS is the length of a span.
+ */
 void clock_gap_update(struct clock_gap *gap, uint64_t time, uint64_t now_ns, uint64_t span_ns);
-/* TIME of the guest on our clock, modulo 2^64. False: TIME is 0, or nothing is known. */
+/*
+ * Converts TIME of the guest to our clock, modulo 2^64. Returns false if TIME is 0, or if no time
+ * was read yet.
+ */
 bool clock_gap_get(const struct clock_gap *gap, uint64_t time, uint64_t *time_ns);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From one file of the guest to an image; see code_file_reader.h. Resolver's thread.
+ * Reads one file of the guest into an image; see code_file_reader.h. Resolver's thread.
  *
- * The bytes come from these places, in this order:
+ * The sources of the bytes, in this order:
  *
  *   the guest's page cache, or a process's mapping     guest_file.c
  *   a file of -k, if its build-id is the same          the user who gives -k wants it used
- *   the same path below --root                         if the guest's file is not whole. The
- *                                                      build-ids must be equal, or one of them is
- *                                                      not known and the sizes are equal
- *   a debug file of dom0                               names alone, if a program is stripped
+ *   the same path below --root                         if the guest's file is incomplete. The
+ *                                                      build-ids must be equal, or if one of them
+ *                                                      is unknown, the sizes must be equal
+ *   a debug file of dom0                               names only, if a program is stripped
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ static enum code_file_state code_file_state_of(enum loads_result result)
 	return CODE_FILE_INCOMPLETE;
 }
 
-/* A file that is no ELF file of this machine gets a name only. */
+/* A file that is no ELF file of this machine gets only a name. */
 static void code_file_read_bytes(const struct bytes *bytes, const char *name,
 				 struct code_file_reading *reading)
 {
@@ -61,7 +61,7 @@ static void code_file_read_bytes(const struct bytes *bytes, const char *name,
 	reading->state = code_file_state_of(result);
 	if (!error && result == LOADS_READ) {
 		error = image_read_elf(reading->image, bytes);
-		/* loads_read() has seen the ELF header: what fails now are missing bytes. */
+		/* loads_read() has seen the ELF header: a failure here means missing bytes */
 		if (!error && !reading->image->incomplete)
 			reading->state = CODE_FILE_WHOLE;
 	}
@@ -72,7 +72,7 @@ static void code_file_read_bytes(const struct bytes *bytes, const char *name,
 	error_destroy(error);
 }
 
-/* The same for FD, a file on dom0's disk. */
+/* Reads FD, a file on dom0's disk. */
 static void code_file_read_host(int fd, const char *name, struct code_file_reading *reading)
 {
 	struct xtop_error *error = image_create(name, &reading->image);
@@ -108,7 +108,7 @@ static void code_file_read_guest(struct code_file_reader *reader, struct guest_f
 	reader->evicted_pages += cache.n_evicted;
 }
 
-/* True: a file of -k has the same build-id, and its image is used. */
+/* Uses the image of a file of -k that has the same build-id. Returns false if there is none. */
 static bool code_file_use_symbols(struct code_file_reader *reader,
 				  struct code_file_reading *reading)
 {
@@ -128,7 +128,7 @@ static bool code_file_use_symbols(struct code_file_reader *reader,
 	return false;
 }
 
-/* Whether the file below --root is the one that the guest has. */
+/* Whether the file below --root is the guest's file. */
 static bool code_file_is_same(const struct code_file_reader *reader, const struct guest_file *file,
 			      const struct code_file_reading *reading, const struct image *other,
 			      uint64_t size_bytes)
@@ -138,7 +138,7 @@ static bool code_file_is_same(const struct code_file_reader *reader, const struc
 	return !reader->path.deleted && file->identity.size_bytes == size_bytes;
 }
 
-/* What has no tables is unwound by its instructions. Best effort: skipped without memory. */
+/* Lets files without tables be unwound by their instructions. Does nothing if memory is out. */
 static void code_file_attach_code(const struct code_file_reader *reader,
 				  const struct guest_file *file,
 				  const struct code_file_reading *reading, int root_fd)
@@ -147,7 +147,7 @@ static void code_file_attach_code(const struct code_file_reader *reader,
 					reader->turns));
 }
 
-/* Uses the file below --root, if that file is there, whole and the same. */
+/* Uses the file below --root, if that file exists, is complete and is the guest's file. */
 static void code_file_use_root(struct code_file_reader *reader, const struct guest_file *file,
 			       const char *name, struct code_file_reading *reading)
 {
@@ -170,7 +170,7 @@ static void code_file_use_root(struct code_file_reader *reader, const struct gue
 	code_file_attach_code(reader, file, reading, root_file.fd);
 }
 
-/* Names that neither the guest's file nor the one below --root has. */
+/* Adds names that neither the guest's file nor the file below --root has. */
 static void code_file_use_debug_file(const struct code_file_reader *reader,
 				     const struct guest_file *file,
 				     struct code_file_reading *reading)

@@ -2,11 +2,11 @@
 /*
  * The table of the guest's files with code; see code_files.h. Resolver's thread.
  *
- * If bytes of a file were missing, the file is read again when code_files_open() asks for it and
- * its time has come: after 1 s, 2 s, 4 s .. 60 s. The new image replaces the old one if more bytes
- * could be read. A struct image that spaces have never changes; another image takes its place.
+ * If bytes of a file were missing, code_files_open() reads the file again when its time has come:
+ * after 1 s, 2 s, 4 s .. 60 s. The new image replaces the old one if more bytes could be read. A
+ * struct image in a space never changes; another image takes its place.
  *
- * Files that no process maps are kept, as the next process may start the same program, until
+ * Files that no process maps are kept, because the next process may start the same program, until
  * another file needs the place or the memory budget.
  */
 #include "config.h"
@@ -25,10 +25,10 @@ struct code_files {
 	struct code_file_reader reader;
 	struct guest_code_turns turns;
 	uint64_t clock, changes, names;
-	uint64_t walk_bytes; /* read or looked for in the current walk */
-	uint64_t walk_pages; /* looked for in page caches in the current walk */
+	uint64_t walk_bytes; /* bytes read or searched in the current walk */
+	uint64_t walk_pages; /* pages searched in page caches in the current walk */
 	struct code_files_counts counts;
-	struct code_file files[CODE_FILES_MAX]; /* image NULL: free */
+	struct code_file files[CODE_FILES_MAX]; /* image is NULL in a free place */
 	uint64_t n_added;
 	struct code_pages *pages;
 };
@@ -123,7 +123,7 @@ static struct code_file *code_files_find(struct code_files *files,
 	return NULL;
 }
 
-/* The least recently used file that nobody has open. NULL: all are open. */
+/* The least recently used file that is not open; NULL if all are open. */
 static struct code_file *code_files_find_unused(struct code_files *files)
 {
 	struct code_file *oldest = NULL;
@@ -146,7 +146,7 @@ bool code_files_drop_unused(struct code_files *files)
 	return unused;
 }
 
-/* False: open files and processes take the whole budget. */
+/* Returns false if open files and processes use up the budget. */
 static bool code_files_make_room(struct code_files *files)
 {
 	while (memory_budget_is_full(files->settings.budget))
@@ -163,7 +163,7 @@ static struct code_file *code_files_find_free_place(struct code_files *files)
 	return NULL;
 }
 
-/* A free place for one more file, and budget to fill it. NULL: no room. */
+/* A free place for one more file, with budget to fill it; NULL if there is no room. */
 static struct code_file *code_files_make_place(struct code_files *files)
 {
 	struct code_file *place;
@@ -174,9 +174,12 @@ static struct code_file *code_files_make_place(struct code_files *files)
 	return place || !code_files_drop_unused(files) ? place : code_files_find_free_place(files);
 }
 
-/* --- names that are fetched ------------------------------------------------------------------- */
+/* --- fetched names ---------------------------------------------------------------------------- */
 
-/* FD, which is closed, may be the debug file of FILE's image. True: it was, and gave names. */
+/*
+ * Takes names from FD, a fetched debug file, if it belongs to FILE's image. Closes FD. Returns true
+ * if there were names.
+ */
 static bool code_files_use_fetched(struct code_files *files, struct code_file *file, int fd)
 {
 	bool found = image_read_debug_file(file->image, fd, false);
@@ -191,7 +194,10 @@ static bool code_files_use_fetched(struct code_files *files, struct code_file *f
 	return found;
 }
 
-/* A new image. If its debug file was fetched before, it gets its names at once. */
+/*
+ * Gives a new image its names at once if its debug file was fetched before. Otherwise lets it wait
+ * for the debug file.
+ */
 static void code_files_await_names(struct code_files *files, struct code_file *file)
 {
 	struct image *image = file->image;
@@ -232,7 +238,7 @@ static void code_files_poll_names(struct code_files *files, struct code_file *fi
 	file->image->awaits_names = false;
 }
 
-/* What steps have read of a file's instructions takes memory, too. */
+/* Charges the memory for instructions that unwinding has read of a file. */
 static void code_files_charge(struct code_files *files, struct code_file *file)
 {
 	if (file->charged_bytes && file->image->tables.computed)
@@ -264,7 +270,7 @@ static void code_files_read(struct code_files *files, struct guest_file *source,
 	file->no_path = reading->no_path;
 }
 
-/* FILE becomes what READING has; the image's reference moves to FILE. */
+/* Sets FILE to the results in READING; the image's reference moves to FILE. */
 static void code_files_set_reading(struct code_files *files, struct code_file *file,
 				   const struct code_file_reading *reading)
 {
@@ -277,7 +283,7 @@ static void code_files_set_reading(struct code_files *files, struct code_file *f
 	file->got_bytes = reading->got_bytes;
 	file->scan_delay_ns = file->scan_due_ns = 0;
 	memory_budget_charge(files->settings.budget, &file->charged_bytes, reading->kept_bytes);
-	if (reading->kept_bytes) /* not -k's image */
+	if (reading->kept_bytes) /* not an image of -k */
 		code_files_await_names(files, file);
 }
 
@@ -342,7 +348,10 @@ static void code_files_retry(struct code_files *files, struct code_file *file,
 
 /* --- pages of code ---------------------------------------------------------------------------- */
 
-/* False: the inode belongs to another file now, or it has no page cache. */
+/*
+ * Finds the file's page cache. Returns false if the inode belongs to another file now, or has no
+ * page cache.
+ */
 static bool code_files_find_cache(const struct code_files *files, const struct code_file *file,
 				  struct page_cache *cache)
 {

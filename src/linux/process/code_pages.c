@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A hash table of pages by frame number; see code_pages.h. Each set has CODE_PAGES_WAYS places, and
- * the page that was seen first makes room. The size is fixed: if a guest has more code than places,
- * some code of processes that have ended gets no names. The hash table of hash.h would grow
- * with the guest's code. Resolver's thread.
+ * A hash table of pages by frame number; see code_pages.h. Each set has CODE_PAGES_WAYS places; the
+ * page that was seen first is replaced first. The size is fixed: if a guest has more code than
+ * places, some code of processes that have ended gets no names. hash.h is not used, because its
+ * tables would grow with the guest's code. Resolver's thread.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 
 struct code_pages {
 	struct code_page sets[CODE_PAGES_SETS][CODE_PAGES_WAYS];
-	frame_t frames[CODE_PAGES_MAX_SCAN]; /* of the segment that is scanned */
+	frame_t frames[CODE_PAGES_MAX_SCAN]; /* frames of the segment that is scanned */
 };
 
 struct xtop_error *code_pages_create(struct code_pages **pagesp)
@@ -72,8 +72,8 @@ void code_pages_add(struct code_pages *pages, const struct code_page *seen)
 /* --- scanning the page cache ------------------------------------------------------------------ */
 
 /*
- * Looks for at most MAX pages of the segment, and returns how many that were. The time is taken
- * after the last page was read, so no sample before that time is named by these pages.
+ * Searches for at most MAX pages of the segment. Returns the number of pages searched. The time is
+ * taken after the last page was read, so that these pages name no sample from before that time.
  */
 static uint64_t code_pages_scan_segment(struct code_pages *pages, uint64_t file,
 					const struct load *load, struct page_cache *cache,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds a program's debug file; see debug_files.h. Resolver's thread. A folder of debug files, and
- * /usr/lib/debug below --root, is laid out like this (GDB manual, Separate Debug Files):
+ * Finds a program's debug file; see debug_files.h. Resolver's thread. The layout of a folder of
+ * debug files, and of /usr/lib/debug below --root (GDB manual, Separate Debug Files):
  *
- *   .build-id/c0/ffee12...debug    the build-id's first byte, then the others, in hexadecimal
- *   usr/bin/NAME                   for the program /usr/bin/PROGRAM; NAME by its .gnu_debuglink
+ *   .build-id/c0/ffee12...debug    the build-id's first byte, then its other bytes, in hexadecimal
+ *   usr/bin/NAME                   for the program /usr/bin/PROGRAM; NAME is in its .gnu_debuglink
  *
- * Below --root the file NAME may also stand beside the program, or in .debug beside it.
+ * Below --root the file NAME may also lie beside the program, or in .debug beside the program.
  *
- * Build-id, path and NAME are the guest's. So root_file.c opens all these files, and no path leads
- * out of its folder. A file is used only if its build-id, or else its CRC, says that it belongs to
- * the program.
+ * Build-id, path and NAME come from the guest. So root_file.c opens all these files, and no path
+ * leads out of its folder. A file is used only if its build-id, or else its CRC, shows that it
+ * belongs to the program.
  *
- * A link in such a folder is followed as if the folder were the root directory. Fedora's
- * .build-id/ has links to ../../usr/bin/NAME: these stay within the folder.
+ * A link in such a folder is followed as if the folder were the root directory. Fedora's .build-id/
+ * has links to ../../usr/bin/NAME: the targets stay within the folder.
  */
 #include "config.h"
 
@@ -31,15 +31,15 @@
 
 #define DEBUG_FILES_BELOW_ROOT "/usr/lib/debug"
 
-/* What is looked for, and what is done with a file that may be it. */
+/* What a search is for, and what happens with a file that is found. */
 struct debug_search {
 	const struct debug_places *places;
 	struct image *image;
 	const struct build_id *id;
 	bool (*use)(const struct debug_search *search, int fd, bool by_link);
-	const char *anchor; /* of lines */
+	const char *anchor; /* start of the lines; see debug_files_find_lines() */
 	uint64_t anchor_address;
-	int *found_fd;      /* of a file that is only opened */
+	int *found_fd;      /* receives the descriptor of a file that is only opened */
 };
 
 static bool debug_files_try(const struct debug_search *search, int folder, const char *path,
@@ -52,7 +52,7 @@ static bool debug_files_try(const struct debug_search *search, int folder, const
 
 /* --- by build-id ------------------------------------------------------------------------------ */
 
-/* "/.build-id/c0/ffee.debug". False: there is no build-id. */
+/* Writes "/.build-id/c0/ffee.debug" to PATH. Returns false if there is no build-id. */
 static bool debug_files_print_build_id(const struct build_id *id, char *path, size_t capacity)
 {
 	size_t length = (size_t)snprintf(path, capacity, "/.build-id/");
@@ -84,7 +84,7 @@ static bool debug_files_search_by_id(const struct debug_search *search)
 
 /* --- by link ---------------------------------------------------------------------------------- */
 
-/* Tries BEFORE, the folder of PATH, BEHIND and the link's name, put together. */
+/* Tries the path that consists of BEFORE, the folder of PATH, BEHIND and the link's name. */
 static bool debug_files_try_link(const struct debug_search *search, int folder, const char *before,
 				 const char *path, const char *behind)
 {
@@ -138,8 +138,8 @@ static bool debug_files_use_build(const struct debug_search *search, int fd, boo
 }
 
 /*
- * The file that dwz put common parts into. Debian's debug packages have it at a path that says
- * .dwz/, and no link by its build-id. -1: it is not there.
+ * Finds the file into which dwz put common parts. Debian's debug packages have it at a path that
+ * contains .dwz/, and no link by its build-id. Returns -1 if the file is not there.
  */
 static int debug_files_find_alt(const struct debug_places *places, const struct elf_alt_link *alt)
 {

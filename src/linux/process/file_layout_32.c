@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds where a kernel of 32 bits, Linux 5.10 to 6.5 or a later one that is alike, keeps the files
- * of a process's mappings; see process_layout.h. Each member is known by what it contains:
+ * of a process's mappings; see process_layout.h. Each member is recognised by its contents:
  *
  *   file            f_path.{mnt,dentry} f_inode    the dentry has the same inode, and a path to the
  *                                                  root
@@ -14,9 +14,9 @@
  *                                                  the directory's list has the dentry, up to 6.7
  *
  * (Linux 6.1 include/linux/{fs,dcache,mount,path,xarray,mm_types}.h, fs/mount.h.) All struct pages
- * are in one array: the process's page tables have the frames of pages that it has mapped, and two
- * of them give size and start of the array. All others must agree. So what is believed at last is
- * that the process has mapped the very pages that the page cache has.
+ * are in one array. The process's page tables have the frames of its mapped pages, and two of these
+ * pages give size and start of the array. All other pages must agree. So the result is accepted
+ * only if the process has mapped the very pages that the page cache has.
  *
  * Resolver's thread.
  */
@@ -29,17 +29,18 @@
 #include "linux/process/xarray.h"
 
 #define WORD             4
-#define FILE_BYTES       224 /* where f_path is looked for: at 8 in 6.1, at 112 in 6.5 */
-#define INODE_BYTES      96  /* the same of i_mapping: at 32 */
-#define DENTRY_BYTES     160 /* the same of d_sb: at 84 */
-#define DENTRY_CHILD_AT  20  /* d_child, from d_sb on */
-#define DENTRY_CHILDREN  256 /* of a directory that are looked at */
-#define FILE_MAX_TRIES   8 /* files of a process */
+#define FILE_BYTES       224 /* range that is searched for f_path: at 8 in 6.1, at 112 in 6.5 */
+#define INODE_BYTES      96  /* range that is searched for i_mapping: at 32 */
+#define DENTRY_BYTES     160 /* range that is searched for d_sb: at 84 */
+#define DENTRY_CHILD_AT  20  /* distance from d_sb to d_child */
+#define DENTRY_CHILDREN  256 /* children of a directory that are looked at */
+#define FILE_MAX_TRIES   8 /* files of a process that are tried */
 #define FILE_MAX_PAGES   64
-#define FILE_AREA_PAGES  16 /* of each area */
+#define FILE_AREA_PAGES  16 /* pages of each area that are read */
 #define PAGE_MIN_BYTES   24
 #define PAGE_MAX_BYTES   128
-#define TIME_BYTES       12 /* struct timespec64: 8 bytes and a long; a multiple of 8 on Arm */
+/* size of struct timespec64: 8 bytes and a long; a multiple of 8 on Arm */
+#define TIME_BYTES       12
 #define TIME_SECOND_NS   1000000000U
 #define MODE_KIND        0170000 /* Linux include/uapi/linux/stat.h: S_IFMT, S_IFREG */
 #define MODE_REGULAR     0100000
@@ -92,7 +93,10 @@ static bool file_find_path(struct process_trial *trial, uint64_t file, uint64_t 
 
 /* --- the inode -------------------------------------------------------------------------------- */
 
-/* Best effort: whether the directory of DENTRY has it in its list; d_sb is at OFFSET. */
+/*
+ * Finds the members for children of a directory: the directory of DENTRY must have DENTRY in its
+ * list. d_sb is at OFFSET. The members stay unknown if they are not confirmed.
+ */
 static void file_find_children(struct process_trial *trial, uint64_t dentry, unsigned offset)
 {
 	uint64_t child = dentry + offset + DENTRY_CHILD_AT, link;
@@ -131,7 +135,7 @@ static bool file_is_time(const struct process_trial *trial, uint64_t address)
 	return process_trial_word(trial, address + 2 * WORD) < TIME_SECOND_NS;
 }
 
-/* i_size and the times behind i_ino, which is at OFFSET. */
+/* Offset of i_size. i_ino is at OFFSET, and i_size and the times follow it. */
 static unsigned file_size_offset(const struct process_trial *trial, unsigned offset)
 {
 	return process_trial_wide(trial, offset + 3 * WORD);
@@ -156,7 +160,7 @@ static bool file_is_number(const struct process_trial *trial, uint64_t inode, un
 	       !process_trial_word(trial, size + WORD);
 }
 
-/* Behind i_mapping, or behind i_security. Both cannot be. */
+/* Finds i_ino behind i_mapping, or behind i_security. Exactly one place must match. */
 static bool file_find_number(struct process_trial *trial, uint64_t inode, unsigned mapping)
 {
 	bool first = file_is_number(trial, inode, mapping + WORD);
@@ -189,7 +193,7 @@ static bool file_find_inode(struct process_trial *trial, uint64_t inode, uint64_
 
 /* --- the page cache --------------------------------------------------------------------------- */
 
-/* Pages that the process has mapped: page INDEX of the file has its struct page at ADDRESS. */
+/* Mapped pages of a process. Page INDEX of the file has its struct page at ADDRESS. */
 struct file_pages {
 	struct {
 		uint64_t index, frame, address;
@@ -206,7 +210,7 @@ static void file_set_pages(struct process_trial *trial)
 	process_trial_set(trial, PAGE_INDEX, 4 * WORD);
 }
 
-/* False: a struct page is of another mapping or number. */
+/* Adds a page. Returns false if its struct page has another mapping. */
 static bool file_add_page(const struct process_trial *trial, uint64_t mapping, uint64_t index,
 			  uint64_t frame, struct file_pages *pages)
 {
@@ -217,10 +221,10 @@ static bool file_add_page(const struct process_trial *trial, uint64_t mapping, u
 			 &address))
 		return false;
 	if (!address || xarray_is_value(address) || xarray_is_internal(address))
-		return true; /* dropped since */
+		return true; /* the page was dropped since */
 	if (process_trial_word(trial, address + PAGE_MAPPING) != mapping)
 		return false;
-	/* The entry of a large folio is that of its first page. */
+	/* The entry of a large folio points to the folio's first page. */
 	if (process_trial_word(trial, address + layout_offset(&guest->layout, PAGE_INDEX)) != index)
 		return true;
 	pages->pages[pages->n].index = index;
@@ -252,7 +256,7 @@ static bool file_read_pages(const struct process_trial *trial, uint64_t file, ui
 	return true;
 }
 
-/* Size and start of the array, from the first page and one of another frame. */
+/* Finds size and start of the array, from the first page and a page in another frame. */
 static bool file_find_array(struct process_trial *trial, const struct file_pages *pages)
 {
 	for (size_t i = 1; i < pages->n; i++) {
@@ -292,7 +296,7 @@ static bool file_find_page_cache(struct process_trial *trial, uint64_t file, uin
 	return true;
 }
 
-/* The first file that confirms everything. */
+/* Uses the first file that confirms all members. */
 bool file_layout_32_find(struct process_trial *trial)
 {
 	const struct layout before = trial->guest.layout;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code of a guest's program; see guest_code.h. Resolver's thread.
+ * Reads the code of a guest's program; see guest_code.h. Resolver's thread.
  *
  *   address in the image ─► offset in the file ─► page cache of the inode ─► bytes
  *   (PT_LOAD, loads.h)                            (page_cache.c)      └─► the file below --root
  *
- * The reads go through memory.c, as those of names and tables do. So a recording has them, before
- * the sample for which they were made. The clock is memory_now_ns(), which gives a replay the times
- * of the run. So a replay reads the same code at the same samples.
+ * The reads go through memory.c, like the reads for names and tables. So a recording has these
+ * reads before the sample for which they were made. The clock is memory_now_ns(), which gives a
+ * replay the times of the run. So a replay reads the same code at the same samples.
  *
- * An inode may belong to another file by now. Its identity is compared before
- * each read, and all copies of pages are dropped once a turn.
+ * An inode may belong to another file by now. Its identity is compared before each read, and all
+ * copies of pages are dropped once a turn.
  */
 #include "config.h"
 
@@ -23,17 +23,17 @@
 
 #include "xtop/unwind/code.h"
 
-/* Smaller reads look for a call before a return address. They cost the turn nothing. */
+/* Smaller reads look for a call before a return address. They are free of charge. */
 #define GUEST_CODE_SMALL_READ 16
 
 struct guest_code {
 	const struct linux_guest *linux_guest;
 	struct guest_code_turns *turns;
-	const struct image *image; /* owns this */
+	const struct image *image; /* owns this struct */
 	struct file_identity identity;
 	uint64_t inode; /* address of the struct inode */
 	struct loads loads;
-	int root_fd; /* -1: none */
+	int root_fd; /* -1 if there is none */
 };
 
 static uint64_t guest_code_turn(void *context)
@@ -56,7 +56,10 @@ static uint64_t guest_code_turn(void *context)
 	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
 }
 
-/* Where the byte at ADDRESS lies in the file, and how many lie behind it in the segment. */
+/*
+ * Finds the file offset of the byte at ADDRESS, and the number of bytes from there to the end of
+ * the segment.
+ */
 static bool guest_code_find_offset(const struct guest_code *code, uint64_t address,
 				   uint64_t *offset, uint64_t *left_bytes)
 {
@@ -102,7 +105,7 @@ static size_t guest_code_read_root(const struct guest_code *code, uint64_t offse
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* A read costs a page at least, so that no turn goes on looking for missing pages. */
+/* Charges at least a page for each read, so that no turn searches for missing pages without end. */
 static void guest_code_charge(struct guest_code_turns *turns, size_t bytes)
 {
 	if (bytes < GUEST_PAGE_SIZE)
@@ -153,7 +156,7 @@ static void guest_code_close(void *context)
 	free(code);
 }
 
-/* Where the segments with code begin and end. False: there are none. */
+/* Finds start and end of the segments with code. Returns false if there are none. */
 static bool guest_code_find_range(const struct loads *loads, uint64_t *start, uint64_t *end)
 {
 	*start = UINT64_MAX;
@@ -182,7 +185,7 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 	struct guest_code *code;
 	uint64_t start, end;
 
-	/* Instructions of 32 bits are not read. */
+	/* Instructions of 32-bit programs are not read. */
 	if (!file->inode || loads->words_of_4 || !guest_code_find_range(loads, &start, &end))
 		return NULL;
 	if (file->linux_guest->root.width == ROOT_ARM64)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code of a guest's program, for unwinding where the program has no tables (code.h). Each
- * function is read out of the guest's page cache when a frame first lies in it. Resolver's thread.
+ * Access to the code of a guest's program, for unwinding where the program has no tables (code.h).
+ * Each function is read from the guest's page cache when a frame first lies in it. Resolver's
+ * thread.
  */
 #ifndef XTOP_PROCESS_GUEST_CODE_H
 #define XTOP_PROCESS_GUEST_CODE_H
@@ -14,33 +15,33 @@
 #include "xtop/symbol/image.h"
 
 /*
- * The most code, of all files together, that is read in one turn. To follow it takes 50 ms at most;
- * to search it for calls, a tenth of that.
+ * The most code, of all files together, that is read in one turn. Following it takes 50 ms at most;
+ * searching it for calls takes a tenth of that.
  */
 #define GUEST_CODE_TURN_NS        100000000ULL
 #define GUEST_CODE_TURN_BYTES     LIMIT(1U << 20, 64U << 10)
-#define GUEST_CODE_AT_ONCE_BYTES  LIMIT(64U << 20, 64U << 10) /* in all, for one report */
-#define GUEST_CODE_MAX_ROOT_FILES 256 /* of --root, that stay open */
+#define GUEST_CODE_AT_ONCE_BYTES  LIMIT(64U << 20, 64U << 10) /* total for one report */
+#define GUEST_CODE_MAX_ROOT_FILES 256 /* files of --root that stay open */
 
-/* Shared by all files of one guest. */
+/* Budget for reading code. Shared by all files of one guest. */
 struct guest_code_turns {
-	const struct memory_budget *budget; /* when it is full, nothing is read */
-	uint64_t number;                    /* of the present turn */
-	uint64_t left_bytes;                /* that may still be read in it */
+	const struct memory_budget *budget; /* while it is full, nothing is read */
+	uint64_t number;                    /* number of the present turn */
+	uint64_t left_bytes;                /* bytes that may still be read in the present turn */
 	/*
-	 * For one report of a guest that may have crashed: each question is a turn of its own,
-	 * until TOTAL_BYTES were read. By the clock, the report would have more or fewer frames by
-	 * chance.
+	 * For one report of a guest that may have crashed: each request is a turn of its own, until
+	 * TOTAL_BYTES were read. With turns by the clock, the number of frames in the report would
+	 * depend on chance.
 	 */
 	bool at_once;
 	uint64_t total_bytes;
-	unsigned n_root_files;              /* that are open */
+	unsigned n_root_files;              /* number of open files */
 };
 
 /*
- * Lets the unwinder read the code of IMAGE, which is FILE with segments LOADS. ROOT_FD: the same
- * file below --root, for pages that the page cache lacks; a duplicate stays open. -1: none. TURNS
- * and FILE's linux_guest outlive the image's last use by unwinding. Error: out of memory.
+ * Lets the unwinder read the code of IMAGE, which is FILE with segments LOADS. ROOT_FD is the same
+ * file below --root, for pages that the page cache lacks, or -1; a duplicate stays open. TURNS and
+ * FILE's linux_guest outlive the image's last use by unwinding. Error: out of memory.
  */
 struct xtop_error *guest_code_attach(struct image *image, const struct guest_file *file,
 				     const struct loads *loads, int root_fd,

@@ -2,9 +2,9 @@
 /*
  * Reads one file of the guest from several places; see guest_file.h. Resolver's thread.
  *
- * The page cache has every page of a file that any process has mapped, and more. It does not have
- * the pages of a vDSO, nor those of a file that is not made of ordinary pages (DAX, hugetlbfs).
- * There the process's own mapping helps, as far as its page tables have the page.
+ * The page cache has every page of a file that any process has mapped, and more. It lacks the pages
+ * of a vDSO, and those of a file that is not made of ordinary pages (DAX, hugetlbfs). For these the
+ * process's own mapping is read, as far as its page tables have the page.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 #include "linux/kernel/member.h"
 
 /*
- * A program that is written anew keeps its inode but not its mtime. The inode number of a deleted
- * file comes back with another generation.
+ * A program that is written again keeps its inode but not its mtime. The inode number of a deleted
+ * file is used again with another generation.
  */
 bool file_identity_read(const struct linux_guest *linux_guest, uint64_t inode,
 			struct file_identity *identityp)
@@ -26,7 +26,7 @@ bool file_identity_read(const struct linux_guest *linux_guest, uint64_t inode,
 	    !member_read_word(linux_guest, inode, INODE_INO, &identity.inode_number) ||
 	    !member_read_u64(linux_guest, inode, INODE_SIZE, &identity.size_bytes))
 		return false;
-	/* These stay 0 if the kernel has no such members. */
+	/* These members stay 0 if the kernel does not have them. */
 	member_read_u64(linux_guest, inode, INODE_MTIME_SEC, &identity.mtime_sec);
 	member_read_u32(linux_guest, inode, INODE_MTIME_NSEC, &identity.mtime_nsec);
 	member_read_u32(linux_guest, inode, INODE_GENERATION, &identity.generation);
@@ -67,7 +67,7 @@ void guest_file_add_mapping(struct guest_file *guest_file, const struct vma *vma
 					   .size_bytes = vma->end - vma->start };
 }
 
-/* Bytes read from the front of what the process has mapped at OFFSET. */
+/* Reads from the front of what the process has mapped at OFFSET. Returns the number of bytes. */
 static size_t guest_file_read_mapping(struct guest_file *guest_file, uint64_t offset, void *buffer,
 				      size_t size_bytes)
 {
@@ -85,7 +85,7 @@ static size_t guest_file_read_mapping(struct guest_file *guest_file, uint64_t of
 	return 0;
 }
 
-/* SIZE_BYTES, but at most to the end of the page: the page cache may have the next page again. */
+/* SIZE_BYTES, limited to the end of the page: the page cache may have the next page. */
 static size_t guest_file_limit_to_page(uint64_t offset, size_t size_bytes)
 {
 	uint64_t left = GUEST_PAGE_SIZE - (offset & GUEST_PAGE_MASK);
@@ -110,8 +110,8 @@ static size_t guest_file_read_cache(struct guest_file *guest_file, uint64_t offs
 }
 
 /*
- * Whether the limit still allows SIZE_BYTES. A file whose bytes are all there and too many is
- * exhausted for good. After other files, another reading may find more.
+ * Whether the limit allows SIZE_BYTES. If all bytes of a file are present and too many, the file is
+ * exhausted for good. Otherwise another reading may find more.
  */
 static bool guest_file_may_read(struct guest_file *guest_file, size_t size_bytes)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds and reads /tmp/perf-PID.map, where JIT compilers write names when asked to; see
- * jit_names.h. The file is looked up in the directory entries that the kernel has in memory, below
- * the process's own root directory, as the tools that know this file do. Resolver's thread; the
- * guest runs meanwhile.
+ * Finds and reads /tmp/perf-PID.map, where JIT compilers write names on request; see jit_names.h.
+ * The file is looked up in the directory entries that the kernel has in memory, below the process's
+ * own root directory, as other tools do. Resolver's thread; the guest runs meanwhile.
  */
 #include "config.h"
 
@@ -18,8 +17,10 @@
 #include "linux/process/perf_map.h"
 #include "linux/process/pids.h"
 
-#define JIT_NAMES_RETRY_NS     1000000000ULL /* to the next look at a map, or the first for one */
-#define JIT_NAMES_MAX_RETRY_NS (16 * JIT_NAMES_RETRY_NS) /* between looks for a map */
+/* delay to the next look at a map, and the first delay of a search for one */
+#define JIT_NAMES_RETRY_NS     1000000000ULL
+/* longest delay between two searches for a map */
+#define JIT_NAMES_MAX_RETRY_NS (16 * JIT_NAMES_RETRY_NS)
 
 void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
 {
@@ -28,7 +29,7 @@ void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
 	*names = (struct jit_names){ 0 };
 }
 
-/* The process's pid in its own pid namespace: the compiler knows no other. */
+/* The process's pid in its own pid namespace: the compiler knows no other pid. */
 static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const struct task *task)
 {
 	const struct layout *layout = &linux_guest->layout;
@@ -46,7 +47,7 @@ static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const 
 	return number;
 }
 
-/* The map's page cache and identity. The map may have grown, or be another file. */
+/* Finds the map's page cache and identity. The map may have grown, or be another file. */
 static bool jit_names_find_map(const struct linux_guest *linux_guest, const struct task *task,
 			       struct page_cache *cache, struct file_identity *identity)
 {
@@ -59,7 +60,7 @@ static bool jit_names_find_map(const struct linux_guest *linux_guest, const stru
 	       file_identity_read(linux_guest, inode, identity);
 }
 
-/* *IMAGEP is untouched if the map has no names. */
+/* Reads the map. *IMAGEP is untouched if the map has no names. */
 static struct xtop_error *jit_names_read(struct page_cache *cache, struct image **imagep)
 {
 	struct bytes bytes = page_cache_bytes(cache);
@@ -76,7 +77,7 @@ static struct xtop_error *jit_names_read(struct page_cache *cache, struct image 
 	return error;
 }
 
-/* A map without names, or without memory for them, leaves the names as they are. */
+/* Replaces the names. If the map has no names, or if memory is out, the old names stay. */
 static void jit_names_replace(struct jit_names *names, struct memory_budget *budget,
 			      struct page_cache *cache)
 {

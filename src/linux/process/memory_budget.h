@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One memory budget for everything that is kept of one guest's processes: the tables of files
- * (code_files.c), areas and spaces (process.c), names of compiled code (jit_names.c). Each kind has
- * a limit of its own, but a guest can have very many of them. Callers check memory_budget_is_full()
- * before they allocate and charge what was allocated, so the budget can be overshot by at most one
+ * One memory budget for all data about one guest's processes: the tables of files (code_files.c),
+ * areas and spaces (process.c), names of compiled code (jit_names.c). Each kind has a limit of its
+ * own, but a guest can have very many of them. Callers check memory_budget_is_full() before they
+ * allocate, and then charge what was allocated, so that the budget can be exceeded by at most one
  * object. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_MEMORY_BUDGET_H
@@ -25,7 +25,7 @@ static inline bool memory_budget_is_full(const struct memory_budget *budget)
 	return budget->used_bytes >= budget->max_bytes;
 }
 
-/* An object takes NOW_BYTES from now on. *CHARGEDP, 0 at first, is what it was charged before. */
+/* Charges NOW_BYTES for an object from now on. *CHARGEDP is the previous charge, 0 at first. */
 static inline void memory_budget_charge(struct memory_budget *budget, size_t *chargedp,
 					size_t now_bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds where a kernel of 32 bits, Linux 5.10 to 6.5 or a later one that is alike, keeps the
- * mappings of a process; see process_layout.h. Each member is known by what it contains:
+ * mappings of a process; see process_layout.h. Each member is recognised by its contents:
  *
  *   task_struct     mm, active_mm       the same pointer twice, before pid
  *   mm_struct       mm_mt               lock, ma_root: the root node's first word is the address of
@@ -14,15 +14,15 @@
  *                   total_vm .. exec_vm            the pages of all areas, and of those with code:
  *                                       five words apart, or six: between them is a number of 8
  *                                       bytes
- *                   context.vdso, vdso_image       an area that begins as an ELF file, and what
- *                                       has the kernel's own copy of it
+ *                   context.vdso, vdso_image       an area that begins as an ELF file, and a struct
+ *                                       that points to the kernel's own copy of it
  *   vm_area_struct  vm_start vm_end [vm_next vm_prev vm_rb rb_subtree_gap] vm_mm vm_page_prot
- *                   vm_flags .. vm_pgoff vm_file: in this order, and vm_page_prot is as large as
- *                   an entry of the page tables; those in brackets up to 6.0
+ *                   vm_flags .. vm_pgoff vm_file: in this order, and vm_page_prot has the size of
+ *                   an entry of the page tables; members in brackets up to 6.0
  *
  * (Linux 5.10, 6.1 and 6.5 include/linux/{mm_types,maple_tree}.h,
- * arch/x86/include/asm/{mmu,vdso}.h.) The areas are believed if the mm_struct has the number of
- * them and both sums of pages.
+ * arch/x86/include/asm/{mmu,vdso}.h.) The areas are accepted if the mm_struct has their number and
+ * both sums of pages.
  *
  * Resolver's thread.
  */
@@ -34,13 +34,14 @@
 #include "linux/process/xarray.h"
 
 #define WORD              4
-#define MM_BEFORE_PID     1024 /* bytes: mm lies 100 before pid in 6.1 */
-#define MM_FRONT_BYTES    384  /* all but the context lie there: 6.1 needs 100 */
-#define MM_BYTES          1024 /* 496 in 6.1, with its context */
-#define MM_MAX_AREAS      4096 /* of a process that is tried */
-#define MM_AREA_PAGES     16   /* of each area that are looked for */
-#define MM_CODE_WORDS     3    /* from pinned_vm, of 8 bytes, to exec_vm */
-#define MM_ATOMIC64       8    /* an atomic64_t is aligned to its bytes */
+/* range before pid that is searched for mm, which is 100 before pid in 6.1 */
+#define MM_BEFORE_PID     1024
+#define MM_FRONT_BYTES    384  /* range of all members except the context: 6.1 needs 100 */
+#define MM_BYTES          1024 /* 496 in 6.1, including the context */
+#define MM_MAX_AREAS      4096 /* areas of a process that is tried */
+#define MM_AREA_PAGES     16   /* pages of each area that are looked up */
+#define MM_CODE_WORDS     3    /* from pinned_vm, which has 8 bytes, to exec_vm */
+#define MM_ATOMIC64       8    /* size and alignment of an atomic64_t */
 #define MAPLE_ROOT_PARENT 1
 #define MAPLE_NODE_MASK   UINT64_C(255)
 #define VMA_STACK         0x100 /* VM_GROWSDOWN, Linux include/linux/mm.h */
@@ -51,8 +52,8 @@
 /* --- the tree --------------------------------------------------------------------------------- */
 
 /*
- * Whether a maple tree with its root at ROOT_AT is at ADDRESS. A process has several areas, so the
- * root is a node.
+ * Whether a maple tree with its root at ROOT_AT is at ADDRESS. The root is a node, because a
+ * process has several areas.
  */
 static bool mm_is_tree(const struct process_trial *trial, uint64_t address, unsigned root_at)
 {
@@ -74,9 +75,11 @@ static bool mm_find_tree(struct process_trial *trial)
 	return false;
 }
 
-#define VMA_LIST_MM (8 * WORD) /* vm_mm, where areas are in a list */
+#define VMA_LIST_MM (8 * WORD) /* offset of vm_mm in kernels with a list of areas */
 
-/* The first area names its mm_struct, and the second one the first. */
+/*
+ * Finds the list of areas. The first area must name its mm_struct, and the second area the first.
+ */
 static bool mm_find_list(struct process_trial *trial)
 {
 	uint64_t first = process_trial_word(trial, trial->mm);
@@ -129,7 +132,7 @@ static void mm_set_areas(struct process_trial *trial)
 	process_trial_set(trial, VMA_START, 0);
 	process_trial_set(trial, VMA_END, WORD);
 	process_trial_set(trial, VMA_FLAGS, flags);
-	/* Between them: shared, anon_vma_chain, anon_vma, vm_ops. */
+	/* Between vm_flags and vm_pgoff: shared, anon_vma_chain, anon_vma, vm_ops. */
 	process_trial_set(trial, VMA_PGOFF, flags + 9 * WORD);
 	process_trial_set(trial, VMA_FILE, flags + 10 * WORD);
 }
@@ -152,7 +155,7 @@ static bool mm_visit(void *context, const struct vma *vma)
 	return trial->n <= MM_MAX_AREAS;
 }
 
-/* --- what the mm_struct says of them ---------------------------------------------------------- */
+/* --- members of the mm_struct ----------------------------------------------------------------- */
 
 static uint64_t mm_word(const struct process_trial *trial, unsigned offset)
 {
@@ -175,9 +178,9 @@ static bool mm_find_count(struct process_trial *trial)
 
 /*
  * Whether total_vm is at OFFSET: locked_vm pinned_vm data_vm exec_vm follow. pinned_vm, an
- * atomic64_t, lies at a multiple of 8 on i386, too. If a word is free before it, hiwater_vm could
- * look alike: it is the word before total_vm, and mostly the same number. So a process that has
- * locked pages is not believed then.
+ * atomic64_t, is at a multiple of 8 on i386, too. If a word is free before pinned_vm, hiwater_vm
+ * could be mistaken for total_vm: it is the word before total_vm, and mostly has the same value. So
+ * in that case a process that has locked pages is not accepted.
  */
 static bool mm_is_total(const struct process_trial *trial, unsigned offset)
 {
@@ -203,7 +206,10 @@ static bool mm_find_total(struct process_trial *trial)
 	return false;
 }
 
-/* Under both roots. On Arm a process's top table has a copy of what TTBR1 leads to. */
+/*
+ * Whether ADDRESS has the same frame under both roots. On Arm a process's top table has a copy of
+ * the entries that TTBR1 leads to.
+ */
 static bool mm_is_same_frame(const struct process_trial *trial, uint64_t address)
 {
 	struct memory_root root = trial->root;
@@ -216,7 +222,7 @@ static bool mm_is_same_frame(const struct process_trial *trial, uint64_t address
 	       own.value == kernels.value;
 }
 
-/* Whether trial->root has a page of an area. */
+/* Whether trial->root maps a page of an area. */
 static bool mm_has_pages(const struct process_trial *trial)
 {
 	frame_t frame;
@@ -249,7 +255,7 @@ static bool mm_find_tables(struct process_trial *trial)
 	return false;
 }
 
-/* A process may have no vDSO. */
+/* Finds the vDSO, if the process has one. */
 static void mm_find_vdso(struct process_trial *trial)
 {
 	for (unsigned offset = 0; trial->vdso && offset < MM_BYTES; offset += WORD) {

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes of a file out of the guest's page cache; see page_cache.h. Resolver's thread, while the
+ * Reads bytes of a file from the guest's page cache; see page_cache.h. Resolver's thread, while the
  * guest runs.
  *
- * From an inode to a byte (Linux include/linux/fs.h):
+ * How an inode leads to a byte (Linux include/linux/fs.h):
  *
  *   inode.i_mapping -> address_space.i_pages: an XArray (xarray.h) of the file's pages
  *   entry    struct folio (before 5.16 struct page): the page is there
  *            value: the shadow of an evicted page, or the place in the swap
  *
- * A folio has 2^n pages that lie side by side; its entry may stand in a node above the lowest, with
- * siblings behind it. folio.index is the index of its first page. The page frame number is
+ * A folio has 2^n adjacent pages; its entry may be in a node above the lowest level, with siblings
+ * behind it. folio.index is the index of its first page. The page frame number is
  *
  *   pfn = (folio - vmemmap) / sizeof(struct page) + index - folio.index
  *
- * as the kernel has all struct pages in one array, vmemmap. All of this is in pages of the kernel,
- * which on arm64 may have 16 or 64 KiB. The functions here count in pages of 4 KiB, as Xen does;
- * only page_cache_find() knows of the kernel's. The kernel maps all memory in a row
+ * because the kernel has all struct pages in one array, vmemmap. These numbers count the kernel's
+ * pages, which on arm64 may have 16 or 64 KiB. The functions here count pages of 4 KiB, as Xen
+ * does; only page_cache_find() deals with the kernel's pages. The kernel maps all memory in a row
  * from page_offset on (Linux Documentation/arch/x86/x86_64/mm.rst). Reads go through this mapping
- * and the kernel's page tables, so they are also right for a PV guest, whose machine frames are in
- * another order. A kernel of 32 bits maps the first 0.9 GiB only, and its page cache lies elsewhere
- * if it can: there pages are read by their frames. Such kernels are never PV guests.
+ * and the kernel's page tables, so that they are also right for a PV guest, whose machine frames
+ * are in another order. A kernel of 32 bits maps only the first 0.9 GiB, and puts its page cache
+ * elsewhere if it can: there pages are read by their frames. Such kernels are never PV guests.
  *
- * Pages are looked up one by one, but pages that lie side by side are read together, as each call
- * of memory_read_pages() may cost a mapping. How many are looked up and read together grows with
- * each success within a read: after a hole the caller begins anew behind it. So a file of holes
+ * Pages are looked up one by one, but adjacent pages are read together, because each call of
+ * memory_read_pages() may cost a mapping. The number of pages that are read together grows with
+ * each success within a read; behind a hole the caller starts with a new read. So a file with holes
  * costs a fixed multiple of its pages, and never reads the same rest once for each hole.
  */
 #include "config.h"
@@ -39,7 +39,7 @@
 #define PAGE_MAX_BYTES  256          /* sizeof(struct page); 64 except with rare options */
 #define PFN_MAX         (1ULL << 40)
 #define FILE_MAX_BYTES  (1ULL << 62)
-#define BURST_PAGES     4            /* read together at first; four times as many each time */
+#define BURST_PAGES     4 /* pages read together at first; four times as many each time */
 
 static bool page_cache_has_layout(const struct layout *layout)
 {
@@ -69,7 +69,7 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_g
 	return true;
 }
 
-/* --- where a page is -------------------------------------------------------------------------- */
+/* --- addresses of pages ----------------------------------------------------------------------- */
 
 /* The address under cache->root of the kernel's page INDEX of the file, which is in FOLIO. */
 static bool page_cache_folio_address(const struct page_cache *cache, uint64_t folio, uint64_t index,
@@ -95,14 +95,14 @@ static bool page_cache_folio_address(const struct page_cache *cache, uint64_t fo
 }
 
 /*
- * The address of page INDEX of the file under cache->root, and NULL; or the counter of the reason
- * why not.
+ * Finds the address of page INDEX of the file under cache->root, and returns NULL. Otherwise
+ * returns the counter of the reason for the failure.
  */
 static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint64_t *address)
 {
 	const struct linux_guest *linux_guest = cache->linux_guest;
 	uint64_t pages = cache->mapping + layout_offset(&linux_guest->layout, MAPPING_PAGES), entry;
-	/* of the number of frames in a page of the kernel */
+	/* log2 of the number of frames in a page of the kernel */
 	unsigned log = arch_page_shift(linux_guest->root) - GUEST_PAGE_SHIFT;
 	uint64_t in_page = index & ((1U << log) - 1);
 
@@ -129,7 +129,7 @@ bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *fr
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* How many pages from INDEX on lie side by side, at most MAX. 0: the first is not there. */
+/* Number of adjacent pages from INDEX on, at most MAX; 0 if the first is not there. */
 static size_t page_cache_run(struct page_cache *cache, uint64_t index, size_t max,
 			     uint64_t *address)
 {
@@ -171,8 +171,8 @@ static size_t page_cache_copy(const struct page_cache *cache, uint64_t address, 
 }
 
 /*
- * Reads from the front of SIZE_BYTES at OFFSET what lies side by side, at most MAX_PAGES. *HOLE:
- * the page behind it is missing.
+ * Reads adjacent pages from the front of SIZE_BYTES at OFFSET, at most MAX_PAGES. *HOLE tells that
+ * the page behind them is missing.
  */
 static size_t page_cache_read_run(struct page_cache *cache, uint64_t offset, char *buffer,
 				  size_t size_bytes, size_t max_pages, bool *hole)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tasks that changed between a sample and the time when they are read; see past_task.h. The
+ * Handles tasks that changed between a sample and the time when they are read; see past_task.h. The
  * children of a shell live for milliseconds, and run as copies of the shell at first. A later read
  * shows what they became.
  *
  * The start time of a task, on a clock of the guest, tells whether the task_struct still belongs to
- * the same task. No task is read before it has started, so clock_gap.h turns that time into one on
- * our clock that is no earlier than the true start: a sample taken after that belongs to this task.
+ * the same task. No task is read before it has started, so clock_gap.h converts that time to one on
+ * our clock that is no earlier than the true start: a later sample belongs to this task.
  *
  * The number of a task's exec() calls tells which program it ran. fork() copies this number (Linux
  * fs/exec.c begin_new_exec(), kernel/fork.c dup_task_struct()). A task that has ended with the same
- * number as its parent ran the parent's program. A task that is alive with one more has called
- * exec() since the fork(), and a sample in a memory that is not its own now is from before that
- * call. Resolver's thread.
+ * number as its parent ran the parent's program. A living task whose number is greater by one has
+ * called exec() since the fork(); a sample in memory that is not the task's own now was taken
+ * before that call. Resolver's thread.
  */
 #include "config.h"
 

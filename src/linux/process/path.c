@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Walks the guest's directory entries: up for the name of a file, down for the file of a name; see
- * path.h. Resolver's thread. The guest runs meanwhile, so every walk has a bound, and the result
- * may mix what was before a rename() with what came after.
+ * Walks the guest's directory entries: up to find the name of a file, down to find a file by its
+ * name; see path.h. Resolver's thread. The guest runs meanwhile, so every walk has a bound, and the
+ * result may mix what was before a rename() with what came after.
  *
- * Up, as the kernel's d_path() does (Linux fs/d_path.c):
+ * The way up, as the kernel's d_path() goes it (Linux fs/d_path.c):
  *
  *   file.f_path    { mnt, dentry }
  *   dentry         d_name, d_parent; the root of a file system is its own parent
  *   vfsmount       mnt_root: the dentry that is mounted; the vfsmount is a member of ..
  *   mount          mnt_parent, mnt_mountpoint: where it is mounted; the first is its own parent
  *
- * At a dentry that is the mount's root the walk goes on at the mount point, in the parent mount. A
+ * At the root dentry of a mount, the walk continues at the mount point, in the parent mount. A
  * dentry that is its own parent but not its mount's root has no place in a tree (memfd, SysV shared
  * memory): its name is the whole path. An unhashed dentry (d_hash.pprev is NULL) is a deleted file.
  *
- * A mapped file of overlayfs is the file below, of a file system with a mount that no user sees.
- * From 6.5 such a file is a struct backing_file, marked by FMODE_BACKING, and has the path that the
- * user knows behind the struct file (Linux commit def3ae83da02 ("fs: store real path instead of
- * fake path in backing file f_path") (in v6.6)). Before that f_path was the user's.
+ * A mapped file of overlayfs is the underlying file, on a file system with a mount that no user
+ * sees. From 6.5 such a file is a struct backing_file, marked by FMODE_BACKING, and has the path
+ * that the user knows behind the struct file (Linux commit def3ae83da02 ("fs: store real path
+ * instead of fake path in backing file f_path") (in v6.6)). Before that f_path was the user's.
  *
- * Down: a dentry's children hang in a list, by hlist_node d_sib from d_children, or to Linux 6.7 by
- * list_head d_child from d_subdirs (Linux commit da549bdd15c2 ("dentry: switch the lists of
- * children to hlist") (in v6.8)). Memory has only the children that were looked up lately. Child
- * mounts hang in mount.mnt_mounts by mnt_child.
+ * The way down: a dentry's children are in a list, linked by hlist_node d_sib from d_children, or
+ * up to Linux 6.7 by list_head d_child from d_subdirs (Linux commit da549bdd15c2 ("dentry: switch
+ * the lists of children to hlist") (in v6.8)). Memory has only the children that were looked up
+ * lately. Child mounts are in the list mount.mnt_mounts, linked by mnt_child.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ struct path_place {
 
 /* --- up --------------------------------------------------------------------------------------- */
 
-/* The N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
+/* Reads the N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
 static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentry, char *name,
 			   size_t *n)
 {
@@ -69,7 +69,7 @@ static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t 
 	       path_writer_prepend(writer, name, n) && path_writer_prepend(writer, "/", 1);
 }
 
-/* From the root of a mount to its mount point. *MORE is false: it is mounted nowhere. */
+/* Goes from the root of a mount to its mount point. *MORE is false if it is mounted nowhere. */
 static bool path_leave_mount(const struct linux_guest *linux_guest, struct path_place *place,
 			     bool *more)
 {
@@ -87,7 +87,7 @@ static bool path_leave_mount(const struct linux_guest *linux_guest, struct path_
 	return member_read_pointer(linux_guest, mount, MOUNT_MOUNTPOINT, &place->dentry);
 }
 
-/* Goes up by one component, or by one mount. *MORE is false: there is nothing above. */
+/* Goes up by one component, or by one mount. *MORE is false if nothing is above. */
 static bool path_step_up(const struct linux_guest *linux_guest, struct path_place *place,
 			 struct path_writer *writer, bool *more)
 {
@@ -136,7 +136,7 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 	return member_read_word(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
-/* The path of PLACE. */
+/* Reads the path of PLACE. */
 static bool path_read_up(const struct linux_guest *linux_guest, struct path_place place,
 			 struct path_name *name)
 {
@@ -176,13 +176,14 @@ static bool path_has_name(const struct linux_guest *linux_guest, uint64_t dentry
 }
 
 /*
- * A list of the kernel that is walked: a struct list_head ends at its head, a struct hlist_head at
- * NULL. Objects have their links at OFFSET, where the link before points to. A chain of pointers to
- * the objects themselves has the next one STEP bytes behind the object's start.
+ * A walk along a list of the kernel. A struct list_head ends at its head, a struct hlist_head at
+ * NULL. The links are at OFFSET in the objects, and each link points to the next link. In a chain
+ * of pointers to the objects themselves, the pointer to the next object is STEP bytes behind the
+ * object's start.
  */
 struct path_list {
 	const struct linux_guest *linux_guest;
-	uint64_t head, link; /* link: of the current object; the head before the first */
+	uint64_t head, link; /* link of the current object, at first the head */
 	unsigned offset, step, n_left;
 };
 
@@ -197,7 +198,7 @@ static bool path_list_begin(struct path_list *list, const struct linux_guest *li
 	return linux_is_kernel_of(linux_guest, head);
 }
 
-/* False: the list ends, cannot be read, or is longer than PATH_MAX_ENTRIES. */
+/* Returns false if the list ends, cannot be read, or is longer than PATH_MAX_ENTRIES. */
 static bool path_list_next(struct path_list *list, uint64_t *object)
 {
 	if (!list->n_left-- ||
@@ -208,7 +209,7 @@ static bool path_list_next(struct path_list *list, uint64_t *object)
 	return true;
 }
 
-/* A chain of objects, the first one of which is at *HEAD. */
+/* Begins a chain of objects. *HEAD points to the first object. */
 static bool path_chain_begin(struct path_list *list, const struct linux_guest *linux_guest,
 			     uint64_t head, enum layout_member next_member)
 {
@@ -264,7 +265,10 @@ static bool path_find_child(const struct linux_guest *linux_guest, uint64_t dent
 	return false;
 }
 
-/* Enters what is mounted on PLACE, if something is. The mount that hides the others is first. */
+/*
+ * Enters the file system that is mounted on PLACE, if there is one. The mount that hides the others
+ * is first in the list.
+ */
 static void path_enter_mount(const struct linux_guest *linux_guest, struct path_place *place)
 {
 	struct path_list list;
@@ -296,10 +300,11 @@ bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const 
 		return false;
 	path_enter_mount(linux_guest, &place);
 	return path_find_child(linux_guest, place.dentry, name, &dentry) &&
-	       member_read_pointer(linux_guest, dentry, DENTRY_INODE, inode); /* NULL: none */
+	       /* NULL if the name has no file */
+	       member_read_pointer(linux_guest, dentry, DENTRY_INODE, inode);
 }
 
-/* --- from the inode --------------------------------------------------------------------------- */
+/* --- from an inode to a path ------------------------------------------------------------------ */
 
 /* Whether MOUNT shows all of its file system, and is mounted somewhere. */
 static bool path_is_whole_mount(const struct linux_guest *linux_guest, uint64_t mount,
@@ -326,7 +331,7 @@ static bool path_list_mounts_of_super(struct path_list *list,
 			       MOUNT_OF_SUPER);
 }
 
-/* The vfsmount of such a mount of the file system of INODE. 0: none is known. */
+/* The vfsmount of a whole mount of INODE's file system; 0 if none is known. */
 static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t inode)
 {
 	const struct layout *layout = &linux_guest->layout;
@@ -346,7 +351,7 @@ static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t 
 	return 0;
 }
 
-/* The path in the file system alone: a dentry that is its own parent is the root. */
+/* Reads the path within the file system. A dentry that is its own parent is the root. */
 static bool path_read_bare(const struct linux_guest *linux_guest, uint64_t dentry,
 			   struct path_name *name)
 {
@@ -369,7 +374,7 @@ static bool path_read_bare(const struct linux_guest *linux_guest, uint64_t dentr
 	return false;
 }
 
-/* The first of the names that an inode has hangs in i_dentry, by the dentry's d_alias. */
+/* Uses the first of the inode's names: i_dentry is a list of dentries, linked by d_alias. */
 bool path_read_inode(const struct linux_guest *linux_guest, uint64_t inode,
 		     struct path_name *name)
 {

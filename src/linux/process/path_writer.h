@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A path that is written from its end to its front, as the guest's parents are followed. */
+/* Writes a path from its end to its front, because a walk from a file leads to its parents. */
 #ifndef XTOP_PROCESS_PATH_WRITER_H
 #define XTOP_PROCESS_PATH_WRITER_H
 
@@ -9,7 +9,7 @@
 
 struct path_writer {
 	char *path;
-	size_t size_bytes; /* of PATH, with the NUL */
+	size_t size_bytes; /* size of PATH, with the NUL */
 	size_t start;      /* index of the first byte written */
 };
 
@@ -19,7 +19,7 @@ static inline void path_writer_begin(struct path_writer *writer, char *path, siz
 	path[size_bytes - 1] = '\0';
 }
 
-/* False: there is no room for the N BYTES. */
+/* Returns false if there is no room for the N BYTES. */
 static inline bool path_writer_prepend(struct path_writer *writer, const char *bytes, size_t n)
 {
 	if (n > writer->start)
@@ -29,7 +29,7 @@ static inline bool path_writer_prepend(struct path_writer *writer, const char *b
 	return true;
 }
 
-/* PATH begins with what was written; "/" if nothing was. */
+/* Moves the written text to the front of PATH; "/" if nothing was written. */
 static inline void path_writer_end(struct path_writer *writer)
 {
 	if (!writer->path[writer->start])

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text of /tmp/perf-PID.map as symbols; see perf_map.h. Resolver's thread.
+ * Parses the text of /tmp/perf-PID.map into symbols; see perf_map.h. Resolver's thread.
  *
  * Each line is a function (Linux tools/perf/Documentation/jit-interface.txt):
  *
  *   START SIZE name, which may have blanks
  *
  * START and SIZE are hexadecimal, with or without 0x. Lines are appended while the program runs.
- * Code memory is used again, so the last line for an address is the right one. A page that is
- * missing becomes zeros in the copy. Lines that contain a zero are left out, and so is a last line
- * without a newline.
+ * Code memory is reused, so the last line for an address is the right one. A missing page becomes
+ * zeros in the copy. Lines that contain a zero are left out, and so is a last line without a
+ * newline.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ static void perf_map_deinit(struct perf_map *map)
 	free(map->entries);
 }
 
-/* Pages that cannot be read become zeros. False: out of memory. */
+/* Copies the text. Pages that cannot be read become zeros. Returns false if memory is out. */
 static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 {
 	size_t size =
@@ -55,7 +55,8 @@ static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 
 		if (hole >= size)
 			break;
-		at = (hole & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE; /* behind the hole */
+		/* the page behind the hole */
+		at = (hole & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE;
 		memset(map->text + hole, 0, (at < size ? at : size) - hole);
 	}
 	map->text_bytes = size;
@@ -87,7 +88,7 @@ static bool perf_map_parse_number(const char **at, const char *end, uint64_t *va
 	return true;
 }
 
-/* Adds the function of one line, if the line is well-formed. False: out of memory. */
+/* Adds the function of one line, if the line is well-formed. Returns false if memory is out. */
 static bool perf_map_add_line(struct perf_map *map, const char *line, const char *end)
 {
 	struct perf_map_entry entry;
@@ -105,7 +106,7 @@ static bool perf_map_add_line(struct perf_map *map, const char *line, const char
 	return true;
 }
 
-/* False: out of memory. */
+/* Returns false if memory is out. */
 static bool perf_map_parse(struct perf_map *map)
 {
 	const char *line = map->text, *behind = map->text + map->text_bytes, *end;
@@ -120,7 +121,7 @@ static bool perf_map_parse(struct perf_map *map)
 	return true;
 }
 
-/* By ascending start; among equal starts the last line comes first. */
+/* Orders by ascending start; among equal starts the last line comes first. */
 static int perf_map_compare(const void *a, const void *b)
 {
 	const struct perf_map_entry *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tasks by their numbers; see pids.h. Linux include/linux/pid.h, pid_namespace.h:
+ * Finds tasks by their numbers; see pids.h. Linux include/linux/pid.h, pid_namespace.h:
  *
  *   pid_namespace.idr ─► struct pid ─► tasks[PIDTYPE_PID] ─► task_struct.pid_links
  *                        level, numbers[level] = struct upid { nr, ns }

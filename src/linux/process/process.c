@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From an mm_struct to the areas with code, and the file of each area; see process.h.
- * process_space.c makes a space of them. Resolver's thread; the guest runs meanwhile.
+ * Reads the areas with code of an mm_struct, and the file of each area; see process.h.
+ * process_space.c builds a space from the areas. Resolver's thread; the guest runs meanwhile.
  *
- *   area with VM_EXEC, of a file       the file's image
+ *   area with VM_EXEC, with a file     the file's image
  *                      at mm's vdso    the vDSO: an ELF file in memory, shared by all processes
- *                      else            code that the process compiled itself: "[jit]" (jit_names.c)
+ *                      otherwise       code that the process compiled itself: "[jit]" (jit_names.c)
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/process_arch.h"
 
-#define PROCESS_MAX_WALKS 8 /* of areas that change meanwhile */
+#define PROCESS_MAX_WALKS 8 /* walks that are made while the areas keep changing */
 #define PROCESS_MAX_WALKED 1024 /* areas that are visited in these walks before the last one */
 
 struct xtop_error *process_init(struct process *process)
@@ -54,8 +54,8 @@ void process_poll_jit(struct process_reader *reader, struct process *process,
 /* --- the walk --------------------------------------------------------------------------------- */
 
 /*
- * Keeps areas with code, and the other areas of files that cannot be written to: they may have
- * parts of files with code.
+ * Keeps areas with code, and the other areas of files that are not writable: they may have parts of
+ * files with code.
  */
 static bool process_visit(void *context, const struct vma *vma)
 {
@@ -81,8 +81,8 @@ static size_t process_count_code(const struct process_reader *reader)
 }
 
 /*
- * Charges the areas. Without budget there are none. The old areas free their budget for the new
- * ones.
+ * Charges the areas. If the budget is full, all areas are dropped. The old areas are released from
+ * the budget first.
  */
 static void process_limit_areas(struct process_reader *reader, struct process *process)
 {
@@ -101,8 +101,9 @@ static void process_limit_areas(struct process_reader *reader, struct process *p
 /* --- the file of an area ---------------------------------------------------------------------- */
 
 /*
- * The kernel's own copy of the vDSO is whole. Otherwise the process's mapping has the pages that
- * the process used. All processes have the same memory there, and its first frame identifies it.
+ * Finds the bytes of the vDSO. The kernel's own copy is complete. Otherwise the process's mapping
+ * has the pages that the process used. All processes share this memory, and its first frame
+ * identifies it.
  */
 static bool process_find_vdso(const struct process_reader *reader, const struct process *process,
 			      const struct vma *vma, struct guest_file *source)
@@ -139,7 +140,7 @@ static bool process_find_file(const struct process_reader *reader, const struct 
 	return true;
 }
 
-/* Makes VMA an area, and opens its file if it has one that can be read. */
+/* Fills in AREA from VMA, and opens its file if it has one that can be read. */
 static void process_read_area(struct process_reader *reader, struct process *process,
 			      const struct vma *vma, uint64_t now_ns, struct process_area *area)
 {
@@ -167,7 +168,7 @@ static void process_read_area(struct process_reader *reader, struct process *pro
 		process->has_jit = true; /* compilers use memory files, too: memfd_create() */
 }
 
-/* False: the areas have changed since process->key was read. */
+/* Returns false if the areas have changed since process->key was read. */
 static bool process_walk(struct process_reader *reader, const struct process *process)
 {
 	reader->n_vmas = reader->n_visited = 0;
@@ -176,9 +177,10 @@ static bool process_walk(struct process_reader *reader, const struct process *pr
 }
 
 /*
- * A program that has just begun maps its libraries, some sixty areas in a few times as long as a
- * walk takes. A sample without them has a short chain. So a walk during which the areas changed is
- * repeated at once. False: they changed in each of the walks.
+ * Walks the areas until they are complete. A program that has just started maps its libraries, some
+ * sixty areas in a few times as long as a walk takes. A sample without them has a short chain. So a
+ * walk during which the areas changed is repeated at once. Returns false if they changed in each of
+ * the walks.
  */
 static bool process_walk_until_whole(struct process_reader *reader, struct process *process)
 {

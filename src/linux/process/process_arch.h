@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor when a process's memory is read, besides its page tables
+ * The properties of a process's memory that depend on the processor, besides its page tables
  * (kernel/arch.h): its vDSO, and code at fixed addresses. One file for each architecture,
  * process_x86.c and vsyscall_x86.c so far. Resolver's thread.
  */
@@ -14,14 +14,15 @@
 #include "xtop/symbol/image.h"
 
 /*
- * The kernel's own copy of the vDSO that the process of the mm_struct at MM has: the whole ELF
- * file, SIZE_BYTES at the kernel's ADDRESS. False: not known; the results are untouched.
+ * Finds the kernel's own copy of the vDSO of the process with the mm_struct at MM: the whole ELF
+ * file, SIZE_BYTES at the kernel's ADDRESS. Returns false and leaves the results untouched if
+ * unknown.
  */
 bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *address,
 			    uint64_t *size_bytes);
 /*
- * Code at fixed addresses that all processes may run, though it belongs to none of their areas:
- * where it lies, and its image, of which the caller has the only reference. Error: out of memory.
+ * Code at fixed addresses that all processes may run, though it belongs to none of their areas: its
+ * range, and its image, to which the caller gets the only reference. Error: out of memory.
  */
 struct xtop_error *process_arch_create_fixed(struct mapping *mapping);
 

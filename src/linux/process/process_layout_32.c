@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds a process that shows where a kernel of 32 bits keeps mappings and files; see
- * process_layout.h. Kernel threads have none, and any process may be changing. So several are
- * tried: the task that runs, its parents up to the idle task, the idle task's children, of which
- * init is one, and init's. The members of task_struct that lead there have this order
- * (layout_32.c):
+ * Finds a process that reveals where a kernel of 32 bits keeps mappings and files; see
+ * process_layout.h. Kernel threads have no mappings, and any process may be changing. So several
+ * tasks are tried: the running task, its parents up to the idle task, the idle task's children,
+ * which include init, and init's children. The members of task_struct that lead there have this
+ * order (layout_32.c):
  *
  *   real_parent parent children.{next,prev} sibling.{next,prev} group_leader
  *
- * All that is found comes from one process. With it comes start_time, which lies between
+ * All members come from one process. start_time is found along with them; it lies between
  * group_leader and comm. start_boottime behind it was read at the same moment (kernel/fork.c): a
  * guest that was never suspended has the same time there.
  *
@@ -22,12 +22,15 @@
 
 #define WORD                 4
 #define PROCESS_MAX_PARENTS  8
-#define PROCESS_MAX_CHILDREN 8 /* that are tried of a task */
+#define PROCESS_MAX_CHILDREN 8 /* children of a task that are tried */
 #define START_MIN_NS         1000000U /* no process starts as early */
 #define START_MAX_NS         (1ULL << 62)
-#define START_READ_NS        1000000U /* between the readings of both clocks */
+#define START_READ_NS        1000000U /* longest time between the readings of both clocks */
 
-/* Small words behind pointers look like times between 3.2 and 4.3 s: these are not known. */
+/*
+ * Whether start_time is at ADDRESS. Small words behind pointers look like times between 3.2 and 4.3
+ * s: such start times are not found.
+ */
 static bool process_layout_is_start(const struct linux_guest *guest, uint64_t address)
 {
 	uint64_t start, boot;
@@ -38,7 +41,7 @@ static bool process_layout_is_start(const struct linux_guest *guest, uint64_t ad
 	       boot - start < START_READ_NS;
 }
 
-/* Best effort: if none or several places look like it, it stays unknown. */
+/* Finds start_time. If no place, or several, match, it stays unknown. */
 static void process_layout_find_start(struct linux_guest *guest, uint64_t task)
 {
 	unsigned offset = layout_offset(&guest->layout, TASK_GROUP_LEADER) + WORD, found = 0;
@@ -75,7 +78,7 @@ static uint64_t process_layout_parent(const struct linux_guest *guest, uint64_t 
 		       : 0;
 }
 
-/* Tries the children of TASK; *FIRST is the oldest one. */
+/* Tries the children of TASK. *FIRST becomes the oldest child. */
 static bool process_layout_try_children(struct linux_guest *guest, uint64_t task, uint64_t *first)
 {
 	unsigned leader = layout_offset(&guest->layout, TASK_GROUP_LEADER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The wording of the notes; see process_notes.h. Resolver's thread. */
+/* Wording of the notes; see process_notes.h. Resolver's thread. */
 #include "config.h"
 
 #include "linux/process/process_notes.h"
@@ -15,7 +15,7 @@ static void process_notes_add(struct process_notes *notes, unsigned n, const cha
 	snprintf(notes->text[notes->n++], PROCESS_NOTE_BYTES, "%u %s", n, n == 1 ? one : many);
 }
 
-/* What is fetched now, or else what went wrong last. */
+/* Adds the progress of fetching, or else its last failure. */
 static void process_notes_add_progress(struct process_notes *notes,
 				       const struct fetch_progress *progress)
 {

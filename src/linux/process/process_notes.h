@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Short lines for the user: what is missing of the guest's processes, and what would help. Depends
- * on the counts only. Resolver's thread.
+ * Short lines for the user: data about the guest's processes that is missing, and remedies. Built
+ * from the counts alone. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_PROCESS_NOTES_H
 #define XTOP_PROCESS_PROCESS_NOTES_H
@@ -17,7 +17,7 @@ struct process_notes {
 	unsigned n;
 };
 
-/* UNNAMED_JIT: how many processes have compiled code without names. */
+/* UNNAMED_JIT is the number of processes that have compiled code without names. */
 void process_notes_build(struct process_notes *notes, const struct code_files_counts *files,
 			 unsigned unnamed_jit, const struct fetch_progress *progress);
 

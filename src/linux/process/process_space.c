@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the areas of a process to its space; see process.h. A file's image is relocated by the
- * file's PT_LOADs. The space is filled anew only if a mapping has changed: each filling raises the
+ * Builds the space of a process from its areas; see process.h. A file's image is relocated by the
+ * file's PT_LOADs. The space is filled again only if a mapping has changed: each filling raises the
  * space's generation, and everything that was looked up in the space is looked up again. Resolver's
  * thread.
  */
@@ -15,11 +15,11 @@
 static struct mapping process_map_compiled(const struct process *process, struct mapping mapping)
 {
 	mapping.kind = MAPPING_ANONYMOUS;
-	mapping.image = process->jit.image; /* its addresses are the process's own: no bias */
+	mapping.image = process->jit.image; /* the image has addresses of the process: no bias */
 	return mapping;
 }
 
-/* PAGE_SHIFT: the kernel's. False: the area's file is not known. */
+/* Fills in *MAPPINGP. PAGE_SHIFT is the kernel's. Returns false if the area's file is unknown. */
 static bool process_map_area(const struct process *process, const struct process_area *area,
 			     unsigned page_shift, struct mapping *mappingp)
 {
@@ -54,8 +54,9 @@ static bool process_is_same_mapping(const struct mapping *a, const struct mappin
 }
 
 /*
- * Images are compared by their addresses. This is safe: the space has references to the images of
- * its mappings, so no new image can have the address of an old one.
+ * Whether the process has these mappings. Images are compared by their addresses. This is safe: the
+ * space has references to the images of its mappings, so that no new image can have the address of
+ * an old one.
  */
 static bool process_has_mappings(const struct process *process, const struct mapping *mappings,
 				 size_t n)
@@ -93,5 +94,5 @@ void process_fill_space(struct process_reader *reader, struct process *process)
 	space_clear(process->space);
 	for (size_t i = 0; !error && i < n; i++)
 		error = space_add(process->space, &mappings[i]);
-	error_destroy(error); /* out of memory: the space has the first mappings only */
+	error_destroy(error); /* out of memory: the space has only the first mappings */
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The vDSO of a process on x86-64 and i386; see process_arch.h. Resolver's thread. */
+/* Finds the vDSO of a process on x86-64 and i386; see process_arch.h. Resolver's thread. */
 #include "config.h"
 
 #include "linux/process/process_arch.h"
 
 #include "linux/kernel/member.h"
 
-#define VDSO_MAX_BYTES (64U << 10) /* 8 KiB to 6.18 */
+#define VDSO_MAX_BYTES (64U << 10) /* 8 KiB up to 6.18 */
 
 /*
  * mm_context_t has the address of the vDSO's struct vdso_image (Linux arch/x86/include/asm/vdso.h,

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes that samples came from, by their mm_structs; see processes.h. Resolver's thread.
+ * The processes of sampled tasks, by their mm_structs; see processes.h. Resolver's thread.
  *
- * What is kept of a process is right while its key stays the same (vmas.h). The key is a few words
- * of the mm_struct and is checked at most once in PROCESSES_FRESH_NS. A program that has just begun
- * still maps its libraries: it is checked when a tenth of its age has passed since the last time. A
- * changed key means mmap(), or exec() and exit(), after which another process may have the
- * mm_struct. Then the areas are read anew. If nothing changes by that, the space stays as it was.
+ * The data about a process is valid while its key is unchanged (vmas.h). The key is a few words of
+ * the mm_struct and is checked at most once in PROCESSES_FRESH_NS. A program that has just started
+ * still maps its libraries: it is checked when a tenth of its age has passed since the last check.
+ * A changed key means mmap(), or exec() and exit(), after which another process may have the
+ * mm_struct. Then the areas are read again. If the result is the same, the space stays as it was.
  * Kernels without mm_lock_seq do not show every change in the key; there the areas are read once a
  * second. A process with another tgid, or one that has called exec(), is checked at once: mm_struct
- * and page tables of a process that has ended are soon another's.
+ * and page tables of a process that has ended are soon used by another process.
  *
  * memory.c keeps copies of pages until memory_refresh(). The page of an area may have been copied
  * before the page of the key. So all copies are dropped before areas are read for a new key.
  *
- * processes_poll() tries again what was missing, with delays that double: for each file
- * (code_files.c), and for each process whose areas changed while they were read.
+ * processes_poll() retries missing data, with delays that double: for each file (code_files.c), and
+ * for each process whose areas changed while they were read.
  */
 #include "config.h"
 
@@ -32,15 +32,15 @@
 #include "xtop/supervise/fetch.h"
 
 #define PROCESSES_HINTS     256
-#define PROCESSES_AGE_PARTS 10 /* see above: how often a young program is checked */
+#define PROCESSES_AGE_PARTS 10 /* a young program is checked when this part of its age has passed */
 
 struct processes {
 	struct process_reader reader;
 	struct memory_budget budget;
-	uint64_t mms[PROCESSES_MAX];     /* processes[i].mm: a search goes over these alone */
-	uint16_t hints[PROCESSES_HINTS]; /* by a hash of the mm: index of the process found last */
+	uint64_t mms[PROCESSES_MAX];     /* processes[i].mm: a search reads only this array */
+	uint16_t hints[PROCESSES_HINTS]; /* index of the process found last, by a hash of the mm */
 	struct process processes[PROCESSES_MAX];
-	struct space *page; /* the result of processes_find_by_frame() */
+	struct space *page; /* result of processes_find_by_frame() */
 	uint64_t changes;   /* code_files_changes() when all spaces were last filled */
 	struct processes_counts counts;
 	struct process_notes notes;
@@ -105,7 +105,7 @@ void processes_destroy(struct processes *processes)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* MM is not 0. The samples of a moment come from a few processes. */
+/* MM is not 0. A hint helps, because the samples of a moment come from a few processes. */
 static struct process *processes_find(struct processes *processes, uint64_t mm)
 {
 	uint16_t *hint = &processes->hints[hash_slot(mm >> 6, PROCESSES_HINTS)];
@@ -136,9 +136,10 @@ static bool processes_is_of_root(const struct processes *processes, const struct
 }
 
 /*
- * With page-table isolation no mm->pgd looks like a table of user mode. Without, about every second
- * one does: a vCPU that has such an mm->pgd shows that there is none. What is read of an mm_struct
- * alone shows nothing: it may be another object's memory by now.
+ * Whether ROOT belongs to the process with MM. With page-table isolation no mm->pgd looks like a
+ * table of user mode. Without isolation about every second one does: a vCPU that uses such an
+ * mm->pgd proves that there is no isolation. An mm_struct alone proves nothing: it may be another
+ * object's memory by now.
  */
 bool processes_has_mm_root(struct processes *processes, uint64_t mm, struct memory_root root)
 {
@@ -170,7 +171,7 @@ const struct space *processes_find_past(struct processes *processes, struct memo
 	return NULL;
 }
 
-/* The space has this page alone: what else the process had mapped is not known. */
+/* The space has only this page: the process's other mappings are unknown. */
 const struct space *processes_find_by_frame(struct processes *processes, uint64_t address,
 					    frame_t frame, uint64_t time_ns)
 {
@@ -194,7 +195,7 @@ const struct space *processes_find_by_frame(struct processes *processes, uint64_
 
 /* --- places and memory ------------------------------------------------------------------------ */
 
-/* A free place, or else that of the least recently used process. Never NULL. */
+/* A free place, or else the place of the least recently used process. Never NULL. */
 static struct process *processes_find_place(struct processes *processes)
 {
 	struct process *oldest = processes->processes;
@@ -210,7 +211,7 @@ static struct process *processes_find_place(struct processes *processes)
 	return oldest;
 }
 
-/* An empty process in a place of its own. NULL: out of memory. */
+/* An empty process in a place of its own; NULL if memory is out. */
 static struct process *processes_add(struct processes *processes)
 {
 	struct process *place = processes_find_place(processes);
@@ -225,7 +226,7 @@ static struct process *processes_add(struct processes *processes)
 	return error ? NULL : place;
 }
 
-/* The least recently used process that is idle and is not KEPT. NULL: there is none. */
+/* The least recently used idle process other than KEPT; NULL if there is none. */
 static struct process *processes_find_idle(struct processes *processes, const struct process *kept,
 					   uint64_t now_ns)
 {
@@ -243,8 +244,9 @@ static struct process *processes_find_idle(struct processes *processes, const st
 }
 
 /*
- * Drops files that nobody maps first, then idle processes. Processes in use are never dropped: two
- * that do not fit together would take turns, and all their files would be read each time.
+ * Drops first files that nobody maps, then idle processes. Processes in use are never dropped: if
+ * two do not fit together, they would evict each other, and all their files would be read each
+ * time.
  */
 static void processes_make_room(struct processes *processes, const struct process *kept,
 				uint64_t now_ns)
@@ -265,7 +267,7 @@ static void processes_make_room(struct processes *processes, const struct proces
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Schedules the earliest time at which something that is missing is worth another try. */
+/* Schedules the earliest time at which missing data is worth another try. */
 static void processes_schedule(struct process *process, uint64_t now_ns)
 {
 	uint64_t delay_ns = process->retry_delay_ns;
@@ -281,7 +283,7 @@ static void processes_schedule(struct process *process, uint64_t now_ns)
 	}
 }
 
-/* False: out of memory. */
+/* Returns false if memory is out. */
 static bool processes_walk(struct processes *processes, struct process *process, uint64_t now_ns)
 {
 	processes->counts.walks++;
@@ -293,14 +295,17 @@ static bool processes_walk(struct processes *processes, struct process *process,
 	return true;
 }
 
-/* Another program runs in the mm_struct, or another process has it now: only the place stays. */
+/*
+ * Whether another program runs in the mm_struct, or another process has it now. Then only the place
+ * stays.
+ */
 static bool processes_is_other(const struct vmas_key *a, const struct vmas_key *b)
 {
 	return a->pgd != b->pgd || a->start_brk != b->start_brk ||
 	       a->start_stack != b->start_stack || a->vdso != b->vdso;
 }
 
-/* Whether the areas have to be read again, although the key is the same as before. */
+/* Whether the areas have to be read again although the key is unchanged. */
 static bool processes_is_walk_due(const struct processes *processes, const struct process *process,
 				  uint64_t now_ns)
 {
@@ -309,9 +314,8 @@ static bool processes_is_walk_due(const struct processes *processes, const struc
 }
 
 /*
- * Brings PROCESS up to date with the mm_struct at MM. A new process has no key yet and is read at
- * once: it may be gone in a moment. False: there is no mm_struct any more, or no memory for its
- * areas.
+ * Updates PROCESS from the mm_struct at MM. A new process has no key yet and is read at once,
+ * because it may be gone in a moment. Returns false if the mm_struct is gone, or if memory is out.
  */
 static bool processes_update(struct processes *processes, struct process *process, uint64_t mm,
 			     uint64_t now_ns)
@@ -338,7 +342,10 @@ static bool processes_update(struct processes *processes, struct process *proces
 	return processes_walk(processes, process, now_ns);
 }
 
-/* Whether TASK has asked last, or another thread of the same process in the same program. */
+/*
+ * Whether the last request came from TASK, or from another thread of its process in the same
+ * program.
+ */
 static bool processes_is_of(const struct process *process, const struct task *task)
 {
 	return process->tgid == task->tgid && process->exec_id == task->exec_id;
@@ -354,8 +361,8 @@ static bool processes_is_fresh(const struct process *process, uint64_t now_ns)
 }
 
 /*
- * Fills the space if it may be out of date. JIT: the process's image of compiled code when the
- * space was filled last; the space may still have it.
+ * Fills the space if it may be out of date. JIT is the process's image of compiled code when the
+ * space was last filled; the space may still have it.
  */
 static void processes_update_space(struct processes *processes, struct process *process,
 				   const struct image *jit)
@@ -412,7 +419,7 @@ static void processes_retry(struct processes *processes, struct process *process
 	memory_refresh(processes->reader.linux_guest->memory);
 	if (!processes_update(processes, process, process->mm, now_ns) ||
 	    (process->walked_ns != now_ns && !processes_walk(processes, process, now_ns))) {
-		processes_drop(processes, process); /* it has ended */
+		processes_drop(processes, process); /* the process has ended */
 		return;
 	}
 	processes_update_space(processes, process, jit);
@@ -442,7 +449,7 @@ void processes_poll(struct processes *processes, uint64_t now_ns)
 			process_fill_space(&processes->reader, &processes->processes[i]);
 }
 
-/* --- what to report --------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 struct processes_counts processes_counts(const struct processes *processes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The spaces of the guest's processes: which code lies where, for the samples that ran it. A space
- * is made when a sample first asks for the process, and checked when another sample asks. Number
- * and memory are bounded. Resolver's thread.
+ * The spaces of the guest's processes: the code at each address, for samples of these processes. A
+ * space is made at the first request for a process, and checked at later requests. Number and
+ * memory are bounded. Resolver's thread.
  *
  *   task (tasks.c) ─► processes_find_space() ─► struct space: images with names and unwind tables
  */
@@ -17,38 +17,45 @@
 #include "xtop/base/limit.h"
 #include "xtop/symbol/image.h"
 
-#define PROCESSES_MAX        LIMIT(1024, 16) /* kept; the least recently used makes room */
-#define PROCESSES_FRESH_NS   100000000ULL    /* checked so lately: not again, if it is not young */
-#define PROCESSES_WALK_NS    1000000000ULL   /* between walks where changes of areas go unseen */
-#define PROCESSES_RETRY_NS   100000000ULL    /* to the first retry of torn areas */
-#define PROCESSES_IDLE_NS    60000000000ULL  /* a process not asked for this long is not retried */
+/* number kept; the least recently used is replaced first */
+#define PROCESSES_MAX        LIMIT(1024, 16)
+/* time between two checks of a process that is not young */
+#define PROCESSES_FRESH_NS   100000000ULL
+/* time between walks in kernels whose keys do not show every change */
+#define PROCESSES_WALK_NS    1000000000ULL
+#define PROCESSES_RETRY_NS   100000000ULL    /* delay of the first retry of torn areas */
+/* a process without requests for this long is not retried */
+#define PROCESSES_IDLE_NS    60000000000ULL
 #define PROCESSES_POLL_READS 4               /* processes read in one poll */
 
 struct processes;
 
 struct processes_settings {
-	int root_fd;                   /* of --root DIR, the caller's; -1: none */
-	const struct os_folders *debug_folders; /* of --debug-dir, the caller's; NULL: none */
-	const struct symbols *symbols; /* of -k, the caller's, outlive the processes; NULL: none */
-	size_t budget_bytes;           /* for everything that is kept; 0: MEMORY_BUDGET_BYTES */
-	uint64_t walk_bytes;           /* 0: CODE_FILES_MAX_WALK_BYTES */
-	bool at_once;                  /* code is not read in turns */
+	int root_fd;                   /* folder of --root DIR, borrowed; -1 if there is none */
+	/* folders of --debug-dir, borrowed; NULL if there are none */
+	const struct os_folders *debug_folders;
+	/* symbols of -k, borrowed, outlive the processes; NULL if there are none */
+	const struct symbols *symbols;
+	size_t budget_bytes;           /* memory limit; 0 for MEMORY_BUDGET_BYTES */
+	uint64_t walk_bytes;           /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
+	bool at_once;                  /* code is not read in turns (guest_code.h) */
 };
 
 struct processes_counts {
 	unsigned kept;
-	/* Some of the processes kept: */
+	/* Numbers of kept processes with a property: */
 	unsigned torn;           /* areas changed while they were read, or were not there */
 	unsigned jit, named_jit; /* with compiled code; with names for it */
-	/* Since the start: */
+	/* Counters since the start: */
 	uint64_t walks, retries;
-	uint64_t unreadable;     /* mm_structs that are not there, or are none */
+	uint64_t unreadable;     /* mm_structs that could not be read */
 	uint64_t evicted;
-	uint64_t made_room;      /* some of those evicted: as the budget was full */
+	uint64_t made_room;      /* evicted processes that had to go because the budget was full */
 	uint64_t left_out;       /* areas beyond PROCESS_MAX_AREAS, or without budget */
-	uint64_t no_room;        /* times names of compiled code were not read for want of budget */
-	/* Now: */
-	size_t room_bytes;       /* charged to the budget */
+	/* times that names of compiled code were not read because the budget was full */
+	uint64_t no_room;
+	/* Present amounts: */
+	size_t room_bytes;       /* memory charged to the budget */
 	struct code_files_counts files;
 };
 
@@ -59,46 +66,47 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 void processes_destroy(struct processes *processes); /* NULL allowed */
 
 /*
- * The space of TASK's process. NULL: a kernel thread, or the process cannot be read. Valid until
- * processes_find_space() or processes_poll() is called again. Calls memory_refresh() if the process
- * has changed.
+ * The space of TASK's process; NULL for a kernel thread, or if the process cannot be read. The
+ * pointer is valid until processes_find_space() or processes_poll() is called again. Calls
+ * memory_refresh() if the process has changed.
  */
 const struct space *processes_find_space(struct processes *processes, const struct task *task,
 					 uint64_t now_ns);
 /*
  * The page tables of the process with the mm_struct at MM, if processes_find_space() has met it.
- * False: the process is not kept; *root is untouched.
+ * Returns false and leaves *root untouched if the process is not kept.
  */
 bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_root *root);
 /*
- * Whether ROOT, a vCPU's, is of the process that processes_get_root() knows. A sample with page
- * tables of another process was taken before an exec().
+ * Whether ROOT, a vCPU's page tables, belongs to the process of MM, which processes_get_root()
+ * knows. A sample with page tables of another process was taken before an exec().
  */
 bool processes_has_mm_root(struct processes *processes, uint64_t mm, struct memory_root root);
-/* Whether a process that is kept has the page tables ROOT, a vCPU's. */
+/* Whether a kept process has the page tables ROOT of a vCPU. */
 bool processes_has_root(const struct processes *processes, struct memory_root root);
 /*
  * The space of the process that had the page tables ROOT when a task of the process TGID was
- * sampled; the task has no mm now, or another one. NULL: no such process is kept. Valid as
- * processes_find_space().
+ * sampled; the task has no mm now, or another one. NULL if no such process is kept. The pointer is
+ * valid as long as that of processes_find_space().
  */
 const struct space *processes_find_past(struct processes *processes, struct memory_root root,
 					uint32_t tgid);
 /*
- * For user code whose process cannot be read any more: a space of the one page at ADDRESS, which
- * lay in FRAME at TIME_NS. NULL: the page belongs to no file that is known
- * (code_files_find_by_frame()). Valid until the next call of this function. Calls memory_refresh().
+ * For user code whose process cannot be read any more: a space with the one page at ADDRESS, which
+ * lay in FRAME at TIME_NS. NULL if the page belongs to no known file (code_files_find_by_frame()).
+ * The pointer is valid until the next call of this function. Calls memory_refresh().
  */
 const struct space *processes_find_by_frame(struct processes *processes, uint64_t address,
 					    frame_t frame, uint64_t time_ns);
 
-/* Reads again what was missing. To be called several times a second. */
+/* Reads missing data again. Call this several times a second. */
 void processes_poll(struct processes *processes, uint64_t now_ns);
 
 struct processes_counts processes_counts(const struct processes *processes);
 /*
- * Short lines for the user: what is missing, why, and what would help. PREVIOUS NULL: the first
- * line. NULL: there are no more lines. Lines are valid until the first one is asked for again.
+ * Short lines for the user: data that is missing, the reason, and a remedy. PREVIOUS is NULL for
+ * the first line. Returns NULL after the last line. Lines are valid until the first one is
+ * requested again.
  */
 const char *processes_next_note(struct processes *processes, const char *previous);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chooses the architecture's file by the guest's page tables; see sleeper_arch.h. */
+/* Calls the architecture's file according to the guest's page tables; see sleeper_arch.h. */
 #include "config.h"
 
 #include "linux/process/sleeper_arch.h"

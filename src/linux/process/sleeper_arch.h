@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor in the stack of a task that left its CPU. sleeper_arch.c asks
- * sleeper_x86.c, sleeper_i386.c or sleeper_arm64.c, by the guest's page tables. These read
- * no kernel of 32-bit Arm. Resolver's thread; pure functions.
+ * The processor-dependent parts of the stack of a task that left its CPU. sleeper_arch.c calls
+ * sleeper_x86.c, sleeper_i386.c or sleeper_arm64.c, by the guest's page tables. Kernels of 32-bit
+ * Arm are not supported. Resolver's thread; pure functions.
  */
 #ifndef XTOP_PROCESS_SLEEPER_ARCH_H
 #define XTOP_PROCESS_SLEEPER_ARCH_H
@@ -14,49 +14,50 @@
 #include "linux/kernel/linux_guest.h"
 #include "xtop/base/types.h"
 
-#define SLEEPER_CONTEXT_WORDS 13 /* of TASK_CONTEXT, which layout.c knows to be so long */
+#define SLEEPER_CONTEXT_WORDS 13 /* size of TASK_CONTEXT, which layout.c checks */
 
 /* The live part of a task's kernel stack: SIZE_BYTES from SP to the stack's end. */
 struct sleeper_stack {
-	const struct linux_guest *guest; /* its page tables and types */
-	uint64_t task; /* the task_struct's address */
+	const struct linux_guest *guest; /* has the page tables and types */
+	uint64_t task; /* address of the task_struct */
 	uint64_t sp;
 	const void *bytes;
 	size_t size_bytes;
-	uint64_t context[SLEEPER_CONTEXT_WORDS]; /* of the task, where a kernel has TASK_CONTEXT */
+	/* TASK_CONTEXT of the task, if the kernel has it */
+	uint64_t context[SLEEPER_CONTEXT_WORDS];
 };
 
 /*
- * The registers that the task will have when its call of the scheduler's switch returns. False: the
- * stack is too short.
+ * The registers that the task will have when its call of the scheduler's switch returns. Returns
+ * false if the stack is too short.
  */
 bool sleeper_arch_get_registers(const struct sleeper_stack *stack, struct registers *regs);
-/* From now on REGS are those of a task with the page tables ROOT. */
+/* Sets the page tables in REGS to ROOT. */
 void sleeper_arch_set_root(struct registers *regs, struct memory_root root);
-/* The stack pointer of the user code that entered the kernel there. False: there is none. */
+/* The stack pointer of the user code that entered the kernel. Returns false if there is none. */
 bool sleeper_arch_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 
 /*
- * System calls by what they do. From 424 on all architectures have the same numbers (Linux
- * include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl); those before are the
- * architecture's.
+ * Kinds of system calls. From 424 on all architectures have the same numbers (Linux
+ * include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl); lower numbers depend
+ * on the architecture.
  */
 enum system_call_kind {
 	CALL_OTHER = 0,
-	CALL_FUTEX = 1,         /* no number */
+	CALL_FUTEX = 1,         /* its number depends on the architecture */
 	CALL_FUTEX_WAITV = 449, /* from v5.16 */
 	CALL_FUTEX_WAIT = 455,  /* from v6.7 */
 };
 
-/* A system call as its registers were saved at the end of the stack. */
+/* A system call, from the registers that were saved at the end of the stack. */
 struct system_call {
 	enum system_call_kind kind;
 	uint64_t arguments[6];
 };
-/* False: the task did not enter the kernel from user code by a system call. */
+/* Returns false if the task did not enter the kernel from user code through a system call. */
 bool sleeper_arch_get_call(const struct sleeper_stack *stack, struct system_call *call);
 
-/* The kind of system call NUMBER on an architecture where futex() is number FUTEX. */
+/* The kind of system call NUMBER on an architecture where futex() has the number FUTEX. */
 static inline enum system_call_kind system_call_kind(uint64_t number, uint64_t futex)
 {
 	if (number == futex)
@@ -67,9 +68,9 @@ static inline enum system_call_kind system_call_kind(uint64_t number, uint64_t f
 }
 
 /*
- * The same of a program of 32 bits. Those of i386 and of Arm have these numbers in common (Linux
- * arch/x86/entry/syscalls/syscall_32.tbl, arch/arm/tools/syscall.tbl). The second call differs in
- * its timeout alone.
+ * The kind of system call NUMBER in a program of 32 bits. i386 and Arm share these numbers (Linux
+ * arch/x86/entry/syscalls/syscall_32.tbl, arch/arm/tools/syscall.tbl). futex_time64() differs from
+ * futex() only in its timeout.
  */
 #define SHORT_FUTEX        240
 #define SHORT_FUTEX_TIME64 422
@@ -79,13 +80,13 @@ static inline enum system_call_kind system_call_kind_short(uint64_t number)
 	return system_call_kind(number == SHORT_FUTEX_TIME64 ? SHORT_FUTEX : number, SHORT_FUTEX);
 }
 
-/* --- the same of one architecture ------------------------------------------------------------- */
+/* --- implementations for each architecture ---------------------------------------------------- */
 
 bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registers *regs);
 bool sleeper_x86_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call *call);
 
-/* What a task waits for is not read on i386, so nobody asks for its system call. */
+/* On i386 locks are not read, so system calls are not needed. */
 bool sleeper_i386_get_registers(const struct sleeper_stack *stack, struct registers *regs);
 bool sleeper_i386_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stack of a task that left its CPU, on arm64; see sleeper_arch.h.
+ * Reads the stack of a task that left its CPU, on arm64; see sleeper_arch.h.
  *
- *   task_struct.thread.cpu_context   x19 .. x28, x29, sp, pc: what cpu_switch_to() stored
+ *   task_struct.thread.cpu_context   x19 .. x28, x29, sp, pc: stored by cpu_switch_to()
  *
  *   sp ► frames of the kernel, from __switch_to() on | pt_regs | end of the stack
  *
  * (Linux arch/arm64/include/asm/processor.h, arch/arm64/kernel/entry.S, from v3.7.) The pc is the
- * link register of that call, so it lies in __switch_to(), which has a frame record.
+ * link register of that call, so the pc lies in __switch_to(), which has a frame record.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ bool sleeper_arm64_get_registers(const struct sleeper_stack *stack, struct regis
 
 #define N_SAVED (PT_ARM64_SYSCALL + 1) /* words of struct pt_regs that are used here */
 
-/* The first words of the last struct of the stack: the registers that user code had, if any. */
+/* Copies the first words of pt_regs at the end of the stack: the registers of user code, if any. */
 static bool sleeper_find_saved(const struct sleeper_stack *stack, uint64_t saved[N_SAVED])
 {
 	size_t size_bytes = layout_offset_or(&stack->guest->layout, PT_REGS_SIZEOF, PT_ARM64_BYTES);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stack of a task that left its CPU, on i386; see sleeper_arch.h. Words have 4 bytes.
+ * Reads the stack of a task that left its CPU, on i386; see sleeper_arch.h. Words have 4 bytes.
  *
  *   sp ► flags si di bx bp | return address | frames of the kernel ... | pt_regs | padding | top
- *        struct inactive_task_frame: what __switch_to_asm() pushed
+ *        struct inactive_task_frame, pushed by __switch_to_asm()
  *
  * (Linux arch/x86/include/asm/switch_to.h, arch/x86/entry/entry_32.S, from v4.20.)
  */

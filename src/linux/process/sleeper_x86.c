@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stack of a task that left its CPU, on x86-64; see sleeper_arch.h.
+ * Reads the stack of a task that left its CPU, on x86-64; see sleeper_arch.h.
  *
  *   sp ► r15 r14 r13 r12 rbx rbp | return address | frames of the kernel ... | pt_regs | top
- *        struct inactive_task_frame: what __switch_to_asm() pushed     (16 bytes above with FRED)
+ *        struct inactive_task_frame, pushed by __switch_to_asm()     (16 bytes above with FRED)
  *
  * (Linux arch/x86/include/asm/switch_to.h, arch/x86/entry/entry_64.S, from v4.9.)
  */
@@ -54,7 +54,7 @@ bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registe
 	return true;
 }
 
-/* The registers that user code had, in front of TOP. */
+/* Copies the registers of user code in front of TOP. */
 static bool sleeper_read_saved(const char *top, size_t size_bytes, uint64_t saved[N_PT_REGS])
 {
 	if (size_bytes < PT_REGS_BYTES)
@@ -92,7 +92,7 @@ bool sleeper_x86_get_call(const struct sleeper_stack *stack, struct system_call 
 	uint64_t saved[N_PT_REGS];
 	bool is_short;
 
-	/* A page fault has an error code or -1 in place of the number. */
+	/* A page fault has an error code or -1 instead of the number. */
 	if (!sleeper_find_saved(stack, saved) || saved[PT_REGS_ORIG_RAX] >> 31)
 		return false;
 	is_short = code_word_bytes(WIDTH_64, saved[PT_REGS_CS]) == sizeof(uint32_t);

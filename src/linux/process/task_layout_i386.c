@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what a kernel of i386 without BTF keeps of a task besides its names and its memory; see
+ * Finds the members of a task in a kernel of i386 without BTF, except its names and its memory; see
  * process_layout.h. The order of members is that of Linux 5.10 to 6.1 (include/linux/{sched,pid,
- * pid_namespace,kernfs}.h); each is checked by what it contains in the leader of a process:
+ * pid_namespace,kernfs}.h); each is checked by its contents in the leader of a process:
  *
  *   numbers    thread_pid pid_links[]: the pid's list of tasks leads back to pid_links. The pid has
- *              the task's number, and a namespace whose tree has the pid by it: init_pid_ns
+ *              the task's number, and a namespace whose tree finds the pid by that number:
+ *              init_pid_ns
  *   waits      state stack usage flags ptrace on_cpu; nvcsw nivcsw start_time; sched_info tasks ..
  *              mm, where `tasks` is in a list; exit_state exit_code exit_signal pdeath_signal
  *              jobctl, where a process sends SIGCHLD at its end and nothing else is set
- *   stack      where __switch_to_asm() keeps %esp: an address of the task's own stack
+ *   stack      __switch_to_asm() stores %esp there: an address in the task's own stack
  *   exec()     begin_new_exec() adds 1 to 64 bits of `current`
  *   fs         behind comm: its root is a dentry that is the root of its mount
  *   cgroup     bpf_get_current_cgroup_id() goes from `current` to the kernfs_node, which has a path
  *
- * All of it is found alone: without one of them the others may be there. Resolver's thread.
+ * The parts are independent: each may be found without the others. Resolver's thread.
  */
 #include "config.h"
 
@@ -26,21 +27,21 @@
 #include "linux/process/xarray.h"
 
 #define WORD              4
-#define TASK_MAX_BYTES    16384 /* task_struct of 6.1 has 6,336 */
-#define TASK_PID_BYTES    128 /* from group_leader to thread_pid: 20 in 6.1 */
-#define TASK_PID_PARTS    64  /* from struct pid to `tasks`: 12 */
-#define TASK_NUMBERS      128 /* and to `numbers`: 52 */
+#define TASK_MAX_BYTES    16384 /* limit: task_struct of 6.1 has 6,336 */
+#define TASK_PID_BYTES    128 /* range behind group_leader for thread_pid: 20 in 6.1 */
+#define TASK_PID_PARTS    64  /* range in struct pid for `tasks`: 12 */
+#define TASK_NUMBERS      128 /* range in struct pid for `numbers`: 52 */
 #define TASK_LISTS_BYTES  40  /* tasks, pushable_tasks, pushable_dl_tasks: before mm */
 #define TASK_SCHED_BYTES  28  /* sched_info: a long and three times */
-#define TASK_ON_CPU_WORDS 4   /* behind `stack` */
+#define TASK_ON_CPU_WORDS 4   /* words from `stack` to on_cpu */
 #define TASK_SIGCHLD      17
-#define TASK_NAME         16  /* bytes of comm */
-#define TASK_FS_BYTES     128 /* from comm to fs: 40 */
-#define FS_ROOT_BYTES     48  /* from fs_struct to root: 20 */
-#define SWITCH_BYTES      32   /* of a function that are looked at */
+#define TASK_NAME         16  /* size of comm */
+#define TASK_FS_BYTES     128 /* range behind comm for fs: 40 */
+#define FS_ROOT_BYTES     48  /* range in fs_struct for root: 20 */
+#define SWITCH_BYTES      32   /* bytes of a function that are read */
 #define CGROUP_BYTES      64
-#define EXEC_BYTES        2048 /* in 6.1 it adds after 1,470 */
-#define EXEC_NEAR_BYTES   32   /* around the sum */
+#define EXEC_BYTES        2048 /* in 6.1 the function adds after 1,470 bytes */
+#define EXEC_NEAR_BYTES   32   /* range around the addition */
 
 static uint64_t task_word(const struct process_trial *trial, unsigned offset)
 {
@@ -54,7 +55,7 @@ static unsigned task_offset(const struct process_trial *trial, enum layout_membe
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Whether thread_pid is at OFFSET: then *PID is what it points to. */
+/* Whether thread_pid is at OFFSET. *PID becomes its value. */
 static bool task_is_pid(struct process_trial *trial, unsigned offset, uint64_t *pid)
 {
 	uint64_t link = trial->task + offset + WORD, back = task_word(trial, offset + 2 * WORD);
@@ -70,7 +71,7 @@ static bool task_is_pid(struct process_trial *trial, unsigned offset, uint64_t *
 	return true;
 }
 
-/* Whether the tree at NS + OFFSET has PID by NUMBER. */
+/* Whether the tree at NS + OFFSET finds PID by NUMBER. */
 static bool task_is_tree(struct process_trial *trial, uint64_t ns, unsigned offset, uint64_t number,
 			 uint64_t pid)
 {
@@ -80,7 +81,7 @@ static bool task_is_tree(struct process_trial *trial, uint64_t ns, unsigned offs
 	return xarray_find(&trial->guest, ns + offset, number, &entry) && entry == pid;
 }
 
-/* Where PID has its first number, that of init_pid_ns. */
+/* Finds the offset of PID's first number, which belongs to init_pid_ns. */
 static bool task_find_number(struct process_trial *trial, uint64_t pid)
 {
 	uint64_t number = (uint32_t)task_word(trial, task_offset(trial, TASK_PID));
@@ -117,7 +118,7 @@ static bool task_find_numbers(struct process_trial *trial)
 
 /* --- waits ------------------------------------------------------------------------------------ */
 
-/* False: none looks like it, or several do. */
+/* Finds exit_state. Returns false if no place, or several, match. */
 static bool task_find_exit_state(struct process_trial *trial)
 {
 	unsigned found = 0;
@@ -133,7 +134,7 @@ static bool task_find_exit_state(struct process_trial *trial)
 	return found == 1;
 }
 
-/* Best effort: without it waits begin when they are seen first. */
+/* Finds sched_info. Without it waits begin when they are first seen. */
 static void task_find_sched_info(struct process_trial *trial)
 {
 	unsigned tasks = task_offset(trial, TASK_MM) - TASK_LISTS_BYTES;
@@ -148,7 +149,7 @@ static void task_find_sched_info(struct process_trial *trial)
 	process_trial_set(trial, TASK_LAST_QUEUED, info + 5 * WORD);
 }
 
-/* Where the stack pointer of a task is that does not run. */
+/* Finds the member with the stack pointer of a task that does not run. */
 static bool task_find_stack_pointer(struct process_trial *trial)
 {
 	unsigned stack = task_offset(trial, TASK_STACK);
@@ -227,14 +228,15 @@ static bool task_find_exec_id(struct process_trial *trial)
 		if (code.bytes[at] == 0x83 && (code.bytes[at + 1] & 0xf8) == 0xd0 &&
 		    !code.bytes[at + 2] && task_is_sum(&code, at, &offset)) {
 			process_trial_set(trial, TASK_SELF_EXEC_ID, offset);
-			return !task_word(trial, offset + WORD); /* nobody counts to 2^32 */
+			/* nobody calls exec() 2^32 times */
+			return !task_word(trial, offset + WORD);
 		}
 	return false;
 }
 
 /* --- the root directory ----------------------------------------------------------------------- */
 
-/* Whether a struct path at ADDRESS is that of a whole file system. */
+/* Whether a struct path at ADDRESS is the root of a whole file system. */
 static bool task_is_root(const struct process_trial *trial, uint64_t address)
 {
 	uint64_t mount = process_trial_word(trial, address);
@@ -280,17 +282,17 @@ static bool task_find_cgroup(struct process_trial *trial)
 			return false;
 		process_trial_set(trial, members[i], offset);
 	}
-	/* Two counters come first. */
+	/* Two counters precede the parent. */
 	process_trial_set(trial, KERNFS_PARENT, 2 * WORD);
 	process_trial_set(trial, KERNFS_NAME, 3 * WORD);
 	return cgroup_read(&trial->guest, trial->task, path);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all parts -------------------------------------------------------------------------------- */
 
 typedef bool task_part_fn(struct process_trial *trial);
 
-/* What the leader of TASK's process tells of N PARTS. */
+/* Finds N PARTS in the leader of TASK's process. */
 static void task_find_parts(struct linux_guest *guest, uint64_t task, task_part_fn *const *parts,
 			    size_t n)
 {

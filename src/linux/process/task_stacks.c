@@ -4,8 +4,9 @@
  *
  * 1. A stack mostly holds the address of its own task. The scheduler has `prev` and `next` in
  *    registers that a function preserves, so these were saved when the task was last switched away
+ *    registers that a function preserves, so both were saved when the task was last switched away
  *    or to (Linux kernel/sched/core.c, __schedule(); arch/arm64/kernel/process.c, __switch_to()).
- *    A word is believed if task_struct.stack there leads back:
+ *    A word is accepted if task_struct.stack there leads back:
  *
  *        task_struct ◄──────────────────┐
  *        .stack ──► ┌──────────────┐    │
@@ -13,8 +14,8 @@
  *                   │ pt_regs      │
  *                   └──────────────┘ ◄── TOP, which is SP_EL1 in user mode
  *
- *    The last calls were nearest to TOP, so the search begins there. What a stack of a running task
- *    holds is left from earlier calls, and may change meanwhile: only the way back counts.
+ *    The last calls were nearest to TOP, so the search begins there. The stack of a running task
+ *    has only remains of earlier calls, and may change meanwhile: only the way back is a proof.
  * 2. All tasks are in the first pid namespace, and any task leads there:
  *
  *        task ─► thread_pid ─► numbers[0].ns ─► idr ─► struct pid ─► task ─► stack
@@ -34,9 +35,9 @@
 
 #define TASK_STACKS_WALK_NS 200000000ULL
 #define TASK_STACKS_MAX     LIMIT(16384, 64)
-#define TASK_STACKS_BYTES   16384 /* of a stack that are searched, at its end */
+#define TASK_STACKS_BYTES   16384 /* bytes at the end of a stack that are searched */
 #define TASK_STACKS_TRIES   256   /* words that may be a task, for each of which memory is read */
-#define TASK_ALIGNMENT      64    /* of a task_struct at least: L1_CACHE_BYTES */
+#define TASK_ALIGNMENT      64    /* least alignment of a task_struct: L1_CACHE_BYTES */
 
 void task_stacks_learn(struct task_stacks *stacks, uint64_t task)
 {
@@ -45,8 +46,8 @@ void task_stacks_learn(struct task_stacks *stacks, uint64_t task)
 }
 
 /*
- * Whether NS has a first process. The task that leads there may have ended since, and its memory
- * may be another object's.
+ * Whether NS has a first process. The task that led to NS may have ended since, and its memory may
+ * be another object's.
  */
 static bool task_stacks_is_namespace(const struct linux_guest *guest, uint64_t ns)
 {
@@ -73,7 +74,7 @@ uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 
 /* --- by the stack itself ---------------------------------------------------------------------- */
 
-/* Whether WORD can be a task. Most kernel addresses on a stack are of code or of the stack. */
+/* Whether WORD can be a task. Most kernel addresses on a stack point to code or to the stack. */
 static bool task_stacks_may_be_task(const struct linux_guest *guest, uint64_t word, uint64_t start,
 				    uint64_t top)
 {
@@ -106,7 +107,7 @@ static uint64_t task_stacks_search(const struct linux_guest *guest, uint64_t top
 
 /* --- by all tasks ----------------------------------------------------------------------------- */
 
-/* The task of the struct pid at PID, if SP lies on its stack; else 0. */
+/* The task of the struct pid at PID, if SP lies on its stack; otherwise 0. */
 static uint64_t task_stacks_try(const struct linux_guest *guest, const struct tasks *tasks,
 				uint64_t pid, uint64_t sp)
 {

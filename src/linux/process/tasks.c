@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads and processes by the address of their task_struct; see tasks.h. Resolver's thread.
+ * Reads threads and processes by the address of their task_struct; see tasks.h. Resolver's thread.
  *
- * The sampler brings the address of `current`. The task_struct there is read later, while the guest
- * runs, so the task may have ended meanwhile, or the memory may belong to another task. Therefore
- * nothing of an earlier read is used: all members that are needed lie within three KiB, are copied
- * in one read and parsed from the copy. A task that is kept saves this read for
- * TASKS_FRESH_NS only. The name of the group leader costs another read of the same kind, and the
- * name of the control group a few reads for each level (cgroup.c).
+ * The sampler provides the address of `current`. The task_struct there is read later, while the
+ * guest runs, so the task may have ended meanwhile, or the memory may belong to another task.
+ * Therefore nothing of an earlier read is used: all members that are needed lie within three KiB,
+ * are copied in one read and parsed from the copy. A kept task saves this read, but only for
+ * TASKS_FRESH_NS. The name of the group leader costs another such read, and the name of the control
+ * group a few reads for each level (cgroup.c).
  *
  * A new process often gets the memory of one that has just ended: task_struct, mm_struct and page
- * tables all lie where those of the other one lay. Only pid and number of exec() calls tell the two
- * apart. So these are read for each sample, also of a task that is kept. So is the pointer to the
+ * tables all have the addresses of the old ones. Only pid and number of exec() calls distinguish
+ * the two. So these are read for each sample, also for a kept task. So is the pointer to the
  * mm_struct, which is 0 before an ending task gives up its areas.
  *
  *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
  *                PF_KTHREAD |       the leader's comm names the process, its pid is the tgid
  *
- * What is read is believed if it can be true: pids within the kernel's limit, pointers into the
- * kernel's half, a name that ends.
+ * Data is accepted if it is plausible: pids within the kernel's limit, pointers into the kernel's
+ * half, a name that ends.
  *
- * Tasks are kept in a hash table of sets. Each set has TASKS_WAYS places, and the least recently
- * used task of the set makes room. The size is fixed, unlike that of hash.h: a guest that
- * forks without end fills these places and no more.
+ * Tasks are kept in a hash table of sets. Each set has TASKS_WAYS places; the least recently used
+ * task of the set is replaced first. The size is fixed, unlike that of hash.h: a guest that forks
+ * without end fills these places and no more.
  */
 #include "config.h"
 
@@ -39,19 +39,20 @@
 #define TASKS_SETS      (TASKS_MAX / TASKS_WAYS)
 #define TASK_PID_MAX    (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
 #define TASK_PF_KTHREAD 0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
-#define TASK_SPAN_BYTES (16U << 10) /* from the first to the last member; 6.12 has 9.5 KiB in all */
+/* limit from the first to the last member; a task_struct of 6.12 has 9.5 KiB */
+#define TASK_SPAN_BYTES (16U << 10)
 
 struct tasks_slot {
-	struct task task; /* address 0: empty */
+	struct task task; /* address is 0 in an empty slot */
 	uint64_t read_ns;
-	uint64_t used; /* tasks.clock when the task was found last */
+	uint64_t used; /* tasks.clock when the task was last found */
 };
 
 struct tasks {
 	const struct linux_guest *linux_guest;
-	uint32_t span_start, span_bytes; /* where a task_struct has the members that are read */
+	uint32_t span_start, span_bytes; /* range of a task_struct with the members that are read */
 	uint32_t stack_bytes;            /* size of each kernel stack */
-	uint64_t clock;                  /* counts calls of tasks_find() */
+	uint64_t clock;                  /* number of calls of tasks_find() */
 	struct tasks_counts counts;
 	struct tasks_slot slots[TASKS_MAX];
 	unsigned char span[TASK_SPAN_BYTES];
@@ -61,7 +62,7 @@ struct tasks {
 static const struct {
 	enum layout_member member;
 	uint32_t size_bytes;
-	bool needed; /* false: a kernel may lack it */
+	bool needed; /* false if a kernel may lack it */
 } task_members[] = {
 	{ TASK_COMM, TASK_NAME_BYTES, true },
 	{ TASK_PID, 4, true },
@@ -78,7 +79,7 @@ static const struct {
 static struct xtop_error *tasks_find_span(struct tasks *tasks)
 {
 	const struct layout *layout = &tasks->linux_guest->layout;
-	bool is_short = linux_is_short(tasks->linux_guest); /* there without BTF */
+	bool is_short = linux_is_short(tasks->linux_guest); /* such kernels have no BTF */
 	uint32_t start = UINT32_MAX, end = 0;
 
 	for (size_t i = 0; i < sizeof(task_members) / sizeof(task_members[0]); i++) {
@@ -134,7 +135,7 @@ struct tasks_counts tasks_counts(const struct tasks *tasks)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Copies a member out of tasks->span. */
+/* Copies a member from tasks->span. */
 static void tasks_get_member(const struct tasks *tasks, enum layout_member member, void *buffer,
 			     size_t size_bytes)
 {
@@ -161,7 +162,7 @@ static bool tasks_read_span(struct tasks *tasks, uint64_t address)
 				 tasks->span_bytes) == tasks->span_bytes;
 }
 
-/* Reads all of a task but the process's name. */
+/* Reads all of a task except the process's name. */
 static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *task,
 			   uint64_t *leaderp)
 {
@@ -205,8 +206,8 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 }
 
 /*
- * Whether the task_struct at ADDRESS has VALUE, of SIZE_BYTES, there now. True if the kernel has no
- * such member.
+ * Whether MEMBER of the task_struct at ADDRESS has VALUE, of SIZE_BYTES, now. True if the kernel
+ * has no such member.
  */
 static bool tasks_has_now(const struct tasks *tasks, uint64_t address, enum layout_member member,
 			  uint64_t value, size_t size_bytes)
@@ -235,12 +236,12 @@ static bool tasks_is_same(const struct tasks *tasks, const struct task *task)
 		tasks_has_now(tasks, address, TASK_MM, task->mm, word_bytes));
 }
 
-/* --- keeping ---------------------------------------------------------------------------------- */
+/* --- kept tasks ------------------------------------------------------------------------------- */
 
-/* The place of ADDRESS, or else the place that ADDRESS can take. Never NULL. */
+/* The slot of ADDRESS, or else the slot that ADDRESS can take. Never NULL. */
 static struct tasks_slot *tasks_find_slot(struct tasks *tasks, uint64_t address)
 {
-	/* task_structs lie at multiples of 64 at least */
+	/* task_structs are at multiples of 64 or more */
 	size_t set = hash_slot(address >> 6, TASKS_SETS);
 	struct tasks_slot *slots = &tasks->slots[set * TASKS_WAYS], *oldest = slots;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mappings of a process; see vmas.h. Resolver's thread. The guest runs meanwhile, so a list or
- * a tree may change under the walk. This does no harm: each VMA must begin where the one before it
- * ended or later, so a cycle ends the walk, and depth and number are bounded.
+ * Reads the mappings of a process; see vmas.h. Resolver's thread. The guest runs meanwhile, so a
+ * list or a tree may change during the walk. This does no harm: each VMA must begin where the one
+ * before it ended or later, so a cycle ends the walk, and depth and number are bounded.
  *
- * To Linux 6.0 the VMAs are a list, mm_struct.mmap and vm_area_struct.vm_next. From 6.1 they are
+ * Up to Linux 6.0 the VMAs are a list, mm_struct.mmap and vm_area_struct.vm_next. From 6.1 they are
  * the leaves of a maple tree, mm_struct.mm_mt (Linux commit d4af56c5c7c6 ("mm: start tracking VMAs
  * with maple tree") (in v6.1); lib/maple_tree.c, include/linux/maple_tree.h):
  *
@@ -18,11 +18,11 @@
  *
  *   A node of a kernel of 32 bits has 32 slots, or 21 of type 3.
  *
- *   slot[i] covers all indices up to and including pivot[i]. The last slot has no pivot and reaches
- *   to the node's own end. A slot i > 0 with pivot 0 is the last one in use and reaches to the
- *   node's end, too; the words behind it may hold other things.
- *   An entry of a leaf is a vm_area_struct, or NULL: nothing mapped, or an internal value: a place
- *   that fork() keeps (XA_ZERO_ENTRY).
+ *   slot[i] covers all indices up to and including pivot[i]. The last slot has no pivot and extends
+ *   to the node's own end. A slot i > 0 with pivot 0 is the last one in use and extends to the
+ *   node's end, too; the words behind it may have other contents.
+ *   An entry of a leaf is a vm_area_struct, NULL if nothing is mapped, or an internal value, for a
+ *   place that fork() reserves (XA_ZERO_ENTRY).
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ struct vmas_walk {
 	const struct linux_guest *linux_guest;
 	vmas_visitor *visit;
 	void *context;
-	uint64_t end; /* of the VMA that was visited last */
+	uint64_t end; /* end of the VMA that was visited last */
 	uint32_t n, n_nodes;
 };
 
@@ -79,7 +79,7 @@ static enum vmas_result vmas_visit(struct vmas_walk *walk, uint64_t address)
 	return walk->visit(walk->context, &vma) ? VMAS_DONE : VMAS_STOPPED;
 }
 
-/* --- to Linux 6.0: a list --------------------------------------------------------------------- */
+/* --- up to Linux 6.0: a list ------------------------------------------------------------------ */
 
 static enum vmas_result vmas_walk_list(struct vmas_walk *walk, uint64_t mm)
 {
@@ -102,10 +102,10 @@ static enum vmas_result vmas_walk_list(struct vmas_walk *walk, uint64_t mm)
 
 struct maple_shape {
 	uint32_t pivots, slots; /* offsets in the node */
-	unsigned n_slots;       /* one more than pivots */
+	unsigned n_slots;       /* greater by one than the number of pivots */
 };
 
-/* The shape of a node with pivots. False: it is not known, or does not fit into a node. */
+/* The shape of a node with pivots. Returns false if it is unknown, or does not fit into a node. */
 static bool maple_shape(const struct linux_guest *linux_guest, enum maple_type type,
 			struct maple_shape *shape)
 {
@@ -146,16 +146,18 @@ static enum vmas_result maple_walk_entry(struct vmas_walk *walk, uint64_t entry,
 	return maple_walk_node(walk, entry, max, depth + 1);
 }
 
-/* False: no node that may hold VMAs, or a limit is reached. */
+/* Whether a node that may have VMAs is at ADDRESS, and no limit is reached. */
 static bool maple_is_node(const struct vmas_walk *walk, uint64_t address, enum maple_type type,
 			  unsigned depth)
 {
-	/* A slot of a dense node covers one address: no VMA is that small. */
+	/* A slot of a dense node covers one address, which is too small for a VMA. */
 	return depth < VMAS_MAX_DEPTH && walk->n_nodes <= VMAS_MAX_NODES && type >= MAPLE_LEAF &&
 	       type <= MAPLE_ARANGE && linux_is_kernel_of(walk->linux_guest, address);
 }
 
-/* ENTRY encodes the node, MAX is the last index that the node covers. */
+/*
+ * Visits the VMAs below a node. ENTRY encodes the node; MAX is the last index that the node covers.
+ */
 static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, uint64_t max,
 					unsigned depth)
 {
@@ -172,7 +174,7 @@ static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, 
 	if (!maple_is_node(walk, address, type, depth) ||
 	    !maple_shape(linux_guest, type, &shape))
 		return VMAS_DAMAGED;
-	/* One page at most, as a node is aligned to its size. */
+	/* A node is aligned to its size, so this is one page at most. */
 	if (memory_read(linux_guest->memory, linux_guest->root, address, node, sizeof(node)) !=
 	    sizeof(node))
 		return VMAS_UNREADABLE;
@@ -201,9 +203,9 @@ static enum vmas_result vmas_walk_tree(struct vmas_walk *walk, uint64_t root)
 	return vmas_visit(walk, root);
 }
 
-/* --- either ----------------------------------------------------------------------------------- */
+/* --- both layouts ----------------------------------------------------------------------------- */
 
-/* The word that the walk begins with: the tree's root, or the list's first VMA. */
+/* The word at which the walk begins: the tree's root, or the list's first VMA. */
 static bool vmas_read_root(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *root)
 {
 	const struct layout *layout = &linux_guest->layout;
@@ -239,7 +241,7 @@ bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vm
 	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count) ||
 	    read.map_count > VMAS_MAX)
 		return false;
-	/* These stay 0 if the kernel has no such members. */
+	/* These members stay 0 if the kernel does not have them. */
 	member_read_u32(linux_guest, mm, MM_LOCK_SEQ, &read.lock_seq);
 	member_read_word(linux_guest, mm, MM_START_BRK, &read.start_brk);
 	member_read_word(linux_guest, mm, MM_START_STACK, &read.start_stack);

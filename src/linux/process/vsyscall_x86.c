@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The vsyscall page: three functions at fixed addresses, the same in all processes. They belong to
+ * The vsyscall page: three functions at the same fixed addresses in all processes. They belong to
  * no area and no file. Old static programs call them. A kernel lets such a call fault and acts for
- * the caller, so a user part may begin there (Linux arch/x86/entry/vsyscall/vsyscall_64.c
- * emulate_vsyscall()). Not every kernel maps the page, so we make its code, as Linux has it (Linux
- * arch/x86/entry/vsyscall/vsyscall_emu_64.S). Resolver's thread.
+ * the caller, so the user's part of a chain may begin there (Linux
+ * arch/x86/entry/vsyscall/vsyscall_64.c emulate_vsyscall()). Not every kernel maps the page, so
+ * this file makes its code as Linux has it (Linux arch/x86/entry/vsyscall/vsyscall_emu_64.S).
+ * Resolver's thread.
  *
  *   0xffffffffff600000   vgettimeofday   mov $96,%rax;  syscall; ret
  *                  400   vtime           mov $201,%rax; syscall; ret
@@ -21,9 +22,9 @@
 
 #define VSYSCALL_ADDRESS   0xffffffffff600000ULL
 #define VSYSCALL_BYTES     0x1000
-#define VSYSCALL_FUNCTION  0x400 /* bytes from one function to the next */
-#define VSYSCALL_CODE      10    /* bytes of each */
-#define VSYSCALL_FIRST     0x1000 /* the image's address of the page; 0 is no address */
+#define VSYSCALL_FUNCTION  0x400 /* distance from one function to the next */
+#define VSYSCALL_CODE      10    /* bytes of a function */
+#define VSYSCALL_FIRST     0x1000 /* address of the page in the image; 0 is no address */
 
 static const struct {
 	const char *name;

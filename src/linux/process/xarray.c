@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The descent through an XArray's nodes; see xarray.h. The guest may change the nodes meanwhile, or
- * have made them to trap us: the shift must fall from node to node, and the depth is bounded.
+ * Walks through the nodes of an XArray; see xarray.h. The guest may change the nodes meanwhile, or
+ * may have crafted them as a trap: the shift must fall from node to node, and the depth is bounded.
  * Resolver's thread.
  */
 #include "config.h"
@@ -38,7 +38,10 @@ static bool xarray_read_slot(const struct linux_guest *linux_guest, uint64_t nod
 			       entry);
 }
 
-/* The entry below NODE. A sibling stands for an entry in a slot before it, which is no sibling. */
+/*
+ * Reads the entry of INDEX in NODE. A sibling refers to an entry in an earlier slot, which is no
+ * sibling.
+ */
 static bool xarray_read_entry(const struct linux_guest *linux_guest, uint64_t node, uint8_t shift,
 			      uint64_t index, uint64_t *entry)
 {
@@ -52,7 +55,7 @@ static bool xarray_read_entry(const struct linux_guest *linux_guest, uint64_t no
 	       !xarray_is_sibling(*entry);
 }
 
-/* The shift of NODE, which is DEPTH nodes below the root and must be less than ABOVE. */
+/* Reads the shift of NODE, which is DEPTH nodes below the root and must be less than ABOVE. */
 static bool xarray_read_shift(const struct linux_guest *linux_guest, uint64_t node, unsigned depth,
 			      unsigned above, uint8_t *shift)
 {
@@ -72,7 +75,7 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 			     address + layout_offset(&linux_guest->layout, XARRAY_HEAD), &entry))
 		return false;
 	if (!xarray_is_node(entry) && index)
-		entry = 0; /* the only entry is that of index 0 */
+		entry = 0; /* the only entry belongs to index 0 */
 	for (unsigned depth = 0; xarray_is_node(entry); depth++) {
 		uint64_t node = entry - 2;
 		uint8_t shift;
@@ -91,7 +94,7 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 	return true;
 }
 
-/* All slots of NODE. */
+/* Reads all slots of NODE. */
 static bool xarray_read_slots(const struct linux_guest *linux_guest, uint64_t node,
 			      uint64_t slots[XARRAY_NODE_SLOTS])
 {
@@ -110,8 +113,8 @@ static bool xarray_read_slots(const struct linux_guest *linux_guest, uint64_t no
 }
 
 /*
- * The first slot from that of *INDEX on that has a node; *INDEX becomes the first index there if
- * that is another slot. 0: there is none.
+ * Finds the first slot with a node, from the slot of *INDEX on. *INDEX becomes the first index of
+ * that slot if it is another slot. Returns 0 if there is none.
  */
 static uint64_t xarray_next_node(const uint64_t slots[XARRAY_NODE_SLOTS], uint8_t shift,
 				 uint64_t *index)
@@ -127,7 +130,7 @@ static uint64_t xarray_next_node(const uint64_t slots[XARRAY_NODE_SLOTS], uint8_
 	return slots[slot];
 }
 
-/* The first index behind the node with SHIFT that has INDEX; 0: it is the root. */
+/* The first index behind the node with SHIFT that has INDEX; 0 for the root. */
 static uint64_t xarray_behind(uint64_t index, uint8_t shift, unsigned depth)
 {
 	shift += XARRAY_SLOT_BITS;
@@ -146,7 +149,7 @@ bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, u
 		return false;
 	if (!xarray_is_node(entry) && *index < XARRAY_NODE_SLOTS) {
 		memset(entries, 0, XARRAY_NODE_SLOTS * sizeof(entries[0]));
-		entries[0] = entry; /* the entry of index 0 alone, or nothing */
+		entries[0] = entry; /* only the entry of index 0, or nothing */
 		return true;
 	}
 	for (unsigned depth = 0; xarray_is_node(entry); depth++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Linux's XArray: from an index to an entry (Linux include/linux/xarray.h, lib/xarray.c, from
+ * Finds entries of Linux's XArray by their index (Linux include/linux/xarray.h, lib/xarray.c, from
  * v4.20). The maple tree uses the same encoding of entries. Resolver's thread; the guest runs
  * meanwhile.
  *
  *   entry    NULL                       nothing
  *            bits 1:0 = 10, > 4096      node, at entry - 2
- *            bits 1:0 = 10, <= 62 << 2  sibling: stands for the entry in slot (entry >> 2)
+ *            bits 1:0 = 10, <= 62 << 2  sibling: refers to the entry in slot (entry >> 2)
  *            bits 1:0 = 10, others      retry or zero: nothing now
  *            bit 0 = 1                  value, an integer
- *            else                       pointer to the user's object
+ *            otherwise                  pointer to the user's object
  *   node     shift; slots[64]: the entry of an index is in slot (index >> shift) & 63
  */
 #ifndef XTOP_PROCESS_XARRAY_H
@@ -38,19 +38,20 @@ static inline bool xarray_is_value(uint64_t entry)
 	return entry & 1;
 }
 
-/* BTF has the members that xarray_find() needs. */
+/* Whether BTF has the members that xarray_find() needs. */
 bool xarray_has_layout(const struct layout *layout);
 /*
- * The entry of INDEX in the struct xarray at ADDRESS. 0 or an internal entry: nothing is there now.
- * False: a node cannot be read, or is none; *entry is untouched.
+ * Finds the entry of INDEX in the struct xarray at ADDRESS. 0 or an internal entry means that
+ * nothing is there now. Returns false and leaves *entry untouched if a node cannot be read or is no
+ * node.
  */
 bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64_t index,
 		 uint64_t *entry);
 /*
- * The leaf that has *INDEX, or the first one behind it: 64 entries, of the indices [*INDEX & ~63,
- * (*INDEX & ~63) + 64). *INDEX becomes the first index of that leaf if it is another one. *NEXT:
- * where to go on, behind *INDEX; 0: nothing lies behind. Entries are as they lie there, internal
- * ones too. False: no leaf was found up to *NEXT.
+ * Reads the leaf that has *INDEX, or the first leaf behind it: the 64 entries of the indices
+ * [*INDEX & ~63, (*INDEX & ~63) + 64), internal entries included. *INDEX becomes the first index of
+ * that leaf if it is another one. *NEXT becomes the index, behind *INDEX, at which to continue; 0
+ * if nothing lies behind. Returns false if no leaf was found up to *NEXT.
  */
 bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, uint64_t *index,
 		      uint64_t entries[XARRAY_NODE_SLOTS], uint64_t *next);
