@@ -58,9 +58,9 @@ void disassemble_arm64_print(const struct code *code, char text[DISASSEMBLE_TEXT
 bool disassemble_arm64_load(void);
 
 /*
- * The instruction as GNU's objdump writes it, but for the differences that tests/unwind/test_disassemble.c lists. "(bad)" if there is
- * none. Targets are absolute addresses. That of a call or jump is the last operand, and no other
- * operand of it has "0x".
+ * Writes the instruction as GNU's objdump does, but for the differences that
+ * tests/unwind/test_disassemble.c lists. "(bad)" if there is no instruction. Targets are absolute
+ * addresses. The target of a call or jump is the last operand, and no other operand has "0x".
  */
 static inline void disassemble_print(const struct code *code, enum code_syntax syntax,
 				     char text[DISASSEMBLE_TEXT_BYTES])
