@@ -23,7 +23,7 @@
 static void locks_print_line(const struct snapshot *snapshot, const struct locks_line *line,
 			     const struct table_options *options, FILE *file)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	char now[16] = "", mean[32] = "", longest[32] = "", seen[32] = "", text[LOCKS_TEXT_BYTES];
 
 	if (line->kind == LOCKS_LOCK) {
@@ -52,11 +52,11 @@ static void locks_print_line(const struct snapshot *snapshot, const struct locks
 struct xtop_error *export_locks_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file)
 {
-	const struct os_waits_counts *counts = &snapshot->waits.counts;
+	const struct os_waits_counts *counts = &snapshot->waits->counts;
 	struct locks_forest forest;
 	struct xtop_error *error;
 
-	if (snapshot->waits.unsupported)
+	if (snapshot->waits->unsupported)
 		return NULL;
 	error = locks_build(snapshot, &forest);
 	if (error)

@@ -89,7 +89,7 @@ static void notes_add_losses(struct notes *notes, const struct snapshot *snapsho
 static void notes_add_waits(struct notes *notes, const struct snapshot *waits)
 {
 	notes_add(notes, "waits: %.1f s that tasks waited, in %.1f s", waits->total_weight / 1e3,
-		  waits->waits.span_ticks / 1e3);
+		  waits->waits->span_ticks / 1e3);
 }
 
 void notes_build(const struct snapshot *snapshot, const struct export_settings *settings,

@@ -124,7 +124,7 @@ struct perf_head {
 
 static const char *perf_event(const struct snapshot *snapshot)
 {
-	return snapshot->waits.there ? "wait" : "cpu-clock";
+	return snapshot->waits ? "wait" : "cpu-clock";
 }
 
 /* Microseconds, as perf prints them. */

@@ -168,7 +168,7 @@ void picture_put_title(const struct picture *picture, FILE *file)
 	if (settings->type)
 		fprintf(file, ", %s", settings->type);
 	fprintf(file, ": %.1f s %s", picture->whole * stacks_ns_per_tick(picture->snapshot) / 1e9,
-		picture->snapshot->waits.there ? "that tasks waited" : "of virtual CPUs");
+		picture->snapshot->waits ? "that tasks waited" : "of virtual CPUs");
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */

@@ -369,7 +369,7 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 	const struct export_settings *settings = pprof->settings;
 	const struct snapshot *snapshot = pprof->snapshot;
 	struct proto_buffer *profile = pprof_begin(pprof);
-	uint64_t time = pprof_add_text(pprof, snapshot->waits.there ? "wait" : "cpu"),
+	uint64_t time = pprof_add_text(pprof, snapshot->waits ? "wait" : "cpu"),
 		 ns = pprof_add_text(pprof, "nanoseconds"),
 		 count = pprof_add_text(pprof, "count");
 

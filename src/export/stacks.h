@@ -76,7 +76,7 @@ static inline uint32_t stacks_n_frames(const struct snapshot *snapshot,
  */
 static inline double stacks_ns_per_tick(const struct snapshot *snapshot)
 {
-	if (snapshot->waits.there)
+	if (snapshot->waits)
 		return 1e6;
 	return 1e9 / (snapshot->sampler.rate_asked_hz > 0 ? snapshot->sampler.rate_asked_hz : 1);
 }

@@ -182,7 +182,7 @@ static void stats_put_costs(struct json *json, const struct snapshot *snapshot,
 
 static void stats_put_waits(struct json *json, const struct snapshot *snapshot)
 {
-	const struct snapshot_waits *waits = snapshot ? &snapshot->waits : NULL;
+	const struct snapshot_waits *waits = snapshot ? snapshot->waits : NULL;
 
 	if (!waits)
 		return;

@@ -133,9 +133,9 @@ static const struct waits_diff_kind waits_diff_sites = {
 static struct xtop_error *waits_diff_add_locks(struct waits_diff *diff, enum waits_side side,
 					       const struct snapshot *snapshot)
 {
-	for (size_t i = 0; i < snapshot->waits.n_locks; i++) {
+	for (size_t i = 0; i < snapshot->waits->n_locks; i++) {
 		const struct locks_line line = { .kind = LOCKS_LOCK, .lock = (uint32_t)i };
-		const struct snapshot_lock *lock = &snapshot->waits.locks[i];
+		const struct snapshot_lock *lock = &snapshot->waits->locks[i];
 		struct waits_diff_row *to = waits_diff_add(
 			diff, side, locks_mean(snapshot, &line, true), lock->longest_ns);
 
@@ -257,7 +257,7 @@ static void waits_diff_print_side(const char *which, const char *name,
 				  const struct snapshot *snapshot, FILE *file)
 {
 	fprintf(file, "%s: %s: tasks %" PRIu64 ", elapsed %.1f s\n", which, name,
-		snapshot->waits.counts.tasks, snapshot->waits.span_ticks / 1e3);
+		snapshot->waits->counts.tasks, snapshot->waits->span_ticks / 1e3);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -291,8 +291,8 @@ static void waits_diff_put_side(struct json *json, const char *which, const char
 {
 	json_open(json, which, '{');
 	json_string(json, "name", name);
-	json_u64(json, "tasks", snapshot->waits.counts.tasks);
-	json_double(json, "elapsed_s", snapshot->waits.span_ticks / 1e3);
+	json_u64(json, "tasks", snapshot->waits->counts.tasks);
+	json_double(json, "elapsed_s", snapshot->waits->span_ticks / 1e3);
 	json_close(json, '}');
 }
 

@@ -61,7 +61,7 @@ static void waits_put_lock(struct json *json, const struct snapshot *snapshot, u
 			   bool totals)
 {
 	const struct locks_line line = { .kind = LOCKS_LOCK, .lock = number };
-	const struct snapshot_lock *lock = &snapshot->waits.locks[number];
+	const struct snapshot_lock *lock = &snapshot->waits->locks[number];
 	char address[32];
 
 	snprintf(address, sizeof(address), "0x%" PRIx64, lock->address);
@@ -102,7 +102,7 @@ static void waits_put_head(struct json *json, const struct snapshot *snapshot,
 			   const struct waits_table *table, const struct locks_forest *forest,
 			   const struct table_options *options)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	struct waits_idle idle = waits_count_idle(table);
 
 	json_u64(json, "version", WAITS_JSON_VERSION);
@@ -123,7 +123,7 @@ static void waits_put(struct json *json, const struct snapshot *snapshot,
 		      const struct waits_table *table, const struct locks_forest *forest,
 		      const struct table_options *options)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	char text[LOCKS_TEXT_BYTES];
 
 	json_open(json, NULL, '{');

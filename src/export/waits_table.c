@@ -23,7 +23,7 @@
 static void waits_print_head(const struct snapshot *snapshot, const struct waits_table *table,
 			     const struct table_options *options, FILE *file)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	const struct os_waits_counts *counts = &waits->counts;
 	struct waits_idle idle = waits_count_idle(table);
 

@@ -69,15 +69,14 @@ struct snapshot *snapshot_create(size_t n_nodes)
 	return NULL;
 }
 
-void snapshot_waits_deinit(struct snapshot_waits *waits)
+void snapshot_waits_destroy(struct snapshot_waits *waits)
 {
+	if (!waits)
+		return;
 	free(waits->rows);
 	free(waits->locks);
 	free(waits->lock_tasks);
-	waits->rows = NULL;
-	waits->locks = NULL;
-	waits->lock_tasks = NULL;
-	waits->n_rows = waits->n_locks = waits->n_lock_tasks = 0;
+	free(waits);
 }
 
 int snapshot_compare_lock_tasks(const void *a, const void *b)
@@ -100,7 +99,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	free(snapshot->sources);
 	free(snapshot->calls);
 	free(snapshot->events);
-	snapshot_waits_deinit(&snapshot->waits);
+	snapshot_waits_destroy(snapshot->waits);
 	free(snapshot);
 }
 
@@ -153,16 +152,36 @@ static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, v
 	return copy;
 }
 
-bool snapshot_waits_copy(const struct snapshot_waits *from, struct snapshot_waits *to)
+struct snapshot_waits *snapshot_waits_copy_head(const struct snapshot_waits *waits)
 {
-	to->rows = NULL;
-	to->locks = NULL;
-	to->lock_tasks = NULL;
-	return snapshot_copy_array(from->rows, from->n_rows, sizeof(*from->rows), &to->rows) &&
-	       snapshot_copy_array(from->locks, from->n_locks, sizeof(*from->locks),
-				   &to->locks) &&
-	       snapshot_copy_array(from->lock_tasks, from->n_lock_tasks,
-				   sizeof(*from->lock_tasks), &to->lock_tasks);
+	struct snapshot_waits *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *waits;
+	copy->rows = NULL;
+	copy->locks = NULL;
+	copy->lock_tasks = NULL;
+	copy->n_rows = copy->n_locks = copy->n_lock_tasks = 0;
+	return copy;
+}
+
+struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *from)
+{
+	struct snapshot_waits *to = snapshot_waits_copy_head(from);
+
+	if (!to)
+		return NULL;
+	to->n_rows = from->n_rows;
+	to->n_locks = from->n_locks;
+	to->n_lock_tasks = from->n_lock_tasks;
+	if (snapshot_copy_array(from->rows, from->n_rows, sizeof(*from->rows), &to->rows) &&
+	    snapshot_copy_array(from->locks, from->n_locks, sizeof(*from->locks), &to->locks) &&
+	    snapshot_copy_array(from->lock_tasks, from->n_lock_tasks, sizeof(*from->lock_tasks),
+				&to->lock_tasks))
+		return to;
+	snapshot_waits_destroy(to);
+	return NULL;
 }
 
 struct snapshot *snapshot_copy(const struct snapshot *from)
@@ -182,6 +201,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->calls = NULL;
 	to->events = NULL;
 	to->sources = NULL;
+	to->waits = from->waits ? snapshot_waits_copy(from->waits) : NULL;
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
 	/* Best effort: without memory the copy has no hypercalls, no events, no source lines, and
 	 * does not know what told where frames are. */
@@ -190,7 +210,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
 	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
-	if (snapshot_waits_copy(&from->waits, &to->waits) &&
+	if (!to->waits == !from->waits &&
 	    snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),
 				&to->effects))
 		return to;

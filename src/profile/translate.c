@@ -64,7 +64,8 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
 	/* Nobody compares waits, hypercalls, and what told where frames are. */
-	snapshot_waits_deinit(&to->waits);
+	snapshot_waits_destroy(to->waits);
+	to->waits = NULL;
 	free(to->calls);
 	to->calls = NULL;
 	free(to->events);

@@ -588,26 +588,32 @@ static double waits_part(const struct waits *waits)
 struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp)
 {
+	struct snapshot_waits *part = malloc(sizeof(*part));
 	struct snapshot *snapshot;
-	struct xtop_error *error = profile_copy(waits->profile, waits->pass_ns, &snapshot);
+	struct xtop_error *error;
 
-	if (error)
+	if (!part)
+		return error_create("out of memory");
+	error = profile_copy(waits->profile, waits->pass_ns, &snapshot);
+	if (error) {
+		free(part);
 		return error;
+	}
 	snapshot->time_ns = time_ns;
 	waits->fold.counts.evicted_nodes = snapshot->resolver.evicted_nodes;
 	waits->fold.counts.frames_refused = snapshot->resolver.frames_refused;
 	snapshot->resolver = waits->fold.counts;
-	snapshot->waits = (struct snapshot_waits){
-		.there = true,
+	snapshot->waits = part;
+	*part = (struct snapshot_waits){
 		.unsupported = !waits->settings.os || (waits->asked && !waits->supported),
 		.span_live = waits->span_live * waits_decay(waits) + waits_part(waits),
 		.span_ticks = waits->span_ticks + waits_part(waits),
 		.cpu_ns = waits->cpu_ns,
 	};
 	if (waits->settings.os)
-		os_get_waits_counts(waits->settings.os, &snapshot->waits.counts);
-	wait_rows_copy(waits->rows, &snapshot->waits);
-	wait_locks_copy(waits->locks, waits->pass_ns, &snapshot->waits);
+		os_get_waits_counts(waits->settings.os, &part->counts);
+	wait_rows_copy(waits->rows, part);
+	wait_locks_copy(waits->locks, waits->pass_ns, part);
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -277,7 +277,7 @@ static struct interval_side column_side(const struct column_context *context,
 	}
 	if (counts->weight > 0 && whole->children_ticks < counts->weight)
 		side.samples *= whole->children_ticks / counts->weight;
-	if (context->snapshot->waits.there)
+	if (context->snapshot->waits)
 		side.samples = 0;
 	return side;
 }

@@ -52,7 +52,7 @@ static void history_clear(struct history_moment *moment)
 	free(moment->nodes);
 	free(moment->grown);
 	free(moment->shares);
-	snapshot_waits_deinit(&moment->head.waits);
+	snapshot_waits_destroy(moment->head.waits);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
 
@@ -291,14 +291,17 @@ static struct history_node *history_keep(const struct snapshot *snapshot, size_t
 void history_add(struct history *history, const struct snapshot *snapshot)
 {
 	struct history_moment *moment;
-	struct history_copy *copy;
+	_cleanup_free_ struct history_copy *copy = NULL;
+	struct snapshot_waits *waits = NULL;
 	struct snapshot *grown;
 
 	/* Before a recording's first sample there is no time yet: ages would be counted from 0. */
 	if (!snapshot->n_nodes || !snapshot->time_ns || !history_is_due(history, snapshot))
 		return;
 	copy = malloc(sizeof(*copy));
-	if (!copy)
+	if (copy && snapshot->waits)
+		waits = snapshot_waits_copy_head(snapshot->waits);
+	if (!copy || !waits != !snapshot->waits)
 		return;
 	if (history->n == HISTORY_MOMENTS)
 		history->first = (history->first + 1) % HISTORY_MOMENTS;
@@ -313,17 +316,15 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.calls = NULL;
 	moment->head.events = NULL;
 	moment->head.nodes = NULL;
-	moment->head.waits.rows = NULL;
-	moment->head.waits.n_rows = 0;
-	snapshot_waits_leave_locks(&moment->head.waits);
-	kept_locks_take(snapshot, &moment->head.waits);
+	moment->head.waits = waits;
+	if (waits)
+		kept_locks_take(snapshot, waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);
 	if (grown)
 		moment->grown =
 			history_keep(grown, HISTORY_GROWN_NODES, copy, &moment->n_grown);
 	snapshot_destroy(grown);
-	free(copy);
 	history_add_shares(history, snapshot, moment);
 }
 
@@ -395,12 +396,14 @@ struct xtop_error *history_get(const struct history *history, size_t at,
 	snapshot->n_nodes = moment->n_nodes;
 	snapshot->nodes = nodes;
 	history_expand(moment, snapshot);
-	if (!snapshot_waits_copy(&moment->head.waits, &snapshot->waits)) {
-		snapshot_destroy(snapshot);
-		return history_no_memory();
+	if (moment->head.waits)
+		snapshot->waits = snapshot_waits_copy(moment->head.waits);
+	if (!snapshot->waits == !moment->head.waits) {
+		*snapshotp = snapshot;
+		return NULL;
 	}
-	*snapshotp = snapshot;
-	return NULL;
+	snapshot_destroy(snapshot);
+	return history_no_memory();
 }
 
 /* --- a range of time -------------------------------------------------------------------------- */
@@ -454,12 +457,13 @@ size_t history_memory_bytes(const struct history *history)
 
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++) {
 		const struct history_moment *moment = &history->moments[i];
-		const struct snapshot_waits *waits = &moment->head.waits;
+		const struct snapshot_waits *waits = moment->head.waits;
 
 		bytes += (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
-			 moment->n_shares * sizeof(*moment->shares) +
-			 waits->n_locks * sizeof(*waits->locks) +
-			 waits->n_lock_tasks * sizeof(*waits->lock_tasks);
+			 moment->n_shares * sizeof(*moment->shares);
+		if (waits)
+			bytes += sizeof(*waits) + waits->n_locks * sizeof(*waits->locks) +
+				 waits->n_lock_tasks * sizeof(*waits->lock_tasks);
 	}
 	return bytes;
 }

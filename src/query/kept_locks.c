@@ -95,12 +95,12 @@ static void kept_locks_add(struct kept_locks *kept, const struct locks_forest *f
 
 void kept_locks_take(const struct snapshot *from, struct snapshot_waits *to)
 {
-	_cleanup_free_ uint32_t *locks = calloc(from->waits.n_locks + 1, sizeof(*locks));
-	_cleanup_free_ bool *tasks = calloc(from->waits.n_lock_tasks + 1, sizeof(*tasks));
-	struct kept_locks kept = { &from->waits, to, locks, tasks };
+	_cleanup_free_ uint32_t *locks = calloc(from->waits->n_locks + 1, sizeof(*locks));
+	_cleanup_free_ bool *tasks = calloc(from->waits->n_lock_tasks + 1, sizeof(*tasks));
+	struct kept_locks kept = { from->waits, to, locks, tasks };
 	struct locks_forest forest = { .n = 0 };
 
-	if (!locks || !tasks || !from->waits.n_lock_tasks)
+	if (!locks || !tasks || !from->waits->n_lock_tasks)
 		return;
 	error_destroy(locks_build(from, &forest));
 	if (forest.n) {

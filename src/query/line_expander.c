@@ -569,11 +569,17 @@ static struct xtop_error *line_expander_finish(const struct line_expander_tree *
 					       struct snapshot **top)
 {
 	_cleanup_free_ uint32_t *numbers = calloc(tree->n, sizeof(*numbers));
+	/* Waits get lines only for files, which have no rows of waits and locks. */
+	struct snapshot_waits *waits =
+		tree->from->waits ? snapshot_waits_copy_head(tree->from->waits) : NULL;
 	struct snapshot *to = numbers ? snapshot_create(tree->n) : NULL;
 	struct snapshot_node *nodes;
 
-	if (!to)
+	if (!to || !waits != !tree->from->waits) {
+		snapshot_destroy(to);
+		snapshot_waits_destroy(waits);
 		return error_create("no memory for source lines");
+	}
 	nodes = to->nodes;
 	*to = *tree->from;
 	to->nodes = nodes;
@@ -582,10 +588,7 @@ static struct xtop_error *line_expander_finish(const struct line_expander_tree *
 	to->found_by = NULL;
 	to->sources = NULL;
 	to->annotation = NULL;
-	/* Waits get lines only for files, which have no rows of waits and locks. */
-	to->waits = (struct snapshot_waits){ .there = tree->from->waits.there,
-					     .span_live = tree->from->waits.span_live,
-					     .span_ticks = tree->from->waits.span_ticks };
+	to->waits = waits;
 	line_expander_emit(tree, to, numbers);
 	line_expander_translate_rest(tree->expander, tree->from, to);
 	to->frames = tree->expander->frames;

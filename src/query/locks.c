@@ -288,8 +288,11 @@ static void locks_put_forest(struct locks_pass *pass)
 
 struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_forest *forest)
 {
-	struct locks_pass pass = { .waits = &snapshot->waits };
+	struct locks_pass pass = { .waits = snapshot->waits };
 
+	*forest = pass.forest;
+	if (!pass.waits)
+		return NULL;
 	pass.failed = !locks_find_holders(&pass);
 	if (!pass.failed)
 		locks_put_circles(&pass);
@@ -312,7 +315,7 @@ void locks_deinit(struct locks_forest *forest)
 
 double locks_mean(const struct snapshot *snapshot, const struct locks_line *line, bool totals)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	const struct snapshot_lock *lock = &waits->locks[line->lock];
 	double span = totals ? waits->span_ticks : waits->span_live;
 
@@ -388,7 +391,7 @@ static const char *locks_holder_note(const struct snapshot_lock *lock)
 void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
 		char buffer[LOCKS_TEXT_BYTES])
 {
-	const struct snapshot_lock *lock = &snapshot->waits.locks[line->lock];
+	const struct snapshot_lock *lock = &snapshot->waits->locks[line->lock];
 	struct locks_text text = { buffer, 0 };
 
 	locks_print_lock(&text, lock);
@@ -399,7 +402,7 @@ void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
 static void locks_print_circle(struct locks_text *text, const struct snapshot *snapshot,
 			       const struct locks_line *line)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	uint32_t at = line->task;
 
 	for (uint32_t i = 0; i < line->n && text->n < LOCKS_TEXT_BYTES - 1; i++) {
@@ -464,7 +467,7 @@ void locks_describe(const struct snapshot *snapshot, const struct locks_line *li
 		locks_print_circle(&text, snapshot, line);
 	if (line->kind == LOCKS_DEADLOCK || line->kind == LOCKS_LOCK)
 		return;
-	task = &snapshot->waits.lock_tasks[line->task];
+	task = &snapshot->waits->lock_tasks[line->task];
 	if (line->n > 1)
 		locks_print(&text, "%" PRIu32 " x ", line->n);
 	locks_print_task(&text, snapshot, task);

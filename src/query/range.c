@@ -61,8 +61,10 @@ struct xtop_error *range_begin(struct range *range)
 
 static double range_waits_ticks(const struct snapshot *before, const struct snapshot *now)
 {
-	return now->waits.span_ticks -
-	       (snapshot_was_reset(before, now) ? 0 : before->waits.span_ticks);
+	if (!now->waits)
+		return 0;
+	return now->waits->span_ticks -
+	       (!before->waits || snapshot_was_reset(before, now) ? 0 : before->waits->span_ticks);
 }
 
 struct xtop_error *range_add(struct range *range, const struct snapshot *before,
@@ -128,22 +130,27 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 			       const struct snapshot *last, struct snapshot **snapshotp)
 {
 	struct snapshot *snapshot = snapshot_create(range->paths.n);
+	struct snapshot_waits *waits = last->waits ? snapshot_waits_copy_head(last->waits) : NULL;
 	struct snapshot_node *nodes;
 
-	if (!snapshot)
+	if (!snapshot || !waits != !last->waits) {
+		snapshot_destroy(snapshot);
+		snapshot_waits_destroy(waits);
 		return range_no_memory();
+	}
 	nodes = snapshot->nodes;
 	*snapshot = *last;
 	snapshot->calls = NULL; /* they are only known since the start */
 	snapshot->events = NULL; /* these only now */
-	snapshot_waits_leave_locks(&snapshot->waits);
+	snapshot->waits = waits;
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;
 	range_fill(range, snapshot);
 	counters_subtract(snapshot, first);
 	snapshot->started_ns = first->time_ns;
 	snapshot->first_clocks = first->clocks;
-	snapshot->waits.span_ticks = snapshot->waits.span_live = range->waits_ticks;
+	if (waits)
+		waits->span_ticks = waits->span_live = range->waits_ticks;
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -140,7 +140,7 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 	if (!made.nodes)
 		return error_create("no memory to select among %zu nodes", from->n_nodes);
 	selection_weigh(selection, from,
-			selection->hide_idle && from->waits.there
+			selection->hide_idle && from->waits
 				? &(struct wait_classes){ classes, from->n_frames }
 				: NULL,
 			asked, made.nodes);

@@ -171,10 +171,10 @@ static int waits_compare_waits(const void *pointer_a, const void *pointer_b)
 /* Fills in what only the rows of the snapshot have. */
 static struct xtop_error *waits_join(struct waits_pass *pass)
 {
-	const struct snapshot_waits *waits = &pass->snapshot->waits;
+	const struct snapshot_waits *waits = pass->snapshot->waits;
 	_cleanup_free_ struct snapshot_wait *sorted = NULL;
 
-	if (!waits->n_rows)
+	if (!waits || !waits->n_rows)
 		return NULL;
 	sorted = reallocarray(NULL, waits->n_rows, sizeof(*sorted));
 	if (!sorted)
@@ -202,9 +202,9 @@ static struct xtop_error *waits_join(struct waits_pass *pass)
 
 static void waits_set_means(struct waits_pass *pass)
 {
-	const struct snapshot_waits *waits = &pass->snapshot->waits;
+	const struct snapshot_waits *waits = pass->snapshot->waits;
 
-	for (size_t i = 0; i < pass->table.n; i++) {
+	for (size_t i = 0; waits && i < pass->table.n; i++) {
 		struct waits_row *row = &pass->table.rows[i];
 
 		if (waits->span_live > 0)

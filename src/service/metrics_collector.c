@@ -49,7 +49,7 @@ void metrics_collector_take_waits(struct metrics_collector *collector, size_t i,
 	struct waits_table table;
 	struct xtop_error *error;
 
-	if (!collector->options->metrics || snapshot->waits.unsupported)
+	if (!collector->options->metrics || snapshot->waits->unsupported)
 		return;
 	error = waits_build(snapshot, &table);
 	if (error) {

@@ -187,7 +187,7 @@ static void publisher_push(struct publisher *publisher, struct publisher_times *
 			   const struct pipeline *pipeline, struct snapshot *snapshot)
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
-	struct push_profile profile = { .waits = snapshot->waits.there };
+	struct push_profile profile = { .waits = snapshot->waits != NULL };
 	_cleanup_free_ char *bytes = NULL;
 	struct xtop_error *error;
 	size_t size_bytes;

@@ -120,7 +120,7 @@ static struct snapshot *waits_snapshot(void)
 	static const char *const stacks[] = { "@httpd;.read;futex_wait 3*2", NULL };
 	struct snapshot *waits = stacks_snapshot(frames, stacks);
 
-	waits->waits.there = true;
+	waits->waits = calloc(1, sizeof(*waits->waits));
 	return waits;
 }
 

@@ -55,7 +55,7 @@ static void check_picture(export_write_fn *write, const char *end, const char *w
 		  "no address but those of XML's name spaces");
 	check(strstr(text, "&lt;/b&gt;: 5.0 s of virtual CPUs<"), "its title");
 	free(text);
-	snapshot->waits.there = true;
+	snapshot->waits = calloc(1, sizeof(*snapshot->waits));
 	text = written(snapshot, write);
 	check(strstr(text, "&lt;/b&gt;: 0.0 s that tasks waited<"), "the title of waits");
 	free(text);

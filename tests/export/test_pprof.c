@@ -208,8 +208,8 @@ static void test_notes(void)
 	size_t size;
 
 	snapshot->sampler.lost = 17;
-	waits->waits.there = true;
-	waits->waits.span_ticks = 500;
+	waits->waits = calloc(1, sizeof(*waits->waits));
+	waits->waits->span_ticks = 500;
 	message = pprof(snapshot, &settings, &reading.n);
 	reading.bytes = message;
 	reading.text = open_memstream(&text, &size);
@@ -238,7 +238,7 @@ static void test_waits(void)
 	struct snapshot *waiting;
 
 	waiting = stacks_snapshot(frames, waits);
-	waiting->waits.there = true;
+	waiting->waits = calloc(1, sizeof(*waiting->waits));
 	check_pprof(stacks_snapshot(frames, stacks), &(struct export_settings){ .waits = waiting },
 		    "process=httpd main@[kernel]/ 3 30000000 0 0\n"
 		    "process=httpd wait@[kernel]/ main@[kernel]/ 0 0 5 5000000\n",
@@ -345,7 +345,7 @@ static void test_waits_alone(void)
 	message = pprof(snapshot, &(struct export_settings){ 0 }, &n);
 	check(has_string(message, n, "cpu") && !has_string(message, n, "wait"), "samples: cpu");
 	free(message);
-	snapshot->waits.there = true;
+	snapshot->waits = calloc(1, sizeof(*snapshot->waits));
 	message = pprof(snapshot, &(struct export_settings){ 0 }, &n);
 	check(has_string(message, n, "wait") && !has_string(message, n, "cpu"), "waits: wait");
 	free(message);

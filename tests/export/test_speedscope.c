@@ -78,7 +78,7 @@ static void test_waits(void)
 	static const char *const stacks[] = { "main 3", NULL }, *const waits[] = { "wait 5", NULL };
 	struct snapshot *waiting = stacks_snapshot(frames, waits);
 
-	waiting->waits.there = true;
+	waiting->waits = calloc(1, sizeof(*waiting->waits));
 	check_both(stacks_snapshot(frames, stacks), waiting,
 		   "\"profiles\":[{\"type\":\"sampled\",\"name\":\"\\u003cweb\\\"01\\u003e: CPU\","
 		   "\"unit\":\"nanoseconds\",\"samples\":[[0]],\"weights\":[30000000],"

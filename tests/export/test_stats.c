@@ -262,11 +262,7 @@ static void test_members(void)
 static void test_waits(void)
 {
 	struct snapshot snapshot = some_snapshot(), of_waits = { .total_weight = 7500 };
-	char *text;
-
-	of_waits.resolver.stops[UNWIND_CUT] = 33;
-	of_waits.waits = (struct snapshot_waits){
-		.there = true,
+	struct snapshot_waits part = {
 		.span_ticks = 20500,
 		.rows_refused = 11,
 		.locks_refused = 16,
@@ -276,6 +272,10 @@ static void test_waits(void)
 			    .locks_found = 12, .locks_unknown = 13, .locks = 14, .locks_moved = 15,
 			    .locks_cpu_ns = 250000000 },
 	};
+	char *text;
+
+	of_waits.resolver.stops[UNWIND_CUT] = 33;
+	of_waits.waits = &part;
 	text = stats_text(&snapshot, "x");
 	check(!strstr(text, "\"waits\""), "nothing if nobody looked at waits");
 	free(text);
@@ -291,7 +291,7 @@ static void test_waits(void)
 		  "    \"span_s\": 20.5,\n    \"waited_s\": 7.5,\n    \"truncated\": 33,\n"
 		  "    \"cpu_s\": 1.25,\n    \"locks_cpu_s\": 0.25\n  }");
 	free(text);
-	of_waits.waits.unsupported = true;
+	part.unsupported = true;
 	text = stats_text(&snapshot, "x");
 	check_has(text, "\"tasks_known\": false,");
 	free(text);

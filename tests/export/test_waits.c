@@ -35,8 +35,8 @@ static struct snapshot *make(uint32_t pipe_ms, uint32_t journal_ms)
 	profile_add(profile, idle, 2, 1, 1, 10000);
 	must(profile_copy(profile, 1, &snapshot));
 	profile_destroy(profile);
-	waits = &snapshot->waits;
-	*waits = (struct snapshot_waits){ .there = true, .span_live = 10000, .span_ticks = 10000 };
+	waits = snapshot->waits = malloc(sizeof(*waits));
+	*waits = (struct snapshot_waits){ .span_live = 10000, .span_ticks = 10000 };
 	waits->counts.tasks = 3;
 	waits->counts.passes = 20;
 	waits->rows = calloc(1, sizeof(*waits->rows));
@@ -54,7 +54,7 @@ static struct snapshot *make(uint32_t pipe_ms, uint32_t journal_ms)
 /* cat 7 waits for a mutex that db 9 has. */
 static struct snapshot *with_lock(struct snapshot *snapshot, double ms, const char *name)
 {
-	struct snapshot_waits *waits = &snapshot->waits;
+	struct snapshot_waits *waits = snapshot->waits;
 
 	waits->locks = calloc(1, sizeof(*waits->locks));
 	waits->n_locks = 1;

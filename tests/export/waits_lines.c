@@ -86,13 +86,13 @@ static struct snapshot *make(bool has_tasks)
 		profile_add(profile, stack, 2, 1, 1, 5000);
 	must(profile_copy(profile, 1, &snapshot));
 	profile_destroy(profile);
-	snapshot->waits.there = true;
+	snapshot->waits = calloc(1, sizeof(*snapshot->waits));
 	if (!has_tasks)
 		return snapshot;
-	snapshot->waits.span_live = snapshot->waits.span_ticks = 1000;
-	snapshot->waits.counts.passes = 2;
-	add_rows(&snapshot->waits, stack[0], stack[1]);
-	add_locks(&snapshot->waits, stack[0], stack[1]);
+	snapshot->waits->span_live = snapshot->waits->span_ticks = 1000;
+	snapshot->waits->counts.passes = 2;
+	add_rows(snapshot->waits, stack[0], stack[1]);
+	add_locks(snapshot->waits, stack[0], stack[1]);
 	return snapshot;
 }
 
@@ -122,7 +122,7 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	print(make(true));
 	unsupported = make(false);
-	unsupported->waits.unsupported = true;
+	unsupported->waits->unsupported = true;
 	print(unsupported);
 	print(make(false));
 	print_diff();

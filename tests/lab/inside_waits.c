@@ -124,12 +124,12 @@ static void inside_put_snapshot(struct inside_waits *inside)
 	struct snapshot *snapshot;
 
 	must_or_die(waits_snapshot(inside->waits, (MAX_UPDATES + PASSES) * SECOND, &snapshot));
-	if (snapshot->waits.unsupported)
+	if (snapshot->waits->unsupported)
 		inside->put(inside->context, "no list of tasks");
-	inside_put_rows(inside, &snapshot->waits);
-	for (size_t i = 0; i < snapshot->waits.n_lock_tasks; i++)
-		if (snapshot->waits.lock_tasks[i].lock != SNAPSHOT_NO_LOCK)
-			inside_put_lock(inside, &snapshot->waits, &snapshot->waits.lock_tasks[i]);
+	inside_put_rows(inside, snapshot->waits);
+	for (size_t i = 0; i < snapshot->waits->n_lock_tasks; i++)
+		if (snapshot->waits->lock_tasks[i].lock != SNAPSHOT_NO_LOCK)
+			inside_put_lock(inside, snapshot->waits, &snapshot->waits->lock_tasks[i]);
 	snapshot_destroy(snapshot);
 }
 

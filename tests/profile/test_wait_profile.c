@@ -314,18 +314,18 @@ static void test_weights(void)
 		tasks[2].waited_ns += PERIOD;
 	}
 	snapshot = take(105 * S);
-	check(snapshot->waits.there && !snapshot->waits.unsupported, "a snapshot of waits");
-	check(snapshot->waits.span_ticks == 5000, "the span is what passes stand for, in ms");
+	check(snapshot->waits && !snapshot->waits->unsupported, "a snapshot of waits");
+	check(snapshot->waits->span_ticks == 5000, "the span is what passes stand for, in ms");
 	check(snapshot->total_weight == 15000, "three tasks, 5 s each");
-	check(snapshot->live_weight / snapshot->waits.span_live > 2.99 &&
-		      snapshot->live_weight / snapshot->waits.span_live < 3.01,
+	check(snapshot->live_weight / snapshot->waits->span_live > 2.99 &&
+		      snapshot->live_weight / snapshot->waits->span_live < 3.01,
 	      "live means decay as the span does");
-	check_u64(snapshot->waits.n_rows, 2, "a row for each site");
-	check(snapshot->waits.rows[0].now == 2 &&
-		      snapshot->waits.rows[0].states ==
+	check_u64(snapshot->waits->n_rows, 2, "a row for each site");
+	check(snapshot->waits->rows[0].now == 2 &&
+		      snapshot->waits->rows[0].states ==
 			      (1 << OS_WAIT_SLEEPING | 1 << OS_WAIT_BLOCKED),
 	      "how many are there now, in which states");
-	check_u64(snapshot->waits.rows[0].longest_ns, 3 * S + 9 * PERIOD, "the longest wait");
+	check_u64(snapshot->waits->rows[0].longest_ns, 3 * S + 9 * PERIOD, "the longest wait");
 	snapshot_destroy(snapshot);
 
 	tasks[2].moved = true;
@@ -334,13 +334,13 @@ static void test_weights(void)
 	tasks[0].waits = false;
 	poll_at(106 * S);
 	snapshot = take(106 * S);
-	check(snapshot->waits.rows[0].longest_ns == 9 * S && snapshot->waits.rows[0].now == 1,
+	check(snapshot->waits->rows[0].longest_ns == 9 * S && snapshot->waits->rows[0].now == 1,
 	      "the end of a wait may be longer than its last look");
 	snapshot_destroy(snapshot);
 	waits_reset(waits);
 	poll_at(107 * S);
 	snapshot = take(107 * S);
-	check(snapshot->waits.n_rows == 2 && snapshot->total_weight == 1000,
+	check(snapshot->waits->n_rows == 2 && snapshot->total_weight == 1000,
 	      "after a reset tasks that wait on are there again");
 	snapshot_destroy(snapshot);
 	end();
@@ -394,7 +394,7 @@ static void test_cost(void)
 	check_u64(turns_at(103 * S, 100 * MS), 1, "the end of the pass");
 	turn_cpu_ns = end_cpu_ns = 0;
 	snapshot = take(103 * S);
-	check_u64(snapshot->waits.cpu_ns, 46 * 10 * MS + 7 * MS,
+	check_u64(snapshot->waits->cpu_ns, 46 * 10 * MS + 7 * MS,
 		  "what all that cost, with what is read at the end of a pass");
 	snapshot_destroy(snapshot);
 	end();
@@ -418,7 +418,7 @@ static void test_slow_pass(void)
 	}
 	snapshot = take(170 * S);
 	for (size_t i = 1; i < snapshot->n_nodes; i++) {
-		double mean = snapshot->nodes[i].self_live / snapshot->waits.span_live;
+		double mean = snapshot->nodes[i].self_live / snapshot->waits->span_live;
 
 		if (snapshot->nodes[i].self_total)
 			check(mean > 0.99 && mean < 1.01, "a slow pass: one task, mean %.2f", mean);
@@ -440,7 +440,7 @@ static void test_runnable(void)
 	last = &snapshot->nodes[snapshot->n_nodes - 1];
 	check_string(frames_get(frames, last->frame)->name, WAIT_RUNNABLE_MARK,
 		     "a task that wants a CPU has a mark");
-	check(snapshot->waits.rows[0].kind == WAIT_CPU, "it waits for a CPU");
+	check(snapshot->waits->rows[0].kind == WAIT_CPU, "it waits for a CPU");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -453,18 +453,18 @@ static void test_other(void)
 	known = false;
 	poll_at(100 * S);
 	snapshot = take(100 * S);
-	check(!snapshot->waits.unsupported, "before a vCPU ran nothing is known");
+	check(!snapshot->waits->unsupported, "before a vCPU ran nothing is known");
 	snapshot_destroy(snapshot);
 	other = true;
 	poll_at(101 * S);
 	snapshot = take(101 * S);
-	check(snapshot->waits.unsupported, "a unikernel has no list of tasks");
+	check(snapshot->waits->unsupported, "a unikernel has no list of tasks");
 	snapshot_destroy(snapshot);
 	known = true;
 	answer = OS_WAITS_NONE;
 	poll_at(102 * S);
 	snapshot = take(102 * S);
-	check(snapshot->waits.unsupported, "a kernel that lacks what is needed neither");
+	check(snapshot->waits->unsupported, "a kernel that lacks what is needed neither");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -547,21 +547,21 @@ static void test_spinlocks(void)
 	saw(3, VCPU_RUNNING, 13, true, 99 * S + 900 * MS, "main");
 	poll_at(100 * S);
 	snapshot = take(100 * S);
-	check_u64(snapshot->waits.n_locks, 1, "a vCPU waits for a spinlock");
-	lock = snapshot->waits.locks;
+	check_u64(snapshot->waits->n_locks, 1, "a vCPU waits for a spinlock");
+	lock = snapshot->waits->locks;
 	check(lock->kind == OS_LOCK_SPINLOCK && lock->now == 1,
 	      "of the last stop alone: %u wait", lock->now);
 	check_string(lock->name, "taken in fget", "where");
 	check(lock->certainty == OS_HOLDER_GUESS && lock->holder_pid == 11,
 	      "the only other vCPU in the kernel may hold it, though it has no CPU");
-	check(stack_is(&snapshot->waits.lock_tasks[0], "filp_close ksys_close") &&
-		      stack_is(&snapshot->waits.lock_tasks[1],
+	check(stack_is(&snapshot->waits->lock_tasks[0], "filp_close ksys_close") &&
+		      stack_is(&snapshot->waits->lock_tasks[1],
 			       "xen_poll_irq_timeout xen_qlock_wait __pv_queued_spin_lock_slowpath "
 			       "_raw_spin_lock fget ksys_dup"),
 	      "their stacks, the innermost function first");
-	check(snapshot->waits.n_lock_tasks == 2 && snapshot->waits.lock_tasks[1].pid == 12 &&
-		      snapshot->waits.lock_tasks[1].on_cpu &&
-		      snapshot->waits.lock_tasks[1].cpu == 2,
+	check(snapshot->waits->n_lock_tasks == 2 && snapshot->waits->lock_tasks[1].pid == 12 &&
+		      snapshot->waits->lock_tasks[1].on_cpu &&
+		      snapshot->waits->lock_tasks[1].cpu == 2,
 	      "who waits, on which vCPU");
 	snapshot_destroy(snapshot);
 
@@ -570,8 +570,8 @@ static void test_spinlocks(void)
 	saw(2, VCPU_LOCK_WAIT, 12, false, 100 * S + 400 * MS, "ksys_dup fget " SLOW);
 	poll_at(100 * S + PERIOD);
 	snapshot = take(100 * S + PERIOD);
-	check(snapshot->waits.locks[0].certainty == OS_HOLDER_UNKNOWN &&
-		      !snapshot->waits.locks[0].holder_pid,
+	check(snapshot->waits->locks[0].certainty == OS_HOLDER_UNKNOWN &&
+		      !snapshot->waits->locks[0].holder_pid,
 	      "of two in the kernel, either may hold it");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_RUNNING, 10, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
@@ -579,17 +579,17 @@ static void test_spinlocks(void)
 	saw(2, VCPU_RUNNING, 12, false, 100 * S + 900 * MS, "ksys_dup fget _raw_spin_lock");
 	poll_at(101 * S);
 	snapshot = take(101 * S);
-	check_u64(snapshot->waits.locks[0].now, 2, "vCPUs that spin wait, too");
-	check_u64(snapshot->waits.locks[0].holder_pid, 12, "who has just taken one does not");
+	check_u64(snapshot->waits->locks[0].now, 2, "vCPUs that spin wait, too");
+	check_u64(snapshot->waits->locks[0].holder_pid, 12, "who has just taken one does not");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_RUNNABLE, 10, false, 101 * S + 400 * MS, "ksys_dup fget " SLOW " xen_hypercall_pv");
 	saw(1, VCPU_RUNNABLE, 14, false, 101 * S + 400 * MS, "ksys_dup fget " SLOW);
 	saw(2, VCPU_RUNNING, 12, false, 101 * S + 400 * MS, "ksys_dup fget");
 	poll_at(101 * S + PERIOD);
 	snapshot = take(101 * S + PERIOD);
-	check_u64(snapshot->waits.locks[0].now, 2, "so do those that were halted, until they run again");
-	check(snapshot->waits.locks[0].certainty == OS_HOLDER_GUESS &&
-		      snapshot->waits.locks[0].holder_pid == 12,
+	check_u64(snapshot->waits->locks[0].now, 2, "so do those that were halted, until they run again");
+	check(snapshot->waits->locks[0].certainty == OS_HOLDER_GUESS &&
+		      snapshot->waits->locks[0].holder_pid == 12,
 	      "and none of them may hold it");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_LOCK_WAIT, 10, false, 101 * S + 900 * MS, "ksys_dup fget " SLOW);
@@ -598,7 +598,7 @@ static void test_spinlocks(void)
 	saw(2, VCPU_RUNNING, 12, true, 101 * S + 900 * MS, "main");
 	poll_at(102 * S);
 	snapshot = take(102 * S);
-	check(snapshot->waits.locks[0].now == 1 && snapshot->waits.locks[0].holder_pid == 14,
+	check(snapshot->waits->locks[0].now == 1 && snapshot->waits->locks[0].holder_pid == 14,
 	      "who wakes the next one does not wait");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_LOCK_WAIT, 10, false, 102 * S + 400 * MS, "ksys_dup fget " SLOW);
@@ -606,7 +606,7 @@ static void test_spinlocks(void)
 	saw(2, VCPU_RUNNABLE, 12, false, 102 * S + 400 * MS, "ksys_read");
 	poll_at(102 * S + PERIOD);
 	snapshot = take(102 * S + PERIOD);
-	check_u64(snapshot->waits.locks[0].holder_pid, 14,
+	check_u64(snapshot->waits->locks[0].holder_pid, 14,
 		  "of two in the kernel, the one in the function that takes it");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_RUNNABLE, 10, false, 102 * S + 900 * MS, "ksys_dup fget " SLOW);
@@ -614,13 +614,13 @@ static void test_spinlocks(void)
 	saw(2, VCPU_RUNNING, 12, true, 102 * S + 900 * MS, "main");
 	poll_at(103 * S);
 	snapshot = take(103 * S);
-	check(snapshot->waits.locks[0].now == 1 &&
-		      snapshot->waits.locks[0].certainty == OS_HOLDER_UNKNOWN,
+	check(snapshot->waits->locks[0].now == 1 &&
+		      snapshot->waits->locks[0].certainty == OS_HOLDER_UNKNOWN,
 	      "after its waiter was woken, nobody else in the kernel need hold it");
 	snapshot_destroy(snapshot);
 	poll_at(104 * S);
 	snapshot = take(104 * S);
-	check(!snapshot->waits.locks[0].now, "an old stop says nothing of now");
+	check(!snapshot->waits->locks[0].now, "an old stop says nothing of now");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -639,18 +639,18 @@ static void test_stacks(void)
 	tasks[1].address += 0x1000;
 	poll_at(100 * S);
 	snapshot = take(100 * S);
-	holder = &snapshot->waits.lock_tasks[1];
-	check(snapshot->waits.n_lock_tasks == 2 && holder->pid == 11 && holder->n_frames == 1 &&
+	holder = &snapshot->waits->lock_tasks[1];
+	check(snapshot->waits->n_lock_tasks == 2 && holder->pid == 11 && holder->n_frames == 1 &&
 		      holder->frames[0] == holder->site &&
-		      snapshot->waits.lock_tasks[0].n_frames == 1 &&
-		      snapshot->waits.lock_tasks[0].frames[0] != holder->site,
+		      snapshot->waits->lock_tasks[0].n_frames == 1 &&
+		      snapshot->waits->lock_tasks[0].frames[0] != holder->site,
 	      "a holder that sleeps has its stack, and so has who waits for it");
 	snapshot_destroy(snapshot);
 
 	holder_moved = true;
 	poll_at(101 * S);
 	snapshot = take(101 * S);
-	check(!snapshot->waits.lock_tasks[1].n_frames, "one that has moved on since has none");
+	check(!snapshot->waits->lock_tasks[1].n_frames, "one that has moved on since has none");
 	snapshot_destroy(snapshot);
 
 	for (int i = 0; i < 2 * SNAPSHOT_LOCK_FRAMES; i++)
@@ -660,7 +660,7 @@ static void test_stacks(void)
 	holder_runs = true;
 	poll_at(102 * S);
 	snapshot = take(102 * S);
-	holder = &snapshot->waits.lock_tasks[1];
+	holder = &snapshot->waits->lock_tasks[1];
 	check(holder->n_frames == SNAPSHOT_LOCK_FRAMES &&
 		      !strcmp(frames_get(frames, holder->frames[0])->name, "f63") &&
 		      !strcmp(frames_get(frames, holder->frames[31])->name, "f32"),
@@ -690,14 +690,14 @@ static void test_end(void)
 	tasks[0].ended_ns = 3 * S;
 	poll_at(101 * S);
 	snapshot = take(101 * S);
-	check_u64(snapshot->waits.rows[0].longest_ns, 3 * S, "the longest wait at a site");
-	check_u64(snapshot->waits.locks[0].longest_ns, 3 * S, "the longest wait for a lock");
+	check_u64(snapshot->waits->rows[0].longest_ns, 3 * S, "the longest wait at a site");
+	check_u64(snapshot->waits->locks[0].longest_ns, 3 * S, "the longest wait for a lock");
 	snapshot_destroy(snapshot);
 	tasks[0].moved = true;
 	tasks[0].ended_ns = 9 * S;
 	poll_at(102 * S);
 	snapshot = take(102 * S);
-	check_u64(snapshot->waits.locks[0].longest_ns, 3 * S, "a wait for something else");
+	check_u64(snapshot->waits->locks[0].longest_ns, 3 * S, "a wait for something else");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -711,8 +711,8 @@ static void test_renamed(void)
 	has_lock = renames = true;
 	poll_at(100 * S);
 	snapshot = take(100 * S);
-	check(snapshot->waits.lock_tasks[0].site != FRAME_NONE &&
-		      snapshot->waits.lock_tasks[0].n_frames == 1,
+	check(snapshot->waits->lock_tasks[0].site != FRAME_NONE &&
+		      snapshot->waits->lock_tasks[0].n_frames == 1,
 	      "it is known where who waits for a lock waits");
 	snapshot_destroy(snapshot);
 	has_lock = renames = false;

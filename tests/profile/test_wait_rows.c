@@ -18,17 +18,17 @@ static uint32_t row_of(uint32_t site)
 	return wait_rows_find_or_add(rows, &key);
 }
 
-static struct snapshot_waits copy(void)
+static struct snapshot_waits *copy(void)
 {
-	struct snapshot_waits waits = { 0 };
+	struct snapshot_waits *waits = calloc(1, sizeof(*waits));
 
-	wait_rows_copy(rows, &waits);
+	wait_rows_copy(rows, waits);
 	return waits;
 }
 
 static void test_pass(void)
 {
-	struct snapshot_waits waits;
+	struct snapshot_waits *waits;
 	uint32_t row;
 
 	rows = wait_rows_create();
@@ -37,38 +37,38 @@ static void test_pass(void)
 	wait_rows_update(rows, row, OS_WAIT_SLEEPING, 3 * S, 100 * S);
 	wait_rows_update(rows, row, OS_WAIT_BLOCKED, 2 * S, 100 * S);
 	waits = copy();
-	check(waits.n_rows == 2 && !waits.rows[0].now, "a pass that goes on is not shown");
-	snapshot_waits_deinit(&waits);
+	check(waits->n_rows == 2 && !waits->rows[0].now, "a pass that goes on is not shown");
+	snapshot_waits_destroy(waits);
 	check(!wait_rows_end_pass(rows, 100 * S), "nothing is forgotten");
 	waits = copy();
-	check(waits.rows[0].now == 2 && waits.rows[0].longest_ns == 3 * S &&
-		      waits.rows[0].states == (1 << OS_WAIT_SLEEPING | 1 << OS_WAIT_BLOCKED),
+	check(waits->rows[0].now == 2 && waits->rows[0].longest_ns == 3 * S &&
+		      waits->rows[0].states == (1 << OS_WAIT_SLEEPING | 1 << OS_WAIT_BLOCKED),
 	      "what is known of a site");
-	snapshot_waits_deinit(&waits);
+	snapshot_waits_destroy(waits);
 	wait_rows_end(rows, row, 4 * S);
 	wait_rows_end_pass(rows, 101 * S);
 	waits = copy();
-	check(!waits.rows[0].now && waits.rows[0].longest_ns == 4 * S && waits.rows[0].states,
+	check(!waits->rows[0].now && waits->rows[0].longest_ns == 4 * S && waits->rows[0].states,
 	      "when nobody waits any more, the longest wait and the states stay");
-	snapshot_waits_deinit(&waits);
+	snapshot_waits_destroy(waits);
 	wait_rows_reset(rows);
 	waits = copy();
-	check(!waits.n_rows && !waits.rows, "nothing after a reset");
+	check(!waits->n_rows && !waits->rows, "nothing after a reset");
 	wait_rows_destroy(rows);
 }
 
 /* Programs come and go: the table is full of sites at which nobody waits any more. */
 static void test_limits(void)
 {
-	struct snapshot_waits waits;
+	struct snapshot_waits *waits;
 
 	rows = wait_rows_create();
 	for (uint32_t site = 0; site < WAIT_ROWS_MAX; site++)
 		wait_rows_update(rows, row_of(site), OS_WAIT_SLEEPING, S, 100 * S);
 	check(row_of(WAIT_ROWS_MAX) == WAIT_ROWS_NONE, "rows are limited");
 	waits = copy();
-	check(waits.n_rows == WAIT_ROWS_MAX && waits.rows_refused == 1, "what has no row is counted");
-	snapshot_waits_deinit(&waits);
+	check(waits->n_rows == WAIT_ROWS_MAX && waits->rows_refused == 1, "what has no row is counted");
+	snapshot_waits_destroy(waits);
 	check(!wait_rows_end_pass(rows, 100 * S) && !wait_rows_end_pass(rows, 200 * S),
 	      "rows that are young stay");
 	wait_rows_update(rows, row_of(WAIT_ROWS_MAX - 1), OS_WAIT_SLEEPING, 600 * S,
@@ -76,10 +76,10 @@ static void test_limits(void)
 	check(wait_rows_end_pass(rows, 101 * S + WAIT_ROWS_FORGET_NS),
 	      "old ones are forgotten when the table is full");
 	waits = copy();
-	check(waits.n_rows == 1 && waits.rows[0].site == WAIT_ROWS_MAX - 1 &&
-		      waits.rows[0].longest_ns == 600 * S,
+	check(waits->n_rows == 1 && waits->rows[0].site == WAIT_ROWS_MAX - 1 &&
+		      waits->rows[0].longest_ns == 600 * S,
 	      "the one where a task waits stays");
-	snapshot_waits_deinit(&waits);
+	snapshot_waits_destroy(waits);
 	check(row_of(WAIT_ROWS_MAX - 1) == 0 && row_of(WAIT_ROWS_MAX) == 1, "it is found again, and there is room");
 	wait_rows_destroy(rows);
 }

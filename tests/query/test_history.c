@@ -145,7 +145,8 @@ static void note_waits(struct history *history, struct profile *profile, uint64_
 {
 	struct snapshot *snapshot = snapshot_at(profile, sequence, sequence * SECOND);
 
-	snapshot->waits.span_ticks = ticks;
+	snapshot->waits = calloc(1, sizeof(*snapshot->waits));
+	snapshot->waits->span_ticks = ticks;
 	history_add(history, snapshot);
 	snapshot_destroy(snapshot);
 }
@@ -166,8 +167,8 @@ static void test_range_of_waits(void)
 	stacks_add(profile, frames, 3 * SECOND, "main;write 1");
 	note_waits(history, profile, 3, 1500);
 	must(history_get_range(history, 0, 2, &range));
-	check(range->waits.span_ticks == 4500 && range->waits.span_live == 4500,
-	      "waits of a range with a reset: %g ms", range->waits.span_ticks);
+	check(range->waits->span_ticks == 4500 && range->waits->span_live == 4500,
+	      "waits of a range with a reset: %g ms", range->waits->span_ticks);
 	snapshot_destroy(range);
 	history_destroy(history);
 	profile_destroy(profile);
@@ -226,9 +227,9 @@ static struct snapshot *snapshot_with_locks(struct profile *profile, uint64_t se
 					    size_t n_locks, size_t n_tasks)
 {
 	struct snapshot *snapshot = snapshot_at(profile, sequence, sequence * SECOND);
-	struct snapshot_waits *waits = &snapshot->waits;
+	struct snapshot_waits *waits = calloc(1, sizeof(*waits));
 
-	waits->there = true;
+	snapshot->waits = waits;
 	waits->span_live = waits->span_ticks = 1000;
 	waits->locks = calloc(n_locks, sizeof(*waits->locks));
 	waits->lock_tasks = calloc(n_tasks, sizeof(*waits->lock_tasks));
@@ -256,7 +257,7 @@ static char *forest_text(const struct snapshot *snapshot)
 		if (line->kind == LOCKS_LOCK) {
 			locks_name(snapshot, line, words);
 			fprintf(file, "%*s%s, %u wait, mean %g\n", (int)line->depth, "", words,
-				snapshot->waits.locks[line->lock].now,
+				snapshot->waits->locks[line->lock].now,
 				locks_mean(snapshot, line, false));
 			continue;
 		}
@@ -288,28 +289,29 @@ static void test_locks(void)
 	note(history, profile, 2, 2 * SECOND);
 	moment = history_memory_bytes(history) - before;
 	snapshot = snapshot_with_locks(profile, 3, 4, 300);
-	add_lock_task(&snapshot->waits, 1, SNAPSHOT_NO_LOCK, "db");
-	add_lock_task(&snapshot->waits, 2, 2, "a");
-	add_lock_task(&snapshot->waits, 3, 1, "b");
+	add_lock_task(snapshot->waits, 1, SNAPSHOT_NO_LOCK, "db");
+	add_lock_task(snapshot->waits, 2, 2, "a");
+	add_lock_task(snapshot->waits, 3, 1, "b");
 	for (uint32_t pid = 10; pid < 210; pid++)
-		add_lock_task(&snapshot->waits, pid, 0, "web");
+		add_lock_task(snapshot->waits, pid, 0, "web");
 	history_add(history, snapshot);
 	must(history_get(history, 2, &back));
 	was = forest_text(snapshot);
 	is = forest_text(back);
 	check_string(is, was, "the forest of a moment");
 	check(strstr(is, "200 x web") && strstr(is, "DEADLOCK"), "it has all waiters: %s", is);
-	check(back->waits.n_locks == 3 && back->waits.n_lock_tasks == 4, "in %zu locks, %zu tasks",
-	      back->waits.n_locks, back->waits.n_lock_tasks);
+	check(back->waits->n_locks == 3 && back->waits->n_lock_tasks == 4, "in %zu locks, %zu tasks",
+	      back->waits->n_locks, back->waits->n_lock_tasks);
 	check_u64(history_memory_bytes(history) - before - 2 * moment,
-		  3 * sizeof(struct snapshot_lock) + 4 * sizeof(struct snapshot_lock_task),
+		  sizeof(struct snapshot_waits) + 3 * sizeof(struct snapshot_lock) +
+			  4 * sizeof(struct snapshot_lock_task),
 		  "their memory");
 	snapshot_destroy(back);
 	must(history_get(history, 1, &back));
-	check(!back->waits.locks, "a moment without locks");
+	check(!back->waits, "a moment without locks");
 	snapshot_destroy(back);
 	must(history_get_range(history, 1, 2, &back));
-	check(!back->waits.locks && !back->waits.n_lock_tasks, "a range has none");
+	check(!back->waits->locks && !back->waits->n_lock_tasks, "a range has none");
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);
 	free(was);
@@ -332,16 +334,16 @@ static void test_many_locks(void)
 	stacks_add(profile, frames, SECOND, "main;read 1");
 	snapshot = snapshot_with_locks(profile, 1, LOCKS, 2 * LOCKS);
 	for (uint32_t i = 1; i <= LOCKS - 2; i++)
-		add_lock_task(&snapshot->waits, i, SNAPSHOT_NO_LOCK, "db");
-	add_lock_task(&snapshot->waits, LOCKS - 1, LOCKS - 1, "a");
-	add_lock_task(&snapshot->waits, LOCKS, LOCKS - 2, "b");
+		add_lock_task(snapshot->waits, i, SNAPSHOT_NO_LOCK, "db");
+	add_lock_task(snapshot->waits, LOCKS - 1, LOCKS - 1, "a");
+	add_lock_task(snapshot->waits, LOCKS, LOCKS - 2, "b");
 	for (uint32_t i = 0; i < LOCKS - 2; i++)
-		add_lock_task(&snapshot->waits, 1000 + i, i, "web");
+		add_lock_task(snapshot->waits, 1000 + i, i, "web");
 	history_add(history, snapshot);
 	must(history_get(history, 0, &back));
 	is = forest_text(back);
-	check(back->waits.n_locks <= KEPT_LOCKS_MAX && back->waits.n_lock_tasks == KEPT_LOCKS_MAX,
-	      "%zu locks and %zu tasks stay", back->waits.n_locks, back->waits.n_lock_tasks);
+	check(back->waits->n_locks <= KEPT_LOCKS_MAX && back->waits->n_lock_tasks == KEPT_LOCKS_MAX,
+	      "%zu locks and %zu tasks stay", back->waits->n_locks, back->waits->n_lock_tasks);
 	check(strstr(is, "DEADLOCK a 299 waits for b 300 (mutex 0x960); b 300 waits for a 299"),
 	      "the deadlock does");
 	free(is);

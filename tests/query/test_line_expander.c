@@ -105,10 +105,10 @@ static void test_builds(bool in_names)
 	struct line_expander *lined;
 	unsigned n = 0, n_known = 0;
 
-	from->waits.there = true;
+	from->waits = calloc(1, sizeof(*from->waits));
 	must(line_expander_create(&settings, &lined));
 	must(line_expander_apply(lined, from, 30, &to));
-	check(to->waits.there, "waits stay waits: their ticks are milliseconds");
+	check(to->waits, "waits stay waits: their ticks are milliseconds");
 	for (uint32_t i = N_FRAME_IDS; i < to->n_frames; i++) {
 		const struct frame *frame = frames_get(to->frames, i);
 
@@ -144,11 +144,12 @@ static void test_column(void)
 	struct line_expander *lined;
 	unsigned found = 0;
 
-	from->waits.n_rows = 1;
-	from->waits.rows = calloc(1, sizeof(*from->waits.rows));
+	from->waits = calloc(1, sizeof(*from->waits));
+	from->waits->n_rows = 1;
+	from->waits->rows = calloc(1, sizeof(*from->waits->rows));
 	must(line_expander_create(&settings, &lined));
 	must(line_expander_apply(lined, from, 30, &to));
-	check(!to->waits.rows, "the rows of waits stay with their snapshot");
+	check(!to->waits->rows, "the rows of waits stay with their snapshot");
 	must(functions_build(to, NULL, false, &table));
 	for (size_t i = 0; i < table.n; i++) {
 		struct column_context context = { .snapshot = to, .table = &table };

@@ -39,10 +39,10 @@ static struct snapshot *make(const struct held *locks, size_t n_locks, const str
 			     size_t n_waits)
 {
 	struct snapshot *snapshot = snapshot_create(0);
-	struct snapshot_waits *to = &snapshot->waits;
+	struct snapshot_waits *to = calloc(1, sizeof(*to));
 
 	snapshot->frames = frames;
-	to->there = true;
+	snapshot->waits = to;
 	to->span_live = to->span_ticks = 1000;
 	to->locks = calloc(n_locks, sizeof(*to->locks));
 	to->lock_tasks = calloc(n_waits, sizeof(*to->lock_tasks));
@@ -188,7 +188,7 @@ static void test_later_holder(void)
 					     { 3, 0, "z", "f" }, { 4, NONE, "w", "h" } };
 	struct snapshot *snapshot = make(locks, 2, waits, 4);
 
-	snapshot->waits.lock_tasks[0].holder_pid = 4;
+	snapshot->waits->lock_tasks[0].holder_pid = 4;
 	check_forest(snapshot, 0,
 		     "x 1 sleeps in f for 100 ms\n"
 		     " mutex b\n"
@@ -231,18 +231,18 @@ static void test_texts(void)
 	const struct locks_line line = { .kind = LOCKS_TASK, .task = 0, .n = 1 };
 	char text[LOCKS_TEXT_BYTES];
 
-	snapshot->waits.lock_tasks[0].on_cpu = true;
-	snapshot->waits.lock_tasks[0].cpu = 3;
+	snapshot->waits->lock_tasks[0].on_cpu = true;
+	snapshot->waits->lock_tasks[0].cpu = 3;
 	locks_describe(snapshot, &line, text);
 	check_string(text, "x 1 runs on vCPU 3", "a holder that runs");
-	snapshot->waits.lock_tasks[0].cpu = UINT32_MAX;
+	snapshot->waits->lock_tasks[0].cpu = UINT32_MAX;
 	locks_describe(snapshot, &line, text);
 	check_string(text, "x 1 runs", "nobody knows where");
 	check(locks_mean(snapshot, &line, false) == 1.5 && locks_mean(snapshot, &line, true) == 0.5,
 	      "means, live and since start");
 	copy = snapshot_copy(snapshot);
 	snapshot_destroy(snapshot);
-	check(copy && copy->waits.n_locks == 1 && copy->waits.lock_tasks[1].pid == 2,
+	check(copy && copy->waits->n_locks == 1 && copy->waits->lock_tasks[1].pid == 2,
 	      "a copy has locks of its own");
 	snapshot_destroy(copy);
 }

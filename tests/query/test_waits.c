@@ -50,16 +50,15 @@ static struct snapshot *make(void)
 	add(profile, "kworker", NULL, "kthread worker_thread schedule", 90000);
 	must(profile_copy(profile, 1, &snapshot));
 	profile_destroy(profile);
-	snapshot->waits = (struct snapshot_waits){ .there = true,
-						   .span_live = 10000,
-						   .span_ticks = 10000 };
-	snapshot->waits.rows = calloc(2, sizeof(*snapshot->waits.rows));
-	snapshot->waits.n_rows = 2;
-	snapshot->waits.rows[0] = (struct snapshot_wait){
+	snapshot->waits = malloc(sizeof(*snapshot->waits));
+	*snapshot->waits = (struct snapshot_waits){ .span_live = 10000, .span_ticks = 10000 };
+	snapshot->waits->rows = calloc(2, sizeof(*snapshot->waits->rows));
+	snapshot->waits->n_rows = 2;
+	snapshot->waits->rows[0] = (struct snapshot_wait){
 		.process = process("cat"), .thread = FRAME_NONE, .site = kernel("pipe_read"),
 		.kind = WAIT_PIPE, .now = 2, .states = 1U << OS_WAIT_SLEEPING, .longest_ns = 3 * S
 	};
-	snapshot->waits.rows[1] = (struct snapshot_wait){
+	snapshot->waits->rows[1] = (struct snapshot_wait){
 		.process = process("db"),
 		.thread = frames_intern(frames, FRAME_KIND_THREAD, "writer", "db", process("db")),
 		.site = kernel("ext4_write"),
@@ -142,7 +141,8 @@ static void test_hidden(void)
 		    "idle pools can be hidden");
 	check(selected.total_weight == 26000, "from all shares");
 	selection_deinit(&selected, snapshot);
-	snapshot->waits.there = false;
+	snapshot_waits_destroy(snapshot->waits);
+	snapshot->waits = NULL;
 	must(selection_apply(&selection, snapshot, &selected));
 	check(selected.total_weight == 116000, "samples of the CPU have no idle pools");
 	selection_deinit(&selected, snapshot);
@@ -154,7 +154,7 @@ static void test_copy(void)
 	struct snapshot *snapshot = make(), *copy = snapshot_copy(snapshot);
 
 	snapshot_destroy(snapshot);
-	check(copy && copy->waits.n_rows == 2 && copy->waits.rows[1].longest_ns == 9 * S,
+	check(copy && copy->waits->n_rows == 2 && copy->waits->rows[1].longest_ns == 9 * S,
 	      "a copy has rows of its own");
 	snapshot_destroy(copy);
 }

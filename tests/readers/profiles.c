@@ -231,7 +231,7 @@ static struct snapshot *make_waits(struct frames *frames)
 	profile_add(profile, stack, 4, 1, 2, 1000);
 	must_or_die(profile_copy(profile, 1, &waits));
 	profile_destroy(profile);
-	waits->waits.there = true;
+	waits->waits = calloc(1, sizeof(*waits->waits));
 	waits->sources = malloc(waits->n_frames * sizeof(*waits->sources));
 	for (uint32_t i = 0; i < waits->n_frames; i++)
 		waits->sources[i] = FRAME_NONE;

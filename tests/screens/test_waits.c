@@ -170,16 +170,16 @@ static struct snapshot *picture(struct waits_scene *waits, bool unsupported)
 	for (size_t i = 0; i < N_WAITS && !unsupported; i++)
 		fixture_add(fixture, waits_of[i].stack, waits_of[i].ms);
 	snapshot = fixture_snapshot(fixture, 2);
-	snapshot->waits = (struct snapshot_waits){
-		.there = true,
+	snapshot->waits = malloc(sizeof(*snapshot->waits));
+	*snapshot->waits = (struct snapshot_waits){
 		.unsupported = unsupported,
 		.span_live = unsupported ? 0 : 20000,
 		.span_ticks = unsupported ? 0 : 20000,
 		.counts = { .tasks = 214, .interval_ns = 500 * MS, .left_out = 2 },
 	};
-	snapshot->waits.rows = calloc(N_WAITS, sizeof(*snapshot->waits.rows));
+	snapshot->waits->rows = calloc(N_WAITS, sizeof(*snapshot->waits->rows));
 	for (size_t i = 0; i < N_WAITS && !unsupported; i++)
-		snapshot->waits.rows[snapshot->waits.n_rows++] = (struct snapshot_wait){
+		snapshot->waits->rows[snapshot->waits->n_rows++] = (struct snapshot_wait){
 			.process = frames_intern(fixture->frames, FRAME_KIND_PROCESS,
 						 waits_of[i].process, "", 0),
 			.thread = FRAME_NONE,
@@ -190,7 +190,7 @@ static struct snapshot *picture(struct waits_scene *waits, bool unsupported)
 			.longest_ns = waits_of[i].longest_ns,
 		};
 	if (!unsupported)
-		add_locks(fixture, &snapshot->waits);
+		add_locks(fixture, snapshot->waits);
 	snapshot->n_frames = frames_count(fixture->frames);
 	profile_destroy(fixture->profile);
 	fixture->profile = of_samples;
@@ -378,8 +378,8 @@ static void test_past_locks(void)
 	snapshot = picture(&waits, false);
 	snapshot->sequence++;
 	snapshot->time_ns += 2 * FIXTURE_NS;
-	snapshot->waits.span_ticks += 2000;
-	snapshot->waits.n_locks = snapshot->waits.n_lock_tasks = 0;
+	snapshot->waits->span_ticks += 2000;
+	snapshot->waits->n_locks = snapshot->waits->n_lock_tasks = 0;
 	ui_show(waits.scene.ui, snapshot);
 	contains(&waits, "No task waits for a lock.", true);
 	keys(&waits, "[");
@@ -401,8 +401,8 @@ static void test_equal_pids(void)
 
 	open_scene(&waits);
 	snapshot = picture(&waits, false);
-	for (size_t i = 0; i < snapshot->waits.n_lock_tasks; i++) {
-		struct snapshot_lock_task *task = &snapshot->waits.lock_tasks[i];
+	for (size_t i = 0; i < snapshot->waits->n_lock_tasks; i++) {
+		struct snapshot_lock_task *task = &snapshot->waits->lock_tasks[i];
 
 		task->pid = 318;
 		task->n_frames = SNAPSHOT_LOCK_FRAMES;

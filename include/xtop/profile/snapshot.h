@@ -195,9 +195,8 @@ struct snapshot_lock_task {
 	uint32_t frames[SNAPSHOT_LOCK_FRAMES]; /* the innermost functions, the innermost first */
 };
 
-/* What only a snapshot of waits has. Its ticks are milliseconds of a task's time. */
+/* What a profile of waiting tasks has besides its call tree. Ticks are milliseconds of a task. */
 struct snapshot_waits {
-	bool there;        /* false: this is no snapshot of waits, and all of this is zero */
 	bool unsupported;  /* no system with a list of tasks was found */
 	/* The time that the passes stood for, in ticks. Weight / span: mean number of tasks. */
 	double span_live, span_ticks;
@@ -244,7 +243,7 @@ struct snapshot {
 	 */
 	uint32_t *sources;
 	struct batches_worth worth_live, worth_total;
-	struct snapshot_waits waits;
+	struct snapshot_waits *waits; /* NULL: this is no profile of waiting tasks */
 	struct resolver_counts resolver;
 	struct os_counts os;
 	struct sampler_counts sampler;
@@ -293,17 +292,11 @@ bool snapshot_is_plain(const struct snapshot *snapshot);
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 /* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
-/* TO, a copy of FROM, gets copies of all that FROM points to. False: out of memory for some. */
-bool snapshot_waits_copy(const struct snapshot_waits *from, struct snapshot_waits *to);
-/* WAITS is a copy: its locks stay the other's. */
-static inline void snapshot_waits_leave_locks(struct snapshot_waits *waits)
-{
-	waits->locks = NULL;
-	waits->lock_tasks = NULL;
-	waits->n_locks = waits->n_lock_tasks = 0;
-}
-/* Frees what WAITS points to. */
-void snapshot_waits_deinit(struct snapshot_waits *waits);
+/* A copy of WAITS with its rows and locks. NULL: out of memory. */
+struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *waits);
+/* A copy of WAITS without rows and locks. NULL: out of memory. */
+struct snapshot_waits *snapshot_waits_copy_head(const struct snapshot_waits *waits);
+void snapshot_waits_destroy(struct snapshot_waits *waits); /* NULL allowed */
 /* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */
 int snapshot_compare_lock_tasks(const void *a, const void *b);
 /* For bsearch() and qsort() of struct snapshot_place: by frame. */

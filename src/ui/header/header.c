@@ -252,7 +252,7 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 /* How often all tasks are looked at, how many there are, and what was left out. */
 static void header_add_waits(const struct snapshot *snapshot, struct line *line)
 {
-	const struct snapshot_waits *waits = &snapshot->waits;
+	const struct snapshot_waits *waits = snapshot->waits;
 	uint64_t left_out = waits->counts.left_out;
 	char count[32];
 
@@ -299,7 +299,7 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
 	if (!model->totals && model->half_life_s > 0 && !guest->is_range)
 		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s", model->half_life_s);
-	if (snapshot->waits.there)
+	if (snapshot->waits)
 		header_add_waits(snapshot, line);
 	else
 		line_add(line, false, 2, STYLE_NORMAL, "%s samples",

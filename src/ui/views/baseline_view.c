@@ -62,7 +62,7 @@ static struct xtop_error *baseline_build(const struct ui_model *model, const str
 	struct snapshot sites;
 	struct xtop_error *error;
 
-	if (!model->snapshot || !model->snapshot->waits.there)
+	if (!model->snapshot || !model->snapshot->waits)
 		return functions_build(from, NULL, model->addresses, table);
 	error = waits_weigh_sites(from, &sites);
 	if (error)
@@ -183,7 +183,7 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 			view_mark_row(canvas, row, 0, area.columns);
 	}
 	if (has_note)
-		baseline_draw_note(baseline, model->snapshot->waits.there, canvas,
+		baseline_draw_note(baseline, model->snapshot->waits != NULL, canvas,
 				   area.row + area.rows - 1);
 }
 

@@ -129,7 +129,7 @@ static void locks_add_rows(struct view_locks *locks, const struct snapshot_waits
 static struct xtop_error *locks_update(struct view *view, const struct ui_model *model)
 {
 	struct view_locks *locks = view_locks(view);
-	const struct snapshot_waits *waits = &model->all->waits;
+	const struct snapshot_waits *waits = model->all->waits;
 	struct xtop_error *error;
 	size_t open;
 
@@ -181,7 +181,7 @@ static void locks_draw_time(struct canvas *canvas, int row, bool narrow, uint64_
 static void locks_draw_lock(const struct ui_model *model, const struct locks_line *line,
 			    struct canvas *canvas, int row)
 {
-	const struct snapshot_lock *lock = &model->all->waits.locks[line->lock];
+	const struct snapshot_lock *lock = &model->all->waits->locks[line->lock];
 	bool narrow = canvas_columns(canvas) < NARROW;
 	char text[32];
 
@@ -208,7 +208,7 @@ static void locks_draw_figures(const struct ui_model *model, const struct locks_
 		return;
 	snprintf(text, sizeof(text), "%u", line->n);
 	canvas_put_right(canvas, row, AT_NOW, 4, STYLE_DIM, text);
-	locks_draw_time(canvas, row, narrow, model->all->waits.lock_tasks[line->task].waited_ns,
+	locks_draw_time(canvas, row, narrow, model->all->waits->lock_tasks[line->task].waited_ns,
 			STYLE_DIM);
 }
 
@@ -273,9 +273,11 @@ static void locks_draw_row(const struct view_locks *locks, const struct ui_model
 
 static const char *locks_empty_reason(const struct ui_model *model)
 {
-	if (model->all && model->all->waits.unsupported)
+	const struct snapshot_waits *waits = model->all ? model->all->waits : NULL;
+
+	if (waits && waits->unsupported)
 		return "No list of tasks was found in this guest: who waits is not known.";
-	if (!model->all || !model->all->waits.span_ticks)
+	if (!waits || !waits->span_ticks)
 		return VIEW_NO_LOOK_YET;
 	if (model->range)
 		return "Who holds locks is known of single moments, not of a range of time.";
@@ -285,7 +287,7 @@ static const char *locks_empty_reason(const struct ui_model *model)
 static void locks_draw_summary(const struct view_locks *locks, const struct ui_model *model,
 			       struct canvas *canvas, int row)
 {
-	const struct os_waits_counts *counts = &model->all->waits.counts;
+	const struct os_waits_counts *counts = &model->all->waits->counts;
 
 	canvas_printf(canvas, row, 1, STYLE_DIM,
 		      "%u tasks wait for %u locks; which one is not known: %llu of %llu waits",
@@ -302,7 +304,7 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 
 	locks_draw_header(canvas, area);
 	locks->first_row = area.row + 1;
-	if (model->all && area.rows > 2 && !model->all->waits.unsupported)
+	if (model->all && model->all->waits && area.rows > 2 && !model->all->waits->unsupported)
 		locks_draw_summary(locks, model, canvas, area.row + area.rows - 1);
 	if (!model->all || !locks->forest.n) {
 		canvas_put(canvas, area.row + area.rows / 3 + 1, 2, area.columns - 2, STYLE_NORMAL,
@@ -324,7 +326,7 @@ static struct request locks_unfold(struct view_locks *locks, const struct ui_mod
 	size_t row = locks->list.selected;
 
 	if (model->all && row < locks->n_rows)
-		task = locks_task_of(&model->all->waits,
+		task = locks_task_of(model->all->waits,
 				     &locks->forest.lines[locks->rows[row].line]);
 	if (!task)
 		return request_of(REQUEST_NONE);

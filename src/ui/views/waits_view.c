@@ -207,9 +207,11 @@ static void waits_draw_idle(const struct view_waits *waits, const struct ui_mode
 
 static const char *waits_empty_reason(const struct ui_model *model)
 {
-	if (model->all && model->all->waits.unsupported)
+	const struct snapshot_waits *waits = model->all ? model->all->waits : NULL;
+
+	if (waits && waits->unsupported)
 		return "No list of tasks was found in this guest: who waits is not known.";
-	if (!model->all || !model->all->waits.span_ticks)
+	if (!waits || !waits->span_ticks)
 		return VIEW_NO_LOOK_YET;
 	return "No task waits here, but for work.";
 }
@@ -222,7 +224,7 @@ static void waits_draw(struct view *view, const struct ui_model *model, struct c
 
 	waits_draw_header(waits, canvas, area);
 	waits->first_row = area.row + 1;
-	if (model->all && area.rows > 2 && !model->all->waits.unsupported)
+	if (model->all && model->all->waits && area.rows > 2 && !model->all->waits->unsupported)
 		waits_draw_idle(waits, model, canvas, area.row + area.rows - 1);
 	if (!model->all || !waits->table.n) {
 		canvas_put(canvas, area.row + area.rows / 3 + 1, 2, area.columns - 2, STYLE_NORMAL,
