@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "ui/guest_screen.h"
+#include "ui/views/views.h"
 #include "xtop/base/text.h"
 #include "xtop/query/pass_through.h"
 #include "xtop/supervise/line_client.h"
@@ -28,11 +29,11 @@ static void guest_screen_set_names(struct guest_screen *guest, const struct ui_g
 	text_clean(guest->system, sizeof(guest->system), from->system, strlen(from->system));
 }
 
-static unsigned guest_screen_first_view(const struct ui_pipeline *pipeline)
+static const struct view_ops *guest_screen_first_view(const struct ui_pipeline *pipeline)
 {
 	if (pipeline->of_crash)
-		return VIEW_CRASH;
-	return pipeline->of_waits ? VIEW_WAITS : VIEW_TOP;
+		return &crash_ops;
+	return pipeline->of_waits ? &waits_ops : &top_ops;
 }
 
 struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,

@@ -49,7 +49,7 @@ struct guest_screen {
 	uint32_t process;   /* the frame of the only one shown; FRAME_NONE: all are shown */
 	const char *cgroup; /* of the only one shown, a frame's; NULL: all are shown */
 	const char *module; /* the same */
-	struct view_stack views; /* the first one is VIEW_TOP; of tasks that wait VIEW_WAITS */
+	struct view_stack views; /* the first one: guest_screen_create() */
 	uint32_t annotated; /* the function whose inside is shown; FRAME_NONE: none is */
 	struct annotation *annotation; /* of it; NULL: it did not come yet */
 	bool baseline_is_file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keys and the requests they make. One table says which key makes which request in which view, and
- * what the bottom line and the help call the key. No other file knows a key.
+ * Keys and the requests they make: the keys that views share, the keys that open views, and the
+ * keys of each view.
  */
 #ifndef UI_KEYS_H
 #define UI_KEYS_H
@@ -9,35 +9,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ui/request.h"
-#include "ui/terminal/input.h"
+#include "ui/key.h"
 
-#define KEY_MAX_CODES 4
-
-struct key {
-	uint32_t codes[KEY_MAX_CODES]; /* 0-filled */
-	enum request_code request;
-	unsigned opens;    /* REQUEST_VIEW: which view, one bit of enum view_mask; else 0 */
-	unsigned views;    /* where the key works: enum view_mask */
-	const char *names; /* in the help, with the keys that do the same: "F1 h ?" */
-	const char *label; /* on the bottom line; NULL: the key is not there */
-	const char *help;  /* NULL: the key is not in the help */
-};
-
-extern const struct key keys[];
-extern const size_t n_keys;
-
-/* What the key CODE asks for in VIEW; REQUEST_NONE: nothing. */
-struct request keys_find(uint32_t code, unsigned view);
+#define KEYS_MAX 128 /* rows of a view */
 
 /*
- * Key INDEX, from 0, of the bottom line of a view. Keys that have no room in COLUMNS are left out.
- * False: there are fewer.
+ * The keys that work in VIEW, in the order of the help. Returns how many, at most KEYS_MAX. A key
+ * of the view replaces each shared row that begins with the same code.
  */
+size_t keys_list(const struct view_ops *view, const struct key *list[KEYS_MAX]);
+
+/* The request of the key CODE in VIEW; REQUEST_NONE if the key does nothing. */
+struct request keys_find(uint32_t code, const struct view_ops *view);
+
 struct key_place {
 	const struct key *key;
 	int column, name_width, width;
 };
-bool keys_bottom(unsigned view, int columns, size_t index, struct key_place *place);
+/*
+ * Key INDEX, from 0, of VIEW's bottom line. Keys that have no room in WIDTH cells are left out.
+ * Returns false behind the last key.
+ */
+bool keys_bottom(const struct view_ops *view, int width, size_t index,
+		 struct key_place *placep);
 
 #endif

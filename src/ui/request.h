@@ -11,6 +11,7 @@
 
 struct column;
 struct ui_domain;
+struct view_ops;
 
 enum request_code {
 	REQUEST_NONE, /* nothing is left to do */
@@ -88,45 +89,11 @@ enum request_code {
 	REQUEST_CHOSEN,   /* close the list of views, then show .view */
 };
 
-/* The views; each is one bit, so that a set of views is a mask. views/views.c has the table. */
-enum view_mask {
-	VIEW_TOP = 1 << 0,
-	VIEW_CALLERS = 1 << 1,
-	VIEW_TREE = 1 << 2,
-	VIEW_FLAME = 1 << 3,
-	VIEW_VCPUS = 1 << 4,
-	VIEW_GROUPS = 1 << 5,
-	VIEW_OVERHEAD = 1 << 6,
-	VIEW_BASELINE = 1 << 7,
-	VIEW_DOMAINS = 1 << 8,
-	VIEW_CHOOSE = 1 << 9,
-	VIEW_HELP = 1 << 10,
-	VIEW_NAMING = 1 << 11,
-	VIEW_ANNOTATE = 1 << 12,
-	VIEW_WAITS = 1 << 13, /* the first view of a guest's tasks that wait */
-	VIEW_LOCKS = 1 << 14, /* of the same profile */
-	VIEW_CRASH = 1 << 15, /* of no profile */
-	VIEW_SORTED = VIEW_TOP | VIEW_BASELINE,
-	VIEW_TREES = VIEW_TREE | VIEW_FLAME,
-	/* their rows are functions */
-	VIEW_FUNCTIONS = VIEW_SORTED | VIEW_CALLERS | VIEW_TREES | VIEW_WAITS |
-			 VIEW_LOCKS,
-	VIEW_SEARCHED = VIEW_FUNCTIONS | VIEW_GROUPS | VIEW_ANNOTATE,
-	/* they show a guest's profile */
-	VIEW_GUEST = VIEW_SEARCHED | VIEW_VCPUS | VIEW_OVERHEAD,
-	/* they show all of a guest, not what was opened in another view */
-	VIEW_SWITCHED = VIEW_TOP | VIEW_TREES | VIEW_VCPUS | VIEW_GROUPS | VIEW_OVERHEAD |
-			VIEW_WAITS | VIEW_LOCKS | VIEW_CRASH,
-	/* they lie upon another view for a moment */
-	VIEW_PASSING = VIEW_CHOOSE | VIEW_HELP | VIEW_NAMING,
-	VIEW_ALL = VIEW_GUEST | VIEW_DOMAINS | VIEW_CRASH | VIEW_PASSING,
-};
-
 /* Pointers that a view puts in are valid until the view's next call. */
 struct request {
 	enum request_code code;
-	unsigned view;                  /* VIEW, CHOSEN: one bit of enum view_mask */
-	uint32_t frame;                 /* VIEW: of VIEW_CALLERS, _NAMING, _ANNOTATE */
+	const struct view_ops *view;    /* VIEW, CHOSEN */
+	uint32_t frame;                 /* VIEW: the function that the view is opened for */
 	uint32_t process;               /* RESTRICT: a process or thread; FRAME_NONE: all */
 	const char *cgroup;             /* RESTRICT: a process's; NULL: all */
 	const char *module;             /* RESTRICT: a frame's; NULL: all */

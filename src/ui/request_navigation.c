@@ -5,6 +5,8 @@
 #include "ui/request_navigation.h"
 
 #include "ui/questions.h"
+#include "ui/view.h"
+#include "ui/views/views.h"
 
 /* Restricts all views. Closes all but the first. */
 static void request_restrict(struct ui *ui, uint32_t process, const char *cgroup,
@@ -91,9 +93,9 @@ static void request_back(struct ui *ui)
 {
 	if (ui->picking)
 		request_leave_picker(ui);
-	else if ((ui_view(ui) & (VIEW_TOP | VIEW_TREES | VIEW_CRASH)) && ui->search)
+	else if ((ui_view(ui)->traits & VIEW_ENDS_SEARCH) && ui->search)
 		ui_set_search(ui, NULL);
-	else if ((ui_view(ui) & VIEW_SWITCHED) && request_drop_range(ui))
+	else if ((ui_view(ui)->traits & VIEW_ENDS_RANGE) && request_drop_range(ui))
 		return;
 	else if (!ui_close_view(ui) && !request_clear_one(ui))
 		request_leave_guest(ui);
@@ -138,10 +140,10 @@ static bool request_set_baseline(struct ui *ui)
  */
 static void request_baseline(struct ui *ui)
 {
-	if (ui->guest->baseline && ui_view(ui) != VIEW_BASELINE)
-		ui_switch_view(ui, VIEW_BASELINE);
+	if (ui->guest->baseline && ui_view(ui) != &baseline_ops)
+		ui_switch_view(ui, &baseline_ops);
 	else if (request_set_baseline(ui) || ui->guest->baseline)
-		ui_switch_view(ui, VIEW_BASELINE);
+		ui_switch_view(ui, &baseline_ops);
 }
 
 static void request_drop_baseline(struct ui *ui)
@@ -154,7 +156,7 @@ static void request_drop_baseline(struct ui *ui)
 	}
 	guest_screen_drop_baseline(ui->guest);
 	ui->model.baseline = NULL;
-	if (ui_view(ui) == VIEW_BASELINE)
+	if (ui_view(ui) == &baseline_ops)
 		ui_close_view(ui);
 	ui_message(ui, STYLE_NOTICE, "baseline forgotten");
 }
@@ -192,31 +194,25 @@ static void request_waits(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
 
-	if (guest->samples && ui_view(ui) != VIEW_WAITS)
-		ui_switch_view(ui, VIEW_WAITS);
+	if (guest->samples && ui_view(ui) != &waits_ops)
+		ui_switch_view(ui, &waits_ops);
 	else if (guest->samples)
 		ui_enter_guest(ui, guest->samples);
 	else
 		request_enter_waits(ui);
 }
 
-static void request_locks(struct ui *ui)
+static void request_view(struct ui *ui, const struct view_ops *view, uint32_t frame)
 {
-	if (request_enter_waits(ui))
-		ui_switch_view(ui, VIEW_LOCKS);
-}
-
-static void request_view(struct ui *ui, unsigned view, uint32_t frame)
-{
-	if (view == VIEW_WAITS)
+	if (view == &waits_ops)
 		request_waits(ui);
-	else if (view == VIEW_LOCKS)
-		request_locks(ui);
-	else if (view == VIEW_DOMAINS)
+	else if (view->needs == VIEW_NEEDS_WAITS && !request_enter_waits(ui))
+		return;
+	else if (view->needs == VIEW_NEEDS_DOMAINS)
 		request_domains(ui);
-	else if (view == VIEW_BASELINE)
+	else if (view->needs == VIEW_NEEDS_BASELINE)
 		request_baseline(ui);
-	else if (view & (VIEW_PASSING | VIEW_CALLERS | VIEW_ANNOTATE))
+	else if (view->traits & (VIEW_PASSING | VIEW_STACKED))
 		ui_open_view(ui, view, frame);
 	else
 		ui_switch_view(ui, view);

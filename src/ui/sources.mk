@@ -16,6 +16,7 @@ libxtop_a_SOURCES += \
 	src/ui/header/minutes.c \
 	src/ui/header/minutes.h \
 	src/ui/keys.c \
+	src/ui/key.h \
 	src/ui/keys.h \
 	src/ui/list.c \
 	src/ui/list.h \

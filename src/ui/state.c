@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "ui/state.h"
+#include "ui/views/views.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ static void ui_select(struct ui *ui)
 
 void ui_reselect(struct ui *ui)
 {
-	if (ui->picking && !ui->picker.n && !view_stack_push(&ui->picker, VIEW_DOMAINS, FRAME_NONE))
+	if (ui->picking && !ui->picker.n && !view_stack_push(&ui->picker, &domains_ops, FRAME_NONE))
 		ui->quitting = true; /* out of memory, and nothing to show */
 	if (ui->picking)
 		ui_read_domains(ui);
@@ -131,14 +132,14 @@ struct view_stack *ui_views(struct ui *ui)
 	return ui->picking ? &ui->picker : &ui->guest->views;
 }
 
-unsigned ui_view(struct ui *ui)
+const struct view_ops *ui_view(struct ui *ui)
 {
 	struct view_stack *views = ui_views(ui);
 
 	return view_stack_at(views, views->n - 1);
 }
 
-void ui_open_view(struct ui *ui, unsigned view, uint32_t frame)
+void ui_open_view(struct ui *ui, const struct view_ops *view, uint32_t frame)
 {
 	if (view_stack_push(ui_views(ui), view, frame))
 		ui_update(ui);
@@ -157,7 +158,7 @@ bool ui_close_view(struct ui *ui)
 	return true;
 }
 
-void ui_switch_view(struct ui *ui, unsigned view)
+void ui_switch_view(struct ui *ui, const struct view_ops *view)
 {
 	struct view_stack *views = ui_views(ui);
 
@@ -249,7 +250,7 @@ struct xtop_error *ui_enter_pair(struct ui *ui, struct guest_screen *now,
 		return error;
 	}
 	ui_show_guest(ui, pair->screen, pair);
-	ui_switch_view(ui, VIEW_BASELINE);
+	ui_switch_view(ui, &baseline_ops);
 	return NULL;
 }
 

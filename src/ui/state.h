@@ -74,17 +74,17 @@ void ui_reselect(struct ui *ui);
 /* Reads the list of domains, and adds what profiling tells of them. */
 void ui_read_domains(struct ui *ui);
 
-/* --- views: VIEW is one bit of enum view_mask ------------------------------------------------- */
+/* --- views ------------------------------------------------------------------------------------ */
 
 /* The views on the screen: of the guest, or of the list of domains. */
 struct view_stack *ui_views(struct ui *ui);
-unsigned ui_view(struct ui *ui); /* the one on top */
+const struct view_ops *ui_view(struct ui *ui); /* the view on top */
 /* VIEW comes on top of the others. FRAME: the function it is for, or FRAME_NONE. */
-void ui_open_view(struct ui *ui, unsigned view, uint32_t frame);
+void ui_open_view(struct ui *ui, const struct view_ops *view, uint32_t frame);
 /* Closes the view on top. False: it is the first one and stays. */
 bool ui_close_view(struct ui *ui);
 /* VIEW comes on top of the first view, or is the first view; all others are closed. */
-void ui_switch_view(struct ui *ui, unsigned view);
+void ui_switch_view(struct ui *ui, const struct view_ops *view);
 
 /* --- guests ----------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "ui/view.h"
+#include "ui/views/views.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,25 +79,26 @@ struct request view_search(struct list *list, const struct ui_model *model, stru
 									  : request;
 }
 
-static struct request view_callers_of(uint32_t frame)
+static struct request view_open_for(const struct view_ops *view, uint32_t frame)
 {
 	if (frame == FRAME_NONE)
 		return request_of(REQUEST_NONE);
-	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_CALLERS, .frame = frame };
+	return (struct request){ .code = REQUEST_VIEW, .view = view, .frame = frame };
+}
+
+static struct request view_callers_of(uint32_t frame)
+{
+	return view_open_for(&callers_ops, frame);
 }
 
 struct request view_naming_of(uint32_t frame)
 {
-	if (frame == FRAME_NONE)
-		return request_of(REQUEST_NONE);
-	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_NAMING, .frame = frame };
+	return view_open_for(&naming_ops, frame);
 }
 
 struct request view_annotation_of(uint32_t frame)
 {
-	if (frame == FRAME_NONE)
-		return request_of(REQUEST_NONE);
-	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_ANNOTATE, .frame = frame };
+	return view_open_for(&annotate_ops, frame);
 }
 
 struct request view_handle_list(struct list *list, const struct ui_model *model,

@@ -9,6 +9,7 @@
 #ifndef UI_VIEW_H
 #define UI_VIEW_H
 
+#include "ui/key.h"
 #include "ui/list.h"
 #include "ui/model.h"
 #include "ui/terminal/canvas.h"
@@ -19,11 +20,23 @@
 
 struct view;
 
+/* What must be there before the view can be shown. */
+enum view_need {
+	VIEW_NEEDS_NOTHING,
+	VIEW_NEEDS_WAITS,    /* the guest's tasks that wait */
+	VIEW_NEEDS_BASELINE, /* a picture to compare with; the one shown becomes it */
+	VIEW_NEEDS_DOMAINS,  /* the list of domains */
+};
+
 /* While the model has no snapshot, update() is not called; the others are. */
 struct view_ops {
-	unsigned mask;    /* its own bit of enum view_mask */
 	const char *name; /* "the call tree" */
 	size_t size;      /* bytes of the view's struct, which begins with struct view */
+	unsigned traits;  /* enum view_trait */
+	enum view_need needs;
+	struct key opener;      /* the key that opens the view; without codes: none */
+	const struct key *keys; /* keys that work in the view only; NULL if there are none */
+	size_t n_keys;
 	/*
 	 * After all of it was zeroed; may be NULL. BELOW: the view it was opened from, NULL: none.
 	 * FRAME: the function it was opened for, or FRAME_NONE.

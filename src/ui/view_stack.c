@@ -5,20 +5,19 @@
 #include "ui/view_stack.h"
 
 #include "ui/view.h"
-#include "ui/views/views.h"
 
 static struct view *view_stack_top(const struct view_stack *stack)
 {
 	return stack->views[stack->n - 1];
 }
 
-bool view_stack_push(struct view_stack *stack, unsigned view, uint32_t frame)
+bool view_stack_push(struct view_stack *stack, const struct view_ops *view, uint32_t frame)
 {
 	struct view *below = stack->n ? view_stack_top(stack) : NULL;
 
 	if (stack->n == VIEW_STACK_MAX)
 		return true;
-	stack->views[stack->n] = view_create(views_find(view), below, frame);
+	stack->views[stack->n] = view_create(view, below, frame);
 	if (!stack->views[stack->n])
 		return false;
 	stack->n++;
@@ -31,9 +30,9 @@ void view_stack_truncate(struct view_stack *stack, size_t n)
 		view_destroy(stack->views[--stack->n]);
 }
 
-unsigned view_stack_at(const struct view_stack *stack, size_t index)
+const struct view_ops *view_stack_at(const struct view_stack *stack, size_t index)
 {
-	return index < stack->n ? stack->views[index]->ops->mask : 0;
+	return index < stack->n ? stack->views[index]->ops : NULL;
 }
 
 uint32_t view_stack_annotates(const struct view_stack *stack)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Views that lie one upon the other; the one on top is on the screen. view_stack.c is the only file
- * besides the views that knows what a view is (view.h).
+ * Views that lie one upon the other; the one on top is on the screen. Besides the views, only
+ * view_stack.c, keys.c and request_navigation.c know what is in a struct view_ops (view.h).
  */
 #ifndef UI_VIEW_STACK_H
 #define UI_VIEW_STACK_H
@@ -14,6 +14,7 @@
 #define VIEW_STACK_MAX 6
 
 struct view;
+struct view_ops;
 
 /* Begins zeroed: empty. All but view_stack_push() and view_stack_truncate() want a view in it. */
 struct view_stack {
@@ -22,14 +23,14 @@ struct view_stack {
 };
 
 /*
- * Opens VIEW, a bit of enum view_mask, on top of the others. FRAME: the function it is for, or
- * FRAME_NONE. Nothing happens when the stack is full. False: out of memory.
+ * Opens VIEW on top of the others. FRAME: the function it is for, or FRAME_NONE. Nothing happens
+ * when the stack is full. Returns false if memory is out.
  */
-bool view_stack_push(struct view_stack *stack, unsigned view, uint32_t frame);
+bool view_stack_push(struct view_stack *stack, const struct view_ops *view, uint32_t frame);
 /* Closes all views but the first N. */
 void view_stack_truncate(struct view_stack *stack, size_t n);
-/* The bit of the view at INDEX, from 0 at the bottom; 0: there is none. */
-unsigned view_stack_at(const struct view_stack *stack, size_t index);
+/* The view at INDEX, from 0 at the bottom; NULL behind the top. */
+const struct view_ops *view_stack_at(const struct view_stack *stack, size_t index);
 
 /* The function whose annotation the view on top needs, or one below it; FRAME_NONE: none. */
 uint32_t view_stack_annotates(const struct view_stack *stack);

@@ -14,6 +14,9 @@
 
 #include "tests/support/tap.h"
 #include "ui/ui.h"
+#include "ui/views/views.h"
+
+extern const struct view_ops choose_ops, flame_ops, groups_ops, help_ops, overhead_ops, tree_ops;
 
 /* --- keys: characters stand for themselves, others are <Enter> <Esc> <Up> <F4> ... ------------ */
 

@@ -280,14 +280,14 @@ static void test_ways(void)
 	duel_show(&duel, 1);
 	duel_keys(&duel, "d");
 	duel_shows(&duel, "web01 against web02", "");
-	check(ui_view(duel.ui) == VIEW_BASELINE, "d shows the comparison");
+	check(ui_view(duel.ui) == &baseline_ops, "d shows the comparison");
 	duel_keys(&duel, "b");
 	duel_shows(&duel, "the baseline is what web02 does now", "");
 	duel_keys(&duel, "<Tab>");
 	duel_shows(&duel, "web02 against web01", "");
 	duel_shows(&duel, "longest", "+20.00");
 	duel_keys(&duel, "\\gzip<Enter>/longest<Enter>q");
-	check(ui_view(duel.ui) == VIEW_TOP, "q leaves the comparison's view");
+	check(ui_view(duel.ui) == &top_ops, "q leaves the comparison's view");
 	duel_keys(&duel, "q");
 	duel_shows(&duel, " web02 ", "Tab: 1 more");
 	check(!duel.ui->quitting, "q leaves the pair for the guest alone");

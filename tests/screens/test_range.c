@@ -133,9 +133,9 @@ static void test_keys_and_views(void)
 	scene_keys(&scene, 100, 24, "t<Esc>");
 	screen_contains(&scene, 100, 24, "live", true);
 	screen_contains(&scene, 100, 24, "md5sum", true);
-	check(ui_view(scene.ui) == VIEW_TREE, "Esc returns to live and stays in the view");
+	check(ui_view(scene.ui) == &tree_ops, "Esc returns to live and stays in the view");
 	scene_keys(&scene, 100, 24, "<Esc>");
-	check(ui_view(scene.ui) == VIEW_TOP, "the next Esc goes back");
+	check(ui_view(scene.ui) == &top_ops, "the next Esc goes back");
 	scene_close(&scene);
 }
 
@@ -162,7 +162,7 @@ static void test_marks(void)
 	check(!scene.ui->guest->range_begin, "Z goes on with new pictures");
 	scene_mark_gzip(&scene);
 	scene_keys(&scene, 100, 24, "<Enter>");
-	check(ui_view(scene.ui) == VIEW_CALLERS, "callers of a function of the range");
+	check(ui_view(scene.ui) == &callers_ops, "callers of a function of the range");
 	scene_keys(&scene, 100, 24, "<Esc>");
 	screen_contains(&scene, 100, 24, "800 samples", true); /* Esc went back from the callers */
 	scene_close(&scene);

@@ -33,39 +33,39 @@ static void test_every_view_and_back(void)
 {
 	static const struct {
 		const char *keys, *there;
-		unsigned mask;
+		const struct view_ops *view;
 	} ways[] = {
-		{ "t", "Call tree", VIEW_TREE },
-		{ "<F5>", "Call tree", VIEW_TREE },
-		{ "f", "100 % = ", VIEW_FLAME },
-		{ "<F7>", "100 % = ", VIEW_FLAME },
-		{ "v", "Steal", VIEW_VCPUS },
-		{ "p", "Process", VIEW_GROUPS },
-		{ "o", "What xtop takes", VIEW_OVERHEAD },
-		{ "b", "Delta", VIEW_BASELINE },
-		{ "<Enter>", "Whole chains", VIEW_CALLERS },
-		{ "h", "Keys in the function table", VIEW_HELP },
-		{ "?", "Keys in the function table", VIEW_HELP },
-		{ "<F1>", "Keys in the function table", VIEW_HELP },
-		{ "<F2>", "Views, and the keys", VIEW_CHOOSE },
+		{ "t", "Call tree", &tree_ops },
+		{ "<F5>", "Call tree", &tree_ops },
+		{ "f", "100 % = ", &flame_ops },
+		{ "<F7>", "100 % = ", &flame_ops },
+		{ "v", "Steal", &vcpus_ops },
+		{ "p", "Process", &groups_ops },
+		{ "o", "What xtop takes", &overhead_ops },
+		{ "b", "Delta", &baseline_ops },
+		{ "<Enter>", "Whole chains", &callers_ops },
+		{ "h", "Keys in the function table", &help_ops },
+		{ "?", "Keys in the function table", &help_ops },
+		{ "<F1>", "Keys in the function table", &help_ops },
+		{ "<F2>", "Views, and the keys", &choose_ops },
 	};
 	struct scene scene;
 
 	scene_open_filled(&scene);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		scene_keys(&scene, 80, 24, ways[i].keys);
-		check(ui_view(scene.ui) == ways[i].mask, "%s opens the view", ways[i].keys);
+		check(ui_view(scene.ui) == ways[i].view, "%s opens the view", ways[i].keys);
 		screen_contains(&scene, 80, 24, ways[i].there, true);
 		scene_keys(&scene, 80, 24, i % 2 ? "q" : "<Esc>");
-		check(ui_view(scene.ui) == VIEW_TOP && !scene.ui->quitting,
+		check(ui_view(scene.ui) == &top_ops && !scene.ui->quitting,
 		      "and the way back leads to the first view");
 	}
 	scene_keys(&scene, 80, 24, "tfvpotv");
 	check(scene.ui->guest->views.n == 2, "views are not piled up");
 	scene_keys(&scene, 80, 24, "a");
-	check(ui_view(scene.ui) == VIEW_TOP, "a goes to the first view");
+	check(ui_view(scene.ui) == &top_ops, "a goes to the first view");
 	scene_keys(&scene, 80, 24, "<F2>jj<Enter>");
-	check(ui_view(scene.ui) == VIEW_FLAME, "a view is chosen from the list");
+	check(ui_view(scene.ui) == &flame_ops, "a view is chosen from the list");
 	scene_keys(&scene, 80, 24, "q");
 	scene_keys(&scene, 80, 24, "q");
 	check(scene.ui->quitting, "q at the first view quits");
@@ -115,7 +115,7 @@ static void test_zoom_back(void)
 	scene_keys(&scene, 80, 24, "<Home><Enter>"); /* zooms out to all */
 	screen_contains(&scene, 80, 24, "web01 › all", true);
 	scene_keys(&scene, 80, 24, "q");
-	check(ui_view(scene.ui) == VIEW_TOP, "q leaves the flame graph when nothing is zoomed");
+	check(ui_view(scene.ui) == &top_ops, "q leaves the flame graph when nothing is zoomed");
 	scene_close(&scene);
 }
 
@@ -590,7 +590,7 @@ static void test_baseline_ways(void)
 	scene_keys(&scene, 80, 24, "<F6>");
 	screen_contains(&scene, 80, 24, "Ratio▾", true);
 	scene_keys(&scene, 80, 24, "B");
-	check(ui_view(scene.ui) == VIEW_TOP, "without a baseline its view closes");
+	check(ui_view(scene.ui) == &top_ops, "without a baseline its view closes");
 	screen_contains(&scene, 80, 24, "baseline 0", false);
 	scene_keys(&scene, 80, 24, "Z");
 	scene.ui->now_ns += 125 * SECOND;
@@ -801,13 +801,13 @@ static void test_domains(void)
 	scene_keys(scene, 80, 24, "jj<Enter>");
 	screen_contains(scene, 80, 24, "cache02: no symbols", true);
 	scene_keys(scene, 80, 24, "k<Enter>");
-	check(host.opened == 1 && ui_view(scene->ui) == VIEW_TOP, "web01 is profiled");
+	check(host.opened == 1 && ui_view(scene->ui) == &top_ops, "web01 is profiled");
 	fixture_fill(&scene->fixture);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "D");
-	check(ui_view(scene->ui) == VIEW_DOMAINS && host.n_open == 1,
+	check(ui_view(scene->ui) == &domains_ops && host.n_open == 1,
 	      "D shows the list, and the guest stays");
 	scene_keys(scene, 80, 24, "<Esc>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
@@ -816,7 +816,7 @@ static void test_domains(void)
 	scene_keys(scene, 80, 24, "<Tab>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "<Esc>");
-	check(host.closed == 1 && ui_view(scene->ui) == VIEW_DOMAINS,
+	check(host.closed == 1 && ui_view(scene->ui) == &domains_ops,
 	      "Esc goes back to the list and ends profiling");
 	host.broken = true;
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
@@ -838,11 +838,11 @@ static void test_all_guests(void)
 	host.source.next = host_next;
 	host.source.is_over = host_is_over;
 	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
-	check(ui_view(scene->ui) == VIEW_DOMAINS && !scene->ui->n_guests,
+	check(ui_view(scene->ui) == &domains_ops && !scene->ui->n_guests,
 	      "all guests: the list comes first");
 	host.n_begun = 2;
 	ui_tick(scene->ui, 101 * SECOND, 0, &changed);
-	check(scene->ui->n_guests == 2 && ui_view(scene->ui) == VIEW_DOMAINS,
+	check(scene->ui->n_guests == 2 && ui_view(scene->ui) == &domains_ops,
 	      "guests come without being picked");
 	fixture_fill(&scene->fixture);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
@@ -857,7 +857,7 @@ static void test_all_guests(void)
 	host.over = NULL;
 	scene_keys(scene, 80, 24, "q");
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
-	check(ui_view(scene->ui) == VIEW_DOMAINS && scene->ui->n_guests == 2 && !host.closed,
+	check(ui_view(scene->ui) == &domains_ops && scene->ui->n_guests == 2 && !host.closed,
 	      "q leads to the list, and profiling goes on");
 	host.over = &host.pipelines[0];
 	ui_tick(scene->ui, 105 * SECOND, 0, &changed);
@@ -1034,7 +1034,7 @@ static void test_two_guests(void)
 	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
 	screen_contains(scene, 120, 24, "Tab: 1 more", true);
 	scene_keys(scene, 80, 24, "t<Tab>");
-	check(ui_view(scene->ui) == VIEW_TOP, "each guest has views of its own");
+	check(ui_view(scene->ui) == &top_ops, "each guest has views of its own");
 	screen_contains(scene, 80, 24, "starting", true);
 	fixture_add(&scene->fixture, "md5sum _start main", 1);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
@@ -1042,7 +1042,7 @@ static void test_two_guests(void)
 	check(!changed, "a new picture of the other guest changes nothing on the screen");
 	scene_keys(scene, 80, 24, "<Tab>");
 	screen_contains(scene, 80, 24, "10,001 samples", true);
-	check(ui_view(scene->ui) == VIEW_TREE, "a guest is shown in the view of before");
+	check(ui_view(scene->ui) == &tree_ops, "a guest is shown in the view of before");
 	scene_keys(scene, 80, 24, "aqx");
 	check(scene->ui->quitting, "q quits: guests that were named do not lead to the list");
 	host_end(&host);
@@ -1119,12 +1119,12 @@ static void test_second_click(void)
 
 	scene_open_filled(&scene);
 	scene_click(&scene, 80, 24, 5, 30);
-	check(ui_view(scene.ui) == VIEW_TOP, "the first click selects");
+	check(ui_view(scene.ui) == &top_ops, "the first click selects");
 	scene_click(&scene, 80, 24, 6, 30);
-	check(ui_view(scene.ui) == VIEW_TOP, "a click on another row selects, too");
+	check(ui_view(scene.ui) == &top_ops, "a click on another row selects, too");
 	scene_keys(&scene, 80, 24, "/^write$<Enter><Home>/^main$<Enter>");
 	scene_click(&scene, 80, 24, scene_cursor_line(&scene, (char[256]){ "" }, 256), 30);
-	check(ui_view(scene.ui) == VIEW_CALLERS, "a click on the selected row opens it");
+	check(ui_view(scene.ui) == &callers_ops, "a click on the selected row opens it");
 	screen_contains(&scene, 80, 24, "web01 › main", true);
 	scene_click(&scene, 80, 24, 6, 60); /* httpd_serve, the hottest callee */
 	screen_contains(&scene, 80, 24, "main › httpd_serve", false);
@@ -1136,9 +1136,9 @@ static void test_second_click(void)
 	screen_contains(&scene, 80, 24, "web01 › main › httpd_serve", true);
 	scene_keys(&scene, 80, 24, "ab");
 	scene_click(&scene, 80, 24, 7, 40);
-	check(ui_view(scene.ui) == VIEW_BASELINE, "in the baseline the first click selects");
+	check(ui_view(scene.ui) == &baseline_ops, "in the baseline the first click selects");
 	scene_click(&scene, 80, 24, 7, 40);
-	check(ui_view(scene.ui) == VIEW_CALLERS, "and the second one opens");
+	check(ui_view(scene.ui) == &callers_ops, "and the second one opens");
 	scene_keys(&scene, 80, 24, "p");
 	scene_click(&scene, 80, 24, 6, 40); /* the second of the modules */
 	scene_click(&scene, 80, 24, 6, 10);

@@ -7,42 +7,73 @@
 #include "tests/support/tap.h"
 #include "ui/list.h"
 #include "ui/prompt.h"
+#include "ui/view.h"
+#include "ui/views/views.h"
+
+static bool keys_share_code(const struct key *one, const struct key *other, uint32_t *codep)
+{
+	for (size_t i = 0; i < KEY_MAX_CODES; i++)
+		for (size_t j = 0; j < KEY_MAX_CODES; j++)
+			if (one->codes[i] && one->codes[i] == other->codes[j]) {
+				*codep = one->codes[i];
+				return true;
+			}
+	return false;
+}
+
+/* A view's own key comes before others in one case only: it replaces a row as a whole. */
+static void test_view_keys(const struct view_ops *view)
+{
+	const struct key *list[KEYS_MAX];
+	size_t n = keys_list(view, list);
+	uint32_t code;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((list[i]->label || list[i]->help) && !list[i]->names)
+			check(false, "%s: a key is shown and has no name", view->name);
+		if (i && list[i]->section < list[i - 1]->section)
+			check(false, "%s: keys are not in the order of sections", view->name);
+		for (size_t j = i + 1; j < n; j++)
+			if (keys_share_code(list[i], list[j], &code))
+				check(false, "%s: key %u makes two requests", view->name, code);
+	}
+	check(n > 0, "%s: %zu keys", view->name, n);
+}
 
 static void test_table(void)
 {
-	for (size_t i = 0; i < n_keys; i++) {
-		if (keys[i].label || keys[i].help)
-			check(keys[i].names != NULL, "key %zu is shown and has a name", i);
-		for (size_t j = i + 1; j < n_keys; j++)
-			for (size_t a = 0; a < KEY_MAX_CODES * KEY_MAX_CODES; a++)
-				if (keys[i].codes[a % KEY_MAX_CODES] &&
-				    keys[i].codes[a % KEY_MAX_CODES] ==
-					    keys[j].codes[a / KEY_MAX_CODES] &&
-				    (keys[i].views & keys[j].views))
-					check(false, "code %u asks for two things",
-					      keys[i].codes[a % KEY_MAX_CODES]);
-	}
-	check(keys_find('Z', VIEW_TOP).code == REQUEST_FREEZE, "Z freezes");
-	check(keys_find('z', VIEW_TOP).code == REQUEST_RESET, "z resets");
-	check(keys_find('+', VIEW_CALLERS).code == REQUEST_NONE,
+	for (size_t i = 0; i < n_all_views; i++)
+		test_view_keys(all_views[i]);
+	check(keys_find('Z', &top_ops).code == REQUEST_FREEZE, "Z freezes");
+	check(keys_find('z', &top_ops).code == REQUEST_RESET, "z resets");
+	check(keys_find('+', &callers_ops).code == REQUEST_NONE,
 	      "+ does nothing in callers and callees");
-	check(keys_find(0, VIEW_TOP).code == REQUEST_NONE, "code 0 is no key");
+	check(keys_find(0, &top_ops).code == REQUEST_NONE, "code 0 is no key");
 }
 
-/* The help of each view fits on 80x24: two columns of 19 lines with 26 cells of text. */
+static size_t help_lines(const struct view_ops *view, const struct key *list[KEYS_MAX])
+{
+	size_t n_keys = keys_list(view, list), n = 0;
+
+	for (size_t i = 0; i < n_keys; i++)
+		if (list[i]->help)
+			list[n++] = list[i];
+	return n;
+}
+
+/*
+ * The help of each view fits on 80x24: 19 lines, or two columns of 19 lines with 26 cells of text.
+ */
 static void test_help_fits(void)
 {
-	for (unsigned view = VIEW_TOP; view <= VIEW_HELP; view <<= 1) {
-		size_t n = 0;
+	for (size_t i = 0; i < n_all_views; i++) {
+		const struct key *list[KEYS_MAX];
+		size_t n = help_lines(all_views[i], list);
 
-		for (size_t i = 0; i < n_keys; i++) {
-			if (!keys[i].help || !(keys[i].views & view))
-				continue;
-			n++;
-			if (strlen(keys[i].help) > 26 || strlen(keys[i].names) > 12)
-				check(false, "too long: %s, %s", keys[i].names, keys[i].help);
-		}
-		check(n <= 38, "view %#x: %zu lines of help", view, n);
+		for (size_t j = 0; j < n && n > 19; j++)
+			if (strlen(list[j]->help) > 26 || strlen(list[j]->names) > 12)
+				check(false, "too long: %s, %s", list[j]->names, list[j]->help);
+		check(n <= 38, "%s: %zu lines of help", all_views[i]->name, n);
 	}
 }
 
@@ -52,7 +83,7 @@ static void test_bottom_names_all(void)
 	struct key_place place;
 
 	for (uint32_t n = 0; n < 10; n++)
-		check(keys_bottom(VIEW_TOP, 80, n, &place) && place.key->codes[0] == INPUT_F(n + 1),
+		check(keys_bottom(&top_ops, 80, n, &place) && place.key->codes[0] == INPUT_F(n + 1),
 		      "F%u is on the bottom line", n + 1);
 }
 
@@ -61,19 +92,19 @@ static void test_bottom(void)
 	struct key_place place;
 	size_t n = 0;
 
-	for (int columns = 8; columns < 100; columns++) {
+	for (int width = 8; width < 100; width++) {
 		bool quit = false;
 		int end = 0;
 
-		for (size_t i = 0; keys_bottom(VIEW_TOP, columns, i, &place); i++) {
+		for (size_t i = 0; keys_bottom(&top_ops, width, i, &place); i++) {
 			quit = quit || place.key->request == REQUEST_QUIT;
-			if (place.column < end || place.column + place.width > columns)
-				check(false, "%d columns: entry %zu overlaps", columns, i);
+			if (place.column < end || place.column + place.width > width)
+				check(false, "%d columns: entry %zu overlaps", width, i);
 			end = place.column + place.width;
 			n++;
 		}
 		if (!quit)
-			check(false, "%d columns: no key to quit", columns);
+			check(false, "%d columns: no key to quit", width);
 	}
 	check(n > 300, "%zu keys stand in order, quit always among them", n);
 }

@@ -487,10 +487,31 @@ static void annotate_deinit(struct view *view)
 	instructions_deinit(&view_annotate(view)->instructions);
 }
 
+/* clang-format off */
+static const struct key annotate_keys[] = {
+	{ KEYS_MOVE, { INPUT_UP }, .request = REQUEST_UP,
+	  .names = "Up Down", .help = "one row up or down" },
+	{ KEYS_OPEN, { INPUT_ENTER, '\n', INPUT_RIGHT, 'l' }, .request = REQUEST_OPEN,
+	  .names = "Enter Right", .label = "Follow", .help = "follow the call or jump" },
+	{ KEYS_OPEN, { 'H' }, .request = REQUEST_HOTTEST,
+	  .names = "H", .label = "Hottest", .help = "to the hottest instruction" },
+	{ KEYS_OPEN, { 'j' }, .request = REQUEST_JUMPS,
+	  .names = "j", .label = "Jumps", .help = "jumps as arrows, or not" },
+	{ KEYS_OPEN, { 's' }, .request = REQUEST_SOURCE_LINES,
+	  .names = "s", .label = "Source", .help = "source lines, or not" },
+	{ KEYS_OPEN, { 'I' }, .request = REQUEST_SYNTAX,
+	  .names = "I", .label = "Intel", .help = "Intel's syntax, or AT&T's" },
+	{ KEYS_OPEN, { 'r' }, .request = REQUEST_CODE_ADDRESSES,
+	  .names = "r", .label = "Addresses", .help = "relative, or absolute" },
+};
+/* clang-format on */
+
 const struct view_ops annotate_ops = {
-	.mask = VIEW_ANNOTATE,
 	.name = "the instructions of a function",
 	.size = sizeof(struct view_annotate),
+	.traits = VIEW_GUEST | VIEW_SEARCHED | VIEW_STACKED,
+	.keys = annotate_keys,
+	.n_keys = sizeof(annotate_keys) / sizeof(annotate_keys[0]),
 	.init = annotate_init,
 	.update = annotate_update,
 	.draw = annotate_draw,

@@ -243,9 +243,13 @@ static void baseline_deinit(struct view *view)
 }
 
 const struct view_ops baseline_ops = {
-	.mask = VIEW_BASELINE,
 	.name = "the comparison with the baseline",
 	.size = sizeof(struct view_baseline),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+		  VIEW_COLUMNS | VIEW_BACK_BY_LEFT,
+	.needs = VIEW_NEEDS_BASELINE,
+	.opener = { KEYS_COMPARE, { 'b' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "b B", .help = "baseline: compare; forget", .opens = &baseline_ops },
 	.init = baseline_init,
 	.update = baseline_update,
 	.draw = baseline_draw,

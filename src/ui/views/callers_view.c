@@ -501,10 +501,22 @@ static void callers_deinit(struct view *view)
 		neighbours_deinit(&callers->base);
 }
 
+/* clang-format off */
+static const struct key callers_keys[] = {
+	{ KEYS_SWITCH, { INPUT_TAB }, .request = REQUEST_SWITCH,
+	  .names = "Tab", .help = "to the other list" },
+	{ KEYS_SWITCH, { 'd' }, .request = REQUEST_PAIR,
+	  .names = "d", .help = "against the next guest" },
+};
+/* clang-format on */
+
 const struct view_ops callers_ops = {
-	.mask = VIEW_CALLERS,
 	.name = "callers and callees",
 	.size = sizeof(struct view_callers),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+		  VIEW_SOURCES | VIEW_STACKED,
+	.keys = callers_keys,
+	.n_keys = sizeof(callers_keys) / sizeof(callers_keys[0]),
 	.init = callers_init,
 	.update = callers_update,
 	.draw = callers_draw,

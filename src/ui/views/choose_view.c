@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "ui/keys.h"
 #include "ui/view.h"
+#include "ui/views/views.h"
 
 #define CHOOSE_NAME_CELLS 10
 
@@ -21,24 +21,12 @@ static struct view_choose *view_choose(struct view *view)
 	return (struct view_choose *)view;
 }
 
-/* The key that opens VIEW; NULL: there is none. */
-static const struct key *choose_find_key(unsigned view)
-{
-	for (size_t i = 0; i < n_keys; i++)
-		if (keys[i].opens == view && keys[i].help)
-			return &keys[i];
-	return NULL;
-}
-
-/* The key of choice INDEX, in the order of enum view_mask; NULL behind the last. */
+/* The key of choice INDEX, in the order of views.c; NULL behind the last. */
 static const struct key *choose_key(size_t index)
 {
-	for (unsigned view = VIEW_TOP; view & VIEW_ALL; view <<= 1) {
-		const struct key *key = view & VIEW_PASSING ? NULL : choose_find_key(view);
-
-		if (key && !index--)
-			return key;
-	}
+	for (size_t i = 0; i < n_all_views; i++)
+		if (all_views[i]->opener.help && !(all_views[i]->traits & VIEW_PASSING) && !index--)
+			return &all_views[i]->opener;
 	return NULL;
 }
 
@@ -105,10 +93,22 @@ static void choose_init(struct view *view, const struct view *below, uint32_t fr
 	list_update(&view_choose(view)->list, n, NULL, NULL);
 }
 
+/* clang-format off */
+static const struct key choose_keys[] = {
+	{ KEYS_OPEN, { INPUT_ENTER, '\n', INPUT_RIGHT, 'l' }, .request = REQUEST_OPEN,
+	  .names = "Enter", .label = "Open" },
+	{ KEYS_BACK, { INPUT_F(2) }, .request = REQUEST_BACK },
+};
+/* clang-format on */
+
 const struct view_ops choose_ops = {
-	.mask = VIEW_CHOOSE,
 	.name = "the list of views",
 	.size = sizeof(struct view_choose),
+	.traits = VIEW_PASSING,
+	.opener = { KEYS_FIND, { INPUT_F(2) }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "F2", .label = "View", .help = "choose a view", .opens = &choose_ops },
+	.keys = choose_keys,
+	.n_keys = sizeof(choose_keys) / sizeof(choose_keys[0]),
 	.init = choose_init,
 	.draw = choose_draw,
 	.handle = choose_handle,

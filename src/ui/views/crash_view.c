@@ -174,10 +174,24 @@ static struct request crash_click(struct view *view, const struct ui_model *mode
 	return request_of(REQUEST_NONE);
 }
 
+/* clang-format off */
+static const struct key crash_keys[] = {
+	{ KEYS_MOVE, { INPUT_LEFT }, .request = REQUEST_LEFT,
+	  .names = "Left Right", .help = "the rest of long lines" },
+	{ KEYS_MOVE, { INPUT_RIGHT, 'l' }, .request = REQUEST_RIGHT },
+	{ KEYS_SWITCH, { INPUT_TAB }, .request = REQUEST_SWITCH,
+	  .names = "Tab", .label = "Next", .help = "to the vCPUs, the tasks, the log" },
+};
+/* clang-format on */
+
 const struct view_ops crash_ops = {
-	.mask = VIEW_CRASH,
 	.name = "the report of --crash",
 	.size = sizeof(struct view_crash),
+	.traits = VIEW_SEARCHED | VIEW_ENDS_SEARCH | VIEW_ENDS_RANGE | VIEW_BACK_BY_BACKSPACE,
+	.opener = { KEYS_VIEWS, { 'R' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .opens = &crash_ops },
+	.keys = crash_keys,
+	.n_keys = sizeof(crash_keys) / sizeof(crash_keys[0]),
 	.update = crash_update,
 	.draw = crash_draw,
 	.handle = crash_handle,

@@ -333,10 +333,24 @@ static void domains_deinit(struct view *view)
 	free(view_domains(view)->rows);
 }
 
+/* clang-format off */
+static const struct key domains_keys[] = {
+	{ KEYS_OPEN, { INPUT_ENTER, '\n', INPUT_RIGHT, 'l' }, .request = REQUEST_OPEN,
+	  .names = "Enter", .label = "Profile", .help = "profile the domain" },
+	{ KEYS_PICTURE, { 's' }, .request = REQUEST_INTERVAL,
+	  .names = "s", .help = "seconds between refreshes" },
+};
+/* clang-format on */
+
 const struct view_ops domains_ops = {
-	.mask = VIEW_DOMAINS,
 	.name = "the list of domains",
 	.size = sizeof(struct view_domains),
+	.traits = VIEW_COLUMNS | VIEW_BACK_BY_ESC,
+	.needs = VIEW_NEEDS_DOMAINS,
+	.opener = { KEYS_VIEWS, { 'D' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "D R", .help = "domains; report of --crash", .opens = &domains_ops },
+	.keys = domains_keys,
+	.n_keys = sizeof(domains_keys) / sizeof(domains_keys[0]),
 	.init = domains_init,
 	.update = domains_update,
 	.draw = domains_draw,

@@ -472,10 +472,28 @@ static void flame_view_deinit(struct view *view)
 	flame_deinit(&view_flame(view)->flame);
 }
 
+/* clang-format off */
+static const struct key flame_keys[] = {
+	{ KEYS_MOVE, { INPUT_LEFT }, .request = REQUEST_LEFT,
+	  .names = "Left Right", .help = "to the function beside" },
+	{ KEYS_MOVE, { INPUT_RIGHT, 'l' }, .request = REQUEST_RIGHT },
+	{ KEYS_PAGE, { INPUT_PAGE_UP, INPUT_PAGE_DOWN }, .request = REQUEST_NONE },
+	{ KEYS_OPEN, { INPUT_ENTER, '\n' }, .request = REQUEST_OPEN,
+	  .names = "Enter", .help = "zoom: it fills the width" },
+	{ KEYS_SHOW, { 'X' }, .request = REQUEST_INLINED,
+	  .names = "X", .help = "inlined functions, or not" },
+};
+/* clang-format on */
+
 const struct view_ops flame_ops = {
-	.mask = VIEW_FLAME,
 	.name = "the flame graph",
 	.size = sizeof(struct view_flame),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_SEARCHED | VIEW_INVERTS | VIEW_FOLDS |
+		  VIEW_ENDS_SEARCH | VIEW_ENDS_RANGE | VIEW_BACK_BY_BACKSPACE,
+	.opener = { KEYS_FLAME, { INPUT_F(7), 'f' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "F7 f", .label = "Flame", .help = "flame graph", .opens = &flame_ops },
+	.keys = flame_keys,
+	.n_keys = sizeof(flame_keys) / sizeof(flame_keys[0]),
 	.update = flame_update,
 	.draw = flame_draw,
 	.handle = flame_handle,

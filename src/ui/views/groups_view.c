@@ -289,10 +289,27 @@ static void groups_view_deinit(struct view *view)
 	groups_deinit(&groups->groups[1]);
 }
 
+/* clang-format off */
+static const struct key groups_keys[] = {
+	{ KEYS_OPEN, { INPUT_ENTER, '\n', INPUT_RIGHT, 'l' }, .request = REQUEST_OPEN,
+	  .names = "Enter Right", .help = "show only that, everywhere" },
+	{ KEYS_SWITCH, { INPUT_TAB }, .request = REQUEST_SWITCH,
+	  .names = "Tab", .help = "to the other list" },
+	{ KEYS_SWITCH, { 'd' }, .request = REQUEST_PAIR,
+	  .names = "d", .help = "against the next guest" },
+	{ KEYS_UNFOLD, { 'c' }, .request = REQUEST_CGROUPS,
+	  .names = "c", .help = "by container, unit, or not" },
+};
+/* clang-format on */
+
 const struct view_ops groups_ops = {
-	.mask = VIEW_GROUPS,
 	.name = "processes and modules",
 	.size = sizeof(struct view_groups),
+	.traits = VIEW_GUEST | VIEW_SEARCHED | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
+	.opener = { KEYS_PROFILE, { 'p' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .opens = &groups_ops },
+	.keys = groups_keys,
+	.n_keys = sizeof(groups_keys) / sizeof(groups_keys[0]),
 	.update = groups_update,
 	.draw = groups_draw,
 	.handle = groups_handle,

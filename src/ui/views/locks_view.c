@@ -357,10 +357,23 @@ static struct request locks_click(struct view *view, const struct ui_model *mode
 	return view_click_list(&locks->list, row - locks->first_row, locks_frame);
 }
 
+/* clang-format off */
+static const struct key locks_keys[] = {
+	{ KEYS_UNFOLD, { '+', '=', 'e' }, .request = REQUEST_UNFOLD,
+	  .names = "+ e", .help = "the task's stack, or not" },
+};
+/* clang-format on */
+
 const struct view_ops locks_ops = {
-	.mask = VIEW_LOCKS,
 	.name = "who holds locks",
 	.size = sizeof(struct view_locks),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+		  VIEW_ENDS_RANGE | VIEW_BACK_BY_ESC,
+	.needs = VIEW_NEEDS_WAITS,
+	.opener = { KEYS_PROFILE, { 'L' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .opens = &locks_ops },
+	.keys = locks_keys,
+	.n_keys = sizeof(locks_keys) / sizeof(locks_keys[0]),
 	.update = locks_update,
 	.draw = locks_draw,
 	.handle = locks_handle,

@@ -149,10 +149,18 @@ static void naming_init(struct view *view, const struct view *below, uint32_t fr
 	view_naming(view)->frame = frame;
 }
 
+/* clang-format off */
+static const struct key naming_keys[] = {
+	{ KEYS_BACK, { 'i', INPUT_ENTER }, .request = REQUEST_BACK },
+};
+/* clang-format on */
+
 const struct view_ops naming_ops = {
-	.mask = VIEW_NAMING,
 	.name = "what would name a function",
 	.size = sizeof(struct view_naming),
+	.traits = VIEW_PASSING,
+	.keys = naming_keys,
+	.n_keys = sizeof(naming_keys) / sizeof(naming_keys[0]),
 	.init = naming_init,
 	.draw = naming_draw,
 	.handle = naming_handle,

@@ -382,9 +382,11 @@ static struct request overhead_handle(struct view *view, const struct ui_model *
 }
 
 const struct view_ops overhead_ops = {
-	.mask = VIEW_OVERHEAD,
 	.name = "the overhead",
 	.size = sizeof(struct view_overhead),
+	.traits = VIEW_GUEST | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
+	.opener = { KEYS_VIEWS, { 'o' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "o", .help = "overhead: what xtop takes", .opens = &overhead_ops },
 	.draw = overhead_draw,
 	.handle = overhead_handle,
 };

@@ -357,10 +357,31 @@ static void top_deinit(struct view *view)
 	functions_deinit(&top->functions);
 }
 
+/* clang-format off */
+static const struct key top_keys[] = {
+	{ KEYS_UNFOLD, { '+', '=', 'e' }, .request = REQUEST_UNFOLD,
+	  .names = "+ e", .help = "show who calls it, or not" },
+	{ KEYS_UNFOLD, { '-', 'c' }, .request = REQUEST_FOLD,
+	  .names = "- c C", .help = "hide that; C: all" },
+	{ KEYS_UNFOLD, { 'C' }, .request = REQUEST_FOLD_ALL },
+	{ KEYS_COMPARE, { '1' }, .request = REQUEST_SORT_SELF,
+	  .names = "1 2 3 4", .help = "by self, all, count, name" },
+	{ KEYS_COMPARE, { '2' }, .request = REQUEST_SORT_CHILDREN },
+	{ KEYS_COMPARE, { '3' }, .request = REQUEST_SORT_SAMPLES },
+	{ KEYS_COMPARE, { '4' }, .request = REQUEST_SORT_SYMBOL },
+};
+/* clang-format on */
+
 const struct view_ops top_ops = {
-	.mask = VIEW_TOP,
 	.name = "the function table",
 	.size = sizeof(struct view_top),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+		  VIEW_COLUMNS | VIEW_FOLDS | VIEW_ENDS_SEARCH | VIEW_ENDS_RANGE |
+		  VIEW_BACK_BY_ESC,
+	.opener = { KEYS_PROFILE, { 'a' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "a", .help = "all functions: the table", .opens = &top_ops },
+	.keys = top_keys,
+	.n_keys = sizeof(top_keys) / sizeof(top_keys[0]),
 	.update = top_update,
 	.draw = top_draw,
 	.handle = top_handle,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "ui/views/branch.h"
+#include "ui/views/views.h"
 
 struct view_tree {
 	struct view view;
@@ -310,10 +311,35 @@ static void tree_deinit(struct view *view)
 	call_tree_deinit(&view_tree(view)->tree);
 }
 
+/* clang-format off */
+static const struct key tree_keys[] = {
+	{ KEYS_OPEN, { INPUT_ENTER, '\n' }, .request = REQUEST_OPEN,
+	  .names = "Enter", .help = "callers and callees of it" },
+	{ KEYS_UNFOLD, { '+', '=', 'e', INPUT_RIGHT }, .request = REQUEST_UNFOLD,
+	  .names = "+ e Right", .help = "open or close it" },
+	{ KEYS_UNFOLD, { 'l' }, .request = REQUEST_UNFOLD },
+	{ KEYS_UNFOLD, { '-', 'c', INPUT_LEFT }, .request = REQUEST_FOLD,
+	  .names = "- c Left", .help = "close it; or to its caller" },
+	{ KEYS_UNFOLD, { 'E' }, .request = REQUEST_UNFOLD_ALL,
+	  .names = "E C", .help = "open all, close all" },
+	{ KEYS_UNFOLD, { 'C' }, .request = REQUEST_FOLD_ALL },
+	{ KEYS_UNFOLD, { 'L' }, .request = REQUEST_THRESHOLD,
+	  .names = "L", .help = "least share to have a row" },
+	/* L does not lead to the locks here. */
+	{ KEYS_PROFILE, { 'v' }, .request = REQUEST_VIEW,
+	  .names = "v p W", .help = "vCPUs; processes; waits", .opens = &vcpus_ops },
+};
+/* clang-format on */
+
 const struct view_ops tree_ops = {
-	.mask = VIEW_TREE,
 	.name = "the call tree",
 	.size = sizeof(struct view_tree),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_SEARCHED | VIEW_INVERTS | VIEW_FOLDS |
+		  VIEW_SOURCES | VIEW_ENDS_SEARCH | VIEW_ENDS_RANGE | VIEW_BACK_BY_BACKSPACE,
+	.opener = { KEYS_TREE, { INPUT_F(5), 't' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "F5 t", .label = "Tree", .help = "call tree", .opens = &tree_ops },
+	.keys = tree_keys,
+	.n_keys = sizeof(tree_keys) / sizeof(tree_keys[0]),
 	.update = tree_update,
 	.draw = tree_draw,
 	.handle = tree_handle,

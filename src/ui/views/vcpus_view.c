@@ -339,9 +339,11 @@ static struct request vcpus_click(struct view *view, const struct ui_model *mode
 }
 
 const struct view_ops vcpus_ops = {
-	.mask = VIEW_VCPUS,
 	.name = "the virtual CPUs",
 	.size = sizeof(struct view_vcpus),
+	.traits = VIEW_GUEST | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
+	.opener = { KEYS_PROFILE, { 'v' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .names = "v p W L", .help = "vCPUs; tasks; waits; locks", .opens = &vcpus_ops },
 	.update = vcpus_update,
 	.draw = vcpus_draw,
 	.handle = vcpus_handle,

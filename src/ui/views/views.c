@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of all views, one line each: NAME stands for NAME_ops in views/NAME.c. A view's bit is
- * in enum view_mask (request.h), the keys that open it and work in it are in keys.c.
+ * The table of all views, one line each: NAME stands for NAME_ops in views/NAME_view.c. The help
+ * and the list of views name views in this order.
  */
 #include "config.h"
 
 #include "ui/views/views.h"
-
-#include <stddef.h>
-
-#include "ui/view.h"
 
 /* clang-format off */
 #define VIEWS(VIEW)                                                                                \
@@ -22,8 +18,8 @@
 	VIEW(overhead)                                                                             \
 	VIEW(baseline)                                                                             \
 	VIEW(domains)                                                                              \
-	VIEW(choose)                                                                               \
 	VIEW(help)                                                                                 \
+	VIEW(choose)                                                                               \
 	VIEW(naming)                                                                               \
 	VIEW(annotate)                                                                             \
 	VIEW(waits)                                                                                \
@@ -34,13 +30,6 @@
 VIEWS(DECLARE)
 
 #define LIST(name) &name##_ops,
-static const struct view_ops *const views[] = { VIEWS(LIST) };
+const struct view_ops *const all_views[] = { VIEWS(LIST) };
 /* clang-format on */
-
-const struct view_ops *views_find(unsigned view)
-{
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-		if (views[i]->mask == view)
-			return views[i];
-	return NULL;
-}
+const size_t n_all_views = sizeof(all_views) / sizeof(all_views[0]);

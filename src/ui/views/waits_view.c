@@ -281,10 +281,23 @@ static void waits_view_deinit(struct view *view)
 	waits_deinit(&view_waits(view)->table);
 }
 
+/* clang-format off */
+static const struct key waits_keys[] = {
+	{ KEYS_PROFILE, { 'I' }, .request = REQUEST_HIDE_IDLE,
+	  .names = "I", .help = "hide who waits for work" },
+};
+/* clang-format on */
+
 const struct view_ops waits_ops = {
-	.mask = VIEW_WAITS,
 	.name = "tasks that wait",
 	.size = sizeof(struct view_waits),
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+		  VIEW_COLUMNS | VIEW_ENDS_RANGE | VIEW_BACK_BY_ESC,
+	.needs = VIEW_NEEDS_WAITS,
+	.opener = { KEYS_PROFILE, { 'W' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .opens = &waits_ops },
+	.keys = waits_keys,
+	.n_keys = sizeof(waits_keys) / sizeof(waits_keys[0]),
 	.update = waits_update,
 	.draw = waits_draw,
 	.handle = waits_handle,
