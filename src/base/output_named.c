@@ -29,13 +29,12 @@ static bool output_is_hidden(const char *path)
 
 static bool output_has_ending(const char *path)
 {
-	static const char *const endings[] = OUTPUT_ENDINGS;
 	size_t length = strlen(path);
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		size_t ending = strlen(endings[i]);
+	for (size_t i = 0; output_endings[i]; i++) {
+		size_t ending = strlen(output_endings[i]);
 
-		if (length > ending && strcmp(path + length - ending, endings[i]) == 0)
+		if (length > ending && strcmp(path + length - ending, output_endings[i]) == 0)
 			return true;
 	}
 	return false;

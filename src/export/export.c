@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of export formats; see export.h. */
+/* The table of export formats. */
 #include "config.h"
 
 #include "xtop/export/export.h"
 
 #include <string.h>
 
+#include "xtop/base/output.h"
+
 /*
- * A new format is a file beside folded.c, its prototype in export.h, and a line here. The
- * first one is the default.
+ * A format NAME is written by export_NAME() of NAME.c; pictures share picture.c. A row has the
+ * ending by which a file's name chooses the format, the ending that the screen proposes, and the
+ * flags of struct export_format. The first row is the default.
  */
-static const struct export_format export_formats[] = {
-	{ "folded", ".folded", ".folded", false, export_folded },
-	{ "pprof", ".pb.gz", ".pb.gz", true, export_pprof },
-	{ "speedscope", ".json", ".speedscope.json", true, export_speedscope },
-	{ "perf", ".perf", ".perf", true, export_perf },
-	{ "svg", ".svg", ".flame.svg", true, export_svg },
-	{ "html", ".html", ".flame.html", true, export_html },
-};
+/* clang-format off */
+#define FORMATS(FORMAT)                                                                            \
+	FORMAT(folded, ".folded", ".folded", .lines_in_names = true)                               \
+	FORMAT(pprof, ".pb.gz", ".pb.gz", .has_waits = true)                                       \
+	FORMAT(speedscope, ".json", ".speedscope.json", .has_waits = true)                         \
+	FORMAT(perf, ".perf", ".perf", .has_waits = true, .has_samples = true)                     \
+	FORMAT(svg, ".svg", ".flame.svg", .has_waits = true)                                       \
+	FORMAT(html, ".html", ".flame.html", .has_waits = true)
+
+#define DECLARE(NAME, ...) export_write_fn export_##NAME;
+FORMATS(DECLARE)
+
+#define ROW(NAME, ENDING, PROPOSED, ...)                                                           \
+	{ .name = #NAME, .ending = ENDING, .proposed = PROPOSED, .write = export_##NAME,           \
+	  __VA_ARGS__ },
+static const struct export_format export_formats[] = { FORMATS(ROW) };
+
+#define PROPOSED_ENDING(NAME, ENDING, PROPOSED, ...) PROPOSED,
+const char *const output_endings[] = { FORMATS(PROPOSED_ENDING) NULL };
+/* clang-format on */
 #define N_FORMATS (sizeof(export_formats) / sizeof(export_formats[0]))
 
 const struct export_format *export_find_format(const char *name)

@@ -18,6 +18,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/thread.h"
+#include "xtop/export/export.h"
 #include "xtop/linux/kernel_cache.h"
 #include "xtop/memory/memory.h"
 #include "xtop/memory/walk.h"
@@ -297,7 +298,8 @@ static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
 {
 	const struct options *options = pipeline->options;
 
-	if (!pipeline->reader || !options->output || strcmp(options->format, "perf") != 0)
+	if (!pipeline->reader || !options->output ||
+	    !export_find_format(options->format)->has_samples)
 		return NULL;
 	return sample_log_create(&pipeline->log);
 }

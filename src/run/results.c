@@ -116,13 +116,12 @@ static struct xtop_error *results_put_profile(const struct results_work *work,
 	return error ? error : results_put_both(work, snapshot, work->waits, stream);
 }
 
-/* Folded stacks have lines in their names. */
 static struct xtop_error *results_put_lines(const struct results_work *work,
 					    const struct snapshot *snapshot, FILE *stream)
 {
 	const struct line_expander_settings settings = {
 		.inlined = !work->options->no_inline,
-		.in_names = strcmp(work->options->format, "folded") == 0,
+		.in_names = export_find_format(work->options->format)->lines_in_names,
 	};
 	struct snapshot *with_lines = NULL, *waits = NULL;
 	struct line_expander *expander = NULL;
@@ -226,10 +225,14 @@ static struct xtop_error *results_read(struct results_work *work)
 	return error;
 }
 
-/* Whether frames of another snapshot have the lines. The text of perf script has them itself. */
+/*
+ * Whether a snapshot with lines is to be made. A format that has each sample, with the resolver's
+ * frames, looks for lines itself.
+ */
 static bool results_has_lines(const struct results_work *work)
 {
-	return work->options->lines && strcmp(work->options->format, "perf") != 0;
+	return work->options->lines &&
+	       !export_find_format(work->options->format)->has_samples;
 }
 
 struct xtop_error *results_write(struct results *results, const struct results_run *run)

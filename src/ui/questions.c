@@ -161,7 +161,7 @@ static void question_ask_write(struct ui *ui)
 		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
 			name[i] = '_';
 	snprintf(name + n, sizeof(name) - n, "-%s%s", stamp,
-		 export_find_ending_or("", ui->settings.write_format)->named);
+		 export_find_ending_or("", ui->settings.write_format)->proposed);
 	snprintf(path, sizeof(path), "%s%s", question_write_folder(ui), name);
 	question_start(ui, QUESTION_WRITE, question_write_label(ui), path);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "tests/support/tap.h"
+#include "xtop/export/export.h"
 
 #define BEGIN "# --- made of src/cli/options_table.c by tests/cli/test_option_lists\n"
 #define END   "# --- end of what is made\n"
@@ -282,11 +283,42 @@ static void test_manual(void)
 	free(manual);
 }
 
+/* --- formats ---------------------------------------------------------------------------------- */
+
+static const struct option_spec *find_spec(const char *name)
+{
+	for (size_t i = 0; i < n_option_specs; i++)
+		if (!strcmp(option_specs[i].name, name))
+			return &option_specs[i];
+	abort();
+}
+
+/* --format has the names of all formats in the order of their table, --output their endings. */
+static void check_formats(void)
+{
+	char names[256], words[256] = "", endings[256] = "", *at = names;
+	const char *name;
+
+	export_list_formats(names, sizeof(names));
+	while ((name = strsep(&at, ", "))) {
+		if (!name[0])
+			continue;
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s",
+			 words[0] ? " " : "", name);
+		snprintf(endings + strlen(endings), sizeof(endings) - strlen(endings), "%s%s",
+			 endings[0] ? " " : "", export_find_format(name)->ending);
+		check(strstr(find_spec("format")->help, name), "--help names the format %s", name);
+	}
+	check_string(find_spec("format")->words, words, "--format offers all formats");
+	check_string(find_spec("output")->words, endings, "--output offers all formats' files");
+}
+
 int main(void)
 {
 	check_completion("doc/packaging/completion/xtop", bash_file);
 	check_completion("doc/packaging/completion/_xtop", zsh_file);
 	check_completion("doc/packaging/completion/xtop.fish", fish_file);
 	test_manual();
+	check_formats();
 	return tap_done();
 }

@@ -55,13 +55,13 @@ void output_remove(const char *path);
 /* --- files that are named while xtop runs ----------------------------------------------------- */
 
 /*
- * By then this process may have no right to open files for writing. Another one opens them for it,
- * and does not trust it: these files are new, or have an ending of OUTPUT_ENDINGS and are replaced.
- * Such endings belong to profiles: x.json or x.html may be any file of the user's. No part of the
- * path begins with a dot, as do the files that shells and desktops run.
+ * By then this process may have no right to open files for writing. Another process opens the files
+ * for this one and does not trust it: only files whose names have one of output_endings[] are
+ * replaced. Such endings belong to profiles: x.json or x.html may be any file of the user's. No
+ * part of the path may begin with a dot, as do the files that shells and desktops run.
  */
-#define OUTPUT_ENDINGS                                                                             \
-	{ ".folded", ".pb.gz", ".perf", ".speedscope.json", ".flame.html", ".flame.svg" }
+/* Ends with NULL. The table of export formats (export/export.c) defines it. */
+extern const char *const output_endings[];
 
 /*
  * Opens PATH in the process that has the rights. REPLACE: PATH is there already. *EXISTSP: that is

@@ -54,10 +54,13 @@ typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,
 					   const struct export_settings *settings, FILE *file);
 
 struct export_format {
-	const char *name;   /* for --format */
-	const char *ending; /* of a file's name, with the dot */
-	const char *named;  /* the one of OUTPUT_ENDINGS (output.h) that the screen proposes */
-	bool has_waits;     /* besides the samples: settings->waits */
+	const char *name;     /* for --format */
+	const char *ending;   /* chooses the format by a file's name; with the dot */
+	const char *proposed; /* ending of names that the screen proposes; only a profile has it */
+	bool has_waits;       /* the file has settings->waits, too */
+	bool lines_in_names;  /* source lines are part of functions' names */
+	/* Each sample is written with its time and the resolver's frames: settings->samples. */
+	bool has_samples;
 	export_write_fn *write;
 };
 
