@@ -34,8 +34,9 @@ static enum exit_status main_print(const char *text)
 }
 
 /*
- * Opens a closed standard stream (`xtop >&-`) in a mode in which it fails. Otherwise the next file
- * that is opened gets its number, and tables go into a recording. As gnulib's stdopen does.
+ * Opens a standard stream that is closed (`xtop >&-`) in a mode in which it fails, as gnulib's
+ * stdopen does. Otherwise the next file that is opened would get the stream's number, and tables
+ * would go into a recording.
  */
 static void main_open_streams(void)
 {

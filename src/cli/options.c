@@ -116,7 +116,7 @@ static struct xtop_error *options_parse_choice(const struct option_spec *spec, c
 	return error;
 }
 
-/* A column of the function table, which every output has. */
+/* Whether TEXT names a column of the function table, which every output has. */
 static bool options_can_sort(const char *text)
 {
 	const struct column *column = column_find(text);
@@ -124,7 +124,7 @@ static bool options_can_sort(const char *text)
 	return column && column->id < N_COLUMNS_BATCH;
 }
 
-/* The message has the names of all columns, from the table of columns. */
+/* Lists the names of all columns in the message. */
 static struct xtop_error *options_bad_column(const struct option_spec *spec, const char *text)
 {
 	char names[256] = "";
@@ -287,7 +287,7 @@ static struct xtop_error *options_parse_option(struct options *options, char **a
 	return options_parse_value(options, spec, optarg);
 }
 
-/* The operands of --diff: OLD and NEW. */
+/* Takes the operands of --diff, OLD and NEW. */
 static struct xtop_error *options_take_files(struct options *options, int n, char **operands)
 {
 	if (n != 2)
@@ -300,7 +300,7 @@ static struct xtop_error *options_take_files(struct options *options, int n, cha
 	return NULL;
 }
 
-/* An operand. It may be a file. */
+/* Refuses an operand, and says which option takes it: it is a file or a guest's name. */
 static struct xtop_error *options_unexpected(const char *text)
 {
 	if (access(text, F_OK) == 0)
@@ -309,7 +309,7 @@ static struct xtop_error *options_unexpected(const char *text)
 	return error_create("unexpected argument '%s': a guest is named with -d %s", text, text);
 }
 
-/* Keeps the first error and reads on: a --help behind it wins. */
+/* Returns the first error, but parses all of ARGV, because a later --help wins over errors. */
 static struct xtop_error *options_parse_all(struct options *options, int argc, char **argv)
 {
 	struct options_getopt getopt;
@@ -331,7 +331,7 @@ static struct xtop_error *options_parse_all(struct options *options, int argc, c
 	return first;
 }
 
-/* --- what goes without saying ----------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 /* Sets what one option implies for another, and the defaults. */
 static void options_complete(struct options *options)
@@ -414,7 +414,7 @@ static const char *options_find_config(int argc, char **argv)
 	return path && *path ? path : NULL;
 }
 
-/* Each line as a command line of its own, so that an error can name it. */
+/* Parses each line as a command line of its own, so that an error can name the line. */
 static struct xtop_error *options_parse_file(struct options *options, char *program)
 {
 	const struct options_file *file = &options->file;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which options do not go together; see options_check.h. A message says which of them to leave out.
+ * Options that do not go together; see options_check.h. A message says which options to leave out.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ static bool options_sorts_shares(const char *sort)
 	return id == COLUMN_SELF || id == COLUMN_CHILDREN;
 }
 
-/* --push hands the samples of each interval to a store and then forgets them. */
+/* Options for all guests. --push sends the samples of an interval and then forgets them. */
 static struct xtop_error *options_check_push(const struct options *options)
 {
 	if (!options->push && (options->push_config || options->n_labels))
@@ -83,7 +83,7 @@ static struct xtop_error *options_check_push(const struct options *options)
 	return NULL;
 }
 
-/* What is read: --example, --replay, or the guest itself. */
+/* Refuses two sources of samples: --example, --replay and a guest. */
 static struct xtop_error *options_check_replay(const struct options *options)
 {
 	if (options->example && (options->replay || options->n_domains))
@@ -120,7 +120,7 @@ static struct xtop_error *options_check_diff(const struct options *options)
 	return NULL;
 }
 
-/* The ways to print something else than a profile. */
+/* Refuses other results beside a report: --annotate, --addr2line, --crash. */
 static struct xtop_error *options_check_reports(const struct options *options)
 {
 	if (options->annotate && (options->diff || options->json || options->baseline))

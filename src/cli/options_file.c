@@ -24,7 +24,7 @@ void options_file_deinit(struct options_file *file)
 	*file = (struct options_file){ .n = 0 };
 }
 
-/* Without the blanks at both ends of FROM, which ends at END. */
+/* Cuts the blanks off both ends of the text from FROM to END. Returns where the rest begins. */
 static char *options_file_trim(char *from, char *end)
 {
 	while (end > from && strchr(OPTIONS_FILE_BLANKS, end[-1]))
@@ -109,7 +109,7 @@ struct xtop_error *options_file_read(const char *path, struct options_file *file
 	struct xtop_error *error = options_file_load(path, &text, &bytes);
 
 	if (!error) {
-		/* An option has a byte at its end and two dashes more than its line has bytes. */
+		/* An option has three bytes more than its line: two dashes and a NUL. */
 		file->text = malloc(bytes + 3 * OPTIONS_FILE_MAX_LINES);
 		file->lines = calloc(OPTIONS_FILE_MAX_LINES, sizeof(*file->lines));
 		error = file->text && file->lines ? options_file_split(file, text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stages of one guest; see pipeline.h. No other file starts threads. The processes of a
- * pipeline are started before its first thread.
+ * The stages of one guest; see pipeline.h. The processes of a pipeline are started before its first
+ * thread.
  */
 #include "config.h"
 
@@ -27,30 +27,30 @@
 #include "xtop/recording/replay.h"
 #include "xtop/sample/sampler.h"
 
-#define PIPELINE_WAIT_NS     1000000    /* between looks whether the sampler has started */
+#define PIPELINE_WAIT_NS 1000000 /* time between looks whether the sampler has started */
 
 struct pipeline {
 	const struct options *options;
-	const char *domain;      /* as the user named it; NULL: a recording */
-	struct guest_info guest; /* as main knows it */
-	/* The live guest. In a replay: the ring, and the memory out of the recording. */
+	const char *domain;      /* the user's name for the guest; NULL: a recording is replayed */
+	struct guest_info guest; /* what main knows of the guest */
+	/* The live guest; in a replay the ring and the recorded memory. */
 	struct attached_guest source;
-	struct recorded_memory *recorded; /* that memory; NULL: live, or none was recorded */
+	struct recorded_memory *recorded; /* memory of a recording; NULL: live, or not recorded */
 	struct symbols *symbols;
-	struct kernel_cache *cache; /* NULL: none */
+	struct kernel_cache *cache; /* NULL: kernels are not cached */
 	struct os *os;
-	const struct snapshot *given_baseline; /* until pipeline_start() has ended; NULL: none */
-	struct replay_source replayed;         /* what -r names */
-	struct recording_reader *reader; /* its recording; NULL: live, or a profile */
+	const struct snapshot *given_baseline; /* valid until pipeline_start() ends; NULL: none */
+	struct replay_source replayed;         /* the file of -r */
+	struct recording_reader *reader;       /* the recording of -r; NULL: live, or a profile */
 	struct control *control;
 	struct snapshot_slot *slot, *waits_slot;
 	struct resolver *resolver;
-	struct sample_log *log; /* NULL: nobody wants each sample */
-	struct history *history; /* of a recording; NULL: no screen, or the screen has it */
+	struct sample_log *log;  /* each sample, for the text of perf script; NULL: not kept */
+	struct history *history; /* the history of a recording until the screen takes it, or NULL */
 	struct recording_writer *writer;
 	struct reattacher reattacher;
-	char name[GUEST_NAME_BYTES];    /* of the guest, at the start */
-	char note[REATTACH_NOTE_BYTES]; /* main's copy */
+	char name[GUEST_NAME_BYTES];    /* the guest's name at the start */
+	char note[REATTACH_NOTE_BYTES]; /* main's copy of the reattacher's note */
 	pthread_t replay_thread, resolver_thread, reattach_thread;
 	bool replay_started, resolver_started, reattach_started;
 	uint64_t started_ns;
@@ -80,7 +80,7 @@ static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
 	return ring_create(size_bytes, &pipeline->source.ring);
 }
 
-/* A profile is read, and is all there ever is: one snapshot. */
+/* Publishes the profile of -r as the only snapshot of this pipeline. */
 static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 {
 	struct sampler_counts counts = { .state = SAMPLER_ENDED };
@@ -162,7 +162,7 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
 }
 
-/* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread, once that runs. */
+/* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread while that runs. */
 static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
 				size_t size_bytes)
 {
@@ -174,10 +174,10 @@ static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t addres
 }
 
 /*
- * The guest is known to run another build than the file of -k. Where the image has its build-id
- * loaded, the guest has one to compare with. A guest that has nothing mapped there says nothing: it
- * still boots, or its address space is randomised. A recording has the build-ids of the images that
- * were known then, by module name.
+ * Whether the guest is known to run another build than the file of -k. A recording has the
+ * build-ids of the images that were known then, by module name. A live guest has a build-id in
+ * memory where the image says; if nothing is mapped there, the guest still boots or its address
+ * space is randomised, and nothing is known.
  */
 static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t image,
 				    size_t n_recorded)
@@ -201,7 +201,7 @@ static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t imag
 	       !build_id_equal(&found, wanted);
 }
 
-/* Names of another build are wrong without looking wrong. */
+/* Refuses a file of -k of another build: its names would be wrong without looking wrong. */
 static struct xtop_error *pipeline_check_build(const struct pipeline *pipeline, size_t image,
 					       size_t n_recorded)
 {
@@ -280,7 +280,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 	return os_create(&settings, &pipeline->os);
 }
 
-/* Finds out again what ran in the guest, from the pages that were read for that then. */
+/* Finds the recorded guest's system anew, from the pages that the run read for that. */
 static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 {
 	struct os_settings settings;
@@ -293,7 +293,7 @@ static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 	return error ? error : os_create(&settings, &pipeline->os);
 }
 
-/* One format has each sample. A live guest has no end, so its samples are not kept. */
+/* Keeps each sample for the format that has them. A live guest has no end, so none are kept. */
 static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
 {
 	const struct options *options = pipeline->options;
@@ -304,7 +304,7 @@ static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
 	return sample_log_create(&pipeline->log);
 }
 
-/* A recording is replayed faster than the screen asks for pictures. */
+/* Keeps the history of a recording, which is replayed faster than the screen asks for pictures. */
 static struct xtop_error *pipeline_create_history(struct pipeline *pipeline)
 {
 	const struct options *options = pipeline->options;
@@ -373,7 +373,8 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 		nanosleep(&nap, NULL);
 		control_get_counts(pipeline->control, &counts);
 	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
-	control_get_counts(pipeline->control, &counts); /* again: it may have failed, and ended */
+	/* Once more: the guard may have failed and ended in between. */
+	control_get_counts(pipeline->control, &counts);
 	if (counts.state == SAMPLER_FAILED)
 		return error_create("%s", control_get_message(pipeline->control));
 	return counts.state == SAMPLER_STARTING
@@ -406,7 +407,7 @@ static void *pipeline_reattach_main(void *context)
 	return NULL;
 }
 
-/* After a reboot the guest may run another build, too. */
+/* Compares the files of -k with the build that runs after a reboot. */
 static struct xtop_error *pipeline_check_builds(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -417,13 +418,13 @@ static struct xtop_error *pipeline_check_builds(void *context)
 	return error;
 }
 
-/* The name to search for after a reboot, besides the UUID; domain ids change. */
+/* The name by which to find the guest after a reboot; NULL: by UUID alone, as domain ids change. */
 static const char *pipeline_name(const struct pipeline *pipeline)
 {
 	const char *domain = pipeline->domain;
 
 	if (!pipeline->options->n_domains)
-		return pipeline->name; /* picked from the list by it */
+		return pipeline->name; /* the guest was picked from the list */
 	return domain[strspn(domain, "0123456789")] ? domain : NULL;
 }
 
@@ -481,7 +482,7 @@ static struct xtop_error *pipeline_run_steps(struct pipeline *pipeline,
 	return error;
 }
 
-/* These steps need rights and read nothing that strangers made. */
+/* The steps of this function need rights, and read nothing that strangers made. */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct pipeline **pipelinep)
 {
@@ -575,13 +576,13 @@ void pipeline_hurry(struct pipeline *pipeline)
 	pipeline_wake(pipeline);
 }
 
-/* In this order: no more samples come, none is left in the ring, none is unwritten. */
+/* The order matters: no more samples come, then the ring is emptied, then the file is closed. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 
 	pipeline_hurry(pipeline);
-	pipeline_stop_reattacher(pipeline); /* first: it starts guards */
+	pipeline_stop_reattacher(pipeline); /* first, because the reattacher starts guards */
 	if (pipeline->control)
 		control_quit(pipeline->control);
 	if (pipeline->source.started)

@@ -17,12 +17,13 @@
 
 struct pipelines_guest {
 	struct pipeline *pipeline;
-	char domain[GUEST_NAME_BYTES]; /* as the user named it; "": a recording */
+	char domain[GUEST_NAME_BYTES]; /* the user's name for the guest; "" for the file of -r */
 	char kind[64];
 	bool stopped;
-	bool shown; /* the screen has it, or was offered it */
+	bool shown; /* the screen knows this guest */
 	struct line_expander_settings lines;
-	struct ui_pipeline ui, waits; /* of its samples, of its tasks that wait */
+	struct ui_pipeline ui;    /* the guest's samples, for the screen */
+	struct ui_pipeline waits; /* the guest's tasks that wait, for the screen */
 };
 
 const char *pipelines_type_name(enum guest_type type)
@@ -142,7 +143,7 @@ static void pipelines_fill_waits(struct pipelines_guest *guest)
 	guest->ui.start_waits = pipelines_start_waits;
 }
 
-/* After the start, when all is known that the screen shows. */
+/* Fills what the screen shows of a guest that was started. */
 static void pipelines_fill_ui(const struct options *options, struct pipelines_guest *guest)
 {
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
@@ -208,7 +209,10 @@ static struct pipelines_guest **pipelines_find_free(struct pipelines *pipelines)
 	return NULL;
 }
 
-/* One guest, named twice, would be stopped by two samplers, each as often as the budget allows. */
+/*
+ * Refuses a guest that was named twice: two samplers would stop it, each as often as the budget
+ * allows.
+ */
 static struct xtop_error *pipelines_check_new(const struct pipelines *pipelines,
 					      const struct pipelines_guest *guest)
 {
@@ -456,7 +460,7 @@ struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_s
 		source.close = pipelines_close;
 	}
 	if (pipelines->find) {
-		source.n_pipelines = 0; /* next() tells of all of them */
+		source.n_pipelines = 0; /* next() brings all guests */
 		source.next = pipelines_next;
 		source.is_over = pipelines_is_over;
 	}

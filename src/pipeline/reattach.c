@@ -19,18 +19,21 @@
 #include "xtop/sample/sampler.h"
 #include "xtop/supervise/broker.h"
 
-/* Guard, sampler or keeper may still write how they ended: looks so often, at this distance. */
+/*
+ * How often, and at which distance, the reattacher looks whether guard, sampler or keeper wrote how
+ * they ended.
+ */
 #define REATTACH_STATE_NS    100000000ULL
 #define REATTACH_STATE_TRIES 10
-#define REATTACH_START_NS    10000000ULL /* between looks whether the sampler has started */
+#define REATTACH_START_NS    10000000ULL /* time between looks whether the sampler has started */
 #define REATTACH_NOTE_NS     15000000000ULL
 /*
- * A hang of guard and sampler stops the guest for that long. The rest before the next sampler gives
- * the guest this time back at the budget's rate, and has a bound.
+ * A hang of guard and sampler stops the guest for REATTACH_HANG_NS. The rest before the next
+ * sampler gives the guest this time back at the budget's rate, within REATTACH_REST_MAX_NS.
  */
 #define REATTACH_HANG_NS     80000000ULL
 #define REATTACH_REST_MAX_NS 10000000000ULL
-/* Calls of settings.check: as many, at this distance, until the new kernel is there. */
+/* How often, and at which distance, settings.check is called after the guest has come back. */
 #define REATTACH_CHECKS   20
 #define REATTACH_CHECK_NS 1000000000ULL
 
@@ -82,7 +85,7 @@ static void reattach_set_note(struct reattacher *reattacher, const char *note, u
 	pthread_mutex_unlock(&reattacher->lock);
 }
 
-/* True: the thread is to quit. */
+/* Sleeps for NS. Returns true at once if the thread is to quit. */
 static bool reattach_nap(const struct reattacher *reattacher, uint64_t ns)
 {
 	struct pollfd quit = { .fd = reattacher->wake[0], .events = POLLIN };
@@ -112,8 +115,8 @@ static void reattach_fail(struct reattacher *reattacher, const char *message)
 }
 
 /*
- * Waits until guard, sampler or keeper have written how they ended. If none of them is left to do
- * so, all were killed, and this thread writes it in their place. False: the thread is to quit.
+ * Waits until guard, sampler or keeper have written how they ended. If all were killed, nobody is
+ * left to do so, and this thread writes the state in their place. False: the thread is to quit.
  */
 static bool reattach_wait_state(struct reattacher *reattacher)
 {
@@ -126,7 +129,7 @@ static bool reattach_wait_state(struct reattacher *reattacher)
 	return true;
 }
 
-/* What resolver_call() is given. */
+/* The argument and the result of a check on the resolver's thread. */
 struct reattach_check {
 	struct reattacher *reattacher;
 	struct xtop_error *error;
@@ -194,7 +197,9 @@ static const char *reattach_describe_end(enum guest_end end)
 	return "is gone";
 }
 
-/* xtop looks for every guest. The note speaks of waiting only when something will bring it back. */
+/*
+ * Notes that the guest went away. The note speaks of waiting only if the guest is likely to return.
+ */
 static void reattach_report_away(struct reattacher *reattacher, enum guest_end end)
 {
 	bool waits = end > GUEST_END_POWEROFF ||
@@ -217,7 +222,7 @@ static void reattach_report_back(struct reattacher *reattacher)
 	reattach_set_note(reattacher, note, now_ns + REATTACH_NOTE_NS);
 }
 
-/* Each look asks Xen and xenstore for all domains: some milliseconds of dom0's time. */
+/* Time between looks for the guest. A look asks for all domains, which takes dom0 milliseconds. */
 static uint64_t reattach_interval_ns(uint64_t away_ns)
 {
 	if (away_ns < 30000000000ULL)
@@ -237,7 +242,7 @@ static bool reattach_find(const struct reattacher *reattacher, struct guest_info
 	return !error && !info->crashed;
 }
 
-/* `xl migrate` adds this to the name while it copies memory, and removes it before the start. */
+/* Whether `xl migrate` still copies the guest's memory: the name then ends in "--incoming". */
 static bool reattach_is_incoming(const struct guest_info *info)
 {
 	static const char incoming[] = "--incoming";
@@ -247,7 +252,10 @@ static bool reattach_is_incoming(const struct guest_info *info)
 	       strcmp(info->name + length - strlen(incoming), incoming) == 0;
 }
 
-/* A domain that is being built gets its vCPUs one by one: it is whole when seen twice the same. */
+/*
+ * Finds the guest's domain once it is whole. While a domain is built it gets its vCPUs one by one;
+ * it is whole when it is found twice with the same number.
+ */
 static bool reattach_find_whole(const struct reattacher *reattacher, struct guest_info *info)
 {
 	struct guest_info before = *info;
@@ -262,7 +270,7 @@ static bool reattach_find_whole(const struct reattacher *reattacher, struct gues
 
 /* --- switching to the domain that was found --------------------------------------------------- */
 
-/* What the resolver's thread is given. */
+/* The argument of a switch on the resolver's thread. */
 struct reattach_exchange {
 	struct reattacher *reattacher;
 	struct attached_guest next;
@@ -274,12 +282,12 @@ static void reattach_switch_stages(void *context)
 	const struct reattach_settings *settings = &exchange->reattacher->settings;
 	struct attached_guest *next = &exchange->next;
 
-	/* In this order: samples of the old guest still in the ring are named by its own tables. */
+	/* The ring comes first: the old guest's tables name the samples that are still in it. */
 	resolver_switch_guest(settings->resolver, next->ring, next->info.n_vcpus);
 	os_switch(settings->os, next->memory, next->info.type, next->info.uuid);
 }
 
-/* Opens the memory of NEXT's domain; another ring if the present one is too small for its vCPUs. */
+/* Opens the memory of NEXT's domain, and another ring if the present one is too small for it. */
 static struct xtop_error *reattach_open(const struct reattacher *reattacher,
 					struct attached_guest *next)
 {
@@ -330,7 +338,7 @@ static struct xtop_error *reattach_start_guard(struct reattacher *reattacher)
 	return NULL;
 }
 
-/* False: the guest is gone again, or Xen refused. */
+/* Goes on with the domain INFO. False: the guest is gone again, or Xen refused. */
 static bool reattach_switch(struct reattacher *reattacher, const struct guest_info *info)
 {
 	struct attached_guest next = { .info = *info, .process = { .end_fd = -1 } };
@@ -358,7 +366,10 @@ static bool reattach_gives_up(const struct reattacher *reattacher, enum guest_en
 		clock_now_ns() - reattacher->away_ns > reattacher->settings.bound_ns);
 }
 
-/* The guest is away. True: it is back and sampled. False: it stays away, or sampling has failed. */
+/*
+ * Waits for the guest. True: the guest is back and sampled. False: it stays away, or sampling
+ * failed.
+ */
 static bool reattach_wait_guest(struct reattacher *reattacher)
 {
 	struct sampler_counts counts = reattach_get_counts(reattacher);
@@ -390,7 +401,10 @@ static uint64_t reattach_rest_ns(const struct reattacher *reattacher)
 	return rest_ns < REATTACH_REST_MAX_NS ? (uint64_t)rest_ns : REATTACH_REST_MAX_NS;
 }
 
-/* All are dead, so this thread may write the counters. False: there were too many restarts. */
+/*
+ * Starts guard and sampler anew after both hung. All processes are dead, so this thread may write
+ * the counters. False: there were too many restarts, or the thread is to quit.
+ */
 static bool reattach_restart(struct reattacher *reattacher)
 {
 	struct sampler_counts counts = reattach_get_counts(reattacher);

@@ -30,54 +30,59 @@
 
 #define REATTACH_NOTE_BYTES 160
 
-/* What belongs to one domain. After a reboot the guest is another domain and all of it is new. */
+/*
+ * What belongs to one domain. After a reboot the guest is another domain, and all members change.
+ */
 struct attached_guest {
 	struct guest_info info;
 	struct memory *memory;
 	struct ring *ring;
 	struct guest_process process;
-	bool started; /* PROCESS exists, running or not: guard_stop() has not been called */
+	bool started; /* process exists, running or not: guard_stop() has not been called */
 };
 
 struct reattach_settings {
-	const char *name;  /* to look for after a reboot, besides the UUID; NULL: none */
-	bool ends;         /* nobody waits for the guest: sampling ends when it goes away */
-	uint64_t bound_ns; /* waits so long, and not for a guest that has shut down; 0: no bound */
+	const char *name; /* finds the guest after a reboot if the UUID does not; NULL: UUID only */
+	bool ends;        /* sampling ends when the guest goes away; nobody waits for its return */
+	/* The longest wait. With a bound a guest that has shut down is not awaited; 0: no bound. */
+	uint64_t bound_ns;
 	struct control *control;
-	struct resolver *resolver; /* runs */
+	struct resolver *resolver; /* its thread runs */
 	struct os *os;
 	/*
 	 * Called on the resolver's thread, a few times after the guest has come back. Returns why
-	 * the new guest cannot be sampled; NULL: no reason is known. May be NULL itself.
+	 * the new guest cannot be sampled, or NULL. The pointer may be NULL.
 	 */
 	struct xtop_error *(*check)(void *context);
 	void *context;
 };
 
-#define REATTACH_BOUND_NS 60000000000ULL /* in batch mode, where nobody watches */
+#define REATTACH_BOUND_NS 60000000000ULL /* the longest wait for a guest in batch mode */
 
 struct reattacher {
 	struct reattach_settings settings;
 	struct attached_guest *guest;
-	int wake[2]; /* a pipe: main closes wake[1] to end the thread */
-	uint64_t away_ns;
-	struct restarts restarts; /* of guard and sampler together, after both hung */
-	unsigned checks;          /* settings.check is still to be called so often */
-	pthread_mutex_t lock;     /* for all below */
-	struct guest_info info;
-	char note[REATTACH_NOTE_BYTES];
-	uint64_t note_until_ns; /* 0: it stays */
+	int wake[2];              /* a pipe; main closes wake[1] to end the thread */
+	uint64_t away_ns;         /* when the guest went away, on clock_now_ns() */
+	struct restarts restarts; /* restarts of guard and sampler together, after both hung */
+	unsigned checks;          /* how often settings.check is still to be called */
+	pthread_mutex_t lock;     /* protects the members below */
+	struct guest_info info;   /* the guest, for main */
+	char note[REATTACH_NOTE_BYTES]; /* what happened to the guest, for the user */
+	uint64_t note_until_ns;         /* when the note is dropped; 0: never */
 };
 
 /* GUEST has been started and outlives REATTACHER. */
 struct xtop_error *reattach_init(struct reattacher *reattacher,
 				 const struct reattach_settings *settings,
 				 struct attached_guest *guest);
-void reattach_run(struct reattacher *reattacher);    /* the thread's body */
-void reattach_quit(struct reattacher *reattacher);   /* main: reattach_run() returns soon */
-void reattach_deinit(struct reattacher *reattacher); /* when the thread has been joined */
+void reattach_run(struct reattacher *reattacher); /* the thread's body */
+/* Makes reattach_run() return soon. Called by main. */
+void reattach_quit(struct reattacher *reattacher);
+/* To be called after the thread was joined. */
+void reattach_deinit(struct reattacher *reattacher);
 
-/* Any thread: the guest as it is now, and a note for the user, clean; "": none. */
+/* The guest as it is now, and a clean note for the user, or "". Any thread. */
 void reattach_get_status(struct reattacher *reattacher, struct guest_info *info,
 			 char note[REATTACH_NOTE_BYTES]);
 

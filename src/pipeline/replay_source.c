@@ -10,9 +10,9 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"
 
-#define REPLAYED_HEAD_BYTES 8 /* show whether the file is a recording */
+#define REPLAY_SOURCE_HEAD_BYTES 8 /* bytes that tell whether the file is a recording */
 
-/* The frames of the baseline come first: see resolver_translate_baseline(). */
+/* Puts the baseline's frames into the table first, as resolver_translate_baseline() does. */
 static struct xtop_error *replay_source_take_baseline(const struct snapshot *baseline,
 						      struct replay_source *replayed)
 {
@@ -39,7 +39,7 @@ struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 {
 	_cleanup_close_ int fd = inputs_open(path);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	char head[REPLAYED_HEAD_BYTES];
+	char head[REPLAY_SOURCE_HEAD_BYTES];
 	size_t n;
 
 	if (!file)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What -r names: a recording of raw samples, or a profile that was made before. The content tells
+ * The file of -r: a recording of raw samples, or a profile that was made before. The content tells
  * which one it is, so a file may come through a pipe. Main's thread.
  */
 #ifndef PIPELINE_REPLAY_SOURCE_H
@@ -10,15 +10,15 @@
 #include "xtop/recording/recording.h"
 
 struct replay_source {
-	struct recording_reader *reader; /* of a recording; NULL: it is a profile */
-	struct frames *frames;           /* of a profile */
+	struct recording_reader *reader; /* reads the recording; NULL if the file is a profile */
+	struct frames *frames;           /* the profile's table of names */
 	struct import *import;           /* the profile, read to its end */
-	struct snapshot *baseline;       /* with FRAMES; NULL: none */
+	struct snapshot *baseline;       /* the older run, with these frames; NULL: none */
 };
 
 /*
- * Opens PATH. A recording is read up to its first sample; its symbols go into SYMBOLS. BASELINE is
- * what a profile is compared with; NULL: nothing. Errors name PATH.
+ * Opens PATH. A recording is read up to its first sample; its symbols go into SYMBOLS. A profile is
+ * compared with BASELINE, which may be NULL. Errors name PATH.
  */
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 				      const struct snapshot *baseline,

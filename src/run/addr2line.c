@@ -33,29 +33,29 @@
 #define ADDR2LINE_WAIT_S     120
 #define ADDR2LINE_KERNEL     "[kernel]"
 
-/* A place of the text, and what the guest's symbols say of it. */
+/* A place in the text, and what the guest's symbols say about it. */
 struct addr2line_place {
-	size_t line;       /* index */
+	size_t line; /* index of the line of text that names the place */
 	struct oops_place oops;
-	bool by_address;   /* the text has only an address */
-	uint32_t file;     /* with its lines; 0: none */
-	struct line_place place;
+	bool by_address; /* the text has an address and no symbol */
+	uint32_t file;   /* the debug file, as line_client_find_named() returns it; 0: none */
+	struct line_place place; /* what is asked of that file */
 };
 
 struct addr2line {
 	const struct addr2line_settings *settings;
 	char **lines;
 	size_t n_lines, lines_capacity, bytes;
-	uint64_t offset;   /* by how much the kernel was moved */
+	uint64_t offset; /* the distance by which the kernel was moved when it was loaded */
 	struct addr2line_place *places;
 	size_t n_places, places_capacity;
-	size_t n_found; /* places with a line */
-	size_t n_named; /* others that were an address alone, and have got a name */
+	size_t n_found; /* places whose line was found */
+	size_t n_named; /* places without a line that were addresses and have got a name */
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* "[nf_tables]" for .../nf-tables.ko.debug; else the kernel. */
+/* Makes "[nf_tables]" of .../nf-tables.ko.debug, and "[kernel]" of other files. */
 static void addr2line_name_file(const char *path, char *name, size_t capacity)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -141,8 +141,8 @@ static struct xtop_error *addr2line_add_places(struct addr2line *work, size_t li
 /* --- looking up ------------------------------------------------------------------------------- */
 
 /*
- * The symbol that an address lies in. False: in none that is known, as the values of most registers
- * do.
+ * Finds the symbol that the address lies in. False: the address lies in no known symbol, as the
+ * values of most registers.
  */
 static bool addr2line_find_symbol(const struct addr2line *work, struct oops_place *oops)
 {
@@ -162,7 +162,7 @@ static bool addr2line_find_symbol(const struct addr2line *work, struct oops_plac
 	} else {
 		oops->module[0] = '\0';
 	}
-	/* The space has returned the guest's addresses, as entries of a table are the image's. */
+	/* The entry has the guest's addresses: the space has converted those of the image. */
 	oops->address = address - entry.start;
 	oops->size_bytes = entry.end - entry.start;
 	return true;
@@ -262,8 +262,8 @@ static size_t addr2line_count_named(const struct addr2line *work)
 }
 
 /*
- * Says which places nothing is known of, and why that may be. Registers may hold addresses of the
- * kernel: their names are no answer to a trace that has names.
+ * Reports how many places have no line, and why that may be. An error if no place has one.
+ * Registers may hold addresses of the kernel: their names do not count in a trace that has symbols.
  */
 static struct xtop_error *addr2line_judge(const struct addr2line *work)
 {

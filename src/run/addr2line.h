@@ -9,20 +9,20 @@
 #include "xtop/symbol/image.h"
 
 struct addr2line_settings {
-	const struct space *kernel; /* the kernel and its modules; NULL: not known */
+	const struct space *kernel; /* the kernel and its modules; NULL if they are not known */
 	bool linked;  /* KERNEL has the addresses that files were linked for, not the guest's */
-	bool inlined; /* print inlined functions */
-	void (*report)(const char *line); /* what to warn of */
+	bool inlined; /* inlined functions are printed */
+	void (*report)(const char *line); /* gets a line for each warning */
 };
 
 /*
- * The debug files of -k: each is the kernel's, or that of the module after which it is named
- * ("nf_tables.ko"). Those that are ELF files with addresses are added to SYMBOLS.
+ * Adds a debug file of -k: the kernel's, or the file of the module after which it is named
+ * ("nf_tables.ko"). The kernel's symbols are added to SYMBOLS; a module has no addresses yet.
  */
 struct xtop_error *addr2line_add_file(struct symbols *symbols, const char *path);
 /*
- * Copies IN to OUT, with what is known of each place below its line. Error: there is no place in
- * it, or nothing is known of any.
+ * Copies IN to OUT, and puts functions and lines of each place below the line that names it. Error:
+ * the text names no place, or nothing is known about any place.
  */
 struct xtop_error *addr2line_run(const struct addr2line_settings *settings, FILE *in, FILE *out);
 

@@ -25,7 +25,7 @@ static struct line_place annotation_sources_place(const struct annotation *annot
 	return place;
 }
 
-/* "skb_put (inlined) skbuff.h:2310" */
+/* Writes a place as "skb_put (inlined) skbuff.h:2310". */
 static void annotation_sources_print(const struct line_frame *frame, bool inlined,
 				     char place[INSTRUCTION_LINE_BYTES])
 {
@@ -73,7 +73,7 @@ static bool annotation_sources_poll(void *context)
 	return lines->files && source_cache_poll(lines->files);
 }
 
-/* Opens the folders of --source-dir: *NP of them, which the caller closes, also after an error. */
+/* Opens the folders of --source-dir. The caller closes the *NP folders, also after an error. */
 static struct xtop_error *annotation_sources_open(const struct options *options, int *folders,
 						  size_t *np)
 {
@@ -122,7 +122,7 @@ void annotation_sources_deinit(struct annotation_sources *lines)
 	lines->files = NULL;
 }
 
-/* Asks for the text of each instruction's line, all of which are known by now. */
+/* Asks for the text of each instruction's line. The lines' numbers are known by now. */
 static void annotation_sources_ask_texts(const struct annotation_sources *lines,
 					 const struct annotation *annotation,
 					 const struct instructions *instructions)

@@ -11,15 +11,16 @@
 #include "xtop/query/instructions.h"
 
 struct annotation_sources {
-	struct source_cache *files; /* NULL: there are no texts */
-	bool inlined;               /* lines are those of inlined functions, too */
-	struct instruction_lines finder;
+	struct source_cache *files;      /* texts of source files; NULL without --lines */
+	bool inlined;                    /* an instruction has the line of the inlined function */
+	struct instruction_lines finder; /* finds the lines for those who show instructions */
 };
 
 /* The folders of OPTIONS were opened as inputs. Without --lines FINDER finds nothing. */
 struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
 					   const struct options *options);
-void annotation_sources_deinit(struct annotation_sources *lines); /* all zeros: nothing is done */
+/* LINES may be all zeros. */
+void annotation_sources_deinit(struct annotation_sources *lines);
 /*
  * Asks for the lines of all instructions, and then for their texts. Waits until they are known, for
  * SECONDS at most each time. Texts of more than SOURCE_MAX_FILES files may be missing.

@@ -35,8 +35,9 @@ static struct xtop_error *command_repair_domain(const char *domain,
 }
 
 /*
- * All that a killed run of --all may have left, wanted by this one or not: nobody else looks after
- * them. One that cannot be asked about keeps none of the others from being let go.
+ * Lets go every guest that a killed run of --all may have left stopped, also a guest that this run
+ * does not sample, because no other program looks after them. A guest that cannot be examined does
+ * not keep the others from being let go.
  */
 static struct xtop_error *command_repair_all(void (*report)(const char *line))
 {

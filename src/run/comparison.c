@@ -14,7 +14,7 @@
 
 /* --- the older run ---------------------------------------------------------------------------- */
 
-/* The older run has a pipeline of its own. All of it counts, nothing decays. */
+/* Gives the older run a pipeline of its own, in which all samples count and nothing decays. */
 struct xtop_error *comparison_open(struct comparison *comparison, const struct options *options)
 {
 	struct options *base_options = &comparison->base_options;
@@ -68,7 +68,7 @@ void comparison_deinit(struct comparison *comparison)
 
 /* --- the table of --diff ---------------------------------------------------------------------- */
 
-/* *SNAPSHOTP is the caller's. */
+/* Fills SIDE from the stopped PIPELINE. The caller destroys *SNAPSHOTP, which SIDE points to. */
 static struct xtop_error *comparison_fill_side(struct pipeline *pipeline, bool children,
 					       struct diff_side *side, struct snapshot **snapshotp)
 {
@@ -87,7 +87,7 @@ static struct xtop_error *comparison_fill_side(struct pipeline *pipeline, bool c
 	return NULL;
 }
 
-/* Error: a function grew by more than FAIL_OVER points. A negative FAIL_OVER allows all. */
+/* Returns an error if a function grew by more than FAIL_OVER points; none if that is negative. */
 static struct xtop_error *comparison_judge(const struct diff *diff, double fail_over)
 {
 	const struct diff_row *row = diff_find_grown(diff);

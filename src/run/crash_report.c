@@ -10,7 +10,7 @@
 #include "xtop/export/export.h"
 #include "xtop/profile/snapshot.h"
 
-#define CRASHED_NAP_NS 5000000
+#define CRASH_REPORT_NAP_NS 5000000
 
 static bool crash_report_has_failed(const struct pipeline *pipeline)
 {
@@ -20,10 +20,10 @@ static bool crash_report_has_failed(const struct pipeline *pipeline)
 	return counts.state > SAMPLER_GUEST_PAUSED;
 }
 
-/* The first snapshot with a report. NULL: none will come. */
+/* Waits for the first snapshot with a report. NULL: no report will come. */
 static struct snapshot *crash_report_wait(const struct pipeline *pipeline)
 {
-	const struct timespec nap = { .tv_nsec = CRASHED_NAP_NS };
+	const struct timespec nap = { .tv_nsec = CRASH_REPORT_NAP_NS };
 	bool over = false;
 
 	while (!over) {

@@ -16,7 +16,7 @@
 #include "xtop/pipeline/pipelines.h"
 #include "xtop/query/line_expander.h"
 
-/* A run whose results are being written. */
+/* The run whose results are being written. */
 struct results_work {
 	const struct options *options;
 	const struct results_run *run;
@@ -26,7 +26,7 @@ struct results_work {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Both are names of one regular file. Other files, such as terminals, can be written twice. */
+/* Whether A and B name one regular file. Other files, such as terminals, can be written twice. */
 static bool results_is_same_file(const char *a, const char *b)
 {
 	struct stat first, second;
@@ -36,8 +36,8 @@ static bool results_is_same_file(const char *a, const char *b)
 }
 
 /*
- * A result must not overwrite a file that is read, or the other result. options_check() has
- * compared the names. Here the files are compared.
+ * Refuses to overwrite a file that is read, or the other result. options_check() has compared the
+ * names of files; here the files themselves are compared.
  */
 static struct xtop_error *results_open_file(const struct results *results, const char *path,
 					    struct output_file **filep)
@@ -81,7 +81,7 @@ static uint64_t results_wall_ns(const struct results_work *work, const struct sn
 	return wall_ns ? wall_ns : pipeline_wall_ns(work->run->pipeline, snapshot->started_ns);
 }
 
-/* WAITS: of the same frames; NULL: none. Where no task waited there is one profile. */
+/* WAITS has the frames of SNAPSHOT, or is NULL. If no task waited only one profile is written. */
 static struct xtop_error *results_put_both(const struct results_work *work,
 					   const struct snapshot *snapshot,
 					   const struct snapshot *waits, FILE *stream)
@@ -116,6 +116,7 @@ static struct xtop_error *results_put_profile(const struct results_work *work,
 	return error ? error : results_put_both(work, snapshot, work->waits, stream);
 }
 
+/* Writes a profile in which frames have source lines. */
 static struct xtop_error *results_put_lines(const struct results_work *work,
 					    const struct snapshot *snapshot, FILE *stream)
 {
@@ -189,7 +190,7 @@ static struct xtop_error *results_write_file(const struct results_work *work,
 	return error;
 }
 
-/* --annotate: on stdout. */
+/* Prints the instructions of --annotate on stdout. */
 static struct xtop_error *results_annotate(const struct results_work *work)
 {
 	const struct results_run *run = work->run;
@@ -225,10 +226,7 @@ static struct xtop_error *results_read(struct results_work *work)
 	return error;
 }
 
-/*
- * Whether a snapshot with lines is to be made. A format that has each sample, with the resolver's
- * frames, looks for lines itself.
- */
+/* Whether the snapshot needs frames with lines. A format that has each sample adds lines itself. */
 static bool results_has_lines(const struct results_work *work)
 {
 	return work->options->lines &&

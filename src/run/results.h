@@ -15,19 +15,19 @@
 #include "xtop/query/filter.h"
 #include "xtop/query/instructions.h"
 
-/* To begin with all zeros. */
+/* All zeros before results_open(). */
 struct results {
 	const struct options *options;
 	struct output_file *output, *stats; /* NULL: not asked for, or written */
 };
 
-/* What the results are of. */
+/* The run that has ended. */
 struct results_run {
 	struct pipeline *pipeline;            /* stopped */
 	const struct filter *filter;          /* NULL: all stacks */
 	const struct annotation_sources *sources; /* for --annotate */
-	const char *title;                    /* of the table of instructions: the guest */
-	struct instruction_format code;       /* the same table's */
+	const char *title;                        /* the guest, above the table of instructions */
+	struct instruction_format code;           /* how instructions are written */
 	uint64_t started_ns;                  /* clock_now_ns() at the start of the run */
 };
 

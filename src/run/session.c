@@ -41,30 +41,31 @@
 #include "xtop/ui/ui.h"
 #include "xtop/unwind/disassemble.h"
 
-#define SESSION_SYSTEM_S 10 /* until a guest's system is known */
+#define SESSION_SYSTEM_S 10 /* the longest wait until a guest's system is known */
 
 struct session {
-	const struct options *options; /* == &completed */
+	const struct options *options; /* points to completed */
 	struct options completed;      /* the command line, and what xtoprc adds */
 	struct ui_rc rc;
 	struct xtop_error *rc_error; /* why xtoprc is not used */
 	struct filter *filter;
 	const struct column *sort;
 	struct pipelines pipelines;
-	struct all_guests all; /* of --all with the screen */
-	struct host_budget host_budget; /* the same */
+	struct all_guests all;          /* the guests of --all, with the screen only */
+	struct host_budget host_budget; /* what --all may take of dom0, with the screen only */
 	struct comparison comparison;
-	struct line_expander *expander;    /* of tables; NULL: no source lines */
-	struct annotation_sources sources; /* of instructions */
+	struct line_expander *expander;    /* puts source lines into tables; NULL without --lines */
+	struct annotation_sources sources; /* source lines beside instructions */
 	struct results results;
-	struct publisher publisher; /* of --push */
+	struct publisher publisher; /* sends profiles for --push */
 	struct broker_settings broker;
-	char cache[PATH_MAX]; /* the folder of kernels seen before */
+	char cache[PATH_MAX]; /* the folder with the tables of kernels that were seen before */
 	uint64_t started_ns;  /* clock_now_ns() */
 	session_report_fn *report;
-	char title[128];          /* of the tables */
+	char title[128];          /* the title of the tables */
 	char reported[160];       /* the last note that was reported */
-	const char *write_folder; /* for files that are named on the screen; NULL: this one */
+	/* where files that are named on the screen go; NULL: the current directory */
+	const char *write_folder;
 };
 
 /* --- starting --------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static bool session_has_files(const struct options *options)
 	return options->output || options->stats || options->record;
 }
 
-/* --addr2line of files alone, without a guest. */
+/* Whether --addr2line reads files alone, without a guest. */
 static bool session_decodes_files(const struct options *options)
 {
 	return options->addr2line && !options->n_domains && !options->replay && options->n_symbols;
@@ -194,7 +195,7 @@ static void session_read_host(char *host, size_t capacity)
 		snprintf(host, capacity, "Xen %s.%s%s", major, minor, extra);
 }
 
-/* First of all: these processes get nothing of what is opened later. */
+/* Starts processes before anything is opened, so that they inherit no file of a guest. */
 static struct xtop_error *session_start_helpers(struct session *session)
 {
 	const struct options *options = session->options;
@@ -214,7 +215,7 @@ static struct xtop_error *session_start_helpers(struct session *session)
 	return error;
 }
 
-/* Opens files while that is allowed. They are read later, when it is not. */
+/* Opens files while this process has the rights to do so. It reads them after it gave these up. */
 static struct xtop_error *session_open_inputs(struct session *session)
 {
 	const struct options *options = session->options;
@@ -238,8 +239,8 @@ static struct xtop_error *session_open_inputs(struct session *session)
 }
 
 /*
- * Options win over settings in xtoprc. Both are known before a guest is sampled. Without the screen
- * only those of instructions count, and nobody else shows what is wrong with the file.
+ * Reads xtoprc before a guest is sampled. Options win over its settings. Without the screen only
+ * the settings of instructions count, and an error in the file is reported here.
  */
 static void session_read_settings(struct session *session)
 {
@@ -278,7 +279,7 @@ static struct xtop_error *session_add_guests(struct session *session)
 	return error;
 }
 
-/* Only with a live guest the user hears what the sandbox lacks: a guest may be a stranger's. */
+/* What the sandbox lacks is reported for live guests only: a guest may be a stranger's. */
 static struct xtop_error *session_give_up_rights(struct session *session)
 {
 	const struct options *options = session->options;
@@ -291,7 +292,7 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 		session->write_folder = "/tmp/";
 	if (lack && !options->replay && session->report)
 		session->report(lack);
-	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox lets nobody load it */
+	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox forbids to load a library */
 		disassemble_arm64_load();
 	if (options->root)
 		folders[n++] = inputs_open(options->root);
@@ -336,7 +337,9 @@ static struct xtop_error *session_start(struct session *session)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* A recording that is played as fast as possible has no time between its tables. */
+/*
+ * Seconds between tables. A recording that is played as fast as possible has one table, at its end.
+ */
 static double session_batch_interval(const struct session *session)
 {
 	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
@@ -365,7 +368,7 @@ static void session_poll(void *context)
 	snprintf(session->title, sizeof(session->title), "%s %s", name, kind);
 }
 
-/* About the files of -k, which are the same for all guests. */
+/* What is wrong with the files of -k, which are the same for all guests; NULL: nothing. */
 static const char *session_complaint(const struct session *session)
 {
 	struct pipeline *pipeline = pipelines_first(&session->pipelines);
@@ -373,7 +376,7 @@ static const char *session_complaint(const struct session *session)
 	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
 }
 
-/* Tables of all guests. What a file of -k says about them is reported once. */
+/* Prints the tables of --all in batch mode. */
 static struct xtop_error *session_batch_all(struct session *session)
 {
 	const struct options *options = session->options;
@@ -433,7 +436,7 @@ static struct xtop_error *session_batch(struct session *session)
 			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
 }
 
-/* What fails is not reported while the screen is there: the list shows who is profiled. */
+/* Reports no failure, because the screen is shown: its list says which guests are profiled. */
 static void session_find_guests(void *context)
 {
 	struct session *session = context;
@@ -492,7 +495,7 @@ static struct xtop_error *session_screen(struct session *session)
 	return pipelines_show(&session->pipelines, &settings);
 }
 
-/* The symbols of files are added to SYMBOLS. */
+/* Prepares --addr2line by the files of -k. Adds their symbols to SYMBOLS. */
 static struct xtop_error *session_decode_files(struct session *session, struct symbols *symbols,
 					       struct addr2line_settings *settings)
 {
@@ -506,7 +509,7 @@ static struct xtop_error *session_decode_files(struct session *session, struct s
 	return error;
 }
 
-/* A recording is read to its end; a guest is sampled until its system is known. */
+/* Reads a recording to its end, or samples a guest until its system is known. */
 static struct xtop_error *session_find_kernel(struct session *session,
 					      struct addr2line_settings *settings)
 {
@@ -588,7 +591,7 @@ static struct xtop_error *session_write(struct session *session)
 	return results_write(&session->results, &run);
 }
 
-/* What could not be read for --lines is told once, at the end. */
+/* Reports once, at the end, what could not be read for --lines. */
 static void session_report_lines(const struct session *session)
 {
 	struct line_client_progress progress;

@@ -19,7 +19,7 @@
 #define OPTIONS_DEBUG_DIR "/usr/lib/debug"
 #define OPTIONS_MAX_DEBUG_DIRS 8
 #define OPTIONS_MAX_SOURCE_DIRS 8
-#define OPTIONS_HOST_BUDGET_PERCENT 2 /* of --all */
+#define OPTIONS_HOST_BUDGET_PERCENT 2 /* the default with --all */
 
 enum options_action {
 	ACTION_PROFILE,
@@ -34,7 +34,7 @@ enum options_action {
 struct options {
 	enum options_action action;
 	const char *config;          /* --config: a file of options; NULL: none */
-	struct options_file file;    /* what it says */
+	struct options_file file;    /* the options of that file */
 	size_t n_domains;
 	const char **domains;        /* names, domids or UUIDs */
 	size_t n_symbols;
@@ -42,45 +42,45 @@ struct options {
 	const char *root;            /* --root: the guest's root file system; NULL: none */
 	size_t n_debug_dirs;
 	const char **debug_dirs;     /* --debug-dir: folders of debug files; at least the default */
-	bool debug_dirs_given;       /* else the default need not exist */
+	bool debug_dirs_given;       /* false: the default folder, which need not exist */
 	size_t n_source_dirs;
 	const char **source_dirs;    /* --source-dir: folders of source files */
 	bool debuginfod;             /* --debuginfod: ask servers for debug files */
 	bool lines;                  /* --lines: source lines and inlined functions */
-	bool no_inline;              /* --no-inline: without the latter */
+	bool no_inline;              /* --no-inline: no inlined functions */
 	bool addr2line;              /* --addr2line: a trace from stdin */
 	bool crash;                  /* --crash: one look at a guest that need not run */
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
 	double waits_hz;             /* --waits: looks at tasks a second; 0: none */
-	bool of_waits;               /* --profile=waits: what -o and -b use */
+	bool of_waits;               /* --profile=waits: -o and -b use the waits */
 	bool shared;                 /* --shared: another xtop may sample the guest, too */
 	double interval_s;           /* between refreshes; the default depends on BATCH */
-	bool interval_given;         /* else a session without a screen has the default of BATCH */
+	bool interval_given;         /* false: a session without a screen takes batch mode's */
 	unsigned long iterations;    /* tables in batch; 0: no limit */
 	double time_s;               /* 0: no limit */
 	double half_life_s;          /* default 10; 0: no decay */
-	bool half_life_given;        /* else xtoprc may have another */
+	bool half_life_given;        /* false: xtoprc may set another one */
 	const char *sort;            /* column name; NULL: children */
 	const char *filter;          /* NULL: none */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
-	const char *format;          /* of OUTPUT: given, or by its ending */
-	bool format_unknown;         /* not given, and OUTPUT has an ending that no format has */
-	bool waits_left_out;         /* of OUTPUT: its format has no place for them */
-	enum clock_kind clock;       /* --clock: on which times are told; default dom0 */
-	bool clock_given;            /* else the screen tells no times of day */
+	const char *format;          /* the output's format: given, or by the file's ending */
+	bool format_unknown;         /* no format was given, and no format has the file's ending */
+	bool waits_left_out;         /* the output's format has no place for waits */
+	enum clock_kind clock;       /* --clock: the clock on which times are told; default dom0 */
+	bool clock_given;            /* false: the screen tells no times of day */
 	const char *record;          /* new file for raw samples; NULL: none */
 	const char *replay;          /* NULL: live */
-	bool example;                /* --example: REPLAY is the file that is installed with xtop */
+	bool example;                /* --example: replay the file that is installed with xtop */
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
-	const char *unpause;         /* --unpause: a domain; NULL: no */
+	const char *unpause;         /* --unpause: a domain; NULL: not given */
 	const char *xen_abi;         /* --xen-abi: a release of Xen, not checked; NULL: none */
 	bool bare;                   /* --bare: stops that copy no stack */
-	bool by_cgroup;              /* --group=cgroup: instead of by process alone */
+	bool by_cgroup;              /* --group=cgroup: group by cgroup, not by process alone */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
-	bool diff;                   /* --diff: BASELINE and REPLAY are compared */
+	bool diff;                   /* --diff: compare baseline and replay */
 	const char *baseline;        /* the older file; NULL: none */
 	bool all_rows;               /* --all-rows */
 	const char *annotate;        /* --annotate: a function; NULL: none */
@@ -88,11 +88,11 @@ struct options {
 	bool all;                    /* --all: every guest, also those that come later */
 	size_t n_matches, n_excepts;
 	const char **matches;        /* --match: patterns of names; none: all */
-	const char **excepts;        /* --except: the same, left out */
+	const char **excepts;        /* --except: patterns of names to leave out */
 	const char *push;            /* --push: a URL; NULL: none */
 	const char *push_config;     /* --push-config: a file; NULL: none */
 	double host_budget;          /* share of one CPU of dom0 for all guests; 0: no limit */
-	const char *metrics;         /* --metrics: where they are served; NULL: nowhere */
+	const char *metrics;         /* --metrics: where metrics are served; NULL: nowhere */
 	size_t n_labels;
 	const char **labels;         /* --label: "KEY=VALUE" */
 	bool json;                   /* --json: tables are JSON */
@@ -101,13 +101,13 @@ struct options {
 };
 
 /*
- * Parses like GNU programs: options and operands in any order, unique prefixes of long names, "--".
- * The last one of an option given twice counts; lists grow. Those of --config count as given first.
- * -h and -V win over every error.
- * --filter is not compiled here; domains and files are not looked up. The order of ARGV may change.
+ * Parses as GNU programs do: options and operands in any order, unique prefixes of long names,
+ * "--". If an option is given twice, the last one counts; lists grow. The options of --config count
+ * as given first. -h and -V win over every error. The order of ARGV may change. Does not compile
+ * --filter, and looks up neither domains nor files.
  *
  * Errors are usage errors (exit status 2) in one line: which option, what value, what is allowed.
- * After an error OPTIONS is valid, too, and must be freed.
+ * The caller calls options_deinit(), also after an error.
  */
 struct xtop_error *options_parse(int argc, char **argv, struct options *options);
 void options_deinit(struct options *options);

@@ -23,73 +23,87 @@
 struct pipeline;
 
 /*
- * Finds DOMAIN (NULL: the recording of OPTIONS) and does all that needs rights. pipeline_start()
- * then reads what strangers made, such as the files that inputs.h holds open. OPTIONS
- * outlive the pipeline.
+ * Finds DOMAIN and does all that needs rights. If DOMAIN is NULL, the pipeline is of the recording
+ * or profile of OPTIONS. pipeline_start() then reads what strangers made, such as the files that
+ * inputs.h holds open. OPTIONS outlive the pipeline.
  */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct pipeline **pipelinep);
-void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
-/* Before pipeline_start(): the run that it is compared with, which lives until pipeline_start(). */
+/* PIPELINE is stopped or was never started, or is NULL. */
+void pipeline_destroy(struct pipeline *pipeline);
+/* Before pipeline_start(): sets the older run to compare with, which lives until that returns. */
 void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *baseline);
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
-/* After snapshot_request(): the resolver may sleep for up to a second (resolver_wake()). */
+/* Wakes the resolver after snapshot_request(): it may sleep for up to a second. */
 void pipeline_wake(struct pipeline *pipeline);
-/* Somebody waits for pipeline_stop(): see control_hurry(). */
+/* Tells the pipeline that pipeline_stop() comes soon and must not take long (control_hurry()). */
 void pipeline_hurry(struct pipeline *pipeline);
-/* Ends sampling, empties the ring and closes the recording of -w, which the error is about. */
+/* Ends sampling, empties the ring, and closes the recording of -w. Error: it was not written. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
-uint64_t pipeline_started_ns(const struct pipeline *pipeline); /* when pipeline_start() ended */
-/* As of the last call of pipeline_get_note() or pipeline_get_message(): a reboot changes it. */
+/* When pipeline_start() returned, on clock_now_ns(). */
+uint64_t pipeline_started_ns(const struct pipeline *pipeline);
+/*
+ * The guest as it was at the last call of pipeline_get_note() or pipeline_get_message(); a reboot
+ * changes it.
+ */
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
-/* After pipeline_stop(): the samples of the recording; NULL: they were not asked for. */
+/* After pipeline_stop(): all samples of the recording; NULL if they were not asked for. */
 const struct sample_log *pipeline_samples(const struct pipeline *pipeline);
-/* Neither: it is live. Both are known after pipeline_start(). */
+/*
+ * Whether the pipeline replays a recording, or shows a profile; if neither, it is live. Known after
+ * pipeline_start().
+ */
 bool pipeline_is_recording(const struct pipeline *pipeline);
 bool pipeline_is_profile(const struct pipeline *pipeline);
-const char *pipeline_format(const struct pipeline *pipeline); /* of a profile: "folded" */
+/* The format of a profile, such as "folded". */
+const char *pipeline_format(const struct pipeline *pipeline);
 /*
- * To be called now and then. What happened to the guest, clean: it reboots, it is back; "":
- * nothing.
+ * What happened to the guest, as a clean line: it reboots, it is back; "" if nothing happened. To
+ * be called now and then.
  */
 const char *pipeline_get_note(struct pipeline *pipeline);
-/* The same, but first of all why sampling failed, or what is wrong with the recording. */
+/* Why sampling failed, or what is wrong with the recording; else pipeline_get_note(). */
 const char *pipeline_get_message(struct pipeline *pipeline);
-const char *pipeline_get_complaint(const struct pipeline *pipeline); /* as symbols_warning() */
-const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
+/* What is wrong with the files of -k (symbols_warning()); NULL if nothing is. */
+const char *pipeline_get_complaint(const struct pipeline *pipeline);
+/* The first file of -k; "" if there is none. */
+const char *pipeline_system(const struct pipeline *pipeline);
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline);
 /*
- * After a snapshot that is at_end: the last ten minutes of a recording, for the screen. The
- * caller's; NULL: not kept, or taken already.
+ * After a snapshot that is at_end: takes the last ten minutes of a recording, which the caller
+ * destroys. NULL if they were not kept, or were taken already.
  */
 struct history *pipeline_take_history(struct pipeline *pipeline);
-/* From now on tasks that wait are looked at, if they were not before. Not in a recording. */
+/* Begins to look at tasks that wait, unless that has begun. Changes nothing in a recording. */
 void pipeline_start_waits(struct pipeline *pipeline);
-/* When TIME_NS of the samples' clock was, in ns since 1970. 0: not known. */
+/* TIME_NS of the samples' clock as ns since 1970; 0 if that is not known. */
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
-/* After pipeline_stop(). */
+/* After pipeline_stop(): makes a snapshot of all samples, which the caller destroys. */
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp);
 /*
- * After a snapshot that is at_end, or pipeline_stop(): what is known of the inside of FRAME, with
- * the weights of SNAPSHOT, which is the last one.
+ * After a snapshot that is at_end, or after pipeline_stop(): makes the annotation of the function
+ * FRAME, with the weights of SNAPSHOT, which is the last snapshot.
  */
 struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct snapshot *snapshot,
 				     uint32_t frame, struct annotation **annotationp);
-/* The same of tasks that wait; *SNAPSHOTP is NULL if nobody looked at them. */
+/* After pipeline_stop(): makes a snapshot of tasks that wait; NULL if nobody looked at them. */
 struct xtop_error *pipeline_snapshot_waits(struct pipeline *pipeline,
 					   struct snapshot **snapshotp);
-/* The baseline with the frames of the pipeline's snapshots; NULL: none. */
+/* The older run, with the frames of this pipeline's snapshots; NULL if there is none. */
 const struct snapshot *pipeline_baseline(const struct pipeline *pipeline);
-/* After pipeline_stop(). How much shares vary (--diff); NULL: a profile does not say. */
+/* After pipeline_stop(): how much shares vary, for --diff; NULL if a profile does not say. */
 const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children);
-/* After pipeline_stop(): the code of the guest's kernel and modules; NULL: not known. */
+/* After pipeline_stop(): the code of the guest's kernel and modules; NULL if it is not known. */
 const struct space *pipeline_kernel(const struct pipeline *pipeline);
-/* Ticks of a vCPU in a second; 0: not known. */
+/* Ticks of a vCPU a second; 0 if that is not known. */
 double pipeline_hz(const struct pipeline *pipeline);
-/* Why sampling or the replay ended early; NULL: it did not. The snapshot has all until then. */
+/*
+ * Why sampling or the replay ended early; NULL if it did not. The snapshot has all samples until
+ * then.
+ */
 struct xtop_error *pipeline_get_failure(const struct pipeline *pipeline);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The pipelines of a session, one for each guest: of the command line, or picked from the list of
- * domains. Also what the screen needs to show them. Main's thread.
+ * The pipelines of a session, one for each guest. A guest comes from the command line, from the
+ * list of domains on the screen, or from --all. Also what the screen needs to show them. Main's
+ * thread.
  */
 #ifndef XTOP_PIPELINES_H
 #define XTOP_PIPELINES_H
@@ -15,45 +16,46 @@
 
 struct pipelines {
 	const struct options *options;
-	const struct snapshot *baseline; /* of all guests that are started; NULL: none */
-	/* For the screen with all guests: starts pipelines of new guests. NULL: none start so. */
+	const struct snapshot *baseline; /* the older run that guests are compared with, or NULL */
+	/* Starts pipelines of guests that are new, for --all with the screen; else NULL. */
 	void (*find)(void *context);
 	void *find_context;
-	struct pipelines_guest *guests[PIPELINES_MAX_GUESTS]; /* NULL: a free place */
+	struct pipelines_guest *guests[PIPELINES_MAX_GUESTS]; /* a free place is NULL */
 };
 
-/* Adds DOMAIN, or the recording of OPTIONS when it is NULL, and does not start it. Needs rights. */
+/* Adds a pipeline of DOMAIN, or of the file of -r if that is NULL. Needs rights. */
 struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain);
 struct xtop_error *pipelines_start(struct pipelines *pipelines);
-/* Stops all and returns the first error. What was sampled stays. */
+/* Stops all pipelines and returns the first error. What was sampled can still be read. */
 struct xtop_error *pipelines_stop(struct pipelines *pipelines);
 void pipelines_deinit(struct pipelines *pipelines);
-/* The first one of the command line, for batch mode and files; NULL: none was named. */
+/* The pipeline of the first guest, for batch mode and files; NULL if no guest was named. */
 struct pipeline *pipelines_first(const struct pipelines *pipelines);
-/* The one in place I, below PIPELINES_MAX_GUESTS; NULL: the place is free. */
+/* The pipeline in place I, below PIPELINES_MAX_GUESTS; NULL if the place is free. */
 struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i);
 
-/* Whether there is no free place. */
+/* Whether no place is free. */
 bool pipelines_are_full(struct pipelines *pipelines);
-/* Adds DOMAIN and starts it. For callers that have given up their rights. */
+/* Adds a pipeline of DOMAIN and starts it. For callers that have given up their rights. */
 struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain);
-/* Stops the one in place I; its last snapshot can then be taken. */
+/* Stops the pipeline in place I. Its last snapshot can then be taken. */
 struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i);
-void pipelines_remove_at(struct pipelines *pipelines, size_t i); /* stopped; the place is free */
+/* Stops and destroys the pipeline in place I, which is free then. */
+void pipelines_remove_at(struct pipelines *pipelines, size_t i);
 
-/* "dom 5 PVH", with SEPARATOR before the type. */
+/* Writes "dom 5 PVH", "recording PVH" or "folded profile", with SEPARATOR before the type. */
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
 			size_t capacity);
 const char *pipelines_type_name(enum guest_type type);
-/* NULL: a profile has none. */
+/* The name of the guest's type; NULL if PIPELINE is of a profile. */
 const char *pipelines_type_of(const struct pipeline *pipeline);
 
-/* Returns when all of PIPELINE's recording has been played. */
+/* Waits until the recording was played to its end. */
 void pipelines_wait_for_end(const struct pipeline *pipeline);
-/* Returns when the guest's system is known, or after SECONDS. */
+/* Waits until the guest's system is known, for SECONDS at most. */
 void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds);
 
-/* Runs the screen with all of them. If there are none, the list of domains comes first. */
+/* Runs the screen with all pipelines. If there is none, the list of domains comes first. */
 struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_settings *settings);
 
 #endif

@@ -6,20 +6,20 @@
 #include "xtop/cli/options.h"
 
 /*
- * --check: whether a run with these options would begin; Xen, guests and servers are not asked.
- * Usage errors.
+ * --check: returns a usage error if a run with these options would not begin. Asks neither Xen, nor
+ * guests, nor servers.
  */
 struct xtop_error *command_check(const struct options *options);
 /* -l: prints the guests. */
 struct xtop_error *command_list(void);
 /*
- * --unpause: lets a guest run that an xtop left stopped when all its processes were killed. *NOTEP,
- * malloc()ed, says what was done.
+ * --unpause: lets a guest run that an xtop left stopped when all its processes were killed. *NOTEP
+ * says what was done; the caller frees it.
  */
 struct xtop_error *command_unpause(const struct options *options, char **notep);
 /*
- * Does the same for the guests of -d before they are sampled, and with --all for every guest that
- * is paused. REPORT gets a line about each guest that was let go.
+ * Lets the guests of -d run before they are sampled, if a killed xtop left them stopped; with --all
+ * every guest that is paused. REPORT gets a line about each guest that was let go.
  */
 struct xtop_error *command_repair(const struct options *options, void (*report)(const char *line));
 

@@ -5,11 +5,9 @@
 
 #include "xtop/cli/options.h"
 
-/*
- * An error if no guest and no file is named and there is no Xen to list guests of; NULL: go on.
- */
+/* Returns an error if no guest and no file is named, and there is no Xen whose guests to list. */
 struct xtop_error *session_check_xen(const struct options *options);
-/* Usage errors in OPTIONS that options_parse() cannot see. */
+/* Returns usage errors in OPTIONS that options_parse() cannot see; NULL if there is none. */
 struct xtop_error *session_check(const struct options *options);
 /* Reports one clean line, without its end, to the user: what happened to the guest. */
 typedef void session_report_fn(const char *line);
