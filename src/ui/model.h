@@ -15,50 +15,77 @@
 struct domain_list;
 struct guest_screen;
 
-/* Unless a comment says otherwise, it changes only between two calls of a view's update(). */
+/* What percents are, and of what. */
+struct model_shares {
+	bool totals;      /* shares of all samples since start instead of live ones */
+	bool of_filtered; /* 100 % is all that the filter lets through, not all samples */
+};
+
+/* How functions and processes are named. */
+struct model_names {
+	bool addresses; /* functions without a name as 0xADDR */
+	bool raw;       /* without demangling */
+	bool sources;   /* with source lines beside functions, if the lines are known */
+	bool by_cgroup; /* processes below their control group */
+};
+
+struct model_time {
+	enum clock_kind clock; /* the clock that tells the time of the picture */
+	bool is_told;          /* the header shows the time */
+};
+
+/* The instructions of one function. */
+struct model_code {
+	bool can_come; /* samples of one guest are shown: its code can be read */
+	const struct annotation *annotation;   /* of the function wanted; NULL: none came yet */
+	const struct instruction_lines *lines; /* source lines of instructions; NULL: none */
+};
+
+/* The screen that is being drawn. */
+struct model_screen {
+	bool is_slow; /* few bytes a second: no column that is new at every refresh */
+	int columns;  /* 0 before the first drawing */
+	uint64_t now_ns;
+	int history_row;    /* the header's row with the last minutes; -1 if there is none */
+	bool typing_search; /* the bottom line shows what is searched for */
+};
+
+/*
+ * Unless a comment says otherwise, a member changes only between two calls of a view's update().
+ * Only drawing changes the screen.
+ */
 struct ui_model {
-	/* What filter, restriction and hiding leave of the picture; NULL: none came yet. */
+	const struct snapshot *all; /* the picture with every node */
+	/* What filter, restriction and hiding leave of the picture; NULL before the first picture. */
 	const struct snapshot *snapshot;
 	/* SNAPSHOT, without pass-through functions if they are folded away. */
 	const struct snapshot *folded;
-	size_t n_folded;                 /* functions that FOLDED lacks */
-	const struct snapshot *all;      /* the picture with every node */
+	size_t n_folded; /* functions that FOLDED lacks */
+	bool is_range;   /* the picture is a range of time: what came between two moments */
 	const struct selection *selection;
 	struct weights whole;            /* what 100 % is */
-	bool of_filtered;                /* 100 % is all of SNAPSHOT, not all of ALL */
-	const struct snapshot *baseline; /* with every node; NULL: there is none */
-	const char *baseline_name; /* of a file; "": there is none. Clean */
-	const struct annotation *annotation; /* the one that is wanted; NULL: none came yet */
-	bool annotates;                  /* annotations can come: samples of one guest are shown */
-	const struct instruction_lines *lines; /* of its instructions; NULL: none */
+	const struct snapshot *baseline; /* with every node; NULL if there is none */
+	const char *baseline_name;       /* the baseline's file, clean; "" if it is from no file */
 	const struct history *history;
 	const struct recent *recent;
-	const struct filter *search;     /* NULL: none */
+	const struct filter *search; /* NULL if nothing is searched for */
 	const struct column *sort;
 	const struct ui_rc *rc;
-	bool range;  /* the picture is a range of time: what came between two moments */
-	bool totals; /* shares of all samples since start instead of live ones */
-	bool addresses, raw_names;
-	bool sources;           /* source lines stand beside functions, if they are known */
-	enum clock_kind clock;  /* on which the time of the picture is told */
-	bool tells_time;        /* whether it is */
-	bool by_cgroup;   /* processes stand below their control group */
-	bool slow_line;   /* few bytes a second: no column that is new at every refresh */
-	double threshold; /* percent; for trees */
-	double budget;
+	struct model_shares shares;
+	struct model_names names;
+	struct model_time time;
+	struct model_code code;
+	struct model_screen screen;
+	double threshold; /* the least share of a row of a tree, in percent */
+	double budget;    /* share of a guest's time that xtop may stop it for, 0..1; 0: unknown */
 	double half_life_s;
-	uint64_t ui_cpu_ns;    /* what the screen took so far; at each tick */
-	uint64_t memory_bytes; /* of all of xtop; 0: not known; at each tick */
-	const char *domain;    /* the guest's name; "": there is no guest */
-	const char *host;      /* above the list of domains; may be NULL */
+	uint64_t ui_cpu_ns;    /* what the screen took so far; new at each tick */
+	uint64_t memory_bytes; /* all of xtop's memory, new at each tick; 0: unknown */
+	const char *domain;    /* the guest's name; "" if there is no guest */
+	const char *host;      /* words above the list of domains; may be NULL */
 	const struct domain_list *domains;
-	/* as of the drawing */
-	int columns;                      /* of the screen; 0: it was not drawn yet */
-	uint64_t now_ns;
-	int history_row;                  /* of the header's line of the last minutes; -1: none */
-	bool typing_search;               /* the bottom line shows what is searched for */
-	/* for the header, not for views */
-	const struct guest_screen *guest; /* NULL: there is none */
+	/* Only for the header. */
+	const struct guest_screen *guest; /* NULL if there is none */
 	size_t n_guests;
 };
 
@@ -70,12 +97,12 @@ static inline bool model_has_lock_waits(const struct ui_model *model)
 
 static inline double weights_children(const struct ui_model *model, const struct weights *weights)
 {
-	return model->totals ? weights->children_ticks : weights->children_live;
+	return model->shares.totals ? weights->children_ticks : weights->children_live;
 }
 
 static inline double weights_self(const struct ui_model *model, const struct weights *weights)
 {
-	return model->totals ? weights->self_ticks : weights->self_live;
+	return model->shares.totals ? weights->self_ticks : weights->self_live;
 }
 
 /* A traffic light for the share of its time that the guest was stopped. */
@@ -101,7 +128,7 @@ static inline struct weights model_whole(const struct ui_model *model,
 					 const struct snapshot *selected,
 					 const struct snapshot *all)
 {
-	bool of_selected = model->of_filtered || model->selection->hide_idle;
+	bool of_selected = model->shares.of_filtered || model->selection->hide_idle;
 
 	return weights_of(of_selected ? &selected->nodes[0] : &all->nodes[0]);
 }

@@ -135,9 +135,9 @@ static const char *question_write_folder(const struct ui *ui)
 /* A file has the weights since start, or of the range, also where the screen shows live ones. */
 static const char *question_write_label(const struct ui *ui)
 {
-	if (ui->model.range)
+	if (ui->model.is_range)
 		return " Write the range to:";
-	return ui->model.totals ? " Write to:" : " Write all since start to:";
+	return ui->model.shares.totals ? " Write to:" : " Write all since start to:";
 }
 
 /*
@@ -218,13 +218,13 @@ static struct xtop_error *question_export(const struct ui *ui, const char *path,
 {
 	char part[256];
 	const struct export_settings settings = {
-		.addresses = ui->model.addresses,
-		.clock = ui->model.clock,
-		.by_cgroup = ui->model.by_cgroup,
+		.addresses = ui->model.names.addresses,
+		.clock = ui->model.time.clock,
+		.by_cgroup = ui->model.names.by_cgroup,
 		.part = question_describe_part(ui, part, sizeof(part)),
 		.domain = ui->model.domain,
 		.type = ui->guest->pipeline->guest.type,
-		.wall_ns = export_wall_ns(ui->model.snapshot, ui->model.clock),
+		.wall_ns = export_wall_ns(ui->model.snapshot, ui->model.time.clock),
 		.waits = waits && waits->total_weight > 0 ? waits : NULL,
 	};
 

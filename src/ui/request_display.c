@@ -68,15 +68,15 @@ static void request_totals(struct ui *ui)
 			   "without a half-life there are only shares since start");
 		return;
 	}
-	ui->model.totals = !ui->model.totals;
+	ui->model.shares.totals = !ui->model.shares.totals;
 	ui_update(ui);
 }
 
 static void request_percents(struct ui *ui)
 {
-	ui->model.of_filtered = !ui->model.of_filtered;
+	ui->model.shares.of_filtered = !ui->model.shares.of_filtered;
 	ui_message(ui, STYLE_NOTICE, "percents are of %s",
-		   ui->model.of_filtered ? "what the filter lets through" : "all");
+		   ui->model.shares.of_filtered ? "what the filter lets through" : "all");
 	ui_reselect(ui);
 }
 
@@ -99,7 +99,7 @@ static void request_sort(struct ui *ui, const struct column *column)
 /* Says how to get source lines, if there are none. */
 static bool request_needs_lines(struct ui *ui)
 {
-	if (ui->model.lines)
+	if (ui->model.code.lines)
 		return true;
 	ui_message(ui, STYLE_NOTICE, "source lines are looked for with the option --lines");
 	return false;
@@ -171,7 +171,7 @@ static bool carry_out_code(struct ui *ui, enum request_code code)
 	switch ((int)code) {
 	case REQUEST_SOURCES:
 		if (request_needs_lines(ui))
-			ui->model.sources = !ui->model.sources;
+			ui->model.names.sources = !ui->model.names.sources;
 		return true;
 	case REQUEST_INLINED:
 		if (request_needs_lines(ui))
@@ -207,11 +207,11 @@ static bool carry_out_part(struct ui *ui, enum request_code code)
 		request_percents(ui);
 		return true;
 	case REQUEST_RAW_NAMES:
-		ui->model.raw_names = !ui->model.raw_names;
+		ui->model.names.raw = !ui->model.names.raw;
 		ui_update(ui);
 		return true;
 	case REQUEST_CGROUPS:
-		ui->model.by_cgroup = !ui->model.by_cgroup;
+		ui->model.names.by_cgroup = !ui->model.names.by_cgroup;
 		ui_update(ui);
 		return true;
 	case REQUEST_HIDE_KERNEL:

@@ -91,7 +91,7 @@ static bool request_leave_picker(struct ui *ui)
 
 static void request_back(struct ui *ui)
 {
-	if (ui->picking)
+	if (ui->picker.is_shown)
 		request_leave_picker(ui);
 	else if ((ui_view(ui)->traits & VIEW_ENDS_SEARCH) && ui->search)
 		ui_set_search(ui, NULL);
@@ -103,8 +103,8 @@ static void request_back(struct ui *ui)
 
 static void request_back_or_quit(struct ui *ui)
 {
-	ui->quitting = ui->picking ? !request_leave_picker(ui)
-				   : !ui_close_view(ui) && !request_leave_guest(ui);
+	ui->quitting = ui->picker.is_shown ? !request_leave_picker(ui)
+					   : !ui_close_view(ui) && !request_leave_guest(ui);
 }
 
 /* --- other views, other guests ---------------------------------------------------------------- */

@@ -88,7 +88,7 @@ struct xtop_error *ui_run(const struct ui_settings *settings, const struct ui_so
 		return error;
 	error = terminal_open(settings->rc.colors);
 	if (!error) {
-		ui->model.slow_line = terminal_is_slow();
+		ui->model.screen.is_slow = terminal_is_slow();
 		error = run_loop(ui, &canvas);
 		terminal_close();
 	}

@@ -16,9 +16,9 @@ void ui_message(struct ui *ui, enum style style, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(ui->message, sizeof(ui->message), format, arguments);
+	vsnprintf(ui->message.text, sizeof(ui->message.text), format, arguments);
 	va_end(arguments);
-	ui->message_style = style;
+	ui->message.style = style;
 }
 
 void ui_error(struct ui *ui, struct xtop_error *error)
@@ -36,15 +36,15 @@ static void ui_update_annotation(struct ui *ui)
 	struct guest_screen *guest = ui->guest;
 
 	guest_screen_annotate(guest, view_stack_annotates(&guest->views), ui->now_ns);
-	ui->model.annotation = guest->annotation;
-	ui->model.annotates = guest->pipeline->slot || guest->pipeline->annotate;
+	ui->model.code.annotation = guest->annotation;
+	ui->model.code.can_come = guest->pipeline->slot || guest->pipeline->annotate;
 }
 
 void ui_update(struct ui *ui)
 {
 	if (ui->guest)
 		ui_update_annotation(ui);
-	if (ui->picking || ui->model.snapshot)
+	if (ui->picker.is_shown || ui->model.snapshot)
 		ui_error(ui, view_stack_update(ui_views(ui), &ui->model));
 }
 
@@ -59,9 +59,9 @@ static void ui_set_inside(struct domain_entry *entry, const struct guest_screen 
 
 void ui_read_domains(struct ui *ui)
 {
-	ui_error(ui, domain_list_read(&ui->domains, ui->source, ui->now_ns));
-	for (size_t i = 0; i < ui->domains.n; i++) {
-		struct domain_entry *entry = &ui->domains.entries[i];
+	ui_error(ui, domain_list_read(&ui->picker.list, ui->source, ui->now_ns));
+	for (size_t i = 0; i < ui->picker.list.n; i++) {
+		struct domain_entry *entry = &ui->picker.list.entries[i];
 		const struct guest_screen *guest = ui_find_guest(ui, &entry->domain);
 
 		entry->profiled = guest != NULL;
@@ -86,7 +86,7 @@ static void ui_set_model(struct ui *ui)
 	model->baseline = guest ? guest->baseline : NULL;
 	model->history = guest ? guest->history : NULL;
 	model->recent = guest ? guest_screen_recent(guest) : NULL;
-	model->range = guest && guest->is_range;
+	model->is_range = guest && guest->is_range;
 	model->domain = guest ? guest->name : "";
 	model->guest = guest;
 	model->n_guests = ui->n_guests;
@@ -114,9 +114,10 @@ static void ui_select(struct ui *ui)
 
 void ui_reselect(struct ui *ui)
 {
-	if (ui->picking && !ui->picker.n && !view_stack_push(&ui->picker, &domains_ops, FRAME_NONE))
+	if (ui->picker.is_shown && !ui->picker.views.n &&
+	    !view_stack_push(&ui->picker.views, &domains_ops, FRAME_NONE))
 		ui->quitting = true; /* out of memory, and nothing to show */
-	if (ui->picking)
+	if (ui->picker.is_shown)
 		ui_read_domains(ui);
 	ui_set_model(ui);
 	if (ui->model.all)
@@ -129,7 +130,7 @@ void ui_reselect(struct ui *ui)
 
 struct view_stack *ui_views(struct ui *ui)
 {
-	return ui->picking ? &ui->picker : &ui->guest->views;
+	return ui->picker.is_shown ? &ui->picker.views : &ui->guest->views;
 }
 
 const struct view_ops *ui_view(struct ui *ui)
@@ -222,7 +223,7 @@ static void ui_show_guest(struct ui *ui, struct guest_screen *guest, struct pair
 	ui->guest = guest;
 	ui->pair = pair;
 	ui->hint = (struct hint){ .sequence = 0 }; /* two guests' pictures have equal numbers */
-	ui->picking = !guest;
+	ui->picker.is_shown = !guest;
 	ui_reselect(ui);
 	if (before != pair)
 		ui_destroy_pair(ui, before);
@@ -256,15 +257,15 @@ struct xtop_error *ui_enter_pair(struct ui *ui, struct guest_screen *now,
 
 void ui_enter_domains(struct ui *ui)
 {
-	ui->picking = true;
-	ui->domains_due_ns = 0;
+	ui->picker.is_shown = true;
+	ui->picker.due_ns = 0;
 	ui_reselect(ui);
 }
 
 void ui_remove_guest(struct ui *ui, struct guest_screen *guest)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
-	struct domain_entry *entry = domain_list_find(&ui->domains, pipeline->guest.id);
+	struct domain_entry *entry = domain_list_find(&ui->picker.list, pipeline->guest.id);
 	bool picked = guest->picked;
 	size_t at = 0;
 

@@ -30,6 +30,20 @@ enum question {
 	QUESTION_THRESHOLD,
 };
 
+/* The list of domains. */
+struct domain_picker {
+	bool is_shown;           /* instead of a guest */
+	struct view_stack views; /* the list and its help; empty before the list was wanted */
+	struct domain_list list;
+	uint64_t due_ns; /* when to read the list again */
+};
+
+/* A message on the bottom line, until the next key. */
+struct bottom_message {
+	char text[512]; /* "" if there is none */
+	enum style style;
+};
+
 struct ui {
 	const struct ui_source *source;
 	struct ui_settings settings;
@@ -41,16 +55,12 @@ struct ui {
 	size_t n_guests;
 	struct guest_screen *guest;  /* the one on the screen, or under the list; NULL: none */
 	struct pair *pair;           /* GUEST is its screen; NULL: one guest is shown */
-	bool picking;                /* the list of domains is on the screen */
-	struct view_stack picker;    /* the list and its help; empty before it was wanted */
-	struct domain_list domains;
-	uint64_t domains_due_ns;     /* when to read the list again */
+	struct domain_picker picker;
 	enum question question;
 	struct prompt prompt;
 	char baseline[64]; /* model.baseline_name */
 	char path[PROMPT_MAX_BYTES]; /* QUESTION_REPLACE: the file to replace */
-	char message[512];           /* on the bottom line until the next key; "": none */
-	enum style message_style;
+	struct bottom_message message;
 	struct hint hint;
 	bool quitting, redraw;
 	bool no_header;

@@ -38,19 +38,17 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.selection = &ui->selection,
 		.sort = settings->sort ? settings->sort : &columns[COLUMN_CHILDREN],
 		.rc = &ui->rc,
-		.lines = settings->lines,
-		.totals = settings->half_life_s <= 0,
-		.addresses = settings->addresses,
-		.clock = settings->clock,
-		.tells_time = settings->tells_time,
-		.by_cgroup = settings->by_cgroup,
+		.shares.totals = settings->half_life_s <= 0,
+		.names = { .addresses = settings->addresses, .by_cgroup = settings->by_cgroup },
+		.time = { settings->clock, settings->tells_time },
+		.code.lines = settings->lines,
 		.threshold = THRESHOLD,
 		.budget = settings->budget,
 		.half_life_s = settings->half_life_s,
 		.baseline_name = ui->baseline,
 		.domain = "",
 		.host = settings->host,
-		.domains = &ui->domains,
+		.domains = &ui->picker.list,
 	};
 }
 
@@ -101,8 +99,8 @@ void ui_destroy(struct ui *ui)
 	ui->guest = NULL; /* so that removing a guest does not show the list of domains */
 	while (ui->n_guests)
 		ui_remove_guest(ui, ui->guests[ui->n_guests - 1]);
-	view_stack_truncate(&ui->picker, 0);
-	domain_list_deinit(&ui->domains);
+	view_stack_truncate(&ui->picker.views, 0);
+	domain_list_deinit(&ui->picker.list);
 	filter_destroy(ui->filter);
 	filter_destroy(ui->search);
 	free(ui);
@@ -144,7 +142,7 @@ static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *w
 {
 	bool changed = guest_screen_tick(guest, ui->now_ns, ui_interval_ns(ui)) &&
 		       guest == ui->guest;
-	const struct instruction_lines *lines = ui->model.lines;
+	const struct instruction_lines *lines = ui->model.code.lines;
 	uint64_t wait_ns;
 
 	if (changed && !guest->still)
@@ -215,15 +213,15 @@ uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 	ui_tick_all(ui);
 	*changedp = ui_tick_guests(ui, &wait_ns);
 	*changedp |= ui_tick_pair(ui);
-	if (!ui->picking)
+	if (!ui->picker.is_shown)
 		return wait_ns;
-	if (now_ns >= ui->domains_due_ns) {
-		ui->domains_due_ns = now_ns + ui_interval_ns(ui);
+	if (now_ns >= ui->picker.due_ns) {
+		ui->picker.due_ns = now_ns + ui_interval_ns(ui);
 		ui_read_domains(ui);
 		ui_update(ui);
 		*changedp = true;
 	}
-	return ui->domains_due_ns - now_ns < wait_ns ? ui->domains_due_ns - now_ns : wait_ns;
+	return ui->picker.due_ns - now_ns < wait_ns ? ui->picker.due_ns - now_ns : wait_ns;
 }
 
 void ui_show(struct ui *ui, struct snapshot *snapshot)
@@ -247,7 +245,7 @@ static void ui_click(struct ui *ui, int row, int column)
 {
 	struct key_place place;
 
-	if (row == ui->model.history_row && !ui->picking && !ui->no_header) {
+	if (row == ui->model.screen.history_row && !ui->picker.is_shown && !ui->no_header) {
 		size_t moment = minutes_moment_at(&ui->model, column);
 
 		if (moment < history_count(ui->guest->history))
@@ -258,7 +256,7 @@ static void ui_click(struct ui *ui, int row, int column)
 		ui_carry_out(ui, view_stack_click(ui_views(ui), &ui->model, row, column));
 		return;
 	}
-	for (size_t i = 0; keys_bottom(ui_view(ui), ui->model.columns, i, &place); i++) {
+	for (size_t i = 0; keys_bottom(ui_view(ui), ui->model.screen.columns, i, &place); i++) {
 		if (column >= place.column && column < place.column + place.width) {
 			ui_press(ui, place.key->codes[0]);
 			return;
@@ -278,7 +276,7 @@ void ui_handle(struct ui *ui, const struct input *input)
 		question_handle(ui, input->code);
 		return;
 	}
-	ui->message[0] = '\0';
+	ui->message.text[0] = '\0';
 	if (input->code == INPUT_CLICK)
 		ui_click(ui, input->row, input->column);
 	else
@@ -296,9 +294,9 @@ static void ui_draw_bottom(struct ui *ui, struct canvas *canvas)
 		prompt_draw(&ui->prompt, canvas, row);
 		return;
 	}
-	if (ui->message[0]) {
-		canvas_fill(canvas, row, 0, columns_, ui->message_style);
-		canvas_put_name(canvas, row, 1, columns_ - 2, ui->message_style, ui->message);
+	if (ui->message.text[0]) {
+		canvas_fill(canvas, row, 0, columns_, ui->message.style);
+		canvas_put_name(canvas, row, 1, columns_ - 2, ui->message.style, ui->message.text);
 		return;
 	}
 	canvas_fill(canvas, row, 0, columns_, STYLE_LABEL);
@@ -316,20 +314,20 @@ void ui_draw(struct ui *ui, struct canvas *canvas)
 	struct ui_model *model = &ui->model;
 
 	ui->rows = area.rows;
-	model->columns = area.columns;
-	model->now_ns = ui->now_ns;
-	model->typing_search = ui->question == QUESTION_SEARCH;
+	model->screen.columns = area.columns;
+	model->screen.now_ns = ui->now_ns;
+	model->screen.typing_search = ui->question == QUESTION_SEARCH;
 	canvas_clear(canvas);
 	if (area.rows < UI_MIN_ROWS || area.columns < UI_MIN_COLUMNS) {
 		canvas_printf(canvas, area.rows / 2, 0, STYLE_ALERT, "too small (< %dx%d)",
 			      UI_MIN_COLUMNS, UI_MIN_ROWS);
 		return;
 	}
-	model->history_row = -1;
-	if (!ui->picking && !ui->no_header)
+	model->screen.history_row = -1;
+	if (!ui->picker.is_shown && !ui->no_header)
 		area.row = header_draw(model, canvas);
 	area.rows -= area.row + 1;
-	if (!ui->picking && canvas_rows(canvas) >= HINT_MIN_ROWS && area.rows > 2)
+	if (!ui->picker.is_shown && canvas_rows(canvas) >= HINT_MIN_ROWS && area.rows > 2)
 		area.rows -= hint_draw(&ui->hint, model, canvas, canvas_rows(canvas) - 2);
 	view_stack_draw(ui_views(ui), model, canvas, area);
 	ui_draw_bottom(ui, canvas);

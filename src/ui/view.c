@@ -147,16 +147,17 @@ const char *view_frame_name(const struct ui_model *model, uint32_t id,
 {
 	const struct frame *frame = frames_get(model->all->frames, id);
 
-	if (frame->unknown && !frame->module[0] && !model->addresses &&
+	if (frame->unknown && !frame->module[0] && !model->names.addresses &&
 	    frame->kind == FRAME_KIND_KERNEL)
 		return "[k] [unknown]";
-	return model->raw_names && !frame->unknown ? snapshot_raw_name(model->all, id, buffer)
-						   : frame_text(frame, model->addresses, buffer);
+	return model->names.raw && !frame->unknown
+		       ? snapshot_raw_name(model->all, id, buffer)
+		       : frame_text(frame, model->names.addresses, buffer);
 }
 
 const char *view_frame_source(const struct ui_model *model, uint32_t frame)
 {
-	return model->sources ? snapshot_source(model->all, frame) : "";
+	return model->names.sources ? snapshot_source(model->all, frame) : "";
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */

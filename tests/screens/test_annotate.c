@@ -135,7 +135,7 @@ static void test_source_lines(void)
 	open_function(&scene);
 	scene_keys(&scene, 80, 24, "s");
 	screen_contains(&scene, 80, 24, "with the option --lines", true);
-	scene.ui->model.lines = &lines;
+	scene.ui->model.code.lines = &lines;
 	scene_keys(&scene, 80, 24, "H");
 	check_sizes(&scene, "-lines");
 	scene_keys(&scene, 80, 24, "j");

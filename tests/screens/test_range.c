@@ -180,7 +180,7 @@ static void test_mouse(void)
 
 	scene_open_day(&scene);
 	scene_draw(&scene, 100, 24, NULL, NULL);
-	row = scene.ui->model.history_row;
+	row = scene.ui->model.screen.history_row;
 	check(row == 3, "the line of the last minutes is row %d", row);
 	scene_click(&scene, 100, 24, row, 50); /* second 16 */
 	screen_contains(&scene, 100, 24, "the range begins here", true);
@@ -249,7 +249,7 @@ static void test_pprof(void)
 	close(fd);
 	scene_open_day(&scene);
 	scene.ui->settings.write_format = export_find_format("pprof");
-	scene.ui->model.clock = CLOCK_GUEST_UTC;
+	scene.ui->model.time.clock = CLOCK_GUEST_UTC;
 	for (unsigned second = 31; second <= 34; second++)
 		scene_second(&scene, second);
 	scene_step(&scene, -2);
@@ -334,8 +334,8 @@ static void test_clock(void)
 
 	scene_open_day(&scene);
 	screen_contains(&scene, 100, 24, " UTC", false);
-	scene.ui->model.tells_time = true;
-	scene.ui->model.clock = CLOCK_GUEST_UTC;
+	scene.ui->model.time.is_told = true;
+	scene.ui->model.time.clock = CLOCK_GUEST_UTC;
 	screen_contains(&scene, 130, 24, "time: guest-utc not known", true);
 	for (unsigned second = 31; second <= 34; second++)
 		scene_second(&scene, second);

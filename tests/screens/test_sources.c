@@ -72,7 +72,7 @@ int main(void)
 	screen_contains(&scene, 100, 30, "with the option --lines", true);
 	scene_keys(&scene, 100, 30, "X");
 	screen_contains(&scene, 100, 30, "with the option --lines", true);
-	scene.ui->model.lines = &lines;
+	scene.ui->model.code.lines = &lines;
 	scene_keys(&scene, 100, 30, "M");
 	screen_check(&scene, "sources-tree-100x40", 100, 40);
 	scene_keys(&scene, 80, 24, "h");

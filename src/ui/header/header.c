@@ -232,21 +232,22 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 	char text[2][CLOCKS_TEXT_BYTES];
 	uint64_t from_ns, to_ns;
 
-	if (!model->tells_time)
+	if (!model->time.is_told)
 		return;
-	if (!clocks_tell(&snapshot->first_clocks, model->clock, snapshot->started_ns, &from_ns) ||
-	    !clocks_tell(&snapshot->clocks, model->clock, snapshot->time_ns, &to_ns)) {
+	if (!clocks_tell(&snapshot->first_clocks, model->time.clock, snapshot->started_ns,
+			 &from_ns) ||
+	    !clocks_tell(&snapshot->clocks, model->time.clock, snapshot->time_ns, &to_ns)) {
 		line_add(line, false, 3, STYLE_NOTICE, "time: %s not known",
-			 clocks_name(model->clock));
+			 clocks_name(model->time.clock));
 		return;
 	}
 	if (model->guest->is_range)
 		line_add(line, false, 3, STYLE_NORMAL, "%s to %s",
-			 header_format_clock(model->clock, from_ns, text[0]),
-			 header_format_clock(model->clock, to_ns, text[1]));
+			 header_format_clock(model->time.clock, from_ns, text[0]),
+			 header_format_clock(model->time.clock, to_ns, text[1]));
 	else
 		line_add(line, false, 3, STYLE_NORMAL, "%s",
-			 header_format_clock(model->clock, to_ns, text[1]));
+			 header_format_clock(model->time.clock, to_ns, text[1]));
 }
 
 /* How often all tasks are looked at, how many there are, and what was left out. */
@@ -284,20 +285,20 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 	}
 	if (guest->is_range)
 		line_add(line, false, 0, STYLE_NOTICE, "range, ended %s ago",
-			 format_elapsed(model->now_ns - guest->still_ns, buffer));
+			 format_elapsed(model->screen.now_ns - guest->still_ns, buffer));
 	else if (guest->still)
 		line_add(line, false, 0, STYLE_NOTICE, "frozen, %s old",
-			 format_elapsed(model->now_ns - guest->still_ns, buffer));
+			 format_elapsed(model->screen.now_ns - guest->still_ns, buffer));
 	else
 		header_add_state(model, line);
 	header_add_time(model, line);
 	if (guest->is_range)
 		ns = snapshot->time_ns - snapshot->started_ns;
-	else if (model->totals || model->half_life_s <= 0)
+	else if (model->shares.totals || model->half_life_s <= 0)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "since start");
 	else if (!snapshot_is_last(snapshot) && !guest->still)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
-	if (!model->totals && model->half_life_s > 0 && !guest->is_range)
+	if (!model->shares.totals && model->half_life_s > 0 && !guest->is_range)
 		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s", model->half_life_s);
 	if (snapshot->waits)
 		header_add_waits(snapshot, line);
@@ -351,7 +352,7 @@ static void header_add_selection(const struct ui_model *model, struct line *line
 		line_add(line, true, 2, STYLE_NOTICE, "baseline %.40s", model->baseline_name);
 	else if (guest->baseline)
 		line_add(line, true, 2, STYLE_NOTICE, "baseline %s ago",
-			 format_elapsed(model->now_ns - guest->baseline_ns, buffer));
+			 format_elapsed(model->screen.now_ns - guest->baseline_ns, buffer));
 	if (selection->hide_kernel)
 		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
 	if (selection->hide_user)
@@ -369,8 +370,9 @@ static void header_add_selection(const struct ui_model *model, struct line *line
 			 guest->module[0] ? guest->module : "what is of no module");
 	if (selection->filter)
 		line_add(line, true, 1, STYLE_NOTICE, "filter: %.100s%s",
-			 filter_text(selection->filter), model->of_filtered ? " = 100 %" : "");
-	if (model->search && !model->typing_search)
+			 filter_text(selection->filter),
+			 model->shares.of_filtered ? " = 100 %" : "");
+	if (model->search && !model->screen.typing_search)
 		line_add(line, true, 1, STYLE_MATCH, "search: %.60s", filter_text(model->search));
 }
 
@@ -404,6 +406,6 @@ int header_draw(struct ui_model *model, struct canvas *canvas)
 		header_draw_meters(model, canvas, row++);
 	header_draw_picture(model, canvas, row++);
 	if (canvas_rows(canvas) >= MINUTES_MIN_ROWS && minutes_draw(model, canvas, row))
-		model->history_row = row++;
+		model->screen.history_row = row++;
 	return row;
 }

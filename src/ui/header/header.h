@@ -11,8 +11,8 @@
 #include "ui/terminal/canvas.h"
 
 /*
- * Draws from row 0 on; returns the rows used, and sets model->history_row. The model must have a
- * guest.
+ * Draws from row 0 on. Returns how many rows are used, and sets model->screen.history_row. The
+ * model must have a guest.
  */
 int header_draw(struct ui_model *model, struct canvas *canvas);
 

@@ -135,7 +135,7 @@ static bool minutes_moments_of(const struct ui_model *model, const struct minute
 
 size_t minutes_moment_at(const struct ui_model *model, int column)
 {
-	struct minutes_place place = minutes_place(model, model->columns);
+	struct minutes_place place = minutes_place(model, model->screen.columns);
 	int cell = column - place.column;
 	size_t first, last;
 

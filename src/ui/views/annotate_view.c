@@ -51,7 +51,7 @@ static struct annotated *annotate_top(struct view_annotate *annotate)
 static const struct annotation *annotate_get(struct view_annotate *annotate,
 					     const struct ui_model *model)
 {
-	const struct annotation *annotation = model->annotation;
+	const struct annotation *annotation = model->code.annotation;
 
 	return annotation && annotation->frame == annotate_top(annotate)->frame ? annotation : NULL;
 }
@@ -60,7 +60,7 @@ static struct instruction_format annotate_format(const struct ui_model *model)
 {
 	return (struct instruction_format){ .syntax = model->rc->syntax,
 					    .addresses = model->rc->addresses,
-					    .raw_names = model->raw_names };
+					    .raw_names = model->names.raw };
 }
 
 /* --- update ----------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static struct xtop_error *annotate_update(struct view *view, const struct ui_mod
 	list_update(&top->list, instructions->n, annotate_key, instructions);
 	if (!top->placed && instructions->n) {
 		top->placed = true;
-		list_select(&top->list, instructions_hottest(instructions, model->totals));
+		list_select(&top->list, instructions_hottest(instructions, model->shares.totals));
 	}
 	return NULL;
 }
@@ -102,10 +102,10 @@ static void annotate_draw_title(struct view_annotate *annotate, const struct ui_
 {
 	const struct annotation *annotation = annotate_get(annotate, model);
 	const struct frame *frame = frames_get(model->all->frames, annotate_top(annotate)->frame);
-	double whole = model->totals ? model->all->total_weight : model->all->live_weight;
-	double self = !annotation     ? 0
-		      : model->totals ? annotation->self_ticks
-				      : annotation->self_live;
+	double whole = model->shares.totals ? model->all->total_weight : model->all->live_weight;
+	double self = !annotation            ? 0
+		      : model->shares.totals ? annotation->self_ticks
+					     : annotation->self_live;
 	char name[SNAPSHOT_NAME_BYTES], text[128] = "";
 	int width, column = 1;
 
@@ -127,7 +127,7 @@ static void annotate_draw_title(struct view_annotate *annotate, const struct ui_
 static void annotate_warn(struct view_annotate *annotate, const struct ui_model *model,
 			  const struct annotation *annotation, char text[160])
 {
-	double rest = instructions_rest(&annotate->instructions, annotation, model->totals);
+	double rest = instructions_rest(&annotate->instructions, annotation, model->shares.totals);
 
 	text[0] = '\0';
 	if (annotation->no_bounds)
@@ -144,7 +144,7 @@ static void annotate_warn(struct view_annotate *annotate, const struct ui_model 
 			 "%.2f %% of its samples are not counted by instruction any "
 			 "more.",
 			 rest);
-	else if (!selection_is_all(model->selection) || model->range)
+	else if (!selection_is_all(model->selection) || model->is_range)
 		snprintf(text, 160,
 			 "Of all samples of the function: filters and ranges do not "
 			 "count here.");
@@ -184,7 +184,7 @@ static void annotate_draw_row(struct view_annotate *annotate, const struct ui_mo
 {
 	const struct instruction_row *row = &annotate->instructions.rows[index];
 	const struct instruction_format format = annotate_format(model);
-	double percent = instructions_percent(annotation, row, model->totals);
+	double percent = instructions_percent(annotation, row, model->shares.totals);
 	char address[24], text[INSTRUCTION_TEXT_BYTES];
 	int width = annotate_address_width(model, annotation);
 	bool match;
@@ -209,7 +209,7 @@ static bool annotate_find_line(struct view_annotate *annotate, const struct ui_m
 			       const struct annotation *annotation, size_t index,
 			       const struct instruction_line *before, struct instruction_line *line)
 {
-	const struct instruction_lines *lines = model->rc->no_source ? NULL : model->lines;
+	const struct instruction_lines *lines = model->rc->no_source ? NULL : model->code.lines;
 
 	return lines &&
 	       lines->find(lines->context, annotation, annotate->instructions.rows[index].distance,
@@ -299,7 +299,7 @@ static const char *annotate_lack(struct view_annotate *annotate, const struct ui
 {
 	const struct annotation *annotation = annotate_get(annotate, model);
 
-	if (!model->annotates)
+	if (!model->code.can_come)
 		return "Two guests are compared: d goes back to one, which has instructions.";
 	if (!annotation)
 		return "Waiting for the code ...";
@@ -426,8 +426,8 @@ static struct request annotate_handle(struct view *view, const struct ui_model *
 		return annotate_open(annotate, model);
 	case REQUEST_HOTTEST:
 		if (annotate->current && list->n)
-			list_select(list,
-				    instructions_hottest(&annotate->instructions, model->totals));
+			list_select(list, instructions_hottest(&annotate->instructions,
+							       model->shares.totals));
 		return request_of(REQUEST_NONE);
 	case REQUEST_BACK:
 	case REQUEST_BACK_OR_QUIT:

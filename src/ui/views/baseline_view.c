@@ -46,9 +46,9 @@ static struct column_context baseline_context(const struct view_baseline *baseli
 	return (struct column_context){ .snapshot = model->snapshot,
 					.table = &baseline->now,
 					.truncated_last = true,
-					.totals = model->totals,
-					.addresses = model->addresses,
-					.raw_names = model->raw_names,
+					.totals = model->shares.totals,
+					.addresses = model->names.addresses,
+					.raw_names = model->names.raw,
 					.base = &baseline->base,
 					.base_snapshot = model->baseline,
 					.limit = baseline->limit };
@@ -63,11 +63,11 @@ static struct xtop_error *baseline_build(const struct ui_model *model, const str
 	struct xtop_error *error;
 
 	if (!model->snapshot || !model->snapshot->waits)
-		return functions_build(from, NULL, model->addresses, table);
+		return functions_build(from, NULL, model->names.addresses, table);
 	error = waits_weigh_sites(from, &sites);
 	if (error)
 		return error;
-	error = functions_build(&sites, NULL, model->addresses, table);
+	error = functions_build(&sites, NULL, model->names.addresses, table);
 	free(sites.nodes);
 	return error;
 }

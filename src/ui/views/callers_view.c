@@ -69,7 +69,7 @@ static struct xtop_error *callers_compare(struct view_callers *callers,
 	if (!baseline)
 		return NULL;
 	/* A function that is newer than the baseline has no neighbours in it. */
-	error = neighbours_build(baseline, NULL, model->addresses,
+	error = neighbours_build(baseline, NULL, model->names.addresses,
 				 frame < baseline->n_frames ? frame : FRAME_ROOT, base);
 	view_close_baseline(model, &selected);
 	if (!error && frame < baseline->n_frames)
@@ -91,7 +91,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 		neighbours_deinit(&callers->base);
 	callers->compared = false;
 	memset(&callers->neighbours, 0, sizeof(callers->neighbours));
-	error = neighbours_build(model->snapshot, NULL, model->addresses,
+	error = neighbours_build(model->snapshot, NULL, model->names.addresses,
 				 callers_focus(callers)->frame, &callers->neighbours);
 	callers->current = !error;
 	if (!error)
@@ -100,7 +100,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 		struct function_table *table = callers_table(callers, side);
 		struct column_context context = { .snapshot = model->snapshot,
 						  .table = table,
-						  .totals = model->totals };
+						  .totals = model->shares.totals };
 
 		columns_sort(&context, &columns[COLUMN_CHILDREN], table->rows, table->n);
 		list_update(&callers_focus(callers)->lists[side], table->n, view_function_key,
@@ -264,7 +264,7 @@ struct chain_path {
 /* The function that FRAME is counted as (struct frame, group). */
 static uint32_t chain_group(const struct ui_model *model, uint32_t frame)
 {
-	return model->addresses ? frame : frames_get(model->all->frames, frame)->group;
+	return model->names.addresses ? frame : frames_get(model->all->frames, frame)->group;
 }
 
 static void chain_fill(struct chain_path *path, const struct ui_model *model,

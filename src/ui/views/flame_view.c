@@ -47,8 +47,8 @@ static struct view_flame *view_flame(struct view *view)
 
 static struct xtop_error *flame_rebuild(struct view_flame *flame, const struct ui_model *model)
 {
-	struct flame_settings settings = { .totals = model->totals,
-					   .addresses = model->addresses,
+	struct flame_settings settings = { .totals = model->shares.totals,
+					   .addresses = model->names.addresses,
 					   .inverted = flame->inverted,
 					   .columns = flame->columns,
 					   .max_depth = FLAME_MAX_DEPTH,
@@ -91,7 +91,7 @@ static struct xtop_error *flame_update(struct view *view, const struct ui_model 
 	if (flame->searched)
 		flame->matched = filter_weights(model->search, model->snapshot);
 	if (!flame->columns)
-		flame->columns = model->columns;
+		flame->columns = model->screen.columns;
 	return flame->columns ? flame_rebuild(flame, model) : NULL;
 }
 

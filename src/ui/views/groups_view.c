@@ -69,10 +69,11 @@ static struct xtop_error *groups_update_processes(struct view_groups *view,
 {
 	struct groups *groups = &view->groups[GROUPS_PROCESSES];
 	struct xtop_error *error =
-		model->by_cgroup ? groups_build_cgroups(model->snapshot, model->totals, groups)
-				 : groups_build_processes(model->snapshot, model->totals, groups);
+		model->names.by_cgroup
+			? groups_build_cgroups(model->snapshot, model->shares.totals, groups)
+			: groups_build_processes(model->snapshot, model->shares.totals, groups);
 
-	view->by_cgroup = model->by_cgroup;
+	view->by_cgroup = model->names.by_cgroup;
 	view->has_cgroups = false;
 	for (size_t i = 0; i < groups->n && !view->has_cgroups; i++)
 		view->has_cgroups = groups->rows[i].cgroup && groups->rows[i].cgroup[0];
@@ -88,7 +89,8 @@ static struct xtop_error *groups_update(struct view *view, const struct ui_model
 	groups_deinit(&groups->groups[1]);
 	error = groups_update_processes(groups, model);
 	if (!error)
-		error = groups_build_modules(model->snapshot, model->totals, &groups->groups[1]);
+		error = groups_build_modules(model->snapshot, model->shares.totals,
+					     &groups->groups[1]);
 	groups_update_list(groups, GROUPS_PROCESSES);
 	groups_update_list(groups, GROUPS_MODULES);
 	if (!groups->chosen) /* a unikernel has no processes */

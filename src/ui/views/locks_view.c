@@ -190,7 +190,7 @@ static void locks_draw_lock(const struct ui_model *model, const struct locks_lin
 	locks_draw_time(canvas, row, narrow, lock->longest_ns, STYLE_NORMAL);
 	if (narrow)
 		return;
-	snprintf(text, sizeof(text), "%.2f", locks_mean(model->all, line, model->totals));
+	snprintf(text, sizeof(text), "%.2f", locks_mean(model->all, line, model->shares.totals));
 	canvas_put_right(canvas, row, AT_MEAN, 7, STYLE_NORMAL, text);
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)lock->waits);
 	canvas_put_right(canvas, row, AT_SEEN, 6, STYLE_NORMAL, text);
@@ -279,7 +279,7 @@ static const char *locks_empty_reason(const struct ui_model *model)
 		return "No list of tasks was found in this guest: who waits is not known.";
 	if (!waits || !waits->span_ticks)
 		return VIEW_NO_LOOK_YET;
-	if (model->range)
+	if (model->is_range)
 		return "Who holds locks is known of single moments, not of a range of time.";
 	return "No task waits for a lock.";
 }

@@ -354,7 +354,7 @@ static void overhead_draw(struct view *view, const struct ui_model *model, struc
 		view_draw_sums_only(model, canvas, area);
 		return;
 	}
-	if (model->range)
+	if (model->is_range)
 		overhead_line(&page, "range", STYLE_NOTICE,
 			      "counts are of the range; "
 			      "the lengths of stops are those since start");

@@ -52,9 +52,9 @@ static struct column_context top_context(const struct view_top *top, const struc
 	return (struct column_context){ .snapshot = model->snapshot,
 					.table = &top->functions,
 					.truncated_last = true,
-					.totals = model->totals,
-					.addresses = model->addresses,
-					.raw_names = model->raw_names,
+					.totals = model->shares.totals,
+					.addresses = model->names.addresses,
+					.raw_names = model->names.raw,
 					.history = model->all && model->all->sums_only
 							   ? NULL
 							   : model->history };
@@ -94,8 +94,8 @@ static void top_free_lines(struct view_top *top)
 static struct xtop_error *top_build_unfoldings(struct view_top *top, const struct ui_model *model)
 {
 	struct call_tree_settings settings = { .kind = CALL_TREE_CALLERS,
-					       .totals = model->totals,
-					       .addresses = model->addresses,
+					       .totals = model->shares.totals,
+					       .addresses = model->names.addresses,
 					       .threshold = TOP_UNFOLD_PERCENT / 100,
 					       .max_lines = TOP_UNFOLD_LINES,
 					       .max_forks = TOP_UNFOLD_FORKS };
@@ -142,7 +142,7 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 	top_free_lines(top);
 	functions_deinit(&top->functions);
 	memset(&top->functions, 0, sizeof(top->functions));
-	error = functions_build(model->folded, NULL, model->addresses, &top->functions);
+	error = functions_build(model->folded, NULL, model->names.addresses, &top->functions);
 	if (!error) {
 		top->functions.whole = model->whole;
 		columns_sort(&context, model->sort, top->functions.rows, top->functions.n);
@@ -169,7 +169,7 @@ static size_t top_default_columns(const struct ui_model *model, enum column_id i
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(top_columns) / sizeof(top_columns[0]); i++)
-		if (top_columns[i] != COLUMN_HISTORY || !model->slow_line)
+		if (top_columns[i] != COLUMN_HISTORY || !model->screen.is_slow)
 			ids[n++] = top_columns[i];
 	return n;
 }

@@ -41,8 +41,8 @@ static struct call_tree_settings tree_settings(const struct view_tree *tree,
 {
 	return (struct call_tree_settings){
 		.kind = tree->inverted ? CALL_TREE_INVERTED : CALL_TREE_DOWN,
-		.totals = model->totals,
-		.addresses = model->addresses,
+		.totals = model->shares.totals,
+		.addresses = model->names.addresses,
 		.threshold = model->threshold / 100,
 		.folds = &tree->folds[tree->inverted],
 		.max_lines = CALL_TREE_MAX_LINES,

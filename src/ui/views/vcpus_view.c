@@ -39,7 +39,7 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 
 	list_update(&vcpus->list, n, NULL, NULL);
 	hypercalls_deinit(&vcpus->calls);
-	return hypercalls_build(model->snapshot, model->totals, &vcpus->calls);
+	return hypercalls_build(model->snapshot, model->shares.totals, &vcpus->calls);
 }
 
 /* In most of the looks the vCPU was not started, or unplugged. */
@@ -258,7 +258,8 @@ static void vcpus_draw_calls(const struct view_vcpus *vcpus, const struct ui_mod
 			     struct canvas *canvas, int row, int rows)
 {
 	int columns_ = canvas_columns(canvas);
-	double whole = model->totals ? model->snapshot->total_weight : model->snapshot->live_weight;
+	double whole =
+		model->shares.totals ? model->snapshot->total_weight : model->snapshot->live_weight;
 
 	if (rows < 2 || !vcpus->calls.n || whole <= 0)
 		return;
@@ -268,7 +269,7 @@ static void vcpus_draw_calls(const struct view_vcpus *vcpus, const struct ui_mod
 	for (size_t i = 0; i < vcpus->calls.n && (int)i + 1 < rows; i++) {
 		const struct hypercalls_row *call = &vcpus->calls.rows[i];
 		const struct weights *weights = &call->weights;
-		double own = model->totals ? weights->self_ticks : weights->self_live;
+		double own = model->shares.totals ? weights->self_ticks : weights->self_live;
 
 		row++;
 		view_put_share(canvas, row, 0, 100 * own / whole);

@@ -59,7 +59,7 @@ static void waits_arrange(struct view_waits *waits, const struct ui_model *model
 	enum waits_order order = waits->chosen ? waits->order : WAITS_BY_MEAN;
 
 	waits->order = order;
-	waits_sort(&waits->table, model->all->frames, order, model->totals);
+	waits_sort(&waits->table, model->all->frames, order, model->shares.totals);
 	list_update(&waits->list, waits->table.n, waits_key, &waits->table);
 }
 
@@ -97,7 +97,7 @@ static struct xtop_error *waits_update(struct view *view, const struct ui_model 
 
 static double waits_mean(const struct ui_model *model, const struct waits_row *row)
 {
-	return model->totals ? row->mean_total : row->mean;
+	return model->shares.totals ? row->mean_total : row->mean;
 }
 
 static void waits_put_header(const struct view_waits *waits, struct canvas *canvas, int row, int at,
@@ -199,7 +199,7 @@ static void waits_draw_idle(const struct view_waits *waits, const struct ui_mode
 		canvas_printf(canvas, row, 1, STYLE_DIM,
 			      "%u tasks wait for work (%.1f on average): I shows them",
 			      waits->idle.now,
-			      model->totals ? waits->idle.mean_total : waits->idle.mean);
+			      model->shares.totals ? waits->idle.mean_total : waits->idle.mean);
 	else
 		canvas_printf(canvas, row, 1, STYLE_DIM,
 			      "with tasks that wait for work: I hides them");
