@@ -403,11 +403,11 @@ static void resolver_add_still(struct resolver *resolver, const struct sample *s
 						 .symbols = resolver->settings.symbols,
 						 .how = resolver->settings.how };
 
-	if (!resolver->seen_still)
+	if (!resolver->seen_first_crash_sample)
 		resolver_find_still(resolver, sample);
 	else if (!resolver->crash) /* best effort: without memory there is no report */
 		error_destroy(crash_create(&settings, sample, sample->time_ns, &resolver->crash));
-	resolver->seen_still = true;
+	resolver->seen_first_crash_sample = true;
 }
 
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)

@@ -23,7 +23,7 @@ struct resolver {
 	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
 	struct crash *crash; /* NULL: nobody asks, or not yet */
-	bool seen_still;     /* the first sample of sampler_run_still() has come */
+	bool seen_first_crash_sample; /* the first sample of crash_sampler_run() has come */
 	uint64_t sequence, waits_sequence, resets;
 	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* the times at the last reset */
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */

@@ -157,7 +157,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 							sizeof(session->cache));
 
 	session->broker = (struct broker_settings){
-		.run = options->crash  ? sampler_run_still
+		.run = options->crash  ? crash_sampler_run
 		       : options->bare ? sampler_run_bare
 				       : sampler_run,
 		.domains = options->domains,

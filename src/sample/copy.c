@@ -10,9 +10,7 @@
 
 #include "sample/copy.h"
 #include "sample/stacks_32.h"
-#include "sample/stacks_arm32.h"
 #include "sample/stacks_arm64.h"
-#include "sample/stacks_i386.h"
 #include "sample/stacks_x86.h"
 #include "xtop/memory/walk.h"
 
@@ -53,12 +51,6 @@ static bool stacks_check(const struct linux_stacks *stacks)
 	       (!stacks->irq_stack_per_cpu || stacks_check_size(stacks->irq_stack_bytes));
 }
 
-/* Whether the kernel has 32 bits: of i386 or Arm. */
-static inline bool stacks_are_32(const struct linux_stacks *stacks)
-{
-	return stacks->per_cpu_table && stacks->current_per_cpu != CURRENT_IN_REGISTER;
-}
-
 void copy_poll_stacks(struct copier *copier)
 {
 	struct linux_stacks stacks;
@@ -70,22 +62,6 @@ void copy_poll_stacks(struct copier *copier)
 	copier->stacks = stacks;
 }
 
-/* Rarely called: a call of its own does not lengthen other stops. */
-uint64_t stacks_read_tables(struct copy *copy, uint64_t address)
-{
-	const struct linux_stacks *stacks = &copy->copier->stacks;
-	uint64_t mm, pgd, frame;
-
-	if (!stacks->mm_pgd ||
-	    piece_writer_read(&copy->pieces, copy->kernel, address, &mm) != CUT_NONE ||
-	    !address_is_kernel_pointer(mm) ||
-	    piece_writer_read(&copy->pieces, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
-	    !address_is_kernel_pointer(pgd))
-		return 0;
-	frame = piece_writer_find_frame(&copy->pieces, copy->kernel, pgd).value;
-	return frame ? frame << GUEST_PAGE_SHIFT | (pgd & GUEST_PAGE_MASK) : 0;
-}
-
 /* --- a vCPU ----------------------------------------------------------------------------------- */
 
 static inline enum sample_cut copy_unikernel(struct copy *copy)
@@ -93,7 +69,7 @@ static inline enum sample_cut copy_unikernel(struct copy *copy)
 	uint64_t address = registers_stack_pointer(copy->regs);
 	uint64_t bytes = stacks_learned_bytes(copy, address);
 
-	return piece_writer_add(&copy->pieces, STACK_FIRST, copy->own, address,
+	return piece_writer_add(&copy->writer, STACK_FIRST, copy->own, address,
 				bytes ? bytes : COPY_UNKNOWN_BYTES);
 }
 
@@ -113,7 +89,7 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 	copied->task = 0;
 	copied->frame = FRAME(0);
 	copied->cut = copied->user_cut = CUT_NONE;
-	piece_writer_begin(&copy.pieces, copier->cache, to, copier->now_ns);
+	piece_writer_begin(&copy.writer, copier->cache, to, copier->now_ns);
 	copy.copier = copier;
 	copy.regs = regs;
 	copy.copied = copied;
@@ -132,9 +108,9 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 		stacks_i386_copy_linux(&copy, user);
 	else
 		stacks_copy_linux(&copy, user);
-	copied->size_bytes = copy.pieces.size_bytes;
-	copied->n_stacks = copy.pieces.n;
-	copied->missed = copy.pieces.missed;
+	copied->size_bytes = copy.writer.size_bytes;
+	copied->n_stacks = copy.writer.n;
+	copied->missed = copy.writer.missed;
 }
 
 void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
@@ -197,6 +173,6 @@ void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memo
 	if (!copier->stacks.current_per_cpu || stacks_are_32(&copier->stacks) ||
 	    (root.width != ROOT_ARM64 && !per_cpu_base))
 		return;
-	piece_writer_begin(&copy.pieces, copier->cache, NULL, copier->now_ns);
+	piece_writer_begin(&copy.writer, copier->cache, NULL, copier->now_ns);
 	copy_prepare_running(&copy, task, running);
 }

@@ -1,40 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to sample/: copies stack bytes out of the stopped guest. Sampler's thread. */
+/* Private to sample/: copies the stacks of a vCPU out of the stopped guest. Sampler's thread. */
 #ifndef SAMPLE_COPY_H
 #define SAMPLE_COPY_H
 
-#include "xtop/sample/control.h"
-#include "xtop/sample/sample.h"
-#include "xtop/xen/guest.h"
-
-#define COPY_UNKNOWN_BYTES 4096 /* copied of a stack whose end is not known */
-
-/* A task of a Linux guest that ran a moment before the stop. */
-struct copy_task {
-	uint64_t task; /* its address; 0: none is known */
-	uint64_t cr3;  /* its own page tables (arm64: as TTBR0_EL1 has them); 0: not known */
-};
-
-struct copier {
-	const struct guest_info *guest;
-	struct frame_cache *cache;
-	const struct control *control;
-	struct linux_stacks stacks; /* from copy_poll_stacks(); current_per_cpu 0: no Linux */
-	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
-	/* of the vCPU that is copied, from copy_prepare_task(); NULL: not known */
-	const struct copy_task *running;
-	unsigned vcpu; /* whose stacks are copied next: the caller sets it */
-};
-
-/* What was copied of a vCPU besides its registers. */
-struct copied {
-	size_t size_bytes; /* of its pieces as they lie in the record */
-	unsigned n_stacks;
-	uint64_t task;
-	frame_t frame; /* of struct sample_vcpu; 0: not read */
-	enum sample_cut cut, user_cut;
-	bool missed; /* a page was not mapped yet: call copy_prepare() before the next copy */
-};
+#include "sample/stacks.h"
 
 /*
  * Reads what the resolver has written about the stacks of a Linux guest. Impossible numbers count

@@ -13,7 +13,8 @@
  * to stop, and it may still have registers, so it is tried.
  *
  * The only thread of its process, in the place of sampler.c. A guest that runs is stopped for each
- * of the two samples, and up to STILL_RETAKES times more for pages that were not mapped yet.
+ * of the two samples, and up to CRASH_SAMPLER_RETAKES times more for pages that were not mapped
+ * yet.
  */
 #include "config.h"
 
@@ -26,9 +27,9 @@
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
 
-#define STILL_CACHE_PAGES 16384 /* as in sampler.c */
-#define STILL_RETAKES     4     /* page tables of four levels that lead to a stack */
-#define STILL_NAP_NS      10000000
+#define CRASH_SAMPLER_CACHE_PAGES 16384 /* as in sampler.c */
+#define CRASH_SAMPLER_RETAKES     4     /* page tables of four levels that lead to a stack */
+#define CRASH_SAMPLER_NAP_NS      10000000
 
 struct crash_sampler {
 	struct guest *guest;
@@ -37,16 +38,14 @@ struct crash_sampler {
 	struct copier copier;
 	struct guest_look look;
 	unsigned n_wanted;
-	uint16_t wanted[GUEST_MAX_VCPUS];
-	struct registers regs[GUEST_MAX_VCPUS];
-	bool user[GUEST_MAX_VCPUS];
-	struct copied copied[GUEST_MAX_VCPUS];
+	struct guest_vcpu wanted[GUEST_MAX_VCPUS]; /* the vCPUs that have registers */
+	struct copied copied[GUEST_MAX_VCPUS];     /* what was copied of each wanted vCPU */
 	struct sampler_counts counts;
 };
 
 static void crash_sampler_nap(void)
 {
-	const struct timespec nap = { .tv_nsec = STILL_NAP_NS };
+	const struct timespec nap = { .tv_nsec = CRASH_SAMPLER_NAP_NS };
 
 	nanosleep(&nap, NULL);
 }
@@ -80,8 +79,8 @@ static void crash_sampler_count(struct crash_sampler *sampler, uint64_t stopped_
  * stacks to ROOM + *SIZE_BYTES, which grows by what was copied. ROOM NULL: copies nothing. False:
  * not all of these vCPUs have registers.
  */
-static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, unsigned n, char *room,
-			       size_t *size_bytes)
+static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, unsigned n,
+			       char *room, size_t *size_bytes)
 {
 	struct guest *guest = sampler->guest;
 	uint64_t begin_ns;
@@ -89,15 +88,14 @@ static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, un
 
 	guest_expect_stops(guest);
 	begin_ns = clock_now_ns();
-	stopped = guest->ops->stop(guest->context, begin_ns, &sampler->wanted[first], n,
-				   &sampler->regs[first], &sampler->user[first], NULL);
+	stopped = guest->ops->stop(guest->context, begin_ns, &sampler->wanted[first], n);
 	if (stopped) {
 		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = first; room && i < first + n; i++) {
 			*size_bytes += sizeof(struct sample_vcpu);
-			sampler->copier.vcpu = sampler->wanted[i];
-			copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
-				  room + *size_bytes, &sampler->copied[i]);
+			sampler->copier.vcpu = sampler->wanted[i].number;
+			copy_vcpu(&sampler->copier, &sampler->wanted[i].regs,
+				  sampler->wanted[i].user, room + *size_bytes, &sampler->copied[i]);
 			*size_bytes += sampler->copied[i].size_bytes;
 		}
 		guest->ops->release(guest->context);
@@ -105,8 +103,7 @@ static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, un
 	crash_sampler_count(sampler, clock_now_ns() - begin_ns);
 	guest_end_stops(guest);
 	if (stopped && guest->ops->read_registers)
-		guest->ops->read_registers(guest->context, &sampler->wanted[first], n,
-					   &sampler->regs[first]);
+		guest->ops->read_registers(guest->context, &sampler->wanted[first], n);
 	return stopped;
 }
 
@@ -123,7 +120,7 @@ static void crash_sampler_choose(struct crash_sampler *sampler)
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
 		bool offline = sampler->look.states[vcpu] == VCPU_OFFLINE;
 
-		sampler->wanted[sampler->n_wanted] = (uint16_t)vcpu;
+		sampler->wanted[sampler->n_wanted].number = (uint16_t)vcpu;
 		if (!offline || (crash_sampler_is_over(sampler) &&
 				 crash_sampler_stop(sampler, sampler->n_wanted, 1, NULL, NULL)))
 			sampler->n_wanted++;
@@ -138,8 +135,8 @@ static bool crash_sampler_map(struct crash_sampler *sampler)
 	fault_arm();
 	sampler->copier.now_ns = clock_now_ns();
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		sampler->copier.vcpu = sampler->wanted[i];
-		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
+		sampler->copier.vcpu = sampler->wanted[i].number;
+		copy_prepare(&sampler->copier, &sampler->wanted[i].regs, sampler->wanted[i].user);
 	}
 	faults = fault_disarm();
 	if (faults)
@@ -171,8 +168,8 @@ static void crash_sampler_build_heads(const struct crash_sampler *sampler, char 
 {
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		*(struct sample_vcpu *)to =
-			copy_head(&sampler->copied[i], &sampler->regs[i], sampler->user[i],
-				  sampler->wanted[i], VCPU_RUNNING);
+			copy_head(&sampler->copied[i], &sampler->wanted[i].regs,
+				  sampler->wanted[i].user, sampler->wanted[i].number, VCPU_RUNNING);
 		to += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
 	}
 }
@@ -186,7 +183,7 @@ static bool crash_sampler_sample(struct crash_sampler *sampler)
 
 	if (taken)
 		memset(room, 0, size_bytes); /* so that its pages have memory before the stop */
-	for (unsigned i = 0; taken && i <= STILL_RETAKES; i++) {
+	for (unsigned i = 0; taken && i <= CRASH_SAMPLER_RETAKES; i++) {
 		crash_sampler_map(sampler);
 		size_bytes = sizeof(struct sample);
 		fault_arm();
@@ -212,7 +209,8 @@ static void crash_sampler_wait(struct crash_sampler *sampler)
 {
 	uint64_t committed = ring_committed(sampler->ring);
 
-	while (!ring_is_consumed(sampler->ring, committed) && !control_is_quitting(sampler->control))
+	while (!ring_is_consumed(sampler->ring, committed) &&
+	       !control_is_quitting(sampler->control))
 		crash_sampler_nap();
 	copy_poll_stacks(&sampler->copier);
 }
@@ -238,7 +236,7 @@ static const char *crash_sampler_look(struct crash_sampler *sampler)
 	return NULL;
 }
 
-void sampler_run_still(struct guest *guest, struct control *control, struct ring *ring)
+void crash_sampler_run(struct guest *guest, struct control *control, struct ring *ring)
 {
 	static struct crash_sampler sampler; /* too large for a stack */
 	struct xtop_error *error;
@@ -246,7 +244,7 @@ void sampler_run_still(struct guest *guest, struct control *control, struct ring
 
 	sampler = (struct crash_sampler){ .guest = guest, .control = control, .ring = ring };
 	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
-	error = frame_cache_create(&guest->mapper, STILL_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
+	error = frame_cache_create(&guest->mapper, CRASH_SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
 				   &sampler.copier.cache);
 	if (error) {
 		control_set_message(control, error_message(error));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads per-CPU variables; see per_cpu.h. */
+/* What a Linux guest's per-CPU variables tell; see per_cpu.h. */
 #include "config.h"
 
 #include "sample/per_cpu.h"
@@ -19,11 +19,11 @@ void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers 
  * as Xen numbers vCPUs: in the order of the device tree that Xen makes (Linux
  * arch/arm64/kernel/smp.c, of_parse_and_init_cpus()).
  */
-static bool per_cpu_find_distance(struct piece_writer *pieces, const struct linux_stacks *stacks,
+static bool per_cpu_find_distance(struct piece_writer *writer, const struct linux_stacks *stacks,
 				  struct memory_root root, unsigned vcpu, uint64_t *distance)
 {
 	return stacks->per_cpu_table &&
-	       piece_writer_read(pieces, root, stacks->per_cpu_table + sizeof(*distance) * vcpu,
+	       piece_writer_read(writer, root, stacks->per_cpu_table + sizeof(*distance) * vcpu,
 				 distance) == CUT_NONE;
 }
 
@@ -33,14 +33,14 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 	const struct linux_stacks *stacks = &copier->stacks;
 	struct memory_root root = cpus->vcpus[vcpu].root;
 	uint64_t base = cpus->vcpus[vcpu].base;
-	struct piece_writer pieces;
+	struct piece_writer writer;
 
 	if (!stacks->current_per_cpu || !stacks->kernel_cr3 || !offset)
 		return false;
-	piece_writer_begin(&pieces, copier->cache, NULL, copier->now_ns);
+	piece_writer_begin(&writer, copier->cache, NULL, copier->now_ns);
 	if (root.width == ROOT_ARM64) {
 		root.arm64.table1 = stacks->kernel_cr3;
-		if (!per_cpu_find_distance(&pieces, stacks, root, vcpu, &base) ||
+		if (!per_cpu_find_distance(&writer, stacks, root, vcpu, &base) ||
 		    !address_is_kernel(base + offset))
 			return false;
 	} else if (!base) {
@@ -48,7 +48,7 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 	} else {
 		root.cr3 = stacks->kernel_cr3; /* the page tables of the process may be gone */
 	}
-	return piece_writer_read(&pieces, root, base + offset, value) == CUT_NONE;
+	return piece_writer_read(&writer, root, base + offset, value) == CUT_NONE;
 }
 
 bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
@@ -67,4 +67,16 @@ void per_cpu_find_task(struct per_cpus *cpus, struct copier *copier, unsigned vc
 {
 	copy_prepare_task(copier, cpus->vcpus[vcpu].base, cpus->vcpus[vcpu].root,
 			  &cpus->vcpus[vcpu].running);
+}
+
+void per_cpu_find_lock_waits(const struct per_cpus *cpus, const struct copier *copier,
+			     unsigned n_vcpus, struct guest_look *look)
+{
+	uint64_t offset = copier->stacks.lock_wait_per_cpu;
+	uint32_t nest;
+
+	for (unsigned i = 0; i < n_vcpus; i++)
+		if (look->states[i] == VCPU_BLOCKED &&
+		    per_cpu_read_u32(cpus, copier, i, offset, &nest) && (int32_t)nest > 0)
+			look->states[i] = VCPU_LOCK_WAIT;
 }

@@ -34,4 +34,23 @@ bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, 
 /* Calls copy_prepare_task() for the task that runs on VCPU. */
 void per_cpu_find_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu);
 
+/*
+ * Sets the state of blocked vCPUs whose kernel waits for a spinlock to VCPU_LOCK_WAIT in LOOK.
+ * Reads one word for each blocked vCPU.
+ *
+ * Linux's paravirtual spinlock does not spin for long. The waiter tells Xen to block its vCPU until
+ * the holder sends an event (SCHEDOP_poll). Xen calls such a vCPU blocked, as it calls an idle
+ * vCPU. But the waiter counts itself in a per-CPU variable as long as it waits:
+ *
+ *	arch/x86/xen/spinlock.c, xen_qlock_wait()     xen_qlock_wait_nest > 0
+ *
+ * Linux has this variable from 4.20 on. The variable is more than 1 when an interrupt came and its
+ * handler waits for another lock. In a kernel without the variable, or without its symbol
+ * (CONFIG_KALLSYMS_ALL), such a vCPU counts as idle.
+ *
+ * If a guest lies, its idle vCPUs are sampled, at the cost of its own budget.
+ */
+void per_cpu_find_lock_waits(const struct per_cpus *cpus, const struct copier *copier,
+			     unsigned n_vcpus, struct guest_look *look);
+
 #endif

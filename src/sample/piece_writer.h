@@ -35,17 +35,17 @@ struct piece_writer {
  * Begins without pieces. TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS
  * heads. Sets only the members that need a value, which saves time while the guest is stopped.
  */
-static inline void piece_writer_begin(struct piece_writer *pieces, struct frame_cache *cache,
+static inline void piece_writer_begin(struct piece_writer *writer, struct frame_cache *cache,
 				      char *to, uint64_t now_ns)
 {
-	pieces->cache = cache;
-	pieces->to = to;
-	pieces->size_bytes = 0;
-	pieces->left_bytes = SAMPLE_STACK_LIMIT_BYTES;
-	pieces->now_ns = now_ns;
-	pieces->n = 0;
-	pieces->missed = false;
-	pieces->seen_address = PIECE_WRITER_NOTHING_SEEN;
+	writer->cache = cache;
+	writer->to = to;
+	writer->size_bytes = 0;
+	writer->left_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	writer->now_ns = now_ns;
+	writer->n = 0;
+	writer->missed = false;
+	writer->seen_address = PIECE_WRITER_NOTHING_SEEN;
 }
 
 /*
@@ -53,15 +53,15 @@ static inline void piece_writer_begin(struct piece_writer *pieces, struct frame_
  * byte cannot be read, adds no piece. Returns why the piece ends; CUT_LIMIT: it has LENGTH bytes,
  * or as many as SAMPLE_STACK_LIMIT_BYTES allows.
  */
-enum sample_cut piece_writer_add(struct piece_writer *pieces, enum sample_stack_kind kind,
+enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_kind kind,
 				 struct memory_root root, uint64_t address, uint64_t length);
 /* Reads the word at ADDRESS, a multiple of 8. Returns CUT_NONE, or why it cannot be read. */
-enum sample_cut piece_writer_read(struct piece_writer *pieces, struct memory_root root,
+enum sample_cut piece_writer_read(struct piece_writer *writer, struct memory_root root,
 				  uint64_t address, uint64_t *word);
 /* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
-frame_t piece_writer_find_frame(struct piece_writer *pieces, struct memory_root root,
+frame_t piece_writer_find_frame(struct piece_writer *writer, struct memory_root root,
 				uint64_t address);
 /* Whether one of the pieces has the byte at ADDRESS. */
-bool piece_writer_have(const struct piece_writer *pieces, uint64_t address);
+bool piece_writer_have(const struct piece_writer *writer, uint64_t address);
 
 #endif

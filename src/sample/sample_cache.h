@@ -4,60 +4,67 @@
  * thread, while the guest runs.
  *
  * If a guest has more busy vCPUs than physical CPUs, most vCPUs wait, and many of them wait for
- * several ticks. Such a vCPU stands where it stood, and only its own code writes to the live part
- * of its stacks. So its registers and stacks need not be read again. Xen tells whether it has run:
- * the time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
+ * several ticks. While a vCPU waits, its registers do not change, and nobody else writes to the
+ * live part of its stacks. So they need not be read again. Xen tells whether the vCPU has run: the
+ * time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
  * sampler asks before the stop, and Xen's answer is checked in the stop, where nothing runs
- * (guest_ops.stop()). If no vCPU of a sample has run, there is no stop: the sample is one of the
- * moment when Xen was asked.
+ * (guest_ops.stop()). If no vCPU of a sample has run, there is no stop: the sample shows the moment
+ * when Xen was asked.
  *
- * How much of a stack is copied changes with what the resolver learns, for a vCPU that waits as
- * well. So the kept bytes are used only if a copy that was made now would have as many.
+ * How many bytes of a stack are copied changes with what the resolver learns, for a vCPU that waits
+ * as well. So the cached bytes are used only if a copy that was made now would have as many.
  *
- * The registers are kept of every vCPU: they tell which pages its next sample needs. A page that is
- * not used for a while is unmapped. Then the next stop misses it, the page is mapped while the
- * guest runs on, and the sample is one of the stop after that. A vCPU that works for a millisecond
- * now and then would be seen late in that millisecond, or no more.
+ * The registers of every vCPU are cached: they tell which pages the vCPU's next sample needs. The
+ * sampler uses these pages now and then, because a page that is not used for a while is unmapped.
+ * A sample that misses a page comes a stop later: the page is mapped while the guest runs on. A
+ * vCPU that works for a millisecond now and then would be seen late in that millisecond, or not at
+ * all.
  */
 #ifndef SAMPLE_SAMPLE_CACHE_H
 #define SAMPLE_SAMPLE_CACHE_H
 
 #include "sample/copy.h"
 
-struct sample_cache {
-	size_t size_bytes; /* mapped at bytes */
-	char *bytes;       /* NULL: nothing is kept */
-	struct {
-		uint64_t cpu_ns; /* by the look before the sample; 0: only the registers are kept */
-		struct registers regs;
-		struct copied copied;
-		bool user, sampled; /* SAMPLED false: there are no registers yet */
-	} vcpus[GUEST_MAX_VCPUS];
+/* A vCPU's last sample. */
+struct cached_vcpu {
+	/* How long the vCPU had run at the look before the sample; 0: only registers are cached. */
+	uint64_t cpu_ns;
+	struct registers regs;
+	struct copied copied;
+	bool user;    /* the vCPU ran user code */
+	bool sampled; /* false: there was no sample yet */
 };
 
-/* Without memory nothing will be kept. */
-void sample_cache_create(struct sample_cache *kept, unsigned n_vcpus);
-void sample_cache_destroy(struct sample_cache *kept);
+struct sample_cache {
+	size_t size_bytes; /* size of the mapping at bytes */
+	char *bytes;       /* the stacks of all vCPUs; NULL: no memory, no stack is cached */
+	struct cached_vcpu vcpus[GUEST_MAX_VCPUS];
+};
+
+/* If there is no memory, the cache stays without stacks. */
+void sample_cache_create(struct sample_cache *cache, unsigned n_vcpus);
+void sample_cache_destroy(struct sample_cache *cache);
 
 /*
- * Keeps what a sample has of VCPU, which had run for CPU_NS at the look before: the bytes at FROM,
- * and what was copied of them. A copy that is not complete is not kept.
+ * Stores a sample of VCPU: its registers, and its stacks, which lie at FROM and are described by
+ * COPIED. CPU_NS: how long the vCPU had run at the look before the sample. Stacks whose copy is not
+ * complete are not stored.
  */
-void sample_cache_put(struct sample_cache *kept, unsigned vcpu, uint64_t cpu_ns,
-		      const struct registers *regs, bool user, const struct copied *copied,
-		      const char *from);
-/* Keeps the registers alone. */
-void sample_cache_put_registers(struct sample_cache *kept, unsigned vcpu,
-				const struct registers *regs, bool user);
-/* Maps the pages of VCPU's last sample, unless they are, and counts them as used. */
-void sample_cache_hold_pages(const struct sample_cache *kept, unsigned vcpu, struct copier *copier);
+void sample_cache_put(struct sample_cache *cache, const struct guest_vcpu *vcpu, uint64_t cpu_ns,
+		      const struct copied *copied, const char *from);
+/* Stores the registers of VCPU alone. */
+void sample_cache_put_registers(struct sample_cache *cache, const struct guest_vcpu *vcpu);
+/* Maps the pages of VCPU's last sample if they are not mapped, and counts them as used. */
+void sample_cache_hold_pages(const struct sample_cache *cache, unsigned vcpu,
+			     struct copier *copier);
 /*
- * Before a stop: CPU_NS, if a sample of VCPU can be made of what is kept unless the vCPU runs for
- * more than that; otherwise 0. Maps pages if necessary.
+ * Before a stop: whether the cached stacks of VCPU can serve for the next sample. Returns CPU_NS,
+ * the time that the vCPU has run until the look; the stacks serve if it does not run any more until
+ * the stop. Returns 0 if they cannot serve. Maps pages if necessary.
  */
-uint64_t sample_cache_find(const struct sample_cache *kept, unsigned vcpu, uint64_t cpu_ns,
+uint64_t sample_cache_find(const struct sample_cache *cache, unsigned vcpu, uint64_t cpu_ns,
 			   struct copier *copier);
-/* After the stop: writes the bytes that are kept of VCPU to TO. */
-void sample_cache_copy(const struct sample_cache *kept, unsigned vcpu, char *to);
+/* After the stop: writes the cached stacks of VCPU to TO. */
+void sample_cache_copy(const struct sample_cache *cache, unsigned vcpu, char *to);
 
 #endif

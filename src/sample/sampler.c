@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler. At each tick it stops the guest, reads the registers of the vCPUs, copies the live
- * part of each stack, lets the guest run and commits the sample. All other work is done while the
- * guest runs: looking which vCPUs want to run, mapping pages, cleaning up, counting.
+ * The sampler. At each tick the sampler stops the guest, reads the registers of the vCPUs, copies
+ * the live part of each stack, lets the guest run and commits the sample. All other work is done
+ * while the guest runs: looking which vCPUs want to run, mapping pages, cleaning up, counting.
  *
- *   sleep until the deadline
- *   plan, budget    is it time for a sample? If not, the tick is skipped
- *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
- *                   lost
- *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
- *                   but for the first sample. Which have not run since their last sample? Their
- *                   stacks are kept (sample_cache.h). If none of them has, the guest is not
- *                   stopped; nor is it if all wait for a CPU, see sampler_fill.c
+ *   sleep              until the deadline
+ *   schedule, budget   is it time for a sample? If not, the tick is skipped (schedule.h, budget.h)
+ *   reserve            room in the ring. If there is none, or if the resolver is behind, the tick
+ *                      is lost
+ *   look               which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
+ *                      but for the first sample. Which vCPUs have not run since their last sample?
+ *                      Their stacks come from the cache (sample_cache.h). If no wanted vCPU has
+ *                      run, or if all wait for a CPU, the guest is not stopped (sampler_fill.c)
  *   stop ─┐
- *   copy  │         sampler_fill(): the stopped window, nothing else in it
+ *   copy  │            sampler_fill(): the stopped window, nothing else in it
  *   release ┘
- *   map             pages that the copy missed. Then stop again, at most twice; the budget pays
+ *   map                pages that the copy missed. Then stop again, at most twice; the budget pays
  *   weigh, commit
  *
  * The sampler decides before the look whether a tick gives a sample, so what the guest does at the
- * moment has no influence. Without samples the sampler only asks every TICKS_LOOK_NS whether the
- * guest still runs.
+ * moment has no influence. While ticks give no samples, the sampler only asks every TICKS_LOOK_NS
+ * whether the guest still runs.
  *
  * The only thread of its process. Allocates nothing after start.
  */
@@ -28,7 +28,6 @@
 
 #include <string.h>
 
-#include "sample/lock_wait.h"
 #include "sample/sampler_fill.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/fault.h"
@@ -42,19 +41,20 @@
  */
 #define SAMPLER_MAPS_PER_S     5000
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
-#define SAMPLER_PAUSED_LOOKS   4         /* a pause that is shorter is a stop by another xtop */
-#define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
+/* If each of so many looks finds the guest paused, an administrator has paused it. */
+#define SAMPLER_PAUSED_LOOKS   4
+#define SAMPLER_PAUSED_LOOK_NS 500000                     /* between these looks */
 #define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
 /*
- * A sample of a Linux guest may wait this long. The files of all programs of a server, which are
- * read when their processes are first seen, take 2 s of the deterministic lab.
+ * A sample of a Linux guest may wait in the ring for this time. The files of all programs of a
+ * server, which are read when their processes are first seen, take 2 s of the deterministic lab.
  */
 #define SAMPLER_BEHIND_NS 2000000000
-/* The ring holds what comes meanwhile. 400 samples of a vCPU, 2 s at 200 Hz, have 4 MiB. */
-#define SAMPLER_STACK_BYTES    (10 << 10) /* of a vCPU; more are rare */
+/* The ring has room for SAMPLER_BEHIND_NS. 400 samples of a vCPU, 2 s at 200 Hz, have 4 MiB. */
+#define SAMPLER_STACK_BYTES    (10 << 10) /* stacks of a vCPU; more bytes are rare */
 #define SAMPLER_RING_MIN_BYTES (1 << 20)
 #define SAMPLER_RING_MAX_BYTES (4 << 20)
-#define SAMPLER_RING_SAMPLES   4 /* of the largest size that fit in any case */
+#define SAMPLER_RING_SAMPLES   4 /* so many samples of the largest size fit in any case */
 
 size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 {
@@ -71,45 +71,46 @@ size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 
 /* --- which vCPUs ------------------------------------------------------------------------------ */
 
-/* Adds what the guest's own variables tell to the look. */
+/* Adds to the look what the guest's own variables tell. */
 static void sampler_look_inside(struct sampler *sampler)
 {
 	unsigned n_vcpus = sampler->guest->info.n_vcpus;
 
 	sampler_begin_reading(sampler);
-	lock_wait_find(&sampler->per_cpus, &sampler->copier, n_vcpus, &sampler->look);
+	per_cpu_find_lock_waits(&sampler->per_cpus, &sampler->copier, n_vcpus, &sampler->look);
 	run_time_read(&sampler->run_time, &sampler->per_cpus, &sampler->copier, n_vcpus);
 	sampler_end_reading(sampler);
 }
 
 /*
- * Nothing runs, and the guest has not been stopped yet: the first vCPU that sleeps is wanted, for
- * its registers alone. By them the resolver finds the system; without them it would have to wait
- * until a tick finds a vCPU that runs, and in a guest that sleeps this takes seconds.
+ * No vCPU runs, and the guest has not been stopped yet: the first vCPU that sleeps is wanted, for
+ * its registers alone. By these registers the resolver finds the system. Otherwise the resolver
+ * would have to wait until a tick finds a vCPU that runs, which takes seconds in a guest that
+ * sleeps.
  */
 static void sampler_choose_asleep(struct sampler *sampler)
 {
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
 		if (sampler->look.states[vcpu] == VCPU_BLOCKED) {
 			sampler->registers_only = true;
-			sampler->copied[0] = (struct copied){ .cut = CUT_LIMIT };
-			sampler->waits[0] = false; /* nothing to keep */
-			sampler->wanted[0] = (uint16_t)vcpu;
+			sampler->copies[0].copied = (struct copied){ .cut = CUT_LIMIT };
+			sampler->copies[0].waits = false; /* there are no stacks to cache */
+			sampler->wanted[0].number = (uint16_t)vcpu;
 			sampler->n_wanted = 1;
 			return;
 		}
 }
 
-/* Chooses the vCPUs that are sampled: those that run or wait. */
+/* Chooses the vCPUs that are sampled: all that run or wait. */
 static void sampler_choose(struct sampler *sampler)
 {
 	sampler->n_wanted = 0;
 	sampler->registers_only = sampler->bare;
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
 		if (sampler->look.states[vcpu] > VCPU_BLOCKED) {
-			sampler->waits[sampler->n_wanted] =
+			sampler->copies[sampler->n_wanted].waits =
 				sampler->look.states[vcpu] != VCPU_RUNNING;
-			sampler->wanted[sampler->n_wanted++] = (uint16_t)vcpu;
+			sampler->wanted[sampler->n_wanted++].number = (uint16_t)vcpu;
 		}
 	if (!sampler->n_wanted && !sampler->stopped_once)
 		sampler_choose_asleep(sampler);
@@ -117,21 +118,10 @@ static void sampler_choose(struct sampler *sampler)
 		sampler->counts.idle_ticks++;
 }
 
-/* Room for a sample with stacks of N vCPUs and the states of all. */
+/* Room for a sample with the stacks of N vCPUs and the states of all vCPUs. */
 static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
 {
 	return sample_size_max(n) + sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
-}
-
-/* cached_cpu_ns of the I-th wanted vCPU. */
-static uint64_t sampler_find_cached(struct sampler *sampler, unsigned i)
-{
-	unsigned vcpu = sampler->wanted[i];
-
-	sampler->copier.running = sampler_running(sampler, i);
-	sampler->copier.vcpu = vcpu;
-	return sample_cache_find(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
-				 &sampler->copier);
 }
 
 /*
@@ -144,38 +134,43 @@ static void sampler_find_tasks(struct sampler *sampler)
 		return;
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		sampler->cached_cpu_ns[i] = sampler_find_cached(sampler, i);
-		if (!sampler->cached_cpu_ns[i])
-			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, sampler->wanted[i]);
+		struct guest_vcpu *vcpu = &sampler->wanted[i];
+
+		sampler_select(sampler, vcpu->number);
+		vcpu->cached_cpu_ns =
+			sample_cache_find(&sampler->cache, vcpu->number,
+					  sampler->look.cpu_ns[vcpu->number], &sampler->copier);
+		if (!vcpu->cached_cpu_ns)
+			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, vcpu->number);
 	}
-	if (!sampler_end_reading(sampler))
-		memset(sampler->cached_cpu_ns, 0, sizeof(sampler->cached_cpu_ns));
+	if (sampler_end_reading(sampler))
+		return;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		sampler->wanted[i].cached_cpu_ns = 0;
 }
 
 /*
- * After a sample, which is in ROOM: keeps the stacks of the vCPUs that did not run, and what tells
- * where those of the others are.
+ * After a sample, which is in ROOM: caches the stacks of the vCPUs that wait for a physical CPU,
+ * and the registers of the others, which tell where their stacks are.
  */
-static void sampler_keep(struct sampler *sampler, const char *room)
+static void sampler_update_cache(struct sampler *sampler, const char *room)
 {
 	const char *from = room + sizeof(struct sample);
 
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		unsigned vcpu = sampler->wanted[i];
+		const struct guest_vcpu *vcpu = &sampler->wanted[i];
 
 		from += sizeof(struct sample_vcpu);
-		if (sampler->waits[i] && !sampler->cached_cpu_ns[i] && !sampler->bare)
-			sample_cache_put(&sampler->kept, vcpu, sampler->look.cpu_ns[vcpu],
-					 &sampler->regs[i], sampler->user[i], &sampler->copied[i],
-					 from);
-		else if (!sampler->cached_cpu_ns[i])
-			sample_cache_put_registers(&sampler->kept, vcpu, &sampler->regs[i],
-						   sampler->user[i]);
-		from += sampler->copied[i].size_bytes;
+		if (sampler->copies[i].waits && !vcpu->cached_cpu_ns && !sampler->bare)
+			sample_cache_put(&sampler->cache, vcpu, sampler->look.cpu_ns[vcpu->number],
+					 &sampler->copies[i].copied, from);
+		else if (!vcpu->cached_cpu_ns)
+			sample_cache_put_registers(&sampler->cache, vcpu);
+		from += sampler->copies[i].copied.size_bytes;
 	}
 }
 
-/* Once in a while: the pages that the next sample of a vCPU needs stay mapped while it sleeps. */
+/* Once in SAMPLER_HOLD_NS: keeps the pages mapped that the next sample of a sleeping vCPU needs. */
 static void sampler_hold_pages(struct sampler *sampler)
 {
 	if (sampler->bare || sampler->now_ns - sampler->held_ns < SAMPLER_HOLD_NS)
@@ -183,18 +178,17 @@ static void sampler_hold_pages(struct sampler *sampler)
 	sampler->held_ns = sampler->now_ns;
 	sampler_begin_reading(sampler);
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
-		sampler->copier.running = &sampler->per_cpus.vcpus[vcpu].running;
-		sampler->copier.vcpu = vcpu;
-		sample_cache_hold_pages(&sampler->kept, vcpu, &sampler->copier);
+		sampler_select(sampler, vcpu);
+		sample_cache_hold_pages(&sampler->cache, vcpu, &sampler->copier);
 	}
 	sampler_end_reading(sampler);
 }
 
 /*
- * A page of the ring that was never written has no memory yet. It gets some here, for a sample of N
- * vCPUs: before the look for as many as at the last tick, after it for those that are more. Faults
- * between look and stop would let the guest run on: the beginning of a piece of work would be seen
- * too seldom.
+ * Makes the kernel give memory to the pages of ROOM that a sample of N vCPUs takes: a page of the
+ * ring that was never written has none. The sampler calls this before the look for as many vCPUs as
+ * the last tick had, and after the look if there are more. Faults between look and stop would let
+ * the guest run on: the beginning of a piece of work would be seen too seldom.
  */
 static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 {
@@ -208,10 +202,10 @@ static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 
 /*
  * Whether the sampler is so far ahead of the resolver that it must not add samples. The resolver
- * looks up the process of a Linux guest's sample when it comes to that sample. If the sample has
- * waited too long, the process may be gone. So once a sample has waited for SAMPLER_BEHIND_NS,
- * nothing is added until the ring is empty: in a ring that is kept full every sample would be
- * seconds old. Samples of a unikernel do not age.
+ * finds the process of a Linux guest's sample only when it takes the sample out of the ring. If the
+ * sample has waited too long, the process may be gone. So once a sample has waited for
+ * SAMPLER_BEHIND_NS, nothing is added until the ring is empty: in a ring that stays full every
+ * sample would be seconds old. Samples of a unikernel do not age.
  */
 static bool sampler_is_ahead(struct sampler *sampler)
 {
@@ -249,7 +243,7 @@ static void sampler_tick(struct sampler *sampler, char *room)
 		sampler->counts.refused++;
 		return;
 	}
-	sampler_keep(sampler, room);
+	sampler_update_cache(sampler, room);
 	sampler->head.weight =
 		ticks_weigh(&sampler->ticks, sampler->n_wanted,
 			    sampler->counts.stopped_ns - stopped_ns, sampler->now_ns);
@@ -299,8 +293,8 @@ static enum sampler_state sampler_state_of(enum guest_life life)
 }
 
 /*
- * Whether the guest must not be stopped now. The first stop tells the resolver where to look in the
- * guest. Then the resolver takes a while to learn what the next samples need.
+ * Whether the guest must not be stopped now: after the first stop the resolver takes a while to
+ * learn from that sample what the next samples need.
  */
 static bool sampler_is_on_hold(const struct sampler *sampler)
 {
@@ -309,7 +303,8 @@ static bool sampler_is_on_hold(const struct sampler *sampler)
 
 /*
  * Looks at the guest. Another xtop stops the guest for one sample at a time; only a longer pause is
- * an administrator's. STATES: also look at the states of the vCPUs. False: Xen did not answer.
+ * an administrator's. STATES: also look at the states of the vCPUs. Returns false if Xen did not
+ * answer.
  */
 static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before, bool states)
 {
@@ -331,7 +326,7 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 	return true;
 }
 
-/* Room in the ring for a sample of this tick. NULL: the tick gives no sample; counts why. */
+/* Returns room in the ring for a sample of this tick. NULL: no sample; the counters say why. */
 static char *sampler_reserve(struct sampler *sampler)
 {
 	char *room;
@@ -352,7 +347,10 @@ static char *sampler_reserve(struct sampler *sampler)
 	return room;
 }
 
-/* The guest's state. Looks if there is ROOM for a sample, or if the last look was long ago. */
+/*
+ * Returns the guest's state. Looks at the guest if there is ROOM for a sample, or if the last look
+ * was long ago; otherwise the state is still BEFORE.
+ */
 static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_state before,
 				       const char *room)
 {
@@ -380,7 +378,7 @@ static void sampler_compare_clocks(struct sampler *sampler)
 		control_set_xen_clock(sampler->control, ahead_ns);
 }
 
-/* After a tick. If there was no sample, the readers of the counters can wait a little. */
+/* Cleans up after a tick. Without a sample the readers of the counters can wait a little. */
 static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 			     enum sampler_state state, const char *room)
 {
@@ -465,7 +463,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
 	sampler.bare = bare;
 	for (unsigned i = 0; bare && i < GUEST_MAX_VCPUS; i++)
-		sampler.copied[i].cut = CUT_LIMIT;
+		sampler.copies[i].copied.cut = CUT_LIMIT;
 	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
 				   &sampler.copier.cache);
 	if (error) {
@@ -475,7 +473,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 		return;
 	}
 	if (!bare)
-		sample_cache_create(&sampler.kept, guest->info.n_vcpus);
+		sample_cache_create(&sampler.cache, guest->info.n_vcpus);
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
 	sampler.now_ns = clock_now_ns(); /* not before the budget's first second begins */
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, sampler.now_ns);
@@ -486,7 +484,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
 	sampler_publish_counts(&sampler, end);
 	frame_cache_destroy(sampler.copier.cache);
-	sample_cache_destroy(&sampler.kept);
+	sample_cache_destroy(&sampler.cache);
 }
 
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring)

@@ -2,8 +2,8 @@
 /*
  * How the sampler fills a record; see sampler_fill.h. There are three ways:
  *
- *   none of the wanted vCPUs has run since its last sample   what is kept of them (sample_cache.h)
- *   one or two are wanted, and wait for a physical CPU       they are read while the guest runs
+ *   none of the wanted vCPUs has run since its last sample   copy from the cache (sample_cache.h)
+ *   one or two are wanted, and wait for a physical CPU       copy while the guest runs
  *   all else                                                 stop, copy, release; again at most
  *                                                            twice, if pages were missing
  *
@@ -19,28 +19,27 @@
 #include "xtop/base/fault.h"
 #include "xtop/memory/frame_cache.h"
 
-#define SAMPLER_FEW     2 /* of more vCPUs that wait, one will run before all are read */
-#define SAMPLER_RETAKES 2 /* before a retake the guest may run on to other pages */
+#define SAMPLER_FEW     2 /* if more vCPUs wait, one of them will run before all are read */
+#define SAMPLER_RETAKES 2 /* retakes of a sample: the guest may have run on to other pages */
 
 /* --- the stopped window ----------------------------------------------------------------------- */
 
 /*
- * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. If the vCPU has not
- * run, only leaves room for them. Returns both sizes.
+ * Copies the stacks of the I-th wanted vCPU to TO, behind room for the vCPU's head. If the stacks
+ * are in the cache, only leaves room for them. Returns the size of head and stacks.
  */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
-	struct copied *copied = &sampler->copied[i];
+	struct copied *copied = &sampler->copies[i].copied;
 
 	if (sampler->registers_only)
 		return sizeof(struct sample_vcpu);
-	if (sampler->cached_cpu_ns[i]) {
-		*copied = sampler->kept.vcpus[sampler->wanted[i]].copied;
+	if (sampler->wanted[i].cached_cpu_ns) {
+		*copied = sampler->cache.vcpus[sampler->wanted[i].number].copied;
 		return sizeof(struct sample_vcpu) + copied->size_bytes;
 	}
-	sampler->copier.running = sampler_running(sampler, i);
-	sampler->copier.vcpu = sampler->wanted[i];
-	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
+	sampler_select(sampler, sampler->wanted[i].number);
+	copy_vcpu(&sampler->copier, &sampler->wanted[i].regs, sampler->wanted[i].user,
 		  to + sizeof(struct sample_vcpu), copied);
 	return sizeof(struct sample_vcpu) + copied->size_bytes;
 }
@@ -55,10 +54,10 @@ static void sampler_judge_copies(struct sampler *sampler)
 
 	sampler->missed_pages = false;
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		struct copied *copied = &sampler->copied[i];
+		struct copied *copied = &sampler->copies[i].copied;
 
 		sampler->missed_pages |= copied->missed;
-		if (!faulted || sampler->cached_cpu_ns[i])
+		if (!faulted || sampler->wanted[i].cached_cpu_ns)
 			continue;
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
@@ -66,42 +65,42 @@ static void sampler_judge_copies(struct sampler *sampler)
 	}
 }
 
-/* After the release: writes the head of each vCPU to ROOM, and the stacks that are kept. */
+/* After the release: writes the head of each vCPU to ROOM, and the stacks from the cache. */
 static void sampler_build_heads(struct sampler *sampler, char *room)
 {
 	char *to = room + sizeof(struct sample);
 
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		uint16_t vcpu = sampler->wanted[i];
+		uint16_t vcpu = sampler->wanted[i].number;
 
 		*(struct sample_vcpu *)to =
-			copy_head(&sampler->copied[i], &sampler->regs[i], sampler->user[i], vcpu,
-				  sampler->look.states[vcpu]);
+			copy_head(&sampler->copies[i].copied, &sampler->wanted[i].regs,
+				  sampler->wanted[i].user, vcpu, sampler->look.states[vcpu]);
 		to += sizeof(struct sample_vcpu);
-		if (sampler->cached_cpu_ns[i])
-			sample_cache_copy(&sampler->kept, vcpu, to);
-		to += sampler->copied[i].size_bytes;
+		if (sampler->wanted[i].cached_cpu_ns)
+			sample_cache_copy(&sampler->cache, vcpu, to);
+		to += sampler->copies[i].copied.size_bytes;
 	}
 }
 
-/* After the copies: the other registers, what the copies tell, and the heads. */
+/* After the copies: reads the other registers, judges the copies, and writes the heads. */
 static void sampler_end_copies(struct sampler *sampler, char *room)
 {
 	const struct guest *guest = sampler->guest;
 
 	if (guest->ops->read_registers)
-		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted,
-					   sampler->regs);
+		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted);
 	if (!sampler->bare)
 		sampler_judge_copies(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
+		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i].number,
+			      &sampler->wanted[i].regs);
 	sampler_build_heads(sampler, room);
 }
 
 /*
- * Stop, copy, release. False: the guest could not be stopped, and an earlier copy in ROOM is
- * unchanged. In both cases *STOPPED_NS is the time from before the stop to after the release.
+ * Stop, copy, release. Returns false if the guest could not be stopped; an earlier copy in ROOM is
+ * unchanged then. In both cases *STOPPED_NS is the time from before the stop to after the release.
  */
 static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t *stopped_ns)
 {
@@ -110,8 +109,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	uint64_t begin_ns = clock_now_ns();
 	bool stopped;
 
-	stopped = guest->ops->stop(guest->context, begin_ns, sampler->wanted, sampler->n_wanted,
-				   sampler->regs, sampler->user, sampler->cached_cpu_ns);
+	stopped = guest->ops->stop(guest->context, begin_ns, sampler->wanted, sampler->n_wanted);
 	if (stopped) {
 		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = 0; i < sampler->n_wanted; i++)
@@ -181,8 +179,8 @@ bool sampler_end_reading(struct sampler *sampler)
 }
 
 /*
- * Maps the pages that the stop missed. False: nothing was mapped, so another stop at once would
- * copy no more.
+ * Maps the pages that the stop missed. Returns false if no page was mapped: another stop at once
+ * would copy no more.
  */
 static bool sampler_map_missed(struct sampler *sampler)
 {
@@ -191,21 +189,21 @@ static bool sampler_map_missed(struct sampler *sampler)
 
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		if (sampler->cached_cpu_ns[i])
+		if (sampler->wanted[i].cached_cpu_ns)
 			continue;
-		sampler->copier.running = sampler_running(sampler, i);
-		sampler->copier.vcpu = sampler->wanted[i];
-		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
+		sampler_select(sampler, sampler->wanted[i].number);
+		copy_prepare(&sampler->copier, &sampler->wanted[i].regs, sampler->wanted[i].user);
 	}
 	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
 }
 
 /*
- * Copies the stacks to ROOM, and again if pages were missing. False: Xen refused the first stop.
+ * Copies the stacks to ROOM, and again if pages were missing. Returns false if Xen refused the
+ * first stop.
  *
- * The further stops need no credit: they are overdrawn, and the next sample waits until the budget
- * has earned them. A budget that is used up would otherwise give short chains to those tasks alone
- * that were not sampled before.
+ * The further stops need no credit: they overdraw the budget, and the next sample waits until the
+ * budget has earned them. If they did need credit, tasks that were not sampled before would have
+ * short chains whenever the budget is used up.
  */
 static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 {
@@ -223,29 +221,29 @@ static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 
 /* --- without a stop --------------------------------------------------------------------------- */
 
-/* Whether no wanted vCPU has run since its last sample. Then a stop would tell nothing new. */
-static bool sampler_has_kept_all(const struct sampler *sampler)
+/* Whether the stacks of all wanted vCPUs are in the cache. Then a stop would tell nothing new. */
+static bool sampler_has_cached_all(const struct sampler *sampler)
 {
 	if (!sampler->n_wanted || sampler->registers_only)
 		return false;
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->cached_cpu_ns[i])
+		if (!sampler->wanted[i].cached_cpu_ns)
 			return false;
 	return true;
 }
 
-/* Fills ROOM with what is kept. The guest runs, but the look found that these vCPUs did not. */
-static void sampler_fill_kept(struct sampler *sampler, char *room)
+/* Fills ROOM from the cache. The guest runs, but the look found that these vCPUs did not. */
+static void sampler_fill_cached(struct sampler *sampler, char *room)
 {
 	size_t size_bytes = sizeof(struct sample);
 
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		unsigned vcpu = sampler->wanted[i];
+		unsigned vcpu = sampler->wanted[i].number;
 
-		sampler->regs[i] = sampler->kept.vcpus[vcpu].regs;
-		sampler->user[i] = sampler->kept.vcpus[vcpu].user;
-		sampler->copied[i] = sampler->kept.vcpus[vcpu].copied;
-		size_bytes += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
+		sampler->wanted[i].regs = sampler->cache.vcpus[vcpu].regs;
+		sampler->wanted[i].user = sampler->cache.vcpus[vcpu].user;
+		sampler->copies[i].copied = sampler->cache.vcpus[vcpu].copied;
+		size_bytes += sizeof(struct sample_vcpu) + sampler->copies[i].copied.size_bytes;
 	}
 	sampler_build_heads(sampler, room);
 	sampler->counts.unstopped++;
@@ -258,12 +256,12 @@ static bool sampler_all_wait(const struct sampler *sampler)
 	if (sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
 		return false;
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->waits[i])
+		if (!sampler->copies[i].waits)
 			return false;
 	return true;
 }
 
-/* Copies the stacks to ROOM while the guest runs. 0: not all of them are there. */
+/* Copies the stacks to ROOM while the guest runs. Returns 0 if a page was missing. */
 static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
 {
 	size_t size_bytes = sizeof(struct sample);
@@ -272,14 +270,14 @@ static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
 	sampler_begin_reading(sampler);
 	frame_cache_stop(sampler->copier.cache);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		sampler->cached_cpu_ns[i] = 0;
+		sampler->wanted[i].cached_cpu_ns = 0;
 		size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
-		missed |= sampler->copied[i].missed;
+		missed |= sampler->copies[i].copied.missed;
 	}
 	return sampler_end_reading(sampler) && !missed ? size_bytes : 0;
 }
 
-/* Whether the wanted vCPUs still wait, and have not run since the look before. */
+/* Whether the wanted vCPUs still wait, and have not run since the first look of this tick. */
 static bool sampler_still_waits(struct sampler *sampler)
 {
 	const struct guest_ops *ops = sampler->guest->ops;
@@ -289,7 +287,7 @@ static bool sampler_still_waits(struct sampler *sampler)
 	if (waits && sampler->later.paused_ns)
 		sampler_count_stop(sampler, sampler->later.paused_ns);
 	for (unsigned i = 0; i < sampler->n_wanted && waits; i++) {
-		unsigned vcpu = sampler->wanted[i];
+		unsigned vcpu = sampler->wanted[i].number;
 
 		waits = sampler->later.states[vcpu] == VCPU_RUNNABLE &&
 			sampler->later.cpu_ns[vcpu] == sampler->look.cpu_ns[vcpu];
@@ -298,15 +296,14 @@ static bool sampler_still_waits(struct sampler *sampler)
 }
 
 /*
- * Copies registers and stacks of the wanted vCPUs, which wait, to ROOM while the guest runs. 0: one
- * of them has run meanwhile, or a page was missing.
+ * Copies registers and stacks of the wanted vCPUs, which wait, to ROOM while the guest runs.
+ * Returns 0 if one of them has run meanwhile, or if a page was missing.
  */
 static size_t sampler_peek(struct sampler *sampler, char *room)
 {
 	size_t size_bytes = 0;
 
-	if (sampler->guest->ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted,
-				      sampler->regs, sampler->user))
+	if (sampler->guest->ops->peek(sampler->guest->context, sampler->wanted, sampler->n_wanted))
 		size_bytes = sampler_copy_waiting(sampler, room);
 	return size_bytes && sampler_still_waits(sampler) ? size_bytes : 0;
 }
@@ -314,7 +311,7 @@ static size_t sampler_peek(struct sampler *sampler, char *room)
 /*
  * If all wanted vCPUs wait for a physical CPU, they stand still without a stop. Their registers and
  * stacks are read while the guest runs; afterwards Xen tells whether one of them has run meanwhile.
- * False: that is so, or a page was missing, and the sample takes a stop.
+ * Returns false if the sample takes a stop: not all wait, one has run, or a page was missing.
  */
 static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 {
@@ -342,14 +339,14 @@ static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 
 /* --- a sample --------------------------------------------------------------------------------- */
 
-/* Adds the idle vCPUs behind those wanted, each with its state alone. */
+/* Adds the idle vCPUs behind the wanted ones, each with its state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
 
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
 		if (sampler->look.states[vcpu] > VCPU_BLOCKED ||
-		    (sampler->n_wanted && sampler->wanted[0] == vcpu))
+		    (sampler->n_wanted && sampler->wanted[0].number == vcpu))
 			continue;
 		*(struct sample_vcpu *)(room + head->size_bytes) = (struct sample_vcpu){
 			.size_bytes = sizeof(struct sample_vcpu),
@@ -365,8 +362,8 @@ bool sampler_fill(struct sampler *sampler, char *room)
 {
 	bool filled = true;
 
-	if (sampler_has_kept_all(sampler)) {
-		sampler_fill_kept(sampler, room);
+	if (sampler_has_cached_all(sampler)) {
+		sampler_fill_cached(sampler, room);
 	} else if (sampler->n_wanted && !sampler_fill_waiting(sampler, room)) {
 		guest_expect_stops(sampler->guest);
 		filled = sampler_fill_stacks(sampler, room);

@@ -10,41 +10,33 @@ libxtop_a_SOURCES += \
 	src/sample/control.c \
 	src/sample/copy.c \
 	src/sample/copy.h \
-	src/sample/deadline.c \
-	src/sample/deadline.h \
-	src/sample/sample_cache.c \
-	src/sample/sample_cache.h \
-	src/sample/lock_wait.c \
-	src/sample/lock_wait.h \
+	src/sample/crash_sampler.c \
 	src/sample/per_cpu.c \
 	src/sample/per_cpu.h \
 	src/sample/piece_writer.c \
 	src/sample/piece_writer.h \
-	src/sample/sample_schedule.c \
-	src/sample/sample_schedule.h \
 	src/sample/ring.c \
 	src/sample/run_time.c \
 	src/sample/run_time.h \
 	src/sample/sample.c \
+	src/sample/sample_cache.c \
+	src/sample/sample_cache.h \
 	src/sample/sampler.c \
 	src/sample/sampler_fill.c \
 	src/sample/sampler_fill.h \
+	src/sample/schedule.c \
+	src/sample/schedule.h \
 	src/sample/stacks.h \
+	src/sample/stacks_32.h \
+	src/sample/stacks_arm32.c \
 	src/sample/stacks_arm64.c \
 	src/sample/stacks_arm64.h \
 	src/sample/stacks_go.c \
 	src/sample/stacks_go.h \
 	src/sample/stacks_go_arm64.c \
 	src/sample/stacks_go_x86.c \
-	src/sample/stacks_32.h \
-	src/sample/stacks_arm32.c \
-	src/sample/stacks_arm32.h \
 	src/sample/stacks_i386.c \
-	src/sample/stacks_i386.h \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \
-	src/sample/crash_sampler.c \
-	src/sample/ticks.c \
-	src/sample/ticks.h \
 	src/sample/xen_clock.c \
 	src/sample/xen_clock.h

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: which stacks of one vCPU are copied. What holds for Linux on every processor
- * is here and in copy.c. stacks_x86.h and stacks_x86.c know the registers and the entry code of
- * x86-64, stacks_arm64.h and stacks_arm64.c those of arm64. Sampler's thread.
+ * Private to sample/: what all code has in common that chooses which stacks of one vCPU are copied.
+ * What holds for Linux on every processor is here. stacks_x86.h and stacks_x86.c know the registers
+ * and the entry code of x86-64, stacks_arm64.h and stacks_arm64.c those of arm64, stacks_32.h and
+ * the two files beside it kernels of 32 bits. copy.c calls them. Sampler's thread.
  *
  * All of this may run while the guest is stopped. Functions are inline because each call takes a
  * measurable part of a stop (tests/bench/bench_copy).
@@ -10,24 +11,63 @@
 #ifndef SAMPLE_STACKS_H
 #define SAMPLE_STACKS_H
 
-#include "sample/copy.h"
 #include "sample/piece_writer.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/sample.h"
+#include "xtop/xen/guest.h"
+
+#define COPY_UNKNOWN_BYTES 4096 /* copied of a stack whose end is not known */
+
+/* A task of a Linux guest that ran a moment before the stop. */
+struct copy_task {
+	uint64_t task; /* address of its task_struct; 0: no task is known */
+	uint64_t cr3;  /* its own page tables (arm64: as TTBR0_EL1 has them); 0: not known */
+};
+
+/* What stays the same for all vCPUs, and which vCPU is next. */
+struct copier {
+	const struct guest_info *guest;
+	struct frame_cache *cache;
+	const struct control *control;
+	struct linux_stacks stacks; /* from copy_poll_stacks(); current_per_cpu 0: no Linux */
+	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
+	/* The task that the vCPU ran, from copy_prepare_task(); NULL: not known. */
+	const struct copy_task *running;
+	unsigned vcpu; /* number of the vCPU that is copied next; the caller sets it */
+};
+
+/* What was copied of a vCPU besides its registers. */
+struct copied {
+	size_t size_bytes; /* of all pieces, as they lie in the record */
+	unsigned n_stacks;
+	uint64_t task; /* address of the task_struct of `current`; 0: not read */
+	frame_t frame; /* see sample_get_frame(); 0: not read */
+	enum sample_cut cut, user_cut;
+	bool missed; /* a page was not mapped yet: call copy_prepare() before the next copy */
+};
 
 struct stack_extent {
 	uint64_t start, end; /* [start, end); end 0: not known */
 };
 
+/* The copy of one vCPU. */
 struct copy {
 	const struct copier *copier;
 	const struct registers *regs;
-	struct memory_root own; /* page tables of the vCPU */
-	struct piece_writer pieces;
+	struct memory_root own; /* the vCPU's page tables */
+	struct piece_writer writer;
 	struct copied *copied;
-	/* set by stacks_copy_linux(): */
+	/* The functions stacks_*copy_linux() set these members: */
 	struct memory_root kernel;     /* page tables that have all kernel addresses */
 	struct stack_extent task, irq; /* the kernel's stacks */
 	uint64_t user_regs;            /* address of the saved user registers; 0: not known */
 };
+
+/* Whether STACKS belong to a kernel of 32 bits: i386's or Arm's. */
+static inline bool stacks_are_32(const struct linux_stacks *stacks)
+{
+	return stacks->per_cpu_table && stacks->current_per_cpu != CURRENT_IN_REGISTER;
+}
 
 /* Whether ADDRESS is in the upper half of the address space, which belongs to the kernel. */
 static inline bool address_is_kernel(uint64_t address)
@@ -47,7 +87,8 @@ static inline bool stack_extent_has(struct stack_extent extent, uint64_t address
 }
 
 /*
- * Bytes above ADDRESS up to the end that the resolver learned for this stack; 0: it learned none.
+ * Bytes above ADDRESS up to the end that the resolver learned for this stack; 0: the resolver
+ * learned none.
  */
 static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t address)
 {
@@ -57,10 +98,10 @@ static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t ad
 }
 
 /*
- * Whether a user stack may reach from ADDRESS to END, if the resolver has learned nothing of it. A
- * program's first stack begins below its arguments, at mm->start_stack (Linux fs/binfmt_elf.c). A
- * thread's stack begins below the target of the thread pointer: the C libraries put that at the end
- * of the stack (glibc nptl/allocatestack.c, musl src/thread/pthread_create.c).
+ * Whether a user stack that the resolver does not know may reach from ADDRESS to END. A program's
+ * first stack begins below its arguments, at mm->start_stack (Linux fs/binfmt_elf.c). A
+ * thread's stack begins below the target of the thread pointer: the C libraries put the target at
+ * the end of the stack (glibc nptl/allocatestack.c, musl src/thread/pthread_create.c).
  *
  *     stack mapping of a thread                  of the program
  *   ┌──────────────────────────────────┐       ┌───────────────────────────────────────┐
@@ -83,24 +124,39 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 	uint64_t mm, start;
 
 	if (!stacks->mm_start_stack || !copy->copied->task ||
-	    piece_writer_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm,
+	    piece_writer_read(&copy->writer, copy->kernel, copy->copied->task + stacks->task_mm,
 			      &mm) != CUT_NONE ||
 	    !address_is_kernel_pointer(mm) ||
-	    piece_writer_read(&copy->pieces, copy->kernel, mm + stacks->mm_start_stack, &start) !=
+	    piece_writer_read(&copy->writer, copy->kernel, mm + stacks->mm_start_stack, &start) !=
 		    CUT_NONE)
 		return 0;
 	return start;
 }
 
 /*
- * The physical address of the page tables of the mm_struct that the pointer at ADDRESS leads to;
- * 0: not known. On arm64 a table may lie anywhere in its page.
+ * Returns the physical address of the page tables of the mm_struct to which the pointer at ADDRESS
+ * leads; 0: not known. On arm64 a table may lie anywhere in its page. Not inline: rarely called,
+ * and a call of its own does not lengthen other stops.
  */
-uint64_t stacks_read_tables(struct copy *copy, uint64_t address);
+static __attribute__((noinline, unused)) uint64_t stacks_read_tables(struct copy *copy,
+								     uint64_t address)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t mm, pgd, frame;
+
+	if (!stacks->mm_pgd ||
+	    piece_writer_read(&copy->writer, copy->kernel, address, &mm) != CUT_NONE ||
+	    !address_is_kernel_pointer(mm) ||
+	    piece_writer_read(&copy->writer, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
+	    !address_is_kernel_pointer(pgd))
+		return 0;
+	frame = piece_writer_find_frame(&copy->writer, copy->kernel, pgd).value;
+	return frame ? frame << GUEST_PAGE_SHIFT | (pgd & GUEST_PAGE_MASK) : 0;
+}
 
 /*
- * Bytes to copy of the user stack above ADDRESS, of which the resolver has learned nothing; UNKNOWN
- * if nothing else tells where it ends.
+ * Bytes to copy of a user stack above ADDRESS if the resolver has not learned its end; UNKNOWN if
+ * nothing else tells where the stack ends.
  */
 static inline uint64_t stacks_new_bytes(struct copy *copy, uint64_t address,
 					uint64_t thread_pointer, uint64_t unknown)
@@ -112,7 +168,10 @@ static inline uint64_t stacks_new_bytes(struct copy *copy, uint64_t address,
 	return stacks_may_end(address, end) ? end - address : unknown;
 }
 
-/* The same of any user stack. */
+/*
+ * Bytes to copy of a user stack above ADDRESS, whether or not the resolver has learned its end;
+ * UNKNOWN if nothing tells where it ends.
+ */
 static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
 					 uint64_t thread_pointer, uint64_t unknown)
 {

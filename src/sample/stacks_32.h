@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to sample/: what the stacks of Linux's kernels of 32 bits have in common, on i386 and on
- * Arm; see stacks.h. The area of a CPU's own variables is found by its number: the register that
- * has it on i386 has it in the kernel only, and Xen does not tell that of Arm. Stacks lie at
- * multiples of their size. Sampler's thread, while the guest may be stopped.
+ * Arm; see stacks.h. stacks_i386.c and stacks_arm32.c know the rest. The area of a CPU's own
+ * variables is found by the CPU's number: i386 has the area's address in a register only while the
+ * kernel runs, and Xen does not tell Arm's register. Stacks lie at multiples of their size.
+ * Sampler's thread, while the guest may be stopped.
  */
 #ifndef SAMPLE_STACKS_32_H
 #define SAMPLE_STACKS_32_H
@@ -11,7 +12,7 @@
 #include "sample/stacks.h"
 #include "xtop/base/kernel_32.h"
 
-/* CONFIG_VMSPLIT_3G. No user address is as high. */
+/* Whether ADDRESS is a kernel's, with CONFIG_VMSPLIT_3G: no user address is as high. */
 static inline bool stacks_32_is_kernel(uint64_t address)
 {
 	return address >= KERNEL_32_START && address < KERNEL_32_END;
@@ -28,7 +29,7 @@ static inline bool stacks_32_read(struct copy *copy, uint64_t address, uint64_t 
 	uint64_t half = address & sizeof(uint32_t), both;
 
 	if (address % sizeof(uint32_t) ||
-	    piece_writer_read(&copy->pieces, copy->kernel, address - half, &both) != CUT_NONE)
+	    piece_writer_read(&copy->writer, copy->kernel, address - half, &both) != CUT_NONE)
 		return false;
 	*word = (uint32_t)(both >> 8 * half);
 	return true;
@@ -73,11 +74,11 @@ static inline enum sample_cut stacks_32_copy_user(struct copy *copy, enum sample
 {
 	if (stacks_32_is_kernel(address))
 		return CUT_NOT_PRESENT;
-	return piece_writer_add(&copy->pieces, kind, copy->own, address,
+	return piece_writer_add(&copy->writer, kind, copy->own, address,
 				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
-/* Whether STACKS, which has a per_cpu_table, can be that of a kernel of 32 bits. */
+/* Whether the numbers in STACKS, which has a per_cpu_table, are possible for 32 bits. */
 static inline bool stacks_32_check(const struct linux_stacks *stacks)
 {
 	return stacks->stack_bytes >= GUEST_PAGE_SIZE &&
@@ -85,5 +86,12 @@ static inline bool stacks_32_check(const struct linux_stacks *stacks)
 	       !(stacks->stack_bytes & (stacks->stack_bytes - 1)) &&
 	       stacks->task_stack <= GUEST_PAGE_SIZE && stacks->per_cpu_table < KERNEL_32_END;
 }
+
+/*
+ * Copy all stacks of a vCPU, as stacks_copy_linux() of stacks_x86.h does. The second one is for a
+ * vCPU with registers_is_arm32().
+ */
+void stacks_i386_copy_linux(struct copy *copy, bool user);
+void stacks_arm32_copy_linux(struct copy *copy, bool user);
 
 #endif

@@ -22,7 +22,6 @@
 #include "config.h"
 
 #include "sample/stacks_32.h"
-#include "sample/stacks_arm32.h"
 
 #define PT_ARM32_BYTES     72 /* asm/ptrace.h, struct pt_regs */
 #define PT_ARM32_SP_AT     (4 * 13)
@@ -51,11 +50,11 @@ static enum sample_cut arm32_copy_kernel(struct copy *copy, uint64_t sp)
 {
 	struct stack_extent extent = stacks_32_stack_at(copy, sp);
 	enum sample_cut cut =
-		piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel, sp, extent.end - sp);
+		piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, sp, extent.end - sp);
 
 	if (!copy->task.end || stack_extent_has(copy->task, sp))
 		return cut;
-	return piece_writer_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->task.start,
+	return piece_writer_add(&copy->writer, STACK_LINKED, copy->kernel, copy->task.start,
 				copy->task.end - copy->task.start);
 }
 
@@ -94,7 +93,7 @@ void stacks_arm32_copy_linux(struct copy *copy, bool user)
 	if (user) {
 		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
 		if (!stacks_32_is_kernel(pc)) /* last: as in stacks_x86.c */
-			copy->copied->frame = piece_writer_find_frame(&copy->pieces, copy->own, pc);
+			copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 		return;
 	}
 	copy->copied->cut = arm32_copy_kernel(copy, sp);

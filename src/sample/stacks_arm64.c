@@ -51,7 +51,7 @@ static void arm64_begin(struct copy *copy)
 
 static bool arm64_read(struct copy *copy, uint64_t address, uint64_t *word)
 {
-	return piece_writer_read(&copy->pieces, copy->kernel, address, word) == CUT_NONE;
+	return piece_writer_read(&copy->writer, copy->kernel, address, word) == CUT_NONE;
 }
 
 static void arm64_find_task(struct copy *copy, uint64_t task)
@@ -123,13 +123,13 @@ static enum sample_cut arm64_copy_kernel(struct copy *copy, uint64_t sp)
 	uint64_t link;
 
 	if (stack_extent_has(copy->task, sp))
-		return piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel, sp,
+		return piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, sp,
 					copy->task.end - sp);
 	arm64_find_irq(copy, sp);
-	cut = piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel, sp,
+	cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, sp,
 			       copy->irq.end ? copy->irq.end - sp : COPY_UNKNOWN_BYTES);
 	link = copy->irq.end ? arm64_find_link(copy, sp) : 0;
-	return link ? piece_writer_add(&copy->pieces, STACK_LINKED, copy->kernel, link,
+	return link ? piece_writer_add(&copy->writer, STACK_LINKED, copy->kernel, link,
 				       copy->task.end - link)
 		    : cut;
 }
@@ -145,7 +145,7 @@ static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind
 	if ((control_has_go(copy->copier->control) || !stacks_learned_bytes(copy, address)) &&
 	    stacks_copy_go(copy, kind, address, &cut))
 		return cut;
-	return piece_writer_add(&copy->pieces, kind, copy->own, address,
+	return piece_writer_add(&copy->writer, kind, copy->own, address,
 				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
@@ -153,7 +153,7 @@ static enum sample_cut arm64_copy_user32(struct copy *copy, enum sample_stack_ki
 					 uint64_t address)
 {
 	address = (uint32_t)address;
-	return piece_writer_add(&copy->pieces, kind, copy->own, address,
+	return piece_writer_add(&copy->writer, kind, copy->own, address,
 				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
@@ -222,7 +222,7 @@ static void arm64_copy_entering(struct copy *copy)
 	copy->copied->task = arm64_read_entry_task(copy);
 	copy->copied->cut = CUT_NOT_PRESENT;
 	if (at && !pstate_arm64_is_user64(pstate)) {
-		copy->copied->cut = piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel, at,
+		copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, at,
 						     copy->copier->stacks.regs_below_top);
 		if (arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_PC), &saved[0]) &&
 		    arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_PSTATE), &saved[1]) &&
@@ -265,7 +265,7 @@ void stacks_arm64_copy_linux(struct copy *copy, bool user)
 				    ? arm64_copy_user32(copy, STACK_FIRST, sp)
 				    : arm64_copy_user(copy, STACK_FIRST, sp);
 	if (!address_is_kernel(pc)) /* last: as stacks_code_frame() of stacks_x86.c */
-		copy->copied->frame = piece_writer_find_frame(&copy->pieces, copy->own, pc);
+		copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 }
 
 /* --- before the stop -------------------------------------------------------------------------- */
@@ -294,18 +294,18 @@ void stacks_arm64_map_task(struct copy *copy, const struct copy_task *running)
 	arm64_find_task(copy, running->task);
 	if (!copy->user_regs)
 		return;
-	piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel,
+	piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
 			 copy->task.end - STACKS_AHEAD_BYTES, STACKS_AHEAD_BYTES);
 	copy->own.arm64.table0 = running->cr3;
 	if (!running->cr3 || arm64_copy_saved_user(copy) == CUT_NONE)
 		return;
 	/* By now the code may have called or returned a little. */
-	end = copy->pieces.end;
+	end = copy->writer.end;
 	if (arm64_read_saved(copy, PT_ARM64_PSTATE, &pstate) &&
 	    arm64_read_saved(copy, pt_regs_arm64_sp(pstate), &sp))
-		piece_writer_add(&copy->pieces, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,
+		piece_writer_add(&copy->writer, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,
 				 GUEST_PAGE_SIZE);
-	piece_writer_add(&copy->pieces, STACK_USER, copy->own, end, GUEST_PAGE_SIZE);
+	piece_writer_add(&copy->writer, STACK_USER, copy->own, end, GUEST_PAGE_SIZE);
 	if (arm64_read_saved(copy, PT_ARM64_PC, &pc))
-		piece_writer_find_frame(&copy->pieces, copy->own, pc);
+		piece_writer_find_frame(&copy->writer, copy->own, pc);
 }

@@ -42,7 +42,7 @@ static uint64_t go_read(const struct go_thread *thread, uint64_t address)
 {
 	uint64_t word;
 
-	return piece_writer_read(&thread->copy->pieces, thread->copy->own, address, &word) ==
+	return piece_writer_read(&thread->copy->writer, thread->copy->own, address, &word) ==
 			       CUT_NONE
 		       ? word
 		       : 0;
@@ -101,7 +101,7 @@ static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_kind kind,
 			      uint64_t address)
 {
-	return piece_writer_add(&thread->copy->pieces, kind, thread->copy->own, address,
+	return piece_writer_add(&thread->copy->writer, kind, thread->copy->own, address,
 				go_stack_bytes(thread, address));
 }
 
@@ -132,17 +132,17 @@ static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t sta
  */
 static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
 {
-	struct piece_writer *pieces = &thread->copy->pieces;
+	struct piece_writer *writer = &thread->copy->writer;
 	uint64_t sp = go_read(thread, g + GO_G_SP), pc;
-	size_t at = pieces->size_bytes + sizeof(struct sample_stack);
-	unsigned n = pieces->n;
+	size_t at = writer->size_bytes + sizeof(struct sample_stack);
+	unsigned n = writer->n;
 
 	if (sp <= WORD || sp % WORD)
 		return;
 	pc = thread->machine->keeps_pc ? go_read(thread, g + GO_G_PC) : 0;
 	go_add(thread, kind, sp - WORD);
-	if (thread->machine->keeps_pc && pieces->to && pieces->n > n)
-		memcpy(pieces->to + at, &pc, sizeof(pc));
+	if (thread->machine->keeps_pc && writer->to && writer->n > n)
+		memcpy(writer->to + at, &pc, sizeof(pc));
 }
 
 /*
@@ -196,7 +196,7 @@ static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 		frame = go_find_frame(thread);
 	if (frame) {
 		frame = (frame & ~(WORD - 1)) - GO_BELOW_FRAME_BYTES;
-		if (!has_outer && !piece_writer_have(&thread->copy->pieces, frame))
+		if (!has_outer && !piece_writer_have(&thread->copy->writer, frame))
 			go_add(thread, STACK_GO_OUTER, frame);
 		return;
 	}
@@ -279,10 +279,10 @@ bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t add
 		return false;
 	*cut = go_add(&thread, kind, address);
 	if (stack_extent_has(thread.signal, address)) {
-		address = go_find_interrupted(&thread, address, copy->pieces.end);
+		address = go_find_interrupted(&thread, address, copy->writer.end);
 		if (!address)
 			return true;
-		has_outer = !piece_writer_have(&copy->pieces, address);
+		has_outer = !piece_writer_have(&copy->writer, address);
 		if (has_outer)
 			go_add(&thread, STACK_GO_OUTER, address);
 	}

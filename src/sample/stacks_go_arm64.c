@@ -13,7 +13,7 @@
 static uint64_t go_arm64_register(struct copy *copy, unsigned word, uint64_t own)
 {
 	if (copy->user_regs &&
-	    piece_writer_read(&copy->pieces, copy->kernel, copy->user_regs + PT_ARM64_AT(word),
+	    piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + PT_ARM64_AT(word),
 			      &own) != CUT_NONE)
 		return 0;
 	return own;

@@ -12,7 +12,7 @@
 static uint64_t go_x86_register(struct copy *copy, unsigned word, uint64_t own)
 {
 	if (copy->user_regs &&
-	    piece_writer_read(&copy->pieces, copy->kernel, copy->user_regs + sizeof(own) * word,
+	    piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + sizeof(own) * word,
 			      &own) != CUT_NONE)
 		return 0;
 	return own;
@@ -22,7 +22,7 @@ static uint64_t go_x86_read_g(struct copy *copy, const struct go_stacks *at)
 {
 	uint64_t g;
 
-	if (piece_writer_read(&copy->pieces, copy->own,
+	if (piece_writer_read(&copy->writer, copy->own,
 			      copy->regs->fs_base + (uint64_t)(int64_t)at->g, &g) != CUT_NONE)
 		return 0;
 	return g;

@@ -21,7 +21,6 @@
 #include "config.h"
 
 #include "sample/stacks_32.h"
-#include "sample/stacks_i386.h"
 
 #include "xtop/base/registers_i386.h"
 
@@ -62,7 +61,7 @@ static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
 		    !stacks_32_read(copy, copy->user_regs + PT_I386_AT(PT_I386_IP), &ip) ||
 		    ip != (uint32_t)copy->regs->rdx)
 			return bp;
-		piece_writer_add(&copy->pieces, STACK_LINKED, copy->kernel, copy->user_regs,
+		piece_writer_add(&copy->writer, STACK_LINKED, copy->kernel, copy->user_regs,
 				 copy->task.end - copy->user_regs);
 	} else if (rsp > copy->user_regs + PT_I386_AT(PT_I386_SP) && rsp < copy->task.end) {
 		return bp; /* of the pt_regs there is nothing yet */
@@ -106,13 +105,13 @@ static enum sample_cut i386_copy_kernel(struct copy *copy)
 
 	for (unsigned links = 0;; links++, kind = STACK_LINKED) {
 		struct stack_extent extent = stacks_32_stack_at(copy, address);
-		enum sample_cut cut = piece_writer_add(&copy->pieces, kind, copy->kernel, address,
+		enum sample_cut cut = piece_writer_add(&copy->writer, kind, copy->kernel, address,
 						       extent.end - address);
 
 		if (stack_extent_has(copy->task, address) || links == SAMPLE_MAX_LINKS ||
-		    copy->pieces.end != extent.end || !stacks_32_read(copy, extent.start, &link) ||
+		    copy->writer.end != extent.end || !stacks_32_read(copy, extent.start, &link) ||
 		    !stacks_32_is_pointer(link) || stack_extent_has(extent, link) ||
-		    piece_writer_have(&copy->pieces, link))
+		    piece_writer_have(&copy->writer, link))
 			return cut;
 		address = i386_below(copy, link);
 	}
@@ -139,7 +138,7 @@ void stacks_i386_copy_linux(struct copy *copy, bool user)
 		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, copy->regs->rsp);
 		if (!stacks_32_is_kernel(copy->regs->rip)) /* last: as in stacks_x86.c */
 			copy->copied->frame =
-				piece_writer_find_frame(&copy->pieces, copy->own, copy->regs->rip);
+				piece_writer_find_frame(&copy->writer, copy->own, copy->regs->rip);
 		return;
 	}
 	i386_find_task(copy);

@@ -59,7 +59,7 @@ static uint64_t stacks_read_per_cpu(struct copy *copy, uint64_t offset)
 {
 	uint64_t pointer;
 
-	if (piece_writer_read(&copy->pieces, copy->kernel, stacks_per_cpu_base(copy->regs) + offset,
+	if (piece_writer_read(&copy->writer, copy->kernel, stacks_per_cpu_base(copy->regs) + offset,
 			      &pointer) != CUT_NONE ||
 	    !address_is_kernel_pointer(pointer))
 		return 0;
@@ -74,7 +74,7 @@ static uint64_t stacks_task_top(struct copy *copy)
 	if (stacks->top_per_cpu)
 		return stacks_read_per_cpu(copy, stacks->top_per_cpu);
 	if (!copy->copied->task ||
-	    piece_writer_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_stack,
+	    piece_writer_read(&copy->writer, copy->kernel, copy->copied->task + stacks->task_stack,
 			      &stack) != CUT_NONE ||
 	    !address_is_kernel_pointer(stack) || stack > UINT64_MAX - stacks->stack_bytes)
 		return 0;
@@ -109,9 +109,9 @@ static bool stacks_find_next_task(struct copy *copy)
 	uint64_t user_regs = top - stacks->regs_below_top;
 
 	if (stacks_is_entry_stack(rsp) || !top || rsp >= user_regs ||
-	    piece_writer_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_CS),
+	    piece_writer_read(&copy->writer, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_CS),
 			      &cs) != CUT_NONE ||
-	    piece_writer_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_RSP),
+	    piece_writer_read(&copy->writer, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_RSP),
 			      &sp) != CUT_NONE ||
 	    !stacks_is_user_selector(cs) || address_is_kernel(sp))
 		return false;
@@ -151,7 +151,7 @@ static uint64_t stacks_end(const struct copy *copy, uint64_t address)
 static bool stacks_is_link(const struct copy *copy, uint64_t word)
 {
 	return address_is_kernel_pointer(word) && stacks_end(copy, word) &&
-	       !piece_writer_have(&copy->pieces, word);
+	       !piece_writer_have(&copy->writer, word);
 }
 
 /* Finds the stack pointer that is saved at the end of the stack [START, END), which was copied. */
@@ -161,7 +161,7 @@ static bool stacks_find_link(struct copy *copy, uint64_t start, uint64_t end, ui
 		uint64_t at = end - words * sizeof(uint64_t);
 		uint64_t word;
 
-		if (piece_writer_read(&copy->pieces, copy->kernel, at, &word) != CUT_NONE)
+		if (piece_writer_read(&copy->writer, copy->kernel, at, &word) != CUT_NONE)
 			return false;
 		if (stacks_is_link(copy, word)) {
 			*address = word;
@@ -180,7 +180,7 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 	for (unsigned links = 0;; links++, kind = STACK_LINKED) {
 		uint64_t known = stacks_end(copy, address);
 		enum sample_cut cut =
-			piece_writer_add(&copy->pieces, kind, copy->kernel, address,
+			piece_writer_add(&copy->writer, kind, copy->kernel, address,
 					 known ? known - address : COPY_UNKNOWN_BYTES);
 
 		if (stack_extent_has(copy->task, address) || links == SAMPLE_MAX_LINKS)
@@ -189,8 +189,8 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 		 * Go on only if the whole stack was copied: up to its known end, or up to the hole
 		 * that guards it.
 		 */
-		if ((copy->pieces.end != known && cut != CUT_NOT_PRESENT) ||
-		    !stacks_find_link(copy, address, copy->pieces.end, &address))
+		if ((copy->writer.end != known && cut != CUT_NOT_PRESENT) ||
+		    !stacks_find_link(copy, address, copy->writer.end, &address))
 			return cut;
 	}
 }
@@ -209,14 +209,14 @@ static enum sample_cut stacks_add_user(struct copy *copy, enum sample_stack_kind
 				       uint64_t address, uint64_t bytes)
 {
 	uint64_t end = address + bytes;
-	enum sample_cut cut = piece_writer_add(&copy->pieces, kind, copy->own, address, bytes);
+	enum sample_cut cut = piece_writer_add(&copy->writer, kind, copy->own, address, bytes);
 
 	for (unsigned i = 0; i < STACKS_UNTOUCHED_PAGES && cut == CUT_NOT_PRESENT &&
-			     copy->pieces.end == address && address < end;
+			     copy->writer.end == address && address < end;
 	     i++) {
 		address = (address | GUEST_PAGE_MASK) + 1;
 		if (address < end && !address_is_kernel(address))
-			cut = piece_writer_add(&copy->pieces, kind, copy->own, address,
+			cut = piece_writer_add(&copy->writer, kind, copy->own, address,
 					       end - address);
 	}
 	return cut;
@@ -254,10 +254,10 @@ static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 
 	if (!copy->user_regs)
 		return CUT_NONE;
-	cut = piece_writer_read(&copy->pieces, copy->kernel,
+	cut = piece_writer_read(&copy->writer, copy->kernel,
 				copy->user_regs + PT_REGS_AT(PT_REGS_CS), &cs);
 	if (cut == CUT_NONE)
-		cut = piece_writer_read(&copy->pieces, copy->kernel,
+		cut = piece_writer_read(&copy->writer, copy->kernel,
 					copy->user_regs + PT_REGS_AT(PT_REGS_RSP), &sp);
 	if (cut != CUT_NONE)
 		return cut;
@@ -282,11 +282,11 @@ static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 	uint64_t end = (copy->regs->rsp | GUEST_PAGE_MASK) + 1, iret = end - IRET_BYTES, cs, ss;
 
 	if (!stacks_is_entry_stack(copy->regs->rsp) || end - copy->regs->rsp < IRET_BYTES ||
-	    piece_writer_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_CS), &cs) !=
+	    piece_writer_read(&copy->writer, copy->kernel, iret + IRET_AT(PT_REGS_CS), &cs) !=
 		    CUT_NONE ||
-	    piece_writer_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_SS), &ss) !=
+	    piece_writer_read(&copy->writer, copy->kernel, iret + IRET_AT(PT_REGS_SS), &ss) !=
 		    CUT_NONE ||
-	    piece_writer_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_RSP), sp) !=
+	    piece_writer_read(&copy->writer, copy->kernel, iret + IRET_AT(PT_REGS_RSP), sp) !=
 		    CUT_NONE)
 		return false;
 	*top = end;
@@ -296,7 +296,7 @@ static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 
 static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp)
 {
-	copy->copied->cut = piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel,
+	copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
 					     copy->regs->rsp, top - copy->regs->rsp);
 	copy->copied->user_cut = stacks_copy_entered(copy, sp);
 }
@@ -318,9 +318,9 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 	enum sample_cut cut;
 
 	/* sp2 is not aligned (Intel SDM vol. 3A §8.7), so read the two words around it. */
-	cut = piece_writer_read(&copy->pieces, copy->kernel, tss + TSS_SP2 - 4, &low);
+	cut = piece_writer_read(&copy->writer, copy->kernel, tss + TSS_SP2 - 4, &low);
 	if (cut == CUT_NONE)
-		cut = piece_writer_read(&copy->pieces, copy->kernel, tss + TSS_SP2 + 4, &high);
+		cut = piece_writer_read(&copy->writer, copy->kernel, tss + TSS_SP2 + 4, &high);
 	return cut == CUT_NONE ? stacks_copy_entered(copy, low >> 32 | high << 32) : cut;
 }
 
@@ -336,7 +336,7 @@ static bool stacks_is_pushing(const struct copy *copy)
 
 static void stacks_copy_pushing(struct copy *copy)
 {
-	copy->copied->cut = piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel,
+	copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
 					     copy->regs->rsp, copy->task.end - copy->regs->rsp);
 	copy->copied->user_cut = stacks_copy_entering(copy);
 }
@@ -464,7 +464,7 @@ static frame_t stacks_code_frame(struct copy *copy)
 	uint64_t rip = copy->regs->rip;
 
 	return address_is_kernel(rip) ? FRAME(0)
-				      : piece_writer_find_frame(&copy->pieces, copy->own, rip);
+				      : piece_writer_find_frame(&copy->writer, copy->own, rip);
 }
 
 void stacks_copy_linux(struct copy *copy, bool user)
@@ -490,7 +490,7 @@ struct copy_task stacks_find_running(struct copy *copy)
 /* The user's register NUMBER at the top of the task's stack. False: it is no user's. */
 static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *value)
 {
-	return piece_writer_read(&copy->pieces, copy->kernel, copy->user_regs + PT_REGS_AT(number),
+	return piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + PT_REGS_AT(number),
 				 value) == CUT_NONE &&
 	       !address_is_kernel(*value);
 }
@@ -502,17 +502,17 @@ void stacks_map_task(struct copy *copy, const struct copy_task *running)
 	stacks_find_task(copy);
 	if (!copy->user_regs)
 		return;
-	piece_writer_add(&copy->pieces, STACK_FIRST, copy->kernel,
+	piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
 			 copy->task.end - STACKS_AHEAD_BYTES, STACKS_AHEAD_BYTES);
 	copy->own.cr3 = running->cr3;
 	if (!copy->own.cr3 || stacks_copy_saved_user(copy) == CUT_NONE)
 		return;
 	/* By now the code may have called or returned a little. */
-	end = copy->pieces.end;
+	end = copy->writer.end;
 	if (stacks_read_saved(copy, PT_REGS_RSP, &sp))
-		piece_writer_add(&copy->pieces, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,
+		piece_writer_add(&copy->writer, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,
 				 GUEST_PAGE_SIZE);
-	piece_writer_add(&copy->pieces, STACK_USER, copy->own, end, GUEST_PAGE_SIZE);
+	piece_writer_add(&copy->writer, STACK_USER, copy->own, end, GUEST_PAGE_SIZE);
 	if (stacks_read_saved(copy, PT_REGS_RIP, &rip))
-		piece_writer_find_frame(&copy->pieces, copy->own, rip);
+		piece_writer_find_frame(&copy->writer, copy->own, rip);
 }

@@ -35,7 +35,7 @@ static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
 
 /*
  * Copies all pieces of stack that led a Linux guest's vCPU to where it is. Fills in COPY->copied
- * except the members that COPY->pieces has. USER: the vCPU ran user code.
+ * except the members that COPY->writer has. USER: the vCPU ran user code.
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 

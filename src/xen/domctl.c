@@ -252,26 +252,23 @@ static void domctl_release(void *context)
 }
 
 /* In the stop: takes the registers of VCPU out of the area. */
-static inline __attribute__((always_inline)) void
-domctl_take_registers(struct domctl_guest *guest, uint16_t vcpu, struct registers *regs,
-		      bool *user)
+static inline __attribute__((always_inline)) void domctl_take_registers(struct domctl_guest *guest,
+									struct guest_vcpu *vcpu)
 {
-	const vcpu_guest_context_t *from = &guest->area->contexts[vcpu];
+	const vcpu_guest_context_t *from = &guest->area->contexts[vcpu->number];
 
-	vcpu_get_stack_registers(from, guest->is_pv_32, regs);
+	vcpu_get_stack_registers(from, guest->is_pv_32, &vcpu->regs);
 	if (!guest->is_pv)
-		vcpu_apply_mode(&guest->modes[vcpu], regs);
-	*user = vcpu_is_user(from, guest->is_pv);
+		vcpu_apply_mode(&guest->modes[vcpu->number], &vcpu->regs);
+	vcpu->user = vcpu_is_user(from, guest->is_pv);
 }
 
 /*
- * In the stop: reads the registers of those vCPUs that have run although STOOD_NS says that they
- * have not. False: not all could be read. Not inline, because most stops do without.
+ * In the stop: reads the registers of those vCPUs that have run although cached_cpu_ns says that
+ * they have not. Returns false if not all could be read. Not inline, because most stops do without.
  */
 static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest,
-						      const uint16_t *vcpus, unsigned n,
-						      struct registers *regs, bool *user,
-						      uint64_t *cached_cpu_ns)
+						      struct guest_vcpu *vcpus, unsigned n)
 {
 	const struct stop_area *area = guest->area;
 	struct domctl_batch calls = { .entries = &area->stop.entries[1] };
@@ -280,20 +277,22 @@ static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest
 	bool failed = false;
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct xen_domctl *info = &area->look.domctls[1 + vcpus[i]];
+		const struct xen_domctl *info = &area->look.domctls[1 + vcpus[i].number];
 
-		if (!cached_cpu_ns[i] || info->u.getvcpuinfo.cpu_time == cached_cpu_ns[i])
+		if (!vcpus[i].cached_cpu_ns ||
+		    info->u.getvcpuinfo.cpu_time == vcpus[i].cached_cpu_ns)
 			continue;
-		cached_cpu_ns[i] = 0;
+		vcpus[i].cached_cpu_ns = 0;
 		ran[n_ran] = (uint16_t)i;
-		calls.entries[n_ran++].args[0] = (unsigned long)&area->stop.domctls[1 + vcpus[i]];
+		calls.entries[n_ran++].args[0] =
+			(unsigned long)&area->stop.domctls[1 + vcpus[i].number];
 	}
 	if (!n_ran)
 		return true;
 	failed = !domctl_multicall(guest, &calls, n_ran);
 	for (unsigned i = 0; i < n_ran; i++) {
 		failed |= calls.entries[i].result != 0;
-		domctl_take_registers(guest, vcpus[ran[i]], &regs[ran[i]], &user[ran[i]]);
+		domctl_take_registers(guest, &vcpus[ran[i]]);
 	}
 	return !failed;
 }
@@ -302,22 +301,21 @@ static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest
  * The first entry pauses the guest. The others point to the domctls of the vCPUs that are wanted.
  * The registers of a vCPU that has not run since the last stop are still in the area.
  */
-static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool domctl_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
 	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->stop;
 	const struct xen_domctl *look = guest->area->look.domctls;
-	bool failed, some_stood = false;
+	bool failed, some_cached = false;
 
 	if (!guest->expected)
 		return false; /* nobody would notice if it lasted */
 	for (unsigned i = 0; i < n; i++) {
-		bool stood = cached_cpu_ns && cached_cpu_ns[i];
+		bool cached = vcpus[i].cached_cpu_ns;
 
-		some_stood |= stood;
+		some_cached |= cached;
 		batch->entries[1 + i].args[0] =
-			(unsigned long)&(stood ? look : batch->domctls)[1 + vcpus[i]];
+			(unsigned long)&(cached ? look : batch->domctls)[1 + vcpus[i].number];
 	}
 	pause_mark_begin(guest->area->mark, guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
 			 begin_ns - guest->looked_ns);
@@ -329,18 +327,17 @@ static bool domctl_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus,
 	}
 	for (unsigned i = 0; i < n; i++) {
 		failed |= batch->entries[1 + i].result != 0;
-		domctl_take_registers(guest, vcpus[i], &regs[i], &user[i]);
+		domctl_take_registers(guest, &vcpus[i]);
 	}
-	if (some_stood && !failed)
-		failed = !domctl_read_ran(guest, vcpus, n, regs, user, cached_cpu_ns);
+	if (some_cached && !failed)
+		failed = !domctl_read_ran(guest, vcpus, n);
 	if (failed)
 		domctl_release(guest);
 	return !failed;
 }
 
 /* The calls are those of the stop, but for the first one. */
-static bool domctl_peek(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-			bool *user)
+static bool domctl_peek(void *context, struct guest_vcpu *vcpus, unsigned n)
 {
 	struct domctl_guest *guest = context;
 	const struct domctl_batch calls = { .entries = &guest->area->stop.entries[1] };
@@ -349,12 +346,12 @@ static bool domctl_peek(void *context, const uint16_t *vcpus, unsigned n, struct
 
 	for (unsigned i = 0; i < n; i++)
 		calls.entries[i].args[0] =
-			(unsigned long)&guest->area->stop.domctls[1 + vcpus[i]];
+			(unsigned long)&guest->area->stop.domctls[1 + vcpus[i].number];
 	failed = !domctl_multicall(guest, &calls, n);
 	guest->paused_ns += clock_now_ns() - begin_ns;
 	for (unsigned i = 0; i < n; i++) {
 		failed |= calls.entries[i].result != 0;
-		domctl_take_registers(guest, vcpus[i], &regs[i], &user[i]);
+		domctl_take_registers(guest, &vcpus[i]);
 	}
 	return !failed;
 }
@@ -364,19 +361,19 @@ static bool domctl_peek(void *context, const uint16_t *vcpus, unsigned n, struct
  * for a mode that has not shown before now, not in the next look: by the registers of the first
  * stop the resolver looks for the guest's system.
  */
-static void domctl_read_registers(void *context, const uint16_t *vcpus, unsigned n,
-				  struct registers *regs)
+static void domctl_read_registers(void *context, struct guest_vcpu *vcpus, unsigned n)
 {
 	struct domctl_guest *guest = context;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct vcpu_mode *mode = &guest->modes[vcpus[i]];
+		uint16_t number = vcpus[i].number;
+		struct vcpu_mode *mode = &guest->modes[number];
 
-		vcpu_get_other_registers(&guest->area->contexts[vcpus[i]], guest->is_pv_32,
-					 &regs[i]);
+		vcpu_get_other_registers(&guest->area->contexts[number], guest->is_pv_32,
+					 &vcpus[i].regs);
 		if (mode->wanted && !mode->asked_ns) {
-			domctl_ask_mode(guest, vcpus[i], guest->looked_ns);
-			vcpu_apply_mode(mode, &regs[i]);
+			domctl_ask_mode(guest, number, guest->looked_ns);
+			vcpu_apply_mode(mode, &vcpus[i].regs);
 		}
 	}
 }

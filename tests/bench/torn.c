@@ -42,12 +42,11 @@ static struct tally {
 	unsigned n, torn, same, same_torn, equal, equal_torn, skipped;
 } tally;
 
-static bool stop(struct registers *regs, bool *user)
+static bool stop(struct guest_vcpu *vcpu)
 {
-	const uint16_t vcpu = 0;
-
+	*vcpu = (struct guest_vcpu){ .number = 0 };
 	guest_expect_stops(&guest);
-	return guest.ops->stop(guest.context, clock_now_ns(), &vcpu, 1, regs, user, NULL);
+	return guest.ops->stop(guest.context, clock_now_ns(), vcpu, 1);
 }
 
 static void count(bool torn, bool same, bool equal)
@@ -60,18 +59,19 @@ static void count(bool torn, bool same, bool equal)
 	tally.equal_torn += equal && torn;
 }
 
-static void compare(const struct registers *regs, bool user)
+static void compare(const struct guest_vcpu *vcpu)
 {
+	const struct registers *regs = &vcpu->regs;
 	struct copied before, after;
-	struct registers then;
+	struct guest_vcpu then;
 	bool torn, same;
 
 	frame_cache_stop(copier.cache);
-	copy_vcpu(&copier, regs, user, first, &before);
+	copy_vcpu(&copier, regs, vcpu->user, first, &before);
 	guest.ops->release(guest.context);
-	copy_vcpu(&copier, regs, user, second, &after);
-	copy_prepare(&copier, regs, user);
-	if (!stop(&then, &user))
+	copy_vcpu(&copier, regs, vcpu->user, second, &after);
+	copy_prepare(&copier, regs, vcpu->user);
+	if (!stop(&then))
 		return;
 	guest.ops->release(guest.context);
 	if (before.missed || !before.n_stacks) {
@@ -80,8 +80,8 @@ static void compare(const struct registers *regs, bool user)
 	}
 	torn = before.size_bytes != after.size_bytes ||
 	       memcmp(first, second, before.size_bytes) != 0;
-	same = then.rsp == regs->rsp;
-	count(torn, same, same && then.rip == regs->rip);
+	same = then.regs.rsp == regs->rsp;
+	count(torn, same, same && then.regs.rip == regs->rip);
 }
 
 static void update_pages(void)
@@ -100,8 +100,7 @@ int main(int argc, char **argv)
 	struct timespec nap = { us / 1000000, us % 1000000 * 1000 };
 	struct stop_area *area;
 	struct control *control;
-	struct registers regs;
-	bool user;
+	struct guest_vcpu vcpu;
 
 	if (!n)
 		must_or_die(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
@@ -117,8 +116,8 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n; i++) {
 		nanosleep(&nap, NULL);
 		update_pages();
-		if (stop(&regs, &user))
-			compare(&regs, user);
+		if (stop(&vcpu))
+			compare(&vcpu);
 	}
 	frame_cache_destroy(copier.cache);
 	guest.ops->close(guest.context);

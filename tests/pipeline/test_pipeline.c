@@ -152,12 +152,11 @@ static bool xen_look(void *context, struct guest_look *look)
 	return true;
 }
 
-static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		     struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool xen_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
-	(void)context, (void)begin_ns, (void)vcpus, (void)cached_cpu_ns;
-	memset(regs, 0, n * sizeof(*regs));
-	memset(user, 0, n * sizeof(*user));
+	(void)context, (void)begin_ns;
+	for (unsigned i = 0; i < n; i++)
+		vcpus[i] = (struct guest_vcpu){ .number = vcpus[i].number };
 	if (!made_stop())
 		return false;
 	if (xen->hangs) {

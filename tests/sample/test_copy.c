@@ -257,20 +257,20 @@ static void test_large_pages(void)
 static void test_missed_between(void)
 {
 	struct memory_root root;
-	struct piece_writer pieces;
+	struct piece_writer writer;
 	uint64_t word = 0;
 
 	begin();
 	root = walk_root(regs);
-	piece_writer_begin(&pieces, copier.cache, NULL, 0);
-	piece_writer_read(&pieces, root, STACK + 8, &word); /* outside the stop: maps the page */
+	piece_writer_begin(&writer, copier.cache, NULL, 0);
+	piece_writer_read(&writer, root, STACK + 8, &word); /* outside the stop: maps the page */
 	frame_cache_stop(copier.cache);
-	piece_writer_begin(&pieces, copier.cache, (char *)&record, 0);
-	check(piece_writer_read(&pieces, root, STACK + 8, &word) == CUT_NONE && word == STACK + 8,
+	piece_writer_begin(&writer, copier.cache, (char *)&record, 0);
+	check(piece_writer_read(&writer, root, STACK + 8, &word) == CUT_NONE && word == STACK + 8,
 	      "a page that is mapped");
-	check(piece_writer_read(&pieces, root, STACK + 0x1000, &word) == CUT_NOT_MAPPED && pieces.missed,
+	check(piece_writer_read(&writer, root, STACK + 0x1000, &word) == CUT_NOT_MAPPED && writer.missed,
 	      "the next one is not");
-	check(piece_writer_read(&pieces, root, STACK + 16, &word) == CUT_NONE && word == STACK + 16,
+	check(piece_writer_read(&writer, root, STACK + 16, &word) == CUT_NONE && word == STACK + 16,
 	      "the first one again");
 	end();
 }

@@ -128,17 +128,15 @@ static void *resolve(void *unused)
 	return NULL;
 }
 
-static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			 struct registers *regs, bool *user, uint64_t *cached_cpu_ns);
+static bool (*real_stop)(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n);
 
 /* As Xen: one vCPU that has no registers, and the whole stop fails. */
-static bool stop_some(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool stop_some(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (offline >> vcpus[i] & 1)
+		if (offline >> vcpus[i].number & 1)
 			return false;
-	return real_stop(context, begin_ns, vcpus, n, regs, user, cached_cpu_ns);
+	return real_stop(context, begin_ns, vcpus, n);
 }
 
 static struct sampler_counts run(void)
@@ -151,7 +149,7 @@ static struct sampler_counts run(void)
 	ops.stop = stop_some;
 	memory->guest.ops = &ops;
 	pthread_create(&resolver, NULL, resolve, NULL);
-	sampler_run_still(&memory->guest, control, ring);
+	crash_sampler_run(&memory->guest, control, ring);
 	pthread_join(resolver, NULL);
 	control_get_counts(control, &counts);
 	return counts;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sample/deadline.h"
+#include "sample/schedule.h"
 #include "tests/support/tap.h"
 
 #define SECOND   1000000000ULL

@@ -472,7 +472,7 @@ static void test_stood(void)
 	scene = wait_for_cpu;
 	run(15);
 	check_u64(n_taken, 16, "all ticks have a sample");
-	check_u64(memory->stood, 16 - 3, "the vCPU that waits is read in ticks 1, 6 and 11");
+	check_u64(memory->n_cached, 16 - 3, "the vCPU that waits is read in ticks 1, 6 and 11");
 	for (unsigned i = 0; i < n_taken; i++) {
 		uint64_t rsp = STACK + STACK_STEP + 0x800 - (i >= 5) * 0x100 - (i >= 10) * 0x100;
 
@@ -517,18 +517,16 @@ static void test_all_stood(void)
 	end();
 }
 
-static bool (*real_stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			 struct registers *regs, bool *user, uint64_t *cached_cpu_ns);
+static bool (*real_stop)(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n);
 
 /* Between the third look and the stop after it, the vCPU that waits runs for a moment. */
-static bool stop_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool stop_late(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
 	if (memory->looks == 3) {
 		memory->look.cpu_ns[1] += 10;
 		grow_stack(0x10);
 	}
-	return real_stop(context, begin_ns, vcpus, n, regs, user, cached_cpu_ns);
+	return real_stop(context, begin_ns, vcpus, n);
 }
 
 /*
@@ -541,13 +539,12 @@ static void wait_alone(unsigned look)
 	memory->look.cpu_ns[0] += look == 1 || look % 2 == 0 || look == 9 ? 1000000 : 0;
 }
 
-static bool peek(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		 bool *user)
+static bool peek(void *context, struct guest_vcpu *vcpus, unsigned n)
 {
 	(void)context;
 	for (unsigned i = 0; i < n; i++) {
-		regs[i] = memory->regs[vcpus[i]];
-		user[i] = false;
+		vcpus[i].regs = memory->regs[vcpus[i].number];
+		vcpus[i].user = false;
 	}
 	return true;
 }
@@ -590,13 +587,12 @@ static void run_at_times(unsigned tick)
 	faults_at_look = count_faults();
 }
 
-static bool stop_and_count(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			   struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool stop_and_count(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
 	/* Its code has run, its own memory was used; and run_at_times() was called. */
 	if (memory->looks > 16 && memory->looks <= n_ticks)
 		faults_before_stop += count_faults() - faults_at_look;
-	return real_stop(context, begin_ns, vcpus, n, regs, user, cached_cpu_ns);
+	return real_stop(context, begin_ns, vcpus, n);
 }
 
 /* The pages of a new ring get their memory before the look, even if the guest slept until then. */
@@ -617,7 +613,7 @@ static void test_touched_before_the_look(void)
 	end();
 }
 
-static void test_stood_until_the_stop(void)
+static void test_not_run_until_the_stop(void)
 {
 	struct guest_ops ops;
 	uint64_t rsp;
@@ -635,7 +631,7 @@ static void test_stood_until_the_stop(void)
 	check(taken[2].vcpus[1].first_word == rsp - 0x10, "its stack, too");
 	check_u64(taken[3].vcpus[1].address, rsp - 0x10, "sample 3: read anew");
 	check_u64(taken[4].vcpus[1].address, rsp - 0x10, "sample 4: it waits");
-	check_u64(memory->stood, 2, "samples 1 and 4 have what was kept");
+	check_u64(memory->n_cached, 2, "samples 1 and 4 have what was kept");
 	end();
 }
 
@@ -657,7 +653,7 @@ static void test_stood_and_learned(void)
 	check_u64(taken[2].vcpus[1].stack_bytes, taken[0].vcpus[1].stack_bytes, "kept");
 	check_u64(taken[3].vcpus[1].stack_bytes, 0x200, "the length learned meanwhile");
 	check_u64(taken[5].vcpus[1].stack_bytes, 0x200, "that copy is kept");
-	check_u64(memory->stood, 4, "but for the first sample and the one with a new length");
+	check_u64(memory->n_cached, 4, "but for the first sample and the one with a new length");
 	end();
 }
 
@@ -884,7 +880,7 @@ static void third_30_ms(struct memory_guest *guest)
 
 /*
  * The share of a tenth of a second at 50 % is 50 ms: credit for a stop of 30 ms and for the next
- * one. The plan (sample/sample_schedule.h) does not wait for a single long stop.
+ * one. The plan (sample/schedule.h) does not wait for a single long stop.
  */
 static uint64_t ns_to_third_sample(bool spent)
 {
@@ -927,12 +923,11 @@ static void test_stop_refused(void)
 }
 
 /* Like Xen: the guest was stopped for a while, then its registers could not be read. */
-static bool refuse_late(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool refuse_late(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
 	struct memory_guest *guest = context;
 
-	(void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)cached_cpu_ns;
+	(void)begin_ns, (void)vcpus, (void)n;
 	guest->refused_stops++;
 	made_clock.now_ns += 2000000;
 	return false;
@@ -1679,7 +1674,7 @@ int main(void)
 	test_run_time();
 	test_stood();
 	test_all_stood();
-	test_stood_until_the_stop();
+	test_not_run_until_the_stop();
 	test_touched_before_the_look();
 	test_waiting();
 	test_stood_and_learned();

@@ -191,13 +191,12 @@ static bool made_look(void *context, struct guest_look *look)
 	return true;
 }
 
-static bool made_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool made_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
-	(void)context, (void)begin_ns, (void)vcpus, (void)cached_cpu_ns;
+	(void)context, (void)begin_ns;
 	for (unsigned i = 0; i < n; i++) {
-		regs[i] = (struct registers){ .rsp = 0 };
-		user[i] = false;
+		vcpus[i].regs = (struct registers){ .rsp = 0 };
+		vcpus[i].user = false;
 	}
 	made_clock.now_ns += STOP_NS + n * VCPU_NS;
 	return true;

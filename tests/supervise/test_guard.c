@@ -88,10 +88,9 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	return NULL;
 }
 
-static bool xen_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		     struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool xen_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
-	(void)context, (void)begin_ns, (void)vcpus, (void)n, (void)regs, (void)user, (void)cached_cpu_ns;
+	(void)context, (void)begin_ns, (void)vcpus, (void)n;
 	xen->begin_ns = now_ns();
 	return made_stop();
 }
@@ -144,7 +143,7 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 static void stop_guest(struct guest *guest)
 {
 	guest_expect_stops(guest);
-	guest->ops->stop(guest->context, 0, NULL, 0, NULL, NULL, NULL);
+	guest->ops->stop(guest->context, 0, NULL, 0);
 }
 
 /*

@@ -56,8 +56,8 @@ static bool memory_guest_look_life(void *context, struct guest_look *look)
 	return true;
 }
 
-static bool memory_guest_stop(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-			      struct registers *regs, bool *user, uint64_t *cached_cpu_ns)
+static bool memory_guest_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus,
+			      unsigned n)
 {
 	struct memory_guest *guest = context;
 
@@ -68,13 +68,15 @@ static bool memory_guest_stop(void *context, uint64_t begin_ns, const uint16_t *
 		return false;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		if (cached_cpu_ns && cached_cpu_ns[i] && cached_cpu_ns[i] == guest->look.cpu_ns[vcpus[i]])
-			guest->stood++;
-		else if (cached_cpu_ns)
-			cached_cpu_ns[i] = 0;
-		regs[i] = guest->regs[vcpus[i]];
-		user[i] = guest->user[vcpus[i]];
-		guest->stopped_vcpus[i] = vcpus[i];
+		uint16_t number = vcpus[i].number;
+
+		if (vcpus[i].cached_cpu_ns && vcpus[i].cached_cpu_ns == guest->look.cpu_ns[number])
+			guest->n_cached++;
+		else
+			vcpus[i].cached_cpu_ns = 0;
+		vcpus[i].regs = guest->regs[number];
+		vcpus[i].user = guest->user[number];
+		guest->stopped_vcpus[i] = number;
 	}
 	guest->n_stopped_vcpus = n;
 	guest->stops++;

@@ -50,7 +50,7 @@ struct memory_guest {
 	unsigned stops, releases, maps, unmaps, refused_stops, refused_maps;
 	/* It was mapped or looked at while stopped, stopped twice, or released while it ran. */
 	unsigned misuses;
-	unsigned stood; /* vCPUs, in all stops, that had not run as the caller had thought */
+	unsigned n_cached; /* vCPUs, in all stops, that had not run, as the caller had thought */
 	unsigned n_stopped_vcpus; /* of the last stop */
 	uint16_t stopped_vcpus[GUEST_MAX_VCPUS];
 	bool stopped;

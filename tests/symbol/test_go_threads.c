@@ -24,9 +24,9 @@
 #include "xtop/symbol/image.h"
 
 /* The sampler's own code, with the reads below instead of those through page tables. */
-#define pieces_read    traced_read
-#define pieces_add     traced_add
-#define pieces_have    traced_have
+#define piece_writer_read traced_read
+#define piece_writer_add traced_add
+#define piece_writer_have traced_have
 #define stacks_copy_go traced_copy_go
 #define go_machine_x86 traced_machine_x86
 #include "../../src/sample/stacks_go.c"
@@ -56,25 +56,25 @@ static size_t read_memory(uint64_t address, void *buffer, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
-enum sample_cut traced_read(struct piece_writer *pieces, struct memory_root root, uint64_t address,
+enum sample_cut traced_read(struct piece_writer *writer, struct memory_root root, uint64_t address,
 			    uint64_t *word)
 {
-	(void)pieces;
+	(void)writer;
 	(void)root;
 	return address % 8 == 0 && read_memory(address, word, sizeof(*word)) == sizeof(*word)
 		       ? CUT_NONE
 		       : CUT_NOT_PRESENT;
 }
 
-enum sample_cut traced_add(struct piece_writer *pieces, enum sample_stack_kind kind,
+enum sample_cut traced_add(struct piece_writer *writer, enum sample_stack_kind kind,
 			   struct memory_root root, uint64_t address, uint64_t length)
 {
 	struct sample_stack *head = (void *)(record.bytes + record.vcpu.size_bytes);
 	size_t got = 0;
 
 	(void)root;
-	if (length > pieces->left_bytes)
-		length = pieces->left_bytes;
+	if (length > writer->left_bytes)
+		length = writer->left_bytes;
 	while (got < length) {
 		size_t n = GUEST_PAGE_SIZE - ((address + got) & GUEST_PAGE_MASK);
 
@@ -83,7 +83,7 @@ enum sample_cut traced_add(struct piece_writer *pieces, enum sample_stack_kind k
 			break;
 		got += n;
 	}
-	pieces->end = address + got;
+	writer->end = address + got;
 	if (!got)
 		return CUT_NOT_PRESENT;
 	*head = (struct sample_stack){ .address = address,
@@ -91,17 +91,17 @@ enum sample_cut traced_add(struct piece_writer *pieces, enum sample_stack_kind k
 				       .kind = kind };
 	record.vcpu.n_stacks++;
 	record.vcpu.size_bytes += (uint32_t)(sizeof(*head) + ((got + 7) & ~7UL));
-	pieces->left_bytes -= got;
-	pieces->extents[pieces->n].address = address;
-	pieces->extents[pieces->n++].end = pieces->end;
+	writer->left_bytes -= got;
+	writer->extents[writer->n].address = address;
+	writer->extents[writer->n++].end = writer->end;
 	bytes_copied += (unsigned)got;
 	return CUT_LIMIT;
 }
 
-bool traced_have(const struct piece_writer *pieces, uint64_t address)
+bool traced_have(const struct piece_writer *writer, uint64_t address)
 {
-	for (unsigned i = 0; i < pieces->n; i++)
-		if (address >= pieces->extents[i].address && address < pieces->extents[i].end)
+	for (unsigned i = 0; i < writer->n; i++)
+		if (address >= writer->extents[i].address && address < writer->extents[i].end)
 			return true;
 	return false;
 }
@@ -277,9 +277,9 @@ static void copy_stacks(const struct user_regs_struct *regs)
 	copy.regs = &record.vcpu.regs;
 	copy.copied = &copied;
 	copy.own.cr3 = cr3;
-	copy.pieces.left_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	copy.writer.left_bytes = SAMPLE_STACK_LIMIT_BYTES;
 	if (!traced_copy_go(&copy, STACK_FIRST, regs->rsp, &cut))
-		traced_add(&copy.pieces, STACK_FIRST, copy.own, regs->rsp, 16384);
+		traced_add(&copy.writer, STACK_FIRST, copy.own, regs->rsp, 16384);
 }
 
 static struct tally {

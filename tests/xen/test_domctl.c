@@ -186,11 +186,11 @@ static void open_guest(void)
 		exit(tap_done());
 }
 
-static const uint16_t wanted[] = { 0, 1, 2 };
-
-static bool stop(struct registers *regs, bool *user)
+static bool stop(struct guest_vcpu *vcpus)
 {
-	return guest.ops->stop(guest.context, clock_now_ns(), wanted, N_VCPUS, regs, user, NULL);
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		vcpus[i] = (struct guest_vcpu){ .number = (uint16_t)i };
+	return guest.ops->stop(guest.context, clock_now_ns(), vcpus, N_VCPUS);
 }
 
 static void check_runs(const char *when)
@@ -202,76 +202,78 @@ static void check_runs(const char *when)
 
 static void test_stop_and_release(void)
 {
-	struct registers regs[N_VCPUS];
-	bool user[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 
 	check(!stop_area_is_stopped(area), "before the first stop the guard sees no stop");
-	check(stop(regs, user) && xen.pauses == 1, "stopped once");
+	check(stop(vcpus) && xen.pauses == 1, "stopped once");
 	check(stop_area_is_stopped(area), "the guard sees the stop");
-	check_u64(regs[2].rip, 0xffffffff81000002, "registers of vCPU 2");
-	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
+	check_u64(vcpus[2].regs.rip, 0xffffffff81000002, "registers of vCPU 2");
+	check(!vcpus[0].user && vcpus[1].user && !vcpus[2].user, "vCPU 1 runs user code");
 	guest.ops->release(guest.context);
 	check_runs("after the release");
-	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
-	check(regs[2].r14 == 0x1402 && regs[2].rip == 0xffffffff81000002,
+	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
+	check(vcpus[2].regs.r14 == 0x1402 && vcpus[2].regs.rip == 0xffffffff81000002,
 	      "all registers of vCPU 2");
 }
 
-/* Stops again. STOOD_NS: how long the caller thinks that the vCPUs have run, 0: it does not know. */
-static bool stop_stood(struct registers *regs, const uint64_t *thought_ns, uint64_t *cached_cpu_ns)
+/* Stops again. RAN_NS: how long the caller thinks that the vCPUs have run, 0: it does not know. */
+static bool stop_cached(struct guest_vcpu *vcpus, const uint64_t *ran_ns)
 {
-	bool user[N_VCPUS], stopped;
+	bool stopped;
 
-	memcpy(cached_cpu_ns, thought_ns, N_VCPUS * sizeof(*cached_cpu_ns));
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		vcpus[i].cached_cpu_ns = ran_ns[i];
 	memset(xen.reads, 0, sizeof(xen.reads));
 	xen.calls = 0;
-	stopped = guest.ops->stop(guest.context, clock_now_ns(), wanted, N_VCPUS, regs, user,
-				  cached_cpu_ns);
+	stopped = guest.ops->stop(guest.context, clock_now_ns(), vcpus, N_VCPUS);
 	check(stopped == (xen.pauses == 1) && stopped == stop_area_is_stopped(area),
 	      "%s, and the guard knows", stopped ? "stopped" : "not stopped");
 	if (!stopped)
 		return false;
-	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
+	check(!vcpus[0].user && vcpus[1].user && !vcpus[2].user, "vCPU 1 runs user code");
 	guest.ops->release(guest.context);
-	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
-	check(regs[1].r14 == 0x1401 && regs[2].r14 == 0x1402, "all registers");
+	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
+	check(vcpus[1].regs.r14 == 0x1401 && vcpus[2].regs.r14 == 0x1402, "all registers");
 	return true;
 }
 
 /* Xen is not asked for the registers of a vCPU that has not run since the last stop. */
-static void test_stood(void)
+static void test_cached(void)
 {
 	const uint64_t none[N_VCPUS] = { 0 }, thought[N_VCPUS] = { 0, 1001, 1002 };
-	uint64_t stood[N_VCPUS];
-	struct registers regs[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS] = { { 0 }, { .number = 1 }, { .number = 2 } };
 
-	check(stop_stood(regs, none, stood) && xen.reads[0] && xen.reads[1] && xen.reads[2],
+	check(stop_cached(vcpus, none) && xen.reads[0] && xen.reads[1] && xen.reads[2],
 	      "nothing is known: all are read");
-	check(stop_stood(regs, thought, stood) && xen.reads[0] && !xen.reads[1] && !xen.reads[2],
+	check(stop_cached(vcpus, thought) && xen.reads[0] && !xen.reads[1] && !xen.reads[2],
 	      "two have not run: only the other one is read");
-	check(!stood[0] && stood[1] == 1001 && stood[2] == 1002, "the caller is told");
+	check(!vcpus[0].cached_cpu_ns && vcpus[1].cached_cpu_ns == 1001 &&
+		      vcpus[2].cached_cpu_ns == 1002,
+	      "the caller is told");
 	check_u64(xen.calls, 2, "stop and release");
-	check(regs[1].rsp == 0 && regs[2].rip == 0xffffffff81000002, "registers as they were");
+	check(vcpus[1].regs.rsp == 0 && vcpus[2].regs.rip == 0xffffffff81000002,
+	      "registers as they were");
 
 	xen.ran_ns[2] = 8;
-	check(stop_stood(regs, thought, stood) && xen.reads[0] == 1 && !xen.reads[1] &&
+	check(stop_cached(vcpus, thought) && xen.reads[0] == 1 && !xen.reads[1] &&
 		      xen.reads[2] == 1,
 	      "vCPU 2 has run: it is read");
-	check(stood[1] == 1001 && !stood[2] && regs[2].rsp == 8 && regs[1].rsp == 0,
+	check(vcpus[1].cached_cpu_ns == 1001 && !vcpus[2].cached_cpu_ns && vcpus[2].regs.rsp == 8 &&
+		      vcpus[1].regs.rsp == 0,
 	      "its new registers, and the other's old ones");
 	check_u64(xen.calls, 3, "one call more");
 	xen.ran_ns[1] = 16;
-	check(stop_stood(regs, thought, stood) && regs[1].rsp == 16 && regs[2].rsp == 8 &&
-		      !stood[1] && !stood[2],
+	check(stop_cached(vcpus, thought) && vcpus[1].regs.rsp == 16 && vcpus[2].regs.rsp == 8 &&
+		      !vcpus[1].cached_cpu_ns && !vcpus[2].cached_cpu_ns,
 	      "both have run");
 
 	xen.refused_vcpu = 3;
-	check(!stop_stood(regs, thought, stood), "it cannot be read: no stop");
+	check(!stop_cached(vcpus, thought), "it cannot be read: no stop");
 	check_runs("a vCPU that has run is refused");
 	xen.refused_vcpu = 0;
 	for (unsigned done = 1; done <= N_VCPUS; done++) {
 		xen.fail_after = done + 1;
-		check(!stop_stood(regs, thought, stood), "no stop if %u calls are done", done);
+		check(!stop_cached(vcpus, thought), "no stop if %u calls are done", done);
 		check_runs("half a stop");
 	}
 	memset(xen.ran_ns, 0, sizeof(xen.ran_ns));
@@ -287,14 +289,13 @@ static bool alarm_goes_off(int ms)
 /* Guard and keeper sleep until the alarm: so no stop begins without it. */
 static void test_alarm(void)
 {
-	struct registers regs[N_VCPUS];
-	bool user[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 
 	guest_end_stops(&guest);
-	check(!stop(regs, user) && !xen.pauses, "no stop without an alarm");
+	check(!stop(vcpus) && !xen.pauses, "no stop without an alarm");
 	check(!alarm_goes_off(2 * STOP_ALARM_NS / 1000000), "no alarm without a stop");
 	guest_expect_stops(&guest);
-	check(!alarm_goes_off(0) && stop(regs, user), "a stop, and no alarm yet");
+	check(!alarm_goes_off(0) && stop(vcpus), "a stop, and no alarm yet");
 	check(alarm_goes_off(5000) && alarm_goes_off(0), "the alarm goes off, and remains on");
 	guest.ops->release(guest.context);
 	guest_end_stops(&guest);
@@ -307,11 +308,10 @@ static void test_alarm(void)
 
 static void test_vcpu_refused(void)
 {
-	struct registers regs[N_VCPUS];
-	bool user[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 
 	xen.refused_vcpu = 2;
-	check(!stop(regs, user), "no stop if a vCPU cannot be read");
+	check(!stop(vcpus), "no stop if a vCPU cannot be read");
 	xen.refused_vcpu = 0;
 	check_runs("vCPU refused");
 }
@@ -319,14 +319,13 @@ static void test_vcpu_refused(void)
 /* Xen has done some entries, and cannot read the next one. */
 static void test_stop_fails_half_way(void)
 {
-	struct registers regs[N_VCPUS];
-	bool user[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 
 	for (unsigned done = 0; done <= N_VCPUS; done++) {
 		char when[64];
 
 		xen.fail_after = done + 1;
-		check(!stop(regs, user), "no stop if the multicall fails after %u calls", done);
+		check(!stop(vcpus), "no stop if the multicall fails after %u calls", done);
 		snprintf(when, sizeof(when), "failed after %u calls", done);
 		check_runs(when);
 	}
@@ -334,15 +333,14 @@ static void test_stop_fails_half_way(void)
 
 static void test_release_fails(void)
 {
-	struct registers regs[N_VCPUS];
-	bool user[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 
-	check(stop(regs, user), "stopped");
+	check(stop(vcpus), "stopped");
 	xen.fail_releases = 3;
 	guest.ops->release(guest.context);
 	check_runs("a release that fails three times");
 	xen.fail_releases = 0;
-	check(stop(regs, user), "stopped");
+	check(stop(vcpus), "stopped");
 	xen.pauses = 0; /* an administrator has released the guest meanwhile */
 	xen.calls = 0;
 	guest.ops->release(guest.context);
@@ -357,15 +355,14 @@ static void test_release_fails(void)
 static void test_disarmed(void)
 {
 	const struct guest_info info = guest.info;
-	struct registers regs[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 	struct guest guard, keeper;
-	bool user[N_VCPUS];
 
 	if (domctl_open(&info, area, STOP_GUARD, &guard) ||
 	    domctl_open(&info, area, STOP_KEEPER, &keeper))
 		exit(tap_done());
 	xen.pauses = 1;
-	check(stop(regs, user) && xen.pauses == 2, "stopped, while others have paused it");
+	check(stop(vcpus) && xen.pauses == 2, "stopped, while others have paused it");
 	stop_area_disarm(area, STOP_GUARD);
 	guest.ops->release(guest.context);
 	check(xen.pauses == 2 && stop_area_is_stopped(area),
@@ -373,12 +370,12 @@ static void test_disarmed(void)
 	guard.ops->release(guard.context);
 	check(xen.pauses == 1 && !stop_area_is_stopped(area), "the guard releases the guest");
 	guest.ops->release(guest.context);
-	check(!stop(regs, user) && xen.pauses == 1, "no late stop either");
+	check(!stop(vcpus) && xen.pauses == 1, "no late stop either");
 	check_u64(xen.pauses, 1, "the pause of others stays");
 
 	stop_area_arm(area);
 	check(!stop_area_is_stopped(area), "armed again: the guest runs");
-	check(stop(regs, user) && stop_area_is_stopped(area), "the next sampler stops it");
+	check(stop(vcpus) && stop_area_is_stopped(area), "the next sampler stops it");
 	stop_area_disarm(area, STOP_KEEPER);
 	guard.ops->release(guard.context);
 	check(xen.pauses == 2 && stop_area_is_stopped(area), "guard and sampler disarmed");
@@ -386,7 +383,7 @@ static void test_disarmed(void)
 	check(xen.pauses == 1 && !stop_area_is_stopped(area), "the keeper releases the guest");
 	xen.pauses = 0;
 	stop_area_arm(area);
-	check(stop(regs, user) && xen.pauses == 1, "armed again");
+	check(stop(vcpus) && xen.pauses == 1, "armed again");
 	guest.ops->release(guest.context);
 	check_runs("after all this");
 	guard.ops->close(guard.context);
@@ -487,21 +484,19 @@ static void test_only_vcpu(void)
 /* Registers of vCPUs that wait: the guest is not stopped, and the time of the call counts. */
 static void test_peek(void)
 {
-	static const uint16_t last[] = { 2 };
-	struct registers regs[1];
+	struct guest_vcpu last = { .number = 2 };
 	struct guest_look look;
-	bool user[1];
 
 	guest.ops->look(guest.context, &look);
-	check(guest.ops->peek(guest.context, last, 1, regs, user) && !xen.pauses &&
+	check(guest.ops->peek(guest.context, &last, 1) && !xen.pauses &&
 		      !stop_area_is_stopped(area),
 	      "peek: the guest runs");
-	guest.ops->read_registers(guest.context, last, 1, regs);
-	check(regs[0].rip == 0xffffffff81000002 && regs[0].r14 == 0x1402 && !user[0],
+	guest.ops->read_registers(guest.context, &last, 1);
+	check(last.regs.rip == 0xffffffff81000002 && last.regs.r14 == 0x1402 && !last.user,
 	      "peek: its registers");
 	check(guest.ops->look(guest.context, &look) && look.paused_ns, "peek: its time counts");
 	xen.refused_vcpu = 3;
-	check(!guest.ops->peek(guest.context, last, 1, regs, user), "peek: Xen refuses");
+	check(!guest.ops->peek(guest.context, &last, 1), "peek: Xen refuses");
 	xen.refused_vcpu = 0;
 	check_runs("after a peek");
 }
@@ -510,21 +505,20 @@ static void test_peek(void)
 static void test_marks(void)
 {
 	struct pause_mark mark = { .is_stopped = 0 };
-	struct registers regs[N_VCPUS];
-	bool user[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 
 	stop_area_set_mark(area, &mark);
 	for (unsigned i = 0; i < 3; i++) {
-		check(stop(regs, user) && mark.is_stopped, "marked while the guest is stopped");
+		check(stop(vcpus) && mark.is_stopped, "marked while the guest is stopped");
 		guest.ops->release(guest.context);
 		check(!mark.is_stopped, "not marked when the guest runs again");
 	}
 	check(!xen.early, "the guard sees no stop before Xen has paused the guest");
 	xen.refused_vcpu = 2;
-	check(!stop(regs, user) && !mark.is_stopped, "not marked if a vCPU could not be read");
+	check(!stop(vcpus) && !mark.is_stopped, "not marked if a vCPU could not be read");
 	xen.refused_vcpu = 0;
 	xen.fail_after = 1;
-	check(!stop(regs, user) && !mark.is_stopped, "not marked if Xen did not stop the guest");
+	check(!stop(vcpus) && !mark.is_stopped, "not marked if Xen did not stop the guest");
 	check_runs("marks");
 	stop_area_set_mark(area, NULL);
 }
@@ -541,19 +535,18 @@ static void test_marks(void)
 static const char *stop_modes_as_read(unsigned looks, bool read_all)
 {
 	static char text[N_VCPUS + 1];
-	struct registers regs[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 	struct guest_look look;
-	bool user[N_VCPUS];
 
 	for (unsigned i = 0; i < looks; i++)
 		guest.ops->look(guest.context, &look);
-	if (!stop(regs, user))
+	if (!stop(vcpus))
 		return "no stop";
 	guest.ops->release(guest.context);
 	if (read_all)
-		guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
+		guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
 	for (unsigned i = 0; i < N_VCPUS; i++)
-		text[i] = "6p2"[regs[i].width];
+		text[i] = "6p2"[vcpus[i].regs.width];
 	return text;
 }
 
@@ -678,7 +671,7 @@ int main(void)
 	test_only_vcpu();
 	test_peek();
 	test_stop_and_release();
-	test_stood();
+	test_cached();
 	test_alarm();
 	test_vcpu_refused();
 	test_stop_fails_half_way();

@@ -327,20 +327,18 @@ static void test_domains(const char *name)
 	      "there is no domain 7, and 9 is not taken for it");
 }
 
-static const uint16_t wanted[] = { 0, 1, 2 };
-
-static bool stop_guest(const struct guest *guest, struct registers *regs)
+static bool stop_guest(const struct guest *guest, struct guest_vcpu *vcpus)
 {
-	bool user[N_VCPUS];
-
-	return guest->ops->stop(guest->context, clock_now_ns(), wanted, N_VCPUS, regs, user, NULL);
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		vcpus[i].number = (uint16_t)i;
+	return guest->ops->stop(guest->context, clock_now_ns(), vcpus, N_VCPUS);
 }
 
 static void test_stop(const char *name)
 {
 	struct guest_info info = { .domid = 5, .uuid = "05050505-0505-0505-0505-050505050505",
 				   .type = GUEST_PVH, .n_vcpus = N_VCPUS };
-	struct registers regs[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS] = { { 0 } };
 	struct stop_area *area = NULL;
 	struct guest_look look;
 	struct guest guest;
@@ -354,15 +352,16 @@ static void test_stop(const char *name)
 		      look.states[2] == VCPU_BLOCKED && look.cpu_ns[2] == 1002,
 	      "%s: the look at the guest", name);
 	guest.ops->expect_stops(guest.context);
-	check(stop_guest(&guest, regs) && xen.pauses == 1 && stop_area_is_stopped(area), "stopped");
+	check(stop_guest(&guest, vcpus) && xen.pauses == 1 && stop_area_is_stopped(area),
+	      "stopped");
 	guest.ops->release(guest.context);
-	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
+	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
 	check(!xen.pauses && !stop_area_is_stopped(area), "released");
-	check(made_guest_has_registers(&few[1], &regs[2], 2), "the registers of vCPU 2");
+	check(made_guest_has_registers(&few[1], &vcpus[2].regs, 2), "the registers of vCPU 2");
 	stop_area_disarm(area, STOP_GUARD);
-	check(!stop_guest(&guest, regs) && !xen.pauses, "disarmed: no stop");
+	check(!stop_guest(&guest, vcpus) && !xen.pauses, "disarmed: no stop");
 	stop_area_arm(area);
-	check(stop_guest(&guest, regs) && xen.pauses == 1, "armed: stopped");
+	check(stop_guest(&guest, vcpus) && xen.pauses == 1, "armed: stopped");
 	guest.ops->release(guest.context);
 	memmove(&xen.domains[1], &xen.domains[2], (N_FEW - 2) * sizeof(xen.domains[0]));
 	xen.n_domains--;
@@ -376,24 +375,24 @@ static void test_stop(const char *name)
 static void test_pv_32(const char *name)
 {
 	struct guest_info info = { .domid = 0 };
-	struct registers regs[N_VCPUS];
+	struct guest_vcpu vcpus[N_VCPUS];
 	struct stop_area *area = NULL;
-	bool user[N_VCPUS];
 	struct guest guest;
 
-	memset(regs, 0xa5, sizeof(regs));
+	memset(vcpus, 0xa5, sizeof(vcpus));
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		vcpus[i].cached_cpu_ns = 0;
 	check_string(find_text("12", &info), "", "a PV guest of 32 bits");
 	if (stop_area_create(&info, &area) || domctl_open(&info, area, STOP_SAMPLER, &guest)) {
 		check(false, "%s: opened", name);
 		return;
 	}
 	guest.ops->expect_stops(guest.context);
-	check(guest.ops->stop(guest.context, clock_now_ns(), wanted, N_VCPUS, regs, user, NULL) &&
-		      !user[1],
+	check(stop_guest(&guest, vcpus) && !vcpus[1].user,
 	      "%s: a PV guest of 32 bits stopped, in its kernel", name);
 	guest.ops->release(guest.context);
-	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
-	check(made_guest_has_registers(&few[3], &regs[1], 1), "%s: its registers", name);
+	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
+	check(made_guest_has_registers(&few[3], &vcpus[1].regs, 1), "%s: its registers", name);
 	guest.ops->close(guest.context);
 	stop_area_destroy(area);
 }

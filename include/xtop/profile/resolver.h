@@ -61,7 +61,7 @@ struct resolver_settings {
 	 * No sample is in two of them or in none: see snapshot.before.
 	 */
 	bool intervals;
-	bool crash;                      /* the samples are those of sampler_run_still() */
+	bool crash; /* the samples are those of crash_sampler_run() */
 	/* Gets a snapshot for each second of a replay's clock; NULL: none are made. */
 	void (*moment)(void *context, const struct snapshot *snapshot);
 	void *moment_context;

@@ -52,6 +52,19 @@ struct guest_look {
 	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* that each vCPU has run since it was created */
 };
 
+/* A vCPU whose registers stop() or peek() reads. The caller sets the number and cached_cpu_ns. */
+struct guest_vcpu {
+	uint16_t number;
+	bool user; /* the vCPU ran user code */
+	/*
+	 * If it is not 0, and the vCPU has run for exactly this time since it was created, stop()
+	 * returns the registers of the last stop again. That costs a tenth. If the vCPU has run for
+	 * another time, stop() reads its registers in a second hypercall, and sets this to 0.
+	 */
+	uint64_t cached_cpu_ns;
+	struct registers regs;
+};
+
 struct guest_ops {
 	/*
 	 * Asks for the state of the running guest. False: Xen did not answer; the guest counts as
@@ -67,35 +80,26 @@ struct guest_ops {
 	void (*expect_stops)(void *context);
 	void (*end_stops)(void *context);
 	/*
-	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall; of REGS at
-	 * least those that lead to the stacks. user[i]: vCPU i ran user code. BEGIN_NS: the
-	 * caller's clock_now_ns() just before, so that the stop need not read a clock.
-	 *
-	 * cached_cpu_ns[i], if it is not 0: the registers of vCPU i in the last stop are returned
-	 * again if it has run for exactly so long since it was created. That costs a tenth.
-	 * Otherwise its registers are read, in a second hypercall, and cached_cpu_ns[i] becomes 0.
-	 * NULL: all are read.
-	 *
-	 * False: the guest runs; it could not be stopped, or not all registers could be read.
+	 * Stops the guest and reads the registers of the N VCPUS, in one hypercall; at least those
+	 * registers that lead to the stacks. BEGIN_NS: the caller's clock_now_ns() just before, so
+	 * that the stop need not read a clock. Returns false if the guest runs: it could not be
+	 * stopped, or not all registers could be read.
 	 */
-	bool (*stop)(void *context, uint64_t begin_ns, const uint16_t *vcpus, unsigned n,
-		     struct registers *regs, bool *user, uint64_t *cached_cpu_ns);
+	bool (*stop)(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n);
 	void (*release)(void *context);
 	/*
-	 * Reads the registers of the N vCPUS as stop() does, but the guest runs on. They belong
+	 * Reads the registers of the N VCPUS as stop() does, but the guest runs on. They belong
 	 * together with what is read afterwards only if look() then says that no vCPU has run since
 	 * a look before. Xen pauses each vCPU for the call; that time counts as stopped in the next
-	 * look. False: not all could be read. NULL: it cannot.
+	 * look. Returns false if not all could be read. NULL if there is no such call.
 	 */
-	bool (*peek)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
-		     bool *user);
+	bool (*peek)(void *context, struct guest_vcpu *vcpus, unsigned n);
 	/*
-	 * After release() or peek(), with the same arguments as stop(): the registers that were
-	 * left out, and the mode of a vCPU that has not been known. For the mode a vCPU may be
-	 * paused for a moment; the next look tells for how long. NULL: nothing is left out.
+	 * After release() or peek(), with the VCPUS of that call: reads the registers that were
+	 * left out, and the mode of a vCPU whose mode was not known. For the mode a vCPU may be
+	 * paused for a moment; the next look tells for how long. NULL if nothing is left out.
 	 */
-	void (*read_registers)(void *context, const uint16_t *vcpus, unsigned n,
-			       struct registers *regs);
+	void (*read_registers)(void *context, struct guest_vcpu *vcpus, unsigned n);
 	/*
 	 * Xen's system time, while the guest runs. False: Xen did not answer. NULL: there is no
 	 * such clock.
