@@ -204,7 +204,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		 * Without room for the recording there is no use in stopping the guest any more.
 		 * The session reports the error.
 		 */
-		done |= snapshot->recording_errno != 0;
+		done |= snapshot_get_run(snapshot)->recording_errno != 0;
 		/* The last snapshot came in the place of the one that was asked for. */
 		done |= snapshot->at_end;
 		error = batch_print_all(settings, snapshot, done, control, end_s, file);

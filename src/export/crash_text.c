@@ -11,8 +11,9 @@ void export_crash(const struct snapshot *snapshot, const char *title, FILE *file
 {
 	const struct crash *crash = snapshot->crash;
 
-	fprintf(file, "%s%s%s: %s\n", title, snapshot->system[0] ? " " : "", snapshot->system,
-		crash_get_state(&snapshot->sampler));
+	fprintf(file, "%s%s%s: %s\n", title, snapshot_get_run(snapshot)->system[0] ? " " : "",
+		snapshot_get_run(snapshot)->system,
+		crash_get_state(&snapshot_get_run(snapshot)->sampler));
 	for (size_t i = 0; i < crash->n_lines; i++)
 		fprintf(file, "%s%s\n", crash->lines[i].kind == CRASH_HEADING ? "\n" : "",
 			crash_get_line(crash, i));

@@ -36,13 +36,13 @@ static void notes_add_guest(struct notes *notes, const struct snapshot *snapshot
 	if (settings->domain)
 		notes_add(notes, "guest: %s%s%s", settings->domain, settings->type ? ", " : "",
 			  settings->type ? settings->type : "");
-	if (snapshot->system[0])
-		notes_add(notes, "system: %s", snapshot->system);
+	if (snapshot_get_run(snapshot)->system[0])
+		notes_add(notes, "system: %s", snapshot_get_run(snapshot)->system);
 }
 
 static void notes_add_sampling(struct notes *notes, const struct snapshot *snapshot)
 {
-	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
 
 	notes_add(notes,
@@ -57,7 +57,7 @@ static void notes_add_time(struct notes *notes, const struct snapshot *snapshot,
 	char from[CLOCKS_TEXT_BYTES], to[CLOCKS_TEXT_BYTES];
 	uint64_t from_ns, to_ns;
 
-	if (snapshot->sums_only || !snapshot->started_ns)
+	if (!snapshot->run || !snapshot->started_ns)
 		return;
 	if (!clocks_tell(&snapshot->first_clocks, clock, snapshot->started_ns, &from_ns) ||
 	    !clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &to_ns))
@@ -77,7 +77,8 @@ static void notes_add_losses(struct notes *notes, const struct snapshot *snapsho
 	notes_add(notes,
 		  "lost: %" PRIu64 " ticks, %" PRIu64 " refused, %" PRIu64
 		  " samples unresolved, %" PRIu64 " call chains evicted",
-		  snapshot->sampler.lost, snapshot->sampler.refused, resolver->unresolved,
+		  snapshot_get_run(snapshot)->sampler.lost,
+		  snapshot_get_run(snapshot)->sampler.refused, resolver->unresolved,
 		  resolver->evicted_nodes);
 	notes_add(notes, "truncated: %.2f %% of ticks",
 		  notes_percent(resolver->weight_truncated, resolver->weight));
@@ -107,7 +108,9 @@ void notes_build(const struct snapshot *snapshot, const struct export_settings *
 		notes_add(notes, "filter: %s", filter_text(settings->filter));
 	if (settings->part)
 		notes_add(notes, "only: %s", settings->part);
-	for (size_t i = 0; i < sizeof(snapshot->notes) / sizeof(snapshot->notes[0]); i++)
-		if (snapshot->notes[i][0])
-			notes_add(notes, "note: %s", snapshot->notes[i]);
+	for (size_t i = 0; i < sizeof(snapshot_get_run(snapshot)->notes) /
+				       sizeof(snapshot_get_run(snapshot)->notes[0]);
+	     i++)
+		if (snapshot_get_run(snapshot)->notes[i][0])
+			notes_add(notes, "note: %s", snapshot_get_run(snapshot)->notes[i]);
 }

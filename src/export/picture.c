@@ -252,8 +252,8 @@ static void picture_put_losses(const struct picture *picture, FILE *file)
 	fprintf(file,
 		"<text x=\"%d\" y=\"62\">lost %" PRIu64
 		" ticks, truncated %.2f %%, without a name %.2f %%</text>\n",
-		PICTURE_MARGIN, snapshot->sampler.lost, 100 * resolver->weight_truncated / whole,
-		100 * resolver->weight_unknown / whole);
+		PICTURE_MARGIN, snapshot_get_run(snapshot)->sampler.lost,
+		100 * resolver->weight_truncated / whole, 100 * resolver->weight_unknown / whole);
 }
 
 static void picture_put_legend(FILE *file)

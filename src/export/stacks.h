@@ -78,7 +78,9 @@ static inline double stacks_ns_per_tick(const struct snapshot *snapshot)
 {
 	if (snapshot->waits)
 		return 1e6;
-	return 1e9 / (snapshot->sampler.rate_asked_hz > 0 ? snapshot->sampler.rate_asked_hz : 1);
+	return 1e9 / (snapshot_get_run(snapshot)->sampler.rate_asked_hz > 0
+			      ? snapshot_get_run(snapshot)->sampler.rate_asked_hz
+			      : 1);
 }
 
 #endif

@@ -70,14 +70,14 @@ static void stats_put_group(struct json *json, enum counter_group group,
 static void stats_put_head(struct json *json, const struct snapshot *snapshot,
 			   const struct stats_info *info)
 {
-	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 	double elapsed_s = (double)sampler->elapsed_ns / 1e9;
 
 	json_u64(json, "version", STATS_VERSION);
 	json_string(json, "program", PACKAGE_STRING);
 	json_string(json, "domain", info->domain);
 	json_string(json, "type", info->type);
-	json_u64(json, "n_vcpus", snapshot->n_vcpus);
+	json_u64(json, "n_vcpus", snapshot_get_run(snapshot)->n_vcpus);
 	json_double(json, "wall_s", info->wall_s);
 	json_open(json, "rate_hz", '{');
 	json_double(json, "asked", sampler->rate_asked_hz);
@@ -88,7 +88,7 @@ static void stats_put_head(struct json *json, const struct snapshot *snapshot,
 
 static void stats_put_stopped(struct json *json, const struct snapshot *snapshot)
 {
-	const struct stopped_summary *stopped = &snapshot->stopped;
+	const struct stopped_summary *stopped = &snapshot_get_run(snapshot)->stopped;
 
 	json_open(json, "stopped_ns", '{');
 	stats_put_group(json, COUNTERS_STOPPED, snapshot);
@@ -125,7 +125,7 @@ static const char *stats_sampler_state(enum sampler_state state)
 static void stats_put_counters(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "sampler", '{');
-	json_string(json, "state", stats_sampler_state(snapshot->sampler.state));
+	json_string(json, "state", stats_sampler_state(snapshot_get_run(snapshot)->sampler.state));
 	stats_put_group(json, COUNTERS_SAMPLER, snapshot);
 	json_close(json, '}');
 	json_open(json, "resolver", '{');
@@ -147,12 +147,13 @@ static double stats_steal_percent(const struct snapshot_vcpu *vcpu)
 static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "vcpus", '[');
-	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
+	for (unsigned i = 0; i < snapshot_get_run(snapshot)->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
 		json_open(json, NULL, '{');
-		stats_put_ticks(json, snapshot->vcpus[i].states, counter_vcpu_states,
-				N_VCPU_STATES);
-		json_u64(json, "user", (uint64_t)(snapshot->vcpus[i].user + 0.5));
-		json_double(json, "steal_percent", stats_steal_percent(&snapshot->vcpus[i]));
+		stats_put_ticks(json, snapshot_get_run(snapshot)->vcpus[i].states,
+				counter_vcpu_states, N_VCPU_STATES);
+		json_u64(json, "user", (uint64_t)(snapshot_get_run(snapshot)->vcpus[i].user + 0.5));
+		json_double(json, "steal_percent",
+			    stats_steal_percent(&snapshot_get_run(snapshot)->vcpus[i]));
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -166,11 +167,11 @@ static void stats_put_costs(struct json *json, const struct snapshot *snapshot,
 	json_u64(json, "frames", snapshot->n_frames);
 	json_double(json, "live_weight", snapshot->live_weight);
 	json_u64(json, "total_weight", (uint64_t)(snapshot->total_weight + 0.5));
-	json_u64(json, "ring_permille", snapshot->ring_permille);
+	json_u64(json, "ring_permille", snapshot_get_run(snapshot)->ring_permille);
 	json_u64(json, "lag_ns", snapshot->resolver.lag_ns);
 	json_close(json, '}');
 	json_open(json, "cpu_s", '{');
-	json_double(json, "sampler", (double)snapshot->sampler.cpu_ns / 1e9);
+	json_double(json, "sampler", (double)snapshot_get_run(snapshot)->sampler.cpu_ns / 1e9);
 	json_double(json, "resolver", (double)snapshot->resolver.cpu_ns / 1e9);
 	json_double(json, "ui", info->ui_cpu_s);
 	json_close(json, '}');

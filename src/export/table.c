@@ -28,7 +28,7 @@ static double table_ratio(double part, double whole)
 static void table_print_head(const struct snapshot *snapshot, const struct table_options *options,
 			     FILE *file)
 {
-	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 	const struct resolver_counts *resolver = &snapshot->resolver;
 	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
 

@@ -55,8 +55,8 @@ static void table_put_time(struct json *json, const struct snapshot *snapshot,
 			   enum clock_kind clock)
 {
 	uint64_t time_ns;
-	bool known = !snapshot->sums_only &&
-		     clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &time_ns);
+	bool known =
+		snapshot->run && clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &time_ns);
 
 	json_string(json, "clock", clocks_name(clock));
 	if (known)
@@ -68,7 +68,7 @@ static void table_put_time(struct json *json, const struct snapshot *snapshot,
 static void table_put_head(struct json *json, const struct snapshot *snapshot,
 			   const struct table_options *options)
 {
-	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 	const struct resolver_counts *resolver = &snapshot->resolver;
 	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
 

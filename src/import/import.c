@@ -121,12 +121,12 @@ struct xtop_error *import_snapshot(const struct import *import, struct snapshot 
 	counts.evicted_nodes = snapshot->resolver.evicted_nodes;
 	counts.frames_refused = snapshot->resolver.frames_refused;
 	snapshot->resolver = counts;
-	snapshot->sampler.state = SAMPLER_ENDED;
 	snapshot->started_ns = 1;
 	snapshot->time_ns = 1 + builder->duration_ns;
 	snapshot->sequence = 1;
 	snapshot->at_end = true;
-	snapshot->sums_only = true;
+	snapshot_run_destroy(snapshot->run);
+	snapshot->run = NULL;
 	*snapshotp = snapshot;
 	return NULL;
 }

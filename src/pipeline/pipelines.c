@@ -79,7 +79,7 @@ void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds)
 		snapshot_request(pipeline_slot(pipeline));
 		nanosleep(&nap, NULL);
 		snapshot = snapshot_take(pipeline_slot(pipeline));
-		known = snapshot && (snapshot->system[0] || snapshot->at_end);
+		known = snapshot && (snapshot->run->system[0] || snapshot->at_end);
 		snapshot_destroy(snapshot);
 	}
 }

@@ -517,8 +517,12 @@ struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 {
 	struct snapshot *snapshot = snapshot_create(profile->n);
 
-	if (!snapshot)
+	if (snapshot)
+		snapshot->run = calloc(1, sizeof(*snapshot->run));
+	if (!snapshot || !snapshot->run) {
+		snapshot_destroy(snapshot);
 		return error_create("no memory for a snapshot of %u nodes", profile->n);
+	}
 	profile_advance(profile, time_ns);
 	profile_copy_nodes(profile, snapshot->nodes);
 	snapshot->time_ns = profile->time_ns;

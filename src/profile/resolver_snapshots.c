@@ -29,13 +29,13 @@ static void resolver_describe(const struct resolver *resolver, struct snapshot *
 	if (!resolver->settings.os)
 		return;
 	os_describe(resolver->settings.os, &description);
-	os_get_counts(resolver->settings.os, &snapshot->os);
-	resolver_clean(snapshot->system, sizeof(snapshot->system), description.system);
+	os_get_counts(resolver->settings.os, &snapshot->run->os);
+	resolver_clean(snapshot->run->system, sizeof(snapshot->run->system), description.system);
 	for (int i = 0; i < OS_NOTES; i++)
-		resolver_clean(snapshot->notes[i], sizeof(snapshot->notes[i]),
+		resolver_clean(snapshot->run->notes[i], sizeof(snapshot->run->notes[i]),
 			       description.notes[i]);
 	/* A recording that has ended is not polled, so it takes no more names. */
-	snapshot->fetching = description.fetching && resolver->settings.live;
+	snapshot->run->fetching = description.fetching && resolver->settings.live;
 }
 
 /* Fills in the times of vCPUs since start or reset. */
@@ -43,11 +43,11 @@ static void resolver_get_times(const struct resolver *resolver, struct snapshot 
 {
 	struct vcpu_times times[GUEST_MAX_VCPUS];
 
-	control_get_times(resolver->settings.control, times, snapshot->n_vcpus);
-	for (unsigned i = 0; i < snapshot->n_vcpus; i++) {
+	control_get_times(resolver->settings.control, times, snapshot->run->n_vcpus);
+	for (unsigned i = 0; i < snapshot->run->n_vcpus; i++) {
 		const struct vcpu_times *forgotten = &resolver->forgotten[i];
 
-		snapshot->vcpus[i].times = (struct vcpu_times){
+		snapshot->run->vcpus[i].times = (struct vcpu_times){
 			.span_ns = times[i].span_ns - forgotten->span_ns,
 			.ran_ns = times[i].ran_ns - forgotten->ran_ns,
 			.waited_ns = times[i].waited_ns - forgotten->waited_ns,
@@ -143,24 +143,25 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 
 	snapshot->crash = resolver->crash;
 	snapshot->resolver.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	control_get_counts(settings->control, &snapshot->sampler);
-	control_get_stopped(settings->control, &snapshot->stopped);
-	snapshot->n_vcpus = settings->n_vcpus;
-	memcpy(snapshot->vcpus, resolver->fold.vcpus,
-	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
+	control_get_counts(settings->control, &snapshot->run->sampler);
+	control_get_stopped(settings->control, &snapshot->run->stopped);
+	snapshot->run->n_vcpus = settings->n_vcpus;
+	memcpy(snapshot->run->vcpus, resolver->fold.vcpus,
+	       settings->n_vcpus * sizeof(snapshot->run->vcpus[0]));
 	if (resolver->waits)
 		waits_get_wakes(resolver->waits, snapshot);
-	snapshot->calls = calloc(settings->n_vcpus, sizeof(*snapshot->calls)); /* best effort */
-	if (snapshot->calls)
-		memcpy(snapshot->calls, resolver->fold.calls,
-		       settings->n_vcpus * sizeof(*snapshot->calls));
+	snapshot->run->calls =
+		calloc(settings->n_vcpus, sizeof(*snapshot->run->calls)); /* best effort */
+	if (snapshot->run->calls)
+		memcpy(snapshot->run->calls, resolver->fold.calls,
+		       settings->n_vcpus * sizeof(*snapshot->run->calls));
 	resolver_get_times(resolver, snapshot);
 	names_get_places(resolver->names, snapshot);
 	resolver_describe(resolver, snapshot);
 	snapshot->clocks = resolver->clocks;
 	snapshot->first_clocks = resolver->first_clocks;
-	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
-					     ring_size_bytes(settings->ring));
+	snapshot->run->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
+						  ring_size_bytes(settings->ring));
 }
 
 /* Fills in what profile_copy() did not know of the samples. */
@@ -176,7 +177,7 @@ static void resolver_complete_samples(struct resolver *resolver, struct snapshot
 	resolver_get_found_by(&resolver->found_by, snapshot);
 	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
 				   seen_code_memory_bytes(resolver->code);
-	snapshot->lag_ns = resolver->lag_ns;
+	snapshot->run->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
 	resolver_complete(resolver, snapshot);
 }
@@ -225,7 +226,7 @@ void resolver_publish_moment(struct resolver *resolver, const struct recording_m
 	error_destroy(resolver_snapshot(resolver, &snapshot));
 	if (!snapshot)
 		return;
-	snapshot->sampler = moment->counts;
+	snapshot->run->sampler = moment->counts;
 	settings->moment(settings->moment_context, snapshot);
 	snapshot_destroy(snapshot);
 }
@@ -240,7 +241,8 @@ static void resolver_publish_in(struct resolver *resolver, struct snapshot *snap
 		return;
 	snapshot->at_end = at_end;
 	if (resolver->settings.writer)
-		snapshot->recording_errno = recording_writer_get_errno(resolver->settings.writer);
+		snapshot->run->recording_errno =
+			recording_writer_get_errno(resolver->settings.writer);
 	snapshot_publish(slot, snapshot);
 }
 

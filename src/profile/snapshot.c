@@ -28,6 +28,8 @@ struct snapshot_slot {
  */
 #define SNAPSHOT_STEP_NODES 16384
 
+const struct snapshot_run snapshot_no_run = { .sampler.state = SAMPLER_ENDED };
+
 struct snapshot_node *snapshot_nodes_create(size_t n)
 {
 	if (n > SNAPSHOT_STEP_NODES)
@@ -69,6 +71,15 @@ struct snapshot *snapshot_create(size_t n_nodes)
 	return NULL;
 }
 
+void snapshot_run_destroy(struct snapshot_run *run)
+{
+	if (!run)
+		return;
+	free(run->calls);
+	free(run->events);
+	free(run);
+}
+
 void snapshot_waits_destroy(struct snapshot_waits *waits)
 {
 	if (!waits)
@@ -97,8 +108,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	free(snapshot->effects);
 	free(snapshot->found_by);
 	free(snapshot->sources);
-	free(snapshot->calls);
-	free(snapshot->events);
+	snapshot_run_destroy(snapshot->run);
 	snapshot_waits_destroy(snapshot->waits);
 	free(snapshot);
 }
@@ -152,6 +162,29 @@ static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, v
 	return copy;
 }
 
+struct snapshot_run *snapshot_run_copy_head(const struct snapshot_run *run)
+{
+	struct snapshot_run *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *run;
+	copy->calls = NULL;
+	copy->events = NULL;
+	return copy;
+}
+
+struct snapshot_run *snapshot_run_copy(const struct snapshot_run *from)
+{
+	struct snapshot_run *to = snapshot_run_copy_head(from);
+
+	if (!to)
+		return NULL;
+	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
+	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
+	return to;
+}
+
 struct snapshot_waits *snapshot_waits_copy_head(const struct snapshot_waits *waits)
 {
 	struct snapshot_waits *copy = malloc(sizeof(*copy));
@@ -198,19 +231,15 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->annotation = NULL;
 	to->effects = NULL;
 	to->found_by = NULL;
-	to->calls = NULL;
-	to->events = NULL;
 	to->sources = NULL;
+	to->run = from->run ? snapshot_run_copy(from->run) : NULL;
 	to->waits = from->waits ? snapshot_waits_copy(from->waits) : NULL;
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
-	/* Best effort: without memory the copy has no hypercalls, no events, no source lines, and
-	 * does not know what told where frames are. */
-	snapshot_copy_array(from->found_by, from->n_frames, sizeof(*from->found_by),
-			    &to->found_by);
-	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
-	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
+	/* Best effort: without memory the copy has no source lines, and does not know what told
+	 * where frames are. */
+	snapshot_copy_array(from->found_by, from->n_frames, sizeof(*from->found_by), &to->found_by);
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
-	if (!to->waits == !from->waits &&
+	if (!to->run == !from->run && !to->waits == !from->waits &&
 	    snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),
 				&to->effects))
 		return to;

@@ -46,8 +46,8 @@ static void translate_rest(const uint32_t *ids, struct snapshot *to)
 	for (unsigned i = 0; i < to->n_places; i++)
 		to->places[i].frame = ids[to->places[i].frame];
 	qsort(to->places, to->n_places, sizeof(to->places[0]), snapshot_compare_places);
-	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		to->vcpus[i].last_frame = ids[to->vcpus[i].last_frame];
+	for (unsigned i = 0; to->run && i < to->run->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		to->run->vcpus[i].last_frame = ids[to->run->vcpus[i].last_frame];
 }
 
 struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
@@ -66,10 +66,12 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	/* Nobody compares waits, hypercalls, and what told where frames are. */
 	snapshot_waits_destroy(to->waits);
 	to->waits = NULL;
-	free(to->calls);
-	to->calls = NULL;
-	free(to->events);
-	to->events = NULL;
+	if (to->run) {
+		free(to->run->calls);
+		to->run->calls = NULL;
+		free(to->run->events);
+		to->run->events = NULL;
+	}
 	free(to->found_by);
 	to->found_by = NULL;
 	to->frames = frames;

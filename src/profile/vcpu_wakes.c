@@ -34,14 +34,15 @@ void vcpu_wakes_read(struct vcpu_wakes *wakes, struct os *os, unsigned n_vcpus, 
 
 void vcpu_wakes_get(const struct vcpu_wakes *wakes, struct snapshot *snapshot)
 {
-	unsigned n = snapshot->n_vcpus < GUEST_MAX_VCPUS ? snapshot->n_vcpus : GUEST_MAX_VCPUS;
+	unsigned n =
+		snapshot->run->n_vcpus < GUEST_MAX_VCPUS ? snapshot->run->n_vcpus : GUEST_MAX_VCPUS;
 
 	for (unsigned i = 0; i < n; i++) {
-		snapshot->vcpus[i].timer_ns = wakes->timers[i].at_ns;
-		snapshot->vcpus[i].timer_read_ns = wakes->timers[i].read_ns;
+		snapshot->run->vcpus[i].timer_ns = wakes->timers[i].at_ns;
+		snapshot->run->vcpus[i].timer_read_ns = wakes->timers[i].read_ns;
 	}
-	free(snapshot->events);
-	snapshot->events = calloc(snapshot->n_vcpus, sizeof(*snapshot->events));
-	if (snapshot->events)
-		memcpy(snapshot->events, wakes->events, n * sizeof(*snapshot->events));
+	free(snapshot->run->events);
+	snapshot->run->events = calloc(snapshot->run->n_vcpus, sizeof(*snapshot->run->events));
+	if (snapshot->run->events)
+		memcpy(snapshot->run->events, wakes->events, n * sizeof(*snapshot->run->events));
 }

@@ -111,18 +111,31 @@ const char *const counter_unknown_cause_words[N_UNKNOWN_CAUSES] = {
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
-#define AT(member) offsetof(struct snapshot, member)
+#define AT(member) offsetof(struct snapshot_run, member)
 #define STOPPED(name, kind, member) { COUNTERS_STOPPED, kind, name, AT(stopped.member), NULL, 0 }
 #define SAMPLER(name)  { COUNTERS_SAMPLER, COUNTER_U64, #name, AT(sampler.name), NULL, 0 }
 #define SAMPLER_DOUBLE(name) \
 	{ COUNTERS_SAMPLER, COUNTER_DOUBLE, #name, AT(sampler.name), NULL, 0 }
-#define RESOLVER(name) { COUNTERS_RESOLVER, COUNTER_U64, #name, AT(resolver.name), NULL, 0 }
-#define BY(name, elements, n) \
-	{ COUNTERS_RESOLVER, COUNTER_ARRAY, #name, AT(resolver.name), elements, n }
-#define TICKS_BY(name, elements, n) \
-	{ COUNTERS_RESOLVER, COUNTER_TICKS, #name, AT(resolver.name), elements, n }
-#define RESOLVER_DOUBLE(name) \
-	{ COUNTERS_RESOLVER, COUNTER_DOUBLE, #name, AT(resolver.name), NULL, 0 }
+#define RESOLVER(name)                                                                             \
+	{                                                                                          \
+		COUNTERS_RESOLVER, COUNTER_U64, #name, offsetof(struct snapshot, resolver.name),   \
+			NULL, 0                                                                    \
+	}
+#define BY(name, elements, n)                                                                      \
+	{                                                                                          \
+		COUNTERS_RESOLVER, COUNTER_ARRAY, #name, offsetof(struct snapshot, resolver.name), \
+			elements, n                                                                \
+	}
+#define TICKS_BY(name, elements, n)                                                                \
+	{                                                                                          \
+		COUNTERS_RESOLVER, COUNTER_TICKS, #name, offsetof(struct snapshot, resolver.name), \
+			elements, n                                                                \
+	}
+#define RESOLVER_DOUBLE(name)                                                                      \
+	{                                                                                          \
+		COUNTERS_RESOLVER, COUNTER_DOUBLE, #name,                                          \
+			offsetof(struct snapshot, resolver.name), NULL, 0                          \
+	}
 #define OS(name)       { COUNTERS_OS, COUNTER_U64, #name, AT(os.name), NULL, 0 }
 
 const struct counter counters[] = {
@@ -201,9 +214,15 @@ const struct counter counters[] = {
 /* clang-format on */
 const size_t n_counters = sizeof(counters) / sizeof(counters[0]);
 
+static const char *counter_base(const struct counter *counter, const struct snapshot *snapshot,
+				const struct snapshot_run *run)
+{
+	return counter->group == COUNTERS_RESOLVER ? (const char *)snapshot : (const char *)run;
+}
+
 const void *counter_value(const struct counter *counter, const struct snapshot *snapshot)
 {
-	return (const char *)snapshot + counter->offset;
+	return counter_base(counter, snapshot, snapshot_get_run(snapshot)) + counter->offset;
 }
 
 /* --- a range of time -------------------------------------------------------------------------- */
@@ -221,7 +240,7 @@ static void counter_subtract(const struct counter *counter, struct snapshot *sna
 			     const struct snapshot *before)
 {
 	size_t n = counter->n ? counter->n : 1;
-	char *at = (char *)snapshot + counter->offset;
+	char *at = (char *)counter_base(counter, snapshot, snapshot->run) + counter->offset;
 	const char *was = counter_value(counter, before);
 
 	for (size_t i = 0; i < n; i++, at += sizeof(uint64_t), was += sizeof(uint64_t)) {
@@ -239,14 +258,15 @@ static void counter_subtract(const struct counter *counter, struct snapshot *sna
 
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before)
 {
-	struct sampler_counts *sampler = &snapshot->sampler;
+	struct sampler_counts *sampler = snapshot->run ? &snapshot->run->sampler : NULL;
 	bool was_reset = snapshot_was_reset(before, snapshot);
 
 	for (size_t i = 0; i < n_counters; i++)
 		if (counter_grows(&counters[i]) &&
-		    !(was_reset && counters[i].group == COUNTERS_RESOLVER))
+		    (counters[i].group == COUNTERS_RESOLVER ? !was_reset : sampler != NULL))
 			counter_subtract(&counters[i], snapshot, before);
-	sampler->stopped_share = sampler->elapsed_ns ? (double)sampler->stopped_ns /
-							       (double)sampler->elapsed_ns
-						     : 0;
+	if (sampler)
+		sampler->stopped_share = sampler->elapsed_ns ? (double)sampler->stopped_ns /
+								       (double)sampler->elapsed_ns
+							     : 0;
 }

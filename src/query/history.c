@@ -52,6 +52,7 @@ static void history_clear(struct history_moment *moment)
 	free(moment->nodes);
 	free(moment->grown);
 	free(moment->shares);
+	snapshot_run_destroy(moment->head.run);
 	snapshot_waits_destroy(moment->head.waits);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
@@ -292,6 +293,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 {
 	struct history_moment *moment;
 	_cleanup_free_ struct history_copy *copy = NULL;
+	struct snapshot_run *run = NULL;
 	struct snapshot_waits *waits = NULL;
 	struct snapshot *grown;
 
@@ -299,10 +301,15 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	if (!snapshot->n_nodes || !snapshot->time_ns || !history_is_due(history, snapshot))
 		return;
 	copy = malloc(sizeof(*copy));
+	if (copy && snapshot->run)
+		run = snapshot_run_copy_head(snapshot->run);
 	if (copy && snapshot->waits)
 		waits = snapshot_waits_copy_head(snapshot->waits);
-	if (!copy || !waits != !snapshot->waits)
+	if (!copy || !run != !snapshot->run || !waits != !snapshot->waits) {
+		snapshot_run_destroy(run);
+		snapshot_waits_destroy(waits);
 		return;
+	}
 	if (history->n == HISTORY_MOMENTS)
 		history->first = (history->first + 1) % HISTORY_MOMENTS;
 	else
@@ -313,9 +320,8 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.effects = NULL; /* these arrays are the snapshot's */
 	moment->head.found_by = NULL;
 	moment->head.sources = NULL;
-	moment->head.calls = NULL;
-	moment->head.events = NULL;
 	moment->head.nodes = NULL;
+	moment->head.run = run;
 	moment->head.waits = waits;
 	if (waits)
 		kept_locks_take(snapshot, waits);
@@ -396,9 +402,11 @@ struct xtop_error *history_get(const struct history *history, size_t at,
 	snapshot->n_nodes = moment->n_nodes;
 	snapshot->nodes = nodes;
 	history_expand(moment, snapshot);
+	if (moment->head.run)
+		snapshot->run = snapshot_run_copy(moment->head.run);
 	if (moment->head.waits)
 		snapshot->waits = snapshot_waits_copy(moment->head.waits);
-	if (!snapshot->waits == !moment->head.waits) {
+	if (!snapshot->run == !moment->head.run && !snapshot->waits == !moment->head.waits) {
 		*snapshotp = snapshot;
 		return NULL;
 	}
@@ -459,7 +467,8 @@ size_t history_memory_bytes(const struct history *history)
 		const struct history_moment *moment = &history->moments[i];
 		const struct snapshot_waits *waits = moment->head.waits;
 
-		bytes += (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
+		bytes += (moment->head.run ? sizeof(*moment->head.run) : 0) +
+			 (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
 			 moment->n_shares * sizeof(*moment->shares);
 		if (waits)
 			bytes += sizeof(*waits) + waits->n_locks * sizeof(*waits->locks) +

@@ -538,31 +538,19 @@ static uint32_t line_expander_function(struct line_expander *expander, const str
 	return line_expander_translate(expander, from, frames_get(from->frames, id)->group);
 }
 
-/* Best effort, as in the resolver's snapshot. */
-static void line_expander_translate_calls(struct line_expander *expander,
-					  const struct snapshot *from, struct snapshot *to)
+/* Translates the frames of RUN: those of hypercalls, and the last function of each vCPU. */
+static void line_expander_translate_run(struct line_expander *expander, const struct snapshot *from,
+					struct snapshot_run *run)
 {
-	to->calls = from->calls ? reallocarray(NULL, from->n_vcpus, sizeof(*to->calls)) : NULL;
-	for (unsigned i = 0; to->calls && i < from->n_vcpus; i++) {
-		to->calls[i] = from->calls[i];
-		for (unsigned j = 0; j < SNAPSHOT_MAX_CALLS && to->calls[i].calls[j].ticks > 0; j++)
-			to->calls[i].calls[j].frame = line_expander_function(
-				expander, from, from->calls[i].calls[j].frame);
-	}
-}
+	for (unsigned i = 0; run->calls && i < run->n_vcpus; i++) {
+		struct snapshot_call *calls = run->calls[i].calls;
 
-/* Translates the other ids of frames: those of hypercalls, and the last function of each vCPU. */
-static void line_expander_translate_rest(struct line_expander *expander,
-					 const struct snapshot *from, struct snapshot *to)
-{
-	line_expander_translate_calls(expander, from, to);
-	to->events = from->events ? reallocarray(NULL, from->n_vcpus, sizeof(*to->events)) : NULL;
-	if (to->events)
-		memcpy(to->events, from->events, from->n_vcpus * sizeof(*to->events));
-	to->n_places = 0; /* only the resolver's own snapshot has them */
-	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		to->vcpus[i].last_frame =
-			line_expander_function(expander, from, from->vcpus[i].last_frame);
+		for (unsigned j = 0; j < SNAPSHOT_MAX_CALLS && calls[j].ticks > 0; j++)
+			calls[j].frame = line_expander_function(expander, from, calls[j].frame);
+	}
+	for (unsigned i = 0; i < run->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		run->vcpus[i].last_frame =
+			line_expander_function(expander, from, run->vcpus[i].last_frame);
 }
 
 static struct xtop_error *line_expander_finish(const struct line_expander_tree *tree,
@@ -572,11 +560,13 @@ static struct xtop_error *line_expander_finish(const struct line_expander_tree *
 	/* Waits get lines only for files, which have no rows of waits and locks. */
 	struct snapshot_waits *waits =
 		tree->from->waits ? snapshot_waits_copy_head(tree->from->waits) : NULL;
+	struct snapshot_run *run = tree->from->run ? snapshot_run_copy(tree->from->run) : NULL;
 	struct snapshot *to = numbers ? snapshot_create(tree->n) : NULL;
 	struct snapshot_node *nodes;
 
-	if (!to || !waits != !tree->from->waits) {
+	if (!to || !run != !tree->from->run || !waits != !tree->from->waits) {
 		snapshot_destroy(to);
+		snapshot_run_destroy(run);
 		snapshot_waits_destroy(waits);
 		return error_create("no memory for source lines");
 	}
@@ -588,9 +578,12 @@ static struct xtop_error *line_expander_finish(const struct line_expander_tree *
 	to->found_by = NULL;
 	to->sources = NULL;
 	to->annotation = NULL;
+	to->run = run;
 	to->waits = waits;
+	to->n_places = 0; /* only the resolver's own snapshot has them */
 	line_expander_emit(tree, to, numbers);
-	line_expander_translate_rest(tree->expander, tree->from, to);
+	if (to->run)
+		line_expander_translate_run(tree->expander, tree->from, to->run);
 	to->frames = tree->expander->frames;
 	to->n_frames = frames_count(tree->expander->frames);
 	to->live_weight = to->nodes[0].children_live;

@@ -130,18 +130,20 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 			       const struct snapshot *last, struct snapshot **snapshotp)
 {
 	struct snapshot *snapshot = snapshot_create(range->paths.n);
+	/* Hypercalls are only known since the start, and events only now. */
+	struct snapshot_run *run = last->run ? snapshot_run_copy_head(last->run) : NULL;
 	struct snapshot_waits *waits = last->waits ? snapshot_waits_copy_head(last->waits) : NULL;
 	struct snapshot_node *nodes;
 
-	if (!snapshot || !waits != !last->waits) {
+	if (!snapshot || !run != !last->run || !waits != !last->waits) {
 		snapshot_destroy(snapshot);
+		snapshot_run_destroy(run);
 		snapshot_waits_destroy(waits);
 		return range_no_memory();
 	}
 	nodes = snapshot->nodes;
 	*snapshot = *last;
-	snapshot->calls = NULL; /* they are only known since the start */
-	snapshot->events = NULL; /* these only now */
+	snapshot->run = run;
 	snapshot->waits = waits;
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;

@@ -116,10 +116,11 @@ static void publisher_set_system(const char *system, struct push_profile *profil
 /* The sampler counts since its start; the notes of a profile are about its interval. */
 static void publisher_count_losses(struct publisher_guest *guest, struct snapshot *snapshot)
 {
-	uint64_t lost = snapshot->sampler.lost, refused = snapshot->sampler.refused;
+	uint64_t lost = snapshot->run->sampler.lost, refused = snapshot->run->sampler.refused;
 
-	snapshot->sampler.lost = lost < guest->lost ? lost : lost - guest->lost;
-	snapshot->sampler.refused = refused < guest->refused ? refused : refused - guest->refused;
+	snapshot->run->sampler.lost = lost < guest->lost ? lost : lost - guest->lost;
+	snapshot->run->sampler.refused =
+		refused < guest->refused ? refused : refused - guest->refused;
 	guest->lost = lost;
 	guest->refused = refused;
 }
@@ -193,7 +194,7 @@ static void publisher_push(struct publisher *publisher, struct publisher_times *
 	size_t size_bytes;
 
 	publisher_set_times(times, pipeline, snapshot, &profile);
-	publisher_set_system(snapshot->system, &profile);
+	publisher_set_system(snapshot->run->system, &profile);
 	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
 	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
 	error = (publisher->options->lines ? publisher_encode_lines : publisher_encode)(

@@ -126,7 +126,9 @@ const struct recent *guest_screen_recent(const struct guest_screen *guest)
 
 const char *guest_screen_system(const struct guest_screen *guest)
 {
-	return guest->live && guest->live->system[0] ? guest->live->system : guest->system;
+	return guest->live && snapshot_get_run(guest->live)->system[0]
+		       ? snapshot_get_run(guest->live)->system
+		       : guest->system;
 }
 
 struct xtop_error *guest_screen_select(struct guest_screen *guest,

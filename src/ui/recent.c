@@ -97,7 +97,7 @@ static void recent_update_rate(struct recent *recent, const struct sampler_count
 
 void recent_update(struct recent *recent, const struct snapshot *snapshot)
 {
-	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 	uint64_t ns = increase(sampler->elapsed_ns, recent->elapsed_ns);
 	double decay = recent_decay(recent, ns);
 
@@ -114,8 +114,8 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot)
 	recent->sequence = snapshot->sequence;
 	if (snapshot->started_ns != recent->started_ns)
 		recent_reset_vcpus(recent, snapshot->started_ns);
-	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		recent_update_vcpu(&snapshot->vcpus[i], &recent->counts[i], decay,
+	for (unsigned i = 0; i < snapshot_get_run(snapshot)->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		recent_update_vcpu(&snapshot_get_run(snapshot)->vcpus[i], &recent->counts[i], decay,
 				   &recent->vcpus[i]);
 }
 

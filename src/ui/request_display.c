@@ -20,7 +20,7 @@ static void request_step_history(struct ui *ui, int step)
 {
 	const char *notice = NULL;
 
-	if (ui->model.all && ui->model.all->sums_only) {
+	if (ui->model.all && !ui->model.all->run) {
 		ui_message(ui, STYLE_NOTICE,
 			   "a profile has one picture: earlier ones need raw samples");
 		return;

@@ -78,7 +78,7 @@ static struct snapshot *snapshot_now(void)
 	snapshot->sequence = ++sequence;
 	snapshot->resolver.samples = snapshot->nodes[0].children_total;
 	snapshot->resolver.weight = snapshot->total_weight;
-	snapshot->n_vcpus = 2;
+	snapshot->run->n_vcpus = 2;
 	return snapshot;
 }
 

@@ -74,7 +74,7 @@ static void *publish(void *context)
 			continue;
 		if (profile_copy(publisher->profile, 1, &snapshot))
 			abort();
-		snapshot->recording_errno = publisher->recording_errno;
+		snapshot->run->recording_errno = publisher->recording_errno;
 		publisher->n++;
 		snapshot_publish(publisher->slot, snapshot);
 	}

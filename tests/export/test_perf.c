@@ -25,7 +25,7 @@ static char *perf(struct snapshot *snapshot, const struct export_settings *setti
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	snapshot->sampler.rate_asked_hz = 100;
+	snapshot->run->sampler.rate_asked_hz = 100;
 	must(export_perf(snapshot, settings, file));
 	fclose(file);
 	check(strncmp(text, "# ========\n# made by: xtop", 26) == 0, "the head is perf's");

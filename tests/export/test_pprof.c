@@ -125,7 +125,7 @@ static void check_pprof(struct snapshot *snapshot, const struct export_settings 
 {
 	char *text;
 
-	snapshot->sampler.rate_asked_hz = 100;
+	snapshot->run->sampler.rate_asked_hz = 100;
 	text = pprof_text(snapshot, settings);
 	check_string(text, expected, what);
 	free(text);
@@ -207,7 +207,7 @@ static void test_notes(void)
 	char *text;
 	size_t size;
 
-	snapshot->sampler.lost = 17;
+	snapshot->run->sampler.lost = 17;
 	waits->waits = calloc(1, sizeof(*waits->waits));
 	waits->waits->span_ticks = 500;
 	message = pprof(snapshot, &settings, &reading.n);

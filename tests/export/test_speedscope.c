@@ -19,7 +19,7 @@ static void check_both(struct snapshot *snapshot, const struct snapshot *waits,
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	snapshot->sampler.rate_asked_hz = 100;
+	snapshot->run->sampler.rate_asked_hz = 100;
 	must(export_speedscope(snapshot, &settings, file));
 	fclose(file);
 	check(strstr(text, profile), "%s", profile);

@@ -143,29 +143,9 @@ static char *stats_text(const struct snapshot *snapshot, const char *domain)
 	return text;
 }
 
-static struct snapshot some_snapshot(void)
+static struct snapshot some_snapshot(struct snapshot_run *run)
 {
-	return (struct snapshot){
-		.n_frames = 7,
-		.n_nodes = 9,
-		.live_weight = 12.5,
-		.total_weight = 990,
-		.resolver = { .samples = 990,
-			      .lag_ns = 1234567,
-			      .states = { 1, 2, 3, 4 },
-			      .user = 5,
-			      .stops = { 6, 7, 8, 9, 10, 11, 37 },
-			      .parts = { 38, 39 },
-			      .parts_complete = { 40, 41 },
-			      .cuts = { 12, 13, 14, 15, 16, 17 },
-			      .unknown_causes = { 31, 32, 33, 34, 35, 36, 37 },
-			      .frames = 18,
-			      .frames_unknown = 19,
-			      .samples_unknown = 20,
-			      .bad_records = 21,
-			      .evicted_nodes = 22,
-			      .frames_refused = 23,
-			      .cpu_ns = 2400000000 },
+	*run = (struct snapshot_run){
 		.sampler = { .state = SAMPLER_GUEST_GONE,
 			     .rate_asked_hz = 99,
 			     .rate_now_hz = 98.5,
@@ -198,8 +178,31 @@ static struct snapshot some_snapshot(void)
 		.n_vcpus = 2,
 		.vcpus = { { .states = { 1, 2, 3, 4 }, .user = 5 },
 			   { .states = { 6, 7, 8, 9, 2 }, .user = 10 } },
-		.profile_bytes = 65536,
 		.ring_permille = 38,
+	};
+	return (struct snapshot){
+		.n_frames = 7,
+		.n_nodes = 9,
+		.live_weight = 12.5,
+		.total_weight = 990,
+		.resolver = { .samples = 990,
+			      .lag_ns = 1234567,
+			      .states = { 1, 2, 3, 4 },
+			      .user = 5,
+			      .stops = { 6, 7, 8, 9, 10, 11, 37 },
+			      .parts = { 38, 39 },
+			      .parts_complete = { 40, 41 },
+			      .cuts = { 12, 13, 14, 15, 16, 17 },
+			      .unknown_causes = { 31, 32, 33, 34, 35, 36, 37 },
+			      .frames = 18,
+			      .frames_unknown = 19,
+			      .samples_unknown = 20,
+			      .bad_records = 21,
+			      .evicted_nodes = 22,
+			      .frames_refused = 23,
+			      .cpu_ns = 2400000000 },
+		.profile_bytes = 65536,
+		.run = run,
 	};
 }
 
@@ -210,7 +213,8 @@ static void check_has(const char *text, const char *part)
 
 static void test_members(void)
 {
-	struct snapshot snapshot = some_snapshot();
+	struct snapshot_run run;
+	struct snapshot snapshot = some_snapshot(&run);
 	char *text = stats_text(&snapshot, "web01");
 
 	check(is_json(text), "is JSON");
@@ -261,7 +265,8 @@ static void test_members(void)
 /* What was read of the tasks that wait, and what that cost. */
 static void test_waits(void)
 {
-	struct snapshot snapshot = some_snapshot(), of_waits = { .total_weight = 7500 };
+	struct snapshot_run run;
+	struct snapshot snapshot = some_snapshot(&run), of_waits = { .total_weight = 7500 };
 	struct snapshot_waits part = {
 		.span_ticks = 20500,
 		.rows_refused = 11,
@@ -314,7 +319,8 @@ static void test_strings(void)
 		{ "\xe2\x82", "\"\\ufffd\\ufffd\"" },                       /* cut */
 		{ "", "\"\"" },
 	};
-	struct snapshot snapshot = some_snapshot();
+	struct snapshot_run run;
+	struct snapshot snapshot = some_snapshot(&run);
 	char part[128], *text;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -330,31 +336,32 @@ static void test_strings(void)
 
 static void test_numbers(void)
 {
-	struct snapshot snapshot = some_snapshot();
+	struct snapshot_run run;
+	struct snapshot snapshot = some_snapshot(&run);
 	char *text;
 
-	snapshot.sampler.elapsed_ns = 0;
-	snapshot.stopped.mean_ns = NAN;
+	run.sampler.elapsed_ns = 0;
+	run.stopped.mean_ns = NAN;
 	snapshot.live_weight = INFINITY;
-	snapshot.sampler.stopped_share = 1e-300;
-	snapshot.sampler.state = (enum sampler_state)77;
-	snapshot.n_vcpus = 1;
-	snapshot.vcpus[0].times = (struct vcpu_times){ 1000, 300, 125 };
+	run.sampler.stopped_share = 1e-300;
+	run.sampler.state = (enum sampler_state)77;
+	run.n_vcpus = 1;
+	run.vcpus[0].times = (struct vcpu_times){ 1000, 300, 125 };
 	text = stats_text(&snapshot, "x");
 	check_has(text, "\"steal_percent\": 12.5");
 	free(text);
-	snapshot.vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
+	run.vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
 	text = stats_text(&snapshot, "x");
 	check_has(text, "\"steal_percent\": null");
 	free(text);
-	snapshot.n_vcpus = 0;
+	run.n_vcpus = 0;
 	text = stats_text(&snapshot, "x");
 	check(is_json(text), "JSON in spite of nan, inf and an unknown state");
 	check_has(text, "\"mean\": null");
 	check_has(text, "\"reached\": 0");
 	check_has(text, "\"state\": \"unknown\"");
 	free(text);
-	snapshot.n_vcpus = GUEST_MAX_VCPUS + 1;
+	run.n_vcpus = GUEST_MAX_VCPUS + 1;
 	text = stats_text(&snapshot, "x");
 	check(is_json(text), "more vCPUs than there can be");
 	free(text);
@@ -364,7 +371,8 @@ static void test_numbers(void)
 static void test_locale(void)
 {
 	static const char *const comma[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "de_DE.utf8" };
-	struct snapshot snapshot = some_snapshot();
+	struct snapshot_run run;
+	struct snapshot snapshot = some_snapshot(&run);
 	const char *set = NULL;
 	char *text;
 

@@ -35,12 +35,12 @@ static void test_table(void)
 	snapshot->resolver.weight_unknown = 4;
 	snapshot->started_ns = 5 * SECOND;
 	snapshot->time_ns = 7 * SECOND + SECOND / 2;
-	snapshot->sampler = (struct sampler_counts){ .rate_asked_hz = 99,
-						     .ticks = 250,
-						     .samples = 245,
-						     .elapsed_ns = 2500000000,
-						     .stopped_share = 0.0024,
-						     .lost = 7 };
+	snapshot->run->sampler = (struct sampler_counts){ .rate_asked_hz = 99,
+							  .ticks = 250,
+							  .samples = 245,
+							  .elapsed_ns = 2500000000,
+							  .stopped_share = 0.0024,
+							  .lost = 7 };
 	check_table(
 		snapshot, options,
 		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, "

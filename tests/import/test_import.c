@@ -130,7 +130,7 @@ static void test_kinds(void)
 	check(kind_of(&read, "f") == FRAME_KIND_USERLAND, "f_[j]: a program's");
 	check(kind_of(&read, "swapper") == FRAME_KIND_FUNCTION, "the only name: a function");
 	check_u64(read.snapshot->resolver.samples, 10, "samples");
-	check(read.snapshot->sums_only && read.snapshot->at_end, "no more will come");
+	check(!read.snapshot->run && read.snapshot->at_end, "no more will come");
 	check_string(import_get_format(read.import), "folded", "format");
 	read_close(&read);
 	read = read_text("_start;main;a 3\n_start;b 2\n");

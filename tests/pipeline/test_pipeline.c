@@ -336,7 +336,7 @@ static void test_reboot(void)
 	      "back: as domain %u", pipeline_guest(pipeline)->domid);
 	after = snapshot_now();
 	check(before && after && after->resolver.samples > before->resolver.samples &&
-		      after->n_vcpus == 3 && after->vcpus[2].states[VCPU_RUNNING] > 0,
+		      after->run->n_vcpus == 3 && after->run->vcpus[2].states[VCPU_RUNNING] > 0,
 	      "back: the profile goes on");
 	snapshot_destroy(after);
 	snapshot_destroy(before);

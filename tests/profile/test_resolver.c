@@ -156,8 +156,8 @@ static void test_folds(void)
 	check_u64(snapshot->resolver.frames, 3 * 4 + 4 + 2 + 3, "frames");
 	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 7, "complete");
 	check_u64(snapshot->total_weight, 7, "weight");
-	check_u64(snapshot->n_vcpus, 2, "vCPUs");
-	check_u64(snapshot->vcpus[0].user, 1, "user ticks of vCPU 0");
+	check_u64(snapshot->run->n_vcpus, 2, "vCPUs");
+	check_u64(snapshot->run->vcpus[0].user, 1, "user ticks of vCPU 0");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -192,12 +192,12 @@ static void test_weights(void)
 	check(snapshot->resolver.weight == 21 && snapshot->total_weight == 21, "%g ticks",
 	      snapshot->resolver.weight);
 	check(snapshot->nodes[0].children_total == 3, "the tree counts samples, too");
-	check_u64(snapshot->vcpus[0].states[VCPU_RUNNING], 21, "vCPU 0 ran");
-	check_u64(snapshot->vcpus[0].user, 1, "in user code");
-	check_u64(snapshot->vcpus[1].states[VCPU_BLOCKED], 20, "vCPU 1 was blocked");
+	check_u64(snapshot->run->vcpus[0].states[VCPU_RUNNING], 21, "vCPU 0 ran");
+	check_u64(snapshot->run->vcpus[0].user, 1, "in user code");
+	check_u64(snapshot->run->vcpus[1].states[VCPU_BLOCKED], 20, "vCPU 1 was blocked");
 	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "and offline");
-	check(snapshot->found_by &&
-		      snapshot->found_by[snapshot->vcpus[0].last_frame] == 1 << UNWIND_BY_REGISTERS,
+	check(snapshot->found_by && snapshot->found_by[snapshot->run->vcpus[0].last_frame] ==
+					    1 << UNWIND_BY_REGISTERS,
 	      "the registers told where its last frame is");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -247,7 +247,7 @@ static void test_return_addresses(void)
 
 static void check_call(const struct snapshot *snapshot, unsigned at, const char *name, double ticks)
 {
-	const struct snapshot_call *call = &snapshot->calls[0].calls[at];
+	const struct snapshot_call *call = &snapshot->run->calls[0].calls[at];
 
 	check_string(frames_get(snapshot->frames, call->frame)->name, name, "what tells the call");
 	check(call->ticks == ticks, "%s: %.0f ticks", name, call->ticks);
@@ -278,7 +278,7 @@ static void test_calls(void)
 	check_call(snapshot, 2, "xen_hypercall_sched_op", 1);
 	check_call(snapshot, 3, "xen_hypercall_amd", 1);
 	check_call(snapshot, 4, "HYPERCALL_console_io", 3);
-	check(snapshot->calls[0].calls[5].ticks == 0, "no other calls");
+	check(snapshot->run->calls[0].calls[5].ticks == 0, "no other calls");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -414,13 +414,13 @@ static void test_states(void)
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples, 4, "samples");
 	check_u64(snapshot->resolver.states[VCPU_LOCK_WAIT], 1, "waits for a lock");
-	check_u64(snapshot->vcpus[1].states[VCPU_LOCK_WAIT], 1, "waits for a lock, vCPU 1");
+	check_u64(snapshot->run->vcpus[1].states[VCPU_LOCK_WAIT], 1, "waits for a lock, vCPU 1");
 	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "offline");
 	check_u64(snapshot->resolver.states[VCPU_BLOCKED], 1, "blocked");
 	check_u64(snapshot->resolver.states[VCPU_RUNNABLE], 1, "runnable");
 	check_u64(snapshot->resolver.states[VCPU_RUNNING], 2, "running");
-	check_u64(snapshot->vcpus[1].states[VCPU_RUNNABLE], 1, "runnable, vCPU 1");
-	check_u64(snapshot->vcpus[0].states[VCPU_RUNNING], 2, "running, vCPU 0");
+	check_u64(snapshot->run->vcpus[1].states[VCPU_RUNNABLE], 1, "runnable, vCPU 1");
+	check_u64(snapshot->run->vcpus[0].states[VCPU_RUNNING], 2, "running, vCPU 0");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
@@ -436,9 +436,10 @@ static void test_times(void)
 	stage_open(&stage);
 	control_set_times(stage.control, times, 2);
 	snapshot = stage_snapshot(&stage);
-	check(snapshot->vcpus[0].times.span_ns == 1000 && snapshot->vcpus[0].times.ran_ns == 600 &&
-		      snapshot->vcpus[0].times.waited_ns == 100 &&
-		      snapshot->vcpus[1].times.span_ns == 1000,
+	check(snapshot->run->vcpus[0].times.span_ns == 1000 &&
+		      snapshot->run->vcpus[0].times.ran_ns == 600 &&
+		      snapshot->run->vcpus[0].times.waited_ns == 100 &&
+		      snapshot->run->vcpus[1].times.span_ns == 1000,
 	      "times since the start");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -619,11 +620,11 @@ static void test_lag(void)
 		stage_add(&stage, record);
 	}
 	guest_must(resolver_snapshot(stage.resolver, &snapshot));
-	check(snapshot->lag_ns >= 30000000 && snapshot->lag_ns < 1000000000,
-	      "the longest of three: %" PRIu64 " ns", snapshot->lag_ns);
+	check(snapshot->run->lag_ns >= 30000000 && snapshot->run->lag_ns < 1000000000,
+	      "the longest of three: %" PRIu64 " ns", snapshot->run->lag_ns);
 	snapshot_destroy(snapshot);
 	guest_must(resolver_snapshot(stage.resolver, &snapshot));
-	check_u64(snapshot->lag_ns, 0, "no sample since the snapshot before");
+	check_u64(snapshot->run->lag_ns, 0, "no sample since the snapshot before");
 	check(snapshot->resolver.lag_ns >= 30000000, "the longest of all: %" PRIu64 " ns",
 	      snapshot->resolver.lag_ns);
 	snapshot_destroy(snapshot);
@@ -852,8 +853,8 @@ static void test_finish_drains(void)
 	if (check(snapshot, "a last snapshot comes without a request")) {
 		check(snapshot->at_end, "it is marked as the last");
 		check_u64(snapshot->resolver.samples, n, "samples");
-		check_u64(snapshot->ring_permille, 0, "left in the ring");
-		check_u64(snapshot->lag_ns, 0, "samples that are not live have no lag");
+		check_u64(snapshot->run->ring_permille, 0, "left in the ring");
+		check_u64(snapshot->run->lag_ns, 0, "samples that are not live have no lag");
 		check_u64(snapshot->resolver.lag_ns, 0, "in all");
 	}
 	snapshot_destroy(snapshot);
@@ -888,7 +889,7 @@ static void test_recording_fails(void)
 	stage_start(&stage);
 	snapshot_request(stage.slot);
 	snapshot = wait_snapshot(stage.slot);
-	check(snapshot && snapshot->recording_errno == EFBIG,
+	check(snapshot && snapshot->run->recording_errno == EFBIG,
 	      "the snapshot has the error of the recording");
 	snapshot_destroy(snapshot);
 	stage_finish(&stage);
@@ -1043,7 +1044,7 @@ static void test_reset_while_running(void)
 		      "it has %" PRIu64 " samples, at most those that were left",
 		      snapshot->resolver.samples);
 		check_u64(snapshot->total_weight, snapshot->resolver.samples, "weight");
-		check_u64(snapshot->vcpus[0].states[VCPU_RUNNING], snapshot->resolver.samples,
+		check_u64(snapshot->run->vcpus[0].states[VCPU_RUNNING], snapshot->resolver.samples,
 			  "ticks of vCPU 0");
 	}
 	snapshot_destroy(snapshot);
@@ -1072,7 +1073,8 @@ static void test_reset_at_end(void)
 	resolver_run(stage.resolver);
 	snapshot = snapshot_take(stage.slot);
 	check(snapshot && snapshot->resolver.samples == 0 && snapshot->n_nodes == 1 &&
-		      !snapshot->vcpus[0].times.span_ns && !snapshot->vcpus[0].times.waited_ns,
+		      !snapshot->run->vcpus[0].times.span_ns &&
+		      !snapshot->run->vcpus[0].times.waited_ns,
 	      "a reset just before the end");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -1120,10 +1122,10 @@ static void test_switch_guest(void)
 	put(over.ring, record);
 	stage_finish(&stage);
 	snapshot = wait_snapshot(stage.slot);
-	check(snapshot && snapshot->resolver.samples == 3 && snapshot->n_vcpus == 1,
+	check(snapshot && snapshot->resolver.samples == 3 && snapshot->run->n_vcpus == 1,
 	      "all of both rings: %llu samples, of %u vCPU",
 	      snapshot ? (unsigned long long)snapshot->resolver.samples : 0,
-	      snapshot ? snapshot->n_vcpus : 0);
+	      snapshot ? snapshot->run->n_vcpus : 0);
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	ring_destroy(over.ring);

@@ -476,18 +476,20 @@ static void test_timers(void)
 	begin();
 	poll_at(100 * S);
 	snapshot = take(100 * S);
-	snapshot->n_vcpus = 3;
+	snapshot->run->n_vcpus = 3;
 	waits_get_wakes(waits, snapshot);
-	check(snapshot->vcpus[0].timer_ns == OS_NO_TIMER &&
-		      snapshot->vcpus[0].timer_read_ns == 100 * S,
+	check(snapshot->run->vcpus[0].timer_ns == OS_NO_TIMER &&
+		      snapshot->run->vcpus[0].timer_read_ns == 100 * S,
 	      "a vCPU without a timer");
-	check(snapshot->vcpus[1].timer_ns == 5 * S && snapshot->vcpus[1].timer_read_ns == 100 * S,
+	check(snapshot->run->vcpus[1].timer_ns == 5 * S &&
+		      snapshot->run->vcpus[1].timer_read_ns == 100 * S,
 	      "one with a timer");
-	check(!snapshot->vcpus[2].timer_read_ns, "one of which nothing is known");
-	check(snapshot->events && snapshot->events[0].known && snapshot->events[0].domains == 1,
+	check(!snapshot->run->vcpus[2].timer_read_ns, "one of which nothing is known");
+	check(snapshot->run->events && snapshot->run->events[0].known &&
+		      snapshot->run->events[0].domains == 1,
 	      "event channels of a vCPU");
-	check_string(snapshot->events[0].names, "vbd/_[2J", "names of devices are cleaned");
-	check(!snapshot->events[1].known, "a vCPU whose channels are not known");
+	check_string(snapshot->run->events[0].names, "vbd/_[2J", "names of devices are cleaned");
+	check(!snapshot->run->events[1].known, "a vCPU whose channels are not known");
 	snapshot_destroy(snapshot);
 	end();
 }

@@ -12,19 +12,24 @@
 
 /* --- every member ----------------------------------------------------------------------------- */
 
+/* Where a member's byte is counted: those of the run behind those of the snapshot. */
+#define RUN_AT(member)      (sizeof(struct snapshot) + offsetof(struct snapshot_run, member))
+#define RESOLVER_AT(member) offsetof(struct snapshot, resolver.member)
+#define SIZE(type, member)  sizeof(((type *)NULL)->member)
+
 /* Members of the structs that are not in the table, and why. */
 static const struct {
 	size_t offset, size_bytes;
 } not_in_the_table[] = {
-#define NOT(member)                                                                                \
+#define NOT_OF_RUN(member)                                                                         \
 	{                                                                                          \
-		offsetof(struct snapshot, member), sizeof(((struct snapshot *)NULL)->member)       \
+		RUN_AT(member), SIZE(struct snapshot_run, member)                                  \
 	}
-	NOT(stopped.log2),        /* an array without names */
-	NOT(sampler.state),       /* a word */
-	NOT(sampler.guest_pages), /* for the resolver */
-	NOT(sampler.ending),      /* for the screen */
-	NOT(resolver.lag_ns),     /* stands in "profile" */
+	NOT_OF_RUN(stopped.log2),                  /* an array without names */
+	NOT_OF_RUN(sampler.state),                 /* a word */
+	NOT_OF_RUN(sampler.guest_pages),           /* for the resolver */
+	NOT_OF_RUN(sampler.ending),                /* for the screen */
+	{ RESOLVER_AT(lag_ns), sizeof(uint64_t) }, /* stands in "profile" */
 };
 
 static size_t counter_bytes(const struct counter *counter)
@@ -56,19 +61,22 @@ static void check_struct(const unsigned char *times, const char *what, size_t st
 
 static void test_every_member(void)
 {
-	unsigned char *times = calloc(1, sizeof(struct snapshot));
+	unsigned char *times = calloc(1, sizeof(struct snapshot) + sizeof(struct snapshot_run));
 
 	for (size_t i = 0; i < n_counters; i++)
-		add(times, counters[i].offset, counter_bytes(&counters[i]));
+		add(times,
+		    counters[i].offset +
+			    (counters[i].group == COUNTERS_RESOLVER ? 0 : sizeof(struct snapshot)),
+		    counter_bytes(&counters[i]));
 	for (size_t i = 0; i < sizeof(not_in_the_table) / sizeof(not_in_the_table[0]); i++)
 		add(times, not_in_the_table[i].offset, not_in_the_table[i].size_bytes);
-#define CHECK(member, padding)                                                                     \
-	check_struct(times, #member, offsetof(struct snapshot, member),                            \
-		     sizeof(((struct snapshot *)NULL)->member), padding)
-	CHECK(stopped, 0);
-	CHECK(sampler, sizeof(uint64_t) - sizeof(enum sampler_state)); /* behind the state */
-	CHECK(resolver, 0);
-	CHECK(os, 0);
+#define CHECK_RUN(member, padding)                                                                 \
+	check_struct(times, #member, RUN_AT(member), SIZE(struct snapshot_run, member), padding)
+	CHECK_RUN(stopped, 0);
+	CHECK_RUN(sampler, sizeof(uint64_t) - sizeof(enum sampler_state)); /* behind the state */
+	check_struct(times, "resolver", offsetof(struct snapshot, resolver),
+		     sizeof(struct resolver_counts), 0);
+	CHECK_RUN(os, 0);
 	free(times);
 }
 
@@ -138,21 +146,23 @@ static void test_words(void)
 /* Samples 10 and 25, and ticks, which a reset does not set back. */
 static void test_subtract(void)
 {
-	struct snapshot before = { .started_ns = 1 }, later = { .started_ns = 1 }, range;
+	struct snapshot_run run_before = { .sampler.ticks = 100 }, run_later;
+	struct snapshot before = { .started_ns = 1, .run = &run_before },
+			later = { .started_ns = 1, .run = &run_later }, range;
 
 	before.resolver.samples = 10;
-	before.sampler.ticks = 100;
 	later.resolver.samples = 25;
-	later.sampler.ticks = 300;
 	range = later;
+	run_later = (struct snapshot_run){ .sampler.ticks = 300 };
 	counters_subtract(&range, &before);
 	check_u64(range.resolver.samples, 15, "samples of a range");
-	check_u64(range.sampler.ticks, 200, "ticks of a range");
+	check_u64(run_later.sampler.ticks, 200, "ticks of a range");
 	later.started_ns = 2;
+	run_later.sampler.ticks = 300;
 	range = later;
 	counters_subtract(&range, &before);
 	check_u64(range.resolver.samples, 25, "samples of a range with a reset");
-	check_u64(range.sampler.ticks, 200, "its ticks");
+	check_u64(run_later.sampler.ticks, 200, "its ticks");
 }
 
 int main(void)

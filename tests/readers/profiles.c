@@ -119,8 +119,8 @@ static struct snapshot *make_snapshot(struct frames *frames, size_t n_nodes)
 	}
 	snapshot->started_ns = 1;
 	snapshot->time_ns = 60000000001;
-	snapshot->sampler.rate_asked_hz = 99;
-	snapshot->sampler.lost = 17;
+	snapshot->run->sampler.rate_asked_hz = 99;
+	snapshot->run->sampler.lost = 17;
 	snapshot->resolver.weight = snapshot->total_weight;
 	profile_destroy(profile);
 	return snapshot;

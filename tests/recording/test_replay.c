@@ -78,9 +78,9 @@ static void add_moment(void *context, const struct snapshot *snapshot)
 {
 	(void)context;
 	if (n_moments < sizeof(moments) / sizeof(moments[0]))
-		moments[n_moments] = (struct moment){ snapshot->resolver.samples,
-						      snapshot->sampler.samples,
-						      snapshot->time_ns };
+		moments[n_moments] =
+			(struct moment){ snapshot->resolver.samples, snapshot->run->sampler.samples,
+					 snapshot->time_ns };
 	n_moments++;
 }
 
@@ -230,28 +230,29 @@ static void test_whole(void)
 	check_u64(weight_of(snapshot, "hash"), 130, "hash");
 	check_u64(snapshot->total_weight, 180, "all");
 	check_u64(snapshot->resolver.bad_records, 0, "bad");
-	check_u64(snapshot->vcpus[1].states[VCPU_BLOCKED], 200, "vCPU 1 blocked");
+	check_u64(snapshot->run->vcpus[1].states[VCPU_BLOCKED], 200, "vCPU 1 blocked");
 	check_u64(snapshot->time_ns, 5000 * MS + 1990 * MS,
 		  "time of the snapshot: the last sample's");
 	check_u64(snapshot->started_ns, 5000 * MS, "start");
-	check_u64(snapshot->sampler.state, SAMPLER_ENDED, "state");
-	check_u64(snapshot->sampler.ticks, 200, "ticks");
-	check_u64(snapshot->sampler.samples, 200, "samples");
-	check_u64(snapshot->sampler.stops, 180, "stops");
-	check_u64(snapshot->sampler.idle_ticks, 20, "idle ticks");
-	check_u64(snapshot->sampler.late, 1, "late");
-	check_u64(snapshot->sampler.retakes, 1, "retakes");
-	check_u64(snapshot->sampler.lost, 4, "lost, as the end mark has it");
-	check_u64(snapshot->sampler.missed, 1, "missed");
-	check_u64(snapshot->sampler.skipped_budget, 2, "skipped");
-	check_u64(snapshot->sampler.waited, 3, "waited");
-	check_u64(snapshot->sampler.refused, 5, "refused");
-	check_u64(snapshot->sampler.elapsed_ns, 2000 * MS, "elapsed: 200 periods");
-	check(snapshot->sampler.rate_asked_hz == 100 && snapshot->sampler.rate_now_hz == 100,
-	      "100 Hz asked and reached (%g)", snapshot->sampler.rate_now_hz);
-	check_u64(snapshot->stopped.n, 180, "stopped times");
-	check_u64(snapshot->stopped.min_ns, 10000, "shortest");
-	check_u64(snapshot->stopped.max_ns, 10198, "longest");
+	check_u64(snapshot->run->sampler.state, SAMPLER_ENDED, "state");
+	check_u64(snapshot->run->sampler.ticks, 200, "ticks");
+	check_u64(snapshot->run->sampler.samples, 200, "samples");
+	check_u64(snapshot->run->sampler.stops, 180, "stops");
+	check_u64(snapshot->run->sampler.idle_ticks, 20, "idle ticks");
+	check_u64(snapshot->run->sampler.late, 1, "late");
+	check_u64(snapshot->run->sampler.retakes, 1, "retakes");
+	check_u64(snapshot->run->sampler.lost, 4, "lost, as the end mark has it");
+	check_u64(snapshot->run->sampler.missed, 1, "missed");
+	check_u64(snapshot->run->sampler.skipped_budget, 2, "skipped");
+	check_u64(snapshot->run->sampler.waited, 3, "waited");
+	check_u64(snapshot->run->sampler.refused, 5, "refused");
+	check_u64(snapshot->run->sampler.elapsed_ns, 2000 * MS, "elapsed: 200 periods");
+	check(snapshot->run->sampler.rate_asked_hz == 100 &&
+		      snapshot->run->sampler.rate_now_hz == 100,
+	      "100 Hz asked and reached (%g)", snapshot->run->sampler.rate_now_hz);
+	check_u64(snapshot->run->stopped.n, 180, "stopped times");
+	check_u64(snapshot->run->stopped.min_ns, 10000, "shortest");
+	check_u64(snapshot->run->stopped.max_ns, 10198, "longest");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -264,7 +265,7 @@ static void test_no_samples(void)
 	record_times(NULL, 0);
 	stage_open(&stage, 4096);
 	snapshot = stage_play(&stage);
-	check(snapshot && snapshot->at_end && snapshot->sampler.state == SAMPLER_ENDED &&
+	check(snapshot && snapshot->at_end && snapshot->run->sampler.state == SAMPLER_ENDED &&
 		      snapshot->n_nodes == 1,
 	      "a recording without samples ends");
 	snapshot_destroy(snapshot);
@@ -385,10 +386,10 @@ static void test_wild_times(void)
 	stage.paced = true; /* takes 35 ms; with the times of the file it would take 584 years */
 	snapshot = stage_play(&stage);
 	check_u64(snapshot->total_weight, 6, "times go back: samples");
-	check_u64(snapshot->sampler.elapsed_ns, 35 * MS, "elapsed: what went forward");
+	check_u64(snapshot->run->sampler.elapsed_ns, 35 * MS, "elapsed: what went forward");
 	check_u64(snapshot->time_ns, 1035 * MS, "time of the snapshot");
-	check(snapshot->sampler.rate_now_hz > 142 && snapshot->sampler.rate_now_hz < 143,
-	      "5 periods in 35 ms: %g Hz", snapshot->sampler.rate_now_hz);
+	check(snapshot->run->sampler.rate_now_hz > 142 && snapshot->run->sampler.rate_now_hz < 143,
+	      "5 periods in 35 ms: %g Hz", snapshot->run->sampler.rate_now_hz);
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 
@@ -396,7 +397,7 @@ static void test_wild_times(void)
 	stage_open(&stage, 4096);
 	snapshot = stage_play(&stage);
 	check_u64(snapshot->total_weight, 6, "times jump: samples");
-	check_u64(snapshot->sampler.elapsed_ns, 5, "elapsed stops at the end of time");
+	check_u64(snapshot->run->sampler.elapsed_ns, 5, "elapsed stops at the end of time");
 	check_u64(snapshot->time_ns, UINT64_MAX, "time of the snapshot");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);

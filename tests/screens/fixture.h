@@ -149,8 +149,8 @@ static inline uint32_t fixture_frame(struct fixture *fixture, const char *name)
 /* Counters of a run with some trouble. */
 static inline void fixture_overhead(struct snapshot *snapshot)
 {
-	snapshot->stopped = (struct stopped_summary){
-		.n = snapshot->sampler.ticks,
+	snapshot->run->stopped = (struct stopped_summary){
+		.n = snapshot->run->sampler.ticks,
 		.min_ns = 9800,
 		.p50_ns = 11900,
 		.p90_ns = 13000,
@@ -159,15 +159,15 @@ static inline void fixture_overhead(struct snapshot *snapshot)
 		.mean_ns = 12100,
 		.log2 = { [13] = 700, [14] = 190, [15] = 90, [16] = 10 }
 	};
-	snapshot->sampler.late = 12;
-	snapshot->sampler.idle_ticks = 42;
-	snapshot->sampler.retakes = 131;
-	snapshot->sampler.stops = snapshot->sampler.ticks + 131;
-	snapshot->sampler.stopped_ns = 12100 * snapshot->sampler.ticks;
-	snapshot->sampler.mapped_pages = 214;
-	snapshot->sampler.maps = 1021;
-	snapshot->sampler.cpu_ns = snapshot->sampler.elapsed_ns / 90;
-	snapshot->resolver.cpu_ns = snapshot->sampler.elapsed_ns / 160;
+	snapshot->run->sampler.late = 12;
+	snapshot->run->sampler.idle_ticks = 42;
+	snapshot->run->sampler.retakes = 131;
+	snapshot->run->sampler.stops = snapshot->run->sampler.ticks + 131;
+	snapshot->run->sampler.stopped_ns = 12100 * snapshot->run->sampler.ticks;
+	snapshot->run->sampler.mapped_pages = 214;
+	snapshot->run->sampler.maps = 1021;
+	snapshot->run->sampler.cpu_ns = snapshot->run->sampler.elapsed_ns / 90;
+	snapshot->resolver.cpu_ns = snapshot->run->sampler.elapsed_ns / 160;
 	snapshot->resolver.stops[UNWIND_COMPLETE] = snapshot->resolver.samples - 131;
 	snapshot->resolver.stops[UNWIND_CUT] = 120;
 	snapshot->resolver.stops[UNWIND_BAD] = 11;
@@ -180,8 +180,8 @@ static inline void fixture_overhead(struct snapshot *snapshot)
 	snapshot->resolver.frames = 90000;
 	snapshot->resolver.frames_unknown = 450;
 	snapshot->profile_bytes = 3 << 20;
-	snapshot->ring_permille = 4;
-	snapshot->lag_ns = 8400000;
+	snapshot->run->ring_permille = 4;
+	snapshot->run->lag_ns = 8400000;
 }
 
 /* A snapshot as of now, one second after the one before, with counters of N_VCPUS vCPUs. */
@@ -201,21 +201,22 @@ static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigne
 	snapshot->resolver.weight_unknown = fixture->samples ? 450 : 0;
 	snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS] = fixture->samples ? 400 : 0;
 	snapshot->resolver.unknown_causes[UNKNOWN_NOT_PRESENT] = fixture->samples ? 50 : 0;
-	snapshot->sampler = (struct sampler_counts){ .state = SAMPLER_RUNNING,
-						     .rate_asked_hz = 99,
-						     .rate_now_hz = 99,
-						     .ticks = fixture->ticks,
-						     .samples = fixture->ticks,
-						     .elapsed_ns = fixture->sequence * FIXTURE_NS,
-						     .stopped_share = 0.0024,
-						     .stopped_share_max = 0.0031 };
-	snapshot->stopped = (struct stopped_summary){ .n = fixture->ticks, .p50_ns = 11900 };
-	snapshot->n_vcpus = n_vcpus;
+	snapshot->run->sampler =
+		(struct sampler_counts){ .state = SAMPLER_RUNNING,
+					 .rate_asked_hz = 99,
+					 .rate_now_hz = 99,
+					 .ticks = fixture->ticks,
+					 .samples = fixture->ticks,
+					 .elapsed_ns = fixture->sequence * FIXTURE_NS,
+					 .stopped_share = 0.0024,
+					 .stopped_share_max = 0.0031 };
+	snapshot->run->stopped = (struct stopped_summary){ .n = fixture->ticks, .p50_ns = 11900 };
+	snapshot->run->n_vcpus = n_vcpus;
 	for (unsigned i = 0; i < n_vcpus; i++) {
-		snapshot->vcpus[i].states[VCPU_RUNNING] = fixture->sequence * (60 - 12 * i);
-		snapshot->vcpus[i].states[VCPU_RUNNABLE] = fixture->sequence * 5;
-		snapshot->vcpus[i].states[VCPU_BLOCKED] = fixture->sequence * (35 + 12 * i);
-		snapshot->vcpus[i].user = fixture->sequence * (48 - 10 * i);
+		snapshot->run->vcpus[i].states[VCPU_RUNNING] = fixture->sequence * (60 - 12 * i);
+		snapshot->run->vcpus[i].states[VCPU_RUNNABLE] = fixture->sequence * 5;
+		snapshot->run->vcpus[i].states[VCPU_BLOCKED] = fixture->sequence * (35 + 12 * i);
+		snapshot->run->vcpus[i].user = fixture->sequence * (48 - 10 * i);
 	}
 	return snapshot;
 }

@@ -66,7 +66,7 @@ static void show(struct scene *scene)
 	struct snapshot *snapshot = fixture_snapshot(&scene->fixture, 2);
 
 	snapshot->crash = &crash;
-	snapshot->sampler.ending = GUEST_END_CRASH;
+	snapshot->run->sampler.ending = GUEST_END_CRASH;
 	ui_show(scene->ui, snapshot);
 }
 

@@ -62,8 +62,10 @@ static struct snapshot *hostile_snapshot(struct scene *scene)
 		fixture->samples += 100;
 	}
 	snapshot = fixture_snapshot(fixture, 2);
-	text_clean(snapshot->system, sizeof(snapshot->system), hostile[0], strlen(hostile[0]));
-	text_clean(snapshot->notes[0], sizeof(snapshot->notes[0]), hostile[1], strlen(hostile[1]));
+	text_clean(snapshot->run->system, sizeof(snapshot->run->system), hostile[0],
+		   strlen(hostile[0]));
+	text_clean(snapshot->run->notes[0], sizeof(snapshot->run->notes[0]), hostile[1],
+		   strlen(hostile[1]));
 	return snapshot;
 }
 
@@ -162,7 +164,7 @@ int main(void)
 	for (int i = 0; i < 3; i++) {
 		struct snapshot *snapshot = hostile_snapshot(&scene);
 
-		snapshot->vcpus[0].last_frame = snapshot->nodes[3].frame;
+		snapshot->run->vcpus[0].last_frame = snapshot->nodes[3].frame;
 		ui_show(scene.ui, snapshot);
 	}
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -78,11 +78,11 @@ static struct snapshot *duel_snapshot(struct duel *duel, size_t guest)
 		snapshot->effects[i] = (struct snapshot_effect){ 1, 1 };
 	snapshot->worth_live = snapshot->worth_total = (struct batches_worth){ 60, samples };
 	if (guest == 1) {
-		snapshot->sampler.state = state;
-		snapshot->sampler.lost = lost;
-		snapshot->sampler.stopped_share = 0.0061;
+		snapshot->run->sampler.state = state;
+		snapshot->run->sampler.lost = lost;
+		snapshot->run->sampler.stopped_share = 0.0061;
 	}
-	snapshot->vcpus[1].last_frame = snapshot->nodes[snapshot->n_nodes - 1].frame;
+	snapshot->run->vcpus[1].last_frame = snapshot->nodes[snapshot->n_nodes - 1].frame;
 	return snapshot;
 }
 

@@ -34,14 +34,14 @@ static void scene_second(struct scene *scene, unsigned second)
 		running[i] += second > 20 ? 20 : second > 10 ? 80 : 0;
 		waiting[i] += second > 20 ? 20 : 0;
 		blocked[i] += second > 20 ? 60 : second > 10 ? 20 : 100;
-		snapshot->vcpus[i] = (struct snapshot_vcpu){ .user = running[i] };
-		snapshot->vcpus[i].states[VCPU_RUNNING] = running[i];
-		snapshot->vcpus[i].states[VCPU_RUNNABLE] = waiting[i];
-		snapshot->vcpus[i].states[VCPU_BLOCKED] = blocked[i];
+		snapshot->run->vcpus[i] = (struct snapshot_vcpu){ .user = running[i] };
+		snapshot->run->vcpus[i].states[VCPU_RUNNING] = running[i];
+		snapshot->run->vcpus[i].states[VCPU_RUNNABLE] = waiting[i];
+		snapshot->run->vcpus[i].states[VCPU_BLOCKED] = blocked[i];
 	}
-	snapshot->sampler.stopped_ns = second * 2400000ULL;
+	snapshot->run->sampler.stopped_ns = second * 2400000ULL;
 	if (second >= 32) /* in this second 1.24 %, of a budget of 1 % */
-		snapshot->sampler.stopped_ns += 10000000;
+		snapshot->run->sampler.stopped_ns += 10000000;
 	if (second > 30) { /* 1795000000 is 2026-11-18 11:06:40 UTC */
 		snapshot->clocks.at_ns = snapshot->time_ns;
 		clocks_set(&snapshot->clocks, CLOCK_GUEST_UTC,
@@ -66,9 +66,10 @@ static void scene_after_reset(struct scene *scene, unsigned seconds)
 		scene->fixture.time_ns += SECOND;
 		snapshot = fixture_snapshot(&scene->fixture, 2);
 		snapshot->started_ns = started_ns;
-		snapshot->vcpus[0] = snapshot->vcpus[1] = (struct snapshot_vcpu){ .user = 0 };
-		snapshot->vcpus[0].states[VCPU_RUNNING] = 100 * second;
-		snapshot->vcpus[1].states[VCPU_BLOCKED] = 100 * second;
+		snapshot->run->vcpus[0] = snapshot->run->vcpus[1] =
+			(struct snapshot_vcpu){ .user = 0 };
+		snapshot->run->vcpus[0].states[VCPU_RUNNING] = 100 * second;
+		snapshot->run->vcpus[1].states[VCPU_BLOCKED] = 100 * second;
 		scene->ui->now_ns += SECOND;
 		ui_show(scene->ui, snapshot);
 	}

@@ -233,20 +233,20 @@ static void test_states(void)
 
 	scene_open_filled(&scene);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.state = SAMPLER_GUEST_GONE;
+	snapshot->run->sampler.state = SAMPLER_GUEST_GONE;
 	snapshot->at_end = true;
 	ui_show(scene.ui, snapshot);
 	screen_check(&scene, "guest-gone-80x24", 80, 24);
 	screen_check(&scene, "guest-gone-40x10", 40, 10);
 
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.state = SAMPLER_GUEST_AWAY;
+	snapshot->run->sampler.state = SAMPLER_GUEST_AWAY;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "the guest is gone: last view", true);
 
 	scene.message = "the sampler's process died: signal 9";
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.state = SAMPLER_ENDED;
+	snapshot->run->sampler.state = SAMPLER_ENDED;
 	snapshot->at_end = true;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "end of samples: the sampler's process died: signal 9",
@@ -254,22 +254,22 @@ static void test_states(void)
 
 	scene.message = NULL;
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.state = SAMPLER_GUEST_PAUSED;
-	snapshot->sampler.lost = 99;
+	snapshot->run->sampler.state = SAMPLER_GUEST_PAUSED;
+	snapshot->run->sampler.lost = 99;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "paused by an administrator", true);
 	screen_contains(&scene, 80, 24, "lost 99", true);
 
 	scene.message = "the sampler's process died: signal 9";
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.state = SAMPLER_FAILED;
+	snapshot->run->sampler.state = SAMPLER_FAILED;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "sampling failed: the sampler's process died: signal 9",
 			true);
 
 	scene.message = "web01 reboots, waiting for its return";
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.state = SAMPLER_GUEST_AWAY;
+	snapshot->run->sampler.state = SAMPLER_GUEST_AWAY;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "web01 reboots, waiting for its return: last view", true);
 	scene.message = "web01 is back as domain 7 after 12 s, the profile goes on";
@@ -278,11 +278,11 @@ static void test_states(void)
 	scene.message = NULL;
 
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.refused = 7;
+	snapshot->run->sampler.refused = 7;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "refused 7", true);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.restarts = 3;
+	snapshot->run->sampler.restarts = 3;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "sampler restarted 3", true);
 	scene_close(&scene);

@@ -25,19 +25,19 @@ static void throttle_show(struct throttle *throttle, unsigned taken)
 
 	throttle->skipped += 99 - taken;
 	if (throttle->late)
-		snapshot->sampler.missed = throttle->skipped;
+		snapshot->run->sampler.missed = throttle->skipped;
 	else
-		snapshot->sampler.skipped_budget = throttle->skipped;
-	snapshot->sampler.samples -= throttle->skipped;
-	snapshot->stopped.mean_ns = throttle->mean_ns;
-	snapshot->stopped.max_ns = throttle->max_ns;
+		snapshot->run->sampler.skipped_budget = throttle->skipped;
+	snapshot->run->sampler.samples -= throttle->skipped;
+	snapshot->run->stopped.mean_ns = throttle->mean_ns;
+	snapshot->run->stopped.max_ns = throttle->max_ns;
 	for (unsigned i = 0; i < 2; i++) {
 		throttle->vcpus[i].states[VCPU_RUNNING] += taken * (60 - 12 * i);
 		throttle->vcpus[i].states[VCPU_RUNNABLE] += taken * 5;
 		throttle->vcpus[i].states[VCPU_BLOCKED] += taken * (35 + 12 * i);
 		throttle->vcpus[i].user += taken * (48 - 10 * i);
-		snapshot->vcpus[i] = throttle->vcpus[i];
-		snapshot->vcpus[i].last_frame =
+		snapshot->run->vcpus[i] = throttle->vcpus[i];
+		snapshot->run->vcpus[i].last_frame =
 			fixture_frame(&throttle->scene.fixture, "deflate_slow");
 	}
 	ui_show(throttle->scene.ui, snapshot);

@@ -20,7 +20,7 @@ static void scene_open_lively(struct scene *scene)
 			fixture_add(&scene->fixture,
 				    "md5sum _start main md5_file md5_process_block", 60 * (i - 2));
 		snapshot = fixture_snapshot(&scene->fixture, 2);
-		snapshot->vcpus[0].last_frame = fixture_frame(&scene->fixture, "deflate_slow");
+		snapshot->run->vcpus[0].last_frame = fixture_frame(&scene->fixture, "deflate_slow");
 		fixture_overhead(snapshot);
 		scene->ui->now_ns += SECOND;
 		ui_show(scene->ui, snapshot);
@@ -106,12 +106,17 @@ static void test_timers(void)
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->clocks = (struct clocks){ .at_ns = 100 * SECOND };
 	clocks_set(&snapshot->clocks, CLOCK_GUEST, 7 * SECOND);
-	snapshot->vcpus[0].timer_read_ns = snapshot->vcpus[1].timer_read_ns = 101 * SECOND;
-	snapshot->vcpus[0].timer_ns = 8 * SECOND + 3200000;
-	snapshot->vcpus[1].timer_ns = OS_NO_TIMER;
-	snapshot->events = calloc(2, sizeof(*snapshot->events));
-	snapshot->events[0] = (struct os_events){
-		.known = true, .timer = true, .ipis = 5, .virqs = 1, .domains = 3,
+	snapshot->run->vcpus[0].timer_read_ns = snapshot->run->vcpus[1].timer_read_ns =
+		101 * SECOND;
+	snapshot->run->vcpus[0].timer_ns = 8 * SECOND + 3200000;
+	snapshot->run->vcpus[1].timer_ns = OS_NO_TIMER;
+	snapshot->run->events = calloc(2, sizeof(*snapshot->run->events));
+	snapshot->run->events[0] = (struct os_events){
+		.known = true,
+		.timer = true,
+		.ipis = 5,
+		.virqs = 1,
+		.domains = 3,
 		.names = "vbd/51712, vif/0, port 2",
 	};
 	scene.ui->now_ns += SECOND;
@@ -134,15 +139,15 @@ static void test_lock_waits(void)
 	scene_open_lively(&scene);
 	scene_keys(&scene, 80, 24, "v");
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->vcpus[0].states[VCPU_LOCK_WAIT] = 1500;
-	snapshot->vcpus[1].states[VCPU_LOCK_WAIT] = 30;
+	snapshot->run->vcpus[0].states[VCPU_LOCK_WAIT] = 1500;
+	snapshot->run->vcpus[1].states[VCPU_LOCK_WAIT] = 30;
 	snapshot->resolver.states[VCPU_LOCK_WAIT] = 1530;
 	scene.ui->now_ns += SECOND;
 	ui_show(scene.ui, snapshot);
 	views_check(&scene, "lock-waits");
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->vcpus[0].states[VCPU_LOCK_WAIT] = 1500;
-	snapshot->vcpus[1].states[VCPU_LOCK_WAIT] = 30;
+	snapshot->run->vcpus[0].states[VCPU_LOCK_WAIT] = 1500;
+	snapshot->run->vcpus[1].states[VCPU_LOCK_WAIT] = 30;
 	snapshot->resolver.states[VCPU_LOCK_WAIT] = 1530;
 	scene.ui->now_ns += SECOND;
 	ui_show(scene.ui, snapshot);
@@ -159,14 +164,14 @@ static void test_calls(void)
 	scene_open_lively(&scene);
 	scene_keys(&scene, 80, 24, "v");
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->calls = calloc(snapshot->n_vcpus, sizeof(*snapshot->calls));
-	snapshot->calls[0].calls[0] = (struct snapshot_call){
+	snapshot->run->calls = calloc(snapshot->run->n_vcpus, sizeof(*snapshot->run->calls));
+	snapshot->run->calls[0].calls[0] = (struct snapshot_call){
 		fixture_frame(&scene.fixture, "xen_hypercall_event_channel_op"), 90
 	};
-	snapshot->calls[0].calls[1] = (struct snapshot_call){
-		fixture_frame(&scene.fixture, "xen_hypercall_sched_op"), 240
-	};
-	snapshot->vcpus[1].states[VCPU_OFFLINE] = 1e6;
+	snapshot->run->calls[0].calls[1] =
+		(struct snapshot_call){ fixture_frame(&scene.fixture, "xen_hypercall_sched_op"),
+					240 };
+	snapshot->run->vcpus[1].states[VCPU_OFFLINE] = 1e6;
 	scene.ui->now_ns += SECOND;
 	ui_show(scene.ui, snapshot);
 	views_check(&scene, "calls");

@@ -465,8 +465,9 @@ static void test_hint(void)
 	ui_show(scene.ui, snapshot);
 	screen_check(&scene, "hint-80x24", 80, 24);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "no ORC tables: stacks end early");
-	snprintf(snapshot->system, sizeof(snapshot->system), "Linux 6.12.1");
+	snprintf(snapshot->run->notes[0], sizeof(snapshot->run->notes[0]),
+		 "no ORC tables: stacks end early");
+	snprintf(snapshot->run->system, sizeof(snapshot->run->system), "Linux 6.12.1");
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "no ORC tables: stacks end early", true);
 	screen_contains(&scene, 120, 24, "Linux 6.12.1", true);
@@ -474,21 +475,22 @@ static void test_hint(void)
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->resolver.samples_offset = 5000;
 	snapshot->resolver.weight_offset = 5000;
-	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "2 program files have no symbols");
+	snprintf(snapshot->run->notes[0], sizeof(snapshot->run->notes[0]),
+		 "2 program files have no symbols");
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k",
 			true);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->resolver.samples_offset = 5000;
 	snapshot->resolver.weight_offset = 5000;
-	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]),
+	snprintf(snapshot->run->notes[0], sizeof(snapshot->run->notes[0]),
 		 "debuginfod: 2 to fetch, 1.5 of 4.0 MiB");
-	snapshot->fetching = true;
+	snapshot->run->fetching = true;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "debuginfod: 2 to fetch, 1.5 of 4.0 MiB", true);
 	screen_contains(&scene, 80, 24, "have no names", false);
 	snapshot = fixture_snapshot(&scene.fixture, 3);
-	snapshot->recording_errno = ENOSPC;
+	snapshot->run->recording_errno = ENOSPC;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "the recording is cut short: No space left on device",
 			true);
@@ -1058,7 +1060,8 @@ static void test_hint_of_guest(void)
 	host_start(&host, 2);
 	fixture_fill(&host.scene.fixture);
 	snapshot = fixture_snapshot(&host.scene.fixture, 2);
-	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "no ORC tables: stacks end early");
+	snprintf(snapshot->run->notes[0], sizeof(snapshot->run->notes[0]),
+		 "no ORC tables: stacks end early");
 	ui_show(host.scene.ui, snapshot);
 	screen_contains(&host.scene, 80, 24, "no ORC tables", true);
 	snapshot = fixture_snapshot(&host.scene.fixture, 2);
@@ -1184,17 +1187,17 @@ static void test_no_room(void)
 	screen_contains(&scene, 80, 40, "no room", false);
 	screen_contains(&scene, 80, 40, "waited", false);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->os = (struct os_counts){ .areas_left_out = 12,
-					   .files_no_room = 3,
-					   .files_cut = 4,
-					   .files_too_large = 5,
-					   .jit_no_room = 6,
-					   .processes_evicted = 7,
-					   .tasks_evicted = 8,
-					   .tasks_refused = 10,
-					   .cgroups_unreadable = 13,
-					   .modules_cut = 11 };
-	snapshot->sampler.waited = 77;
+	snapshot->run->os = (struct os_counts){ .areas_left_out = 12,
+						.files_no_room = 3,
+						.files_cut = 4,
+						.files_too_large = 5,
+						.jit_no_room = 6,
+						.processes_evicted = 7,
+						.tasks_evicted = 8,
+						.tasks_refused = 10,
+						.cgroups_unreadable = 13,
+						.modules_cut = 11 };
+	snapshot->run->sampler.waited = 77;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 120, 40, "areas 12   files 3   parts of files 9   compiled code 6",
 			true);

@@ -18,22 +18,24 @@ static void begin(double half_life_s)
 	recent_init(&recent, half_life_s);
 	snapshot_destroy(snapshot);
 	snapshot = snapshot_create(0);
-	if (!snapshot)
+	if (snapshot)
+		snapshot->run = calloc(1, sizeof(*snapshot->run));
+	if (!snapshot || !snapshot->run)
 		abort();
-	snapshot->n_vcpus = 1;
-	snapshot->sampler.state = SAMPLER_RUNNING;
-	snapshot->sampler.rate_asked_hz = 100;
+	snapshot->run->n_vcpus = 1;
+	snapshot->run->sampler.state = SAMPLER_RUNNING;
+	snapshot->run->sampler.rate_asked_hz = 100;
 }
 
 /* NS later: TAKEN samples, of which RUNNING found the vCPU running, and SKIPPED ticks. */
 static void pass(uint64_t ns, unsigned taken, unsigned running, unsigned skipped)
 {
 	snapshot->sequence++;
-	snapshot->sampler.elapsed_ns += ns;
-	snapshot->sampler.samples += taken;
-	snapshot->sampler.skipped_budget += skipped;
-	snapshot->vcpus[0].states[VCPU_RUNNING] += running;
-	snapshot->vcpus[0].states[VCPU_BLOCKED] += taken - running;
+	snapshot->run->sampler.elapsed_ns += ns;
+	snapshot->run->sampler.samples += taken;
+	snapshot->run->sampler.skipped_budget += skipped;
+	snapshot->run->vcpus[0].states[VCPU_RUNNING] += running;
+	snapshot->run->vcpus[0].states[VCPU_BLOCKED] += taken - running;
 	recent_update(&recent, snapshot);
 }
 
@@ -108,18 +110,18 @@ static void test_throttled(void)
 static void test_not_sampled(void)
 {
 	begin(10);
-	snapshot->sampler.waited = 60;
+	snapshot->run->sampler.waited = 60;
 	pass(SECOND, 40, 40, 0);
 	check(recent.rate_hz == 0, "on hold: not known");
 	pass(SECOND, 100, 40, 0);
 	check(fabs(recent.rate_hz - 100) < 0.01, "after the hold: %g Hz", recent.rate_hz);
-	snapshot->sampler.state = SAMPLER_GUEST_PAUSED;
+	snapshot->run->sampler.state = SAMPLER_GUEST_PAUSED;
 	pass(SECOND / 2, 50, 40, 0);
 	for (unsigned i = 0; i < 20; i++)
 		pass(SECOND, 0, 0, 0);
 	check(fabs(recent.rate_hz - 100) < 0.01, "paused by an administrator: %g Hz",
 	      recent.rate_hz);
-	snapshot->sampler.state = SAMPLER_RUNNING;
+	snapshot->run->sampler.state = SAMPLER_RUNNING;
 	pass(SECOND, 30, 0, 0);
 	pass(SECOND, 100, 0, 0);
 	check(fabs(recent.rate_hz - 100) < 0.01, "and after that: %g Hz", recent.rate_hz);
@@ -128,14 +130,14 @@ static void test_not_sampled(void)
 /* NS later, of which the vCPU ran for RAN_NS. A tick has found it running, another one sleeping. */
 static void run(uint64_t ns, uint64_t ran_ns)
 {
-	snapshot->vcpus[0].times.span_ns += ns;
-	snapshot->vcpus[0].times.ran_ns += ran_ns;
+	snapshot->run->vcpus[0].times.span_ns += ns;
+	snapshot->run->vcpus[0].times.ran_ns += ran_ns;
 	pass(ns, 2, 1, 0);
 }
 
 static void reset(void)
 {
-	snapshot->vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
+	snapshot->run->vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
 	snapshot->started_ns++;
 }
 

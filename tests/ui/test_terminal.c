@@ -70,9 +70,9 @@ static void demo_publish(struct demo *demo)
 
 	snapshot->started_ns = demo->started_ns;
 	snapshot->time_ns = demo->fixture.time_ns;
-	snapshot->sampler.elapsed_ns = snapshot->time_ns - snapshot->started_ns;
-	snapshot->sampler.ticks = snapshot->sampler.elapsed_ns * 99 / FIXTURE_NS;
-	snapshot->stopped.p50_ns += demo->random >> 56;
+	snapshot->run->sampler.elapsed_ns = snapshot->time_ns - snapshot->started_ns;
+	snapshot->run->sampler.ticks = snapshot->run->sampler.elapsed_ns * 99 / FIXTURE_NS;
+	snapshot->run->stopped.p50_ns += demo->random >> 56;
 	snapshot_publish(demo->slot, snapshot);
 }
 

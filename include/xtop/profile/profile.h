@@ -55,7 +55,8 @@ void profile_rename(struct profile *profile,
 /*
  * A new snapshot as of TIME_NS. The profile fills in what it knows: time_ns, started_ns, frames,
  * n_frames, nodes, live_weight, total_weight, profile_bytes, resolver.evicted_nodes and
- * resolver.frames_refused. The rest is zero, for the caller to fill in. Error: out of memory.
+ * resolver.frames_refused. The rest, run included, is zero: the caller fills it in. Error: out of
+ * memory.
  */
 struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 				struct snapshot **snapshotp);

@@ -213,7 +213,33 @@ struct snapshot_waits {
 	struct os_waits_counts counts;
 };
 
+/*
+ * What a profile of a run, live or replayed, has besides its call tree: how sampling went, and what
+ * the guest's vCPUs and its system do.
+ */
+struct snapshot_run {
+	struct sampler_counts sampler;
+	struct stopped_summary stopped;
+	struct os_counts os;
+	unsigned n_vcpus;
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
+	struct os_events *events;     /* by vCPU, n_vcpus of them; NULL: not known */
+	unsigned ring_permille;       /* fill of the ring */
+	uint64_t lag_ns;     /* longest time from a stop to its sample since the last snapshot */
+	int recording_errno; /* why -w no longer writes; 0: it writes */
+	char system[96];     /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
+	char notes[3][96];   /* what is missing and what would help; "": no note; clean */
+	bool fetching;       /* names are on their way, and notes[0] says how far */
+};
+
+/* A call tree and its times. What else is known depends on where the profile comes from. */
 struct snapshot {
+	/* NULL: a profile file was read. That has neither vCPUs nor a sampler, and only sums. */
+	struct snapshot_run *run;
+	struct snapshot_waits *waits;  /* NULL: this is no profile of waiting tasks */
+	const struct crash *crash;     /* lives as long as FRAMES; NULL: none, or not yet */
+	struct annotation *annotation; /* NULL: nobody asked for one */
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
@@ -226,15 +252,17 @@ struct snapshot {
 	 * reader had taken it.
 	 */
 	struct snapshot *before;
-	bool sums_only;          /* read from a profile file: no vCPUs, no ticks, no sampler */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */
 	size_t n_nodes;
 	struct snapshot_node *nodes;
 	double live_weight;      /* nodes[0].children_live */
 	double total_weight;     /* nodes[0].children_ticks */
+	struct resolver_counts resolver;
+	size_t profile_bytes; /* memory of the profile and the names */
 	/* By frame, n_frames of them; NULL: not known, as in a profile file. */
 	struct snapshot_effect *effects;
+	struct batches_worth worth_live, worth_total;
 	/* By frame, n_frames of them; bit i: enum unwind_by i told where it is. NULL: not known. */
 	uint8_t *found_by;
 	/*
@@ -242,30 +270,21 @@ struct snapshot {
 	 * function's weight passes through; FRAME_NONE: not known. NULL: nobody asked.
 	 */
 	uint32_t *sources;
-	struct batches_worth worth_live, worth_total;
-	struct snapshot_waits *waits; /* NULL: this is no profile of waiting tasks */
-	struct resolver_counts resolver;
-	struct os_counts os;
-	struct sampler_counts sampler;
-	struct stopped_summary stopped;
-	unsigned n_vcpus;
-	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
-	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
-	struct os_events *events;     /* likewise */
-	size_t profile_bytes;    /* memory of the profile and the names */
-	unsigned ring_permille;  /* fill of the ring */
-	uint64_t lag_ns;         /* as in resolver_counts, but since the last snapshot */
-	int recording_errno;     /* why -w no longer writes; 0: it writes */
 	unsigned n_places;
 	struct snapshot_place places[SNAPSHOT_MAX_PLACES]; /* ascending by frame */
-	struct annotation *annotation; /* the snapshot's; NULL: nobody asked for one */
-	const struct crash *crash; /* lives as long as FRAMES; NULL: none, or not yet */
-	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
-	char notes[3][96];       /* what is missing and what would help; "": no note; clean */
-	bool fetching;           /* names are on their way, and notes[0] says how far */
 };
 
-/* All zero except n_nodes. The nodes are not initialised. NULL: out of memory. */
+extern const struct snapshot_run snapshot_no_run; /* all zero, and the sampler has ended */
+
+/* The run of SNAPSHOT, for readers that show a profile file as a run that has ended. */
+static inline const struct snapshot_run *snapshot_get_run(const struct snapshot *snapshot)
+{
+	return snapshot->run ? snapshot->run : &snapshot_no_run;
+}
+
+/*
+ * All zero except n_nodes, and without a run. The nodes are not initialised. NULL: out of memory.
+ */
 struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
 /*
@@ -292,6 +311,11 @@ bool snapshot_is_plain(const struct snapshot *snapshot);
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 /* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
+/* A copy of RUN. Without memory for its hypercalls or events it has none. NULL: out of memory. */
+struct snapshot_run *snapshot_run_copy(const struct snapshot_run *run);
+/* A copy of RUN without hypercalls and events. NULL: out of memory. */
+struct snapshot_run *snapshot_run_copy_head(const struct snapshot_run *run);
+void snapshot_run_destroy(struct snapshot_run *run); /* NULL allowed */
 /* A copy of WAITS with its rows and locks. NULL: out of memory. */
 struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *waits);
 /* A copy of WAITS without rows and locks. NULL: out of memory. */

@@ -45,9 +45,9 @@ struct header_losses {
 static struct header_losses header_losses_of(const struct snapshot *snapshot)
 {
 	return (struct header_losses){ {
-		{ "refused", snapshot->sampler.refused },
-		{ "faults", snapshot->sampler.faults },
-		{ "sampler restarted", snapshot->sampler.restarts },
+		{ "refused", snapshot_get_run(snapshot)->sampler.refused },
+		{ "faults", snapshot_get_run(snapshot)->sampler.faults },
+		{ "sampler restarted", snapshot_get_run(snapshot)->sampler.restarts },
 		{ "bad records", snapshot->resolver.bad_records },
 		{ "names lost", snapshot->resolver.frames_refused },
 	} };
@@ -68,7 +68,9 @@ static void header_draw_guest(const struct ui_model *model, struct canvas *canva
 {
 	const struct snapshot *snapshot = model->all;
 	const struct guest_screen *guest = model->guest;
-	const char *system = snapshot && snapshot->system[0] ? snapshot->system : guest->system;
+	const char *system = snapshot && snapshot_get_run(snapshot)->system[0]
+				     ? snapshot_get_run(snapshot)->system
+				     : guest->system;
 	struct line line = { .n = 0 };
 	char buffer[32];
 
@@ -81,15 +83,16 @@ static void header_draw_guest(const struct ui_model *model, struct canvas *canva
 	line_add(&line, false, 6, STYLE_NORMAL, "%s", system);
 	if (!strncmp(system, "Linux ", 6)) /* the short form has no "-56-amd64" */
 		line_shorten(&line, "-+");
-	if (snapshot && !snapshot->sums_only) {
-		const struct sampler_counts *sampler = &snapshot->sampler;
+	if (snapshot && snapshot->run) {
+		const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 
 		header_add_rate(model->recent, sampler, &line);
 		line_add(&line, true, 1, style_of_stopped(model, sampler->stopped_share),
 			 "stopped %.2f %%", 100 * sampler->stopped_share);
-		if (snapshot->stopped.n)
+		if (snapshot_get_run(snapshot)->stopped.n)
 			line_add(&line, true, 8, STYLE_NORMAL, "p50 %s",
-				 format_time((double)snapshot->stopped.p50_ns, buffer));
+				 format_time((double)snapshot_get_run(snapshot)->stopped.p50_ns,
+					     buffer));
 		line_add(&line, true, 2, sampler->lost ? STYLE_NOTICE : STYLE_NORMAL, "lost %s",
 			 format_count(sampler->lost, buffer));
 		header_add_losses(snapshot, &line);
@@ -101,8 +104,9 @@ static void header_draw_guest(const struct ui_model *model, struct canvas *canva
 
 static void header_draw_meters(const struct ui_model *model, struct canvas *canvas, int row)
 {
-	unsigned n =
-		model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
+	unsigned n = snapshot_get_run(model->all)->n_vcpus < GUEST_MAX_VCPUS
+			     ? snapshot_get_run(model->all)->n_vcpus
+			     : GUEST_MAX_VCPUS;
 	const struct snapshot_vcpu *vcpus = model->recent->vcpus;
 	int room = canvas_columns(canvas) - 2, width = room / (int)n;
 	struct snapshot_vcpu all = { .user = 0 };
@@ -139,7 +143,7 @@ static enum style header_describe_state(const struct snapshot *snapshot, const c
 					char text[HEADER_STATE_BYTES])
 {
 	text[0] = '\0';
-	switch (snapshot->sampler.state) {
+	switch (snapshot_get_run(snapshot)->sampler.state) {
 	case SAMPLER_STARTING:
 	case SAMPLER_RUNNING:
 		snprintf(text, HEADER_STATE_BYTES, "%s", why);
@@ -194,7 +198,7 @@ static void header_add_state(const struct ui_model *model, struct line *line)
 	enum style style = header_describe_state(snapshot, guest_message(guest), text);
 
 	line_add(line, false, 0, style, "%s", text);
-	if (snapshot->at_end && snapshot->sampler.state <= SAMPLER_RUNNING)
+	if (snapshot->at_end && snapshot_get_run(snapshot)->sampler.state <= SAMPLER_RUNNING)
 		line_add(line, false, 0, STYLE_NOTICE, "end of samples");
 	if (!against)
 		return;
@@ -208,7 +212,7 @@ static void header_add_state(const struct ui_model *model, struct line *line)
 /* True: no newer snapshot will come. */
 static bool snapshot_is_last(const struct snapshot *snapshot)
 {
-	return snapshot->at_end || snapshot->sampler.state >= SAMPLER_GUEST_AWAY;
+	return snapshot->at_end || snapshot_get_run(snapshot)->sampler.state >= SAMPLER_GUEST_AWAY;
 }
 
 /* "23:40:12.345 UTC", "1234.567 s": the screen has no room for the day and for microseconds. */
@@ -276,7 +280,7 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 			      : 0;
 	char buffer[32], count[32];
 
-	if (snapshot->sums_only) {
+	if (!snapshot->run) {
 		line_add(line, false, 0, STYLE_NORMAL, "%s samples",
 			 format_count(snapshot->resolver.samples, count));
 		if (ns)
@@ -320,13 +324,13 @@ static void header_add_against(const struct ui_model *model, struct line *line)
 {
 	const struct snapshot *base = model->guest->baseline;
 	const struct header_losses losses = header_losses_of(base);
-	enum style style = style_of_stopped(model, base->sampler.stopped_share);
+	enum style style = style_of_stopped(model, snapshot_get_run(base)->sampler.stopped_share);
 	char lost[120] = "", count[32];
 	size_t n = 0;
 
-	if (base->sampler.lost)
+	if (snapshot_get_run(base)->sampler.lost)
 		n = (size_t)snprintf(lost, sizeof(lost), ", lost %s",
-				     format_count(base->sampler.lost, count));
+				     format_count(snapshot_get_run(base)->sampler.lost, count));
 	for (size_t i = 0; i < sizeof(losses.all) / sizeof(losses.all[0]); i++)
 		if (losses.all[i].count && n < sizeof(lost))
 			n += (size_t)snprintf(lost + n, sizeof(lost) - n, ", %s %s",
@@ -334,7 +338,7 @@ static void header_add_against(const struct ui_model *model, struct line *line)
 					      format_count(losses.all[i].count, count));
 	line_add(line, true, 1, n && style == STYLE_NORMAL ? STYLE_NOTICE : style,
 		 "Base %.40s: stopped %.2f %%%s", model->guest->against->name,
-		 100 * base->sampler.stopped_share, lost);
+		 100 * snapshot_get_run(base)->sampler.stopped_share, lost);
 	line_add(line, true, 3, STYLE_NORMAL, "%s samples",
 		 format_count(base->resolver.samples, count));
 }
@@ -401,7 +405,7 @@ int header_draw(struct ui_model *model, struct canvas *canvas)
 	int row = 0;
 
 	header_draw_guest(model, canvas, row++);
-	if (model->all && model->all->n_vcpus && canvas_rows(canvas) >= 16 &&
+	if (model->all && snapshot_get_run(model->all)->n_vcpus && canvas_rows(canvas) >= 16 &&
 	    canvas_columns(canvas) >= 60)
 		header_draw_meters(model, canvas, row++);
 	header_draw_picture(model, canvas, row++);

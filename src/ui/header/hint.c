@@ -56,7 +56,8 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 /* What the mean stop costs at the rate that was asked for is more than the budget. */
 static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model, double needed)
 {
-	double mean_ns = model->all->stopped.mean_ns, asked = model->all->sampler.rate_asked_hz;
+	double mean_ns = snapshot_get_run(model->all)->stopped.mean_ns,
+	       asked = snapshot_get_run(model->all)->sampler.rate_asked_hz;
 	double other = needed < 1 ? needed : 1;
 	char time[32];
 
@@ -69,7 +70,7 @@ static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model,
 /* Most stops are cheap. A long one is paid back. */
 static void hint_set_long_stop(struct hint *hint, const struct ui_model *model)
 {
-	double max_ns = (double)model->all->stopped.max_ns;
+	double max_ns = (double)snapshot_get_run(model->all)->stopped.max_ns;
 	double other = fmin(5 * model->budget, 1);
 	char time[3][32];
 
@@ -90,10 +91,11 @@ static double hint_round_up(double share)
 static void hint_set_budget(struct hint *hint, const struct ui_model *model)
 {
 	const struct snapshot *all = model->all;
-	double needed = all->stopped.mean_ns * all->sampler.rate_asked_hz / 1e9;
+	double needed = snapshot_get_run(all)->stopped.mean_ns *
+			snapshot_get_run(all)->sampler.rate_asked_hz / 1e9;
 
 	hint->budget[0] = '\0';
-	if (!(model->budget > 0) || !(all->stopped.mean_ns > 0) ||
+	if (!(model->budget > 0) || !(snapshot_get_run(all)->stopped.mean_ns > 0) ||
 	    !recent_is_throttled(model->recent))
 		return;
 	if (needed > model->budget)
@@ -112,12 +114,12 @@ static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 	double unknown = percent_of(unnamed, counts->weight);
 
 	hint->sequence = snapshot->sequence;
-	snprintf(hint->text, sizeof(hint->text), "%s", snapshot->notes[0]);
-	if (unknown >= MIN_PERCENT && !snapshot->fetching)
+	snprintf(hint->text, sizeof(hint->text), "%s", snapshot_get_run(snapshot)->notes[0]);
+	if (unknown >= MIN_PERCENT && !snapshot_get_run(snapshot)->fetching)
 		hint_set_unknown(hint, snapshot);
-	if (snapshot->recording_errno)
+	if (snapshot_get_run(snapshot)->recording_errno)
 		snprintf(hint->text, sizeof(hint->text), "the recording is cut short: %s",
-			 strerror(snapshot->recording_errno));
+			 strerror(snapshot_get_run(snapshot)->recording_errno));
 }
 
 static int hint_put(const char *text, struct canvas *canvas, int row)

@@ -63,12 +63,14 @@ static struct minutes_load minutes_load(const struct history *history, size_t fi
 	struct snapshot_vcpu sum = { .user = 0 };
 	struct vcpu_shares shares;
 
-	for (unsigned i = 0; i < to->n_vcpus && i < from->n_vcpus; i++)
-		minutes_add_vcpu(&sum, was_reset ? &none : &from->vcpus[i], &to->vcpus[i]);
+	for (unsigned i = 0; i < to->run->n_vcpus && i < from->run->n_vcpus; i++)
+		minutes_add_vcpu(&sum, was_reset ? &none : &from->run->vcpus[i],
+				 &to->run->vcpus[i]);
 	shares = vcpu_shares_of(&sum);
 	return (struct minutes_load){ .busy = shares.user + shares.kernel + shares.lock,
 				      .steal = shares.steal,
-				      .stopped = minutes_stopped(&from->sampler, &to->sampler) };
+				      .stopped = minutes_stopped(&from->run->sampler,
+								 &to->run->sampler) };
 }
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -235,7 +237,7 @@ bool minutes_draw(const struct ui_model *model, struct canvas *canvas, int row)
 	struct minutes_place place;
 	char label[32];
 
-	if (!model->all || model->all->sums_only)
+	if (!model->all || !model->all->run)
 		return false;
 	place = minutes_place(model, canvas_columns(canvas));
 	format_elapsed(minutes_covered_ns(model, place.n), label);

@@ -322,7 +322,7 @@ static void annotate_draw(struct view *view, const struct ui_model *model, struc
 
 	if (!model->snapshot)
 		return;
-	if (model->all->sums_only) {
+	if (!model->all->run) {
 		view_draw_sums_only(model, canvas, area);
 		return;
 	}

@@ -91,8 +91,9 @@ static void crash_draw(struct view *view, const struct ui_model *model, struct c
 		return;
 	}
 	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "The guest %s: line %zu of %zu%s",
-		      crash_get_state(&model->all->sampler), crash->list.selected + 1,
-		      report->n_lines, report->is_full ? ", and there was no room for more" : "");
+		      crash_get_state(&snapshot_get_run(model->all)->sampler),
+		      crash->list.selected + 1, report->n_lines,
+		      report->is_full ? ", and there was no room for more" : "");
 	list_show(&crash->list, page);
 	for (size_t i = 0; i < page && crash->list.top + i < report->n_lines; i++) {
 		size_t index = crash->list.top + i;

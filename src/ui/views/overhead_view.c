@@ -88,7 +88,7 @@ __attribute__((format(printf, 4, 5))) static void overhead_line(struct overhead_
 
 static void overhead_stopped(struct overhead_page *page)
 {
-	const struct stopped_summary *stopped = &page->model->all->stopped;
+	const struct stopped_summary *stopped = &snapshot_get_run(page->model->all)->stopped;
 	char text[7][32];
 
 	if (!stopped->n) {
@@ -121,7 +121,7 @@ static void overhead_bar(char *text, uint64_t count, uint64_t most)
 /* Powers of two, from the first with samples to the last. */
 static void overhead_histogram(struct overhead_page *page)
 {
-	const uint64_t *counts = page->model->all->stopped.log2;
+	const uint64_t *counts = snapshot_get_run(page->model->all)->stopped.log2;
 	uint64_t most = 0;
 	int first = 40, last = -1;
 
@@ -145,7 +145,7 @@ static void overhead_histogram(struct overhead_page *page)
 
 static void overhead_shares(struct overhead_page *page)
 {
-	const struct sampler_counts *sampler = &page->model->all->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(page->model->all)->sampler;
 	double budget = page->model->budget, now = sampler->stopped_share;
 	char text[64] = "", most[64] = "";
 
@@ -162,7 +162,7 @@ static void overhead_shares(struct overhead_page *page)
 
 static void overhead_ticks(struct overhead_page *page)
 {
-	const struct sampler_counts *sampler = &page->model->all->sampler;
+	const struct sampler_counts *sampler = &snapshot_get_run(page->model->all)->sampler;
 	char text[6][32];
 	bool bad = sampler->lost || sampler->refused || sampler->faults;
 
@@ -269,14 +269,18 @@ static void overhead_names(struct overhead_page *page)
 			      format_count(counts->frames_refused, text[0]),
 			      format_count(counts->evicted_nodes, text[1]),
 			      format_count(counts->bad_records, text[2]));
-	for (size_t i = 0; i < sizeof(all->notes) / sizeof(all->notes[0]); i++)
-		if (all->notes[i][0])
-			overhead_line(page, NULL, STYLE_NOTICE, "%s", all->notes[i]);
+	for (size_t i = 0;
+	     i < sizeof(snapshot_get_run(all)->notes) / sizeof(snapshot_get_run(all)->notes[0]);
+	     i++)
+		if (snapshot_get_run(all)->notes[i][0])
+			overhead_line(page, NULL, STYLE_NOTICE, "%s",
+				      snapshot_get_run(all)->notes[i]);
 }
 
 static double overhead_cpu(const struct overhead_page *page, uint64_t cpu_ns)
 {
-	return percent_of((double)cpu_ns, (double)page->model->all->sampler.elapsed_ns);
+	return percent_of((double)cpu_ns,
+			  (double)snapshot_get_run(page->model->all)->sampler.elapsed_ns);
 }
 
 static void overhead_own(struct overhead_page *page)
@@ -287,16 +291,18 @@ static void overhead_own(struct overhead_page *page)
 
 	overhead_line(page, "dom0 CPU", STYLE_NORMAL,
 		      "sampler %.2f %%   resolver %.2f %%   screen %.2f %%",
-		      overhead_cpu(page, all->sampler.cpu_ns),
+		      overhead_cpu(page, snapshot_get_run(all)->sampler.cpu_ns),
 		      overhead_cpu(page, all->resolver.cpu_ns),
 		      overhead_cpu(page, page->model->ui_cpu_ns));
-	if (all->lag_ns)
+	if (snapshot_get_run(all)->lag_ns)
 		snprintf(behind, sizeof(behind), "at most %s behind   ",
-			 format_time((double)all->lag_ns, text[0]));
+			 format_time((double)snapshot_get_run(all)->lag_ns, text[0]));
 	overhead_line(page, "resolver",
-		      all->ring_permille >= 500 || all->lag_ns >= OVERHEAD_LAG_NS ? STYLE_NOTICE
-										  : STYLE_NORMAL,
-		      "%sring %.1f %% full", behind, all->ring_permille / 10.0);
+		      snapshot_get_run(all)->ring_permille >= 500 ||
+				      snapshot_get_run(all)->lag_ns >= OVERHEAD_LAG_NS
+			      ? STYLE_NOTICE
+			      : STYLE_NORMAL,
+		      "%sring %.1f %% full", behind, snapshot_get_run(all)->ring_permille / 10.0);
 	overhead_line(
 		page, "memory", STYLE_NORMAL, "%s%sprofile and names %s   nodes %s   history %s",
 		page->model->memory_bytes ? format_bytes(page->model->memory_bytes, text[0]) : "",
@@ -308,7 +314,7 @@ static void overhead_own(struct overhead_page *page)
 /* What could not be kept of the guest, and why. Drawn only if there is something. */
 static void overhead_left_out(struct overhead_page *page)
 {
-	const struct os_counts *os = &page->model->all->os;
+	const struct os_counts *os = &snapshot_get_run(page->model->all)->os;
 	char text[256] = "", number[32];
 
 	overhead_append(text, sizeof(text), "areas", os->areas_left_out);
@@ -325,10 +331,11 @@ static void overhead_left_out(struct overhead_page *page)
 	overhead_append(text, sizeof(text), "cgroups not read", os->cgroups_unreadable);
 	if (text[0])
 		overhead_line(page, "gone", STYLE_NORMAL, "%s", text);
-	if (page->model->all->sampler.waited)
-		overhead_line(page, "waited", STYLE_NORMAL,
-			      "%s ticks, until it was known what runs inside",
-			      format_count(page->model->all->sampler.waited, number));
+	if (snapshot_get_run(page->model->all)->sampler.waited)
+		overhead_line(
+			page, "waited", STYLE_NORMAL,
+			"%s ticks, until it was known what runs inside",
+			format_count(snapshot_get_run(page->model->all)->sampler.waited, number));
 }
 
 /* --- the view --------------------------------------------------------------------------------- */
@@ -350,7 +357,7 @@ static void overhead_draw(struct view *view, const struct ui_model *model, struc
 		      model->domain);
 	if (!model->all)
 		return;
-	if (model->all->sums_only) {
+	if (!model->all->run) {
 		view_draw_sums_only(model, canvas, area);
 		return;
 	}

@@ -55,7 +55,7 @@ static struct column_context top_context(const struct view_top *top, const struc
 					.totals = model->shares.totals,
 					.addresses = model->names.addresses,
 					.raw_names = model->names.raw,
-					.history = model->all && model->all->sums_only
+					.history = model->all && !model->all->run
 							   ? NULL
 							   : model->history };
 }

@@ -35,7 +35,9 @@ static struct view_vcpus *view_vcpus(struct view *view)
 static struct xtop_error *vcpus_update(struct view *view, const struct ui_model *model)
 {
 	struct view_vcpus *vcpus = view_vcpus(view);
-	size_t n = model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
+	size_t n = snapshot_get_run(model->all)->n_vcpus < GUEST_MAX_VCPUS
+			   ? snapshot_get_run(model->all)->n_vcpus
+			   : GUEST_MAX_VCPUS;
 
 	list_update(&vcpus->list, n, NULL, NULL);
 	hypercalls_deinit(&vcpus->calls);
@@ -82,7 +84,7 @@ static void vcpus_draw_figures(const struct ui_model *model, struct canvas *canv
 			       size_t index)
 {
 	struct vcpu_shares shares = vcpu_shares_of(&model->recent->vcpus[index]);
-	uint32_t last = model->all->vcpus[index].last_frame;
+	uint32_t last = snapshot_get_run(model->all)->vcpus[index].last_frame;
 	bool locks = model_has_lock_waits(model);
 	int columns_ = canvas_columns(canvas), at = locks && columns_ < NARROW ? 5 : 6;
 	char buffer[SNAPSHOT_NAME_BYTES];
@@ -146,7 +148,7 @@ static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canva
 static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct canvas *canvas,
 			     int row)
 {
-	const struct snapshot_vcpu *vcpu = &model->all->vcpus[index];
+	const struct snapshot_vcpu *vcpu = &snapshot_get_run(model->all)->vcpus[index];
 	int columns_ = canvas_columns(canvas), at = 1;
 	uint64_t now_ns;
 	char buffer[32];
@@ -180,7 +182,9 @@ static int vcpus_draw_count(struct canvas *canvas, int row, int at, unsigned n, 
 static bool vcpus_draw_events(const struct ui_model *model, size_t index, struct canvas *canvas,
 			      int row)
 {
-	const struct os_events *events = model->all->events ? &model->all->events[index] : NULL;
+	const struct os_events *events = snapshot_get_run(model->all)->events
+						 ? &snapshot_get_run(model->all)->events[index]
+						 : NULL;
 	int columns_ = canvas_columns(canvas), at = 1, start;
 
 	if (!events || !events->known)
@@ -217,9 +221,9 @@ static void vcpus_draw_own_calls(const struct ui_model *model, size_t index, str
 	int columns_ = canvas_columns(canvas), at = 1;
 	double whole = 0;
 
-	if (!model->all->calls)
+	if (!snapshot_get_run(model->all)->calls)
 		return;
-	memcpy(calls, model->all->calls[index].calls, sizeof(calls));
+	memcpy(calls, snapshot_get_run(model->all)->calls[index].calls, sizeof(calls));
 	qsort(calls, SNAPSHOT_MAX_CALLS, sizeof(calls[0]), vcpus_compare_calls);
 	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS; i++)
 		whole += calls[i].ticks;
@@ -288,7 +292,7 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 	int row;
 
 	vcpus->first_row = area.row + 1;
-	if (model->all && model->all->sums_only) {
+	if (model->all && !model->all->run) {
 		view_draw_sums_only(model, canvas, area);
 		return;
 	}
