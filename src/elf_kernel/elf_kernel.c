@@ -206,17 +206,6 @@ static enum os_runs elf_kernel_runs_on(void *context, const struct sample_vcpu *
 	return vcpu->user ? OS_RUNS_UNKNOWN : OS_RUNS_NOT;
 }
 
-static void elf_kernel_poll(void *context, uint64_t now_ns)
-{
-	(void)context, (void)now_ns;
-}
-
-static void elf_kernel_find_task(void *context, const struct sample_vcpu *vcpu, uint64_t now_ns,
-				 struct os_task *task)
-{
-	(void)context, (void)vcpu, (void)now_ns, (void)task;
-}
-
 static void elf_kernel_get_root(const void *context, struct memory_root *root)
 {
 	const struct elf_kernel *kernel = context;
@@ -233,27 +222,12 @@ static void elf_kernel_describe(const void *context, struct os_description *desc
 		 "the kernel is not one that xtop knows: neither processes nor threads");
 }
 
-static void elf_kernel_get_counts(const void *context, struct os_counts *counts)
-{
-	(void)context, (void)counts;
-}
-
-static bool elf_kernel_read_clock(void *context, uint64_t xen_ns, struct os_clock *clock)
-{
-	(void)context, (void)xen_ns, (void)clock;
-	return false;
-}
-
 const struct os_ops elf_kernel_os = {
 	.archs = 1U << ARCH_X86 | 1U << ARCH_ARM64,
 	.find = elf_kernel_find,
 	.destroy = elf_kernel_destroy,
 	.is_there = elf_kernel_is_there,
 	.runs_on = elf_kernel_runs_on,
-	.poll = elf_kernel_poll,
-	.find_task = elf_kernel_find_task,
 	.get_kernel_root = elf_kernel_get_root,
 	.describe = elf_kernel_describe,
-	.get_counts = elf_kernel_get_counts,
-	.read_clock = elf_kernel_read_clock,
 };

@@ -16,7 +16,7 @@
 struct headers {
 	bool (*fn)(void *context, uint64_t header);
 	void *context;
-	unsigned n; /* number of headers so far */
+	unsigned n;     /* number of headers so far */
 	uint8_t *pages; /* room for HEADERS_BATCH pages */
 };
 

@@ -37,19 +37,6 @@ struct event_info {
 	uint16_t type, cpu, virq;
 };
 
-static bool event_has_layout(const struct layout *layout)
-{
-	static const enum layout_member needed[] = { IRQ_INFO_LIST, IRQ_INFO_TYPE, IRQ_INFO_PORT,
-						     IRQ_INFO_CPU, IRQ_INFO_VIRQ };
-
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!layout_has(layout, needed[i]) ||
-		    layout_offset(layout, needed[i]) > EVENT_INFO_BYTES - sizeof(uint64_t))
-			return false;
-	return !layout_has(layout, IRQ_INFO_DEVICE) ||
-	       layout_offset(layout, IRQ_INFO_DEVICE) <= EVENT_INFO_BYTES - sizeof(uint64_t);
-}
-
 /* The first N bytes of MEMBER in BYTES, a copy of the struct. */
 static uint64_t event_get(const struct layout *layout, const unsigned char *bytes,
 			  enum layout_member member, size_t n)
@@ -77,6 +64,14 @@ static size_t event_bytes(const struct layout *layout)
 		end = behind > end ? behind : end;
 	}
 	return end;
+}
+
+static bool event_has_layout(const struct layout *layout)
+{
+	static const enum layout_member needed[] = { IRQ_INFO_LIST, IRQ_INFO_TYPE, IRQ_INFO_PORT,
+						     IRQ_INFO_CPU, IRQ_INFO_VIRQ };
+
+	return layout_has_all(layout, needed) && event_bytes(layout) <= EVENT_INFO_BYTES;
 }
 
 static bool event_read(const struct linux_guest *guest, uint64_t address, struct event_info *info)

@@ -42,9 +42,9 @@ static const char *const kernel_debug_files_paths[] = {
 	"lib/modules/%s/vmlinux", /* Fedora, kernel-debuginfo */
 	"boot/vmlinux-%s.debug",  /* openSUSE */
 };
-#define N_KERNEL_LINES_PATHS                                                                       \
+#define N_KERNEL_DEBUG_PATHS                                                                       \
 	(sizeof(kernel_debug_files_paths) / sizeof(kernel_debug_files_paths[0]))
-#define KERNEL_LINES_BELOW_ROOT "usr/lib/debug/"
+#define KERNEL_DEBUG_BELOW_ROOT "usr/lib/debug/"
 
 struct kernel_debug_files {
 	const struct os_guest *guest;
@@ -54,52 +54,52 @@ struct kernel_debug_files {
 	size_t n_awaited, capacity;
 };
 
-static struct debug_places kernel_debug_files_places(const struct kernel_debug_files *lines)
+static struct debug_places kernel_debug_files_places(const struct kernel_debug_files *files)
 {
-	return (struct debug_places){ &lines->guest->debug_folders, lines->guest->root_fd };
+	return (struct debug_places){ &files->guest->debug_folders, files->guest->root_fd };
 }
 
 struct kernel_debug_files *kernel_debug_files_create(const struct os_guest *guest,
 						     const char *release)
 {
-	struct kernel_debug_files *lines = calloc(1, sizeof(*lines));
+	struct kernel_debug_files *files = calloc(1, sizeof(*files));
 	struct debug_places places;
 
-	if (!lines)
+	if (!files)
 		return NULL;
-	lines->guest = guest;
-	snprintf(lines->release, sizeof(lines->release), "%s", release);
-	places = kernel_debug_files_places(lines);
-	lines->modules = module_files_create(&places, release);
-	return lines;
+	files->guest = guest;
+	snprintf(files->release, sizeof(files->release), "%s", release);
+	places = kernel_debug_files_places(files);
+	files->modules = module_files_create(&places, release);
+	return files;
 }
 
 /* The order of the remaining images does not matter. */
-static void kernel_debug_files_forget(struct kernel_debug_files *lines, size_t index)
+static void kernel_debug_files_forget(struct kernel_debug_files *files, size_t index)
 {
-	image_unref(lines->awaited[index].image);
-	lines->awaited[index] = lines->awaited[--lines->n_awaited];
+	image_unref(files->awaited[index].image);
+	files->awaited[index] = files->awaited[--files->n_awaited];
 }
 
-void kernel_debug_files_destroy(struct kernel_debug_files *lines)
+void kernel_debug_files_destroy(struct kernel_debug_files *files)
 {
-	if (!lines)
+	if (!files)
 		return;
-	while (lines->n_awaited)
-		kernel_debug_files_forget(lines, lines->n_awaited - 1);
-	free(lines->awaited);
-	module_files_destroy(lines->modules);
-	free(lines);
+	while (files->n_awaited)
+		kernel_debug_files_forget(files, files->n_awaited - 1);
+	free(files->awaited);
+	module_files_destroy(files->modules);
+	free(files);
 }
 
 /* Does nothing if allocation fails. */
-static void kernel_debug_files_await(struct kernel_debug_files *lines, struct image *image,
+static void kernel_debug_files_await(struct kernel_debug_files *files, struct image *image,
 				     struct kernel_start start)
 {
 	if (image->lines || !fetch_is_on() || !image->build_id.size_bytes ||
-	    !vector_reserve(lines->awaited, lines->capacity, lines->n_awaited + 1))
+	    !vector_reserve(files->awaited, files->capacity, files->n_awaited + 1))
 		return;
-	lines->awaited[lines->n_awaited++] =
+	files->awaited[files->n_awaited++] =
 		(struct kernel_debug_files_awaited){ image_ref(image), start };
 }
 
@@ -116,11 +116,11 @@ static uint32_t kernel_debug_files_find_given(const struct image *kernel,
 	return 0;
 }
 
-static void kernel_debug_files_try_path(const struct kernel_debug_files *lines, struct image *image,
+static void kernel_debug_files_try_path(const struct kernel_debug_files *files, struct image *image,
 					const struct kernel_start *start, int folder,
 					const char *path)
 {
-	const struct debug_places places = kernel_debug_files_places(lines);
+	const struct debug_places places = kernel_debug_files_places(files);
 	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
 
 	if (!image->lines && folder >= 0 && root_file_open(folder, path, &file))
@@ -128,55 +128,55 @@ static void kernel_debug_files_try_path(const struct kernel_debug_files *lines, 
 }
 
 /* The build-id decides, because another kernel may be installed under the same release. */
-static void kernel_debug_files_find_by_name(const struct kernel_debug_files *lines,
+static void kernel_debug_files_find_by_name(const struct kernel_debug_files *files,
 					    struct image *image, const struct kernel_start *start)
 {
-	const struct os_folders *folders = &lines->guest->debug_folders;
+	const struct os_folders *folders = &files->guest->debug_folders;
 
-	if (image->lines || strchr(lines->release, '/') || !image->build_id.size_bytes)
+	if (image->lines || strchr(files->release, '/') || !image->build_id.size_bytes)
 		return;
-	for (size_t i = 0; i < N_KERNEL_LINES_PATHS; i++) {
-		char path[256] = KERNEL_LINES_BELOW_ROOT;
+	for (size_t i = 0; i < N_KERNEL_DEBUG_PATHS; i++) {
+		char path[256] = KERNEL_DEBUG_BELOW_ROOT;
 		char *below = path + strlen(path);
 
 		snprintf(below, sizeof(path) - strlen(path), kernel_debug_files_paths[i],
-			 lines->release);
+			 files->release);
 		for (unsigned j = 0; j < folders->n; j++)
-			kernel_debug_files_try_path(lines, image, start, folders->fds[j], below);
-		kernel_debug_files_try_path(lines, image, start, lines->guest->root_fd, path);
+			kernel_debug_files_try_path(files, image, start, folders->fds[j], below);
+		kernel_debug_files_try_path(files, image, start, files->guest->root_fd, path);
 	}
 }
 
-void kernel_debug_files_find_kernel(struct kernel_debug_files *lines, struct image *image,
+void kernel_debug_files_find_kernel(struct kernel_debug_files *files, struct image *image,
 				    const struct kernel_start *start)
 {
-	const struct debug_places places = kernel_debug_files_places(lines);
+	const struct debug_places places = kernel_debug_files_places(files);
 
 	image->lines =
-		line_client_add_moved(kernel_debug_files_find_given(image, lines->guest->symbols),
+		line_client_add_moved(kernel_debug_files_find_given(image, files->guest->symbols),
 				      start->symbol, start->address);
 	debug_files_find_lines(&places, image, NULL, start->symbol, start->address);
-	kernel_debug_files_find_by_name(lines, image, start);
-	kernel_debug_files_await(lines, image, *start);
+	kernel_debug_files_find_by_name(files, image, start);
+	kernel_debug_files_await(files, image, *start);
 }
 
-void kernel_debug_files_find_module(struct kernel_debug_files *lines, struct image *image)
+void kernel_debug_files_find_module(struct kernel_debug_files *files, struct image *image)
 {
-	const struct debug_places places = kernel_debug_files_places(lines);
+	const struct debug_places places = kernel_debug_files_places(files);
 
 	if (!image->build_id.size_bytes)
 		return;
 	debug_files_find_lines(&places, image, NULL, LINE_BY_SYMBOL, 0);
-	if (!image->lines && lines->modules)
-		module_files_find_lines(lines->modules, image);
-	kernel_debug_files_await(lines, image, (struct kernel_start){ LINE_BY_SYMBOL, 0 });
+	if (!image->lines && files->modules)
+		module_files_find_lines(files->modules, image);
+	kernel_debug_files_await(files, image, (struct kernel_start){ LINE_BY_SYMBOL, 0 });
 }
 
 /* Returns true when the wait for the file is over. */
-static bool kernel_debug_files_poll_one(const struct kernel_debug_files *lines,
+static bool kernel_debug_files_poll_one(const struct kernel_debug_files *files,
 					const struct kernel_debug_files_awaited *awaited)
 {
-	const struct debug_places places = kernel_debug_files_places(lines);
+	const struct debug_places places = kernel_debug_files_places(files);
 	int fd = -1;
 
 	if (awaited->image->n_references == 1) /* the module has been unloaded */
@@ -198,17 +198,17 @@ static bool kernel_debug_files_poll_one(const struct kernel_debug_files *lines,
 	return true;
 }
 
-bool kernel_debug_files_poll(struct kernel_debug_files *lines)
+bool kernel_debug_files_poll(struct kernel_debug_files *files)
 {
 	bool found = false;
 
-	for (size_t i = lines->n_awaited; i-- > 0;) {
-		const struct kernel_debug_files_awaited *awaited = &lines->awaited[i];
+	for (size_t i = files->n_awaited; i-- > 0;) {
+		const struct kernel_debug_files_awaited *awaited = &files->awaited[i];
 
-		if (!kernel_debug_files_poll_one(lines, awaited))
+		if (!kernel_debug_files_poll_one(files, awaited))
 			continue;
 		found |= awaited->image->lines != 0;
-		kernel_debug_files_forget(lines, i);
+		kernel_debug_files_forget(files, i);
 	}
 	return found;
 }

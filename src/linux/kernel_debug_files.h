@@ -22,16 +22,16 @@ struct kernel_debug_files;
  */
 struct kernel_debug_files *kernel_debug_files_create(const struct os_guest *guest,
 						     const char *release);
-void kernel_debug_files_destroy(struct kernel_debug_files *lines); /* NULL allowed */
+void kernel_debug_files_destroy(struct kernel_debug_files *files); /* NULL allowed */
 /* Finds the lines of the kernel's IMAGE. Call it before IMAGE is added to a space. */
-void kernel_debug_files_find_kernel(struct kernel_debug_files *lines, struct image *image,
+void kernel_debug_files_find_kernel(struct kernel_debug_files *files, struct image *image,
 				    const struct kernel_start *start);
 /* Finds the lines of a module's IMAGE. Call it before IMAGE is added to a space. */
-void kernel_debug_files_find_module(struct kernel_debug_files *lines, struct image *image);
+void kernel_debug_files_find_module(struct kernel_debug_files *files, struct image *image);
 /*
  * Requests the debug files of images with sampled functions, and uses those that have arrived.
  * Returns true if an image has got lines: earlier lookups in its space are out of date.
  */
-bool kernel_debug_files_poll(struct kernel_debug_files *lines);
+bool kernel_debug_files_poll(struct kernel_debug_files *files);
 
 #endif

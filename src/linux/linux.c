@@ -46,7 +46,7 @@ struct linux_system {
 	struct linux_kernel kernel;
 	bool has_stacks; /* the sampler can be told where a task's stacks are */
 	struct modules *modules;
-	struct kernel_debug_files *lines; /* NULL if source lines are not wanted */
+	struct kernel_debug_files *debug_files; /* NULL if source lines are not wanted */
 	struct generated_code *generated;
 	struct task_finder finder; /* owns tasks and processes; NULL if types are missing */
 	struct sleepers *sleepers; /* NULL before the first request */
@@ -65,26 +65,16 @@ static void linux_destroy(void *context)
 	tasks_destroy(system->finder.tasks);
 	generated_code_destroy(system->generated);
 	modules_destroy(system->modules);
-	kernel_debug_files_destroy(system->lines);
+	kernel_debug_files_destroy(system->debug_files);
 	linux_detach(&system->kernel);
 	free(system);
 }
 
-static struct xtop_error *linux_map_kernel(const struct linux_system *system, struct space *space)
-{
-	const struct linux_guest *guest = &system->kernel.guest;
-
-	space_clear(space);
-	return space_add(space, &(struct mapping){ .start = guest->text_start,
-						   .end = guest->text_end,
-						   .image = system->kernel.image });
-}
-
-static void linux_is_new_module(void *context, struct image *image)
+static void linux_add_module_lines(void *context, struct image *image)
 {
 	const struct linux_system *system = context;
 
-	kernel_debug_files_find_module(system->lines, image);
+	kernel_debug_files_find_module(system->debug_files, image);
 }
 
 static struct xtop_error *linux_create_walkers(struct linux_system *system,
@@ -100,8 +90,8 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 		.at_once = os_guest->at_once,
 	};
 	error = modules_create(guest, os_guest->kernel, &system->modules);
-	if (!error && system->lines)
-		modules_set_new(system->modules, linux_is_new_module, system);
+	if (!error && system->debug_files)
+		modules_set_new(system->modules, linux_add_module_lines, system);
 	if (!error)
 		error = generated_code_create(guest, os_guest->kernel, &system->generated);
 	if (error || !guest->has_layout)
@@ -160,8 +150,8 @@ static void linux_find_lines(struct linux_system *system)
 	const struct linux_guest *guest = &system->kernel.guest;
 	const struct kernel_start start = { linux_start_symbol(guest), guest->text_start };
 
-	if (system->lines)
-		kernel_debug_files_find_kernel(system->lines, system->kernel.image, &start);
+	if (system->debug_files)
+		kernel_debug_files_find_kernel(system->debug_files, system->kernel.image, &start);
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
@@ -178,11 +168,15 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		return NULL;
 	}
 	system->space = guest->kernel;
-	system->lines = line_client_is_on()
-				? kernel_debug_files_create(guest, system->kernel.release)
-				: NULL;
+	system->debug_files = line_client_is_on()
+				      ? kernel_debug_files_create(guest, system->kernel.release)
+				      : NULL;
 	linux_find_lines(system);
-	error = linux_map_kernel(system, guest->kernel);
+	space_clear(guest->kernel);
+	error = space_add(guest->kernel,
+			  &(struct mapping){ .start = system->kernel.guest.text_start,
+					     .end = system->kernel.guest.text_end,
+					     .image = system->kernel.image });
 	if (!error)
 		error = linux_create_walkers(system, guest);
 	if (error) { /* out of memory: treated as if Linux were not there */
@@ -223,7 +217,7 @@ static void linux_poll(void *context, uint64_t now_ns)
 		module_layout_i386_find(guest);
 	modules_poll(system->modules);
 	generated_code_poll(system->generated);
-	if (system->lines && kernel_debug_files_poll(system->lines))
+	if (system->debug_files && kernel_debug_files_poll(system->debug_files))
 		space_invalidate(system->space);
 	linux_find_processes(system, now_ns);
 	if (system->finder.processes)

@@ -43,10 +43,10 @@
 
 #define BLOCKER_KIND 3ULL
 
-#define LOCKS_TRIES 3 /* attempts to follow a list that changes meanwhile */
+#define LOCK_FINDER_TRIES 3 /* attempts to follow a list that changes meanwhile */
 
 /* innermost part of a stack that holds percpu_down_write() and the scheduler */
-#define LOCKS_WRITER_BYTES 1024U
+#define LOCK_FINDER_WRITER_BYTES 1024U
 
 static const struct lock_record {
 	enum layout_member list, task; /* members of the record on the stack */
@@ -68,7 +68,7 @@ struct list_links {
  * Whether the neighbours of the list entry at ADDRESS point back to it. The guest runs: other
  * waiters come and go.
  */
-static bool locks_is_linked(const struct linux_guest *guest, uint64_t address)
+static bool lock_finder_is_linked(const struct linux_guest *guest, uint64_t address)
 {
 	struct list_links links, next, previous;
 
@@ -80,8 +80,8 @@ static bool locks_is_linked(const struct linux_guest *guest, uint64_t address)
 }
 
 /* Finds the list_head of the record on TASK's stack. */
-static bool locks_find_record(const struct linux_guest *guest, const struct lock_task *task,
-			      const struct lock_record *record, uint64_t *addressp)
+static bool lock_finder_find_record(const struct linux_guest *guest, const struct lock_task *task,
+				    const struct lock_record *record, uint64_t *addressp)
 {
 	unsigned list = layout_offset(&guest->layout, record->list),
 		 owner = layout_offset(&guest->layout, record->task);
@@ -93,7 +93,7 @@ static bool locks_find_record(const struct linux_guest *guest, const struct lock
 		uint64_t address;
 
 		memcpy(&address, stack + at + owner, sizeof(address));
-		if (address != task->address || !locks_is_linked(guest, task->sp + at + list))
+		if (address != task->address || !lock_finder_is_linked(guest, task->sp + at + list))
 			continue;
 		*addressp = task->sp + at + list;
 		return true;
@@ -102,8 +102,8 @@ static bool locks_find_record(const struct linux_guest *guest, const struct lock
 }
 
 /* Whether the list entry at ADDRESS is a record on the stack of the task that it names. */
-static bool locks_is_record(const struct linux_guest *guest, const struct lock_record *record,
-			    uint64_t address)
+static bool lock_finder_is_record(const struct linux_guest *guest, const struct lock_record *record,
+				  uint64_t address)
 {
 	uint64_t task, stack, start = address - layout_offset(&guest->layout, record->list);
 
@@ -117,12 +117,12 @@ static bool locks_is_record(const struct linux_guest *guest, const struct lock_r
  * Finds the list entry that is not a record, starting at the record at ADDRESS. A record whose task
  * has got the lock meanwhile is no record any more, but then it is not linked either.
  */
-static bool locks_find_head(const struct linux_guest *guest, const struct lock_record *record,
-			    uint64_t address, uint64_t *headp)
+static bool lock_finder_find_head(const struct linux_guest *guest, const struct lock_record *record,
+				  uint64_t address, uint64_t *headp)
 {
 	uint64_t at = address;
 
-	for (unsigned steps = 0; steps < LOCKS_MAX_STEPS; steps++) {
+	for (unsigned steps = 0; steps < LOCK_FINDER_MAX_STEPS; steps++) {
 		struct list_links links, next;
 
 		if (!lock_memory_read(guest, at, &links, sizeof(links)) || links.next == address ||
@@ -130,28 +130,28 @@ static bool locks_find_head(const struct linux_guest *guest, const struct lock_r
 		    next.previous != at)
 			return false;
 		at = links.next;
-		if (!locks_is_record(guest, record, at)) {
+		if (!lock_finder_is_record(guest, record, at)) {
 			*headp = at;
-			return locks_is_linked(guest, at);
+			return lock_finder_is_linked(guest, at);
 		}
 	}
 	return false;
 }
 
-static bool locks_find_by_record(const struct linux_guest *guest, const struct lock_task *task,
-				 enum os_lock_kind kind, uint64_t *lockp)
+static bool lock_finder_find_by_record(const struct linux_guest *guest,
+				       const struct lock_task *task, enum os_lock_kind kind,
+				       uint64_t *lockp)
 {
 	const struct lock_record *record = &lock_records[kind];
 	const enum layout_member needed[] = { record->list, record->task, record->wait_list,
 					      TASK_STACK };
 	uint64_t address, head;
 
-	if (layout_missing(&guest->layout, needed, sizeof(needed) / sizeof(needed[0])) !=
-	    LAYOUT_MEMBERS)
+	if (!layout_has_all(&guest->layout, needed))
 		return false;
-	for (int tries = 0; tries < LOCKS_TRIES; tries++) {
-		if (!locks_find_record(guest, task, record, &address) ||
-		    !locks_find_head(guest, record, address, &head))
+	for (int tries = 0; tries < LOCK_FINDER_TRIES; tries++) {
+		if (!lock_finder_find_record(guest, task, record, &address) ||
+		    !lock_finder_find_head(guest, record, address, &head))
 			continue;
 		*lockp = head - layout_offset(&guest->layout, record->wait_list);
 		return true;
@@ -161,8 +161,8 @@ static bool locks_find_by_record(const struct linux_guest *guest, const struct l
 
 /* --- other ways to the lock ------------------------------------------------------------------- */
 
-static bool locks_find_blocker(const struct linux_guest *guest, const struct lock_task *task,
-			       enum os_lock_kind kind, uint64_t *lockp)
+static bool lock_finder_find_blocker(const struct linux_guest *guest, const struct lock_task *task,
+				     enum os_lock_kind kind, uint64_t *lockp)
 {
 	static const enum os_lock_kind kinds[BLOCKER_KIND + 1] = { OS_LOCK_MUTEX, OS_LOCK_SEMAPHORE,
 								   OS_LOCK_RWSEM, OS_LOCK_RWSEM };
@@ -175,8 +175,9 @@ static bool locks_find_blocker(const struct linux_guest *guest, const struct loc
 	return true;
 }
 
-static bool locks_find_blocked_on(const struct linux_guest *guest, const struct lock_task *task,
-				  enum os_lock_kind kind, uint64_t *lockp)
+static bool lock_finder_find_blocked_on(const struct linux_guest *guest,
+					const struct lock_task *task, enum os_lock_kind kind,
+					uint64_t *lockp)
 {
 	uint64_t lock;
 
@@ -188,8 +189,8 @@ static bool locks_find_blocked_on(const struct linux_guest *guest, const struct 
 	return true;
 }
 
-static bool locks_find_rt_mutex(const struct linux_guest *guest, const struct lock_task *task,
-				uint64_t *lockp)
+static bool lock_finder_find_rt_mutex(const struct linux_guest *guest, const struct lock_task *task,
+				      uint64_t *lockp)
 {
 	uint64_t waiter;
 
@@ -199,8 +200,8 @@ static bool locks_find_rt_mutex(const struct linux_guest *guest, const struct lo
 }
 
 /* A PI futex has an rt_mutex behind it. All other rt_mutexes belong to the kernel. */
-static bool locks_find_user(const struct linux_guest *guest, const struct lock_task *task,
-			    enum os_lock_kind kind, struct lock_wait *wait)
+static bool lock_finder_find_user(const struct linux_guest *guest, const struct lock_task *task,
+				  enum os_lock_kind kind, struct lock_wait *wait)
 {
 	struct lock_futex futex;
 	bool is_futex = lock_futex_get(guest, task, &futex);
@@ -211,7 +212,7 @@ static bool locks_find_user(const struct linux_guest *guest, const struct lock_t
 					    .address = futex.address,
 					    .space = task->mm,
 					    .is_shared = futex.is_shared };
-	if (!locks_find_rt_mutex(guest, task, &rt_mutex))
+	if (!lock_finder_find_rt_mutex(guest, task, &rt_mutex))
 		return kind == OS_LOCK_FUTEX && is_futex && futex.is_mutex && futex.is_wait;
 	if (is_futex && futex.is_pi)
 		wait->kind = OS_LOCK_FUTEX_PI;
@@ -224,8 +225,8 @@ static bool locks_find_user(const struct linux_guest *guest, const struct lock_t
 /* --- the writer of a percpu_rw_semaphore ------------------------------------------------------ */
 
 /* Whether TASK has closed the percpu_rw_semaphore at ADDRESS, and waits for its readers. */
-static bool locks_is_closed_by(const struct linux_guest *guest, const struct lock_task *task,
-			       uint64_t address)
+static bool lock_finder_is_closed_by(const struct linux_guest *guest, const struct lock_task *task,
+				     uint64_t address)
 {
 	uint64_t head = address + layout_offset(&guest->layout, PERCPU_RWSEM_WAIT_LIST), writer;
 	uint32_t block;
@@ -234,7 +235,7 @@ static bool locks_is_closed_by(const struct linux_guest *guest, const struct loc
 	       writer == task->address &&
 	       lock_memory_read(guest, address + layout_offset(&guest->layout, PERCPU_RWSEM_BLOCK),
 				&block, sizeof(block)) &&
-	       block == 1 && locks_is_linked(guest, head);
+	       block == 1 && lock_finder_is_linked(guest, head);
 }
 
 /*
@@ -242,25 +243,24 @@ static bool locks_is_closed_by(const struct linux_guest *guest, const struct loc
  * the writer, and the innermost functions on the writer's stack still need the lock: the stack has
  * the address of the lock or of its member writer.
  */
-static bool locks_find_closed(const struct linux_guest *guest, const struct lock_task *task,
-			      uint64_t *lockp)
+static bool lock_finder_find_closed(const struct linux_guest *guest, const struct lock_task *task,
+				    uint64_t *lockp)
 {
 	static const enum layout_member needed[] = { PERCPU_RWSEM_WRITER, PERCPU_RWSEM_BLOCK,
 						     PERCPU_RWSEM_WAIT_LIST };
-	size_t end =
-		task->stack_bytes < LOCKS_WRITER_BYTES ? task->stack_bytes : LOCKS_WRITER_BYTES;
+	size_t end = task->stack_bytes < LOCK_FINDER_WRITER_BYTES ? task->stack_bytes
+								  : LOCK_FINDER_WRITER_BYTES;
 	const char *stack = task->stack;
 
-	if (layout_missing(&guest->layout, needed, sizeof(needed) / sizeof(needed[0])) !=
-	    LAYOUT_MEMBERS)
+	if (!layout_has_all(&guest->layout, needed))
 		return false;
 	for (size_t at = 0; at + sizeof(uint64_t) <= end; at += sizeof(uint64_t)) {
 		uint64_t word;
 
 		memcpy(&word, stack + at, sizeof(word));
-		if (!locks_is_closed_by(guest, task, word))
+		if (!lock_finder_is_closed_by(guest, task, word))
 			word -= layout_offset(&guest->layout, PERCPU_RWSEM_WRITER);
-		if (!locks_is_closed_by(guest, task, word))
+		if (!lock_finder_is_closed_by(guest, task, word))
 			continue;
 		*lockp = word;
 		return true;
@@ -268,18 +268,18 @@ static bool locks_find_closed(const struct linux_guest *guest, const struct lock
 	return false;
 }
 
-static bool locks_find_percpu_rwsem(const struct linux_guest *guest, const struct lock_task *task,
-				    struct lock_wait *wait)
+static bool lock_finder_find_percpu_rwsem(const struct linux_guest *guest,
+					  const struct lock_task *task, struct lock_wait *wait)
 {
 	wait->kind = OS_LOCK_PERCPU_RWSEM;
-	if (locks_find_by_record(guest, task, OS_LOCK_PERCPU_RWSEM, &wait->address))
+	if (lock_finder_find_by_record(guest, task, OS_LOCK_PERCPU_RWSEM, &wait->address))
 		return true;
 	wait->kind = OS_LOCK_PERCPU_READERS;
-	return locks_find_closed(guest, task, &wait->address);
+	return lock_finder_find_closed(guest, task, &wait->address);
 }
 
-bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
-		enum os_lock_kind kind, struct lock_wait *wait)
+bool lock_finder_find(const struct linux_guest *guest, const struct lock_task *task,
+		      enum os_lock_kind kind, struct lock_wait *wait)
 {
 	struct lock_wait found = { .kind = kind };
 
@@ -289,19 +289,19 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 	case OS_LOCK_MUTEX:
 	case OS_LOCK_RWSEM:
 	case OS_LOCK_SEMAPHORE:
-		if (!locks_find_blocker(guest, task, kind, &found.address) &&
-		    !locks_find_by_record(guest, task, kind, &found.address) &&
-		    !locks_find_blocked_on(guest, task, kind, &found.address))
+		if (!lock_finder_find_blocker(guest, task, kind, &found.address) &&
+		    !lock_finder_find_by_record(guest, task, kind, &found.address) &&
+		    !lock_finder_find_blocked_on(guest, task, kind, &found.address))
 			return false;
 		break;
 	case OS_LOCK_PERCPU_RWSEM:
-		if (!locks_find_percpu_rwsem(guest, task, &found))
+		if (!lock_finder_find_percpu_rwsem(guest, task, &found))
 			return false;
 		break;
 	case OS_LOCK_RT_MUTEX:
 	case OS_LOCK_FUTEX_PI:
 	case OS_LOCK_FUTEX:
-		if (!locks_find_user(guest, task, kind, &found))
+		if (!lock_finder_find_user(guest, task, kind, &found))
 			return false;
 		break;
 	case OS_LOCK_PERCPU_READERS:

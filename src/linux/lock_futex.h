@@ -6,7 +6,8 @@
 #ifndef XTOP_LINUX_LOCK_FUTEX_H
 #define XTOP_LINUX_LOCK_FUTEX_H
 
-#include "linux/lock_finder.h"
+#include "linux/kernel/linux_guest.h"
+#include "linux/lock_task.h"
 
 struct lock_futex {
 	uint64_t address; /* address of the word, in user memory */

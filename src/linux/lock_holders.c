@@ -16,23 +16,15 @@
 #include "linux/lock_name.h"
 #include "linux/lock_owner.h"
 #include "linux/process/pids.h"
+#include "xtop/base/sorted.h"
 
 /* The task with PID among those of this pass; NULL if there is none. */
 static const struct sleeper *lock_holders_find_pid(const struct lock_holders *holders, uint32_t pid)
 {
-	size_t low = 0, high = holders->pass->n;
+	const struct sleeper *list = holders->pass->list;
+	size_t n = sorted_count(list, holders->pass->n, pid, pid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (holders->pass->list[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < holders->pass->n && holders->pass->list[low].pid == pid
-		       ? &holders->pass->list[low]
-		       : NULL;
+	return n && list[n - 1].pid == pid ? &list[n - 1] : NULL;
 }
 
 /* The task that user code calls TID, if it may hold the futex that SLEEPER waits for; 0 if none. */
@@ -63,28 +55,27 @@ static bool lock_holders_describe(const struct lock_holders *holders, uint64_t a
 	const struct linux_guest *guest = holders->guest;
 	const struct sleeper *sleeper;
 	struct task_state_times times;
-	struct task_state look;
+	struct task_state state;
 	uint64_t struct_pid;
 
 	if (address % sizeof(uint64_t) ||
-	    !task_state_reader_read(holders->reader, address, &look, &times))
+	    !task_state_reader_read(holders->reader, address, &state, &times))
 		return false;
-	struct_pid = pids_find(guest, guest->symbols[LINUX_INIT_PID_NS], look.pid);
+	struct_pid = pids_find(guest, guest->symbols[LINUX_INIT_PID_NS], state.pid);
 	if (!struct_pid || pids_get_task(guest, struct_pid) != address)
 		return false;
-	*task = (struct os_lock_task){ .pid = look.pid,
-				       .on_cpu = look.on_cpu,
-				       .state = (uint8_t)task_state_state(&look),
+	*task = (struct os_lock_task){ .pid = state.pid,
+				       .on_cpu = state.on_cpu,
+				       .state = (uint8_t)task_state_wait_state(&state),
 				       .address = address };
-	if (look.on_cpu && !member_read_u32(guest, address, TASK_CPU, &task->cpu))
+	if (state.on_cpu && !member_read_u32(guest, address, TASK_CPU, &task->cpu))
 		task->cpu = UINT32_MAX;
-	sleeper = lock_holders_find_pid(holders, look.pid);
-	if (!sleeper || sleeper->task != address ||
-	    sleeper->look.start_time != look.start_time)
+	sleeper = lock_holders_find_pid(holders, state.pid);
+	if (!sleeper || sleeper->task != address || sleeper->state.start_time != state.start_time)
 		return true;
 	task->kept = sleeper->kept;
-	task->has_moved = !task_state_equal(&look, &sleeper->look);
-	if (!task->has_moved && !look.on_cpu)
+	task->has_moved = !task_state_equal(&state, &sleeper->state);
+	if (!task->has_moved && !state.on_cpu)
 		task->waited_ns = lock_holders_waited(sleeper, now_ns);
 	return true;
 }
@@ -146,21 +137,21 @@ void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleep
 		.is_new = !sleeper->lock_told,
 		.is_over = true,
 		.waiter = { .pid = sleeper->pid,
-			    .state = (uint8_t)task_state_state(&sleeper->look),
+			    .state = (uint8_t)task_state_wait_state(&sleeper->state),
 			    .waited_ns = lock_holders_waited(sleeper, sleeper->seen_ns),
 			    .address = sleeper->task,
 			    .kept = sleeper->kept },
 	};
 	struct task_state_times times;
-	struct task_state look;
+	struct task_state state;
 
 	*wait = over;
 	lock_holders_find(holders, sleeper, now_ns, wait);
 	if (!sleeper->lock_told)
 		lock_holders_name(holders, sleeper);
 	memcpy(wait->name, sleeper->lock_name, sizeof(wait->name));
-	if (!task_state_reader_read(holders->reader, sleeper->task, &look, &times) ||
-	    !task_state_equal(&look, &sleeper->look)) {
+	if (!task_state_reader_read(holders->reader, sleeper->task, &state, &times) ||
+	    !task_state_equal(&state, &sleeper->state)) {
 		*wait = over;
 		return;
 	}

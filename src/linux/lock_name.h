@@ -4,7 +4,7 @@
 #define XTOP_LINUX_LOCK_NAME_H
 
 #include "linux/kernel/data_names.h"
-#include "linux/lock_finder.h"
+#include "linux/lock_task.h"
 
 /*
  * Writes the lock's name to NAME: "cgroup_mutex", "mmap_lock of 4711" or "i_rwsem of

@@ -49,14 +49,21 @@ static struct lock_owner lock_owner_of(uint64_t word)
 	return (struct lock_owner){ .certainty = OS_HOLDER_EXACT, .task = word & ~OWNER_FLAGS };
 }
 
+/* The word MEMBER of LOCK; 0 if it cannot be read. */
+static uint64_t lock_owner_read_word(const struct linux_guest *guest, uint64_t lock,
+				     enum layout_member member)
+{
+	uint64_t word;
+
+	return lock_memory_read_member(guest, lock, member, &word) ? word : 0;
+}
+
+/* A mutex with waiters in its list has the flag. Without the flag the wait is over. */
 static struct lock_owner lock_owner_read_mutex(const struct linux_guest *guest, uint64_t lock)
 {
-	uint64_t owner = 0;
+	uint64_t owner = lock_owner_read_word(guest, lock, MUTEX_OWNER);
 
-	/* A mutex with waiters in its list has this flag. Without the flag the wait is over. */
-	if (!lock_memory_read_member(guest, lock, MUTEX_OWNER, &owner) || !(owner & MUTEX_WAITERS))
-		owner = 0;
-	return lock_owner_of(owner);
+	return lock_owner_of(owner & MUTEX_WAITERS ? owner : 0);
 }
 
 static struct lock_owner lock_owner_read_rwsem(const struct linux_guest *guest, uint64_t lock)
@@ -79,34 +86,19 @@ static struct lock_owner lock_owner_read_rwsem(const struct linux_guest *guest, 
 
 static struct lock_owner lock_owner_read_rt_mutex(const struct linux_guest *guest, uint64_t lock)
 {
-	uint64_t owner = 0;
+	uint64_t owner = lock_owner_read_word(guest, lock, RT_MUTEX_OWNER);
 
-	if (!lock_memory_read_member(guest, lock, RT_MUTEX_OWNER, &owner) || owner & 6)
-		owner = 0;
-	return lock_owner_of(owner);
+	return lock_owner_of(owner & 6 ? 0 : owner);
 }
 
 static struct lock_owner lock_owner_read_semaphore(const struct linux_guest *guest, uint64_t lock)
 {
-	struct lock_owner holder;
-	uint64_t owner = 0;
+	struct lock_owner holder =
+		lock_owner_of(lock_owner_read_word(guest, lock, SEMAPHORE_LAST_HOLDER));
 
-	if (!lock_memory_read_member(guest, lock, SEMAPHORE_LAST_HOLDER, &owner))
-		owner = 0;
-	holder = lock_owner_of(owner);
 	if (holder.task)
 		holder.certainty = OS_HOLDER_LAST;
 	return holder;
-}
-
-static struct lock_owner lock_owner_read_percpu_rwsem(const struct linux_guest *guest,
-						      uint64_t lock)
-{
-	uint64_t writer = 0;
-
-	if (!lock_memory_read_member(guest, lock, PERCPU_RWSEM_WRITER, &writer))
-		writer = 0;
-	return lock_owner_of(writer);
 }
 
 /* The owner of a mutex of glibc, if the word at ADDRESS belongs to such a mutex. */
@@ -149,7 +141,8 @@ struct lock_owner lock_owner_read(const struct linux_guest *guest, const struct 
 	case OS_LOCK_SEMAPHORE:
 		return lock_owner_read_semaphore(guest, wait->address);
 	case OS_LOCK_PERCPU_RWSEM:
-		return lock_owner_read_percpu_rwsem(guest, wait->address);
+		return lock_owner_of(
+			lock_owner_read_word(guest, wait->address, PERCPU_RWSEM_WRITER));
 	case OS_LOCK_PERCPU_READERS: /* its readers are only counted, for each CPU */
 	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:

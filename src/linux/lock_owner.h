@@ -6,7 +6,8 @@
 #ifndef XTOP_LINUX_LOCK_OWNER_H
 #define XTOP_LINUX_LOCK_OWNER_H
 
-#include "linux/lock_finder.h"
+#include "linux/kernel/linux_guest.h"
+#include "linux/lock_task.h"
 
 /* The owner of a lock: a task, or a thread id that user code wrote. */
 struct lock_owner {

@@ -35,8 +35,8 @@
 #define MODULE_FILES_BELOW_ROOT  "usr/lib/debug"
 
 struct module_file {
-	int folder;   /* descriptor of a debug folder or of --root; borrowed */
-	char *path;   /* relative to FOLDER */
+	int folder; /* descriptor of a debug folder or of --root; borrowed */
+	char *path; /* relative to FOLDER */
 };
 
 struct module_files {

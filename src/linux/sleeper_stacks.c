@@ -136,19 +136,20 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
  * has moved since, and most threads set their name just before they begin to wait.
  */
 static const struct task *sleeper_stacks_find_task(struct sleeper_stacks *stacks, uint64_t address,
-						   const struct task_state *look, uint64_t now_ns)
+						   const struct task_state *state, uint64_t now_ns)
 {
 	const struct task *task;
 
 	tasks_invalidate(stacks->tasks, address);
 	task = tasks_find(stacks->tasks, address, now_ns);
-	return task && task->pid == look->pid && task->start_time == look->start_time ? task : NULL;
+	return task && task->pid == state->pid && task->start_time == state->start_time ? task
+											: NULL;
 }
 
 bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
-			 const struct task_state *look, uint64_t now_ns, struct os_task *of)
+			 const struct task_state *state, uint64_t now_ns, struct os_task *owner)
 {
-	const struct task *task = sleeper_stacks_find_task(stacks, address, look, now_ns);
+	const struct task *task = sleeper_stacks_find_task(stacks, address, state, now_ns);
 	const struct space *user;
 
 	if (!task)
@@ -157,7 +158,7 @@ bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
 	if (!sleeper_stacks_read_kernel(stacks, address))
 		return false;
 	sleeper_stacks_read_user(stacks, task);
-	*of = (struct os_task){
+	*owner = (struct os_task){
 		.process = task->process,
 		.thread = task->comm,
 		.cgroup = task->cgroup,

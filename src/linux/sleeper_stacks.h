@@ -38,6 +38,6 @@ void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest
  * read.
  */
 bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
-			 const struct task_state *look, uint64_t now_ns, struct os_task *of);
+			 const struct task_state *state, uint64_t now_ns, struct os_task *owner);
 
 #endif

@@ -29,6 +29,7 @@
 #include <stdlib.h>
 
 #include "linux/kernel/member.h"
+#include "linux/lock_finder.h"
 #include "linux/lock_holders.h"
 #include "linux/lock_memory.h"
 #include "linux/process/clock_gap.h"
@@ -75,9 +76,7 @@ bool sleepers_can_read(const struct linux_guest *guest)
 	const struct layout *layout = &guest->layout;
 
 	return guest->has_layout && guest->symbols[LINUX_INIT_PID_NS] &&
-	       xarray_has_layout(layout) &&
-	       layout_missing(layout, needed, sizeof(needed) / sizeof(needed[0])) ==
-		       LAYOUT_MEMBERS &&
+	       xarray_has_layout(layout) && layout_has_all(layout, needed) &&
 	       task_state_reader_can_read(guest) && sleeper_stacks_can_read(guest);
 }
 
@@ -140,11 +139,11 @@ static uint64_t sleepers_time(const struct sleepers *sleepers, uint64_t time, ui
 
 /* Begins the wait of SLEEPER in STATE. The wait had not begun at FROM_NS. */
 static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *sleeper,
-			   const struct task_state *look, const struct task_state_times *times,
+			   const struct task_state *state, const struct task_state_times *times,
 			   uint64_t from_ns, uint64_t now_ns)
 {
 	sleeper->left = times->arrival ? times->arrival + times->run_ns : 0;
-	if (task_state_state(look) == OS_WAIT_RUNNABLE && times->queued)
+	if (task_state_wait_state(state) == OS_WAIT_RUNNABLE && times->queued)
 		sleeper->left = times->queued;
 	sleeper->from_ns = from_ns;
 	sleeper->began_ns = sleepers_time(sleepers, sleeper->left, from_ns, now_ns);
@@ -182,16 +181,16 @@ static uint64_t sleepers_first_run(const struct sleeper *sleeper,
  * Otherwise the wait may have ended at any time since the last look.
  */
 static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleeper,
-			 const struct task_state *look, const struct task_state_times *times,
+			 const struct task_state *state, const struct task_state_times *times,
 			 uint64_t now_ns, const struct os_waits_sink *sink)
 {
-	uint64_t runs = look->switches - sleeper->look.switches + (look->on_cpu != 0);
+	uint64_t runs = state->switches - sleeper->state.switches + (state->on_cpu != 0);
 	uint64_t end_ns = sleeper->seen_ns;
 
 	if (times->sums.sleeps - sleeper->sums.sleeps <= 1 && runs)
 		end_ns = sleepers_time(sleepers, sleepers_first_run(sleeper, times, runs),
 				       sleeper->seen_ns, now_ns);
-	else if (!runs && task_state_state(look) == OS_WAIT_RUNNABLE && times->queued)
+	else if (!runs && task_state_wait_state(state) == OS_WAIT_RUNNABLE && times->queued)
 		end_ns = sleepers_time(sleepers, times->queued, sleeper->seen_ns, now_ns);
 	if (sleeper->kept && sleeper->began_ns && end_ns > sleeper->began_ns)
 		sink->end(sink->context, sleeper->kept, end_ns - sleeper->began_ns);
@@ -219,7 +218,7 @@ static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleepe
 		task.mm = 0;
 	if (task.mm && processes_get_root(sleepers->processes, task.mm, &user))
 		task.user = &user;
-	if (locks_find(sleepers->guest, &task, kind, &sleeper->lock))
+	if (lock_finder_find(sleepers->guest, &task, kind, &sleeper->lock))
 		sleepers->counts.locks_found++;
 	else if (kind != OS_LOCK_FUTEX) /* most futexes that threads wait for are not locks */
 		sleepers->counts.locks_unknown++;
@@ -233,7 +232,7 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 	const struct os_wait wait = {
 		.vcpu = vcpu,
 		.task = task,
-		.state = task_state_state(&sleeper->look),
+		.state = task_state_wait_state(&sleeper->state),
 		.waited_ns = now_ns > sleeper->began_ns ? now_ns - sleeper->began_ns : 0,
 		.weight_ns = sleepers->counts.interval_ns,
 		.kept = &sleeper->kept,
@@ -253,13 +252,13 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
  * Sets SLEEPER's state to STATE, in which its stack was read. If SLEEPER had another state, its
  * wait is new: the pass has just reported the previous wait.
  */
-static void sleepers_set_look(const struct sleepers *sleepers, struct sleeper *sleeper,
-			      const struct task_state *look, const struct task_state_times *times,
-			      uint64_t now_ns)
+static void sleepers_set_state(const struct sleepers *sleepers, struct sleeper *sleeper,
+			       const struct task_state *state, const struct task_state_times *times,
+			       uint64_t now_ns)
 {
-	if (!task_state_equal(look, &sleeper->look))
-		sleepers_begin(sleepers, sleeper, look, times, now_ns, now_ns);
-	sleeper->look = *look;
+	if (!task_state_equal(state, &sleeper->state))
+		sleepers_begin(sleepers, sleeper, state, times, now_ns, now_ns);
+	sleeper->state = *state;
 }
 
 /* Reads the stack of SLEEPER's task, which is on no CPU and has moved since the last look. */
@@ -267,24 +266,23 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 				uint64_t now_ns, const struct os_waits_sink *sink)
 {
 	struct os_task task;
-	struct task_state look, again;
+	struct task_state state, again;
 	struct task_state_times times;
 
 	for (int tries = 0; tries < SLEEPERS_TRIES; tries++) {
-		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &look, &times) ||
-		    look.on_cpu || task_state_is_gone(&look))
+		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &state, &times) ||
+		    state.on_cpu || task_state_is_gone(&state))
 			return;
 		sleepers->counts.retried += tries > 0;
 		sleepers->counts.stacks++;
-		if (!sleeper_stacks_read(&sleepers->stacks, sleeper->task, &look, now_ns,
-					 &task)) {
+		if (!sleeper_stacks_read(&sleepers->stacks, sleeper->task, &state, now_ns, &task)) {
 			sleepers->counts.unreadable++;
 			return;
 		}
 		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &again, &times))
 			return;
-		if (task_state_equal(&look, &again)) {
-			sleepers_set_look(sleepers, sleeper, &again, &times, now_ns);
+		if (task_state_equal(&state, &again)) {
+			sleepers_set_state(sleepers, sleeper, &again, &times, now_ns);
 			sleepers_add(sleepers, sleeper, &sleepers->stacks.sample.vcpu, &task,
 				     now_ns, sink);
 			return;
@@ -299,27 +297,27 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
  * for its pid and task.
  */
 static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
-			 const struct task_state *look, const struct task_state_times *times,
+			 const struct task_state *state, const struct task_state_times *times,
 			 uint64_t now_ns, const struct os_waits_sink *sink)
 {
-	bool same = task_state_equal(look, &sleeper->look);
+	bool same = task_state_equal(state, &sleeper->state);
 	uint64_t seen_ns = sleeper->seen_ns;
 
 	sleepers_refine(sleepers, sleeper);
 	if (!same || !sleeper->kept)
-		sleepers_end(sleepers, sleeper, look, times, now_ns, sink);
+		sleepers_end(sleepers, sleeper, state, times, now_ns, sink);
 	sleeper->seen_ns = now_ns;
-	sleeper->look = *look;
+	sleeper->state = *state;
 	sleeper->sums = times->sums;
-	if (look->on_cpu || task_state_is_gone(look)) {
-		sleepers->counts.running += look->on_cpu != 0;
+	if (state->on_cpu || task_state_is_gone(state)) {
+		sleepers->counts.running += state->on_cpu != 0;
 		return;
 	}
 	if (sleeper->kept) {
 		sleepers_add(sleepers, sleeper, NULL, NULL, now_ns, sink);
 		return;
 	}
-	sleepers_begin(sleepers, sleeper, look, times, same ? 0 : seen_ns, now_ns);
+	sleepers_begin(sleepers, sleeper, state, times, same ? 0 : seen_ns, now_ns);
 	sleepers_read_moved(sleepers, sleeper, now_ns, sink);
 }
 
@@ -382,28 +380,28 @@ static bool sleepers_are_many(const struct sleepers *sleepers)
 }
 
 /* Reads a task's state for the first time in this pass. */
-static bool sleepers_read_look(struct sleepers *sleepers, uint64_t task, struct task_state *look,
-			       struct task_state_times *times)
+static bool sleepers_read_state(struct sleepers *sleepers, uint64_t task, struct task_state *state,
+				struct task_state_times *times)
 {
 	return sleepers_are_many(sleepers)
-		       ? task_state_reader_read_copy(&sleepers->reader, task, look, times)
-		       : task_state_reader_read(&sleepers->reader, task, look, times);
+		       ? task_state_reader_read_copy(&sleepers->reader, task, state, times)
+		       : task_state_reader_read(&sleepers->reader, task, state, times);
 }
 
 /* Reads the state of the task with PID. Returns false if PID has no readable task. */
 static bool sleepers_look_at(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t pid,
-			     uint64_t struct_pid, struct task_state *look,
+			     uint64_t struct_pid, struct task_state *state,
 			     struct task_state_times *times)
 {
 	if (sleeper->struct_pid == struct_pid &&
-	    sleepers_read_look(sleepers, sleeper->task, look, times) && look->pid == pid &&
-	    look->start_time == sleeper->look.start_time)
+	    sleepers_read_state(sleepers, sleeper->task, state, times) && state->pid == pid &&
+	    state->start_time == sleeper->state.start_time)
 		return true;
 	free(sleeper->kept);
 	*sleeper = (struct sleeper){ .pid = pid,
 				     .struct_pid = struct_pid,
 				     .task = pids_get_task(sleepers->guest, struct_pid) };
-	return sleepers_read_look(sleepers, sleeper->task, look, times) && look->pid == pid;
+	return sleepers_read_state(sleepers, sleeper->task, state, times) && state->pid == pid;
 }
 
 /* A time after the latest read. The turn began at NOW_NS, and dom0 may have been paused since. */
@@ -420,21 +418,21 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 	struct sleeper_list *pass = &sleepers->now;
 	struct sleeper sleeper = { .pid = pid };
 	struct task_state_times times;
-	struct task_state look;
+	struct task_state state;
 	bool has_room;
 
 	sleepers->counts.looks++;
 	sleepers_take_known(sleepers, pid, &sleeper);
-	if (!sleepers_look_at(sleepers, &sleeper, pid, struct_pid, &look, &times)) {
+	if (!sleepers_look_at(sleepers, &sleeper, pid, struct_pid, &state, &times)) {
 		sleepers->counts.unreadable++;
 		return;
 	}
-	if (!task_state_equal(&look, &sleeper.look)) /* otherwise the arrival is known */
+	if (!task_state_equal(&state, &sleeper.state)) /* otherwise the arrival is known */
 		clock_gap_update(&sleepers->gap, times.arrival, sleepers_after(sleepers, now_ns),
 				 SLEEPER_GAP_SPAN_NS);
 	has_room = pass->n < SLEEPERS_MAX &&
 		   vector_reserve(pass->list, pass->capacity, pass->n + 1);
-	sleepers_see(sleepers, &sleeper, &look, &times, now_ns, sink);
+	sleepers_see(sleepers, &sleeper, &state, &times, now_ns, sink);
 	if (has_room) {
 		pass->list[pass->n++] = sleeper;
 		return;

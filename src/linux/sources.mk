@@ -40,6 +40,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/layout_arm32.c \
 	src/linux/kernel/layout_i386.c \
 	src/linux/kernel/linux_guest.h \
+	src/linux/kernel/linux_kernel.h \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
 	src/linux/kernel/member.h \
@@ -75,6 +76,7 @@ libxtop_a_SOURCES += \
 	src/linux/lock_owner.h \
 	src/linux/lock_finder.c \
 	src/linux/lock_finder.h \
+	src/linux/lock_task.h \
 	src/linux/event_channels.c \
 	src/linux/event_channels.h \
 	src/linux/module_files.c \

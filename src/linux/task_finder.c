@@ -139,15 +139,16 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 void task_finder_learn(struct task_finder *finder, const struct registers *regs)
 {
 	if (regs->arch == ARCH_ARM64 && finder->tasks)
-		task_finder_arm64_learn(finder, &regs->arm64);
+		task_finder_arm64_learn(&finder->stacks, finder->tasks, &regs->arm64);
 }
 
 /* The vCPU's current task; 0 if unknown. */
 static uint64_t task_finder_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				    uint64_t now_ns)
 {
-	return vcpu->regs.arch == ARCH_ARM64 ? task_finder_arm64_current(finder, vcpu, now_ns)
-					     : vcpu->task;
+	return vcpu->regs.arch == ARCH_ARM64
+		       ? task_finder_arm64_current(&finder->stacks, finder->tasks, vcpu, now_ns)
+		       : vcpu->task;
 }
 
 /*

@@ -18,7 +18,7 @@ struct task_finder {
 	struct tasks *tasks;
 	struct processes *processes;
 	struct task_stacks stacks; /* its member guest equals GUEST */
-	struct clock_gap clock; /* relates start times of tasks to the sampler's clock */
+	struct clock_gap clock;    /* relates start times of tasks to the sampler's clock */
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };
 

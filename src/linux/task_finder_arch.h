@@ -3,12 +3,15 @@
 #ifndef XTOP_LINUX_TASK_FINDER_ARCH_H
 #define XTOP_LINUX_TASK_FINDER_ARCH_H
 
-#include "linux/task_finder.h"
+#include "linux/process/task_stacks.h"
+#include "linux/process/tasks.h"
+#include "xtop/sample/sample.h"
 
-/* Learns from REGS of a vCPU which stack belongs to which task. finder->tasks is not NULL. */
-void task_finder_arm64_learn(struct task_finder *finder, const struct registers_arm64 *regs);
+/* Learns from REGS of a vCPU which stack belongs to which of TASKS. */
+void task_finder_arm64_learn(struct task_stacks *stacks, struct tasks *tasks,
+			     const struct registers_arm64 *regs);
 /* The task_struct of the task that runs on VCPU; 0 if unknown. */
-uint64_t task_finder_arm64_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
-				   uint64_t now_ns);
+uint64_t task_finder_arm64_current(struct task_stacks *stacks, struct tasks *tasks,
+				   const struct sample_vcpu *vcpu, uint64_t now_ns);
 
 #endif

@@ -14,31 +14,30 @@
 /*
  * The end of the kernel stack that SP_EL1 points into or behind. Stacks are aligned to their size.
  */
-static uint64_t finder_stack_end(const struct task_finder *finder, uint64_t sp_el1)
+static uint64_t finder_stack_end(const struct task_stacks *stacks, uint64_t sp_el1)
 {
-	uint64_t size_bytes = arch_stack_bytes(finder->stacks.guest);
+	uint64_t size_bytes = arch_stack_bytes(stacks->guest);
 
 	return (sp_el1 + size_bytes - 1) & ~(size_bytes - 1);
 }
 
-void task_finder_arm64_learn(struct task_finder *finder, const struct registers_arm64 *regs)
+void task_finder_arm64_learn(struct task_stacks *stacks, struct tasks *tasks,
+			     const struct registers_arm64 *regs)
 {
 	if (!pstate_arm64_is_user(regs->pstate) && linux_is_kernel(regs->sp_el0))
-		task_stacks_learn(&finder->stacks, regs->sp_el0);
+		task_stacks_learn(stacks, regs->sp_el0);
 	else if (linux_is_kernel(regs->sp_el1))
-		task_stacks_find(&finder->stacks, finder->tasks,
-				 finder_stack_end(finder, regs->sp_el1), 0);
+		task_stacks_find(stacks, tasks, finder_stack_end(stacks, regs->sp_el1), 0);
 }
 
 /* In user mode the sampler may not know the task. */
-uint64_t task_finder_arm64_current(struct task_finder *finder, const struct sample_vcpu *vcpu,
-				   uint64_t now_ns)
+uint64_t task_finder_arm64_current(struct task_stacks *stacks, struct tasks *tasks,
+				   const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	uint64_t sp_el1 = vcpu->regs.arm64.sp_el1;
 
-	task_stacks_learn(&finder->stacks, vcpu->task);
+	task_stacks_learn(stacks, vcpu->task);
 	if (vcpu->task || !linux_is_kernel(sp_el1))
 		return vcpu->task;
-	return task_stacks_find(&finder->stacks, finder->tasks, finder_stack_end(finder, sp_el1),
-				now_ns);
+	return task_stacks_find(stacks, tasks, finder_stack_end(stacks, sp_el1), now_ns);
 }

@@ -11,7 +11,7 @@
 
 #include "linux/kernel/member.h"
 
-#define LOOK_CLOSE_BYTES 128 /* members within this distance are read together */
+#define TASK_STATE_CLOSE_BYTES 128 /* members within this distance are read together */
 
 /* Linux include/linux/sched.h. Values without a version are unchanged since v4.14. */
 #define TASK_INTERRUPTIBLE   0x0001U
@@ -22,7 +22,7 @@
 #define TASK_NOLOAD          0x0400U
 #define TASK_RTLOCK_WAIT     0x1000U /* v5.16: waits for a spinlock that sleeps, with PREEMPT_RT */
 /* v6.1: frozen by a cgroup's freezer, or to suspend the guest */
-#define TASK_FROZEN          0x8000U
+#define TASK_FROZEN 0x8000U
 
 /* on_cpu is 0 or 1, in four bytes or in one (layout.c). Its first byte has the value either way. */
 static const struct {
@@ -37,8 +37,8 @@ static const struct {
 	{ TASK_LAST_QUEUED, 8, false },  { TASK_RUN_SUM, 8, false },
 	{ TASK_RUN_SUM_THEN, 8, false }, { TASK_RUN_DELAY, 8, false },
 };
-#define N_LOOK_MEMBERS (sizeof(task_state_members) / sizeof(task_state_members[0]))
-_Static_assert(N_LOOK_MEMBERS == TASK_STATE_MAX_PARTS, "each member may be a part");
+#define N_TASK_STATE_MEMBERS (sizeof(task_state_members) / sizeof(task_state_members[0]))
+_Static_assert(N_TASK_STATE_MEMBERS == TASK_STATE_MAX_PARTS, "each member may be a part");
 
 /* Size of member I of task_state_members. */
 static uint32_t task_state_bytes(const struct linux_guest *guest, size_t i)
@@ -54,7 +54,7 @@ static uint32_t task_state_reader_find_span(const struct linux_guest *guest, uin
 	const struct layout *layout = &guest->layout;
 	uint32_t start = UINT32_MAX, end = 0;
 
-	for (size_t i = 0; i < N_LOOK_MEMBERS; i++) {
+	for (size_t i = 0; i < N_TASK_STATE_MEMBERS; i++) {
 		uint32_t offset, behind;
 
 		if (!layout_has(layout, task_state_members[i].member))
@@ -88,7 +88,7 @@ void task_state_reader_init(struct task_state_reader *reader, const struct linux
 
 	reader->guest = guest;
 	task_state_reader_find_span(guest, &reader->span_start);
-	for (size_t i = 0; i < N_LOOK_MEMBERS; i++)
+	for (size_t i = 0; i < N_TASK_STATE_MEMBERS; i++)
 		if (layout_has(layout, task_state_members[i].member))
 			task_state_reader_add_part(
 				reader, layout_offset(layout, task_state_members[i].member),
@@ -96,7 +96,7 @@ void task_state_reader_init(struct task_state_reader *reader, const struct linux
 	for (unsigned i = 1; i < reader->n_parts; i++) {
 		uint32_t start = reader->parts[n].offset, end = start + reader->parts[n].size_bytes;
 
-		if (reader->parts[i].offset > end + LOOK_CLOSE_BYTES)
+		if (reader->parts[i].offset > end + TASK_STATE_CLOSE_BYTES)
 			reader->parts[++n] = reader->parts[i];
 		else if (reader->parts[i].offset + reader->parts[i].size_bytes > end)
 			reader->parts[n].size_bytes =
@@ -109,7 +109,7 @@ bool task_state_reader_can_read(const struct linux_guest *guest)
 {
 	uint32_t start;
 
-	for (size_t i = 0; i < N_LOOK_MEMBERS; i++)
+	for (size_t i = 0; i < N_TASK_STATE_MEMBERS; i++)
 		if (task_state_members[i].needed &&
 		    !layout_has(&guest->layout, task_state_members[i].member))
 			return false;
@@ -183,7 +183,7 @@ size_t task_state_reader_list_pages(const struct task_state_reader *reader, uint
 }
 
 static bool task_state_reader_get(struct task_state_reader *reader, uint64_t task, bool again,
-				  struct task_state *look, struct task_state_times *times)
+				  struct task_state *state, struct task_state_times *times)
 {
 	unsigned word_bytes = linux_word_bytes(reader->guest);
 	uint64_t sum, then, sleeps;
@@ -191,7 +191,7 @@ static bool task_state_reader_get(struct task_state_reader *reader, uint64_t tas
 	if (!task_state_reader_read_parts(reader, task, again))
 		return false;
 	sleeps = task_state_get(reader, TASK_SWITCHES, word_bytes);
-	*look = (struct task_state){
+	*state = (struct task_state){
 		.switches = sleeps + task_state_get(reader, TASK_PREEMPTIONS, word_bytes),
 		.start_time = task_state_get(reader, TASK_START_TIME, 8),
 		.pid = (uint32_t)task_state_get(reader, TASK_PID, 4),
@@ -213,15 +213,15 @@ static bool task_state_reader_get(struct task_state_reader *reader, uint64_t tas
 }
 
 bool task_state_reader_read(struct task_state_reader *reader, uint64_t task,
-			    struct task_state *look, struct task_state_times *times)
+			    struct task_state *state, struct task_state_times *times)
 {
-	return task_state_reader_get(reader, task, true, look, times);
+	return task_state_reader_get(reader, task, true, state, times);
 }
 
 bool task_state_reader_read_copy(struct task_state_reader *reader, uint64_t task,
-				 struct task_state *look, struct task_state_times *times)
+				 struct task_state *state, struct task_state_times *times)
 {
-	return task_state_reader_get(reader, task, false, look, times);
+	return task_state_reader_get(reader, task, false, state, times);
 }
 
 bool task_state_equal(const struct task_state *a, const struct task_state *b)
@@ -230,18 +230,18 @@ bool task_state_equal(const struct task_state *a, const struct task_state *b)
 	       a->state == b->state && a->exit_state == b->exit_state && !a->on_cpu == !b->on_cpu;
 }
 
-bool task_state_is_gone(const struct task_state *look)
+bool task_state_is_gone(const struct task_state *state)
 {
-	return look->exit_state || look->state & TASK_DEAD;
+	return state->exit_state || state->state & TASK_DEAD;
 }
 
-enum os_wait_state task_state_state(const struct task_state *look)
+enum os_wait_state task_state_wait_state(const struct task_state *state)
 {
-	if (look->state & TASK_INTERRUPTIBLE)
+	if (state->state & TASK_INTERRUPTIBLE)
 		return OS_WAIT_SLEEPING;
-	if (look->state & TASK_UNINTERRUPTIBLE)
-		return look->state & TASK_NOLOAD ? OS_WAIT_IDLE : OS_WAIT_BLOCKED;
-	if (look->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* as ps shows these states */
+	if (state->state & TASK_UNINTERRUPTIBLE)
+		return state->state & TASK_NOLOAD ? OS_WAIT_IDLE : OS_WAIT_BLOCKED;
+	if (state->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* as ps shows these states */
 		return OS_WAIT_BLOCKED;
-	return look->state & (TASK_STOPPED | TASK_PARKED) ? OS_WAIT_STOPPED : OS_WAIT_RUNNABLE;
+	return state->state & (TASK_STOPPED | TASK_PARKED) ? OS_WAIT_STOPPED : OS_WAIT_RUNNABLE;
 }

@@ -15,7 +15,7 @@
 
 /* most bytes of a task_struct that are read, as in tasks.c */
 #define TASK_STATE_SPAN_BYTES (16U << 10)
-#define TASK_STATE_MAX_PARTS  12          /* members of a task_struct that are read */
+#define TASK_STATE_MAX_PARTS  12 /* members of a task_struct that are read */
 
 /* Scheduling state of a task. Two equal states belong to the same wait. */
 struct task_state {
@@ -58,20 +58,20 @@ void task_state_reader_init(struct task_state_reader *reader, const struct linux
  * it cannot be read.
  */
 bool task_state_reader_read(struct task_state_reader *reader, uint64_t task,
-			    struct task_state *look, struct task_state_times *times);
+			    struct task_state *state, struct task_state_times *times);
 /*
  * Reads the state of the task_struct at TASK from this turn's copy of guest memory, if there is
  * one.
  */
 bool task_state_reader_read_copy(struct task_state_reader *reader, uint64_t task,
-				 struct task_state *look, struct task_state_times *times);
+				 struct task_state *state, struct task_state_times *times);
 /* The addresses of all pages that reading TASK's state needs, at most MAX. Returns how many. */
 size_t task_state_reader_list_pages(const struct task_state_reader *reader, uint64_t task,
 				    uint64_t *addresses, size_t max);
 
 bool task_state_equal(const struct task_state *a, const struct task_state *b);
 /* The task has ended. */
-bool task_state_is_gone(const struct task_state *look);
-enum os_wait_state task_state_state(const struct task_state *look);
+bool task_state_is_gone(const struct task_state *state);
+enum os_wait_state task_state_wait_state(const struct task_state *state);
 
 #endif

@@ -28,12 +28,12 @@
 #define OS_RETRY_NS     1000000000ULL  /* time until an unknown system is looked at again */
 #define OS_RETRY_MAX_NS 60000000000ULL /* longest time between two looks at an unknown system */
 /* longest such time if the page tables are those of the last look */
-#define OS_SAME_MAX_NS  600000000000ULL
+#define OS_SAME_MAX_NS 600000000000ULL
 /* time between checks whether the same kernel is still there */
-#define OS_CHECK_NS     5000000000ULL
+#define OS_CHECK_NS 5000000000ULL
 /* time between these checks while a vCPU seems to run another kernel */
-#define OS_STRAY_NS     200000000ULL
-#define OS_MAX_STRAYS   3              /* after so many in a row, another kernel runs */
+#define OS_STRAY_NS   200000000ULL
+#define OS_MAX_STRAYS 3 /* after so many in a row, another kernel runs */
 
 /* The systems that xtop can look inside, in the order in which they are tried. */
 static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_kernel_os };
@@ -152,7 +152,8 @@ void os_destroy(struct os *os)
 static void os_poll_now(struct os *os, uint64_t now_ns)
 {
 	os->next_poll_ns = now_ns + OS_POLL_NS;
-	os->ops->poll(os->system, now_ns);
+	if (os->ops->poll)
+		os->ops->poll(os->system, now_ns);
 }
 
 static void os_attach(struct os *os, const struct os_ops *ops, const struct linux_stacks *stacks,
@@ -245,7 +246,7 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 
 	os->next_ns = now_ns + OS_CHECK_NS;
 	memory_refresh(os->guest.memory);
-	runs = os->ops->runs_on(os->system, vcpu);
+	runs = os->ops->runs_on ? os->ops->runs_on(os->system, vcpu) : OS_RUNS_UNKNOWN;
 	if (runs != OS_RUNS_UNKNOWN)
 		os->strays = runs == OS_RUNS_NOT ? os->strays + 1 : 0;
 	if (os->strays)
@@ -319,7 +320,7 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
 		  struct os_task *task)
 {
 	*task = (struct os_task){ 0 };
-	if (os->ops)
+	if (os->ops && os->ops->find_task)
 		os->ops->find_task(os->system, vcpu, now_ns, task);
 }
 
@@ -381,7 +382,7 @@ void os_describe(const struct os *os, struct os_description *description)
 void os_get_counts(const struct os *os, struct os_counts *counts)
 {
 	*counts = (struct os_counts){ 0 };
-	if (os->ops)
+	if (os->ops && os->ops->get_counts)
 		os->ops->get_counts(os->system, counts);
 }
 
@@ -395,7 +396,7 @@ void os_read_log(const struct os *os, struct os_log *log)
 
 bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
 {
-	return os->ops && os->ops->read_clock(os->system, xen_ns, clock);
+	return os->ops && os->ops->read_clock && os->ops->read_clock(os->system, xen_ns, clock);
 }
 
 bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)

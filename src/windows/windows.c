@@ -27,13 +27,13 @@
 #define WINDOWS_SPACES     32  /* processes whose code is known */
 #define WINDOWS_MAX_IMAGES 512 /* limit for one space */
 /* limit for all images, except for one more */
-#define WINDOWS_MAX_BYTES  LIMIT(128U << 20, 64U << 10)
+#define WINDOWS_MAX_BYTES   LIMIT(128U << 20, 64U << 10)
 #define WINDOWS_REFUSED    256 /* places without an image that are remembered */
-#define WINDOWS_LOOKS      2   /* searches for images, for each sample */
-#define WINDOWS_WORDS      128 /* words of a stack that may be return addresses */
-#define WINDOWS_PLACE_SHIFT 20 /* log2 of the size of a place: 1 MiB */
+#define WINDOWS_LOOKS       2   /* searches for images, for each sample */
+#define WINDOWS_WORDS       128 /* words of a stack that may be return addresses */
+#define WINDOWS_PLACE_SHIFT 20  /* log2 of the size of a place: 1 MiB */
 /* time for which a place without an image is remembered */
-#define WINDOWS_FRESH_NS   10000000000ULL
+#define WINDOWS_FRESH_NS 10000000000ULL
 
 struct windows_space {
 	uint64_t cr3; /* 0 if free, and for the kernel's space */
@@ -240,17 +240,6 @@ static bool windows_is_there(void *context)
 	       now.head.time_stamp == windows->kernel.head.time_stamp;
 }
 
-static enum os_runs windows_runs_on(void *context, const struct sample_vcpu *vcpu)
-{
-	(void)context, (void)vcpu;
-	return OS_RUNS_UNKNOWN;
-}
-
-static void windows_poll(void *context, uint64_t now_ns)
-{
-	(void)context, (void)now_ns;
-}
-
 /* Searches the images that the sample's chain may pass. Tasks are unknown. */
 static void windows_find_task(void *context, const struct sample_vcpu *vcpu, uint64_t now_ns,
 			      struct os_task *task)
@@ -280,27 +269,12 @@ static void windows_describe(const void *context, struct os_description *descrip
 		 "Windows: exported names only, and neither processes nor threads");
 }
 
-static void windows_get_counts(const void *context, struct os_counts *counts)
-{
-	(void)context, (void)counts;
-}
-
-static bool windows_read_clock(void *context, uint64_t xen_ns, struct os_clock *clock)
-{
-	(void)context, (void)xen_ns, (void)clock;
-	return false;
-}
-
 const struct os_ops windows_os = {
 	.name = "Windows",
 	.archs = 1U << ARCH_X86,
 	.find = windows_find,
 	.destroy = windows_destroy,
 	.is_there = windows_is_there,
-	.runs_on = windows_runs_on,
-	.poll = windows_poll,
 	.find_task = windows_find_task,
 	.describe = windows_describe,
-	.get_counts = windows_get_counts,
-	.read_clock = windows_read_clock,
 };

@@ -71,7 +71,7 @@ static const struct lock_task *as_read(struct waiter *waiter, uint64_t mm)
 static bool finds(struct waiter *waiter, uint64_t mm, enum os_lock_kind kind,
 		  struct lock_wait *wait)
 {
-	return locks_find(&made->guest, as_read(waiter, mm), kind, wait);
+	return lock_finder_find(&made->guest, as_read(waiter, mm), kind, wait);
 }
 
 /* Puts N waiters into the list at HEAD, in that order. */
@@ -172,7 +172,7 @@ static void test_changed_list(void)
 		     MUTEX_WAITER_TASK);
 	put(waiters[0].record, LIST_POISON);
 	put(waiters[2].record + 8, LIST_POISON);
-	check(locks_find(&made->guest, &waiters[1].lock_task, OS_LOCK_MUTEX, &wait) &&
+	check(lock_finder_find(&made->guest, &waiters[1].lock_task, OS_LOCK_MUTEX, &wait) &&
 		      wait.address == mutex,
 	      "other waiters have got the lock since the stack was read");
 	end();
@@ -215,7 +215,7 @@ static void test_leaver(void)
 	leaver_frame = made_frame(made->memory, made->guest.root, leaver.record);
 	as_read(&stayer, 0);
 	memory_set_watcher(made->guest.memory, &watcher);
-	check(locks_find(&made->guest, &stayer.lock_task, OS_LOCK_MUTEX, &wait) &&
+	check(lock_finder_find(&made->guest, &stayer.lock_task, OS_LOCK_MUTEX, &wait) &&
 		      wait.address == left_mutex,
 	      "what was a record is not taken for the lock");
 	check(copies > 2, "it was one when it was read first");
@@ -224,15 +224,15 @@ static void test_leaver(void)
 
 static void test_long_list(void)
 {
-	static struct waiter waiters[LOCKS_MAX_STEPS + 1];
+	static struct waiter waiters[LOCK_FINDER_MAX_STEPS + 1];
 	struct lock_wait wait;
 	uint64_t mutex;
 
 	begin();
 	mutex = made_object(made, 64, 64);
-	for (uint32_t i = 0; i <= LOCKS_MAX_STEPS; i++)
+	for (uint32_t i = 0; i <= LOCK_FINDER_MAX_STEPS; i++)
 		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
-	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, LOCKS_MAX_STEPS + 1,
+	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, LOCK_FINDER_MAX_STEPS + 1,
 		     MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
 	check(!finds(&waiters[0], 0, OS_LOCK_MUTEX, &wait), "a list is followed for so many steps");
 	check(finds(&waiters[1], 0, OS_LOCK_MUTEX, &wait) &&

@@ -17,15 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OOPS_NAME_BYTES  112
-#define OOPS_MAX_PLACES  16 /* limit for one line */
+#define OOPS_NAME_BYTES 112
+#define OOPS_MAX_PLACES 16 /* limit for one line */
 
 struct oops_place {
 	char symbol[OOPS_NAME_BYTES]; /* "" if only ADDRESS is known */
 	char module[64];              /* "nf_tables"; "" for the kernel itself */
-	uint64_t address; /* guest address if SYMBOL is ""; otherwise the offset in SYMBOL */
-	uint64_t size_bytes;          /* size of SYMBOL */
-	size_t end;                   /* position in the line behind this place */
+	uint64_t address;    /* guest address if SYMBOL is ""; otherwise the offset in SYMBOL */
+	uint64_t size_bytes; /* size of SYMBOL */
+	size_t end;          /* position in the line behind this place */
 	/* The place is the next instruction to run. Otherwise it may be a return address. */
 	bool exact;
 };

@@ -21,17 +21,17 @@
 #include "xtop/symbol/image.h"
 
 struct os_settings {
-	struct memory *memory;      /* NULL if there is no guest memory to look at */
+	struct memory *memory; /* NULL if there is no guest memory to look at */
 	enum guest_type type;
-	char uuid[OS_UUID_BYTES];   /* UUID of the domain */
+	char uuid[OS_UUID_BYTES]; /* UUID of the domain */
 	struct control *control;
-	struct symbols *symbols;    /* symbols of -k, borrowed */
-	const char *root;           /* --root, or NULL */
+	struct symbols *symbols;       /* symbols of -k, borrowed */
+	const char *root;              /* --root, or NULL */
 	const char *const *debug_dirs; /* folders of --debug-dir */
 	size_t n_debug_dirs;
 	/* false if debug_dirs are the default folders, which need not exist */
 	bool debug_dirs_given;
-	bool at_once;               /* one report is made: nothing is put off to a later time */
+	bool at_once; /* one report is made: nothing is put off to a later time */
 	/* kernels seen before; borrowed; NULL if no cache is used */
 	struct kernel_cache *kernel_cache;
 };

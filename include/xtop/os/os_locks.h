@@ -44,8 +44,8 @@ enum os_holder {
 #define OS_LOCK_NAME_BYTES 64
 
 struct os_lock_task {
-	uint32_t pid;       /* thread id; 0 if there is no task */
-	uint32_t cpu;       /* CPU that the task runs on */
+	uint32_t pid; /* thread id; 0 if there is no task */
+	uint32_t cpu; /* CPU that the task runs on */
 	bool on_cpu;
 	uint8_t state;      /* enum os_wait_state, while it is on no CPU */
 	uint64_t waited_ns; /* how long the task has been on no CPU; 0 if unknown */

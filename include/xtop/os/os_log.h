@@ -25,7 +25,7 @@ struct os_log {
 	uint64_t n_messages;
 	/* messages within the log that cannot be read or are still being written */
 	uint64_t unreadable;
-	uint64_t left_out;   /* older messages for which there was no room */
+	uint64_t left_out; /* older messages for which there was no room */
 };
 
 static inline void os_log_deinit(struct os_log *log)

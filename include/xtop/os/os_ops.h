@@ -49,9 +49,9 @@ struct os_guest {
 	const struct symbols *symbols;     /* symbols of -k */
 	int root_fd;                       /* folder of --root; -1 if none was given */
 	struct os_folders debug_folders;   /* folders of --debug-dir */
-	bool at_once; /* one report is made: nothing is put off to a later time */
-	unsigned looks;                    /* failed searches since a system was last known */
-	struct space *kernel;              /* find() and poll() map the kernel's code here */
+	bool at_once;         /* one report is made: nothing is put off to a later time */
+	unsigned looks;       /* failed searches since a system was last known */
+	struct space *kernel; /* find() and poll() map the kernel's code here */
 };
 
 /* The task of a sample. Strings are raw, and valid until the next call. */
@@ -81,10 +81,14 @@ struct os_clock {
 /* Whether a vCPU runs the kernel that was found. */
 enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
 
+/*
+ * A system has find(), destroy(), is_there() and describe(). Any other function is NULL if the system
+ * has no answer.
+ */
 struct os_ops {
 	/* "Linux"; NULL if the user need not know that the system was not found */
 	const char *name;
-	unsigned archs;   /* bit mask of enum guest_arch whose registers find() understands */
+	unsigned archs; /* bit mask of enum guest_arch whose registers find() understands */
 	/*
 	 * Looks for the system under the page tables of REGS, and maps its kernel in guest->kernel.
 	 * *STACKS receives what the sampler needs to copy all stacks of a sample; it stays
@@ -110,26 +114,23 @@ struct os_ops {
 	 */
 	void (*find_task)(void *system, const struct sample_vcpu *vcpu, uint64_t now_ns,
 			  struct os_task *task);
-	/* The member is NULL if the system has no such page tables. */
 	void (*get_kernel_root)(const void *system, struct memory_root *root);
 	/*
 	 * Runs the next turn of a pass over all tasks while the guest runs, and reports tasks to
-	 * SINK. PERIOD_NS is the wanted time between the beginnings of two passes. The member is
-	 * NULL if the system has no tasks.
+	 * SINK. PERIOD_NS is the wanted time between the beginnings of two passes.
 	 */
 	enum os_waits_turn (*read_waits)(void *system, uint64_t now_ns, uint64_t period_ns,
 					 const struct os_waits_sink *sink);
 	/*
 	 * Reports each task that is on no CPU, with its stack, in one call. SINK has no lock() and
-	 * keeps nothing. Returns false if the kernel has no list of tasks. The member is NULL if
-	 * the system never has one.
+	 * keeps nothing. Returns false if the kernel has no list of tasks.
 	 */
 	bool (*read_tasks)(void *system, uint64_t now_ns, const struct os_waits_sink *sink);
 	/* COUNTS is zeroed. */
 	void (*get_waits_counts)(const void *system, struct os_waits_counts *counts);
 	void (*describe)(const void *system, struct os_description *description);
 	void (*get_counts)(const void *system, struct os_counts *counts); /* COUNTS is zeroed. */
-	/* LOG is zeroed. The member is NULL if the system has no log. */
+	/* LOG is zeroed. */
 	void (*read_log)(const void *system, struct os_log *log);
 	/*
 	 * The clocks at Xen's system time XEN_NS. Returns false if they are unknown; *CLOCK is
@@ -138,12 +139,12 @@ struct os_ops {
 	bool (*read_clock)(void *system, uint64_t xen_ns, struct os_clock *clock);
 	/*
 	 * Expiry of VCPU's next timer on the clock monotonic_ns; OS_NO_TIMER if none is set.
-	 * Returns false if the timer is unknown. The member is NULL if the system never knows it.
+	 * Returns false if the timer is unknown.
 	 */
 	bool (*read_timer)(void *system, unsigned vcpu, uint64_t *timer_ns);
 	/*
 	 * What can wake each of N vCPUs. Returns false if the state is unknown; EVENTS then says so
-	 * as well. The member is NULL if the system never knows it.
+	 * as well.
 	 */
 	bool (*read_events)(void *system, struct os_events *events, unsigned n);
 };

@@ -105,8 +105,8 @@ struct os_waits_counts {
 	/* waits for a lock whose address is known, or is not known */
 	uint64_t locks_found, locks_unknown;
 	uint64_t locks_cpu_ns; /* CPU time for finding locks, holders and names */
-	uint64_t tasks;      /* now: tasks seen in the last whole pass */
-	uint64_t interval_ns; /* now: time that a look of this pass represents */
+	uint64_t tasks;        /* now: tasks seen in the last whole pass */
+	uint64_t interval_ns;  /* now: time that a look of this pass represents */
 };
 
 #endif

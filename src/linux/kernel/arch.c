@@ -7,21 +7,11 @@
 
 #include "linux/kernel/arch.h"
 
-static bool arch_is_arm64(struct memory_root root)
-{
-	return root.width == ROOT_ARM64;
-}
-
-static bool arch_is_arm32(struct memory_root root)
-{
-	return root.width == ROOT_ARM32;
-}
-
 struct arch_addresses arch_get_addresses(struct memory_root root)
 {
-	if (arch_is_arm32(root))
+	if (root.width == ROOT_ARM32)
 		return arch_arm32_addresses();
-	return arch_is_arm64(root) ? arch_arm64_addresses(root) : arch_x86_addresses(root);
+	return root.width == ROOT_ARM64 ? arch_arm64_addresses(root) : arch_x86_addresses(root);
 }
 
 /* The tables of an arm64 vCPU do not show whether they belong to user mode. */
@@ -33,9 +23,10 @@ bool arch_is_user_tables(struct memory_root root)
 /* A kernel of 32 bits on arm64 has no page-table isolation. */
 struct memory_root arch_kernel_tables(struct memory_root root)
 {
-	if (arch_is_arm32(root))
+	if (root.width == ROOT_ARM32)
 		return root;
-	return arch_is_arm64(root) ? arch_arm64_kernel_tables(root) : arch_x86_kernel_tables(root);
+	return root.width == ROOT_ARM64 ? arch_arm64_kernel_tables(root)
+					: arch_x86_kernel_tables(root);
 }
 
 /* On arm64 the tables of the upper half are the kernel's own: the kernel was found through them. */
@@ -43,7 +34,7 @@ bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_
 {
 	if (!root_is_arm(linux_guest->root))
 		return arch_x86_find_kernel_root(linux_guest, root);
-	if (arch_is_arm32(linux_guest->root))
+	if (linux_guest->root.width == ROOT_ARM32)
 		arch_arm32_find_kernel_root(linux_guest, root);
 	else
 		*root = linux_guest->root;
@@ -52,16 +43,16 @@ bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_
 
 unsigned arch_page_shift(struct memory_root root)
 {
-	return arch_is_arm64(root) ? arch_arm64_page_shift(root) : GUEST_PAGE_SHIFT;
+	return root.width == ROOT_ARM64 ? arch_arm64_page_shift(root) : GUEST_PAGE_SHIFT;
 }
 
 /* Kernels of 32 bits have the array at any address. */
 uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 {
-	if (arch_is_arm32(root))
+	if (root.width == ROOT_ARM32)
 		return 0;
-	return arch_is_arm64(root) ? arch_arm64_find_vmemmap(root, release)
-				   : arch_x86_vmemmap(root);
+	return root.width == ROOT_ARM64 ? arch_arm64_find_vmemmap(root, release)
+					: arch_x86_vmemmap(root);
 }
 
 bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
@@ -79,17 +70,17 @@ struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
 
 uint32_t arch_stack_bytes(const struct linux_guest *linux_guest)
 {
-	if (arch_is_arm32(linux_guest->root))
+	if (linux_guest->root.width == ROOT_ARM32)
 		return arch_arm32_stack_bytes();
-	return arch_is_arm64(linux_guest->root) ? arch_arm64_stack_bytes(linux_guest)
-						: arch_x86_stack_bytes(linux_guest);
+	return linux_guest->root.width == ROOT_ARM64 ? arch_arm64_stack_bytes(linux_guest)
+						     : arch_x86_stack_bytes(linux_guest);
 }
 
 /* On Arm both tables of a process have the same user part, by which they are compared. */
 bool arch_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate)
 {
-	if (arch_is_arm32(own))
+	if (own.width == ROOT_ARM32)
 		return arch_arm32_is_same_process(own, root);
-	return arch_is_arm64(own) ? arch_arm64_is_same_process(own, root)
-				  : arch_x86_is_same_process(own, root, may_isolate);
+	return own.width == ROOT_ARM64 ? arch_arm64_is_same_process(own, root)
+				       : arch_x86_is_same_process(own, root, may_isolate);
 }

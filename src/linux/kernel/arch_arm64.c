@@ -28,7 +28,7 @@
 #define ARM64_NEAR_BYTES    (4ULL << 30) /* modules, and an image that was not moved */
 #define ARM64_HEAD_BYTES    (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */
 /* log2 of the size of a struct page, 64 bytes (STRUCT_PAGE_MAX_SHIFT) */
-#define ARM64_PAGE_LOG      6
+#define ARM64_PAGE_LOG 6
 /*
  * tramp_pg_dir is in front of reserved_pg_dir and swapper_pg_dir (arch/arm64/kernel/vmlinux.lds.S;
  * TRAMP_SWAPPER_OFFSET of asm/memory.h, 2 * PAGE_SIZE in v6.1 and v6.12), each of one page.

@@ -17,8 +17,8 @@
 #define BTF_MAX_BYTES      (32U << 20) /* 3.4 MB in 5.10, 5.5 MB in 6.18 */
 #define BTF_MAX_TYPES      0xfffffU    /* Linux include/uapi/linux/btf.h BTF_MAX_TYPE */
 #define BTF_MAX_DEPTH      32 /* nesting of typedefs, of arrays, and of structs in structs */
-#define BTF_MAX_SAME_NAMES 4 /* structs with the same name, each local to its source file */
-#define BTF_MAX_STEPS      (1U << 20)  /* members looked at during the life of a struct btf */
+#define BTF_MAX_SAME_NAMES 4  /* structs with the same name, each local to its source file */
+#define BTF_MAX_STEPS      (1U << 20) /* members looked at during the life of a struct btf */
 
 enum btf_result {
 	BTF_OK,

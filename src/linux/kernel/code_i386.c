@@ -18,13 +18,10 @@
 bool code_i386_read(const struct linux_guest *guest, enum linux_symbol function, size_t size_bytes,
 		    struct code_i386 *code)
 {
-	uint64_t address = guest->symbols[function];
-
 	code->at = 0;
 	code->end = size_bytes;
-	return address && size_bytes <= sizeof(code->bytes) &&
-	       memory_read(guest->memory, guest->root, address, code->bytes, size_bytes) ==
-		       size_bytes;
+	return size_bytes <= sizeof(code->bytes) &&
+	       linux_read_function(guest, function, code->bytes, size_bytes);
 }
 
 int code_i386_find_current(struct code_i386 *code, uint32_t current)

@@ -16,7 +16,7 @@
 struct data_names {
 	const struct linux_guest *guest;
 	struct modules *modules; /* NULL if only the kernel's own data needs names */
-	struct symtab *tab; /* NULL before the first request, or if the kernel names no data */
+	struct symtab *tab;      /* NULL before the first request, or if the kernel names no data */
 	bool is_read;
 };
 

@@ -25,7 +25,7 @@
 #define CODE_NAME_BYTES      128 /* KSYM_NAME_LEN before 6.1; longer names are cut */
 #define CODE_HASH_SEED       1   /* hash of an empty list; 0 means "not read yet" */
 /* hashed part of a name: bpf_prog_, the tag, and up to 15 bytes of the program's own name */
-#define CODE_HASHED_BYTES    48
+#define CODE_HASHED_BYTES 48
 
 struct code_piece {
 	uint64_t start, end;
@@ -90,12 +90,9 @@ void generated_code_destroy(struct generated_code *code)
 /* The next link; 0 if it cannot be read, or is no kernel pointer. */
 static uint64_t code_next(const struct generated_code *code, uint64_t link)
 {
-	uint64_t next;
+	uint64_t next = linux_word(code->guest, link);
 
-	return linux_is_kernel(link) && linux_read_u64(code->guest, link, &next) &&
-			       linux_is_kernel(next)
-		       ? next
-		       : 0;
+	return linux_is_kernel(next) ? next : 0;
 }
 
 static bool code_read_piece(const struct generated_code *code, enum code_kind kind,

@@ -101,21 +101,13 @@ static uint64_t clock_timekeeper_at(const struct layout *layout)
 	return (bytes + 7) & ~7ULL;
 }
 
-static uint64_t clock_u64(const char *timekeeper, const struct layout *layout,
-			  enum layout_member member, unsigned base)
+/* The number of SIZE_BYTES at BASE + MEMBER. */
+static uint64_t clock_number(const char *base, const struct layout *layout,
+			     enum layout_member member, size_t size_bytes)
 {
-	uint64_t value;
+	uint64_t value = 0;
 
-	memcpy(&value, timekeeper + base + layout_offset(layout, member), sizeof(value));
-	return value;
-}
-
-static uint32_t clock_u32(const char *timekeeper, const struct layout *layout,
-			  enum layout_member member, unsigned base)
-{
-	uint32_t value;
-
-	memcpy(&value, timekeeper + base + layout_offset(layout, member), sizeof(value));
+	memcpy(&value, base + layout_offset(layout, member), size_bytes);
 	return value;
 }
 
@@ -132,8 +124,7 @@ static bool clock_read_timekeeper(const struct linux_guest *guest, struct timeke
 	unsigned mono;
 	size_t end;
 
-	if (!guest->symbols[LINUX_TIMEKEEPER] ||
-	    layout_missing(layout, members, sizeof(members) / sizeof(members[0])) != LAYOUT_MEMBERS)
+	if (!guest->symbols[LINUX_TIMEKEEPER] || !layout_has_all(layout, members))
 		return false;
 	mono = layout_offset(layout, TIMEKEEPER_MONO);
 	end = layout_offset(layout, TIMEKEEPER_OFFS_REAL);
@@ -145,14 +136,14 @@ static bool clock_read_timekeeper(const struct linux_guest *guest, struct timeke
 	    !clock_read_steady(guest, guest->symbols[LINUX_TIMEKEEPER], bytes, end))
 		return false;
 	*keeper = (struct timekeeper){
-		.clocksource = clock_u64(bytes + at, layout, TKR_CLOCK, mono),
-		.mask = clock_u64(bytes + at, layout, TKR_MASK, mono),
-		.cycle_last = clock_u64(bytes + at, layout, TKR_CYCLE_LAST, mono),
-		.mult = clock_u32(bytes + at, layout, TKR_MULT, mono),
-		.shift = clock_u32(bytes + at, layout, TKR_SHIFT, mono),
-		.xtime_nsec = clock_u64(bytes + at, layout, TKR_XTIME_NSEC, mono),
-		.base = clock_u64(bytes + at, layout, TKR_BASE, mono),
-		.offs_real = clock_u64(bytes + at, layout, TIMEKEEPER_OFFS_REAL, 0),
+		.clocksource = clock_number(bytes + at + mono, layout, TKR_CLOCK, 8),
+		.mask = clock_number(bytes + at + mono, layout, TKR_MASK, 8),
+		.cycle_last = clock_number(bytes + at + mono, layout, TKR_CYCLE_LAST, 8),
+		.mult = (uint32_t)clock_number(bytes + at + mono, layout, TKR_MULT, 4),
+		.shift = (uint32_t)clock_number(bytes + at + mono, layout, TKR_SHIFT, 4),
+		.xtime_nsec = clock_number(bytes + at + mono, layout, TKR_XTIME_NSEC, 8),
+		.base = clock_number(bytes + at + mono, layout, TKR_BASE, 8),
+		.offs_real = clock_number(bytes + at, layout, TIMEKEEPER_OFFS_REAL, 8),
 	};
 	return keeper->shift < 64;
 }

@@ -53,9 +53,9 @@ struct kallsyms_input {
 	bool (*front)(struct kallsyms_input *input, size_t from);
 	void *context;
 	uint64_t text_start, text_end; /* the executable range below the data; 0 if unknown */
-	uint64_t head_bytes;  /* most bytes between _text and the executable range */
-	uint64_t image_start; /* no symbol's address is below this */
-	bool is_short;        /* a 32-bit kernel: a pointer has 4 bytes */
+	uint64_t head_bytes;           /* most bytes between _text and the executable range */
+	uint64_t image_start;          /* no symbol's address is below this */
+	bool is_short;                 /* a 32-bit kernel: a pointer has 4 bytes */
 	/* Output: number of checks. It may exceed KALLSYMS_MAX_STEPS by the checks of one table. */
 	uint64_t steps;
 };

@@ -17,7 +17,7 @@
 struct kallsyms_finder {
 	struct kallsyms_input *input;
 	struct kallsyms *out; /* receives the positions of tokens, encoding, flags and marks */
-	size_t align; /* alignment of every table: 8 or 4 */
+	size_t align;         /* alignment of every table: 8 or 4 */
 	size_t token_index, token_table;
 	size_t markers;
 	unsigned n_markers, marker_bytes;

@@ -15,7 +15,6 @@
 
 #include "linux/kernel/kernel_cache.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -26,6 +25,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
 #include "xtop/base/work.h"
+#include "xtop/os/os_ops.h"
 #include "xtop/unwind/orc.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
@@ -105,22 +105,9 @@ static size_t cache_body_bytes(const struct cache_head *head)
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-static bool cache_read(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+static bool cache_read(int fd, void *buffer, size_t size_bytes, off_t offset)
 {
-	char *to = buffer;
-
-	while (size_bytes > 0) {
-		ssize_t n = pread(fd, to, size_bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		to += n;
-		offset += (size_t)n;
-		size_bytes -= (size_t)n;
-	}
-	return true;
+	return pread(fd, buffer, size_bytes, offset) == (ssize_t)size_bytes;
 }
 
 static bool cache_head_is_sane(const struct cache_head *head)
@@ -241,22 +228,9 @@ bool kernel_cache_load(struct kernel_cache *cache, const char *uuid, struct linu
 
 /* --- storing ---------------------------------------------------------------------------------- */
 
-static bool cache_write(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+static bool cache_write(int fd, const void *buffer, size_t size_bytes, off_t offset)
 {
-	const char *from = buffer;
-
-	while (size_bytes > 0) {
-		ssize_t n = pwrite(fd, from, size_bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		from += n;
-		offset += (size_t)n;
-		size_bytes -= (size_t)n;
-	}
-	return true;
+	return pwrite(fd, buffer, size_bytes, offset) == (ssize_t)size_bytes;
 }
 
 static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,

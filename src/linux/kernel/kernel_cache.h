@@ -10,7 +10,7 @@
 #ifndef XTOP_LINUX_KERNEL_KERNEL_CACHE_H
 #define XTOP_LINUX_KERNEL_KERNEL_CACHE_H
 
-#include "linux/kernel/linux_attach.h"
+#include "linux/kernel/linux_kernel.h"
 #include "xtop/linux/kernel_cache.h"
 
 /*

@@ -310,8 +310,7 @@ static bool log_can_read(const struct layout *layout)
 {
 	uint32_t text, size;
 
-	if (layout_missing(layout, log_members, sizeof(log_members) / sizeof(log_members[0])) !=
-	    LAYOUT_MEMBERS)
+	if (!layout_has_all(layout, log_members))
 		return false;
 	text = layout_offset(layout, LOG_DESC_TEXT);
 	size = layout_offset(layout, LOG_DESC_SIZEOF);

@@ -7,7 +7,7 @@
 #include "xtop/base/limit.h"
 #include "xtop/os/os_log.h"
 
-#define KERNEL_LOG_MAX_LOOKS (LIMIT(1U << 20, 1U << 8))  /* descriptors that are read */
+#define KERNEL_LOG_MAX_LOOKS (LIMIT(1U << 20, 1U << 8))   /* descriptors that are read */
 #define KERNEL_LOG_MAX_TEXT  (LIMIT(16U << 20, 1U << 12)) /* bytes of text that are kept */
 #define KERNEL_LOG_MAX_LINES (LIMIT(1U << 19, 1U << 8))
 

@@ -300,6 +300,9 @@ static inline unsigned layout_offset_or(const struct layout *layout, enum layout
 /* The first of the N MEMBERS that is missing; LAYOUT_MEMBERS if none is. */
 enum layout_member layout_missing(const struct layout *layout, const enum layout_member *members,
 				  size_t n);
+/* Whether LAYOUT has all members of MEMBERS, an array. */
+#define layout_has_all(layout, members)                                                            \
+	(layout_missing(layout, members, sizeof(members) / sizeof((members)[0])) == LAYOUT_MEMBERS)
 /* Name of the struct with MEMBER, such as "dentry". Tests and fuzzers make structs with it. */
 const char *layout_struct(enum layout_member member);
 

@@ -53,9 +53,7 @@ struct task_32 {
 /* The word of the task at OFFSET; 0 if it cannot be read. */
 static uint64_t task_word(const struct task_32 *task, uint32_t offset)
 {
-	uint64_t word;
-
-	return linux_read_word(task->guest, task->address + offset, &word) ? word : 0;
+	return linux_word(task->guest, task->address + offset);
 }
 
 static bool task_is_name(const char name[TASK_NAME_BYTES])

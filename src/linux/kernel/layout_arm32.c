@@ -27,12 +27,10 @@ static uint32_t code_immediate(uint32_t word)
 /* Up to the first call, only one register has `current`. */
 bool layout_arm32_read_code(const struct linux_guest *guest, struct layout_32_names *names)
 {
-	uint64_t function = guest->symbols[LINUX_STACK_INFO];
 	uint32_t words[CODE_WORDS], current = CODE_REGS;
 
 	*names = (struct layout_32_names){ 0 };
-	if (!function || memory_read(guest->memory, guest->root, function, words, sizeof(words)) !=
-				 sizeof(words))
+	if (!linux_read_function(guest, LINUX_STACK_INFO, words, sizeof(words)))
 		return false;
 	for (unsigned i = 0; i < CODE_WORDS; i++) {
 		uint32_t word = words[i], offset = word & 0xfff;

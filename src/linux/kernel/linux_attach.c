@@ -33,7 +33,7 @@
 
 #define LINUX_NOTES_MAX_BYTES 65536
 /* symbols that are searched by name, including the names of arch.h */
-#define LINUX_MAX_NAMES       64
+#define LINUX_MAX_NAMES 64
 
 /* Symbols that are found by name; arch.h has more. */
 static const struct arch_name linux_names[] = {
@@ -194,15 +194,6 @@ static void linux_read_types(struct linux_guest *guest)
 
 /* --- address spaces --------------------------------------------------------------------------- */
 
-/*
- * Finds the page tables that the kernel copies into every process's tables. Every kernel address
- * can be read with them, whatever runs.
- */
-static bool linux_find_root(struct linux_guest *guest)
-{
-	return arch_find_kernel_root(guest, &guest->root);
-}
-
 /* The kernel address in a variable; OTHERWISE if there is none. */
 static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbol symbol,
 			       uint64_t otherwise)
@@ -215,12 +206,16 @@ static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbo
 	return value;
 }
 
-/* Precondition: symbols are known. */
+/*
+ * Finds the addresses of the kernel's memory, and the page tables that the kernel copies into every
+ * process's tables: every kernel address can be read with them, whatever runs. Precondition:
+ * symbols are known.
+ */
 static bool linux_find_memory(struct linux_kernel *kernel)
 {
 	struct linux_guest *guest = &kernel->guest;
 
-	if (!linux_find_root(guest))
+	if (!arch_find_kernel_root(guest, &guest->root))
 		return false;
 	guest->text_start = guest->symbols[LINUX_TEXT];
 	guest->text_end = guest->symbols[LINUX_END];
@@ -236,21 +231,14 @@ bool linux_names_no_data(const struct linux_guest *guest)
 	return !guest->symbols[LINUX_INIT_TASK]; /* every kernel has init_task */
 }
 
-static void linux_search_image(struct linux_guest *guest, const struct kernel_image *image)
-{
-	const struct memory_range *ranges;
-	size_t n;
-
-	ranges = kernel_image_ranges(image, &n);
-	search_symbols(guest, ranges, n);
-}
-
 /* Returns false if there is no Linux kernel, or if the work is over. */
 static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
 {
 	struct linux_guest *guest = &kernel->guest;
+	const struct memory_range *ranges;
 	struct kallsyms *kallsyms = NULL;
 	bool found;
+	size_t n;
 
 	if (!kernel_image_find_kallsyms(image, &kallsyms))
 		return false;
@@ -258,8 +246,10 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 	kallsyms_destroy(kallsyms);
 	if (!found || work_is_over())
 		return false;
-	if (linux_names_no_data(guest))
-		linux_search_image(guest, image);
+	if (linux_names_no_data(guest)) {
+		ranges = kernel_image_ranges(image, &n);
+		search_symbols(guest, ranges, n);
+	}
 	if (!linux_read_release(kernel) || !linux_find_memory(kernel))
 		return false;
 	linux_read_build_id(kernel);

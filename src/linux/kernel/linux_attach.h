@@ -3,18 +3,9 @@
 #ifndef XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 #define XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 
-#include "linux/kernel/linux_guest.h"
+#include "linux/kernel/linux_kernel.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"
-#include "xtop/symbol/image.h"
-
-/* A kernel that was found, and what is known of it. */
-struct linux_kernel {
-	struct linux_guest guest;
-	struct image *image; /* "[kernel]": symbols, ORC; with addresses of the guest */
-	char release[64];    /* raw: "6.1.0-37-amd64" */
-	char banner[256];    /* raw: "Linux version 6.1.0-37-amd64 (..." */
-};
 
 /*
  * Looks for a kernel under the page tables of REGS. Uses memory, type, kernel cache and UUID of

@@ -20,24 +20,24 @@
  * names that only x86 kernels have.
  */
 enum linux_symbol {
-	LINUX_TEXT,          /* _text */
-	LINUX_END,           /* _end */
-	LINUX_BANNER,        /* linux_banner */
-	LINUX_PAGE_TABLES,   /* swapper_pg_dir: page tables with every kernel address */
-	LINUX_CURRENT_TASK,  /* per-cpu offset (an address from 6.15 on): current_task */
-	LINUX_PCPU_HOT,      /* per-cpu: pcpu_hot, which has the current task from 6.2 to 6.14 */
-	LINUX_TOP_OF_STACK,  /* per-cpu: cpu_current_top_of_stack */
-	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
-	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
-	LINUX_TLB_STATE,     /* per-cpu: cpu_tlbstate */
-	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
-	LINUX_ENTRY_TASK,    /* arm64, address of a per-cpu variable: __entry_task */
-	LINUX_RUNSTATE,      /* per-cpu (arm64: an address): xen_runstate */
-	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */
+	LINUX_TEXT,           /* _text */
+	LINUX_END,            /* _end */
+	LINUX_BANNER,         /* linux_banner */
+	LINUX_PAGE_TABLES,    /* swapper_pg_dir: page tables with every kernel address */
+	LINUX_CURRENT_TASK,   /* per-cpu offset (an address from 6.15 on): current_task */
+	LINUX_PCPU_HOT,       /* per-cpu: pcpu_hot, which has the current task from 6.2 to 6.14 */
+	LINUX_TOP_OF_STACK,   /* per-cpu: cpu_current_top_of_stack */
+	LINUX_HARDIRQ_STACK,  /* per-cpu: hardirq_stack_ptr */
+	LINUX_TSS,            /* per-cpu: cpu_tss_rw */
+	LINUX_TLB_STATE,      /* per-cpu: cpu_tlbstate */
+	LINUX_LOCK_WAIT,      /* per-cpu: xen_qlock_wait_nest */
+	LINUX_ENTRY_TASK,     /* arm64, address of a per-cpu variable: __entry_task */
+	LINUX_RUNSTATE,       /* per-cpu (arm64: an address): xen_runstate */
+	LINUX_TIMEKEEPER,     /* tk_core: sequence number and timekeeper */
 	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset: array of the per-cpu areas' bases */
 	LINUX_TICK_DEVICE,    /* per-cpu: tick_cpu_device */
 	LINUX_EVENT_CHANNELS, /* xen_irq_list_head */
-	LINUX_XEN_VCPU,      /* per-cpu: xen_vcpu, pointer to Xen's struct vcpu_info */
+	LINUX_XEN_VCPU,       /* per-cpu: xen_vcpu, pointer to Xen's struct vcpu_info */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,
 	LINUX_FTRACE_OPS,  /* ftrace_ops_trampoline_list */
@@ -63,12 +63,12 @@ enum linux_symbol {
 	LINUX_ENTRY,     /* entry_SYSCALL_64 */
 	LINUX_GET_PAGES, /* __get_free_pages */
 	LINUX_PRINT_MODULES,
-	LINUX_GET_BPF, /* bpf_get_kallsym */
-	LINUX_TIMER,   /* sysvec_apic_timer_interrupt */
-	LINUX_IDLE_CPU,    /* idle_cpu */
-	LINUX_STACK_INFO,  /* dump_stack_print_info */
-	LINUX_STOLEN,      /* xen_vcpu_stolen */
-	LINUX_EL0_SYNC,    /* el0t_64_sync */
+	LINUX_GET_BPF,    /* bpf_get_kallsym */
+	LINUX_TIMER,      /* sysvec_apic_timer_interrupt */
+	LINUX_IDLE_CPU,   /* idle_cpu */
+	LINUX_STACK_INFO, /* dump_stack_print_info */
+	LINUX_STOLEN,     /* xen_vcpu_stolen */
+	LINUX_EL0_SYNC,   /* el0t_64_sync */
 	/* Functions that are read with code_i386.h. */
 	LINUX_SWITCH,    /* __switch_to_asm */
 	LINUX_NEW_EXEC,  /* begin_new_exec */
@@ -140,6 +140,27 @@ static inline bool linux_is_kernel_of(const struct linux_guest *linux_guest, uin
 {
 	return linux_is_short(linux_guest) ? address >= KERNEL_32_START && address < KERNEL_32_END
 					   : linux_is_kernel(address);
+}
+
+/* The word at ADDRESS; 0 if it cannot be read, or if ADDRESS is not the kernel's. */
+static inline uint64_t linux_word(const struct linux_guest *linux_guest, uint64_t address)
+{
+	uint64_t word;
+
+	return linux_is_kernel_of(linux_guest, address) &&
+			       linux_read_word(linux_guest, address, &word)
+		       ? word
+		       : 0;
+}
+
+/* Reads the first SIZE_BYTES of FUNCTION. Returns false if the kernel has no such function. */
+static inline bool linux_read_function(const struct linux_guest *linux_guest,
+				       enum linux_symbol function, void *bytes, size_t size_bytes)
+{
+	uint64_t address = linux_guest->symbols[function];
+
+	return address && memory_read(linux_guest->memory, linux_guest->root, address, bytes,
+				      size_bytes) == size_bytes;
 }
 
 #endif

@@ -7,38 +7,36 @@
 #ifndef XTOP_LINUX_KERNEL_MEMBER_H
 #define XTOP_LINUX_KERNEL_MEMBER_H
 
+#include <string.h>
+
 #include "linux/kernel/linux_guest.h"
 
+/* Reads the first SIZE_BYTES of MEMBER, at most 8. */
 static inline bool member_read(const struct linux_guest *linux_guest, uint64_t object,
 			       enum layout_member member, void *buffer, size_t size_bytes)
 {
+	uint64_t value;
+
 	if (!layout_has(&linux_guest->layout, member) || !linux_is_kernel_of(linux_guest, object))
 		return false;
 	object += layout_offset(&linux_guest->layout, member);
-	return memory_read(linux_guest->memory, linux_guest->root, object, buffer, size_bytes) ==
-	       size_bytes;
+	if (memory_read(linux_guest->memory, linux_guest->root, object, &value, size_bytes) !=
+	    size_bytes)
+		return false;
+	memcpy(buffer, &value, size_bytes);
+	return true;
 }
 
 static inline bool member_read_u64(const struct linux_guest *linux_guest, uint64_t object,
 				   enum layout_member member, uint64_t *value)
 {
-	uint64_t word;
-
-	if (!member_read(linux_guest, object, member, &word, sizeof(word)))
-		return false;
-	*value = word;
-	return true;
+	return member_read(linux_guest, object, member, value, sizeof(*value));
 }
 
 static inline bool member_read_u32(const struct linux_guest *linux_guest, uint64_t object,
 				   enum layout_member member, uint32_t *value)
 {
-	uint32_t word;
-
-	if (!member_read(linux_guest, object, member, &word, sizeof(word)))
-		return false;
-	*value = word;
-	return true;
+	return member_read(linux_guest, object, member, value, sizeof(*value));
 }
 
 /* Reads a long, or any pointer. */

@@ -42,17 +42,6 @@ struct module_trial {
 	unsigned memory, kallsyms;  /* offsets; memory is that of core_layout or mem */
 };
 
-/* The word at ADDRESS; 0 if it cannot be read. */
-static uint64_t module_word(const struct module_trial *trial, uint64_t address)
-{
-	uint64_t word;
-
-	return linux_is_kernel_of(trial->guest, address) &&
-			       linux_read_word(trial->guest, address, &word)
-		       ? word
-		       : 0;
-}
-
 static bool module_is_loaded(const struct module_trial *trial)
 {
 	const struct linux_guest *guest = trial->guest;
@@ -82,7 +71,7 @@ static bool module_is_core(struct module_trial *trial, unsigned offset)
 	uint64_t words[5];
 
 	for (unsigned i = 0; i < 5; i++) {
-		words[i] = module_word(trial, trial->address + offset + i * WORD);
+		words[i] = linux_word(trial->guest, trial->address + offset + i * WORD);
 		if (!words[i] || words[i] % GUEST_PAGE_SIZE)
 			return false;
 	}
@@ -100,9 +89,9 @@ static bool module_is_core(struct module_trial *trial, unsigned offset)
 static bool module_read_mem(const struct module_trial *trial, uint64_t address, uint64_t *base,
 			    uint64_t *size_bytes)
 {
-	*base = module_word(trial, address);
-	*size_bytes = module_word(trial, address + WORD);
-	return module_word(trial, address + 2 * WORD) == trial->address &&
+	*base = linux_word(trial->guest, address);
+	*size_bytes = linux_word(trial->guest, address + WORD);
+	return linux_word(trial->guest, address + 2 * WORD) == trial->address &&
 	       *base % GUEST_PAGE_SIZE == 0 && *size_bytes % GUEST_PAGE_SIZE == 0 &&
 	       !*base == !*size_bytes && *base + *size_bytes <= KERNEL_32_END;
 }
@@ -128,14 +117,14 @@ static bool module_is_kallsyms(struct module_trial *trial, unsigned offset)
 	uint64_t at = trial->address + offset, symbols, n, names;
 	char first_name;
 
-	if (module_word(trial, at) != at + WORD)
+	if (linux_word(trial->guest, at) != at + WORD)
 		return false;
-	symbols = module_word(trial, at + WORD);
-	n = module_word(trial, at + 2 * WORD);
-	names = module_word(trial, at + 3 * WORD);
+	symbols = linux_word(trial->guest, at + WORD);
+	n = linux_word(trial->guest, at + 2 * WORD);
+	names = linux_word(trial->guest, at + 3 * WORD);
 	trial->kallsyms = offset;
 	return module_is_inside(trial, symbols) && module_is_inside(trial, names) && n &&
-	       names == symbols + n * sizeof(Elf32_Sym) && !module_word(trial, symbols) &&
+	       names == symbols + n * sizeof(Elf32_Sym) && !linux_word(trial->guest, symbols) &&
 	       memory_read(trial->guest->memory, trial->guest->root, names, &first_name, 1) == 1 &&
 	       !first_name;
 }

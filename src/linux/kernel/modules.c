@@ -29,12 +29,12 @@
 
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
 /* Limit for all modules; a small guest of Debian 6.12 has 7,320. */
-#define MODULES_MAX_SYMBOLS LIMIT(1U << 20, 1U << 10)
+#define MODULES_MAX_SYMBOLS     LIMIT(1U << 20, 1U << 10)
 #define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables of all modules */
 #define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* names that are read of one module */
 #define MODULES_NAMES_EACH      512 /* bytes for each symbol: KSYM_NAME_LEN */
 /* Limit for one module, and for all with unwind tables; 1/64 of it is kept. */
-#define MODULES_MAX_TEXT_BYTES (512ULL << 20)
+#define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 #define MODULES_NOTES           8 /* sections with notes; Debian's modules have 3 */
 /* bytes that are read of each section; Debian's modules have 36 to 68 */
@@ -42,8 +42,8 @@
 #define MODULES_NOTES_ALIGNMENT 4
 
 struct module {
-	uint64_t address;           /* address of struct module */
-	uint64_t start, end;        /* range of the code */
+	uint64_t address;    /* address of struct module */
+	uint64_t start, end; /* range of the code */
 	/* 0 if there are none, or if the modules together have too many */
 	uint32_t n_symbols, n_orcs;
 	size_t kept_bytes;          /* size of the symbols while the module is mapped */
@@ -101,17 +101,7 @@ struct modules_counts modules_counts(const struct modules *modules)
 	return counts;
 }
 
-/* The word at ADDRESS; 0 if it cannot be read. */
-static uint64_t modules_word(const struct modules *modules, uint64_t address)
-{
-	uint64_t value;
-
-	return linux_is_kernel_of(modules->guest, address) &&
-			       linux_read_word(modules->guest, address, &value)
-		       ? value
-		       : 0;
-}
-
+/* The number of 4 bytes at ADDRESS; 0 if it cannot be read. */
 static uint32_t modules_half(const struct modules *modules, uint64_t address)
 {
 	uint32_t value;
@@ -134,12 +124,12 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	    layout_has(layout, MODULE_MEM_SIZE)) {
 		uint64_t text = module->address + layout_offset(layout, MODULE_MEM);
 
-		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
+		base = linux_word(modules->guest, text + layout_offset(layout, MODULE_MEM_BASE));
 		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
 	} else if (layout_has(layout, MODULE_CORE_BASE) &&
 		   layout_has(layout, MODULE_CORE_TEXT_SIZE)) {
-		base = modules_word(modules,
-				    module->address + layout_offset(layout, MODULE_CORE_BASE));
+		base = linux_word(modules->guest,
+				  module->address + layout_offset(layout, MODULE_CORE_BASE));
 		size_bytes = modules_half(
 			modules, module->address + layout_offset(layout, MODULE_CORE_TEXT_SIZE));
 	} else {
@@ -166,7 +156,7 @@ static bool module_read(const struct modules *modules, uint64_t address, struct 
 		return false;
 	memory_read_string(guest->memory, guest->root, address + layout_offset(layout, MODULE_NAME),
 			   module->name, sizeof(module->name));
-	kallsyms = modules_word(modules, address + layout_offset(layout, MODULE_KALLSYMS));
+	kallsyms = linux_word(modules->guest, address + layout_offset(layout, MODULE_KALLSYMS));
 	module->n_symbols =
 		modules_half(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB_COUNT));
 	if (layout_has(layout, MODULE_ORC_COUNT))
@@ -259,12 +249,12 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 {
 	const struct linux_guest *guest = modules->guest;
 	const struct layout *layout = &guest->layout;
-	uint64_t kallsyms =
-		modules_word(modules, module->address + layout_offset(layout, MODULE_KALLSYMS));
+	uint64_t kallsyms = linux_word(modules->guest,
+				       module->address + layout_offset(layout, MODULE_KALLSYMS));
 	uint64_t address =
-		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
+		linux_word(modules->guest, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
 	uint64_t names =
-		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB));
+		linux_word(modules->guest, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB));
 	size_t symbol_bytes = elf_symbol_bytes(linux_is_short(guest));
 	_cleanup_free_ void *bytes = calloc(module->n_symbols + 1, symbol_bytes);
 	struct module_symbols symbols = { .guest = guest, .bytes = bytes, .n = module->n_symbols };
@@ -315,10 +305,10 @@ static void module_read_notes(const struct modules *modules, uint64_t attribute,
 {
 	const struct linux_guest *guest = modules->guest;
 	const struct layout *layout = &guest->layout;
-	uint64_t address =
-		modules_word(modules, attribute + layout_offset(layout, BIN_ATTRIBUTE_PRIVATE));
+	uint64_t address = linux_word(modules->guest,
+				      attribute + layout_offset(layout, BIN_ATTRIBUTE_PRIVATE));
 	uint64_t size_bytes =
-		modules_word(modules, attribute + layout_offset(layout, BIN_ATTRIBUTE_SIZE));
+		linux_word(modules->guest, attribute + layout_offset(layout, BIN_ATTRIBUTE_SIZE));
 	uint8_t bytes[MODULES_NOTES_BYTES];
 	struct elf_blob notes = { .bytes = bytes };
 
@@ -334,7 +324,6 @@ static const enum layout_member module_notes_needed[] = {
 	MODULE_NOTES,          MODULE_NOTES_ATTRIBUTES, BIN_ATTRIBUTE_SIZE,
 	BIN_ATTRIBUTE_PRIVATE, BIN_ATTRIBUTE_SIZEOF,
 };
-#define N_MODULE_NOTES_NEEDED (sizeof(module_notes_needed) / sizeof(module_notes_needed[0]))
 
 /*
  * Reads a module's build-id. Linux keeps the places of a module's notes for /sys/module/NAME/notes
@@ -347,10 +336,11 @@ static void module_read_build_id(const struct modules *modules, const struct mod
 	const struct layout *layout = &modules->guest->layout;
 	uint64_t attribute;
 
-	if (layout_missing(layout, module_notes_needed, N_MODULE_NOTES_NEEDED) != LAYOUT_MEMBERS)
+	if (!layout_has_all(layout, module_notes_needed))
 		return;
-	attribute = modules_word(modules, module->address + layout_offset(layout, MODULE_NOTES)) +
-		    layout_offset(layout, MODULE_NOTES_ATTRIBUTES);
+	attribute =
+		linux_word(modules->guest, module->address + layout_offset(layout, MODULE_NOTES)) +
+		layout_offset(layout, MODULE_NOTES_ATTRIBUTES);
 	for (unsigned i = 0; i < MODULES_NOTES && !image->build_id.size_bytes; i++) {
 		module_read_notes(modules, attribute, image);
 		attribute += layout_offset(layout, BIN_ATTRIBUTE_SIZEOF);
@@ -425,7 +415,7 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < MODULES_MAX; steps++) {
-		at = modules_word(modules, at);
+		at = linux_word(modules->guest, at);
 		if (at == head) {
 			modules_limit(list, n);
 			*np = n;
@@ -564,7 +554,6 @@ static const enum layout_member modules_needed[] = {
 	MODULE_KALLSYMS,     MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
 	MOD_KALLSYMS_STRTAB,
 };
-#define N_MODULES_NEEDED (sizeof(modules_needed) / sizeof(modules_needed[0]))
 
 void modules_poll(struct modules *modules)
 {
@@ -572,8 +561,7 @@ void modules_poll(struct modules *modules)
 	struct module *list;
 	size_t n;
 
-	if (!guest->symbols[LINUX_MODULES] ||
-	    layout_missing(&guest->layout, modules_needed, N_MODULES_NEEDED) != LAYOUT_MEMBERS)
+	if (!guest->symbols[LINUX_MODULES] || !layout_has_all(&guest->layout, modules_needed))
 		return;
 	list = calloc(MODULES_MAX, sizeof(*list));
 	if (!list)

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "linux/kernel/member.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/unwind/orc.h"
 
@@ -27,10 +28,8 @@ static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *or
 	static const enum layout_member needed[] = { ORC_SP_REG_BITS, ORC_BP_REG_BITS,
 						     ORC_TYPE_BITS, ORC_TYPE_WIDTH };
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!layout_has(layout, needed[i]))
-			return false;
-	if (layout_offset(layout, ORC_SP_REG_BITS) < ORC_OFFSETS_BITS ||
+	if (!layout_has_all(layout, needed) ||
+	    layout_offset(layout, ORC_SP_REG_BITS) < ORC_OFFSETS_BITS ||
 	    layout_offset(layout, ORC_BP_REG_BITS) < ORC_OFFSETS_BITS ||
 	    layout_offset(layout, ORC_TYPE_BITS) < ORC_OFFSETS_BITS)
 		return false;
@@ -83,18 +82,17 @@ static void *orc_copy(const struct linux_guest *guest, uint64_t address, size_t 
 	return NULL;
 }
 
-static struct orc *orc_read(const struct linux_guest *guest, uint64_t ips, uint64_t entries,
-			    size_t n, uint64_t start, uint64_t end, struct orc_layout *layout)
+/* Reads a table whose SOURCE lacks only the copies. The entries are at ENTRIES. */
+static struct orc *orc_read(const struct linux_guest *guest, struct orc_source source,
+			    uint64_t entries, struct orc_layout *layout)
 {
 	_cleanup_free_ void *ips_copy = NULL, *entries_copy = NULL;
-	struct orc_source source = {
-		.n = n, .ips_address = ips, .text_start = start, .text_end = end
-	};
+	size_t n = source.n;
 	struct orc *orc = NULL;
 
 	if (n == 0 || n > ORC_MAX_ENTRIES)
 		return NULL;
-	source.ips = ips_copy = orc_copy(guest, ips, n, ORC_IP_BYTES);
+	source.ips = ips_copy = orc_copy(guest, source.ips_address, n, ORC_IP_BYTES);
 	source.entries = entries_copy = orc_copy(guest, entries, n, ORC_ENTRY_BYTES);
 	if (!ips_copy || !entries_copy)
 		return NULL;
@@ -112,8 +110,12 @@ struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symt
 	if (!ips || stop < ips || !guest->symbols[LINUX_ORC_START])
 		return NULL;
 	guest->orc_layout = (struct orc_layout){ 0 };
-	orc = orc_read(guest, ips, guest->symbols[LINUX_ORC_START], (stop - ips) / ORC_IP_BYTES,
-		       guest->text_start, guest->text_end, &guest->orc_layout);
+	orc = orc_read(guest,
+		       (struct orc_source){ .n = (stop - ips) / ORC_IP_BYTES,
+					    .ips_address = ips,
+					    .text_start = guest->text_start,
+					    .text_end = guest->text_end },
+		       guest->symbols[LINUX_ORC_START], &guest->orc_layout);
 	if (orc)
 		symtab_add_specials(symtab, orc);
 	return orc;
@@ -122,14 +124,13 @@ struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symt
 struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, size_t n,
 			    uint64_t start, uint64_t end)
 {
-	const struct layout *layout = &guest->layout;
+	struct orc_source source = { .n = n, .text_start = start, .text_end = end };
 	struct orc_layout orc_layout = guest->orc_layout;
-	uint64_t ips, entries;
+	uint64_t entries;
 
-	if (!orc_layout.type_bits || !layout_has(layout, MODULE_ORC_IP) ||
-	    !layout_has(layout, MODULE_ORC) ||
-	    !linux_read_u64(guest, module + layout_offset(layout, MODULE_ORC_IP), &ips) ||
-	    !linux_read_u64(guest, module + layout_offset(layout, MODULE_ORC), &entries))
+	if (!orc_layout.type_bits ||
+	    !member_read_u64(guest, module, MODULE_ORC_IP, &source.ips_address) ||
+	    !member_read_u64(guest, module, MODULE_ORC, &entries))
 		return NULL;
-	return orc_read(guest, ips, entries, n, start, end, &orc_layout);
+	return orc_read(guest, source, entries, &orc_layout);
 }

@@ -25,10 +25,10 @@
 #include "xtop/base/limit.h"
 
 /* limit for the image, as kernel_image.c has it for one range */
-#define SEARCH_MAX_BYTES     (64U << 20)
+#define SEARCH_MAX_BYTES   (64U << 20)
 #define SEARCH_MAX_DATA_32 (16U << 20) /* Debian's kernel has 7 MiB of data and bss */
 /* words of a note with a build-id of 20 bytes: sizes, type, "GNU", the id */
-#define SEARCH_NOTE_WORDS    9
+#define SEARCH_NOTE_WORDS 9
 /* least size of types: Debian's kernels have 2 to 3 MiB */
 #define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256)
 

@@ -89,12 +89,8 @@ struct arm32_code {
 static bool arm32_read_code(const struct search *search, enum linux_symbol function,
 			    struct arm32_code *code)
 {
-	const struct linux_guest *guest = search->guest;
-
 	*code = (struct arm32_code){ .known = { 0 } };
-	return guest->symbols[function] &&
-	       memory_read(guest->memory, guest->root, guest->symbols[function], code->words,
-			   sizeof(code->words)) == sizeof(code->words);
+	return linux_read_function(search->guest, function, code->words, sizeof(code->words));
 }
 
 /* Follows WORD, if it is movw or movt. Returns false for other instructions. */

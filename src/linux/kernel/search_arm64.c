@@ -94,11 +94,9 @@ static uint64_t arm64_find_list(struct arm64_code *code)
 static bool arm64_read_code(const struct search *search, enum linux_symbol function,
 			    struct arm64_code *code)
 {
-	*code = (struct arm64_code){ .guest = search->guest };
-	code->address = search->guest->symbols[function];
-	return code->address &&
-	       memory_read(search->guest->memory, search->guest->root, code->address, code->words,
-			   sizeof(code->words)) == sizeof(code->words);
+	*code = (struct arm64_code){ .guest = search->guest,
+				     .address = search->guest->symbols[function] };
+	return linux_read_function(search->guest, function, code->words, sizeof(code->words));
 }
 
 /* Whether TABLE[cpu] is the distance from VARIABLE to the CPU's copy of it. */

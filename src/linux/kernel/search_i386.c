@@ -17,7 +17,7 @@
 
 #include "linux/kernel/search_arch.h"
 
-#include "linux/kernel/arch.h"
+#include "linux/kernel/code_i386.h"
 
 #define SEARCH_PRESENT      1U  /* bit of a page-table entry */
 #define SEARCH_USER_ENTRIES 768 /* of 1,024 entries: 3 GiB, without PAE */
@@ -77,33 +77,15 @@ void search_i386_data(struct search *search)
  */
 #define SEARCH_CODE_BYTES 96 /* bytes of a function that are read */
 
-static bool search_read_code(const struct search *search, enum linux_symbol function,
-			     uint8_t code[SEARCH_CODE_BYTES])
-{
-	const struct linux_guest *guest = search->guest;
-
-	return guest->symbols[function] &&
-	       memory_read(guest->memory, guest->root, guest->symbols[function], code,
-			   SEARCH_CODE_BYTES) == SEARCH_CODE_BYTES;
-}
-
-static uint32_t search_code_u32(const uint8_t *code)
-{
-	uint32_t value;
-
-	memcpy(&value, code, sizeof(value));
-	return value;
-}
-
 static uint64_t search_current(const uint8_t code[SEARCH_CODE_BYTES])
 {
 	for (size_t i = 0; i + 7 <= SEARCH_CODE_BYTES; i++) {
 		if (code[i] != 0x64)
 			continue;
 		if (code[i + 1] == 0xa1)
-			return search_code_u32(code + i + 2);
+			return code_i386_u32(code + i + 2);
 		if (code[i + 1] == 0x8b && (code[i + 2] & 0xc7) == 0x05)
-			return search_code_u32(code + i + 3);
+			return code_i386_u32(code + i + 3);
 	}
 	return 0;
 }
@@ -113,7 +95,7 @@ static uint64_t search_per_cpu_table(const uint8_t code[SEARCH_CODE_BYTES])
 	for (size_t i = 0; i + 7 <= SEARCH_CODE_BYTES; i++)
 		if ((code[i] == 0x03 || code[i] == 0x8b) && (code[i + 1] & 0xc7) == 0x04 &&
 		    (code[i + 2] & 0xc7) == 0x85)
-			return search_code_u32(code + i + 3);
+			return code_i386_u32(code + i + 3);
 	return 0;
 }
 
@@ -124,21 +106,22 @@ static uint64_t search_list(const struct search *search, const uint8_t code[SEAR
 
 		if (code[i] != 0xa1 && (code[i] != 0x8b || (code[i + 1] & 0xc7) != 0x05))
 			continue;
-		if (search_is_list(search->guest, search_code_u32(code + i + opcode_bytes)))
-			return search_code_u32(code + i + opcode_bytes);
+		if (search_is_list(search->guest, code_i386_u32(code + i + opcode_bytes)))
+			return code_i386_u32(code + i + opcode_bytes);
 	}
 	return 0;
 }
 
 void search_i386_functions(struct search *search)
 {
+	const struct linux_guest *guest = search->guest;
 	uint8_t code[SEARCH_CODE_BYTES];
 
-	if (search_read_code(search, LINUX_GETPID, code))
+	if (linux_read_function(guest, LINUX_GETPID, code, sizeof(code)))
 		search_set(search, LINUX_CURRENT_TASK, search_current(code));
-	if (search_read_code(search, LINUX_IDLE_CPU, code))
+	if (linux_read_function(guest, LINUX_IDLE_CPU, code, sizeof(code)))
 		search_set(search, LINUX_PER_CPU_OFFSET, search_per_cpu_table(code));
 	for (size_t i = 0; i < N_SEARCH_LISTS; i++)
-		if (search_read_code(search, search_lists[i].function, code))
+		if (linux_read_function(guest, search_lists[i].function, code, sizeof(code)))
 			search_set(search, search_lists[i].list, search_list(search, code));
 }

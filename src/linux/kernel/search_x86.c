@@ -133,8 +133,7 @@ static bool code_read(struct search_code *code, const struct linux_guest *guest,
 {
 	code->guest = guest;
 	code->address = guest->symbols[function];
-	return code->address && memory_read(guest->memory, guest->root, code->address, code->bytes,
-					    sizeof(code->bytes)) == sizeof(code->bytes);
+	return linux_read_function(guest, function, code->bytes, sizeof(code->bytes));
 }
 
 static uint64_t code_s32(const struct search_code *code, size_t at)

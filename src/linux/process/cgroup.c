@@ -25,15 +25,15 @@
 
 /* size of the name of one group, with the NUL: Linux NAME_MAX + 1 */
 #define CGROUP_MAX_NAME_BYTES 256
-#define CGROUP_NUMBER_DIGITS  32  /* a container's number has at least so many digits */
-#define CGROUP_SHOWN_DIGITS   12  /* so many of these digits are shown, as docker and podman do */
+#define CGROUP_NUMBER_DIGITS  32 /* a container's number has at least so many digits */
+#define CGROUP_SHOWN_DIGITS   12 /* so many of these digits are shown, as docker and podman do */
 
 bool cgroup_has_layout(const struct layout *layout)
 {
 	static const enum layout_member needed[] = { TASK_CGROUPS, CSS_SET_CGROUP, CGROUP_NODE,
 						     KERNFS_NAME, KERNFS_PARENT };
 
-	return layout_missing(layout, needed, sizeof(needed) / sizeof(needed[0])) == LAYOUT_MEMBERS;
+	return layout_has_all(layout, needed);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

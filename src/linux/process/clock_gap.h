@@ -19,7 +19,7 @@
 /* Zeroed at first. */
 struct clock_gap {
 	uint64_t since_ns; /* our clock when the span began; 0 before the first time is read */
-	uint64_t gap_ns;          /* smallest gap of the span */
+	uint64_t gap_ns;   /* smallest gap of the span */
 	uint64_t previous_gap_ns; /* smallest gap of the span before */
 };
 

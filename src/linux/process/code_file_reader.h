@@ -17,18 +17,18 @@ enum code_file_state {
 	CODE_FILE_WHOLE,
 	CODE_FILE_INCOMPLETE, /* bytes were missing: worth another reading */
 	/* Files in the following states never become whole. */
-	CODE_FILE_NO_ELF,     /* not a program of this machine */
-	CODE_FILE_ELF32,      /* a program of x32 */
-	CODE_FILE_TOO_LARGE,  /* CODE_FILE_MAX_READ_BYTES are too few */
+	CODE_FILE_NO_ELF,    /* not a program of this machine */
+	CODE_FILE_ELF32,     /* a program of x32 */
+	CODE_FILE_TOO_LARGE, /* CODE_FILE_MAX_READ_BYTES are too few */
 };
 
 struct code_file_reader {
 	const struct linux_guest *linux_guest; /* outlives the reader */
 	/* symbols of -k, outlive the reader; NULL if there are none */
 	const struct symbols *symbols;
-	int root_fd;                           /* folder of --root, borrowed; -1 if there is none */
+	int root_fd; /* folder of --root, borrowed; -1 if there is none */
 	struct debug_places debug;
-	struct guest_code_turns *turns;        /* borrowed, outlives the images */
+	struct guest_code_turns *turns; /* borrowed, outlives the images */
 	/* Counters since the start: needed pages that the page caches did not have. */
 	uint64_t absent_pages;  /* the guest never read them, or dropped them without a trace */
 	uint64_t evicted_pages; /* dropped under pressure, or swapped out */
@@ -39,10 +39,10 @@ struct code_file_reader {
 struct code_file_reading {
 	/* the caller's reference; has at least a name. NULL if memory is out */
 	struct image *image;
-	struct loads loads;  /* n is 0 if unknown */
+	struct loads loads; /* n is 0 if unknown */
 	enum code_file_state state;
-	uint64_t got_bytes;  /* bytes read from the guest */
-	uint64_t wasted_bytes; /* bytes that were searched or copied in vain */
+	uint64_t got_bytes;      /* bytes read from the guest */
+	uint64_t wasted_bytes;   /* bytes that were searched or copied in vain */
 	uint64_t unpacked_bytes; /* bytes that were unpacked from compressed sections, for names */
 	size_t kept_bytes;   /* memory of the image; 0 for an image of -k, which exists anyway */
 	bool no_path;        /* the image's name is made up */

@@ -123,8 +123,7 @@ static struct code_file *code_files_find(struct code_files *files,
 	return NULL;
 }
 
-/* The least recently used file that is not open; NULL if all are open. */
-static struct code_file *code_files_find_unused(struct code_files *files)
+bool code_files_drop_unused(struct code_files *files)
 {
 	struct code_file *oldest = NULL;
 
@@ -134,16 +133,9 @@ static struct code_file *code_files_find_unused(struct code_files *files)
 		if (file->image && !file->n_users && (!oldest || file->used < oldest->used))
 			oldest = file;
 	}
+	if (oldest)
+		code_files_drop(files, oldest);
 	return oldest;
-}
-
-bool code_files_drop_unused(struct code_files *files)
-{
-	struct code_file *unused = code_files_find_unused(files);
-
-	if (unused)
-		code_files_drop(files, unused);
-	return unused;
 }
 
 /* Returns false if open files and processes use up the budget. */

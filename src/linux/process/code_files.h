@@ -12,9 +12,9 @@
 #include "xtop/base/limit.h"
 
 /* number of files; files that no process maps make room */
-#define CODE_FILES_MAX            LIMIT(1024, 16)
+#define CODE_FILES_MAX LIMIT(1024, 16)
 /* Limits for one walk; the last file may exceed them. */
-#define CODE_FILES_MAX_WALK_BYTES (32U << 20) /* bytes of files that are read or unpacked */
+#define CODE_FILES_MAX_WALK_BYTES (32U << 20)     /* bytes of files that are read or unpacked */
 #define CODE_FILES_MAX_WALK_PAGES LIMIT(8192, 48) /* pages that are searched in page caches */
 #define CODE_FILE_RETRY_NS        1000000000ULL
 #define CODE_FILE_MAX_RETRY_NS    (60 * CODE_FILE_RETRY_NS)
@@ -27,8 +27,8 @@ struct code_file {
 	bool no_path;        /* the name is made up */
 	uint64_t due_ns;     /* when the file is worth reading again; UINT64_MAX for never */
 	/* The following members belong to code_files.c. */
-	uint64_t number;      /* unique number, which is never used again */
-	uint64_t inode;       /* address of the struct inode; 0 if there is none */
+	uint64_t number;                     /* unique number, which is never used again */
+	uint64_t inode;                      /* address of the struct inode; 0 if there is none */
 	uint64_t scan_delay_ns, scan_due_ns; /* when the file's page cache is scanned again */
 	uint64_t retry_delay_ns;
 	unsigned n_users;     /* number of opens without a close */
@@ -38,9 +38,9 @@ struct code_file {
 };
 
 struct code_files_settings {
-	struct memory_budget *budget;  /* borrowed, outlives the files */
-	uint64_t walk_bytes;           /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
-	int root_fd;                   /* folder of --root DIR, borrowed; -1 if there is none */
+	struct memory_budget *budget; /* borrowed, outlives the files */
+	uint64_t walk_bytes;          /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
+	int root_fd;                  /* folder of --root DIR, borrowed; -1 if there is none */
 	/* folders of --debug-dir, borrowed; NULL if there are none */
 	const struct os_folders *debug_folders;
 	/* symbols of -k, borrowed, outlive the files; NULL if there are none */
@@ -61,10 +61,10 @@ struct code_files_counts {
 	uint64_t absent_pages; /* pages that were needed, and never read by the guest, or dropped */
 	/* pages that were needed, and dropped under pressure, or swapped out */
 	uint64_t evicted_pages;
-	uint64_t put_off;       /* files put off to a later walk */
-	uint64_t by_frame;      /* samples whose code was found by its page frame */
-	uint64_t fetched;       /* debug files from debuginfod that gave names */
-	uint64_t no_room;       /* files not read because the budget or the table was full */
+	uint64_t put_off;  /* files put off to a later walk */
+	uint64_t by_frame; /* samples whose code was found by its page frame */
+	uint64_t fetched;  /* debug files from debuginfod that gave names */
+	uint64_t no_room;  /* files not read because the budget or the table was full */
 };
 
 struct code_files;

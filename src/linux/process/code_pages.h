@@ -27,7 +27,7 @@
 #include "xtop/base/types.h"
 #include "xtop/elf/loads.h"
 
-#define CODE_PAGES_MAX      LIMIT(32768, 256) /* pages that are kept: 128 MiB of code */
+#define CODE_PAGES_MAX LIMIT(32768, 256) /* pages that are kept: 128 MiB of code */
 /* pages of one file that are searched in the page cache: 64 MiB */
 #define CODE_PAGES_MAX_SCAN LIMIT(16384, 64)
 

@@ -39,7 +39,7 @@ struct debug_search {
 	bool (*use)(const struct debug_search *search, int fd, bool by_link);
 	const char *anchor; /* start of the lines; see debug_files_find_lines() */
 	uint64_t anchor_address;
-	int *found_fd;      /* receives the descriptor of a file that is only opened */
+	int *found_fd; /* receives the descriptor of a file that is only opened */
 };
 
 static bool debug_files_try(const struct debug_search *search, int folder, const char *path,

@@ -13,7 +13,7 @@
 struct debug_places {
 	/* folders of --debug-dir, borrowed; NULL if there are none */
 	const struct os_folders *folders;
-	int root_fd;                      /* folder of --root, borrowed; -1 if there is none */
+	int root_fd; /* folder of --root, borrowed; -1 if there is none */
 };
 
 /*

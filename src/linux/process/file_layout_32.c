@@ -34,7 +34,7 @@
 #define DENTRY_BYTES     160 /* range that is searched for d_sb: at 84 */
 #define DENTRY_CHILD_AT  20  /* distance from d_sb to d_child */
 #define DENTRY_CHILDREN  256 /* children of a directory that are looked at */
-#define FILE_MAX_TRIES   8 /* files of a process that are tried */
+#define FILE_MAX_TRIES   8   /* files of a process that are tried */
 #define FILE_MAX_PAGES   64
 #define FILE_AREA_PAGES  16 /* pages of each area that are read */
 #define PAGE_MIN_BYTES   24

@@ -21,7 +21,7 @@
 #define GUEST_CODE_TURN_NS        100000000ULL
 #define GUEST_CODE_TURN_BYTES     LIMIT(1U << 20, 64U << 10)
 #define GUEST_CODE_AT_ONCE_BYTES  LIMIT(64U << 20, 64U << 10) /* total for one report */
-#define GUEST_CODE_MAX_ROOT_FILES 256 /* files of --root that stay open */
+#define GUEST_CODE_MAX_ROOT_FILES 256                         /* files of --root that stay open */
 
 /* Budget for reading code. Shared by all files of one guest. */
 struct guest_code_turns {
@@ -35,7 +35,7 @@ struct guest_code_turns {
 	 */
 	bool at_once;
 	uint64_t total_bytes;
-	unsigned n_root_files;              /* number of open files */
+	unsigned n_root_files; /* number of open files */
 };
 
 /*

@@ -30,14 +30,14 @@ struct guest_file {
 	const struct linux_guest *linux_guest;
 	struct file_identity identity;
 	uint64_t inode; /* address of the struct inode; 0 if there is none, as for a vDSO */
-	uint64_t file;            /* address of a struct file, for the path; 0 if there is none */
+	uint64_t file;  /* address of a struct file, for the path; 0 if there is none */
 	struct page_cache *cache; /* NULL if there is none */
 	struct memory_root root;  /* page tables for the addresses of the pieces */
 	struct guest_file_piece pieces[GUEST_FILE_MAX_PIECES];
 	unsigned n_pieces;
-	uint64_t max_bytes; /* limit for bytes read or searched; a larger read yields nothing */
-	uint64_t got_bytes;       /* bytes that were read */
-	uint64_t wasted_bytes;    /* bytes that were searched or copied in vain */
+	uint64_t max_bytes;    /* limit for bytes read or searched; a larger read yields nothing */
+	uint64_t got_bytes;    /* bytes that were read */
+	uint64_t wasted_bytes; /* bytes that were searched or copied in vain */
 	bool exhausted;           /* max_bytes was too small for a read */
 };
 

@@ -18,7 +18,7 @@
 #include "linux/process/pids.h"
 
 /* delay to the next look at a map, and the first delay of a search for one */
-#define JIT_NAMES_RETRY_NS     1000000000ULL
+#define JIT_NAMES_RETRY_NS 1000000000ULL
 /* longest delay between two searches for a map */
 #define JIT_NAMES_MAX_RETRY_NS (16 * JIT_NAMES_RETRY_NS)
 
@@ -32,17 +32,14 @@ void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
 /* The process's pid in its own pid namespace: the compiler knows no other pid. */
 static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const struct task *task)
 {
-	const struct layout *layout = &linux_guest->layout;
 	uint64_t leader, pid, upid;
 	uint32_t level, number;
 
-	if (!layout_has(layout, UPID_NR) ||
-	    !member_read_pointer(linux_guest, task->address, TASK_GROUP_LEADER, &leader) ||
+	if (!member_read_pointer(linux_guest, task->address, TASK_GROUP_LEADER, &leader) ||
 	    !member_read_pointer(linux_guest, leader, TASK_THREAD_PID, &pid) ||
 	    !member_read_u32(linux_guest, pid, PID_LEVEL, &level) ||
 	    !(upid = pids_find_upid(linux_guest, pid, level)) ||
-	    !memory_read_u32(linux_guest->memory, linux_guest->root,
-			     upid + layout_offset(layout, UPID_NR), &number))
+	    !member_read_u32(linux_guest, upid, UPID_NR, &number))
 		return task->tgid;
 	return number;
 }

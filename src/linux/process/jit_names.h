@@ -13,8 +13,8 @@
 
 /* Names of one process. Zeroed at first. */
 struct jit_names {
-	struct image *image; /* symbols at addresses of the process; NULL if there are no names */
-	size_t charged_bytes;          /* memory charged to the budget */
+	struct image *image;  /* symbols at addresses of the process; NULL if there are no names */
+	size_t charged_bytes; /* memory charged to the budget */
 	struct file_identity identity; /* identity of the map that was last read */
 	uint64_t due_ns, retry_delay_ns;
 };

@@ -15,7 +15,7 @@ struct page_cache {
 	uint64_t mapping;    /* address of the struct address_space */
 	struct memory_root root; /* root under which pages are read */
 	uint64_t base;           /* address of frame 0 under ROOT */
-	uint64_t size_bytes; /* size of the file */
+	uint64_t size_bytes;     /* size of the file */
 	/* Counters since page_cache_init(): reads that ended at a missing page. */
 	uint64_t n_absent;   /* never read by the guest, or dropped without a trace */
 	uint64_t n_evicted;  /* was there once: a shadow entry, or swapped out */

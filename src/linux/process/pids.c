@@ -55,8 +55,5 @@ uint64_t pids_get_namespace(const struct linux_guest *guest, uint64_t pid)
 	if (!level)
 		return guest->symbols[LINUX_INIT_PID_NS];
 	upid = pids_find_upid(guest, pid, level);
-	if (!upid || !layout_has(&guest->layout, UPID_NS) ||
-	    !linux_read_word(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns))
-		return 0;
-	return ns;
+	return upid && member_read_word(guest, upid, UPID_NS, &ns) ? ns : 0;
 }

@@ -16,7 +16,7 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/process_arch.h"
 
-#define PROCESS_MAX_WALKS 8 /* walks that are made while the areas keep changing */
+#define PROCESS_MAX_WALKS  8    /* walks that are made while the areas keep changing */
 #define PROCESS_MAX_WALKED 1024 /* areas that are visited in these walks before the last one */
 
 struct xtop_error *process_init(struct process *process)

@@ -12,7 +12,7 @@
 #include "linux/process/vmas.h"
 #include "xtop/base/limit.h"
 
-#define PROCESS_MAX_AREAS  LIMIT(8192, 64) /* areas with code, or with parts of files with code */
+#define PROCESS_MAX_AREAS LIMIT(8192, 64) /* areas with code, or with parts of files with code */
 /* most memory for an area: itself, its mapping, twice in the space */
 #define PROCESS_AREA_BYTES 320
 
@@ -26,14 +26,14 @@ struct process_area {
 };
 
 struct process {
-	uint64_t mm; /* address of the mm_struct; 0 if the place is free */
+	uint64_t mm;                /* address of the mm_struct; 0 if the place is free */
 	uint32_t tgid, exec_id;     /* of the task that asked last */
 	struct vmas_key key;        /* key of the areas */
 	struct memory_root root;
 	struct process_area *areas;
 	size_t n_areas;
 	struct space *space;
-	struct mapping *mappings;   /* mappings in the space */
+	struct mapping *mappings; /* mappings in the space */
 	size_t n_mappings;
 	size_t charged_bytes; /* memory charged to the budget, for areas, mappings and space */
 	struct jit_names jit;
@@ -52,7 +52,7 @@ struct process_reader {
 	struct code_files *files;
 	/* code at the same address in all processes; has a reference to its image */
 	struct mapping fixed;
-	struct vma *vmas;   /* areas of the current walk; room for PROCESS_MAX_AREAS */
+	struct vma *vmas; /* areas of the current walk; room for PROCESS_MAX_AREAS */
 	size_t n_vmas, n_visited;
 	struct jit_allowance allowance;
 	/* Counters since the start: */

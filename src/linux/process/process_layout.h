@@ -57,12 +57,7 @@ static inline void process_trial_set(struct process_trial *trial, enum layout_me
 /* The word at ADDRESS; 0 if it cannot be read, or if the address is not the kernel's. */
 static inline uint64_t process_trial_word(const struct process_trial *trial, uint64_t address)
 {
-	uint64_t word;
-
-	return linux_is_kernel_of(&trial->guest, address) &&
-			       linux_read_word(&trial->guest, address, &word)
-		       ? word
-		       : 0;
+	return linux_word(&trial->guest, address);
 }
 
 /*

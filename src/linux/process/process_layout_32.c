@@ -22,7 +22,7 @@
 
 #define WORD                 4
 #define PROCESS_MAX_PARENTS  8
-#define PROCESS_MAX_CHILDREN 8 /* children of a task that are tried */
+#define PROCESS_MAX_CHILDREN 8        /* children of a task that are tried */
 #define START_MIN_NS         1000000U /* no process starts as early */
 #define START_MAX_NS         (1ULL << 62)
 #define START_READ_NS        1000000U /* longest time between the readings of both clocks */

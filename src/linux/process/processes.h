@@ -18,12 +18,12 @@
 #include "xtop/symbol/image.h"
 
 /* number kept; the least recently used is replaced first */
-#define PROCESSES_MAX        LIMIT(1024, 16)
+#define PROCESSES_MAX LIMIT(1024, 16)
 /* time between two checks of a process that is not young */
-#define PROCESSES_FRESH_NS   100000000ULL
+#define PROCESSES_FRESH_NS 100000000ULL
 /* time between walks in kernels whose keys do not show every change */
-#define PROCESSES_WALK_NS    1000000000ULL
-#define PROCESSES_RETRY_NS   100000000ULL    /* delay of the first retry of torn areas */
+#define PROCESSES_WALK_NS  1000000000ULL
+#define PROCESSES_RETRY_NS 100000000ULL /* delay of the first retry of torn areas */
 /* a process without requests for this long is not retried */
 #define PROCESSES_IDLE_NS    60000000000ULL
 #define PROCESSES_POLL_READS 4               /* processes read in one poll */
@@ -31,14 +31,14 @@
 struct processes;
 
 struct processes_settings {
-	int root_fd;                   /* folder of --root DIR, borrowed; -1 if there is none */
+	int root_fd; /* folder of --root DIR, borrowed; -1 if there is none */
 	/* folders of --debug-dir, borrowed; NULL if there are none */
 	const struct os_folders *debug_folders;
 	/* symbols of -k, borrowed, outlive the processes; NULL if there are none */
 	const struct symbols *symbols;
-	size_t budget_bytes;           /* memory limit; 0 for MEMORY_BUDGET_BYTES */
-	uint64_t walk_bytes;           /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
-	bool at_once;                  /* code is not read in turns (guest_code.h) */
+	size_t budget_bytes; /* memory limit; 0 for MEMORY_BUDGET_BYTES */
+	uint64_t walk_bytes; /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
+	bool at_once;        /* code is not read in turns (guest_code.h) */
 };
 
 struct processes_counts {
@@ -48,14 +48,14 @@ struct processes_counts {
 	unsigned jit, named_jit; /* with compiled code; with names for it */
 	/* Counters since the start: */
 	uint64_t walks, retries;
-	uint64_t unreadable;     /* mm_structs that could not be read */
+	uint64_t unreadable; /* mm_structs that could not be read */
 	uint64_t evicted;
 	uint64_t made_room;      /* evicted processes that had to go because the budget was full */
 	uint64_t left_out;       /* areas beyond PROCESS_MAX_AREAS, or without budget */
 	/* times that names of compiled code were not read because the budget was full */
 	uint64_t no_room;
 	/* Present amounts: */
-	size_t room_bytes;       /* memory charged to the budget */
+	size_t room_bytes; /* memory charged to the budget */
 	struct code_files_counts files;
 };
 

@@ -19,7 +19,7 @@
 /* The live part of a task's kernel stack: SIZE_BYTES from SP to the stack's end. */
 struct sleeper_stack {
 	const struct linux_guest *guest; /* has the page tables and types */
-	uint64_t task; /* address of the task_struct */
+	uint64_t task;                   /* address of the task_struct */
 	uint64_t sp;
 	const void *bytes;
 	size_t size_bytes;

@@ -28,9 +28,9 @@
 
 #define WORD              4
 #define TASK_MAX_BYTES    16384 /* limit: task_struct of 6.1 has 6,336 */
-#define TASK_PID_BYTES    128 /* range behind group_leader for thread_pid: 20 in 6.1 */
-#define TASK_PID_PARTS    64  /* range in struct pid for `tasks`: 12 */
-#define TASK_NUMBERS      128 /* range in struct pid for `numbers`: 52 */
+#define TASK_PID_BYTES    128   /* range behind group_leader for thread_pid: 20 in 6.1 */
+#define TASK_PID_PARTS    64    /* range in struct pid for `tasks`: 12 */
+#define TASK_NUMBERS      128   /* range in struct pid for `numbers`: 52 */
 #define TASK_LISTS_BYTES  40  /* tasks, pushable_tasks, pushable_dl_tasks: before mm */
 #define TASK_SCHED_BYTES  28  /* sched_info: a long and three times */
 #define TASK_ON_CPU_WORDS 4   /* words from `stack` to on_cpu */
@@ -38,7 +38,7 @@
 #define TASK_NAME         16  /* size of comm */
 #define TASK_FS_BYTES     128 /* range behind comm for fs: 40 */
 #define FS_ROOT_BYTES     48  /* range in fs_struct for root: 20 */
-#define SWITCH_BYTES      32   /* bytes of a function that are read */
+#define SWITCH_BYTES      32  /* bytes of a function that are read */
 #define CGROUP_BYTES      64
 #define EXEC_BYTES        2048 /* in 6.1 the function adds after 1,470 bytes */
 #define EXEC_NEAR_BYTES   32   /* range around the addition */

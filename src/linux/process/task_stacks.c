@@ -65,11 +65,10 @@ uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 	if (!member_read_pointer(guest, stacks->any_task, TASK_THREAD_PID, &pid))
 		return 0;
 	upid = pids_find_upid(guest, pid, 0);
-	if (!upid || !layout_has(&guest->layout, UPID_NS) ||
-	    !linux_read_word(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns) ||
-	    !task_stacks_is_namespace(guest, ns))
-		return 0;
-	return ns;
+	return upid && member_read_word(guest, upid, UPID_NS, &ns) &&
+			       task_stacks_is_namespace(guest, ns)
+		       ? ns
+		       : 0;
 }
 
 /* --- by the stack itself ---------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 
 struct task_stacks {
 	const struct linux_guest *guest;
-	uint64_t any_task;    /* a task that was seen; 0 if none was */
+	uint64_t any_task; /* a task that was seen; 0 if none was */
 	uint64_t next_walk_ns;
 };
 

@@ -16,7 +16,7 @@
 #define TASK_NAME_BYTES 16              /* with the NUL: Linux TASK_COMM_LEN */
 #define TASKS_MAX       LIMIT(4096, 32) /* number kept; the least recently used is replaced first */
 /* a task read so lately is not read again if it is unchanged */
-#define TASKS_FRESH_NS  100000000ULL
+#define TASKS_FRESH_NS 100000000ULL
 
 struct task {
 	uint64_t address;              /* address of the task_struct */
@@ -25,7 +25,7 @@ struct task {
 	/* by cgroup_shorten(); "" if there is none, or if it is unknown */
 	char cgroup[CGROUP_NAME_BYTES];
 	uint32_t pid, tgid;
-	uint32_t exec_id;              /* changes with each exec(); 0 if unknown */
+	uint32_t exec_id; /* changes with each exec(); 0 if unknown */
 	/*
 	 * ns on the guest's clock; 0 if unknown. Another task in the same task_struct has another
 	 * start time
@@ -33,7 +33,7 @@ struct task {
 	uint64_t start_time;
 	/* address of the mm_struct; 0 for a kernel thread, or if the task is about to end */
 	uint64_t mm;
-	uint64_t stack;                /* address of the kernel stack's first byte; 0 if unknown */
+	uint64_t stack; /* address of the kernel stack's first byte; 0 if unknown */
 	bool kernel_thread;
 	bool idle;                     /* pid 0 */
 };

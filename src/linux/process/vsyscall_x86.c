@@ -22,8 +22,8 @@
 
 #define VSYSCALL_ADDRESS   0xffffffffff600000ULL
 #define VSYSCALL_BYTES     0x1000
-#define VSYSCALL_FUNCTION  0x400 /* distance from one function to the next */
-#define VSYSCALL_CODE      10    /* bytes of a function */
+#define VSYSCALL_FUNCTION  0x400  /* distance from one function to the next */
+#define VSYSCALL_CODE      10     /* bytes of a function */
 #define VSYSCALL_FIRST     0x1000 /* address of the page in the image; 0 is no address */
 
 static const struct {
