@@ -19,6 +19,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/made_arm32.c \
 	tests/support/made_arm32.h \
 	tests/support/made_i386.c \
+	tests/support/made_files.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
 	tests/support/made_module_i386.c \
@@ -70,6 +71,7 @@ check_PROGRAMS = \
 	tests/push/test_push \
 	tests/ui/test_terminal \
 	tests/linux/kernel/test_kallsyms \
+	tests/linux/kernel/test_kallsyms_damage \
 	tests/pipeline/test_reattach \
 	tests/screens/test_day
 if WITH_XEN
@@ -204,6 +206,8 @@ check_PROGRAMS += \
 	tests/linux/process/test_guest_code \
 	tests/linux/process/test_guest_file \
 	tests/linux/process/test_cgroup \
+	tests/linux/process/test_code_by_frame \
+	tests/linux/process/test_code_file_sources \
 	tests/linux/process/test_code_files \
 	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
@@ -213,13 +217,18 @@ check_PROGRAMS += \
 	tests/linux/process/test_perf_map \
 	tests/linux/process/test_process_layout \
 	tests/linux/process/test_process_notes \
+	tests/linux/process/test_process_code \
 	tests/linux/process/test_processes \
+	tests/linux/process/test_processes_retry \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_sleeper_arch \
 	tests/linux/process/test_task_stacks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_task_finder \
 	tests/linux/test_lock_finder \
+	tests/linux/test_lock_futex \
+	tests/linux/test_lock_holders \
+	tests/linux/test_lock_name \
 	tests/linux/test_event_channels \
 	tests/linux/test_kernel_debug_files \
 	tests/linux/test_module_files \

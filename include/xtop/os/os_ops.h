@@ -82,8 +82,8 @@ struct os_clock {
 enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
 
 /*
- * A system has find(), destroy(), is_there() and describe(). Any other function is NULL if the system
- * has no answer.
+ * A system has find(), destroy(), is_there() and describe(). Any other function is NULL if the
+ * system has no answer.
  */
 struct os_ops {
 	/* "Linux"; NULL if the user need not know that the system was not found */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A Linux kernel of a guest: linux_attach.c finds it, or kernel_cache.c knows it. */
+#ifndef XTOP_LINUX_KERNEL_LINUX_KERNEL_H
+#define XTOP_LINUX_KERNEL_LINUX_KERNEL_H
+
+#include "linux/kernel/linux_guest.h"
+#include "xtop/symbol/image.h"
+
+/* A kernel that was found, and what is known of it. */
+struct linux_kernel {
+	struct linux_guest guest;
+	struct image *image; /* "[kernel]": symbols, ORC; with addresses of the guest */
+	char release[64];    /* raw: "6.1.0-37-amd64" */
+	char banner[256];    /* raw: "Linux version 6.1.0-37-amd64 (..." */
+};
+
+#endif

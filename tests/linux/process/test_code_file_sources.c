@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files of dom0 that complete a file of the guest: --root, --debug-dir, debuginfod and -k. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/fetcher.h"
+#include "tests/linux/process/code_fixture.h"
+#include "xtop/supervise/fetch.h"
+
+static char directory[] = "/tmp/xtop-files-XXXXXX";
+
+static void write_root(const char *name, const struct program *content)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	if (!file || fwrite(content->bytes, PROGRAM_BYTES, 1, file) != 1 || fclose(file))
+		exit(99);
+}
+
+/*
+ * The guest's /prog has build-id ID (0: none) and lacks page MISSING (-1: none). The file below
+ * --root has build-id ROOT_ID. WANT: the name of the function that is found.
+ */
+static void check_root(struct code_fixture *fixture, const char *what, int missing, bool deleted,
+		       unsigned char id, unsigned char root_id, const char *want)
+{
+	struct code_files_settings settings = { .root_fd = open(directory, O_PATH | O_CLOEXEC) };
+	struct program other;
+	struct code_file *file;
+	uint64_t address;
+
+	begin(fixture, &settings);
+	program_make(&other, 0, "from_root", root_id);
+	write_root("prog", &other);
+	program_make(&fixture->program, 0, "from_guest", id);
+	address = made_file(fixture->made, "/prog", fixture->program.bytes, PROGRAM_BYTES);
+	if (missing >= 0)
+		made_cache_entry(fixture->made, made_inode_of(fixture->made, address), missing, 0);
+	if (deleted) {
+		uint64_t dentry;
+
+		linux_read_u64(&fixture->made->guest,
+			       address + made_offset(fixture->made, FILE_PATH) + 8, &dentry);
+		made_set(fixture->made, dentry, DENTRY_HASH_PPREV, 0);
+	}
+	file = get(fixture, address, 0);
+	check_string(function_of(file), want, what);
+	code_file_close(file);
+	end(fixture);
+	close(settings.root_fd);
+}
+
+/* A stripped program, whose functions are in a file of dom0 that has the same build-id. */
+static void test_debug_dir(struct code_fixture *fixture)
+{
+	struct os_folders folders = { .n = 1 };
+	struct code_files_settings settings = { .root_fd = -1, .debug_folders = &folders };
+	char command[128];
+	struct code_file *file;
+
+	snprintf(command, sizeof(command), "mkdir -p %s/.build-id/05", directory);
+	if (system(command))
+		exit(99);
+	program_make(&fixture->program, 0, "from_debug", 5);
+	write_root(".build-id/05/05050505050505.debug", &fixture->program);
+	folders.fds[0] = open(directory, O_PATH | O_CLOEXEC);
+	begin(fixture, &settings);
+	program_make(&fixture->program, 0, NULL, 5);
+	file = get(fixture,
+		   made_file(fixture->made, "/stripped", fixture->program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "from_debug", "a debug file of the same build");
+	check(file && file->state == CODE_FILE_WHOLE && file->loads.n == 2,
+	      "the segments come from the guest's file");
+	check_u64(file->charged_bytes, image_memory_bytes(file->image), "its names are charged");
+	code_file_close(file);
+	program_make(&fixture->program, 0, "own", 5);
+	file = get(fixture,
+		   made_file(fixture->made, "/whole", fixture->program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "own", "a program with symbols needs no debug file");
+	code_file_close(file);
+	end(fixture);
+	close(folders.fds[0]);
+}
+
+static int find_debug_file(const uint8_t *build_id, size_t size_bytes, const char *source,
+			   char message[96])
+{
+	struct program debug;
+	int fd;
+
+	(void)message;
+	if (*source || build_id[0] != 6 || size_bytes != 8)
+		return -1;
+	program_make(&debug, 0, "fetched", 6);
+	fd = memfd_create("debug", MFD_CLOEXEC);
+	return write(fd, debug.bytes, sizeof(debug.bytes)) > 0 ? fd : -1;
+}
+
+static void poll_names(struct code_fixture *fixture, const struct code_file *file)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < 20000 && file->image->awaits_names; i++) {
+		code_files_poll(fixture->files);
+		nanosleep(&ms, NULL);
+	}
+}
+
+/* Names that come later: the image stays, and whoever has it hears of it. */
+static void test_fetched(struct code_fixture *fixture)
+{
+	const struct fetcher_settings settings = { .find = find_debug_file };
+	struct code_file *file, *other;
+	const struct image *image;
+	uint64_t names;
+
+	must(fetch_start_with(&settings));
+	begin(fixture, NULL);
+	program_make(&fixture->program, 0, NULL, 6);
+	file = get(fixture, made_file(fixture->made, "/a", fixture->program.bytes, PROGRAM_BYTES),
+		   0);
+	image = file->image;
+	code_files_poll(fixture->files);
+	check(image->awaits_names && !code_files_names(fixture->files),
+	      "nothing is fetched before a function without a symbol is met");
+	file->image->wants_names = true;
+	names = code_files_changes(fixture->files);
+	poll_names(fixture, file);
+	check_string(function_of(file), "fetched", "the debug file has come");
+	check(file->image == image && code_files_names(fixture->files) == 1 &&
+		      code_files_changes(fixture->files) > names,
+	      "the image got names, and spaces are to be filled anew");
+	check_u64(file->charged_bytes, image_memory_bytes(image), "its names are charged");
+	program_make(&fixture->program, 0, NULL, 9);
+	other = get(fixture, made_file(fixture->made, "/b", fixture->program.bytes, PROGRAM_BYTES),
+		    0);
+	other->image->wants_names = true;
+	poll_names(fixture, other);
+	check(!other->image->awaits_names && !other->image->symtab &&
+		      code_files_names(fixture->files) == 1,
+	      "no server has that of another file");
+	program_make(&fixture->program, 0, NULL, 6);
+	code_file_close(other);
+	other = get(fixture, made_file(fixture->made, "/c", fixture->program.bytes, PROGRAM_BYTES),
+		    0);
+	check_string(function_of(other), "fetched", "it was fetched before: names at once");
+	code_file_close(other);
+	code_file_close(file);
+	check_u64(code_files_counts(fixture->files).fetched, 2, "both are counted");
+	end(fixture);
+	fetch_stop();
+}
+
+static void test_root(struct code_fixture *fixture)
+{
+	char command[64];
+
+	if (!mkdtemp(directory))
+		exit(99);
+	check_root(fixture, "the guest has the whole file", -1, false, 1, 1, "from_guest");
+	check_root(fixture, "the page with the symbols is missing", 2, false, 1, 1, "from_root");
+	check_root(fixture, "the file below --root has another build-id", 2, false, 1, 2, "");
+	check_root(fixture, "the header is missing: sizes are compared", 0, false, 1, 2,
+		   "from_root");
+	check_root(fixture, "the guest's file has no build-id: sizes are compared", 2, false, 0, 2,
+		   "from_root");
+	check_root(fixture, "a deleted file without a build-id", 0, true, 1, 1, "");
+	check_root(fixture, "a deleted file with the same build-id", 2, true, 1, 1, "from_root");
+	test_debug_dir(fixture);
+	test_fetched(fixture);
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	if (system(command))
+		exit(99);
+}
+
+static void test_given(struct code_fixture *fixture)
+{
+	struct code_files_settings settings = { .root_fd = -1 };
+	struct symbols *symbols;
+	struct symtab *tab;
+	struct build_id id = { .size_bytes = 8, .bytes = { 3, 3, 3, 3, 3, 3, 3, 3 } };
+	struct code_file *file;
+
+	if (symbols_create(&symbols) || symtab_create(&tab) ||
+	    symtab_add(tab, PROGRAM_FUNCTION, 0x80, 0, SYMBOL_GLOBAL, "given", 5) ||
+	    symtab_seal(tab) || symbols_add_table(symbols, tab, "debug", &id))
+		exit(99);
+	settings.symbols = symbols;
+	begin(fixture, &settings);
+	program_make(&fixture->program, 0, NULL, 3);
+	file = get(fixture, made_file(fixture->made, "/a", fixture->program.bytes, PROGRAM_BYTES),
+		   0);
+	check_string(function_of(file), "given", "-k has the build-id of the file");
+	check(file && file->loads.n == 2, "the segments come from the guest's file");
+	code_file_close(file);
+	program_make(&fixture->program, 0, "own", 4);
+	file = get(fixture, made_file(fixture->made, "/b", fixture->program.bytes, PROGRAM_BYTES),
+		   0);
+	check_string(function_of(file), "own", "-k does not have the build-id of the file");
+	code_file_close(file);
+	end(fixture);
+	symbols_destroy(symbols);
+}
+
+int main(void)
+{
+	struct code_fixture fixture = { 0 };
+
+	test_root(&fixture);
+	test_given(&fixture);
+	return tap_done();
+}
