@@ -267,24 +267,17 @@ static struct xtop_error *options_unknown(char **argv)
 	return error_create("unknown or ambiguous option '%s': see xtop --help", argv[optind - 1]);
 }
 
-static struct xtop_error *options_needs_value(const struct option_spec *spec)
-{
-	char allowed[128];
-
-	options_list_allowed(spec, allowed, sizeof(allowed));
-	return error_create("--%s needs a value: %s", spec->name, allowed);
-}
-
 static struct xtop_error *options_parse_option(struct options *options, char **argv, int key)
 {
-	const struct option_spec *spec;
+	const struct option_spec *spec = options_spec(key == ':' ? optopt : key);
+	char allowed[128];
 
 	if (key == '?')
 		return options_unknown(argv);
-	spec = options_spec(key == ':' ? optopt : key);
-	if (key == ':')
-		return options_needs_value(spec);
-	return options_parse_value(options, spec, optarg);
+	if (key != ':')
+		return options_parse_value(options, spec, optarg);
+	options_list_allowed(spec, allowed, sizeof(allowed));
+	return error_create("--%s needs a value: %s", spec->name, allowed);
 }
 
 /* Takes the operands of --diff, OLD and NEW. */

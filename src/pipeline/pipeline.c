@@ -554,15 +554,6 @@ static void pipeline_stop_reattacher(struct pipeline *pipeline)
 	pipeline->reattach_started = false;
 }
 
-static void pipeline_record_counts(const struct pipeline *pipeline, struct recording_writer *writer)
-{
-	struct sampler_counts counts;
-
-	control_get_counts(pipeline->control, &counts);
-	if (writer)
-		recording_writer_set_counts(writer, &counts);
-}
-
 void pipeline_wake(struct pipeline *pipeline)
 {
 	if (pipeline->resolver)
@@ -580,6 +571,7 @@ void pipeline_hurry(struct pipeline *pipeline)
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
+	struct sampler_counts counts;
 
 	pipeline_hurry(pipeline);
 	pipeline_stop_reattacher(pipeline); /* first, because the reattacher starts guards */
@@ -594,7 +586,9 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	if (pipeline->resolver_started) {
 		pipeline_wake(pipeline);
 		pthread_join(pipeline->resolver_thread, NULL);
-		pipeline_record_counts(pipeline, writer);
+		control_get_counts(pipeline->control, &counts);
+		if (writer)
+			recording_writer_set_counts(writer, &counts);
 		return recording_writer_close(writer);
 	}
 	recording_writer_discard(writer); /* nothing was sampled */

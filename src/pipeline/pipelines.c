@@ -67,18 +67,23 @@ void pipelines_wait_for_end(const struct pipeline *pipeline)
 	snapshot_destroy(last); /* nobody requested a snapshot, so this is the last one */
 }
 
-void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds)
+struct snapshot *pipelines_next_snapshot(const struct pipeline *pipeline)
 {
 	const struct timespec nap = { .tv_nsec = PIPELINES_NAP_NS };
+
+	snapshot_request(pipeline_slot(pipeline));
+	nanosleep(&nap, NULL);
+	return snapshot_take(pipeline_slot(pipeline));
+}
+
+void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds)
+{
 	uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
 	bool known = false;
 
 	while (!known && clock_now_ns() < end_ns) {
-		struct snapshot *snapshot;
+		struct snapshot *snapshot = pipelines_next_snapshot(pipeline);
 
-		snapshot_request(pipeline_slot(pipeline));
-		nanosleep(&nap, NULL);
-		snapshot = snapshot_take(pipeline_slot(pipeline));
 		known = snapshot && (snapshot->run->system[0] || snapshot->at_end);
 		snapshot_destroy(snapshot);
 	}

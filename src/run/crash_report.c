@@ -5,12 +5,9 @@
 #include "run/crash_report.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "xtop/export/export.h"
-#include "xtop/profile/snapshot.h"
-
-#define CRASH_REPORT_NAP_NS 5000000
+#include "xtop/pipeline/pipelines.h"
 
 static bool crash_report_has_failed(const struct pipeline *pipeline)
 {
@@ -23,15 +20,11 @@ static bool crash_report_has_failed(const struct pipeline *pipeline)
 /* Waits for the first snapshot with a report. NULL: no report will come. */
 static struct snapshot *crash_report_wait(const struct pipeline *pipeline)
 {
-	const struct timespec nap = { .tv_nsec = CRASH_REPORT_NAP_NS };
 	bool over = false;
 
 	while (!over) {
-		struct snapshot *snapshot;
+		struct snapshot *snapshot = pipelines_next_snapshot(pipeline);
 
-		snapshot_request(pipeline_slot(pipeline));
-		nanosleep(&nap, NULL);
-		snapshot = snapshot_take(pipeline_slot(pipeline));
 		if (snapshot && snapshot->crash)
 			return snapshot;
 		over = (snapshot && snapshot->at_end) || crash_report_has_failed(pipeline);

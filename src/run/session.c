@@ -376,6 +376,23 @@ static const char *session_complaint(const struct session *session)
 	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
 }
 
+/* What the tables of one guest and those of --all have in common. */
+static struct batch_settings session_batch_settings(const struct session *session)
+{
+	const struct options *options = session->options;
+
+	return (struct batch_settings){
+		.table = {
+			.sort = session->sort,
+			.filter = session->filter,
+			.addresses = options->addresses,
+			.clock = options->clock,
+		},
+		.json = options->json,
+		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+	};
+}
+
 /* Prints the tables of --all in batch mode. */
 static struct xtop_error *session_batch_all(struct session *session)
 {
@@ -385,17 +402,7 @@ static struct xtop_error *session_batch_all(struct session *session)
 		.pipelines = &session->pipelines,
 		.report = session->report,
 		.host_budget = { .limit = options->host_budget, .hz = options->freq_hz },
-		.batch = {
-			.table = {
-				.sort = session->sort,
-				.filter = session->filter,
-				.addresses = options->addresses,
-				.clock = options->clock,
-			},
-			.json = options->json,
-			.ascii = isatty(STDOUT_FILENO) &&
-				 strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-		},
+		.batch = session_batch_settings(session),
 	};
 
 	return all_batch_run(&all, stdout);
@@ -406,34 +413,23 @@ static struct xtop_error *session_batch(struct session *session)
 	const char *complaint = session_complaint(session);
 	const struct options *options = session->options;
 	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
-	struct batch_settings settings = {
-		.table = {
-			.sort = session->sort,
-			.filter = session->filter,
-			.addresses = options->addresses,
-			.title = session->title,
-			.clock = options->clock,
-		},
-		.interval_s = session_batch_interval(session),
-		.iterations = options->iterations,
-		.time_s = options->time_s,
-		.quiet = options->quiet,
-		.json = options->json,
-		.waits = options->waits_hz > 0 && !pipeline_is_profile(pipeline)
-				 ? pipeline_waits_slot(pipeline)
-				 : NULL,
-		.waits_only = options->of_waits,
-		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-		.expander = session->expander,
-		.poll = session_poll,
-		.context = session,
-	};
+	struct batch_settings settings = session_batch_settings(session);
 
+	settings.table.title = session->title;
+	settings.interval_s = session_batch_interval(session);
+	settings.iterations = options->iterations;
+	settings.time_s = options->time_s;
+	settings.quiet = options->quiet;
+	if (options->waits_hz > 0 && !pipeline_is_profile(pipeline))
+		settings.waits = pipeline_waits_slot(pipeline);
+	settings.waits_only = options->of_waits;
+	settings.expander = session->expander;
+	settings.poll = session_poll;
+	settings.context = session;
 	if (complaint && session->report)
 		session->report(complaint);
 	session_poll(session);
-	return batch_run(&settings, pipeline_slot(pipelines_first(&session->pipelines)),
-			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
+	return batch_run(&settings, pipeline_slot(pipeline), pipeline_control(pipeline), stdout);
 }
 
 /* Reports no failure, because the screen is shown: its list says which guests are profiled. */
