@@ -52,7 +52,9 @@ const char *pipelines_type_of(const struct pipeline *pipeline);
 
 /* Waits until the recording was played to its end. */
 void pipelines_wait_for_end(const struct pipeline *pipeline);
-/* Requests a snapshot and waits a moment. Returns the newest one, the caller's; NULL if none came. */
+/*
+ * Requests a snapshot and waits a moment. Returns the newest one, the caller's; NULL if none came.
+ */
 struct snapshot *pipelines_next_snapshot(const struct pipeline *pipeline);
 /* Waits until the guest's system is known, for SECONDS at most. */
 void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds);
