@@ -25,9 +25,9 @@ static void test_segments(void)
 		writable_code |= header.p_type == PT_LOAD && (header.p_flags & PF_W) &&
 				 (header.p_flags & PF_X);
 	}
-	check(relro, "RELRO");
-	check(stack, "no executable stack");
-	check(!writable_code, "no writable code");
+	check(relro, "the program has a RELRO segment");
+	check(stack, "the stack is not executable");
+	check(!writable_code, "no segment is writable and executable");
 }
 
 /* The section of TYPE, its header in *HEADER. */
@@ -156,13 +156,14 @@ int main(void)
 		return tap_done();
 	check(header.e_type == ET_DYN && (dynamic_value(DT_FLAGS_1) & DF_1_PIE),
 	      "position-independent");
-	check(dynamic_value(DT_FLAGS_1) & DF_1_NOW, "bound at start");
-	check(!dynamic_value(DT_TEXTREL), "no relocation of code");
-	check(!dynamic_value(DT_RPATH) && !dynamic_value(DT_RUNPATH), "no library path");
+	check(dynamic_value(DT_FLAGS_1) & DF_1_NOW, "symbols are bound at start (BIND_NOW)");
+	check(!dynamic_value(DT_TEXTREL), "code has no relocations (TEXTREL)");
+	check(!dynamic_value(DT_RPATH) && !dynamic_value(DT_RUNPATH),
+	      "the program names no library path");
 	test_segments();
-	check(imports("__stack_chk_fail", false), "stack protector");
+	check(imports("__stack_chk_fail", false), "the stack protector is used");
 #if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE >= 2
-	check(imports("_chk", true), "checked string functions");
+	check(imports("_chk", true), "checked string functions are used");
 #endif
 	test_stack_clash();
 	test_control_flow();

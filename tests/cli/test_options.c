@@ -50,21 +50,23 @@ static void test_defaults(void)
 	struct options options = accept("");
 
 	check(options.action == ACTION_PROFILE && options.n_domains == 0 && options.n_symbols == 0,
-	      "nothing given");
+	      "defaults: no action, no domain, no symbols");
 	check(options.freq_hz == 99 && options.budget == 0.01 && options.half_life_s == 10,
-	      "rate, budget, half-life");
-	check(!options.half_life_given, "no half-life given");
-	check(options.n_debug_dirs == 1 && !options.debug_dirs_given, "no --debug-dir given");
-	check_string(options.debug_dirs[0], "/usr/lib/debug", "the default of --debug-dir");
+	      "defaults: 99 Hz, a budget of 1 %%, a half-life of 10 s");
+	check(!options.half_life_given, "defaults: the half-life counts as not given");
+	check(options.n_debug_dirs == 1 && !options.debug_dirs_given,
+	      "defaults: one debug folder, which counts as not given");
+	check_string(options.debug_dirs[0], "/usr/lib/debug",
+		     "defaults: the debug folder is /usr/lib/debug");
 	check(options.interval_s == 1 && !options.interval_given && options.time_s == 0,
-	      "interval, time");
+	      "defaults: an interval of 1 s, no limit of time");
 	check(options.unwind == UNWIND_AUTO && !options.batch && !options.quiet &&
 		      !options.addresses && !options.shared && !options.by_cgroup,
-	      "the rest");
-	check_string(options.format, "folded", "format");
+	      "defaults: unwind auto, and all flags off");
+	check_string(options.format, "folded", "defaults: the format is folded");
 	check(!options.sort && !options.filter && !options.output && !options.record &&
 		      !options.replay && !options.stats,
-	      "no names");
+	      "defaults: no file, filter or sort column");
 	options_deinit(&options);
 }
 
@@ -101,30 +103,29 @@ static void test_long(void)
 		       "--filter=^x --output=o --format=folded --record=w --stats=st "
 		       "--group=cgroup --addresses --bare --batch --quiet --shared");
 
-	check_string(options.domains[0], "web01", "--domain");
+	check_string(options.domains[0], "web01", "--domain=web01 sets the domain");
 	check(options.freq_hz == 200 && options.budget == 0.025 && options.interval_s == 0.5,
-	      "numbers");
-	check(options.interval_given, "interval given");
-	check(options.half_life_given, "half-life given, 0");
+	      "--freq, --budget and --interval set their numbers");
+	check(options.interval_given, "--interval counts as given");
+	check(options.half_life_given, "--half-life=0 counts as given");
 	check(options.iterations == 3 && options.time_s == 10 && options.half_life_s == 0,
-	      "more numbers");
-	check(options.unwind == UNWIND_ORC, "--unwind");
-	check_string(options.symbols[0], "a", "--symbols");
-	check_string(options.sort, "self", "--sort");
-	check_string(options.filter, "^x", "--filter");
-	check_string(options.output, "o", "--output");
-	check_string(options.record, "w", "--record");
-	check_string(options.stats, "st", "--stats");
-	check(options.by_cgroup, "--group");
-	check(options.addresses && options.bare && options.batch && options.quiet &&
-		      options.shared,
-	      "flags");
+	      "--iterations, --time and --half-life set their numbers");
+	check(options.unwind == UNWIND_ORC, "--unwind=orc sets the unwinder");
+	check_string(options.symbols[0], "a", "--symbols=a sets the file");
+	check_string(options.sort, "self", "--sort=self sets the column");
+	check_string(options.filter, "^x", "--filter sets the expression");
+	check_string(options.output, "o", "--output=o sets the file");
+	check_string(options.record, "w", "--record=w sets the file");
+	check_string(options.stats, "st", "--stats=st sets the file");
+	check(options.by_cgroup, "--group=cgroup groups by cgroup");
+	check(options.addresses && options.bare && options.batch && options.quiet && options.shared,
+	      "--addresses, --bare, --batch, --quiet and --shared set their flags");
 	options_deinit(&options);
 	options = accept("--replay r --paced");
-	check(options.paced && strcmp(options.replay, "r") == 0, "--replay, --paced");
+	check(options.paced && strcmp(options.replay, "r") == 0, "--replay r --paced sets both");
 	options_deinit(&options);
 	options = accept("--group=cgroup --group=process");
-	check(!options.by_cgroup, "--group=process");
+	check(!options.by_cgroup, "a later --group=process wins");
 	options_deinit(&options);
 }
 
@@ -134,20 +135,21 @@ static void test_short(void)
 		accept("-dweb01 -d 7 -k vmlinux -k mod.ko -F 1e3 -ufp -bqi2 -n3 -T0.5 -s symbol "
 		       "-e a|b -o - -w w");
 
-	check_u64(options.n_domains, 2, "domains");
-	check_string(options.domains[1], "7", "second domain");
-	check_u64(options.n_symbols, 2, "symbol files");
-	check_string(options.symbols[1], "mod.ko", "second symbol file");
+	check_u64(options.n_domains, 2, "-d given twice: two domains");
+	check_string(options.domains[1], "7", "-d given twice: the second domain");
+	check_u64(options.n_symbols, 2, "-k given twice: two files");
+	check_string(options.symbols[1], "mod.ko", "-k given twice: the second file");
 	check(options.freq_hz == 1000 && options.interval_s == 2 && options.iterations == 3 &&
 		      options.time_s == 0.5 && options.unwind == UNWIND_FP && options.batch &&
 		      options.quiet,
-	      "values");
+	      "short options set their values");
 	options_deinit(&options);
 	options = accept("-l");
-	check(options.action == ACTION_LIST, "-l");
+	check(options.action == ACTION_LIST, "-l lists guests");
 	options_deinit(&options);
 	options = accept("-F 1 -F 2 -s self -s module -d a --");
-	check(options.freq_hz == 2 && strcmp(options.sort, "module") == 0, "the last one counts");
+	check(options.freq_hz == 2 && strcmp(options.sort, "module") == 0,
+	      "an option given twice: the last value counts");
 	options_deinit(&options);
 }
 
@@ -156,7 +158,7 @@ static void test_implied(void)
 	struct options options = accept("-d a -n 3");
 
 	check(options.batch && !options.quiet && options.interval_s == 2,
-	      "-n implies -b, and its interval");
+	      "-n implies -b and its interval of 2 s");
 	options_deinit(&options);
 	options = accept("-d a -q -o f");
 	check(options.batch && options.quiet, "-q implies -b");
@@ -168,11 +170,10 @@ static void test_implied(void)
 	check(options.batch && options.quiet, "--stats=- implies -q");
 	options_deinit(&options);
 	options = accept("-d a -b -q");
-	check(options.quiet, "-b -q alone");
+	check(options.quiet, "-b -q is allowed without a result file");
 	options_deinit(&options);
 	options = accept("-d a -b -i 1");
-	check(options.interval_s == 1 && options.interval_given,
-	      "an interval that was given stays");
+	check(options.interval_s == 1 && options.interval_given, "-i 1 stays in batch mode");
 	options_deinit(&options);
 }
 
@@ -215,27 +216,27 @@ static void test_help_wins(void)
 {
 	struct options options = accept("-F 0 --bogus operand -h -V");
 
-	check(options.action == ACTION_HELP, "the first of -h and -V");
+	check(options.action == ACTION_HELP, "-h before -V shows help");
 	options_deinit(&options);
 	options = accept("-Vh -r a -d b");
-	check(options.action == ACTION_VERSION, "-V");
+	check(options.action == ACTION_VERSION, "-V wins over conflicting options");
 	options_deinit(&options);
 	options = accept("-l --help");
-	check(options.action == ACTION_HELP, "over -l");
+	check(options.action == ACTION_HELP, "--help wins over an earlier -l");
 	options_deinit(&options);
 	options = accept("--help --list");
-	check(options.action == ACTION_HELP, "and before it");
+	check(options.action == ACTION_HELP, "--help wins over a later --list");
 	options_deinit(&options);
 	options = accept("--unpause=web01");
-	check(options.action == ACTION_UNPAUSE, "--unpause");
-	check_string(options.unpause, "web01", "whom");
+	check(options.action == ACTION_UNPAUSE, "--unpause is an action");
+	check_string(options.unpause, "web01", "--unpause=web01 names the guest");
 	options_deinit(&options);
 	options = accept("--xen-abi=4.21 -l");
-	check_string(options.xen_abi, "4.21", "--xen-abi");
+	check_string(options.xen_abi, "4.21", "--xen-abi=4.21 sets the release");
 	options_deinit(&options);
 	refuse("--xen-abi", "--xen-abi needs a value: a release of Xen");
 	options = accept("--unpause=web01 -h");
-	check(options.action == ACTION_HELP, "over --unpause");
+	check(options.action == ACTION_HELP, "-h wins over --unpause");
 	options_deinit(&options);
 	refuse("--unpause", "--unpause needs a value: a domain's name");
 	refuse("-d -h -F 0", "--freq");

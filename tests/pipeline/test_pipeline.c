@@ -295,7 +295,7 @@ static void begin(void)
 	must(broker_start(&settings));
 	must(pipeline_create(&options, "web01", &pipeline));
 	must(pipeline_start(pipeline));
-	check(more_samples_than(10), "samples are taken");
+	check(more_samples_than(10), "start: samples are taken");
 }
 
 /* The failure and the counts can be asked for afterwards. */
@@ -321,16 +321,18 @@ static void test_reboot(void)
 	before = snapshot_now();
 	xen->end = GUEST_END_REBOOT;
 	xen->domid = 0;
-	check(tells("web01 reboots, waiting for its return"), "reboot: told");
-	check(counts_now().state == SAMPLER_GUEST_AWAY, "reboot: away");
+	check(tells("web01 reboots, waiting for its return"),
+	      "reboot: the note says that the guest reboots");
+	check(counts_now().state == SAMPLER_GUEST_AWAY, "reboot: the state is GUEST_AWAY");
 	after = snapshot_now();
-	check(after != NULL, "reboot: pictures can be had meanwhile");
+	check(after != NULL, "reboot: a snapshot can be taken while the guest is away");
 	snapshot_destroy(after);
 	xen->n_vcpus = 3;
 	xen->domid = 7;
-	check(tells("web01 is back as domain 7 after "), "back: told");
-	check(becomes(SAMPLER_RUNNING), "back: sampled");
-	check(more_samples_than(counts_now().samples + 20), "back: samples go on");
+	check(tells("web01 is back as domain 7 after "),
+	      "back: the note says that the guest is back");
+	check(becomes(SAMPLER_RUNNING), "back: the guest is sampled");
+	check(more_samples_than(counts_now().samples + 20), "back: more samples come");
 	check(pipeline_guest(pipeline)->domid == 7 && pipeline_guest(pipeline)->n_vcpus == 3 &&
 		      xen->memory_of == 7,
 	      "back: as domain %u", pipeline_guest(pipeline)->domid);
@@ -342,7 +344,8 @@ static void test_reboot(void)
 	snapshot_destroy(before);
 	stop();
 	verdict = pipeline_get_failure(pipeline);
-	check(!verdict && counts_now().state == SAMPLER_ENDED, "back: and ends well");
+	check(!verdict && counts_now().state == SAMPLER_ENDED,
+	      "back: the run ends without an error");
 	error_destroy(verdict);
 	end("reboot: pauses");
 }
@@ -351,9 +354,9 @@ static void test_away_at_the_end(void)
 {
 	begin();
 	xen->domid = 0;
-	check(tells("web01 is gone"), "destroyed: told");
+	check(tells("web01 is gone"), "destroyed: the note says that the guest is gone");
 	stop();
-	check(counts_now().state == SAMPLER_GUEST_GONE, "destroyed: gone at the end");
+	check(counts_now().state == SAMPLER_GUEST_GONE, "destroyed: the state is GUEST_GONE");
 	end("destroyed: pauses");
 }
 
@@ -366,8 +369,9 @@ static void test_hangs(void)
 	xen->hangs = 1;
 	for (unsigned i = 0; i < WAIT_TRIES && xen->sampler == first; i++)
 		nap();
-	check(xen->sampler != first && counts_now().restarts == 1, "hangs: another sampler");
-	check(more_samples_than(counts_now().samples + 20), "hangs: samples go on");
+	check(xen->sampler != first && counts_now().restarts == 1,
+	      "hang: another sampler is started");
+	check(more_samples_than(counts_now().samples + 20), "hang: more samples come");
 	stop();
 	end("hangs: pauses");
 }
@@ -425,11 +429,11 @@ static void test_killed(void)
 	kill(xen->sampler, SIGKILL);
 	kill(xen->guard, SIGKILL);
 	kill(xen->keeper, SIGKILL);
-	check(becomes(SAMPLER_FAILED), "killed: noticed");
-	check(tells("other processes were killed"), "killed: told");
+	check(becomes(SAMPLER_FAILED), "all killed: the state is FAILED");
+	check(tells("other processes were killed"), "all killed: the message says so");
 	stop();
 	verdict = pipeline_get_failure(pipeline);
-	check(verdict != NULL, "killed: not well");
+	check(verdict != NULL, "all killed: the run ends with an error");
 	error_destroy(verdict);
 	if (stop_area_is_stopped(NULL)) /* the one case that is left */
 		made_release(STOP_KEEPER);
@@ -455,7 +459,7 @@ static void test_stack(void)
 
 	must(thread_start(&thread, use_stack, &sum));
 	pthread_join(thread, NULL);
-	check(sum == 1024, "a thread may use 4 MiB of stack");
+	check(sum == 1024, "a thread can use 4 MiB of stack");
 }
 
 int main(void)

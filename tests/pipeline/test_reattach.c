@@ -325,29 +325,33 @@ static void test_reboot(void)
 	begin((struct reattach_settings){ .name = "web01" });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
-	check(tells("web01 reboots, waiting for its return"), "reboot: told");
+	check(tells("web01 reboots, waiting for its return"),
+	      "reboot: the note says that the guest reboots");
 	wait_for_finds(4);
 	check(state() == SAMPLER_GUEST_AWAY && seen().n_stops == 1 && !seen().n_starts,
 	      "reboot: its guard is given back, none started");
 	set_domain("web01", "u-web01", 7, 3);
-	check(becomes(SAMPLER_RUNNING), "back: sampled");
-	check(tells("web01 is back as domain 7 after "), "back: told");
+	check(becomes(SAMPLER_RUNNING), "back: the guest is sampled");
+	check(tells("web01 is back as domain 7 after "),
+	      "back: the note says that the guest is back");
 	reattach_get_status(&reattacher, &info, note);
-	check(info.domid == 7 && info.n_vcpus == 3, "back: known");
+	check(info.domid == 7 && info.n_vcpus == 3, "back: main knows the new domain");
 	check(seen().started_domid == 7 && seen().os_domid == 7 && seen().resolver_vcpus == 3 &&
 		      seen().in_order && seen().resolver_ring,
 	      "back: all know");
-	check(!control_is_quitting(control), "back: is not to quit");
+	check(!control_is_quitting(control), "back: the quit flag is taken back");
 	/* and again, with another UUID */
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
-	check(tells("web01 is gone"), "destroyed: told");
+	check(tells("web01 is gone"), "destroyed: the note says that the guest is gone");
 	set_domain("web01", "u-another", 9, 2);
 	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 9 && seen().os_knows,
 	      "found by its name");
-	check(tells("web01 is back as domain 9 after "), "found by its name: told");
+	check(tells("web01 is back as domain 9 after "),
+	      "found by name: the note says that the guest is back");
 	join();
-	check(state() == SAMPLER_RUNNING && guest.started && guest.info.domid == 9, "then quits");
+	check(state() == SAMPLER_RUNNING && guest.started && guest.info.domid == 9,
+	      "found by name: a quit leaves the guest sampled");
 	end("reboot: memories left");
 }
 
@@ -357,12 +361,14 @@ static void test_built(void)
 	begin((struct reattach_settings){ .name = "web01" });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_CRASH);
-	check(tells("web01 has crashed, waiting for its return"), "crash: told");
+	check(tells("web01 has crashed, waiting for its return"),
+	      "crash: the note says that the guest has crashed");
 	pthread_mutex_lock(&lock);
 	host.n_vcpus_built = 4;
 	pthread_mutex_unlock(&lock);
 	set_domain("web01", "u-web01", 8, 1);
-	check(becomes(SAMPLER_RUNNING) && seen().resolver_vcpus == 4, "built: seen whole");
+	check(becomes(SAMPLER_RUNNING) && seen().resolver_vcpus == 4,
+	      "build: the guest is sampled once all vCPUs are there");
 	join();
 	end("built: memories left");
 }
@@ -374,10 +380,12 @@ static void test_migrated(void)
 	set_domain("web01--incoming", "u-web01", 6, 2);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
 	wait_for_finds(4);
-	check(state() == SAMPLER_GUEST_AWAY && !seen().n_starts, "migrated: its memory comes");
+	check(state() == SAMPLER_GUEST_AWAY && !seen().n_starts,
+	      "migration: nothing is sampled while memory is copied");
 	set_domain("web01", "u-web01", 6, 2);
-	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 6, "migrated: sampled");
-	check(tells("web01 is back as domain 6"), "migrated: by its own name");
+	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 6,
+	      "migration: the guest is sampled");
+	check(tells("web01 is back as domain 6"), "migration: the guest has its own name again");
 	join();
 	end("migrated: memories left");
 }
@@ -390,7 +398,7 @@ static void test_larger(void)
 	before_bytes = ring_size_bytes(guest.ring);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
 	set_domain("web01", "u-web01", 6, GUEST_MAX_VCPUS);
-	check(becomes(SAMPLER_RUNNING), "larger: sampled");
+	check(becomes(SAMPLER_RUNNING), "more vCPUs: the guest is sampled");
 	join();
 	check(ring_size_bytes(guest.ring) > before_bytes && seen().resolver_ring == guest.ring &&
 		      ring_size_bytes(guest.ring) >= sampler_ring_bytes(GUEST_MAX_VCPUS, RATE_MIN_HZ),
@@ -404,8 +412,9 @@ static void test_resumed(void)
 	begin((struct reattach_settings){ .name = NULL });
 	set_domain("web02", "u-web01", 5, 2);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
-	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 5, "resumed: sampled");
-	check(tells("web02 is back as domain 5"), "resumed: renamed meanwhile");
+	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 5,
+	      "resume: the guest is sampled");
+	check(tells("web02 is back as domain 5"), "resume: the guest has its new name");
 	join();
 	end("resumed: memories left");
 }
@@ -429,7 +438,8 @@ static void test_refused(void)
 	host.refuse_starts = 2;
 	pthread_mutex_unlock(&lock);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
-	check(becomes(SAMPLER_RUNNING) && seen().n_starts == 3, "refused twice, sampled then");
+	check(becomes(SAMPLER_RUNNING) && seen().n_starts == 3,
+	      "refusal: the guest is sampled at the third try");
 	join();
 	end("refused: memories left");
 }
@@ -459,10 +469,12 @@ static void test_bounds(void)
 	set_domain("", "", 0, 0);
 	from_ns = clock_now_ns();
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
-	check(tells("web01 is gone, waiting for its return"), "destroyed: waited for");
+	check(tells("web01 is gone, waiting for its return"),
+	      "bound: the note says that the guest is awaited");
 	pthread_join(thread, NULL);
-	check(state() == SAMPLER_GUEST_GONE && seen().n_finds >= 2, "for so long");
-	check(clock_now_ns() - from_ns < REATTACH_BOUND_NS / 2, "and no longer");
+	check(state() == SAMPLER_GUEST_GONE && seen().n_finds >= 2,
+	      "bound: the reattacher looks several times");
+	check(clock_now_ns() - from_ns < REATTACH_BOUND_NS / 2, "bound: the wait ends");
 	end("bound: memories left");
 }
 
@@ -497,7 +509,7 @@ static void test_hangs(void)
 	control_get_counts(control, &counts);
 	check(state() == SAMPLER_FAILED && strstr(control_get_message(control), "hung"),
 	      "hangs again: \"%s\"", control_get_message(control));
-	check_u64(counts.restarts, RESTARTS_MAX, "hangs: restarts");
+	check_u64(counts.restarts, RESTARTS_MAX, "hang: all allowed restarts were used");
 	end("hangs: memories left");
 	begin((struct reattach_settings){ .name = "web01" });
 	control_set_budget(control, 0.001);
@@ -505,7 +517,8 @@ static void test_hangs(void)
 	for (unsigned i = 0; i < WAIT_TRIES && !seen().n_stops; i++)
 		nap();
 	join();
-	check(state() == SAMPLER_ENDED && !seen().n_starts, "hangs: told to quit meanwhile");
+	check(state() == SAMPLER_ENDED && !seen().n_starts,
+	      "hang: a quit during the rest ends sampling");
 	end("hangs, quits: memories left");
 }
 
