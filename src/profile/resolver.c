@@ -145,7 +145,6 @@ void resolver_destroy(struct resolver *resolver)
 	if (!resolver)
 		return;
 	free(resolver->found_by.by);
-	recording_trim_deinit(&resolver->trim);
 	waits_destroy(resolver->waits);
 	crash_destroy(resolver->crash);
 	snapshot_destroy(resolver->baseline);
@@ -328,38 +327,31 @@ static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
 
 /*
  * Adds a sample and records it. In a recording a sample comes after the guest memory that was read
- * for it, and has only the stack bytes that were needed. Without memory for trimming it has all
- * stack bytes. If the end of work comes during a sample, the vCPUs before that are recorded.
+ * for it, and has only the stack bytes that were needed. If the end of work comes during a sample,
+ * the vCPUs before that are recorded.
  */
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
 	struct recording_writer *writer = resolver->settings.writer;
-	const void *record = sample;
-	size_t size_bytes = sample->size_bytes;
-	const struct sample_vcpu *vcpu;
-	bool trims = writer && recording_trim_begin(&resolver->trim, sample);
-	uint16_t i;
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+	unsigned i;
 
 	if (resolver->settings.live)
 		resolver_measure_lag(resolver, sample->time_ns);
 	resolver_read_clocks(resolver, sample->time_ns);
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
-	vcpu = sample_first_vcpu(sample);
+	resolver->needs.n_vcpus = 0;
 	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
 		if (resolver->waits)
 			waits_update_vcpu(resolver->waits, &resolver->fold, vcpu);
-		if (trims)
-			recording_trim_add(&resolver->trim, vcpu,
-					   fold_get_reached(&resolver->fold));
+		recording_needs_add(&resolver->needs, fold_get_reached(&resolver->fold));
 		vcpu = sample_next_vcpu(vcpu);
 	}
 	if (i < sample->n_vcpus)
 		resolver->fold.counts.unresolved++;
-	if (trims)
-		record = recording_trim_end(&resolver->trim, i, &size_bytes);
-	if (writer && (i == sample->n_vcpus || (trims && i)))
-		recording_writer_write(writer, record, size_bytes);
+	if (writer && (i || !sample->n_vcpus))
+		recording_writer_write(writer, sample, &resolver->needs);
 }
 
 /*

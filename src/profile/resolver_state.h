@@ -39,7 +39,7 @@ struct resolver {
 	uint64_t hurry_cpu_ns;  /* at all, by the thread's CPU time */
 	struct fold fold;      /* has the counts */
 	struct fold_found_by found_by;
-	struct recording_trim trim; /* the current sample, if it is recorded */
+	struct recording_needs needs; /* what a recording needs of the current sample */
 	/* What another thread wants to run on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;
 	pthread_cond_t called, wake; /* the call has returned; this thread is to look */

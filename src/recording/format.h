@@ -18,8 +18,8 @@
  *   POLL  u64 ns                          the resolver called os_poll() at that time
  *   WAIT  u64 ns, u64 ns                  it called os_read_waits(): the time, and between passes
  *   CLCK  struct recording_clocks         what the clocks showed at one moment
- *   SMPL  struct sample (sample.h)   without stack bytes that nobody needs (trim.c), and with
- *                                         the registers of INFO's machine only (registers.c)
+ *   SMPL  struct sample (sample.h)        without stack bytes that nobody needs, and with the
+ *                                         registers of INFO's machine only (recorded_sample.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
  * The format can grow without a new version. A reader skips chunks of a type that it does not know,
@@ -154,28 +154,41 @@ static inline size_t recording_pad(size_t size_bytes)
 	return (size_bytes + 7) & ~(size_t)7;
 }
 
-/* --- registers.c ------------------------------------------------------------------------------ */
+/* --- recorded_sample.c ------------------------------------------------------------------------ */
 
-/* A sample as the file or as memory has it. Zeros to begin with; kept for the next sample. */
-struct recording_converted {
+/* A sample in the form of a file or of memory. Begins as zeros; the next sample reuses BYTES. */
+struct recorded_sample {
 	char *bytes;
 	size_t size_bytes, capacity;
 };
 
+/* The number by which a file names the machine of ARCH. */
 uint32_t recording_machine(enum guest_arch arch);
-/* False: samples of MACHINE cannot be read. */
+/* Returns false if samples of MACHINE cannot be read. */
 bool recording_find_arch(uint32_t machine, enum guest_arch *arch);
-size_t recording_registers_bytes(enum guest_arch arch); /* in a file */
-/* SAMPLE, which passed sample_check(), as a file has it. False: out of memory. */
-bool recording_narrow(const struct sample *sample, enum guest_arch arch,
-		      struct recording_converted *to);
+/* Bytes of a vCPU's registers in a file. */
+size_t recording_registers_bytes(enum guest_arch arch);
+/*
+ * Builds the file's form of SAMPLE, which passed sample_check(), with what NEEDS says; NEEDS NULL:
+ * all of it. Returns false if there is no memory.
+ */
+bool recorded_sample_encode(const struct sample *sample, const struct recording_needs *needs,
+			    enum guest_arch arch, struct recorded_sample *to);
 
-enum recording_widened { RECORDING_WIDENED, RECORDING_DAMAGED, RECORDING_NO_MEMORY };
+enum recorded_sample_result {
+	RECORDED_SAMPLE_OK,
+	RECORDED_SAMPLE_DAMAGED,
+	RECORDED_SAMPLE_NO_MEMORY,
+};
 
-/* The payload of a SMPL in a file of VERSION as memory has it; sample_check() has not seen it. */
-enum recording_widened recording_widen(const char *bytes, size_t size_bytes, uint32_t version,
-				       enum guest_arch arch, struct recording_converted *to);
-void recording_converted_deinit(struct recording_converted *converted);
+/*
+ * Builds the memory's form of the payload of a SMPL, in a file of VERSION. The sample must still
+ * pass sample_check().
+ */
+enum recorded_sample_result recorded_sample_decode(const char *bytes, size_t size_bytes,
+						   uint32_t version, enum guest_arch arch,
+						   struct recorded_sample *to);
+void recorded_sample_deinit(struct recorded_sample *sample);
 
 /* These sizes are the format: to change one takes a new version. */
 _Static_assert(sizeof(struct recording_head) == 16, "file head");

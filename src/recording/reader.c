@@ -39,7 +39,7 @@ struct recording_reader {
 	struct recording_chunk pending;
 	uint64_t n_samples;                /* SMPL chunks, refused ones included */
 	struct recording_chunk_end end;    /* all 0 before the end mark */
-	struct recording_converted sample; /* the last one */
+	struct recorded_sample sample;     /* the last sample, as memory has it */
 	uint64_t n_bad, n_bad_notes;
 };
 
@@ -237,7 +237,7 @@ void recording_reader_close(struct recording_reader *reader)
 	if (!reader)
 		return;
 	chunks_deinit(&reader->chunks);
-	recording_converted_deinit(&reader->sample);
+	recorded_sample_deinit(&reader->sample);
 	free(reader);
 }
 
@@ -293,11 +293,11 @@ static const struct sample *reader_check_sample(struct recording_reader *reader,
 						size_t *size_bytesp)
 {
 	const struct sample *sample;
-	enum recording_widened widened =
-		recording_widen(chunks_payload(&reader->chunks), *size_bytesp, reader->version,
-				reader->info.arch, &reader->sample);
+	enum recorded_sample_result result =
+		recorded_sample_decode(chunks_payload(&reader->chunks), *size_bytesp,
+				       reader->version, reader->info.arch, &reader->sample);
 
-	if (widened == RECORDING_NO_MEMORY) {
+	if (result == RECORDED_SAMPLE_NO_MEMORY) {
 		chunks_stop(&reader->chunks, "out of memory for a sample of %zu bytes",
 			    *size_bytesp);
 		return NULL;
@@ -305,7 +305,7 @@ static const struct sample *reader_check_sample(struct recording_reader *reader,
 	reader->n_samples++;
 	*size_bytesp = reader->sample.size_bytes;
 	sample = (const struct sample *)reader->sample.bytes;
-	if (widened == RECORDING_WIDENED && sample_check(sample, *size_bytesp) &&
+	if (result == RECORDED_SAMPLE_OK && sample_check(sample, *size_bytesp) &&
 	    reader_check_vcpus(reader, sample))
 		return sample;
 	reader->n_bad++;

@@ -9,9 +9,8 @@ libxtop_a_SOURCES += \
 	src/recording/page_mirror.h \
 	src/recording/reader.c \
 	src/recording/recorded_memory.c \
-	src/recording/registers.c \
+	src/recording/recorded_sample.c \
 	src/recording/replay.c \
 	src/recording/recorded_symbols.c \
 	src/recording/recorded_symbols.h \
-	src/recording/trim.c \
 	src/recording/writer.c

@@ -15,7 +15,6 @@
 
 #include "recording/format.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -42,7 +41,7 @@ struct recording_writer {
 	uint64_t n_reads;               /* of memory, for the next sample */
 	bool is_late; /* a page has changed since it was first read for the next sample */
 	enum guest_arch arch;
-	struct recording_converted sample; /* the last one, as the file has it */
+	struct recorded_sample sample; /* the last sample, as the file has it */
 };
 
 static void writer_write(struct recording_writer *writer, const void *bytes, size_t size_bytes)
@@ -223,7 +222,7 @@ static void writer_free(struct recording_writer *writer)
 	if (writer->file)
 		fclose(writer->file);
 	page_mirror_destroy(writer->mirror);
-	recording_converted_deinit(&writer->sample);
+	recorded_sample_deinit(&writer->sample);
 	free(writer->buffer);
 	free(writer->path);
 	free(writer);
@@ -438,12 +437,10 @@ void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_
 	writer_end_turn(writer);
 }
 
-void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes)
+void recording_writer_write(struct recording_writer *writer, const struct sample *sample,
+			    const struct recording_needs *needs)
 {
-	const struct sample *sample = record;
-
-	assert(sample->size_bytes == size_bytes);
-	if (!recording_narrow(sample, writer->arch, &writer->sample)) {
+	if (!recorded_sample_encode(sample, needs, writer->arch, &writer->sample)) {
 		writer->failed_errno = writer->failed_errno ? writer->failed_errno : ENOMEM;
 		return;
 	}

@@ -93,7 +93,7 @@ static void write_records(struct recording_writer *writer)
 		guest_begin(&record, 1000000ULL * i, 1000);
 		guest_add_chain(&record, 0, "start_kernel;serve;hash;copy");
 		guest_add_chain(&record, 1, "_start;main;loop;0x12345");
-		recording_writer_write(writer, record.words, record.size_bytes);
+		recording_writer_write(writer, (const struct sample *)record.words, NULL);
 		recording_writer_write_poll(writer, 1000000ULL * i);
 	}
 	memory_destroy(memory);

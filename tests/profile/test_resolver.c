@@ -881,7 +881,7 @@ static void test_recording_fails(void)
 	recording_writer_begin(writer, &info, NULL);
 	make_record(record, "start_kernel;serve;hash");
 	for (unsigned i = 0; i < 10000 && !recording_writer_get_errno(writer); i++)
-		recording_writer_write(writer, record->words, record->size_bytes);
+		recording_writer_write(writer, (const struct sample *)record->words, NULL);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	stage.symbols = guest_symbols();

@@ -43,7 +43,7 @@ static void record_sample(struct recording_writer *writer, uint64_t time_ns)
 
 	guest_begin(&record, time_ns, 1000);
 	guest_add_vcpu(&record, 0, VCPU_BLOCKED);
-	recording_writer_write(writer, record.words, record.size_bytes);
+	recording_writer_write(writer, (const struct sample *)record.words, NULL);
 }
 
 static void record_end(struct recording_writer *writer)

@@ -145,7 +145,7 @@ static void write_tick(struct recording_writer *writer, unsigned i)
 {
 	struct tick tick = some_tick(i);
 
-	recording_writer_write(writer, &tick, sizeof(tick));
+	recording_writer_write(writer, (const struct sample *)&tick, NULL);
 }
 
 static void write_samples(struct recording_writer *writer)
@@ -664,7 +664,7 @@ static void write_arm64(const char *path)
 	if (recording_writer_open(path, &writer))
 		abort();
 	recording_writer_begin(writer, &info, NULL);
-	recording_writer_write(writer, &tick, sizeof(tick));
+	recording_writer_write(writer, (const struct sample *)&tick, NULL);
 	if (recording_writer_close(writer))
 		abort();
 }
@@ -855,7 +855,7 @@ static void test_full_disk(void)
 		abort();
 	recording_writer_begin(writer, &info, NULL);
 	for (unsigned i = 0; i < 10000; i++)
-		recording_writer_write(writer, &tick, sizeof(tick));
+		recording_writer_write(writer, (const struct sample *)&tick, NULL);
 	check(recording_writer_get_errno(writer) == EFBIG, "full: known while it runs");
 	error = recording_writer_close(writer);
 	limit.rlim_cur = RLIM_INFINITY;

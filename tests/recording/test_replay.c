@@ -54,7 +54,7 @@ static void record_tick(struct recording_writer *writer, uint64_t time_ns, const
 
 	guest_begin(&record, time_ns, 20000);
 	guest_add_chain(&record, 0, chain);
-	recording_writer_write(writer, record.words, record.size_bytes);
+	recording_writer_write(writer, (const struct sample *)record.words, NULL);
 }
 
 /* N ticks at these times. */
@@ -195,7 +195,7 @@ static void record_whole(void)
 					i % 4 ? "start_kernel;serve;hash"
 					      : "start_kernel;serve;compress");
 		guest_add_vcpu(record, 1, VCPU_BLOCKED);
-		recording_writer_write(writer, record->words, record->size_bytes);
+		recording_writer_write(writer, (const struct sample *)record->words, NULL);
 	}
 	recording_writer_set_counts(
 		writer,

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	recording_writer_begin(writer, &info, symbols);
 	for (unsigned tick = 0; tick < N_TICKS; tick++) {
 		make_tick(&record, tick, gap_ns);
-		recording_writer_write(writer, record.words, record.size_bytes);
+		recording_writer_write(writer, (const struct sample *)record.words, NULL);
 	}
 	guest_must(recording_writer_close(writer));
 	symbols_destroy(symbols);

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	recording_writer_begin(writer, &info, symbols);
 	for (long tick = 0; tick < HZ * strtol(argv[3], NULL, 10); tick++) {
 		add_sample(&workload, &record, (double)tick / HZ);
-		recording_writer_write(writer, record.words, record.size_bytes);
+		recording_writer_write(writer, (const struct sample *)record.words, NULL);
 	}
 	guest_must(recording_writer_close(writer));
 	symbols_destroy(symbols);

@@ -45,6 +45,25 @@ struct recording_clocks {
 
 struct recording_writer;
 
+/* Which part of a sample is recorded: the stack bytes that nobody needs are left out. */
+struct recording_needs {
+	unsigned n_vcpus; /* only the first vCPUs of the sample are recorded */
+	struct {
+		bool all; /* all bytes of the vCPU's stacks are needed */
+		/* For each stack the address just past the outermost byte that is needed. */
+		uint64_t ends[SAMPLE_MAX_STACKS];
+	} vcpus[GUEST_MAX_VCPUS];
+};
+
+/* Adds the sample's next vCPU. ENDS: for each of its stacks; NULL: all bytes are needed. */
+static inline void recording_needs_add(struct recording_needs *needs, const uint64_t *ends)
+{
+	needs->vcpus[needs->n_vcpus].all = !ends;
+	if (ends)
+		memcpy(needs->vcpus[needs->n_vcpus].ends, ends, sizeof(needs->vcpus[0].ends));
+	needs->n_vcpus++;
+}
+
 /* Creates PATH: mode 0600, not through a symlink. A file that exists is refused. */
 struct xtop_error *recording_writer_open(const char *path, struct recording_writer **writerp);
 /*
@@ -56,12 +75,13 @@ void recording_writer_begin(struct recording_writer *writer, const struct record
 /* From now on what is read of MEMORY is written before the sample. WRITER outlives MEMORY. */
 void recording_writer_watch(struct recording_writer *writer, struct memory *memory);
 /*
- * Writes one record of the ring, or its copy from recording_trim_end(), after the resolver has
- * added it. The record has SIZE_BYTES and passed sample_check(). Buffered, not synced. After the
+ * Writes SAMPLE, a record of the ring that passed sample_check(), after the resolver has added it.
+ * NEEDS: which part of the sample is written; NULL: all of it. Buffered, not synced. After the
  * first failure nothing more is written, and the file stays readable up to there;
  * recording_writer_close() returns that failure.
  */
-void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes);
+void recording_writer_write(struct recording_writer *writer, const struct sample *sample,
+			    const struct recording_needs *needs);
 /* The resolver called os_poll() at NOW_NS and may have read memory for it. */
 void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_ns);
 /* The resolver has read the guest's clocks at the moment of CLOCKS. */
@@ -79,25 +99,6 @@ void recording_writer_set_counts(struct recording_writer *writer,
 struct xtop_error *recording_writer_close(struct recording_writer *writer);
 /* Instead of recording_writer_close(), if nothing was recorded: removes the file. NULL allowed. */
 void recording_writer_discard(struct recording_writer *writer);
-
-/* --- samples without the bytes that nobody needs: recording/trim.c ---------------------------- */
-
-struct recording_trim {
-	char *bytes;
-	size_t size_bytes, capacity;
-};
-
-/* Begins a copy of SAMPLE, which passed sample_check(), without its vCPUs. False: out of memory. */
-bool recording_trim_begin(struct recording_trim *trim, const struct sample *sample);
-/*
- * Adds VCPU, the next one of that sample. REACHED: for each of its stacks the address just past the
- * outermost byte that is needed; NULL: all is needed.
- */
-void recording_trim_add(struct recording_trim *trim, const struct sample_vcpu *vcpu,
-			const uint64_t *reached);
-/* The copy, after N_VCPUS were added. It lives until the next recording_trim_begin(). */
-const void *recording_trim_end(struct recording_trim *trim, uint16_t n_vcpus, size_t *size_bytesp);
-void recording_trim_deinit(struct recording_trim *trim);
 
 /* --- reader: recording/reader.c --------------------------------------------------------------- */
 
