@@ -86,15 +86,15 @@ static void set_mips(Elf64_Ehdr *header)
 
 static void test_none(void)
 {
-	check(!is_found(INNER), "nothing is mapped");
+	check(!is_found(INNER), "no kernel is found in an empty memory");
 	made_map(made, root, CODE, 6 << 20, MADE_WRITE);
 	made_put(made, root, INNER, inner_code, sizeof(inner_code));
 	made_put(made, root, OUTER, outer_code, sizeof(outer_code));
-	check(!is_found(INNER), "code alone");
+	check(!is_found(INNER), "no kernel is found by code alone");
 	put_file(FILE_AT, set_mips);
-	check(!is_found(INNER), "symbols of another machine");
+	check(!is_found(INNER), "no kernel is found by symbols of another machine");
 	put_file(FILE_AT - 2, NULL);
-	check(!is_found(INNER), "a file where no loader puts one");
+	check(!is_found(INNER), "no kernel is found by a file where no loader puts one");
 	made_unmap(made, root, FILE_AT - 2, 16384);
 	made_map(made, root, CODE, 6 << 20, MADE_WRITE);
 }
@@ -106,16 +106,19 @@ static void test_find(void)
 
 	made_put(made, root, FILE_AT - 0x1000, ELFMAG "no file", SELFMAG + 7);
 	put_file(FILE_AT, NULL);
-	check(!is_found(CODE + 0x70), "no function runs");
-	check(!is_found(UINT64_C(0x401000)), "code far from it");
+	check(!is_found(CODE + 0x70), "no kernel is found while no function runs");
+	check(!is_found(UINT64_C(0x401000)), "no kernel is found for code far from its symbols");
 	kernel = find(INNER + 5);
-	if (!check(kernel, "a function runs, behind a header without a file"))
+	if (!check(kernel,
+		   "a kernel is found by a running function, behind a header without a file"))
 		exit(1);
 	elf_kernel_os.describe(kernel, &description);
-	check(strstr(description.system, "symbols in memory"), "told as %s", description.system);
-	check(elf_kernel_os.is_there(kernel), "it is there");
+	check(strstr(description.system, "symbols in memory"), "the kernel is described as %s",
+	      description.system);
+	check(elf_kernel_os.is_there(kernel), "the kernel that was found is there");
 	elf_kernel_os.destroy(kernel);
-	check(!space_find(guest.kernel, INNER), "what is left of it maps nothing");
+	check(!space_find(guest.kernel, INNER),
+	      "an empty address space maps nothing of the kernel");
 }
 
 static unsigned pages_seen;
@@ -141,14 +144,14 @@ static void test_far(void)
 	put_file(FILE_AT, set_mips);
 	put_file(FILE_AT + (5 << 20), NULL);
 	memory_set_watcher(made_memory(made), &watcher);
-	check(!is_found(INNER), "the first look ends before");
+	check(!is_found(INNER), "the first look ends before the symbols");
 	guest.looks = 3;
-	check(is_found(INNER), "the fourth does not");
+	check(is_found(INNER), "the fourth look reaches the symbols");
 	check(pages_seen > 0 && pages_seen < 40, "a recording sees %u pages", pages_seen);
 	memory_set_watcher(made_memory(made), &(struct memory_watcher){ .read = NULL });
 	made_unmap(made, root, CODE + (2 << 20), GUEST_PAGE_SIZE);
 	memory_refresh(made_memory(made));
-	check(!is_found(INNER), "nothing behind a hole");
+	check(!is_found(INNER), "no kernel is found behind a hole");
 	guest.looks = 0;
 	put_file(FILE_AT, NULL);
 }
@@ -157,14 +160,14 @@ static void test_far(void)
 static void test_looks(void)
 {
 	guest.looks = 1;
-	check(is_found(INNER), "the second look");
+	check(is_found(INNER), "the second look finds the kernel");
 	guest.looks = 2;
-	check(!is_found(INNER), "no third one");
+	check(!is_found(INNER), "the third look does not search");
 	guest.looks = 4;
-	check(!is_found(INNER), "no fifth one");
+	check(!is_found(INNER), "the fifth look does not search");
 	guest.looks = 0;
 	must(symbols_add_file(symbols, "/proc/self/exe"));
-	check(!is_found(INNER), "beside the names of -k");
+	check(!is_found(INNER), "no kernel is searched if -k gives names");
 	symbols_destroy(symbols);
 	must(symbols_create(&symbols));
 	guest.symbols = symbols;
@@ -189,11 +192,11 @@ static void test_chain(void)
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	check(stack.n_frames >= 2 && stack.frames[1].address == OUTER + 9 &&
 		      stack.frames[1].by == UNWIND_BY_COMPUTED,
-	      "by instructions: %u frames", stack.n_frames);
+	      "the kernel is unwound by its instructions: %u frames", stack.n_frames);
 	check(space_find_symbol(guest.kernel, OUTER + 9, &entry, &mapping) &&
 		      strcmp(entry.name, "outer") == 0 &&
 		      strcmp(mapping->image->name, "[kernel]") == 0,
-	      "the caller's name");
+	      "the second frame has the caller's name");
 	elf_kernel_os.destroy(kernel);
 }
 
@@ -203,14 +206,17 @@ static void test_runs_on(void)
 	struct sample_vcpu vcpu = { .regs = registers_at(INNER) };
 	void *kernel = find(INNER);
 
-	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS, "a vCPU of it");
+	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS,
+	      "a vCPU with the kernel's page tables runs it");
 	vcpu.regs.cr3 = made_root(made).cr3;
-	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS_NOT, "a vCPU of another kernel");
+	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS_NOT,
+	      "a vCPU in another kernel does not run it");
 	vcpu.user = true;
-	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS_UNKNOWN, "a vCPU in a program");
+	check(elf_kernel_os.runs_on(kernel, &vcpu) == OS_RUNS_UNKNOWN,
+	      "a vCPU in a program may run it or not");
 	made_put_u64(made, root, FILE_AT, 0);
 	memory_refresh(made_memory(made));
-	check(!elf_kernel_os.is_there(kernel), "its symbols are gone");
+	check(!elf_kernel_os.is_there(kernel), "a kernel whose symbols are gone is not there");
 	elf_kernel_os.destroy(kernel);
 }
 

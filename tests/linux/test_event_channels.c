@@ -74,7 +74,7 @@ static void test_kinds(void)
 	begin();
 	check(read_events() && events[0].known && !events[0].timer && !events[0].ipis &&
 		      !events[0].names[0],
-	      "an empty list: known, and none");
+	      "an empty list gives known events without channels");
 	add(VIRQ, 3, 0, 0);
 	add(VIRQ, 4, 0, 1);
 	add(IPI, 5, 0, 2);
@@ -84,19 +84,21 @@ static void test_kinds(void)
 	add(DOMAIN, 2, 0, 0);
 	add(DOMAIN, 9, 1, device("device/vbd/51712"));
 	add(DOMAIN, 10, 1, device("device/vif/0"));
-	check(read_events(), "a list of nine");
-	check(events[0].timer && events[0].virqs == 1, "virq 0 is the timer, others count");
+	check(read_events(), "a list of nine channels is read");
+	check(events[0].timer && events[0].virqs == 1,
+	      "virq 0 is the timer, and other virqs are counted");
 	check(events[0].ipis == 2 && events[0].pirqs == 1 && events[0].domains == 1,
-	      "two IPIs, a PIRQ, one of a domain");
-	check_string(events[0].names, "port 2", "without a device its port");
-	check(!events[1].timer && events[1].ipis == 1 && events[1].domains == 2, "the other vCPU");
-	check_string(events[1].names, "vbd/51712, vif/0", "devices by their paths");
+	      "two IPIs, a PIRQ and a channel of a domain are counted");
+	check_string(events[0].names, "port 2", "a channel without a device has its port as name");
+	check(!events[1].timer && events[1].ipis == 1 && events[1].domains == 2,
+	      "the other vCPU has its own channels");
+	check_string(events[1].names, "vbd/51712, vif/0", "devices have their paths as names");
 	add(IPI, 11, 2, 0);
 	add(IPI, 0, 1, 0);
 	add(0, 12, 1, 0);
 	add(77, 13, 1, 0);
 	check(read_events() && events[1].ipis == 1 && events[1].domains == 2,
-	      "a vCPU that is not there, no port, no type, an unknown type");
+	      "channels of a missing vCPU, without port or with an unknown type are left out");
 	made_linux_destroy(made);
 }
 
@@ -107,9 +109,9 @@ static void test_names(void)
 	add(DOMAIN, 5, 0, none);
 	add(DOMAIN, 6, 0, 0x1234);
 	add(DOMAIN, 7, 0, device("a path that is longer than any that a device of a guest has"));
-	check(read_events() && events[0].domains == 3, "three of domains");
+	check(read_events() && events[0].domains == 3, "three channels of domains are counted");
 	check_string(events[0].names, "port 5, port 6, a path that is longer than any ",
-		     "no path, no device, a long path");
+		     "channels without a path or device, or with a long path, have names");
 	for (unsigned i = 0; i < 3; i++)
 		add(DOMAIN, 8, 0, 0);
 	check(read_events() && strlen(events[0].names) == OS_EVENTS_NAMES_BYTES - 1,
@@ -118,7 +120,7 @@ static void test_names(void)
 
 static void check_unknown(const char *what)
 {
-	check(!read_events() && !events[0].known && !events[1].known && !events[0].ipis, "%s",
+	check(!read_events() && !events[0].known && !events[1].known && !events[0].ipis, "the channels are unknown: %s",
 	      what);
 }
 
@@ -135,11 +137,12 @@ static void test_lies(void)
 	put(link, head + 3);
 	check_unknown("an address between two words");
 	put(link, head);
-	check(read_events() && events[0].ipis == 1, "the list is whole again");
+	check(read_events() && events[0].ipis == 1, "a list that is whole again is read");
 	made->guest.layout.values[IRQ_INFO_DEVICE] = 4096;
 	check_unknown("a struct that is too long");
 	made_without(made, IRQ_INFO_DEVICE);
-	check(read_events() && events[0].domains == 6, "a kernel that keeps no devices");
+	check(read_events() && events[0].domains == 6,
+	      "a kernel that keeps no devices gives ports as names");
 	made_without(made, IRQ_INFO_CPU);
 	check_unknown("a kernel without such a member");
 	made->guest.symbols[LINUX_EVENT_CHANNELS] = 0;

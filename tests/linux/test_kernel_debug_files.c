@@ -93,22 +93,24 @@ static void test_fetched(void)
 	kernel_debug_files_find_module(lines, other);
 	kernel_debug_files_find_module(lines, absent);
 	kernel_debug_files_find_module(lines, gone);
-	check(!kernel->lines && !module->lines, "no folder has them");
-	check(!wait_for(lines, 20), "no sample was met: nothing comes");
+	check(!kernel->lines && !module->lines, "no folder has the kernel's debug files");
+	check(!wait_for(lines, 20), "nothing is fetched before a sample was met");
 	fetch_get_progress(&progress);
-	check_u64(progress.n_waiting + progress.n_found + progress.n_none, 0, "nothing is asked for");
+	check_u64(progress.n_waiting + progress.n_found + progress.n_none, 0,
+		  "nothing is requested before a sample was met");
 	kernel->wants_lines = true;
-	check(wait_for(lines, WAIT_MS) && kernel->lines, "the kernel's come");
-	check(!line_client_is_by_symbol(kernel->lines), "counted from _text");
+	check(wait_for(lines, WAIT_MS) && kernel->lines, "the kernel's fetched lines are used");
+	check(!line_client_is_by_symbol(kernel->lines), "the kernel's lines are relative to _text");
 	module->wants_lines = other->wants_lines = absent->wants_lines = gone->wants_lines = true;
 	image_unref(gone);
-	check(wait_for(lines, WAIT_MS) && module->lines, "the module's come");
-	check(line_client_is_by_symbol(module->lines), "counted from its symbols");
-	check(!wait_for(lines, 200), "the others do not");
-	check(!other->lines, "a file of another build is not taken");
-	check(!absent->lines, "no server has it");
+	check(wait_for(lines, WAIT_MS) && module->lines, "the module's fetched lines are used");
+	check(line_client_is_by_symbol(module->lines),
+	      "the module's lines are relative to its symbols");
+	check(!wait_for(lines, 200), "files without samples are not fetched");
+	check(!other->lines, "a fetched file of another build is not used");
+	check(!absent->lines, "a file that no server has gives no lines");
 	fetch_get_progress(&progress);
-	check(progress.n_found <= 3 && !progress.n_waiting, "nothing is asked for twice");
+	check(progress.n_found <= 3 && !progress.n_waiting, "nothing is requested twice");
 	kernel_debug_files_destroy(lines);
 	image_unref(kernel);
 	image_unref(module);
@@ -142,7 +144,7 @@ static void test_name(void)
 		image_unref(kernel);
 		shell("rm %s/%s", top, paths[i]);
 	}
-	check_u64(found, 2, "the kernel's file by its name");
+	check_u64(found, 2, "the kernel's file is found by its name");
 	close(guest.debug_folders.fds[0]);
 	guest.debug_folders.n = 0;
 }
@@ -160,14 +162,16 @@ static void test_folder(void)
 	guest.debug_folders.fds[guest.debug_folders.n++] = open(path, O_RDONLY | O_CLOEXEC);
 	kernel_debug_files_find_kernel(lines, kernel, &start);
 	kernel_debug_files_find_module(lines, module);
-	check(kernel->lines && !line_client_is_by_symbol(kernel->lines), "a folder has the kernel's");
-	check(module->lines && line_client_is_by_symbol(module->lines), "and the module's");
+	check(kernel->lines && !line_client_is_by_symbol(kernel->lines),
+	      "a folder has the kernel's lines");
+	check(module->lines && line_client_is_by_symbol(module->lines),
+	      "a folder has the module's lines");
 	kernel_debug_files_destroy(lines);
 	lines = kernel_debug_files_create(&guest, "6.1");
 	kernel->lines = module->lines = 0;
 	kernel->build_id.size_bytes = module->build_id.size_bytes = 0;
 	kernel_debug_files_find_module(lines, module);
-	check(!module->lines, "without a build-id there is no file");
+	check(!module->lines, "a kernel without a build-id has no lines");
 	kernel_debug_files_destroy(lines);
 	image_unref(kernel);
 	image_unref(module);

@@ -23,30 +23,33 @@ static void test_mutex(struct lock_fixture *fixture)
 	for (uint32_t i = 0; i < 3; i++)
 		check(finds(fixture, &waiters[i], 0, OS_LOCK_MUTEX, &wait) &&
 			      wait.address == mutex && !wait.space,
-		      "the mutex, by waiter %u of 3", i);
+		      "a mutex is found by waiter %u of 3", i);
 	made_set(fixture->made, mutex, MUTEX_OWNER, holder | 1);
-	check_owner(fixture, &wait, OS_HOLDER_EXACT, holder, "its owner");
+	check_owner(fixture, &wait, OS_HOLDER_EXACT, holder, "a mutex has its owner");
 	made_set(fixture->made, mutex, MUTEX_OWNER, holder | 7);
-	check_owner(fixture, &wait, OS_HOLDER_EXACT, holder, "whatever flags are set");
+	check_owner(fixture, &wait, OS_HOLDER_EXACT, holder,
+		    "a mutex has its owner whatever flags are set");
 	made_set(fixture->made, mutex, MUTEX_OWNER, 1);
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "nobody has it between two holders");
-	made_set(fixture->made, mutex, MUTEX_OWNER, holder);
 	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
-		    "a mutex without waiters is not that one");
+		    "a mutex between two holders has no owner");
+	made_set(fixture->made, mutex, MUTEX_OWNER, holder);
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "a mutex without waiters has no owner");
 
 	/* What cannot be right. */
 	put(fixture, waiters[1].record, waiters[1].record);
 	check(!finds(fixture, &waiters[0], 0, OS_LOCK_MUTEX, &wait),
-	      "an entry behind points back to another one");
-	check(!finds(fixture, &waiters[1], 0, OS_LOCK_MUTEX, &wait), "the record is in no list");
+	      "a list whose entry points back to another one gives no mutex");
+	check(!finds(fixture, &waiters[1], 0, OS_LOCK_MUTEX, &wait),
+	      "a record in no list gives no mutex");
 	link_waiters(fixture, waiters[0].record, waiters + 1, 2, MUTEX_WAITER_LIST,
 		     MUTEX_WAITER_TASK);
 	check(!finds(fixture, &waiters[0], 0, OS_LOCK_MUTEX, &wait),
-	      "a list of waiters alone has no lock");
-	check(!finds(fixture, &waiters[0], 0, OS_LOCK_RT_MUTEX, &wait), "it waits for no rt_mutex");
+	      "a list of waiters without a head gives no mutex");
+	check(!finds(fixture, &waiters[0], 0, OS_LOCK_RT_MUTEX, &wait),
+	      "a task without pi_blocked_on waits for no rt_mutex");
 	made_without(fixture->made, MUTEX_WAIT_LIST);
 	check(!finds(fixture, &waiters[0], 0, OS_LOCK_MUTEX, &wait),
-	      "the kernel's mutex has no such list");
+	      "a kernel whose mutex has no list gives no mutex");
 	end(fixture);
 }
 
@@ -73,7 +76,7 @@ static void test_changed_list(struct lock_fixture *fixture)
 	check(lock_finder_find(&fixture->made->guest, &waiters[1].lock_task, OS_LOCK_MUTEX,
 			       &wait) &&
 		      wait.address == mutex,
-	      "other waiters have got the lock since the stack was read");
+	      "a mutex is found after other waiters have got it");
 	end(fixture);
 }
 
@@ -125,8 +128,8 @@ static void test_leaver(struct lock_fixture *fixture)
 	check(lock_finder_find(&fixture->made->guest, &left.stayer.lock_task, OS_LOCK_MUTEX,
 			       &wait) &&
 		      wait.address == left.mutex,
-	      "what was a record is not taken for the lock");
-	check(left.copies > 2, "it was one when it was read first");
+	      "a former record is not taken for the mutex");
+	check(left.copies > 2, "the former record was a record when it was first read");
 	end(fixture);
 }
 
@@ -143,9 +146,9 @@ static void test_long_list(struct lock_fixture *fixture)
 	link_waiters(fixture, mutex + made_offset(fixture->made, MUTEX_WAIT_LIST), waiters,
 		     LOCK_FINDER_MAX_STEPS + 1, MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
 	check(!finds(fixture, &waiters[0], 0, OS_LOCK_MUTEX, &wait),
-	      "a list is followed for so many steps");
+	      "a list beyond the limit of steps gives no mutex");
 	check(finds(fixture, &waiters[1], 0, OS_LOCK_MUTEX, &wait) && wait.address == mutex,
-	      "and not for fewer");
+	      "a list within the limit of steps gives the mutex");
 	end(fixture);
 }
 
@@ -162,20 +165,22 @@ static void test_rwsem(struct lock_fixture *fixture)
 	link_waiters(fixture, rwsem + made_offset(fixture->made, RWSEM_WAIT_LIST), &waiter, 1,
 		     RWSEM_WAITER_LIST, RWSEM_WAITER_TASK);
 	check(finds(fixture, &waiter, 0, OS_LOCK_RWSEM, &wait) && wait.address == rwsem,
-	      "an rw_semaphore");
+	      "an rw_semaphore is found");
 	made_set(fixture->made, rwsem, RWSEM_COUNT, 3);
 	made_set(fixture->made, rwsem, RWSEM_OWNER, task);
-	check_owner(fixture, &wait, OS_HOLDER_EXACT, task, "its writer");
+	check_owner(fixture, &wait, OS_HOLDER_EXACT, task, "an rw_semaphore has its writer");
 	made_set(fixture->made, rwsem, RWSEM_OWNER, task | 1);
 	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
-		    "a writer who has not yet said who it is");
+		    "an rw_semaphore whose writer is not noted yet has no owner");
 	made_set(fixture->made, rwsem, RWSEM_COUNT, 0x102);
-	check_owner(fixture, &wait, OS_HOLDER_LAST, task, "the last reader");
+	check_owner(fixture, &wait, OS_HOLDER_LAST, task, "an rw_semaphore has its last reader");
 	made_set(fixture->made, rwsem, RWSEM_COUNT, 2);
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "readers who have gone");
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "an rw_semaphore whose readers have gone has no owner");
 	made_set(fixture->made, rwsem, RWSEM_COUNT, 0x102);
 	made_set(fixture->made, rwsem, RWSEM_OWNER, 3);
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "a reader without a name");
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "an rw_semaphore whose reader has no name has no owner");
 	end(fixture);
 }
 
@@ -191,14 +196,16 @@ static void test_others(struct lock_fixture *fixture)
 	link_waiters(fixture, semaphore + made_offset(fixture->made, SEMAPHORE_WAIT_LIST), &waiter,
 		     1, SEMAPHORE_WAITER_LIST, SEMAPHORE_WAITER_TASK);
 	check(finds(fixture, &waiter, 0, OS_LOCK_SEMAPHORE, &wait) && wait.address == semaphore,
-	      "a semaphore");
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "which has no owner");
+	      "a semaphore is found");
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "a semaphore has no owner before 6.16");
 	fixture->made->guest.layout.values[SEMAPHORE_LAST_HOLDER] = 0x18;
 	task = made_task(fixture->made, 6, 6, "taker", 0, 0);
 	made_set(fixture->made, semaphore, SEMAPHORE_LAST_HOLDER, task);
-	check_owner(fixture, &wait, OS_HOLDER_LAST, task, "a kernel that notes who took it last");
+	check_owner(fixture, &wait, OS_HOLDER_LAST, task,
+		    "a semaphore has its last holder from 6.16 on");
 	made_set(fixture->made, semaphore, SEMAPHORE_LAST_HOLDER, 0);
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "until that task gives it back");
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "a semaphore that was given back has no owner");
 
 	rt_mutex = made_object(fixture->made, 64, 64);
 	rt_waiter = made_object(fixture->made, 128, 64);
@@ -208,10 +215,11 @@ static void test_others(struct lock_fixture *fixture)
 	made_set(fixture->made, rt_mutex, RT_MUTEX_OWNER, task | 1);
 	check(finds(fixture, &waiter, 0, OS_LOCK_RT_MUTEX, &wait) && wait.address == rt_mutex &&
 		      wait.kind == OS_LOCK_RT_MUTEX,
-	      "an rt_mutex");
-	check_owner(fixture, &wait, OS_HOLDER_EXACT, task, "its owner");
+	      "an rt_mutex is found");
+	check_owner(fixture, &wait, OS_HOLDER_EXACT, task, "an rt_mutex has its owner");
 	made_set(fixture->made, waiter.task, TASK_PI_BLOCKED_ON, 0x1234);
-	check(!finds(fixture, &waiter, 0, OS_LOCK_RT_MUTEX, &wait), "no address of the kernel");
+	check(!finds(fixture, &waiter, 0, OS_LOCK_RT_MUTEX, &wait),
+	      "a pi_blocked_on outside the kernel gives no rt_mutex");
 	end(fixture);
 }
 
@@ -231,14 +239,17 @@ static void test_percpu_rwsem(struct lock_fixture *fixture)
 	for (uint32_t i = 0; i < 2; i++)
 		check(finds(fixture, &waiters[i], 0, OS_LOCK_PERCPU_RWSEM, &wait) &&
 			      wait.address == rwsem && !wait.space,
-		      "a percpu rw_semaphore, by waiter %u of 2", i);
-	check(!finds(fixture, &waiters[0], 0, OS_LOCK_MUTEX, &wait), "which is no mutex");
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "a writer that has it is not noted");
+		      "a percpu rw_semaphore is found by waiter %u of 2", i);
+	check(!finds(fixture, &waiters[0], 0, OS_LOCK_MUTEX, &wait),
+	      "a waiter for a percpu rw_semaphore waits for no mutex");
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "a percpu rw_semaphore does not name the writer that has it");
 	made_set(fixture->made, rwsem, PERCPU_RWSEM_WRITER, writer);
-	check_owner(fixture, &wait, OS_HOLDER_EXACT, writer, "one that waits for readers is");
+	check_owner(fixture, &wait, OS_HOLDER_EXACT, writer,
+		    "a percpu rw_semaphore names the writer that waits for readers");
 	put(fixture, waiters[0].record + 8, waiters[0].record);
 	check(!finds(fixture, &waiters[0], 0, OS_LOCK_PERCPU_RWSEM, &wait),
-	      "the record is in no list");
+	      "a record in no list gives no percpu rw_semaphore");
 	end(fixture);
 }
 
@@ -272,26 +283,35 @@ static void test_percpu_writer(struct lock_fixture *fixture)
 	link_waiters(fixture, head, NULL, 0, WAIT_ENTRY_LIST, WAIT_ENTRY_TASK);
 	made_set(fixture->made, rwsem, PERCPU_RWSEM_WRITER, waiter.task);
 	put(fixture, rwsem + made_offset(fixture->made, PERCPU_RWSEM_BLOCK), 1);
-	check_writer(fixture, &waiter, 120, rwsem, rwsem, "a writer that waits for readers");
+	check_writer(fixture, &waiter, 120, rwsem, rwsem,
+		     "a writer that waits for readers is found by the lock's address");
 	check_writer(fixture, &waiter, 0, rwsem + made_offset(fixture->made, PERCPU_RWSEM_WRITER),
-		     rwsem, "by the address of the member that names the writer");
-	check_writer(fixture, &waiter, LIVE_BYTES - 8, rwsem, rwsem, "at the end of the stack");
-	check_writer(fixture, &waiter, 120, rwsem + 8, 0, "another address");
-	check_writer(fixture, &waiter, 120, 0x1234, 0, "no address of the kernel");
+		     rwsem,
+		     "a writer that waits for readers is found by the address of member writer");
+	check_writer(fixture, &waiter, LIVE_BYTES - 8, rwsem, rwsem,
+		     "a writer that waits for readers is found at the end of its stack");
+	check_writer(fixture, &waiter, 120, rwsem + 8, 0,
+		     "an address beside the lock gives no lock");
+	check_writer(fixture, &waiter, 120, 0x1234, 0,
+		     "an address outside the kernel gives no lock");
 	wait.address = rwsem;
-	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "its readers are a counter");
+	check_owner(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "readers of a percpu rw_semaphore have no owner");
 
 	made_set(fixture->made, rwsem, PERCPU_RWSEM_WRITER, other);
-	check_writer(fixture, &waiter, 120, rwsem, 0, "a lock that another task has closed");
+	check_writer(fixture, &waiter, 120, rwsem, 0,
+		     "a lock that another task has closed is not the writer's");
 	made_set(fixture->made, rwsem, PERCPU_RWSEM_WRITER, waiter.task);
 	put(fixture, rwsem + made_offset(fixture->made, PERCPU_RWSEM_BLOCK), 0);
-	check_writer(fixture, &waiter, 120, rwsem, 0, "a lock that is open");
+	check_writer(fixture, &waiter, 120, rwsem, 0, "a lock that is open is not the writer's");
 	put(fixture, rwsem + made_offset(fixture->made, PERCPU_RWSEM_BLOCK), 1);
 	put(fixture, head + 8, rwsem);
-	check_writer(fixture, &waiter, 120, rwsem, 0, "what has no list of waiters");
+	check_writer(fixture, &waiter, 120, rwsem, 0,
+		     "an object without a list of waiters is no lock");
 	put(fixture, head + 8, head);
 	made_without(fixture->made, PERCPU_RWSEM_BLOCK);
-	check_writer(fixture, &waiter, 120, rwsem, 0, "a kernel whose lock is another one");
+	check_writer(fixture, &waiter, 120, rwsem, 0,
+		     "a kernel whose percpu rw_semaphore lacks members gives no lock");
 	end(fixture);
 }
 
@@ -307,10 +327,12 @@ static void test_blocker(struct lock_fixture *fixture)
 	waiter = make_waiter(fixture, 10, MUTEX_WAITER_LIST, 0);
 	made_set(fixture->made, waiter.task, TASK_BLOCKER, lock | 3);
 	check(finds(fixture, &waiter, 0, OS_LOCK_RWSEM, &wait) && wait.address == lock,
-	      "the kernel says which lock");
-	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait), "one of another kind");
+	      "task_struct.blocker gives the lock");
+	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait),
+	      "task_struct.blocker gives no lock of another kind");
 	made_set(fixture->made, waiter.task, TASK_BLOCKER, 8);
-	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait), "no address of the kernel");
+	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait),
+	      "task_struct.blocker outside the kernel gives no lock");
 	end(fixture);
 }
 
@@ -326,13 +348,15 @@ static void test_blocked_on(struct lock_fixture *fixture)
 	waiter = make_waiter(fixture, 10, MUTEX_WAITER_LIST, 0);
 	made_set(fixture->made, waiter.task, TASK_BLOCKED_ON, lock);
 	check(finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait) && wait.address == lock,
-	      "the kernel says which mutex");
-	check(!finds(fixture, &waiter, 0, OS_LOCK_RWSEM, &wait), "it is no lock of another kind");
+	      "task_struct.blocked_on gives the mutex");
+	check(!finds(fixture, &waiter, 0, OS_LOCK_RWSEM, &wait),
+	      "task_struct.blocked_on gives no lock of another kind");
 	made_set(fixture->made, waiter.task, TASK_BLOCKED_ON, UINT64_MAX);
-	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait), "a marker instead of a mutex");
+	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait),
+	      "a marker in task_struct.blocked_on gives no mutex");
 	made_set(fixture->made, waiter.task, TASK_BLOCKED_ON, waiter.stack + STACK_BYTES - 64);
 	check(!finds(fixture, &waiter, 0, OS_LOCK_MUTEX, &wait),
-	      "a record of older kernels, on the stack");
+	      "an older kernel's record in task_struct.blocked_on gives no mutex");
 	end(fixture);
 }
 

@@ -30,39 +30,46 @@ static void test_futex(struct lock_fixture *fixture)
 	put_call(fixture, &waiter, 202, 0x80);
 	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.address == WORD &&
 		      wait.space == mm && !wait.is_shared,
-	      "a private futex");
+	      "a private futex is found");
 	put_glibc(fixture, 2, 77, 3, 0);
 	check_glibc(fixture, &wait, OS_HOLDER_GUESS, 77, "a mutex of glibc names a thread");
 	put_glibc(fixture, 1, 77, 3, 0);
-	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "a mutex without waiters is none");
+	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "a mutex of glibc without waiters has no owner");
 	put_glibc(fixture, 2, 0, 3, 0);
-	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "between two owners");
+	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "a mutex of glibc between two owners has no owner");
 	put_glibc(fixture, 2, 77, 0, 0);
-	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "nobody uses it: no mutex");
+	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "words without users are no mutex of glibc");
 	put_glibc(fixture, 2, 77, 3, 0x10000);
-	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "no kind of mutex");
+	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "words with an unknown kind are no mutex of glibc");
 	put_glibc(fixture, 0x8000004d, 77, 1, 0x10);
-	check_glibc(fixture, &wait, OS_HOLDER_GUESS, 77, "a robust one");
+	check_glibc(fixture, &wait, OS_HOLDER_GUESS, 77, "a robust mutex of glibc names a thread");
 	put_glibc(fixture, 0x8000004e, 77, 1, 0x10);
-	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0, "a robust one whose owners differ");
+	check_glibc(fixture, &wait, OS_HOLDER_UNKNOWN, 0,
+		    "a robust mutex of glibc whose owners differ has no owner");
 	check(lock_owner_read(&fixture->made->guest, &wait, NULL).certainty == OS_HOLDER_UNKNOWN,
-	      "page tables that are not known");
+	      "a futex with unknown page tables has no owner");
 
 	put_call(fixture, &waiter, 202, 1);
-	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "FUTEX_WAKE does not wait");
+	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "FUTEX_WAKE waits for no lock");
 	put_call(fixture, &waiter, 0, 0x80);
-	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "another system call");
+	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
+	      "another system call waits for no lock");
 	put_call(fixture, &waiter, 202, 9);
-	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.is_shared, "a shared one");
+	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.is_shared,
+	      "a shared futex is found");
 
 	put_value(fixture, &waiter, 0);
 	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
 	      "a condition variable is no lock");
 	put_value(fixture, &waiter, 0x80000005);
-	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "a robust mutex is one");
+	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "a robust mutex is a lock");
 	put_call(fixture, &waiter, 202, 0x86);
 	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
-	      "FUTEX_LOCK_PI without an rt_mutex");
+	      "FUTEX_LOCK_PI without an rt_mutex waits for no lock");
 	rt_mutex = made_object(fixture->made, 64, 64);
 	rt_waiter = made_object(fixture->made, 128, 64);
 	task = made_task(fixture->made, 5, 5, "holder", 0, 0);
@@ -71,12 +78,13 @@ static void test_futex(struct lock_fixture *fixture)
 	made_set(fixture->made, rt_mutex, RT_MUTEX_OWNER, task | 1);
 	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_FUTEX_PI &&
 		      wait.address == WORD && wait.space == mm,
-	      "a futex with priority inheritance");
-	check_owner(fixture, &wait, OS_HOLDER_EXACT, task, "the kernel knows its owner");
+	      "a futex with priority inheritance is found");
+	check_owner(fixture, &wait, OS_HOLDER_EXACT, task,
+		    "a futex with priority inheritance has its owner");
 	put_call(fixture, &waiter, 202, 0x8b);
 	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_RT_MUTEX &&
 		      wait.address == rt_mutex,
-	      "FUTEX_WAIT_REQUEUE_PI, after it was requeued: the rt_mutex");
+	      "FUTEX_WAIT_REQUEUE_PI waits for the rt_mutex after it was requeued");
 	end(fixture);
 }
 
@@ -158,13 +166,16 @@ static void test_futex_wait(struct lock_fixture *fixture)
 	put(fixture, saved + 8 * PT_REGS_R10, 0x82);
 	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_FUTEX &&
 		      wait.address == WORD && wait.space == mm && !wait.is_shared,
-	      "futex_wait()");
+	      "futex_wait() waits for a futex");
 	put_glibc(fixture, 2, 77, 3, 0);
-	check_glibc(fixture, &wait, OS_HOLDER_GUESS, 77, "its mutex of glibc");
+	check_glibc(fixture, &wait, OS_HOLDER_GUESS, 77,
+		    "a mutex of glibc behind futex_wait() names a thread");
 	put(fixture, saved + 8 * PT_REGS_R10, 2);
-	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.is_shared, "a shared one");
+	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.is_shared,
+	      "futex_wait() of a shared futex is found");
 	put(fixture, saved + 8 * PT_REGS_RSI, 7);
-	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "a value that is no mutex's");
+	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
+	      "futex_wait() with a value that no mutex has waits for no lock");
 	end(fixture);
 }
 
@@ -188,18 +199,19 @@ static void test_futex_waitv(struct lock_fixture *fixture)
 	put_call(fixture, &waiter, 449, 1);
 	put(fixture, saved + 8 * PT_REGS_RDI, waiters);
 	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
-	      "futex_waitv(): no page is there");
+	      "futex_waitv() with a missing page waits for no lock");
 	made_put(fixture->made->memory, fixture->user, waiters, &one, sizeof(one));
 	memory_refresh(fixture->made->guest.memory);
 	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_FUTEX &&
 		      wait.address == WORD && wait.space == mm && !wait.is_shared,
-	      "futex_waitv() for one futex");
+	      "futex_waitv() for one futex waits for it");
 	put(fixture, saved + 8 * PT_REGS_RSI, 2);
 	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
-	      "who waits for any of two waits for neither");
+	      "futex_waitv() for two futexes waits for neither");
 	put(fixture, saved + 8 * PT_REGS_RSI, 1);
 	put(fixture, saved + 8 * PT_REGS_RDI, MADE_OBJECTS);
-	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait), "not in user memory");
+	check(!finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait),
+	      "futex_waitv() with an array in the kernel waits for no lock");
 	end(fixture);
 }
 

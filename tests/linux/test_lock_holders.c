@@ -115,37 +115,39 @@ static void test_circle(struct holder_fixture *fixture)
 	check(fixture->told[0].waiter.pid == 10 && fixture->told[0].holder.pid == 11 &&
 		      fixture->told[0].address == mutexes[1] &&
 		      fixture->told[0].certainty == OS_HOLDER_EXACT && fixture->told[0].is_new,
-	      "the first one waits for the second");
+	      "the first task waits for the second");
 	check(fixture->told[1].waiter.pid == 11 && fixture->told[1].holder.pid == 10 &&
 		      fixture->told[2].holder.pid == 10,
-	      "and that one for the first");
-	check(fixture->told[1].holder.kept != NULL, "where the holder sleeps is known");
+	      "the second task and the third wait for the first");
+	check(fixture->told[1].holder.kept != NULL,
+	      "the sink gets its data about where the holder sleeps");
 	pass(fixture, sleepers, 11);
 	check(fixture->n_told == 3 && !fixture->told[0].is_new &&
 		      fixture->told[0].waiter.waited_ns == 1000000000,
-	      "the next pass tells the same waits");
+	      "the next pass reports the same waits");
 
 	made_set_u32(fixture->locks.made, waiters[0].task, TASK_ON_CPU, 1);
 	made_set_u32(fixture->locks.made, waiters[0].task, TASK_CPU, 3);
 	pass(fixture, sleepers, 12);
 	check(fixture->n_told == 2 && fixture->told[0].holder.on_cpu &&
 		      fixture->told[0].holder.cpu == 3 && !fixture->told[0].holder.kept,
-	      "a holder runs");
+	      "a holder that runs has its CPU");
 	stray = made_task(fixture->locks.made, 40, 40, "stray", 0, 0);
 	made_set(fixture->locks.made, mutexes[0], MUTEX_OWNER, stray | 1);
 	pass(fixture, sleepers, 13);
 	check(fixture->n_told == 2 && fixture->told[0].certainty == OS_HOLDER_NO_TASK &&
 		      !fixture->told[0].holder.pid,
-	      "what looks like a task but is not in the tree of pids is none");
+	      "an owner that is not in the tree of pids is no task");
 	made_set(fixture->locks.made, mutexes[0], MUTEX_OWNER, 0xffffff0000000001);
 	pass(fixture, sleepers, 14);
-	check(fixture->told[0].certainty == OS_HOLDER_NO_TASK, "nor is what cannot be read");
+	check(fixture->told[0].certainty == OS_HOLDER_NO_TASK,
+	      "an owner that cannot be read is no task");
 	made_set(fixture->locks.made, mutexes[0], MUTEX_OWNER, waiters[1].task | 1);
 	pass(fixture, sleepers, 15);
 	check(fixture->told[0].waiter.pid == 11 &&
 		      fixture->told[0].certainty == OS_HOLDER_UNKNOWN &&
 		      fixture->told[1].holder.pid == 11,
-	      "who has got the lock does not wait for itself");
+	      "a task that has got its lock does not wait for itself");
 	fixture->wakes = waiters[1].task;
 	pass(fixture, sleepers, 16);
 	fixture->wakes = 0;
@@ -153,12 +155,13 @@ static void test_circle(struct holder_fixture *fixture)
 		      fixture->told[0].address == mutexes[0] && fixture->told[0].waiter.pid == 11 &&
 		      !fixture->told[0].name[0] && !fixture->told[0].holder.pid &&
 		      fixture->told[0].waiter.waited_ns && !fixture->told[1].is_over,
-	      "a wait that was over before the holder was read has a time alone");
-	check(sleepers_counts(sleepers).locks_moved == 1, "such a wait is counted");
+	      "a wait that was over before its holder was read has only a time");
+	check(sleepers_counts(sleepers).locks_moved == 1,
+	      "a wait that was over is counted as moved");
 	check(fixture->told[1].waiter.pid == 12 && fixture->told[1].holder.pid == 11 &&
 		      fixture->told[1].holder.kept && fixture->told[1].holder.has_moved &&
 		      !fixture->told[1].holder.waited_ns,
-	      "of a holder that has moved on it is known who it is");
+	      "a holder that has moved on is still identified");
 	fixture->wanted = OS_LOCK_NONE;
 	pass(fixture, sleepers, 17);
 	check(fixture->n_told == 1 && fixture->told[0].waiter.pid == 12,
@@ -216,16 +219,17 @@ static void test_long_futex(struct holder_fixture *fixture)
 		      fixture->told[0].holder.pid == 11,
 	      "a thread waits for a mutex of glibc");
 	forget_processes(fixture, processes, tasks, 1000020ULL * 1000000000);
-	check(!processes_get_root(processes, mm, &root), "its process is not kept any more");
+	check(!processes_get_root(processes, mm, &root),
+	      "the process of a long wait is not kept any more");
 	pass(fixture, sleepers, 30);
 	check(fixture->n_told == 1 && fixture->told[0].certainty == OS_HOLDER_GUESS &&
 		      fixture->told[0].holder.pid == 11 &&
 		      fixture->told[0].waiter.waited_ns == 20000000000,
-	      "its mutex names the same thread all the same");
+	      "a mutex of glibc names its thread although the process is not kept");
 	made_set(fixture->locks.made, mm, MM_PGD, 0xffffff0000000000);
 	pass(fixture, sleepers, 31);
 	check(fixture->n_told == 1 && fixture->told[0].certainty == OS_HOLDER_UNKNOWN,
-	      "page tables that are not there");
+	      "a mutex of glibc on missing page tables has no owner");
 	sleepers_destroy(sleepers);
 	processes_destroy(processes);
 	tasks_destroy(tasks);

@@ -36,28 +36,29 @@ static void test_inodes(struct lock_fixture *fixture)
 	made_set(fixture->made, inode, INODE_DENTRIES,
 		 dentry + made_offset(fixture->made, DENTRY_ALIAS));
 	check_name(fixture, lock, 0, "i_rwsem of /web/access.log",
-		   "a path from the file system's root");
+		   "an inode's lock has a path from the file system's root");
 	super = made_object(fixture->made, 256, 64);
 	made_set(fixture->made, inode, INODE_SB, super);
 	made_set(fixture->made, super, SUPER_MOUNTS,
 		 mount + made_offset(fixture->made, MOUNT_OF_SUPER));
 	made_set(fixture->made, mount, MOUNT_OF_SUPER,
 		 super + made_offset(fixture->made, SUPER_MOUNTS));
-	check_name(fixture, lock, 0, "i_rwsem of /log/web/access.log", "where that is mounted");
+	check_name(fixture, lock, 0, "i_rwsem of /log/web/access.log",
+		   "an inode's lock has a path through the mount point");
 	check_name(fixture, inode + made_offset(fixture->made, INODE_MMAP_RWSEM), 0,
-		   "i_mmap_rwsem of /log/web/access.log", "the lock of a file's mappings");
+		   "i_mmap_rwsem of /log/web/access.log", "i_mmap_rwsem has its own name");
 	check_name(fixture, inode + made_offset(fixture->made, INODE_INVALIDATE_LOCK), 0,
-		   "invalidate_lock of /log/web/access.log", "that of its pages");
+		   "invalidate_lock of /log/web/access.log", "invalidate_lock has its own name");
 	check_name(fixture, inode + made_offset(fixture->made, INODE_DATA), 0, "",
-		   "another place in an inode");
+		   "another address in an inode has no name");
 	made_set(fixture->made, mount + made_offset(fixture->made, MOUNT_MNT), VFSMOUNT_ROOT,
 		 dentry);
 	check_name(fixture, lock, 0, "i_rwsem of /web/access.log",
-		   "a mount of a part does not count");
+		   "a mount of a part of a file system is not used");
 	made_set(fixture->made, mount, MOUNT_OF_SUPER,
 		 mount + made_offset(fixture->made, MOUNT_OF_SUPER));
 	check_name(fixture, lock, 0, "i_rwsem of /web/access.log",
-		   "a list of mounts that is a knot ends");
+		   "a circular list of mounts ends");
 	fixture->made->guest.layout.values[SUPER_FIRST_MOUNT] =
 		made_offset(fixture->made, SUPER_MOUNTS);
 	fixture->made->guest.layout.values[MOUNT_NEXT_OF_SUPER] =
@@ -69,22 +70,24 @@ static void test_inodes(struct lock_fixture *fixture)
 	made_set(fixture->made, mount + made_offset(fixture->made, MOUNT_MNT), VFSMOUNT_ROOT, root);
 	made_set(fixture->made, mount, MOUNT_NEXT_OF_SUPER, 0);
 	check_name(fixture, lock, 0, "i_rwsem of /log/web/access.log",
-		   "the second mount of a chain");
+		   "the second mount of a chain is used");
 	made_set(fixture->made, mount + made_offset(fixture->made, MOUNT_MNT), VFSMOUNT_ROOT,
 		 dentry);
 	made_set(fixture->made, mount, MOUNT_NEXT_OF_SUPER, part);
-	check_name(fixture, lock, 0, "i_rwsem of /web/access.log", "a chain that is a knot ends");
+	check_name(fixture, lock, 0, "i_rwsem of /web/access.log",
+		   "a circular chain of mounts ends");
 	for (unsigned i = 0; i < 8; i++)
 		dentry = made_dentry(fixture->made, dentry, "directory", inode);
 	made_set(fixture->made, inode, INODE_DENTRIES,
 		 dentry + made_offset(fixture->made, DENTRY_ALIAS));
 	check_name(fixture, lock, 0,
 		   "i_rwsem of ...directory/directory/directory/directory/directory",
-		   "a long path keeps its end");
+		   "a path that is too long keeps its end");
 	made_set(fixture->made, inode, INODE_DENTRIES, 0);
-	check_name(fixture, lock, 0, "i_rwsem of an inode", "an inode without a name");
+	check_name(fixture, lock, 0, "i_rwsem of an inode",
+		   "an inode without a name is shown as an inode");
 	made_set(fixture->made, inode, INODE_MAPPING, inode);
-	check_name(fixture, lock, 0, "", "what is no inode");
+	check_name(fixture, lock, 0, "", "an object that is no inode has no name");
 	end(fixture);
 }
 
@@ -95,14 +98,15 @@ static void test_mmap_locks(struct lock_fixture *fixture)
 	begin(fixture);
 	mm = made_mm(fixture->made, NULL, 0);
 	lock = mm + made_offset(fixture->made, MM_MMAP_LOCK);
-	check_name(fixture, lock, mm, "mmap_lock of 4711", "the waiter's own address space");
-	check_name(fixture, lock + 8, mm, "", "another lock");
-	check_name(fixture, lock, 0, "", "one that nobody owns");
+	check_name(fixture, lock, mm, "mmap_lock of 4711",
+		   "the waiter's own mmap_lock has its tgid");
+	check_name(fixture, lock + 8, mm, "", "a lock beside an mmap_lock has no name");
+	check_name(fixture, lock, 0, "", "an mmap_lock that nobody owns has no name");
 	owner = made_task(fixture->made, 12, 10, "owner", mm, 0);
 	made_set(fixture->made, mm, MM_OWNER, owner);
-	check_name(fixture, lock, 0, "mmap_lock of 10", "that of another process");
+	check_name(fixture, lock, 0, "mmap_lock of 10", "another process's mmap_lock has its tgid");
 	made_set(fixture->made, owner, TASK_MM, mm + 8);
-	check_name(fixture, lock, 0, "", "who is named as owner does not know of it");
+	check_name(fixture, lock, 0, "", "an mmap_lock whose owner has another mm has no name");
 	end(fixture);
 }
 
@@ -123,17 +127,17 @@ static void test_variables(struct lock_fixture *fixture)
 			SYMBOL_LOCAL, "init_mm", 7));
 	must(symtab_seal(names.tab));
 	lock_name_read(&names, &wait, 0, 0, name);
-	check_string(name, "cgroup_mutex", "a static lock");
+	check_string(name, "cgroup_mutex", "a static lock has its variable's name");
 	wait.address += 32 + 0x78;
 	lock_name_read(&names, &wait, 0, 0, name);
-	check_string(name, "init_mm+0x78", "a lock inside of a static object");
+	check_string(name, "init_mm+0x78", "a lock within a static object has an offset");
 	wait.address = MADE_OBJECTS;
 	lock_name_read(&names, &wait, 0, 0, name);
-	check_string(name, "", "an address elsewhere");
+	check_string(name, "", "an address outside static data has no name");
 	wait.space = 1;
 	wait.address = 0xffffffff82001000;
 	lock_name_read(&names, &wait, 0, 0, name);
-	check_string(name, "", "an address of user code");
+	check_string(name, "", "an address of user code has no name");
 	data_names_deinit(&names);
 	end(fixture);
 }

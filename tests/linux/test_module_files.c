@@ -53,21 +53,22 @@ static void test_names(void)
 	struct image *image;
 	struct module_files *files;
 
-	check_found(RELEASE, "[made_up]", true, "a hyphen in the file's name");
-	check_found(RELEASE, "[sound]", true, "a file of Fedora's, below usr/");
-	check_found(RELEASE, "[made]", false, "a part of a name");
-	check_found(RELEASE, "[other]", false, "a file of another build");
+	check_found(RELEASE, "[made_up]", true, "a file with a hyphen in its name is found");
+	check_found(RELEASE, "[sound]", true, "a file of Fedora's below usr/ is found");
+	check_found(RELEASE, "[made]", false, "a part of a name is not found");
+	check_found(RELEASE, "[other]", false, "a file of another build is not used");
 	check_found(RELEASE, "[link]", false, "a link is not listed");
 	check_found(RELEASE, "[behind]", false, "a folder behind a link is not read");
-	check_found("6.1.0-2-amd64", "[made_up]", false, "another release");
-	check_found("", "[made_up]", false, "no release");
-	check_found("..", "[made_up]", false, "a release that leads up");
-	check_found("x/../" RELEASE, "[made_up]", false, "a release that is a path");
+	check_found("6.1.0-2-amd64", "[made_up]", false, "files of another release are not read");
+	check_found("", "[made_up]", false, "an empty release gives no files");
+	check_found("..", "[made_up]", false, "a release that leads up gives no files");
+	check_found("x/../" RELEASE, "[made_up]", false, "a release that is a path gives no files");
 	image = make_image("[made_up]");
 	image->build_id.size_bytes = 0;
 	files = module_files_create(&places, RELEASE);
 	module_files_find_lines(files, image);
-	check(!image->lines && module_files_count(files) == 0, "no build-id: nothing is read");
+	check(!image->lines && module_files_count(files) == 0,
+	      "a module without a build-id reads no files");
 	image_unref(image);
 	module_files_destroy(files);
 }
@@ -88,7 +89,8 @@ static void test_in_sandbox(void)
 		module_files_find_lines(files, image);
 		_exit(image->lines ? 0 : 1);
 	}
-	check(waitpid(child, &status, 0) == child && status == 0, "found in the sandbox, too");
+	check(waitpid(child, &status, 0) == child && status == 0,
+	      "a module's file is found in the sandbox, too");
 	image_unref(image);
 	module_files_destroy(files);
 }
@@ -98,7 +100,7 @@ static void test_root(void)
 	folders.n = 0;
 	places.root_fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	shell("mkdir -p %s/usr/lib && mv %s/debug %s/usr/lib/debug", top, top, top);
-	check_found(RELEASE, "[made_up]", true, "below --root");
+	check_found(RELEASE, "[made_up]", true, "a module's file is found below --root");
 	close(places.root_fd);
 }
 

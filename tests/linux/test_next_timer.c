@@ -48,7 +48,7 @@ static void check_unknown(unsigned cpu, const char *what)
 {
 	uint64_t timer_ns = 77;
 
-	check(!next_timer_read(&made->guest, cpu, &timer_ns) && timer_ns == 77, "%s", what);
+	check(!next_timer_read(&made->guest, cpu, &timer_ns) && timer_ns == 77, "the timer is unknown: %s", what);
 }
 
 int main(void)

@@ -97,7 +97,7 @@ static void begin(void)
 		     made_xa_entry(root));
 	must(tasks_create(&made->guest, &tasks));
 	must(processes_create(&made->guest, &none, &processes));
-	check(sleepers_can_read(&made->guest), "the kernel has what is needed");
+	check(sleepers_can_read(&made->guest), "a kernel with all members can be read");
 	must(sleepers_create(&made->guest, tasks, processes, &sleepers));
 }
 
@@ -137,26 +137,26 @@ static void test_one(void)
 	begin();
 	task = sleeper(7, 1);
 	check(turn(10 * S) == OS_WAITS_WHOLE && seen.adds == 1 && seen.stacks == 1,
-	      "a task asleep is seen with its stack");
-	check_u64(seen.pid, 7, "its pid");
-	check_u64(seen.rip, RETURN, "where it left its CPU");
-	check_u64(seen.stack_bytes, 256, "its stack from the stack pointer on");
+	      "a sleeping task is reported with its stack");
+	check_u64(seen.pid, 7, "a sleeping task has its pid");
+	check_u64(seen.rip, RETURN, "a sleeping task has the pc where it left its CPU");
+	check_u64(seen.stack_bytes, 256, "a sleeping task has its stack from the stack pointer on");
 	check(seen.state == OS_WAIT_SLEEPING && seen.weight_ns == PERIOD,
-	      "S, and the first look stands for a period");
+	      "a task's first look has state S and represents a period");
 	check(turn(10 * S + 600 * MS) == OS_WAITS_WHOLE && seen.adds == 1 && !seen.stacks,
 	      "a task that has not run is not read again");
-	check_u64(seen.weight_ns, 600 * MS, "a look stands for the time since the last pass");
+	check_u64(seen.weight_ns, 600 * MS, "a look represents the time since the last pass");
 
 	made_set(made, task, TASK_SWITCHES, 11);
 	turn(11 * S);
-	check(seen.ends == 1 && seen.stacks == 1, "after it has run it is read again");
+	check(seen.ends == 1 && seen.stacks == 1, "a task that has run is read again");
 	made_set_u32(made, task, TASK_ON_CPU, 1);
 	turn(12 * S);
 	check(!seen.adds && seen.ends == 1 && sleepers_counts(sleepers).running == 1,
-	      "on a CPU it does not wait");
+	      "a task on a CPU does not wait");
 	made_set_u32(made, task, TASK_ON_CPU, 0x01010100);
 	turn(13 * S);
-	check(seen.adds == 1, "the bytes behind on_cpu are not a part of it, which is one byte in 7.3");
+	check(seen.adds == 1, "the bytes behind on_cpu, one byte in 7.3, are ignored");
 	made_set_u32(made, task, TASK_ON_CPU, 0);
 	made_set_u32(made, task, TASK_EXIT_STATE, 32);
 	turn(14 * S);
@@ -182,7 +182,7 @@ static void test_states(void)
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
 		made_set_u32(made, task, TASK_STATE, states[i].state);
 		turn((20 + i) * S);
-		check(seen.adds == 1 && seen.state == states[i].want, "state %x",
+		check(seen.adds == 1 && seen.state == states[i].want, "a task has its state: %x",
 		      states[i].state);
 	}
 	end();
@@ -202,21 +202,23 @@ static void test_times(void)
 	made_set(made, other, TASK_LAST_ARRIVAL, 95 * S - MS); /* it has just run */
 	turn(100 * S);
 	/* Left its CPU at 10.2 s, which is 15.2 s on our clock; the gap is too large by MS. */
-	check_u64(seen.waited_ns, 100 * S - 15200 * MS - MS, "it waits since it left its CPU");
+	check_u64(seen.waited_ns, 100 * S - 15200 * MS - MS,
+		  "a wait begins when the task left its CPU");
 
 	made_set(made, task, TASK_SWITCHES, 11);
 	made_set(made, task, TASK_LAST_ARRIVAL, 95300 * MS);
 	made_set(made, task, TASK_RUN_SUM, 710 * MS);
 	turn(100 * S + 500 * MS);
-	check(seen.ends == 1, "one wait is over");
-	check_u64(seen.ended_ns, 100301 * MS - 15201 * MS, "when it got a CPU");
-	check_u64(seen.waited_ns, 500 * MS - 311 * MS, "and the next one began 10 ms later");
+	check(seen.ends == 1, "a wait that is over is reported");
+	check_u64(seen.ended_ns, 100301 * MS - 15201 * MS, "a wait ends when the task got a CPU");
+	check_u64(seen.waited_ns, 500 * MS - 311 * MS, "the next wait begins 10 ms later");
 
 	made_set(made, task, TASK_SWITCHES, 13);
 	made_set(made, task, TASK_LAST_ARRIVAL, 90 * S);
 	turn(101 * S);
-	check_u64(seen.ended_ns, 189 * MS, "with two runs between, it lasted until the last look");
-	check_u64(seen.waited_ns, 500 * MS, "no wait begins before the last look that lacked it");
+	check_u64(seen.ended_ns, 189 * MS, "a wait with two runs behind it ends at the last look");
+	check_u64(seen.waited_ns, 500 * MS,
+		  "a wait begins after the last look that did not see it");
 	/* It got a CPU at 106 s on our clock, ran for 20 ms, was preempted, and ran for 5 ms. */
 	turn(105900 * MS);
 	made_set(made, task, TASK_SWITCHES, 14);
@@ -226,11 +228,13 @@ static void test_times(void)
 	made_set(made, task, TASK_RUN_SUM_THEN, 730 * MS);
 	made_set(made, task, TASK_RUN_DELAY, 160 * MS);
 	turn(106500 * MS);
-	check_u64(seen.ended_ns, 5520 * MS, "preempted: the first run, give or take half a delay");
+	check_u64(seen.ended_ns, 5520 * MS,
+		  "a preempted task's wait ends at its first run, within half a delay");
 	made_set(made, task, TASK_SWITCHES, 15);
 	made_set(made, task, TASK_LAST_ARRIVAL, UINT64_MAX / 2);
 	turn(102 * S);
-	check(seen.waited_ns <= 1 * S, "a wrong clock of the guest changes no more than that");
+	check(seen.waited_ns <= 1 * S,
+	      "a wrong clock of the guest changes a time by no more than that");
 	end();
 }
 
@@ -247,9 +251,10 @@ static void test_woken(void)
 	made_set_u32(made, task, TASK_STATE, 0);
 	made_set(made, task, TASK_LAST_QUEUED, 10400 * MS);
 	turn(10500 * MS);
-	check(seen.ends == 1 && seen.state == OS_WAIT_RUNNABLE, "it waits for a CPU now");
-	check_u64(seen.ended_ns, 2400 * MS, "the other wait lasted until it was woken");
-	check_u64(seen.waited_ns, 100 * MS, "this one since then");
+	check(seen.ends == 1 && seen.state == OS_WAIT_RUNNABLE,
+	      "a task that was woken waits for a CPU");
+	check_u64(seen.ended_ns, 2400 * MS, "a wait ends when the task was woken");
+	check_u64(seen.waited_ns, 100 * MS, "a wait for a CPU begins when the task was woken");
 	end();
 }
 
@@ -265,12 +270,13 @@ static void test_late_clock(void)
 	turn(100 * S);
 	made_xa_slot(made, leaf, 8, 0);
 	turn(100 * S + 500 * MS);
-	check_u64(seen.waited_ns, 2700 * MS, "a wait, by a clock that seems to be 300 ms behind");
+	check_u64(seen.waited_ns, 2700 * MS,
+		  "a wait is measured with a clock that seems to be 300 ms behind");
 	made_set(made, sleeper(8, 1), TASK_LAST_ARRIVAL, 101 * S);
 	turn(101 * S);
 	made_xa_slot(made, leaf, 8, 0);
 	turn(101 * S + 500 * MS);
-	check_u64(seen.waited_ns, 4000 * MS, "the same wait when the clock is known");
+	check_u64(seen.waited_ns, 4000 * MS, "a wait is measured again when the clock is known");
 	end();
 }
 
@@ -311,10 +317,10 @@ static void test_torn(void)
 	moves = 2;
 	turn(10 * S);
 	check(seen.adds == 1 && sleepers_counts(sleepers).retried == 2,
-	      "a stack is read again when the task has run meanwhile");
-	check_u64(seen.waited_ns, 0, "then it is of a new wait");
+	      "a stack is read again if the task has run meanwhile");
+	check_u64(seen.waited_ns, 0, "a stack that was read again belongs to a new wait");
 	turn(10 * S + 300 * MS);
-	check_u64(seen.waited_ns, 300 * MS, "which began when it was first seen");
+	check_u64(seen.waited_ns, 300 * MS, "a new wait begins when it was first seen");
 	made_set(made, moving, TASK_SWITCHES, 50);
 	moves = 100;
 	turn(11 * S);
@@ -322,7 +328,8 @@ static void test_torn(void)
 	      "a task that never stands still is left out and counted");
 	moves = 0;
 	turn(12 * S);
-	check(seen.adds == 1 && seen.stacks == 1, "the next look sees it");
+	check(seen.adds == 1 && seen.stacks == 1,
+	      "a task that stands still is seen at the next look");
 	end();
 }
 
@@ -344,14 +351,14 @@ static void test_many(void)
 	while (turn(10 * S) == OS_WAITS_MORE && turns++ < 100)
 		adds += seen.adds;
 	adds += seen.adds;
-	check_u64(adds, 89, "all tasks in some turns");
-	check(turns > 0 && turns < 20, "more than one turn");
-	check_u64(sleepers_counts(sleepers).tasks, 89, "they are counted");
+	check_u64(adds, 89, "all tasks are seen in some turns");
+	check(turns > 0 && turns < 20, "very many tasks take several turns");
+	check_u64(sleepers_counts(sleepers).tasks, 89, "all tasks are counted");
 	made_xa_slot(made, root - 2, 5, 0);
 	memory_refresh(made->guest.memory);
 	while (turn(11 * S) == OS_WAITS_MORE)
 		;
-	check_u64(sleepers_counts(sleepers).tasks, 59, "those that are gone are forgotten");
+	check_u64(sleepers_counts(sleepers).tasks, 59, "tasks that are gone are forgotten");
 	end();
 }
 
@@ -374,9 +381,9 @@ static void test_end(void)
 	work_set_end(is_over, NULL);
 	over = true;
 	check(turn(11 * S) == OS_WAITS_MORE && turn(11 * S) == OS_WAITS_MORE,
-	      "a pass that could not be ended is not whole");
-	check_u64(sleepers_counts(sleepers).passes, 1, "passes");
-	check_u64(sleepers_counts(sleepers).tasks, 59, "of as many tasks");
+	      "a pass that ended early is not whole");
+	check_u64(sleepers_counts(sleepers).passes, 1, "number of passes");
+	check_u64(sleepers_counts(sleepers).tasks, 59, "number of tasks in each pass");
 	work_set_end(NULL, NULL);
 	over = false;
 	end();
@@ -427,8 +434,8 @@ static void test_very_many(void)
 		stacks += seen.stacks;
 	}
 	after = memory_counts(made->guest.memory);
-	check_u64(adds, n - 1, "all of very many tasks");
-	check_u64(stacks, 1, "the one that has moved is read again");
+	check_u64(adds, n - 1, "all of very many tasks are seen");
+	check_u64(stacks, 1, "the task that has moved among many is read again");
 	check(after.pages - before.pages > after.batches - before.batches + n / 2,
 	      "%u pages in %u batches", (unsigned)(after.pages - before.pages),
 	      (unsigned)(after.batches - before.batches));
@@ -453,12 +460,15 @@ static void test_not_kept(void)
 		stacks += seen.stacks;
 		weight_ns = seen.adds ? seen.weight_ns : weight_ns;
 	}
-	check_u64(adds, n - 1, "all tasks are in a pass");
-	check_u64(stacks, n - 1 - SLEEPERS_MAX, "stacks that are read each time");
-	check_u64(weight_ns, 2 * S, "what a look at the last one stands for");
-	check_u64(seen.waited_ns, 2 * S, "how long it has waited");
-	check_u64(sleepers_counts(sleepers).tasks, n - 1, "tasks are counted");
-	check_u64(sleepers_counts(sleepers).no_room, 2 * (n - 1 - SLEEPERS_MAX), "and those without a place");
+	check_u64(adds, n - 1, "all tasks beyond the limit are in a pass");
+	check_u64(stacks, n - 1 - SLEEPERS_MAX,
+		  "stacks of tasks beyond the limit are read each time");
+	check_u64(weight_ns, 2 * S,
+		  "a look at a task beyond the limit represents the time since the last pass");
+	check_u64(seen.waited_ns, 2 * S, "a task beyond the limit has the length of its wait");
+	check_u64(sleepers_counts(sleepers).tasks, n - 1, "tasks beyond the limit are counted");
+	check_u64(sleepers_counts(sleepers).no_room, 2 * (n - 1 - SLEEPERS_MAX),
+		  "looks at tasks beyond the limit are counted");
 	end();
 }
 
@@ -471,11 +481,11 @@ static void test_reused(void)
 	turn(10 * S);
 	made_set(made, task, TASK_START_TIME, 77);
 	turn(11 * S);
-	check(seen.stacks == 1 && !seen.ends, "another task with the same pid is read anew");
+	check(seen.stacks == 1 && !seen.ends, "another task with the same pid is read again");
 	made_set_u32(made, task, TASK_PID, 8);
 	turn(12 * S);
 	check(!seen.adds && sleepers_counts(sleepers).unreadable == 1,
-	      "what has another pid is not the task");
+	      "a task_struct with another pid is not the task");
 	end();
 }
 
@@ -500,15 +510,15 @@ static void test_hostile(void)
 	begin();
 	sleeper(0, 1);
 	turn(9 * S);
-	check(!seen.adds, "a task with the number 0");
+	check(!seen.adds, "a task with the number 0 is not reported");
 	task = sleeper(7, 1);
 	made_set(made, task, TASK_SP, MADE_OBJECTS);
 	turn(10 * S);
 	check(!seen.adds && sleepers_counts(sleepers).unreadable == 1,
-	      "a stack pointer outside of the stack");
+	      "a stack pointer outside of the stack gives no stack");
 	made_set(made, task, TASK_SP, 0x1000);
 	turn(11 * S);
-	check(!seen.adds, "a stack pointer of user code");
+	check(!seen.adds, "a stack pointer of user code gives no stack");
 	memory_read_u64(made->guest.memory, made->guest.root,
 			ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), &root);
 	for (unsigned i = 0; i < 64; i++)
@@ -516,9 +526,9 @@ static void test_hostile(void)
 	memory_refresh(made->guest.memory);
 	for (unsigned i = 0; turn(12 * S) == OS_WAITS_MORE && i < 1000; i++)
 		;
-	check(turn(13 * S) != OS_WAITS_NONE && !seen.adds, "a tree of pids that is a knot ends");
+	check(turn(13 * S) != OS_WAITS_NONE && !seen.adds, "a circular tree of pids ends");
 	made_without(made, PID_NS_IDR);
-	check(!sleepers_can_read(&made->guest), "a kernel that lacks the tree");
+	check(!sleepers_can_read(&made->guest), "a kernel that lacks the tree cannot be read");
 	end();
 }
 

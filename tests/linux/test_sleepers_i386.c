@@ -53,28 +53,29 @@ static bool has(enum layout_member member, unsigned offset)
 static void test_found(void)
 {
 	begin();
-	check(find(), "a process");
+	check(find(), "a process gives a layout");
 	check(has(TASK_THREAD_PID, MADE_AT_THREAD_PID) &&
 		      has(TASK_PID_LINKS, MADE_AT_THREAD_PID + 4) && has(PID_TASKS, 12) &&
 		      has(PID_LEVEL, 4) && has(PID_NUMBERS, 52) && has(UPID_SIZEOF, 8) &&
 		      has(PID_NS_IDR, 0),
-	      "its number");
-	check_u64(made->guest.symbols[LINUX_INIT_PID_NS], AT(MADE_PID_NS), "init_pid_ns");
+	      "thread_pid and its members are found");
+	check_u64(made->guest.symbols[LINUX_INIT_PID_NS], AT(MADE_PID_NS), "init_pid_ns is found");
 	check(has(TASK_STATE, MADE_AT_STATE) && has(TASK_ON_CPU, MADE_AT_ON_CPU) &&
 		      has(TASK_EXIT_STATE, MADE_AT_EXIT_STATE) &&
 		      has(TASK_SWITCHES, MADE_AT_SWITCHES) &&
 		      has(TASK_PREEMPTIONS, MADE_AT_SWITCHES + 4),
-	      "whether it runs");
-	check(has(TASK_SP, MADE_AT_SP), "its stack");
+	      "state and on_cpu are found");
+	check(has(TASK_SP, MADE_AT_SP), "the member with the stack pointer is found");
 	check(has(TASK_RUN_DELAY, MADE_AT_ARRIVAL - 8) && has(TASK_LAST_ARRIVAL, MADE_AT_ARRIVAL) &&
 		      has(TASK_LAST_QUEUED, MADE_AT_ARRIVAL + 8),
-	      "since when");
-	check(has(TASK_SELF_EXEC_ID, MADE_AT_EXEC_ID), "exec() calls");
-	check(has(TASK_FS, MADE_AT_FS) && has(FS_ROOT, 20), "its root directory");
-	check(has(DENTRY_CHILD, 104) && has(DENTRY_SUBDIRS, 112), "a directory's children");
+	      "switches and times are found");
+	check(has(TASK_SELF_EXEC_ID, MADE_AT_EXEC_ID), "self_exec_id is found");
+	check(has(TASK_FS, MADE_AT_FS) && has(FS_ROOT, 20), "fs and its root are found");
+	check(has(DENTRY_CHILD, 104) && has(DENTRY_SUBDIRS, 112),
+	      "a directory's list of children is found");
 	check(has(TASK_CGROUPS, MADE_AT_CGROUPS) && has(CSS_SET_CGROUP, 64) &&
 		      has(CGROUP_NODE, 152) && has(KERNFS_PARENT, 8) && has(KERNFS_NAME, 12),
-	      "its control group");
+	      "the members of control groups are found");
 }
 
 /* What no kernel has: MEMBER stays unknown, and the rest is found. */
@@ -104,7 +105,7 @@ static void test_refused(void)
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		begin();
 		put(damages[i].offset, damages[i].word);
-		check(find() && !layout_has(&made->guest.layout, damages[i].member), "%s",
+		check(find() && !layout_has(&made->guest.layout, damages[i].member), "a member is not found: %s",
 		      damages[i].what);
 	}
 }
@@ -119,11 +120,11 @@ static void test_without_functions(void)
 		      !layout_has(&made->guest.layout, TASK_SELF_EXEC_ID) &&
 		      !layout_has(&made->guest.layout, TASK_CGROUPS) &&
 		      has(TASK_THREAD_PID, MADE_AT_THREAD_PID),
-	      "without the functions");
+	      "a kernel without the functions lacks only their members");
 	made->guest.symbols[LINUX_SWITCH] = AT(MADE_SWITCH);
 	task_layout_i386_find_waits(&made->guest, AT(MADE_TASK));
 	check(has(TASK_SP, MADE_AT_SP) && !layout_has(&made->guest.layout, TASK_SELF_EXEC_ID),
-	      "waits are found later");
+	      "the members of waits are found later");
 }
 
 /* --- readers ---------------------------------------------------------------------------------- */
@@ -178,25 +179,27 @@ static void test_sleeper(void)
 	must(sleepers_create(&made->guest, tasks, processes, &sleepers));
 	check(sleepers_read(sleepers, BASE, S, &sink) == OS_WAITS_WHOLE && seen.adds == 1 &&
 		      seen.stacks == 1,
-	      "one task sleeps");
+	      "one sleeping task is reported");
 	check(seen.task.pid == 70 && strcmp(seen.thread, "leader") == 0 &&
 		      seen.state == OS_WAIT_SLEEPING,
-	      "its name and its state");
-	check(strcmp(seen.cgroup, "shop.service") == 0, "its control group: %s", seen.cgroup);
+	      "the sleeping task has its name and its state");
+	check(strcmp(seen.cgroup, "shop.service") == 0,
+	      "the sleeping task has its control group: %s", seen.cgroup);
 	check(seen.regs.rip == MADE_SLEEP_RETURN && seen.regs.rbp == MADE_SLEEP_BP &&
 		      seen.regs.rsp == AT(MADE_SLEEP_SP) + 24,
-	      "where it left its CPU");
+	      "the sleeping task has the pc where it left its CPU");
 	check(seen.regs.width == WIDTH_32_PAE && seen.regs.cr3 == (MADE_TABLES | 0x20),
-	      "its page tables");
+	      "the sleeping task has its page tables");
 	check(seen.pieces[0].address == AT(MADE_SLEEP_SP) && seen.pieces[0].size_bytes == 0x100,
-	      "the kernel's stack");
+	      "the sleeping task has the kernel's stack");
 	check(seen.pieces[1].address == MADE_USER_SP && seen.pieces[1].kind == STACK_USER &&
 		      seen.pieces[1].size_bytes,
-	      "the program's stack");
+	      "the sleeping task has the program's stack");
 	put(MADE_LEADER + MADE_AT_ON_CPU, 1);
 	seen.adds = 0;
 	sleepers_read(sleepers, BASE + S, S, &sink);
-	check(!seen.adds && sleepers_counts(sleepers).running == 1, "now it runs");
+	check(!seen.adds && sleepers_counts(sleepers).running == 1,
+	      "a running task is counted as running");
 	sleepers_destroy(sleepers);
 	processes_destroy(processes);
 	tasks_destroy(tasks);
@@ -215,12 +218,13 @@ static void test_task(void)
 	check(task && task->exec_id == 3, "exec() calls are counted");
 	tasks_destroy(tasks);
 	check_u64(pids_get_task(&made->guest, pids_find(&made->guest, AT(MADE_PID_NS), 70)),
-		  AT(MADE_LEADER), "a task by its number");
+		  AT(MADE_LEADER), "a task is found by its number");
 	memcpy(made->bytes + MADE_NAMES, "tmp", 4);
 	put(MADE_DENTRY + 24, 3);
 	put(MADE_DENTRY + 112, AT(MADE_DENTRY + 112));
 	memory_refresh(made->guest.memory);
-	check(!path_find_file(&made->guest, AT(MADE_LEADER), "tmp", "x", &inode), "no such file");
+	check(!path_find_file(&made->guest, AT(MADE_LEADER), "tmp", "x", &inode),
+	      "a file that does not exist is not found");
 	put(MADE_DENTRY + 112, AT(0x57e00 + 104)); /* a dentry "x" there */
 	put(0x57e00 + 104, AT(MADE_DENTRY + 112));
 	put(0x57e00 + 24, 1);
@@ -231,7 +235,7 @@ static void test_task(void)
 	memory_refresh(made->guest.memory);
 	check(path_find_file(&made->guest, AT(MADE_LEADER), "tmp", "x", &inode) &&
 		      inode == AT(MADE_INODE),
-	      "a file by its path");
+	      "a file is found by its path");
 }
 
 int main(void)

@@ -199,7 +199,7 @@ static void test_arm64_user(void)
 	check_u64(finder.stacks.any_task, last, "arm64: SP_EL0 in the kernel is a task");
 	kernel.arm64 = (struct registers_arm64){ .pstate = 0, .sp_el0 = next };
 	task_finder_learn(&finder, &kernel);
-	check_u64(finder.stacks.any_task, last, "arm64: in user mode it is the user's");
+	check_u64(finder.stacks.any_task, last, "arm64: SP_EL0 in user mode is not a task");
 	end();
 }
 

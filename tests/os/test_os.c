@@ -153,14 +153,16 @@ static void test_there(void)
 
 	begin();
 	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
-	check_string(says(&vcpu), "server serve", "code found by areas");
+	check_string(says(&vcpu), "server serve", "code of a known area is found");
 	sample_set_frame(&vcpu, frame_of(exe));
-	check_string(says(&vcpu), "server serve", "code found by areas, frame known");
+	check_string(says(&vcpu), "server serve",
+		     "code of a known area is found although the frame is known");
 	vcpu.regs.rip = ELSEWHERE + FUNCTION;
 	sample_set_frame(&vcpu, FRAME(0));
-	check_string(says(&vcpu), "server -", "no known area, no frame");
+	check_string(says(&vcpu), "server -", "code without a known area and a frame is not found");
 	sample_set_frame(&vcpu, frame_of(lib));
-	check_string(says(&vcpu), "server helper", "no known area, code found by its frame");
+	check_string(says(&vcpu), "server helper",
+		     "code without a known area is found by its frame");
 	end();
 }
 
@@ -173,21 +175,25 @@ static void test_gone(void)
 
 	begin();
 	vcpu = sample_of(GONE, 0x7777000, ELSEWHERE + FUNCTION);
-	check_string(says(&vcpu), "[unknown] -", "without a frame, as in old recordings");
+	check_string(says(&vcpu), "[unknown] -",
+		     "code without a frame, as in old recordings, is not found");
 	sample_set_frame(&vcpu, frame_of(exe));
-	check_string(says(&vcpu), "[unknown] serve", "code found by its frame");
+	check_string(says(&vcpu), "[unknown] serve", "code is found by its frame");
 	os_get_counts(os, &counts);
-	check_u64(counts.code_by_frame, 1, "the sample is counted");
+	check_u64(counts.code_by_frame, 1, "a sample whose code was found by its frame is counted");
 	vcpu.user = 0;
-	check_string(says(&vcpu), "[unknown] -", "kernel code has no such frame");
+	check_string(says(&vcpu), "[unknown] -", "kernel code has no frame");
 	vcpu.user = 1;
 	vcpu.task = 0;
-	check_string(says(&vcpu), "[unknown] serve", "the task is not known, the code is");
+	check_string(says(&vcpu), "[unknown] serve",
+		     "code of an unknown task is found by its frame");
 	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
-	check_string(says(&vcpu), "[unknown] -", "the page has left the page cache: no stale name");
+	check_string(says(&vcpu), "[unknown] -",
+		     "a page that left the page cache gives no stale name");
 	folio = made_folio(made, 1, 1, &memory);
 	made_cache_entry(made, made_inode_of(made, exe), 1, folio);
-	check_string(says(&vcpu), "[unknown] -", "the page is back in another frame: no name");
+	check_string(says(&vcpu), "[unknown] -",
+		     "a page that is back in another frame gives no name");
 	end();
 }
 
@@ -205,13 +211,14 @@ static void test_switch(void)
 	next_cr3 = made_mm_root(made, next_mm).cr3;
 	next_task = made_task(made, 70, 70, "next", next_mm, 0);
 	next = sample_of(next_task, next_cr3, BASE + FUNCTION);
-	check_string(says(&next), "next -", "the next task has another program");
+	check_string(says(&next), "next -", "the next task of a switch has another program");
 	vcpu = sample_of(task_address, next_cr3, BASE + FUNCTION);
 	vcpu.user = 0;
 	check_string(says(&vcpu), "server -",
-		     "by the tables of the registers its code is not known");
+		     "the next task's code is unknown by the tables of the registers");
 	sample_set_frame(&vcpu, FRAME(made_mm_root(made, mm).cr3 >> 12));
-	check_string(says(&vcpu), "server serve", "by its own tables");
+	check_string(says(&vcpu), "server serve",
+		     "the next task's code is found by its own tables");
 	end();
 }
 
@@ -228,7 +235,7 @@ static void test_ending(void)
 	check_string(says(&vcpu), "md5sum -",
 		     "an address of a known program in other memory proves nothing");
 	sample_set_frame(&vcpu, frame_of(lib));
-	check_string(says(&vcpu), "md5sum helper", "the frame proves it");
+	check_string(says(&vcpu), "md5sum helper", "a frame of a known program proves its code");
 	end();
 }
 

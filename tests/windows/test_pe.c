@@ -69,19 +69,19 @@ static void test_whole(void)
 	begin();
 	check(pe_read_head(&bytes, &head) && head.size_bytes == DLL_BYTES &&
 		      head.functions.address == DLL_PDATA && head.functions.size_bytes == 0x54,
-	      "the header");
+	      "the header of an image is read");
 	check(pe_read_name(&bytes, &head, name) && strcmp(name, "made.dll") == 0,
-	      "the image's own name: %s", name);
+	      "an image has its own name: %s", name);
 	image = read_image();
-	check_u64(symtab_count(image->symtab), 7, "exported functions");
+	check_u64(symtab_count(image->symtab), 7, "number of exported functions");
 	check(has_name(image, DLL_LEAF, "made_leaf") && has_name(image, DLL_SAVES, "made_saves") &&
 		      has_name(image, DLL_XMM + 3, "made_xmm") &&
 		      has_name(image, DLL_OUTER + 30, "made_outer"),
-	      "their names");
+	      "exported functions have their names");
 	check(has_name(image, DLL_HIDDEN, NULL) && has_name(image, DLL_HIDDEN + 4, NULL),
-	      "what is not exported has no name");
-	check(has_name(image, DLL_OUTER + 31, NULL), "nor what is behind a function");
-	check(image->tables.seh, "unwind tables");
+	      "a function that is not exported has no name");
+	check(has_name(image, DLL_OUTER + 31, NULL), "an address behind a function has no name");
+	check(image->tables.seh, "an image has unwind tables");
 	image_unref(image);
 }
 
@@ -93,19 +93,20 @@ static void test_missing(void)
 	missing_page = DLL_PDATA >> 12;
 	image = read_image();
 	check(image && !image->tables.seh && has_name(image, DLL_SAVES, "made_saves"),
-	      "without .pdata: names");
+	      "an image without .pdata has names");
 	image_unref(image);
 	missing_page = DLL_EDATA >> 12;
 	image = read_image();
 	check(image && image->tables.seh && !symtab_count(image->symtab),
-	      "without .edata: unwind tables");
+	      "an image without .edata has unwind tables");
 	image_unref(image);
 	missing_page = DLL_XDATA >> 12;
 	image = read_image();
-	check(image && has_name(image, DLL_SAVES, "made_saves"), "without .xdata: names");
+	check(image && has_name(image, DLL_SAVES, "made_saves"),
+	      "an image without .xdata has names");
 	image_unref(image);
 	missing_page = 0;
-	check(!read_image(), "without the header: nothing");
+	check(!read_image(), "an image without its header has nothing");
 }
 
 static void test_broken(void)
@@ -115,17 +116,17 @@ static void test_broken(void)
 
 	begin();
 	dll[0] = 'N';
-	check(!read_image(), "no \"MZ\"");
+	check(!read_image(), "an image without \"MZ\" is refused");
 	begin();
 	put_u32(60, 0xfffffff0);
-	check(!read_image(), "a header elsewhere");
+	check(!read_image(), "an image with its header elsewhere is refused");
 	begin();
 	put_u32(60, 0x1001);
-	check(!read_image(), "a header at an odd place");
+	check(!read_image(), "an image with its header at an odd place is refused");
 	begin();
 	put_u32(DLL_EDATA + 24, 0xffffffff);
 	image = read_image();
-	check(image && !symtab_count(image->symtab), "more names than the directory has room for");
+	check(image && !symtab_count(image->symtab), "names beyond the directory are left out");
 	image_unref(image);
 	begin();
 	put_u32(DLL_EDATA + 0x28 + 4 * 3, DLL_EDATA + 0x80);
@@ -135,7 +136,8 @@ static void test_broken(void)
 	begin();
 	put_u32(DLL_PDATA + 12, 0x5000);
 	image = read_image();
-	check(image && has_name(image, DLL_SAVES, "made_saves"), "functions that do not ascend");
+	check(image && has_name(image, DLL_SAVES, "made_saves"),
+	      "functions that do not ascend give no unwind tables");
 	image_unref(image);
 	/* Every byte once: no read outside of a copy (sanitizers), and no endless loop. */
 	for (size_t at = 0; at < DLL_BYTES; at++) {

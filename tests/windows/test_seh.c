@@ -68,20 +68,20 @@ static void test_by_hand(void)
 	check(step_in(make(machine, sizeof(machine), "", 0), 16, true, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == 0x1001 && cursor.regs[REG_RSP] == 0x1004 &&
 		      cursor.interrupted,
-	      "what the processor has saved of an interrupted instruction");
+	      "an interrupted instruction is unwound by what the processor has saved");
 	check(step_in(make(chained, sizeof(chained), parent, sizeof(parent)), 16, true, &cursor) ==
 			      STEP_CALLER &&
 		      cursor.regs[REG_RIP] == 0x1004 && cursor.regs[REG_RBX] == 0x1003,
-	      "a function that continues another one");
+	      "a function that continues another one is unwound");
 	check(step_in(make(epilog, sizeof(epilog), "", 0), 16, true, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == 0x1001 && cursor.regs[REG_RBX] == 0x1000,
-	      "version 2 tells of epilogs");
+	      "version 2, which describes epilogs, is unwound");
 	check(step_in(make(frame, sizeof(frame), "", 0), 16, true, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RBP] == 0x1004 && cursor.regs[REG_RIP] == 0x1005,
-	      "a frame register, 32 bytes above the stack pointer");
+	      "a frame register 32 bytes above the stack pointer is unwound");
 	check(step_in(make(frame, sizeof(frame), "", 0), 2, true, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RBP] == 0x1000 && cursor.regs[REG_RIP] == 0x1001,
-	      "the same before it is set");
+	      "a function is unwound before its frame register is set");
 }
 
 /*
@@ -104,13 +104,16 @@ static uint64_t step_at(const void *code, size_t n)
 
 static void test_jumps(void)
 {
-	check_u64(step_at("\x90", 1), 0x1005, "the body");
-	check_u64(step_at("\xeb\xf0", 2), 0x1005, "a short jump within the function");
-	check_u64(step_at("\xe9\xe0\xff\xff\xff", 5), 0x1005, "a near jump within it");
-	check_u64(step_at("\xe9\xdb\x01\x00\x00", 5), 0x1005, "a jump to its second part");
-	check_u64(step_at("\xeb\x80", 2), 0x1000, "a short jump out of it");
-	check_u64(step_at("\xe9\x00\x04\x00\x00", 5), 0x1000, "a near jump out of it");
-	check_u64(step_at("\xc3", 1), 0x1000, "ret");
+	check_u64(step_at("\x90", 1), 0x1005, "the body of a function is unwound");
+	check_u64(step_at("\xeb\xf0", 2), 0x1005, "a short jump within the function ends nothing");
+	check_u64(step_at("\xe9\xe0\xff\xff\xff", 5), 0x1005,
+		  "a near jump within the function ends nothing");
+	check_u64(step_at("\xe9\xdb\x01\x00\x00", 5), 0x1005,
+		  "a jump to the function's second part ends nothing");
+	check_u64(step_at("\xeb\x80", 2), 0x1000, "a short jump out of the function ends it");
+	check_u64(step_at("\xe9\x00\x04\x00\x00", 5), 0x1000,
+		  "a near jump out of the function ends it");
+	check_u64(step_at("\xc3", 1), 0x1000, "a ret ends the function");
 }
 
 static void test_broken(void)
@@ -124,21 +127,23 @@ static void test_broken(void)
 	struct cursor cursor;
 
 	check(step_in(make(version, 4, "", 0), 16, true, &cursor) == STEP_NOT_COVERED,
-	      "another version");
+	      "another version is refused");
 	check(step_in(make(operation, 6, "", 0), 16, true, &cursor) == STEP_BAD,
-	      "an operation that there is not");
-	check(step_in(make(cut, 6, "", 0), 16, true, &cursor) == STEP_BAD, "an operand is missing");
+	      "an unknown operation is refused");
+	check(step_in(make(cut, 6, "", 0), 16, true, &cursor) == STEP_BAD,
+	      "an operation without its operand is refused");
 	check(step_in(make(many, 4, "", 0), 16, true, &cursor) == STEP_NOT_COVERED,
-	      "more codes than bytes");
-	check(step_in(make(far, 10, "", 0), 16, true, &cursor) == STEP_CUT && cursor.regs[REG_RBX] == 7,
-	      "beyond the copied stack; the cursor stays as it was");
+	      "more codes than bytes are refused");
+	check(step_in(make(far, 10, "", 0), 16, true, &cursor) == STEP_CUT &&
+		      cursor.regs[REG_RBX] == 7,
+	      "a stack that is too short stops, and the cursor stays as it was");
 	check(step_in(make(itself, 16, "", 0), 16, true, &cursor) == STEP_BAD,
-	      "a function that continues itself");
+	      "a function that continues itself is refused");
 	check(step_in(make(version, 4, "", 0), 0x1000, false, &cursor) == STEP_NOT_COVERED,
-	      "a caller without an entry is none");
+	      "a caller without an entry ends the chain");
 	check(step_in(make(version, 4, "", 0), 0x1000, true, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == 0x1000 && cursor.regs[REG_RSP] == STACK + 8,
-	      "a leaf has its return address on top");
+	      "a leaf function has its return address on top");
 }
 
 int main(void)

@@ -100,14 +100,14 @@ static void test_running(void)
 	struct image *image = read_image();
 
 	seh = image->tables.seh;
-	if (check(seh, "unwind tables"))
+	if (check(seh, "the image has unwind tables"))
 		check_u64((uint64_t)steps_run(dll + DLL_OUTER, 3, dll, dll + DLL_BYTES, see),
 			  /* leaf, hidden; what each of the others adds */
-			  4 + 1 + 4 + 2 + 1 + 2 + 3 + 4, "what the functions compute");
-	check(run.deepest == 8, "%u functions deep", run.deepest);
-	check(run.steps > 100 && run.right == run.steps, "%u of %u instructions: all callers",
+			  4 + 1 + 4 + 2 + 1 + 2 + 3 + 4, "the functions compute the right result");
+	check(run.deepest == 8, "the functions call each other: %u deep", run.deepest);
+	check(run.steps > 100 && run.right == run.steps, "%u of %u instructions have all callers",
 	      run.right, run.steps);
-	check(run.kept == run.steps, "%u of %u: the registers that are preserved", run.kept,
+	check(run.kept == run.steps, "%u of %u instructions have the preserved registers", run.kept,
 	      run.steps);
 	image_unref(image);
 }

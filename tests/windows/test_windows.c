@@ -73,15 +73,16 @@ static bool has_name(const struct space *space, uint64_t address, const char *na
 
 static void test_find(void)
 {
-	check(!find(KERNEL + DLL_SAVES), "nothing is mapped");
+	check(!find(KERNEL + DLL_SAVES), "no Windows is found in an empty memory");
 	map_image(KERNEL);
 	check(!find(0x401000), "a vCPU in user code shows no kernel");
-	check(!find(KERNEL + DLL_BYTES + 8), "behind the image");
+	check(!find(KERNEL + DLL_BYTES + 8), "no Windows is found behind an image");
 	windows = find(KERNEL + DLL_SAVES + 4);
-	if (!check(windows, "the kernel around rip"))
+	if (!check(windows, "Windows is found by the image around rip"))
 		exit(1);
-	check(has_name(guest.kernel, KERNEL + DLL_SAVES + 4, "made_saves"), "its exports are named");
-	check(windows_os.is_there(windows), "it is there");
+	check(has_name(guest.kernel, KERNEL + DLL_SAVES + 4, "made_saves"),
+	      "the kernel's exports have their names");
+	check(windows_os.is_there(windows), "the kernel that was found is there");
 }
 
 /* A page of the kernel between the header and rip is not there. */
@@ -91,12 +92,12 @@ static void test_hole(void)
 
 	windows_os.describe(windows, &description);
 	check(strcmp(description.system, "Windows: made.dll") == 0 && description.notes[0][0],
-	      "told as %s", description.system);
+	      "the system is described as %s", description.system);
 	windows_os.destroy(windows);
 	made_unmap(made, root, KERNEL + DLL_PDATA, GUEST_PAGE_SIZE);
 	windows = find(KERNEL + DLL_EDATA);
 	check(windows && has_name(guest.kernel, KERNEL + DLL_LEAF, "made_leaf"),
-	      "a page is missing between header and rip");
+	      "a page that is missing between header and rip does no harm");
 	windows_os.destroy(windows);
 	map_image(KERNEL);
 	windows = find(KERNEL + DLL_SAVES);
@@ -110,13 +111,15 @@ static void test_samples(void)
 	map_image(USER);
 	memory_refresh(made_memory(made));
 	sample(KERNEL + DLL_SAVES, false, SECOND_NS);
-	check(!space_find(guest.kernel, DRIVER), "nothing has led to the driver yet");
+	check(!space_find(guest.kernel, DRIVER), "a driver is unknown before a stack leads to it");
 	record.words[3] = DRIVER + DLL_XMM + 5;
 	sample(KERNEL + DLL_SAVES, false, 2 * SECOND_NS);
-	check(has_name(guest.kernel, DRIVER + DLL_XMM, "made_xmm"), "a driver, by a word of the stack");
+	check(has_name(guest.kernel, DRIVER + DLL_XMM, "made_xmm"),
+	      "a driver is found by a word of the stack");
 	task = sample(USER + DLL_ALLOCA, true, 3 * SECOND_NS);
-	check(has_name(task.user, USER + DLL_ALLOCA, "made_alloca"), "a program, by rip");
-	check(!space_find(guest.kernel, USER + DLL_ALLOCA), "it is not the kernel's");
+	check(has_name(task.user, USER + DLL_ALLOCA, "made_alloca"), "a program is found by rip");
+	check(!space_find(guest.kernel, USER + DLL_ALLOCA),
+	      "a program is not in the kernel's space");
 }
 
 /* made_saves() has been interrupted in its prolog, called by hidden code of the driver. */
@@ -133,7 +136,8 @@ static void test_chain(void)
 	check(stack.n_frames >= 3 && stack.frames[1].address == DRIVER + DLL_XMM + 0x14 &&
 		      stack.frames[1].by == UNWIND_BY_SEH &&
 		      stack.frames[2].address == KERNEL + DLL_OUTER + 0xb,
-	      "from the kernel through the driver to the kernel: %u frames", stack.n_frames);
+	      "the chain leads from the kernel through the driver to the kernel: %u frames",
+	      stack.n_frames);
 	for (unsigned i = 0; i < stack.n_frames; i++)
 		printf("# %llx\n", (unsigned long long)stack.frames[i].address);
 }
@@ -152,16 +156,17 @@ static void test_refused(void)
 	for (unsigned i = 0; i < 100; i++)
 		sample(KERNEL + DLL_SAVES, false, 21 * SECOND_NS + i);
 	after = memory_counts(made_memory(made));
-	check(after.pages == before.pages, "an address without an image is looked at once");
+	check(after.pages == before.pages, "an address without an image is searched once");
 }
 
 static void test_gone(void)
 {
 	made_unmap(made, root, KERNEL, GUEST_PAGE_SIZE);
 	memory_refresh(made_memory(made));
-	check(!windows_os.is_there(windows), "its header is gone");
+	check(!windows_os.is_there(windows), "a kernel whose header is gone is not there");
 	windows_os.destroy(windows);
-	check(!space_find(guest.kernel, KERNEL + DLL_SAVES), "the kernel's space is empty");
+	check(!space_find(guest.kernel, KERNEL + DLL_SAVES),
+	      "the kernel's space is empty at the end");
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void test_addresses(unsigned bits, uint64_t page_offset, uint64_t modules
 	check(addresses.near_end > addresses.image_start &&
 		      addresses.near_end < addresses.image_end &&
 		      addresses.image_end > addresses.image_start,
-	      "%u bits: first where an image mostly is", bits);
+	      "%u bits: the usual range begins with the image's first addresses", bits);
 }
 
 /* T1SZ has six bits. The guest chooses them, so none may lead to a shift that C does not define. */
@@ -73,23 +73,31 @@ static void test_page_sizes(void)
 {
 	struct memory_root small = root_with(48, TG1_16K), large = root_with(48, TG1_64K);
 
-	check_u64(arch_page_shift(root_of(48)), 12, "pages of 4 KiB");
-	check_u64(arch_page_shift(small), 14, "pages of 16 KiB");
-	check_u64(arch_page_shift(large), 16, "pages of 64 KiB");
-	check_u64(arch_page_shift(root_with(48, 0)), 12, "the reserved granule is the usual one");
-	check_u64(arch_page_shift((struct memory_root){ .width = WIDTH_64 }), 12, "x86");
-	check_u64(arch_find_vmemmap(small, "6.1.0"), 0xffffff0000000000, "struct pages, 16 KiB");
-	check_u64(arch_find_vmemmap(large, "6.1.0"), 0xffffffc000000000, "struct pages, 64 KiB");
-	check_u64(arch_find_vmemmap(small, "6.12.0"), 0xffffff7fc0000000, "6.12, 16 KiB");
-	check_u64(arch_find_vmemmap(large, "6.12.0"), 0xffffffdfc0000000, "6.12, 64 KiB");
+	check_u64(arch_page_shift(root_of(48)), 12, "a granule of 4 KiB is read from TCR_EL1");
+	check_u64(arch_page_shift(small), 14, "a granule of 16 KiB is read from TCR_EL1");
+	check_u64(arch_page_shift(large), 16, "a granule of 64 KiB is read from TCR_EL1");
+	check_u64(arch_page_shift(root_with(48, 0)), 12,
+		  "the reserved granule is taken for the usual one");
+	check_u64(arch_page_shift((struct memory_root){ .width = WIDTH_64 }), 12,
+		  "pages of x86 have 4 KiB");
+	check_u64(arch_find_vmemmap(small, "6.1.0"), 0xffffff0000000000,
+		  "struct pages with pages of 16 KiB");
+	check_u64(arch_find_vmemmap(large, "6.1.0"), 0xffffffc000000000,
+		  "struct pages with pages of 64 KiB");
+	check_u64(arch_find_vmemmap(small, "6.12.0"), 0xffffff7fc0000000,
+		  "struct pages of 6.12 with pages of 16 KiB");
+	check_u64(arch_find_vmemmap(large, "6.12.0"), 0xffffffdfc0000000,
+		  "struct pages of 6.12 with pages of 64 KiB");
 	/* VA_BITS_MIN is 47: the direct map has 2^52 - 2^46 bytes. */
 	check_u64(arch_find_vmemmap(root_with(52, TG1_16K), "6.12.0"),
-		  0xffffffffc0000000 - 0xfc000000000, "6.12, 16 KiB and 52 bits");
+		  0xffffffffc0000000 - 0xfc000000000,
+		  "struct pages of 6.12 with pages of 16 KiB and 52 bits");
 	check_u64(arch_get_addresses(root_with(52, TG1_16K)).image_start, 0xffffc00000000000,
-		  "the image, 16 KiB and 52 bits");
+		  "the image's addresses with pages of 16 KiB and 52 bits");
 	check_u64(arch_kernel_tables(small).arm64.table1 - small.arm64.table1, 0x8000,
 		  "the trampoline's tables are two pages before the kernel's, 16 KiB");
-	check_u64(arch_kernel_tables(large).arm64.table1 - large.arm64.table1, 0x20000, "64 KiB");
+	check_u64(arch_kernel_tables(large).arm64.table1 - large.arm64.table1, 0x20000,
+		  "the trampoline's tables are two pages before the kernel's, 64 KiB");
 }
 
 static void test_processes(void)
@@ -97,9 +105,10 @@ static void test_processes(void)
 	struct memory_root a = root_of(48), b = a, kernel;
 
 	b.arm64.table0 &= ~1ULL; /* CnP */
-	check(arch_is_same_process(a, b, true), "a flag is no other process");
+	check(arch_is_same_process(a, b, true), "a table with a flag is the same process's");
 	b.arm64.table0 += 0x80;
-	check(!arch_is_same_process(a, b, true), "tables may be so close");
+	check(!arch_is_same_process(a, b, true),
+	      "two tables that are close are different processes'");
 	kernel = arch_kernel_tables(a);
 	check(!arch_is_user_tables(a) && kernel.arm64.table1 == a.arm64.table1 + 0x2000 &&
 		      kernel.arm64.table0 == a.arm64.table0,
@@ -112,8 +121,10 @@ static void test_randomised(void)
 	const struct arch_addresses addresses = arch_get_addresses(root_of(48));
 	uint64_t last = 0xffff800008000000 + (1ULL << 45) + (1ULL << 46);
 
-	check(addresses.image_end >= last + (64 << 20), "the last place of a moved image");
-	check(addresses.image_end < 0xfffff80000000000, "no struct pages are looked at");
+	check(addresses.image_end >= last + (64 << 20),
+	      "the image's range has the last address of a moved image");
+	check(addresses.image_end < 0xfffff80000000000,
+	      "the image's range ends before the struct pages");
 }
 
 static void test_stacks(void)
@@ -121,11 +132,11 @@ static void test_stacks(void)
 	struct linux_guest guest = { .root = { .arm64 = { .kind = ROOT_ARM64 } } };
 
 	guest.root.arm64.granule1 = 2;
-	check_u64(arch_stack_bytes(&guest), 16384, "stacks of a kernel with pages of 4 KiB");
+	check_u64(arch_stack_bytes(&guest), 16384, "stacks have 16 KiB with pages of 4 KiB");
 	guest.root.arm64.granule1 = 1;
-	check_u64(arch_stack_bytes(&guest), 16384, "of 16 KiB");
+	check_u64(arch_stack_bytes(&guest), 16384, "stacks have 16 KiB with pages of 16 KiB");
 	guest.root.arm64.granule1 = 3;
-	check_u64(arch_stack_bytes(&guest), 65536, "of 64 KiB");
+	check_u64(arch_stack_bytes(&guest), 65536, "stacks have 64 KiB with pages of 64 KiB");
 }
 
 static void set(struct linux_guest *guest, enum layout_member member, int32_t offset)
@@ -145,13 +156,15 @@ static void test_stack_layout(void)
 	set(&guest, TASK_MM, 1200);
 	set(&guest, MM_PGD, 104);
 	stacks = stack_layout_arm64_build(&guest);
-	check(stacks.task_stack == 32 && !stacks.task_mm && !stacks.mm_pgd, "no place to begin");
+	check(stacks.task_stack == 32 && !stacks.task_mm && !stacks.mm_pgd,
+	      "the stack layout lacks a process's stack if mm_struct.start_stack is unknown");
 	set(&guest, MM_START_STACK, 336);
 	stacks = stack_layout_arm64_build(&guest);
 	check(stacks.task_mm == 1200 && stacks.mm_start_stack == 336 && stacks.mm_pgd == 104,
-	      "the task's mm, the end of its stack, its page tables");
+	      "the stack layout has the task's mm, its stack's end and its page tables");
 	set(&guest, MM_PGD, -1);
-	check_u64(stack_layout_arm64_build(&guest).mm_pgd, 0, "without its page tables");
+	check_u64(stack_layout_arm64_build(&guest).mm_pgd, 0,
+		  "the stack layout lacks page tables if mm_struct.pgd is unknown");
 }
 
 int main(void)

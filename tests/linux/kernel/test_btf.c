@@ -68,11 +68,11 @@ static void test_every_kind(void)
 	make_btf_every_kind(make);
 	make_btf_text(make, "struct wanted 8 { u32 a @4; }");
 	open_made(&opened, make);
-	check_string(result_name(opened.result), "ok", "every kind");
-	check_u64(opened.btf.count, 5 + 19 + 1, "types");
-	check_u64(opened.want.found, 1, "behind all of them: found");
-	check_u64(opened.want.ids[0], 25, "its number");
-	check_string(where(&opened, 25, "a"), "32", "its member");
+	check_string(result_name(opened.result), "ok", "a blob with every kind of type is read");
+	check_u64(opened.btf.count, 5 + 19 + 1, "number of types");
+	check_u64(opened.want.found, 1, "a struct behind all kinds is found");
+	check_u64(opened.want.ids[0], 25, "the struct behind all kinds has its number");
+	check_string(where(&opened, 25, "a"), "32", "the struct behind all kinds has its member");
 	close_made(&opened);
 }
 
@@ -88,22 +88,27 @@ static void test_anonymous(void)
 			   "  struct 8 { struct 4 { struct 4 { u32 deep @0; } @0; } @4; } @40;"
 			   "  u8 tail[8] @56; }");
 	id = opened.want.ids[0];
-	check_string(result_name(opened.result), "ok", "anonymous members");
-	check_string(where(&opened, id, "flags"), "0", "flags");
-	check_string(where(&opened, id, "d_name"), "128", "d_name");
-	check_string(where(&opened, id, "d_name.name"), "192", "d_name.name");
-	check_string(where(&opened, id, "d_name.len"), "160", "d_name.len");
-	check_string(where(&opened, id, "d_name.hash_len"), "128", "d_name.hash_len");
-	check_string(where(&opened, id, "deep"), "352", "three levels down");
-	check_string(where(&opened, id, "tail"), "448", "behind them");
-	check_string(where(&opened, id, "tai"), "none", "a prefix");
-	check_string(where(&opened, id, "tails"), "none", "a name that begins with one");
-	check_string(where(&opened, id, "len"), "none", "not through a named member");
-	check_string(where(&opened, id, "flags.x"), "none", "a member of a number");
-	check_string(where(&opened, id, "d_name."), "none", "an empty name");
-	check_string(where(&opened, id, ""), "none", "nothing");
-	check_string(where(&opened, 0, "flags"), "none", "of void");
-	check_string(where(&opened, 4000000000U, "flags"), "none", "of a type that is not there");
+	check_string(result_name(opened.result), "ok", "a struct with anonymous members is found");
+	check_string(where(&opened, id, "flags"), "0",
+		     "a member before the anonymous ones is found");
+	check_string(where(&opened, id, "d_name"), "128", "d_name has its offset");
+	check_string(where(&opened, id, "d_name.name"), "192", "d_name.name has its offset");
+	check_string(where(&opened, id, "d_name.len"), "160", "d_name.len has its offset");
+	check_string(where(&opened, id, "d_name.hash_len"), "128",
+		     "d_name.hash_len has its offset");
+	check_string(where(&opened, id, "deep"), "352", "a member three levels down is found");
+	check_string(where(&opened, id, "tail"), "448",
+		     "a member behind anonymous members is found");
+	check_string(where(&opened, id, "tai"), "none", "a prefix of a member's name is not found");
+	check_string(where(&opened, id, "tails"), "none",
+		     "a name that begins with a member's name is not found");
+	check_string(where(&opened, id, "len"), "none", "a search does not enter a named member");
+	check_string(where(&opened, id, "flags.x"), "none", "a number has no members");
+	check_string(where(&opened, id, "d_name."), "none", "an empty name is not found");
+	check_string(where(&opened, id, ""), "none", "an empty path is not found");
+	check_string(where(&opened, 0, "flags"), "none", "void has no members");
+	check_string(where(&opened, 4000000000U, "flags"), "none",
+		     "a type that does not exist has no members");
 	close_made(&opened);
 }
 
@@ -122,13 +127,16 @@ static void test_bitfields(void)
 		       make_btf_name(make, "part"), old, (uint32_t)40);
 	open_made(&opened, make);
 	id = opened.want.ids[0];
-	check_string(where(&opened, id, "bp_offset"), "16", "a whole member");
-	check_string(where(&opened, id, "sp_reg"), "32:4", "sp_reg");
-	check_string(where(&opened, id, "bp_reg"), "36:4", "bp_reg");
-	check_string(where(&opened, id, "type"), "40:3", "type");
-	check_string(where(&opened, id, "signal"), "43:1", "signal");
-	check_string(where(&opened, id + 1, "whole"), "0", "the old way: a whole member");
-	check_string(where(&opened, id + 1, "part"), "42:3", "the old way: a bitfield");
+	check_string(where(&opened, id, "bp_offset"), "16",
+		     "a member that fills its bytes is no bitfield");
+	check_string(where(&opened, id, "sp_reg"), "32:4", "sp_reg is a bitfield");
+	check_string(where(&opened, id, "bp_reg"), "36:4", "bp_reg is a bitfield");
+	check_string(where(&opened, id, "type"), "40:3", "type is a bitfield");
+	check_string(where(&opened, id, "signal"), "43:1", "signal is a bitfield");
+	check_string(where(&opened, id + 1, "whole"), "0",
+		     "in the old encoding, a member that fills its bytes is no bitfield");
+	check_string(where(&opened, id + 1, "part"), "42:3",
+		     "in the old encoding, a bitfield is read");
 	close_made(&opened);
 }
 
@@ -154,18 +162,19 @@ static void test_sizes(void)
 	open_made(&opened, make);
 
 	check(btf_size(&opened.btf, chain, &bytes) && bytes == 24, "typedefs: %" PRIu64, bytes);
-	check_string(where(&opened, chain, "a"), "0", "member through them");
+	check_string(where(&opened, chain, "a"), "0", "a member is found through typedefs");
 	check(btf_size(&opened.btf, array, &bytes) && bytes == 120, "array: %" PRIu64, bytes);
 	check(btf_size(&opened.btf, matrix, &bytes) && bytes == 360, "matrix: %" PRIu64, bytes);
 	check(btf_size(&opened.btf, pointer, &bytes) && bytes == 8, "pointer: %" PRIu64, bytes);
 	check(btf_size(&opened.btf, big, &bytes) && bytes == 0xfffffffe00000001,
 	      "2^32-1 of 2^32-1: %" PRIu64, bytes);
 	bytes = 7;
-	check(!btf_size(&opened.btf, huge, &bytes), "2^32 * 5 elements");
-	check(!btf_size(&opened.btf, forward, &bytes), "a struct that is only declared");
-	check(!btf_size(&opened.btf, 0, &bytes), "void");
-	check(!btf_size(&opened.btf, UINT32_MAX, &bytes), "no such type");
-	check_u64(bytes, 7, "untouched");
+	check(!btf_size(&opened.btf, huge, &bytes), "an array of 2^32 * 5 elements has no size");
+	check(!btf_size(&opened.btf, forward, &bytes),
+	      "a struct that is only declared has no size");
+	check(!btf_size(&opened.btf, 0, &bytes), "void has no size");
+	check(!btf_size(&opened.btf, UINT32_MAX, &bytes), "a type that does not exist has no size");
+	check_u64(bytes, 7, "a failure leaves the size untouched");
 	close_made(&opened);
 }
 
@@ -191,17 +200,18 @@ static void test_cycles(void)
 	make_btf_words(make, 6, (uint32_t)0, nest, (uint32_t)0, (uint32_t)0, nest, (uint32_t)0);
 	open_made(&opened, make);
 
-	check_string(result_name(opened.result), "ok", "cycles are no damage to the walk");
-	check(!btf_size(&opened.btf, self, &bytes), "a typedef of itself");
+	check_string(result_name(opened.result), "ok", "cycles of typedefs do not damage the walk");
+	check(!btf_size(&opened.btf, self, &bytes), "a typedef of itself has no size");
 	check(!btf_size(&opened.btf, a, &bytes) && !btf_size(&opened.btf, b, &bytes),
-	      "of each other");
-	check(!btf_size(&opened.btf, deep, &bytes), "40 typedefs");
-	check(btf_size(&opened.btf, deep - 20, &bytes) && bytes == 1, "20 typedefs");
-	check(!btf_size(&opened.btf, array, &bytes), "arrays of each other");
-	check(!btf_size(&opened.btf, alone, &bytes), "an array of itself, once");
-	check_string(where(&opened, nest, "x"), "none", "a struct that holds itself twice");
-	check(opened.btf.damaged, "it counts as damage");
-	check_u64(opened.btf.steps, 0, "the steps are used up");
+	      "typedefs of each other have no size");
+	check(!btf_size(&opened.btf, deep, &bytes), "40 typedefs are too many");
+	check(btf_size(&opened.btf, deep - 20, &bytes) && bytes == 1, "20 typedefs are followed");
+	check(!btf_size(&opened.btf, array, &bytes), "arrays of each other have no size");
+	check(!btf_size(&opened.btf, alone, &bytes), "an array of itself has no size");
+	check_string(where(&opened, nest, "x"), "none",
+		     "a struct that contains itself twice is searched with a limit");
+	check(opened.btf.damaged, "a search that reaches the depth limit counts as damage");
+	check_u64(opened.btf.steps, 0, "a search ends when its steps are used up");
 	close_made(&opened);
 }
 
@@ -212,12 +222,14 @@ static void test_same_names(void)
 	open_text(&opened, "struct wanted 1 { u8 a @0; } union wanted 2 { u16 a @0; }"
 			   "struct other 1 { u8 a @0; } struct wanted2 3 { u8 a @0; }"
 			   "struct wante 3 { u8 a @0; }");
-	check_u64(opened.want.found, 2, "two of one name");
-	check(opened.want.ids[0] == 6 && opened.want.ids[1] == 7, "in their order");
+	check_u64(opened.want.found, 2, "two structs of one name are found");
+	check(opened.want.ids[0] == 6 && opened.want.ids[1] == 7,
+	      "structs of one name are found in their order");
 	close_made(&opened);
 	open_text(&opened, "struct wanted 1 {} struct wanted 2 {} struct wanted 3 {}"
 			   "struct wanted 4 {} struct wanted 5 {} struct wanted 6 {}");
-	check_u64(opened.want.found, BTF_MAX_SAME_NAMES, "six of one name");
+	check_u64(opened.want.found, BTF_MAX_SAME_NAMES,
+		  "only four of six structs of one name are kept");
 	close_made(&opened);
 }
 
@@ -298,21 +310,21 @@ static void test_longer_header(void)
 	memcpy(longer + 32, blob + 24, bytes - 24);
 	make_btf_put(longer + 4, 32);
 	check(btf_init(&btf, longer, bytes + 8, &want, 1) == BTF_DAMAGED && btf.count == 5,
-	      "a longer header without a layout");
+	      "a longer header without a layout of kinds is accepted");
 	btf_deinit(&btf);
 	make_btf_put(longer + 24, bytes - 24);
 	make_btf_put(longer + 28, 84);
 	longer[bytes + 8 + 80] = longer[bytes + 8 + 81] = 4;
 	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_OK && want.found == 1,
-	      "the layout tells the sizes of kinds");
+	      "the layout of kinds tells their sizes");
 	btf_deinit(&btf);
 	make_btf_put(longer + 28, 83);
 	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_DAMAGED,
-	      "a layout that ends within the kind");
+	      "a layout that ends within the kind does not describe it");
 	btf_deinit(&btf);
 	make_btf_put(longer + 28, 85);
 	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_NONE,
-	      "a layout that ends outside");
+	      "a layout that ends outside the blob is refused");
 	free(longer);
 	free(blob);
 }
@@ -328,14 +340,14 @@ static void test_broken_types(void)
 	check(opened.result == BTF_DAMAGED && opened.want.found == 1,
 	      "2^24-1 members: %s, %u found", result_name(opened.result), opened.want.found);
 	check_string(where(&opened, opened.want.ids[0], "a"), "32",
-		     "the types before it are there");
+		     "the types before a damaged one are found");
 	close_made(&opened);
 
 	make = make_btf_create();
 	make_btf_type(make, NULL, 0, 0, 8);
 	make_btf_text(make, "struct wanted 8 { u32 a @4; }");
 	open_made(&opened, make);
-	check(opened.result == BTF_DAMAGED && !opened.want.found, "kind 0");
+	check(opened.result == BTF_DAMAGED && !opened.want.found, "kind 0 is refused");
 	close_made(&opened);
 
 	/* The last type's members end 4 bytes behind the types, where the strings are. */
@@ -354,7 +366,8 @@ static void test_broken_types(void)
 		       (uint32_t)3, (uint32_t)32);
 	open_made(&opened, make);
 	make_btf_put(opened.blob + 24 + opened.btf.starts[5] + 12, opened.btf.strings_bytes);
-	check_string(where(&opened, 6, "b"), "32", "beside a member whose name lies outside");
+	check_string(where(&opened, 6, "b"), "32",
+		     "a member beside one whose name lies outside is found");
 	close_made(&opened);
 }
 
@@ -402,7 +415,7 @@ static void test_truncated(void)
 		blob[at / sizeof(changes)] = old;
 	}
 	check(changed > 10000, "every byte changed: %u answers", changed);
-	check_string(where(&opened, opened.want.ids[0], "a"), "32", "the unchanged blob");
+	check_string(where(&opened, opened.want.ids[0], "a"), "32", "the unchanged blob is read");
 	close_made(&opened);
 }
 
@@ -426,9 +439,11 @@ static void test_limits(void)
 	      "more types than allowed: %" PRIu32, btf.count);
 	btf_deinit(&btf);
 	make_btf_put(blob + 20, BTF_MAX_BYTES - 24 - 12 * most);
-	check(btf_init(&btf, blob, BTF_MAX_BYTES, &want, 1) == BTF_DAMAGED, "32 MiB");
+	check(btf_init(&btf, blob, BTF_MAX_BYTES, &want, 1) == BTF_DAMAGED,
+	      "a blob of 32 MiB is read");
 	btf_deinit(&btf);
-	check(btf_init(&btf, blob, BTF_MAX_BYTES + 1, &want, 1) == BTF_NONE, "one more byte");
+	check(btf_init(&btf, blob, BTF_MAX_BYTES + 1, &want, 1) == BTF_NONE,
+	      "a blob with one byte more is refused");
 	free(blob);
 }
 

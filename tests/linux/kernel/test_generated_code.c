@@ -84,30 +84,33 @@ static void test_lists(void)
 {
 	begin();
 	put_list(0, 2);
-	check(is_named(code_of(1) + 31, "bpf_prog_1", "[bpf]"), "a program's last byte");
-	check(space_find(space, code_of(1) + 32) == NULL, "nothing behind it");
+	check(is_named(code_of(1) + 31, "bpf_prog_1", "[bpf]"),
+	      "the last byte of a BPF program has its name");
+	check(space_find(space, code_of(1) + 32) == NULL,
+	      "the byte behind a BPF program has no name");
 	put_list(1, 3);
-	check(space_find(space, code_of(0)) == NULL, "the first has gone");
-	check(is_named(code_of(3), "bpf_prog_3", "[bpf]"), "another has come");
+	check(space_find(space, code_of(0)) == NULL, "a BPF program that was removed has no name");
+	check(is_named(code_of(3), "bpf_prog_3", "[bpf]"),
+	      "a BPF program that was added has its name");
 
 	made_linux_string(&guest, place(2) + 32, "bpf_prog_7");
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
 	check(is_named(code_of(2), "bpf_prog_7", "[bpf]"),
-	      "another program in the place of one that has gone");
+	      "a BPF program in the place of a removed one has its name");
 	made_linux_u64(&guest, place(2) + 16, code_of(7));
 	made_linux_u64(&guest, place(2) + 24, code_of(7) + 32);
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
 	check(is_named(code_of(7), "bpf_prog_7", "[bpf]") && !space_find(space, code_of(2)),
-	      "or of the same name elsewhere");
+	      "a BPF program of the same name elsewhere has its name");
 	made_linux_string(&guest, place(1) + 32, "bpf_prog_8_F");
 	made_linux_u64(&guest, place(2) + 16, code_of(1));
 	made_linux_u64(&guest, place(2) + 24, code_of(1) + 32);
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
 	check(is_named(code_of(1), "bpf_prog_7", "[bpf]"),
-	      "a whole program's name, not its part's");
+	      "an address with two names has the whole program's name");
 	put_list(1, 3);
 
 	made_linux_u64(&guest, FTRACE, place(9));
@@ -116,8 +119,10 @@ static void test_lists(void)
 	made_linux_u64(&guest, place(9) + 24, 48);
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
-	check(is_named(code_of(9) + 47, "ftrace_trampoline", "[ftrace]"), "a trampoline");
-	check(is_named(code_of(2), "bpf_prog_2", "[bpf]"), "programs stay");
+	check(is_named(code_of(9) + 47, "ftrace_trampoline", "[ftrace]"),
+	      "an ftrace trampoline has its name");
+	check(is_named(code_of(2), "bpf_prog_2", "[bpf]"),
+	      "BPF programs keep their names when trampolines change");
 	end();
 }
 
@@ -128,10 +133,12 @@ static void test_many(void)
 	for (unsigned i = 0; i < 4; i++)
 		put_list(i, MANY);
 	check(is_named(code_of(MANY), "bpf_prog_4096", "[bpf]"),
-	      "thousands of programs, replaced four times");
-	check(space_find(space, code_of(2)) == NULL, "a program that is off the list has gone");
+	      "thousands of BPF programs, replaced four times, have their names");
+	check(space_find(space, code_of(2)) == NULL,
+	      "a BPF program that is off the list has no name");
 	put_list(MANY, MANY);
-	check(space_find(space, code_of(4)) == NULL, "thousands are removed at once");
+	check(space_find(space, code_of(4)) == NULL,
+	      "thousands of BPF programs are removed at once");
 	end();
 }
 
@@ -142,13 +149,15 @@ static void test_hostile(void)
 	made_linux_u64(&guest, place(1), place(0)); /* a list without an end */
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
-	check(is_named(code_of(0), "bpf_prog_0", "[bpf]"), "a list that never ends");
+	check(is_named(code_of(0), "bpf_prog_0", "[bpf]"), "a list that never ends is cut");
 	made_linux_u64(&guest, place(0) + 24, UINT64_MAX);
 	made_linux_u64(&guest, place(1), 0x1000);
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
-	check(space_find(space, code_of(0)) == NULL, "a program as large as memory");
-	check(is_named(code_of(1), "bpf_prog_1", "[bpf]"), "the other program is there");
+	check(space_find(space, code_of(0)) == NULL,
+	      "a BPF program as large as memory is left out");
+	check(is_named(code_of(1), "bpf_prog_1", "[bpf]"),
+	      "the other BPF program of the list has its name");
 	end();
 }
 

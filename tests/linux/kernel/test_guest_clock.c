@@ -91,13 +91,14 @@ static bool is_unknown(void)
 static void test_xen(void)
 {
 	begin("xen");
-	check(is_at(5000000, 1000000007), "clocksource xen, at the last tick");
-	check(is_at(5000100, 1000000307), "a little later");
-	check(is_at(4999900, 999999707), "a little before");
+	check(is_at(5000000, 1000000007), "clocksource xen: time at the last tick");
+	check(is_at(5000100, 1000000307), "clocksource xen: time a little after the last tick");
+	check(is_at(4999900, 999999707), "clocksource xen: time a little before the last tick");
 	put(TKR_MASK, 8, 0xffffff);
 	put(TKR_CYCLE_LAST, 8, 0xfffff0);
-	check(is_at(0x1000000, 1000000055), "a counter of 24 bits that began again");
-	check(is_at(0xffffe0, 999999959), "and a little before its last tick");
+	check(is_at(0x1000000, 1000000055),
+	      "a counter of 24 bits that began again gives the right time");
+	check(is_at(0xffffe0, 999999959), "a counter of 24 bits gives a time before its last tick");
 	end();
 }
 
@@ -105,22 +106,22 @@ static void test_tsc(void)
 {
 	begin("tsc");
 	put(TKR_CYCLE_LAST, 8, 900);
-	check(is_at(400, 1000000007), "clocksource tsc: Xen says what its counter shows");
-	check(is_at(500, 1000000607), "later: 200 cycles of 3 ns");
-	check(is_at(390, 999999947), "before");
+	check(is_at(400, 1000000007), "clocksource tsc: the counter at Xen's time stamp");
+	check(is_at(500, 1000000607), "clocksource tsc: 200 cycles of 3 ns later");
+	check(is_at(390, 999999947), "clocksource tsc: before Xen's time stamp");
 	made_linux_u64(&guest, VCPU_INFO + 56, 0x80000000 | 1ULL << 32); /* shift 1: 1 cycle a ns */
-	check(is_at(500, 1000000307), "a counter at half the rate");
+	check(is_at(500, 1000000307), "clocksource tsc: a counter at half the rate");
 	made_linux_u64(&guest, VCPU_INFO + 56, 0x80000000 | 0xffULL << 32); /* -1: 4 cycles a ns */
-	check(is_at(500, 1000001207), "at twice the rate");
+	check(is_at(500, 1000001207), "clocksource tsc: a counter at twice the rate");
 	made_linux_u64(&guest, VCPU_INFO + 32, 5);
-	check(is_unknown(), "Xen is writing there at each look");
+	check(is_unknown(), "no time is read while Xen is writing at each try");
 	made_linux_u64(&guest, VCPU_INFO + 32, 4);
 	made_linux_u64(&guest, VCPU_INFO + 56, 0);
-	check(is_unknown(), "a scale of 0");
+	check(is_unknown(), "a scale of 0 gives no time");
 	made_linux_u64(&guest, VCPU_INFO + 56, 1 | 0x40ULL << 32);
-	check(is_unknown(), "a shift of 64");
+	check(is_unknown(), "a shift of 64 from Xen gives no time");
 	made_linux_u64(&guest, AREA + XEN_VCPU, 0x1000);
-	check(is_unknown(), "a pointer to user memory");
+	check(is_unknown(), "a pointer to user memory gives no time");
 	end();
 }
 
@@ -128,39 +129,40 @@ static void test_layouts(void)
 {
 	begin("xen");
 	made_linux_set(&guest, SEQCOUNT_SIZEOF, -1);
-	check(is_at(5000000, 1000000007), "to 5.9: a sequence number of four bytes");
+	check(is_at(5000000, 1000000007), "up to 5.9 the sequence number has four bytes");
 	made_linux_set(&guest, TK_DATA_TIMEKEEPER, 8);
 	made_linux_set(&guest, SEQCOUNT_SIZEOF, 64);
-	check(is_at(5000000, 1000000007), "from 6.13: struct tk_data says where the timekeeper is");
+	check(is_at(5000000, 1000000007),
+	      "from 6.13 on struct tk_data has the timekeeper's offset");
 	made_linux_set(&guest, TKR_MULT, -1);
-	check(is_unknown(), "a member is missing");
+	check(is_unknown(), "a missing member gives no time");
 	made_linux_set(&guest, TKR_MULT, 24);
 	made_linux_set(&guest, TKR_BASE, 60000);
-	check(is_unknown(), "a member is far away");
+	check(is_unknown(), "a member that is far away gives no time");
 	end();
 }
 
 static void test_hostile(void)
 {
 	begin("hpet");
-	check(is_unknown(), "a clocksource that nobody can read from outside");
+	check(is_unknown(), "an unknown clocksource gives no time");
 	end();
 	begin("xen");
 	made_linux_u64(&guest, TK_CORE, 7);
-	check(is_unknown(), "the guest is writing at each look");
+	check(is_unknown(), "no time is read while the guest is writing at each try");
 	made_linux_u64(&guest, TK_CORE, 6);
 	put(TKR_MULT, 8, 3ULL << 24 | 64ULL << 32);
-	check(is_unknown(), "a shift of 64");
+	check(is_unknown(), "a shift of 64 from the guest gives no time");
 	put(TKR_MULT, 8, 0xffffffffULL | 63ULL << 32);
 	put(TKR_XTIME_NSEC, 8, UINT64_MAX);
 	put(TKR_CYCLE_LAST, 8, 1ULL << 63);
-	check(!is_unknown(), "the largest numbers give some time");
+	check(!is_unknown(), "the largest numbers give a time");
 	put(TKR_CLOCK, 8, 0x1000);
-	check(is_unknown(), "a clocksource in user memory");
+	check(is_unknown(), "a clocksource in user memory gives no time");
 	guest.guest.symbols[LINUX_TIMEKEEPER] = 0xffffffff90000000ULL;
-	check(is_unknown(), "no page there");
+	check(is_unknown(), "a clocksource on a missing page gives no time");
 	guest.guest.symbols[LINUX_TIMEKEEPER] = 0;
-	check(is_unknown(), "no symbol");
+	check(is_unknown(), "a kernel without tk_core gives no time");
 	end();
 }
 

@@ -63,12 +63,15 @@ static int kind_of(const uint8_t *code, size_t n, uint64_t symbol)
 
 int main(void)
 {
-	check_u64(kind_of(pv, sizeof(pv), PAGE), ORC_HYPERCALLS, "PV");
-	check_u64(kind_of(intel, sizeof(intel), PAGE), ORC_LEAVES, "PVH on Intel");
-	check_u64(kind_of(amd, sizeof(amd), PAGE), ORC_LEAVES, "PVH on AMD");
-	check(kind_of(unwritten, sizeof(unwritten), PAGE) == NONE, "Xen has not written there");
-	check(kind_of(NULL, 0, PAGE) == NONE, "the page cannot be read");
-	check(kind_of(pv, sizeof(pv), 0) == NONE, "a kernel without the page");
-	check(kind_of(pv, sizeof(pv), PAGE + 1) == NONE, "no page starts there");
+	check_u64(kind_of(pv, sizeof(pv), PAGE), ORC_HYPERCALLS, "stubs of PV are recognised");
+	check_u64(kind_of(intel, sizeof(intel), PAGE), ORC_LEAVES,
+		  "stubs of PVH on Intel are recognised");
+	check_u64(kind_of(amd, sizeof(amd), PAGE), ORC_LEAVES,
+		  "stubs of PVH on AMD are recognised");
+	check(kind_of(unwritten, sizeof(unwritten), PAGE) == NONE,
+	      "a page without Xen's stubs is left out");
+	check(kind_of(NULL, 0, PAGE) == NONE, "a page that cannot be read is left out");
+	check(kind_of(pv, sizeof(pv), 0) == NONE, "a kernel without the page has no stubs");
+	check(kind_of(pv, sizeof(pv), PAGE + 1) == NONE, "an address within a page is left out");
 	return tap_done();
 }

@@ -38,9 +38,9 @@ static void test_layout(const struct made_layout *layout)
 		if (!check(kallsyms, "%s: found%s", layout->what,
 			   text_known ? "" : ", place of the code not known"))
 			continue;
-		check_u64(kallsyms->n, made.n, "symbols");
+		check_u64(kallsyms->n, made.n, "number of symbols");
 		check_u64(compare(kallsyms, &made), made.n, "symbols as they were made");
-		check_u64(kallsyms_text(kallsyms), MADE_TEXT, "_text");
+		check_u64(kallsyms_text(kallsyms), MADE_TEXT, "address of _text");
 		check(kallsyms->encoding == layout->encoding &&
 			      kallsyms->tables_before == layout->before,
 		      "%s: the layout is told", layout->what);
@@ -79,8 +79,10 @@ static void test_short(struct made_layout layout)
 	if (kallsyms_find(&input, &kallsyms))
 		exit(99);
 	if (check(kallsyms, "%s of 32 bits: found", layout.what)) {
-		check_u64(compare(kallsyms, &made), made.n, "symbols as they were made");
-		check_u64(kallsyms_text(kallsyms), (uint32_t)MADE_TEXT, "_text");
+		check_u64(compare(kallsyms, &made), made.n,
+			  "symbols of a 32-bit kernel as they were made");
+		check_u64(kallsyms_text(kallsyms), (uint32_t)MADE_TEXT,
+			  "address of _text in a 32-bit kernel");
 	}
 	kallsyms_destroy(kallsyms);
 	kallsyms = NULL;
@@ -144,10 +146,11 @@ static void test_left_out(const struct made_layout *layout)
 	check(kallsyms && compare(kallsyms, &made) == made.n, "%s: found without the bytes before",
 	      layout->what);
 	if (layout->before)
-		check_u64(left_out.lowest, made.addresses, "asked for: the addresses");
+		check_u64(left_out.lowest, made.addresses,
+			  "the lowest byte that is requested belongs to the addresses");
 	else
 		check(!left_out.asked || left_out.lowest == made.num - 8,
-		      "nothing but the word before is asked for");
+		      "nothing but the word before the names is requested");
 	kallsyms_destroy(kallsyms);
 	kallsyms = NULL;
 
@@ -219,22 +222,31 @@ static void test_decode(const struct made_layout *layout)
 		if (strcmp(made.symbols[i].name, "_etext") == 0)
 			etext = made.symbols[i].address;
 	check_u64(count_functions(&made, tab), layout->n_functions, "functions have their names");
-	check_u64(symtab_count(tab), layout->n_functions + 5, "the table has nothing else");
-	check_string(name_at(tab, MADE_TEXT), "startup_64", "no label of the linker script");
-	check_string(name_at(tab, MADE_TEXT + 0x44), "__x64_sys_getpid", "a system call's alias");
-	check_string(name_at(tab, MADE_TEXT + 0x84), "__memcpy", "not the weak alias");
-	check_string(name_at(tab, etext), "none", "no function behind _etext");
+	check_u64(symtab_count(tab), layout->n_functions + 5,
+		  "the decoded table has nothing but functions");
+	check_string(name_at(tab, MADE_TEXT), "startup_64",
+		     "_text is no function: the first function has its name");
+	check_string(name_at(tab, MADE_TEXT + 0x44), "__x64_sys_getpid",
+		     "an alias of a system call has the preferred name");
+	check_string(name_at(tab, MADE_TEXT + 0x84), "__memcpy",
+		     "a weak alias does not replace a name");
+	check_string(name_at(tab, etext), "none", "nothing behind _etext is a function");
 	check_init(tab, "all marks");
 	check_string(name_at(tab, 0x1fb40), "none", "a per-cpu value has no name");
-	check_string(name_at(tab, 0x1fc00), "none", "a per-cpu value of another type");
-	check_string(name_at(tab, MADE_RODATA + 0xb00000), "none", "code outside of the text");
-	check(wanted[0].address == MADE_RODATA + 0xa00040 && wanted[0].type == 'D', "init_task");
-	check(wanted[1].address == MADE_RODATA + 0xa00000, "the global one of two modules");
-	check(wanted[2].address == 0x1fb40 && wanted[2].type == 'A', "a per-cpu value");
-	check(wanted[3].address == 0 && wanted[3].type == 'A', "a per-cpu value that is 0");
-	check(wanted[4].address == 0 && !wanted[4].type, "a symbol that does not exist");
-	check(wanted[5].address == MADE_TEXT && wanted[5].type == 'T', "_text");
-	check(!wanted[6].type, "the empty name");
+	check_string(name_at(tab, 0x1fc00), "none", "a per-cpu value of another type has no name");
+	check_string(name_at(tab, MADE_RODATA + 0xb00000), "none",
+		     "code outside of the text has no name");
+	check(wanted[0].address == MADE_RODATA + 0xa00040 && wanted[0].type == 'D',
+	      "init_task is found with its type");
+	check(wanted[1].address == MADE_RODATA + 0xa00000,
+	      "the global one of two symbols named modules is found");
+	check(wanted[2].address == 0x1fb40 && wanted[2].type == 'A', "a per-cpu value is found");
+	check(wanted[3].address == 0 && wanted[3].type == 'A',
+	      "a per-cpu value that is 0 is found");
+	check(wanted[4].address == 0 && !wanted[4].type,
+	      "a symbol that does not exist is not found");
+	check(wanted[5].address == MADE_TEXT && wanted[5].type == 'T', "_text is found");
+	check(!wanted[6].type, "the empty name is not found");
 	symtab_destroy(tab);
 	kallsyms_destroy(kallsyms);
 	made_kallsyms_deinit(&made);
@@ -251,12 +263,14 @@ static void test_missing_marks(struct made_layout layout)
 	layout.left_out = "_etext";
 	make_kallsyms(&layout, &made);
 	kallsyms = find_in(made.bytes, made.size_bytes, MADE_TEXT, NULL);
-	if (!check(kallsyms && !kallsyms->marks[KALLSYMS_ETEXT], "no _etext: found"))
+	if (!check(kallsyms && !kallsyms->marks[KALLSYMS_ETEXT], "tables without _etext are found"))
 		return;
 	tab = decode(kallsyms, NULL, 0);
-	check_u64(count_functions(&made, tab), layout.n_functions, "functions have their names");
+	check_u64(count_functions(&made, tab), layout.n_functions,
+		  "without _etext functions have their names");
 	last = symtab_at(tab, symtab_count(tab) - 3); /* before the two of init */
-	check_u64(last.end - last.start, 256 << 10, "the last function has a limited size");
+	check_u64(last.end - last.start, 256 << 10,
+		  "without _etext the last function has a limited size");
 	check_init(tab, "no _etext");
 	symtab_destroy(tab);
 	kallsyms_destroy(kallsyms);
@@ -271,7 +285,8 @@ static void test_missing_marks(struct made_layout layout)
 	layout.left_out = "_text";
 	make_kallsyms(&layout, &made);
 	kallsyms = find_in(made.bytes, made.size_bytes, MADE_TEXT, NULL);
-	check(kallsyms && kallsyms_text(kallsyms) == MADE_TEXT, "no _text: _stext");
+	check(kallsyms && kallsyms_text(kallsyms) == MADE_TEXT,
+	      "without _text the code begins at _stext");
 	kallsyms_destroy(kallsyms);
 	made_kallsyms_deinit(&made);
 }

@@ -88,29 +88,30 @@ static void test_places(struct range *range, const struct made_kallsyms *made)
 		check(seen == page || seen == page - GUEST_PAGE_SIZE,
 		      "names at %#zx: everything before %#zx can be left out, seen in %u pages",
 		      places[i], seen, range->reads);
-		check(range->reads <= places[i] / (256 << 10) + 8, "after few pages");
+		check(range->reads <= places[i] / (256 << 10) + 8,
+		      "names are found after a few pages");
 	}
 }
 
 static void test_none(struct range *range, const struct made_kallsyms *made)
 {
 	memset(range->bytes, 0, RANGE_BYTES);
-	check_u64(probe(range, RANGE_BYTES), NONE, "zeros: no names");
+	check_u64(probe(range, RANGE_BYTES), NONE, "zeros are no names");
 	check_u64(range->reads, RANGE_BYTES / (256 << 10) + (4 << 20) / (32 << 10),
-		  "pages looked at");
+		  "number of pages that were read");
 	fill_other(range->bytes, RANGE_BYTES);
-	check_u64(probe(range, RANGE_BYTES), NONE, "other data: no names");
+	check_u64(probe(range, RANGE_BYTES), NONE, "other data is no names");
 	put_names(range->bytes, 0, made);
-	check_u64(probe(range, RANGE_BYTES), 0, "names from the first byte on");
-	check_u64(probe(range, 0), NONE, "an empty range");
+	check_u64(probe(range, RANGE_BYTES), 0, "names that begin with the first byte are found");
+	check_u64(probe(range, 0), NONE, "an empty range has no names");
 	fill_other(range->bytes, RANGE_BYTES);
 	memset(range->bytes + 0x41000, 0, NAMES_BYTES);
 	memcpy(range->bytes + 0x41000, made->bytes + made->names, 50000);
-	check_u64(probe(range, RANGE_BYTES), 0x40000, "the names of a small kernel");
+	check_u64(probe(range, RANGE_BYTES), 0x40000, "the names of a small kernel are found");
 	memset(range->bytes, 1, RANGE_BYTES);
-	check_u64(probe(range, RANGE_BYTES), NONE, "lengths of 1 only");
+	check_u64(probe(range, RANGE_BYTES), NONE, "lengths of 1 are no names");
 	memset(range->bytes, 0x7f, RANGE_BYTES);
-	check_u64(probe(range, RANGE_BYTES), NONE, "lengths of 127 only");
+	check_u64(probe(range, RANGE_BYTES), NONE, "lengths of 127 are no names");
 }
 
 /* A kernel has all of its pages: where one is missing there is no kernel. */
@@ -119,8 +120,8 @@ static void test_refused(struct range *range, const struct made_kallsyms *made)
 	fill_other(range->bytes, RANGE_BYTES);
 	put_names(range->bytes, 0x81000, made);
 	range->refused = 0x40000;
-	check_u64(probe(range, RANGE_BYTES), NONE, "a page is missing: no names");
-	check(range->reads < 16, "the search ends there");
+	check_u64(probe(range, RANGE_BYTES), NONE, "a missing page ends the search without names");
+	check(range->reads < 16, "the search reads nothing behind a missing page");
 	range->refused = 1;
 }
 
@@ -131,7 +132,7 @@ static void test_page_end(struct range *range)
 	memset(range->bytes, 0,
 	       15); /* the first entry begins behind that, the last at the last byte */
 	range->bytes[GUEST_PAGE_SIZE - 1] = 0x80;
-	check_u64(probe(range, GUEST_PAGE_SIZE), 0, "a length across the end of a page");
+	check_u64(probe(range, GUEST_PAGE_SIZE), 0, "a length across the end of a page is read");
 }
 
 int main(void)

@@ -92,30 +92,33 @@ static void test_whose(int directory)
 	struct linux_kernel kernel;
 	struct symtab_entry entry;
 
-	check(!loads(directory, "a", "a"), "the file is empty at first");
+	check(!loads(directory, "a", "a"), "nothing is found in an empty cache file");
 	store(directory, "a");
-	check(load(directory, "a", "a", &kernel), "the kernel is found again");
+	check(load(directory, "a", "a", &kernel), "a stored kernel is found again");
 	check(kernel.image->symtab && symtab_find(kernel.image->symtab, TEXT + 0x110, &entry) &&
 		      !strcmp(entry.name, "middle"),
-	      "with its symbols");
-	check_string(kernel.release, "6.1.0", "with its release");
+	      "the cached kernel has its symbols");
+	check_string(kernel.release, "6.1.0", "the cached kernel has its release");
 	linux_detach(&kernel);
 	check(!loads(directory, "a", "b"),
-	      "not for another domain, whatever build-id that domain shows");
-	check(!loads(directory, "b", "b"), "the other domain has a file of its own");
+	      "the cached kernel is not used for another domain with the same build-id");
+	check(!loads(directory, "b", "b"),
+	      "the other domain stores its kernel in a file of its own");
 	store(directory, "b");
-	check(loads(directory, "b", "b") && loads(directory, "a", "a"), "both are found");
+	check(loads(directory, "b", "b") && loads(directory, "a", "a"),
+	      "the kernels of both domains are found");
 }
 
 /* The domain boots another kernel: the new one takes the place of the old one. */
 static void test_other_kernel(int directory, const char *path)
 {
-	check_u64(count_files(path), 2, "two domains, two files");
+	check_u64(count_files(path), 2, "number of files for two domains");
 	made_linux_string(&made, TEXT + 0x800, "another build-id 123");
 	memory_refresh(made.guest.memory);
-	check(!loads(directory, "a", "a"), "not when the guest runs another kernel");
+	check(!loads(directory, "a", "a"),
+	      "the cached kernel is not used when the guest runs another kernel");
 	store(directory, "a"); /* with the old build-id: not found either */
-	check_u64(count_files(path), 2, "still two files");
+	check_u64(count_files(path), 2, "number of files after another kernel ran");
 }
 
 /* What was built when the user had waited long enough is not whole. */
@@ -129,13 +132,13 @@ static void test_over(int directory)
 {
 	made_linux_string(&made, TEXT + 0x800, BUILD_ID);
 	memory_refresh(made.guest.memory);
-	check(loads(directory, "a", "a"), "the kernel is in the cache");
+	check(loads(directory, "a", "a"), "the kernel is stored in the cache");
 	work_set_end(at_once, NULL);
 	memory_refresh(made.guest.memory);
-	check(!loads(directory, "a", "a"), "nothing is read any more when the work is over");
+	check(!loads(directory, "a", "a"), "the cache reads nothing when the work is over");
 	work_set_end(NULL, NULL);
 	memory_refresh(made.guest.memory);
-	check(loads(directory, "a", "a"), "it is still there for the next start");
+	check(loads(directory, "a", "a"), "the kernel is still in the cache for the next start");
 }
 
 static void test_cache(void)
@@ -150,8 +153,8 @@ static void test_cache(void)
 	test_whose(directory);
 	test_other_kernel(directory, path);
 	test_over(directory);
-	check(!kernel_cache_adopt(-1), "without a file there is no cache");
-	check(!kernel_cache_load(NULL, "a", NULL, TEXT), "and nothing in it");
+	check(!kernel_cache_adopt(-1), "a cache without a file is NULL");
+	check(!kernel_cache_load(NULL, "a", NULL, TEXT), "a cache without a file has no kernel");
 	close(directory);
 }
 

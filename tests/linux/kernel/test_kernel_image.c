@@ -110,7 +110,8 @@ static void test_unsealed(void)
 		continue;
 	user = made_root(made);
 	made_share_kernel(made, kernel, elsewhere);
-	check_u64(user.cr3, kernel.cr3 | CR3_PAIR, "a pair");
+	check_u64(user.cr3, kernel.cr3 | CR3_PAIR,
+		  "the kernel's tables are found beside those of user mode");
 	check_found(user.cr3, kernel.cr3, "not sealed, from user mode");
 	for (uint64_t at = MADE_TEXT; at < MADE_TEXT + ENTRY_BYTES; at += GUEST_PAGE_SIZE)
 		made_alias(made, user, at, kernel, at, MADE_EXECUTE | MADE_WRITE);
@@ -124,13 +125,16 @@ static void test_none(void)
 
 	made = made_create();
 	kernel = made_root(made);
-	check_u64(symbols(kernel.cr3, &text, &root), 0, "nothing is mapped");
+	check_u64(symbols(kernel.cr3, &text, &root), 0, "no kernel is found in an empty memory");
 	made_map(made, kernel, 0, 16 << 20, MADE_EXECUTE | MADE_WRITE | MADE_PAGE_2M);
-	check_u64(symbols(kernel.cr3, &text, &root), 0, "a unikernel at the bottom");
+	check_u64(symbols(kernel.cr3, &text, &root), 0,
+		  "a unikernel at low addresses is no kernel");
 	made_map(made, kernel, MADE_TEXT, 2 << 20, MADE_EXECUTE | MADE_WRITE | MADE_PAGE_2M);
-	check_u64(symbols(kernel.cr3, &text, &root), 0, "a unikernel where Linux would be");
+	check_u64(symbols(kernel.cr3, &text, &root), 0,
+		  "a unikernel at Linux's addresses is no kernel");
 	made_map(made, kernel, large, 4 << 20, MADE_READ);
-	check_u64(symbols(kernel.cr3, &text, &root), 0, "constant data, but no constant code");
+	check_u64(symbols(kernel.cr3, &text, &root), 0,
+		  "constant data without constant code is no kernel");
 	check(memory_counts(made_memory(made)).pages < 2100, "every page was read at most once");
 	made_destroy(made);
 }

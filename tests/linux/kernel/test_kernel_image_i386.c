@@ -109,9 +109,9 @@ static void test_found(struct memory *memory, bool pae)
 	image = kernel_image_find(memory, &regs);
 	if (!check(image && kernel_image_find_kallsyms(image, &kallsyms), "a kernel %s", what))
 		return;
-	check_u64(kallsyms->n, tables.n, "symbols");
-	check_u64(kallsyms_text(kallsyms), TEXT, "_text");
-	check_u64(kernel_image_text(image), TEXT, "the range with the text");
+	check_u64(kallsyms->n, tables.n, "number of symbols of the kernel");
+	check_u64(kallsyms_text(kallsyms), TEXT, "address of _text");
+	check_u64(kernel_image_text(image), TEXT, "the range with the text is found");
 	kallsyms_destroy(kallsyms);
 	kernel_image_destroy(image);
 }

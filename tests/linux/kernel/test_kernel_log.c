@@ -179,19 +179,19 @@ static void test_whole(void)
 	struct os_log log = { 0 };
 
 	begin();
-	check(is("", 1), "before the first message, the only descriptor is reserved");
+	check(is("", 1), "before the first message there are no lines");
 	add("Linux version 6.1");
 	add("two\nlines");
 	add("");
 	add_as("goes on", COMMITTED, false);
 	check(is("Linux version 6.1|two|lines||goes on|", 0),
-	      "messages in their order, lines of one apart, the last one not finished");
+	      "lines are in their order, also those of one message and of the unfinished last one");
 	kernel_log_read(&guest.guest, &log);
 	check(log.n_messages == 4 && log.left_out == 0 && log.n_lines == 5 &&
 		      log.lines[0].time_ns == FIRST_ID * 1000 &&
 		      log.lines[1].time_ns == log.lines[2].time_ns &&
 		      log.lines[4].time_ns == (FIRST_ID + 3) * 1000,
-	      "times and counts");
+	      "messages have their times and are counted");
 	os_log_deinit(&log);
 	end();
 }
@@ -206,12 +206,14 @@ static void test_wrapped(void)
 		add(text);
 	}
 	check(is("m6|m7|m8|m9|m10|m11|m12|", 1),
-	      "both rings have gone round; m12 lies where the text of m5 was");
+	      "messages are read after both rings have gone round");
 	put_state(next_id - 8, REUSABLE);
 	put_state(next_id - 7, REUSABLE);
-	check(is("m7|m8|m9|m10|m11|m12|", 0), "the oldest have no text any more: no loss");
+	check(is("m7|m8|m9|m10|m11|m12|", 0),
+	      "the oldest messages without text are not counted as unreadable");
 	put_state(next_id - 4, RESERVED);
-	check(is("m7|m8|m10|m11|m12|", 1), "a message that is written just now is a gap");
+	check(is("m7|m8|m10|m11|m12|", 1),
+	      "a message that is being written is counted as unreadable");
 	end();
 
 	begin();
@@ -219,7 +221,7 @@ static void test_wrapped(void)
 	add("a block of 40 bytes that fits: 3");                             /* 112 */
 	add("it begins at the start");
 	check(is("a block of 40 bytes that fits: 3|it begins at the start|", 1),
-	      "a text that does not fit behind begins at the start; what it overwrote is no text");
+	      "a text that does not fit at the end is read at the start of the ring");
 	end();
 }
 
@@ -229,10 +231,12 @@ static void test_exact(void)
 	begin();
 	add("012345678901234567890123456789012345678901234567890123456789"); /* 72 */
 	add_as("forty-eight bytes up to the end of the ring: 48!", FINALIZED, true);
-	check(next_pos == FIRST_POS + DATA_BYTES, "the block ends with the ring");
+	check(next_pos == FIRST_POS + DATA_BYTES,
+	      "a message whose block ends with the ring is read");
 	check(is("012345678901234567890123456789012345678901234567890123456789|"
-		 "forty-eight bytes up to the end of the ring: 48!|", 0),
-	      "its text is whole");
+		 "forty-eight bytes up to the end of the ring: 48!|",
+		 0),
+	      "the text of a block that ends with the ring is whole");
 	end();
 }
 
@@ -244,9 +248,9 @@ static void test_without_text(void)
 	put_desc(FIRST_ID, FINALIZED, 3, 3);
 	check(is("|second|", 0), "an empty line has no block");
 	put_desc(FIRST_ID, FINALIZED, 1, 1);
-	check(is("second|", 1), "a message whose text found no room is lost");
+	check(is("second|", 1), "a message whose text found no room is counted as unreadable");
 	put_desc(FIRST_ID, FINALIZED, 3, 1);
-	check(is("second|", 1), "no block, in two ways");
+	check(is("second|", 1), "a message without a block is unreadable, in two ways");
 	end();
 }
 
@@ -255,23 +259,24 @@ static void test_lengths(void)
 	begin();
 	add("sixteen bytes...");
 	put_info(FIRST_ID, 0, 60000);
-	check(is("sixteen bytes...|", 0), "a text that is longer than its block ends with it");
+	check(is("sixteen bytes...|", 0),
+	      "a text that is longer than its block ends with the block");
 	put_info(FIRST_ID, 0, 7);
-	check(is("sixteen|", 0), "one that is shorter");
+	check(is("sixteen|", 0), "a text that is shorter than its block ends early");
 	put_desc(FIRST_ID, FINALIZED, FIRST_POS, FIRST_POS + 8);
-	check(is("|", 0), "a block with room for its id alone");
+	check(is("|", 0), "a block with room for its id alone gives an empty text");
 	put_desc(FIRST_ID, FINALIZED, FIRST_POS, FIRST_POS);
-	check(is("", 1), "a block without bytes");
+	check(is("", 1), "a block without bytes is unreadable");
 	put_desc(FIRST_ID, FINALIZED, FIRST_POS, FIRST_POS + 4);
-	check(is("", 1), "a block that is not aligned");
+	check(is("", 1), "a block that is not aligned is unreadable");
 	put_desc(FIRST_ID, FINALIZED, FIRST_POS, FIRST_POS - 16);
-	check(is("", 1), "one that ends before it begins");
+	check(is("", 1), "a block that ends before it begins is unreadable");
 	put_desc(FIRST_ID, FINALIZED, FIRST_POS, FIRST_POS + 3 * DATA_BYTES);
-	check(is("", 1), "one of several rounds");
+	check(is("", 1), "a block of several rounds is unreadable");
 	put_desc(FIRST_ID, FINALIZED, UINT64_MAX - 7, 0);
-	check(is("", 1), "one at the end of all positions");
+	check(is("", 1), "a block at the end of all positions is unreadable");
 	put_desc(FIRST_ID, FINALIZED, FIRST_POS + 8, FIRST_POS + 24);
-	check(is("", 1), "one whose bytes are another message's");
+	check(is("", 1), "a block with another message's id is unreadable");
 	end();
 }
 
@@ -281,14 +286,14 @@ static void test_ids(void)
 	add("one");
 	add("two");
 	put_head(FIRST_ID + 1, FIRST_ID + 2);
-	check(is("one|two|", 6), "a tail behind the head: at most all descriptors");
+	check(is("one|two|", 6), "a tail behind the head gives at most all descriptors");
 	put_head(0, 0);
-	check(is("", 1), "an id that no descriptor has");
+	check(is("", 1), "an id that no descriptor has is unreadable");
 	put_head(1, UINT64_MAX >> 2);
-	check(is("", 3), "ids that begin again");
+	check(is("", 3), "ids that begin again after the largest are read");
 	put_head(FIRST_ID + 1, FIRST_ID);
 	made_linux_u64(&guest, desc_at(FIRST_ID), 2ULL << 62 | (FIRST_ID + N_DESCS));
-	check(is("two|", 1), "the descriptor has been given to a newer message");
+	check(is("two|", 1), "a descriptor that has been given to a newer message is unreadable");
 	end();
 }
 
@@ -297,25 +302,25 @@ static void test_rings(void)
 	begin();
 	add("one");
 	made_linux_u64(&guest, RING, 32);
-	check(lacks("read"), "2^32 descriptors");
+	check(lacks("read"), "a ring of 2^32 descriptors is refused");
 	made_linux_u64(&guest, RING, 31);
-	check(is("", 1), "2^31: none of them is where it has to be");
+	check(is("", 1), "a ring of 2^31 descriptors has no message in its place");
 	made_linux_u64(&guest, RING, COUNT_BITS);
 	made_linux_u64(&guest, RING + 0x30, 64);
-	check(lacks("read"), "2^64 bytes of text");
+	check(lacks("read"), "a ring of 2^64 bytes of text is refused");
 	made_linux_u64(&guest, RING + 0x30, SIZE_BITS);
 	made_linux_u64(&guest, RING + 0x38, 0x1000);
-	check(lacks("read"), "text in user memory");
+	check(lacks("read"), "text in user memory is refused");
 	made_linux_u64(&guest, RING + 0x38, DATA + (1ULL << 30));
-	check(is("", 1), "text that is not there");
+	check(is("", 1), "text on a missing page is unreadable");
 	made_linux_u64(&guest, RING + 0x38, DATA);
 	made_linux_u64(&guest, RING + 8, UINT64_MAX - 7);
-	check(is("", 1), "descriptors at the end of memory");
+	check(is("", 1), "descriptors at the end of memory are unreadable");
 	made_linux_u64(&guest, RING + 8, DESCS);
 	made_linux_u64(&guest, RING + 0x10, DESCS + (1ULL << 30));
-	check(is("", 1), "infos that are not there");
+	check(is("", 1), "infos on a missing page are unreadable");
 	made_linux_u64(&guest, PRB, 0);
-	check(lacks("read"), "no ring yet");
+	check(lacks("read"), "no log is read before the ring exists");
 	end();
 }
 
@@ -324,19 +329,19 @@ static void test_lacks(void)
 	begin();
 	add("one");
 	guest.guest.symbols[LINUX_LOG] = 0;
-	check(lacks("KALLSYMS"), "without the symbol");
+	check(lacks("KALLSYMS"), "no log is read without the symbol prb");
 	guest.guest.symbols[LINUX_LOG] = PRB;
 	made_linux_set(&guest, LOG_DESC_SIZEOF, 20);
-	check(lacks("5.10"), "a descriptor too small for its members");
+	check(lacks("5.10"), "a descriptor that is too small for its members is refused");
 	made_linux_set(&guest, LOG_DESC_SIZEOF, 4096);
-	check(lacks("5.10"), "and one too large for any kernel");
+	check(lacks("5.10"), "a descriptor that is too large for any kernel is refused");
 	made_linux_set(&guest, LOG_DESC_SIZEOF, DESC_BYTES);
 	made_linux_set(&guest, LOG_INFO_TEXT_BYTES, 87);
-	check(lacks("5.10"), "a length that is half outside");
+	check(lacks("5.10"), "a length that is half outside the info is refused");
 	made_linux_set(&guest, LOG_INFO_TEXT_BYTES, -1);
-	check(lacks("5.10"), "without a member");
+	check(lacks("5.10"), "no log is read if a member is missing");
 	guest.guest.has_layout = false;
-	check(lacks("BTF"), "without BTF");
+	check(lacks("BTF"), "no log is read without BTF");
 	end();
 }
 

@@ -50,7 +50,7 @@ static void check_values(const char *what, const struct layout *layout,
 	do {                                                                                       \
 		static const struct expected expected_[] = { __VA_ARGS__ };                        \
 		struct layout layout_;                                                             \
-		check(read_text(text, &layout_) == BTF_OK, "%s", what);                            \
+		check(read_text(text, &layout_) == BTF_OK, "BTF is read: %s", what);               \
 		check_values(what, &layout_, expected_, sizeof(expected_) / sizeof(*expected_));   \
 	} while (0)
 
@@ -270,33 +270,36 @@ static void test_results(void)
 	make_btf_text(make, "struct path 16 { ptr mnt @0; ptr dentry @8; }");
 	blob = make_btf_blob(make, &bytes);
 	make_btf_destroy(make);
-	check(layout_from_btf(blob, bytes, &layout) == BTF_DAMAGED, "an unknown kind: damaged");
-	check(layout_offset(&layout, TASK_COMM) == 64, "the types before it are read");
-	check(!layout_has(&layout, PATH_MNT), "the types behind it are not");
-	check_u64(count_found(&layout), 1, "members found");
-	check(layout_missing(&layout, needed, 2) == TASK_PID, "the first missing member");
-	check(layout_missing(&layout, needed, 1) == LAYOUT_MEMBERS, "no member is missing");
-	check(layout_from_btf(blob, bytes - 1, &none) == BTF_NONE, "cut: none");
-	check_u64(count_found(&none), 0, "members found");
-	check(layout_from_btf(blob, 0, &none) == BTF_NONE, "no bytes");
+	check(layout_from_btf(blob, bytes, &layout) == BTF_DAMAGED,
+	      "a blob with an unknown kind counts as damaged");
+	check(layout_offset(&layout, TASK_COMM) == 64, "the types before an unknown kind are read");
+	check(!layout_has(&layout, PATH_MNT), "the types behind an unknown kind are not read");
+	check_u64(count_found(&layout), 1, "number of members before the unknown kind");
+	check(layout_missing(&layout, needed, 2) == TASK_PID, "the first missing member is told");
+	check(layout_missing(&layout, needed, 1) == LAYOUT_MEMBERS,
+	      "LAYOUT_MEMBERS tells that no member is missing");
+	check(layout_from_btf(blob, bytes - 1, &none) == BTF_NONE,
+	      "a blob that is cut has no types");
+	check_u64(count_found(&none), 0, "number of members in a blob that is cut");
+	check(layout_from_btf(blob, 0, &none) == BTF_NONE, "a blob without bytes has no types");
 	free(blob);
 
-	check(layout_check(&layout) && layout_check(&none), "new layouts are valid");
+	check(layout_check(&layout) && layout_check(&none), "a new layout is valid");
 	layout.version++;
-	check(!layout_check(&layout), "the version of another table");
+	check(!layout_check(&layout), "a layout with the version of another table is invalid");
 	layout.version--;
 	layout.values[LAYOUT_MEMBERS - 1] = LAYOUT_MAX + 1;
-	check(!layout_check(&layout), "a number too large");
+	check(!layout_check(&layout), "a layout with a number that is too large is invalid");
 	layout.values[LAYOUT_MEMBERS - 1] = -2;
-	check(!layout_check(&layout), "a number too small");
+	check(!layout_check(&layout), "a layout with a number that is too small is invalid");
 	layout.values[LAYOUT_MEMBERS - 1] = LAYOUT_MAX;
-	check(layout_check(&layout), "the largest number");
+	check(layout_check(&layout), "a layout with the largest number is valid");
 
 	memset(&layout, 0, sizeof(layout));
-	check(layout_has(&layout, TASK_COMM), "0 is an offset");
+	check(layout_has(&layout, TASK_COMM), "a layout with offset 0 is valid");
 	layout_init(&layout);
 	check(layout_check(&layout), "the layout of an unknown kernel is valid");
-	check_u64(count_found(&layout), 0, "it has no members");
+	check_u64(count_found(&layout), 0, "the layout of an unknown kernel has no members");
 }
 
 /* A member that was added to the enumeration and not to the table has no struct. */
@@ -306,8 +309,8 @@ static void test_table(void)
 
 	for (unsigned i = 0; i < LAYOUT_MEMBERS; i++)
 		empty += !layout_struct(i) || !*layout_struct(i);
-	check_u64(empty, 0, "members without an entry");
-	check_string(layout_struct(DENTRY_NAME), "dentry", "the struct of an entry");
+	check_u64(empty, 0, "number of members without an entry");
+	check_string(layout_struct(DENTRY_NAME), "dentry", "the struct of an entry is told");
 }
 
 int main(void)

@@ -59,15 +59,15 @@ static struct memory_root tables(bool user)
 
 static void test_banner(void)
 {
-	check(is_there(), "the same banner");
+	check(is_there(), "a kernel with the same banner is there");
 	made_put_string(made, root, BANNER, OTHER);
-	check(!is_there(), "another build of the release");
+	check(!is_there(), "a kernel with another build of the release is not there");
 	made_put_string(made, root, BANNER, "Linux version 6.1.0-38-amd64 (d) #1\n");
-	check(!is_there(), "another release");
+	check(!is_there(), "a kernel with another release is not there");
 	made_put_string(made, root, BANNER, "no such text");
-	check(!is_there(), "no banner");
+	check(!is_there(), "a kernel without a banner is not there");
 	made_put_string(made, root, BANNER, ONE);
-	check(is_there(), "the first banner again");
+	check(is_there(), "a kernel whose banner came back is there");
 }
 
 static void test_tables(void)
@@ -78,19 +78,28 @@ static void test_tables(void)
 
 	made_share_kernel(made, process, root);
 	made_put_string(made, successor, BANNER, ONE);
-	check_string(runs(process, false), "yes", "in a process's system call");
-	check_string(runs(process, true), "yes", "in a process");
-	check_string(runs(successor, false), "no", "kexec: the same banner in another copy");
-	check_string(runs(successor, true), "no", "kexec: in user mode");
-	check_string(runs(empty, false), "no", "kexec: no page where the banner was");
-	check_string(runs(empty, true), "not known", "user mode without a kernel");
-	check_string(runs(isolated, true), "not known", "under isolation");
+	check_string(runs(process, false), "yes",
+		     "a vCPU in a process's system call runs the kernel");
+	check_string(runs(process, true), "yes", "a vCPU in a process runs the kernel");
+	check_string(
+		runs(successor, false), "no",
+		"after a kexec, a vCPU with the same banner in another copy does not run the kernel");
+	check_string(runs(successor, true), "no",
+		     "after a kexec, a vCPU in user mode does not run the kernel");
+	check_string(runs(empty, false), "no",
+		     "after a kexec, a vCPU without the banner's page does not run the kernel");
+	check_string(runs(empty, true), "not known",
+		     "a vCPU in user mode without kernel mappings may run the kernel or not");
+	check_string(runs(isolated, true), "not known",
+		     "a vCPU with isolated page tables may run the kernel or not");
 	check_string(runs(isolated, false), "not known",
-		     "under isolation, on the way into the kernel");
+		     "a vCPU that enters the kernel under isolation may run it or not");
 	vcpu.cut = CUT_NO_PAGING;
-	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN, "without paging");
+	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN,
+	      "a vCPU without paging may run the kernel or not");
 	vcpu = on((struct memory_root){ .cr3 = 0 }, false);
-	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN, "without registers");
+	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN,
+	      "a vCPU without registers may run the kernel or not");
 }
 
 int main(void)

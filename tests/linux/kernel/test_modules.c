@@ -147,12 +147,17 @@ static void test_list(bool old)
 	put_module(1, "jbd2");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 2, "modules");
-	check(is_named(code(0) + 0x10, "ext4_a", "[ext4]"), "first function of the first");
-	check(is_named(code(0) + 0x50, "ext4_b", "[ext4]"), "second function");
-	check(is_named(code(1) + 0x3f, "jbd2_a", "[jbd2]"), "second module");
-	check(!is_named(code(1) + 0x1000, "jbd2_b", "[jbd2]"), "nothing beyond a known size");
-	check(space_find(space, code(1) + TEXT_BYTES) == NULL, "code ends with the text");
+	check_u64(modules_counts(modules).n, 2, "number of modules");
+	check(is_named(code(0) + 0x10, "ext4_a", "[ext4]"),
+	      "the first function of the first module has its name");
+	check(is_named(code(0) + 0x50, "ext4_b", "[ext4]"),
+	      "the second function of the first module has its name");
+	check(is_named(code(1) + 0x3f, "jbd2_a", "[jbd2]"),
+	      "a function of the second module has its name");
+	check(!is_named(code(1) + 0x1000, "jbd2_b", "[jbd2]"),
+	      "a function with a known size ends there");
+	check(space_find(space, code(1) + TEXT_BYTES) == NULL,
+	      "a module's code ends with its text");
 	end();
 }
 
@@ -193,24 +198,29 @@ static void test_data(bool old)
 	put_list((unsigned[]){ 0 }, 1);
 	modules_poll(modules);
 	check(is_data(first, "ext4_data") && is_data(first + DATA_BYTES - 1, "ext4_data"),
-	      "a variable of a module");
-	check(!modules_find_data(modules, first + DATA_BYTES, &entry), "and no byte behind it");
-	check(!modules_find_data(modules, code(0), &entry), "code is no variable");
-	check(!modules_find_data(modules, 0x28, &entry), "nor is an offset of per-CPU data");
-	check(!modules_find_data(modules, HEAP, &entry), "nor an address far from all modules");
-	check(!modules_find_data(modules, second, &entry), "a module that is not loaded");
+	      "a variable of a module has its name");
+	check(!modules_find_data(modules, first + DATA_BYTES, &entry),
+	      "the byte behind a module's variable has no name");
+	check(!modules_find_data(modules, code(0), &entry), "a module's code is no variable");
+	check(!modules_find_data(modules, 0x28, &entry),
+	      "an offset of per-CPU data is no variable");
+	check(!modules_find_data(modules, HEAP, &entry),
+	      "an address far from all modules is no variable");
+	check(!modules_find_data(modules, second, &entry),
+	      "a module that is not loaded has no names");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check(is_data(first, "ext4_data") && is_data(second, "jbd2_data"), "it is loaded");
+	check(is_data(first, "ext4_data") && is_data(second, "jbd2_data"),
+	      "a module that was loaded has its names");
 	put_list((unsigned[]){ 1 }, 1);
 	modules_poll(modules);
 	check(!modules_find_data(modules, first, &entry) && is_data(second, "jbd2_data"),
-	      "the other is unloaded");
+	      "a module that was unloaded has no names");
 	put_module(1, "nfs"); /* in its place, between two polls */
 	put_data(1, "nfs");
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_data(second, "nfs_data"), "replaced: the new name");
+	check(is_data(second, "nfs_data"), "a module that replaced another one has the new name");
 	end();
 }
 
@@ -271,16 +281,16 @@ static void test_build_ids(bool old)
 	put_note(NOTES + 3 * 0x1000 + 32, 3, 20, 0x2e);
 	put_list((unsigned[]){ 0, 1, 2, 3, 4 }, 5);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 5, "modules with notes");
-	check_u64(build_id_of(0), 0xc0, "a build-id");
-	check_u64(build_id_of(1), 0x1d, "a build-id in another section");
-	check(build_id_of(2) == -1, "a note that has no end");
-	check_u64(build_id_of(3), 0x2e, "a build-id behind another note");
-	check(build_id_of(4) == -1, "no notes");
-	check_u64(n_new, 3, "new images are told, with build-id and symbols");
+	check_u64(modules_counts(modules).n, 5, "number of modules with notes");
+	check_u64(build_id_of(0), 0xc0, "a module has its build-id");
+	check_u64(build_id_of(1), 0x1d, "a build-id in another section is found");
+	check(build_id_of(2) == -1, "a note that has no end is left out");
+	check_u64(build_id_of(3), 0x2e, "a build-id behind another note is found");
+	check(build_id_of(4) == -1, "a module without notes has no build-id");
+	check_u64(n_new, 3, "a new image is reported with build-id and symbols");
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check_u64(n_new, 3, "once");
+	check_u64(n_new, 3, "a new image is reported once");
 	end();
 }
 
@@ -296,22 +306,23 @@ static void test_changes(void)
 	generation = space_generation(space);
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(space_generation(space) == generation, "nothing changed: nothing is read again");
+	check(space_generation(space) == generation, "unchanged modules are not read again");
 
 	put_list((unsigned[]){ 1 }, 1);
 	modules_poll(modules);
-	check(space_find(space, code(0)) == NULL, "unloaded: its names are gone");
-	check(is_named(code(1), "two_a", "[two]"), "the other stays");
+	check(space_find(space, code(0)) == NULL, "an unloaded module's names are gone");
+	check(is_named(code(1), "two_a", "[two]"), "the other module keeps its names");
 
 	put_module(0, "three");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check(is_named(code(0), "three_a", "[three]"), "another module in its place");
+	check(is_named(code(0), "three_a", "[three]"),
+	      "a module in the place of another one is read");
 
 	put_module(0, "four"); /* replaced between two polls */
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_named(code(0), "four_a", "[four]"), "replaced: the new names");
+	check(is_named(code(0), "four_a", "[four]"), "a replaced module has the new names");
 
 	made_linux_u32(&guest, place(1) + OFF_STATE, 3); /* MODULE_STATE_UNFORMED */
 	memory_refresh(guest.guest.memory);
@@ -331,17 +342,19 @@ static void test_hostile(void)
 	made_linux_u64(&guest, place(0) + OFF_LIST, place(0) + OFF_LIST);
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_named(code(0), "good_a", "[good]"), "a list that never ends");
+	check(is_named(code(0), "good_a", "[good]"), "a list that never ends changes nothing");
 
 	made_linux_u64(&guest, place(0) + OFF_LIST, 0x1000);
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_named(code(0), "good_a", "[good]"), "a pointer into user space");
+	check(is_named(code(0), "good_a", "[good]"),
+	      "a list with a pointer into user space changes nothing");
 
 	made_linux_u64(&guest, place(0) + OFF_LIST, 0xffffffffdead0000);
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_named(code(0), "good_a", "[good]"), "a pointer to nothing");
+	check(is_named(code(0), "good_a", "[good]"),
+	      "a list with a pointer to nothing changes nothing");
 
 	put_module(1, "count");
 	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, UINT32_MAX);
@@ -357,10 +370,10 @@ static void test_hostile(void)
 	modules_poll(modules);
 	check_u64(modules_counts(modules).n, 3, "impossible modules are left out");
 	check(space_find(space, code(1)) != NULL && !is_named(code(1), "count_a", "[count]"),
-	      "4 G symbols: the module has none");
+	      "a module with 4 G symbols has no names");
 	check(is_named(code(5) + 0x41, "names_b", "[names]") &&
 		      !is_named(code(5), "names_a", "[names]"),
-	      "a name far outside is left out, the others stay");
+	      "a symbol with a name far outside is left out, the others stay");
 	end();
 }
 
@@ -375,14 +388,14 @@ static void test_many_symbols(void)
 	put_module(3, "small");
 	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 4, "modules of 393,216 symbols each");
+	check_u64(modules_counts(modules).n, 4, "number of modules with 393,216 symbols each");
 	check(is_named(code(0), "huge_a", "[huge]") && is_named(code(1), "huge_a", "[huge]"),
-	      "the first two have theirs");
+	      "the first two large modules have their symbols");
 	check(!is_named(code(2), "huge_a", "[huge]"),
-	      "there is no room for the symbols of the third");
+	      "there is no room for the symbols of the third large module");
 	check(is_named(code(3), "small_a", "[small]"),
-	      "but there is room for those of a small module behind it");
-	check_u64(modules_counts(modules).cut, 1, "counted");
+	      "a small module behind the large ones has its symbols");
+	check_u64(modules_counts(modules).cut, 1, "modules without symbols are counted as cut");
 	end();
 }
 
@@ -390,7 +403,7 @@ static void check_kept(void)
 {
 	size_t kept_bytes = modules_counts(modules).kept_bytes;
 
-	check(kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	check(kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "symbols of %zu KiB are kept",
 	      kept_bytes >> 10);
 }
 
@@ -420,21 +433,22 @@ static void test_shared_names(void)
 	}
 	put_list((unsigned[]){ 0 }, 1);
 	modules_poll(modules);
-	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first ones are there");
+	check(is_named(code(0) + 1, name, "[long]"), "of 48 MB of names the first ones are kept");
 	check_kept();
-	check_u64(modules_counts(modules).cut, 1, "the module is counted as cut");
+	check_u64(modules_counts(modules).cut, 1, "a module with too many names is counted as cut");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).cut, 2, "another module is cut");
+	check_u64(modules_counts(modules).cut, 2,
+		  "another module with too many names is counted as cut");
 	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
-	      "there is no room for its names, but its code is known");
+	      "a module whose names have no room keeps its code");
 	check_kept();
 	put_list((unsigned[]){ 1 }, 1);
 	modules_poll(modules);
 	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* the module is read again */
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_named(code(1) + 1, name, "[late]"), "when the first has gone there is room again");
+	check(is_named(code(1) + 1, name, "[late]"), "when a module has gone, its room is free");
 	end();
 }
 
@@ -469,8 +483,8 @@ static void test_much_code(void)
 		const struct mapping *mapping =
 			space_find(space, 0xffffffffc0000000ULL + (i << 28));
 
-		check(mapping && !mapping->image->tables.orc == (i == 2),
-		      "module %u has %s table", i, i == 2 ? "no" : "a");
+		check(mapping && !mapping->image->tables.orc == (i == 2), "module %u has %s table",
+		      i, i == 2 ? "no" : "a function of the remaining module has its name");
 	}
 	end();
 }
@@ -495,8 +509,9 @@ static void test_missing_members(void)
 		else
 			layout_init(&guest.guest.layout);
 		modules_poll(modules);
-		check_u64(modules_counts(modules).n, 0, "a member is missing");
-		check(!space_find(space, code(0)), "nothing is mapped");
+		check_u64(modules_counts(modules).n, 0,
+			  "no modules are read if a member is missing");
+		check(!space_find(space, code(0)), "a table on a missing page gives no symbols");
 		end();
 	}
 }
@@ -512,11 +527,13 @@ static void test_endless_kernel_table(void)
 	symbols[LINUX_ORC_IP_START] = table;
 	symbols[LINUX_ORC_START] = table + 0x1000;
 	symbols[LINUX_ORC_IP_STOP] = table + 0x50000000;
-	check(!orc_read_kernel(&guest.guest, NULL), "a table of a gigabyte");
+	check(!orc_read_kernel(&guest.guest, NULL), "a table of a gigabyte gives no symbols");
 	symbols[LINUX_ORC_IP_START] = 0x1000;
-	check(!orc_read_kernel(&guest.guest, NULL), "a table as large as the address space");
+	check(!orc_read_kernel(&guest.guest, NULL),
+	      "a table as large as the address space gives no symbols");
 	symbols[LINUX_ORC_IP_STOP] = 0;
-	check(!orc_read_kernel(&guest.guest, NULL), "a table that ends before it begins");
+	check(!orc_read_kernel(&guest.guest, NULL),
+	      "a table that ends before it begins gives no symbols");
 	end();
 }
 

@@ -51,14 +51,17 @@ static bool is_named(uint64_t address, const char *name, const char *module)
 static void test_found(make_modules *make)
 {
 	begin(make, 2);
-	check_u64(made->guest.symbols[LINUX_MODULES], AT(MADE_MODULES), "the list of modules");
-	check(module_layout_i386_find(&made->guest), "members of struct module");
+	check_u64(made->guest.symbols[LINUX_MODULES], AT(MADE_MODULES),
+		  "the list of modules is found");
+	check(module_layout_i386_find(&made->guest), "the members of struct module are found");
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 2, "modules");
-	check(is_named(AT(MADE_MODULE + 0x40), "function_0", "[first]"), "a function of the first");
+	check_u64(modules_counts(modules).n, 2, "number of modules");
+	check(is_named(AT(MADE_MODULE + 0x40), "function_0", "[first]"),
+	      "a function of the first module has its name");
 	check(is_named(AT(MADE_MODULE + MADE_MODULE_BYTES + 0xbf), "function_1", "[second]"),
-	      "and of the second");
-	check(!space_find(space, AT(MADE_MODULE + MADE_MODULE_TEXT)), "code ends with the text");
+	      "a function of the second module has its name");
+	check(!space_find(space, AT(MADE_MODULE + MADE_MODULE_TEXT)),
+	      "a module's code ends with its text");
 	end();
 }
 
@@ -68,7 +71,7 @@ static void test_still_loading(void)
 	put(MADE_MODULE + MADE_MODULE_STRUCT, 1); /* MODULE_STATE_COMING */
 	put(MADE_MODULE + MADE_MODULE_STRUCT + MADE_MODULE_CORE + 8, 0);
 	memory_refresh(made->guest.memory);
-	check(module_layout_i386_find(&made->guest), "the second module tells, too");
+	check(module_layout_i386_find(&made->guest), "the layout is found by the second module");
 	end();
 }
 
@@ -89,7 +92,7 @@ static void test_damages(make_modules *make, const struct damage *damages, size_
 		before = made->guest.layout;
 		check(!module_layout_i386_find(&made->guest) &&
 			      memcmp(&before, &made->guest.layout, sizeof(before)) == 0,
-		      "%s", damages[i].what);
+		      "no layout is found: %s", damages[i].what);
 		end();
 	}
 }
@@ -111,9 +114,9 @@ static void test_refused(void)
 	test_damages(made_module_i386, damages, sizeof(damages) / sizeof(damages[0]));
 	begin(made_module_i386, 0);
 	check(made->guest.symbols[LINUX_MODULES] && !module_layout_i386_find(&made->guest),
-	      "no module");
+	      "no layout is found without a module");
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 0, "modules");
+	check_u64(modules_counts(modules).n, 0, "number of modules without a layout");
 	end();
 }
 

@@ -14,11 +14,11 @@ static void check_one(const char *line, const char *symbol, uint64_t address, ui
 	check(n == 1, "%zu places in \"%s\"", n, line);
 	if (n != 1)
 		return;
-	check_string(places[0].symbol, symbol, "symbol");
-	check_string(places[0].module, module, "module");
-	check_u64(places[0].address, address, "address");
-	check_u64(places[0].size_bytes, size_bytes, "size");
-	check(places[0].exact == exact, "exact: %d", exact);
+	check_string(places[0].symbol, symbol, "symbol of the place");
+	check_string(places[0].module, module, "module of the place");
+	check_u64(places[0].address, address, "address of the place");
+	check_u64(places[0].size_bytes, size_bytes, "size of the symbol");
+	check(places[0].exact == exact, "the place is exact: %d", exact);
 }
 
 static void check_none(const char *line)
@@ -55,19 +55,22 @@ int main(void)
 	check_none("f+0x12 g+0x/0x10 h+12/0x30 1f+0x1/0x2 +0x1/0x2");
 	check_none("f+0x11111111111111111/0x20");
 	check_none("RAX: 00007fffffffe000 RBX: fffffffff RCX: FFFFFFFF8181A2B4");
-	check_u64(oops_find_places("a+0x1/0x2 b+0x3/0x4 [m] c+0x5/0x6", places), 3, "three places");
-	check_string(places[1].module, "m", "the second one's module");
-	check_string(places[2].symbol, "c", "the third");
+	check_u64(oops_find_places("a+0x1/0x2 b+0x3/0x4 [m] c+0x5/0x6", places), 3,
+		  "number of places in a line of three");
+	check_string(places[1].module, "m", "the second place's module");
+	check_string(places[2].symbol, "c", "the third place's symbol");
 	for (unsigned i = 0; i < 60; i++)
 		strcat(many, "f+0x1/0x2 ");
-	check_u64(oops_find_places(many, places), OOPS_MAX_PLACES, "no more than there is room for");
+	check_u64(oops_find_places(many, places), OOPS_MAX_PLACES,
+		  "places beyond the limit are left out");
 	memset(many, 'a', 300);
 	strcpy(many + 300, "+0x1/0x20 [mmmm");
 	check_none(many); /* a name that is too long */
 	check(oops_find_offset("[ 1.0] Kernel Offset: 0x1c000000 from 0xffffffff81000000 (",
 			       &offset) &&
 		      offset == 0x1c000000,
-	      "by how much the kernel was moved");
-	check(!oops_find_offset("Kernel Offset: disabled", &offset), "not at all");
+	      "the line tells by how much the kernel was moved");
+	check(!oops_find_offset("Kernel Offset: disabled", &offset),
+	      "a line without an offset tells nothing");
 	return tap_done();
 }

@@ -159,25 +159,28 @@ static void check_all(void)
 {
 	const uint64_t *symbols = guest.symbols;
 
-	check_u64(symbols[LINUX_END], END, "the image's end");
-	check_u64(symbols[LINUX_BANNER], BANNER, "the banner, not the format of one");
-	check_u64(symbols[LINUX_NOTES_START], NOTE, "the note before BTF, not the vDSO's");
-	check_u64(symbols[LINUX_NOTES_STOP], NOTE + 36, "its end");
-	check_u64(symbols[LINUX_BTF_START], BTF, "the kernel's BTF, not a small one");
-	check_u64(symbols[LINUX_BTF_STOP], BTF + 24 + BTF_MIN + 100, "its end");
+	check_u64(symbols[LINUX_END], END, "the end of the image is the last range's end");
+	check_u64(symbols[LINUX_BANNER], BANNER, "the banner is found, not the format of one");
+	check_u64(symbols[LINUX_NOTES_START], NOTE, "the note before BTF is found, not the vDSO's");
+	check_u64(symbols[LINUX_NOTES_STOP], NOTE + 36, "the note before BTF has its end");
+	check_u64(symbols[LINUX_BTF_START], BTF, "the kernel's BTF is found, not a small one");
+	check_u64(symbols[LINUX_BTF_STOP], BTF + 24 + BTF_MIN + 100,
+		  "the kernel's BTF has its end");
 	check_u64(symbols[LINUX_PAGE_TABLES], TABLES,
-		  "page tables that lead to where the vCPU's do");
-	check_u64(symbols[LINUX_ORC_IP_START], ORC, "the longest table of code");
-	check_u64(symbols[LINUX_ORC_IP_STOP], ORC + 4 * ORC_N, "its end");
-	check_u64(symbols[LINUX_ORC_START], ORC + 4 * ORC_N, "its entries");
-	check_u64(symbols[LINUX_ORC_STOP], ORC + 10 * ORC_N, "their end");
-	check_u64(symbols[LINUX_CURRENT_TASK], 0x1fbc0, "current");
-	check_u64(symbols[LINUX_TOP_OF_STACK], 0x6004, "the top of the task's stack");
-	check_u64(symbols[LINUX_HARDIRQ_STACK], 0x6010, "the interrupt stack");
-	check_u64(symbols[LINUX_PAGE_OFFSET], OFFSET, "page_offset_base");
-	check_u64(symbols[LINUX_VMEMMAP], OFFSET + 8, "vmemmap_base");
-	check_u64(symbols[LINUX_MODULES], MODULES, "the list of modules");
-	check_u64(symbols[LINUX_BPF_KALLSYMS], 0, "a variable that is no list is not taken");
+		  "page tables with the vCPU's mappings are found");
+	check_u64(symbols[LINUX_ORC_IP_START], ORC, "the longest table of code addresses is found");
+	check_u64(symbols[LINUX_ORC_IP_STOP], ORC + 4 * ORC_N,
+		  "the table of code addresses has its end");
+	check_u64(symbols[LINUX_ORC_START], ORC + 4 * ORC_N,
+		  "the ORC entries follow the addresses");
+	check_u64(symbols[LINUX_ORC_STOP], ORC + 10 * ORC_N, "the ORC entries have their end");
+	check_u64(symbols[LINUX_CURRENT_TASK], 0x1fbc0, "current_task is found");
+	check_u64(symbols[LINUX_TOP_OF_STACK], 0x6004, "the top of the task's stack is found");
+	check_u64(symbols[LINUX_HARDIRQ_STACK], 0x6010, "the interrupt stack is found");
+	check_u64(symbols[LINUX_PAGE_OFFSET], OFFSET, "page_offset_base is found");
+	check_u64(symbols[LINUX_VMEMMAP], OFFSET + 8, "vmemmap_base is found");
+	check_u64(symbols[LINUX_MODULES], MODULES, "the list of modules is found");
+	check_u64(symbols[LINUX_BPF_KALLSYMS], 0, "a variable that is no list is left out");
 }
 
 static void test_found(void)
@@ -207,7 +210,7 @@ static void test_known(void)
 	search();
 	check(guest.symbols[LINUX_BANNER] == 1 && guest.symbols[LINUX_ORC_IP_START] == 2 &&
 		      guest.symbols[LINUX_CURRENT_TASK] == 3,
-	      "symbols that are known stay");
+	      "known symbols keep their addresses");
 	made_destroy(made);
 }
 
@@ -233,7 +236,7 @@ static void test_none(void)
 	check(!guest.symbols[LINUX_BTF_START] && !guest.symbols[LINUX_BANNER] &&
 		      !guest.symbols[LINUX_ORC_START] && !guest.symbols[LINUX_CURRENT_TASK] &&
 		      !guest.symbols[LINUX_MODULES],
-	      "nor anything that reaches beyond the image");
+	      "nothing that reaches beyond the image is found");
 	made_destroy(made);
 }
 
@@ -249,7 +252,7 @@ static void test_ends(void)
 	search();
 	check(!guest.symbols[LINUX_BANNER] && !guest.symbols[LINUX_ORC_START] &&
 		      !guest.symbols[LINUX_CURRENT_TASK],
-	      "a banner, a table and an instruction at the end");
+	      "a banner, a table and an instruction at the image's end are found");
 	made_destroy(made);
 
 	begin(MADE_EXECUTE, MADE_READ);
@@ -257,7 +260,7 @@ static void test_ends(void)
 	made_put_u32(made, root, DATA - 4, 0x0001eb9f);
 	search();
 	check(guest.symbols[LINUX_NOTES_START] == DATA - 36 && !guest.symbols[LINUX_BTF_START],
-	      "a note at the end is found; BTF that begins there is not");
+	      "a note at the image's end is found, and no BTF that begins there");
 	made_destroy(made);
 }
 
@@ -270,7 +273,8 @@ static void test_endless_range(void)
 	begin(MADE_EXECUTE, MADE_READ);
 	made_put_string(made, root, BANNER, "Linux version 6.1.0-9-amd64 (x)");
 	search_symbols(&guest, ranges, 2);
-	check_u64(guest.symbols[LINUX_BANNER], BANNER, "found behind a range of a petabyte");
+	check_u64(guest.symbols[LINUX_BANNER], BANNER,
+		  "symbols are found behind a range of a petabyte");
 	made_destroy(made);
 }
 

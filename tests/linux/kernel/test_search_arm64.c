@@ -176,14 +176,14 @@ static void test_layout(void)
 	stacks = stack_layout_build(&guest, &regs);
 	check(stacks.current_per_cpu == CURRENT_IN_REGISTER && stacks.task_stack == 32 &&
 		      !stacks.runstate_per_cpu && !stacks.entry_task_per_cpu,
-	      "the sampler is told of no variable without the table");
+	      "the sampler gets no per-CPU variable without the table");
 	guest.symbols[LINUX_PER_CPU_OFFSET] = BASE + TABLE;
 	stacks = stack_layout_build(&guest, &regs);
 	check(stacks.per_cpu_table == BASE + TABLE && stacks.runstate_per_cpu == BASE + RUNSTATE &&
 		      stacks.entry_task_per_cpu == BASE + ENTRY_TASK,
-	      "of both with it");
+	      "the sampler gets both variables with the table");
 	check(stacks.task_mm == 64 && stacks.mm_start_stack == 128 && stacks.mm_pgd == 136,
-	      "and of a process's first stack and page tables");
+	      "the sampler gets a process's first stack and page tables");
 	guest.has_layout = false;
 }
 

@@ -20,23 +20,24 @@ static void test_symbols(void)
 	made_i386_begin(made, true);
 	made_i386_search(made);
 	check_u64(made->guest.symbols[LINUX_PAGE_TABLES], MADE_BASE + MADE_OWN,
-		  "the kernel's own page tables");
+		  "the kernel's own page tables are found");
 	check_u64(made->guest.symbols[LINUX_CURRENT_TASK], MADE_BASE + MADE_CURRENT,
-		  "current_task");
+		  "current_task is found");
 	check_u64(made->guest.symbols[LINUX_PER_CPU_OFFSET], MADE_BASE + MADE_PER_CPUS,
-		  "__per_cpu_offset");
+		  "__per_cpu_offset is found");
 	check_u64(layout_32_read_current(&made->guest), MADE_BASE + MADE_TASK,
-		  "the running task");
+		  "the running task is read");
 
 	made_i386_begin(made, true);
 	made_i386_put(made, MADE_OWN + 8 * 3, 0x3000 | 1, 8);
 	made_i386_search(made);
-	check_u64(made->guest.symbols[LINUX_PAGE_TABLES], 0, "other tables are not the kernel's");
+	check_u64(made->guest.symbols[LINUX_PAGE_TABLES], 0,
+		  "tables without the kernel are left out");
 
 	made_i386_begin(made, true);
 	made_i386_put(made, MADE_OWN, 0x8000 | 1, 8);
 	made_i386_search(made);
-	check_u64(made->guest.symbols[LINUX_PAGE_TABLES], 0, "nor are those of a process");
+	check_u64(made->guest.symbols[LINUX_PAGE_TABLES], 0, "a process's tables are left out");
 }
 
 /* Tables of two levels, with pages of 4 MiB. */
@@ -51,7 +52,7 @@ static void test_without_pae(void)
 	made->guest.root = (struct memory_root){ .cr3 = MADE_TABLES, .width = WIDTH_32 };
 	made_i386_search(made);
 	check_u64(made->guest.symbols[LINUX_PAGE_TABLES], MADE_BASE + MADE_OWN,
-		  "page tables without PAE");
+		  "page tables without PAE are found");
 }
 
 static bool has(enum layout_member member, unsigned offset)
@@ -66,13 +67,13 @@ static void test_members(bool has_canary)
 
 	made_i386_begin(made, has_canary);
 	made_i386_search(made);
-	check(layout_32_find(&made->guest, &made->guest.layout), "members are found");
+	check(layout_32_find(&made->guest, &made->guest.layout), "the members of a task are found");
 	check(has(TASK_COMM, MADE_COMM) && has(TASK_PID, MADE_PID) && has(TASK_TGID, MADE_PID + 4),
-	      "names and numbers");
+	      "comm, pid and tgid have their offsets");
 	check(has(TASK_GROUP_LEADER, leader), "the leader, %s canary",
 	      has_canary ? "behind a" : "without");
-	check(has(TASK_STACK, 20) && has(TASK_FLAGS, 28), "stack and flags");
-	check(!layout_has(&made->guest.layout, TASK_MM), "nothing is known of the memory");
+	check(has(TASK_STACK, 20) && has(TASK_FLAGS, 28), "stack and flags have their offsets");
+	check(!layout_has(&made->guest.layout, TASK_MM), "mm_struct has no known members");
 }
 
 static void test_no_members(void)
@@ -85,29 +86,31 @@ static void test_no_members(void)
 	made_i386_put(made, MADE_LEADER + MADE_PID + 36, MADE_BASE + MADE_TASK, 4);
 	memory_refresh(made->guest.memory);
 	check(!layout_32_find(&made->guest, &made->guest.layout),
-	      "a leader that does not lead itself");
+	      "a leader that does not lead itself gives no layout");
 	check(memcmp(&made->guest.layout, &before, sizeof(before)) == 0,
-	      "the layout stays as it was");
+	      "a failure leaves the layout untouched");
 	made_i386_begin(made, true);
 	made_i386_search(made);
 	made_i386_put(made, MADE_TASK + MADE_COMM, 0x01, 1);
 	memory_refresh(made->guest.memory);
-	check(!layout_32_find(&made->guest, &made->guest.layout), "a name that is none");
+	check(!layout_32_find(&made->guest, &made->guest.layout),
+	      "a name that cannot be one gives no layout");
 	made_i386_begin(made, true);
 	made_i386_search(made);
 	made_i386_put(made, MADE_INFO + 1, 0, 1);
 	memory_refresh(made->guest.memory);
 	check(!layout_32_find(&made->guest, &made->guest.layout),
-	      "a function that does not load current");
+	      "a function that does not load current gives no layout");
 	made_i386_begin(made, true);
 	made_i386_put(made, MADE_PER_CPUS, 0x10000000, 4);
 	made_i386_search(made);
-	check(!layout_32_find(&made->guest, &made->guest.layout), "an area that is not there");
+	check(!layout_32_find(&made->guest, &made->guest.layout),
+	      "an area that cannot be read gives no layout");
 	made_i386_begin(made, true);
 	made->guest.symbols[LINUX_STACK_INFO] = 0;
 	made_i386_search(made);
 	check(!layout_32_find(&made->guest, &made->guest.layout),
-	      "a kernel without the function");
+	      "a kernel without the function gives no layout");
 }
 
 static void test_tasks(void)
@@ -122,13 +125,13 @@ static void test_tasks(void)
 	task = tasks_find(tasks, MADE_BASE + MADE_TASK, 1);
 	check(task && strcmp(task->comm, "thread") == 0 && strcmp(task->process, "leader") == 0 &&
 		      task->pid == 71 && task->tgid == 70 && !task->kernel_thread,
-	      "a thread has its own name and the process's");
+	      "a thread has its own name and its process's");
 	made_i386_put(made, MADE_TASK + 28, 0x200000, 4);
 	memory_refresh(made->guest.memory);
 	tasks_invalidate(tasks, MADE_BASE + MADE_TASK);
 	task = tasks_find(tasks, MADE_BASE + MADE_TASK, 1);
-	check(task && task->kernel_thread, "a thread of the kernel");
-	check(!tasks_find(tasks, 0x40080, 1), "no task is below 3 GiB");
+	check(task && task->kernel_thread, "a thread of the kernel is recognised");
+	check(!tasks_find(tasks, 0x40080, 1), "an address below 3 GiB is no task");
 	tasks_destroy(tasks);
 }
 

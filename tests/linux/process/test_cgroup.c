@@ -41,12 +41,14 @@ static void test_paths(void)
 	begin();
 	slice = made_cgroup(made, root, "system.slice");
 	unit = made_cgroup(made, slice, "nginx.service");
-	check(cgroup_has_layout(&made->guest.layout), "the kernel has control groups");
+	check(cgroup_has_layout(&made->guest.layout),
+	      "a kernel with the members has control groups");
 	check_path(root, "/", "the root");
 	check_path(slice, "/system.slice", "a group");
 	check_path(unit, "/system.slice/nginx.service", "a group in a group");
 	made_without(made, CSS_SET_CGROUP);
-	check(!cgroup_has_layout(&made->guest.layout), "a kernel without control groups");
+	check(!cgroup_has_layout(&made->guest.layout),
+	      "a kernel without the members has no control groups");
 	check_refused("a kernel without control groups");
 	made_linux_destroy(made);
 }
@@ -69,14 +71,15 @@ static void test_bounds(void)
 	begin();
 	made_set_cgroup(made, task, make_deep(CGROUP_MAX_DEPTH - 1, "g"));
 	check(cgroup_read(&made->guest, task, path) && strlen(path) == 2 * (CGROUP_MAX_DEPTH - 1),
-	      "the deepest group that is read");
+	      "the deepest allowed group is read");
 	made_set_cgroup(made, task, make_deep(CGROUP_MAX_DEPTH, "g"));
 	check_refused("a deeper group");
 
 	memset(name, 'n', sizeof(name));
 	name[255] = '\0';
 	made_set_cgroup(made, task, make_deep(1, name));
-	check(cgroup_read(&made->guest, task, path) && strlen(path) == 256, "the longest name");
+	check(cgroup_read(&made->guest, task, path) && strlen(path) == 256,
+	      "the longest allowed name is read");
 	made_set_cgroup(made, task, make_deep(16, name));
 	check_refused("a path of 4 KiB");
 	name[255] = 'n';
@@ -103,7 +106,7 @@ static void test_damaged(void)
 		set = made_set_cgroup(made, task, group);
 		check(linux_read_u64(&made->guest, set + made_offset(made, CSS_SET_CGROUP),
 				     &cgroup),
-		      "a set with a group");
+		      "a task whose set has a group is read");
 		made_set(made, task, TASK_CGROUPS, nowhere[i]);
 		check_refused("a task without a set");
 		made_set(made, task, TASK_CGROUPS, set);
@@ -163,14 +166,14 @@ static void test_names(void)
 	memset(path, 'x', sizeof(path));
 	path[sizeof(path) - 1] = '\0';
 	cgroup_shorten(path, name);
-	check_u64(strlen(name), CGROUP_NAME_BYTES - 1, "one long name is cut");
+	check_u64(strlen(name), CGROUP_NAME_BYTES - 1, "one name that is too long is cut");
 	path[0] = '/';
 	for (size_t i = 1; i < sizeof(path) - 1; i++)
 		path[i] = i % 10 ? 'x' : '/';
 	cgroup_shorten(path, name);
 	check(strlen(name) < CGROUP_NAME_BYTES && strlen(name) > CGROUP_NAME_BYTES - 12 &&
 		      strcmp(name + strlen(name) - 5, path + strlen(path) - 5) == 0,
-	      "of a long path the groups behind stay: %s", name);
+	      "a path that is too long loses its first groups: %s", name);
 }
 
 int main(void)

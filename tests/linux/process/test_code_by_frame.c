@@ -31,34 +31,36 @@ static void test_by_frame(struct code_fixture *fixture)
 	frame = made_cache_frame(fixture->made, inode, 1);
 	headers = made_cache_frame(fixture->made, inode, 0);
 	before = now(fixture);
-	check(is_by_frame(fixture, frame, before, NULL), "a frame of a file that was never opened");
-	file = get(fixture, address, 0);
-	check(is_by_frame(fixture, frame, now(fixture), file), "a frame with code of an open file");
-	check_u64(code_files_counts(fixture->files).by_frame, 1, "the hit is counted");
-	check(is_by_frame(fixture, headers, now(fixture), NULL),
-	      "a frame of the file without code");
-	check(is_by_frame(fixture, FRAME(0), now(fixture), NULL), "frame 0 is none");
-	check(is_by_frame(fixture, FRAME(frame.value + 1), now(fixture), NULL),
-	      "a frame of no file");
 	check(is_by_frame(fixture, frame, before, NULL),
-	      "a sample from before the page was seen in the frame");
-	code_file_close(file);
+	      "a frame of a file that was never opened is unknown");
+	file = get(fixture, address, 0);
 	check(is_by_frame(fixture, frame, now(fixture), file),
-	      "a file that is closed is still known");
+	      "a frame with code of an open file is found");
+	check_u64(code_files_counts(fixture->files).by_frame, 1, "a hit by frame is counted");
+	check(is_by_frame(fixture, headers, now(fixture), NULL),
+	      "a frame of the file without code is unknown");
+	check(is_by_frame(fixture, FRAME(0), now(fixture), NULL), "frame 0 is unknown");
+	check(is_by_frame(fixture, FRAME(frame.value + 1), now(fixture), NULL),
+	      "a frame of no file is unknown");
+	check(is_by_frame(fixture, frame, before, NULL),
+	      "a sample from before the page was seen in the frame has no file");
+	code_file_close(file);
+	check(is_by_frame(fixture, frame, now(fixture), file), "a frame of a closed file is found");
 
 	/* The page is evicted, and read again into another frame. */
 	made_cache_entry(fixture->made, inode, 1, 0);
-	check(is_by_frame(fixture, frame, now(fixture), NULL), "the page is evicted");
+	check(is_by_frame(fixture, frame, now(fixture), NULL),
+	      "a frame of an evicted page is unknown");
 	folio = made_folio(fixture->made, 1, 1, &memory);
 	made_cache_entry(fixture->made, inode, 1, folio);
-	check(is_by_frame(fixture, frame, now(fixture), NULL), "the page is in another frame now");
+	check(is_by_frame(fixture, frame, now(fixture), NULL),
+	      "a frame whose page moved to another frame is unknown");
 	check(is_by_frame(fixture, made_cache_frame(fixture->made, inode, 1), now(fixture), NULL),
-	      "the new frame was not seen yet");
+	      "a page's new frame is unknown before the next scan");
 	file = get(fixture, address, 2 * S);
 	check(is_by_frame(fixture, made_cache_frame(fixture->made, inode, 1), now(fixture), file),
-	      "the next scan sees the new frame");
-	check(is_by_frame(fixture, frame, now(fixture), NULL),
-	      "the old frame has no page of the file");
+	      "a page's new frame is known after the next scan");
+	check(is_by_frame(fixture, frame, now(fixture), NULL), "a page's old frame stays unknown");
 
 	/* Another file gets the frame. */
 	frame = made_cache_frame(fixture->made, inode, 1);
@@ -67,10 +69,10 @@ static void test_by_frame(struct code_fixture *fixture)
 	swapped = made_file(fixture->made, "/bin/other", fixture->program.bytes, PROGRAM_BYTES);
 	made_cache_entry(fixture->made, made_inode_of(fixture->made, swapped), 1, folio);
 	check(is_by_frame(fixture, frame, now(fixture), NULL),
-	      "the frame has a page of a file that was never opened");
+	      "a frame with a page of a file that was never opened is unknown");
 	other = get(fixture, swapped, 2 * S);
 	check(is_by_frame(fixture, frame, now(fixture), other),
-	      "that file is opened: the frame has its page");
+	      "a frame with a page of a newly opened file is found");
 	code_file_close(other);
 	code_file_close(file);
 	end(fixture);
@@ -89,17 +91,22 @@ static void test_by_frame_identity(struct code_fixture *fixture)
 	inode = made_inode_of(fixture->made, address);
 	frame = made_cache_frame(fixture->made, inode, 1);
 	file = get(fixture, address, 0);
-	check(is_by_frame(fixture, frame, now(fixture), file), "a frame with code of the file");
+	check(is_by_frame(fixture, frame, now(fixture), file),
+	      "a frame with code of the file is found");
 	made_set(fixture->made, inode, INODE_MTIME_SEC, 1800000000);
-	check(is_by_frame(fixture, frame, now(fixture), NULL), "the file was written to");
+	check(is_by_frame(fixture, frame, now(fixture), NULL),
+	      "a frame of a file that was written to is unknown");
 	made_set(fixture->made, inode, INODE_MTIME_SEC, 1700000000);
 	made_set(fixture->made, inode, INODE_INO, 77);
-	check(is_by_frame(fixture, frame, now(fixture), NULL), "another inode has its place");
+	check(is_by_frame(fixture, frame, now(fixture), NULL),
+	      "a frame of a replaced inode is unknown");
 	made_unmap(fixture->made->memory, fixture->made->guest.root, inode, 8);
-	check(is_by_frame(fixture, frame, now(fixture), NULL), "the memory of the inode is gone");
+	check(is_by_frame(fixture, frame, now(fixture), NULL),
+	      "a frame of an unreadable inode is unknown");
 	code_file_close(file);
-	check(code_files_drop_unused(fixture->files), "the file is dropped");
-	check(is_by_frame(fixture, frame, now(fixture), NULL), "a dropped file has no frames");
+	check(code_files_drop_unused(fixture->files), "an unused file is dropped");
+	check(is_by_frame(fixture, frame, now(fixture), NULL),
+	      "a frame of a dropped file is unknown");
 	end(fixture);
 }
 
@@ -115,15 +122,15 @@ static void test_by_frame_late(struct code_fixture *fixture)
 	inode = made_inode_of(fixture->made, address);
 	made_cache_entry(fixture->made, inode, 1, 0);
 	file = get(fixture, address, 0);
-	check(file && file->state == CODE_FILE_WHOLE, "the pages with names are there");
+	check(file && file->state == CODE_FILE_WHOLE, "a file without its code page is whole");
 	folio = made_folio(fixture->made, 1, 1, &memory);
 	made_cache_entry(fixture->made, inode, 1, folio);
 	touch(fixture, address, S - 1);
 	check(is_by_frame(fixture, made_cache_frame(fixture->made, inode, 1), now(fixture), NULL),
-	      "not scanned again yet");
+	      "a page that came later is unknown before the next scan");
 	touch(fixture, address, S);
 	check(is_by_frame(fixture, made_cache_frame(fixture->made, inode, 1), now(fixture), file),
-	      "the scan after a second sees the page");
+	      "a page that came later is known after a second");
 	code_file_close(file);
 	end(fixture);
 }
@@ -146,13 +153,14 @@ static void test_by_frame_hostile(struct code_fixture *fixture)
 	code_files_begin_walk(fixture->files);
 	liar = get(fixture,
 		   made_file(fixture->made, "/bin/liar", fixture->program.bytes, PROGRAM_BYTES), 0);
-	check(liar && liar->loads.n == 2, "such a file is opened");
+	check(liar && liar->loads.n == 2, "a file with huge segments is opened");
 	file = get(fixture, address, 0);
 	check(is_by_frame(fixture, frame, now(fixture), NULL),
-	      "the next file of the walk is not scanned");
+	      "the file behind it is not scanned in the same walk");
 	code_files_begin_walk(fixture->files);
 	touch(fixture, address, 0);
-	check(is_by_frame(fixture, frame, now(fixture), file), "it is scanned in the next walk");
+	check(is_by_frame(fixture, frame, now(fixture), file),
+	      "the file behind it is scanned in the next walk");
 	code_file_close(liar);
 	code_file_close(file);
 	end(fixture);

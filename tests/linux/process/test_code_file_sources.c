@@ -77,10 +77,12 @@ static void test_debug_dir(struct code_fixture *fixture)
 	program_make(&fixture->program, 0, NULL, 5);
 	file = get(fixture,
 		   made_file(fixture->made, "/stripped", fixture->program.bytes, PROGRAM_BYTES), 0);
-	check_string(function_of(file), "from_debug", "a debug file of the same build");
+	check_string(function_of(file), "from_debug",
+		     "a stripped program has the names of its debug file");
 	check(file && file->state == CODE_FILE_WHOLE && file->loads.n == 2,
-	      "the segments come from the guest's file");
-	check_u64(file->charged_bytes, image_memory_bytes(file->image), "its names are charged");
+	      "a stripped program has the segments of the guest's file");
+	check_u64(file->charged_bytes, image_memory_bytes(file->image),
+		  "the names of a debug file are charged");
 	code_file_close(file);
 	program_make(&fixture->program, 0, "own", 5);
 	file = get(fixture,
@@ -135,11 +137,12 @@ static void test_fetched(struct code_fixture *fixture)
 	file->image->wants_names = true;
 	names = code_files_changes(fixture->files);
 	poll_names(fixture, file);
-	check_string(function_of(file), "fetched", "the debug file has come");
+	check_string(function_of(file), "fetched", "a fetched debug file gives names");
 	check(file->image == image && code_files_names(fixture->files) == 1 &&
 		      code_files_changes(fixture->files) > names,
-	      "the image got names, and spaces are to be filled anew");
-	check_u64(file->charged_bytes, image_memory_bytes(image), "its names are charged");
+	      "an image that got names stays, and the change is counted");
+	check_u64(file->charged_bytes, image_memory_bytes(image),
+		  "the names of a fetched file are charged");
 	program_make(&fixture->program, 0, NULL, 9);
 	other = get(fixture, made_file(fixture->made, "/b", fixture->program.bytes, PROGRAM_BYTES),
 		    0);
@@ -147,15 +150,17 @@ static void test_fetched(struct code_fixture *fixture)
 	poll_names(fixture, other);
 	check(!other->image->awaits_names && !other->image->symtab &&
 		      code_files_names(fixture->files) == 1,
-	      "no server has that of another file");
+	      "no file is fetched that no server has");
 	program_make(&fixture->program, 0, NULL, 6);
 	code_file_close(other);
 	other = get(fixture, made_file(fixture->made, "/c", fixture->program.bytes, PROGRAM_BYTES),
 		    0);
-	check_string(function_of(other), "fetched", "it was fetched before: names at once");
+	check_string(function_of(other), "fetched",
+		     "a file that was fetched before gives names at once");
 	code_file_close(other);
 	code_file_close(file);
-	check_u64(code_files_counts(fixture->files).fetched, 2, "both are counted");
+	check_u64(code_files_counts(fixture->files).fetched, 2,
+		  "both images with fetched names are counted");
 	end(fixture);
 	fetch_stop();
 }
@@ -199,13 +204,16 @@ static void test_given(struct code_fixture *fixture)
 	program_make(&fixture->program, 0, NULL, 3);
 	file = get(fixture, made_file(fixture->made, "/a", fixture->program.bytes, PROGRAM_BYTES),
 		   0);
-	check_string(function_of(file), "given", "-k has the build-id of the file");
-	check(file && file->loads.n == 2, "the segments come from the guest's file");
+	check_string(function_of(file), "given",
+		     "-k's names are used for a file with their build-id");
+	check(file && file->loads.n == 2,
+	      "a file with names of -k has the segments of the guest's file");
 	code_file_close(file);
 	program_make(&fixture->program, 0, "own", 4);
 	file = get(fixture, made_file(fixture->made, "/b", fixture->program.bytes, PROGRAM_BYTES),
 		   0);
-	check_string(function_of(file), "own", "-k does not have the build-id of the file");
+	check_string(function_of(file), "own",
+		     "-k's names are not used for a file with another build-id");
 	code_file_close(file);
 	end(fixture);
 	symbols_destroy(symbols);

@@ -16,23 +16,24 @@ static void test_whole(struct code_fixture *fixture)
 	address =
 		made_file(fixture->made, "/usr/bin/server", fixture->program.bytes, PROGRAM_BYTES);
 	file = get(fixture, address, 0);
-	check(file && file->state == CODE_FILE_WHOLE, "the file is whole");
-	check_string(file ? file->image->name : NULL, "server", "the name of the file");
-	check_string(function_of(file), "serve", "the function of the file");
-	check(file && file->loads.n == 2, "the segments of the file");
+	check(file && file->state == CODE_FILE_WHOLE, "a complete file is whole");
+	check_string(file ? file->image->name : NULL, "server",
+		     "a file has the last component of its path as name");
+	check_string(function_of(file), "serve", "the file's function has its name");
+	check(file && file->loads.n == 2, "the file's segments are read");
 	check(file && file->image->build_id.size_bytes == 8 && file->image->build_id.bytes[7] == 1,
-	      "the build-id of the file");
+	      "the file's build-id is read");
 	/* Another struct file of the same inode. */
 	other = made_file_at(fixture->made, fixture->made->root_mount, fixture->made->root_dentry,
 			     made_inode_of(fixture->made, address));
 	again = get(fixture, other, 100 * S);
 	check(again == file && code_files_counts(fixture->files).reads == 1,
-	      "two struct files of one inode: read once");
+	      "two struct files of one inode are read once");
 	code_file_close(again);
 	code_file_close(file);
 	again = get(fixture, address, 200 * S);
 	check(again == file && code_files_counts(fixture->files).reads == 1,
-	      "kept for the next process, and not read again");
+	      "a closed file is kept, and not read again");
 	code_file_close(again);
 	made_set(fixture->made, made_inode_of(fixture->made, address), INODE_MTIME_SEC, 1800000000);
 	again = get(fixture, address, 201 * S);
@@ -55,9 +56,9 @@ static void test_retry(struct code_fixture *fixture)
 	made_cache_entry(fixture->made, inode, 2, 0);
 	file = get(fixture, address, now);
 	check(file && file->state == CODE_FILE_INCOMPLETE,
-	      "the page with the symbols is missing: incomplete");
-	check(file && file->loads.n == 2, "the segments are known");
-	check_string(function_of(file), "", "no function has a name");
+	      "a file without the page with the symbols is incomplete");
+	check(file && file->loads.n == 2, "an incomplete file has its segments");
+	check_string(function_of(file), "", "an incomplete file has no function names");
 	check(code_files_counts(fixture->files).absent_pages > 0, "the absent page is counted");
 	code_file_close(file);
 	for (int i = 0; i < 8; i++) {
@@ -65,15 +66,16 @@ static void test_retry(struct code_fixture *fixture)
 
 		touch(fixture, address, now + wait - 1);
 		check_u64(code_files_counts(fixture->files).reads, reads,
-			  "a nanosecond before its time: not read");
+			  "an incomplete file is not read a nanosecond before its time");
 		now += wait;
 		touch(fixture, address, now);
 		check_u64(code_files_counts(fixture->files).reads, reads + 1,
-			  "at its time: read again");
+			  "an incomplete file is read again at its time");
 		wait = wait * 2 > CODE_FILE_MAX_RETRY_NS ? CODE_FILE_MAX_RETRY_NS : wait * 2;
 		check_u64(file->due_ns - now, wait, "the delay doubles up to its limit");
 	}
-	check_u64(code_files_changes(fixture->files), 0, "no image was replaced");
+	check_u64(code_files_changes(fixture->files), 0,
+		  "no image is replaced while nothing was gained");
 	folio = made_folio(fixture->made, 2, 1, &memory);
 	made_put(fixture->made->memory, fixture->made->guest.root, memory,
 		 fixture->program.bytes + 0x2000, 0x1000);
@@ -82,10 +84,10 @@ static void test_retry(struct code_fixture *fixture)
 	image_ref(file->image);
 	touch(fixture, address, now + CODE_FILE_MAX_RETRY_NS);
 	check(file->state == CODE_FILE_WHOLE && file->image != before,
-	      "now whole: the file has another image");
-	check_string(function_of(file), "serve", "the other image has the function");
-	check_u64(code_files_changes(fixture->files), 1, "the change is counted");
-	check(!before->symtab, "the image that others hold did not change");
+	      "a file that became whole has another image");
+	check_string(function_of(file), "serve", "the new image has the function's name");
+	check_u64(code_files_changes(fixture->files), 1, "a new image is counted as a change");
+	check(!before->symtab, "the old image, which others hold, does not change");
 	image_unref((struct image *)before);
 	touch(fixture, address, now + 1000 * S);
 	check_u64(code_files_counts(fixture->files).retries, 9, "a whole file is never read again");
@@ -106,7 +108,7 @@ static void test_less(struct code_fixture *fixture)
 	made_cache_entry(fixture->made, inode, 0, 0x10 << 1 | 1);
 	touch(fixture, address, 2 * S);
 	check(file && file->loads.n == 2,
-	      "a page was evicted since: what was read from it is kept");
+	      "what was read from a page stays when the page is evicted");
 	check(code_files_counts(fixture->files).evicted_pages > 0, "the evicted page is counted");
 	code_file_close(file);
 	end(fixture);
@@ -123,8 +125,8 @@ static void test_no_elf(struct code_fixture *fixture)
 	address = made_file(fixture->made, "/bin/script", script, sizeof(script));
 	file = get(fixture, address, 0);
 	check(file && file->state == CODE_FILE_NO_ELF && file->due_ns == UINT64_MAX,
-	      "a script is no program: never read again");
-	check_string(file ? file->image->name : NULL, "script", "a script has a name");
+	      "a script is no program and is never read again");
+	check_string(file ? file->image->name : NULL, "script", "a script has its name");
 	code_file_close(file);
 	program_make(&fixture->program, 0, NULL, 2);
 	address = made_file(fixture->made, "/bin/stripped", fixture->program.bytes, PROGRAM_BYTES);
@@ -138,7 +140,8 @@ static void test_no_elf(struct code_fixture *fixture)
 	check(file && file->no_path && strcmp(file->image->name, "[file]") == 0,
 	      "a file without a path has a made-up name");
 	code_file_close(file);
-	check(!get(fixture, 0xffffffffc0000000, 0), "a struct file that cannot be read");
+	check(!get(fixture, 0xffffffffc0000000, 0),
+	      "a struct file that cannot be read is not opened");
 	end(fixture);
 }
 
@@ -160,10 +163,10 @@ static void test_limit(struct code_fixture *fixture)
 		kept[i] = get(fixture, address[i], 0);
 		n += kept[i] != NULL;
 	}
-	check_u64(n, CODE_FILES_MAX, "as many open files as there are places");
+	check_u64(n, CODE_FILES_MAX, "number of open files at the limit");
 	check(!get(fixture, address[CODE_FILES_MAX], 0) &&
 		      code_files_counts(fixture->files).no_room == 1,
-	      "no place for one more, and that is counted");
+	      "a file beyond the limit is refused and counted");
 	code_file_close(kept[7]);
 	code_file_close(kept[9]);
 	touch(fixture, address[7], 0); /* used later than file 9 */
@@ -172,7 +175,7 @@ static void test_limit(struct code_fixture *fixture)
 	reads = code_files_counts(fixture->files).reads;
 	touch(fixture, address[7], 0);
 	check_u64(code_files_counts(fixture->files).reads, reads,
-		  "the other unused file is still there");
+		  "the other unused file is not dropped");
 	for (size_t i = 0; i < CODE_FILES_MAX; i++)
 		if (i != 7 && i != 9)
 			code_file_close(kept[i]);
@@ -198,13 +201,13 @@ static void test_budget(struct code_fixture *fixture)
 	b = get(fixture, second, 0);
 	check(!b && code_files_counts(fixture->files).no_room == 1 &&
 		      code_files_counts(fixture->files).reads == 1,
-	      "no budget for another file: it is not even read");
+	      "a file without budget is not even read");
 	code_file_close(a);
 	b = get(fixture, second, 0);
-	check_string(function_of(b), "serve", "the first file is closed: its budget is free");
+	check_string(function_of(b), "serve", "a closed file gives its budget to another one");
 	check(code_files_counts(fixture->files).kept == 1 &&
 		      fixture->budget.used_bytes <= whole_bytes,
-	      "the first file was dropped");
+	      "the closed file is dropped");
 	code_file_close(b);
 	end(fixture);
 
@@ -217,10 +220,11 @@ static void test_budget(struct code_fixture *fixture)
 	b = get(fixture, first, 1 * S);
 	check(a && a == b && code_files_counts(fixture->files).reads == 1 &&
 		      code_files_counts(fixture->files).no_room == 1,
-	      "no budget to read an incomplete file again");
+	      "an incomplete file is not read again without budget");
 	fixture->budget.max_bytes++;
 	touch(fixture, first, 4 * S);
-	check_u64(code_files_counts(fixture->files).reads, 2, "with budget the file is read again");
+	check_u64(code_files_counts(fixture->files).reads, 2,
+		  "an incomplete file is read again with budget");
 	code_file_close(a);
 	code_file_close(b);
 	end(fixture);
@@ -240,8 +244,9 @@ static void test_cut(struct code_fixture *fixture)
 	((Elf64_Shdr *)(fixture->program.bytes + 0x2800))[2].sh_size = 3 * sizeof(Elf64_Sym);
 	file = get(fixture, made_file(fixture->made, "/a", fixture->program.bytes, PROGRAM_BYTES),
 		   0);
-	check_string(function_of(file), "serve", "the symbol before the damaged one");
-	check_u64(code_files_counts(fixture->files).cut, 1, "the damaged file is counted");
+	check_string(function_of(file), "serve", "the symbol before the damaged one has its name");
+	check_u64(code_files_counts(fixture->files).cut, 1,
+		  "a file with a damaged symbol is counted as cut");
 	code_file_close(file);
 	end(fixture);
 }

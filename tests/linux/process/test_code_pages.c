@@ -31,20 +31,20 @@ static bool has(uint64_t frame, uint64_t file, uint64_t page, uint64_t since_ns)
 static void test_seen(void)
 {
 	begin();
-	check(!code_pages_find(pages, FRAME(7)), "an empty table");
-	check(!code_pages_find(pages, FRAME(0)), "frame 0 is none");
+	check(!code_pages_find(pages, FRAME(7)), "an empty table has no page");
+	check(!code_pages_find(pages, FRAME(0)), "frame 0 has no page");
 	see(7, 1, 2, 100);
 	see(8, 1, 3, 100);
-	check(has(7, 1, 2, 100) && has(8, 1, 3, 100), "two pages of a file");
-	check(!code_pages_find(pages, FRAME(9)), "a frame in which nothing was seen");
+	check(has(7, 1, 2, 100) && has(8, 1, 3, 100), "two pages of a file are found");
+	check(!code_pages_find(pages, FRAME(9)), "a frame in which nothing was seen has no page");
 	see(7, 1, 2, 200);
-	check(has(7, 1, 2, 100), "seen again: the first time is kept");
+	check(has(7, 1, 2, 100), "a page that is seen again keeps its first time");
 	see(7, 1, 4, 300);
-	check(has(7, 1, 4, 300), "another page in the frame: its own time");
+	check(has(7, 1, 4, 300), "another page in the frame has its own time");
 	see(7, 2, 4, 400);
-	check(has(7, 2, 4, 400), "a page of another file in the frame: its own time");
+	check(has(7, 2, 4, 400), "a page of another file in the frame has its own time");
 	see(7, 1, 4, 500);
-	check(has(7, 1, 4, 500), "the first file's page again: a new time");
+	check(has(7, 1, 4, 500), "the first file's page, seen again, has a new time");
 	code_pages_destroy(pages);
 }
 
@@ -67,7 +67,7 @@ static void test_places(void)
 
 		wrong += found && (found->file != 2 || found->page != i);
 	}
-	check_u64(wrong, 0, "four times as many pages as places: wrong answers");
+	check_u64(wrong, 0, "number of wrong answers with four times as many pages as places");
 	check(has(0x4000000 + 4ULL * CODE_PAGES_MAX - 1, 2, 4ULL * CODE_PAGES_MAX - 1,
 		  4ULL * CODE_PAGES_MAX + 1),
 	      "the newest page is kept");

@@ -217,7 +217,7 @@ static void test_link_section(void)
 		found = elf_find_debug_link(&file, &link);
 		if (size == whole)
 			check(found && link.crc == 0x12345678 && !strcmp(link.name, LINK),
-			      "the section is read");
+			      "a section .gnu_debuglink is read");
 		else if (found)
 			check(false, "%zu bytes of a section are no link", size);
 		elf_file_deinit(&file);
@@ -273,18 +273,20 @@ static void check_own(bool with_id)
 	snprintf(path, sizeof(path), "%s/own", top);
 	image = read_image(path);
 	check_string(name_at(image, address), "", "a real program is stripped");
-	check(image->stripped, "and known to be");
-	check(!debug_files_read(&places, image, "/opt/own"), "its debug file is not there");
+	check(image->stripped, "a stripped program is known to be stripped");
+	check(!debug_files_read(&places, image, "/opt/own"),
+	      "no debug file is found in an empty folder");
 	if (with_id)
 		shell("cd %s && id=$(readelf -n own | sed -n 's/.*Build ID: //p') && "
 		    "mkdir -p debug/.build-id/${id%%${id#??}} && "
 		    "cp own.debug debug/.build-id/${id%%${id#??}}/${id#??}.debug", top);
 	else
 		shell("cd %s && mkdir -p debug/opt && cp own.debug debug/opt/", top);
-	check(debug_files_read(&places, image, "/opt/own"), "its debug file is there");
+	check(debug_files_read(&places, image, "/opt/own"),
+	      "the debug file of a real program is found");
 	check_string(name_at(image, address), "test_of_ours",
 		     with_id ? "objcopy --only-keep-debug, by build-id"
-			     : "objcopy --only-keep-debug, by .gnu_debuglink");
+			     : "a debug file of objcopy is found by .gnu_debuglink");
 	image_unref(image);
 }
 
@@ -322,7 +324,7 @@ static void test_libc(void)
 		entry = symtab_at(image->symtab, i);
 		found = !strcmp(entry.name, "_int_malloc");
 	}
-	check(found, "libc6-dbg: _int_malloc, which libc does not export");
+	check(found, "libc6-dbg names _int_malloc, which libc does not export");
 	check(n_after > n_before, "%zu functions, %zu without it", n_after, n_before);
 	image_unref(image);
 	close(system.fds[0]);

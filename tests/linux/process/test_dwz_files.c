@@ -84,8 +84,9 @@ static struct image *test_names(void)
 	struct image *image = read_program();
 	bool had_names = image->symtab && symtab_count(image->symtab);
 
-	check(!had_names, "the program has no names");
-	check(debug_files_read(&places, image, NULL), "its debug file is found by build-id");
+	check(!had_names, "a stripped program has no names");
+	check(debug_files_read(&places, image, NULL),
+	      "the program's debug file is found by build-id");
 	for (size_t i = 0; i < symtab_count(image->symtab); i++) {
 		struct symtab_entry entry = symtab_at(image->symtab, i);
 
@@ -94,7 +95,7 @@ static struct image *test_names(void)
 			outer_end = entry.end;
 		}
 	}
-	check(outer_end > outer_start, "outer() has its name: .symtab stays in the debug file");
+	check(outer_end > outer_start, "outer() has its name, which stays in the debug file");
 	return image;
 }
 
@@ -163,9 +164,10 @@ static void test_lines(struct image *image)
 
 	start_lines();
 	debug_files_find_lines(&places, image, NULL, NULL, 0);
-	check(image->lines, "the debug file has lines");
+	check(image->lines, "the program's debug file has lines");
 	n = count_same(image->lines, &n_chains);
-	check_u64(n, outer_end - outer_start, "places with the same functions, files and lines");
+	check_u64(n, outer_end - outer_start,
+		  "number of places with the same functions, files and lines as without dwz");
 	check(n_chains > 0, "inner() in middle() in outer(), at %u places", n_chains);
 }
 
@@ -179,12 +181,12 @@ static void test_without(void)
 	shell("mv %s/debug%s %s/alt && cp %s/twin %s/debug%s", top, ALT, top, top, top, ALT);
 	start_lines();
 	debug_files_find_lines(&places, image, NULL, NULL, 0);
-	check(image->lines, "a file of another build is not taken for the shared one");
+	check(image->lines, "a file of another build is not used as the shared one");
 	count_same(image->lines, &n_chains);
-	check_u64(n_chains, 0, "chains without what was shared");
+	check_u64(n_chains, 0, "number of chains without the shared file");
 	find(image->lines, outer_start, &answer);
 	check(answer.n == 1 && answer.frames[0].line && !answer.frames[0].function[0],
-	      "the line is known, and no name is made up: the function has its symbol's");
+	      "without the shared file the line is known, and the function has its symbol's name");
 	image_unref(image);
 }
 
@@ -201,7 +203,7 @@ static void test_by_id(void)
 	start_lines();
 	debug_files_find_lines(&places, image, NULL, NULL, 0);
 	check_u64(count_same(image->lines, &n_chains), outer_end - outer_start,
-		  "the same with the shared file by its build-id");
+		  "number of equal places with the shared file found by build-id");
 	image_unref(image);
 }
 
@@ -278,9 +280,10 @@ static void test_package(void)
 
 	image = read_packaged(false);
 	start_lines();
-	check(debug_files_read(&places, image, NULL), "the same without the shared file");
+	check(debug_files_read(&places, image, NULL),
+	      "a package's debug file is found without the shared file");
 	debug_files_find_lines(&places, image, NULL, NULL, 0);
-#ifndef SANITIZED /* without walls libdw opens the installed file by itself, and looks for it each time */
+#ifndef SANITIZED /* outside the sandbox libdw opens the installed file itself, and searches it each time */
 	size_t n_without;
 
 	count_functions(image, &n_without);

@@ -89,7 +89,8 @@ static struct code_file *open_file(void)
 
 	if (guest_file_find_inode(&made->guest, address, &source))
 		file = code_files_open(files, &source, 0);
-	check(file && file->image->tables.computed, "the program has what reads its code");
+	check(file && file->image->tables.computed,
+	      "an image without tables gets access to its code");
 	return file;
 }
 
@@ -179,15 +180,16 @@ static void test_chain(void)
 	check(is_whole(stack), "three frames, and the entry ends the chain (%u frames, stop %d)",
 	      stack->n_frames, (int)stack->stop);
 	check_u64(start_of(file, INNER + 4), INNER, "the inner function begins where a call leads");
-	check_u64(start_of(file, OUTER + 9), OUTER, "and so does the outer one");
+	check_u64(start_of(file, OUTER + 9), OUTER, "the outer function begins where a call leads");
 	stack = walk(file, BY_POINTER + 2, by_pointer, sizeof(by_pointer) / sizeof(by_pointer[0]));
 	check(stack->n_frames == 3 && stack->frames[1].address == OUTER + 12,
 	      "the caller of a function that only a pointer leads to (%u frames)", stack->n_frames);
-	check_u64(start_of(file, BY_POINTER + 2), BY_POINTER, "and where that one begins");
-	check(image_memory_bytes(file->image) > before, "what was read takes memory");
+	check_u64(start_of(file, BY_POINTER + 2), BY_POINTER,
+		  "a function that only a pointer leads to has its beginning");
+	check(image_memory_bytes(file->image) > before, "instructions that were read take memory");
 	before = budget.used_bytes;
 	code_files_poll(files);
-	check(budget.used_bytes > before, "and the budget is charged for it");
+	check(budget.used_bytes > before, "the budget is charged for instructions");
 	end(file);
 }
 
@@ -242,7 +244,7 @@ static void test_other_file(void)
 	file = open_file();
 	made_set(made, made_inode_of(made, address), INODE_GENERATION, 99);
 	stack = walk_inner(file);
-	check(stack->n_frames == 1, "the inode is another file's: its code is not read");
+	check(stack->n_frames == 1, "code of an inode that is another file's now is not read");
 	end(file);
 }
 
@@ -257,10 +259,10 @@ static void test_budget(void)
 	before = budget.max_bytes;
 	budget.max_bytes = 0;
 	stack = walk_inner(file);
-	check(stack->n_frames == 1, "nothing is read without budget");
+	check(stack->n_frames == 1, "code is not read without budget");
 	budget.max_bytes = before;
 	wait_turns(2);
-	check(is_whole(walk_inner(file)), "and everything when there is some");
+	check(is_whole(walk_inner(file)), "code is read with budget");
 	end(file);
 }
 

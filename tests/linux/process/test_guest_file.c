@@ -71,16 +71,19 @@ static void test_places(void)
 {
 	begin();
 	check_u64(read_at(&file, 0, 8 * PAGE), 2 * PAGE,
-		  "the page cache alone: up to the first hole");
+		  "the page cache is read up to the first hole");
 	add_mappings();
 	check_u64(file.n_pieces, 1, "a mapping that the program may have changed is not used");
-	check_u64(read_at(&file, 0, 8 * PAGE), 5 * PAGE, "over the first hole, up to the second");
-	check_u64(read_at(&file, 2 * PAGE + 7, PAGE), PAGE, "from the mapping into the page cache");
-	check_u64(read_at(&file, 6 * PAGE, 8 * PAGE), 2 * PAGE, "from the second hole to the end");
+	check_u64(read_at(&file, 0, 8 * PAGE), 5 * PAGE,
+		  "a mapping fills the first hole; the second ends the read");
+	check_u64(read_at(&file, 2 * PAGE + 7, PAGE), PAGE,
+		  "a read goes on from the mapping into the page cache");
+	check_u64(read_at(&file, 6 * PAGE, 8 * PAGE), 2 * PAGE,
+		  "a read from the second hole reaches the end");
 	file.cache = NULL;
-	check_u64(read_at(&file, 2 * PAGE, 4 * PAGE), 2 * PAGE, "the mapping alone");
-	check_u64(read_at(&file, 0, 1), 0, "before the mapping");
-	check_u64(read_at(&file, 5 * PAGE, 1), 0, "behind the mapping");
+	check_u64(read_at(&file, 2 * PAGE, 4 * PAGE), 2 * PAGE, "the mapping alone is read");
+	check_u64(read_at(&file, 0, 1), 0, "nothing is read before the mapping");
+	check_u64(read_at(&file, 5 * PAGE, 1), 0, "nothing is read behind the mapping");
 	made_linux_destroy(made);
 }
 
@@ -89,10 +92,12 @@ static void test_limits(void)
 	begin();
 	for (int i = 0; i < 100; i++)
 		guest_file_add_mapping(&file, &(struct vma){ .start = USER, .end = USER + PAGE });
-	check_u64(file.n_pieces, GUEST_FILE_MAX_PIECES, "as many mappings as are kept");
+	check_u64(file.n_pieces, GUEST_FILE_MAX_PIECES, "number of mappings that are kept");
 	file.max_bytes = 3 * PAGE;
-	check_u64(read_at(&file, 0, 2 * PAGE), 2 * PAGE, "within the limit of bytes");
-	check_u64(read_at(&file, 0, 2 * PAGE), 0, "beyond the limit of bytes");
+	check_u64(read_at(&file, 0, 2 * PAGE), 2 * PAGE,
+		  "a read within the limit of bytes succeeds");
+	check_u64(read_at(&file, 0, 2 * PAGE), 0,
+		  "a read beyond the limit of bytes yields nothing");
 	check(file.exhausted && file.got_bytes == 2 * PAGE && !file.wasted_bytes,
 	      "the bytes that were read are counted");
 	file.exhausted = false;
@@ -106,10 +111,11 @@ static void test_limits(void)
 	file.max_bytes = UINT64_MAX;
 	file.cache = NULL;
 	file.n_pieces = 0;
-	check_u64(read_at(&file, 0, 1), 0, "neither page cache nor mapping");
+	check_u64(read_at(&file, 0, 1), 0, "a file without page cache and mapping yields nothing");
 	file.n_pieces = 1;
 	file.pieces[0] = (struct guest_file_piece){ UINT64_MAX - 5, USER, UINT64_MAX };
-	check_u64(read_at(&file, 0, 1), 0, "a piece that wraps around the largest number");
+	check_u64(read_at(&file, 0, 1), 0,
+		  "a piece that wraps around the largest number is left out");
 	made_linux_destroy(made);
 }
 

@@ -30,9 +30,9 @@ static void test_one_second(uint64_t size_bytes, unsigned expected, const char *
 
 	check_u64(read_maps(&allowance, 10000, size_bytes, now_ns), expected, what);
 	check_u64(read_maps(&allowance, 10000, size_bytes, now_ns + SECOND_NS - 1), 0,
-		  "no more in the same second");
+		  "a second in which the limit is used up allows no more maps");
 	check_u64(read_maps(&allowance, 10000, size_bytes, now_ns + SECOND_NS), expected,
-		  "as many in the next");
+		  "the next second allows as many maps");
 }
 
 int main(void)

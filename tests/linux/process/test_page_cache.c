@@ -33,7 +33,7 @@ static size_t read_at(uint64_t offset, size_t n)
 	if (got && memcmp(buffer, content + offset, got) != 0)
 		check(false, "wrong bytes at %#" PRIx64, offset);
 	if (n < sizeof(buffer) && buffer[n] != 0xee)
-		check(false, "a byte was written behind those that were asked for");
+		check(false, "no byte is written behind the buffer");
 	return got;
 }
 
@@ -42,7 +42,7 @@ static uint64_t open_inode(size_t size)
 	uint64_t inode = made_inode(made, size);
 
 	if (!page_cache_init(&cache, &made->guest, inode))
-		check(false, "the inode cannot be read");
+		check(false, "an inode that cannot be read has no page cache");
 	return inode;
 }
 
@@ -53,15 +53,17 @@ static void test_sizes(void)
 	begin();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		made_cache(made, open_inode(sizes[i]), content, sizes[i]);
-		check_u64(page_cache_bytes(&cache).size_bytes, sizes[i], "the file's size");
-		check_u64(read_at(0, sizes[i]), sizes[i], "the whole file");
-		check_u64(read_at(0, sizes[i] + 1), sizes[i], "no byte behind the file");
-		check_u64(read_at(sizes[i] - 1, 50), 1, "the last byte");
-		check_u64(read_at(sizes[i], 1), 0, "nothing at the end of the file");
+		check_u64(page_cache_bytes(&cache).size_bytes, sizes[i],
+			  "the page cache knows the file's size");
+		check_u64(read_at(0, sizes[i]), sizes[i], "the whole file is read");
+		check_u64(read_at(0, sizes[i] + 1), sizes[i], "nothing is read behind the file");
+		check_u64(read_at(sizes[i] - 1, 50), 1, "the last byte is read");
+		check_u64(read_at(sizes[i], 1), 0, "nothing is read at the end of the file");
 	}
-	check_u64(read_at(PAGE - 3, 7), 7, "over the end of a page");
-	check_u64(read_at(255 * PAGE + 9, 10 * PAGE), 10 * PAGE, "over the end of a node");
-	check(cache.n_absent == 0 && cache.n_refused == 0, "no page was missing");
+	check_u64(read_at(PAGE - 3, 7), 7, "a read over the end of a page succeeds");
+	check_u64(read_at(255 * PAGE + 9, 10 * PAGE), 10 * PAGE,
+		  "a read over the end of a node succeeds");
+	check(cache.n_absent == 0 && cache.n_refused == 0, "no page of a whole file is missing");
 	made_linux_destroy(made);
 }
 
@@ -83,7 +85,7 @@ static void test_high(void)
 		node = above;
 	}
 	made_xa_head(made, inode, made_xa_entry(node));
-	check_u64(read_at(63 * PAGE, PAGE), PAGE, "eleven levels");
+	check_u64(read_at(63 * PAGE, PAGE), PAGE, "a tree of eleven levels is read");
 	made_linux_destroy(made);
 }
 
@@ -110,19 +112,20 @@ static void test_folios(bool pages)
 	made_xa_slot(made, leaf, 8, folio);
 	for (unsigned i = 9; i < 12; i++)
 		made_xa_slot(made, leaf, i, 8 << 2 | 2);
-	check_u64(read_at(8 * PAGE, 4 * PAGE), 4 * PAGE, "a folio of four pages");
-	check_u64(read_at(10 * PAGE + 5, 100), 100, "within the folio");
+	check_u64(read_at(8 * PAGE, 4 * PAGE), 4 * PAGE, "a folio of four pages is read");
+	check_u64(read_at(10 * PAGE + 5, 100), 100, "a read within a folio succeeds");
 
 	/* A folio of 128 pages: an entry of the node above, and a sibling. */
 	folio = made_folio(made, 128, 128, &memory);
 	put_folio(memory, 128, 128);
 	made_xa_slot(made, top, 2, folio);
 	made_xa_slot(made, top, 3, 2 << 2 | 2);
-	check_u64(read_at(128 * PAGE, 128 * PAGE), 128 * PAGE, "a folio of 128 pages");
-	check_u64(read_at(200 * PAGE + 1, 1), 1, "in the half of the sibling");
-	check_u64(cache.n_refused, 0, "nothing is refused");
-	check_u64(read_at(127 * PAGE, 2 * PAGE), 0, "a hole before the folio");
-	check_u64(read_at(255 * PAGE, 2 * PAGE), PAGE, "a hole behind the folio");
+	check_u64(read_at(128 * PAGE, 128 * PAGE), 128 * PAGE, "a folio of 128 pages is read");
+	check_u64(read_at(200 * PAGE + 1, 1), 1,
+		  "the second half of a folio is read through its sibling");
+	check_u64(cache.n_refused, 0, "no entry of a whole file is refused");
+	check_u64(read_at(127 * PAGE, 2 * PAGE), 0, "a hole before a folio ends the read");
+	check_u64(read_at(255 * PAGE, 2 * PAGE), PAGE, "a hole behind a folio ends the read");
 	made_linux_destroy(made);
 }
 
@@ -134,25 +137,27 @@ static void test_holes(void)
 	inode = open_inode(70 * PAGE);
 	made_cache(made, inode, content, 70 * PAGE);
 	made_cache_entry(made, inode, 3, 0);
-	check_u64(read_at(2 * PAGE, 3 * PAGE), PAGE, "up to a page that the guest never read");
+	check_u64(read_at(2 * PAGE, 3 * PAGE), PAGE,
+		  "a read ends at a page that the guest never read");
 	check_u64(cache.n_absent, 1, "the absent page is counted");
-	check_u64(read_at(4 * PAGE, 2 * PAGE), 2 * PAGE, "behind the absent page");
+	check_u64(read_at(4 * PAGE, 2 * PAGE), 2 * PAGE,
+		  "the bytes behind an absent page are read");
 	made_cache_entry(made, inode, 3, 0x12345 << 1 | 1);
-	check_u64(read_at(3 * PAGE, 1), 0, "an evicted page");
+	check_u64(read_at(3 * PAGE, 1), 0, "a read ends at an evicted page");
 	check_u64(cache.n_evicted, 1, "the evicted page is counted");
 	for (uint64_t entry = 256; entry <= 257; entry++) {
 		made_cache_entry(made, inode, 3, entry << 2 | 2);
-		check_u64(read_at(3 * PAGE, 1), 0, "an entry that is being changed");
+		check_u64(read_at(3 * PAGE, 1), 0, "a read ends at an entry that is being changed");
 	}
-	check_u64(cache.n_absent, 3, "both entries count as absent");
-	check_u64(cache.n_refused, 0, "none of them is refused");
+	check_u64(cache.n_absent, 3, "both missing entries count as absent");
+	check_u64(cache.n_refused, 0, "neither missing entry counts as refused");
 
 	made_xa_head(made, inode, 0);
-	check_u64(read_at(0, 1), 0, "an empty tree");
-	check_u64(read_at(69 * PAGE, 1), 0, "the end of an empty tree");
+	check_u64(read_at(0, 1), 0, "an empty tree yields nothing");
+	check_u64(read_at(69 * PAGE, 1), 0, "the end of an empty tree yields nothing");
 	made_cache(made, inode, content, PAGE);
-	check_u64(read_at(0, PAGE), PAGE, "the head is the entry of a single page");
-	check_u64(read_at(PAGE, 1), 0, "no page behind a single page");
+	check_u64(read_at(0, PAGE), PAGE, "a tree whose head is its only entry is read");
+	check_u64(read_at(PAGE, 1), 0, "nothing is read behind the only entry");
 	made_linux_destroy(made);
 
 	begin(); /* Pages that lie side by side are read together. */
@@ -167,7 +172,7 @@ static void test_holes(void)
 	}
 	read_at(0, 1);
 	bulk = memory_counts(made->guest.memory).batches;
-	check_u64(read_at(0, 64 * PAGE), 64 * PAGE, "64 pages side by side");
+	check_u64(read_at(0, 64 * PAGE), 64 * PAGE, "64 adjacent pages are read");
 	check(memory_counts(made->guest.memory).batches - bulk < 8, "in few batches: %" PRIu64,
 	      memory_counts(made->guest.memory).batches - bulk);
 	made_linux_destroy(made);
@@ -187,11 +192,13 @@ static void test_given_back(void)
 		made_cache_entry(made, inode, i, folio);
 	made_refuse(made->memory, made->guest.root, memory + 10 * PAGE, true);
 	memory_refresh(made->guest.memory);
-	check_u64(read_at(0, 64 * PAGE), 10 * PAGE, "the pages before it are kept");
-	check_u64(cache.n_refused, 1, "it is counted");
+	check_u64(read_at(0, 64 * PAGE), 10 * PAGE,
+		  "the pages before memory that cannot be read are kept");
+	check_u64(cache.n_refused, 1, "memory that cannot be read is counted as refused");
 	check(cache.wasted_bytes >= PAGE && cache.wasted_bytes <= 54 * PAGE,
 	      "what was copied in vain is charged: %" PRIu64, cache.wasted_bytes);
-	check_u64(read_at(11 * PAGE, 53 * PAGE), 53 * PAGE, "those behind it can be read");
+	check_u64(read_at(11 * PAGE, 53 * PAGE), 53 * PAGE,
+		  "the pages behind memory that cannot be read are read");
 	made_linux_destroy(made);
 }
 
@@ -200,7 +207,7 @@ static void check_refused(const char *what, uint64_t offset)
 {
 	uint64_t before = cache.n_refused;
 
-	check(read_at(offset, 1) == 0 && cache.n_refused == before + 1, "%s", what);
+	check(read_at(offset, 1) == 0 && cache.n_refused == before + 1, "nothing is read through %s", what);
 }
 
 static void test_damaged_nodes(void)
@@ -286,17 +293,22 @@ static void test_damaged_inode(void)
 	inode = open_inode(300 * PAGE);
 	cache.size_bytes = UINT64_MAX;
 	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 60)));
-	check_u64(read_at(0, 1), 0, "a file of the largest size with an empty tree");
-	check(!page_cache_init(&cache, &made->guest, 0x1000), "an inode outside the kernel");
+	check_u64(read_at(0, 1), 0, "a file of the largest size with an empty tree yields nothing");
+	check(!page_cache_init(&cache, &made->guest, 0x1000),
+	      "an inode outside the kernel has no page cache");
 	made_set(made, inode, INODE_SIZE, UINT64_MAX);
-	check(!page_cache_init(&cache, &made->guest, inode), "a negative size");
+	check(!page_cache_init(&cache, &made->guest, inode),
+	      "a file of negative size has no page cache");
 	made_set(made, inode, INODE_SIZE, 5);
-	check(page_cache_init(&cache, &made->guest, inode), "an inode with a sensible size");
+	check(page_cache_init(&cache, &made->guest, inode),
+	      "an inode with a sensible size has a page cache");
 	made->guest.layout.values[PAGE_SIZEOF] = 0;
-	check(!page_cache_init(&cache, &made->guest, inode), "struct page of no bytes");
+	check(!page_cache_init(&cache, &made->guest, inode),
+	      "a struct page of no bytes is refused");
 	made->guest.layout.values[PAGE_SIZEOF] = 64;
 	made_without(made, XA_NODE_SHIFT);
-	check(!page_cache_init(&cache, &made->guest, inode), "BTF without xa_node.shift");
+	check(!page_cache_init(&cache, &made->guest, inode),
+	      "BTF without xa_node.shift is refused");
 	made_linux_destroy(made);
 }
 
@@ -335,13 +347,15 @@ static void test_frames(void)
 	folio = made_folio(made, 2, 2, &memory);
 	made_xa_slot(made, node, 2, folio);
 	made_xa_slot(made, node, 3, 2 << 2 | 2);
-	check(is_frame(2, memory) && is_frame(3, memory + PAGE), "both pages of a folio");
-	check(!page_cache_find_frame(&cache, 1, &frame), "a page that is not there");
-	check(!page_cache_find_frame(&cache, 1ULL << 52, &frame), "a page behind the last index");
+	check(is_frame(2, memory) && is_frame(3, memory + PAGE),
+	      "both pages of a folio have their frames");
+	check(!page_cache_find_frame(&cache, 1, &frame), "a page that is not there has no frame");
+	check(!page_cache_find_frame(&cache, 1ULL << 52, &frame),
+	      "a page behind the last index has no frame");
 	made_unmap(made->memory, made->guest.root, memory, PAGE);
 	memory_refresh(made->guest.memory);
 	check(!page_cache_find_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
-	      "memory that the guest gave back");
+	      "memory that the guest gave back has no frame");
 	made_linux_destroy(made);
 }
 

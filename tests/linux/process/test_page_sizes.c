@@ -178,7 +178,8 @@ static void test_process(const struct size *size)
 	check(mapping && mapping->file_offset == page && mapping->bias == base,
 	      "%s: where a process has a file", size->name);
 	guest_file_add_mapping(&guest_file, &area.vma);
-	check_u64(guest_file.pieces[0].offset, page, "the offset of what the process has mapped");
+	check_u64(guest_file.pieces[0].offset, page,
+		  "the file offset of a mapping is in the kernel's pages");
 	space_destroy(process.space);
 	free(process.mappings);
 	image_unref(reader.fixed.image);

@@ -68,12 +68,12 @@ static void test_spans(void)
 	see(&clock, 999 * S, 1000 * S);
 	for (unsigned i = 1; i < 10; i++)
 		see(&clock, 900 * S, 1000 * S + i * S);
-	check(was_there(&clock, 500 * S, 501 * S), "a gap of the last ten seconds counts");
+	check(was_there(&clock, 500 * S, 501 * S), "a gap of the last ten seconds is used");
 	see(&clock, 900 * S, 1011 * S);
-	check(was_there(&clock, 500 * S, 501 * S), "a gap of the ten seconds before counts");
+	check(was_there(&clock, 500 * S, 501 * S), "a gap of the ten seconds before is used");
 	see(&clock, 900 * S, 1022 * S);
-	check(!was_there(&clock, 500 * S, 501 * S), "an older gap does not count");
-	check(was_there(&clock, 500 * S, 611 * S), "a gap that was found since counts");
+	check(!was_there(&clock, 500 * S, 501 * S), "an older gap is not used");
+	check(was_there(&clock, 500 * S, 611 * S), "a smaller gap that was found since is used");
 }
 
 static void begin(void)
@@ -123,7 +123,7 @@ static void test_copies(void)
 	tasks_invalidate(tasks, child);
 	check(!past_task_is_parent_copy(&made->guest, tasks, tasks_find(tasks, child, 0), 0,
 					&(const struct task *){ NULL }),
-	      "a kernel that does not count exec() calls");
+	      "a kernel that does not count exec() calls gives no parent");
 	tasks_destroy(tasks);
 	made_linux_destroy(made);
 }

@@ -85,8 +85,8 @@ static uint64_t file_of(uint64_t dentry)
 
 static void check_no_path(uint64_t file, const char *what)
 {
-	check(!path_read(&made->guest, file, &name), "%s", what);
-	check_string(name.path, "", "the path is empty");
+	check(!path_read(&made->guest, file, &name), "no path is read: %s", what);
+	check_string(name.path, "", "a path that cannot be read is empty");
 }
 
 static void test_components(void)
@@ -121,7 +121,7 @@ static void test_lengths(void)
 		dentry = made_dentry(made, dentry, component, 0);
 		snprintf(want + strlen(want), sizeof(want) - strlen(want), "/%s", component);
 	}
-	check_u64(strlen(want), PATH_MAX_BYTES - 1, "the longest path");
+	check_u64(strlen(want), PATH_MAX_BYTES - 1, "the longest path is read");
 	check_path(file_of(dentry), want, false);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 255);
 	check_no_path(file_of(dentry), "a NUL in a name");
@@ -159,7 +159,7 @@ static void test_damaged(void)
 	made_set(made, mount, MOUNT_MOUNTPOINT, root);
 	file = made_file_at(made, mount, made_dentry(made, root, "f", 0), made_inode(made, 0));
 	path_read(&made->guest, file, &name);
-	check(true, "the walk over a ring of mounts ends");
+	check(true, "a walk up a ring of mounts ends");
 	made_linux_destroy(made);
 }
 
@@ -182,19 +182,19 @@ static void test_find(bool hlist)
 	begin_find(hlist);
 	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
 	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
-	      "a directory that does not exist");
+	      "a file in a directory that does not exist is not found");
 	file = made_file(made, "/tmp/perf-7.map", "x", 1);
 	made_file(made, "/tmp/perf-77.map", "x", 1);
 	made_file(made, "/tmp/perf-6.map", "x", 1);
 	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) &&
 		      inode == made_inode_of(made, file),
-	      "a file among others");
+	      "a file among others is found");
 	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode),
-	      "a file that does not exist");
+	      "a file that does not exist is not found");
 	directory = made_dentry(made, made->root_dentry, "neg", 0);
 	made_dentry(made, directory, "perf-7.map", 0);
 	check(!path_find_file(&made->guest, task, "neg", "perf-7.map", &inode),
-	      "a negative dentry: the file does not exist");
+	      "a negative dentry is no file");
 	check(inode == made_inode_of(made, file), "a failure leaves the result untouched");
 	made_linux_destroy(made);
 }
@@ -212,15 +212,15 @@ static void test_find_mounted(bool hlist)
 	map = made_inode(made, 5);
 	made_dentry(made, root, "perf-7.map", map);
 	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) && inode == map,
-	      "a file in what is mounted on the directory");
+	      "a file below a mount is found");
 	made_set(made, mount, MOUNT_CHILD, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, made->root_mount, MOUNT_MOUNTS, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, mount, MOUNT_MOUNTPOINT, made->root_dentry);
 	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
-	      "the walk over a ring of mounts ends");
+	      "a walk down a ring of mounts ends");
 	made_set(made, made->root_mount, MOUNT_MOUNTS, 0x1234);
 	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
-	      "no list of mounts: the directory below is used");
+	      "without a list of mounts the directory below is searched");
 	made_linux_destroy(made);
 }
 
@@ -236,12 +236,13 @@ static void test_find_limits(bool hlist)
 	dentry = made_dentry(made, directory, "a", map);
 	made_set(made, dentry, link, dentry + made_offset(made, link));
 	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode),
-	      "the walk over a ring of children ends");
+	      "a walk over a ring of children ends");
 	for (int i = 0; i < PATH_MAX_ENTRIES; i++)
 		made_dentry(made, directory, "n", map);
 	check(!path_find_file(&made->guest, task, "ring", "a", &inode),
-	      "an entry behind more than are looked at");
-	check(path_find_file(&made->guest, task, "ring", "n", &inode), "an entry before them");
+	      "an entry beyond the limit is not found");
+	check(path_find_file(&made->guest, task, "ring", "n", &inode),
+	      "an entry within the limit is found");
 	made_linux_destroy(made);
 }
 

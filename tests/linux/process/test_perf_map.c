@@ -79,7 +79,7 @@ static void test_hole(void)
 	for (size_t at = 0; at + 16 <= size; at += 16)
 		snprintf(bytes + at, 17, "%08x 8 ffff\n", 0x1000U + 16U * lines++);
 	tab = read_text(bytes, size, UINT64_MAX);
-	check(tab && symtab_count(tab) == lines, "a map without holes: all lines");
+	check(tab && symtab_count(tab) == lines, "a map without holes has all its lines");
 	symtab_destroy(tab);
 	tab = read_text(bytes, size, GUEST_PAGE_SIZE);
 	/* The line behind the hole is missing, too: it may have begun in the hole. */
@@ -87,7 +87,7 @@ static void test_hole(void)
 	      tab ? symtab_count(tab) : 0);
 	check(tab && symtab_find(tab, 0x1000, &entry) &&
 		      symtab_find(tab, 0x1000 + 16 * (lines - 1), &entry),
-	      "the lines before and behind the hole");
+	      "the lines before and behind a hole are read");
 	symtab_destroy(tab);
 	free(bytes);
 }
@@ -102,7 +102,7 @@ static void test_limits(void)
 	for (size_t i = 0; i < n; i++)
 		snprintf(bytes + 16 * i, 17, "%08zx 8 ffff\n", 0x1000 + 16 * i);
 	tab = read_text(bytes, size, UINT64_MAX);
-	check(tab && symtab_count(tab) == PERF_MAP_MAX_SYMBOLS, "as many names as are kept");
+	check(tab && symtab_count(tab) == PERF_MAP_MAX_SYMBOLS, "a map with too many lines gives as many names as allowed");
 	symtab_destroy(tab);
 	memset(bytes, 'x', PERF_MAP_MAX_BYTES);
 	memcpy(bytes + PERF_MAP_MAX_BYTES, "\n1000 10 f\n", 12);

@@ -18,19 +18,21 @@ static void test_names(struct process_fixture *fixture)
 	begin(fixture, MADE_TREE);
 	make_process(fixture);
 	space = space_at(fixture, fixture->task_address, 0);
-	check_string(name_at(space, BASE + FUNCTION), "serve", "a function of the program");
-	check_string(name_at(space, LIB + FUNCTION + 5), "helper", "a function of a library");
+	check_string(name_at(space, BASE + FUNCTION), "serve",
+		     "a function of the program has its name");
+	check_string(name_at(space, LIB + FUNCTION + 5), "helper",
+		     "a function of a library has its name");
 	check_string(name_at(space, LIB + 8), "libhelp.so+0x1008",
-		     "between symbols: the file and an offset");
+		     "an address between symbols has the file and an offset");
 	check_string(name_at(space, BASE + PAGE), "nothing", "data has no mapping");
 	mapping = space ? space_find(space, BASE) : NULL;
 	check(mapping && mapping->bias == BASE - PROGRAM_TEXT && mapping->kind == MAPPING_CODE,
 	      "the bias of the program's code");
 	check(processes_get_root(fixture->processes, fixture->mm, &root) &&
 		      root.cr3 == made_mm_root(fixture->made, fixture->mm).cr3,
-	      "the page tables of the process");
+	      "the page tables of a process are known");
 	check(!processes_get_root(fixture->processes, fixture->mm + 8, &root),
-	      "no page tables of an mm that is not kept");
+	      "an mm that is not kept has no page tables");
 	check(processes_has_root(fixture->processes,
 				 (struct memory_root){ .cr3 = root.cr3 | 0x1007 }),
 	      "the pair of page tables with flags is known");
@@ -59,11 +61,16 @@ static void test_vsyscall(struct process_fixture *fixture)
 	begin(fixture, MADE_TREE);
 	make_process(fixture);
 	space = space_at(fixture, fixture->task_address, 0);
-	check_string(name_at(space, VSYSCALL), "vgettimeofday", "vsyscall: the first function");
-	check_string(name_at(space, VSYSCALL + 0x400), "vtime", "vsyscall: the second");
-	check_string(name_at(space, VSYSCALL + 0x809), "vgetcpu", "vsyscall: the third");
-	check_string(name_at(space, VSYSCALL + 0x40a), "[vsyscall]+0x40a", "vsyscall: no function");
-	check_string(name_at(space, VSYSCALL + PAGE), "nothing", "behind the page");
+	check_string(name_at(space, VSYSCALL), "vgettimeofday",
+		     "vsyscall: the first function has its name");
+	check_string(name_at(space, VSYSCALL + 0x400), "vtime",
+		     "vsyscall: the second function has its name");
+	check_string(name_at(space, VSYSCALL + 0x809), "vgetcpu",
+		     "vsyscall: the third function has its name");
+	check_string(name_at(space, VSYSCALL + 0x40a), "[vsyscall]+0x40a",
+		     "vsyscall: an address behind a function has an offset");
+	check_string(name_at(space, VSYSCALL + PAGE), "nothing",
+		     "vsyscall: nothing is behind the page");
 	made_sample.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made_sample),
 						 .user = true,
 						 .n_stacks = 1 };
@@ -79,7 +86,7 @@ static void test_vsyscall(struct process_fixture *fixture)
 			      STEP_CALLER &&
 		      cursor_pc(&cursor) == BASE + FUNCTION - 1 &&
 		      cursor.regs[REG_SP] == 0x7ffe00000008,
-	      "vsyscall: the caller");
+	      "vsyscall: the caller is found");
 	end(fixture);
 }
 
@@ -106,11 +113,11 @@ static void test_vdso_jit(struct process_fixture *fixture)
 	fixture->task_address = made_task(fixture->made, 50, 50, "node", fixture->mm, 0);
 	space = space_at(fixture, fixture->task_address, 0);
 	check_string(name_at(space, VDSO + PROGRAM_FUNCTION), "__vdso_time",
-		     "a function of the vDSO");
+		     "a function of the vDSO has its name");
 	mapping = space ? space_find(space, VDSO) : NULL;
 	check(mapping && mapping->image && strcmp(mapping->image->name, "[vdso]") == 0 &&
 		      mapping->image->symtab,
-	      "the vDSO is read out of the process's memory");
+	      "the vDSO is read from the process's memory");
 	mapping = space ? space_find(space, JIT) : NULL;
 	check(mapping && mapping->kind == MAPPING_ANONYMOUS && !mapping->image,
 	      "compiled code has a mapping without an image");
@@ -118,25 +125,27 @@ static void test_vdso_jit(struct process_fixture *fixture)
 		      processes_counts(fixture->processes).named_jit == 0,
 	      "the process with compiled code is counted");
 	note = processes_next_note(fixture->processes, NULL);
-	check(note && strstr(note, "perf-PID.map"), "the missing map is noted");
+	check(note && strstr(note, "perf-PID.map"), "a missing map gives a note");
 	generation = space ? space_generation(space) : 0;
 
 	map = made_file(fixture->made, "/tmp/perf-50.map", text, sizeof(text) - 1);
 	inode = made_inode_of(fixture->made, map);
 	space = space_at(fixture, fixture->task_address, 500 * MS);
 	check(space && space_generation(space) == generation,
-	      "the map is not looked for again yet");
+	      "a missing map is not searched again too soon");
 	space = space_at(fixture, fixture->task_address, 1 * S);
-	check_string(name_at(space, JIT + 0x110), "Function:~main", "the map names compiled code");
+	check_string(name_at(space, JIT + 0x110), "Function:~main", "a map names compiled code");
 	mapping = space ? space_find(space, JIT + 8) : NULL;
 	check(mapping && mapping->kind == MAPPING_ANONYMOUS,
-	      "an address that the map does not have: [jit]");
-	check(space && space_generation(space) != generation, "the space has another generation");
-	check(!processes_next_note(fixture->processes, NULL), "nothing is missing");
+	      "an address that the map lacks belongs to [jit]");
+	check(space && space_generation(space) != generation,
+	      "a new map changes the space's generation");
+	check(!processes_next_note(fixture->processes, NULL),
+	      "no note is given if nothing is missing");
 	generation = space_generation(space);
 	space = space_at(fixture, fixture->task_address, 3 * S);
 	check(space && space_generation(space) == generation,
-	      "the map did not change: the space stays");
+	      "an unchanged map leaves the space as it is");
 	made_set(fixture->made, inode, INODE_SIZE, 0);
 	space = space_at(fixture, fixture->task_address, 5 * S);
 	check_string(name_at(space, JIT + 0x110), "Function:~main",
@@ -163,14 +172,16 @@ static void test_vdso_image(struct process_fixture *fixture)
 	made_set(fixture->made, fixture->mm, MM_VDSO_IMAGE, image);
 	fixture->task_address = made_task(fixture->made, 50, 50, "server", fixture->mm, 0);
 	check_string(name_at(space_at(fixture, fixture->task_address, 0), VDSO + PROGRAM_FUNCTION),
-		     "__vdso_time", "a function of the kernel's copy of the vDSO");
-	check_u64(processes_counts(fixture->processes).torn, 0, "no process is torn");
+		     "__vdso_time", "a function of the kernel's copy of the vDSO has its name");
+	check_u64(processes_counts(fixture->processes).torn, 0,
+		  "number of torn processes with the kernel's copy");
 	made_set(fixture->made, image, VDSO_IMAGE_SIZE, 1ULL << 40);
 	made_areas(fixture->made, fixture->mm, &area, 1);
 	check_string(name_at(space_at(fixture, fixture->task_address, 2 * PROCESSES_FRESH_NS),
 			     VDSO + PROGRAM_FUNCTION),
 		     "nothing", "a vDSO of a terabyte is refused");
-	check_u64(processes_counts(fixture->processes).torn, 1, "the process is tried again");
+	check_u64(processes_counts(fixture->processes).torn, 1,
+		  "number of torn processes with a refused vDSO");
 	end(fixture);
 }
 
@@ -191,7 +202,7 @@ static void test_containers_pid(struct process_fixture *fixture)
 	made_file(fixture->made, "/tmp/perf-5000.map", "7e0000000100 80 outside\n", 24);
 	made_file(fixture->made, "/tmp/perf-7.map", text, sizeof(text) - 1);
 	check_string(name_at(space_at(fixture, fixture->task_address, 0), JIT + 0x100), "inside",
-		     "the map has the pid of the process's own namespace");
+		     "a map with the pid of the process's own namespace is used");
 	end(fixture);
 }
 
@@ -214,30 +225,31 @@ static void test_by_frame(struct process_fixture *fixture)
 	frame = frame_of(fixture, fixture->exe, 1);
 	now_ns = memory_now_ns(fixture->made->guest.memory);
 	check(!processes_find_by_frame(fixture->processes, elsewhere, frame, now_ns),
-	      "a frame of a file that no process has mapped yet");
+	      "a frame of a file that no process has mapped yet is unknown");
 	space_at(fixture, fixture->task_address, 0);
 	now_ns = memory_now_ns(fixture->made->guest.memory);
 	space = processes_find_by_frame(fixture->processes, elsewhere + FUNCTION, frame, now_ns);
 	check_string(name_at(space, elsewhere + FUNCTION), "serve",
-		     "a function by its frame, wherever the page was mapped");
+		     "a function is found by its frame, wherever the page was mapped");
 	check_string(name_at(space, elsewhere + 8), "server+0x1008",
-		     "between symbols: the file and an offset");
+		     "an address between symbols, found by its frame, has the file and an offset");
 	mapping = space ? space_find(space, elsewhere) : NULL;
 	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + PAGE,
-	      "the space has that page only");
+	      "a space found by a frame has only that page");
 	again = processes_find_by_frame(fixture->processes, LIB + FUNCTION,
 					frame_of(fixture, fixture->lib, 1), now_ns);
-	check_string(name_at(again, LIB + FUNCTION), "helper", "a function of another file");
+	check_string(name_at(again, LIB + FUNCTION), "helper",
+		     "a function of another file is found by its frame");
 	check_string(name_at(again, elsewhere + FUNCTION), "nothing",
-		     "the page that was asked for before is gone");
+		     "the space loses the page of the previous request");
 	check(!processes_find_by_frame(fixture->processes, elsewhere,
 				       frame_of(fixture, fixture->exe, 0), now_ns),
-	      "a page of a program without code");
+	      "a page of a program without code is unknown");
 	check(!processes_find_by_frame(fixture->processes, elsewhere, FRAME(0), now_ns),
-	      "frame 0 is none");
+	      "frame 0 is unknown");
 	made_cache_entry(fixture->made, made_inode_of(fixture->made, fixture->exe), 1, 0);
 	check(!processes_find_by_frame(fixture->processes, elsewhere + FUNCTION, frame, now_ns),
-	      "a frame that may have another page now");
+	      "a frame that may have another page now is unknown");
 	end(fixture);
 }
 
@@ -259,10 +271,11 @@ static void test_elf32(struct process_fixture *fixture)
 	fixture->mm = made_mm(fixture->made, &area, 1);
 	fixture->task_address = made_task(fixture->made, 50, 50, "old", fixture->mm, 0);
 	space = space_at(fixture, fixture->task_address, 0);
-	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "the file and an offset");
+	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010",
+		     "a program of x32 has its file and an offset as name");
 	check(processes_counts(fixture->processes).jit == 0 &&
 		      processes_counts(fixture->processes).files.elf32 == 1,
-	      "a program of x32, and no compiled code");
+	      "a program of x32 is counted, and not as compiled code");
 	note = processes_next_note(fixture->processes, NULL);
 	check(note && strstr(note, "x32") && !processes_next_note(fixture->processes, note),
 	      "the only note: %s", note ? note : "no note");

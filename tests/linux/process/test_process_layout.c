@@ -55,17 +55,19 @@ static void test_found(bool pae)
 	      pae ? "with PAE" : "without");
 	check(has(TASK_MM, MADE_MM_AT) && has(MM_MT, 0) && has(MM_PGD, 28) &&
 		      has(MM_MAP_COUNT, 48) && has(MM_TOTAL_VM, 96),
-	      "mm_struct");
-	check(has(MM_VDSO, 460) && has(MM_VDSO_IMAGE, 464), "the vDSO");
+	      "mm_struct: members are found");
+	check(has(MM_VDSO, 460) && has(MM_VDSO_IMAGE, 464),
+	      "mm_struct: the members of the vDSO are found");
 	check(has(VMA_FLAGS, flags) && has(VMA_PGOFF, flags + 36) && has(VMA_FILE, flags + 40),
-	      "vm_area_struct");
-	check(has(TASK_START_TIME, MADE_START), "when a task has started");
-	check(has(FILE_PATH, 8) && has(FILE_INODE, 16), "file");
+	      "vm_area_struct: members are found");
+	check(has(TASK_START_TIME, MADE_START), "task_struct: the start time is found");
+	check(has(FILE_PATH, 8) && has(FILE_INODE, 16), "struct file: members are found");
 	check(has(INODE_SB, 28) && has(INODE_MAPPING, 32) && has(INODE_INO, 40) &&
 		      has(INODE_SIZE, 52) && has(INODE_MTIME_SEC, 72) && has(INODE_MTIME_NSEC, 80),
-	      "inode");
-	check(has(PAGE_SIZEOF, MADE_PAGE_BYTES), "struct page");
-	check_u64(made->guest.vmemmap, MADE_BASE + MADE_PAGE_ARRAY, "the array of struct page");
+	      "struct inode: members are found");
+	check(has(PAGE_SIZEOF, MADE_PAGE_BYTES), "struct page: members are found");
+	check_u64(made->guest.vmemmap, MADE_BASE + MADE_PAGE_ARRAY,
+		  "the array of struct page is found");
 }
 
 static void begin_arm32(void)
@@ -81,21 +83,23 @@ static void test_arm32(void)
 {
 	begin_arm32();
 	made_process_i386(made, MADE_TASK);
-	check(process_layout_32_find(&made->guest), "a process of 32-bit Arm");
+	check(process_layout_32_find(&made->guest), "a process of 32-bit Arm gives a layout");
 	check(has(TASK_MM, MADE_MM_AT) && has(MM_PGD, 28) && has(MM_MAP_COUNT, 48) &&
 		      has(MM_TOTAL_VM, 96),
-	      "mm_struct");
-	check(has(VMA_FLAGS, 24) && has(VMA_FILE, 64), "vm_area_struct");
-	check(has(DENTRY_NAME_LEN, 28) && has(DENTRY_NAME, 32) && has(DENTRY_INODE, 40), "dentry");
+	      "mm_struct of Arm: members are found");
+	check(has(VMA_FLAGS, 24) && has(VMA_FILE, 64), "vm_area_struct of Arm: members are found");
+	check(has(DENTRY_NAME_LEN, 28) && has(DENTRY_NAME, 32) && has(DENTRY_INODE, 40),
+	      "struct dentry of Arm: members are found");
 	check(has(INODE_INO, 40) && has(INODE_SIZE, 56) && has(INODE_MTIME_SEC, 80) &&
 		      has(INODE_MTIME_NSEC, 88),
-	      "inode");
-	check(has(PAGE_SIZEOF, MADE_PAGE_BYTES), "struct page");
+	      "struct inode of Arm: members are found");
+	check(has(PAGE_SIZEOF, MADE_PAGE_BYTES), "struct page of Arm: members are found");
 	begin_arm32();
 	made_process_i386(made, MADE_TASK);
 	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 3, 0, 8);
 	memory_refresh(made->guest.memory);
-	check(!process_layout_32_find(&made->guest), "page tables without the kernel's part");
+	check(!process_layout_32_find(&made->guest),
+	      "page tables without the kernel's part give no layout");
 }
 
 /* --- which process ---------------------------------------------------------------------------- */
@@ -112,9 +116,9 @@ static void put(uint64_t offset, uint64_t word)
 static void test_tasks(void)
 {
 	begin(true);
-	check(!process_layout_32_find(&made->guest), "no task has a process");
+	check(!process_layout_32_find(&made->guest), "kernel threads alone give no layout");
 	made_process_i386(made, MADE_PARENT);
-	check(process_layout_32_find(&made->guest), "the process of a parent");
+	check(process_layout_32_find(&made->guest), "a parent's process gives a layout");
 
 	begin(true);
 	made_process_i386(made, MADE_LEADER);
@@ -122,7 +126,8 @@ static void test_tasks(void)
 	put(MADE_TASK + SIBLING, MADE_BASE + MADE_LEADER + SIBLING);
 	put(MADE_LEADER + SIBLING, MADE_BASE + MADE_PARENT + CHILDREN);
 	memory_refresh(made->guest.memory);
-	check(process_layout_32_find(&made->guest), "that of a child of the first task");
+	check(process_layout_32_find(&made->guest),
+	      "a process of a child of the first task gives a layout");
 
 	begin(true);
 	put(MADE_PARENT + CHILDREN, MADE_BASE + MADE_TASK + SIBLING);
@@ -134,7 +139,7 @@ static void test_tasks(void)
 	put(MADE_TASK + PARENT, 0x1000);
 	put(MADE_TASK + CHILDREN, 0x1000);
 	memory_refresh(made->guest.memory);
-	check(!process_layout_32_find(&made->guest), "nor are there tasks below 3 GiB");
+	check(!process_layout_32_find(&made->guest), "tasks below 3 GiB give no layout");
 }
 
 /* --- what does not agree ---------------------------------------------------------------------- */
@@ -189,15 +194,14 @@ static void test_refused(void)
 		before = made->guest.layout;
 		check(!process_layout_32_find(&made->guest) && !made->guest.vmemmap &&
 			      memcmp(&made->guest.layout, &before, sizeof(before)) == 0,
-		      "%s", spoilt[i].what);
+		      "no layout is found: %s", spoilt[i].what);
 	}
 	begin(true);
 	made_process_i386(made, MADE_TASK);
 	put(MADE_VDSO, 0);
 	memory_refresh(made->guest.memory);
-	check(process_layout_32_find(&made->guest) &&
-		      !layout_has(&made->guest.layout, MM_VDSO),
-	      "a process needs no vDSO");
+	check(process_layout_32_find(&made->guest) && !layout_has(&made->guest.layout, MM_VDSO),
+	      "a process without a vDSO gives a layout");
 	begin(true);
 	made_process_i386(made, MADE_TASK);
 	made_i386_put(made, MADE_TASK + MADE_START + 40, 2000000, 8);
@@ -205,7 +209,7 @@ static void test_refused(void)
 	memory_refresh(made->guest.memory);
 	check(process_layout_32_find(&made->guest) &&
 		      !layout_has(&made->guest.layout, TASK_START_TIME),
-	      "of two times none is known to be the start");
+	      "if two times match, none is taken for the start time");
 }
 
 /* --- what is read so -------------------------------------------------------------------------- */
@@ -228,16 +232,17 @@ static void test_pages(void)
 	struct bytes file;
 	frame_t frame;
 
-	check(page_cache_init(&cache, &made->guest, MADE_BASE + MADE_INODE), "a page cache");
-	check_u64(cache.size_bytes, MADE_FILE_BYTES, "bytes of the file");
+	check(page_cache_init(&cache, &made->guest, MADE_BASE + MADE_INODE),
+	      "a page cache is opened with the found layout");
+	check_u64(cache.size_bytes, MADE_FILE_BYTES, "the page cache knows the file's size");
 	check(page_cache_find_frame(&cache, 1, &frame) && frame.value == made_file_frames[1],
-	      "the frame of a page");
+	      "the frame of a page is found");
 	file = page_cache_bytes(&cache);
 	check_u64(file.read(file.context, 0, bytes, sizeof(bytes)), MADE_FILE_BYTES,
-		  "all of it is read");
+		  "the whole file is read");
 	check(strcmp(bytes, "page 0") == 0 && strcmp(bytes + PAGE, "page 1") == 0 &&
 		      strcmp(bytes + 2 * PAGE, "page 2") == 0,
-	      "also a page that the kernel has not mapped");
+	      "a page that the kernel has not mapped is read");
 }
 
 static void test_read(void)
@@ -250,24 +255,25 @@ static void test_read(void)
 	made_process_i386(made, MADE_TASK);
 	process_layout_32_find(&made->guest);
 	n_seen = 0;
-	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE, "a walk");
+	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE,
+		  "a walk over the areas succeeds");
 	check(n_seen == 5 && seen[1].start == MADE_CODE + 2 * PAGE &&
 		      seen[1].end == MADE_CODE + 3 * PAGE && seen[1].flags == 0x71 &&
 		      seen[1].page_offset == 2 && seen[1].file == MADE_BASE + MADE_FILE,
-	      "five areas");
+	      "the walk finds the five areas with their members");
 	check(vmas_read_key(&made->guest, MADE_BASE + MADE_MM, &key) && key.map_count == 5 &&
 		      key.total_vm == 39 && key.vdso == MADE_VDSO_AT,
-	      "the key of changes");
+	      "the key of changes is read");
 	check(path_read(&made->guest, MADE_BASE + MADE_FILE, &name) &&
 		      strcmp(name.path, "/init") == 0 && !name.deleted,
-	      "a path: %s", name.path);
+	      "a path is read: %s", name.path);
 	made_i386_put(made, MADE_DENTRY + 12, 0, 4);
 	memory_refresh(made->guest.memory);
 	check(path_read(&made->guest, MADE_BASE + MADE_FILE, &name) && name.deleted,
-	      "a deleted file");
+	      "a deleted file is recognised");
 	check(process_arch_find_vdso(&made->guest, MADE_BASE + MADE_MM, &address, &size_bytes) &&
 		      address == MADE_BASE + MADE_VDSO && size_bytes == PAGE,
-	      "the kernel's own copy of the vDSO");
+	      "the kernel's own copy of the vDSO is found");
 	test_pages();
 }
 
@@ -283,27 +289,29 @@ static void test_list(bool pae)
 	check(has(MM_MMAP, 0) && has(VMA_NEXT, 8) && !layout_has(&made->guest.layout, MM_MT) &&
 		      has(VMA_FLAGS, flags) && has(VMA_PGOFF, flags + 36) &&
 		      has(VMA_FILE, flags + 40) && has(MM_TOTAL_VM, 108),
-	      "its members");
+	      "mm_struct with a list: members are found");
 	n_seen = 0;
-	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE, "a walk");
-	check(n_seen == 5 && seen[4].start == 0x7fbde000 &&
-		      seen[1].file == MADE_BASE + MADE_FILE && seen[1].page_offset == 2,
-	      "five areas");
+	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE,
+		  "a walk over the list of areas succeeds");
+	check(n_seen == 5 && seen[4].start == 0x7fbde000 && seen[1].file == MADE_BASE + MADE_FILE &&
+		      seen[1].page_offset == 2,
+	      "the walk over the list finds the five areas");
 
 	begin(pae);
 	made_process_510_i386(made, MADE_TASK);
 	made_i386_put(made, MADE_AREAS + MADE_AREA_BYTES + 12, 0, 4);
 	memory_refresh(made->guest.memory);
-	check(!process_layout_32_find(&made->guest), "a list that does not lead back");
+	check(!process_layout_32_find(&made->guest),
+	      "a list that does not lead back gives no layout");
 }
 
 static void test_list_arm32(void)
 {
 	begin_arm32();
 	made_process_510_i386(made, MADE_TASK);
-	check(process_layout_32_find(&made->guest), "a list of areas, 32-bit Arm");
+	check(process_layout_32_find(&made->guest), "a list of areas of 32-bit Arm gives a layout");
 	check(has(MM_MMAP, 0) && has(VMA_FLAGS, 48) && has(VMA_FILE, 88) && has(MM_TOTAL_VM, 108),
-	      "its members");
+	      "mm_struct of Arm with a list: members are found");
 }
 
 /* mm_struct and file have other members first, and the tree has its flags before its root. */
@@ -315,10 +323,11 @@ static void test_65(bool pae)
 	      pae ? "with PAE" : "without");
 	check(has(MM_MT, 64) && has(MAPLE_ROOT, 8) && has(MM_PGD, 92) && has(MM_MAP_COUNT, 116) &&
 		      has(MM_TOTAL_VM, 164) && has(MM_VDSO, 624) && has(FILE_PATH, 112),
-	      "its members");
+	      "mm_struct of Linux 6.5: members are found");
 	n_seen = 0;
-	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE, "a walk");
-	check_u64(n_seen, 5, "areas");
+	check_u64(vmas_walk(&made->guest, MADE_BASE + MADE_MM, visit, NULL), VMAS_DONE,
+		  "a walk with the layout of Linux 6.5 succeeds");
+	check_u64(n_seen, 5, "number of areas with the layout of Linux 6.5");
 }
 
 /* Top tables of 32 bytes: many lie in one page. */
@@ -329,15 +338,15 @@ static void test_roots(void)
 	begin(true);
 	check(arch_read_root(&made->guest, MADE_BASE + MADE_TABLES + 0x20, &root) &&
 		      root.cr3 == MADE_TABLES + 0x20 && root.width == WIDTH_32_PAE,
-	      "the root of page tables inside a page");
+	      "a root of page tables inside a page is read");
 	other = root;
 	other.cr3 += 0x20;
 	check(arch_is_same_process(root, root, true) && !arch_is_same_process(root, other, true),
-	      "the next 32 bytes are another process's");
+	      "the next 32 bytes are another process's table");
 	root.cr3 &= ~CR3_USER_TABLE;
 	other.cr3 = root.cr3 | CR3_USER_TABLE;
 	check(arch_is_same_process(root, other, true) && !arch_is_same_process(root, other, false),
-	      "with page-table isolation, and only then, the same bytes of the next page are its own");
+	      "with page-table isolation the same bytes of the next page are the process's own");
 	check(!arch_is_same_process(other, root, true), "a user's table has no pair above it");
 }
 

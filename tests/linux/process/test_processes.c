@@ -34,21 +34,23 @@ static void test_table_beside(struct process_fixture *fixture)
 	lower_mm = fixture->mm;
 	upper = make_process_beside(fixture, CR3_USER_TABLE);
 	check(is_of(fixture, lower_mm, lower) && is_of(fixture, lower_mm, lower | 0x1007),
-	      "there may be isolation: both tables are the process's");
+	      "if there may be isolation, both tables are the process's");
 	check(!is_of(fixture, fixture->mm, upper & ~CR3_USER_TABLE),
-	      "but the table of user mode is the upper one");
-	check(is_of(fixture, lower_mm, lower | 0x1007), "nothing has shown that there is none");
+	      "the table below an upper one is not the process's");
+	check(is_of(fixture, lower_mm, lower | 0x1007),
+	      "a lower table proves nothing about isolation");
 	check(is_of(fixture, fixture->mm, upper | 7),
-	      "a vCPU has an upper table that is a process's own");
+	      "a vCPU that uses an upper table as its process's own proves that there is no isolation");
 	check(!is_of(fixture, lower_mm, lower | 0x1007),
-	      "so there is none: the table beside is another's");
+	      "without isolation the table beside is another process's");
 	check(!processes_has_root(fixture->processes,
 				  (struct memory_root){ .cr3 = lower | 0x1007 }) &&
 		      !processes_find_past(fixture->processes,
 					   (struct memory_root){ .cr3 = lower | 0x1007 }, 50),
-	      "for all questions");
-	check(is_of(fixture, lower_mm, lower | 7), "its own is still its own");
-	check(!is_of(fixture, 0, 0), "no mm has none");
+	      "without isolation no search finds a process by the table beside");
+	check(is_of(fixture, lower_mm, lower | 7),
+	      "without isolation a process's own table is its own");
+	check(!is_of(fixture, 0, 0), "no mm has no table");
 	end(fixture);
 }
 
@@ -63,29 +65,32 @@ static void test_mmap(struct process_fixture *fixture, enum made_areas kind, uin
 	space = space_at(fixture, fixture->task_address, 0);
 	generation = space ? space_generation(space) : 0;
 	walks = processes_counts(fixture->processes).walks;
-	check_u64(walks, 1, "the areas are read once");
+	check_u64(walks, 1, "number of walks after the first sample");
 	for (int i = 1; i <= 50; i++)
 		space_at(fixture, fixture->task_address, i * 11 * MS);
 	check_u64(processes_counts(fixture->processes).walks, 1,
-		  "they are not read again while nothing changes");
+		  "number of walks while nothing changes");
 
 	usual_areas(fixture, areas); /* the library is elsewhere: counts and sizes are the same */
 	areas[3].start += 16 * PAGE, areas[3].end += 16 * PAGE;
 	areas[4].start += 16 * PAGE, areas[4].end += 16 * PAGE;
 	made_areas(fixture->made, fixture->mm, areas, N_USUAL);
 	space = space_at(fixture, fixture->task_address, 550 * MS + PROCESSES_FRESH_NS + after);
-	check_string(name_at(space, LIB + FUNCTION), "nothing", "the old address of the library");
+	check_string(name_at(space, LIB + FUNCTION), "nothing",
+		     "the library's old address has no name");
 	check_string(name_at(space, LIB + 16 * PAGE + FUNCTION), "helper",
-		     "the new address of the library");
-	check(space && space_generation(space) != generation, "the space has another generation");
+		     "the library's new address has its name");
+	check(space && space_generation(space) != generation,
+	      "a library that moved changes the space's generation");
 	generation = space_generation(space);
 	areas[2].end += PAGE; /* the data grows */
 	made_areas(fixture->made, fixture->mm, areas, N_USUAL);
 	space = space_at(fixture, fixture->task_address, 800 * MS + 2 * after);
 	check(processes_counts(fixture->processes).walks > 2 && space &&
 		      space_generation(space) == generation,
-	      "the data grew: the areas are read, and the space stays");
-	check_u64(processes_counts(fixture->processes).files.reads, 2, "no file was read again");
+	      "data that grew is walked, and the space stays");
+	check_u64(processes_counts(fixture->processes).files.reads, 2,
+		  "number of file reads after the areas changed");
 	end(fixture);
 }
 
@@ -105,12 +110,13 @@ static void test_reuse(struct process_fixture *fixture)
 	made_set(fixture->made, fixture->mm, MM_START_STACK, 0x7ffd00002000);
 	space = space_at(fixture, fixture->task_address, 2 * PROCESSES_FRESH_NS);
 	check_string(name_at(space, BASE + FUNCTION), "helper",
-		     "the other program is noticed at once");
+		     "a replaced program is noticed at once");
 	made_unmap(fixture->made->memory, fixture->made->guest.root, fixture->mm, 1024);
 	memory_refresh(fixture->made->guest.memory);
 	check(!space_at(fixture, fixture->task_address, 4 * PROCESSES_FRESH_NS),
-	      "the memory of the mm_struct is gone: no space");
-	check_u64(processes_counts(fixture->processes).kept, 0, "the process is dropped");
+	      "an mm_struct whose memory is gone has no space");
+	check_u64(processes_counts(fixture->processes).kept, 0,
+		  "number of processes after one became unreadable");
 	check_u64(processes_counts(fixture->processes).unreadable, 1,
 		  "the unreadable mm_struct is counted");
 	end(fixture);
@@ -126,12 +132,12 @@ static void test_young(struct process_fixture *fixture)
 	fixture->mm = made_mm(fixture->made, areas, 3);
 	fixture->task_address = made_task(fixture->made, 50, 50, "server", fixture->mm, 0);
 	check_string(name_at(space_at(fixture, fixture->task_address, 0), LIB + FUNCTION),
-		     "nothing", "there is no library yet");
+		     "nothing", "a young program has no library yet");
 	space_at(fixture, fixture->task_address, 5 * MS);
 	made_areas(fixture->made, fixture->mm, areas, N_USUAL);
 	made_set(fixture->made, fixture->mm, MM_MAP_COUNT, N_USUAL);
 	check_string(name_at(space_at(fixture, fixture->task_address, 10 * MS), LIB + FUNCTION),
-		     "helper", "the library is there at the next sample");
+		     "helper", "a young program has its library at the next sample");
 	for (uint64_t now = 10 * MS; now < 2 * S; now += 5 * MS)
 		space_at(fixture, fixture->task_address, now);
 	made_areas(fixture->made, fixture->mm, areas, 3);
@@ -165,18 +171,18 @@ static void test_other(struct process_fixture *fixture)
 		name_at(space_at(fixture, made_task(fixture->made, 51, 51, "other", fixture->mm, 0),
 				 1950 * MS),
 			BASE + FUNCTION),
-		"helper", "another process's program is there at once");
+		"helper", "another process in the mm_struct has its program at once");
 	end(fixture);
 	begin_other(fixture);
 	made_set_u32(fixture->made, fixture->task_address, TASK_PID, 51);
 	made_set_u32(fixture->made, fixture->task_address, TASK_TGID, 51);
 	check_string(name_at(space_at(fixture, fixture->task_address, 1950 * MS), BASE + FUNCTION),
-		     "helper", "so it is if the process has the other one's task_struct, too");
+		     "helper", "another process in the same task_struct has its program at once");
 	end(fixture);
 	begin_other(fixture);
 	made_set_u32(fixture->made, fixture->task_address, TASK_SELF_EXEC_ID, 1);
 	check_string(name_at(space_at(fixture, fixture->task_address, 1950 * MS), BASE + FUNCTION),
-		     "helper", "after two calls of exec() the mm_struct is the first one again");
+		     "helper", "a task that called exec() twice has its program at once");
 	end(fixture);
 }
 
@@ -199,7 +205,7 @@ static void test_shared(struct process_fixture *fixture)
 	check(a && b && space_find(a, BASE)->image == space_find(b, BASE + 0x100000)->image,
 	      "two processes share the image of a file");
 	check_u64(processes_counts(fixture->processes).files.reads, 2,
-		  "each of the two files is read once");
+		  "number of file reads for two processes");
 	end(fixture);
 }
 

@@ -18,9 +18,9 @@ static void test_retry(struct process_fixture *fixture)
 	made_cache_entry(fixture->made, inode, 2, 0);
 	space = space_at(fixture, fixture->task_address, 0);
 	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100",
-		     "the page with the symbols is missing");
+		     "a library without the page with its symbols has no names");
 	note = processes_next_note(fixture->processes, NULL);
-	check(note && strstr(note, "--root"), "the missing page is noted");
+	check(note && strstr(note, "--root"), "a missing page gives a note");
 	generation = space ? space_generation(space) : 0;
 	folio = made_folio(fixture->made, 2, 1, &memory);
 	program_make(&fixture->program, 0, "helper", 2);
@@ -29,14 +29,17 @@ static void test_retry(struct process_fixture *fixture)
 	made_cache_entry(fixture->made, inode, 2, folio);
 	processes_poll(fixture->processes, 999 * MS);
 	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100",
-		     "the file is not read before its time");
+		     "an incomplete file is not read before its time");
 	processes_poll(fixture->processes, 1 * S);
 	check_string(name_at(space, LIB + FUNCTION), "helper",
-		     "after a second the file is read again");
-	check(space && space_generation(space) != generation, "the space has another generation");
-	check_u64(processes_counts(fixture->processes).retries, 1, "one retry");
+		     "an incomplete file is read again after a second");
+	check(space && space_generation(space) != generation,
+	      "a file read again changes the space's generation");
+	check_u64(processes_counts(fixture->processes).retries, 1,
+		  "number of retries after the file became whole");
 	processes_poll(fixture->processes, 100 * S);
-	check_u64(processes_counts(fixture->processes).retries, 1, "a whole file is not retried");
+	check_u64(processes_counts(fixture->processes).retries, 1,
+		  "number of retries long after the file became whole");
 	end(fixture);
 
 	/* A page that never comes: few retries, and none for a process that nobody asks for. */
@@ -79,9 +82,12 @@ static void test_retry_shared(struct process_fixture *fixture)
 		 fixture->program.bytes + 0x2000, 0x1000);
 	made_cache_entry(fixture->made, inode, 2, folio);
 	processes_poll(fixture->processes, 1 * S);
-	check_string(name_at(a, LIB + FUNCTION), "helper", "the space of the first process");
-	check_string(name_at(b, LIB + FUNCTION), "helper", "the space of the second process");
-	check_u64(processes_counts(fixture->processes).files.retries, 1, "the file is read once");
+	check_string(name_at(a, LIB + FUNCTION), "helper",
+		     "one retry gives names to the first process");
+	check_string(name_at(b, LIB + FUNCTION), "helper",
+		     "one retry gives names to the second process");
+	check_u64(processes_counts(fixture->processes).files.retries, 1,
+		  "number of retries for a shared file");
 	end(fixture);
 }
 
@@ -98,15 +104,17 @@ static void test_put_off(struct process_fixture *fixture)
 	must(processes_create(&fixture->made->guest, &settings, &fixture->processes));
 	make_process(fixture);
 	space = space_at(fixture, fixture->task_address, 0);
-	check_string(name_at(space, BASE + FUNCTION), "serve", "the first file is read");
-	check_string(name_at(space, LIB + FUNCTION), "nothing", "the second file is not");
+	check_string(name_at(space, BASE + FUNCTION), "serve", "the first file of a walk is read");
+	check_string(name_at(space, LIB + FUNCTION), "nothing",
+		     "the second file of a walk with a small limit is not read");
 	check(processes_counts(fixture->processes).files.put_off == 1 &&
 		      processes_counts(fixture->processes).files.reads == 1,
-	      "the second file was put off");
+	      "the second file of a walk is counted as put off");
 	processes_poll(fixture->processes, PROCESSES_RETRY_NS);
 	check_string(name_at(space, LIB + FUNCTION), "helper",
-		     "the next poll reads the second file");
-	check_u64(processes_counts(fixture->processes).torn, 0, "no process is torn");
+		     "the second file is read at the next poll");
+	check_u64(processes_counts(fixture->processes).torn, 0,
+		  "number of torn processes after the poll");
 	end(fixture);
 }
 
@@ -118,12 +126,15 @@ static void test_torn(struct process_fixture *fixture)
 	make_process(fixture);
 	made_set_u32(fixture->made, fixture->mm, MM_MAP_COUNT, N_USUAL + 1);
 	space = space_at(fixture, fixture->task_address, 0);
-	check_string(name_at(space, BASE + FUNCTION), "serve", "the areas that could be read");
-	check_u64(processes_counts(fixture->processes).torn, 1, "the process is torn");
+	check_string(name_at(space, BASE + FUNCTION), "serve",
+		     "the areas that could be read have names");
+	check_u64(processes_counts(fixture->processes).torn, 1,
+		  "number of torn processes after areas changed");
 	made_set_u32(fixture->made, fixture->mm, MM_MAP_COUNT, N_USUAL);
 	processes_poll(fixture->processes, PROCESSES_RETRY_NS);
-	check_u64(processes_counts(fixture->processes).torn, 0, "the areas are read again");
-	check_u64(processes_counts(fixture->processes).walks, 2, "one more walk");
+	check_u64(processes_counts(fixture->processes).torn, 0,
+		  "number of torn processes after the areas were read again");
+	check_u64(processes_counts(fixture->processes).walks, 2, "number of walks after one retry");
 	end(fixture);
 }
 
@@ -147,8 +158,9 @@ static void test_changing(struct process_fixture *fixture)
 	made_set_u32(fixture->made, fixture->mm, MM_MAP_COUNT, N_USUAL + 1);
 	memory_set_watcher(fixture->made->guest.memory, &watcher);
 	check_string(name_at(space_at(fixture, fixture->task_address, 0), LIB + FUNCTION), "helper",
-		     "areas that changed during the walk");
-	check_u64(processes_counts(fixture->processes).torn, 0, "they are walked again at once");
+		     "areas that changed during the walk are read");
+	check_u64(processes_counts(fixture->processes).torn, 0,
+		  "number of torn processes after a walk that was repeated at once");
 	memory_set_watcher(fixture->made->guest.memory, &(struct memory_watcher){ 0 });
 	end(fixture);
 }
@@ -169,11 +181,11 @@ static void test_bound(struct process_fixture *fixture)
 			check(false, "process %u", i);
 	}
 	check_u64(processes_counts(fixture->processes).kept, PROCESSES_MAX,
-		  "as many processes as are kept");
+		  "number of processes at the limit");
 	check_u64(processes_counts(fixture->processes).evicted, 200,
-		  "the other processes made room");
+		  "number of processes that made room");
 	check_u64(processes_counts(fixture->processes).files.kept, 2,
-		  "two files are kept for all of them");
+		  "number of files for all these processes");
 	check_string(name_at(space_at(fixture, first, 5000 * MS), BASE + FUNCTION), "serve",
 		     "a process that made room is read again");
 	end(fixture);
@@ -194,9 +206,9 @@ static void test_areas_bound(struct process_fixture *fixture)
 	fixture->task_address = made_task(fixture->made, 9, 9, "many", fixture->mm, 0);
 	space = space_at(fixture, fixture->task_address, 0);
 	check(space && space_find(space, JIT) && !space_find(space, areas[n - 1].start),
-	      "the first areas are kept");
+	      "the first areas of a large process are kept");
 	check_u64(processes_counts(fixture->processes).left_out, 100,
-		  "the areas left out are counted");
+		  "number of areas that were left out");
 	free(areas);
 	end(fixture);
 }
@@ -225,26 +237,28 @@ static void test_budget(struct process_fixture *fixture)
 	space = space_at(fixture, fixture->task_address, 0);
 	check(space && space_find(space, JIT), "the first process has its areas");
 	check_u64(processes_counts(fixture->processes).room_bytes, 200 * PROCESS_AREA_BYTES,
-		  "it exceeds the budget");
+		  "the first process exceeds the budget");
 	space = space_at(fixture, other, S);
 	check(space && !space_find(space, JIT),
 	      "the second process has no areas while the first is in use");
-	check_u64(processes_counts(fixture->processes).left_out, 200, "the areas are counted");
-	check(processes_counts(fixture->processes).torn == 1, "the second process is tried again");
+	check_u64(processes_counts(fixture->processes).left_out, 200,
+		  "number of areas left out without budget");
+	check(processes_counts(fixture->processes).torn == 1,
+	      "a process without areas counts as torn");
 	space = space_at(fixture, other, later);
 	processes_poll(fixture->processes, later);
 	check(space && space_find(space, JIT),
-	      "the first process is idle: the second has its areas");
+	      "a second process gets its areas when the first is idle");
 	check(processes_counts(fixture->processes).made_room == 1 &&
 		      processes_counts(fixture->processes).kept == 1,
-	      "the first process is dropped");
+	      "the idle process is dropped");
 	check_u64(processes_counts(fixture->processes).room_bytes, 200 * PROCESS_AREA_BYTES,
-		  "its budget is free");
+		  "the idle process's budget is free");
 	third = made_task(fixture->made, 52, 52, "node", made_mm(fixture->made, areas, 1), 0);
 	space = space_at(fixture, third, later + S);
-	check(space && !space_find(space, JIT), "a third process has no areas");
+	check(space && !space_find(space, JIT), "a third process has no areas without budget");
 	check_u64(processes_counts(fixture->processes).left_out, 201,
-		  "the third process's area is counted");
+		  "number of areas left out with a third process");
 	end(fixture);
 }
 

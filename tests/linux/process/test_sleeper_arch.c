@@ -56,17 +56,19 @@ static void test_registers(void)
 
 	begin();
 	check(sleeper_arch_get_registers(&stack, &regs) && regs.arch == ARCH_ARM64,
-	      "registers of arm64");
+	      "arm64: registers of a sleeping task are found");
 	check(regs.arm64.x[19] == 1019 && regs.arm64.x[28] == 1028 && regs.arm64.x[29] == 1029 &&
 		      !regs.arm64.x[18] && !regs.arm64.x[30],
-	      "those that functions preserve");
-	check_u64(registers_pc(&regs), 0xffff800008017f54, "where it left its CPU");
-	check_u64(registers_stack_pointer(&regs), STACK, "the stack pointer of the kernel");
-	check_u64(regs.arm64.sp_el0, TASK, "current");
-	check(!pstate_arm64_is_user(regs.arm64.pstate), "it is in the kernel");
+	      "arm64: preserved registers are read from the task");
+	check_u64(registers_pc(&regs), 0xffff800008017f54,
+		  "arm64: the pc is where the task left its CPU");
+	check_u64(registers_stack_pointer(&regs), STACK,
+		  "arm64: the stack pointer is the kernel's");
+	check_u64(regs.arm64.sp_el0, TASK, "arm64: SP_EL0 is the task");
+	check(!pstate_arm64_is_user(regs.arm64.pstate), "arm64: the registers are in kernel mode");
 	root = walk_root(&regs);
 	check(root.words[0] == guest.root.words[0] && root.words[1] == guest.root.words[1],
-	      "the kernel's page tables");
+	      "arm64: the page tables are the kernel's");
 	user = guest.root;
 	user.arm64.table0 = 0x77777000;
 	user.arm64.ds = user.arm64.is_wide = user.arm64.off1 = 1;
@@ -74,10 +76,11 @@ static void test_registers(void)
 	sleeper_arch_set_root(&regs, user);
 	root = walk_root(&regs);
 	check(root.words[0] == user.words[0] && root.words[1] == user.words[1],
-	      "and any others");
+	      "arm64: other page tables can be set");
 
 	stack.context[11] = STACK - 64;
-	check(!sleeper_arch_get_registers(&stack, &regs), "the task has moved meanwhile");
+	check(!sleeper_arch_get_registers(&stack, &regs),
+	      "arm64: a task that has moved meanwhile has no registers");
 }
 
 static void test_user(void)
@@ -85,21 +88,27 @@ static void test_user(void)
 	uint64_t sp = 0, longer[WORDS + 2] = { 0 };
 
 	begin();
-	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER, "the program's stack pointer");
+	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER,
+	      "arm64: the program's stack pointer is found");
 	words[SAVED + PT_ARM64_PSTATE] = 0x80000005;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "a kernel thread has none");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "arm64: a kernel thread has no program's stack pointer");
 	words[SAVED + PT_ARM64_PSTATE] = 0x60000010;
 	words[SAVED + 13] = 0xbef10200;
-	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == 0xbef10200, "a 32-bit program has x13");
+	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == 0xbef10200,
+	      "arm64: a 32-bit program's stack pointer is x13");
 	words[SAVED + PT_ARM64_PSTATE] = 0x13;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "but no other mode of 32 bits");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "arm64: another mode of 32 bits has no stack pointer");
 	words[SAVED + PT_ARM64_PSTATE] = 0;
 	words[SAVED + PT_ARM64_SP] = STACK;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "the kernel's stack is no program's");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "arm64: a kernel address is no program's stack pointer");
 	words[SAVED + PT_ARM64_SP] = USER;
 	stack.size_bytes = PT_ARM64_BYTES - 8;
 	stack.bytes = words + SAVED + 1;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "a stack that is too short");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "arm64: a stack that is too short has no program's stack pointer");
 
 	/* Kernels may have more in struct pt_regs, or less at its end. */
 	begin();
@@ -107,11 +116,14 @@ static void test_user(void)
 	stack.bytes = longer;
 	stack.size_bytes = sizeof(longer);
 	guest.layout.values[PT_REGS_SIZEOF] = PT_ARM64_BYTES + 16;
-	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER, "a longer struct pt_regs");
+	check(sleeper_arch_get_user_sp(&stack, &sp) && sp == USER,
+	      "arm64: a longer struct pt_regs is read");
 	guest.layout.values[PT_REGS_SIZEOF] = LAYOUT_MAX;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "one that no stack has room for");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "arm64: a struct pt_regs larger than the stack is refused");
 	guest.layout.values[PT_REGS_SIZEOF] = 128;
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "one without a place for the flags");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "arm64: a struct pt_regs without flags is refused");
 }
 
 /* Nothing is known of them, and they are not those of i386. */
@@ -123,11 +135,14 @@ static void test_arm32(void)
 
 	begin();
 	guest.root = (struct memory_root){ .arm64 = { .kind = ROOT_ARM32 } };
-	check(!sleeper_arch_get_registers(&stack, &regs), "no registers of 32-bit Arm");
+	check(!sleeper_arch_get_registers(&stack, &regs),
+	      "32-bit Arm: a sleeping task has no registers");
 	words[WORDS - 3] = 0x73; /* cs, as i386 has it in its struct pt_regs */
 	words[WORDS - 2] = 0xbffff000; /* and sp */
-	check(!sleeper_arch_get_user_sp(&stack, &sp), "nor its program's stack pointer");
-	check(!sleeper_arch_get_call(&stack, &call), "nor its system call");
+	check(!sleeper_arch_get_user_sp(&stack, &sp),
+	      "32-bit Arm: a sleeping task has no program's stack pointer");
+	check(!sleeper_arch_get_call(&stack, &call),
+	      "32-bit Arm: a sleeping task has no system call");
 }
 
 static void check_call(uint64_t number, enum system_call_kind kind, const char *what)
@@ -138,7 +153,7 @@ static void check_call(uint64_t number, enum system_call_kind kind, const char *
 	check(sleeper_arch_get_call(&stack, &call) && call.kind == kind &&
 		      call.arguments[0] == 200 && call.arguments[1] == 101 &&
 		      call.arguments[5] == 105,
-	      "%s", what);
+	      "the system call is recognised: %s", what);
 }
 
 static void test_calls(void)
@@ -152,10 +167,12 @@ static void test_calls(void)
 	check_call(202, CALL_OTHER, "futex() of x86-64 is another call here");
 	check_call(0xabcd000000000062, CALL_FUTEX, "the number has 32 bits");
 	words[SAVED + PT_ARM64_SYSCALL] = UINT32_MAX;
-	check(!sleeper_arch_get_call(&stack, &call), "an interrupt or a page fault");
+	check(!sleeper_arch_get_call(&stack, &call),
+	      "an interrupt or a page fault is no system call");
 	words[SAVED + PT_ARM64_SYSCALL] = 98;
 	words[SAVED + PT_ARM64_PSTATE] = 5;
-	check(!sleeper_arch_get_call(&stack, &call), "registers that are the kernel's");
+	check(!sleeper_arch_get_call(&stack, &call),
+	      "saved registers of the kernel are no system call");
 }
 
 /* Numbers of arch/arm/tools/syscall.tbl. The upper halves of the registers mean nothing. */
@@ -189,12 +206,13 @@ static void test_calls_i386(void)
 		words[saved + at[i]] = arguments[i] | 7ULL << 32;
 	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_FUTEX &&
 		      memcmp(call.arguments, arguments, sizeof(arguments)) == 0,
-	      "futex() of a 32-bit program below x86-64");
+	      "x86-64: futex() of a 32-bit program is recognised");
 	words[saved + PT_REGS_ORIG_RAX] = 202;
 	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_OTHER,
-	      "getegid32() is no futex()");
+	      "x86-64: getegid32() of a 32-bit program is no futex()");
 	words[saved + PT_REGS_CS] = 0x33;
-	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_FUTEX, "202 of x86-64 is");
+	check(sleeper_arch_get_call(&stack, &call) && call.kind == CALL_FUTEX,
+	      "x86-64: call 202 is futex()");
 }
 
 int main(void)

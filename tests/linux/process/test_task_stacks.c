@@ -49,21 +49,23 @@ static void test_stack(void)
 	uint64_t other;
 
 	begin();
-	check_u64(find(LATER_NS), 0, "an empty stack, and no task that is known: none is found");
+	check_u64(find(LATER_NS), 0, "an empty stack and no known task give no task");
 	put(top - 0x800, task);
-	check_u64(find(LATER_NS + 1), 0, "not searched again at once");
-	check_u64(find(2 * LATER_NS), task, "the stack holds its task's address");
-	check_u64(stacks.any_task, task, "which leads to all others from now on");
+	check_u64(find(LATER_NS + 1), 0, "a failed search is not repeated at once");
+	check_u64(find(2 * LATER_NS), task, "a stack that holds its task's address gives the task");
+	check_u64(stacks.any_task, task,
+		  "a task that was found leads to the namespace of all tasks");
 
 	other = made_task(made, 7, 7, "other", MADE_OBJECTS + 0x100000, 0);
 	put(top - 0x400, other);
-	check_u64(find(3 * LATER_NS), task, "another task's address nearer to the end");
+	check_u64(find(3 * LATER_NS), task,
+		  "another task's address nearer to the end is not believed");
 	put(top - 0x800, task + 8);
-	check_u64(find(4 * LATER_NS), 0, "an address within the task");
+	check_u64(find(4 * LATER_NS), 0, "an address within the task is not believed");
 	put(start + 8, task);
-	check_u64(find(5 * LATER_NS), task, "at the stack's other end");
+	check_u64(find(5 * LATER_NS), task, "the task's address at the stack's other end is found");
 	made_set(made, task, TASK_STACK, start + 4096);
-	check_u64(find(6 * LATER_NS), 0, "the task has another stack now");
+	check_u64(find(6 * LATER_NS), 0, "a task that has another stack now is not believed");
 	end();
 }
 
@@ -76,11 +78,11 @@ static void test_hostile(void)
 		put(start + 16 * i + 8, task + 64 + 64 * (i & 1));
 	}
 	put(start, task);
-	check_u64(find(LATER_NS), 0, "a stack full of addresses: the search ends");
+	check_u64(find(LATER_NS), 0, "a stack full of addresses ends the search");
 	put(top - 8, task);
-	check_u64(find(2 * LATER_NS), task, "nearest to the end comes first");
+	check_u64(find(2 * LATER_NS), task, "the address nearest to the end is tried first");
 	made_without(made, TASK_STACK);
-	check_u64(find(3 * LATER_NS), 0, "a kernel whose tasks have no stack");
+	check_u64(find(3 * LATER_NS), 0, "a kernel whose tasks have no stack gives no task");
 	end();
 }
 
@@ -95,10 +97,10 @@ static void test_walk(void)
 	made_set(made, pid, PID_TASKS, task + made_offset(made, TASK_PID_LINKS));
 	put(ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), pid);
 	made->guest.symbols[LINUX_INIT_PID_NS] = ns;
-	check_u64(find(LATER_NS), task, "by the list of all tasks");
+	check_u64(find(LATER_NS), task, "a task is found in the list of all tasks");
 	made->guest.symbols[LINUX_INIT_PID_NS] = 0;
-	check(tasks_find(tasks, task, 2 * LATER_NS) != NULL, "the task is known now");
-	check_u64(find(2 * LATER_NS), task, "and found among those that are known");
+	check(tasks_find(tasks, task, 2 * LATER_NS) != NULL, "a task that was found is kept");
+	check_u64(find(2 * LATER_NS), task, "a kept task is found by its stack");
 	end();
 }
 
@@ -116,18 +118,21 @@ static void test_namespace(void)
 	put(ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), made_xa_entry(node));
 	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), ns);
 	made_set_u32(made, pid, PID_LEVEL, 1);
-	check_u64(task_stacks_find_namespace(&stacks), 0, "no task is known");
+	check_u64(task_stacks_find_namespace(&stacks), 0, "no known task leads to no namespace");
 	made_set(made, task, TASK_THREAD_PID, pid);
 	task_stacks_learn(&stacks, task);
-	check_u64(task_stacks_find_namespace(&stacks), 0, "an object without a first process");
+	check_u64(task_stacks_find_namespace(&stacks), 0,
+		  "an object without a first process is no namespace");
 	made_xa_slot(made, node, 1, init);
 	memory_refresh(made->guest.memory);
 	check_u64(task_stacks_find_namespace(&stacks), ns,
-		  "the outermost namespace, by a task of an inner one");
+		  "a task of an inner namespace leads to the outermost one");
 	put(pid + made_offset(made, PID_NUMBERS) + made_offset(made, UPID_NS), 0x40);
-	check_u64(task_stacks_find_namespace(&stacks), 0, "an address that is not the kernel's");
+	check_u64(task_stacks_find_namespace(&stacks), 0,
+		  "an address that is not the kernel's is no namespace");
 	made->guest.symbols[LINUX_INIT_PID_NS] = MADE_OBJECTS;
-	check_u64(task_stacks_find_namespace(&stacks), MADE_OBJECTS, "the kernel's own name for it");
+	check_u64(task_stacks_find_namespace(&stacks), MADE_OBJECTS,
+		  "init_pid_ns is used if the kernel names it");
 	end();
 }
 

@@ -39,30 +39,31 @@ static void test_kinds(void)
 	task = tasks_find(tasks, leader, 0);
 	check(task && task->pid == 100 && task->tgid == 100 && task->mm == mm &&
 		      task->address == leader && task->start_time == 1000100,
-	      "a process: pid, tgid, mm, start time");
-	check_string(task ? task->comm : NULL, "server", "the name of its thread");
-	check_string(task ? task->process : NULL, "server", "the name of the process");
+	      "a process has its pid, tgid, mm and start time");
+	check_string(task ? task->comm : NULL, "server", "a process's thread has its name");
+	check_string(task ? task->process : NULL, "server", "a process has its name");
 	check(task && !task->kernel_thread && !task->idle,
 	      "a process is neither a kernel thread nor idle");
 
 	task = tasks_find(tasks, thread, 0);
-	check(task && task->pid == 103 && task->tgid == 100, "a thread: pid, tgid");
-	check_string(task ? task->comm : NULL, "worker-2", "the thread's name");
-	check_string(task ? task->process : NULL, "server", "the name of the thread's process");
+	check(task && task->pid == 103 && task->tgid == 100, "a thread has its pid and tgid");
+	check_string(task ? task->comm : NULL, "worker-2", "a thread has its name");
+	check_string(task ? task->process : NULL, "server", "a thread has its process's name");
 
 	task = tasks_find(tasks, kernel, 0);
-	check(task && task->kernel_thread && !task->idle && !task->mm, "a kernel thread");
+	check(task && task->kernel_thread && !task->idle && !task->mm,
+	      "a kernel thread is recognised");
 	made_set(made, kernel, TASK_MM, mm);
 	task = tasks_find(tasks, kernel, 2 * TASKS_FRESH_NS);
 	check(task && task->kernel_thread && !task->mm,
-	      "a kernel thread that borrows a process's mm");
+	      "a kernel thread that borrows a process's mm has none");
 	task = tasks_find(tasks, idle, 0);
-	check(task && task->idle && task->kernel_thread, "the idle task");
+	check(task && task->idle && task->kernel_thread, "the idle task is recognised");
 
 	made_set(made, leader, TASK_MM, 0);
 	task = tasks_find(tasks, leader, 2 * TASKS_FRESH_NS);
 	check(task && !task->mm && !task->kernel_thread,
-	      "a process about to end: no mm, but no kernel thread");
+	      "a process about to end has no mm, and is no kernel thread");
 	end();
 }
 
@@ -78,21 +79,26 @@ static void test_cgroup(void)
 	unit = made_cgroup(made, made_cgroup(made, root, "system.slice"), "server.service");
 	made_set_cgroup(made, address, unit);
 	task = tasks_find(tasks, address, 0);
-	check_string(task ? task->cgroup : NULL, "server.service", "the control group");
+	check_string(task ? task->cgroup : NULL, "server.service", "a task has its control group");
 	made_set_cgroup(made, address, root);
 	task = tasks_find(tasks, address, 1);
-	check_string(task ? task->cgroup : NULL, "server.service", "kept with the task");
+	check_string(task ? task->cgroup : NULL, "server.service",
+		     "a task's control group is kept with the task");
 	task = tasks_find(tasks, address, 2 * TASKS_FRESH_NS);
-	check_string(task ? task->cgroup : NULL, "", "the task moved to the root");
-	check_u64(tasks_counts(tasks).cgroups_unreadable, 0, "all groups could be read");
+	check_string(task ? task->cgroup : NULL, "", "a task that moved to the root has no group");
+	check_u64(tasks_counts(tasks).cgroups_unreadable, 0,
+		  "number of unreadable groups while all can be read");
 	made_set(made, address, TASK_CGROUPS, 0xffffffffdead0000);
 	task = tasks_find(tasks, address, 4 * TASKS_FRESH_NS);
-	check_string(task ? task->cgroup : NULL, "", "a group that cannot be read");
-	check_u64(tasks_counts(tasks).cgroups_unreadable, 1, "which is counted");
+	check_string(task ? task->cgroup : NULL, "", "a group that cannot be read is empty");
+	check_u64(tasks_counts(tasks).cgroups_unreadable, 1,
+		  "number of unreadable groups after one failed");
 	made_without(made, TASK_CGROUPS);
 	task = tasks_find(tasks, address, 6 * TASKS_FRESH_NS);
-	check_string(task ? task->cgroup : NULL, "", "a kernel without control groups");
-	check_u64(tasks_counts(tasks).cgroups_unreadable, 1, "where nothing is missing");
+	check_string(task ? task->cgroup : NULL, "",
+		     "a kernel without control groups gives no group");
+	check_u64(tasks_counts(tasks).cgroups_unreadable, 1,
+		  "number of unreadable groups in a kernel without groups");
 	end();
 }
 
@@ -108,12 +114,14 @@ static void test_leader(void)
 	made_set_u32(made, leader, TASK_PID, 999);
 	task = tasks_find(tasks, thread, 0);
 	check_string(task ? task->process : NULL, "worker",
-		     "the leader's task_struct has another task");
+		     "a leader's task_struct with another task gives no process name");
 	made_set(made, thread, TASK_GROUP_LEADER, 0xffffffffdead0000);
 	task = tasks_find(tasks, thread, 2 * TASKS_FRESH_NS);
-	check_string(task ? task->process : NULL, "worker", "a leader that cannot be read");
+	check_string(task ? task->process : NULL, "worker",
+		     "a leader that cannot be read gives no process name");
 	made_set(made, thread, TASK_GROUP_LEADER, 0x1234);
-	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS), "a leader that is no kernel pointer");
+	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS),
+	      "a leader that is no kernel pointer is refused");
 	end();
 }
 
@@ -126,22 +134,23 @@ static void test_changes(void)
 	begin();
 	address = made_task(made, 100, 100, "before", mm, 0);
 	tasks_find(tasks, address, 1 * MS);
-	check_u64(tasks_counts(tasks).reads, 1, "the task is read once");
+	check_u64(tasks_counts(tasks).reads, 1, "number of reads of a new task");
 	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM), name,
 		 sizeof(name));
 	memory_refresh(made->guest.memory);
 	task = tasks_find(tasks, address, 1 * MS + TASKS_FRESH_NS - 1);
 	check_string(task ? task->comm : NULL, "before",
 		     "a task that was just read is not read again");
-	check_u64(tasks_counts(tasks).reads, 1, "still one read");
+	check_u64(tasks_counts(tasks).reads, 1, "number of reads of a task that was just read");
 	task = tasks_find(tasks, address, 1 * MS + TASKS_FRESH_NS);
-	check_string(task ? task->comm : NULL, "after", "its new name");
-	check_u64(tasks_counts(tasks).reads, 2, "one more read");
+	check_string(task ? task->comm : NULL, "after",
+		     "a task that was read again has its new name");
+	check_u64(tasks_counts(tasks).reads, 2, "number of reads after the time has passed");
 
 	made_set_u32(made, address, TASK_PID, 4444);
 	made_set_u32(made, address, TASK_TGID, 4444);
 	task = tasks_find(tasks, address, 300 * MS);
-	check(task && task->pid == 4444, "another task in the same task_struct");
+	check(task && task->pid == 4444, "another task in the same task_struct is read");
 	task = tasks_find(tasks, address, 290 * MS);
 	check(task && tasks_counts(tasks).reads == 4,
 	      "the clock goes backwards: the task is read again");
@@ -161,22 +170,24 @@ static void test_reuse(void)
 	made_set_u32(made, address, TASK_PID, 101);
 	made_set_u32(made, address, TASK_TGID, 101);
 	task = tasks_find(tasks, address, 1 * MS);
-	check(task && task->pid == 101 && task->tgid == 101, "another pid: read at once");
+	check(task && task->pid == 101 && task->tgid == 101,
+	      "a task with another pid is read at once");
 	made_set_u32(made, address, TASK_SELF_EXEC_ID, 8);
 	made_set(made, address, TASK_MM, mm + 0x400);
 	task = tasks_find(tasks, address, 2 * MS);
-	check(task && task->exec_id == 8 && task->mm == mm + 0x400, "exec(): read at once");
+	check(task && task->exec_id == 8 && task->mm == mm + 0x400,
+	      "a task that called exec() is read at once");
 	tasks_find(tasks, address, 3 * MS);
-	check_u64(tasks_counts(tasks).reads, 3, "the same task in the same program: not read");
+	check_u64(tasks_counts(tasks).reads, 3, "the same task in the same program is not read");
 	made_set(made, address, TASK_MM, 0);
 	task = tasks_find(tasks, address, 3 * MS);
-	check(task && !task->mm && !task->kernel_thread, "it has ended: read at once");
+	check(task && !task->mm && !task->kernel_thread, "a task that has ended is read at once");
 	made_without(made, TASK_SELF_EXEC_ID);
 	tasks_invalidate(tasks, address);
 	tasks_find(tasks, address, 3 * MS);
 	task = tasks_find(tasks, address, 4 * MS);
 	check(task && !task->exec_id && tasks_counts(tasks).reads == 5,
-	      "a kernel that does not count exec(): not read, either");
+	      "a kernel that does not count exec() calls reads no task early");
 	end();
 }
 
@@ -192,7 +203,8 @@ static void test_stacks(void)
 	second = made_task(made, 101, 101, "second", mm, 0);
 	made_set(made, first, TASK_STACK, stack);
 	made_set(made, second, TASK_STACK, stack + 0x4000);
-	check_u64(tasks_find_on_stack(tasks, stack + 0x100), 0, "no task was found yet");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), 0,
+		  "no stack leads to a task before one is found");
 	tasks_find(tasks, first, 0);
 	task = tasks_find(tasks, second, 0);
 	check(task && tasks_is_on_stack(tasks, task, stack + 0x4000) &&
@@ -200,19 +212,23 @@ static void test_stacks(void)
 		      !tasks_is_on_stack(tasks, task, stack + 0x3fff) &&
 		      !tasks_is_on_stack(tasks, task, stack + 0x8000),
 	      "a stack has 16 KiB from its first byte on");
-	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first, "the first task's stack");
-	check_u64(tasks_find_on_stack(tasks, stack + 0x4100), second, "the second task's stack");
-	check_u64(tasks_find_on_stack(tasks, stack + 0x8000), 0, "no task's stack");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first,
+		  "an address in the first task's stack leads to it");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x4100), second,
+		  "an address in the second task's stack leads to it");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x8000), 0,
+		  "an address in no stack leads to no task");
 	made_set(made, second, TASK_STACK, stack);
 	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
 	check_u64(tasks_find_on_stack(tasks, stack + 0x100), second,
-		  "two tasks with one stack: the one found last");
+		  "of two tasks with one stack the one found last is returned");
 	tasks_find(tasks, first, 2 * TASKS_FRESH_NS);
-	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first, "the other one was found last");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first,
+		  "the other task with the stack is returned when it was found last");
 	made_set(made, first, TASK_STACK, 0x1000);
 	task = tasks_find(tasks, first, 4 * TASKS_FRESH_NS);
 	check(task && !task->stack && !tasks_is_on_stack(tasks, task, 0x1100),
-	      "a stack that is no kernel pointer");
+	      "a stack that is no kernel pointer is unknown");
 	end();
 }
 
@@ -223,27 +239,28 @@ static void test_refused(void)
 
 	begin();
 	address = made_task(made, 100, 100, "name", mm, 0);
-	check(!tasks_find(tasks, 0, 0), "address 0");
-	check(!tasks_find(tasks, 0x7f0000001000, 0), "a user address");
-	check_u64(tasks_counts(tasks).refused, 2, "both are refused");
-	check(!tasks_find(tasks, 0xffffffffa0000000, 0), "a page that is not there");
-	check(!tasks_find(tasks, UINT64_MAX - 7, 0), "the end of the address space");
-	check_u64(tasks_counts(tasks).unreadable, 2, "both are unreadable");
+	check(!tasks_find(tasks, 0, 0), "address 0 is no task");
+	check(!tasks_find(tasks, 0x7f0000001000, 0), "a user address is no task");
+	check_u64(tasks_counts(tasks).refused, 2, "number of refused addresses");
+	check(!tasks_find(tasks, 0xffffffffa0000000, 0), "a task on a missing page is not read");
+	check(!tasks_find(tasks, UINT64_MAX - 7, 0),
+	      "a task at the end of the address space is not read");
+	check_u64(tasks_counts(tasks).unreadable, 2, "number of unreadable tasks");
 	made_set_u32(made, address, TASK_PID, (4U << 20) + 1);
-	check(!tasks_find(tasks, address, 0), "a pid beyond the kernel's limit");
+	check(!tasks_find(tasks, address, 0), "a pid beyond the kernel's limit is refused");
 	made_set_u32(made, address, TASK_PID, 100);
 	made_set_u32(made, address, TASK_TGID, UINT32_MAX);
-	check(!tasks_find(tasks, address, 0), "a tgid beyond the kernel's limit");
+	check(!tasks_find(tasks, address, 0), "a tgid beyond the kernel's limit is refused");
 	made_set_u32(made, address, TASK_TGID, 100);
 	made_set(made, address, TASK_MM, 0x5555);
-	check(!tasks_find(tasks, address, 0), "an mm that is no kernel pointer");
+	check(!tasks_find(tasks, address, 0), "an mm that is no kernel pointer is refused");
 	made_set(made, address, TASK_MM, mm);
 	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM),
 		 unterminated, 16);
 	memory_refresh(made->guest.memory);
-	check(!tasks_find(tasks, address, 0), "a name that does not end");
-	check_u64(tasks_counts(tasks).refused, 6, "all are refused");
-	check_u64(tasks_counts(tasks).kept, 0, "no task is kept");
+	check(!tasks_find(tasks, address, 0), "a name that does not end is refused");
+	check_u64(tasks_counts(tasks).refused, 6, "number of refused tasks");
+	check_u64(tasks_counts(tasks).kept, 0, "number of kept tasks after refusals");
 	end();
 }
 
@@ -266,7 +283,7 @@ static void test_one_read(void)
 	made_set(made, address, TASK_STACK, MADE_OBJECTS + 0x200000);
 	task = tasks_find(tasks, address, 0);
 	check(task && task->kernel_thread && task->stack == MADE_OBJECTS + 0x200000,
-	      "a kernel thread and its stack");
+	      "i386: a kernel thread has its stack");
 	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM), "server",
 		 sizeof("server"));
 	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_MM), &mm,
@@ -278,9 +295,9 @@ static void test_one_read(void)
 		 sizeof(flags));
 	tasks_invalidate(tasks, address);
 	task = tasks_find(tasks, address, 0);
-	check_string(task ? task->comm : NULL, "server", "the name is the process's");
-	check(task && !task->kernel_thread && task->mm == mm, "so are the flags");
-	check_u64(task ? task->stack : 0, stack, "so is the stack");
+	check_string(task ? task->comm : NULL, "server", "i386: a task has its process's name");
+	check(task && !task->kernel_thread && task->mm == mm, "i386: a task has its flags");
+	check_u64(task ? task->stack : 0, stack, "i386: a task has its stack");
 	end();
 }
 
@@ -303,7 +320,7 @@ static void test_bound(void)
 	counts = tasks_counts(tasks);
 	check(counts.kept <= TASKS_MAX && counts.kept > TASKS_MAX / 2, "tasks kept: %u",
 	      counts.kept);
-	check_u64(counts.evicted, 4999 - counts.kept, "the other tasks made room");
+	check_u64(counts.evicted, 4999 - counts.kept, "tasks beyond the limit are evicted");
 	task = tasks_find(tasks, first, 6000 * MS);
 	check(task && task->pid == 1, "a task that made room is read again");
 	end();
@@ -316,7 +333,7 @@ static void test_layout(void)
 	made = made_linux_create(MADE_TREE);
 	made_without(made, TASK_START_TIME);
 	error = tasks_create(&made->guest, &tasks);
-	check(!error, "a kernel without start_time");
+	check(!error, "a kernel without start_time has tasks");
 	tasks_destroy(tasks);
 	made_without(made, TASK_COMM);
 	tasks = NULL;

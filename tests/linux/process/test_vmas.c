@@ -62,10 +62,10 @@ static void check_areas(const char *what, size_t n)
 	size_t wrong = 0;
 
 	check_u64(walk(mm), VMAS_DONE, what);
-	check_u64(n_seen, n, "areas visited");
+	check_u64(n_seen, n, "number of visited areas");
 	for (size_t i = 0; i < n && i < n_seen; i++)
 		wrong += !same_area(&areas[i], &seen[i]);
-	check_u64(wrong, 0, "wrong areas");
+	check_u64(wrong, 0, "number of wrong areas");
 	free(areas);
 }
 
@@ -89,17 +89,19 @@ static void test_list(void)
 	made_set(made, mm, MM_MMAP, first);
 	made_set(made, first, VMA_NEXT, second);
 	made_set(made, second, VMA_NEXT, first);
-	check_u64(walk(mm), VMAS_DAMAGED, "a ring of areas");
-	check_u64(n_seen, 2, "each area of the ring is visited once");
+	check_u64(walk(mm), VMAS_DAMAGED, "a walk over a ring of areas ends");
+	check_u64(n_seen, 2, "number of visited areas of a ring");
 	made_set(made, second, VMA_NEXT, second);
-	check_u64(walk(mm), VMAS_DAMAGED, "an area that follows itself");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area that follows itself ends the walk");
 	made_set(made, second, VMA_NEXT, 0x1234);
-	check_u64(walk(mm), VMAS_DAMAGED, "an area followed by no kernel pointer");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area followed by no kernel pointer ends the walk");
 	made_set(made, second, VMA_NEXT, 0xffffffffc0000000);
-	check_u64(walk(mm), VMAS_UNREADABLE, "an area followed by one that cannot be read");
-	check_u64(n_seen, 2, "the areas before it are visited");
-	check_u64(walk(0xffffffffc0000000), VMAS_UNREADABLE, "an mm_struct that cannot be read");
-	check_u64(walk(0x1000), VMAS_UNREADABLE, "an mm_struct that is no kernel pointer");
+	check_u64(walk(mm), VMAS_UNREADABLE, "an area followed by an unreadable one ends the walk");
+	check_u64(n_seen, 2, "number of visited areas before an unreadable one");
+	check_u64(walk(0xffffffffc0000000), VMAS_UNREADABLE,
+		  "an mm_struct that cannot be read has no areas");
+	check_u64(walk(0x1000), VMAS_UNREADABLE,
+		  "an mm_struct that is no kernel pointer has no areas");
 	made_linux_destroy(made);
 }
 
@@ -128,8 +130,8 @@ static void test_endless(void)
 		before = vma;
 	}
 	memory_refresh(made->guest.memory);
-	check_u64(walk(mm), VMAS_DAMAGED, "a list with more areas than Linux allows");
-	check_u64(n_seen, VMAS_MAX, "as many areas as are allowed");
+	check_u64(walk(mm), VMAS_DAMAGED, "a list with more areas than Linux allows ends the walk");
+	check_u64(n_seen, VMAS_MAX, "number of visited areas at the limit");
 	made_linux_destroy(made);
 }
 
@@ -173,7 +175,7 @@ static void test_nodes(void)
 	for (int i = 0; i < 3; i++)
 		vmas[i] = made_vma(made, &areas[i]);
 
-	check_u64(walk(root_of(mm, vmas[0])), VMAS_DONE, "a root that is the only area");
+	check_u64(walk(root_of(mm, vmas[0])), VMAS_DONE, "a root that is the only area is walked");
 	check(n_seen == 1 && same_area(&seen[0], &areas[0]), "the only area is visited");
 
 	leaf = made_maple_node(made, 1);
@@ -184,14 +186,14 @@ static void test_nodes(void)
 	made_maple_set(made, leaf, 4, 0, vmas[2]);             /* a leftover */
 	made_maple_set(made, leaf, 15, 0, 0x0000000000000304); /* metadata */
 	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE,
-		  "gaps, a place fork() keeps, leftovers");
+		  "gaps, a place that fork() reserves and leftovers are skipped");
 	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "two areas are visited: %zu", n_seen);
 
 	leaf = made_maple_node(made, 1); /* all 16 slots are in use */
 	for (unsigned i = 0; i < 15; i++)
 		made_maple_set(made, leaf, i, BASE + PAGE - 15 + i, i == 14 ? vmas[0] : 0);
 	made_maple_set(made, leaf, 15, 0, vmas[1]);
-	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "a leaf with 16 slots");
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "a leaf with 16 slots is walked");
 	check(n_seen == 2 && same_area(&seen[1], &areas[1]),
 	      "the area of the last slot is visited: %zu", n_seen);
 
@@ -200,12 +202,13 @@ static void test_nodes(void)
 	leaf = made_maple_node(made, 1);
 	made_maple_set(made, leaf, 0, UINT64_MAX, vmas[2]);
 	made_maple_set(made, range, 1, UINT64_MAX, leaf);
-	check_u64(walk(root_of(mm, ROOT(range))), VMAS_DONE, "a range node above leaves");
-	check_u64(n_seen, 3, "areas visited");
+	check_u64(walk(root_of(mm, ROOT(range))), VMAS_DONE, "a range node above leaves is walked");
+	check_u64(n_seen, 3, "number of visited areas below a range node");
 	arange = made_maple_node(made, 3);
 	made_maple_set(made, arange, 0, UINT64_MAX, range);
-	check_u64(walk(root_of(mm, ROOT(arange))), VMAS_DONE, "an arange node above range nodes");
-	check_u64(n_seen, 3, "areas visited");
+	check_u64(walk(root_of(mm, ROOT(arange))), VMAS_DONE,
+		  "an arange node above range nodes is walked");
+	check_u64(n_seen, 3, "number of visited areas below an arange node");
 	made_linux_destroy(made);
 }
 
@@ -222,45 +225,49 @@ static void test_damaged(void)
 
 	node = made_maple_node(made, 3);
 	made_maple_set(made, node, 0, UINT64_MAX, node);
-	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node below itself");
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node below itself ends the walk");
 	for (unsigned i = 0; i < 10; i++)
 		made_maple_set(made, node, i, i < 9 ? i + 1 : 0, node);
-	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node below itself ten times");
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED,
+		  "a node below itself ten times ends the walk");
 	for (unsigned type = 0; type < 16; type++) {
 		uint64_t other = (leaf & ~255ULL) | type << 3;
 
 		if (type == 0 || type > 3)
 			check_u64(walk(root_of(mm, other | 2)), VMAS_DAMAGED,
-				  "a node of a type that does not exist");
+				  "a node of a type that does not exist ends the walk");
 	}
 	made_maple_set(made, node, 0, UINT64_MAX, 0x7f00000000000010);
-	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node outside the kernel");
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED,
+		  "a node outside the kernel ends the walk");
 	made_maple_set(made, node, 0, UINT64_MAX, 0xffffffffc0000000 | 1 << 3);
-	check_u64(walk(root_of(mm, ROOT(node))), VMAS_UNREADABLE, "a node that cannot be read");
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_UNREADABLE,
+		  "a node that cannot be read ends the walk");
 	made_maple_set(made, leaf, 0, UINT64_MAX, vma | 1);
-	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "an area at an odd address");
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED,
+		  "an area at an odd address ends the walk");
 	made_maple_set(made, leaf, 0, BASE, vma);
 	made_maple_set(made, leaf, 1, UINT64_MAX, vma);
-	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "the same area twice");
-	check_u64(n_seen, 1, "it is visited once");
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "the same area twice ends the walk");
+	check_u64(n_seen, 1, "number of visits of an area that comes twice");
 	made_maple_set(made, leaf, 0, UINT64_MAX, vma);
-	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "the undamaged tree");
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "an undamaged tree is walked");
 	made_set(made, vma, VMA_END, BASE);
-	check_u64(walk(mm), VMAS_DAMAGED, "an empty area");
+	check_u64(walk(mm), VMAS_DAMAGED, "an empty area ends the walk");
 	made_set(made, vma, VMA_END, BASE + 1);
-	check_u64(walk(mm), VMAS_DAMAGED, "an area with half a page");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area with half a page ends the walk");
 	made_set(made, vma, VMA_END, (1ULL << 56) + PAGE);
-	check_u64(walk(mm), VMAS_DAMAGED, "an area that reaches into the kernel");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area that reaches into the kernel ends the walk");
 	made_set(made, vma, VMA_END, BASE + PAGE);
 	made_set(made, vma, VMA_FILE, 0x1234);
-	check_u64(walk(mm), VMAS_DAMAGED, "a file outside the kernel");
+	check_u64(walk(mm), VMAS_DAMAGED, "a file outside the kernel ends the walk");
 	made_set(made, vma, VMA_FILE, 0);
 	made->guest.layout.values[MAPLE_R64_SLOT] = 250;
-	check_u64(walk(mm), VMAS_DAMAGED, "slots beyond the end of the node");
+	check_u64(walk(mm), VMAS_DAMAGED, "slots beyond the end of the node end the walk");
 	made->guest.layout.values[MAPLE_R64_SLOT] = 8;
-	check_u64(walk(mm), VMAS_DAMAGED, "slots in the place of pivots");
+	check_u64(walk(mm), VMAS_DAMAGED, "slots in the place of pivots end the walk");
 	made_without(made, MAPLE_R64_SLOT);
-	check_u64(walk(mm), VMAS_DAMAGED, "a node without slots");
+	check_u64(walk(mm), VMAS_DAMAGED, "a node without slots ends the walk");
 	made_linux_destroy(made);
 }
 
@@ -283,8 +290,9 @@ static void test_wide(void)
 	}
 	root_of(mm, ROOT(node));
 	pages = memory_counts(made->guest.memory).pages;
-	check_u64(walk(mm), VMAS_DAMAGED, "a tree of 10^9 nodes");
-	check(memory_counts(made->guest.memory).pages - pages < 100, "each node is read once");
+	check_u64(walk(mm), VMAS_DAMAGED, "a tree of 10^9 nodes ends the walk");
+	check(memory_counts(made->guest.memory).pages - pages < 100,
+	      "a tree of 10^9 nodes costs few page reads");
 	made_linux_destroy(made);
 }
 
@@ -300,8 +308,8 @@ static void test_key(enum made_areas kind)
 	mm = made_mm(made, areas, 2);
 	check(vmas_read_key(&made->guest, mm, &key) && vmas_read_key(&made->guest, mm, &other) &&
 		      vmas_key_equal(&key, &other),
-	      "equal keys while nothing changes");
-	check(key.map_count == 2 && key.total_vm == 2, "the counts in the key");
+	      "keys are equal while nothing changes");
+	check(key.map_count == 2 && key.total_vm == 2, "the key has the counts");
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		made_set(made, mm, members[i], 0x7777);
 		check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
@@ -310,21 +318,23 @@ static void test_key(enum made_areas kind)
 	}
 	made_areas(made, mm, areas, 1);
 	check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
-	      "another key after munmap()");
+	      "the key changes with munmap()");
 	if (kind == MADE_TREE) {
 		key = other;
 		made_set_u32(made, mm, MM_LOCK_SEQ, 99);
 		check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
-		      "mm_lock_seq is in the key");
+		      "the key has mm_lock_seq");
 	}
 	key = other;
 	made_set_u32(made, mm, MM_MAP_COUNT, VMAS_MAX + 1);
-	check(!vmas_read_key(&made->guest, mm, &other), "more areas than Linux allows");
+	check(!vmas_read_key(&made->guest, mm, &other),
+	      "an mm_struct with more areas than Linux allows has no key");
 	made_set_u32(made, mm, MM_MAP_COUNT, 1);
 	made_set(made, mm, MM_PGD, 0x1000);
-	check(!vmas_read_key(&made->guest, mm, &other), "page tables that are no kernel pointer");
+	check(!vmas_read_key(&made->guest, mm, &other),
+	      "page tables that are no kernel pointer give no key");
 	check(!vmas_read_key(&made->guest, 0xffffffffc0000000, &other),
-	      "an mm_struct that cannot be read");
+	      "an mm_struct that cannot be read has no key");
 	check(vmas_key_equal(&key, &other), "a failure leaves the key untouched");
 	made_linux_destroy(made);
 }
