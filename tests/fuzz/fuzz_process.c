@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct fuzz_guest *guest = fuzz_guest();
-	struct visit visit = { .guest = guest, .file.linux_guest = &guest->linux_guest };
+	struct visit visit = { .guest = guest, .file.guest = &guest->linux_guest };
 	uint64_t mm, task, inode;
 	struct vmas_key key = { 0 };
 

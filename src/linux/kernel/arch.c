@@ -30,14 +30,14 @@ struct memory_root arch_kernel_tables(struct memory_root root)
 }
 
 /* On arm64 the tables of the upper half are the kernel's own: the kernel was found through them. */
-bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
+bool arch_find_kernel_root(const struct linux_guest *guest, struct memory_root *root)
 {
-	if (!root_is_arm(linux_guest->root))
-		return arch_x86_find_kernel_root(linux_guest, root);
-	if (linux_guest->root.width == ROOT_ARM32)
-		arch_arm32_find_kernel_root(linux_guest, root);
+	if (!root_is_arm(guest->root))
+		return arch_x86_find_kernel_root(guest, root);
+	if (guest->root.width == ROOT_ARM32)
+		arch_arm32_find_kernel_root(guest, root);
 	else
-		*root = linux_guest->root;
+		*root = guest->root;
 	return true;
 }
 
@@ -55,11 +55,10 @@ uint64_t arch_find_vmemmap(struct memory_root root, const char *release)
 					: arch_x86_vmemmap(root);
 }
 
-bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
-		    struct memory_root *root)
+bool arch_read_root(const struct linux_guest *guest, uint64_t address, struct memory_root *root)
 {
-	return root_is_arm(linux_guest->root) ? arch_arm64_read_root(linux_guest, address, root)
-					      : arch_x86_read_root(linux_guest, address, root);
+	return root_is_arm(guest->root) ? arch_arm64_read_root(guest, address, root)
+					: arch_x86_read_root(guest, address, root);
 }
 
 struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
@@ -68,12 +67,12 @@ struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
 					: arch_x86_root_at(regs, frame);
 }
 
-uint32_t arch_stack_bytes(const struct linux_guest *linux_guest)
+uint32_t arch_stack_bytes(const struct linux_guest *guest)
 {
-	if (linux_guest->root.width == ROOT_ARM32)
+	if (guest->root.width == ROOT_ARM32)
 		return arch_arm32_stack_bytes();
-	return linux_guest->root.width == ROOT_ARM64 ? arch_arm64_stack_bytes(linux_guest)
-						     : arch_x86_stack_bytes(linux_guest);
+	return guest->root.width == ROOT_ARM64 ? arch_arm64_stack_bytes(guest)
+					       : arch_x86_stack_bytes(guest);
 }
 
 /* On Arm both tables of a process have the same user part, by which they are compared. */

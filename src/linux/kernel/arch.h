@@ -47,10 +47,10 @@ bool arch_is_user_tables(struct memory_root root);
  */
 struct memory_root arch_kernel_tables(struct memory_root root);
 /*
- * Finds the kernel's own page tables, which have every kernel address. LINUX_GUEST has symbols, and
+ * Finds the kernel's own page tables, which have every kernel address. GUEST has symbols, and
  * its root are the tables under which the kernel was found. Returns false if they cannot be found.
  */
-bool arch_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
+bool arch_find_kernel_root(const struct linux_guest *guest, struct memory_root *root);
 /*
  * Linux's PAGE_SHIFT. The unit of vm_pgoff, the page cache and the kernel's page frame numbers is a
  * page of that size. Frames of Xen (frame_t) have 4 KiB, whatever the kernel's page size is.
@@ -65,12 +65,11 @@ uint64_t arch_find_vmemmap(struct memory_root root, const char *release);
  * Reads the root of the page tables whose top table is at kernel ADDRESS (mm_struct.pgd). Returns
  * false and leaves *ROOT untouched if ADDRESS is not mapped.
  */
-bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
-		    struct memory_root *root);
+bool arch_read_root(const struct linux_guest *guest, uint64_t address, struct memory_root *root);
 /* Page tables of the kind that a vCPU with REGS uses, with the top table in FRAME. */
 struct memory_root arch_root_at(const struct registers *regs, frame_t frame);
 /* Size of a task's kernel stack. */
-uint32_t arch_stack_bytes(const struct linux_guest *linux_guest);
+uint32_t arch_stack_bytes(const struct linux_guest *guest);
 /*
  * Whether ROOT belongs to the process whose mm->pgd is OWN. If MAY_ISOLATE, the kernel may have
  * page-table isolation: the process then has two tables, OWN and another one for user mode.
@@ -82,27 +81,27 @@ bool arch_is_same_process(struct memory_root own, struct memory_root root, bool 
 struct arch_addresses arch_x86_addresses(struct memory_root root);
 bool arch_x86_is_user_tables(struct memory_root root);
 struct memory_root arch_x86_kernel_tables(struct memory_root root);
-bool arch_x86_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
-bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
+bool arch_x86_find_kernel_root(const struct linux_guest *guest, struct memory_root *root);
+bool arch_x86_read_root(const struct linux_guest *guest, uint64_t address,
 			struct memory_root *root);
 struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame);
 bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate);
 uint64_t arch_x86_vmemmap(struct memory_root root);
-uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest);
+uint32_t arch_x86_stack_bytes(const struct linux_guest *guest);
 
 struct arch_addresses arch_arm64_addresses(struct memory_root root);
 unsigned arch_arm64_page_shift(struct memory_root root);
 struct memory_root arch_arm64_kernel_tables(struct memory_root root);
-bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t address,
+bool arch_arm64_read_root(const struct linux_guest *guest, uint64_t address,
 			  struct memory_root *root);
 struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t frame);
 bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b);
 uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release);
-uint32_t arch_arm64_stack_bytes(const struct linux_guest *linux_guest);
+uint32_t arch_arm64_stack_bytes(const struct linux_guest *guest);
 
 /* arm64's functions read and make the roots. */
 struct arch_addresses arch_arm32_addresses(void);
-void arch_arm32_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root);
+void arch_arm32_find_kernel_root(const struct linux_guest *guest, struct memory_root *root);
 bool arch_arm32_is_same_process(struct memory_root a, struct memory_root b);
 uint32_t arch_arm32_stack_bytes(void);
 

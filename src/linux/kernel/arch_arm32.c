@@ -41,11 +41,11 @@ struct arch_addresses arch_arm32_addresses(void)
 }
 
 /* The guest may run with user access turned off (EPD0). */
-void arch_arm32_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
+void arch_arm32_find_kernel_root(const struct linux_guest *guest, struct memory_root *root)
 {
-	uint64_t table = linux_guest->root.arm64.table1;
+	uint64_t table = guest->root.arm64.table1;
 
-	*root = linux_guest->root;
+	*root = guest->root;
 	root->arm64.off0 = 0;
 	root->arm64.size0 = 0;
 	root->arm64.table0 = root->arm64.is_long ? table - ARM32_TTBR1_OFFSET : table;

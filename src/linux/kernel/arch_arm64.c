@@ -93,14 +93,14 @@ struct memory_root arch_arm64_kernel_tables(struct memory_root root)
 }
 
 /* The top table may be smaller than a page, and lie anywhere within a page. */
-bool arch_arm64_read_root(const struct linux_guest *linux_guest, uint64_t address,
+bool arch_arm64_read_root(const struct linux_guest *guest, uint64_t address,
 			  struct memory_root *root)
 {
 	frame_t frame;
 
-	if (!memory_translate(linux_guest->memory, linux_guest->root, address, &frame))
+	if (!memory_translate(guest->memory, guest->root, address, &frame))
 		return false;
-	*root = linux_guest->root;
+	*root = guest->root;
 	root->arm64.table0 = frame.value << GUEST_PAGE_SHIFT | (address & GUEST_PAGE_MASK);
 	return true;
 }
@@ -121,9 +121,9 @@ bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b)
 /* 16 KiB, or a page if that is larger (asm/memory.h, THREAD_SHIFT with CONFIG_VMAP_STACK). */
 #define ARM64_STACK_BYTES (16U << 10)
 
-uint32_t arch_arm64_stack_bytes(const struct linux_guest *linux_guest)
+uint32_t arch_arm64_stack_bytes(const struct linux_guest *guest)
 {
-	uint32_t page_bytes = 1U << arch_arm64_page_shift(linux_guest->root);
+	uint32_t page_bytes = 1U << arch_arm64_page_shift(guest->root);
 
 	return page_bytes > ARM64_STACK_BYTES ? page_bytes : ARM64_STACK_BYTES;
 }

@@ -91,26 +91,25 @@ struct memory_root arch_x86_kernel_tables(struct memory_root root)
  * All processes have page tables of the kernel's kind. With PAE the top tables of several processes
  * may lie in one page.
  */
-bool arch_x86_read_root(const struct linux_guest *linux_guest, uint64_t address,
-			struct memory_root *root)
+bool arch_x86_read_root(const struct linux_guest *guest, uint64_t address, struct memory_root *root)
 {
 	frame_t frame;
 
-	if (!memory_translate(linux_guest->memory, linux_guest->root, address, &frame))
+	if (!memory_translate(guest->memory, guest->root, address, &frame))
 		return false;
 	*root = (struct memory_root){ .cr3 = frame.value << GUEST_PAGE_SHIFT,
-				      .la57 = linux_guest->root.la57,
-				      .width = linux_guest->root.width };
+				      .la57 = guest->root.la57,
+				      .width = guest->root.width };
 	if (root->width == WIDTH_32_PAE)
 		root->cr3 |= address & GUEST_PAGE_MASK & CR3_PAE_TABLE;
 	return true;
 }
 
-bool arch_x86_find_kernel_root(const struct linux_guest *linux_guest, struct memory_root *root)
+bool arch_x86_find_kernel_root(const struct linux_guest *guest, struct memory_root *root)
 {
-	uint64_t tables = linux_guest->symbols[LINUX_PAGE_TABLES];
+	uint64_t tables = guest->symbols[LINUX_PAGE_TABLES];
 
-	return tables && arch_x86_read_root(linux_guest, tables, root);
+	return tables && arch_x86_read_root(guest, tables, root);
 }
 
 struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame)
@@ -135,7 +134,7 @@ bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, b
  */
 #define ARCH_STACK_BYTES 16384
 
-uint32_t arch_x86_stack_bytes(const struct linux_guest *linux_guest)
+uint32_t arch_x86_stack_bytes(const struct linux_guest *guest)
 {
-	return layout_offset_or(&linux_guest->layout, IRQ_STACK_SIZEOF, ARCH_STACK_BYTES);
+	return layout_offset_or(&guest->layout, IRQ_STACK_SIZEOF, ARCH_STACK_BYTES);
 }

@@ -90,38 +90,38 @@ struct linux_guest {
 	uint64_t text_start, text_end;
 };
 
-static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_t address,
+static inline bool linux_read_u64(const struct linux_guest *guest, uint64_t address,
 				  uint64_t *value)
 {
-	return memory_read_u64(linux_guest->memory, linux_guest->root, address, value);
+	return memory_read_u64(guest->memory, guest->root, address, value);
 }
 
-static inline bool linux_is_i386(const struct linux_guest *linux_guest)
+static inline bool linux_is_i386(const struct linux_guest *guest)
 {
-	return linux_guest->root.width == WIDTH_32 || linux_guest->root.width == WIDTH_32_PAE;
+	return guest->root.width == WIDTH_32 || guest->root.width == WIDTH_32_PAE;
 }
 
 /* Whether the kernel has pointers of 4 bytes. */
-static inline bool linux_is_short(const struct linux_guest *linux_guest)
+static inline bool linux_is_short(const struct linux_guest *guest)
 {
-	return linux_is_i386(linux_guest) || linux_guest->root.width == ROOT_ARM32;
+	return linux_is_i386(guest) || guest->root.width == ROOT_ARM32;
 }
 
 /* Size of a pointer of the kernel, and of a long. */
-static inline unsigned linux_word_bytes(const struct linux_guest *linux_guest)
+static inline unsigned linux_word_bytes(const struct linux_guest *guest)
 {
-	return linux_is_short(linux_guest) ? sizeof(uint32_t) : sizeof(uint64_t);
+	return linux_is_short(guest) ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
 /* Reads a pointer of the kernel, or a long. */
-static inline bool linux_read_word(const struct linux_guest *linux_guest, uint64_t address,
+static inline bool linux_read_word(const struct linux_guest *guest, uint64_t address,
 				   uint64_t *value)
 {
 	uint32_t word;
 
-	if (!linux_is_short(linux_guest))
-		return linux_read_u64(linux_guest, address, value);
-	if (!memory_read_u32(linux_guest->memory, linux_guest->root, address, &word))
+	if (!linux_is_short(guest))
+		return linux_read_u64(guest, address, value);
+	if (!memory_read_u32(guest->memory, guest->root, address, &word))
 		return false;
 	*value = word;
 	return true;
@@ -136,31 +136,29 @@ static inline bool linux_is_kernel(uint64_t address)
 	return address >> 56 == 0xff;
 }
 
-static inline bool linux_is_kernel_of(const struct linux_guest *linux_guest, uint64_t address)
+static inline bool linux_is_kernel_of(const struct linux_guest *guest, uint64_t address)
 {
-	return linux_is_short(linux_guest) ? address >= KERNEL_32_START && address < KERNEL_32_END
-					   : linux_is_kernel(address);
+	return linux_is_short(guest) ? address >= KERNEL_32_START && address < KERNEL_32_END
+				     : linux_is_kernel(address);
 }
 
 /* The word at ADDRESS; 0 if it cannot be read, or if ADDRESS is not the kernel's. */
-static inline uint64_t linux_word(const struct linux_guest *linux_guest, uint64_t address)
+static inline uint64_t linux_word(const struct linux_guest *guest, uint64_t address)
 {
 	uint64_t word;
 
-	return linux_is_kernel_of(linux_guest, address) &&
-			       linux_read_word(linux_guest, address, &word)
-		       ? word
-		       : 0;
+	return linux_is_kernel_of(guest, address) && linux_read_word(guest, address, &word) ? word
+											    : 0;
 }
 
 /* Reads the first SIZE_BYTES of FUNCTION. Returns false if the kernel has no such function. */
-static inline bool linux_read_function(const struct linux_guest *linux_guest,
-				       enum linux_symbol function, void *bytes, size_t size_bytes)
+static inline bool linux_read_function(const struct linux_guest *guest, enum linux_symbol function,
+				       void *bytes, size_t size_bytes)
 {
-	uint64_t address = linux_guest->symbols[function];
+	uint64_t address = guest->symbols[function];
 
-	return address && memory_read(linux_guest->memory, linux_guest->root, address, bytes,
-				      size_bytes) == size_bytes;
+	return address &&
+	       memory_read(guest->memory, guest->root, address, bytes, size_bytes) == size_bytes;
 }
 
 #endif

@@ -38,40 +38,39 @@ bool cgroup_has_layout(const struct layout *layout)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool cgroup_prepend_node(const struct linux_guest *linux_guest, uint64_t node,
+static bool cgroup_prepend_node(const struct linux_guest *guest, uint64_t node,
 				struct path_writer *writer)
 {
 	char name[CGROUP_MAX_NAME_BYTES + 1];
 	uint64_t address;
 	size_t n;
 
-	if (!member_read_pointer(linux_guest, node, KERNFS_NAME, &address) ||
-	    !memory_read_string(linux_guest->memory, linux_guest->root, address, name,
-				sizeof(name)))
+	if (!member_read_pointer(guest, node, KERNFS_NAME, &address) ||
+	    !memory_read_string(guest->memory, guest->root, address, name, sizeof(name)))
 		return false;
 	n = strlen(name);
 	return n && n < CGROUP_MAX_NAME_BYTES && !strchr(name, '/') &&
 	       path_writer_prepend(writer, name, n) && path_writer_prepend(writer, "/", 1);
 }
 
-bool cgroup_read(const struct linux_guest *linux_guest, uint64_t task, char path[CGROUP_PATH_BYTES])
+bool cgroup_read(const struct linux_guest *guest, uint64_t task, char path[CGROUP_PATH_BYTES])
 {
 	struct path_writer writer;
 	uint64_t set, cgroup, node, parent;
 
-	if (!member_read_pointer(linux_guest, task, TASK_CGROUPS, &set) ||
-	    !member_read_pointer(linux_guest, set, CSS_SET_CGROUP, &cgroup) ||
-	    !member_read_pointer(linux_guest, cgroup, CGROUP_NODE, &node))
+	if (!member_read_pointer(guest, task, TASK_CGROUPS, &set) ||
+	    !member_read_pointer(guest, set, CSS_SET_CGROUP, &cgroup) ||
+	    !member_read_pointer(guest, cgroup, CGROUP_NODE, &node))
 		return false;
 	path_writer_begin(&writer, path, CGROUP_PATH_BYTES);
 	for (unsigned depth = 0; depth < CGROUP_MAX_DEPTH; depth++, node = parent) {
-		if (!member_read_word(linux_guest, node, KERNFS_PARENT, &parent))
+		if (!member_read_word(guest, node, KERNFS_PARENT, &parent))
 			return false;
 		if (!parent) {
 			path_writer_end(&writer);
 			return true;
 		}
-		if (!cgroup_prepend_node(linux_guest, node, &writer))
+		if (!cgroup_prepend_node(guest, node, &writer))
 			return false;
 	}
 	return false;

@@ -24,8 +24,7 @@ bool cgroup_has_layout(const struct layout *layout);
  * task_struct at TASK. PATH is raw bytes; the root is "/". Returns false if the path cannot be read
  * or is invalid; PATH is undefined then.
  */
-bool cgroup_read(const struct linux_guest *linux_guest, uint64_t task,
-		 char path[CGROUP_PATH_BYTES]);
+bool cgroup_read(const struct linux_guest *guest, uint64_t task, char path[CGROUP_PATH_BYTES]);
 /*
  * Shortens PATH to the name that people know: removes the slices in front, and keeps 12 digits of a
  * container's number. The root is "". If the name is too long, groups in front are removed.

@@ -29,7 +29,7 @@ static const char *code_file_find_name(struct code_file_reader *reader,
 	*no_path = false;
 	if (!file->file)
 		return "[vdso]";
-	if (!path_read(reader->linux_guest, file->file, &reader->path)) {
+	if (!path_read(reader->guest, file->file, &reader->path)) {
 		*no_path = true;
 		return "[file]";
 	}
@@ -94,9 +94,9 @@ static void code_file_read_guest(struct code_file_reader *reader, struct guest_f
 	struct page_cache cache = { 0 };
 	struct bytes bytes;
 
-	file->linux_guest = reader->linux_guest;
+	file->guest = reader->guest;
 	file->max_bytes = CODE_FILE_MAX_READ_BYTES;
-	if (file->inode && page_cache_init(&cache, reader->linux_guest, file->inode))
+	if (file->inode && page_cache_init(&cache, reader->guest, file->inode))
 		file->cache = &cache;
 	bytes = guest_file_bytes(file, file->identity.size_bytes);
 	code_file_read_bytes(&bytes, name, reading);

@@ -23,7 +23,7 @@ enum code_file_state {
 };
 
 struct code_file_reader {
-	const struct linux_guest *linux_guest; /* outlives the reader */
+	const struct linux_guest *guest; /* outlives the reader */
 	/* symbols of -k, outlive the reader; NULL if there are none */
 	const struct symbols *symbols;
 	int root_fd; /* folder of --root, borrowed; -1 if there is none */

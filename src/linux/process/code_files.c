@@ -33,7 +33,7 @@ struct code_files {
 	struct code_pages *pages;
 };
 
-struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
+struct xtop_error *code_files_create(const struct linux_guest *guest,
 				     const struct code_files_settings *settings,
 				     struct code_files **filesp)
 {
@@ -47,7 +47,7 @@ struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
 		free(files);
 		return error;
 	}
-	files->reader.linux_guest = linux_guest;
+	files->reader.guest = guest;
 	files->reader.symbols = settings->symbols;
 	files->reader.root_fd = settings->root_fd;
 	files->reader.debug = (struct debug_places){ settings->debug_folders, settings->root_fd };
@@ -347,12 +347,12 @@ static void code_files_retry(struct code_files *files, struct code_file *file,
 static bool code_files_find_cache(const struct code_files *files, const struct code_file *file,
 				  struct page_cache *cache)
 {
-	const struct linux_guest *linux_guest = files->reader.linux_guest;
+	const struct linux_guest *guest = files->reader.guest;
 	struct file_identity identity;
 
-	return file->inode && file_identity_read(linux_guest, file->inode, &identity) &&
+	return file->inode && file_identity_read(guest, file->inode, &identity) &&
 	       file_identity_equal(&identity, &file->identity) &&
-	       page_cache_init(cache, linux_guest, file->inode);
+	       page_cache_init(cache, guest, file->inode);
 }
 
 static void code_files_scan(struct code_files *files, struct code_file *file, uint64_t now_ns)
@@ -378,7 +378,7 @@ const struct code_file *code_files_find_by_frame(struct code_files *files, frame
 	if (!file || !file->image || file->number != seen->file ||
 	    (int64_t)(time_ns - seen->since_ns) < 0)
 		return NULL;
-	memory_refresh(files->reader.linux_guest->memory);
+	memory_refresh(files->reader.guest->memory);
 	if (!code_files_find_cache(files, file, &cache) ||
 	    !page_cache_find_frame(&cache, seen->page, &now) || now.value != frame.value)
 		return NULL;

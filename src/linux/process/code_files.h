@@ -69,8 +69,8 @@ struct code_files_counts {
 
 struct code_files;
 
-/* LINUX_GUEST outlives the files. */
-struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
+/* GUEST outlives the files. */
+struct xtop_error *code_files_create(const struct linux_guest *guest,
 				     const struct code_files_settings *settings,
 				     struct code_files **filesp);
 void code_files_destroy(struct code_files *files); /* NULL allowed; all files are closed */

@@ -88,7 +88,7 @@ static uint64_t code_pages_scan_segment(struct code_pages *pages, uint64_t file,
 	for (uint64_t i = 0; i < n; i++)
 		if (!page_cache_find_frame(cache, first + i, &pages->frames[i]))
 			pages->frames[i] = FRAME(0);
-	seen.since_ns = memory_now_ns(cache->linux_guest->memory);
+	seen.since_ns = memory_now_ns(cache->guest->memory);
 	for (uint64_t i = 0; i < n; i++) {
 		seen.frame = pages->frames[i].value;
 		seen.page = first + i;

@@ -27,7 +27,7 @@
 #define GUEST_CODE_SMALL_READ 16
 
 struct guest_code {
-	const struct linux_guest *linux_guest;
+	const struct linux_guest *guest;
 	struct guest_code_turns *turns;
 	const struct image *image; /* owns this struct */
 	struct file_identity identity;
@@ -40,7 +40,7 @@ static uint64_t guest_code_turn(void *context)
 {
 	const struct guest_code *code = context;
 	struct guest_code_turns *turns = code->turns;
-	uint64_t number = 1 + memory_now_ns(code->linux_guest->memory) / GUEST_CODE_TURN_NS;
+	uint64_t number = 1 + memory_now_ns(code->guest->memory) / GUEST_CODE_TURN_NS;
 
 	if (turns->at_once) {
 		turns->left_bytes = turns->total_bytes;
@@ -51,7 +51,7 @@ static uint64_t guest_code_turn(void *context)
 	if (number != turns->number) {
 		turns->number = number;
 		turns->left_bytes = GUEST_CODE_TURN_BYTES;
-		memory_refresh(code->linux_guest->memory);
+		memory_refresh(code->guest->memory);
 	}
 	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
 }
@@ -84,9 +84,9 @@ static size_t guest_code_read_cache(const struct guest_code *code, uint64_t offs
 	struct page_cache cache;
 	struct bytes bytes;
 
-	if (!file_identity_read(code->linux_guest, code->inode, &identity) ||
+	if (!file_identity_read(code->guest, code->inode, &identity) ||
 	    !file_identity_equal(&identity, &code->identity) ||
-	    !page_cache_init(&cache, code->linux_guest, code->inode))
+	    !page_cache_init(&cache, code->guest, code->inode))
 		return 0;
 	bytes = page_cache_bytes(&cache);
 	return bytes.read(bytes.context, offset, buffer, size_bytes);
@@ -188,12 +188,12 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 	/* Instructions of 32-bit programs are not read. */
 	if (!file->inode || loads->words_of_4 || !guest_code_find_range(loads, &start, &end))
 		return NULL;
-	if (file->linux_guest->root.width == ROOT_ARM64)
+	if (file->guest->root.width == ROOT_ARM64)
 		source.arch = ARCH_ARM64;
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return error_create("out of memory for unwinding without tables");
-	*code = (struct guest_code){ .linux_guest = file->linux_guest,
+	*code = (struct guest_code){ .guest = file->guest,
 				     .turns = turns,
 				     .image = image,
 				     .identity = file->identity,

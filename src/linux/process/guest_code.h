@@ -41,7 +41,7 @@ struct guest_code_turns {
 /*
  * Lets the unwinder read the code of IMAGE, which is FILE with segments LOADS. ROOT_FD is the same
  * file below --root, for pages that the page cache lacks, or -1; a duplicate stays open. TURNS and
- * FILE's linux_guest outlive the image's last use by unwinding. Error: out of memory.
+ * FILE's guest outlive the image's last use by unwinding. Error: out of memory.
  */
 struct xtop_error *guest_code_attach(struct image *image, const struct guest_file *file,
 				     const struct loads *loads, int root_fd,

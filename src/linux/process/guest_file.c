@@ -17,19 +17,19 @@
  * A program that is written again keeps its inode but not its mtime. The inode number of a deleted
  * file is used again with another generation.
  */
-bool file_identity_read(const struct linux_guest *linux_guest, uint64_t inode,
+bool file_identity_read(const struct linux_guest *guest, uint64_t inode,
 			struct file_identity *identityp)
 {
 	struct file_identity identity = { 0 };
 
-	if (!member_read_pointer(linux_guest, inode, INODE_SB, &identity.super_block) ||
-	    !member_read_word(linux_guest, inode, INODE_INO, &identity.inode_number) ||
-	    !member_read_u64(linux_guest, inode, INODE_SIZE, &identity.size_bytes))
+	if (!member_read_pointer(guest, inode, INODE_SB, &identity.super_block) ||
+	    !member_read_word(guest, inode, INODE_INO, &identity.inode_number) ||
+	    !member_read_u64(guest, inode, INODE_SIZE, &identity.size_bytes))
 		return false;
 	/* These members stay 0 if the kernel does not have them. */
-	member_read_u64(linux_guest, inode, INODE_MTIME_SEC, &identity.mtime_sec);
-	member_read_u32(linux_guest, inode, INODE_MTIME_NSEC, &identity.mtime_nsec);
-	member_read_u32(linux_guest, inode, INODE_GENERATION, &identity.generation);
+	member_read_u64(guest, inode, INODE_MTIME_SEC, &identity.mtime_sec);
+	member_read_u32(guest, inode, INODE_MTIME_NSEC, &identity.mtime_nsec);
+	member_read_u32(guest, inode, INODE_GENERATION, &identity.generation);
 	*identityp = identity;
 	return true;
 }
@@ -41,13 +41,13 @@ bool file_identity_equal(const struct file_identity *a, const struct file_identi
 	       a->mtime_nsec == b->mtime_nsec && a->generation == b->generation;
 }
 
-bool guest_file_find_inode(const struct linux_guest *linux_guest, uint64_t file,
+bool guest_file_find_inode(const struct linux_guest *guest, uint64_t file,
 			   struct guest_file *guest_file)
 {
 	uint64_t inode;
 
-	if (!member_read_pointer(linux_guest, file, FILE_INODE, &inode) ||
-	    !file_identity_read(linux_guest, inode, &guest_file->identity))
+	if (!member_read_pointer(guest, file, FILE_INODE, &inode) ||
+	    !file_identity_read(guest, inode, &guest_file->identity))
 		return false;
 	guest_file->inode = inode;
 	guest_file->file = file;
@@ -56,7 +56,7 @@ bool guest_file_find_inode(const struct linux_guest *linux_guest, uint64_t file,
 
 void guest_file_add_mapping(struct guest_file *guest_file, const struct vma *vma)
 {
-	unsigned page_shift = arch_page_shift(guest_file->linux_guest->root);
+	unsigned page_shift = arch_page_shift(guest_file->guest->root);
 
 	if (vma->flags & VMA_WRITE || guest_file->n_pieces == GUEST_FILE_MAX_PIECES ||
 	    vma->page_offset > UINT64_MAX >> page_shift)
@@ -78,7 +78,7 @@ static size_t guest_file_read_mapping(struct guest_file *guest_file, uint64_t of
 		if (offset < piece->offset || in_piece >= piece->size_bytes)
 			continue;
 		left = piece->size_bytes - in_piece;
-		return memory_read(guest_file->linux_guest->memory, guest_file->root,
+		return memory_read(guest_file->guest->memory, guest_file->root,
 				   piece->address + in_piece, buffer,
 				   left < size_bytes ? left : size_bytes);
 	}

@@ -27,7 +27,7 @@ struct guest_file_piece {
 };
 
 struct guest_file {
-	const struct linux_guest *linux_guest;
+	const struct linux_guest *guest;
 	struct file_identity identity;
 	uint64_t inode; /* address of the struct inode; 0 if there is none, as for a vDSO */
 	uint64_t file;  /* address of a struct file, for the path; 0 if there is none */
@@ -45,7 +45,7 @@ struct guest_file {
  * INODE is the address of a struct inode. Returns false and leaves *identity untouched if it cannot
  * be read.
  */
-bool file_identity_read(const struct linux_guest *linux_guest, uint64_t inode,
+bool file_identity_read(const struct linux_guest *guest, uint64_t inode,
 			struct file_identity *identity);
 bool file_identity_equal(const struct file_identity *a, const struct file_identity *b);
 
@@ -53,10 +53,10 @@ bool file_identity_equal(const struct file_identity *a, const struct file_identi
  * Finds inode and identity of FILE, the address of a struct file. Returns false and leaves
  * *guest_file untouched if they cannot be read.
  */
-bool guest_file_find_inode(const struct linux_guest *linux_guest, uint64_t file,
+bool guest_file_find_inode(const struct linux_guest *guest, uint64_t file,
 			   struct guest_file *guest_file);
 /*
- * Adds VMA, which maps the file in the process; guest_file->linux_guest is set. Ignores writable
+ * Adds VMA, which maps the file in the process; guest_file->guest is set. Ignores writable
  * mappings, because the program may have changed the bytes, and mappings beyond
  * GUEST_FILE_MAX_PIECES.
  */

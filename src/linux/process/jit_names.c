@@ -30,31 +30,30 @@ void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
 }
 
 /* The process's pid in its own pid namespace: the compiler knows no other pid. */
-static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const struct task *task)
+static uint32_t jit_names_read_pid(const struct linux_guest *guest, const struct task *task)
 {
 	uint64_t leader, pid, upid;
 	uint32_t level, number;
 
-	if (!member_read_pointer(linux_guest, task->address, TASK_GROUP_LEADER, &leader) ||
-	    !member_read_pointer(linux_guest, leader, TASK_THREAD_PID, &pid) ||
-	    !member_read_u32(linux_guest, pid, PID_LEVEL, &level) ||
-	    !(upid = pids_find_upid(linux_guest, pid, level)) ||
-	    !member_read_u32(linux_guest, upid, UPID_NR, &number))
+	if (!member_read_pointer(guest, task->address, TASK_GROUP_LEADER, &leader) ||
+	    !member_read_pointer(guest, leader, TASK_THREAD_PID, &pid) ||
+	    !member_read_u32(guest, pid, PID_LEVEL, &level) ||
+	    !(upid = pids_find_upid(guest, pid, level)) ||
+	    !member_read_u32(guest, upid, UPID_NR, &number))
 		return task->tgid;
 	return number;
 }
 
 /* Finds the map's page cache and identity. The map may have grown, or be another file. */
-static bool jit_names_find_map(const struct linux_guest *linux_guest, const struct task *task,
+static bool jit_names_find_map(const struct linux_guest *guest, const struct task *task,
 			       struct page_cache *cache, struct file_identity *identity)
 {
 	char name[32];
 	uint64_t inode;
 
-	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", jit_names_read_pid(linux_guest, task));
-	return path_find_file(linux_guest, task->address, "tmp", name, &inode) &&
-	       page_cache_init(cache, linux_guest, inode) &&
-	       file_identity_read(linux_guest, inode, identity);
+	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", jit_names_read_pid(guest, task));
+	return path_find_file(guest, task->address, "tmp", name, &inode) &&
+	       page_cache_init(cache, guest, inode) && file_identity_read(guest, inode, identity);
 }
 
 /* Reads the map. *IMAGEP is untouched if the map has no names. */
@@ -98,7 +97,7 @@ bool jit_allowance_charge(struct jit_allowance *allowance, uint64_t size_bytes, 
 	return true;
 }
 
-bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_guest,
+bool jit_names_poll(struct jit_names *names, const struct linux_guest *guest,
 		    struct memory_budget *budget, struct jit_allowance *allowance,
 		    const struct task *task, uint64_t now_ns)
 {
@@ -108,7 +107,7 @@ bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_gue
 
 	if (now_ns < names->due_ns)
 		return true;
-	found = jit_names_find_map(linux_guest, task, &cache, &identity);
+	found = jit_names_find_map(guest, task, &cache, &identity);
 	names->retry_delay_ns = found ? JIT_NAMES_RETRY_NS
 				      : backoff_next_ns(names->retry_delay_ns, JIT_NAMES_RETRY_NS,
 							JIT_NAMES_MAX_RETRY_NS);

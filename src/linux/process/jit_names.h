@@ -35,7 +35,7 @@ void jit_names_deinit(struct jit_names *names, struct memory_budget *budget);
  * Looks for new names, if it is time. TASK is a thread of the process. If names were read,
  * names->image is another image. Returns false if there are new names but the budget is full.
  */
-bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_guest,
+bool jit_names_poll(struct jit_names *names, const struct linux_guest *guest,
 		    struct memory_budget *budget, struct jit_allowance *allowance,
 		    const struct task *task, uint64_t now_ns);
 

@@ -49,20 +49,19 @@ static bool page_cache_has_layout(const struct layout *layout)
 	       layout_offset(layout, PAGE_SIZEOF) <= PAGE_MAX_BYTES;
 }
 
-bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_guest,
-		     uint64_t inode)
+bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, uint64_t inode)
 {
-	struct page_cache made = { .linux_guest = linux_guest,
-				   .root = linux_guest->root,
-				   .base = linux_guest->page_offset };
+	struct page_cache made = { .guest = guest,
+				   .root = guest->root,
+				   .base = guest->page_offset };
 
-	if (linux_is_short(linux_guest)) {
+	if (linux_is_short(guest)) {
 		made.root = (struct memory_root){ .width = ROOT_PHYSICAL };
 		made.base = 0;
 	}
-	if (!page_cache_has_layout(&linux_guest->layout) ||
-	    !member_read_pointer(linux_guest, inode, INODE_MAPPING, &made.mapping) ||
-	    !member_read_u64(linux_guest, inode, INODE_SIZE, &made.size_bytes) ||
+	if (!page_cache_has_layout(&guest->layout) ||
+	    !member_read_pointer(guest, inode, INODE_MAPPING, &made.mapping) ||
+	    !member_read_u64(guest, inode, INODE_SIZE, &made.size_bytes) ||
 	    made.size_bytes > FILE_MAX_BYTES)
 		return false;
 	*cache = made;
@@ -75,23 +74,23 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_g
 static bool page_cache_folio_address(const struct page_cache *cache, uint64_t folio, uint64_t index,
 				     uint64_t *address)
 {
-	const struct linux_guest *linux_guest = cache->linux_guest;
-	const struct layout *layout = &linux_guest->layout;
+	const struct linux_guest *guest = cache->guest;
+	const struct layout *layout = &guest->layout;
 	unsigned page_bytes = layout_offset(layout, PAGE_SIZEOF);
 	uint64_t first, pfn;
 
-	if (!linux_is_kernel_of(linux_guest, folio) || folio < linux_guest->vmemmap ||
-	    (folio - linux_guest->vmemmap) % page_bytes)
+	if (!linux_is_kernel_of(guest, folio) || folio < guest->vmemmap ||
+	    (folio - guest->vmemmap) % page_bytes)
 		return false;
-	if (!member_read_word(linux_guest, folio,
+	if (!member_read_word(guest, folio,
 			      layout_has(layout, FOLIO_INDEX) ? FOLIO_INDEX : PAGE_INDEX, &first) ||
 	    first > index || index - first >= FOLIO_MAX_PAGES)
 		return false;
-	pfn = (folio - linux_guest->vmemmap) / page_bytes + (index - first);
+	pfn = (folio - guest->vmemmap) / page_bytes + (index - first);
 	if (pfn >= PFN_MAX)
 		return false;
-	*address = cache->base + (pfn << arch_page_shift(linux_guest->root));
-	return linux_is_short(linux_guest) || linux_is_kernel(*address);
+	*address = cache->base + (pfn << arch_page_shift(guest->root));
+	return linux_is_short(guest) || linux_is_kernel(*address);
 }
 
 /*
@@ -100,14 +99,14 @@ static bool page_cache_folio_address(const struct page_cache *cache, uint64_t fo
  */
 static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint64_t *address)
 {
-	const struct linux_guest *linux_guest = cache->linux_guest;
-	uint64_t pages = cache->mapping + layout_offset(&linux_guest->layout, MAPPING_PAGES), entry;
+	const struct linux_guest *guest = cache->guest;
+	uint64_t pages = cache->mapping + layout_offset(&guest->layout, MAPPING_PAGES), entry;
 	/* log2 of the number of frames in a page of the kernel */
-	unsigned log = arch_page_shift(linux_guest->root) - GUEST_PAGE_SHIFT;
+	unsigned log = arch_page_shift(guest->root) - GUEST_PAGE_SHIFT;
 	uint64_t in_page = index & ((1U << log) - 1);
 
 	index >>= log;
-	if (!xarray_find(linux_guest, pages, index, &entry))
+	if (!xarray_find(guest, pages, index, &entry))
 		return &cache->n_refused;
 	if (xarray_is_value(entry))
 		return &cache->n_evicted;
@@ -124,7 +123,7 @@ bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *fr
 	uint64_t address;
 
 	return !page_cache_find(cache, index, &address) &&
-	       memory_translate(cache->linux_guest->memory, cache->root, address, frame);
+	       memory_translate(cache->guest->memory, cache->root, address, frame);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -154,7 +153,7 @@ static size_t page_cache_copy(const struct page_cache *cache, uint64_t address, 
 			      size_t size_bytes)
 {
 	size_t front = -address & GUEST_PAGE_MASK, pages, got;
-	struct memory *memory = cache->linux_guest->memory;
+	struct memory *memory = cache->guest->memory;
 
 	if (size_bytes <= 2 * GUEST_PAGE_SIZE)
 		return memory_read(memory, cache->root, address, buffer, size_bytes);

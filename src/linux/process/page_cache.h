@@ -11,7 +11,7 @@
 #include "xtop/base/bytes.h"
 
 struct page_cache {
-	const struct linux_guest *linux_guest;
+	const struct linux_guest *guest;
 	uint64_t mapping;    /* address of the struct address_space */
 	struct memory_root root; /* root under which pages are read */
 	uint64_t base;           /* address of frame 0 under ROOT */
@@ -27,8 +27,7 @@ struct page_cache {
  * INODE is the address of a struct inode. Returns false and leaves *cache untouched if the inode
  * cannot be read, or if BTF lacks a member that is needed.
  */
-bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_guest,
-		     uint64_t inode);
+bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, uint64_t inode);
 /*
  * The frame that holds page INDEX of the file, counted in pages of 4 KiB. Returns false if the page
  * is not there; nothing is counted then.

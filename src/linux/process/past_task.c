@@ -36,23 +36,21 @@ bool start_clock_had_started(const struct clock_gap *clock, const struct task *t
 	       (int64_t)(time_ns - start_ns) >= 0;
 }
 
-static bool past_task_read_exec_id(const struct linux_guest *linux_guest, uint64_t task,
-				   uint32_t *id)
+static bool past_task_read_exec_id(const struct linux_guest *guest, uint64_t task, uint32_t *id)
 {
-	return member_read_u32(linux_guest, task, TASK_SELF_EXEC_ID, id);
+	return member_read_u32(guest, task, TASK_SELF_EXEC_ID, id);
 }
 
-bool past_task_is_parent_copy(const struct linux_guest *linux_guest, struct tasks *tasks,
+bool past_task_is_parent_copy(const struct linux_guest *guest, struct tasks *tasks,
 			      const struct task *task, uint64_t now_ns, const struct task **parentp)
 {
 	const struct task *parent;
 	uint32_t own, parents;
 	uint64_t address;
 
-	if (!member_read_pointer(linux_guest, task->address, TASK_REAL_PARENT, &address) ||
-	    !past_task_read_exec_id(linux_guest, task->address, &own) ||
-	    !past_task_read_exec_id(linux_guest, address, &parents) ||
-	    own - parents != (task->mm != 0))
+	if (!member_read_pointer(guest, task->address, TASK_REAL_PARENT, &address) ||
+	    !past_task_read_exec_id(guest, task->address, &own) ||
+	    !past_task_read_exec_id(guest, address, &parents) || own - parents != (task->mm != 0))
 		return false;
 	parent = tasks_find(tasks, address, now_ns);
 	if (!parent || !parent->mm)

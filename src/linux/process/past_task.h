@@ -23,7 +23,7 @@ bool start_clock_had_started(const struct clock_gap *clock, const struct task *t
  * its parent's, as fork() makes it, and if the parent still runs the program that both ran then.
  * *PARENT is valid as long as the result of tasks_find(), and untouched if false is returned.
  */
-bool past_task_is_parent_copy(const struct linux_guest *linux_guest, struct tasks *tasks,
+bool past_task_is_parent_copy(const struct linux_guest *guest, struct tasks *tasks,
 			      const struct task *task, uint64_t now_ns, const struct task **parent);
 
 #endif

@@ -43,111 +43,108 @@ struct path_place {
 /* --- up --------------------------------------------------------------------------------------- */
 
 /* Reads the N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
-static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentry, char *name,
-			   size_t *n)
+static bool path_read_name(const struct linux_guest *guest, uint64_t dentry, char *name, size_t *n)
 {
 	uint64_t address;
 	uint32_t length;
 
-	if (!member_read_u32(linux_guest, dentry, DENTRY_NAME_LEN, &length) || !length ||
+	if (!member_read_u32(guest, dentry, DENTRY_NAME_LEN, &length) || !length ||
 	    length > PATH_MAX_NAME_BYTES ||
-	    !member_read_pointer(linux_guest, dentry, DENTRY_NAME, &address) ||
-	    memory_read(linux_guest->memory, linux_guest->root, address, name, length) != length ||
+	    !member_read_pointer(guest, dentry, DENTRY_NAME, &address) ||
+	    memory_read(guest->memory, guest->root, address, name, length) != length ||
 	    memchr(name, '\0', length))
 		return false;
 	*n = length;
 	return true;
 }
 
-static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t dentry,
+static bool path_prepend_dentry(const struct linux_guest *guest, uint64_t dentry,
 				struct path_writer *writer)
 {
 	char name[PATH_MAX_NAME_BYTES];
 	size_t n;
 
-	return path_read_name(linux_guest, dentry, name, &n) &&
-	       path_writer_prepend(writer, name, n) && path_writer_prepend(writer, "/", 1);
+	return path_read_name(guest, dentry, name, &n) && path_writer_prepend(writer, name, n) &&
+	       path_writer_prepend(writer, "/", 1);
 }
 
 /* Goes from the root of a mount to its mount point. *MORE is false if it is mounted nowhere. */
-static bool path_leave_mount(const struct linux_guest *linux_guest, struct path_place *place,
-			     bool *more)
+static bool path_leave_mount(const struct linux_guest *guest, struct path_place *place, bool *more)
 {
 	uint64_t mount, parent;
 
-	if (!layout_has(&linux_guest->layout, MOUNT_MNT))
+	if (!layout_has(&guest->layout, MOUNT_MNT))
 		return false;
-	mount = place->vfsmount - layout_offset(&linux_guest->layout, MOUNT_MNT);
-	if (!member_read_pointer(linux_guest, mount, MOUNT_PARENT, &parent))
+	mount = place->vfsmount - layout_offset(&guest->layout, MOUNT_MNT);
+	if (!member_read_pointer(guest, mount, MOUNT_PARENT, &parent))
 		return false;
 	*more = parent != mount;
 	if (!*more)
 		return true;
-	place->vfsmount = parent + layout_offset(&linux_guest->layout, MOUNT_MNT);
-	return member_read_pointer(linux_guest, mount, MOUNT_MOUNTPOINT, &place->dentry);
+	place->vfsmount = parent + layout_offset(&guest->layout, MOUNT_MNT);
+	return member_read_pointer(guest, mount, MOUNT_MOUNTPOINT, &place->dentry);
 }
 
 /* Goes up by one component, or by one mount. *MORE is false if nothing is above. */
-static bool path_step_up(const struct linux_guest *linux_guest, struct path_place *place,
+static bool path_step_up(const struct linux_guest *guest, struct path_place *place,
 			 struct path_writer *writer, bool *more)
 {
 	uint64_t root, parent;
 
-	if (!member_read_pointer(linux_guest, place->vfsmount, VFSMOUNT_ROOT, &root) ||
-	    !member_read_pointer(linux_guest, place->dentry, DENTRY_PARENT, &parent))
+	if (!member_read_pointer(guest, place->vfsmount, VFSMOUNT_ROOT, &root) ||
+	    !member_read_pointer(guest, place->dentry, DENTRY_PARENT, &parent))
 		return false;
 	if (place->dentry == root)
-		return path_leave_mount(linux_guest, place, more);
-	if (!path_prepend_dentry(linux_guest, place->dentry, writer))
+		return path_leave_mount(guest, place, more);
+	if (!path_prepend_dentry(guest, place->dentry, writer))
 		return false;
 	*more = parent != place->dentry;
 	place->dentry = parent;
 	return true;
 }
 
-static bool path_read_place(const struct linux_guest *linux_guest, uint64_t address,
+static bool path_read_place(const struct linux_guest *guest, uint64_t address,
 			    struct path_place *place)
 {
-	return member_read_pointer(linux_guest, address, PATH_MNT, &place->vfsmount) &&
-	       member_read_pointer(linux_guest, address, PATH_DENTRY, &place->dentry);
+	return member_read_pointer(guest, address, PATH_MNT, &place->vfsmount) &&
+	       member_read_pointer(guest, address, PATH_DENTRY, &place->dentry);
 }
 
-static bool path_place_of_file(const struct linux_guest *linux_guest, uint64_t file,
+static bool path_place_of_file(const struct linux_guest *guest, uint64_t file,
 			       struct path_place *place)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 	enum layout_member member = FILE_PATH;
 	uint32_t mode = 0;
 
 	if (layout_has(layout, BACKING_FILE_USER_PATH) &&
-	    member_read_u32(linux_guest, file, FILE_MODE, &mode) && mode & PATH_FMODE_BACKING)
+	    member_read_u32(guest, file, FILE_MODE, &mode) && mode & PATH_FMODE_BACKING)
 		member = BACKING_FILE_USER_PATH;
-	return layout_has(layout, member) && linux_is_kernel_of(linux_guest, file) &&
-	       path_read_place(linux_guest, file + layout_offset(layout, member), place);
+	return layout_has(layout, member) && linux_is_kernel_of(guest, file) &&
+	       path_read_place(guest, file + layout_offset(layout, member), place);
 }
 
-static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dentry)
+static bool path_is_deleted(const struct linux_guest *guest, uint64_t dentry)
 {
 	uint64_t hashed, parent = dentry;
 
-	if (!member_read_word(linux_guest, dentry, DENTRY_HASH_PPREV, &hashed) || hashed)
+	if (!member_read_word(guest, dentry, DENTRY_HASH_PPREV, &hashed) || hashed)
 		return false;
 	/* Roots are not hashed either. */
-	return member_read_word(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
+	return member_read_word(guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
 /* Reads the path of PLACE. */
-static bool path_read_up(const struct linux_guest *linux_guest, struct path_place place,
+static bool path_read_up(const struct linux_guest *guest, struct path_place place,
 			 struct path_name *name)
 {
 	struct path_writer writer;
 	bool more = true;
 
-	name->deleted = path_is_deleted(linux_guest, place.dentry);
+	name->deleted = path_is_deleted(guest, place.dentry);
 	path_writer_begin(&writer, name->path, sizeof(name->path));
 	for (unsigned i = 0; more; i++)
-		if (i == PATH_MAX_COMPONENTS ||
-		    !path_step_up(linux_guest, &place, &writer, &more)) {
+		if (i == PATH_MAX_COMPONENTS || !path_step_up(guest, &place, &writer, &more)) {
 			name->path[0] = '\0';
 			return false;
 		}
@@ -155,23 +152,22 @@ static bool path_read_up(const struct linux_guest *linux_guest, struct path_plac
 	return true;
 }
 
-bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
+bool path_read(const struct linux_guest *guest, uint64_t file, struct path_name *name)
 {
 	struct path_place place;
 
 	*name = (struct path_name){ .path = "" };
-	return path_place_of_file(linux_guest, file, &place) &&
-	       path_read_up(linux_guest, place, name);
+	return path_place_of_file(guest, file, &place) && path_read_up(guest, place, name);
 }
 
 /* --- down ------------------------------------------------------------------------------------- */
 
-static bool path_has_name(const struct linux_guest *linux_guest, uint64_t dentry, const char *name)
+static bool path_has_name(const struct linux_guest *guest, uint64_t dentry, const char *name)
 {
 	char read[PATH_MAX_NAME_BYTES];
 	size_t n;
 
-	return path_read_name(linux_guest, dentry, read, &n) && n == strlen(name) &&
+	return path_read_name(guest, dentry, read, &n) && n == strlen(name) &&
 	       memcmp(read, name, n) == 0;
 }
 
@@ -182,83 +178,83 @@ static bool path_has_name(const struct linux_guest *linux_guest, uint64_t dentry
  * object's start.
  */
 struct path_list {
-	const struct linux_guest *linux_guest;
+	const struct linux_guest *guest;
 	uint64_t head, link; /* link of the current object, at first the head */
 	unsigned offset, step, n_left;
 };
 
-static bool path_list_begin(struct path_list *list, const struct linux_guest *linux_guest,
-			    uint64_t head, enum layout_member link_member)
+static bool path_list_begin(struct path_list *list, const struct linux_guest *guest, uint64_t head,
+			    enum layout_member link_member)
 {
-	*list = (struct path_list){ .linux_guest = linux_guest,
+	*list = (struct path_list){ .guest = guest,
 				    .head = head,
 				    .link = head,
-				    .offset = layout_offset(&linux_guest->layout, link_member),
+				    .offset = layout_offset(&guest->layout, link_member),
 				    .n_left = PATH_MAX_ENTRIES };
-	return linux_is_kernel_of(linux_guest, head);
+	return linux_is_kernel_of(guest, head);
 }
 
 /* Returns false if the list ends, cannot be read, or is longer than PATH_MAX_ENTRIES. */
 static bool path_list_next(struct path_list *list, uint64_t *object)
 {
 	if (!list->n_left-- ||
-	    !linux_read_word(list->linux_guest, list->link + list->step, &list->link) ||
-	    !linux_is_kernel_of(list->linux_guest, list->link) || list->link == list->head)
+	    !linux_read_word(list->guest, list->link + list->step, &list->link) ||
+	    !linux_is_kernel_of(list->guest, list->link) || list->link == list->head)
 		return false;
 	*object = list->link - list->offset;
 	return true;
 }
 
 /* Begins a chain of objects. *HEAD points to the first object. */
-static bool path_chain_begin(struct path_list *list, const struct linux_guest *linux_guest,
-			     uint64_t head, enum layout_member next_member)
+static bool path_chain_begin(struct path_list *list, const struct linux_guest *guest, uint64_t head,
+			     enum layout_member next_member)
 {
-	unsigned step = layout_offset(&linux_guest->layout, next_member);
+	unsigned step = layout_offset(&guest->layout, next_member);
 
-	*list = (struct path_list){ .linux_guest = linux_guest,
+	*list = (struct path_list){ .guest = guest,
 				    .head = head,
 				    .link = head - step,
 				    .step = step,
 				    .n_left = PATH_MAX_ENTRIES };
-	return linux_is_kernel_of(linux_guest, head);
+	return linux_is_kernel_of(guest, head);
 }
 
-static bool path_list_children(struct path_list *list, const struct linux_guest *linux_guest,
+static bool path_list_children(struct path_list *list, const struct linux_guest *guest,
 			       uint64_t dentry)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 
 	if (layout_has(layout, DENTRY_CHILDREN) && layout_has(layout, DENTRY_SIB))
-		return path_list_begin(list, linux_guest,
-				       dentry + layout_offset(layout, DENTRY_CHILDREN), DENTRY_SIB);
+		return path_list_begin(list, guest, dentry + layout_offset(layout, DENTRY_CHILDREN),
+				       DENTRY_SIB);
 	return layout_has(layout, DENTRY_SUBDIRS) && layout_has(layout, DENTRY_CHILD) &&
-	       path_list_begin(list, linux_guest, dentry + layout_offset(layout, DENTRY_SUBDIRS),
+	       path_list_begin(list, guest, dentry + layout_offset(layout, DENTRY_SUBDIRS),
 			       DENTRY_CHILD);
 }
 
-static bool path_list_mounts(struct path_list *list, const struct linux_guest *linux_guest,
+static bool path_list_mounts(struct path_list *list, const struct linux_guest *guest,
 			     uint64_t vfsmount)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 
 	return layout_has(layout, MOUNT_MNT) && layout_has(layout, MOUNT_MOUNTS) &&
 	       layout_has(layout, MOUNT_CHILD) &&
-	       path_list_begin(list, linux_guest,
+	       path_list_begin(list, guest,
 			       vfsmount - layout_offset(layout, MOUNT_MNT) +
 				       layout_offset(layout, MOUNT_MOUNTS),
 			       MOUNT_CHILD);
 }
 
-static bool path_find_child(const struct linux_guest *linux_guest, uint64_t dentry,
-			    const char *name, uint64_t *childp)
+static bool path_find_child(const struct linux_guest *guest, uint64_t dentry, const char *name,
+			    uint64_t *childp)
 {
 	struct path_list list;
 	uint64_t child;
 
-	if (!path_list_children(&list, linux_guest, dentry))
+	if (!path_list_children(&list, guest, dentry))
 		return false;
 	while (path_list_next(&list, &child))
-		if (path_has_name(linux_guest, child, name)) {
+		if (path_has_name(guest, child, name)) {
 			*childp = child;
 			return true;
 		}
@@ -269,104 +265,102 @@ static bool path_find_child(const struct linux_guest *linux_guest, uint64_t dent
  * Enters the file system that is mounted on PLACE, if there is one. The mount that hides the others
  * is first in the list.
  */
-static void path_enter_mount(const struct linux_guest *linux_guest, struct path_place *place)
+static void path_enter_mount(const struct linux_guest *guest, struct path_place *place)
 {
 	struct path_list list;
 	uint64_t mount, vfsmount, mountpoint, root;
 
-	if (!path_list_mounts(&list, linux_guest, place->vfsmount))
+	if (!path_list_mounts(&list, guest, place->vfsmount))
 		return;
 	while (path_list_next(&list, &mount)) {
-		vfsmount = mount + layout_offset(&linux_guest->layout, MOUNT_MNT);
-		if (member_read_word(linux_guest, mount, MOUNT_MOUNTPOINT, &mountpoint) &&
+		vfsmount = mount + layout_offset(&guest->layout, MOUNT_MNT);
+		if (member_read_word(guest, mount, MOUNT_MOUNTPOINT, &mountpoint) &&
 		    mountpoint == place->dentry &&
-		    member_read_pointer(linux_guest, vfsmount, VFSMOUNT_ROOT, &root)) {
+		    member_read_pointer(guest, vfsmount, VFSMOUNT_ROOT, &root)) {
 			*place = (struct path_place){ vfsmount, root };
 			return;
 		}
 	}
 }
 
-bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const char *directory,
+bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *directory,
 		    const char *name, uint64_t *inode)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 	struct path_place place;
 	uint64_t fs, dentry;
 
-	if (!layout_has(layout, FS_ROOT) || !member_read_pointer(linux_guest, task, TASK_FS, &fs) ||
-	    !path_read_place(linux_guest, fs + layout_offset(layout, FS_ROOT), &place) ||
-	    !path_find_child(linux_guest, place.dentry, directory, &place.dentry))
+	if (!layout_has(layout, FS_ROOT) || !member_read_pointer(guest, task, TASK_FS, &fs) ||
+	    !path_read_place(guest, fs + layout_offset(layout, FS_ROOT), &place) ||
+	    !path_find_child(guest, place.dentry, directory, &place.dentry))
 		return false;
-	path_enter_mount(linux_guest, &place);
-	return path_find_child(linux_guest, place.dentry, name, &dentry) &&
+	path_enter_mount(guest, &place);
+	return path_find_child(guest, place.dentry, name, &dentry) &&
 	       /* NULL if the name has no file */
-	       member_read_pointer(linux_guest, dentry, DENTRY_INODE, inode);
+	       member_read_pointer(guest, dentry, DENTRY_INODE, inode);
 }
 
 /* --- from an inode to a path ------------------------------------------------------------------ */
 
 /* Whether MOUNT shows all of its file system, and is mounted somewhere. */
-static bool path_is_whole_mount(const struct linux_guest *linux_guest, uint64_t mount,
-				uint64_t vfsmount)
+static bool path_is_whole_mount(const struct linux_guest *guest, uint64_t mount, uint64_t vfsmount)
 {
 	uint64_t root = 0, up = 0, parent = 0; /* gcc -O1 does not see that they are set */
 
-	return member_read_pointer(linux_guest, vfsmount, VFSMOUNT_ROOT, &root) &&
-	       member_read_pointer(linux_guest, root, DENTRY_PARENT, &up) && up == root &&
-	       member_read_pointer(linux_guest, mount, MOUNT_PARENT, &parent) && parent != mount;
+	return member_read_pointer(guest, vfsmount, VFSMOUNT_ROOT, &root) &&
+	       member_read_pointer(guest, root, DENTRY_PARENT, &up) && up == root &&
+	       member_read_pointer(guest, mount, MOUNT_PARENT, &parent) && parent != mount;
 }
 
-static bool path_list_mounts_of_super(struct path_list *list,
-				      const struct linux_guest *linux_guest, uint64_t super)
+static bool path_list_mounts_of_super(struct path_list *list, const struct linux_guest *guest,
+				      uint64_t super)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 
 	if (layout_has(layout, SUPER_FIRST_MOUNT) && layout_has(layout, MOUNT_NEXT_OF_SUPER))
-		return path_chain_begin(list, linux_guest,
+		return path_chain_begin(list, guest,
 					super + layout_offset(layout, SUPER_FIRST_MOUNT),
 					MOUNT_NEXT_OF_SUPER);
 	return layout_has(layout, SUPER_MOUNTS) && layout_has(layout, MOUNT_OF_SUPER) &&
-	       path_list_begin(list, linux_guest, super + layout_offset(layout, SUPER_MOUNTS),
+	       path_list_begin(list, guest, super + layout_offset(layout, SUPER_MOUNTS),
 			       MOUNT_OF_SUPER);
 }
 
 /* The vfsmount of a whole mount of INODE's file system; 0 if none is known. */
-static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t inode)
+static uint64_t path_find_mount(const struct linux_guest *guest, uint64_t inode)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 	uint64_t super, mount;
 	struct path_list list;
 
 	if (!layout_has(layout, MOUNT_MNT) ||
-	    !member_read_pointer(linux_guest, inode, INODE_SB, &super) ||
-	    !path_list_mounts_of_super(&list, linux_guest, super))
+	    !member_read_pointer(guest, inode, INODE_SB, &super) ||
+	    !path_list_mounts_of_super(&list, guest, super))
 		return 0;
 	while (path_list_next(&list, &mount)) {
 		uint64_t vfsmount = mount + layout_offset(layout, MOUNT_MNT);
 
-		if (path_is_whole_mount(linux_guest, mount, vfsmount))
+		if (path_is_whole_mount(guest, mount, vfsmount))
 			return vfsmount;
 	}
 	return 0;
 }
 
 /* Reads the path within the file system. A dentry that is its own parent is the root. */
-static bool path_read_bare(const struct linux_guest *linux_guest, uint64_t dentry,
-			   struct path_name *name)
+static bool path_read_bare(const struct linux_guest *guest, uint64_t dentry, struct path_name *name)
 {
 	struct path_writer writer;
 	uint64_t parent;
 
 	path_writer_begin(&writer, name->path, sizeof(name->path));
 	for (unsigned i = 0; i < PATH_MAX_COMPONENTS; i++) {
-		if (!member_read_pointer(linux_guest, dentry, DENTRY_PARENT, &parent))
+		if (!member_read_pointer(guest, dentry, DENTRY_PARENT, &parent))
 			break;
 		if (parent == dentry) {
 			path_writer_end(&writer);
 			return true;
 		}
-		if (!path_prepend_dentry(linux_guest, dentry, &writer))
+		if (!path_prepend_dentry(guest, dentry, &writer))
 			break;
 		dentry = parent;
 	}
@@ -375,19 +369,18 @@ static bool path_read_bare(const struct linux_guest *linux_guest, uint64_t dentr
 }
 
 /* Uses the first of the inode's names: i_dentry is a list of dentries, linked by d_alias. */
-bool path_read_inode(const struct linux_guest *linux_guest, uint64_t inode,
-		     struct path_name *name)
+bool path_read_inode(const struct linux_guest *guest, uint64_t inode, struct path_name *name)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 	struct path_place place;
 	uint64_t link;
 
 	*name = (struct path_name){ .path = "" };
 	if (!layout_has(layout, DENTRY_ALIAS) ||
-	    !member_read_pointer(linux_guest, inode, INODE_DENTRIES, &link))
+	    !member_read_pointer(guest, inode, INODE_DENTRIES, &link))
 		return false;
 	place.dentry = link - layout_offset(layout, DENTRY_ALIAS);
-	place.vfsmount = path_find_mount(linux_guest, inode);
-	return (place.vfsmount && path_read_up(linux_guest, place, name)) ||
-	       path_read_bare(linux_guest, place.dentry, name);
+	place.vfsmount = path_find_mount(guest, inode);
+	return (place.vfsmount && path_read_up(guest, place, name)) ||
+	       path_read_bare(guest, place.dentry, name);
 }

@@ -26,22 +26,21 @@ struct path_name {
  * Reads the path of the struct file at FILE. Returns false, and sets name->path to "", if it cannot
  * be read, is no file, or exceeds a limit.
  */
-bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name);
+bool path_read(const struct linux_guest *guest, uint64_t file, struct path_name *name);
 
 /*
  * Reads one path of the inode at INODE, which may have others, through links and mounts. If the
  * kernel does not show a mount of the inode's file system, the path begins at that file system's
  * root. Returns false as path_read() does, or if the kernel has no name of the inode in memory.
  */
-bool path_read_inode(const struct linux_guest *linux_guest, uint64_t inode,
-		     struct path_name *name);
+bool path_read_inode(const struct linux_guest *guest, uint64_t inode, struct path_name *name);
 
 /*
  * Finds the inode of DIRECTORY/NAME, seen from the root directory of the task_struct at TASK.
  * DIRECTORY is one component and may be a mount point: "tmp". Returns false and leaves *inode
  * untouched if there is no such file, or if the kernel does not have it in memory.
  */
-bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const char *directory,
+bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *directory,
 		    const char *name, uint64_t *inode);
 
 #endif

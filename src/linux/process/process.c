@@ -46,7 +46,7 @@ void process_deinit(struct process_reader *reader, struct process *process)
 void process_poll_jit(struct process_reader *reader, struct process *process,
 		      const struct task *task, uint64_t now_ns)
 {
-	if (process->has_jit && !jit_names_poll(&process->jit, reader->linux_guest, reader->budget,
+	if (process->has_jit && !jit_names_poll(&process->jit, reader->guest, reader->budget,
 						&reader->allowance, task, now_ns))
 		reader->no_room++;
 }
@@ -108,17 +108,17 @@ static void process_limit_areas(struct process_reader *reader, struct process *p
 static bool process_find_vdso(const struct process_reader *reader, const struct process *process,
 			      const struct vma *vma, struct guest_file *source)
 {
-	const struct linux_guest *linux_guest = reader->linux_guest;
+	const struct linux_guest *guest = reader->guest;
 	uint64_t address, size_bytes;
 	frame_t frame;
 
-	if (process_arch_find_vdso(linux_guest, process->mm, &address, &size_bytes)) {
+	if (process_arch_find_vdso(guest, process->mm, &address, &size_bytes)) {
 		source->identity.inode_number = address;
-		source->root = linux_guest->root;
+		source->root = guest->root;
 	} else {
 		address = vma->start;
 		size_bytes = vma->end - vma->start;
-		if (!memory_translate(linux_guest->memory, process->root, address, &frame))
+		if (!memory_translate(guest->memory, process->root, address, &frame))
 			return false;
 		source->identity.inode_number = frame.value;
 	}
@@ -132,7 +132,7 @@ static bool process_find_vdso(const struct process_reader *reader, const struct 
 static bool process_find_file(const struct process_reader *reader, const struct vma *vma,
 			      struct guest_file *source)
 {
-	if (!guest_file_find_inode(reader->linux_guest, vma->file, source))
+	if (!guest_file_find_inode(reader->guest, vma->file, source))
 		return false;
 	for (size_t i = 0; i < reader->n_vmas; i++)
 		if (reader->vmas[i].file == vma->file)
@@ -144,8 +144,7 @@ static bool process_find_file(const struct process_reader *reader, const struct 
 static void process_read_area(struct process_reader *reader, struct process *process,
 			      const struct vma *vma, uint64_t now_ns, struct process_area *area)
 {
-	struct guest_file source = { .linux_guest = reader->linux_guest,
-				     .root = process->root };
+	struct guest_file source = { .guest = reader->guest, .root = process->root };
 	bool vdso = !vma->file && vma->start == process->key.vdso;
 	bool found;
 
@@ -172,7 +171,7 @@ static void process_read_area(struct process_reader *reader, struct process *pro
 static bool process_walk(struct process_reader *reader, const struct process *process)
 {
 	reader->n_vmas = reader->n_visited = 0;
-	return vmas_walk(reader->linux_guest, process->mm, process_visit, reader) == VMAS_DONE &&
+	return vmas_walk(reader->guest, process->mm, process_visit, reader) == VMAS_DONE &&
 	       reader->n_visited == process->key.map_count;
 }
 
@@ -184,13 +183,13 @@ static bool process_walk(struct process_reader *reader, const struct process *pr
  */
 static bool process_walk_until_whole(struct process_reader *reader, struct process *process)
 {
-	const struct linux_guest *linux_guest = reader->linux_guest;
+	const struct linux_guest *guest = reader->guest;
 	bool whole = process_walk(reader, process);
 	size_t walked = reader->n_visited;
 
 	for (unsigned i = 1; !whole && i < PROCESS_MAX_WALKS && walked < PROCESS_MAX_WALKED; i++) {
-		memory_refresh(linux_guest->memory);
-		if (!vmas_read_key(linux_guest, process->mm, &process->key))
+		memory_refresh(guest->memory);
+		if (!vmas_read_key(guest, process->mm, &process->key))
 			return false;
 		whole = process_walk(reader, process);
 		walked += reader->n_visited;
@@ -210,7 +209,7 @@ bool process_read_areas(struct process_reader *reader, struct process *process, 
 	process->torn = !whole;
 	process->has_jit = false;
 	process_limit_areas(reader, process);
-	if (!arch_read_root(reader->linux_guest, process->key.pgd, &process->root)) {
+	if (!arch_read_root(reader->guest, process->key.pgd, &process->root)) {
 		process->torn = true;
 		reader->n_vmas = 0;
 	}

@@ -18,7 +18,7 @@
  * file, SIZE_BYTES at the kernel's ADDRESS. Returns false and leaves the results untouched if
  * unknown.
  */
-bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *address,
+bool process_arch_find_vdso(const struct linux_guest *guest, uint64_t mm, uint64_t *address,
 			    uint64_t *size_bytes);
 /*
  * Code at fixed addresses that all processes may run, though it belongs to none of their areas: its

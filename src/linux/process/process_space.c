@@ -72,7 +72,7 @@ static bool process_has_mappings(const struct process *process, const struct map
 void process_fill_space(struct process_reader *reader, struct process *process)
 {
 	struct mapping *mappings = calloc(process->n_areas + 1, sizeof(*mappings));
-	unsigned page_shift = arch_page_shift(reader->linux_guest->root);
+	unsigned page_shift = arch_page_shift(reader->guest->root);
 	struct xtop_error *error = NULL;
 	size_t n = 0;
 

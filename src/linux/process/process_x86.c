@@ -12,14 +12,14 @@
  * mm_context_t has the address of the vDSO's struct vdso_image (Linux arch/x86/include/asm/vdso.h,
  * from v3.17).
  */
-bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *address,
+bool process_arch_find_vdso(const struct linux_guest *guest, uint64_t mm, uint64_t *address,
 			    uint64_t *size_bytes)
 {
 	uint64_t image, data, size;
 
-	if (!member_read_pointer(linux_guest, mm, MM_VDSO_IMAGE, &image) ||
-	    !member_read_pointer(linux_guest, image, VDSO_IMAGE_DATA, &data) ||
-	    !member_read_word(linux_guest, image, VDSO_IMAGE_SIZE, &size) || size > VDSO_MAX_BYTES)
+	if (!member_read_pointer(guest, mm, MM_VDSO_IMAGE, &image) ||
+	    !member_read_pointer(guest, image, VDSO_IMAGE_DATA, &data) ||
+	    !member_read_word(guest, image, VDSO_IMAGE_SIZE, &size) || size > VDSO_MAX_BYTES)
 		return false;
 	*address = data;
 	*size_bytes = size;

@@ -47,7 +47,7 @@ struct processes {
 	bool may_isolate; /* page-table isolation was not seen to be missing */
 };
 
-struct xtop_error *processes_create(const struct linux_guest *linux_guest,
+struct xtop_error *processes_create(const struct linux_guest *guest,
 				    const struct processes_settings *settings,
 				    struct processes **processesp)
 {
@@ -65,11 +65,11 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 	processes->budget.max_bytes =
 		settings->budget_bytes ? settings->budget_bytes : MEMORY_BUDGET_BYTES;
 	processes->reader.budget = files_settings.budget = &processes->budget;
-	processes->reader.linux_guest = linux_guest;
+	processes->reader.guest = guest;
 	processes->may_isolate = true;
 	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
 	error = processes->reader.vmas
-			? code_files_create(linux_guest, &files_settings, &processes->reader.files)
+			? code_files_create(guest, &files_settings, &processes->reader.files)
 			: error_create("out of memory for the guest's processes");
 	if (!error)
 		error = space_create(&processes->page);
@@ -309,7 +309,7 @@ static bool processes_is_other(const struct vmas_key *a, const struct vmas_key *
 static bool processes_is_walk_due(const struct processes *processes, const struct process *process,
 				  uint64_t now_ns)
 {
-	return !layout_has(&processes->reader.linux_guest->layout, MM_LOCK_SEQ) &&
+	return !layout_has(&processes->reader.guest->layout, MM_LOCK_SEQ) &&
 	       now_ns - process->walked_ns >= PROCESSES_WALK_NS;
 }
 
@@ -320,17 +320,17 @@ static bool processes_is_walk_due(const struct processes *processes, const struc
 static bool processes_update(struct processes *processes, struct process *process, uint64_t mm,
 			     uint64_t now_ns)
 {
-	const struct linux_guest *linux_guest = processes->reader.linux_guest;
+	const struct linux_guest *guest = processes->reader.guest;
 	struct vmas_key key;
 
-	if (process->mm && !vmas_read_key(linux_guest, mm, &key))
+	if (process->mm && !vmas_read_key(guest, mm, &key))
 		return false;
 	process->checked_ns = now_ns;
 	if (process->mm && vmas_key_equal(&key, &process->key) &&
 	    !processes_is_walk_due(processes, process, now_ns))
 		return true;
-	memory_refresh(linux_guest->memory);
-	if (!vmas_read_key(linux_guest, mm, &key))
+	memory_refresh(guest->memory);
+	if (!vmas_read_key(guest, mm, &key))
 		return false;
 	if (processes_is_other(&key, &process->key)) {
 		jit_names_deinit(&process->jit, processes->reader.budget);
@@ -391,7 +391,7 @@ const struct space *processes_find_space(struct processes *processes, const stru
 	if (!process)
 		return NULL;
 	if (now_ns - process->checked_ns < PROCESSES_FRESH_NS)
-		memory_refresh(processes->reader.linux_guest->memory);
+		memory_refresh(processes->reader.guest->memory);
 	jit = process->jit.image;
 	process->used_ns = now_ns;
 	if (!processes_update(processes, process, task->mm, now_ns)) {
@@ -416,7 +416,7 @@ static void processes_retry(struct processes *processes, struct process *process
 
 	processes->counts.retries++;
 	process->walked_ns = 0;
-	memory_refresh(processes->reader.linux_guest->memory);
+	memory_refresh(processes->reader.guest->memory);
 	if (!processes_update(processes, process, process->mm, now_ns) ||
 	    (process->walked_ns != now_ns && !processes_walk(processes, process, now_ns))) {
 		processes_drop(processes, process); /* the process has ended */

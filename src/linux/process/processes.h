@@ -59,8 +59,8 @@ struct processes_counts {
 	struct code_files_counts files;
 };
 
-/* LINUX_GUEST has a layout, and outlives the processes. Error: out of memory. */
-struct xtop_error *processes_create(const struct linux_guest *linux_guest,
+/* GUEST has a layout, and outlives the processes. Error: out of memory. */
+struct xtop_error *processes_create(const struct linux_guest *guest,
 				    const struct processes_settings *settings,
 				    struct processes **processesp);
 void processes_destroy(struct processes *processes); /* NULL allowed */

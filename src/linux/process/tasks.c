@@ -49,7 +49,7 @@ struct tasks_slot {
 };
 
 struct tasks {
-	const struct linux_guest *linux_guest;
+	const struct linux_guest *guest;
 	uint32_t span_start, span_bytes; /* range of a task_struct with the members that are read */
 	uint32_t stack_bytes;            /* size of each kernel stack */
 	uint64_t clock;                  /* number of calls of tasks_find() */
@@ -78,8 +78,8 @@ static const struct {
 /* Finds the smallest range of a task_struct that has all of task_members. */
 static struct xtop_error *tasks_find_span(struct tasks *tasks)
 {
-	const struct layout *layout = &tasks->linux_guest->layout;
-	bool is_short = linux_is_short(tasks->linux_guest); /* such kernels have no BTF */
+	const struct layout *layout = &tasks->guest->layout;
+	bool is_short = linux_is_short(tasks->guest); /* such kernels have no BTF */
 	uint32_t start = UINT32_MAX, end = 0;
 
 	for (size_t i = 0; i < sizeof(task_members) / sizeof(task_members[0]); i++) {
@@ -105,15 +105,15 @@ static struct xtop_error *tasks_find_span(struct tasks *tasks)
 	return NULL;
 }
 
-struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct tasks **tasksp)
+struct xtop_error *tasks_create(const struct linux_guest *guest, struct tasks **tasksp)
 {
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 	struct xtop_error *error;
 
 	if (!tasks)
 		return error_create("out of memory for the guest's tasks");
-	tasks->linux_guest = linux_guest;
-	tasks->stack_bytes = arch_stack_bytes(linux_guest);
+	tasks->guest = guest;
+	tasks->stack_bytes = arch_stack_bytes(guest);
 	error = tasks_find_span(tasks);
 	if (error) {
 		free(tasks);
@@ -139,7 +139,7 @@ struct tasks_counts tasks_counts(const struct tasks *tasks)
 static void tasks_get_member(const struct tasks *tasks, enum layout_member member, void *buffer,
 			     size_t size_bytes)
 {
-	uint32_t offset = layout_offset(&tasks->linux_guest->layout, member);
+	uint32_t offset = layout_offset(&tasks->guest->layout, member);
 
 	memcpy(buffer, tasks->span + (offset - tasks->span_start), size_bytes);
 }
@@ -148,26 +148,25 @@ static bool tasks_is_plausible(const struct tasks *tasks, const struct task *tas
 			       uint64_t leader)
 {
 	return memchr(task->comm, '\0', sizeof(task->comm)) && task->pid <= TASK_PID_MAX &&
-	       task->tgid <= TASK_PID_MAX && linux_is_kernel_of(tasks->linux_guest, leader) &&
-	       (!task->mm || linux_is_kernel_of(tasks->linux_guest, task->mm));
+	       task->tgid <= TASK_PID_MAX && linux_is_kernel_of(tasks->guest, leader) &&
+	       (!task->mm || linux_is_kernel_of(tasks->guest, task->mm));
 }
 
 /* Copies the guest's task_struct at ADDRESS to tasks->span. */
 static bool tasks_read_span(struct tasks *tasks, uint64_t address)
 {
-	const struct linux_guest *linux_guest = tasks->linux_guest;
+	const struct linux_guest *guest = tasks->guest;
 
-	return memory_read_again(linux_guest->memory, linux_guest->root,
-				 address + tasks->span_start, tasks->span,
-				 tasks->span_bytes) == tasks->span_bytes;
+	return memory_read_again(guest->memory, guest->root, address + tasks->span_start,
+				 tasks->span, tasks->span_bytes) == tasks->span_bytes;
 }
 
 /* Reads all of a task except the process's name. */
 static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *task,
 			   uint64_t *leaderp)
 {
-	const struct linux_guest *linux_guest = tasks->linux_guest;
-	size_t word_bytes = linux_word_bytes(tasks->linux_guest);
+	const struct linux_guest *guest = tasks->guest;
+	size_t word_bytes = linux_word_bytes(tasks->guest);
 	struct task read = { .address = address };
 	uint32_t flags = 0;
 
@@ -180,16 +179,16 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	tasks_get_member(tasks, TASK_PID, &read.pid, sizeof(read.pid));
 	tasks_get_member(tasks, TASK_TGID, &read.tgid, sizeof(read.tgid));
 	*leaderp = 0;
-	if (layout_has(&linux_guest->layout, TASK_MM))
+	if (layout_has(&guest->layout, TASK_MM))
 		tasks_get_member(tasks, TASK_MM, &read.mm, word_bytes);
 	tasks_get_member(tasks, TASK_GROUP_LEADER, leaderp, word_bytes);
-	if (layout_has(&linux_guest->layout, TASK_START_TIME))
+	if (layout_has(&guest->layout, TASK_START_TIME))
 		tasks_get_member(tasks, TASK_START_TIME, &read.start_time, sizeof(read.start_time));
-	if (layout_has(&linux_guest->layout, TASK_FLAGS))
+	if (layout_has(&guest->layout, TASK_FLAGS))
 		tasks_get_member(tasks, TASK_FLAGS, &flags, sizeof(flags));
-	if (layout_has(&linux_guest->layout, TASK_STACK))
+	if (layout_has(&guest->layout, TASK_STACK))
 		tasks_get_member(tasks, TASK_STACK, &read.stack, word_bytes);
-	if (layout_has(&linux_guest->layout, TASK_SELF_EXEC_ID))
+	if (layout_has(&guest->layout, TASK_SELF_EXEC_ID))
 		tasks_get_member(tasks, TASK_SELF_EXEC_ID, &read.exec_id, sizeof(read.exec_id));
 	if (!tasks_is_plausible(tasks, &read, *leaderp)) {
 		tasks->counts.refused++;
@@ -199,7 +198,7 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	read.kernel_thread = flags & TASK_PF_KTHREAD || read.idle;
 	if (read.kernel_thread)
 		read.mm = 0; /* a kernel thread may borrow a process's mm: kthread_use_mm() */
-	if (!linux_is_kernel_of(linux_guest, read.stack))
+	if (!linux_is_kernel_of(guest, read.stack))
 		read.stack = 0;
 	*task = read;
 	return true;
@@ -212,21 +211,21 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 static bool tasks_has_now(const struct tasks *tasks, uint64_t address, enum layout_member member,
 			  uint64_t value, size_t size_bytes)
 {
-	const struct linux_guest *linux_guest = tasks->linux_guest;
+	const struct linux_guest *guest = tasks->guest;
 	uint64_t now = 0;
 
-	if (!layout_has(&linux_guest->layout, member))
+	if (!layout_has(&guest->layout, member))
 		return true;
-	address += layout_offset(&linux_guest->layout, member);
-	return memory_read_again(linux_guest->memory, linux_guest->root, address, &now,
-				 size_bytes) == size_bytes &&
+	address += layout_offset(&guest->layout, member);
+	return memory_read_again(guest->memory, guest->root, address, &now, size_bytes) ==
+		       size_bytes &&
 	       now == value;
 }
 
 /* Whether TASK's task_struct still has the same task, in the same program, which has not ended. */
 static bool tasks_is_same(const struct tasks *tasks, const struct task *task)
 {
-	size_t word_bytes = linux_word_bytes(tasks->linux_guest);
+	size_t word_bytes = linux_word_bytes(tasks->guest);
 	uint64_t address = task->address;
 
 	return tasks_has_now(tasks, address, TASK_PID, task->pid, sizeof(task->pid)) &&
@@ -279,9 +278,9 @@ static void tasks_set_cgroup(struct tasks *tasks, struct task *task)
 {
 	char path[CGROUP_PATH_BYTES];
 
-	if (!cgroup_has_layout(&tasks->linux_guest->layout))
+	if (!cgroup_has_layout(&tasks->guest->layout))
 		return;
-	if (cgroup_read(tasks->linux_guest, task->address, path))
+	if (cgroup_read(tasks->guest, task->address, path))
 		cgroup_shorten(path, task->cgroup);
 	else
 		tasks->counts.cgroups_unreadable++;
@@ -293,7 +292,7 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	bool found = slot->task.address == address;
 	uint64_t leader;
 
-	if (!linux_is_kernel_of(tasks->linux_guest, address)) {
+	if (!linux_is_kernel_of(tasks->guest, address)) {
 		tasks->counts.refused++;
 		return NULL;
 	}

@@ -49,8 +49,8 @@ struct tasks_counts {
 
 struct tasks;
 
-/* LINUX_GUEST outlives the tasks. Error: out of memory, or BTF lacks members. */
-struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct tasks **tasksp);
+/* GUEST outlives the tasks. Error: out of memory, or BTF lacks members. */
+struct xtop_error *tasks_create(const struct linux_guest *guest, struct tasks **tasksp);
 void tasks_destroy(struct tasks *tasks); /* NULL allowed */
 /*
  * The task whose task_struct is at ADDRESS; NULL if it cannot be read or is no task. The pointer is

@@ -42,7 +42,7 @@
 enum maple_type { MAPLE_DENSE, MAPLE_LEAF, MAPLE_RANGE, MAPLE_ARANGE };
 
 struct vmas_walk {
-	const struct linux_guest *linux_guest;
+	const struct linux_guest *guest;
 	vmas_visitor *visit;
 	void *context;
 	uint64_t end; /* end of the VMA that was visited last */
@@ -51,28 +51,28 @@ struct vmas_walk {
 
 /* --- one VMA ---------------------------------------------------------------------------------- */
 
-static bool vmas_read_vma(const struct linux_guest *linux_guest, uint64_t address, struct vma *vma)
+static bool vmas_read_vma(const struct linux_guest *guest, uint64_t address, struct vma *vma)
 {
-	return member_read_word(linux_guest, address, VMA_START, &vma->start) &&
-	       member_read_word(linux_guest, address, VMA_END, &vma->end) &&
-	       member_read_word(linux_guest, address, VMA_FLAGS, &vma->flags) &&
-	       member_read_word(linux_guest, address, VMA_PGOFF, &vma->page_offset) &&
-	       member_read_word(linux_guest, address, VMA_FILE, &vma->file);
+	return member_read_word(guest, address, VMA_START, &vma->start) &&
+	       member_read_word(guest, address, VMA_END, &vma->end) &&
+	       member_read_word(guest, address, VMA_FLAGS, &vma->flags) &&
+	       member_read_word(guest, address, VMA_PGOFF, &vma->page_offset) &&
+	       member_read_word(guest, address, VMA_FILE, &vma->file);
 }
 
 static enum vmas_result vmas_visit(struct vmas_walk *walk, uint64_t address)
 {
-	const struct linux_guest *linux_guest = walk->linux_guest;
+	const struct linux_guest *guest = walk->guest;
 	struct vma vma;
 
-	if (!linux_is_kernel_of(linux_guest, address) || address % linux_word_bytes(linux_guest) ||
+	if (!linux_is_kernel_of(guest, address) || address % linux_word_bytes(guest) ||
 	    walk->n == VMAS_MAX)
 		return VMAS_DAMAGED;
-	if (!vmas_read_vma(linux_guest, address, &vma))
+	if (!vmas_read_vma(guest, address, &vma))
 		return VMAS_UNREADABLE;
 	if (vma.start < walk->end || vma.start >= vma.end || vma.end > ARCH_USER_END ||
 	    (vma.start | vma.end) & GUEST_PAGE_MASK ||
-	    (vma.file && !linux_is_kernel_of(linux_guest, vma.file)))
+	    (vma.file && !linux_is_kernel_of(guest, vma.file)))
 		return VMAS_DAMAGED;
 	walk->end = vma.end;
 	walk->n++;
@@ -85,14 +85,14 @@ static enum vmas_result vmas_walk_list(struct vmas_walk *walk, uint64_t mm)
 {
 	uint64_t address;
 
-	if (!member_read_word(walk->linux_guest, mm, MM_MMAP, &address))
+	if (!member_read_word(walk->guest, mm, MM_MMAP, &address))
 		return VMAS_UNREADABLE;
 	while (address) {
 		enum vmas_result result = vmas_visit(walk, address);
 
 		if (result != VMAS_DONE)
 			return result;
-		if (!member_read_word(walk->linux_guest, address, VMA_NEXT, &address))
+		if (!member_read_word(walk->guest, address, VMA_NEXT, &address))
 			return VMAS_UNREADABLE;
 	}
 	return VMAS_DONE;
@@ -106,11 +106,11 @@ struct maple_shape {
 };
 
 /* The shape of a node with pivots. Returns false if it is unknown, or does not fit into a node. */
-static bool maple_shape(const struct linux_guest *linux_guest, enum maple_type type,
+static bool maple_shape(const struct linux_guest *guest, enum maple_type type,
 			struct maple_shape *shape)
 {
-	const struct layout *layout = &linux_guest->layout;
-	unsigned word_bytes = linux_word_bytes(linux_guest);
+	const struct layout *layout = &guest->layout;
+	unsigned word_bytes = linux_word_bytes(guest);
 	enum layout_member pivots = type == MAPLE_ARANGE ? MAPLE_A64_PIVOT : MAPLE_R64_PIVOT;
 	enum layout_member slots = type == MAPLE_ARANGE ? MAPLE_A64_SLOT : MAPLE_R64_SLOT;
 
@@ -152,7 +152,7 @@ static bool maple_is_node(const struct vmas_walk *walk, uint64_t address, enum m
 {
 	/* A slot of a dense node covers one address, which is too small for a VMA. */
 	return depth < VMAS_MAX_DEPTH && walk->n_nodes <= VMAS_MAX_NODES && type >= MAPLE_LEAF &&
-	       type <= MAPLE_ARANGE && linux_is_kernel_of(walk->linux_guest, address);
+	       type <= MAPLE_ARANGE && linux_is_kernel_of(walk->guest, address);
 }
 
 /*
@@ -161,22 +161,20 @@ static bool maple_is_node(const struct vmas_walk *walk, uint64_t address, enum m
 static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, uint64_t max,
 					unsigned depth)
 {
-	const struct linux_guest *linux_guest = walk->linux_guest;
+	const struct linux_guest *guest = walk->guest;
 	uint64_t address = entry & ~(uint64_t)(MAPLE_NODE_BYTES - 1);
 	enum maple_type type = entry >> 3 & 15;
-	unsigned bytes = linux_word_bytes(linux_guest);
+	unsigned bytes = linux_word_bytes(guest);
 	unsigned char node[MAPLE_NODE_BYTES];
 	enum vmas_result result = VMAS_DONE;
 	struct maple_shape shape;
 	uint64_t last;
 
 	walk->n_nodes++;
-	if (!maple_is_node(walk, address, type, depth) ||
-	    !maple_shape(linux_guest, type, &shape))
+	if (!maple_is_node(walk, address, type, depth) || !maple_shape(guest, type, &shape))
 		return VMAS_DAMAGED;
 	/* A node is aligned to its size, so this is one page at most. */
-	if (memory_read(linux_guest->memory, linux_guest->root, address, node, sizeof(node)) !=
-	    sizeof(node))
+	if (memory_read(guest->memory, guest->root, address, node, sizeof(node)) != sizeof(node))
 		return VMAS_UNREADABLE;
 	for (unsigned i = 0; result == VMAS_DONE && i < shape.n_slots; i++) {
 		last = i < shape.n_slots - 1
@@ -198,54 +196,52 @@ static enum vmas_result vmas_walk_tree(struct vmas_walk *walk, uint64_t root)
 		return VMAS_DONE;
 	if (xarray_is_node(root))
 		return maple_walk_node(walk, root,
-				       linux_is_short(walk->linux_guest) ? UINT32_MAX : UINT64_MAX,
-				       0);
+				       linux_is_short(walk->guest) ? UINT32_MAX : UINT64_MAX, 0);
 	return vmas_visit(walk, root);
 }
 
 /* --- both layouts ----------------------------------------------------------------------------- */
 
 /* The word at which the walk begins: the tree's root, or the list's first VMA. */
-static bool vmas_read_root(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *root)
+static bool vmas_read_root(const struct linux_guest *guest, uint64_t mm, uint64_t *root)
 {
-	const struct layout *layout = &linux_guest->layout;
+	const struct layout *layout = &guest->layout;
 
 	if (!layout_has(layout, MM_MT) || !layout_has(layout, MAPLE_ROOT))
-		return member_read_word(linux_guest, mm, MM_MMAP, root);
-	return linux_is_kernel_of(linux_guest, mm) &&
-	       linux_read_word(linux_guest,
-			      mm + layout_offset(layout, MM_MT) + layout_offset(layout, MAPLE_ROOT),
-			      root);
+		return member_read_word(guest, mm, MM_MMAP, root);
+	return linux_is_kernel_of(guest, mm) &&
+	       linux_read_word(
+		       guest, mm + layout_offset(layout, MM_MT) + layout_offset(layout, MAPLE_ROOT),
+		       root);
 }
 
-enum vmas_result vmas_walk(const struct linux_guest *linux_guest, uint64_t mm, vmas_visitor *visit,
+enum vmas_result vmas_walk(const struct linux_guest *guest, uint64_t mm, vmas_visitor *visit,
 			   void *context)
 {
-	struct vmas_walk walk = { .linux_guest = linux_guest, .visit = visit, .context = context };
+	struct vmas_walk walk = { .guest = guest, .visit = visit, .context = context };
 	uint64_t root;
 
-	if (!layout_has(&linux_guest->layout, MM_MT))
+	if (!layout_has(&guest->layout, MM_MT))
 		return vmas_walk_list(&walk, mm);
-	if (!vmas_read_root(linux_guest, mm, &root))
+	if (!vmas_read_root(guest, mm, &root))
 		return VMAS_UNREADABLE;
 	return vmas_walk_tree(&walk, root);
 }
 
-bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vmas_key *key)
+bool vmas_read_key(const struct linux_guest *guest, uint64_t mm, struct vmas_key *key)
 {
 	struct vmas_key read = { .mm = mm };
 
-	if (!vmas_read_root(linux_guest, mm, &read.root) ||
-	    !member_read_pointer(linux_guest, mm, MM_PGD, &read.pgd) ||
-	    !member_read_word(linux_guest, mm, MM_TOTAL_VM, &read.total_vm) ||
-	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count) ||
-	    read.map_count > VMAS_MAX)
+	if (!vmas_read_root(guest, mm, &read.root) ||
+	    !member_read_pointer(guest, mm, MM_PGD, &read.pgd) ||
+	    !member_read_word(guest, mm, MM_TOTAL_VM, &read.total_vm) ||
+	    !member_read_u32(guest, mm, MM_MAP_COUNT, &read.map_count) || read.map_count > VMAS_MAX)
 		return false;
 	/* These members stay 0 if the kernel does not have them. */
-	member_read_u32(linux_guest, mm, MM_LOCK_SEQ, &read.lock_seq);
-	member_read_word(linux_guest, mm, MM_START_BRK, &read.start_brk);
-	member_read_word(linux_guest, mm, MM_START_STACK, &read.start_stack);
-	member_read_word(linux_guest, mm, MM_VDSO, &read.vdso);
+	member_read_u32(guest, mm, MM_LOCK_SEQ, &read.lock_seq);
+	member_read_word(guest, mm, MM_START_BRK, &read.start_brk);
+	member_read_word(guest, mm, MM_START_STACK, &read.start_stack);
+	member_read_word(guest, mm, MM_VDSO, &read.vdso);
 	*key = read;
 	return true;
 }

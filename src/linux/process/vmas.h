@@ -45,7 +45,7 @@ struct vmas_key {
  * MM is the address of an mm_struct. Returns false and leaves *key untouched if it cannot be read
  * or is no mm_struct.
  */
-bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vmas_key *key);
+bool vmas_read_key(const struct linux_guest *guest, uint64_t mm, struct vmas_key *key);
 bool vmas_key_equal(const struct vmas_key *a, const struct vmas_key *b);
 
 enum vmas_result {
@@ -57,7 +57,7 @@ enum vmas_result {
 
 /* Visits VMAs by ascending address, at most VMAS_MAX. The visitor returns false to stop. */
 typedef bool vmas_visitor(void *context, const struct vma *vma);
-enum vmas_result vmas_walk(const struct linux_guest *linux_guest, uint64_t mm,
-			   vmas_visitor *visit, void *context);
+enum vmas_result vmas_walk(const struct linux_guest *guest, uint64_t mm, vmas_visitor *visit,
+			   void *context);
 
 #endif

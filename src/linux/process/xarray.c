@@ -28,51 +28,48 @@ static bool xarray_is_sibling(uint64_t entry)
 	return xarray_is_internal(entry) && entry <= XARRAY_MAX_SIBLING;
 }
 
-static bool xarray_read_slot(const struct linux_guest *linux_guest, uint64_t node, unsigned slot,
+static bool xarray_read_slot(const struct linux_guest *guest, uint64_t node, unsigned slot,
 			     uint64_t *entry)
 {
-	unsigned offset = layout_offset(&linux_guest->layout, XA_NODE_SLOTS);
+	unsigned offset = layout_offset(&guest->layout, XA_NODE_SLOTS);
 
-	return linux_is_kernel_of(linux_guest, node) &&
-	       linux_read_word(linux_guest, node + offset + linux_word_bytes(linux_guest) * slot,
-			       entry);
+	return linux_is_kernel_of(guest, node) &&
+	       linux_read_word(guest, node + offset + linux_word_bytes(guest) * slot, entry);
 }
 
 /*
  * Reads the entry of INDEX in NODE. A sibling refers to an entry in an earlier slot, which is no
  * sibling.
  */
-static bool xarray_read_entry(const struct linux_guest *linux_guest, uint64_t node, uint8_t shift,
+static bool xarray_read_entry(const struct linux_guest *guest, uint64_t node, uint8_t shift,
 			      uint64_t index, uint64_t *entry)
 {
 	unsigned slot = index >> shift & (XARRAY_NODE_SLOTS - 1);
 
-	if (!xarray_read_slot(linux_guest, node, slot, entry))
+	if (!xarray_read_slot(guest, node, slot, entry))
 		return false;
 	if (!xarray_is_sibling(*entry))
 		return true;
-	return *entry >> 2 < slot && xarray_read_slot(linux_guest, node, *entry >> 2, entry) &&
+	return *entry >> 2 < slot && xarray_read_slot(guest, node, *entry >> 2, entry) &&
 	       !xarray_is_sibling(*entry);
 }
 
 /* Reads the shift of NODE, which is DEPTH nodes below the root and must be less than ABOVE. */
-static bool xarray_read_shift(const struct linux_guest *linux_guest, uint64_t node, unsigned depth,
+static bool xarray_read_shift(const struct linux_guest *guest, uint64_t node, unsigned depth,
 			      unsigned above, uint8_t *shift)
 {
-	return depth < XARRAY_MAX_DEPTH &&
-	       member_read(linux_guest, node, XA_NODE_SHIFT, shift, 1) &&
+	return depth < XARRAY_MAX_DEPTH && member_read(guest, node, XA_NODE_SHIFT, shift, 1) &&
 	       *shift <= XARRAY_MAX_SHIFT && *shift % XARRAY_SLOT_BITS == 0 &&
 	       (!depth || *shift < above);
 }
 
-bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64_t index,
+bool xarray_find(const struct linux_guest *guest, uint64_t address, uint64_t index,
 		 uint64_t *entryp)
 {
 	unsigned above = XARRAY_MAX_SHIFT + XARRAY_SLOT_BITS;
 	uint64_t entry;
 
-	if (!linux_read_word(linux_guest,
-			     address + layout_offset(&linux_guest->layout, XARRAY_HEAD), &entry))
+	if (!linux_read_word(guest, address + layout_offset(&guest->layout, XARRAY_HEAD), &entry))
 		return false;
 	if (!xarray_is_node(entry) && index)
 		entry = 0; /* the only entry belongs to index 0 */
@@ -80,14 +77,14 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 		uint64_t node = entry - 2;
 		uint8_t shift;
 
-		if (!xarray_read_shift(linux_guest, node, depth, above, &shift))
+		if (!xarray_read_shift(guest, node, depth, above, &shift))
 			return false;
 		if (!depth && index >> shift >= XARRAY_NODE_SLOTS) {
 			entry = 0; /* behind the last index */
 			break;
 		}
 		above = shift;
-		if (!xarray_read_entry(linux_guest, node, shift, index, &entry))
+		if (!xarray_read_entry(guest, node, shift, index, &entry))
 			return false;
 	}
 	*entryp = entry;
@@ -95,17 +92,17 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 }
 
 /* Reads all slots of NODE. */
-static bool xarray_read_slots(const struct linux_guest *linux_guest, uint64_t node,
+static bool xarray_read_slots(const struct linux_guest *guest, uint64_t node,
 			      uint64_t slots[XARRAY_NODE_SLOTS])
 {
-	size_t bytes = XARRAY_NODE_SLOTS * linux_word_bytes(linux_guest);
-	uint64_t address = node + layout_offset(&linux_guest->layout, XA_NODE_SLOTS);
+	size_t bytes = XARRAY_NODE_SLOTS * linux_word_bytes(guest);
+	uint64_t address = node + layout_offset(&guest->layout, XA_NODE_SLOTS);
 	uint32_t half[XARRAY_NODE_SLOTS];
-	bool is_short = linux_is_short(linux_guest);
+	bool is_short = linux_is_short(guest);
 
-	if (!linux_is_kernel_of(linux_guest, node) ||
-	    memory_read(linux_guest->memory, linux_guest->root, address,
-			is_short ? (void *)half : slots, bytes) != bytes)
+	if (!linux_is_kernel_of(guest, node) ||
+	    memory_read(guest->memory, guest->root, address, is_short ? (void *)half : slots,
+			bytes) != bytes)
 		return false;
 	for (size_t i = 0; is_short && i < XARRAY_NODE_SLOTS; i++)
 		slots[i] = half[i];
@@ -137,15 +134,14 @@ static uint64_t xarray_behind(uint64_t index, uint8_t shift, unsigned depth)
 	return depth && shift < 64 ? ((index >> shift) + 1) << shift : 0;
 }
 
-bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, uint64_t *index,
+bool xarray_read_leaf(const struct linux_guest *guest, uint64_t address, uint64_t *index,
 		      uint64_t entries[XARRAY_NODE_SLOTS], uint64_t *next)
 {
 	unsigned above = XARRAY_MAX_SHIFT + XARRAY_SLOT_BITS;
 	uint64_t entry;
 
 	*next = 0;
-	if (!linux_read_word(linux_guest,
-			     address + layout_offset(&linux_guest->layout, XARRAY_HEAD), &entry))
+	if (!linux_read_word(guest, address + layout_offset(&guest->layout, XARRAY_HEAD), &entry))
 		return false;
 	if (!xarray_is_node(entry) && *index < XARRAY_NODE_SLOTS) {
 		memset(entries, 0, XARRAY_NODE_SLOTS * sizeof(entries[0]));
@@ -156,9 +152,9 @@ bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, u
 		uint64_t node = entry - 2;
 		uint8_t shift;
 
-		if (!xarray_read_shift(linux_guest, node, depth, above, &shift) ||
+		if (!xarray_read_shift(guest, node, depth, above, &shift) ||
 		    (!depth && *index >> shift >= XARRAY_NODE_SLOTS) ||
-		    !xarray_read_slots(linux_guest, node, entries))
+		    !xarray_read_slots(guest, node, entries))
 			return false;
 		*next = depth ? *next : 0;
 		if (!shift) {

@@ -45,7 +45,7 @@ bool xarray_has_layout(const struct layout *layout);
  * nothing is there now. Returns false and leaves *entry untouched if a node cannot be read or is no
  * node.
  */
-bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64_t index,
+bool xarray_find(const struct linux_guest *guest, uint64_t address, uint64_t index,
 		 uint64_t *entry);
 /*
  * Reads the leaf that has *INDEX, or the first leaf behind it: the 64 entries of the indices
@@ -53,7 +53,7 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
  * that leaf if it is another one. *NEXT becomes the index, behind *INDEX, at which to continue; 0
  * if nothing lies behind. Returns false if no leaf was found up to *NEXT.
  */
-bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, uint64_t *index,
+bool xarray_read_leaf(const struct linux_guest *guest, uint64_t address, uint64_t *index,
 		      uint64_t entries[XARRAY_NODE_SLOTS], uint64_t *next);
 
 #endif

@@ -43,7 +43,7 @@ static void begin(void)
 	made_cache_entry(made, inode, 5, 0);
 	if (!page_cache_init(&cache, &made->guest, inode))
 		exit(99);
-	file = (struct guest_file){ .linux_guest = &made->guest,
+	file = (struct guest_file){ .guest = &made->guest,
 				    .root = made_root(made->memory),
 				    .cache = &cache,
 				    .max_bytes = UINT64_MAX };

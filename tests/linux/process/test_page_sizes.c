@@ -161,8 +161,8 @@ static void test_process(const struct size *size)
 				     .is_file = true };
 	struct memory_budget budget = { .max_bytes = UINT64_MAX };
 	struct code_files_settings settings = { .budget = &budget, .root_fd = -1 };
-	struct process_reader reader = { .linux_guest = &guest };
-	struct guest_file guest_file = { .linux_guest = &guest };
+	struct process_reader reader = { .guest = &guest };
+	struct guest_file guest_file = { .guest = &guest };
 	struct process process = { 0 };
 	const struct mapping *mapping;
 
