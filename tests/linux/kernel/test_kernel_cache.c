@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "linux/kernel/kernel_cache.h"
+#include "linux/kernel/linux_attach.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_lists.h"
 #include "tests/support/must.h"
