@@ -239,24 +239,27 @@ static bool folded_step(struct folded *folded, size_t first, size_t n)
 
 /* --- by control group ------------------------------------------------------------------------- */
 
-static const char *folded_cgroup(const struct frame *frame)
+static const char *folded_cgroup(const struct folded *folded, const struct frame *frame)
 {
-	return frame->kind == FRAME_KIND_PROCESS && frame->module[0] ? frame->module
-								     : "[no cgroup]";
+	const struct owner *owner = frames_get_owner(folded->snapshot->frames, frame);
+
+	return owner && *owner->cgroup ? owner->cgroup : "[no cgroup]";
 }
 
 /* As strcmp() would compare the groups' names with ';' behind them; then by the frames' names. */
-static int folded_compare_cgroups(const void *pointer_a, const void *pointer_b, void *folded)
+static int folded_compare_cgroups(const void *pointer_a, const void *pointer_b, void *pointer)
 {
 	const struct folded_node *a = pointer_a, *b = pointer_b;
-	const char *text_a = folded_cgroup(a->frame), *text_b = folded_cgroup(b->frame);
+	const struct folded *folded = pointer;
+	const char *text_a = folded_cgroup(folded, a->frame),
+		   *text_b = folded_cgroup(folded, b->frame);
 
 	while (*text_a && *text_a == *text_b) {
 		text_a++;
 		text_b++;
 	}
 	if (*text_a == *text_b)
-		return folded_compare_nodes(a, b, folded);
+		return folded_compare_nodes(a, b, pointer);
 	return (unsigned char)(*text_a ? *text_a : ';') - (unsigned char)(*text_b ? *text_b : ';');
 }
 
@@ -271,12 +274,12 @@ static bool folded_step_by_cgroup(struct folded *folded)
 		qsort_r(folded->gathered + first, end - first, sizeof(*folded->gathered),
 			folded_compare_cgroups, folded);
 	for (; ok && first < end; first = next) {
-		const char *cgroup = folded_cgroup(folded->gathered[first].frame);
+		const char *cgroup = folded_cgroup(folded, folded->gathered[first].frame);
 
 		for (next = first; next < end && ok; next++) {
 			const struct folded_node node = folded->gathered[next];
 
-			if (strcmp(folded_cgroup(node.frame), cgroup) != 0)
+			if (strcmp(folded_cgroup(folded, node.frame), cgroup) != 0)
 				break;
 			ok = folded_push_node(folded, node.index);
 		}

@@ -48,11 +48,14 @@ struct perf {
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-static const char *perf_module(const struct frame *frame)
+static const char *perf_module(const struct perf *perf, const struct frame *frame)
 {
-	if (strcmp(frame->module, "[kernel]") == 0)
+	const struct owner *owner = frames_get_owner(perf->snapshot->frames, frame);
+	const char *module = owner ? owner->cgroup : frame->module;
+
+	if (strcmp(module, "[kernel]") == 0)
 		return "[kernel.kallsyms]"; /* as perf calls it */
-	return *frame->module && frame->kind != FRAME_KIND_THREAD ? frame->module : "[unknown]";
+	return *module ? module : "[unknown]";
 }
 
 static void perf_put_line(const struct perf *perf, const struct line_frame *line)
@@ -84,7 +87,7 @@ static void perf_put_function(const struct perf *perf, const struct frame *frame
 		fputs("[unknown]", perf->file);
 	else
 		fprintf(perf->file, "%s+0x0", frame->name);
-	fprintf(perf->file, " (%s)\n", perf_module(frame));
+	fprintf(perf->file, " (%s)\n", perf_module(perf, frame));
 }
 
 /* The screen's snapshots have lines themselves: for each function the one with most samples. */
@@ -210,7 +213,7 @@ static size_t perf_collect(const struct perf *perf, uint32_t node, uint32_t *cha
 		frame = frames_get(frames, at.frame);
 		*wantedp |= perf->settings->filter &&
 			    filter_matches(perf->settings->filter, frames, at.frame);
-		if (frame->kind != FRAME_KIND_PROCESS && frame->kind != FRAME_KIND_THREAD)
+		if (frame->kind != FRAME_KIND_OWNER)
 			chain[n++] = at.frame;
 		else if (!*namep)
 			*namep = frame->name;
@@ -290,7 +293,7 @@ static void perf_put_builds(const struct perf *perf)
 			continue;
 		seen[frame->build] = true;
 		build_id_to_text(frames_get_build(frames, frame), text);
-		fprintf(perf->file, "# build-id: %s %s\n", text, perf_module(frame));
+		fprintf(perf->file, "# build-id: %s %s\n", text, perf_module(perf, frame));
 	}
 }
 

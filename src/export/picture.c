@@ -94,8 +94,7 @@ static enum cell_kind cell_kind_of(const struct frame *frame)
 	case FRAME_KIND_MARK:
 		return CELL_MARK;
 	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
+	case FRAME_KIND_OWNER:
 		break;
 	}
 	return CELL_PROCESS;
@@ -205,13 +204,14 @@ static void picture_put_tooltip(const struct picture *picture, const struct flam
 				const char *name, FILE *file)
 {
 	const struct frame *frame = picture_frame(picture, cell);
+	const char *home = frames_get_home(picture->snapshot->frames, frame);
 	double whole = picture->whole > 0 ? picture->whole : 1;
 
 	fputs("<title>", file);
 	picture_put_text(name, file);
-	if (*frame->module) {
+	if (*home) {
 		fputs(", ", file);
-		picture_put_text(frame->module, file);
+		picture_put_text(home, file);
 	}
 	if (*snapshot_source(picture->snapshot, cell->frame)) {
 		fputs(", ", file);
@@ -303,7 +303,7 @@ void picture_end(FILE *file)
 
 /* --- the profile for the script --------------------------------------------------------------- */
 
-/* Files of code: name and build-id. Each is known by the first frame that lies in it. */
+/* What frames belong to: name and build-id. Each is known by the first frame that belongs to it. */
 struct picture_modules {
 	const struct picture *picture;
 	struct numbering numbering; /* of the first frame of each file */
@@ -313,17 +313,20 @@ struct picture_modules {
 static bool modules_is_same(const void *context, uint32_t number)
 {
 	const struct picture_modules *modules = ((const void *const *)context)[0];
+	const struct frames *frames = modules->picture->snapshot->frames;
 	const struct frame *wanted = ((const void *const *)context)[1],
-			   *frame = frames_get(modules->picture->snapshot->frames,
-					       modules->numbering.frames[number]);
+			   *frame = frames_get(frames, modules->numbering.frames[number]);
 
-	return frame->build == wanted->build && strcmp(frame->module, wanted->module) == 0;
+	return frame->build == wanted->build &&
+	       strcmp(frames_get_home(frames, frame), frames_get_home(frames, wanted)) == 0;
 }
 
 static uint32_t modules_find_or_add(struct picture_modules *modules, uint32_t id)
 {
-	const struct frame *frame = frames_get(modules->picture->snapshot->frames, id);
-	uint64_t hash = hash_bytes(frame->build, frame->module, strlen(frame->module));
+	const struct frames *frames = modules->picture->snapshot->frames;
+	const struct frame *frame = frames_get(frames, id);
+	const char *home = frames_get_home(frames, frame);
+	uint64_t hash = hash_bytes(frame->build, home, strlen(home));
 	const void *const key[] = { modules, frame };
 	uint32_t number = hash_table_find(&modules->index, hash, modules_is_same, key);
 
@@ -346,7 +349,7 @@ static void put_modules(struct json *json, const struct picture_modules *modules
 
 		build_id_to_text(frames_get_build(frames, frame), build_id);
 		json_open(json, NULL, '[');
-		json_string(json, NULL, frame->module);
+		json_string(json, NULL, frames_get_home(frames, frame));
 		json_string(json, NULL, build_id);
 		json_close(json, ']');
 	}

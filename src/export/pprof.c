@@ -126,6 +126,14 @@ static void pprof_end(struct pprof *pprof, uint32_t field)
 
 /* --- files of code ---------------------------------------------------------------------------- */
 
+/* The file that FRAME lies in. A process without functions counts as a file: its control group. */
+static const char *pprof_module(const struct pprof *pprof, const struct frame *frame)
+{
+	const struct owner *owner = frames_get_owner(pprof->snapshot->frames, frame);
+
+	return owner ? owner->cgroup : frame->module;
+}
+
 struct pprof_file_key {
 	const struct pprof *pprof;
 	const struct frame *frame;
@@ -136,18 +144,20 @@ static bool pprof_is_mapping(const void *context, uint32_t index)
 	const struct pprof_file_key *key = context;
 	const struct frame *frame = key->pprof->mappings[index].frame;
 
-	return frame->build == key->frame->build && strcmp(frame->module, key->frame->module) == 0;
+	return frame->build == key->frame->build &&
+	       strcmp(pprof_module(key->pprof, frame), pprof_module(key->pprof, key->frame)) == 0;
 }
 
 /* The id of the mapping of FRAME's file. 0: the file is not known, or out of memory. */
 static uint64_t pprof_find_or_add_mapping(struct pprof *pprof, const struct frame *frame)
 {
 	const struct pprof_file_key key = { pprof, frame };
-	uint64_t hash = hash_bytes(frame->build, frame->module, strlen(frame->module));
+	const char *module = pprof_module(pprof, frame);
+	uint64_t hash = hash_bytes(frame->build, module, strlen(module));
 	struct pprof_file *mapping;
 	uint32_t index;
 
-	if (!*frame->module || frame->kind == FRAME_KIND_THREAD)
+	if (!*module)
 		return 0;
 	index = hash_table_find(&pprof->mapping_index, hash, pprof_is_mapping, &key);
 	if (index == HASH_NONE) {
@@ -187,7 +197,7 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 		proto_put_number(message, PPROF_MAPPING_START, mapping->start);
 		proto_put_number(message, PPROF_MAPPING_LIMIT, mapping->limit);
 		proto_put_number(message, PPROF_MAPPING_FILENAME,
-				 pprof_add_text(pprof, mapping->frame->module));
+				 pprof_add_text(pprof, pprof_module(pprof, mapping->frame)));
 		proto_put_number(message, PPROF_MAPPING_BUILD_ID,
 				 pprof_add_build_id(pprof, mapping->frame, build_ids[i]));
 		proto_put_number(message, PPROF_MAPPING_HAS_FUNCTIONS, true);

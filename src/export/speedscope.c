@@ -115,20 +115,21 @@ static struct xtop_error *speedscope_put_profiles(struct speedscope *speedscope)
  */
 static void speedscope_put_place(struct speedscope *speedscope, uint32_t id)
 {
-	const struct frame *frame = frames_get(speedscope->snapshot->frames, id);
+	const struct frames *frames = speedscope->snapshot->frames;
+	const char *home = frames_get_home(frames, frames_get(frames, id));
 	struct source_position source = source_find(speedscope->snapshot, speedscope->settings, id);
 	struct json *json = &speedscope->json;
 	char file[FRAME_NAME_BYTES];
 
 	if (!source.line) {
-		if (*frame->module)
-			json_string(json, "file", frame->module);
+		if (*home)
+			json_string(json, "file", home);
 		return;
 	}
 	snprintf(file, sizeof(file), "%.*s", (int)source.file_bytes, source.file);
 	json_string(json, "file", file);
 	json_u64(json, "line", source.line);
-	json_string(json, "module", frame->module);
+	json_string(json, "module", home);
 }
 
 static void speedscope_put_frames(struct speedscope *speedscope)

@@ -25,20 +25,16 @@ void stacks_deinit(struct stacks *stacks)
 	free(stacks->copy);
 }
 
-static enum frame_kind stacks_kind(const struct stacks *stacks, size_t depth)
-{
-	return frames_get(stacks->snapshot->frames, stacks->path[depth])->kind;
-}
-
 /* Splits the path of N frames into process, thread and the functions. */
 static void stacks_split(const struct stacks *stacks, size_t n, struct stack *stack)
 {
+	const struct frames *frames = stacks->snapshot->frames;
 	size_t from = 0;
 
 	stack->process = stack->thread = FRAME_NONE;
-	if (stacks_kind(stacks, from) == FRAME_KIND_PROCESS)
+	if (frames_is_process(frames, stacks->path[from]))
 		stack->process = stacks->path[from++];
-	if (from < n && stacks_kind(stacks, from) == FRAME_KIND_THREAD)
+	if (from < n && frames_is_thread(frames, stacks->path[from]))
 		stack->thread = stacks->path[from++];
 	from -= from == n;
 	stack->frames = stacks->path + from;

@@ -40,8 +40,7 @@ const char *table_kind(enum frame_kind kind)
 		return "function";
 	case FRAME_KIND_MARK:
 	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
+	case FRAME_KIND_OWNER:
 		break;
 	}
 	return "mark";

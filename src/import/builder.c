@@ -63,5 +63,6 @@ uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const cha
 		if (!strcmp(name, "[unknown]"))
 			name = NULL;
 	}
-	return frames_intern(builder->frames, kind, name, module, 0);
+	return kind == FRAME_KIND_OWNER ? frames_intern_process(builder->frames, name, NULL)
+					: frames_intern(builder->frames, kind, name, module, 0);
 }

@@ -26,7 +26,7 @@ bool builder_add(struct builder *builder, const uint32_t *frames, size_t n, uint
 		 double ticks);
 /*
  * The id of a frame; added if new. The names of xtop's own marks, such as "[unknown]", give these
- * marks. MODULE NULL: none.
+ * marks. MODULE NULL: none. FRAME_KIND_OWNER: a process.
  */
 uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const char *name,
 			const char *module);

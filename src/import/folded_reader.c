@@ -64,7 +64,7 @@ struct folded_reader {
 /* The frame of NAME, which may end in a mark such as "_[k]". Overwrites a byte for a moment. */
 static uint32_t folded_intern(struct folded_reader *reader, char *name, size_t bytes, bool process)
 {
-	enum frame_kind kind = process ? FRAME_KIND_PROCESS : FRAME_KIND_FUNCTION;
+	enum frame_kind kind = process ? FRAME_KIND_OWNER : FRAME_KIND_FUNCTION;
 	char after = name[bytes];
 	uint32_t frame;
 
@@ -259,8 +259,7 @@ static struct xtop_error *folded_read_lines(struct folded_reader *reader,
 
 static bool folded_is_process(const struct snapshot *snapshot, uint32_t node)
 {
-	return frames_get(snapshot->frames, snapshot->nodes[node].frame)->kind ==
-	       FRAME_KIND_PROCESS;
+	return frames_is_process(snapshot->frames, snapshot->nodes[node].frame);
 }
 
 /*
@@ -306,7 +305,7 @@ static uint32_t folded_to_function(void *context, uint32_t id)
 	struct builder *builder = context;
 	const struct frame *frame = frames_get(builder->frames, id);
 
-	return frame->kind == FRAME_KIND_PROCESS
+	return frame->kind == FRAME_KIND_OWNER
 		       ? builder_intern(builder, FRAME_KIND_FUNCTION, frame->raw_name, NULL)
 		       : id;
 }

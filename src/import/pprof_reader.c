@@ -101,10 +101,9 @@ static bool pprof_reader_add_stack(struct pprof_reader *reader, const struct ppr
 	if (!(ticks > 0)) /* the difference of two profiles has negative weights */
 		return true;
 	if (sample->process)
-		stack[n++] = frames_intern(frames, FRAME_KIND_PROCESS, sample->process, NULL, 0);
+		stack[n++] = frames_intern_process(frames, sample->process, NULL);
 	if (sample->process && sample->thread)
-		stack[n++] = frames_intern(frames, FRAME_KIND_THREAD, sample->thread,
-					   sample->process, 0);
+		stack[n++] = frames_intern_thread(frames, sample->thread, stack[0]);
 	for (size_t i = sample->n; i-- > 0;)
 		stack[n++] = sample->frames[i];
 	return builder_add(reader->builder, stack, n, count && count < 1ULL << 53 ? count : 1,

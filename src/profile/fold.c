@@ -244,12 +244,11 @@ static size_t fold_push_task(struct fold *fold)
 
 	if (!task->process)
 		return 0;
-	process = frames_intern(frames, FRAME_KIND_PROCESS, task->process, task->cgroup, 0);
+	process = frames_intern_process(frames, task->process, task->cgroup);
 	fold->frames[0] = process;
 	if (!task->thread || strcmp(task->process, task->thread) == 0)
 		return 1;
-	fold->frames[1] = frames_intern(frames, FRAME_KIND_THREAD, task->thread, task->process,
-					task->thread[0] ? process : 0);
+	fold->frames[1] = frames_intern_thread(frames, task->thread, process);
 	return 2;
 }
 

@@ -38,7 +38,8 @@ struct frames {
 	uint64_t seed;
 	enum frames_identity identity;
 	char *(*demangle)(const char *name);
-	struct hash_table index;   /* ids */
+	struct hash_table index; /* ids of functions and marks */
+	struct owners owners;
 	struct frames_text *texts; /* newest first */
 	size_t text_bytes;
 	struct frame_file *files[FRAMES_MAX_FILES];
@@ -53,16 +54,10 @@ struct frames {
 	struct hash_table build_index;
 };
 
-/* What tells one frame from another. Strings are clean; NAME NULL: unknown. */
+/* A frame that is looked for. FUNCTION's strings are clean; its name is NULL if unknown. */
 struct frames_key {
 	const struct frames *frames;
-	enum frame_kind kind;
-	uint64_t address;
-	const char *name, *module;
-	uint64_t hash;
-	/* For a new frame; they do not tell frames apart. */
-	const struct frame_file *file; /* not clean; NULL: none */
-	uint16_t build;
+	const struct frame_function *function;
 };
 
 /* Whether NAME alone tells the frame from others: kind and module do not matter. */
@@ -76,19 +71,19 @@ static bool frames_is_by_name(const struct frames *frames, enum frame_kind kind,
 static bool frames_is_same(const void *context, uint32_t id)
 {
 	const struct frames_key *key = context;
+	const struct frame_function *function = key->function;
 	const struct frame *frame = frames_get(key->frames, id);
 
 	if (frame->line_file)
 		return false;
-	if (frames_is_by_name(key->frames, key->kind, key->name))
+	if (frames_is_by_name(key->frames, function->kind, function->name))
 		return frame_is_function(frame) && !frame->unknown &&
-		       !strcmp(frame->raw_name, key->name);
-	return (frame->address == key->address ||
-		(key->name && key->frames->identity == FRAMES_BY_MODULE)) &&
-	       frame->kind == key->kind &&
-	       frame->unknown == !key->name &&
-	       (!key->name || !strcmp(frame->raw_name, key->name)) &&
-	       !strcmp(frame->module, key->module);
+		       !strcmp(frame->raw_name, function->name);
+	return (frame->address == function->address ||
+		(function->name && key->frames->identity == FRAMES_BY_MODULE)) &&
+	       frame->kind == function->kind && frame->unknown == !function->name &&
+	       (!function->name || !strcmp(frame->raw_name, function->name)) &&
+	       !strcmp(frame->module, function->module);
 }
 
 /* A copy of the clean TEXT that lasts as long as FRAMES. NULL: no room. */
@@ -136,29 +131,13 @@ static const char *frames_keep_demangled(struct frames *frames, const char *raw_
 	return frames_keep(frames, clean);
 }
 
-static bool frames_name(struct frames *frames, const struct frames_key *key, struct frame *frame)
+static bool frames_name(struct frames *frames, const char *name, struct frame *frame)
 {
-	if (!key->name) {
-		frame->name = frame->raw_name = "[unknown]";
-		frame->unknown = true;
-		return true;
-	}
-	frame->raw_name = frames_keep(frames, key->name);
-	if (!frame->raw_name)
-		return false;
-	switch (key->kind) {
-	case FRAME_KIND_KERNEL:
-	case FRAME_KIND_USERLAND:
-	case FRAME_KIND_FUNCTION:
+	frame->unknown = !name;
+	frame->raw_name = name ? frames_keep(frames, name) : "[unknown]";
+	frame->name = frame->raw_name;
+	if (frame->raw_name && name && frame_is_function(frame))
 		frame->name = frames_keep_demangled(frames, frame->raw_name);
-		break;
-	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
-	case FRAME_KIND_MARK:
-		frame->name = frame->raw_name;
-		break;
-	}
 	return frame->name != NULL;
 }
 
@@ -235,67 +214,6 @@ static bool frame_names_hypercall(const struct frame *frame)
 	return !strcmp(frame->raw_name, "hypercall_page");
 }
 
-static uint32_t frames_add(struct frames *frames, const struct frames_key *key, uint32_t group)
-{
-	struct frame *frame = frames_next(frames);
-	struct frame new = { .address = key->address, .kind = key->kind, .build = key->build };
-
-	if (!frame || (!key->name && frames->n_unknown >= FRAMES_MAX / 2))
-		return FRAME_NONE;
-	new.module = frames_keep_module(frames, key->module);
-	if (!new.module || !frames_name(frames, key, &new) ||
-	    !hash_table_add(&frames->index, key->hash, frames->n))
-		return FRAME_NONE;
-	new.group = group == FRAME_NONE ? frames->n : group;
-	new.file = frames_keep_file(frames, key->file);
-	new.hypercall = frame_names_hypercall(&new);
-	*frame = new;
-	frames->n_unknown += new.unknown;
-	return frames->n++;
-}
-
-/*
- * FRAME_NONE: there is no room. If there is none for an unnamed address, returns its group, which
- * is what most users look at.
- */
-static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, const char *name,
-				   const char *module, uint64_t address, uint16_t build,
-				   const struct frame_file *file)
-{
-	struct frames_key key = { .frames = frames,
-				  .kind = kind,
-				  .address = address,
-				  .name = name,
-				  .module = module,
-				  .build = build,
-				  .file = file };
-	uint32_t id, group = FRAME_NONE;
-
-	if (frames_is_by_name(frames, kind, name)) {
-		key.hash = frames->seed;
-	} else {
-		bool by_address = !name || frames->identity == FRAMES_BY_ADDRESS;
-
-		key.hash = hash_word(frames->seed ^ kind, by_address ? address : 0);
-		key.hash = hash_bytes(key.hash, module, strlen(module));
-	}
-	if (name)
-		key.hash = hash_bytes(key.hash, name, strlen(name));
-	id = hash_table_find(&frames->index, key.hash, frames_is_same, &key);
-	if (id != HASH_NONE)
-		return id;
-	if (!name && address) {
-		group = frames_find_or_add(frames, kind, NULL, module, 0, build, NULL);
-		if (group == FRAME_NONE)
-			return FRAME_NONE;
-	}
-	id = frames_add(frames, &key, group);
-	if (id != FRAME_NONE || group == FRAME_NONE)
-		return id;
-	frames->refused++;
-	return group;
-}
-
 /* --- build-ids -------------------------------------------------------------------------------- */
 
 struct frames_build_key {
@@ -341,40 +259,199 @@ const struct build_id *frames_get_build(const struct frames *frames, const struc
 	return frame->build ? frames->builds[frame->build - 1] : NULL;
 }
 
-/* --- interning -------------------------------------------------------------------------------- */
+/* --- functions and marks ---------------------------------------------------------------------- */
 
-uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
-		       const char *module, uint64_t address)
+/* Adds the frame of FUNCTION, with its clean strings. FRAME_NONE: no room. */
+static uint32_t frames_add(struct frames *frames, const struct frame_function *function,
+			   uint64_t hash, uint32_t group)
 {
-	return frames_intern_place(frames, kind, name, module, address, NULL, NULL);
+	struct frame *frame = frames_next(frames);
+	struct frame new = { .address = function->address, .kind = function->kind };
+
+	if (!frame || (!function->name && frames->n_unknown >= FRAMES_MAX / 2))
+		return FRAME_NONE;
+	new.module = frames_keep_module(frames, function->module);
+	if (!new.module || !frames_name(frames, function->name, &new) ||
+	    !hash_table_add(&frames->index, hash, frames->n))
+		return FRAME_NONE;
+	new.group = group == FRAME_NONE ? frames->n : group;
+	new.build = frames_keep_build(frames, function->build);
+	new.file = frames_keep_file(frames, function->file);
+	new.hypercall = frame_names_hypercall(&new);
+	*frame = new;
+	frames->n_unknown += new.unknown;
+	return frames->n++;
 }
 
-uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const char *name,
-			    const char *module, uint64_t address, const struct build_id *build)
+static uint64_t frames_hash(const struct frames *frames, const struct frame_function *function)
 {
-	return frames_intern_place(frames, kind, name, module, address, build, NULL);
+	const char *name = function->name;
+	uint64_t hash = frames->seed;
+
+	if (!frames_is_by_name(frames, function->kind, name)) {
+		bool by_address = !name || frames->identity == FRAMES_BY_ADDRESS;
+
+		hash = hash_word(hash ^ function->kind, by_address ? function->address : 0);
+		hash = hash_bytes(hash, function->module, strlen(function->module));
+	}
+	return name ? hash_bytes(hash, name, strlen(name)) : hash;
 }
 
-uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
-			     const char *module, uint64_t address, const struct build_id *build,
-			     const struct frame_file *file)
+/*
+ * FRAME_NONE: there is no room. If there is none for an unnamed address, returns its group, which
+ * is what most users look at. FUNCTION's strings are clean; its name is NULL if unknown.
+ */
+static uint32_t frames_find_or_add(struct frames *frames, const struct frame_function *function)
 {
-	char clean_name[FRAME_NAME_BYTES], clean_module[FRAME_MODULE_BYTES] = "";
-	uint32_t id;
+	const struct frames_key key = { frames, function };
+	uint64_t hash = frames_hash(frames, function);
+	uint32_t id = hash_table_find(&frames->index, hash, frames_is_same, &key),
+		 group = FRAME_NONE;
 
-	/* A character has at most 4 bytes, so nothing behind that many bytes can matter. */
-	if (name && !*name)
-		name = NULL;
-	if (name)
-		text_clean(clean_name, sizeof(clean_name), name, 4 * sizeof(clean_name));
-	if (module)
-		text_clean(clean_module, sizeof(clean_module), module, 4 * sizeof(clean_module));
-	id = frames_find_or_add(frames, kind, name ? clean_name : NULL, clean_module, address,
-				frames_keep_build(frames, build), file);
+	if (id != HASH_NONE)
+		return id;
+	if (!function->name && function->address) {
+		struct frame_function any = *function;
+
+		any.address = 0;
+		any.file = NULL;
+		group = frames_find_or_add(frames, &any);
+		if (group == FRAME_NONE)
+			return FRAME_NONE;
+	}
+	id = frames_add(frames, function, hash, group);
+	if (id != FRAME_NONE || group == FRAME_NONE)
+		return id;
+	frames->refused++;
+	return group;
+}
+
+/* A character has at most 4 bytes, so nothing behind that many bytes can matter. TEXT NULL: "". */
+static const char *frames_clean(const char *text, char *clean, size_t capacity)
+{
+	*clean = '\0';
+	if (text)
+		text_clean(clean, capacity, text, 4 * capacity);
+	return clean;
+}
+
+/* Counts that there was no room if ID is FRAME_NONE, and returns what takes the frame's place. */
+static uint32_t frames_or_unknown(struct frames *frames, uint32_t id)
+{
 	if (id != FRAME_NONE)
 		return id;
 	frames->refused++;
 	return FRAME_UNKNOWN;
+}
+
+uint32_t frames_intern_function(struct frames *frames, const struct frame_function *function)
+{
+	char name[FRAME_NAME_BYTES], module[FRAME_MODULE_BYTES];
+	struct frame_function clean = *function;
+
+	clean.name = function->name && *function->name
+			     ? frames_clean(function->name, name, sizeof(name))
+			     : NULL;
+	clean.module = frames_clean(function->module, module, sizeof(module));
+	return frames_or_unknown(frames, frames_find_or_add(frames, &clean));
+}
+
+uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
+		       const char *module, uint64_t address)
+{
+	return frames_intern_function(
+		frames, &(struct frame_function){
+				.kind = kind, .name = name, .module = module, .address = address });
+}
+
+/* --- owners ----------------------------------------------------------------------------------- */
+
+/* Adds OWNER, with its clean strings, and its frame. FRAME_NONE: no room. */
+static uint32_t frames_add_owner(struct frames *frames, struct owner owner)
+{
+	struct frame *frame = frames_next(frames);
+	struct frame new = { .kind = FRAME_KIND_OWNER, .module = "", .group = frames->n };
+	const char *name = *owner.name ? owner.name : NULL;
+
+	if (!frame || (!name && frames->n_unknown >= FRAMES_MAX / 2))
+		return FRAME_NONE;
+	owner.cgroup = frames_keep_module(frames, owner.cgroup);
+	if (!owner.cgroup || !frames_name(frames, name, &new))
+		return FRAME_NONE;
+	owner.name = name ? new.raw_name : "";
+	owner.frame = frames->n;
+	new.owner = owners_add(&frames->owners, &owner);
+	if (new.owner == OWNER_NONE)
+		return FRAME_NONE;
+	*frame = new;
+	frames->n_unknown += new.unknown;
+	return frames->n++;
+}
+
+static uint32_t frames_intern_owner(struct frames *frames, const struct owner *owner)
+{
+	const struct owner *found = owners_find(&frames->owners, owner);
+
+	return found ? found->frame : frames_or_unknown(frames, frames_add_owner(frames, *owner));
+}
+
+uint32_t frames_intern_process(struct frames *frames, const char *name, const char *cgroup)
+{
+	char clean_name[FRAME_NAME_BYTES], clean_cgroup[FRAME_MODULE_BYTES];
+
+	return frames_intern_owner(
+		frames, &(struct owner){
+				.kind = OWNER_PROCESS,
+				.name = frames_clean(name, clean_name, sizeof(clean_name)),
+				.cgroup = frames_clean(cgroup, clean_cgroup, sizeof(clean_cgroup)),
+			});
+}
+
+uint32_t frames_intern_thread(struct frames *frames, const char *name, uint32_t process)
+{
+	char clean_name[FRAME_NAME_BYTES];
+
+	return frames_intern_owner(
+		frames,
+		&(struct owner){
+			.kind = OWNER_THREAD,
+			.process = process == FRAME_NONE ? OWNER_NONE
+							 : frames_get(frames, process)->owner,
+			.name = frames_clean(name, clean_name, sizeof(clean_name)),
+			.cgroup = "",
+		});
+}
+
+const struct owner *frames_get_owner(const struct frames *frames, const struct frame *frame)
+{
+	return frame->owner == OWNER_NONE ? NULL : owners_get(&frames->owners, frame->owner);
+}
+
+static bool frames_is_owner(const struct frames *frames, uint32_t id, enum owner_kind kind)
+{
+	const struct owner *owner = frames_get_owner(frames, frames_get(frames, id));
+
+	return owner && owner->kind == kind;
+}
+
+bool frames_is_process(const struct frames *frames, uint32_t id)
+{
+	return frames_is_owner(frames, id, OWNER_PROCESS);
+}
+
+bool frames_is_thread(const struct frames *frames, uint32_t id)
+{
+	return frames_is_owner(frames, id, OWNER_THREAD);
+}
+
+const char *frames_get_home(const struct frames *frames, const struct frame *frame)
+{
+	const struct owner *owner = frames_get_owner(frames, frame);
+
+	if (!owner)
+		return frame->module;
+	return owner->process == OWNER_NONE ? owner->cgroup
+					    : owners_get(&frames->owners, owner->process)->name;
 }
 
 /* --- places in functions ---------------------------------------------------------------------- */
@@ -419,12 +496,19 @@ uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t f
 
 static bool frames_add_fixed(struct frames *frames)
 {
-	return frames_find_or_add(frames, FRAME_KIND_ROOT, "all", "", 0, 0, NULL) == FRAME_ROOT &&
-	       frames_find_or_add(frames, FRAME_KIND_MARK, "[evicted]", "", 0, 0, NULL) ==
-		       FRAME_EVICTED &&
-	       frames_find_or_add(frames, FRAME_KIND_MARK, "[truncated]", "", 0, 0, NULL) ==
-		       FRAME_TRUNCATED &&
-	       frames_find_or_add(frames, FRAME_KIND_MARK, NULL, "", 0, 0, NULL) == FRAME_UNKNOWN;
+	static const struct frame_function fixed[N_FRAME_IDS] = {
+		[FRAME_ROOT] = { .kind = FRAME_KIND_ROOT, .name = "all", .module = "" },
+		[FRAME_EVICTED] = { .kind = FRAME_KIND_MARK, .name = "[evicted]", .module = "" },
+		[FRAME_TRUNCATED] = { .kind = FRAME_KIND_MARK,
+				      .name = "[truncated]",
+				      .module = "" },
+		[FRAME_UNKNOWN] = { .kind = FRAME_KIND_MARK, .module = "" },
+	};
+
+	for (uint32_t id = 0; id < N_FRAME_IDS; id++)
+		if (frames_find_or_add(frames, &fixed[id]) != id)
+			return false;
+	return true;
 }
 
 struct xtop_error *frames_create(char *(*demangle)(const char *name), struct frames **framesp)
@@ -436,6 +520,7 @@ struct xtop_error *frames_create(char *(*demangle)(const char *name), struct fra
 		/* Without random bytes (before Linux 3.17) a guest could guess the seed. */
 		if (getrandom(&frames->seed, sizeof(frames->seed), GRND_NONBLOCK) < 0)
 			frames->seed = (uintptr_t)frames;
+		frames->owners.seed = frames->seed;
 	}
 	if (!frames || !frames_add_fixed(frames)) {
 		frames_destroy(frames);
@@ -448,6 +533,7 @@ struct xtop_error *frames_create(char *(*demangle)(const char *name), struct fra
 void frames_set_identity(struct frames *frames, enum frames_identity identity)
 {
 	frames->identity = identity;
+	frames->owners.by_name = identity == FRAMES_BY_MODULE;
 }
 
 void frames_destroy(struct frames *frames)
@@ -466,6 +552,7 @@ void frames_destroy(struct frames *frames)
 		free(frames->builds[i]);
 	hash_table_deinit(&frames->build_index);
 	hash_table_deinit(&frames->index);
+	owners_deinit(&frames->owners);
 	free(frames);
 }
 
@@ -490,6 +577,7 @@ size_t frames_memory_bytes(const struct frames *frames)
 
 	return sizeof(*frames) + frames->n_files * sizeof(struct frame_file) +
 	       n_chunks * FRAMES_CHUNK * sizeof(struct frame) +
+	       owners_memory_bytes(&frames->owners) +
 	       frames->index.n_slots * sizeof(*frames->index.slots) + frames->text_bytes +
 	       frames->n_builds * sizeof(struct build_id);
 }
@@ -500,6 +588,34 @@ const char *frame_text(const struct frame *frame, bool addresses, char buffer[FR
 		return frame->name;
 	snprintf(buffer, FRAME_TEXT_BYTES, "0x%" PRIx64, frame->address);
 	return buffer;
+}
+
+uint32_t frames_translate(const struct frames *from, uint32_t id, struct frames *to)
+{
+	const struct frame *frame = frames_get(from, id);
+	const struct owner *owner = frames_get_owner(from, frame);
+	struct frame_function function = { frame->kind,
+					   frame->raw_name,
+					   frame->module,
+					   frame->address,
+					   frames_get_build(from, frame),
+					   frame->file };
+
+	if (id < N_FRAME_IDS)
+		return id;
+	if (owner && owner->kind == OWNER_PROCESS)
+		return frames_intern_process(to, owner->name, owner->cgroup);
+	if (owner)
+		return frames_intern_thread(
+			to, owner->name,
+			owner->process == OWNER_NONE
+				? FRAME_NONE
+				: frames_translate(from,
+						   owners_get(&from->owners, owner->process)->frame,
+						   to));
+	if (frame->unknown)
+		function.name = NULL;
+	return frames_intern_function(to, &function);
 }
 
 bool frame_is_any_hypercall(const struct frame *frame)

@@ -72,6 +72,16 @@ void names_destroy(struct names *names)
 	free(names);
 }
 
+/* The frame of the function ENTRY of IMAGE, which begins at START. */
+static uint32_t names_intern_symbol(struct names *names, enum frame_kind kind,
+				    const struct symtab_entry *entry, const struct image *image,
+				    uint64_t start)
+{
+	return frames_intern_function(names->frames,
+				      &(struct frame_function){ kind, entry->name, image->name,
+								start, &image->build_id, NULL });
+}
+
 /* --- addresses without a symbol --------------------------------------------------------------- */
 
 /*
@@ -222,8 +232,9 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
 	build_id_to_text(&image->build_id, build_id);
 	image->wants_names = true;
-	answer->frame = frames_intern_place(names->frames, answer->kind, name, image->name, offset,
-					    &image->build_id, &file);
+	answer->frame = frames_intern_function(
+		names->frames, &(struct frame_function){ answer->kind, name, image->name, offset,
+							 &image->build_id, &file });
 	if (answer->quality == NAME_FUNCTION && answer->frame >= N_FRAME_IDS) {
 		slot->places = names_find_or_add_places(names, answer->frame);
 		answer->distance = (uint32_t)(address - start);
@@ -267,9 +278,12 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 	} else {
 		const struct image *image = mapping ? mapping->image : NULL;
 
-		answer->frame = frames_intern_code(names->frames, answer->kind, NULL,
-						   image ? image->name : "", slot->address,
-						   image ? &image->build_id : NULL);
+		answer->frame = frames_intern_function(
+			names->frames,
+			&(struct frame_function){ .kind = answer->kind,
+						  .module = image ? image->name : NULL,
+						  .address = slot->address,
+						  .build = image ? &image->build_id : NULL });
 	}
 }
 
@@ -290,9 +304,8 @@ static __attribute__((noinline)) void names_fill(struct names *names, struct nam
 	}
 	answer->quality = NAME_SYMBOL;
 	answer->distance = (uint32_t)(slot->address - entry.start);
-	answer->frame =
-		frames_intern_code(names->frames, answer->kind, entry.name, mapping->image->name,
-				   entry.start - mapping->bias, &mapping->image->build_id);
+	answer->frame = names_intern_symbol(names, answer->kind, &entry, mapping->image,
+					    entry.start - mapping->bias);
 	mapping->image->wants_lines |= !mapping->image->lines;
 	if (mapping->image->lines && answer->frame >= N_FRAME_IDS)
 		answer->frame = frames_intern_line(names->frames, answer->frame,
@@ -330,8 +343,7 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 
 	if (!image->symtab || !symtab_find(image->symtab, late->address, &entry))
 		return false;
-	late->better = frames_intern_code(names->frames, FRAME_KIND_USERLAND, entry.name,
-					  image->name, entry.start, &image->build_id);
+	late->better = names_intern_symbol(names, FRAME_KIND_USERLAND, &entry, image, entry.start);
 	late->shift = (uint32_t)(late->address - entry.start) - late->distance;
 	return true;
 }

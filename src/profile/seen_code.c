@@ -394,10 +394,11 @@ static void seen_add_target(struct seen_pass *pass, uint32_t distance, uint64_t 
 
 	image = seen_find_symbol(pass, address, &bias, &entry);
 	if (image) {
-		target.frame = frames_intern_code(
+		target.frame = frames_intern_function(
 			pass->frames,
-			pass->function->kernel ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND,
-			entry.name, image->name, entry.start, &image->build_id);
+			&(struct frame_function){
+				pass->function->kernel ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND,
+				entry.name, image->name, entry.start, &image->build_id, NULL });
 		target.offset = address - bias - entry.start;
 		seen_remember_call(pass->seen, target.frame, entry.start + bias,
 				   entry.end - entry.start);

@@ -4,6 +4,7 @@ libxtop_a_SOURCES += \
 	include/xtop/profile/batches.h \
 	include/xtop/profile/crash.h \
 	include/xtop/profile/frames.h \
+	include/xtop/profile/owners.h \
 	include/xtop/profile/profile.h \
 	include/xtop/profile/resolver.h \
 	include/xtop/profile/sample_log.h \
@@ -18,6 +19,7 @@ libxtop_a_SOURCES += \
 	src/profile/fold.h \
 	src/profile/frames.c \
 	src/profile/names.c \
+	src/profile/owners.c \
 	src/profile/names.h \
 	src/profile/profile.c \
 	src/profile/registers_text.c \

@@ -12,19 +12,6 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/profile/snapshot.h"
 
-static uint32_t translate_frame(const struct frames *from, uint32_t id, struct frames *to)
-{
-	const struct frame *frame = frames_get(from, id);
-
-	if (id < N_FRAME_IDS)
-		return id;
-	if (frame->line_file)
-		return translate_frame(from, frame->group, to);
-	return frames_intern_place(to, frame->kind, frame->unknown ? NULL : frame->raw_name,
-				   frame->module, frame->address, frames_get_build(from, frame),
-				   frame->file);
-}
-
 /* Where several frames became one, the largest design effect counts. */
 static void translate_effects(const struct snapshot *from, const uint32_t *ids, struct snapshot *to)
 {
@@ -59,7 +46,7 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	if (!to)
 		return error_create("no memory for the baseline");
 	for (uint32_t i = 0; i < from->n_frames; i++)
-		ids[i] = translate_frame(from->frames, i, frames);
+		ids[i] = frames_translate(from->frames, i, frames);
 	for (size_t i = 0; i < to->n_nodes; i++)
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);

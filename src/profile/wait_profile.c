@@ -161,9 +161,9 @@ static uint32_t waits_find_or_add_row(struct waits *waits, const uint32_t *stack
 				     .site = site.frame,
 				     .kind = (uint8_t)site.kind };
 
-	if (n > 0 && frames_get(frames, stack[0])->kind == FRAME_KIND_PROCESS)
+	if (n > 0 && frames_is_process(frames, stack[0]))
 		key.process = stack[0];
-	if (n > 1 && frames_get(frames, stack[1])->kind == FRAME_KIND_THREAD)
+	if (n > 1 && frames_is_thread(frames, stack[1]))
 		key.thread = stack[1];
 	return wait_rows_find_or_add(waits->rows, &key);
 }
@@ -303,10 +303,9 @@ static struct wait_place waits_fold_place(const struct fold *fold, uint32_t site
 	struct wait_place place = waits_nowhere;
 	size_t n = fold->n_frames;
 
-	if (n > 0 && frames_get(frames, fold->frames[0])->kind == FRAME_KIND_PROCESS)
+	if (n > 0 && frames_is_process(frames, fold->frames[0]))
 		place.process = fold->frames[0];
-	if (n > 1 && place.process != FRAME_NONE &&
-	    frames_get(frames, fold->frames[1])->kind == FRAME_KIND_THREAD)
+	if (n > 1 && place.process != FRAME_NONE && frames_is_thread(frames, fold->frames[1]))
 		place.thread = fold->frames[1];
 	if (site != FRAME_NONE && frame_is_function(frames_get(frames, site)))
 		place.site = site;

@@ -80,8 +80,7 @@ static const char *column_symbol_tag(enum frame_kind kind)
 		return "[.] ";
 	case FRAME_KIND_FUNCTION:
 	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
+	case FRAME_KIND_OWNER:
 	case FRAME_KIND_MARK:
 		break;
 	}

@@ -208,7 +208,8 @@ bool filter_matches(const struct filter *filter, const struct frames *frames, ui
 	if (verdict && *verdict != FILTER_NOT_ASKED)
 		return *verdict == FILTER_YES;
 	matches = f->kind != FRAME_KIND_ROOT &&
-		  (filter_matches_text(filter, f->name) || filter_matches_text(filter, f->module) ||
+		  (filter_matches_text(filter, f->name) ||
+		   filter_matches_text(filter, frames_get_home(frames, f)) ||
 		   (f->raw_name != f->name && filter_matches_text(filter, f->raw_name)));
 	if (verdict)
 		*verdict = matches ? FILTER_YES : FILTER_NO;

@@ -42,8 +42,7 @@ static bool functions_is_row(const struct frame *frame)
 	case FRAME_KIND_MARK:
 		return true;
 	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
+	case FRAME_KIND_OWNER:
 		break;
 	}
 	return false;
@@ -120,12 +119,10 @@ static void functions_run(struct functions_pass *pass, const struct snapshot_nod
 			continue;
 		}
 		row = pass->rows_of[node->frame];
-		if (node->depth == 1) {
-			const struct frame *frame = frames_get(pass->snapshot->frames, node->frame);
-
-			pass->process =
-				frame->kind == FRAME_KIND_PROCESS ? node->frame : FRAME_NONE;
-		}
+		if (node->depth == 1)
+			pass->process = frames_is_process(pass->snapshot->frames, node->frame)
+						? node->frame
+						: FRAME_NONE;
 		if (!row)
 			row = functions_add_row(pass, node->frame);
 		if (row != NO_ROW)

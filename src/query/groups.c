@@ -60,6 +60,7 @@ static int process_compare(const void *pointer_a, const void *pointer_b, void *p
 }
 
 struct processes_pass {
+	const struct frames *frames;
 	struct groups groups;
 	size_t rows_capacity, process_capacity;
 	uint32_t *rows_of;    /* by frame */
@@ -70,31 +71,31 @@ struct processes_pass {
 /* Whether a frame has a name. */
 enum group_known { GROUP_NOT_ASKED, GROUP_KNOWN, GROUP_UNKNOWN };
 
-static bool processes_add_row(struct processes_pass *pass, uint32_t id, const struct frame *frame,
+static bool processes_add_row(struct processes_pass *pass, const struct owner *owner,
 			      uint32_t process)
 {
+	const struct frame *frame = frames_get(pass->frames, owner->frame);
 	struct groups *groups = &pass->groups;
 
 	if (!vector_reserve(groups->rows, pass->rows_capacity, groups->n + 1) ||
 	    !vector_reserve(pass->process_of, pass->process_capacity, groups->n + 1))
 		return false;
 	groups->rows[groups->n] = (struct group_row){
-		.frame = id,
+		.frame = owner->frame,
 		.name = frame->name,
-		.cgroup = frame->kind == FRAME_KIND_PROCESS ? frame->module : NULL,
-		.is_thread = frame->kind == FRAME_KIND_THREAD,
+		.cgroup = owner->kind == OWNER_PROCESS ? owner->cgroup : NULL,
+		.is_thread = owner->kind == OWNER_THREAD,
 	};
 	pass->process_of[groups->n] = process;
-	pass->rows_of[id] = (uint32_t)groups->n++;
+	pass->rows_of[owner->frame] = (uint32_t)groups->n++;
 	return true;
 }
 
 /* Adds NODE, which is a process or thread of PROCESS, to its row. False: out of memory. */
 static bool processes_add(struct processes_pass *pass, const struct snapshot_node *node,
-			  const struct frame *frame, uint32_t process)
+			  const struct owner *owner, uint32_t process)
 {
-	if (pass->rows_of[node->frame] == NO_ROW &&
-	    !processes_add_row(pass, node->frame, frame, process))
+	if (pass->rows_of[node->frame] == NO_ROW && !processes_add_row(pass, owner, process))
 		return false;
 	weights_add_children(&pass->groups.rows[pass->rows_of[node->frame]].weights, node);
 	return true;
@@ -128,19 +129,20 @@ struct processes_owner {
 static bool processes_enter(struct processes_pass *pass, const struct snapshot *snapshot,
 			    const struct snapshot_node *node, struct processes_owner *owner)
 {
-	const struct frame *frame = frames_get(snapshot->frames, node->frame);
+	const struct owner *entered =
+		frames_get_owner(snapshot->frames, frames_get(snapshot->frames, node->frame));
 	bool is_owner;
 
 	if (node->depth == 1) {
-		is_owner = frame->kind == FRAME_KIND_PROCESS;
+		is_owner = entered && entered->kind == OWNER_PROCESS;
 		owner->process = is_owner ? node->frame : FRAME_NONE;
 		owner->thread = FRAME_NONE;
 	} else {
-		is_owner = frame->kind == FRAME_KIND_THREAD && owner->process != FRAME_NONE;
+		is_owner = entered && entered->kind == OWNER_THREAD && owner->process != FRAME_NONE;
 		owner->thread = is_owner ? node->frame : FRAME_NONE;
 	}
 	return !is_owner || !node->children_total ||
-	       processes_add(pass, node, frame, owner->process);
+	       processes_add(pass, node, entered, owner->process);
 }
 
 static bool processes_collect(const struct snapshot *snapshot, struct processes_pass *pass)
@@ -190,7 +192,8 @@ static void processes_deinit(struct processes_pass *pass)
 struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
 					  struct groups *groups)
 {
-	struct processes_pass pass = { .groups.whole = weights_of(&snapshot->nodes[0]) };
+	struct processes_pass pass = { .frames = snapshot->frames,
+				       .groups.whole = weights_of(&snapshot->nodes[0]) };
 	_cleanup_free_ struct process_row *order = NULL;
 
 	pass.rows_of = malloc(snapshot->n_frames * sizeof(*pass.rows_of));

@@ -113,7 +113,9 @@ static uint32_t line_expander_intern(struct line_expander *expander, const struc
 
 	snprintf(text, sizeof(text), "%s%s%s%s", demangled ? demangled : name,
 		 inlined ? LINE_EXPANDER_INLINED_MARK : "", *line ? " " : "", line);
-	return frames_intern_code(expander->frames, of->kind, text, of->module, of->address, build);
+	return frames_intern_function(
+		expander->frames,
+		&(struct frame_function){ of->kind, text, of->module, of->address, build, NULL });
 }
 
 static bool line_expander_add_link(struct line_expander *expander, uint32_t frame, const char *line)
@@ -155,9 +157,7 @@ static uint32_t line_expander_translate(struct line_expander *expander, const st
 
 	if (id < N_FRAME_IDS)
 		return id;
-	translated = frames_intern_place(
-		expander->frames, frame->kind, frame->unknown ? NULL : frame->raw_name,
-		frame->module, frame->address, frames_get_build(from->frames, frame), frame->file);
+	translated = frames_translate(from->frames, id, expander->frames);
 	line_expander_set_origin(expander, translated, frame_get_function(frame, id));
 	return translated;
 }

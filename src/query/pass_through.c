@@ -60,8 +60,7 @@ static bool ticks_reach(const struct tick_sums *part, const struct tick_sums *wh
 
 static bool frame_is_unit(const struct frame *frame)
 {
-	return frame->kind == FRAME_KIND_ROOT || frame->kind == FRAME_KIND_PROCESS ||
-	       frame->kind == FRAME_KIND_THREAD;
+	return frame->kind == FRAME_KIND_ROOT || frame->kind == FRAME_KIND_OWNER;
 }
 
 static bool frame_is_named_function(const struct frame *frame)

@@ -32,9 +32,9 @@ static bool selection_is_in_module(const struct selection *selection, const stru
 	return frame->module == selection->module || !strcmp(frame->module, selection->module);
 }
 
-static bool selection_is_in_cgroup(const struct selection *selection, const struct frame *frame)
+static bool selection_is_in_cgroup(const struct selection *selection, const struct owner *owner)
 {
-	return frame->kind == FRAME_KIND_PROCESS && !strcmp(frame->module, selection->cgroup);
+	return owner && owner->kind == OWNER_PROCESS && !strcmp(owner->cgroup, selection->cgroup);
 }
 
 static bool selection_hides(const struct selection *selection, const struct frame *frame)
@@ -64,7 +64,8 @@ static uint8_t selection_ask(const struct selection *selection, const struct sna
 	if (selection->process == FRAME_NONE || frame == selection->process)
 		met |= SELECTION_PROCESS;
 	if (!selection->cgroup ||
-	    selection_is_in_cgroup(selection, frames_get(from->frames, frame)))
+	    selection_is_in_cgroup(selection,
+				   frames_get_owner(from->frames, frames_get(from->frames, frame))))
 		met |= SELECTION_CGROUP;
 	if (!selection->module ||
 	    selection_is_in_module(selection, frames_get(from->frames, frame)))

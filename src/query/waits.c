@@ -69,13 +69,6 @@ static size_t waits_stack(const struct snapshot *snapshot, uint32_t node,
 	return depth;
 }
 
-static uint32_t waits_frame_of_kind(const struct snapshot *snapshot, const uint32_t *stack,
-				    size_t n, size_t at, enum frame_kind kind)
-{
-	return at < n && frames_get(snapshot->frames, stack[at])->kind == kind ? stack[at]
-									      : FRAME_NONE;
-}
-
 static bool waits_add_node(struct waits_pass *pass, uint32_t index)
 {
 	const struct snapshot *snapshot = pass->snapshot;
@@ -87,8 +80,8 @@ static bool waits_add_node(struct waits_pass *pass, uint32_t index)
 	if (!node->self_total || !node->depth || node->depth > SNAPSHOT_MAX_DEPTH)
 		return true;
 	n = waits_stack(snapshot, index, stack);
-	row.process = waits_frame_of_kind(snapshot, stack, n, 0, FRAME_KIND_PROCESS);
-	row.thread = waits_frame_of_kind(snapshot, stack, n, 1, FRAME_KIND_THREAD);
+	row.process = frames_is_process(snapshot->frames, stack[0]) ? stack[0] : FRAME_NONE;
+	row.thread = n > 1 && frames_is_thread(snapshot->frames, stack[1]) ? stack[1] : FRAME_NONE;
 	row.site = wait_site_find(snapshot->frames, &pass->classes, stack, n);
 	found = waits_find_or_add(pass, &row);
 	if (found)

@@ -58,7 +58,7 @@ static void fill(void)
 	must_or_die(profile_create(PROFILE_MAX_NODES, 10 * NS_PER_S, frames, &profile));
 	for (unsigned i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "process%u", i);
-		processes[i] = frames_intern(frames, FRAME_KIND_PROCESS, name, "", 0);
+		processes[i] = frames_intern_process(frames, name, "");
 	}
 	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
 		snprintf(name, sizeof(name), "some_function_of_the_guest_that_has_a_name_%u", i);

@@ -204,8 +204,7 @@ static void test_forged(void)
 		"\x1b[2J;",
 	};
 	static const size_t n = sizeof(names) / sizeof(names[0]);
-	static const enum frame_kind kinds[] = { FRAME_KIND_PROCESS, FRAME_KIND_THREAD,
-						 FRAME_KIND_KERNEL, FRAME_KIND_USERLAND };
+	static const enum frame_kind kinds[] = { FRAME_KIND_KERNEL, FRAME_KIND_USERLAND };
 	struct profile *profile;
 	struct snapshot *snapshot;
 	char *text, *line, *rest;
@@ -215,8 +214,10 @@ static void test_forged(void)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t stack[4];
 
-		for (size_t j = 0; j < 4; j++)
-			stack[j] = frames_intern(frames, kinds[j], names[(i + j) % n],
+		stack[0] = frames_intern_process(frames, names[i], names[i]);
+		stack[1] = frames_intern_thread(frames, names[(i + 1) % n], stack[0]);
+		for (size_t j = 2; j < 4; j++)
+			stack[j] = frames_intern(frames, kinds[j - 2], names[(i + j) % n],
 						 names[(i + 2 * j) % n], 0);
 		profile_add(profile, stack, 4, 1, 1000, 1000);
 	}

@@ -47,8 +47,9 @@ static struct snapshot *forged_snapshot(struct frames *frames)
 	must(profile_create(4096, 0, frames, &profile));
 	for (size_t i = 0; i < N; i++) {
 		const uint32_t stack[DEPTH] = {
-			frames_intern(frames, FRAME_KIND_PROCESS, names[i], "", 0),
-			frames_intern(frames, FRAME_KIND_THREAD, names[i], names[i], 0),
+			frames_intern_process(frames, names[i], ""),
+			frames_intern_thread(frames, names[i],
+					     frames_intern_process(frames, names[i], "")),
 			frames_intern(frames, FRAME_KIND_USERLAND, names[i], names[i], i),
 			frames_intern(frames, FRAME_KIND_KERNEL, names[i], names[i], i),
 			frames_intern(frames, FRAME_KIND_USERLAND, NULL, names[i], i + 1),

@@ -202,8 +202,9 @@ static const struct line_reader made_reader = {
 static struct snapshot *snapshot_with_lines(uint32_t file)
 {
 	const struct build_id build = { .size_bytes = 0 };
-	uint32_t function = frames_intern_code(frames, FRAME_KIND_USERLAND, "main", "prog", 0x1000,
-					       &build);
+	uint32_t function = frames_intern_function(
+		frames, &(struct frame_function){ FRAME_KIND_USERLAND, "main", "prog", 0x1000,
+						  &build, NULL });
 	struct snapshot *snapshot;
 	struct profile *profile;
 

@@ -75,15 +75,17 @@ static void test_colours(void)
 		      { "read", "libc.so.6", FRAME_KIND_USERLAND, 'l' },
 		      { "clock", "[vdso]", FRAME_KIND_USERLAND, 'l' },
 		      { NULL, "prog", FRAME_KIND_USERLAND, 'n' },
-		      { "httpd", "", FRAME_KIND_PROCESS, 'p' } };
+		      { "httpd", "", FRAME_KIND_OWNER, 'p' } };
 	struct profile *profile;
 	struct snapshot *snapshot;
 	char *text, expected[128];
 
 	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
 	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
-		uint32_t id = frames_intern(frames, cells[i].kind, cells[i].name, cells[i].module,
-					    0x7000);
+		uint32_t id = cells[i].kind == FRAME_KIND_OWNER
+				      ? frames_intern_process(frames, cells[i].name, NULL)
+				      : frames_intern(frames, cells[i].kind, cells[i].name,
+						      cells[i].module, 0x7000);
 
 		profile_add(profile, &id, 1, 1, 1, 1);
 	}

@@ -173,11 +173,16 @@ static void test_builds(void)
 {
 	const struct build_id first = { .size_bytes = 3, .bytes = { 0x01, 0xab, 0xff } },
 			      second = { .size_bytes = 2, .bytes = { 0x23, 0x45 } };
+	const uint32_t java = frames_intern_process(frames, "java", NULL);
 	const uint32_t stack[] = {
-		frames_intern(frames, FRAME_KIND_PROCESS, "java", NULL, 0),
-		frames_intern(frames, FRAME_KIND_THREAD, "GC", "java", 0),
-		frames_intern_code(frames, FRAME_KIND_USERLAND, "start", "libc.so.6", 0x10, &first),
-		frames_intern_code(frames, FRAME_KIND_USERLAND, "read", "libc.so.6", 0x20, &second),
+		java,
+		frames_intern_thread(frames, "GC", java),
+		frames_intern_function(frames,
+				       &(struct frame_function){ FRAME_KIND_USERLAND, "start",
+								 "libc.so.6", 0x10, &first, NULL }),
+		frames_intern_function(frames, &(struct frame_function){ FRAME_KIND_USERLAND,
+									 "read", "libc.so.6", 0x20,
+									 &second, NULL }),
 	};
 	struct profile *profile;
 	struct snapshot *snapshot;
@@ -264,8 +269,9 @@ static void test_lines(void)
 
 static uint32_t code(const char *name, uint64_t address)
 {
-	return frames_intern_code(frames, FRAME_KIND_USERLAND, name, "prog", address,
-				  &(struct build_id){ .size_bytes = 0 });
+	return frames_intern_function(
+		frames, &(struct frame_function){ FRAME_KIND_USERLAND, name, "prog", address,
+						  &(struct build_id){ .size_bytes = 0 }, NULL });
 }
 
 /* Inlined functions are lines of the location of the function around them. */

@@ -60,8 +60,9 @@ static void test_empty(void)
 static void test_build_id(void)
 {
 	const struct build_id build = { .size_bytes = 2, .bytes = { 0x01, 0xab } };
-	const uint32_t id = frames_intern_code(frames, FRAME_KIND_USERLAND, "read", "libc.so.6", 1,
-					       &build);
+	const uint32_t id = frames_intern_function(
+		frames, &(struct frame_function){ FRAME_KIND_USERLAND, "read", "libc.so.6", 1,
+						  &build, NULL });
 	struct profile *profile;
 	struct snapshot *snapshot;
 

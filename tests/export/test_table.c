@@ -91,8 +91,8 @@ static void test_empty(void)
 /* A guest with processes has one more column. An empty cell before it is "-". */
 static void test_processes(void)
 {
-	const uint32_t httpd = frames_intern(frames, FRAME_KIND_PROCESS, "httpd", "", 0),
-		       blank = frames_intern(frames, FRAME_KIND_PROCESS, "a  b", "", 0),
+	const uint32_t httpd = frames_intern_process(frames, "httpd", ""),
+		       blank = frames_intern_process(frames, "a  b", ""),
 		       serve = frames_intern(frames, FRAME_KIND_KERNEL, "serve", "[kernel]", 0);
 	struct profile *profile;
 	struct snapshot *snapshot;

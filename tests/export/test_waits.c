@@ -10,20 +10,22 @@
 
 static struct frames *frames;
 
-static uint32_t frame(enum frame_kind kind, const char *name)
+static uint32_t process(const char *name)
 {
-	return frames_intern(frames, kind, name, kind == FRAME_KIND_KERNEL ? "[kernel]" : "", 0);
+	return frames_intern_process(frames, name, NULL);
+}
+
+static uint32_t kernel(const char *name)
+{
+	return frames_intern(frames, FRAME_KIND_KERNEL, name, "[kernel]", 0);
 }
 
 /* In 10 s: PIPE_MS that cat waited for a pipe, JOURNAL_MS that db did for the journal. */
 static struct snapshot *make(uint32_t pipe_ms, uint32_t journal_ms)
 {
-	const uint32_t cat[] = { frame(FRAME_KIND_PROCESS, "cat"),
-				 frame(FRAME_KIND_KERNEL, "pipe_read") };
-	const uint32_t db[] = { frame(FRAME_KIND_PROCESS, "db"),
-				frame(FRAME_KIND_KERNEL, "wait_transaction_locked") };
-	const uint32_t idle[] = { frame(FRAME_KIND_PROCESS, "kworker"),
-				  frame(FRAME_KIND_KERNEL, "worker_thread") };
+	const uint32_t cat[] = { process("cat"), kernel("pipe_read") };
+	const uint32_t db[] = { process("db"), kernel("wait_transaction_locked") };
+	const uint32_t idle[] = { process("kworker"), kernel("worker_thread") };
 	struct profile *profile;
 	struct snapshot *snapshot;
 	struct snapshot_waits *waits;
@@ -70,22 +72,20 @@ static struct snapshot *with_lock(struct snapshot *snapshot, double ms, const ch
 	strcpy(waits->locks[0].name, name);
 	waits->lock_tasks = calloc(2, sizeof(*waits->lock_tasks));
 	waits->n_lock_tasks = 2;
-	waits->lock_tasks[0] =
-		(struct snapshot_lock_task){ .pid = 7,
-					     .process = frame(FRAME_KIND_PROCESS, "cat"),
-					     .thread = FRAME_NONE,
-					     .site = frame(FRAME_KIND_KERNEL, "pipe_read"),
-					     .waited_ns = S / 4,
-					     .n_frames = 2,
-					     .frames = { frame(FRAME_KIND_KERNEL, "schedule"),
-							 frame(FRAME_KIND_KERNEL, "pipe_read") } };
-	waits->lock_tasks[1] =
-		(struct snapshot_lock_task){ .pid = 9,
-					     .process = frame(FRAME_KIND_PROCESS, "db"),
-					     .thread = FRAME_NONE,
-					     .site = FRAME_NONE,
-					     .lock = SNAPSHOT_NO_LOCK,
-					     .on_cpu = true };
+	waits->lock_tasks[0] = (struct snapshot_lock_task){ .pid = 7,
+							    .process = process("cat"),
+							    .thread = FRAME_NONE,
+							    .site = kernel("pipe_read"),
+							    .waited_ns = S / 4,
+							    .n_frames = 2,
+							    .frames = { kernel("schedule"),
+									kernel("pipe_read") } };
+	waits->lock_tasks[1] = (struct snapshot_lock_task){ .pid = 9,
+							    .process = process("db"),
+							    .thread = FRAME_NONE,
+							    .site = FRAME_NONE,
+							    .lock = SNAPSHOT_NO_LOCK,
+							    .on_cpu = true };
 	return snapshot;
 }
 

@@ -74,10 +74,9 @@ static void add_locks(struct snapshot_waits *waits, uint32_t process, uint32_t s
 
 static struct snapshot *make(bool has_tasks)
 {
-	const uint32_t stack[] = {
-		frames_intern(frames, FRAME_KIND_PROCESS, "\303\244\"\\", "", 0),
-		frames_intern(frames, FRAME_KIND_KERNEL, "pipe_read", "[kernel]", 0)
-	};
+	const uint32_t stack[] = { frames_intern_process(frames, "\303\244\"\\", ""),
+				   frames_intern(frames, FRAME_KIND_KERNEL, "pipe_read", "[kernel]",
+						 0) };
 	struct profile *profile;
 	struct snapshot *snapshot;
 

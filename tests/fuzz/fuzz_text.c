@@ -90,7 +90,7 @@ static void draw(const struct frame *frame)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
-	enum frame_kind kind = FRAME_KIND_PROCESS + fuzz_u8(&fuzz) % 3;
+	uint8_t kind = fuzz_u8(&fuzz) % 3;
 	size_t name_bytes = fuzz.left_bytes;
 	const struct frame *frame;
 	struct frames *frames;
@@ -102,10 +102,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	name[name_bytes] = '\0';
 	clean(&fuzz, name, name_bytes);
 	fuzz_succeed(frames_create(symbol_demangle, &frames));
-	frame = frames_get(frames, frames_intern(frames, kind, name, name + name_bytes / 2, 0));
+	frame = frames_get(frames,
+			   kind ? frames_intern(frames,
+						kind == 1 ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND,
+						name, name + name_bytes / 2, 0)
+				: frames_intern_process(frames, name, name + name_bytes / 2));
 	check_clean(frame->name);
 	check_clean(frame->raw_name);
-	check_clean(frame->module);
+	check_clean(frames_get_home(frames, frame));
 	draw(frame);
 	frames_destroy(frames);
 	free(name);

@@ -124,7 +124,7 @@ static void test_kinds(void)
 {
 	struct read read = read_text("httpd;main;vfs_read_[k] 3\ngzip;main;f_[j] 2\nswapper 5\n");
 
-	check(kind_of(&read, "httpd") == FRAME_KIND_PROCESS, "the first name is the process");
+	check(kind_of(&read, "httpd") == FRAME_KIND_OWNER, "the first name is the process");
 	check(kind_of(&read, "main") == FRAME_KIND_FUNCTION, "main: a function");
 	check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "vfs_read_[k]: the kernel's");
 	check(kind_of(&read, "f") == FRAME_KIND_USERLAND, "f_[j]: a program's");
@@ -143,7 +143,7 @@ static void test_kinds(void)
 	      "first names with nothing in common: functions");
 	read_close(&read);
 	read = read_text("a;f;x 3\nb;f;y 2\nc;g 2\n");
-	check(kind_of(&read, "c") == FRAME_KIND_PROCESS, "two of three share f: processes");
+	check(kind_of(&read, "c") == FRAME_KIND_OWNER, "two of three share f: processes");
 	read_close(&read);
 	read = read_text("a;f;x 3\nb;f;y 2\nc;g 2\nd;h 1\ne;i 1\n");
 	check(kind_of(&read, "a") == FRAME_KIND_FUNCTION, "two of five share f: functions");
@@ -277,7 +277,7 @@ static void test_pprof(void)
 		check_string(import_get_format(read.import), "pprof", "format");
 		check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "the kernel's");
 		check(kind_of(&read, "inner") == FRAME_KIND_USERLAND, "a program's");
-		check(kind_of(&read, "httpd") == FRAME_KIND_PROCESS, "the label is the process");
+		check(kind_of(&read, "httpd") == FRAME_KIND_OWNER, "the label is the process");
 		check(read.snapshot->total_weight == 9.5, "ticks: %g",
 		      read.snapshot->total_weight);
 		check_u64(read.snapshot->resolver.samples, 10, "samples");

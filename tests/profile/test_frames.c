@@ -78,7 +78,7 @@ static void test_clean(struct frames *frames)
 	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "_Z1fv", NULL, 1));
 	check_string(frame->name, "f()_[m", "the demangled name is cleaned, too");
 	check_string(frame->raw_name, "_Z1fv", "raw name");
-	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_PROCESS, "_Z1fv", NULL, 0));
+	frame = frames_get(frames, frames_intern_process(frames, "_Z1fv", NULL));
 	check_string(frame->name, "_Z1fv", "a process is not demangled");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
@@ -141,10 +141,12 @@ static void test_files(void)
 	char path[32];
 
 	must(frames_create(NULL, &table));
-	first = frames_intern_place(table, FRAME_KIND_USERLAND, "a+0x1", "a", 1, NULL,
-				    &raw);
-	second = frames_intern_place(table, FRAME_KIND_USERLAND, "a+0x2", "a", 2, NULL,
-				    &raw);
+	first = frames_intern_function(
+		table,
+		&(struct frame_function){ FRAME_KIND_USERLAND, "a+0x1", "a", 1, NULL, &raw });
+	second = frames_intern_function(
+		table,
+		&(struct frame_function){ FRAME_KIND_USERLAND, "a+0x2", "a", 2, NULL, &raw });
 	named = frames_intern(table, FRAME_KIND_USERLAND, "main", "a", 3);
 	check(frames_get(table, first)->file == frames_get(table, second)->file,
 	      "two places share the file");
@@ -156,8 +158,9 @@ static void test_files(void)
 	for (unsigned i = 0; i < FRAMES_MAX_FILES + 10; i++) {
 		snprintf(path, sizeof(path), "/many/%u", i);
 		raw.path = path;
-		first = frames_intern_place(table, FRAME_KIND_USERLAND, path, "a", 100 + i, NULL,
-				    &raw);
+		first = frames_intern_function(table, &(struct frame_function){ FRAME_KIND_USERLAND,
+										path, "a", 100 + i,
+										NULL, &raw });
 	}
 	check(!frames_get(table, first)->file && first > named,
 	      "without room for a file there is still a frame");

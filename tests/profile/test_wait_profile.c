@@ -511,7 +511,7 @@ static void saw(unsigned vcpu, enum vcpu_state state, uint32_t pid, bool user, u
 	fold.time_ns = time_ns;
 	fold.task.pid = pid;
 	fold.n_frames = 0;
-	fold.frames[fold.n_frames++] = frames_intern(frames, FRAME_KIND_PROCESS, "app", "", 0);
+	fold.frames[fold.n_frames++] = frames_intern_process(frames, "app", "");
 	snprintf(text, sizeof(text), "%s", functions);
 	while ((word = strsep(&rest, " ")))
 		fold.frames[fold.n_frames++] =

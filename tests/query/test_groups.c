@@ -27,7 +27,7 @@ static char *groups_text(const struct groups *groups)
 
 static void test_processes(void)
 {
-	uint32_t thread = frames_intern(frames, FRAME_KIND_THREAD, "worker", NULL, 0),
+	uint32_t thread = frames_intern_thread(frames, "worker", FRAME_NONE),
 		 web = stacks_frame(frames, "@web"), main_ = stacks_frame(frames, ".main");
 	const uint32_t of_thread[] = { web, thread, main_ }, of_main[] = { web, main_ };
 	struct profile *profile;
@@ -59,8 +59,8 @@ static void test_cgroups(void)
 		 other = stacks_frame(frames, "@web@docker/3f2a"),
 		 main_ = stacks_frame(frames, ".main");
 	const uint32_t stacks[][3] = {
-		{ web, frames_intern(frames, FRAME_KIND_THREAD, "pool", "web", web), main_ },
-		{ other, frames_intern(frames, FRAME_KIND_THREAD, "pool", "web", other), main_ },
+		{ web, frames_intern_thread(frames, "pool", web), main_ },
+		{ other, frames_intern_thread(frames, "pool", other), main_ },
 	};
 	struct profile *profile;
 	struct snapshot *snapshot;

@@ -20,10 +20,9 @@ static void add(const char *stack, unsigned n)
 
 	strcpy(copy, stack);
 	for (name = strtok_r(copy, " ", &saved); name; name = strtok_r(NULL, " ", &saved))
-		ids[depth++] = name[0] == '@'
-				       ? frames_intern(frames, FRAME_KIND_PROCESS, name + 1, "", 0)
-				       : frames_intern(frames, FRAME_KIND_KERNEL, name, "[kernel]",
-						       0x1000);
+		ids[depth++] = name[0] == '@' ? frames_intern_process(frames, name + 1, "")
+					      : frames_intern(frames, FRAME_KIND_KERNEL, name,
+							      "[kernel]", 0x1000);
 	for (unsigned i = 0; i < n; i++)
 		profile_add(profile, ids, depth, 1000, 1, 1);
 }

@@ -54,8 +54,9 @@ static uint32_t file;
 static void add(struct profile *profile, uint64_t address, bool leaf, uint64_t count)
 {
 	const struct build_id build = { .size_bytes = 2, .bytes = { 0x01, 0xab } };
-	uint32_t function = frames_intern_code(frames, FRAME_KIND_USERLAND, "main", "prog",
-					       0x1000, &build);
+	uint32_t function = frames_intern_function(
+		frames, &(struct frame_function){ FRAME_KIND_USERLAND, "main", "prog", 0x1000,
+						  &build, NULL });
 	uint32_t stack[] = { frames_intern_line(frames, function, file, address),
 			     stacks_frame(frames, ".leaf") };
 

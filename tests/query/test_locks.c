@@ -61,7 +61,9 @@ static struct snapshot *make(const struct held *locks, size_t n_locks, const str
 	for (size_t i = 0; i < n_waits; i++) {
 		to->lock_tasks[i] = (struct snapshot_lock_task){
 			.pid = waits[i].pid,
-			.process = frame(FRAME_KIND_PROCESS, waits[i].process),
+			.process = waits[i].process
+					   ? frames_intern_process(frames, waits[i].process, NULL)
+					   : FRAME_NONE,
 			.thread = FRAME_NONE,
 			.site = frame(FRAME_KIND_KERNEL, waits[i].site),
 			.lock = waits[i].lock,

@@ -18,7 +18,7 @@ static uint32_t kernel(const char *name)
 
 static uint32_t process(const char *name)
 {
-	return frames_intern(frames, FRAME_KIND_PROCESS, name, "", 0);
+	return frames_intern_process(frames, name, "");
 }
 
 /* MS of a stack: process, thread (NULL: none), then kernel functions from the outermost in. */
@@ -31,7 +31,7 @@ static void add(struct profile *profile, const char *name, const char *thread,
 
 	stack[n++] = process(name);
 	if (thread)
-		stack[n++] = frames_intern(frames, FRAME_KIND_THREAD, thread, name, stack[0]);
+		stack[n++] = frames_intern_thread(frames, thread, stack[0]);
 	snprintf(text, sizeof(text), "%s", functions);
 	while ((word = strsep(&rest, " ")))
 		stack[n++] = kernel(word);
@@ -58,15 +58,15 @@ static struct snapshot *make(void)
 		.process = process("cat"), .thread = FRAME_NONE, .site = kernel("pipe_read"),
 		.kind = WAIT_PIPE, .now = 2, .states = 1U << OS_WAIT_SLEEPING, .longest_ns = 3 * S
 	};
-	snapshot->waits->rows[1] = (struct snapshot_wait){
-		.process = process("db"),
-		.thread = frames_intern(frames, FRAME_KIND_THREAD, "writer", "db", process("db")),
-		.site = kernel("ext4_write"),
-		.kind = WAIT_RWSEM,
-		.now = 1,
-		.states = 1U << OS_WAIT_SLEEPING | 1U << OS_WAIT_BLOCKED,
-		.longest_ns = 9 * S
-	};
+	snapshot->waits->rows[1] =
+		(struct snapshot_wait){ .process = process("db"),
+					.thread = frames_intern_thread(frames, "writer",
+								       process("db")),
+					.site = kernel("ext4_write"),
+					.kind = WAIT_RWSEM,
+					.now = 1,
+					.states = 1U << OS_WAIT_SLEEPING | 1U << OS_WAIT_BLOCKED,
+					.longest_ns = 9 * S };
 	return snapshot;
 }
 

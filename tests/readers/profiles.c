@@ -66,10 +66,13 @@ static void make_functions(struct frames *frames, uint32_t n)
 
 		memset(build.bytes, (int)module + 1, sizeof(build.bytes));
 		snprintf(name, sizeof(name), "function_%u_of_the_module", i);
-		functions[i] = frames_intern_code(
-			frames, module < 2 ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND,
-			i % 50 == 49 ? NULL : i < N_NASTY ? nasty[i] : name, modules[module],
-			0x1000 + i * 64ULL, &build);
+		functions[i] = frames_intern_function(
+			frames, &(struct frame_function){
+					module < 2 ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND,
+					i % 50 == 49  ? NULL
+					: i < N_NASTY ? nasty[i]
+						      : name,
+					modules[module], 0x1000 + i * 64ULL, &build, NULL });
 	}
 }
 
@@ -81,10 +84,10 @@ static size_t make_stack(struct frames *frames, uint32_t *stack, uint32_t n_func
 	size_t n = 0;
 
 	snprintf(name, sizeof(name), "process %u", process);
-	stack[n++] = frames_intern(frames, FRAME_KIND_PROCESS, name, NULL, 0);
+	stack[n++] = frames_intern_process(frames, name, NULL);
 	if (process % 2) {
 		snprintf(thread, sizeof(thread), "thread %u-%u", process, random_below(2));
-		stack[n++] = frames_intern(frames, FRAME_KIND_THREAD, thread, name, 0);
+		stack[n++] = frames_intern_thread(frames, thread, stack[0]);
 	}
 	if (random_below(20) == 0)
 		stack[n++] = FRAME_TRUNCATED;
@@ -159,7 +162,7 @@ static void write_shares(const struct snapshot *snapshot, const char *path)
 	for (uint32_t id = 1; id < snapshot->n_frames; id++) {
 		const struct frame *frame = frames_get(snapshot->frames, id);
 
-		if (frame->kind != FRAME_KIND_PROCESS && frame->kind != FRAME_KIND_THREAD)
+		if (frame->kind != FRAME_KIND_OWNER)
 			shares[n++].name = frame->name;
 	}
 	qsort(shares, n, sizeof(*shares), compare_names);
@@ -216,8 +219,7 @@ static void set_line(struct snapshot *snapshot, struct frames *frames, uint32_t 
 /* Tasks of process 0 waited 3 s for a lock and 1 s for a disk, there in a function that is inlined. */
 static struct snapshot *make_waits(struct frames *frames)
 {
-	uint32_t stack[] = { frames_intern(frames, FRAME_KIND_PROCESS, "process 0", NULL, 0),
-			     functions[8], 0, 0 };
+	uint32_t stack[] = { frames_intern_process(frames, "process 0", NULL), functions[8], 0, 0 };
 	uint32_t lock = frames_intern(frames, FRAME_KIND_KERNEL, "wait_for_lock", "[kernel]", 0x10),
 		 disk = frames_intern(frames, FRAME_KIND_KERNEL, "wait_for_disk", "[kernel]", 0x20);
 	struct profile *profile;

@@ -83,7 +83,7 @@ static inline uint32_t fixture_process(struct fixture *fixture, char *word)
 {
 	const char *name = strsep(&word, "@");
 
-	return frames_intern(fixture->frames, FRAME_KIND_PROCESS, name, word ? word : "", 0);
+	return frames_intern_process(fixture->frames, name, word ? word : "");
 }
 
 static inline void fixture_add(struct fixture *fixture, const char *stack, uint32_t count)

@@ -48,9 +48,10 @@ static struct snapshot *hostile_snapshot(struct scene *scene)
 
 	for (size_t i = 0; i < N_HOSTILE; i++) {
 		const uint32_t stack[] = {
-			frames_intern(fixture->frames, FRAME_KIND_PROCESS, hostile[i], "", i),
-			frames_intern(fixture->frames, FRAME_KIND_THREAD, hostile[i], hostile[i],
-				      i),
+			frames_intern_process(fixture->frames, hostile[i], ""),
+			frames_intern_thread(
+				fixture->frames, hostile[i],
+				frames_intern_process(fixture->frames, hostile[i], "")),
 			frames_intern(fixture->frames, FRAME_KIND_USERLAND, hostile[i], hostile[i],
 				      i),
 			frames_intern(fixture->frames, FRAME_KIND_KERNEL, hostile[i], hostile[i],

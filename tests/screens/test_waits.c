@@ -140,8 +140,7 @@ static void add_locks(struct fixture *fixture, struct snapshot_waits *waits)
 
 		waits->lock_tasks[waits->n_lock_tasks++] = (struct snapshot_lock_task){
 			.pid = tasks[i].pid,
-			.process = frames_intern(fixture->frames, FRAME_KIND_PROCESS,
-						 tasks[i].process, "", 0),
+			.process = frames_intern_process(fixture->frames, tasks[i].process, ""),
 			.thread = FRAME_NONE,
 			.site = frame_of(fixture, tasks[i].site, tasks[i].kernel),
 			.lock = tasks[i].lock,
@@ -180,8 +179,7 @@ static struct snapshot *picture(struct waits_scene *waits, bool unsupported)
 	snapshot->waits->rows = calloc(N_WAITS, sizeof(*snapshot->waits->rows));
 	for (size_t i = 0; i < N_WAITS && !unsupported; i++)
 		snapshot->waits->rows[snapshot->waits->n_rows++] = (struct snapshot_wait){
-			.process = frames_intern(fixture->frames, FRAME_KIND_PROCESS,
-						 waits_of[i].process, "", 0),
+			.process = frames_intern_process(fixture->frames, waits_of[i].process, ""),
 			.thread = FRAME_NONE,
 			.site = frame_of(fixture, waits_of[i].site, waits_of[i].kernel),
 			.now = waits_of[i].now,

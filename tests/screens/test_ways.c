@@ -80,7 +80,7 @@ static void test_callers_module(void)
 	uint32_t ids[2];
 
 	scene_open(&scene);
-	ids[0] = frames_intern(scene.fixture.frames, FRAME_KIND_PROCESS, "app", "", 0);
+	ids[0] = frames_intern_process(scene.fixture.frames, "app", "");
 	ids[1] = frames_intern(scene.fixture.frames, FRAME_KIND_USERLAND, "parse_line", module, 0);
 	profile_add(scene.fixture.profile, ids, 2, scene.fixture.time_ns, 100, 100);
 	scene.fixture.samples = 100;
@@ -410,11 +410,13 @@ static void test_naming(void)
 	scene_open(&scene);
 	fixture_add(&scene.fixture, "app _start [jit]", 30);
 	fixture_add(&scene.fixture, "app _start #1234", 20);
-	stack[0] = frames_intern(scene.fixture.frames, FRAME_KIND_PROCESS, "app", "", 0);
-	stack[1] = frames_intern_place(scene.fixture.frames, FRAME_KIND_USERLAND, "app+0x1100",
-				       "app", 0x1100, NULL, &whole);
-	stack[2] = frames_intern_place(scene.fixture.frames, FRAME_KIND_USERLAND, "b+0x2200", "b",
-				       0x2200, NULL, &part);
+	stack[0] = frames_intern_process(scene.fixture.frames, "app", "");
+	stack[1] = frames_intern_function(
+		scene.fixture.frames, &(struct frame_function){ FRAME_KIND_USERLAND, "app+0x1100",
+								"app", 0x1100, NULL, &whole });
+	stack[2] = frames_intern_function(scene.fixture.frames,
+					  &(struct frame_function){ FRAME_KIND_USERLAND, "b+0x2200",
+								    "b", 0x2200, NULL, &part });
 	profile_add(scene.fixture.profile, stack, 3, scene.fixture.time_ns, 50, 50);
 	snapshot = fixture_snapshot(&scene.fixture, 1);
 	snapshot->found_by = calloc(snapshot->n_frames, 1);

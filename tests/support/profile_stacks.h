@@ -24,7 +24,7 @@ static inline uint32_t stacks_process(struct frames *frames, const char *name)
 {
 	const char *group = strchr(name, '@');
 	char *alone = strndup(name, strcspn(name, "@"));
-	uint32_t id = frames_intern(frames, FRAME_KIND_PROCESS, alone, group ? group + 1 : "", 0);
+	uint32_t id = frames_intern_process(frames, alone, group ? group + 1 : "");
 
 	free(alone);
 	return id;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of the profile: one entry for each function, process or unnamed address in a stack.
+ * What stacks are made of: one entry for each function, unnamed address, process or thread. What
+ * tells processes and threads apart is in the table of owners (owners.h), which the frames have.
  * Only the resolver adds entries. An entry is never changed or moved, and lives until the table is
  * destroyed, so any thread may read the entries that a snapshot names. No lock is needed: an entry
  * is written before the snapshot that names it is published, and publishing (snapshot.h)
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #include "xtop/base/error.h"
+#include "xtop/profile/owners.h"
 
 #define FRAMES_MAX (1U << 18)
 #define FRAMES_MAX_TEXT_BYTES (24U << 20) /* all names together: a guest can have long names */
@@ -27,12 +29,7 @@
 
 enum frame_kind {
 	FRAME_KIND_ROOT,     /* the whole guest */
-	FRAME_KIND_PROCESS,  /* name: comm; module: its control group */
-	/*
-	 * Below its process, if the thread has another name. Name: comm; module: the process's
-	 * name; address: the process's id, as processes of two control groups may have one name.
-	 */
-	FRAME_KIND_THREAD,
+	FRAME_KIND_OWNER,    /* a process, or a thread: see frames_get_owner() */
 	FRAME_KIND_KERNEL,   /* "[k]" */
 	FRAME_KIND_USERLAND, /* "[.]" */
 	FRAME_KIND_FUNCTION, /* from a profile file, which does not say whose code it is */
@@ -61,7 +58,7 @@ struct frame_file {
 struct frame { /* there may be 262,144 of them */
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
 	const char *raw_name; /* clean, not demangled; often the same pointer as name */
-	const char *module;   /* "[kernel]", a file's name, or see enum frame_kind; "" if none */
+	const char *module;   /* a function's file, or "[kernel]"; "" if none is known */
 	uint64_t address;     /* start of the function; if unknown, the address itself */
 	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
 	/*
@@ -81,9 +78,10 @@ struct frame { /* there may be 262,144 of them */
 	enum frame_kind kind : 8;
 	bool unknown;   /* nobody can name it */
 	bool hypercall; /* a kernel or unikernel calls Xen by it, as by "xen_hypercall_sched_op" */
+	uint32_t owner; /* the owner's id; OWNER_NONE: this is no process or thread */
 };
 
-/* Whether the frame is code, not a process, a thread or a mark. */
+/* Whether the frame is code, not an owner or a mark. */
 static inline bool frame_is_function(const struct frame *frame)
 {
 	return frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND ||
@@ -118,27 +116,32 @@ enum frames_identity {
 void frames_set_identity(struct frames *frames, enum frames_identity identity);
 
 /*
- * The id of the frame with that kind, raw name, module and address. A new frame is added. NAME NULL
- * or empty: unknown. MODULE NULL: none. Raw strings need not be clean. Never fails: when the table
- * is full or memory is out, a name becomes FRAME_UNKNOWN, an unnamed address becomes the group of
- * its kind and module, and frames_refused() counts that. Unnamed addresses get at most half of the
- * table.
+ * A function, or an address that nobody can name, as its guest or its file describes it. No string
+ * need be clean. KIND, NAME, MODULE and ADDRESS tell one function from another. A frame keeps the
+ * build-id and the file with which it was added.
  */
+struct frame_function {
+	enum frame_kind kind;
+	const char *name;   /* NULL or "": unknown */
+	const char *module; /* NULL: none */
+	uint64_t address;
+	const struct build_id *build;  /* of the module; NULL or without bytes: not known */
+	const struct frame_file *file; /* NULL: not known */
+};
+
+/*
+ * The id of the frame of FUNCTION. A new frame is added. Never fails: when the table is full or
+ * memory is out, a name becomes FRAME_UNKNOWN, an unnamed address becomes the group of its kind and
+ * module, and frames_refused() counts that. Unnamed addresses get at most half of the table.
+ */
+uint32_t frames_intern_function(struct frames *frames, const struct frame_function *function);
+/* The id of a function or mark that has neither build-id nor file. */
 uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
 		       const char *module, uint64_t address);
-/*
- * The same for code in a file with the build-id BUILD (NULL or without bytes: not known). BUILD
- * does not tell one frame from another: a frame keeps the build-id with which it was added.
- */
-uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const char *name,
-			    const char *module, uint64_t address, const struct build_id *build);
-/*
- * The same for code in the file RAW, which is kept with a new frame. RAW NULL: the file is not
- * known. RAW's strings need not be clean.
- */
-uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
-			     const char *module, uint64_t address, const struct build_id *build,
-			     const struct frame_file *raw);
+/* The id of a process's frame. CGROUP NULL: not known. Strings need not be clean. Never fails. */
+uint32_t frames_intern_process(struct frames *frames, const char *name, const char *cgroup);
+/* The id of the frame of a thread of the process frame PROCESS; FRAME_NONE: not known. */
+uint32_t frames_intern_thread(struct frames *frames, const char *name, uint32_t process);
 /*
  * The id of a place in FUNCTION, the id of a function: ADDRESS in FILE, which is not 0
  * (line_client.h). When the table is full, returns FUNCTION.
@@ -151,6 +154,19 @@ size_t frames_memory_bytes(const struct frames *frames);    /* resolver */
 
 /* Any thread, for ids below the n_frames of a snapshot that it took. */
 const struct frame *frames_get(const struct frames *frames, uint32_t id);
+
+/* The process or thread that FRAME stands for; NULL: none. Lives as long as FRAMES. */
+const struct owner *frames_get_owner(const struct frames *frames, const struct frame *frame);
+/* Whether the frame ID is one of a process, or one of a thread. */
+bool frames_is_process(const struct frames *frames, uint32_t id);
+bool frames_is_thread(const struct frames *frames, uint32_t id);
+/*
+ * Where FRAME belongs: a function's file, a process's control group, or the name of a thread's
+ * process; "": not known.
+ */
+const char *frames_get_home(const struct frames *frames, const struct frame *frame);
+/* The frame of TO for the frame ID of FROM. A place in a function becomes its function. */
+uint32_t frames_translate(const struct frames *from, uint32_t id, struct frames *to);
 
 /* The build-id of the file that FRAME's code lies in; NULL: not known. Lives as long as FRAMES. */
 const struct build_id *frames_get_build(const struct frames *frames, const struct frame *frame);

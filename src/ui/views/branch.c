@@ -38,10 +38,10 @@ static int branch_draw_name(const struct ui_model *model, const struct call_tree
 		return canvas_printf(canvas, row, column, STYLE_DIM, "… %zu more", line->more);
 	frame = frames_get(model->all->frames, line->frame);
 	return canvas_put_name(canvas, row, column, width,
-			       view_matches(model, line->frame)                   ? STYLE_MATCH
-			       : frame->kind == FRAME_KIND_PROCESS                ? STYLE_TITLE
-			       : frame->unknown || frame->kind == FRAME_KIND_MARK ? STYLE_DIM
-										  : STYLE_NORMAL,
+			       view_matches(model, line->frame)                     ? STYLE_MATCH
+			       : frames_is_process(model->all->frames, line->frame) ? STYLE_TITLE
+			       : frame->unknown || frame->kind == FRAME_KIND_MARK   ? STYLE_DIM
+										    : STYLE_NORMAL,
 			       view_frame_name(model, line->frame, buffer));
 }
 

@@ -165,7 +165,7 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 	else
 		snprintf(text, sizeof(text), "children %.2f  self %.2f", children, self);
 	if (columns_ >= 80 && !(recursive > 0))
-		module = frame->module;
+		module = frames_get_home(model->all->frames, frame);
 	width = canvas_text_width(text);
 	if (*module) { /* a long name must leave room for the function's */
 		module_width = canvas_text_width(module);

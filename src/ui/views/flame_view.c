@@ -115,8 +115,7 @@ static enum style flame_style(const struct ui_model *model, uint32_t id)
 	case FRAME_KIND_USERLAND:
 		return flame_is_library(frame->module) ? STYLE_FLAME_LIBRARY : STYLE_FLAME_USER;
 	case FRAME_KIND_ROOT:
-	case FRAME_KIND_PROCESS:
-	case FRAME_KIND_THREAD:
+	case FRAME_KIND_OWNER:
 	case FRAME_KIND_MARK:
 		break;
 	}

@@ -104,7 +104,9 @@ static void tree_put_origin(const struct ui_model *model, uint32_t frame, struct
 	const char *source = view_frame_source(model, frame);
 
 	canvas_put_name(canvas, row, column, columns_ - column, STYLE_DIM,
-			*source ? source : frames_get(model->all->frames, frame)->module);
+			*source ? source
+				: frames_get_home(model->all->frames,
+						  frames_get(model->all->frames, frame)));
 }
 
 static void tree_draw_line(const struct view_tree *tree, const struct ui_model *model,
