@@ -9,7 +9,7 @@
 
 void export_crash(const struct snapshot *snapshot, const char *title, FILE *file)
 {
-	const struct crash *crash = snapshot->crash;
+	const struct crash_report *crash = snapshot->crash;
 
 	fprintf(file, "%s%s%s: %s\n", title, snapshot_get_run(snapshot)->system[0] ? " " : "",
 		snapshot_get_run(snapshot)->system,

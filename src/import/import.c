@@ -51,7 +51,7 @@ static struct xtop_error *import_read_pprof(struct import *import, FILE *file,
 	if (!error)
 		error = import_reopen(file, sourcep);
 	if (!error)
-		error = pprof_read_samples(reader, *sourcep, start, 0);
+		error = pprof_read_samples(reader, *sourcep);
 	pprof_reader_destroy(reader);
 	return error;
 }

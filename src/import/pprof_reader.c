@@ -149,18 +149,19 @@ struct xtop_error *pprof_read_tables(struct import_source *source, const char *s
 	*readerp = reader;
 	reader->builder = builder;
 	stream = &reader->stream;
-	error = pprof_stream_read(stream, source, start, n, pprof_tables_add_number,
-				  pprof_tables_add_message, &reader->tables);
+	pprof_stream_begin(stream, source, start, n);
+	error = pprof_stream_read(stream, pprof_tables_add_number, pprof_tables_add_message,
+				  &reader->tables);
 	if (!error && !pprof_tables_finish(&reader->tables, stream, builder))
 		error = error_create("damaged: %s", stream->damage);
 	builder->duration_ns = reader->tables.duration_ns;
 	return error;
 }
 
-struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source,
-				      const char *start, size_t n)
+struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source)
 {
-	return pprof_stream_read(&reader->stream, source, start, n, pprof_reader_ignore_number,
+	pprof_stream_begin(&reader->stream, source, "", 0);
+	return pprof_stream_read(&reader->stream, pprof_reader_ignore_number,
 				 pprof_reader_add_sample, reader);
 }
 

@@ -208,19 +208,23 @@ bool pprof_stream_read_fields(struct pprof_stream *stream, pb_istream_t *fields,
 
 /* --- a whole file ----------------------------------------------------------------------------- */
 
-struct xtop_error *pprof_stream_read(struct pprof_stream *stream, struct import_source *source,
-				     const char *start, size_t n, pprof_number_fn *number,
+void pprof_stream_begin(struct pprof_stream *stream, struct import_source *source,
+			const char *start, size_t n)
+{
+	stream->source = source;
+	memcpy(stream->buffer, start, n);
+	stream->at = 0;
+	stream->n = stream->offset = n;
+	stream->ended = false;
+}
+
+struct xtop_error *pprof_stream_read(struct pprof_stream *stream, pprof_number_fn *number,
 				     pprof_message_fn *message, void *context)
 {
 	pb_istream_t fields = { .callback = pprof_stream_callback,
 				.state = stream,
 				.bytes_left = SIZE_MAX };
 
-	stream->source = source;
-	memcpy(stream->buffer, start, n);
-	stream->at = 0;
-	stream->n = stream->offset = n;
-	stream->ended = false;
 	if (pprof_stream_read_fields(stream, &fields, number, message, context))
 		return NULL;
 	if (stream->error)

@@ -35,12 +35,14 @@ typedef bool pprof_number_fn(struct pprof_stream *stream, uint32_t tag, uint64_t
 typedef bool pprof_message_fn(struct pprof_stream *stream, uint32_t tag, pb_istream_t *fields,
 			      void *context);
 
+/* Begins a file. The first N bytes of SOURCE, at START, were read before. */
+void pprof_stream_begin(struct pprof_stream *stream, struct import_source *source,
+			const char *start, size_t n);
 /*
- * Reads the whole file and tells its fields. The first N bytes of SOURCE, at START, were read
- * before. An error says at which byte the content is damaged, and how.
+ * Reads the whole file and tells its fields. An error says at which byte the content is damaged,
+ * and how.
  */
-struct xtop_error *pprof_stream_read(struct pprof_stream *stream, struct import_source *source,
-				     const char *start, size_t n, pprof_number_fn *number,
+struct xtop_error *pprof_stream_read(struct pprof_stream *stream, pprof_number_fn *number,
 				     pprof_message_fn *message, void *context);
 /*
  * For a message_fn: reads all fields of a message inside. MESSAGE NULL: fields with a length are

@@ -15,15 +15,14 @@ struct xtop_error *folded_read(struct import_source *source, const char *start, 
 
 /*
  * pprof_reader.c, in two passes over the file. The caller destroys the reader, also after an error.
- * START and N as above, for each pass.
+ * The N bytes at START were read before. The second pass begins at SOURCE's first byte.
  */
 struct pprof_reader;
 /* Whether a file that begins with the N bytes at START may be pprof. It has no magic number. */
 bool pprof_is_head(const char *start, size_t n);
 struct xtop_error *pprof_read_tables(struct import_source *source, const char *start, size_t n,
 				     struct builder *builder, struct pprof_reader **readerp);
-struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source,
-				      const char *start, size_t n);
+struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source);
 void pprof_reader_destroy(struct pprof_reader *reader); /* NULL allowed */
 
 #endif

@@ -35,14 +35,14 @@
 
 struct crash_work {
 	const struct crash_settings *settings;
-	struct crash *crash;
+	struct crash_report *crash;
 	struct unwind_stack stack;
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* Appends TEXT, which is clean. */
-static void crash_add(struct crash *crash, enum crash_kind kind, const char *text)
+static void crash_add(struct crash_report *crash, enum crash_kind kind, const char *text)
 {
 	size_t bytes = strlen(text) + 1;
 
@@ -58,9 +58,9 @@ static void crash_add(struct crash *crash, enum crash_kind kind, const char *tex
 	crash->text_bytes += bytes;
 }
 
-static void crash_put(struct crash *crash, enum crash_kind kind, const char *format, ...)
+static void crash_put(struct crash_report *crash, enum crash_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-static void crash_put(struct crash *crash, enum crash_kind kind, const char *format, ...)
+static void crash_put(struct crash_report *crash, enum crash_kind kind, const char *format, ...)
 {
 	char text[CRASH_LINE_BYTES];
 	va_list arguments;
@@ -71,7 +71,7 @@ static void crash_put(struct crash *crash, enum crash_kind kind, const char *for
 	crash_add(crash, kind, text);
 }
 
-static void crash_begin_part(struct crash *crash, enum crash_part part, const char *heading)
+static void crash_begin_part(struct crash_report *crash, enum crash_part part, const char *heading)
 {
 	crash->parts[part] = crash->n_lines;
 	crash_add(crash, CRASH_HEADING, heading);
@@ -80,7 +80,7 @@ static void crash_begin_part(struct crash *crash, enum crash_part part, const ch
 /* --- the log ---------------------------------------------------------------------------------- */
 
 /* As dmesg prints times: seconds, and microseconds that are cut, not rounded. */
-static void crash_add_log_line(struct crash *crash, const struct os_log *log,
+static void crash_add_log_line(struct crash_report *crash, const struct os_log *log,
 			       const struct os_log_line *line)
 {
 	char text[CRASH_LINE_BYTES];
@@ -93,7 +93,7 @@ static void crash_add_log_line(struct crash *crash, const struct os_log *log,
 	crash_add(crash, CRASH_LINE, text);
 }
 
-static void crash_add_log(struct crash *crash, const struct os *os)
+static void crash_add_log(struct crash_report *crash, const struct os *os)
 {
 	_cleanup_(os_log_deinit) struct os_log log = { 0 };
 	char heading[160];
@@ -143,7 +143,7 @@ static void crash_put_module(const struct mapping *mapping, char *text, size_t c
 		snprintf(text, capacity, clean[0] == '[' ? " %s" : " [%s]", clean);
 }
 
-static void crash_add_frame(struct crash *crash, const struct space *space,
+static void crash_add_frame(struct crash_report *crash, const struct space *space,
 			    const struct unwind_frame *frame)
 {
 	uint64_t address = unwind_frame_code(frame);
@@ -268,10 +268,10 @@ static void crash_add_tasks(struct crash_work *work, uint64_t time_ns)
 /* --- all of it -------------------------------------------------------------------------------- */
 
 struct xtop_error *crash_create(const struct crash_settings *settings, const struct sample *sample,
-				uint64_t time_ns, struct crash **crashp)
+				uint64_t time_ns, struct crash_report **crashp)
 {
 	struct crash_work *work = calloc(1, sizeof(*work));
-	struct crash *crash = calloc(1, sizeof(*crash));
+	struct crash_report *crash = calloc(1, sizeof(*crash));
 
 	if (!work || !crash) {
 		free(work);
@@ -304,7 +304,7 @@ const char *crash_get_state(const struct sampler_counts *counts)
 	return "runs";
 }
 
-void crash_destroy(struct crash *crash)
+void crash_destroy(struct crash_report *crash)
 {
 	if (!crash)
 		return;

@@ -10,6 +10,7 @@
 
 #include "xtop/base/build_id.h"
 #include "xtop/base/hash.h"
+#include "xtop/base/sorted.h"
 
 /*
  * At how many addresses of a function without a symbol samples are counted. When there are more,
@@ -112,19 +113,11 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
  */
 static uint32_t names_find_or_add_places(struct names *names, uint32_t frame)
 {
-	size_t from = 0, to = names->n_places;
+	size_t n = sorted_count(names->places, names->n_places, frame, frame);
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (names->places[middle].frame < frame)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	if (from < names->n_places)
-		return names->places[from].frame == frame ? (uint32_t)from + 1 : 0;
-	if (names->n_places == NAMES_MAX_PLACES)
+	if (n && names->places[n - 1].frame == frame)
+		return (uint32_t)n;
+	if (n < names->n_places || n == NAMES_MAX_PLACES)
 		return 0;
 	names->places[names->n_places] = (struct name_places){ .frame = frame };
 	return (uint32_t)++names->n_places;
@@ -376,20 +369,12 @@ bool names_poll(struct names *names)
 uint32_t names_find_better_shifted(void *context, uint32_t frame, uint32_t *shift)
 {
 	const struct names *names = context;
-	size_t from = 0, to = names->n_late;
+	size_t n = sorted_count(names->late, names->n_late, frame, frame);
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (names->late[middle].frame < frame)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	if (from == names->n_late || names->late[from].frame != frame)
+	if (!n || names->late[n - 1].frame != frame)
 		return frame;
-	*shift = names->late[from].shift;
-	return names->late[from].better;
+	*shift = names->late[n - 1].shift;
+	return names->late[n - 1].better;
 }
 
 uint32_t names_find_better(void *context, uint32_t frame)

@@ -22,7 +22,7 @@ struct resolver {
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
-	struct crash *crash; /* NULL: nobody asks, or not yet */
+	struct crash_report *crash;   /* NULL: nobody asks, or not yet */
 	bool seen_first_crash_sample; /* the first sample of crash_sampler_run() has come */
 	uint64_t sequence, waits_sequence, resets;
 	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* the times at the last reset */

@@ -32,18 +32,19 @@ struct flame_place {
 	uint32_t base_first, base_n; /* members of BASE */
 };
 
-static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, uint32_t frame, double x,
-			  double width, const struct weights *weights, const struct weights *base)
+/* Adds the cell of BRANCH below the cell PARENT, and returns its number. */
+static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, const struct branch *branch,
+			  double x, double width)
 {
 	struct flame *flame = layout->flame;
 	const struct flame_cell *above = flame->n ? &flame->cells[parent] : NULL;
-	struct flame_cell cell = { .frame = frame,
+	struct flame_cell cell = { .frame = branch->frame,
 				   .parent = parent,
-				   .key = above ? branches_key(above->key, frame) : 0,
+				   .key = above ? branches_key(above->key, branch->frame) : 0,
 				   .depth = above ? above->depth + 1 : 0,
 				   .x = (int)(x + 0.5),
-				   .weights = *weights,
-				   .base = *base };
+				   .weights = branch->weights,
+				   .base = branch->base };
 
 	cell.width = (int)(x + width + 0.5) - cell.x;
 	if (!vector_reserve(flame->cells, layout->capacity, flame->n + 1)) {
@@ -88,8 +89,7 @@ static void flame_fill(struct flame_layout *layout, struct flame_place place)
 		uint32_t cell;
 
 		if ((int)(x + width + 0.5) > (int)(x + 0.5)) {
-			cell = flame_add(layout, place.cell, branch.frame, x, width,
-					 &branch.weights, &branch.base);
+			cell = flame_add(layout, place.cell, &branch, x, width);
 			if (layout->failed)
 				break;
 			flame_fill(layout,
@@ -129,9 +129,8 @@ static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
 		place->base_first = branches->list[from].base_first;
 		place->base_n = branches->list[from].base_n;
 		place->weight = branches_weight(branches, &branches->list[from].weights);
-		place->cell = flame_add(layout, place->cell, branches->list[from].frame, 0,
-					place->width, &branches->list[from].weights,
-					&branches->list[from].base);
+		place->cell =
+			flame_add(layout, place->cell, &branches->list[from], 0, place->width);
 	}
 }
 
@@ -162,7 +161,7 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 {
 	struct flame built = { .zoomed = true };
 	struct flame_layout layout = { .settings = settings, .flame = &built };
-	struct weights root = weights_of(&snapshot->nodes[0]), base_root = { 0 };
+	struct branch root = { .frame = FRAME_ROOT, .weights = weights_of(&snapshot->nodes[0]) };
 	struct flame_place place = { .width = settings->columns };
 	struct xtop_error *error = branches_init(&layout.branches, snapshot, settings->addresses,
 						 settings->totals, !settings->inverted);
@@ -175,12 +174,12 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 		return error;
 	}
 	if (settings->base)
-		base_root = weights_of(&settings->base->nodes[0]);
+		root.base = weights_of(&settings->base->nodes[0]);
 	layout.failed = !flame_start(settings, &layout.branches);
 	if (!layout.failed) {
 		place.n = (uint32_t)layout.branches.n_members;
-		place.weight = branches_weight(&layout.branches, &root);
-		flame_add(&layout, 0, FRAME_ROOT, 0, place.width, &root, &base_root);
+		place.weight = branches_weight(&layout.branches, &root.weights);
+		flame_add(&layout, 0, &root, 0, place.width);
 	}
 	if (!layout.failed) {
 		flame_zoom(&layout, &place);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 
 void instructions_deinit(struct instructions *instructions)
@@ -147,20 +148,10 @@ struct xtop_error *instructions_update(struct instructions *instructions,
 
 size_t instructions_find(const struct instructions *instructions, uint32_t distance)
 {
-	size_t from = 0, to = instructions->n;
+	size_t n = sorted_count(instructions->rows, instructions->n, distance, distance);
+	const struct instruction_row *row = n ? &instructions->rows[n - 1] : NULL;
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		const struct instruction_row *row = &instructions->rows[middle];
-
-		if (distance < row->distance)
-			to = middle;
-		else if (distance - row->distance >= row->length)
-			from = middle + 1;
-		else
-			return middle;
-	}
-	return instructions->n;
+	return row && distance - row->distance < row->length ? n - 1 : instructions->n;
 }
 
 size_t instructions_hottest(const struct instructions *instructions, bool totals)

@@ -160,19 +160,19 @@ static void make_sample(uint64_t rip, uint64_t caller, uint64_t outer)
 	check(sample_check(&made, sizeof(made)), "a sample");
 }
 
-static struct crash *make(void)
+static struct crash_report *make(void)
 {
 	const struct crash_settings settings = { .os = (struct os *)&made,
 						 .symbols = symbols,
 						 .how = UNWIND_FP };
-	struct crash *crash;
+	struct crash_report *crash;
 
 	must(crash_create(&settings, &made.head, 1000, &crash));
 	return crash;
 }
 
 /* The index of the line TEXT; -1: there is none. */
-static int find(const struct crash *crash, const char *text)
+static int find(const struct crash_report *crash, const char *text)
 {
 	for (size_t i = 0; i < crash->n_lines; i++)
 		if (strcmp(crash_get_line(crash, i), text) == 0)
@@ -183,7 +183,8 @@ static int find(const struct crash *crash, const char *text)
 	return -1;
 }
 
-static bool is(const struct crash *crash, size_t line, enum crash_kind kind, const char *text)
+static bool is(const struct crash_report *crash, size_t line, enum crash_kind kind,
+	       const char *text)
 {
 	int found = find(crash, text);
 
@@ -192,7 +193,7 @@ static bool is(const struct crash *crash, size_t line, enum crash_kind kind, con
 
 static void test_log(void)
 {
-	struct crash *crash;
+	struct crash_report *crash;
 
 	make_sample(TEXT + 0x10, TEXT + 0x220, TEXT + 0x10020);
 	log_lines[0].time_ns = 0;
@@ -225,7 +226,7 @@ static void test_log(void)
 
 static void test_vcpus(void)
 {
-	struct crash *crash = make();
+	struct crash_report *crash = make();
 	size_t at = crash->parts[CRASH_VCPUS];
 
 	check(is(crash, at, CRASH_HEADING, "vCPUs with registers: 1"), "a heading");
@@ -259,7 +260,7 @@ static void test_vcpus(void)
 
 static void test_tasks(void)
 {
-	struct crash *crash;
+	struct crash_report *crash;
 	size_t at;
 
 	make_sample(TEXT + 0x10, TEXT + 0x220, TEXT + 0x10020);
@@ -288,7 +289,7 @@ static void test_tasks(void)
 /* Tasks without end: the report ends, and says so. */
 static void test_full(void)
 {
-	struct crash *crash;
+	struct crash_report *crash;
 
 	n_tasks = 1000000;
 	crash = make();

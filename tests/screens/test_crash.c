@@ -35,7 +35,7 @@ static const struct {
 
 static char text[4096];
 static struct crash_line crash_lines[N_LINES];
-static struct crash crash = { .text = text, .lines = crash_lines, .n_lines = N_LINES };
+static struct crash_report crash = { .text = text, .lines = crash_lines, .n_lines = N_LINES };
 
 static void make_crash(void)
 {

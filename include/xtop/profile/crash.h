@@ -28,11 +28,11 @@ enum crash_kind {
 };
 
 struct crash_line {
-	uint32_t at; /* offset in struct crash's text; the line is clean and ends in a NUL */
+	uint32_t at; /* offset in struct crash_report's text; the line is clean and ends in a NUL */
 	uint8_t kind; /* enum crash_kind */
 };
 
-struct crash {
+struct crash_report {
 	char *text;
 	size_t text_bytes, text_capacity;
 	struct crash_line *lines;
@@ -41,7 +41,7 @@ struct crash {
 	bool is_full;                /* CRASH_MAX_TEXT was reached, or memory is out */
 };
 
-static inline const char *crash_get_line(const struct crash *crash, size_t i)
+static inline const char *crash_get_line(const struct crash_report *crash, size_t i)
 {
 	return crash->text + crash->lines[i].at;
 }
@@ -61,8 +61,8 @@ struct crash_settings {
  * Error: out of memory.
  */
 struct xtop_error *crash_create(const struct crash_settings *settings, const struct sample *sample,
-				uint64_t time_ns, struct crash **crashp);
-void crash_destroy(struct crash *crash); /* NULL allowed */
+				uint64_t time_ns, struct crash_report **crashp);
+void crash_destroy(struct crash_report *crash); /* NULL allowed */
 
 /* What COUNTS say of the guest: "crashed", "runs", ... */
 struct sampler_counts;

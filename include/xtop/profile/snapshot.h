@@ -28,7 +28,7 @@
 
 #define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack with process, thread and marks */
 
-struct crash; /* crash.h */
+struct crash_report; /* crash.h */
 
 struct snapshot_node {
 	uint32_t frame;  /* id in frames */
@@ -238,7 +238,7 @@ struct snapshot {
 	/* NULL: a profile file was read. That has neither vCPUs nor a sampler, and only sums. */
 	struct snapshot_run *run;
 	struct snapshot_waits *waits;  /* NULL: this is no profile of waiting tasks */
-	const struct crash *crash;     /* lives as long as FRAMES; NULL: none, or not yet */
+	const struct crash_report *crash; /* lives as long as FRAMES; NULL: none, or not yet */
 	struct annotation *annotation; /* NULL: nobody asked for one */
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */

@@ -26,7 +26,7 @@ static struct view_crash *view_crash(struct view *view)
 	return (struct view_crash *)view;
 }
 
-static const struct crash *crash_of(const struct ui_model *model)
+static const struct crash_report *crash_of(const struct ui_model *model)
 {
 	return model->all ? model->all->crash : NULL;
 }
@@ -35,7 +35,7 @@ static const struct crash *crash_of(const struct ui_model *model)
 static struct xtop_error *crash_update(struct view *view, const struct ui_model *model)
 {
 	struct view_crash *crash = view_crash(view);
-	const struct crash *report = crash_of(model);
+	const struct crash_report *report = crash_of(model);
 
 	list_update(&crash->list, report ? report->n_lines : 0, NULL, NULL);
 	if (!report || crash->opened)
@@ -59,7 +59,7 @@ static const char *crash_skip(const char *text, unsigned n)
 	return text;
 }
 
-static enum style crash_row_style(const struct ui_model *model, const struct crash *report,
+static enum style crash_row_style(const struct ui_model *model, const struct crash_report *report,
 				  size_t index)
 {
 	if (model->search && filter_matches_text(model->search, crash_get_line(report, index)))
@@ -80,7 +80,7 @@ static void crash_draw(struct view *view, const struct ui_model *model, struct c
 		       struct area area)
 {
 	struct view_crash *crash = view_crash(view);
-	const struct crash *report = crash_of(model);
+	const struct crash_report *report = crash_of(model);
 	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0;
 
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
