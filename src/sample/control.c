@@ -2,10 +2,10 @@
 /*
  * The control block; see control.h. A sealed memfd, shared over fork() or handed over.
  *
- * All fields are relaxed atomics: each stands for itself, and a reader may see one counter a tick
- * older than the next. Two things are ordered. The message is there before the state that announces
- * it. The words of struct linux_stacks belong together: their sequence number is odd while they are
- * written, and another one afterwards.
+ * All fields are relaxed atomics: a reader may see one counter a tick older than the next. Two
+ * things are ordered. The message is there before the state that announces it. The words of struct
+ * linux_stacks belong together: their sequence number is odd while they are written, and another
+ * number afterwards.
  */
 #include "config.h"
 
@@ -36,17 +36,19 @@
 #define STOPPED_SHIFTS  33 /* up to 2^40 ns: 18 minutes */
 #define STOPPED_BUCKETS ((STOPPED_SHIFTS + 1) * STOPPED_STEPS)
 
-/* Direct-mapped by a hash of the region. Part of the region's key tells regions apart. */
-#define STACK_HINTS 4096
-#define GO_HINTS    1024 /* the same for processes */
+/*
+ * Entries of the tables, which are direct-mapped by a hash of a key. An entry has part of its key.
+ */
+#define STACK_HINTS 4096 /* the key is a region of stack */
+#define GO_HINTS    1024 /* the key is a process */
 
 #define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
 
 struct control {
 	/* written by main */
-	atomic_int fd; /* of this memory, in main */
-	_Atomic double rate_hz, budget, waits_hz, stride; /* stride 0: not set, as 1 */
+	atomic_int fd;                                    /* this memory's descriptor, in main */
+	_Atomic double rate_hz, budget, waits_hz, stride; /* stride 0: not set, counts as 1 */
 	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before `known` */
 	_Atomic uint64_t resets;
 	/* written by the sampler */
@@ -62,7 +64,7 @@ struct control {
 	_Atomic uint64_t xen_ahead_ns; /* 0: not known; never exactly 0 */
 	_Atomic uint64_t next_ns;
 	char message[CONTROL_MESSAGE_BYTES];
-	/* written by guard and keeper, each its own */
+	/* written by guard and keeper, an element each */
 	_Alignas(64) _Atomic uint64_t watcher_cpu_ns[N_CONTROL_WATCHERS];
 	/* written by the resolver */
 	_Alignas(64) _Atomic uint64_t stacks_sequence;
@@ -174,7 +176,7 @@ void control_set_stride(struct control *control, double stride)
 	PUT(stride, stride);
 }
 
-/* Main may have been taken over: a number that is none counts as 1. */
+/* An attacker may control main: a NaN or a number below 1 counts as 1. */
 double control_get_stride(const struct control *control)
 {
 	double stride = GET(stride);
@@ -288,7 +290,7 @@ bool control_is_quitting(const struct control *control)
 	return GET(quit);
 }
 
-/* Every counter of struct sampler_counts but the state, which is ordered. */
+/* Every member of struct sampler_counts but the state, which is ordered. */
 /* clang-format off */
 #define CONTROL_COUNTS(X)                                                                          \
 	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
@@ -387,7 +389,7 @@ static uint64_t stopped_value(size_t bucket)
 	return (bucket - shift * STOPPED_STEPS) << shift;
 }
 
-/* The sampler is the only writer, so a plain load and store is an increment. */
+/* The sampler is the only writer, so it needs no atomic increment. */
 #define ADD(field, value) PUT(field, GET(field) + (value))
 
 void control_count_stopped(struct control *control, uint64_t stopped_ns)
@@ -408,8 +410,8 @@ static uint64_t stopped_clamp(const struct stopped_summary *summary, uint64_t ns
 }
 
 /*
- * The nearest rank: the smallest value that PERCENT of all do not exceed. The values of one bucket
- * are assumed to lie in it at equal distances. The result is never below the smallest value that
+ * The nearest rank: the smallest value that PERCENT of all values do not exceed. The values of one
+ * bucket are assumed to lie at equal distances. The result is never below the smallest value that
  * was seen, nor above the largest.
  */
 static uint64_t stopped_quantile(const struct stopped_summary *summary, const uint64_t *counts,
@@ -430,7 +432,7 @@ static uint64_t stopped_quantile(const struct stopped_summary *summary, const ui
 void control_get_stopped(const struct control *control, struct stopped_summary *summary)
 {
 	static _Thread_local uint64_t counts[STOPPED_BUCKETS];
-	/* All other buckets are empty, but for what the sampler counts just now. */
+	/* All other buckets are empty, but for what the sampler counts at this moment. */
 	size_t first = stopped_bucket(GET(stopped_min_ns));
 	size_t last = stopped_bucket(GET(stopped_max_ns));
 	uint64_t n = 0;
@@ -478,8 +480,8 @@ void control_get_times(const struct control *control, struct vcpu_times *times, 
  *   | region's key, low 44 bits       | bytes from its start |
  *
  * The key is the region's number. In the lower half, where each process has its own stacks, the
- * number is mixed with the address space. Bit 12 of CR3 tells the two page tables of a process
- * apart (Linux with page-table isolation), and the bits below are flags: they are left out.
+ * number is mixed with the address space. The low 13 bits of CR3 are left out: bit 12 tells the two
+ * page tables of a process apart (Linux with page-table isolation), and the bits below are flags.
  */
 #define HINT_BYTES_BITS 20
 #define HINT_CR3_SHIFT  13
@@ -493,7 +495,7 @@ static uint64_t hint_key(uint64_t cr3, uint64_t address)
 {
 	uint64_t space = address >> 63 ? 0 : cr3 >> HINT_CR3_SHIFT;
 
-	/* An odd constant, so that no two spaces give one key (splitmix64's). */
+	/* splitmix64's constant, which is odd, so no two spaces give one key. */
 	return hint_region(address) + space * 0xbf58476d1ce4e5b9ULL;
 }
 
@@ -525,8 +527,8 @@ uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint
 /* --- processes that run Go -------------------------------------------------------------------- */
 
 /*
- * An entry is one word, so that its parts always belong together. All offsets are multiples of 8,
- * and are stored divided by 8:
+ * An entry is one word, so its parts always belong together. All offsets are multiples of 8, and
+ * are stored divided by 8:
  *
  *   63             33   32         31     24 23        16 15                     0
  *   | space, 31 bits | callbacks | curg    | gsignal     | g, signed              |

@@ -14,7 +14,7 @@
 #include "sample/stacks_x86.h"
 #include "xtop/memory/walk.h"
 
-/* No kernel has larger numbers. All of them are multiples of 8. */
+/* No kernel has larger numbers. All are multiples of 8. */
 #define STACKS_MAX_BYTES  4096
 #define STACKS_MAX_STRUCT 32768 /* a task_struct has 9 to 14 KiB */
 
@@ -79,12 +79,15 @@ static inline bool copy_can_walk(const struct guest_info *guest, const struct re
 					: stacks_can_walk(guest, regs);
 }
 
-/* TO NULL: maps the pages that a copy needs. Inline, because a call would lengthen the stop. */
+/*
+ * Copies the stacks of a vCPU to TO. TO NULL: maps the pages that a copy needs. Inline, because a
+ * call would lengthen the stop.
+ */
 static inline __attribute__((always_inline)) void
 copy_all(struct copier *copier, const struct registers *regs, bool user, char *to,
 	 struct copied *copied)
 {
-	struct copy copy; /* field by field: the guest stands still */
+	struct copy copy; /* set field by field: the guest is stopped, each instruction counts */
 
 	copied->task = 0;
 	copied->frame = FRAME(0);
@@ -146,7 +149,7 @@ size_t copy_prepare(struct copier *copier, const struct registers *regs, bool us
 	return copied.size_bytes;
 }
 
-/* What runs, and the pages that it needs if it is another task than TASK. */
+/* Finds the RUNNING task. If that is not TASK, maps the pages that a copy of it needs. */
 static void copy_prepare_running(struct copy *copy, uint64_t task, struct copy_task *running)
 {
 	bool is_arm64 = copy->regs->arch == ARCH_ARM64;

@@ -12,30 +12,31 @@
 void copy_poll_stacks(struct copier *copier);
 
 /*
- * In the stop: copies the stacks of a vCPU with REGS, as far as they are known to be live, to TO.
- * USER: the vCPU ran user code. TO has room for SAMPLE_MAX_STACKS heads and
+ * In the stop: copies to TO the live part, as far as it is known, of the stacks of a vCPU with
+ * REGS. USER: the vCPU ran user code. TO has room for SAMPLE_MAX_STACKS heads and
  * SAMPLE_STACK_LIMIT_BYTES. A page that is not mapped yet ends the copy of its stack.
  */
 void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
 	       struct copied *copied);
 
 /*
- * After the stop: the head of VCPU's part of a record. COPIED, REGS and USER are those of
- * copy_vcpu(); the bytes that it copied come behind the head.
+ * After the stop: the head of VCPU's part of a record. COPIED, REGS and USER are what the caller of
+ * copy_vcpu() has; the copied bytes come behind the head.
  */
 struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
 			     uint16_t vcpu, enum vcpu_state state);
 
 /*
  * Outside the stop: maps the pages that copy_vcpu() would need for REGS now. Returns how many bytes
- * that would copy.
+ * copy_vcpu() would copy.
  */
 size_t copy_prepare(struct copier *copier, const struct registers *regs, bool user);
 
 /*
- * Outside the stop, for a Linux guest: finds the task that runs now. If it is another one than
- * RUNNING has, maps the pages that a copy of it will most likely need, so that its first sample
- * seldom needs a second stop. PER_CPU_BASE (arm64: 0) and ROOT are those of the vCPU's last sample.
+ * Outside the stop, for a Linux guest: finds the task that runs now, and puts it into RUNNING. If
+ * RUNNING had another task, maps the pages that a copy of the new task's stacks will most likely
+ * need, so that the task's first sample seldom needs a second stop. PER_CPU_BASE (arm64: 0) and
+ * ROOT come from the vCPU's last sample.
  */
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
 		       struct copy_task *running);

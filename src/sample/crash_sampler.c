@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler of --crash: it looks once at all vCPUs of a guest, which may have crashed. A crashed
+ * The sampler of --crash: samples all vCPUs of a guest, which may have crashed, twice. A crashed
  * guest still has its memory and the registers of its vCPUs if its domain was kept
  * (on_crash="preserve"). Xen has already paused its vCPUs, so one more pause changes nothing.
  *
  *   look       does the guest run, or how did it end?
  *   first      registers, and as much of the stacks as is known without the resolver
  *   wait       until the resolver has seen that sample and found out which system runs there
- *   second     the same vCPUs with all their stacks, which the resolver needs for its report
+ *   second     these vCPUs with all their stacks, which the resolver needs for its report
  *
- * In a guest that runs an offline vCPU has nothing to show. In a crashed guest another vCPU told it
- * to stop, and it may still have registers, so it is tried.
+ * In a guest that runs, an offline vCPU has nothing to show. In a crashed guest the vCPU that
+ * crashed has told the others to stop. An offline vCPU may still have registers, so it is tried.
  *
  * The only thread of its process, in the place of sampler.c. A guest that runs is stopped for each
  * of the two samples, and up to CRASH_SAMPLER_RETAKES times more for pages that were not mapped
@@ -27,8 +27,8 @@
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
 
-#define CRASH_SAMPLER_CACHE_PAGES 16384 /* as in sampler.c */
-#define CRASH_SAMPLER_RETAKES     4     /* page tables of four levels that lead to a stack */
+#define CRASH_SAMPLER_CACHE_PAGES 16384 /* SAMPLER_CACHE_PAGES of sampler.c */
+#define CRASH_SAMPLER_RETAKES     4     /* one for each level of page tables */
 #define CRASH_SAMPLER_NAP_NS      10000000
 
 struct crash_sampler {
@@ -75,9 +75,9 @@ static void crash_sampler_count(struct crash_sampler *sampler, uint64_t stopped_
 }
 
 /*
- * Stops the guest, reads the registers of the N vCPUs wanted[FIRST] and behind, and copies their
- * stacks to ROOM + *SIZE_BYTES, which grows by what was copied. ROOM NULL: copies nothing. False:
- * not all of these vCPUs have registers.
+ * Stops the guest, reads the registers of N vCPUs, from wanted[FIRST] on, and copies their stacks
+ * to ROOM + *SIZE_BYTES, which grows by what was copied. ROOM NULL: copies nothing. Returns false
+ * if not all of these vCPUs have registers.
  */
 static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, unsigned n,
 			       char *room, size_t *size_bytes)
@@ -127,7 +127,7 @@ static void crash_sampler_choose(struct crash_sampler *sampler)
 	}
 }
 
-/* Maps the pages that the copies need. False: a page went away while it was read. */
+/* Maps the pages that the copies need. */
 static bool crash_sampler_map(struct crash_sampler *sampler)
 {
 	unsigned faults;
@@ -153,7 +153,7 @@ static bool crash_sampler_misses(const struct crash_sampler *sampler)
 	return false;
 }
 
-/* If a page went away during the copies it was read as zeros, and any copy may be wrong. */
+/* If a page went away during the copies, it was read as zeros, and any copy may be wrong. */
 static void crash_sampler_judge(struct crash_sampler *sampler, unsigned faults)
 {
 	sampler->counts.faults += faults;
@@ -174,7 +174,7 @@ static void crash_sampler_build_heads(const struct crash_sampler *sampler, char 
 	}
 }
 
-/* Commits a sample of all vCPUs that have registers. False: Xen refuses. */
+/* Commits a sample of all vCPUs that have registers. Returns false if Xen refuses. */
 static bool crash_sampler_sample(struct crash_sampler *sampler)
 {
 	size_t size_bytes = sample_size_max(sampler->n_wanted);

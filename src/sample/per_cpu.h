@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: reads words in the per-CPU variables of a Linux guest, while the guest runs.
- * Sampler's thread.
+ * Private to sample/: what the per-CPU variables of a Linux guest tell, while the guest runs: words
+ * for run_time.c, the running tasks, and which vCPUs wait for a spinlock. Sampler's thread.
  *
- * The registers in a vCPU's last sample tell where its per-CPU variables are, or on arm64 which
- * page tables have the table of those places. The variables of a vCPU that was never sampled cannot
- * be read. The guest may write anything there.
+ * The registers in a vCPU's last sample tell where its per-CPU variables are. On arm64 they only
+ * tell the page tables; struct linux_stacks has the table of the variables' places. The variables
+ * of a vCPU that was never sampled cannot be read. The guest may write anything there.
  */
 #ifndef SAMPLE_PER_CPU_H
 #define SAMPLE_PER_CPU_H
@@ -14,17 +14,17 @@
 
 struct per_cpus {
 	struct {
-		uint64_t base; /* 0: not known */
-		struct memory_root root;
-		struct copy_task running; /* by per_cpu_find_task() */
+		uint64_t base;           /* address of the per-CPU variables on x86; 0: not known */
+		struct memory_root root; /* page tables in the last sample */
+		struct copy_task running; /* found by per_cpu_find_task() */
 	} vcpus[GUEST_MAX_VCPUS];
 };
 
 /* Call this with the registers of every vCPU that was sampled. */
 void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers *regs);
 /*
- * Reads the variable of VCPU at OFFSET, a "per-cpu" of struct linux_stacks. Maps pages if
- * necessary. False: it cannot be read; *VALUE is untouched.
+ * Read the variable of VCPU at OFFSET, a "per-cpu" number of struct linux_stacks. Map pages if
+ * necessary. Return false if the variable cannot be read; *VALUE is untouched then.
  */
 bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
 		      uint64_t offset, uint64_t *value);

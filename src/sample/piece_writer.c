@@ -13,7 +13,7 @@
 #include "xtop/memory/frame_cache.h"
 #include "xtop/memory/walk.h"
 
-/* Why no page was found. This function and the next are not inline: a stop seldom needs them. */
+/* Says why no page was found. Not inline, like piece_writer_map(): a stop seldom needs them. */
 static __attribute__((noinline)) enum sample_cut piece_writer_miss(struct piece_writer *writer,
 								   enum walk_result result)
 {
@@ -24,7 +24,7 @@ static __attribute__((noinline)) enum sample_cut piece_writer_miss(struct piece_
 	return CUT_NOT_MAPPED;
 }
 
-/* Outside the stop. Mapping a page may unmap others, so seen_address is not set. */
+/* Maps a page outside the stop. This may unmap others, so seen_address is not set. */
 static __attribute__((noinline)) enum sample_cut
 piece_writer_map(struct piece_writer *writer, struct memory_root root, uint64_t address)
 {

@@ -13,18 +13,18 @@
 
 struct piece_writer {
 	struct frame_cache *cache;
-	char *to;          /* into the record; NULL: nothing is copied, pages are mapped */
+	char *to;          /* place in the record; NULL: nothing is copied, pages are mapped */
 	size_t size_bytes; /* written so far: heads, bytes and padding */
-	size_t left_bytes; /* of SAMPLE_STACK_LIMIT_BYTES */
-	uint64_t now_ns;   /* for mapping */
-	unsigned n;
+	size_t left_bytes; /* what is left of SAMPLE_STACK_LIMIT_BYTES */
+	uint64_t now_ns;   /* when pages are mapped */
+	unsigned n;        /* pieces so far */
 	bool missed; /* a page was not mapped yet */
 	struct {
 		uint64_t address, end;
-	} extents[SAMPLE_MAX_STACKS]; /* of the n pieces */
+	} extents[SAMPLE_MAX_STACKS]; /* where the n pieces lie in guest memory */
 	uint64_t end; /* first address behind the bytes that the last piece_writer_add() has read */
 	/*
-	 * The page that was read last. Its address is kept only in the stop, when nothing can unmap
+	 * The page that was read last. Its address is set only in the stop, when nothing can unmap
 	 * the page; otherwise seen_address is PIECE_WRITER_NOTHING_SEEN.
 	 */
 	uint64_t seen_cr3, seen_address;

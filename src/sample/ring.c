@@ -29,16 +29,16 @@
 #include "xtop/base/cleanup.h"
 
 #define RING_CACHE_LINE 64
-/* As large as the largest page of a machine that xtop runs on: the bytes are mapped behind it. */
+/* Largest page of the machines that xtop runs on: what is mapped behind it begins at a page. */
 #define RING_HEAD_BYTES 65536
 #define RING_MAX_BYTES  (1LL << 32)
 #define RING_SLOW_BYTES (1U << 20)
 #define RING_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 struct ring_shared {
-	/* producer's: end of the last record */
+	/* written by the producer: end of the last record */
 	_Alignas(RING_CACHE_LINE) _Atomic uint64_t head;
-	/* consumer's: start of the oldest record */
+	/* written by the consumer: start of the oldest record */
 	_Alignas(RING_CACHE_LINE) _Atomic uint64_t tail;
 };
 
@@ -46,18 +46,18 @@ struct ring {
 	struct ring_shared *shared;
 	unsigned char *bytes;
 	size_t size;
-	int fd; /* in the process that created the ring; else -1 */
+	int fd; /* the memory's descriptor in the process that created the ring; else -1 */
 	/*
 	 * Each side keeps its own counter here, in its own memory, and only publishes it. The other
-	 * side may be a less trusted process, which can overwrite the shared counter; this side
-	 * must not rely on it. Each side also remembers the other's counter, and loads it again
-	 * only when the old value leaves no room, or no record. So the cache line with that counter
-	 * mostly stays on the other side's CPU.
+	 * side may be a less trusted process, which can overwrite the shared counter, so this side
+	 * does not read its own counter back. Each side also remembers the other's counter, and
+	 * loads it again only when the old value leaves no room, or no record. So the cache line
+	 * with that counter mostly stays on the other side's CPU.
 	 */
 	_Alignas(RING_CACHE_LINE) uint64_t producer_head;
-	uint64_t producer_tail; /* last seen */
+	uint64_t producer_tail; /* the tail that the producer has last seen */
 	_Alignas(RING_CACHE_LINE) uint64_t consumer_tail;
-	uint64_t consumer_head; /* last seen */
+	uint64_t consumer_head; /* the head that the consumer has last seen */
 };
 
 static size_t ring_record_bytes(size_t size_bytes)
@@ -65,13 +65,13 @@ static size_t ring_record_bytes(size_t size_bytes)
 	return sizeof(uint64_t) + ((size_bytes + 7) & ~(size_t)7);
 }
 
-/* What the bytes are a multiple of: they could not be mapped a second time otherwise. */
+/* The size of the ring is a multiple of this: otherwise the bytes could not be mapped twice. */
 static size_t ring_page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* head | bytes | the same bytes */
+/* Maps the head, the bytes, and the bytes a second time. */
 static void *ring_map(int fd, size_t size)
 {
 	unsigned char *base;
@@ -125,9 +125,9 @@ static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 }
 
 /*
- * A ring of this size belongs to a slow sampler, and is used in whole after a minute or two. Until
- * then its new pages would cost each side a fault: 9,400 instructions in a PV dom0. Best effort:
- * Linux has this since 5.14.
+ * Gives memory to all pages of a small ring now. A small ring belongs to a slow sampler, and is
+ * used in whole after a minute or two. Until then each new page would cost each side a fault: 9,400
+ * instructions in a PV dom0. Best effort: Linux has MADV_POPULATE_WRITE since 5.14.
  */
 static void ring_populate(struct ring *ring)
 {

@@ -55,8 +55,8 @@ static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
 }
 
 /*
- * For which part of the time in which the vCPU does not run it waits, by the recent samples. If
- * none of them found the vCPU asleep, the part is 1: then the vCPU does not sleep, even if all
+ * The vCPU waits for this share of the time in which it does not run, as the recent samples tell.
+ * If no sample found the vCPU asleep, the share is 1: then the vCPU does not sleep, even if all
  * samples found it running.
  */
 static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum vcpu_state state)
@@ -72,8 +72,9 @@ static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum
 /*
  * Adds WAITED_NS, but so that the sum is no longer than the time in which the vCPU did not run. A
  * look takes a while, so one difference may be too large and the next too small; only sums are
- * checked. If dom0 has lost the CPU between the clock and Xen's count, the sum gets smaller until
- * the next look. Readers subtract earlier times from later ones, so what they see never does.
+ * checked. If dom0 has lost the CPU between the clock and Xen's count, the true sum gets smaller
+ * until the next look. Readers subtract earlier times from later ones, so the sum that they see
+ * never gets smaller.
  */
 static void run_time_add_waited(struct run_time *run_time, unsigned vcpu, double waited_ns)
 {

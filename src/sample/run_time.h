@@ -4,8 +4,8 @@
  * CPU. Sampler's thread, while the guest runs.
  *
  * Xen counts how long each vCPU has run. The states that a look finds are not enough. Where dom0
- * and the guest share a physical CPU, the look itself runs on that CPU. Then every vCPU that wants
- * the CPU is found waiting. And Xen often runs dom0 just when a vCPU has gone to sleep.
+ * and the guest share a physical CPU, the look itself runs on that CPU. Then the look finds every
+ * vCPU waiting that wants the CPU. And Xen often runs dom0 just when a vCPU has gone to sleep.
  *
  * State. A sample stands for the time until the next sample, and each vCPU has an account of that
  * time:
@@ -37,17 +37,18 @@
 #include "sample/per_cpu.h"
 
 struct run_time {
-	uint64_t time_ns; /* of the last sample; 0: there was none */
+	uint64_t time_ns; /* time of the last sample; 0: there was none */
 	struct vcpu_times times[GUEST_MAX_VCPUS];
 	struct {
-		uint64_t cpu_ns;        /* run until the last sample, since the vCPU was created */
-		uint64_t told_ns;       /* waited until the last sample, as Xen told the guest */
-		bool is_told, was_told; /* that could be read: at this look, at the last sample */
-		uint64_t new_told_ns;   /* waited until this look, as Xen told the guest */
-		int64_t account_ns;
-		double waits, sleeps;   /* recent samples in these states */
-		double ahead_ns;        /* the vCPU's waited_ns is so much more than is known now */
-		enum vcpu_state state;  /* in the last sample */
+		uint64_t cpu_ns;       /* run until the last sample, since the vCPU was created */
+		uint64_t told_ns;      /* waited until the last sample, as Xen told the guest */
+		uint64_t new_told_ns;  /* waited until this look, as Xen told the guest */
+		bool is_told;          /* this look could read new_told_ns */
+		bool was_told;         /* told_ns could be read at the last sample */
+		int64_t account_ns;    /* the vCPU's account */
+		double waits, sleeps;  /* recent samples in which the vCPU waited or slept */
+		double ahead_ns;       /* times.waited_ns is too large by this, as is known now */
+		enum vcpu_state state; /* state in the last sample */
 	} vcpus[GUEST_MAX_VCPUS];
 };
 

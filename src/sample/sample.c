@@ -16,7 +16,7 @@ struct sample_cursor {
 	size_t left_bytes;
 };
 
-/* The next SIZE_BYTES. NULL: the record ends before. */
+/* Returns the next SIZE_BYTES; NULL if the record ends before. */
 static const void *sample_next_part(struct sample_cursor *cursor, size_t size_bytes)
 {
 	const char *part = cursor->at;
@@ -28,7 +28,7 @@ static const void *sample_next_part(struct sample_cursor *cursor, size_t size_by
 	return part;
 }
 
-/* The pieces of one vCPU so far. */
+/* What the pieces of one vCPU have so far. */
 struct sample_pieces {
 	size_t copied_bytes;
 	unsigned n[N_STACK_KINDS];

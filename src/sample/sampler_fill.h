@@ -38,7 +38,7 @@ struct sampler {
 	struct per_cpus per_cpus;
 	unsigned n_touched; /* the ring has memory for a sample of this many vCPUs */
 	unsigned n_wanted;  /* vCPUs that run, or wait for a physical CPU or a spinlock */
-	struct guest_vcpu wanted[GUEST_MAX_VCPUS]; /* as guest_ops.stop() takes them */
+	struct guest_vcpu wanted[GUEST_MAX_VCPUS]; /* the array for guest_ops.stop() */
 	struct vcpu_copy copies[GUEST_MAX_VCPUS]; /* what was copied of each wanted vCPU */
 	struct sample_cache cache;
 	bool bare;           /* copies no stacks */

@@ -38,7 +38,7 @@ struct copier {
 
 /* What was copied of a vCPU besides its registers. */
 struct copied {
-	size_t size_bytes; /* of all pieces, as they lie in the record */
+	size_t size_bytes; /* size of all pieces, as they lie in the record */
 	unsigned n_stacks;
 	uint64_t task; /* address of the task_struct of `current`; 0: not read */
 	frame_t frame; /* see sample_get_frame(); 0: not read */

@@ -23,7 +23,7 @@ static inline bool stacks_32_is_pointer(uint64_t word)
 	return stacks_32_is_kernel(word) && word % sizeof(uint32_t) == 0;
 }
 
-/* The word of 4 bytes at ADDRESS. False: it cannot be read; *WORD is untouched. */
+/* Reads the word of 4 bytes at ADDRESS. Returns false if it cannot; *WORD is untouched then. */
 static inline bool stacks_32_read(struct copy *copy, uint64_t address, uint64_t *word)
 {
 	uint64_t half = address & sizeof(uint32_t), both;
@@ -49,6 +49,7 @@ static inline uint64_t stacks_32_read_current(struct copy *copy)
 	return task;
 }
 
+/* The kernel stack that ADDRESS is on. */
 static inline struct stack_extent stacks_32_stack_at(const struct copy *copy, uint64_t address)
 {
 	uint64_t bytes = copy->copier->stacks.stack_bytes, start = address & -bytes;
@@ -56,7 +57,7 @@ static inline struct stack_extent stacks_32_stack_at(const struct copy *copy, ui
 	return (struct stack_extent){ .start = start, .end = start + bytes };
 }
 
-/* The stack of copied->task. False: it is not known. */
+/* Finds the stack of copied->task. Returns false if it is not known. */
 static inline bool stacks_32_find_task(struct copy *copy)
 {
 	uint64_t stack;

@@ -4,10 +4,10 @@
  * stacks.h.
  *
  *   user code      its stack, at sp of user mode
- *   kernel code    the stack at sp. If that is not the task's, it is the interrupts'. The function
- *                  that has changed stacks keeps the task's stack pointer in r11 (Linux
- *                  arch/arm/lib/call_with_stack.S). Functions that it has called may have saved r11
- *                  anywhere, so all of the task's stack is copied, two pages
+ *   kernel code    the stack at sp. If that is not the task's stack, it is the interrupts' stack.
+ *                  The function that has changed stacks keeps the task's stack pointer in r11
+ *                  (Linux arch/arm/lib/call_with_stack.S). The functions called from there may have
+ *                  saved r11 anywhere, so all of the task's stack is copied, two pages
  *
  *      interrupt stack            task's stack                   user stack
  *   sp ► ┌───────────┐            ┌───────────────┐           ┌► ┌──────────┐
@@ -28,7 +28,7 @@
 #define PT_ARM32_CPSR_AT   (4 * 16)
 #define ARM32_STACK_UNUSED 8
 
-/* Kernels that keep themselves from user memory turn TTBR0 off (EPD0); it has the user's tables. */
+/* Kernels that deny themselves user memory turn TTBR0 off (EPD0), which has the user's tables. */
 static void arm32_begin(struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
@@ -58,7 +58,9 @@ static enum sample_cut arm32_copy_kernel(struct copy *copy, uint64_t sp)
 				copy->task.end - copy->task.start);
 }
 
-/* A system call begins or ends: the user's registers are in the vCPU (unwind/entry_arm32.c). */
+/*
+ * Whether a system call begins or ends: the vCPU has the user's registers (unwind/entry_arm32.c).
+ */
 static bool arm32_is_entering(const struct copy *copy)
 {
 	const struct registers_arm64 *regs = &copy->regs->arm64;
@@ -68,7 +70,7 @@ static bool arm32_is_entering(const struct copy *copy)
 	       registers_stack_pointer(copy->regs) == copy->user_regs + PT_ARM32_BYTES;
 }
 
-/* CUT_NONE: the task is a kernel thread, and has no user code. */
+/* Copies the user's stack. CUT_NONE: the task is a kernel thread, and has no user code. */
 static enum sample_cut arm32_copy_saved_user(struct copy *copy)
 {
 	uint64_t cpsr, sp;
@@ -92,7 +94,7 @@ void stacks_arm32_copy_linux(struct copy *copy, bool user)
 	arm32_begin(copy);
 	if (user) {
 		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
-		if (!stacks_32_is_kernel(pc)) /* last: as in stacks_x86.c */
+		if (!stacks_32_is_kernel(pc)) /* last: see stacks_code_frame() in stacks_x86.c */
 			copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 		return;
 	}

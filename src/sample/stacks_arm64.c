@@ -2,11 +2,12 @@
 /*
  * Which pieces of stack led a vCPU to where it is: Linux on arm64; see stacks.h.
  *
- *   user code      its stack, at sp_el0. Its task is in the CPU's variable __entry_task, where the
- *                  kernel reads it when it is entered
+ *   user code      its stack, at sp_el0. The task is in the CPU's variable __entry_task, where the
+ *                  kernel finds the task when user code enters it
  *   kernel code    the stack at sp_el1. SP_EL0 is the task there (Linux arch/arm64/include/asm/
- *                  current.h), and the task has its stack. Any other stack is the interrupts',
- *                  or one for an overflow: the frame pointers lead from there to the task's
+ *                  current.h), and the task's structure has its stack. Any other stack is the
+ *                  interrupts' stack, or one for an overflow: the frame pointers lead from there to
+ *                  the task's stack
  *
  *      interrupt stack            task's stack                   user stack
  *   sp ► ┌───────────┐         ┌► ┌───────────────┐           ┌► ┌──────────┐
@@ -15,19 +16,19 @@
  *        └───────────┘            └───────────────┘              └──────────┘
  *
  * Stacks of a kernel with CONFIG_VMAP_STACK are aligned to twice their size (asm/memory.h,
- * THREAD_ALIGN). In its first and last instructions the kernel still has the user's stack pointer
- * in SP_EL0, and the user's registers are where they were (arch/arm64/kernel/entry.S,
- * kernel_entry).
+ * THREAD_ALIGN). In the kernel's first and last instructions SP_EL0 is the user's stack pointer,
+ * and the other registers are the user's, too (arch/arm64/kernel/entry.S, kernel_entry).
  *
  * Code of 32 bits has its stack pointer in x13, and SP_EL0 is 0. The kernel clears x13 before it
- * changes SP_EL0, and on its way back it restores SP_EL0 first. So in those instructions the
- * pt_regs that is filled or emptied is copied, too; it tells which x13 is the user's.
+ * changes SP_EL0, and on its way back it restores SP_EL0 first. So in the first and last
+ * instructions the pt_regs that is filled or emptied is copied, too; it tells which x13 is the
+ * user's.
  *
- * A kernel with CONFIG_ARM64_SW_TTBR0_PAN (Android's), on a processor without PAN, lets nothing of
- * its own reach user memory: after it has saved the user's registers, TTBR0 is an empty table, the
- * page below swapper_pg_dir, but for as long as the kernel copies from or to the user (Linux
- * arch/arm64/include/asm/uaccess.h, __uaccess_ttbr0_disable(); kernel/entry.S,
- * __swpan_entry_el0). The user's tables are then those of the task's mm.
+ * A kernel with CONFIG_ARM64_SW_TTBR0_PAN (Android's), on a processor without PAN, keeps its own
+ * code from user memory. After it has saved the user's registers, TTBR0 is an empty table, the page
+ * below swapper_pg_dir, except while the kernel copies from or to the user (Linux
+ * arch/arm64/include/asm/uaccess.h, __uaccess_ttbr0_disable(); kernel/entry.S, __swpan_entry_el0).
+ * The task's mm then tells the user's tables.
  */
 #include "config.h"
 
@@ -35,8 +36,8 @@
 #include "sample/stacks_go.h"
 #include "xtop/base/vcpu_arm32.h"
 
-#define STACKS_MAX_RECORDS 64 /* that are followed on the interrupts' stack: most have 10 to 20 */
-#define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* of a task's stack: most are not deeper */
+#define STACKS_MAX_RECORDS 64 /* frame records on the interrupts' stack: most have 10 to 20 */
+#define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* most stacks of tasks are not deeper */
 
 static void arm64_begin(struct copy *copy)
 {
@@ -69,8 +70,8 @@ static void arm64_find_task(struct copy *copy, uint64_t task)
 }
 
 /*
- * The task whose user code runs or is about to run. The resolver could find it by its stack, but
- * the task may have ended by then. 0: the kernel's variable is not known.
+ * The task whose user code runs or is about to run; 0: the kernel's variable is not known. The
+ * resolver could find the task by its stack, but the task may have ended by then.
  */
 static uint64_t arm64_read_entry_task(struct copy *copy)
 {
@@ -86,7 +87,7 @@ static uint64_t arm64_read_entry_task(struct copy *copy)
 	return task;
 }
 
-/* The stack that SP is on, when it is not the task's; see above. */
+/* Finds the stack that SP is on, which is not the task's: twice its size tells where it begins. */
 static void arm64_find_irq(struct copy *copy, uint64_t sp)
 {
 	uint64_t bytes = copy->copier->stacks.stack_bytes, start = sp & ~(2 * bytes - 1);
@@ -99,7 +100,7 @@ static void arm64_find_irq(struct copy *copy, uint64_t sp)
 
 /*
  * Follows the frame records from x29 on, which ascend within the interrupts' stack, to the first
- * one on the task's. 0: they do not lead there.
+ * record on the task's stack. Returns 0 if they do not lead there.
  */
 static uint64_t arm64_find_link(struct copy *copy, uint64_t sp)
 {
@@ -134,7 +135,7 @@ static enum sample_cut arm64_copy_kernel(struct copy *copy, uint64_t sp)
 		    : cut;
 }
 
-/* Xen does not tell where the thread pointer is: TPIDR_EL0 is missing. */
+/* Copies a user stack. Xen does not tell the thread pointer: TPIDR_EL0 is missing. */
 static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind kind,
 				       uint64_t address)
 {
@@ -157,7 +158,7 @@ static enum sample_cut arm64_copy_user32(struct copy *copy, enum sample_stack_ki
 				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 }
 
-/* CUT_NONE: the task is a kernel thread, and has no user code. */
+/* Copies the user's stack. CUT_NONE: the task is a kernel thread, and has no user code. */
 static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 {
 	uint64_t pstate, sp;
@@ -172,7 +173,7 @@ static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 	return pstate_arm64_is_user64(pstate) ? arm64_copy_user(copy, STACK_USER, sp) : CUT_NONE;
 }
 
-/* Whether TTBR0 is the empty table; see above. */
+/* Whether TTBR0 is the empty table of CONFIG_ARM64_SW_TTBR0_PAN. */
 static bool arm64_is_user_hidden(const struct copy *copy)
 {
 	uint64_t page = 1ULL << root_arm64_page_shift(copy->own.arm64);
@@ -186,7 +187,7 @@ static uint64_t arm64_read_tables(struct copy *copy, uint64_t task)
 	return stacks_read_tables(copy, task + copy->copier->stacks.task_mm);
 }
 
-/* A sample tells tables by their frame, so one that does not begin its page is not used. */
+/* Uses the task's tables if TTBR0 is empty. A sample has a frame, so they must begin a page. */
 static void arm64_use_task_tables(struct copy *copy)
 {
 	uint64_t table;
@@ -200,7 +201,7 @@ static void arm64_use_task_tables(struct copy *copy)
 	copy->copied->frame = FRAME(table >> GUEST_PAGE_SHIFT);
 }
 
-/* Where the struct pt_regs is that the kernel fills or empties; 0: there is none. */
+/* Address of the struct pt_regs that the kernel fills or empties; 0: there is none. */
 static uint64_t arm64_find_entering_regs(const struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
@@ -212,7 +213,7 @@ static uint64_t arm64_find_entering_regs(const struct copy *copy)
 		       : 0;
 }
 
-/* SP_EL0 is the user's: nothing of the kernel's is live but a pt_regs. */
+/* The kernel is being entered or left: SP_EL0 is the user's, and only a pt_regs is live. */
 static void arm64_copy_entering(struct copy *copy)
 {
 	const struct registers_arm64 *regs = &copy->regs->arm64;
@@ -264,7 +265,7 @@ void stacks_arm64_copy_linux(struct copy *copy, bool user)
 	copy->copied->cut = registers_runs_arm32(copy->regs)
 				    ? arm64_copy_user32(copy, STACK_FIRST, sp)
 				    : arm64_copy_user(copy, STACK_FIRST, sp);
-	if (!address_is_kernel(pc)) /* last: as stacks_code_frame() of stacks_x86.c */
+	if (!address_is_kernel(pc)) /* last: see stacks_code_frame() in stacks_x86.c */
 		copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 }
 
@@ -280,7 +281,7 @@ struct copy_task stacks_arm64_find_running(struct copy *copy)
 	return running;
 }
 
-/* The user's register NUMBER in the struct pt_regs of the task. False: it is no user's. */
+/* Reads register NUMBER of the task's pt_regs. Returns false if it is not the user's. */
 static bool arm64_read_saved(struct copy *copy, enum pt_regs_arm64_word number, uint64_t *value)
 {
 	return arm64_read(copy, copy->user_regs + PT_ARM64_AT(number), value) &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies the stacks of a thread that runs Go; see go_stacks.h. Go knows where each of its
- * stacks ends, so exactly the live part of a goroutine's stack is copied. By where the thread is:
+ * stacks ends, so exactly the live part of a goroutine's stack is copied. These stacks are copied,
+ * by where the thread is:
  *
  *   on the goroutine's stack   that stack; and g0's if C may have called the goroutine
- *   on g0's or C's stack       that stack, and the goroutine's from where it was left
- *   in a signal handler        the handler's, then the same for the stack that was interrupted
+ *   on g0's or C's stack       that stack, and the goroutine's from where the thread left it
+ *   in a signal handler        the handler's, then the stacks of the code that was interrupted
  *
  * Every pointer comes from the guest and may be anything. Sampler's thread.
  */
@@ -28,7 +29,7 @@
 struct go_thread {
 	struct copy *copy;
 	const struct go_machine *machine;
-	uint64_t g, g0, gsignal, curg; /* addresses */
+	uint64_t g, g0, gsignal, curg;              /* addresses of these structures */
 	struct stack_extent signal, goroutine, own; /* the stacks of gsignal, curg and g0 */
 };
 
@@ -59,7 +60,7 @@ static struct stack_extent go_read_extent(const struct go_thread *thread, uint64
 	return extent;
 }
 
-/* Finds the thread's structures. False: this thread runs no Go now. */
+/* Finds the thread's structures. Returns false if this thread runs no Go now. */
 static bool go_find_thread(struct copy *copy, const struct go_stacks *at, struct go_thread *thread)
 {
 	uint64_t m;
@@ -108,9 +109,9 @@ static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*
- * The stack pointer of the code that a signal interrupted. The live part of the handler's stack is
- * [START, END). The kernel saved the pointer there in a struct ucontext, which is found because it
- * also has the start of the handlers' stack. 0: not found.
+ * The stack pointer of the code that a signal interrupted; 0: not found. The live part of the
+ * handler's stack is [START, END). The kernel saved the pointer there in a struct ucontext, which
+ * can be found because it also has the start of the handlers' stack.
  */
 static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t start, uint64_t end)
 {
@@ -127,8 +128,9 @@ static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t sta
 /* --- the other stack -------------------------------------------------------------------------- */
 
 /*
- * Adds the stack of G from where it was left: a word below its saved stack pointer. There is the
- * return address of mcall(), or G's structure has it, and it takes that word's place.
+ * Adds the stack of G from where the thread left it: a word below its saved stack pointer. That
+ * word is the return address of mcall(). On a machine where G's structure has the return address,
+ * it is written in the word's place.
  */
 static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
 {
@@ -146,8 +148,8 @@ static void go_add_left(const struct go_thread *thread, enum sample_stack_kind k
 }
 
 /*
- * The goroutine that mcall() left last, when the scheduler has already cleared curg. mcall() pushed
- * the goroutine's g on g0's stack. 0: there is none.
+ * The g of the goroutine that mcall() left last, when the scheduler has already cleared curg; 0:
+ * there is none. mcall() pushed that g on g0's stack.
  */
 static uint64_t go_find_parked(struct go_thread *thread)
 {
@@ -161,10 +163,10 @@ static uint64_t go_find_parked(struct go_thread *thread)
 }
 
 /*
- * A call of the vDSO runs on g0's stack with the goroutine as g, and saves no stack pointer in g.
- * The vDSO keeps frame pointers (Linux arch/x86/entry/vdso/Makefile; on arm64 it changes none). The
- * first one that leads to the goroutine's stack belongs to the Go function that calls the vDSO.
- * 0: not found.
+ * The frame of the Go function that calls the vDSO; 0: not found. A call of the vDSO runs on g0's
+ * stack with the goroutine as g, and saves no stack pointer in g. The vDSO keeps frame pointers
+ * (Linux arch/x86/entry/vdso/Makefile; on arm64 the vDSO changes no frame pointer). The first frame
+ * pointer that leads to the goroutine's stack belongs to the Go function.
  */
 static uint64_t go_find_frame(const struct go_thread *thread)
 {
@@ -179,14 +181,14 @@ static uint64_t go_find_frame(const struct go_thread *thread)
 }
 
 /*
- * More than its locals: 16 bytes of results, 16 of saved state (Go src/runtime/
- * sys_linux_amd64.s; on arm64 all of that lies above the frame pointer).
+ * More than the locals of the function that calls the vDSO: 16 bytes of results, 16 of saved state
+ * (Go src/runtime/sys_linux_amd64.s; on arm64 all of that lies above the frame pointer).
  */
 #define GO_BELOW_FRAME_BYTES 64
 
 /*
- * Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. HAS_OUTER: the one
- * STACK_GO_OUTER of a vCPU is taken, by what a signal has interrupted.
+ * Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. HAS_OUTER: the only
+ * STACK_GO_OUTER of a vCPU is already there: a signal has interrupted that stack.
  */
 static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 {
@@ -209,7 +211,7 @@ static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 /* --- before the resolver knows ---------------------------------------------------------------- */
 
 /*
- * Go's heap has all structures but those of the first thread (Go src/runtime/malloc.go), m0 and g0
+ * Go's heap has all structures (Go src/runtime/malloc.go) but m0 and g0 of the first thread
  * (proc.go). These two are data of the program, which lies below 4 GiB unless it was built to lie
  * anywhere.
  */
@@ -247,10 +249,10 @@ static bool go_is_whole(const struct go_thread *thread, uint64_t address)
 }
 
 /*
- * Whether a thread with a new stack at ADDRESS runs Go, though the resolver has not told. The first
- * sample of a process is decoded for a while, and so long the samples that follow would lack their
- * other stack. A process without Go costs no page that is not copied anyway, if it was built to lie
- * anywhere: the word below the thread pointer is read only where the stack ends there, or where a
+ * Guesses whether a thread with a new stack at ADDRESS runs Go, before the resolver tells. Decoding
+ * the first sample of a process takes a while, and meanwhile the next samples would lack their
+ * other stack. A process without Go that was built to lie anywhere costs no page that is not copied
+ * anyway: the word below the thread pointer is read only where the stack ends there, or where a
  * program below 4 GiB runs.
  */
 static bool go_guess_thread(struct copy *copy, uint64_t address, struct go_thread *thread)

@@ -2,14 +2,14 @@
 /*
  * The registers of a thread of Go on arm64; see stacks_go.h. Xen does not tell the thread pointer,
  * but Go's code has g in x28 (Go src/cmd/compile/abi-internal.md), and functions of C preserve x28
- * (AAPCS64 §6.1.1). One that uses x28 itself hides its thread for so long: then nothing leads from
- * there to a struct m that leads back (stacks_go.c). Sampler's thread.
+ * (AAPCS64 §6.1.1). While a function of C uses x28 itself, the thread is not found: nothing leads
+ * from x28 to a struct m that leads back (stacks_go.c). Sampler's thread.
  */
 #include "config.h"
 
 #include "sample/stacks_go.h"
 
-/* The user's register at WORD of struct pt_regs; OWN: the vCPU's. */
+/* The user's register at WORD of struct pt_regs; in user mode the vCPU's, which is OWN. */
 static uint64_t go_arm64_register(struct copy *copy, unsigned word, uint64_t own)
 {
 	if (copy->user_regs &&

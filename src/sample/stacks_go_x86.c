@@ -8,7 +8,7 @@
 #include "sample/stacks_go.h"
 #include "xtop/base/registers_x86.h"
 
-/* The user's register at WORD of struct pt_regs; OWN: the vCPU's. */
+/* The user's register at WORD of struct pt_regs; in user mode the vCPU's, which is OWN. */
 static uint64_t go_x86_register(struct copy *copy, unsigned word, uint64_t own)
 {
 	if (copy->user_regs &&

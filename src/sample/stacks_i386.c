@@ -3,8 +3,8 @@
  * Which pieces of stack led a vCPU to where it is: Linux on i386; see stacks.h.
  *
  *   user code      its stack, at esp
- *   kernel code    the stack at esp. All of the kernel's stacks have the same size, and lie at
- *                  multiples of it. The first word of an interrupts' stack is the stack pointer of
+ *   kernel code    the stack at esp. All of the kernel's stacks have one size, and lie at multiples
+ *                  of that size. The first word of an interrupts' stack is the stack pointer of
  *                  what was interrupted (Linux arch/x86/kernel/irq_32.c). The registers of the user
  *                  code lie at the top of the task's stack
  *
@@ -24,7 +24,7 @@
 
 #include "xtop/base/registers_i386.h"
 
-#define I386_LINK_BYTES 64 /* of the frame that has changed stacks */
+#define I386_LINK_BYTES 64 /* size of the frame that has changed stacks */
 
 /* --- the task --------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static void i386_find_task(struct copy *copy)
 		copy->user_regs = copy->task.end - I386_STACK_PADDING - PT_I386_BYTES;
 }
 
-/* The vCPU is in the first or last instructions of the kernel, on its entry stack. */
+/* If the vCPU is in the kernel's first or last instructions: the registers on the entry stack. */
 static void i386_find_entry(struct copy *copy)
 {
 	uint64_t address = i386_entry_regs(copy->regs->rsp), cs, ss;
@@ -49,8 +49,8 @@ static void i386_find_entry(struct copy *copy)
 /* --- the stacks ------------------------------------------------------------------------------- */
 
 /*
- * The user's stack pointer; its pt_regs says SP. In the first instructions of `sysenter` that is
- * not right yet. In the last ones the pt_regs has to be copied, too.
+ * The user's stack pointer. The task's pt_regs says SP, which is not right yet in the first
+ * instructions of `sysenter`. In the last instructions the pt_regs has to be copied, too.
  */
 static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
 {
@@ -64,7 +64,7 @@ static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
 		piece_writer_add(&copy->writer, STACK_LINKED, copy->kernel, copy->user_regs,
 				 copy->task.end - copy->user_regs);
 	} else if (rsp > copy->user_regs + PT_I386_AT(PT_I386_SP) && rsp < copy->task.end) {
-		return bp; /* of the pt_regs there is nothing yet */
+		return bp; /* nothing of the pt_regs was written yet */
 	} else if (!sp && rsp <= copy->user_regs + PT_I386_AT(PT_I386_BP)) {
 		stacks_32_read(copy, copy->user_regs + PT_I386_AT(PT_I386_BP), &saved);
 		return saved;
@@ -72,7 +72,7 @@ static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
 	return sp ? sp : bp;
 }
 
-/* CUT_NONE: the task is a kernel thread, and has no user code. */
+/* Copies the user's stack. CUT_NONE: the task is a kernel thread, and has no user code. */
 static enum sample_cut i386_copy_saved_user(struct copy *copy)
 {
 	uint64_t cs, sp;
@@ -87,8 +87,8 @@ static enum sample_cut i386_copy_saved_user(struct copy *copy)
 }
 
 /*
- * Where to copy a stack from whose saved stack pointer is LINK. The function that has changed
- * stacks has its frame below (irq_32.c, call_on_stack()).
+ * Where the copy of an interrupted stack begins, if LINK is its saved stack pointer: the function
+ * that has changed stacks has its frame below LINK (irq_32.c, call_on_stack()).
  */
 static uint64_t i386_below(const struct copy *copy, uint64_t link)
 {
@@ -97,7 +97,7 @@ static uint64_t i386_below(const struct copy *copy, uint64_t link)
 	return link - start > I386_LINK_BYTES ? link - I386_LINK_BYTES : start;
 }
 
-/* The stack at esp, and those that were interrupted, up to the top of the task's. */
+/* Copies the stack at esp and the interrupted stacks, up to the top of the task's stack. */
 static enum sample_cut i386_copy_kernel(struct copy *copy)
 {
 	enum sample_stack_kind kind = STACK_FIRST;
@@ -136,7 +136,8 @@ void stacks_i386_copy_linux(struct copy *copy, bool user)
 	i386_begin(copy);
 	if (user) {
 		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, copy->regs->rsp);
-		if (!stacks_32_is_kernel(copy->regs->rip)) /* last: as in stacks_x86.c */
+		/* Last: see stacks_code_frame() in stacks_x86.c. */
+		if (!stacks_32_is_kernel(copy->regs->rip))
 			copy->copied->frame =
 				piece_writer_find_frame(&copy->writer, copy->own, copy->regs->rip);
 		return;

@@ -26,14 +26,14 @@
 #define PT_REGS_AT(word) (8 * (word)) /* byte offset in struct pt_regs */
 
 /*
- * The processor saves the last five words of struct pt_regs of what it interrupts (Intel SDM
- * vol. 3A §6.14.2).
+ * When the processor interrupts code, it saves the last five words of the code's struct pt_regs
+ * (Intel SDM vol. 3A §6.14.2).
  */
 #define IRET_BYTES     (8 * (N_PT_REGS - PT_REGS_PROCESSOR))
 #define IRET_AT(word)  (PT_REGS_AT(word) - PT_REGS_AT(PT_REGS_PROCESSOR))
 #define SELECTOR_INDEX 0xfffcULL
 
-#define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* of a task's stack: most are not deeper */
+#define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* most stacks of tasks are not deeper */
 
 #define TSS_SP2 20 /* stack pointer of ring 2 (Intel SDM vol. 3A §8.7) */
 
@@ -41,7 +41,10 @@
 #define CPU_ENTRY_AREA_SHIFT 39
 #define CPU_ENTRY_AREA       0x1fffffcULL
 
-/* The processor's own stacks: of exceptions, and of the way into the kernel and out of it. */
+/*
+ * Whether RSP is on one of the processor's own stacks: for exceptions, or for kernel entry and
+ * exit.
+ */
 static bool stacks_is_entry_stack(uint64_t rsp)
 {
 	return rsp >> CPU_ENTRY_AREA_SHIFT == CPU_ENTRY_AREA;
@@ -171,7 +174,7 @@ static bool stacks_find_link(struct copy *copy, uint64_t start, uint64_t end, ui
 	return false;
 }
 
-/* The stack at rsp, and the stacks that were interrupted, up to the top of the task's. */
+/* Copies the stack at rsp and the interrupted stacks, up to the top of the task's stack. */
 static enum sample_cut stacks_copy_kernel(struct copy *copy)
 {
 	enum sample_stack_kind kind = STACK_FIRST;
@@ -268,9 +271,9 @@ static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 /* --- entering the kernel ---------------------------------------------------------------------- */
 
 /*
- * When user code enters the kernel, the registers at the top of the task's stack are those of the
- * entry before, until the kernel runs on that stack. So long (Linux arch/x86/entry/entry_64.S,
- * calling.h) the user's stack pointer is here:
+ * When user code enters the kernel, the registers at the top of the task's stack belong to the
+ * entry before, until the kernel runs on that stack. Until then the user's stack pointer is here
+ * (Linux arch/x86/entry/entry_64.S, calling.h):
  *
  *   interrupts, exceptions   in what the processor has saved, at the top of one of its own stacks
  *   system calls             in rsp, then in the TSS, in sp2, which has no other use: while rsp
@@ -325,8 +328,8 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 }
 
 /*
- * Whether the kernel is on the task's stack and has not pushed the user's stack pointer yet. In its
- * place is the one of the entry before.
+ * Whether the kernel is on the task's stack and has not pushed the user's stack pointer yet. The
+ * stack has the pointer of the entry before in that place.
  */
 static bool stacks_is_pushing(const struct copy *copy)
 {
@@ -362,8 +365,9 @@ static uint64_t stacks_read_cr3(struct copy *copy)
 }
 
 /*
- * Whether CR3 is of the process whose mm->pgd is OWN. With page-table isolation the user's tables
- * lack the kernel's stacks, but for the processor's own: on all others CR3 is mm->pgd itself.
+ * Whether CR3 belongs to the process whose mm->pgd is OWN. With page-table isolation the user's
+ * tables lack the kernel's stacks, but for the processor's own: on all others CR3 is mm->pgd
+ * itself.
  */
 static bool stacks_has_tables(const struct copy *copy, uint64_t own)
 {
@@ -372,10 +376,11 @@ static bool stacks_has_tables(const struct copy *copy, uint64_t own)
 }
 
 /*
- * While the kernel switches tasks, CR3 is already the next task's, and the stack still the last
- * one's (Linux kernel/sched/core.c context_switch()): the user's stack is in the last one's tables.
- * If the task has called exec() since these were read, CR3 may be its own. So they are read again.
- * A task that is about to end has none any more.
+ * Uses the running task's own tables. While the kernel switches tasks, CR3 is already the next
+ * task's, and the stack still the last task's (Linux kernel/sched/core.c context_switch()): the
+ * user's stack is in the last task's tables. If the task has called exec() since its tables were
+ * read, CR3 may be its own. So the tables are read again. A task that is about to end has none any
+ * more.
  */
 static void stacks_use_task_tables(struct copy *copy)
 {
@@ -395,12 +400,13 @@ static void stacks_use_task_tables(struct copy *copy)
 }
 
 /*
- * The stack is already the next task's. A PV kernel hands its new CR3 to Xen a little later, with
- * what else it asks Xen for while it switches tasks. Until then it has read the GS base, a trap to
- * Xen, and CR3 is still the last task's (Linux arch/x86/xen/mmu_pv.c xen_write_cr3(),
- * kernel/process_64.c __switch_to()). cpu_tlbstate.loaded_mm is the next task's by now, on any
- * kernel (arch/x86/mm/tlb.c switch_mm_irqs_off()). The sample has the frame of these tables, and
- * thus says that current is another task.
+ * Uses the next task's tables: the stack is already the next task's. A PV kernel hands its new CR3
+ * to Xen a little later, together with its other requests of the switch. Until then the kernel has
+ * read the GS base, which is a trap to Xen, and CR3 is still the last task's (Linux
+ * arch/x86/xen/mmu_pv.c xen_write_cr3(), kernel/process_64.c __switch_to()). By now
+ * cpu_tlbstate.loaded_mm is the next task's, on any kernel (arch/x86/mm/tlb.c
+ * switch_mm_irqs_off()). The sample has the frame of these tables, and thus says that `current` is
+ * another task.
  */
 static void stacks_use_next_tables(struct copy *copy)
 {
@@ -413,7 +419,7 @@ static void stacks_use_next_tables(struct copy *copy)
 	copy->copied->frame = FRAME(copy->own.cr3 >> GUEST_PAGE_SHIFT);
 }
 
-/* For kernel code with rsp in the kernel's half. */
+/* Copies the stacks of kernel code whose rsp is in the kernel's half. */
 static void stacks_copy_from_kernel(struct copy *copy)
 {
 	uint64_t top, sp;
@@ -487,7 +493,7 @@ struct copy_task stacks_find_running(struct copy *copy)
 	return running;
 }
 
-/* The user's register NUMBER at the top of the task's stack. False: it is no user's. */
+/* Reads register NUMBER at the top of the task's stack. Returns false if it is not the user's. */
 static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *value)
 {
 	return piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + PT_REGS_AT(number),

@@ -13,9 +13,9 @@
 #define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES
 
 /*
- * Whether the page tables of the vCPU can be walked. The control registers of a PV guest are
- * emulated by Xen and do not count: a PV guest always runs in 64-bit mode here. Recordings from
- * before November 2026 have no width; CR4.PAE is clear in them if the guest had 32 bits.
+ * Whether the page tables of the vCPU can be walked. Xen emulates the control registers of a PV
+ * guest, which do not count: a PV guest always runs in 64-bit mode here. Recordings from before
+ * November 2026 have no width; CR4.PAE is clear in them if the guest had 32 bits.
  */
 static inline bool stacks_can_walk(const struct guest_info *guest, const struct registers *regs)
 {
@@ -45,11 +45,11 @@ static inline struct registers stacks_made_registers(uint64_t base)
 	return (struct registers){ .gs_base_kernel = base };
 }
 
-/* Outside the stop: the task that runs. */
+/* Outside the stop: finds the task that runs. */
 struct copy_task stacks_find_running(struct copy *copy);
 /*
- * Behind stacks_find_running(), outside the stop: maps the top of the task's stack, and its user
- * stack and the page tables of its code as they were when it last entered the kernel.
+ * After stacks_find_running(), outside the stop: maps the top of the task's stack, and the user
+ * stack and the page tables of the user code, as they were when the task last entered the kernel.
  */
 void stacks_map_task(struct copy *copy, const struct copy_task *running);
 

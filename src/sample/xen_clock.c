@@ -4,9 +4,10 @@
  *
  *   dom0's clock    before ──────────┬────────── after
  *   Xen's time                     answer             dom0's time of the answer is not known. The
- *                                                     middle is wrong by half of the time at most
+ *                                                     middle is wrong by at most half of the time
+ *                                                     from `before` to `after`
  *
- * The shortest of a few tries counts, because this process may lose its CPU in between.
+ * The shortest of a few tries counts, because this process may lose its CPU during a try.
  */
 #include "config.h"
 
@@ -15,14 +16,14 @@
 #include "xtop/base/clock.h"
 
 /*
- * dom0 and Xen may have measured the processor's frequency apart: in the lab their clocks drift by
- * 200 µs a second. A tenth of a second is 20 µs.
+ * dom0 and Xen may have measured the processor's frequency separately: in the lab their clocks
+ * drift by 200 µs a second. In a tenth of a second they drift by 20 µs.
  */
 #define XEN_CLOCK_STEP_NS  100000000
-#define XEN_CLOCK_SLOW_NS  1000000000 /* while nobody tells a guest's clocks by it */
+#define XEN_CLOCK_SLOW_NS  1000000000 /* while nobody needs the guest's clocks */
 #define XEN_CLOCK_TRIES    4
 #define XEN_CLOCK_SHORT_NS 20000  /* good enough: no more tries */
-#define XEN_CLOCK_LONG_NS  500000 /* wrong by 0.25 ms at most; beyond that the answer is not used */
+#define XEN_CLOCK_LONG_NS  500000 /* 0.25 ms wrong at most; longer answers are not used */
 
 bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, bool often,
 		       uint64_t now_ns, uint64_t *ahead_ns)

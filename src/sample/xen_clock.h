@@ -10,12 +10,12 @@
 
 /* The caller zeroes it first. */
 struct xen_clock {
-	uint64_t next_ns; /* when to ask again */
+	uint64_t next_ns; /* when to ask Xen again */
 };
 
 /*
- * Asks Xen at most ten times a second, or once if not OFTEN; NOW_NS is about the time. False: the
- * next time has not come yet, or Xen did not answer soon enough.
+ * Asks Xen at most ten times a second, or once a second if not OFTEN. NOW_NS is about the present
+ * time. Returns false if it is not time to ask, or if Xen did not answer soon enough.
  */
 bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, bool often,
 		       uint64_t now_ns, uint64_t *ahead_ns);

@@ -16,10 +16,10 @@
 
 struct budget {
 	double credit_ns; /* negative: overdrawn by the last stop */
-	uint64_t refilled_ns;
-	/* the window that is being measured */
+	uint64_t refilled_ns; /* when credit was last added */
+	/* Start, stopped time and samples of the window that is being measured. */
 	uint64_t window_start_ns, window_stopped_ns, window_samples;
-	/* of the last whole window */
+	/* Stopped share and samples a second in the last whole window; the largest share so far. */
 	double share, share_max, rate_hz;
 };
 
@@ -27,10 +27,11 @@ struct budget {
 void budget_init(struct budget *budget, uint64_t now_ns);
 /* Goes on with an empty bucket: an earlier sampler may have used the credit. */
 void budget_empty(struct budget *budget, uint64_t now_ns);
-/* Closes the window when it is over. Call this once a tick, also for an idle guest. */
+/* Closes the window when its time is over. Call this once a tick, also for an idle guest. */
 void budget_measure(struct budget *budget, uint64_t now_ns);
 /* Whether a stop may begin at NOW_NS. SHARE (0..1) of the guest's time is the limit. */
 bool budget_allows(struct budget *budget, double share, uint64_t now_ns);
+/* The guest was stopped for STOPPED_NS. */
 void budget_spend(struct budget *budget, uint64_t stopped_ns);
 /* Counts one more sample, with or without a stop, for the rate. */
 void budget_count(struct budget *budget);

@@ -9,9 +9,9 @@
  *   written by resolver  how far up each stack region is live, where a Linux guest keeps its other
  *                        stacks, which processes run Go, and whether the guest is known
  *   written by sampler   its counters, times of vCPUs and stops, Xen's clock, when the next sample
- *                        comes, how it ended. When the sampler was killed, the first of guard,
- *                        keeper and main that is alive writes these
- *   written by guard     their own CPU time, each its field
+ *                        comes, how sampling ended. When the sampler was killed, the first of
+ *                        guard, keeper and main that is alive writes these fields
+ *   written by guard     a field each: the CPU time of the guard's process and of the keeper's
  *   and keeper
  */
 #ifndef XTOP_CONTROL_H
@@ -34,16 +34,16 @@ enum sampler_state {
 	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is sampled */
 	SAMPLER_HUNG,         /* sampler and guard hung and were killed; another may start */
 	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; it may come back */
-	SAMPLER_GUEST_GONE,   /* as GUEST_AWAY, and nobody waits for the guest any more */
-	SAMPLER_ENDED,        /* main asked for it; a replay's end may have control_get_message() */
+	SAMPLER_GUEST_GONE,   /* the guest is away, and nobody waits for it any more */
+	SAMPLER_ENDED,        /* main asked for the end; a replay may have control_get_message() */
 	SAMPLER_FAILED,       /* control_get_message() says why */
 };
 
-/* A copy of the sampler's counters. They count since the start, over all samplers of this guest. */
+/* A copy of the sampler's counters, since the start, over all samplers of this guest. */
 struct sampler_counts {
 	enum sampler_state state;
 	double rate_asked_hz;
-	double rate_now_hz;        /* reached in the last second */
+	double rate_now_hz;        /* samples in the last second */
 	uint64_t ticks;            /* deadlines met, late or not */
 	uint64_t samples;          /* ticks that gave a sample, idle ones included */
 	uint64_t late;             /* over half a period after the deadline */
@@ -51,36 +51,36 @@ struct sampler_counts {
 	uint64_t skipped_budget;   /* ticks without a stop, to keep within the budget */
 	uint64_t waited;           /* ticks without a stop: the guest was not known yet */
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
-	uint64_t unstopped;        /* no vCPU had run since its last sample: likewise */
+	uint64_t unstopped;        /* no vCPU had run since its last sample: no stop was needed */
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
 	uint64_t refused;          /* ticks in which Xen did not stop the guest or read vCPUs */
 	uint64_t retakes;          /* stops of a tick after the first, or after a peek in vain */
-	uint64_t stops;            /* of the guest or of one vCPU, refused ones included */
-	uint64_t stopped_ns;       /* in all */
+	uint64_t stops;            /* stops of the guest or of one vCPU, refused ones included */
+	uint64_t stopped_ns;       /* sum of all stops */
 	uint64_t elapsed_ns;       /* since sampling started */
-	uint64_t guest_pages;      /* of the guest, by Xen's count, while RUNNING or GUEST_PAUSED */
+	uint64_t guest_pages;      /* by Xen's count, while the state is RUNNING or GUEST_PAUSED */
 	uint64_t mapped_pages;     /* guest pages mapped now */
 	uint64_t maps;             /* pages mapped so far */
 	uint64_t faults;           /* pages that went away during a read */
-	uint64_t cpu_ns;           /* of the sampler's process */
-	uint64_t restarts;         /* of the sampler, after it hung in a stop and was killed */
+	uint64_t cpu_ns;           /* CPU time of the sampler's process */
+	uint64_t restarts;         /* new samplers after one that hung in a stop and was killed */
 	uint64_t ending;           /* enum guest_end, once the guest is away */
-	double stopped_share;      /* of the last second, 0..1 */
+	double stopped_share;      /* stopped share of the last second, 0..1 */
 	double stopped_share_max;  /* the largest share of any second so far */
 };
 
 /* Where the time of a vCPU went since the sampler started, or over all samplers of this guest. */
 struct vcpu_times {
 	uint64_t span_ns;   /* all of the time; 0: nothing is known, as in a replay */
-	uint64_t ran_ns;    /* by Xen's count */
-	uint64_t waited_ns; /* for a physical CPU: steal */
+	uint64_t ran_ns;    /* time in which the vCPU ran, by Xen's count */
+	uint64_t waited_ns; /* time in which the vCPU waited for a physical CPU: steal */
 };
 
 /* Stopped times, one for each stop. Quantiles are exact to better than 1 %. */
 struct stopped_summary {
 	uint64_t n, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 	double mean_ns;
-	/* For drawing: counts by power of two; [i] holds [2^i, 2^(i+1)) ns. */
+	/* Numbers of stops by powers of two, to be drawn; [i] counts [2^i, 2^(i+1)) ns. */
 	uint64_t log2[40];
 };
 
@@ -88,10 +88,11 @@ struct control;
 
 struct xtop_error *control_create(struct control **controlp); /* shared over fork() */
 void control_destroy(struct control *control);
-int control_fd(const struct control *control); /* in the process that created it */
+/* The descriptor of the memory, in the process that created it. */
+int control_fd(const struct control *control);
 /*
- * The same memory in another process, by FD, which comes from control_fd(). The caller keeps FD.
- * An FD that is not sealed is refused.
+ * Opens the control block in another process, by FD, which comes from control_fd(). The caller
+ * keeps FD. An FD that is not sealed is refused.
  */
 struct xtop_error *control_adopt(int fd, struct control **controlp);
 void control_close(struct control *control); /* undoes control_adopt() */
@@ -101,8 +102,8 @@ void control_close(struct control *control); /* undoes control_adopt() */
  */
 void control_set_budget_limit(double share);
 /*
- * In the same processes. SPENT: an earlier sampler may have used the credit that was saved up, so
- * the next one starts without credit.
+ * SPENT: an earlier sampler may have used the credit that was saved up, so the next sampler of this
+ * process, or of one that it forks, starts without credit.
  */
 void control_set_credit_spent(bool spent);
 
@@ -110,8 +111,8 @@ void control_set_credit_spent(bool spent);
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
 /*
- * A sample at every STRIDE-th tick at most, 1 or more: how --host-budget slows all guests down
- * alike. Samples keep their weights in ticks, so this may change at any time.
+ * At most every STRIDE-th tick gives a sample; STRIDE is 1 or more. --host-budget slows all guests
+ * down alike in this way. Samples keep their weights in ticks, so STRIDE may change at any time.
  */
 void control_set_stride(struct control *control, double stride);
 /* How often a second the resolver looks at waiting tasks; 0: never. */
@@ -127,20 +128,21 @@ void control_set_hold(struct control *control);
 void control_hurry(struct control *control);
 /* The sampler has ended. The resolver empties the ring and ends. */
 void control_finish(struct control *control);
-/* For main, when sampler, guard and keeper are dead: how sampling ended. */
+/* Says how sampling ended, when sampler, guard and keeper are dead. */
 void control_set_state(struct control *control, enum sampler_state state);
-/* The same: another sampler will start. */
+/* Another sampler will start, after sampler, guard and keeper are dead. */
 void control_restart(struct control *control);
 
 /* Resolver. */
-uint64_t control_get_next(const struct control *control); /* 0: not known */
+/* When the next sample comes at the earliest (control_set_next()); 0: not known. */
+uint64_t control_get_next(const struct control *control);
 /* How often control_reset_profile() was called. */
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
 bool control_is_hurrying(const struct control *control);
 /* The resolver knows what it needs to know of the guest. */
 void control_set_guest_known(struct control *control);
-/* The resolver no longer knows it: after a reboot the guest is another one. */
+/* The resolver no longer knows the guest: after a reboot the guest is another one. */
 void control_set_guest_unknown(struct control *control);
 
 /* Sampler. */
@@ -158,7 +160,7 @@ void control_set_times(struct control *control, const struct vcpu_times *times, 
 void control_set_xen_clock(struct control *control, uint64_t ahead_ns);
 /* The next sample comes at NEXT_NS (CLOCK_MONOTONIC) at the earliest. */
 void control_set_next(struct control *control, uint64_t next_ns);
-/* Call it at most once, before the state becomes FAILED or ENDED. */
+/* Call this at most once, before the state becomes FAILED or ENDED. */
 void control_set_message(struct control *control, const char *message);
 
 /* Guard and keeper. */
@@ -167,50 +169,51 @@ enum control_watcher { CONTROL_GUARD, CONTROL_KEEPER };
 void control_set_watcher_cpu(struct control *control, enum control_watcher who, uint64_t cpu_ns);
 
 /* Any reader. */
-uint64_t control_get_watchers_cpu(const struct control *control); /* of both, in ns */
+/* CPU time of guard and keeper together, in ns. */
+uint64_t control_get_watchers_cpu(const struct control *control);
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
 void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n);
-/* False: not known yet, or Xen did not answer; *AHEAD_NS is untouched. */
+/* Returns false if the clock is not known yet, or Xen did not answer; *AHEAD_NS is untouched. */
 bool control_get_xen_clock(const struct control *control, uint64_t *ahead_ns);
-/* "": there is none. A message never changes. */
+/* Returns "" if there is no message. A message never changes. */
 const char *control_get_message(const struct control *control);
-/* How the guest ended. A number in COUNTS that is no enum guest_end counts as unknown. */
+/* How the guest ended. A number in COUNTS that no enum guest_end has counts as unknown. */
 enum guest_end control_get_ending(const struct sampler_counts *counts);
 
 /*
- * The live part of stacks, by region of STACK_REGION_BYTES. The resolver stores the address up to
- * which the stack at ADDRESS was used. The sampler asks for it before it copies. CR3 of the vCPU
- * tells the address space; addresses of the upper half mean the same in all of them. The hints lie
- * in a small hash table. A hint may be overwritten by one for another region; then a copy becomes
- * shorter or longer.
+ * Hints for the live part of stacks, by region of STACK_REGION_BYTES. The resolver stores the
+ * address up to which the stack at ADDRESS was used. The sampler asks for that address before it
+ * copies. CR3 of the vCPU tells the address space; addresses of the upper half mean the same in all
+ * address spaces. The hints lie in a small hash table. A hint may be overwritten by the hint for
+ * another region; then a copy becomes shorter or longer.
  */
 #define STACK_REGION_BYTES (16 << 10)
 void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
-/* That address; 0: not known. */
+/* The address TOP that was last set for the region; 0: not known. */
 uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
 
 /*
- * Where the threads of a process that runs Go find their stacks, by CR3, in a small hash table as
- * above. CALLBACKS: C has called Go in that process.
+ * Where the threads of a process that runs Go find their stacks, by CR3, in a small hash table
+ * whose entries may be overwritten. CALLBACKS: C has called Go in that process.
  */
 struct go_stacks; /* go_stacks.h */
 /*
- * Resolver. STACKS NULL, or with g 0: the process runs no Go. CALLBACKS stays true for the process
- * once it was true.
+ * Written by the resolver. STACKS NULL, or with g 0: the process runs no Go. CALLBACKS stays true
+ * for the process once it was true.
  */
 void control_set_go_stacks(struct control *control, uint64_t cr3, const struct go_stacks *stacks,
 			   bool callbacks);
-/* False: no process was ever known to run Go. */
+/* Whether any process was ever known to run Go. */
 bool control_has_go(const struct control *control);
-/* False: the process is not known to run Go. */
+/* Returns false if the process is not known to run Go. */
 bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct go_stacks *stacks,
 			   bool *callbacks);
 
 /*
- * Where a Linux guest keeps what belongs to a sample besides the stack at rsp. "Per-cpu" is an
- * offset that is added to the vCPU's gs_base_kernel. The sampler checks these numbers and only
- * reads where they point. Wrong numbers give wrong stacks, as a wrong stack pointer does.
+ * Where a Linux guest keeps its stacks besides the stack at rsp. A "per-cpu" number is an offset
+ * that is added to the vCPU's gs_base_kernel. The sampler checks these numbers and only reads where
+ * they point. Wrong numbers give wrong stacks, as a wrong stack pointer does.
  *
  *   task->stack ┌────────────────┐
  *               │                │
@@ -221,28 +224,26 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
  */
 #define CURRENT_IN_REGISTER UINT64_MAX
 struct linux_stacks {
-	/*
-	 * Page tables with all kernel addresses: CR3, or on arm64 TTBR1_EL1. 0: the vCPU's own
-	 */
+	/* Page tables with all kernel addresses: CR3, or TTBR1_EL1 on arm64; 0: the vCPU's own. */
 	uint64_t kernel_cr3;
 	/*
-	 * Pointer to the running task; 0: nothing is known, no Linux. arm64: CURRENT_IN_REGISTER.
-	 * Then the only other "per-cpu" numbers are runstate_per_cpu and entry_task_per_cpu,
-	 * addresses to which the CPU's word of per_cpu_table is added.
+	 * Where the pointer to the running task is; 0: nothing is known, no Linux. arm64 has
+	 * CURRENT_IN_REGISTER. Then the only other "per-cpu" numbers are runstate_per_cpu and
+	 * entry_task_per_cpu, addresses to which the CPU's word of per_cpu_table is added.
 	 */
 	uint64_t current_per_cpu;
-	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
-	uint64_t irq_stack_per_cpu; /* pointer to it, e.g. hardirq_stack_ptr; 0: not known */
+	uint64_t top_per_cpu;       /* cpu_current_top_of_stack, say; 0: `top` by task->stack */
+	uint64_t irq_stack_per_cpu; /* hardirq_stack_ptr, say; 0: not known */
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */
 	uint64_t loaded_mm_per_cpu; /* pointer to the mm of the last switch; 0: not known */
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
 	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
-	/* arm64: __entry_task, pointer to the task whose user code runs; 0: not known */
+	/* __entry_task of arm64, pointer to the task whose user code runs; 0: not known. */
 	uint64_t entry_task_per_cpu;
 	/*
-	 * i386, Arm and arm64: __per_cpu_offset, which has the base of each CPU's variables. 0:
-	 * none of them, or not known. On i386 and Arm only `kernel_cr3` (Arm: TTBR0), `task_stack`,
-	 * `current_per_cpu` and `stack_bytes` count.
+	 * __per_cpu_offset of i386, Arm and arm64, which has the base of each CPU's variables; 0:
+	 * another machine, or not known. On i386 and Arm only `kernel_cr3` (Arm: TTBR0),
+	 * `task_stack`, `current_per_cpu` and `stack_bytes` count.
 	 */
 	uint64_t per_cpu_table;
 	uint32_t task_stack;        /* offset of `stack` in the task */
@@ -250,15 +251,15 @@ struct linux_stacks {
 	uint32_t top_padding;       /* TOP_OF_KERNEL_STACK_PADDING: 0, or 16 with FRED */
 	uint32_t regs_below_top;    /* sizeof(struct pt_regs): 168 */
 	uint32_t irq_stack_bytes;   /* IRQ_STACK_SIZE */
-	uint32_t irq_above;         /* from the target of that pointer to the end: 8 since 5.8 */
+	uint32_t irq_above;         /* bytes of the stack above hardirq_stack_ptr: 8 since 5.8 */
 	uint32_t task_mm;           /* offset of `mm` in the task */
 	uint32_t mm_start_stack;    /* offset of `start_stack` in the mm; 0: not known */
 	uint32_t mm_pgd;            /* offset of `pgd` in the mm; 0: not known */
 	uint32_t unused;
 };
-/* Resolver. STACKS NULL: nothing is known any more. */
+/* Written by the resolver. STACKS NULL: nothing is known any more. */
 void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);
-/* Sampler. False: the resolver is writing at this moment; *STACKS is untouched. */
+/* Read by the sampler. Returns false if the resolver is writing now; *STACKS is untouched. */
 bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stacks of a thread that runs Go (Go src/runtime/runtime2.go). The resolver decodes where they
- * are from the program's own code; the sampler follows the pointers. Each thread has a struct m,
- * and each stack a struct g:
+ * The stacks of a thread that runs Go (Go src/runtime/runtime2.go). The resolver learns where the
+ * stacks are by decoding the program's own code; the sampler follows the pointers. Each thread has
+ * a struct m, and each stack a struct g:
  *
  *   g's place ──────────► g ──► m ──┬─► g0        the thread's own stack: the scheduler, cgo's C
  *                                   ├─► gsignal   signal handlers
@@ -18,22 +18,21 @@
 
 #include <stdint.h>
 
-/* Bytes from the start of a g and an m: the same in all of Go 1.2 to 1.27. */
+/* Bytes from the start of a g or an m. All of Go 1.2 to 1.27 have these. */
 #define GO_G_STACK_LOW  0
 #define GO_G_STACK_HIGH 8
 #define GO_G_M          48
 #define GO_G_SP         56 /* sched.sp */
 #define GO_G_PC         64 /* sched.pc */
-#define GO_G_SELF       72 /* sched.g: the g itself */
+#define GO_G_SELF       72 /* sched.g, which points to the g itself */
 #define GO_M_G0         0
 
-#define GO_G_IN_REGISTER 8 /* in x28; a multiple of 8, as all offsets are */
+#define GO_G_IN_REGISTER 8 /* g is in x28; a multiple of 8, as all offsets are */
 
 struct go_stacks {
-	/* the thread-local word, from the thread pointer; arm64: GO_G_IN_REGISTER; 0: not known */
-	int32_t g;
-	uint16_t gsignal; /* bytes from the start of an m; these differ between versions */
-	uint16_t curg;
+	/* Distance of the thread-local word from the thread pointer; 0: not known. */
+	int32_t g;              /* arm64: GO_G_IN_REGISTER */
+	uint16_t gsignal, curg; /* bytes from the start of an m; they differ between versions */
 };
 
 #endif

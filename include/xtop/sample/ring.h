@@ -21,32 +21,33 @@ struct ring;
 /* SIZE_BYTES is rounded up to a power of two of at least a page. */
 struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
 /*
- * The same ring in another process, which becomes its producer. FD comes from ring_fd(); the
+ * Opens the ring in another process, which becomes its producer. FD comes from ring_fd(); the
  * caller keeps FD. An FD that is not sealed is refused: its memory could shrink under the producer.
  */
 struct xtop_error *ring_adopt(int fd, struct ring **ringp);
-int ring_fd(const struct ring *ring); /* in the process that created it; else -1 */
-/* Call this in a process that becomes the producer: it goes on where the last producer stopped. */
+/* The descriptor of the memory, in the process that created the ring; else -1. */
+int ring_fd(const struct ring *ring);
+/* Makes this process the producer, which goes on where the last producer stopped. */
 void ring_adopt_producer(struct ring *ring);
 void ring_destroy(struct ring *ring); /* unmaps this process's view */
 
 /*
- * Producer: room for SIZE_BYTES, 8-aligned. NULL: there is none now. A second call without a commit
- * in between gives the same room again.
+ * Producer: room for SIZE_BYTES, 8-aligned. NULL: there is no room now. A second call without a
+ * commit in between gives the same room again.
  */
 void *ring_reserve(struct ring *ring, size_t size_bytes);
 /* Producer: the first SIZE_BYTES of the room, at most what was reserved, become one record. */
 void ring_commit(struct ring *ring, size_t size_bytes);
 /* Producer: bytes committed since the start. */
 uint64_t ring_committed(const struct ring *ring);
-/* Producer: the consumer has released the first COUNT of these bytes. */
+/* Producer: whether the consumer has released the first COUNT of the committed bytes. */
 bool ring_is_consumed(struct ring *ring, uint64_t count);
 
-/* Consumer: the oldest record, the same one until it is released; NULL: the ring is empty. */
+/* Consumer: the oldest record, which stays until it is released; NULL: the ring is empty. */
 const void *ring_peek(struct ring *ring, size_t *size_bytesp);
 void ring_release(struct ring *ring);
 
-/* Either side: bytes in use now, and in all. */
+/* Either side: the bytes in use now, and the size of the ring. */
 size_t ring_used_bytes(const struct ring *ring);
 size_t ring_size_bytes(const struct ring *ring);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sample: what one tick copied from the guest. It lies like this in the ring and, byte for byte,
+ * A sample: what one tick copied from the guest. A sample lies like this in the ring, and nearly so
  * in a recording (doc/FORMATS). Little-endian, every part a multiple of 8 bytes:
  *
  *   struct sample            the tick
  *     struct sample_vcpu     one for each vCPU that was looked at
- *       struct sample_stack  one for each piece of stack copied, followed by its bytes, padded to 8
+ *       struct sample_stack  one for each copied piece of stack, before its bytes, padded to 8
  *
  * The sampler writes a sample; resolver and recording read it. A reader trusts no length in a
  * sample: call sample_check() first, then walk with sample_first_vcpu(), sample_next_vcpu() and so
@@ -19,8 +19,8 @@
 
 #include "xtop/base/types.h"
 
-#define SAMPLE_MAX_STACKS 8                 /* for each vCPU: kernel, interrupt, user, ... */
-#define SAMPLE_STACK_LIMIT_BYTES (64 << 10) /* of a vCPU, all pieces together */
+#define SAMPLE_MAX_STACKS        8          /* pieces of each vCPU: kernel, interrupt, user, ... */
+#define SAMPLE_STACK_LIMIT_BYTES (64 << 10) /* all pieces of a vCPU together */
 #define SAMPLE_WEIGHT_TICK 1024             /* the weight of a sample that stands for one tick */
 
 enum sample_flag {
@@ -29,13 +29,13 @@ enum sample_flag {
 };
 
 struct sample {
-	uint32_t size_bytes; /* of the whole record */
-	uint16_t n_vcpus;    /* of struct sample_vcpu that follow */
+	uint32_t size_bytes; /* size of the whole record */
+	uint16_t n_vcpus;    /* number of struct sample_vcpu that follow */
 	uint16_t flags;      /* enum sample_flag */
 	uint64_t time_ns;    /* CLOCK_MONOTONIC when the guest was stopped */
 	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: there was no stop */
 	uint32_t period_ns;  /* mean time from one deadline to the next, as asked for */
-	uint32_t weight;     /* ticks that it stands for, times SAMPLE_WEIGHT_TICK; never 0 */
+	uint32_t weight;     /* ticks that the sample stands for, times SAMPLE_WEIGHT_TICK; not 0 */
 	uint32_t unused;     /* 0 */
 };
 
@@ -45,27 +45,27 @@ enum sample_cut {
 	CUT_LIMIT,       /* all that is known to be live was copied, or SAMPLE_STACK_LIMIT_BYTES */
 	CUT_NOT_PRESENT, /* the guest's page tables have no page there */
 	CUT_NOT_MAPPED,  /* Xen would not map the frame, or not in time */
-	CUT_FAULT,       /* the frame went away during the copy (ballooned out) */
+	CUT_FAULT,       /* the frame went away during the copy: the guest gave it to Xen */
 	CUT_NO_PAGING,   /* the vCPU has no page tables */
 };
 #define N_SAMPLE_CUTS 6
 
 struct sample_vcpu {
-	uint32_t size_bytes; /* this struct and its stacks */
-	uint16_t vcpu;
+	uint32_t size_bytes; /* size of this struct and the vCPU's stacks */
+	uint16_t vcpu;       /* number of the vCPU */
 	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE have no stack */
 	uint8_t user;        /* 1: the vCPU ran user code */
 	uint8_t n_stacks;
-	uint8_t cut;         /* enum sample_cut of the stacks from the stack pointer on */
-	uint8_t user_cut;    /* enum sample_cut of the STACK_USER piece; CUT_NONE: there is none */
+	uint8_t cut;         /* enum sample_cut: where the stacks from the stack pointer on end */
+	uint8_t user_cut;    /* enum sample_cut: where STACK_USER ends; CUT_NONE: no such piece */
 	uint8_t frame[5];    /* sample_get_code_frame() or sample_get_user_tables() */
-	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
+	uint64_t task;       /* guest-virtual address of Linux's task `current`; 0: not read */
 	struct registers regs;
 };
 
 /*
  * Whether the registers were read. A BLOCKED vCPU has registers only in the first sample, if
- * nothing ran in the guest then: they lead the resolver to the guest's system.
+ * no vCPU ran then: the registers lead the resolver to the guest's system.
  */
 static inline bool sample_has_registers(const struct sample_vcpu *vcpu)
 {
@@ -73,8 +73,9 @@ static inline bool sample_has_registers(const struct sample_vcpu *vcpu)
 }
 
 /*
- * Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A §4.1.4), so a frame number
- * has 40: the five low bytes, which come first on the machines that xtop runs on.
+ * The number in VCPU->frame. Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A
+ * §4.1.4), so a frame number has 40: the five low bytes, which come first on the machines that xtop
+ * runs on.
  */
 static inline frame_t sample_get_frame(const struct sample_vcpu *vcpu)
 {
@@ -90,8 +91,8 @@ static inline void sample_set_frame(struct sample_vcpu *vcpu, frame_t frame)
 }
 
 /*
- * When the vCPU ran user code of a Linux guest: the frame of the page at rip, as a foreign mapping
- * takes it; 0: not read.
+ * The frame of the page at rip, as a foreign mapping takes it, if the vCPU ran user code of a Linux
+ * guest; 0: not read.
  */
 static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 {
@@ -99,10 +100,10 @@ static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 }
 
 /*
- * When the vCPU ran kernel code whose registers have other page tables than the user's: the frame
- * of the tables by which STACK_USER was read. Between two tasks the registers may have the other
- * task's; on arm64 they may have an empty table (CONFIG_ARM64_SW_TTBR0_PAN). 0: those of the
- * registers.
+ * The frame of the page tables by which STACK_USER was read, if the vCPU ran kernel code and its
+ * registers have other tables than the user's; 0: the registers' own tables. Between two tasks the
+ * registers may have the other task's tables; on arm64 they may have an empty table
+ * (CONFIG_ARM64_SW_TTBR0_PAN).
  */
 static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)
 {
@@ -118,31 +119,35 @@ static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
 }
 
 /*
- * A vCPU's pieces come in this order: at most one STACK_FIRST, at most SAMPLE_MAX_LINKS
- * STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the user stack. A user
- * stack begins a few pages further out if the page at its stack pointer was not touched yet. A
- * thread of Go has more stacks than the one it is on (go_stacks.h).
+ * Kinds of pieces. A vCPU's pieces come in this order: at most one STACK_FIRST, at most
+ * SAMPLE_MAX_LINKS STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the
+ * user stack. A user stack begins a few pages further out if the page at its stack pointer was not
+ * touched yet. A thread of Go has more stacks than the one it is on (go_stacks.h).
  */
 enum sample_stack_kind {
-	STACK_FIRST,  /* begins at the stack pointer */
-	STACK_LINKED, /* an interrupted stack: begins where the last piece points to */
-	STACK_USER,   /* of the user code that entered the kernel: begins at its stack pointer */
-	STACK_GO_OUTER,  /* further out than the last piece, after a signal or a call of the vDSO */
-	/* the goroutine's, left for g0's: begins a word below its stack pointer; on arm64 that word
-	 * is where the goroutine goes on, which is on no stack there */
+	STACK_FIRST,    /* begins at the stack pointer */
+	STACK_LINKED,   /* an interrupted stack: begins where the last piece points to */
+	STACK_USER,     /* stack of the user code that entered the kernel: begins at its sp */
+	STACK_GO_OUTER, /* further out than the last piece, after a signal or a call of the vDSO */
+	/*
+	 * The goroutine's stack, which the thread left for g0's. The piece begins a word below the
+	 * stack's saved stack pointer. On arm64 this word holds where the goroutine goes on, which
+	 * no stack has there.
+	 */
 	STACK_GOROUTINE,
-	STACK_G0,        /* g0's, left for the goroutine's: the same */
+	/* g0's stack, which the thread left for the goroutine's. Begins like STACK_GOROUTINE. */
+	STACK_G0,
 };
 #define N_STACK_KINDS 6
 #define SAMPLE_MAX_LINKS 3
 
 struct sample_stack {
-	uint64_t address;    /* guest-virtual, of the first byte */
-	uint32_t size_bytes; /* of the bytes that follow, before padding */
+	uint64_t address;    /* guest-virtual address of the first byte */
+	uint32_t size_bytes; /* number of the bytes that follow, before padding */
 	uint32_t kind;       /* enum sample_stack_kind */
 };
 
-/* Bytes of the largest record of a guest with N_VCPUS. */
+/* Size of the largest record of a guest with N_VCPUS, in bytes. */
 static inline size_t sample_size_max(unsigned n_vcpus)
 {
 	return sizeof(struct sample) +
@@ -151,7 +156,7 @@ static inline size_t sample_size_max(unsigned n_vcpus)
 			  SAMPLE_STACK_LIMIT_BYTES);
 }
 
-/* Whether all parts of the record lie inside its SIZE_BYTES. The walkers below rely on this. */
+/* Whether all parts of RECORD lie inside its SIZE_BYTES. sample_first_vcpu() etc. rely on this. */
 bool sample_check(const void *record, size_t size_bytes);
 
 static inline const struct sample_vcpu *sample_first_vcpu(const struct sample *sample)
