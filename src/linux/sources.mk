@@ -136,6 +136,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/sleeper_i386.c \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/task_layout_i386.c \
+	src/linux/kernel/layout_members.h \
 	src/linux/process/task_stacks.c \
 	src/linux/process/task_stacks.h \
 	src/linux/process/tasks.c \

@@ -24,7 +24,7 @@
 /* v6.1: frozen by a cgroup's freezer, or to suspend the guest */
 #define TASK_FROZEN 0x8000U
 
-/* on_cpu is 0 or 1, in four bytes or in one (layout.c). Its first byte has the value either way. */
+/* on_cpu is 0 or 1, in four bytes or in one. Its first byte has the value either way. */
 static const struct {
 	enum layout_member member;
 	uint32_t size_bytes;

@@ -14,7 +14,7 @@
 #include "linux/kernel/linux_guest.h"
 #include "xtop/base/types.h"
 
-#define SLEEPER_CONTEXT_WORDS 13 /* size of TASK_CONTEXT, which layout.c checks */
+#define SLEEPER_CONTEXT_WORDS 13 /* size of TASK_CONTEXT, see layout_members.h */
 
 /* The live part of a task's kernel stack: SIZE_BYTES from SP to the stack's end. */
 struct sleeper_stack {
