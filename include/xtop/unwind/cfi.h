@@ -13,24 +13,26 @@
 #include "xtop/elf/loads.h"
 
 struct cfi_section {
-	const uint8_t *bytes; /* NULL: there is no such section */
+	const uint8_t *bytes; /* NULL: the image has no such section */
 	size_t size_bytes;
-	uint64_t address; /* of bytes[0], in the image */
-	const struct bytes_gap *gaps; /* ascending; an entry that touches a gap is left out */
+	uint64_t address; /* the image's address of bytes[0] */
+	/* missing bytes, ascending; entries that touch one are skipped */
+	const struct bytes_gap *gaps;
 	size_t n_gaps;
-	bool is_short; /* of code of 32 bits: addresses and words have 4 bytes */
-	bool is_arm64; /* or 32-bit Arm, if is_short; else x86-64, or i386 */
+	bool is_short; /* 32-bit code: addresses and words have 4 bytes */
+	/* true: arm64, or 32-bit Arm if is_short; false: x86-64, or i386 if is_short */
+	bool is_arm64;
 };
 
-/* Need not outlive the call that they are given to. */
+/* The call-frame information of one image. A function that gets these sections keeps no pointer. */
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
-	struct entry_points entries; /* where the image begins to run */
+	struct entry_points entries; /* code addresses where the image begins to run */
 };
 
 /*
- * The address in the image where HDR, an .eh_frame_hdr, says that .eh_frame begins. False: HDR is
- * damaged, or the address needs more than HDR to be known.
+ * Reads from HDR, an .eh_frame_hdr section, at which address of the image .eh_frame begins. Returns
+ * false if HDR is damaged, or if HDR alone does not tell the address.
  */
 bool cfi_find_eh_frame(const struct cfi_section *hdr, uint64_t *address);
 

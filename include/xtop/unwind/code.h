@@ -14,20 +14,20 @@
 #include "xtop/elf/loads.h"
 
 struct code_source {
-	/* Copies SIZE_BYTES at ADDRESS; returns how many could be read, from the front. */
+	/* Copies SIZE_BYTES at ADDRESS; returns how many bytes could be read, from the front. */
 	size_t (*read)(void *context, uint64_t address, void *buffer, size_t size_bytes);
-	/* The bounds of the function at ADDRESS. False: not known. */
+	/* Finds the bounds of the function at ADDRESS. Returns false if they are unknown. */
 	bool (*find_function)(void *context, uint64_t address, uint64_t *start, uint64_t *end);
 	void (*close)(void *context); /* NULL: there is nothing to close */
 	/*
-	 * The number of the turn, which rises with time. What could not be read in one turn may be
-	 * there in a later one. 0: nothing more is read in this turn. NULL: what cannot be read now
-	 * never can.
+	 * Returns the number of the current turn. The number rises with time. Code that could not
+	 * be read in one turn may be readable in a later turn. 0: nothing more may be read in this
+	 * turn. NULL function: code that cannot be read now will never be readable.
 	 */
 	uint64_t (*turn)(void *context);
-	void *context;
-	struct entry_points entries; /* in the functions that run first */
-	enum guest_arch arch;        /* what the code is of, with words of 8 bytes */
+	void *context;               /* the first argument of the functions above */
+	struct entry_points entries; /* code addresses in the functions that run first */
+	enum guest_arch arch;        /* architecture of the code; its words have 8 bytes */
 };
 
 #endif

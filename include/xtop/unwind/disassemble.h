@@ -13,27 +13,28 @@
 
 #include "xtop/base/vcpu.h"
 
-/* Bytes that begin with an instruction. What follows it does not matter. */
+/* Bytes that begin with an instruction. The bytes after that instruction do not matter. */
 struct code {
 	const uint8_t *bytes;
-	size_t n; /* not 0 */
-	uint64_t address;
+	size_t n;           /* how many bytes; at least 1 */
+	uint64_t address;   /* address of bytes[0] */
 	uint8_t word_bytes; /* 8: 64-bit code; 4: 32-bit code (registers_word_bytes()) */
 	uint8_t arch;       /* enum guest_arch */
 };
 
 enum code_flow {
-	CODE_NEXT,   /* the next instruction follows, or nobody knows where control goes */
+	CODE_NEXT,   /* the next instruction follows, or the target cannot be known */
 	CODE_CALL,
-	CODE_JUMP,   /* always */
-	CODE_BRANCH, /* or not */
+	CODE_JUMP,   /* control always goes to the target */
+	CODE_BRANCH, /* control goes to the target or to the next instruction */
 };
 
+/* What one instruction does to the flow of control. */
 struct code_step {
-	uint64_t target; /* of CODE_CALL, CODE_JUMP and CODE_BRANCH; 0: not known */
+	uint64_t target; /* where CODE_CALL, CODE_JUMP or CODE_BRANCH leads; 0: unknown */
 	uint8_t length;  /* bytes; at least 1 */
 	uint8_t flow;    /* enum code_flow */
-	bool bad;        /* no instruction: one byte */
+	bool bad;        /* no instruction begins here; the step skips one byte */
 };
 
 struct code_step disassemble_x86_step(const struct code *code);
@@ -44,23 +45,23 @@ static inline struct code_step disassemble_step(const struct code *code)
 	return code->arch == ARCH_ARM64 ? disassemble_arm64_step(code) : disassemble_x86_step(code);
 }
 
-enum code_syntax { SYNTAX_ATT, SYNTAX_INTEL }; /* of x86 */
+enum code_syntax { SYNTAX_ATT, SYNTAX_INTEL }; /* x86 only; arm64 has one syntax */
 
 #define DISASSEMBLE_TEXT_BYTES 160
 void disassemble_x86_print(const struct code *code, enum code_syntax syntax,
 			   char text[DISASSEMBLE_TEXT_BYTES]);
 void disassemble_arm64_print(const struct code *code, char text[DISASSEMBLE_TEXT_BYTES]);
 /*
- * Loads Capstone, which the first instruction of arm64 else does: before a process enters the
- * sandbox, behind which it may map no code. False: Capstone is not there, and most instructions of
- * arm64 are ".inst" and a number.
+ * Loads the library Capstone now instead of at the first arm64 instruction. A process calls this
+ * before it enters the sandbox, because no code can be mapped in there. Returns false if Capstone
+ * is not installed; most arm64 instructions are then printed as ".inst" and a number.
  */
 bool disassemble_arm64_load(void);
 
 /*
- * Writes the instruction as GNU's objdump does, but for the differences that
- * tests/unwind/test_disassemble.c lists. "(bad)" if there is no instruction. Targets are absolute
- * addresses. The target of a call or jump is the last operand, and no other operand has "0x".
+ * Writes the instruction as GNU's objdump does; disassemble_x86.c and disassemble_arm64.c list the
+ * differences. "(bad)" if no instruction begins at CODE. Targets are absolute addresses. The target
+ * of a call or jump is the last operand, and no other operand of a call or jump contains "0x".
  */
 static inline void disassemble_print(const struct code *code, enum code_syntax syntax,
 				     char text[DISASSEMBLE_TEXT_BYTES])

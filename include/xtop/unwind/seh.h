@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Windows' unwind tables on x86-64, as a PE image has them: .pdata says where functions are, .xdata
- * what their prologs did. All addresses are distances from the image's start.
+ * says what their prologs do. All addresses are offsets from the image's start.
  */
 #ifndef XTOP_SEH_H
 #define XTOP_SEH_H
@@ -18,19 +18,20 @@
 /* RUNTIME_FUNCTION, 12 bytes, ascending by `start` (Microsoft, "x64 exception handling"). */
 struct seh_function {
 	uint32_t start, end;
-	uint32_t info; /* where its UNWIND_INFO is */
+	uint32_t info; /* where the function's UNWIND_INFO is */
 };
 
 struct seh_tables {
 	struct seh_function *functions;
 	size_t n;
-	uint8_t *infos; /* all of UNWIND_INFO, from infos_start on; zeros where bytes are missing */
-	uint32_t infos_start;
+	uint8_t *infos; /* every UNWIND_INFO, as bytes; zeros where bytes are missing */
+	uint32_t infos_start; /* the image's address of infos[0] */
 	size_t infos_bytes;
-	struct code_source source; /* read() and close() only: tells epilogs */
+	/* the code, to recognise epilogs; only read() and close() are used */
+	struct code_source source;
 };
 
-/* The function that has ADDRESS; NULL: none has. */
+/* The function that ADDRESS lies in; NULL if there is none. */
 const struct seh_function *seh_find(const struct seh_tables *tables, uint64_t address);
 
 #endif
