@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Direct calls in code; see call_targets.h. What a call looks like, and what stands before a
- * function, the architecture tells (computed_machine.h). On x86-64 bytes of other instructions look
- * like calls, too. So a target must also stand behind an instruction that ends a function.
- * Alignment is no proof: one wrong target in 16 is aligned.
+ * Targets of direct calls in code; see call_targets.h. computed_machine.h recognises calls and ends
+ * of functions for each architecture. On x86-64, bytes of other instructions may look like calls.
+ * So a target must also lie behind an instruction that ends a function. Alignment is no proof: one
+ * wrong target in 16 is aligned.
  *
- * Missing pages are searched in a later turn (code.h).
+ * Missing pages are searched in a later turn (code.h). Resolver's thread.
  */
 #include "config.h"
 
@@ -17,10 +17,10 @@
 
 #define CALL_BEFORE_BYTES  COMPUTED_CALL_BEFORE_BYTES
 #define CALL_PAGE_BYTES    4096U
-#define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* read at once */
+#define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* bytes read at once */
 #define CALL_MAX_DELAY     64 /* turns between two searches of missing pages */
-#define CALL_MAX_DISTANCE  (256U << 10) /* from an address back to the target before it */
-#define CALL_MAX_REFUSED   256 /* targets that no function can begin at, in one search */
+#define CALL_MAX_DISTANCE  (256U << 10) /* largest distance from an address to the target before */
+#define CALL_MAX_REFUSED   256 /* wrong targets that one look-up may remove */
 #define CALL_WORD_BITS     64
 
 struct call_targets {
@@ -29,9 +29,10 @@ struct call_targets {
 	uint64_t *targets; /* a bit for each byte of code */
 	uint64_t *pages;   /* a bit for each page that was searched */
 	size_t n_pages, next_page;
-	uint64_t due_turn, delay; /* of the next search of missing pages */
-	bool whole;  /* one search of all pages has ended */
-	bool missing; /* this search has met missing pages */
+	uint64_t due_turn; /* turn of the next search of missing pages */
+	uint64_t delay;    /* turns from the last search to due_turn */
+	bool whole;        /* one search of all pages has ended */
+	bool missing;      /* the current search has met missing pages */
 };
 
 static size_t call_words(uint64_t bits)
@@ -106,7 +107,7 @@ static void call_targets_add_calls(struct call_targets *targets, uint64_t addres
 		call_targets_add(targets, target);
 }
 
-/* How many pages from PAGE on, side by side, were not searched yet; one chunk at most. */
+/* How many adjacent pages from PAGE on were not searched yet; at most one chunk. */
 static size_t call_targets_count_pages(const struct call_targets *targets, size_t page)
 {
 	size_t n = 0;
@@ -117,7 +118,7 @@ static size_t call_targets_count_pages(const struct call_targets *targets, size_
 	return n;
 }
 
-/* Searches the next pages. A call at their end reaches into the page behind, so more is read. */
+/* Searches the next pages. Reads some bytes more, because a call may cross the end of a page. */
 static void call_targets_read_chunk(struct call_targets *targets, const struct code_source *source,
 				    uint8_t *buffer)
 {
@@ -139,12 +140,12 @@ static void call_targets_read_chunk(struct call_targets *targets, const struct c
 		call_set_bit(targets->pages, page + i);
 	if (pages < n && !(source->turn && !source->turn(source->context))) {
 		targets->missing = true;
-		pages++; /* goes on behind the missing one */
+		pages++; /* continue behind the missing page */
 	}
 	targets->next_page += pages < n ? pages : n;
 }
 
-/* Whether a search goes on, or it is time to search the missing pages again. */
+/* Whether a search is under way, or the missing pages are due for another search. */
 static bool call_targets_is_due(struct call_targets *targets, uint64_t turn)
 {
 	if (targets->next_page < targets->n_pages)
@@ -182,9 +183,9 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 	return targets->whole;
 }
 
-/* --- between targets -------------------------------------------------------------------------- */
+/* --- bounds of functions ---------------------------------------------------------------------- */
 
-/* Whether a function can begin at the target OFFSET. If not, the target is removed. */
+/* Whether a function can begin at the target OFFSET. Removes the target if not. */
 static bool call_targets_begins(struct call_targets *targets, const struct code_source *source,
 				uint64_t offset)
 {
@@ -201,7 +202,7 @@ static bool call_targets_begins(struct call_targets *targets, const struct code_
 	return false;
 }
 
-/* The nearest target at OFFSET or before. UINT64_MAX: none. */
+/* The nearest target at or before OFFSET; UINT64_MAX if there is none. */
 static uint64_t call_targets_before(const struct call_targets *targets, uint64_t offset)
 {
 	uint64_t i = offset / CALL_WORD_BITS;
@@ -216,7 +217,7 @@ static uint64_t call_targets_before(const struct call_targets *targets, uint64_t
 	return i * CALL_WORD_BITS + CALL_WORD_BITS - 1 - (uint64_t)__builtin_clzll(word);
 }
 
-/* The nearest target at OFFSET or behind; else the end of the code. */
+/* The nearest target at or behind OFFSET; the end of the code if there is none. */
 static uint64_t call_targets_behind(const struct call_targets *targets, uint64_t offset)
 {
 	uint64_t i = offset / CALL_WORD_BITS, n = call_words(targets->size_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step by the compiled table. By the psABI (§3.2.1) a function preserves rbx, rbp and r12..r15;
+ * One step on x86 by the compiled table. A function preserves rbx, rbp and r12..r15 (psABI §3.2.1);
  * the caller's values of the other registers are lost. The CFA is the caller's stack pointer
  * (§3.7).
  */
@@ -12,7 +12,7 @@
 
 #include "xtop/base/sorted.h"
 
-/* STEP_CALLER: *CFAP is set. */
+/* Computes *CFAP. Returns STEP_CALLER on success. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
 				     uint64_t *cfap)
 {
@@ -44,10 +44,10 @@ static uint64_t cfi_word(const char *words, unsigned i)
 }
 
 /*
- * The words from START on, if only words below the stack pointer are missing. An epilogue has
- * already popped these registers: they have the caller's values again, but the tables of compilers
- * still say where they were saved. ROOM gets the words, and the registers in the place of the
- * missing words.
+ * Reads a rule's words from START on if the only missing words are those below the stack pointer.
+ * An epilogue has already popped these words: the registers have the caller's values again, but the
+ * tables of compilers still say where the registers were saved. ROOM gets the words; the missing
+ * words are taken from the registers.
  */
 static const char *cfi_words_in_epilogue(const struct cfi_rule *rule, struct cursor *cursor,
 					 uint64_t start, uint64_t room[CFI_RULE_WORDS])
@@ -99,7 +99,7 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 	return STEP_CALLER;
 }
 
-/* As cfi_apply(), in code of 32 bits. Registers that an epilogue has popped are left out. */
+/* cfi_apply() in 32-bit code. Does not handle an epilogue that has popped registers. */
 static enum unwind_step cfi_apply_short(const struct cfi_rule *rule, struct cursor *cursor)
 {
 	const struct cfi_machine *machine = &cfi_machine_32;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step on arm64 by the compiled table, and its registers; see cfi_arm64.h. Kernels of 32
- * bits have registers and words of their own. As on x86 the CFA is the caller's stack pointer. The
- * return address is in x30, or lr, as long as no rule says where that was saved. This can only be
- * so in the innermost function, and behind a signal: a call changes x30. A function that never
- * returns may not save it; its caller is lost. Resolver's thread.
+ * One step on arm64 or in 32-bit Arm code by the compiled table, and DWARF's numbers of the
+ * registers; see cfi_arm64.h. As on x86, the CFA is the caller's stack pointer. The return address
+ * is in x30 (lr in 32-bit code) until a rule says where x30 was saved. A call changes x30, so only
+ * the innermost function, or one that a signal interrupted, can have its return address in x30. A
+ * function that never returns may not save x30; its caller is lost. Resolver's thread.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 
-/* By DWARF's numbers; x18 has no place in a cursor. */
+/* DWARF's number -> register of a cursor; a cursor has no x18. */
 static const uint8_t arm64_registers[CFI_ARM64_NUMBERS] = {
 	0,  1,  2,  3,  4,  5,  8,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19, 20, CURSOR_ARM64_NONE,
 	21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP, REG_ARM64_LR, REG_SP,
@@ -37,13 +37,13 @@ const struct cfi_machine cfi_machine_arm64 = {
 	.registers = arm64_registers,
 	.kept_registers = arm64_kept_registers,
 	.kept_numbers = arm64_kept_numbers,
-	/* pc, sp, x29, and x19 to x28; x30 is known where it has been read */
+	/* pc, sp, x29, and x19 to x28; x30 is known in the caller only if it was read */
 	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << REG_ARM64_FP | 0x3ffU << 21,
 };
 
 _Static_assert(CFI_ARM64_KEPT <= CFI_MAX_KEPT, "a rule has a slot for each");
 
-/* By DWARF's numbers: cursor_arm32_registers, and pc. */
+/* DWARF's number -> register of a cursor: cursor_arm32_registers, and pc. */
 static const uint8_t arm32_registers[CFI_ARM32_NUMBERS] = {
 	0, 1, 2,  3,		 4,  5,	     13,	   REG_ARM32_R7,
 	8, 9, 10, REG_ARM32_R11, 12, REG_SP, REG_ARM32_LR, REG_PC,
@@ -70,7 +70,9 @@ const struct cfi_machine cfi_machine_arm32 = {
 		     1U << REG_ARM32_R7 | 1U << 8 | 1U << 9 | 1U << 10 | 1U << REG_ARM32_R11,
 };
 
-/* *CALLER: the return address; for 32 bits with ARM32_THUMB. STEP_OUTERMOST: it is 0. */
+/*
+ * Sets *CALLER to the return address, with ARM32_THUMB in 32-bit code. STEP_OUTERMOST if it is 0.
+ */
 static enum unwind_step arm_find_return(const struct cfi_rule *rule, const struct cursor *cursor,
 					const uint64_t *words, uint64_t *caller)
 {

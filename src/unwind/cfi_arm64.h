@@ -2,8 +2,8 @@
 /*
  * The part of call-frame information that holds only for arm64: DWARF's register numbers ("DWARF
  * for the Arm 64-bit Architecture" §4.1: 0 to 30 are x0 to x30, 31 is sp, 34 is RA_SIGN_STATE), and
- * the registers that a function preserves (AAPCS64 §6.1.1: x19 to x29). struct cfi_machine tells
- * them to the other files.
+ * the registers that a function preserves (AAPCS64 §6.1.1: x19 to x29). The other files read them
+ * from struct cfi_machine.
  */
 #ifndef XTOP_UNWIND_CFI_ARM64_H
 #define XTOP_UNWIND_CFI_ARM64_H
@@ -17,7 +17,7 @@
 #define CFI_ARM64_NUMBERS  32
 #define CFI_ARM64_KEPT     12 /* x30 and x19 to x29 */
 
-/* Of 32 bits: 0 to 15 are r0 to r15 (DWARF for the Arm Architecture §4.1; AAPCS32 §6.1.1). */
+/* 32-bit Arm: 0 to 15 are r0 to r15 (DWARF for the Arm Architecture §4.1; AAPCS32 §6.1.1). */
 #define CFI_ARM32_SP      13
 #define CFI_ARM32_LR      14 /* the return address */
 #define CFI_ARM32_NUMBERS 16

@@ -36,7 +36,7 @@ void cfi_builder_deinit(struct cfi_builder *builder)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* Four words: done for each row, so it is not left to hash_bytes(). */
+/* Hashes four words. Runs for each row, so this is faster than hash_bytes(). */
 static uint64_t cfi_hash(const struct cfi_rule *rule)
 {
 	uint64_t parts[4];
@@ -124,7 +124,9 @@ void cfi_builder_add_function(struct cfi_builder *builder, uint64_t start, uint6
 
 /* --- the finished table ----------------------------------------------------------------------- */
 
-/* A block has about four rows. The last entry closes the last block. */
+/*
+ * Chooses the block size so that a block has about four rows. The last entry ends the last block.
+ */
 static bool cfi_build_blocks(struct cfi *cfi)
 {
 	uint32_t row = 0;
@@ -158,7 +160,7 @@ static bool cfi_finish(struct cfi *cfi)
 	return addresses && rules && cfi_build_blocks(cfi);
 }
 
-/* Programs of other guests may use the same library. */
+/* Shares the arrays with equal tables: programs of other guests may use the same library. */
 static void cfi_share(struct cfi *cfi)
 {
 	cfi->addresses = shared_array_put(cfi->addresses, cfi->n_rows * sizeof(*cfi->addresses));

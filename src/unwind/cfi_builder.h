@@ -12,24 +12,24 @@
 struct cfi_builder {
 	struct cfi *cfi;
 	size_t addresses_capacity, row_rules_capacity, rules_capacity;
-	struct hash_table numbers; /* of rules */
-	bool no_memory;
+	struct hash_table numbers; /* hash of a rule -> the rule's number */
+	bool no_memory;            /* an allocation failed: the table will not be finished */
 };
 
-/* BASE: the first address of the table. Rule 0 is RULE_NONE. False: out of memory. */
+/* BASE: the first address of the table. Rule 0 is RULE_NONE. Returns false if out of memory. */
 bool cfi_builder_init(struct cfi_builder *builder, uint64_t base);
 void cfi_builder_deinit(struct cfi_builder *builder); /* also after cfi_builder_finish() */
 
-/* The number of RULE. When there are CFI_MAX_RULES, a new one becomes RULE_NONE, number 0. */
+/* Returns the number of RULE. When CFI_MAX_RULES exist, a new rule becomes RULE_NONE, number 0. */
 uint32_t cfi_builder_number(struct cfi_builder *builder, const struct cfi_rule *rule);
 /*
- * RULE holds from ADDRESS on. Addresses ascend; a row at the last row's address replaces it.
- * ADDRESS - base < UINT32_MAX. Out of memory sets no_memory.
+ * Adds a row: RULE holds from ADDRESS on. Addresses ascend. A row at the last row's address
+ * replaces the last row. ADDRESS - base < UINT32_MAX. Out of memory sets no_memory.
  */
 void cfi_builder_add(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule);
-/* A function of the code, for cfi_find_function(). They come in the order of their addresses. */
+/* Adds a function, for cfi_find_function(). Functions come in the order of their addresses. */
 void cfi_builder_add_function(struct cfi_builder *builder, uint64_t start, uint64_t end);
-/* The table, which ends at the last row's address. NULL: out of memory, or there are no rows. */
+/* Returns the table, which ends at the last row's address. NULL: out of memory, or no rows. */
 struct cfi *cfi_builder_finish(struct cfi_builder *builder);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiling call-frame information: runs the FDEs of an image in the order of their code, and makes
+ * Compiles call-frame information: runs the FDEs of an image in the order of their code, and makes
  * a rule of each row.
  *
- * When two FDEs cover an address, the FDE that begins nearer to the address wins. A row that fits
- * no rule, because of an expression or a register saved in another register, is left to libunwind
- * if the row is safe for libunwind. Resolver's thread.
+ * When two FDEs cover an address, the FDE that begins nearer to the address wins. No rule can
+ * express a row with an unusual expression, or with a register saved in another register. Such a
+ * row is left to libunwind if the row is safe for libunwind. Resolver's thread.
  */
 #include "config.h"
 
@@ -19,7 +19,9 @@
 
 /* --- a row's rule ----------------------------------------------------------------------------- */
 
-/* breg OFFSET deref. This is tried for each row: a number of 64 bits has 10 bytes at most. */
+/*
+ * Longest expression "breg OFFSET deref": OFFSET, a LEB128 number of 64 bits, has up to 10 bytes.
+ */
 #define CFI_MAX_DEREF_BYTES 12
 
 static bool cfi_match_deref(const struct cfi_machine *machine, const uint8_t *expression,
@@ -65,7 +67,7 @@ static bool cfi_rule_of_cfa(const struct cfi_machine *machine, const struct cfi_
 	return false;
 }
 
-/* All saved registers must be words within one stretch of CFI_RULE_WORDS. */
+/* Returns false unless all saved registers lie within a range of CFI_RULE_WORDS words. */
 static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cfi_state *state,
 			      struct cfi_rule *rule)
 {
@@ -94,7 +96,10 @@ static bool cfi_is_kept(const struct cfi_machine *machine, unsigned number)
 	return memchr(machine->kept_numbers, (int)number, machine->n_kept);
 }
 
-/* Whether no rule of another register matters; the stack pointer is the CFA by default. */
+/*
+ * Whether the registers that a function does not preserve need no rule. The caller's stack pointer
+ * is the CFA by default.
+ */
 static bool cfi_others_are_plain(const struct cfi_machine *machine, const struct cfi_state *state,
 				 bool signal)
 {
@@ -116,7 +121,7 @@ static bool cfi_return_is_plain(const struct cfi_machine *machine, const struct 
 	       (machine->keeps_return && (where == WHERE_UNSAID || where == WHERE_SAME));
 }
 
-/* False: no rule can say it. */
+/* Returns false if no rule can express the row. */
 static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cfi_state *state,
 			      bool signal, struct cfi_rule *rule)
 {
@@ -143,8 +148,9 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 			break;
 		case WHERE_EXPRESSION:
 			/*
-			 * gcc for i386 realigns the stack of each main(): registers are saved by
-			 * ebp, and lost here. What calls main() does without them.
+			 * gcc for i386 realigns the stack in each main(), and saves registers
+			 * relative to ebp. These registers are lost: main()'s callers are found
+			 * without them.
 			 */
 			if (machine != &cfi_machine_32)
 				return false;
@@ -206,12 +212,12 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-#define CFI_MAX_ENTRY_CODE_BYTES 256 /* of a program's first function, if no FDE tells its end */
+#define CFI_MAX_ENTRY_CODE_BYTES 256 /* a program's first function, if it has no FDE */
 
 struct cfi_compiler {
 	struct cfi_builder rows;
 	struct cfi_program *program;
-	size_t left_bytes; /* of programs that may still be run */
+	size_t left_bytes; /* program bytes that may still be run */
 };
 
 static void cfi_compiler_deinit(struct cfi_compiler *compiler)
@@ -220,7 +226,7 @@ static void cfi_compiler_deinit(struct cfi_compiler *compiler)
 	free(compiler->program);
 }
 
-/* Adds the rows of FDE below END, and a row that says that nothing is known behind them. */
+/* Adds the rows of FDE below END, and an unknown row behind them. */
 static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end)
 {
 	static const struct cfi_rule nothing = { .kind = RULE_NONE };
@@ -243,9 +249,9 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 }
 
 /*
- * A program begins to run at its entry. Nobody has called that function, so its chain ends there,
- * also if no FDE says so: the _start of glibc's ld.so is assembly without any. It is taken to reach
- * up to NEXT, where the next FDE begins, or for CFI_MAX_ENTRY_CODE_BYTES.
+ * The function at the entry point of a program has no caller, so its chain ends there, even if it
+ * has no FDE: the _start of glibc's ld.so is assembly without an FDE. We assume that this function
+ * ends at NEXT, where the next FDE begins, or has CFI_MAX_ENTRY_CODE_BYTES.
  */
 static void cfi_add_entry(struct cfi_builder *rows, uint64_t entry, uint64_t next)
 {
@@ -261,7 +267,7 @@ static void cfi_add_entry(struct cfi_builder *rows, uint64_t entry, uint64_t nex
 	cfi_builder_add(rows, end, &nothing);
 }
 
-/* Those between the end of an FDE and the next one. */
+/* Adds the entry points that lie between the end of an FDE and the next FDE. */
 static void cfi_add_entries(struct cfi_compiler *compiler, const struct entry_points *entries,
 			    uint64_t fde_end, uint64_t next)
 {

@@ -17,9 +17,9 @@
  * relative to, 80 is indirect. Code on x86-64 has pcrel or absolute pointers; other bases are
  * refused.
  *
- * .eh_frame_hdr, where the linker made one, has a table of all FDEs: start of the code, and place.
+ * .eh_frame_hdr, which most linkers make, has a table of all FDEs: start of the code, and place.
  * When bytes of .eh_frame are missing, this table finds the entries behind the gap. Only the
- * encoding that linkers write is read (1b 03 3b). Without the table .eh_frame is read from its
+ * encoding that linkers write is read (1b 03 3b). Without the table, .eh_frame is read from its
  * front.
  *
  * The bytes are a guest's: everything is read through a reader that knows its end.
@@ -158,10 +158,10 @@ uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t 
 /* --- one entry -------------------------------------------------------------------------------- */
 
 struct cfi_entry {
-	size_t offset, next; /* in its section */
-	size_t cie_offset;   /* of an FDE */
-	bool cie, end;
-	struct cfi_reader reader; /* of what is behind the id */
+	size_t offset, next; /* offsets of this entry and the next one in the section */
+	size_t cie_offset;   /* FDE: offset of its CIE in the section */
+	bool cie, end;       /* the entry is a CIE; the entry ends the section */
+	struct cfi_reader reader; /* the bytes behind the id */
 };
 
 static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t end)
@@ -169,7 +169,7 @@ static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t e
 	return bytes_gaps_touch(section->gaps, section->n_gaps, start, end);
 }
 
-/* Reads length and id only. False: no entry can be there. */
+/* Reads only length and id. Returns false if no entry can be at OFFSET. */
 static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, size_t offset,
 			   struct cfi_entry *entry)
 {
@@ -199,7 +199,7 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 	return !entry->reader.bad;
 }
 
-/* The letters behind "z". An unknown letter is refused: it may change what the program means. */
+/* Reads the data for LETTERS, those behind "z". An unknown letter may change what programs mean. */
 static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters,
 				  uint64_t address_of_end, struct cfi_cie *cie)
 {
@@ -223,7 +223,8 @@ static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters
 			if (!cie->is_arm64)
 				return false;
 			break;
-		case 'P': /* mostly indirect, and not needed: only its size matters */
+		/* the personality routine is not needed: only the pointer's size matters */
+		case 'P':
 			encoding = cfi_read(&data, 1);
 			if ((encoding & ENCODING_BASE_MASK) == ENCODING_ALIGNED)
 				cfi_read_pointer(&data, encoding,
@@ -288,7 +289,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	return !reader->bad;
 }
 
-/* Start and end of the code. READER is behind them afterwards. */
+/* Reads start and end of the code, and leaves READER behind them. */
 static bool cfi_read_range(const struct cfi_section *section, struct cfi_reader *reader,
 			   const struct cfi_cie *cie, struct cfi_fde *fde)
 {
@@ -335,7 +336,7 @@ bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_plac
 	       cfi_parse_fde(section, &entry, fde);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- the list of all FDEs --------------------------------------------------------------------- */
 
 static struct xtop_error *cfi_list_add(struct cfi_list *list, const struct cfi_fde_place *place)
 {
@@ -368,11 +369,14 @@ static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool
 		return NULL;
 	}
 	place.start = fde.start;
-	/* FDEs of functions that the linker dropped are at 0 (.debug_frame) or without size. */
+	/* FDEs of functions that the linker dropped have the start 0 (.debug_frame) or no size. */
 	return fde.start ? cfi_list_add(list, &place) : NULL;
 }
 
-/* Reads from the front. A damaged or missing length ends it: the next entry cannot be found. */
+/*
+ * Lists the FDEs by reading the section from its front. Stops at a damaged or missing length,
+ * because the next entry cannot be found then.
+ */
 static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, bool debug_frame,
 					struct cfi_list *list)
 {
@@ -396,6 +400,8 @@ static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, boo
 }
 
 /*
+ * .eh_frame_hdr with the encodings that linkers write; offset, value, meaning:
+ *
  *   0  1: version    1  1b: eh_frame_ptr is pcrel sdata4   2  03: count is udata4
  *   3  3b: table is datarel sdata4, from the header's own address
  *   4  eh_frame_ptr   8  count   c  { start, FDE } each
@@ -442,7 +448,7 @@ static int cfi_compare_offsets(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Offsets of the FDEs in .eh_frame, by the table, ascending. Returns how many there are. */
+/* Gets from the table the offsets of all FDEs in .eh_frame, ascending. Returns their number. */
 static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uint32_t *offsets,
 			      struct cfi_list *list)
 {
@@ -514,7 +520,7 @@ static void cfi_list_sort(struct cfi_list *list)
 	size_t kept = 0;
 
 	if (work_is_over())
-		list->n = 0; /* sorting takes too long, too */
+		list->n = 0; /* sorting would take too long */
 	if (!list->n)
 		return;
 	qsort(list->places, list->n, sizeof(*list->places), cfi_compare_places);

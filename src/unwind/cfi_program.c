@@ -6,8 +6,8 @@
  *   00 the low 6 bits are the opcode, operands follow; with the GNU opcodes of LSB Core 5.0 §10.5
  *
  * The CIE's program sets up the state that `restore` goes back to. Then the FDE's program runs, and
- * each advance ends a row. A program has no jumps: it costs no more than its bytes. An instruction
- * that cannot be read ends it.
+ * each advance ends a row. A program has no jumps, so its running time is bounded by its size. An
+ * instruction that cannot be read ends the program.
  */
 #include "config.h"
 
@@ -40,11 +40,11 @@ enum cfi_opcode {
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
 	/*
-	 * Arm64: the return address is signed from here on, or no longer; no operands. Codes are
-	 * removed from every return address anyway (cursor_arm64_strip()).
+	 * Arm64: the return address is signed from here on, or no longer signed. These have no
+	 * operands. cursor_arm64_strip() removes the signature from every return address anyway.
 	 */
 	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c,
-	CFA_NEGATE_RA_STATE = 0x2d, /* elsewhere SPARC's */
+	CFA_NEGATE_RA_STATE = 0x2d, /* on other architectures: SPARC's GNU_window_save */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 
@@ -57,14 +57,14 @@ enum cfi_opcode {
 /* --- expressions ------------------------------------------------------------------------------ */
 
 /*
- * DWARF 5 §7.7.1. libunwind evaluates expressions without a limit on steps, and divides. So only
- * expressions that end by themselves and cannot trap are let through.
+ * Operations of DWARF 5 §7.7.1. libunwind evaluates expressions without a limit on steps, and does
+ * not check divisors. So only expressions that must end and cannot trap are allowed.
  *
  *   06 deref  08..11 constants  12..14 dup drop over  15 pick  16 swap  17 rot  19 abs  1a and
  *   1c minus  1e..22 mul neg not or plus  23 plus_uconst  24..27 shl shr shra xor
  *   29..2e comparisons  30..4f lit  70..80 breg  94 deref_size  96 nop
  *
- * Not: div 1b, mod 1d; bra 28 and skip 2f, which could also land within an operand.
+ * Not allowed: div 1b, mod 1d; bra 28 and skip 2f, which could also land within an operand.
  */
 static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 {
@@ -99,7 +99,7 @@ static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 	case 0x23:
 		cfi_read_uleb(reader);
 		return true;
-	case 0x70 ... 0x80: /* of a register that exists */
+	case 0x70 ... 0x80: /* breg of an existing register */
 		cfi_read_sleb(reader);
 		return true;
 	default:
@@ -109,7 +109,7 @@ static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 
 #define CFI_MAX_EXPRESSION_BYTES 256
 
-/* Whether it has known operations only, no loops and no division. */
+/* Whether the expression has only known operations, no loops and no division. */
 static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 {
 	struct cfi_reader reader;
@@ -125,7 +125,7 @@ static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* The rule of a register that has no place here (vector registers, flags) is read and dropped. */
+/* Rules for registers outside struct cfi_state (vector registers, flags) are dropped. */
 static void cfi_set(struct cfi_program *program, uint64_t number, struct cfi_place place)
 {
 	if (number < program->state.n_places)
@@ -156,7 +156,7 @@ static void cfi_set_expression(struct cfi_program *program, uint64_t number, enu
 				    .safe = cfi_expression_is_safe(expression, length) });
 }
 
-/* GCC and GAS name only registers that have a place here; the value of another is not known. */
+/* GCC and GAS compute the CFA only from general registers. A cursor has no other registers. */
 static void cfi_set_cfa_register(struct cfi_program *program, uint64_t number)
 {
 	const struct cfi_cie *cie = &program->fde->cie;
@@ -197,7 +197,7 @@ static void cfi_set_location(struct cfi_program *program)
 	program->set_location = true;
 }
 
-/* States are cleared and copied for each FDE: only as far as the machine has registers. */
+/* Clears only the registers that the machine has, because this runs for each FDE. */
 static void cfi_clear_state(struct cfi_state *state, const struct cfi_cie *cie)
 {
 	unsigned n = cfi_machine(cie->is_short, cie->is_arm64)->n_places;
@@ -228,7 +228,7 @@ static void cfi_recall(struct cfi_program *program)
 		cfi_copy_state(&program->state, &program->remembered[--program->n_remembered]);
 }
 
-/* Rules of one register. The register's number is the first operand. */
+/* Runs an instruction that sets the rule of one register. The first operand is its number. */
 static void cfi_run_register_rule(struct cfi_program *program, enum cfi_opcode opcode)
 {
 	struct cfi_reader *reader = &program->reader;
@@ -271,7 +271,7 @@ static void cfi_run_register_rule(struct cfi_program *program, enum cfi_opcode o
 	case CFA_VAL_EXPRESSION:
 		cfi_set_expression(program, number, WHERE_VAL_EXPRESSION);
 		break;
-	default: /* an unknown instruction: its length is not known either */
+	default: /* the length of an unknown instruction is unknown, too */
 		reader->bad = true;
 	}
 }
@@ -402,7 +402,7 @@ bool cfi_program_next(struct cfi_program *program)
 	return program->row_start < program->row_end;
 }
 
-/* --- what libunwind may have ------------------------------------------------------------------ */
+/* --- rows that are safe for libunwind --------------------------------------------------------- */
 
 bool cfi_state_is_safe(const struct cfi_state *state)
 {

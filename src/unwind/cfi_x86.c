@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers of x86-64 and of i386, and an expression that linkers write; see cfi_x86.h. Any thread;
- * pure functions.
+ * The registers of x86-64 and i386, and an expression that linkers write; see cfi_x86.h. Any
+ * thread; pure functions.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@ const struct cfi_machine cfi_machine_64 = {
 	.kept_mask = CFI_KEPT_MASK,
 };
 
-/* DWARF's numbers: eax ecx edx ebx esp ebp esi edi eip. */
+/* DWARF's order: eax ecx edx ebx esp ebp esi edi; eip is number 8. */
 static const uint8_t cfi_registers_32[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX,
 					    REG_RSP, REG_RBP, REG_RSI, REG_RDI };
 static const uint8_t cfi_kept_registers_32[] = { REG_RIP, REG_RBX, REG_RBP, REG_RSI, REG_RDI };

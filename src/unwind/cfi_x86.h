@@ -2,17 +2,18 @@
 /*
  * The part of call-frame information that holds only for x86-64 and i386: DWARF's register numbers
  * (psABI table 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT.
- * Another architecture gives the same names other values.
  */
 #ifndef XTOP_UNWIND_CFI_X86_H
 #define XTOP_UNWIND_CFI_X86_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "unwind/cursor_x86.h"
+#include "unwind/register_numbers.h"
 
-/* DWARF's numbers: 16 general registers, and the return address; on arm64 x0 to x30, and sp. */
+/* DWARF's numbers on any machine: arm64 has the most, x0 to x30 and sp */
 #define CFI_N_REGISTERS  32
+/* DWARF's numbers on x86: 16 general registers, and the return address. */
 #define CFI_X86_PLACES   17
 #define CFI_DWARF_RBX    3
 #define CFI_DWARF_RBP    6
@@ -26,7 +27,7 @@ static const uint8_t cfi_unwind_registers[CFI_DWARF_RETURN] = {
 	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
-/* What a step restores, in the order of cfi_rule.slot: the registers that a function preserves. */
+/* The registers that a function preserves and a step restores, in the order of cfi_rule.slot. */
 enum cfi_kept {
 	KEPT_RETURN,
 	KEPT_RBX,
@@ -53,25 +54,26 @@ static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
 	[KEPT_R15] = 15,
 };
 
-/* By enum unwind_register: what is known of the caller after a step, with rsp, which is the CFA. */
+/* Bit enum unwind_register: registers of the caller that are known after a step. rsp is the CFA. */
 #define CFI_KEPT_MASK                                                                             \
 	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
 	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
 
 /*
- * What differs in the code of i386 (psABI i386 table 2.14, §2.2.3), which saves words of 4 bytes.
- * Its kept registers take the slots of the first ones above, in the order of numbers.
+ * What differs between x86-64, i386 (psABI i386 table 2.14, §2.2.3), arm64 and 32-bit Arm. Each
+ * machine's preserved registers use the first n_kept slots of a rule; slot 0 is the return address.
  */
 struct cfi_machine {
 	uint8_t word_bytes;
 	uint8_t n_places;  /* DWARF's numbers below this one may have rules */
 	uint8_t n_numbers; /* DWARF's numbers below this one have an entry in `registers` */
-	uint8_t return_number, sp_number; /* DWARF's */
-	uint8_t n_kept;
-	bool keeps_return; /* the return address may be in its register */
-	const uint8_t *registers;         /* DWARF's numbers -> REG_ */
-	const uint8_t *kept_registers, *kept_numbers;
-	uint32_t kept_mask;
+	uint8_t return_number, sp_number; /* DWARF's numbers of the return address and sp */
+	uint8_t n_kept;    /* how many registers a function preserves, and the return address */
+	bool keeps_return; /* the return address may still be in its register */
+	const uint8_t *registers;      /* DWARF's number -> enum unwind_register */
+	const uint8_t *kept_registers; /* slot -> enum unwind_register */
+	const uint8_t *kept_numbers;   /* slot -> DWARF's number */
+	uint32_t kept_mask; /* bit enum unwind_register: known in the caller after a step */
 };
 extern const struct cfi_machine cfi_machine_64, cfi_machine_32, cfi_machine_arm64,
 	cfi_machine_arm32;
@@ -84,15 +86,15 @@ static inline const struct cfi_machine *cfi_machine(bool is_short, bool is_arm64
 }
 
 /*
- * The linkers' PLT: a stub of 16 bytes pushes a word at its offset LITERAL, so that the CFA is rsp
- * + 8 before and rsp + 16 behind that. The expression for it is always
+ * The linkers' PLT: a stub of 16 bytes pushes a word at the offset LITERAL in the stub. The CFA is
+ * rsp + 8 before the push and rsp + 16 after it. Linkers always write this expression for the CFA:
  *
  *   77 08 breg7 (rsp) 8   80 00 breg16 (rip) 0   3f lit15  1a and  3N litN  2a ge  33 lit3  24 shl
  *   22 plus                                     (binutils bfd/elfxx-x86.h, lld ELF/Arch/X86_64.cpp)
  */
 bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *literal);
 
-/* CFA - rsp at PC, in such a stub. */
+/* CFA - rsp at PC, which is in a stub of the PLT. */
 static inline uint64_t cfi_plt_bytes(uint64_t pc, int32_t literal)
 {
 	return (pc & 15) >= (uint64_t)literal ? 16 : 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads functions when a frame first lies in them, and keeps their rules; see computed.h. The rows
- * are in computed_rows.c. Resolver's thread.
+ * Reads a function when a frame first lies in it, and stores the function's rules; see computed.h.
+ * computed_rows.c has the rows. Resolver's thread.
  */
 #include "config.h"
 
@@ -17,35 +17,35 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/work.h"
 
-#define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind one without */
+#define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind a function without */
 
-/* A place whose code could not be read. It is tried again in turn DUE_TURN. */
+/* A place whose code could not be read. The code is read again in turn due_turn. */
 struct computed_miss {
 	uint32_t offset;
-	uint32_t delay; /* in turns; 0: no miss */
+	uint32_t delay; /* in turns; 0: the entry is empty */
 	uint64_t due_turn;
 };
 #define COMPUTED_MISSES    256
 #define COMPUTED_MAX_DELAY 64
 
-/* Whether a return address stands behind a call. */
+/* A recent answer of computed_is_return(). */
 struct computed_return {
-	uint32_t offset; /* 0: none */
-	bool fits;
+	uint32_t offset; /* 0: the entry is empty */
+	bool fits;       /* a call ends at the offset */
 };
 #define COMPUTED_RETURNS 256
 
-/* Created at the first step: most images have tables for all of their code and never need it. */
+/* Created at the first step: most images have tables for all of their code and need no work. */
 struct computed_work {
-	struct code_source source; /* also finds functions by call targets */
+	struct code_source source; /* finds functions by call targets, too */
 	struct flow *flow;
-	struct cfi_builder rules; /* rules only, no rows */
+	struct cfi_builder rules; /* only rules; this table has no rows */
 	struct call_targets *targets; /* NULL: not needed yet */
-	bool no_targets; /* too much code, or out of memory */
+	bool no_targets; /* too much code for targets, or out of memory */
 	struct computed_miss misses[COMPUTED_MISSES];
 	struct computed_return returns[COMPUTED_RETURNS];
 	struct computed_rows rows;
-	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* last look-ups */
+	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* recent look-ups */
 };
 
 struct computed {
@@ -125,8 +125,9 @@ static struct call_targets *computed_find_or_create_targets(struct computed *com
 }
 
 /*
- * Lowers *END to the first function between ADDRESS and *END that the source knows. The source does
- * not know the function at ADDRESS. False: it knows too many functions there.
+ * Lowers *END to the start of the first function between ADDRESS and *END that the source knows.
+ * The source does not know the function at ADDRESS. Returns false if the source knows too many
+ * functions there.
  */
 static bool computed_cut_end(const struct code_source *source, uint64_t address, uint64_t *end)
 {
@@ -144,7 +145,7 @@ static bool computed_cut_end(const struct code_source *source, uint64_t address,
 	return false;
 }
 
-/* Asks the source first. If it does not know, the targets of calls give the bounds. */
+/* Finds bounds by the source, or by the targets of calls if the source does not know them. */
 static bool computed_find_bounds(void *context, uint64_t address, uint64_t *startp, uint64_t *endp)
 {
 	struct computed *computed = context;
@@ -175,7 +176,7 @@ static size_t computed_read_source(void *context, uint64_t address, void *buffer
 	return source->read(source->context, address, buffer, size_bytes);
 }
 
-/* Creates computed->work. False: out of memory. */
+/* Creates computed->work. Returns false if out of memory. */
 static bool computed_create_work(struct computed *computed)
 {
 	struct computed_work *work;
@@ -207,7 +208,7 @@ static bool computed_is_known(const struct computed *computed, uint32_t offset)
 	return computed_rows_find(&computed->work->rows, offset);
 }
 
-/* An outermost function has no caller, whatever lies on the stack. */
+/* Whether the function in [START, END) has no caller. */
 static bool computed_is_outermost(const struct computed *computed, uint64_t start, uint64_t end)
 {
 	const struct entry_points *entries = &computed->source.entries;
@@ -216,7 +217,10 @@ static bool computed_is_outermost(const struct computed *computed, uint64_t star
 	       flow_begins_chain(computed->work->flow, start);
 }
 
-/* Nothing is known of code that was not followed. False: no room for the rows. */
+/*
+ * Adds the rows of the function in [START, END). Code that was not followed gets rule 0. Returns
+ * false if there is no room for the rows.
+ */
 static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_t end)
 {
 	struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
@@ -246,7 +250,7 @@ static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_
 	return true;
 }
 
-/* Adds the function in [START, END), unless it overlaps one that is known. */
+/* Adds the function in [START, END), unless it overlaps a known function. */
 static void computed_add_function(struct computed *computed, uint64_t start, uint64_t end)
 {
 	uint32_t first = (uint32_t)(start - computed->base);
@@ -261,7 +265,7 @@ static void computed_add_function(struct computed *computed, uint64_t start, uin
 	computed_rows_end(rows, first, last);
 }
 
-/* The function that begins at START ends where another one begins, at END at the latest. */
+/* The end of the function at START: where another function begins, or END. */
 static uint64_t computed_find_end(const struct computed *computed, uint64_t start, uint64_t end)
 {
 	uint64_t at = start;
@@ -277,7 +281,7 @@ static uint64_t computed_find_end(const struct computed *computed, uint64_t star
 	return end;
 }
 
-/* Adds what lies in [START, END) between functions that are known, as a function each. */
+/* Adds each gap between known functions in [START, END) as a function. */
 static void computed_add_between(struct computed *computed, uint64_t start, uint64_t end)
 {
 	const struct computed_rows *rows = &computed->work->rows;
@@ -309,8 +313,8 @@ static void computed_add_functions(struct computed *computed, uint64_t start, ui
 }
 
 /*
- * Adds only the code in [START, END) that was reached. The rest may belong to other functions, and
- * is read when a frame lies there.
+ * Adds only the code in [START, END) that was reached. The other code may belong to other
+ * functions, and is read when a frame lies there.
  */
 static void computed_add_reached(struct computed *computed, uint64_t start, uint64_t end)
 {
@@ -333,8 +337,8 @@ static void computed_add_reached(struct computed *computed, uint64_t start, uint
 }
 
 /*
- * Reads the function at ADDRESS, with its parts that lie elsewhere. False: code is missing, or the
- * bounds of the function are not known.
+ * Reads the function at ADDRESS, with its parts that lie elsewhere. Returns false if code is
+ * missing, or if the function's bounds are unknown.
  */
 static bool computed_read(struct computed *computed, uint64_t address)
 {
@@ -369,9 +373,11 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	return !missing;
 }
 
-/* --- what could not be read ------------------------------------------------------------------- */
+/* --- missing code ----------------------------------------------------------------------------- */
 
-/* Reads the function at OFFSET. After a miss it waits one turn, two ... COMPUTED_MAX_DELAY. */
+/*
+ * Reads the function at OFFSET. Waits after misses: 1 turn, 2 turns ... COMPUTED_MAX_DELAY turns.
+ */
 static void computed_try(struct computed *computed, uint32_t offset)
 {
 	const struct code_source *source = &computed->source;
@@ -393,7 +399,7 @@ static void computed_try(struct computed *computed, uint32_t offset)
 	miss->due_turn = turn + miss->delay;
 }
 
-/* Reads the function at OFFSET if that was not done. Not inlined: a step rarely comes here. */
+/* Reads the function at OFFSET if it was not read yet. Not inlined: steps rarely need this. */
 static __attribute__((noinline)) uint32_t computed_read_rule(struct computed *computed,
 							     uint32_t offset, struct cfi_hit *hit)
 {
@@ -447,7 +453,7 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 
 	if (offset >= computed->span || (!computed->work && !computed_create_work(computed)))
 		return STEP_NOT_COVERED;
-	number = computed_find_rule(computed, (uint32_t)offset); /* this may move the rules */
+	number = computed_find_rule(computed, (uint32_t)offset); /* may reallocate the rules */
 	return computed->machine->rule_step(&computed->work->rules.cfi->rules[number], cursor);
 }
 
@@ -466,7 +472,7 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 		return known->fits;
 	if (computed->source.read(computed->source.context, address - bias - sizeof(before),
 				  before, sizeof(before)) != sizeof(before))
-		return computed->source.turn; /* it may be, as long as the code is missing */
+		return computed->source.turn; /* unknown until the code can be read */
 	*known = (struct computed_return){ (uint32_t)offset, computed->machine->ends_call(before) };
 	return known->fits;
 }

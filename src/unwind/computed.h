@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinds code that has neither tables nor frame pointers, by reading its instructions. A function
- * is read when a frame first lies in it. It becomes rows like those of call-frame information
- * (cfi_table.h). The rows are kept, so a step costs what a CFI step costs.
+ * Unwinds code that has neither tables nor frame pointers, by reading its instructions. The
+ * instructions of a function are read when a frame first lies in the function. The result is rows
+ * like those of call-frame information (cfi_table.h). The rows are stored, so a later step costs as
+ * much as a CFI step.
  *
- *   address ─► bounds of the function ─► computed_flow.c ─► rows ─► computed_step()
+ *   address ─► bounds of the function ─► computed_flow.h ─► rows ─► computed_step()
  *              symbols, FDEs, calls      instructions       rules
  *
- * A step may read code, so it is not a pure function of its input. We assume that the code of an
- * image does not change. Missing code is read again in a later turn (code.h). The resolver's
+ * A step may read code, so a step is not a pure function of its input. We assume that the code of
+ * an image does not change. Missing code is read again in a later turn (code.h). The resolver's
  * thread.
  */
 #ifndef XTOP_UNWIND_COMPUTED_H
@@ -22,8 +23,8 @@
 struct computed;
 
 /*
- * For code in [start, end) of an image. *SOURCE is copied, and closed by computed_destroy(). Error:
- * out of memory; then the source stays the caller's.
+ * For code in [START, END) of an image. *SOURCE is copied, and closed by computed_destroy(). Error:
+ * out of memory; then the caller still owns the source.
  */
 struct xtop_error *computed_create(const struct code_source *source, uint64_t start, uint64_t end,
 				   struct computed **computedp);
@@ -33,11 +34,11 @@ size_t computed_memory_bytes(const struct computed *computed);
 /* BIAS: address in the guest - address in the image. */
 enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor);
 /*
- * Whether ADDRESS, in the guest, stands behind a call instruction. Also true while the code before
- * ADDRESS is missing.
+ * Whether a call instruction ends at ADDRESS, in the guest. Also true while the code before ADDRESS
+ * is missing.
  */
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address);
-/* The bounds of the function at ADDRESS, in the image. False: no step has met the function yet. */
+/* The bounds of the function at ADDRESS, in the image. False: no step has been there yet. */
 bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
 			    uint64_t *end);
 

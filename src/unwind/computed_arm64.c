@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding by instructions on arm64; see computed_machine.h. A call leaves the stack pointer as it
- * is, and the return address in x30. Until a function has saved x30, only the registers of the
- * innermost frame tell its caller (cfi_arm64.c). Resolver's thread; pure functions.
+ * Unwinding by instructions on arm64; see computed_machine.h. A call does not change the stack
+ * pointer, and puts the return address into x30. Before a function has saved x30, its caller can be
+ * found only if the function is the innermost (cfi_arm64.c). Resolver's thread; pure functions.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 #define WORD_BYTES 4
 
-/* In the order of cfi_machine_arm64.kept_registers: x30, x19 to x29. */
+/* The order of cfi_machine_arm64.kept_registers: x30, x19 to x29. */
 static const uint8_t arm64_kept[CFI_ARM64_KEPT] = {
 	CODE_ARM64_LR,	CODE_ARM64_X19, CODE_ARM64_X20, CODE_ARM64_X21,
 	CODE_ARM64_X22, CODE_ARM64_X23, CODE_ARM64_X24, CODE_ARM64_X25,
@@ -37,7 +37,7 @@ static const uint8_t arm64_cfa_order[N_CODE_ARM64] = {
 	CODE_ARM64_X12, CODE_ARM64_X13, CODE_ARM64_X16, CODE_ARM64_LR,
 };
 
-/* bl: 100101 and a distance of 26 bits in words. Little data in code looks like that. */
+/* The instruction bl has the bits 100101 and a distance of 26 bits. Data rarely looks like this. */
 static bool arm64_find_call(const uint8_t **atp, const uint8_t *end, uint64_t address,
 			    uint64_t *target)
 {
@@ -56,7 +56,7 @@ static bool arm64_find_call(const uint8_t **atp, const uint8_t *end, uint64_t ad
 	return false;
 }
 
-/* A jump, a return, a trap or a call that never returns; or a filler. */
+/* Whether BEFORE ends with a filler, or with a jump, return, trap or call. */
 static bool arm64_ends_function(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES])
 {
 	const uint8_t *last = before + COMPUTED_CALL_BEFORE_BYTES - WORD_BYTES;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to unwinding by instructions: what differs between architectures. The file of each
- * architecture fills one struct computed_machine. Code chooses by the image (code.h).
+ * Private to unwinding by instructions: what differs between architectures. Each architecture's
+ * file fills one struct computed_machine. The architecture of the code (code.h) selects one of
+ * them.
  */
 #ifndef XTOP_UNWIND_COMPUTED_MACHINE_H
 #define XTOP_UNWIND_COMPUTED_MACHINE_H
@@ -10,9 +11,10 @@
 #include "unwind/instruction.h"
 #include "xtop/base/vcpu.h"
 
-#define COMPUTED_REGISTERS REG_PC /* of a state: those of struct instruction but REG_PC */
+/* How many registers a state has: those of struct instruction except REG_PC, the last one. */
+#define COMPUTED_REGISTERS REG_PC
 
-#define COMPUTED_CALL_BEFORE_BYTES 8 /* before a target: the longest filler */
+#define COMPUTED_CALL_BEFORE_BYTES 8 /* bytes checked before a call's target: the longest filler */
 
 struct computed_machine {
 	bool (*decode)(const uint8_t *bytes, size_t n, uint64_t address,
@@ -20,8 +22,9 @@ struct computed_machine {
 	/* Whether BYTES may end in a call. */
 	bool (*ends_call)(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
 	/*
-	 * The target of the first direct call that begins in [*ATP, END); *ATP is behind its start
-	 * then. *ATP lies at ADDRESS. False: there is none. call_bytes can be read at each.
+	 * Finds the first direct call that begins in [*ATP, END), where *ATP lies at ADDRESS, and
+	 * returns its target. Advances *ATP past the call's first byte. Returns false if there is
+	 * no call. call_bytes bytes are readable at each address below END.
 	 */
 	bool (*find_call)(const uint8_t **atp, const uint8_t *end, uint64_t address,
 			  uint64_t *target);
@@ -29,13 +32,13 @@ struct computed_machine {
 	bool (*ends_function)(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES]);
 	enum unwind_step (*rule_step)(const struct cfi_rule *rule, struct cursor *cursor);
 	const struct cfi_machine *cfi;
-	/* By the slots of a rule: the register of a state; REG_PC: none, a call pushes it. */
+	/* Slot of a rule -> register of a state. REG_PC: no register, because a call pushes it. */
 	const uint8_t *kept;
-	const uint8_t *cursor_registers; /* by the registers of a state */
-	const uint8_t *cfa_order;        /* registers of a state: where the CFA is looked for */
+	const uint8_t *cursor_registers; /* register of a state -> register of a cursor */
+	const uint8_t *cfa_order;        /* a state's registers in the order tried for the CFA */
 	uint8_t rule_cfa, rule_deref;    /* enum cfi_rule_kind */
-	uint8_t return_bytes;            /* that a call pushes */
-	uint8_t call_bytes;              /* of a direct call */
+	uint8_t return_bytes;            /* bytes that a call pushes */
+	uint8_t call_bytes;              /* length of a direct call */
 };
 
 extern const struct computed_machine computed_machine_x86, computed_machine_arm64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of functions that were read; see computed_rows.h. */
+/* The rows of the functions that were read; see computed_rows.h. The resolver's thread. */
 #include "config.h"
 
 #include "unwind/computed_rows.h"
@@ -11,17 +11,17 @@
 #include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 
-/* Functions that are met when the tables are full stay unknown. 6 MiB of rows. */
+/* 6 MiB of rows. Functions that are read when the tables are full stay unknown. */
 #define COMPUTED_MAX_ROWS      LIMIT(3U << 19, 256)
 #define COMPUTED_MIN_ROWS      64
 #define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
 
-/* A block has about ten rows. Offsets within a block have 16 bits, also in a span of 4 GiB. */
+/* A block has about ten rows. Even with a span of 4 GiB, an offset in a block has only 16 bits. */
 #define COMPUTED_BLOCK_SHIFT 8
 #define COMPUTED_MAX_BLOCKS  (1U << 16)
 _Static_assert(COMPUTED_MAX_ROWS <= 1U << 21, "a block numbers rows with 21 bits");
 
-/* The first row: blocks in which nothing is known have it, and nobody writes over it. */
+/* The first row, which is never overwritten. All blocks without known code use this row. */
 static const struct computed_row computed_no_row = { .at = 0, .rule = 0 };
 
 void computed_rows_deinit(struct computed_rows *rows)
@@ -62,15 +62,15 @@ const struct computed_function *computed_rows_find(const struct computed_rows *r
 
 /* --- room ------------------------------------------------------------------------------------- */
 
-/* The room grows by an eighth, so that rows never take much more than they need. */
+/* Capacity grows by only an eighth, so that little memory is unused. */
 static size_t computed_rows_capacity(size_t wanted)
 {
 	return wanted + wanted / 8 + COMPUTED_MIN_ROWS;
 }
 
 /*
- * Copies the rows that blocks have, in the order of the blocks, to an array with room for N more.
- * Blocks that share their one row stand side by side. False: out of memory, or no room for N.
+ * Copies the used rows, in the order of the blocks, to an array with room for N more rows. Blocks
+ * that share one row are adjacent. Returns false if out of memory, or if N more rows are too many.
  */
 static bool computed_rows_repack(struct computed_rows *rows, size_t n)
 {
@@ -104,7 +104,7 @@ static bool computed_rows_repack(struct computed_rows *rows, size_t n)
 	return true;
 }
 
-/* Makes room for N more rows. False: out of memory, or there are too many. */
+/* Makes room for N more rows. Returns false if out of memory, or if there are too many rows. */
 static bool computed_rows_reserve(struct computed_rows *rows, size_t n)
 {
 	size_t wanted = rows->n_rows + n, capacity = computed_rows_capacity(wanted);
@@ -141,14 +141,14 @@ bool computed_rows_init(struct computed_rows *rows, uint32_t span)
 
 /* --- the rows of a block ---------------------------------------------------------------------- */
 
-/* Writes a row of a block, behind all others. The block's rows begin with FIRST. */
+/* Appends a row to the rows of a block, which begin with the row FIRST and are the last rows. */
 static void computed_rows_put(struct computed_rows *rows, size_t first, uint32_t at, uint32_t rule)
 {
 	if (rows->n_rows == first || rows->rows[rows->n_rows - 1].rule != rule)
 		rows->rows[rows->n_rows++] = (struct computed_row){ (uint16_t)at, (uint16_t)rule };
 }
 
-/* The new rows that hold in a block, from FROM up to TO, counted from the block's START. */
+/* Appends the new rows that hold in [FROM, TO), offsets in the block that begins at START. */
 static void computed_rows_put_new(struct computed_rows *rows, size_t first, uint32_t start,
 				  uint32_t from, uint32_t to)
 {
@@ -167,9 +167,9 @@ static void computed_rows_put_new(struct computed_rows *rows, size_t first, uint
 }
 
 /*
- * BLOCK has the rows from FIRST to the last. A block of one rule shares the row of the block before
- * it: long functions without a frame would take too much otherwise. Such a block is never written
- * again, since all of it belongs to functions.
+ * Gives BLOCK the rows from FIRST to the last. A block with a single rule shares its row with the
+ * block before it, to save memory in long functions without a frame. Such a block is never written
+ * again, because functions cover all of it.
  */
 static void computed_rows_use(struct computed_rows *rows, struct computed_block *block,
 			      size_t first)
@@ -189,7 +189,9 @@ static void computed_rows_use(struct computed_rows *rows, struct computed_block 
 		rows->n_rows = first;
 }
 
-/* BLOCK had the rows OLD. If its own were written right behind them, they take that place. */
+/*
+ * Frees OLD, BLOCK's previous rows. If the new rows directly follow OLD, moves them to OLD's place.
+ */
 static void computed_rows_give_up(struct computed_rows *rows, struct computed_block *block,
 				  struct computed_block old, size_t first)
 {
@@ -204,7 +206,7 @@ static void computed_rows_give_up(struct computed_rows *rows, struct computed_bl
 	rows->n_rows -= old.n;
 }
 
-/* Writes the rows of a block with those that the new function has from FROM up to TO. */
+/* Appends the rows of a block, with the new function's rows in [FROM, TO). */
 static void computed_rows_merge(struct computed_rows *rows, uint32_t block, uint32_t from,
 				uint32_t to)
 {
@@ -223,7 +225,10 @@ static void computed_rows_merge(struct computed_rows *rows, uint32_t block, uint
 		computed_rows_put(rows, first, old[i].at, old[i].rule);
 }
 
-/* Adds what the new function, in [START, END), has in a block. False: no room for it. */
+/*
+ * Adds the rows of the new function, in [START, END), to a block. Returns false if there is no
+ * room.
+ */
 static bool computed_rows_write_block(struct computed_rows *rows, uint32_t number, uint32_t start,
 				      uint32_t end)
 {

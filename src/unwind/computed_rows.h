@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to unwinding by instructions: the rows of the functions that were read. A row is a place
- * in a block of code and the number of a rule. The rows of one block stand together, whatever
- * functions they belong to: a look-up is one search, as in a struct cfi. The resolver's thread.
+ * Private to unwinding by instructions: the rows of the functions that were read. A row is an
+ * offset in a block of code and the number of a rule. The rows of one block are adjacent, even if
+ * they belong to different functions. So a look-up is one search, as in a struct cfi. The
+ * resolver's thread.
  *
  *   offset ─► blocks ─► rows                  the rule
  *   offset ─► functions, ascending            the bounds
  *
- * Offsets are from the start of the image's code.
+ * Offsets count from the start of the image's code.
  */
 #ifndef XTOP_UNWIND_COMPUTED_ROWS_H
 #define XTOP_UNWIND_COMPUTED_ROWS_H
@@ -20,12 +21,12 @@ struct computed_function {
 	uint32_t start, end;
 };
 
-/* RULE holds from AT on, which counts from the block's start. The first row of a block is there. */
+/* RULE holds from the offset AT in a block to the next row. The first row of a block is at 0. */
 struct computed_row {
 	uint16_t at, rule;
 };
 
-/* Where the rows of a block are, and their number, in one word: a look-up needs both at once. */
+/* Index and number of a block's rows, in one word because a look-up needs both at once. */
 struct computed_block {
 	uint32_t first : 21;
 	uint32_t n : 11;
@@ -46,44 +47,45 @@ struct computed_rows {
 	unsigned block_shift;
 	struct computed_row *rows;
 	size_t n_rows, rows_capacity;
-	size_t n_unused; /* of the rows: no block has them any more */
+	size_t n_unused; /* rows that no block has any more */
 	struct computed_new_row *new_rows;
 	size_t n_new_rows, new_rows_capacity;
 };
 
-/* For offsets below SPAN. False: out of memory. */
+/* For offsets below SPAN. Returns false if out of memory. */
 bool computed_rows_init(struct computed_rows *rows, uint32_t span);
 void computed_rows_deinit(struct computed_rows *rows); /* also after computed_rows_init() failed */
 size_t computed_rows_memory_bytes(const struct computed_rows *rows);
 
 /* Whether no more functions can be added. */
 bool computed_rows_are_full(const struct computed_rows *rows);
-/* How many functions begin at OFFSET, which is below the span, or before. */
+/* How many functions begin at or before OFFSET, which is below the span. */
 size_t computed_rows_count_before(const struct computed_rows *rows, uint32_t offset);
-/* NULL: no function that was added lies at OFFSET, which is below the span. */
+/* The added function at OFFSET, which is below the span; NULL if there is none. */
 const struct computed_function *computed_rows_find(const struct computed_rows *rows,
 						   uint32_t offset);
 /*
- * Whether a function can be added in [START, END): there is room, and none that was added overlaps
- * it. If so, computed_rows_add() and computed_rows_end() follow for this function.
+ * Begins to add the function in [START, END). Returns false if there is no room, or if the range
+ * overlaps an added function. After true, call computed_rows_add() for each row, and then
+ * computed_rows_end().
  */
 bool computed_rows_begin(struct computed_rows *rows, uint32_t start, uint32_t end);
 /*
- * RULE holds from OFFSET on. The first row is at the function's start, and offsets ascend. False:
- * no room for it.
+ * Adds a row: RULE holds from OFFSET on. The first row is at the function's start, and offsets
+ * ascend. Returns false if there is no room.
  */
 bool computed_rows_add(struct computed_rows *rows, uint32_t offset, uint32_t rule);
 /*
- * The function in [START, END) is found from now on, with the rows that were added. Without any,
- * and where there is no room for them, rule 0 holds.
+ * Look-ups find the function in [START, END) and its rows from now on. Rule 0 holds if no rows were
+ * added, or if there is no room for them.
  */
 void computed_rows_end(struct computed_rows *rows, uint32_t start, uint32_t end);
-/* Takes back the rows that were added since computed_rows_begin(). */
+/* Drops the rows that were added since computed_rows_begin(). */
 void computed_rows_forget(struct computed_rows *rows);
 
 /*
- * The number of the rule at OFFSET, which is below the span. 0 where no function was added. As in
- * cfi_row(), three halvings are always done.
+ * The number of the rule at OFFSET, which is below the span; 0 where no function was added. Not
+ * sorted_count(): three halvings are always done, which is faster (cfi_row()).
  */
 static inline uint32_t computed_rows_find_rule(const struct computed_rows *rows, uint32_t offset)
 {

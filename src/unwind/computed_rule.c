@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule that leads to the caller from what is known before an instruction; see computed_state.h.
+ * Makes the rule that finds the caller from the state before an instruction; see computed_state.h.
  * Resolver's thread; pure functions.
  */
 #include "config.h"
@@ -11,7 +11,10 @@
 
 #define WORD_BYTES 8
 
-/* Finds a register that gives the CFA. Callers' frames know only those that calls preserve. */
+/*
+ * Finds a register from which the CFA is computed. cfa_order begins with preserved registers,
+ * because only those are known in callers' frames.
+ */
 static bool computed_find_cfa(const struct computed_state *state,
 			      const struct computed_machine *machine, struct cfi_rule *rule)
 {
@@ -29,7 +32,7 @@ static bool computed_find_cfa(const struct computed_state *state,
 	return false;
 }
 
-/* Finds the word on the stack that holds the CFA itself, in a frame that was aligned. */
+/* Finds the stack word that has the CFA, in a frame that was aligned. */
 static bool computed_find_cfa_word(const struct computed_state *state,
 				   const struct computed_machine *machine, struct cfi_rule *rule)
 {
@@ -49,13 +52,13 @@ static bool computed_find_cfa_word(const struct computed_state *state,
 	return false;
 }
 
-/* The words that hold saved registers, counted from the CFA, and negative. */
+/* The words of saved registers, as negative numbers of words from the CFA. */
 struct computed_words {
-	int low, high;           /* of all; low 0: there is none */
-	int words[CFI_MAX_KEPT]; /* by the slots of a rule; 0: not saved */
+	int low, high;           /* the lowest and the highest word; low 0: there is no word */
+	int words[CFI_MAX_KEPT]; /* slot of a rule -> word; 0: the register is not saved */
 };
 
-/* Adds WORD to those that a rule can name. False: it lies too far from the others. */
+/* Adds WORD for SLOT. Returns false if WORD is too far from the others for one rule. */
 static bool computed_add_word(struct computed_words *words, unsigned slot, int word)
 {
 	int low = word < words->low ? word : words->low;
@@ -69,7 +72,7 @@ static bool computed_add_word(struct computed_words *words, unsigned slot, int w
 	return true;
 }
 
-/* Finds a word at LOWEST or above. False: the register is saved in none. */
+/* Finds a word at LOWEST or above that has the register of SLOT. Returns false if none has. */
 static bool computed_find_saved(const struct computed_state *state,
 				const struct computed_machine *machine, unsigned slot,
 				int32_t lowest, struct computed_words *words)
@@ -91,9 +94,10 @@ static bool computed_find_saved(const struct computed_state *state,
 }
 
 /*
- * A return address that has been saved is taken from the stack, though it may still be in its
- * register: a call, for whose caller the same rule holds, changes the register. Words below the
- * stack pointer do not count, as interrupts may write there. False: it is not known.
+ * Finds the return address. Returns false if it is unknown. If the return address was saved, the
+ * rule takes it from the stack, even if its register still has it: after a call the register has
+ * changed, and the rule must hold there, too. Words below the stack pointer do not count, because
+ * interrupts may overwrite them.
  */
 static bool computed_find_return(const struct computed_state *state,
 				 const struct computed_machine *machine,

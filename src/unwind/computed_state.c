@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registers and stack before an instruction; see computed_state.h. */
+/* Registers and stack before an instruction; see computed_state.h. Pure functions. */
 #include "config.h"
 
 #include "unwind/computed_state.h"
@@ -8,7 +8,7 @@
 
 #define WORD_BYTES 8
 
-/* No stack has offsets beyond this. */
+/* No stack frame is larger. */
 #define COMPUTED_MAX_OFFSET (1 << 28)
 
 static const struct computed_value computed_lost = { .kind = VALUE_LOST };
@@ -67,7 +67,7 @@ static void computed_remove_slot(struct computed_state *state, uint64_t i)
 	state->slots[state->n_slots] = (struct computed_slot){ 0 };
 }
 
-/* The bytes [place, place + SIZE_BYTES) are written. */
+/* Forgets the words that overlap [PLACE, PLACE + SIZE_BYTES), which is overwritten. */
 static void computed_overwrite(struct computed_state *state, const struct computed_value *place,
 			       int32_t size_bytes)
 {
@@ -80,7 +80,7 @@ static void computed_overwrite(struct computed_state *state, const struct comput
 	}
 }
 
-/* If there is no room, the word stays unknown. */
+/* Notes that the word at PLACE is VALUE now. If there is no room, the word stays unknown. */
 static void computed_store(struct computed_state *state, struct computed_value place,
 			   struct computed_value value)
 {
@@ -110,9 +110,9 @@ static struct computed_value computed_load(const struct computed_state *state,
 }
 
 /*
- * VALUE as register REG keeps it. The address of a local variable is forgotten: no function
- * restores its stack pointer from one. The address of a saved register is kept: OpenSSL's assembly
- * returns by it.
+ * What a state stores when REG is set to VALUE. The address of a local variable is not stored: no
+ * function restores its stack pointer from such an address. The address of a saved register is
+ * stored, because OpenSSL's assembly returns by it:
  *
  *     lea 0x68(%rsp),%rsi;  mov (%rsi),%r15;  mov 8(%rsi),%r14 ...;  lea 0x30(%rsi),%rsp;  ret
  */
@@ -153,7 +153,7 @@ static void computed_pop(struct computed_state *state, const struct instruction 
 			instruction->size == WORD_BYTES ? value : computed_lost;
 }
 
-/* Only one aligned stack pointer is followed at a time. */
+/* A state has only one aligned stack pointer: forgets all values relative to an earlier one. */
 static void computed_align(struct computed_state *state, const struct instruction *instruction)
 {
 	struct computed_value *dest = &state->regs[instruction->dest];
@@ -190,7 +190,7 @@ static void computed_leave(struct computed_state *state)
 	*frame = computed_load(state, *frame);
 }
 
-/* A called function writes below the stack pointer. */
+/* Forgets the words below the stack pointer, where a called function writes. */
 static void computed_call(struct computed_state *state)
 {
 	const struct computed_value *sp = &state->regs[REG_SP];
@@ -217,7 +217,7 @@ static void computed_store_words(struct computed_state *state,
 	*base = computed_add(*base, instruction->moves);
 }
 
-/* Both words are read before a register changes: one may be the base. */
+/* Reads both words before changing a register, because a loaded register may be the base. */
 static void computed_load_words(struct computed_state *state,
 				const struct instruction *instruction)
 {
@@ -315,7 +315,7 @@ bool computed_state_is_kept(const struct computed_state *state,
 	       state->slots[0].place.offset >= state->regs[REG_SP].offset;
 }
 
-/* --- two ways --------------------------------------------------------------------------------- */
+/* --- two paths -------------------------------------------------------------------------------- */
 
 void computed_state_join(struct computed_state *state, const struct computed_state *other)
 {
@@ -338,7 +338,7 @@ bool computed_state_differ(const struct computed_state *state, const struct comp
 	return computed_is_place(a) && computed_is_place(b) && !computed_is_same(a, b);
 }
 
-/* Where the word with the value of REG at the entry is. False: nowhere. */
+/* Finds the slot that has the value of REG at the entry. Returns false if no slot has it. */
 static bool computed_has(const struct computed_state *state, unsigned reg, uint64_t *slot)
 {
 	for (uint64_t i = 0; i < state->n_slots; i++)

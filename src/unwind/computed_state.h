@@ -11,8 +11,8 @@
  *   at the entry   x86-64: rsp = VALUE_FRAME 0, where the return address is; rbx, rbp, r12..r15 =
  *                  VALUE_ENTRY.  arm64: sp = VALUE_FRAME 0; x19 to x30 = VALUE_ENTRY
  *
- * Words of the stack are known by their places. Where two ways lead to an instruction, values that
- * differ between the ways are lost. Resolver's thread; pure functions.
+ * A stack word is identified by its place. Where two paths lead to an instruction, values that
+ * differ between the paths are lost. Resolver's thread; pure functions.
  */
 #ifndef XTOP_UNWIND_COMPUTED_STATE_H
 #define XTOP_UNWIND_COMPUTED_STATE_H
@@ -23,60 +23,66 @@ enum computed_kind { VALUE_LOST, VALUE_ENTRY, VALUE_FRAME, VALUE_ALIGNED, VALUE_
 
 struct computed_value {
 	uint8_t kind;
-	uint8_t reg; /* of VALUE_ENTRY */
+	uint8_t reg; /* VALUE_ENTRY: the register that had the value */
 	uint16_t unused;
-	int32_t offset; /* of VALUE_FRAME, VALUE_ALIGNED, VALUE_NUMBER */
+	int32_t offset; /* VALUE_FRAME, VALUE_ALIGNED, VALUE_NUMBER */
 };
 
-/* The word at PLACE, which is VALUE_FRAME or VALUE_ALIGNED. */
+/* A known stack word. PLACE is VALUE_FRAME or VALUE_ALIGNED. */
 struct computed_slot {
 	struct computed_value place, value;
 };
 
 #define COMPUTED_MAX_SLOTS 12
 
-/* Compared and hashed as bytes. Slots ascend by kind and offset of their places; unused: zeros. */
+/*
+ * States are compared and hashed as bytes. Slots ascend by kind and offset of their places. Unused
+ * slots are zeros.
+ */
 struct computed_state {
 	struct computed_value regs[COMPUTED_REGISTERS];
 	struct computed_slot slots[COMPUTED_MAX_SLOTS];
 	uint64_t n_slots;
 };
 
-/* At a function's entry. */
+/* Sets the state at a function's entry. */
 void computed_state_init(struct computed_state *state, const struct computed_machine *machine);
-/* STATE before the instruction becomes STATE behind it, if control goes to the next one. */
+/* Changes STATE from before INSTRUCTION to before the next instruction in memory. */
 void computed_state_apply(struct computed_state *state, const struct instruction *instruction);
-/* Whether INSTRUCTION surely leaves STATE as it is. Most do, and this check is fast. */
+/* Whether INSTRUCTION surely does not change STATE. Most do not, and this check is fast. */
 bool computed_state_is_kept(const struct computed_state *state,
 			    const struct instruction *instruction);
-/* STATE becomes what is true of both. */
+/* Forgets in STATE all values that differ from those in OTHER. */
 void computed_state_join(struct computed_state *state, const struct computed_state *other);
-/* Whether the stack pointers are known and differ: then control never goes one of the ways. */
+/* Whether both stack pointers are known and differ: control then never takes one of the paths. */
 bool computed_state_differ(const struct computed_state *state, const struct computed_state *other);
 /*
- * Whether a register of ENTRY, the state at the entry, is known on both ways and would be lost: it
- * is saved on one of them only. No function has such ways.
+ * Whether a preserved register's value at the function's ENTRY is known in both states, but would
+ * be lost by a join because only one state has saved it. No function has two such paths.
  */
 bool computed_state_mix(const struct computed_state *state, const struct computed_state *other,
 			const struct computed_state *entry);
-/* Notes what a branch has shown: REG and the stack pointer are equal. */
+/* Notes that a branch has shown that REG and the stack pointer are equal. */
 void computed_state_equate(struct computed_state *state, unsigned reg);
-/* Forgets the stack pointer, if the frame pointer points to the caller's. False: it does not. */
+/*
+ * Forgets the stack pointer if the frame pointer points to the caller's frame pointer. Returns
+ * false if the frame pointer does not.
+ */
 bool computed_state_lose_stack(struct computed_state *state);
-/* Whether the stack pointer is as at the entry. */
+/* Whether the stack pointer has its value from the entry. */
 bool computed_state_has_no_frame(const struct computed_state *state);
-/* Whether the return address has been taken off the stack. */
+/* Whether the return address has been popped off the stack. */
 bool computed_state_is_above(const struct computed_state *state);
 /*
- * Whether, in addition, all preserved registers are as in ENTRY, the state at the entry: the
- * function may return.
+ * Whether the function may return: the stack pointer and all preserved registers are as in ENTRY,
+ * the state at the entry.
  */
 bool computed_state_is_left(const struct computed_state *state,
 			    const struct computed_state *entry);
 
 /* --- computed_rule.c -------------------------------------------------------------------------- */
 
-/* RULE_NONE: the return address is not known. */
+/* The rule that finds the caller from STATE. RULE_NONE: the return address is unknown. */
 struct cfi_rule computed_state_rule(const struct computed_state *state,
 				    const struct computed_machine *machine);
 

@@ -2,9 +2,9 @@
 /*
  * Unwinding by instructions on x86-64; see computed_machine.h.
  *
- * We take every byte E8 for a call. To decode all instructions would take twenty times as long, and
- * would go wrong behind data. In a megabyte of code, one in 4,000 bytes E8 that are no calls leads
- * into the code. Resolver's thread; pure functions.
+ * Every byte E8 counts as a call. Decoding all instructions would take twenty times as long, and
+ * would fail behind data in the code. In a megabyte of code, only one in 4,000 bytes E8 that are no
+ * calls has a target in the code. Resolver's thread; pure functions.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 
 #include "unwind/computed_machine.h"
 
-#define CALL_OPCODE 0xe8 /* and a distance of four bytes: Intel SDM vol. 2, CALL */
+#define CALL_OPCODE 0xe8 /* followed by a distance of four bytes: Intel SDM vol. 2, CALL */
 #define CALL_BYTES  5
 
 static const uint8_t x86_kept[N_CFI_KEPT] = { REG_PC,  REG_RBX, REG_RBP, REG_R12,
@@ -39,7 +39,7 @@ static bool x86_find_call(const uint8_t **atp, const uint8_t *end, uint64_t addr
 			return false;
 		memcpy(&distance, at + 1, sizeof(distance));
 		at++;
-		if (!distance) /* of a constant: nobody calls the next instruction */
+		if (!distance) /* part of a constant: no code calls the next instruction */
 			continue;
 		*atp = at;
 		*target = address + (uint64_t)(at - 1 - start) + CALL_BYTES +
@@ -49,11 +49,12 @@ static bool x86_find_call(const uint8_t **atp, const uint8_t *end, uint64_t addr
 	return false;
 }
 
-/* --- between targets -------------------------------------------------------------------------- */
+/* --- ends of functions ------------------------------------------------------------------------ */
 
 /*
  * Whether BEFORE ends with one of the long fillers (Intel SDM vol. 2, NOP, "recommended multi-byte
- * sequence"), or is nothing but zeros. Constants end with a zero, too, so the whole filler counts.
+ * sequence"), or has only zeros. The whole filler is compared, because constants end with zeros,
+ * too.
  */
 static bool x86_fills(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES])
 {
@@ -75,7 +76,7 @@ static bool x86_fills(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES])
 	return false;
 }
 
-/* Whether BEFORE can be the last bytes of a function, or of the filler behind one. */
+/* See struct computed_machine. */
 static bool x86_ends_function(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES])
 {
 	const uint8_t *end = before + COMPUTED_CALL_BEFORE_BYTES;

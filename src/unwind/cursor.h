@@ -15,58 +15,60 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "unwind/cursor_x86.h"
+#include "unwind/register_numbers.h"
 #include "xtop/sample/go_stacks.h"
 #include "xtop/sample/sample.h"
 
 #define CURSOR_REGISTERS 32 /* `known` has a bit for each */
 #define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
 
-/* Which of a Go thread's stacks the walk is on, and where the other one goes on. */
+/* A Go thread has two stacks, g0's and its goroutine's, and changes between them. */
 enum go_side { GO_SIDE_UNKNOWN, GO_SIDE_G0, GO_SIDE_GOROUTINE };
 struct go_cursor {
-	const struct go_stacks *stacks; /* of the last program of Go that was met; NULL: none was */
-	bool looked;                    /* at the kinds of the pieces */
-	bool callback; /* C has called Go, and where the stack of C goes on was not copied */
-	enum go_side side;
-	unsigned n_switches;
-	uint64_t other_sp; /* where the other stack goes on: there, or a few words above */
+	/* where the Go program of the last Go frame keeps its stacks */
+	const struct go_stacks *stacks;
+	bool pieces_checked; /* go_switches_find_other() has run */
+	bool callback;       /* C has called Go, and the rest of C's stack was not copied */
+	enum go_side side;   /* the stack that the walk is on */
+	unsigned n_switches; /* how often the walk has changed stacks */
+	uint64_t other_sp;   /* top of the other stack, or a few words below the top */
 };
 
 struct cursor {
-	uint64_t regs[CURSOR_REGISTERS]; /* numbered by cursor_x86.h, _arm64.h or _arm32.h */
-	uint32_t arch;       /* enum guest_arch, of the vCPU */
-	uint32_t word_bytes; /* of a word on the stack of this frame's code: 8, or 4 */
-	uint32_t known;   /* bit i: regs[i] is this frame's; REG_PC and REG_SP always are */
-	bool thumb;       /* cursor_arm32.h: the code is Thumb's */
+	/* numbered as in register_numbers.h, cursor_arm64.h or cursor_arm32.h */
+	uint64_t regs[CURSOR_REGISTERS];
+	uint32_t arch;       /* the vCPU's enum guest_arch */
+	uint32_t word_bytes; /* size of a stack word in this frame's code: 8 or 4 */
+	uint32_t known;   /* bit i: regs[i] is known in this frame; REG_PC and REG_SP always are */
+	bool thumb;       /* the frame's code is Thumb code (cursor_arm32.h) */
 	bool interrupted; /* REG_PC is the next instruction to run; else a return address */
-	bool user;        /* user code */
+	bool user;        /* the frame's code is user code */
 	/* for each piece: the address just past the outermost byte that was read; 0: none was */
 	uint64_t reached[SAMPLE_MAX_STACKS];
 	const struct sample_vcpu *vcpu;   /* passed sample_check() */
-	const struct sample_stack *piece; /* of vcpu, read last; NULL: it has none */
-	unsigned piece_index;
+	const struct sample_stack *piece; /* vcpu's piece that was read last; NULL: vcpu has none */
+	unsigned piece_index;             /* index of that piece */
 	struct go_cursor go;
 };
 
 enum unwind_step {
-	STEP_CALLER,      /* the cursor is the caller's now */
-	STEP_USER,        /* the cursor is the user code's that entered the kernel; all is known */
+	STEP_CALLER,      /* the cursor has moved to the caller */
+	STEP_USER,        /* the cursor has moved to the user code; all registers are known */
 	STEP_OUTERMOST,   /* there is no caller */
-	STEP_NOT_COVERED, /* this mechanism has nothing for the address: try the next */
+	STEP_NOT_COVERED, /* this mechanism does not know the address: try the next mechanism */
 	STEP_CUT,         /* the stack bytes that the step needs were not copied */
-	STEP_BAD,         /* a table or a register that cannot be right */
+	STEP_BAD,         /* a table or a register cannot be right */
 	STEP_LOOP,        /* the caller's frame would lie further in */
-	STEP_REPLACED,    /* a tracer put its own return address in the place of the caller's */
+	STEP_REPLACED,    /* a tracer replaced the caller's return address */
 };
 
 /* --- cursor.c --------------------------------------------------------------------------------- */
 
-/* From a vCPU's registers: all are known, and REG_PC is the next instruction. cursor_x86.c */
-void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
-/* Makes the first copied piece that has all of these bytes cursor->piece. False: no piece has. */
+/* Starts at a vCPU's registers: all are known, and REG_PC is the next instruction. */
+void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu); /* cursor_x86.c */
+/* Sets cursor->piece to the first piece that has all of these bytes. Returns false if none has. */
 bool cursor_find_piece(struct cursor *cursor, uint64_t address, size_t size_bytes);
-/* The index of the piece that ADDRESS lies in or just behind; -1: none. */
+/* The index of the piece that ADDRESS lies in or just behind; -1 if there is none. */
 int cursor_piece(const struct cursor *cursor, uint64_t address);
 
 /* Whether cursor->piece has all of these bytes. */
@@ -80,8 +82,9 @@ static inline bool cursor_piece_has(const struct cursor *cursor, uint64_t addres
 }
 
 /*
- * The bytes in place, not aligned; raises cursor->reached. NULL: not all were copied. Inline: a
- * frame makes two or three of these calls, nearly always in the piece of the call before.
+ * Returns the copied bytes in place, not aligned, and raises cursor->reached. NULL: not all bytes
+ * were copied. Inline because each frame calls this two or three times, nearly always for the piece
+ * that was read last.
  */
 static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
 {
@@ -96,7 +99,7 @@ static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, 
 	return (const char *)(cursor->piece + 1) + (address - cursor->piece->address);
 }
 
-/* Reads N words at ADDRESS. False: not all were copied. */
+/* Reads N words of 8 bytes at ADDRESS. Returns false if not all were copied. */
 static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
 	const void *bytes = cursor_bytes(cursor, address, n * sizeof(*words));
@@ -106,13 +109,13 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 	return bytes;
 }
 
-/* The same with words of 4 bytes. */
+/* Reads N words of 4 bytes at ADDRESS. Returns false if not all were copied. */
 bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
-/* Both again, but cursor->reached stays as it was. */
+/* Like cursor_read() and cursor_read_short(), but these leave cursor->reached unchanged. */
 bool cursor_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
 bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
 
-/* The same with words of cursor->word_bytes. */
+/* Reads N words of cursor->word_bytes at ADDRESS. Returns false if not all were copied. */
 static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, uint64_t *words,
 				     size_t n)
 {
@@ -122,7 +125,7 @@ static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, ui
 
 /*
  * A step function that does not return STEP_CALLER or STEP_USER leaves registers, known,
- * interrupted and user as they are, since another mechanism may be tried.
+ * interrupted and user unchanged, because another mechanism may be tried.
  */
 
 /* Whether the vCPU has a 32-bit kernel. */
@@ -131,7 +134,7 @@ static inline bool cursor_is_i386(const struct cursor *cursor)
 	return cursor->arch == ARCH_X86 && cursor->vcpu->regs.width != WIDTH_64;
 }
 
-/* From code of x86 whose return address lies SKIP words above the stack pointer. */
+/* A step from x86 code. The return address lies SKIP words above the stack pointer. */
 enum unwind_step cursor_step_leaf(struct cursor *cursor, unsigned skip); /* cursor_x86.c */
 
 /* The address to look up in a table. */

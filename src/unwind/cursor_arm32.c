@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers of a cursor; see cursor_arm32.h. Resolver's thread; pure functions. */
+/*
+ * A cursor's registers in 32-bit Arm code; see cursor_arm32.h. Resolver's thread; pure functions.
+ */
 #include "config.h"
 
 #include "unwind/cursor_arm32.h"

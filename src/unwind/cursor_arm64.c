@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers of a cursor; see cursor_arm64.h. Resolver's thread; pure functions. */
+/* A cursor's registers on arm64; see cursor_arm64.h. Resolver's thread; pure functions. */
 #include "config.h"
 
 #include "unwind/cursor.h"
 #include "unwind/cursor_arm64.h"
 
-#define USUAL_BITS 48 /* of a half, where TCR says nothing that can be right */
+#define USUAL_BITS 48 /* address bits of each half, if TCR has an impossible value */
 #define BITS_MAX   52
 #define BIT_HALF   55
 
@@ -44,13 +44,13 @@ uint64_t cursor_arm64_strip(const struct cursor *cursor, uint64_t address)
 /*
  * Linux's signal frame: struct siginfo, then struct ucontext, which ends with struct sigcontext
  * (Linux arch/arm64/include/uapi/asm/sigcontext.h, v6.1): x0 to x30, sp, pc, pstate, a word of
- * padding, and records, of which the kernel writes that of the SIMD registers first.
+ * padding, and records. The kernel writes the record of the SIMD registers first.
  */
 #define SIGFRAME_REGISTERS 312
 #define SIGFRAME_SIMD      0x0000021046508001 /* FPSIMD_MAGIC, and 528 bytes */
 enum { SIGFRAME_SP = 31, SIGFRAME_PC, SIGFRAME_PSTATE, SIGFRAME_RECORDS = 35, N_SIGFRAME };
 
-/* A look at what is no such frame does not count as reached. */
+/* Bytes that turn out to be no signal frame do not count as reached. */
 static bool cursor_arm64_read_signal(struct cursor *cursor, uint64_t *words)
 {
 	uint64_t address = cursor->regs[REG_SP] + SIGFRAME_REGISTERS;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers of a cursor; see cursor_x86.h. Resolver's thread; pure functions. */
+/* A cursor's registers on x86-64 and i386; see cursor_x86.h. Resolver's thread; pure functions. */
 #include "config.h"
 
-#include "unwind/cursor.h"
+#include "unwind/cursor_x86.h"
+
 #include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 #include "xtop/base/registers_x86.h"
 
-/* The upper halves are undefined outside of 64-bit code (Intel SDM vol. 1 §3.4.1.1). */
+/* Clears the registers' upper halves: they are undefined in 32-bit code (SDM vol. 1 §3.4.1.1). */
 static void cursor_set_short(struct cursor *cursor)
 {
 	cursor->word_bytes = sizeof(uint32_t);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of arm64 as text; see disassemble.h. Capstone writes most of them. It is loaded
- * when they are needed, for its 77,000 relocations would be a third of the program's start
- * (doc/DESIGN §12). Where control goes is decoded here, because all instructions have four bytes
- * and few of them are branches. So are those that Capstone 4.0.2 lacks and that servers run often:
- * the atomics of Armv8.1, which stand in each lock of a kernel, and the hints that sign addresses.
- * Encodings are those of the Arm Architecture Reference Manual (DDI 0487), chapter C4.
+ * Instructions of arm64 as text; see disassemble.h. Capstone prints most instructions. The library
+ * is loaded when it is first needed, because its 77,000 relocations would take a third of the
+ * program's start. This file decodes branches, because all instructions have four bytes and few are
+ * branches. It also prints common instructions that Capstone 4.0.2 does not know: the atomics of
+ * Armv8.1, which are in each lock of a kernel, and the hints that sign addresses. Encodings are
+ * from the Arm Architecture Reference Manual (DDI 0487), chapter C4.
+ *
+ * The text differs from objdump's in numbers, which are always hexadecimal, and in the conditions
+ * hs and lo, which objdump calls cs and cc. tests/unwind/test_disassemble_arm64 compares both.
  */
 #include "config.h"
 
@@ -20,12 +23,12 @@
 
 #define WORD_BYTES sizeof(uint32_t)
 
-/* The soname has the version of the headers, whose structures are those of that version. */
+/* The library's version must be that of the headers, because structures depend on the version. */
 #define CAPSTONE_LIBRARY_OF(version) "libcapstone.so." #version
 #define CAPSTONE_LIBRARY_BY(version) CAPSTONE_LIBRARY_OF(version)
 #define CAPSTONE_LIBRARY             CAPSTONE_LIBRARY_BY(CS_API_MAJOR)
 
-/* Set once. FOUND false: the library or a function is missing. */
+/* Set once, by capstone_load(). `found` is false if the library or a function is missing. */
 static struct {
 	bool found;
 	__typeof__(cs_open) *open;
@@ -68,7 +71,7 @@ static uint32_t arm64_bits(uint32_t word, unsigned from, unsigned n)
 
 /* --- where control goes ----------------------------------------------------------------------- */
 
-/* A distance in words: N signed bits from bit FROM on. */
+/* A branch's target: N signed bits from bit FROM on are the distance in words. */
 static uint64_t arm64_target(const struct code *code, uint32_t word, unsigned from, unsigned n)
 {
 	int64_t distance = (int64_t)((uint64_t)arm64_bits(word, from, n) << (64 - n));
@@ -131,7 +134,7 @@ static void arm64_print(char text[DISASSEMBLE_TEXT_BYTES], const char *name, con
 	snprintf(text, DISASSEMBLE_TEXT_BYTES, *operands ? "%-6s %s" : "%s", name, operands);
 }
 
-/* Register 31 is zero here. */
+/* The name of a register, in an operand where number 31 is the zero register. */
 static const char *arm64_register(unsigned number, bool is_long, char name[8])
 {
 	if (number == 31)
@@ -141,7 +144,7 @@ static const char *arm64_register(unsigned number, bool is_long, char name[8])
 	return name;
 }
 
-/* Register 31 is the stack pointer here. */
+/* The name of a register, in an operand where number 31 is the stack pointer. */
 static const char *arm64_base(unsigned number, char name[8])
 {
 	return number == 31 ? "sp" : arm64_register(number, true, name);
@@ -174,7 +177,7 @@ static bool arm64_print_branch(const struct code *code, uint32_t word, char *tex
 	return true;
 }
 
-/* "Hints" in C4.1: names by number. */
+/* Prints the "Hints" of C4.1. */
 static bool arm64_print_hint(uint32_t word, char *text)
 {
 	static const char *const names[40] = {
@@ -192,7 +195,7 @@ static bool arm64_print_hint(uint32_t word, char *text)
 	return true;
 }
 
-/* "al", "b" and so on: acquires, releases; the size of what is in memory. */
+/* Appends to WHAT "a" for acquires, "l" for releases, and the letter of the size in memory. */
 static void arm64_name_atomic(uint32_t word, const char *what, bool acquires, bool releases,
 			      char name[24])
 {
@@ -202,7 +205,7 @@ static void arm64_name_atomic(uint32_t word, const char *what, bool acquires, bo
 		 sizes[word >> 30]);
 }
 
-/* "Compare and swap" and "Compare and swap pair" in C4.1. */
+/* Prints "Compare and swap" and "Compare and swap pair" of C4.1. */
 static bool arm64_print_swap(uint32_t word, char *text)
 {
 	bool pair = (word & 0xbfa07c00) == 0x08207c00, is_long = word >> 30 == (pair ? 1 : 3);
@@ -226,7 +229,7 @@ static bool arm64_print_swap(uint32_t word, char *text)
 	return true;
 }
 
-/* "Atomic memory operations" in C4.1. Without a register for the old value ldadd is stadd. */
+/* Prints the "Atomic memory operations" of C4.1. If the old value is dropped, ldadd is stadd. */
 static bool arm64_print_atomic(uint32_t word, char *text)
 {
 	static const char operations[8][8] = { "add", "clr", "eor", "set",
@@ -251,7 +254,7 @@ static bool arm64_print_atomic(uint32_t word, char *text)
 	return true;
 }
 
-/* movz and movn. The manual prefers "mov" and the whole number: C6.2, "MOV (wide immediate)". */
+/* Prints movz and movn as "mov" with the whole number, as C6.2 "MOV (wide immediate)" prefers. */
 static bool arm64_print_move(uint32_t word, char *text)
 {
 	bool is_long = word >> 31, inverted = !(word & 1 << 30);
@@ -270,7 +273,7 @@ static bool arm64_print_move(uint32_t word, char *text)
 	return true;
 }
 
-/* Capstone 4.0.2 writes "[x0], #0xfffffffffffffff0" for "[x0], #-0x10". */
+/* Corrects Capstone 4.0.2, which writes "[x0], #0xfffffffffffffff0" for "[x0], #-0x10". */
 static void arm64_mend_distance(char operands[DISASSEMBLE_TEXT_BYTES])
 {
 	char *at = strstr(operands, "], #0xffffffffffffff");
@@ -320,7 +323,7 @@ void disassemble_arm64_print(const struct code *code, char text[DISASSEMBLE_TEXT
 	    arm64_print_swap(word, text) || arm64_print_atomic(word, text) ||
 	    arm64_print_move(word, text) || arm64_print_other(code, text))
 		return;
-	/* as objdump writes what it does not know */
+	/* objdump prints unknown instructions in this way */
 	snprintf(operands, sizeof(operands), "0x%08" PRIx32, word);
 	arm64_print(text, ".inst", operands);
 }

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instructions of x86-64 and i386 as text; see disassemble.h. */
+/*
+ * Instructions of x86-64 and i386 as text; see disassemble.h. Zydis decodes them. The text is that
+ * of objdump 2.40 except for
+ *
+ *   (%rbp), which objdump writes as 0x0(%rbp), and (%esi) for 0x0(%esi,%eiz,1)
+ *   prefixes without effect, which are left out (cs nop)
+ *   string instructions, whose operands are left out
+ *   vector comparisons by number, names of x87 instructions and of a few system instructions
+ *
+ * tests/unwind/test_disassemble compares both. Any thread; no state.
+ */
 #include "config.h"
 
 #include "xtop/unwind/disassemble.h"
@@ -10,7 +20,7 @@
 
 #include "unwind/instruction.h"
 
-/* Some decoded instruction. */
+/* A decoded instruction, and the syntax in which it is printed. */
 struct disassembled {
 	ZydisDecodedInstruction head;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -31,7 +41,7 @@ static bool disassemble_decode(const struct code *code, struct disassembled *to)
 
 /* --- where control goes ----------------------------------------------------------------------- */
 
-/* Unwinding reads code of 64 bits alone, so its decoder knows no other. */
+/* Uses the decoder for unwinding, which knows only 64-bit code. */
 static struct code_step disassemble_step_64(const struct code *code)
 {
 	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
@@ -102,17 +112,17 @@ struct code_step disassemble_x86_step(const struct code *code)
 						    : disassemble_step_64(code);
 }
 
-/* --- names as GNU's tools have them ----------------------------------------------------------- */
+/* --- GNU's names of instructions -------------------------------------------------------------- */
 
 struct other_name {
 	ZydisMnemonic mnemonic;
-	const char *name, *att; /* ATT NULL: NAME in both */
+	const char *name, *att; /* names in Intel's and AT&T's syntax; att NULL: both are equal */
 };
 
 /*
- * One instruction has several names in Intel's manual, as jz and je. Zydis takes one of them, GNU's
- * tools another. AT&T's own names are those of Intel SDM vol. 2 and of GNU as, "AT&T Mnemonic
- * versus Intel Mnemonic".
+ * Intel's manual has several names for one instruction, such as jz and je. Zydis uses one name, and
+ * GNU's tools use another. For AT&T's own names, see the manual of GNU as, "AT&T Mnemonic versus
+ * Intel Mnemonic".
  */
 /* clang-format off */
 static const struct other_name other_names[] = {
@@ -134,7 +144,7 @@ static const struct other_name other_names[] = {
 };
 /* clang-format on */
 
-/* The letter that AT&T's syntax has for a size in bits. */
+/* AT&T's letter for a size of BITS. */
 static char disassemble_suffix(unsigned bits)
 {
 	return bits == 8 ? 'b' : bits == 16 ? 'w' : bits == 32 ? 'l' : 'q';
@@ -146,7 +156,7 @@ static bool disassembled_is_movabs(const struct disassembled *code)
 	       (code->head.raw.imm[0].size == 64 || code->head.raw.disp.size == 64);
 }
 
-/* "movzbl": AT&T's names have both sizes. */
+/* Writes AT&T's name of an extension, which has both sizes, such as "movzbl". */
 static void disassembled_name_extension(const struct disassembled *code, char name[32])
 {
 	bool sign = code->head.mnemonic != ZYDIS_MNEMONIC_MOVZX;
@@ -156,7 +166,7 @@ static void disassembled_name_extension(const struct disassembled *code, char na
 		 disassemble_suffix(code->operands[0].size));
 }
 
-/* The size of an operand in memory. */
+/* AT&T's letter for the size of the operand in memory. */
 static char disassembled_memory_suffix(const struct disassembled *code)
 {
 	for (unsigned i = 0; i < code->head.operand_count_visible; i++)
@@ -173,7 +183,7 @@ static bool disassembled_has_memory(const struct disassembled *code)
 	return false;
 }
 
-/* Only the operand in memory says the size, and Zydis leaves the suffix out. */
+/* Whether Zydis omits the suffix although no register operand tells the size. */
 static bool disassembled_lacks_size(const struct disassembled *code)
 {
 	if (!disassembled_has_memory(code))
@@ -203,8 +213,9 @@ static bool disassembled_lacks_size(const struct disassembled *code)
 }
 
 /*
- * An operand is a vector or a mask, and the instruction is no conversion between sizes. Or it is
- * one to an integer, whose register says the size.
+ * Whether the name needs no suffix because the operands tell the size. An operand is a vector or a
+ * mask and the instruction is no conversion between sizes, or the instruction converts to an
+ * integer in a register.
  */
 static bool disassembled_is_vector(const struct disassembled *code, const char *name)
 {
@@ -231,7 +242,7 @@ static bool disassembled_is_vector(const struct disassembled *code, const char *
 	return false;
 }
 
-/* A call or jump to where a register or memory says has a star in AT&T's syntax. */
+/* Whether AT&T's syntax puts a star before the operand: indirect calls and jumps. */
 static bool disassembled_has_star(const struct disassembled *code)
 {
 	return code->syntax == SYNTAX_ATT &&
@@ -240,7 +251,7 @@ static bool disassembled_has_star(const struct disassembled *code)
 	       code->operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
 }
 
-/* WAS: Zydis's name, with a suffix in AT&T's syntax. */
+/* Writes GNU's name of an instruction. WAS is Zydis's name, with a suffix in AT&T's syntax. */
 static void disassembled_name(const struct disassembled *code, const char *was, char name[32])
 {
 	size_t n = strlen(was);
@@ -266,7 +277,7 @@ static void disassembled_name(const struct disassembled *code, const char *was, 
 			snprintf(name, 32, "nop%c", disassemble_suffix(code->head.operand_width));
 		break;
 	default:
-		if (disassembled_is_vector(code, was)) /* its size is said twice */
+		if (disassembled_is_vector(code, was)) /* no suffix */
 			snprintf(name, 32, "%s", ZydisMnemonicGetString(code->head.mnemonic));
 		else if (disassembled_lacks_size(code) &&
 			 n == strlen(ZydisMnemonicGetString(code->head.mnemonic)))
@@ -274,7 +285,7 @@ static void disassembled_name(const struct disassembled *code, const char *was, 
 	}
 }
 
-/* Zydis's text with the other name, as objdump lays it out: no blank behind commas. */
+/* Writes Zydis's TEXT with GNU's name and objdump's layout, which has no blank behind commas. */
 static void disassembled_rewrite(const struct disassembled *code, const char *text,
 				 char to[DISASSEMBLE_TEXT_BYTES])
 {
@@ -291,7 +302,7 @@ static void disassembled_rewrite(const struct disassembled *code, const char *te
 	disassembled_name(code, was, name);
 	n = (size_t)snprintf(to, DISASSEMBLE_TEXT_BYTES, "%.*s%s", (int)(at - text), text, name);
 	at += strlen(was);
-	if (*at) /* operands, in a column of their own behind short names */
+	if (*at) /* operands begin in a column of their own */
 		n += (size_t)snprintf(to + n, DISASSEMBLE_TEXT_BYTES - n, "%*s",
 				      n < 6 ? (int)(7 - n) : 1, "");
 	at += *at == ' ';
@@ -326,7 +337,7 @@ static void disassemble_set_up(ZydisFormatter *formatter, enum code_syntax synta
 		ZydisFormatterSetProperty(formatter, properties[i].property, properties[i].value);
 }
 
-/* The register of a nop means nothing; a shift by one has the 1 in its opcode. */
+/* Whether the second operand is not printed: a nop's register, or the 1 of a shift by one. */
 static bool disassembled_hides_operand(const struct disassembled *code)
 {
 	bool shift = code->head.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&

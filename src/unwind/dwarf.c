@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps by libunwind (1.6), for the few functions with rows that the compiled table cannot express.
- * libunwind sees a remote address space. Its accessors answer from the cursor's registers, the
- * copied stack and the functions that are kept here. libunwind never gets the guest's own tables:
- * each function that is safe for libunwind (cfi_program_is_safe()) is written again as the plainest
- * .eh_frame there is, a *document*:
+ * libunwind sees a remote address space. The accessors answer from the cursor's registers, the
+ * copied stack and the functions that are stored here. libunwind never gets the guest's own tables:
+ * each function that is safe for libunwind (cfi_program_is_safe()) is rewritten as the simplest
+ * possible .eh_frame, a *document*:
  *
  *   0  { start, FDE } as in .eh_frame_hdr's table, for libunwind's search of one entry
  *   8  CIE "zR" or "zRS", absolute pointers, program unchanged
  *   .. FDE program unchanged
  *
- * So .debug_frame and all pointer encodings become one case. Only needed functions are kept: two of
- * a libc.
+ * So .debug_frame and all pointer encodings become one case. Only needed functions are stored: two
+ * functions of a libc.
  *
- * libunwind caches by instruction pointer, and keeps addresses of expressions. So these addresses
- * must stay the same while the image lives, and must belong to one image only. libunwind is given
- * addresses that no guest has (bits 62..48 of a canonical address are equal), made from the
+ * libunwind caches by instruction pointer, and stores addresses of expressions. So these addresses
+ * must stay the same while the image exists, and must belong to only one image. libunwind gets
+ * addresses that no guest has (bits 62..48 of a canonical address are equal). They have the
  * function's number:
  *
  *   63..60   59..32   31..0
- *      2     number   0: document   DWARF_CODE: its code; the low 12 bits are those of the guest
+ *      2     number   0: the document; DWARF_CODE: the code, with the guest's low 12 bits
  *
- * Each image has its own address space, created with the first step that needs it: libunwind's
- * cache of 128 rows is some 60 KiB. An image that goes away takes its cache entries with it.
- * Resolver's thread.
+ * Each image has its own address space, which the first step creates: libunwind's cache of 128 rows
+ * has some 60 KiB. When an image is destroyed, its cache entries are destroyed, too. Resolver's
+ * thread.
  */
 #include "config.h"
 
 /*
- * libunwind.h includes <sys/ucontext.h>. Its GNU names for registers are those of cursor_x86.h. In
- * musl's headers _ALL_SOURCE, which config.h defines, too, has the same meaning.
+ * libunwind.h includes <sys/ucontext.h>, whose GNU names of registers collide with those of
+ * register_numbers.h. So the GNU names are switched off. musl's headers also define them for
+ * _ALL_SOURCE, which config.h defines.
  */
 #undef _ALL_SOURCE
 #undef _GNU_SOURCE
@@ -58,17 +59,17 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 #define DWARF_ZONE_MASK      0xf000000000000000ULL
 #define DWARF_NUMBER_SHIFT   32
 #define DWARF_CODE           0x80000000ULL
-#define DWARF_BASE           0x40000000ULL /* offsets in the table are signed, 32 bits, from here */
+#define DWARF_BASE           0x40000000ULL /* base of the table's offsets: signed, 32 bits */
 #define DWARF_MAX_CODE_BYTES (DWARF_BASE / 2)
 #define DWARF_TABLE_BYTES    8
 #define DWARF_SPACE_BYTES    (60U << 10)
-#define DWARF_HEAD_BYTES     80 /* a document without its programs, at most */
+#define DWARF_HEAD_BYTES     80 /* largest document without its programs */
 
 struct dwarf_function {
-	uint64_t start, end;
-	uint32_t document, document_bytes; /* in documents; multiples of 8 */
-	uint32_t fde;                      /* in the document */
-	bool signal;
+	uint64_t start, end;               /* addresses in the image */
+	uint32_t document, document_bytes; /* range in dwarf.documents; multiples of 8 */
+	uint32_t fde;                      /* offset of the FDE in the document */
+	bool signal;                       /* the frames are left by a signal */
 };
 
 struct dwarf {
@@ -76,15 +77,15 @@ struct dwarf {
 	size_t n, capacity;
 	uint8_t *documents;
 	size_t documents_bytes, documents_capacity;
-	unw_addr_space_t space; /* NULL: no step has needed it yet */
+	unw_addr_space_t space; /* NULL: not needed yet */
 };
 
 /* The argument of the accessors, for one step. */
 struct dwarf_access {
 	const struct dwarf *dwarf;
 	struct cursor *cursor;
-	unw_word_t pc; /* as libunwind is given it */
-	bool cut; /* stack bytes were asked for that were not copied */
+	unw_word_t pc; /* dwarf_code_address() of the cursor */
+	bool cut; /* libunwind asked for stack bytes that were not copied */
 };
 
 /* --- documents -------------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ static uint64_t dwarf_document_address(size_t number)
 	return DWARF_ZONE | (uint64_t)number << DWARF_NUMBER_SHIFT;
 }
 
-/* The address that libunwind is given for PC. */
+/* The address that libunwind gets for PC. */
 static uint64_t dwarf_code_address(size_t number, const struct dwarf_function *function,
 				   uint64_t pc)
 {
@@ -223,7 +224,7 @@ static struct xtop_error *dwarf_add(struct dwarf *dwarf, const struct cfi_fde *f
 
 	if (dwarf->n == DWARF_MAX_FUNCTIONS || dwarf->documents_bytes + bytes > DWARF_MAX_BYTES ||
 	    fde->end - fde->start > DWARF_MAX_CODE_BYTES || !cfi_program_is_safe(program, fde) ||
-	    program->set_location) /* its operand would have to move, and no compiler writes it */
+	    program->set_location) /* its operand would need a change; no compiler writes it */
 		return NULL;
 	error = dwarf_reserve(dwarf, bytes);
 	if (!error)
@@ -231,7 +232,7 @@ static struct xtop_error *dwarf_add(struct dwarf *dwarf, const struct cfi_fde *f
 	return error;
 }
 
-/* Running a program costs the same whether its function is kept or not. */
+/* Counts the bytes of FDE's programs against *LEFT_BYTES. Returns false if too few are left. */
 static bool dwarf_may_run(const struct cfi_fde *fde, size_t *left_bytes)
 {
 	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
@@ -255,7 +256,7 @@ static struct xtop_error *dwarf_add_list(struct dwarf *dwarf, const struct cfi_s
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 
-		/* rows end where the next function begins: so each row is checked once */
+		/* the rows of a function end where the next one begins: each row is checked once */
 		if (!cfi_read_fde(sections, &list->places[i], &fde) ||
 		    (cfi && !cfi_asks(cfi, fde.start, fde.end < next ? fde.end : next)) ||
 		    !dwarf_may_run(&fde, &left_bytes))
@@ -412,9 +413,9 @@ static bool dwarf_find(const struct dwarf *dwarf, uint64_t address, size_t *numb
 }
 
 /*
- * Registers that a function preserves (cfi.c) are the caller's afterwards; behind a signal frame
- * all are. A register is not known when its place is not known or was not copied. Returns a bit for
- * each known one.
+ * Gets the caller's values of the registers that a function preserves (cfi.c), or of ALL registers
+ * behind a signal frame. A register stays unknown if its place is unknown or was not copied.
+ * Returns a bit for each known register.
  */
 static uint32_t dwarf_get_registers(unw_cursor_t *unwound, bool all, uint64_t *regs)
 {

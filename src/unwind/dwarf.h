@@ -15,16 +15,17 @@
 struct dwarf;
 
 /*
- * Keeps the functions in SECTIONS with rows that CFI leaves to libunwind; CFI NULL: all functions
- * that are safe for libunwind. *DWARFP is NULL when there are none. SECTIONS need not live longer.
+ * Copies the functions of SECTIONS that have rows which CFI leaves to libunwind. CFI NULL: copies
+ * all functions that are safe for libunwind. *DWARFP is NULL if there is no function.
  */
 struct xtop_error *dwarf_create(const struct cfi_sections *sections, const struct cfi *cfi,
 				struct dwarf **dwarfp);
 void dwarf_destroy(struct dwarf *dwarf); /* NULL allowed */
 
-/* BIAS as for cfi_step(). The cursor is unchanged unless it returns STEP_CALLER. */
+/* BIAS: address in the guest - address in the image. */
 enum unwind_step dwarf_step(struct dwarf *dwarf, uint64_t bias, struct cursor *cursor);
 
-size_t dwarf_memory_bytes(const struct dwarf *dwarf); /* with libunwind's, as if it was used */
+/* Includes libunwind's memory, even if no step has used libunwind yet. */
+size_t dwarf_memory_bytes(const struct dwarf *dwarf);
 
 #endif

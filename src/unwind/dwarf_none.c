@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dwarf.h on machines whose libunwind does not know the registers of x86-64. No image has a table
- * for libunwind here: a row that the compiled table cannot express ends the chain, or is left to
- * frame pointers.
+ * dwarf.h for machines on which libunwind does not know the registers of x86-64. No image has a
+ * table for libunwind. At a row that the compiled table cannot express, the chain ends or continues
+ * by frame pointers.
  */
 #include "config.h"
 

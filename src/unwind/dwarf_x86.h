@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libunwind's numbers for x86-64's registers. <libunwind.h> as dwarf.c includes it. */
+/* libunwind's numbers for x86-64's registers. Only dwarf.c includes this, after <libunwind.h>. */
 #ifndef XTOP_UNWIND_DWARF_X86_H
 #define XTOP_UNWIND_DWARF_X86_H
 
 #include <libunwind.h>
 
-#include "unwind/cursor_x86.h"
+#include "unwind/register_numbers.h"
 
 #define DWARF_PC UNW_X86_64_RIP
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way from the frames of a kernel of 32 bits on arm64 to the user code that it serves. Entries
- * from user code save the registers at the top of the task's stack, below 8 bytes (Linux
+ * Finds the user code that has entered a 32-bit Arm kernel. On entry from user code the kernel
+ * saves the user's registers at the top of the task's stack, below 8 bytes (Linux
  * arch/arm/include/asm/thread_info.h, THREAD_START_SP; asm/processor.h, task_pt_regs()). The entry
- * code calls functions with the stack pointer there, or two words below, where the last arguments
- * of a system call are (arch/arm/kernel/entry-header.S, S_OFF).
+ * code calls functions with the stack pointer at these registers, or two words below, where the
+ * last arguments of a system call are (arch/arm/kernel/entry-header.S, S_OFF).
  *
- * A system call enters in svc mode. Until the kernel has saved the user's registers, and when it
- * has restored them, its stack is empty, and they are in the vCPU: sp and lr of user mode, and pc
- * and CPSR in lr and SPSR of svc mode. Resolver's thread; pure functions.
+ * A system call enters in svc mode. Before the kernel has saved the user's registers, and after it
+ * has restored them, the kernel's stack is empty, and the vCPU has the user's registers: sp and lr
+ * of user mode, and pc and CPSR in lr and SPSR of svc mode. Resolver's thread; pure functions.
  */
 #include "config.h"
 
@@ -17,9 +17,9 @@
 #include "unwind/cursor_arm32.h"
 #include "xtop/base/kernel_32.h"
 
-#define ENTRY_STACK_BYTES   8192U /* THREAD_SIZE: stacks lie at multiples of it */
+#define ENTRY_STACK_BYTES   8192U /* THREAD_SIZE; a stack begins at a multiple of its size */
 #define ENTRY_PADDING_BYTES 8
-#define ENTRY_CALL_BYTES    8     /* arguments of a system call */
+#define ENTRY_CALL_BYTES    8     /* the last two arguments of a system call */
 
 static bool entry_is_user_regs(const uint64_t *words)
 {
@@ -27,7 +27,7 @@ static bool entry_is_user_regs(const uint64_t *words)
 	       words[PT_ARM32_PC] < KERNEL_32_START && words[PT_ARM32_SP] < KERNEL_32_START;
 }
 
-/* The user's registers at ADDRESS, if they are there. */
+/* Moves the cursor to the user code whose registers lie at ADDRESS. Returns false if none do. */
 static bool entry_set_user(struct cursor *cursor, uint64_t address, bool *ends)
 {
 	uint64_t words[PT_ARM32_WORDS], sp = cursor->regs[REG_SP];

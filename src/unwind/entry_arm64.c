@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers that Linux on arm64 has saved (struct pt_regs, vcpu_arm64.h), and the way from
- * the kernel's frames to the user code's.
+ * Finds the registers that Linux on arm64 has saved (struct pt_regs, vcpu_arm64.h): those of
+ * interrupted kernel code, and those of the user code that entered the kernel.
  *
- * Each entry into the kernel makes a pt_regs, and a frame record at its end. The chain of frame
- * pointers goes through that record (Linux arch/arm64/kernel/entry.S, kernel_entry):
+ * Each entry into the kernel makes a pt_regs that ends with a frame record. The chain of frame
+ * pointers goes through this record (Linux arch/arm64/kernel/entry.S, kernel_entry):
  *
  *   from user code     the record is { 0, 0 }: the chain ends, and the user's registers lie before
- *   from the kernel    the record is { x29, pc } of what was interrupted; from v6.13 on it is
- *                      { 0, 0 }, too, and a third word tells which of both it is
+ *                      the record
+ *   from the kernel    the record is { x29, pc } of the interrupted code; from v6.13 on the record
+ *                      is { 0, 0 }, too, and a third word tells the two kinds of entry apart
  *
- * So a chain that was followed to its end has found the user's registers. Until the kernel has
- * saved them, and when it has restored them, they are in the vCPU: SP_EL0 and ELR_EL1 are the
- * user's.
+ * So a chain that was followed to its end leads to the user's registers. Before the kernel has
+ * saved them, and after it has restored them, the vCPU has them: SP_EL0 and ELR_EL1 are the user's.
  *
- * The user code may have 32 bits (bit 4 of pstate): then its r0 to r14 are x0 to x14.
+ * The user code may have 32 bits (bit 4 of pstate): then x0 to x14 are its r0 to r14.
  * Resolver's thread; pure functions.
  */
 #include "config.h"
@@ -50,7 +50,7 @@ static bool entry_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t
 	return cursor_peek(cursor, address, saved, N_PT_ARM64);
 }
 
-/* Whether the record at RECORD is { 0, 0 }, and of TYPE. */
+/* Whether the frame record at RECORD is { 0, 0 } with the third word TYPE. */
 static bool entry_is_typed(struct cursor *cursor, uint64_t record, uint64_t type)
 {
 	uint64_t words[3];
@@ -58,7 +58,7 @@ static bool entry_is_typed(struct cursor *cursor, uint64_t record, uint64_t type
 	return cursor_peek(cursor, record, words, 3) && !words[0] && !words[1] && words[2] == type;
 }
 
-/* The struct pt_regs that has the record at RECORD. */
+/* The address of the struct pt_regs that has the frame record at RECORD. */
 static uint64_t entry_find_pt_regs(uint64_t record, bool typed)
 {
 	return record -
@@ -81,9 +81,9 @@ static void entry_set(struct cursor *cursor, const uint64_t *saved)
 }
 
 /*
- * The sampler tells why the copy of a user stack ended only if a Linux task has one. The idle task
- * of the first CPU has zeros there, which are no user's: nobody runs at 0 with a stack at 0 (Linux
- * arch/arm64/kernel/head.S, init_cpu_task).
+ * The sampler sets user_cut only if a Linux task has a user stack. The idle task of the first CPU
+ * has zeros in its pt_regs (Linux arch/arm64/kernel/head.S, init_cpu_task). These are no user
+ * registers: no program runs at address 0 with its stack at 0.
  */
 static bool entry_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
 {
@@ -96,7 +96,7 @@ static bool entry_is_user_regs(const struct cursor *cursor, const uint64_t *save
 	       !entry_is_upper(saved[PT_ARM64_PC]);
 }
 
-/* The user stack that was copied begins there. */
+/* Whether the copied user stack begins at SP. */
 static bool entry_is_user_stack(const struct cursor *cursor, uint64_t sp)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
@@ -107,7 +107,7 @@ static bool entry_is_user_stack(const struct cursor *cursor, uint64_t sp)
 	return false;
 }
 
-/* execve() and exit() give up the memory that the saved registers belong to. */
+/* Whether the memory of SAVED still exists: execve() and exit() give it up. */
 static bool entry_has_memory(const struct cursor *cursor, const uint64_t *saved)
 {
 	uint32_t call = (uint32_t)saved[PT_ARM64_SYSCALL];
@@ -121,7 +121,9 @@ static bool entry_has_memory(const struct cursor *cursor, const uint64_t *saved)
 		call != LINUX_EXECVEAT);
 }
 
-/* By a struct pt_regs that may be at ADDRESS. */
+/*
+ * Moves the cursor to the user code of a struct pt_regs at ADDRESS. Returns false if there is none.
+ */
 static bool entry_set_saved_user(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_ARM64];
@@ -135,7 +137,10 @@ static bool entry_set_saved_user(struct cursor *cursor, uint64_t address)
 	return true;
 }
 
-/* A struct pt_regs of SIZE_BYTES ends at END, and has led to the user stack that was copied. */
+/*
+ * Moves the cursor to the user code of a struct pt_regs of SIZE_BYTES that ends at END. Returns
+ * false if the words there do not name the copied user stack.
+ */
 static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_bytes)
 {
 	uint64_t saved[N_PT_ARM64];
@@ -146,7 +151,9 @@ static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_by
 	       entry_set_saved_user(cursor, end - size_bytes);
 }
 
-/* The chain has not led there: at the end of one of the kernel's stacks. */
+/*
+ * Looks for the user's registers at the end of each kernel stack, if the chain did not lead there.
+ */
 static bool entry_search_user(struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
@@ -162,7 +169,7 @@ static bool entry_search_user(struct cursor *cursor)
 	return false;
 }
 
-/* The chain has ended at RECORD. */
+/* Moves the cursor to the user code whose pt_regs has RECORD, where the chain has ended. */
 static bool entry_set_by_record(struct cursor *cursor, uint64_t record)
 {
 	bool typed = entry_is_typed(cursor, record, RECORD_OF_USER);
@@ -172,7 +179,7 @@ static bool entry_set_by_record(struct cursor *cursor, uint64_t record)
 
 /* --- entering and leaving --------------------------------------------------------------------- */
 
-/* The struct pt_regs at SP_EL1, which the kernel fills or empties. False: it was not copied. */
+/* Reads the struct pt_regs at SP_EL1, which the kernel fills or empties. False if not copied. */
 static bool entry_get_regs(const struct cursor *cursor, uint64_t *saved)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
@@ -185,7 +192,7 @@ static bool entry_get_regs(const struct cursor *cursor, uint64_t *saved)
 	return true;
 }
 
-/* The registers of the user code, as if all were saved. */
+/* Gets the user code's registers from memory and from the vCPU, as if all had been saved. */
 static void entry_get_entering(const struct cursor *cursor, uint64_t *saved)
 {
 	const struct registers_arm64 *regs = &cursor->vcpu->regs.arm64;
@@ -201,8 +208,8 @@ static void entry_get_entering(const struct cursor *cursor, uint64_t *saved)
 }
 
 /*
- * The vCPU enters or leaves the kernel: SP_EL0 is the user's. The sampler has copied that stack for
- * a Linux guest only: in other guests SP_EL0 may be anything.
+ * SP_EL0 is the user's stack pointer while the vCPU enters or leaves the kernel. The sampler copies
+ * a user stack only for a Linux guest: in other guests SP_EL0 may have any value.
  */
 bool entry_arm64_is_entering(const struct cursor *cursor)
 {
@@ -226,8 +233,8 @@ static void entry_set_entering(struct cursor *cursor)
 }
 
 /*
- * User code of 32 bits has entered: SP_EL0 is the task, x0 to x29 are saved and cleared, and there
- * is no frame record yet. The pc is saved later.
+ * Moves the cursor to 32-bit user code that is entering the kernel: SP_EL0 is the task already, x0
+ * to x29 are saved and cleared, and there is no frame record yet. The kernel saves the pc later.
  */
 static bool entry_set_half_saved(struct cursor *cursor)
 {
@@ -255,7 +262,7 @@ bool entry_arm64_find_user(struct cursor *cursor, bool complete, bool *broken)
 		return true;
 	}
 	if (!entry_is_upper(cursor->vcpu->regs.arm64.sp_el0))
-		return false; /* what is saved is of an earlier entry */
+		return false; /* the saved registers are from an earlier entry */
 	if (complete)
 		return entry_set_by_record(cursor, cursor->regs[REG_ARM64_FP]) ||
 		       entry_set_half_saved(cursor);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The user code's registers, where the kernel's own chain does not lead to them.
+ * Finds the user code's registers where the kernel's own chain does not lead to them.
  *
  * When user code enters the kernel, its registers become the first words of the task's stack, as
  * struct pt_regs (Linux arch/x86/include/asm/ptrace.h). With CONFIG_X86_FRED 16 bytes lie above:
  *
  *   r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax | ip cs flags sp ss |
  *
- * The processor saves the last five, and takes them back by iret. The code that enters and leaves
- * the kernel has ORC entries of type END only: a few instructions in which the general registers
- * are still, or again, the user's (arch/x86/entry/entry_64.S):
+ * The processor saves the last five words, and iret restores them. The code that enters and leaves
+ * the kernel has only ORC entries of type END. In a few of these instructions the general registers
+ * still, or again, have the user's values (arch/x86/entry/entry_64.S):
  *
- *   system call   rcx and r11 are the user's rip and rflags: the processor put them there, or will
+ *   system call   rcx and r11 have the user's rip and rflags: the processor put them there, or will
  *                 take them from there. rsp is the user's until the kernel changes the stack.
- *   the rest      The five words of iret are on the stack, at most below an error code. In a PV
+ *   other entry   The five words of iret are on the stack, possibly above an error code. In a PV
  *                 guest Xen pushes rcx and r11 on top, and the first two instructions pop them
  *                 (xen-asm.S; Xen arch/x86/x86_64/entry.S, create_bounce_frame).
  *
- * During execve() the saved registers are those of the old program until the new program starts,
- * but the old program's memory is gone. Such a sample has no user code.
+ * During execve() the saved registers belong to the old program until the new program starts, but
+ * the old program's memory is gone. Such a sample has no user code.
  *
  * Saved registers count only if the user's stack was copied. Resolver's thread; pure functions.
  */
@@ -26,6 +26,7 @@
 
 #include "unwind/entry.h"
 
+#include "unwind/cursor_x86.h"
 #include "xtop/base/registers_x86.h"
 
 #define FRED_BYTES 16
@@ -37,7 +38,7 @@
 #define LINUX_EXIT       60
 #define LINUX_EXIT_GROUP 231
 #define LINUX_EXECVEAT   322
-/* The same for programs of 32 bits: syscall_32.tbl */
+/* 32-bit programs: Linux arch/x86/entry/syscalls/syscall_32.tbl */
 #define LINUX_32_EXIT       1
 #define LINUX_32_EXECVE     11
 #define LINUX_32_EXIT_GROUP 252
@@ -57,7 +58,7 @@ static bool entry_is_user_selector(uint64_t selector)
 	return (selector & CS_PRIVILEGE) == CS_PRIVILEGE && selector < 1 << 16;
 }
 
-/* Whether these are user code's words, and the user stack was copied, too. */
+/* Whether IRET has user code's words, and the user stack at its rsp was copied. */
 static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRET])
 {
 	return entry_is_user_selector(iret[IRET_CS]) && entry_is_user_selector(iret[IRET_SS]) &&
@@ -65,7 +66,7 @@ static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRE
 	       iret[IRET_RFLAGS] & RFLAGS_ONE && !(iret[IRET_RFLAGS] >> RFLAGS_BITS);
 }
 
-/* All registers that are not set here are the user's already. */
+/* The other registers have the user's values already. */
 static void entry_set_user(struct cursor *cursor, uint64_t rip, uint64_t rsp)
 {
 	cursor->regs[REG_RIP] = rip;
@@ -73,7 +74,7 @@ static void entry_set_user(struct cursor *cursor, uint64_t rip, uint64_t rsp)
 	cursor->interrupted = cursor->user = true;
 }
 
-/* Bytes count as reached only if WORDS turn out to be a user's registers. */
+/* Reads WORDS if they have user code's registers; WORDS + IRET are the words of iret. */
 static bool entry_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n,
 		       size_t iret)
 {
@@ -117,7 +118,7 @@ static bool entry_gives_up_memory(uint64_t call, uint64_t cs)
 	       call == LINUX_EXIT_GROUP;
 }
 
-/* Whether the struct pt_regs below TOP is of such a system call: by orig_ax, its number. */
+/* Whether the struct pt_regs below TOP has a system call that gives up memory, by orig_ax. */
 static bool entry_is_last_call(struct cursor *cursor, uint64_t top)
 {
 	uint64_t saved[N_PT_REGS];
@@ -155,7 +156,7 @@ static bool entry_set_iret(struct cursor *cursor, uint64_t address)
 	return true;
 }
 
-/* The user's stack pointer; 0: the user's stack was not copied. */
+/* The user's stack pointer; 0 if the user's stack was not copied. */
 static uint64_t entry_user_rsp(const struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);

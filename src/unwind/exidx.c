@@ -2,18 +2,18 @@
 /*
  * .ARM.exidx and .ARM.extab (IHI 0038 §5, §6.3); see exidx.h. An entry of the index has two words:
  *
- *   0          where a function is, from this word on (bits 30..0, signed)
- *   1          1: it cannot be unwound
- *              bit 31 set: its instructions, in the form of §6.3
- *              else where its entry in .ARM.extab is, from this word on
+ *   0          the function's distance from this word (bits 30..0, signed)
+ *   1          1: the function cannot be unwound
+ *              bit 31 set: the function's unwinding instructions, in the form of §6.3
+ *              else the distance of the function's entry in .ARM.extab from this word
  *
- *   an entry there, in words of which the most significant byte comes first
+ *   an entry of .ARM.extab, in words with the most significant byte first
  *   10000000 i  i  i                 three instructions
- *   10000001 n  i  i   and n words   two, and four in each word; 10000010 is the same
- *   0...                             a routine of a language, then g++'s form: n i i i, and n words
+ *   1000000x n  i  i   and n words   x 01 or 10: two instructions, and four in each further word
+ *   0...                             a language's routine, then g++'s form: n i i i, and n words
  *
- * Entries ascend; each holds up to the next. Linkers end the index with one that cannot be unwound.
- * All bytes are the guest's. Resolver's thread.
+ * Entries ascend, and each entry holds up to the next entry. Linkers end the index with an entry
+ * that cannot be unwound. All bytes are the guest's. Resolver's thread.
  */
 #include "config.h"
 
@@ -30,12 +30,12 @@
 #define EXIDX_ENTRY_BYTES   8
 #define EXIDX_CANNOT_UNWIND 1
 #define EXIDX_INLINE        0x80000000
-#define EXIDX_LAST_BYTES    256  /* of code that the last entry holds for */
-#define EXIDX_MAX_BYTES     1024 /* of one function's instructions: n has 8 bits */
+#define EXIDX_LAST_BYTES    256  /* bytes of code for which the last entry holds */
+#define EXIDX_MAX_BYTES     1024 /* one function's unwinding instructions: n has 8 bits */
 
 struct exidx {
 	struct cfi *rows;
-	struct links *links; /* borrowed; NULL: there are none */
+	struct links *links; /* borrowed; NULL: no instructions are read */
 	bool is_linux;
 };
 
@@ -50,7 +50,7 @@ static bool exidx_read(const struct exidx_section *section, uint64_t offset, uin
 	return true;
 }
 
-/* The address that WORD, which lies at ADDRESS, stands for: R_ARM_PREL31. */
+/* The address that WORD refers to, which itself lies at ADDRESS: R_ARM_PREL31. */
 static uint32_t exidx_target(uint32_t word, uint32_t address)
 {
 	return address + (uint32_t)((int32_t)(word << 1) >> 1);
@@ -68,7 +68,9 @@ static void exidx_add(struct exidx_bytes *to, uint32_t word, unsigned n)
 		to->bytes[to->n++] = (uint8_t)(word >> 8 * n);
 }
 
-/* The instructions of the entry at ADDRESS in .ARM.extab. False: it has none that are known. */
+/*
+ * Reads the instructions of the .ARM.extab entry at ADDRESS. Returns false if its form is unknown.
+ */
 static bool exidx_read_entry(const struct exidx_section *table, uint32_t address,
 			     struct exidx_bytes *to)
 {
@@ -126,7 +128,7 @@ static struct cfi_rule exidx_rule_of(const struct exidx_sections *sections, uint
 	return exidx_rule(instructions.bytes, instructions.n);
 }
 
-/* The function of the entry at OFFSET. False: there is no such entry. */
+/* Reads where the function of the entry at OFFSET begins. Returns false behind the last entry. */
 static bool exidx_read_start(const struct exidx_section *index, uint32_t offset, uint32_t *start)
 {
 	uint32_t word;
@@ -137,7 +139,7 @@ static bool exidx_read_start(const struct exidx_section *index, uint32_t offset,
 	return true;
 }
 
-/* What does not ascend is left out, and counted. */
+/* Adds the rows of all entries. Entries that do not ascend are left out and counted. */
 static void exidx_add_rows(struct cfi_builder *rows, const struct exidx_sections *sections)
 {
 	static const struct cfi_rule nothing = { .kind = RULE_NONE };
@@ -210,7 +212,7 @@ void exidx_set_links(struct exidx *exidx, struct links *links)
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-/* Whether the interrupted function, which saves lr, has not done so yet, or has it back. */
+/* Whether lr has the return address of an interrupted function that saves lr on the stack. */
 static bool exidx_is_bare(const struct cfi_rule *rule, struct exidx *exidx, uint64_t pc)
 {
 	bool in_link;
@@ -233,8 +235,9 @@ static enum unwind_step exidx_step_thumb(const struct cfi_rule *rule, struct exi
 }
 
 /*
- * RULE for an interrupted function that has made FRAME so far. What it has not saved yet is in its
- * registers. Once it has changed lr, it has saved all.
+ * Changes RULE for an interrupted function that has made only FRAME so far. Values that the
+ * function has not saved yet are in their registers. If lr has changed, the function has saved all
+ * registers.
  */
 static struct cfi_rule exidx_adapt(const struct cfi_rule *rule, const struct frame_arm32 *frame)
 {
@@ -265,7 +268,7 @@ static enum unwind_step exidx_step_first(const struct cfi_rule *rule, struct exi
 	return cfi_arm32_rule_step(&adapted, cursor);
 }
 
-/* The kernel has saved all registers of what it interrupted in the kernel. */
+/* A step to interrupted kernel code. The kernel has saved all registers of this code. */
 static enum unwind_step exidx_step_registers(const struct cfi_rule *rule, struct cursor *cursor)
 {
 	uint64_t words[PT_ARM32_WORDS];
@@ -280,8 +283,9 @@ static enum unwind_step exidx_step_registers(const struct cfi_rule *rule, struct
 }
 
 /*
- * What cannot be unwound: linkers say so of all code without tables. In Linux it has no caller; in
- * other programs if it has ended the chain of frame pointers, too: so begins a stack.
+ * Whether code that is marked as not unwindable has no caller. Linkers mark all code without
+ * tables. In Linux marked code has no caller. In other programs the chain of frame pointers must
+ * end there, too, as at the start of a stack.
  */
 static bool exidx_is_outermost(const struct exidx *exidx, const struct cursor *cursor)
 {

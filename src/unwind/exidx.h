@@ -3,10 +3,10 @@
  * Unwinding 32-bit Arm code by its own tables (exidx.h), for programs without .debug_frame.
  * Resolver's thread.
  *
- * The tables hold where a function calls another, which is all that exceptions need. They do not
- * tell when a function makes its frame. In the function that was interrupted its instructions tell
- * how much of the frame there is (frames_arm32.h). Of Thumb code they tell only whether lr still
- * has the return address (links_arm32.h); then nothing was pushed yet, or all is popped. There a
+ * The tables are right only at calls, which is enough for exceptions. They do not tell how much of
+ * its frame an interrupted function has made. In ARM code, the function's instructions tell this
+ * (frames_arm32.h). In Thumb code, the instructions tell only whether lr still has the return
+ * address (links_arm32.h): then nothing was pushed yet, or all was popped. So in Thumb code a
  * caller is missed between the push and the last instruction that makes room for locals, and at the
  * end of a function.
  */
@@ -21,11 +21,11 @@
 struct exidx;
 struct links;
 
-/* SECTIONS are not kept. *EXIDXP is NULL when they say nothing. Error: out of memory. */
+/* *EXIDXP is NULL if SECTIONS have no usable entry. Error: out of memory. */
 struct xtop_error *exidx_compile(const struct exidx_sections *sections, struct exidx **exidxp);
 void exidx_destroy(struct exidx *exidx); /* NULL allowed */
 size_t exidx_memory_bytes(const struct exidx *exidx);
-/* LINKS outlives EXIDX, or is replaced; NULL: no instructions are read. */
+/* LINKS must outlive EXIDX, or be replaced by another call; NULL: no instructions are read. */
 void exidx_set_links(struct exidx *exidx, struct links *links);
 
 /* BIAS: address in the guest - address in the image. */
@@ -34,8 +34,8 @@ enum unwind_step exidx_step(struct exidx *exidx, uint64_t bias, struct cursor *c
 /* --- exidx_program.c -------------------------------------------------------------------------- */
 
 /*
- * The rule that N bytes of unwinding instructions make: RULE_CFA_ARM32, RULE_REGISTERS_ARM32, or
- * RULE_NONE if no rule can say it.
+ * The rule for N bytes of unwinding instructions: RULE_CFA_ARM32 or RULE_REGISTERS_ARM32. RULE_NONE
+ * if no rule can express them.
  */
 struct cfi_rule exidx_rule(const uint8_t *bytes, size_t n);
 

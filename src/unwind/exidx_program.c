@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding instructions of 32-bit Arm code (IHI 0038 §10.3), run with a virtual stack pointer that
- * begins at sp. What they pop is where the function has saved its caller's registers:
+ * Runs unwinding instructions of 32-bit Arm code (IHI 0038 §10.3). A virtual stack pointer, vsp,
+ * begins at sp. A register is popped from the place where the function has saved it:
  *
  *   00nnnnnn           vsp += 4 n + 4
  *   01nnnnnn           vsp -= 4 n + 4
- *   1000rrrr rrrrrrrr  pop r15 .. r4, as the bits say; all 0: refuse to unwind
+ *   1000rrrr rrrrrrrr  pop r15 .. r4, one bit for each; all 0: refuse to unwind
  *   1001nnnn           vsp = r[n], not 13 or 15
  *   1010Lnnn           pop r4 .. r[4 + n], and lr if L
  *   10110000           finish
@@ -14,12 +14,12 @@
  *   10110011 sssscccc  pop c + 1 double registers, and a word (FSTMFDX)
  *   10111nnn           pop n + 1 double registers, and a word
  *   11000110 sssscccc  pop c + 1 registers of iWMMXt, 8 bytes each
- *   11000111 0000rrrr  pop its control registers
- *   11000nnn           pop n + 1 of its registers, n up to 5
+ *   11000111 0000rrrr  pop control registers of iWMMXt, 4 bytes each
+ *   11000nnn           pop n + 1 registers of iWMMXt, n up to 5
  *   1100100s sssscccc  pop c + 1 double registers (VPUSH)
  *   11010nnn           pop n + 1 double registers (VPUSH)
  *
- * All others are spare. The bytes are the guest's. Resolver's thread; pure functions.
+ * All other codes are spare. The bytes are the guest's. Resolver's thread; pure functions.
  */
 #include "config.h"
 
@@ -40,10 +40,10 @@
 
 struct exidx_run {
 	const uint8_t *at, *end;
-	unsigned base; /* the register that the virtual stack pointer is counted from */
-	int vsp;       /* distance from there */
-	int places[EXIDX_REGISTERS]; /* where registers were popped, from there; EXIDX_NOWHERE */
-	bool has_sp;                 /* sp was popped: from now on it counts */
+	unsigned base; /* number of the register that offsets are relative to */
+	int vsp;       /* offset of the virtual stack pointer from the base register */
+	int places[EXIDX_REGISTERS]; /* offset from which each was popped, or EXIDX_NOWHERE */
+	bool has_sp;                 /* sp was popped: no further instruction is allowed */
 	bool refused, finished;
 };
 
@@ -66,7 +66,7 @@ static void exidx_move(struct exidx_run *run, int64_t bytes)
 		run->vsp = (int)vsp;
 }
 
-/* Pops the registers of MASK, r0 in bit 0. The lowest lies lowest. */
+/* Pops the registers of MASK, in which bit 0 is r0. The lowest register has the lowest place. */
 static void exidx_pop(struct exidx_run *run, unsigned mask)
 {
 	for (unsigned i = 0; i < EXIDX_REGISTERS; i++) {
@@ -78,7 +78,7 @@ static void exidx_pop(struct exidx_run *run, unsigned mask)
 	run->has_sp |= mask >> EXIDX_SP & 1;
 }
 
-/* A base that was popped, or after which something was popped, is not what it was any more. */
+/* vsp = r[NUMBER]. Refused after a pop, because popped places are relative to the old base. */
 static void exidx_set_base(struct exidx_run *run, unsigned number)
 {
 	for (unsigned i = 0; i < EXIDX_REGISTERS; i++)
@@ -105,7 +105,7 @@ static void exidx_move_far(struct exidx_run *run)
 	exidx_move(run, 0x204 + 4 * (int64_t)value);
 }
 
-/* 1011xxxx. */
+/* Runs an instruction 1011xxxx. */
 static void exidx_run_b(struct exidx_run *run, uint8_t byte)
 {
 	if (byte == 0xb0) {
@@ -125,7 +125,7 @@ static void exidx_run_b(struct exidx_run *run, uint8_t byte)
 	}
 }
 
-/* 11xxxxxx: registers of coprocessors. */
+/* Runs an instruction 11xxxxxx, which pops registers of coprocessors. */
 static void exidx_run_c(struct exidx_run *run, uint8_t byte)
 {
 	if (byte == 0xc6 || byte == 0xc8 || byte == 0xc9) {
@@ -177,7 +177,7 @@ static void exidx_run_one(struct exidx_run *run)
 
 /* --- the rule --------------------------------------------------------------------------------- */
 
-/* Where register NUMBER of a frame was popped. A return address may be popped into pc. */
+/* Where register NUMBER was popped from. The return address may have been popped into pc. */
 static int exidx_place(const struct exidx_run *run, unsigned number)
 {
 	if (number == EXIDX_LR && run->places[EXIDX_PC] != EXIDX_NOWHERE)
@@ -220,7 +220,7 @@ static struct cfi_rule exidx_make_rule(const struct exidx_run *run)
 	return rule;
 }
 
-/* Linux's entries from its own code pop r0 to pc, in their order (svc_entry, entry-armv.S). */
+/* The rule for Linux's entries from kernel code, which pop r0 to pc (entry-armv.S, svc_entry). */
 static struct cfi_rule exidx_make_registers(const struct exidx_run *run)
 {
 	for (unsigned i = 0; i < EXIDX_REGISTERS; i++)

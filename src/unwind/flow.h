@@ -3,10 +3,10 @@
  * Private to the files of computed_flow.h: the state of a function while its instructions are read.
  * Resolver's thread.
  *
- *   computed_flow.c   runs a function from its entry, and judges what it is
- *   flow_code.c       decodes its bytes and numbers its states, each once
- *   flow_follow.c     follows all ways, from one instruction to the next
- *   flow_try.c        tries states for code that nothing leads to
+ *   flow_run.c      runs a function from its entry, and decides whether it is a function
+ *   flow_code.c     decodes bytes and numbers states, each once
+ *   flow_follow.c   follows all paths, from one instruction to the next
+ *   flow_try.c      tries states for code that no path leads to
  */
 #ifndef XTOP_UNWIND_FLOW_H
 #define XTOP_UNWIND_FLOW_H
@@ -14,20 +14,22 @@
 #include "unwind/computed_flow.h"
 #include "xtop/base/hash.h"
 
-#define FLOW_ALIGNMENT 16 /* of functions */
+#define FLOW_ALIGNMENT 16 /* compilers align functions to so many bytes */
 #define NO_OP          UINT32_MAX
 
+/* A decoded instruction. */
 struct flow_op {
 	struct instruction instruction;
-	uint32_t offset; /* in its window */
-	uint32_t state;  /* number + 1; 0: nothing leads here */
-	uint32_t call;   /* number + 1 of the op of the call that this one follows; 0: none */
-	uint8_t window;
-	bool ends;       /* the call never returns */
+	uint32_t offset; /* offset in the window */
+	uint32_t state;  /* number of the state + 1; 0: no path leads here */
+	uint32_t call;   /* number + 1 of the call's op, if this op follows a call; else 0 */
+	uint8_t window;  /* index of the window */
+	bool ends;       /* the op is a call that never returns */
 	bool entry;      /* another function seems to begin here */
 	bool tried;      /* the state belongs to the current try */
 };
 
+/* A stretch of code. */
 struct flow_window {
 	uint64_t start;
 	uint32_t size_bytes;
@@ -35,9 +37,10 @@ struct flow_window {
 	uint32_t *ops; /* for each byte: number + 1 of the op that begins there */
 };
 
+/* An op that is to be followed with a state. */
 struct flow_work {
 	uint32_t op, state;
-	uint32_t call; /* number + 1 of the op of the call that OP follows; 0: none */
+	uint32_t call; /* number + 1 of the call's op, if OP follows a call; else 0 */
 };
 
 /* Work that is left to do, in any order. */
@@ -46,74 +49,75 @@ struct flow_list {
 	size_t n, capacity;
 };
 
-/* Functions that never return, by a hash of their addresses; 0: none. All runs share them. */
+/* Size of the hash table of functions that never return, which all runs share. */
 #define FLOW_ENDS LIMIT(1024, 16)
 
 struct flow {
 	const struct code_source *source;
 	struct flow_window windows[FLOW_MAX_WINDOWS];
 	size_t n_windows;
-	size_t n_asked; /* of the first windows: the function that is run, behind its parent */
+	size_t n_asked; /* how many first windows are the function that is run, and its parents */
 	struct flow_op *ops;
 	size_t n_ops, ops_capacity;
 	struct computed_state *states;
 	size_t n_states, states_capacity;
-	struct hash_table numbers; /* of states */
-	struct flow_list jumps;   /* to be followed first */
-	struct flow_list returns; /* what stands behind calls, which may never return */
-	struct flow_list joins;   /* where a try has met known code */
-	uint64_t ends[FLOW_ENDS];
+	struct hash_table numbers; /* hash of a state -> the state's number */
+	struct flow_list jumps;   /* targets of jumps, followed first */
+	struct flow_list returns; /* ops behind calls, which may never return */
+	struct flow_list joins;   /* ops where a try has met known code */
+	uint64_t ends[FLOW_ENDS]; /* functions that never return, by hash of address; 0: none */
 	uint32_t *tried; /* ops that a try has reached */
 	size_t n_tried, tried_capacity;
-	uint64_t left_steps;
-	uint32_t entry; /* the state at the function's entry */
-	bool trying;
-	bool careful; /* calls in windows of others are taken never to return */
+	uint64_t left_steps; /* steps that may still be made */
+	uint32_t entry;   /* number of the state at the function's entry */
+	bool trying;      /* a try is running (flow_try.c) */
+	bool careful;     /* assume that calls in other functions' windows never return */
 	uint64_t outside; /* a jump's target in the middle of another function; 0: none */
-	bool returns_well, returns_badly; /* with all preserved registers restored; without */
-	bool leaves; /* by a jump to another function, it seems */
-	bool contradicts; /* something contradicts the state that is tried */
-	bool agrees;      /* something confirms that state */
-	bool again;       /* a call that never returns was found */
+	bool returns_well;  /* the function returns with all preserved registers restored */
+	bool returns_badly; /* the function returns without some preserved register */
+	bool leaves;      /* the function seems to jump to another function */
+	bool contradicts; /* an instruction contradicts the state that is tried */
+	bool agrees;      /* an instruction confirms the state that is tried */
+	bool again;       /* a call that never returns was found: run again */
 	bool failed;      /* out of memory, or beyond a limit */
 	bool missing;     /* some code could not be read in this turn */
 	bool guesses;     /* the bounds of functions are guesses */
-	const struct computed_machine *machine; /* of the source's code */
+	const struct computed_machine *machine; /* the machine of the source's code */
 };
 
 /* --- flow_code.c ------------------------------------------------------------------------------ */
 
-/* False: the code cannot be read, or is too long. */
+/* Returns false if the code cannot be read, or is too long. */
 bool flow_open_window(struct flow *flow, uint64_t start, uint64_t end);
 void flow_close_windows(struct flow *flow, size_t n); /* all but the first N */
 struct flow_window *flow_window_at(const struct flow *flow, uint64_t address); /* NULL: none */
-/* The op at OFFSET, decoded now if it was not. NO_OP: there is no instruction. */
+/* The op at OFFSET, which is decoded at the first call. NO_OP: no instruction begins there. */
 uint32_t flow_decode(struct flow *flow, struct flow_window *window, uint32_t offset);
 uint64_t flow_address(const struct flow *flow, const struct flow_op *op);
-/* The number of STATE. 0, the entry's, when there is no room: then `failed` is set. */
+/* The number of STATE. If there is no room, sets `failed` and returns 0, the entry's number. */
 uint32_t flow_number(struct flow *flow, const struct computed_state *state);
-/* All numbers become invalid. The state at the entry of a function has the first. */
+/* Drops all numbers. The state at a function's entry gets the number 0 next. */
 void flow_forget_states(struct flow *flow);
 
 /* --- flow_follow.c ---------------------------------------------------------------------------- */
 
-/* Adds work: OP is to be followed from STATE on. */
+/* Adds work: follow OP with STATE. */
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
-/* Does all work that is left; a contradiction or failure ends it early. */
+/* Does all work that is left. A contradiction or a failure ends the work early. */
 void flow_drain(struct flow *flow);
 /* Whether INSTRUCTION saves a register, or takes room on the stack. */
 bool flow_makes_frame(const struct instruction *instruction);
-/* The same, or a mark of targets. */
+/* Whether INSTRUCTION makes a frame, or marks the target of jumps and calls. */
 bool flow_is_prologue(const struct instruction *instruction);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */
 
 /*
- * Where bounds are guesses: finds functions behind calls, which then never return, and sets the
- * `entry` of their first ops. No op has a state before, nor afterwards.
+ * If the bounds are guesses: finds functions that begin behind a call, and sets `entry` in their
+ * first ops. Such a call never returns. No op has a state before or afterwards.
  */
 void flow_find_entries(struct flow *flow);
-/* Finds states for the code that nothing leads to. */
+/* Finds states for the code that no path leads to. */
 void flow_fill(struct flow *flow);
 
 #endif

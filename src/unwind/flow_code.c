@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps the code of the function that is followed, and the states before its instructions; see
- * flow.h. Each instruction is decoded once, when it is first reached. Equal states have one number,
- * so that two states are compared by their numbers. Resolver's thread.
+ * Stores the code of the function that is followed, and the states before its instructions; see
+ * flow.h. Each instruction is decoded once, when it is first reached. Equal states have the same
+ * number, so states are compared by their numbers. Resolver's thread.
  */
 #include "config.h"
 

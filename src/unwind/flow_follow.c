@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Follows instructions along all ways; see flow.h. The first way that reaches an instruction gives
- * its state. Another way may bring another stack pointer or other registers:
+ * Follows instructions along all paths; see flow.h. The first path that reaches an instruction sets
+ * the instruction's state. A later path may bring a different stack pointer or different registers:
  *
- *   the stack pointers differ, and one way   that call never returns, as abort() does: the code
- *   comes straight from a call               behind the call belongs to the other way
- *   otherwise                                values that differ are lost
+ *   the stack pointers differ, and one path   that call never returns, like one of abort(): the code
+ *   comes directly from a call                behind the call belongs to the other path
+ *   otherwise                                 values that differ are lost
  *
- * While a state is tried (flow_try.c), a way that brings another stack pointer contradicts it.
- * Resolver's thread.
+ * While a state is tried (flow_try.c), a path that brings a different stack pointer contradicts the
+ * state. Resolver's thread.
  */
 #include "config.h"
 
@@ -18,16 +18,18 @@
 
 #include "xtop/base/vector.h"
 
-#define FLOW_PROLOGUE     4 /* one of the first instructions of a function belongs to it */
-#define FLOW_RETURN_BYTES 4 /* the longest: of arm64 */
+/* how many first instructions are searched for one that makes a frame */
+#define FLOW_PROLOGUE     4
+#define FLOW_RETURN_BYTES 4 /* the longest return instruction: arm64's */
 /*
- * Code that belongs to no function, and is jumped to with a frame. A Linux kernel uses such code
- * until it patches the jump: a test of 7 bytes and jumps of 6 and 5, one such piece behind the
- * other (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(), section .altinstr_aux).
+ * Size of a piece of stray code: the code is in no function, and functions with a frame jump to it.
+ * A Linux kernel uses such code until it patches the jumps: a test of 7 bytes and jumps of 6 and 5
+ * bytes, one piece behind the other (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(),
+ * section .altinstr_aux).
  */
 #define FLOW_STRAY_BYTES 18
 
-/* --- what a try finds ------------------------------------------------------------------------- */
+/* --- results of a try ------------------------------------------------------------------------- */
 
 static bool flow_is_left(const struct flow *flow, uint32_t state)
 {
@@ -39,7 +41,7 @@ static void flow_contradict(struct flow *flow)
 	flow->contradicts = flow->trying;
 }
 
-/* The function returns with STATE. */
+/* Notes that the function returns with STATE. */
 static void flow_leave(struct flow *flow, uint32_t state)
 {
 	if (flow_is_left(flow, state)) {
@@ -69,7 +71,7 @@ void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state)
 }
 
 /*
- * Whether TARGET is a return alone. Linux kernels jump to such a place to return (Linux
+ * Whether the code at TARGET is just a return. Linux kernels return by a jump to such code (Linux
  * arch/x86/lib/retpoline.S __x86_return_thunk).
  */
 static bool flow_is_return(const struct flow *flow, uint64_t target)
@@ -83,8 +85,8 @@ static bool flow_is_return(const struct flow *flow, uint64_t target)
 }
 
 /*
- * Opens a window for code of no function. What cannot be read there is not missing: the code may
- * end there, and then no other try helps.
+ * Opens a window for stray code. Bytes that cannot be read there do not count as missing: the
+ * image's code may end there, and then reading again would not help.
  */
 static bool flow_open_stray(struct flow *flow, uint64_t target)
 {
@@ -96,8 +98,8 @@ static bool flow_open_stray(struct flow *flow, uint64_t target)
 }
 
 /*
- * Whether TARGET, outside of all windows, lies in another part of the function; opens its window. A
- * jump without a frame to the start of another function is a tail call and leads to no part.
+ * Opens the window of TARGET, which is in no window yet. Returns false if TARGET is not in another
+ * part of the function. A jump without a frame to the start of another function is a tail call.
  */
 static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 {
@@ -146,8 +148,8 @@ static void flow_jump(struct flow *flow, uint64_t target, uint32_t state)
 }
 
 /*
- * A conditional jump to the start of a function mostly leads to a rare part, which has an FDE of
- * its own. It says nothing of a try.
+ * Follows a conditional jump. A conditional jump to the start of another function usually leads to
+ * a rare part of this function, which has an FDE of its own. Such a jump does not confirm a try.
  */
 static void flow_branch(struct flow *flow, uint64_t target, uint32_t state)
 {
@@ -177,11 +179,12 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 		flow->ends[hash_slot(target, FLOW_ENDS)] = target;
 }
 
-/* --- two ways --------------------------------------------------------------------------------- */
+/* --- two paths -------------------------------------------------------------------------------- */
 
 /*
- * Another way reaches OP with *STATE; CALL: it comes straight from a call. True: the way goes on,
- * with *STATE joined. False: nothing changes at OP.
+ * Handles a path that reaches OP with *STATE, when OP has a state already. CALL: the path comes
+ * directly from this call. Returns true, with *STATE joined, if the path has to be followed
+ * further.
  */
 static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, uint32_t call)
 {
@@ -219,7 +222,7 @@ static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, ui
 	return true;
 }
 
-/* False: the way ends here, since it brings nothing new. */
+/* Sets the state of an op. Returns false if the path brings nothing new and ends here. */
 static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uint32_t call)
 {
 	struct flow_op *op = &flow->ops[number];
@@ -245,7 +248,7 @@ static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uin
 	return true;
 }
 
-/* The state behind OP, if control goes to the next instruction. */
+/* The number of the state behind OP, if control goes to the next instruction. */
 static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t number)
 {
 	struct computed_state state;
@@ -257,7 +260,10 @@ static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t
 	return flow_number(flow, &state);
 }
 
-/* Behind "cmp %reg,%rsp; jne back", which ends a loop that touches each page of a large frame. */
+/*
+ * The number of the state behind a branch. "cmp %reg,%rsp; jne back" ends a loop that touches each
+ * page of a large frame; behind this branch, rsp equals the register.
+ */
 static uint32_t flow_equate(struct flow *flow, const struct flow_op *op,
 			    const struct instruction *before, uint32_t number)
 {
@@ -270,7 +276,7 @@ static uint32_t flow_equate(struct flow *flow, const struct flow_op *op,
 	return flow_number(flow, &state);
 }
 
-/* Whether control goes on to the next instruction. */
+/* Follows the jumps of OP. Returns whether control may go on to the next instruction. */
 static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t state)
 {
 	struct instruction instruction = op->instruction;
@@ -294,7 +300,7 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 		if ((instruction.target || instruction.tail) && flow_is_left(flow, state))
 			flow->agrees = flow->leaves = true;
 		if (computed_state_is_above(&flow->states[state]))
-			flow->returns_badly = true; /* the caller had put more on the stack */
+			flow->returns_badly = true; /* the code pops more than it pushed */
 		return false;
 	case FLOW_END:
 		return false;
@@ -317,9 +323,9 @@ bool flow_is_prologue(const struct instruction *instruction)
 }
 
 /*
- * Whether the code at NEXT, which may stand behind a call, makes a frame. On arm64 this is always
- * another function: the stack pointer moves once before all calls, or by a register (alloca()).
- * Compilers put a few other instructions before.
+ * Whether the code at NEXT, behind a call, makes a frame. On arm64 such code is always another
+ * function: a function moves the stack pointer once before all calls, or by a register (alloca()).
+ * Compilers may put a few other instructions before the one that makes the frame.
  */
 static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uint32_t next)
 {
@@ -340,9 +346,9 @@ static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uin
 }
 
 /*
- * Where bounds are guesses: whether a function begins at NEXT, or behind the fillers there. Then
- * the call before it never returns. Without fillers an aligned prologue says nothing: a call may
- * have been followed by a push of the next call's argument.
+ * If bounds are guesses: whether a function begins at NEXT, or behind the fillers at NEXT. The call
+ * before NEXT never returns then. Without fillers, an aligned instruction like a prologue's is no
+ * sign of a function: it may push an argument of the next call.
  */
 static bool flow_meets_function(struct flow *flow, struct flow_window *window, uint32_t next)
 {
@@ -370,9 +376,9 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 }
 
 /*
- * The code behind a call is followed later: the call may never return. Where bounds are guesses,
- * other functions' parts stand behind such calls in the windows that jumps have opened. They would
- * contradict a try, so it ends there.
+ * Notes that the code behind a call is to be followed later, because the call may never return. If
+ * bounds are guesses, a window that a jump has opened may have other functions' parts behind such a
+ * call. This code would contradict a try, so it is not followed.
  */
 static void flow_return(struct flow *flow, struct flow_window *window, uint32_t next, uint32_t call,
 			uint32_t state)
@@ -392,9 +398,9 @@ static void flow_return(struct flow *flow, struct flow_window *window, uint32_t 
 }
 
 /*
- * Whether OP is a call, and behind it the return address is nowhere. On arm64 a call overwrites it,
- * so code that calls has saved it before: STATE is that of another way, as for a handler of
- * exceptions whose function also has a way without a frame.
+ * Whether OP is a call behind which the return address is lost. On arm64 a call overwrites the
+ * return address, so code with calls has saved it before. STATE then belongs to another path, such
+ * as a path without a frame in a function that has a handler of exceptions.
  */
 static bool flow_loses_return(const struct flow *flow, const struct flow_op *op, uint32_t state)
 {
@@ -416,7 +422,7 @@ static bool flow_count_step(struct flow *flow)
 	return !flow->failed && !flow->contradicts;
 }
 
-/* Follows one instruction after the other, up to a jump or a call. */
+/* Follows a path from instruction to instruction, up to a jump or a call. */
 static void flow_follow(struct flow *flow, struct flow_work work)
 {
 	struct instruction before = { 0 };
@@ -448,7 +454,9 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 	}
 }
 
-/* Takes the first in the code: calls that never return mostly stand at the end. */
+/*
+ * Takes the work with the lowest offset: calls that never return are mostly at the end of the code.
+ */
 static struct flow_work flow_take_return(struct flow *flow)
 {
 	struct flow_list *list = &flow->returns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds states for code that nothing leads to; see flow.h. Jumps by a register are not resolved, so
- * the cases of a switch are such code. The states at the function's indirect jumps are tried for
- * it. A state is kept if following it meets no contradiction: it agrees with all known code that it
- * leads to, and at each return the stack and all preserved registers are as at the entry.
- * Resolver's thread.
+ * Finds states for code that no path leads to; see flow.h. Jumps by a register are not resolved, so
+ * no path leads to the cases of a switch. The states at the function's indirect jumps are tried
+ * there. A state is accepted if following it meets no contradiction: the state agrees with all
+ * known code that it leads to, and at each return the stack and all preserved registers are as at
+ * the entry. Resolver's thread.
  */
 #include "config.h"
 
@@ -15,11 +15,11 @@
 
 #include "xtop/base/vector.h"
 
-#define FLOW_MAX_TRIES  4 /* states for one piece of code that nothing leads to */
+#define FLOW_MAX_TRIES  4 /* states that are tried for one piece of code */
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
-#define FLOW_PROLOGUE   4 /* one of the first instructions of a function belongs to the prologue */
+#define FLOW_PROLOGUE   4 /* how many first instructions are searched for a prologue's */
 
-/* --- code that nothing leads to --------------------------------------------------------------- */
+/* --- code that no path leads to --------------------------------------------------------------- */
 
 /* Joins the states that a try has brought to known code. */
 static void flow_join_tried(struct flow *flow)
@@ -32,12 +32,12 @@ static void flow_join_tried(struct flow *flow)
 
 enum flow_trial {
 	TRY_PART,        /* code of the function */
-	TRY_UNCONFIRMED, /* the same, even if nothing confirms it */
-	TRY_ENTRY,       /* another function, which says nothing of this one */
-	TRY_UNCONFIRMED_ENTRY, /* the same, even if it never returns */
+	TRY_UNCONFIRMED, /* code of the function; the state needs no confirmation */
+	TRY_ENTRY,       /* entry of another function, which must return */
+	TRY_UNCONFIRMED_ENTRY, /* entry of another function, which may never return */
 };
 
-/* False: STATE does not fit; nothing has changed then. */
+/* Tries STATE at OP. Returns false, with nothing changed, if STATE does not fit. */
 static bool flow_try(struct flow *flow, uint32_t op, uint32_t state, enum flow_trial trial)
 {
 	bool well = flow->returns_well, badly = flow->returns_badly, leaves = flow->leaves;
@@ -75,7 +75,7 @@ static bool flow_try(struct flow *flow, uint32_t op, uint32_t state, enum flow_t
 	return fits;
 }
 
-/* The last different states, the latest first. */
+/* The most recent distinct states, the latest first. */
 struct flow_recent {
 	uint32_t states[FLOW_MAX_TRIES];
 	size_t n;
@@ -108,8 +108,8 @@ static bool flow_try_recent(struct flow *flow, uint32_t op, const struct flow_re
 }
 
 /*
- * Tries the states that keep the frame pointer, without their stack pointers: alloca() moves the
- * stack pointer on some ways only.
+ * Tries the recent states that have a frame pointer, without their stack pointers: alloca() moves
+ * the stack pointer on some paths only.
  */
 static bool flow_try_frames(struct flow *flow, uint32_t op, const struct flow_recent *recent)
 {
@@ -124,8 +124,8 @@ static bool flow_try_frames(struct flow *flow, uint32_t op, const struct flow_re
 }
 
 /*
- * Tries OP as the entry of another function: the code before it does not lead here. RETURNS: the
- * function must return, or jump to another one.
+ * Tries OP as the entry of another function: control does not come from the code before OP.
+ * RETURNS: the function must return, or jump to another function.
  */
 static bool flow_try_entry(struct flow *flow, uint32_t op, bool returns)
 {
@@ -135,7 +135,7 @@ static bool flow_try_entry(struct flow *flow, uint32_t op, bool returns)
 	return true;
 }
 
-/* Whether OP looks like the start of a function. Some other instructions may precede a prologue. */
+/* Whether OP looks like the start of a function. A few instructions may precede the prologue. */
 static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
 {
 	struct flow_window *window = &flow->windows[flow->ops[op].window];
@@ -158,7 +158,9 @@ static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
 	return false;
 }
 
-/* Whether OP makes a frame, at once or behind endbr64. That alone also marks labels of jumps. */
+/*
+ * Whether OP makes a frame, directly or behind endbr64. endbr64 alone also marks labels of jumps.
+ */
 static bool flow_begins_with_frame(struct flow *flow, uint32_t op)
 {
 	struct flow_window *window = &flow->windows[flow->ops[op].window];
@@ -169,7 +171,10 @@ static bool flow_begins_with_frame(struct flow *flow, uint32_t op)
 	return op != NO_OP && flow_makes_frame(&flow->ops[op].instruction);
 }
 
-/* The number of what is true of all states of RECENT. False: there is none, or stacks differ. */
+/*
+ * Sets *STATEP to the join of all states of RECENT. Returns false if there is none, or if their
+ * stack pointers differ.
+ */
 static bool flow_join_recent(struct flow *flow, const struct flow_recent *recent, uint32_t *statep)
 {
 	struct computed_state joined;
@@ -189,11 +194,12 @@ static bool flow_join_recent(struct flow *flow, const struct flow_recent *recent
 }
 
 /*
- * Tries the states at indirect jumps before OP, then those at calls: handlers of exceptions run in
- * the frame of a call. If bounds are guesses, the entry of another function is tried first. That is
- * more likely than a case of a switch, and a function that never returns would fit any state. Code
- * made for size does not align functions (gcc -Os): there an entry is tried after the states. The
- * last guess is a function that never returns: it begins as functions do, and fits.
+ * Tries the states at indirect jumps before OP, and then the states at calls: handlers of
+ * exceptions run in the frame of a call. If bounds are guesses, the entry of another function is
+ * tried first at aligned addresses. Such an entry is more likely than a case of a switch, and a
+ * function that never returns would fit any state. gcc -Os does not align functions: at other
+ * addresses an entry is tried after the states. Then comes a function that never returns, if the
+ * code begins like a function.
  */
 static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recent *jumps,
 			 const struct flow_recent *calls)
@@ -221,13 +227,15 @@ static bool flow_is_end(const struct instruction *instruction)
 	return instruction->flow != FLOW_NEXT && instruction->flow != FLOW_BRANCH;
 }
 
-/* Tries all code of WINDOW that has no state, in order. JUMPS also has those of earlier windows. */
+/*
+ * Tries all code of WINDOW that has no state, in order. JUMPS has states of earlier windows, too.
+ */
 static void flow_fill_window(struct flow *flow, struct flow_window *window,
 			     struct flow_recent *jumps)
 {
 	struct flow_recent calls = { 0 };
 	uint32_t offset = 0;
-	bool begins = true; /* control does not come here from the instruction before */
+	bool begins = true; /* control does not come from the instruction before */
 
 	while (offset < window->size_bytes && !flow->failed) {
 		uint32_t number = flow_decode(flow, window, offset);
@@ -254,7 +262,7 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 
 /* --- functions behind calls ------------------------------------------------------------------- */
 
-/* Adds to LIST what stands behind a call in WINDOW and looks like the start of a function. */
+/* Adds to LIST the ops behind calls in WINDOW that look like the start of a function. */
 static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 				struct flow_list *list)
 {
@@ -284,8 +292,8 @@ static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 }
 
 /*
- * Forgets what the last try has reached; only the entry's state is left. A try that went beyond a
- * limit says nothing of the others.
+ * Forgets the states that the last try has set; only the entry's state is left. After a try that
+ * exceeded a limit, the next try may still succeed.
  */
 static void flow_forget_try(struct flow *flow, size_t n_windows)
 {
@@ -298,8 +306,8 @@ static void flow_forget_try(struct flow *flow, size_t n_windows)
 }
 
 /*
- * The last one first: then a function before it that never returns ends there. Each is a try of its
- * own, so that many of them need no more room than one.
+ * Tries the last entry first, so that a function before it that never returns ends at this entry.
+ * Each entry is a separate try, so that many entries need no more room than one.
  */
 void flow_find_entries(struct flow *flow)
 {
@@ -317,15 +325,16 @@ void flow_find_entries(struct flow *flow)
 }
 
 /*
- * Between guessed bounds a window that a jump has opened holds parts of many functions: gcc puts
- * all rare parts together (".text.unlikely"). Only what the function reaches there belongs to it.
+ * If bounds are guesses, a window that a jump has opened may have parts of many functions: gcc puts
+ * all rare parts together (".text.unlikely"). Only code that the function reaches there is part of
+ * the function, so other code in this window is not tried.
  */
 void flow_fill(struct flow *flow)
 {
 	size_t n = flow->guesses ? flow->n_asked : SIZE_MAX;
 	struct flow_recent jumps = { 0 };
 
-	for (unsigned pass = 0; pass < 2; pass++) /* a switch may jump back */
+	for (unsigned pass = 0; pass < 2; pass++) /* a switch may jump backwards */
 		for (size_t i = 0; i < flow->n_windows && i < n; i++)
 			flow_fill_window(flow, &flow->windows[i], &jumps);
 }

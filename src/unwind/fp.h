@@ -8,18 +8,18 @@
 #include "xtop/unwind/unwind.h"
 
 /*
- * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets
- * its caller, too. STEP_NOT_COVERED: the frame pointer is not known. The caller of this function
- * checks whether there is code at the address that was found.
+ * A step by frame pointers. SPACE may be NULL. Only with a space can the caller be found when the
+ * vCPU is in the first bytes of a function, before the frame exists. STEP_NOT_COVERED: the frame
+ * pointer is unknown. unwind.c checks whether there is code at the caller's address.
  */
 typedef enum unwind_step fp_step_fn(const struct unwind_space *space, struct cursor *cursor);
 
 fp_step_fn fp_x86_step;
-fp_step_fn fp_i386_step;  /* in a kernel of i386 */
-fp_step_fn fp_arm32_step; /* in a kernel of 32 bits on arm64 */
+fp_step_fn fp_i386_step;  /* i386 kernel code */
+fp_step_fn fp_arm32_step; /* 32-bit Arm code */
 fp_step_fn fp_arm64_step;
 
-/* The one for all frames of the part, kernel's or user's, that the cursor is in. */
+/* The step for all frames of the part that the cursor is in: the kernel's part or the user's. */
 static inline fp_step_fn *fp_step_of(const struct cursor *cursor)
 {
 	if (cursor->arch == ARCH_ARM64)

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step by frame pointers in a kernel of 32 bits on arm64. The frame pointer is r11 in ARM code
- * and r7 in Thumb code. AAPCS32 left open what lies there, and compilers differ (gcc 12, clang 14):
+ * One step by frame pointers in 32-bit Arm code. The frame pointer is r11 in ARM code and r7 in
+ * Thumb code. AAPCS32 does not say where the frame pointer points, and compilers differ (gcc 12,
+ * clang 14):
  *
  *   word at         gcc, ARM    gcc, ARM, a leaf    clang
  *   fp - 4          caller's fp
  *   fp              lr          caller's fp         caller's fp
  *   fp + 4                                          lr
  *
- * gcc's Thumb code keeps a frame pointer of another kind, which does not lead to the caller. One of
- * the words must be an address of code that has a name, and the other one lead outwards or be 0. So
- * a frame's kind is seen, and one program may have both.
+ * The frame pointer of gcc's Thumb code does not lead to the caller. In a frame, one word must be
+ * an address of code that has a name, and the other word must lead outwards or be 0. This tells the
+ * kinds of frames apart, and one program may have both kinds.
  *
- * A leaf may have no frame: its caller is in lr alone, as it is before a function has made its
- * frame. A function pops its return address into pc, so lr still points into what it has called
- * last, or deeper. For the vCPU's own frame the function's instructions tell (links_arm32.c). Where
- * they do not, or cannot be read:
+ * A leaf may have no frame: its caller's address is only in lr, as it is before a function has made
+ * its frame. A function pops its return address into pc, so after a call lr points into the called
+ * function, or deeper. In the innermost frame, the function's instructions tell where the return
+ * address is (links_arm32.c). If they do not tell, or cannot be read:
  *
- *   pc is at the function's start       lr is the caller
- *   lr points into the same function    it has called somebody since, so it has a frame
- *   the frame at fp has what lr has     this is the function's own frame
- *   otherwise                           lr is the caller
+ *   pc is at the function's start       lr has the caller
+ *   lr points into the same function    the function has made a call, so it has a frame
+ *   the frame at fp has lr's value      the frame is the function's own
+ *   otherwise                           lr has the caller
  *
- * The last line is a guess, wrong behind a call of a function that has itself made calls. Each
- * frame is further out than the one before, which bounds the walk. Resolver's thread; no state but
- * that of links_arm32.c.
+ * The last line is a guess. The guess is wrong behind a call of a function that has made calls.
+ * Each frame is further out than the frame before, which bounds the walk. Resolver's thread; no
+ * state but that of links_arm32.c.
  */
 #include "config.h"
 
@@ -36,9 +37,9 @@
 #define WORD_BYTES         sizeof(uint32_t)
 
 struct fp_frame {
-	uint64_t fp;     /* the caller's */
-	uint64_t caller; /* return address, with ARM32_THUMB; 0: the outermost frame */
-	uint64_t end;    /* behind the frame's words */
+	uint64_t fp;     /* the caller's frame pointer */
+	uint64_t caller; /* return address, with ARM32_THUMB */
+	uint64_t end;    /* address behind the frame's words */
 };
 
 static unsigned fp_register(const struct cursor *cursor)
@@ -59,7 +60,7 @@ static bool fp_is_code(const struct unwind_space *space, uint64_t word)
 	return word > ARM32_THUMB && space->find_function(space, (word & ~ARM32_THUMB) - 1, &start);
 }
 
-/* Whether there is a frame of gcc's at FP. */
+/* Reads a frame of gcc's kind at FP. Returns false if there is none. */
 static bool fp_read_gcc(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
 			struct fp_frame *frame)
 {
@@ -94,7 +95,9 @@ static bool fp_read(const struct unwind_space *space, struct cursor *cursor, uin
 
 /* --- the interrupted function ----------------------------------------------------------------- */
 
-/* Whether its instructions tell that, and what they tell. */
+/*
+ * Finds by the instructions whether lr has the return address. Returns false if they do not tell.
+ */
 static bool fp_code_tells(const struct unwind_space *space, const struct cursor *cursor,
 			  bool *in_link)
 {
@@ -106,7 +109,7 @@ static bool fp_code_tells(const struct unwind_space *space, const struct cursor 
 	       links_find(code.tables->links, pc - code.bias, cursor->thumb, in_link);
 }
 
-/* Whether its caller is in lr. */
+/* Whether lr has the return address of the interrupted function. */
 static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor *cursor)
 {
 	uint64_t link = cursor->regs[REG_ARM32_LR], start, caller_start;
@@ -126,7 +129,7 @@ static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor
 	       frame.caller != link;
 }
 
-/* A leaf of gcc's may have saved its caller's frame pointer, and nothing else. */
+/* Restores r11 in a leaf of gcc's, which may have saved only its caller's frame pointer. */
 static void fp_leave_gcc_leaf(const struct unwind_space *space, struct cursor *cursor)
 {
 	uint64_t *fp = &cursor->regs[REG_ARM32_R11], caller_fp;
@@ -150,7 +153,7 @@ static enum unwind_step fp_step_link(const struct unwind_space *space, struct cu
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-/* There is no frame at FP. */
+/* The result of a step if there is no frame at FP. */
 static enum unwind_step fp_refuse(struct cursor *cursor, uint64_t fp)
 {
 	uint64_t sp = cursor->regs[REG_SP], words[2];
@@ -184,7 +187,7 @@ static enum unwind_step fp_step_frame(const struct unwind_space *space, struct c
 	return STEP_CALLER;
 }
 
-/* Without names nothing tells the kinds of frames apart. */
+/* Needs names, that is, SPACE, to tell the kinds of frames apart. */
 enum unwind_step fp_arm32_step(const struct unwind_space *space, struct cursor *cursor)
 {
 	if (!space)

@@ -5,23 +5,25 @@
  *        x29 ──►  caller's x29 ──► its caller's ...  0 in the outermost function
  *        x29 + 8  return address, which may carry an authentication code
  *
- * A call puts the return address into x30 and not on the stack. So a leaf may have no record: its
- * caller is in x30 only, and x29 is the caller's. The same holds before a function has made its
- * record, and when it has taken the record down again. For the vCPU's own frame:
+ * A call puts the return address into x30 and not on the stack. So a leaf may have no record: the
+ * return address is only in x30, and x29 has the caller's value. This is also true before a
+ * function has made its record, and after it has removed the record. In the innermost frame:
  *
- *   pc is at the function's start               x30 is the caller
- *   x30 points into the same function           it has called somebody since, so it has a record
- *   the record at x29 has what x30 has          this is the function's own record
- *   otherwise                                   x30 is the caller
+ *   pc is at the function's start               x30 has the caller
+ *   x30 points into the same function           the function has made a call, so it has a record
+ *   the record at x29 has x30's value           the record is the function's own
+ *   otherwise                                   x30 has the caller
  *
- * A signal's handler returns to the vDSO's __kernel_rt_sigreturn(). Debian's vDSO has no tables,
- * and older ones tell neither sp nor pc of what was interrupted (Linux arch/arm64/kernel/vdso/).
- * The kernel's frame at the stack pointer tells both.
+ * The second case is wrong in the first instructions of a function that calls itself: one frame of
+ * the recursion is missing then.
  *
- * The second case is wrong for a function that calls itself, in its first instructions: one frame
- * of the recursion is missing then. Each record is further out than the one before, or on another
- * stack, which unwind.c counts. This bounds the walk and catches loops. Resolver's thread; a pure
- * function of its input.
+ * A signal handler returns to the vDSO's __kernel_rt_sigreturn(). Debian's vDSO has no tables, and
+ * older tables tell neither sp nor pc of the interrupted code (Linux arch/arm64/kernel/vdso/). The
+ * kernel's signal frame at the stack pointer tells both.
+ *
+ * Each record is further out than the record before, or on another stack; unwind.c counts changes
+ * of the stack. This bounds the walk and catches loops. Resolver's thread; a pure function of its
+ * input.
  */
 #include "config.h"
 
@@ -34,7 +36,7 @@
 
 #define KNOWN_BY_RECORD (1U << REG_PC | 1U << REG_SP | 1U << REG_ARM64_FP)
 
-/* *RECORD: the words at x29. False: they are not there, or are no record. */
+/* Reads the record at x29. Returns false if it was not copied, or cannot be a record. */
 static bool fp_read_record(struct cursor *cursor, uint64_t record[2])
 {
 	uint64_t fp = cursor->regs[REG_ARM64_FP];
@@ -43,7 +45,7 @@ static bool fp_read_record(struct cursor *cursor, uint64_t record[2])
 	       cursor_read(cursor, fp, record, 2);
 }
 
-/* Whether the caller of the interrupted function is in x30, as CALLER. */
+/* Whether CALLER, the address in x30, is the caller of the interrupted function. */
 static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor *cursor,
 				 uint64_t caller)
 {
@@ -61,7 +63,7 @@ static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor
 	return !fp_read_record(cursor, record) || cursor_arm64_strip(cursor, record[1]) != caller;
 }
 
-/* From the interrupts' stack the records lead to the task's, which may lie anywhere. */
+/* Whether FP is on another stack than SP: records lead from the interrupts' stack to the task's. */
 static bool fp_is_on_other_stack(const struct cursor *cursor, uint64_t fp, uint64_t sp)
 {
 	int piece = cursor_piece(cursor, fp);
@@ -90,7 +92,7 @@ static enum unwind_step fp_step_record(struct cursor *cursor)
 		return STEP_BAD;
 	cursor->regs[REG_ARM64_FP] = record[0];
 	cursor->regs[REG_PC] = caller;
-	/* The record lies anywhere in its frame: the caller's stack pointer is there, or above. */
+	/* The record may lie anywhere in its frame: the caller's stack pointer is not below fp. */
 	cursor->regs[REG_SP] = fp + sizeof(record);
 	cursor->interrupted = false;
 	cursor->known = KNOWN_BY_RECORD;

@@ -4,32 +4,34 @@
  * pointers (CONFIG_UNWINDER_FRAME_POINTER). fp_x86.c explains the frames. Besides them a Linux
  * kernel has:
  *
- *   ebp without its highest bit   that address with the bit is a struct pt_regs: an interrupt or an
- *                                 exception came in there (Linux arch/x86/entry/entry_32.S,
- *                                 ENCODE_FRAME_POINTER)
- *   esp at a struct pt_regs       at the end of a kernel stack: the code of a system call, which
- *                                 leaves the user's ebp as it is
- *   esp in a pt_regs at the end   entry code, on the CPU's entry stack: what is not pushed yet is
- *     of a page                   in its register (registers_i386.h)
- *   esp at the end of a page,     sysenter: the user's registers are still, or again, in registers;
- *     or a pt_regs without esp      what called __kernel_vsyscall() is on the user's stack
- *   ebp on another stack          what an interrupt's stack leads to (arch/x86/kernel/irq_32.c)
+ *   ebp without its highest bit   The address with this bit set is a struct pt_regs of an interrupt
+ *                                 or exception (Linux arch/x86/entry/entry_32.S,
+ *                                 ENCODE_FRAME_POINTER).
+ *   esp at a struct pt_regs       The struct is at the end of a kernel stack. The vCPU is in the
+ *                                 code of a system call, which does not change the user's ebp.
+ *   esp in a pt_regs at the end   The vCPU is in entry code, on the CPU's entry stack. Values that
+ *     of a page                   are not pushed yet are in their registers (registers_i386.h).
+ *   esp at the end of a page,     sysenter: the user's values are still, or again, in registers.
+ *     or a pt_regs without esp    The caller of __kernel_vsyscall() is on the user's stack.
+ *   ebp on another stack          The frame is on an interrupt's stack, and ebp leads to the
+ *                                 interrupted stack (arch/x86/kernel/irq_32.c).
  *
- * All of a thread's registers are zeros in its first pt_regs (arch/x86/kernel/process.c,
- * copy_thread()): there its chain ends. Resolver's thread; a pure function of its input.
+ * In a thread's first pt_regs all registers are zeros (arch/x86/kernel/process.c, copy_thread()):
+ * the thread's chain ends there. Resolver's thread; a pure function of its input.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "unwind/cursor_x86.h"
 #include "unwind/entry.h"
 #include "unwind/fp.h"
 #include "xtop/base/kernel_32.h"
 #include "xtop/base/registers_i386.h"
 
 #define FP_ENCODED     0x80000000ULL
-#define FP_NOP_BYTES   5  /* where ftrace puts its call: before the frame is linked */
-#define FP_ENTRY_BYTES 40 /* of a function, in which its frame may not be linked yet */
+#define FP_NOP_BYTES   5  /* size of ftrace's call, which is before the frame is linked */
+#define FP_ENTRY_BYTES 40 /* first bytes of a function, in which its frame may not be linked yet */
 
 static bool fp_is_kernel(uint64_t address)
 {
@@ -62,7 +64,7 @@ static bool fp_is_user_regs(const struct cursor *cursor, const uint64_t *saved)
 	       !fp_is_kernel(saved[PT_I386_SP]) && cursor_piece(cursor, saved[PT_I386_SP]) >= 0;
 }
 
-/* If user code's registers lie at ADDRESS: the cursor is that code's now. */
+/* Moves the cursor to the user code whose registers lie at ADDRESS. Returns false if none do. */
 static bool fp_i386_find_user(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_I386];
@@ -75,7 +77,7 @@ static bool fp_i386_find_user(struct cursor *cursor, uint64_t address)
 	return true;
 }
 
-/* Whether ADDRESS is where the user's registers are on one of the kernel's stacks. */
+/* Whether the user's registers on one of the kernel's stacks would begin at ADDRESS. */
 static bool fp_is_top(const struct cursor *cursor, uint64_t address)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
@@ -123,8 +125,8 @@ static bool fp_leave_entry_stack(struct cursor *cursor)
 /* --- sysenter --------------------------------------------------------------------------------- */
 
 /*
- * Whether the kernel is about to go back to the user code that SAVED, the pt_regs at ADDRESS, says:
- * while it pops the registers, or on the entry stack.
+ * Whether the kernel is about to return to the user code of SAVED, the pt_regs at ADDRESS: the
+ * kernel pops these registers, or it is on the entry stack.
  */
 static bool fp_is_sysexit(const struct cursor *cursor, uint64_t address, const uint64_t *saved)
 {
@@ -135,7 +137,10 @@ static bool fp_is_sysexit(const struct cursor *cursor, uint64_t address, const u
 	       saved[PT_I386_IP] == cursor->regs[REG_RDX];
 }
 
-/* Whether *BP is the user's stack pointer, as its pt_regs at ADDRESS has none yet. */
+/*
+ * Whether the kernel is still filling SAVED, the user's pt_regs at ADDRESS. *BP is then set to the
+ * saved ebp, which is the user's stack pointer, if ebp was saved already.
+ */
 static bool fp_is_half_saved(const struct cursor *cursor, uint64_t address, const uint64_t *saved,
 			     uint64_t *bp)
 {
@@ -149,8 +154,8 @@ static bool fp_is_half_saved(const struct cursor *cursor, uint64_t address, cons
 }
 
 /*
- * BP is the stack pointer of __kernel_vsyscall(). Its address is saved nowhere yet, so the user's
- * part begins with its caller.
+ * BP is the stack pointer in __kernel_vsyscall(). The address in this function is not saved yet, so
+ * the user's part begins with the function's caller.
  */
 static bool fp_leave_vsyscall(struct cursor *cursor, uint64_t bp)
 {
@@ -168,7 +173,7 @@ static bool fp_leave_vsyscall(struct cursor *cursor, uint64_t bp)
 	return true;
 }
 
-/* As cursor_peek_short(), but what the kernel has not pushed yet is 0. */
+/* Reads the pt_regs at ADDRESS. Words that the kernel has not pushed yet read as 0. */
 static bool fp_read_pushed(struct cursor *cursor, uint64_t address, uint64_t *saved)
 {
 	uint64_t sp = cursor->regs[REG_SP];
@@ -181,7 +186,7 @@ static bool fp_read_pushed(struct cursor *cursor, uint64_t address, uint64_t *sa
 				 N_PT_I386 - first);
 }
 
-/* The user's pt_regs on any of the kernel's stacks. *ADDRESS 0: there is none. */
+/* Finds the user's pt_regs on any of the kernel's stacks. Sets *ADDRESS to 0 if there is none. */
 static void fp_find_top(struct cursor *cursor, uint64_t *address, uint64_t *saved)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
@@ -200,7 +205,7 @@ static void fp_find_top(struct cursor *cursor, uint64_t *address, uint64_t *save
 	}
 }
 
-/* The code restores the user's registers: ebp may have its value already. */
+/* Leaves code that restores the user's registers: ebp may have the user's value already. */
 static bool fp_leave_sysexit(struct cursor *cursor, uint64_t address, uint64_t *saved)
 {
 	uint64_t sp = cursor->regs[REG_SP];
@@ -230,7 +235,7 @@ static bool fp_leave_sysenter(struct cursor *cursor)
 
 /* --- other places ----------------------------------------------------------------------------- */
 
-/* By the pt_regs to which an encoded ebp leads. */
+/* Steps to the code whose pt_regs is at ADDRESS, which an encoded ebp named. */
 static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_I386];
@@ -249,7 +254,7 @@ static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)
 
 /* --- a function whose frame is not linked ----------------------------------------------------- */
 
-/* *PLACE: where on the stack the return address is. False: the frame is linked. */
+/* Sets *PLACE to the return address's place on the stack. Returns false if the frame is linked. */
 static bool fp_entry_place(struct cursor *cursor, uint64_t offset, uint64_t *place)
 {
 	uint64_t sp = cursor->regs[REG_SP], top;

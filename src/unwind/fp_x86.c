@@ -13,23 +13,23 @@
 
 #include "unwind/fp.h"
 
-/* No stack is longer: a word that is further from the stack pointer is no frame pointer. */
+/* No stack is longer: a word further away from the stack pointer is no frame pointer. */
 #define FP_STACK_MAX_BYTES (1 << 20)
 
 /*
- * A function that has just been entered has not linked its frame yet, and rbp is still the
- * caller's:
+ * A function that has just been entered has not linked its frame yet. rbp still has the caller's
+ * value:
  *
  *   endbr64           only with CET, 4 bytes
  *   push %rbp         before this the return address is on top of the stack
  *   mov %rsp, %rbp    before this the caller's rbp is on top, and the return address behind it
  *
- * The distance from the function's start and the word on top tell which case it is.
+ * The offset in the function and the word on top of the stack tell the cases apart.
  */
 #define FP_ENDBR_BYTES 4
 #define FP_PUSH_BYTES  1
 
-/* *PLACE: where on the stack the return address is. False: the frame is linked. */
+/* Sets *PLACE to the return address's place on the stack. Returns false if the frame is linked. */
 static bool fp_entry_return(struct cursor *cursor, uint64_t offset, uint64_t *place)
 {
 	uint64_t rsp = cursor->regs[REG_RSP], top;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The frame that a function of ARM code has made up to an instruction; see frames_arm32.h. A pass
- * over its instructions counts what they do to the stack pointer (Arm ARM DDI 0487J.a §F5.1):
+ * Finds the frame that a function of ARM code has made before an instruction; see frames_arm32.h. A
+ * pass over the function follows the stack pointer (Arm ARM DDI 0487J.a §F5.1):
  *
  *   push {..}; stmdb sp!, {..}; str r, [sp, #-n]!; strd r, r, [sp, #-n]!; vpush; sub sp, sp, #n
  *   pop {..}; ldmia sp!, {..}; ldr r, [sp], #n; vpop; add sp, sp, #n
  *
- * The pass does not follow branches, but what is known at a branch holds at its target, if that
- * lies further on. Behind a branch that is always taken, and without such a target, nothing is
- * known: only code further on leads there.
+ * The pass does not follow branches, but the state at a branch also holds at the branch's target,
+ * if the target lies further on. The state behind a branch that is always taken is unknown, unless
+ * an earlier branch leads there.
  *
- * A part of a function that the compiler has put elsewhere has its whole frame from its first
- * instruction on. Such a part saves lr nowhere, and calls: then the instructions do not tell.
+ * A part of a function that the compiler has put elsewhere has the whole frame at its first
+ * instruction. Such a part makes calls but does not save lr: the instructions do not tell the frame
+ * then.
  */
 #include "config.h"
 
@@ -19,7 +20,7 @@
 
 #include <string.h>
 
-#define MAX_TARGETS     32 /* of branches that lie further on, at a time */
+#define MAX_TARGETS     32 /* pending targets of branches */
 #define MAX_DEPTH_BYTES (1U << 20)
 #define WORD            4
 #define SP_BIT          (1U << 13)
@@ -29,15 +30,15 @@
 struct pass_state {
 	bool known;
 	bool in_link;         /* lr has the return address */
-	uint32_t saved_bytes; /* the depth of the frame when lr was saved in it; 0: it is not */
-	uint32_t depth_bytes;
-	uint32_t fp_bytes; /* r11 is so far below the caller's stack pointer; 0: it is not known */
+	uint32_t saved_bytes; /* depth_bytes when lr was saved in the frame; 0: lr is not saved */
+	uint32_t depth_bytes; /* the caller's stack pointer - the stack pointer */
+	uint32_t fp_bytes;    /* the caller's stack pointer - r11; 0: unknown */
 };
 
 struct frames_pass {
 	struct pass_state state;
 	struct {
-		size_t at; /* 0: free */
+		size_t at; /* offset of the target; 0: the entry is free */
 		struct pass_state state;
 	} targets[MAX_TARGETS];
 	bool ever_saved, calls;
@@ -70,7 +71,9 @@ static uint32_t immediate(uint32_t code)
 	return by ? value >> by | value << (32 - by) : value;
 }
 
-/* The first place counts: for a tracer lr is saved once more, and dropped. */
+/*
+ * Notes that lr is saved. Only the first save counts: for a tracer, lr is saved and dropped again.
+ */
 static void pass_save_link(struct frames_pass *pass)
 {
 	if (!pass->state.saved_bytes)
@@ -78,7 +81,7 @@ static void pass_save_link(struct frames_pass *pass)
 	pass->ever_saved = true;
 }
 
-/* What makes the frame larger. False: CODE does something else. */
+/* Applies CODE if it makes the frame larger, or saves lr. Returns false for other instructions. */
 static bool pass_grow(struct frames_pass *pass, uint32_t code)
 {
 	bool saves = false;
@@ -106,7 +109,7 @@ static bool pass_grow(struct frames_pass *pass, uint32_t code)
 	return true;
 }
 
-/* A frame pointer is made of the stack pointer, or this of that. False: CODE does neither. */
+/* Applies CODE if it sets r11 from sp, or sp from r11. Returns false for other instructions. */
 static bool pass_frame_pointer(struct frames_pass *pass, uint32_t code)
 {
 	struct pass_state *state = &pass->state;
@@ -124,7 +127,10 @@ static bool pass_frame_pointer(struct frames_pass *pass, uint32_t code)
 	return true;
 }
 
-/* What makes it smaller. A return behind a condition is not taken where the pass goes on. */
+/*
+ * Applies CODE if it makes the frame smaller. Returns false for other instructions. Behind a
+ * conditional return the function has not returned, so the return changes nothing.
+ */
 static bool pass_shrink(struct frames_pass *pass, uint32_t code)
 {
 	uint32_t registers = 0;
@@ -159,7 +165,7 @@ static bool pass_shrink(struct frames_pass *pass, uint32_t code)
 	return true;
 }
 
-/* sp, lr and pc, as far as CODE writes them in another way. */
+/* The registers that CODE writes, where sp, lr and pc must be right; bit i: r[i]. */
 static uint32_t written(uint32_t code)
 {
 	uint32_t destination = 1U << (code >> 12 & 15);
@@ -192,7 +198,7 @@ static void pass_add_target(struct frames_pass *pass, size_t at)
 	}
 }
 
-/* At AT: what a branch has brought here, unless the instruction before has. */
+/* Takes over the state of a branch to AT, unless the instruction before AT has set the state. */
 static void pass_arrive(struct frames_pass *pass, size_t at)
 {
 	for (size_t i = 0; i < MAX_TARGETS; i++) {
@@ -214,7 +220,7 @@ static void pass_branch(struct frames_pass *pass, uint32_t code, size_t at)
 		pass->state.known = false;
 }
 
-/* lr gets another value. */
+/* Notes that lr no longer has the return address. */
 static void pass_lose_link(struct frames_pass *pass)
 {
 	pass->state.in_link = false;
@@ -225,7 +231,7 @@ static void pass_add(struct frames_pass *pass, uint32_t code, size_t at)
 {
 	uint32_t registers;
 
-	if (code >> 28 == 15) /* without a condition: none of these */
+	if (code >> 28 == 15) /* unconditional instructions do not matter */
 		return;
 	if (pass_grow(pass, code) || pass_shrink(pass, code) || pass_frame_pointer(pass, code))
 		return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's code; see go.h. What its frames look like is the architecture's: go_x86.c, go_arm64.c. On
- * all of them no other register survives a call. Functions in assembly follow the same rules,
- * except those that set the stack pointer themselves:
+ * Unwinds Go's code; see go.h. go_x86.c and go_arm64.c describe the frames. On both architectures
+ * only the stack pointer and the frame pointer survive a call. Functions in assembly follow the
+ * same rules, except functions that set the stack pointer themselves:
  *
- *   goexit, mstart, rt0_go ...          nothing called them, or nothing is returned to: outermost
- *   systemstack, mcall, asmcgocall ...  go on on the thread's other stack (go_switch.h)
- *   others with GO_SP_WRITE             no row
+ *   goexit, mstart, rt0_go ...          have no caller, or never return: outermost
+ *   systemstack, mcall, asmcgocall ...  change to the thread's other stack (go_switch.h)
+ *   others with GO_SP_WRITE             have no rows
  */
 #include "config.h"
 
@@ -47,8 +47,8 @@ bool go_handles_signals(const struct go_function *function)
 }
 
 /*
- * gogo() starts a goroutine and does not come back. For Go a chain ends where a signal arrived (Go
- * src/runtime/traceback.go); for us the code that was interrupted comes next.
+ * Whether FUNCTION has no caller. gogo() starts a goroutine and never returns. Go's own chains end
+ * where a signal arrived (Go src/runtime/traceback.go); ours continue with the interrupted code.
  */
 static bool go_is_outermost(const struct go_function *function)
 {
@@ -69,7 +69,7 @@ static bool go_sets_sp(const struct go_function *function)
 	return function->flags & GO_SP_WRITE;
 }
 
-/* No function written in Go has a name without a dot. */
+/* Functions written in Go always have a dot in their names. */
 bool go_is_assembly(const struct go_function *function)
 {
 	return function->flags & GO_ASSEMBLY ||
@@ -113,7 +113,7 @@ static void go_add_function(struct cfi_builder *rows, struct go_switches *switch
 	}
 }
 
-/* Functions come in the order of their addresses. What does not is left out, and counted. */
+/* Adds all functions. A function that is not in the order of addresses is left out and counted. */
 static void go_add_functions(struct cfi_builder *rows, struct go_switches *switches,
 			     const struct go_table *table)
 {
@@ -158,7 +158,7 @@ struct xtop_error *go_compile(const struct go_table *table, struct go **gop)
 	if (go && cfi_builder_init(&rows, base)) {
 		go_add_functions(&rows, &go->switches, table);
 		go->stacks = table->stacks;
-		if (!rows.no_memory && !rows.cfi->n_rows) { /* none tells its depths */
+		if (!rows.no_memory && !rows.cfi->n_rows) { /* no function has depths */
 			free(go);
 			return NULL;
 		}

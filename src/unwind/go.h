@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding Go's code by Go's own tables (go.h): exact at every instruction, without
- * .eh_frame. The depths of all functions become the rows of a struct cfi once, so a step costs what
- * a CFI step costs. Resolver's thread; a step is a pure function of its input.
+ * Unwinding Go's code by Go's own tables (xtop/unwind/go.h), which are exact at every instruction.
+ * .eh_frame is not needed. The depths of all functions are compiled once into the rows of a struct
+ * cfi, so a step costs as much as a CFI step. Resolver's thread; a step is a pure function of its
+ * input.
  */
 #ifndef XTOP_UNWIND_GO_H
 #define XTOP_UNWIND_GO_H
@@ -13,7 +14,7 @@
 
 struct go;
 
-/* *GOP is NULL when the table has no function, or no rows of one. Error: out of memory. */
+/* *GOP is NULL if no function has rows. Error: out of memory. */
 struct xtop_error *go_compile(const struct go_table *table, struct go **gop);
 void go_destroy(struct go *go); /* NULL allowed */
 size_t go_memory_bytes(const struct go *go);

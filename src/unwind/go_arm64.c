@@ -4,12 +4,12 @@
  * src/cmd/compile/abi-internal.md.)
  *
  *   sp + depth   the caller's stack pointer
- *   sp           the return address, if the depth is not 0; else it is in x30
- *   sp - 8       the caller's x29, which points there: below the stack pointer
+ *   sp           the return address; if the depth is 0, the return address is in x30
+ *   sp - 8       the caller's x29; this function's x29 points here, below the stack pointer
  *
- * The sampler copies a stack from its pointer on, so the innermost x29 is not there. Nothing of Go
- * needs it, and it is not read. The first instruction of a function saves x30 and moves the stack
- * pointer at once.
+ * The sampler copies a stack from its stack pointer on, so the innermost x29 was not copied. Go's
+ * frames do not need x29, and it is not read. The first instruction of a function saves x30 and
+ * moves the stack pointer in one step.
  */
 #include "config.h"
 
@@ -21,13 +21,13 @@
 #include "unwind/cursor_arm64.h"
 
 #define GO_ARM64_WORD       8
-#define GO_ARM64_MAX_DEPTH  (INT16_MAX * GO_ARM64_WORD) /* what cfi_rule.low has room for */
+#define GO_ARM64_MAX_DEPTH  (INT16_MAX * GO_ARM64_WORD) /* cfi_rule.low has 16 bits */
 #define GO_ARM64_KNOWN      (1U << REG_PC | 1U << REG_SP)
 
 /*
- * crosscall2() saves what C's caller expects to keep (Go src/runtime/cgo/abi_arm64.h,
- * asm_arm64.s): x19 to x28 from the fifth word on, registers of floating point, x29, x30. The
- * return address is at the end of its frame.
+ * crosscall2() saves all registers that a C function preserves (Go src/runtime/cgo/abi_arm64.h,
+ * asm_arm64.s): x19 to x28 from the fifth word on, floating-point registers, x29, x30. The return
+ * address is at the end of the frame.
  */
 #define GO_CROSSCALL_DEPTH 192
 #define GO_CROSSCALL_FIRST 4 /* the word of x19 */
@@ -64,8 +64,8 @@ static struct cfi_rule go_make_crosscall_rule(void)
 }
 
 /*
- * A signal's handler makes the interrupted code call these, wherever it is, and pushes its x30
- * before (Go src/runtime/signal_arm64.go, pushCall()). So the frame has 16 bytes more.
+ * A signal handler pushes x30 and makes the interrupted code call one of these functions, at any
+ * instruction (Go src/runtime/signal_arm64.go, pushCall()). So the frame has 16 bytes more.
  */
 #define GO_PUSHED_BYTES 16
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decodes from the code of runtime.systemstack() where a thread of Go keeps its stacks on arm64, as
- * go_stacks_x86.c does (Go src/runtime/asm_arm64.s). g is in x28 there:
+ * Finds where a Go thread keeps its stacks on arm64, by the code of runtime.systemstack() (Go
+ * src/runtime/asm_arm64.s). g is in x28:
  *
  *   ldr xM, [x28, #48]        m
  *   ldr xN, [xM, #gsignal]    compared with g
@@ -21,8 +21,8 @@
 #define WORD_BYTES 4
 
 /*
- * LDR (immediate), of 64 bits, unsigned offset (Arm ARM DDI 0487J.a §C6.2):
- * 1 1 1 1 1 0 0 1 0 1 imm12 Rn Rt loads Rt from Rn + 8 * imm12.
+ * Whether WORD is LDR (immediate) of 64 bits with an unsigned offset from x[BASE] (Arm ARM DDI
+ * 0487J.a §C6.2): 1 1 1 1 1 0 0 1 0 1 imm12 Rn Rt loads Rt from Rn + 8 * imm12.
  */
 static bool go_is_load(uint32_t word, uint32_t base, uint32_t *offset)
 {

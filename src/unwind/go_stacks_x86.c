@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decodes from the code of runtime.systemstack() where a thread of Go keeps its stacks. The offsets
- * differ between versions of Go, but this function has been the same since Go 1.5 (src/runtime/
- * asm_amd64.s):
+ * Finds where a Go thread keeps its stacks on x86-64, by the code of runtime.systemstack(). The
+ * offsets differ between versions of Go, but the instructions have been the same since Go 1.5
+ * (src/runtime/asm_amd64.s):
  *
  *   64 48 8b 04 25 G...         mov rax, fs:G          or   48 c7 c1 G...   mov rcx, G
  *                                                           64 48 8b 01     mov rax, fs:[rcx]
@@ -24,7 +24,10 @@ struct go_code {
 	const uint8_t *at, *end;
 };
 
-/* Finds PATTERN, moves CODE behind it and N_MORE bytes, and returns these. NULL: not there. */
+/*
+ * Finds PATTERN, advances CODE past PATTERN and N_MORE bytes, and returns these bytes. NULL if
+ * PATTERN is not in CODE.
+ */
 static const uint8_t *go_code_find(struct go_code *code, const char *pattern, size_t n,
 				   size_t n_more)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of Go's runtime that change stacks, and the other stack of a walk; see go_switch.h.
+ * Finds functions of Go's runtime that change stacks, and a walk's other stack; see go_switch.h.
  * Resolver's thread.
  */
 #include "config.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define GO_MAX_STACK_CHANGES 32 /* of one walk: Go and C that call each other */
+#define GO_MAX_STACK_CHANGES 32 /* in one walk; Go and C may call each other several times */
 
 static bool go_switch_kind_of(const struct go_function *function, enum go_switch_kind *kind)
 {
@@ -22,7 +22,7 @@ static bool go_switch_kind_of(const struct go_function *function, enum go_switch
 		{ "runtime.morestack", GO_MORESTACK },
 		{ "runtime.asmcgocall", GO_ASMCGOCALL },
 		{ "runtime.cgocallback", GO_CALLBACK },
-		{ "runtime.cgocallback_gofunc", GO_CALLBACK }, /* up to Go 1.15; called by that */
+		{ "runtime.cgocallback_gofunc", GO_CALLBACK }, /* up to 1.15, in cgocallback */
 		{ "runtime.systemstack_switch", GO_MARK },
 		{ "crosscall2", GO_CROSSCALL },
 		{ "runtime.nanotime1", GO_VDSO },
@@ -79,9 +79,9 @@ void go_switches_find_other(struct cursor *cursor)
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 	struct go_cursor *go = &cursor->go;
 
-	if (go->looked)
+	if (go->pieces_checked)
 		return;
-	go->looked = true;
+	go->pieces_checked = true;
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		if (piece->kind != STACK_GOROUTINE && piece->kind != STACK_G0)
 			continue;

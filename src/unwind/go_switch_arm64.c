@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps from one stack of a Go thread to the other on arm64; see go_switch.h. The sampler has
- * copied the other stack from its saved stack pointer on, and where it goes on into the word below.
- * (Go src/runtime/asm_arm64.s.) A function that has a frame has its return address at the stack
- * pointer, and x29 is 8 bytes below.
+ * copied the other stack from its saved stack pointer on, and has put the saved pc into the word
+ * below. A function with a frame has its return address at the stack pointer, and x29 points 8
+ * bytes below. These functions save a stack pointer when they change stacks (Go
+ * src/runtime/asm_arm64.s):
  *
- *   systemstack, asmcgocall   saved: their own stack pointer, where the return address is
- *   mcall                     saved: its caller's. The return address is the word below
- *   morestack                 the same, but what it returns to has no frame yet: outermost
- *   time.now, nanotime1 ...   x20 keeps their own, 8 bytes above x29, which the vDSO preserves; g
- *                             is still the goroutine (src/runtime/sys_linux_arm64.s)
- *   cgocallback               saved: its own, as it was on g0's stack. It has put a frame of the
+ *   systemstack, asmcgocall   save their own stack pointer, where the return address is
+ *   mcall                     saves the caller's stack pointer. The return address is below
+ *   morestack                 saves the caller's stack pointer, but the caller has no frame yet, so
+ *                             morestack counts as outermost
+ *   time.now, nanotime1 ...   keep their own stack pointer in x20, 8 bytes above x29, which the vDSO
+ *                             preserves; g is still the goroutine (src/runtime/sys_linux_arm64.s)
+ *   cgocallback               saves its own stack pointer on g0's stack. It makes a frame of the
  *                             same size on the goroutine's stack, below the frame of asmcgocall()
  *
- * If C and Go call each other several times, the walk changes stacks several times. The stack that
- * it left goes on a few words above that place, so the return address is searched for there.
+ * If C and Go call each other several times, the walk changes stacks several times. When the walk
+ * comes back to a stack, the return address is a few words above the place where the walk left, and
+ * is searched for there.
  *
- * asmcgocall on g0's own stack changes nothing. It keeps the stack pointer at sp + 8 and a zero
- * below it.
+ * If asmcgocall runs on g0's own stack, it does not change stacks. It then keeps the stack pointer
+ * at sp + 8 with a zero below.
  */
 #include "config.h"
 
@@ -25,13 +28,13 @@
 
 #include "unwind/cursor_arm64.h"
 
-#define GO_SEARCHED_WORDS   11 /* asmcgocall takes 16 bytes above the callback's frame */
-#define GO_ASMCGOCALL_DEPTH 16 /* of its frame: the return address, and room for x29 */
-#define GO_KEPT_BYTES       16 /* where asmcgocall() keeps what it needs after the call */
+#define GO_SEARCHED_WORDS   11 /* asmcgocall's frame above the callback's has 16 bytes */
+#define GO_ASMCGOCALL_DEPTH 16 /* asmcgocall()'s frame: the return address, and room for x29 */
+#define GO_KEPT_BYTES       16 /* words that asmcgocall() keeps on the stack during the call */
 
 /* --- the cursor ------------------------------------------------------------------------------- */
 
-/* Whether a frame of this program may be at SP, by its return address. */
+/* Whether the word at SP is a return address into this program. */
 static bool go_has_return(const struct go_leave *leave, uint64_t sp)
 {
 	uint64_t word;
@@ -40,8 +43,8 @@ static bool go_has_return(const struct go_leave *leave, uint64_t sp)
 }
 
 /*
- * Whether the function was stopped on the stack that it was called on: it has no frame yet, or x29
- * is still that of its frame.
+ * Whether the function was interrupted on the stack that it was called on: the function has no
+ * frame yet, or x29 still points to the function's frame.
  */
 static bool go_is_unswitched(const struct go_leave *leave)
 {
@@ -52,7 +55,7 @@ static bool go_is_unswitched(const struct go_leave *leave)
 				  cursor->regs[REG_ARM64_FP] == cursor->regs[REG_SP] - 8));
 }
 
-/* Steps to PC with the stack pointer SP. CHANGED: SP is on the other stack. */
+/* Moves the cursor to PC with the stack pointer SP. CHANGED: SP is on the other stack. */
 static enum unwind_step go_step_to(const struct go_leave *leave, uint64_t pc, uint64_t sp,
 				   bool changed)
 {
@@ -79,7 +82,7 @@ static enum unwind_step go_return(const struct go_leave *leave, uint64_t sp, uin
 	return word ? go_step_to(leave, word, sp + depth, changed) : STEP_OUTERMOST;
 }
 
-/* --- one function each ------------------------------------------------------------------------ */
+/* --- steps out of each function --------------------------------------------------------------- */
 
 static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
 {
@@ -92,7 +95,7 @@ static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
 	return go_has_return(leave, cursor->regs[REG_SP]) ? STEP_NOT_COVERED : STEP_CUT;
 }
 
-/* A goroutine that runs has no saved stack pointer, or that of a function that changed stacks. */
+/* A running goroutine has no saved stack pointer, or one of a function that changed stacks. */
 static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 {
 	struct cursor *cursor = leave->cursor;
@@ -118,9 +121,9 @@ static enum unwind_step go_leave_asmcgocall(const struct go_leave *leave)
 }
 
 /*
- * Leaves out C's frames, as Go itself does: steps from the callback, whose CFA is asmcgocall()'s
- * stack pointer, to the caller of asmcgocall(). In the place of the callback's return address is an
- * address in systemstack_switch().
+ * Skips C's frames, as Go itself does: steps from the callback, whose CFA is asmcgocall()'s stack
+ * pointer, to the caller of asmcgocall(). The word at the place of the callback's return address is
+ * in systemstack_switch().
  */
 static enum unwind_step go_skip_c(const struct go_leave *leave)
 {

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps from one stack of a Go thread to the other; see go_switch.h. The sampler has copied the
- * other stack from the word below its saved stack pointer on. (Go src/runtime/asm_amd64.s.)
+ * Steps from one stack of a Go thread to the other on x86-64; see go_switch.h. The sampler has
+ * copied the other stack from the word below its saved stack pointer on. These functions save a
+ * stack pointer when they change stacks (Go src/runtime/asm_amd64.s):
  *
- *   systemstack, asmcgocall   saved: their own stack pointer. The return address lies above it, as
- *                             far as their rows say (DEPTH)
- *   mcall, morestack          saved: their caller's. The return address lies below it
- *   time.now, nanotime1 ...   r12 keeps their own, up to Go 1.16 rbp; g is still the goroutine
- *                             (src/runtime/sys_linux_amd64.s)
- *   cgocallback               saved: its own, as it was on g0's stack. It has put a frame of the
- *                             same size on the goroutine's stack, on top of what called C
+ *   systemstack, asmcgocall   save their own stack pointer. The return address lies DEPTH bytes
+ *                             above; their rows give DEPTH
+ *   mcall, morestack          save the caller's stack pointer. The return address lies below
+ *   time.now, nanotime1 ...   keep their own stack pointer in r12, up to Go 1.16 in rbp; g is still
+ *                             the goroutine (src/runtime/sys_linux_amd64.s)
+ *   cgocallback               saves its own stack pointer on g0's stack. It makes a frame of the
+ *                             same size on the goroutine's stack, on top of the frame that called C
  *
  *          g0's stack                   goroutine's stack
  *     rsp -> | malloc        |            | ret to main   | <- saved by asmcgocall
  *            | asmcgocall    | ---------> | main.main     |
  *                                         | goexit        |
  *
- * If C and Go call each other several times, the walk changes stacks several times. The stack that
- * it left goes on a few words above that place, so the return address is searched for there.
+ * If C and Go call each other several times, the walk changes stacks several times. When the walk
+ * comes back to a stack, the return address is a few words above the place where the walk left, and
+ * is searched for there.
  *
- * asmcgocall on g0's own stack changes nothing. It keeps the stack pointer at rsp + 40 and a zero
- * above it; since Go 1.21 at rsp.
+ * If asmcgocall runs on g0's own stack, it does not change stacks. It then keeps the stack pointer
+ * at rsp + 40 with a zero above; since Go 1.21 at rsp.
  */
 #include "config.h"
 
@@ -30,7 +32,7 @@
 
 #include "xtop/base/registers_x86.h"
 
-#define GO_SEARCHED_WORDS 11 /* asmcgocall takes at most 72 bytes above the callback's frame */
+#define GO_SEARCHED_WORDS 11 /* asmcgocall's frame above the callback's has at most 72 bytes */
 
 /* struct ucontext at rsp: 5 words, then these registers (Linux uapi/asm/sigcontext.h). */
 #define UCONTEXT_REGISTERS 40
@@ -41,8 +43,8 @@ static const uint8_t go_sigcontext[] = { REG_R8,  REG_R9,  REG_R10, REG_R11, REG
 /* --- the cursor ------------------------------------------------------------------------------- */
 
 /*
- * Whether the function runs on the stack that it was called on: the frame pointer is still that of
- * its own frame, or of the caller's, which ends just below the caller's return address.
+ * Whether the function still runs on the stack that it was called on: the frame pointer points to
+ * the function's own frame, or to the caller's frame.
  */
 static bool go_is_unswitched(const struct go_leave *leave)
 {
@@ -82,7 +84,7 @@ static enum unwind_step go_return(const struct go_leave *leave, uint64_t slot, b
 	return STEP_CALLER;
 }
 
-/* --- one function each ------------------------------------------------------------------------ */
+/* --- steps out of each function --------------------------------------------------------------- */
 
 static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
 {
@@ -94,8 +96,8 @@ static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
 }
 
 /*
- * Without the other stack, or when the goroutine runs elsewhere by now, the chain ends here. A
- * goroutine that runs has no saved stack pointer, or that of a function that changed stacks.
+ * Without the other stack, or if the goroutine runs on another thread now, the chain ends here. A
+ * running goroutine has no saved stack pointer, or one of a function that changed stacks.
  */
 static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 {
@@ -108,12 +110,12 @@ static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 	    !cursor_read(leave->cursor, slot, &word, 1) || !go_rule_before(leave, word) ||
 	    go_switches_find(leave->switches, word - leave->bias - 1))
 		return STEP_OUTERMOST;
-	bare.depth = 0; /* its frame lies below what was copied */
+	bare.depth = 0; /* the frame lies below the copied bytes */
 	leave->cursor->known &= ~(1U << REG_RBP);
 	return go_return(&bare, slot, true);
 }
 
-/* The stack pointer that asmcgocall keeps when it stays on its stack. AT: offset from rsp. */
+/* Finds the stack pointer that asmcgocall keeps at rsp + AT when it does not change stacks. */
 static bool go_find_kept_sp(const struct go_leave *leave, unsigned at, uint64_t *sp)
 {
 	uint64_t rsp = leave->cursor->regs[REG_RSP], words[2];
@@ -139,9 +141,10 @@ static enum unwind_step go_leave_asmcgocall(const struct go_leave *leave)
 }
 
 /*
- * Leaves out C's frames, as Go itself does: steps from the callback to the caller of asmcgocall(),
- * whose saved stack pointer is the CFA. Its frame has 0 or 8 bytes. In the place of the callback's
- * return address is an address in systemstack_switch(), up to Go 1.15 in asmcgocall().
+ * Skips C's frames, as Go itself does: steps from the callback to the caller of asmcgocall(). The
+ * CFA is asmcgocall()'s saved stack pointer, and asmcgocall()'s frame has 0 or 8 bytes. The word at
+ * the place of the callback's return address is in systemstack_switch(), up to Go 1.15 in
+ * asmcgocall().
  */
 static enum unwind_step go_skip_c(const struct go_leave *leave, uint64_t cfa)
 {
@@ -154,7 +157,7 @@ static enum unwind_step go_skip_c(const struct go_leave *leave, uint64_t cfa)
 	mark = go_switches_find(leave->switches, words[0] - leave->bias);
 	if (!mark || (mark->kind != GO_MARK && mark->kind != GO_ASMCGOCALL))
 		return STEP_NOT_COVERED;
-	bare.depth = 0; /* rbp is not there */
+	bare.depth = 0; /* rbp is not saved there */
 	leave->cursor->known &= ~(1U << REG_RBP);
 	for (unsigned i = 1; i < 3; i++)
 		if (go_rule_before(leave, words[i]))
@@ -186,8 +189,8 @@ static enum unwind_step go_leave_callback(const struct go_leave *leave)
 }
 
 /*
- * These functions keep their stack pointer in r12 or rbp. Their first instructions have not set
- * that register yet, but still run on the stack that they were called on.
+ * These functions keep their stack pointer in r12 or rbp. Their first instructions, before the
+ * register is set, still run on the stack that the functions were called on.
  */
 static enum unwind_step go_leave_vdso(const struct go_leave *leave)
 {

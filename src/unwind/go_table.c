@@ -5,15 +5,15 @@
  *   0xfffffffb  1.2   words: n_functions; the list of functions; offsets count from the table
  *   0xfffffffa  1.16  words: n_functions, n_files, and where names, units, files, depths and the
  *                     list of functions lie
- *   0xfffffff0  1.18  the same with the address of the code behind n_files. Functions are relative
- *                     to that address, and the list has words of 4 bytes
- *   0xfffffff1  1.20  the same; since 1.26 the address is 0
+ *   0xfffffff0  1.18  like 1.16, with the address of the code behind n_files. Functions are relative
+ *                     to this address, and the list has words of 4 bytes
+ *   0xfffffff1  1.20  like 1.18; since 1.26 the address is 0
  *
  *   list of functions   address, offset of the function's record; at last the end of the code
  *   record              address, offset of the name, ..., offset of the depths, ..., flags
- *   depths              pairs of varints: zigzag change of the depth, instructions that have it;
- *                       the depth begins at -1, a change of 0 ends the pairs. What counts as an
- *                       instruction is the smallest one: 1 byte on x86-64, 4 on arm64
+ *   depths              pairs of varints: zigzag change of the depth, length of code in smallest
+ *                       instructions (1 byte on x86-64, 4 on arm64); the depth begins at -1, a
+ *                       change of 0 ends the pairs
  *
  * (Go src/debug/gosym/pclntab.go, src/runtime/symtab.go: pcHeader, step(); src/runtime/runtime2.go:
  * _func.) Resolver's thread.
@@ -31,14 +31,14 @@
 #define GO_MAGIC_1_20 0xfffffff1U
 
 /*
- * What the record of a function has where: bytes from its start. Flags 0: there are none, or they
- * do not mark assembly yet.
+ * Offsets of fields in a function's record. `flags` is 0 if the record has no flags, or if they do
+ * not mark assembly yet.
  */
 struct go_record {
 	uint8_t name, depths, flags;
 };
 
-/* What follows the name at GO_HEAD_BYTES, in words of 8 bytes. */
+/* The words of 8 bytes that follow the head, at GO_HEAD_BYTES. */
 enum { GO_WORD_FUNCTIONS, GO_WORD_FILES, GO_WORD_OFFSETS };
 enum { GO_OFFSET_NAMES = 0, GO_OFFSET_DEPTHS = 3, GO_OFFSET_FUNCTIONS = 4, GO_N_OFFSETS = 5 };
 
@@ -73,7 +73,7 @@ static bool go_is_relative(const struct go_table *table)
 #define GO_HEAD_SMALLEST 6
 #define GO_ARM64_SMALLEST 4
 
-/* magic, two zeros, the smallest instruction's size, the size of a pointer */
+/* The head is: magic, two zeros, the smallest instruction's size, the size of a pointer. */
 bool go_is_head(const uint8_t *head)
 {
 	static const uint8_t rest_x86[] = { 0, 0, 1, 8 }, rest_arm64[] = { 0, 0, 4, 8 };
@@ -110,7 +110,7 @@ static bool go_init_places(struct go_table *table)
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* The address of function INDEX; with INDEX n_functions: the end of the code. */
+/* Reads the address of function INDEX. INDEX n_functions is the end of the code. */
 static bool go_read_start(const struct go_table *table, size_t index, uint64_t *start)
 {
 	uint32_t offset;
@@ -124,7 +124,7 @@ static bool go_read_start(const struct go_table *table, size_t index, uint64_t *
 	return true;
 }
 
-/* Where the record of function INDEX lies. */
+/* Finds the offset of function INDEX's record in the table. */
 static bool go_find_record(const struct go_table *table, size_t index, uint64_t *record)
 {
 	uint32_t offset;
@@ -207,7 +207,10 @@ static bool go_is_entry(const struct go_table *table, const struct go_function *
 	       memcmp(function->name, name, function->name_bytes) == 0;
 }
 
-/* The table does not tell the address of the code: the file's entry point is a known function. */
+/*
+ * Finds the address of the code if the table does not have it: the entry point of the file is a
+ * function with a known name.
+ */
 static bool go_find_text(struct go_table *table)
 {
 	for (size_t i = 0; i < table->n_functions; i++) {
@@ -241,7 +244,7 @@ bool go_table_init(struct go_table *table)
 
 /* --- depths ----------------------------------------------------------------------------------- */
 
-/* Little-endian groups of 7 bits; the top bit says that more follow. */
+/* Reads groups of 7 bits, lowest first. The top bit of a byte says that another byte follows. */
 static bool go_read_varint(struct go_depths *depths, uint32_t *value)
 {
 	*value = 0;

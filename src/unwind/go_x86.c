@@ -15,7 +15,9 @@
 
 #define GO_MAX_DEPTH (1 << 30)
 
-/* DEPTH from rsp to the return address. RBP_SAVED: the caller's rbp lies below it. */
+/*
+ * DEPTH: from rsp to the return address. RBP_SAVED: the caller's rbp is below the return address.
+ */
 static struct cfi_rule go_make_rule(int64_t depth, bool rbp_saved)
 {
 	struct cfi_rule rule = { .kind = RULE_CFA,
@@ -36,9 +38,9 @@ static struct cfi_rule go_make_rule(int64_t depth, bool rbp_saved)
 }
 
 /*
- * crosscall2() saves what C's caller expects to keep (Go src/runtime/cgo/abi_amd64.h, since 1.17).
- * Its depth is largest when it has done so: 24 bytes of arguments, the words below, registers of
- * floating point, flags, and since 1.21 rbp.
+ * crosscall2() saves all registers that a C function preserves (Go src/runtime/cgo/abi_amd64.h,
+ * since 1.17). The depth is largest after these saves: 24 bytes of arguments, the words of enum
+ * CROSSCALL_*, floating-point registers, flags, and since 1.21 rbp.
  */
 #define GO_CROSSCALL_ARGUMENTS 24
 #define GO_CROSSCALL_DEPTH     256
@@ -72,7 +74,7 @@ static struct cfi_rule go_make_crosscall_rule(int64_t depth)
 	return rule;
 }
 
-/* Assembly may push what it likes. An odd depth happens in assembly only, too. */
+/* In assembly a frame need not contain rbp, and the depth may be any number. */
 struct cfi_rule go_x86_rule(const struct go_function *function, int64_t depth)
 {
 	bool assembly = go_is_assembly(function), rbp_saved = depth >= 8 && !assembly;

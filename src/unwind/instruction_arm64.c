@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of A64; see instruction.h. All have four bytes. Which group an instruction belongs
- * to is told by its bits 28 to 25 (Arm ARM DDI 0487J.a, chapter C4.1):
+ * Decodes instructions of A64; see instruction.h. All instructions have four bytes. Bits 28 to 25
+ * tell the group of an instruction (Arm ARM DDI 0487J.a, chapter C4.1):
  *
  *   0000  undefined, SME        x1x0  loads and stores
  *   0010  SVE                   x101  arithmetic of registers
  *   100x  arithmetic of numbers x111  SIMD and floating point
  *   101x  branches, system
  *
- * Few of them matter for unwinding:
+ * Only these matter for unwinding:
  *
- *   stp str ldp ldr with a base, before and behind which they may move it    EFFECT_STORE, _LOAD
- *   add sub mov of 64 bits, and sp                                           EFFECT_ADD
- *   mov of a number, and add or sub of that to sp                 EFFECT_NUMBER, EFFECT_MOVE
- *   and of sp                                                                EFFECT_ALIGN
+ *   stp str ldp ldr with a base register, which they may move      EFFECT_STORE, EFFECT_LOAD
+ *   add sub mov of 64 bits, also with sp                           EFFECT_ADD
+ *   mov of a number; add or sub of such a register to sp           EFFECT_NUMBER, EFFECT_MOVE
+ *   and to sp                                                      EFFECT_ALIGN
  *
- * The others only lose the registers that they write. SVE instructions count as writing none: code
- * saves a preserved register before it writes it, and all instructions that save are decoded. Any
- * thread; pure functions.
+ * Other instructions only lose the registers that they write. SVE instructions count as writing no
+ * register: code saves a preserved register before writing it, and all instructions that save are
+ * decoded. Any thread; pure functions.
  */
 #include "config.h"
 
@@ -26,8 +26,8 @@
 #include <string.h>
 
 #define WORD_BYTES    4
-#define ZERO_REGISTER 31 /* or sp, as the instruction says */
-#define FIRST_TARGET_HINT 0xd503241fU /* bti; bits 7 and 6 tell for what */
+#define ZERO_REGISTER 31 /* sp in some instructions */
+#define FIRST_TARGET_HINT 0xd503241fU /* bti; bits 7 and 6 tell which calls and jumps may arrive */
 
 #define IS(code, mask, value) (((code) & (mask)) == (value))
 
@@ -36,7 +36,7 @@ static uint32_t arm64_field(uint32_t code, unsigned from, unsigned n)
 	return code >> from & ((1U << n) - 1);
 }
 
-/* N bits from bit FROM on, signed. */
+/* The signed number in N bits from bit FROM on. */
 static int32_t arm64_signed(uint32_t code, unsigned from, unsigned n)
 {
 	return (int32_t)(code << (32 - from - n)) >> (32 - n);
@@ -57,13 +57,13 @@ static const uint8_t arm64_code_registers[32] = {
 /* clang-format on */
 #undef NO
 
-/* REG_NONE: not followed; nor is the zero register. */
+/* The register NUMBER, where 31 is the zero register. REG_NONE: states do not have it. */
 static uint8_t arm64_register(uint32_t number)
 {
 	return arm64_code_registers[number];
 }
 
-/* The same where number 31 is sp. */
+/* The register NUMBER, where 31 is sp. REG_NONE: states do not have it. */
 static uint8_t arm64_register_or_sp(uint32_t number)
 {
 	return number == ZERO_REGISTER ? (uint8_t)CODE_ARM64_SP : arm64_code_registers[number];
@@ -94,8 +94,8 @@ static void arm64_add(struct instruction *to, uint8_t dest, uint8_t source, int3
 /* What a load or store does to its base register. */
 struct arm64_base {
 	uint8_t reg;
-	int32_t offset; /* of the memory from the base, as it was before */
-	int32_t moves;
+	int32_t offset; /* address of the memory - the base's old value */
+	int32_t moves;  /* added to the base */
 };
 
 static void arm64_move_base(struct instruction *to, const struct arm64_base *base)
@@ -105,8 +105,8 @@ static void arm64_move_base(struct instruction *to, const struct arm64_base *bas
 }
 
 /*
- * Words of 64 bits are loaded, N of them, to registers that are followed or not. A base that is not
- * followed tells nothing of them.
+ * A load of N words of 64 bits to the registers FIRST and SECOND, which may be REG_NONE. The values
+ * are unknown if the base is REG_NONE.
  */
 static void arm64_load(struct instruction *to, const struct arm64_base *base, unsigned n,
 		       uint8_t first, uint8_t second)
@@ -147,7 +147,7 @@ static void arm64_store(struct instruction *to, const struct arm64_base *base, u
 	to->pair = n == 2;
 }
 
-/* BITS of the addressing mode: 1 behind, 3 before; the others leave the base as it is. */
+/* BITS is the addressing mode: 1 post-index, 3 pre-index; other modes do not move the base. */
 static struct arm64_base arm64_base_of(uint32_t code, unsigned bits, int32_t offset)
 {
 	return (struct arm64_base){ .reg = arm64_register_or_sp(arm64_field(code, 5, 5)),
@@ -155,7 +155,7 @@ static struct arm64_base arm64_base_of(uint32_t code, unsigned bits, int32_t off
 				    .moves = bits & 1 ? offset : 0 };
 }
 
-/* ldp, stp, ldpsw, and those of SIMD registers. */
+/* ldp, stp, ldpsw, also with SIMD registers. */
 static void arm64_decode_pair(struct instruction *to, uint32_t code)
 {
 	unsigned opc = arm64_field(code, 30, 2);
@@ -181,7 +181,7 @@ static void arm64_decode_pair(struct instruction *to, uint32_t code)
 	}
 }
 
-/* One register, at a base and a number. */
+/* A load or store of one register, at a base and a number. */
 static void arm64_decode_single(struct instruction *to, uint32_t code, unsigned bits,
 				int32_t offset)
 {
@@ -219,11 +219,11 @@ static void arm64_decode_register(struct instruction *to, uint32_t code)
 	}
 }
 
-/* Exclusive and ordered ones, and compare and swap: what they write is lost. */
+/* Exclusive and ordered loads and stores, and compare and swap: registers they write are lost. */
 static void arm64_decode_exclusive(struct instruction *to, uint32_t code)
 {
 	arm64_lose(to, arm64_register(arm64_field(code, 16, 5)));
-	if (IS(code, 0x80a00000, 0x00200000)) /* casp: an even one, and the next */
+	if (IS(code, 0x80a00000, 0x00200000)) /* casp: an even register and the next */
 		arm64_lose(to, arm64_register(arm64_field(code, 16, 5) | 1));
 	if (code >> 22 & 1) {
 		arm64_lose(to, arm64_register(arm64_field(code, 0, 5)));
@@ -249,7 +249,7 @@ static void arm64_decode_memory(struct instruction *to, uint32_t code)
 	case 0:
 		if (!simd)
 			arm64_decode_exclusive(to, code);
-		else if (code >> 23 & 1) /* of several SIMD registers, and the base moves */
+		else if (code >> 23 & 1) /* several SIMD registers, and the base moves */
 			arm64_lose(to, arm64_register_or_sp(arm64_field(code, 5, 5)));
 		break;
 	case 1:
@@ -269,7 +269,7 @@ static void arm64_decode_memory(struct instruction *to, uint32_t code)
 
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
-/* add, sub of a number. Those of 32 bits, or that set flags, are left. */
+/* add or sub of a number, with 64 bits and without setting flags. False: another instruction. */
 static bool arm64_decode_add(struct instruction *to, uint32_t code)
 {
 	int32_t value = (int32_t)(arm64_field(code, 10, 12) << (code >> 22 & 1 ? 12 : 0));
@@ -282,7 +282,10 @@ static bool arm64_decode_add(struct instruction *to, uint32_t code)
 	return true;
 }
 
-/* movz, and movk of bits that are 0: numbers below 2^31, and not in preserved registers. */
+/*
+ * movz, and movk to bits that are 0, of numbers below 2^31, to registers that are not preserved.
+ * Returns false for other instructions.
+ */
 static bool arm64_decode_wide(struct instruction *to, uint32_t code)
 {
 	int32_t value = (int32_t)(arm64_field(code, 5, 16) << (code >> 21 & 1 ? 16 : 0));
@@ -320,19 +323,19 @@ static void arm64_decode_number(struct instruction *to, uint32_t code)
 		arm64_lose(to, arm64_register(dest));
 }
 
-/* add, sub with a register that is extended: these may write sp. */
+/* add or sub with an extended register may write sp. */
 static bool arm64_is_extended(uint32_t code)
 {
 	return IS(code, 0x3fe00000, 0x0b200000);
 }
 
-/* irg may write sp, too. */
+/* irg (insert random tag) may write sp. */
 static bool arm64_is_tag(uint32_t code)
 {
 	return IS(code, 0xffe0fc00, 0x9ac01000);
 }
 
-/* add, sub sp, sp, and a register as it is. */
+/* add or sub of a whole register to sp. Returns false for other instructions. */
 static bool arm64_decode_move(struct instruction *to, uint32_t code)
 {
 	uint8_t source = arm64_register(arm64_field(code, 16, 5));
@@ -363,7 +366,7 @@ static void arm64_decode_registers(struct instruction *to, uint32_t code)
 								     : arm64_register(dest));
 }
 
-/* Of SIMD and floating point, what moves to a general register. */
+/* SIMD and floating-point instructions that write a general register. */
 static void arm64_decode_simd(struct instruction *to, uint32_t code)
 {
 	unsigned kind = arm64_field(code, 16, 3);
@@ -376,7 +379,7 @@ static void arm64_decode_simd(struct instruction *to, uint32_t code)
 		arm64_lose(to, arm64_register(arm64_field(code, 0, 5)));
 }
 
-/* addvl, addpl: the only ones of SVE that write sp. */
+/* addvl and addpl are the only SVE instructions that write sp. */
 static void arm64_decode_sve(struct instruction *to, uint32_t code)
 {
 	if (IS(code, 0xffa0f000, 0x04205000))
@@ -395,27 +398,27 @@ static void arm64_call(struct instruction *to)
 	to->lost = CALL_LOST;
 }
 
-/* A distance in words: N signed bits from bit FROM on. */
+/* A branch's target: N signed bits from bit FROM on are the distance in words. */
 static uint64_t arm64_target(uint64_t address, uint32_t code, unsigned from, unsigned n)
 {
 	return address + (uint64_t)((int64_t)arm64_signed(code, from, n) * WORD_BYTES);
 }
 
-/* br, blr, ret, eret, and the same with an address that is signed. */
+/* br, blr, ret, eret, and their forms for signed addresses. */
 static void arm64_decode_indirect(struct instruction *to, uint32_t code)
 {
 	switch (arm64_field(code, 21, 3)) {
 	case 1:
 		arm64_call(to);
 		break;
-	case 2: /* retaa has 31 there */
+	case 2: /* ret has 30, retaa has 31 */
 		to->flow = arm64_field(code, 5, 5) >= 30 ? FLOW_RETURN : FLOW_INDIRECT;
 		break;
 	case 4:
 	case 5:
 		to->flow = FLOW_END;
 		break;
-	default: /* x16 and x17 may lead to other functions, and nothing else: bti c */
+	default: /* with bti c, only a jump by x16 or x17 may lead to another function */
 		to->flow = FLOW_INDIRECT;
 		to->tail = arm64_field(code, 5, 5) == 16 || arm64_field(code, 5, 5) == 17;
 		break;
@@ -426,7 +429,7 @@ static void arm64_decode_indirect(struct instruction *to, uint32_t code)
 static void arm64_decode_system(struct instruction *to, uint32_t code)
 {
 	to->filler = code == 0xd503201f; /* nop */
-	/* bti, and paciasp, pacibsp, which also mark where calls may lead */
+	/* bti; paciasp and pacibsp mark targets of calls, too */
 	to->marks_target = IS(code, 0xffffff3f, FIRST_TARGET_HINT) || code == 0xd503233f ||
 			   code == 0xd503237f;
 	if (code >> 21 & 1) /* mrs, sysl */
@@ -468,7 +471,7 @@ bool instruction_arm64_decode(const uint8_t *bytes, size_t n, uint64_t address,
 	case 0:
 		if (code >> 16 && !(code >> 31))
 			return false;
-		if (!(code >> 16)) { /* udf; zeros also fill */
+		if (!(code >> 16)) { /* udf; zeros are also fillers */
 			to.flow = FLOW_TRAP;
 			to.filler = !code;
 		}

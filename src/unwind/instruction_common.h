@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Common instructions, decoded faster than by Zydis; see instruction_common_x86.c. */
+/* Decodes common x86-64 instructions faster than Zydis does; see instruction_common_x86.c. */
 #ifndef XTOP_UNWIND_INSTRUCTION_COMMON_H
 #define XTOP_UNWIND_INSTRUCTION_COMMON_H
 
 #include "unwind/instruction.h"
 
-/* As instruction_x86_decode(). False: the instruction is another one, or none. */
+/* Like instruction_x86_decode(). Also returns false for an instruction that is not common. */
 bool instruction_decode_common(const uint8_t *bytes, size_t n, uint64_t address,
 			       struct instruction *instruction);
-/* The same for all instructions, by Zydis alone. */
+/* Like instruction_x86_decode(), but only by Zydis. */
 bool instruction_decode_zydis(const uint8_t *bytes, size_t n, uint64_t address,
 			      struct instruction *instruction);
 

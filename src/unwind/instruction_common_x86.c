@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The x86-64 instructions that most of a compiler's code consists of; see instruction_common.h.
- * They are decoded by tables of opcodes. Zydis would take several times as long, because it
- * describes all operands. Zydis decodes whatever is not in the tables. A test compares both at
- * every byte of real code (tests/unwind/test_instruction). Any thread; pure functions.
+ * Decodes the most common x86-64 instructions of compiled code by tables of opcodes; see
+ * instruction_common.h. Zydis would take several times as long, because it describes all operands.
+ * Zydis decodes the instructions that are not in the tables. A test compares both decoders at every
+ * byte of real code (tests/unwind/test_instruction). Any thread; pure functions.
  *
  *   [66, F2, F3]  [REX]  [0F] opcode  [ModRM]  [SIB]  [displacement]  [immediate]
  *
- * (Intel SDM vol. 2 §2.1). One of the three prefixes is followed by 0F here, as in instructions of
- * SSE.
+ * (Intel SDM vol. 2 §2.1). The tables have a prefix only with 0F, as in instructions of SSE.
  */
 #include "config.h"
 
@@ -18,17 +17,17 @@
 
 enum common_kind {
 	COMMON_NONE,     /* left to Zydis */
-	COMMON_READ,     /* writes no register and no word that is followed */
+	COMMON_READ,     /* writes no register and no word of 64 bits */
 	COMMON_WRITE_REG, /* writes ModRM.reg */
 	COMMON_WRITE_RM, /* writes ModRM.rm, if that is a register */
-	COMMON_COMPARE,  /* as COMMON_READ, if rsp is not compared with a register */
-	COMMON_XOR,      /* xor of registers: rbp with itself begins a chain */
+	COMMON_COMPARE,  /* cmp; left to Zydis if rsp is compared with a register */
+	COMMON_XOR,      /* xor; left to Zydis if rbp is set to 0, which begins a chain */
 	COMMON_STORE,    /* mov ModRM.reg to ModRM.rm */
 	COMMON_LOAD,     /* mov ModRM.rm to ModRM.reg */
 	COMMON_LEA,
-	COMMON_GROUP,    /* add, or, and, sub, xor, cmp with an immediate, by ModRM.reg */
+	COMMON_GROUP,    /* add, or, and, sub, xor, cmp with an immediate; ModRM.reg tells which */
 	COMMON_NUMBER,   /* mov an immediate to ModRM.rm */
-	COMMON_NUMBER_REG, /* the same to the register in the opcode */
+	COMMON_NUMBER_REG, /* mov an immediate to the register in the opcode */
 	COMMON_PUSH,
 	COMMON_POP,
 	COMMON_CALL,
@@ -36,13 +35,13 @@ enum common_kind {
 	COMMON_BRANCH,
 	COMMON_RETURN,
 	COMMON_LEAVE,
-	COMMON_NOP,      /* one byte */
-	COMMON_NOP_RM,   /* with ModRM, /0 */
+	COMMON_NOP,      /* nop of one byte */
+	COMMON_NOP_RM,   /* nop with ModRM, /0 */
 };
 
 struct common_opcode {
-	uint8_t kind;
-	uint8_t modrm; /* there is one */
+	uint8_t kind;  /* enum common_kind */
+	uint8_t modrm; /* 1: a ModRM byte follows */
 	uint8_t immediate_bytes;
 };
 
@@ -79,7 +78,7 @@ static const struct common_opcode common_opcodes[256] = {
 	[0xe8] = PLAIN(CALL, 4), [0xe9] = PLAIN(JUMP, 4), [0xeb] = PLAIN(JUMP, 1),
 };
 
-/* Behind 0F. */
+/* Opcodes behind 0F. */
 static const struct common_opcode common_opcodes_0f[256] = {
 	[0x10] = RM(READ), [0x11] = RM(READ), /* movups, movss ... */
 	[0x28] = RM(READ), [0x29] = RM(READ), /* movaps */
@@ -92,27 +91,27 @@ static const struct common_opcode common_opcodes_0f[256] = {
 	[0xbe] = RM(WRITE_REG), [0xbf] = RM(WRITE_REG), /* movsx */
 };
 
-/* The same with a prefix 66, F2 or F3 before it: moves and arithmetic of SSE registers. */
+/* Opcodes behind 66 0F, F2 0F or F3 0F: moves and arithmetic of SSE registers. */
 static const struct common_opcode common_opcodes_sse[256] = {
 	[0x10] = RM(READ), [0x11] = RM(READ), [0x58] = RM(READ), [0x59] = RM(READ),
 	[0x5c] = RM(READ), [0x5e] = RM(READ),
 };
 
-/* By the processor's numbers. */
+/* The processor's number of a register -> enum unwind_register. */
 static const uint8_t common_registers[16] = {
 	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
 struct common_parts {
-	const uint8_t *at, *end; /* what is not decoded yet */
+	const uint8_t *at, *end; /* bytes that are not decoded yet */
 	uint8_t rex, opcode;
-	bool wide;        /* 64 bits */
-	bool prefix;
-	uint8_t mod, reg, rm; /* of ModRM; registers: enum unwind_register */
-	bool index, rip;  /* of the place in memory */
-	uint8_t base;     /* REG_NONE: none */
-	uint8_t group;    /* ModRM.reg without REX */
+	bool wide;        /* the operands have 64 bits */
+	bool prefix;      /* there is a prefix 66, F2 or F3 */
+	uint8_t mod, reg, rm; /* fields of ModRM; reg and rm are enum unwind_register */
+	bool index, rip;  /* the memory operand has an index; is relative to rip */
+	uint8_t base;     /* the memory operand's base register; REG_NONE: it has none */
+	uint8_t group;    /* ModRM.reg without the bit of REX */
 	int32_t displacement;
 	int32_t immediate;
 };
@@ -135,7 +134,7 @@ static bool common_decode_number(struct common_parts *parts, unsigned n, int32_t
 	return true;
 }
 
-/* Intel SDM vol. 2 §2.1.5, table 2-3. */
+/* Decodes SIB (Intel SDM vol. 2 §2.1.5, table 2-3). */
 static bool common_decode_sib(struct common_parts *parts)
 {
 	uint8_t sib, index;
@@ -151,7 +150,7 @@ static bool common_decode_sib(struct common_parts *parts)
 	return true;
 }
 
-/* §2.1.5, table 2-2. */
+/* Decodes ModRM, SIB and the displacement (Intel SDM vol. 2 §2.1.5, table 2-2). */
 static bool common_decode_modrm(struct common_parts *parts)
 {
 	bool far;
@@ -206,7 +205,7 @@ static const struct common_opcode *common_decode_opcode(struct common_parts *par
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
-/* Whether the word lies at a register and a displacement. */
+/* Whether the operand is memory at register + displacement. */
 static bool common_is_place(const struct common_parts *parts)
 {
 	return parts->mod != 3 && !parts->index && parts->base != REG_NONE;
@@ -263,7 +262,7 @@ static bool common_lea(const struct common_parts *parts, struct instruction *to)
 	return true;
 }
 
-/* Intel SDM vol. 2, appendix A, table A-6, group 1. */
+/* Decodes group 1 of Intel SDM vol. 2, appendix A, table A-6. */
 static bool common_group(const struct common_parts *parts, struct instruction *to)
 {
 	enum { ADD = 0, AND = 4, SUB = 5, XOR = 6, CMP = 7 };
@@ -319,7 +318,7 @@ static bool common_is_rsp_compared(const struct common_parts *parts)
 	return parts->mod == 3 && (parts->reg == REG_RSP || parts->rm == REG_RSP);
 }
 
-/* False: this one is left to Zydis. */
+/* Sets the effect and the flow. Returns false if the instruction is left to Zydis. */
 static bool common_effect(const struct common_parts *parts, enum common_kind kind,
 			  struct instruction *to)
 {

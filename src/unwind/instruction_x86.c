@@ -13,13 +13,13 @@ const uint32_t instruction_call_lost = 1U << REG_RAX | 1U << REG_RCX | 1U << REG
 				       1U << REG_RSI | 1U << REG_RDI | 1U << REG_R8 |
 				       1U << REG_R9 | 1U << REG_R10 | 1U << REG_R11;
 
-/* By the processor's numbers. enum unwind_register has another order. */
+/* The processor's number of a register -> enum unwind_register. */
 static const uint8_t instruction_registers[16] = {
 	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
-/* The general register of which REG, of any width, is a part. REG_NONE: none. */
+/* The general register that REG, of any width, is a part of; REG_NONE if there is none. */
 static unsigned instruction_register(ZydisRegister reg)
 {
 	if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
@@ -39,13 +39,13 @@ static unsigned instruction_register_at(const struct instruction_parts *parts, u
 {
 	const ZydisDecodedOperand *operand = &parts->operands[i];
 
-	/* a part of a register is not the register */
+	/* a part of a register does not count as the register */
 	if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER || operand->size != 64)
 		return REG_NONE;
 	return instruction_register(operand->reg.value);
 }
 
-/* False: not a word of memory at register + displacement. */
+/* Returns false unless operand I is memory at register + displacement. */
 static bool instruction_place_at(const struct instruction_parts *parts, unsigned i, uint8_t *base,
 				 int32_t *displacement)
 {
@@ -178,7 +178,7 @@ static void instruction_effect_of(const struct instruction_parts *parts, struct 
 	}
 }
 
-/* The registers that are written besides those of the effect. */
+/* The registers that are written, without those that the effect describes. */
 static uint32_t instruction_lost(const struct instruction_parts *parts,
 				 const struct instruction *to)
 {
@@ -244,7 +244,9 @@ static enum instruction_flow instruction_flow_of(const struct instruction_parts 
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_HLT:
 		return FLOW_TRAP;
-	/* Zydis counts these as branches. Without a transaction, xabort does nothing. */
+	/*
+	 * Zydis has these in the category of branches. Outside a transaction xabort does nothing.
+	 */
 	case ZYDIS_MNEMONIC_XABORT:
 	case ZYDIS_MNEMONIC_XEND:
 		return FLOW_NEXT;
@@ -274,7 +276,7 @@ static bool instruction_is_filler(const struct instruction_parts *parts)
 		parts->operands[0].reg.value == parts->operands[1].reg.value);
 }
 
-/* "xor %ebp,%ebp", or a constant or a variable's value that becomes the stack pointer. */
+/* Whether the instruction is "xor %ebp,%ebp", or sets rsp to a constant or a variable's value. */
 static bool instruction_begins(const struct instruction_parts *parts)
 {
 	const ZydisDecodedOperand *operands = parts->operands;
@@ -295,8 +297,8 @@ static bool instruction_begins(const struct instruction_parts *parts)
 }
 
 /*
- * Intel SDM vol. 2, CALL: E8 and a distance of four bytes; FF /2 and an address of two to seven
- * bytes with its prefix.
+ * A call is E8 and a distance of four bytes, or FF /2 and an address: two to seven bytes with a
+ * prefix (Intel SDM vol. 2, CALL).
  */
 bool instruction_x86_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES])
 {
@@ -346,5 +348,5 @@ bool instruction_x86_decode(const uint8_t *bytes, size_t n, uint64_t address,
 
 bool instruction_skips_prefix(const uint8_t *bytes, size_t n)
 {
-	return n > 1 && bytes[0] == 0xf0; /* lock: glibc jumps over it when there is one thread */
+	return n > 1 && bytes[0] == 0xf0; /* lock: glibc skips it in programs with one thread */
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a function has done with lr before an instruction; see links_arm32.h. A pass over its code
- * up to there looks for what compilers write (Arm ARM DDI 0487J.a §F5.1):
+ * What a function has done with lr before an instruction; see links_arm32.h. A pass over the code
+ * before the instruction looks for instructions that compilers write (Arm ARM DDI 0487J.a §F5.1):
  *
  *                            ARM                      Thumb
  *   saves lr                 push {.., lr}            push {.., lr}
- *                            str lr, [sp, #-4]!       the same
+ *                            str lr, [sp, #-4]!       str lr, [sp, #-4]!
  *   makes a frame            add r11, sp, #n          add r7, sp, #n
  *                            mov r11, sp              mov r7, sp
  *   calls                    bl, blx                  bl, blx
- *   has lr back              pop {.., lr}             pop {.., lr}
- *                            ldr lr, [sp], #4         the same
- *   goes elsewhere           b, bx                    b, b.w, bx
+ *   restores lr              pop {.., lr}             pop {.., lr}
+ *                            ldr lr, [sp], #4         ldr lr, [sp], #4
+ *   leaves                   b, bx                    b, b.w, bx
  *
- * The return address is in the frame once lr is saved and a frame made. Behind a pop of lr it is in
- * lr, up to the branch that follows. A call without a frame changes lr: then the code does not
- * tell. Branches are not followed, and data between instructions count as instructions.
+ * The return address is in the frame after lr was saved and a frame was made. Between a restore of
+ * lr and the next branch, the return address is in lr. A call without a frame changes lr: the code
+ * does not tell the place then. Branches are not followed, and data between instructions count as
+ * instructions.
  */
 #include "config.h"
 
@@ -24,17 +25,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINKS_MAX_BYTES 4096 /* of a function, up to the instruction */
-#define LINKS_CACHE     256  /* a power of 2: the last questions */
+#define LINKS_MAX_BYTES 4096 /* bytes of a function before the instruction */
+#define LINKS_CACHE     256  /* recent answers; a power of 2 */
 
 struct links {
 	struct code_source source;
 	struct {
-		uint64_t pc; /* with bit 0 set for Thumb; 0: free */
+		uint64_t pc; /* with bit 0 set for Thumb; 0: the entry is free */
 		bool known, in_link;
 	} cache[LINKS_CACHE];
 	struct {
-		uint64_t pc; /* with bit 0 set; 0: free */
+		uint64_t pc; /* with bit 0 set; 0: the entry is free */
 		bool known;
 		struct frame_arm32 frame;
 	} frames[LINKS_CACHE];
@@ -181,7 +182,7 @@ bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* All of the function, or its beginning: what comes behind PC tells, too. */
+/* Finds the frame at PC by the whole function, because code behind PC tells something, too. */
 static bool links_look_frame(const struct links *links, uint64_t pc, struct frame_arm32 *frame)
 {
 	const struct code_source *source = &links->source;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism
- * is one file, one line here, and its member in struct unwind_tables (unwind.h):
+ * The table of unwinding mechanisms, in the order in which they are tried for each frame. A new
+ * mechanism is one file, one line here, and one member in struct unwind_tables (unwind.h):
  *
  *   MECHANISM(NAME, X86, ARM64, WAYS, BY)   NAME: the member of struct unwind_tables
- *                                           X86, ARM64: the step with the registers of these, or
- *                                           unwind_no_step: the mechanism does not know them
- *                                           WAYS: bit enum unwind_how: the ways that use it
- *                                           BY: enum unwind_by
+ *                                           X86, ARM64: the step function for the architecture, or
+ *                                           unwind_no_step if there is none
+ *                                           WAYS: bit enum unwind_how: ways that use the mechanism
+ *                                           BY: enum unwind_by of its frames
  *
  *   enum unwind_step NAME_step(struct NAME *table, uint64_t bias, struct cursor *cursor);
  *   void NAME_destroy(struct NAME *table);
  *   size_t NAME_memory_bytes(const struct NAME *table);
  *
- * The hypercall page stands first: what other tables say of it was made before Xen wrote it.
+ * The hypercall page is first: other tables for this page were made before Xen wrote the stubs.
  *
- * Go stands before CFI: where a Go program has CFI, it is a .debug_frame that knows neither the end
- * of a goroutine nor the functions that change stacks.
+ * Go is before CFI: if a Go program has CFI, it is a .debug_frame that knows neither the end of a
+ * goroutine nor the functions that change stacks.
  *
- * This is a macro and not an array of function pointers, so that a step stays a direct call: one
+ * This is a macro and not an array of function pointers, so that a step stays a direct call: a step
  * takes some 20 ns (bench_unwind_recorded, doc/HACKING §5). Frame pointers need no table: unwind.c
  * tries them when no mechanism here covers the address.
  */

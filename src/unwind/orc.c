@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The compact ORC table: building it, and looking addresses up. Resolver's thread.
+ * Builds the compact ORC table, and looks addresses up in the table. Resolver's thread.
  *
- * An entry has 3 bytes. The code is cut into blocks of 128 bytes. An entry keeps its offset in the
- * block, and the number of its row: there are only a few thousand different rows.
+ * An entry has 3 bytes. The code is divided into blocks of 128 bytes. An entry has an offset in its
+ * block, and the number of a row: there are only a few thousand distinct rows.
  *
  *   blocks   u32  index of the block's first entry; one more at the end
  *   entries  for each block u8 offset[n], ascending, then u16 id[n], index into rows; 8 bytes more
  *            at the end, which a look-up may read
  *
- * This layout is for look-ups, one for each frame. A block of a kernel has three or four entries.
- * Their offsets are below 128, and eight of them are compared at once, as bytes of one word: so a
- * look-up has no branch that cannot be predicted. An address before a block's first offset has the
- * last id of the block before, and this id lies right before the block's offsets.
+ * This layout makes look-ups fast, one for each frame. A block of a kernel has three or four
+ * entries. Their offsets are below 128, and eight offsets are compared at once, as bytes of one
+ * word, so a look-up has no unpredictable branch. An address before a block's first offset has the
+ * last id of the block before, which lies directly before the block's offsets.
  */
 #include "config.h"
 
@@ -31,8 +31,8 @@
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_AT_ONCE     sizeof(uint64_t)
-#define ORC_LOOK_ENTRIES 16384 /* between looks at whether work is over */
-#define ORC_HASH_BITS   LIMIT(17, 9) /* twice ORC_MAX_ROWS */
+#define ORC_CHECK_ENTRIES 16384 /* entries between two calls of work_is_over() */
+#define ORC_HASH_BITS   LIMIT(17, 9) /* twice as many slots as ORC_MAX_ROWS */
 #define ORC_HASH_SLOTS  (1U << ORC_HASH_BITS)
 
 static struct xtop_error *orc_no_memory(void)
@@ -50,9 +50,9 @@ size_t orc_blocks(uint64_t text_bytes)
 /* A table under construction. */
 struct orc_builder {
 	struct orc *orc;
-	uint8_t *offsets; /* of all entries */
-	uint16_t *ids;    /* same */
-	uint32_t *slots; /* hash of rows: id + 1 */
+	uint8_t *offsets; /* each entry's offset in its block */
+	uint16_t *ids;    /* each entry's row */
+	uint32_t *slots;  /* hash table of rows: id + 1; 0: the slot is empty */
 	size_t rows_capacity;
 	uint64_t last_block;
 	uint64_t last_offset;
@@ -107,8 +107,8 @@ static struct xtop_error *orc_add_row(struct orc_builder *builder, const struct 
 }
 
 /*
- * The number of ROW. This has a hash table of its own, of fixed size and without a call for each
- * comparison, since attaching to a kernel runs it for 400,000 entries: with hash.h
+ * Sets *ID to the number of ROW. Uses a special hash table of fixed size, without a call for each
+ * comparison, because attaching to a kernel runs this for 400,000 entries. With hash.h,
  * orc_create() takes 30 % more instructions (callgrind, tests/bench/bench_unwind).
  */
 static struct xtop_error *orc_intern(struct orc_builder *builder, const struct orc_row *row,
@@ -133,7 +133,7 @@ static struct xtop_error *orc_intern(struct orc_builder *builder, const struct o
 	return error;
 }
 
-/* Entries come in ascending order. The last entry for an address counts. */
+/* Adds an entry. Entries come in ascending order. The last entry for an address counts. */
 static struct xtop_error *orc_add(struct orc_builder *builder, uint64_t offset,
 				  const struct orc_row *row)
 {
@@ -165,7 +165,7 @@ static void *orc_shrink(void *array, size_t size_bytes)
 	return shrunk ? shrunk : array;
 }
 
-/* Writes entries FIRST up to END, which are a block. */
+/* Writes the entries [FIRST, END), which are those of one block. */
 static void orc_put_block(const struct orc_builder *builder, uint32_t first, uint32_t end)
 {
 	uint8_t *entries = builder->orc->entries + (size_t)ORC_KEPT_BYTES * first;
@@ -203,11 +203,11 @@ static struct xtop_error *orc_finish(struct orc_builder *builder, struct orc **o
 }
 
 /*
- * An entry to be sorted, in one word. At the same address an entry that says nothing (a section's
- * end) comes before one that says something (the next section's start):
+ * An entry to be sorted, in one word. At the same address an undefined entry (a section's end)
+ * comes before a defined entry (the next section's start):
  *
  *   52            23   22         21     0
- *   | offset (30 bits) | says any | index |
+ *   | offset (30 bits) | defined  | index |
  */
 #define KEY_INDEX_BITS   22
 #define KEY_SAYS         (1ULL << KEY_INDEX_BITS)
@@ -261,7 +261,7 @@ static struct xtop_error *orc_check_limits(size_t n, uint64_t start, uint64_t en
 	return NULL;
 }
 
-/* BTF may be the guest's: 16 bits, 4 of them for a register. */
+/* Whether all fields lie in 16 bits: the layout may come from a guest's BTF. */
 static bool orc_layout_fits(const struct orc_layout *layout)
 {
 	return layout->sp_reg_shift <= 12 && layout->bp_reg_shift <= 12 &&
@@ -287,7 +287,7 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 		return orc_no_memory();
 	n = orc_collect(source, layout, keys);
 	error = orc_builder_init(&builder, n ? n : 1, source->text_start, source->text_end);
-	for (size_t i = 0; i < n && !error && !(i % ORC_LOOK_ENTRIES == 0 && work_is_over()); i++) {
+	for (size_t i = 0; i < n && !error && (i % ORC_CHECK_ENTRIES || !work_is_over()); i++) {
 		struct orc_row row = orc_decode(source->entries, keys[i] & (KEY_SAYS - 1), layout);
 
 		error = orc_add(&builder, keys[i] >> KEY_OFFSET_SHIFT, &row);
@@ -311,8 +311,8 @@ void orc_destroy(struct orc *orc)
 
 /*
  * How many of the first N <= 8 bytes at OFFSETS are at most LIMIT. LIMIT and the bytes are below
- * 128, and the bytes ascend. Bit 7 of 128 + LIMIT - byte is set for those bytes, and no byte
- * borrows from the next one.
+ * 128, and the bytes ascend. 128 + LIMIT - byte has bit 7 set if the byte is at most LIMIT, and no
+ * byte borrows from the next byte.
  */
 static unsigned orc_count_to(const uint8_t *offsets, unsigned n, uint64_t limit)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One entry of an ORC table as x86-64 kernels have it, in all its versions -> struct orc_row.
+ * Decodes one entry of an x86-64 kernel's ORC table, of any version, to a struct orc_row.
  * Resolver's thread; pure functions.
  *
  * In the kernel (arch/x86/include/asm/orc_types.h) there are two parallel arrays, sorted by address
  * at build time or at boot:
  *
- *   __start_orc_unwind_ip   s32  code address less the address of this word
+ *   __start_orc_unwind_ip   s32  code address minus the address of this word
  *   __start_orc_unwind      s16 sp_offset, s16 bp_offset, u16 bit fields:
  *
  *         0..3    4..7    8..                        registers
@@ -19,7 +19,7 @@
  *   type:2  0 CALL 1 REGS 2 PARTIAL;  type:3  0 UNDEFINED 1 END 2 CALL 3 REGS 4 PARTIAL
  *
  * (Linux commit fb799447ae29 ("x86,objtool: Split UNWIND_HINT_EMPTY in two"), in v6.4; drgn,
- * libdrgn/orc.h and orc_info.c.) An entry holds up to the next one.
+ * libdrgn/orc.h and orc_info.c.) An entry holds up to the address of the next entry.
  */
 #include "config.h"
 
@@ -53,8 +53,9 @@ static int16_t orc_s16(const uint8_t *bytes)
 
 /*
  * In all layouts most entries are calls with a frame by the stack pointer (87 % of the entries of
- * Debian's 6.1 and 6.12). V1 and V2 differ in bit 10. In V1 it is the end mark, which no entry of
- * type REGS with a register has. In V2 it is the signal mark, which most entries of type REGS have.
+ * Debian's 6.1 and 6.12). V1 and V2 differ in bit 10. In V1 bit 10 is the end mark, which no entry
+ * of type REGS with a register has. In V2 bit 10 is the signal mark, which most entries of type
+ * REGS have.
  */
 bool orc_guess_layout(const void *entries, size_t n, enum orc_version *version)
 {
@@ -95,7 +96,7 @@ static uint8_t orc_register(unsigned number, bool renumbered)
 	return renumbered ? renumbering[number] : (uint8_t)number;
 }
 
-/* Types of two bits have none for END and NOTHING: there sp_reg is 0, and the end mark tells. */
+/* Two-bit types have no END and NOTHING: sp_reg is 0 then, and the end mark tells both apart. */
 static uint8_t orc_type(uint16_t flags, const struct orc_layout *layout)
 {
 	static const uint8_t types[] = { ORC_CALL, ORC_REGS, ORC_PARTIAL, N_ORC_TYPES };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A compact ORC table as one piece of bytes, so that a cache can keep it: the arrays of orc.c one
- * after the other, relative to the start of the code. Resolver's thread.
+ * A compact ORC table as one block of bytes for the cache: the arrays of orc.c one after the other.
+ * Addresses are relative to the start of the code. Resolver's thread.
  *
- *   struct pack_head   how many of what
+ *   struct pack_head   lengths of the arrays
  *   specials           struct pack_special[n_specials]
  *   rows, blocks, entries
  *
- * The bytes come from a file of ours. A damaged file gives wrong rows, but no access outside of the
- * arrays.
+ * The bytes come from a file that xtop wrote. A damaged file may lead to wrong rows, but never to
+ * an access outside of the arrays.
  */
 #include "config.h"
 
@@ -83,7 +83,7 @@ void orc_pack(const struct orc *orc, void *pack)
 		to = pack_put(to, arrays[i].bytes, arrays[i].size_bytes);
 }
 
-/* --- back ------------------------------------------------------------------------------------- */
+/* --- unpacking -------------------------------------------------------------------------------- */
 
 static bool pack_head_is_sane(const struct pack_head *head, uint64_t text_bytes)
 {
@@ -92,7 +92,7 @@ static bool pack_head_is_sane(const struct pack_head *head, uint64_t text_bytes)
 	       head->n_specials <= ORC_MAX_SPECIALS && head->n_blocks == orc_blocks(text_bytes);
 }
 
-/* Whether all ids of a block, entries FIRST up to END, are those of rows. */
+/* Whether all ids of a block, which has the entries [FIRST, END), name existing rows. */
 static bool pack_block_is_closed(const struct orc *orc, uint32_t first, uint32_t end)
 {
 	const uint8_t *ids = orc->entries + (size_t)ORC_KEPT_BYTES * first + (end - first);
@@ -106,7 +106,7 @@ static bool pack_block_is_closed(const struct orc *orc, uint32_t first, uint32_t
 	return true;
 }
 
-/* Whether blocks follow each other, and all ids are those of rows. */
+/* Whether the blocks follow each other, and all ids name existing rows. */
 static bool pack_is_closed(const struct orc *orc)
 {
 	if (orc->blocks[0] || orc->blocks[orc->n_blocks] != orc->n)
@@ -130,7 +130,7 @@ static void pack_read_specials(struct orc *orc, const char *from, size_t n)
 	}
 }
 
-/* Fills the arrays, which have the sizes that HEAD says. */
+/* Fills the arrays, which were allocated with the sizes of HEAD. */
 static bool pack_read(struct orc *orc, const struct pack_head *head, const char *bytes)
 {
 	struct pack_array arrays[PACK_ARRAYS];

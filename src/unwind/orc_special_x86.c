@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code of a Linux kernel that its ORC tables are silent or wrong about: retpolines, hypercall
- * stubs, trampolines, the switch of tasks. Whoever knows where such code lies adds it to the
- * kernel's table (orc.h, enum orc_special). orc_step_x86.c asks here first. Resolver's thread;
- * steps are pure functions.
+ * Steps from code of a Linux kernel for which the ORC tables have no entry or a wrong entry:
+ * retpolines, hypercall stubs, trampolines, the switch of tasks. symbol/ adds the ranges of such
+ * code (orc.h, enum orc_special). orc_step_x86.c tries these ranges first. Resolver's thread; steps
+ * are pure functions.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include "unwind/stubs.h"
 
 /*
- * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
+ * A retpoline (Linux arch/x86/lib/retpoline.S), and on the right its alternative:
  *
  *    0  call inner    5 bytes; before it the caller is on top         0  lfence
  *    5  a trap that never runs: 1 byte, or 7 before 6.2               3  jmp *%reg
@@ -23,10 +23,10 @@
 
 /*
  * __switch_to_asm saves six registers on the task's stack (Linux asm/switch_to.h, struct
- * inactive_task_frame: r15 r14 r13 r12 rbx rbp, return address), and takes the other task's stack.
- * Then it fills the return stack buffer (asm/nospec-branch.h, __FILL_RETURN_BUFFER): alternatives
- * bring the calls below, whose return addresses are dropped by the add. Before 6.0 the rows of
- * these bytes are those of another alternative, with a call elsewhere.
+ * inactive_task_frame: r15 r14 r13 r12 rbx rbp, return address), and changes to the other task's
+ * stack. Then it fills the return stack buffer (asm/nospec-branch.h, __FILL_RETURN_BUFFER): an
+ * alternative has the calls below, and the add drops their return addresses. Before 6.0 the rows
+ * here describe another alternative, with a call at another place.
  *
  *       call inner    the address behind it is on top
  *       a trap        that never runs
@@ -79,7 +79,7 @@ static bool orc_is_retpoline_inner(uint64_t offset)
 	return offset % RETPOLINE_BYTES >= RETPOLINE_TRAP;
 }
 
-/* How many addresses of calls inside the code from START to ADDRESS are on top of the stack. */
+/* How many words on top of the stack are return addresses between START and ADDRESS. */
 static unsigned orc_switch_calls(struct cursor *cursor, uint64_t start, uint64_t address)
 {
 	uint64_t word;
@@ -91,7 +91,10 @@ static unsigned orc_switch_calls(struct cursor *cursor, uint64_t start, uint64_t
 	return n;
 }
 
-/* START: in the image. Where not all registers are saved the rows are right. */
+/*
+ * A step from __switch_to_asm, which begins at START in the image. STEP_NOT_COVERED where not all
+ * registers are saved: the rows are right there.
+ */
 static enum unwind_step orc_step_switch(const struct orc *orc, uint64_t bias,
 					struct cursor *cursor, uint64_t start)
 {
@@ -109,8 +112,8 @@ static enum unwind_step orc_step_switch(const struct orc *orc, uint64_t bias,
 }
 
 /*
- * A trampoline is found by the address itself and not by the byte before it: code that returns
- * there was not called from the code before it.
+ * Uses the return address itself to find a trampoline, not the byte before: the code before a
+ * trampoline did not make the call.
  */
 enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct cursor *cursor)
 {

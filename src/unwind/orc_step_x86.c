@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step by ORC: from a frame of a Linux kernel to its caller's (Linux arch/x86/kernel/
- * unwind_orc.c does the same on the live stack). Resolver's thread; a pure function.
+ * One step by ORC, from a frame of a Linux kernel to the caller's frame. Linux
+ * arch/x86/kernel/unwind_orc.c makes such steps on the live stack. Resolver's thread; a pure
+ * function.
  *
  * An entry says where the caller's frame is (called sp here), what lies there, and where the
  * caller's rbp is:
@@ -11,17 +12,18 @@
  *   PARTIAL   only the words that the processor saved: rip cs rflags rsp ss
  *
  *   sp is     SP, BP: register + offset;  BP_INDIRECT: the word at rbp + offset
- *             R10, R13, DX, DI, AX: that register, as long as it is known for this frame
+ *             R10, R13, DX, DI, AX: the register's value, if it is known in this frame
  *             SP_INDIRECT with CALL (from 5.12 on, where a function switches stacks): the word at
  *             rsp, plus offset
  *             SP_INDIRECT otherwise (before 5.12, hand-written entry code only): the word at
  *             rsp + offset
  *
- * Saved registers with user privilege are the user code's, and end the kernel's part. Under Xen PV
- * the kernel's own frames have privilege 0, too (Xen clears it, x86_64/entry.S).
+ * Saved registers with user privilege belong to user code, and end the kernel's part. Under Xen PV
+ * the kernel's own frames have privilege 0, too, because Xen clears the bits (x86_64/entry.S).
  */
 #include "config.h"
 
+#include "unwind/cursor_x86.h"
 #include "unwind/orc_table.h"
 #include "xtop/base/registers_x86.h"
 
@@ -37,7 +39,7 @@ static enum unwind_step orc_register_value(const struct cursor *cursor, enum unw
 	return cursor->known >> reg & 1 ? STEP_CALLER : STEP_BAD;
 }
 
-/* STEP_CALLER: *SP is set. */
+/* Computes *SP. Returns STEP_CALLER on success. */
 static enum unwind_step orc_find_sp(const struct orc_row *row, struct cursor *cursor, uint64_t *sp)
 {
 	uint64_t offset = (uint64_t)(int64_t)row->sp_offset;
@@ -137,7 +139,7 @@ enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t b
 	return orc_resume(cursor, saved[IRET_CS]);
 }
 
-/* A kernel's stack is in the upper half of the addresses, and its words are aligned. */
+/* Whether ADDRESS may be in a kernel stack: in the upper half, and aligned. */
 static bool orc_is_stack(uint64_t address)
 {
 	return address >> 63 && address % 8 == 0;

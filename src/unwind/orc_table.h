@@ -17,12 +17,12 @@ enum orc_register {
 
 enum orc_type { ORC_NOTHING, ORC_END, ORC_CALL, ORC_REGS, ORC_PARTIAL, N_ORC_TYPES };
 
-/* What one entry says, the same for all versions of the format. */
+/* A decoded entry, independent of the version of the format. */
 struct orc_row {
 	int16_t sp_offset, bp_offset;
 	uint8_t sp_reg, bp_reg; /* enum orc_register */
 	uint8_t type;           /* enum orc_type */
-	uint8_t signal;         /* 1: the caller was interrupted, it did not call */
+	uint8_t signal;         /* 1: the caller was interrupted and made no call */
 };
 
 struct orc_special_range {
@@ -31,32 +31,32 @@ struct orc_special_range {
 };
 
 struct orc {
-	uint64_t start, end; /* of the code */
-	size_t n, n_blocks, n_rows;
+	uint64_t start, end; /* the code, in the image */
+	size_t n, n_blocks, n_rows; /* n: how many entries */
 	uint32_t *blocks;
 	uint8_t *entries;
 	struct orc_row *rows;
 
 	struct orc_special_range specials[ORC_MAX_SPECIALS]; /* in the order they were added */
 	size_t n_specials;
-	uint64_t specials_start, specials_end; /* a range that includes all of them */
+	uint64_t specials_start, specials_end; /* a range that includes all specials */
 };
 
-#define ORC_KEPT_BYTES 3 /* of an entry */
+#define ORC_KEPT_BYTES 3 /* size of a compact entry */
 
 /* How many blocks TEXT_BYTES of code have. */
 size_t orc_blocks(uint64_t text_bytes);
 /* The size of N entries, with the bytes that a look-up reads behind them. */
 size_t orc_entries_bytes(size_t n);
-/* The arrays of a finished table may be those of another guest's kernel (shared_array.h). */
+/* Shares the arrays of a finished table with equal tables of other guests (shared_array.h). */
 void orc_share(struct orc *orc);
-/* NULL: no entry covers ADDRESS. */
+/* The row for ADDRESS, in the image; NULL if no entry covers ADDRESS. */
 const struct orc_row *orc_find(const struct orc *orc, uint64_t address);
 size_t orc_memory_bytes(const struct orc *orc);
 
 /* --- orc_entry_x86.c -------------------------------------------------------------------------- */
 
-/* The type alone of an entry, from its third word. */
+/* Decodes only the type of entry I, from the entry's third word. */
 uint8_t orc_decode_type(const void *entries, size_t i, const struct orc_layout *layout);
 struct orc_row orc_decode(const void *entries, size_t i, const struct orc_layout *layout);
 
@@ -64,14 +64,14 @@ struct orc_row orc_decode(const void *entries, size_t i, const struct orc_layout
 
 /* BIAS: address in the guest - address in the image. */
 enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor);
-/* To the code that the processor interrupted. It saved its words at SP; BP is the code's rbp. */
+/* A step to interrupted code. The processor saved five words at SP; BP is the code's rbp. */
 enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp);
 
 /* --- orc_special_x86.c ------------------------------------------------------------------------ */
 
-/* STEP_NOT_COVERED: ordinary code. */
+/* A step from special code. STEP_NOT_COVERED: the cursor is in ordinary code. */
 enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct cursor *cursor);
-/* False: ADDRESS is ordinary code. */
+/* Finds the special range that ADDRESS, in the image, lies in. False: ADDRESS is ordinary code. */
 bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
 		      uint64_t *start);
 

@@ -2,23 +2,23 @@
 /*
  * One step by Windows' unwind tables (Microsoft, "x64 exception handling", struct UNWIND_INFO).
  *
- *   byte 0   version (3 bits), flags (5)    4: the entry continues in another function's
+ *   byte 0   version (3 bits), flags (5)    flag 4: the UNWIND_INFO continues in another one
  *        1   bytes of the prolog
  *        2   number of codes
  *        3   frame register (4 bits), its distance from rsp when it was set, in 16 bytes (4)
  *        4   codes of 2 bytes each, the last instruction of the prolog first:
  *            offset behind the instruction, operation (4 bits), operand (4)
- *            then, behind an even number of codes, the RUNTIME_FUNCTION that it continues in
+ *            then, behind an even number of codes, the RUNTIME_FUNCTION in which it continues
  *
- * What the prolog did is undone, as far as it had come. A function that has no entry is a leaf:
- * it changes neither the stack pointer nor a register that it must preserve. In an epilog some
- * of it is undone already, and no table says how much; but all that may stand there is
+ * A step undoes the prolog's operations that have been executed. A function without an entry is a
+ * leaf: it changes neither the stack pointer nor a register that it must preserve. An epilog has
+ * undone some operations already, and no table says how many. But an epilog can only be
  *
  *   add $N, %rsp | lea N(%frame), %rsp    at most once, first
  *   pop %REG                              any number
  *   ret | jmp                             the last
  *
- * So the instructions at the address tell whether it is one. Registers are numbered as in
+ * So the instructions at the address tell whether they are an epilog. Registers are numbered as in
  * instruction codes. All bytes are the guest's: every number is checked. Resolver's thread.
  */
 #include "config.h"
@@ -32,7 +32,7 @@
 #include "xtop/base/sorted.h"
 #include "xtop/unwind/unwind.h"
 
-#define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue in another */
+#define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue each other */
 #define SEH_HEAD_BYTES    4
 #define SEH_CHAINED       4   /* bit of the flags */
 #define SEH_EPILOG_BYTES  48  /* a lea of 8, 8 pops of 2, a jmp of 6, rounded up */
@@ -44,7 +44,7 @@ enum seh_operation {
 	SEH_SET_FRAME,
 	SEH_SAVE,
 	SEH_SAVE_FAR,
-	SEH_EPILOG_OR_XMM,     /* version 2: of an epilog; 1: of half a register */
+	SEH_EPILOG_OR_XMM,     /* version 2: describes an epilog; 1: saves half a register */
 	SEH_SPARE,
 	SEH_SAVE_XMM,
 	SEH_SAVE_XMM_FAR,
@@ -101,18 +101,18 @@ const struct seh_function *seh_find(const struct seh_tables *tables, uint64_t ad
 
 /* --- a frame ---------------------------------------------------------------------------------- */
 
-/* Numbers of instruction codes -> REG_. */
+/* Number in an instruction code -> enum unwind_register. */
 static const uint8_t seh_registers[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
 					   REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
 					   REG_R12, REG_R13, REG_R14, REG_R15 };
 
-/* The caller's registers as far as they are undone. */
+/* The registers while operations are undone: they become the caller's. */
 struct seh_frame {
 	struct cursor *cursor;
 	uint64_t regs[N_UNWIND_REGISTERS];
-	uint32_t known;
-	uint64_t base; /* what saved registers are counted from */
-	bool machine;  /* the processor has saved an interrupted instruction */
+	uint32_t known; /* bit enum unwind_register */
+	uint64_t base; /* address that saved registers' offsets are relative to */
+	bool machine;  /* the processor has saved the words of an interrupted instruction */
 };
 
 static bool frame_read(struct seh_frame *frame, uint64_t address, uint64_t *word)
@@ -158,7 +158,7 @@ static uint32_t seh_u32(const uint8_t *slot)
 	return seh_u16(slot) | seh_u16(slot + 2) << 16;
 }
 
-/* The bytes of the UNWIND_INFO at ADDRESS, and all of its codes. NULL: they are not there. */
+/* The UNWIND_INFO at ADDRESS, with all codes readable. NULL if it is damaged or missing. */
 static const uint8_t *seh_info(const struct seh *seh, uint32_t address)
 {
 	uint64_t at = (uint64_t)address - seh->tables.infos_start;
@@ -177,7 +177,7 @@ static const uint8_t *seh_info(const struct seh *seh, uint32_t address)
 	return info;
 }
 
-/* The UNWIND_INFO that INFO continues in. NULL: it does not, or in none that is there. */
+/* The UNWIND_INFO in which INFO continues. NULL if INFO does not continue, or if it is missing. */
 static const uint8_t *seh_next_info(const struct seh *seh, const uint8_t *info)
 {
 	const uint8_t *function = info + SEH_HEAD_BYTES + 2 * ((info[2] + 1U) & ~1U);
@@ -185,7 +185,7 @@ static const uint8_t *seh_next_info(const struct seh *seh, const uint8_t *info)
 	return info[0] >> 3 & SEH_CHAINED ? seh_info(seh, seh_u32(function + 8)) : NULL;
 }
 
-/* The UNWIND_INFO of the function's first part, which INFO's part continues. */
+/* The UNWIND_INFO of the function's first part, where INFO's chain ends. */
 static const uint8_t *seh_first_info(const struct seh *seh, const uint8_t *info)
 {
 	const uint8_t *next;
@@ -201,7 +201,7 @@ static const uint8_t *seh_first_info(const struct seh *seh, const uint8_t *info)
 
 /* --- epilogs ---------------------------------------------------------------------------------- */
 
-/* Bytes of the first instruction if it moves the stack pointer; applies it. 0: it does not. */
+/* Undoes an epilog's first instruction if it moves the stack pointer. Returns its bytes, or 0. */
 static size_t epilog_move(struct seh_frame *frame, const uint8_t *code, unsigned frame_register)
 {
 	unsigned reg;
@@ -259,8 +259,8 @@ static bool epilog_is_end(const struct seh *seh, const struct seh_function *func
 }
 
 /*
- * Undoes the rest of an epilog. False: the code is none, or some of it could not be read;
- * *FRAME is then of no use.
+ * Executes the rest of an epilog. Returns false, with *FRAME undefined, if the code is no epilog,
+ * or if some of the code could not be read.
  */
 static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint64_t address,
 			    const struct seh_function *function, unsigned frame_register)
@@ -285,9 +285,9 @@ static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint
 	return false;
 }
 
-/* --- what the prolog did ---------------------------------------------------------------------- */
+/* --- undoing the prolog ----------------------------------------------------------------------- */
 
-/* Slots of 2 bytes that the code takes. 0: there is no such operation. */
+/* How many slots of 2 bytes a code has. 0: the operation does not exist. */
 static unsigned seh_slots(unsigned version, unsigned operation, unsigned operand)
 {
 	static const uint8_t slots[N_SEH_OPERATIONS] = { 1, 2, 1, 1, 2, 3, 2, 3, 2, 3, 1 };
@@ -313,7 +313,7 @@ static bool frame_load(struct seh_frame *frame, unsigned operand, uint64_t dista
 	return true;
 }
 
-/* rip, cs, rflags, rsp, ss, and below them an error code if OPERAND says so. */
+/* Restores from rip, cs, rflags, rsp, ss. OPERAND 1: an error code lies below these words. */
 static bool frame_machine(struct seh_frame *frame, unsigned operand)
 {
 	uint64_t at = frame->regs[REG_RSP] + 8 * (operand & 1), rip, rsp;
@@ -326,7 +326,7 @@ static bool frame_machine(struct seh_frame *frame, unsigned operand)
 	return true;
 }
 
-/* Undoes one operation. False: stack bytes are missing. */
+/* Undoes one operation. Returns false if stack bytes are missing. */
 static bool frame_undo(struct seh_frame *frame, const uint8_t *info, const uint8_t *slot)
 {
 	unsigned operation = slot[1] & 15, operand = slot[1] >> 4;
@@ -352,7 +352,7 @@ static bool frame_undo(struct seh_frame *frame, const uint8_t *info, const uint8
 		return frame_load(frame, operand, seh_u32(slot + 2));
 	case SEH_MACHINE_FRAME:
 		return frame_machine(frame, operand);
-	default: /* nothing that a chain needs */
+	default: /* other operations do not matter for the chain */
 		return true;
 	}
 }
@@ -372,10 +372,10 @@ static bool seh_has_frame(const uint8_t *info, unsigned done)
 		if ((slot[1] & 15) == SEH_SET_FRAME)
 			return slot[0] <= done;
 	}
-	return true; /* it was set in the function that this one continues */
+	return true; /* the function's first part has set it */
 }
 
-/* Undoes what INFO's prolog has done in its first DONE bytes. */
+/* Undoes the operations in the first DONE bytes of INFO's prolog. */
 static enum unwind_step seh_undo_info(struct seh_frame *frame, const uint8_t *info, unsigned done)
 {
 	const uint8_t *slot = info + SEH_HEAD_BYTES;
@@ -398,7 +398,7 @@ static enum unwind_step seh_undo_info(struct seh_frame *frame, const uint8_t *in
 	return STEP_CALLER;
 }
 
-/* INFO and those that it continues in. */
+/* Undoes the prologs of INFO and of all UNWIND_INFOs in which it continues. */
 static enum unwind_step seh_undo_all(const struct seh *seh, struct seh_frame *frame,
 				     const uint8_t *info, unsigned done)
 {
@@ -424,7 +424,7 @@ static void frame_begin(struct seh_frame *frame, struct cursor *cursor)
 	memcpy(frame->regs, cursor->regs, sizeof(frame->regs));
 }
 
-/* By FUNCTION, which has ADDRESS, and its INFO. */
+/* A step at ADDRESS, which lies in FUNCTION. INFO is FUNCTION's UNWIND_INFO. */
 static enum unwind_step seh_step_function(const struct seh *seh,
 					  const struct seh_function *function,
 					  const uint8_t *info, uint64_t address,
@@ -457,7 +457,7 @@ enum unwind_step seh_step(struct seh *seh, uint64_t bias, struct cursor *cursor)
 		return info ? seh_step_function(seh, function, info, rip, cursor)
 			    : STEP_NOT_COVERED;
 	if (!cursor->interrupted)
-		return STEP_NOT_COVERED; /* a leaf calls nothing */
+		return STEP_NOT_COVERED; /* a leaf makes no calls */
 	frame_begin(&frame, cursor);
 	return frame_return(&frame);
 }

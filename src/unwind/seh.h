@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding the code of PE images by .pdata and .xdata (seh.h). Resolver's thread; a step
- * reads the guest's code only to tell epilogs.
+ * Unwinding the code of PE images by .pdata and .xdata (xtop/unwind/seh.h). Resolver's thread. A
+ * step reads the guest's code only to recognise epilogs.
  */
 #ifndef XTOP_UNWIND_SEH_H
 #define XTOP_UNWIND_SEH_H
@@ -12,8 +12,8 @@
 struct seh;
 
 /*
- * Takes over all of TABLES, also after an error: `functions` and `infos` are free()d, and
- * `source` is closed. *SEHP is NULL when there is no function. Error: out of memory.
+ * Takes ownership of all that TABLES have, even on an error: `functions` and `infos` are free()d,
+ * and `source` is closed. *SEHP is NULL if there is no function. Error: out of memory.
  */
 struct xtop_error *seh_create(const struct seh_tables *tables, struct seh **sehp);
 void seh_destroy(struct seh *seh); /* NULL allowed */

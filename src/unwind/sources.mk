@@ -26,7 +26,6 @@ libxtop_a_SOURCES += \
 	src/unwind/computed.c \
 	src/unwind/computed.h \
 	src/unwind/computed_arm64.c \
-	src/unwind/computed_flow.c \
 	src/unwind/computed_flow.h \
 	src/unwind/computed_machine.h \
 	src/unwind/computed_rows.c \
@@ -56,6 +55,7 @@ libxtop_a_SOURCES += \
 	src/unwind/flow.h \
 	src/unwind/flow_code.c \
 	src/unwind/flow_follow.c \
+	src/unwind/flow_run.c \
 	src/unwind/flow_try.c \
 	src/unwind/fp.h \
 	src/unwind/fp_arm32.c \
@@ -91,6 +91,7 @@ libxtop_a_SOURCES += \
 	src/unwind/orc_special_x86.c \
 	src/unwind/orc_step_x86.c \
 	src/unwind/orc_table.h \
+	src/unwind/register_numbers.h \
 	src/unwind/seh.c \
 	src/unwind/seh.h \
 	src/unwind/stubs.h \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stubs of a hypercall page; see stubs.h. Xen writes them, by the type of the guest:
+ * The stubs of a hypercall page; see stubs.h. Xen writes them according to the type of the guest:
  *
  *   PV, but iret               PV, iret                   PVH, HVM
  *    0  push %rcx               0  push %rcx               0  mov $n, %eax
@@ -12,9 +12,9 @@
  *   13  ret
  *
  * (Xen 4.17 arch/x86/pv/hypercall.c, arch/x86/hvm/vmx/vmx.c, arch/x86/hvm/svm/svm.c). A PV guest's
- * vCPU stands at 10 when its hypercall has ended, at 8 when Xen will go on with it. The stub of
- * iret never returns: behind the pushed words are a word of flags and what the processor takes back
- * by iret (Xen 4.17 public/arch-x86/xen-x86_64.h, struct iret_context).
+ * vCPU is at 10 when its hypercall has ended, and at 8 while Xen will continue the hypercall. The
+ * stub of iret never returns: above the pushed words are a word of flags and the words that iret
+ * restores (Xen 4.17 public/arch-x86/xen-x86_64.h, struct iret_context).
  */
 #include "config.h"
 
@@ -22,6 +22,7 @@
 
 #include <stdlib.h>
 
+#include "unwind/cursor_x86.h"
 #include "unwind/orc_table.h"
 
 #define STUB_BYTES    32
@@ -54,7 +55,7 @@ bool stubs_find_function(const struct stubs *stubs, uint64_t address, uint64_t *
 	return true;
 }
 
-/* Words that a PV guest's stub has on the stack, OFFSET bytes behind its start. */
+/* How many words a PV guest's stub has pushed, OFFSET bytes behind the stub's start. */
 static unsigned stubs_pushed_words(unsigned offset, bool iret)
 {
 	if (offset < STUB_PUSH_R11)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwind tables of one image, of all mechanisms; see unwind.h. Resolver's thread. */
+/* Builds the unwind tables of one image for all mechanisms; see unwind.h. Resolver's thread. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "unwind/mechanisms.h"
 
 /*
- * Assembly between compiled functions is short. A library that was linked in without its FDEs is
- * not: Debian's static busybox has 622,945 bytes of libc in one gap.
+ * Assembly between compiled functions is short. A longer gap is a library that was linked without
+ * its FDEs: Debian's static busybox has 622,945 bytes of libc in one gap.
  */
 #define TABLES_MAX_GAP_BYTES 4096
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Accessors of libunwind for what our address spaces do not have: tables made at run time,
- * floating-point registers, names, resuming a frame. See libunwind's unw_create_addr_space(3). Any
- * thread. <libunwind.h> as dwarf.c includes it.
+ * libunwind's accessors for features that xtop's address spaces do not have: tables made at run
+ * time, floating-point registers, names, resuming a frame. See libunwind's
+ * unw_create_addr_space(3). Only dwarf.c includes this, after <libunwind.h>. Any thread.
  */
 #ifndef XTOP_UNWIND_UNW_NONE_H
 #define XTOP_UNWIND_UNW_NONE_H

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame the
- * first mechanism that covers its address makes the step to the caller:
+ * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame, the
+ * first mechanism that covers the frame's address makes the step to the caller:
  *
- *   unwind_choose()   the hypercall page, ORC, Go's table, Windows' tables, compiled CFI,
- *                     libunwind, instructions, frame pointers
+ *   unwind_choose()   the mechanisms of mechanisms.h in their order, then frame pointers
  *   unwind_check()    is the caller further out, and is there code, behind a call?
- *   unwind_push()     the caller is a frame
+ *   unwind_push()     adds the caller as a frame
  *
- *      kernel part  ──── STEP_USER: the user code's registers were met ────►  user part
- *                   ─ ─  it ends early, but the registers lie where the kernel puts them  ─ ─►
+ *      kernel part  ──── STEP_USER: the user code's registers were found ───►  user part
+ *                   ─ ─  ends early, but the registers are at the kernel's usual place  ─ ─►
  *
  * A chain goes outwards: the stack pointer grows with each frame. Linux has several stacks, so the
- * stack pointer may also move to another piece of the sample, a few times: an interrupt came in on
- * the task's stack, and a machine check during the interrupt. Resolver's thread. Only the input is
- * read, and the tables of a -k file when they are first needed.
+ * stack pointer may also move to another piece of the sample a few times: for example, an interrupt
+ * arrived on the task's stack, and a machine check arrived during the interrupt. Resolver's thread.
+ * Reads only the input, and the tables of a -k file when they are first needed.
  */
 #include "config.h"
 
@@ -27,8 +26,9 @@
 #include "unwind/mechanisms.h"
 
 /*
- * How often a part may change stacks: an NMI interrupts a machine check, that an exception, that an
- * interrupt, and that a task. In user code: signal stacks.
+ * How often a part may change stacks. The longest chain in a kernel: an NMI interrupts a machine
+ * check, which interrupted an exception, which interrupted an interrupt, which interrupted a task.
+ * User code changes to signal stacks.
  */
 #define UNWIND_MAX_SWITCHES 4
 
@@ -37,18 +37,18 @@ struct walk {
 	enum unwind_how how;
 	struct unwind_stack *stack;
 	struct cursor cursor;
-	const struct unwind_space *space; /* of the part that is walked; NULL: nothing known */
-	fp_step_fn *fp_step;              /* of that part */
-	struct unwind_code code; /* at cursor_pc(), and for a range around; empty: not looked up */
-	bool has_tables; /* some mechanism has a table of that code */
-	bool is_guess;   /* frame pointers are only a guess in that code */
-	unsigned n_switches;
-	enum unwind_by by; /* what made the last step; UNWIND_BY_REGISTERS: nothing did */
+	const struct unwind_space *space; /* space of the current part; NULL: unknown */
+	fp_step_fn *fp_step;              /* step by frame pointers for the current part */
+	struct unwind_code code; /* the code at cursor_pc(); an empty range: not looked up yet */
+	bool has_tables; /* some mechanism has a table for `code` */
+	bool is_guess;   /* frame pointers are only a guess in `code` */
+	unsigned n_switches; /* how often the current part has changed stacks */
+	enum unwind_by by; /* how the last step was made; UNWIND_BY_REGISTERS: no step yet */
 };
 
 /* --- the code at the cursor ------------------------------------------------------------------- */
 
-/* If nothing is mapped at the cursor: whether that means that there is no code. */
+/* Whether an address at which nothing is mapped surely has no code, in the current part. */
 static bool unwind_is_whole(const struct walk *walk)
 {
 	if (walk->cursor.user)
@@ -57,22 +57,22 @@ static bool unwind_is_whole(const struct walk *walk)
 }
 
 /*
- * Whether the image has tables of its own. `computed` does not count: a file without tables may
- * well keep frame pointers.
+ * Whether the image has tables of its own. `computed` does not count, because a file without tables
+ * may have been compiled with frame pointers.
  */
 static bool unwind_has_own_tables(const struct unwind_tables *tables)
 {
 	return tables->orc || tables->go || tables->seh || tables->cfi || tables->dwarf;
 }
 
-/* Whether any mechanism has a table of the code at the cursor. */
+/* Whether any mechanism has a table in TABLES, which may be NULL. */
 static bool unwind_has_tables(const struct unwind_tables *tables)
 {
 	return tables && (unwind_has_own_tables(tables) || tables->stubs || tables->exidx ||
 			  tables->computed);
 }
 
-/* Whether frame pointers are only a guess here: the code has tables, or belongs to a process. */
+/* Whether frame pointers are only a guess: the code has tables, or belongs to a process. */
 static bool unwind_is_guess(const struct walk *walk)
 {
 	const struct unwind_code *code = &walk->code;
@@ -86,8 +86,8 @@ static bool unwind_is_guess(const struct walk *walk)
 }
 
 /*
- * Looks up the code at the cursor, and what holds for all of it. Most frames lie in the same range
- * as the frame before.
+ * Looks up the code at the cursor, unless the last result holds there, too: most frames lie in the
+ * same range as the frame before.
  */
 static void unwind_find(struct walk *walk)
 {
@@ -102,7 +102,7 @@ static void unwind_find(struct walk *walk)
 
 static bool unwind_is_canonical(uint64_t address)
 {
-	/* 57 bits: right for page tables of 4 and of 5 levels */
+	/* addresses have 57 bits with page tables of 5 levels; fewer levels are included */
 	return (uint64_t)((int64_t)(address << 7) >> 7) == address;
 }
 
@@ -135,7 +135,8 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 }
 
 /*
- * Whether the caller fits. If no table has told it, it must follow a call, where code can be read.
+ * Whether the caller follows a call. Checked only if no table gave the caller, and code is
+ * readable.
  */
 static bool unwind_fits(const struct walk *walk)
 {
@@ -149,11 +150,11 @@ static bool unwind_fits(const struct walk *walk)
 
 /*
  * Makes a step by frame pointers, where no table covers the address. A guess may find a frame. A
- * guess may find the end of the chain only if the last frame was a guess, too: then the walk has
- * gone along the chain of frame pointers to its end. A zero ends the chain only if frame pointers
- * led here (FOLLOWED): nothing tells whether the function keeps one, and in another one zero is a
- * number as any other. Code of arm64, but not that of 32 bits, has in it a frame record's address,
- * or 0 (Arm, AAPCS64, "The Frame Pointer").
+ * guess may find the end of the chain only if the last frame was a guess, too: the walk has then
+ * followed the chain of frame pointers to its end. A zero ends the chain only if frame pointers led
+ * to this frame (FOLLOWED). Otherwise the function may use the register for any number, such as
+ * zero. arm64 code is an exception, but not 32-bit Arm code: x29 always has a frame record's
+ * address or 0 (Arm, AAPCS64, "The Frame Pointer").
  */
 static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
@@ -199,9 +200,9 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 }
 
 /*
- * Whether the step from stack pointer SP to the cursor's leads outwards. Both may only be equal if
- * the function was interrupted, when it keeps its return address in a register: vfork(), and leaves
- * on arm64.
+ * Whether the step from stack pointer SP to the cursor's stack pointer leads outwards. Both may be
+ * equal only in the innermost frame, if the function has its return address in a register: vfork(),
+ * and leaf functions on arm64.
  */
 static bool unwind_goes_out(struct walk *walk, uint64_t sp)
 {
@@ -232,7 +233,7 @@ static enum unwind_stop unwind_stop_of(enum unwind_step step)
 	return stops[step];
 }
 
-/* Why the walk cannot go on from the frame that the step led to; UNWIND_COMPLETE: it can. */
+/* Why the walk must stop before the frame that the step led to; UNWIND_COMPLETE: it may go on. */
 static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 {
 	if (!unwind_goes_out(walk, sp))
@@ -243,7 +244,7 @@ static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 	return walk->stack->n_frames == UNWIND_MAX_FRAMES ? UNWIND_TOO_DEEP : UNWIND_COMPLETE;
 }
 
-/* Goes on from the frame that was pushed last. *STOP: why the walk ended with the returned step. */
+/* Walks on from the last frame. Returns the last step, and in *STOP why the walk ended. */
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
@@ -257,7 +258,9 @@ static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 	}
 }
 
-/* Walks the part that the cursor is in. Its first frame gets FLAGS. */
+/*
+ * Walks the part that the cursor is in. The part's first frame gets FLAGS. Returns the last step.
+ */
 static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 {
 	enum unwind_part part = walk->cursor.user ? UNWIND_USER : UNWIND_KERNEL;
@@ -284,8 +287,8 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 }
 
 /*
- * The kernel's part where it has no frames but the first: the kernel is just entered or left, and
- * the registers are still, or again, the user's.
+ * Makes a kernel part of one frame: the vCPU enters or leaves the kernel, and the registers still,
+ * or again, have the user's values.
  */
 static void unwind_entering_part(struct walk *walk)
 {
@@ -298,7 +301,7 @@ static void unwind_entering_part(struct walk *walk)
 
 /* --- both parts ------------------------------------------------------------------------------- */
 
-/* When the user stack was not copied, the part is cut, whatever its registers seem to say. */
+/* Walks the user part. The part is cut if the user stack was not copied. */
 static void unwind_user_part(struct walk *walk, uint32_t flags)
 {
 	struct unwind_part_end *end = &walk->stack->parts[UNWIND_USER];
@@ -310,7 +313,7 @@ static void unwind_user_part(struct walk *walk, uint32_t flags)
 		end->stop = UNWIND_CUT;
 }
 
-/* Why the copy of the part's stack ends. */
+/* Why the copied bytes of the part's stack end. */
 static enum sample_cut unwind_cut_of(const struct sample_vcpu *vcpu, enum unwind_part part)
 {
 	return part == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->cut;
@@ -326,7 +329,7 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 		if (!end->walked)
 			continue;
 		end->cut = unwind_cut_of(vcpu, (enum unwind_part)i);
-		/* the zeros after a fault are not the guest's */
+		/* bytes behind a fault are zeros that the guest does not have */
 		if (end->stop == UNWIND_COMPLETE && end->cut == CUT_FAULT)
 			end->stop = UNWIND_CUT;
 		if (verdict == UNWIND_COMPLETE)
@@ -344,7 +347,7 @@ static bool unwind_find_user_arm64(struct walk *walk, uint32_t *flags)
 	return found;
 }
 
-/* A kernel's part is whole that was interrupted in the entry code itself. */
+/* A kernel part that was interrupted in the entry code itself is complete. */
 static bool unwind_find_user_arm32(struct walk *walk, uint32_t *flags)
 {
 	enum unwind_stop *stop = &walk->stack->parts[UNWIND_KERNEL].stop;
@@ -370,8 +373,8 @@ static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint
 }
 
 /*
- * Whether the task was giving up its memory. A thread does so in any system call if another thread
- * of its process, or a signal, ends it.
+ * Whether the task was giving up its memory. A thread does this in any system call if another
+ * thread of its process, or a signal, ends the thread.
  */
 static bool unwind_is_ending(const struct walk *walk)
 {
@@ -379,7 +382,8 @@ static bool unwind_is_ending(const struct walk *walk)
 }
 
 /*
- * The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame.
+ * Moves the cursor to the user code after the kernel's part has ended with STEP. *FLAGS are for the
+ * user part's first frame. Returns false if no user part follows.
  */
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
@@ -400,7 +404,7 @@ static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t 
 	return entry_find_regs(&walk->cursor);
 }
 
-/* The vCPU enters or leaves the kernel, and its registers are the user's. */
+/* Whether an arm64 vCPU enters or leaves the kernel, with the user's values in its registers. */
 static bool unwind_is_entering(const struct cursor *cursor)
 {
 	if (cursor->arch != ARCH_ARM64 || cursor->user)

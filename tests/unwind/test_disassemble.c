@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions as text are those of GNU's objdump: all of .text of libc and python3, of the i386 libc
- * where it is installed (libc6-i386), and of the files that XTOP_DISASSEMBLE names (a vmlinux takes
- * minutes). Where the texts differ, the cause is one of
- * those that cause_of() knows (doc/MEASUREMENTS has their share).
+ * Compares instructions as text with GNU's objdump: all of .text of libc and python3, of the i386
+ * libc if it is installed (libc6-i386), and of the files that XTOP_DISASSEMBLE names (a vmlinux
+ * takes minutes). Where the texts differ, the cause must be one that cause_of() knows;
+ * disassemble_x86.c lists them, and
+ * doc/MEASUREMENTS has their share.
  */
 #include "config.h"
 
@@ -207,7 +208,9 @@ static bool begins_with_one_of(const char *text, const char *const *words)
 	return false;
 }
 
-/* Objdump has other names for debug registers, and all of a register where a segment's 16 bits go. */
+/*
+ * Objdump has other names for debug registers, and all of a register where a segment's 16 bits go.
+ */
 static bool moves_special_register(const char *text)
 {
 	static const char *const registers[] = { "%cs", "%ds", "%es", "%fs", "%gs", "%ss", "%dr", NULL };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of arm64 as text are those of GNU's objdump: all of .text of the cross compiler's libc
- * (libc6-arm64-cross), and of the files that XTOP_DISASSEMBLE_ARM64 names. Where the texts
- * differ, the cause is one of those that cause_of() knows (doc/MEASUREMENTS has their share). Expected texts
- * are objdump 2.40's.
+ * Instructions of arm64 as text are those of GNU's objdump: all of .text of the cross compiler's
+ * libc (libc6-arm64-cross), and of the files that XTOP_DISASSEMBLE_ARM64 names. Where the texts
+ * differ, the cause is one of those that cause_of() knows; disassemble_arm64.c lists the main
+ * ones, and doc/MEASUREMENTS has their share.
+ * Expected texts are objdump 2.40's.
  */
 #include "config.h"
 
@@ -50,7 +51,8 @@ static void test_text(void)
 		{ 0xd65f03c0, "ret" },
 		{ 0xa9be7bfd, "stp    x29, x30, [sp, #-0x20]!" },
 		{ 0xf9400bf3, "ldr    x19, [sp, #0x10]" },
-		{ 0xf85f06b7, "ldr    x23, [x21], #-0x10" }, /* Capstone 4.0.2: #0xfffffffffffffff0 */
+		/* Capstone 4.0.2: #0xfffffffffffffff0 */
+		{ 0xf85f06b7, "ldr    x23, [x21], #-0x10" },
 		{ 0x5298b5c2, "mov    w2, #0xc5ae" },
 		{ 0x12b01000, "mov    w0, #0x7f7fffff" },
 		{ 0x92800000, "mov    x0, #0xffffffffffffffff" },

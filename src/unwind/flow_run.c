@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs one function; see computed_flow.h. flow_follow.c follows its instructions from the entry,
- * and flow_try.c guesses states for code that nothing leads to. The result shows whether the code
- * is a function, or a part of another one. Resolver's thread.
+ * Runs one function; see computed_flow.h. flow_follow.c follows the instructions from the entry,
+ * and flow_try.c guesses states for code that no path leads to. The result shows whether the code
+ * is a function, or a part of another function. Resolver's thread.
  *
  *   entry ─► instruction ─► next ...            the state before each
  *                       └► target of a jump
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 #define FLOW_MAX_RESTARTS 64
-#define FLOW_STEPS_A_BYTE 64 /* instructions that are followed, for each byte of code */
+#define FLOW_STEPS_A_BYTE 64 /* limit of steps for each byte of code */
 #define FLOW_BASE_STEPS   4096
-#define FLOW_MAX_PARENTS  3 /* a part of a part of a function */
-#define FLOW_ENTRY_INSTRUCTIONS 4 /* show whether a function is the outermost */
+#define FLOW_MAX_PARENTS  3 /* depth of parts of parts of a function */
+#define FLOW_ENTRY_INSTRUCTIONS 4 /* first instructions that can mark an outermost function */
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -63,7 +63,10 @@ static void flow_forget(struct flow *flow)
 		flow->ops[i].state = flow->ops[i].call = 0;
 }
 
-/* The head of a PLT pushes a word and jumps. Stubs push a word, too, and jump to the head. */
+/*
+ * Whether OP begins the head of a PLT. The head pushes a word and jumps. The stubs behind it have
+ * pushed a word already when they jump to the head.
+ */
 static bool flow_is_plt_head(struct flow *flow, uint32_t op)
 {
 	const struct instruction *push = &flow->ops[op].instruction;
@@ -116,8 +119,9 @@ static void flow_reset(struct flow *flow)
 }
 
 /*
- * Whether INSTRUCTION jumps into the middle of another function. A part that begins with the end of
- * its function, "pop; pop; ret", jumps back only from code that nothing in the part leads to.
+ * Whether INSTRUCTION jumps into the middle of another function. If a part begins with the end of
+ * its function, "pop; pop; ret", only code that no path in the part leads to jumps back to the
+ * function.
  */
 static bool flow_jumps_outside(struct flow *flow, const struct instruction *instruction)
 {
@@ -130,7 +134,7 @@ static bool flow_jumps_outside(struct flow *flow, const struct instruction *inst
 	       start != instruction->target;
 }
 
-/* Finds a jump in the first window that leads out of it, in code that nothing leads to. */
+/* Looks in the first window for a jump outside, even in code that no path leads to. */
 static void flow_find_outside(struct flow *flow)
 {
 	struct flow_window *window = &flow->windows[0];
@@ -149,7 +153,7 @@ static void flow_find_outside(struct flow *flow)
 	}
 }
 
-/* Follows the function around the place outside, with the part in [START, END). */
+/* Follows the function that flow->outside is in, with the part in [START, END). */
 static bool flow_run_around(struct flow *flow, uint64_t start, uint64_t end)
 {
 	uint64_t outside = flow->outside, parent_start, parent_end;
@@ -167,8 +171,9 @@ static bool flow_run_around(struct flow *flow, uint64_t start, uint64_t end)
 }
 
 /*
- * [START, END) does not return, but jumps into the middle of another function: it is a part of that
- * function, which may be a part itself. Perhaps only the table of a switch leads to it.
+ * Runs the parent of [START, END). The code there does not return, but jumps into the middle of the
+ * parent, so it is a part of the parent. The parent may be a part itself. Perhaps only a switch's
+ * table leads from the parent to the part.
  */
 static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 {
@@ -183,7 +188,7 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* The op behind FIRST in WINDOW; FIRST itself if there is none. */
+/* The op behind FIRST in WINDOW; FIRST if there is no other. */
 static const struct flow_op *flow_op_behind(const struct flow *flow,
 					    const struct flow_window *window,
 					    const struct flow_op *first)
@@ -195,8 +200,8 @@ static const struct flow_op *flow_op_behind(const struct flow *flow,
 }
 
 /*
- * The first instruction of the function's own: before it there may be endbr64, and a call of a
- * tracer (gcc -mfentry, as for Linux). NULL: there is no code.
+ * The first instruction behind endbr64 and behind the call of a tracer, which functions may begin
+ * with (gcc -mfentry, as for Linux). NULL if there is no code.
  */
 static const struct instruction *flow_first_instruction(const struct flow *flow)
 {
@@ -214,9 +219,10 @@ static const struct instruction *flow_first_instruction(const struct flow *flow)
 }
 
 /*
- * Code that never returns is a function, or a part of a function that lies elsewhere, such as the
- * call of abort() in ".cold". We guess: a function that calls others first pushes a register, or
- * moves the stack pointer at an aligned address, so that the stack is aligned.
+ * Whether code that never returns is a function. It may also be a part of a function that lies
+ * elsewhere, such as a call of abort() in ".cold". This is a guess: a function that calls others
+ * begins with a push of a register, or begins at an aligned address and moves the stack pointer, so
+ * that the stack is aligned.
  */
 static bool flow_is_function(struct flow *flow)
 {
@@ -229,8 +235,9 @@ static bool flow_is_function(struct flow *flow)
 }
 
 /*
- * Whether the function first saves a preserved register. A part that does so has no frame before
- * that, so its entry is as a function's. Other pushes may be of a call's arguments.
+ * Whether the function begins by saving a preserved register. If a part does so, it has no frame at
+ * its start, and its state there is that of a function's entry. Other pushes may push the arguments
+ * of a call.
  */
 static bool flow_saves_first(const struct flow *flow)
 {
@@ -242,21 +249,21 @@ static bool flow_saves_first(const struct flow *flow)
 }
 
 /*
- * Whether the function ends with a jump to another one, and is aligned. Then it is no part that
- * lies elsewhere: gcc does not align those.
+ * Whether the function is aligned and ends with a jump to another function. It is then no part of
+ * another function, because gcc does not align parts.
  */
 static bool flow_ends_in_jump(const struct flow *flow)
 {
 	return flow->leaves && flow->windows[0].start % FLOW_ALIGNMENT == 0;
 }
 
-/* Whether direct calls lead to the function, by its place: guessed bounds are call targets. */
+/* Whether direct calls lead to the function: a guessed start that is aligned is a call target. */
 static bool flow_is_called(const struct flow *flow)
 {
 	return flow->guesses && flow->windows[0].start % FLOW_ALIGNMENT == 0;
 }
 
-/* Follows the ways from the entry. False: the code cannot be read. */
+/* Follows the paths from the entry. Returns false if the code cannot be read. */
 static bool flow_begin(struct flow *flow, uint64_t start, uint64_t end, bool careful)
 {
 	flow_reset(flow);
@@ -270,12 +277,14 @@ static bool flow_begin(struct flow *flow, uint64_t start, uint64_t end, bool car
 }
 
 /*
- * A part that lies elsewhere may have a return that only another jump of its function leads to. So
- * only the ways from the entry decide whether it returns. If some of them return well and others do
- * not, the latter went through a call that never returns.
+ * Runs the function in [START, END), or its parent if it is a part. A part may have a return that
+ * only another jump of the parent leads to, so only the paths from the entry decide whether the
+ * code returns. If some of these paths return well and others do not, the others went through a
+ * call that never returns.
  *
- * Between guessed bounds there may be more than one function. If all ways from the entry return
- * well and the rest does not fit, the rest belongs to others, and only those ways are kept.
+ * Between guessed bounds there may be several functions. If all paths from the entry return well
+ * and the other code does not fit, then the other code belongs to other functions, and only the
+ * paths from the entry count.
  */
 static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 {
@@ -303,7 +312,7 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	return !flow->failed;
 }
 
-/* The states of a function that was not followed to its end may be wrong, so they are dropped. */
+/* Drops all states if the function was not followed to its end, because they may be wrong. */
 bool flow_run(struct flow *flow, uint64_t start, uint64_t end, bool guesses)
 {
 	bool known;
@@ -357,7 +366,10 @@ void flow_clear(struct flow *flow)
 	flow_close_windows(flow, 0);
 }
 
-/* A compiled function that never returns may set rbp to zero, too, but it has a frame. */
+/*
+ * Whether the function makes a frame. A compiled function that never returns may set rbp to zero
+ * like an outermost function, but it makes a frame.
+ */
 static bool flow_has_frame(const struct flow *flow)
 {
 	for (size_t i = 0; i < flow->n_ops; i++) {
