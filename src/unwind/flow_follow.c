@@ -3,7 +3,7 @@
  * Follows instructions along all paths; see flow.h. The first path that reaches an instruction sets
  * the instruction's state. A later path may bring a different stack pointer or different registers:
  *
- *   the stack pointers differ, and one path   that call never returns, like one of abort(): the code
+ *   the stack pointers differ, and one path   that call never returns, like abort(): the code
  *   comes directly from a call                behind the call belongs to the other path
  *   otherwise                                 values that differ are lost
  *

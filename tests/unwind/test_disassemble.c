@@ -3,8 +3,7 @@
  * Compares instructions as text with GNU's objdump: all of .text of libc and python3, of the i386
  * libc if it is installed (libc6-i386), and of the files that XTOP_DISASSEMBLE names (a vmlinux
  * takes minutes). Where the texts differ, the cause must be one that cause_of() knows;
- * disassemble_x86.c lists them, and
- * doc/MEASUREMENTS has their share.
+ * disassemble_x86.c lists them, and doc/MEASUREMENTS has their share.
  */
 #include "config.h"
 
