@@ -11,7 +11,8 @@
  *   morestack                 saves the caller's stack pointer, but the caller has no frame yet, so
  *                             morestack counts as outermost
  *   time.now, nanotime1 ...   keep their own stack pointer in x20, 8 bytes above x29, which the
- *                             vDSO preserves; g is still the goroutine (src/runtime/sys_linux_arm64.s)
+ *                             vDSO preserves; g is still the goroutine
+ *                             (src/runtime/sys_linux_arm64.s)
  *   cgocallback               saves its own stack pointer on g0's stack. It makes a frame of the
  *                             same size on the goroutine's stack, below the frame of asmcgocall()
  *
