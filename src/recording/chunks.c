@@ -13,7 +13,7 @@
 
 #include "xtop/base/vector.h"
 
-#define CHUNKS_FIRST_BYTES (64 << 10) /* of a payload are read first */
+#define CHUNKS_FIRST_BYTES (64 << 10) /* the first bytes of a payload, read at once */
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
@@ -62,7 +62,7 @@ static bool chunks_stop_short(struct chunks *chunks)
 			   behind);
 }
 
-/* Room for a note's head and PAYLOAD_BYTES. */
+/* Makes room in the buffer for a note's head and PAYLOAD_BYTES. */
 static bool chunks_reserve(struct chunks *chunks, size_t payload_bytes)
 {
 	size_t wanted = sizeof(struct recording_note) + payload_bytes;
@@ -71,7 +71,7 @@ static bool chunks_reserve(struct chunks *chunks, size_t payload_bytes)
 	       chunks_stop(chunks, "out of memory for a chunk of %zu bytes", payload_bytes);
 }
 
-/* Reads SIZE_BYTES into the buffer, which doubles as they arrive. */
+/* Reads SIZE_BYTES into the buffer, which doubles as bytes arrive. */
 static bool chunks_read_payload(struct chunks *chunks, size_t size_bytes)
 {
 	size_t have = 0, want;

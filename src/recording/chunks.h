@@ -15,24 +15,26 @@
 
 struct chunks {
 	FILE *file;
-	uint64_t offset; /* bytes read */
+	uint64_t offset; /* bytes read so far */
 	uint64_t whole;  /* offset behind the last whole chunk */
 	char *buffer; /* room for a note's head, then the last chunk's payload with its padding */
-	size_t capacity; /* of it */
+	size_t capacity; /* size of the buffer in bytes */
 	bool ended;
-	char complaint[160]; /* why it ended; "": none */
+	char complaint[160]; /* what is wrong with the file; "": nothing */
 };
 
 /* Reads up to SIZE_BYTES, outside any chunk. Returns how many were there. */
 size_t chunks_read(struct chunks *chunks, void *target, size_t size_bytes);
-/* Skips SIZE_BYTES. False: the reading ended. */
+/* Skips SIZE_BYTES. Returns false if the reading ended. */
 bool chunks_skip(struct chunks *chunks, uint64_t size_bytes);
-/* Reads the next chunk of a known type. False: the reading ended. */
+/* Reads the next chunk of a known type. Returns false if the reading ended. */
 bool chunks_next(struct chunks *chunks, struct recording_chunk *chunk);
 /* Ends the reading with a complaint. Returns false. */
 __attribute__((format(printf, 2, 3))) bool chunks_stop(struct chunks *chunks, const char *format,
 						       ...);
-/* How many bytes of the file lie behind the last whole chunk; of a pipe, those that were read. */
+/*
+ * How many bytes of the file lie behind the last whole chunk. A pipe's unread bytes do not count.
+ */
 uint64_t chunks_bytes_behind(const struct chunks *chunks);
 void chunks_deinit(struct chunks *chunks); /* closes the file */
 

@@ -14,21 +14,23 @@
  *   TABL  an ELF file                     the unwind tables of the image of the SYMS just before
  *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL, POLL or WAIT
  *                                         reads it
- *   TIME  u64 ns                          what memory_now_ns() returned for the next of these
- *   POLL  u64 ns                          the resolver called os_poll() at that time
- *   WAIT  u64 ns, u64 ns                  it called os_read_waits(): the time, and between passes
+ *   TIME  u64 ns                          what memory_now_ns() returned for the next SMPL, POLL or
+ *                                         WAIT
+ *   POLL  u64 ns                          when the resolver called os_poll()
+ *   WAIT  u64 ns, u64 ns                  when the resolver called os_read_waits(), and the time
+ *                                         between two passes
  *   CLCK  struct recording_clocks         what the clocks showed at one moment
  *   SMPL  struct sample (sample.h)        without stack bytes that nobody needs, and with the
  *                                         registers of INFO's machine only (recorded_sample.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
- * The format can grow without a new version. A reader skips chunks of a type that it does not know,
- * unless RECORDING_CHUNK_REQUIRED says that the samples mean nothing without them. It accepts INFO,
- * SYMS and END heads that are longer than it knows. Version 2 had no weights: each sample counts as
- * one tick. Version 1 also had no PAGE, TIME and POLL: names come from SYMS alone. Both versions
- * are read, too.
+ * The format can grow without a new version. A reader skips chunks of an unknown type, unless
+ * RECORDING_CHUNK_REQUIRED says that the samples mean nothing without them. A reader accepts heads
+ * of INFO, SYMS and END that are longer than those it knows. Version 2 had no weights: each sample
+ * counts as one tick. Version 1 also had no PAGE, TIME and POLL: names come from SYMS alone. Both
+ * versions are read, too.
  *
- * A replay does what the resolver did, in the same order. It applies PAGE and TIME. Then it names
+ * A replay does what the resolver did, in the same order. It applies PAGE and TIME. Then it adds
  * the sample, or polls, and finds in memory what was there in the run.
  */
 #ifndef RECORDING_FORMAT_H
@@ -45,9 +47,9 @@
 #define RECORDING_MAGIC "XTOPREC\n" /* no NUL; the line end tells a text-mode copy */
 #define RECORDING_MAGIC_BYTES 8
 #define RECORDING_VERSION 3
-#define RECORDING_VERSION_NO_WEIGHT 2 /* the last without sample.weight */
-#define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
-/* As in ELF; samples have the registers of this machine. */
+#define RECORDING_VERSION_NO_WEIGHT 2 /* the last version without sample.weight */
+#define RECORDING_VERSION_NO_MEMORY 1 /* the last version without PAGE */
+/* Numbers of ELF (e_machine). The samples have the registers of this machine. */
 #define RECORDING_MACHINE_X86_64 62
 #define RECORDING_MACHINE_ARM64  183
 
@@ -58,12 +60,12 @@
 #define RECORDING_SAMPLE RECORDING_TYPE('S', 'M', 'P', 'L')
 #define RECORDING_END RECORDING_TYPE('E', 'N', 'D', ' ')
 
-/* The most that a reader accepts. */
+/* Limits of what a reader accepts. */
 #define RECORDING_MAX_HEAD_BYTES 4096
 #define RECORDING_MAX_INFO_BYTES 65536
 #define RECORDING_MAX_MODULE_BYTES 4096
 #define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
-#define RECORDING_MAX_TABLES 64 /* images with tables: each takes a descriptor */
+#define RECORDING_MAX_TABLES       64 /* images with tables; each takes a descriptor */
 #define RECORDING_MAX_TABLES_BYTES (512ULL << 20)
 #define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(GUEST_MAX_VCPUS))
 #define RECORDING_MAX_END_BYTES 4096
@@ -72,7 +74,7 @@
 #define RECORDING_MAX_CLOCKS_BYTES 256
 /* Pages of guest memory at a time: 64 MiB. page_mirror.c makes room for more. */
 #define RECORDING_MAX_PAGES LIMIT(16384, 64)
-/* The largest SYMS: every symbol's start and end, and all names. */
+/* The largest SYMS has each symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
 
 struct recording_head {
@@ -88,7 +90,7 @@ enum recording_chunk_flag {
 struct recording_chunk {
 	uint32_t type;
 	uint32_t flags;      /* enum recording_chunk_flag; other bits are 0, and ignored */
-	uint64_t size_bytes; /* of the payload, before padding */
+	uint64_t size_bytes; /* size of the payload before padding */
 };
 
 struct recording_chunk_info {
@@ -103,35 +105,35 @@ struct recording_chunk_info {
 };
 
 /*
- * An image's functions, in this order, each part padded to 8:
+ * The functions of an image. The parts come in this order, each padded to 8:
  *
  *   struct recording_symbol symbols[n_symbols]   ascending by start
  *   char module[module_bytes]
  *   u8 build_id[build_id_bytes]
- *   char strings[strings_bytes]                  their names in the same order, each with its NUL
+ *   char strings[strings_bytes]                  the symbols' names in order, each with its NUL
  */
 struct recording_symbol {
 	uint64_t start;
-	uint64_t end; /* first address behind; above start */
+	uint64_t end; /* first address behind the function; above start */
 };
 
 struct recording_chunk_symbols {
-	uint32_t head_bytes; /* of this struct; what follows starts behind it */
+	uint32_t head_bytes; /* size of this struct in the file; the symbols start behind it */
 	uint32_t n_symbols;
-	uint32_t module_bytes; /* with its NUL */
+	uint32_t module_bytes; /* with the NUL */
 	uint32_t build_id_bytes;
 	uint64_t strings_bytes;
-	uint64_t build_id_address; /* where the loaded image has it; 0: nowhere */
+	uint64_t build_id_address; /* address of the build-id in the loaded image; 0: none */
 };
 
 /*
- * The lines of a page that are new and were read follow, PAGE_LINE_BYTES each, in ascending order.
- * Other lines are unchanged, or changed and not read; they are zeros if the page was not there
- * before. A page without lines is not there any more.
+ * The head of a PAGE. The lines of the page that are new and were read follow, PAGE_LINE_BYTES
+ * each, in ascending order. Other lines are unchanged, or changed and not read; they are zeros if
+ * the page was not there before. A page without lines is not there any more.
  *
  * The guest runs while its memory is read, so a page that is read twice for one sample may have
- * changed in between. The change that the second read found, and all later changes for that sample,
- * hold from the read number READ on.
+ * changed in between. The second read has found a change. This change and all later ones for that
+ * sample hold from the read number READ on.
  */
 struct recording_page {
 	uint64_t frame;
@@ -139,15 +141,17 @@ struct recording_page {
 	uint64_t read;  /* number of the read since the last SMPL, POLL or WAIT; 0: at once */
 };
 
-/* The head of a sample up to RECORDING_VERSION_NO_WEIGHT: struct sample without its end. */
+/* Size of a sample's head up to RECORDING_VERSION_NO_WEIGHT: struct sample without its end. */
 #define RECORDING_OLD_SAMPLE_BYTES offsetof(struct sample, weight)
 
 struct recording_chunk_end {
 	uint64_t n_samples; /* SMPL chunks in the file */
-	/* Ticks without a sample, as in struct sampler_counts. Older files end earlier: 0. */
+	/*
+	 * Ticks without a sample, as in struct sampler_counts. 0 where an older file ends earlier.
+	 */
 	uint64_t missed, skipped_budget, waited, lost, refused;
 };
-#define RECORDING_END_BYTES 8 /* of the first version */
+#define RECORDING_END_BYTES 8 /* size of END in the first version */
 
 static inline size_t recording_pad(size_t size_bytes)
 {

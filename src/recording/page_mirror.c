@@ -3,12 +3,12 @@
  * Pages by frame; see page_mirror.h. Resolver's thread.
  *
  * The table has open addressing and linear probing and is less than half full. Removing an entry
- * leaves no gap: entries behind it that belong further up move up. It is a table of its own and not
- * one of hash.h, because pages are removed in the order of its slots when there is no room. A
+ * leaves no gap: entries behind the removed one that belong further up move up. The table is not
+ * one of hash.h, because pages are removed in the order of its slots when there is no room, and a
  * replay must not depend on how a general table grows.
  *
- * A clock hand makes room. It goes round, clears the mark of pages that were seen since it last
- * came by, and stops at the first page without a mark.
+ * A clock hand makes room. The hand goes round, clears the mark of pages that were seen since it
+ * last came by, and stops at the first page without a mark.
  */
 #include "config.h"
 
@@ -21,11 +21,11 @@
 
 struct page_mirror_slot {
 	uint64_t frame;
-	char *page;    /* NULL: a free slot */
-	bool seen;     /* since the hand was here */
-	uint64_t turn; /* in which the page was last seen */
-	uint64_t used_turn, used; /* the lines that were used in that turn */
-	uint64_t read_turn, read; /* in which turn, and by which read, the last copy was made */
+	char *page;               /* NULL if the slot is free */
+	bool seen;                /* the page was seen since the hand was here */
+	uint64_t turn;            /* the turn in which the page was last seen */
+	uint64_t used_turn, used; /* the last turn with used lines, and these lines */
+	uint64_t read_turn, read; /* turn and number of the read that made the last copy */
 };
 
 struct page_mirror {
@@ -64,7 +64,7 @@ void page_mirror_destroy(struct page_mirror *mirror)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The slot of FRAME, or the free slot for it. There is always one. */
+/* Returns the slot of FRAME, or a free slot for FRAME, which always exists. */
 static size_t page_mirror_probe(const struct page_mirror *mirror, uint64_t frame)
 {
 	size_t i = hash_slot(frame, mirror->n_slots);
@@ -79,7 +79,7 @@ const char *page_mirror_find(const struct page_mirror *mirror, frame_t frame)
 	return mirror->slots[page_mirror_probe(mirror, frame.value)].page;
 }
 
-/* Puts a page of zeros into the free slot I. False: no room. */
+/* Puts a page of zeros into the free slot I. Returns false if there is no room. */
 static bool page_mirror_add(struct page_mirror *mirror, size_t i, uint64_t frame)
 {
 	char *page;
@@ -136,7 +136,7 @@ bool page_mirror_is_seen(const struct page_mirror *mirror, frame_t frame)
 }
 
 /*
- * The page to remove; OTHERWISE if there is none. At most two rounds: the first clears all marks.
+ * Returns the page to remove; OTHERWISE if there is none. The first of two rounds clears all marks.
  */
 static frame_t page_mirror_choose(struct page_mirror *mirror, frame_t otherwise)
 {
@@ -206,7 +206,7 @@ bool page_mirror_copy(struct page_mirror *mirror, frame_t frame, const void *pag
 	} else {
 		if (!page_mirror_update(mirror, frame, page, linesp, fullp))
 			return false;
-		slot->used = 0; /* nobody has used it yet */
+		slot->used = 0; /* no line was used yet */
 	}
 	slot->read_turn = mirror->turn;
 	slot->read = read;

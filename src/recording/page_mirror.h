@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to recording/: pages of a guest's memory, by frame, as they were last seen. The writer of
- * a recording has one mirror, the reader of the recording another. Both make the same steps, so it
- * is enough to record the lines of a page that differ from the mirror and are read.
+ * a recording has one mirror, the reader of the recording another. Both make equal steps, so it is
+ * enough to record the lines of a page that differ from the mirror and are read.
  *
  *   a page is 64 lines of 64 bytes; bit i of a set of lines stands for line i
  *   a page that is new in the mirror was zeros before, and always comes with at least one line
@@ -30,17 +30,17 @@ struct page_mirror;
 
 struct xtop_error *page_mirror_create(size_t max_pages, struct page_mirror **mirrorp);
 void page_mirror_destroy(struct page_mirror *mirror); /* NULL allowed */
-/* GUEST_PAGE_SIZE bytes, valid until FRAME changes; NULL: the page is not there. */
+/* Returns GUEST_PAGE_SIZE bytes, valid until FRAME changes; NULL if the page is not there. */
 const char *page_mirror_find(const struct page_mirror *mirror, frame_t frame);
-/* False: the page was not there. */
+/* Removes the page. Returns false if it was not there. */
 bool page_mirror_remove(struct page_mirror *mirror, frame_t frame);
 
 /* --- the side that writes --------------------------------------------------------------------- */
 
 /*
- * FRAME was seen to hold PAGE. *LINESP: the lines that are new. False: there is no room or no
- * memory for one more page. Then *LINESP is untouched, and *FULLP is a page that was not seen for
- * long: remove that page and call again. *FULLP is FRAME itself if there is no page to remove.
+ * FRAME was seen to hold PAGE. *LINESP: the lines that are new. Returns false if there is no room
+ * or no memory for one more page. Then *LINESP is untouched, and *FULLP is a page that was not seen
+ * for long: remove that page and call again. *FULLP is FRAME itself if there is no page to remove.
  */
 bool page_mirror_update(struct page_mirror *mirror, frame_t frame, const void *page,
 			uint64_t *linesp, frame_t *fullp);
@@ -53,26 +53,26 @@ static inline uint64_t page_lines_of(size_t offset, size_t size_bytes)
 	return (n == PAGE_LINES ? ~0ULL : (1ULL << n) - 1) << first;
 }
 /*
- * The read number READ of this turn has copied FRAME. If FRAME is not there yet, does the same as
- * page_mirror_update(). Otherwise does not look at the copy, and *LINESP is 0.
+ * The read number READ of this turn has copied FRAME. If FRAME is not in the mirror yet, does what
+ * page_mirror_update() does. Otherwise does not look at the copy, and *LINESP is 0.
  */
 bool page_mirror_copy(struct page_mirror *mirror, frame_t frame, const void *page, uint64_t read,
 		      uint64_t *linesp, frame_t *fullp);
 /*
- * LINES of PAGE, the last copy of FRAME, were used. FRAME must be there. *LINESP: those of LINES
- * that are new. *WAS_USEDP: the old bytes of a new line were used in this turn. Returns the number
- * of the read that made the copy; 0: it was made in an earlier turn.
+ * LINES of PAGE, the last copy of FRAME, were used. FRAME must be in the mirror. *LINESP: which of
+ * LINES are new. *WAS_USEDP: the old bytes of a new line were used in this turn. Returns the number
+ * of the read that made the copy; 0 if the copy was made in an earlier turn.
  */
 uint64_t page_mirror_use(struct page_mirror *mirror, frame_t frame, const void *page,
 			 uint64_t lines, uint64_t *linesp, bool *was_usedp);
-/* Begins a turn: nothing was seen or used in it yet. */
+/* Begins a turn, in which no page was seen or used yet. */
 void page_mirror_begin_turn(struct page_mirror *mirror);
-/* Whether FRAME is there and was seen in this turn. */
+/* Whether FRAME is in the mirror and was seen in this turn. */
 bool page_mirror_is_seen(const struct page_mirror *mirror, frame_t frame);
 
 /* --- the side that reads ---------------------------------------------------------------------- */
 
-/* Writes BYTES to the LINES of FRAME, one after the other. False: no room for one more page. */
+/* Writes BYTES to LINES of FRAME, line by line. Returns false if there is no room for the page. */
 bool page_mirror_apply(struct page_mirror *mirror, frame_t frame, uint64_t lines,
 		       const void *bytes);
 

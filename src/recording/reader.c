@@ -4,8 +4,8 @@
  * takes the sampler's place, reads it.
  *
  * The file is read once from front to back, chunk by chunk (chunks.h). Nothing in it is trusted. A
- * sample is returned only if it passes sample_check(), a note only if its lengths are right.
- * However the reading ends, all whole records before have been returned, and
+ * sample is returned only if it passes sample_check(), a note only if its lengths are right. When
+ * the reading ends early, all whole records before that have been returned, and
  * recording_reader_get_complaint() tells what is wrong.
  */
 #include "config.h"
@@ -38,7 +38,7 @@ struct recording_reader {
 	bool is_pending; /* recording_reader_open() has left the first record in the buffer */
 	struct recording_chunk pending;
 	uint64_t n_samples;                /* SMPL chunks, refused ones included */
-	struct recording_chunk_end end;    /* all 0 before the end mark */
+	struct recording_chunk_end end;    /* zeros until the end mark was read */
 	struct recorded_sample sample;     /* the last sample, as memory has it */
 	uint64_t n_bad, n_bad_notes;
 };
@@ -253,7 +253,7 @@ bool recording_reader_has_memory(const struct recording_reader *reader)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* The next chunk that is a sample or a note, in the buffer. False: the reading ended. */
+/* Reads the next sample or note into the buffer. Returns false if the reading ended. */
 static bool reader_next_record(struct recording_reader *reader, struct recording_chunk *chunk)
 {
 	if (reader->is_pending) {
@@ -277,7 +277,7 @@ static bool reader_next_record(struct recording_reader *reader, struct recording
 	return false;
 }
 
-/* False: a vCPU is beyond INFO's n_vcpus, for which ring and counters of a replay have room. */
+/* Whether no vCPU is beyond INFO's n_vcpus, for which ring and counters of a replay have room. */
 static bool reader_check_vcpus(const struct recording_reader *reader, const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
@@ -288,7 +288,7 @@ static bool reader_check_vcpus(const struct recording_reader *reader, const stru
 	return true; /* sample_check() found each number at most once: there are at most n_vcpus */
 }
 
-/* The sample; NULL: refused. *SIZE_BYTESP is that of the payload, and becomes the sample's. */
+/* Returns the sample; NULL if it is refused. *SIZE_BYTESP: of the payload, then of the sample. */
 static const struct sample *reader_check_sample(struct recording_reader *reader,
 						size_t *size_bytesp)
 {
@@ -329,7 +329,7 @@ static bool reader_check_note(const struct recording_reader *reader,
 	       chunk->size_bytes == sizeof(*page) + page_lines_bytes(page->lines);
 }
 
-/* The note; NULL: refused. *SIZE_BYTESP becomes its size with the note's head. */
+/* Returns the note; NULL if it is refused. *SIZE_BYTESP becomes the size with the note's head. */
 static const struct recording_note *reader_build_note(struct recording_reader *reader,
 						      const struct recording_chunk *chunk,
 						      size_t *size_bytesp)

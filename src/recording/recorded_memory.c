@@ -5,8 +5,8 @@
  * there when it named the sample in the run. A page that has not come is not there.
  *
  * A page that was read twice for one sample, and changed in between, comes twice. The second change
- * waits until the resolver has read as often as it had then. Times wait until the resolver asks for
- * them, one after the other.
+ * waits until the resolver has made as many reads as it had made in the run. Times wait until the
+ * resolver asks for them, one after the other.
  *
  * Resolver's thread. Whatever the file says, there are at most RECORDING_MAX_PAGES pages,
  * RECORDED_MAX_WAITING changes that wait and RECORDED_MAX_TIMES times that wait.
@@ -20,7 +20,7 @@
 #include "xtop/memory/memory.h"
 
 #define RECORDED_MAX_WAITING 1024 /* 4 MiB */
-#define RECORDED_MAX_TIMES   1024 /* a few for each vCPU of a sample; more replace the last one */
+#define RECORDED_MAX_TIMES   1024 /* a few for each vCPU of a sample; more replace the last time */
 
 struct recorded_change {
 	struct recorded_change *next;
@@ -28,19 +28,20 @@ struct recorded_change {
 };
 
 struct recorded_memory {
-	struct memory *memory; /* the one that reads these pages */
+	struct memory *memory; /* memory that reads these pages */
 	struct page_mirror *mirror;
 	uint64_t now_ns;                       /* what recorded_now_ns() returned last */
-	uint64_t times_ns[RECORDED_MAX_TIMES]; /* of this turn */
-	size_t n_times, n_asked; /* N_ASKED of them were returned */
-	uint64_t n_reads;                       /* in this turn */
-	struct recorded_change *waiting, **end; /* in the order of the file */
+	uint64_t times_ns[RECORDED_MAX_TIMES]; /* times of this turn */
+	size_t n_times, n_asked;               /* N_ASKED of the N_TIMES were returned */
+	uint64_t n_reads;                      /* reads in this turn */
+	struct recorded_change *waiting, **end; /* changes that wait, in the order of the file */
 	size_t n_waiting;
 };
 
 /*
- * Writes the lines of PAGE to the copy that MEMORY keeps of it. The file has only lines that were
- * read. They come when they were first read, which may be long after their page was copied.
+ * Writes the lines of PAGE to the copy of the page that recorded->memory keeps. The file has only
+ * lines that were read. They come when they were first read, which may be long after their page was
+ * copied.
  */
 static void recorded_correct_copy(const struct recorded_memory *recorded,
 				  const struct recording_page *page)
@@ -139,7 +140,7 @@ struct xtop_error *recorded_memory_open(struct memory **memoryp, struct recorded
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* Lets PAGE wait for its read. False: out of memory. */
+/* Lets PAGE wait for its read. Returns false if there is no memory. */
 static bool recorded_delay(struct recorded_memory *recorded, const struct recording_page *page,
 			   size_t size_bytes)
 {

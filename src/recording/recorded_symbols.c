@@ -9,7 +9,7 @@
 #include "recording/format.h"
 #include "xtop/base/cleanup.h"
 
-/* The parts of a SYMS payload. They are in the buffer. */
+/* The parts of a SYMS payload, all in the buffer of the reader. */
 struct recorded_image {
 	const struct recording_symbol *symbols;
 	size_t n_symbols;
@@ -24,7 +24,7 @@ static void cleanup_symtab(struct symtab **tabp)
 	symtab_destroy(*tabp);
 }
 
-/* The next part, SIZE_BYTES and padding, of the *LEFTP bytes at *ATP; NULL: they are too few. */
+/* Takes SIZE_BYTES with padding off the *LEFTP bytes at *ATP; NULL if those are too few. */
 static const void *symbols_next_part(const char **atp, uint64_t *leftp, uint64_t size_bytes)
 {
 	const char *part = *atp;
@@ -36,7 +36,7 @@ static const void *symbols_next_part(const char **atp, uint64_t *leftp, uint64_t
 	return part;
 }
 
-/* False: the lengths do not fit together. */
+/* Returns false if the lengths do not fit together. */
 static bool symbols_decode_parts(const char *at, uint64_t left, struct recorded_image *image)
 {
 	struct recording_chunk_symbols head;

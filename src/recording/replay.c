@@ -3,9 +3,9 @@
  * Replays a recording; see replay.h. Counts what the sampler would have counted.
  *
  * Times in a file are as hostile as the rest of the file. So a replay has a clock of its own, for
- * its pace, its counters and the times of samples. That clock starts at the first sample's time,
- * and advances when a sample is later than the last one. It neither goes back nor overflows. For a
- * recording that xtop wrote it is the same as the samples' clock.
+ * its pace, its counters and the times of samples. The replay's clock starts at the first sample's
+ * time, and advances when a sample is later than the last one. This clock neither goes back nor
+ * overflows. For a recording that xtop wrote it shows the samples' times.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ struct replay {
 	uint64_t last_ns;    /* time of the last sample, as the file has it */
 	uint64_t moment_ns;  /* elapsed_ns at the last note of the counters */
 	uint64_t elapsed_ns; /* since the first sample, on the replay's clock */
-	uint32_t period_ns;  /* of the first sample, which stands for the time before it, too */
+	uint32_t period_ns;  /* period of the first sample, which stands for the time before, too */
 	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
 	struct sampler_counts counts;
 };
@@ -64,7 +64,7 @@ static uint64_t replay_elapsed(const struct replay *replay)
 	return elapsed_ns < replay->elapsed_ns ? UINT64_MAX : elapsed_ns;
 }
 
-/* Waits for the time of the current sample. False: main asked for the end before. */
+/* Waits for the time of the current sample. Returns false if main asked for the end before. */
 static bool replay_wait_until_due(const struct replay *replay)
 {
 	while (replay->paced && replay->elapsed_ns > clock_now_ns() - replay->started_ns) {
@@ -75,7 +75,7 @@ static bool replay_wait_until_due(const struct replay *replay)
 	return true;
 }
 
-/* Room in the ring; waits for it. NULL: main asked for the end before. */
+/* Waits for room in the ring. Returns NULL if main asked for the end before. */
 static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 {
 	void *room;
@@ -88,7 +88,7 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 	return room;
 }
 
-/* False: main asked for the end. */
+/* Copies a note to the ring. Returns false if main asked for the end. */
 static bool replay_commit_note(struct replay *replay, const void *note, size_t size_bytes)
 {
 	void *room = replay_reserve(replay, size_bytes);
@@ -100,6 +100,7 @@ static bool replay_commit_note(struct replay *replay, const void *note, size_t s
 	return true;
 }
 
+/* Copies a sample to the ring. Returns false if main asked for the end. */
 static bool replay_commit_sample(struct replay *replay, const struct sample *sample,
 				 size_t size_bytes)
 {
@@ -151,7 +152,7 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	control_set_counts(replay->control, counts);
 }
 
-/* False: main asked for the end. */
+/* Once a second: puts the counters into the ring. Returns false if main asked for the end. */
 static bool replay_commit_moment(struct replay *replay)
 {
 	const struct recording_moment moment = { .note.type = RECORDING_MOMENT,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes recordings (layout: recording/format.h). Main creates the writer before sampling starts.
- * Then the resolver's thread calls it once for each record, and for each page of guest memory that
- * is read in between. Main closes the writer when the threads are joined. If the disk is slow the
- * ring fills up, which the sampler counts; the guest is never slowed down.
+ * Then the resolver's thread calls the writer once for each record, and for each page of guest
+ * memory that is read in between. Main closes the writer when the threads are joined. If the disk
+ * is slow the ring fills up, which the sampler counts; the guest is never slowed down.
  *
- * The writer keeps a mirror of the pages that a reader of the file has at this point. It writes
- * only the lines that are new and that somebody reads.
+ * The writer keeps a mirror of the pages that a reader of the file has at this point. Only those
+ * lines are written that are new and that somebody reads.
  *
  * The head of a chunk is written first, then its payload piece by piece, so an image's table needs
  * no second copy in memory. If a run dies, its file is good up to the last whole chunk.
@@ -34,11 +34,11 @@
 struct recording_writer {
 	FILE *file;
 	char *path;
-	char *buffer;                   /* of FILE */
-	int failed_errno;               /* of the first failure; 0: none */
+	char *buffer;                   /* stdio's buffer for FILE */
+	int failed_errno;               /* errno of the first failure; 0: none */
 	struct recording_chunk_end end; /* counts the samples that were handed to stdio */
 	struct page_mirror *mirror;     /* the pages of a reader; NULL: no memory is watched */
-	uint64_t n_reads;               /* of memory, for the next sample */
+	uint64_t n_reads;               /* reads of memory for the next sample */
 	bool is_late; /* a page has changed since it was first read for the next sample */
 	enum guest_arch arch;
 	struct recorded_sample sample; /* the last sample, as the file has it */
@@ -115,7 +115,7 @@ static void writer_write_strings(struct recording_writer *writer, const struct s
 	writer_write_padding(writer, size_bytes);
 }
 
-/* The number of leading entries that fit the limits of the format. */
+/* Returns how many of the first entries fit the limits of the format. */
 static size_t writer_measure_image(const struct symtab *tab, uint64_t *strings_bytesp)
 {
 	size_t n = symtab_count(tab);
@@ -185,7 +185,7 @@ static void writer_copy(struct recording_writer *writer, int fd, size_t size_byt
 	writer_write_padding(writer, size_bytes);
 }
 
-/* Writes the unwind tables of the file that IMAGE comes from. False: there are none. */
+/* Writes the unwind tables of the file that IMAGE comes from. Returns false if there are none. */
 static bool writer_write_tables(struct recording_writer *writer, const struct image *image)
 {
 	_cleanup_close_ int fd = -1;
@@ -271,7 +271,7 @@ void recording_writer_begin(struct recording_writer *writer, const struct record
 
 /* --- guest memory ----------------------------------------------------------------------------- */
 
-/* Writes LINES of a page. READ: the number of the read that has found them. */
+/* Writes LINES of a page. READ: the number of the read that has found these lines. */
 static void writer_write_page(struct recording_writer *writer, frame_t frame, uint64_t lines,
 			      const char *bytes, uint64_t read)
 {
@@ -286,7 +286,7 @@ static void writer_write_page(struct recording_writer *writer, frame_t frame, ui
 			writer_write(writer, bytes + (size_t)i * PAGE_LINE_BYTES, PAGE_LINE_BYTES);
 }
 
-/* The page is not there any more. Tells a reader to remove it, too. */
+/* The guest has no such page any more. Tells a reader to remove the page, too. */
 static void writer_remove_page(struct recording_writer *writer, frame_t frame)
 {
 	writer->is_late |= page_mirror_is_seen(writer->mirror, frame);
@@ -314,9 +314,9 @@ static void writer_update_page(struct recording_writer *writer, frame_t frame, c
 }
 
 /*
- * A page that is kept as a copy is written line by line, when somebody reads a line: mostly one
- * task or one entry of a page table is wanted, while the whole page changes. A page that a replay
- * does not have yet is written whole.
+ * The memory has copied a page. Such a page is written line by line, when somebody reads a line:
+ * mostly one task or one entry of a page table is wanted, while the whole page changes. A page that
+ * a replay does not have yet is written whole.
  */
 static void writer_on_copy(void *context, frame_t frame, const void *page, bool ok)
 {

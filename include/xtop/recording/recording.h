@@ -2,8 +2,8 @@
 /*
  * Recordings: raw samples in a file, with what a replay needs to name them: the tables of -k and
  * the pages of guest memory that the resolver read. doc/FORMATS has the layout. The resolver's
- * thread writes a recording, in the order in which it works. A replay thread reads the recording:
- * it takes the place of the sampler and fills the ring.
+ * thread writes a recording, in the order in which it works. A replay thread takes the sampler's
+ * place: it reads the recording and fills the ring.
  *
  * Files are hostile. Every length is checked against a named limit (src/recording/format.h), and
  * memory grows with the bytes that are really there, not with what a length claims.
@@ -22,19 +22,19 @@
 
 struct sampler_counts;
 
-/* The head of the file. Strings end in a NUL, and are not clean. */
+/* What the head of the file says. Strings end in a NUL, and are not clean. */
 struct recording_info {
 	char domain[64];
 	char uuid[40];
 	uint32_t domid;
 	enum guest_type type;
-	enum guest_arch arch; /* whose registers the samples have */
+	enum guest_arch arch; /* machine whose registers the samples have */
 	unsigned n_vcpus;
-	double freq_hz;       /* asked for */
-	uint64_t wallclock_s; /* since 1970, at the start */
+	double freq_hz;       /* rate that was asked for */
+	uint64_t wallclock_s; /* seconds since 1970 at the start */
 };
 
-/* What clocks showed at one moment. */
+/* What several clocks showed at one moment. */
 struct recording_clocks {
 	uint64_t time_ns; /* the clock of the samples */
 	uint64_t utc_ns;  /* dom0's CLOCK_REALTIME */
@@ -72,7 +72,7 @@ struct xtop_error *recording_writer_open(const char *path, struct recording_writ
  */
 void recording_writer_begin(struct recording_writer *writer, const struct recording_info *info,
 			    const struct symbols *symbols);
-/* From now on what is read of MEMORY is written before the sample. WRITER outlives MEMORY. */
+/* From now on the pages that are read of MEMORY are recorded. WRITER outlives MEMORY. */
 void recording_writer_watch(struct recording_writer *writer, struct memory *memory);
 /*
  * Writes SAMPLE, a record of the ring that passed sample_check(), after the resolver has added it.
@@ -90,14 +90,17 @@ void recording_writer_write_clocks(struct recording_writer *writer,
 /* The resolver ran a turn of a pass over all tasks at NOW_NS. PERIOD_NS: between two passes. */
 void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_ns,
 				  uint64_t period_ns);
-/* The errno of the first failure; 0: none yet. */
+/* Returns the errno of the first failure; 0: there is none yet. */
 int recording_writer_get_errno(const struct recording_writer *writer);
 /* Sets the counters of the end mark: ticks that gave no sample. */
 void recording_writer_set_counts(struct recording_writer *writer,
 				 const struct sampler_counts *counts);
 /* Writes the end mark, closes the file and frees WRITER, also on failure. NULL allowed. */
 struct xtop_error *recording_writer_close(struct recording_writer *writer);
-/* Instead of recording_writer_close(), if nothing was recorded: removes the file. NULL allowed. */
+/*
+ * Removes the file and frees WRITER, instead of recording_writer_close(), if nothing was recorded.
+ * NULL allowed.
+ */
 void recording_writer_discard(struct recording_writer *writer);
 
 /* --- reader: recording/reader.c --------------------------------------------------------------- */
@@ -110,15 +113,16 @@ struct recording_reader;
 bool recording_is_head(const void *head, size_t n);
 /*
  * Checks magic and version and reads all up to the first sample: INFO, and symbols with their
- * unwind tables, which are added to SYMBOLS (NULL: skipped). PATH may be a pipe. Errors: not a
- * recording, a version or machine that this xtop does not know, cut short before INFO is whole,
- * damaged tables.
+ * unwind tables, which are added to SYMBOLS (NULL: skipped). PATH may be a pipe. Errors: the file
+ * is no recording, has a version or machine that this xtop does not know, is cut short before INFO
+ * is whole, or has damaged tables.
  */
 struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
 					 struct recording_reader **readerp);
 /*
- * The same for FILE. The caller has already read its first N_HEAD bytes, at most 8, which are in
- * HEAD. The reader closes FILE, also after a failure. Errors do not name the file.
+ * Opens FILE as recording_reader_open() opens PATH. The caller has already read the first N_HEAD
+ * bytes of FILE, at most 8, which are in HEAD. The reader closes FILE, also after a failure. Errors
+ * do not name the file.
  */
 struct xtop_error *recording_reader_adopt(FILE *file, const void *head, size_t n_head,
 					  struct symbols *symbols,
@@ -128,7 +132,7 @@ const struct recording_info *recording_reader_get_info(const struct recording_re
 /* Whether the file's version has guest memory, even if this file has no page of it. */
 bool recording_reader_has_memory(const struct recording_reader *reader);
 
-/* Read as text, the type is the first four bytes of a chunk. */
+/* The type of a chunk: its first four bytes are these letters. */
 #define RECORDING_TYPE(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 /* Types of notes. */
@@ -140,11 +144,11 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 #define RECORDING_MOMENT 0 /* only in the ring: struct recording_moment */
 
 /*
- * What a recording has besides samples, as it goes through the ring. The payload of the chunk
- * follows. Only recorded_memory_apply() knows that of RECORDING_PAGE.
+ * What a recording has besides samples, in the form in which it goes through the ring. The payload
+ * of the chunk follows. Only recorded_memory_apply() knows the payload of RECORDING_PAGE.
  */
 struct recording_note {
-	uint32_t no_sample; /* 0; a sample has its size here, which is never 0 */
+	uint32_t no_sample; /* always 0; a sample has its size here, which is never 0 */
 	uint32_t type;      /* RECORDING_PAGE, _TIME, _POLL, _CLOCKS, _WAITS or _MOMENT */
 };
 static inline bool recording_is_note(const void *record)
@@ -164,25 +168,25 @@ static inline uint64_t recording_note_time(const struct recording_note *note)
 {
 	return *(const uint64_t *)(note + 1);
 }
-/* In NOTE, which is RECORDING_WAITS: the time between passes. */
+/* The time between two passes in NOTE, which is RECORDING_WAITS. */
 static inline uint64_t recording_note_period(const struct recording_note *note)
 {
 	return ((const uint64_t *)(note + 1))[1];
 }
 /*
- * The next record for the ring, a sample or a note; NULL: the end. It lives until the next call.
- * The lengths in a note are right. A sample passes sample_check() and has no vCPU beyond INFO's
- * n_vcpus, so it has at most sample_size_max(n_vcpus) bytes. Times come from the file and may go
- * back.
+ * Returns the next record for the ring, a sample or a note; NULL at the end. The record lives until
+ * the next call. The lengths in a note are right. A sample passes sample_check() and has no vCPU
+ * beyond INFO's n_vcpus, so it has at most sample_size_max(n_vcpus) bytes. Times come from the file
+ * and may go back.
  */
 const void *recording_reader_next(struct recording_reader *reader, size_t *size_bytesp);
 /* After the end: sets the counters of ticks that gave no sample; 0 where the end mark has none. */
 void recording_reader_get_counts(const struct recording_reader *reader,
 				 struct sampler_counts *counts);
 /*
- * After the end: what is wrong with the file, one line without the file's name; NULL: nothing. The
- * file was cut short, with or without bytes behind the last whole chunk, or records were refused,
- * or there was a read error. The text lives as long as READER.
+ * After the end: what is wrong with the file, one line without the file's name; NULL: nothing is
+ * wrong. The file was cut short, with or without bytes behind the last whole chunk, or records were
+ * refused, or there was a read error. The text lives as long as READER.
  */
 const char *recording_reader_get_complaint(const struct recording_reader *reader);
 
@@ -193,7 +197,7 @@ struct recorded_memory;
 /* Opens an empty memory: recorded_memory_apply() brings the pages. *MEMORYP owns *RECORDEDP. */
 struct xtop_error *recorded_memory_open(struct memory **memoryp,
 					struct recorded_memory **recordedp);
-/* Applies RECORDING_PAGE or RECORDING_TIME. False: wrong lengths or type, or too many pages. */
+/* Applies RECORDING_PAGE or _TIME. Returns false: wrong lengths or type, or too many pages. */
 bool recorded_memory_apply(struct recorded_memory *recorded, const struct recording_note *note,
 			   size_t size_bytes);
 /* The resolver is done with the sample, poll or turn for which the last notes were read. */
