@@ -12,7 +12,7 @@
 
 struct address_count {
 	uint32_t frame, distance;
-	uint64_t time_ns; /* of the latest sample */
+	uint64_t time_ns; /* when the latest sample was taken */
 	double live;      /* weight at that time */
 	double ticks;
 	uint64_t samples;
@@ -20,7 +20,7 @@ struct address_count {
 
 struct addresses {
 	uint64_t half_life_ns;
-	uint64_t time_ns; /* the latest seen */
+	uint64_t time_ns; /* the latest sample's, over all counts */
 	struct address_count *counts;
 	size_t n, capacity;
 	struct hash_table table;
@@ -182,7 +182,7 @@ static int addresses_compare_place(const void *a, const void *b)
 	return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* Adds FROM to TO, a count of the same instruction. */
+/* Adds FROM to TO, another count of FROM's instruction. */
 static void addresses_join(const struct addresses *addresses, struct address_count *to,
 			   const struct address_count *from)
 {

@@ -25,7 +25,7 @@ struct batch_sums {
 struct batches_slot {
 	uint64_t batch;  /* the live sums are as of this batch */
 	uint64_t sample; /* the last sample that counted */
-	double x;        /* of the current batch */
+	double x;        /* ticks in the current batch */
 	struct batch_sums total, live;
 };
 
@@ -38,12 +38,12 @@ struct batches_all {
 
 struct batches {
 	double half_life_batches; /* 0: no decay */
-	uint64_t batch;           /* number of the current one: seconds */
-	uint64_t sample;          /* number of the current one */
+	uint64_t batch;           /* number of the current batch: seconds */
+	uint64_t sample;          /* number of the current sample */
 	bool started;
-	double ticks;             /* of the current sample */
-	double n;                 /* of the current batch, in ticks */
-	double n_samples, n_samples2; /* the same, and the sum of the squares */
+	double ticks;             /* weight of the current sample */
+	double n;                 /* ticks of the current batch */
+	double n_samples, n_samples2; /* the batch's sums of ticks and of their squares */
 	struct batches_all total, live;
 	struct batches_slot *slots; /* slot 0 is not used */
 	size_t n_slots, slots_capacity;

@@ -31,7 +31,7 @@
 
 #define CRASH_LINE_BYTES 4096 /* a longer line is cut */
 #define CRASH_TIME_BYTES 32
-#define CRASH_NAME_BYTES 64   /* of a task */
+#define CRASH_NAME_BYTES 64   /* for the name of a task */
 
 struct crash_work {
 	const struct crash_settings *settings;
@@ -79,7 +79,7 @@ static void crash_begin_part(struct crash_report *crash, enum crash_part part, c
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-/* As dmesg prints times: seconds, and microseconds that are cut, not rounded. */
+/* Prints times as dmesg does: seconds, and microseconds that are cut, not rounded. */
 static void crash_add_log_line(struct crash_report *crash, const struct os_log *log,
 			       const struct os_log_line *line)
 {
@@ -164,7 +164,7 @@ static void crash_add_frame(struct crash_report *crash, const struct space *spac
 		  (unsigned long long)(entry.end - entry.start), module);
 }
 
-/* The functions on the stacks of VCPU, the innermost first. TASK runs there, or left them there. */
+/* Adds the functions on VCPU's stacks, innermost first. TASK runs there or has run there. */
 static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *vcpu,
 			    const struct os_task *task)
 {
@@ -240,7 +240,7 @@ static void crash_add_vcpus(struct crash_work *work, const struct sample *sample
 		crash_add_vcpu(work, vcpu, time_ns);
 }
 
-/* Nothing is kept with a wait (os_waits.h), so each look brings the stack. */
+/* Nothing is stored with a wait (os_waits.h), so each look at a task reads its stack. */
 static void crash_add_task(void *context, const struct os_wait *wait)
 {
 	char name[2 * CRASH_NAME_BYTES];

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * What is left at TO_NS of a weight of 1 at FROM_NS. HALF_LIFE_NS 0: weights do not decay. Between
- * times that go back nothing decays either.
+ * The factor by which a weight decays from FROM_NS to TO_NS. It is 1 if HALF_LIFE_NS is 0, or if
+ * TO_NS is before FROM_NS.
  */
 static inline double decay_between(uint64_t from_ns, uint64_t to_ns, uint64_t half_life_ns)
 {

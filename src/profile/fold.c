@@ -86,8 +86,8 @@ static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcp
 /*
  * Tells the sampler how far the stacks of one part are live. A complete part tells where each of
  * its stacks ends. A part that was cut short needs twice as much of one stack, and a page more:
- * without the page, a stack pointer close to a wrong end would creep up to the true end. A part
- * that ended early for another reason gives a first guess.
+ * without that page, guesses for a stack pointer close to a wrong end would approach the true end
+ * in very small steps. A part that ended early for another reason gives a first guess.
  */
 static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
 			    const struct unwind_part_end *end)
@@ -111,7 +111,7 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 	}
 }
 
-/* Whether the process runs no Go. A thread of C in a program of Go has whole chains without Go. */
+/* Whether the process runs no Go. A C thread of a Go program has complete chains without Go. */
 static bool fold_is_without_go(const struct fold *fold)
 {
 	return fold->stack.parts[UNWIND_USER].stop == UNWIND_COMPLETE && fold->user &&
@@ -199,7 +199,7 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Notes what told where the frame ID is. Best effort: without memory that is not known. */
+/* Notes that BY told where the frame ID is. Best effort: without memory nothing is noted. */
 static void fold_note_found_by(struct fold *fold, uint32_t id, enum unwind_by by)
 {
 	struct fold_found_by *found = fold->settings.found_by;
@@ -252,7 +252,7 @@ static size_t fold_push_task(struct fold *fold)
 	return 2;
 }
 
-/* Adds the sample to the log. Its stack is the first N of fold->frames. */
+/* Adds the sample to the log, with the first N of fold->frames as its stack. */
 static void fold_log(struct fold *fold, const struct sample_vcpu *vcpu, size_t n)
 {
 	struct logged_sample sample = { .time_ns = fold->time_ns,
@@ -377,7 +377,7 @@ static struct snapshot_call *fold_find_call(struct snapshot_calls *calls, uint32
 	return least;
 }
 
-/* What tells the hypercall that the last of the N frames is in: the stub, or its caller. */
+/* The frame that tells which hypercall the stack ends in: the last of N frames, or its caller. */
 static uint32_t fold_name_call(const struct fold *fold, size_t n)
 {
 	const struct frames *frames = fold->settings.frames;
@@ -451,7 +451,7 @@ static bool fold_is_walked_whole(const struct fold *fold)
 	return true;
 }
 
-/* A vCPU that ran, or wanted to run. */
+/* Adds a vCPU that ran, or wanted to run. Returns what fold_add() does. */
 static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	struct snapshot_vcpu *states = &fold->vcpus[vcpu->vcpu];

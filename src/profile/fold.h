@@ -22,7 +22,7 @@
 #include "xtop/symbol/symbol.h"
 #include "xtop/unwind/unwind.h"
 
-/* By frame: bit i: enum unwind_by i told where it is. Frames beyond N: none. */
+/* By frame: bit i is set if enum unwind_by i told where the frame is. Frames beyond N: no bit. */
 struct fold_found_by {
 	uint8_t *by;
 	uint32_t n;
@@ -36,26 +36,26 @@ struct fold_settings {
 	struct addresses *addresses;
 	struct seen_code *code;
 	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
-	struct os *os;                 /* what runs inside the guest; NULL: nobody looks */
+	struct os *os;                 /* the system inside the guest; NULL: not looked at */
 	enum unwind_how how;
-	struct batches *self;          /* innermost functions */
-	struct batches *children;      /* all functions of a stack; NULL: nobody asks */
-	struct fold_found_by *found_by; /* NULL: nobody asks */
-	struct control *control;       /* gets what was learned of stacks; NULL: nobody samples */
-	struct sample_log *log;        /* keeps each sample; NULL: nobody wants them */
+	struct batches *self;          /* counts innermost functions */
+	struct batches *children;      /* counts all functions of a stack; NULL: not wanted */
+	struct fold_found_by *found_by; /* NULL: not wanted */
+	struct control *control;       /* told how far stacks are live; NULL: nobody samples */
+	struct sample_log *log;        /* keeps each sample; NULL: not wanted */
 };
 
 struct fold {
 	struct fold_settings settings;
 	struct resolver_counts counts;
-	unsigned n_vcpus; /* those behind have nothing in the next member, nor in calls */
+	unsigned n_vcpus; /* VCPUS and CALLS have nothing for higher vCPUs */
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls calls[GUEST_MAX_VCPUS];
 	/* The current sample. */
 	uint64_t time_ns;
-	double ticks; /* that it stands for */
+	double ticks; /* the sample's weight */
 	const struct space *kernel, *user;
-	bool user_whole; /* as in struct unwind_spaces */
+	bool user_whole; /* USER belongs to one process, not to a unikernel */
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */

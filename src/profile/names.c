@@ -23,11 +23,11 @@
 struct name_places {
 	uint32_t frame;
 	uint32_t distances[NAME_PLACES]; /* from the function's start */
-	double ticks[NAME_PLACES];       /* what their samples stand for; 0: free */
+	double ticks[NAME_PLACES];       /* the weight of their samples; 0: free */
 };
 
 struct name_slot {
-	uint64_t generation; /* of the space; 0: the slot is empty, or there is no space */
+	uint64_t generation; /* the space's; 0: the slot is empty, or there is no space */
 	uint64_t address;
 	struct name_answer answer;
 	uint32_t places; /* index of the function's places + 1; 0: none */
@@ -37,8 +37,8 @@ struct name_slot {
 struct late_name {
 	uint32_t frame;
 	uint32_t better;   /* the frame with the better name, or FRAME itself */
-	uint64_t address;  /* in the image */
-	uint32_t distance; /* from where FRAME begins to the address */
+	uint64_t address;  /* where the sample was, in the image */
+	uint32_t distance; /* bytes from the start of FRAME to ADDRESS */
 	uint32_t shift;    /* added to a distance in FRAME gives the distance in BETTER */
 	struct image_place *place;
 };
@@ -107,9 +107,9 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
 /* --- places in functions ---------------------------------------------------------------------- */
 
 /*
- * Index + 1 of the places of FRAME, which are added if new. 0: there is no room. New frames have
- * higher ids, so places stay in ascending order. A frame that is neither found nor the highest came
- * when there was no room.
+ * Index + 1 of FRAME's places; adds them if FRAME is new. 0: there is no room. New frames have
+ * higher ids, so places stay in ascending order. If FRAME is neither found nor the highest, there
+ * was no room when it was new.
  */
 static uint32_t names_find_or_add_places(struct names *names, uint32_t frame)
 {
@@ -149,7 +149,7 @@ static unsigned name_places_best(const struct name_places *places)
 	return best;
 }
 
-/* How many ticks the function has. An address that took over a sum keeps that of all right. */
+/* How many ticks the function has. An entry that goes to another address keeps its ticks. */
 static uint64_t name_places_sum(const struct name_places *places)
 {
 	double sum = 0;
@@ -342,8 +342,8 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 }
 
 /*
- * A frame stays remembered while its file may be read again. It is dropped when the last call found
- * its name, when its file is gone, and when its file has been read in whole.
+ * A frame stays remembered while its file may be read again. The frame is dropped after its better
+ * name was found, when its file is gone, and when its file has been read in whole.
  */
 bool names_poll(struct names *names)
 {

@@ -23,8 +23,8 @@
  * addresses, and a miss costs only time.
  */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)
-#define NAMES_MAX_LATE    LIMIT(16384, 64) /* frames that are remembered for a better name */
-#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* functions without a symbol in names_get_places() */
+#define NAMES_MAX_LATE    LIMIT(16384, 64) /* the most frames that wait for a better name */
+#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* the most functions without a symbol that count */
 
 enum name_quality {
 	NAME_SYMBOL,   /* a function's name */
@@ -37,8 +37,8 @@ struct name_answer {
 	uint32_t frame;
 	uint32_t distance; /* bytes from the function's start; 0 also if the start is not known */
 	enum name_quality quality : 8;
-	enum unknown_cause cause : 8; /* unless NAME_SYMBOL */
-	enum frame_kind kind : 8;     /* of the frame */
+	enum unknown_cause cause : 8; /* why there is no symbol, unless NAME_SYMBOL */
+	enum frame_kind kind : 8;     /* FRAME's kind */
 };
 
 struct names;
@@ -49,8 +49,8 @@ void names_destroy(struct names *names); /* NULL allowed */
 /*
  * The frame of ADDRESS in SPACE (NULL: nothing is known). KIND is FRAME_KIND_KERNEL or _USERLAND.
  * BY_OFFSET: an address without a symbol is named by its place in the file; otherwise it is
- * unknown. The sample stands for TICKS, which count for the place in the function. The answer is
- * valid until the next call.
+ * unknown. The sample's weight TICKS counts for the place in the function. The answer is valid
+ * until the next call.
  */
 const struct name_answer *names_find(struct names *names, const struct space *space,
 				     uint64_t address, enum frame_kind kind, bool by_offset,
@@ -64,8 +64,8 @@ bool names_poll(struct names *names);
 /* The frame that takes the place of FRAME, mostly FRAME itself. */
 uint32_t names_find_better(void *names, uint32_t frame);
 /*
- * The same. *SHIFT becomes what distances from the function's start grow by; it is untouched if the
- * result is FRAME.
+ * The frame that takes the place of FRAME. *SHIFT becomes the difference that is added to distances
+ * from the function's start. It is untouched if the result is FRAME.
  */
 uint32_t names_find_better_shifted(void *names, uint32_t frame, uint32_t *shift);
 

@@ -53,7 +53,7 @@ struct profile_node {
 struct profile {
 	struct profile_node *nodes;
 	uint32_t n, capacity, max;
-	uint32_t *heads;     /* of the hash chains; a power of two, at least capacity */
+	uint32_t *heads;     /* first nodes of the hash chains: a power of two, at least capacity */
 	unsigned hash_shift; /* 64 - log2 of their number */
 	uint32_t *scratch;   /* two numbers for each node, for copying and evicting */
 	uint64_t seed;       /* so that a guest cannot aim at one chain */
@@ -62,7 +62,7 @@ struct profile {
 	uint64_t half_life_ns; /* 0: no decay */
 	uint64_t time_ns;      /* the latest so far */
 	uint64_t started_ns;   /* time of the first sample; 0: none */
-	uint32_t epoch;        /* of time_ns; the first epoch starts at time 0 */
+	uint32_t epoch;        /* the epoch of time_ns; the first one starts at time 0 */
 	double growth;         /* 2^(half-lives from the start of the epoch to time_ns) */
 	uint64_t evicted;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to profile/: the registers of a vCPU as text. registers_text.c asks the file of the
- * architecture that the registers are of.
+ * Private to profile/: the registers of a vCPU as text. registers_text.c calls the function for the
+ * registers' architecture.
  */
 #ifndef PROFILE_REGISTERS_TEXT_H
 #define PROFILE_REGISTERS_TEXT_H

@@ -21,17 +21,17 @@
 #include "xtop/profile/crash.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
-#define RESOLVER_LONG_NAP_NS 1000000000 /* the same where nobody looks at a screen */
-#define RESOLVER_FEW      16      /* samples of a unikernel that are added together then */
-#define RESOLVER_WAITS    4       /* looks in the time between two passes over all tasks */
-#define RESOLVER_LATE_NS  100000000 /* a sample may come that much after it was due */
+#define RESOLVER_LONG_NAP_NS 1000000000 /* the longest sleep where nobody looks at a screen */
+#define RESOLVER_FEW      16      /* so many samples of a unikernel may wait during that sleep */
+#define RESOLVER_WAITS    4       /* wake-ups between two passes over all tasks */
+#define RESOLVER_LATE_NS  100000000 /* a sample may come so much after it was due */
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
-#define RESOLVER_AFTER_NS 200000  /* after a deadline, until most samples are in the ring */
-#define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
+#define RESOLVER_AFTER_NS 200000  /* from a deadline until most samples are in the ring */
+#define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
 #define RESOLVER_STILL_NS 120000000000ULL /* longer than os.c waits before it looks again */
 #define RESOLVER_STILL_BYTES (32U << 10) /* copied of a stack whose end no system tells */
-#define RESOLVER_CLOCKS_NS 1000000000ULL /* between two readings of the clocks */
-#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* the same while the guest's clocks are not known */
+#define RESOLVER_CLOCKS_NS 1000000000ULL /* time between two readings of the clocks */
+#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* while the guest's clocks are not known */
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
@@ -125,7 +125,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		.names = resolver->names,
 		.profile = resolver->profile,
 		.addresses = resolver->addresses,
-		/* Nobody looks at instructions there, now or in a replay. */
+		/* Instructions of intervals are never shown, neither now nor in a replay. */
 		.code = settings->intervals && !settings->writer ? NULL : resolver->code,
 		.self = resolver->self,
 		.children = resolver->children,
@@ -240,8 +240,8 @@ static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 
 /*
  * Updates the clocks. READ is what dom0's and Xen's clocks showed. The guest's clocks are derived
- * from Xen's time. The next sample was taken a little before this reading; over so short a time the
- * clocks run evenly.
+ * from Xen's time. The next sample was taken a little before this reading; the clocks run evenly
+ * over so short a time.
  */
 static void resolver_update_clocks(struct resolver *resolver, const struct recording_clocks *read)
 {
@@ -355,8 +355,8 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 }
 
 /*
- * Only counts the record. It is not recorded, either: the guest memory that its names need has not
- * been read, and a replay shows what the run showed.
+ * Only counts the record, and does not write it to the recording, either: the guest memory that its
+ * names need has not been read, and a replay shows what the run showed.
  */
 static void resolver_count_unresolved(struct resolver *resolver, const void *record,
 				      size_t size_bytes)
@@ -369,7 +369,7 @@ static void resolver_count_unresolved(struct resolver *resolver, const void *rec
 
 /*
  * Finds out which system runs in the guest, by the first vCPU whose page tables lead to one. os.c
- * looks again only after a while, so each vCPU gets a time that is later by such a while.
+ * searches again only after a while, so each vCPU gets a time that is later by that much.
  */
 static void resolver_find_still(struct resolver *resolver, const struct sample *sample)
 {
@@ -530,8 +530,8 @@ static void resolver_process(struct resolver *resolver, const void *record, size
 }
 
 /*
- * Whether RECORD, the next one, was sampled after the interval that the reader waits for. An end
- * whose snapshot got no memory keeps nothing back: the ring would fill up.
+ * Whether RECORD, the next one, was sampled after the interval that the reader waits for. If the
+ * interval's snapshot got no memory, no record is held back: the ring would fill up.
  */
 static bool resolver_is_of_next(const struct resolver *resolver, const void *record,
 				size_t size_bytes)
@@ -544,8 +544,9 @@ static bool resolver_is_of_next(const struct resolver *resolver, const void *rec
 }
 
 /*
- * Whether the interval that the reader waits for is complete: its end has passed, and so has each
- * of its samples. A sampler that is about to commit one tells a time before the end for its next.
+ * Whether the interval that the reader waits for is complete: its end has passed, and all of its
+ * samples have come. While the sampler is about to commit a sample of the interval,
+ * control_get_next() is before the end.
  */
 static bool resolver_ends_interval(const struct resolver *resolver)
 {
@@ -568,7 +569,7 @@ static bool resolver_ends_interval(const struct resolver *resolver)
  * Adds records until the ring is empty, the interval is complete, or somebody waits for this
  * thread, but at most RESOLVER_AT_ONCE: a ring that fills as fast as it is emptied is never empty,
  * and the other work needs its turn. Adds at least one record before a snapshot that is wanted at
- * once: otherwise one that never gets its memory would let the ring fill up.
+ * once: otherwise the ring would fill up while such a snapshot gets no memory.
  */
 static void resolver_drain(struct resolver *resolver)
 {
@@ -611,7 +612,7 @@ static bool resolver_knows_system(const struct resolver *resolver)
 	return resolver->settings.os && os_is_known(resolver->settings.os);
 }
 
-/* So many samples may wait for each other, if they have room in a quarter of the ring. */
+/* How many samples may wait for each other: they have to fit into a quarter of the ring. */
 static double resolver_few(const struct resolver *resolver)
 {
 	size_t room = ring_size_bytes(resolver->settings.ring) / 4;
@@ -647,7 +648,7 @@ static uint64_t resolver_next_ns(const struct resolver *resolver)
 				       : resolver->latest_ns + resolver->period_ns;
 }
 
-/* How long this thread may sleep for the end of an interval. NAP_NS: as long. */
+/* NAP_NS, shortened if an interval ends before. */
 static uint64_t resolver_nap_until_end(const struct resolver *resolver, uint64_t now_ns,
 				       uint64_t nap_ns)
 {

@@ -120,7 +120,7 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 
 	error = seen_code_build(resolver->code, frame, resolver->frames, kernel,
 				os ? os_get_memory(os) : NULL, &annotation);
-	/* What was read just now was not read for a sample. */
+	/* The memory that was read here was not read for a sample. */
 	if (resolver->settings.recorded)
 		recorded_memory_end_turn(resolver->settings.recorded);
 	if (!error)
@@ -136,7 +136,7 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 
 /* --- snapshots -------------------------------------------------------------------------------- */
 
-/* Fills in what is the same for both profiles: of samples, and of waiting tasks. */
+/* Fills in what snapshots of samples and snapshots of waiting tasks have in common. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
 	const struct resolver_settings *settings = &resolver->settings;
@@ -259,7 +259,7 @@ void resolver_publish(struct resolver *resolver, bool at_end)
 	if (snapshot && frame < snapshot->n_frames)
 		error_destroy(
 			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));
-	/* What the reader has not taken yet must not be lost: its samples are in no other one. */
+	/* The samples of a snapshot that was not taken yet must not be lost. */
 	if (snapshot && resolver->settings.intervals)
 		snapshot->before = snapshot_take(resolver->settings.slot);
 	resolver_publish_in(resolver, snapshot, at_end, resolver->settings.slot);
@@ -277,7 +277,7 @@ void resolver_publish_waits(struct resolver *resolver, bool at_end)
 	if (!at_end && resolver->waits && waits_is_torn(resolver->waits, resolver_now(resolver)))
 		return; /* the reader's wish stays */
 	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
-	/* As for samples, in resolver_publish(). */
+	/* See resolver_publish(). */
 	if (snapshot && resolver->settings.intervals)
 		snapshot->before = snapshot_take(slot);
 	resolver_publish_in(resolver, snapshot, at_end, slot);

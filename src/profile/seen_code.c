@@ -14,17 +14,17 @@
 struct seen_function {
 	uint32_t frame;
 	bool kernel, no_bounds;
-	uint8_t word_bytes;  /* as in struct code */
+	uint8_t word_bytes;  /* width of the code, as struct code has it */
 	uint64_t start;      /* in the guest, when the code was last read */
-	uint64_t size_bytes; /* of the function */
-	uint32_t n_bytes;    /* that are kept */
+	uint64_t size_bytes; /* the function's size */
+	uint32_t n_bytes;    /* how many bytes are kept */
 	uint8_t *bytes;
 	bool missing[ANNOTATION_MAX_PAGES];
 	struct memory_root root; /* the page tables through which it was read */
 	uint64_t used_ns;        /* time of the last sample */
 	uint64_t due_ns;         /* a sample from this time on reads it again */
-	uint64_t due_anew_ns;    /* the same for one of another width; 0: it was read once */
-	uint64_t bias;             /* of the image */
+	uint64_t due_anew_ns;    /* a sample of another width reads it again; 0: read once */
+	uint64_t bias;             /* the image's bias */
 	struct image_place *place; /* NULL: the function lies in no image */
 };
 
@@ -39,9 +39,9 @@ struct seen_code {
 	struct seen_function *functions;
 	size_t n, capacity;
 	struct hash_table by_frame;
-	size_t bytes;           /* of all code */
-	uint64_t second;        /* the current one of the samples' clock */
-	unsigned pages;         /* read in that second */
+	size_t bytes;           /* size of all code */
+	uint64_t second;        /* the current second of the samples' clock */
+	unsigned pages;         /* number of pages that were read in that second */
 	uint32_t caller;        /* the function that was built last; FRAME_NONE: none */
 	struct seen_call *calls;
 	size_t n_calls, calls_capacity;
@@ -122,7 +122,7 @@ static int seen_compare_age(const void *a, const void *b)
 	return (x->used_ns < y->used_ns) - (x->used_ns > y->used_ns);
 }
 
-/* Drops the quarter that was sampled least recently; many at once, because of the sorting. */
+/* Drops the quarter that was sampled least recently: many at once, since sorting takes time. */
 static void seen_make_room(struct seen_code *seen)
 {
 	size_t keep = seen->n - (seen->n + 3) / 4;
@@ -351,8 +351,8 @@ struct seen_pass {
 };
 
 /*
- * The symbol at ADDRESS of the guest. Returns its image; *ENTRY has addresses of the image, and
- * *BIAS is what an address in the guest is higher by. NULL: not known.
+ * Finds the symbol at ADDRESS of the guest, and returns its image. *ENTRY has addresses in the
+ * image, and an address in the guest is higher by *BIAS. NULL: the symbol is not known.
  */
 static const struct image *seen_find_symbol(struct seen_pass *pass, uint64_t address,
 					    uint64_t *bias, struct symtab_entry *entry)

@@ -22,7 +22,7 @@
 #define SEEN_CODE_MAX_BYTES     LIMIT(4U << 20, 64U << 10)
 #define SEEN_CODE_SECOND_PAGES  256 /* at most read in one second of the samples' clock */
 #define SEEN_CODE_AGE_NS        10000000000ULL /* after this time a function is read again */
-#define SEEN_CODE_RETRY_NS      1000000000ULL  /* the same while pages are missing */
+#define SEEN_CODE_RETRY_NS      1000000000ULL  /* the time while pages are missing */
 #define SEEN_CODE_UNBOUNDED     256 /* bytes shown where the function's bounds are not known */
 
 struct seen_code;
@@ -30,15 +30,15 @@ struct seen_code;
 /* One sample's innermost address. */
 struct seen_sample {
 	uint32_t frame;
-	enum name_quality quality; /* of FRAME */
+	enum name_quality quality; /* what FRAME's name tells */
 	bool kernel;
-	uint8_t word_bytes; /* of the code: registers_word_bytes() */
+	uint8_t word_bytes; /* the code's width: registers_word_bytes() */
 	uint64_t address;
 	uint64_t time_ns;
-	const struct space *space;  /* the one of ADDRESS; NULL: nothing is known */
+	const struct space *space;  /* where ADDRESS is; NULL: nothing is known */
 	struct memory *memory;
 	struct memory_root root;
-	frame_t page;               /* of ADDRESS, while the guest was stopped; 0: not known */
+	frame_t page;               /* ADDRESS's page while the guest stood still; 0: not known */
 };
 
 struct xtop_error *seen_code_create(struct seen_code **seenp);

@@ -50,7 +50,7 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	for (size_t i = 0; i < to->n_nodes; i++)
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
-	/* Nobody compares waits, hypercalls, and what told where frames are. */
+	/* Nobody compares waits, hypercalls, or what told where frames are. */
 	snapshot_waits_destroy(to->waits);
 	to->waits = NULL;
 	if (to->run) {

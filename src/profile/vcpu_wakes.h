@@ -14,13 +14,13 @@
 
 struct vcpu_wakes {
 	struct {
-		uint64_t at_ns, read_ns; /* as in struct snapshot_vcpu */
+		uint64_t at_ns, read_ns; /* timer_ns and timer_read_ns of struct snapshot_vcpu */
 	} timers[GUEST_MAX_VCPUS];
 	struct os_events events[GUEST_MAX_VCPUS];
 	uint64_t passes;
 };
 
-/* After each pass, at NOW_NS of the samples' clock. Event channels: in each 16th pass. */
+/* Call this after each pass, at NOW_NS of the samples' clock. Reads channels in each 16th pass. */
 void vcpu_wakes_read(struct vcpu_wakes *wakes, struct os *os, unsigned n_vcpus, uint64_t now_ns);
 /* Fills in the snapshot's vCPUs. Without memory the snapshot has no event channels. */
 void vcpu_wakes_get(const struct vcpu_wakes *wakes, struct snapshot *snapshot);

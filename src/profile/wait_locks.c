@@ -18,9 +18,9 @@
 #include "xtop/base/text.h"
 
 struct lock_row {
-	struct snapshot_lock lock; /* `now` and the holder are of the last whole pass */
-	uint64_t seen_ns;          /* when somebody last waited for it; the time of live_ticks */
-	/* in the current pass */
+	struct snapshot_lock lock; /* `now` and the holder are as the last whole pass saw them */
+	uint64_t seen_ns;          /* when a task last waited for the lock; time of live_ticks */
+	/* What the current pass has seen so far: */
 	uint32_t now, holder_pid;
 	uint8_t certainty;
 };
@@ -30,8 +30,8 @@ struct wait_locks {
 	struct hash_table index;
 	struct lock_row *rows;  /* WAIT_LOCKS_MAX */
 	uint32_t n_rows;
-	uint64_t refused;       /* waits for which there was no room */
-	/* WAIT_LOCKS_MAX_TASKS each; WHOLE: those of the last whole pass */
+	uint64_t refused;       /* number of waits for which there was no room */
+	/* WAIT_LOCKS_MAX_TASKS each. WHOLE: the tasks of the last whole pass */
 	struct snapshot_lock_task *tasks, *holders, *whole;
 	uint32_t n_tasks, n_holders, n_whole;
 };

@@ -19,17 +19,17 @@
 
 struct wait_locks;
 
-/* Which lock it is. */
+/* What tells one lock from another. */
 struct lock_id {
 	enum os_lock_kind kind;
-	uint64_t address, space; /* as in struct os_lock_wait */
+	uint64_t address, space; /* SPACE: the address space of user code; 0: the kernel's */
 };
 
 /* Where a task is, as frames; FRAME_NONE: not known. */
 struct wait_place {
 	uint32_t process, thread, site;
-	uint32_t n; /* of its innermost functions, the innermost first; 0: not known */
-	uint32_t frames[SNAPSHOT_LOCK_FRAMES];
+	uint32_t n; /* number of FRAMES; 0: not known */
+	uint32_t frames[SNAPSHOT_LOCK_FRAMES]; /* the innermost functions, the innermost first */
 };
 
 /* HALF_LIFE_NS is the profile's. NULL: out of memory. */
@@ -38,15 +38,15 @@ void wait_locks_destroy(struct wait_locks *locks); /* NULL allowed */
 void wait_locks_reset(struct wait_locks *locks);
 
 /*
- * Adds a waiter and the holder of its lock to the current pass. The look stands for TICKS. A wait
- * that is over counts for the figures of a lock that is known.
+ * Adds a waiter and the holder of its lock to the current pass. The wait weighs TICKS. A wait that
+ * is over only updates the figures of a lock that is known.
  */
 void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		    const struct wait_place *waiter, const struct wait_place *holder,
 		    uint64_t now_ns, double ticks);
 /*
- * A wait for LOCK is over: of a lock that is known the longest wait may be this one. OS_LOCK_NONE:
- * it was for no lock.
+ * A wait for LOCK is over. It may be the longest one, if the lock is known. OS_LOCK_NONE: the task
+ * waited for no lock.
  */
 void wait_locks_end(struct wait_locks *locks, const struct lock_id *lock, uint64_t waited_ns);
 /* The current pass has seen all tasks. The next wait begins a new pass. */

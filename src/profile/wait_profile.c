@@ -8,11 +8,11 @@
  * Weights of nodes are time: they give mean numbers of tasks, and shares. Rows (wait_rows.h) have
  * what weights do not tell. A wait without a row is in the profile all the same.
  *
- * Time. A pass begins a period after the begin of the last one. Each look at a task adds the time
- * for which it stands to a node, and each pass adds that time once to `span`. So the mean number of
- * tasks at a node is its weight divided by `span`, live or since start, however late a pass was.
- * All looks of a pass have the date of its beginning, however long it takes: live weights and the
- * span then decay alike. A snapshot is as of that date, too.
+ * Time. A pass begins a period after the begin of the last one. Each look at a task represents the
+ * time until the next look, and adds it to a node; each pass adds it once to `span`. So the mean
+ * number of tasks at a node is its weight divided by `span`, live or since start, however late a
+ * pass was. All looks of a pass have the time of its beginning, however long it takes: live weights
+ * and the span then decay alike. A snapshot's weights are as of that time, too.
  */
 #include "config.h"
 
@@ -30,20 +30,20 @@
 #include "xtop/base/clock.h"
 #include "xtop/profile/wait_sites.h"
 
-#define WAITS_RUN_NS 1000000000LL /* for this long a sample tells where the holder of a lock runs */
+#define WAITS_RUN_NS 1000000000LL /* so long a sample tells where a lock's holder runs */
 
 /* What is kept with a task that waits. */
 struct waits_kept {
 	uint32_t row; /* WAIT_ROWS_NONE: there was no room for it */
 	uint32_t n;
 	uint32_t generation; /* waits->generation when ROW and FRAMES were right */
-	struct lock_id lock; /* that it was last told to wait for; OS_LOCK_NONE: for none */
+	struct lock_id lock; /* the lock that the task waited for last; OS_LOCK_NONE: none */
 	uint32_t frames[];   /* outermost first */
 };
 
 /* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
 struct spinner {
-	uint64_t time_ns; /* of the sample; samples of one stop have the same time. 0: none yet */
+	uint64_t time_ns; /* the sample's; all samples of one stop have one time. 0: none yet */
 	bool waits;       /* for a spinlock: halted, or it spins, with or without a CPU */
 	bool woken;       /* it was halted, and has been woken since */
 	bool in_kernel;   /* runs kernel code; if it does not wait, it may hold a spinlock */
@@ -62,10 +62,10 @@ struct waits {
 		uint64_t task, time_ns;
 		struct wait_place place;
 	} runs[GUEST_MAX_VCPUS];                  /* the task in the last sample of each vCPU */
-	struct spinner spinners[GUEST_MAX_VCPUS]; /* the same */
+	struct spinner spinners[GUEST_MAX_VCPUS]; /* by vCPU */
 	struct vcpu_wakes wakes;
-	uint8_t *classes;    /* by frame: FRAMES_MAX, but few pages of it are ever touched */
-	uint32_t generation; /* changes when what was kept with tasks is no longer right */
+	uint8_t *classes;    /* by frame: FRAMES_MAX of them, but few pages are ever touched */
+	uint32_t generation; /* changes when rows or frames that were kept are no longer right */
 	uint32_t runnable;   /* the frame of WAIT_RUNNABLE_MARK */
 	uint64_t next_ns;    /* when the next pass is due */
 	bool going;          /* a pass has begun and is not whole */
@@ -73,12 +73,12 @@ struct waits {
 	bool supported;      /* the system has such a list */
 	bool in_pass;        /* the system has not seen all tasks yet */
 	uint64_t now_ns;
-	uint64_t span_ns_of_pass; /* the time that a look of this pass stands for */
-	uint64_t pass_ns;         /* when that pass began, or the last one; 0: none yet */
-	uint64_t adds, last_adds; /* looks in this pass, and in the last whole one */
-	uint64_t cpu_ns;          /* of all turns */
-	uint64_t pass_cpu_ns;     /* of this period */
-	/* what the passes stood for, in ticks: live as of LIVE_NS, and since start or reset */
+	uint64_t span_ns_of_pass; /* the time that a look of this pass represents */
+	uint64_t pass_ns;         /* when this pass began, or the last one; 0: none yet */
+	uint64_t adds, last_adds; /* number of looks in this pass, and in the last whole one */
+	uint64_t cpu_ns;          /* CPU time of all turns */
+	uint64_t pass_cpu_ns;     /* CPU time of the turns in this period */
+	/* The time that all passes represent, in ticks: live as of LIVE_NS, and since start. */
 	double span_live, span_ticks;
 	uint64_t live_ns;
 };
@@ -252,7 +252,7 @@ static void waits_add(void *context, const struct os_wait *wait)
 				 waits->pass_ns);
 }
 
-/* The end may be later than the last look. */
+/* Called when a wait has ended, which may be later than the last look at the task. */
 static void waits_end(void *context, void *pointer, uint64_t waited_ns)
 {
 	struct waits_kept *kept = pointer;
@@ -388,10 +388,10 @@ static bool waits_is_inside(const struct spinner *spinner, uint32_t function)
 
 /*
  * No kernel records who holds a spinlock. The holder ran kernel code on another vCPU when the guest
- * was stopped. If exactly one other vCPU was in SITE, the function that takes the spinlock, its
- * task is the guess. If none was, but exactly one other vCPU was in the kernel, its task is. But if
- * a waiter has been woken, the holder has released the spinlock: since then only a task in SITE may
- * have taken it. NULL: nobody, or one of several.
+ * was stopped. If exactly one other vCPU was in SITE, the function that takes the spinlock, the
+ * guess is that vCPU's task. If none was in SITE, but exactly one other vCPU was in the kernel, the
+ * guess is its task. But if a waiter has been woken, the holder has released the spinlock: since
+ * then only a task in SITE may have taken it. NULL: nobody, or one of several.
  */
 static const struct spinner *waits_guess_holder(const struct waits *waits, uint64_t time_ns,
 						uint32_t site)
@@ -456,7 +456,7 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 static void waits_add_spinners(struct waits *waits)
 {
 	const struct spinner *holder = NULL;
-	uint32_t site = FRAME_NONE; /* the function for which HOLDER is the guess */
+	uint32_t site = FRAME_NONE; /* the function that takes the spinlock HOLDER may have */
 	uint64_t time_ns = 0;
 
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
@@ -535,7 +535,7 @@ static uint64_t waits_most_cpu_ns(uint64_t period_ns)
 }
 
 /*
- * A pass that has used its CPU time goes on in the next period. Then a look stands for a longer
+ * A pass that has used its CPU time goes on in the next period. Then a look represents a longer
  * time.
  */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more)
@@ -574,7 +574,7 @@ bool waits_is_torn(const struct waits *waits, uint64_t now_ns)
 }
 
 /*
- * The ticks that the current pass stands for so far. The number of looks in the last pass tells how
+ * The ticks that the current pass represents so far. The number of looks in the last pass tells how
  * far the current one is.
  */
 static double waits_part(const struct waits *waits)

@@ -10,7 +10,7 @@
 #include "xtop/os/os_waits.h"
 
 #define WAITS_TICK_NS 1000000 /* the unit of the profile's weights */
-/* CPU time that a pass may use in one period, and half of the period at most */
+/* The most CPU time of a pass in one period. Half of the period is another limit. */
 #define WAITS_PASS_NS 200000000ULL
 
 struct waits;
@@ -45,15 +45,15 @@ void waits_update_vcpu(struct waits *waits, const struct fold *fold,
 /* Frames got better names: names_find_better() tells which. */
 void waits_rename(struct waits *waits);
 void waits_reset(struct waits *waits);
-/* Fills in what wakes the snapshot's vCPUs, as the last passes have read that. */
+/* Fills in what wakes the snapshot's vCPUs, as the last passes have read it from the guest. */
 void waits_get_wakes(const struct waits *waits, struct snapshot *snapshot);
 /*
- * Whether a pass is going on that began less than WAITS_PATIENCE_NS ago. It has seen the tasks with
- * low pids alone, so a snapshot would have too many of these, and too few of the others: by half of
- * what a pass stands for. It is better to wait until the pass is whole.
+ * Whether a pass is going on that began less than WAITS_PATIENCE_NS ago. The pass has seen only the
+ * tasks with low pids, so a snapshot would have too much weight of these tasks, and too little of
+ * the others. It is better to wait until the pass is whole.
  */
 bool waits_is_torn(const struct waits *waits, uint64_t now_ns);
-/* As profile_copy(), but fills in all counts and struct snapshot_waits. */
+/* Builds a snapshot as profile_copy() does, with all counts and its struct snapshot_waits. */
 struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp);
 

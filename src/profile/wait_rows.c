@@ -9,17 +9,17 @@
 #include "xtop/base/hash.h"
 
 struct wait_row {
-	struct snapshot_wait wait; /* its `now` is of the last whole pass */
-	uint64_t seen_ns;          /* when somebody last waited there; 0: not yet */
-	uint32_t now;              /* in the current pass */
-	uint8_t states;            /* in the current pass */
+	struct snapshot_wait wait; /* `now` is as the last whole pass saw it */
+	uint64_t seen_ns;          /* when a task last waited there; 0: not yet */
+	uint32_t now;              /* number of tasks in the current pass */
+	uint8_t states;            /* the tasks' states in the current pass */
 };
 
 struct wait_rows {
 	struct hash_table index;
 	struct wait_row *list; /* WAIT_ROWS_MAX */
 	uint32_t n;
-	uint64_t refused; /* waits for which there was no room */
+	uint64_t refused; /* number of waits for which there was no room */
 };
 
 struct wait_rows *wait_rows_create(void)

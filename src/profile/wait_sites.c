@@ -4,8 +4,8 @@
  * function on:
  *
  *   __schedule  schedule  rwsem_down_write_slowpath  down_write  vfs_unlink   do_unlinkat ...
- *   └──────── of the scheduler and the lock ──────────────────┘  └► the site
- *                             └► what for: the first function that tells
+ *   └──────── the scheduler and the lock ─────────────────────┘  └► the site
+ *                             └► what the task waits for: the first function that tells
  *
  * A page fault shows in a function further out. The task waits for the page fault unless a lock
  * shows further in. For a futex the site is in the program that called the lock of its C library,
@@ -22,11 +22,11 @@
 
 enum class_flag {
 	CLASS_NO_SITE = 1,  /* belongs to a lock or to the scheduler */
-	CLASS_FUTEX = 2,    /* between a program's lock and the futex: a spare site */
+	CLASS_FUTEX = 2,    /* between a lock and its futex: the site if no other is found */
 	CLASS_IDLE = 4,     /* a thread waits for work here, if this is the site */
 	CLASS_KTHREAD = 8,  /* the outermost function of a kernel thread */
 	CLASS_LIBRARY = 16, /* user code: the lock of a C library */
-	CLASS_TELLS = 32,   /* its kind says more than WAIT_BLOCK_IO of a function further in */
+	CLASS_TELLS = 32,   /* its kind counts more than WAIT_BLOCK_IO of a function further in */
 };
 
 struct wait_class {
@@ -395,8 +395,8 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 /*
  * Chooses between KIND, told by functions further in, and OUTER, told by a function further out.
  * Code that locks a page, the journal or an inode sleeps in the functions that wait for block I/O.
- * TELLS: OUTER is that of such code. A futex with priority inheritance sleeps in the functions of
- * an rt_mutex.
+ * TELLS: the function further out is such code. A futex with priority inheritance sleeps in the
+ * functions of an rt_mutex.
  */
 static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
@@ -417,7 +417,7 @@ static bool wait_is_for_cpu(const struct frames *frames, const uint32_t *stack, 
 
 struct site_search {
 	size_t site;  /* place in the stack of the innermost frame that is a site; N: none yet */
-	size_t spare; /* the same of CLASS_FUTEX and CLASS_LIBRARY, if there is no site */
+	size_t spare; /* place of the innermost CLASS_FUTEX or CLASS_LIBRARY, if there is no site */
 	size_t n;
 };
 
@@ -472,7 +472,7 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 	return site;
 }
 
-/* Whether FRAME is the kernel's and has one of the N NAMES, or is a part of it ("NAME.part.0"). */
+/* Whether FRAME is a kernel function named as one of the N NAMES, or a part ("NAME.part.0"). */
 static bool wait_is_one_of(const struct frame *frame, const char *const *names, size_t n)
 {
 	if (frame->kind != FRAME_KIND_KERNEL)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An annotation: what is known of the inside of one function at one moment. It has the function's
- * code as the guest ran it, how many samples hit which address, and the names of what it calls. It
- * never changes once it is handed over. The resolver builds it (resolver_annotate()); view, batch
- * output and query/instructions.c read it.
+ * code as the guest ran it, how many samples hit which address, and the names of the called
+ * functions. It never changes once it is handed over. The resolver builds it (resolver_annotate());
+ * view, batch output and query/instructions.c read it.
  *
  * A distance is counted in bytes from the function's first byte.
  */
@@ -20,24 +20,24 @@
 #include "xtop/supervise/line_client.h"
 #include "xtop/unwind/disassemble.h"
 
-#define ANNOTATION_MAX_BYTES LIMIT(256U << 10, 4U << 10) /* of one function's code */
+#define ANNOTATION_MAX_BYTES LIMIT(256U << 10, 4U << 10) /* the most code of one function */
 #define ANNOTATION_MAX_PAGES (ANNOTATION_MAX_BYTES / GUEST_PAGE_SIZE + 1)
 
 /* Samples whose innermost address lies at DISTANCE. */
 struct annotation_count {
 	uint32_t distance;
-	double live, ticks; /* as in struct snapshot_node */
+	double live, ticks; /* the samples' weight: decayed, and since start or reset */
 	uint64_t samples;
 };
 
 /* Where a call or a jump out of the function leads. */
 struct annotation_target {
-	uint32_t distance; /* of the instruction */
-	uint32_t frame;    /* the function there; FRAME_NONE: no name is known */
-	uint64_t offset;   /* from that function's start */
+	uint32_t distance; /* where the call or jump is */
+	uint32_t frame;    /* the function that is reached; FRAME_NONE: no name is known */
+	uint64_t offset;   /* bytes from the start of FRAME to the place that is reached */
 };
 
-/* Why there is no code. */
+/* Why an annotation has no code. */
 enum annotation_lack {
 	ANNOTATION_HAS_CODE,
 	ANNOTATION_NOT_READ, /* its pages could not be read, or are not in the recording */
@@ -49,16 +49,16 @@ struct annotation {
 	uint32_t frame;
 	enum annotation_lack lack;
 	bool no_bounds;       /* where the function begins is not known: ADDRESS is a sample's */
-	uint64_t address;     /* of the first byte, in the guest or in one of its processes */
-	uint64_t size_bytes;  /* of the function; the part behind N_BYTES is left out */
+	uint64_t address;     /* the first byte's, in the guest or in one of its processes */
+	uint64_t size_bytes;  /* the function's size; what lies behind N_BYTES is left out */
 	uint32_t n_bytes;
 	uint8_t *bytes;       /* 0 where a page is missing */
-	uint8_t word_bytes, arch; /* as in struct code */
+	uint8_t word_bytes, arch; /* the instruction set, as struct code has it */
 	bool missing[ANNOTATION_MAX_PAGES]; /* [0] is the guest's page that holds ADDRESS */
 	size_t n_counts, n_targets;
 	struct annotation_count *counts;    /* ascending by distance */
 	struct annotation_target *targets;  /* ascending by distance */
-	/* These count all samples that ended in the function; COUNTS may have fewer. */
+	/* All samples that ended in the function. COUNTS may have fewer. */
 	double self_live, self_ticks;
 	uint64_t self_samples;
 	/*
@@ -68,7 +68,7 @@ struct annotation {
 	uint32_t line_file;
 	uint64_t line_address;
 	char line_symbol[LINE_SYMBOL_BYTES];
-	struct build_id build_id; /* of the program; debuginfod has its sources by it */
+	struct build_id build_id; /* the program's, by which debuginfod finds its source files */
 	uint64_t version;     /* differs if bytes, their words or targets differ */
 };
 

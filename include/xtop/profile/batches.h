@@ -24,27 +24,27 @@
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
-/* At most this many functions are measured: those that come first. Each takes 90 bytes. */
+/* At most this many functions are measured: those seen first. Each takes 90 bytes. */
 #define BATCHES_MAX_FUNCTIONS LIMIT(1U << 16, 1U << 6)
 
 struct batches;
 
-/* HALF_LIFE_NS: of the live weights; 0: they do not decay. */
+/* HALF_LIFE_NS: the half-life of live weights. 0: live weights do not decay. */
 struct xtop_error *batches_create(uint64_t half_life_ns, struct batches **batchesp);
 void batches_destroy(struct batches *batches); /* NULL allowed */
 void batches_reset(struct batches *batches);
-/* Begins a sample of TIME_NS that stands for TICKS. A time that goes back counts as the latest. */
+/* Begins a sample taken at TIME_NS with the weight TICKS. A time that goes back is the latest. */
 void batches_begin(struct batches *batches, uint64_t time_ns, double ticks);
-/* Counts FRAME in that sample. A second call for the same sample changes nothing. */
+/* Counts FRAME in the current sample. A second call for one sample changes nothing. */
 void batches_count(struct batches *batches, uint32_t frame);
 
-/* What all batches are worth, the current one included. */
+/* How much all batches tell, the current one included. */
 struct batches_worth {
 	double batches; /* with live weights the effective number, (sum w)^2 / sum w^2 */
-	double samples; /* the same of samples, by their ticks */
+	double samples; /* the effective number of samples, (sum ticks)^2 / sum ticks^2 */
 };
 struct batches_worth batches_get_worth(const struct batches *batches, bool live);
-/* The design effect of FRAME's share. 1 also if FRAME was not seen or not measured. */
+/* The design effect of FRAME's share. 1 if FRAME was not seen or not measured. */
 double batches_get_effect(const struct batches *batches, uint32_t frame, bool live);
 
 #endif

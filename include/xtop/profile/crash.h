@@ -15,15 +15,15 @@
 #include "xtop/base/limit.h"
 #include "xtop/unwind/unwind.h"
 
-#define CRASH_MAX_TEXT (LIMIT(64U << 20, 64U << 10)) /* bytes of all lines */
+#define CRASH_MAX_TEXT (LIMIT(64U << 20, 64U << 10)) /* the most bytes of all lines together */
 
 enum crash_part { CRASH_LOG, CRASH_VCPUS, CRASH_TASKS };
 #define N_CRASH_PARTS 3
 
 enum crash_kind {
-	CRASH_HEADING, /* of a part */
-	CRASH_LINE,    /* of the log */
-	CRASH_OWNER,   /* a vCPU or task; the lines of CRASH_DETAIL that follow belong to it */
+	CRASH_HEADING, /* the first line of a part */
+	CRASH_LINE,    /* a line of the kernel's log */
+	CRASH_OWNER,   /* a vCPU or task; the CRASH_DETAIL lines that follow belong to it */
 	CRASH_DETAIL,  /* registers, or a function; the innermost function comes first */
 };
 
@@ -37,7 +37,7 @@ struct crash_report {
 	size_t text_bytes, text_capacity;
 	struct crash_line *lines;
 	size_t n_lines, lines_capacity;
-	size_t parts[N_CRASH_PARTS]; /* index of each heading */
+	size_t parts[N_CRASH_PARTS]; /* the line of each part's heading */
 	bool is_full;                /* CRASH_MAX_TEXT was reached, or memory is out */
 };
 
@@ -51,20 +51,20 @@ struct sample;
 struct symbols;
 
 struct crash_settings {
-	struct os *os;                 /* has seen a vCPU of the sample; NULL: nobody looks */
+	struct os *os;                 /* has seen a vCPU of the sample; NULL: no system is known */
 	const struct symbols *symbols; /* the files of -k */
 	enum unwind_how how;
 };
 
 /*
- * Builds the report. SAMPLE, of TIME_NS, has all vCPUs that have registers. Resolver's thread.
+ * Builds the report. SAMPLE, taken at TIME_NS, has all vCPUs with registers. Resolver's thread.
  * Error: out of memory.
  */
 struct xtop_error *crash_create(const struct crash_settings *settings, const struct sample *sample,
 				uint64_t time_ns, struct crash_report **crashp);
 void crash_destroy(struct crash_report *crash); /* NULL allowed */
 
-/* What COUNTS say of the guest: "crashed", "runs", ... */
+/* The guest's state as a word: "crashed", "shut down", "suspended" or "runs". */
 struct sampler_counts;
 const char *crash_get_state(const struct sampler_counts *counts);
 

@@ -22,10 +22,10 @@
 #include "xtop/profile/owners.h"
 
 #define FRAMES_MAX (1U << 18)
-#define FRAMES_MAX_TEXT_BYTES (24U << 20) /* all names together: a guest can have long names */
-#define FRAME_NAME_BYTES 4096              /* one name with its NUL; as SYMTAB_MAX_NAME_BYTES */
+#define FRAMES_MAX_TEXT_BYTES (24U << 20) /* for all names: a guest can have long ones */
+#define FRAME_NAME_BYTES 4096              /* for a name and its NUL, as in a symbol table */
 #define FRAME_MODULE_BYTES 256             /* Linux: NAME_MAX and the NUL */
-#define FRAMES_MAX_BUILDS 4096             /* build-ids of files; later ones are not kept */
+#define FRAMES_MAX_BUILDS 4096             /* build-ids that are kept: the first ones */
 
 enum frame_kind {
 	FRAME_KIND_ROOT,     /* the whole guest */
@@ -33,10 +33,10 @@ enum frame_kind {
 	FRAME_KIND_KERNEL,   /* "[k]" */
 	FRAME_KIND_USERLAND, /* "[.]" */
 	FRAME_KIND_FUNCTION, /* from a profile file, which does not say whose code it is */
-	FRAME_KIND_MARK,     /* xtop's own: "[truncated]" and others */
+	FRAME_KIND_MARK,     /* xtop's own entry: "[truncated]" and others */
 };
 
-/* Ids that are the same in every table. */
+/* Ids that every table of frames has. */
 enum frame_id {
 	FRAME_ROOT,
 	FRAME_EVICTED,   /* "[evicted]": stacks that the profile had no room for */
@@ -46,7 +46,7 @@ enum frame_id {
 };
 #define FRAME_NONE UINT32_MAX /* no frame; never an id */
 
-/* The file in which a function without a symbol lies. Strings are clean; "": not known. */
+/* The file that a function without a symbol lies in. Strings are clean, and "" if not known. */
 struct frame_file {
 	const char *path;     /* in the guest */
 	const char *build_id; /* in hexadecimal */
@@ -55,7 +55,8 @@ struct frame_file {
 };
 #define FRAMES_MAX_FILES 1024
 
-struct frame { /* there may be 262,144 of them */
+/* A table may have 262,144 of them. */
+struct frame {
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
 	const char *raw_name; /* clean, not demangled; often the same pointer as name */
 	const char *module;   /* a function's file, or "[kernel]"; "" if none is known */
@@ -74,7 +75,7 @@ struct frame { /* there may be 262,144 of them */
 	 * module. This is the id of that frame. A named frame has its own id here.
 	 */
 	uint32_t group;
-	uint16_t build; /* for frames_get_build() */
+	uint16_t build; /* number of the module's build-id, for frames_get_build(); 0: none */
 	enum frame_kind kind : 8;
 	bool unknown;   /* nobody can name it */
 	bool hypercall; /* a kernel or unikernel calls Xen by it, as by "xen_hypercall_sched_op" */
@@ -88,7 +89,7 @@ static inline bool frame_is_function(const struct frame *frame)
 	       frame->kind == FRAME_KIND_FUNCTION;
 }
 
-/* A stub that all hypercalls share: only its caller tells which hypercall it is. */
+/* Whether all hypercalls share the stub FRAME, so that only its caller tells which one it is. */
 bool frame_is_any_hypercall(const struct frame *frame);
 
 /* The function that the frame ID lies in: ID, unless ID is a place in a function. */

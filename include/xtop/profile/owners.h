@@ -35,7 +35,7 @@ struct owners {
 	uint32_t n; /* the last id */
 	struct hash_table index;
 	uint64_t seed; /* so that a guest cannot aim at one slot of the index */
-	/* Threads are equal if the names of their processes are, whatever these processes' groups. */
+	/* Threads are equal if the names of their processes are; control groups do not matter. */
 	bool by_name;
 };
 

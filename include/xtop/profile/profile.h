@@ -61,7 +61,7 @@ void profile_rename(struct profile *profile,
 struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 				struct snapshot **snapshotp);
 
-size_t profile_nodes(const struct profile *profile); /* how many, the root included */
+size_t profile_nodes(const struct profile *profile); /* the number of nodes, root included */
 size_t profile_memory_bytes(const struct profile *profile);
 
 #endif

@@ -38,27 +38,27 @@ struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
-	struct snapshot_slot *waits_slot; /* for waiting tasks; NULL: nobody asks for them */
+	struct snapshot_slot *waits_slot; /* for the profile of waiting tasks; NULL: not wanted */
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
-	struct os *os;                   /* what runs inside the guest; NULL: nobody looks */
+	struct os *os;                   /* the system inside the guest; NULL: not looked at */
 	enum unwind_how how;
-	struct recording_writer *writer; /* gets every record; NULL: none */
-	struct recorded_memory *recorded; /* the memory that OS reads; NULL: it is live, or none */
-	struct sample_log *log;          /* keeps each sample; NULL: none */
+	struct recording_writer *writer; /* gets every record; NULL: nothing is recorded */
+	struct recorded_memory *recorded; /* a replay's memory, which OS reads; NULL: no replay */
+	struct sample_log *log;          /* keeps each sample; NULL: samples are not kept */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;
 	/*
-	 * This run is compared with another one: functions differ by module, not by address, and
-	 * the design effects of children are measured, too.
+	 * The run is compared with another one: functions differ by module, not by address, and the
+	 * design effects of children are measured, too.
 	 */
 	bool compared;
 	const struct snapshot *baseline; /* the other run; NULL: none, or it is not over */
 	bool live;                       /* no replay: the sampler learns from the samples, and
-					  * weights go on decaying between them */
+					  * weights decay between samples, too */
 	/*
-	 * Each snapshot in SLOT has the samples since the one before, and the profile begins anew.
-	 * No sample is in two of them or in none: see snapshot.before.
+	 * Each snapshot in SLOT has the samples since the last snapshot, and the profile begins
+	 * anew. Each sample is in exactly one snapshot: see snapshot.before.
 	 */
 	bool intervals;
 	bool crash; /* the samples are those of crash_sampler_run() */
@@ -78,8 +78,8 @@ void resolver_destroy(struct resolver *resolver); /* NULL allowed; destroy its s
 void resolver_run(struct resolver *resolver);
 
 /*
- * From another thread, after snapshot_request(), control_finish() or control_hurry(): the
- * resolver's thread looks at once, if it sleeps.
+ * Ends the sleep of the resolver's thread. For other threads, after snapshot_request(),
+ * control_finish() or control_hurry().
  */
 void resolver_wake(struct resolver *resolver);
 
@@ -89,14 +89,14 @@ void resolver_wake(struct resolver *resolver);
  */
 void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context);
 /*
- * On the resolver's thread. Another guest with N_VCPUS has taken the old guest's place; its samples
- * come through RING. The records left in the old ring are added first. The profile goes on.
+ * Another guest with N_VCPUS has taken the old guest's place, and its samples come through RING.
+ * The records left in the old ring are added first. The profile goes on. Resolver's thread.
  */
 void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
 
-/* Adds one record, as resolver_run() does with each record of the ring. */
+/* Adds one record. resolver_run() adds each record of the ring this way. */
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);
-/* The baseline with the resolver's frames. Lives as long as the resolver. NULL: none. */
+/* The baseline, translated to the resolver's frames. Lives as long as the resolver. NULL: none. */
 const struct snapshot *resolver_get_baseline(const struct resolver *resolver);
 /* How much the shares of self, or CHILDREN, vary. Only while no thread runs resolver_run(). */
 const struct batches *resolver_get_batches(const struct resolver *resolver, bool children);
@@ -108,7 +108,7 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 				     uint32_t frame, struct annotation **annotationp);
 /* Builds a snapshot. Only while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
-/* The same for the waiting tasks. */
+/* Builds a snapshot of the waiting tasks. Only while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp);
 
 #endif

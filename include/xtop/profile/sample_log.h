@@ -22,14 +22,14 @@
 
 struct logged_sample {
 	uint64_t time_ns;  /* on the samples' clock */
-	double ticks;      /* that it stands for */
-	uint32_t node;     /* of its innermost frame */
+	double ticks;      /* the sample's weight */
+	uint32_t node;     /* the innermost frame's node */
 	uint32_t pid, tid; /* 0: not known */
 	uint32_t vcpu;
 };
 
 struct logged_node {
-	uint32_t frame, parent; /* the root is node 0 and its own parent */
+	uint32_t frame, parent; /* PARENT: a node; the root, node 0, is its own parent */
 };
 
 struct sample_log;
@@ -49,10 +49,10 @@ void sample_log_add_clocks(struct sample_log *log, const struct clocks *clocks);
 /* All samples, *NP of them, in the order of the recording. */
 const struct logged_sample *sample_log_get(const struct sample_log *log, size_t *np);
 struct logged_node sample_log_node(const struct sample_log *log, uint32_t node);
-/* TIME_NS of a sample on the clock KIND. False: that is not known. */
+/* Converts a sample's TIME_NS to the clock KIND. False: that clock's time is not known. */
 bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
 		     uint64_t *told_ns);
-/* Samples that were not kept: beyond the bound, or without memory. */
+/* How many samples were not kept: beyond the bound, or without memory. */
 uint64_t sample_log_lost(const struct sample_log *log);
 
 #endif

@@ -26,7 +26,7 @@
 #include "xtop/sample/control.h"
 #include "xtop/unwind/unwind.h"
 
-#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack with process, thread and marks */
+#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* with process, thread and marks */
 
 struct crash_report; /* crash.h */
 
@@ -36,20 +36,20 @@ struct snapshot_node {
 	uint32_t end;    /* index behind the last node of the subtree */
 	uint32_t depth;  /* root 0 */
 	/*
-	 * The weight of its samples, in ticks. "children" includes "self". "live": decayed.
+	 * The weight of the node's samples, in ticks. "children" includes "self". "live": decayed.
 	 * "ticks": since start or reset, a multiple of 1 / SAMPLE_WEIGHT_TICK; sums are exact up to
 	 * 2^43 ticks.
 	 */
 	double self_live, children_live;
 	double self_ticks, children_ticks;
-	uint64_t self_total, children_total;   /* how many samples since start or reset */
+	uint64_t self_total, children_total;   /* the number of samples since start or reset */
 };
 
 /* Why nobody could name the function that an address lies in. */
 enum unknown_cause {
-	UNKNOWN_NO_SYMBOLS,  /* the file, module or kernel has none, or -k gave none */
+	UNKNOWN_NO_SYMBOLS,  /* the file, module or kernel has no symbols, or -k gave none */
 	UNKNOWN_BETWEEN,     /* there are symbols, but none covers the address */
-	UNKNOWN_NOT_PRESENT, /* symbols are not in memory: not read from disk yet, or swapped out */
+	UNKNOWN_NOT_PRESENT, /* the symbols are not in memory: not read yet, or swapped out */
 	UNKNOWN_NO_PROCESS,  /* the process ended before it could be read, or could not be found */
 	UNKNOWN_NO_AREA,     /* the address lies outside all known areas of code */
 	UNKNOWN_JIT,         /* the process compiled the code itself and wrote no names for perf */
@@ -68,24 +68,24 @@ struct resolver_counts {
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
 	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
 	uint64_t parts[N_UNWIND_PARTS];  /* samples with frames in the kernel, in user code */
-	uint64_t parts_complete[N_UNWIND_PARTS]; /* of these, samples where that part is complete */
+	uint64_t parts_complete[N_UNWIND_PARTS]; /* samples where that part is complete */
 	uint64_t frames;                 /* frames looked up */
-	uint64_t frames_unknown;         /* of these, frames without a name */
+	uint64_t frames_unknown;         /* frames looked up that have no name */
 	uint64_t frames_by[N_UNWIND_BYS]; /* all frames, by what told where they are */
-	/* Samples by their innermost frame, if that has no symbol: */
-	uint64_t samples_unknown;        /* it has no name */
-	uint64_t samples_function;       /* its name is the place where the function begins */
-	uint64_t samples_offset;         /* its name is another place in a file, or "[jit]" */
-	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* all three, by cause */
+	/* Samples whose innermost frame has no symbol, by what it is named by. */
+	uint64_t samples_unknown;        /* by nothing: the frame has no name */
+	uint64_t samples_function;       /* by the place where the function begins */
+	uint64_t samples_offset;         /* by another place in a file, or "[jit]" */
+	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* the sum of these three, by cause */
 	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */
 	uint64_t idle;                   /* samples of Linux's idle task: in states[] as blocked */
-	uint64_t bad_records;            /* failed sample_check(): never happens */
+	uint64_t bad_records;            /* records that failed sample_check(): never happens */
 	uint64_t evicted_nodes;
-	uint64_t frames_refused;         /* frame table full */
+	uint64_t frames_refused;         /* how often the table of frames had no room */
 	uint64_t unresolved;             /* records that RESOLVER_HURRY_NS left no time for */
 	uint64_t lag_ns;                 /* longest time from a stop to its sample; 0: replay */
-	uint64_t cpu_ns;                 /* resolver's thread */
-	/* Ticks: of all samples, of the three kinds without a symbol, of samples cut short. */
+	uint64_t cpu_ns;                 /* CPU time of the resolver's thread */
+	/* Ticks: all samples, the three kinds without a symbol, samples cut short. */
 	double weight, weight_unknown, weight_function, weight_offset, weight_truncated;
 };
 
@@ -115,8 +115,8 @@ struct snapshot_vcpu {
 	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost frame of the last sample, or FRAME_ROOT */
 	/*
-	 * When the vCPU's next timer comes, by CLOCK_GUEST, read at timer_read_ns of the samples'
-	 * clock; OS_NO_TIMER: none was set. timer_read_ns 0: not known.
+	 * When the vCPU's next timer comes, by CLOCK_GUEST; OS_NO_TIMER: none was set. This was
+	 * read at timer_read_ns on the samples' clock; timer_read_ns 0: not known.
 	 */
 	uint64_t timer_ns, timer_read_ns;
 };
@@ -132,13 +132,12 @@ static inline double snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
 }
 
 /*
- * Where the samples of a function without a symbol are: the address that most of them have, in
- * bytes from the function's start.
+ * Where most samples of a function without a symbol are, in bytes from the function's start.
  */
 struct snapshot_place {
 	uint32_t frame, distance_bytes;
 };
-#define SNAPSHOT_MAX_PLACES 256 /* of the functions that have most samples */
+#define SNAPSHOT_MAX_PLACES 256 /* for the functions with most samples */
 
 /* The design effects (batches.h) of a function's self shares; 1 or more. */
 struct snapshot_effect {
@@ -148,12 +147,12 @@ struct snapshot_effect {
 /* Tasks of one process and thread that waited at one site for one thing (wait_sites.h). */
 struct snapshot_wait {
 	uint32_t process, thread; /* frames; FRAME_NONE: none */
-	uint32_t site;            /* the function */
-	uint32_t now;             /* tasks in the last pass */
+	uint32_t site;            /* the function in which the tasks wait */
+	uint32_t now;             /* number of tasks in the last pass */
 	uint8_t kind;             /* enum wait_kind */
-	/* bit i: enum os_wait_state i was seen when tasks were there last */
+	/* Bit i: enum os_wait_state i was seen when tasks last waited here. */
 	uint8_t states;
-	uint64_t longest_ns;      /* since start or reset; a wait that is not over counts */
+	uint64_t longest_ns;      /* the longest wait since start or reset, over or not */
 };
 
 /* A lock that tasks wait for, or have waited for since start or reset. */
@@ -163,52 +162,53 @@ struct snapshot_lock {
 	uint64_t space;           /* the address space of user code; 0: the kernel's */
 	char name[OS_LOCK_NAME_BYTES]; /* clean; "": none */
 	uint8_t kind;             /* enum os_lock_kind */
-	uint64_t waits;           /* how many were seen */
-	uint64_t longest_ns;
-	double live_ticks, ticks; /* time of its waiters; their mean number is this / span */
-	/* in the last whole pass */
-	uint32_t now;             /* how many tasks wait */
-	uint8_t certainty;        /* enum os_holder */
-	uint32_t holder_pid;      /* 0: none is known */
+	uint64_t waits;           /* number of waits that were seen */
+	uint64_t longest_ns;      /* the longest wait */
+	double live_ticks, ticks; /* the waiters' time; their mean number is this / span */
+	/* What the last whole pass saw: */
+	uint32_t now;             /* number of waiting tasks */
+	uint8_t certainty;        /* enum os_holder: how sure holder_pid is */
+	uint32_t holder_pid;      /* the task that holds the lock; 0: none is known */
 };
 
-#define SNAPSHOT_LOCK_FRAMES 32 /* of a task that waits for a lock or holds one */
+#define SNAPSHOT_LOCK_FRAMES 32 /* the most frames that are kept for each such task */
 
 /* A task that waited for a lock, or held one, in the last whole pass. */
 struct snapshot_lock_task {
 	uint32_t pid;                   /* the thread's */
 	uint32_t process, thread, site; /* frames; FRAME_NONE: not known */
-	uint32_t lock;                  /* what it waits for; SNAPSHOT_NO_LOCK: nothing */
+	uint32_t lock;                  /* the lock that the task waits for, or SNAPSHOT_NO_LOCK */
 	/*
-	 * Who held that lock while this task waited for it; 0: none is known. The same lock may
-	 * have had another holder when the next task was looked at.
+	 * Who held LOCK when this task was looked at; 0: none is known. LOCK may have had another
+	 * holder when the next task was looked at.
 	 */
 	uint32_t holder_pid;
-	uint8_t certainty;              /* enum os_holder, of HOLDER_PID */
-	uint32_t others; /* like it, for which it stands in a moment of the history */
-	uint32_t cpu;                   /* on which it runs; UINT32_MAX: not known */
+	uint8_t certainty;              /* enum os_holder: how sure HOLDER_PID is */
+	/* In the history one task may represent a group: the number of the other ones. */
+	uint32_t others;
+	uint32_t cpu;                   /* the CPU that the task runs on; UINT32_MAX: not known */
 	bool on_cpu;
-	uint8_t state;                  /* enum os_wait_state, if it does not run */
-	uint64_t waited_ns;             /* 0: not known */
-	uint64_t address;               /* its task_struct's */
-	uint32_t n_frames;              /* 0: its stack is not known */
+	uint8_t state;                  /* enum os_wait_state, if the task does not run */
+	uint64_t waited_ns;             /* how long the task has waited; 0: not known */
+	uint64_t address;               /* the task_struct's */
+	uint32_t n_frames;              /* 0: the task's stack is not known */
 	uint32_t frames[SNAPSHOT_LOCK_FRAMES]; /* the innermost functions, the innermost first */
 };
 
 /* What a profile of waiting tasks has besides its call tree. Ticks are milliseconds of a task. */
 struct snapshot_waits {
 	bool unsupported;  /* no system with a list of tasks was found */
-	/* The time that the passes stood for, in ticks. Weight / span: mean number of tasks. */
+	/* The time that the passes represent, in ticks. Weight / span: mean number of tasks. */
 	double span_live, span_ticks;
 	size_t n_rows;
 	struct snapshot_wait *rows; /* NULL in snapshots of the history and of a range */
-	uint64_t rows_refused;      /* waits that are in no row */
+	uint64_t rows_refused;      /* number of waits that are in no row */
 	size_t n_locks;
-	/* NULL in snapshots of a range. Those of the history have only some: kept_locks.h */
+	/* NULL in snapshots of a range. Snapshots of the history have only some: kept_locks.h */
 	struct snapshot_lock *locks;
 	size_t n_lock_tasks;
 	struct snapshot_lock_task *lock_tasks; /* ascending by pid */
-	uint64_t locks_refused;     /* waits for locks that are not among LOCKS */
+	uint64_t locks_refused;     /* number of waits for locks that are not among LOCKS */
 	uint64_t cpu_ns;            /* CPU time that reading the tasks took */
 	struct os_waits_counts counts;
 };
@@ -300,16 +300,16 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t frame,
  */
 struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
 				      struct snapshot **top);
-/* Whether the profile was reset between both: counts of NOW are those since then. */
+/* Whether the profile was reset between BEFORE and NOW: NOW counts only what came since. */
 static inline bool snapshot_was_reset(const struct snapshot *before, const struct snapshot *now)
 {
 	return now->started_ns != before->started_ns;
 }
-/* Whether some functions have no kind and module, as in a folded file: compare them by name. */
+/* Whether functions lack kind and module, as in a folded file, and are compared by name. */
 bool snapshot_is_plain(const struct snapshot *snapshot);
-/* The source line with most of the weight of FRAME, "tcp.c:1478"; "": not known. */
+/* The source line with most of FRAME's weight, "tcp.c:1478"; "": not known. */
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
-/* The copy has no annotation. NULL: out of memory. */
+/* A copy of SNAPSHOT without annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 /* A copy of RUN. Without memory for its hypercalls or events it has none. NULL: out of memory. */
 struct snapshot_run *snapshot_run_copy(const struct snapshot_run *run);
@@ -321,42 +321,43 @@ struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *waits);
 /* A copy of WAITS without rows and locks. NULL: out of memory. */
 struct snapshot_waits *snapshot_waits_copy_head(const struct snapshot_waits *waits);
 void snapshot_waits_destroy(struct snapshot_waits *waits); /* NULL allowed */
-/* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */
+/* Compares two struct snapshot_lock_task by pid, for qsort() and bsearch(). */
 int snapshot_compare_lock_tasks(const void *a, const void *b);
-/* For bsearch() and qsort() of struct snapshot_place: by frame. */
+/* Compares two struct snapshot_place by frame, for bsearch() and qsort(). */
 int snapshot_compare_places(const void *a, const void *b);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
-/* Before, `end` of each of the N nodes is behind that node; afterwards it is behind its subtree. */
+/* Moves `end` of each of the N nodes from behind the node to behind its subtree. */
 void snapshot_nodes_close(struct snapshot_node *nodes, size_t n);
-/* Before, the children_ members of each of the N nodes equal self_; afterwards they are sums. */
+/* Sums up the children_ members of the N nodes, which equal the self_ members before. */
 void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
 
 /* The slot has one reader and one resolver. */
 struct snapshot_slot;
 struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
 void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in it */
-/* Reader: asks for a snapshot. To ask again before it has come changes nothing. */
+/* Reader: asks for a snapshot. Asking again before the snapshot has come changes nothing. */
 void snapshot_request(struct snapshot_slot *slot);
 /*
  * Reader, with resolver_settings.intervals: asks for a snapshot of what is sampled until END_NS
- * (CLOCK_MONOTONIC, not 0), which may be to come. Not again before that snapshot was taken.
+ * (CLOCK_MONOTONIC, not 0), which may lie in the future. The reader must take that snapshot before
+ * it asks again.
  */
 void snapshot_request_until(struct snapshot_slot *slot, uint64_t end_ns);
 /*
- * Reader: from now on snapshots have an annotation of FRAME; FRAME_NONE: they have none. It need
- * not be in the first one that comes.
+ * Reader: asks for an annotation of FRAME in all later snapshots; FRAME_NONE: for none. The first
+ * snapshot that comes may still lack the annotation.
  */
 void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame);
-/* Reader: the newest snapshot; the reader destroys it. NULL: there is none since the last one. */
+/* Reader: takes the newest snapshot, and destroys it later. NULL: there is no newer one. */
 struct snapshot *snapshot_take(struct snapshot_slot *slot);
 /* Resolver: whether the reader has asked since the last snapshot_publish(). */
 bool snapshot_wanted(const struct snapshot_slot *slot);
-/* Resolver: what snapshot_request_until() has asked for since then; 0: nothing. */
+/* Resolver: the END_NS that was asked for since the last snapshot_publish(); 0: none. */
 uint64_t snapshot_wanted_until(const struct snapshot_slot *slot);
-/* Resolver: what snapshot_annotate() has asked for. */
+/* Resolver: the frame that snapshot_annotate() has asked for, or FRAME_NONE. */
 uint32_t snapshot_annotated(const struct snapshot_slot *slot);
-/* Resolver: hands SNAPSHOT over, and destroys the snapshot before if nobody took it. */
+/* Resolver: hands SNAPSHOT over, and destroys the last snapshot if nobody took it. */
 void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot);
 
 #endif

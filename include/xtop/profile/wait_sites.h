@@ -18,7 +18,7 @@
 
 enum wait_kind {
 	WAIT_OTHER,
-	WAIT_CPU, /* the task could run */
+	WAIT_CPU, /* the task can run, and waits for a CPU */
 	WAIT_MUTEX,
 	WAIT_RWSEM,
 	WAIT_PERCPU_RWSEM,
@@ -31,8 +31,8 @@ enum wait_kind {
 	WAIT_BLOCK_IO,
 	WAIT_JOURNAL,
 	WAIT_INODE, /* until the inode is written, or gone */
-	WAIT_FILE_LOCK, /* of flock() or fcntl(), or until a lease is given back */
-	WAIT_NFS, /* for a server, or for what another task wants from it */
+	WAIT_FILE_LOCK, /* flock(), fcntl(), or until a lease is given back */
+	WAIT_NFS, /* for a server, or for another task's request to it */
 	WAIT_PIPE,
 	WAIT_SOCKET,
 	WAIT_TTY,
@@ -58,8 +58,8 @@ struct wait_site {
 
 /*
  * A cache of what the table knows of each frame's name, so that each name is compared once. The
- * caller has room for N bytes, all 0 at first; byte i is of frame i. Other frames are looked up
- * each time.
+ * caller has room for N bytes, all 0 at first; byte i belongs to frame i. Higher frames are looked
+ * up each time.
  */
 struct wait_classes {
 	uint8_t *classes;
@@ -73,7 +73,7 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 enum wait_spinning {
 	WAIT_SPINS_NOT,
 	WAIT_SPINS,
-	WAIT_SPUN, /* has given up spinning: it is halted until the spinlock comes, or was */
+	WAIT_SPUN, /* spinning was given up: the vCPU is or was halted until the lock is free */
 };
 
 /*
