@@ -25,7 +25,8 @@ static void builder_count(struct builder *builder, const uint32_t *frames, size_
 	struct resolver_counts *counts = &builder->counts;
 	enum unwind_stop stop = UNWIND_COMPLETE;
 
-	for (size_t i = 0; i < n && i < 3; i++) /* [truncated] is below process and thread */
+	/* [truncated] comes right below process and thread */
+	for (size_t i = 0; i < n && i < 3; i++)
 		if (frames[i] == FRAME_TRUNCATED)
 			stop = UNWIND_CUT;
 	if (n > SNAPSHOT_MAX_DEPTH)

@@ -7,8 +7,9 @@
  *
  *	line = function *( ";" function ) " " count
  *
- * The scripts may mark a function: "_[k]" is the kernel's, "_[i]" was inlined, "_[j]" was compiled
- * by a JIT. A count may have a fraction. Empty lines, and those that begin with "#", are skipped.
+ * The scripts may mark a function: "_[k]" belongs to the kernel, "_[i]" was inlined, "_[j]" was
+ * compiled by a JIT. A count may have a fraction. Empty lines, and lines that begin with "#", are
+ * skipped.
  *
  * The first name of a stack may be the process: perf's scripts write it so, and so does xtop for
  * guests that have processes. The file does not tell, so the reader guesses. Processes run the same
@@ -38,11 +39,11 @@
 #define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more shows that it was deeper */
 
 struct folded_token {
-	uint64_t hash; /* 0: none */
+	uint64_t hash; /* the name's hash; 0: the entry is empty */
 	uint32_t frame;
 };
 
-/* One line. The next line may begin with the same names. */
+/* The names of one line. The next line may begin with them, too. */
 struct folded_stack {
 	char *text; /* without the count */
 	size_t bytes;
@@ -114,7 +115,7 @@ static size_t folded_same_bytes(const char *a, const char *b, size_t n)
 }
 
 /*
- * Counts the names at the start of TEXT that are those of the last line. If the last line had only
+ * Counts the names at the start of TEXT that equal the last line's names. If the last line had only
  * one name the result is 0, because that name was not interned as a process.
  */
 static size_t folded_shared(const struct folded_stack *stack, const char *text, size_t bytes)

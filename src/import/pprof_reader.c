@@ -32,7 +32,7 @@ struct pprof_stack {
 	size_t n;
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t n_values;
-	uint64_t key, text; /* of a label */
+	uint64_t key, text; /* numbers of a label's strings */
 	const char *process, *thread;
 };
 

@@ -132,7 +132,7 @@ static bool pprof_stream_read_varint(struct pprof_stream *stream, pb_istream_t *
 	       pb_decode_varint(fields, valuep);
 }
 
-/* As pb_decode_tag(). */
+/* Does what pb_decode_tag() does. */
 static bool pprof_stream_read_tag(struct pprof_stream *stream, pb_istream_t *fields,
 				  pb_wire_type_t *wire, uint32_t *tag, bool *eof)
 {
@@ -146,7 +146,7 @@ static bool pprof_stream_read_tag(struct pprof_stream *stream, pb_istream_t *fie
 	return true;
 }
 
-/* As pb_make_string_substream(). */
+/* Does what pb_make_string_substream() does. */
 static bool pprof_stream_open_inside(struct pprof_stream *stream, pb_istream_t *fields,
 				     pb_istream_t *inside)
 {

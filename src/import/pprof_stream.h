@@ -22,9 +22,9 @@ struct pprof_stream {
 	struct import_source *source;
 	char buffer[PPROF_BUFFER_BYTES];
 	size_t at, n;
-	uint64_t offset; /* of the content, behind the buffer */
+	uint64_t offset; /* where the buffer ends in the content */
 	bool ended;
-	struct xtop_error *error; /* from source_read() */
+	struct xtop_error *error; /* the error of source_read(); NULL: none */
 	const char *damage;       /* what is wrong with the content; NULL: nothing */
 };
 

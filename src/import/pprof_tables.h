@@ -10,14 +10,14 @@
 #include "import/builder.h"
 #include "import/pprof_stream.h"
 
-#define PPROF_MAX_ITEMS  LIMIT(1U << 21, 1U << 8) /* of each table */
-#define PPROF_MAX_VALUES 64                       /* of a sample */
+#define PPROF_MAX_ITEMS  LIMIT(1U << 21, 1U << 8) /* the most items of a table */
+#define PPROF_MAX_VALUES 64                       /* the most values of a sample */
 
 struct pprof_item {
 	uint64_t id;
 	/* Function: name, system name. Mapping: A is the file. Location: mapping, address. */
 	uint64_t a, b;
-	uint32_t first, n; /* of a location: its part of lines[], later of frames[] */
+	uint32_t first, n; /* a location's part of lines[], later of frames[] */
 };
 
 struct pprof_table {
@@ -57,10 +57,10 @@ bool pprof_tables_finish(struct pprof_tables *tables, struct pprof_stream *strea
 			 struct builder *builder);
 void pprof_tables_deinit(struct pprof_tables *tables);
 
-/* NULL: there is no such string, or it is empty. */
+/* The string with that number. NULL: there is none, or it is empty. */
 const char *pprof_tables_string(const struct pprof_tables *tables, uint64_t index);
 bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index, const char *text);
-/* NULL: there is no such location. */
+/* The location with that id. NULL: there is none. */
 const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *tables, uint64_t id);
 
 #endif

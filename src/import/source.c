@@ -19,7 +19,7 @@ struct import_source {
 	FILE *file;
 	unsigned char *raw; /* bytes of the file that were not inflated or copied yet */
 	size_t raw_at, raw_n; /* [raw_at, raw_n) of RAW */
-	unsigned long long offset; /* in the file, behind these bytes */
+	unsigned long long offset; /* where RAW ends in the file */
 	bool compressed, member; /* MEMBER: inside a member of gzip */
 	z_stream stream;
 };

@@ -133,7 +133,7 @@ static void branch_weigh(const struct branches *branches, struct branch *branch,
 	branch->n++;
 }
 
-/* The branch of FRAME in this step; added if new. NULL: out of memory. */
+/* The branch of FRAME in the current step; added if new. NULL: out of memory. */
 static struct branch *branches_find_or_add(struct branches *branches, uint32_t frame)
 {
 	struct branch_slot *slot = &branches->slots[frame];

@@ -18,21 +18,21 @@
 
 struct branch_member {
 	uint32_t node;
-	double live;    /* the weight that it brings; inwards: the weight of the node */
-	double ticks;   /* the same, not decayed */
-	uint64_t total; /* samples */
+	double live;    /* the member's weight, decayed; inwards it is the node's weight */
+	double ticks;   /* the member's weight, not decayed */
+	uint64_t total; /* number of samples */
 };
 
 struct branch {
 	uint32_t frame;
 	uint32_t first, n; /* members */
 	struct weights weights;
-	/* Set by branches_match(): the same branch in the other profile. */
+	/* The equal branch of the other profile, which branches_match() found. */
 	uint32_t base_first, base_n;
 	struct weights base;
 };
 
-/* What is known of a frame. */
+/* What the steps remember for a frame. */
 struct branch_slot {
 	uint32_t step, index; /* the frame's branch in the step number STEP is list[INDEX] */
 	uint32_t group;       /* group + 1; 0: not looked up yet */
@@ -41,7 +41,7 @@ struct branch_slot {
 struct branches {
 	const struct snapshot *snapshot;
 	bool addresses, totals, inwards;
-	bool here; /* the next step stays at the members and only groups them by function */
+	bool here; /* the next step does not move: it only groups the members by function */
 	struct branch_member *members;
 	struct branch *list;
 	size_t n_members, members_capacity, n, capacity;
@@ -71,9 +71,9 @@ bool branches_start_leaves(struct branches *branches);
  */
 bool branches_step(struct branches *branches, uint32_t first, uint32_t n, size_t *fromp);
 /*
- * Call this after NOW has made a step. BASE, the branches of another profile with the same frames,
- * makes the same step from its BASE_N members at BASE_FIRST. The branches of NOW from FROM on get
- * what BASE has for the same functions. False: out of memory.
+ * Call this after NOW has made a step. BASE, the branches of another profile with these frames,
+ * makes that step from its BASE_N members at BASE_FIRST. NOW's branches from FROM on get BASE's
+ * weights and members for their functions. False: out of memory.
  */
 bool branches_match(struct branches *now, size_t from, struct branches *base, uint32_t base_first,
 		    uint32_t base_n);

@@ -49,7 +49,7 @@ void call_tree_set_all(struct call_tree_folds *folds, bool open)
 struct call_tree_layout {
 	const struct call_tree_settings *settings;
 	struct branches branches;
-	struct branches base; /* of settings.base, if there is one */
+	struct branches base; /* steps through settings.base, if that is set */
 	struct call_tree *tree;
 	double least; /* the smallest weight of a branch with a line of its own */
 	size_t max_lines;
@@ -59,7 +59,7 @@ struct call_tree_layout {
 
 /* Where the layout is: a place of the tree, inside of FORKS forks with BARS. */
 struct call_tree_place {
-	uint32_t first, n; /* members */
+	uint32_t first, n; /* members of the place */
 	double weight;
 	uint64_t key, bars;
 	unsigned forks;

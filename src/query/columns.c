@@ -251,8 +251,8 @@ static size_t column_ratio_entry(const struct column_context *context,
 }
 
 /*
- * How much a share varies, as far as it is known. If 100 % is not all samples of the snapshot,
- * fewer samples count. Looks at tasks that wait are no independent samples: not known.
+ * How much a share varies, as far as that is known. If 100 % is not all samples of the snapshot,
+ * fewer samples count. For waits it is not known: looks at one task are not independent.
  */
 static struct interval_side column_side(const struct column_context *context,
 					const struct snapshot *snapshot,

@@ -43,8 +43,8 @@ static bool filter_has_capital(const char *text)
 
 /*
  * regcomp() of glibc copies what is repeated, with one level of recursion for each copy:
- * "a{1,255}{1,255}{1,255}" becomes 16 million copies and crashes the process. Users type into a
- * search any text, so such a regex is refused first.
+ * "a{1,255}{1,255}{1,255}" becomes 16 million copies and crashes the process. Users may type any
+ * text into a search, so such a regex is refused first.
  */
 #define FILTER_MAX_COPIES 1000
 #define FILTER_MAX_DEPTH  100
@@ -56,7 +56,7 @@ static void filter_skip_bracket(const char **at)
 
 	*at += **at == '^';
 	end = **at == ']' ? strchr(*at + 1, ']') : strchr(*at, ']');
-	while (end && end[-1] == ':') /* of a class, [[:alpha:]] */
+	while (end && end[-1] == ':') /* the end of a class, [[:alpha:]] */
 		end = strchr(end + 1, ']');
 	*at = end ? end + 1 : *at + strlen(*at);
 }

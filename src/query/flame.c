@@ -18,7 +18,7 @@
 struct flame_layout {
 	const struct flame_settings *settings;
 	struct branches branches;
-	struct branches base; /* of settings.base, if there is one */
+	struct branches base; /* steps through settings.base, if that is set */
 	struct flame *flame;
 	size_t capacity;
 	bool failed; /* out of memory */
@@ -26,7 +26,7 @@ struct flame_layout {
 
 /* A place of the tree, and its share of the picture: the columns [x, x + width). */
 struct flame_place {
-	uint32_t first, n; /* members */
+	uint32_t first, n; /* members of the place */
 	uint32_t cell;
 	double weight, x, width;
 	uint32_t base_first, base_n; /* members of BASE */

@@ -20,8 +20,8 @@
 /* What the pass knows of a row. */
 struct functions_seen {
 	uint32_t until;            /* where the subtree of the last outermost node ends */
-	uint32_t process;          /* the process in which the pass met the function last */
-	double of_process, most;   /* the function's children_ticks in PROCESS; in row->process */
+	uint32_t process;          /* the last process in which the pass met the function */
+	double of_process, most;   /* the function's children_ticks in PROCESS, in row->process */
 };
 
 struct functions_pass {

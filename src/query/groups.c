@@ -38,8 +38,8 @@ static void group_add_self(struct group_row *row, const struct snapshot_node *no
 /* A row while rows are sorted: threads come behind their process. */
 struct process_row {
 	struct group_row row;
-	uint32_t process;  /* frame */
-	double of_process; /* the weight of that process */
+	uint32_t process;  /* the process's frame */
+	double of_process; /* the process's weight */
 };
 
 static int process_compare(const void *pointer_a, const void *pointer_b, void *pointer_totals)
@@ -216,11 +216,11 @@ struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool 
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-#define GROUPS_MAX_MODULES 4096 /* a guest can have more: the last row counts all of the rest */
+#define GROUPS_MAX_MODULES 4096 /* the last row counts all further modules */
 
 /* What the pass knows of a frame. */
 struct module_frame {
-	uint32_t row; /* of the frame's module, + 1; NO_ROW: it has none; 0: not known yet */
+	uint32_t row; /* row + 1 of the frame's module; NO_ROW: none; 0: not known yet */
 	bool unknown;
 };
 
@@ -244,7 +244,7 @@ static bool modules_is_same(const void *context, uint32_t row)
 	return strcmp(key->groups->rows[row].name, key->name) == 0;
 }
 
-/* The row + 1 of FRAME's module, added if the module is new. ID: of FRAME. 0: out of memory. */
+/* The row + 1 of FRAME's module; adds a new module. ID: FRAME's id. 0: out of memory. */
 static uint32_t modules_find_or_add(struct modules_pass *pass, uint32_t id,
 				    const struct frame *frame)
 {

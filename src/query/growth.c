@@ -33,13 +33,13 @@ struct growth {
 	size_t before_capacity;
 	double whole;                 /* ticks of all paths in the last snapshot */
 	uint32_t update;              /* number of the last update; 0: all weight is new */
-	uint32_t n_updates;           /* so far */
-	uint64_t started_ns;          /* of the last snapshot */
+	uint32_t n_updates;           /* number of updates so far */
+	uint64_t started_ns;          /* the last snapshot's */
 };
 
 /* What one update finds out about a node of the snapshot. */
 struct growth_node {
-	double own, all; /* new ticks: the node's own, those of its subtree */
+	double own, all; /* new ticks: the node's own, its subtree's */
 	uint32_t path, samples;
 	bool moved;      /* the new ticks may have come from another path */
 };

@@ -25,10 +25,10 @@ struct history {
 	size_t first, n;
 	struct history_moment moments[HISTORY_MOMENTS];
 	double *before; /* by frame: children_ticks at the last moment, N_BEFORE of them */
-	struct growth *growth; /* of the snapshots that moments are made from */
+	struct growth *growth; /* how each snapshot grew from the last one */
 	size_t n_before, before_capacity;
 	double whole_before;   /* total_weight at the last moment */
-	uint64_t started_ns;   /* of the profile that BEFORE belongs to */
+	uint64_t started_ns;   /* when the profile of BEFORE was started or reset */
 };
 
 struct xtop_error *history_create(struct history **historyp)
@@ -196,7 +196,7 @@ static void history_reset_counts(struct history *history, uint64_t started_ns)
 	history->started_ns = started_ns;
 }
 
-/* What is new of NOW. A weight gets smaller when a branch was evicted; then all of NOW is new. */
+/* How much NOW grew. A weight gets smaller when a branch was evicted; then all of NOW is new. */
 static double history_grown(double now, double before)
 {
 	return now >= before ? now - before : now;
@@ -317,7 +317,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
 	history_clear(moment);
 	moment->head = *snapshot;
-	moment->head.effects = NULL; /* these arrays are the snapshot's */
+	moment->head.effects = NULL; /* these arrays belong to SNAPSHOT */
 	moment->head.found_by = NULL;
 	moment->head.sources = NULL;
 	moment->head.nodes = NULL;

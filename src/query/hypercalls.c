@@ -67,7 +67,7 @@ static bool hypercalls_add_node(struct hypercalls_pass *pass, const struct snaps
 	return found;
 }
 
-/* TOTALS NULL: by live weight. */
+/* Compares two rows: by ticks, or if TOTALS is NULL by live weight. */
 static int hypercalls_compare(const void *pointer_a, const void *pointer_b, void *totals)
 {
 	const struct hypercalls_row *a = pointer_a, *b = pointer_b;

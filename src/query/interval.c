@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define INTERVAL_TAIL        0.025 /* on each side: 95 % */
+#define INTERVAL_TAIL        0.025 /* what the 95 % interval leaves out on each side */
 #define INTERVAL_MIN_BATCHES 5
 #define INTERVAL_MAX_Z       64 /* beyond it all chances are below 1e-300 */
-#define INTERVAL_STEPS       60 /* of a bisection: more than a double has bits */
+#define INTERVAL_STEPS       60 /* steps of a bisection: more than a double has bits */
 
 /* --- Student's t ------------------------------------------------------------------------------ */
 

@@ -18,19 +18,19 @@ struct interval_side {
 	double share;   /* 0 to 1 */
 	double samples; /* how many samples of equal weight would know as much */
 	double effect;  /* the design effect; 1 or more */
-	double batches; /* from which EFFECT was computed; 0: it was not measured */
+	double batches; /* number of batches behind EFFECT; 0: EFFECT was not measured */
 };
 
 struct interval {
 	bool known;       /* false: there are too few batches, or no samples */
-	double low, high; /* of the difference NOW - BASE, 95 % */
+	double low, high; /* the 95 % interval of NOW - BASE */
 	/* The probability of such a difference, or a larger one, if the shares are equal. */
 	double chance;
 };
 
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base);
-/* The chance alone, which takes a sixth of the time. False: it is not known. */
+/* Computes only the chance, in a sixth of the time. False: the chance is not known. */
 bool interval_find_chance(const struct interval_side *now, const struct interval_side *base,
 			  double *chancep);
 /*

@@ -148,7 +148,7 @@ uint32_t line_expander_get_origin(const struct line_expander *expander, uint32_t
 	return frame < expander->n_origins ? expander->origins[frame] : FRAME_NONE;
 }
 
-/* The results' frame for the frame ID of FROM. For a place in a function it is the function's. */
+/* The results' frame for the frame ID of FROM. A place in a function becomes its function. */
 static uint32_t line_expander_translate(struct line_expander *expander, const struct snapshot *from,
 					uint32_t id)
 {
@@ -335,8 +335,8 @@ struct line_expander_tree {
 	const struct snapshot *from;
 	struct line_expander_node *nodes; /* the first is the root */
 	size_t n, capacity;
-	struct hash_table index; /* of nodes but the root */
-	uint32_t *at;            /* by node of FROM: the last of its chain */
+	struct hash_table index; /* all nodes but the root */
+	uint32_t *at;            /* by node of FROM: the last node of its chain */
 	uint32_t room;           /* by how many nodes a path may become deeper */
 	struct line_expander_weight *weights;
 	size_t n_weights, weights_capacity;
@@ -513,7 +513,7 @@ static void line_expander_emit(const struct line_expander_tree *tree, struct sna
 	snapshot_nodes_sum(to->nodes, tree->n);
 }
 
-/* Sets the line with most weight of each function. Best effort: without memory none is known. */
+/* Sets each function's line with most weight. Best effort: without memory no line is known. */
 static void line_expander_set_sources(const struct line_expander_tree *tree, struct snapshot *to)
 {
 	_cleanup_free_ double *most = calloc(to->n_frames, sizeof(*most));
@@ -538,7 +538,7 @@ static uint32_t line_expander_function(struct line_expander *expander, const str
 	return line_expander_translate(expander, from, frames_get(from->frames, id)->group);
 }
 
-/* Translates the frames of RUN: those of hypercalls, and the last function of each vCPU. */
+/* Translates RUN's frames: the hypercalls, and the last function of each vCPU. */
 static void line_expander_translate_run(struct line_expander *expander, const struct snapshot *from,
 					struct snapshot_run *run)
 {

@@ -3,8 +3,8 @@
  * The forest of locks; see locks.h.
  *
  * A task waits for at most one lock, and a lock has at most one known holder. So there is one way
- * from task to lock to holder. It ends, or it is a circle: a deadlock, unless a holder is only the
- * last known one. Each task is drawn once, even if it is in a circle.
+ * from task to lock to holder. This way ends, or it is a circle: a deadlock, unless a holder is
+ * only the last known one. Each task is drawn once, even if it is in a circle.
  */
 #include "config.h"
 
@@ -72,7 +72,7 @@ static uint32_t locks_next(const struct locks_pass *pass, uint32_t task)
 	return lock < pass->waits->n_locks ? pass->holders[lock] : NO_TASK;
 }
 
-/* As locks_next(), but the lock's holder may be of a later look, at another waiter. */
+/* Unlike locks_next(), takes the holder that the newest look at any of the lock's waiters found. */
 uint32_t locks_next_in_circle(const struct snapshot_waits *waits, uint32_t number)
 {
 	const struct snapshot_lock_task *task = &waits->lock_tasks[number];

@@ -20,7 +20,7 @@
 
 /* What the pass knows of the stack that ends in a node. */
 struct neighbours_path {
-	uint32_t callee;      /* of the innermost focus; the focus itself if it is the leaf */
+	uint32_t callee;      /* whom the innermost focus called; the focus if it is the leaf */
 	uint32_t occurrences; /* how often the focus is in the stack */
 	bool unknown;         /* a function has no name, so other stacks may read alike */
 	uint64_t key;         /* hash of the frames that the user sees */

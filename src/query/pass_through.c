@@ -26,9 +26,9 @@ struct tick_sums {
 };
 
 struct pass_through_function {
-	uint32_t at, until;  /* its last outermost node, and the end of that node's subtree */
+	uint32_t at, until;  /* the last outermost node, and the end of its subtree */
 	uint32_t callee;     /* leads in the vote; FRAME_ROOT: no callee yet */
-	double lead;         /* of that callee, in ticks since start */
+	double lead;         /* CALLEE's lead in the vote, in ticks since start */
 	struct tick_sums own, children;
 	struct tick_sums callees; /* the children of CALLEE below this function */
 	struct tick_sums starts;  /* the children at nodes through which most chains of a unit go */
@@ -36,8 +36,8 @@ struct pass_through_function {
 
 /* A part of the guest: its whole, a process, or a named thread. Its chains often begin alike. */
 struct pass_through_unit {
-	uint32_t end;         /* index behind its subtree */
-	struct tick_sums chains; /* that begin in the unit itself */
+	uint32_t end;         /* index behind the unit's subtree */
+	struct tick_sums chains; /* the chains that begin in the unit itself */
 };
 
 struct pass_through {

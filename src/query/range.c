@@ -16,8 +16,8 @@
 struct range_sum {
 	double ticks;
 	uint64_t samples;
-	uint32_t first, last; /* child, by path; 0: there is none */
-	uint32_t next;        /* child of the same parent; 0: this is the last */
+	uint32_t first, last; /* paths of the first and last child; 0: there is none */
+	uint32_t next;        /* path of the next sibling; 0: this is the last child */
 };
 
 void range_deinit(struct range *range)

@@ -9,7 +9,7 @@
 #include "query/paths.h"
 #include "xtop/query/history.h"
 
-/* Nodes in pre-order. */
+/* A node of a moment, whose nodes are in pre-order. */
 struct history_node {
 	uint32_t frame, parent;
 	float self_live, self_ticks;
@@ -22,7 +22,7 @@ struct history_share {
 };
 
 struct history_moment {
-	struct snapshot head; /* without nodes */
+	struct snapshot head; /* the moment's snapshot without nodes */
 	size_t n_nodes, n_grown, n_shares;
 	struct history_node *nodes;
 	struct history_node *grown; /* what came since the last moment */
@@ -31,12 +31,12 @@ struct history_moment {
 
 struct range_sum;
 
-/* The caller zeroes it before range_begin(). */
+/* A sum of moments. The caller zeroes it before range_begin(). */
 struct range {
 	struct paths paths;
 	struct range_sum *sums; /* by path */
 	size_t capacity;
-	double waits_ticks; /* for which waits were watched */
+	double waits_ticks; /* the time in which waits were watched */
 };
 
 struct xtop_error *range_begin(struct range *range);

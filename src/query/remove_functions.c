@@ -13,7 +13,7 @@
 
 struct removal {
 	struct snapshot_node *nodes;
-	/* by old index: the new index of the node, or of its nearest ancestor that stays */
+	/* By old index: the new index of the node, or of its nearest ancestor that stays. */
 	uint32_t *places;
 	uint32_t *before; /* by old index: how many nodes before it stay */
 };

@@ -15,8 +15,8 @@
 #include "xtop/profile/snapshot.h"
 
 /*
- * The most nodes of such a profile. They are more than those of a guest's profile: a file may have
- * more different stacks than a guest shows in an hour.
+ * The most nodes of an imported profile. The limit is higher than for a guest's profile: a file may
+ * have more different stacks than a guest shows in an hour.
  */
 #define IMPORT_MAX_NODES LIMIT(1U << 20, 1U << 8)
 

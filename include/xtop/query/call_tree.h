@@ -42,9 +42,9 @@ void call_tree_set_all(struct call_tree_folds *folds, bool open);
 struct call_tree_settings {
 	enum call_tree_kind kind;
 	uint32_t frame;                      /* CALL_TREE_CALLERS: the function */
-	const struct snapshot *base;         /* to compare with, of the same frames; NULL: none */
+	const struct snapshot *base;         /* another run with these frames; NULL: none */
 	bool totals, addresses;
-	double threshold;                    /* 0..1 of the tree's weight */
+	double threshold;                    /* the least share of a line's branch, 0 to 1 */
 	const struct call_tree_folds *folds; /* NULL: all lines are open */
 	size_t max_lines;                    /* at most CALL_TREE_MAX_LINES */
 	unsigned max_forks;                  /* at most CALL_TREE_MAX_FORKS */
@@ -52,10 +52,10 @@ struct call_tree_settings {
 
 struct call_tree_line {
 	uint32_t frame;         /* FRAME_NONE: the branches below the threshold */
-	uint64_t key;           /* of this path; the same in the next snapshot */
+	uint64_t key;           /* names this path in all snapshots */
 	struct weights weights; /* self is set only in CALL_TREE_DOWN */
-	struct weights base;    /* children only, of this place in settings.base */
-	size_t more;            /* if FRAME is FRAME_NONE: how many branches */
+	struct weights base;    /* this place in settings.base: children only */
+	size_t more;            /* if FRAME is FRAME_NONE: the number of branches */
 	unsigned forks;         /* how many forks the line is inside of */
 	uint64_t bars;          /* bit i: more branches of fork i follow further down */
 	bool straight;
@@ -65,7 +65,7 @@ struct call_tree_line {
 struct call_tree {
 	size_t n;
 	struct call_tree_line *lines;
-	struct weights whole; /* of the root, or the function */
+	struct weights whole; /* the root's weight, or the function's */
 	bool cut;             /* there was no room for more lines */
 };
 

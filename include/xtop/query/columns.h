@@ -43,7 +43,7 @@ struct column_context {
 	bool truncated_last; /* the row of [truncated] comes last, whatever its weight */
 	const struct function_table *base; /* TABLE was joined with it; NULL: no baseline */
 	const struct snapshot *base_snapshot;
-	double limit; /* of chance, as columns_judge() found it */
+	double limit; /* the largest significant chance, from columns_judge() */
 	const struct history *history;     /* NULL: none */
 	size_t history_cells;              /* width of the history column */
 };
@@ -62,7 +62,7 @@ struct column {
 	 */
 	size_t (*entry)(const struct column_context *context, const struct function_row *row,
 			char *buffer, size_t capacity);
-	/* As for qsort(): negative if A is shown before B. Numbers descend, names ascend. */
+	/* Negative if A is shown before B, as for qsort(). Numbers descend, names ascend. */
 	int (*compare)(const struct column_context *context, const struct function_row *a,
 		       const struct function_row *b);
 };
@@ -80,14 +80,14 @@ const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_
 /* The difference to the baseline, in percentage points. */
 double column_delta(const struct column_context *context, const struct function_row *row);
 /*
- * How many of the N ROWS differ significantly from the baseline; *LIMITP: context->limit from then
- * on. As in --diff, chance alone causes at most DIFF_FALSE_DISCOVERIES of them. *KNOWNP: for how
- * many rows there are enough samples to say. Error: out of memory.
+ * *CHANGEDP: how many of the N ROWS differ significantly from the baseline. As in --diff, chance
+ * alone causes at most DIFF_FALSE_DISCOVERIES of them. *KNOWNP: how many rows have enough samples
+ * to tell. *LIMITP: the value for context->limit. Error: out of memory.
  */
 struct xtop_error *columns_judge(const struct column_context *context,
 				 const struct function_row *rows, size_t n, double *limitp,
 				 size_t *knownp, size_t *changedp);
-/* Whether that difference may be chance: it is not significant among all rows. */
+/* Whether the row's difference may be chance: it is not significant among all rows. */
 bool column_delta_is_open(const struct column_context *context, const struct function_row *row);
 /* Sorts ROWS. Breaks ties by children, self, name, address and frame, so the order is unique. */
 void columns_sort(const struct column_context *context, const struct column *column,

@@ -20,7 +20,7 @@ enum counter_group {
 enum counter_kind {
 	COUNTER_U64,
 	COUNTER_DOUBLE,
-	COUNTER_ARRAY, /* of uint64_t */
+	COUNTER_ARRAY, /* an array of uint64_t */
 	COUNTER_TICKS, /* an array of double; whole numbers are shown */
 };
 
@@ -48,11 +48,11 @@ extern const char *const counter_unknown_cause_words[N_UNKNOWN_CAUSES];
 
 /*
  * Subtracts BEFORE from the counters of resolver and sampler that only grow. If the profile was
- * reset in between, those of the resolver keep their values, which are since the reset. So does a
- * counter that is less than in BEFORE.
+ * reset in between, the resolver's counters keep their values, which are since the reset. A counter
+ * that is less than in BEFORE keeps its value, too.
  */
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before);
-/* The number, or the first number of an array. */
+/* COUNTER's number in SNAPSHOT, or the first number of its array. */
 const void *counter_value(const struct counter *counter, const struct snapshot *snapshot);
 
 #endif

@@ -16,9 +16,9 @@
 /* One whole run. */
 struct diff_side {
 	const struct snapshot *snapshot;
-	const struct batches *batches; /* of the shares that are compared; NULL: not measured */
+	const struct batches *batches; /* how the compared shares vary; NULL: not measured */
 	double hz;      /* ticks of a vCPU in a second; 0: not known */
-	double seconds; /* 0: not known */
+	double seconds; /* how long the run took; 0: not known */
 };
 
 struct diff_row {
@@ -28,13 +28,13 @@ struct diff_row {
 	bool in_base, in_now;       /* the run has the function */
 	bool known, significant;    /* KNOWN: LOW, HIGH and CHANCE are set */
 	double low, high;           /* the interval of NOW - BASE, 95 % */
-	double chance;              /* as in struct interval (query/interval.h) */
+	double chance;              /* the probability of such a difference without a change */
 };
 
 struct diff {
 	size_t n, n_significant;
 	struct diff_row *rows;    /* significant ones first; each part by size of the difference */
-	double base_cpu, now_cpu; /* of all functions */
+	double base_cpu, now_cpu; /* vCPU-seconds a second of all functions */
 };
 
 /* CHILDREN: compares children instead of self. Error: out of memory. */

@@ -25,7 +25,7 @@ void filter_destroy(struct filter *filter); /* NULL allowed */
  */
 void filter_invalidate(struct filter *filter);
 const char *filter_text(const struct filter *filter); /* REGEX */
-/* Whether the name, raw name or module of FRAME matches. The root never does. */
+/* Whether FRAME's name, raw name or home (frames_get_home()) matches. The root never does. */
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame);
 bool filter_matches_text(const struct filter *filter, const char *text);
 

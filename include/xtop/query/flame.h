@@ -12,7 +12,7 @@
 #define FLAME_MAX_DEPTH SNAPSHOT_MAX_DEPTH
 
 struct flame_settings {
-	const struct snapshot *base; /* to compare with, of the same frames; NULL: none */
+	const struct snapshot *base; /* another run with these frames; NULL: none */
 	bool totals, addresses, inverted;
 	int columns;
 	int max_depth;          /* rows */
@@ -23,17 +23,17 @@ struct flame_settings {
 struct flame_cell {
 	uint32_t frame;
 	uint32_t parent;        /* index; the root is its own parent */
-	uint64_t key;           /* of this path; the same in the next snapshot */
+	uint64_t key;           /* names this path in all snapshots */
 	int depth, x, width;    /* depth: the root has 0; x and width in columns */
 	struct weights weights;
-	struct weights base;    /* children only, of this place in settings.base */
+	struct weights base;    /* this place in settings.base: children only */
 };
 
 /* In pre-order; the root is cells[0]. Siblings are in the order in which they were first seen. */
 struct flame {
 	size_t n;
 	struct flame_cell *cells;
-	int depth;              /* of the deepest cell */
+	int depth;              /* the deepest cell's depth */
 	bool zoomed;            /* the whole path of ZOOM was found */
 };
 

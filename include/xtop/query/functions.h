@@ -16,7 +16,7 @@ struct function_row {
 	uint32_t frame;
 	struct weights weights; /* children: a stack counts once, even with recursion */
 	uint32_t process;       /* the process that has most of the row; FRAME_NONE: no process */
-	uint32_t n_processes;   /* that have part of the row */
+	uint32_t n_processes;   /* number of processes that have part of the row */
 	uint32_t base;          /* set by functions_join(): row of the baseline + 1; 0: none */
 };
 

@@ -12,13 +12,13 @@ struct group_row {
 	/* The process or thread; for a module one of its functions, for a group one process. */
 	uint32_t frame;
 	const char *name;       /* "": functions without a module, processes without a group */
-	const char *cgroup;     /* of a process or group, "" if none; NULL in other rows */
+	const char *cgroup;     /* a process's or group's, "" if none; NULL in other rows */
 	bool is_cgroup;         /* the rows below are its processes and their threads */
 	bool is_thread;         /* the thread of the nearest row above that is a process */
 	struct weights weights; /* children: a stack counts once */
 	/*
-	 * Self only: samples in functions without a name, whether or not their place in a file is
-	 * known.
+	 * Samples in functions without a name, whether or not their place in a file is known. Only
+	 * self is set.
 	 */
 	struct weights unknown;
 };
@@ -36,8 +36,8 @@ struct groups {
 struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
 					  struct groups *groups);
 /*
- * The same, with a row for each control group above its processes. The hottest group comes first.
- * Processes without a group, or with an unknown one, are a group as well.
+ * Builds the rows of processes and threads, with a row for each control group above its processes.
+ * The hottest group comes first. Processes without a known group are a group, too.
  */
 struct xtop_error *groups_build_cgroups(const struct snapshot *snapshot, bool totals,
 					struct groups *groups);

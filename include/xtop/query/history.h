@@ -27,15 +27,14 @@ struct xtop_error *history_create(struct history **historyp);
 void history_destroy(struct history *history); /* NULL allowed */
 
 /*
- * Adds a moment made from SNAPSHOT, which is newer than all before and has no annotation. A
- * snapshot that follows within HISTORY_STEP_NS is left out, and so is one for which there is no
- * memory.
+ * Adds a moment made from SNAPSHOT, which is newer than all earlier ones and has no annotation. A
+ * snapshot that follows within HISTORY_STEP_NS, or for which there is no memory, is left out.
  */
 void history_add(struct history *history, const struct snapshot *snapshot);
 
 /* Moments have numbers: 0 is the oldest. */
 size_t history_count(const struct history *history);
-/* By how much a moment is older than the newest one, on the samples' clock. */
+/* How much older a moment is than the newest moment, on the samples' clock. */
 uint64_t history_age_ns(const struct history *history, size_t moment);
 /* The first moment whose snapshot has at least this sequence number; history_count(): none. */
 size_t history_find(const struct history *history, uint64_t sequence);
@@ -43,9 +42,9 @@ size_t history_find(const struct history *history, uint64_t sequence);
 struct xtop_error *history_get(const struct history *history, size_t moment,
 			       struct snapshot **snapshotp);
 /*
- * The profile of what came after moment FIRST, up to moment LAST > FIRST. Live weights and ticks
- * are the same numbers. Counters that only grow tell what came in between; other counters, and the
- * lengths of stops, are those of LAST.
+ * The profile of what came after moment FIRST, up to moment LAST > FIRST. Live weights equal ticks.
+ * Counters that only grow tell what came in between; other counters, and the lengths of stops, are
+ * as LAST has them.
  */
 struct xtop_error *history_get_range(const struct history *history, size_t first, size_t last,
 				     struct snapshot **snapshotp);

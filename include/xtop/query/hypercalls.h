@@ -16,9 +16,9 @@
 #define HYPERCALLS_PATH 3 /* callers that a row has */
 
 struct hypercalls_row {
-	uint32_t stub;                  /* frame */
-	uint32_t callers[HYPERCALLS_PATH]; /* the direct one first; FRAME_NONE: there is none */
-	struct weights weights;         /* self */
+	uint32_t stub;                  /* the stub's frame */
+	uint32_t callers[HYPERCALLS_PATH]; /* frames, the direct caller first; FRAME_NONE: none */
+	struct weights weights;         /* only self is set */
 };
 
 struct hypercalls {

@@ -17,7 +17,7 @@ struct instruction_row {
 	uint32_t distance; /* bytes from the function's start */
 	uint32_t length;  /* bytes */
 	uint32_t jump;    /* the row that a jump leads to; INSTRUCTION_NONE: none, or outside */
-	uint32_t target;  /* index of its annotation_target; INSTRUCTION_NONE: none */
+	uint32_t target;  /* index of the row's annotation_target; INSTRUCTION_NONE: none */
 	uint8_t flow;     /* enum code_flow */
 	bool missing;     /* these bytes could not be read */
 	uint64_t address; /* where a call or jump leads; 0: not known */
@@ -26,10 +26,10 @@ struct instruction_row {
 };
 
 struct instructions {
-	uint64_t version; /* of the annotation from which ROWS were decoded */
+	uint64_t version; /* version of the annotation from which ROWS were decoded */
 	struct instruction_row *rows;
 	size_t n, capacity;
-	double live, ticks; /* of all rows */
+	double live, ticks; /* sums over all rows */
 	uint64_t samples;
 };
 
@@ -42,7 +42,7 @@ struct xtop_error *instructions_update(struct instructions *instructions,
 void instructions_deinit(struct instructions *instructions);
 /* The row of the instruction that has the byte at DISTANCE; n if there is none. */
 size_t instructions_find(const struct instructions *instructions, uint32_t distance);
-/* The row with most weight; row 0 if none has weight. There must be at least one row. */
+/* The row with most weight; row 0 if no row has weight. There must be at least one row. */
 size_t instructions_hottest(const struct instructions *instructions, bool totals);
 /* The share of the function's samples, in percent. */
 double instructions_percent(const struct annotation *annotation,

@@ -29,29 +29,29 @@ struct xtop_error *line_expander_create(const struct line_expander_settings *set
 					struct line_expander **expanderp);
 void line_expander_destroy(
 	struct line_expander *expander); /* NULL allowed; destroy its snapshots first */
-/* Changes what the next result has. Earlier results and their frames stay as they are. */
+/* Sets whether the next results have inlined functions. Earlier results stay as they are. */
 void line_expander_set_inlined(struct line_expander *expander, bool inlined);
 bool line_expander_has_inlined(const struct line_expander *expander);
 /*
- * Builds a result out of FROM with the lines that are known. Asks for the other lines, those of the
+ * Builds a result out of FROM with the lines that are known. Asks for the other lines, for the
  * heaviest frames first, and waits for them for at most SECONDS. Error: out of memory.
  */
 struct xtop_error *line_expander_apply(struct line_expander *expander, const struct snapshot *from,
 				       double seconds, struct snapshot **top);
 
 /*
- * For a text that has the frames of FROM themselves: asks for their lines, and waits for them for
- * at most SECONDS.
+ * Asks for the lines of FROM's frames, and waits for them for at most SECONDS. For a text that
+ * shows FROM itself.
  */
 struct xtop_error *line_expander_ask(const struct snapshot *from, double seconds);
-/* What is known of FRAME's place, the innermost function first. n 0: nothing. */
+/* The functions at FRAME's place, the innermost first. answer->n 0: nothing is known. */
 void line_expander_find(const struct frame *frame, struct line_answer *answer);
 /* "tcp.c:1478", not clean. False: the line is not known. */
 bool line_expander_print(const struct line_frame *line, char *text, size_t capacity);
 
 /* The resolver's frame from which FRAME of a result was made; FRAME_NONE: FRAME is inlined. */
 uint32_t line_expander_get_origin(const struct line_expander *expander, uint32_t frame);
-/* Gives ANNOTATION, which has the frames of FROM, the frames of the results. */
+/* Replaces the frames in ANNOTATION, which are FROM's, by those of the results. */
 void line_expander_translate_annotation(struct line_expander *expander, const struct snapshot *from,
 					struct annotation *annotation);
 

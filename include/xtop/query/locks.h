@@ -28,7 +28,7 @@ struct locks_line {
 struct locks_forest {
 	size_t n;
 	struct locks_line *lines;
-	uint32_t waiters, locks; /* how many, in the last whole pass */
+	uint32_t waiters, locks; /* their numbers in the last whole pass */
 	uint32_t deadlocks;
 };
 
@@ -37,8 +37,8 @@ struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_for
 void locks_deinit(struct locks_forest *forest);
 
 /*
- * The task that holds what the task number TASK waits for, by what was seen meanwhile. UINT32_MAX:
- * none is known, or only the last known reader, who may hold it no more.
+ * The number of the task that holds the lock that task number TASK waits for, by the newest look at
+ * that lock. UINT32_MAX: no holder is known, or only a last known reader, who may have left.
  */
 uint32_t locks_next_in_circle(const struct snapshot_waits *waits, uint32_t task);
 
@@ -48,8 +48,8 @@ uint32_t locks_next_in_circle(const struct snapshot_waits *waits, uint32_t task)
 void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
 		char text[LOCKS_TEXT_BYTES]);
 /*
- * A task: "httpd: worker 4711 sleeps in do_nanosleep for 3.1 s". A circle: "a 12 waits for mutex
- * 0x1, held by b 13; b 13 waits for mutex 0x2, held by a 12".
+ * A clean text for a task: "httpd: worker 4711 sleeps in do_nanosleep for 3.1 s". A circle: "a 12
+ * waits for mutex 0x1, held by b 13; b 13 waits for mutex 0x2, held by a 12".
  */
 void locks_describe(const struct snapshot *snapshot, const struct locks_line *line,
 		    char text[LOCKS_TEXT_BYTES]);

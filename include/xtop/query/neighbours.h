@@ -37,17 +37,17 @@ struct chain {
  */
 struct neighbours {
 	struct function_table callers; /* only children are set; the root or a process may be one */
-	struct function_table callees; /* only children are set; for the focus: its own self */
+	struct function_table callees; /* only children are set; the focus's row has its self */
 	size_t n_chains;
 	struct chain *chains; /* hottest first by live self, at most NEIGHBOURS_MAX_CHAINS */
 	struct weights focus;
-	struct weights recursive; /* children: stacks that hold the focus more than once */
+	struct weights recursive; /* stacks that hold the focus more than once; only children */
 	struct weights whole;     /* 100 % */
 };
 
 /*
  * FRAME is below n_frames and may be a process. A frame that is in no stack has no neighbours.
- * FILTER and ADDRESSES as in functions.h. Error: out of memory.
+ * functions.h explains FILTER and ADDRESSES. Error: out of memory.
  */
 struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struct filter *filter,
 				    bool addresses, uint32_t frame, struct neighbours *neighbours);

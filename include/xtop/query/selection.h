@@ -12,8 +12,8 @@
 /* A stack counts when it meets all of these conditions. */
 struct selection {
 	const struct filter *filter; /* the stack has a matching frame; NULL: any stack */
-	uint32_t process;            /* frame of the stack's process or thread; FRAME_NONE: any */
-	const char *cgroup;          /* group of the stack's process, "": without one; NULL: any */
+	uint32_t process;            /* frame of the process or thread; FRAME_NONE: any */
+	const char *cgroup;          /* control group of the process, "": none; NULL: any */
 	const char *module;          /* the stack has a function of this module; NULL: any */
 	/*
 	 * Functions of this kind are removed from the stacks. Their callers get their weight, so

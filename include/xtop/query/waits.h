@@ -17,9 +17,9 @@ struct waits_row {
 	double mean, mean_total;  /* mean number of tasks: by live weight; since start or reset */
 	/* KNOWN is false for a snapshot of the history, which has only weights. */
 	bool known;
-	uint32_t now;        /* tasks in the last pass */
-	uint8_t states;      /* as in struct snapshot_wait */
-	uint64_t longest_ns; /* since start or reset */
+	uint32_t now;        /* number of tasks in the last pass */
+	uint8_t states;      /* bit i: enum os_wait_state i was seen when tasks last waited here */
+	uint64_t longest_ns; /* the longest wait since start or reset */
 };
 
 struct waits_table {
@@ -29,7 +29,7 @@ struct waits_table {
 
 /* Error: out of memory. */
 struct xtop_error *waits_build(const struct snapshot *snapshot, struct waits_table *table);
-/* The same with only the stacks that FILTER matches. FILTER NULL: all stacks count. */
+/* Builds a table of the stacks that FILTER matches. FILTER NULL: all stacks count. */
 struct xtop_error *waits_build_filtered(const struct snapshot *snapshot,
 					const struct filter *filter, struct waits_table *table);
 void waits_deinit(struct waits_table *table);

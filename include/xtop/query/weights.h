@@ -5,11 +5,11 @@
 
 #include "xtop/profile/snapshot.h"
 
-/* Self: samples that ended there. Children: these and the samples that went through it. */
+/* Self: samples that ended in the thing. Children: these, and samples that went through it. */
 struct weights {
 	double self_live, children_live;       /* ticks, decayed */
 	double self_ticks, children_ticks;     /* ticks since start or reset */
-	uint64_t self_total, children_total;   /* how many samples since start or reset */
+	uint64_t self_total, children_total;   /* number of samples since start or reset */
 };
 
 static inline struct weights weights_of(const struct snapshot_node *node)
