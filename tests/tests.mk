@@ -60,6 +60,19 @@ tests_lines_inlined_LDADD =
 EXTRA_DIST += tests/lines/compare tests/lines/programs tests/lines/words.cc tests/lines/words.rs tests/lines/lambda.cc \
 	tests/bench/resolver_lines tests/unwind/live_text
 
+# A clock that is made up replaces libc's, so it is no part of libsupport.a.
+MADE_CLOCK = tests/support/made_clock.c tests/support/made_clock.h
+tests_service_test_all_room_SOURCES = tests/service/test_all_room.c $(MADE_CLOCK)
+tests_sample_test_weights_SOURCES = tests/sample/test_weights.c $(MADE_CLOCK)
+# The tests of the sampler share a guest in memory.
+SAMPLER_FIXTURE = tests/sample/sampler_fixture.c tests/sample/sampler_fixture.h $(MADE_CLOCK)
+tests_sample_test_sampler_SOURCES = tests/sample/test_sampler.c $(SAMPLER_FIXTURE)
+tests_sample_test_sampler_budget_SOURCES = tests/sample/test_sampler_budget.c $(SAMPLER_FIXTURE)
+tests_sample_test_sampler_life_SOURCES = tests/sample/test_sampler_life.c $(SAMPLER_FIXTURE)
+tests_sample_test_sampler_linux_SOURCES = tests/sample/test_sampler_linux.c $(SAMPLER_FIXTURE)
+tests_sample_test_sampler_ring_SOURCES = tests/sample/test_sampler_ring.c $(SAMPLER_FIXTURE)
+tests_sample_test_sampler_waiting_SOURCES = tests/sample/test_sampler_waiting.c $(SAMPLER_FIXTURE)
+
 # test_seh_runs runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
@@ -118,6 +131,11 @@ check_PROGRAMS += \
 	tests/sample/test_run_time \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
+	tests/sample/test_sampler_budget \
+	tests/sample/test_sampler_life \
+	tests/sample/test_sampler_linux \
+	tests/sample/test_sampler_ring \
+	tests/sample/test_sampler_waiting \
 	tests/sample/test_crash_sampler \
 	tests/service/test_all_guests \
 	tests/service/test_all_room \

@@ -2,46 +2,21 @@
 /*
  * A clock for a test, in the place of the machine's: time goes on only when the program sleeps or
  * reads the clock, and when the test says so. How busy the machine is makes no difference. A test
- * that includes this file replaces libc's clock_gettime() and clock_nanosleep(). One thread.
+ * that is linked with made_clock.c replaces libc's clock_gettime() and clock_nanosleep(). One
+ * thread.
  */
 #ifndef MADE_CLOCK_H
 #define MADE_CLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-static struct {
+extern struct made_clock {
 	uint64_t now_ns;
-	uint64_t reading_ns;    /* what a reading of the clock takes */
-	uint64_t readings;      /* so far, of all clocks */
-	uint64_t (*late)(void); /* how late a sleep ends, in ns. NULL: never */
+	uint64_t reading_ns;    /* time that a reading of the clock takes */
+	uint64_t readings;      /* readings of all clocks so far */
+	uint64_t (*late)(void); /* how late a sleep ends, in ns; NULL: never late */
 	bool real;              /* the machine's clock, for what another process waits for */
-} made_clock = { .now_ns = 1000000000000 };
-
-int clock_gettime(clockid_t clock, struct timespec *time)
-{
-	if (made_clock.real)
-		return (int)syscall(SYS_clock_gettime, clock, time);
-	made_clock.now_ns += made_clock.reading_ns;
-	made_clock.readings++;
-	*time = (struct timespec){ .tv_sec = (time_t)(made_clock.now_ns / 1000000000),
-				   .tv_nsec = (long)(made_clock.now_ns % 1000000000) };
-	return 0;
-}
-
-int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
-{
-	uint64_t until_ns = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
-
-	if (made_clock.real)
-		return (int)syscall(SYS_clock_nanosleep, clock, flags, until, left);
-	if (until_ns > made_clock.now_ns)
-		made_clock.now_ns = until_ns + (made_clock.late ? made_clock.late() : 0);
-	return 0;
-}
+} made_clock;
 
 #endif
