@@ -28,8 +28,8 @@
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* from a deadline until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
-#define RESOLVER_STILL_NS 120000000000ULL /* longer than os.c waits before it looks again */
-#define RESOLVER_STILL_BYTES (32U << 10) /* copied of a stack whose end no system tells */
+#define RESOLVER_CRASH_STEP_NS     120000000000ULL /* longer than os.c waits before it looks again */
+#define RESOLVER_CRASH_STACK_BYTES (32U << 10)     /* copied of a stack whose end no system tells */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* time between two readings of the clocks */
 #define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* while the guest's clocks are not known */
 
@@ -371,7 +371,7 @@ static void resolver_count_unresolved(struct resolver *resolver, const void *rec
  * Finds out which system runs in the guest, by the first vCPU whose page tables lead to one. os.c
  * searches again only after a while, so each vCPU gets a time that is later by that much.
  */
-static void resolver_find_still(struct resolver *resolver, const struct sample *sample)
+static void resolver_find_crash_system(struct resolver *resolver, const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
 	struct os *os = resolver->settings.os;
@@ -380,23 +380,23 @@ static void resolver_find_still(struct resolver *resolver, const struct sample *
 		uint64_t sp = registers_stack_pointer(&vcpu->regs);
 
 		if (os && !os_is_known(os))
-			os_update(os, vcpu, sample->time_ns + i * RESOLVER_STILL_NS);
+			os_update(os, vcpu, sample->time_ns + i * RESOLVER_CRASH_STEP_NS);
 		if (!os || !os_is_known(os))
 			control_set_stack_top(resolver->settings.control,
 					      registers_space(&vcpu->regs), sp,
-					      sp + RESOLVER_STILL_BYTES);
+					      sp + RESOLVER_CRASH_STACK_BYTES);
 	}
 }
 
 /* The first sample tells which system it is, and where its stacks are; the second one has them. */
-static void resolver_add_still(struct resolver *resolver, const struct sample *sample)
+static void resolver_add_crash_sample(struct resolver *resolver, const struct sample *sample)
 {
 	const struct crash_settings settings = { .os = resolver->settings.os,
 						 .symbols = resolver->settings.symbols,
 						 .how = resolver->settings.how };
 
 	if (!resolver->seen_first_crash_sample)
-		resolver_find_still(resolver, sample);
+		resolver_find_crash_system(resolver, sample);
 	else if (!resolver->crash) /* best effort: without memory there is no report */
 		error_destroy(crash_create(&settings, sample, sample->time_ns, &resolver->crash));
 	resolver->seen_first_crash_sample = true;
@@ -418,7 +418,7 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		return;
 	}
 	if (resolver->settings.crash) {
-		resolver_add_still(resolver, record);
+		resolver_add_crash_sample(resolver, record);
 		return;
 	}
 	resolver_add_sample(resolver, record);

@@ -33,7 +33,7 @@
 #define WAITS_RUN_NS 1000000000LL /* so long a sample tells where a lock's holder runs */
 
 /* What is kept with a task that waits. */
-struct waits_kept {
+struct wait_record {
 	uint32_t row; /* WAIT_ROWS_NONE: there was no room for it */
 	uint32_t n;
 	uint32_t generation; /* waits->generation when ROW and FRAMES were right */
@@ -176,35 +176,35 @@ static double waits_ticks(uint64_t weight_ns)
 }
 
 /* Names the stack of a new wait and keeps the frames with the wait. NULL: out of memory. */
-static struct waits_kept *waits_keep(struct waits *waits, const struct os_wait *wait, double ticks)
+static struct wait_record *waits_keep(struct waits *waits, const struct os_wait *wait, double ticks)
 {
 	struct fold *fold = &waits->fold;
 	size_t n = fold_find_frames(fold, wait->task, wait->vcpu, ticks);
-	struct waits_kept *kept;
+	struct wait_record *record;
 
 	if (wait->state == OS_WAIT_RUNNABLE && n < SNAPSHOT_MAX_DEPTH)
 		fold->frames[n++] = waits->runnable;
-	kept = malloc(sizeof(*kept) + n * sizeof(kept->frames[0]));
-	if (!kept)
+	record = malloc(sizeof(*record) + n * sizeof(record->frames[0]));
+	if (!record)
 		return NULL;
-	kept->n = (uint32_t)n;
-	memcpy(kept->frames, fold->frames, n * sizeof(kept->frames[0]));
-	kept->row = waits_find_or_add_row(waits, kept->frames, n);
-	kept->generation = waits->generation;
-	kept->lock = (struct lock_id){ .kind = OS_LOCK_NONE };
-	*wait->kept = kept;
-	return kept;
+	record->n = (uint32_t)n;
+	memcpy(record->frames, fold->frames, n * sizeof(record->frames[0]));
+	record->row = waits_find_or_add_row(waits, record->frames, n);
+	record->generation = waits->generation;
+	record->lock = (struct lock_id){ .kind = OS_LOCK_NONE };
+	*wait->kept = record;
+	return record;
 }
 
-/* Brings KEPT up to date after names or rows have changed. */
-static void waits_renew(struct waits *waits, struct waits_kept *kept)
+/* Brings RECORD up to date after names or rows have changed. */
+static void waits_renew(struct waits *waits, struct wait_record *record)
 {
-	if (kept->generation == waits->generation)
+	if (record->generation == waits->generation)
 		return;
-	for (uint32_t i = 0; i < kept->n; i++)
-		kept->frames[i] = names_find_better(waits->settings.names, kept->frames[i]);
-	kept->row = waits_find_or_add_row(waits, kept->frames, kept->n);
-	kept->generation = waits->generation;
+	for (uint32_t i = 0; i < record->n; i++)
+		record->frames[i] = names_find_better(waits->settings.names, record->frames[i]);
+	record->row = waits_find_or_add_row(waits, record->frames, record->n);
+	record->generation = waits->generation;
 }
 
 /* The lock that a wait of KIND, an enum wait_kind, may be for. */
@@ -232,36 +232,36 @@ static void waits_add(void *context, const struct os_wait *wait)
 {
 	struct waits *waits = context;
 	struct resolver_counts *counts = &waits->fold.counts;
-	struct waits_kept *kept = *wait->kept;
+	struct wait_record *record = *wait->kept;
 	double ticks = waits_ticks(wait->weight_ns);
 
 	waits->span_ns_of_pass = wait->weight_ns;
 	waits->adds++;
 	if (wait->vcpu)
-		kept = waits_keep(waits, wait, ticks);
-	if (!kept)
+		record = waits_keep(waits, wait, ticks);
+	if (!record)
 		return;
-	if (wait->vcpu && kept->row != WAIT_ROWS_NONE)
-		*wait->lock = waits_lock_kind(wait_rows_get(waits->rows, kept->row)->kind);
-	waits_renew(waits, kept);
+	if (wait->vcpu && record->row != WAIT_ROWS_NONE)
+		*wait->lock = waits_lock_kind(wait_rows_get(waits->rows, record->row)->kind);
+	waits_renew(waits, record);
 	counts->samples++;
 	counts->weight += ticks;
-	profile_add(waits->profile, kept->frames, kept->n, waits->pass_ns, 1, ticks);
-	if (kept->row != WAIT_ROWS_NONE)
-		wait_rows_update(waits->rows, kept->row, wait->state, wait->waited_ns,
+	profile_add(waits->profile, record->frames, record->n, waits->pass_ns, 1, ticks);
+	if (record->row != WAIT_ROWS_NONE)
+		wait_rows_update(waits->rows, record->row, wait->state, wait->waited_ns,
 				 waits->pass_ns);
 }
 
 /* Called when a wait has ended, which may be later than the last look at the task. */
 static void waits_end(void *context, void *pointer, uint64_t waited_ns)
 {
-	struct waits_kept *kept = pointer;
+	struct wait_record *record = pointer;
 	struct waits *waits = context;
 
-	waits_renew(waits, kept);
-	if (kept->row != WAIT_ROWS_NONE)
-		wait_rows_end(waits->rows, kept->row, waited_ns);
-	wait_locks_end(waits->locks, &kept->lock, waited_ns);
+	waits_renew(waits, record);
+	if (record->row != WAIT_ROWS_NONE)
+		wait_rows_end(waits->rows, record->row, waited_ns);
+	wait_locks_end(waits->locks, &record->lock, waited_ns);
 }
 
 static const struct wait_place waits_nowhere = { .process = FRAME_NONE,
@@ -277,22 +277,22 @@ static void waits_put_stack(const struct frames *frames, const uint32_t *stack, 
 			place->frames[place->n++] = stack[at];
 }
 
-/* Where a task waits. KEPT was kept with the wait; NULL: nothing was. */
-static struct wait_place waits_place(struct waits *waits, struct waits_kept *kept)
+/* Where a task waits. RECORD belongs to the task; NULL: there is none. */
+static struct wait_place waits_place(struct waits *waits, struct wait_record *record)
 {
 	struct wait_place place = waits_nowhere;
 	const struct snapshot_wait *wait;
 
-	if (!kept)
+	if (!record)
 		return place;
-	waits_renew(waits, kept);
-	if (kept->row == WAIT_ROWS_NONE)
+	waits_renew(waits, record);
+	if (record->row == WAIT_ROWS_NONE)
 		return place;
-	wait = wait_rows_get(waits->rows, kept->row);
+	wait = wait_rows_get(waits->rows, record->row);
 	place.process = wait->process;
 	place.thread = wait->thread;
 	place.site = wait->site;
-	waits_put_stack(waits->settings.frames, kept->frames, kept->n, &place);
+	waits_put_stack(waits->settings.frames, record->frames, record->n, &place);
 	return place;
 }
 
@@ -366,12 +366,12 @@ static struct wait_place waits_holder_place(struct waits *waits, const struct os
 static void waits_lock(void *context, const struct os_lock_wait *wait)
 {
 	struct waits *waits = context;
-	struct waits_kept *kept = wait->waiter.kept;
-	struct wait_place waiter = waits_place(waits, kept),
+	struct wait_record *record = wait->waiter.kept;
+	struct wait_place waiter = waits_place(waits, record),
 			  holder = waits_holder_place(waits, &wait->holder);
 
-	if (kept)
-		kept->lock = (struct lock_id){ wait->kind, wait->address, wait->space };
+	if (record)
+		record->lock = (struct lock_id){ wait->kind, wait->address, wait->space };
 	wait_locks_add(waits->locks, wait, &waiter, &holder, waits->pass_ns,
 		       waits_ticks(waits->span_ns_of_pass));
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "query/growth.h"
-#include "query/kept_locks.h"
+#include "query/history_locks.h"
 #include "query/range.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/vector.h"
@@ -324,7 +324,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.run = run;
 	moment->head.waits = waits;
 	if (waits)
-		kept_locks_take(snapshot, waits);
+		history_locks_take(snapshot, waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);
 	if (grown)

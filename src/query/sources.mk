@@ -36,8 +36,8 @@ libxtop_a_SOURCES += \
 	src/query/instructions.c \
 	src/query/interval.c \
 	src/query/interval.h \
-	src/query/kept_locks.c \
-	src/query/kept_locks.h \
+	src/query/history_locks.c \
+	src/query/history_locks.h \
 	src/query/line_expander.c \
 	src/query/locks.c \
 	src/query/neighbours.c \

@@ -6,7 +6,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "query/kept_locks.h"
+#include "query/history_locks.h"
 #include "xtop/os/os_waits.h"
 #include "xtop/query/history.h"
 #include "xtop/query/locks.h"
@@ -343,7 +343,8 @@ static void test_many_locks(void)
 	history_add(history, snapshot);
 	must(history_get(history, 0, &back));
 	is = forest_text(back);
-	check(back->waits->n_locks <= KEPT_LOCKS_MAX && back->waits->n_lock_tasks == KEPT_LOCKS_MAX,
+	check(back->waits->n_locks <= HISTORY_LOCKS_MAX &&
+		      back->waits->n_lock_tasks == HISTORY_LOCKS_MAX,
 	      "%zu locks and %zu tasks stay", back->waits->n_locks, back->waits->n_lock_tasks);
 	check(strstr(is, "DEADLOCK a 299 waits for b 300 (mutex 0x960); b 300 waits for a 299"),
 	      "the deadlock does");

@@ -82,12 +82,12 @@ static struct snapshot *make(void)
 static void check_tree(const struct line_expander_settings *settings, const char *want, const char *what)
 {
 	struct snapshot *from = make(), *to;
-	struct line_expander *lined;
+	struct line_expander *expander;
 	const char *broken;
 	char *text;
 
-	must(line_expander_create(settings, &lined));
-	must(line_expander_apply(lined, from, 30, &to));
+	must(line_expander_create(settings, &expander));
+	must(line_expander_apply(expander, from, 30, &to));
 	broken = stacks_broken(to);
 	check(!broken, "%s is sound: %s", what, broken ? broken : "yes");
 	text = stacks_tree(to);
@@ -95,7 +95,7 @@ static void check_tree(const struct line_expander_settings *settings, const char
 	free(text);
 	snapshot_destroy(to);
 	snapshot_destroy(from);
-	line_expander_destroy(lined);
+	line_expander_destroy(expander);
 }
 
 /* All functions of a file have its build-id, those that were inlined as well. */
@@ -103,12 +103,12 @@ static void test_builds(bool in_names)
 {
 	const struct line_expander_settings settings = { .inlined = true, .in_names = in_names };
 	struct snapshot *from = make(), *to;
-	struct line_expander *lined;
+	struct line_expander *expander;
 	unsigned n = 0, n_known = 0;
 
 	from->waits = calloc(1, sizeof(*from->waits));
-	must(line_expander_create(&settings, &lined));
-	must(line_expander_apply(lined, from, 30, &to));
+	must(line_expander_create(&settings, &expander));
+	must(line_expander_apply(expander, from, 30, &to));
 	check(to->waits, "waits stay waits: their ticks are milliseconds");
 	for (uint32_t i = N_FRAME_IDS; i < to->n_frames; i++) {
 		const struct frame *frame = frames_get(to->frames, i);
@@ -121,7 +121,7 @@ static void test_builds(bool in_names)
 	check(n >= 2 && n == n_known, "%u of %u functions of a file have its build-id", n_known, n);
 	snapshot_destroy(to);
 	snapshot_destroy(from);
-	line_expander_destroy(lined);
+	line_expander_destroy(expander);
 }
 
 /* Without --lines places in one function stay one row. */
@@ -142,14 +142,14 @@ static void test_column(void)
 	const struct line_expander_settings settings = { .inlined = true };
 	struct snapshot *from = make(), *to;
 	struct function_table table;
-	struct line_expander *lined;
+	struct line_expander *expander;
 	unsigned found = 0;
 
 	from->waits = calloc(1, sizeof(*from->waits));
 	from->waits->n_rows = 1;
 	from->waits->rows = calloc(1, sizeof(*from->waits->rows));
-	must(line_expander_create(&settings, &lined));
-	must(line_expander_apply(lined, from, 30, &to));
+	must(line_expander_create(&settings, &expander));
+	must(line_expander_apply(expander, from, 30, &to));
 	check(!to->waits->rows, "the rows of waits stay with their snapshot");
 	must(functions_build(to, NULL, false, &table));
 	for (size_t i = 0; i < table.n; i++) {
@@ -166,7 +166,7 @@ static void test_column(void)
 	functions_deinit(&table);
 	snapshot_destroy(to);
 	snapshot_destroy(from);
-	line_expander_destroy(lined);
+	line_expander_destroy(expander);
 }
 
 /* Inlined functions are switched off and on again between two results. */
@@ -174,14 +174,15 @@ static void test_switch(void)
 {
 	const struct line_expander_settings settings = { .inlined = true };
 	struct snapshot *from = make(), *to[3];
-	struct line_expander *lined;
+	struct line_expander *expander;
 	char *texts[3];
 
-	must(line_expander_create(&settings, &lined));
+	must(line_expander_create(&settings, &expander));
 	for (int i = 0; i < 3; i++) {
-		line_expander_set_inlined(lined, i != 1);
-		check(line_expander_has_inlined(lined) == (i != 1), "the switch is as it was set");
-		must(line_expander_apply(lined, from, 30, &to[i]));
+		line_expander_set_inlined(expander, i != 1);
+		check(line_expander_has_inlined(expander) == (i != 1),
+		      "the switch is as it was set");
+		must(line_expander_apply(expander, from, 30, &to[i]));
 		texts[i] = stacks_tree(to[i]);
 	}
 	check(strstr(texts[0], "(inlined)") && !strstr(texts[1], "(inlined)"),
@@ -192,7 +193,7 @@ static void test_switch(void)
 		snapshot_destroy(to[i]);
 	}
 	snapshot_destroy(from);
-	line_expander_destroy(lined);
+	line_expander_destroy(expander);
 }
 
 /* Frames of an annotation become those of the picture, and lead back to the resolver's. */
@@ -202,18 +203,18 @@ static void test_annotation(void)
 	struct snapshot *from = make(), *to;
 	struct annotation_target targets[] = { { 1, FRAME_NONE, 0 }, { 2, FRAME_NONE, 0 } };
 	struct annotation annotation = { .n_targets = 2, .targets = targets };
-	struct line_expander *lined;
+	struct line_expander *expander;
 	uint32_t function = FRAME_NONE;
 	unsigned n_inlined = 0, n_wrong = 0;
 
 	for (uint32_t i = N_FRAME_IDS; i < from->n_frames; i++)
 		if (!frames_get(from->frames, i)->line_file)
 			annotation.frame = targets[0].frame = function = i;
-	must(line_expander_create(&settings, &lined));
-	must(line_expander_apply(lined, from, 30, &to));
+	must(line_expander_create(&settings, &expander));
+	must(line_expander_apply(expander, from, 30, &to));
 	for (uint32_t i = N_FRAME_IDS; i < to->n_frames; i++) {
 		const struct frame *frame = frames_get(to->frames, i);
-		uint32_t origin = line_expander_get_origin(lined, i);
+		uint32_t origin = line_expander_get_origin(expander, i);
 
 		if (!frame_is_function(frame))
 			continue;
@@ -224,17 +225,18 @@ static void test_annotation(void)
 	}
 	check(n_inlined > 0 && n_wrong == 0, "%u inlined functions have no origin; %u are wrong",
 	      n_inlined, n_wrong);
-	line_expander_translate_annotation(lined, from, &annotation);
-	check_u64(line_expander_get_origin(lined, annotation.frame), function, "there and back");
+	line_expander_translate_annotation(expander, from, &annotation);
+	check_u64(line_expander_get_origin(expander, annotation.frame), function, "there and back");
 	check_u64(targets[0].frame, annotation.frame, "a call has the same frame");
 	check(!strcmp(frames_get(to->frames, annotation.frame)->name, "leaf") ||
 		      !strcmp(frames_get(to->frames, annotation.frame)->name, "main"),
 	      "the annotation is of %s", frames_get(to->frames, annotation.frame)->name);
 	check_u64(targets[1].frame, FRAME_NONE, "a call that leads nowhere still does");
-	check_u64(line_expander_get_origin(lined, to->n_frames + 7), FRAME_NONE, "no such frame");
+	check_u64(line_expander_get_origin(expander, to->n_frames + 7), FRAME_NONE,
+		  "no such frame");
 	snapshot_destroy(to);
 	snapshot_destroy(from);
-	line_expander_destroy(lined);
+	line_expander_destroy(expander);
 }
 
 static int make_file(char kind)

@@ -204,7 +204,7 @@ struct snapshot_waits {
 	struct snapshot_wait *rows; /* NULL in snapshots of the history and of a range */
 	uint64_t rows_refused;      /* number of waits that are in no row */
 	size_t n_locks;
-	/* NULL in snapshots of a range. Snapshots of the history have only some: kept_locks.h */
+	/* NULL in snapshots of a range. Snapshots of the history have only some: history_locks.h */
 	struct snapshot_lock *locks;
 	size_t n_lock_tasks;
 	struct snapshot_lock_task *lock_tasks; /* ascending by pid */

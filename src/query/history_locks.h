@@ -3,18 +3,18 @@
  * What a moment of the history keeps of the locks: as much of their forest as has room, from the
  * top on. One thread at a time, that of the history.
  */
-#ifndef QUERY_KEPT_LOCKS_H
-#define QUERY_KEPT_LOCKS_H
+#ifndef QUERY_HISTORY_LOCKS_H
+#define QUERY_HISTORY_LOCKS_H
 
 #include "xtop/profile/snapshot.h"
 
-#define KEPT_LOCKS_MAX 48 /* locks of a moment, and tasks that wait for them or hold them */
+#define HISTORY_LOCKS_MAX 48 /* locks of a moment, and tasks that wait for them or hold them */
 
 /*
  * Gives TO, which has no locks, those of FROM's forest. locks_build() makes the same lines of them;
  * lines below one lock may change places. Tasks that share a line become one task with `others`.
  * Best effort: without memory TO has none.
  */
-void kept_locks_take(const struct snapshot *from, struct snapshot_waits *to);
+void history_locks_take(const struct snapshot *from, struct snapshot_waits *to);
 
 #endif
