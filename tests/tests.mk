@@ -122,10 +122,13 @@ check_PROGRAMS += \
 	tests/sample/test_control \
 	tests/sample/test_copy \
 	tests/sample/test_copy_arm64 \
+	tests/sample/test_copy_arm64_programs \
 	tests/sample/test_copy_arm32 \
 	tests/sample/test_copy_i386 \
 	tests/sample/test_copy_go \
 	tests/sample/test_copy_linux \
+	tests/sample/test_copy_linux_lies \
+	tests/sample/test_copy_linux_switch \
 	tests/sample/test_deadline \
 	tests/sample/test_ring \
 	tests/sample/test_run_time \
@@ -196,6 +199,8 @@ check_PROGRAMS += \
 	tests/recording/test_page_mirror \
 	tests/recording/test_recorded_memory \
 	tests/recording/test_recording \
+	tests/recording/test_recording_damage \
+	tests/recording/test_recording_versions \
 	tests/recording/test_replay \
 	tests/recording/test_tables \
 	tests/linux/kernel/test_arch_arm64 \
