@@ -21,11 +21,11 @@
 #include "elf_kernel/header_finder.h"
 #include "xtop/base/limit.h"
 #include "xtop/memory/walk.h"
+#include "xtop/os/kernel_code.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"
 #include "xtop/symbol/image.h"
 #include "xtop/symbol/symbol.h"
-#include "xtop/unwind/code.h"
 
 /*
  * A loader has stored the symbols before the kernel runs. So the first looks search the range that
@@ -60,41 +60,13 @@ static size_t elf_kernel_read_file(void *context, uint64_t offset, void *buffer,
 			   size_bytes);
 }
 
-/* Access to the image's code; freed with the image. */
-struct elf_kernel_code {
-	struct memory *memory;
-	struct memory_root root;
-	const struct image *image; /* owns this struct */
-};
-
-static size_t elf_kernel_read_code(void *context, uint64_t address, void *buffer,
-				   size_t size_bytes)
-{
-	const struct elf_kernel_code *code = context;
-
-	return memory_read(code->memory, code->root, address, buffer, size_bytes);
-}
-
-static bool elf_kernel_find_function(void *context, uint64_t address, uint64_t *start,
-				     uint64_t *end)
-{
-	const struct elf_kernel_code *code = context;
-
-	return image_find_code(code->image, address, start, end);
-}
-
 static struct xtop_error *elf_kernel_read(struct elf_kernel *kernel, struct image *image)
 {
 	const struct bytes bytes = { elf_kernel_read_file, kernel, UINT64_MAX };
-	struct elf_kernel_code *code = malloc(sizeof(*code));
-	const struct code_source source = { .read = elf_kernel_read_code,
-					    .find_function = elf_kernel_find_function,
-					    .close = free,
-					    .context = code };
+	struct code_source source;
 
-	if (!code)
+	if (!kernel_code_open(kernel->memory, kernel->root, image, &source))
 		return error_create("out of memory for a kernel's symbols");
-	*code = (struct elf_kernel_code){ kernel->memory, kernel->root, image };
 	return image_read_loaded_elf(image, &bytes, &source);
 }
 

@@ -39,6 +39,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/layout_32.h \
 	src/linux/kernel/layout_arm32.c \
 	src/linux/kernel/layout_i386.c \
+	src/linux/kernel/layout_members.h \
 	src/linux/kernel/linux_guest.h \
 	src/linux/kernel/linux_kernel.h \
 	src/linux/kernel/linux_attach.c \
@@ -136,7 +137,6 @@ libxtop_a_SOURCES += \
 	src/linux/process/sleeper_i386.c \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/task_layout_i386.c \
-	src/linux/kernel/layout_members.h \
 	src/linux/process/task_stacks.c \
 	src/linux/process/task_stacks.h \
 	src/linux/process/tasks.c \

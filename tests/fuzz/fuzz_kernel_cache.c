@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "linux/kernel/linux_attach.h"
 #include "linux/kernel/orc_tables.h"
 #include "tests/unwind/orc_rows.h"
 

@@ -9,60 +9,20 @@
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
-#include "xtop/unwind/code.h"
+#include "xtop/os/kernel_code.h"
 #include "xtop/unwind/exidx.h"
 
 #define EXIDX_MAX_BYTES       LIMIT(8U << 20, 64U << 10) /* limit for each of the two tables */
 #define EXIDX_ENTRY_BYTES     8
 #define EXIDX_ENTRY_MAX_BYTES 1032 /* longest entry of the second table: 2 words and 255 words */
 
-/* --- the kernel's code ------------------------------------------------------------------------ */
-
-struct kernel_code {
-	struct memory *memory;
-	struct memory_root root;
-	const struct image *image; /* owns this */
-};
-
-static size_t kernel_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
-{
-	const struct kernel_code *code = context;
-
-	return memory_read(code->memory, code->root, address, buffer, size_bytes);
-}
-
-static bool kernel_code_find(void *context, uint64_t address, uint64_t *start, uint64_t *end)
-{
-	const struct kernel_code *code = context;
-
-	return image_find_code(code->image, address, start, end);
-}
-
-static void exidx_read_code(const struct linux_guest *guest, struct image *image)
-{
-	struct kernel_code *code = malloc(sizeof(*code));
-	const struct code_source source = { .read = kernel_code_read,
-					    .find_function = kernel_code_find,
-					    .close = free,
-					    .context = code };
-
-	if (!code)
-		return;
-	*code = (struct kernel_code){ guest->memory, guest->root, image };
-	error_destroy(unwind_tables_build_links(&image->tables, &source));
-}
-
-/* --- the tables ------------------------------------------------------------------------------- */
-
 static uint8_t *exidx_copy(const struct linux_guest *guest, uint64_t address, size_t size_bytes)
 {
-	uint8_t *bytes = malloc(size_bytes);
+	uint8_t *bytes = calloc(1, size_bytes);
 
-	if (!bytes)
-		return NULL;
-	memset(bytes, 0, size_bytes);
 	/* Pages behind the tables may be missing. */
-	memory_read_bulk(guest->memory, guest->root, address, bytes, size_bytes);
+	if (bytes)
+		memory_read_bulk(guest->memory, guest->root, address, bytes, size_bytes);
 	return bytes;
 }
 
@@ -87,6 +47,7 @@ void exidx_read_kernel(const struct linux_guest *guest, struct image *image)
 {
 	uint64_t start = guest->symbols[LINUX_EXIDX_START], end = guest->symbols[LINUX_EXIDX_STOP];
 	_cleanup_free_ uint8_t *index = NULL, *table = NULL;
+	struct code_source source;
 	size_t table_bytes;
 
 	if (guest->root.width != ROOT_ARM32 || !start || end <= start ||
@@ -105,6 +66,6 @@ void exidx_read_kernel(const struct linux_guest *guest, struct image *image)
 					.table = { table, table_bytes, (uint32_t)end },
 					.is_linux = true,
 				}));
-	if (image->tables.exidx)
-		exidx_read_code(guest, image);
+	if (image->tables.exidx && kernel_code_open(guest->memory, guest->root, image, &source))
+		error_destroy(unwind_tables_build_links(&image->tables, &source));
 }
