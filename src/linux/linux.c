@@ -136,19 +136,15 @@ static void linux_find_processes(struct linux_system *system, uint64_t now_ns)
 }
 
 /*
- * The symbol at the start of the kernel's code (arch/x86/kernel/vmlinux.lds.S, arch/arm64/
+ * The symbol at the start of the kernel's code is _text (arch/x86/kernel/vmlinux.lds.S, arch/arm64/
  * kernel/vmlinux.lds.S). On arm64 and Arm _text is before the code, and only CONFIG_KALLSYMS_ALL
- * names it.
+ * names it; otherwise the symbol is _stext.
  */
-static const char *linux_start_symbol(const struct linux_guest *guest)
-{
-	return root_is_arm(guest->root) && linux_names_no_data(guest) ? "_stext" : "_text";
-}
-
 static void linux_find_lines(struct linux_system *system)
 {
 	const struct linux_guest *guest = &system->kernel.guest;
-	const struct kernel_start start = { linux_start_symbol(guest), guest->text_start };
+	bool is_stext = root_is_arm(guest->root) && linux_names_no_data(guest);
+	const struct kernel_start start = { is_stext ? "_stext" : "_text", guest->text_start };
 
 	if (system->debug_files)
 		kernel_debug_files_find_kernel(system->debug_files, system->kernel.image, &start);

@@ -150,17 +150,6 @@ static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *slee
 }
 
 /*
- * Updates the begin of a wait with what is known of the scheduler's clock by now. At first that
- * clock seems to be behind by the time for which no task of the guest got a CPU.
- */
-static void sleepers_refine(const struct sleepers *sleepers, struct sleeper *sleeper)
-{
-	if (sleeper->began_ns)
-		sleeper->began_ns = sleepers_time(sleepers, sleeper->left, sleeper->from_ns,
-						  sleeper->began_ns);
-}
-
-/*
  * When the task first got a CPU after the last look, on the scheduler's clock. The task has slept
  * at most once since then. If it was preempted, only the last of its RUNS has a date. Then the time
  * that it ran before is subtracted, and half of the time that it waited for a CPU, because some of
@@ -248,19 +237,6 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 	}
 }
 
-/*
- * Sets SLEEPER's state to STATE, in which its stack was read. If SLEEPER had another state, its
- * wait is new: the pass has just reported the previous wait.
- */
-static void sleepers_set_state(const struct sleepers *sleepers, struct sleeper *sleeper,
-			       const struct task_state *state, const struct task_state_times *times,
-			       uint64_t now_ns)
-{
-	if (!task_state_equal(state, &sleeper->state))
-		sleepers_begin(sleepers, sleeper, state, times, now_ns, now_ns);
-	sleeper->state = *state;
-}
-
 /* Reads the stack of SLEEPER's task, which is on no CPU and has moved since the last look. */
 static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleeper,
 				uint64_t now_ns, const struct os_waits_sink *sink)
@@ -282,7 +258,10 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &again, &times))
 			return;
 		if (task_state_equal(&state, &again)) {
-			sleepers_set_state(sleepers, sleeper, &again, &times, now_ns);
+			/* In another state the wait is new: the pass has reported the previous. */
+			if (!task_state_equal(&again, &sleeper->state))
+				sleepers_begin(sleepers, sleeper, &again, &times, now_ns, now_ns);
+			sleeper->state = again;
 			sleepers_add(sleepers, sleeper, &sleepers->stacks.sample.vcpu, &task,
 				     now_ns, sink);
 			return;
@@ -303,7 +282,13 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 	bool same = task_state_equal(state, &sleeper->state);
 	uint64_t seen_ns = sleeper->seen_ns;
 
-	sleepers_refine(sleepers, sleeper);
+	/*
+	 * The scheduler's clock is better known by now. At first it seems to be behind by the time
+	 * for which no task of the guest got a CPU.
+	 */
+	if (sleeper->began_ns)
+		sleeper->began_ns = sleepers_time(sleepers, sleeper->left, sleeper->from_ns,
+						  sleeper->began_ns);
 	if (!same || !sleeper->kept)
 		sleepers_end(sleepers, sleeper, state, times, now_ns, sink);
 	sleeper->seen_ns = now_ns;

@@ -12,12 +12,6 @@ void data_names_deinit(struct data_names *names)
 	*names = (struct data_names){ .guest = names->guest, .modules = names->modules };
 }
 
-/* Whether ADDRESS lies in the kernel's image, where static data is. */
-static bool data_names_may_have(const struct data_names *names, uint64_t address)
-{
-	return address >= names->guest->text_start && address < names->guest->text_end;
-}
-
 static struct xtop_error *data_names_decode(struct data_names *names,
 					    const struct kallsyms *kallsyms)
 {
@@ -50,7 +44,8 @@ static void data_names_read(struct data_names *names)
 
 bool data_names_find(struct data_names *names, uint64_t address, struct symtab_entry *entry)
 {
-	if (!data_names_may_have(names, address))
+	/* Static data lies in the kernel's image. */
+	if (address < names->guest->text_start || address >= names->guest->text_end)
 		return names->modules && modules_find_data(names->modules, address, entry);
 	if (!names->is_read)
 		data_names_read(names);

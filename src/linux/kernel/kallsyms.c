@@ -182,15 +182,10 @@ static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
 	return code;
 }
 
-static bool kallsyms_is_init(const struct kallsyms_code *code, uint64_t address)
-{
-	return address - code->init_start < code->init_end - code->init_start;
-}
-
 /* The highest possible end of a function at ADDRESS; 0 if no function begins there. */
 static uint64_t kallsyms_limit(const struct kallsyms_code *code, uint64_t address)
 {
-	bool init = kallsyms_is_init(code, address);
+	bool init = address - code->init_start < code->init_end - code->init_start;
 	uint64_t limit = init ? code->init_end : code->end;
 
 	if (!init && (address < code->start || (code->end && address >= code->end)))

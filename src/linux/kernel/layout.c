@@ -52,11 +52,6 @@ static uint32_t layout_version(void)
 	return (uint32_t)(hash >> 32);
 }
 
-static bool layout_is(const char *type, const char *other)
-{
-	return type[0] == other[0] && strcmp(type, other) == 0;
-}
-
 /*
  * Lists each struct of the table once in WANTS, and sets STRUCTS to the number of each entry's
  * struct. Most entries belong to the same struct as the entry before.
@@ -66,7 +61,7 @@ static size_t layout_wants(struct btf_want *wants, uint8_t *structs)
 	size_t n = 0, j;
 
 	for (size_t i = 0; i < LAYOUT_MEMBERS; i++) {
-		for (j = n; j && !layout_is(wants[j - 1].name, layout_entries[i].type); j--)
+		for (j = n; j && strcmp(wants[j - 1].name, layout_entries[i].type) != 0; j--)
 			;
 		if (!j) {
 			assert(n < LAYOUT_MAX_STRUCTS);

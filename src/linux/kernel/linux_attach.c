@@ -171,23 +171,20 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
 
-/* Damaged BTF is usable up to the damage. */
-static bool linux_is_layout(enum btf_result result)
-{
-	return result == BTF_OK || result == BTF_DAMAGED;
-}
-
 static void linux_read_types(struct linux_guest *guest)
 {
 	_cleanup_free_ uint8_t *blob = NULL;
+	enum btf_result result = BTF_NONE;
 	size_t size_bytes;
 
 	/* The format of BTF supports only pointers of 8 bytes. */
 	if (!linux_is_short(guest))
 		blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
 					  &size_bytes);
-	guest->has_layout =
-		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
+	if (blob)
+		result = layout_from_btf(blob, size_bytes, &guest->layout);
+	/* Damaged BTF is usable up to the damage. */
+	guest->has_layout = result == BTF_OK || result == BTF_DAMAGED;
 	if (!guest->has_layout && linux_is_short(guest))
 		guest->has_layout = layout_32_find(guest, &guest->layout);
 }

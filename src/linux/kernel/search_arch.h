@@ -73,6 +73,20 @@ static inline bool search_maps_kernel(const struct search *search, size_t at)
 	       search_is_same_frame(search, root, address);
 }
 
+/* Sets LINUX_PAGE_TABLES to the first page that IS_ROOT, unless it is known. */
+static inline void search_page_tables(struct search *search,
+				      bool (*is_root)(const struct search *search, size_t at))
+{
+	size_t at = 0;
+
+	while (!search->guest->symbols[LINUX_PAGE_TABLES] &&
+	       at + GUEST_PAGE_SIZE <= search->size_bytes) {
+		if (is_root(search, at))
+			search_set(search, LINUX_PAGE_TABLES, search->address + at);
+		at += GUEST_PAGE_SIZE;
+	}
+}
+
 /* Functions, and the lists that they walk. */
 static const struct {
 	enum linux_symbol function, list;

@@ -86,13 +86,6 @@ struct arm32_code {
 	uint32_t known[SEARCH_REGISTERS]; /* numbers that movw and movt have set; 0 if unknown */
 };
 
-static bool arm32_read_code(const struct search *search, enum linux_symbol function,
-			    struct arm32_code *code)
-{
-	*code = (struct arm32_code){ .known = { 0 } };
-	return linux_read_function(search->guest, function, code->words, sizeof(code->words));
-}
-
 /* Follows WORD, if it is movw or movt. Returns false for other instructions. */
 static bool arm32_follow(struct arm32_code *code, uint32_t word)
 {
@@ -142,9 +135,9 @@ static void arm32_find_runqueue(struct arm32_code *code, struct arm32_runqueue *
 void search_arm32_functions(struct search *search)
 {
 	struct arm32_runqueue found = { 0 };
-	struct arm32_code code;
+	struct arm32_code code = { .known = { 0 } };
 
-	if (!arm32_read_code(search, LINUX_IDLE_CPU, &code))
+	if (!linux_read_function(search->guest, LINUX_IDLE_CPU, code.words, sizeof(code.words)))
 		return;
 	arm32_find_runqueue(&code, &found);
 	if (found.n_members < 2 || !linux_is_kernel_of(search->guest, found.table) ||

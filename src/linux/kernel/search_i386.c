@@ -56,13 +56,7 @@ static bool search_is_root(const struct search *search, size_t at)
 
 void search_i386_data(struct search *search)
 {
-	if (search->guest->symbols[LINUX_PAGE_TABLES])
-		return;
-	for (size_t at = 0; at + GUEST_PAGE_SIZE <= search->size_bytes; at += GUEST_PAGE_SIZE)
-		if (search_is_root(search, at)) {
-			search_set(search, LINUX_PAGE_TABLES, search->address + at);
-			return;
-		}
+	search_page_tables(search, search_is_root);
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -102,12 +96,11 @@ static uint64_t search_per_cpu_table(const uint8_t code[SEARCH_CODE_BYTES])
 static uint64_t search_list(const struct search *search, const uint8_t code[SEARCH_CODE_BYTES])
 {
 	for (size_t i = 0; i + 6 <= SEARCH_CODE_BYTES; i++) {
-		size_t opcode_bytes = code[i] == 0xa1 ? 1 : 2;
+		uint64_t list = code_i386_u32(code + i + (code[i] == 0xa1 ? 1 : 2));
 
-		if (code[i] != 0xa1 && (code[i] != 0x8b || (code[i + 1] & 0xc7) != 0x05))
-			continue;
-		if (search_is_list(search->guest, code_i386_u32(code + i + opcode_bytes)))
-			return code_i386_u32(code + i + opcode_bytes);
+		if ((code[i] == 0xa1 || (code[i] == 0x8b && (code[i + 1] & 0xc7) == 0x05)) &&
+		    search_is_list(search->guest, list))
+			return list;
 	}
 	return 0;
 }

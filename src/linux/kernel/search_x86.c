@@ -45,15 +45,6 @@ static bool search_is_root(const struct search *search, size_t at)
 	return search_maps_kernel(search, at);
 }
 
-static void search_page_tables(struct search *search)
-{
-	for (size_t at = 0; at + GUEST_PAGE_SIZE <= search->size_bytes; at += GUEST_PAGE_SIZE)
-		if (search_is_root(search, at)) {
-			search_set(search, LINUX_PAGE_TABLES, search->address + at);
-			return;
-		}
-}
-
 /* --- ORC -------------------------------------------------------------------------------------- */
 
 /*
@@ -99,8 +90,7 @@ void search_x86_data(struct search *search)
 {
 	const uint64_t *symbols = search->guest->symbols;
 
-	if (!symbols[LINUX_PAGE_TABLES])
-		search_page_tables(search);
+	search_page_tables(search, search_is_root);
 	if (search->n_orc || !symbols[LINUX_ORC_IP_START])
 		search_orc(search);
 }

@@ -15,6 +15,18 @@ struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 struct linux_stacks stack_layout_32_build(const struct linux_guest *guest);
 struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest);
 
+/* Where a task's mm_struct and what is in it are; false if the types do not tell. */
+static inline bool stack_layout_set_mm(struct linux_stacks *stacks, const struct layout *layout)
+{
+	if (!layout_has(layout, TASK_MM) || !layout_has(layout, MM_START_STACK))
+		return false;
+	stacks->task_mm = layout_offset(layout, TASK_MM);
+	stacks->mm_start_stack = layout_offset(layout, MM_START_STACK);
+	if (layout_has(layout, MM_PGD))
+		stacks->mm_pgd = layout_offset(layout, MM_PGD);
+	return true;
+}
+
 static inline struct linux_stacks stack_layout_build(const struct linux_guest *guest,
 						     const struct registers *regs)
 {

@@ -29,11 +29,6 @@ struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 		stacks.runstate_per_cpu = guest->symbols[LINUX_RUNSTATE];
 		stacks.entry_task_per_cpu = guest->symbols[LINUX_ENTRY_TASK];
 	}
-	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
-		stacks.task_mm = layout_offset(layout, TASK_MM);
-		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
-		if (layout_has(layout, MM_PGD))
-			stacks.mm_pgd = layout_offset(layout, MM_PGD);
-	}
+	stack_layout_set_mm(&stacks, layout);
 	return stacks;
 }

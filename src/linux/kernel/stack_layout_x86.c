@@ -84,15 +84,10 @@ struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 		.regs_below_top = layout_offset_or(&guest->layout, PT_REGS_SIZEOF, PT_REGS_BYTES),
 		.irq_stack_bytes = arch_stack_bytes(guest),
 	};
-	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
-		stacks.task_mm = layout_offset(layout, TASK_MM);
-		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
-		if (layout_has(layout, MM_PGD))
-			stacks.mm_pgd = layout_offset(layout, MM_PGD);
-		if (guest->symbols[LINUX_TLB_STATE] && layout_has(layout, TLB_STATE_LOADED_MM))
-			stacks.loaded_mm_per_cpu = guest->symbols[LINUX_TLB_STATE] +
-						   layout_offset(layout, TLB_STATE_LOADED_MM);
-	}
+	if (stack_layout_set_mm(&stacks, layout) && guest->symbols[LINUX_TLB_STATE] &&
+	    layout_has(layout, TLB_STATE_LOADED_MM))
+		stacks.loaded_mm_per_cpu = guest->symbols[LINUX_TLB_STATE] +
+					   layout_offset(layout, TLB_STATE_LOADED_MM);
 	stacks.irq_above = stack_layout_irq_above(guest, stack_layout_per_cpu_base(regs) +
 								 stacks.irq_stack_per_cpu);
 	return stacks;

@@ -65,23 +65,19 @@ static void file_set_names(struct process_trial *trial)
 	process_trial_set(trial, MOUNT_MNT, 4 * WORD);
 }
 
-static uint64_t file_dentry_inode(const struct process_trial *trial, uint64_t dentry)
-{
-	return process_trial_word(trial,
-				  dentry + layout_offset(&trial->guest.layout, DENTRY_INODE));
-}
-
 static bool file_find_path(struct process_trial *trial, uint64_t file, uint64_t *inode,
 			   uint64_t *dentry)
 {
 	struct path_name name;
+	uint64_t at;
 
 	file_set_names(trial);
 	for (unsigned offset = 0; offset < FILE_BYTES; offset += WORD) {
 		*dentry = process_trial_word(trial, file + offset + WORD);
 		*inode = process_trial_word(trial, file + offset + 2 * WORD);
+		at = *dentry + layout_offset(&trial->guest.layout, DENTRY_INODE);
 		if (!process_trial_is_pointer(trial, *inode) ||
-		    file_dentry_inode(trial, *dentry) != *inode)
+		    process_trial_word(trial, at) != *inode)
 			continue;
 		process_trial_set(trial, FILE_PATH, offset);
 		process_trial_set(trial, FILE_INODE, offset + 2 * WORD);
@@ -130,11 +126,6 @@ static bool file_find_super_block(struct process_trial *trial, uint64_t inode, u
 	return false;
 }
 
-static bool file_is_time(const struct process_trial *trial, uint64_t address)
-{
-	return process_trial_word(trial, address + 2 * WORD) < TIME_SECOND_NS;
-}
-
 /* Offset of i_size. i_ino is at OFFSET, and i_size and the times follow it. */
 static unsigned file_size_offset(const struct process_trial *trial, unsigned offset)
 {
@@ -152,9 +143,12 @@ static bool file_is_number(const struct process_trial *trial, uint64_t inode, un
 {
 	uint64_t at = inode + offset, size = inode + file_size_offset(trial, offset);
 
-	for (unsigned i = 0; i < 3; i++)
-		if (!file_is_time(trial, inode + file_time_offset(trial, offset, i)))
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t time = inode + file_time_offset(trial, offset, i);
+
+		if (process_trial_word(trial, time + 2 * WORD) >= TIME_SECOND_NS)
 			return false;
+	}
 	return process_trial_word(trial, at) && process_trial_word(trial, at + WORD) &&
 	       !process_trial_word(trial, at + 2 * WORD) && process_trial_word(trial, size) &&
 	       !process_trial_word(trial, size + WORD);

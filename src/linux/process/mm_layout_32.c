@@ -113,17 +113,13 @@ static bool mm_find(struct process_trial *trial)
 
 /* --- the areas -------------------------------------------------------------------------------- */
 
-static bool mm_entry_is_long(struct memory_root root)
-{
-	return root_is_arm(root) ? root.arm64.is_long : root.width == WIDTH_32_PAE;
-}
-
 static void mm_set_areas(struct process_trial *trial)
 {
 	bool is_list = layout_has(&trial->guest.layout, MM_MMAP);
 	unsigned prot = (is_list ? VMA_LIST_MM : 2 * WORD) + WORD;
-	unsigned flags = mm_entry_is_long(trial->guest.root) ? process_trial_wide(trial, prot) + 8
-							     : prot + WORD;
+	struct memory_root root = trial->guest.root;
+	bool is_wide = root_is_arm(root) ? root.arm64.is_long : root.width == WIDTH_32_PAE;
+	unsigned flags = is_wide ? process_trial_wide(trial, prot) + 8 : prot + WORD;
 
 	process_trial_set(trial, MAPLE_R64_PIVOT, WORD);
 	process_trial_set(trial, MAPLE_R64_SLOT, WORD + 31 * WORD);

@@ -12,13 +12,6 @@
 #include "linux/kernel/arch.h"
 #include "linux/process/process.h"
 
-static struct mapping process_map_compiled(const struct process *process, struct mapping mapping)
-{
-	mapping.kind = MAPPING_ANONYMOUS;
-	mapping.image = process->jit.image; /* the image has addresses of the process: no bias */
-	return mapping;
-}
-
 /* Fills in *MAPPINGP. PAGE_SHIFT is the kernel's. Returns false if the area's file is unknown. */
 static bool process_map_area(const struct process *process, const struct process_area *area,
 			     unsigned page_shift, struct mapping *mappingp)
@@ -32,18 +25,18 @@ static bool process_map_area(const struct process *process, const struct process
 
 	if (area->is_file && !file)
 		return false;
-	if (!area->is_file || (file->state == CODE_FILE_NO_ELF && process->jit.image)) {
-		*mappingp = process_map_compiled(process, mapping);
-		return true;
-	}
-	mapping.image = file->image;
-	if (!file->loads.n)
-		mapping.bias = mapping.start - mapping.file_offset; /* no addresses are known */
-	else if (!loads_bias(&file->loads, mapping.start, mapping.file_offset, &mapping.bias)) {
-		mapping.image = NULL; /* bytes of the file that belong to no segment */
-		mapping.kind = MAPPING_ANONYMOUS;
-	}
 	*mappingp = mapping;
+	if (!area->is_file || (file->state == CODE_FILE_NO_ELF && process->jit.image)) {
+		mappingp->kind = MAPPING_ANONYMOUS;
+		mappingp->image = process->jit.image; /* has the process's addresses: no bias */
+	} else if (!file->loads.n) {
+		mappingp->image = file->image;
+		mappingp->bias = vma->start - mapping.file_offset; /* no addresses are known */
+	} else if (loads_bias(&file->loads, vma->start, mapping.file_offset, &mappingp->bias)) {
+		mappingp->image = file->image;
+	} else {
+		mappingp->kind = MAPPING_ANONYMOUS; /* its bytes belong to no segment of the file */
+	}
 	return true;
 }
 
