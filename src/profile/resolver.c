@@ -28,7 +28,7 @@
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* from a deadline until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
-#define RESOLVER_CRASH_STEP_NS     120000000000ULL /* longer than os.c waits before it looks again */
+#define RESOLVER_CRASH_STEP_NS     120000000000ULL /* longer than os.c waits to look again */
 #define RESOLVER_CRASH_STACK_BYTES (32U << 10)     /* copied of a stack whose end no system tells */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* time between two readings of the clocks */
 #define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* while the guest's clocks are not known */

@@ -162,52 +162,39 @@ static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, v
 	return copy;
 }
 
-struct snapshot_run *snapshot_run_copy_head(const struct snapshot_run *run)
+/* NULL: out of memory. */
+static struct snapshot_run *snapshot_copy_run(const struct snapshot_run *from, unsigned with)
 {
-	struct snapshot_run *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return NULL;
-	*copy = *run;
-	copy->calls = NULL;
-	copy->events = NULL;
-	return copy;
-}
-
-struct snapshot_run *snapshot_run_copy(const struct snapshot_run *from)
-{
-	struct snapshot_run *to = snapshot_run_copy_head(from);
+	struct snapshot_run *to = malloc(sizeof(*to));
 
 	if (!to)
 		return NULL;
-	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
-	snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events), &to->events);
+	*to = *from;
+	to->calls = NULL;
+	to->events = NULL;
+	if (with & SNAPSHOT_WITH_CALLS) {
+		snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
+		snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events),
+				    &to->events);
+	}
 	return to;
 }
 
-struct snapshot_waits *snapshot_waits_copy_head(const struct snapshot_waits *waits)
+/* NULL: out of memory. */
+static struct snapshot_waits *snapshot_copy_waits(const struct snapshot_waits *from, unsigned with)
 {
-	struct snapshot_waits *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return NULL;
-	*copy = *waits;
-	copy->rows = NULL;
-	copy->locks = NULL;
-	copy->lock_tasks = NULL;
-	copy->n_rows = copy->n_locks = copy->n_lock_tasks = 0;
-	return copy;
-}
-
-struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *from)
-{
-	struct snapshot_waits *to = snapshot_waits_copy_head(from);
+	struct snapshot_waits *to = malloc(sizeof(*to));
 
 	if (!to)
 		return NULL;
-	to->n_rows = from->n_rows;
-	to->n_locks = from->n_locks;
-	to->n_lock_tasks = from->n_lock_tasks;
+	*to = *from;
+	to->rows = NULL;
+	to->locks = NULL;
+	to->lock_tasks = NULL;
+	if (!(with & SNAPSHOT_WITH_ROWS)) {
+		to->n_rows = to->n_locks = to->n_lock_tasks = 0;
+		return to;
+	}
 	if (snapshot_copy_array(from->rows, from->n_rows, sizeof(*from->rows), &to->rows) &&
 	    snapshot_copy_array(from->locks, from->n_locks, sizeof(*from->locks), &to->locks) &&
 	    snapshot_copy_array(from->lock_tasks, from->n_lock_tasks, sizeof(*from->lock_tasks),
@@ -217,9 +204,9 @@ struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *from)
 	return NULL;
 }
 
-struct snapshot *snapshot_copy(const struct snapshot *from)
+struct snapshot *snapshot_create_like(const struct snapshot *from, size_t n_nodes, unsigned with)
 {
-	struct snapshot *to = snapshot_create(from->n_nodes);
+	struct snapshot *to = snapshot_create(n_nodes);
 	struct snapshot_node *nodes;
 
 	if (!to)
@@ -227,20 +214,33 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	nodes = to->nodes;
 	*to = *from;
 	to->nodes = nodes;
+	to->n_nodes = n_nodes;
 	to->before = NULL;
 	to->annotation = NULL;
 	to->effects = NULL;
 	to->found_by = NULL;
 	to->sources = NULL;
-	to->run = from->run ? snapshot_run_copy(from->run) : NULL;
-	to->waits = from->waits ? snapshot_waits_copy(from->waits) : NULL;
-	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	to->run = from->run ? snapshot_copy_run(from->run, with) : NULL;
+	to->waits = from->waits ? snapshot_copy_waits(from->waits, with) : NULL;
+	if (!to->run == !from->run && !to->waits == !from->waits)
+		return to;
+	snapshot_destroy(to);
+	return NULL;
+}
+
+struct snapshot *snapshot_copy(const struct snapshot *from)
+{
+	struct snapshot *to =
+		snapshot_create_like(from, from->n_nodes, SNAPSHOT_WITH_CALLS | SNAPSHOT_WITH_ROWS);
+
+	if (!to)
+		return NULL;
+	memcpy(to->nodes, from->nodes, from->n_nodes * sizeof(*to->nodes));
 	/* Best effort: without memory the copy has no source lines, and does not know what told
 	 * where frames are. */
 	snapshot_copy_array(from->found_by, from->n_frames, sizeof(*from->found_by), &to->found_by);
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
-	if (!to->run == !from->run && !to->waits == !from->waits &&
-	    snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),
+	if (snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),
 				&to->effects))
 		return to;
 	snapshot_destroy(to);

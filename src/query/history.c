@@ -52,8 +52,7 @@ static void history_clear(struct history_moment *moment)
 	free(moment->nodes);
 	free(moment->grown);
 	free(moment->shares);
-	snapshot_run_destroy(moment->head.run);
-	snapshot_waits_destroy(moment->head.waits);
+	snapshot_destroy(moment->head);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
 
@@ -269,8 +268,8 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 		return true;
 	last = history_moment(history, history->n - 1);
 	/* A refresh each second may come a little early. */
-	return snapshot->time_ns >= last->head.time_ns + HISTORY_STEP_NS * 9 / 10 ||
-	       snapshot->time_ns < last->head.time_ns;
+	return snapshot->time_ns >= last->head->time_ns + HISTORY_STEP_NS * 9 / 10 ||
+	       snapshot->time_ns < last->head->time_ns;
 }
 
 /* A copy of at most MOST nodes, *NP of them. COPY is room to work. NULL: out of memory. */
@@ -293,38 +292,24 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 {
 	struct history_moment *moment;
 	_cleanup_free_ struct history_copy *copy = NULL;
-	struct snapshot_run *run = NULL;
-	struct snapshot_waits *waits = NULL;
-	struct snapshot *grown;
+	struct snapshot *head, *grown;
 
 	/* Before a recording's first sample there is no time yet: ages would be counted from 0. */
 	if (!snapshot->n_nodes || !snapshot->time_ns || !history_is_due(history, snapshot))
 		return;
 	copy = malloc(sizeof(*copy));
-	if (copy && snapshot->run)
-		run = snapshot_run_copy_head(snapshot->run);
-	if (copy && snapshot->waits)
-		waits = snapshot_waits_copy_head(snapshot->waits);
-	if (!copy || !run != !snapshot->run || !waits != !snapshot->waits) {
-		snapshot_run_destroy(run);
-		snapshot_waits_destroy(waits);
+	head = copy ? snapshot_create_like(snapshot, 0, 0) : NULL;
+	if (!head)
 		return;
-	}
 	if (history->n == HISTORY_MOMENTS)
 		history->first = (history->first + 1) % HISTORY_MOMENTS;
 	else
 		history->n++;
 	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
 	history_clear(moment);
-	moment->head = *snapshot;
-	moment->head.effects = NULL; /* these arrays belong to SNAPSHOT */
-	moment->head.found_by = NULL;
-	moment->head.sources = NULL;
-	moment->head.nodes = NULL;
-	moment->head.run = run;
-	moment->head.waits = waits;
-	if (waits)
-		history_locks_take(snapshot, waits);
+	moment->head = head;
+	if (head->waits)
+		history_locks_take(snapshot, head->waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);
 	if (grown)
@@ -341,13 +326,13 @@ size_t history_count(const struct history *history)
 
 static uint64_t history_sequence(const struct history *history, size_t moment)
 {
-	return history_moment(history, moment)->head.sequence;
+	return history_moment(history, moment)->head->sequence;
 }
 
 uint64_t history_age_ns(const struct history *history, size_t moment)
 {
-	uint64_t newest = history_moment(history, history->n - 1)->head.time_ns,
-		 then = history_moment(history, moment)->head.time_ns;
+	uint64_t newest = history_moment(history, history->n - 1)->head->time_ns,
+		 then = history_moment(history, moment)->head->time_ns;
 
 	return newest > then ? newest - then : 0;
 }
@@ -392,33 +377,22 @@ struct xtop_error *history_get(const struct history *history, size_t at,
 			       struct snapshot **snapshotp)
 {
 	const struct history_moment *moment = history_moment(history, at);
-	struct snapshot *snapshot = moment->nodes ? snapshot_create(moment->n_nodes) : NULL;
-	struct snapshot_node *nodes;
+	struct snapshot *snapshot = NULL;
 
+	if (moment->nodes)
+		snapshot = snapshot_create_like(moment->head, moment->n_nodes, SNAPSHOT_WITH_ROWS);
 	if (!snapshot)
 		return history_no_memory();
-	nodes = snapshot->nodes;
-	*snapshot = moment->head;
-	snapshot->n_nodes = moment->n_nodes;
-	snapshot->nodes = nodes;
 	history_expand(moment, snapshot);
-	if (moment->head.run)
-		snapshot->run = snapshot_run_copy(moment->head.run);
-	if (moment->head.waits)
-		snapshot->waits = snapshot_waits_copy(moment->head.waits);
-	if (!snapshot->run == !moment->head.run && !snapshot->waits == !moment->head.waits) {
-		*snapshotp = snapshot;
-		return NULL;
-	}
-	snapshot_destroy(snapshot);
-	return history_no_memory();
+	*snapshotp = snapshot;
+	return NULL;
 }
 
 /* --- a range of time -------------------------------------------------------------------------- */
 
 const struct snapshot *history_head(const struct history *history, size_t at)
 {
-	return &history_moment(history, at)->head;
+	return history_moment(history, at)->head;
 }
 
 struct xtop_error *history_get_range(const struct history *history, size_t first, size_t last,
@@ -465,10 +439,12 @@ size_t history_memory_bytes(const struct history *history)
 
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++) {
 		const struct history_moment *moment = &history->moments[i];
-		const struct snapshot_waits *waits = moment->head.waits;
+		const struct snapshot *head = moment->head;
+		const struct snapshot_waits *waits = head ? head->waits : NULL;
 
-		bytes += (moment->head.run ? sizeof(*moment->head.run) : 0) +
-			 (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
+		if (head)
+			bytes += sizeof(*head) + (head->run ? sizeof(*head->run) : 0);
+		bytes += (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
 			 moment->n_shares * sizeof(*moment->shares);
 		if (waits)
 			bytes += sizeof(*waits) + waits->n_locks * sizeof(*waits->locks) +

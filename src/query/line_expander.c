@@ -558,28 +558,11 @@ static struct xtop_error *line_expander_finish(const struct line_expander_tree *
 {
 	_cleanup_free_ uint32_t *numbers = calloc(tree->n, sizeof(*numbers));
 	/* Waits get lines only for files, which have no rows of waits and locks. */
-	struct snapshot_waits *waits =
-		tree->from->waits ? snapshot_waits_copy_head(tree->from->waits) : NULL;
-	struct snapshot_run *run = tree->from->run ? snapshot_run_copy(tree->from->run) : NULL;
-	struct snapshot *to = numbers ? snapshot_create(tree->n) : NULL;
-	struct snapshot_node *nodes;
+	struct snapshot *to =
+		numbers ? snapshot_create_like(tree->from, tree->n, SNAPSHOT_WITH_CALLS) : NULL;
 
-	if (!to || !run != !tree->from->run || !waits != !tree->from->waits) {
-		snapshot_destroy(to);
-		snapshot_run_destroy(run);
-		snapshot_waits_destroy(waits);
+	if (!to)
 		return error_create("no memory for source lines");
-	}
-	nodes = to->nodes;
-	*to = *tree->from;
-	to->nodes = nodes;
-	to->n_nodes = tree->n;
-	to->effects = NULL;
-	to->found_by = NULL;
-	to->sources = NULL;
-	to->annotation = NULL;
-	to->run = run;
-	to->waits = waits;
 	to->n_places = 0; /* only the resolver's own snapshot has them */
 	line_expander_emit(tree, to, numbers);
 	if (to->run)

@@ -80,7 +80,7 @@ struct xtop_error *range_add(struct range *range, const struct snapshot *before,
 		range->sums[paths[i]].ticks += node->self_ticks;
 		range->sums[paths[i]].samples += node->self_total;
 	}
-	range->waits_ticks += range_waits_ticks(before, &moment->head);
+	range->waits_ticks += range_waits_ticks(before, moment->head);
 	return NULL;
 }
 
@@ -129,30 +129,17 @@ static void range_fill(const struct range *range, struct snapshot *snapshot)
 struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
 			       const struct snapshot *last, struct snapshot **snapshotp)
 {
-	struct snapshot *snapshot = snapshot_create(range->paths.n);
 	/* Hypercalls are only known since the start, and events only now. */
-	struct snapshot_run *run = last->run ? snapshot_run_copy_head(last->run) : NULL;
-	struct snapshot_waits *waits = last->waits ? snapshot_waits_copy_head(last->waits) : NULL;
-	struct snapshot_node *nodes;
+	struct snapshot *snapshot = snapshot_create_like(last, range->paths.n, 0);
 
-	if (!snapshot || !run != !last->run || !waits != !last->waits) {
-		snapshot_destroy(snapshot);
-		snapshot_run_destroy(run);
-		snapshot_waits_destroy(waits);
+	if (!snapshot)
 		return range_no_memory();
-	}
-	nodes = snapshot->nodes;
-	*snapshot = *last;
-	snapshot->run = run;
-	snapshot->waits = waits;
-	snapshot->n_nodes = range->paths.n;
-	snapshot->nodes = nodes;
 	range_fill(range, snapshot);
 	counters_subtract(snapshot, first);
 	snapshot->started_ns = first->time_ns;
 	snapshot->first_clocks = first->clocks;
-	if (waits)
-		waits->span_ticks = waits->span_live = range->waits_ticks;
+	if (snapshot->waits)
+		snapshot->waits->span_ticks = snapshot->waits->span_live = range->waits_ticks;
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -22,7 +22,7 @@ struct history_share {
 };
 
 struct history_moment {
-	struct snapshot head; /* the moment's snapshot without nodes */
+	struct snapshot *head; /* the moment's snapshot without nodes */
 	size_t n_nodes, n_grown, n_shares;
 	struct history_node *nodes;
 	struct history_node *grown; /* what came since the last moment */

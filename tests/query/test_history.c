@@ -197,7 +197,7 @@ static void test_range_of_new_paths(void)
 	must(history_get_range(history, 99, 399, &range));
 	check(range->total_weight > 17999 && range->total_weight < 18001,
 	      "300 seconds of 60 samples, of which most were dropped: %g", range->total_weight);
-	most -= empty + 400 * sizeof(struct snapshot_run);
+	most -= empty + 400 * (sizeof(struct snapshot) + sizeof(struct snapshot_run));
 	check(most < 3 << 20, "%zu bytes at most, besides %zu", most, empty);
 	snapshot_destroy(range);
 	history_destroy(history);

@@ -309,17 +309,19 @@ static inline bool snapshot_was_reset(const struct snapshot *before, const struc
 bool snapshot_is_plain(const struct snapshot *snapshot);
 /* The source line with most of FRAME's weight, "tcp.c:1478"; "": not known. */
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
+/* What snapshot_create_like() copies besides. */
+enum snapshot_with {
+	SNAPSHOT_WITH_CALLS = 1, /* hypercalls and events of the vCPUs; best effort */
+	SNAPSHOT_WITH_ROWS = 2,  /* rows and locks of waits */
+};
+/*
+ * A snapshot with FROM's times, counters, run and waits, and with room for N_NODES nodes. It has
+ * neither annotation nor arrays by frame. WITH: enum snapshot_with, ORed. NULL: out of memory.
+ */
+struct snapshot *snapshot_create_like(const struct snapshot *from, size_t n_nodes, unsigned with);
 /* A copy of SNAPSHOT without annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
-/* A copy of RUN. Without memory for its hypercalls or events it has none. NULL: out of memory. */
-struct snapshot_run *snapshot_run_copy(const struct snapshot_run *run);
-/* A copy of RUN without hypercalls and events. NULL: out of memory. */
-struct snapshot_run *snapshot_run_copy_head(const struct snapshot_run *run);
-void snapshot_run_destroy(struct snapshot_run *run); /* NULL allowed */
-/* A copy of WAITS with its rows and locks. NULL: out of memory. */
-struct snapshot_waits *snapshot_waits_copy(const struct snapshot_waits *waits);
-/* A copy of WAITS without rows and locks. NULL: out of memory. */
-struct snapshot_waits *snapshot_waits_copy_head(const struct snapshot_waits *waits);
+void snapshot_run_destroy(struct snapshot_run *run);       /* NULL allowed */
 void snapshot_waits_destroy(struct snapshot_waits *waits); /* NULL allowed */
 /* Compares two struct snapshot_lock_task by pid, for qsort() and bsearch(). */
 int snapshot_compare_lock_tasks(const void *a, const void *b);
