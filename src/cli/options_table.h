@@ -57,8 +57,8 @@ struct option_spec {
 	const char *help;     /* one sentence, for --help and completion */
 	enum option_kind kind;
 	enum options_action action; /* OPTION_ACTION only */
-	size_t offset;              /* of the member of struct options */
-	size_t count_offset;        /* of the list's length in struct options; OPTION_LIST only */
+	size_t offset;              /* offset of the member in struct options */
+	size_t count_offset;        /* offset of the list's length; OPTION_LIST only */
 	double min, max;            /* numbers only */
 	const char *allowed;        /* for errors: which values are allowed; NULL: the words */
 	enum option_completion completion;
