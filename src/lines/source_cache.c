@@ -29,19 +29,19 @@
 #include "xtop/base/vector.h"
 #include "xtop/supervise/fetch.h"
 
-#define SOURCE_POLL_NS 100000000 /* between two looks for what servers send */
+#define SOURCE_POLL_NS 100000000 /* time between two looks for what servers send */
 
 enum source_state { SOURCE_FREE, SOURCE_WANTED, SOURCE_READING, SOURCE_FETCHING, SOURCE_KNOWN };
 
 struct source_file {
 	enum source_state state;
-	char *path; /* as compiled */
+	char *path; /* the path at which the file was compiled */
 	struct build_id build;
 	char *bytes; /* NULL: no such file was found */
 	size_t size_bytes;
-	uint32_t *lines; /* the offset of each */
+	uint32_t *lines; /* the offset of each line in bytes */
 	size_t n_lines, capacity;
-	uint64_t used; /* number of the question that used it last */
+	uint64_t used; /* number of the question that used the file last */
 };
 
 struct source_cache {
@@ -60,7 +60,7 @@ struct source_cache {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Waits by a clock that nobody sets. */
+/* Creates a condition that waits by the monotonic clock, which nobody sets. */
 static void source_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t monotonic;
@@ -134,7 +134,7 @@ void source_cache_destroy(struct source_cache *files)
 
 /* --- reading: without the lock ---------------------------------------------------------------- */
 
-/* PATH without its first name; NULL: it has one name only. */
+/* PATH without its first name; NULL if PATH has one name only. */
 static const char *source_path_end(const char *path)
 {
 	path += strspn(path, "/");
@@ -167,7 +167,7 @@ static bool source_find_lines(struct source_file *file)
 	return true;
 }
 
-/* Best effort: without memory the file is as good as missing. Closes FD. */
+/* Reads the file and closes FD. Without memory the file counts as missing. */
 static void source_read(struct source_file *file, int fd, uint64_t size_bytes)
 {
 	ssize_t got = -1;
@@ -182,7 +182,7 @@ static void source_read(struct source_file *file, int fd, uint64_t size_bytes)
 		file->n_lines = 0;
 }
 
-/* Asks the servers, or looks whether they have answered. */
+/* Asks the servers for FILE, or looks whether they have answered. */
 static enum source_state source_fetch(struct source_file *file)
 {
 	struct stat status;
@@ -214,7 +214,7 @@ static enum source_state source_look(const struct source_cache *files, struct so
 
 /* --- the reading thread ----------------------------------------------------------------------- */
 
-/* With the lock, which it lets go meanwhile. */
+/* Reads FILE. Called with the lock, which is released while the file is read. */
 static void source_work(struct source_cache *files, struct source_file *file)
 {
 	enum source_state state = file->state;
@@ -230,7 +230,7 @@ static void source_work(struct source_cache *files, struct source_file *file)
 	}
 }
 
-/* With the lock. The first file in STATE; NULL: none. */
+/* The first file in STATE, or NULL. Called with the lock. */
 static struct source_file *source_find_state(struct source_cache *files, enum source_state state)
 {
 	for (size_t i = 0; i < SOURCE_MAX_FILES; i++)
@@ -250,7 +250,7 @@ static struct timespec source_later(uint64_t ns)
 	return time;
 }
 
-/* Looks at each file that servers were asked for. */
+/* Looks whether the servers have answered, for each file that they were asked for. */
 static void source_poll_servers(struct source_cache *files)
 {
 	for (size_t i = 0; i < SOURCE_MAX_FILES && !files->quitting; i++)
@@ -283,7 +283,7 @@ static void *source_main(void *context)
 
 /* --- places: with the lock -------------------------------------------------------------------- */
 
-/* A free place, or that of the file that was used longest ago. NULL: all are being looked for. */
+/* A free place, or the place of the file that was used longest ago; NULL if all are in use. */
 static struct source_file *source_make_place(struct source_cache *files)
 {
 	struct source_file *oldest = source_find_state(files, SOURCE_FREE);
@@ -307,7 +307,7 @@ static bool source_is_same(const struct source_file *file, const struct build_id
 		(!build->size_bytes && !file->build.size_bytes));
 }
 
-/* NULL: out of memory, or there is no place. */
+/* Finds the file of PATH, or adds it as wanted. NULL: out of memory, or there is no place. */
 static struct source_file *source_find_or_add(struct source_cache *files,
 					      const struct build_id *build, const char *path)
 {
@@ -330,7 +330,7 @@ static struct source_file *source_find_or_add(struct source_cache *files,
 
 /* --- for the thread that asks ----------------------------------------------------------------- */
 
-/* Cleans the N bytes of a line. text_clean() would replace ';', which ends lines of C. */
+/* Cleans the N bytes of a line. Keeps ';', which text_clean() would replace. */
 static size_t source_clean(const char *line, size_t n, char *text, size_t capacity)
 {
 	size_t at = 0, used = 0;
@@ -351,7 +351,7 @@ static size_t source_clean(const char *line, size_t n, char *text, size_t capaci
 	return used;
 }
 
-/* Copies line LINE of FILE, which is known. */
+/* Copies line LINE of FILE, whose state is SOURCE_KNOWN. */
 static size_t source_copy_line(const struct source_file *file, uint32_t line, char *text,
 			       size_t capacity)
 {
@@ -374,7 +374,7 @@ static size_t source_copy_line(const struct source_file *file, uint32_t line, ch
 	return source_clean(copy, n, text, capacity);
 }
 
-/* Late, because main gives up its rights before: not all of that would reach another thread. */
+/* Starts the thread after main gave up its rights, because Landlock and seccomp bind one thread. */
 static void source_start(struct source_cache *files)
 {
 	struct xtop_error *error;
@@ -384,7 +384,7 @@ static void source_start(struct source_cache *files)
 	files->started = true;
 	error = thread_start(&files->thread, source_main, files);
 	files->running = !error;
-	error_destroy(error); /* best effort: there are no texts */
+	error_destroy(error); /* without the thread there are no texts */
 }
 
 size_t source_cache_get_line(struct source_cache *files, const struct build_id *build,

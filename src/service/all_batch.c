@@ -12,9 +12,9 @@
 #include "xtop/base/text.h"
 #include "xtop/query/line_expander.h"
 
-#define ALL_BATCH_NAP_NS    100000000 /* between looks for new guests */
-#define ALL_BATCH_TAKE_NS   20000000  /* the same for tables that are owed */
-#define ALL_BATCH_ANSWER_NS 2000000000ULL /* a resolver that is slower has its table next time */
+#define ALL_BATCH_NAP_NS    100000000     /* time between looks for new guests */
+#define ALL_BATCH_TAKE_NS   20000000      /* time between looks for tables that are owed */
+#define ALL_BATCH_ANSWER_NS 2000000000ULL /* a slower resolver has its table next time */
 
 static void all_batch_nap(long ns)
 {
@@ -46,7 +46,7 @@ static struct xtop_error *all_batch_print(const struct all_batch *all,
 	return error;
 }
 
-/* Takes what is there of each guest, and prints it. *NP: how many still owe their table. */
+/* Prints the tables that are there. Sets *NP to the number of guests that still owe their table. */
 static struct xtop_error *all_batch_take(const struct all_batch *all, bool *owed, size_t *np,
 					 FILE *file)
 {
@@ -69,7 +69,7 @@ static struct xtop_error *all_batch_take(const struct all_batch *all, bool *owed
 	return error;
 }
 
-/* The tables of one interval, in the order of the guests' places. */
+/* Prints the tables of one interval, in the order of the guests' places. */
 static struct xtop_error *all_batch_print_all(const struct all_batch *all, FILE *file)
 {
 	uint64_t until_ns = clock_now_ns() + ALL_BATCH_ANSWER_NS;
@@ -94,7 +94,7 @@ static struct xtop_error *all_batch_print_all(const struct all_batch *all, FILE 
 	return error;
 }
 
-/* Guests that have gone make room for others. */
+/* Removes guests that have gone, to make room for others. */
 static void all_batch_remove_ended(struct all_batch *all)
 {
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {

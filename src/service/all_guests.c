@@ -57,7 +57,7 @@ static bool all_guests_has(const struct pipelines *pipelines, const struct guest
 
 /* --- those that fail -------------------------------------------------------------------------- */
 
-/* How often DOMID has failed. A new one takes the oldest one's place when there are too many. */
+/* Finds or adds the record of DOMID's failures. If all places are used, the oldest record goes. */
 static unsigned *all_guests_tries(struct all_guests *all, uint32_t domid)
 {
 	struct all_guests_failure *failure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The budget of the host, kept; see host_share.h. Main's thread. */
+/* Keeps the budget of the host; see host_share.h. Main's thread. */
 #include "config.h"
 
 #include "xtop/service/host_share.h"
@@ -9,7 +9,7 @@
 #include "xtop/base/usage.h"
 #include "xtop/supervise/broker.h"
 
-/* What main, the broker, samplers and their watchers have used until now. */
+/* CPU time that main, the broker, samplers and their watchers have used until now. */
 static uint64_t host_share_cpu_ns(const struct pipelines *pipelines)
 {
 	uint64_t cpu_ns = 0;

@@ -64,7 +64,7 @@ void metrics_collector_take_waits(struct metrics_collector *collector, size_t i,
 	waits_deinit(&table);
 }
 
-/* --push takes them itself, as its own profiles. */
+/* Takes the waits without --push. With --push the publisher takes them as profiles of their own. */
 static void metrics_collector_poll_waits(struct metrics_collector *collector)
 {
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {

@@ -10,7 +10,7 @@
 #include "xtop/base/text.h"
 #include "xtop/query/functions.h"
 
-/* Names are what they are in tables; a cut one is cut between characters. */
+/* Copies a name as tables have it. A long name is cut between characters. */
 static void metrics_functions_name(const struct snapshot *snapshot, const struct function_row *row,
 				   struct metrics_function *function)
 {
@@ -34,7 +34,9 @@ static struct metrics_function *metrics_functions_find(struct metrics_functions 
 	return NULL;
 }
 
-/* A place that nobody has, or whose function was not among the top ones for long. NULL: none. */
+/*
+ * Finds a free place, or the place of a function that was not among the top ones for long; or NULL.
+ */
 static struct metrics_function *metrics_functions_place(struct metrics_functions *functions,
 							uint64_t now_ns)
 {
@@ -61,7 +63,7 @@ static void metrics_functions_add(struct metrics_functions *functions,
 		functions->rest += news->ratio;
 		return;
 	}
-	function->ratio = before + news->ratio; /* two names may be the same when they are cut */
+	function->ratio = before + news->ratio; /* two names may be equal after they were cut */
 	if (top)
 		functions->top_ns[function - functions->functions] = now_ns;
 }

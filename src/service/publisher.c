@@ -21,14 +21,14 @@
 #include "xtop/export/export.h"
 #include "xtop/query/line_expander.h"
 
-#define PUBLISHER_NAP_NS       250000000 /* between turns over all guests */
-#define PUBLISHER_NAPS         20        /* of an interval at least */
+#define PUBLISHER_NAP_NS       250000000 /* time between turns over all guests */
+#define PUBLISHER_NAPS         20        /* the least number of naps in an interval */
 #define PUBLISHER_LEAST_NAP_NS 10000000
 /* a resolver may sleep through the end of a shorter interval */
 #define PUBLISHER_WAKES_NS     4000000000
 #define PUBLISHER_STEP_NS      1000000000ULL  /* a clock that is off by more was set, not slewed */
-#define PUBLISHER_QUIET_NS     60000000000ULL /* between lines on what becomes of profiles */
-#define PUBLISHER_STATUS_NS    5000000000ULL  /* between two states for the service manager */
+#define PUBLISHER_QUIET_NS     60000000000ULL /* time between lines on what becomes of profiles */
+#define PUBLISHER_STATUS_NS    5000000000ULL  /* time between two states for the service manager */
 
 /* --- the start -------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ struct xtop_error *publisher_start(struct publisher *publisher, const char *cach
 
 /* --- a profile -------------------------------------------------------------------------------- */
 
-/* In ns since 1970. A recording that does not tell began at a whole second. */
+/* The snapshot's end in ns since 1970. A recording may know its begin to a second only. */
 static uint64_t publisher_wall_ns(const struct publisher_times *times,
 				  const struct pipeline *pipeline, const struct snapshot *snapshot)
 {
@@ -103,7 +103,7 @@ static void publisher_set_times(struct publisher_times *times, const struct pipe
 	times->until_wall_ns = profile->until_ns;
 }
 
-/* "Linux 6.1.0-37-amd64": the system and its version. */
+/* Splits "Linux 6.1.0-37-amd64" into the system and its version. */
 static void publisher_set_system(const char *system, struct push_profile *profile)
 {
 	size_t n = strcspn(system, " ");
@@ -113,7 +113,7 @@ static void publisher_set_system(const char *system, struct push_profile *profil
 		 system + n + strspn(system + n, " "));
 }
 
-/* The sampler counts since its start; the notes of a profile are about its interval. */
+/* Makes the sampler's counters, which run since its start, those of the interval. */
 static void publisher_count_losses(struct publisher_guest *guest, struct snapshot *snapshot)
 {
 	uint64_t lost = snapshot->run->sampler.lost, refused = snapshot->run->sampler.refused;
@@ -152,8 +152,8 @@ static struct xtop_error *publisher_encode(const struct publisher *publisher,
 }
 
 /*
- * The same with source lines. A live guest does not wait for them: lines that are not known yet
- * come with the next interval. A recording has no next one.
+ * Publishes a profile with source lines. A live guest does not wait for lines: those that are not
+ * known yet come with the next interval. A recording has no next interval, so it waits.
  */
 static struct xtop_error *publisher_encode_lines(const struct publisher *publisher,
 						 const struct pipeline *pipeline,
@@ -207,7 +207,7 @@ static void publisher_push(struct publisher *publisher, struct publisher_times *
 	publisher->pushed++;
 }
 
-/* An interval without samples is no profile: a store has nothing to keep of it. */
+/* Publishes an interval. An interval without samples is no profile. */
 static void publisher_end_interval(struct publisher *publisher, struct publisher_times *times,
 				   const struct pipeline *pipeline, struct snapshot *snapshot)
 {
@@ -225,7 +225,7 @@ static void publisher_begin(struct publisher_times *times, const struct snapshot
 		times->from_ns = times->first_ns = snapshot->started_ns;
 }
 
-/* Frees SNAPSHOT. */
+/* Takes an interval of samples. Frees SNAPSHOT. */
 static void publisher_take(struct publisher *publisher, struct publisher_guest *guest,
 			   const struct pipeline *pipeline, struct snapshot *snapshot)
 {
@@ -242,7 +242,7 @@ static void publisher_take(struct publisher *publisher, struct publisher_guest *
 	snapshot_destroy(snapshot);
 }
 
-/* The same of tasks that wait. Their profile is one of its own, in milliseconds. */
+/* Takes an interval of tasks that wait: a profile of its own, in milliseconds. Frees SNAPSHOT. */
 static void publisher_take_waits(struct publisher *publisher, struct publisher_guest *guest,
 				 const struct pipeline *pipeline, struct snapshot *snapshot)
 {
@@ -257,14 +257,14 @@ static void publisher_take_waits(struct publisher *publisher, struct publisher_g
 	snapshot_destroy(snapshot);
 }
 
-/* With --push; the collector looks at waits itself if there is no --push. */
+/* Takes the waits with --push. Without --push the collector looks at waits itself. */
 static bool publisher_has_waits(const struct publisher *publisher, const struct pipeline *pipeline)
 {
 	return publisher->options->push && publisher->options->waits_hz > 0 &&
 	       pipeline_waits_slot(pipeline);
 }
 
-/* What is there of GUEST. */
+/* Takes the snapshots of GUEST that have come. */
 static void publisher_take_all(struct publisher *publisher, struct publisher_guest *guest,
 			       const struct pipeline *pipeline)
 {
@@ -309,8 +309,8 @@ static void publisher_report_guest(struct publisher *publisher, struct publisher
 }
 
 /*
- * Whether profiles were refused, and the user does not know. A server that refuses all for the same
- * reason, such as a collector of another version, is reported once.
+ * Whether profiles were refused and the user does not know. A server that refuses all profiles for
+ * one reason, such as a collector of another version, is reported once.
  */
 static bool publisher_has_refusal(const struct push_status *status, const struct push_status *told)
 {
@@ -357,7 +357,7 @@ static void publisher_keep_budget(struct publisher *publisher, uint64_t now_ns)
 		publisher_say(publisher, "%s", line);
 }
 
-/* What systemctl status shows. */
+/* Tells the service manager the line that `systemctl status` shows. */
 static void publisher_notify_status(struct publisher *publisher, uint64_t now_ns)
 {
 	const struct push_status *status = &publisher->status;
@@ -393,9 +393,9 @@ static bool publisher_has_ended(const struct publisher_guest *guest,
 }
 
 /*
- * Tells the resolver when the next interval ends. That is long before: so an interval is as long as
- * it should be even if main or the resolver are busy then. An end that was missed, because this
- * process stood still, is not made up for.
+ * Tells the resolver when the next interval ends. It is told long before the end, so that an
+ * interval has its length even if main or the resolver are busy then. An end that was missed,
+ * because this process stood still, is not made up for.
  */
 static void publisher_ask(const struct publisher *publisher, struct publisher_guest *guest,
 			  struct pipeline *pipeline, uint64_t now_ns)
@@ -403,7 +403,7 @@ static void publisher_ask(const struct publisher *publisher, struct publisher_gu
 	uint64_t interval_ns = (uint64_t)(publisher->options->interval_s * 1e9);
 	bool waits = guest->due_ns && publisher_has_waits(publisher, pipeline);
 
-	if (!guest->due_ns) /* other guests may have been started since */
+	if (!guest->due_ns) /* the guest may have been started since the last turn */
 		guest->due_ns = pipeline_started_ns(pipeline);
 	guest->due_ns += (1 + (now_ns - guest->due_ns) / interval_ns) * interval_ns;
 	snapshot_request_until(pipeline_slot(pipeline), guest->due_ns);
@@ -423,7 +423,7 @@ static void publisher_turn_guest(struct publisher *publisher, struct publisher_g
 		publisher_ask(publisher, guest, pipeline, now_ns);
 }
 
-/* A guest of --all is gone: its last interval goes out, and its place is free. */
+/* Ends a guest of --all that is gone: publishes its last interval, and frees its place. */
 static void publisher_end_guest(struct publisher *publisher, size_t i)
 {
 	struct pipeline *pipeline = pipelines_get(publisher->pipelines, i);
@@ -438,7 +438,7 @@ static void publisher_end_guest(struct publisher *publisher, size_t i)
 	metrics_collector_forget(&publisher->collector, i);
 }
 
-/* False: all guests have ended, and no other one is to come. */
+/* Makes a turn over all guests. False: all guests have ended, and no other one is to come. */
 static bool publisher_turn(struct publisher *publisher)
 {
 	bool all = publisher->options->all, more = all;
@@ -472,7 +472,7 @@ static struct xtop_error *publisher_find_guests(struct publisher *publisher)
 			       publisher->report);
 }
 
-/* The processes that hand on what is found: without rights main cannot start them again. */
+/* Whether sender and server still run. Without rights main cannot start them again. */
 static struct xtop_error *publisher_check_processes(const struct publisher *publisher)
 {
 	struct metrics_status status;

@@ -4,8 +4,8 @@
  * program was compiled at, and from debuginfod servers (fetch.h), in this order. Paths come
  * from debug files, and text from files: both are hostile.
  *
- * A file is read by a thread of its own, because a disk or a network may be slow. Who asks gets
- * what is there, and looks again later. One thread asks: the one that shows the text.
+ * A thread of its own reads the files, because a disk or a network may be slow. The thread that
+ * shows the text asks, gets what is there, and looks again later. No other thread asks.
  */
 #ifndef XTOP_SOURCE_CACHE_H
 #define XTOP_SOURCE_CACHE_H
@@ -18,15 +18,17 @@
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
-#define SOURCE_MAX_FILES   LIMIT(32U, 4U) /* kept; the least recently used one goes first */
+/* files that are kept; the least recently used one goes first */
+#define SOURCE_MAX_FILES   LIMIT(32U, 4U)
 #define SOURCE_MAX_BYTES   LIMIT(4U << 20, 4U << 10) /* a longer file is not read */
 #define SOURCE_MAX_FOLDERS 8
 
 struct source_cache;
 
 /*
- * FOLDERS are the N folders of --source-dir, ROOT_FD that of --root (-1: none). All are duplicated.
- * The thread starts with the first question. Error: out of memory or descriptors.
+ * FOLDERS are the N folders of --source-dir; ROOT_FD is the folder of --root, or -1. All
+ * descriptors are duplicated. The thread starts with the first question. Error: out of memory or
+ * descriptors.
  */
 struct xtop_error *source_cache_create(const int *folders, size_t n, int root_fd,
 				       struct source_cache **filesp);
@@ -40,7 +42,7 @@ void source_cache_destroy(struct source_cache *files); /* NULL allowed */
  */
 size_t source_cache_get_line(struct source_cache *files, const struct build_id *build,
 			     const char *path, uint32_t line, char *text, size_t capacity);
-/* True: files have come since the last call. */
+/* Whether files have come since the last call. */
 bool source_cache_poll(struct source_cache *files);
 /* Waits until all files that were asked for have come, for SECONDS at most. */
 void source_cache_wait(struct source_cache *files, double seconds);

@@ -8,19 +8,19 @@
 #include "xtop/service/all_guests.h"
 #include "xtop/service/host_share.h"
 
-/* To begin with all zeros but for the first members. */
+/* The caller sets the members up to host_budget.hz; the others begin as zeros. */
 struct all_batch {
 	const struct options *options;
 	struct pipelines *pipelines;
 	void (*report)(const char *line);
-	struct batch_settings batch; /* of all tables; without a title */
+	struct batch_settings batch; /* settings of all tables, without a title */
 	struct all_guests all;
-	struct host_budget host_budget; /* with its first members */
+	struct host_budget host_budget; /* the caller sets limit and hz */
 };
 
 /*
- * Until a signal, the time of -T or the tables of -n, which are so many of each guest. Error: FILE
- * cannot be written, or there is no list of domains.
+ * Prints tables to FILE until a signal comes, the time of -T is over, or each guest has had the
+ * tables of -n. Error: FILE cannot be written, or there is no list of domains.
  */
 struct xtop_error *all_batch_run(struct all_batch *all, FILE *file);
 

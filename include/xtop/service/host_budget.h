@@ -4,9 +4,9 @@
  * HOST_BUDGET_STEP_NS all processes' CPU time is added up. If that is too much, a sample is taken
  * at every STRIDE-th tick only, of all guests alike (control_set_stride()). Main's thread.
  *
- * What does not depend on the rate, such as looks whether the guests are there, stays. With very
- * many guests that alone may be more than the budget. Then the stride ends at a sample a second:
- * fewer would save little, and show little. The user is told so.
+ * Some work does not depend on the rate, such as looks whether the guests are there. With very many
+ * guests that work alone may be more than the budget. So the stride ends at a sample a second:
+ * fewer samples would save little, and show little. The user is told so.
  */
 #ifndef XTOP_HOST_BUDGET_H
 #define XTOP_HOST_BUDGET_H
@@ -17,24 +17,27 @@
 #define HOST_BUDGET_STEP_NS   2000000000ULL
 #define HOST_BUDGET_SLOWEST_HZ 1.0
 
-/* To begin with all zeros but for the first members. */
+/* The caller sets limit and hz; the others begin as zeros. */
 struct host_budget {
-	double limit;      /* of one CPU, 0..1; 0: no limit */
+	double limit;      /* the allowed share of one CPU, 0..1; 0: no limit */
 	double hz;         /* the rate that was asked for */
-	double share;      /* of one CPU, lately; 0: not known yet */
-	double stride;     /* 0: not set, as 1 */
-	uint64_t step_ns;  /* when CPU_NS was read; 0: not yet */
-	uint64_t cpu_ns;
-	double told;       /* the stride that the user knows; 0: none, rates are as asked for */
-	bool told_missed;  /* the user knows that it is not reached */
-	uint64_t told_ns;
+	double share;      /* the share of one CPU that was used lately; 0: not known yet */
+	double stride;     /* a sample comes at every so many ticks; 0 counts as 1 */
+	uint64_t step_ns;  /* when cpu_ns was read; 0: never */
+	uint64_t cpu_ns;   /* CPU time of all processes until then */
+	double told;       /* the stride that the user knows; 0: rates are as asked for */
+	bool told_missed;  /* the user knows that the limit is not kept */
+	uint64_t told_ns;  /* when the user was told last */
 };
 
-/* Whether it is time to add up. */
+/* Whether it is time to add up CPU times. */
 bool host_budget_is_due(const struct host_budget *budget, uint64_t now_ns);
-/* CPU_NS: of all processes, since any moment. It may be less than last: some of them have gone. */
+/*
+ * Sets the stride by CPU_NS, the CPU time of all processes. CPU_NS may be less than at the last
+ * call: processes may have ended.
+ */
 void host_budget_update(struct host_budget *budget, uint64_t cpu_ns, uint64_t now_ns);
-/* Rates are as low as they get, and it is still too much. */
+/* Whether the limit is not kept although rates are as low as they get. */
 bool host_budget_is_missed(const struct host_budget *budget);
 /*
  * Whether the user should hear about the stride: when rates begin to give way, when they give way

@@ -11,9 +11,11 @@
 #include "xtop/service/host_budget.h"
 #include "xtop/service/metrics_functions.h"
 
-#define METRICS_COLLECTOR_STEP_NS                                                                  \
-	2000000000ULL /* between two texts, and so much more for each guest: */
-#define METRICS_COLLECTOR_GUEST_NS 250000000ULL /* a text of 32 guests comes each 10 s */
+/*
+ * Time between two texts: STEP, and GUEST more for each guest. A text of 32 guests comes each 10 s.
+ */
+#define METRICS_COLLECTOR_STEP_NS  2000000000ULL
+#define METRICS_COLLECTOR_GUEST_NS 250000000ULL
 
 /* What snapshots of intervals have brought so far. */
 struct metrics_collector_guest {
@@ -25,27 +27,28 @@ struct metrics_collector_guest {
 	double waiting[N_WAIT_KINDS];
 };
 
-/* To begin with all zeros but for the first members. */
+/* The caller sets the members up to host; the others begin as zeros. */
 struct metrics_collector {
 	const struct options *options;
 	struct pipelines *pipelines;
 	void (*report)(const char *line);
-	const char *xen;                /* "": not known */
-	const struct host_budget *host; /* NULL: not yet */
+	const char *xen;                /* Xen's version; "" if it is not known */
+	const struct host_budget *host; /* the budget of all guests; NULL until it is known */
 	uint64_t due_ns;
-	struct metrics_status status; /* as it was reported last */
+	struct metrics_status status; /* the status that was reported last */
 	struct metrics_collector_guest guests[PIPELINES_MAX_GUESTS];
 };
 
-/* An interval of the guest in place I has ended. Without --metrics, nothing; so below. */
+/* These functions do nothing without --metrics. */
+/* Adds the SNAPSHOT of an interval that has ended, of the guest in place I. */
 void metrics_collector_take(struct metrics_collector *collector, size_t i,
 			    const struct snapshot *snapshot);
-/* The same of its tasks that wait. */
+/* Adds the SNAPSHOT of the tasks that waited in an interval, of the guest in place I. */
 void metrics_collector_take_waits(struct metrics_collector *collector, size_t i,
 				  const struct snapshot *snapshot);
-/* The place is free. */
+/* Forgets the guest in place I, which is free then. */
 void metrics_collector_forget(struct metrics_collector *collector, size_t i);
-/* Several times a second. PUSH NULL: no --push. */
+/* Writes a text if one is due. To be called several times a second. PUSH is NULL without --push. */
 void metrics_collector_turn(struct metrics_collector *collector, const struct push_status *push,
 			    uint64_t now_ns);
 

@@ -16,52 +16,56 @@
 
 /* The intervals of a guest's samples, or those of its tasks that wait. */
 struct publisher_times {
-	uint64_t from_ns;  /* when this one began, on the clock of samples; 0: with the first one */
-	uint64_t first_ns; /* the first sample of all; 0: none yet */
-	uint64_t until_wall_ns; /* end of the interval before; 0: none */
+	/* when this interval began, on the samples' clock; 0: at the first sample */
+	uint64_t from_ns;
+	uint64_t first_ns;      /* time of the very first sample; 0: none yet */
+	uint64_t until_wall_ns; /* end of the interval before, since 1970; 0: there was none */
 };
 
 struct publisher_guest {
-	bool ended;      /* no more will come */
+	bool ended;      /* no more samples will come */
 	uint64_t due_ns; /* when the interval ends, on main's clock */
-	bool asked;      /* for the interval until then */
+	bool asked;      /* the resolver was asked for the interval's snapshot */
 	struct publisher_times samples, waits;
-	uint64_t lost, refused; /* until then */
-	char note[160];         /* the last one that was reported */
+	uint64_t lost, refused; /* the sampler's counters at the end of the interval before */
+	char note[160];         /* the last note that was reported */
 };
 
-/* To begin with all zeros but for the first members. */
+/* The caller sets the members up to report; the others begin as zeros. */
 struct publisher {
 	const struct options *options;
 	struct pipelines *pipelines;
 	const struct filter *filter;
 	void (*report)(const char *line);
 	struct push_settings settings;
-	char host[65], xen[32]; /* "Xen 4.17.7", from session.c; "" not known */
+	char host[65]; /* dom0's name */
+	char xen[32];  /* "Xen 4.17.7", set by session.c; "" if it is not known */
 	struct publisher_guest guests[PIPELINES_MAX_GUESTS];
-	struct all_guests all;              /* of --all */
-	struct metrics_collector collector; /* of --metrics */
+	struct all_guests all;              /* the guests of --all */
+	struct metrics_collector collector; /* the numbers of --metrics */
 	struct host_budget host_budget;
-	struct push_status status; /* as it was reported last */
-	uint64_t said_ns;          /* when; 0: not yet */
-	uint64_t notified_ns;      /* the service manager, of the state */
-	uint64_t pushed;           /* profiles, so far */
-	struct gzip *gzip;         /* with --push; session.c frees it */
+	struct push_status status; /* the sender's status that was reported last */
+	uint64_t said_ns;          /* when that status was reported; 0: never */
+	uint64_t notified_ns;      /* when the service manager was told the state last */
+	uint64_t pushed;           /* profiles handed to the sender so far */
+	struct gzip *gzip;         /* compresses with --push; session.c frees it */
 	bool started;
 };
 
 /*
- * When an interval of LENGTH_NS began that ends at UNTIL_NS, if the one before has ended at
- * BEFORE_NS (0: there is none). All but the length are since 1970. An interval begins where the one
- * before has ended, so that none overlap, and there is no gap. If somebody has set the clock
- * meanwhile, the interval's length is kept.
+ * When the interval began that ends at UNTIL_NS and has LENGTH_NS. BEFORE_NS is the end of the
+ * interval before, or 0. Times are since 1970. An interval begins where the interval before has
+ * ended, so that there is neither overlap nor gap. If somebody has set the clock meanwhile, the
+ * interval's length is kept.
  */
 uint64_t publisher_begin_ns(uint64_t before_ns, uint64_t until_ns, uint64_t length_ns);
-/* Starts the sender, first of all. CACHE: for the spool; NULL: none. */
+/* Starts the sender, before anything is opened. CACHE has the spool; NULL: there is no spool. */
 struct xtop_error *publisher_start(struct publisher *publisher, const char *cache);
-/* Until a signal, the time of -T, or the end of all guests. */
+/* Publishes until a signal comes, the time of -T is over, or all guests have ended. */
 struct xtop_error *publisher_run(struct publisher *publisher);
-/* When the pipelines have stopped: the last intervals, and what has become of all. */
+/*
+ * After the pipelines have stopped: publishes the last intervals, and reports what became of all.
+ */
 void publisher_finish(struct publisher *publisher);
 
 #endif
