@@ -8,6 +8,7 @@
 #include "xtop/metrics/metrics.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,12 +16,11 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/supervise/sender.h"
 
-static struct {
-	bool started;
-	struct sender sender;
-	struct metrics_process process; /* of the other process; here only its target */
+struct metrics {
+	struct sender *sender;
+	struct metrics_process process; /* the other process's state; here only its target is set */
 	struct metrics_status status;
-} metrics;
+};
 
 struct xtop_error *metrics_check(const char *target)
 {
@@ -29,23 +29,29 @@ struct xtop_error *metrics_check(const char *target)
 	return metrics_target_parse(target, &parsed);
 }
 
-struct xtop_error *metrics_start(const char *target)
+struct xtop_error *metrics_start(const char *target, struct metrics **metricsp)
 {
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
 	struct sender_settings sender = {
 		.option = "--metrics",
 		.open = metrics_process_open,
 		.run = metrics_process_run,
-		.context = &metrics.process,
 		.name = "metrics",
 	};
-	struct xtop_error *error = metrics_target_parse(target, &metrics.process.target);
+	struct xtop_error *error;
 
-	metrics.status = (struct metrics_status){ 0 };
-	if (metrics.process.target.is_file)
-		sender.folder = metrics.process.target.folder;
+	if (!metrics)
+		return error_create("out of memory");
+	sender.context = &metrics->process;
+	error = metrics_target_parse(target, &metrics->process.target);
+	if (metrics->process.target.is_file)
+		sender.folder = metrics->process.target.folder;
 	if (!error)
-		error = sender_start(&sender, &metrics.sender);
-	metrics.started = !error;
+		error = sender_start(&sender, &metrics->sender);
+	if (error)
+		metrics_stop(metrics);
+	else
+		*metricsp = metrics;
 	return error;
 }
 
@@ -64,33 +70,34 @@ static bool metrics_write(int fd, const char *bytes, size_t size_bytes)
 	return true;
 }
 
-void metrics_put(const void *text, size_t size_bytes)
+void metrics_put(const struct metrics *metrics, const void *text, size_t size_bytes)
 {
 	_cleanup_close_ int fd = memfd_create("metrics", MFD_CLOEXEC);
 	const uint32_t packet = (uint32_t)size_bytes;
 
 	if (fd >= 0 && size_bytes <= METRICS_MAX_BYTES && metrics_write(fd, text, size_bytes))
-		sender_put(&metrics.sender, &packet, sizeof(packet), fd);
+		sender_put(metrics->sender, &packet, sizeof(packet), fd);
 }
 
-void metrics_get_status(struct metrics_status *status)
+void metrics_get_status(struct metrics *metrics, struct metrics_status *status)
 {
 	struct metrics_status news;
 
-	while (sender_get(&metrics.sender, &news, sizeof(news)))
-		metrics.status = news;
-	*status = metrics.status;
+	while (sender_get(metrics->sender, &news, sizeof(news)))
+		metrics->status = news;
+	*status = metrics->status;
 	status->message[sizeof(status->message) - 1] = '\0';
 }
 
-bool metrics_is_alive(void)
+bool metrics_is_alive(const struct metrics *metrics)
 {
-	return metrics.started && !sender_wait_for_end(&metrics.sender, 0);
+	return !sender_wait_for_end(metrics->sender, 0);
 }
 
-void metrics_stop(void)
+void metrics_stop(struct metrics *metrics)
 {
-	if (metrics.started)
-		sender_stop(&metrics.sender);
-	metrics.started = false;
+	if (!metrics)
+		return;
+	sender_stop(metrics->sender);
+	free(metrics);
 }

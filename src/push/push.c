@@ -8,6 +8,7 @@
 #include "xtop/push/push.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,13 +21,12 @@
 #define PUSH_END_MS 7000 /* more than the process takes for what waits */
 #define PUSH_SPOOL  "push"
 
-static struct {
-	bool started;
-	struct sender sender;
-	struct sender_process process; /* of the other process; here only its target */
+struct push {
+	struct sender *sender;
+	struct sender_process process; /* the other process's state; here only its target is set */
 	struct push_status status;
-	uint64_t dropped; /* by main */
-} push;
+	uint64_t dropped; /* profiles that main has dropped */
+};
 
 struct xtop_error *push_check(const struct push_settings *settings)
 {
@@ -48,27 +48,32 @@ struct xtop_error *push_check_config(const char *path)
 	return error;
 }
 
-struct xtop_error *push_start(const struct push_settings *settings)
+struct xtop_error *push_start(const struct push_settings *settings, struct push **pushp)
 {
+	struct push *push = calloc(1, sizeof(*push));
 	struct sender_settings sender = {
 		.option = "--push",
 		.open = process_open,
 		.run = process_run,
-		.context = &push.process,
 		.name = PUSH_SPOOL,
 	};
-	struct xtop_error *error = target_parse(settings->url, &push.process.target);
+	struct xtop_error *error;
 
-	push.process.settings = settings;
-	push.status = (struct push_status){ 0 };
-	push.dropped = 0;
-	if (push.process.target.kind == TARGET_FILES)
-		sender.folder = push.process.target.path;
+	if (!push)
+		return error_create("out of memory");
+	sender.context = &push->process;
+	push->process.settings = settings;
+	error = target_parse(settings->url, &push->process.target);
+	if (push->process.target.kind == TARGET_FILES)
+		sender.folder = push->process.target.path;
 	else
 		sender.cache = settings->cache;
 	if (!error)
-		error = sender_start(&sender, &push.sender);
-	push.started = !error;
+		error = sender_start(&sender, &push->sender);
+	if (error)
+		push_stop(push);
+	else
+		*pushp = push;
 	return error;
 }
 
@@ -87,47 +92,50 @@ static bool push_write(int fd, const void *bytes, size_t size_bytes)
 	return true;
 }
 
-static bool push_send(const struct push_profile *profile, const void *bytes, size_t size_bytes)
+static bool push_send(const struct push *push, const struct push_profile *profile,
+		      const void *bytes, size_t size_bytes)
 {
 	_cleanup_close_ int fd = memfd_create("profile", MFD_CLOEXEC);
 
 	return fd >= 0 && push_write(fd, bytes, size_bytes) &&
-	       sender_put(&push.sender, profile, sizeof(*profile), fd);
+	       sender_put(push->sender, profile, sizeof(*profile), fd);
 }
 
-void push_add(const struct push_profile *profile, const void *bytes, size_t size_bytes)
+void push_add(struct push *push, const struct push_profile *profile, const void *bytes,
+	      size_t size_bytes)
 {
-	if (size_bytes > PUSH_MAX_PROFILE_BYTES || !push_send(profile, bytes, size_bytes))
-		push.dropped++;
+	if (size_bytes > PUSH_MAX_PROFILE_BYTES || !push_send(push, profile, bytes, size_bytes))
+		push->dropped++;
 }
 
-void push_get_status(struct push_status *status)
+void push_get_status(struct push *push, struct push_status *status)
 {
 	struct push_status news;
 
-	while (sender_get(&push.sender, &news, sizeof(news)))
-		push.status = news;
-	*status = push.status;
+	while (sender_get(push->sender, &news, sizeof(news)))
+		push->status = news;
+	*status = push->status;
 	status->message[sizeof(status->message) - 1] = '\0';
-	status->dropped += push.dropped;
+	status->dropped += push->dropped;
 }
 
-bool push_is_alive(void)
+bool push_is_alive(const struct push *push)
 {
-	return push.started && !sender_wait_for_end(&push.sender, 0);
+	return !sender_wait_for_end(push->sender, 0);
 }
 
-void push_finish(void)
+void push_finish(struct push *push)
 {
 	const struct push_profile last = { .last = true };
 
-	if (push.started && sender_put(&push.sender, &last, sizeof(last), -1))
-		sender_wait_for_end(&push.sender, PUSH_END_MS);
+	if (sender_put(push->sender, &last, sizeof(last), -1))
+		sender_wait_for_end(push->sender, PUSH_END_MS);
 }
 
-void push_stop(void)
+void push_stop(struct push *push)
 {
-	if (push.started)
-		sender_stop(&push.sender);
-	push.started = false;
+	if (!push)
+		return;
+	sender_stop(push->sender);
+	free(push);
 }

@@ -614,8 +614,8 @@ static void session_free(struct session *session)
 	error_destroy(session->rc_error);
 	broker_stop();
 	gzip_destroy(session->publisher.gzip);
-	push_stop();
-	metrics_stop();
+	push_stop(session->publisher.push);
+	metrics_stop(session->publisher.metrics);
 	notify_close();
 	fetch_stop();
 	session_report_lines(session);

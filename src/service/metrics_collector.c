@@ -216,7 +216,7 @@ static void metrics_collector_put(struct metrics_collector *collector,
 	metrics_write_text(&host, guests, metrics_collector_fill_all(collector, guests, names),
 			   file);
 	if (fclose(file) == 0)
-		metrics_put(text, size_bytes);
+		metrics_put(collector->metrics, text, size_bytes);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -226,8 +226,8 @@ static void metrics_collector_report(struct metrics_collector *collector)
 	struct metrics_status status;
 	char line[200], clean[200];
 
-	metrics_get_status(&status);
-	if (status.failing && !collector->status.failing && metrics_is_alive())
+	metrics_get_status(collector->metrics, &status);
+	if (status.failing && !collector->status.failing && metrics_is_alive(collector->metrics))
 		snprintf(line, sizeof(line), "--metrics: %s", status.message);
 	else if (!status.failing && status.port && !collector->status.port)
 		snprintf(line, sizeof(line), "--metrics: on port %u, /metrics", status.port);

@@ -57,9 +57,10 @@ struct xtop_error *publisher_start(struct publisher *publisher, const char *cach
 	publisher->collector.report = publisher->report;
 	publisher->collector.xen = publisher->settings.xen;
 	if (options->metrics)
-		error = metrics_start(options->metrics);
+		error = metrics_start(options->metrics, &publisher->metrics);
+	publisher->collector.metrics = publisher->metrics;
 	if (!error && options->push)
-		error = push_start(&publisher->settings);
+		error = push_start(&publisher->settings, &publisher->push);
 	if (!error && options->push) {
 		publisher->gzip = gzip_create(true);
 		if (!publisher->gzip)
@@ -203,7 +204,7 @@ static void publisher_push(struct publisher *publisher, struct publisher_times *
 		publisher_report_error(publisher, error);
 		return;
 	}
-	push_add(&profile, bytes, size_bytes);
+	push_add(publisher->push, &profile, bytes, size_bytes);
 	publisher->pushed++;
 }
 
@@ -328,7 +329,7 @@ static void publisher_report_status(struct publisher *publisher, bool last)
 	uint64_t now_ns = clock_now_ns();
 	bool worse;
 
-	push_get_status(&status);
+	push_get_status(publisher->push, &status);
 	if (!last && publisher->said_ns && now_ns - publisher->said_ns < PUBLISHER_QUIET_NS)
 		return;
 	worse = (status.failing && !told->failing) || publisher_has_refusal(&status, told) ||
@@ -477,10 +478,10 @@ static struct xtop_error *publisher_check_processes(const struct publisher *publ
 {
 	struct metrics_status status;
 
-	if (publisher->options->push && !push_is_alive())
+	if (publisher->options->push && !push_is_alive(publisher->push))
 		return error_create("the process that sends profiles was killed");
-	if (publisher->options->metrics && !metrics_is_alive()) {
-		metrics_get_status(&status);
+	if (publisher->options->metrics && !metrics_is_alive(publisher->metrics)) {
+		metrics_get_status(publisher->metrics, &status);
 		return status.failing ? error_create("--metrics: %s", status.message)
 				      : error_create("the process that serves metrics was killed");
 	}
@@ -529,7 +530,8 @@ void publisher_finish(struct publisher *publisher)
 {
 	struct push_status *status = &publisher->status;
 
-	metrics_stop();
+	metrics_stop(publisher->metrics);
+	publisher->metrics = NULL;
 	if (!publisher->started || !publisher->options->push)
 		return;
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
@@ -538,7 +540,7 @@ void publisher_finish(struct publisher *publisher)
 		if (pipeline && !pipeline_is_profile(pipeline))
 			publisher_take_all(publisher, &publisher->guests[i], pipeline);
 	}
-	push_finish();
+	push_finish(publisher->push);
 	publisher_report_status(publisher, true);
 	publisher_say(publisher,
 		      "--push: %" PRIu64 " profiles: %" PRIu64 " delivered (%" PRIu64

@@ -442,8 +442,9 @@ static void broker_close_streams(void)
 		close(null);
 }
 
-void broker_run(const struct broker_settings *settings, int socket)
+void broker_run(void *context, int socket)
 {
+	const struct broker_settings *settings = context;
 	static struct broker broker; /* too large for a stack */
 
 	broker = (struct broker){ .settings = settings, .socket = socket };

@@ -6,9 +6,9 @@
 #include "xtop/supervise/broker.h"
 
 /*
- * Answers the requests that come over SOCKET. Returns when main has closed its end and all samplers
- * have ended.
+ * The body of the process (helper_run_fn). CONTEXT is a const struct broker_settings. Answers the
+ * requests that come over SOCKET. Returns when main has closed its end and all samplers have ended.
  */
-void broker_run(const struct broker_settings *settings, int socket);
+void broker_run(void *context, int socket);
 
 #endif

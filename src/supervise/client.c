@@ -38,8 +38,7 @@
 #define CLIENT_MAX_NAME 256   /* bytes of a domain's name or UUID */
 
 static struct {
-	int socket; /* 0: there is no broker */
-	pid_t pid;
+	struct helper process;
 	const struct broker_settings *settings;
 	/*
 	 * Why the broker is not asked any more; NULL: it is. An answer that comes too late would be
@@ -55,25 +54,12 @@ static struct {
 struct xtop_error *broker_start(const struct broker_settings *settings)
 {
 	const struct timeval wait = { .tv_sec = CLIENT_WAIT_S };
-	int sockets[2];
+	struct xtop_error *error = helper_start("the broker", broker_run, (void *)settings,
+						&client.process);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return error_create_errno(errno, "cannot talk to a broker");
-	setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	client.pid = fork();
-	if (client.pid < 0) {
-		int errno_value = errno;
-
-		close(sockets[0]);
-		close(sockets[1]);
-		return error_create_errno(errno_value, "cannot start the broker");
-	}
-	close(sockets[client.pid ? 1 : 0]);
-	if (client.pid == 0) {
-		broker_run(settings, sockets[1]);
-		_exit(0);
-	}
-	client.socket = sockets[0];
+	if (error)
+		return error;
+	setsockopt(client.process.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	client.gone = NULL;
 	client.settings = settings;
 	return NULL;
@@ -81,12 +67,8 @@ struct xtop_error *broker_start(const struct broker_settings *settings)
 
 void broker_stop(void)
 {
-	if (!client.socket)
-		return;
-	close(client.socket);
-	client.socket = 0;
 	/* The broker may be stopped (SIGSTOP), and main may not be allowed to continue it. */
-	helper_wait_for_end(client.pid, CLIENT_WAIT_MS);
+	helper_end(&client.process, CLIENT_WAIT_MS);
 }
 
 bool broker_is_alive(void)
@@ -94,7 +76,7 @@ bool broker_is_alive(void)
 	bool there;
 
 	pthread_mutex_lock(&client.lock);
-	there = client.socket && !client.gone;
+	there = client.process.socket && !client.gone;
 	pthread_mutex_unlock(&client.lock);
 	return there;
 }
@@ -118,8 +100,8 @@ static struct xtop_error *client_exchange(const struct broker_request *request, 
 	int got[BROKER_MAX_FDS];
 	size_t n_got;
 
-	if (client.gone || !wire_send(client.socket, request, sizeof(*request), fds, n_fds) ||
-	    !wire_receive(client.socket, reply, sizeof(*reply), got, &n_got))
+	if (client.gone || !wire_send(client.process.socket, request, sizeof(*request), fds, n_fds) ||
+	    !wire_receive(client.process.socket, reply, sizeof(*reply), got, &n_got))
 		return client_report_gone(errno);
 	for (size_t i = fdp ? 1 : 0; i < n_got; i++)
 		close(got[i]);
@@ -157,7 +139,7 @@ static struct xtop_error *client_receive_list(struct guest_listing *list, size_t
 	size_t n_fds;
 
 	for (size_t i = 0; i < n; i++)
-		if (!wire_receive(client.socket, &list[i], sizeof(list[i]), fds, &n_fds))
+		if (!wire_receive(client.process.socket, &list[i], sizeof(list[i]), fds, &n_fds))
 			return client_report_gone(errno);
 	return NULL;
 }
@@ -189,7 +171,7 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 {
 	struct xtop_error *error;
 
-	if (!client.socket)
+	if (!client.process.socket)
 		return ask_list(-1, listp, np);
 	pthread_mutex_lock(&client.lock);
 	error = client_list(listp, np);
@@ -203,7 +185,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	struct broker_reply reply;
 	struct xtop_error *error;
 
-	if (!client.socket)
+	if (!client.process.socket)
 		return ask_find(-1, domain, info);
 	if (strlen(domain) >= CLIENT_MAX_NAME)
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
@@ -224,7 +206,7 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
 	struct xtop_error *error;
 	uint64_t paused_ns;
 
-	if (!client.socket)
+	if (!client.process.socket)
 		return xen_get_registers(info, vcpu, regs, &paused_ns);
 	error = client_ask(&request, NULL, 0, &reply, NULL);
 	for (unsigned i = 0; error && reply.later && i < CLIENT_LATER_TRIES; i++) {
@@ -246,7 +228,7 @@ struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp)
 	struct xtop_error *error;
 	int fd = -1;
 
-	error = client.socket ? client_ask(&request, NULL, 0, &reply, &fd)
+	error = client.process.socket ? client_ask(&request, NULL, 0, &reply, &fd)
 			      : foreign_open_fd(domid, &fd);
 	return error ? error : memory_create_live(domid, fd, memoryp);
 }
@@ -257,7 +239,7 @@ int guest_open_cache(uint32_t domid)
 	struct broker_reply reply;
 	int fd = -1;
 
-	if (client.socket)
+	if (client.process.socket)
 		error_destroy(client_ask(&request, NULL, 0, &reply, &fd));
 	return fd;
 }
@@ -270,7 +252,7 @@ struct xtop_error *guard_start(const struct guest_info *info, struct control *co
 	struct broker_reply reply;
 	struct xtop_error *error;
 
-	if (!client.socket)
+	if (!client.process.socket)
 		return error_create("a guest is sampled through a broker only");
 	error = client_ask(&request, fds, 2, &reply, &process->end_fd);
 	if (!error)
@@ -320,7 +302,7 @@ struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, 
 	struct xtop_error *error;
 	int fd = -1;
 
-	if (!client.socket)
+	if (!client.process.socket)
 		return output_open_named_fd(path, replace, fdp, existsp);
 	error = client_open(path, replace ? OPENER_REPLACE : OPENER_CREATE, &reply, &fd);
 	*existsp = error && reply.number;
@@ -337,7 +319,7 @@ void broker_remove(const char *path)
 	struct broker_request request = { .question = BROKER_REMOVE };
 	struct broker_reply reply;
 
-	if (!client.socket)
+	if (!client.process.socket)
 		return;
 	for (uint32_t i = 0; i < BROKER_MAX_FILES; i++) {
 		request.number = i;

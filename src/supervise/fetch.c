@@ -34,8 +34,7 @@ struct fetch_file {
 };
 
 static struct {
-	int socket; /* 0: nobody fetches */
-	pid_t pid;
+	struct helper process; /* socket 0: nobody fetches */
 	pthread_mutex_t lock;
 	unsigned n;      /* asked for */
 	unsigned n_sent; /* the files come in this order; n_sent - n_done is 0 or 1 */
@@ -48,26 +47,10 @@ static struct {
 
 struct xtop_error *fetch_start_with(const struct fetcher_settings *settings)
 {
-	int sockets[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return error_create_errno(errno, "cannot talk to debuginfod");
-	fetch.pid = fork();
-	if (fetch.pid < 0) {
-		close(sockets[0]);
-		close(sockets[1]);
-		return error_create("cannot start the process for debuginfod");
-	}
-	if (fetch.pid == 0) {
-		close(sockets[0]);
-		fetcher_run(settings, sockets[1]);
-		_exit(0);
-	}
-	close(sockets[1]);
 	fetch.n = fetch.n_sent = fetch.n_done = 0;
 	fetch.progress = (struct fetch_progress){ 0 };
-	fetch.socket = sockets[0];
-	return NULL;
+	return helper_start("the process for debuginfod", fetcher_run, (void *)settings,
+			    &fetch.process);
 }
 
 struct xtop_error *fetch_start(const char *cache)
@@ -83,10 +66,9 @@ struct xtop_error *fetch_start(const char *cache)
 
 void fetch_stop(void)
 {
-	if (!fetch.socket)
+	if (!fetch.process.socket)
 		return;
-	helper_end(fetch.socket, fetch.pid, FETCH_WAIT_MS);
-	fetch.socket = 0;
+	helper_end(&fetch.process, FETCH_WAIT_MS);
 	for (unsigned i = 0; i < fetch.n_done; i++)
 		if (fetch.files[i].fd >= 0)
 			close(fetch.files[i].fd);
@@ -141,7 +123,7 @@ static void fetch_send_next(void)
 	request.size_bytes = (uint32_t)id->size_bytes;
 	memcpy(request.build_id, id->bytes, id->size_bytes);
 	memcpy(request.source, file->source, sizeof(request.source));
-	if (wire_send(fetch.socket, &request, sizeof(request), NULL, 0))
+	if (wire_send(fetch.process.socket, &request, sizeof(request), NULL, 0))
 		fetch.n_sent++;
 	else
 		fetch_give_up();
@@ -149,14 +131,14 @@ static void fetch_send_next(void)
 
 static void fetch_poll(void)
 {
-	struct pollfd ready = { .fd = fetch.socket, .events = POLLIN };
+	struct pollfd ready = { .fd = fetch.process.socket, .events = POLLIN };
 
-	while (fetch.socket && poll(&ready, 1, 0) > 0) {
+	while (fetch.process.socket && poll(&ready, 1, 0) > 0) {
 		struct fetcher_reply reply;
 		int fds[BROKER_MAX_FDS];
 		size_t n_fds = 0;
 
-		if (!wire_receive(fetch.socket, &reply, sizeof(reply), fds, &n_fds)) {
+		if (!wire_receive(fetch.process.socket, &reply, sizeof(reply), fds, &n_fds)) {
 			fetch_give_up();
 			return;
 		}
@@ -197,10 +179,10 @@ static enum fetch_state fetch_answer(const struct build_id *id, const char *sour
 	struct fetch_file *file;
 
 	pthread_mutex_lock(&fetch.lock);
-	file = fetch.socket ? fetch_find_file(id, source) : NULL;
-	if (fetch.socket && !file && ask)
+	file = fetch.process.socket ? fetch_find_file(id, source) : NULL;
+	if (fetch.process.socket && !file && ask)
 		file = fetch_add(id, source);
-	if (fetch.socket)
+	if (fetch.process.socket)
 		fetch_poll();
 	if (file)
 		state = file->state;
@@ -231,7 +213,7 @@ enum fetch_state fetch_find(const struct build_id *id, int *fdp)
 
 bool fetch_is_on(void)
 {
-	return fetch.socket;
+	return fetch.process.socket;
 }
 
 void fetch_get_progress(struct fetch_progress *progress)

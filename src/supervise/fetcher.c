@@ -246,8 +246,9 @@ static void fetcher_fail(const char *message)
 	fetcher_send(&reply, -1);
 }
 
-void fetcher_run(const struct fetcher_settings *settings, int socket)
+void fetcher_run(void *context, int socket)
 {
+	const struct fetcher_settings *settings = context;
 	struct fetcher_request request;
 	struct xtop_error *error;
 	int fds[BROKER_MAX_FDS];

@@ -44,8 +44,11 @@ struct fetcher_settings {
 	const char *cache;     /* folder; NULL: none of ours */
 };
 
-/* The body of the process. Returns when main is gone. Gives up rights first. */
-void fetcher_run(const struct fetcher_settings *settings, int socket);
+/*
+ * The body of the process (helper_run_fn). CONTEXT is a const struct fetcher_settings. Gives up
+ * rights first. Returns when main is gone.
+ */
+void fetcher_run(void *context, int socket);
 /* Tells main how many bytes have come. False: main is gone, or FETCHER_MAX_S are over. */
 bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes);
 

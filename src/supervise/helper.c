@@ -4,6 +4,7 @@
 
 #include "supervise/helper.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -20,6 +21,32 @@
 #include "xtop/base/xdg.h"
 
 #define HELPER_MAX_FDS 1024 /* descriptors that a process usually may have */
+
+struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *context,
+				struct helper *helper)
+{
+	struct xtop_error *error;
+	int sockets[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_create_errno(errno, "cannot talk to %s", name);
+	pid = fork();
+	if (pid < 0) {
+		error = error_create_errno(errno, "cannot start %s", name);
+		close(sockets[0]);
+		close(sockets[1]);
+		return error;
+	}
+	if (pid == 0) {
+		close(sockets[0]);
+		run(context, sockets[1]);
+		_exit(0);
+	}
+	close(sockets[1]);
+	*helper = (struct helper){ .socket = sockets[0], .pid = pid };
+	return NULL;
+}
 
 /* Ctrl-C reaches every process of the group; main decides what it means. */
 static void helper_ignore_signals(void)
@@ -44,24 +71,28 @@ void helper_detach(int socket)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-bool helper_wait_for_end(pid_t pid, unsigned wait_ms)
+bool helper_wait_for_end(struct helper *helper, unsigned wait_ms)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 
-	for (unsigned i = 0; pid && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+	for (unsigned i = 0; helper->pid && waitpid(helper->pid, NULL, WNOHANG) == 0; i++) {
 		if (i >= wait_ms)
 			return false;
 		nanosleep(&nap, NULL);
 	}
+	helper->pid = 0;
 	return true;
 }
 
-bool helper_end(int socket, pid_t pid, unsigned wait_ms)
+void helper_end(struct helper *helper, unsigned wait_ms)
 {
-	/* Processes that started later have copies of SOCKET: to close it is not enough. */
-	shutdown(socket, SHUT_RDWR);
-	close(socket);
-	return helper_wait_for_end(pid, wait_ms);
+	if (!helper->socket)
+		return;
+	/* Processes that started later have copies of the socket: closing it is not enough. */
+	shutdown(helper->socket, SHUT_RDWR);
+	close(helper->socket);
+	helper->socket = 0;
+	helper_wait_for_end(helper, wait_ms);
 }
 
 int helper_open_cache(const char *cache, const char *name)

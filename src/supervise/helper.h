@@ -1,28 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the processes begin and end that talk to servers and that read source lines. */
+/*
+ * Helper processes: the broker, the senders, the fetcher and the line server. Main forks all of
+ * them in one way, before it opens anything and before it starts a thread. Each one then gives up
+ * rights in its own way.
+ */
 #ifndef SUPERVISE_HELPER_H
 #define SUPERVISE_HELPER_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "xtop/base/error.h"
+
+/* A helper process, as its parent sees it. All zeros: there is none. */
+struct helper {
+	int socket; /* the parent's end; 0: there is no process */
+	pid_t pid;  /* 0: there is no process, or it has ended */
+};
+
+/* The body of a helper process. SOCKET is the end that leads to the parent. */
+typedef void helper_run_fn(void *context, int socket);
+
 /*
- * To be called in the child just after fork(). The child ignores the terminal's signals, its three
+ * Forks a process that runs RUN(CONTEXT, SOCKET) and ends when RUN returns. NAME is for messages:
+ * "the broker". Both ends keep packets apart (SOCK_SEQPACKET).
+ */
+struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *context,
+				struct helper *helper);
+
+/*
+ * Call it in the child just after fork(). The child ignores the terminal's signals, its three
  * streams are /dev/null, SOCKET is its only other descriptor, and it dies with its parent.
  */
 void helper_detach(int socket);
 
 /*
- * For the parent: ends the talk on SOCKET, at which the process is to end, and waits for that,
- * WAIT_MS at most. True: it has ended.
+ * The twin of helper_start(): closes the socket, at which the process is to end, and waits for its
+ * end, WAIT_MS at most. Without a process it does nothing.
  */
-bool helper_end(int socket, pid_t pid, unsigned wait_ms);
+void helper_end(struct helper *helper, unsigned wait_ms);
 
-/*
- * For the parent: waits for the end of the process, WAIT_MS at most. PID 0: it has ended before.
- * True: it has ended.
- */
-bool helper_wait_for_end(pid_t pid, unsigned wait_ms);
+/* For the parent: waits for the end of the process, WAIT_MS at most. True: the process has ended. */
+bool helper_wait_for_end(struct helper *helper, unsigned wait_ms);
 
 /*
  * Opens the folder CACHE/NAME.UID for the user UID that this process becomes (helper_sandbox.h).

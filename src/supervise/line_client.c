@@ -57,8 +57,7 @@ struct line_client_text {
 };
 
 static struct {
-	int socket; /* 0: nobody reads */
-	pid_t pid;
+	struct helper process; /* socket 0: nobody reads */
 	pthread_mutex_t lock;
 	struct line_client_file files[LINE_MAX_FILES]; /* file 1 is the first */
 	uint32_t n_files;
@@ -80,25 +79,9 @@ static struct {
 
 struct xtop_error *line_client_start(const struct line_reader *reader)
 {
-	int sockets[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return error_create_errno(errno, "cannot talk to the reader of lines");
-	lines.pid = fork();
-	if (lines.pid < 0) {
-		close(sockets[0]);
-		close(sockets[1]);
-		return error_create("cannot start the process that reads lines");
-	}
-	if (lines.pid == 0) {
-		close(sockets[0]);
-		line_server_run(reader, sockets[1]);
-		_exit(0);
-	}
-	close(sockets[1]);
 	lines.progress = (struct line_client_progress){ 0 };
-	lines.socket = sockets[0];
-	return NULL;
+	return helper_start("the process that reads lines", line_server_run, (void *)reader,
+			    &lines.process);
 }
 
 static void line_client_forget(void)
@@ -127,16 +110,15 @@ static void line_client_forget(void)
 
 void line_client_stop(void)
 {
-	if (!lines.socket)
+	if (!lines.process.socket)
 		return;
-	helper_end(lines.socket, lines.pid, LINES_WAIT_MS);
-	lines.socket = 0;
+	helper_end(&lines.process, LINES_WAIT_MS);
 	line_client_forget();
 }
 
 bool line_client_is_on(void)
 {
-	return lines.socket;
+	return lines.process.socket;
 }
 
 /* --- under the lock: answers ------------------------------------------------------------------ */
@@ -289,21 +271,21 @@ static void line_client_send_next(void)
 	request->has_alt = file->alt_fd >= 0;
 	request->number = ++lines.n_requests;
 	lines.n_answered = 0;
-	if (!wire_send(lines.socket, request, sizeof(*request), fds, 1 + request->has_alt))
+	if (!wire_send(lines.process.socket, request, sizeof(*request), fds, 1 + request->has_alt))
 		line_client_give_up();
 }
 
 /* True: an answer has come. */
 static bool line_client_take_all(void)
 {
-	struct pollfd ready = { .fd = lines.socket, .events = POLLIN };
+	struct pollfd ready = { .fd = lines.process.socket, .events = POLLIN };
 	bool any = false;
 
-	while (lines.socket && poll(&ready, 1, 0) > 0) {
+	while (lines.process.socket && poll(&ready, 1, 0) > 0) {
 		int fds[BROKER_MAX_FDS];
 		size_t n_fds = 0;
 
-		if (!wire_receive(lines.socket, &lines.reply, sizeof(lines.reply), fds, &n_fds)) {
+		if (!wire_receive(lines.process.socket, &lines.reply, sizeof(lines.reply), fds, &n_fds)) {
 			line_client_give_up();
 			return true;
 		}
@@ -312,7 +294,7 @@ static bool line_client_take_all(void)
 		line_client_take(&lines.reply);
 		any = true;
 	}
-	if (lines.socket)
+	if (lines.process.socket)
 		line_client_send_next();
 	return any;
 }
@@ -415,7 +397,7 @@ uint32_t line_client_add_file(int fd, int alt_fd, const char *name, const char *
 	struct stat status;
 	uint32_t number;
 
-	if (!lines.socket || fstat(fd, &status) < 0)
+	if (!lines.process.socket || fstat(fd, &status) < 0)
 		return 0;
 	pthread_mutex_lock(&lines.lock);
 	number = line_client_find_file(&status, anchor, anchor_address);
@@ -484,7 +466,7 @@ enum line_state line_client_find(uint32_t file, const struct line_place *place, 
 	struct line_place moved;
 
 	pthread_mutex_lock(&lines.lock);
-	if (lines.socket && file && file <= lines.n_files) {
+	if (lines.process.socket && file && file <= lines.n_files) {
 		line_client_move(&lines.files[file - 1], place, &moved);
 		entry = line_client_find_entry(file, &moved, ask);
 	}
@@ -501,7 +483,7 @@ bool line_client_poll(void)
 	bool any;
 
 	pthread_mutex_lock(&lines.lock);
-	any = lines.socket && line_client_take_all();
+	any = lines.process.socket && line_client_take_all();
 	pthread_mutex_unlock(&lines.lock);
 	return any;
 }
@@ -522,7 +504,7 @@ bool line_client_wait(double seconds)
 
 	line_client_poll();
 	while (line_client_is_waiting()) {
-		struct pollfd ready = { .fd = lines.socket, .events = POLLIN };
+		struct pollfd ready = { .fd = lines.process.socket, .events = POLLIN };
 
 		if (clock_now_ns() > end_ns)
 			return false;

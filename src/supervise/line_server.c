@@ -415,9 +415,9 @@ static bool line_server_wait_for_request(void)
 	return ready.revents & POLLIN && !(ready.revents & (POLLERR | POLLNVAL));
 }
 
-void line_server_run(const struct line_reader *reader, int socket)
+void line_server_run(void *context, int socket)
 {
-	line_server.reader = reader;
+	line_server.reader = context;
 	line_server.socket = socket;
 	line_server_set_up(socket);
 	if (!line_server_give_up_rights())

@@ -47,8 +47,11 @@ struct line_server_reply {
 	uint8_t bytes[LINE_SERVER_REPLY_BYTES];
 };
 
-/* The body of the process. Returns when main is gone. Gives up rights first. */
-void line_server_run(const struct line_reader *reader, int socket);
+/*
+ * The body of the process (helper_run_fn). CONTEXT is a const struct line_reader. Gives up rights
+ * first. Returns when main is gone.
+ */
+void line_server_run(void *context, int socket);
 
 /* Writes ANSWER at TO: how many bytes; 0: more than CAPACITY. */
 size_t line_server_pack(const struct line_answer *answer, uint8_t *to, size_t capacity);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,8 +27,12 @@
 #include "supervise/helper_sandbox.h"
 
 #define SENDER_START_S 10
-#define SENDER_END_MS                                                                              \
-	5000 /* for its end: a disk may be busy. That of main kills it at the latest */
+/* How long the process may take to end, because a disk may be busy. Main's end kills it. */
+#define SENDER_END_MS 5000
+
+struct sender {
+	struct helper process;
+};
 
 /* The first packet: whether the process has come to its work. */
 struct sender_started {
@@ -69,8 +74,9 @@ static struct xtop_error *sender_begin(const struct sender_settings *settings, i
 	return error ? error : helper_sandbox_enter(*folderp);
 }
 
-static void sender_main(const struct sender_settings *settings, int socket)
+static void sender_main(void *context, int socket)
 {
+	const struct sender_settings *settings = context;
 	struct sender_started started = { .failed = false };
 	struct xtop_error *error;
 	int folder = -1;
@@ -126,52 +132,41 @@ static struct xtop_error *sender_wait_for_start(struct sender *sender, const cha
 	int fds[BROKER_MAX_FDS];
 	size_t n_fds;
 
-	setsockopt(sender->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	if (!wire_receive(sender->socket, &started, sizeof(started), fds, &n_fds))
+	setsockopt(sender->process.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (!wire_receive(sender->process.socket, &started, sizeof(started), fds, &n_fds))
 		return error_create("the process of %s has ended at its start", option);
 	while (n_fds > 0)
 		close(fds[--n_fds]);
 	started.message[sizeof(started.message) - 1] = '\0';
 	if (started.failed)
 		return error_create("%s: %s", option, started.message);
-	if (fcntl(sender->socket, F_SETFL, O_NONBLOCK) < 0)
+	if (fcntl(sender->process.socket, F_SETFL, O_NONBLOCK) < 0)
 		return error_create_errno(errno, "cannot talk to the process of %s", option);
 	return NULL;
 }
 
-struct xtop_error *sender_start(const struct sender_settings *settings, struct sender *sender)
+struct xtop_error *sender_start(const struct sender_settings *settings, struct sender **senderp)
 {
+	struct sender *sender = calloc(1, sizeof(*sender));
 	struct xtop_error *error;
-	int sockets[2];
+	char name[64];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return error_create_errno(errno, "cannot talk to a process for %s",
-					  settings->option);
-	sender->pid = fork();
-	if (sender->pid < 0) {
-		error = error_create_errno(errno, "cannot start a process for %s",
-					   settings->option);
-		close(sockets[0]);
-		close(sockets[1]);
-		return error;
-	}
-	if (sender->pid == 0) {
-		close(sockets[0]);
-		sender_main(settings, sockets[1]);
-		_exit(0);
-	}
-	close(sockets[1]);
-	sender->socket = sockets[0];
-	error = sender_wait_for_start(sender, settings->option);
+	if (!sender)
+		return error_create("out of memory");
+	snprintf(name, sizeof(name), "a process for %s", settings->option);
+	error = helper_start(name, sender_main, (void *)settings, &sender->process);
+	if (!error)
+		error = sender_wait_for_start(sender, settings->option);
 	if (error)
 		sender_stop(sender);
+	else
+		*senderp = sender;
 	return error;
 }
 
 bool sender_put(const struct sender *sender, const void *packet, size_t size_bytes, int fd)
 {
-	return sender->socket &&
-	       wire_send(sender->socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
+	return wire_send(sender->process.socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
 }
 
 /*
@@ -189,7 +184,7 @@ bool sender_get(const struct sender *sender, void *packet, size_t size_bytes)
 	int fds[BROKER_MAX_FDS];
 	size_t n_fds;
 
-	if (!sender->socket || !sender_receive(sender->socket, packet, size_bytes, fds, &n_fds))
+	if (!sender_receive(sender->process.socket, packet, size_bytes, fds, &n_fds))
 		return false;
 	while (n_fds > 0)
 		close(fds[--n_fds]);
@@ -198,16 +193,13 @@ bool sender_get(const struct sender *sender, void *packet, size_t size_bytes)
 
 bool sender_wait_for_end(struct sender *sender, unsigned wait_ms)
 {
-	if (helper_wait_for_end(sender->pid, wait_ms))
-		sender->pid = 0;
-	return !sender->pid;
+	return helper_wait_for_end(&sender->process, wait_ms);
 }
 
 void sender_stop(struct sender *sender)
 {
-	if (!sender->socket)
+	if (!sender)
 		return;
-	if (helper_end(sender->socket, sender->pid, SENDER_END_MS))
-		sender->pid = 0;
-	sender->socket = 0;
+	helper_end(&sender->process, SENDER_END_MS);
+	free(sender);
 }

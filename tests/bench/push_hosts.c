@@ -57,6 +57,8 @@ static const char *profile_path; /* NULL: profiles are made up */
 static struct gzip *gzip; /* of a host's process */
 static char url[64], config[] = "/tmp/xtop-push-hosts-XXXXXX";
 
+static struct push *push;
+
 static uint64_t random_next(uint64_t *state) /* xorshift64 */
 {
 	*state ^= *state << 13;
@@ -250,7 +252,7 @@ static void push_guest(struct host *host, const struct snapshot *snapshot, unsig
 	snprintf(profile.uuid, sizeof(profile.uuid), "5f3a9c1e-0000-4000-8000-%04u%08u", h, g);
 	must_or_die(export_pprof(snapshot, &settings, file));
 	fclose(file);
-	push_add(&profile, bytes, size_bytes);
+	push_add(push, &profile, bytes, size_bytes);
 	free(bytes);
 	host->profiles++;
 	host->profile_bytes += size_bytes;
@@ -305,10 +307,10 @@ static void wait_until(uint64_t ns, uint64_t n, struct push_status *status)
 {
 	const struct timespec nap = { .tv_nsec = 50 * (long)MS };
 
-	push_get_status(status);
+	push_get_status(push, status);
 	while (clock_now_ns() < ns && status->sent + status->dropped + status->refused < n) {
 		nanosleep(&nap, NULL);
-		push_get_status(status);
+		push_get_status(push, status);
 	}
 }
 
@@ -326,7 +328,7 @@ static void run_host(unsigned h)
 	struct import *import;
 	pid_t sender;
 
-	must_or_die(push_start(&settings));
+	must_or_die(push_start(&settings, &push));
 	gzip = gzip_create(true);
 	sender = find_sender();
 	frames = make_frames(functions);
@@ -353,8 +355,8 @@ static void run_host(unsigned h)
 	host->anon_kb = process_anon_kb(sender);
 	host->sent = status.sent;
 	host->lost = status.dropped + status.refused;
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 	_exit(0);
 }
 

@@ -23,6 +23,7 @@
 
 #define WAIT_MS 60000
 
+static struct push *push;
 static char folder[] = "/tmp/xtop-push-XXXXXX";
 static char requests[64], cache[64], config[64], url[128];
 
@@ -66,7 +67,7 @@ static void add(unsigned n, size_t size_bytes)
 
 	for (size_t i = 0; i < size_bytes; i++)
 		bytes[i] = (char)(i * 7 + n);
-	push_add(&profile, bytes, size_bytes);
+	push_add(push, &profile, bytes, size_bytes);
 	free(bytes);
 }
 
@@ -76,10 +77,10 @@ static struct push_status wait_for(uint64_t n)
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	struct push_status status;
 
-	push_get_status(&status);
+	push_get_status(push, &status);
 	for (unsigned i = 0; i < WAIT_MS && status.sent + status.refused + status.dropped < n; i++) {
 		nanosleep(&ms, NULL);
-		push_get_status(&status);
+		push_get_status(push, &status);
 	}
 	return status;
 }
@@ -148,7 +149,7 @@ static void test_request(const char *text, const char *authorization, const char
 	http_server_start(&server, requests, "200");
 	settings = settings_for(server.port);
 	must(push_check(&settings));
-	must(push_start(&settings));
+	must(push_start(&settings, &push));
 	add(1, 3000);
 	status = wait_for(1);
 	check(status.sent == 1 && status.sent_bytes == 3000 && !status.failing,
@@ -158,8 +159,8 @@ static void test_request(const char *text, const char *authorization, const char
 	add(3, 1 << 20);
 	status = wait_for(3);
 	check(status.sent == 3 && http_server_count(requests) == 3, "two more, of any size");
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 	http_server_stop(&server);
 }
 
@@ -203,7 +204,7 @@ static void test_fault(const struct fault *fault)
 	write_config("timeout=1\n");
 	http_server_start(&server, requests, fault->script);
 	settings = settings_for(server.port);
-	must(push_start(&settings));
+	must(push_start(&settings, &push));
 	before_ns = clock_now_ns();
 	add(1, 3000);
 	status = wait_for(1);
@@ -217,8 +218,8 @@ static void test_fault(const struct fault *fault)
 	check(took_s >= fault->least_s && took_s < fault->most_s, "%s: took %.2f s", fault->script,
 	      took_s);
 	check(strstr(status.message, fault->message), "%s: says why", fault->script);
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 	http_server_stop(&server);
 }
 
@@ -232,15 +233,15 @@ static void test_poison(void)
 	forget();
 	http_server_start(&server, requests, "500 500 500 500 500 200");
 	settings = settings_for(server.port);
-	must(push_start(&settings));
+	must(push_start(&settings, &push));
 	add(1, 3000);
 	add(2, 3000);
 	status = wait_for(2);
 	check(status.refused == 1 && status.sent == 1 && status.failures == 4,
 	      "500 five times: %" PRIu64 " refused, %" PRIu64 " delivered", status.refused,
 	      status.sent);
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 	http_server_stop(&server);
 }
 
@@ -288,13 +289,13 @@ static void test_spool(void)
 	http_server_start(&server, requests, "200");
 	http_server_stop(&server); /* its port is free now, and nobody listens */
 	settings = settings_for(server.port);
-	must(push_start(&settings));
+	must(push_start(&settings, &push));
 	for (unsigned i = 0; i < N; i++) {
 		add(i, BYTES);
 		nanosleep(&nap, NULL);
 	}
 	for (unsigned i = 0; i < 1000; i++) {
-		push_get_status(&status);
+		push_get_status(push, &status);
 		if (status.waiting + status.dropped == N)
 			break;
 		nanosleep(&nap, NULL);
@@ -303,13 +304,13 @@ static void test_spool(void)
 		      status.dropped > 15 && status.failing,
 	      "no server: %" PRIu64 " wait in %" PRIu64 " bytes, %" PRIu64 " dropped: %s",
 	      status.waiting, status.waiting_bytes, status.dropped, status.message);
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 	kept = count_spool();
 	check(kept >= 13 && kept <= 15, "%u files are left, of 3 MiB at most", kept);
 
 	http_server_start(&server, requests, "200");
-	must(push_start(&settings));
+	must(push_start(&settings, &push));
 	add(N, BYTES);
 	status = wait_for(kept + 1);
 	check(status.sent == kept + 1 && !status.dropped, "the next run delivers all %u of them",
@@ -318,8 +319,8 @@ static void test_spool(void)
 		ordered += from_of(i) == profile_of(N - kept - 1 + i).from_ns;
 	check_u64(ordered, kept + 1, "in order, the youngest, none twice");
 	check_u64(count_spool(), 0, "files left");
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 	http_server_stop(&server);
 }
 
@@ -338,7 +339,7 @@ static void test_files(void)
 	snprintf(path, sizeof(path), "file://%s/out", folder);
 	settings.url = path;
 	must(push_check(&settings));
-	must(push_start(&settings));
+	must(push_start(&settings, &push));
 	add(0, 3000);
 	status = wait_for(1);
 	snprintf(name, sizeof(name), "%s/out/xtop-20231114T221320.000Z-web01___-12345678.pb.gz",
@@ -363,8 +364,8 @@ static void test_files(void)
 		 folder);
 	check(status.sent == 12 && !status.dropped && stat(name, &file) == 0 && file.st_size == 101,
 	      "a name that is taken twice: %s", name);
-	push_finish();
-	push_stop();
+	push_finish(push);
+	push_stop(push);
 }
 
 /* --- what is refused at the start ------------------------------------------------------------- */
@@ -398,8 +399,7 @@ static void check_config(const char *text, const char *words)
 	struct push_settings settings = settings_for(1);
 
 	write_config(text);
-	check_fails(push_start(&settings), words);
-	push_stop();
+	check_fails(push_start(&settings, &push), words);
 }
 
 static void test_refused(void)
@@ -424,12 +424,10 @@ static void test_refused(void)
 	check_config("ca=/nowhere\n", "/nowhere");
 	write_config("tenant=1\n");
 	chmod(config, 0644);
-	check_fails(push_start(&settings), "chmod");
-	push_stop();
+	check_fails(push_start(&settings, &push), "chmod");
 	write_config("tenant=1\n");
 	settings.url = "file:///nowhere/at/all";
-	check_fails(push_start(&settings), "cannot write to '/nowhere/at/all'");
-	push_stop();
+	check_fails(push_start(&settings, &push), "cannot write to '/nowhere/at/all'");
 	check(waitpid(-1, NULL, WNOHANG) < 0, "no process is left");
 }
 

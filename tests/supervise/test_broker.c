@@ -575,7 +575,7 @@ static int start_bare(pid_t *pid)
 	*pid = fork();
 	if (*pid == 0) {
 		close(sockets[0]);
-		broker_run(&settings, sockets[1]);
+		broker_run((void *)&settings, sockets[1]);
 		_exit(0);
 	}
 	close(sockets[1]);

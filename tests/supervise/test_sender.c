@@ -19,7 +19,7 @@
 #include "tests/support/tap.h"
 #include "xtop/supervise/sender.h"
 
-static struct sender sender;
+static struct sender *sender;
 static char folder[] = "/tmp/xtop-sender-XXXXXX";
 
 struct packet {
@@ -36,7 +36,7 @@ static void nap(void)
 static bool get(struct packet *packet)
 {
 	for (unsigned i = 0; i < 20000; i++, nap())
-		if (sender_get(&sender, packet, sizeof(*packet)))
+		if (sender_get(sender, packet, sizeof(*packet)))
 			return true;
 	return false;
 }
@@ -70,8 +70,8 @@ static void test_walls(void)
 	must(sender_start(&settings, &sender));
 	check(get(&packet), "the process has tried");
 	check_string(packet.text, "none", "what it was able to do");
-	check(sender_wait_for_end(&sender, 20000), "it has ended");
-	sender_stop(&sender);
+	check(sender_wait_for_end(sender, 20000), "it has ended");
+	sender_stop(sender);
 	close(secret);
 }
 
@@ -129,28 +129,29 @@ static void test_packets(void)
 	unsigned n = 0;
 	pid_t other;
 
-	check(write(fd, "two!", 4) == 4 && !sender_put(&sender, &packet, sizeof(packet), fd),
-	      "without a sender nothing is sent");
+	if (write(fd, "two!", 4) != 4)
+		exit(99);
 	must(sender_start(&echo, &sender));
-	check(sender_put(&sender, &packet, sizeof(packet), fd) && get(&packet), "there and back");
+	check(sender_put(sender, &packet, sizeof(packet), fd) && get(&packet), "there and back");
 	check_string(packet.text, "one two!  ", "the packet and its file");
-	check(!sender_get(&sender, &packet, sizeof(packet)), "nothing more");
-	sender_stop(&sender);
+	check(!sender_get(sender, &packet, sizeof(packet)), "nothing more");
+	sender_stop(sender);
 	check(waitpid(-1, NULL, WNOHANG) < 0, "the process has ended with us");
 	must(sender_start(&echo, &sender));
 	other = start_other();
-	sender_stop(&sender);
-	check(!sender.pid, "so it does while another process has a copy of the socket");
+	sender_stop(sender);
+	check(waitpid(other, NULL, WNOHANG) == 0 && waitpid(-1, NULL, WNOHANG) == 0,
+	      "so it does while another process has a copy of the socket");
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	must(sender_start(&deaf, &sender));
 	clock_gettime(CLOCK_MONOTONIC, &before);
-	while (n < 1000000 && sender_put(&sender, &packet, sizeof(packet), -1))
+	while (n < 1000000 && sender_put(sender, &packet, sizeof(packet), -1))
 		n++;
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	check(n > 10 && n < 1000000 && after.tv_sec - before.tv_sec < 10,
 	      "a process that does not listen has room for %u packets, and does not stop us", n);
-	sender_stop(&sender);
+	sender_stop(sender);
 	close(fd);
 }
 
@@ -158,7 +159,10 @@ static void test_packets(void)
 
 static void run_for_ever(void *context, int socket, int fd)
 {
-	(void)context, (void)socket, (void)fd;
+	pid_t *pid = context;
+
+	(void)socket, (void)fd;
+	*pid = getpid();
 	for (;;)
 		nap();
 }
@@ -176,16 +180,19 @@ static bool was_killed(pid_t pid)
 /* A process with a folder is another user's, if the test is root's. It hears of nothing. */
 static void test_death(void)
 {
-	const struct sender_settings settings = { .option = "--push", .run = run_for_ever, .folder = folder };
-	pid_t main_pid, *pid = mmap(NULL, sizeof(*pid), PROT_READ | PROT_WRITE,
-				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile pid_t *pid = mmap(NULL, sizeof(*pid), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct sender_settings settings = { .option = "--push", .run = run_for_ever,
+						  .folder = folder, .context = (void *)pid };
+	pid_t main_pid;
 	bool killed = false;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	main_pid = fork();
 	if (main_pid == 0) {
 		must(sender_start(&settings, &sender));
-		*pid = sender.pid;
+		while (!*pid)
+			nap();
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(main_pid, NULL, 0);

@@ -21,6 +21,9 @@
 /* A text that is older is not shown: Prometheus is to see that xtop stands still. */
 #define METRICS_STALE_NS 60000000000ULL
 
+/* The process that serves metrics, as main sees it. */
+struct metrics;
+
 /* What the process tells. */
 struct metrics_status {
 	uint64_t scrapes; /* or files that were written */
@@ -33,12 +36,13 @@ struct metrics_status {
 /* Usage errors. */
 struct xtop_error *metrics_check(const char *target);
 /* Starts the process. Call it first of all, with all rights. TARGET outlives the run. */
-struct xtop_error *metrics_start(const char *target);
+struct xtop_error *metrics_start(const char *target, struct metrics **metricsp);
 /* Hands over a text. If there is no room for it now, the next one will come. */
-void metrics_put(const void *text, size_t size_bytes);
-void metrics_get_status(struct metrics_status *status);
+void metrics_put(const struct metrics *metrics, const void *text, size_t size_bytes);
+void metrics_get_status(struct metrics *metrics, struct metrics_status *status);
 /* False: the process was killed. Only another run can start a new one: this one has no rights. */
-bool metrics_is_alive(void);
-void metrics_stop(void); /* without a start, nothing */
+bool metrics_is_alive(const struct metrics *metrics);
+/* Ends the process, and frees METRICS, which may be NULL. */
+void metrics_stop(struct metrics *metrics);
 
 #endif

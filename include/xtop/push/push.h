@@ -22,6 +22,9 @@
 #define PUSH_MAX_LABELS        32
 #define PUSH_MAX_PROFILE_BYTES (16U << 20) /* compressed */
 
+/* The sender of profiles, as main sees it. */
+struct push;
+
 /* Strings outlive the run. */
 struct push_settings {
 	const char *url;
@@ -65,14 +68,16 @@ struct xtop_error *push_check(const struct push_settings *settings);
  */
 struct xtop_error *push_check_config(const char *path);
 /* Starts the process. Call it first of all, with all rights. SETTINGS outlive the run. */
-struct xtop_error *push_start(const struct push_settings *settings);
-/* Hands over a profile of SIZE_BYTES. One for which there is no room is dropped and counted. */
-void push_add(const struct push_profile *profile, const void *bytes, size_t size_bytes);
-void push_get_status(struct push_status *status);
+struct xtop_error *push_start(const struct push_settings *settings, struct push **pushp);
+/* Hands over a profile of SIZE_BYTES. A profile for which there is no room is dropped and counted. */
+void push_add(struct push *push, const struct push_profile *profile, const void *bytes,
+	      size_t size_bytes);
+void push_get_status(struct push *push, struct push_status *status);
 /* False: the process was killed. Only another run can start a new one: this one has no rights. */
-bool push_is_alive(void);
+bool push_is_alive(const struct push *push);
 /* The process gets a few seconds to send what waits. The rest stays in the spool. */
-void push_finish(void);
-void push_stop(void); /* without a start, nothing */
+void push_finish(struct push *push);
+/* Ends the process, and frees PUSH, which may be NULL. */
+void push_stop(struct push *push);
 
 #endif

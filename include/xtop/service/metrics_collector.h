@@ -31,6 +31,7 @@ struct metrics_collector_guest {
 struct metrics_collector {
 	const struct options *options;
 	struct pipelines *pipelines;
+	struct metrics *metrics; /* the process that gets the texts */
 	void (*report)(const char *line);
 	const char *xen;                /* Xen's version; "" if it is not known */
 	const struct host_budget *host; /* the budget of all guests; NULL until it is known */

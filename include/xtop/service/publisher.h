@@ -38,6 +38,8 @@ struct publisher {
 	const struct filter *filter;
 	void (*report)(const char *line);
 	struct push_settings settings;
+	struct push *push;       /* the sender of --push; NULL: none */
+	struct metrics *metrics; /* the process of --metrics; NULL: none */
 	char host[65]; /* dom0's name */
 	char xen[32];  /* "Xen 4.17.7", set by session.c; "" if it is not known */
 	struct publisher_guest guests[PIPELINES_MAX_GUESTS];

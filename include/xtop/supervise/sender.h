@@ -15,6 +15,8 @@
 
 #include "xtop/base/error.h"
 
+struct sender;
+
 struct sender_settings {
 	const char *option; /* "--push": for messages */
 	/* In the process, with all rights still: reads the user's files. Error: main reports it. */
@@ -31,14 +33,11 @@ struct sender_settings {
 
 /* --- main's side ------------------------------------------------------------------------------ */
 
-/* To begin with all zeros: there is no process. */
-struct sender {
-	int socket; /* 0: none */
-	pid_t pid;  /* 0: none, or it has ended */
-};
-
-/* Call it before other threads and processes start. Returns when the process has no rights left. */
-struct xtop_error *sender_start(const struct sender_settings *settings, struct sender *sender);
+/*
+ * Starts the process. Call it before other threads and processes start. Returns when the process
+ * has no rights left.
+ */
+struct xtop_error *sender_start(const struct sender_settings *settings, struct sender **senderp);
 /*
  * Sends a packet with the descriptor FD (-1: none), which stays the caller's. False: there is no
  * room, or the process is gone.
@@ -48,7 +47,8 @@ bool sender_put(const struct sender *sender, const void *packet, size_t size_byt
 bool sender_get(const struct sender *sender, void *packet, size_t size_bytes);
 /* Waits up to WAIT_MS. True: the process has ended; its last packets can still be got. */
 bool sender_wait_for_end(struct sender *sender, unsigned wait_ms);
-void sender_stop(struct sender *sender); /* without a start, nothing */
+/* Ends the process and frees SENDER, which may be NULL. */
+void sender_stop(struct sender *sender);
 
 /* --- in the process --------------------------------------------------------------------------- */
 
