@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of a thread's work; see work.h. Any thread; each has its own state. */
+/* The end of work; see work.h. The resolver's thread. */
 #include "config.h"
 
 #include "xtop/base/work.h"
 
 #include <stddef.h>
 
-static _Thread_local struct {
-	bool (*is_over)(void *context);
-	void *context;
-	bool over;
-} work;
-
-void work_set_end(bool (*is_over)(void *context), void *context)
+void work_set_end(struct work *work, bool (*ends)(void *context), void *context)
 {
-	work.is_over = is_over;
-	work.context = context;
-	work.over = false;
+	if (work)
+		*work = (struct work){ .ends = ends, .context = context };
 }
 
-bool work_is_over(void)
+bool work_is_over(struct work *work)
 {
-	if (!work.over && work.is_over)
-		work.over = work.is_over(work.context);
-	return work.over;
+	if (!work)
+		return false;
+	if (!work->over && work->ends)
+		work->over = work->ends(work->context);
+	return work->over;
 }

@@ -70,7 +70,7 @@ struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *
 		return elf_damaged(file, ".gnu_debugdata is too large");
 	if (!elf_load_section(file, index, &packed) || packed.n_gaps)
 		return NULL;
-	if (!elf_unpack_xz(&packed, file->limits.unpacked_bytes, blob))
+	if (!elf_unpack_xz(&packed, file->limits.unpacked_bytes, file->work, blob))
 		return elf_damaged(file, ".gnu_debugdata");
 	return NULL;
 }

@@ -86,10 +86,13 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic);
 
 /* The CRC-32 of what BEFORE is the CRC-32 of, and N bytes more. 0 is that of nothing. */
 uint32_t elf_crc32(const uint8_t *bytes, size_t n, uint32_t before);
+struct work;
+
 /*
  * PACKED is an .xz file. False: it is not, or not whole, or becomes as large as MAX_BYTES, or
  * memory is out.
  */
-bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct elf_blob *blob);
+bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct work *work,
+		   struct elf_blob *blob);
 
 #endif

@@ -61,17 +61,18 @@ static bool xz_make_room(lzma_stream *stream, size_t max_bytes, struct elf_blob 
 }
 
 /* True: the whole stream was right. BLOB is the caller's in any case. */
-static bool xz_run(lzma_stream *stream, size_t max_bytes, struct elf_blob *blob)
+static bool xz_run(lzma_stream *stream, size_t max_bytes, struct work *work, struct elf_blob *blob)
 {
 	lzma_ret result = LZMA_OK;
 
-	while (result == LZMA_OK && !work_is_over() && xz_make_room(stream, max_bytes, blob))
+	while (result == LZMA_OK && !work_is_over(work) && xz_make_room(stream, max_bytes, blob))
 		result = lzma_code(stream, LZMA_FINISH);
 	blob->size_bytes = stream->total_out;
 	return result == LZMA_STREAM_END;
 }
 
-bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct elf_blob *blob)
+bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct work *work,
+		   struct elf_blob *blob)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	bool done;
@@ -82,7 +83,7 @@ bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct elf_b
 		return false;
 	stream.next_in = packed->bytes;
 	stream.avail_in = packed->size_bytes;
-	done = xz_run(&stream, max_bytes, blob) && blob->size_bytes;
+	done = xz_run(&stream, max_bytes, work, blob) && blob->size_bytes;
 	lzma_end(&stream);
 	if (!done)
 		elf_blob_deinit(blob);

@@ -80,6 +80,7 @@ static bool elf_kernel_is_at(void *context, uint64_t header)
 
 	kernel->header = header;
 	if (!error) {
+		image->work = memory_work(kernel->memory);
 		error = elf_kernel_read(kernel, image);
 		if (!error && image->symtab && symtab_find(image->symtab, kernel->pc, &entry) &&
 		    elf_kernel_read_file(kernel, 0, kernel->ident, sizeof(kernel->ident)) ==

@@ -281,7 +281,7 @@ static bool linux_read_tasks(void *context, uint64_t now_ns, const struct os_wai
 	error_destroy(sleepers_create(guest, system->finder.tasks, system->finder.processes,
 				      &sleepers));
 	created = sleepers;
-	while (created && !work_is_over() &&
+	while (created && !work_is_over(memory_work(guest->memory)) &&
 	       sleepers_read(sleepers, now_ns, LINUX_TASKS_PERIOD_NS, sink) == OS_WAITS_MORE)
 		;
 	sleepers_destroy(sleepers);

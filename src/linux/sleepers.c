@@ -539,6 +539,7 @@ static void sleepers_read_tasks(struct sleepers *sleepers, unsigned *left, uint6
 enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uint64_t period_ns,
 				 const struct os_waits_sink *sink)
 {
+	struct work *work = memory_work(sleepers->guest->memory);
 	unsigned left = SLEEPERS_TURN;
 	uint64_t cpu_ns;
 	bool whole;
@@ -549,15 +550,15 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 	if (!sleepers->seen_all)
 		sleepers_read_tasks(sleepers, &left, now_ns, sink);
 	/*
-	 * When the thread's work is over, reads fail: the pass has not seen the tasks that they
+	 * When the work is over, reads fail: the pass has not seen the tasks that they
 	 * miss.
 	 */
-	if (!sleepers->seen_all || work_is_over())
+	if (!sleepers->seen_all || work_is_over(work))
 		return OS_WAITS_MORE;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	whole = sleepers_read_locks(sleepers, &left, now_ns, sink);
 	sleepers->counts.locks_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	if (!whole || work_is_over())
+	if (!whole || work_is_over(work))
 		return OS_WAITS_MORE;
 	sleepers_end_pass(sleepers);
 	return OS_WAITS_WHOLE;

@@ -85,6 +85,17 @@ void memory_refresh(struct memory *memory)
 		memory_give_back(memory);
 }
 
+void memory_set_work(struct memory *memory, struct work *work)
+{
+	if (memory)
+		memory->work = work;
+}
+
+struct work *memory_work(const struct memory *memory)
+{
+	return memory ? memory->work : NULL;
+}
+
 void memory_update_pages(struct memory *memory, uint64_t guest_pages)
 {
 	if (memory->ops->update_pages)
@@ -118,7 +129,7 @@ size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char
 {
 	size_t n_ok = 0;
 
-	memory->fetched = !work_is_over();
+	memory->fetched = !work_is_over(memory->work);
 	if (!memory->fetched) {
 		memset(memory->ok, 0, n * sizeof(memory->ok[0]));
 		return 0;
@@ -347,8 +358,8 @@ static bool memory_read_part(struct memory *memory, frame_t frame, size_t offset
 	if (memory->ops->read_part && !memory->watcher.copy) {
 		memory->counts.batches++;
 		memory->counts.pages++;
-		return !work_is_over() && memory->ops->read_part(memory->context, frame, offset,
-								 bytes, size_bytes);
+		return !work_is_over(memory->work) &&
+		       memory->ops->read_part(memory->context, frame, offset, bytes, size_bytes);
 	}
 	memory_renew(memory, frame);
 	return memory_read_kept(memory, frame, offset, bytes, size_bytes);

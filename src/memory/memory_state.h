@@ -35,13 +35,14 @@ struct memory {
 	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
 	uint64_t changes;    /* of copies; starts at 1, so that a place of zeros is free */
 	struct memory_counts counts;
+	struct work *work; /* reads fail when it is over; NULL: never */
 	struct memory_watcher watcher; /* any of its functions may be NULL */
 	struct memory_slot slots[MEMORY_SLOTS];
 	struct memory_place places[MEMORY_PLACES]; /* by page; not if a watcher asks what is used */
 	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
 	bool ok[MEMORY_BATCH_PAGES];
-	bool fetched; /* memory_ops.read() was called. False: the thread's work was over */
+	bool fetched; /* memory_ops.read() was called. False: the work was over */
 };
 
 /* Reads N pages to TO, and sets ok[] and fetched. Returns how many could be read. */

@@ -42,6 +42,7 @@ static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_
 struct os {
 	struct os_guest guest;
 	struct control *control;
+	struct work *work; /* what the guest is read for; NULL: never broken off */
 	const struct os_ops *ops; /* the known system's functions; NULL if no system is known */
 	void *system;             /* the known system's state */
 	bool looked;              /* a vCPU ran: if OPS is NULL, the system is an unknown one */
@@ -107,6 +108,8 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 	if (!os)
 		return error_create("out of memory");
 	os->control = settings->control;
+	os->work = settings->work;
+	memory_set_work(settings->memory, settings->work);
 	os->guest = (struct os_guest){
 		.memory = settings->memory,
 		.type = settings->type,
@@ -224,6 +227,7 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 {
 	os_forget(os);
 	os->guest.memory = memory;
+	memory_set_work(memory, os->work);
 	os->guest.type = type;
 	if (strcmp(os->guest.uuid, uuid) != 0)
 		os->guest.kernel_cache = NULL; /* the cache belongs to the other domain */
@@ -251,7 +255,8 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 		os->strays = runs == OS_RUNS_NOT ? os->strays + 1 : 0;
 	if (os->strays)
 		os->next_ns = now_ns + OS_STRAY_NS;
-	if ((os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system)) && !work_is_over())
+	if ((os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system)) &&
+	    !work_is_over(os->work))
 		os_forget(os);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "xtop/base/work.h"
 #include "xtop/pipeline/pipeline.h"
 
 #include <pthread.h>
@@ -37,6 +38,7 @@ struct pipeline {
 	struct attached_guest source;
 	struct recorded_memory *recorded; /* memory of a recording; NULL: live, or not recorded */
 	struct symbols *symbols;
+	struct work work; /* what the resolver does; the guest's memory and images point to it */
 	struct kernel_cache *cache; /* NULL: kernels are not cached */
 	struct os *os;
 	const struct snapshot *given_baseline; /* valid until pipeline_start() ends; NULL: none */
@@ -249,11 +251,12 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	return NULL;
 }
 
-static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
+static struct os_settings pipeline_os_settings(struct pipeline *pipeline)
 {
 	return (struct os_settings){
 		.type = pipeline->guest.type,
 		.memory = pipeline->source.memory,
+		.work = &pipeline->work,
 		.control = pipeline->control,
 		.symbols = pipeline->symbols,
 		.root = pipeline->options->root,
@@ -335,6 +338,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.slot = pipeline->slot,
 		.waits_slot = pipeline->waits_slot,
 		.symbols = pipeline->symbols,
+		.work = &pipeline->work,
 		.os = pipeline->os,
 		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
@@ -496,6 +500,8 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	pipeline->options = options;
 	pipeline->domain = domain;
 	error = symbols_create(&pipeline->symbols);
+	if (!error)
+		symbols_set_work(pipeline->symbols, &pipeline->work);
 	if (!error)
 		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (error) {

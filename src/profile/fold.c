@@ -463,7 +463,7 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 		return true;
 	}
 	fold_unwind(fold, vcpu);
-	if (work_is_over())
+	if (work_is_over(fold->settings.work))
 		return false;
 	fold->walked_whole = fold_is_walked_whole(fold);
 	fold_learn(fold, vcpu);

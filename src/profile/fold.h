@@ -36,6 +36,7 @@ struct fold_settings {
 	struct addresses *addresses;
 	struct seen_code *code;
 	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
+	struct work *work;             /* NULL: never broken off */
 	struct os *os;                 /* the system inside the guest; NULL: not looked at */
 	enum unwind_how how;
 	struct batches *self;          /* counts innermost functions */

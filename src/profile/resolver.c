@@ -128,6 +128,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		/* Instructions of intervals are never shown, neither now nor in a replay. */
 		.code = settings->intervals && !settings->writer ? NULL : resolver->code,
 		.self = resolver->self,
+		.work = settings->work,
 		.children = resolver->children,
 		.found_by = &resolver->found_by,
 		.symbols = settings->symbols,
@@ -404,7 +405,7 @@ static void resolver_add_crash_sample(struct resolver *resolver, const struct sa
 
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
 {
-	if (work_is_over()) {
+	if (work_is_over(resolver->settings.work)) {
 		resolver_count_unresolved(resolver, record, size_bytes);
 		return;
 	}
@@ -685,7 +686,7 @@ void resolver_run(struct resolver *resolver)
 	size_t size_bytes;
 	bool finishing, more;
 
-	work_set_end(resolver_is_over, resolver);
+	work_set_end(resolver->settings.work, resolver_is_over, resolver);
 	for (;;) {
 		/* Ask first: all records from before the end was announced are in the ring now. */
 		finishing = control_is_finishing(resolver->settings.control);
@@ -696,10 +697,11 @@ void resolver_run(struct resolver *resolver)
 			resolver_update_pages(resolver);
 		resolver_drain(resolver);
 		/* In a replay the recording has notes of these polls. */
-		if (resolver->settings.os && !resolver->settings.recorded && !work_is_over())
+		if (resolver->settings.os && !resolver->settings.recorded &&
+		    !work_is_over(resolver->settings.work))
 			resolver_poll(resolver, clock_now_ns());
 		more = resolver->settings.os && !resolver->settings.recorded && !finishing &&
-		       !work_is_over() && resolver_poll_waits(resolver);
+		       !work_is_over(resolver->settings.work) && resolver_poll_waits(resolver);
 		if (snapshot_wanted(resolver->settings.slot) || resolver_ends_interval(resolver)) {
 			/* A reset that was asked for before the snapshot must show in it. */
 			resolver_reset(resolver);
@@ -717,5 +719,5 @@ void resolver_run(struct resolver *resolver)
 		os_update_pages(resolver->settings.os, 0);
 	resolver_publish_waits(resolver, true);
 	resolver_publish(resolver, true);
-	work_set_end(NULL, NULL);
+	work_set_end(resolver->settings.work, NULL, NULL);
 }

@@ -97,11 +97,12 @@ static struct xtop_error *client_report_gone(int errno_value)
 static struct xtop_error *client_exchange(const struct broker_request *request, const int *fds,
 					  size_t n_fds, struct broker_reply *reply, int *fdp)
 {
+	const int socket = client.process.socket;
 	int got[BROKER_MAX_FDS];
 	size_t n_got;
 
-	if (client.gone || !wire_send(client.process.socket, request, sizeof(*request), fds, n_fds) ||
-	    !wire_receive(client.process.socket, reply, sizeof(*reply), got, &n_got))
+	if (client.gone || !wire_send(socket, request, sizeof(*request), fds, n_fds) ||
+	    !wire_receive(socket, reply, sizeof(*reply), got, &n_got))
 		return client_report_gone(errno);
 	for (size_t i = fdp ? 1 : 0; i < n_got; i++)
 		close(got[i]);

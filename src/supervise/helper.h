@@ -40,7 +40,7 @@ void helper_detach(int socket);
  */
 void helper_end(struct helper *helper, unsigned wait_ms);
 
-/* For the parent: waits for the end of the process, WAIT_MS at most. True: the process has ended. */
+/* Waits in the parent for the end of the process, WAIT_MS at most. True: the process has ended. */
 bool helper_wait_for_end(struct helper *helper, unsigned wait_ms);
 
 /*

@@ -285,7 +285,7 @@ static bool line_client_take_all(void)
 		int fds[BROKER_MAX_FDS];
 		size_t n_fds = 0;
 
-		if (!wire_receive(lines.process.socket, &lines.reply, sizeof(lines.reply), fds, &n_fds)) {
+		if (!wire_receive(ready.fd, &lines.reply, sizeof(lines.reply), fds, &n_fds)) {
 			line_client_give_up();
 			return true;
 		}

@@ -65,7 +65,8 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 	struct code_source source = { .read = elf_code_read,
 				      .find_function = elf_code_find_function,
 				      .close = elf_code_close,
-				      .context = code };
+				      .context = code,
+				      .work = file->work };
 	uint64_t start = UINT64_MAX, end = 0;
 	bool is_arm32 = elf_machine_is_arm(file) && elf_machine_is_short(file);
 

@@ -131,7 +131,7 @@ static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segme
 
 void elf_read_frames(struct elf_file *file, struct elf_frames *frames)
 {
-	*frames = (struct elf_frames){ .eh_frame.bytes = NULL };
+	*frames = (struct elf_frames){ .sections.work = file->work, .exidx.work = file->work };
 	elf_find_entries(file, &frames->sections.entries);
 	for (size_t i = 1; i < file->n_sections; i++)
 		elf_try_section(file, i, frames);

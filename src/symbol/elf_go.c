@@ -143,7 +143,8 @@ void elf_read_go(struct elf_file *file, struct elf_go *go)
 				       .size_bytes = go->blob.size_bytes,
 				       .gaps = go->blob.gaps,
 				       .n_gaps = go->blob.n_gaps,
-				       .entry = file->header.e_entry };
+				       .entry = file->header.e_entry,
+				       .work = file->work };
 	go->found = go_table_init(&go->table);
 	if (go->found)
 		elf_decode_go_stacks(file, &go->table);

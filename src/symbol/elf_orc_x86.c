@@ -70,6 +70,7 @@ struct orc *elf_read_orc(struct elf_file *file)
 		.ips_address = file->sections[found.ips].header.sh_addr,
 		.text_start = found.text_start,
 		.text_end = found.text_end,
+		.work = file->work,
 	};
 	if (source.n == 0 || source.n > ORC_MAX_ENTRIES ||
 	    source.n * ORC_ENTRY_BYTES != entries.size_bytes ||

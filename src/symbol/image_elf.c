@@ -76,6 +76,24 @@ struct image_names {
 	size_t unpacked_bytes;
 };
 
+static struct xtop_error *image_open_guest(const struct image *image, const struct bytes *bytes,
+					   const struct elf_limits *limits, struct elf_file *file)
+{
+	struct xtop_error *error = elf_file_init_guest(file, bytes, image->name, limits);
+
+	file->work = image->work;
+	return error;
+}
+
+static struct xtop_error *image_open_host(const struct image *image, int fd,
+					  const struct elf_limits *limits, struct elf_file *file)
+{
+	struct xtop_error *error = elf_file_init_host(file, fd, image->name, limits);
+
+	file->work = image->work;
+	return error;
+}
+
 /* What comes before damage, or a limit, is kept. */
 static struct xtop_error *image_read_symbols(struct elf_file *file, const struct elf_go *go,
 					     struct image_names *names)
@@ -88,6 +106,7 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, const struct
 	if (error)
 		return error;
 	symtab_limit_names(tab, IMAGE_MAX_NAMES_BYTES);
+	symtab_set_work(tab, file->work);
 	damage = elf_read_symbols(file, tab, &counts);
 	if (!damage && go)
 		damage = elf_go_add_symbols(go, tab, &counts.n_added);
@@ -186,7 +205,7 @@ static struct xtop_error *image_read_file(struct image *image, struct elf_file *
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct xtop_error *error = elf_file_init_guest(&file, bytes, image->name, &image_limits);
+	struct xtop_error *error = image_open_guest(image, bytes, &image_limits, &file);
 
 	return error ? error : image_read_file(image, &file);
 }
@@ -194,7 +213,7 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_root_limits);
+	struct xtop_error *error = image_open_host(image, fd, &image_root_limits, &file);
 
 	if (!error)
 		error = image_read_file(image, &file);
@@ -218,7 +237,7 @@ static bool image_is_debug_file(const struct image *image, struct elf_file *file
 bool image_read_debug_file(struct image *image, int fd, bool by_link)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_root_limits);
+	struct xtop_error *error = image_open_host(image, fd, &image_root_limits, &file);
 	struct image_names names = { 0 };
 
 	if (!error && image_is_debug_file(image, &file, by_link))
@@ -240,7 +259,7 @@ bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf
 	bool found;
 
 	limits.relocatable = true; /* a kernel module */
-	error = elf_file_init_host(&file, fd, image->name, &limits);
+	error = image_open_host(image, fd, &limits, &file);
 	found = !error && image_is_debug_file(image, &file, by_link) &&
 		(elf_find_section(&file, ".debug_info") ||
 		 elf_find_section(&file, ".zdebug_info"));
@@ -293,7 +312,7 @@ struct xtop_error *image_read_tables(struct image *image, int fd)
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
 	_cleanup_(elf_go_deinit) struct elf_go go = { 0 };
 	struct unwind_tables *tables = &image->tables;
-	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_own_limits);
+	struct xtop_error *error = image_open_host(image, fd, &image_own_limits, &file);
 
 	if (error)
 		return error;
@@ -326,7 +345,7 @@ struct xtop_error *image_copy_tables(const struct image *image, int *fdp)
 	*fdp = -1;
 	if (image->tables_fd < 0)
 		return NULL;
-	error = elf_file_init_host(&file, image->tables_fd, image->name, &image_own_limits);
+	error = image_open_host(image, image->tables_fd, &image_own_limits, &file);
 	return error ? error : elf_copy_tables(&file, fdp);
 }
 
@@ -358,6 +377,7 @@ static struct xtop_error *image_attach_code(struct image *image, struct elf_file
 	}
 	symtab_extent(image->symtab, &start, &end);
 	elf_find_entries(file, &with_entries.entries);
+	with_entries.work = file->work;
 	return unwind_tables_build_computed(&image->tables, &with_entries, start, end);
 }
 
@@ -366,7 +386,7 @@ struct xtop_error *image_read_loaded_elf(struct image *image, const struct bytes
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
 	struct xtop_error *error =
-		elf_file_init_guest(&file, bytes, image->name, &image_loaded_limits);
+		image_open_guest(image, bytes, &image_loaded_limits, &file);
 
 	if (!error)
 		error = image_read_file(image, &file);

@@ -281,11 +281,14 @@ static struct xtop_error *pe_add_exports(const struct bytes *bytes, const struct
 }
 
 static struct xtop_error *pe_read_symbols(const struct bytes *bytes, const struct pe_head *head,
-					  const struct seh_tables *tables, struct symtab **tabp)
+					  const struct seh_tables *tables, struct work *work,
+					  struct symtab **tabp)
 {
 	struct symtab *tab = NULL;
 	struct xtop_error *error = symtab_create(&tab);
 
+	if (!error)
+		symtab_set_work(tab, work);
 	if (!error)
 		error = pe_add_exports(bytes, head, tables, tab);
 	for (size_t i = 0; i < tables->n && !error; i++)
@@ -305,8 +308,9 @@ struct xtop_error *image_read_pe(struct image *image, const struct bytes *bytes,
 	struct seh_tables tables = { .source = *source };
 	struct xtop_error *error, *failed;
 
+	tables.source.work = image->work;
 	pe_read_functions(bytes, head, &tables);
-	error = pe_read_symbols(bytes, head, &tables, &image->symtab);
+	error = pe_read_symbols(bytes, head, &tables, image->work, &image->symtab);
 	failed = unwind_tables_build_seh(&image->tables, &tables);
 	if (!error)
 		return failed;

@@ -30,6 +30,7 @@ struct symbols {
 	struct image **images;
 	size_t n_images, images_capacity;
 	struct space *space;
+	struct work *work; /* goes to each image; NULL: none */
 	char *warning; /* of the first file with something to warn of */
 };
 
@@ -114,6 +115,7 @@ struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab
 	if (error)
 		return error;
 	image->symtab = no_cleanup_ptr(owned);
+	image->work = symbols->work;
 	if (build_id)
 		image->build_id = *build_id;
 	error = symbols_map(symbols, image);
@@ -123,6 +125,11 @@ struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab
 	}
 	symbols->images[symbols->n_images++] = image;
 	return NULL;
+}
+
+void symbols_set_work(struct symbols *symbols, struct work *work)
+{
+	symbols->work = work;
 }
 
 size_t symbols_count(const struct symbols *symbols)

@@ -66,6 +66,7 @@ struct symtab {
 	struct symtab_item *items;
 	size_t n_items, items_capacity;
 	size_t names_capacity, max_names_bytes;
+	struct work *work; /* NULL: building the table is never broken off */
 	bool full;      /* a name did not fit in max_names_bytes */
 	bool ascending; /* items were added in order, as nm -n and kallsyms have them */
 
@@ -99,6 +100,11 @@ struct xtop_error *symtab_create(struct symtab **tabp)
 void symtab_limit_names(struct symtab *tab, size_t names_bytes)
 {
 	tab->max_names_bytes = names_bytes;
+}
+
+void symtab_set_work(struct symtab *tab, struct work *work)
+{
+	tab->work = work;
 }
 
 bool symtab_is_full(const struct symtab *tab)
@@ -191,7 +197,7 @@ struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_
 	struct xtop_error *error;
 
 	assert(!tab->sealed);
-	if (work_is_over())
+	if (work_is_over(tab->work))
 		return NULL;
 	name_bytes = strnlen(name, name_bytes < SYMTAB_MAX_NAME_BYTES ? name_bytes
 								      : SYMTAB_MAX_NAME_BYTES);
@@ -246,7 +252,7 @@ static void symtab_merge_aliases(struct symtab *tab)
 	for (size_t i = 0; i < tab->n_items; i++) {
 		struct symtab_item *last = items + n - (n > 0), item = items[i];
 
-		if (i % SYMTAB_LOOK_ITEMS == 0 && work_is_over()) {
+		if (i % SYMTAB_LOOK_ITEMS == 0 && work_is_over(tab->work)) {
 			n = 0;
 			break;
 		}
@@ -418,7 +424,7 @@ struct xtop_error *symtab_seal(struct symtab *tab)
 
 	assert(!tab->sealed);
 	/* To sort, merge and pack a million symbols takes too long, so this may end with none. */
-	if (work_is_over())
+	if (work_is_over(tab->work))
 		tab->n_items = 0;
 	if (!tab->ascending)
 		qsort(tab->items, tab->n_items, sizeof(*tab->items), symtab_compare_items);

@@ -298,7 +298,8 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 	struct cfi *cfi = compiler->rows.cfi;
 
 	cfi->n_refused = list->refused;
-	for (size_t i = 0; i < list->n && !compiler->rows.no_memory && !work_is_over(); i++) {
+	for (size_t i = 0;
+	     i < list->n && !compiler->rows.no_memory && !work_is_over(sections->work); i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 

@@ -384,7 +384,8 @@ static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, boo
 	struct xtop_error *error = NULL;
 	struct cfi_entry entry;
 
-	for (size_t offset = 0; !error && offset + 4 <= section->size_bytes && !work_is_over();
+	for (size_t offset = 0;
+	     !error && offset + 4 <= section->size_bytes && !work_is_over(sections->work);
 	     offset = entry.next) {
 		if (offset > UINT32_MAX || cfi_in_gap(section, offset, offset + 4) ||
 		    !cfi_read_entry(section, debug_frame, offset, &entry)) {
@@ -490,7 +491,7 @@ static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 	if (!offsets)
 		return error_create("out of memory for %zu unwind entries", n);
 	n = cfi_hdr_offsets(sections, n, offsets, list);
-	for (size_t i = 0; !error && i < n && !work_is_over(); i++) {
+	for (size_t i = 0; !error && i < n && !work_is_over(sections->work); i++) {
 		size_t n_before = list->n;
 
 		if (offsets[i] < behind) {
@@ -515,11 +516,11 @@ static int cfi_compare_places(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static void cfi_list_sort(struct cfi_list *list)
+static void cfi_list_sort(struct cfi_list *list, struct work *work)
 {
 	size_t kept = 0;
 
-	if (work_is_over())
+	if (work_is_over(work))
 		list->n = 0; /* sorting would take too long */
 	if (!list->n)
 		return;
@@ -544,7 +545,7 @@ struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi
 	list->cies_bytes = 0;
 	if (!error && sections->debug_frame.bytes)
 		error = cfi_list_scan(sections, true, list);
-	cfi_list_sort(list);
+	cfi_list_sort(list, sections->work);
 	if (error)
 		cfi_list_deinit(list);
 	return error;

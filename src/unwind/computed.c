@@ -346,7 +346,8 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	uint64_t start, end, known_start, known_end;
 	bool missing, guesses;
 
-	if (work_is_over() || work->rules.no_memory || computed_rows_are_full(&work->rows))
+	if (work_is_over(computed->source.work) || work->rules.no_memory ||
+	    computed_rows_are_full(&work->rows))
 		return true;
 	if (!computed_find_bounds(computed, address, &start, &end) || start < computed->base)
 		return false;

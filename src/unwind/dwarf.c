@@ -252,7 +252,7 @@ static struct xtop_error *dwarf_add_list(struct dwarf *dwarf, const struct cfi_s
 
 	if (!program)
 		return error_create("out of memory for an unwind program");
-	for (size_t i = 0; !error && i < list->n && !work_is_over(); i++) {
+	for (size_t i = 0; !error && i < list->n && !work_is_over(sections->work); i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 

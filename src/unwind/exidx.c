@@ -150,7 +150,7 @@ static void exidx_add_rows(struct cfi_builder *rows, const struct exidx_sections
 	for (uint32_t offset = 0; exidx_read_start(&sections->index, offset, &start) &&
 				  offset / EXIDX_ENTRY_BYTES < CFI_MAX_FDES &&
 				  rows->cfi->n_rows + 2 < CFI_MAX_ROWS && !rows->no_memory &&
-				  !work_is_over();
+				  !work_is_over(sections->work);
 	     offset += EXIDX_ENTRY_BYTES) {
 		struct cfi_rule rule;
 

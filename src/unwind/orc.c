@@ -287,7 +287,8 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 		return orc_no_memory();
 	n = orc_collect(source, layout, keys);
 	error = orc_builder_init(&builder, n ? n : 1, source->text_start, source->text_end);
-	for (size_t i = 0; i < n && !error && (i % ORC_CHECK_ENTRIES || !work_is_over()); i++) {
+	for (size_t i = 0;
+	     i < n && !error && (i % ORC_CHECK_ENTRIES || !work_is_over(source->work)); i++) {
 		struct orc_row row = orc_decode(source->entries, keys[i] & (KEY_SAYS - 1), layout);
 
 		error = orc_add(&builder, keys[i] >> KEY_OFFSET_SHIFT, &row);

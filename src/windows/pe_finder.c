@@ -92,6 +92,8 @@ struct xtop_error *pe_finder_add(struct memory *memory, struct memory_root root,
 	snprintf(name, sizeof(name), "[image %llx]", (unsigned long long)place->start);
 	error = image_create(place->name[0] ? place->name : name, &image);
 	if (!error)
+		image->work = memory_work(memory);
+	if (!error)
 		error = pe_finder_read(&where, place, image);
 	if (!error)
 		error = space_add(space, &(struct mapping){

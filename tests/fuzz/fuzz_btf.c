@@ -46,7 +46,7 @@ static void read_blob(const uint8_t *blob, size_t size_bytes)
 	struct btf_want wants[] = { { .name = "task_struct" }, { .name = "dentry" } };
 	struct layout layout;
 	struct btf btf;
-	enum btf_result result = btf_init(&btf, blob, size_bytes, wants, 2);
+	enum btf_result result = btf_init(&btf, blob, size_bytes, wants, 2, NULL);
 
 	if (result == BTF_OK || result == BTF_DAMAGED) {
 		for (uint32_t type = 0; type <= btf.count + 1 && type < 512; type++)
@@ -56,7 +56,7 @@ static void read_blob(const uint8_t *blob, size_t size_bytes)
 	}
 	if (!wants[0].found && !wants[1].found)
 		return; /* then the layout is empty, and reading it takes long */
-	layout_from_btf(blob, size_bytes, &layout);
+	layout_from_btf(blob, size_bytes, NULL, &layout);
 	fuzz_must(layout_check(&layout), "the layout is valid");
 }
 

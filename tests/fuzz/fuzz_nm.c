@@ -26,7 +26,7 @@ static void read_perf_map(struct fuzz_file *file)
 	struct bytes bytes = fuzz_file_bytes(file);
 	struct symtab *tab = NULL;
 
-	fuzz_succeed(perf_map_read(&bytes, &tab));
+	fuzz_succeed(perf_map_read(&bytes, NULL, &tab));
 	if (tab)
 		check_table(tab);
 	symtab_destroy(tab);

@@ -41,7 +41,7 @@ static void read_file(struct visit *visit, uint64_t inode)
 				  "no more bytes than asked for");
 		if (bytes.size_bytes > MAX_MAP_BYTES)
 			bytes.size_bytes = MAX_MAP_BYTES;
-		fuzz_succeed(perf_map_read(&bytes, &tab));
+		fuzz_succeed(perf_map_read(&bytes, NULL, &tab));
 		symtab_destroy(tab);
 	}
 	bytes = guest_file_bytes(&visit->file, UINT64_MAX);

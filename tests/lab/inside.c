@@ -762,7 +762,7 @@ static void read_own_members(struct inside *inside)
 		wants[i] = (struct btf_want){ .name = own_structs[i] };
 	if (!blob ||
 	    memory_read_bulk(guest->memory, guest->root, start, blob, bytes) != bytes ||
-	    btf_init(&btf, blob, bytes, wants, N_OWN_STRUCTS) != BTF_OK)
+	    btf_init(&btf, blob, bytes, wants, N_OWN_STRUCTS, NULL) != BTF_OK)
 		die("inside: the kernel's BTF cannot be read");
 	for (int i = 0; i < N_OWN; i++) {
 		bool found = find_own_member(&btf, &wants[own_members[i].type],

@@ -362,30 +362,28 @@ static void test_many(void)
 	end();
 }
 
-static bool over;
-
 static bool is_over(void *context)
 {
 	(void)context;
-	return over;
+	return true;
 }
 
 /* The thread's work ends when a pass begins: from then on nothing can be read. */
 static void test_end(void)
 {
+	struct work work = { .ends = is_over };
+
 	begin();
 	for (uint32_t pid = 1; pid < 60; pid++)
 		sleeper(pid, 1);
 	while (turn(10 * S) == OS_WAITS_MORE)
 		;
-	work_set_end(is_over, NULL);
-	over = true;
+	memory_set_work(made->guest.memory, &work);
 	check(turn(11 * S) == OS_WAITS_MORE && turn(11 * S) == OS_WAITS_MORE,
 	      "a pass that ended early is not whole");
 	check_u64(sleepers_counts(sleepers).passes, 1, "number of passes");
 	check_u64(sleepers_counts(sleepers).tasks, 59, "number of tasks in each pass");
-	work_set_end(NULL, NULL);
-	over = false;
+	memory_set_work(made->guest.memory, NULL);
 	end();
 }
 

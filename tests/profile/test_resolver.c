@@ -20,6 +20,7 @@
 #include "tests/support/tap.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/registers_x86.h"
+#include "xtop/base/work.h"
 #include "xtop/export/export.h"
 #include "xtop/memory/memory.h"
 #include "xtop/os/os.h"
@@ -36,6 +37,7 @@ struct stage {
 	struct control *control;
 	struct snapshot_slot *slot;
 	struct resolver *resolver;
+	struct work work; /* the resolver's */
 	pthread_t thread;
 };
 
@@ -51,6 +53,8 @@ static void stage_open_settings(struct stage *stage, struct resolver_settings se
 	settings.control = stage->control;
 	settings.slot = stage->slot;
 	settings.symbols = stage->symbols;
+	stage->work = (struct work){ 0 };
+	settings.work = &stage->work;
 	guest_must(resolver_create(&settings, &stage->resolver));
 }
 
@@ -1273,6 +1277,7 @@ static void stage_open_slow(struct stage *stage, struct os_settings *settings, s
 	stage->symbols = settings->symbols = guest_symbols();
 	guest_must(memory_create(&slow_ops, NULL, &settings->memory));
 	guest_must(control_create(&settings->control));
+	settings->work = &stage->work;
 	guest_must(os_create(settings, osp));
 	stage_open_settings(stage, (struct resolver_settings){ .live = true, .os = *osp });
 }

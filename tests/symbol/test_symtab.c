@@ -356,13 +356,13 @@ static void test_over_while_sealing(void)
 {
 	struct symtab *tab = make_tab();
 	unsigned looks = 0;
+	struct work work = { .ends = is_over_at_third_look, .context = &looks };
 
 	for (uint64_t i = 0; i < 10000; i++)
 		if (symtab_add(tab, 16 * i, 16, 0, G, "f", 1))
 			exit(99);
-	work_set_end(is_over_at_third_look, &looks);
+	symtab_set_work(tab, &work);
 	seal(tab);
-	work_set_end(NULL, NULL);
 	check_u64(symtab_count(tab), 0, "symbols of a table that was given up");
 	symtab_destroy(tab);
 }

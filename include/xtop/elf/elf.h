@@ -59,6 +59,7 @@ struct elf_section {
 struct elf_file {
 	const char *path; /* for messages; the caller's */
 	struct elf_limits limits;
+	struct work *work; /* reading ends with it; NULL at first: it does not */
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[ELF_MAX_SEGMENTS];
 	size_t n_segments;

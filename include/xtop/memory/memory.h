@@ -50,6 +50,14 @@ struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
 void memory_destroy(struct memory *memory); /* MEMORY may be NULL */
 
 /*
+ * The work that MEMORY is read for: when it is over, every read fails. WORK outlives MEMORY. In
+ * both functions MEMORY may be NULL; WORK may be NULL, which is the state at first.
+ */
+struct work;
+void memory_set_work(struct memory *memory, struct work *work);
+struct work *memory_work(const struct memory *memory);
+
+/*
  * Reads [ADDRESS, ADDRESS + SIZE_BYTES). Returns how many bytes it has read: all, or those before
  * the first missing page.
  */

@@ -69,7 +69,7 @@ struct xtop_error *push_check(const struct push_settings *settings);
 struct xtop_error *push_check_config(const char *path);
 /* Starts the process. Call it first of all, with all rights. SETTINGS outlive the run. */
 struct xtop_error *push_start(const struct push_settings *settings, struct push **pushp);
-/* Hands over a profile of SIZE_BYTES. A profile for which there is no room is dropped and counted. */
+/* Hands over a profile of SIZE_BYTES. Without room for it, the profile is dropped and counted. */
 void push_add(struct push *push, const struct push_profile *profile, const void *bytes,
 	      size_t size_bytes);
 void push_get_status(struct push *push, struct push_status *status);

@@ -44,6 +44,7 @@ struct image {
 	size_t unpacked_bytes;     /* of .gnu_debugdata, for names; not kept */
 	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
 	struct image_debug_link *link; /* to that file; NULL: none */
+	struct work *work;         /* reading the image may end with it; NULL: it does not */
 	int tables_fd;             /* for image_build_tables(); -1: none, or they have been built */
 	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
 	bool lines_by_symbol;      /* places in `lines` are counted from their symbols */

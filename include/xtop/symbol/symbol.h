@@ -44,6 +44,9 @@ void symtab_destroy(struct symtab *tab); /* NULL allowed */
  * many symbols share is copied for each. symtab_add() fails at the bound.
  */
 void symtab_limit_names(struct symtab *tab, size_t names_bytes);
+/* When WORK is over, TAB takes no more symbols, and sealing may leave it empty. NULL: never. */
+struct work;
+void symtab_set_work(struct symtab *tab, struct work *work);
 bool symtab_is_full(const struct symtab *tab); /* symtab_add() has failed at that bound */
 
 /* How good a name is where several symbols share an address (alias.h has the whole rule). */
@@ -122,6 +125,8 @@ struct space;
 
 struct xtop_error *symbols_create(struct symbols **symbolsp);
 void symbols_destroy(struct symbols *symbols); /* NULL allowed */
+/* Images that are added later point to WORK, which outlives SYMBOLS; see struct image. */
+void symbols_set_work(struct symbols *symbols, struct work *work);
 
 /*
  * Adds PATH: an ELF file, or the text of nm, System.map or kallsyms. The content says which. PATH

@@ -28,6 +28,7 @@ struct cfi_section {
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
 	struct entry_points entries; /* code addresses where the image begins to run */
+	struct work *work; /* building tables ends with it; NULL: it does not */
 };
 
 /*

@@ -27,6 +27,7 @@ struct code_source {
 	uint64_t (*turn)(void *context);
 	void *context;               /* the first argument of the functions above */
 	struct entry_points entries; /* code addresses in the functions that run first */
+	struct work *work;           /* reading code ends with it; NULL: it does not */
 	enum guest_arch arch;        /* architecture of the code; its words have 8 bytes */
 };
 

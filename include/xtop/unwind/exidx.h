@@ -20,6 +20,7 @@ struct exidx_section {
 struct exidx_sections {
 	struct exidx_section index; /* .ARM.exidx */
 	struct exidx_section table; /* .ARM.extab */
+	struct work *work; /* building tables ends with it; NULL: it does not */
 	bool is_linux; /* a Linux kernel: functions that cannot be unwound have no caller */
 };
 

@@ -65,6 +65,7 @@ struct orc_source {
 	const void *entries; /* n entries, ORC_ENTRY_BYTES each */
 	size_t n;
 	uint64_t ips_address;          /* the image's address of ips[0] */
+	struct work *work; /* building tables ends with it; NULL: it does not */
 	uint64_t text_start, text_end; /* entries for code outside this range are left out */
 };
 

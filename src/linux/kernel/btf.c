@@ -192,7 +192,7 @@ static void btf_add_wanted(const struct btf *btf, const uint8_t *type, uint32_t 
 }
 
 /* Numbers the types, up to the first one that cannot be skipped. */
-static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
+static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants, struct work *work)
 {
 	uint32_t at = 0, left;
 	uint64_t tail;
@@ -203,7 +203,7 @@ static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
 		unsigned kind = btf_info_kind(info);
 
 		if (!btf_tail_bytes(btf, info, &tail) || tail > left - BTF_TYPE_BYTES ||
-		    (btf->count % BTF_LOOK_TYPES == 0 && work_is_over()))
+		    (btf->count % BTF_LOOK_TYPES == 0 && work_is_over(work)))
 			break;
 		btf->starts[btf->count++] = at;
 		if (kind == BTF_STRUCT || kind == BTF_UNION)
@@ -214,7 +214,7 @@ static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
 }
 
 enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, struct btf_want *wants,
-			 size_t n_wants)
+			 size_t n_wants, struct work *work)
 {
 	size_t most;
 
@@ -227,7 +227,7 @@ enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, str
 	btf->starts = malloc((most < BTF_MAX_TYPES ? most : BTF_MAX_TYPES) * sizeof(*btf->starts));
 	if (!btf->starts)
 		return BTF_NO_MEMORY;
-	btf_walk(btf, wants, n_wants);
+	btf_walk(btf, wants, n_wants, work);
 	return btf->damaged ? BTF_DAMAGED : BTF_OK;
 }
 

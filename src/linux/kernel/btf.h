@@ -49,9 +49,14 @@ struct btf_member {
 	uint64_t offset_bits; /* from the start of the outermost struct */
 };
 
-/* BLOB is borrowed until btf_deinit(). Call btf_deinit() after BTF_OK and BTF_DAMAGED. */
+struct work;
+
+/*
+ * BLOB is borrowed until btf_deinit(). Call btf_deinit() after BTF_OK and BTF_DAMAGED. The result
+ * is BTF_DAMAGED if WORK, which may be NULL, is over before all types have been read.
+ */
 enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, struct btf_want *wants,
-			 size_t n_wants);
+			 size_t n_wants, struct work *work);
 void btf_deinit(struct btf *btf);
 
 /*

@@ -19,6 +19,8 @@ static struct xtop_error *data_names_decode(struct data_names *names,
 	struct xtop_error *error = symtab_create(&tab);
 
 	if (!error)
+		symtab_set_work(tab, memory_work(names->guest->memory));
+	if (!error)
 		error = kallsyms_decode_data(kallsyms, names->guest->text_start,
 					     names->guest->text_end, tab);
 	if (!error)

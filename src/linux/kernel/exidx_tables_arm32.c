@@ -64,6 +64,7 @@ void exidx_read_kernel(const struct linux_guest *guest, struct image *image)
 		&image->tables, &(struct exidx_sections){
 					.index = { index, end - start, (uint32_t)start },
 					.table = { table, table_bytes, (uint32_t)end },
+					.work = image->work,
 					.is_linux = true,
 				}));
 	if (image->tables.exidx && kernel_code_open(guest->memory, guest->root, image, &source))

@@ -219,6 +219,8 @@ static struct xtop_error *code_map(struct generated_code *code, enum code_kind k
 
 	error = symtab_create(&image->symtab);
 	if (!error)
+		symtab_set_work(image->symtab, memory_work(code->guest->memory));
+	if (!error)
 		error = code_read_list(code, kind, image->symtab, list->pieces, &list->n);
 	if (!error)
 		error = symtab_seal(image->symtab);

@@ -222,7 +222,7 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 
 	filter_init(&filter, wanted, n_wanted);
 	kallsyms_first(&cursor);
-	while (!error && !work_is_over() && kallsyms_next(kallsyms, &cursor)) {
+	while (!error && !work_is_over(kallsyms->work) && kallsyms_next(kallsyms, &cursor)) {
 		uint64_t limit = kallsyms_limit(&code, cursor.address);
 
 		filter_update(&filter, &cursor);
@@ -241,7 +241,7 @@ struct xtop_error *kallsyms_decode_data(const struct kallsyms *kallsyms, uint64_
 	struct xtop_error *error = NULL;
 
 	kallsyms_first(&cursor);
-	while (!error && !work_is_over() && kallsyms_next(kallsyms, &cursor)) {
+	while (!error && !work_is_over(kallsyms->work) && kallsyms_next(kallsyms, &cursor)) {
 		enum symbol_rank rank = isupper((unsigned char)cursor.type) ? SYMBOL_GLOBAL
 									    : SYMBOL_LOCAL;
 

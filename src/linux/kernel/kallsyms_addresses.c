@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include "linux/kernel/kallsyms_finder.h"
-#include "xtop/base/work.h"
 
 /* The image begins with its code, after at most one large page of other data. */
 #define TEXT_SLACK_BYTES (2ULL << 20)
@@ -77,7 +76,7 @@ static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
 	for (uint32_t i = 0; i < finder->n; i++) {
 		uint64_t address = finder_address(finder, at, i, base);
 
-		if (address < last || (i % LOOK_ADDRESSES == 0 && work_is_over()))
+		if (address < last || (i % LOOK_ADDRESSES == 0 && finder_is_over(finder)))
 			return finder_spend(finder, i) && false;
 		out->addresses[i] = last = address;
 	}

@@ -53,7 +53,6 @@
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
-#include "xtop/base/work.h"
 
 #define GROUP           256         /* names for each marker */
 #define MIN_MARKERS     LIMIT(8, 2) /* the smallest kernels have 5,000 symbols */
@@ -187,7 +186,7 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 		unsigned length, expanded = 0;
 
 		if (i % GROUP == 0 &&
-		    (work_is_over() ||
+		    (finder_is_over(finder) ||
 		     at - finder->names !=
 			     finder_load(finder, finder->markers + i / GROUP * finder->marker_bytes,
 					 finder->marker_bytes)))
@@ -298,7 +297,8 @@ static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, boo
 	size_t table = finder->token_table, lowest = table > most ? table - most : 0, at = table;
 	struct xtop_error *error = NULL;
 
-	while (!*foundp && !error && !work_is_over() && finder_next_zero(finder, &at, lowest)) {
+	while (!*foundp && !error && !finder_is_over(finder) &&
+	       finder_next_zero(finder, &at, lowest)) {
 		finder->marker_bytes = finder_load(finder, at + 4, 4) ? 4 : 8;
 		finder->n_markers = finder_count_markers(finder, at, finder->marker_bytes, table);
 		finder->markers = at;
@@ -336,7 +336,7 @@ static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t
 	if (present < TOKEN_INDEX_BYTES)
 		return false;
 	last = present - TOKEN_INDEX_BYTES;
-	while (at <= last && !work_is_over()) {
+	while (at <= last && !finder_is_over(finder)) {
 		end = last - at > READ_BYTES ? at + READ_BYTES : last;
 		for (; at <= end; at += 4) {
 			memcpy(&before, bytes + at + 2 * '0', 8);
@@ -371,7 +371,7 @@ static struct xtop_error *finder_search(struct kallsyms_finder *finder, bool *fo
 			error = finder_try_token_index(finder, at, foundp);
 			at += 4;
 		}
-	} while (!*foundp && !error && !finder_spent(finder) && !work_is_over() &&
+	} while (!*foundp && !error && !finder_spent(finder) && !finder_is_over(finder) &&
 		 finder_read_on(finder));
 	return error;
 }
@@ -411,6 +411,7 @@ struct xtop_error *kallsyms_find(struct kallsyms_input *input, struct kallsyms *
 	finder.out = calloc(1, sizeof(*finder.out));
 	if (!finder.out)
 		return error_create("out of memory for kernel symbols");
+	finder.out->work = input->work;
 	error = finder_search(&finder, &found);
 	if (!error && found)
 		error = finder_copy(&finder);

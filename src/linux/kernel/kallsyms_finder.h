@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "linux/kernel/kallsyms.h"
+#include "xtop/base/work.h"
 
 #define N_TOKENS 256
 #define TOKEN_INDEX_BYTES (N_TOKENS * 2)
@@ -29,6 +30,12 @@ struct kallsyms_finder {
 static inline size_t finder_align(const struct kallsyms_finder *finder, size_t at)
 {
 	return (at + finder->align - 1) & ~(finder->align - 1);
+}
+
+/* Whether the search is to be broken off. */
+static inline bool finder_is_over(const struct kallsyms_finder *finder)
+{
+	return work_is_over(finder->input->work);
 }
 
 /* Loads 2, 4 or 8 bytes, little-endian; 0 where nothing is present. */

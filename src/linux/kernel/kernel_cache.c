@@ -190,6 +190,8 @@ static bool cache_restore(const struct cache_head *head, const char *body, uint6
 
 	error = symtab_create(&tab);
 	if (!error)
+		symtab_set_work(tab, memory_work(kernel->guest.memory));
+	if (!error)
 		error = cache_restore_symbols(head, body, text_start, tab);
 	if (!error)
 		error = cache_restore_orc(head, body, text_start, &orc);
@@ -301,14 +303,15 @@ void kernel_cache_store(struct kernel_cache *cache, const char *uuid,
 			const struct linux_kernel *kernel)
 {
 	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
+	struct work *work = memory_work(kernel->guest.memory);
 	_cleanup_free_ char *body = NULL;
 
 	if (!cache || !head || !cache_fill_head(uuid, kernel, head))
 		return;
-	body = work_is_over() ? NULL : cache_build_body(kernel, head);
-	if (!body || work_is_over())
+	body = work_is_over(work) ? NULL : cache_build_body(kernel, head);
+	if (!body || work_is_over(work))
 		return;
 	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
-	if (!work_is_over())
+	if (!work_is_over(work))
 		cache_store(cache->fd, head, body);
 }

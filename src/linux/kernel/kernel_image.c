@@ -139,6 +139,7 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 		.address = range->start,
 		.size_bytes = size_bytes < IMAGE_RODATA_MAX ? size_bytes : IMAGE_RODATA_MAX,
 		.more = image_copy_more,
+		.work = memory_work(image->memory),
 		.front = image_copy_front,
 		.context = image,
 		.text_start = text ? text->start : 0,

@@ -178,7 +178,8 @@ void layout_init(struct layout *layout)
 		layout->values[i] = -1;
 }
 
-enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout)
+enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct work *work,
+				struct layout *layout)
 {
 	struct btf_want wants[LAYOUT_MAX_STRUCTS];
 	uint8_t structs[LAYOUT_MEMBERS];
@@ -187,7 +188,7 @@ enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout
 	struct btf btf;
 
 	layout_init(layout);
-	result = btf_init(&btf, blob, bytes, wants, n_wants);
+	result = btf_init(&btf, blob, bytes, wants, n_wants, work);
 	if (result != BTF_OK && result != BTF_DAMAGED)
 		return result;
 	for (size_t i = 0; i < n_wants; i++)

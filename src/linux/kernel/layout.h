@@ -39,11 +39,14 @@ struct layout {
 	int32_t values[LAYOUT_MEMBERS]; /* -1 if the kernel has no such member */
 };
 
+struct work;
+
 /*
  * Sets LAYOUT to what was found: with BTF_DAMAGED perhaps not all members, with other failures
  * none.
  */
-enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout);
+enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct work *work,
+				struct layout *layout);
 bool layout_check(const struct layout *layout);
 /* Sets LAYOUT to one without members, as long as the kernel is unknown. */
 void layout_init(struct layout *layout);

@@ -94,6 +94,8 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 	n = linux_add_names(linux_names, N_LINUX_NAMES, wanted, symbols, n);
 	error = symtab_create(&tab);
 	if (!error)
+		symtab_set_work(tab, kernel->image->work);
+	if (!error)
 		error = kallsyms_decode(kallsyms, tab, wanted, n);
 	if (!error)
 		error = symtab_seal(tab);
@@ -182,7 +184,8 @@ static void linux_read_types(struct linux_guest *guest)
 		blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
 					  &size_bytes);
 	if (blob)
-		result = layout_from_btf(blob, size_bytes, &guest->layout);
+		result = layout_from_btf(blob, size_bytes, memory_work(guest->memory),
+					 &guest->layout);
 	/* Damaged BTF is usable up to the damage. */
 	guest->has_layout = result == BTF_OK || result == BTF_DAMAGED;
 	if (!guest->has_layout && linux_is_short(guest))
@@ -241,7 +244,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	found = linux_read_symbols(kernel, kallsyms);
 	kallsyms_destroy(kallsyms);
-	if (!found || work_is_over())
+	if (!found || work_is_over(kernel->image->work))
 		return false;
 	if (linux_names_no_data(guest)) {
 		ranges = kernel_image_ranges(image, &n);
@@ -251,10 +254,10 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
-	if (work_is_over())
+	if (work_is_over(kernel->image->work))
 		return false;
 	kernel->image->tables.orc = orc_read_kernel(guest, kernel->image->symtab);
-	return !work_is_over();
+	return !work_is_over(kernel->image->work);
 }
 
 /*
@@ -309,6 +312,8 @@ bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 		return false;
 	kernel->guest.root = kernel_image_root(image);
 	error = image_create("[kernel]", &kernel->image);
+	if (!error)
+		kernel->image->work = memory_work(guest->memory);
 	filled = !error && linux_fill(kernel, image, guest->kernel_cache, guest->uuid);
 	if (filled && kernel->image->tables.orc)
 		hypercalls_add(&kernel->guest, kernel->image->tables.orc);

@@ -281,6 +281,7 @@ static struct xtop_error *module_fill_symbols(struct modules *modules, struct mo
 
 	if (error)
 		return error;
+	symtab_set_work(tab, memory_work(modules->guest->memory));
 	symtab_limit_names(tab, modules->kept_bytes < MODULES_MAX_KEPT_BYTES
 					? MODULES_MAX_KEPT_BYTES - modules->kept_bytes
 					: 0);
@@ -532,6 +533,8 @@ bool modules_find_data(struct modules *modules, uint64_t address, struct symtab_
 	if (modules->data)
 		return symtab_find(modules->data, address, entry);
 	error = symtab_create(&tab);
+	if (!error)
+		symtab_set_work(tab, memory_work(modules->guest->memory));
 	if (!error)
 		error = modules_read_data(modules, tab);
 	if (error) {

@@ -92,6 +92,7 @@ static struct orc *orc_read(const struct linux_guest *guest, struct orc_source s
 
 	if (n == 0 || n > ORC_MAX_ENTRIES)
 		return NULL;
+	source.work = memory_work(guest->memory);
 	source.ips = ips_copy = orc_copy(guest, source.ips_address, n, ORC_IP_BYTES);
 	source.entries = entries_copy = orc_copy(guest, entries, n, ORC_ENTRY_BYTES);
 	if (!ips_copy || !entries_copy)

@@ -52,7 +52,7 @@ static enum code_file_state code_file_state_of(enum loads_result result)
 }
 
 /* A file that is no ELF file of this machine gets only a name. */
-static void code_file_read_bytes(const struct bytes *bytes, const char *name,
+static void code_file_read_bytes(const struct bytes *bytes, const char *name, struct work *work,
 				 struct code_file_reading *reading)
 {
 	enum loads_result result = loads_read(bytes, &reading->loads);
@@ -60,6 +60,7 @@ static void code_file_read_bytes(const struct bytes *bytes, const char *name,
 
 	reading->state = code_file_state_of(result);
 	if (!error && result == LOADS_READ) {
+		reading->image->work = work;
 		error = image_read_elf(reading->image, bytes);
 		/* loads_read() has seen the ELF header: a failure here means missing bytes */
 		if (!error && !reading->image->incomplete)
@@ -73,10 +74,13 @@ static void code_file_read_bytes(const struct bytes *bytes, const char *name,
 }
 
 /* Reads FD, a file on dom0's disk. */
-static void code_file_read_host(int fd, const char *name, struct code_file_reading *reading)
+static void code_file_read_host(int fd, const char *name, struct work *work,
+				struct code_file_reading *reading)
 {
 	struct xtop_error *error = image_create(name, &reading->image);
 
+	if (!error)
+		reading->image->work = work;
 	if (!error)
 		error = image_read_host_elf(reading->image, fd, &reading->loads);
 	if (!error && reading->loads.n && !reading->image->incomplete)
@@ -99,7 +103,7 @@ static void code_file_read_guest(struct code_file_reader *reader, struct guest_f
 	if (file->inode && page_cache_init(&cache, reader->guest, file->inode))
 		file->cache = &cache;
 	bytes = guest_file_bytes(file, file->identity.size_bytes);
-	code_file_read_bytes(&bytes, name, reading);
+	code_file_read_bytes(&bytes, name, memory_work(reader->guest->memory), reading);
 	file->cache = NULL;
 	reading->got_bytes = file->got_bytes;
 	reading->wasted_bytes = file->wasted_bytes;
@@ -156,7 +160,7 @@ static void code_file_use_root(struct code_file_reader *reader, const struct gue
 
 	if (!file->file || !root_file_open(reader->root_fd, reader->path.path, &root_file))
 		return;
-	code_file_read_host(root_file.fd, name, &other);
+	code_file_read_host(root_file.fd, name, memory_work(reader->guest->memory), &other);
 	if (!other.image || other.state != CODE_FILE_WHOLE ||
 	    !code_file_is_same(reader, file, reading, other.image, root_file.size_bytes)) {
 		image_unref(other.image);

@@ -204,5 +204,6 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 		code->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	turns->n_root_files += code->root_fd >= 0;
 	source.context = code;
+	source.work = image->work;
 	return unwind_tables_build_computed(&image->tables, &source, start, end);
 }

@@ -61,7 +61,7 @@ static struct xtop_error *jit_names_read(struct page_cache *cache, struct image 
 {
 	struct bytes bytes = page_cache_bytes(cache);
 	struct symtab *tab = NULL;
-	struct xtop_error *error = perf_map_read(&bytes, &tab);
+	struct xtop_error *error = perf_map_read(&bytes, memory_work(cache->guest->memory), &tab);
 
 	if (error || !tab)
 		return error;

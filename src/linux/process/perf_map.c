@@ -146,7 +146,8 @@ static struct xtop_error *perf_map_fill(const struct perf_map *map, struct symta
 	return error ? error : symtab_seal(tab);
 }
 
-struct xtop_error *perf_map_read(const struct bytes *bytes, struct symtab **tabp)
+struct xtop_error *perf_map_read(const struct bytes *bytes, struct work *work,
+				 struct symtab **tabp)
 {
 	_cleanup_(perf_map_deinit) struct perf_map map = { 0 };
 	struct xtop_error *error;
@@ -162,6 +163,7 @@ struct xtop_error *perf_map_read(const struct bytes *bytes, struct symtab **tabp
 	error = symtab_create(&tab);
 	if (error)
 		return error;
+	symtab_set_work(tab, work);
 	error = perf_map_fill(&map, tab);
 	if (error) {
 		symtab_destroy(tab);

@@ -14,9 +14,12 @@
 #define PERF_MAP_MAX_BYTES   LIMIT(16U << 20, 64U << 10)
 #define PERF_MAP_MAX_SYMBOLS (256U << 10)
 
+struct work;
+
 /*
  * *TABP is sealed and belongs to the caller; NULL if no line could be used. Error: out of memory.
  */
-struct xtop_error *perf_map_read(const struct bytes *bytes, struct symtab **tabp);
+struct xtop_error *perf_map_read(const struct bytes *bytes, struct work *work,
+				 struct symtab **tabp);
 
 #endif

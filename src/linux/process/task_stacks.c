@@ -127,7 +127,8 @@ static uint64_t task_stacks_walk(const struct task_stacks *stacks, const struct 
 
 	if (!ns || !layout_has(&guest->layout, PID_NS_IDR) || !xarray_has_layout(&guest->layout))
 		return 0;
-	for (unsigned n = 0; n < TASK_STACKS_MAX && !work_is_over(); n += XARRAY_NODE_SLOTS) {
+	for (unsigned n = 0; n < TASK_STACKS_MAX && !work_is_over(memory_work(guest->memory));
+	     n += XARRAY_NODE_SLOTS) {
 		bool found = xarray_read_leaf(guest,
 					      ns + layout_offset(&guest->layout, PID_NS_IDR),
 					      &index, leaf, &next);

@@ -30,7 +30,7 @@ static void open_made(struct opened *opened, struct make_btf *make)
 	opened->blob = make_btf_blob(make, &opened->bytes);
 	make_btf_destroy(make);
 	opened->want = (struct btf_want){ .name = "wanted" };
-	opened->result = btf_init(&opened->btf, opened->blob, opened->bytes, &opened->want, 1);
+	opened->result = btf_init(&opened->btf, opened->blob, opened->bytes, &opened->want, 1, NULL);
 }
 
 static void close_made(struct opened *opened)
@@ -243,7 +243,7 @@ static void check_header(const char *what, unsigned at, uint32_t value, const ch
 
 	open_text(&opened, "struct wanted 8 { u32 a @4; }");
 	make_btf_put(opened.blob + at, value);
-	result = btf_init(&btf, opened.blob, opened.bytes, &want, 1);
+	result = btf_init(&btf, opened.blob, opened.bytes, &want, 1, NULL);
 	check(strcmp(result_name(result), wanted) == 0, "%s: %s (expected %s)", what,
 	      result_name(result), wanted);
 	if (result == BTF_OK || result == BTF_DAMAGED)
@@ -298,7 +298,7 @@ static void test_longer_header(void)
 	make_btf_text(make, "struct wanted 8 { u32 a @4; }");
 	blob = make_btf_blob(make, &bytes);
 	make_btf_destroy(make);
-	result = btf_init(&btf, blob, bytes, &want, 1); /* before btf.count is read */
+	result = btf_init(&btf, blob, bytes, &want, 1, NULL); /* before btf.count is read */
 	check(result == BTF_DAMAGED && btf.count == 5 && !want.found,
 	      "an unknown kind ends the walk: %" PRIu32 " types", btf.count);
 	btf_deinit(&btf);
@@ -309,21 +309,21 @@ static void test_longer_header(void)
 	memcpy(longer, blob, 24);
 	memcpy(longer + 32, blob + 24, bytes - 24);
 	make_btf_put(longer + 4, 32);
-	check(btf_init(&btf, longer, bytes + 8, &want, 1) == BTF_DAMAGED && btf.count == 5,
+	check(btf_init(&btf, longer, bytes + 8, &want, 1, NULL) == BTF_DAMAGED && btf.count == 5,
 	      "a longer header without a layout of kinds is accepted");
 	btf_deinit(&btf);
 	make_btf_put(longer + 24, bytes - 24);
 	make_btf_put(longer + 28, 84);
 	longer[bytes + 8 + 80] = longer[bytes + 8 + 81] = 4;
-	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_OK && want.found == 1,
+	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1, NULL) == BTF_OK && want.found == 1,
 	      "the layout of kinds tells their sizes");
 	btf_deinit(&btf);
 	make_btf_put(longer + 28, 83);
-	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_DAMAGED,
+	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1, NULL) == BTF_DAMAGED,
 	      "a layout that ends within the kind does not describe it");
 	btf_deinit(&btf);
 	make_btf_put(longer + 28, 85);
-	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_NONE,
+	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1, NULL) == BTF_NONE,
 	      "a layout that ends outside the blob is refused");
 	free(longer);
 	free(blob);
@@ -354,7 +354,7 @@ static void test_broken_types(void)
 	open_text(&opened, "struct wanted 8 { u32 a @4; }");
 	make_btf_put(opened.blob + 12, opened.btf.types_bytes - 4);
 	btf_deinit(&opened.btf);
-	opened.result = btf_init(&opened.btf, opened.blob, opened.bytes, &opened.want, 1);
+	opened.result = btf_init(&opened.btf, opened.blob, opened.bytes, &opened.want, 1, NULL);
 	check(opened.result == BTF_DAMAGED && !opened.want.found && opened.btf.count == 5,
 	      "members cut: %" PRIu32 " types", opened.btf.count);
 	close_made(&opened);
@@ -396,7 +396,7 @@ static void test_truncated(void)
 		if (!copy)
 			exit(99);
 		memcpy(copy, blob, n);
-		accepted += btf_init(&btf, copy, n, &want, 1) != BTF_NONE;
+		accepted += btf_init(&btf, copy, n, &want, 1, NULL) != BTF_NONE;
 		free(copy);
 	}
 	check_u64(accepted, 0, "prefixes taken for a blob");
@@ -404,7 +404,7 @@ static void test_truncated(void)
 		uint8_t old = blob[at / sizeof(changes)];
 
 		blob[at / sizeof(changes)] = changes[at % sizeof(changes)];
-		if (btf_init(&btf, blob, bytes, &want, 1) != BTF_NONE) {
+		if (btf_init(&btf, blob, bytes, &want, 1, NULL) != BTF_NONE) {
 			for (uint32_t id = 0; id <= btf.count + 1; id++) {
 				changed += btf_size(&btf, id, &size);
 				changed += btf_find_member(&btf, id, "a", 1, &member);
@@ -435,14 +435,14 @@ static void test_limits(void)
 	make_btf_put(blob + 20, 1);
 	for (size_t i = 0; i < most; i++)
 		make_btf_put(blob + 24 + 12 * i + 4, MAKE_PTR << 24);
-	check(btf_init(&btf, blob, bytes, &want, 1) == BTF_DAMAGED && btf.count == BTF_MAX_TYPES,
+	check(btf_init(&btf, blob, bytes, &want, 1, NULL) == BTF_DAMAGED && btf.count == BTF_MAX_TYPES,
 	      "more types than allowed: %" PRIu32, btf.count);
 	btf_deinit(&btf);
 	make_btf_put(blob + 20, BTF_MAX_BYTES - 24 - 12 * most);
-	check(btf_init(&btf, blob, BTF_MAX_BYTES, &want, 1) == BTF_DAMAGED,
+	check(btf_init(&btf, blob, BTF_MAX_BYTES, &want, 1, NULL) == BTF_DAMAGED,
 	      "a blob of 32 MiB is read");
 	btf_deinit(&btf);
-	check(btf_init(&btf, blob, BTF_MAX_BYTES + 1, &want, 1) == BTF_NONE,
+	check(btf_init(&btf, blob, BTF_MAX_BYTES + 1, &want, 1, NULL) == BTF_NONE,
 	      "a blob with one byte more is refused");
 	free(blob);
 }

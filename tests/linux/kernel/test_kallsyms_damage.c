@@ -164,18 +164,18 @@ static void test_over(const struct made_layout *layout)
 {
 	struct made_kallsyms made;
 	struct kallsyms *kallsyms = NULL;
+	struct work work = { .ends = always_over };
 	struct kallsyms_input input;
 
 	make_kallsyms(layout, &made);
 	input = (struct kallsyms_input){ .bytes = made.bytes,
+					 .work = &work,
 					 .present_bytes = made.end,
 					 .size_bytes = made.end,
 					 .address = MADE_RODATA,
 					 .image_start = MADE_IMAGE_START,
 					 .text_start = MADE_TEXT };
-	work_set_end(always_over, NULL);
 	error_destroy(kallsyms_find(&input, &kallsyms));
-	work_set_end(NULL, NULL);
 	check(!kallsyms && !input.steps, "%s: nothing is searched after the end", layout->what);
 	made_kallsyms_deinit(&made);
 }

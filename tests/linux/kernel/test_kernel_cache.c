@@ -131,13 +131,15 @@ static bool at_once(void *context)
 
 static void test_over(int directory)
 {
+	struct work work = { .ends = at_once };
+
 	made_linux_string(&made, TEXT + 0x800, BUILD_ID);
 	memory_refresh(made.guest.memory);
 	check(loads(directory, "a", "a"), "the kernel is stored in the cache");
-	work_set_end(at_once, NULL);
+	memory_set_work(made.guest.memory, &work);
 	memory_refresh(made.guest.memory);
 	check(!loads(directory, "a", "a"), "the cache reads nothing when the work is over");
-	work_set_end(NULL, NULL);
+	memory_set_work(made.guest.memory, NULL);
 	memory_refresh(made.guest.memory);
 	check(loads(directory, "a", "a"), "the kernel is still in the cache for the next start");
 }

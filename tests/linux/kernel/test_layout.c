@@ -27,7 +27,7 @@ static enum btf_result read_text(const char *text, struct layout *layout)
 	make_btf_text(make, text);
 	blob = make_btf_blob(make, &bytes);
 	make_btf_destroy(make);
-	result = layout_from_btf(blob, bytes, layout);
+	result = layout_from_btf(blob, bytes, NULL, layout);
 	free(blob);
 	return result;
 }
@@ -270,7 +270,7 @@ static void test_results(void)
 	make_btf_text(make, "struct path 16 { ptr mnt @0; ptr dentry @8; }");
 	blob = make_btf_blob(make, &bytes);
 	make_btf_destroy(make);
-	check(layout_from_btf(blob, bytes, &layout) == BTF_DAMAGED,
+	check(layout_from_btf(blob, bytes, NULL, &layout) == BTF_DAMAGED,
 	      "a blob with an unknown kind counts as damaged");
 	check(layout_offset(&layout, TASK_COMM) == 64, "the types before an unknown kind are read");
 	check(!layout_has(&layout, PATH_MNT), "the types behind an unknown kind are not read");
@@ -278,10 +278,10 @@ static void test_results(void)
 	check(layout_missing(&layout, needed, 2) == TASK_PID, "the first missing member is told");
 	check(layout_missing(&layout, needed, 1) == LAYOUT_MEMBERS,
 	      "LAYOUT_MEMBERS tells that no member is missing");
-	check(layout_from_btf(blob, bytes - 1, &none) == BTF_NONE,
+	check(layout_from_btf(blob, bytes - 1, NULL, &none) == BTF_NONE,
 	      "a blob that is cut has no types");
 	check_u64(count_found(&none), 0, "number of members in a blob that is cut");
-	check(layout_from_btf(blob, 0, &none) == BTF_NONE, "a blob without bytes has no types");
+	check(layout_from_btf(blob, 0, NULL, &none) == BTF_NONE, "a blob without bytes has no types");
 	free(blob);
 
 	check(layout_check(&layout) && layout_check(&none), "a new layout is valid");

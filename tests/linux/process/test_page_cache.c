@@ -394,7 +394,7 @@ static void check_cost(unsigned step, const char *what)
 	memory_refresh(made->guest.memory);
 	bytes = page_cache_bytes(&cache);
 	before = count_copies();
-	if (perf_map_read(&bytes, &tab))
+	if (perf_map_read(&bytes, NULL, &tab))
 		exit(99);
 	check(count_copies() - before <= 8 * LARGE_PAGES,
 	      "%s: 16 MiB in %" PRIu64 " copies of pages", what, count_copies() - before);

@@ -30,7 +30,7 @@ static struct symtab *read_text(char *bytes, uint64_t size, uint64_t hole)
 	struct text text = { bytes, hole };
 	struct bytes source = { text_read, &text, size };
 	struct symtab *tab = NULL;
-	struct xtop_error *error = perf_map_read(&source, &tab);
+	struct xtop_error *error = perf_map_read(&source, NULL, &tab);
 
 	if (error)
 		check(false, "%s", error_message(error));
