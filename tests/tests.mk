@@ -158,8 +158,11 @@ check_PROGRAMS += \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
+	tests/unwind/test_cfi_entries \
+	tests/unwind/test_cfi_steps \
 	tests/unwind/test_cfi_arm64 \
 	tests/unwind/test_call_targets \
+	tests/unwind/test_call_targets_made \
 	tests/unwind/test_computed_arm64 \
 	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
@@ -184,6 +187,8 @@ check_PROGRAMS += \
 	tests/unwind/test_orc_pack \
 	tests/unwind/test_rows_of_functions \
 	tests/unwind/test_unwind \
+	tests/unwind/test_unwind_special \
+	tests/unwind/test_unwind_user \
 	tests/symbol/test_alias \
 	tests/symbol/test_demangle \
 	tests/symbol/test_elf_orc_x86 \

@@ -14,11 +14,6 @@
 #include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 
-/* DWARF's number -> register of a cursor; a cursor has no x18. */
-static const uint8_t arm64_registers[CFI_ARM64_NUMBERS] = {
-	0,  1,  2,  3,  4,  5,  8,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19, 20, CURSOR_ARM64_NONE,
-	21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP, REG_ARM64_LR, REG_SP,
-};
 static const uint8_t arm64_kept_registers[CFI_ARM64_KEPT] = {
 	REG_ARM64_LR, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP,
 };
@@ -34,11 +29,13 @@ const struct cfi_machine cfi_machine_arm64 = {
 	.sp_number = CFI_ARM64_SP,
 	.n_kept = CFI_ARM64_KEPT,
 	.keeps_return = true,
-	.registers = arm64_registers,
+	.registers = cursor_arm64_registers,
 	.kept_registers = arm64_kept_registers,
 	.kept_numbers = arm64_kept_numbers,
 	/* pc, sp, x29, and x19 to x28; x30 is known in the caller only if it was read */
 	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << REG_ARM64_FP | 0x3ffU << 21,
+	.rule_cfa = RULE_CFA_ARM64,
+	.rule_deref = RULE_CFA_DEREF_ARM64,
 };
 
 _Static_assert(CFI_ARM64_KEPT <= CFI_MAX_KEPT, "a rule has a slot for each");
@@ -68,6 +65,8 @@ const struct cfi_machine cfi_machine_arm32 = {
 	.kept_numbers = arm32_kept_numbers,
 	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << 4 | 1U << 5 | 1U << 13 |
 		     1U << REG_ARM32_R7 | 1U << 8 | 1U << 9 | 1U << 10 | 1U << REG_ARM32_R11,
+	.rule_cfa = RULE_CFA_ARM32,
+	.rule_deref = RULE_CFA_DEREF_ARM32,
 };
 
 /*
@@ -99,12 +98,11 @@ static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
 				      const struct cfi_rule *rule, struct cursor *cursor)
 {
 	uint64_t cfa = cursor->regs[rule->reg] + rule->offset, words[CFI_RULE_WORDS], caller;
-	bool deref = rule->kind == RULE_CFA_DEREF_ARM64 || rule->kind == RULE_CFA_DEREF_ARM32;
 	enum unwind_step step;
 
 	if (!(cursor->known >> rule->reg & 1))
 		return STEP_BAD;
-	if (deref && !cursor_read_words(cursor, cfa, &cfa, 1))
+	if (rule->kind == machine->rule_deref && !cursor_read_words(cursor, cfa, &cfa, 1))
 		return STEP_CUT;
 	if (rule->n_words &&
 	    !cursor_read_words(cursor, cfa + machine->word_bytes * (int64_t)rule->low, words,

@@ -14,16 +14,17 @@
 #include "xtop/base/shared_array.h"
 #include "xtop/base/vector.h"
 
+const struct cfi_rule cfi_rule_none = { .kind = RULE_NONE };
+const struct cfi_rule cfi_rule_outermost = { .kind = RULE_OUTERMOST };
+
 bool cfi_builder_init(struct cfi_builder *builder, uint64_t base)
 {
-	static const struct cfi_rule nothing = { .kind = RULE_NONE };
-
 	*builder = (struct cfi_builder){ .cfi = calloc(1, sizeof(*builder->cfi)) };
 	if (!builder->cfi)
 		return false;
 	memset(builder->cfi->cache, 0xff, sizeof(builder->cfi->cache));
 	builder->cfi->base = base;
-	cfi_builder_number(builder, &nothing);
+	cfi_builder_number(builder, &cfi_rule_none);
 	return !builder->no_memory;
 }
 

@@ -9,6 +9,8 @@
 #include "unwind/cfi_table.h"
 #include "xtop/base/hash.h"
 
+extern const struct cfi_rule cfi_rule_none, cfi_rule_outermost; /* RULE_NONE, RULE_OUTERMOST */
+
 struct cfi_builder {
 	struct cfi *cfi;
 	size_t addresses_capacity, row_rules_capacity, rules_capacity;

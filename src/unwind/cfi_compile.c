@@ -39,7 +39,7 @@ static bool cfi_match_deref(const struct cfi_machine *machine, const uint8_t *ex
 	    number >= machine->n_numbers || machine->registers[number] >= CURSOR_REGISTERS ||
 	    offset != (int32_t)offset)
 		return false;
-	rule->kind = RULE_CFA_DEREF;
+	rule->kind = machine->rule_deref;
 	rule->reg = machine->registers[number];
 	rule->offset = offset;
 	return true;
@@ -50,12 +50,13 @@ static bool cfi_rule_of_cfa(const struct cfi_machine *machine, const struct cfi_
 {
 	switch (state->cfa) {
 	case CFA_REGISTER:
-		rule->kind = RULE_CFA;
+		rule->kind = machine->rule_cfa;
 		rule->reg = machine->registers[state->cfa_register];
 		rule->offset = state->cfa_offset;
 		return rule->offset == state->cfa_offset && rule->reg < CURSOR_REGISTERS;
 	case CFA_EXPRESSION:
-		if (cfi_match_plt(state->cfa_expression, state->cfa_offset, &rule->offset)) {
+		if (machine == &cfi_machine_64 &&
+		    cfi_match_plt(state->cfa_expression, state->cfa_offset, &rule->offset)) {
 			rule->kind = RULE_CFA_PLT;
 			rule->reg = REG_SP;
 			return true;
@@ -163,34 +164,7 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 	return true;
 }
 
-/* In code of 32 bits: libunwind knows registers of 64 bits only, and the PLT has another form. */
-static struct cfi_rule cfi_make_short_rule(const struct cfi_rule *rule)
-{
-	struct cfi_rule made = *rule;
-
-	if (rule->kind == RULE_CFA)
-		made.kind = RULE_CFA_SHORT;
-	else if (rule->kind == RULE_CFA_DEREF)
-		made.kind = RULE_CFA_DEREF_SHORT;
-	else
-		made = (struct cfi_rule){ .kind = RULE_NONE };
-	return made;
-}
-
-/* libunwind is built for the registers of dom0 only, and the PLT has another form. */
-static struct cfi_rule cfi_make_arm_rule(const struct cfi_rule *rule, bool is_short)
-{
-	struct cfi_rule made = *rule;
-
-	if (rule->kind == RULE_CFA)
-		made.kind = is_short ? RULE_CFA_ARM32 : RULE_CFA_ARM64;
-	else if (rule->kind == RULE_CFA_DEREF)
-		made.kind = is_short ? RULE_CFA_DEREF_ARM32 : RULE_CFA_DEREF_ARM64;
-	else
-		made = (struct cfi_rule){ .kind = RULE_NONE };
-	return made;
-}
-
+/* libunwind is built for the registers of dom0 only, so other machines have no RULE_ASK. */
 static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct cfi_cie *cie)
 {
 	const struct cfi_machine *machine = cfi_machine(cie->is_short, cie->is_arm64);
@@ -200,12 +174,9 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct
 		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
 	if (state->cfa == CFA_UNSAID)
 		return (struct cfi_rule){ .kind = RULE_NONE };
-	if (cfi_rule_of_state(machine, state, cie->signal, &rule)) {
-		if (cie->is_arm64)
-			return cfi_make_arm_rule(&rule, cie->is_short);
-		return cie->is_short ? cfi_make_short_rule(&rule) : rule;
-	}
-	if (cie->is_short || cie->is_arm64 || !cfi_state_is_safe(state))
+	if (cfi_rule_of_state(machine, state, cie->signal, &rule))
+		return rule;
+	if (machine != &cfi_machine_64 || !cfi_state_is_safe(state))
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	return (struct cfi_rule){ .kind = RULE_ASK };
 }
@@ -229,7 +200,6 @@ static void cfi_compiler_deinit(struct cfi_compiler *compiler)
 /* Adds the rows of FDE below END, and an unknown row behind them. */
 static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end)
 {
-	static const struct cfi_rule nothing = { .kind = RULE_NONE };
 	struct cfi_program *program = compiler->program;
 	struct cfi_builder *rows = &compiler->rows;
 	uint64_t reached = fde->start;
@@ -244,7 +214,7 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 	if (program->bad)
 		rows->cfi->n_refused++;
 	cfi_builder_add_function(rows, fde->start, end);
-	cfi_builder_add(rows, reached < end ? reached : end, &nothing);
+	cfi_builder_add(rows, reached < end ? reached : end, &cfi_rule_none);
 	rows->cfi->n_fdes++;
 }
 
@@ -255,16 +225,14 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
  */
 static void cfi_add_entry(struct cfi_builder *rows, uint64_t entry, uint64_t next)
 {
-	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST },
-				     nothing = { .kind = RULE_NONE };
 	uint64_t end = next - entry < CFI_MAX_ENTRY_CODE_BYTES ? next
 							      : entry + CFI_MAX_ENTRY_CODE_BYTES;
 
 	if (end - rows->cfi->base >= UINT32_MAX)
 		return;
-	cfi_builder_add(rows, entry, &outermost);
+	cfi_builder_add(rows, entry, &cfi_rule_outermost);
 	cfi_builder_add_function(rows, entry, end);
-	cfi_builder_add(rows, end, &nothing);
+	cfi_builder_add(rows, end, &cfi_rule_none);
 }
 
 /* Adds the entry points that lie between the end of an FDE and the next FDE. */

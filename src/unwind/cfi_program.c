@@ -66,45 +66,32 @@ enum cfi_opcode {
  *
  * Not allowed: div 1b, mod 1d; bra 28 and skip 2f, which could also land within an operand.
  */
+enum { OPERAND_NONE = 1, OPERAND_1, OPERAND_2, OPERAND_4, OPERAND_8, OPERAND_LEB };
+
+/* clang-format off */
+static const uint8_t cfi_operands[256] = {
+	[0x06] = OPERAND_NONE,		[0x08 ... 0x09] = OPERAND_1,
+	[0x0a ... 0x0b] = OPERAND_2,	[0x0c ... 0x0d] = OPERAND_4,
+	[0x0e ... 0x0f] = OPERAND_8,	[0x10 ... 0x11] = OPERAND_LEB,
+	[0x12 ... 0x14] = OPERAND_NONE, [0x15] = OPERAND_1,
+	[0x16 ... 0x17] = OPERAND_NONE, [0x19 ... 0x1a] = OPERAND_NONE,
+	[0x1c] = OPERAND_NONE,		[0x1e ... 0x22] = OPERAND_NONE,
+	[0x23] = OPERAND_LEB,		[0x24 ... 0x27] = OPERAND_NONE,
+	[0x29 ... 0x2e] = OPERAND_NONE, [0x30 ... 0x4f] = OPERAND_NONE,
+	[0x70 ... 0x80] = OPERAND_LEB, /* breg of an existing register */
+	[0x94] = OPERAND_1,		[0x96] = OPERAND_NONE,
+};
+/* clang-format on */
+
 static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 {
-	switch (operation) {
-	case 0x06:
-	case 0x12 ... 0x14:
-	case 0x16 ... 0x17:
-	case 0x19 ... 0x1a:
-	case 0x1c:
-	case 0x1e ... 0x22:
-	case 0x24 ... 0x27:
-	case 0x29 ... 0x2e:
-	case 0x30 ... 0x4f:
-	case 0x96:
-		return true;
-	case 0x08:
-	case 0x09:
-	case 0x15:
-	case 0x94:
-		return cfi_read_bytes(reader, 1);
-	case 0x0a:
-	case 0x0b:
-		return cfi_read_bytes(reader, 2);
-	case 0x0c:
-	case 0x0d:
-		return cfi_read_bytes(reader, 4);
-	case 0x0e:
-	case 0x0f:
-		return cfi_read_bytes(reader, 8);
-	case 0x10:
-	case 0x11:
-	case 0x23:
+	uint8_t operand = cfi_operands[operation];
+
+	if (operand == OPERAND_LEB)
 		cfi_read_uleb(reader);
-		return true;
-	case 0x70 ... 0x80: /* breg of an existing register */
-		cfi_read_sleb(reader);
-		return true;
-	default:
-		return false;
-	}
+	else if (operand > OPERAND_NONE)
+		cfi_read_bytes(reader, 1U << (operand - OPERAND_1));
+	return operand && !reader->bad;
 }
 
 #define CFI_MAX_EXPRESSION_BYTES 256

@@ -31,22 +31,6 @@
 /* Program bytes run for one table. A CIE's program counts once for each FDE that uses the CIE. */
 #define CFI_MAX_PROGRAM_BYTES (16U << 20)
 
-enum cfi_rule_kind {
-	RULE_NONE,      /* the code there is unknown; rule 0 of each table */
-	RULE_CFA,       /* CFA = register + offset */
-	RULE_CFA_DEREF, /* CFA = the word at register + offset: gcc's realigned frames */
-	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(pc, offset) */
-	RULE_OUTERMOST, /* no caller: the return address is undefined */
-	RULE_ASK,       /* libunwind evaluates the row */
-	RULE_CFA_SHORT, /* RULE_CFA in 32-bit x86 code: cfi_machine_32, words of 4 bytes */
-	RULE_CFA_DEREF_SHORT,
-	RULE_CFA_ARM64, /* RULE_CFA on arm64: cfi_machine_arm64 */
-	RULE_CFA_DEREF_ARM64,
-	RULE_CFA_ARM32, /* RULE_CFA in 32-bit Arm code: cfi_machine_arm32 */
-	RULE_CFA_DEREF_ARM32,
-	RULE_REGISTERS_ARM32, /* r0 to pc and CPSR of interrupted code lie at register + offset */
-};
-
 #define CFI_MAX_KEPT 12 /* registers that a function preserves; arm64 has the most */
 /* stack words that a step reads: saved registers and words between them */
 #define CFI_RULE_WORDS 32

@@ -37,6 +37,8 @@ const struct cfi_machine cfi_machine_64 = {
 	.kept_registers = cfi_kept_registers,
 	.kept_numbers = cfi_kept_numbers,
 	.kept_mask = CFI_KEPT_MASK,
+	.rule_cfa = RULE_CFA,
+	.rule_deref = RULE_CFA_DEREF,
 };
 
 /* DWARF's order: eax ecx edx ebx esp ebp esi edi; eip is number 8. */
@@ -59,4 +61,6 @@ const struct cfi_machine cfi_machine_32 = {
 	.kept_numbers = cfi_kept_numbers_32,
 	.kept_mask = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_RSI |
 		     1U << REG_RDI,
+	.rule_cfa = RULE_CFA_SHORT,
+	.rule_deref = RULE_CFA_DEREF_SHORT,
 };

@@ -21,6 +21,22 @@
 #define CFI_DWARF_SP     CFI_DWARF_RSP
 #define CFI_DWARF_RETURN 16
 
+enum cfi_rule_kind {
+	RULE_NONE,      /* the code there is unknown; rule 0 of each table */
+	RULE_CFA,       /* CFA = register + offset */
+	RULE_CFA_DEREF, /* CFA = the word at register + offset: gcc's realigned frames */
+	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(pc, offset) */
+	RULE_OUTERMOST, /* no caller: the return address is undefined */
+	RULE_ASK,       /* libunwind evaluates the row */
+	RULE_CFA_SHORT, /* RULE_CFA in 32-bit x86 code: cfi_machine_32, words of 4 bytes */
+	RULE_CFA_DEREF_SHORT,
+	RULE_CFA_ARM64, /* RULE_CFA on arm64: cfi_machine_arm64 */
+	RULE_CFA_DEREF_ARM64,
+	RULE_CFA_ARM32, /* RULE_CFA in 32-bit Arm code: cfi_machine_arm32 */
+	RULE_CFA_DEREF_ARM32,
+	RULE_REGISTERS_ARM32, /* r0 to pc and CPSR of interrupted code lie at register + offset */
+};
+
 /* DWARF's numbers -> enum unwind_register: rax rdx rcx rbx rsi rdi rbp rsp r8..r15. */
 static const uint8_t cfi_unwind_registers[CFI_DWARF_RETURN] = {
 	REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
@@ -74,6 +90,8 @@ struct cfi_machine {
 	const uint8_t *kept_registers; /* slot -> enum unwind_register */
 	const uint8_t *kept_numbers;   /* slot -> DWARF's number */
 	uint32_t kept_mask; /* bit enum unwind_register: known in the caller after a step */
+	uint8_t rule_cfa;   /* enum cfi_rule_kind for CFA = register + offset */
+	uint8_t rule_deref; /* enum cfi_rule_kind for CFA = the word at register + offset */
 };
 extern const struct cfi_machine cfi_machine_64, cfi_machine_32, cfi_machine_arm64,
 	cfi_machine_arm32;

@@ -223,14 +223,13 @@ static bool computed_is_outermost(const struct computed *computed, uint64_t star
  */
 static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_t end)
 {
-	struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
 	struct cfi_builder *rules = &computed->work->rules;
 	struct computed_rows *rows = &computed->work->rows;
 	uint64_t at = start;
 
 	if (computed_is_outermost(computed, start, end))
 		return computed_rows_add(rows, (uint32_t)(start - computed->base),
-					 cfi_builder_number(rules, &outermost));
+					 cfi_builder_number(rules, &cfi_rule_outermost));
 	while (at < end) {
 		struct flow_place place;
 		uint32_t number = 0;
@@ -261,7 +260,7 @@ static void computed_add_function(struct computed *computed, uint64_t start, uin
 	    !computed_rows_begin(rows, first, last))
 		return;
 	if (!computed_add_rows(computed, start, end))
-		computed_rows_forget(rows);
+		rows->n_new_rows = 0;
 	computed_rows_end(rows, first, last);
 }
 

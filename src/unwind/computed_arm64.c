@@ -77,7 +77,5 @@ const struct computed_machine computed_machine_arm64 = {
 	.kept = arm64_kept,
 	.cursor_registers = arm64_cursor_registers,
 	.cfa_order = arm64_cfa_order,
-	.rule_cfa = RULE_CFA_ARM64,
-	.rule_deref = RULE_CFA_DEREF_ARM64,
 	.call_bytes = WORD_BYTES,
 };

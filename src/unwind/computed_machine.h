@@ -36,7 +36,6 @@ struct computed_machine {
 	const uint8_t *kept;
 	const uint8_t *cursor_registers; /* register of a state -> register of a cursor */
 	const uint8_t *cfa_order;        /* a state's registers in the order tried for the CFA */
-	uint8_t rule_cfa, rule_deref;    /* enum cfi_rule_kind */
 	uint8_t return_bytes;            /* bytes that a call pushes */
 	uint8_t call_bytes;              /* length of a direct call */
 };

@@ -153,17 +153,12 @@ static void computed_rows_put_new(struct computed_rows *rows, size_t first, uint
 				  uint32_t from, uint32_t to)
 {
 	const struct computed_new_row *new_rows = rows->new_rows;
-	size_t low = 0;
+	size_t i = sorted_count(new_rows, rows->n_new_rows, offset, start + from);
 
-	for (size_t n = rows->n_new_rows; n > 1;) {
-		size_t half = n / 2;
-
-		low = new_rows[low + half].offset <= start + from ? low + half : low;
-		n -= half;
-	}
-	computed_rows_put(rows, first, from, new_rows[low].rule);
-	while (++low < rows->n_new_rows && new_rows[low].offset - start < to)
-		computed_rows_put(rows, first, new_rows[low].offset - start, new_rows[low].rule);
+	/* the first new row is at the function's start, which is not behind FROM: i > 0 */
+	computed_rows_put(rows, first, from, new_rows[i - 1].rule);
+	for (; i < rows->n_new_rows && new_rows[i].offset - start < to; i++)
+		computed_rows_put(rows, first, new_rows[i].offset - start, new_rows[i].rule);
 }
 
 /*
@@ -276,11 +271,6 @@ bool computed_rows_add(struct computed_rows *rows, uint32_t offset, uint32_t rul
 	rows->new_rows[rows->n_new_rows++] =
 		(struct computed_new_row){ .offset = offset, .rule = (uint16_t)rule };
 	return true;
-}
-
-void computed_rows_forget(struct computed_rows *rows)
-{
-	rows->n_new_rows = 0;
 }
 
 void computed_rows_end(struct computed_rows *rows, uint32_t start, uint32_t end)

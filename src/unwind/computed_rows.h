@@ -48,6 +48,7 @@ struct computed_rows {
 	struct computed_row *rows;
 	size_t n_rows, rows_capacity;
 	size_t n_unused; /* rows that no block has any more */
+	/* the rows added since computed_rows_begin(); n_new_rows = 0 drops them */
 	struct computed_new_row *new_rows;
 	size_t n_new_rows, new_rows_capacity;
 };
@@ -80,8 +81,6 @@ bool computed_rows_add(struct computed_rows *rows, uint32_t offset, uint32_t rul
  * added, or if there is no room for them.
  */
 void computed_rows_end(struct computed_rows *rows, uint32_t start, uint32_t end);
-/* Drops the rows that were added since computed_rows_begin(). */
-void computed_rows_forget(struct computed_rows *rows);
 
 /*
  * The number of the rule at OFFSET, which is below the span; 0 where no function was added. Not

@@ -24,7 +24,7 @@ static bool computed_find_cfa(const struct computed_state *state,
 
 		if (value->kind != VALUE_FRAME)
 			continue;
-		rule->kind = machine->rule_cfa;
+		rule->kind = machine->cfi->rule_cfa;
 		rule->reg = machine->cursor_registers[reg];
 		rule->offset = machine->return_bytes - value->offset;
 		return true;
@@ -43,7 +43,7 @@ static bool computed_find_cfa_word(const struct computed_state *state,
 			continue;
 		for (unsigned reg = 0; reg < COMPUTED_REGISTERS; reg++)
 			if (state->regs[reg].kind == slot->place.kind) {
-				rule->kind = machine->rule_deref;
+				rule->kind = machine->cfi->rule_deref;
 				rule->reg = machine->cursor_registers[reg];
 				rule->offset = slot->place.offset - state->regs[reg].offset;
 				return true;

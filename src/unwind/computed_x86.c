@@ -15,9 +15,6 @@
 #define CALL_OPCODE 0xe8 /* followed by a distance of four bytes: Intel SDM vol. 2, CALL */
 #define CALL_BYTES  5
 
-static const uint8_t x86_kept[N_CFI_KEPT] = { REG_PC,  REG_RBX, REG_RBP, REG_R12,
-					      REG_R13, REG_R14, REG_R15 };
-
 static const uint8_t x86_cursor_registers[COMPUTED_REGISTERS] = { 0, 1, 2,  3,  4,  5,  6,  7,
 								  8, 9, 10, 11, 12, 13, 14, 15 };
 
@@ -103,11 +100,9 @@ const struct computed_machine computed_machine_x86 = {
 	.ends_function = x86_ends_function,
 	.rule_step = cfi_rule_step,
 	.cfi = &cfi_machine_64,
-	.kept = x86_kept,
+	.kept = cfi_kept_registers,
 	.cursor_registers = x86_cursor_registers,
 	.cfa_order = x86_cfa_order,
-	.rule_cfa = RULE_CFA,
-	.rule_deref = RULE_CFA_DEREF,
 	.return_bytes = 8,
 	.call_bytes = CALL_BYTES,
 };

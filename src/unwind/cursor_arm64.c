@@ -9,23 +9,31 @@
 #define BITS_MAX   52
 #define BIT_HALF   55
 
+void cursor_arm64_set(struct cursor *cursor, const uint64_t *saved)
+{
+	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
+		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
+			cursor->regs[cursor_arm64_registers[i]] = saved[i];
+	cursor->regs[REG_PC] = saved[PT_ARM64_PC];
+	cursor->known = UINT32_MAX;
+	cursor->interrupted = true;
+}
+
 void cursor_arm64_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 {
 	const struct registers_arm64 *regs = &vcpu->regs.arm64;
+	uint64_t saved[PT_ARM64_PC + 1];
 
 	*cursor = (struct cursor){
 		.arch = ARCH_ARM64,
 		.word_bytes = sizeof(uint64_t),
-		.known = UINT32_MAX,
-		.interrupted = true,
 		.user = vcpu->user,
 		.vcpu = vcpu,
 	};
-	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
-		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
-			cursor->regs[cursor_arm64_registers[i]] = regs->x[i];
-	cursor->regs[REG_SP] = registers_arm64_sp(regs);
-	cursor->regs[REG_PC] = regs->pc;
+	memcpy(saved, regs->x, sizeof(regs->x));
+	saved[PT_ARM64_SP] = registers_arm64_sp(regs);
+	saved[PT_ARM64_PC] = regs->pc;
+	cursor_arm64_set(cursor, saved);
 }
 
 uint64_t cursor_arm64_strip(const struct cursor *cursor, uint64_t address)
@@ -48,7 +56,7 @@ uint64_t cursor_arm64_strip(const struct cursor *cursor, uint64_t address)
  */
 #define SIGFRAME_REGISTERS 312
 #define SIGFRAME_SIMD      0x0000021046508001 /* FPSIMD_MAGIC, and 528 bytes */
-enum { SIGFRAME_SP = 31, SIGFRAME_PC, SIGFRAME_PSTATE, SIGFRAME_RECORDS = 35, N_SIGFRAME };
+enum { SIGFRAME_PSTATE = 33, SIGFRAME_RECORDS = 35, N_SIGFRAME };
 
 /* Bytes that turn out to be no signal frame do not count as reached. */
 static bool cursor_arm64_read_signal(struct cursor *cursor, uint64_t *words)
@@ -69,12 +77,6 @@ bool cursor_arm64_leave_signal(struct cursor *cursor)
 
 	if (!cursor_arm64_read_signal(cursor, words))
 		return false;
-	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
-		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
-			cursor->regs[cursor_arm64_registers[i]] = words[i];
-	cursor->regs[REG_SP] = words[SIGFRAME_SP];
-	cursor->regs[REG_PC] = words[SIGFRAME_PC];
-	cursor->known = UINT32_MAX;
-	cursor->interrupted = true;
+	cursor_arm64_set(cursor, words);
 	return true;
 }

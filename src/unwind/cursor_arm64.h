@@ -19,18 +19,24 @@ _Static_assert(REG_RBP == REG_ARM64_FP && REG_SP == 7 && REG_PC == 16, "equal on
 
 #define CURSOR_ARM64_NONE 0xff
 
-/* Register x0 to x30 -> number in cursor->regs. */
+/* Register x0 to x30 and sp -> number in cursor->regs. */
 static const uint8_t cursor_arm64_registers[] = {
 	0,  1,  2,  3,  4,  5,  8,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19, 20, CURSOR_ARM64_NONE,
-	21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP, REG_ARM64_LR,
+	21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP, REG_ARM64_LR, REG_SP,
 };
-_Static_assert(sizeof(cursor_arm64_registers) == 31, "x0 to x30");
+_Static_assert(sizeof(cursor_arm64_registers) == 32, "x0 to x30, and sp");
 
 struct cursor;
 struct sample_vcpu;
 
 /* cursor_init() for a vCPU of arm64. */
 void cursor_arm64_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
+
+/*
+ * Moves the cursor to interrupted code. SAVED has x0 to x30, sp and pc, in the order of struct
+ * pt_regs (vcpu_arm64.h).
+ */
+void cursor_arm64_set(struct cursor *cursor, const uint64_t *saved);
 
 /*
  * Returns ADDRESS, a return address, without its pointer authentication code (PAC). The code is in

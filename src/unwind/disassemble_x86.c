@@ -166,27 +166,19 @@ static void disassembled_name_extension(const struct disassembled *code, char na
 		 disassemble_suffix(code->operands[0].size));
 }
 
-/* AT&T's letter for the size of the operand in memory. */
+/* AT&T's letter for the size of the operand in memory; '\0' if there is none. */
 static char disassembled_memory_suffix(const struct disassembled *code)
 {
 	for (unsigned i = 0; i < code->head.operand_count_visible; i++)
 		if (code->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			return disassemble_suffix(code->operands[i].size);
-	return 'q';
-}
-
-static bool disassembled_has_memory(const struct disassembled *code)
-{
-	for (unsigned i = 0; i < code->head.operand_count_visible; i++)
-		if (code->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			return true;
-	return false;
+	return '\0';
 }
 
 /* Whether Zydis omits the suffix although no register operand tells the size. */
 static bool disassembled_lacks_size(const struct disassembled *code)
 {
-	if (!disassembled_has_memory(code))
+	if (!disassembled_memory_suffix(code))
 		return false;
 	switch (code->head.mnemonic) {
 	case ZYDIS_MNEMONIC_INC:

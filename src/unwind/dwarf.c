@@ -47,6 +47,7 @@
 #include "unwind/dwarf_x86.h"
 #include "unwind/unw_none.h"
 #include "xtop/base/cleanup.h"
+#include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 #include "xtop/base/work.h"
 
@@ -396,19 +397,11 @@ static bool dwarf_open(struct dwarf *dwarf)
 
 static bool dwarf_find(const struct dwarf *dwarf, uint64_t address, size_t *numberp)
 {
-	size_t low = 0, high = dwarf->n;
+	size_t n = sorted_count(dwarf->functions, dwarf->n, start, address);
 
-	while (low < high) { /* find the first that begins behind ADDRESS */
-		size_t middle = low + (high - low) / 2;
-
-		if (dwarf->functions[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= dwarf->functions[low - 1].end)
+	if (!n || address >= dwarf->functions[n - 1].end)
 		return false;
-	*numberp = low - 1;
+	*numberp = n - 1;
 	return true;
 }
 

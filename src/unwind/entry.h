@@ -22,6 +22,23 @@ bool entry_leave(const struct unwind_space *user, struct cursor *cursor);
  */
 bool entry_has_no_memory(struct cursor *cursor);
 
+/* Whether ADDRESS is in the kernel's half of 64-bit addresses. */
+static inline bool entry_is_upper(uint64_t address)
+{
+	return address >> 63;
+}
+
+/* The numbers of the system calls that give up the task's memory: execve(), exit() and the like. */
+struct entry_calls {
+	uint32_t numbers[4];
+};
+
+static inline bool entry_calls_have(const struct entry_calls *calls, uint64_t number)
+{
+	return number == calls->numbers[0] || number == calls->numbers[1] ||
+	       number == calls->numbers[2] || number == calls->numbers[3];
+}
+
 /* --- i386: fp_i386.c -------------------------------------------------------------------------- */
 
 /* Searches the kernel's stacks for user code's registers, and moves the cursor to that code. */

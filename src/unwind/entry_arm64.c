@@ -24,31 +24,14 @@
 #include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 
-/* Linux include/uapi/asm-generic/unistd.h */
-#define LINUX_EXIT       93
-#define LINUX_EXIT_GROUP 94
-#define LINUX_EXECVE     221
-#define LINUX_EXECVEAT   281
-
-/* Linux arch/arm64/include/asm/unistd32.h */
-#define LINUX_32_EXIT       1
-#define LINUX_32_EXECVE     11
-#define LINUX_32_EXIT_GROUP 248
-#define LINUX_32_EXECVEAT   387
+/* exit, exit_group, execve, execveat: Linux include/uapi/asm-generic/unistd.h */
+static const struct entry_calls entry_calls = { { 93, 94, 221, 281 } };
+/* exit, execve, exit_group, execveat: Linux arch/arm64/include/asm/unistd32.h */
+static const struct entry_calls entry_calls_32 = { { 1, 11, 248, 387 } };
 
 /* Linux arch/arm64/include/asm/stacktrace/frame.h, enum frame_meta_type */
 #define RECORD_OF_USER   1
 #define RECORD_OF_KERNEL 2
-
-static bool entry_is_upper(uint64_t address)
-{
-	return address >> 63;
-}
-
-static bool entry_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved)
-{
-	return cursor_peek(cursor, address, saved, N_PT_ARM64);
-}
 
 /* Whether the frame record at RECORD is { 0, 0 } with the third word TYPE. */
 static bool entry_is_typed(struct cursor *cursor, uint64_t record, uint64_t type)
@@ -71,13 +54,7 @@ static void entry_set(struct cursor *cursor, const uint64_t *saved)
 		cursor_arm32_set_saved(cursor, saved);
 		return;
 	}
-	for (unsigned i = 0; i < sizeof(cursor_arm64_registers); i++)
-		if (cursor_arm64_registers[i] != CURSOR_ARM64_NONE)
-			cursor->regs[cursor_arm64_registers[i]] = saved[i];
-	cursor->regs[REG_SP] = saved[PT_ARM64_SP];
-	cursor->regs[REG_PC] = saved[PT_ARM64_PC];
-	cursor->known = UINT32_MAX;
-	cursor->interrupted = true;
+	cursor_arm64_set(cursor, saved);
 }
 
 /*
@@ -110,15 +87,11 @@ static bool entry_is_user_stack(const struct cursor *cursor, uint64_t sp)
 /* Whether the memory of SAVED still exists: execve() and exit() give it up. */
 static bool entry_has_memory(const struct cursor *cursor, const uint64_t *saved)
 {
-	uint32_t call = (uint32_t)saved[PT_ARM64_SYSCALL];
+	bool is_32 = pstate_arm64_is_user32(saved[PT_ARM64_PSTATE]);
 
-	if (pstate_arm64_is_user32(saved[PT_ARM64_PSTATE]))
-		return cursor->vcpu->user_cut != CUT_NOT_PRESENT ||
-		       (call != LINUX_32_EXIT && call != LINUX_32_EXIT_GROUP &&
-			call != LINUX_32_EXECVE && call != LINUX_32_EXECVEAT);
 	return cursor->vcpu->user_cut != CUT_NOT_PRESENT ||
-	       (call != LINUX_EXIT && call != LINUX_EXIT_GROUP && call != LINUX_EXECVE &&
-		call != LINUX_EXECVEAT);
+	       !entry_calls_have(is_32 ? &entry_calls_32 : &entry_calls,
+				 (uint32_t)saved[PT_ARM64_SYSCALL]);
 }
 
 /*
@@ -128,8 +101,8 @@ static bool entry_set_saved_user(struct cursor *cursor, uint64_t address)
 {
 	uint64_t saved[N_PT_ARM64];
 
-	if (!entry_read_pt_regs(cursor, address, saved) || !entry_is_user_regs(cursor, saved) ||
-	    !entry_has_memory(cursor, saved))
+	if (!cursor_peek(cursor, address, saved, N_PT_ARM64) ||
+	    !entry_is_user_regs(cursor, saved) || !entry_has_memory(cursor, saved))
 		return false;
 	cursor_bytes(cursor, address, sizeof(saved)); /* now they count as reached */
 	entry_set(cursor, saved);
@@ -145,7 +118,7 @@ static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_by
 {
 	uint64_t saved[N_PT_ARM64];
 
-	return entry_read_pt_regs(cursor, end - size_bytes, saved) &&
+	return cursor_peek(cursor, end - size_bytes, saved, N_PT_ARM64) &&
 	       entry_is_user_stack(cursor,
 				   saved[pt_regs_arm64_sp(saved[PT_ARM64_PSTATE])]) &&
 	       entry_set_saved_user(cursor, end - size_bytes);
@@ -275,7 +248,7 @@ bool entry_arm64_interrupted(struct cursor *cursor, uint64_t record)
 	bool typed = entry_is_typed(cursor, record, RECORD_OF_KERNEL);
 	uint64_t address = entry_find_pt_regs(record, typed), saved[N_PT_ARM64];
 
-	if (!entry_is_upper(record) || !entry_read_pt_regs(cursor, address, saved) ||
+	if (!entry_is_upper(record) || !cursor_peek(cursor, address, saved, N_PT_ARM64) ||
 	    (!typed && (saved[PT_ARM64_STACKFRAME] != saved[PT_ARM64_X29] ||
 			saved[PT_ARM64_STACKFRAME + 1] != saved[PT_ARM64_PC])) ||
 	    !entry_is_upper(saved[PT_ARM64_PC]) || pstate_arm64_is_user(saved[PT_ARM64_PSTATE]) ||

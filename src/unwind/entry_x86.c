@@ -33,25 +33,14 @@
 
 #define ENTRY_WORDS_ABOVE 3 /* rcx, r11, error code */
 
-/* Linux arch/x86/entry/syscalls/syscall_64.tbl */
-#define LINUX_EXECVE     59
-#define LINUX_EXIT       60
-#define LINUX_EXIT_GROUP 231
-#define LINUX_EXECVEAT   322
-/* 32-bit programs: Linux arch/x86/entry/syscalls/syscall_32.tbl */
-#define LINUX_32_EXIT       1
-#define LINUX_32_EXECVE     11
-#define LINUX_32_EXIT_GROUP 252
-#define LINUX_32_EXECVEAT   358
+/* execve, exit, exit_group, execveat: Linux arch/x86/entry/syscalls/syscall_64.tbl */
+static const struct entry_calls entry_calls = { { 59, 60, 231, 322 } };
+/* exit, execve, exit_group, execveat of 32-bit programs: syscall_32.tbl */
+static const struct entry_calls entry_calls_32 = { { 1, 11, 252, 358 } };
 
 #define RFLAGS_ONE  (1ULL << 1) /* always set */
 #define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
 #define RFLAGS_BITS 22
-
-static bool entry_is_kernel(uint64_t address)
-{
-	return address >> 63;
-}
 
 static bool entry_is_user_selector(uint64_t selector)
 {
@@ -62,7 +51,7 @@ static bool entry_is_user_selector(uint64_t selector)
 static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRET])
 {
 	return entry_is_user_selector(iret[IRET_CS]) && entry_is_user_selector(iret[IRET_SS]) &&
-	       !entry_is_kernel(iret[IRET_RSP]) && cursor_piece(cursor, iret[IRET_RSP]) >= 0 &&
+	       !entry_is_upper(iret[IRET_RSP]) && cursor_piece(cursor, iret[IRET_RSP]) >= 0 &&
 	       iret[IRET_RFLAGS] & RFLAGS_ONE && !(iret[IRET_RFLAGS] >> RFLAGS_BITS);
 }
 
@@ -95,27 +84,24 @@ static bool entry_set_regs(struct cursor *cursor, uint64_t top)
 	return true;
 }
 
-bool entry_find_regs(struct cursor *cursor)
+/* Whether TRY succeeds at the top of a kernel stack, or where FRED puts the registers. */
+static bool entry_try_tops(struct cursor *cursor, bool (*try)(struct cursor *, uint64_t top))
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint64_t top = piece->address + piece->size_bytes;
 
-		if (entry_is_kernel(piece->address) &&
-		    (entry_set_regs(cursor, top) || entry_set_regs(cursor, top - FRED_BYTES)))
+		if (entry_is_upper(piece->address) &&
+		    (try(cursor, top) || try(cursor, top - FRED_BYTES)))
 			return true;
 	}
 	return false;
 }
 
-static bool entry_gives_up_memory(uint64_t call, uint64_t cs)
+bool entry_find_regs(struct cursor *cursor)
 {
-	if (code_word_bytes(WIDTH_64, cs) == sizeof(uint32_t))
-		return call == LINUX_32_EXECVE || call == LINUX_32_EXECVEAT ||
-		       call == LINUX_32_EXIT || call == LINUX_32_EXIT_GROUP;
-	return call == LINUX_EXECVE || call == LINUX_EXECVEAT || call == LINUX_EXIT ||
-	       call == LINUX_EXIT_GROUP;
+	return entry_try_tops(cursor, entry_set_regs);
 }
 
 /* Whether the struct pt_regs below TOP has a system call that gives up memory, by orig_ax. */
@@ -125,24 +111,16 @@ static bool entry_is_last_call(struct cursor *cursor, uint64_t top)
 
 	return cursor_peek(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
 	       entry_is_user_selector(saved[PT_REGS_CS]) &&
-	       entry_gives_up_memory(saved[PT_REGS_ORIG_RAX], saved[PT_REGS_CS]);
+	       entry_calls_have(code_word_bytes(WIDTH_64, saved[PT_REGS_CS]) == sizeof(uint32_t)
+					? &entry_calls_32
+					: &entry_calls,
+				saved[PT_REGS_ORIG_RAX]);
 }
 
 bool entry_has_no_memory(struct cursor *cursor)
 {
-	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
-
-	if (cursor->vcpu->user_cut != CUT_NOT_PRESENT)
-		return false;
-	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint64_t top = piece->address + piece->size_bytes;
-
-		if (entry_is_kernel(piece->address) &&
-		    (entry_is_last_call(cursor, top) ||
-		     entry_is_last_call(cursor, top - FRED_BYTES)))
-			return true;
-	}
-	return false;
+	return cursor->vcpu->user_cut == CUT_NOT_PRESENT &&
+	       entry_try_tops(cursor, entry_is_last_call);
 }
 
 static bool entry_set_iret(struct cursor *cursor, uint64_t address)
@@ -164,7 +142,7 @@ static uint64_t entry_user_rsp(const struct cursor *cursor)
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
 		if (piece->kind == STACK_USER)
 			return piece->address;
-	return entry_is_kernel(cursor->regs[REG_RSP]) ? 0 : cursor->regs[REG_RSP];
+	return entry_is_upper(cursor->regs[REG_RSP]) ? 0 : cursor->regs[REG_RSP];
 }
 
 /* Whether rcx and r11 can be the user's rip and rflags. */
@@ -174,7 +152,7 @@ static bool entry_is_system_call(const struct unwind_space *user, const struct c
 	struct unwind_code code;
 
 	if (!(rflags & RFLAGS_ONE) || !(rflags & RFLAGS_IF) || rflags >> RFLAGS_BITS || !user ||
-	    entry_is_kernel(rip))
+	    entry_is_upper(rip))
 		return false;
 	user->find(user, rip, false, &code);
 	return code.mapped;
@@ -184,7 +162,7 @@ bool entry_leave(const struct unwind_space *user, struct cursor *cursor)
 {
 	uint64_t rsp = cursor->regs[REG_RSP], user_rsp = entry_user_rsp(cursor);
 
-	for (unsigned above = 0; entry_is_kernel(rsp) && above <= ENTRY_WORDS_ABOVE; above++)
+	for (unsigned above = 0; entry_is_upper(rsp) && above <= ENTRY_WORDS_ABOVE; above++)
 		if (entry_set_iret(cursor, rsp + above * sizeof(rsp)))
 			return true;
 	if (!user_rsp || !entry_is_system_call(user, cursor))

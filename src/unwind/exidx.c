@@ -142,7 +142,6 @@ static bool exidx_read_start(const struct exidx_section *index, uint32_t offset,
 /* Adds the rows of all entries. Entries that do not ascend are left out and counted. */
 static void exidx_add_rows(struct cfi_builder *rows, const struct exidx_sections *sections)
 {
-	static const struct cfi_rule nothing = { .kind = RULE_NONE };
 	size_t left_bytes = CFI_MAX_PROGRAM_BYTES;
 	uint64_t reached = rows->cfi->base;
 	uint32_t start;
@@ -164,7 +163,7 @@ static void exidx_add_rows(struct cfi_builder *rows, const struct exidx_sections
 		reached = (uint64_t)start + 1;
 	}
 	if (rows->cfi->n_rows && reached + EXIDX_LAST_BYTES - rows->cfi->base < UINT32_MAX)
-		cfi_builder_add(rows, reached + EXIDX_LAST_BYTES, &nothing);
+		cfi_builder_add(rows, reached + EXIDX_LAST_BYTES, &cfi_rule_none);
 }
 
 struct xtop_error *exidx_compile(const struct exidx_sections *sections, struct exidx **exidxp)

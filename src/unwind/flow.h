@@ -101,7 +101,8 @@ void flow_forget_states(struct flow *flow);
 
 /* --- flow_follow.c ---------------------------------------------------------------------------- */
 
-/* Adds work: follow OP with STATE. */
+void flow_push(struct flow *flow, struct flow_list *list, struct flow_work work);
+/* Adds work to `jumps`: follow OP with STATE. */
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
 /* Does all work that is left. A contradiction or a failure ends the work early. */
 void flow_drain(struct flow *flow);

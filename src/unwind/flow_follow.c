@@ -56,7 +56,7 @@ static void flow_leave(struct flow *flow, uint32_t state)
 
 /* --- following -------------------------------------------------------------------------------- */
 
-static void flow_push(struct flow *flow, struct flow_list *list, struct flow_work work)
+void flow_push(struct flow *flow, struct flow_list *list, struct flow_work work)
 {
 	if (!vector_reserve(list->work, list->capacity, list->n + 1)) {
 		flow->failed = true;
@@ -161,12 +161,6 @@ static void flow_branch(struct flow *flow, uint64_t target, uint32_t state)
 }
 
 /* --- calls that never return ------------------------------------------------------------------ */
-
-/* Whether a call of TARGET is known not to return. */
-static bool flow_ends_at(const struct flow *flow, uint64_t target)
-{
-	return target && flow->ends[hash_slot(target, FLOW_ENDS)] == target;
-}
 
 /* Notes that CALL never returns. */
 static void flow_end_call(struct flow *flow, uint32_t call)
@@ -286,7 +280,9 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 		return true;
 	case FLOW_CALL:
 	case FLOW_TRAP:
-		return !op->ends && !flow_ends_at(flow, instruction.target);
+		return !op->ends &&
+		       (!instruction.target ||
+			flow->ends[hash_slot(instruction.target, FLOW_ENDS)] != instruction.target);
 	case FLOW_BRANCH:
 		flow_branch(flow, instruction.target, state);
 		return true;

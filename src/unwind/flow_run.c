@@ -249,15 +249,9 @@ static bool flow_saves_first(const struct flow *flow)
 }
 
 /*
- * Whether the function is aligned and ends with a jump to another function. It is then no part of
- * another function, because gcc does not align parts.
+ * Whether the function has a guessed start that is aligned. Such a start is a call target, and the
+ * function is no part of another function, because gcc does not align parts.
  */
-static bool flow_ends_in_jump(const struct flow *flow)
-{
-	return flow->leaves && flow->windows[0].start % FLOW_ALIGNMENT == 0;
-}
-
-/* Whether direct calls lead to the function: a guessed start that is aligned is a call target. */
 static bool flow_is_called(const struct flow *flow)
 {
 	return flow->guesses && flow->windows[0].start % FLOW_ALIGNMENT == 0;
@@ -297,7 +291,7 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	if (flow->returns_badly && !flow->returns_well && !flow->outside)
 		flow_find_outside(flow);
 	part = flow->outside && !flow->returns_well && !flow_saves_first(flow) &&
-	       !(flow->guesses && flow_ends_in_jump(flow));
+	       !(flow->leaves && flow_is_called(flow));
 	whole = flow->returns_well && !flow->returns_badly;
 	if (!part)
 		flow_fill(flow);

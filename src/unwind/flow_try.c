@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/base/vector.h"
-
 #define FLOW_MAX_TRIES  4 /* states that are tried for one piece of code */
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
 #define FLOW_PROLOGUE   4 /* how many first instructions are searched for a prologue's */
@@ -222,11 +220,6 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 		flow_try(flow, op, state, TRY_UNCONFIRMED);
 }
 
-static bool flow_is_end(const struct instruction *instruction)
-{
-	return instruction->flow != FLOW_NEXT && instruction->flow != FLOW_BRANCH;
-}
-
 /*
  * Tries all code of WINDOW that has no state, in order. JUMPS has states of earlier windows, too.
  */
@@ -255,7 +248,8 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 		if (op->state && (op->instruction.flow == FLOW_CALL ||
 				  op->instruction.flow == FLOW_JUMP))
 			flow_remember(&calls, op->state - 1);
-		begins = op->state || op->instruction.filler || flow_is_end(&op->instruction);
+		begins = op->state || op->instruction.filler ||
+			 (op->instruction.flow != FLOW_NEXT && op->instruction.flow != FLOW_BRANCH);
 		offset += op->instruction.length;
 	}
 }
@@ -279,13 +273,8 @@ static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 			continue;
 		}
 		instruction = flow->ops[number].instruction;
-		if (called && !instruction.filler && flow_looks_like_entry(flow, number)) {
-			if (!vector_reserve(list->work, list->capacity, list->n + 1)) {
-				flow->failed = true;
-				return;
-			}
-			list->work[list->n++] = (struct flow_work){ number, 0, 0 };
-		}
+		if (called && !instruction.filler && flow_looks_like_entry(flow, number))
+			flow_push(flow, list, (struct flow_work){ number, 0, 0 });
 		called = instruction.flow == FLOW_CALL || (called && instruction.filler);
 		offset += instruction.length;
 	}

@@ -60,37 +60,31 @@ static bool fp_is_code(const struct unwind_space *space, uint64_t word)
 	return word > ARM32_THUMB && space->find_function(space, (word & ~ARM32_THUMB) - 1, &start);
 }
 
-/* Reads a frame of gcc's kind at FP. Returns false if there is none. */
+/* Reads a frame with the frame pointer FP and its first word at START. False if there is none. */
+static bool fp_read_from(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
+			 uint64_t start, struct fp_frame *frame)
+{
+	uint64_t words[2];
+
+	if (fp % WORD_BYTES || start < cursor->regs[REG_SP] ||
+	    !cursor_read_short(cursor, start, words, 2) || !fp_is_outwards(fp, words[0]) ||
+	    !fp_is_code(space, words[1]))
+		return false;
+	*frame = (struct fp_frame){ words[0], words[1], start + 2 * WORD_BYTES };
+	return true;
+}
+
 static bool fp_read_gcc(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
 			struct fp_frame *frame)
 {
-	uint64_t words[2];
-
-	if (fp % WORD_BYTES || fp - WORD_BYTES < cursor->regs[REG_SP] ||
-	    !cursor_read_short(cursor, fp - WORD_BYTES, words, 2) ||
-	    !fp_is_outwards(fp, words[0]) || !fp_is_code(space, words[1]))
-		return false;
-	*frame = (struct fp_frame){ words[0], words[1], fp + WORD_BYTES };
-	return true;
+	return fp_read_from(space, cursor, fp, fp - WORD_BYTES, frame);
 }
 
-static bool fp_read_clang(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
-			  struct fp_frame *frame)
-{
-	uint64_t words[2];
-
-	if (fp % WORD_BYTES || fp < cursor->regs[REG_SP] ||
-	    !cursor_read_short(cursor, fp, words, 2) || !fp_is_outwards(fp, words[0]) ||
-	    !fp_is_code(space, words[1]))
-		return false;
-	*frame = (struct fp_frame){ words[0], words[1], fp + 2 * WORD_BYTES };
-	return true;
-}
-
+/* Reads a frame of gcc's or clang's kind. */
 static bool fp_read(const struct unwind_space *space, struct cursor *cursor, uint64_t fp,
 		    struct fp_frame *frame)
 {
-	return fp_read_gcc(space, cursor, fp, frame) || fp_read_clang(space, cursor, fp, frame);
+	return fp_read_gcc(space, cursor, fp, frame) || fp_read_from(space, cursor, fp, fp, frame);
 }
 
 /* --- the interrupted function ----------------------------------------------------------------- */

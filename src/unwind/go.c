@@ -33,8 +33,7 @@ struct go {
 bool go_is_one_of(const struct go_function *function, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strlen(names[i]) == function->name_bytes &&
-		    memcmp(names[i], function->name, function->name_bytes) == 0)
+		if (go_has_name(function, names[i]))
 			return true;
 	return false;
 }
@@ -64,11 +63,6 @@ static bool go_is_outermost(const struct go_function *function)
 	return function->flags & GO_ASSEMBLY && GO_IS_ONE_OF(function, names);
 }
 
-static bool go_sets_sp(const struct go_function *function)
-{
-	return function->flags & GO_SP_WRITE;
-}
-
 /* Functions written in Go always have a dot in their names. */
 bool go_is_assembly(const struct go_function *function)
 {
@@ -78,8 +72,6 @@ bool go_is_assembly(const struct go_function *function)
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
-
-static const struct cfi_rule go_nothing = { .kind = RULE_NONE };
 
 static void go_add_depths(struct cfi_builder *rows, const struct go_table *table,
 			  const struct go_function *function)
@@ -95,20 +87,19 @@ static void go_add_depths(struct cfi_builder *rows, const struct go_table *table
 		cfi_builder_add(rows, depths.row_start, &rule);
 		reached = depths.row_end;
 	}
-	cfi_builder_add(rows, reached, &go_nothing);
+	cfi_builder_add(rows, reached, &cfi_rule_none);
 }
 
 static void go_add_function(struct cfi_builder *rows, struct go_switches *switches,
 			    const struct go_table *table, const struct go_function *function)
 {
-	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
 	bool is_switch = go_switches_add(switches, function);
 
 	rows->cfi->n_fdes++;
 	if (go_is_outermost(function)) {
-		cfi_builder_add(rows, function->start, &outermost);
-		cfi_builder_add(rows, function->end, &go_nothing);
-	} else if (is_switch || !go_sets_sp(function)) {
+		cfi_builder_add(rows, function->start, &cfi_rule_outermost);
+		cfi_builder_add(rows, function->end, &cfi_rule_none);
+	} else if (is_switch || !(function->flags & GO_SP_WRITE)) {
 		go_add_depths(rows, table, function);
 	}
 }

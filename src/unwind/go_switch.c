@@ -37,8 +37,7 @@ static bool go_switch_kind_of(const struct go_function *function, enum go_switch
 	if (!(function->flags & (GO_ASSEMBLY | GO_UNMARKED)))
 		return false;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strlen(known[i].name) == function->name_bytes &&
-		    memcmp(known[i].name, function->name, function->name_bytes) == 0) {
+		if (go_has_name(function, known[i].name)) {
 			*kind = known[i].kind;
 			return true;
 		}

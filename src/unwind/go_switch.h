@@ -20,6 +20,7 @@ enum go_switch_kind {
 	GO_CROSSCALL,  /* crosscall2() calls cgocallback(), and changes no stack itself */
 	GO_VDSO,       /* time.now() and others call the vDSO on g0's stack */
 	GO_SIGRETURN,  /* sigreturn(): a signal handler returns there */
+	N_GO_SWITCH_KINDS,
 };
 
 #define GO_MAX_SWITCHES 16

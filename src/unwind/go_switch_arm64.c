@@ -177,6 +177,11 @@ enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
 				      const struct go_switch *one, struct cfi *rows, uint64_t bias,
 				      struct cursor *cursor)
 {
+	static enum unwind_step (*const leaves[N_GO_SWITCH_KINDS])(const struct go_leave *) = {
+		[GO_SYSTEMSTACK] = go_leave_systemstack, [GO_MCALL] = go_leave_mcall,
+		[GO_ASMCGOCALL] = go_leave_asmcgocall,	 [GO_CALLBACK] = go_leave_callback,
+		[GO_VDSO] = go_leave_vdso,
+	};
 	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);
 	struct go_leave leave = { switches, rows, bias, cursor, 0 };
 
@@ -184,23 +189,7 @@ enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
 		return STEP_NOT_COVERED;
 	leave.depth = (uint64_t)rule->offset;
 	go_switches_find_other(cursor);
-	switch (one->kind) {
-	case GO_SYSTEMSTACK:
-		return go_leave_systemstack(&leave);
-	case GO_MCALL:
-		return go_leave_mcall(&leave);
-	case GO_MORESTACK:
+	if (one->kind == GO_MORESTACK)
 		return cursor->interrupted ? STEP_NOT_COVERED : STEP_OUTERMOST;
-	case GO_ASMCGOCALL:
-		return go_leave_asmcgocall(&leave);
-	case GO_CALLBACK:
-		return go_leave_callback(&leave);
-	case GO_VDSO:
-		return go_leave_vdso(&leave);
-	case GO_CROSSCALL:
-	case GO_MARK:
-	case GO_SIGRETURN:
-		break;
-	}
-	return STEP_NOT_COVERED;
+	return leaves[one->kind] ? leaves[one->kind](&leave) : STEP_NOT_COVERED;
 }

@@ -201,10 +201,7 @@ bool go_table_read(const struct go_table *table, size_t index, struct go_functio
 
 static bool go_is_entry(const struct go_table *table, const struct go_function *function)
 {
-	const char *name = table->is_arm64 ? "_rt0_arm64_linux" : "_rt0_amd64_linux";
-
-	return function->name_bytes == strlen(name) &&
-	       memcmp(function->name, name, function->name_bytes) == 0;
+	return go_has_name(function, table->is_arm64 ? "_rt0_arm64_linux" : "_rt0_amd64_linux");
 }
 
 /*

@@ -323,18 +323,6 @@ static void arm64_decode_number(struct instruction *to, uint32_t code)
 		arm64_lose(to, arm64_register(dest));
 }
 
-/* add or sub with an extended register may write sp. */
-static bool arm64_is_extended(uint32_t code)
-{
-	return IS(code, 0x3fe00000, 0x0b200000);
-}
-
-/* irg (insert random tag) may write sp. */
-static bool arm64_is_tag(uint32_t code)
-{
-	return IS(code, 0xffe0fc00, 0x9ac01000);
-}
-
 /* add or sub of a whole register to sp. Returns false for other instructions. */
 static bool arm64_decode_move(struct instruction *to, uint32_t code)
 {
@@ -352,6 +340,8 @@ static bool arm64_decode_move(struct instruction *to, uint32_t code)
 static void arm64_decode_registers(struct instruction *to, uint32_t code)
 {
 	uint32_t dest = arm64_field(code, 0, 5), source = arm64_field(code, 16, 5);
+	bool is_extended = IS(code, 0x3fe00000, 0x0b200000);
+	bool is_tag = IS(code, 0xffe0fc00, 0x9ac01000); /* irg */
 
 	if (IS(code, 0xffe0ffe0, 0xaa0003e0) && source != ZERO_REGISTER) { /* mov */
 		arm64_add(to, arm64_register(dest), arm64_register(source), 0);
@@ -359,11 +349,11 @@ static void arm64_decode_registers(struct instruction *to, uint32_t code)
 	}
 	if (IS(code, 0x1fe00000, 0x1a400000)) /* ccmp, ccmn: flags only */
 		return;
-	if (arm64_is_extended(code) && arm64_decode_move(to, code))
+	if (is_extended && arm64_decode_move(to, code))
 		return;
 	to->begins = code == 0xaa1f03fd; /* mov x29, xzr */
-	arm64_lose(to, arm64_is_extended(code) || arm64_is_tag(code) ? arm64_register_or_sp(dest)
-								     : arm64_register(dest));
+	/* add and sub of an extended register, and irg, may write sp */
+	arm64_lose(to, is_extended || is_tag ? arm64_register_or_sp(dest) : arm64_register(dest));
 }
 
 /* SIMD and floating-point instructions that write a general register. */

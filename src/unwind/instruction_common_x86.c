@@ -97,12 +97,6 @@ static const struct common_opcode common_opcodes_sse[256] = {
 	[0x5c] = RM(READ), [0x5e] = RM(READ),
 };
 
-/* The processor's number of a register -> enum unwind_register. */
-static const uint8_t common_registers[16] = {
-	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-};
-
 struct common_parts {
 	const uint8_t *at, *end; /* bytes that are not decoded yet */
 	uint8_t rex, opcode;
@@ -144,7 +138,7 @@ static bool common_decode_sib(struct common_parts *parts)
 	sib = *parts->at++;
 	index = (sib >> 3 & 7) | (parts->rex & 2) << 2;
 	parts->index = index != 4;
-	parts->base = common_registers[(sib & 7) | (parts->rex & 1) << 3];
+	parts->base = register_numbers[(sib & 7) | (parts->rex & 1) << 3];
 	if ((sib & 7) == 5 && parts->mod == 0)
 		parts->base = REG_NONE;
 	return true;
@@ -162,8 +156,8 @@ static bool common_decode_modrm(struct common_parts *parts)
 	rm = modrm & 7;
 	parts->mod = modrm >> 6;
 	parts->group = modrm >> 3 & 7;
-	parts->reg = common_registers[parts->group | (parts->rex & 4) << 1];
-	parts->rm = common_registers[rm | (parts->rex & 1) << 3];
+	parts->reg = register_numbers[parts->group | (parts->rex & 4) << 1];
+	parts->rm = register_numbers[rm | (parts->rex & 1) << 3];
 	if (parts->mod == 3)
 		return true;
 	parts->base = parts->rm;
@@ -299,7 +293,7 @@ static bool common_number(const struct common_parts *parts, struct instruction *
 
 static unsigned common_opcode_register(const struct common_parts *parts)
 {
-	return common_registers[(parts->opcode & 7) | (parts->rex & 1) << 3];
+	return register_numbers[(parts->opcode & 7) | (parts->rex & 1) << 3];
 }
 
 static void common_stack(const struct common_parts *parts, enum instruction_effect effect,
@@ -311,11 +305,6 @@ static void common_stack(const struct common_parts *parts, enum instruction_effe
 		to->source = (uint8_t)common_opcode_register(parts);
 	else
 		to->dest = (uint8_t)common_opcode_register(parts);
-}
-
-static bool common_is_rsp_compared(const struct common_parts *parts)
-{
-	return parts->mod == 3 && (parts->reg == REG_RSP || parts->rm == REG_RSP);
 }
 
 /* Sets the effect and the flow. Returns false if the instruction is left to Zydis. */
@@ -334,7 +323,7 @@ static bool common_effect(const struct common_parts *parts, enum common_kind kin
 		to->lost = parts->mod == 3 ? 1U << parts->rm : 0;
 		return true;
 	case COMMON_COMPARE:
-		return !common_is_rsp_compared(parts);
+		return parts->mod != 3 || (parts->reg != REG_RSP && parts->rm != REG_RSP);
 	case COMMON_XOR:
 		if (parts->mod == 3 && parts->reg == parts->rm && parts->reg == REG_RBP)
 			return false;

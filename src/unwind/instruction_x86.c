@@ -13,20 +13,13 @@ const uint32_t instruction_call_lost = 1U << REG_RAX | 1U << REG_RCX | 1U << REG
 				       1U << REG_RSI | 1U << REG_RDI | 1U << REG_R8 |
 				       1U << REG_R9 | 1U << REG_R10 | 1U << REG_R11;
 
-/* The processor's number of a register -> enum unwind_register. */
-static const uint8_t instruction_registers[16] = {
-	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-};
-
 /* The general register that REG, of any width, is a part of; REG_NONE if there is none. */
 static unsigned instruction_register(ZydisRegister reg)
 {
+	if (reg < ZYDIS_REGISTER_RAX || reg > ZYDIS_REGISTER_R15)
+		reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 	if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
-		return instruction_registers[reg - ZYDIS_REGISTER_RAX];
-	reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
-		return instruction_registers[reg - ZYDIS_REGISTER_RAX];
+		return register_numbers[reg - ZYDIS_REGISTER_RAX];
 	return REG_NONE;
 }
 

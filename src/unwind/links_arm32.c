@@ -67,11 +67,6 @@ static enum deed arm_deed(uint32_t code)
 										    : DEED_NONE;
 }
 
-static bool thumb_is_long(uint16_t code)
-{
-	return code >> 11 >= 0x1d;
-}
-
 static enum deed thumb_deed(uint16_t code)
 {
 	if (IS(code, 0xff00, 0xb500))
@@ -136,7 +131,7 @@ static void pass_thumb(struct links_pass *pass, const uint8_t *bytes, size_t siz
 
 	for (size_t at = 0; at + sizeof(code[0]) <= size_bytes; at += step) {
 		memcpy(&code[0], bytes + at, sizeof(code[0]));
-		step = thumb_is_long(code[0]) ? sizeof(code) : sizeof(code[0]);
+		step = code[0] >> 11 >= 0x1d ? sizeof(code) : sizeof(code[0]);
 		if (at + step > size_bytes)
 			break;
 		memcpy(code, bytes + at, step);

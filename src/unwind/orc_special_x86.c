@@ -74,11 +74,6 @@ bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special 
 	return false;
 }
 
-static bool orc_is_retpoline_inner(uint64_t offset)
-{
-	return offset % RETPOLINE_BYTES >= RETPOLINE_TRAP;
-}
-
 /* How many words on top of the stack are return addresses between START and ADDRESS. */
 static unsigned orc_switch_calls(struct cursor *cursor, uint64_t start, uint64_t address)
 {
@@ -131,5 +126,6 @@ enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct c
 	if (kind == ORC_HYPERCALLS)
 		return stubs_step_pv(cursor, address - start);
 	return cursor_step_leaf(cursor,
-				kind == ORC_RETPOLINES && orc_is_retpoline_inner(address - start));
+				kind == ORC_RETPOLINES &&
+					(address - start) % RETPOLINE_BYTES >= RETPOLINE_TRAP);
 }

@@ -7,6 +7,8 @@
 #ifndef XTOP_UNWIND_REGISTER_NUMBERS_H
 #define XTOP_UNWIND_REGISTER_NUMBERS_H
 
+#include <stdint.h>
+
 /* The order of struct registers. */
 enum unwind_register {
 	REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
@@ -16,6 +18,12 @@ enum unwind_register {
 
 	REG_PC = REG_RIP,
 	REG_SP = REG_RSP,
+};
+
+/* The number of a register in instructions -> enum unwind_register. */
+static const uint8_t register_numbers[16] = {
+	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
 #endif

@@ -56,33 +56,32 @@ struct seh {
 	struct seh_tables tables;
 };
 
-struct xtop_error *seh_create(const struct seh_tables *tables, struct seh **sehp)
+static void seh_free_tables(const struct seh_tables *tables)
 {
-	struct seh *seh = malloc(sizeof(*seh));
-
-	*sehp = NULL;
-	if (seh)
-		seh->tables = *tables;
-	if (seh && tables->n) {
-		*sehp = seh;
-		return NULL;
-	}
 	free(tables->functions);
 	free(tables->infos);
 	if (tables->source.close)
 		tables->source.close(tables->source.context);
-	free(seh);
-	return seh ? NULL : error_create("out of memory for unwind tables");
+}
+
+struct xtop_error *seh_create(const struct seh_tables *tables, struct seh **sehp)
+{
+	struct seh *seh = tables->n ? malloc(sizeof(*seh)) : NULL;
+
+	*sehp = seh;
+	if (seh) {
+		seh->tables = *tables;
+		return NULL;
+	}
+	seh_free_tables(tables);
+	return tables->n ? error_create("out of memory for unwind tables") : NULL;
 }
 
 void seh_destroy(struct seh *seh)
 {
 	if (!seh)
 		return;
-	free(seh->tables.functions);
-	free(seh->tables.infos);
-	if (seh->tables.source.close)
-		seh->tables.source.close(seh->tables.source.context);
+	seh_free_tables(&seh->tables);
 	free(seh);
 }
 
@@ -100,11 +99,6 @@ const struct seh_function *seh_find(const struct seh_tables *tables, uint64_t ad
 }
 
 /* --- a frame ---------------------------------------------------------------------------------- */
-
-/* Number in an instruction code -> enum unwind_register. */
-static const uint8_t seh_registers[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
-					   REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
-					   REG_R12, REG_R13, REG_R14, REG_R15 };
 
 /* The registers while operations are undone: they become the caller's. */
 struct seh_frame {
@@ -204,31 +198,20 @@ static const uint8_t *seh_first_info(const struct seh *seh, const uint8_t *info)
 /* Undoes an epilog's first instruction if it moves the stack pointer. Returns its bytes, or 0. */
 static size_t epilog_move(struct seh_frame *frame, const uint8_t *code, unsigned frame_register)
 {
-	unsigned reg;
-	int32_t far;
+	bool is_add = code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xc4;
+	unsigned reg = (code[2] & 7) | (code[0] & 1) << 3, mode = code[2] >> 6;
+	bool is_near = is_add ? code[1] == 0x83 : mode == 1;
+	int32_t distance = (int8_t)code[3];
 
-	if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4) {
-		frame->regs[REG_RSP] += (uint64_t)(int8_t)code[3];
-		return 4;
-	}
-	if (code[0] == 0x48 && code[1] == 0x81 && code[2] == 0xc4) {
-		memcpy(&far, code + 3, sizeof(far));
-		frame->regs[REG_RSP] += (uint64_t)(int64_t)far;
-		return 7;
-	}
-	reg = (code[2] & 7) | (code[0] & 1) << 3;
-	if ((code[0] & 0xfe) != 0x48 || code[1] != 0x8d || (code[2] & 0x38) != 0x20 ||
-	    !frame_register || reg != frame_register || (code[2] & 7) == 4)
+	if (!is_add && ((code[0] & 0xfe) != 0x48 || code[1] != 0x8d || (code[2] & 0x38) != 0x20 ||
+			!frame_register || reg != frame_register || (code[2] & 7) == 4 ||
+			(mode != 1 && mode != 2)))
 		return 0;
-	if (code[2] >> 6 == 1) {
-		frame->regs[REG_RSP] = frame->regs[seh_registers[reg]] + (uint64_t)(int8_t)code[3];
-		return 4;
-	}
-	if (code[2] >> 6 != 2)
-		return 0;
-	memcpy(&far, code + 3, sizeof(far));
-	frame->regs[REG_RSP] = frame->regs[seh_registers[reg]] + (uint64_t)(int64_t)far;
-	return 7;
+	if (!is_near)
+		memcpy(&distance, code + 3, sizeof(distance));
+	frame->regs[REG_RSP] = frame->regs[is_add ? REG_RSP : register_numbers[reg]] +
+			       (uint64_t)(int64_t)distance;
+	return is_near ? 4 : 7;
 }
 
 /* Whether the direct jump at ADDRESS leaves FUNCTION and its other parts. */
@@ -278,7 +261,7 @@ static bool seh_undo_epilog(const struct seh *seh, struct seh_frame *frame, uint
 			return true;
 		at += high != 0;
 		reg = code[at] - 0x58U;
-		if (reg > 7 || !frame_pop(frame, seh_registers[reg | high]))
+		if (reg > 7 || !frame_pop(frame, register_numbers[reg | high]))
 			return false;
 		at++;
 	}
@@ -303,7 +286,7 @@ static unsigned seh_slots(unsigned version, unsigned operation, unsigned operand
 
 static bool frame_load(struct seh_frame *frame, unsigned operand, uint64_t distance)
 {
-	unsigned reg = seh_registers[operand];
+	unsigned reg = register_numbers[operand];
 	uint64_t word;
 
 	if (!frame_read(frame, frame->base + distance, &word))
@@ -334,7 +317,7 @@ static bool frame_undo(struct seh_frame *frame, const uint8_t *info, const uint8
 
 	switch (operation) {
 	case SEH_PUSH:
-		return frame_pop(frame, seh_registers[operand]);
+		return frame_pop(frame, register_numbers[operand]);
 	case SEH_ALLOC_LARGE:
 		distance = operand ? seh_u32(slot + 2) : 8 * (uint64_t)seh_u16(slot + 2);
 		frame->regs[REG_RSP] += distance;
@@ -343,7 +326,7 @@ static bool frame_undo(struct seh_frame *frame, const uint8_t *info, const uint8
 		frame->regs[REG_RSP] += 8 * operand + 8;
 		return true;
 	case SEH_SET_FRAME:
-		frame->regs[REG_RSP] = frame->regs[seh_registers[info[3] & 15]] -
+		frame->regs[REG_RSP] = frame->regs[register_numbers[info[3] & 15]] -
 				       16 * (uint64_t)(info[3] >> 4);
 		return true;
 	case SEH_SAVE:
@@ -383,9 +366,9 @@ static enum unwind_step seh_undo_info(struct seh_frame *frame, const uint8_t *in
 
 	frame->base = frame->regs[REG_RSP];
 	if (seh_has_frame(info, done)) {
-		if (!(frame->known >> seh_registers[info[3] & 15] & 1))
+		if (!(frame->known >> register_numbers[info[3] & 15] & 1))
 			return STEP_BAD;
-		frame->base = frame->regs[seh_registers[info[3] & 15]] -
+		frame->base = frame->regs[register_numbers[info[3] & 15]] -
 			      16 * (uint64_t)(info[3] >> 4);
 	}
 	for (unsigned i = 0; i < n; i += slots, slot += 2 * slots) {

@@ -80,17 +80,12 @@ enum unwind_step stubs_step_pv(struct cursor *cursor, uint64_t offset)
 				cursor->regs[REG_RBP]);
 }
 
-/* The kernel of a PV guest runs in the processor's user mode. */
-static bool stubs_are_pv(const struct cursor *cursor)
-{
-	return cursor->vcpu->regs.cs & CS_PRIVILEGE;
-}
-
 enum unwind_step stubs_step(const struct stubs *stubs, uint64_t bias, struct cursor *cursor)
 {
 	uint64_t offset = cursor->regs[REG_RIP] - bias - stubs->page;
+	bool is_pv = cursor->vcpu->regs.cs & CS_PRIVILEGE; /* a PV kernel runs in user mode */
 
 	if (offset >= GUEST_PAGE_SIZE || !cursor->interrupted || cursor->user)
 		return STEP_NOT_COVERED;
-	return stubs_are_pv(cursor) ? stubs_step_pv(cursor, offset) : cursor_step_leaf(cursor, 0);
+	return is_pv ? stubs_step_pv(cursor, offset) : cursor_step_leaf(cursor, 0);
 }

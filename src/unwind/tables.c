@@ -6,6 +6,7 @@
 
 #include "unwind/links_arm32.h"
 #include "unwind/mechanisms.h"
+#include "xtop/base/sorted.h"
 
 /*
  * Assembly between compiled functions is short. A longer gap is a library that was linked without
@@ -52,24 +53,17 @@ bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t init, u
 			    uint64_t *start, uint64_t *end)
 {
 	const struct cfi *cfi = tables->cfi;
-	size_t low = 0, high;
 	uint64_t gap_start, gap_end;
+	size_t n = 0;
 
 	if (!cfi)
 		return false;
-	high = cfi->n_functions;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cfi->base + cfi->functions[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	gap_start = low ? cfi->base + cfi->functions[low - 1].end : init;
-	if (low == cfi->n_functions || !gap_start || address < gap_start)
+	if (address >= cfi->base)
+		n = sorted_count(cfi->functions, cfi->n_functions, start, address - cfi->base);
+	gap_start = n ? cfi->base + cfi->functions[n - 1].end : init;
+	if (n == cfi->n_functions || !gap_start || address < gap_start)
 		return false;
-	gap_end = cfi->base + cfi->functions[low].start;
+	gap_end = cfi->base + cfi->functions[n].start;
 	if (gap_end - gap_start > TABLES_MAX_GAP_BYTES)
 		return false;
 	*start = gap_start;
@@ -150,17 +144,22 @@ struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint6
 	return NULL;
 }
 
+static struct xtop_error *tables_close_source(const struct code_source *source,
+					      struct xtop_error *error)
+{
+	if (source->close)
+		source->close(source->context);
+	return error;
+}
+
 struct xtop_error *unwind_tables_build_links(struct unwind_tables *tables,
 					     const struct code_source *source)
 {
 	struct links *links;
 	struct xtop_error *error = links_create(source, &links);
 
-	if (error) {
-		if (source->close)
-			source->close(source->context);
-		return error;
-	}
+	if (error)
+		return tables_close_source(source, error);
 	links_destroy(tables->links);
 	tables->links = links;
 	if (tables->exidx)
@@ -175,11 +174,8 @@ struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
 	struct computed *computed;
 	struct xtop_error *error = computed_create(source, start, end, &computed);
 
-	if (error) {
-		if (source->close)
-			source->close(source->context);
-		return error;
-	}
+	if (error)
+		return tables_close_source(source, error);
 	computed_destroy(tables->computed);
 	tables->computed = computed;
 	return NULL;

@@ -313,12 +313,6 @@ static void unwind_user_part(struct walk *walk, uint32_t flags)
 		end->stop = UNWIND_CUT;
 }
 
-/* Why the copied bytes of the part's stack end. */
-static enum sample_cut unwind_cut_of(const struct sample_vcpu *vcpu, enum unwind_part part)
-{
-	return part == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->cut;
-}
-
 static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct unwind_stack *stack)
 {
 	enum unwind_stop verdict = UNWIND_COMPLETE;
@@ -328,7 +322,7 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 
 		if (!end->walked)
 			continue;
-		end->cut = unwind_cut_of(vcpu, (enum unwind_part)i);
+		end->cut = i == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->cut;
 		/* bytes behind a fault are zeros that the guest does not have */
 		if (end->stop == UNWIND_COMPLETE && end->cut == CUT_FAULT)
 			end->stop = UNWIND_CUT;
@@ -373,22 +367,14 @@ static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint
 }
 
 /*
- * Whether the task was giving up its memory. A thread does this in any system call if another
- * thread of its process, or a signal, ends the thread.
- */
-static bool unwind_is_ending(const struct walk *walk)
-{
-	return walk->spaces->user_ended && walk->cursor.vcpu->user_cut == CUT_NOT_PRESENT;
-}
-
-/*
  * Moves the cursor to the user code after the kernel's part has ended with STEP. *FLAGS are for the
  * user part's first frame. Returns false if no user part follows.
  */
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
-	if (unwind_is_ending(walk))
+	/* A thread that another thread or a signal ends gives up its memory in any system call. */
+	if (walk->spaces->user_ended && walk->cursor.vcpu->user_cut == CUT_NOT_PRESENT)
 		return false;
 	if (cursor_is_arm32(&walk->cursor))
 		return unwind_find_user_arm32(walk, flags);

@@ -33,7 +33,8 @@ static const char *const verdicts[] = {
 	[WRONG_REGISTER] = "wrong register",
 	[BETWEEN] = "between instructions",
 	[MISSED_MOVE] = "table misses a push", /* or an alloca(): it is wrong */
-	[MISSED_WRITE] = "table misses a write", /* to a register that it says is kept: it is wrong */
+	/* to a register that it says is kept: it is wrong */
+	[MISSED_WRITE] = "table misses a write",
 };
 
 struct program {
@@ -155,8 +156,8 @@ static enum verdict compare_cfa(const struct computed_machine *machine,
 
 	if (ours.kind == RULE_NONE)
 		return NO_CFA;
-	if (rule->kind == machine->rule_deref) {
-		if (ours.kind == machine->rule_deref && value->kind == VALUE_ALIGNED)
+	if (rule->kind == machine->cfi->rule_deref) {
+		if (ours.kind == machine->cfi->rule_deref && value->kind == VALUE_ALIGNED)
 			return AGREES;
 		return NO_CFA;
 	}
@@ -180,7 +181,7 @@ static enum verdict compare_at(const struct computed_machine *machine, const str
 		return UNREACHED;
 	}
 	verdict = compare_cfa(machine, place.state, rule, address);
-	return verdict == AGREES && rule->kind != machine->rule_deref
+	return verdict == AGREES && rule->kind != machine->cfi->rule_deref
 		       ? compare_registers(machine, place.state, rule)
 		       : verdict;
 }
@@ -202,7 +203,7 @@ static bool misses_this(const struct program *program, const struct instruction 
 	const struct cfi *cfi = program->tables.cfi;
 	const struct cfi_rule *before = rule_at(cfi, address);
 	const struct cfi_rule *behind = rule_at(cfi, address + instruction->length);
-	uint8_t kind = program->machine->rule_cfa;
+	uint8_t kind = program->machine->cfi->rule_cfa;
 
 	return (instruction->effect == EFFECT_PUSH || instruction->moves ||
 		instruction->lost >> REG_SP & 1) &&
@@ -254,8 +255,8 @@ static bool misses_a_write(const struct program *program, uint64_t start, const 
 
 static bool is_compared(const struct computed_machine *machine, const struct cfi_rule *rule)
 {
-	return !rule->signal && (rule->kind == machine->rule_cfa || rule->kind == RULE_CFA_PLT ||
-				 rule->kind == machine->rule_deref);
+	return !rule->signal && (rule->kind == machine->cfi->rule_cfa || rule->kind == RULE_CFA_PLT ||
+				 rule->kind == machine->cfi->rule_deref);
 }
 
 static void count(struct program *program, enum verdict verdict, uint64_t address, uint64_t start)

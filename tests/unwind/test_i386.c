@@ -9,6 +9,7 @@
 
 #include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
+#include "unwind/cursor_x86.h"
 #include "unwind/fp.h"
 #include "xtop/unwind/unwind.h"
 

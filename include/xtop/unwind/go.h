@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "xtop/base/bytes.h"
 #include "xtop/sample/go_stacks.h"
@@ -47,6 +48,12 @@ struct go_function {
 #define GO_SP_WRITE 2U /* the function sets the stack pointer: its depths do not hold everywhere */
 #define GO_ASSEMBLY 4U /* the function is written in assembly */
 #define GO_UNMARKED 256U /* table from before Go 1.18: only names tell the three flags above */
+
+static inline bool go_has_name(const struct go_function *function, const char *name)
+{
+	return strlen(name) == function->name_bytes &&
+	       memcmp(name, function->name, function->name_bytes) == 0;
+}
 
 /* Whether the GO_HEAD_BYTES at HEAD begin a table of x86-64 or arm64. */
 bool go_is_head(const uint8_t *head);
