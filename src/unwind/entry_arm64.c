@@ -119,8 +119,7 @@ static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_by
 	uint64_t saved[N_PT_ARM64];
 
 	return cursor_peek(cursor, end - size_bytes, saved, N_PT_ARM64) &&
-	       entry_is_user_stack(cursor,
-				   saved[pt_regs_arm64_sp(saved[PT_ARM64_PSTATE])]) &&
+	       entry_is_user_stack(cursor, saved[pt_regs_arm64_sp(saved[PT_ARM64_PSTATE])]) &&
 	       entry_set_saved_user(cursor, end - size_bytes);
 }
 

@@ -178,8 +178,10 @@ enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
 				      struct cursor *cursor)
 {
 	static enum unwind_step (*const leaves[N_GO_SWITCH_KINDS])(const struct go_leave *) = {
-		[GO_SYSTEMSTACK] = go_leave_systemstack, [GO_MCALL] = go_leave_mcall,
-		[GO_ASMCGOCALL] = go_leave_asmcgocall,	 [GO_CALLBACK] = go_leave_callback,
+		[GO_SYSTEMSTACK] = go_leave_systemstack,
+		[GO_MCALL] = go_leave_mcall,
+		[GO_ASMCGOCALL] = go_leave_asmcgocall,
+		[GO_CALLBACK] = go_leave_callback,
 		[GO_VDSO] = go_leave_vdso,
 	};
 	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);

@@ -227,8 +227,8 @@ enum unwind_step go_switch_x86_step(const struct go_switches *switches, const st
 {
 	static enum unwind_step (*const leaves[N_GO_SWITCH_KINDS])(const struct go_leave *) = {
 		[GO_SYSTEMSTACK] = go_leave_systemstack, [GO_MCALL] = go_leave_mcall,
-		[GO_MORESTACK] = go_leave_mcall,	 [GO_ASMCGOCALL] = go_leave_asmcgocall,
-		[GO_CALLBACK] = go_leave_callback,	 [GO_VDSO] = go_leave_vdso,
+		[GO_MORESTACK] = go_leave_mcall,         [GO_ASMCGOCALL] = go_leave_asmcgocall,
+		[GO_CALLBACK] = go_leave_callback,       [GO_VDSO] = go_leave_vdso,
 	};
 	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);
 	struct go_leave leave = { switches, rows, bias, cursor, 0 };

@@ -209,8 +209,8 @@ static size_t epilog_move(struct seh_frame *frame, const uint8_t *code, unsigned
 		return 0;
 	if (!is_near)
 		memcpy(&distance, code + 3, sizeof(distance));
-	frame->regs[REG_RSP] = frame->regs[is_add ? REG_RSP : register_numbers[reg]] +
-			       (uint64_t)(int64_t)distance;
+	frame->regs[REG_RSP] =
+		frame->regs[is_add ? REG_RSP : register_numbers[reg]] + (uint64_t)(int64_t)distance;
 	return is_near ? 4 : 7;
 }
 
@@ -326,8 +326,8 @@ static bool frame_undo(struct seh_frame *frame, const uint8_t *info, const uint8
 		frame->regs[REG_RSP] += 8 * operand + 8;
 		return true;
 	case SEH_SET_FRAME:
-		frame->regs[REG_RSP] = frame->regs[register_numbers[info[3] & 15]] -
-				       16 * (uint64_t)(info[3] >> 4);
+		frame->regs[REG_RSP] =
+			frame->regs[register_numbers[info[3] & 15]] - 16 * (uint64_t)(info[3] >> 4);
 		return true;
 	case SEH_SAVE:
 		return frame_load(frame, operand, 8 * (uint64_t)seh_u16(slot + 2));
@@ -368,8 +368,8 @@ static enum unwind_step seh_undo_info(struct seh_frame *frame, const uint8_t *in
 	if (seh_has_frame(info, done)) {
 		if (!(frame->known >> register_numbers[info[3] & 15] & 1))
 			return STEP_BAD;
-		frame->base = frame->regs[register_numbers[info[3] & 15]] -
-			      16 * (uint64_t)(info[3] >> 4);
+		frame->base =
+			frame->regs[register_numbers[info[3] & 15]] - 16 * (uint64_t)(info[3] >> 4);
 	}
 	for (unsigned i = 0; i < n; i += slots, slot += 2 * slots) {
 		slots = seh_slots(info[0] & 7, slot[1] & 15, slot[1] >> 4);
