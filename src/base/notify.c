@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define NOTIFY_MAX_BYTES 4096
-#define NOTIFY_PART      3 /* of the watchdog's time: one beat may be lost */
+#define NOTIFY_PART      3 /* beats in the watchdog's time: one beat may be lost */
 
 static struct {
 	int socket; /* 0: none; standard input is no socket of ours */

@@ -31,7 +31,7 @@
 struct root_walk {
 	char path[PATH_MAX]; /* what is left to walk */
 	int folders[ROOT_FILE_MAX_DEPTH]; /* folders[0] is DIR, the caller's */
-	unsigned depth;                   /* of the folder that is walked: an index of folders[] */
+	unsigned depth;                   /* index in folders[] of the folder that is walked */
 	unsigned n_links;
 };
 

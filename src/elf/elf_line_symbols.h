@@ -14,7 +14,7 @@ struct elf_line_symbol {
 	const char *name; /* in the mapping, or libdwfl's */
 	uint64_t address, size_bytes;
 	uint32_t section;
-	bool is_last; /* of its section: elf_line_symbols_mark_last() */
+	bool is_last; /* the symbol is the last one of its section */
 };
 
 /* Zeros: no symbol. */

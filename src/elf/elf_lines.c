@@ -42,14 +42,15 @@
 #include "xtop/elf/elf.h"
 #include "xtop/supervise/line_client.h"
 
-#define ELF_LINES_MAX_DIES    (16U << 20)  /* of one unit: siblings may form a circle */
-#define ELF_LINES_MAX_DEPTH   64           /* of namespaces, types and blocks within each other */
-#define ELF_LINES_HEAP_BYTES  (96U << 20)  /* that libdw may keep between two questions */
+#define ELF_LINES_MAX_DIES    (16U << 20)  /* entries of one unit: siblings may form a circle */
+/* levels of namespaces, types and blocks within each other */
+#define ELF_LINES_MAX_DEPTH   64
+#define ELF_LINES_HEAP_BYTES  (96U << 20)  /* bytes that libdw may keep between two questions */
 #define ELF_LINES_PAGES_BYTES (64U << 20)  /* a smaller file's pages are not given back */
 #define ELF_LINES_UNITS_ONCE  64           /* units read between two times that pages are */
 
 struct elf_unit {
-	uint64_t die; /* of the unit */
+	uint64_t die; /* the unit's entry */
 	struct elf_ranges functions;
 };
 
@@ -62,9 +63,9 @@ struct elf_lines {
 	/* libdwfl opens relocatable files, and owns their DWARF. NULL: the file is another one. */
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	uint64_t bias; /* of that module */
-	size_t heap_bytes; /* when libdw was opened */
-	struct elf_ranges units; /* die: of the unit */
+	uint64_t bias; /* what was added to that module's addresses */
+	size_t heap_bytes; /* bytes of the heap when libdw was opened */
+	struct elf_ranges units; /* units by address */
 	bool units_read;
 	struct elf_unit *read;   /* units whose functions were read, in no order */
 	size_t n_read, read_capacity;

@@ -79,7 +79,8 @@ typedef bool elf_notes_fn(void *context, const struct elf_blob *notes, size_t al
 struct elf_notes_search {
 	elf_notes_fn *fn;
 	void *context;
-	uint64_t left_bytes; /* of ELF_MAX_NOTES_BYTES: many sections may name the same bytes */
+	/* what is left of ELF_MAX_NOTES_BYTES: many sections may name the same bytes */
+	uint64_t left_bytes;
 };
 
 static bool elf_try_notes(struct elf_file *file, uint64_t offset, uint64_t size_bytes,

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_RANGES_MAX (4U << 20) /* of units, and of functions in one unit */
+#define ELF_RANGES_MAX (4U << 20) /* ranges of units, or of functions in one unit */
 
 struct elf_range {
 	uint64_t start, end; /* the first address behind it */

@@ -58,7 +58,7 @@ struct elf_sizes elf_sizes(const Elf64_Ehdr *header);
 Elf64_Phdr elf_decode_segment(const Elf64_Ehdr *header, const void *bytes);
 Elf64_Shdr elf_decode_section(const Elf64_Ehdr *header, const void *bytes);
 Elf64_Sym elf_decode_sym(const Elf64_Ehdr *header, const void *bytes);
-Elf64_Sym elf_decode_sym32(const void *bytes); /* of ELF32 */
+Elf64_Sym elf_decode_sym32(const void *bytes); /* a symbol of ELF32 */
 Elf64_Dyn elf_decode_dyn(const Elf64_Ehdr *header, const void *bytes);
 
 /* --- elf_segments.c --------------------------------------------------------------------------- */

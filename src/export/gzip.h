@@ -24,7 +24,7 @@ struct gzip {
 void gzip_begin(struct gzip *gzip, FILE *file);
 void gzip_end(struct gzip *gzip); /* writes the rest */
 
-void gzip_write_on(struct gzip *gzip, const void *bytes, size_t n); /* of any length */
+void gzip_write_on(struct gzip *gzip, const void *bytes, size_t n); /* N may be anything */
 
 /* Most writes are a few bytes. */
 static inline void gzip_write(struct gzip *gzip, const void *bytes, size_t n)

@@ -58,7 +58,7 @@ static void metrics_put_head(FILE *file, const char *name, const char *type, con
 
 static const struct metric {
 	const char *name, *type, *help;
-	size_t offset; /* of a double in struct metrics_guest */
+	size_t offset; /* offset of a double in struct metrics_guest */
 } metrics_of_guests[] = {
 	{ "xtop_guest_sampled", "gauge", "1 if the guest is being sampled.", AT(running) },
 	{ "xtop_rate_asked_hertz", "gauge", "Samples a second that were asked for.",

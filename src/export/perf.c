@@ -119,7 +119,7 @@ static void perf_put_frame(const struct perf *perf, uint32_t id)
 }
 
 struct perf_head {
-	const char *name; /* of the thread, or else of the process */
+	const char *name; /* name of the thread, or else of the process */
 	const char *event;
 	uint32_t pid, tid, vcpu;
 	uint64_t time_ns, weight_ns;

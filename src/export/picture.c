@@ -20,7 +20,7 @@
 #define PICTURE_MARGIN    10
 #define PICTURE_ROW       18
 #define PICTURE_TOP       70
-#define PICTURE_CHARACTER 7.25      /* of the 12 px font */
+#define PICTURE_CHARACTER 7.25      /* width of a character of the 12 px font */
 #define PICTURE_MAX_CELLS 3000      /* some 300 bytes each */
 
 /* Kinds of cells. Each has its class in the style sheet. */
@@ -306,7 +306,7 @@ void picture_end(FILE *file)
 /* What frames belong to: name and build-id. Each is known by the first frame that belongs to it. */
 struct picture_modules {
 	const struct picture *picture;
-	struct numbering numbering; /* of the first frame of each file */
+	struct numbering numbering; /* numbers of the first frame of each file */
 	struct hash_table index;
 };
 

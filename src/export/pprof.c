@@ -28,14 +28,14 @@
 
 struct pprof_text {
 	const char *text;
-	size_t n_bytes;   /* of TEXT */
-	uint64_t address; /* TEXT NULL: "0xADDR" */
+	size_t n_bytes;   /* length of the text */
+	uint64_t address; /* becomes "0xADDR" if the text is NULL */
 };
 
 /* A file of code. Its id is 1 + its index in the array. */
 struct pprof_file {
 	const struct frame *frame; /* has its module and build-id */
-	uint64_t start, limit;     /* of all locations in it */
+	uint64_t start, limit;     /* lowest and highest address of its locations */
 };
 
 struct pprof {

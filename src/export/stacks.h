@@ -13,7 +13,7 @@
 struct stack {
 	uint32_t process, thread; /* FRAME_NONE: none */
 	const uint32_t *frames;   /* outermost first: functions and marks */
-	const uint32_t *whole;    /* the same behind process and thread */
+	const uint32_t *whole;    /* process and thread, then these frames */
 	size_t n, n_whole;
 	uint64_t samples;
 	double ticks; /* since start or reset */
@@ -22,9 +22,9 @@ struct stack {
 struct stacks {
 	const struct snapshot *snapshot;
 	const struct snapshot_node *nodes;
-	struct snapshot_node *copy; /* of the nodes, as the filter leaves them; NULL: no filter */
+	struct snapshot_node *copy; /* the nodes that the filter leaves; NULL without a filter */
 	bool addresses, lines;
-	size_t next; /* node */
+	size_t next; /* index of the next node */
 	uint32_t path[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, the root left out */
 };
 

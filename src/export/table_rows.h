@@ -7,8 +7,8 @@
 
 struct table_rows {
 	struct function_table table;
-	struct column_context context; /* of TABLE, for cells */
-	size_t n;                      /* the first rows of TABLE, which are printed */
+	struct column_context context; /* what cells need besides the row */
+	size_t n;                      /* number of rows that are printed, the first ones */
 };
 
 /* The functions of SNAPSHOT, sorted as OPTIONS say. ROWS must not move: CONTEXT points to TABLE. */

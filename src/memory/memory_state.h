@@ -33,7 +33,8 @@ struct memory {
 	size_t n_most;           /* pages in use at most in these turns */
 	unsigned turns;
 	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
-	uint64_t changes;    /* of copies; starts at 1, so that a place of zeros is free */
+	/* number of changes of copies; starts at 1, so that a place of zeros is free */
+	uint64_t changes;
 	struct memory_counts counts;
 	struct work *work; /* reads fail when it is over; NULL: never */
 	struct memory_watcher watcher; /* any of its functions may be NULL */

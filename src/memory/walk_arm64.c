@@ -35,7 +35,7 @@
 
 #include "memory/walk_arm64.h"
 
-#define ADDRESS_BITS_MAX  52 /* of a half: TxSZ is at least 12 (FEAT_LVA, FEAT_LPA2) */
+#define ADDRESS_BITS_MAX  52 /* address bits of a half: TxSZ is at least 12 (FEAT_LVA, FEAT_LPA2) */
 #define TABLE_ALIGN_BYTES 64
 #define PAGE_ENTRY_BITS   9 /* a page of GUEST_PAGE_SIZE has 2^9 entries */
 
@@ -45,11 +45,11 @@
 /* One half, as its registers describe it. */
 struct half {
 	uint64_t table;      /* address of the top table */
-	unsigned bits;       /* of an address that are translated */
+	unsigned bits;       /* bits of an address that are translated */
 	unsigned page_shift; /* 12, 14 or 16 */
-	unsigned entry_bits; /* that a full table translates */
+	unsigned entry_bits; /* bits that a full table translates */
 	unsigned top_shift;  /* the lowest bit that the top table translates */
-	unsigned block_shift; /* of the largest block */
+	unsigned block_shift; /* log2 of the largest block's size */
 	bool is_upper;
 	bool has_wide_entries; /* addresses of 52 bits in entries */
 };

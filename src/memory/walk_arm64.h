@@ -20,7 +20,7 @@
 
 #define WALK_ARM64_BITS    9  /* that a table of the usual walk translates */
 #define WALK_ARM64_PAGE    12
-#define WALK_ARM64_BLOCK   30 /* of the largest block, 1 GiB */
+#define WALK_ARM64_BLOCK   30 /* log2 of the largest block's size, 1 GiB */
 #define WALK_ARM64_ADDRESS 0x0000fffffffff000ULL
 
 /* As walk_find_span(), for a ROOT of arm64. TABLE and CONTEXT are those of struct walk_reader. */

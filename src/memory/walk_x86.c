@@ -19,7 +19,7 @@
 #include "memory/walk_x86.h"
 
 #define SHIFT_4MIB     22
-#define ENTRY_4_BITS   10 /* of the address, for a table of entries of 4 bytes */
+#define ENTRY_4_BITS   10 /* bits of the address for a table with entries of 4 bytes */
 #define PTE_4_FRAME    0xfffff000ULL
 #define PTE_4_PSE36    0x001fe000ULL
 #define PSE36_SHIFT    (32 - 13)

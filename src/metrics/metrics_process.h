@@ -9,8 +9,8 @@
 
 struct metrics_target {
 	bool is_file;
-	char folder[4096], name[256]; /* of a file */
-	char address[64], port[8];    /* of a server */
+	char folder[4096], name[256]; /* where a file goes */
+	char address[64], port[8];    /* where a server listens */
 };
 
 /* The text that is shown. */

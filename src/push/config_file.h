@@ -19,10 +19,11 @@ struct config {
 	char bearer[CONFIG_VALUE_BYTES]; /* a token */
 	char *ca;                        /* certificates in PEM that servers are checked by; */
 	size_t ca_bytes;                 /* NULL: those of the system */
-	unsigned timeout_s;              /* of one attempt */
-	uint64_t memory_bytes;           /* of profiles that wait in memory, */
-	uint64_t spool_bytes;            /* and in files; 0: none */
-	uint64_t keep_bytes;             /* of all files of file:///DIR */
+	unsigned timeout_s;              /* limit for one attempt */
+	uint64_t memory_bytes;           /* limit for profiles that wait in memory */
+	/* limit for profiles that wait in files; 0: none wait there */
+	uint64_t spool_bytes;
+	uint64_t keep_bytes;             /* limit for all files of file:///DIR */
 };
 
 /* The values when there is no file. */

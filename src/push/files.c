@@ -21,8 +21,8 @@
 
 #define FILES_PREFIX "xtop-"
 #define FILES_ENDING ".pb.gz"
-#define FILES_DOMAIN 64 /* bytes of the name */
-#define FILES_NAMES  99 /* of one guest and millisecond */
+#define FILES_DOMAIN 64 /* bytes of the domain's name */
+#define FILES_NAMES  99 /* names for one guest and millisecond */
 
 struct files {
 	struct sender_process *process;

@@ -16,12 +16,12 @@
 
 struct http;
 
-#define HTTP_KEPT_BYTES       256   /* of the body */
+#define HTTP_KEPT_BYTES       256   /* bytes of the body that are kept */
 
 struct http_request {
 	char *url;
 	const char *content_type;
-	const char *encoding; /* of the body, "gzip"; NULL: none */
+	const char *encoding; /* how the body is encoded, "gzip"; or NULL */
 	const void *body;
 	size_t size_bytes;
 	void *own; /* the body, if it is the request's; NULL: it is not */

@@ -25,8 +25,8 @@
 #include "xtop/base/vector.h"
 #include "xtop/push/pprof_fields.h"
 
-#define OTLP_MAX_CONTENT_BYTES (64U << 20) /* of a profile */
-#define OTLP_MAX_NUMBERS       1024        /* in a sample: more than SNAPSHOT_MAX_DEPTH */
+#define OTLP_MAX_CONTENT_BYTES (64U << 20) /* bytes of an unpacked profile */
+#define OTLP_MAX_NUMBERS       1024        /* numbers in a sample: more than SNAPSHOT_MAX_DEPTH */
 #define OTLP_MAX_TYPES         8           /* values of a sample */
 
 /* Keys of attributes (OpenTelemetry's semantic conventions), behind pprof's strings. */
@@ -476,7 +476,7 @@ static void otlp_put_resource(struct otlp *otlp, const struct push_settings *set
 	free(resource.bytes);
 }
 
-/* The same for each attempt, so that a store can tell that it has the profile. */
+/* Puts an id that each attempt repeats, so that a store can tell that it has the profile. */
 static void otlp_put_id(struct otlp *otlp, const struct push_profile *profile)
 {
 	uint64_t hash = hash_bytes(profile->from_ns, profile->uuid, strlen(profile->uuid));

@@ -48,8 +48,8 @@ struct queue {
 	struct folder *spool; /* NULL: none */
 	struct entry *head;   /* NULL: nothing was asked for */
 	enum head_place place;
-	uint64_t sequence; /* of the next entry */
-	uint64_t lost;     /* besides those that the spool removed */
+	uint64_t sequence; /* number of the next entry */
+	uint64_t lost;     /* entries lost besides those that the spool removed */
 	uint64_t not_lost; /* files that the spool removed while they were being sent */
 };
 

@@ -21,7 +21,7 @@ struct sender_process {
 	struct config config;
 	struct push_status status;
 	uint64_t unread; /* packets without a profile */
-	void *state;     /* of the target */
+	void *state;     /* the target's state */
 };
 
 struct target_ops {

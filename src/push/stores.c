@@ -32,8 +32,8 @@ struct stores {
 	struct http *http;
 	struct queue *queue;
 	struct retry retry;
-	unsigned tries; /* of the oldest profile, that failed by the server's fault */
-	struct http_request request; /* the one that is going on */
+	unsigned tries; /* tries of the oldest profile that failed by the server's fault */
+	struct http_request request; /* the request that is going on */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -11,8 +11,8 @@ enum target_kind { TARGET_FILES, TARGET_PYROSCOPE, TARGET_OTLP };
 
 struct target {
 	enum target_kind kind;
-	const char *path;              /* of TARGET_FILES, in the URL's text */
-	char base[TARGET_URL_BYTES];   /* of a store: the URL without slashes at its end */
+	const char *path;              /* the folder of TARGET_FILES; points into the URL */
+	char base[TARGET_URL_BYTES];   /* a store's URL without slashes at its end */
 };
 
 /* The text must outlive TARGET. Error: the URL, and what is allowed. */

@@ -11,9 +11,9 @@
 
 struct elf_frames {
 	struct elf_blob eh_frame, eh_frame_hdr, debug_frame;
-	struct cfi_sections sections; /* of these blobs */
+	struct cfi_sections sections; /* the sections in these blobs */
 	struct elf_blob index, table;
-	struct exidx_sections exidx; /* of these two; 32-bit Arm */
+	struct exidx_sections exidx; /* the sections in these two blobs; 32-bit Arm */
 };
 
 /* FRAMES must not outlive FILE. */

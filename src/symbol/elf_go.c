@@ -17,7 +17,7 @@
 
 #include "xtop/base/types.h"
 
-#define GO_ALIGNMENT 8 /* of the table: a word; Go up to 1.25 aligns it to 32 bytes */
+#define GO_ALIGNMENT 8 /* the table's alignment, a word; Go up to 1.25 aligns it to 32 bytes */
 
 static bool elf_is_go_section(struct elf_file *file, size_t i)
 {

@@ -9,7 +9,7 @@
 
 struct elf_go {
 	struct elf_blob blob;
-	struct go_table table; /* of this blob */
+	struct go_table table; /* the table in this blob */
 	bool found;
 };
 

@@ -19,7 +19,7 @@
 
 struct elf_orc {
 	size_t ips, entries;           /* numbers of sections; 0: there is none */
-	uint64_t text_start, text_end; /* of all code; equal: there is none */
+	uint64_t text_start, text_end; /* range of all code; equal if there is none */
 };
 
 static void elf_orc_find(const struct elf_file *file, struct elf_orc *found)

@@ -9,7 +9,8 @@
 struct elf_symtab_counts {
 	size_t n_added; /* symbols that were added to the table */
 	bool stripped;  /* the file has none of the functions that it does not export */
-	size_t unpacked_bytes; /* of .gnu_debugdata; 0: there is none, or it was not needed */
+	/* size of .gnu_debugdata once unpacked; 0: it was not there or not needed */
+	size_t unpacked_bytes;
 };
 
 /*

@@ -35,8 +35,8 @@ static const char *const elf_tables_names[] = { ".eh_frame",    ".eh_frame_hdr",
 
 struct elf_tables {
 	struct elf_file *file;
-	int fd;                 /* of the copy */
-	uint64_t size_bytes;    /* of the copy, so far */
+	int fd;                 /* the copy's descriptor */
+	uint64_t size_bytes;    /* size of the copy so far */
 	Elf64_Shdr headers[MAX_SECTIONS];
 	uint16_t n_headers;
 	char names[NAMES_BYTES];
@@ -161,7 +161,8 @@ static bool elf_tables_finish(struct elf_tables *tables)
 	if (!elf_tables_write(tables, tables->names, tables->names_bytes) ||
 	    !elf_tables_pad(tables))
 		return false;
-	header.e_ident[EI_CLASS] = ELFCLASS64; /* of the copy; e_machine says what the code is */
+	/* the copy has 64 bits; e_machine says what the code is */
+	header.e_ident[EI_CLASS] = ELFCLASS64;
 	header.e_ehsize = sizeof(header);
 	header.e_shentsize = sizeof(Elf64_Shdr);
 	header.e_phoff = 0;

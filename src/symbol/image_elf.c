@@ -27,7 +27,7 @@
 /* Read, and kept. libLLVM is a large file and has 8 MB. */
 #define IMAGE_MAX_NAMES_BYTES  LIMIT(64U << 20, 64U << 10)
 #define IMAGE_MAX_FRAMES_BYTES LIMIT(32 << 20, 64 << 10)
-/* Of .gnu_debugdata, which has functions alone. 100,000 functions take some 10 MiB. */
+/* Limit for .gnu_debugdata, which has functions alone. 100,000 functions take some 10 MiB. */
 #define IMAGE_MAX_UNPACKED_BYTES LIMIT(32U << 20, 256U << 10)
 /* All of a debug file that has no build-id is read for its CRC: 0.1 s. */
 #define IMAGE_MAX_CRC_BYTES    (128U << 20)
@@ -129,7 +129,7 @@ static void image_read_link(struct image *image, struct elf_file *file)
 	struct elf_debug_link link;
 	size_t bytes;
 
-	free(image->link); /* of an earlier try */
+	free(image->link); /* left by an earlier try */
 	image->link = NULL;
 	if (!elf_find_debug_link(file, &link))
 		return;
@@ -161,7 +161,7 @@ static void image_read_package(struct image *image, struct elf_file *file)
 {
 	struct elf_package package;
 
-	free(image->package); /* of an earlier try */
+	free(image->package); /* left by an earlier try */
 	image->package = NULL;
 	if (elf_find_package(file, &package) &&
 	    asprintf(&image->package, "%s %s (%s)", package.name, package.version,
@@ -171,7 +171,7 @@ static void image_read_package(struct image *image, struct elf_file *file)
 
 static void image_set_names(struct image *image, const struct image_names *names)
 {
-	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
+	symtab_destroy(image->symtab); /* left by an earlier try, when less was there */
 	image->symtab = names->tab;
 	image->cut = names->cut;
 	image->stripped = names->stripped;

@@ -35,7 +35,7 @@
 #include "xtop/base/cleanup.h"
 
 #define NM_BUFFER_BYTES (64U << 10)
-#define NM_MIN_DIGITS   8 /* of an address, as nm pads it: other text has no such numbers */
+#define NM_MIN_DIGITS   8 /* digits of an address, as nm pads it: other text has no such numbers */
 #define NM_MAX_DIGITS   16
 
 struct nm_line {

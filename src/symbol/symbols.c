@@ -31,7 +31,7 @@ struct symbols {
 	size_t n_images, images_capacity;
 	struct space *space;
 	struct work *work; /* goes to each image; NULL: none */
-	char *warning; /* of the first file with something to warn of */
+	char *warning; /* the warning about the first file that has one; or NULL */
 };
 
 static void cleanup_symtab(struct symtab **tab)

@@ -462,7 +462,7 @@ static size_t symtab_search_offsets(const uint32_t *offsets, size_t n, uint32_t 
 	return base - offsets;
 }
 
-/* The same for tables that span more than 4 GiB. */
+/* Searches a table that spans more than 4 GiB. */
 static size_t symtab_search_starts(const uint64_t *starts, size_t n, uint64_t key)
 {
 	const uint64_t *base = starts;

@@ -92,7 +92,7 @@ SAME_SIZE(xen_sysctl_getdomaininfolist, 24);
 SAME_OFFSET(xen_sysctl_getdomaininfolist, buffer, 8);
 SAME_OFFSET(xen_sysctl_getdomaininfolist, num_domains, 16);
 
-/* The same of the registers: guest_x86.c, guest_arm64.c. */
+/* guest_x86.c and guest_arm64.c compare what they use of the registers. */
 
 /* --- the search ------------------------------------------------------------------------------- */
 

@@ -26,7 +26,8 @@
 struct domctl_abi {
 	const char *release;     /* "4.17" */
 	uint32_t domctl, sysctl; /* versions of the two interfaces */
-	uint16_t arch_offset;    /* of arch_config in struct xen_domctl_getdomaininfo, the last */
+	/* where arch_config is in struct xen_domctl_getdomaininfo, at its end */
+	uint16_t arch_offset;
 };
 
 /*
@@ -40,7 +41,7 @@ struct xen_domain {
 	uint32_t domid;
 	uint32_t flags;           /* XEN_DOMINF_* */
 	uint32_t max_vcpu_id;     /* XEN_INVALID_MAX_VCPU_ID: no vCPU */
-	uint32_t emulation_flags; /* of x86: XEN_X86_EMU_* */
+	uint32_t emulation_flags; /* XEN_X86_EMU_*; on x86 only */
 	uint64_t pages;
 	uint64_t cpu_time_ns;
 	xen_domain_handle_t handle;

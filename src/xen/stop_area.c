@@ -30,7 +30,8 @@
 
 #include "xtop/base/cleanup.h"
 
-#define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
+/* the result of a domctl with another interface version */
+#define RESULT_REFUSED ((xen_ulong_t)-EACCES)
 /*
  * No Xen has this interface version. 0 would be one: calls that Xen has declared stable want it,
  * get_domain_state so far.

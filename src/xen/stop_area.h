@@ -29,7 +29,7 @@ struct clock_call {
 };
 
 struct stop_area {
-	const struct domctl_abi *abi; /* of the Xen that runs */
+	const struct domctl_abi *abi; /* the interface of the Xen that runs */
 	size_t size_bytes;
 	unsigned n_vcpus;
 	struct domctl_batch look, stop, ask;

@@ -9,7 +9,7 @@ struct store;
 
 /* NULL: no library, or no xenstore. Domains have only numbers then. */
 struct store *store_open(void);
-/* The same with the first of these N libraries that can be loaded. For tests. */
+/* Opens xenstore by the first of these N libraries that can be loaded. For tests. */
 struct store *store_open_by(const char *const *libraries, size_t n);
 /* The value at PATH, as a string of the caller's; NULL: there is none. */
 char *store_read(struct store *store, const char *path);

@@ -17,7 +17,7 @@ struct bytes {
 	 */
 	size_t (*read)(void *context, uint64_t offset, void *buffer, size_t size_bytes);
 	void *context;
-	uint64_t size_bytes; /* of the file; UINT64_MAX: not known */
+	uint64_t size_bytes; /* size of the file; UINT64_MAX if it is not known */
 };
 
 static inline bool bytes_read(const struct bytes *bytes, uint64_t offset, void *buffer,

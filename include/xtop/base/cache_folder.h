@@ -10,8 +10,8 @@
 #include "xtop/base/limit.h"
 
 #define CACHE_FOLDER_MAX_FILES  16
-#define CACHE_FOLDER_MAX_BYTES  (128U << 20) /* of all files together */
-#define CACHE_FOLDER_FILE_BYTES (32U << 20)  /* of one; its writer keeps to that */
+#define CACHE_FOLDER_MAX_BYTES  (128U << 20) /* limit for all files together */
+#define CACHE_FOLDER_FILE_BYTES (32U << 20)  /* limit for one file; its writer keeps to it */
 
 /*
  * Makes the folder PATH, an absolute path, and those above it. -1: it is not ours alone, or one

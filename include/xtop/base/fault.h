@@ -26,7 +26,7 @@ void fault_arm(void);
  */
 void fault_arm_range(void *start, size_t size_bytes);
 unsigned fault_disarm(void); /* returns how many faults there were since fault_arm() */
-unsigned fault_count(void);  /* the same, but stays armed */
+unsigned fault_count(void);  /* how many faults there were; stays armed */
 /*
  * raise() by tgkill(), which the walls around main allow. Musl calls tkill(), which could reach a
  * thread of any process. Async-signal-safe.

@@ -31,7 +31,7 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The same for the N bytes at BYTES, and then N. */
+/* Adds the N bytes at BYTES to HASH, and then N. */
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 /* --- the table -------------------------------------------------------------------------------- */

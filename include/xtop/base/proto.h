@@ -39,13 +39,13 @@ struct proto_bytes {
 struct proto_field {
 	uint32_t number;
 	bool is_number;           /* a varint; else bytes, a text or message */
-	uint64_t value;           /* of a number; else how many bytes */
+	uint64_t value;           /* the number; for other fields the number of bytes */
 	struct proto_bytes bytes; /* if it is no number */
 };
 
 /* Takes a field off REST. False: there is none, or REST is damaged and not empty. */
 bool proto_next(struct proto_bytes *rest, struct proto_field *field);
-/* The same; but of bytes that are cut off at the end of REST it takes those that are there. */
+/* As proto_next(), but takes what is there of a field that is cut off at the end of REST. */
 bool proto_next_cut(struct proto_bytes *rest, struct proto_field *field);
 /* Appends the numbers of FIELD, packed or not, to *NP. False: they are damaged, or beyond MAX. */
 bool proto_read_numbers(const struct proto_field *field, uint64_t *numbers, size_t max, size_t *np);

@@ -16,7 +16,7 @@
  */
 #define TEXT_MAX_MARKS 4
 size_t text_clean(char *target, size_t capacity, const char *source, size_t size);
-/* The same for a line that is no name: ';' stays, and a tab becomes a blank. */
+/* As text_clean(), for a line that is no name: ';' stays, and a tab becomes a blank. */
 size_t text_clean_line(char *target, size_t capacity, const char *source, size_t size);
 /*
  * CHARACTER is not seen, but may change how others are shown: controls, direction overrides,

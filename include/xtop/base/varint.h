@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VARINT_BYTES       10                 /* of 64 bits */
+#define VARINT_BYTES       10                 /* the most bytes for 64 bits */
 #define VARINT_FIELD_BYTES (2 * VARINT_BYTES) /* a tag and a number, at most */
 
 enum varint_type { VARINT_NUMBER = 0, VARINT_LENGTH = 2 };

@@ -98,7 +98,7 @@ static inline uint64_t registers_space(const struct registers *regs)
 	return regs->arch == ARCH_ARM64 ? regs->arm64.ttbr0 & ROOT_ARM64_TABLE : regs->cr3;
 }
 
-/* The same number for the page tables of user code in ROOT. */
+/* The number of the address space that user code has in ROOT. */
 static inline uint64_t root_space(struct memory_root root)
 {
 	return root_is_arm(root) ? root.arm64.table0 : root.cr3;

@@ -37,7 +37,7 @@
 #define REGISTER_ARM32_LR 14
 #define N_REGISTERS_ARM32 15 /* r0 to r12, sp and lr */
 
-#define ARM32_END (1ULL << 32) /* of all addresses */
+#define ARM32_END (1ULL << 32) /* the end of all addresses */
 
 /*
  * TTBCR (Arm ARM, TTBCR). Page tables have short descriptors, of 4 bytes, or long ones, of 8 bytes

@@ -16,7 +16,7 @@ struct registers_arm64 {
 	uint64_t pc;
 	uint64_t pstate; /* as SPSR_EL1 has it */
 	uint64_t sp_el0, sp_el1;
-	uint64_t elr_el1, spsr_el1; /* of the last exception that was taken to EL1 */
+	uint64_t elr_el1, spsr_el1; /* what the last exception taken to EL1 has saved */
 	uint64_t sctlr, tcr, ttbr0, ttbr1; /* _EL1 */
 };
 #define REGISTERS_ARM64_BYTES (41 * sizeof(uint64_t))
@@ -171,7 +171,7 @@ static inline bool pstate_arm64_is_user64(uint64_t pstate)
 	return !(pstate & 0x1f) && !(pstate >> 32);
 }
 
-/* The same of AArch32 user code, mode usr. */
+/* Whether PSTATE is that of AArch32 user code, mode usr. */
 static inline bool pstate_arm64_is_user32(uint64_t pstate)
 {
 	return (pstate & 0x1f) == PSTATE_ARM64_AARCH32 && !(pstate >> 32);

@@ -24,18 +24,20 @@
 
 #define ELF_MAX_SECTIONS    (1U << 17) /* libelf takes some 400 bytes for each: 50 MiB */
 #define ELF_MAX_SEGMENTS    128        /* Linux refuses more than 64 KiB of them: 1,170 */
-#define ELF_MAX_NOTES_BYTES (1U << 20) /* that are read of a file; Linux's .notes has 500 bytes */
-#define ELF_MAX_NAMES_BYTES (1U << 20) /* of the sections' names */
-#define ELF_MAX_NAME_BYTES  4096       /* of a symbol's name; the rest is cut off */
+/* bytes of notes that are read of a file; Linux's .notes has 500 */
+#define ELF_MAX_NOTES_BYTES (1U << 20)
+#define ELF_MAX_NAMES_BYTES (1U << 20) /* bytes of the sections' names */
+#define ELF_MAX_NAME_BYTES  4096       /* bytes of a symbol's name; a longer one is cut */
 
 /* What is read of one file at most. In a guest's file this bounds the memory the file costs. */
 struct elf_limits {
-	size_t symbols;       /* of all tables of a type: the gABI has one */
-	size_t names_bytes;   /* of their string tables */
+	size_t symbols;       /* symbols in all tables of a type; the gABI has one such table */
+	size_t names_bytes;   /* bytes of the symbols' string tables */
 	size_t sections;
-	size_t frames_bytes;  /* of one unwind section */
-	size_t inflated_bytes; /* of a compressed one; 0: compressed sections are left out */
-	size_t unpacked_bytes; /* of .gnu_debugdata; 0: it is left out */
+	size_t frames_bytes;  /* bytes of one unwind section */
+	/* bytes of a section once inflated; 0: compressed ones are left out */
+	size_t inflated_bytes;
+	size_t unpacked_bytes; /* bytes of .gnu_debugdata once unpacked; 0: it is left out */
 	bool lenient;         /* damaged section headers are taken for none */
 	bool partial;         /* the sections that symbols lie in may be left out */
 	bool relocatable;     /* also object files, kernel modules: sections without addresses */
@@ -65,16 +67,16 @@ struct elf_file {
 	size_t n_segments;
 	struct elf_section *sections; /* the first one, which the gABI reserves, is never loaded */
 	size_t n_sections;            /* 0: there are none, or they cannot be read now */
-	struct elf_blob names;        /* of the sections */
+	struct elf_blob names;        /* the names of the sections */
 	bool incomplete;              /* some of what was wanted could not be read */
 
 	/* the rest is the readers' */
 	const struct elf_reader *reader;
 	uint64_t size_bytes;
 	const struct bytes *bytes; /* elf_guest.c's */
-	struct Elf *host;          /* elf_host.c's: libelf's handle */
-	int fd;                    /* the same; the caller's */
-	bool inflated;             /* the same; libelf was asked to inflate a section */
+	struct Elf *host;          /* libelf's handle; elf_host.c only */
+	int fd;                    /* the caller's descriptor; elf_host.c only */
+	bool inflated;             /* libelf was asked to inflate a section; elf_host.c only */
 };
 
 /*
@@ -83,7 +85,7 @@ struct elf_file {
  */
 struct xtop_error *elf_file_init_guest(struct elf_file *file, const struct bytes *bytes,
 				       const char *path, const struct elf_limits *limits);
-/* The same of FD, a regular file, which must stay open as long as FILE is used. */
+/* Opens FD, a regular file, which must stay open as long as FILE is used. */
 struct xtop_error *elf_file_init_host(struct elf_file *file, int fd, const char *path,
 				      const struct elf_limits *limits);
 void elf_file_deinit(struct elf_file *file); /* also after an error */
@@ -91,7 +93,7 @@ void elf_file_deinit(struct elf_file *file); /* also after an error */
 /* Whether its code has words of 32 bits. */
 bool elf_machine_is_short(const struct elf_file *file);
 bool elf_machine_is_x86_64(const struct elf_file *file);
-bool elf_machine_is_arm(const struct elf_file *file); /* of 64 bits, or of 32 */
+bool elf_machine_is_arm(const struct elf_file *file); /* Arm of 64 or 32 bits */
 struct xtop_error *elf_damaged(const struct elf_file *file, const char *what);
 /* Whether the N bytes that a file begins with are those of an ELF file of any kind. */
 bool elf_has_magic(const void *bytes, size_t n);
@@ -103,7 +105,7 @@ bool elf_has_magic(const void *bytes, size_t n);
  * host's file cannot be read. What is missing sets file->incomplete.
  */
 bool elf_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes, struct elf_blob *blob);
-/* The same of all of section INDEX. The caller has checked how large the section is. */
+/* Loads all of section INDEX. The caller has checked how large the section is. */
 bool elf_load_section(struct elf_file *file, size_t index, struct elf_blob *blob);
 /*
  * The same of section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also when
@@ -165,7 +167,8 @@ bool elf_has_go_note(struct elf_file *file);
 
 /* --- elf_debug.c ------------------------------------------------------------------------------ */
 
-#define ELF_DEBUG_LINK_MAX_BYTES 4096 /* of the section; the name is one component of a path */
+/* bytes of the section; the name in it is one component of a path */
+#define ELF_DEBUG_LINK_MAX_BYTES 4096
 
 /* .gnu_debuglink: the name of the file with the symbols, and the CRC-32 of all of it. */
 struct elf_debug_link {
@@ -231,7 +234,7 @@ typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol 
  */
 struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_symbol_fn *fn,
 				   void *context);
-/* The same of .dynsym, found by PT_DYNAMIC, for files without section headers. */
+/* Calls FN for the symbols of .dynsym, found by PT_DYNAMIC, in files without section headers. */
 struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn *fn,
 					   void *context);
 

@@ -34,7 +34,7 @@ struct entry_points {
 enum loads_result {
 	LOADS_READ,
 	LOADS_MISSING, /* the bytes are not there */
-	LOADS_ELF32,   /* of x32, which is not read */
+	LOADS_ELF32,   /* a file of x32, which is not read */
 	LOADS_NO_ELF,  /* no ELF file for the guest's machine */
 };
 

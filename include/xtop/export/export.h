@@ -37,7 +37,7 @@ struct export_settings {
 	bool brief;                  /* pprof: without where functions begin */
 	struct gzip *gzip;           /* pprof; NULL: one that is not quick, for this file alone */
 	enum clock_kind clock;       /* on which times are told */
-	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
+	const struct sample_log *samples; /* each sample of a replay, for perf; or NULL */
 	/*
 	 * perf has frames of the resolver, not those of a snapshot with lines. LINES: it adds their
 	 * lines, and INLINED: the functions that are inlined there.
@@ -68,7 +68,7 @@ struct export_format {
 const struct export_format *export_find_format(const char *name);
 /* The format that the ending of PATH asks for; folded stacks if it asks for none. */
 const struct export_format *export_find_ending(const char *path);
-/* The same, but OTHER if it asks for none. OTHER NULL: folded stacks. */
+/* The format that the ending of PATH asks for, or else OTHER; folded stacks if that is NULL. */
 const struct export_format *export_find_ending_or(const char *path,
 						  const struct export_format *other);
 /* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
@@ -181,7 +181,7 @@ struct stats_info {
 	double wall_s;
 	double ui_cpu_s;
 	uint64_t rss_bytes;
-	const struct snapshot *waits; /* of the tasks that wait; NULL: nobody looked at them */
+	const struct snapshot *waits; /* the tasks that wait; NULL if nobody looked at them */
 };
 struct xtop_error *export_stats(const struct snapshot *snapshot, const struct stats_info *info,
 				FILE *file);

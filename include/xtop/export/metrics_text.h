@@ -13,8 +13,8 @@
 #include "xtop/push/push.h"
 #include "xtop/sample/control.h"
 
-#define METRICS_NAME_BYTES    128 /* of functions: a longer name is cut */
-#define METRICS_MAX_FUNCTIONS 20  /* of a guest */
+#define METRICS_NAME_BYTES    128 /* bytes of a function's name; a longer name is cut */
+#define METRICS_MAX_FUNCTIONS 20  /* functions of a guest */
 
 /* A function's self share of the last interval. Texts are clean. */
 struct metrics_function {
@@ -36,7 +36,7 @@ struct metrics_guest {
 	struct stopped_summary stopped;
 	size_t n_functions;
 	const struct metrics_function *functions;
-	double functions_rest; /* of all others */
+	double functions_rest; /* the self share of all other functions */
 	bool has_waits;
 	double waiting[N_WAIT_KINDS]; /* mean number of tasks that are not idle */
 };

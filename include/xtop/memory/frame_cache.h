@@ -47,7 +47,7 @@ void frame_cache_stop(struct frame_cache *cache);
  */
 enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
 				       gva_t address, const void **page);
-/* The same, but maps what is missing. Not while the guest is stopped. */
+/* Finds the page, and maps what is missing. Not to be called while the guest is stopped. */
 enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
 				      gva_t address, uint64_t now_ns, const void **page);
 /*

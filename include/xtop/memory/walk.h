@@ -37,8 +37,8 @@ enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory
 struct walk_span {
 	frame_t frame;       /* as walk_find_frame() gives it */
 	uint64_t rest_bytes; /* from the address to the end of the page or hole */
-	unsigned shift;      /* of a page: log2 of its size */
-	bool writable, executable; /* of a page: what the entries of all levels allow together */
+	unsigned shift;      /* log2 of the page's size; for pages only */
+	bool writable, executable; /* what the entries of all levels allow; for pages only */
 };
 /* As walk_find_frame(). To go over a range, go on at ADDRESS + rest_bytes. */
 enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,

@@ -59,7 +59,7 @@ enum pprof_function {
 	PPROF_FUNCTION_ID = 1,
 	PPROF_FUNCTION_NAME = 2,
 	PPROF_FUNCTION_SYSTEM_NAME = 3, /* not demangled */
-	PPROF_FUNCTION_FILENAME = 4,    /* of the source */
+	PPROF_FUNCTION_FILENAME = 4,    /* the source file */
 };
 
 #endif

@@ -42,7 +42,8 @@ struct push_profile {
 	char domain[PUSH_NAME_BYTES];
 	char uuid[40];
 	char os[32], kernel[96]; /* "": not known */
-	bool waits;              /* of tasks that wait, in milliseconds; else of CPU time */
+	/* the profile is of tasks that wait, in milliseconds; else of CPU time */
+	bool waits;
 	bool last;               /* no profile: nothing follows */
 };
 
@@ -54,8 +55,9 @@ struct push_status {
 	uint64_t removed; /* old files of file:///DIR */
 	uint64_t waiting, waiting_bytes; /* in memory and in the spool */
 	uint64_t failures; /* attempts that will be repeated */
-	uint64_t cpu_ns, resident_bytes; /* of the process, when the counts above changed last */
-	bool failing;      /* the last attempt was one */
+	/* the process's costs when the counts above changed last */
+	uint64_t cpu_ns, resident_bytes;
+	bool failing;      /* the last attempt failed */
 	long answer;       /* the status of the last failure; 0: there was no answer */
 	char message[200]; /* why; not clean; "": nothing has failed */
 };

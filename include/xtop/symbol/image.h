@@ -41,7 +41,7 @@ struct image {
 	bool awaits_names;         /* somebody may find that file later (linux/process/) */
 	bool wants_names;          /* a function without a symbol was met in it */
 	bool wants_lines;          /* a function was met in it while it had no source lines */
-	size_t unpacked_bytes;     /* of .gnu_debugdata, for names; not kept */
+	size_t unpacked_bytes;     /* size of .gnu_debugdata once unpacked for names; not kept */
 	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
 	struct image_debug_link *link; /* to that file; NULL: none */
 	struct work *work;         /* reading the image may end with it; NULL: it does not */
@@ -137,14 +137,14 @@ struct xtop_error *image_copy_tables(const struct image *image, int *fdp);
 /* --- space.c ---------------------------------------------------------------------------------- */
 
 enum mapping_kind {
-	MAPPING_CODE,      /* of an image */
+	MAPPING_CODE,      /* code of an image */
 	MAPPING_ANONYMOUS, /* executable memory without a file: "[jit]" where no name is known */
 };
 
 struct mapping {
 	uint64_t start, end;
-	uint64_t bias;        /* of the image: what relocation added */
-	uint64_t file_offset; /* of `start` in the file; names code: "libc.so.6+0x2724a" */
+	uint64_t bias;        /* what relocation has added to the image's addresses */
+	uint64_t file_offset; /* where `start` is in the file; names code: "libc.so.6+0x2724a" */
 	struct image *image;  /* MAPPING_ANONYMOUS: the names in /tmp/perf-PID.map, or NULL */
 	enum mapping_kind kind;
 };

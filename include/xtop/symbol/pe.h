@@ -22,7 +22,7 @@ struct pe_part {
 };
 
 struct pe_head {
-	uint32_t size_bytes; /* of the image in memory */
+	uint32_t size_bytes; /* size of the image in memory */
 	uint32_t time_stamp; /* or a hash: tells builds apart */
 	struct pe_part exports, functions; /* .edata and .pdata */
 };

@@ -18,9 +18,11 @@
 
 #define SYMTAB_MAX_SYMBOLS (4U << 20)  /* added to one table, with bounds and aliases */
 #define SYMTAB_MAX_NAME_BYTES 4096     /* a longer name is cut */
-#define SYMTAB_MAX_NAMES_BYTES (1U << 30) /* of one table, if no smaller limit is set */
+/* bytes of names in one table, if no smaller limit is set */
+#define SYMTAB_MAX_NAMES_BYTES (1U << 30)
 #define SYMBOLS_MAX_IMAGES 4096
-#define SYMBOL_FILE_MAX_BYTES (1U << 30) /* of symbol text, and of anything read from a pipe */
+/* bytes of symbol text, and of what comes through a pipe */
+#define SYMBOL_FILE_MAX_BYTES (1U << 30)
 #define DEMANGLE_MAX_BYTES 4096        /* a longer demangled name is cut */
 
 /* --- symtab.c: one image ---------------------------------------------------------------------- */

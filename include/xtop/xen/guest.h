@@ -39,14 +39,14 @@ enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };
 /* What is known of the guest without stopping it. */
 struct guest_look {
 	enum guest_life life;
-	enum guest_end end; /* of a guest that is gone */
-	uint64_t pages;     /* that the guest has now; changes when it balloons */
+	enum guest_end end; /* why a guest that is gone ended */
+	uint64_t pages;     /* number of the guest's pages; changes when the guest balloons */
 	/*
 	 * For so long Xen has paused vCPUs since the look before, because it answers some questions
 	 * about a vCPU while that vCPU stands still.
 	 */
 	uint64_t paused_ns;
-	uint64_t time_ns;   /* of this look, CLOCK_MONOTONIC */
+	uint64_t time_ns;   /* time of this look, CLOCK_MONOTONIC */
 	/* At this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
 	enum vcpu_state states[GUEST_MAX_VCPUS];
 	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* that each vCPU has run since it was created */
@@ -71,7 +71,7 @@ struct guest_ops {
 	 * gone.
 	 */
 	bool (*look)(void *context, struct guest_look *look);
-	/* The same without the states of the vCPUs: one call to Xen, however many there are. */
+	/* Looks without the states of the vCPUs: one call to Xen, however many vCPUs there are. */
 	bool (*look_life)(void *context, struct guest_look *look);
 	/*
 	 * Tells guard and keeper that stops may come from now on, and that none comes any more.
