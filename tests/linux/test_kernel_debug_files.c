@@ -27,11 +27,14 @@
 
 static const struct kernel_start start = { "_text", TEXT };
 
-static char top[] = "/tmp/xtop-kernel-lines-XXXXXX";
-static char program[512];
+struct fixture {
+	char top[sizeof("/tmp/xtop-kernel-lines-XXXXXX")];
+	char program[512];
+	struct os_guest guest;
+};
+
 static char content[1 << 20]; /* of the program: the process that fetches may open nothing */
 static size_t content_bytes;
-static struct os_guest guest = { .root_fd = -1 };
 
 /* The server has one file for all build-ids but those that begin with 1. */
 static int find_program(const uint8_t *build_id, size_t size_bytes, const char *source,
@@ -43,9 +46,9 @@ static int find_program(const uint8_t *build_id, size_t size_bytes, const char *
 	return fd < 0 || write(fd, content, content_bytes) != (ssize_t)content_bytes ? -1 : fd;
 }
 
-static void read_program(void)
+static void read_program(struct fixture *fixture)
 {
-	FILE *file = fopen(program, "r");
+	FILE *file = fopen(fixture->program, "r");
 
 	content_bytes = file ? fread(content, 1, sizeof(content), file) : 0;
 	if (!content_bytes || content_bytes == sizeof(content))
@@ -53,9 +56,9 @@ static void read_program(void)
 	fclose(file);
 }
 
-static struct image *make_image(const char *name)
+static struct image *make_image(struct fixture *fixture, const char *name)
 {
-	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	int fd = open(fixture->program, O_RDONLY | O_CLOEXEC);
 	struct loads loads;
 	struct image *image;
 
@@ -78,12 +81,14 @@ static bool wait_for(struct kernel_debug_files *lines, unsigned ms)
 	return false;
 }
 
-static void test_fetched(void)
+static void test_fetched(struct fixture *fixture)
 {
-	struct kernel_debug_files *lines = kernel_debug_files_create(&guest, "6.1");
-	struct image *kernel = make_image("[kernel]"), *module = make_image("[ext4]"),
-		     *other = make_image("[other]"), *absent = make_image("[absent]"),
-		     *gone = make_image("[gone]");
+	struct kernel_debug_files *lines = kernel_debug_files_create(&fixture->guest, "6.1");
+	struct image *kernel = make_image(fixture, "[kernel]"),
+		     *module = make_image(fixture, "[ext4]"),
+		     *other = make_image(fixture, "[other]"),
+		     *absent = make_image(fixture, "[absent]"),
+		     *gone = make_image(fixture, "[gone]");
 	struct fetch_progress progress;
 
 	other->build_id.bytes[1] ^= 1;
@@ -119,47 +124,50 @@ static void test_fetched(void)
 }
 
 /* As Debian's packages have it, without a link by build-id. */
-static void test_name(void)
+static void test_name(struct fixture *fixture)
 {
 	struct kernel_debug_files *lines;
 	struct image *kernel;
 	unsigned found = 0;
 	static const char *const paths[] = { "boot/vmlinux-6.1-x", "lib/modules/6.1-x/vmlinux" };
 
-	guest.debug_folders.fds[guest.debug_folders.n++] = open(top, O_RDONLY | O_CLOEXEC);
+	fixture->guest.debug_folders.fds[fixture->guest.debug_folders.n++] =
+		open(fixture->top, O_RDONLY | O_CLOEXEC);
 	for (size_t i = 0; i < 2; i++) {
-		shell("mkdir -p %s/boot %s/lib/modules/6.1-x && cp %s %s/%s", top, top, program, top,
-		      paths[i]);
-		kernel = make_image("[kernel]");
-		lines = kernel_debug_files_create(&guest, "6.1-x");
+		shell("mkdir -p %s/boot %s/lib/modules/6.1-x && cp %s %s/%s", fixture->top,
+		      fixture->top, fixture->program, fixture->top, paths[i]);
+		kernel = make_image(fixture, "[kernel]");
+		lines = kernel_debug_files_create(&fixture->guest, "6.1-x");
 		kernel_debug_files_find_kernel(lines, kernel, &start);
 		found += kernel->lines != 0;
 		kernel_debug_files_destroy(lines);
 		kernel->lines = 0;
 		kernel->build_id.bytes[0] ^= 1;
-		lines = kernel_debug_files_create(&guest, "6.1-x");
+		lines = kernel_debug_files_create(&fixture->guest, "6.1-x");
 		kernel_debug_files_find_kernel(lines, kernel, &start);
 		check(!kernel->lines, "%s: another build is not taken", paths[i]);
 		kernel_debug_files_destroy(lines);
 		image_unref(kernel);
-		shell("rm %s/%s", top, paths[i]);
+		shell("rm %s/%s", fixture->top, paths[i]);
 	}
 	check_u64(found, 2, "the kernel's file is found by its name");
-	close(guest.debug_folders.fds[0]);
-	guest.debug_folders.n = 0;
+	close(fixture->guest.debug_folders.fds[0]);
+	fixture->guest.debug_folders.n = 0;
 }
 
-static void test_folder(void)
+static void test_folder(struct fixture *fixture)
 {
-	struct kernel_debug_files *lines = kernel_debug_files_create(&guest, "6.1");
-	struct image *kernel = make_image("[kernel]"), *module = make_image("[ext4]");
+	struct kernel_debug_files *lines = kernel_debug_files_create(&fixture->guest, "6.1");
+	struct image *kernel = make_image(fixture, "[kernel]"),
+		     *module = make_image(fixture, "[ext4]");
 	char path[600], id[2 * BUILD_ID_MAX_BYTES + 1];
 
 	build_id_to_text(&kernel->build_id, id);
-	shell("mkdir -p %s/.build-id/%.2s && cp %s %s/.build-id/%.2s/%s.debug", top, id, program, top,
-	      id, id + 2);
-	snprintf(path, sizeof(path), "%s", top);
-	guest.debug_folders.fds[guest.debug_folders.n++] = open(path, O_RDONLY | O_CLOEXEC);
+	shell("mkdir -p %s/.build-id/%.2s && cp %s %s/.build-id/%.2s/%s.debug", fixture->top, id,
+	      fixture->program, fixture->top, id, id + 2);
+	snprintf(path, sizeof(path), "%s", fixture->top);
+	fixture->guest.debug_folders.fds[fixture->guest.debug_folders.n++] =
+		open(path, O_RDONLY | O_CLOEXEC);
 	kernel_debug_files_find_kernel(lines, kernel, &start);
 	kernel_debug_files_find_module(lines, module);
 	check(kernel->lines && !line_client_is_by_symbol(kernel->lines),
@@ -167,7 +175,7 @@ static void test_folder(void)
 	check(module->lines && line_client_is_by_symbol(module->lines),
 	      "a folder has the module's lines");
 	kernel_debug_files_destroy(lines);
-	lines = kernel_debug_files_create(&guest, "6.1");
+	lines = kernel_debug_files_create(&fixture->guest, "6.1");
 	kernel->lines = module->lines = 0;
 	kernel->build_id.size_bytes = module->build_id.size_bytes = 0;
 	kernel_debug_files_find_module(lines, module);
@@ -175,26 +183,29 @@ static void test_folder(void)
 	kernel_debug_files_destroy(lines);
 	image_unref(kernel);
 	image_unref(module);
-	close(guest.debug_folders.fds[0]);
-	guest.debug_folders.n = 0;
+	close(fixture->guest.debug_folders.fds[0]);
+	fixture->guest.debug_folders.n = 0;
 }
 
 int main(void)
 {
+	static struct fixture fixture = { .top = "/tmp/xtop-kernel-lines-XXXXXX",
+					  .guest = { .root_fd = -1 } };
 	const struct fetcher_settings settings = { .find = find_program };
 	const char *build = getenv("top_builddir");
 
-	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
-	read_program();
+	snprintf(fixture.program, sizeof(fixture.program), "%s/tests/lines/inlined",
+		 build ? build : ".");
+	read_program(&fixture);
 	must(fetch_start_with(&settings));
 	must(line_client_start(&no_lines_reader));
-	if (!mkdtemp(top))
+	if (!mkdtemp(fixture.top))
 		return 99;
-	test_fetched();
-	test_name();
-	test_folder();
+	test_fetched(&fixture);
+	test_name(&fixture);
+	test_folder(&fixture);
 	line_client_stop();
 	fetch_stop();
-	shell("rm -rf %s", top);
+	shell("rm -rf %s", fixture.top);
 	return tap_done();
 }

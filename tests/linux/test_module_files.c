@@ -20,14 +20,16 @@
 
 #define RELEASE "6.1.0-1-amd64"
 
-static char top[] = "/tmp/xtop-modules-XXXXXX";
-static char program[512];
-static struct os_folders folders;
-static struct debug_places places = { .folders = &folders, .root_fd = -1 };
+struct fixture {
+	char top[sizeof("/tmp/xtop-modules-XXXXXX")];
+	char program[512];
+	struct os_folders folders;
+	struct debug_places places;
+};
 
-static struct image *make_image(const char *name)
+static struct image *make_image(struct fixture *fixture, const char *name)
 {
-	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	int fd = open(fixture->program, O_RDONLY | O_CLOEXEC);
 	struct loads loads;
 	struct image *image;
 
@@ -37,10 +39,11 @@ static struct image *make_image(const char *name)
 	return image;
 }
 
-static void check_found(const char *release, const char *name, bool want, const char *what)
+static void check_found(struct fixture *fixture, const char *release, const char *name, bool want,
+			const char *what)
 {
-	struct module_files *files = module_files_create(&places, release);
-	struct image *image = make_image(name);
+	struct module_files *files = module_files_create(&fixture->places, release);
+	struct image *image = make_image(fixture, name);
 
 	module_files_find_lines(files, image);
 	check(!!image->lines == want && (!want || line_client_is_by_symbol(image->lines)), "%s", what);
@@ -48,24 +51,27 @@ static void check_found(const char *release, const char *name, bool want, const 
 	module_files_destroy(files);
 }
 
-static void test_names(void)
+static void test_names(struct fixture *fixture)
 {
 	struct image *image;
 	struct module_files *files;
 
-	check_found(RELEASE, "[made_up]", true, "a file with a hyphen in its name is found");
-	check_found(RELEASE, "[sound]", true, "a file of Fedora's below usr/ is found");
-	check_found(RELEASE, "[made]", false, "a part of a name is not found");
-	check_found(RELEASE, "[other]", false, "a file of another build is not used");
-	check_found(RELEASE, "[link]", false, "a link is not listed");
-	check_found(RELEASE, "[behind]", false, "a folder behind a link is not read");
-	check_found("6.1.0-2-amd64", "[made_up]", false, "files of another release are not read");
-	check_found("", "[made_up]", false, "an empty release gives no files");
-	check_found("..", "[made_up]", false, "a release that leads up gives no files");
-	check_found("x/../" RELEASE, "[made_up]", false, "a release that is a path gives no files");
-	image = make_image("[made_up]");
+	check_found(fixture, RELEASE, "[made_up]", true,
+		    "a file with a hyphen in its name is found");
+	check_found(fixture, RELEASE, "[sound]", true, "a file of Fedora's below usr/ is found");
+	check_found(fixture, RELEASE, "[made]", false, "a part of a name is not found");
+	check_found(fixture, RELEASE, "[other]", false, "a file of another build is not used");
+	check_found(fixture, RELEASE, "[link]", false, "a link is not listed");
+	check_found(fixture, RELEASE, "[behind]", false, "a folder behind a link is not read");
+	check_found(fixture, "6.1.0-2-amd64", "[made_up]", false,
+		    "files of another release are not read");
+	check_found(fixture, "", "[made_up]", false, "an empty release gives no files");
+	check_found(fixture, "..", "[made_up]", false, "a release that leads up gives no files");
+	check_found(fixture, "x/../" RELEASE, "[made_up]", false,
+		    "a release that is a path gives no files");
+	image = make_image(fixture, "[made_up]");
 	image->build_id.size_bytes = 0;
-	files = module_files_create(&places, RELEASE);
+	files = module_files_create(&fixture->places, RELEASE);
 	module_files_find_lines(files, image);
 	check(!image->lines && module_files_count(files) == 0,
 	      "a module without a build-id reads no files");
@@ -74,17 +80,17 @@ static void test_names(void)
 }
 
 /* As in xtop's process: another user, few system calls, and Landlock where the kernel has it. */
-static void test_in_sandbox(void)
+static void test_in_sandbox(struct fixture *fixture)
 {
-	struct module_files *files = module_files_create(&places, RELEASE);
-	struct image *image = make_image("[made_up]");
+	struct module_files *files = module_files_create(&fixture->places, RELEASE);
+	struct image *image = make_image(fixture, "[made_up]");
 	int status;
 	pid_t child;
 
-	shell("chmod -R a+rX %s", top);
+	shell("chmod -R a+rX %s", fixture->top);
 	child = fork();
 	if (child == 0) {
-		if (sandbox_enter(folders.fds, folders.n))
+		if (sandbox_enter(fixture->folders.fds, fixture->folders.n))
 			_exit(98);
 		module_files_find_lines(files, image);
 		_exit(image->lines ? 0 : 1);
@@ -95,44 +101,53 @@ static void test_in_sandbox(void)
 	module_files_destroy(files);
 }
 
-static void test_root(void)
+static void test_root(struct fixture *fixture)
 {
-	folders.n = 0;
-	places.root_fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	shell("mkdir -p %s/usr/lib && mv %s/debug %s/usr/lib/debug", top, top, top);
-	check_found(RELEASE, "[made_up]", true, "a module's file is found below --root");
-	close(places.root_fd);
+	fixture->folders.n = 0;
+	fixture->places.root_fd = open(fixture->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	shell("mkdir -p %s/usr/lib && mv %s/debug %s/usr/lib/debug", fixture->top, fixture->top,
+	      fixture->top);
+	check_found(fixture, RELEASE, "[made_up]", true, "a module's file is found below --root");
+	close(fixture->places.root_fd);
 }
 
 int main(void)
 {
+	static struct fixture fixture = { .top = "/tmp/xtop-modules-XXXXXX",
+					  .places = { .folders = &fixture.folders,
+						      .root_fd = -1 } };
 	const char *build = getenv("top_builddir");
 	char path[600];
 
-	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
+	snprintf(fixture.program, sizeof(fixture.program), "%s/tests/lines/inlined",
+		 build ? build : ".");
 	must(line_client_start(&no_lines_reader));
-	if (!mkdtemp(top))
+	if (!mkdtemp(fixture.top))
 		return 99;
-	shell("cd %s && mkdir -p debug/lib/modules/" RELEASE "/kernel/net debug/usr/lib/modules/" RELEASE
-	      " elsewhere",
-	      top);
-	shell("cp %s %s/debug/lib/modules/" RELEASE "/kernel/net/made-up.ko", program, top);
+	shell("cd %s && mkdir -p debug/lib/modules/" RELEASE
+	      "/kernel/net debug/usr/lib/modules/" RELEASE " elsewhere",
+	      fixture.top);
+	shell("cp %s %s/debug/lib/modules/" RELEASE "/kernel/net/made-up.ko", fixture.program,
+	      fixture.top);
 	/* A module is a relocatable file: ET_REL is 1. */
 	shell("printf '\\001' | dd of=%s/debug/lib/modules/" RELEASE
 	      "/kernel/net/made-up.ko bs=1 seek=16 conv=notrunc 2>/dev/null",
-	      top);
-	shell("cp %s %s/debug/usr/lib/modules/" RELEASE "/sound.ko.debug", program, top);
-	shell("cp %s %s/elsewhere/behind.ko", program, top);
-	shell("cp /proc/self/exe %s/debug/lib/modules/" RELEASE "/kernel/other.ko", top);
-	shell("ln -s %s %s/debug/lib/modules/" RELEASE "/kernel/link.ko", program, top);
-	shell("ln -s %s/elsewhere %s/debug/lib/modules/" RELEASE "/kernel/elsewhere", top, top);
-	snprintf(path, sizeof(path), "%s/debug", top);
-	folders.fds[folders.n++] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	test_names();
-	test_in_sandbox();
-	close(folders.fds[0]);
-	test_root();
+	      fixture.top);
+	shell("cp %s %s/debug/usr/lib/modules/" RELEASE "/sound.ko.debug", fixture.program,
+	      fixture.top);
+	shell("cp %s %s/elsewhere/behind.ko", fixture.program, fixture.top);
+	shell("cp /proc/self/exe %s/debug/lib/modules/" RELEASE "/kernel/other.ko", fixture.top);
+	shell("ln -s %s %s/debug/lib/modules/" RELEASE "/kernel/link.ko", fixture.program,
+	      fixture.top);
+	shell("ln -s %s/elsewhere %s/debug/lib/modules/" RELEASE "/kernel/elsewhere", fixture.top,
+	      fixture.top);
+	snprintf(path, sizeof(path), "%s/debug", fixture.top);
+	fixture.folders.fds[fixture.folders.n++] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	test_names(&fixture);
+	test_in_sandbox(&fixture);
+	close(fixture.folders.fds[0]);
+	test_root(&fixture);
 	line_client_stop();
-	shell("rm -rf %s", top);
+	shell("rm -rf %s", fixture.top);
 	return tap_done();
 }

@@ -25,10 +25,16 @@
 #define GONE      0xffffb00000000000ULL /* of a task_struct: not mapped */
 
 static struct made_linux *made;
-static struct control *control;
-static struct os *os;
-static struct program program;
-static uint64_t exe, lib, mm, task_address;
+struct fixture {
+	struct control *control;
+	struct os *os;
+	struct program program;
+	uint64_t exe;
+	uint64_t lib;
+	uint64_t mm;
+	uint64_t task_address;
+};
+
 static bool unknown; /* the guest runs no system that is known */
 static unsigned n_looks;
 
@@ -84,7 +90,7 @@ static struct sample_vcpu sample_of(uint64_t task, uint64_t cr3, uint64_t rip)
 }
 
 /* One process that was sampled once: its program and its library are known. */
-static void begin(void)
+static void begin(struct fixture *fixture)
 {
 	struct vma areas[] = {
 		{ BASE, BASE + PAGE, VMA_READ | VMA_EXEC, 1, 0 },
@@ -95,27 +101,30 @@ static void begin(void)
 	struct os_task task;
 
 	made = made_linux_create(MADE_TREE);
-	program_make(&program, 0, "serve", 1);
-	areas[0].file = exe = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
-	program_make(&program, 0, "helper", 2);
-	areas[1].file = lib = made_file(made, "/lib/libhelp.so", program.bytes, PROGRAM_BYTES);
-	mm = made_mm(made, areas, 2);
-	task_address = made_task(made, 50, 50, "server", mm, 0);
-	must(control_create(&control));
+	program_make(&fixture->program, 0, "serve", 1);
+	areas[0].file = fixture->exe =
+		made_file(made, "/bin/server", fixture->program.bytes, PROGRAM_BYTES);
+	program_make(&fixture->program, 0, "helper", 2);
+	areas[1].file = fixture->lib =
+		made_file(made, "/lib/libhelp.so", fixture->program.bytes, PROGRAM_BYTES);
+	fixture->mm = made_mm(made, areas, 2);
+	fixture->task_address = made_task(made, 50, 50, "server", fixture->mm, 0);
+	must(control_create(&fixture->control));
 	settings.memory = made->guest.memory;
-	settings.control = control;
-	must(os_create(&settings, &os));
-	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
-	os_update(os, &vcpu, clock_now_ns());
-	if (!os_is_known(os))
+	settings.control = fixture->control;
+	must(os_create(&settings, &fixture->os));
+	vcpu = sample_of(fixture->task_address, made_mm_root(made, fixture->mm).cr3,
+			 BASE + FUNCTION);
+	os_update(fixture->os, &vcpu, clock_now_ns());
+	if (!os_is_known(fixture->os))
 		exit(99);
-	os_find_task(os, &vcpu, clock_now_ns(), &task);
+	os_find_task(fixture->os, &vcpu, clock_now_ns(), &task);
 }
 
-static void end(void)
+static void end(struct fixture *fixture)
 {
-	os_destroy(os);
-	control_destroy(control);
+	os_destroy(fixture->os);
+	control_destroy(fixture->control);
 	made_linux_destroy(made);
 }
 
@@ -132,14 +141,14 @@ static frame_t frame_of(uint64_t file)
 }
 
 /* Process and function of a sample. */
-static const char *says(const struct sample_vcpu *vcpu)
+static const char *says(struct fixture *fixture, const struct sample_vcpu *vcpu)
 {
 	static char text[64];
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 	struct os_task task;
 
-	os_find_task(os, vcpu, clock_now_ns(), &task);
+	os_find_task(fixture->os, vcpu, clock_now_ns(), &task);
 	snprintf(text, sizeof(text), "%s %s", task.process,
 		 task.user && space_find_symbol(task.user, vcpu->regs.rip, &entry, &mapping)
 			 ? entry.name
@@ -147,136 +156,142 @@ static const char *says(const struct sample_vcpu *vcpu)
 	return text;
 }
 
-static void test_there(void)
+static void test_there(struct fixture *fixture)
 {
 	struct sample_vcpu vcpu;
 
-	begin();
-	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
-	check_string(says(&vcpu), "server serve", "code of a known area is found");
-	sample_set_frame(&vcpu, frame_of(exe));
-	check_string(says(&vcpu), "server serve",
+	begin(fixture);
+	vcpu = sample_of(fixture->task_address, made_mm_root(made, fixture->mm).cr3,
+			 BASE + FUNCTION);
+	check_string(says(fixture, &vcpu), "server serve", "code of a known area is found");
+	sample_set_frame(&vcpu, frame_of(fixture->exe));
+	check_string(says(fixture, &vcpu), "server serve",
 		     "code of a known area is found although the frame is known");
 	vcpu.regs.rip = ELSEWHERE + FUNCTION;
 	sample_set_frame(&vcpu, FRAME(0));
-	check_string(says(&vcpu), "server -", "code without a known area and a frame is not found");
-	sample_set_frame(&vcpu, frame_of(lib));
-	check_string(says(&vcpu), "server helper",
+	check_string(says(fixture, &vcpu), "server -",
+		     "code without a known area and a frame is not found");
+	sample_set_frame(&vcpu, frame_of(fixture->lib));
+	check_string(says(fixture, &vcpu), "server helper",
 		     "code without a known area is found by its frame");
-	end();
+	end(fixture);
 }
 
 /* The task_struct is gone. */
-static void test_gone(void)
+static void test_gone(struct fixture *fixture)
 {
 	struct sample_vcpu vcpu;
 	struct os_counts counts;
 	uint64_t folio, memory;
 
-	begin();
+	begin(fixture);
 	vcpu = sample_of(GONE, 0x7777000, ELSEWHERE + FUNCTION);
-	check_string(says(&vcpu), "[unknown] -",
+	check_string(says(fixture, &vcpu), "[unknown] -",
 		     "code without a frame, as in old recordings, is not found");
-	sample_set_frame(&vcpu, frame_of(exe));
-	check_string(says(&vcpu), "[unknown] serve", "code is found by its frame");
-	os_get_counts(os, &counts);
+	sample_set_frame(&vcpu, frame_of(fixture->exe));
+	check_string(says(fixture, &vcpu), "[unknown] serve", "code is found by its frame");
+	os_get_counts(fixture->os, &counts);
 	check_u64(counts.code_by_frame, 1, "a sample whose code was found by its frame is counted");
 	vcpu.user = 0;
-	check_string(says(&vcpu), "[unknown] -", "kernel code has no frame");
+	check_string(says(fixture, &vcpu), "[unknown] -", "kernel code has no frame");
 	vcpu.user = 1;
 	vcpu.task = 0;
-	check_string(says(&vcpu), "[unknown] serve",
+	check_string(says(fixture, &vcpu), "[unknown] serve",
 		     "code of an unknown task is found by its frame");
-	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
-	check_string(says(&vcpu), "[unknown] -",
+	made_cache_entry(made, made_inode_of(made, fixture->exe), 1, 0);
+	check_string(says(fixture, &vcpu), "[unknown] -",
 		     "a page that left the page cache gives no stale name");
 	folio = made_folio(made, 1, 1, &memory);
-	made_cache_entry(made, made_inode_of(made, exe), 1, folio);
-	check_string(says(&vcpu), "[unknown] -",
+	made_cache_entry(made, made_inode_of(made, fixture->exe), 1, folio);
+	check_string(says(fixture, &vcpu), "[unknown] -",
 		     "a page that is back in another frame gives no name");
-	end();
+	end(fixture);
 }
 
 /*
  * The kernel is between two tasks: the registers have the page tables of the next one, which is
  * known, too. The sampler read the user's stack by the task's own.
  */
-static void test_switch(void)
+static void test_switch(struct fixture *fixture)
 {
 	struct sample_vcpu vcpu, next;
 	uint64_t next_mm, next_task, next_cr3;
 
-	begin();
+	begin(fixture);
 	next_mm = made_mm(made, NULL, 0);
 	next_cr3 = made_mm_root(made, next_mm).cr3;
 	next_task = made_task(made, 70, 70, "next", next_mm, 0);
 	next = sample_of(next_task, next_cr3, BASE + FUNCTION);
-	check_string(says(&next), "next -", "the next task of a switch has another program");
-	vcpu = sample_of(task_address, next_cr3, BASE + FUNCTION);
+	check_string(says(fixture, &next), "next -",
+		     "the next task of a switch has another program");
+	vcpu = sample_of(fixture->task_address, next_cr3, BASE + FUNCTION);
 	vcpu.user = 0;
-	check_string(says(&vcpu), "server -",
+	check_string(says(fixture, &vcpu), "server -",
 		     "the next task's code is unknown by the tables of the registers");
-	sample_set_frame(&vcpu, FRAME(made_mm_root(made, mm).cr3 >> 12));
-	check_string(says(&vcpu), "server serve",
+	sample_set_frame(&vcpu, FRAME(made_mm_root(made, fixture->mm).cr3 >> 12));
+	check_string(says(fixture, &vcpu), "server serve",
 		     "the next task's code is found by its own tables");
-	end();
+	end(fixture);
 }
 
 /* A task that is ending has no mm any more. It had started before the sample. */
-static void test_ending(void)
+static void test_ending(struct fixture *fixture)
 {
 	struct sample_vcpu vcpu;
 	uint64_t other;
 
-	begin();
+	begin(fixture);
 	other = made_task(made, 60, 60, "md5sum", 0, 0);
 	made_set_u32(made, other, TASK_FLAGS, 0x400004);
 	vcpu = sample_of(other, 0x7777000, BASE + FUNCTION);
-	check_string(says(&vcpu), "md5sum -",
+	check_string(says(fixture, &vcpu), "md5sum -",
 		     "an address of a known program in other memory proves nothing");
-	sample_set_frame(&vcpu, frame_of(lib));
-	check_string(says(&vcpu), "md5sum helper", "a frame of a known program proves its code");
-	end();
+	sample_set_frame(&vcpu, frame_of(fixture->lib));
+	check_string(says(fixture, &vcpu), "md5sum helper",
+		     "a frame of a known program proves its code");
+	end(fixture);
 }
 
 /*
  * At an unknown system ever less often, down to every ten minutes, as long as the page tables are
  * those that were looked at. Others are looked at within a minute.
  */
-static void test_looks(void)
+static void test_looks(struct fixture *fixture)
 {
 	struct os_settings settings = { .type = GUEST_PV };
 	struct sample_vcpu vcpu = sample_of(0, 0x1000, BASE);
 	uint64_t second = 1;
 
 	made = made_linux_create(MADE_TREE);
-	must(control_create(&control));
+	must(control_create(&fixture->control));
 	settings.memory = made->guest.memory;
-	settings.control = control;
-	must(os_create(&settings, &os));
+	settings.control = fixture->control;
+	must(os_create(&settings, &fixture->os));
 	unknown = true;
 	n_looks = 0;
 	for (; second <= 120; second++)
-		os_update(os, &vcpu, second * 1000000000);
+		os_update(fixture->os, &vcpu, second * 1000000000);
 	check(n_looks >= 5, "%u looks in the first two minutes", n_looks);
 	for (; second <= 7200; second++)
-		os_update(os, &vcpu, second * 1000000000);
+		os_update(fixture->os, &vcpu, second * 1000000000);
 	check(n_looks <= 20, "%u looks in two hours", n_looks);
 	n_looks = 0;
 	vcpu.regs.cr3 = 0x2000;
 	for (; second <= 7260 && !n_looks; second++)
-		os_update(os, &vcpu, second * 1000000000);
+		os_update(fixture->os, &vcpu, second * 1000000000);
 	check(n_looks, "other page tables are looked at within a minute");
 	unknown = false;
-	end();
+	end(fixture);
 }
 
 int main(void)
 {
-	test_there();
-	test_gone();
-	test_switch();
-	test_ending();
-	test_looks();
+	static struct fixture fixture;
+
+	test_there(&fixture);
+	test_gone(&fixture);
+	test_switch(&fixture);
+	test_ending(&fixture);
+	test_looks(&fixture);
 	return tap_done();
 }

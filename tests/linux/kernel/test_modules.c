@@ -33,44 +33,47 @@ enum {
 	OFF_STRTAB = 24,
 };
 
-static struct made_linux guest;
-static struct space *space;
-static struct modules *modules;
+struct fixture {
+	struct made_linux guest;
+	struct space *space;
+	struct modules *modules;
+	unsigned n_new; /* images that were reported with build-id and symbols */
+};
 
-static void begin(bool old)
+static void begin(struct fixture *fixture, bool old)
 {
-	made_linux_init(&guest);
-	guest.guest.symbols[LINUX_MODULES] = HEAD;
-	made_linux_set(&guest, MODULE_STATE, OFF_STATE);
-	made_linux_set(&guest, MODULE_LIST, OFF_LIST);
-	made_linux_set(&guest, MODULE_NAME, OFF_NAME);
-	made_linux_set(&guest, MODULE_KALLSYMS, OFF_KALLSYMS);
-	made_linux_set(&guest, MOD_KALLSYMS_SYMTAB, OFF_SYMTAB);
-	made_linux_set(&guest, MOD_KALLSYMS_SYMTAB_COUNT, OFF_COUNT);
-	made_linux_set(&guest, MOD_KALLSYMS_STRTAB, OFF_STRTAB);
+	made_linux_init(&fixture->guest);
+	fixture->guest.guest.symbols[LINUX_MODULES] = HEAD;
+	made_linux_set(&fixture->guest, MODULE_STATE, OFF_STATE);
+	made_linux_set(&fixture->guest, MODULE_LIST, OFF_LIST);
+	made_linux_set(&fixture->guest, MODULE_NAME, OFF_NAME);
+	made_linux_set(&fixture->guest, MODULE_KALLSYMS, OFF_KALLSYMS);
+	made_linux_set(&fixture->guest, MOD_KALLSYMS_SYMTAB, OFF_SYMTAB);
+	made_linux_set(&fixture->guest, MOD_KALLSYMS_SYMTAB_COUNT, OFF_COUNT);
+	made_linux_set(&fixture->guest, MOD_KALLSYMS_STRTAB, OFF_STRTAB);
 	if (old) {
-		made_linux_set(&guest, MODULE_CORE_BASE, OFF_MEMORY);
-		made_linux_set(&guest, MODULE_CORE_TEXT_SIZE, OFF_MEMORY + 12);
+		made_linux_set(&fixture->guest, MODULE_CORE_BASE, OFF_MEMORY);
+		made_linux_set(&fixture->guest, MODULE_CORE_TEXT_SIZE, OFF_MEMORY + 12);
 	} else {
-		made_linux_set(&guest, MODULE_MEM, OFF_MEMORY);
-		made_linux_set(&guest, MODULE_MEM_BASE, 0);
-		made_linux_set(&guest, MODULE_MEM_SIZE, 8);
+		made_linux_set(&fixture->guest, MODULE_MEM, OFF_MEMORY);
+		made_linux_set(&fixture->guest, MODULE_MEM_BASE, 0);
+		made_linux_set(&fixture->guest, MODULE_MEM_SIZE, 8);
 	}
-	made_linux_set(&guest, MODULE_NOTES, OFF_NOTES);
-	made_linux_set(&guest, MODULE_NOTES_ATTRIBUTES, OFF_ATTRIBUTES);
-	made_linux_set(&guest, BIN_ATTRIBUTE_SIZE, OFF_NOTE_SIZE);
-	made_linux_set(&guest, BIN_ATTRIBUTE_PRIVATE, OFF_NOTE_PRIVATE);
-	made_linux_set(&guest, BIN_ATTRIBUTE_SIZEOF, ATTRIBUTE_BYTES);
-	made_linux_u64(&guest, HEAD, HEAD);
-	error_destroy(space_create(&space));
-	error_destroy(modules_create(&guest.guest, space, &modules));
+	made_linux_set(&fixture->guest, MODULE_NOTES, OFF_NOTES);
+	made_linux_set(&fixture->guest, MODULE_NOTES_ATTRIBUTES, OFF_ATTRIBUTES);
+	made_linux_set(&fixture->guest, BIN_ATTRIBUTE_SIZE, OFF_NOTE_SIZE);
+	made_linux_set(&fixture->guest, BIN_ATTRIBUTE_PRIVATE, OFF_NOTE_PRIVATE);
+	made_linux_set(&fixture->guest, BIN_ATTRIBUTE_SIZEOF, ATTRIBUTE_BYTES);
+	made_linux_u64(&fixture->guest, HEAD, HEAD);
+	error_destroy(space_create(&fixture->space));
+	error_destroy(modules_create(&fixture->guest.guest, fixture->space, &fixture->modules));
 }
 
-static void end(void)
+static void end(struct fixture *fixture)
 {
-	modules_destroy(modules);
-	space_destroy(space);
-	made_linux_deinit(&guest);
+	modules_destroy(fixture->modules);
+	space_destroy(fixture->space);
+	made_linux_deinit(&fixture->guest);
 }
 
 static uint64_t place(unsigned i)
@@ -83,82 +86,85 @@ static uint64_t code(unsigned i)
 	return CODE + i * 0x10000ULL;
 }
 
-static void put_symbol(uint64_t address, uint32_t name, uint64_t value, uint64_t size_bytes)
+static void put_symbol(struct fixture *fixture, uint64_t address, uint32_t name, uint64_t value,
+		       uint64_t size_bytes)
 {
-	made_linux_u32(&guest, address, name);
-	made_linux_u32(&guest, address + 4, 1 << 16 | 0x12); /* section 1, a global function */
-	made_linux_u64(&guest, address + 8, value);
-	made_linux_u64(&guest, address + 16, size_bytes);
+	made_linux_u32(&fixture->guest, address, name);
+	made_linux_u32(&fixture->guest, address + 4,
+		       1 << 16 | 0x12); /* section 1, a global function */
+	made_linux_u64(&fixture->guest, address + 8, value);
+	made_linux_u64(&fixture->guest, address + 16, size_bytes);
 }
 
 /* Module I: two functions, "NAME_a" of 0x40 bytes at its start and "NAME_b" behind it. */
-static void put_module(unsigned i, const char *name)
+static void put_module(struct fixture *fixture, unsigned i, const char *name)
 {
 	uint64_t module = place(i), kallsyms = module + 0x1000, symtab = module + 0x2000,
 		 strtab = module + 0x3000;
-	bool old = layout_has(&guest.guest.layout, MODULE_CORE_BASE);
+	bool old = layout_has(&fixture->guest.guest.layout, MODULE_CORE_BASE);
 	char symbol[64];
 
-	made_linux_u32(&guest, module + OFF_STATE, 0);
-	made_linux_string(&guest, module + OFF_NAME, name);
-	made_linux_u64(&guest, module + OFF_MEMORY, code(i));
-	made_linux_u32(&guest, module + OFF_MEMORY + 8, old ? 4 * TEXT_BYTES : TEXT_BYTES);
-	made_linux_u32(&guest, module + OFF_MEMORY + 12, old ? TEXT_BYTES : 0);
-	made_linux_u64(&guest, module + OFF_KALLSYMS, kallsyms);
-	made_linux_u64(&guest, kallsyms + OFF_SYMTAB, symtab);
-	made_linux_u32(&guest, kallsyms + OFF_COUNT, 4);
-	made_linux_u64(&guest, kallsyms + OFF_STRTAB, strtab);
-	put_symbol(symtab, 0, 0, 0);
-	put_symbol(symtab + 24, 1, code(i), 0x40);
-	put_symbol(symtab + 48, 33, code(i) + 0x40, 0x100);
-	put_symbol(symtab + 72, 1, 0x28, 8); /* a per-cpu value */
+	made_linux_u32(&fixture->guest, module + OFF_STATE, 0);
+	made_linux_string(&fixture->guest, module + OFF_NAME, name);
+	made_linux_u64(&fixture->guest, module + OFF_MEMORY, code(i));
+	made_linux_u32(&fixture->guest, module + OFF_MEMORY + 8, old ? 4 * TEXT_BYTES : TEXT_BYTES);
+	made_linux_u32(&fixture->guest, module + OFF_MEMORY + 12, old ? TEXT_BYTES : 0);
+	made_linux_u64(&fixture->guest, module + OFF_KALLSYMS, kallsyms);
+	made_linux_u64(&fixture->guest, kallsyms + OFF_SYMTAB, symtab);
+	made_linux_u32(&fixture->guest, kallsyms + OFF_COUNT, 4);
+	made_linux_u64(&fixture->guest, kallsyms + OFF_STRTAB, strtab);
+	put_symbol(fixture, symtab, 0, 0, 0);
+	put_symbol(fixture, symtab + 24, 1, code(i), 0x40);
+	put_symbol(fixture, symtab + 48, 33, code(i) + 0x40, 0x100);
+	put_symbol(fixture, symtab + 72, 1, 0x28, 8); /* a per-cpu value */
 	snprintf(symbol, sizeof(symbol), "%s_a", name);
-	made_linux_string(&guest, strtab + 1, symbol);
+	made_linux_string(&fixture->guest, strtab + 1, symbol);
 	snprintf(symbol, sizeof(symbol), "%s_b", name);
-	made_linux_string(&guest, strtab + 33, symbol);
+	made_linux_string(&fixture->guest, strtab + 33, symbol);
 }
 
 /* Puts these modules on the list, in this order. */
-static void put_list(const unsigned *list, size_t n)
+static void put_list(struct fixture *fixture, const unsigned *list, size_t n)
 {
 	uint64_t at = HEAD;
 
 	for (size_t i = 0; i < n; i++) {
-		made_linux_u64(&guest, at, place(list[i]) + OFF_LIST);
+		made_linux_u64(&fixture->guest, at, place(list[i]) + OFF_LIST);
 		at = place(list[i]) + OFF_LIST;
 	}
-	made_linux_u64(&guest, at, HEAD);
-	memory_refresh(guest.guest.memory);
+	made_linux_u64(&fixture->guest, at, HEAD);
+	memory_refresh(fixture->guest.guest.memory);
 }
 
-static bool is_named(uint64_t address, const char *name, const char *module)
+static bool is_named(struct fixture *fixture, uint64_t address, const char *name,
+		     const char *module)
 {
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	return space_find_symbol(space, address, &entry, &mapping) &&
+	return space_find_symbol(fixture->space, address, &entry, &mapping) &&
 	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, module) == 0;
 }
 
-static void test_list(bool old)
+static void test_list(struct fixture *fixture, bool old)
 {
-	begin(old);
-	put_module(0, "ext4");
-	put_module(1, "jbd2");
-	put_list((unsigned[]){ 0, 1 }, 2);
-	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 2, "number of modules");
-	check(is_named(code(0) + 0x10, "ext4_a", "[ext4]"),
+	begin(fixture, old);
+	put_module(fixture, 0, "ext4");
+	put_module(fixture, 1, "jbd2");
+	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
+	modules_poll(fixture->modules);
+	check_u64(modules_counts(fixture->modules).n, 2, "number of modules");
+	check(is_named(fixture, code(0) + 0x10, "ext4_a", "[ext4]"),
 	      "the first function of the first module has its name");
-	check(is_named(code(0) + 0x50, "ext4_b", "[ext4]"),
+	check(is_named(fixture, code(0) + 0x50, "ext4_b", "[ext4]"),
 	      "the second function of the first module has its name");
-	check(is_named(code(1) + 0x3f, "jbd2_a", "[jbd2]"),
+	check(is_named(fixture, code(1) + 0x3f, "jbd2_a", "[jbd2]"),
 	      "a function of the second module has its name");
-	check(!is_named(code(1) + 0x1000, "jbd2_b", "[jbd2]"),
+	check(!is_named(fixture, code(1) + 0x1000, "jbd2_b", "[jbd2]"),
 	      "a function with a known size ends there");
-	check(space_find(space, code(1) + TEXT_BYTES) == NULL,
+	check(space_find(fixture->space, code(1) + TEXT_BYTES) == NULL,
 	      "a module's code ends with its text");
-	end();
+	end(fixture);
 }
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -166,242 +172,256 @@ static void test_list(bool old)
 #define DATA_BYTES 0x40
 
 /* Module I gets a variable of DATA_BYTES, "NAME_data", behind its code. Returns the address. */
-static uint64_t put_data(unsigned i, const char *name)
+static uint64_t put_data(struct fixture *fixture, unsigned i, const char *name)
 {
 	uint64_t address = code(i) + 0x8000, symtab = place(i) + 0x2000, strtab = place(i) + 0x3000;
 	char symbol[64];
 
-	put_symbol(symtab + 96, 65, address, DATA_BYTES);
-	made_linux_u32(&guest, place(i) + 0x1000 + OFF_COUNT, 5);
+	put_symbol(fixture, symtab + 96, 65, address, DATA_BYTES);
+	made_linux_u32(&fixture->guest, place(i) + 0x1000 + OFF_COUNT, 5);
 	snprintf(symbol, sizeof(symbol), "%s_data", name);
-	made_linux_string(&guest, strtab + 65, symbol);
+	made_linux_string(&fixture->guest, strtab + 65, symbol);
 	return address;
 }
 
-static bool is_data(uint64_t address, const char *name)
+static bool is_data(struct fixture *fixture, uint64_t address, const char *name)
 {
 	struct symtab_entry entry;
 
-	return modules_find_data(modules, address, &entry) && !strcmp(entry.name, name);
+	return modules_find_data(fixture->modules, address, &entry) && !strcmp(entry.name, name);
 }
 
-static void test_data(bool old)
+static void test_data(struct fixture *fixture, bool old)
 {
 	uint64_t first, second;
 	struct symtab_entry entry;
 
-	begin(old);
-	put_module(0, "ext4");
-	put_module(1, "jbd2");
-	first = put_data(0, "ext4");
-	second = put_data(1, "jbd2");
-	put_list((unsigned[]){ 0 }, 1);
-	modules_poll(modules);
-	check(is_data(first, "ext4_data") && is_data(first + DATA_BYTES - 1, "ext4_data"),
+	begin(fixture, old);
+	put_module(fixture, 0, "ext4");
+	put_module(fixture, 1, "jbd2");
+	first = put_data(fixture, 0, "ext4");
+	second = put_data(fixture, 1, "jbd2");
+	put_list(fixture, (unsigned[]){ 0 }, 1);
+	modules_poll(fixture->modules);
+	check(is_data(fixture, first, "ext4_data") &&
+		      is_data(fixture, first + DATA_BYTES - 1, "ext4_data"),
 	      "a variable of a module has its name");
-	check(!modules_find_data(modules, first + DATA_BYTES, &entry),
+	check(!modules_find_data(fixture->modules, first + DATA_BYTES, &entry),
 	      "the byte behind a module's variable has no name");
-	check(!modules_find_data(modules, code(0), &entry), "a module's code is no variable");
-	check(!modules_find_data(modules, 0x28, &entry),
+	check(!modules_find_data(fixture->modules, code(0), &entry),
+	      "a module's code is no variable");
+	check(!modules_find_data(fixture->modules, 0x28, &entry),
 	      "an offset of per-CPU data is no variable");
-	check(!modules_find_data(modules, HEAP, &entry),
+	check(!modules_find_data(fixture->modules, HEAP, &entry),
 	      "an address far from all modules is no variable");
-	check(!modules_find_data(modules, second, &entry),
+	check(!modules_find_data(fixture->modules, second, &entry),
 	      "a module that is not loaded has no names");
-	put_list((unsigned[]){ 0, 1 }, 2);
-	modules_poll(modules);
-	check(is_data(first, "ext4_data") && is_data(second, "jbd2_data"),
+	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
+	modules_poll(fixture->modules);
+	check(is_data(fixture, first, "ext4_data") && is_data(fixture, second, "jbd2_data"),
 	      "a module that was loaded has its names");
-	put_list((unsigned[]){ 1 }, 1);
-	modules_poll(modules);
-	check(!modules_find_data(modules, first, &entry) && is_data(second, "jbd2_data"),
+	put_list(fixture, (unsigned[]){ 1 }, 1);
+	modules_poll(fixture->modules);
+	check(!modules_find_data(fixture->modules, first, &entry) &&
+		      is_data(fixture, second, "jbd2_data"),
 	      "a module that was unloaded has no names");
-	put_module(1, "nfs"); /* in its place, between two polls */
-	put_data(1, "nfs");
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(is_data(second, "nfs_data"), "a module that replaced another one has the new name");
-	end();
+	put_module(fixture, 1, "nfs"); /* in its place, between two polls */
+	put_data(fixture, 1, "nfs");
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(is_data(fixture, second, "nfs_data"),
+	      "a module that replaced another one has the new name");
+	end(fixture);
 }
 
 /* --- build-ids -------------------------------------------------------------------------------- */
 
 /* A note as ld writes it for --build-id: four words, and an id of 20 bytes that are all ID. */
-static void put_note(uint64_t address, uint32_t type, uint32_t desc_bytes, uint8_t id)
+static void put_note(struct fixture *fixture, uint64_t address, uint32_t type, uint32_t desc_bytes,
+		     uint8_t id)
 {
-	made_linux_u32(&guest, address, 4);
-	made_linux_u32(&guest, address + 4, desc_bytes);
-	made_linux_u32(&guest, address + 8, type);
-	made_linux_u32(&guest, address + 12, 0x00554e47); /* "GNU" */
+	made_linux_u32(&fixture->guest, address, 4);
+	made_linux_u32(&fixture->guest, address + 4, desc_bytes);
+	made_linux_u32(&fixture->guest, address + 8, type);
+	made_linux_u32(&fixture->guest, address + 12, 0x00554e47); /* "GNU" */
 	for (unsigned i = 0; i < 20; i += 4)
-		made_linux_u32(&guest, address + 16 + i, id * 0x01010101U);
+		made_linux_u32(&fixture->guest, address + 16 + i, id * 0x01010101U);
 }
 
 /* A section of module I with notes, number N. */
-static uint64_t put_section(unsigned i, unsigned n, uint64_t size_bytes)
+static uint64_t put_section(struct fixture *fixture, unsigned i, unsigned n, uint64_t size_bytes)
 {
 	uint64_t notes = place(i) + 0x4000, address = NOTES + i * 0x1000 + n * 0x100,
 		 attribute = notes + OFF_ATTRIBUTES + n * ATTRIBUTE_BYTES;
 
-	made_linux_u64(&guest, place(i) + OFF_NOTES, notes);
-	made_linux_u64(&guest, attribute + OFF_NOTE_SIZE, size_bytes);
-	made_linux_u64(&guest, attribute + OFF_NOTE_PRIVATE, address);
+	made_linux_u64(&fixture->guest, place(i) + OFF_NOTES, notes);
+	made_linux_u64(&fixture->guest, attribute + OFF_NOTE_SIZE, size_bytes);
+	made_linux_u64(&fixture->guest, attribute + OFF_NOTE_PRIVATE, address);
 	return address;
 }
 
 /* The first byte of the module's build-id; -1: it has none. */
-static int build_id_of(unsigned i)
+static int build_id_of(struct fixture *fixture, unsigned i)
 {
-	const struct mapping *mapping = space_find(space, code(i));
+	const struct mapping *mapping = space_find(fixture->space, code(i));
 
 	return mapping && mapping->image->build_id.size_bytes == 20
 		       ? mapping->image->build_id.bytes[19]
 		       : -1;
 }
 
-static unsigned n_new;
-
 static void is_new(void *context, struct image *image)
 {
-	n_new += context == &guest && image->build_id.size_bytes && image->symtab;
+	struct fixture *fixture = context;
+
+	fixture->n_new += image->build_id.size_bytes && image->symtab;
 }
 
-static void test_build_ids(bool old)
+static void test_build_ids(struct fixture *fixture, bool old)
 {
-	begin(old);
-	modules_set_new(modules, is_new, &guest);
-	n_new = 0;
+	begin(fixture, old);
+	modules_set_new(fixture->modules, is_new, fixture);
+	fixture->n_new = 0;
 	for (unsigned i = 0; i < 5; i++)
-		put_module(i, "noted");
-	put_note(put_section(0, 0, 36), 3, 20, 0xc0);
-	put_note(put_section(1, 0, 32), 5, 16, 0); /* NT_GNU_PROPERTY_TYPE_0 */
-	put_note(put_section(1, 1, 36), 3, 20, 0x1d);
-	put_note(put_section(2, 0, UINT64_MAX), 3, 0xfffffff0, 0xbb); /* is longer than memory */
-	put_note(put_section(3, 0, 68), 5, 16, 0);
-	put_note(NOTES + 3 * 0x1000 + 32, 3, 20, 0x2e);
-	put_list((unsigned[]){ 0, 1, 2, 3, 4 }, 5);
-	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 5, "number of modules with notes");
-	check_u64(build_id_of(0), 0xc0, "a module has its build-id");
-	check_u64(build_id_of(1), 0x1d, "a build-id in another section is found");
-	check(build_id_of(2) == -1, "a note that has no end is left out");
-	check_u64(build_id_of(3), 0x2e, "a build-id behind another note is found");
-	check(build_id_of(4) == -1, "a module without notes has no build-id");
-	check_u64(n_new, 3, "a new image is reported with build-id and symbols");
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check_u64(n_new, 3, "a new image is reported once");
-	end();
+		put_module(fixture, i, "noted");
+	put_note(fixture, put_section(fixture, 0, 0, 36), 3, 20, 0xc0);
+	put_note(fixture, put_section(fixture, 1, 0, 32), 5, 16, 0); /* NT_GNU_PROPERTY_TYPE_0 */
+	put_note(fixture, put_section(fixture, 1, 1, 36), 3, 20, 0x1d);
+	put_note(fixture, put_section(fixture, 2, 0, UINT64_MAX), 3, 0xfffffff0,
+		 0xbb); /* is longer than memory */
+	put_note(fixture, put_section(fixture, 3, 0, 68), 5, 16, 0);
+	put_note(fixture, NOTES + 3 * 0x1000 + 32, 3, 20, 0x2e);
+	put_list(fixture, (unsigned[]){ 0, 1, 2, 3, 4 }, 5);
+	modules_poll(fixture->modules);
+	check_u64(modules_counts(fixture->modules).n, 5, "number of modules with notes");
+	check_u64(build_id_of(fixture, 0), 0xc0, "a module has its build-id");
+	check_u64(build_id_of(fixture, 1), 0x1d, "a build-id in another section is found");
+	check(build_id_of(fixture, 2) == -1, "a note that has no end is left out");
+	check_u64(build_id_of(fixture, 3), 0x2e, "a build-id behind another note is found");
+	check(build_id_of(fixture, 4) == -1, "a module without notes has no build-id");
+	check_u64(fixture->n_new, 3, "a new image is reported with build-id and symbols");
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check_u64(fixture->n_new, 3, "a new image is reported once");
+	end(fixture);
 }
 
-static void test_changes(void)
+static void test_changes(struct fixture *fixture)
 {
 	uint64_t generation;
 
-	begin(false);
-	put_module(0, "one");
-	put_module(1, "two");
-	put_list((unsigned[]){ 0, 1 }, 2);
-	modules_poll(modules);
-	generation = space_generation(space);
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(space_generation(space) == generation, "unchanged modules are not read again");
+	begin(fixture, false);
+	put_module(fixture, 0, "one");
+	put_module(fixture, 1, "two");
+	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
+	modules_poll(fixture->modules);
+	generation = space_generation(fixture->space);
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(space_generation(fixture->space) == generation,
+	      "unchanged modules are not read again");
 
-	put_list((unsigned[]){ 1 }, 1);
-	modules_poll(modules);
-	check(space_find(space, code(0)) == NULL, "an unloaded module's names are gone");
-	check(is_named(code(1), "two_a", "[two]"), "the other module keeps its names");
+	put_list(fixture, (unsigned[]){ 1 }, 1);
+	modules_poll(fixture->modules);
+	check(space_find(fixture->space, code(0)) == NULL, "an unloaded module's names are gone");
+	check(is_named(fixture, code(1), "two_a", "[two]"), "the other module keeps its names");
 
-	put_module(0, "three");
-	put_list((unsigned[]){ 0, 1 }, 2);
-	modules_poll(modules);
-	check(is_named(code(0), "three_a", "[three]"),
+	put_module(fixture, 0, "three");
+	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(0), "three_a", "[three]"),
 	      "a module in the place of another one is read");
 
-	put_module(0, "four"); /* replaced between two polls */
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(is_named(code(0), "four_a", "[four]"), "a replaced module has the new names");
+	put_module(fixture, 0, "four"); /* replaced between two polls */
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(0), "four_a", "[four]"),
+	      "a replaced module has the new names");
 
-	made_linux_u32(&guest, place(1) + OFF_STATE, 3); /* MODULE_STATE_UNFORMED */
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 1, "a module that is not set up yet is left out");
-	end();
+	made_linux_u32(&fixture->guest, place(1) + OFF_STATE, 3); /* MODULE_STATE_UNFORMED */
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check_u64(modules_counts(fixture->modules).n, 1,
+		  "a module that is not set up yet is left out");
+	end(fixture);
 }
 
 /* The walk must end each time, and leave the known modules as they are. */
-static void test_hostile(void)
+static void test_hostile(struct fixture *fixture)
 {
-	begin(false);
-	put_module(0, "good");
-	put_list((unsigned[]){ 0 }, 1);
-	modules_poll(modules);
+	begin(fixture, false);
+	put_module(fixture, 0, "good");
+	put_list(fixture, (unsigned[]){ 0 }, 1);
+	modules_poll(fixture->modules);
 
-	made_linux_u64(&guest, place(0) + OFF_LIST, place(0) + OFF_LIST);
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(is_named(code(0), "good_a", "[good]"), "a list that never ends changes nothing");
+	made_linux_u64(&fixture->guest, place(0) + OFF_LIST, place(0) + OFF_LIST);
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(0), "good_a", "[good]"),
+	      "a list that never ends changes nothing");
 
-	made_linux_u64(&guest, place(0) + OFF_LIST, 0x1000);
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(is_named(code(0), "good_a", "[good]"),
+	made_linux_u64(&fixture->guest, place(0) + OFF_LIST, 0x1000);
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(0), "good_a", "[good]"),
 	      "a list with a pointer into user space changes nothing");
 
-	made_linux_u64(&guest, place(0) + OFF_LIST, 0xffffffffdead0000);
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(is_named(code(0), "good_a", "[good]"),
+	made_linux_u64(&fixture->guest, place(0) + OFF_LIST, 0xffffffffdead0000);
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(0), "good_a", "[good]"),
 	      "a list with a pointer to nothing changes nothing");
 
-	put_module(1, "count");
-	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, UINT32_MAX);
-	put_module(2, "size");
-	made_linux_u32(&guest, place(2) + OFF_MEMORY + 8, UINT32_MAX);
-	put_module(3, "below");
-	made_linux_u64(&guest, place(3) + OFF_MEMORY, 0x400000);
-	put_module(4, "top");
-	made_linux_u64(&guest, place(4) + OFF_MEMORY, UINT64_MAX - 10);
-	put_module(5, "names");
-	made_linux_u32(&guest, place(5) + 0x2000 + 24, UINT32_MAX);
-	put_list((unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
-	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 3, "impossible modules are left out");
-	check(space_find(space, code(1)) != NULL && !is_named(code(1), "count_a", "[count]"),
+	put_module(fixture, 1, "count");
+	made_linux_u32(&fixture->guest, place(1) + 0x1000 + OFF_COUNT, UINT32_MAX);
+	put_module(fixture, 2, "size");
+	made_linux_u32(&fixture->guest, place(2) + OFF_MEMORY + 8, UINT32_MAX);
+	put_module(fixture, 3, "below");
+	made_linux_u64(&fixture->guest, place(3) + OFF_MEMORY, 0x400000);
+	put_module(fixture, 4, "top");
+	made_linux_u64(&fixture->guest, place(4) + OFF_MEMORY, UINT64_MAX - 10);
+	put_module(fixture, 5, "names");
+	made_linux_u32(&fixture->guest, place(5) + 0x2000 + 24, UINT32_MAX);
+	put_list(fixture, (unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
+	modules_poll(fixture->modules);
+	check_u64(modules_counts(fixture->modules).n, 3, "impossible modules are left out");
+	check(space_find(fixture->space, code(1)) != NULL &&
+		      !is_named(fixture, code(1), "count_a", "[count]"),
 	      "a module with 4 G symbols has no names");
-	check(is_named(code(5) + 0x41, "names_b", "[names]") &&
-		      !is_named(code(5), "names_a", "[names]"),
+	check(is_named(fixture, code(5) + 0x41, "names_b", "[names]") &&
+		      !is_named(fixture, code(5), "names_a", "[names]"),
 	      "a symbol with a name far outside is left out, the others stay");
-	end();
+	end(fixture);
 }
 
 /* Each module could have so many symbols; all modules together may not. */
-static void test_many_symbols(void)
+static void test_many_symbols(struct fixture *fixture)
 {
-	begin(false);
+	begin(fixture, false);
 	for (unsigned i = 0; i < 3; i++) {
-		put_module(i, "huge");
-		made_linux_u32(&guest, place(i) + 0x1000 + OFF_COUNT, 0x60000);
+		put_module(fixture, i, "huge");
+		made_linux_u32(&fixture->guest, place(i) + 0x1000 + OFF_COUNT, 0x60000);
 	}
-	put_module(3, "small");
-	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
-	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 4, "number of modules with 393,216 symbols each");
-	check(is_named(code(0), "huge_a", "[huge]") && is_named(code(1), "huge_a", "[huge]"),
+	put_module(fixture, 3, "small");
+	put_list(fixture, (unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(fixture->modules);
+	check_u64(modules_counts(fixture->modules).n, 4,
+		  "number of modules with 393,216 symbols each");
+	check(is_named(fixture, code(0), "huge_a", "[huge]") &&
+		      is_named(fixture, code(1), "huge_a", "[huge]"),
 	      "the first two large modules have their symbols");
-	check(!is_named(code(2), "huge_a", "[huge]"),
+	check(!is_named(fixture, code(2), "huge_a", "[huge]"),
 	      "there is no room for the symbols of the third large module");
-	check(is_named(code(3), "small_a", "[small]"),
+	check(is_named(fixture, code(3), "small_a", "[small]"),
 	      "a small module behind the large ones has its symbols");
-	check_u64(modules_counts(modules).cut, 1, "modules without symbols are counted as cut");
-	end();
+	check_u64(modules_counts(fixture->modules).cut, 1,
+		  "modules without symbols are counted as cut");
+	end(fixture);
 }
 
-static void check_kept(void)
+static void check_kept(struct fixture *fixture)
 {
-	size_t kept_bytes = modules_counts(modules).kept_bytes;
+	size_t kept_bytes = modules_counts(fixture->modules).kept_bytes;
 
 	check(kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "symbols of %zu KiB are kept",
 	      kept_bytes >> 10);
@@ -411,86 +431,92 @@ static void check_kept(void)
  * Symbols that all have the same long name. Each symbol keeps a copy, but all modules together have
  * room for 32 MiB. A module that goes away makes room again.
  */
-static void test_shared_names(void)
+static void test_shared_names(struct fixture *fixture)
 {
 	static char name[4000];
 	const uint32_t n = 12000;
 
-	begin(false);
+	begin(fixture, false);
 	memset(name, 'n', sizeof(name) - 1);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t kallsyms = place(i) + 0x1000,
 			 symtab = 0xffff888004000000ULL + i * 0x100000;
 
-		put_module(i, i ? "late" : "long");
-		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, 0x8000);
-		made_linux_u64(&guest, kallsyms + OFF_SYMTAB, symtab);
-		made_linux_u32(&guest, kallsyms + OFF_COUNT, n);
-		made_linux_string(&guest, place(i) + 0x3000 + 1, name);
-		put_symbol(symtab, 0, 0, 0);
+		put_module(fixture, i, i ? "late" : "long");
+		made_linux_u32(&fixture->guest, place(i) + OFF_MEMORY + 8, 0x8000);
+		made_linux_u64(&fixture->guest, kallsyms + OFF_SYMTAB, symtab);
+		made_linux_u32(&fixture->guest, kallsyms + OFF_COUNT, n);
+		made_linux_string(&fixture->guest, place(i) + 0x3000 + 1, name);
+		put_symbol(fixture, symtab, 0, 0, 0);
 		for (uint32_t j = 1; j < n; j++)
-			put_symbol(symtab + 24 * j, 1, code(i) + j, 1);
+			put_symbol(fixture, symtab + 24 * j, 1, code(i) + j, 1);
 	}
-	put_list((unsigned[]){ 0 }, 1);
-	modules_poll(modules);
-	check(is_named(code(0) + 1, name, "[long]"), "of 48 MB of names the first ones are kept");
-	check_kept();
-	check_u64(modules_counts(modules).cut, 1, "a module with too many names is counted as cut");
-	put_list((unsigned[]){ 0, 1 }, 2);
-	modules_poll(modules);
-	check_u64(modules_counts(modules).cut, 2,
+	put_list(fixture, (unsigned[]){ 0 }, 1);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(0) + 1, name, "[long]"),
+	      "of 48 MB of names the first ones are kept");
+	check_kept(fixture);
+	check_u64(modules_counts(fixture->modules).cut, 1,
+		  "a module with too many names is counted as cut");
+	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
+	modules_poll(fixture->modules);
+	check_u64(modules_counts(fixture->modules).cut, 2,
 		  "another module with too many names is counted as cut");
-	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
+	check(space_find(fixture->space, code(1)) &&
+		      !is_named(fixture, code(1) + 1, name, "[late]"),
 	      "a module whose names have no room keeps its code");
-	check_kept();
-	put_list((unsigned[]){ 1 }, 1);
-	modules_poll(modules);
-	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* the module is read again */
-	memory_refresh(guest.guest.memory);
-	modules_poll(modules);
-	check(is_named(code(1) + 1, name, "[late]"), "when a module has gone, its room is free");
-	end();
+	check_kept(fixture);
+	put_list(fixture, (unsigned[]){ 1 }, 1);
+	modules_poll(fixture->modules);
+	made_linux_u32(&fixture->guest, place(1) + 0x1000 + OFF_COUNT,
+		       n - 1); /* the module is read again */
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	check(is_named(fixture, code(1) + 1, name, "[late]"),
+	      "when a module has gone, its room is free");
+	end(fixture);
 }
 
 /*
  * An unwind table costs 1/64 of its code, however few entries it has. So all modules with tables
  * may have 512 MiB of code together; Linux has 1.5 GiB for all modules.
  */
-static void test_much_code(void)
+static void test_much_code(struct fixture *fixture)
 {
-	begin(false);
-	made_linux_set(&guest, MODULE_ORC_COUNT, 0x300);
-	made_linux_set(&guest, MODULE_ORC_IP, 0x308);
-	made_linux_set(&guest, MODULE_ORC, 0x310);
-	guest.guest.orc_layout = orc_layout_of(ORC_V3);
+	begin(fixture, false);
+	made_linux_set(&fixture->guest, MODULE_ORC_COUNT, 0x300);
+	made_linux_set(&fixture->guest, MODULE_ORC_IP, 0x308);
+	made_linux_set(&fixture->guest, MODULE_ORC, 0x310);
+	fixture->guest.guest.orc_layout = orc_layout_of(ORC_V3);
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t tables = place(i) + 0x4000, start = 0xffffffffc0000000ULL + (i << 28);
 
-		put_module(i, "large");
-		made_linux_u64(&guest, place(i) + OFF_MEMORY, start);
-		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, i == 3 ? 0x1000 : 200 << 20);
-		made_linux_u32(&guest, place(i) + 0x300, 1);
-		made_linux_u64(&guest, place(i) + 0x310, tables + 0x100);
+		put_module(fixture, i, "large");
+		made_linux_u64(&fixture->guest, place(i) + OFF_MEMORY, start);
+		made_linux_u32(&fixture->guest, place(i) + OFF_MEMORY + 8,
+			       i == 3 ? 0x1000 : 200 << 20);
+		made_linux_u32(&fixture->guest, place(i) + 0x300, 1);
+		made_linux_u64(&fixture->guest, place(i) + 0x310, tables + 0x100);
 		/* sp + 8, a call */
-		made_linux_u32(&guest, tables + 0x100, 8);
-		made_linux_u32(&guest, tables + 0x104, 0x0205);
-		made_linux_u64(&guest, place(i) + 0x308, start + 0x100);
-		made_linux_u32(&guest, start + 0x100, 0x100);
+		made_linux_u32(&fixture->guest, tables + 0x100, 8);
+		made_linux_u32(&fixture->guest, tables + 0x104, 0x0205);
+		made_linux_u64(&fixture->guest, place(i) + 0x308, start + 0x100);
+		made_linux_u32(&fixture->guest, start + 0x100, 0x100);
 	}
-	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
-	modules_poll(modules);
+	put_list(fixture, (unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(fixture->modules);
 	for (unsigned i = 0; i < 4; i++) {
 		const struct mapping *mapping =
-			space_find(space, 0xffffffffc0000000ULL + (i << 28));
+			space_find(fixture->space, 0xffffffffc0000000ULL + (i << 28));
 
 		check(mapping && !mapping->image->tables.orc == (i == 2), "module %u has %s table",
 		      i, i == 2 ? "no" : "a function of the remaining module has its name");
 	}
-	end();
+	end(fixture);
 }
 
 /* Modules of a kernel are not seen without one of these members, or without BTF. */
-static void test_missing_members(void)
+static void test_missing_members(struct fixture *fixture)
 {
 	static const enum layout_member members[] = {
 		MODULE_LIST,         MODULE_STATE,
@@ -501,58 +527,62 @@ static void test_missing_members(void)
 	};
 
 	for (size_t i = 0; i <= sizeof(members) / sizeof(members[0]); i++) {
-		begin(false);
-		put_module(0, "one");
-		put_list((unsigned[]){ 0 }, 1);
+		begin(fixture, false);
+		put_module(fixture, 0, "one");
+		put_list(fixture, (unsigned[]){ 0 }, 1);
 		if (i < sizeof(members) / sizeof(members[0]))
-			made_linux_set(&guest, members[i], -1);
+			made_linux_set(&fixture->guest, members[i], -1);
 		else
-			layout_init(&guest.guest.layout);
-		modules_poll(modules);
-		check_u64(modules_counts(modules).n, 0,
+			layout_init(&fixture->guest.guest.layout);
+		modules_poll(fixture->modules);
+		check_u64(modules_counts(fixture->modules).n, 0,
 			  "no modules are read if a member is missing");
-		check(!space_find(space, code(0)), "a table on a missing page gives no symbols");
-		end();
+		check(!space_find(fixture->space, code(0)),
+		      "a table on a missing page gives no symbols");
+		end(fixture);
 	}
 }
 
 /* Sizes of unwind tables that the kernel's symbols tell: none is allocated that cannot be right. */
-static void test_endless_kernel_table(void)
+static void test_endless_kernel_table(struct fixture *fixture)
 {
 	const uint64_t table = 0xffffffff82b00000ULL;
 	uint64_t *symbols;
 
-	begin(false);
-	symbols = guest.guest.symbols;
+	begin(fixture, false);
+	symbols = fixture->guest.guest.symbols;
 	symbols[LINUX_ORC_IP_START] = table;
 	symbols[LINUX_ORC_START] = table + 0x1000;
 	symbols[LINUX_ORC_IP_STOP] = table + 0x50000000;
-	check(!orc_read_kernel(&guest.guest, NULL), "a table of a gigabyte gives no symbols");
+	check(!orc_read_kernel(&fixture->guest.guest, NULL),
+	      "a table of a gigabyte gives no symbols");
 	symbols[LINUX_ORC_IP_START] = 0x1000;
-	check(!orc_read_kernel(&guest.guest, NULL),
+	check(!orc_read_kernel(&fixture->guest.guest, NULL),
 	      "a table as large as the address space gives no symbols");
 	symbols[LINUX_ORC_IP_STOP] = 0;
-	check(!orc_read_kernel(&guest.guest, NULL),
+	check(!orc_read_kernel(&fixture->guest.guest, NULL),
 	      "a table that ends before it begins gives no symbols");
-	end();
+	end(fixture);
 }
 
 int main(void)
 {
-	test_missing_members();
-	test_much_code();
-	test_shared_names();
-	test_list(true);
-	test_list(false);
-	test_data(true);
-	test_data(false);
-	test_build_ids(true);
-	test_build_ids(false);
-	test_build_ids(true);
-	test_build_ids(false);
-	test_changes();
-	test_hostile();
-	test_many_symbols();
-	test_endless_kernel_table();
+	static struct fixture fixture;
+
+	test_missing_members(&fixture);
+	test_much_code(&fixture);
+	test_shared_names(&fixture);
+	test_list(&fixture, true);
+	test_list(&fixture, false);
+	test_data(&fixture, true);
+	test_data(&fixture, false);
+	test_build_ids(&fixture, true);
+	test_build_ids(&fixture, false);
+	test_build_ids(&fixture, true);
+	test_build_ids(&fixture, false);
+	test_changes(&fixture);
+	test_hostile(&fixture);
+	test_many_symbols(&fixture);
+	test_endless_kernel_table(&fixture);
 	return tap_done();
 }

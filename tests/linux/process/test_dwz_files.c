@@ -22,18 +22,21 @@
 #define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* below /usr/lib/debug */
 #define WAIT_S 60
 
-static char top[] = "/tmp/xtop-dwz-XXXXXX";
-static struct os_folders folders;
-static struct debug_places places = { .folders = &folders, .root_fd = -1 };
-static uint32_t whole; /* lines of the program that has all of its DWARF */
-static uint64_t outer_start, outer_end;
+struct fixture {
+	char top[sizeof("/tmp/xtop-dwz-XXXXXX")];
+	struct os_folders folders;
+	struct debug_places places;
+	uint32_t whole; /* lines of the program that has all of its DWARF */
+	uint64_t outer_start;
+	uint64_t outer_end;
+};
 
-static int open_file(const char *name, int flags)
+static int open_file(struct fixture *fixture, const char *name, int flags)
 {
 	char path[512];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", top, name);
+	snprintf(path, sizeof(path), "%s/%s", fixture->top, name);
 	fd = open(path, flags | O_CLOEXEC);
 	if (fd < 0)
 		exit(99);
@@ -44,32 +47,34 @@ static int open_file(const char *name, int flags)
  * "prog" becomes a stripped program, whose debug file shares DWARF with those of "twin" and "other".
  * "whole" stays. False: dwz is not here, or does not take what this compiler writes.
  */
-static bool make_files(const char *build)
+static bool make_files(struct fixture *fixture, const char *build)
 {
-	shell("cp %s/tests/lines/inlined %s/whole && cp %s/tests/lines/lines_of %s/other", build, top,
-	      build, top);
+	shell("cp %s/tests/lines/inlined %s/whole && cp %s/tests/lines/lines_of %s/other", build,
+	      fixture->top, build, fixture->top);
 	shell("cd %s && mkdir -p debug/.dwz/x86_64-linux-gnu empty && cp whole prog && cp whole twin && "
 	      "for file in prog twin other; do objcopy --only-keep-debug $file $file.debug; done && "
 	      "strip prog && { dwz -m debug" ALT " -M /usr/lib/debug" ALT
 	      " prog.debug twin.debug other.debug >said 2>&1 || :; }",
-	      top);
+	      fixture->top);
 	shell("cd %s && id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
 	      "folder=debug/.build-id/${id%%${id#??}} && mkdir -p $folder && "
 	      "cp prog.debug $folder/${id#??}.debug && readelf -W --debug-dump=abbrev prog.debug | "
 	      "grep -o 'DW_FORM_GNU_[a-z_]*' | sort -u >forms",
-	      top);
+	      fixture->top);
 	shell("cd %s && printf 'DW_FORM_GNU_ref_alt\\nDW_FORM_GNU_strp_alt\\n' | cmp -s - forms && "
 	      "touch shared || :",
-	      top);
-	folders = (struct os_folders){ .n = 1, .fds = { open_file("debug", O_PATH | O_DIRECTORY) } };
-	return faccessat(folders.fds[0], "../shared", F_OK, 0) == 0;
+	      fixture->top);
+	fixture->folders =
+		(struct os_folders){ .n = 1,
+				     .fds = { open_file(fixture, "debug", O_PATH | O_DIRECTORY) } };
+	return faccessat(fixture->folders.fds[0], "../shared", F_OK, 0) == 0;
 }
 
-static struct image *read_program(void)
+static struct image *read_program(struct fixture *fixture)
 {
 	struct loads loads = { .n = 0 };
 	struct image *image;
-	int fd = open_file("prog", O_RDONLY);
+	int fd = open_file(fixture, "prog", O_RDONLY);
 
 	must(image_create("prog", &image));
 	must(image_read_host_elf(image, fd, &loads));
@@ -79,36 +84,37 @@ static struct image *read_program(void)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static struct image *test_names(void)
+static struct image *test_names(struct fixture *fixture)
 {
-	struct image *image = read_program();
+	struct image *image = read_program(fixture);
 	bool had_names = image->symtab && symtab_count(image->symtab);
 
 	check(!had_names, "a stripped program has no names");
-	check(debug_files_read(&places, image, NULL),
+	check(debug_files_read(&fixture->places, image, NULL),
 	      "the program's debug file is found by build-id");
 	for (size_t i = 0; i < symtab_count(image->symtab); i++) {
 		struct symtab_entry entry = symtab_at(image->symtab, i);
 
 		if (strcmp(entry.name, "outer") == 0) {
-			outer_start = entry.start;
-			outer_end = entry.end;
+			fixture->outer_start = entry.start;
+			fixture->outer_end = entry.end;
 		}
 	}
-	check(outer_end > outer_start, "outer() has its name, which stays in the debug file");
+	check(fixture->outer_end > fixture->outer_start,
+	      "outer() has its name, which stays in the debug file");
 	return image;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* A new reader, which knows no files but the whole program's. */
-static void start_lines(void)
+static void start_lines(struct fixture *fixture)
 {
-	int fd = open_file("whole", O_RDONLY);
+	int fd = open_file(fixture, "whole", O_RDONLY);
 
 	line_client_stop();
 	must(line_client_start(&elf_lines_reader));
-	whole = line_client_add_file(fd, -1, "whole", NULL, 0);
+	fixture->whole = line_client_add_file(fd, -1, "whole", NULL, 0);
 	close(fd);
 }
 
@@ -142,14 +148,14 @@ static bool is_chain(const struct line_answer *answer)
 }
 
 /* Places of outer() where FILE says what the whole program says; *N_CHAINSP: with all three functions. */
-static unsigned count_same(uint32_t file, unsigned *n_chainsp)
+static unsigned count_same(struct fixture *fixture, uint32_t file, unsigned *n_chainsp)
 {
 	unsigned n = 0, n_chains = 0;
 
-	for (uint64_t address = outer_start; address < outer_end; address++) {
+	for (uint64_t address = fixture->outer_start; address < fixture->outer_end; address++) {
 		struct line_answer by_whole, by_file;
 
-		find(whole, address, &by_whole);
+		find(fixture->whole, address, &by_whole);
 		find(file, address, &by_file);
 		n += by_whole.n && is_same(&by_whole, &by_file);
 		n_chains += is_chain(&by_file);
@@ -158,51 +164,53 @@ static unsigned count_same(uint32_t file, unsigned *n_chainsp)
 	return n;
 }
 
-static void test_lines(struct image *image)
+static void test_lines(struct fixture *fixture, struct image *image)
 {
 	unsigned n_chains, n;
 
-	start_lines();
-	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	start_lines(fixture);
+	debug_files_find_lines(&fixture->places, image, NULL, NULL, 0);
 	check(image->lines, "the program's debug file has lines");
-	n = count_same(image->lines, &n_chains);
-	check_u64(n, outer_end - outer_start,
+	n = count_same(fixture, image->lines, &n_chains);
+	check_u64(n, fixture->outer_end - fixture->outer_start,
 		  "number of places with the same functions, files and lines as without dwz");
 	check(n_chains > 0, "inner() in middle() in outer(), at %u places", n_chains);
 }
 
 /* Where the shared file should be lies one of another build. */
-static void test_without(void)
+static void test_without(struct fixture *fixture)
 {
-	struct image *image = read_program();
+	struct image *image = read_program(fixture);
 	struct line_answer answer;
 	unsigned n_chains;
 
-	shell("mv %s/debug%s %s/alt && cp %s/twin %s/debug%s", top, ALT, top, top, top, ALT);
-	start_lines();
-	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	shell("mv %s/debug%s %s/alt && cp %s/twin %s/debug%s", fixture->top, ALT, fixture->top,
+	      fixture->top, fixture->top, ALT);
+	start_lines(fixture);
+	debug_files_find_lines(&fixture->places, image, NULL, NULL, 0);
 	check(image->lines, "a file of another build is not used as the shared one");
-	count_same(image->lines, &n_chains);
+	count_same(fixture, image->lines, &n_chains);
 	check_u64(n_chains, 0, "number of chains without the shared file");
-	find(image->lines, outer_start, &answer);
+	find(image->lines, fixture->outer_start, &answer);
 	check(answer.n == 1 && answer.frames[0].line && !answer.frames[0].function[0],
 	      "without the shared file the line is known, and the function has its symbol's name");
 	image_unref(image);
 }
 
 /* As other packages have it: by its own build-id, wherever .gnu_debugaltlink leads. */
-static void test_by_id(void)
+static void test_by_id(struct fixture *fixture)
 {
-	struct image *image = read_program();
+	struct image *image = read_program(fixture);
 	unsigned n_chains;
 
 	shell("cd %s && rm debug" ALT " && id=$(readelf -n alt | sed -n 's/.*Build ID: //p') && "
 	      "folder=debug/.build-id/${id%%${id#??}} && mkdir -p $folder && "
 	      "cp alt $folder/${id#??}.debug",
-	      top);
-	start_lines();
-	debug_files_find_lines(&places, image, NULL, NULL, 0);
-	check_u64(count_same(image->lines, &n_chains), outer_end - outer_start,
+	      fixture->top);
+	start_lines(fixture);
+	debug_files_find_lines(&fixture->places, image, NULL, NULL, 0);
+	check_u64(count_same(fixture, image->lines, &n_chains),
+		  fixture->outer_end - fixture->outer_start,
 		  "number of equal places with the shared file found by build-id");
 	image_unref(image);
 }
@@ -241,7 +249,7 @@ static size_t count_functions(const struct image *image, size_t *n_namedp)
 }
 
 /* Copies of the package's debug file, and if ALT of the shared one, as the only ones there are. */
-static struct image *read_packaged(bool alt)
+static struct image *read_packaged(struct fixture *fixture, bool alt)
 {
 	struct loads loads = { .n = 0 };
 	struct image *image;
@@ -251,38 +259,38 @@ static struct image *read_packaged(bool alt)
 	      " 2>said | sed -n 's/.*Build ID: //p') && folder=.build-id/${id%%${id#??}} && "
 	      "mkdir -p package/$folder && "
 	      "cp /usr/lib/debug/$folder/${id#??}.debug package/$folder",
-	      top);
+	      fixture->top);
 	if (alt)
 		shell("cd %s/package && mkdir -p .dwz/x86_64-linux-gnu && "
 		      "cp /usr/lib/debug" PACKAGED_ALT " ." PACKAGED_ALT,
-		      top);
-	close(folders.fds[0]);
-	folders.fds[0] = open_file("package", O_PATH | O_DIRECTORY);
+		      fixture->top);
+	close(fixture->folders.fds[0]);
+	fixture->folders.fds[0] = open_file(fixture, "package", O_PATH | O_DIRECTORY);
 	must(image_create("spake.so", &image));
 	must(image_read_host_elf(image, fd, &loads));
 	close(fd);
 	return image;
 }
 
-static void test_package(void)
+static void test_package(struct fixture *fixture)
 {
-	struct image *image = read_packaged(true);
+	struct image *image = read_packaged(fixture, true);
 	size_t n_exported = image->symtab ? symtab_count(image->symtab) : 0, n, n_named;
 
-	start_lines();
-	check(debug_files_read(&places, image, NULL), "a package's debug file is found");
+	start_lines(fixture);
+	check(debug_files_read(&fixture->places, image, NULL), "a package's debug file is found");
 	check(symtab_count(image->symtab) > n_exported + 50, "%zu functions, of which it exports %zu",
 	      symtab_count(image->symtab), n_exported);
-	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	debug_files_find_lines(&fixture->places, image, NULL, NULL, 0);
 	n = count_functions(image, &n_named);
 	check(n > 1000 && n_named == n, "%zu of %zu functions have a name", n_named, n);
 	image_unref(image);
 
-	image = read_packaged(false);
-	start_lines();
-	check(debug_files_read(&places, image, NULL),
+	image = read_packaged(fixture, false);
+	start_lines(fixture);
+	check(debug_files_read(&fixture->places, image, NULL),
 	      "a package's debug file is found without the shared file");
-	debug_files_find_lines(&places, image, NULL, NULL, 0);
+	debug_files_find_lines(&fixture->places, image, NULL, NULL, 0);
 #ifndef SANITIZED /* outside the sandbox libdw opens the installed file itself, and searches it each time */
 	size_t n_without;
 
@@ -295,26 +303,29 @@ static void test_package(void)
 
 int main(void)
 {
+	static struct fixture fixture = { .top = "/tmp/xtop-dwz-XXXXXX",
+					  .places = { .folders = &fixture.folders,
+						      .root_fd = -1 } };
 	const char *build = getenv("top_builddir");
 	struct image *image;
 
-	if (!mkdtemp(top))
+	if (!mkdtemp(fixture.top))
 		exit(99);
-	if (!make_files(build ? build : ".")) {
+	if (!make_files(&fixture, build ? build : ".")) {
 		printf("ok 1 - # SKIP no dwz here, or it leaves the DWARF of this compiler as it is\n1..1\n");
-		shell("rm -r %s", top);
+		shell("rm -r %s", fixture.top);
 		return 0;
 	}
-	image = test_names();
-	test_lines(image);
-	test_without();
-	test_by_id();
+	image = test_names(&fixture);
+	test_lines(&fixture, image);
+	test_without(&fixture);
+	test_by_id(&fixture);
 	image_unref(image);
 	if (access(PACKAGED, R_OK) == 0 && access("/usr/lib/debug" PACKAGED_ALT, R_OK) == 0)
-		test_package();
+		test_package(&fixture);
 	else
 		printf("# no " PACKAGED ", or no debug files of it\n");
 	line_client_stop();
-	shell("rm -r %s", top);
+	shell("rm -r %s", fixture.top);
 	return tap_done();
 }

@@ -22,73 +22,78 @@
 #define BY_POINTER (TEXT + 0x90) /* nothing calls it directly */
 #define STACK 0x7ffe00001000ULL
 
-static struct made_linux *made;
-static struct code_files *files;
-static struct memory_budget budget;
-static struct program program;
-static uint64_t address;
+struct fixture {
+	struct made_linux *made;
+	struct code_files *files;
+	struct memory_budget budget;
+	struct program program;
+	uint64_t address;
+};
 
-static void put(uint64_t at, const char *bytes, size_t n)
+static void put(struct fixture *fixture, uint64_t at, const char *bytes, size_t n)
 {
-	memcpy(program.bytes + PROGRAM_TEXT_OFFSET + (at - TEXT), bytes, n);
+	memcpy(fixture->program.bytes + PROGRAM_TEXT_OFFSET + (at - TEXT), bytes, n);
 }
 
-static void put_call(uint64_t at, uint64_t to)
+static void put_call(struct fixture *fixture, uint64_t at, uint64_t to)
 {
 	int32_t distance = (int32_t)(to - (at + 5));
 
-	put(at, "\xe8", 1);
-	put(at + 1, (const char *)&distance, 4);
+	put(fixture, at, "\xe8", 1);
+	put(fixture, at + 1, (const char *)&distance, 4);
 }
 
-static void make_program(void)
+static void make_program(struct fixture *fixture)
 {
-	program_make(&program, BASE, NULL, 7);
-	((Elf64_Ehdr *)(void *)program.bytes)->e_entry = START;
-	memset(program.bytes + PROGRAM_TEXT_OFFSET, 0x90, 0x1000);
-	put(START, "\x31\xed", 2); /* xor %ebp,%ebp */
-	put_call(START + 2, OUTER);
-	put(START + 7, "\xf4", 1); /* hlt */
-	put(OUTER, "\x53\x48\x83\xec\x20", 5); /* push %rbx; sub $32,%rsp */
-	put_call(OUTER + 5, INNER);
-	put(OUTER + 10, "\xff\xd0\x48\x83\xc4\x20\x5b\xc3", 8); /* call *%rax; add; pop; ret */
-	put(INNER, "\x48\x83\xec\x18\x90\x48\x83\xc4\x18\xc3", 10); /* sub $24; nop; add; ret */
-	put(BY_POINTER, "\x55\x53\x90\x5b\x5d\xc3", 6); /* push rbp, rbx; nop; pops; ret */
+	program_make(&fixture->program, BASE, NULL, 7);
+	((Elf64_Ehdr *)(void *)fixture->program.bytes)->e_entry = START;
+	memset(fixture->program.bytes + PROGRAM_TEXT_OFFSET, 0x90, 0x1000);
+	put(fixture, START, "\x31\xed", 2); /* xor %ebp,%ebp */
+	put_call(fixture, START + 2, OUTER);
+	put(fixture, START + 7, "\xf4", 1);             /* hlt */
+	put(fixture, OUTER, "\x53\x48\x83\xec\x20", 5); /* push %rbx; sub $32,%rsp */
+	put_call(fixture, OUTER + 5, INNER);
+	put(fixture, OUTER + 10, "\xff\xd0\x48\x83\xc4\x20\x5b\xc3",
+	    8); /* call *%rax; add; pop; ret */
+	put(fixture, INNER, "\x48\x83\xec\x18\x90\x48\x83\xc4\x18\xc3",
+	    10);                                                 /* sub $24; nop; add; ret */
+	put(fixture, BY_POINTER, "\x55\x53\x90\x5b\x5d\xc3", 6); /* push rbp, rbx; nop; pops; ret */
 }
 
-static void begin_with(bool at_once)
+static void begin_with(struct fixture *fixture, bool at_once)
 {
-	const struct code_files_settings settings = { .budget = &budget,
+	const struct code_files_settings settings = { .budget = &fixture->budget,
 						      .root_fd = -1,
 						      .at_once = at_once };
 
-	budget = (struct memory_budget){ .max_bytes = MEMORY_BUDGET_BYTES };
-	made = made_linux_create(MADE_TREE);
-	must(code_files_create(&made->guest, &settings, &files));
-	make_program();
-	address = made_file(made, "/bin/bare", program.bytes, PROGRAM_BYTES);
+	fixture->budget = (struct memory_budget){ .max_bytes = MEMORY_BUDGET_BYTES };
+	fixture->made = made_linux_create(MADE_TREE);
+	must(code_files_create(&fixture->made->guest, &settings, &fixture->files));
+	make_program(fixture);
+	fixture->address =
+		made_file(fixture->made, "/bin/bare", fixture->program.bytes, PROGRAM_BYTES);
 }
 
-static void begin(void)
+static void begin(struct fixture *fixture)
 {
-	begin_with(false);
+	begin_with(fixture, false);
 }
 
-static void end(struct code_file *file)
+static void end(struct fixture *fixture, struct code_file *file)
 {
 	code_file_close(file);
-	code_files_destroy(files);
-	check_u64(budget.used_bytes, 0, "the whole budget is given back");
-	made_linux_destroy(made);
+	code_files_destroy(fixture->files);
+	check_u64(fixture->budget.used_bytes, 0, "the whole budget is given back");
+	made_linux_destroy(fixture->made);
 }
 
-static struct code_file *open_file(void)
+static struct code_file *open_file(struct fixture *fixture)
 {
 	struct guest_file source = { 0 };
 	struct code_file *file = NULL;
 
-	if (guest_file_find_inode(&made->guest, address, &source))
-		file = code_files_open(files, &source, 0);
+	if (guest_file_find_inode(&fixture->made->guest, fixture->address, &source))
+		file = code_files_open(fixture->files, &source, 0);
 	check(file && file->image->tables.computed,
 	      "an image without tables gets access to its code");
 	return file;
@@ -166,15 +171,15 @@ static void wait_turns(unsigned n)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static void test_chain(void)
+static void test_chain(struct fixture *fixture)
 {
 	static const uint64_t by_pointer[] = { 0, 0, OUTER + 12, 4, 5, 6, 7, 8, START + 7 };
 	const struct unwind_stack *stack;
 	struct code_file *file;
 	size_t before;
 
-	begin();
-	file = open_file();
+	begin(fixture);
+	file = open_file(fixture);
 	before = image_memory_bytes(file->image);
 	stack = walk_inner(file);
 	check(is_whole(stack), "three frames, and the entry ends the chain (%u frames, stop %d)",
@@ -187,44 +192,45 @@ static void test_chain(void)
 	check_u64(start_of(file, BY_POINTER + 2), BY_POINTER,
 		  "a function that only a pointer leads to has its beginning");
 	check(image_memory_bytes(file->image) > before, "instructions that were read take memory");
-	before = budget.used_bytes;
-	code_files_poll(files);
-	check(budget.used_bytes > before, "the budget is charged for instructions");
-	end(file);
+	before = fixture->budget.used_bytes;
+	code_files_poll(fixture->files);
+	check(fixture->budget.used_bytes > before, "the budget is charged for instructions");
+	end(fixture, file);
 }
 
-static void test_wrong_return(void)
+static void test_wrong_return(struct fixture *fixture)
 {
 	uint64_t words[sizeof(inner_words) / sizeof(inner_words[0])];
 	const struct unwind_stack *stack;
 	struct code_file *file;
 
-	begin();
-	file = open_file();
+	begin(fixture);
+	file = open_file(fixture);
 	memcpy(words, inner_words, sizeof(words));
 	words[3]--;
 	stack = walk(file, INNER + 4, words, sizeof(words) / sizeof(words[0]));
 	check(stack->n_frames == 1 && stack->stop == UNWIND_BAD,
 	      "an address that does not stand behind a call is no caller");
-	end(file);
+	end(fixture, file);
 }
 
-static void test_missing(bool at_once)
+static void test_missing(struct fixture *fixture, bool at_once)
 {
 	const struct unwind_stack *stack;
 	struct code_file *file;
 	uint64_t folio, memory, inode;
 
-	begin_with(at_once);
-	inode = made_inode_of(made, address);
-	made_cache_entry(made, inode, 1, 0);
-	file = open_file();
+	begin_with(fixture, at_once);
+	inode = made_inode_of(fixture->made, fixture->address);
+	made_cache_entry(fixture->made, inode, 1, 0);
+	file = open_file(fixture);
 	stack = walk_inner(file);
 	check(stack->n_frames == 1 && stack->stop != UNWIND_COMPLETE,
 	      "code that is not in the page cache is not known (%u frames)", stack->n_frames);
-	folio = made_folio(made, 1, 1, &memory);
-	made_put(made->memory, made->guest.root, memory, program.bytes + 0x1000, 0x1000);
-	made_cache_entry(made, inode, 1, folio);
+	folio = made_folio(fixture->made, 1, 1, &memory);
+	made_put(fixture->made->memory, fixture->made->guest.root, memory,
+		 fixture->program.bytes + 0x1000, 0x1000);
+	made_cache_entry(fixture->made, inode, 1, folio);
 	if (at_once)
 		walk_inner(file); /* after 1, 2, 4 questions again, whatever the clock says */
 	else
@@ -232,47 +238,50 @@ static void test_missing(bool at_once)
 	stack = walk_inner(file);
 	check(is_whole(stack), "the code has come: the chain is whole (%u frames)%s",
 	      stack->n_frames, at_once ? " at once" : "");
-	end(file);
+	end(fixture, file);
 }
 
-static void test_other_file(void)
+static void test_other_file(struct fixture *fixture)
 {
 	const struct unwind_stack *stack;
 	struct code_file *file;
 
-	begin();
-	file = open_file();
-	made_set(made, made_inode_of(made, address), INODE_GENERATION, 99);
+	begin(fixture);
+	file = open_file(fixture);
+	made_set(fixture->made, made_inode_of(fixture->made, fixture->address), INODE_GENERATION,
+		 99);
 	stack = walk_inner(file);
 	check(stack->n_frames == 1, "code of an inode that is another file's now is not read");
-	end(file);
+	end(fixture, file);
 }
 
-static void test_budget(void)
+static void test_budget(struct fixture *fixture)
 {
 	const struct unwind_stack *stack;
 	struct code_file *file;
 	uint64_t before;
 
-	begin();
-	file = open_file();
-	before = budget.max_bytes;
-	budget.max_bytes = 0;
+	begin(fixture);
+	file = open_file(fixture);
+	before = fixture->budget.max_bytes;
+	fixture->budget.max_bytes = 0;
 	stack = walk_inner(file);
 	check(stack->n_frames == 1, "code is not read without budget");
-	budget.max_bytes = before;
+	fixture->budget.max_bytes = before;
 	wait_turns(2);
 	check(is_whole(walk_inner(file)), "code is read with budget");
-	end(file);
+	end(fixture, file);
 }
 
 int main(void)
 {
-	test_chain();
-	test_wrong_return();
-	test_missing(false);
-	test_missing(true);
-	test_other_file();
-	test_budget();
+	static struct fixture fixture;
+
+	test_chain(&fixture);
+	test_wrong_return(&fixture);
+	test_missing(&fixture, false);
+	test_missing(&fixture, true);
+	test_other_file(&fixture);
+	test_budget(&fixture);
 	return tap_done();
 }
