@@ -27,7 +27,7 @@ struct output_file {
 	FILE *stream;
 	char *path;
 	bool is_file; /* a regular file, opened by us: emptied at the first write, and on failure */
-	bool created; /* by us: removed when the run fails */
+	bool created; /* this run created the file, and removes it if the run fails */
 	bool begun;   /* the old content is gone */
 };
 

@@ -26,10 +26,10 @@
 #include <unistd.h>
 
 #define ROOT_FILE_MAX_DEPTH 64 /* folders below DIR */
-#define ROOT_FILE_MAX_LINKS 40 /* as in Linux: MAXSYMLINKS */
+#define ROOT_FILE_MAX_LINKS 40 /* Linux has the same limit: MAXSYMLINKS */
 
 struct root_walk {
-	char path[PATH_MAX]; /* what is left to walk */
+	char path[PATH_MAX]; /* the part of the path that is left to walk */
 	int folders[ROOT_FILE_MAX_DEPTH]; /* folders[0] is DIR, the caller's */
 	unsigned depth;                   /* index in folders[] of the folder that is walked */
 	unsigned n_links;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct elf_line_symbol {
-	const char *name; /* in the mapping, or libdwfl's */
+	const char *name; /* points into the mapping, or belongs to libdwfl */
 	uint64_t address, size_bytes;
 	uint32_t section;
 	bool is_last; /* the symbol is the last one of its section */

@@ -75,7 +75,7 @@ void elf_read_segments(struct elf_file *file);
 /* --- elf_dynamic.c ---------------------------------------------------------------------------- */
 
 struct elf_dynamic {
-	uint64_t symbols_offset, strings_offset, strings_bytes; /* in the file */
+	uint64_t symbols_offset, strings_offset, strings_bytes; /* offsets and size in the file */
 	uint64_t n_symbols;
 };
 

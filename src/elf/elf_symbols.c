@@ -28,7 +28,8 @@
 /* One symbol table, with what belongs to it. */
 struct elf_table {
 	struct elf_blob symbols, strings, indices;
-	size_t strings_end; /* behind the last NUL: every name that begins before it has an end */
+	/* end of the last NUL: every name that begins before strings_end is terminated */
+	size_t strings_end;
 	size_t n;
 };
 

@@ -26,7 +26,7 @@
 #include "xtop/memory/frame_cache.h"
 
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
-#define CACHE_CREDIT_NS  1000000000ULL /* at most the credit of this time is saved up */
+#define CACHE_CREDIT_NS  1000000000ULL /* time whose credit can be saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 #define CACHE_LAST       32            /* tables of level 1 that are remembered */
 #define CACHE_GROUP      64            /* slots that are skipped at once if they are free */
@@ -53,7 +53,7 @@ struct cache_last {
 	const volatile uint64_t *table;
 	uint64_t visits; /* the next two are valid if this is the cache's n_visits; 0: never */
 	const volatile uint64_t *at[CACHE_PATH - 1]; /* the entries that lead to the table */
-	uint64_t entries[CACHE_PATH - 1];            /* what they were */
+	uint64_t entries[CACHE_PATH - 1];            /* values of the entries when they were read */
 };
 
 struct frame_cache {
@@ -72,8 +72,10 @@ struct frame_cache {
 	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
 	uint64_t credit_ns; /* the credit of the time before this is counted in */
 	uint64_t n_stops;   /* goes on with each stop, and with n_visits */
-	uint64_t n_visits; /* from 1 on; goes on when the last tables may be unmapped or unmarked */
-	struct cache_last last[CACHE_LAST]; /* by cache_last() */
+	/* starts at 1; grows whenever the remembered tables may have been unmapped or unmarked */
+	uint64_t n_visits;
+	/* remembered tables, at the index that cache_last() computes */
+	struct cache_last last[CACHE_LAST];
 	struct cache_slot slots[];
 };
 
@@ -174,7 +176,7 @@ static void cache_remove(struct frame_cache *cache, size_t i)
 		size_t home = cache_home(cache, cache->slots[j].frame);
 
 		if (((j - home) & mask) < ((j - i) & mask))
-			continue; /* its home is behind the gap */
+			continue; /* the home of this page is behind the gap */
 		cache->slots[i] = cache->slots[j];
 		i = j;
 	}
@@ -281,7 +283,8 @@ static inline struct cache_last *cache_last(struct frame_cache *cache, uint64_t 
 /* For the walk while the guest is stopped. */
 struct cache_finder {
 	struct frame_cache *cache;
-	const volatile uint64_t *tables[CACHE_PATH + 1]; /* those found; there are five at most */
+	/* tables on the way to the page; five at most */
+	const volatile uint64_t *tables[CACHE_PATH + 1];
 	unsigned n;
 };
 

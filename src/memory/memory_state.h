@@ -39,7 +39,8 @@ struct memory {
 	struct work *work; /* reads fail when it is over; NULL: never */
 	struct memory_watcher watcher; /* any of its functions may be NULL */
 	struct memory_slot slots[MEMORY_SLOTS];
-	struct memory_place places[MEMORY_PLACES]; /* by page; not if a watcher asks what is used */
+	/* by page; unused if a watcher asks which pages are used */
+	struct memory_place places[MEMORY_PLACES];
 	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
 	bool ok[MEMORY_BATCH_PAGES];

@@ -20,7 +20,7 @@ struct memory_batch {
 	char *to; /* the place of the first page */
 	size_t n; /* frames of the batch: MEMORY->frames */
 	size_t there_bytes; /* read so far, by all batches */
-	bool hidden;        /* from the watcher */
+	bool hidden;        /* the watcher is not told of these reads */
 };
 
 /*

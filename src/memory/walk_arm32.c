@@ -165,7 +165,7 @@ static enum walk_result walk_short(table_reader table, void *context,
 struct long_half {
 	uint64_t table;
 	unsigned shift; /* the lowest bit that the top table translates */
-	unsigned bits;  /* that it translates */
+	unsigned bits;  /* address bits that the table translates */
 	bool off;
 };
 

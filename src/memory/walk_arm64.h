@@ -10,7 +10,7 @@
 #include "xtop/memory/walk.h"
 
 #define ENTRY_ARM64_VALID     (1ULL << 0)
-#define ENTRY_ARM64_TABLE     (1ULL << 1) /* at level 3: a page */
+#define ENTRY_ARM64_TABLE     (1ULL << 1) /* an entry for a table; at level 3, for a page */
 #define ENTRY_ARM64_READ_ONLY (1ULL << 7)
 #define ENTRY_ARM64_PXN       (1ULL << 53)
 #define ENTRY_ARM64_UXN       (1ULL << 54)
@@ -18,7 +18,7 @@
 #define TABLE_ARM64_UXN       (1ULL << 60)
 #define TABLE_ARM64_READ_ONLY (1ULL << 62)
 
-#define WALK_ARM64_BITS    9  /* that a table of the usual walk translates */
+#define WALK_ARM64_BITS    9  /* address bits that a table of the usual walk translates */
 #define WALK_ARM64_PAGE    12
 #define WALK_ARM64_BLOCK   30 /* log2 of the largest block's size, 1 GiB */
 #define WALK_ARM64_ADDRESS 0x0000fffffffff000ULL

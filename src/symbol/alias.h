@@ -26,7 +26,7 @@
 
 struct symbol_alias {
 	const char *name;
-	bool sized; /* its size is known */
+	bool sized; /* the size is known */
 	enum symbol_rank rank;
 };
 

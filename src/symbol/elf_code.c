@@ -18,7 +18,7 @@
 struct elf_code {
 	const struct image *image; /* owns this */
 	int fd;
-	Elf64_Phdr segments[ELF_MAX_SEGMENTS]; /* that have code */
+	Elf64_Phdr segments[ELF_MAX_SEGMENTS]; /* segments that have code */
 	size_t n_segments;
 };
 

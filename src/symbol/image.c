@@ -113,7 +113,8 @@ void image_place_unref(struct image_place *place)
 
 void image_set_successor(struct image *image, struct image *by)
 {
-	assert(image != by && !image->place->behind && !by->place->behind); /* so no circle */
+	/* so the places form no circle */
+	assert(image != by && !image->place->behind && !by->place->behind);
 	image->place->behind = image_place_ref(by);
 }
 

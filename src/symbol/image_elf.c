@@ -72,7 +72,7 @@ static const struct elf_limits image_own_limits = {
 /* What is read of a file's names. */
 struct image_names {
 	struct symtab *tab; /* NULL: none */
-	bool cut, stripped; /* as in struct image */
+	bool cut, stripped; /* what struct image says under these names */
 	size_t unpacked_bytes;
 };
 

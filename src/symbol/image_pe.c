@@ -29,7 +29,8 @@
 #define PE_HEAD_MAX_AT     4096U /* where the header begins */
 #define PE_MACHINE_X86_64  0x8664
 #define PE_MAGIC_64        0x20b
-#define PE_OPTIONAL_AT     24 /* behind the signature and what follows it */
+/* offset of the optional header: after the signature and the file header */
+#define PE_OPTIONAL_AT     24
 #define PE_SIZE_AT         (PE_OPTIONAL_AT + 56)
 #define PE_N_PARTS_AT      (PE_OPTIONAL_AT + 108)
 #define PE_PARTS_AT        (PE_OPTIONAL_AT + 112)
@@ -98,7 +99,8 @@ bool pe_read_head(const struct bytes *bytes, struct pe_head *head)
  */
 static uint8_t *pe_read(const struct bytes *bytes, uint32_t address, size_t size_bytes)
 {
-	uint8_t *copy = calloc(1, size_bytes + 1); /* so that a name at the end has its NUL */
+	/* one byte more, so that a name at the end has its NUL */
+	uint8_t *copy = calloc(1, size_bytes + 1);
 	size_t step;
 
 	if (!copy)

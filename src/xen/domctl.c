@@ -50,7 +50,8 @@ struct domctl_guest {
 	struct stop_area *area;
 	const struct domctl_batch *release;
 	uint64_t looked_ns;
-	uint64_t paused_ns; /* by our own questions, since the last look reported it */
+	/* time for which our own calls have paused vCPUs since the last look reported it */
+	uint64_t paused_ns;
 	bool expected; /* the area's alarm is set */
 	domid_t domid;
 	xen_domain_handle_t uuid; /* another domain may get the same domid later */

@@ -50,7 +50,7 @@ static const struct domctl_abi abi_table[] = {
 };
 #define ABI_N      (sizeof(abi_table) / sizeof(abi_table[0]))
 #define ABI_OLDEST (&abi_table[0])
-#define ABI_OLDEST_XEN (4 << 16 | 14) /* its answer to XENVER_version */
+#define ABI_OLDEST_XEN (4 << 16 | 14) /* answer of Xen 4.14 to XENVER_version */
 #define ABI_NEWEST (&abi_table[ABI_N - 1])
 #define ABI_AHEAD  32 /* versions above the newest known one that are tried */
 
@@ -96,7 +96,8 @@ SAME_OFFSET(xen_sysctl_getdomaininfolist, num_domains, 16);
 
 /* --- the search ------------------------------------------------------------------------------- */
 
-static const struct domctl_abi *abi_assumed; /* for a Xen that the table does not have */
+/* version to try if the running Xen is not in the table */
+static const struct domctl_abi *abi_assumed;
 static const struct domctl_abi *abi_found;   /* NULL: Xen has not been asked yet */
 static struct domctl_abi abi_tried;          /* layouts of abi_assumed, versions of the Xen */
 

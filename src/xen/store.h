@@ -7,11 +7,11 @@
 
 struct store;
 
-/* NULL: no library, or no xenstore. Domains have only numbers then. */
+/* Returns NULL without the library or without xenstore. Domains then have only numbers. */
 struct store *store_open(void);
 /* Opens xenstore by the first of these N libraries that can be loaded. For tests. */
 struct store *store_open_by(const char *const *libraries, size_t n);
-/* The value at PATH, as a string of the caller's; NULL: there is none. */
+/* Returns the value at PATH, a string that the caller frees; NULL if there is none. */
 char *store_read(struct store *store, const char *path);
 void store_close(struct store *store);
 

@@ -12,8 +12,8 @@
 
 struct bytes {
 	/*
-	 * How many of [offset, offset + size_bytes) could be read, from the front. What BUFFER has
-	 * behind them is undefined.
+	 * Reads [offset, offset + size_bytes). Returns how many bytes could be read, from the
+	 * front. The rest of BUFFER is undefined.
 	 */
 	size_t (*read)(void *context, uint64_t offset, void *buffer, size_t size_bytes);
 	void *context;

@@ -21,9 +21,9 @@ enum clock_kind {
 
 /* Zeroed: nothing but dom0's clock is known. */
 struct clocks {
-	uint64_t at_ns;              /* when this was read, on the clock of the samples */
+	uint64_t at_ns;              /* when the clocks were read, on the clock of the samples */
 	uint64_t ahead_ns[N_CLOCKS]; /* modulo 2^64, so a clock may also be behind */
-	bool known[N_CLOCKS];        /* dom0's always is, whatever stands here */
+	bool known[N_CLOCKS];        /* dom0's clock is always known, whatever its element says */
 };
 
 /* KIND showed NS at clocks->at_ns. */
@@ -32,8 +32,8 @@ void clocks_set(struct clocks *clocks, enum clock_kind kind, uint64_t ns);
 bool clocks_tell(const struct clocks *clocks, enum clock_kind kind, uint64_t time_ns,
 		 uint64_t *told_ns);
 /*
- * The same by two readings, of which A is the earlier one: between them a clock that is corrected
- * runs evenly. Over a clock that was set in between, A counts.
+ * clocks_tell() by two readings, of which A is the earlier one: a clock that is corrected runs
+ * evenly between them. If the clock was set in between, A counts.
  */
 bool clocks_tell_between(const struct clocks *a, const struct clocks *b, enum clock_kind kind,
 			 uint64_t time_ns, uint64_t *told_ns);

@@ -21,8 +21,8 @@ void fault_set_last_words(void (*last_words)(void));
  */
 void fault_arm(void);
 /*
- * The same for a mapping of several pages that cannot be replaced in part: one fault makes all of
- * it zeros.
+ * fault_arm() for a mapping of several pages that cannot be replaced in part: one fault makes the
+ * whole mapping zeros.
  */
 void fault_arm_range(void *start, size_t size_bytes);
 unsigned fault_disarm(void); /* returns how many faults there were since fault_arm() */

@@ -21,7 +21,7 @@ static inline size_t hash_slot(uint64_t word, size_t n)
 }
 
 /*
- * The hash of what HASH stands for, and then WORD. Both halves of the 128-bit product count: with
+ * Continues HASH with WORD. Both halves of the 128-bit product count: with
  * the lower half alone, two words could be chosen that collide under every seed.
  */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)

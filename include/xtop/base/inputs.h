@@ -25,9 +25,9 @@ struct xtop_error *inputs_add(const char *path);
  */
 int inputs_open(const char *path);
 /*
- * The same for a file that is read at offsets, and again for each guest. A pipe allows neither:
- * *FDP is then a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors do not name
- * PATH.
+ * inputs_open() for a file that is read at offsets, and again for each guest. A pipe allows
+ * neither: *FDP is then a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors do
+ * not name PATH.
  */
 struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
 void inputs_close(void);

@@ -35,7 +35,7 @@ struct xtop_error *output_begin(struct output_file *file, FILE **streamp);
  */
 struct xtop_error *output_close(struct output_file *file);
 void output_discard(struct output_file *file); /* NULL allowed */
-uint64_t output_size(const struct output_file *file); /* in bytes, of what was written */
+uint64_t output_size(const struct output_file *file); /* bytes written so far */
 
 /*
  * Writes what STREAM holds, and asks the file system for errors that it reports only when a file is

@@ -38,9 +38,9 @@ struct proto_bytes {
 
 struct proto_field {
 	uint32_t number;
-	bool is_number;           /* a varint; else bytes, a text or message */
+	bool is_number;           /* the field is a varint; otherwise bytes, a text or a message */
 	uint64_t value;           /* the number; for other fields the number of bytes */
-	struct proto_bytes bytes; /* if it is no number */
+	struct proto_bytes bytes; /* the bytes, if the field is no number */
 };
 
 /* Takes a field off REST. False: there is none, or REST is damaged and not empty. */

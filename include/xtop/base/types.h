@@ -25,7 +25,8 @@ typedef struct {
 
 typedef struct {
 	uint64_t value;
-} frame_t; /* as foreign mappings take it: machine frame of a PV guest, guest frame otherwise */
+/* number that foreign mappings take: machine frame of a PV guest, guest frame otherwise */
+} frame_t;
 
 #define GVA(x) ((gva_t){ (x) })
 #define FRAME(x) ((frame_t){ (x) })

@@ -60,7 +60,8 @@ struct registers {
 struct memory_root {
 	union {
 		struct {
-			uint64_t cr3; /* as in the register; 12..51 are used, with PAE 5..31 */
+			/* the register's value; bits 12..51 are used, with PAE bits 5..31 */
+			uint64_t cr3;
 			bool la57;    /* WIDTH_64: five levels */
 			uint8_t unused[6];
 			uint8_t width; /* enum register_width, or one of ROOT_... */

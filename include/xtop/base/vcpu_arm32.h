@@ -58,7 +58,7 @@
 #define TTBCR_ARM32_EPD1_SHIFT 23
 #define TTBCR_ARM32_T1SZ_SHIFT 16
 
-#define ROOT_ARM32 0x81 /* in struct memory_root's last byte */
+#define ROOT_ARM32 0x81 /* value of struct memory_root's last byte */
 
 static inline bool ttbcr_is_arm32(uint64_t tcr)
 {

@@ -14,7 +14,7 @@
 struct registers_arm64 {
 	uint64_t x[31]; /* x29: frame pointer; x30: link register */
 	uint64_t pc;
-	uint64_t pstate; /* as SPSR_EL1 has it */
+	uint64_t pstate; /* in the layout of SPSR_EL1 */
 	uint64_t sp_el0, sp_el1;
 	uint64_t elr_el1, spsr_el1; /* what the last exception taken to EL1 has saved */
 	uint64_t sctlr, tcr, ttbr0, ttbr1; /* _EL1 */
@@ -22,7 +22,7 @@ struct registers_arm64 {
 #define REGISTERS_ARM64_BYTES (41 * sizeof(uint64_t))
 _Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recording format");
 
-#define REGISTER_ARM64_GO_G 28 /* in Go's code: the struct g of what runs */
+#define REGISTER_ARM64_GO_G 28 /* in Go's code: address of the running goroutine's struct g */
 #define REGISTER_ARM64_FP 29
 #define REGISTER_ARM64_LR 30
 
@@ -70,7 +70,7 @@ static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
 
 #define ROOT_ARM64_TABLE 0x0000ffffffffffffULL /* TTBRx_EL1: bits 63..48 are the ASID */
 #define ROOT_ARM64_CNP   1ULL                  /* TTBRx_EL1: CnP, no part of the address */
-#define ROOT_ARM64       0x80                  /* in struct memory_root's last byte */
+#define ROOT_ARM64       0x80                  /* value of struct memory_root's last byte */
 
 /*
  * struct memory_root of arm64: both halves, and what TCR says of them. The last byte is where x86
@@ -159,7 +159,7 @@ enum pt_regs_arm64_word {
 	PT_ARM64_SYSCALL, /* s32; -1: no system call */
 	PT_ARM64_STACKFRAME_TYPED = 37,
 	PT_ARM64_STACKFRAME = 38,
-	N_PT_ARM64 = 40 /* that are read */
+	N_PT_ARM64 = 40 /* words that are read */
 };
 #define PT_ARM64_BYTES       (8 * 42) /* unless BTF tells */
 #define PT_ARM64_BYTES_LEAST (8 * N_PT_ARM64)

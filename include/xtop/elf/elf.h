@@ -49,17 +49,18 @@ struct elf_blob {
 	size_t size_bytes;
 	struct bytes_gap *gaps; /* ascending */
 	size_t n_gaps, gaps_capacity;
-	void *owned; /* by the blob; NULL: the bytes are libelf's until elf_file_deinit() */
+	/* bytes that the blob owns; NULL: the bytes are libelf's until elf_file_deinit() */
+	void *owned;
 };
 
 struct elf_section {
 	Elf64_Shdr header;
-	uint64_t start, end; /* in memory; equal when the section is not loaded */
+	uint64_t start, end; /* bounds in memory; equal if the section is not loaded */
 	bool code;
 };
 
 struct elf_file {
-	const char *path; /* for messages; the caller's */
+	const char *path; /* name of the file in messages; belongs to the caller */
 	struct elf_limits limits;
 	struct work *work; /* reading ends with it; NULL at first: it does not */
 	Elf64_Ehdr header;
@@ -90,7 +91,7 @@ struct xtop_error *elf_file_init_host(struct elf_file *file, int fd, const char 
 				      const struct elf_limits *limits);
 void elf_file_deinit(struct elf_file *file); /* also after an error */
 
-/* Whether its code has words of 32 bits. */
+/* Whether the file's code has words of 32 bits. */
 bool elf_machine_is_short(const struct elf_file *file);
 bool elf_machine_is_x86_64(const struct elf_file *file);
 bool elf_machine_is_arm(const struct elf_file *file); /* Arm of 64 or 32 bits */
@@ -101,16 +102,16 @@ bool elf_has_magic(const void *bytes, size_t n);
 /* --- parts of a file -------------------------------------------------------------------------- */
 
 /*
- * SIZE_BYTES of the file from OFFSET on. False: they lie beyond the file's end, memory is out, or a
- * host's file cannot be read. What is missing sets file->incomplete.
+ * Loads SIZE_BYTES of the file from OFFSET on. Returns false if they lie beyond the file's end, if
+ * memory is out, or if a host's file cannot be read. Missing bytes set file->incomplete.
  */
 bool elf_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes, struct elf_blob *blob);
 /* Loads all of section INDEX. The caller has checked how large the section is. */
 bool elf_load_section(struct elf_file *file, size_t index, struct elf_blob *blob);
 /*
- * The same of section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also when
- * the section would be larger than limits.inflated_bytes, when one has been tried before, and for
- * every file of the guest.
+ * elf_load() for section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also
+ * when the section would be larger than limits.inflated_bytes, when one has been tried before, and
+ * for every file of the guest.
  */
 bool elf_inflate_section(struct elf_file *file, size_t index, bool zdebug, struct elf_blob *blob);
 void elf_blob_deinit(struct elf_blob *blob);
@@ -196,7 +197,7 @@ struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *
 /* --- elf_lines.c: the reader of line_client.h ------------------------------------------------- */
 
 struct line_reader;
-extern const struct line_reader elf_lines_reader; /* by libdw */
+extern const struct line_reader elf_lines_reader; /* reads lines by libdw */
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 

@@ -51,7 +51,8 @@ enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_
 enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
 				      gva_t address, uint64_t now_ns, const void **page);
 /*
- * As the two functions above, but give the frame of ADDRESS; the frame itself need not be mapped.
+ * frame_cache_find_page() and frame_cache_get_page() for the frame of ADDRESS, which need not be
+ * mapped.
  */
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
 					gva_t address, frame_t *frame);
@@ -70,8 +71,8 @@ void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages);
  */
 void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns);
 /*
- * The same where no page is needed while the guest is stopped: a page that was used is unmapped,
- * too, and mapped again when it is needed.
+ * frame_cache_sweep() for a caller that needs no page while the guest is stopped: a page that was
+ * used is unmapped, too, and mapped again when it is needed.
  */
 void frame_cache_expire(struct frame_cache *cache, uint64_t now_ns);
 void frame_cache_drop(struct frame_cache *cache); /* unmaps all pages */

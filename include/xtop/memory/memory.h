@@ -21,7 +21,7 @@
 #include "xtop/base/types.h"
 
 #define MEMORY_CACHE_PAGES LIMIT(1024, 64) /* copies kept at most: 4 MiB */
-#define MEMORY_BATCH_PAGES 512             /* at most in one call of memory_ops.read() */
+#define MEMORY_BATCH_PAGES 512             /* most pages in one call of memory_ops.read() */
 
 struct memory_ops {
 	/*
@@ -91,9 +91,9 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
 			 void *pages, size_t n);
 /*
- * The same for a search through megabytes: no watcher sees it, so a recording does not keep all
- * that was searched, and what is found must be read again. Here a page that is missing in a
- * recording counts as one of zeros: its replay finds the same.
+ * memory_read_pages() for a search through megabytes. No watcher sees the search, so a recording
+ * does not keep everything that was searched, and what is found must be read again. A page that is
+ * missing in a recording counts as one of zeros: the replay finds what the run found.
  */
 size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
 			void *pages, size_t n);

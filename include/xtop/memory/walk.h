@@ -35,8 +35,8 @@ enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory
 
 /* A page, if the result is WALK_OK; otherwise a hole. */
 struct walk_span {
-	frame_t frame;       /* as walk_find_frame() gives it */
-	uint64_t rest_bytes; /* from the address to the end of the page or hole */
+	frame_t frame;       /* the frame that walk_find_frame() gives */
+	uint64_t rest_bytes; /* bytes from the address to the end of the page or hole */
 	unsigned shift;      /* log2 of the page's size; for pages only */
 	bool writable, executable; /* what the entries of all levels allow; for pages only */
 };

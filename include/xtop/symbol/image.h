@@ -43,9 +43,10 @@ struct image {
 	bool wants_lines;          /* a function was met in it while it had no source lines */
 	size_t unpacked_bytes;     /* size of .gnu_debugdata once unpacked for names; not kept */
 	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
-	struct image_debug_link *link; /* to that file; NULL: none */
+	struct image_debug_link *link; /* the link to the debug file; NULL if there is none */
 	struct work *work;         /* reading the image may end with it; NULL: it does not */
-	int tables_fd;             /* for image_build_tables(); -1: none, or they have been built */
+	/* file for image_build_tables(); -1: none, or the tables have been built */
+	int tables_fd;
 	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
 	bool lines_by_symbol;      /* places in `lines` are counted from their symbols */
 	uint32_t lines;            /* the file with its source lines (line_client.h); 0: none */
@@ -87,30 +88,30 @@ const struct image *image_place_get(struct image_place **placep);
  */
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
 /*
- * The same of a file that has the symbols of a kernel in memory, whose code is SOURCE. SOURCE is
- * closed with the image, and also after an error.
+ * image_read_elf() for a file that has the symbols of a kernel in memory, whose code is SOURCE.
+ * SOURCE is closed with the image, and also after an error.
  */
 struct xtop_error *image_read_loaded_elf(struct image *image, const struct bytes *bytes,
 					 const struct code_source *source);
 /*
- * The same of FD, a file of dom0's disk below --root. *LOADS stays as it was where nothing is
- * loaded.
+ * image_read_elf() for FD, a file of dom0's disk below --root. *LOADS stays as it was where nothing
+ * is loaded.
  */
 struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads);
 
 /*
- * Names out of FD, a file of dom0's disk that may be IMAGE's debug file: what has been stripped
- * off. True: it is, by its build-id, and IMAGE has all of its functions now. BY_LINK: where one of
- * the two has no build-id, the CRC of IMAGE's link decides. If spaces have IMAGE, which is the one
- * change that an image sees then, they must be filled anew: what was looked up in them is not true
- * any more.
+ * Adds the names that were stripped off IMAGE from FD, a file of dom0's disk that may be IMAGE's
+ * debug file. Returns true if its build-id is IMAGE's, and IMAGE has all functions now. BY_LINK: if
+ * one of the two has no build-id, the CRC of IMAGE's link decides. Spaces that have IMAGE must be
+ * filled anew, because earlier look-ups in them are out of date. An image in a space sees no other
+ * change.
  */
 bool image_read_debug_file(struct image *image, int fd, bool by_link);
 
 /*
- * The source lines of FD, a file of dom0's disk that may be IMAGE's debug file, or the file itself.
- * BY_LINK as above. *ALT: the file that dwz put common parts of it into; its name is "" if there is
- * none. False: it is not IMAGE's, or has no DWARF.
+ * Whether FD, a file of dom0's disk, has source lines of IMAGE: it is IMAGE's debug file or IMAGE's
+ * own file, and has DWARF. BY_LINK: as for image_read_debug_file(). *ALT becomes the file into
+ * which dwz put common parts; its name is "" if there is none.
  */
 struct elf_alt_link;
 bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf_alt_link *alt);
@@ -121,9 +122,9 @@ bool image_is_build(int fd, const struct build_id *id);
 struct xtop_error *image_read_tables(struct image *image, int fd);
 
 /*
- * The same later: the first frame that is unwound in IMAGE calls image_build_tables(). The tables
- * of a vmlinux take a good part of a second; meanwhile samples wait in the ring. FD, a regular
- * file, becomes the image's.
+ * image_read_tables() at a later time: the first frame that is unwound in IMAGE calls
+ * image_build_tables(). The tables of a vmlinux take a good part of a second; meanwhile samples
+ * wait in the ring. FD, a regular file, becomes the image's.
  */
 void image_adopt_tables_file(struct image *image, int fd);
 void image_build_tables(struct image *image); /* does nothing when there is no such file */

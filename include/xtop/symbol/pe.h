@@ -18,7 +18,8 @@
 #define PE_NAME_BYTES      64
 
 struct pe_part {
-	uint32_t address, size_bytes; /* from the image's start; size_bytes 0: there is none */
+	/* address from the image's start; size_bytes is 0 if there is none */
+	uint32_t address, size_bytes;
 };
 
 struct pe_head {

@@ -71,7 +71,7 @@ void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns);
  */
 struct pause_mark {
 	uint64_t cpu_time_ns; /* CPU time of the guest at the look before the stop */
-	uint64_t since_ns;    /* from that look to the stop; a stopped guest uses no CPU time */
+	uint64_t since_ns;    /* time from the look to the stop; a stopped guest uses no CPU time */
 	uint64_t is_stopped;  /* 1 from before the stop until after the release */
 };
 

@@ -28,7 +28,8 @@ struct guest_info {
 	uint32_t domid;
 	enum guest_type type;
 	enum guest_arch arch;
-	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS; 0 .. n_vcpus - 1, some may be offline */
+	/* at most GUEST_MAX_VCPUS; vCPUs are 0 .. n_vcpus - 1, and some may be offline */
+	unsigned n_vcpus;
 	uint64_t memory_kib;
 	bool crashed; /* and kept as it was: on_crash="preserve" */
 	bool is_pv_32; /* a PV guest with a 32-bit kernel */
@@ -49,7 +50,7 @@ struct guest_look {
 	uint64_t time_ns;   /* time of this look, CLOCK_MONOTONIC */
 	/* At this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
 	enum vcpu_state states[GUEST_MAX_VCPUS];
-	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* that each vCPU has run since it was created */
+	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* time that each vCPU has run since it was created */
 };
 
 /* A vCPU whose registers stop() or peek() reads. The caller sets the number and cached_cpu_ns. */
