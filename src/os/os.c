@@ -234,7 +234,7 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
 	os->guest.looks = 0;
-	control_set_guest_unknown(os->control);
+	control_set_guest_known(os->control, false);
 }
 
 void os_update_pages(struct os *os, uint64_t guest_pages)
@@ -274,7 +274,7 @@ void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 		os_check(os, vcpu, now_ns);
 	if (!os->ops && vcpu->cut != CUT_NO_PAGING)
 		os_find(os, vcpu, now_ns);
-	control_set_guest_known(os->control);
+	control_set_guest_known(os->control, true);
 }
 
 bool os_poll(struct os *os, uint64_t now_ns)

@@ -158,6 +158,12 @@ static inline size_t recording_pad(size_t size_bytes)
 	return (size_bytes + 7) & ~(size_t)7;
 }
 
+/* --- recorded_symbols.c ----------------------------------------------------------------------- */
+
+/* Adds to SYMBOLS the image of a SYMS payload, which is padded to 8. Main's thread. */
+struct xtop_error *recording_add_symbols(const char *payload, uint64_t size_bytes,
+					 struct symbols *symbols);
+
 /* --- recorded_sample.c ------------------------------------------------------------------------ */
 
 /* A sample in the form of a file or of memory. Begins as zeros; the next sample reuses BYTES. */

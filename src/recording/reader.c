@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "recording/chunks.h"
-#include "recording/recorded_symbols.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"
 #include "xtop/sample/control.h"
@@ -348,12 +347,11 @@ static const struct recording_note *reader_build_note(struct recording_reader *r
 static void reader_complain_refused(struct recording_reader *reader)
 {
 	if (reader->n_bad && !reader->chunks.complaint[0])
-		snprintf(reader->chunks.complaint, sizeof(reader->chunks.complaint),
-			 "damaged: %" PRIu64 " of %" PRIu64 " samples refused", reader->n_bad,
-			 reader->n_samples);
+		chunks_stop(&reader->chunks, "damaged: %" PRIu64 " of %" PRIu64 " samples refused",
+			    reader->n_bad, reader->n_samples);
 	if (reader->n_bad_notes && !reader->chunks.complaint[0])
-		snprintf(reader->chunks.complaint, sizeof(reader->chunks.complaint),
-			 "damaged: %" PRIu64 " pages of guest memory refused", reader->n_bad_notes);
+		chunks_stop(&reader->chunks, "damaged: %" PRIu64 " pages of guest memory refused",
+			    reader->n_bad_notes);
 }
 
 const void *recording_reader_next(struct recording_reader *reader, size_t *size_bytesp)

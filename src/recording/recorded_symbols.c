@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decodes the symbols of an image in a recording; see recorded_symbols.h. */
+/* Decodes the symbols of an image in a recording; see format.h. */
 #include "config.h"
 
-#include "recording/recorded_symbols.h"
+#include "recording/format.h"
 
 #include <string.h>
-
-#include "recording/format.h"
-#include "xtop/base/cleanup.h"
 
 /* The parts of a SYMS payload, all in the buffer of the reader. */
 struct recorded_image {
@@ -18,11 +15,6 @@ struct recorded_image {
 	const char *strings;
 	size_t strings_bytes;
 };
-
-static void cleanup_symtab(struct symtab **tabp)
-{
-	symtab_destroy(*tabp);
-}
 
 /* Takes SIZE_BYTES with padding off the *LEFTP bytes at *ATP; NULL if those are too few. */
 static const void *symbols_next_part(const char **atp, uint64_t *leftp, uint64_t size_bytes)
@@ -90,7 +82,7 @@ static struct xtop_error *symbols_fill_table(const struct recorded_image *image,
 struct xtop_error *recording_add_symbols(const char *payload, uint64_t size_bytes,
 					 struct symbols *symbols)
 {
-	_cleanup_(cleanup_symtab) struct symtab *tab = NULL;
+	struct symtab *tab = NULL;
 	struct recorded_image image;
 	struct xtop_error *error;
 
@@ -99,7 +91,8 @@ struct xtop_error *recording_add_symbols(const char *payload, uint64_t size_byte
 	error = symtab_create(&tab);
 	if (!error)
 		error = symbols_fill_table(&image, tab);
-	if (error)
-		return error;
-	return symbols_add_table(symbols, no_cleanup_ptr(tab), image.module, &image.build_id);
+	if (!error)
+		return symbols_add_table(symbols, tab, image.module, &image.build_id);
+	symtab_destroy(tab);
+	return error;
 }

@@ -88,28 +88,16 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 	return room;
 }
 
-/* Copies a note to the ring. Returns false if main asked for the end. */
-static bool replay_commit_note(struct replay *replay, const void *note, size_t size_bytes)
+/* Copies a record to the ring; a sample gets the replay's time. */
+static bool replay_commit(struct replay *replay, const void *record, size_t size_bytes)
 {
 	void *room = replay_reserve(replay, size_bytes);
 
 	if (!room)
 		return false;
-	memcpy(room, note, size_bytes);
-	ring_commit(replay->ring, size_bytes);
-	return true;
-}
-
-/* Copies a sample to the ring. Returns false if main asked for the end. */
-static bool replay_commit_sample(struct replay *replay, const struct sample *sample,
-				 size_t size_bytes)
-{
-	struct sample *room = replay_reserve(replay, size_bytes);
-
-	if (!room)
-		return false;
-	memcpy(room, sample, size_bytes);
-	room->time_ns = replay->first_ns + replay->elapsed_ns;
+	memcpy(room, record, size_bytes);
+	if (!recording_is_note(room))
+		((struct sample *)room)->time_ns = replay->first_ns + replay->elapsed_ns;
 	ring_commit(replay->ring, size_bytes);
 	return true;
 }
@@ -161,13 +149,13 @@ static bool replay_commit_moment(struct replay *replay)
 	if (replay->elapsed_ns - replay->moment_ns < REPLAY_MOMENT_NS)
 		return true;
 	replay->moment_ns = replay->elapsed_ns;
-	return replay_commit_note(replay, &moment, sizeof(moment));
+	return replay_commit(replay, &moment, sizeof(moment));
 }
 
 static bool replay_sample(struct replay *replay, const struct sample *sample, size_t size_bytes)
 {
 	replay_advance(replay, sample);
-	if (!replay_wait_until_due(replay) || !replay_commit_sample(replay, sample, size_bytes))
+	if (!replay_wait_until_due(replay) || !replay_commit(replay, sample, size_bytes))
 		return false;
 	replay_count(replay, sample);
 	return replay_commit_moment(replay);
@@ -184,7 +172,7 @@ void replay_run(struct recording_reader *reader, struct control *control, struct
 	replay.counts.rate_asked_hz = recording_reader_get_info(reader)->freq_hz;
 	while (going && !control_is_quitting(control) &&
 	       (record = recording_reader_next(reader, &size_bytes)))
-		going = recording_is_note(record) ? replay_commit_note(&replay, record, size_bytes)
+		going = recording_is_note(record) ? replay_commit(&replay, record, size_bytes)
 						  : replay_sample(&replay, record, size_bytes);
 	if (recording_reader_get_complaint(reader))
 		control_set_message(control, recording_reader_get_complaint(reader));

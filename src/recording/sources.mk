@@ -12,5 +12,4 @@ libxtop_a_SOURCES += \
 	src/recording/recorded_sample.c \
 	src/recording/replay.c \
 	src/recording/recorded_symbols.c \
-	src/recording/recorded_symbols.h \
 	src/recording/writer.c

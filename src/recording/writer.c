@@ -74,10 +74,12 @@ static void writer_write_chunk(struct recording_writer *writer, uint32_t type, u
 	writer_write(writer, &chunk, sizeof(chunk));
 }
 
-static void writer_write_time(struct recording_writer *writer, uint32_t type, uint64_t time_ns)
+/* Writes a chunk whose PAYLOAD is in one piece. */
+static void writer_write_payload(struct recording_writer *writer, uint32_t type,
+				 const void *payload, size_t size_bytes)
 {
-	writer_write_chunk(writer, type, sizeof(time_ns));
-	writer_write(writer, &time_ns, sizeof(time_ns));
+	writer_write_chunk(writer, type, size_bytes);
+	writer_write_padded(writer, payload, size_bytes);
 }
 
 static void writer_write_info(struct recording_writer *writer, const struct recording_info *info)
@@ -95,8 +97,7 @@ static void writer_write_info(struct recording_writer *writer, const struct reco
 	_Static_assert(sizeof(chunk.uuid) == sizeof(info->uuid), "uuid");
 	memcpy(chunk.domain, info->domain, strnlen(info->domain, sizeof(chunk.domain) - 1));
 	memcpy(chunk.uuid, info->uuid, strnlen(info->uuid, sizeof(chunk.uuid) - 1));
-	writer_write_chunk(writer, RECORDING_INFO, sizeof(chunk));
-	writer_write_padded(writer, &chunk, sizeof(chunk));
+	writer_write_payload(writer, RECORDING_INFO, &chunk, sizeof(chunk));
 }
 
 /* --- an image --------------------------------------------------------------------------------- */
@@ -294,19 +295,25 @@ static void writer_remove_page(struct recording_writer *writer, frame_t frame)
 		writer_write_page(writer, frame, 0, NULL, writer->n_reads);
 }
 
+/* Removes FULL from the mirror so that FRAME has room. Returns false if there is no such page. */
+static bool writer_make_room(struct recording_writer *writer, frame_t frame, frame_t full)
+{
+	if (full.value == frame.value)
+		writer->failed_errno = ENOMEM;
+	else
+		writer_remove_page(writer, full);
+	return !writer->failed_errno;
+}
+
 static void writer_update_page(struct recording_writer *writer, frame_t frame, const char *page)
 {
 	bool seen = page_mirror_is_seen(writer->mirror, frame);
 	frame_t full;
 	uint64_t lines;
 
-	while (!page_mirror_update(writer->mirror, frame, page, &lines, &full)) {
-		if (full.value == frame.value) {
-			writer->failed_errno = ENOMEM;
+	while (!page_mirror_update(writer->mirror, frame, page, &lines, &full))
+		if (!writer_make_room(writer, frame, full))
 			return;
-		}
-		writer_remove_page(writer, full);
-	}
 	if (!lines)
 		return;
 	writer->is_late |= seen;
@@ -331,13 +338,9 @@ static void writer_on_copy(void *context, frame_t frame, const void *page, bool 
 		writer_remove_page(writer, frame);
 		return;
 	}
-	while (!page_mirror_copy(writer->mirror, frame, page, writer->n_reads, &lines, &full)) {
-		if (full.value == frame.value) {
-			writer->failed_errno = ENOMEM;
+	while (!page_mirror_copy(writer->mirror, frame, page, writer->n_reads, &lines, &full))
+		if (!writer_make_room(writer, frame, full))
 			return;
-		}
-		writer_remove_page(writer, full);
-	}
 	if (lines)
 		writer_write_page(writer, frame, lines, page, writer->n_reads);
 }
@@ -381,7 +384,7 @@ static void writer_on_read(void *context, const frame_t *frames, size_t n, const
 
 static void writer_on_time(void *context, uint64_t now_ns)
 {
-	writer_write_time(context, RECORDING_TIME, now_ns);
+	writer_write_payload(context, RECORDING_TIME, &now_ns, sizeof(now_ns));
 }
 
 void recording_writer_watch(struct recording_writer *writer, struct memory *memory)
@@ -416,15 +419,14 @@ static void writer_end_turn(struct recording_writer *writer)
 
 void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_ns)
 {
-	writer_write_time(writer, RECORDING_POLL, now_ns);
+	writer_write_payload(writer, RECORDING_POLL, &now_ns, sizeof(now_ns));
 	writer_end_turn(writer);
 }
 
 void recording_writer_write_clocks(struct recording_writer *writer,
 				   const struct recording_clocks *clocks)
 {
-	writer_write_chunk(writer, RECORDING_CLOCKS, sizeof(*clocks));
-	writer_write(writer, clocks, sizeof(*clocks));
+	writer_write_payload(writer, RECORDING_CLOCKS, clocks, sizeof(*clocks));
 }
 
 void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_ns,
@@ -432,8 +434,7 @@ void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_
 {
 	const uint64_t times[] = { now_ns, period_ns };
 
-	writer_write_chunk(writer, RECORDING_WAITS, sizeof(times));
-	writer_write(writer, times, sizeof(times));
+	writer_write_payload(writer, RECORDING_WAITS, times, sizeof(times));
 	writer_end_turn(writer);
 }
 
@@ -444,8 +445,8 @@ void recording_writer_write(struct recording_writer *writer, const struct sample
 		writer->failed_errno = writer->failed_errno ? writer->failed_errno : ENOMEM;
 		return;
 	}
-	writer_write_chunk(writer, RECORDING_SAMPLE, writer->sample.size_bytes);
-	writer_write_padded(writer, writer->sample.bytes, writer->sample.size_bytes);
+	writer_write_payload(writer, RECORDING_SAMPLE, writer->sample.bytes,
+			     writer->sample.size_bytes);
 	writer->end.n_samples++;
 	writer_end_turn(writer);
 }
@@ -482,8 +483,7 @@ struct xtop_error *recording_writer_close(struct recording_writer *writer)
 
 	if (!writer)
 		return NULL;
-	writer_write_chunk(writer, RECORDING_END, sizeof(writer->end));
-	writer_write_padded(writer, &writer->end, sizeof(writer->end));
+	writer_write_payload(writer, RECORDING_END, &writer->end, sizeof(writer->end));
 	if (!writer->failed_errno && !output_flush(writer->file))
 		writer->failed_errno = errno ? errno : EIO;
 	error = writer->failed_errno ? writer_create_error(writer) : NULL;

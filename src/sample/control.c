@@ -45,6 +45,15 @@
 #define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
 
+/* Every member of struct sampler_counts but the state, which is ordered. */
+/* clang-format off */
+#define CONTROL_COUNTS(X)                                                                          \
+	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
+	X(waited) X(idle_ticks) X(unstopped) X(lost) X(refused) X(retakes) X(stops)                \
+	X(stopped_ns) X(elapsed_ns) X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns)     \
+	X(restarts) X(ending) X(stopped_share) X(stopped_share_max)
+/* clang-format on */
+
 struct control {
 	/* written by main */
 	atomic_int fd;                                    /* this memory's descriptor, in main */
@@ -53,14 +62,14 @@ struct control {
 	_Atomic uint64_t resets;
 	/* written by the sampler */
 	_Alignas(64) atomic_int state;
-	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
-	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, waited, idle_ticks,
-		unstopped, lost, refused, retakes, stops, stopped_ns, elapsed_ns, guest_pages,
-		mapped_pages, maps, faults, cpu_ns, restarts, ending;
+#define X(field) _Atomic __typeof__(((struct sampler_counts *)0)->field) field;
+	CONTROL_COUNTS(X)
+#undef X
 	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
-	_Atomic uint64_t span_ns[GUEST_MAX_VCPUS], ran_ns[GUEST_MAX_VCPUS],
-		waited_ns[GUEST_MAX_VCPUS];
+	struct {
+		_Atomic uint64_t span_ns, ran_ns, waited_ns;
+	} times[GUEST_MAX_VCPUS];
 	_Atomic uint64_t xen_ahead_ns; /* 0: not known; never exactly 0 */
 	_Atomic uint64_t next_ns;
 	char message[CONTROL_MESSAGE_BYTES];
@@ -223,14 +232,9 @@ void control_set_hold(struct control *control)
 	PUT(hold, true);
 }
 
-void control_set_guest_known(struct control *control)
+void control_set_guest_known(struct control *control, bool known)
 {
-	PUT(known, true);
-}
-
-void control_set_guest_unknown(struct control *control)
-{
-	PUT(known, false);
+	PUT(known, known);
 }
 
 bool control_is_on_hold(const struct control *control)
@@ -289,15 +293,6 @@ bool control_is_quitting(const struct control *control)
 {
 	return GET(quit);
 }
-
-/* Every member of struct sampler_counts but the state, which is ordered. */
-/* clang-format off */
-#define CONTROL_COUNTS(X)                                                                          \
-	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
-	X(waited) X(idle_ticks) X(unstopped) X(lost) X(refused) X(retakes) X(stops)                \
-	X(stopped_ns) X(elapsed_ns) X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns)     \
-	X(restarts) X(ending) X(stopped_share) X(stopped_share_max)
-/* clang-format on */
 
 void control_set_counts(struct control *control, const struct sampler_counts *counts)
 {
@@ -459,18 +454,18 @@ void control_get_stopped(const struct control *control, struct stopped_summary *
 void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		PUT(span_ns[i], times[i].span_ns);
-		PUT(ran_ns[i], times[i].ran_ns);
-		PUT(waited_ns[i], times[i].waited_ns);
+		PUT(times[i].span_ns, times[i].span_ns);
+		PUT(times[i].ran_ns, times[i].ran_ns);
+		PUT(times[i].waited_ns, times[i].waited_ns);
 	}
 }
 
 void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		times[i] = (struct vcpu_times){ .span_ns = GET(span_ns[i]),
-						.ran_ns = GET(ran_ns[i]),
-						.waited_ns = GET(waited_ns[i]) };
+		times[i] = (struct vcpu_times){ .span_ns = GET(times[i].span_ns),
+						.ran_ns = GET(times[i].ran_ns),
+						.waited_ns = GET(times[i].waited_ns) };
 }
 
 /*

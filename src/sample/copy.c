@@ -12,6 +12,7 @@
 #include "sample/stacks_32.h"
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_x86.h"
+#include "xtop/memory/frame_cache.h"
 #include "xtop/memory/walk.h"
 
 /* No kernel has larger numbers. All are multiples of 8. */
@@ -60,6 +61,25 @@ void copy_poll_stacks(struct copier *copier)
 	if (stacks_are_32(&stacks) ? !stacks_32_check(&stacks) : !stacks_check(&stacks))
 		stacks.current_per_cpu = 0;
 	copier->stacks = stacks;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+#define COPIER_CACHE_PAGES 16384 /* 64 MiB of guest memory mapped at most */
+
+bool copier_open(struct copier *copier, const struct guest *guest, struct control *control)
+{
+	struct xtop_error *error;
+
+	*copier = (struct copier){ .guest = &guest->info, .control = control };
+	error = frame_cache_create(&guest->mapper, COPIER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
+				   &copier->cache);
+	if (!error)
+		return true;
+	control_set_message(control, error_message(error));
+	control_set_state(control, SAMPLER_FAILED);
+	error_destroy(error);
+	return false;
 }
 
 /* --- a vCPU ----------------------------------------------------------------------------------- */
@@ -166,8 +186,9 @@ static void copy_prepare_running(struct copy *copy, uint64_t task, struct copy_t
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
 		       struct copy_task *running)
 {
-	struct registers regs = root.width == ROOT_ARM64 ? stacks_arm64_made_registers()
-							 : stacks_made_registers(per_cpu_base);
+	/* Registers that lead to the per-CPU variables, and to no stack. */
+	struct registers regs = { .arch = root.width == ROOT_ARM64 ? ARCH_ARM64 : ARCH_X86,
+				  .gs_base_kernel = per_cpu_base };
 	struct copied copied = { .task = 0 };
 	struct copy copy = { .copier = copier, .regs = &regs, .copied = &copied, .own = root };
 	uint64_t task = running->task;

@@ -6,6 +6,12 @@
 #include "sample/stacks.h"
 
 /*
+ * Begins to copy from GUEST. Returns false if there is no memory; CONTROL then says that the
+ * sampler failed. The caller destroys copier->cache.
+ */
+bool copier_open(struct copier *copier, const struct guest *guest, struct control *control);
+
+/*
  * Reads what the resolver has written about the stacks of a Linux guest. Impossible numbers count
  * as "no Linux". Call this once a tick, outside the stop.
  */

@@ -19,15 +19,14 @@
 #include "config.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "sample/copy.h"
+#include "sample/schedule.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/fault.h"
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
 
-#define CRASH_SAMPLER_CACHE_PAGES 16384 /* SAMPLER_CACHE_PAGES of sampler.c */
 #define CRASH_SAMPLER_RETAKES     4     /* one for each level of page tables */
 #define CRASH_SAMPLER_NAP_NS      10000000
 
@@ -43,13 +42,6 @@ struct crash_sampler {
 	struct sampler_counts counts;
 };
 
-static void crash_sampler_nap(void)
-{
-	const struct timespec nap = { .tv_nsec = CRASH_SAMPLER_NAP_NS };
-
-	nanosleep(&nap, NULL);
-}
-
 static void crash_sampler_publish(struct crash_sampler *sampler, enum sampler_state state)
 {
 	sampler->counts.state = state;
@@ -59,20 +51,7 @@ static void crash_sampler_publish(struct crash_sampler *sampler, enum sampler_st
 	control_set_counts(sampler->control, &sampler->counts);
 }
 
-static void crash_sampler_fail(struct crash_sampler *sampler, const char *message)
-{
-	control_set_message(sampler->control, message);
-	crash_sampler_publish(sampler, SAMPLER_FAILED);
-}
-
 /* --- the stopped window ----------------------------------------------------------------------- */
-
-static void crash_sampler_count(struct crash_sampler *sampler, uint64_t stopped_ns)
-{
-	sampler->counts.stops++;
-	sampler->counts.stopped_ns += stopped_ns;
-	control_count_stopped(sampler->control, stopped_ns);
-}
 
 /*
  * Stops the guest, reads the registers of N vCPUs, from wanted[FIRST] on, and copies their stacks
@@ -83,7 +62,7 @@ static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, un
 			       char *room, size_t *size_bytes)
 {
 	struct guest *guest = sampler->guest;
-	uint64_t begin_ns;
+	uint64_t begin_ns, stopped_ns;
 	bool stopped;
 
 	guest_expect_stops(guest);
@@ -100,7 +79,10 @@ static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, un
 		}
 		guest->ops->release(guest->context);
 	}
-	crash_sampler_count(sampler, clock_now_ns() - begin_ns);
+	stopped_ns = clock_now_ns() - begin_ns;
+	sampler->counts.stops++;
+	sampler->counts.stopped_ns += stopped_ns;
+	control_count_stopped(sampler->control, stopped_ns);
 	guest_end_stops(guest);
 	if (stopped && guest->ops->read_registers)
 		guest->ops->read_registers(guest->context, &sampler->wanted[first], n);
@@ -109,11 +91,6 @@ static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, un
 
 /* --- around it -------------------------------------------------------------------------------- */
 
-static bool crash_sampler_is_over(const struct crash_sampler *sampler)
-{
-	return sampler->look.life == GUEST_GONE;
-}
-
 /* Finds the vCPUs that have registers. */
 static void crash_sampler_choose(struct crash_sampler *sampler)
 {
@@ -121,14 +98,14 @@ static void crash_sampler_choose(struct crash_sampler *sampler)
 		bool offline = sampler->look.states[vcpu] == VCPU_OFFLINE;
 
 		sampler->wanted[sampler->n_wanted].number = (uint16_t)vcpu;
-		if (!offline || (crash_sampler_is_over(sampler) &&
+		if (!offline || (sampler->look.life == GUEST_GONE &&
 				 crash_sampler_stop(sampler, sampler->n_wanted, 1, NULL, NULL)))
 			sampler->n_wanted++;
 	}
 }
 
 /* Maps the pages that the copies need. */
-static bool crash_sampler_map(struct crash_sampler *sampler)
+static void crash_sampler_map(struct crash_sampler *sampler)
 {
 	unsigned faults;
 
@@ -142,25 +119,25 @@ static bool crash_sampler_map(struct crash_sampler *sampler)
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);
 	sampler->counts.faults += faults;
-	return !faults;
 }
 
-static bool crash_sampler_misses(const struct crash_sampler *sampler)
+/*
+ * Judges the copies of a stop, during which FAULTS pages went away. Those were read as zeros, so
+ * any copy may be wrong. Returns whether a copy missed a page that was not mapped yet.
+ */
+static bool crash_sampler_judge(struct crash_sampler *sampler, unsigned faults)
 {
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (sampler->copied[i].missed)
-			return true;
-	return false;
-}
+	bool missed = false;
 
-/* If a page went away during the copies, it was read as zeros, and any copy may be wrong. */
-static void crash_sampler_judge(struct crash_sampler *sampler, unsigned faults)
-{
 	sampler->counts.faults += faults;
-	for (unsigned i = 0; faults && i < sampler->n_wanted; i++)
-		sampler->copied[i].cut = sampler->copied[i].user_cut = CUT_FAULT;
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		missed |= sampler->copied[i].missed;
+		if (faults)
+			sampler->copied[i].cut = sampler->copied[i].user_cut = CUT_FAULT;
+	}
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);
+	return missed;
 }
 
 /* Every vCPU with registers counts as running: an idle one would have no stack (sample.h). */
@@ -188,8 +165,7 @@ static bool crash_sampler_sample(struct crash_sampler *sampler)
 		size_bytes = sizeof(struct sample);
 		fault_arm();
 		taken = crash_sampler_stop(sampler, 0, sampler->n_wanted, room, &size_bytes);
-		crash_sampler_judge(sampler, fault_disarm());
-		if (!crash_sampler_misses(sampler))
+		if (!crash_sampler_judge(sampler, fault_disarm()))
 			break;
 	}
 	if (!taken)
@@ -211,7 +187,7 @@ static void crash_sampler_wait(struct crash_sampler *sampler)
 
 	while (!ring_is_consumed(sampler->ring, committed) &&
 	       !control_is_quitting(sampler->control))
-		crash_sampler_nap();
+		ticks_sleep_to(clock_now_ns() + CRASH_SAMPLER_NAP_NS);
 	copy_poll_stacks(&sampler->copier);
 }
 
@@ -221,7 +197,7 @@ static const char *crash_sampler_look(struct crash_sampler *sampler)
 	const struct guest_ops *ops = sampler->guest->ops;
 
 	if (!ops->look(sampler->guest->context, &sampler->look) ||
-	    (crash_sampler_is_over(sampler) && sampler->look.end == GUEST_END_UNKNOWN))
+	    (sampler->look.life == GUEST_GONE && sampler->look.end == GUEST_END_UNKNOWN))
 		return "the guest is gone: only on_crash=\"preserve\" keeps one that has crashed";
 	sampler->counts.ending = sampler->look.end;
 	crash_sampler_choose(sampler);
@@ -239,27 +215,18 @@ static const char *crash_sampler_look(struct crash_sampler *sampler)
 void crash_sampler_run(struct guest *guest, struct control *control, struct ring *ring)
 {
 	static struct crash_sampler sampler; /* too large for a stack */
-	struct xtop_error *error;
 	const char *failure;
 
 	sampler = (struct crash_sampler){ .guest = guest, .control = control, .ring = ring };
-	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
-	error = frame_cache_create(&guest->mapper, CRASH_SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
-				   &sampler.copier.cache);
-	if (error) {
-		control_set_message(control, error_message(error));
-		control_set_state(control, SAMPLER_FAILED);
-		error_destroy(error);
+	if (!copier_open(&sampler.copier, guest, control))
 		return;
-	}
 	failure = crash_sampler_look(&sampler);
 	crash_sampler_publish(&sampler, SAMPLER_RUNNING);
 	while (!failure && !control_is_quitting(control))
-		crash_sampler_nap();
+		ticks_sleep_to(clock_now_ns() + CRASH_SAMPLER_NAP_NS);
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
 	if (failure)
-		crash_sampler_fail(&sampler, failure);
-	else
-		crash_sampler_publish(&sampler, SAMPLER_ENDED);
+		control_set_message(control, failure);
+	crash_sampler_publish(&sampler, failure ? SAMPLER_FAILED : SAMPLER_ENDED);
 	frame_cache_destroy(sampler.copier.cache);
 }

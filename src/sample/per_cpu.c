@@ -63,12 +63,6 @@ bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, 
 	return true;
 }
 
-void per_cpu_find_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu)
-{
-	copy_prepare_task(copier, cpus->vcpus[vcpu].base, cpus->vcpus[vcpu].root,
-			  &cpus->vcpus[vcpu].running);
-}
-
 void per_cpu_find_lock_waits(const struct per_cpus *cpus, const struct copier *copier,
 			     unsigned n_vcpus, struct guest_look *look)
 {

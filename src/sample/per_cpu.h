@@ -12,12 +12,15 @@
 
 #include "sample/copy.h"
 
+/* What the sampler knows of one CPU. */
+struct per_cpu {
+	uint64_t base;            /* address of the per-CPU variables on x86; 0: not known */
+	struct memory_root root;  /* page tables in the last sample */
+	struct copy_task running; /* found by copy_prepare_task() */
+};
+
 struct per_cpus {
-	struct {
-		uint64_t base;           /* address of the per-CPU variables on x86; 0: not known */
-		struct memory_root root; /* page tables in the last sample */
-		struct copy_task running; /* found by per_cpu_find_task() */
-	} vcpus[GUEST_MAX_VCPUS];
+	struct per_cpu vcpus[GUEST_MAX_VCPUS];
 };
 
 /* Call this with the registers of every vCPU that was sampled. */
@@ -30,9 +33,6 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 		      uint64_t offset, uint64_t *value);
 bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
 		      uint64_t offset, uint32_t *value);
-
-/* Calls copy_prepare_task() for the task that runs on VCPU. */
-void per_cpu_find_task(struct per_cpus *cpus, struct copier *copier, unsigned vcpu);
 
 /*
  * Sets the state of blocked vCPUs whose kernel waits for a spinlock to VCPU_LOCK_WAIT in LOOK.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: how long each vCPU ran, and how long it wanted to run and had no physical
- * CPU. Sampler's thread, while the guest runs.
+ * Private to sample/: what Xen tells of time. How long each vCPU ran, and how long it wanted to run
+ * and had no physical CPU; how far Xen's clock is ahead of dom0's. Sampler's thread, while the
+ * guest runs.
  *
  * Xen counts how long each vCPU has run. The states that a look finds are not enough. Where dom0
  * and the guest share a physical CPU, the look itself runs on that CPU. Then the look finds every
@@ -10,8 +11,8 @@
  * State. A sample stands for the time until the next sample, and each vCPU has an account of that
  * time:
  *
- *	the vCPU ran until the next sample       + the time that it ran
- *	the sample has said that it is running   - the time until the next sample
+ *         the vCPU ran until the next sample       + the time that it ran         the sample has
+ * said that it is running   - the time until the next sample
  *
  * A vCPU that the look finds waiting counts as running while its account is not negative. So over
  * many samples the share of RUNNING is the share of time that the vCPU ran. The other samples of a
@@ -21,10 +22,8 @@
  * Waiting. Xen does not tell dom0 how long a vCPU waited, but it tells the vCPU itself. Linux keeps
  * what Xen tells in a per-CPU variable, xen_runstate (drivers/xen/time.c):
  *
- *	struct vcpu_runstate_info (Xen 4.17 public/vcpu.h)
- *	  0   4   state
- *	  8   8   when it began
- *	  16  32  time in each state, in ns: running, runnable, blocked, offline
+ *         struct vcpu_runstate_info (Xen 4.17 public/vcpu.h)        0   4   state           8   8
+ * when it began           16  32  time in each state, in ns: running, runnable, blocked, offline
  *
  * Xen updates the variable when it gives the vCPU a physical CPU, so a wait shows once it is over.
  * The guest can write there, too, so the waiting time is at most the time in which the vCPU did not
@@ -59,5 +58,20 @@ void run_time_read(struct run_time *run_time, const struct per_cpus *cpus,
 void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_look *look);
 /* The guest was paused or was not sampled: the time up to the next sample belongs to no sample. */
 void run_time_reset(struct run_time *run_time);
+
+/*
+ * How far Xen's system time is ahead of dom0's CLOCK_MONOTONIC. Guests derive their clocks from
+ * Xen's time; samples have dom0's time. The caller zeroes the struct first.
+ */
+struct xen_clock {
+	uint64_t next_ns; /* when to ask Xen again */
+};
+
+/*
+ * Asks Xen at most ten times a second, or once a second if not OFTEN. NOW_NS is about the present
+ * time. Returns false if it is not time to ask, or if Xen did not answer soon enough.
+ */
+bool xen_clock_measure(struct xen_clock *clock, const struct guest *guest, bool often,
+		       uint64_t now_ns, uint64_t *ahead_ns);
 
 #endif

@@ -34,7 +34,6 @@
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
 
-#define SAMPLER_CACHE_PAGES 16384 /* 64 MiB of guest memory mapped at most */
 /*
  * In the lab mapping and unmapping a page costs 33,000 instructions, so the limit is 165 million a
  * second. 99 samples a second of 8 vCPUs may need five new pages for each vCPU.
@@ -104,12 +103,14 @@ static void sampler_choose_asleep(struct sampler *sampler)
 /* Chooses the vCPUs that are sampled: all that run or wait. */
 static void sampler_choose(struct sampler *sampler)
 {
-	sampler->n_wanted = 0;
+	sampler->n_wanted = sampler->n_waiting = 0;
 	sampler->registers_only = sampler->bare;
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
 		if (sampler->look.states[vcpu] > VCPU_BLOCKED) {
-			sampler->copies[sampler->n_wanted].waits =
-				sampler->look.states[vcpu] != VCPU_RUNNING;
+			bool waits = sampler->look.states[vcpu] != VCPU_RUNNING;
+
+			sampler->n_waiting += waits;
+			sampler->copies[sampler->n_wanted].waits = waits;
 			sampler->wanted[sampler->n_wanted++].number = (uint16_t)vcpu;
 		}
 	if (!sampler->n_wanted && !sampler->stopped_once)
@@ -130,21 +131,27 @@ static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
  */
 static void sampler_find_tasks(struct sampler *sampler)
 {
+	sampler->n_cached = 0;
 	if (sampler->registers_only)
 		return;
 	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		struct guest_vcpu *vcpu = &sampler->wanted[i];
+		struct per_cpu *per_cpu = &sampler->per_cpus.vcpus[vcpu->number];
 
 		sampler_select(sampler, vcpu->number);
 		vcpu->cached_cpu_ns =
 			sample_cache_find(&sampler->cache, vcpu->number,
 					  sampler->look.cpu_ns[vcpu->number], &sampler->copier);
-		if (!vcpu->cached_cpu_ns)
-			per_cpu_find_task(&sampler->per_cpus, &sampler->copier, vcpu->number);
+		if (vcpu->cached_cpu_ns)
+			sampler->n_cached++;
+		else
+			copy_prepare_task(&sampler->copier, per_cpu->base, per_cpu->root,
+					  &per_cpu->running);
 	}
 	if (sampler_end_reading(sampler))
 		return;
+	sampler->n_cached = 0;
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
 		sampler->wanted[i].cached_cpu_ns = 0;
 }
@@ -279,19 +286,6 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 
 /* --- the guest's life ------------------------------------------------------------------------- */
 
-static enum sampler_state sampler_state_of(enum guest_life life)
-{
-	switch (life) {
-	case GUEST_RUNS:
-		return SAMPLER_RUNNING;
-	case GUEST_PAUSED_BY_OTHERS:
-		return SAMPLER_GUEST_PAUSED;
-	case GUEST_GONE:
-		break;
-	}
-	return SAMPLER_GUEST_AWAY;
-}
-
 /*
  * Whether the guest must not be stopped now: after the first stop the resolver takes a while to
  * learn from that sample what the next samples need.
@@ -354,6 +348,11 @@ static char *sampler_reserve(struct sampler *sampler)
 static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_state before,
 				       const char *room)
 {
+	static const enum sampler_state states[] = {
+		[GUEST_RUNS] = SAMPLER_RUNNING,
+		[GUEST_PAUSED_BY_OTHERS] = SAMPLER_GUEST_PAUSED,
+		[GUEST_GONE] = SAMPLER_GUEST_AWAY,
+	};
 	enum sampler_state state;
 
 	if (!room && before == SAMPLER_RUNNING &&
@@ -361,7 +360,7 @@ static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_sta
 		return before;
 	if (!sampler_look_at_guest(sampler, before, room))
 		return SAMPLER_GUEST_AWAY;
-	state = sampler_state_of(sampler->look.life);
+	state = states[sampler->look.life];
 	if (state == SAMPLER_GUEST_AWAY)
 		sampler->counts.ending = sampler->look.end;
 	else
@@ -456,22 +455,14 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 			   bool bare)
 {
 	static struct sampler sampler; /* too large for a stack */
-	struct xtop_error *error;
 	enum sampler_state end;
 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
-	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
 	sampler.bare = bare;
 	for (unsigned i = 0; bare && i < GUEST_MAX_VCPUS; i++)
 		sampler.copies[i].copied.cut = CUT_LIMIT;
-	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
-				   &sampler.copier.cache);
-	if (error) {
-		control_set_message(control, error_message(error));
-		control_set_state(control, SAMPLER_FAILED);
-		error_destroy(error);
+	if (!copier_open(&sampler.copier, guest, control))
 		return;
-	}
 	if (!bare)
 		sample_cache_create(&sampler.cache, guest->info.n_vcpus);
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);

@@ -22,6 +22,16 @@
 #define SAMPLER_FEW     2 /* if more vCPUs wait, one of them will run before all are read */
 #define SAMPLER_RETAKES 2 /* retakes of a sample: the guest may have run on to other pages */
 
+/* Fills the head of a sample of the wanted vCPUs, which takes SIZE_BYTES. */
+static void sampler_set_head(struct sampler *sampler, size_t size_bytes, uint64_t time_ns,
+			     uint64_t stopped_ns)
+{
+	sampler->head.time_ns = time_ns;
+	sampler->head.stopped_ns = stopped_ns < UINT32_MAX ? (uint32_t)stopped_ns : UINT32_MAX;
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+}
+
 /* --- the stopped window ----------------------------------------------------------------------- */
 
 /*
@@ -121,10 +131,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	if (!stopped)
 		return false;
 	sampler_end_copies(sampler, room);
-	sampler->head.time_ns = begin_ns;
-	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
-	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
-	sampler->head.size_bytes = (uint32_t)size_bytes;
+	sampler_set_head(sampler, size_bytes, begin_ns, *stopped_ns);
 	return true;
 }
 
@@ -221,17 +228,6 @@ static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 
 /* --- without a stop --------------------------------------------------------------------------- */
 
-/* Whether the stacks of all wanted vCPUs are in the cache. Then a stop would tell nothing new. */
-static bool sampler_has_cached_all(const struct sampler *sampler)
-{
-	if (!sampler->n_wanted || sampler->registers_only)
-		return false;
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->wanted[i].cached_cpu_ns)
-			return false;
-	return true;
-}
-
 /* Fills ROOM from the cache. The guest runs, but the look found that these vCPUs did not. */
 static void sampler_fill_cached(struct sampler *sampler, char *room)
 {
@@ -247,18 +243,7 @@ static void sampler_fill_cached(struct sampler *sampler, char *room)
 	}
 	sampler_build_heads(sampler, room);
 	sampler->counts.unstopped++;
-	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
-	sampler->head.size_bytes = (uint32_t)size_bytes;
-}
-
-static bool sampler_all_wait(const struct sampler *sampler)
-{
-	if (sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
-		return false;
-	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		if (!sampler->copies[i].waits)
-			return false;
-	return true;
+	sampler_set_head(sampler, size_bytes, sampler->head.time_ns, 0);
 }
 
 /* Copies the stacks to ROOM while the guest runs. Returns 0 if a page was missing. */
@@ -315,10 +300,11 @@ static size_t sampler_peek(struct sampler *sampler, char *room)
  */
 static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 {
-	uint64_t begin_ns, paused_ns;
+	uint64_t begin_ns;
 	size_t size_bytes;
 
-	if (!sampler->guest->ops->peek || !sampler_all_wait(sampler))
+	if (!sampler->guest->ops->peek || sampler->n_waiting != sampler->n_wanted ||
+	    sampler->n_wanted > SAMPLER_FEW || sampler->registers_only)
 		return false;
 	begin_ns = clock_now_ns();
 	size_bytes = sampler_peek(sampler, room);
@@ -329,11 +315,7 @@ static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 	sampler->stopped_once = true;
 	sampler->now_ns = clock_now_ns();
 	sampler_end_copies(sampler, room);
-	paused_ns = sampler->later.paused_ns;
-	sampler->head.time_ns = begin_ns;
-	sampler->head.stopped_ns = paused_ns < UINT32_MAX ? (uint32_t)paused_ns : UINT32_MAX;
-	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
-	sampler->head.size_bytes = (uint32_t)size_bytes;
+	sampler_set_head(sampler, size_bytes, begin_ns, sampler->later.paused_ns);
 	return true;
 }
 
@@ -362,7 +344,7 @@ bool sampler_fill(struct sampler *sampler, char *room)
 {
 	bool filled = true;
 
-	if (sampler_has_cached_all(sampler)) {
+	if (sampler->n_wanted && sampler->n_cached == sampler->n_wanted) {
 		sampler_fill_cached(sampler, room);
 	} else if (sampler->n_wanted && !sampler_fill_waiting(sampler, room)) {
 		guest_expect_stops(sampler->guest);

@@ -10,7 +10,6 @@
 #include "sample/run_time.h"
 #include "sample/sample_cache.h"
 #include "sample/schedule.h"
-#include "sample/xen_clock.h"
 #include "xtop/sample/sampler.h"
 
 struct vcpu_copy {
@@ -38,6 +37,8 @@ struct sampler {
 	struct per_cpus per_cpus;
 	unsigned n_touched; /* the ring has memory for a sample of this many vCPUs */
 	unsigned n_wanted;  /* vCPUs that run, or wait for a physical CPU or a spinlock */
+	unsigned n_waiting; /* wanted vCPUs that wait */
+	unsigned n_cached;  /* wanted vCPUs whose stacks are in the cache */
 	struct guest_vcpu wanted[GUEST_MAX_VCPUS]; /* the array for guest_ops.stop() */
 	struct vcpu_copy copies[GUEST_MAX_VCPUS]; /* what was copied of each wanted vCPU */
 	struct sample_cache cache;

@@ -37,6 +37,4 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_go_x86.c \
 	src/sample/stacks_i386.c \
 	src/sample/stacks_x86.c \
-	src/sample/stacks_x86.h \
-	src/sample/xen_clock.c \
-	src/sample/xen_clock.h
+	src/sample/stacks_x86.h

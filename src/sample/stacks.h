@@ -69,6 +69,22 @@ static inline bool stacks_are_32(const struct linux_stacks *stacks)
 	return stacks->per_cpu_table && stacks->current_per_cpu != CURRENT_IN_REGISTER;
 }
 
+/* Sets the members that are the same for every Linux guest before its stacks are looked for. */
+static inline void stacks_init(struct copy *copy)
+{
+	copy->kernel = copy->own;
+	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
+	copy->user_regs = 0;
+}
+
+/*
+ * Reads the word of kernel memory at ADDRESS, a multiple of 8. Returns false if it cannot be read.
+ */
+static inline bool stacks_read(struct copy *copy, uint64_t address, uint64_t *word)
+{
+	return piece_writer_read(&copy->writer, copy->kernel, address, word) == CUT_NONE;
+}
+
 /* Whether ADDRESS is in the upper half of the address space, which belongs to the kernel. */
 static inline bool address_is_kernel(uint64_t address)
 {
@@ -124,11 +140,9 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 	uint64_t mm, start;
 
 	if (!stacks->mm_start_stack || !copy->copied->task ||
-	    piece_writer_read(&copy->writer, copy->kernel, copy->copied->task + stacks->task_mm,
-			      &mm) != CUT_NONE ||
+	    !stacks_read(copy, copy->copied->task + stacks->task_mm, &mm) ||
 	    !address_is_kernel_pointer(mm) ||
-	    piece_writer_read(&copy->writer, copy->kernel, mm + stacks->mm_start_stack, &start) !=
-		    CUT_NONE)
+	    !stacks_read(copy, mm + stacks->mm_start_stack, &start))
 		return 0;
 	return start;
 }
@@ -144,11 +158,8 @@ static __attribute__((noinline, unused)) uint64_t stacks_read_tables(struct copy
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t mm, pgd, frame;
 
-	if (!stacks->mm_pgd ||
-	    piece_writer_read(&copy->writer, copy->kernel, address, &mm) != CUT_NONE ||
-	    !address_is_kernel_pointer(mm) ||
-	    piece_writer_read(&copy->writer, copy->kernel, mm + stacks->mm_pgd, &pgd) != CUT_NONE ||
-	    !address_is_kernel_pointer(pgd))
+	if (!stacks->mm_pgd || !stacks_read(copy, address, &mm) || !address_is_kernel_pointer(mm) ||
+	    !stacks_read(copy, mm + stacks->mm_pgd, &pgd) || !address_is_kernel_pointer(pgd))
 		return 0;
 	frame = piece_writer_find_frame(&copy->writer, copy->kernel, pgd).value;
 	return frame ? frame << GUEST_PAGE_SHIFT | (pgd & GUEST_PAGE_MASK) : 0;

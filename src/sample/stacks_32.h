@@ -28,8 +28,7 @@ static inline bool stacks_32_read(struct copy *copy, uint64_t address, uint64_t 
 {
 	uint64_t half = address & sizeof(uint32_t), both;
 
-	if (address % sizeof(uint32_t) ||
-	    piece_writer_read(&copy->writer, copy->kernel, address - half, &both) != CUT_NONE)
+	if (address % sizeof(uint32_t) || !stacks_read(copy, address - half, &both))
 		return false;
 	*word = (uint32_t)(both >> 8 * half);
 	return true;
@@ -77,6 +76,14 @@ static inline enum sample_cut stacks_32_copy_user(struct copy *copy, enum sample
 		return CUT_NOT_PRESENT;
 	return piece_writer_add(&copy->writer, kind, copy->own, address,
 				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
+}
+
+/* Copies the stack of user code, and finds the frame of its page at PC. */
+static inline void stacks_32_copy_user_code(struct copy *copy, uint64_t sp, uint64_t pc)
+{
+	copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
+	if (!stacks_32_is_kernel(pc)) /* last: see stacks_code_frame() in stacks_x86.c */
+		copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 }
 
 /* Whether the numbers in STACKS, which has a per_cpu_table, are possible for 32 bits. */

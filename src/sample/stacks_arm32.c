@@ -34,13 +34,11 @@ static void arm32_begin(struct copy *copy)
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 
 	copy->own.arm64.off0 = 0;
-	copy->kernel = copy->own;
+	stacks_init(copy);
 	if (stacks->kernel_cr3) {
 		copy->kernel.arm64.table0 = stacks->kernel_cr3;
 		copy->kernel.arm64.size0 = 0;
 	}
-	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
-	copy->user_regs = 0;
 	copy->copied->task = stacks_32_read_current(copy);
 	if (stacks_32_find_task(copy))
 		copy->user_regs = copy->task.end - ARM32_STACK_UNUSED - PT_ARM32_BYTES;
@@ -89,13 +87,11 @@ static enum sample_cut arm32_copy_saved_user(struct copy *copy)
 
 void stacks_arm32_copy_linux(struct copy *copy, bool user)
 {
-	uint64_t sp = registers_stack_pointer(copy->regs), pc = registers_pc(copy->regs);
+	uint64_t sp = registers_stack_pointer(copy->regs);
 
 	arm32_begin(copy);
 	if (user) {
-		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
-		if (!stacks_32_is_kernel(pc)) /* last: see stacks_code_frame() in stacks_x86.c */
-			copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
+		stacks_32_copy_user_code(copy, sp, registers_pc(copy->regs));
 		return;
 	}
 	copy->copied->cut = arm32_copy_kernel(copy, sp);

@@ -43,16 +43,9 @@ static void arm64_begin(struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 
-	copy->kernel = copy->own;
+	stacks_init(copy);
 	if (stacks->kernel_cr3)
 		copy->kernel.arm64.table1 = stacks->kernel_cr3;
-	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
-	copy->user_regs = 0;
-}
-
-static bool arm64_read(struct copy *copy, uint64_t address, uint64_t *word)
-{
-	return piece_writer_read(&copy->writer, copy->kernel, address, word) == CUT_NONE;
 }
 
 static void arm64_find_task(struct copy *copy, uint64_t task)
@@ -61,7 +54,7 @@ static void arm64_find_task(struct copy *copy, uint64_t task)
 	uint64_t stack;
 
 	copy->copied->task = task;
-	if (!arm64_read(copy, task + stacks->task_stack, &stack) ||
+	if (!stacks_read(copy, task + stacks->task_stack, &stack) ||
 	    !address_is_kernel_pointer(stack) || stack > UINT64_MAX - stacks->stack_bytes)
 		return;
 	copy->task.start = stack;
@@ -79,9 +72,9 @@ static uint64_t arm64_read_entry_task(struct copy *copy)
 	uint64_t entry = stacks->per_cpu_table + sizeof(uint64_t) * copy->copier->vcpu;
 	uint64_t distance, task;
 
-	if (!stacks->entry_task_per_cpu || !arm64_read(copy, entry, &distance) ||
+	if (!stacks->entry_task_per_cpu || !stacks_read(copy, entry, &distance) ||
 	    !address_is_kernel_pointer(stacks->entry_task_per_cpu + distance) ||
-	    !arm64_read(copy, stacks->entry_task_per_cpu + distance, &task) ||
+	    !stacks_read(copy, stacks->entry_task_per_cpu + distance, &task) ||
 	    !address_is_kernel_pointer(task))
 		return 0;
 	return task;
@@ -110,7 +103,7 @@ static uint64_t arm64_find_link(struct copy *copy, uint64_t sp)
 		if (stack_extent_has(copy->task, record))
 			return record;
 		if (record < sp || !stack_extent_has(copy->irq, record) ||
-		    !arm64_read(copy, record, &next))
+		    !stacks_read(copy, record, &next))
 			return 0;
 		sp = record + 1;
 		record = next;
@@ -165,8 +158,8 @@ static enum sample_cut arm64_copy_saved_user(struct copy *copy)
 
 	if (!copy->user_regs)
 		return CUT_NONE;
-	if (!arm64_read(copy, copy->user_regs + PT_ARM64_AT(PT_ARM64_PSTATE), &pstate) ||
-	    !arm64_read(copy, copy->user_regs + PT_ARM64_AT(pt_regs_arm64_sp(pstate)), &sp))
+	if (!stacks_read(copy, copy->user_regs + PT_ARM64_AT(PT_ARM64_PSTATE), &pstate) ||
+	    !stacks_read(copy, copy->user_regs + PT_ARM64_AT(pt_regs_arm64_sp(pstate)), &sp))
 		return CUT_NOT_MAPPED;
 	if (pstate_arm64_is_user32(pstate))
 		return arm64_copy_user32(copy, STACK_USER, sp);
@@ -225,12 +218,12 @@ static void arm64_copy_entering(struct copy *copy)
 	if (at && !pstate_arm64_is_user64(pstate)) {
 		copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, at,
 						     copy->copier->stacks.regs_below_top);
-		if (arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_PC), &saved[0]) &&
-		    arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_PSTATE), &saved[1]) &&
+		if (stacks_read(copy, at + PT_ARM64_AT(PT_ARM64_PC), &saved[0]) &&
+		    stacks_read(copy, at + PT_ARM64_AT(PT_ARM64_PSTATE), &saved[1]) &&
 		    registers_arm64_are_saved(regs, saved[0])) {
 			if (!registers_arm64_came_from_user(regs))
 				pstate = saved[1];
-			arm64_read(copy, at + PT_ARM64_AT(PT_ARM64_X13), &sp);
+			stacks_read(copy, at + PT_ARM64_AT(PT_ARM64_X13), &sp);
 		}
 	}
 	copy->copied->user_cut = pstate_arm64_is_user32(pstate)
@@ -284,7 +277,7 @@ struct copy_task stacks_arm64_find_running(struct copy *copy)
 /* Reads register NUMBER of the task's pt_regs. Returns false if it is not the user's. */
 static bool arm64_read_saved(struct copy *copy, enum pt_regs_arm64_word number, uint64_t *value)
 {
-	return arm64_read(copy, copy->user_regs + PT_ARM64_AT(number), value) &&
+	return stacks_read(copy, copy->user_regs + PT_ARM64_AT(number), value) &&
 	       !address_is_kernel(*value);
 }
 

@@ -17,12 +17,6 @@ static inline bool stacks_arm64_can_walk(const struct registers *regs)
 /* What stacks_copy_linux() of stacks_x86.h is for x86-64. */
 void stacks_arm64_copy_linux(struct copy *copy, bool user);
 
-/* Registers that lead to no stack. */
-static inline struct registers stacks_arm64_made_registers(void)
-{
-	return (struct registers){ .arch = ARCH_ARM64 };
-}
-
 /* What stacks_find_running() and stacks_map_task() of stacks_x86.h are for x86-64. */
 struct copy_task stacks_arm64_find_running(struct copy *copy);
 void stacks_arm64_map_task(struct copy *copy, const struct copy_task *running);

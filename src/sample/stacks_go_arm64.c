@@ -9,31 +9,21 @@
 
 #include "sample/stacks_go.h"
 
-/* The user's register at WORD of struct pt_regs; in user mode the vCPU's, which is OWN. */
-static uint64_t go_arm64_register(struct copy *copy, unsigned word, uint64_t own)
-{
-	if (copy->user_regs &&
-	    piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + PT_ARM64_AT(word),
-			      &own) != CUT_NONE)
-		return 0;
-	return own;
-}
-
 static uint64_t go_arm64_read_g(struct copy *copy, const struct go_stacks *at)
 {
 	(void)at; /* GO_G_IN_REGISTER */
-	return go_arm64_register(copy, PT_ARM64_X0 + REGISTER_ARM64_GO_G,
-				 copy->regs->arm64.x[REGISTER_ARM64_GO_G]);
+	return stacks_read_go_register(copy, PT_ARM64_X0 + REGISTER_ARM64_GO_G,
+				       copy->regs->arm64.x[REGISTER_ARM64_GO_G]);
 }
 
 static uint64_t go_arm64_read_frame_pointer(struct copy *copy)
 {
-	return go_arm64_register(copy, PT_ARM64_X29, copy->regs->arm64.x[REGISTER_ARM64_FP]);
+	return stacks_read_go_register(copy, PT_ARM64_X29, copy->regs->arm64.x[REGISTER_ARM64_FP]);
 }
 
 static uint64_t go_arm64_read_pc(struct copy *copy)
 {
-	return go_arm64_register(copy, PT_ARM64_PC, copy->regs->arm64.pc);
+	return stacks_read_go_register(copy, PT_ARM64_PC, copy->regs->arm64.pc);
 }
 
 static uint64_t go_arm64_thread_pointer(const struct copy *copy)

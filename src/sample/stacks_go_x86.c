@@ -8,16 +8,6 @@
 #include "sample/stacks_go.h"
 #include "xtop/base/registers_x86.h"
 
-/* The user's register at WORD of struct pt_regs; in user mode the vCPU's, which is OWN. */
-static uint64_t go_x86_register(struct copy *copy, unsigned word, uint64_t own)
-{
-	if (copy->user_regs &&
-	    piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + sizeof(own) * word,
-			      &own) != CUT_NONE)
-		return 0;
-	return own;
-}
-
 static uint64_t go_x86_read_g(struct copy *copy, const struct go_stacks *at)
 {
 	uint64_t g;
@@ -30,12 +20,12 @@ static uint64_t go_x86_read_g(struct copy *copy, const struct go_stacks *at)
 
 static uint64_t go_x86_read_frame_pointer(struct copy *copy)
 {
-	return go_x86_register(copy, PT_REGS_RBP, copy->regs->rbp);
+	return stacks_read_go_register(copy, PT_REGS_RBP, copy->regs->rbp);
 }
 
 static uint64_t go_x86_read_pc(struct copy *copy)
 {
-	return go_x86_register(copy, PT_REGS_RIP, copy->regs->rip);
+	return stacks_read_go_register(copy, PT_REGS_RIP, copy->regs->rip);
 }
 
 static uint64_t go_x86_thread_pointer(const struct copy *copy)

@@ -123,11 +123,9 @@ static void i386_begin(struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 
-	copy->kernel = copy->own;
+	stacks_init(copy);
 	if (stacks->kernel_cr3)
 		copy->kernel.cr3 = stacks->kernel_cr3;
-	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
-	copy->user_regs = 0;
 	copy->copied->task = stacks_32_read_current(copy);
 }
 
@@ -135,11 +133,7 @@ void stacks_i386_copy_linux(struct copy *copy, bool user)
 {
 	i386_begin(copy);
 	if (user) {
-		copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, copy->regs->rsp);
-		/* Last: see stacks_code_frame() in stacks_x86.c. */
-		if (!stacks_32_is_kernel(copy->regs->rip))
-			copy->copied->frame =
-				piece_writer_find_frame(&copy->writer, copy->own, copy->regs->rip);
+		stacks_32_copy_user_code(copy, copy->regs->rsp, copy->regs->rip);
 		return;
 	}
 	i386_find_task(copy);

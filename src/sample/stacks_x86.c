@@ -62,8 +62,7 @@ static uint64_t stacks_read_per_cpu(struct copy *copy, uint64_t offset)
 {
 	uint64_t pointer;
 
-	if (piece_writer_read(&copy->writer, copy->kernel, stacks_per_cpu_base(copy->regs) + offset,
-			      &pointer) != CUT_NONE ||
+	if (!stacks_read(copy, stacks_per_cpu_base(copy->regs) + offset, &pointer) ||
 	    !address_is_kernel_pointer(pointer))
 		return 0;
 	return pointer;
@@ -77,8 +76,7 @@ static uint64_t stacks_task_top(struct copy *copy)
 	if (stacks->top_per_cpu)
 		return stacks_read_per_cpu(copy, stacks->top_per_cpu);
 	if (!copy->copied->task ||
-	    piece_writer_read(&copy->writer, copy->kernel, copy->copied->task + stacks->task_stack,
-			      &stack) != CUT_NONE ||
+	    !stacks_read(copy, copy->copied->task + stacks->task_stack, &stack) ||
 	    !address_is_kernel_pointer(stack) || stack > UINT64_MAX - stacks->stack_bytes)
 		return 0;
 	return stack + stacks->stack_bytes - stacks->top_padding;
@@ -112,10 +110,8 @@ static bool stacks_find_next_task(struct copy *copy)
 	uint64_t user_regs = top - stacks->regs_below_top;
 
 	if (stacks_is_entry_stack(rsp) || !top || rsp >= user_regs ||
-	    piece_writer_read(&copy->writer, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_CS),
-			      &cs) != CUT_NONE ||
-	    piece_writer_read(&copy->writer, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_RSP),
-			      &sp) != CUT_NONE ||
+	    !stacks_read(copy, user_regs + PT_REGS_AT(PT_REGS_CS), &cs) ||
+	    !stacks_read(copy, user_regs + PT_REGS_AT(PT_REGS_RSP), &sp) ||
 	    !stacks_is_user_selector(cs) || address_is_kernel(sp))
 		return false;
 	copy->task.start = start;
@@ -164,7 +160,7 @@ static bool stacks_find_link(struct copy *copy, uint64_t start, uint64_t end, ui
 		uint64_t at = end - words * sizeof(uint64_t);
 		uint64_t word;
 
-		if (piece_writer_read(&copy->writer, copy->kernel, at, &word) != CUT_NONE)
+		if (!stacks_read(copy, at, &word))
 			return false;
 		if (stacks_is_link(copy, word)) {
 			*address = word;
@@ -285,12 +281,9 @@ static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 	uint64_t end = (copy->regs->rsp | GUEST_PAGE_MASK) + 1, iret = end - IRET_BYTES, cs, ss;
 
 	if (!stacks_is_entry_stack(copy->regs->rsp) || end - copy->regs->rsp < IRET_BYTES ||
-	    piece_writer_read(&copy->writer, copy->kernel, iret + IRET_AT(PT_REGS_CS), &cs) !=
-		    CUT_NONE ||
-	    piece_writer_read(&copy->writer, copy->kernel, iret + IRET_AT(PT_REGS_SS), &ss) !=
-		    CUT_NONE ||
-	    piece_writer_read(&copy->writer, copy->kernel, iret + IRET_AT(PT_REGS_RSP), sp) !=
-		    CUT_NONE)
+	    !stacks_read(copy, iret + IRET_AT(PT_REGS_CS), &cs) ||
+	    !stacks_read(copy, iret + IRET_AT(PT_REGS_SS), &ss) ||
+	    !stacks_read(copy, iret + IRET_AT(PT_REGS_RSP), sp))
 		return false;
 	*top = end;
 	return (cs & ~SELECTOR_INDEX) == 3 && (ss & ~SELECTOR_INDEX) == 3 &&
@@ -350,11 +343,9 @@ static void stacks_begin(struct copy *copy)
 {
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 
-	copy->kernel = copy->own;
+	stacks_init(copy);
 	if (stacks->kernel_cr3)
 		copy->kernel.cr3 = stacks->kernel_cr3;
-	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
-	copy->user_regs = 0;
 	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
 }
 
@@ -496,8 +487,7 @@ struct copy_task stacks_find_running(struct copy *copy)
 /* Reads register NUMBER at the top of the task's stack. Returns false if it is not the user's. */
 static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *value)
 {
-	return piece_writer_read(&copy->writer, copy->kernel, copy->user_regs + PT_REGS_AT(number),
-				 value) == CUT_NONE &&
+	return stacks_read(copy, copy->user_regs + PT_REGS_AT(number), value) &&
 	       !address_is_kernel(*value);
 }
 

@@ -39,12 +39,6 @@ static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 
-/* Registers that lead to the per-cpu variables at BASE, and to no stack. */
-static inline struct registers stacks_made_registers(uint64_t base)
-{
-	return (struct registers){ .gs_base_kernel = base };
-}
-
 /* Outside the stop: finds the task that runs. */
 struct copy_task stacks_find_running(struct copy *copy);
 /*

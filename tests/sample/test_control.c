@@ -409,9 +409,9 @@ static void test_signals(void)
 		      control_get_resets(control) == 2,
 	      "then");
 	control_set_hold(control);
-	control_set_guest_known(control);
+	control_set_guest_known(control, true);
 	check(!control_is_on_hold(control), "no hold once the guest is known");
-	control_set_guest_unknown(control);
+	control_set_guest_known(control, false);
 	check(control_is_on_hold(control), "on hold again when it is not known any more");
 	end();
 }

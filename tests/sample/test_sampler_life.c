@@ -99,7 +99,7 @@ static void test_goes_on(void)
 	control_set_counts(fixture.control, &before);
 	control_restart(fixture.control);
 	control_set_hold(fixture.control);
-	control_set_guest_unknown(fixture.control);
+	control_set_guest_known(fixture.control, false);
 	fixture.memory->look.life = GUEST_RUNS;
 	fixture.memory->looks = 0;
 	fixture.scene = see_share;

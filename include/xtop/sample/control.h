@@ -140,10 +140,11 @@ uint64_t control_get_next(const struct control *control);
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
 bool control_is_hurrying(const struct control *control);
-/* The resolver knows what it needs to know of the guest. */
-void control_set_guest_known(struct control *control);
-/* The resolver no longer knows the guest: after a reboot the guest is another one. */
-void control_set_guest_unknown(struct control *control);
+/*
+ * KNOWN: the resolver knows what it needs to know of the guest. Not KNOWN: the resolver no longer
+ * knows the guest, which is another one after a reboot.
+ */
+void control_set_guest_known(struct control *control, bool known);
 
 /* Sampler. */
 double control_get_rate(const struct control *control);
