@@ -40,11 +40,6 @@ static size_t call_words(uint64_t bits)
 	return (size_t)((bits + CALL_WORD_BITS - 1) / CALL_WORD_BITS);
 }
 
-static bool call_bit(const uint64_t *words, uint64_t i)
-{
-	return words[i / CALL_WORD_BITS] >> (i % CALL_WORD_BITS) & 1;
-}
-
 static void call_set_bit(uint64_t *words, uint64_t i)
 {
 	words[i / CALL_WORD_BITS] |= 1ULL << (i % CALL_WORD_BITS);
@@ -113,7 +108,7 @@ static size_t call_targets_count_pages(const struct call_targets *targets, size_
 	size_t n = 0;
 
 	while (n < CALL_CHUNK_BYTES / CALL_PAGE_BYTES && page + n < targets->n_pages &&
-	       !call_bit(targets->pages, page + n))
+	       !(targets->pages[(page + n) / CALL_WORD_BITS] >> (page + n) % CALL_WORD_BITS & 1))
 		n++;
 	return n;
 }

@@ -26,6 +26,11 @@ bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *liter
 	return true;
 }
 
+/* DWARF's numbers of the registers in enum cfi_kept. */
+static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
+	CFI_DWARF_RETURN, CFI_DWARF_RBX, CFI_DWARF_RBP, 12, 13, 14, 15,
+};
+
 const struct cfi_machine cfi_machine_64 = {
 	.word_bytes = 8,
 	.n_places = CFI_X86_PLACES,

@@ -60,16 +60,6 @@ static const uint8_t cfi_kept_registers[N_CFI_KEPT] = {
 	[KEPT_R13] = REG_R13,	 [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
 };
 
-static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
-	[KEPT_RETURN] = CFI_DWARF_RETURN,
-	[KEPT_RBX] = CFI_DWARF_RBX,
-	[KEPT_RBP] = CFI_DWARF_RBP,
-	[KEPT_R12] = 12,
-	[KEPT_R13] = 13,
-	[KEPT_R14] = 14,
-	[KEPT_R15] = 15,
-};
-
 /* Bit enum unwind_register: registers of the caller that are known after a step. rsp is the CFA. */
 #define CFI_KEPT_MASK                                                                             \
 	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \

@@ -27,9 +27,9 @@ int cursor_piece(const struct cursor *cursor, uint64_t address)
 	return -1;
 }
 
-bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+/* Copies N words of 4 bytes to WORDS. Returns false if BYTES is NULL. */
+static bool cursor_widen(const char *bytes, uint64_t *words, size_t n)
 {
-	const char *bytes = cursor_bytes(cursor, address, n * sizeof(uint32_t));
 	uint32_t word;
 
 	for (size_t i = 0; bytes && i < n; i++) {
@@ -39,26 +39,21 @@ bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words,
 	return bytes;
 }
 
-typedef bool cursor_reader(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
-
-static bool cursor_peek_by(cursor_reader *read, struct cursor *cursor, uint64_t address,
-			   uint64_t *words, size_t n)
+bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
-	uint64_t reached[SAMPLE_MAX_STACKS];
-	bool done;
-
-	memcpy(reached, cursor->reached, sizeof(reached));
-	done = read(cursor, address, words, n);
-	memcpy(cursor->reached, reached, sizeof(reached));
-	return done;
+	return cursor_widen(cursor_bytes(cursor, address, n * sizeof(uint32_t)), words, n);
 }
 
 bool cursor_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
-	return cursor_peek_by(cursor_read, cursor, address, words, n);
+	const void *bytes = cursor_place(cursor, address, n * sizeof(*words));
+
+	if (bytes)
+		memcpy(words, bytes, n * sizeof(*words));
+	return bytes;
 }
 
 bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
-	return cursor_peek_by(cursor_read_short, cursor, address, words, n);
+	return cursor_widen(cursor_place(cursor, address, n * sizeof(uint32_t)), words, n);
 }

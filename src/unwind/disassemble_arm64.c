@@ -94,16 +94,6 @@ static bool arm64_is_comparison(uint32_t word) /* cbz, cbnz */
 	return (word & 0x7e000000) == 0x34000000;
 }
 
-static bool arm64_is_bit_test(uint32_t word) /* tbz, tbnz */
-{
-	return (word & 0x7e000000) == 0x36000000;
-}
-
-static bool arm64_is_indirect_call(uint32_t word) /* blr, blraa and the like */
-{
-	return (word & 0xfeff0000) == 0xd63f0000;
-}
-
 struct code_step disassemble_arm64_step(const struct code *code)
 {
 	struct code_step step = { .length = WORD_BYTES, .flow = CODE_NEXT };
@@ -118,10 +108,10 @@ struct code_step disassemble_arm64_step(const struct code *code)
 	} else if (arm64_is_conditional(word) || arm64_is_comparison(word)) {
 		step.flow = CODE_BRANCH;
 		step.target = arm64_target(code, word, 5, 19);
-	} else if (arm64_is_bit_test(word)) {
+	} else if ((word & 0x7e000000) == 0x36000000) { /* tbz, tbnz */
 		step.flow = CODE_BRANCH;
 		step.target = arm64_target(code, word, 5, 14);
-	} else if (arm64_is_indirect_call(word)) {
+	} else if ((word & 0xfeff0000) == 0xd63f0000) { /* blr, blraa and the like */
 		step.flow = CODE_CALL;
 	}
 	return step;

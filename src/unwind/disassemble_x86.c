@@ -44,6 +44,9 @@ static bool disassemble_decode(const struct code *code, struct disassembled *to)
 /* Uses the decoder for unwinding, which knows only 64-bit code. */
 static struct code_step disassemble_step_64(const struct code *code)
 {
+	/* other flows are CODE_NEXT */
+	static const uint8_t flows[] = { [FLOW_CALL] = CODE_CALL, [FLOW_BRANCH] = CODE_BRANCH,
+					 [FLOW_JUMP] = CODE_JUMP, [FLOW_END] = CODE_NEXT };
 	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
 	struct instruction instruction;
 
@@ -51,24 +54,9 @@ static struct code_step disassemble_step_64(const struct code *code)
 		return step;
 	step.bad = false;
 	step.length = instruction.length;
-	switch ((enum instruction_flow)instruction.flow) {
-	case FLOW_CALL:
-		step.flow = CODE_CALL;
-		break;
-	case FLOW_BRANCH:
-		step.flow = CODE_BRANCH;
-		break;
-	case FLOW_JUMP:
-		step.flow = CODE_JUMP;
-		break;
-	case FLOW_NEXT:
-	case FLOW_TRAP:
-	case FLOW_INDIRECT:
-	case FLOW_RETURN:
-	case FLOW_END:
-		return step;
-	}
-	step.target = instruction.target;
+	step.flow = flows[instruction.flow];
+	if (step.flow != CODE_NEXT)
+		step.target = instruction.target;
 	return step;
 }
 

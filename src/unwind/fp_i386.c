@@ -77,15 +77,21 @@ static bool fp_i386_find_user(struct cursor *cursor, uint64_t address)
 	return true;
 }
 
-/* Whether the user's registers on one of the kernel's stacks would begin at ADDRESS. */
+/* Where the user's registers would begin on PIECE; 0 if PIECE is no kernel stack. */
+static uint64_t fp_top(const struct sample_stack *piece)
+{
+	if (piece->kind == STACK_USER)
+		return 0;
+	return piece->address + piece->size_bytes - I386_STACK_PADDING - PT_I386_BYTES;
+}
+
+/* Whether the user's registers on one of the kernel's stacks would begin at ADDRESS, not 0. */
 static bool fp_is_top(const struct cursor *cursor, uint64_t address)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
-		if (piece->kind != STACK_USER &&
-		    piece->address + piece->size_bytes - I386_STACK_PADDING - PT_I386_BYTES ==
-			    address)
+		if (address && fp_top(piece) == address)
 			return true;
 	return false;
 }
@@ -95,9 +101,7 @@ bool entry_i386_search_user(struct cursor *cursor)
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
-		if (piece->kind != STACK_USER &&
-		    fp_i386_find_user(cursor, piece->address + piece->size_bytes -
-						      I386_STACK_PADDING - PT_I386_BYTES))
+		if (fp_i386_find_user(cursor, fp_top(piece)))
 			return true;
 	return false;
 }
@@ -193,11 +197,9 @@ static void fp_find_top(struct cursor *cursor, uint64_t *address, uint64_t *save
 
 	*address = 0;
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint64_t top = piece->address + piece->size_bytes - I386_STACK_PADDING -
-			       PT_I386_BYTES;
+		uint64_t top = fp_top(piece);
 
-		if (piece->kind != STACK_USER && fp_is_kernel(top) &&
-		    fp_read_pushed(cursor, top, saved) &&
+		if (fp_is_kernel(top) && fp_read_pushed(cursor, top, saved) &&
 		    (uint16_t)saved[PT_I386_SS] == I386_USER_SS) {
 			*address = top;
 			return;

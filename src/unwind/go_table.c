@@ -110,35 +110,33 @@ static bool go_init_places(struct go_table *table)
 
 /* --- functions -------------------------------------------------------------------------------- */
 
+/* Reads word INDEX of the list of functions: 4 bytes in relative tables, else 8. */
+static bool go_read_listed(const struct go_table *table, size_t index, uint64_t *value)
+{
+	size_t bytes = go_is_relative(table) ? sizeof(uint32_t) : sizeof(uint64_t);
+	uint64_t word = 0; /* little-endian, as the host is */
+
+	if (!go_read(table, table->functions + bytes * index, &word, bytes))
+		return false;
+	*value = word;
+	return true;
+}
+
 /* Reads the address of function INDEX. INDEX n_functions is the end of the code. */
 static bool go_read_start(const struct go_table *table, size_t index, uint64_t *start)
 {
-	uint32_t offset;
-
-	if (!go_is_relative(table))
-		return go_read(table, table->functions + 2 * sizeof(*start) * index, start,
-			       sizeof(*start));
-	if (!go_read_32(table, table->functions + 2 * sizeof(offset) * index, &offset))
+	if (!go_read_listed(table, 2 * index, start))
 		return false;
-	*start = table->text + offset;
+	*start += go_is_relative(table) ? table->text : 0;
 	return true;
 }
 
 /* Finds the offset of function INDEX's record in the table. */
 static bool go_find_record(const struct go_table *table, size_t index, uint64_t *record)
 {
-	uint32_t offset;
-
-	if (go_is_relative(table)) {
-		if (!go_read_32(table, table->functions + (2 * index + 1) * sizeof(offset),
-				&offset))
-			return false;
-		*record = offset;
-	} else if (!go_read(table, table->functions + (2 * index + 1) * sizeof(*record), record,
-			    sizeof(*record)) ||
-		   *record > table->size_bytes) {
+	if (!go_read_listed(table, 2 * index + 1, record) ||
+	    (!go_is_relative(table) && *record > table->size_bytes))
 		return false;
-	}
 	if (table->magic != GO_MAGIC_1_2)
 		*record += table->functions;
 	return true;

@@ -140,7 +140,7 @@ static void pass_thumb(struct links_pass *pass, const uint8_t *bytes, size_t siz
 	}
 }
 
-static bool links_look(const struct links *links, uint64_t pc, bool thumb, bool *in_link)
+static bool links_find_place(const struct links *links, uint64_t pc, bool thumb, bool *in_link)
 {
 	const struct code_source *source = &links->source;
 	struct links_pass pass = { .saved = false };
@@ -165,10 +165,9 @@ bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link)
 	size_t i = (size_t)(key ^ key >> 8) % LINKS_CACHE;
 
 	if (links->cache[i].pc != key || !key) {
-		bool known = links_look(links, pc, thumb, &links->cache[i].in_link);
-
+		links->cache[i].known =
+			links_find_place(links, pc, thumb, &links->cache[i].in_link);
 		links->cache[i].pc = key;
-		links->cache[i].known = known;
 	}
 	if (links->cache[i].known)
 		*in_link = links->cache[i].in_link;
@@ -178,7 +177,7 @@ bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link)
 /* --- frames ----------------------------------------------------------------------------------- */
 
 /* Finds the frame at PC by the whole function, because code behind PC tells something, too. */
-static bool links_look_frame(const struct links *links, uint64_t pc, struct frame_arm32 *frame)
+static bool links_read_frame(const struct links *links, uint64_t pc, struct frame_arm32 *frame)
 {
 	const struct code_source *source = &links->source;
 	uint8_t bytes[LINKS_MAX_BYTES];
@@ -199,7 +198,7 @@ bool links_find_frame(struct links *links, uint64_t pc, struct frame_arm32 *fram
 	size_t i = (size_t)(pc >> 2 ^ pc >> 10) % LINKS_CACHE;
 
 	if (links->frames[i].pc != key) {
-		links->frames[i].known = links_look_frame(links, pc, &links->frames[i].frame);
+		links->frames[i].known = links_read_frame(links, pc, &links->frames[i].frame);
 		links->frames[i].pc = key;
 	}
 	if (links->frames[i].known)
