@@ -31,11 +31,10 @@ struct fixture {
 	struct tasks *tasks;
 	struct processes *processes;
 	struct sleepers *sleepers;
-	uint64_t ns;
-	uint64_t leaf;
-	uint64_t moving;
-	unsigned moves;
-	frame_t moving_frame;
+	uint64_t ns, leaf;    /* the namespace of pids, and the leaf of its tree */
+	uint64_t moving;      /* a task that runs and sleeps again while its stack is read */
+	unsigned moves;       /* how often it still does so */
+	frame_t moving_frame; /* page of its stack */
 };
 
 /* What the sink has got in the last pass. */
@@ -290,8 +289,7 @@ static void test_late_clock(struct fixture *fixture)
 	end(fixture);
 }
 
-/* The task runs and sleeps again while its stack is read. */
-
+/* The moving task runs and sleeps again when its stack is read. */
 static void on_copy(void *context, frame_t frame, const void *page, bool ok)
 {
 	struct fixture *fixture = context;

@@ -16,70 +16,80 @@
 #define STACK_BYTES 16384
 #define FRESH_NS    (2 * TASKS_FRESH_NS)
 
-static struct made_linux *made;
-static struct task_finder finder;
-static struct program program;
-static uint64_t last, next, last_stack, next_stack, last_mm, next_mm;
+struct fixture {
+	struct made_linux *made;
+	struct task_finder finder;
+	struct program program;
+	uint64_t last, next; /* task_structs of a switch: the task that ends, the task that begins */
+	uint64_t last_stack, next_stack;
+	uint64_t last_mm, next_mm;
+};
+
 static struct {
 	struct sample_vcpu vcpu;
 	struct sample_stack stack;
 	uint64_t word;
 } sample;
 
-static uint64_t make_mm(const char *path, const char *function)
+static uint64_t make_mm(struct fixture *fixture, const char *path, const char *function)
 {
 	struct vma area = { BASE, BASE + PAGE, VMA_READ | VMA_EXEC, 1, 0 };
 
-	program_make(&program, 0, function, 1);
-	area.file = made_file(made, path, program.bytes, PROGRAM_BYTES);
-	return made_mm(made, &area, 1);
+	program_make(&fixture->program, 0, function, 1);
+	area.file = made_file(fixture->made, path, fixture->program.bytes, PROGRAM_BYTES);
+	return made_mm(fixture->made, &area, 1);
 }
 
-static uint64_t make_task(uint32_t pid, const char *comm, uint64_t mm, uint64_t *stack)
+static uint64_t make_task(struct fixture *fixture, uint32_t pid, const char *comm, uint64_t mm,
+			  uint64_t *stack)
 {
-	uint64_t task = made_task(made, pid, pid, comm, mm, 0);
+	uint64_t task = made_task(fixture->made, pid, pid, comm, mm, 0);
 
-	*stack = made_object(made, STACK_BYTES, STACK_BYTES);
-	made_set(made, task, TASK_STACK, *stack);
+	*stack = made_object(fixture->made, STACK_BYTES, STACK_BYTES);
+	made_set(fixture->made, task, TASK_STACK, *stack);
 	return task;
 }
 
 /* The kernel has left LAST for NEXT. CR3 is still that of LAST, as on a PV kernel. */
-static void begin(void)
+static void begin(struct fixture *fixture)
 {
 	static const struct processes_settings none = { .root_fd = -1 };
 
-	made = made_linux_create(MADE_TREE);
-	finder = (struct task_finder){ .guest = &made->guest, .stacks.guest = &made->guest };
-	must(processes_create(&made->guest, &none, &finder.processes));
-	must(tasks_create(&made->guest, &finder.tasks));
-	last_mm = make_mm("/bin/last", "in_last");
-	next_mm = make_mm("/bin/next", "in_next");
-	last = make_task(50, "last", last_mm, &last_stack);
-	next = make_task(60, "next", next_mm, &next_stack);
+	fixture->made = made_linux_create(MADE_TREE);
+	fixture->finder = (struct task_finder){ .guest = &fixture->made->guest,
+						.stacks.guest = &fixture->made->guest };
+	must(processes_create(&fixture->made->guest, &none, &fixture->finder.processes));
+	must(tasks_create(&fixture->made->guest, &fixture->finder.tasks));
+	fixture->last_mm = make_mm(fixture, "/bin/last", "in_last");
+	fixture->next_mm = make_mm(fixture, "/bin/next", "in_next");
+	fixture->last = make_task(fixture, 50, "last", fixture->last_mm, &fixture->last_stack);
+	fixture->next = make_task(fixture, 60, "next", fixture->next_mm, &fixture->next_stack);
 	sample.vcpu = (struct sample_vcpu){
 		.size_bytes = sizeof(sample),
 		.n_stacks = 1,
-		.task = last,
-		.regs = { .cr0 = 1U << 31, .cr3 = made_mm_root(made, last_mm).cr3, .cr4 = 0x20 },
+		.task = fixture->last,
+		.regs = { .cr0 = 1U << 31,
+			  .cr3 = made_mm_root(fixture->made, fixture->last_mm).cr3,
+			  .cr4 = 0x20 },
 	};
-	sample.stack = (struct sample_stack){ .address = next_stack + STACK_BYTES - 0x400,
+	sample.stack = (struct sample_stack){ .address = fixture->next_stack + STACK_BYTES - 0x400,
 					      .size_bytes = 8 };
-	sample_set_frame(&sample.vcpu, FRAME(made_mm_root(made, next_mm).cr3 >> GUEST_PAGE_SHIFT));
+	sample_set_frame(&sample.vcpu, FRAME(made_mm_root(fixture->made, fixture->next_mm).cr3 >>
+					     GUEST_PAGE_SHIFT));
 }
 
-static void end(void)
+static void end(struct fixture *fixture)
 {
-	tasks_destroy(finder.tasks);
-	processes_destroy(finder.processes);
-	made_linux_destroy(made);
+	tasks_destroy(fixture->finder.tasks);
+	processes_destroy(fixture->finder.processes);
+	made_linux_destroy(fixture->made);
 }
 
-static struct os_task find(uint64_t now_ns)
+static struct os_task find(struct fixture *fixture, uint64_t now_ns)
 {
 	struct os_task task = { .process = NULL };
 
-	task_finder_find(&finder, &sample.vcpu, now_ns, &task);
+	task_finder_find(&fixture->finder, &sample.vcpu, now_ns, &task);
 	return task;
 }
 
@@ -95,53 +105,59 @@ static const char *function(const struct os_task *task)
 	return entry.name;
 }
 
-static void check_task(uint64_t now_ns, const char *process, const char *code, const char *what)
+static void check_task(struct fixture *fixture, uint64_t now_ns, const char *process,
+		       const char *code, const char *what)
 {
-	struct os_task task = find(now_ns);
+	struct os_task task = find(fixture, now_ns);
 
 	check_string(task.process, process, what);
 	check_string(function(&task), code, what);
 }
 
-static void test_known(void)
+static void test_known(struct fixture *fixture)
 {
-	begin();
-	tasks_find(finder.tasks, next, FRESH_NS);
-	check_task(FRESH_NS + 1, "next", "in_next", "a switch to a task that is known");
-	sample.stack.address = last_stack + STACK_BYTES - 0x400;
+	begin(fixture);
+	tasks_find(fixture->finder.tasks, fixture->next, FRESH_NS);
+	check_task(fixture, FRESH_NS + 1, "next", "in_next", "a switch to a task that is known");
+	sample.stack.address = fixture->last_stack + STACK_BYTES - 0x400;
 	sample_set_frame(&sample.vcpu, FRAME(0));
-	check_task(FRESH_NS + 2, "last", "in_last", "before the stack is changed");
-	end();
+	check_task(fixture, FRESH_NS + 2, "last", "in_last", "before the stack is changed");
+	end(fixture);
 }
 
-static void test_new(void)
+static void test_new(struct fixture *fixture)
 {
 	uint64_t stack;
 
-	begin();
-	made_put_u64(made->memory, made->guest.root, next_stack + STACK_BYTES - 0x800, next);
-	check_task(FRESH_NS, "next", "in_next", "a switch to a new task, which its stack names");
-	end();
-	begin();
-	check_task(FRESH_NS, "[unknown]", "none", "a task that cannot be found is not current");
-	sample.vcpu.task = make_task(7, "kworker", 0, &stack);
-	check_task(FRESH_NS + 1, "[unknown]", "none", "nor is it the kernel thread that was left");
-	end();
+	begin(fixture);
+	made_put_u64(fixture->made->memory, fixture->made->guest.root,
+		     fixture->next_stack + STACK_BYTES - 0x800, fixture->next);
+	check_task(fixture, FRESH_NS, "next", "in_next",
+		   "a switch to a new task, which its stack names");
+	end(fixture);
+	begin(fixture);
+	check_task(fixture, FRESH_NS, "[unknown]", "none",
+		   "a task that cannot be found is not current");
+	sample.vcpu.task = make_task(fixture, 7, "kworker", 0, &stack);
+	check_task(fixture, FRESH_NS + 1, "[unknown]", "none",
+		   "nor is it the kernel thread that was left");
+	end(fixture);
 }
 
 /* Kernel threads have no user's registers on their stacks, so the sampler says nothing of them. */
-static void test_kernel_thread(void)
+static void test_kernel_thread(struct fixture *fixture)
 {
 	uint64_t stack, thread;
 
-	begin();
-	thread = make_task(7, "kworker", 0, &stack);
+	begin(fixture);
+	thread = make_task(fixture, 7, "kworker", 0, &stack);
 	sample.stack.address = stack + STACK_BYTES - 0x400;
 	sample_set_frame(&sample.vcpu, FRAME(0));
-	check_task(FRESH_NS, "last", "in_last", "a stack that nobody is known to have");
-	tasks_find(finder.tasks, thread, FRESH_NS);
-	check_task(FRESH_NS + 1, "kworker", "none", "a switch to a kernel thread that is known");
-	end();
+	check_task(fixture, FRESH_NS, "last", "in_last", "a stack that nobody is known to have");
+	tasks_find(fixture->finder.tasks, thread, FRESH_NS);
+	check_task(fixture, FRESH_NS + 1, "kworker", "none",
+		   "a switch to a kernel thread that is known");
+	end(fixture);
 }
 
 /*
@@ -149,84 +165,91 @@ static void test_kernel_thread(void)
  * its own stack, or on that of interrupts. (The made tables are those of x86-64. Their number is
  * all that counts here.)
  */
-static void test_hidden_user(void)
+static void test_hidden_user(struct fixture *fixture)
 {
 	uint64_t table, stack;
 
-	begin();
-	table = made_mm_root(made, last_mm).cr3;
-	make_task(7, "irq", 0, &stack);
+	begin(fixture);
+	table = made_mm_root(fixture->made, fixture->last_mm).cr3;
+	make_task(fixture, 7, "irq", 0, &stack);
 	sample.stack.address = stack + STACK_BYTES - 0x400; /* of no task that is known */
 	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64,
-					       .arm64 = { .pstate = 5, .sp_el0 = last } };
+					       .arm64 = { .pstate = 5, .sp_el0 = fixture->last } };
 	sample_set_frame(&sample.vcpu, FRAME(table >> GUEST_PAGE_SHIFT));
-	check_task(FRESH_NS, "last", "in_last", "arm64: an interrupts' stack");
-	sample.stack.address = last_stack + STACK_BYTES - 0x400;
-	check_task(FRESH_NS + 1, "last", "in_last", "arm64: the task's own");
+	check_task(fixture, FRESH_NS, "last", "in_last", "arm64: an interrupts' stack");
+	sample.stack.address = fixture->last_stack + STACK_BYTES - 0x400;
+	check_task(fixture, FRESH_NS + 1, "last", "in_last", "arm64: the task's own");
 	sample_set_frame(&sample.vcpu, FRAME(0));
-	check_task(FRESH_NS + 2, "last", "none", "arm64: by TTBR0 its code is not known");
-	end();
+	check_task(fixture, FRESH_NS + 2, "last", "none", "arm64: by TTBR0 its code is not known");
+	end(fixture);
 }
 
 /*
  * Where no variable of the kernel tells the task of user code, SP_EL1 is the end of its stack. (The
  * made tables are those of x86-64, as above.)
  */
-static void test_arm64_user(void)
+static void test_arm64_user(struct fixture *fixture)
 {
 	struct registers_arm64 *regs = &sample.vcpu.regs.arm64;
 	struct registers kernel = { .arch = ARCH_ARM64 };
 
-	begin();
-	kernel.arm64 = (struct registers_arm64){ .pstate = 5, .sp_el0 = last };
+	begin(fixture);
+	kernel.arm64 = (struct registers_arm64){ .pstate = 5, .sp_el0 = fixture->last };
 	sample.vcpu.n_stacks = sample.vcpu.task = 0;
 	sample.vcpu.user = 1;
 	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64 };
 	sample_set_frame(&sample.vcpu, FRAME(0));
-	regs->sp_el1 = next_stack + STACK_BYTES;
-	regs->ttbr0 = made_mm_root(made, next_mm).cr3;
-	check_task(FRESH_NS, "[unknown]", "none", "arm64: a stack that nobody is known to have");
-	tasks_find(finder.tasks, next, FRESH_NS);
-	check_task(FRESH_NS + 1, "next", "in_next", "arm64: the task whose stack it is");
-	sample.vcpu.task = last;
-	regs->ttbr0 = made_mm_root(made, last_mm).cr3;
-	check_task(FRESH_NS + 2, "last", "in_last", "arm64: the one that the sampler has read");
+	regs->sp_el1 = fixture->next_stack + STACK_BYTES;
+	regs->ttbr0 = made_mm_root(fixture->made, fixture->next_mm).cr3;
+	check_task(fixture, FRESH_NS, "[unknown]", "none",
+		   "arm64: a stack that nobody is known to have");
+	tasks_find(fixture->finder.tasks, fixture->next, FRESH_NS);
+	check_task(fixture, FRESH_NS + 1, "next", "in_next", "arm64: the task whose stack it is");
+	sample.vcpu.task = fixture->last;
+	regs->ttbr0 = made_mm_root(fixture->made, fixture->last_mm).cr3;
+	check_task(fixture, FRESH_NS + 2, "last", "in_last",
+		   "arm64: the one that the sampler has read");
 	sample.vcpu.task = 0;
 	regs->sp_el1 = BASE;
-	check_task(FRESH_NS + 3, "[unknown]", "none",
+	check_task(fixture, FRESH_NS + 3, "[unknown]", "none",
 		   "arm64: SP_EL1 in the user's half is no stack");
-	task_finder_learn(&finder, &kernel);
-	check_u64(finder.stacks.any_task, last, "arm64: SP_EL0 in the kernel is a task");
-	kernel.arm64 = (struct registers_arm64){ .pstate = 0, .sp_el0 = next };
-	task_finder_learn(&finder, &kernel);
-	check_u64(finder.stacks.any_task, last, "arm64: SP_EL0 in user mode is not a task");
-	end();
+	task_finder_learn(&fixture->finder, &kernel);
+	check_u64(fixture->finder.stacks.any_task, fixture->last,
+		  "arm64: SP_EL0 in the kernel is a task");
+	kernel.arm64 = (struct registers_arm64){ .pstate = 0, .sp_el0 = fixture->next };
+	task_finder_learn(&fixture->finder, &kernel);
+	check_u64(fixture->finder.stacks.any_task, fixture->last,
+		  "arm64: SP_EL0 in user mode is not a task");
+	end(fixture);
 }
 
 /* The kernel's first instruction makes room for the user's registers. SP_EL0 is the user's still. */
-static void test_arm64_entering(void)
+static void test_arm64_entering(struct fixture *fixture)
 {
 	struct registers_arm64 *regs = &sample.vcpu.regs.arm64;
 
-	begin();
-	made_put_u64(made->memory, made->guest.root, next_stack + STACK_BYTES - 0x800, next);
+	begin(fixture);
+	made_put_u64(fixture->made->memory, fixture->made->guest.root,
+		     fixture->next_stack + STACK_BYTES - 0x800, fixture->next);
 	sample.vcpu.n_stacks = sample.vcpu.task = 0;
 	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64 };
 	sample_set_frame(&sample.vcpu, FRAME(0));
 	regs->pstate = 5;
-	regs->sp_el1 = next_stack + STACK_BYTES - PT_ARM64_BYTES;
-	regs->ttbr0 = made_mm_root(made, next_mm).cr3;
-	check_task(FRESH_NS, "next", "in_next", "arm64: the kernel is being entered");
-	end();
+	regs->sp_el1 = fixture->next_stack + STACK_BYTES - PT_ARM64_BYTES;
+	regs->ttbr0 = made_mm_root(fixture->made, fixture->next_mm).cr3;
+	check_task(fixture, FRESH_NS, "next", "in_next", "arm64: the kernel is being entered");
+	end(fixture);
 }
 
 int main(void)
 {
-	test_known();
-	test_new();
-	test_kernel_thread();
-	test_hidden_user();
-	test_arm64_user();
-	test_arm64_entering();
+	static struct fixture fixture;
+
+	test_known(&fixture);
+	test_new(&fixture);
+	test_kernel_thread(&fixture);
+	test_hidden_user(&fixture);
+	test_arm64_user(&fixture);
+	test_arm64_entering(&fixture);
 	return tap_done();
 }

@@ -29,10 +29,7 @@ struct fixture {
 	struct control *control;
 	struct os *os;
 	struct program program;
-	uint64_t exe;
-	uint64_t lib;
-	uint64_t mm;
-	uint64_t task_address;
+	uint64_t exe, lib, mm, task_address;
 };
 
 static bool unknown; /* the guest runs no system that is known */

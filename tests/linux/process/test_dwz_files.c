@@ -27,8 +27,7 @@ struct fixture {
 	struct os_folders folders;
 	struct debug_places places;
 	uint32_t whole; /* lines of the program that has all of its DWARF */
-	uint64_t outer_start;
-	uint64_t outer_end;
+	uint64_t outer_start, outer_end;
 };
 
 static int open_file(struct fixture *fixture, const char *name, int flags)

@@ -29,9 +29,12 @@
 #define SLOTS             40
 #define BLOCK             0x401 /* valid, accessed */
 
-static uint8_t bytes[BYTES], buffer[PAGES << 16];
-static struct linux_guest guest;
-static struct page_cache cache;
+struct fixture {
+	uint8_t bytes[BYTES];
+	uint8_t buffer[PAGES << 16];
+	struct linux_guest guest;
+	struct page_cache cache;
+};
 
 /* bits: of addresses, so that the top table has entries of whole blocks */
 static const struct size {
@@ -49,12 +52,13 @@ static void must(struct xtop_error *error)
 
 static void read_frames(void *context, const frame_t *frames, size_t n, void *to, bool *ok)
 {
-	(void)context;
+	const struct fixture *fixture = context;
+
 	for (size_t i = 0; i < n; i++) {
 		ok[i] = frames[i].value < BYTES >> GUEST_PAGE_SHIFT;
 		if (ok[i])
 			memcpy((char *)to + i * GUEST_PAGE_SIZE,
-			       bytes + frames[i].value * GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
+			       fixture->bytes + frames[i].value * GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
 	}
 }
 
@@ -63,34 +67,34 @@ static void close_frames(void *context)
 	(void)context;
 }
 
-static void put(uint64_t at, uint64_t value)
+static void put(struct fixture *fixture, uint64_t at, uint64_t value)
 {
-	memcpy(bytes + at, &value, sizeof(value));
+	memcpy(fixture->bytes + at, &value, sizeof(value));
 }
 
 /* Page INDEX of the file, alone or with those behind it, has its struct page. Returns the entry. */
-static uint64_t put_folio(const struct size *size, unsigned index)
+static uint64_t put_folio(struct fixture *fixture, const struct size *size, unsigned index)
 {
 	uint64_t folio = VMEMMAP +
 			 ((FILE_AT >> size->page_shift) + index) * PAGE_STRUCT_BYTES;
 
-	put(folio + 32, index);
-	return guest.page_offset + folio;
+	put(fixture, folio + 32, index);
+	return fixture->guest.page_offset + folio;
 }
 
 /* Pages 0 and 1 are folios of their own, 2 and 3 are one. */
-static void begin(const struct size *size)
+static void begin(struct fixture *fixture, const struct size *size)
 {
 	static const struct memory_ops ops = { .read = read_frames, .close = close_frames };
-	struct layout *layout = &guest.layout;
+	struct layout *layout = &fixture->guest.layout;
 
-	memset(bytes, 0, sizeof(bytes));
-	guest = (struct linux_guest){ .page_offset = -(1ULL << size->bits) };
-	guest.vmemmap = guest.page_offset + VMEMMAP;
-	guest.root = (struct memory_root){ .arm64 = { .kind = ROOT_ARM64,
-						      .size0 = 64 - size->bits,
-						      .size1 = 64 - size->bits,
-						      .granule1 = size->granule1 } };
+	memset(fixture->bytes, 0, sizeof(fixture->bytes));
+	fixture->guest = (struct linux_guest){ .page_offset = -(1ULL << size->bits) };
+	fixture->guest.vmemmap = fixture->guest.page_offset + VMEMMAP;
+	fixture->guest.root = (struct memory_root){ .arm64 = { .kind = ROOT_ARM64,
+							       .size0 = 64 - size->bits,
+							       .size1 = 64 - size->bits,
+							       .granule1 = size->granule1 } };
 	layout_init(layout);
 	layout->values[INODE_MAPPING] = 0;
 	layout->values[INODE_SIZE] = 8;
@@ -100,53 +104,54 @@ static void begin(const struct size *size)
 	layout->values[XA_NODE_SLOTS] = SLOTS;
 	layout->values[FOLIO_INDEX] = 32;
 	layout->values[PAGE_SIZEOF] = PAGE_STRUCT_BYTES;
-	put(0, BLOCK);
-	put(INODE, guest.page_offset + MAPPING);
-	put(INODE + 8, PAGES << size->page_shift);
-	put(MAPPING + 8, guest.page_offset + NODE + 2);
-	put(NODE + SLOTS, put_folio(size, 0));
-	put(NODE + SLOTS + 8, put_folio(size, 1));
-	put(NODE + SLOTS + 16, put_folio(size, 2));
-	put(NODE + SLOTS + 24, 2 << 2 | 2); /* a sibling */
+	put(fixture, 0, BLOCK);
+	put(fixture, INODE, fixture->guest.page_offset + MAPPING);
+	put(fixture, INODE + 8, PAGES << size->page_shift);
+	put(fixture, MAPPING + 8, fixture->guest.page_offset + NODE + 2);
+	put(fixture, NODE + SLOTS, put_folio(fixture, size, 0));
+	put(fixture, NODE + SLOTS + 8, put_folio(fixture, size, 1));
+	put(fixture, NODE + SLOTS + 16, put_folio(fixture, size, 2));
+	put(fixture, NODE + SLOTS + 24, 2 << 2 | 2); /* a sibling */
 	for (unsigned i = 0; i < PAGES << size->page_shift; i++)
-		bytes[FILE_AT + i] = (uint8_t)(i * 31 + (i >> 12) * 7 + 1);
-	must(memory_create(&ops, NULL, &guest.memory));
-	if (!page_cache_init(&cache, &guest, guest.page_offset + INODE))
+		fixture->bytes[FILE_AT + i] = (uint8_t)(i * 31 + (i >> 12) * 7 + 1);
+	must(memory_create(&ops, fixture, &fixture->guest.memory));
+	if (!page_cache_init(&fixture->cache, &fixture->guest, fixture->guest.page_offset + INODE))
 		exit(99);
 }
 
-static bool reads(uint64_t offset, size_t n)
+static bool reads(struct fixture *fixture, uint64_t offset, size_t n)
 {
-	struct bytes file = page_cache_bytes(&cache);
+	struct bytes file = page_cache_bytes(&fixture->cache);
 
-	memset(buffer, 0xee, sizeof(buffer));
-	return file.read(file.context, offset, buffer, n) == n &&
-	       !memcmp(buffer, bytes + FILE_AT + offset, n);
+	memset(fixture->buffer, 0xee, sizeof(fixture->buffer));
+	return file.read(file.context, offset, fixture->buffer, n) == n &&
+	       !memcmp(fixture->buffer, fixture->bytes + FILE_AT + offset, n);
 }
 
-static void test_cache(const struct size *size)
+static void test_cache(struct fixture *fixture, const struct size *size)
 {
 	uint64_t page = 1ULL << size->page_shift, n = page >> GUEST_PAGE_SHIFT;
 	frame_t frame = FRAME(0);
 
-	begin(size);
-	check(reads(0, PAGES * page), "%s: the whole file", size->name);
-	check(reads(page - 3, 7), "%s: over the end of a page", size->name);
-	check(reads(2 * page + 5 * GUEST_PAGE_SIZE / 2, page), "%s: in a large folio", size->name);
-	check(page_cache_find_frame(&cache, 3 * n + 2, &frame) &&
+	begin(fixture, size);
+	check(reads(fixture, 0, PAGES * page), "%s: the whole file", size->name);
+	check(reads(fixture, page - 3, 7), "%s: over the end of a page", size->name);
+	check(reads(fixture, 2 * page + 5 * GUEST_PAGE_SIZE / 2, page), "%s: in a large folio",
+	      size->name);
+	check(page_cache_find_frame(&fixture->cache, 3 * n + 2, &frame) &&
 		      frame.value == (FILE_AT >> GUEST_PAGE_SHIFT) + 3 * n + 2,
 	      "%s: a frame of the last page", size->name);
-	put(NODE + SLOTS + 8, 0);
-	memory_refresh(guest.memory);
-	check(!page_cache_find_frame(&cache, n, &frame) &&
-		      !page_cache_find_frame(&cache, 2 * n - 1, &frame) &&
-		      page_cache_find_frame(&cache, 2 * n, &frame),
+	put(fixture, NODE + SLOTS + 8, 0);
+	memory_refresh(fixture->guest.memory);
+	check(!page_cache_find_frame(&fixture->cache, n, &frame) &&
+		      !page_cache_find_frame(&fixture->cache, 2 * n - 1, &frame) &&
+		      page_cache_find_frame(&fixture->cache, 2 * n, &frame),
 	      "%s: a hole is as large as a page", size->name);
-	memory_destroy(guest.memory);
+	memory_destroy(fixture->guest.memory);
 }
 
 /* lld puts text a page behind the file's start, here at the address of two pages. */
-static void test_process(const struct size *size)
+static void test_process(struct fixture *fixture, const struct size *size)
 {
 	uint64_t page = 1ULL << size->page_shift, base = 0x100000000;
 	struct code_file file = { .loads = { .n = 2,
@@ -161,14 +166,14 @@ static void test_process(const struct size *size)
 				     .is_file = true };
 	struct memory_budget budget = { .max_bytes = UINT64_MAX };
 	struct code_files_settings settings = { .budget = &budget, .root_fd = -1 };
-	struct process_reader reader = { .guest = &guest };
-	struct guest_file guest_file = { .guest = &guest };
+	struct process_reader reader = { .guest = &fixture->guest };
+	struct guest_file guest_file = { .guest = &fixture->guest };
 	struct process process = { 0 };
 	const struct mapping *mapping;
 
-	begin(size);
+	begin(fixture, size);
 	must(image_create("program", &file.image));
-	must(code_files_create(&guest, &settings, &reader.files));
+	must(code_files_create(&fixture->guest, &settings, &reader.files));
 	must(process_init(&process));
 	must(image_create("fixed", &reader.fixed.image));
 	process.areas = &area;
@@ -185,14 +190,16 @@ static void test_process(const struct size *size)
 	image_unref(reader.fixed.image);
 	image_unref(file.image);
 	code_files_destroy(reader.files);
-	memory_destroy(guest.memory);
+	memory_destroy(fixture->guest.memory);
 }
 
 int main(void)
 {
+	static struct fixture fixture;
+
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		test_cache(&sizes[i]);
-		test_process(&sizes[i]);
+		test_cache(&fixture, &sizes[i]);
+		test_process(&fixture, &sizes[i]);
 	}
 	return tap_done();
 }

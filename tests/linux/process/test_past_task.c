@@ -12,9 +12,11 @@
 #define MS 1000000ULL
 #define S  (1000 * MS)
 
-static struct made_linux *made;
-static struct tasks *tasks;
-static uint64_t parent, child;
+struct fixture {
+	struct made_linux *made;
+	struct tasks *tasks;
+	uint64_t parent, child;
+};
 
 static struct task started(uint64_t start_time)
 {
@@ -76,64 +78,69 @@ static void test_spans(void)
 	check(was_there(&clock, 500 * S, 611 * S), "a smaller gap that was found since is used");
 }
 
-static void begin(void)
+static void begin(struct fixture *fixture)
 {
-	made = made_linux_create(MADE_TREE);
-	must(tasks_create(&made->guest, &tasks));
-	parent = made_task(made, 100, 100, "sh", MADE_OBJECTS + 0x100000, 0);
-	child = made_task(made, 101, 101, "wget", MADE_OBJECTS + 0x200000, 0);
-	made_set(made, child, TASK_REAL_PARENT, parent);
-	made_set_u32(made, parent, TASK_SELF_EXEC_ID, 7);
+	fixture->made = made_linux_create(MADE_TREE);
+	must(tasks_create(&fixture->made->guest, &fixture->tasks));
+	fixture->parent = made_task(fixture->made, 100, 100, "sh", MADE_OBJECTS + 0x100000, 0);
+	fixture->child = made_task(fixture->made, 101, 101, "wget", MADE_OBJECTS + 0x200000, 0);
+	made_set(fixture->made, fixture->child, TASK_REAL_PARENT, fixture->parent);
+	made_set_u32(fixture->made, fixture->parent, TASK_SELF_EXEC_ID, 7);
 }
 
-static void check_copy(uint32_t exec_id, uint64_t mm, bool copy, const char *what)
+static void check_copy(struct fixture *fixture, uint32_t exec_id, uint64_t mm, bool copy,
+		       const char *what)
 {
 	const struct task *found = NULL, *task;
 	bool is;
 
-	made_set_u32(made, child, TASK_SELF_EXEC_ID, exec_id);
-	made_set(made, child, TASK_MM, mm);
-	tasks_invalidate(tasks, child);
-	task = tasks_find(tasks, child, 0);
-	is = task && past_task_is_parent_copy(&made->guest, tasks, task, 0, &found);
-	check(is == copy && (!is || found->address == parent), "%s", what);
+	made_set_u32(fixture->made, fixture->child, TASK_SELF_EXEC_ID, exec_id);
+	made_set(fixture->made, fixture->child, TASK_MM, mm);
+	tasks_invalidate(fixture->tasks, fixture->child);
+	task = tasks_find(fixture->tasks, fixture->child, 0);
+	is = task &&
+	     past_task_is_parent_copy(&fixture->made->guest, fixture->tasks, task, 0, &found);
+	check(is == copy && (!is || found->address == fixture->parent), "%s", what);
 }
 
-static void test_copies(void)
+static void test_copies(struct fixture *fixture)
 {
 	const uint64_t mm = MADE_OBJECTS + 0x200000;
 
-	begin();
-	check_copy(8, mm, true, "one exec() since the fork(): a copy before that");
-	check_copy(7, 0, true, "ended without an exec(): a copy");
-	check_copy(7, mm, false, "alive without an exec(): the memory is its own");
-	check_copy(8, 0, false, "ended after an exec(): it may have been either");
-	check_copy(9, mm, false, "two exec() calls: it may have been the first program");
-	check_copy(6, mm, false, "the parent has called exec() since");
-	made_set(made, parent, TASK_MM, 0);
-	tasks_invalidate(tasks, parent);
-	check_copy(8, mm, false, "the parent has ended");
-	made_set(made, parent, TASK_MM, MADE_OBJECTS + 0x100000);
-	tasks_invalidate(tasks, parent);
-	check_copy(8, mm, true, "the parent is alive again: a copy");
-	made_set(made, child, TASK_REAL_PARENT, 0x1000);
-	check_copy(8, mm, false, "the parent's address is no kernel pointer");
-	made_without(made, TASK_SELF_EXEC_ID);
-	made_set(made, child, TASK_REAL_PARENT, parent);
-	tasks_invalidate(tasks, child);
-	check(!past_task_is_parent_copy(&made->guest, tasks, tasks_find(tasks, child, 0), 0,
+	begin(fixture);
+	check_copy(fixture, 8, mm, true, "one exec() since the fork(): a copy before that");
+	check_copy(fixture, 7, 0, true, "ended without an exec(): a copy");
+	check_copy(fixture, 7, mm, false, "alive without an exec(): the memory is its own");
+	check_copy(fixture, 8, 0, false, "ended after an exec(): it may have been either");
+	check_copy(fixture, 9, mm, false, "two exec() calls: it may have been the first program");
+	check_copy(fixture, 6, mm, false, "the parent has called exec() since");
+	made_set(fixture->made, fixture->parent, TASK_MM, 0);
+	tasks_invalidate(fixture->tasks, fixture->parent);
+	check_copy(fixture, 8, mm, false, "the parent has ended");
+	made_set(fixture->made, fixture->parent, TASK_MM, MADE_OBJECTS + 0x100000);
+	tasks_invalidate(fixture->tasks, fixture->parent);
+	check_copy(fixture, 8, mm, true, "the parent is alive again: a copy");
+	made_set(fixture->made, fixture->child, TASK_REAL_PARENT, 0x1000);
+	check_copy(fixture, 8, mm, false, "the parent's address is no kernel pointer");
+	made_without(fixture->made, TASK_SELF_EXEC_ID);
+	made_set(fixture->made, fixture->child, TASK_REAL_PARENT, fixture->parent);
+	tasks_invalidate(fixture->tasks, fixture->child);
+	check(!past_task_is_parent_copy(&fixture->made->guest, fixture->tasks,
+					tasks_find(fixture->tasks, fixture->child, 0), 0,
 					&(const struct task *){ NULL }),
 	      "a kernel that does not count exec() calls gives no parent");
-	tasks_destroy(tasks);
-	made_linux_destroy(made);
+	tasks_destroy(fixture->tasks);
+	made_linux_destroy(fixture->made);
 }
 
 int main(void)
 {
+	static struct fixture fixture;
+
 	check_clock(0, "guest with our clock");
 	check_clock(500 * S, "guest booted later");
 	check_clock(-(500 * S), "guest ahead of us");
 	test_spans();
-	test_copies();
+	test_copies(&fixture);
 	return tap_done();
 }
