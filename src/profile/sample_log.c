@@ -16,7 +16,7 @@ struct sample_log {
 	size_t n_samples, samples_capacity;
 	struct logged_node *nodes;
 	size_t n_nodes, nodes_capacity;
-	struct hash_table index; /* of nodes, by parent and frame */
+	struct hash_table index; /* finds a node by parent and frame */
 	struct clocks *clocks; /* ascending by time, unless the recording lies */
 	size_t n_clocks, clocks_capacity;
 	uint64_t lost;

@@ -126,7 +126,8 @@ struct frame_function {
 	const char *name;   /* NULL or "": unknown */
 	const char *module; /* NULL: none */
 	uint64_t address;
-	const struct build_id *build;  /* of the module; NULL or without bytes: not known */
+	/* the module's build-id; NULL or without bytes if not known */
+	const struct build_id *build;
 	const struct frame_file *file; /* NULL: not known */
 };
 

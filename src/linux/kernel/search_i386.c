@@ -20,7 +20,7 @@
 #include "linux/kernel/code_i386.h"
 
 #define SEARCH_PRESENT      1U  /* bit of a page-table entry */
-#define SEARCH_USER_ENTRIES 768 /* of 1,024 entries: 3 GiB, without PAE */
+#define SEARCH_USER_ENTRIES 768 /* entries for user code, of 1,024: 3 GiB, without PAE */
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
