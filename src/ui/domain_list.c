@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All domains of the host; see domain_list.h. */
+/* All domains of the host. */
 #include "config.h"
 
 #include "ui/domain_list.h"
@@ -19,7 +19,7 @@ struct domain_entry *domain_list_find(const struct domain_list *list, uint32_t i
 	return NULL;
 }
 
-/* NS: time since the list was read before; 0: not known. */
+/* NS: time since the list was last read; 0 if unknown. */
 static void domain_entry_init(struct domain_entry *entry, const struct ui_domain *domain,
 			      const struct domain_entry *before, uint64_t ns)
 {

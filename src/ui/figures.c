@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers as text; see figures.h. */
+/* Numbers as text. */
 #include "config.h"
 
 #include "ui/figures.h"
@@ -23,7 +23,7 @@ const char *format_count(uint64_t count, char buffer[32])
 	return buffer;
 }
 
-/* In the largest of UNITS that VALUE has at least one of; a decimal for values below SMALL. */
+/* Uses the largest unit of which VALUE is at least 1. Values below SMALL have a decimal. */
 static const char *format_scaled(double value, double step, const char *const *units, size_t n,
 				 double small, char *buffer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One guest on the screen and its pictures; see guest_screen.h. */
+/* One guest on the screen and its pictures. */
 #include "config.h"
 
 #include "ui/guest_screen.h"
@@ -14,8 +14,8 @@
 #include "xtop/base/cleanup.h"
 
 #define NS_PER_S         1000000000ULL
-#define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */
-#define RECENT_PICTURES  80 /* eight half-lives of 10 s: what is older counts nothing */
+#define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval of requests until there are samples */
+#define RECENT_PICTURES  80 /* eight half-lives of 10 s: older pictures hardly count */
 #define LINES_NS         (50 * 1000000ULL) /* interval of looking for source lines */
 #define ANSWER_NS        (10 * 1000000ULL) /* interval of looking for a requested snapshot */
 
@@ -69,7 +69,7 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 	return NULL;
 }
 
-/* To be called before the picture that the selection was made from goes. */
+/* Must be called before the picture shown is destroyed. */
 static void guest_screen_unselect(struct guest_screen *guest)
 {
 	if (guest->has_folded)
@@ -88,7 +88,7 @@ void guest_screen_destroy(struct guest_screen *guest)
 	guest_screen_unselect(guest);
 	snapshot_destroy(guest->last);
 	snapshot_destroy(guest->live);
-	snapshot_destroy(guest->still);
+	snapshot_destroy(guest->frozen);
 	snapshot_destroy(guest->baseline);
 	annotation_destroy(guest->annotation);
 	history_destroy(guest->history);
@@ -116,12 +116,12 @@ struct xtop_error *guest_screen_open_waits(struct guest_screen *guest, double ha
 
 struct snapshot *guest_screen_shown(const struct guest_screen *guest)
 {
-	return guest->still ? guest->still : guest->live;
+	return guest->frozen ? guest->frozen : guest->live;
 }
 
 const struct recent *guest_screen_recent(const struct guest_screen *guest)
 {
-	return guest->still ? &guest->still_recent : &guest->recent;
+	return guest->frozen ? &guest->frozen_recent : &guest->recent;
 }
 
 const char *guest_screen_system(const struct guest_screen *guest)
@@ -162,14 +162,14 @@ static void guest_screen_update_names(struct guest_screen *guest)
 	guest_screen_set_names(guest, &pipeline->guest);
 }
 
-/* The snapshot's annotation becomes the guest screen's. True: it did. */
+/* Takes over the snapshot's annotation if it is the one wanted. Returns true if so. */
 static bool guest_screen_take_annotation(struct guest_screen *guest, struct snapshot *snapshot)
 {
 	struct annotation *annotation = no_cleanup_ptr(snapshot->annotation);
 
 	if (!annotation)
 		return false;
-	if (annotation->frame != guest->annotated || (guest->still && guest->annotation)) {
+	if (annotation->frame != guest->annotated || (guest->frozen && guest->annotation)) {
 		annotation_destroy(annotation);
 		return false;
 	}
@@ -178,7 +178,7 @@ static bool guest_screen_take_annotation(struct guest_screen *guest, struct snap
 	return true;
 }
 
-/* Annotates the last snapshot, after which no more come. FRAME is the resolver's. */
+/* Annotates the last snapshot. FRAME is a frame of the resolver. */
 static void guest_screen_annotate_last(struct guest_screen *guest, uint32_t frame)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
@@ -189,7 +189,7 @@ static void guest_screen_annotate_last(struct guest_screen *guest, uint32_t fram
 		line_expander_translate_annotation(guest->expander, last, guest->annotation);
 }
 
-/* An inlined function has no code of its own: nobody is asked for it. */
+/* An inlined function has no code of its own, so the pipeline is not asked. */
 static void guest_screen_annotate_inlined(struct guest_screen *guest, uint32_t frame)
 {
 	guest->annotation = calloc(1, sizeof(*guest->annotation));
@@ -221,7 +221,7 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 		guest_screen_annotate_last(guest, frame);
 }
 
-/* With source lines pictures have other frames than the moments of the pipeline's history. */
+/* With source lines, the frames of pictures differ from those of the pipeline's history. */
 static void guest_screen_take_history(struct guest_screen *guest)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
@@ -244,17 +244,17 @@ bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot
 	if (snapshot->at_end)
 		guest_screen_take_history(guest);
 	history_add(guest->history, snapshot);
-	if (!guest->still)
+	if (!guest->frozen)
 		guest_screen_unselect(guest);
 	snapshot_destroy(guest->live);
 	guest->live = snapshot;
 	guest->taken_ns = now_ns;
-	return !guest->still || annotated;
+	return !guest->frozen || annotated;
 }
 
 /*
- * Until there are samples the screen looks for them often. The first picture has one sample; each
- * later one comes after twice the time, up to the interval.
+ * Until there are samples, requests are frequent. The first picture with samples has one sample;
+ * each later request waits twice as long, up to the interval.
  */
 static void guest_screen_request(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
 {
@@ -269,8 +269,8 @@ static void guest_screen_request(struct guest_screen *guest, uint64_t now_ns, ui
 }
 
 /*
- * A new snapshot, with the source lines that are known by now: the next one has more. Without
- * memory there is none this time.
+ * Returns a new snapshot with the source lines known so far; the next snapshot has more of them.
+ * Returns NULL if there is no snapshot or no memory.
  */
 static struct snapshot *guest_screen_take(struct guest_screen *guest)
 {
@@ -290,12 +290,12 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 	return with_lines;
 }
 
-/* Makes another picture of the last snapshot, with the lines that are known by now. */
+/* Makes a new picture of the last snapshot with the lines known so far. */
 static bool guest_screen_apply_last(struct guest_screen *guest)
 {
 	struct snapshot *with_lines = NULL;
 
-	if (!guest->last || guest->still)
+	if (!guest->last || guest->frozen)
 		return false;
 	error_destroy(line_expander_apply(guest->expander, guest->last, 0, &with_lines));
 	if (!with_lines)
@@ -306,10 +306,12 @@ static bool guest_screen_apply_last(struct guest_screen *guest)
 	return true;
 }
 
-/* No more snapshots will come, but lines may. True: the picture has more of them now. */
+/*
+ * After the last snapshot, source lines may still come. Returns true if the picture has new lines.
+ */
 static bool guest_screen_update_lines(struct guest_screen *guest)
 {
-	return guest->last && !guest->still && line_client_poll() && guest_screen_apply_last(guest);
+	return guest->last && !guest->frozen && line_client_poll() && guest_screen_apply_last(guest);
 }
 
 void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns)
@@ -319,7 +321,7 @@ void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t
 		guest->due_ns = now_ns;
 }
 
-/* Whether lines of instructions may come. */
+/* Whether source lines for the instructions shown may still come. */
 static bool guest_screen_wants_lines(const struct guest_screen *guest)
 {
 	return guest->expander && guest->annotated != FRAME_NONE;
@@ -342,7 +344,7 @@ bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t int
 	} else {
 		guest_screen_request(guest, now_ns, interval_ns);
 	}
-	return changed || guest->still; /* the header shows the age of a frozen picture */
+	return changed || guest->frozen; /* the header shows the age of a frozen picture */
 }
 
 uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns)
@@ -354,42 +356,42 @@ uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns)
 	return guest->waiting && wait_ns > ANSWER_NS ? ANSWER_NS : wait_ns;
 }
 
-/* --- frozen pictures and those of the history ------------------------------------------------- */
+/* --- frozen pictures and pictures of the history ---------------------------------------------- */
 
-/* Shows STILL, which is the guest screen's now; NULL: the newest picture. */
-static void guest_screen_set_still(struct guest_screen *guest, struct snapshot *still)
+/* Takes over FROZEN and shows it; NULL: shows the newest picture. */
+static void guest_screen_set_frozen(struct guest_screen *guest, struct snapshot *frozen)
 {
 	guest_screen_unselect(guest);
-	if (!still || !guest->still)
-		guest->frozen_at = still && guest->live ? guest->live->sequence : 0;
-	snapshot_destroy(guest->still);
-	guest->still = still;
+	if (!frozen || !guest->frozen)
+		guest->frozen_at = frozen && guest->live ? guest->live->sequence : 0;
+	snapshot_destroy(guest->frozen);
+	guest->frozen = frozen;
 	guest->is_range = false;
 }
 
 struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_ns)
 {
-	struct snapshot *still = NULL;
+	struct snapshot *frozen = NULL;
 
 	if (guest->is_range)
-		guest->range_begin = guest->range_end = 0;
-	if (!guest->still) {
-		still = snapshot_copy(guest->live);
-		if (!still)
+		guest->range.begin = guest->range.end = 0;
+	if (!guest->frozen) {
+		frozen = snapshot_copy(guest->live);
+		if (!frozen)
 			return error_create("out of memory");
-		guest->still_ns = guest->taken_ns;
-		guest->still_recent = guest->recent;
+		guest->frozen_ns = guest->taken_ns;
+		guest->frozen_recent = guest->recent;
 	}
-	guest_screen_set_still(guest, still);
+	guest_screen_set_frozen(guest, frozen);
 	guest->due_ns = now_ns;
 	return NULL;
 }
 
-/* What was recent at MOMENT: the live window is put together from the pictures before it. */
+/* Computes the rates at MOMENT from the pictures before it. */
 static struct xtop_error *guest_screen_read_recent(struct guest_screen *guest, size_t moment)
 {
 	size_t first = moment > RECENT_PICTURES ? moment - RECENT_PICTURES : 0;
-	struct recent *recent = &guest->still_recent;
+	struct recent *recent = &guest->frozen_recent;
 	struct xtop_error *error = NULL;
 
 	recent_init(recent, guest->recent.half_life_s);
@@ -408,18 +410,18 @@ static struct xtop_error *guest_screen_read_recent(struct guest_screen *guest, s
 
 static struct xtop_error *guest_screen_show_moment(struct guest_screen *guest, size_t moment)
 {
-	struct snapshot *still;
-	struct xtop_error *error = history_get(guest->history, moment, &still);
+	struct snapshot *frozen;
+	struct xtop_error *error = history_get(guest->history, moment, &frozen);
 
 	if (error)
 		return error;
 	error = guest_screen_read_recent(guest, moment);
 	if (error) {
-		snapshot_destroy(still);
+		snapshot_destroy(frozen);
 		return error;
 	}
-	guest->still_ns = guest->taken_ns - history_age_ns(guest->history, moment);
-	guest_screen_set_still(guest, still);
+	guest->frozen_ns = guest->taken_ns - history_age_ns(guest->history, moment);
+	guest_screen_set_frozen(guest, frozen);
 	return NULL;
 }
 
@@ -432,7 +434,7 @@ struct xtop_error *guest_screen_step(struct guest_screen *guest, int step, const
 		return NULL;
 	}
 	at = history_find(guest->history, guest_screen_shown(guest)->sequence);
-	if (at == n) /* newer than all moments of the history */
+	if (at == n) /* the picture shown is newer than the history */
 		at = step < 0 ? n : n - 1;
 	if (step < 0 ? at == 0 : at + 1 >= n) {
 		*noticep = step < 0 ? "this is the earliest picture there is"
@@ -454,22 +456,22 @@ size_t guest_screen_moment(const struct guest_screen *guest)
 	return at < n ? at : n - 1;
 }
 
-/* The first moment that has not been forgotten, if FIRST has. */
+/* If the history has dropped the range's beginning, the range begins with the oldest moment. */
 static struct xtop_error *guest_screen_show_range(struct guest_screen *guest)
 {
-	size_t first = history_find(guest->history, guest->range_begin),
-	       last = history_find(guest->history, guest->range_end);
-	struct snapshot *still;
-	struct xtop_error *error = history_get_range(guest->history, first, last, &still);
+	size_t first = history_find(guest->history, guest->range.begin),
+	       last = history_find(guest->history, guest->range.end);
+	struct snapshot *frozen;
+	struct xtop_error *error = history_get_range(guest->history, first, last, &frozen);
 
 	if (error)
 		return error;
-	recent_init(&guest->still_recent, 0);
-	recent_begin(&guest->still_recent, history_head(guest->history, first));
+	recent_init(&guest->frozen_recent, 0);
+	recent_begin(&guest->frozen_recent, history_head(guest->history, first));
 	for (size_t i = first + 1; i <= last; i++)
-		recent_update(&guest->still_recent, history_head(guest->history, i));
-	guest->still_ns = guest->taken_ns - history_age_ns(guest->history, last);
-	guest_screen_set_still(guest, still);
+		recent_update(&guest->frozen_recent, history_head(guest->history, i));
+	guest->frozen_ns = guest->taken_ns - history_age_ns(guest->history, last);
+	guest_screen_set_frozen(guest, frozen);
 	guest->is_range = true;
 	return NULL;
 }
@@ -478,8 +480,8 @@ struct xtop_error *guest_screen_mark(struct guest_screen *guest, bool begin, siz
 				     const char **noticep)
 {
 	uint64_t sequence = history_head(guest->history, moment)->sequence;
-	uint64_t *mark = begin ? &guest->range_begin : &guest->range_end;
-	uint64_t *other = begin ? &guest->range_end : &guest->range_begin;
+	uint64_t *mark = begin ? &guest->range.begin : &guest->range.end;
+	uint64_t *other = begin ? &guest->range.end : &guest->range.begin;
 
 	*mark = sequence;
 	if (begin ? *other <= sequence : *other >= sequence)
@@ -493,11 +495,11 @@ struct xtop_error *guest_screen_mark(struct guest_screen *guest, bool begin, siz
 
 bool guest_screen_drop_range(struct guest_screen *guest)
 {
-	bool marked = guest->range_begin || guest->range_end;
+	bool marked = guest->range.begin || guest->range.end;
 
-	guest->range_begin = guest->range_end = 0;
+	guest->range.begin = guest->range.end = 0;
 	if (guest->is_range)
-		guest_screen_set_still(guest, NULL);
+		guest_screen_set_frozen(guest, NULL);
 	return marked;
 }
 
@@ -512,7 +514,7 @@ struct xtop_error *guest_screen_set_baseline(struct guest_screen *guest, uint64_
 	snapshot_destroy(guest->baseline);
 	guest->baseline = copy;
 	guest->baseline_is_file = false;
-	guest->baseline_ns = guest->still ? guest->still_ns : now_ns;
+	guest->baseline_ns = guest->frozen ? guest->frozen_ns : now_ns;
 	return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A cursor in rows that change their order; see list.h. */
+/* A cursor in rows that change their order. */
 #include "config.h"
 
 #include "ui/list.h"
@@ -27,7 +27,7 @@ void list_select(struct list *list, size_t row)
 	list->moved = true;
 }
 
-/* The row whose key is that of the selected one; n: there is none. */
+/* The row with the selected row's key; n if that row is gone. */
 static size_t list_find_key(const struct list *list)
 {
 	size_t row = 0;

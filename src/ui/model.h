@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the screen shows: the picture, what part of it, and how. The core (state.h) fills it in;
- * views and the header read it.
+ * What the screen shows: the picture, the part of it that is selected, and how it is shown. The
+ * core (state.h) sets the model; views and the header read it.
  */
 #ifndef UI_MODEL_H
 #define UI_MODEL_H
@@ -56,7 +56,9 @@ struct model_screen {
  */
 struct ui_model {
 	const struct snapshot *all; /* the picture with every node */
-	/* What filter, restriction and hiding leave of the picture; NULL before the first picture. */
+	/*
+	 * What filter, restriction and hiding leave of the picture; NULL before the first picture.
+	 */
 	const struct snapshot *snapshot;
 	/* SNAPSHOT, without pass-through functions if they are folded away. */
 	const struct snapshot *folded;
@@ -89,7 +91,7 @@ struct ui_model {
 	size_t n_guests;
 };
 
-/* A vCPU has waited for a spinlock since start or reset: the screen has a place for such waits. */
+/* Whether a vCPU has waited for a spinlock since start or reset: such waits then have a column. */
 static inline bool model_has_lock_waits(const struct ui_model *model)
 {
 	return model->all->resolver.states[VCPU_LOCK_WAIT];
@@ -105,7 +107,7 @@ static inline double weights_self(const struct ui_model *model, const struct wei
 	return model->shares.totals ? weights->self_ticks : weights->self_live;
 }
 
-/* A traffic light for the share of its time that the guest was stopped. */
+/* A traffic light for SHARE, the share of time in which the guest was stopped. */
 static inline enum style style_of_stopped(const struct ui_model *model, double share)
 {
 	if (!(model->budget > 0))
@@ -121,8 +123,8 @@ static inline double percent_of(double part, double whole)
 }
 
 /*
- * What 100 % is, of a picture of ALL of which SELECTED is selected. Idle pools that are hidden are
- * no part of it: they are most of all waits, and a share of them would say nothing.
+ * What 100 % is if SELECTED is the selected part of ALL. Hidden idle pools are not counted: they
+ * are most of all waits, so that shares of the rest would say nothing.
  */
 static inline struct weights model_whole(const struct ui_model *model,
 					 const struct snapshot *selected,

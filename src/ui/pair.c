@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares two guests; see pair.h. */
+/* Compares two guests. */
 #include "config.h"
 
 #include "ui/pair.h"
@@ -9,7 +9,7 @@
 
 #include "xtop/symbol/symbol.h"
 
-/* --- what the screen asks of its guest -------------------------------------------------------- */
+/* --- the pipeline of the pair ----------------------------------------------------------------- */
 
 static void pair_reset(void *context)
 {
@@ -19,7 +19,7 @@ static void pair_reset(void *context)
 	pair->base->pipeline->reset(pair->base->pipeline->context);
 }
 
-/* Returns the message of the guest that is shown. The header itself asks the other guest. */
+/* The first guest's message. The header asks the second guest itself. */
 static const char *pair_message(void *context)
 {
 	struct pair *pair = context;
@@ -83,14 +83,14 @@ void pair_destroy(struct pair *pair)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* The baseline is translated first, so that the picture knows each name of the baseline. */
+/* Translates the baseline first: the picture's table then has all names of the baseline. */
 static struct xtop_error *pair_translate(struct pair *pair, uint64_t now_ns)
 {
 	struct guest_screen *screen = pair->screen;
 	struct snapshot *base = NULL, *now;
 	struct xtop_error *error = NULL;
 
-	if (!screen->still)
+	if (!screen->frozen)
 		error = snapshot_translate(pair->base->live, pair->frames, &base);
 	if (!error)
 		error = snapshot_translate(pair->now->live, pair->frames, &now);

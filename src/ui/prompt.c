@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line editor; see prompt.h. The text is UTF-8. The cursor stands between characters. */
+/* A line editor. The text is UTF-8. The cursor is between characters. */
 #include "config.h"
 
 #include "ui/prompt.h"
@@ -102,7 +102,7 @@ enum prompt_result prompt_handle(struct prompt *prompt, uint32_t code)
 	}
 }
 
-/* The cells that the first N bytes of the text take. */
+/* The width of the first N bytes of the text, in cells. */
 static int prompt_width(const struct prompt *prompt, size_t n)
 {
 	char head[PROMPT_MAX_BYTES];

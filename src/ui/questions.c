@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to the user on the bottom line; see questions.h. If an answer is wrong, the reason
- * stands beside it, and the question stays.
+ * Questions to the user on the bottom line. After a wrong answer the question stays, with the
+ * reason behind the answer.
  */
 #include "config.h"
 
@@ -22,7 +22,6 @@ static void question_start(struct ui *ui, enum question question, const char *la
 	ui->question = question;
 }
 
-/* The error is shown behind the text that is wrong. */
 static void question_refuse(struct ui *ui, struct xtop_error *error)
 {
 	snprintf(ui->prompt.error, sizeof(ui->prompt.error), "%s", error_message(error));
@@ -38,7 +37,7 @@ void ui_set_search(struct ui *ui, struct filter *search)
 	ui_update(ui);
 }
 
-/* False: nothing in the view matches. */
+/* Returns false if nothing in the view matches. */
 static bool question_search_view(struct ui *ui, enum request_code code)
 {
 	struct request left = view_stack_handle(ui_views(ui), &ui->model, request_of(code));
@@ -64,7 +63,7 @@ static void question_answer_search(struct ui *ui, enum prompt_result result)
 		return;
 	if (ui->prompt.length)
 		error = filter_create(ui->prompt.text, &search);
-	if (error) { /* the last correct regex stays the one that is searched for */
+	if (error) { /* the search for the last correct regex goes on */
 		question_refuse(ui, error);
 		return;
 	}
@@ -76,7 +75,7 @@ static void question_answer_search(struct ui *ui, enum prompt_result result)
 	}
 	filter_destroy(search);
 	ui->question = QUESTION_NONE;
-	/* while the user types, no branch is opened; now closed ones are searched as well */
+	/* while the user types, no branch is opened; now closed branches are searched, too */
 	if (not_here && ui->search && !question_search_view(ui, REQUEST_SEARCH_NEXT))
 		ui_message(ui, STYLE_NOTICE, "nothing here matches");
 }
@@ -124,15 +123,15 @@ static void question_answer_filter(struct ui *ui, enum prompt_result result)
 /* --- writing a profile ------------------------------------------------------------------------ */
 
 /*
- * The folder for new files is the one that xtop was started in, unless the session knows that the
- * user may not write there.
+ * The folder for new files: the working directory, unless the session found that the user may not
+ * write there.
  */
 static const char *question_write_folder(const struct ui *ui)
 {
 	return ui->settings.write_folder ? ui->settings.write_folder : "";
 }
 
-/* A file has the weights since start, or of the range, also where the screen shows live ones. */
+/* A file has weights since start, or those of the range; never the live weights of the screen. */
 static const char *question_write_label(const struct ui *ui)
 {
 	if (ui->model.is_range)
@@ -141,8 +140,8 @@ static const char *question_write_label(const struct ui *ui)
 }
 
 /*
- * Proposes DOMAIN-YYYYmmdd-HHMMSS with the ending of --format; another ending is another format.
- * '_' replaces characters that are awkward in a name.
+ * Proposes DOMAIN-YYYYmmdd-HHMMSS with the ending of --format. The user may choose another format
+ * by another ending. '_' replaces characters that are awkward in a file's name.
  */
 static void question_ask_write(struct ui *ui)
 {
@@ -166,7 +165,7 @@ static void question_ask_write(struct ui *ui)
 	question_start(ui, QUESTION_WRITE, question_write_label(ui), path);
 }
 
-/* What the selection leaves of the picture; NULL: all of it. */
+/* Says in TEXT which part of the picture is selected. Returns NULL if all of it is. */
 static const char *question_describe_part(const struct ui *ui, char *text, size_t capacity)
 {
 	const struct selection *selection = &ui->selection;
@@ -192,7 +191,7 @@ static const struct export_format *question_format(const struct ui *ui, const ch
 	return export_find_ending_or(path, ui->settings.write_format);
 }
 
-/* The waits of the guest whose samples are shown. NULL: there are none. */
+/* The waits of the guest whose samples are shown; NULL if there are none. */
 static const struct snapshot *question_find_waits(const struct ui *ui)
 {
 	const struct guest_screen *waits = ui->guest->waits;
@@ -202,14 +201,15 @@ static const struct snapshot *question_find_waits(const struct ui *ui)
 }
 
 /*
- * Whether a file at PATH gets the waits, too. It gets none beside a still picture or a range,
- * because the waits go on, and none with source lines, because then each has frames of its own.
+ * Whether a file at PATH gets the waits, too. They are left out beside a frozen picture or a range,
+ * because the waits go on. They are also left out with source lines, because samples and waits then
+ * have separate tables of frames.
  */
 static bool question_adds_waits(const struct ui *ui, const char *path)
 {
 	const struct snapshot *waits = question_find_waits(ui);
 
-	return waits && !ui->guest->still && waits->frames == ui->model.snapshot->frames &&
+	return waits && !ui->guest->frozen && waits->frames == ui->model.snapshot->frames &&
 	       question_format(ui, path)->has_waits;
 }
 
@@ -231,7 +231,7 @@ static struct xtop_error *question_export(const struct ui *ui, const char *path,
 	return question_format(ui, path)->write(ui->model.snapshot, &settings, stream);
 }
 
-/* Writes what is shown, in the format that the ending of PATH asks for. */
+/* Writes the picture shown in the format that the ending of PATH asks for. */
 static struct xtop_error *question_export_all(const struct ui *ui, const char *path, FILE *stream)
 {
 	const struct snapshot *waits = question_find_waits(ui);
@@ -268,7 +268,7 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 	return error;
 }
 
-/* A file that exists is replaced only after a yes. */
+/* Asks before an existing file is replaced. */
 static void question_write(struct ui *ui, const char *path, bool replace)
 {
 	uint64_t bytes = 0;
@@ -293,7 +293,7 @@ static void question_write(struct ui *ui, const char *path, bool replace)
 									     : "");
 }
 
-/* "-" is a file's name: stdout is the screen. */
+/* "-" is the name of a file here, because stdout is the screen. */
 static void question_answer_write(struct ui *ui, enum prompt_result result)
 {
 	char path[PROMPT_MAX_BYTES];
@@ -328,7 +328,7 @@ static void question_ask_figure(struct ui *ui, enum question question, const cha
 	question_start(ui, question, label, text);
 }
 
-/* True: the user gave a number from LEAST to MOST. After another number the question stays. */
+/* Returns true if the user gave a number from LEAST to MOST. Otherwise the question stays. */
 static bool question_parse_figure(struct ui *ui, enum prompt_result result, double least,
 				 double most, double *figurep)
 {
@@ -368,7 +368,7 @@ static void question_answer_threshold(struct ui *ui, enum prompt_result result)
 		ui_update(ui);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 bool question_ask(struct ui *ui, enum request_code code)
 {

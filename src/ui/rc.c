@@ -15,10 +15,10 @@
  *	jumps = hidden or shown
  *	source-lines = shown or hidden
  *
- * Settings never come from the working directory. xtop starts as root: it refuses a file that
- * others may write, and one that belongs neither to root nor to the user. As root it opens or
- * creates the file, but does not read it. Reading and saving happen later, without the right to
- * open the file.
+ * Settings never come from the working directory. xtop starts as root. It refuses a file that
+ * others may write, and a file that belongs neither to root nor to the user. As root, xtop only
+ * opens or creates the file. It reads and saves settings later, when it has no right to open the
+ * file.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ struct rc_place {
 	char folder[400], path[400 + sizeof("/xtoprc")];
 };
 
-/* False: there is no place for settings. */
+/* Returns false if there is no place for settings. */
 static bool rc_find(struct rc_place *place)
 {
 	if (!xdg_folder("XDG_CONFIG_HOME", ".config", place->folder, sizeof(place->folder)))
@@ -62,7 +62,7 @@ static bool rc_find(struct rc_place *place)
 	return true;
 }
 
-/* It belongs to root, to the user or to the user who called sudo, and nobody else can write it. */
+/* Whether only root, the user and the user who called sudo can own and write the file. */
 static bool rc_is_trusted(const struct stat *status)
 {
 	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
@@ -73,9 +73,9 @@ static bool rc_is_trusted(const struct stat *status)
 }
 
 /*
- * Opens for reading and writing: when the screen saves settings, the right to open the file is
- * gone. A link is followed to read, never to write: somebody may have linked any file of root's
- * there. -1: there is nothing to write to.
+ * Opens the file for reading and writing now, because the right to open it is gone when settings
+ * are saved. Links are not followed: somebody may have linked the name to a file of root's. Returns
+ * -1 if the file cannot be written.
  */
 static int rc_open_for_saving(const struct rc_place *place)
 {
@@ -90,7 +90,7 @@ static int rc_open_for_saving(const struct rc_place *place)
 	return -1;
 }
 
-/* Opens first and checks the open file, so that nobody can exchange it in between. */
+/* Checks the file after opening it, so that nobody can exchange the file in between. */
 static struct xtop_error *rc_open(const struct rc_place *place, bool saves, int *fdp)
 {
 	int fd = saves ? rc_open_for_saving(place) : -1;
@@ -145,7 +145,7 @@ static bool rc_colors(const char *value, enum ui_colors *colorsp)
 	return false;
 }
 
-/* One of two words. */
+/* Parses one of two words. */
 static bool rc_choice(const char *value, const char *no, const char *yes, bool *chosenp)
 {
 	bool chosen = !strcmp(value, yes);
@@ -156,7 +156,7 @@ static bool rc_choice(const char *value, const char *no, const char *yes, bool *
 	return true;
 }
 
-/* How the instructions of a function are shown. */
+/* Sets how the instructions of a function are shown. */
 static bool rc_code(struct ui_rc *rc, const char *name, const char *value)
 {
 	bool chosen = false;
@@ -178,7 +178,7 @@ static bool rc_code(struct ui_rc *rc, const char *name, const char *value)
 	return true;
 }
 
-/* Columns of the function table only: those behind COLUMN_HISTORY are the baseline's. */
+/* Only columns of the function table: columns behind COLUMN_HISTORY belong to the baseline. */
 static bool rc_columns(const char *value, struct ui_rc *rc)
 {
 	enum column_id ids[N_COLUMNS];
@@ -222,7 +222,7 @@ static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
 	return rc_code(rc, name, value);
 }
 
-/* TEXT without the blanks around it; changes TEXT. */
+/* Cuts blanks off both ends of TEXT. */
 static char *rc_trim(char *text)
 {
 	size_t n;

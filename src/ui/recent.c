@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rate and the vCPUs' time over the live window; see recent.h. */
+/* The rate and the vCPUs' time over the live window. */
 #include "config.h"
 
 #include "ui/recent.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LOWERED_SHARE    0.05 /* of the ticks are skipped: less does not show in the rate */
+#define LOWERED_SHARE    0.05 /* share of skipped ticks from which on the rate is lowered */
 #define THROTTLED_NS     10000000000ULL
 #define THROTTLED_END_NS 3000000000ULL
 
@@ -16,13 +16,13 @@ void recent_init(struct recent *recent, double half_life_s)
 	*recent = (struct recent){ .half_life_s = half_life_s };
 }
 
-/* A reset sets counters back to 0: then all of the new value is new. */
+/* A reset sets counters back to 0. Then the whole new value is the increase. */
 static uint64_t increase(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;
 }
 
-/* What is left of a sum after NS. */
+/* The weight that a sum keeps after NS. */
 static double recent_decay(const struct recent *recent, uint64_t ns)
 {
 	return recent->half_life_s > 0 ? exp2(-(double)ns / 1e9 / recent->half_life_s) : 1;
@@ -49,7 +49,7 @@ static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_
 	*before = *now;
 }
 
-/* After a reset of the profile its counts begin at 0 again, and so do the sums. */
+/* After a reset of the profile, counts and sums begin at 0 again. */
 static void recent_reset_vcpus(struct recent *recent, uint64_t started_ns)
 {
 	memset(recent->counts, 0, sizeof(recent->counts));
@@ -64,7 +64,7 @@ static void recent_forget(struct recent *recent)
 	recent->lowered = false;
 }
 
-/* SKIPPED ticks in the last NS. */
+/* SKIPPED: ticks that were skipped in the last NS. */
 static void recent_watch_budget(struct recent *recent, uint64_t ns, uint64_t skipped)
 {
 	double ticks = recent->window_taken + recent->window_skipped;
@@ -75,8 +75,8 @@ static void recent_watch_budget(struct recent *recent, uint64_t ns, uint64_t ski
 }
 
 /*
- * Time in which nothing was to be sampled says nothing of the rate: the guest was paused or away,
- * or the resolver still learned what runs in it.
+ * Leaves out time without sampling: the guest was paused or away, or the resolver was still finding
+ * out which system runs.
  */
 static void recent_update_rate(struct recent *recent, const struct sampler_counts *sampler,
 			       uint64_t ns, double decay)
@@ -132,7 +132,7 @@ bool recent_is_throttled(const struct recent *recent)
 	return recent->lowered_ns >= THROTTLED_NS && recent->full_ns < THROTTLED_END_NS;
 }
 
-/* Which part of its running time the vCPU spent in user code. */
+/* The share of running time in user code. */
 static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 {
 	double running = vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
@@ -140,7 +140,7 @@ static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 	return running > user ? user / running : running > 0;
 }
 
-/* Which part of the time in which the vCPU neither ran nor wanted to it waited for a lock. */
+/* The share of waits for locks in the time in which the vCPU neither ran nor wanted to run. */
 static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
 {
 	double lock = (double)vcpu->states[VCPU_LOCK_WAIT];
@@ -149,7 +149,7 @@ static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
 	return lock > 0 ? lock / (lock + idle) : 0;
 }
 
-/* How much of its time the vCPU ran, and how much it waited for a physical CPU. */
+/* The shares of time in which the vCPU ran, and in which it waited for a physical CPU. */
 static void vcpu_run_shares(const struct snapshot_vcpu *vcpu, double *running, double *steal)
 {
 	const struct vcpu_times *times = &vcpu->times;

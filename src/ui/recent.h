@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What happens now: the rate that is reached, and where the time of the vCPUs goes. Counters in a
- * snapshot count since start; here their increases are added up, and what is older counts less. It
- * counts half after each half-life, as samples do in the live shares. So one long stop, after which
- * the budget allows no sample for seconds, does not look like a fault.
+ * Recent figures: the sampling rate reached, and how vCPUs spend their time. The counters of a
+ * snapshot count since start. Here their increases are summed up in a live window: each half-life,
+ * the weight of an increase halves, as with samples in live shares. So the rate stays steady after
+ * one long stop, for which the budget allows no sample for seconds.
  */
 #ifndef UI_RECENT_H
 #define UI_RECENT_H
@@ -11,33 +11,33 @@
 #include "xtop/profile/snapshot.h"
 
 struct recent {
-	double half_life_s; /* 0: what is older counts fully */
-	/* of the last snapshot */
-	uint64_t sequence;  /* 0: there was none */
+	double half_life_s; /* 0: increases never lose weight */
+	/* Counters of the last snapshot */
+	uint64_t sequence; /* 0 before the first snapshot */
 	uint64_t started_ns;
-	bool runs;          /* the guest was being sampled */
-	uint64_t taken, skipped, waited; /* ticks: with a sample, without for the budget, on hold */
-	uint64_t elapsed_ns;             /* since start */
-	struct snapshot_vcpu counts[GUEST_MAX_VCPUS]; /* ticks */
-	/* sums over the live window */
+	bool runs;                       /* the guest was being sampled */
+	uint64_t taken, skipped, waited; /* ticks sampled, skipped for the budget, on hold */
+	uint64_t elapsed_ns;             /* time since start */
+	struct snapshot_vcpu counts[GUEST_MAX_VCPUS];
+	/* Sums over the live window */
 	double window_ns, window_taken, window_skipped;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
-	/* what follows from them */
-	double rate_hz;      /* reached; 0: not known */
-	bool lowered;        /* because the budget was used up */
-	uint64_t lowered_ns; /* for so long */
-	uint64_t full_ns;    /* for so long no tick was skipped */
+	/* Results */
+	double rate_hz;      /* the rate reached; 0 if unknown */
+	bool lowered;        /* the rate is lower because the budget was used up */
+	uint64_t lowered_ns; /* how long the rate has been lowered */
+	uint64_t full_ns;    /* time since a tick was skipped */
 };
 
 void recent_init(struct recent *recent, double half_life_s);
-/* Forgets the window: it begins with SNAPSHOT. */
+/* Forgets the window. A new one begins with SNAPSHOT. */
 void recent_begin(struct recent *recent, const struct snapshot *snapshot);
-/* Does nothing if SNAPSHOT is the last one again. */
+/* Adds the increases since the last snapshot. Does nothing if SNAPSHOT is the last one. */
 void recent_update(struct recent *recent, const struct snapshot *snapshot);
-/* The budget has lowered the rate for many seconds, and does so still. */
+/* Whether the budget has been lowering the rate for at least 10 seconds. */
 bool recent_is_throttled(const struct recent *recent);
 
-/* Where the time of a vCPU went; 0..1 each. */
+/* How a vCPU spent its time; each share is from 0 to 1. */
 struct vcpu_shares {
 	double user, kernel, steal, lock, idle;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests: what a key or a click asks for. A request passes from the key table (keys.h) to the
- * view on top. The view carries it out, or returns a request for the core (requests.c) to carry
- * out: the same one when the view has no use for it, or another one with arguments.
+ * Requests: what a key or a click asks for. A request passes from the keys (keys.h) to the view on
+ * top. The view carries it out, or returns a request for the core (requests.c): the request itself
+ * if the view has no use for it, or another one with arguments.
  */
 #ifndef UI_REQUEST_H
 #define UI_REQUEST_H
@@ -15,7 +15,7 @@ struct view_ops;
 
 enum request_code {
 	REQUEST_NONE, /* nothing is left to do */
-	/* from keys, for views */
+	/* From keys, for views */
 	REQUEST_UP,
 	REQUEST_DOWN,
 	REQUEST_PAGE_UP,
@@ -25,22 +25,22 @@ enum request_code {
 	REQUEST_LEFT,
 	REQUEST_RIGHT,
 	REQUEST_OPEN,
-	REQUEST_NAMING, /* what would name the function */
-	REQUEST_ANNOTATE, /* the function's instructions */
+	REQUEST_NAMING,   /* show what would name the function */
+	REQUEST_ANNOTATE, /* show the function's instructions */
 	REQUEST_HOTTEST,
-	REQUEST_UNFOLD, /* or fold, when it is unfolded */
+	REQUEST_UNFOLD, /* toggle: the row is unfolded, or folded */
 	REQUEST_FOLD,
 	REQUEST_UNFOLD_ALL,
 	REQUEST_FOLD_ALL,
-	REQUEST_SWITCH, /* to the other list */
+	REQUEST_SWITCH, /* go to the other list */
 	REQUEST_INVERT,
 	REQUEST_SORT_LEFT,
 	REQUEST_SORT_RIGHT,
 	REQUEST_SORT_NEXT,
-	REQUEST_SEARCH_HERE, /* while the user types: this row or the next one that matches */
+	REQUEST_SEARCH_HERE, /* while the user types: go to the next match, or stay on a match */
 	REQUEST_SEARCH_NEXT,
 	REQUEST_SEARCH_PREVIOUS,
-	/* from keys, for the core */
+	/* From keys, for the core */
 	REQUEST_VIEW, /* show .view */
 	REQUEST_BACK,
 	REQUEST_BACK_OR_QUIT,
@@ -76,27 +76,27 @@ enum request_code {
 	REQUEST_RESET,
 	REQUEST_WRITE,
 	REQUEST_INTERVAL,
-	REQUEST_SAVE, /* the settings */
+	REQUEST_SAVE, /* save the settings */
 	REQUEST_NEXT_GUEST,
-	REQUEST_PAIR, /* the guest against the next one, or back to the guest alone */
+	REQUEST_PAIR, /* toggle: the guest against the next one, or alone */
 	REQUEST_REDRAW,
-	/* from views, for the core */
+	/* From views, for the core */
 	REQUEST_UPDATE,   /* call the view's update() */
 	REQUEST_MESSAGE,  /* show .message on the bottom line */
 	REQUEST_SORT,     /* sort by .column */
-	REQUEST_RESTRICT, /* from now on all views show only .process, .cgroup, .module */
+	REQUEST_RESTRICT, /* restrict all views to .process, .cgroup, .module */
 	REQUEST_PROFILE,  /* profile .domain */
 	REQUEST_CHOSEN,   /* close the list of views, then show .view */
 };
 
-/* Pointers that a view puts in are valid until the view's next call. */
+/* Pointers set by a view are valid until the view is called again. */
 struct request {
 	enum request_code code;
 	const struct view_ops *view;    /* VIEW, CHOSEN */
 	uint32_t frame;                 /* VIEW: the function that the view is opened for */
 	uint32_t process;               /* RESTRICT: a process or thread; FRAME_NONE: all */
-	const char *cgroup;             /* RESTRICT: a process's; NULL: all */
-	const char *module;             /* RESTRICT: a frame's; NULL: all */
+	const char *cgroup;             /* RESTRICT: processes of one control group; NULL: all */
+	const char *module;             /* RESTRICT: frames of one module; NULL: all */
 	const struct column *column;    /* SORT */
 	const struct ui_domain *domain; /* PROFILE */
 	char message[96];               /* MESSAGE */

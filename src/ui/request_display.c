@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that change which picture is shown, and how; see request_display.h. */
+/* Requests that change which picture is shown, and how. */
 #include "config.h"
 
 #include "ui/request_display.h"
 
-/* --- which picture, what part of it ----------------------------------------------------------- */
+/* --- the picture, and its part ---------------------------------------------------------------- */
 
 static void request_freeze(struct ui *ui)
 {
@@ -50,9 +50,9 @@ static void request_mark(struct ui *ui, bool begin, size_t moment)
 void request_click_history(struct ui *ui, size_t moment)
 {
 	const struct guest_screen *guest = ui->guest;
-	bool begin = !guest->range_begin || guest->range_end;
+	bool begin = !guest->range.begin || guest->range.end;
 
-	if (!begin && history_head(guest->history, moment)->sequence <= guest->range_begin)
+	if (!begin && history_head(guest->history, moment)->sequence <= guest->range.begin)
 		begin = true;
 	if (begin)
 		guest_screen_drop_range(ui->guest);
@@ -80,7 +80,7 @@ static void request_percents(struct ui *ui)
 	ui_reselect(ui);
 }
 
-/* Hides or shows WHICH. OTHER is shown then: with both hidden, only process names are left. */
+/* Hides or shows WHICH. If both were hidden only process names would be left: OTHER is shown. */
 static void request_hide(struct ui *ui, bool *which, bool *other)
 {
 	*which = !*which;
@@ -96,7 +96,7 @@ static void request_sort(struct ui *ui, const struct column *column)
 
 /* --- source lines ----------------------------------------------------------------------------- */
 
-/* Says how to get source lines, if there are none. */
+/* Returns false without source lines, and tells the user how to get them. */
 static bool request_needs_lines(struct ui *ui)
 {
 	if (ui->model.code.lines)
@@ -118,7 +118,7 @@ static void request_toggle_inlined(struct ui *ui)
 	ui_reselect(ui);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static bool carry_out_sort(struct ui *ui, const struct request *request)
 {
@@ -236,7 +236,7 @@ static bool carry_out_part(struct ui *ui, enum request_code code)
 	}
 }
 
-bool request_look(struct ui *ui, const struct request *request)
+bool request_change_display(struct ui *ui, const struct request *request)
 {
 	return carry_out_sort(ui, request) || carry_out_picture(ui, request->code) ||
 	       carry_out_code(ui, request->code) || carry_out_part(ui, request->code);

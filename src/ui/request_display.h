@@ -5,9 +5,9 @@
 
 #include "ui/state.h"
 
-/* False: REQUEST is none of these. */
-bool request_look(struct ui *ui, const struct request *request);
-/* A click on MOMENT in the header's line: the first click begins a range, the next one ends it. */
+/* Carries out REQUEST. Returns false if it is none of these. */
+bool request_change_display(struct ui *ui, const struct request *request);
+/* A click on MOMENT in the header: the first click begins a range, the next click ends it. */
 void request_click_history(struct ui *ui, size_t moment);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that lead to other views and guests, and back; see request_navigation.h. */
+/* Requests that lead to other views and guests, and back. */
 #include "config.h"
 
 #include "ui/request_navigation.h"
@@ -8,7 +8,7 @@
 #include "ui/view.h"
 #include "ui/views/views.h"
 
-/* Restricts all views. Closes all but the first. */
+/* Restricts all views to a part of the guest, and closes all views but the first. */
 static void request_restrict(struct ui *ui, uint32_t process, const char *cgroup,
 			     const char *module)
 {
@@ -21,7 +21,7 @@ static void request_restrict(struct ui *ui, uint32_t process, const char *cgroup
 
 /* --- back ------------------------------------------------------------------------------------- */
 
-/* True: a range of time was marked. The screen goes back to the newest picture. */
+/* Drops a marked range and goes back to the newest picture. Returns false without a range. */
 static bool request_drop_range(struct ui *ui)
 {
 	if (!guest_screen_drop_range(ui->guest))
@@ -30,7 +30,7 @@ static bool request_drop_range(struct ui *ui)
 	return true;
 }
 
-/* Ends one of search, range, restriction and filter, the first of these that there is. */
+/* Ends one of search, range, restriction and filter, in this order. */
 static bool request_clear_one(struct ui *ui)
 {
 	if (ui->search) {
@@ -49,7 +49,7 @@ static bool request_clear_one(struct ui *ui)
 	return true;
 }
 
-/* Back to the guest that is compared. False: there is no pair. */
+/* Goes back from a pair to its first guest. Returns false if there is no pair. */
 static bool request_leave_pair(struct ui *ui)
 {
 	if (!ui->pair)
@@ -59,8 +59,8 @@ static bool request_leave_pair(struct ui *ui)
 }
 
 /*
- * A guest is left only for the list of domains that it was picked from. One of all guests is
- * profiled further.
+ * A guest picked from the list of domains is left for the list. If all guests are profiled, the
+ * guest goes on to be profiled.
  */
 static bool request_leave_guest(struct ui *ui)
 {
@@ -109,7 +109,7 @@ static void request_back_or_quit(struct ui *ui)
 
 /* --- other views, other guests ---------------------------------------------------------------- */
 
-/* False: there is no picture to compare with. */
+/* Returns false if there is no picture to compare with. */
 static bool request_set_baseline(struct ui *ui)
 {
 	struct xtop_error *error;
@@ -170,7 +170,7 @@ static void request_domains(struct ui *ui)
 			   "no list of domains: the guests were named with -d or -r");
 }
 
-/* Shows the waits of the guest that is shown. False: it has none. */
+/* Shows the waiting tasks of the guest shown. Returns false if they are not known. */
 static bool request_enter_waits(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
@@ -189,7 +189,7 @@ static bool request_enter_waits(struct ui *ui)
 	return guest->waits;
 }
 
-/* Goes to the waits of the guest, to the first view of them, or back to the samples. */
+/* Goes from samples to waiting tasks, from other views of these to the first one, or back. */
 static void request_waits(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
@@ -218,7 +218,7 @@ static void request_view(struct ui *ui, const struct view_ops *view, uint32_t fr
 		ui_switch_view(ui, view);
 }
 
-/* The guest after GUEST. NULL: there is no other one, which the bottom line says. */
+/* The guest after GUEST. Without another guest, returns NULL and tells the user. */
 static struct guest_screen *request_find_next(struct ui *ui, const struct guest_screen *guest)
 {
 	size_t at = 0;
@@ -247,7 +247,7 @@ static void request_compare(struct ui *ui, struct guest_screen *now)
 		ui_error(ui, ui_enter_pair(ui, now, base));
 }
 
-/* In a pair the next guest takes the place of the one that is compared. */
+/* In a pair, the next guest becomes the one compared with. */
 static void request_next_guest(struct ui *ui)
 {
 	struct guest_screen *next;
@@ -299,9 +299,9 @@ static void request_profile(struct ui *ui, const struct ui_domain *domain)
 		ui_enter_guest(ui, guest ? guest : ui->guests[ui->n_guests - 1]);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
-bool request_go(struct ui *ui, const struct request *request)
+bool request_navigate(struct ui *ui, const struct request *request)
 {
 	switch ((int)request->code) {
 	case REQUEST_RESTRICT:

@@ -5,7 +5,7 @@
 
 #include "ui/state.h"
 
-/* False: REQUEST is none of these. */
-bool request_go(struct ui *ui, const struct request *request);
+/* Carries out REQUEST. Returns false if it is none of these. */
+bool request_navigate(struct ui *ui, const struct request *request);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Carrying out requests that are the same in all views, and requests of views; see requests.h. */
+/* Carries out requests that are the same in all views, and requests of views. */
 #include "config.h"
 
 #include "ui/requests.h"
@@ -19,7 +19,7 @@ static void request_reset(struct ui *ui)
 	guest->pipeline->reset(guest->pipeline->context);
 	guest->due_ns = ui->now_ns;
 	ui_message(ui, STYLE_NOTICE,
-		   guest->still ? "profile reset; the frozen picture stays" : "profile reset");
+		   guest->frozen ? "profile reset; the frozen picture stays" : "profile reset");
 }
 
 static void request_save(struct ui *ui)
@@ -67,7 +67,7 @@ static bool carry_out_rest(struct ui *ui, const struct request *request)
 
 void ui_carry_out(struct ui *ui, struct request request)
 {
-	if (!request_go(ui, &request) && !request_look(ui, &request))
+	if (!request_navigate(ui, &request) && !request_change_display(ui, &request))
 		carry_out_rest(ui, &request);
 }
 

@@ -5,9 +5,9 @@
 
 #include "ui/state.h"
 
-/* Gives REQUEST to the view on top and carries out what the view leaves to do. */
+/* Passes REQUEST to the view on top, and carries out what the view leaves to do. */
 void ui_request(struct ui *ui, struct request request);
-/* Carries out what a view has left to do. */
+/* Carries out REQUEST, which a view has returned. */
 void ui_carry_out(struct ui *ui, struct request request);
 
 #endif

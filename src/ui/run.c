@@ -10,7 +10,7 @@
 #include "ui/ui.h"
 #include "xtop/base/clock.h"
 
-/* Makes *CANVASP as large as the terminal is now. */
+/* Gives *CANVASP the terminal's size. */
 static bool run_fit_canvas(struct canvas **canvasp)
 {
 	int rows, columns_;
@@ -33,7 +33,7 @@ static bool run_paint(struct ui *ui, struct canvas **canvasp)
 	return true;
 }
 
-/* What this thread and this process take, for the overhead view. */
+/* Measures this thread's CPU time and the process's memory, for the overhead view. */
 static void run_measure(struct ui *ui)
 {
 	unsigned long pages = 0;

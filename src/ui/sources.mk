@@ -20,8 +20,8 @@ libxtop_a_SOURCES += \
 	src/ui/keys.h \
 	src/ui/list.c \
 	src/ui/list.h \
-	src/ui/meter.c \
-	src/ui/meter.h \
+	src/ui/vcpu_bar.c \
+	src/ui/vcpu_bar.h \
 	src/ui/model.h \
 	src/ui/pair.c \
 	src/ui/pair.h \

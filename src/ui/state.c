@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of the screen and its changes; see state.h. */
+/* The state of the screen and its changes. */
 #include "config.h"
 
 #include "ui/state.h"
@@ -28,9 +28,9 @@ void ui_error(struct ui *ui, struct xtop_error *error)
 	error_destroy(error);
 }
 
-/* --- what views look at ----------------------------------------------------------------------- */
+/* --- the model -------------------------------------------------------------------------------- */
 
-/* Asks for what the views need, and hands them what has come. */
+/* Asks for the annotation that the views need, and passes on the one that has come. */
 static void ui_update_annotation(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
@@ -48,7 +48,7 @@ void ui_update(struct ui *ui)
 		ui_error(ui, view_stack_update(ui_views(ui), &ui->model));
 }
 
-/* Profiling tells what runs inside a domain; the list keeps it when profiling ends. */
+/* Profiling finds out which system runs in a domain. The list remembers it afterwards. */
 static void ui_set_inside(struct domain_entry *entry, const struct guest_screen *guest)
 {
 	const char *system = guest_screen_system(guest);
@@ -70,7 +70,7 @@ void ui_read_domains(struct ui *ui)
 	}
 }
 
-/* All but the selection, which ui_select() makes. */
+/* Sets the model but for the selected pictures, which ui_select() makes. */
 static void ui_set_model(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
@@ -191,9 +191,9 @@ struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipelin
 }
 
 /*
- * Looks for the id first: not all domains have a name. A guest that rebooted has a new id, but its
- * pipeline learns that later. Until then the name finds the guest: no two domains have the same
- * name at the same time.
+ * Compares ids first, because not all domains have a name. After a reboot a guest has a new id,
+ * which its pipeline learns later. Until then the name finds the guest: names of domains are
+ * unique.
  */
 struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *domain)
 {
@@ -206,7 +206,7 @@ struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *
 	return NULL;
 }
 
-/* After the pair's screen has left the screen. Filters know the names of the pair's table. */
+/* To be called when PAIR is no longer shown. Filters remember names of the pair's table. */
 static void ui_destroy_pair(struct ui *ui, struct pair *pair)
 {
 	if (!pair)
@@ -222,7 +222,7 @@ static void ui_show_guest(struct ui *ui, struct guest_screen *guest, struct pair
 
 	ui->guest = guest;
 	ui->pair = pair;
-	ui->hint = (struct hint){ .sequence = 0 }; /* two guests' pictures have equal numbers */
+	ui->hint = (struct hint){ .sequence = 0 }; /* sequence numbers of two guests may be equal */
 	ui->picker.is_shown = !guest;
 	ui_reselect(ui);
 	if (before != pair)

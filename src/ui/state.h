@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of the screen without a terminal, and the few changes that everything else is made of:
- * which guest is shown, which views lie over it, what they look at, and the bottom line's message.
+ * The state of the screen without a terminal, and the basic changes of it: the guest shown, the
+ * views, what the views look at, and the message on the bottom line.
  *
- * All on one thread, main's. These files work on the state; each one uses those before it: state.c,
+ * Main's thread. These files work on the state, and each uses only files before it: state.c,
  * questions.c, request_navigation.c and request_display.c, requests.c, ui.c.
  */
 #ifndef UI_STATE_H
@@ -19,7 +19,7 @@
 #define UI_MIN_INTERVAL_S 0.1
 #define UI_MAX_INTERVAL_S 3600
 
-/* What the prompt on the bottom line asks for. */
+/* The question of the prompt on the bottom line. */
 enum question {
 	QUESTION_NONE, /* there is no prompt */
 	QUESTION_SEARCH,
@@ -49,67 +49,68 @@ struct ui {
 	struct ui_settings settings;
 	struct ui_rc rc;
 	struct ui_model model;
-	struct selection selection;  /* == *model.selection */
+	struct selection selection;  /* model.selection points to it */
 	struct filter *filter, *search;
 	struct guest_screen *guests[UI_MAX_GUESTS];
 	size_t n_guests;
-	struct guest_screen *guest;  /* the one on the screen, or under the list; NULL: none */
-	struct pair *pair;           /* GUEST is its screen; NULL: one guest is shown */
+	struct guest_screen *guest;  /* the guest shown, or below the list; NULL if there is none */
+	/* the pair whose screen is GUEST; NULL if one guest is shown */
+	struct pair *pair;
 	struct domain_picker picker;
 	enum question question;
 	struct prompt prompt;
-	char baseline[64]; /* model.baseline_name */
+	char baseline[64]; /* model.baseline_name points to it */
 	char path[PROMPT_MAX_BYTES]; /* QUESTION_REPLACE: the file to replace */
 	struct bottom_message message;
 	struct hint hint;
 	bool quitting, redraw;
 	bool no_header;
-	bool show_idle; /* among tasks that wait, those that wait for work */
-	uint64_t now_ns;             /* CLOCK_MONOTONIC, or the test's */
+	bool show_idle; /* waiting tasks include those that wait for work */
+	uint64_t now_ns;             /* CLOCK_MONOTONIC, or a test's time */
 	time_t wall_s;
 	uint64_t started_ns;
-	int rows;                    /* of the screen when it was drawn last */
+	int rows;                    /* height of the screen when it was last drawn */
 };
 
-/* A message for the bottom line. */
+/* Shows a message on the bottom line. */
 void ui_message(struct ui *ui, enum style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same; takes ERROR, NULL is no error. */
+/* Shows ERROR as a message and destroys it. NULL is no error. */
 void ui_error(struct ui *ui, struct xtop_error *error);
 
-/* Computes anew what the view on top shows. What it looks at did not change. */
+/* Updates the view on top; the model's pictures have not changed. */
 void ui_update(struct ui *ui);
-/* Computes anew what views look at, and then updates: guest, picture or selection changed. */
+/* Sets the model's pictures after guest, picture or selection changed. Then updates the view. */
 void ui_reselect(struct ui *ui);
-/* Reads the list of domains, and adds what profiling tells of them. */
+/* Reads the list of domains, and adds what profiling has found out about them. */
 void ui_read_domains(struct ui *ui);
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-/* The views on the screen: of the guest, or of the list of domains. */
+/* The views on the screen: those of the guest, or of the list of domains. */
 struct view_stack *ui_views(struct ui *ui);
 const struct view_ops *ui_view(struct ui *ui); /* the view on top */
-/* VIEW comes on top of the others. FRAME: the function it is for, or FRAME_NONE. */
+/* Opens VIEW on top of the others. FRAME: the function it is opened for, or FRAME_NONE. */
 void ui_open_view(struct ui *ui, const struct view_ops *view, uint32_t frame);
-/* Closes the view on top. False: it is the first one and stays. */
+/* Closes the view on top. Returns false for the first view, which is never closed. */
 bool ui_close_view(struct ui *ui);
-/* VIEW comes on top of the first view, or is the first view; all others are closed. */
+/* Closes all views but the first one, and opens VIEW unless it is the first one. */
 void ui_switch_view(struct ui *ui, const struct view_ops *view);
 
 /* --- guests ----------------------------------------------------------------------------------- */
 
-/* PICKED: from the list of domains. */
+/* PICKED: the user picked the guest from the list of domains. */
 struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked);
-/* The guest that DOMAIN is profiled as; NULL: it is not profiled. */
+/* The guest screen of DOMAIN; NULL if DOMAIN is not profiled. */
 struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *domain);
-/* Shows GUEST; NULL: there is none, the list of domains is shown. Another pair is left. */
+/* Shows GUEST; NULL: shows the list of domains. Leaves a pair whose screen is not GUEST. */
 void ui_enter_guest(struct ui *ui, struct guest_screen *guest);
-/* Shows NOW against BASE. Both have a picture. */
+/* Compares NOW with BASE. Both must have a picture. */
 struct xtop_error *ui_enter_pair(struct ui *ui, struct guest_screen *now,
 				 struct guest_screen *base);
-/* Shows the list of domains; the guest stays the one to come back to. */
+/* Shows the list of domains. The guest is shown again when the user leaves the list. */
 void ui_enter_domains(struct ui *ui);
-/* Ends profiling GUEST, if it was picked. If it is on the screen, the list of domains comes. */
+/* Removes GUEST; ends profiling if the user picked it. Shows the list if GUEST is shown. */
 void ui_remove_guest(struct ui *ui, struct guest_screen *guest);
 
 #endif

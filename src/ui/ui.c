@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The UI without a terminal: life, time, input and drawing; see ui.h. */
+/* The UI without a terminal: life, time, input and drawing. */
 #include "config.h"
 
 #include "ui/ui.h"
@@ -16,12 +16,12 @@
 #include "xtop/base/text.h"
 
 #define NS_PER_S      1000000000ULL
-#define THRESHOLD     0.5 /* percent; as perf's --percent-limit is used */
+#define THRESHOLD     0.5 /* percent; the usual value of perf's --percent-limit */
 #define HINT_MIN_ROWS 16
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Without its folders, and clean. */
+/* Cleans the name, without folders. */
 static void ui_set_baseline_name(struct ui *ui, const char *path)
 {
 	const char *name = path ? strrchr(path, '/') : NULL;
@@ -96,7 +96,7 @@ void ui_destroy(struct ui *ui)
 		return;
 	pair_destroy(ui->pair);
 	ui->pair = NULL;
-	ui->guest = NULL; /* so that removing a guest does not show the list of domains */
+	ui->guest = NULL; /* so that ui_remove_guest() does not show the list of domains */
 	while (ui->n_guests)
 		ui_remove_guest(ui, ui->guests[ui->n_guests - 1]);
 	view_stack_truncate(&ui->picker.views, 0);
@@ -108,7 +108,7 @@ void ui_destroy(struct ui *ui)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* At most a second, and not beyond the time limit. */
+/* The time until the limit, but at most a second, in ns. */
 static uint64_t ui_time_left(struct ui *ui)
 {
 	double left_ns;
@@ -125,19 +125,19 @@ static uint64_t ui_interval_ns(const struct ui *ui)
 	return (uint64_t)(ui->settings.interval_s * 1e9);
 }
 
-/* True: the screen changes. */
+/* Returns true if the screen changes. */
 static bool ui_tick_pair(struct ui *ui)
 {
 	bool changed = false;
 
 	if (ui->pair)
 		ui_error(ui, pair_update(ui->pair, ui->now_ns, &changed));
-	if (changed && !ui->pair->screen->still)
+	if (changed && !ui->pair->screen->frozen)
 		ui_reselect(ui);
 	return changed;
 }
 
-/* Shortens *WAIT_NSP; true: the screen changes. */
+/* Lowers *WAIT_NSP to the guest's time. Returns true if the screen changes. */
 static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *wait_nsp)
 {
 	bool changed = guest_screen_tick(guest, ui->now_ns, ui_interval_ns(ui)) &&
@@ -145,7 +145,7 @@ static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *w
 	const struct instruction_lines *lines = ui->model.code.lines;
 	uint64_t wait_ns;
 
-	if (changed && !guest->still)
+	if (changed && !guest->frozen)
 		ui_reselect(ui);
 	if (guest == ui->guest && lines && lines->poll)
 		changed |= lines->poll(lines->context);
@@ -166,7 +166,7 @@ static bool ui_tick_guests(struct ui *ui, uint64_t *wait_nsp)
 	return changed;
 }
 
-/* The guest on the screen stays there, though it has ended: its profile is still to be read. */
+/* Removes one guest that has ended. The guest shown stays: the user is reading its profile. */
 static bool ui_remove_ended(struct ui *ui)
 {
 	const struct ui_source *source = ui->source;
@@ -187,7 +187,7 @@ static bool ui_remove_ended(struct ui *ui)
 	return false;
 }
 
-/* Where all guests are profiled: those that have come and gone. */
+/* If all guests are profiled: adds and removes guests that have come and gone. */
 static void ui_tick_all(struct ui *ui)
 {
 	const struct ui_source *source = ui->source;
@@ -240,7 +240,7 @@ static void ui_press(struct ui *ui, uint32_t code)
 		ui_request(ui, request);
 }
 
-/* On the bottom line a click presses the key that is named there. */
+/* A click on a key's name on the bottom line presses the key. */
 static void ui_click(struct ui *ui, int row, int column)
 {
 	struct key_place place;

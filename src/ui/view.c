@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Making views, and the pieces that views share; see view.h. */
+/* Creating views, and the functions that views share. */
 #include "config.h"
 
 #include "ui/view.h"
@@ -138,10 +138,7 @@ bool view_matches(const struct ui_model *model, uint32_t frame)
 	       filter_matches(model->search, model->all->frames, frame);
 }
 
-/*
- * Used where no column tells the kind of a frame. "[unknown]" alone would not say whether it is the
- * kernel's.
- */
+/* For views without a column for the kind of a frame: marks unnamed kernel functions. */
 const char *view_frame_name(const struct ui_model *model, uint32_t id,
 			    char buffer[SNAPSHOT_NAME_BYTES])
 {

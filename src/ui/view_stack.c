@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Views that lie one upon the other; see view_stack.h. */
+/* Views on top of each other. */
 #include "config.h"
 
 #include "ui/view_stack.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Views that lie one upon the other; the one on top is on the screen. Besides the views, only
+ * Views on top of each other; the screen shows the one on top. Besides the views, only
  * view_stack.c, keys.c and request_navigation.c know what is in a struct view_ops (view.h).
  */
 #ifndef UI_VIEW_STACK_H
@@ -10,13 +10,13 @@
 #include "ui/request.h"
 #include "ui/terminal/canvas.h"
 
-/* The first one, another one, callers, instructions, the list of views, the help. */
+/* The first view, another one, callers, instructions, the list of views, the help. */
 #define VIEW_STACK_MAX 6
 
 struct view;
 struct view_ops;
 
-/* Begins zeroed: empty. All but view_stack_push() and view_stack_truncate() want a view in it. */
+/* Zeroed at first. All functions but view_stack_push() and _truncate() need a view in it. */
 struct view_stack {
 	struct view *views[VIEW_STACK_MAX];
 	size_t n;
@@ -32,7 +32,7 @@ void view_stack_truncate(struct view_stack *stack, size_t n);
 /* The view at INDEX, from 0 at the bottom; NULL behind the top. */
 const struct view_ops *view_stack_at(const struct view_stack *stack, size_t index);
 
-/* The function whose annotation the view on top needs, or one below it; FRAME_NONE: none. */
+/* The function whose annotation the topmost view needs that needs one; FRAME_NONE: none does. */
 uint32_t view_stack_annotates(const struct view_stack *stack);
 
 /* The operations of the view on top (view.h). */

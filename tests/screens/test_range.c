@@ -156,11 +156,11 @@ static void test_marks(void)
 	scene_keys(&scene, 100, 24, "}");
 	screen_contains(&scene, 100, 24, "the range ends here", true);
 	scene_keys(&scene, 100, 24, "<Esc>");
-	check(!scene.ui->guest->range_begin && !scene.ui->guest->range_end, "Esc forgets marks");
+	check(!scene.ui->guest->range.begin && !scene.ui->guest->range.end, "Esc forgets marks");
 	scene_mark_gzip(&scene);
 	scene_keys(&scene, 100, 24, "Z");
 	screen_contains(&scene, 100, 24, "live", true);
-	check(!scene.ui->guest->range_begin, "Z goes on with new pictures");
+	check(!scene.ui->guest->range.begin, "Z goes on with new pictures");
 	scene_mark_gzip(&scene);
 	scene_keys(&scene, 100, 24, "<Enter>");
 	check(ui_view(scene.ui) == &callers_ops, "callers of a function of the range");
@@ -191,7 +191,7 @@ static void test_mouse(void)
 	scene_click(&scene, 100, 24, row, 64);
 	screen_contains(&scene, 100, 24, "live", true); /* a third click begins another one */
 	scene_click(&scene, 100, 24, row, 20);
-	check(!scene.ui->guest->range_end, "there is no moment so long ago");
+	check(!scene.ui->guest->range.end, "there is no moment so long ago");
 	scene_close(&scene);
 }
 

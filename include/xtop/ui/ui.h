@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The screen, as session.c sees it. session.c says where snapshots come from and how to reach the
- * other stages; the screen runs until the user quits. Its thread is main's.
+ * The interface of the screen. The session says where snapshots come from and how to reach the
+ * other stages. The screen runs until the user quits. Main's thread.
  */
 #ifndef XTOP_UI_H
 #define XTOP_UI_H
@@ -12,45 +12,47 @@
 #include "xtop/query/instructions.h"
 #include "xtop/query/line_expander.h"
 
-/* What the header says of the guest. The UI cleans it. */
+/* The guest, for the header. Strings need not be clean. */
 struct ui_guest {
 	const char *name;
 	const char *kind;   /* "dom 5 · PVH", "recording of ..." */
-	const char *system; /* until a snapshot knows it: a unikernel's file; "": not known */
+	const char *system; /* used until a snapshot names the system; "" if unknown */
 	unsigned n_vcpus;
-	uint32_t id; /* as in struct ui_domain; changes with a reboot; a recording's is not used */
-	const char *type; /* "PVH"; NULL: not known. A constant */
+	uint32_t id; /* as in struct ui_domain; changes with a reboot; unused for a recording */
+	const char *type; /* "PVH", a constant; NULL if unknown */
 };
 
-/* One guest that is profiled. It lives until it is closed, or as long as the UI runs. */
+/* One guest that is profiled. It outlives the UI, unless the UI closes it. */
 struct ui_pipeline {
 	void *context;
 	struct snapshot_slot *slot;
 	struct ui_guest guest;
-	const struct snapshot *baseline; /* to begin with, with the slot's frames; NULL: none */
-	const struct line_expander_settings *lines; /* with source lines; NULL: without */
-	void (*reset)(void *context); /* forgets the profile; returns at once */
+	/* the first baseline, with the slot's frames; may be NULL */
+	const struct snapshot *baseline;
+	const struct line_expander_settings *lines; /* NULL: no source lines are shown */
+	void (*reset)(void *context); /* makes the profile start again; returns at once */
 	/*
-	 * Why sampling failed, what is wrong with the recording that ended, or what became of the
-	 * guest; "": nothing. It may change GUEST and the strings of GUEST. May be NULL.
+	 * Returns why sampling failed, what is wrong with the recording that ended, or what became
+	 * of the guest; "" if there is nothing to say. May change GUEST and its strings. May be
+	 * NULL.
 	 */
 	const char *(*message)(void *context);
 	/*
-	 * After a snapshot that is at_end: what is known of the inside of FRAME. NULL: out of
-	 * memory. May be NULL: then nothing is known.
+	 * Called after a snapshot that is at_end: returns the instructions of FRAME. NULL if memory
+	 * is out. May be NULL if nothing is known about instructions.
 	 */
 	struct annotation *(*annotate)(void *context, const struct snapshot *last, uint32_t frame);
 	/*
-	 * After a snapshot that is at_end: the last ten minutes of a recording, which was replayed
-	 * faster than the screen asks for pictures. The UI destroys them. NULL: there are none. May
-	 * be NULL.
+	 * Called after a snapshot that is at_end: returns the last ten minutes of a recording that
+	 * was replayed faster than the screen asks for pictures. The UI destroys the history. NULL
+	 * if there is none. May be NULL.
 	 */
 	struct history *(*take_history)(void *context);
-	/* The same guest's tasks that wait: another profile, with a slot of its own. NULL: none. */
+	/* The guest's waiting tasks: another profile with another slot. NULL if unknown. */
 	const struct ui_pipeline *waits;
-	void (*start_waits)(void *context); /* looks at tasks from now on; may be NULL */
-	bool of_waits; /* this is such a profile */
-	bool of_crash; /* there is a report instead of samples */
+	void (*start_waits)(void *context); /* starts to look at tasks; may be NULL */
+	bool of_waits; /* the profile has waiting tasks */
+	bool of_crash; /* there is a crash report instead of samples */
 };
 #define UI_MAX_GUESTS 64
 
@@ -63,29 +65,29 @@ struct ui_domain {
 	unsigned n_vcpus;
 	uint64_t cpu_ns;      /* CPU time used since the domain was created */
 	uint64_t memory_kib;
-	char inside[96];      /* what runs in it; "": not known */
-	const char *obstacle; /* why it cannot be profiled; NULL: it can */
+	char inside[96];      /* the system inside; "" if unknown */
+	const char *obstacle; /* why the domain cannot be profiled; NULL if it can be */
 };
 
-/* How the UI reaches the other stages. Called on the UI's thread. */
+/* How the UI reaches the other stages. Functions are called on the UI's thread. */
 struct ui_source {
 	void *context;
-	size_t n_pipelines; /* of -d and -r, at most UI_MAX_GUESTS; 0: begin with the list */
+	size_t n_pipelines; /* guests of -d and -r, at most UI_MAX_GUESTS; 0: start with the list */
 	const struct ui_pipeline *const *pipelines;
-	/* All domains there are; *DOMAINSP is malloc()ed. NULL: no list, no open(), no close(). */
+	/* Lists all domains; *DOMAINSP is malloc()ed. NULL: there is no list, open() or close(). */
 	struct xtop_error *(*list)(void *context, struct ui_domain **domainsp, size_t *np);
 	/* Starts to profile a domain of the list. */
 	struct xtop_error *(*open)(void *context, const struct ui_domain *domain,
 				   const struct ui_pipeline **pipelinep);
-	/* Ends profiling. The UI has destroyed all its snapshots of the pipeline. */
+	/* Ends profiling. The UI has destroyed all snapshots of the pipeline before. */
 	void (*close)(void *context, const struct ui_pipeline *pipeline);
 	/*
-	 * All guests are profiled, without being asked for: the next one that is and that the UI
-	 * does not have yet; NULL: there is none at the moment. It may start one. NULL: guests are
-	 * profiled only if they are opened.
+	 * If all guests are profiled: returns the next guest that the UI does not have yet; NULL if
+	 * there is none now. May start to profile it. If next is NULL, only guests that the user
+	 * opens are profiled.
 	 */
 	const struct ui_pipeline *(*next)(void *context);
-	/* Profiling of such a guest has ended for good. */
+	/* Whether profiling a guest of next() has ended for good. */
 	bool (*is_over)(void *context, const struct ui_pipeline *pipeline);
 };
 
@@ -94,30 +96,30 @@ struct ui_source {
 enum ui_colors { UI_COLORS_AUTO, UI_COLORS_NONE, UI_COLORS_8, UI_COLORS_16, UI_COLORS_256 };
 
 struct ui_rc {
-	size_t n_columns; /* 0: as many as fit */
+	size_t n_columns; /* 0: as many columns as fit */
 	enum column_id columns[N_COLUMNS];
-	const struct column *sort; /* NULL: not given */
-	double interval_s;         /* 0: not given */
-	double half_life_s;        /* negative: not given */
+	const struct column *sort; /* NULL if not given */
+	double interval_s;         /* 0 if not given */
+	double half_life_s;        /* negative if not given */
 	enum ui_colors colors;
-	bool fold;                 /* pass-through functions away */
-	enum code_syntax syntax;   /* of instructions */
-	enum instruction_addresses addresses; /* in front of them */
-	bool jumps;                /* are drawn beside instructions */
+	bool fold;                 /* pass-through functions are folded away */
+	enum code_syntax syntax;   /* syntax of instructions */
+	enum instruction_addresses addresses; /* addresses in front of instructions */
+	bool jumps;                /* jumps are drawn beside instructions */
 	bool no_source;            /* source lines are not drawn between instructions */
-	int fd; /* the file, for ui_rc_read() and ui_rc_save(); -1: none */
+	int fd; /* the file, for ui_rc_read() and ui_rc_save(); -1 if there is none */
 };
 
 /*
- * Opens $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1). SAVES: for ui_rc_save(), too; creates the file
- * if it does not exist. A file that somebody else can write is refused. To be called before root's
- * rights are given up. RC holds no settings yet; it is to be closed.
+ * Opens $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1) without reading it. SAVES: opens the file for
+ * ui_rc_save(), too, and creates it if it does not exist. Refuses a file that others can write.
+ * Must be called before root's rights are given up. RC must be closed.
  */
 struct xtop_error *ui_rc_open(struct ui_rc *rc, bool saves);
-/* Reads it, after root's rights are given up. An error names file and line; RC is untouched. */
+/* Reads the settings without root's rights. An error names file and line; RC is then unchanged. */
 struct xtop_error *ui_rc_read(struct ui_rc *rc);
 void ui_rc_close(struct ui_rc *rc);
-/* Writes all settings anew. PATH: where. */
+/* Writes all settings. PATH: set to the file's name. */
 struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacity);
 
 /* --- ui.c, run.c ------------------------------------------------------------------------------ */
@@ -125,31 +127,31 @@ struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacit
 struct ui_settings {
 	double interval_s;
 	double half_life_s;
-	double time_s; /* quit after that time; 0: never */
-	double budget; /* the largest share of a guest's time to stop it for, 0..1; 0: not known */
+	double time_s; /* time after which to quit; 0: never */
+	double budget; /* largest share of a guest's time to stop it for, 0..1; 0 if unknown */
 	const struct column *sort;
-	const char *filter; /* NULL: none */
-	const char *notice; /* the first message; NULL: nothing */
-	const char *baseline; /* the file's name; NULL: none is given */
+	const char *filter; /* regex; NULL: all stacks */
+	const char *notice; /* the first message; NULL if there is none */
+	const char *baseline; /* name of the baseline's file; NULL if there is none */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
-	const char *write_folder; /* proposed for files, with its slash; NULL: where xtop started */
-	const struct export_format *write_format; /* of files without an ending; NULL: folded */
-	enum clock_kind clock; /* on which the time of a picture is told */
-	bool tells_time;       /* whether it is */
-	const struct instruction_lines *lines; /* of instructions; NULL: nobody knows any */
-	bool addresses;
-	bool by_cgroup; /* processes and the files written, until the user chooses */
-	struct ui_rc rc; /* as read; saved again by the user */
+	const char *write_folder; /* proposed for files, with a slash; NULL: working directory */
+	/* format of files without an ending; NULL: folded */
+	const struct export_format *write_format;
+	enum clock_kind clock; /* the clock that tells the time of a picture */
+	bool tells_time;       /* the header shows the time */
+	const struct instruction_lines *lines; /* source lines of instructions; NULL: unknown */
+	bool addresses; /* functions without a name are 0xADDR */
+	bool by_cgroup; /* processes are shown and written below control groups at first */
+	struct ui_rc rc; /* settings as read; the user may save them again */
 };
 
 /*
- * Takes over the terminal on standard input and output, and gives it back. Returns when the user
- * quits, the time is up, SIGINT, SIGTERM, SIGHUP or SIGQUIT came or the terminal was closed: all
- * of these are success.
+ * Shows the screen on standard input and output. Returns NULL when the user quits, when the time is
+ * up, after SIGINT, SIGTERM, SIGHUP or SIGQUIT, and when the terminal was closed.
  *
- * While it runs it owns these signals, SIGWINCH and the crash signals; before and after they are
- * the session's. Other threads must have all of these blocked: a handler must not run there while
- * this thread closes what the handler writes to.
+ * Meanwhile the screen owns these signals, SIGWINCH and the crash signals; otherwise they belong to
+ * the session. Other threads must block them: a handler must not run on another thread while this
+ * thread closes the pipe that the handler writes to.
  */
 struct xtop_error *ui_run(const struct ui_settings *settings, const struct ui_source *source);
 

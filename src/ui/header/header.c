@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lines above every view; see header.h. */
+/* The lines above every view. */
 #include "config.h"
 
 #include "ui/header/header.h"
@@ -11,9 +11,9 @@
 #include "ui/guest_screen.h"
 #include "ui/header/line.h"
 #include "ui/header/minutes.h"
-#include "ui/meter.h"
+#include "ui/vcpu_bar.h"
 
-#define MINUTES_MIN_ROWS 20 /* of the screen */
+#define MINUTES_MIN_ROWS 20 /* rows of the screen from which on it shows the minutes */
 #define HEADER_STATE_BYTES 160
 
 /* --- line 1: the guest, and what sampling costs it -------------------------------------------- */
@@ -23,7 +23,7 @@ static void header_add_rate(const struct recent *recent, const struct sampler_co
 {
 	double reached = recent->rate_hz, asked = sampler->rate_asked_hz;
 
-	if (recent->lowered && !(reached > 0)) /* no sample yet in the time that was watched */
+	if (recent->lowered && !(reached > 0)) /* no sample in the window yet */
 		line_add(line, true, 3, STYLE_NOTICE, "<%.2g of %.4g Hz (budget)",
 			 1e9 / recent->window_ns, asked);
 	else if (recent->lowered)
@@ -34,7 +34,7 @@ static void header_add_rate(const struct recent *recent, const struct sampler_co
 		line_add(line, true, 3, STYLE_NORMAL, "%.4g Hz", asked);
 }
 
-/* What was lost, besides ticks. Usually all 0, and shown only if not. */
+/* Losses other than ticks. A count is shown if it is not 0. */
 struct header_losses {
 	struct {
 		const char *what;
@@ -100,9 +100,19 @@ static void header_draw_guest(const struct ui_model *model, struct canvas *canva
 	line_draw(&line, canvas, row);
 }
 
-/* --- line 2: a meter for each vCPU, or one for all -------------------------------------------- */
+/* --- line 2: a bar for each vCPU, or one for all ---------------------------------------------- */
 
-static void header_draw_meters(const struct ui_model *model, struct canvas *canvas, int row)
+static void snapshot_vcpu_add(struct snapshot_vcpu *sum, const struct snapshot_vcpu *vcpu)
+{
+	for (int state = 0; state < N_VCPU_STATES; state++)
+		sum->states[state] += vcpu->states[state];
+	sum->user += vcpu->user;
+	sum->times.span_ns += vcpu->times.span_ns;
+	sum->times.ran_ns += vcpu->times.ran_ns;
+	sum->times.waited_ns += vcpu->times.waited_ns;
+}
+
+static void header_draw_bars(const struct ui_model *model, struct canvas *canvas, int row)
 {
 	unsigned n = snapshot_get_run(model->all)->n_vcpus < GUEST_MAX_VCPUS
 			     ? snapshot_get_run(model->all)->n_vcpus
@@ -110,34 +120,29 @@ static void header_draw_meters(const struct ui_model *model, struct canvas *canv
 	const struct snapshot_vcpu *vcpus = model->recent->vcpus;
 	int room = canvas_columns(canvas) - 2, width = room / (int)n;
 	struct snapshot_vcpu all = { .user = 0 };
-	bool locks = model_has_lock_waits(model);
 	char name[32];
+	struct vcpu_bar bar = { .name = name, .has_locks = model_has_lock_waits(model) };
 
-	if (width >= 6 + 1 + METER_MIN_CELLS + 7) {
+	if (width >= 6 + 1 + VCPU_BAR_MIN_CELLS + 7) {
 		for (unsigned i = 0; i < n; i++) {
 			snprintf(name, sizeof(name), "vCPU%u", i);
-			meter_draw(&vcpus[i], name, locks, canvas, row, 1 + (int)i * width,
-				   width - 2);
+			bar.shares = vcpu_shares_of(&vcpus[i]);
+			vcpu_bar_draw_named(&bar, canvas, row, 1 + (int)i * width, width - 2);
 		}
 		return;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		for (int state = 0; state < N_VCPU_STATES; state++)
-			all.states[state] += vcpus[i].states[state];
-		all.user += vcpus[i].user;
-		all.times.span_ns += vcpus[i].times.span_ns;
-		all.times.ran_ns += vcpus[i].times.ran_ns;
-		all.times.waited_ns += vcpus[i].times.waited_ns;
-	}
+	for (unsigned i = 0; i < n; i++)
+		snapshot_vcpu_add(&all, &vcpus[i]);
 	snprintf(name, sizeof(name), "%u vCPUs", n);
-	meter_draw(&all, name, locks, canvas, row, 1, room);
+	bar.shares = vcpu_shares_of(&all);
+	vcpu_bar_draw_named(&bar, canvas, row, 1, room);
 }
 
 /* --- line 3: what picture this is ------------------------------------------------------------- */
 
 /*
- * Why sampling has stopped or ended; while it goes on, WHY: what the pipeline has to say. *TEXT "":
- * nothing. Returns the style of TEXT.
+ * Writes why sampling has stopped or ended to TEXT; while sampling goes on, the pipeline's message
+ * WHY. TEXT may become "". Returns the style of TEXT.
  */
 static enum style header_describe_state(const struct snapshot *snapshot, const char *why,
 					char text[HEADER_STATE_BYTES])
@@ -189,7 +194,7 @@ static bool header_names_guest(const char *text, const char *name)
 	return strncmp(text, name, length) == 0 && text[length] == ' ';
 }
 
-/* Adds the guest's state. In a pair it adds the other guest's state, too. */
+/* Adds the guest's state and, in a pair, the state of the other guest. */
 static void header_add_state(const struct ui_model *model, struct line *line)
 {
 	const struct snapshot *snapshot = model->all;
@@ -209,13 +214,13 @@ static void header_add_state(const struct ui_model *model, struct line *line)
 		line_add(line, false, 0, style, "%.40s: %s", against->name, text);
 }
 
-/* True: no newer snapshot will come. */
+/* Whether no newer snapshot will come. */
 static bool snapshot_is_last(const struct snapshot *snapshot)
 {
 	return snapshot->at_end || snapshot_get_run(snapshot)->sampler.state >= SAMPLER_GUEST_AWAY;
 }
 
-/* "23:40:12.345 UTC", "1234.567 s": the screen has no room for the day and for microseconds. */
+/* Makes "23:40:12.345 UTC" or "1234.567 s": there is no room for days and microseconds. */
 static const char *header_format_clock(enum clock_kind kind, uint64_t ns,
 				       char text[CLOCKS_TEXT_BYTES])
 {
@@ -254,7 +259,7 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 			 header_format_clock(model->time.clock, to_ns, text[1]));
 }
 
-/* How often all tasks are looked at, how many there are, and what was left out. */
+/* The number of tasks, how often all are looked at, and how many were left out. */
 static void header_add_waits(const struct snapshot *snapshot, struct line *line)
 {
 	const struct snapshot_waits *waits = snapshot->waits;
@@ -289,10 +294,10 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 	}
 	if (guest->is_range)
 		line_add(line, false, 0, STYLE_NOTICE, "range, ended %s ago",
-			 format_elapsed(model->screen.now_ns - guest->still_ns, buffer));
-	else if (guest->still)
+			 format_elapsed(model->screen.now_ns - guest->frozen_ns, buffer));
+	else if (guest->frozen)
 		line_add(line, false, 0, STYLE_NOTICE, "frozen, %s old",
-			 format_elapsed(model->screen.now_ns - guest->still_ns, buffer));
+			 format_elapsed(model->screen.now_ns - guest->frozen_ns, buffer));
 	else
 		header_add_state(model, line);
 	header_add_time(model, line);
@@ -300,7 +305,7 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 		ns = snapshot->time_ns - snapshot->started_ns;
 	else if (model->shares.totals || model->half_life_s <= 0)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "since start");
-	else if (!snapshot_is_last(snapshot) && !guest->still)
+	else if (!snapshot_is_last(snapshot) && !guest->frozen)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
 	if (!model->shares.totals && model->half_life_s > 0 && !guest->is_range)
 		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s", model->half_life_s);
@@ -319,7 +324,7 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 			 percent_of(counts->weight_truncated, counts->weight));
 }
 
-/* "Base web02: stopped 0.61 %, lost 7 · 12,345 samples": the other guest is stopped, too. */
+/* Adds "Base web02: stopped 0.61 %, lost 7 · 12,345 samples": what sampling costs the base. */
 static void header_add_against(const struct ui_model *model, struct line *line)
 {
 	const struct snapshot *base = model->guest->baseline;
@@ -407,7 +412,7 @@ int header_draw(struct ui_model *model, struct canvas *canvas)
 	header_draw_guest(model, canvas, row++);
 	if (model->all && snapshot_get_run(model->all)->n_vcpus && canvas_rows(canvas) >= 16 &&
 	    canvas_columns(canvas) >= 60)
-		header_draw_meters(model, canvas, row++);
+		header_draw_bars(model, canvas, row++);
 	header_draw_picture(model, canvas, row++);
 	if (canvas_rows(canvas) >= MINUTES_MIN_ROWS && minutes_draw(model, canvas, row))
 		model->screen.history_row = row++;

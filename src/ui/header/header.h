@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines above every view: which guest it is, what sampling costs the guest, what is missing
- * from the picture and how old the picture is, and the last ten minutes. Two to four lines; fewer
- * words on a narrow screen.
+ * The lines above every view: the guest, what sampling costs the guest, what is missing from the
+ * picture, the picture's age, and the last ten minutes. There are two to four lines. A narrow
+ * screen shows fewer words.
  */
 #ifndef UI_HEADER_HEADER_H
 #define UI_HEADER_HEADER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lines above the bottom line; see hint.h. */
+/* The lines above the bottom line. */
 #include "config.h"
 
 #include "ui/header/hint.h"
@@ -13,9 +13,9 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-#define MIN_PERCENT 10 /* of samples without a name */
+#define MIN_PERCENT 10 /* percentage of samples without a name that is worth a hint */
 
-/* The module in which most samples have no name; NULL: there is none. */
+/* The module with most samples without a name; NULL if all have names. */
 static const struct group_row *hint_worst_module(const struct groups *groups)
 {
 	const struct group_row *worst = NULL;
@@ -26,7 +26,7 @@ static const struct group_row *hint_worst_module(const struct groups *groups)
 	return worst && worst->unknown.self_ticks > 0 ? worst : NULL;
 }
 
-/* Names the worst module. If that is none, what the resolver had to say is left as it is. */
+/* Names the worst module. A note of the resolver stays if no module is to blame. */
 static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 {
 	const struct group_row *worst;
@@ -53,7 +53,7 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 
 /* --- the budget ------------------------------------------------------------------------------- */
 
-/* What the mean stop costs at the rate that was asked for is more than the budget. */
+/* At the rate asked for, even stops of mean length exceed the budget. */
 static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model, double needed)
 {
 	double mean_ns = snapshot_get_run(model->all)->stopped.mean_ns,
@@ -67,7 +67,7 @@ static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model,
 		 fmin(other * 1e9 / mean_ns, asked), 100 * other);
 }
 
-/* Most stops are cheap. A long one is paid back. */
+/* Most stops are short. One long stop has used up the budget of many. */
 static void hint_set_long_stop(struct hint *hint, const struct ui_model *model)
 {
 	double max_ns = (double)snapshot_get_run(model->all)->stopped.max_ns;
@@ -80,7 +80,7 @@ static void hint_set_long_stop(struct hint *hint, const struct ui_model *model)
 		 100 * model->budget, format_time(max_ns / other, time[2]), 100 * other);
 }
 
-/* Rounded up to two digits, and a little more than is needed. */
+/* SHARE and 5 % more, rounded up to two digits. */
 static double hint_round_up(double share)
 {
 	double unit = pow(10, floor(log10(share)) - 1);
@@ -104,7 +104,7 @@ static void hint_set_budget(struct hint *hint, const struct ui_model *model)
 		hint_set_long_stop(hint, model);
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both lines ------------------------------------------------------------------------------- */
 
 static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 {

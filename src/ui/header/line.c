@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line of ranked pieces; see line.h. */
+/* A line of ranked texts. */
 #include "config.h"
 
 #include "ui/header/line.h"
@@ -10,63 +10,63 @@
 
 void line_add(struct line *line, bool right, int rank, enum style style, const char *format, ...)
 {
-	struct piece *piece = &line->pieces[line->n];
+	struct line_text *text = &line->texts[line->n];
 	va_list arguments;
 
-	if (line->n == LINE_MAX_PIECES)
+	if (line->n == LINE_MAX_TEXTS)
 		return;
-	piece->right = right;
-	piece->rank = rank;
-	piece->kept = false;
-	piece->short_bytes = 0;
-	piece->style = style;
+	text->right = right;
+	text->rank = rank;
+	text->is_shown = false;
+	text->short_bytes = 0;
+	text->style = style;
 	va_start(arguments, format);
-	vsnprintf(piece->text, sizeof(piece->text), format, arguments);
+	vsnprintf(text->text, sizeof(text->text), format, arguments);
 	va_end(arguments);
-	if (piece->text[0])
+	if (text->text[0])
 		line->n++;
 }
 
 void line_shorten(struct line *line, const char *bytes)
 {
-	struct piece *piece = line->n ? &line->pieces[line->n - 1] : NULL;
-	size_t length = piece ? strcspn(piece->text, bytes) : 0;
+	struct line_text *text = line->n ? &line->texts[line->n - 1] : NULL;
+	size_t length = text ? strcspn(text->text, bytes) : 0;
 
-	if (piece && piece->text[length])
-		piece->short_bytes = length;
+	if (text && text->text[length])
+		text->short_bytes = length;
 }
 
-/* Cells of the kept pieces of one side, with " · " between them. */
+/* Cells that one side of the line takes, with " · " between the texts. */
 static int line_width(const struct line *line, bool right)
 {
 	int width = 0;
 
 	for (size_t i = 0; i < line->n; i++)
-		if (line->pieces[i].right == right && line->pieces[i].kept)
-			width += canvas_text_width(line->pieces[i].text) + (width ? 3 : 0);
+		if (line->texts[i].right == right && line->texts[i].is_shown)
+			width += canvas_text_width(line->texts[i].text) + (width ? 3 : 0);
 	return width;
 }
 
-static void line_fit_piece(struct line *line, struct piece *piece, int room)
+static void line_fit_text(struct line *line, struct line_text *text, int room)
 {
-	piece->kept = true;
-	if (!piece->rank || line_width(line, false) + line_width(line, true) + 2 <= room)
+	text->is_shown = true;
+	if (!text->rank || line_width(line, false) + line_width(line, true) + 2 <= room)
 		return;
-	if (piece->short_bytes) {
-		piece->text[piece->short_bytes] = '\0';
-		piece->short_bytes = 0;
-		line_fit_piece(line, piece, room);
+	if (text->short_bytes) {
+		text->text[text->short_bytes] = '\0';
+		text->short_bytes = 0;
+		line_fit_text(line, text, room);
 		return;
 	}
-	piece->kept = false;
+	text->is_shown = false;
 }
 
 static void line_fit(struct line *line, int room)
 {
 	for (int rank = 0; rank <= LINE_MAX_RANK; rank++)
 		for (size_t i = 0; i < line->n; i++)
-			if (line->pieces[i].rank == rank)
-				line_fit_piece(line, &line->pieces[i], room);
+			if (line->texts[i].rank == rank)
+				line_fit_text(line, &line->texts[i], room);
 }
 
 static void line_put_side(const struct line *line, bool right, struct canvas *canvas, int row,
@@ -75,15 +75,15 @@ static void line_put_side(const struct line *line, bool right, struct canvas *ca
 	bool first = true;
 
 	for (size_t i = 0; i < line->n; i++) {
-		const struct piece *piece = &line->pieces[i];
+		const struct line_text *text = &line->texts[i];
 
-		if (piece->right != right || !piece->kept)
+		if (text->right != right || !text->is_shown)
 			continue;
 		if (!first)
 			column += canvas_put(canvas, row, column, 3, STYLE_DIM, " · ");
 		first = false;
 		column += canvas_put(canvas, row, column, canvas_columns(canvas) - column,
-				     piece->style, piece->text);
+				     text->style, text->text);
 	}
 }
 

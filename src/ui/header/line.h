@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line made of pieces, each with a rank. Where not all pieces have room, those of low rank stay.
- * A piece that does not fit is tried in its short form, if it has one. A piece of rank 0 always
- * stays; the screen's edge cuts it.
+ * A line of ranked texts. If a line is too narrow for all texts, texts of low rank are shown first.
+ * A text that does not fit may have a short form, which is tried next. Texts of rank 0 are always
+ * shown; the screen's edge cuts them.
  */
 #ifndef UI_HEADER_LINE_H
 #define UI_HEADER_LINE_H
 
 #include "ui/terminal/canvas.h"
 
-#define LINE_MAX_PIECES 24
-#define LINE_MAX_RANK   9
+#define LINE_MAX_TEXTS 24
+#define LINE_MAX_RANK  9
 
-struct piece {
+struct line_text {
 	char text[160];
 	enum style style;
 	int rank;
-	bool right; /* stands at the right edge */
-	bool kept;
-	size_t short_bytes; /* length of the short form; 0: there is none */
+	bool right;         /* at the right edge of the line */
+	bool is_shown;      /* there is room for the text */
+	size_t short_bytes; /* length of the short form; 0 if there is none */
 };
 
 /* Begins as { .n = 0 }. */
 struct line {
-	struct piece pieces[LINE_MAX_PIECES];
+	struct line_text texts[LINE_MAX_TEXTS];
 	size_t n;
 };
 
-/* An empty text adds nothing, nor does a piece for which there is no room in the array. */
+/* Adds a text. An empty text, and one beyond LINE_MAX_TEXTS, are left out. */
 void line_add(struct line *line, bool right, int rank, enum style style, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* The short form of the last piece: its text up to the first of BYTES, if the text has one. */
+/* Gives the last text a short form: the text up to the first of BYTES, if it has one of them. */
 void line_shorten(struct line *line, const char *bytes);
 void line_draw(struct line *line, struct canvas *canvas, int row);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The header's line of the last ten minutes; see minutes.h.
+ * The header's line of the last ten minutes.
  *
  *	 3:20 ▕ ▂▅[▇█▇]⣶⣤!▂▏ busy 66 steal 5 stopped 0.24 %
  *
- * The newest moment is on the right. A cell's height is what the vCPUs ran or wanted to run. The
- * line is there from the first picture on, so that rows below it do not move. A cell has dots and
- * the colour of a notice where others took 5 % of the time. It is a mark in the colour of an alert
- * where xtop took more than its budget. The figures are those of the moment or range that is shown.
+ * The newest moment is on the right. The height of a cell is the share of time in which vCPUs ran
+ * or wanted to run. A cell with dots, in the colour of a notice, says that other guests took 5 % of
+ * the time. A mark in the colour of an alert says that xtop took more than its budget. The figures
+ * belong to the moment or range that is shown. The line is there from the first picture on, so that
+ * rows below do not move.
  */
 #include "config.h"
 
@@ -20,9 +21,9 @@
 
 #define MINUTES_LABEL_CELLS 6  /* " 9:58" and a blank */
 #define MINUTES_WORDS_CELLS 33 /* " busy 100 steal 10 stopped 0.24 %" */
-#define MINUTES_WORDS_FROM  64 /* on narrower screens only "busy 100" */
+#define MINUTES_WORDS_FROM  64 /* narrower screens show only "busy 100" */
 #define MINUTES_BUSY_CELLS  9
-#define MINUTES_STEAL       0.05
+#define MINUTES_STEAL       0.05 /* share of steal from which on a cell has dots */
 
 /* Shares of time, 0..1. */
 struct minutes_load {
@@ -51,8 +52,8 @@ static double minutes_stopped(const struct sampler_counts *from, const struct sa
 }
 
 /*
- * The load of all vCPUs together, from moment FIRST to moment LAST. If the profile was reset in
- * between, since the reset.
+ * The load of all vCPUs together, from moment FIRST, or from a later reset of the profile, to
+ * moment LAST.
  */
 static struct minutes_load minutes_load(const struct history *history, size_t first, size_t last)
 {
@@ -76,12 +77,12 @@ static struct minutes_load minutes_load(const struct history *history, size_t fi
 /* --- places ----------------------------------------------------------------------------------- */
 
 /*
- * A cell stands for CELL_NS of the guest's time. Cells are always counted from time 0, so a full
- * cell does not change as long as CELL_NS stays.
+ * A cell shows CELL_NS of the guest's time. Cells are counted from time 0, so that a complete cell
+ * changes only with CELL_NS.
  */
 struct minutes_place {
-	int column, cells; /* of the bars */
-	size_t n;          /* moments there are, up to when the screen was frozen */
+	int column, cells; /* the first column of the cells, and their number */
+	size_t n;          /* number of moments, until the screen was frozen */
 	uint64_t cell_ns;
 	uint64_t last;     /* number of the last cell, counted from time 0 */
 };
@@ -92,7 +93,7 @@ static uint64_t minutes_cell_of(const struct ui_model *model, const struct minut
 	return history_head(model->history, moment)->time_ns / place->cell_ns;
 }
 
-/* The line has room for all moments, or for the last ones of a guest that was paused meanwhile. */
+/* All moments fit; if the guest was paused in between, only the last ones may. */
 static struct minutes_place minutes_place(const struct ui_model *model, int columns_)
 {
 	int words = columns_ < MINUTES_WORDS_FROM ? MINUTES_BUSY_CELLS : MINUTES_WORDS_CELLS;
@@ -112,8 +113,8 @@ static struct minutes_place minutes_place(const struct ui_model *model, int colu
 }
 
 /*
- * The moments (*FIRSTP, *LASTP] that CELL stands for; the first moment of all belongs to the cell
- * of the second one. False: there are none.
+ * Finds the moments (*FIRSTP, *LASTP] of CELL. The very first moment belongs to the cell of the
+ * second one. Returns false if CELL has no moments.
  */
 static bool minutes_moments_of(const struct ui_model *model, const struct minutes_place *place,
 			       int cell, size_t *firstp, size_t *lastp)
@@ -192,20 +193,20 @@ static void minutes_draw_cell(const struct ui_model *model, const struct minutes
 	if (!minutes_moments_of(model, place, cell, &first, &last))
 		return;
 	load = minutes_load(model->history, first, last);
-	text = minutes_has(model, first, last, guest->range_begin) ? "["
-	       : minutes_has(model, first, last, guest->range_end) ? "]"
+	text = minutes_has(model, first, last, guest->range.begin) ? "["
+	       : minutes_has(model, first, last, guest->range.end) ? "]"
 								   : minutes_bar(model, &load);
 	canvas_put(canvas, row, place->column + cell, 1, minutes_style(model, &load), text);
 }
 
-/* The load of the range or moment that is shown. False: the history does not have it. */
+/* The load of the range or moment shown. Returns false if the history does not have it. */
 static bool minutes_shown(const struct ui_model *model, struct minutes_load *load)
 {
 	const struct guest_screen *guest = model->guest;
 	size_t last = guest_screen_moment(guest), first = last ? last - 1 : 0;
 
 	if (guest->is_range)
-		first = history_find(model->history, guest->range_begin);
+		first = history_find(model->history, guest->range.begin);
 	if (first >= last || last >= history_count(model->history))
 		return false;
 	*load = minutes_load(model->history, first, last);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The header's line of the last ten minutes: how busy the guest was, what it lost to others, how
- * long it was stopped. It shows where a range of time is worth marking, and what is marked.
+ * The header's line of the last ten minutes: how busy the guest was, how much time it lost to other
+ * guests, how long it was stopped. The line helps to find a range worth marking, and shows the
+ * marks.
  */
 #ifndef UI_HEADER_MINUTES_H
 #define UI_HEADER_MINUTES_H
@@ -9,9 +10,9 @@
 #include "ui/model.h"
 #include "ui/terminal/canvas.h"
 
-/* False: there is no picture yet, or no time in it. ROW is left as it is. */
+/* Returns false, with ROW untouched, before the first picture and if pictures have no time. */
 bool minutes_draw(const struct ui_model *model, struct canvas *canvas, int row);
-/* Which moment of the history is drawn at COLUMN of that line; history_count(): none. */
+/* The moment of the history that is drawn at COLUMN; history_count() if none is. */
 size_t minutes_moment_at(const struct ui_model *model, int column);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A grid of cells; see canvas.h. The UI's thread.
+ * A grid of cells. The UI's thread.
  *
- * Names are cleaned where they enter the profile (frames.h). This file is the last line of
- * defence: no control character, no direction override and no invalid byte gets into a cell.
- * Therefore none can reach the terminal through a view that draws text from elsewhere.
+ * Names are cleaned where they enter the profile (frames.h). This file is the last line of defence:
+ * control characters, direction overrides and invalid bytes never get into a cell. So a view cannot
+ * send them to the terminal, wherever its text comes from.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ struct canvas {
 
 /* --- characters ------------------------------------------------------------------------------- */
 
-/* Takes one character off *TEXT, which must not be at its end. A byte that is no UTF-8 is '?'. */
+/* Takes one character off *TEXT, which must not be empty. A byte that is not UTF-8 becomes '?'. */
 static uint32_t character_next(const char **text)
 {
 	uint32_t character = REPLACEMENT;
@@ -39,7 +39,7 @@ static uint32_t character_next(const char **text)
 	return character;
 }
 
-/* Cells that C takes. 0: a combining mark. -1: a character that must not be shown. */
+/* The width of C in cells. 0: a combining mark. -1: a character that must not be shown. */
 static int character_width(uint32_t c)
 {
 	if (c >= 0x20 && c < 0x7f)
@@ -47,7 +47,7 @@ static int character_width(uint32_t c)
 	return text_is_invisible(c) ? -1 : wcwidth((wchar_t)c);
 }
 
-/* For terminals that lack our ornaments. console 0: console fonts have the character itself. */
+/* For terminals that lack our ornaments. CONSOLE is 0 if console fonts have the character. */
 static const struct likeness {
 	uint32_t character, console;
 	char ascii;
@@ -91,7 +91,7 @@ int canvas_text_width(const char *text)
 	return width;
 }
 
-/* --- the sheet -------------------------------------------------------------------------------- */
+/* --- cells ------------------------------------------------------------------------------------ */
 
 struct canvas *canvas_create(int rows, int columns, enum charset charset)
 {
@@ -130,7 +130,7 @@ int canvas_columns(const struct canvas *canvas)
 	return canvas->columns;
 }
 
-/* NULL outside the sheet. */
+/* Returns NULL outside the canvas. */
 static struct cell *canvas_at(const struct canvas *canvas, int row, int column)
 {
 	if (row < 0 || row >= canvas->rows || column < 0 || column >= canvas->columns)
@@ -164,7 +164,7 @@ static void canvas_split_wide(struct canvas *canvas, int row, int column)
 	cell_set(cell, ' ', 1, cell->style);
 }
 
-/* Puts one character. Returns the cells it took; 0: it does not fit into ROOM cells. */
+/* Puts one character. Returns its width; 0 if it does not fit into ROOM cells. */
 static int canvas_put_character(struct canvas *canvas, int row, int column, int room,
 				enum style style, uint32_t character)
 {
@@ -233,7 +233,7 @@ void canvas_put_right(struct canvas *canvas, int row, int column, int width, enu
 	canvas_put(canvas, row, column + blank, width - blank, style, text);
 }
 
-/* The longest end of TEXT that takes at most WIDTH cells. */
+/* The longest tail of TEXT that is at most WIDTH cells wide. */
 static const char *text_tail(const char *text, int width)
 {
 	int excess = canvas_text_width(text) - width;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sheet that views draw on: a grid of cells. A cell has one character, its combining marks and
- * a style. The sheet knows no terminal, so that a test can compare a screen as text.
+ * The canvas that views draw on: a grid of cells. A cell has one character, its combining marks and
+ * a style. The canvas knows no terminal, so that a test can compare a screen as text.
  *
- * Drawing is clipped: rows and columns outside the sheet are no error. Text is UTF-8.
+ * Drawing is clipped: rows and columns outside the canvas are no error. Text is UTF-8.
  */
 #ifndef UI_CANVAS_H
 #define UI_CANVAS_H
@@ -15,9 +15,9 @@
 /* What a cell means. terminal.c decides what each style looks like. */
 enum style {
 	STYLE_NORMAL,
-	STYLE_HOT,      /* over 5 % */
-	STYLE_WARM,     /* over 0.5 % */
-	STYLE_DIM,      /* less, and text that only guides the eye */
+	STYLE_HOT,      /* a share from 5 % on */
+	STYLE_WARM,     /* a share from 0.5 % on */
+	STYLE_DIM,      /* a smaller share, and text that only guides the eye */
 	STYLE_SELECTED, /* the row under the cursor */
 	STYLE_MARKED,   /* the selected row of a list that does not have the cursor */
 	STYLE_TITLE,    /* the domain's name, the focus */
@@ -26,20 +26,20 @@ enum style {
 	STYLE_BAR_USER,
 	STYLE_BAR_KERNEL,
 	STYLE_BAR_STEAL,
-	STYLE_KEY,    /* "F1" of the bottom line */
-	STYLE_LABEL,  /* "Help" behind it */
+	STYLE_KEY,    /* "F1" on the bottom line */
+	STYLE_LABEL,  /* "Help" behind "F1" */
 	STYLE_NOTICE, /* a state the user should know: frozen, filtered, rate lowered */
 	STYLE_ALERT,  /* something went wrong, or ended */
-	STYLE_GOOD,   /* well within its bounds */
-	STYLE_MATCH,  /* what is searched for */
-	/* functions in the flame graph */
+	STYLE_GOOD,   /* a figure well within its bounds */
+	STYLE_MATCH,  /* a match of the search */
+	/* Functions in the flame graph */
 	STYLE_FLAME_KERNEL,
 	STYLE_FLAME_USER,
 	STYLE_FLAME_LIBRARY,
 	STYLE_FLAME_UNKNOWN,
 	STYLE_FLAME_OTHER, /* the root, processes, marks */
 	STYLE_BAR_LOCK,
-	/* in the flame graph, against the baseline */
+	/* Functions in the flame graph that grew or shrank against the baseline */
 	STYLE_FLAME_MORE,
 	STYLE_FLAME_LESS,
 };
@@ -55,7 +55,7 @@ struct cell {
 
 struct canvas;
 
-/* A part of the sheet: ROWS from ROW on. It begins at column 0, if nothing else is said. */
+/* A part of the canvas: ROWS rows from ROW on. It begins at column 0. */
 struct area {
 	int row, rows, columns;
 };
@@ -63,11 +63,11 @@ struct area {
 /* What a terminal can show. */
 enum charset {
 	CHARSET_FULL,
-	CHARSET_ASCII,   /* ornaments become similar ASCII characters, others become '?' */
-	CHARSET_CONSOLE, /* ornaments become those of code page 437, which console fonts have */
+	CHARSET_ASCII,   /* ornaments become similar ASCII characters; others become '?' */
+	CHARSET_CONSOLE, /* ornaments become characters of code page 437, as in console fonts */
 };
 
-/* NULL: out of memory. */
+/* Returns NULL if memory is out. */
 struct canvas *canvas_create(int rows, int columns, enum charset charset);
 void canvas_destroy(struct canvas *canvas); /* NULL allowed */
 int canvas_rows(const struct canvas *canvas);
@@ -79,7 +79,7 @@ void canvas_clear(struct canvas *canvas);
 void canvas_fill(struct canvas *canvas, int row, int column, int width, enum style style);
 /* Changes the style and keeps the characters. */
 void canvas_restyle(struct canvas *canvas, int row, int column, int width, enum style style);
-/* At most WIDTH cells of TEXT, cut at the end; returns the cells used. */
+/* Puts at most WIDTH cells of TEXT, cut at the end. Returns the number of cells. */
 int canvas_put(struct canvas *canvas, int row, int column, int width, enum style style,
 	       const char *text);
 /* As canvas_put(), aligned right in WIDTH cells. */
@@ -88,7 +88,7 @@ void canvas_put_right(struct canvas *canvas, int row, int column, int width, enu
 /* As canvas_put(), but a text that is too long is cut in the middle: names differ at both ends. */
 int canvas_put_name(struct canvas *canvas, int row, int column, int width, enum style style,
 		    const char *text);
-/* As canvas_put() up to the right edge, formatted, at most 1 KiB. */
+/* As canvas_put() up to the right edge, with a formatted text of at most 1 KiB. */
 int canvas_printf(struct canvas *canvas, int row, int column, enum style style, const char *format,
 		  ...) __attribute__((format(printf, 5, 6)));
 
@@ -96,11 +96,11 @@ int canvas_printf(struct canvas *canvas, int row, int column, enum style style, 
 int canvas_text_width(const char *text);
 
 /*
- * The sheet as text: one line for each row, without blanks at line ends. malloc()ed; NULL: out of
- * memory.
+ * The canvas as text: one line for each row, without blanks at line ends. The text is malloc()ed;
+ * NULL if memory is out.
  */
 char *canvas_dump(const struct canvas *canvas);
-/* The same with a letter for each cell's style: '.' is normal, others are 'a' + style. */
+/* The styles as text: '.' for a cell in the normal style, 'a' + style for another one. */
 char *canvas_dump_styles(const struct canvas *canvas);
 
 #endif

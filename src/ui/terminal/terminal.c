@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal, by ncursesw; see terminal.h.
+ * The terminal, with ncursesw.
  *
- * Signals. The handlers of signals that end the program or resize the screen only write one byte
- * into a pipe. terminal_wait() polls that pipe beside the keyboard. Ctrl-C stays a signal to the
- * whole job. Ctrl-Z is switched off: it would stop every process of the job, also the sampler, and
- * perhaps while the guest is stopped.
+ * Signals. Signals that end the program or resize the screen have handlers that only write one byte
+ * into a pipe. terminal_wait() polls the pipe and the keyboard. Ctrl-C stays a signal to the whole
+ * job. Ctrl-Z is switched off: it would stop every process of the job, also the sampler, perhaps
+ * while the guest is stopped.
  *
- * Crashes. The crash handler may run on any thread, and any data may be broken. It uses two system
- * calls only: write() of bytes that were prepared when the terminal was opened, and tcsetattr(),
- * which POSIX allows in a handler. Then it raises the signal again with the action of before.
+ * Crashes. The crash handler may run on any thread, and any data may be broken. It uses only two
+ * system calls: write() of bytes that were prepared when the terminal was opened, and tcsetattr(),
+ * which POSIX allows in a handler. Then it raises the signal again with the previous action.
  */
 #include "config.h"
 
@@ -36,16 +36,16 @@
 #define ESCAPE_DELAY_MS   25
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-/* Without SIGBUS: it is no crash if a page of the guest went away. fault.h handles it. */
+/* SIGBUS is not among them: a guest's page that went away is no crash (fault.h). */
 static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
 #define N_END_SIGNALS   (sizeof(end_signals) / sizeof(end_signals[0]))
 #define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))
 
-/* Static, because signal handlers take no argument of ours. */
+/* Static, because signal handlers have no argument for it. */
 static struct {
 	SCREEN *screen;
 	bool ended;
-	int wake[2]; /* pipe: one byte for each signal */
+	int wake[2]; /* pipe with one byte for each signal */
 	struct termios saved;
 	pid_t owner; /* a child that crashes must not touch the terminal */
 	char reset[RESET_BYTES];
@@ -66,8 +66,8 @@ static int reset_put(int byte)
 }
 
 /*
- * Prepares what endwin() sends, in the same order: mouse off, attributes and colours off, cursor
- * shown, keypad off, back to the other screen. tputs() removes padding.
+ * Prepares the bytes that endwin() sends, in its order: mouse off, attributes and colours off,
+ * cursor shown, keypad off, back to the other screen. tputs() removes padding.
  */
 static void terminal_prepare_reset(void)
 {
@@ -96,7 +96,7 @@ static void terminal_give_back(void)
 	if (getpid() != terminal.owner)
 		return;
 	written = write(STDOUT_FILENO, terminal.reset, terminal.reset_length);
-	(void)written; /* nobody is left to be told of a failure */
+	(void)written; /* a failure cannot be reported any more */
 	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.saved);
 }
 
@@ -108,7 +108,7 @@ static void terminal_on_crash(int number)
 	while (i < N_CRASH_SIGNALS - 1 && crash_signals[i] != number)
 		i++;
 	sigaction(number, &terminal.old_crash[i], NULL);
-	fault_raise(number); /* a fault's signal is blocked here: it comes when we return */
+	fault_raise(number); /* the signal is blocked here: it is delivered when this returns */
 }
 
 static void terminal_on_signal(int number)
@@ -117,11 +117,11 @@ static void terminal_on_signal(int number)
 	char byte = number == SIGWINCH ? 'w' : 'e';
 	ssize_t written = write(terminal.wake[1], &byte, 1);
 
-	(void)written; /* if the pipe is full, it has bytes enough */
+	(void)written; /* a full pipe has bytes enough */
 	errno = saved_errno;
 }
 
-/* To be called before newterm(), which sets handlers of its own. */
+/* Must be called before newterm(), which sets its own handlers. */
 static void terminal_save_handlers(void)
 {
 	for (size_t i = 0; i < N_END_SIGNALS; i++)
@@ -141,7 +141,7 @@ static void terminal_set_handlers(void)
 	for (size_t i = 0; i < N_END_SIGNALS; i++)
 		sigaction(end_signals[i], &action, NULL);
 	sigaction(SIGWINCH, &action, NULL);
-	/* on a stack of its own: the crash may be an overflow of the usual stack */
+	/* a separate stack, because the crash may be a stack overflow */
 	stack.ss_sp = terminal.crash_stack = malloc(CRASH_STACK_BYTES);
 	action.sa_handler = terminal_on_crash;
 	action.sa_flags = 0;
@@ -169,17 +169,17 @@ static void terminal_restore_handlers(void)
 	terminal.crash_stack = NULL;
 }
 
-/* --- what styles look like -------------------------------------------------------------------- */
+/* --- colours and attributes of styles --------------------------------------------------------- */
 
 struct style_attributes {
 	attr_t mono;       /* attributes without colours */
 	attr_t attributes; /* attributes with colours */
 	short foreground, background;
-	short rich; /* background if there are 256 colours; 0: the same */
+	short rich; /* background with 256 colours; 0: BACKGROUND is used */
 };
 
 /*
- * Colour -1 is the terminal's own, so that xtop looks right on dark and on light terminals. The
+ * Colour -1 is the terminal's own colour, so that xtop is readable on dark and light terminals. The
  * rich colours are from the 6x6x6 cube, 16 + 36 r + 6 g + b, and light enough for black text.
  */
 static const struct style_attributes styles[N_STYLES] = {
@@ -211,7 +211,7 @@ static const struct style_attributes styles[N_STYLES] = {
 	[STYLE_BAR_LOCK] = { A_NORMAL, A_NORMAL, COLOR_MAGENTA, -1, 0 },
 };
 
-/* How many colours to use; 0: none. NO_COLOR counts if it is not empty (https://no-color.org). */
+/* The number of colours to use; 0: none. A NO_COLOR that is not empty means none (no-color.org). */
 static int terminal_start_colors(enum ui_colors wanted)
 {
 	static const int counts[] = {
@@ -278,7 +278,7 @@ static void terminal_set_modes(void)
 	}
 }
 
-/* newterm() accepts types on which nothing can be drawn. Therefore the database is asked first. */
+/* newterm() accepts terminals that cannot move the cursor, so the database is asked first. */
 static struct xtop_error *terminal_check_type(const char *type)
 {
 	const char *move;
@@ -342,7 +342,7 @@ void terminal_size(int *rows, int *columns_)
 	*columns_ = COLS;
 }
 
-/* Linux's console understands UTF-8, but its font has only 256 or 512 characters. */
+/* The Linux console knows UTF-8, but its font has only 256 or 512 characters. */
 enum charset terminal_charset(void)
 {
 	const char *type = getenv("TERM");
@@ -378,7 +378,7 @@ void terminal_paint(const struct canvas *canvas, bool anew)
 	cchar_t *line = calloc((size_t)columns_ + 1, sizeof(*line));
 
 	if (!line)
-		return; /* the next picture may find memory */
+		return; /* there may be memory for the next picture */
 	for (int row = 0; row < canvas_rows(canvas); row++) {
 		int n = 0;
 
@@ -399,11 +399,11 @@ void terminal_paint(const struct canvas *canvas, bool anew)
 /* --- input ------------------------------------------------------------------------------------ */
 
 /*
- * SIGWINCH came: takes over the terminal's new size. newterm() has told the terminal to scroll in
- * as many rows as it was believed to have, and resizeterm() tells it nothing. On a serial line
- * whose size became known late, the terminal would go on to scroll in the first rows alone, at a
- * line feed in the last of these rows. So the scroll region is set anew. That moves the cursor, and
- * what the screen shows is not known any more, so the next picture is drawn on a cleared screen.
+ * Takes over the terminal's new size after SIGWINCH. newterm() set the terminal's scroll region to
+ * the size known then; resizeterm() does not change the region. On a serial line, the size may
+ * become known late: a line feed in the last row of the old region would scroll only that region.
+ * So the region is set again. This moves the cursor, and the contents of the screen are unknown, so
+ * that the next picture is drawn on a cleared screen.
  */
 static void terminal_resize(void)
 {
@@ -419,7 +419,7 @@ static void terminal_resize(void)
 	clearok(curscr, TRUE);
 }
 
-/* Empties the pipe and notes what the signals asked for. */
+/* Empties the pipe and notes which signals came. */
 static void terminal_drain_wake(bool *resizedp)
 {
 	char bytes[64];
@@ -462,7 +462,7 @@ enum terminal_event terminal_wait(uint64_t timeout_ns)
 	return resized || (n > 0 && fds[0].revents) ? TERMINAL_INPUT : TERMINAL_NOTHING;
 }
 
-/* Curses' key code as enum input_code. */
+/* Translates a key code of curses to enum input_code. */
 static uint32_t terminal_translate(wint_t code)
 {
 	static const struct {

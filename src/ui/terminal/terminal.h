@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal: the only part that knows curses. There is one at a time, on main's thread.
+ * The terminal: the only part that knows curses. At most one terminal is open. Main's thread.
  *
- * However the program ends, the terminal is restored: by terminal_close(), or by a signal handler
- * when the program crashes.
+ * The terminal is restored however the program ends: by terminal_close(), or by a signal handler
+ * after a crash.
  */
 #ifndef UI_TERMINAL_H
 #define UI_TERMINAL_H
@@ -18,19 +18,19 @@ void terminal_close(void);
 
 void terminal_size(int *rows, int *columns);
 enum charset terminal_charset(void);
-/* A serial line of 9600 baud or less. 9600 baud are 960 bytes a second, for keys and pictures. */
+/* Whether the terminal is on a serial line of 9600 baud (960 bytes a second) or less. */
 bool terminal_is_slow(void);
-/* Sends the cells that changed. ANEW: all cells, because something else wrote on the screen. */
+/* Sends the cells that changed. ANEW: sends all cells, after another program's output. */
 void terminal_paint(const struct canvas *canvas, bool anew);
 
 /* How a wait ended. */
 enum terminal_event {
 	TERMINAL_NOTHING, /* time is up */
-	TERMINAL_INPUT,   /* terminal_read() has some */
+	TERMINAL_INPUT,   /* terminal_read() returns input */
 	TERMINAL_ENDED,   /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, or the terminal was closed */
 };
 enum terminal_event terminal_wait(uint64_t timeout_ns);
-/* The next input. False: there is none for now. */
+/* Reads the next input. Returns false if there is none now. */
 bool terminal_read(struct input *input);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "ui/figures.h"
-#include "ui/meter.h"
+#include "ui/vcpu_bar.h"
 #include "ui/view.h"
 #include "xtop/query/hypercalls.h"
 
@@ -102,7 +102,7 @@ static void vcpus_draw_figures(const struct ui_model *model, struct canvas *canv
 				    100 * shares.lock);
 	at += canvas_printf(canvas, row, at, STYLE_DIM, " %6.1f", 100 * shares.idle);
 	if (columns_ >= NARROW) {
-		meter_draw_bar(canvas, row, at + 2, 15, &shares);
+		vcpu_bar_draw(canvas, row, at + 2, 15, &shares);
 		at += 21;
 		if (last == FRAME_ROOT || last >= model->all->n_frames)
 			canvas_put(canvas, row, at, columns_ - at, STYLE_DIM, "-");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bars of vCPU time; see meter.h. */
+/* Bars of vCPU time. */
 #include "config.h"
 
-#include "ui/meter.h"
+#include "ui/vcpu_bar.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define METER_MAX_CELLS 24
+#define VCPU_BAR_MAX_CELLS 24
 
-/* Each part ends where the sum up to it is rounded to, so that rounding errors do not add up. */
-void meter_draw_bar(struct canvas *canvas, int row, int column, int cells,
+/* Sums are rounded, not single parts, so that rounding errors do not add up. */
+void vcpu_bar_draw(struct canvas *canvas, int row, int column, int cells,
 		    const struct vcpu_shares *shares)
 {
 	static const char *const marks[] = { "█", "▓", "░", "▒" };
@@ -29,13 +29,11 @@ void meter_draw_bar(struct canvas *canvas, int row, int column, int cells,
 	canvas_put(canvas, row, column + 1 + cells, 1, STYLE_DIM, "▏");
 }
 
-/*
- * The words behind the bar, as many as leave room for METER_MIN_CELLS in COLUMNS. Returns their
- * length.
- */
-static int meter_words(const struct vcpu_shares *shares, bool locks, int columns, char *text,
-		       size_t size_bytes)
+/* The words behind the bar. As many as leave room for VCPU_BAR_MIN_CELLS in COLUMNS. */
+static void vcpu_bar_describe(const struct vcpu_bar *bar, int columns, char *text,
+			      size_t size_bytes)
 {
+	const struct vcpu_shares *shares = &bar->shares;
 	int total = snprintf(text, size_bytes, "%3.0f",
 			     100 * (shares->user + shares->kernel + shares->steal + shares->lock));
 	int parts = snprintf(text + total, size_bytes - total,
@@ -43,23 +41,24 @@ static int meter_words(const struct vcpu_shares *shares, bool locks, int columns
 			     100 * shares->user, 100 * shares->kernel, 100 * shares->steal);
 	int lock = snprintf(text + total + parts, size_bytes - total - parts, " lock %2.0f",
 			    100 * shares->lock);
+	int room = columns - VCPU_BAR_MIN_CELLS;
 
-	if (locks && total + parts + lock <= columns - METER_MIN_CELLS)
-		return total + parts + lock;
-	return total + parts <= columns - METER_MIN_CELLS ? total + parts : total;
+	if (total + parts > room)
+		text[total] = '\0';
+	else if (!bar->has_locks || total + parts + lock > room)
+		text[total + parts] = '\0';
 }
 
-void meter_draw(const struct snapshot_vcpu *vcpu, const char *name, bool locks,
-		struct canvas *canvas, int row, int column, int width)
+void vcpu_bar_draw_named(const struct vcpu_bar *bar, struct canvas *canvas, int row, int column,
+			 int width)
 {
-	struct vcpu_shares shares = vcpu_shares_of(vcpu);
-	int used = canvas_put(canvas, row, column, width, STYLE_DIM, name) + 1;
-	int left = width - used - 3, length, cells; /* without the bar's edges and a space */
+	int used = canvas_put(canvas, row, column, width, STYLE_DIM, bar->name) + 1;
+	int left = width - used - 3, cells; /* without the bar's edges and a space */
 	char text[80];
 
-	length = meter_words(&shares, locks, left, text, sizeof(text));
-	text[length] = '\0';
-	cells = left - length > METER_MAX_CELLS ? METER_MAX_CELLS : left - length;
-	meter_draw_bar(canvas, row, column + used, cells, &shares);
+	vcpu_bar_describe(bar, left, text, sizeof(text));
+	cells = left - (int)strlen(text);
+	cells = cells > VCPU_BAR_MAX_CELLS ? VCPU_BAR_MAX_CELLS : cells;
+	vcpu_bar_draw(canvas, row, column + used, cells, &bar->shares);
 	canvas_put(canvas, row, column + used + cells + 3, width, STYLE_NORMAL, text);
 }
