@@ -78,8 +78,8 @@ static void test_unaligned(void)
 		0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "behind a return", 1,
-		   (uint64_t[]){ 0x101a, 0x101e }, 2);
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a function behind a return",
+		   1, (uint64_t[]){ 0x101a, 0x101e }, 2);
 }
 
 /* Nothing leads to 100d and 1013 but, it seems, the calls before them, which never return. */
@@ -95,9 +95,10 @@ static void test_behind_call(void)
 	};
 	const struct made_code code = { bytes, sizeof(bytes), false };
 
-	check_made(code, "behind a call", 1, (uint64_t[]){ 0x1008 }, 1);
-	check_made(code, "behind a call", 2, (uint64_t[]){ 0x100f }, 1);
-	check_made(code, "never returns, behind a return", 1, (uint64_t[]){ 0x1014 }, 1);
+	check_made(code, "a function behind a call", 1, (uint64_t[]){ 0x1008 }, 1);
+	check_made(code, "a function behind a call", 2, (uint64_t[]){ 0x100f }, 1);
+	check_made(code, "a function that never returns, behind a return", 1,
+		   (uint64_t[]){ 0x1014 }, 1);
 }
 
 /* A call may be followed by a push of the next call's argument. That is no function. */
@@ -111,7 +112,8 @@ static void test_argument(void)
 		0x90, 0x90, 0x90, 0xc3,                   /* 101c: ret */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "an argument", 2,
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   "a push of an argument behind a call is no function", 2,
 		   (uint64_t[]){ 0x100e, 0x1013 }, 2);
 }
 
@@ -166,8 +168,8 @@ static void test_no_frame_pointer(void)
 		0x48, 0x83, 0xec, 0x10, 0xeb, 0xee,       /* 101d: sub $16,%rsp; jmp 1011 */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "no frame pointer", 3,
-		   (uint64_t[]){ 0x1011, 0x1015, 0x1017 }, 3);
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   "rbp that is no frame pointer", 3, (uint64_t[]){ 0x1011, 0x1015, 0x1017 }, 3);
 }
 
 /* A jump beyond all code, as data may have it: no later turn brings what lies there. */
@@ -231,7 +233,7 @@ static void test_full(void)
 		cursor = cursor_at(PLACE + FULL_FUNCTIONS * FULL_BYTES + i);
 		computed_step(computed, 0, &cursor);
 	}
-	check_u64(many.n_reads, 0, "full tables: reads for functions of which nothing is kept");
+	check_u64(many.n_reads, 0, "full tables cause no reads of further functions: reads");
 	computed_destroy(computed);
 }
 
@@ -292,7 +294,8 @@ static void test_behind_rare_call(bool called)
 
 	bytes[1] = called ? 0x1b : 0x0b;
 	check_made((struct made_code){ bytes, sizeof(bytes), false },
-		   called ? "called, behind a call in a rare part" : "behind a call in a rare part",
+		   called ? "a called function with another function's part behind a call"
+			  : "a function with another function's part behind a call",
 		   1, (uint64_t[]){ 0x1021, 0x1029, 0x1040 }, 3);
 }
 
@@ -309,8 +312,9 @@ static void test_constants(void)
 		0x90, 0x5b, 0xc3,                               /* 1021: nop; pop %rbx; ret */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a constant like a call", 1,
-		   (uint64_t[]){ 0x1011, 0x1021, 0x1022 }, 3);
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   "a constant that looks like a call", 1, (uint64_t[]){ 0x1011, 0x1021, 0x1022 },
+		   3);
 }
 
 /* A constant looks like a call of 1020, which is aligned, as functions often are. */
@@ -327,7 +331,7 @@ static void test_aligned_constant(void)
 	};
 
 	check_made((struct made_code){ bytes, sizeof(bytes), false },
-		   "a constant like a call of an aligned place", 1,
+		   "a constant that looks like a call of an aligned place", 1,
 		   (uint64_t[]){ 0x101c, 0x1020, 0x1021 }, 3);
 }
 
@@ -343,8 +347,9 @@ static void test_call_of_next(void)
 		0x90, 0x5b, 0xc3,                               /* 101b: nop; pop %rbx; ret */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a constant, a call of the next place",
-		   1, (uint64_t[]){ 0x1011, 0x101b, 0x101c }, 3);
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   "a constant that looks like a call of the next instruction", 1,
+		   (uint64_t[]){ 0x1011, 0x101b, 0x101c }, 3);
 }
 
 /* A function that calls another one in its own place, by a pointer, and has no frame. */
@@ -395,8 +400,9 @@ static void test_marked_cases(void)
 		0x31, 0xdb, 0xff, 0xd0, 0xff, 0xe0,
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a marked case of an interpreter",
-		   1, (uint64_t[]){ 0x1015, 0x1020, 0x1024, 0x1026, 0x1028 }, 5);
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   "a case with endbr64 of an interpreter", 1,
+		   (uint64_t[]){ 0x1015, 0x1020, 0x1024, 0x1026, 0x1028 }, 5);
 }
 
 /* 1010 does not return itself, and jumps to its rare part at 1031. Yet it is no part of 1020. */
@@ -416,8 +422,8 @@ static void test_ends_in_jump(void)
 		0x90, 0xe9, 0xde, 0xff, 0xff, 0xff,                   /* 1031: nop; jmp 1015 */
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "ends in a jump", 0,
-		   (uint64_t[]){ 0x1010, 0x1015 }, 2);
+	check_made((struct made_code){ bytes, sizeof(bytes), false },
+		   "a function that ends in a jump", 0, (uint64_t[]){ 0x1010, 0x1015 }, 2);
 }
 
 int main(void)

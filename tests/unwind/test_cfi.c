@@ -21,13 +21,14 @@ static void test_instructions(void)
 	check_program("offset_extended_sf", "rsp+8 ret-8 r12+16", 0x11, 12, 0x7e);
 	check_program("GNU_negative_offset_extended", "rsp+8 ret-8 r13+24", 0x2f, 13, 3);
 	check_program("restore", "rsp+8 ret-8", 0x86, 2, 0xc6);
-	check_program("restore of what the CIE says", "rsp+8 ret-8", 0x90, 3, 0xd0);
+	check_program("restore goes back to the CIE's rule", "rsp+8 ret-8", 0x90, 3, 0xd0);
 	check_program("restore_extended", "rsp+8 ret-8", 0x8e, 2, 0x06, 14);
 	check_program("undefined", "rsp+8 ret-8 rbx lost", 0x07, 3);
 	check_program("undefined return address", "outermost", 0x07, 16);
 	check_program("same_value", "rsp+8 ret-8", 0x86, 2, 0x08, 6);
 	check_program("register", "ask", 0x09, 16, 1);
-	check_program("a rule of a register without a place here", "rsp+8 ret-8", 0x09, 40, 1);
+	check_program("a rule of a register that unwinding does not need is ignored", "rsp+8 ret-8",
+		      0x09, 40, 1);
 	check_program("remember and restore", "rsp+8 ret-8 rbp-16", 0x86, 2, 0x0a, 0x0e, 64, 0xc6,
 		      0x0b);
 	check_program("expression of the CFA", "ask", 0x0f, 3, 0x77, 16, 0x96);
@@ -44,7 +45,7 @@ static void test_instructions(void)
 	check_program("GNU_args_size", "rsp+8 ret-8", 0x2e, 16);
 	check_program("a caller-saved register", "rsp+8 ret-8", 0x82, 4);
 	check_program("a vector register", "rsp+8 ret-8", 0x05, 17, 4);
-	check_program("saved far away", "ask", 0x86, 100);
+	check_program("a register saved too far away is left to libunwind", "ask", 0x86, 100);
 }
 
 /* An expression as long as it may be, and one byte longer. */
@@ -59,8 +60,8 @@ static void check_long_expression(void)
 		program[5] = 0;
 		cfi = compile_program(program, 4 + bytes);
 		check_string(rule_text(cfi, MADE_CODE + 16), bytes == 256 ? "ask" : "none",
-			     bytes == 256 ? "the longest expression"
-					   : "a longer expression");
+			     bytes == 256 ? "the longest expression is left to libunwind"
+					  : "a longer expression is refused");
 		cfi_destroy(cfi);
 	}
 }
@@ -73,7 +74,7 @@ static void test_bad_instructions(void)
 	check_program("an expression cut short", "none", 0x0f, 200, 0x77);
 	check_program("restore_state without remember_state", "none", 0x0b);
 	check_program("def_cfa_offset of an expression", "none", 0x0f, 2, 0x77, 8, 0x0e, 16);
-	check_program("CFA by a register that is not one", "none", 0x0c, 16, 8);
+	check_program("a CFA by a register that does not exist", "none", 0x0c, 16, 8);
 	check_program("an expression that loops", "none", 0x0f, 4, 0x30, 0x28, 0xfc, 0xff);
 	check_program("an expression that jumps", "none", 0x0f, 4, 0x77, 8, 0x2f, 0);
 	check_program("an expression that divides", "none", 0x0f, 3, 0x31, 0x30, 0x1b);
@@ -106,8 +107,10 @@ static void test_advances(void)
 		       { 0x80, "rsp+48 ret-8" }, { 0xff, "rsp+48 ret-8" }, { 0x100, "none" } };
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		check_string(rule_text(cfi, MADE_CODE + wanted[i].at), wanted[i].rule, "advance");
-	check_string(rule_text(cfi, MADE_CODE - 1), "none", "before the function");
+		check_string(rule_text(cfi, MADE_CODE + wanted[i].at), wanted[i].rule,
+			     "the rule behind an advance");
+	check_string(rule_text(cfi, MADE_CODE - 1), "none",
+		     "an address before the function has no rule");
 	cfi_destroy(cfi);
 }
 
@@ -122,16 +125,19 @@ static void test_broken_later(void)
 	struct cfi *cfi = compile_program(program, sizeof(program));
 
 	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8",
-		     "before the broken instruction");
-	check_string(rule_text(cfi, MADE_CODE + 2), "none", "at the broken instruction");
-	check_u64(cfi->n_refused, 1, "counted as refused");
+		     "the row before a broken instruction is kept");
+	check_string(rule_text(cfi, MADE_CODE + 2), "none",
+		     "the row at a broken instruction is unknown");
+	check_u64(cfi->n_refused, 1, "a broken program counts as refused");
 	cfi_destroy(cfi);
 	cfi = compile_program(beyond, sizeof(beyond));
-	check_string(rule_text(cfi, MADE_CODE + 0xff), "rsp+16 ret-8", "advance beyond the end");
-	check_string(rule_text(cfi, MADE_CODE + 0x201), "none", "nothing is there");
+	check_string(rule_text(cfi, MADE_CODE + 0xff), "rsp+16 ret-8",
+		     "an advance beyond the function's end ends the last row there");
+	check_string(rule_text(cfi, MADE_CODE + 0x201), "none",
+		     "an address behind an advance beyond the end has no rule");
 	cfi_destroy(cfi);
 	cfi = compile_program(back, sizeof(back));
-	check_string(rule_text(cfi, MADE_CODE + 0x20), "none", "set_loc back");
+	check_string(rule_text(cfi, MADE_CODE + 0x20), "none", "a set_loc backwards is refused");
 	cfi_destroy(cfi);
 }
 
@@ -143,11 +149,12 @@ static void test_states(void)
 	memset(program + 1, 0x0a, CFI_MAX_STATES);
 	memset(program + 1 + CFI_MAX_STATES, 0x0b, CFI_MAX_STATES);
 	cfi = compile_program(program, 1 + 2 * CFI_MAX_STATES);
-	check_string(rule_text(cfi, MADE_CODE + 16), "rsp+8 ret-8", "64 remembered states");
+	check_string(rule_text(cfi, MADE_CODE + 16), "rsp+8 ret-8",
+		     "64 remembered states are restored");
 	cfi_destroy(cfi);
 	memset(program + 1, 0x0a, CFI_MAX_STATES + 1);
 	cfi = compile_program(program, 2 + CFI_MAX_STATES);
-	check_string(rule_text(cfi, MADE_CODE + 16), "none", "65 remembered states");
+	check_string(rule_text(cfi, MADE_CODE + 16), "none", "65 remembered states are refused");
 	cfi_destroy(cfi);
 }
 
@@ -163,7 +170,7 @@ static void try_bytes(const struct cfi_bytes *made)
 		made_good++;
 		for (uint32_t row = 1; row < cfi->n_rows; row++)
 			if (cfi->addresses[row] <= cfi->addresses[row - 1])
-				check(false, "rows that do not ascend");
+				check(false, "the rows of a table ascend");
 		for (uint64_t at = 0; at < 0x120; at++)
 			rule_text(cfi, MADE_CODE + at);
 	} else {

@@ -65,7 +65,7 @@ static struct cfi *compile(const void *bytes, size_t size_bytes)
 	struct cfi *cfi = NULL;
 	struct xtop_error *error = cfi_compile(&sections, &cfi);
 
-	check(!error, "a table is made");
+	check(!error, "call-frame information of arm64 is compiled");
 	error_destroy(error);
 	return cfi;
 }
@@ -115,14 +115,14 @@ static void test_steps(struct cfi *cfi)
 {
 	struct cursor cursor;
 
-	check_step(cfi, 0, 0xc00 + 29, 0xc00 + 19, "before anything is saved");
+	check_step(cfi, 0, 0xc00 + 29, 0xc00 + 19, "a frame before any register is saved");
 	begin(4, &cursor);
 	cursor.regs[REG_ARM64_LR] ^= PAC;
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == CALLER,
-	      "x30 is signed");
+	      "a signed x30 is stripped");
 	check_step(cfi, 8, 0x2929, 0xc00 + 19, "x29 and x30 are saved");
-	check_step(cfi, 12, 0x2929, 0xc00 + 19, "before x19 is");
-	check_step(cfi, 16, 0x2929, 0x1919, "all is saved");
+	check_step(cfi, 12, 0x2929, 0xc00 + 19, "a frame before x19 is saved");
+	check_step(cfi, 16, 0x2929, 0x1919, "a frame with all registers saved");
 }
 
 static void test_ends(struct cfi *cfi)
@@ -130,23 +130,28 @@ static void test_ends(struct cfi *cfi)
 	struct cursor cursor;
 
 	begin(0x40, &cursor);
-	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "behind the function");
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED,
+	      "code behind the function is not covered");
 	begin(16, &cursor);
 	made.stack.size_bytes = 24;
-	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CUT, "the saved words were not copied");
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CUT,
+	      "a frame whose saved words were not copied is cut");
 	begin(16, &cursor);
 	made.words[1] = 0;
-	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST, "a return address of 0");
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST,
+	      "a return address of 0 ends the chain");
 	begin(0, &cursor);
 	cursor.known &= ~(1U << REG_ARM64_LR);
-	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_BAD, "a leaf, and x30 is not known");
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_BAD,
+	      "a leaf with an unknown x30 has no caller");
 	begin(16, &cursor);
 	cfi_arm64_step(cfi, 0, &cursor);
 	check(!(cursor.known & 1) && cursor.known >> REG_ARM64_FP & 1 &&
 		      cursor.known >> cursor_arm64_registers[28] & 1,
-	      "x0 is lost, x28 and x29 are not");
+	      "after a step x0 is unknown, and x28 and x29 are known");
 	begin(16, &cursor);
-	check(cfi_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "it is no table of x86");
+	check(cfi_step(cfi, 0, &cursor) == STEP_NOT_COVERED,
+	      "the step of x86 does not use a rule of arm64");
 }
 
 /* Registers are saved at the low end of a frame: 8,064 bytes below the CFA, as for 2,000 numbers. */
@@ -179,7 +184,7 @@ static void test_refused(void)
 
 	eh_frame.cie[14] = 16;
 	cfi = compile(&eh_frame, sizeof(eh_frame));
-	check(!cfi, "the return address of x86-64");
+	check(!cfi, "a CIE with the return register of x86-64 is refused");
 	cfi_destroy(cfi);
 	eh_frame.cie[14] = 30;
 }
@@ -260,20 +265,22 @@ static void test_32(void)
 	struct cfi *cfi = NULL;
 
 	error_destroy(cfi_compile(&sections, &cfi));
-	check(cfi, "32 bits: a table is made");
+	check(cfi, "32 bits: call-frame information is compiled");
 	check_step_32(cfi, 0, STACK_32 + 32, 0xc04, 0xc0b, "32 bits: the caller is in lr, in Thumb code");
-	check_step_32(cfi, 4, STACK_32 + 20, 0x0404, 0x1111, "32 bits: all is saved");
+	check_step_32(cfi, 4, STACK_32 + 20, 0x0404, 0x1111,
+		      "32 bits: a frame with all registers saved");
 	check_step_32(cfi, 8, STACK_32, 0x0404, 0x1111, "32 bits: below the locals");
 	begin_32(0, STACK_32 + 32, &cursor);
 	cursor.regs[REG_PC] = CODE_32 + 4;
 	cursor.interrupted = false;
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_BAD,
-	      "32 bits: lr is nobody's behind a call of a function that does not save it");
+	      "32 bits: behind a call, an unsaved lr gives no caller");
 	begin_32(0x44, STACK_32, &cursor);
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST, "32 bits: lr is undefined");
 	begin(8, &cursor);
 	cursor.regs[REG_PC] = CODE_32 + 8;
-	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED, "not for a vCPU of 64 bits");
+	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED,
+	      "a table of 32 bits does not cover a vCPU of 64 bits");
 	cfi_destroy(cfi);
 }
 
@@ -302,7 +309,7 @@ static void test_signal(struct cfi *cfi)
 		      cursor.regs[REG_SP] == 0x7000 && cursor.interrupted &&
 		      cursor.known == UINT32_MAX && cursor.regs[REG_ARM64_LR] == 0xd00 + 30 &&
 		      cursor.regs[cursor_arm64_registers[19]] == 0xd00 + 19,
-	      "a signal: the registers that it interrupted");
+	      "a signal frame gives the interrupted registers");
 	begin(0x20, &cursor);
 	made.vcpu.user = true;
 	saved[33] = 5; /* EL1: no signal's frame */
@@ -310,7 +317,7 @@ static void test_signal(struct cfi *cfi)
 	cursor.regs[REG_ARM64_FP] = STACK;
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == CALLER &&
 		      cursor.regs[REG_SP] == STACK,
-	      "no signal's frame: the table is right");
+	      "without a signal frame the table's rule is used");
 }
 
 int main(void)

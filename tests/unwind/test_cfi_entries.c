@@ -110,16 +110,18 @@ static void test_debug_frame(void)
 	bytes_fde(&debug, &second, sizeof(second), NULL, 0);
 	cfi = bytes_compile(&debug);
 	check_string(rule_text(cfi, MADE_CODE), "rsp+16 ret-8", ".debug_frame");
-	check_string(rule_text(cfi, MADE_CODE + 0x10f), "rsp+8 ret-8", ".debug_frame, second");
+	check_string(rule_text(cfi, MADE_CODE + 0x10f), "rsp+8 ret-8",
+		     ".debug_frame, the second FDE");
 	cfi_destroy(cfi);
 	bytes_cie(&eh, "zR", absolute, 1, usual, sizeof(usual));
 	bytes_fde(&eh, &plain, sizeof(plain), NULL, 0);
 	sections = bytes_sections(&eh);
 	sections.debug_frame = bytes_sections(&debug).debug_frame;
 	cfi = NULL;
-	check(!cfi_compile(&sections, &cfi), "both");
-	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", ".eh_frame goes first");
-	check_string(rule_text(cfi, MADE_CODE + 0x100), "rsp+8 ret-8", ".debug_frame has the rest");
+	check(!cfi_compile(&sections, &cfi), ".eh_frame and .debug_frame are compiled together");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", ".eh_frame wins over .debug_frame");
+	check_string(rule_text(cfi, MADE_CODE + 0x100), "rsp+8 ret-8",
+		     ".debug_frame has the functions that .eh_frame lacks");
 	cfi_destroy(cfi);
 }
 
@@ -135,9 +137,12 @@ static void test_overlap(void)
 	bytes_fde(&made, &inner, sizeof(inner), deeper, sizeof(deeper));
 	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
 	cfi = bytes_compile(&made);
-	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8", "before the inner function");
-	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8", "the inner function");
-	check_string(rule_text(cfi, MADE_CODE + 0x50), "none", "behind the inner function");
+	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8",
+		     "overlapping FDEs: before the inner function the outer rule holds");
+	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8",
+		     "overlapping FDEs: the inner function has its own rule");
+	check_string(rule_text(cfi, MADE_CODE + 0x50), "none",
+		     "overlapping FDEs: code behind the inner function has no rule");
 	cfi_destroy(cfi);
 }
 
@@ -173,10 +178,11 @@ static void test_gap(void)
 	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
 						      .size_bytes = sizeof(hdr),
 						      .address = hdr_address };
-	check(!cfi_compile(&sections, &cfi), "a gap");
-	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "before the gap");
-	check_string(rule_text(cfi, MADE_CODE + 0x100), "none", "in the gap");
-	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "behind the gap");
+	check(!cfi_compile(&sections, &cfi), ".eh_frame with a gap is compiled");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the FDE before a gap is used");
+	check_string(rule_text(cfi, MADE_CODE + 0x100), "none", "the FDE in a gap is left out");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8",
+		     "the FDE behind a gap is used");
 	cfi_destroy(cfi);
 }
 
@@ -210,8 +216,10 @@ static void test_hdr_outside(void)
 	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
 						      .size_bytes = sizeof(hdr),
 						      .address = hdr_address };
-	check(!cfi_list_init(&sections, &list) && !list.n, "places outside");
-	check_u64(list.refused, 3, "are counted, and no more than there are");
+	check(!cfi_list_init(&sections, &list) && !list.n,
+	      ".eh_frame_hdr's places outside of .eh_frame are left out");
+	check_u64(list.refused, 3,
+		  "places outside of .eh_frame are counted, but not more than exist");
 	cfi_list_deinit(&list);
 	free(bytes);
 }
@@ -238,9 +246,9 @@ static void test_endless_letters(void)
 	memcpy(bytes, made.bytes, made.n);
 	sections = bytes_sections(&made);
 	sections.debug_frame.bytes = bytes;
-	check_u64(cie, 24, "where the CIE is");
+	check_u64(cie, 24, "the CIE with endless letters lies at");
 	check(!cfi_list_init(&sections, &list) && !list.n && list.refused == 1,
-	      "letters without an end");
+	      "a CIE whose letters have no end is refused");
 	cfi_list_deinit(&list);
 	free(bytes);
 }
@@ -284,16 +292,19 @@ static void test_gap_overlap(void)
 	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
 						      .size_bytes = sizeof(hdr),
 						      .address = hdr_address };
-	check(!cfi_compile(&sections, &cfi), "an FDE within another");
-	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first FDE is used");
+	check(!cfi_compile(&sections, &cfi),
+	      ".eh_frame_hdr with an FDE within another is compiled");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8",
+		     "the FDE around another FDE is used");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "none",
-		     "the FDE within the first is not used");
-	check(cfi && cfi->n_refused == 1, "the FDE within the first is counted");
+		     "the FDE within another FDE is not used");
+	check(cfi && cfi->n_refused == 1, "the FDE within another FDE is counted as refused");
 	cfi_destroy(cfi);
 	cfi = NULL;
 	hdr.entries[0][1] = hdr.entries[1][1];
-	check(!cfi_compile(&sections, &cfi), "the inner FDE alone is used");
-	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "is one");
+	check(!cfi_compile(&sections, &cfi), ".eh_frame_hdr with only the inner FDE is compiled");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8",
+		     "the inner FDE alone has a rule");
 	cfi_destroy(cfi);
 }
 
@@ -338,9 +349,11 @@ static void test_many_cies(void)
 	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
 						  .size_bytes = at - bytes,
 						  .address = MADE_EH_FRAME };
-	check(!cfi_list_init(&sections, &list), "100,000 FDEs with a large CIE");
-	check(list.n > 5000 && list.n <= 6000, "%zu of them are read", list.n);
-	check_u64(list.n + list.refused, n, "the others are counted");
+	check(!cfi_list_init(&sections, &list),
+	      "100,000 FDEs with a large CIE are listed without an error");
+	check(list.n > 5000 && list.n <= 6000, "%zu of 100,000 FDEs with a large CIE are read",
+	      list.n);
+	check_u64(list.n + list.refused, n, "FDEs beyond the limit of CIE bytes are counted");
 	cfi_list_deinit(&list);
 	free(bytes);
 }
@@ -382,7 +395,7 @@ static double compile_rows(const uint8_t *front, size_t front_bytes, uint64_t *r
 						  .address = MADE_EH_FRAME };
 	start = clock();
 	check(!cfi_compile(&sections, &cfi) && cfi && cfi->n_fdes == LARGE_FDES,
-	      "%zu bytes in front of many rows", front_bytes);
+	      "FDEs with %zu bytes in front of many rows are compiled", front_bytes);
 	*rowsp = cfi ? cfi->n_rows : 0;
 	cfi_destroy(cfi);
 	return (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -451,24 +464,38 @@ static void test_entry(void)
 {
 	uint64_t end = MADE_CODE + plain.length, next = MADE_CODE + 0x1000;
 
-	check_entry(end + 16, end, "none", "behind an FDE, before the entry");
-	check_entry(end + 16, end + 16, "outermost", "the entry");
-	check_entry(end + 16, end + 16 + 255, "outermost", "256 bytes of it");
-	check_entry(end + 16, end + 16 + 256, "none", "no more");
-	check_entry(end, end, "outermost", "right behind an FDE");
-	check_entry(next - 16, next - 1, "outermost", "right before an FDE");
-	check_entry(next - 16, next, "rsp+16 ret-8", "the next FDE");
-	check_entry(MADE_CODE + 16, MADE_CODE + 16, "rsp+16 ret-8", "an entry that has an FDE");
-	check_entry(MADE_CODE - 16, MADE_CODE, "rsp+16 ret-8", "an entry before all FDEs");
-	check_entry(next + 0x100, next + 0x100, "outermost", "an entry behind all FDEs");
-	check_entries(0, end + 16, end + 16, "outermost", "the entry of a PVH guest");
-	check_entries(end + 16, end + 32, end + 31, "outermost", "two: the first");
-	check_entries(end + 16, end + 32, end + 32 + 255, "outermost", "two: 256 bytes of the second");
-	check_entries(end + 32, end + 16, end + 16, "outermost", "two: the other way round");
-	check_entries(end + 16, end + 16, end + 16, "outermost", "both are one");
-	check_entries(end + 16, next + 0x100, end + 16, "outermost", "one between FDEs");
-	check_entries(end + 16, next + 0x100, next + 0x100, "outermost", "and one behind all");
-	check_entry(UINT64_MAX, MADE_CODE, "rsp+16 ret-8", "an entry that cannot be");
+	check_entry(end + 16, end, "none", "code between an FDE and the entry point has no rule");
+	check_entry(end + 16, end + 16, "outermost", "the entry point is outermost");
+	check_entry(end + 16, end + 16 + 255, "outermost",
+		    "the first 256 bytes at the entry point are outermost");
+	check_entry(end + 16, end + 16 + 256, "none",
+		    "code 256 bytes behind the entry point has no rule");
+	check_entry(end, end, "outermost", "an entry point directly behind an FDE is outermost");
+	check_entry(next - 16, next - 1, "outermost",
+		    "an entry point directly before an FDE is outermost");
+	check_entry(next - 16, next, "rsp+16 ret-8",
+		    "the FDE behind an entry point keeps its rule");
+	check_entry(MADE_CODE + 16, MADE_CODE + 16, "rsp+16 ret-8",
+		    "an entry point inside of an FDE keeps the FDE's rule");
+	check_entry(MADE_CODE - 16, MADE_CODE, "rsp+16 ret-8",
+		    "an entry point before all FDEs changes no rule");
+	check_entry(next + 0x100, next + 0x100, "outermost",
+		    "an entry point behind all FDEs is outermost");
+	check_entries(0, end + 16, end + 16, "outermost", "the PVH entry point is outermost");
+	check_entries(end + 16, end + 32, end + 31, "outermost",
+		      "two entry points: the first is outermost");
+	check_entries(end + 16, end + 32, end + 32 + 255, "outermost",
+		      "two entry points: 256 bytes of the second are outermost");
+	check_entries(end + 32, end + 16, end + 16, "outermost",
+		      "two entry points in the other order are outermost");
+	check_entries(end + 16, end + 16, end + 16, "outermost",
+		      "two equal entry points are outermost");
+	check_entries(end + 16, next + 0x100, end + 16, "outermost",
+		      "two entry points: the one between FDEs is outermost");
+	check_entries(end + 16, next + 0x100, next + 0x100, "outermost",
+		      "two entry points: the one behind all FDEs is outermost");
+	check_entry(UINT64_MAX, MADE_CODE, "rsp+16 ret-8",
+		    "an impossible entry point changes no rule");
 }
 
 int main(void)

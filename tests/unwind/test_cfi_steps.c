@@ -40,47 +40,53 @@ static void test_steps(void)
 	for (unsigned i = 0; i < 16; i++)
 		made_stack.words[i] = 0xa00 + i;
 	start_at(&cursor, 4, 0x7010);
-	check(step_program(frame, sizeof(frame), &cursor) == STEP_CALLER, "a step");
-	check_u64(cursor.regs[REG_RSP], 0x7030, "rsp is the CFA");
-	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
-	check_u64(cursor.regs[REG_RBP], 0xa04, "rbp");
-	check_u64(cursor.regs[REG_RBX], 0xa02, "rbx");
-	check_u64(cursor.regs[REG_R12], 0x1212, "r12 is unchanged");
-	check(!cursor.interrupted, "a return address");
-	check(cursor.known == CFI_KEPT_MASK, "known: %#x (expected %#x)", cursor.known,
-	      CFI_KEPT_MASK);
-	check_u64(cursor.reached[0], 0x7030, "reached");
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_CALLER,
+	      "a step by a frame's rule reaches the caller");
+	check_u64(cursor.regs[REG_RSP], 0x7030, "after a step rsp is the CFA");
+	check_u64(cursor.regs[REG_RIP], 0xa05, "after a step rip is the return address");
+	check_u64(cursor.regs[REG_RBP], 0xa04, "after a step rbp is the saved word");
+	check_u64(cursor.regs[REG_RBX], 0xa02, "after a step rbx is the saved word");
+	check_u64(cursor.regs[REG_R12], 0x1212,
+		  "after a step r12, which is not saved, is unchanged");
+	check(!cursor.interrupted, "after a step rip counts as a return address");
+	check(cursor.known == CFI_KEPT_MASK, "registers known after a step: %#x (expected %#x)",
+	      cursor.known, CFI_KEPT_MASK);
+	check_u64(cursor.reached[0], 0x7030, "the bytes up to the CFA count as reached");
 
 	start_at(&cursor, 0x11, 0x7010);
 	cursor.interrupted = false; /* a return address: rip - 1 is looked up */
-	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST, "rip - 1 is 0x10");
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST,
+	      "a return address is looked up by the byte before, in the outermost row");
 	start_at(&cursor, 0x10, 0x7010);
 	cursor.interrupted = false;
-	check(step_program(frame, sizeof(frame), &cursor) == STEP_CALLER, "rip - 1 is 0xf");
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_CALLER,
+	      "a return address is looked up by the byte before, in the row before");
 
 	start_at(&cursor, 4, 0x7070);
-	check(step_program(frame, sizeof(frame), &cursor) == STEP_CUT, "the stack is cut");
-	check_u64(cursor.regs[REG_RSP], 0x7070, "the cursor is unchanged");
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_CUT,
+	      "a step without its stack bytes is cut");
+	check_u64(cursor.regs[REG_RSP], 0x7070, "a step that is cut leaves rsp unchanged");
 	start_at(&cursor, 0x100, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
-	      "behind the function");
+	      "code behind the function is not covered");
 	start_at(&cursor, -1ULL, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
-	      "before the function");
+	      "code before the function is not covered");
 
 	start_at(&cursor, 4, 0x7010);
 	cursor.regs[REG_RBP] = 0x7040;
-	check(step_program(by_rbp, sizeof(by_rbp), &cursor) == STEP_CALLER, "by rbp");
-	check_u64(cursor.regs[REG_RSP], 0x7050, "its CFA");
+	check(step_program(by_rbp, sizeof(by_rbp), &cursor) == STEP_CALLER,
+	      "a step by rbp reaches the caller");
+	check_u64(cursor.regs[REG_RSP], 0x7050, "after a step by rbp, rsp is the CFA");
 	start_at(&cursor, 4, 0x7010);
 	cursor.known &= ~(1U << REG_R10);
 	check(step_program(by_r10, sizeof(by_r10), &cursor) == STEP_BAD,
-	      "CFA by r10, which is not known");
+	      "a CFA by an unknown r10 is bad");
 
 	made_stack.words[5] = 0;
 	start_at(&cursor, 4, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST,
-	      "a return address of 0");
+	      "a return address of 0 ends the chain");
 }
 
 /*
@@ -99,25 +105,26 @@ static void test_epilogue(void)
 	start_at(&cursor, 4, 0x7000);
 	cursor.regs[REG_RBX] = 0xb1b1;
 	check(step_program(popped, sizeof(popped), &cursor) == STEP_CALLER,
-	      "a step from an epilogue");
-	check_u64(cursor.regs[REG_RSP], 0x7010, "rsp is the CFA");
-	check_u64(cursor.regs[REG_RIP], 0xa01, "return address");
-	check_u64(cursor.regs[REG_RBP], 0xa00, "rbp is still on the stack");
-	check_u64(cursor.regs[REG_RBX], 0xb1b1, "rbx was popped");
-	check_u64(cursor.regs[REG_R12], 0x1212, "r12 was popped");
-	check_u64(cursor.reached[0], 0x7010, "reached");
+	      "a step from an epilogue reaches the caller");
+	check_u64(cursor.regs[REG_RSP], 0x7010, "after a step rsp is the CFA");
+	check_u64(cursor.regs[REG_RIP], 0xa01, "after a step rip is the return address");
+	check_u64(cursor.regs[REG_RBP], 0xa00, "in an epilogue rbp is still read from the stack");
+	check_u64(cursor.regs[REG_RBX], 0xb1b1, "in an epilogue rbx, which was popped, is kept");
+	check_u64(cursor.regs[REG_R12], 0x1212, "in an epilogue r12, which was popped, is kept");
+	check_u64(cursor.reached[0], 0x7010, "the bytes up to the CFA count as reached");
 	start_at(&cursor, 4, 0x7000);
 	cursor.interrupted = false;
 	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT,
-	      "a caller is never in an epilogue");
+	      "a caller, never in an epilogue, is cut");
 	start_at(&cursor, 4, 0x6ff8);
 	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT,
-	      "what was not popped is missing");
+	      "an epilogue without its other words is cut");
 	start_at(&cursor, 4, 0x7000);
 	check(step_program(return_below, sizeof(return_below), &cursor) == STEP_CUT,
-	      "a return address below the stack pointer");
+	      "a return address below the stack pointer is cut");
 	start_at(&cursor, 4, 0x7079);
-	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT, "an odd stack pointer");
+	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT,
+	      "an odd stack pointer in an epilogue is cut");
 }
 
 /* The PLT stub pushes its number at 6 and jumps at 11. */
@@ -130,11 +137,14 @@ static void test_plt(void)
 	for (unsigned i = 0; i < 16; i++)
 		made_stack.words[i] = 0xa00 + i;
 	start_at(&cursor, 0x20, 0x7010);
-	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER, "PLT");
-	check_u64(cursor.regs[REG_RIP], 0xa02, "before the push");
+	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER,
+	      "a step from a PLT stub reaches the caller");
+	check_u64(cursor.regs[REG_RIP], 0xa02, "before a PLT stub's push the caller is on top");
 	start_at(&cursor, 0x2b, 0x7010);
-	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER, "PLT");
-	check_u64(cursor.regs[REG_RIP], 0xa03, "behind the push");
+	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER,
+	      "a step from a PLT stub reaches the caller");
+	check_u64(cursor.regs[REG_RIP], 0xa03,
+		  "behind a PLT stub's push the caller is one word above");
 }
 
 int main(void)

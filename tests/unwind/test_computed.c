@@ -127,8 +127,7 @@ static void test_steps(const struct image *image, uint64_t bias, const struct st
 	printf("# %" PRIu64 " steps lead where the table says, %" PRIu64 " are not known\n",
 	       tally.same, tally.unknown);
 	check(tally.same > 1000, "steps: %" PRIu64, tally.same);
-	check(tally.unknown * 100 <= tally.same, "steps that are not known: %" PRIu64,
-	      tally.unknown);
+	check(tally.unknown * 100 <= tally.same, "unknown steps: %" PRIu64, tally.unknown);
 	check_u64(tally.different, 0, "steps that lead elsewhere");
 	check(computed_memory_bytes(image->tables.computed) < 4 << 20, "memory is bounded");
 }
@@ -190,7 +189,7 @@ static void test_return_address(struct image *image, uint64_t bias)
 	      "a caller behind a call is found, and marked (%u frames)", stack.n_frames);
 	walk_from(&spaces, address + 1, &stack);
 	check(stack.n_frames == 1 && stack.stop == UNWIND_BAD,
-	      "what does not stand behind a call is none (%u frames)", stack.n_frames);
+	      "an address that follows no call is no caller (%u frames)", stack.n_frames);
 	walk_from(&spaces, 0, &stack);
 	check(stack.n_frames == 1 && stack.stop == UNWIND_COMPLETE,
 	      "a return address of zero ends the chain");
@@ -199,7 +198,7 @@ static void test_return_address(struct image *image, uint64_t bias)
 	made.vcpu.regs.rip = (uintptr_t)&made; /* no function */
 	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
 	check(stack.n_frames == 1 && stack.stop == UNWIND_NO_TABLES,
-	      "a frame pointer of zero ends no chain where no frame pointer is known to be kept");
+	      "a frame pointer of zero ends no chain in code that may not keep frame pointers");
 	space_destroy(space);
 }
 

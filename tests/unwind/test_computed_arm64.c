@@ -143,12 +143,11 @@ static void test_frame(void)
 	cursor = cursor_at(PLACE + 24, false, 0);
 	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_PC] == made.words[1] &&
-		      cursor.regs[REG_ARM64_FP] == made.words[0] &&
-		      cursor.regs[X20] == 0xc00 + 20,
-	      "registers of a caller are where the function has saved them");
+		      cursor.regs[REG_ARM64_FP] == made.words[0] && cursor.regs[X20] == 0xc00 + 20,
+	      "a caller's registers are read where the function has saved them");
 	check(computed_is_return(computed, 0, PLACE + 24) &&
 		      !computed_is_return(computed, 0, PLACE + 28),
-	      "a return address stands behind a call");
+	      "only an address behind a call is a return address");
 	computed_destroy(computed);
 }
 
@@ -171,13 +170,13 @@ static void test_leaf(void)
 	struct made_code code = CODE(words, true);
 	struct computed *computed = create_computed(&code);
 
-	check_at(computed, "before the room", 0, 0, LINK);
+	check_at(computed, "before sub sp", 0, 0, LINK);
 	check_at(computed, "saved before a call", 2, 2, 0);
 	check_at(computed, "saved behind a call", 3, 2, 0);
 	check_at(computed, "restored", 5, 0, LINK);
 	check_at(computed, "without a frame", 7, 0, LINK);
-	check_at(computed, "with room", 8, 2, LINK);
-	check_at(computed, "with room", 9, 2, LINK);
+	check_at(computed, "behind sub sp", 8, 2, LINK);
+	check_at(computed, "behind sub sp", 9, 2, LINK);
 	check_at(computed, "at the end", 10, 0, LINK);
 	computed_destroy(computed);
 }
@@ -252,7 +251,7 @@ static void test_rare_parts(void)
 	cursor = cursor_at(PLACE + 44, true, 0);
 	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
 		      cursor.regs[X20] == made.words[3],
-	      "it is in the first");
+	      "x20 is saved in the first part");
 	computed_destroy(computed);
 }
 
@@ -278,8 +277,8 @@ static void test_no_bounds(void)
 	struct computed *computed = create_computed(&code);
 	struct cursor cursor = cursor_at(PLACE + 8, false, 0);
 
-	check_at(computed, "where a call leads", 6, 2, 1);
-	check_at(computed, "where another leads", 11, 2, LINK);
+	check_at(computed, "code that a call leads to", 6, 2, 1);
+	check_at(computed, "code that another call leads to", 11, 2, LINK);
 	check(computed_step(computed, 0, &cursor) == STEP_OUTERMOST, "the entry has no caller");
 	computed_destroy(computed);
 }
@@ -307,7 +306,7 @@ static void test_behind_call(void)
 	struct computed *computed = create_computed(&code);
 
 	check_at(computed, "behind a call that never returns", 10, 4, 2);
-	check_at(computed, "before it", 5, 2, 0);
+	check_at(computed, "code before a call that never returns", 5, 2, 0);
 	computed_destroy(computed);
 }
 
@@ -338,7 +337,7 @@ static void test_handler(void)
 
 	check_at(computed, "before a handler", 5, 4, 1);
 	check(computed_step(computed, 0, &cursor) == STEP_NOT_COVERED,
-	      "a handler has no caller that is known");
+	      "a handler of exceptions has no known caller");
 	computed_destroy(computed);
 }
 

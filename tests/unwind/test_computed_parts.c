@@ -122,9 +122,9 @@ static void test_part_begins_with_end(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "a part that begins with an end", 0x1022, 1);
-	check_step(computed, "the same", 0x1020, 1);
-	check_step(computed, "the same", 0x1021, 0);
-	check_step(computed, "its function", 0x1001, 1);
+	check_step(computed, "a part that begins with an end", 0x1020, 1);
+	check_step(computed, "a part that begins with an end", 0x1021, 0);
+	check_step(computed, "the function of a part with an early end", 0x1001, 1);
 	computed_destroy(computed);
 }
 
@@ -141,7 +141,7 @@ static void test_part_not_followed(void)
 
 	check(step_from(computed, 0x1020, &cursor) != STEP_CALLER,
 	      "a part whose function is not known has no caller");
-	check_step(computed, "the function that it jumps to", 0x1011, 1);
+	check_step(computed, "the function that a part jumps to", 0x1011, 1);
 	computed_destroy(computed);
 }
 
@@ -192,8 +192,8 @@ static void test_case_with_part(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "a case with a rare part", 0x1010, 1);
-	check_step(computed, "the same", 0x1015, 1);
-	check_step(computed, "its function", 0x1001, 1);
+	check_step(computed, "a case with a rare part", 0x1015, 1);
+	check_step(computed, "the function of a case with a rare part", 0x1001, 1);
 	computed_destroy(computed);
 }
 
@@ -218,8 +218,8 @@ static void test_part_of_a_part(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "a part of a part", 0x1031, 2);
-	check_step(computed, "the part before it", 0x1021, 2);
-	check_step(computed, "their function", 0x1002, 2);
+	check_step(computed, "a part that leads to a part of a part", 0x1021, 2);
+	check_step(computed, "the function of parts that lie elsewhere", 0x1002, 2);
 	computed_destroy(computed);
 }
 
@@ -240,7 +240,7 @@ static void test_address_of_saved(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "before registers are restored by their address", 0x1009, 5);
-	check_step(computed, "behind that", 0x1019, 0);
+	check_step(computed, "the end behind registers restored by address", 0x1019, 0);
 	computed_destroy(computed);
 }
 
@@ -264,8 +264,8 @@ static void test_return_by_jump(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "returns by a jump to a return", 0x1004, 1);
-	check_step(computed, "the same", 0x100d, 0);
-	check_step(computed, "its part", 0x1021, 1);
+	check_step(computed, "returns by a jump to a return", 0x100d, 0);
+	check_step(computed, "a part of a function that returns by a jump", 0x1021, 1);
 	computed_destroy(computed);
 }
 
@@ -289,7 +289,7 @@ static void test_never_returns(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "never returns, and saves a register first", 0x1006, 1);
-	check_step(computed, "its part", 0x1021, 1);
+	check_step(computed, "a part of a function that never returns", 0x1021, 1);
 	computed_destroy(computed);
 }
 
@@ -319,7 +319,7 @@ static void test_patched_jumps(void)
 	computed_destroy(computed);
 	computed = create_computed(&leaving);
 	check_step(computed, "behind code of no function", 0x1006, 1);
-	check_step(computed, "in that code", 0x1022, 1);
+	check_step(computed, "stray code that no function has", 0x1022, 1);
 	computed_destroy(computed);
 }
 
@@ -335,9 +335,9 @@ static void test_beyond_code(uint64_t beyond)
 
 	check_step(computed, "a function that ends behind the code", PLACE + 1, 1);
 	before = n_reads;
-	check_step(computed, "the same", PLACE + 2, 1);
-	check_step(computed, "the same", PLACE + 3, 0);
-	check(n_reads == before, "it is read once");
+	check_step(computed, "a function that ends behind the code", PLACE + 2, 1);
+	check_step(computed, "a function that ends behind the code", PLACE + 3, 0);
+	check(n_reads == before, "a function whose code is there is read once");
 	computed_destroy(computed);
 }
 
@@ -371,7 +371,7 @@ static void test_far_end(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "a function before 600 KiB without calls", 0x1011, 1);
-	check_step(computed, "the same", 0x1013, 0);
+	check_step(computed, "a function before 600 KiB without calls", 0x1013, 0);
 	computed_destroy(computed);
 }
 

@@ -67,7 +67,7 @@ static void test_text_32(void)
 {
 	check_string(att("\x40\x89\xc8", 3, 0), "mov    %ecx,%eax", "a REX prefix");
 	check_string(att32("\x40\x89\xc8", 3, 0), "inc    %eax", "in 32-bit code an instruction");
-	check_string(att32("\x06", 1, 0), "push   %es", "one that x86-64 has no more");
+	check_string(att32("\x06", 1, 0), "push   %es", "an instruction that only 32-bit code has");
 	check_string(att32("\xa1\x10\x20\x04\x08", 5, 0), "mov    0x8042010,%eax",
 		     "an absolute address of four bytes");
 	check_string(att32("\x8b\x45\xfc", 3, 0), "mov    -0x4(%ebp),%eax", "registers of 32 bits");
@@ -142,20 +142,22 @@ static void test_hostile(void)
 		wrong += !step.length || step.length > n || !*text ||
 			 strlen(text) >= sizeof(text) - 1;
 	}
-	check_u64(wrong, 0, "random bytes");
+	check_u64(wrong, 0, "random bytes with a wrong length");
 }
 
 /* --- against objdump -------------------------------------------------------------------------- */
 
 enum cause { SAME, ZERO, INDEX, PREFIX, SHIFT, COMPARISON, X87, STRING, SYSTEM, CUT, OTHER, N_CAUSES };
-static const char *const cause_names[] = { "the same", "a displacement of 0 is not shown",
+static const char *const cause_names[] = { "the same",
+					   "a displacement of 0 is not shown",
 					   "an index that is no register is not shown",
 					   "a prefix without effect is not shown",
 					   "shifts by 1 have no operand for that",
 					   "comparisons and products of vectors have a number",
-					   "names of the x87", "operands of string instructions",
+					   "names of the x87",
+					   "operands of string instructions",
 					   "operands and names of system instructions",
-					   "objdump ends it at a symbol within it",
+					   "objdump ends an instruction at a symbol within it",
 					   "other" };
 
 /* One blank between words; without what is in front of it. */

@@ -63,7 +63,7 @@ static enum unwind_step step(const char *augmentation, const void *program, size
 		result = dwarf_step(dwarf, BIAS, cursor);
 		check(dwarf_step(dwarf, BIAS, &first) == result &&
 			      memcmp(first.regs, cursor->regs, sizeof(first.regs)) == 0,
-		      "the same again from the cache");
+		      "a step from libunwind's cache has the same result");
 	}
 	dwarf_destroy(dwarf);
 	return result;
@@ -80,7 +80,7 @@ static void test_expressions(void)
 
 	start_at(&cursor, 4);
 	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CALLER, "CFA by an expression");
-	check_u64(cursor.regs[REG_RSP], 0x7030, "CFA");
+	check_u64(cursor.regs[REG_RSP], 0x7030, "a step by libunwind: rsp is the CFA");
 	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
 	check(!(cursor.known >> REG_RDX & 1) && (cursor.known >> REG_R15 & 1),
 	      "only what functions preserve is known");
@@ -111,7 +111,7 @@ static void test_registers(void)
 	start_at(&cursor, 4);
 	cursor.known &= ~(1U << REG_RDX);
 	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_BAD, "rdx is not known");
-	check_u64(cursor.regs[REG_RSP], 0x7010, "the cursor is unchanged");
+	check_u64(cursor.regs[REG_RSP], 0x7010, "a step that is bad leaves rsp unchanged");
 }
 
 /* Like glibc's __restore_rt, but shorter: all registers are saved, also rsp. */
@@ -130,7 +130,7 @@ static void test_signal(void)
 	check_u64(cursor.regs[REG_RIP], 0xa11, "rip");
 	check_u64(cursor.regs[REG_RDX], 0xa04, "rdx");
 	check_u64(cursor.regs[REG_RBP], 0xa05, "rbp");
-	check(cursor.interrupted, "it was interrupted");
+	check(cursor.interrupted, "the code below a signal frame counts as interrupted");
 	check(cursor.known >> REG_RDX & 1, "all registers are known");
 }
 
@@ -145,12 +145,14 @@ static void test_ends(void)
 	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_OUTERMOST, "a return address of 0");
 	start_at(&cursor, 4);
 	cursor.regs[REG_RSP] = 0x7100;
-	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CUT, "the stack is cut");
+	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CUT,
+	      "a step without its stack bytes is cut");
 	start_at(&cursor, 4);
 	check(step("zR", far, sizeof(far), &cursor) == STEP_NOT_COVERED,
-	      "compiled CFI has it: libunwind is not asked");
+	      "libunwind does not get a row that compiled CFI has");
 	start_at(&cursor, 0x100);
-	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_NOT_COVERED, "behind the function");
+	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_NOT_COVERED,
+	      "code behind the function is not covered");
 }
 
 /* A row that is not safe keeps its whole function from libunwind, but no other function. */
@@ -172,9 +174,11 @@ static void test_unsafe(void)
 	bytes_fde(&made, &third, sizeof(third), no_cfa, 1);
 	dwarf = create(&made, true);
 	start_at(&cursor, 4);
-	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "a loop");
+	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "an expression with a loop is never evaluated");
 	start_at(&cursor, 0x104);
-	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the next function");
+	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
+	      "a safe function behind an unsafe function is kept");
 	start_at(&cursor, 0x204);
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "no CFA");
 	dwarf_destroy(dwarf);
@@ -194,10 +198,11 @@ static void test_within(void)
 	bytes_fde(&made, &inner, sizeof(inner), cfa, sizeof(cfa));
 	dwarf = create(&made, false);
 	start_at(&cursor, 0x44);
-	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the inner function");
+	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
+	      "the inner function of an overlap is found");
 	start_at(&cursor, 4);
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "the outer function has no such row");
+	      "the outer function of an overlap has no row for libunwind");
 	dwarf_destroy(dwarf);
 }
 
@@ -237,15 +242,16 @@ static void test_work(void)
 						  .address = MADE_EH_FRAME };
 	check(!dwarf_create(&sections, NULL, &dwarf), "%u programs that are not safe", n);
 	start_at(&cursor, 4);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the function before them");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
+	      "a function before many unsafe functions is kept");
 	start_at(&cursor, 0x104);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "no unsafe function");
 	start_at(&cursor, 0x100 * (n + 1) + 4);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "a safe function behind them, beyond the limit");
+	      "a safe function beyond the limit of programs is dropped");
 	start_at(&cursor, 0x100 * (n + 2) + 4);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
-	      "a short function that is within the limit");
+	      "a short function within the limit of programs is kept");
 	dwarf_destroy(dwarf);
 	free(bytes);
 }

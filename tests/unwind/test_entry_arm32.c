@@ -71,20 +71,20 @@ static void check_user(bool found, bool whole, const char *what)
 int main(void)
 {
 	begin(REGS);
-	check_user(true, true, "in the entry code");
+	check_user(true, true, "a kernel part that ends in the entry code is complete");
 	begin(REGS - 8);
 	check_user(true, true, "with two arguments of a system call");
 	begin(REGS - 12);
-	check_user(true, false, "frames are missing");
+	check_user(true, false, "a kernel part that ends early marks the user part as broken");
 	begin(REGS);
 	made.vcpu.user_cut = CUT_NONE;
 	check_user(false, false, "a kernel thread");
 	begin(REGS);
 	*saved(PT_ARM32_CPSR) = ARM32_MODE_SVC;
-	check_user(false, false, "no mode of users");
+	check_user(false, false, "pt_regs with a kernel mode give no user part");
 	begin(REGS);
 	*saved(PT_ARM32_PC) = KERNEL_PC;
-	check_user(false, false, "no address of users");
+	check_user(false, false, "pt_regs with a kernel address give no user part");
 	begin(REGS);
 	made.stack.size_bytes -= 4;
 	check_user(false, false, "the end of the stack was not copied");
@@ -97,6 +97,8 @@ int main(void)
 	made.vcpu.regs.arm64.spsr_el1 = ARM32_MODE_SVC;
 	made.vcpu.regs.arm64.x[18] = 0;
 	*saved(PT_ARM32_PC) = USER_PC;
-	check_user(true, false, "not one of a program's");
+	check_user(
+		true, false,
+		"a vCPU that was interrupted in the kernel is not at a system call's begin or end");
 	return tap_done();
 }

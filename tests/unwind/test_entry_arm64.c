@@ -130,8 +130,9 @@ static void test_system_call(void)
 	check_chain(UNWIND_COMPLETE,
 		    (uint64_t[]){ K(0), K(1), K(2), U(0), U(1), U(2), 0 },
 		    "from the kernel to the program");
-	check(stack.frames[3].flags == FRAME_USER && stack.frames[4].flags == (FRAME_USER | FRAME_RETURN),
-	      "where the program was is no return address");
+	check(stack.frames[3].flags == FRAME_USER &&
+		      stack.frames[4].flags == (FRAME_USER | FRAME_RETURN),
+	      "the interrupted user address is no return address");
 }
 
 static void test_kernel_thread(void)
@@ -167,7 +168,8 @@ static void test_interrupted(void)
 	check_chain(UNWIND_COMPLETE,
 		    (uint64_t[]){ K(0), K(1), K(2), K(3), K(4), U(0), U(1), U(2), 0 },
 		    "an interrupt in the kernel");
-	check(!(stack.frames[3].flags & FRAME_RETURN), "what it interrupted is no return address");
+	check(!(stack.frames[3].flags & FRAME_RETURN),
+	      "the interrupted kernel address is no return address");
 }
 
 /* Stacks may lie in any order: the record that the last one points to is further down. */
@@ -190,7 +192,8 @@ static void test_interrupt_stack(void)
 		    "the interrupts' stack above the task's");
 	record(PIECE_IRQ, 8, place(PIECE_IRQ, 2), K(9));
 	walk_chain();
-	check(stack.parts[UNWIND_KERNEL].stop == UNWIND_LOOP, "back on the same stack is a loop");
+	check(stack.parts[UNWIND_KERNEL].stop == UNWIND_LOOP,
+	      "a record further in on the same stack is a loop");
 }
 
 /* Nothing is saved: SP_EL0 is still the user's. */
@@ -205,10 +208,11 @@ static void test_entering(void)
 	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), U(5), U(1), U(2), 0 },
 		    "the kernel was just entered");
 	check(!(stack.frames[0].flags & FRAME_USER) && stack.frames[1].flags == FRAME_USER,
-	      "its one frame is the kernel's");
+	      "a vCPU that enters the kernel has one kernel frame");
 	made.vcpu.regs.arm64.spsr_el1 = EL1H;
 	walk_chain();
-	check(!stack.parts[UNWIND_USER].walked, "it was not user code that was interrupted");
+	check(!stack.parts[UNWIND_USER].walked,
+	      "a vCPU that was interrupted in the kernel has no user part");
 	made.vcpu.regs.arm64.spsr_el1 = EL0_FLAGS;
 	made.vcpu.n_stacks = 2;
 	made.vcpu.user_cut = CUT_NONE;
@@ -240,7 +244,7 @@ static void test_exec(void)
 	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), K(1), K(2), 0 }, "in execve()");
 	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 63;
 	walk_chain();
-	check(stack.parts[UNWIND_USER].walked, "in read()");
+	check(stack.parts[UNWIND_USER].walked, "read() keeps its user part");
 }
 
 /* The same of Linux 6.13 on: the record has a type. */
@@ -277,7 +281,7 @@ static void test_typed(unsigned n_words)
 	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
 	walk_chain();
 	check(stack.stop == UNWIND_LOOP && stack.frames[3].address == 0x400020,
-	      "without the chain");
+	      "Linux 6.13 on: a chain with a loop, and the user code behind it");
 }
 
 /* --- programs of 32 bits ---------------------------------------------------------------------- */
@@ -338,7 +342,7 @@ static void test_system_call32(void)
 	check_chain32((uint64_t[]){ K(0), K(1), K(2), C(1), C(2), C(3), 0 },
 		      "from the kernel to a 32-bit program");
 	check(stack.n_frames == 6 && stack.frames[3].flags == FRAME_USER,
-	      "where the program was is no return address");
+	      "the interrupted user address is no return address");
 	save(REGS, 0, 0, C(1), USR | 0x20);
 	made.pieces[PIECE_TASK].words[REGS + 11] = 0;
 	made.pieces[PIECE_TASK].words[REGS + 7] = USER32 + 16;
@@ -358,7 +362,8 @@ static void test_broken32(void)
 	      "32-bit registers are found without the chain");
 	made.pieces[PIECE_TASK].words[REGS + 13] = USER32 + 8;
 	walk_chain();
-	check(!stack.parts[UNWIND_USER].walked, "but not if the copied stack is another one");
+	check(!stack.parts[UNWIND_USER].walked,
+	      "user registers without their copied stack are not used");
 }
 
 static void test_exec32(void)
@@ -369,7 +374,8 @@ static void test_exec32(void)
 	check_chain32((uint64_t[]){ K(0), K(1), K(2), 0 }, "in execve() of 32 bits");
 	made.pieces[PIECE_TASK].words[REGS + PT_ARM64_SYSCALL] = 221;
 	walk_chain();
-	check(stack.parts[UNWIND_USER].walked, "its number 221 is another call");
+	check(stack.parts[UNWIND_USER].walked,
+	      "the number of execve() is another call in 32-bit code");
 }
 
 /* User code: registers of the vCPU, and the page tables of a kernel of 64 bits. */
@@ -403,14 +409,17 @@ static void test_entering32(void)
 	set32(saved, 20, C(0));
 	saved[13] = USER32 + 64;
 	saved[PT_ARM64_PC] = C(3);
-	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "while registers are saved");
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 },
+		      "32-bit entry: registers are being saved");
 
 	set32(saved, 4, C(0));
 	memset(arm->x, 0, sizeof(arm->x));
-	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "when they are cleared");
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 },
+		      "32-bit entry: registers are saved and cleared");
 	memset(arm->x, 0xff, sizeof(arm->x));
 	saved[PT_ARM64_PC] = C(0);
-	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "on the way back");
+	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 },
+		      "32-bit entry: the kernel returns to user code");
 	arm->elr_el1 = K(9);
 	arm->spsr_el1 = EL1H;
 	saved[PT_ARM64_PSTATE] = USR;
@@ -426,7 +435,7 @@ static void test_leaving(void)
 	made.vcpu.regs.arm64.elr_el1 = K(9);
 	made.vcpu.regs.arm64.spsr_el1 = EL1H;
 	walk_chain();
-	check(!stack.parts[UNWIND_USER].walked, "pt_regs is not at SP_EL1");
+	check(!stack.parts[UNWIND_USER].walked, "pt_regs away from SP_EL1 are not used");
 	leave_regs_alone();
 	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), U(0), U(1), U(2), 0 },
 		    "the kernel is about to go back");
@@ -448,7 +457,8 @@ static void test_half_saved32(void)
 	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "half of the registers are saved");
 	arm->spsr_el1 = EL0_FLAGS;
 	walk_chain();
-	check(!stack.parts[UNWIND_USER].walked, "64-bit code: its stack pointer is saved later");
+	check(!stack.parts[UNWIND_USER].walked,
+	      "64-bit code gives no user part before its stack pointer is saved");
 }
 
 int main(void)

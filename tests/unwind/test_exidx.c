@@ -143,7 +143,7 @@ static struct exidx *compile(unsigned n_entries)
 	struct exidx *exidx = NULL;
 	struct xtop_error *error = exidx_compile(&sections, &exidx);
 
-	check(!error, "compiled");
+	check(!error, "an index is compiled");
 	error_destroy(error);
 	return exidx;
 }
@@ -202,14 +202,18 @@ static void check_end(struct exidx *exidx, uint32_t offset)
 
 	begin(offset, &cursor);
 	cursor.interrupted = false;
-	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "it may have a caller");
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED,
+	      "code of a program that cannot be unwound may have a caller");
 	cursor.regs[REG_ARM32_R11] = 0;
-	check(exidx_step(exidx, 0, &cursor) == STEP_OUTERMOST, "with a frame pointer of 0 it has none");
+	check(exidx_step(exidx, 0, &cursor) == STEP_OUTERMOST,
+	      "code that cannot be unwound has no caller if r11 is 0");
 	cursor.known &= ~(1U << REG_ARM32_R11);
-	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "the frame pointer is not known");
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED,
+	      "code that cannot be unwound may have a caller if r11 is unknown");
 	cursor.known |= 1U << REG_ARM32_R11;
 	cursor.interrupted = true;
-	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "it was interrupted");
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED,
+	      "interrupted code that cannot be unwound may have a caller");
 }
 
 static void test_sections(void)
@@ -235,14 +239,14 @@ static void test_sections(void)
 		return;
 	check_step(exidx, 0x20, word(9), STACK + 40, "in the entry");
 	check_step(exidx, 0x60, word(9), STACK + 40, "r11, in .ARM.extab");
-	check_step(exidx, 0xa0, word(1), STACK + 8, "three instructions there");
+	check_step(exidx, 0xa0, word(1), STACK + 8, "an .ARM.extab entry with three instructions");
 	check_step(exidx, 0xe0, word(9), STACK + 40, "g++'s form");
-	check_none(exidx, 0x120, "cannot be unwound");
+	check_none(exidx, 0x120, "interrupted code that cannot be unwound is not covered");
 	check_end(exidx, 0x120);
-	check_none(exidx, 0x160, "a wrong form");
-	check_none(exidx, 0x1a0, "outside of .ARM.extab");
+	check_none(exidx, 0x160, "an entry with an unknown form gives no rule");
+	check_none(exidx, 0x1a0, "an entry outside of .ARM.extab gives no rule");
 	check_step(exidx, 0x1d0, word(1), STACK + 8, "the last entry");
-	check_none(exidx, 0x1c0 + 0x800, "and not for ever");
+	check_none(exidx, 0x1c0 + 0x800, "the last entry does not hold for ever");
 	exidx_destroy(exidx);
 	put(1, 0x400, 0x808480b0);
 	put(2, 0x80, 0x8001afb0);
@@ -250,7 +254,7 @@ static void test_sections(void)
 	exidx = compile(4);
 	check_step(exidx, 0x420, word(1), STACK + 8, "an entry that descends is left out");
 	exidx_destroy(exidx);
-	check(!compile(0), "no entries");
+	check(!compile(0), "an index without entries gives no table");
 }
 
 /* --- the function that was interrupted -------------------------------------------------------- */
@@ -301,13 +305,15 @@ static void test_linux(void)
 	check(exidx_step(exidx, 0, &cursor) == STEP_CALLER && cursor.interrupted && cursor.thumb &&
 		      cursor.regs[REG_PC] == CODE + 0x300 && cursor.regs[REG_SP] == STACK + 80 &&
 		      cursor.regs[REG_ARM32_LR] == word(14) && cursor.regs[4] == word(4),
-	      "what was interrupted has all its registers");
+	      "interrupted kernel code has all its registers");
 	begin(0x60, &cursor);
 	cursor.user = true;
-	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "a program cannot say so");
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED,
+	      "a program's table cannot give interrupted kernel code");
 	begin(0x60, &cursor);
 	cursor.regs[REG_SP] = STACK + sizeof(made.words) - 40;
-	check(exidx_step(exidx, 0, &cursor) == STEP_CUT, "they were not copied");
+	check(exidx_step(exidx, 0, &cursor) == STEP_CUT,
+	      "the registers of interrupted code were not copied");
 	begin(0x20, &cursor);
 	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "an entry that was interrupted");
 	begin(0x20, &cursor);
@@ -328,15 +334,15 @@ static void test_interrupted(void)
 	error_destroy(links_create(&source, &links));
 	check_step(exidx, 0, word(1), STACK + 8, "without instructions the table counts");
 	exidx_set_links(exidx, links);
-	check_step(exidx, 0, CALLER, STACK, "before the push");
-	check_step(exidx, 8, word(1), STACK + 8, "behind the push");
-	check_step(exidx, 12, word(1), STACK + 8, "behind a call");
+	check_step(exidx, 0, CALLER, STACK, "the frame before the push");
+	check_step(exidx, 8, word(1), STACK + 8, "the frame behind the push");
+	check_step(exidx, 12, word(1), STACK + 8, "the frame behind a call");
 	exidx_destroy(exidx);
 	put(0, 0x00, 0x80038480); /* with 16 bytes that are not there yet */
 	exidx = compile(2);
 	exidx_set_links(exidx, links);
-	check_step(exidx, 4, word(1), STACK + 8, "of a larger frame two words are there");
-	check_step(exidx, 0, CALLER, STACK, "or nothing yet");
+	check_step(exidx, 4, word(1), STACK + 8, "a larger frame of which two words exist");
+	check_step(exidx, 0, CALLER, STACK, "a larger frame of which no word exists yet");
 	exidx_destroy(exidx);
 	links_destroy(links);
 }

@@ -77,11 +77,13 @@ static void check_chain(const struct symbols *symbols, enum unwind_stop stop,
 static void test_records(void)
 {
 	begin(H + 16, at(2), 0);
-	check_chain(NULL, UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), "up to x29 0");
+	check_chain(NULL, UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8),
+		    "records up to x29 0");
 	record(10, 0, 0);
 	check_chain(NULL, UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8), "up to a record of zeros");
 	begin(H + 16, 0, 0);
-	check_chain(NULL, UNWIND_COMPLETE, CHAIN(H + 16), "no record at all");
+	check_chain(NULL, UNWIND_COMPLETE, CHAIN(H + 16),
+		    "x29 0 without any record ends the chain");
 	begin(H + 16, at(2), 0);
 	record(6, at(2), G + 8);
 	check_chain(NULL, UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), "a record further in");
@@ -98,7 +100,7 @@ static void test_records(void)
 	made.vcpu.size_bytes -= 8 * (WORDS - 7);
 	check_chain(NULL, UNWIND_CUT, CHAIN(H + 16, F + 8), "half a record was copied");
 	begin(H + 16, 0x1234567890, 0);
-	check_chain(NULL, UNWIND_LOOP, CHAIN(H + 16), "x29 is a number");
+	check_chain(NULL, UNWIND_LOOP, CHAIN(H + 16), "x29 that is a plain number");
 	begin(H + 16, at(2), 0);
 	made.vcpu.regs.arm64.pstate = 4; /* EL1t */
 	made.vcpu.regs.arm64.sp_el0 = STACK;
@@ -118,10 +120,11 @@ static void test_link(const struct symbols *symbols)
 	begin(H + 16, at(2), F + 8);
 	check_chain(symbols, UNWIND_COMPLETE, whole, "a leaf with a record");
 	begin(H + 16, at(2), H + 12);
-	check_chain(symbols, UNWIND_COMPLETE, whole, "it has called: x30 points into it");
+	check_chain(symbols, UNWIND_COMPLETE, whole,
+		    "x30 that points into its own function: the record is used");
 	begin(H + 16, at(6), F + 8);
 	made.vcpu.regs.arm64.x[29] = 0;
-	check_chain(symbols, UNWIND_COMPLETE, CHAIN(H + 16, F + 8), "the caller has no record");
+	check_chain(symbols, UNWIND_COMPLETE, CHAIN(H + 16, F + 8), "a caller that has no record");
 	begin(H, at(6), H + 32);
 	record(6, at(10), G + 8);
 	check_chain(symbols, UNWIND_COMPLETE, CHAIN(H, H + 32, G + 8, MAIN_FN + 8),
@@ -184,13 +187,13 @@ static void test_signal(void)
 	check(fp_arm64_step(NULL, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == H + 4 &&
 		      cursor.regs[REG_SP] == 0x7000 && cursor.interrupted &&
 		      cursor.regs[REG_ARM64_FP] == 0xd00 + 29,
-	      "what a signal has interrupted");
+	      "a signal frame leads to the interrupted code");
 	saved[35] = 0;
 	cursor_init(&cursor, &made.vcpu);
 	cursor.interrupted = false;
 	cursor.known = 1U << REG_PC | 1U << REG_SP;
 	check(fp_arm64_step(NULL, &cursor) == STEP_NOT_COVERED && !cursor.reached[0],
-	      "no signal's frame: nothing was reached");
+	      "words that are no signal frame do not count as reached");
 }
 
 int main(void)

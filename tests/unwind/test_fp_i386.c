@@ -147,7 +147,7 @@ static void test_system_call(void)
 		    "from the kernel to the program");
 	check(stack.frames[3].flags == FRAME_USER &&
 		      stack.frames[4].flags == (FRAME_USER | FRAME_RETURN),
-	      "where the program was is no return address");
+	      "the interrupted user address is no return address");
 }
 
 static void test_exception(void)
@@ -172,7 +172,8 @@ static void test_interrupted(void)
 	link_frame(PIECE_TASK, 50, place(PIECE_TASK, REGS - 2), K(4));
 	check_chain((uint64_t[]){ K(0) + 0x80, K(1), K(3) + 0x80, K(4), K(2), U(0), U(1), U(2), 0 },
 		    "an interrupt in the kernel");
-	check(!(stack.frames[2].flags & FRAME_RETURN), "what it interrupted is no return address");
+	check(!(stack.frames[2].flags & FRAME_RETURN),
+	      "the interrupted kernel address is no return address");
 }
 
 /* The interrupts' stack lies further down than the task's. */
@@ -241,12 +242,12 @@ static void check_entry_stack(unsigned sp, const char *what)
 static void test_entry_stack(void)
 {
 	check_entry_stack(5, "the processor's words");
-	check_entry_stack(11, "before push %ebp");
-	check_entry_stack(12, "behind it");
+	check_entry_stack(11, "entry stack: before push %ebp");
+	check_entry_stack(12, "entry stack: behind push %ebp");
 	check_entry_stack(N_PT_I386, "all registers");
 	put(PIECE_TASK, WORDS - 1, 0x68);
 	walk_chain();
-	check(!stack.parts[UNWIND_USER].walked, "not with a segment of the kernel's");
+	check(!stack.parts[UNWIND_USER].walked, "pt_regs with a kernel segment give no user part");
 }
 
 /* Leaves the words of PIECE from FIRST, an even number, on. A sample has no gaps between pieces. */
@@ -285,10 +286,10 @@ static void test_sysenter(void)
 		const char *what;
 	} places[] = {
 		{ PT_I386_SS, "sysenter: ss is pushed" },
-		{ PT_I386_SP, "sysenter: sp, too" },
-		{ PT_I386_IP, "sysenter: what the processor saves elsewhere" },
+		{ PT_I386_SP, "sysenter: ss and sp are pushed" },
+		{ PT_I386_IP, "sysenter: the words that other entries save" },
 		{ PT_I386_AX, "sysenter: before ebp is pushed" },
-		{ PT_I386_BP, "sysenter: behind that" },
+		{ PT_I386_BP, "sysenter: behind the push of ebp" },
 		{ 0, "sysenter: all registers" },
 	};
 
@@ -303,7 +304,7 @@ static void test_sysenter(void)
 	made.vcpu.regs.rbp = TASK;
 	walk_chain();
 	check(!stack.parts[UNWIND_USER].walked || stack.stop != UNWIND_COMPLETE,
-	      "ebp is the kernel's: nothing is known");
+	      "an ebp of the kernel gives no user part");
 }
 
 /* The entry stack has flags and eax; ecx and edx say where to, as the task's stack does. */
@@ -350,7 +351,7 @@ static void test_wide(void)
 	begin();
 	made.vcpu.regs.width = WIDTH_64;
 	walk_chain();
-	check(!stack.parts[UNWIND_USER].walked, "not with words of 8 bytes");
+	check(!stack.parts[UNWIND_USER].walked, "a stack with words of 8 bytes gives no user part");
 }
 
 int main(void)
@@ -366,7 +367,7 @@ int main(void)
 	test_sysexit();
 	check_popped(PT_I386_SI, "sysexit: some registers are popped");
 	check_popped(PT_I386_BP, "sysexit: all but ebp");
-	check_popped(PT_I386_AX, "sysexit: ebp, too");
+	check_popped(PT_I386_AX, "sysexit: ebp is popped, too");
 	test_broken();
 	test_wide();
 	return tap_done();

@@ -120,7 +120,7 @@ static void test_ways(void)
 	static const uint32_t wanted[] = { LINK, LINK, LINK, 8,	   8,	 8,
 					   8,	 LINK, NONE, NONE, LINK, NONE };
 
-	check_function(code, wanted, N(code), "ways");
+	check_function(code, wanted, N(code), "several paths to one instruction");
 }
 
 static void test_unknown(void)
@@ -147,9 +147,9 @@ static void test_unknown(void)
 
 	check_function(part, none, N(part), "a part that was put elsewhere");
 	check_function(variable, of_variable, N(variable), "a frame of any size");
-	check_function(lost, of_lost, N(lost), "lr has something else");
+	check_function(lost, of_lost, N(lost), "a changed lr that was not saved");
 	check(!frame_arm32_find((const uint8_t *)part, sizeof(part), 64, &frame),
-	      "behind the function");
+	      "an offset behind the function gives no frame");
 }
 
 int main(void)

@@ -155,7 +155,7 @@ static void test_prologue(struct go *go)
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == start_of(MAIN) + 0x50 + BIAS &&
 		      cursor.regs[REG_RBP] == 0x1234,
-	      "before the frame is there");
+	      "before its frame exists, a function's caller is found");
 }
 
 static void test_assembly(struct go *go)
@@ -166,7 +166,7 @@ static void test_assembly(struct go *go)
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == start_of(MAIN) + 0x50 + BIAS &&
 		      !(cursor.known >> REG_RBP & 1),
-	      "assembly: nothing is said of rbp");
+	      "in assembly rbp is unknown in the caller");
 	cursor = cursor_at(start_of(SYSTEMSTACK) + 0x20, STACK);
 	check(go_step(go, BIAS, &cursor) == STEP_CUT, "systemstack() changes stacks");
 	cursor = cursor_at(start_of(NANOTIME) + 0x40, STACK + 64);
@@ -191,9 +191,11 @@ static void test_compiled(enum make_go_layout layout)
 	test_prologue(go);
 	test_assembly(go);
 	cursor = cursor_at(TEXT - 1, STACK);
-	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED, "before the first function");
+	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "code before the first function is not covered");
 	cursor = cursor_at(start_of(N_FUNCTIONS) + 1, STACK);
-	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED, "behind the last function");
+	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "code behind the last function is not covered");
 	go_destroy(go);
 }
 
@@ -253,22 +255,23 @@ static void test_arm64_steps(struct go *go, bool marked)
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_PC] == arm64_start(2) + 4 + BIAS &&
 		      cursor.regs[REG_SP] == STACK + 48 + 4096,
-	      "a large frame");
+	      "arm64: the return address of a large frame is found");
 	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST, "where the goroutine ends");
 	cursor = arm64_cursor(arm64_start(0) + 0x3c, STACK);
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == IN_X30 &&
 		      cursor.regs[REG_SP] == STACK && cursor.known >> REG_ARM64_FP & 1,
-	      "without a frame it is in x30");
+	      "arm64: without a frame the return address is in x30");
 	cursor = arm64_cursor(arm64_start(0) + 4, STACK);
 	cursor.interrupted = false;
 	cursor.known = 1U << REG_PC | 1U << REG_SP;
 	check(go_step(go, BIAS, &cursor) == STEP_BAD,
-	      "but not in a function that has called somebody");
+	      "arm64: a caller without a frame has no known caller");
 	cursor = arm64_cursor(arm64_start(4) + 8, STACK);
 	check(!marked || go_step(go, BIAS, &cursor) == STEP_NOT_COVERED,
 	      "who sets the stack pointer");
 	cursor = arm64_cursor(arm64_start(5) + 8, STACK);
-	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED, "a depth that is no word");
+	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "arm64: a depth that is no multiple of a word is bad");
 }
 
 static void test_arm64(enum make_go_layout layout, bool tell_text)
@@ -342,7 +345,8 @@ static void test_gap(void)
 	gap.end = gap.start + 1;
 	table.gaps = &gap;
 	table.n_gaps = 1;
-	check(!go_table_read(&table, MAIN, &function), "a name that is not in memory now");
+	check(!go_table_read(&table, MAIN, &function),
+	      "a function whose name is missing is not read");
 	check(go_table_read(&table, WORK, &function), "the others are read");
 }
 
@@ -369,9 +373,10 @@ static void test_no_rows(void)
 
 	memset(bytes, 0, sizeof(bytes));
 	table.size_bytes = make_go(MAKE_GO_1_20, TEXT, true, &rt, 1, bytes, sizeof(bytes));
-	check(go_table_init(&table) && table.n_functions == 1, "a table of one function");
+	check(go_table_init(&table) && table.n_functions == 1, "a table of one function is read");
 	error = go_compile(&table, &go);
-	check(!error && !go, "no rows, and no error: %s", error ? error_message(error) : "");
+	check(!error && !go, "a table without depths gives no rows and no error: %s",
+	      error ? error_message(error) : "");
 	error_destroy(error);
 }
 

@@ -89,7 +89,8 @@ static void test_mcall(void)
 	check_chain(CHAIN_MCALL, 0, "runtime.gcDrain;runtime.mcall;main.main;runtime.goexit",
 		    "through mcall()");
 	made_go_put(&stopped, slot, made_go_inside(MADE_GO_SYSTEMSTACK));
-	check_stopped("runtime.gcDrain;runtime.mcall", STEP_OUTERMOST, "another thread runs it");
+	check_stopped("runtime.gcDrain;runtime.mcall", STEP_OUTERMOST,
+		      "a goroutine that another thread runs");
 	made_go_put(&stopped, slot, 0);
 	check_stopped("runtime.gcDrain;runtime.mcall", STEP_OUTERMOST, "a goroutine that ran on");
 	made_go_keep(&stopped, 1);

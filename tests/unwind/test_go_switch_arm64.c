@@ -93,7 +93,7 @@ static void compile(void)
 				   sizeof(bytes));
 	bytes[6] = 4; /* instructions of 4 bytes: arm64 */
 	if (!check(go_table_init(&table) && table.is_arm64 && !go_compile(&table, &go) && go,
-		   "compiled"))
+		   "Go's table is compiled"))
 		exit(1);
 }
 
@@ -212,7 +212,8 @@ static void test_mcall(void)
 	check_stopped("runtime.gcDrain;runtime.mcall;main.work;main.main;runtime.goexit",
 		      STEP_OUTERMOST, "through mcall()");
 	put(GOROUTINE - 8, inside(MARK));
-	check_stopped("runtime.gcDrain;runtime.mcall", STEP_OUTERMOST, "another thread runs it");
+	check_stopped("runtime.gcDrain;runtime.mcall", STEP_OUTERMOST,
+		      "a goroutine that another thread runs");
 	keep(1);
 	check_stopped("runtime.gcDrain;runtime.mcall", STEP_OUTERMOST, "mcall(): no goroutine");
 	begin(inside(RUNTIME), G0);
@@ -334,7 +335,7 @@ static void test_decode(void)
 	memcpy(wrong, code, sizeof(code));
 	wrong[9] = 0xf9400485; /* g0 at 8 */
 	check(!go_stacks_arm64_decode((const uint8_t *)wrong, sizeof(wrong), &stacks),
-	      "g0 is elsewhere");
+	      "code with another place of g0 is refused");
 }
 
 /* A signal has made main.work call it, 16 bytes below its stack pointer. */
@@ -349,7 +350,7 @@ static void test_injected(void)
 	begin(inside(PREEMPT), GOROUTINE);
 	put(GOROUTINE, inside(WORK));
 	put_main(GOROUTINE + 512, 48);
-	check_stopped(wanted, STEP_OUTERMOST, "and its frame");
+	check_stopped(wanted, STEP_OUTERMOST, "a call that a signal has made, with a frame");
 }
 
 int main(void)

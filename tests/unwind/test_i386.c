@@ -189,7 +189,8 @@ static void test_cfi(void)
 {
 	struct cfi *cfi = compile(true);
 
-	check(cfi && cfi->n_fdes == 1 && !cfi->n_refused && !cfi->n_asks, "one function");
+	check(cfi && cfi->n_fdes == 1 && !cfi->n_refused && !cfi->n_asks,
+	      "a table of one function is made");
 	if (!cfi)
 		return;
 	check_step(cfi, 0, 0x1234, at(4), "at the entry");
@@ -202,7 +203,7 @@ static void test_cfi(void)
 
 		cursor_init(&cursor, &made.vcpu);
 		check(cfi_step(cfi, 0, &cursor) == STEP_CUT && cursor.regs[REG_RIP] == CODE + 5,
-		      "the frame was not copied");
+		      "a frame that was not copied is cut");
 		begin(CODE + 5, at(2), WIDTH_64);
 		cursor_init(&cursor, &made.vcpu);
 		check(cfi_step(cfi, 0, &cursor) == STEP_BAD, "64-bit code has no such table");
@@ -253,9 +254,9 @@ static void test_realigned(void)
 	cursor_init(&cursor, &made.vcpu);
 	check(cfi_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_RIP] == CODE + 0x500 &&
 		      cursor.regs[REG_RSP] == at(12),
-	      "the caller, and its stack pointer");
+	      "main() with an aligned stack: the caller and its stack pointer are found");
 	check(!(cursor.known >> REG_RBP & 1) && cursor.known >> REG_RBX & 1,
-	      "ebp is not known, ebx is as it was");
+	      "main() with an aligned stack: ebp is unknown and ebx unchanged");
 	cfi_destroy(cfi);
 }
 

@@ -283,11 +283,12 @@ static void test_refused(void)
 	check(!instruction_arm64_decode((const uint8_t *)&bl, 3, ADDRESS, &got), "three bytes");
 	check(!instruction_arm64_decode((const uint8_t *)&bl, 4, ADDRESS + 2, &got),
 	      "an address between instructions");
-	check(!decode(0x02000000, &got) && !decode(0x00010000, &got), "what is not defined");
+	check(!decode(0x02000000, &got) && !decode(0x00010000, &got),
+	      "undefined words are no instruction");
 	memcpy(before + 3, &bl, sizeof(bl));
 	check(instruction_arm64_ends_call(before), "bl ends in a call");
 	memcpy(before + 3, "\x1f\x20\x03\xd5", 4);
-	check(!instruction_arm64_ends_call(before), "nop does not");
+	check(!instruction_arm64_ends_call(before), "nop ends in no call");
 }
 
 int main(void)

@@ -88,7 +88,8 @@ static void test_arm(void)
 		  0xe28db000, 0xe0000090, 0xe28bd000,      /* add fp, sp, #0; mul; add sp, fp, #0 */
 		  0xe49db004, 0xe12fff1e);                 /* ldr fp, [sp], #4; bx lr */
 	CHECK_ARM("ll", "a leaf without a frame", 0xe0000090, 0xe12fff1e);
-	CHECK_ARM("llff?", "no function there", 0xe92d4800, 0xe28db004, 0xe1a00000, 0xe1a00000);
+	CHECK_ARM("llff?", "code behind the function is unknown", 0xe92d4800, 0xe28db004,
+		  0xe1a00000, 0xe1a00000);
 	CHECK_ARM("ll???", "calls, and no frame pointer", 0xe92d4010, /* push {r4, lr} */
 		  0xebfffffe, 0xe1a00000, 0xebfffffe, 0xe8bd8010);
 	CHECK_ARM("llffllff", "a jump to another function at the end", 0xe92d4800, 0xe1a0b00d,
@@ -126,9 +127,11 @@ static void test_cache(void)
 	n_reads = 0;
 	error_destroy(links_create(&source, &links));
 	for (unsigned i = 0; i < 10; i++)
-		check(links_find(links, CODE + 8, false, &in_link) && !in_link, "an answer");
+		check(links_find(links, CODE + 8, false, &in_link) && !in_link,
+		      "code of a known function gives an answer");
 	check_u64(n_reads, 1, "code is read once");
-	check(!links_find(links, CODE + 0x100000, false, &in_link), "no function, no answer");
+	check(!links_find(links, CODE + 0x100000, false, &in_link),
+	      "code of an unknown function gives no answer");
 	links_destroy(links);
 }
 

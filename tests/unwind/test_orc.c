@@ -133,7 +133,8 @@ static void test_places(void)
 	for (size_t i = 0; i < 6; i++)
 		add_entry(TEXT + places[i], (int16_t)(8 * i + 8), 0, 0x0205);
 	must(create(ORC_V3, &orc));
-	check(!orc_find(orc, TEXT) && !orc_find(orc, TEXT + 0xf), "before the first entry");
+	check(!orc_find(orc, TEXT) && !orc_find(orc, TEXT + 0xf),
+	      "an address before the first entry has no row");
 	for (size_t i = 0; i < 6; i++) {
 		uint64_t last = i < 5 ? places[i + 1] - 1 : TEXT_BYTES - 1;
 
@@ -143,7 +144,7 @@ static void test_places(void)
 	}
 	check(!orc_find(orc, TEXT + TEXT_BYTES) && !orc_find(orc, TEXT - 1) && !orc_find(orc, 0) &&
 		      !orc_find(orc, UINT64_MAX),
-	      "outside the code");
+	      "an address outside the code has no row");
 	orc_destroy(orc);
 }
 
@@ -165,7 +166,7 @@ static void test_order(void)
 	check(orc_find(orc, TEXT + 0x1ff)->sp_offset == 8 &&
 		      orc_find(orc, TEXT + 0x200)->sp_offset == 16 &&
 		      orc_find(orc, TEXT + 0x300)->sp_offset == 24,
-	      "sorted");
+	      "unsorted entries are sorted");
 	orc_destroy(orc);
 	n = 0;
 	add_entry(TEXT + 0x100, 8, 0, 0x0005);

@@ -50,17 +50,18 @@ static void test_whole(const struct orc *orc, const char *pack, size_t size_byte
 	must(orc_unpack(pack, size_bytes, SLID, SLID + TEXT_BYTES, &again));
 	for (uint64_t i = 0; i < TEXT_BYTES + 16; i++)
 		wrong += !same_row(orc_find(orc, TEXT - 8 + i), orc_find(again, SLID - 8 + i));
-	check_u64(wrong, 0, "addresses with another answer");
+	check_u64(wrong, 0, "addresses whose row differs after unpacking");
 	check(orc_find(again, SLID + 0x1000) && !orc_find(again, TEXT + 0x1000),
 	      "the table covers the new addresses only");
 	check(orc_find_special(again, SLID + 0x8f0, &kind, &start) && kind == ORC_RETPOLINES &&
 		      start == SLID + 0x800,
-	      "retpolines");
+	      "retpolines are special after unpacking");
 	check(orc_find_special(again, SLID + 0xa00, &kind, &start) && kind == ORC_TRAMPOLINES,
-	      "trampolines");
+	      "trampolines are special after unpacking");
 	check(orc_find_special(again, SLID + 0xb1f, &kind, &start) && kind == ORC_HYPERCALLS,
-	      "hypercalls, the last kind");
-	check(!orc_find_special(again, SLID + 0x900, &kind, &start), "ordinary code");
+	      "hypercalls, the last kind, are special after unpacking");
+	check(!orc_find_special(again, SLID + 0x900, &kind, &start),
+	      "ordinary code is not special after unpacking");
 	orc_destroy(again);
 }
 

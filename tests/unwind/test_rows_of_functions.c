@@ -109,7 +109,7 @@ static void test_random(uint32_t unit_bytes)
 
 			n_wrong += count_wrong(&rows, unit, offset);
 		}
-	check_u64(n_wrong, 0, "places that were found otherwise");
+	check_u64(n_wrong, 0, "places whose rule or function is wrong");
 	check(!computed_rows_begin(&rows, 0, span),
 	      "%u: a function that overlaps others is not added", unit_bytes);
 	check(computed_rows_memory_bytes(&rows) <= count_rows() * 8 + n * 16 + rows.n_blocks * 4 + 2048,
@@ -126,19 +126,19 @@ static void test_plain(void)
 
 	if (!computed_rows_init(&rows, 1U << 30))
 		exit(99);
-	check(computed_rows_begin(&rows, 100, 1000), "begins");
+	check(computed_rows_begin(&rows, 100, 1000), "a function may be added to an empty table");
 	computed_rows_add(&rows, 100, 5);
 	rows.n_new_rows = 0;
 	computed_rows_end(&rows, 100, 1000);
 	check(computed_rows_find(&rows, 500) && !computed_rows_find_rule(&rows, 500),
-	      "without rows: rule 0");
+	      "a function without rows has rule 0");
 	computed_rows_begin(&rows, 1000, 1U << 29);
 	computed_rows_add(&rows, 1000, 5);
 	computed_rows_end(&rows, 1000, 1U << 29);
 	check(!computed_rows_find_rule(&rows, 999) && computed_rows_find_rule(&rows, 1000) == 5 &&
 		      computed_rows_find_rule(&rows, (1U << 29) - 1) == 5 &&
 		      !computed_rows_find_rule(&rows, 1U << 29),
-	      "one row from end to end");
+	      "a function with one row has that row everywhere");
 	n_bytes = computed_rows_memory_bytes(&rows) - rows.n_blocks * sizeof(*rows.blocks);
 	check(n_bytes < 2048, "all blocks of a long function have the same row: %zu bytes", n_bytes);
 	computed_rows_deinit(&rows);

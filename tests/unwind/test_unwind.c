@@ -38,7 +38,8 @@ static void test_calls(void)
 		    "a kernel thread");
 	check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 1, 0);
 	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
-	check_u64(made.stack.reached[0], TASK + 88, "reached");
+	check_u64(made.stack.reached[0], TASK + 88,
+		  "the bytes up to the last return address count as reached");
 
 	/* A function may end with a call that never returns: the next function starts behind it. */
 	begin_task(LEAF, 4);
@@ -73,7 +74,7 @@ static void test_modes(void)
 	begin_task(LEAF, 4);
 	put_calls();
 	unwind_as(UNWIND_ORC);
-	check_u64(made.stack.n_frames, 5, "-u orc");
+	check_u64(made.stack.n_frames, 5, "-u orc finds all frames");
 	unwind_as(UNWIND_DWARF);
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "-u dwarf does not use ORC");
 	record.vcpu.regs.rbp = TASK + 72;
@@ -124,14 +125,14 @@ static void test_interrupt(void)
 		put_regs(SYSCALL_REGS, PROGRAM + 0x10, USER_CS, USER, USER);
 		put_user_stack();
 		unwind_as(UNWIND_AUTO);
-		check_interrupt(i ? "the same under PV"
+		check_interrupt(i ? "interrupt stack, task stack, user stack under PV"
 				  : "interrupt stack, task stack, user stack");
 		check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 3, 2);
 		check_part(UNWIND_USER, true, UNWIND_COMPLETE, 4, 2);
 		check(made.stack.reached[0] == IRQ + 16 &&
 			      made.stack.reached[1] == SYSCALL_REGS + REGS_BYTES &&
 			      made.stack.reached[2] == USER + 16,
-		      "reached, for each piece");
+		      "the bytes used of each piece count as reached");
 	}
 
 	/* Before 5.12: the entry code itself is on the interrupt made.stack. */
@@ -280,7 +281,8 @@ static void test_deep(void)
 		put(TASK + 8 * i, AT(LEAF, 8));
 	unwind_as(UNWIND_AUTO);
 	check(made.stack.n_frames == UNWIND_MAX_FRAMES && made.stack.stop == UNWIND_TOO_DEEP,
-	      "deep: %u frames, stop %d", made.stack.n_frames, made.stack.stop);
+	      "a chain deeper than the limit: %u frames, stop %d", made.stack.n_frames,
+	      made.stack.stop);
 }
 
 /* --- where nothing is known ------------------------------------------------------------------- */
@@ -405,7 +407,7 @@ static void test_random(void)
 		bad += made.stack.reached[0] > TASK + 1024 || made.stack.reached[1] > IRQ + 512 ||
 		       made.stack.reached[2] > USER + 512;
 	}
-	check_u64(bad, 0, "random stacks");
+	check_u64(bad, 0, "random stacks with a result out of bounds");
 	check(frames > 32000, "%u frames in random stacks", frames);
 }
 

@@ -63,7 +63,8 @@ static void test_popped_regs(void)
 	record_begin(AT(POPS, 4), rsp);
 	record_piece(rsp, REGS_BYTES / 8 - 6);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, CHAIN({ AT(POPS, 4), 0 }), "the others were not copied");
+	check_chain(UNWIND_CUT, CHAIN({ AT(POPS, 4), 0 }),
+		    "popped registers of which the rest was not copied");
 	record_begin(AT(POPPED, 4), SYSCALL_REGS + 8 * 16);
 	record_piece(SYSCALL_REGS + 8 * 16, REGS_BYTES / 8 - 16);
 	record_piece(USER, 16);
@@ -122,17 +123,18 @@ static void test_last_calls(void)
 	put(SYSCALL + 8 * 15, calls[0]);
 	record.vcpu.user_cut = CUT_NOT_MAPPED;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, cut, "the stack may still be there");
+	check_chain(UNWIND_CUT, cut, "a stack that is not mapped: user code is cut");
 	record.vcpu.user_cut = CUT_NOT_PRESENT;
 	put(SYSCALL + 8 * 15, 1);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, cut, "another system call");
+	check_chain(UNWIND_CUT, cut, "a system call that keeps the memory: user code is cut");
 	made.spaces.user_ended = true;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, whole, "the task has ended in it: no user code");
+	check_chain(UNWIND_COMPLETE, whole,
+		    "a system call in which the task has ended: no user code");
 	record.vcpu.user_cut = CUT_NOT_MAPPED;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, cut, "its stack may still have been there");
+	check_chain(UNWIND_CUT, cut, "an ended task whose stack is not mapped: user code is cut");
 	made.spaces.user_ended = false;
 }
 
@@ -185,7 +187,7 @@ static void test_entry(void)
 		put_iret(TASK + above, PROGRAM + 0x10, USER_CS, USER);
 		unwind_as(UNWIND_AUTO);
 		check_chain(UNWIND_COMPLETE, whole,
-			    "iret: below Xen's rcx and r11, and an error code");
+			    "iret: the words lie below Xen's rcx and r11, and an error code");
 	}
 	put_iret(TASK + 24, PROGRAM + 0x10, KERNEL_CS, USER);
 	put_iret(TASK + 32, PROGRAM + 0x10, USER_CS, USER);
@@ -201,7 +203,7 @@ static void test_entry(void)
 	record_piece(USER, 16);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 4), 0 }, { AT(KTHREAD, 4), R }),
-		    "a kernel thread whose caller is such code has no user part");
+		    "a kernel thread whose caller is entry code has no user part");
 }
 
 static void test_user_code(void)
@@ -230,7 +232,8 @@ static void test_user_code(void)
 	put(USER + 8, PROGRAM + 0x1234);
 	made.spaces.user_whole = false;
 	unwind_as(UNWIND_AUTO);
-	check_u64(made.stack.n_frames, 3, "when not all code is known, it is no guess: frames");
+	check_u64(made.stack.n_frames, 3,
+		  "frames that count as no guess while the process's code is not wholly known");
 
 	record_begin(PROGRAM + 0x10, USER);
 	record.vcpu.user = 1;
