@@ -311,7 +311,8 @@ static bool guest_screen_apply_last(struct guest_screen *guest)
  */
 static bool guest_screen_update_lines(struct guest_screen *guest)
 {
-	return guest->last && !guest->frozen && line_client_poll() && guest_screen_apply_last(guest);
+	return guest->last && !guest->frozen && line_client_poll() &&
+	       guest_screen_apply_last(guest);
 }
 
 void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns)

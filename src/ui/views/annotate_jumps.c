@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jumps as arrows; see annotate_jumps.h. */
+/* Jumps as arrows. */
 #include "config.h"
 
 #include "ui/views/annotate_jumps.h"
@@ -10,10 +10,10 @@
 #define JUMPS_MAX_ROWS 512 /* lines of a screen that get arrows */
 #define JUMPS_MAX      256 /* jumps that are drawn at once */
 
-/* A jump, in lines of the screen. An end outside stands at the edge. */
+/* A jump, in lines of the screen. */
 struct jump {
-	int from, to;       /* from < 0, to >= page: not on the screen */
-	size_t distance;    /* rows between both ends */
+	int from, to;    /* lines; < 0 or >= page if the end is not on the screen */
+	size_t distance; /* rows between both ends */
 	bool selected;
 };
 
@@ -35,7 +35,7 @@ static int jumps_line(const struct jumps *jumps, size_t row)
 	return line < jumps->page ? line : jumps->page;
 }
 
-/* Jumps with an end on the screen, those that begin there first. A function can have a million. */
+/* Finds jumps with an end on the screen. A function may have a million jumps. */
 static void jumps_find(struct jumps *jumps, const struct instructions *instructions,
 		       size_t selected)
 {
@@ -56,7 +56,7 @@ static void jumps_find(struct jumps *jumps, const struct instructions *instructi
 	}
 }
 
-/* The selected one first, then the short ones. */
+/* The selected jump comes first, then short jumps. */
 static int jumps_compare(const void *a, const void *b)
 {
 	const struct jump *x = a, *y = b;
@@ -77,7 +77,7 @@ static void jump_span(const struct jump *jump, int page, int *first, int *last)
 	*last = *last >= page ? page - 1 : *last;
 }
 
-/* The first lane from the text that is free; JUMP_LANES: none is. */
+/* The free lane that is next to the text; JUMP_LANES if no lane is free. */
 static int jumps_take_lane(struct jumps *jumps, int first, int last)
 {
 	int lane = 0;

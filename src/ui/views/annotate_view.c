@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The instructions of one function as the guest runs them, with the share of the function's samples
- * at each. Enter follows a call or a jump; the trail of functions is the way back. The cursor stays
- * on its instruction while shares change.
+ * The instructions of one function as the guest runs them, each with its share of the samples.
+ * Enter follows a call or a jump. The trail of functions is the way back. The cursor stays on its
+ * instruction while shares change.
  */
 #include "config.h"
 
@@ -14,27 +14,26 @@
 #include "ui/views/annotate_jumps.h"
 #include "xtop/query/instructions.h"
 
-#define ANNOTATE_MAX_TRAIL   64  /* beyond that the oldest function is forgotten */
-#define ANNOTATE_JUMPS_WIDTH 60  /* columns of a screen that has room for arrows */
-#define ANNOTATE_NOTE_ROWS   10  /* rows of a view that has room for the note */
-#define ANNOTATE_MAX_LINES   512 /* lines of the screen that can show instructions */
+#define ANNOTATE_MAX_TRAIL   64  /* functions; the oldest one is dropped to make room */
+#define ANNOTATE_JUMPS_WIDTH 60  /* columns from which on there is room for arrows */
+#define ANNOTATE_NOTE_ROWS   10  /* rows from which on there is room for the notes */
+#define ANNOTATE_MAX_LINES   512 /* largest number of instructions on the screen */
 
 struct annotated {
 	uint32_t frame;
 	struct list list;
-	bool placed; /* the cursor was put on the hottest instruction */
+	bool placed; /* the cursor has been put on the hottest instruction */
 };
 
 struct view_annotate {
 	struct view view;
 	struct annotated trail[ANNOTATE_MAX_TRAIL];
-	size_t n_trail; /* the last one is shown */
+	size_t n_trail; /* the last function is shown */
 	struct instructions instructions;
-	bool current; /* INSTRUCTIONS are those of the function that is shown */
-	/* As last drawn: the first row, and the line of each instruction from the list's top on. */
-	int first_row;
-	size_t n_shown;
-	int lines[ANNOTATE_MAX_LINES];
+	bool current; /* INSTRUCTIONS belong to the function shown */
+	int first_row; /* row of the first line, as last drawn */
+	size_t n_shown; /* instructions on the screen, as last drawn */
+	int lines[ANNOTATE_MAX_LINES]; /* lines of the instructions from the list's top on */
 };
 
 static struct view_annotate *view_annotate(struct view *view)
@@ -47,7 +46,7 @@ static struct annotated *annotate_top(struct view_annotate *annotate)
 	return &annotate->trail[annotate->n_trail - 1];
 }
 
-/* NULL: it did not come yet. */
+/* Returns NULL until the annotation comes. */
 static const struct annotation *annotate_get(struct view_annotate *annotate,
 					     const struct ui_model *model)
 {
@@ -123,7 +122,7 @@ static void annotate_draw_title(struct view_annotate *annotate, const struct ui_
 	canvas_put(canvas, area.row, area.columns - width - 1, width, STYLE_NORMAL, text);
 }
 
-/* What is missing; "": nothing is. */
+/* Writes what is missing to TEXT; "" if nothing is. */
 static void annotate_warn(struct view_annotate *annotate, const struct ui_model *model,
 			  const struct annotation *annotation, char text[160])
 {
@@ -150,7 +149,7 @@ static void annotate_warn(struct view_annotate *annotate, const struct ui_model 
 			 "count here.");
 }
 
-/* What a reader of the percents has to know. Returns the lines that it took. */
+/* Says what the percents mean. Returns the number of lines. */
 static int annotate_draw_notes(struct view_annotate *annotate, const struct ui_model *model,
 			       const struct annotation *annotation, struct canvas *canvas,
 			       struct area area)
@@ -166,7 +165,7 @@ static int annotate_draw_notes(struct view_annotate *annotate, const struct ui_m
 	return text[0] ? 2 : 1;
 }
 
-/* Cells that addresses take. */
+/* The width of addresses in cells. */
 static int annotate_address_width(const struct ui_model *model, const struct annotation *annotation)
 {
 	int width = 3;
@@ -204,7 +203,7 @@ static void annotate_draw_row(struct view_annotate *annotate, const struct ui_mo
 		view_mark_row(canvas, cell.row, 0, cell.columns);
 }
 
-/* True: the instruction at INDEX has another source line than BEFORE, which is now in *LINE. */
+/* Finds the source line of instruction INDEX. Returns false if it is the same as BEFORE. */
 static bool annotate_find_line(struct view_annotate *annotate, const struct ui_model *model,
 			       const struct annotation *annotation, size_t index,
 			       const struct instruction_line *before, struct instruction_line *line)
@@ -217,7 +216,7 @@ static bool annotate_find_line(struct view_annotate *annotate, const struct ui_m
 	       strcmp(line->place, before->place) != 0;
 }
 
-/* Finds out which instructions have room in ROWS lines, from the list's top on. */
+/* Computes which instructions fit into ROWS lines, from the list's top on. */
 static void annotate_lay_out(struct view_annotate *annotate, const struct ui_model *model,
 			     const struct annotation *annotation, int rows)
 {
@@ -237,7 +236,7 @@ static void annotate_lay_out(struct view_annotate *annotate, const struct ui_mod
 	}
 }
 
-/* Scrolls so that the selected instruction has room, with the source lines above it. */
+/* Scrolls so that the selected instruction and the source lines above it are shown. */
 static void annotate_show(struct view_annotate *annotate, const struct ui_model *model,
 			  const struct annotation *annotation, int rows)
 {
@@ -294,7 +293,7 @@ static void annotate_draw_rows(struct view_annotate *annotate, const struct ui_m
 			   list->selected, canvas, rows, arrows);
 }
 
-/* Why there are no instructions. */
+/* Says why there are no instructions. */
 static const char *annotate_lack(struct view_annotate *annotate, const struct ui_model *model)
 {
 	const struct annotation *annotation = annotate_get(annotate, model);
@@ -418,7 +417,7 @@ static struct request annotate_handle(struct view *view, const struct ui_model *
 	struct list *list = &annotate_top(annotate)->list;
 
 	if (list_request(list, request.code)) {
-		list->moved = true; /* the first instruction is none that the cursor stays on */
+		list->moved = true; /* the cursor must not follow the first row */
 		return request_of(REQUEST_NONE);
 	}
 	switch ((int)request.code) {
@@ -442,8 +441,8 @@ static struct request annotate_handle(struct view *view, const struct ui_model *
 }
 
 /*
- * The number, from the list's top on, of the instruction on LINE. A source line belongs to the
- * instruction below it.
+ * The instruction on LINE, counted from the list's top. A source line belongs to the instruction
+ * below.
  */
 static int annotate_at(const struct view_annotate *annotate, int line)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What changed since the baseline: self shares then and now, their difference in points, its
- * interval of 95 %, their ratio; the largest change first. A difference that may be nothing is dim.
- * Waits are compared by site, because the scheduler is innermost in all of their stacks. How much
- * their shares vary is not known: tasks wait together, so their looks are no independent samples.
- * Among many rows some differences look large by chance, so the limit is that of --diff; the last
- * line says how many rows keep it. Filter, restriction and hiding apply to both pictures.
+ * Changes since the baseline: self shares then and now, their difference in points with its
+ * interval of 95 %, and their ratio. The largest change comes first. Insignificant differences are
+ * dim. Among many rows some differences look large by chance, so the limit is that of --diff. The
+ * last line says how many rows keep the limit.
+ *
+ * Waits are compared by site, because the scheduler is innermost in all their stacks. The variance
+ * of their shares is unknown: tasks wait together, so that looks at them are no independent
+ * samples. Filter, restriction and hiding apply to both pictures.
  */
 #include "config.h"
 
@@ -16,7 +18,7 @@
 #include "xtop/query/diff.h"
 #include "xtop/query/waits.h"
 
-#define BASELINE_NOTE_ROWS 6 /* of the view: a smaller one has no last line */
+#define BASELINE_NOTE_ROWS 6 /* rows of the view from which on there is a last line */
 
 static const enum column_id baseline_columns[] = { COLUMN_BASE,  COLUMN_NOW,      COLUMN_DELTA,
 						   COLUMN_RATIO, COLUMN_INTERVAL, COLUMN_SYMBOL,
@@ -87,7 +89,7 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	return error;
 }
 
-/* Leaves out functions that took nothing themselves, neither then nor now. */
+/* Leaves out functions without self time in both pictures. */
 static void baseline_drop_idle(struct view_baseline *baseline)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line of a call tree on the screen; see branch.h. */
+/* A line of a call tree on the screen. */
 #include "config.h"
 
 #include "ui/views/branch.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * "│  ├─ ": three cells for each fork that the line is inside. The last fork has a corner, unless
- * the line goes straight on. If the forks take more than half of WIDTH, "…" stands for the first.
+ * Draws "│  ├─ ": three cells for each fork above the line. The last fork has a corner, unless the
+ * line goes straight on. If forks need more than half of WIDTH, "…" replaces the first ones.
  */
 static int branch_draw_forks(const struct call_tree_line *line, struct canvas *canvas, int row,
 			     int column, int width)

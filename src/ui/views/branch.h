@@ -6,10 +6,10 @@
 #include "ui/view.h"
 #include "xtop/query/call_tree.h"
 
-/* Draws the lines that lead to it, "+" or "-", and its name. Returns the column behind. */
+/* Draws the forks, "+" or "-", and the name of LINE. Returns the column behind the name. */
 int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
 		struct canvas *canvas, int row, int column, int width);
-/* Draws the lines, its share of WHOLE, and its name: below a row of the function table. */
+/* Draws the forks, the share of WHOLE, and the name of LINE, for the function table. */
 void branch_draw_share(const struct ui_model *model, const struct call_tree_line *line,
 		       const struct weights *whole, struct canvas *canvas, int row, int column,
 		       int width);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Callers and callees of one function, the focus: who calls it, whom it calls, and the hottest
- * whole stacks through it. All shares are percents of the focus. Enter makes the function under the
- * cursor the focus; the trail of focuses is the way back.
+ * The callers and callees of one function, the focus, and the hottest whole stacks through the
+ * focus. All shares are percentages of the focus. Enter makes the function under the cursor the
+ * focus. The trail of focuses is the way back.
  */
 #include "config.h"
 
@@ -13,8 +13,8 @@
 #include "ui/view.h"
 #include "xtop/query/neighbours.h"
 
-#define CALLERS_MAX_TRAIL    64 /* beyond that the oldest focus is forgotten */
-#define CALLERS_SIDE_BY_SIDE 64 /* screens with so many columns show both lists */
+#define CALLERS_MAX_TRAIL    64 /* focuses; the oldest one is dropped to make room */
+#define CALLERS_SIDE_BY_SIDE 64 /* columns from which on both lists are shown */
 
 enum callers_side { SIDE_CALLERS, SIDE_CALLEES };
 
@@ -27,13 +27,13 @@ struct focus {
 struct view_callers {
 	struct view view;
 	struct focus trail[CALLERS_MAX_TRAIL];
-	size_t n_trail; /* the last one is the focus */
+	size_t n_trail; /* the last function is the focus */
 	struct neighbours neighbours;
-	struct neighbours base; /* of the baseline, joined with NEIGHBOURS */
+	struct neighbours base; /* the baseline's neighbours, joined with NEIGHBOURS */
 	struct weights base_whole;
 	bool compared; /* there is a baseline */
-	bool current;  /* update() was done */
-	int first_row; /* of the lists, as last drawn */
+	bool current;  /* NEIGHBOURS were computed */
+	int first_row; /* first row of the lists, as last drawn */
 	bool side_by_side;
 	int columns;
 };
@@ -55,7 +55,7 @@ static struct function_table *callers_table(struct view_callers *callers, enum c
 
 /* --- update ----------------------------------------------------------------------------------- */
 
-/* Callers and callees that only the baseline has get rows without weight. */
+/* Gives rows without weight to callers and callees that only the baseline has. */
 static struct xtop_error *callers_compare(struct view_callers *callers,
 					  const struct ui_model *model)
 {
@@ -178,7 +178,7 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 				STYLE_NORMAL, module);
 }
 
-/* How much more of all samples come from, or go to, the row's function than in the baseline. */
+/* The change of the row's share of all samples since the baseline, in points. */
 static double callers_points(struct view_callers *callers, const struct ui_model *model,
 			     enum callers_side side, const struct function_row *row)
 {
@@ -254,14 +254,14 @@ static void callers_draw_list(struct view_callers *callers, const struct ui_mode
 
 /* --- whole chains ----------------------------------------------------------------------------- */
 
-/* Frames from the innermost out: the order in which they are found. */
+/* The frames of a chain, from the innermost out. */
 struct chain_path {
 	uint32_t frames[SNAPSHOT_MAX_DEPTH];
-	bool kept[SNAPSHOT_MAX_DEPTH];
-	size_t n, focus; /* focus: index of the outermost frame that is the focus */
+	bool shown[SNAPSHOT_MAX_DEPTH]; /* there is room for the frame */
+	size_t n, focus; /* FOCUS: index of the outermost frame that is the focus */
 };
 
-/* The function that FRAME is counted as (struct frame, group). */
+/* The function that FRAME is counted under (struct frame, group). */
 static uint32_t chain_group(const struct ui_model *model, uint32_t frame)
 {
 	return model->names.addresses ? frame : frames_get(model->all->frames, frame)->group;
@@ -279,14 +279,15 @@ static void chain_fill(struct chain_path *path, const struct ui_model *model,
 
 		if (chain_group(model, frame) == focus)
 			path->focus = path->n;
-		path->kept[path->n] = false;
+		path->shown[path->n] = false;
 		path->frames[path->n++] = frame;
 	}
 }
 
 /*
- * The index of the frame with that rank, 0 being the most important: the outermost frame, the
- * focus, the innermost frame, the focus's caller; then frames inside the focus, then outside.
+ * The index of the frame with RANK; rank 0 is the most important one. The order is: the outermost
+ * frame, the focus, the innermost frame, the caller of the focus, frames inside the focus, frames
+ * outside.
  */
 static size_t chain_ranked(const struct chain_path *path, size_t rank)
 {
@@ -299,21 +300,21 @@ static size_t chain_ranked(const struct chain_path *path, size_t rank)
 	return rank < n_inside ? 1 + rank : path->focus + 2 + rank - n_inside;
 }
 
-/* Cells of the kept frames, with "…" for each gap. */
+/* The width of the frames shown, with "…" for each gap. */
 static int chain_width(const struct chain_path *path, const int *widths)
 {
 	int width = -3;
 
 	for (size_t i = 0; i < path->n; i++) {
-		if (path->kept[i])
+		if (path->shown[i])
 			width += 3 + widths[i];
-		else if (!i || path->kept[i - 1])
+		else if (!i || path->shown[i - 1])
 			width += 3 + 1;
 	}
 	return width;
 }
 
-/* Keeps frames by rank while they fit into ROOM cells; the first two in any case. */
+/* Shows frames by rank while they fit into ROOM cells. The first two are always shown. */
 static void chain_fit(struct chain_path *path, const struct ui_model *model, int room)
 {
 	int widths[SNAPSHOT_MAX_DEPTH];
@@ -324,17 +325,17 @@ static void chain_fit(struct chain_path *path, const struct ui_model *model, int
 	for (size_t rank = 0; rank < path->n + 4; rank++) {
 		size_t i = chain_ranked(path, rank);
 
-		if (i >= path->n || path->kept[i])
+		if (i >= path->n || path->shown[i])
 			continue;
-		path->kept[i] = true;
+		path->shown[i] = true;
 		if (rank > 1 && chain_width(path, widths) > room) {
-			path->kept[i] = false;
+			path->shown[i] = false;
 			return;
 		}
 	}
 }
 
-/* A chain reads from the outermost function in. chain_ranked() says what is left out. */
+/* Draws a chain from the outermost function in. chain_fit() chooses the frames. */
 static void callers_draw_chain(struct view_callers *callers, const struct ui_model *model,
 			       struct canvas *canvas, int row, int columns_,
 			       const struct chain *chain)
@@ -352,19 +353,19 @@ static void callers_draw_chain(struct view_callers *callers, const struct ui_mod
 	chain_fit(&path, model, columns_ - column - 1);
 	view_put_share(canvas, row, 1, share);
 	for (size_t i = path.n; i-- > 0;) {
-		bool after_gap = i + 1 < path.n && !path.kept[i + 1];
+		bool after_gap = i + 1 < path.n && !path.shown[i + 1];
 
-		if (!path.kept[i] && after_gap)
+		if (!path.shown[i] && after_gap)
 			continue;
 		if (i + 1 < path.n)
 			column += canvas_put(canvas, row, column, columns_ - column, STYLE_DIM,
 					     " › ");
 		column += canvas_put_name(
 			canvas, row, column, columns_ - column,
-			!path.kept[i]                                 ? STYLE_DIM
+			!path.shown[i]                                 ? STYLE_DIM
 			: chain_group(model, path.frames[i]) == focus ? STYLE_TITLE
 								      : STYLE_NORMAL,
-			path.kept[i] ? view_frame_name(model, path.frames[i], name) : "…");
+			path.shown[i] ? view_frame_name(model, path.frames[i], name) : "…");
 	}
 }
 
@@ -428,7 +429,7 @@ static void callers_set_focus(struct view_callers *callers, uint32_t frame, enum
 	callers->trail[callers->n_trail++].side = side;
 }
 
-/* The cursor stays on the same side: who climbs to callers goes on climbing. */
+/* Makes the selected function the focus. The cursor stays on the same side. */
 static struct request callers_open(struct view_callers *callers)
 {
 	struct focus *focus = callers_focus(callers);

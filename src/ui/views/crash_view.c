@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report of --crash: the kernel's log, then the stacks of vCPUs and tasks. It opens at the end
- * of the log, where a kernel says why it has stopped. Tab goes on to the next part.
+ * The report of --crash: the kernel's log, then the stacks of vCPUs and tasks. The view opens at
+ * the end of the log, where a kernel says why it has stopped. Tab goes to the next part.
  */
 #include "config.h"
 
@@ -10,14 +10,14 @@
 #include "ui/view.h"
 #include "xtop/profile/crash.h"
 
-#define CRASH_SHIFT 16 /* characters that Left and Right move the text by */
+#define CRASH_SHIFT 16 /* characters by which Left and Right move the text */
 
 struct view_crash {
 	struct view view;
 	struct list list;
-	bool opened; /* the report was there before */
+	bool opened; /* the cursor has been put at the end of the log */
 	size_t parts[N_CRASH_PARTS];
-	unsigned shift; /* characters on the left that are not shown */
+	unsigned shift; /* number of characters cut off on the left */
 	int first_row;
 };
 
@@ -31,7 +31,7 @@ static const struct crash_report *crash_of(const struct ui_model *model)
 	return model->all ? model->all->crash : NULL;
 }
 
-/* The report never changes: it is there or not. */
+/* The report may come late, but never changes. */
 static struct xtop_error *crash_update(struct view *view, const struct ui_model *model)
 {
 	struct view_crash *crash = view_crash(view);
@@ -49,7 +49,7 @@ static struct xtop_error *crash_update(struct view *view, const struct ui_model 
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* TEXT, valid UTF-8, without its first N characters. */
+/* TEXT, which is valid UTF-8, without the first N characters. */
 static const char *crash_skip(const char *text, unsigned n)
 {
 	while (n-- > 0 && *text)
@@ -108,7 +108,7 @@ static void crash_draw(struct view *view, const struct ui_model *model, struct c
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* To the heading of the next part, and from the last part to the first. */
+/* Moves to the heading of the next part, and from the last part to the first. */
 static void crash_next_part(struct view_crash *crash)
 {
 	size_t next = crash->parts[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All domains, as xentop lists them; Enter profiles one. Texts may come from a domain's owner: they
- * are cleaned here.
+ * All domains, as in xentop. Enter profiles the selected one. Texts may come from the owner of a
+ * domain, so they are cleaned here.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ struct view_domains {
 	size_t n;
 	int first_row;
 	enum domains_sort sort;
-	int ends[N_SORTS]; /* where these columns end on the screen */
+	int ends[N_SORTS]; /* last columns of these on the screen */
 };
 
 static struct view_domains *view_domains(struct view *view)
@@ -50,7 +50,7 @@ static void domain_clean(struct domain_row *row)
 	text_clean(row->type, sizeof(row->type), domain->type, sizeof(domain->type));
 }
 
-/* Figures: the largest first. Equal rows stand in order of their ids, the oldest domain first. */
+/* Large figures come first. Equal rows are in the order of ids, the oldest domain first. */
 static int domain_compare(const void *a, const void *b, void *sort)
 {
 	const struct domain_row *x = a, *y = b;
@@ -84,7 +84,7 @@ static uint64_t domains_key(const void *context, size_t row)
 	return row < domains->n ? domains->rows[row].entry.domain.id : UINT64_MAX;
 }
 
-/* The row of the domain with that key if it can be profiled, else the first row that can. */
+/* The row with KEY if that domain can be profiled, else the first row that can be. */
 static size_t domains_home(const struct view_domains *domains, uint64_t key)
 {
 	size_t home = domains->n;
@@ -99,7 +99,7 @@ static size_t domains_home(const struct view_domains *domains, uint64_t key)
 	return home < domains->n ? home : 0;
 }
 
-/* The rows are new, or the column to sort by is. Until the user moves the cursor, it stays home. */
+/* Sorts the rows. Until the user moves the cursor, it stays on a domain that can be profiled. */
 static void domains_arrange(struct view_domains *domains)
 {
 	uint64_t key = domains->list.key;
@@ -132,9 +132,9 @@ static struct xtop_error *domains_update(struct view *view, const struct ui_mode
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* Narrow screens show the essential columns only. */
+/* Narrow screens show only the essential columns. */
 struct domains_columns {
-	int name, type, state, vcpus, memory, inside; /* widths; 0: not shown */
+	int name, type, state, vcpus, memory, inside; /* widths; 0 if not shown */
 };
 
 static struct domains_columns domains_columns(int columns_)
@@ -296,7 +296,7 @@ static struct request domains_handle(struct view *view, const struct ui_model *m
 	}
 }
 
-/* A column to sort by takes clicks on the columns left of it that have no order. */
+/* A click on a column without an order goes to the next column to the right that has one. */
 static void domains_click_header(struct view_domains *domains, int column)
 {
 	for (int sort = 0; sort < N_SORTS; sort++) {
@@ -307,7 +307,7 @@ static void domains_click_header(struct view_domains *domains, int column)
 	}
 }
 
-/* A click on the selected row profiles its domain. */
+/* A click on the selected row profiles the domain. */
 static struct request domains_click(struct view *view, const struct ui_model *model, int row,
 				    int column)
 {

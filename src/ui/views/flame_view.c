@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flame graph, an icicle: the outermost function on top, each function below its caller and as
- * wide as its share. The cursor is on a function and stays on it while widths change.
+ * The flame graph, drawn as an icicle: the outermost function is on top, each function is below its
+ * caller and as wide as its share. The cursor stays on its function while widths change.
  *
  *	 web01 › all                                      100 % = 10,000 samples
  *	│all
@@ -25,16 +25,16 @@ struct view_flame {
 	size_t n_zoom;
 	size_t back[FLAME_MAX_ZOOM]; /* earlier values of n_zoom to go back to, ascending */
 	size_t n_back;
-	uint64_t key;    /* of the selected function */
-	size_t selected; /* its cell */
+	uint64_t key;    /* key of the selected function */
+	size_t selected; /* cell of the selected function */
 	int top;         /* depth shown on the first row */
 	bool inverted, current;
 	bool fold;           /* pass-through functions were folded away */
-	int columns;         /* that the graph was built for; 0: it was not built */
-	int first_row, rows; /* of the graph as last drawn */
+	int columns;         /* width that the graph was built for; 0: it was not built */
+	int first_row, rows; /* rows of the graph, as last drawn */
 	struct weights matched;
-	struct weights base_whole; /* of the baseline */
-	bool compared;             /* there is one */
+	struct weights base_whole; /* what 100 % of the baseline is */
+	bool compared;             /* there is a baseline */
 	bool searched;
 };
 
@@ -78,14 +78,14 @@ static void flame_show_all(struct view_flame *flame)
 	flame->n_zoom = flame->n_back = 0;
 }
 
-/* Before the screen was drawn its width is not known; then flame_draw() builds the graph. */
+/* Before the first drawing the width is unknown; then flame_draw() builds the graph. */
 static struct xtop_error *flame_update(struct view *view, const struct ui_model *model)
 {
 	struct view_flame *flame = view_flame(view);
 
 	if (flame->fold != model->rc->fold) {
 		flame->fold = model->rc->fold;
-		flame_show_all(flame); /* the way to the zoomed function is another one now */
+		flame_show_all(flame); /* the chain to the zoomed function has changed */
 	}
 	flame->searched = model->search != NULL;
 	if (flame->searched)
@@ -122,7 +122,7 @@ static enum style flame_style(const struct ui_model *model, uint32_t id)
 	return STYLE_FLAME_OTHER;
 }
 
-/* How many points the cell's share is above that of the baseline. */
+/* The change of the cell's share since the baseline, in points. */
 static double flame_points(const struct view_flame *flame, const struct ui_model *model,
 			   const struct flame_cell *cell)
 {
@@ -146,7 +146,7 @@ static enum style flame_cell_style(const struct view_flame *flame, const struct 
 				: STYLE_FLAME_OTHER;
 }
 
-/* An edge, then as much of the name as fits. */
+/* Draws an edge, and as much of the name as fits. */
 static void flame_draw_cell(const struct view_flame *flame, const struct ui_model *model,
 			    struct canvas *canvas, int row, size_t index)
 {
@@ -187,7 +187,7 @@ static void flame_draw_title(const struct view_flame *flame, const struct ui_mod
 					  : "all");
 }
 
-/* The function under the cursor, with its shares. */
+/* Draws the function under the cursor with its shares. */
 static void flame_draw_foot(const struct view_flame *flame, const struct ui_model *model,
 			    struct canvas *canvas, int row, int columns_)
 {
@@ -279,7 +279,7 @@ static void flame_select(struct view_flame *flame, size_t index)
 	flame->key = flame->flame.cells[index].key;
 }
 
-/* To the widest function that the selected one calls. */
+/* Moves to the widest function that the selected one calls. */
 static void flame_move_down(struct view_flame *flame)
 {
 	const struct flame_cell *cells = flame->flame.cells;
@@ -297,7 +297,7 @@ static void flame_move_down(struct view_flame *flame)
 	flame_select(flame, widest);
 }
 
-/* To the next function on the same row, to the left (STEP -1) or to the right (1). */
+/* Moves to the next function on the same row, to the left (STEP is -1) or to the right (1). */
 static void flame_move_beside(struct view_flame *flame, int step)
 {
 	const struct flame_cell *cells = flame->flame.cells;
@@ -314,8 +314,8 @@ static void flame_move_beside(struct view_flame *flame, int step)
 }
 
 /*
- * The selected function fills the width. If it stands above the zoomed function, the picture gets
- * wider again, and the way back loses the zooms that were further in.
+ * Makes the selected function fill the width. If the selected function is above the zoomed one,
+ * this zooms out and drops the deeper zooms from the way back.
  */
 static struct request flame_zoom(struct view_flame *flame)
 {
@@ -338,7 +338,7 @@ static struct request flame_zoom(struct view_flame *flame)
 }
 
 /*
- * Goes one zoom back, or back to all if the picture does not have the zoomed function. False: all
+ * Goes one zoom back, or back to all if the picture lacks the zoomed function. Returns false if all
  * is shown already.
  */
 static bool flame_zoom_back(struct view_flame *flame)
@@ -402,7 +402,7 @@ static bool flame_move(struct view_flame *flame, enum request_code code)
 	}
 }
 
-/* FRAME_NONE: there is no graph. */
+/* Returns FRAME_NONE if there is no graph. */
 static uint32_t flame_selected(const struct view_flame *flame)
 {
 	return flame->current && flame->flame.n ? flame->flame.cells[flame->selected].frame

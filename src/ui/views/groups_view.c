@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes with their threads, and modules: two lists beside each other, or one at a time. The
- * processes stand below their control groups if the user wants that. Enter restricts all views to
- * the process, group or module under the cursor.
+ * Processes with their threads, and modules: two lists side by side, or one at a time. The user may
+ * list processes below their control groups. Enter restricts all views to the process, group or
+ * module under the cursor.
  */
 #include "config.h"
 
@@ -12,10 +12,10 @@
 #include "xtop/base/hash.h"
 #include "xtop/query/groups.h"
 
-#define GROUPS_SIDE_BY_SIDE 76           /* screens with so many columns show both lists */
-#define GROUPS_CGROUP_AT    28           /* where the column of control groups begins, .. */
-#define GROUPS_CGROUP_MIN   44           /* .. in lists with so many columns */
-#define GROUPS_CGROUP_KEY   (1ULL << 63) /* in no key of a frame */
+#define GROUPS_SIDE_BY_SIDE 76           /* columns from which on both lists are shown */
+#define GROUPS_CGROUP_AT    28           /* first cell of the column of control groups */
+#define GROUPS_CGROUP_MIN   44           /* width of a list that has this column */
+#define GROUPS_CGROUP_KEY   (1ULL << 63) /* bit of a group's key that no frame's key has */
 
 enum groups_side { GROUPS_PROCESSES, GROUPS_MODULES };
 
@@ -26,7 +26,7 @@ struct view_groups {
 	enum groups_side side;
 	bool chosen; /* the user chose the side */
 	bool side_by_side;
-	bool by_cgroup, has_cgroups; /* of the processes as they were built */
+	bool by_cgroup, has_cgroups; /* how processes were listed, and whether groups are known */
 	int first_row, columns;
 };
 
@@ -105,7 +105,7 @@ static const char *group_name(const struct group_row *row)
 	return row->name[0] ? row->name : row->is_cgroup ? "(in no cgroup)" : "(of no module)";
 }
 
-/* What stands before the name of a row below another one. Returns where the name begins. */
+/* Draws the indentation of a thread or of a process in a group. Returns the name's column. */
 static int groups_draw_fork(const struct view_groups *view, struct canvas *canvas,
 			    const struct group_row *group, int row, int at, int width)
 {
@@ -121,7 +121,7 @@ static bool groups_has_cgroup_column(const struct view_groups *view, int width)
 	return view->has_cgroups && !view->by_cgroup && width >= GROUPS_CGROUP_MIN;
 }
 
-/* The column of control groups, if there is one. Returns where the name before it has to end. */
+/* Draws the column of control groups, if there is one. Returns where the name must end. */
 static int groups_draw_cgroup(const struct view_groups *view, struct canvas *canvas,
 			      const struct group_row *group, int row, int column, int width)
 {
@@ -222,8 +222,8 @@ static void groups_draw(struct view *view, const struct ui_model *model, struct 
 /* --- requests --------------------------------------------------------------------------------- */
 
 /*
- * A restriction to a process or group stays when one to a module comes, and the other way round. A
- * process takes the place of a group, and the other way round.
+ * A restriction to a process or group combines with a restriction to a module. A process replaces a
+ * group, and a group replaces a process.
  */
 static struct request groups_open(const struct view_groups *view, const struct ui_model *model)
 {
@@ -266,7 +266,7 @@ static struct request groups_handle(struct view *view, const struct ui_model *mo
 	}
 }
 
-/* A click on the selected row restricts all views to it. */
+/* A click on the selected row restricts all views to that row. */
 static struct request groups_click(struct view *view, const struct ui_model *model, int row,
 				   int column)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The help: the keys that work in the view it was opened from, as the key table has them. */
+/* The help: the keys that work in the view below. */
 #include "config.h"
 
 #include "ui/keys.h"
 #include "ui/view.h"
 
 #define HELP_NAME_CELLS  12
-#define HELP_TWO_COLUMNS 76 /* from this width on */
+#define HELP_TWO_COLUMNS 76 /* width from which on there are two columns */
 
 struct view_help {
 	struct view view;
 	struct list list;
-	const struct view_ops *ops; /* of the view to explain */
+	const struct view_ops *ops; /* the view to explain */
 };
 
 static struct view_help *view_help(struct view *view)
@@ -19,7 +19,7 @@ static struct view_help *view_help(struct view *view)
 	return (struct view_help *)view;
 }
 
-/* The keys that have a line. Returns how many. */
+/* Lists the keys that have a line. Returns how many. */
 static size_t help_list(const struct view_help *help, const struct key *list[KEYS_MAX])
 {
 	size_t n_all = keys_list(help->ops, list), n = 0;

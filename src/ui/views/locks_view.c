@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds the locks that tasks wait for. First come circles of tasks that wait for each other.
- * Then come holders and what they do, below them their locks, and below these the waiters. "+"
- * shows a task's stack below it, innermost function first. Enter opens the callers of the function
- * in which the task is.
+ * The holders of locks that tasks wait for. First come circles of tasks that wait for each other.
+ * Then come holders and what they do, with their locks and the waiters of each lock below. "+"
+ * shows the stack of a task, innermost function first. Enter opens the callers of the function in
+ * which the task is.
  */
 #include "config.h"
 
@@ -14,19 +14,19 @@
 #include "ui/view.h"
 #include "xtop/query/locks.h"
 
-#define NARROW 60 /* screens with fewer columns show neither mean nor how many were seen */
+#define NARROW 60 /* columns below which mean and number of waits are left out */
 #define INDENT 2
 
-/* Where columns begin. */
+/* First cells of the columns. */
 enum { AT_NOW = 1, AT_MEAN = 6, AT_LONGEST = 14, AT_SEEN = 24, AT_TEXT = 32 };
 enum { AT_NARROW_LONGEST = 6, AT_NARROW_TEXT = 16 };
 
-/* A line of the forest, or a function of the stack that is shown below it. */
+/* A line of the forest, or a function of the stack below the line. */
 struct locks_row {
 	size_t line;
 	bool is_stack;
-	uint64_t key;  /* for the list */
-	uint32_t site; /* the function whose callers Enter opens */
+	uint64_t key;  /* key for the list */
+	uint32_t site; /* function whose callers Enter opens */
 };
 
 struct view_locks {
@@ -34,7 +34,7 @@ struct view_locks {
 	struct locks_forest forest;
 	struct locks_row *rows;
 	size_t n_rows;
-	uint32_t open_pid; /* the task whose stack is shown; 0: none */
+	uint32_t open_pid; /* task whose stack is shown; 0 if none is */
 	struct list list;
 	int first_row;
 };
@@ -79,7 +79,7 @@ static uint64_t locks_key_of(const struct snapshot_waits *waits, const struct lo
 	return key ^ waits->lock_tasks[line->task].pid;
 }
 
-/* The task of LINE, whose stack may be shown; NULL: the line is of a lock, or of a circle. */
+/* The task of LINE; NULL if the line is a lock or a circle. */
 static const struct snapshot_lock_task *locks_task_of(const struct snapshot_waits *waits,
 						      const struct locks_line *line)
 {
@@ -89,8 +89,8 @@ static const struct snapshot_lock_task *locks_task_of(const struct snapshot_wait
 }
 
 /*
- * The line of the task whose stack is shown; SIZE_MAX: none. Only the first one of its pid: a task
- * may have several lines, and a guest chooses the pids of its vCPUs.
+ * The line below which a stack is shown; SIZE_MAX if there is none. Only the first line with the
+ * pid has the stack: a task may have several lines, and a guest may give several tasks one pid.
  */
 static size_t locks_find_open(const struct view_locks *locks, const struct snapshot_waits *waits)
 {
@@ -104,7 +104,7 @@ static size_t locks_find_open(const struct view_locks *locks, const struct snaps
 	return SIZE_MAX;
 }
 
-/* Adds a line and, if it is open, the stack below it. */
+/* Adds a line and, if the line is open, the stack below. */
 static void locks_add_rows(struct view_locks *locks, const struct snapshot_waits *waits,
 			   size_t number, bool open)
 {
@@ -319,7 +319,7 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Shows the stack of the selected task, or hides it. */
+/* Shows or hides the stack of the selected task. */
 static struct request locks_unfold(struct view_locks *locks, const struct ui_model *model)
 {
 	const struct snapshot_lock_task *task = NULL;

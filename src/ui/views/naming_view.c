@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Says what told where a function's frames are, and what would name a function without a name: its
- * file, build-id and package, and the options that would help. It lies on top of the view that it
- * was opened from.
+ * Says which tables found a function's frames, and what would name a function without a name: its
+ * file, build-id and package, and the options that would help. Shown on top of another view.
  */
 #include "config.h"
 
@@ -25,13 +24,13 @@ static struct view_naming *view_naming(struct view *view)
 	return (struct view_naming *)view;
 }
 
-/* Where the next line goes. */
+/* The rest of the view: the next line goes to ROW. */
 struct naming_page {
 	struct canvas *canvas;
 	int row, end, columns;
 };
 
-/* LABEL "": none. */
+/* LABEL is "" if the line has none. */
 static void naming_put(struct naming_page *page, const char *label, const char *text)
 {
 	int column = 1 + (*label ? NAMING_LABEL_CELLS : 0);
@@ -57,7 +56,7 @@ static void naming_say(struct naming_page *page, const char *format, ...)
 	naming_put(page, "", text);
 }
 
-/* The build-id is the name of the debug file (linux/process/debug_files.c). */
+/* Names the debug file by its build-id (linux/process/debug_files.c). */
 static void naming_draw_options(struct naming_page *page, const struct frame_file *file)
 {
 	page->row++;
@@ -95,7 +94,7 @@ static void naming_draw_unknown(struct naming_page *page, const struct frame *fr
 	}
 }
 
-/* What has told where the function's frames are, the most trusted first. */
+/* Draws which tables found the function's frames, the most trusted one first. */
 static void naming_draw_found_by(struct naming_page *page, const struct snapshot *all, uint32_t id)
 {
 	char text[128] = "";

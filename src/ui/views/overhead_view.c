@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What xtop takes from the guest and from dom0, and what it missed: every counter, by cause. The
- * view is lines of text, so that a small screen can scroll.
+ * What sampling costs the guest and dom0, and what xtop missed: every counter, by cause. The view
+ * is lines of text, so that a small screen can scroll.
  */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 
 #define OVERHEAD_LABEL_CELLS 12
 #define OVERHEAD_BAR_CELLS   24
-#define OVERHEAD_LAG_NS      200000000 /* later samples of a Linux guest are dropped */
+#define OVERHEAD_LAG_NS      200000000 /* lag from which on samples of Linux guests are dropped */
 
 struct view_overhead {
 	struct view view;
 	struct list list; /* the cursor is the first line shown */
 };
 
-/* Takes all lines, numbered from 0, and draws those from FIRST on that have room. */
+/* Receives all lines, and draws those from line FIRST on that fit. */
 struct overhead_page {
 	const struct ui_model *model;
 	struct canvas *canvas;
@@ -45,7 +45,7 @@ static void overhead_put(struct overhead_page *page, const char *label, enum sty
 		   page->area.columns - 2 - OVERHEAD_LABEL_CELLS, style, part);
 }
 
-/* Bytes of TEXT that fit into WIDTH cells. Three blanks separate parts; none is split. */
+/* How many bytes of TEXT fit into WIDTH cells. Parts, separated by three blanks, stay whole. */
 static size_t overhead_fit(const char *text, int width)
 {
 	size_t fits = 0;
@@ -63,7 +63,7 @@ static size_t overhead_fit(const char *text, int width)
 	return fits;
 }
 
-/* Text beside LABEL, on as many lines as it needs. NULL: it continues the text above. */
+/* Puts text beside LABEL, on as many lines as needed. LABEL NULL: continues the text above. */
 __attribute__((format(printf, 4, 5))) static void overhead_line(struct overhead_page *page,
 								const char *label, enum style style,
 								const char *format, ...)
@@ -106,7 +106,7 @@ static void overhead_stopped(struct overhead_page *page)
 		      format_time((double)stopped->max_ns, text[6]));
 }
 
-/* A bar, as text, for COUNT where the longest bar is for MOST. */
+/* Writes the bar of COUNT to TEXT. The longest bar shows MOST. */
 static void overhead_bar(char *text, uint64_t count, uint64_t most)
 {
 	size_t cells = most ? (size_t)(count * OVERHEAD_BAR_CELLS / most) : 0;
@@ -118,7 +118,7 @@ static void overhead_bar(char *text, uint64_t count, uint64_t most)
 		stpcpy(text, "▌");
 }
 
-/* Powers of two, from the first with samples to the last. */
+/* Lists lengths of stops by powers of two, without empty lines at both ends. */
 static void overhead_histogram(struct overhead_page *page)
 {
 	const uint64_t *counts = snapshot_get_run(page->model->all)->stopped.log2;
@@ -149,7 +149,7 @@ static void overhead_shares(struct overhead_page *page)
 	double budget = page->model->budget, now = sampler->stopped_share;
 	char text[64] = "", most[64] = "";
 
-	if (sampler->stopped_share_max > 0) /* 0: a recording, which does not know */
+	if (sampler->stopped_share_max > 0) /* a recording does not have it */
 		snprintf(most, sizeof(most), "   most %.3f %%", 100 * sampler->stopped_share_max);
 	if (budget > 0)
 		snprintf(text, sizeof(text), "   budget %.3g %%", 100 * budget);
@@ -311,7 +311,7 @@ static void overhead_own(struct overhead_page *page)
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 }
 
-/* What could not be kept of the guest, and why. Drawn only if there is something. */
+/* Says what could not be kept, and why. Draws nothing if all was kept. */
 static void overhead_left_out(struct overhead_page *page)
 {
 	const struct os_counts *os = &snapshot_get_run(page->model->all)->os;

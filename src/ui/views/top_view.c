@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The top view: one row for each function, sorted by a column, hot ones coloured. A row can be
- * unfolded to show who calls the function. The view draws a list of lines: functions, and below an
- * unfolded function the lines of its tree.
+ * The top view: one row for each function, sorted by a column, with hot ones coloured. Below an
+ * unfolded row is the tree of the function's callers. The view draws a list of lines: functions,
+ * and lines of trees.
  */
 #include "config.h"
 
@@ -15,17 +15,17 @@
 #define TOP_MAX_UNFOLDED   32
 #define TOP_UNFOLD_LINES   64
 #define TOP_UNFOLD_FORKS   12
-#define TOP_UNFOLD_PERCENT 0.5 /* lighter branches share one line */
+#define TOP_UNFOLD_PERCENT 0.5 /* smaller branches share one line */
 
-/* Shown in this order if there is room; the table of columns says from which width on. */
+/* Columns in this order. The table of columns says from which width on each is shown. */
 static const enum column_id top_columns[] = { COLUMN_CHILDREN, COLUMN_SELF,    COLUMN_HISTORY,
 					      COLUMN_SAMPLES,  COLUMN_PROCESS, COLUMN_SYMBOL,
 					      COLUMN_MODULE,   COLUMN_SOURCE };
 
 struct top_line {
-	uint32_t row;     /* in functions.rows */
-	int32_t branch;   /* line of the unfolding; negative: the function itself */
-	int32_t unfolded; /* in view_top.unfolded; negative: it is folded */
+	uint32_t row;     /* index in functions.rows */
+	int32_t branch;   /* line of the tree of callers; negative: the function itself */
+	int32_t unfolded; /* index in view_top.unfolded; negative: the row is folded */
 };
 
 struct view_top {
@@ -34,10 +34,10 @@ struct view_top {
 	struct function_table functions;
 	struct top_line *lines;
 	size_t n_lines;
-	uint32_t unfolded[TOP_MAX_UNFOLDED];           /* frames */
-	struct call_tree unfoldings[TOP_MAX_UNFOLDED]; /* of these */
+	uint32_t unfolded[TOP_MAX_UNFOLDED];           /* frames of unfolded rows */
+	struct call_tree unfoldings[TOP_MAX_UNFOLDED]; /* trees of their callers */
 	size_t n_unfolded;
-	bool current; /* update() was done */
+	bool current; /* the lines were built */
 	struct table table;
 	int first_row;
 };
@@ -62,7 +62,7 @@ static struct column_context top_context(const struct view_top *top, const struc
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* A function's key has 32 bits. A branch's has 64: it is hardly ever equal to a function's. */
+/* Keys of functions have 32 bits, keys of branches 64, so that they are hardly ever equal. */
 static uint64_t top_key(const void *context, size_t index)
 {
 	const struct view_top *top = context;
@@ -163,7 +163,7 @@ static const struct function_row *top_function_at(const void *rows, size_t index
 	return line->branch < 0 ? &top->functions.rows[line->row] : NULL;
 }
 
-/* No history on a slow line: it would be most of what a refresh sends. */
+/* A slow line shows no history, which would be most bytes of a refresh. */
 static size_t top_default_columns(const struct ui_model *model, enum column_id ids[N_COLUMNS])
 {
 	size_t n = 0;
@@ -187,7 +187,7 @@ static void top_place_columns(struct view_top *top, const struct ui_model *model
 		    top->list.top, last);
 }
 
-/* Trees stand below the symbols. On a narrow screen they begin further left: names need room. */
+/* Trees begin below the symbols; on a narrow screen further left, to leave room for names. */
 static int top_tree_column(const struct view_top *top, int columns_)
 {
 	int at = table_column_place(&top->table, COLUMN_SYMBOL);
@@ -251,7 +251,7 @@ static uint32_t top_frame(const void *context, size_t index)
 				: top->unfoldings[line->unfolded].lines[line->branch].frame;
 }
 
-/* The cursor goes to the function that the selected line belongs to. */
+/* Folds the row of the selected line, and selects that row. */
 static void top_fold(struct view_top *top)
 {
 	const struct top_line *line = top_selected(top);
@@ -264,7 +264,7 @@ static void top_fold(struct view_top *top)
 	top->unfolded[line->unfolded] = top->unfolded[top->n_unfolded];
 }
 
-/* Builds the lines itself, without REQUEST_UPDATE, to see whether there are callers. */
+/* Builds the lines without REQUEST_UPDATE, to find out whether there are callers. */
 static struct request top_unfold(struct view_top *top, const struct ui_model *model)
 {
 	const struct top_line *line = top_selected(top);
@@ -279,13 +279,13 @@ static struct request top_unfold(struct view_top *top, const struct ui_model *mo
 	list_update(&top->list, top->n_lines, top_key, top);
 	if (error) {
 		error_destroy(error);
-		return request_of(REQUEST_UPDATE); /* fails again, and tells why */
+		return request_of(REQUEST_UPDATE); /* fails again, and reports why */
 	}
 	return top->unfoldings[top->n_unfolded - 1].n ? request_of(REQUEST_NONE)
 						      : view_message("nobody calls it");
 }
 
-/* Folds the selected line if it is unfolded; else unfolds it, if UNFOLD says so. */
+/* Folds the selected line if it is unfolded. Otherwise unfolds it if UNFOLD is set. */
 static struct request top_toggle(struct view_top *top, const struct ui_model *model, bool unfold)
 {
 	const struct top_line *line = top_selected(top);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree: from the outermost functions inwards. Inverted: from the functions that take the
- * time outwards to their callers. A plus marks a row that can be opened; branches below the
- * threshold share one row.
+ * The call tree, from the outermost functions inwards; inverted, from the innermost functions
+ * outwards. A plus marks a row that can be opened. Branches below the threshold share one row.
  */
 #include "config.h"
 
@@ -14,10 +13,10 @@
 struct view_tree {
 	struct view view;
 	struct list list;
-	struct call_tree_folds folds[2]; /* index: inverted */
+	struct call_tree_folds folds[2]; /* rows opened and closed: of the tree, and inverted */
 	struct call_tree tree;
-	struct weights base_whole; /* of the baseline */
-	bool compared;             /* there is one */
+	struct weights base_whole; /* what 100 % of the baseline is */
+	bool compared;             /* there is a baseline */
 	bool inverted, current;
 	int first_row;
 };
@@ -70,7 +69,7 @@ static struct xtop_error *tree_update(struct view *view, const struct ui_model *
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The cell in which the tree begins. */
+/* The first column of the tree. */
 static int tree_column(const struct view_tree *tree)
 {
 	return tree->compared ? 20 : tree->inverted ? 11 : 19;
@@ -97,7 +96,7 @@ static void tree_draw_header(const struct view_tree *tree, const struct ui_model
 				 area.columns - area.columns / 2, STYLE_HEADER, text);
 }
 
-/* Where a function comes from: its source line, or else its module. */
+/* Puts the source line of a function, or else the module. */
 static void tree_put_origin(const struct ui_model *model, uint32_t frame, struct canvas *canvas,
 			    int row, int column, int columns_)
 {
@@ -185,8 +184,7 @@ static struct request tree_toggle(struct view_tree *tree)
 }
 
 /*
- * The line that line INDEX hangs on: the line before it, or that of the last fork. INDEX itself:
- * there is none.
+ * The parent of line INDEX: the line above, or the line of the last fork. INDEX if there is none.
  */
 static size_t tree_parent(const struct call_tree *tree, size_t index)
 {
@@ -199,7 +197,7 @@ static size_t tree_parent(const struct call_tree *tree, size_t index)
 	return index;
 }
 
-/* Closes the row. If there is nothing to close, the cursor goes to the row that it hangs on. */
+/* Closes the selected row. If it is not open, selects its parent. */
 static struct request tree_fold(struct view_tree *tree)
 {
 	const struct call_tree_line *line = tree_selected(tree);
@@ -227,8 +225,8 @@ static uint32_t tree_frame(const void *context, size_t row)
 }
 
 /*
- * Looks for a match that closed branches hide, and opens the branches that lead to it. The update
- * then finds the line by its key. False: nothing matches.
+ * Searches closed branches, and opens those that lead to a match. The update then finds the line by
+ * its key. Returns false if nothing matches.
  */
 static bool tree_search_closed(struct view_tree *tree, const struct ui_model *model)
 {
@@ -252,7 +250,7 @@ static bool tree_search_closed(struct view_tree *tree, const struct ui_model *mo
 	return any;
 }
 
-/* While the user types, nothing is opened. */
+/* Searches closed branches, too, except while the user types. */
 static struct request tree_search(struct view_tree *tree, const struct ui_model *model,
 				  struct request request)
 {

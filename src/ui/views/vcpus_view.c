@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The virtual CPUs: where the time of each one went between the last two pictures, and in which
- * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
- * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
- * Below the legend stands when the selected vCPU's next timer comes and which events wake it, if
- * tasks that wait are looked at, and which hypercalls the samples of that vCPU ended in, since
- * start or reset. Below them the hypercalls in which samples of the profile ended, and the call
- * paths to them.
+ * The virtual CPUs: how each one spends its time, and the function of its last sample. Steal: the
+ * vCPU wanted to run, but had no physical CPU. Lock: the kernel halted the vCPU to wait for a
+ * spinlock; the column appears after the first such wait.
+ *
+ * Below the legend: the selected vCPU's next timer and the events that wake it, if waiting tasks
+ * are looked at; and the hypercalls in which the vCPU's samples ended since start or reset. Then
+ * come the hypercalls in which samples of the whole profile ended, with the call paths to them.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "ui/view.h"
 #include "xtop/query/hypercalls.h"
 
-#define NARROW 60 /* screens with fewer columns have no bars and no functions */
+#define NARROW 60 /* columns below which bars and functions are left out */
 
 struct view_vcpus {
 	struct view view;
@@ -44,13 +44,13 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 	return hypercalls_build(model->snapshot, model->shares.totals, &vcpus->calls);
 }
 
-/* In most of the looks the vCPU was not started, or unplugged. */
+/* Whether the vCPU was not started, or unplugged, in most of the samples. */
 static bool vcpu_is_offline(const struct snapshot_vcpu *vcpu)
 {
 	return 2 * vcpu->states[VCPU_OFFLINE] > snapshot_vcpu_ticks(vcpu);
 }
 
-/* What the vCPU did most of the time. */
+/* The state in which the vCPU was most of the time. */
 static const char *vcpu_state_name(const struct vcpu_shares *shares)
 {
 	double running = shares->user + shares->kernel, most = running;
@@ -124,7 +124,7 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
-/* What the characters of the bars mean. */
+/* Says what the characters of the bars mean. */
 static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canvas, int row)
 {
 	int column = 1;
@@ -144,7 +144,7 @@ static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canva
 		   " lock: for a spinlock");
 }
 
-/* " vCPU 2: its next timer comes in 3.2 ms". False: that is not known. */
+/* Draws "vCPU 2: its next timer comes in 3.2 ms". Returns false if the timer is unknown. */
 static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct canvas *canvas,
 			     int row)
 {
@@ -168,7 +168,7 @@ static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct 
 	return true;
 }
 
-/* ", 5 IPIs" */
+/* Draws ", 5 IPIs", without the comma at FIRST. */
 static int vcpus_draw_count(struct canvas *canvas, int row, int at, unsigned n, const char *one,
 			    const char *many, bool first)
 {
@@ -178,7 +178,7 @@ static int vcpus_draw_count(struct canvas *canvas, int row, int at, unsigned n, 
 			     n == 1 ? one : many);
 }
 
-/* " vCPU 2: woken by its timer, 5 IPIs, vbd/51712". False: that is not known. */
+/* Draws "vCPU 2: woken by its timer, 5 IPIs, vbd/51712". Returns false if events are unknown. */
 static bool vcpus_draw_events(const struct ui_model *model, size_t index, struct canvas *canvas,
 			      int row)
 {
@@ -212,7 +212,7 @@ static int vcpus_compare_calls(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* " vCPU 2 was seen in xen_hypercall_sched_op 62 %, xen_hypercall_event_channel_op 38 %" */
+/* Draws "vCPU 2 was seen in xen_hypercall_sched_op 62 %, xen_hypercall_event_channel_op 38 %". */
 static void vcpus_draw_own_calls(const struct ui_model *model, size_t index, struct canvas *canvas,
 				 int row)
 {
@@ -241,7 +241,7 @@ static void vcpus_draw_own_calls(const struct ui_model *model, size_t index, str
 	}
 }
 
-/* "xen_hypercall_sched_op < do_idle < cpu_startup_entry" */
+/* Draws "xen_hypercall_sched_op < do_idle < cpu_startup_entry". */
 static void vcpus_draw_path(const struct ui_model *model, const struct hypercalls_row *call,
 			    struct canvas *canvas, int row, int at)
 {
@@ -257,7 +257,7 @@ static void vcpus_draw_path(const struct ui_model *model, const struct hypercall
 	}
 }
 
-/* Draws as many hypercalls as have room in ROWS, from ROW on. */
+/* Draws as many hypercalls as fit into ROWS rows from ROW on. */
 static void vcpus_draw_calls(const struct view_vcpus *vcpus, const struct ui_model *model,
 			     struct canvas *canvas, int row, int rows)
 {

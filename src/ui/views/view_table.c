@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table of functions on the screen; see view_table.h. */
+/* A table of functions on the screen. */
 #include "config.h"
 
 #include "ui/views/view_table.h"
 
 #include <math.h>
 
-/* The rest column takes what the others leave: at least MIN_REST cells. */
+/* The rest column takes the cells that other columns leave, at least MIN_REST. */
 #define MIN_REST 16
-/* Beyond WIDE_REST it takes only what its names need: columns far to the right are hard to read. */
+/* It is wider than WIDE_REST only if names need it: columns far to the right are hard to read. */
 #define WIDE_REST 48
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static int table_grown_width(struct table *table, const struct column_context *c
 	return *grown < most ? *grown : most;
 }
 
-/* The width of the rest column if LEFT cells are left. */
+/* The width of the rest column if LEFT cells are left for it. */
 static int table_rest_width(const struct table *table, size_t rest, int left)
 {
 	int grown = table->grown[table->places[rest].column->id];
@@ -47,7 +47,7 @@ static int table_rest_width(const struct table *table, size_t rest, int left)
 	return left < grown ? left : grown;
 }
 
-/* The cursor's mark takes one cell. Two cells follow each column. */
+/* Sets the columns' places: one cell for the cursor's mark, two cells behind each column. */
 static void table_arrange(struct table *table, size_t rest, int columns_)
 {
 	int at = 1, used = 1;
@@ -139,7 +139,7 @@ int table_column_place(const struct table *table, enum column_id id)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The mark of the sorted column stands in the gap behind the header and takes no room. */
+/* The mark of the sorted column is in the gap behind the header. */
 void table_draw_header(const struct table *table, const struct column *sort, struct canvas *canvas,
 		       int row)
 {
@@ -161,7 +161,7 @@ void table_draw_header(const struct table *table, const struct column *sort, str
 	}
 }
 
-/* More is hot, less is warm; small changes, and those that may be none, are dim. */
+/* Growth is hot, decline is warm; small and insignificant changes are dim. */
 static enum style table_delta_style(const struct column_context *context,
 				    const struct function_row *row)
 {

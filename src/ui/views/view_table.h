@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table of functions on the screen, for views that have one: which columns (columns.h) have
- * room, where they stand, headers, rows, clicks on headers.
+ * A table of functions on the screen, for several views: which columns (columns.h) fit, their
+ * places, headers, rows, clicks on headers.
  */
 #ifndef UI_VIEWS_VIEW_TABLE_H
 #define UI_VIEWS_VIEW_TABLE_H
@@ -14,7 +14,7 @@ struct table_place {
 };
 
 struct table {
-	int grown[N_COLUMNS];                 /* widths of columns that grow with their content */
+	int grown[N_COLUMNS];                 /* widths of columns that grow with their cells */
 	struct table_place places[N_COLUMNS]; /* as last drawn */
 	size_t n_places;
 };
@@ -32,15 +32,12 @@ void table_draw_header(const struct table *table, const struct column *sort, str
 void table_draw_row(const struct table *table, const struct ui_model *model,
 		    const struct column_context *context, struct canvas *canvas, int row,
 		    const struct function_row *function);
-/* The column whose header a click hit; NULL: none. */
+/* The column whose header is at the screen's COLUMN; NULL if there is none. */
 const struct column *table_column_at(const struct table *table, int column);
-/*
- * The column to sort by that is STEP (-1 or 1) to the right of SORT among those shown. It goes
- * round at the ends.
- */
+/* The next column to sort by, to the left (STEP is -1) or right (1) of SORT; wraps around. */
 const struct column *table_next_column(const struct table *table, const struct column *sort,
 				       int step);
-/* The cell in which the column ID begins; -1: it is not shown. */
+/* The first cell of the column ID; -1 if the column is not shown. */
 int table_column_place(const struct table *table, enum column_id id);
 
 #endif

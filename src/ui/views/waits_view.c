@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where tasks wait: process and thread, the function, what for, how many now and on average, and
- * the longest wait. Enter opens the callers of the function. Threads that wait for work are
- * idleness and hidden, until the user asks for them.
+ * Where tasks wait: process and thread, function, kind of wait, number of tasks now and on average,
+ * and the longest wait. Enter opens the callers of the function. Threads that wait for work are
+ * idle; they are hidden until the user asks for them.
  */
 #include "config.h"
 
@@ -12,18 +12,18 @@
 #include "ui/view.h"
 #include "xtop/query/waits.h"
 
-#define NARROW    70 /* screens with fewer columns show neither process nor state */
+#define NARROW    70 /* columns below which process and state are left out */
 #define WHO_CELLS 20
 
-/* Where columns begin. */
+/* First cells of the columns. */
 enum { AT_NOW = 1, AT_MEAN = 6, AT_LONGEST = 15, AT_STATE = 26, AT_FOR = 30, AT_WHO = 42 };
 
 struct view_waits {
 	struct view view;
 	struct waits_table table;
-	struct waits_idle idle; /* what is hidden */
+	struct waits_idle idle; /* the hidden tasks */
 	enum waits_order order;
-	bool chosen; /* ORDER, by the user */
+	bool chosen; /* the user chose ORDER */
 	struct list list;
 	int first_row;
 };
@@ -63,7 +63,7 @@ static void waits_arrange(struct view_waits *waits, const struct ui_model *model
 	list_update(&waits->list, waits->table.n, waits_key, &waits->table);
 }
 
-/* The idle tasks of the whole guest, whatever the filter leaves. */
+/* Counts the idle tasks of the whole guest, without the filter. */
 static struct xtop_error *waits_update_idle(struct view_waits *waits, const struct ui_model *model)
 {
 	struct waits_table all;
@@ -128,7 +128,7 @@ static void waits_draw_header(const struct view_waits *waits, struct canvas *can
 	canvas_put(canvas, area.row, site, area.columns - site, STYLE_HEADER, "Waits in");
 }
 
-/* "httpd", or "httpd: worker" for a thread with another name. */
+/* Draws "httpd", or "httpd: worker" for a thread with a name of its own. */
 static void waits_draw_who(const struct ui_model *model, struct canvas *canvas, int row,
 			   const struct waits_row *wait, enum style style)
 {
@@ -191,7 +191,7 @@ static void waits_draw_row(const struct view_waits *waits, const struct ui_model
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
-/* What is hidden, on the last line. */
+/* Says on the last line what is hidden. */
 static void waits_draw_idle(const struct view_waits *waits, const struct ui_model *model,
 			    struct canvas *canvas, int row)
 {
