@@ -30,7 +30,7 @@ struct xtop_error *metrics_process_open(void *context)
 	return metrics_server_listen(&process->target, &process->listener, &process->status.port);
 }
 
-/* Main may change the file meanwhile, and so it is copied. */
+/* Copies the text, because main may change the file. */
 static bool metrics_process_read(struct metrics_process *process, int fd)
 {
 	size_t size_bytes = sender_file_bytes(fd, METRICS_MAX_BYTES);
@@ -48,7 +48,7 @@ static bool metrics_process_read(struct metrics_process *process, int fd)
 	return true;
 }
 
-/* Takes all that main has sent. False: main has ended. *NEW: a text came. */
+/* Takes all that main has sent. Sets *NEW if a text came. False: main has ended. */
 static bool metrics_process_take(struct metrics_process *process, int socket, bool *new)
 {
 	uint32_t size_bytes;
@@ -80,7 +80,7 @@ static void metrics_process_tell(struct metrics_process *process, int socket)
 static void metrics_process_serve(struct metrics_process *process, int socket,
 				  struct metrics_server *server)
 {
-	bool new = true; /* the port is told at once */
+	bool new = true; /* so that the port is told at once */
 
 	while (metrics_process_take(process, socket, &new)) {
 		if (new)
@@ -103,7 +103,7 @@ static void metrics_process_write(struct metrics_process *process, int socket, i
 		new = false;
 		poll(&poller, 1, -1);
 	}
-	/* What it says is true no longer. */
+	/* The file is removed: its text is true no longer. */
 	metrics_file_remove(process, folder);
 }
 

@@ -17,7 +17,7 @@ struct metrics_target {
 struct metrics_text {
 	char *bytes;
 	size_t size_bytes;
-	uint64_t came_ns; /* clock_now_ns(); 0: none yet */
+	uint64_t came_ns; /* when the text came, on clock_now_ns(); 0: never */
 };
 
 struct metrics_process {
@@ -38,11 +38,11 @@ void metrics_process_run(void *context, int socket, int folder);
 struct xtop_error *metrics_server_listen(const struct metrics_target *target, int *fdp,
 					 unsigned *portp);
 struct metrics_server;
-/* Error: the library is not there. PROCESS outlives the server, which owns its listener then. */
+/* Error: there is no library. PROCESS outlives the server, which owns the listener then. */
 struct xtop_error *metrics_server_create(struct metrics_process *process,
 					 struct metrics_server **serverp);
-void metrics_server_destroy(struct metrics_server *server); /* NULL allowed */
-/* Answers whoever asks, and returns after WAIT_MS at most. */
+void metrics_server_destroy(struct metrics_server *server); /* SERVER may be NULL */
+/* Answers requests for WAIT_MS at most. */
 void metrics_server_turn(struct metrics_server *server, int wait_ms);
 
 /* --- text_file.c */

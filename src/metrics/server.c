@@ -27,14 +27,14 @@
 
 #define SERVER_LIBRARY           "libmicrohttpd.so.12"
 #define SERVER_CONNECTIONS       32U
-#define SERVER_KEPT              24U /* the others are being closed */
+#define SERVER_KEPT              24U /* connections that are kept; older ones are shut down */
 #define SERVER_BACKLOG           128
-#define SERVER_CONNECTION_BYTES  (16U << 10) /* for a request's header */
+#define SERVER_CONNECTION_BYTES  (16U << 10) /* memory of a connection, for a request's header */
 #define SERVER_TIMEOUT_S         10U
 /* Prometheus' text format 0.0.4. */
 #define SERVER_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* The functions that are called, of the types in libmicrohttpd's header. */
+/* Pointers to libmicrohttpd's functions, with the types of its header. */
 #define SERVER_FUNCTIONS(F)                                                                        \
 	F(MHD_start_daemon)                                                                        \
 	F(MHD_stop_daemon)                                                                         \
@@ -51,7 +51,7 @@ struct metrics_server {
 	SERVER_FUNCTIONS(SERVER_MEMBER)
 #undef SERVER_MEMBER
 	struct MHD_Daemon *daemon;
-	/* Those that were not shut down, the oldest first. */
+	/* Connections that were not shut down, the oldest first. */
 	struct MHD_Connection *kept[SERVER_KEPT];
 	unsigned n_kept;
 };
@@ -67,7 +67,7 @@ static enum MHD_Result metrics_server_send(const struct metrics_server *server,
 					   struct MHD_Connection *connection, unsigned status,
 					   const char *bytes, size_t size_bytes)
 {
-	/* A copy: the text may be replaced while a slow reader still gets this one. */
+	/* Copy the text: it may be replaced while a slow reader still gets this one. */
 	struct MHD_Response *response = server->MHD_create_response_from_buffer(
 		size_bytes, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result result;

@@ -14,11 +14,11 @@
 #define CONFIG_VALUE_BYTES 4096
 
 struct config {
-	char tenant[CONFIG_VALUE_BYTES]; /* header X-Scope-OrgID; "": none */
+	char tenant[CONFIG_VALUE_BYTES]; /* value of the header X-Scope-OrgID; "": no such header */
 	char user[CONFIG_VALUE_BYTES];   /* NAME:PASSWORD, basic authentication */
 	char bearer[CONFIG_VALUE_BYTES]; /* a token */
-	char *ca;                        /* certificates in PEM that servers are checked by; */
-	size_t ca_bytes;                 /* NULL: those of the system */
+	char *ca;                        /* certificates in PEM to check servers by; or NULL */
+	size_t ca_bytes;                 /* bytes of these; without them the system's are used */
 	unsigned timeout_s;              /* limit for one attempt */
 	uint64_t memory_bytes;           /* limit for profiles that wait in memory */
 	/* limit for profiles that wait in files; 0: none wait there */
@@ -26,9 +26,9 @@ struct config {
 	uint64_t keep_bytes;             /* limit for all files of file:///DIR */
 };
 
-/* The values when there is no file. */
+/* Sets the values that hold without a file. */
 void config_init(struct config *config);
-/* CONFIG has been initialised. Errors name the line. */
+/* Reads the file into CONFIG, which has been initialised. Errors name the line. */
 struct xtop_error *config_read(const char *path, struct config *config);
 void config_deinit(struct config *config);
 

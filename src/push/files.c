@@ -26,7 +26,7 @@
 
 struct files {
 	struct sender_process *process;
-	struct folder *folder; /* NULL: it could not be read */
+	struct folder *folder; /* NULL if the folder could not be read */
 };
 
 static struct xtop_error *files_prepare(struct sender_process *process, void **statep)
@@ -48,7 +48,7 @@ static struct xtop_error *files_open(void *state, int folder)
 			   &files->folder);
 }
 
-/* Shells and other programs have no trouble with what is left. */
+/* Copies a name without characters that are trouble for shells and other programs. */
 static void files_put_name(char *to, const char *from, size_t max_bytes)
 {
 	static const char kept[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -60,7 +60,7 @@ static void files_put_name(char *to, const char *from, size_t max_bytes)
 	to[n] = '\0';
 }
 
-/* The NUMBER-th name for PROFILE, from 1. */
+/* Writes the name number NUMBER, from 1 on, for PROFILE. */
 static void files_name(const struct push_profile *profile, unsigned number,
 		       char name[FOLDER_NAME_BYTES])
 {

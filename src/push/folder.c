@@ -30,7 +30,7 @@ struct folder {
 	int fd;
 	const char *prefix, *ending;
 	uint64_t max_bytes;
-	struct folder_file *files; /* FIRST .. N - 1, oldest first */
+	struct folder_file *files; /* elements first to n - 1 are used, oldest first */
 	size_t first, n, capacity;
 	uint64_t bytes, removed;
 };
@@ -62,7 +62,7 @@ const char *folder_last(const struct folder *folder)
 	return folder_count(folder) ? folder->files[folder->n - 1].name : NULL;
 }
 
-/* Closes the gap at the front before the array grows. */
+/* Moves the elements to the front before the array grows. */
 static bool folder_list(struct folder *folder, const char *name, uint64_t bytes)
 {
 	if (folder->first && folder->n == folder->capacity) {
@@ -112,7 +112,7 @@ static bool folder_ends_in(const char *name, const char *ending)
 	return n > n_ending && strcmp(name + n - n_ending, ending) == 0;
 }
 
-/* A file of ours. What an earlier run left half-written is removed. */
+/* Adds a file of ours. Removes a file that an earlier run left half-written. */
 static bool folder_meet(struct folder *folder, const char *name)
 {
 	struct stat status;

@@ -29,8 +29,9 @@ struct folder_part {
  */
 struct xtop_error *folder_open(int fd, const char *prefix, const char *ending, uint64_t max_bytes,
 			       struct folder **folderp);
-void folder_close(struct folder *folder); /* NULL allowed; the files stay */
-bool folder_has(const struct folder *folder, const char *name); /* a file, whoever wrote it */
+void folder_close(struct folder *folder); /* leaves the files; FOLDER may be NULL */
+/* whether the folder has a file of that name, whoever wrote it */
+bool folder_has(const struct folder *folder, const char *name);
 /*
  * Adds the file NAME, the youngest, of N parts. First removes the oldest until there is room.
  * After an error there is no such file.
@@ -39,8 +40,8 @@ struct xtop_error *folder_add(struct folder *folder, const char *name,
 			      const struct folder_part *parts, size_t n);
 size_t folder_count(const struct folder *folder);
 uint64_t folder_bytes(const struct folder *folder);
-uint64_t folder_removed(const struct folder *folder); /* to make room */
-const char *folder_first(const struct folder *folder); /* the oldest; NULL: it is empty */
+uint64_t folder_removed(const struct folder *folder); /* number of files removed to make room */
+const char *folder_first(const struct folder *folder); /* the oldest file; NULL if there is none */
 const char *folder_last(const struct folder *folder);
 /*
  * Reads all of the oldest file, at most MAX_BYTES, which the caller frees. NULL: it cannot be read.

@@ -22,7 +22,7 @@
 #define HTTP_LIBRARY   "libcurl.so.4"
 #define HTTP_CONNECT_S 10
 
-/* The functions that are called, of the types in libcurl's header. */
+/* Pointers to libcurl's functions, with the types of its header. */
 #define HTTP_FUNCTIONS(F)                                                                          \
 	F(curl_global_init)                                                                        \
 	F(curl_easy_init)                                                                          \
@@ -40,7 +40,7 @@
 	F(curl_multi_poll)                                                                         \
 	F(curl_multi_cleanup)
 
-/* libcurl's header wraps some in macros that check types; a function pointer needs none. */
+/* libcurl's header wraps some functions in macros that check types; pointers need none. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
@@ -52,7 +52,7 @@ struct http {
 	CURLM *multi;
 	CURL *easy;
 	struct curl_slist *headers;
-	bool busy, has_header; /* the header of the answer is complete */
+	bool busy, has_header; /* a request goes on; the header of its answer is complete */
 	size_t header_bytes, body_bytes;
 	char body[HTTP_KEPT_BYTES];
 	char error[CURL_ERROR_SIZE];

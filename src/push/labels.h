@@ -22,12 +22,14 @@ struct labels {
 	struct label labels[PUSH_MAX_LABELS + LABELS_OWN];
 };
 
-/* Error: a --label that is none. */
+/* Error: a --label is not KEY=VALUE. */
 struct xtop_error *labels_check(const struct push_settings *settings);
-/* SETTINGS have been checked. Labels without a value are left out. */
+/*
+ * Makes the labels of a profile. SETTINGS have been checked. Labels without a value are left out.
+ */
 void labels_build(const struct push_settings *settings, const struct push_profile *profile,
 		  struct labels *labels);
-/* NULL: there is none of that name. */
+/* The value of the label of that name; NULL if there is none. */
 const char *labels_get(const struct labels *labels, const char *name);
 
 #endif

@@ -36,7 +36,7 @@ static const char *const otlp_keys[N_KEYS] = { "process.executable.name", "threa
 					       "pprof.profile.comment" };
 
 struct otlp_attribute {
-	uint64_t key, value; /* string numbers */
+	uint64_t key, value; /* numbers of strings */
 };
 
 struct otlp_stack {
@@ -44,14 +44,14 @@ struct otlp_stack {
 };
 
 struct otlp {
-	struct proto_bytes *strings; /* pprof's */
+	struct proto_bytes *strings; /* the strings of pprof */
 	size_t n_strings, strings_capacity;
-	uint64_t n_mappings, n_locations, n_functions; /* in all */
-	uint64_t mappings, found_locations, functions; /* so far */
+	uint64_t n_mappings, n_locations, n_functions; /* how many there are */
+	uint64_t mappings, found_locations, functions; /* how many were converted so far */
 	struct otlp_attribute types[OTLP_MAX_TYPES];   /* type and unit, as strings */
-	size_t n_types, type;                          /* TYPE: the default one */
+	size_t n_types, type;                          /* number of types; index of the default type */
 	uint64_t default_type;
-	/* What is sent: two parts of it, and room for messages in messages. */
+	/* Two parts of the request, and room for messages in messages. */
 	struct proto_buffer dictionary, profile, message, part;
 	struct otlp_attribute *attributes; /* number 1 is the first one */
 	size_t n_attributes, attributes_capacity;
@@ -61,13 +61,13 @@ struct otlp {
 	uint64_t *locations;
 	size_t locations_in, locations_capacity;
 	struct hash_table stack_index;
-	struct proto_buffer comments; /* an ArrayValue */
+	struct proto_buffer comments; /* comments, as an ArrayValue */
 	bool failed;                 /* out of memory */
 };
 
 /* --- reading pprof ---------------------------------------------------------------------------- */
 
-/* The numbers of FIELD, a message without others, by field number below N. */
+/* Reads the numbers of the message FIELD, which has no others, by field number below N. */
 static bool otlp_read_message(const struct proto_field *field, uint64_t *values, size_t n)
 {
 	struct proto_bytes rest = field->bytes;
@@ -112,7 +112,7 @@ static void otlp_put_string_value(struct proto_buffer *to, uint32_t field,
 	proto_put_message(to, field, part);
 }
 
-/* The number of the attribute KEY with pprof's string VALUE. */
+/* Finds or adds the attribute KEY with pprof's string VALUE. Returns its number. */
 static uint64_t otlp_find_or_add_attribute(struct otlp *otlp, uint64_t key, uint64_t value)
 {
 	const struct otlp_search search = { .otlp = otlp, .attribute = { key, value } };
@@ -325,7 +325,7 @@ static bool otlp_add_period_type(struct otlp *otlp, const struct proto_field *fi
 
 /* --- the two passes --------------------------------------------------------------------------- */
 
-/* The first pass: strings, kinds of values, and how long the tables are. */
+/* The first pass reads strings, kinds of values, and how long the tables are. */
 static bool otlp_count(struct otlp *otlp, const struct proto_field *field)
 {
 	uint64_t type[PPROF_VALUE_TYPE_UNIT + 1];
@@ -401,7 +401,7 @@ static bool otlp_walk(struct otlp *otlp, struct proto_bytes content,
 	return !content.n;
 }
 
-/* Element 0 of each table but the strings: pprof has an empty one. */
+/* Puts an empty element 0 into each table but the strings, where pprof has one. */
 static void otlp_begin(struct otlp *otlp)
 {
 	for (uint32_t table = DICTIONARY_MAPPING; table <= DICTIONARY_STACK; table++)
@@ -448,7 +448,7 @@ static bool otlp_convert(struct otlp *otlp, struct proto_bytes content)
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-/* Stores look for these names. The other labels keep theirs. */
+/* The names that stores look for. Other labels keep their names. */
 static const char *otlp_name(const char *label)
 {
 	if (strcmp(label, "service_name") == 0)

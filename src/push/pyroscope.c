@@ -24,7 +24,7 @@
 #define PYROSCOPE_CONTENT "application/octet-stream"
 #define PYROSCOPE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-/* Percent-encoded (RFC 3986, 2.1). */
+/* Appends text, percent-encoded (RFC 3986, 2.1). */
 static void pyroscope_put(FILE *file, const char *text)
 {
 	for (; *text; text++) {
@@ -61,7 +61,7 @@ static void pyroscope_put_labels(FILE *file, const struct labels *labels)
 	pyroscope_put(file, *before == ',' ? "}" : "{}");
 }
 
-/* NULL: out of memory. */
+/* Makes the URL of a request, which the caller frees. NULL: out of memory. */
 static char *pyroscope_url(const char *base, const struct push_settings *settings,
 			   const struct push_profile *profile)
 {

@@ -34,19 +34,19 @@ struct queue_header {
 	struct push_profile profile;
 };
 
-/* Where the head is besides. */
+/* Where the head is, besides in memory. */
 enum head_place {
-	HEAD_NOWHERE, /* it came from memory */
-	HEAD_SPOOL,   /* its file is the first one */
-	HEAD_REMOVED, /* it was, until the spool needed room */
+	HEAD_NOWHERE, /* nowhere: the head came from memory */
+	HEAD_SPOOL,   /* the head's file is the first one of the spool */
+	HEAD_REMOVED, /* the head's file was there until the spool needed room */
 };
 
 struct queue {
-	struct entry **entries; /* in memory: FIRST .. N - 1, oldest first */
+	struct entry **entries; /* entries in memory, from first to n - 1, oldest first */
 	size_t first, n, capacity;
 	uint64_t bytes, max_bytes;
-	struct folder *spool; /* NULL: none */
-	struct entry *head;   /* NULL: nothing was asked for */
+	struct folder *spool; /* the folder; NULL without a spool */
+	struct entry *head;   /* the entry that is being sent, or NULL */
 	enum head_place place;
 	uint64_t sequence; /* number of the next entry */
 	uint64_t lost;     /* entries lost besides those that the spool removed */
@@ -117,7 +117,7 @@ static uint64_t queue_cost(const struct entry *entry)
 	return sizeof(*entry) + entry->size_bytes;
 }
 
-/* The oldest in memory, which is the caller's then; NULL: none. */
+/* Takes the oldest entry in memory, which the caller then owns; or NULL. */
 static struct entry *queue_take(struct queue *queue)
 {
 	struct entry *entry;
@@ -153,7 +153,7 @@ static uint64_t queue_first_file(const struct queue *queue)
 	return name ? strtoull(name + strlen(QUEUE_PREFIX), NULL, 16) : UINT64_MAX;
 }
 
-/* Writes ENTRY as the youngest. Old files may have to go. */
+/* Writes ENTRY to the spool as the youngest. Old files may be removed for it. */
 static bool queue_write(struct queue *queue, const struct entry *entry)
 {
 	struct queue_header header = { .magic = QUEUE_MAGIC, .profile = entry->profile };
@@ -172,7 +172,7 @@ static bool queue_write(struct queue *queue, const struct entry *entry)
 	written = !error;
 	error_destroy(error);
 	if (queue->head && queue->place == HEAD_SPOOL && queue_first_file(queue) != first) {
-		queue->place = HEAD_REMOVED; /* it is being sent, and so it is not lost */
+		queue->place = HEAD_REMOVED; /* the head is being sent, so it is not lost */
 		queue->not_lost++;
 	}
 	return written;
@@ -205,7 +205,7 @@ static struct entry *queue_decode(const unsigned char *bytes, size_t size_bytes)
 	return entry;
 }
 
-/* The oldest of the spool becomes the head. Files that are none of ours, or torn, are lost. */
+/* Makes the oldest entry of the spool the head. Foreign or torn files are lost. */
 static void queue_load(struct queue *queue)
 {
 	while (!queue->head && queue->spool && folder_count(queue->spool)) {
@@ -257,7 +257,7 @@ void queue_pop(struct queue *queue)
 	queue->head = NULL;
 }
 
-/* The oldest in memory again. There is room before the others: it was taken from there. */
+/* Puts the head back as the oldest entry in memory. There is room: it was taken from there. */
 static void queue_put_back(struct queue *queue, struct entry *entry)
 {
 	if (!queue->first) { /* queue_append() has closed the gap */

@@ -18,13 +18,14 @@ struct queue;
  */
 struct xtop_error *queue_create(int folder, uint64_t memory_bytes, uint64_t spool_bytes,
 				struct queue **queuep, struct xtop_error **warningp);
-void queue_destroy(struct queue *queue); /* NULL allowed; forgets what is in memory */
-void queue_add(struct queue *queue, struct entry *entry); /* which the queue then owns */
-/* The oldest, until queue_pop() or queue_leave(). It stays the queue's. NULL: there is none. */
+void queue_destroy(struct queue *queue); /* forgets entries in memory; QUEUE may be NULL */
+void queue_add(struct queue *queue, struct entry *entry); /* the queue owns ENTRY then */
+/* The oldest entry, valid until queue_pop() or queue_leave(); NULL if the queue is empty. */
 const struct entry *queue_peek(struct queue *queue);
-void queue_pop(struct queue *queue);   /* what queue_peek() returned is done with */
-void queue_leave(struct queue *queue); /* not now: it may be dropped, like all others */
-/* Writes all to the spool, for the next run. What has no room there is dropped. */
+void queue_pop(struct queue *queue);   /* removes the entry of queue_peek() */
+/* keeps the entry of queue_peek() for later; it may be dropped */
+void queue_leave(struct queue *queue);
+/* Writes all entries to the spool for the next run. Entries without room there are dropped. */
 void queue_save(struct queue *queue);
 size_t queue_count(const struct queue *queue);
 uint64_t queue_bytes(const struct queue *queue);

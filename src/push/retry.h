@@ -15,12 +15,12 @@
 #define RETRY_ASKED_S   3600 /* a server may ask for this wait at most (Retry-After) */
 
 struct retry {
-	unsigned failures; /* in a row */
-	uint64_t due_ns;   /* 0: now */
+	unsigned failures; /* number of failures in a row */
+	uint64_t due_ns;   /* when the next attempt is due; 0: now */
 };
 
 void retry_succeed(struct retry *retry);
-/* ASKED_S: what the server asked for; 0: nothing. CHANCE: 0 .. 1. */
+/* Counts a failure. ASKED_S is the wait that the server asked for, or 0; CHANCE is 0 .. 1. */
 void retry_fail(struct retry *retry, uint64_t now_ns, uint64_t asked_s, double chance);
 bool retry_is_due(const struct retry *retry, uint64_t now_ns);
 

@@ -25,27 +25,30 @@ struct sender_process {
 };
 
 struct target_ops {
-	/* With all rights: what must be loaded. */
+	/* Loads what must be loaded, with all rights. */
 	struct xtop_error *(*prepare)(struct sender_process *process, void **statep);
 	/*
 	 * Without rights. FOLDER, which is the state's from now on, may be -1. STATE can be used
 	 * after an error, too.
 	 */
 	struct xtop_error *(*open)(void *state, int folder);
-	void (*add)(void *state, struct entry *entry); /* which the state then owns */
-	/* Works; before that, waits for SOCKET (-1: none) or its own, for WAIT_MS at most. */
+	void (*add)(void *state, struct entry *entry); /* the state owns ENTRY then */
+	/*
+	 * Waits for SOCKET, which may be -1, or sockets of its own, for WAIT_MS at most; then
+	 * works.
+	 */
 	void (*turn)(void *state, int socket, int wait_ms);
-	/* Whether something can be done before UNTIL_NS. */
+	/* Whether there is something to do before UNTIL_NS. */
 	bool (*has_work)(void *state, uint64_t until_ns);
-	void (*close)(void *state); /* keeps what can be kept */
+	void (*close)(void *state); /* keeps what can be kept for the next run */
 };
 
 extern const struct target_ops files_ops, stores_ops;
 
-/* What the process is started with: its context is a struct sender_process. */
+/* The body of the process. The context is a struct sender_process. */
 struct xtop_error *process_open(void *context);
 void process_run(void *context, int socket, int folder);
-/* Ends the texts of a PROFILE that somebody else has written. */
+/* Puts a NUL at the end of each text of a PROFILE that another process has written. */
 void process_terminate(struct push_profile *profile);
 
 #endif

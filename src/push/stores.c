@@ -205,7 +205,7 @@ static struct xtop_error *stores_build(struct stores *stores, const struct entry
 	return pyroscope_request(base, process->settings, entry, &stores->request);
 }
 
-/* A profile of which no request can be made is refused: it would hold up the others for ever. */
+/* Refuses a profile of which no request can be made: it would hold up the others for ever. */
 static void stores_begin(struct stores *stores)
 {
 	const struct entry *entry = queue_peek(stores->queue);
@@ -226,7 +226,7 @@ static void stores_begin(struct stores *stores)
 	error_destroy(error);
 }
 
-/* Not longer than until the next attempt. */
+/* WAIT_MS, or less if the next attempt is due earlier. */
 static int stores_wait_ms(const struct stores *stores, int wait_ms)
 {
 	uint64_t now_ns = clock_now_ns();

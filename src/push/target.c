@@ -18,7 +18,7 @@ static bool target_has_scheme(const char *url, const char *scheme, const char **
 	return true;
 }
 
-/* Everybody on this machine sees a command line. */
+/* Refuses a password in the URL: everybody on this machine sees a command line. */
 static struct xtop_error *target_check_store(const char *url, const char *rest)
 {
 	size_t host = strcspn(rest, "/?#");

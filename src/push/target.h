@@ -15,7 +15,7 @@ struct target {
 	char base[TARGET_URL_BYTES];   /* a store's URL without slashes at its end */
 };
 
-/* The text must outlive TARGET. Error: the URL, and what is allowed. */
+/* Parses a URL, which must outlive TARGET. Error: the URL is not allowed; says what is. */
 struct xtop_error *target_parse(const char *url, struct target *target);
 
 #endif

@@ -10,7 +10,7 @@
  * content has no byte or more than MAX_BYTES, or there is no memory.
  */
 void *zip_unpack(const void *bytes, size_t size_bytes, size_t max_bytes, size_t *size_bytesp);
-/* A gzip file of that content, which the caller frees. NULL: no memory. */
+/* Makes a gzip file of the content, which the caller frees. NULL: out of memory. */
 void *zip_pack(const void *bytes, size_t size_bytes, size_t *size_bytesp);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define PUSH_NAME_BYTES        256
 #define PUSH_MAX_LABELS        32
-#define PUSH_MAX_PROFILE_BYTES (16U << 20) /* compressed */
+#define PUSH_MAX_PROFILE_BYTES (16U << 20) /* limit for a compressed profile */
 
 /* The sender of profiles, as main sees it. */
 struct push;
