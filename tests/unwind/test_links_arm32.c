@@ -12,18 +12,20 @@
 
 #define CODE 0xc0010000
 
-static const void *code;
-static size_t code_bytes;
-static unsigned n_reads;
-static bool closed;
+static struct {
+	const void *bytes;
+	size_t size_bytes;
+	unsigned n_reads;
+	bool closed;
+} code;
 
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	(void)context;
-	n_reads++;
-	if (address - CODE > code_bytes || size_bytes > code_bytes - (address - CODE))
+	code.n_reads++;
+	if (address - CODE > code.size_bytes || size_bytes > code.size_bytes - (address - CODE))
 		return 0;
-	memcpy(buffer, (const char *)code + (address - CODE), size_bytes);
+	memcpy(buffer, (const char *)code.bytes + (address - CODE), size_bytes);
 	return size_bytes;
 }
 
@@ -31,14 +33,14 @@ static bool find_function(void *context, uint64_t address, uint64_t *start, uint
 {
 	(void)context;
 	*start = CODE;
-	*end = CODE + code_bytes;
+	*end = CODE + code.size_bytes;
 	return address >= *start && address < *end;
 }
 
 static void close_code(void *context)
 {
 	(void)context;
-	closed = true;
+	code.closed = true;
 }
 
 /*
@@ -55,8 +57,8 @@ static void check_function(const void *bytes, size_t size_bytes, const uint8_t *
 	char text[64] = "";
 	size_t at = 0, n = strlen(expected);
 
-	code = bytes;
-	code_bytes = size_bytes;
+	code.bytes = bytes;
+	code.size_bytes = size_bytes;
 	error_destroy(links_create(&source, &links));
 	for (size_t i = 0; i < n; i++) {
 		bool in_link = false, known = links_find(links, CODE + at, steps, &in_link);
@@ -65,9 +67,9 @@ static void check_function(const void *bytes, size_t size_bytes, const uint8_t *
 		at += steps ? steps[i] : 4;
 	}
 	check_string(text, expected, what);
-	closed = false;
+	code.closed = false;
 	links_destroy(links);
-	check(closed, "%s: the source is closed", what);
+	check(code.closed, "%s: the source is closed", what);
 }
 
 #define CHECK_ARM(expected, what, ...)                                                            \
@@ -122,14 +124,14 @@ static void test_cache(void)
 	struct links *links = NULL;
 	bool in_link = true;
 
-	code = bytes;
-	code_bytes = sizeof(bytes);
-	n_reads = 0;
+	code.bytes = bytes;
+	code.size_bytes = sizeof(bytes);
+	code.n_reads = 0;
 	error_destroy(links_create(&source, &links));
 	for (unsigned i = 0; i < 10; i++)
 		check(links_find(links, CODE + 8, false, &in_link) && !in_link,
 		      "code of a known function gives an answer");
-	check_u64(n_reads, 1, "code is read once");
+	check_u64(code.n_reads, 1, "code is read once");
 	check(!links_find(links, CODE + 0x100000, false, &in_link),
 	      "code of an unknown function gives no answer");
 	links_destroy(links);

@@ -47,19 +47,19 @@ static const char script[] =
 	"    ''.join(str(i) for i in range(3000)); {i: i * i for i in range(3000)}\n"
 	"    eval('+'.join(map(str, range(200)))); 2 ** 3000 % 97\n";
 
-static pid_t child;
-
-/* Code that is mapped. The first image is the program's own. */
+/* The stopped program. The first image is the program's own. */
 static struct {
-	uint64_t start, end, bias;
-	struct image *image;
-} images[MAX_IMAGES];
-static unsigned n_images;
-
-static int program_fd;
-static struct elf_file program;           /* its bytes, for reading instructions */
-static struct unwind_tables instructions; /* of the program: nothing but its instructions */
-static bool by_instructions;              /* find_code() gives those instead of its tables */
+	pid_t pid;
+	struct {
+		uint64_t start, end, bias;
+		struct image *image;
+	} images[MAX_IMAGES];
+	unsigned n_images;
+	int fd;
+	struct elf_file file;              /* the program's bytes, for reading instructions */
+	struct unwind_tables instructions; /* the program's tables: only its instructions */
+	bool by_instructions;              /* find_code() gives `instructions` for the program */
+} child;
 
 static struct {
 	struct sample_vcpu vcpu;
@@ -74,9 +74,9 @@ static void read_maps(void)
 	char path[64], line[512], name[256];
 	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", child);
+	snprintf(path, sizeof(path), "/proc/%d/maps", child.pid);
 	maps = fopen(path, "r");
-	while (maps && fgets(line, sizeof(line), maps) && n_images < MAX_IMAGES) {
+	while (maps && fgets(line, sizeof(line), maps) && child.n_images < MAX_IMAGES) {
 		struct loads loads = { 0 };
 		unsigned long start, end, offset;
 		char rights[8];
@@ -88,13 +88,13 @@ static void read_maps(void)
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		must(image_create(name, &images[n_images].image));
-		must(image_read_host_elf(images[n_images].image, fd, &loads));
-		images[n_images].start = start;
-		images[n_images].end = end;
-		loads_bias(&loads, start, offset, &images[n_images].bias);
+		must(image_create(name, &child.images[child.n_images].image));
+		must(image_read_host_elf(child.images[child.n_images].image, fd, &loads));
+		child.images[child.n_images].start = start;
+		child.images[child.n_images].end = end;
+		loads_bias(&loads, start, offset, &child.images[child.n_images].bias);
 		close(fd);
-		n_images++;
+		child.n_images++;
 	}
 	if (maps)
 		fclose(maps);
@@ -103,7 +103,7 @@ static void read_maps(void)
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	(void)context;
-	return read_file_code(&program, address, buffer, size_bytes);
+	return read_file_code(&child.file, address, buffer, size_bytes);
 }
 
 static bool find_no_bounds(void *context, uint64_t address, uint64_t *start, uint64_t *end)
@@ -120,13 +120,13 @@ static void read_instructions(void)
 	struct code_source source = { .read = read_code, .find_function = find_no_bounds };
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", child);
-	program_fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(elf_file_init_host(&program, program_fd, path, &limits));
-	source.entries.elf = program.header.e_entry;
-	must(unwind_tables_build_computed(&instructions, &source,
-					  images[0].start - images[0].bias,
-					  images[0].end - images[0].bias));
+	snprintf(path, sizeof(path), "/proc/%d/exe", child.pid);
+	child.fd = open(path, O_RDONLY | O_CLOEXEC);
+	must(elf_file_init_host(&child.file, child.fd, path, &limits));
+	source.entries.elf = child.file.header.e_entry;
+	must(unwind_tables_build_computed(&child.instructions, &source,
+					  child.images[0].start - child.images[0].bias,
+					  child.images[0].end - child.images[0].bias));
 }
 
 static void find_code(const struct unwind_space *space, uint64_t address, bool tables_needed,
@@ -135,16 +135,18 @@ static void find_code(const struct unwind_space *space, uint64_t address, bool t
 	(void)space;
 	(void)tables_needed;
 	*code = (struct unwind_code){ .start = address, .end = address + 1 };
-	for (unsigned i = 0; i < n_images; i++)
-		if (address >= images[i].start && address < images[i].end)
-			*code = (struct unwind_code){ .start = images[i].start,
-						      .end = images[i].end,
-						      .bias = images[i].bias,
-						      .tables = i == 0 && by_instructions
-									? &instructions
-									: &images[i].image->tables,
-						      .mapped = true,
-						      .possible = true };
+	for (unsigned i = 0; i < child.n_images; i++)
+		if (address >= child.images[i].start && address < child.images[i].end)
+			*code = (struct unwind_code){
+				.start = child.images[i].start,
+				.end = child.images[i].end,
+				.bias = child.images[i].bias,
+				.tables = i == 0 && child.by_instructions
+						  ? &child.instructions
+						  : &child.images[i].image->tables,
+				.mapped = true,
+				.possible = true
+			};
 }
 
 static bool find_no_function(const struct unwind_space *space, uint64_t address, uint64_t *start)
@@ -165,8 +167,8 @@ static bool start(void)
 
 	if (pipe(ends))
 		return false;
-	child = fork();
-	if (child == 0) {
+	child.pid = fork();
+	if (child.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(ends[1], STDOUT_FILENO);
 		execl(PROGRAM, PROGRAM, "-c", script, NULL);
@@ -181,17 +183,17 @@ static bool stop(struct user_regs_struct *regs)
 {
 	int status;
 
-	return ptrace(PTRACE_SEIZE, child, 0, 0) == 0 &&
-	       ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0 &&
-	       waitpid(child, &status, 0) == child && WIFSTOPPED(status) &&
-	       ptrace(PTRACE_GETREGS, child, 0, regs) == 0;
+	return ptrace(PTRACE_SEIZE, child.pid, 0, 0) == 0 &&
+	       ptrace(PTRACE_INTERRUPT, child.pid, 0, 0) == 0 &&
+	       waitpid(child.pid, &status, 0) == child.pid && WIFSTOPPED(status) &&
+	       ptrace(PTRACE_GETREGS, child.pid, 0, regs) == 0;
 }
 
 static void copy_stack(const struct user_regs_struct *regs)
 {
 	struct iovec to = { record.bytes, sizeof(record.bytes) };
 	struct iovec from = { (void *)(uintptr_t)regs->rsp, sizeof(record.bytes) };
-	ssize_t got = process_vm_readv(child, &to, 1, &from, 1, 0);
+	ssize_t got = process_vm_readv(child.pid, &to, 1, &from, 1, 0);
 
 	record.vcpu = (struct sample_vcpu){
 		.size_bytes = sizeof(record),
@@ -248,12 +250,12 @@ static void sample(void)
 
 	if (stopped)
 		copy_stack(&regs);
-	ptrace(PTRACE_DETACH, child, 0, 0);
+	ptrace(PTRACE_DETACH, child.pid, 0, 0);
 	if (!stopped)
 		return;
-	by_instructions = false;
+	child.by_instructions = false;
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &by_tables);
-	by_instructions = true;
+	child.by_instructions = true;
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &alone);
 	if (by_tables.stop == UNWIND_COMPLETE)
 		compare_chains(&by_tables, &alone);
@@ -264,11 +266,11 @@ int main(void)
 	struct user_regs_struct regs;
 
 	if (!start() || !stop(&regs)) {
-		kill(child, SIGKILL);
+		kill(child.pid, SIGKILL);
 		printf("1..0 # SKIP no python3 here, or no right to trace it\n");
 		return 0;
 	}
-	ptrace(PTRACE_DETACH, child, 0, 0);
+	ptrace(PTRACE_DETACH, child.pid, 0, 0);
 	read_maps();
 	read_instructions();
 	for (unsigned i = 0; i < N_SAMPLES; i++) {
@@ -277,18 +279,19 @@ int main(void)
 		nanosleep(&nap, NULL);
 		sample();
 	}
-	kill(child, SIGKILL);
+	kill(child.pid, SIGKILL);
 	printf("# %s: of %u chains that are whole by tables, %u are the same by instructions, %u end "
 	       "early, %u lead elsewhere; %u steps\n",
-	       images[0].image->name, tally.n, tally.same, tally.cut, tally.other, tally.steps);
+	       child.images[0].image->name, tally.n, tally.same, tally.cut, tally.other,
+	       tally.steps);
 	check(tally.n >= N_SAMPLES / 2, "%u chains are whole by tables", tally.n);
 	check(tally.steps >= 5 * tally.n, "%u steps by instructions", tally.steps);
 	check(tally.same * 100 >= tally.n * 95, "95 %% of them are the same by instructions alone");
 	check(tally.other * 100 <= tally.n, "at most one in a hundred leads elsewhere");
-	unwind_tables_deinit(&instructions);
-	elf_file_deinit(&program);
-	close(program_fd);
-	for (unsigned i = 0; i < n_images; i++)
-		image_unref(images[i].image);
+	unwind_tables_deinit(&child.instructions);
+	elf_file_deinit(&child.file);
+	close(child.fd);
+	for (unsigned i = 0; i < child.n_images; i++)
+		image_unref(child.images[i].image);
 	return tap_done();
 }
