@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tests of recordings share: a small file, and what a reader makes of it, or of a copy with
- * some damage:
+ * What the tests of recordings share: a small file, and what a reader makes of it, or of a copy
+ * with some damage:
  *
  *   head | INFO | SYMS [kernel], 3 symbols | SYMS empty | PAGE 5, lines 0 and 3 | TIME | SMPL
  *        | POLL | SMPL | PAGE 5, gone | PAGE 6, line 0 | SMPL | END

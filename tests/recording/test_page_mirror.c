@@ -50,21 +50,22 @@ static void test_lines(void)
 	struct page_mirror *mirror = create(4);
 	char page[GUEST_PAGE_SIZE] = { 0 };
 
-	check(!page_mirror_find(mirror, FRAME(7)), "not there");
+	check(!page_mirror_find(mirror, FRAME(7)), "a page that was never seen is not there");
 	check_u64(see(mirror, 7, page), 1, "a new page of zeros has one line: it is there");
-	check_u64(see(mirror, 7, page), 0, "known");
+	check_u64(see(mirror, 7, page), 0, "a page that was seen before has no new lines");
 	page[0] = page[63] = page[64] = page[4095] = 1;
 	check_u64(see(mirror, 7, page), 1ULL << 63 | 3, "bytes 0, 63, 64 and 4095");
 	page[64] = 0;
 	check_u64(see(mirror, 7, page), 2, "byte 64 is zero again");
-	check(memcmp(page_mirror_find(mirror, FRAME(7)), page, sizeof(page)) == 0, "kept");
+	check(memcmp(page_mirror_find(mirror, FRAME(7)), page, sizeof(page)) == 0,
+	      "a page keeps the lines that were applied");
 	check_u64(see(mirror, 8, page), 1ULL << 63 | 1, "a new page: all lines but zeros");
 	check_u64(count(mirror), 2, "pages");
 	check(page_mirror_remove(mirror, FRAME(7)) && !page_mirror_remove(mirror, FRAME(7)),
-	      "removed, once");
+	      "a page can be removed once");
 	check(!page_mirror_find(mirror, FRAME(7)) && page_mirror_find(mirror, FRAME(8)),
-	      "only this page");
-	check_u64(see(mirror, 7, page), 1ULL << 63 | 1, "new again");
+	      "removing a page leaves the others");
+	check_u64(see(mirror, 7, page), 1ULL << 63 | 1, "a removed page is new again");
 	page_mirror_destroy(mirror);
 	page_mirror_destroy(NULL);
 }
@@ -78,17 +79,19 @@ static void test_change(void)
 	memset(lines, 'a', PAGE_LINE_BYTES);
 	memset(lines + PAGE_LINE_BYTES, 'b', PAGE_LINE_BYTES);
 	check(page_mirror_apply(mirror, FRAME(1), 1ULL << 63 | 2, lines),
-	      "two lines of a new page");
+	      "the reader takes two lines of a new page");
 	page = page_mirror_find(mirror, FRAME(1));
 	check(page[63] == 0 && page[64] == 'a' && page[127] == 'a' && page[128] == 0 &&
 		      page[4031] == 0 && page[4032] == 'b' && page[4095] == 'b',
-	      "in their places, zeros around");
+	      "the reader has the lines in their places, zeros around");
 	check(page_mirror_apply(mirror, FRAME(1), 1, lines) && page[0] == 'a' && page[64] == 'a',
-	      "another is added");
-	check(page_mirror_apply(mirror, FRAME(2), 1, lines), "a second page");
+	      "the reader adds another line");
+	check(page_mirror_apply(mirror, FRAME(2), 1, lines),
+	      "the reader has room for a second page");
 	check(!page_mirror_apply(mirror, FRAME(3), 1, lines) && count(mirror) == 2,
-	      "no room for a third");
-	check(page_mirror_apply(mirror, FRAME(2), 4, lines), "pages that are there still change");
+	      "the reader has no room for a third page");
+	check(page_mirror_apply(mirror, FRAME(2), 4, lines),
+	      "a full reader still changes its pages");
 	check_u64(page_lines_bytes(0x8001), 128, "bytes of two lines");
 	page_mirror_destroy(mirror);
 }
@@ -110,7 +113,7 @@ static void test_who_goes(void)
 	check_u64(count(mirror), 3, "no page has gone by itself");
 	page_mirror_remove(mirror, first);
 	check(page_mirror_update(mirror, FRAME(4), page, &lines, &next) && lines == 1,
-	      "then there is room");
+	      "a removed page leaves room for another");
 	for (uint64_t frame = 1; frame <= 3; frame++)
 		if (frame != first.value && !next.value)
 			next = FRAME(frame); /* the lower of the two that are left */
@@ -195,7 +198,7 @@ static void test_two_sides(void)
 			differences += count_differences(writer, reader, model);
 	}
 	check_u64(differences, 0, "differences between both sides and what was seen");
-	check_u64(count(writer), count(reader), "as many pages");
+	check_u64(count(writer), count(reader), "writer and reader have as many pages");
 	check(count(writer) <= MODEL_PAGES && count(writer) > MODEL_PAGES / 2, "%zu of %d pages",
 	      count(writer), MODEL_PAGES);
 	page_mirror_destroy(writer);

@@ -112,29 +112,31 @@ static void test_versions(void)
 	made_put_u64(made, root, DATA, 1);
 	made_put_u64(made, root, DATA + 0x1000, 77);
 	recording_writer_watch(writer, memory);
-	check_u64(word_at(memory, DATA), 1, "read for sample 1");
+	check_u64(word_at(memory, DATA), 1, "the word that was read for sample 1");
 	record_sample(writer, 10);
 	made_put_u64(made, root, DATA, 2);
 	record_sample(writer, 20);
 	made_put_u64(made, root, DATA, 3);
-	check_u64(word_at(memory, DATA), 3, "read for sample 3");
+	check_u64(word_at(memory, DATA), 3, "the word that was read for sample 3");
 	record_sample(writer, 30);
-	check_u64(word_at(memory, DATA + 0x1000), 77, "read for the poll");
+	check_u64(word_at(memory, DATA + 0x1000), 77, "the word that was read for the poll");
 	recording_writer_write_poll(writer, 40);
 	record_end(writer);
 
 	play_begin(&play);
-	check_u64(word_at(play.memory, DATA), UINT64_MAX, "before sample 1 nothing is there");
+	check_u64(word_at(play.memory, DATA), UINT64_MAX, "no page is there before sample 1");
 	check_u64(play_next(&play), 10, "sample 1");
-	check_u64(word_at(play.memory, DATA), 1, "its word");
-	check_u64(word_at(play.memory, DATA + 0x1000), UINT64_MAX, "not read, not there");
+	check_u64(word_at(play.memory, DATA), 1, "the word for sample 1 in the replay");
+	check_u64(word_at(play.memory, DATA + 0x1000), UINT64_MAX,
+		  "a page that was not read is not there");
 	check_u64(play_next(&play), 20, "sample 2");
-	check_u64(word_at(play.memory, DATA), 1, "the word as it was seen last");
+	check_u64(word_at(play.memory, DATA), 1,
+		  "the word for sample 2 in the replay: as it was seen last");
 	check_u64(play_next(&play), 30, "sample 3");
-	check_u64(word_at(play.memory, DATA), 3, "its word");
-	check_u64(play_next(&play), 40, "the poll");
-	check_u64(word_at(play.memory, DATA + 0x1000), 77, "what it read");
-	check_u64(play_next(&play), 0, "the end");
+	check_u64(word_at(play.memory, DATA), 3, "the word for sample 3 in the replay");
+	check_u64(play_next(&play), 40, "a poll follows sample 3");
+	check_u64(word_at(play.memory, DATA + 0x1000), 77, "the word for the poll in the replay");
+	check_u64(play_next(&play), 0, "the recording ends after the poll");
 	check(!recording_reader_get_complaint(play.reader), "no complaint: %s",
 	      recording_reader_get_complaint(play.reader));
 	play_end(&play);
@@ -148,15 +150,15 @@ static void record_twice(struct recording_writer *writer, struct memory *memory)
 {
 	made_put_u64(made, root, DATA, 1);
 	made_put_u64(made, root, DATA + 0x1000, 7);
-	check_u64(word_at(memory, DATA), 1, "first");
+	check_u64(word_at(memory, DATA), 1, "the first read in the run");
 	made_put_u64(made, root, DATA, 2);
-	check_u64(word_at(memory, DATA), 2, "second");
+	check_u64(word_at(memory, DATA), 2, "the second read in the run");
 	made_refuse(made, root, DATA, true);
-	check_u64(word_at(memory, DATA), UINT64_MAX, "third");
+	check_u64(word_at(memory, DATA), UINT64_MAX, "the third read in the run");
 	made_refuse(made, root, DATA, false);
 	made_put_u64(made, root, DATA, 4);
-	check_u64(word_at(memory, DATA), 4, "fourth");
-	check_u64(word_at(memory, DATA + 0x1000), 7, "another");
+	check_u64(word_at(memory, DATA), 4, "the fourth read in the run");
+	check_u64(word_at(memory, DATA + 0x1000), 7, "another page in the run");
 	record_sample(writer, 10);
 }
 
@@ -174,21 +176,22 @@ static void test_changes_meanwhile(void)
 
 	play_begin(&play);
 	play_next(&play);
-	check_u64(word_at(play.memory, DATA), 1, "first, as then");
-	check_u64(word_at(play.memory, DATA), 2, "second, as then");
-	check_u64(word_at(play.memory, DATA), UINT64_MAX, "third, as then");
-	check_u64(word_at(play.memory, DATA), 4, "fourth, as then");
-	check_u64(word_at(play.memory, DATA + 0x1000), 7, "another, as then");
+	check_u64(word_at(play.memory, DATA), 1, "the first read in the replay");
+	check_u64(word_at(play.memory, DATA), 2, "the second read in the replay");
+	check_u64(word_at(play.memory, DATA), UINT64_MAX, "the third read in the replay");
+	check_u64(word_at(play.memory, DATA), 4, "the fourth read in the replay");
+	check_u64(word_at(play.memory, DATA + 0x1000), 7, "another page in the replay");
 	check_u64(play_next(&play), 20, "next sample");
-	check_u64(word_at(play.memory, DATA), 5, "its word");
+	check_u64(word_at(play.memory, DATA), 5, "the word for the next sample in the replay");
 	play_end(&play);
 
 	/* A replay that reads less often sees the last change at the next sample. */
 	play_begin(&play);
 	play_next(&play);
-	check_u64(word_at(play.memory, DATA), 1, "once");
+	check_u64(word_at(play.memory, DATA), 1, "a change is replayed once");
 	check_u64(play_next(&play), 20, "next sample");
-	check_u64(word_at(play.memory, DATA + 0x1000), 7, "what was not asked for");
+	check_u64(word_at(play.memory, DATA + 0x1000), 7,
+		  "a change that no read waited for is there for the next sample");
 	check_u64(word_at(play.memory, DATA), 5, "its word");
 	play_end(&play);
 }
@@ -282,17 +285,19 @@ static void test_time(void)
 	do
 		times_ns[1] = memory_now_ns(memory);
 	while (times_ns[1] == times_ns[0]);
-	check(times_ns[0] >= before_ns && times_ns[1] > times_ns[0], "which goes on");
+	check(times_ns[0] >= before_ns && times_ns[1] > times_ns[0],
+	      "the time of a memory of now goes on");
 	record_sample(writer, 1);
 	record_sample(writer, 2);
 	record_end(writer);
 
 	play_begin(&play);
 	play_next(&play);
-	check_u64(memory_now_ns(play.memory), times_ns[0], "played: what was said first");
-	check(memory_now_ns(play.memory) > times_ns[0], "and later");
+	check_u64(memory_now_ns(play.memory), times_ns[0], "the first time in the replay");
+	check(memory_now_ns(play.memory) > times_ns[0], "the second time in the replay");
 	play_next(&play);
-	check_u64(memory_now_ns(play.memory), times_ns[1], "at the next sample: the last");
+	check_u64(memory_now_ns(play.memory), times_ns[1],
+		  "the time at the next sample: the last one");
 	play_end(&play);
 }
 
@@ -376,9 +381,10 @@ static void test_late_use(void)
 	record_sample(writer, 2);
 	made_put_u64(made, root, DATA + 0x800, 3);
 	check(memory_read_u64(memory, root, DATA + 0x800, &value) && value == 2,
-	      "as it was when the page was copied");
+	      "a copied page in the run: as it was when it was copied");
 	record_sample(writer, 3);
-	check_u64(word_at(memory, DATA + 0x800), 3, "as it is now");
+	check_u64(word_at(memory, DATA + 0x800), 3,
+		  "a copied page in the run after a refresh: as it is now");
 	record_sample(writer, 4);
 	record_end(writer);
 
@@ -391,7 +397,8 @@ static void test_late_use(void)
 	check(memory_read_u64(play.memory, root, DATA + 0x800, &value) && value == 2,
 	      "the same in the replay: %d", (int)value);
 	play_next(&play);
-	check_u64(word_at(play.memory, DATA + 0x800), 3, "and later");
+	check_u64(word_at(play.memory, DATA + 0x800), 3,
+		  "a copied page in the replay after a refresh");
 	play_end(&play);
 }
 
@@ -400,8 +407,8 @@ static void test_late_use(void)
 
 /*
  * The same steps in a run and in its replay, drawn by SEED: read a word, read pages at once, forget
- * copies, go on to the next sample; in the run the guest changes words in between. Each step's result
- * goes to RESULTS.
+ * copies, go on to the next sample; in the run the guest changes words in between. Each step's
+ * result goes to RESULTS.
  */
 static void take_steps(unsigned seed, struct recording_writer *writer, struct play *play,
 		       uint64_t *results)
@@ -484,31 +491,35 @@ static void test_hostile(void)
 	bool ok = true;
 
 	guest_must(recorded_memory_open(&memory, &recorded));
-	check(!take(recorded, RECORDING_PAGE, 1, 1, 24), "a line that is not there");
-	check(!take(recorded, RECORDING_PAGE, 1, 1, 24 + 128), "two in the place of one");
-	check(!take(recorded, RECORDING_PAGE, 1, UINT64_MAX, 24 + 64), "one in the place of all");
-	check(!take(recorded, RECORDING_PAGE, 1, 1, 8), "half a head");
-	check(!take(recorded, RECORDING_PAGE, 1, 0, 24), "a page goes that never came");
-	check(!take(recorded, RECORDING_TIME, 1, 0, 0), "no time");
-	check(!take(recorded, RECORDING_SAMPLE, 1, 1, 80), "no note at all");
+	check(!take(recorded, RECORDING_PAGE, 1, 1, 24),
+	      "a page with fewer bytes than lines is refused");
+	check(!take(recorded, RECORDING_PAGE, 1, 1, 24 + 128),
+	      "a page with two lines in the place of one is refused");
+	check(!take(recorded, RECORDING_PAGE, 1, UINT64_MAX, 24 + 64),
+	      "a page with one line in the place of all is refused");
+	check(!take(recorded, RECORDING_PAGE, 1, 1, 8), "a page with half a head is refused");
+	check(!take(recorded, RECORDING_PAGE, 1, 0, 24), "a page that never came cannot go");
+	check(!take(recorded, RECORDING_TIME, 1, 0, 0), "a note without a time is refused");
+	check(!take(recorded, RECORDING_SAMPLE, 1, 1, 80), "an empty note is refused");
 	for (uint64_t i = 0; i < 5000; i++)
 		ok &= take(recorded, RECORDING_TIME, i, 0, 8);
-	check(ok && memory_now_ns(memory) == 0, "any number of times");
+	check(ok && memory_now_ns(memory) == 0, "any number of times is taken");
 	recorded_memory_end_turn(recorded);
-	check_u64(memory_now_ns(memory), 4999, "the last");
+	check_u64(memory_now_ns(memory), 4999, "the time if more came than are kept: the last one");
 	for (uint64_t i = 0; i < RECORDING_MAX_PAGES; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 1, 24 + 64);
 	check(ok, "%d pages", RECORDING_MAX_PAGES);
-	check(!take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64), "and not one more");
+	check(!take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64),
+	      "a page more than the limit is refused");
 	record_page_read = 1;
 	for (uint64_t i = 0; i < 10000; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 2, 24 + 64);
-	check(ok, "any number that wait");
+	check(ok, "any number of changes may wait");
 	recorded_memory_end_turn(recorded);
 	record_page_read = 0;
 	check(take(recorded, RECORDING_PAGE, 7ULL << 40, 0, 24) &&
 		      take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64),
-	      "but for one that goes");
+	      "a page that goes may wait, too");
 	recorded_memory_end_turn(recorded);
 	record_page_read = 1000;
 	ok = take(recorded, RECORDING_PAGE, 8ULL << 40, 0, 24);

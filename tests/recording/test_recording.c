@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recordings, written and read back (recorded_file.h): a whole file, a pipe, and what goes wrong while
- * a file is written.
+ * Recordings, written and read back (recorded_file.h): a whole file, a pipe, and what goes wrong
+ * while a file is written.
  */
 #include "config.h"
 
@@ -28,16 +28,16 @@ static void test_write(void)
 	recording_writer_begin(writer, &info, symbols);
 	write_samples(writer);
 	error = recording_writer_close(writer);
-	check(!error, "closed");
+	check(!error, "a whole recording is closed without an error");
 	check(stat(recorded.path_whole, &status) == 0 && (status.st_mode & 07777) == 0600,
-	      "mode 0600");
+	      "a recording has mode 0600");
 	error = recording_writer_open(recorded.path_whole, &writer);
 	check(error && strstr(error_message(error), "exists"), "an existing file is refused");
 	error_destroy(error);
 	symbols_destroy(symbols);
 	read_whole();
-	check(recorded.whole_bytes > 1000 && recorded.whole_bytes % 8 == 0, "%zu bytes",
-	      recorded.whole_bytes);
+	check(recorded.whole_bytes > 1000 && recorded.whole_bytes % 8 == 0,
+	      "the small file has %zu bytes", recorded.whole_bytes);
 }
 
 static void check_recorded_symbols(const struct symbols *symbols)
@@ -46,17 +46,18 @@ static void check_recorded_symbols(const struct symbols *symbols)
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	check_u64(symbols_count(symbols), 2, "images");
-	check_u64(symtab_count(symbols_table(symbols, 0)), 3, "symbols");
-	check_string(symbols_module(symbols, 0), "[kernel]", "module");
-	check_u64(symbols_build_id(symbols, 0)->size_bytes, 3, "build-id");
-	check_u64(symbols_build_id(symbols, 0)->bytes[2], 0xef, "its last byte");
-	check_u64(symbols_build_id(symbols, 0)->address, 0x400, "its address");
+	check_u64(symbols_count(symbols), 2, "images that were read back");
+	check_u64(symtab_count(symbols_table(symbols, 0)), 3, "symbols of the first image");
+	check_string(symbols_module(symbols, 0), "[kernel]", "the module of the first image");
+	check_u64(symbols_build_id(symbols, 0)->size_bytes, 3, "bytes of the build-id");
+	check_u64(symbols_build_id(symbols, 0)->bytes[2], 0xef, "the last byte of the build-id");
+	check_u64(symbols_build_id(symbols, 0)->address, 0x400, "the address of the build-id");
 	check(space_find_symbol(space, 0x10ff, &entry, &mapping) && entry.start == 0x1010 &&
 		      strcmp(entry.name, "_ZN3foo3barEv") == 0,
 	      "a name found by its address");
-	check(!space_find_symbol(space, 0x1100, &entry, &mapping), "an end kept");
-	check(space_find_symbol(space, 0xffffffff80000007, &entry, &mapping), "a high address");
+	check(!space_find_symbol(space, 0x1100, &entry, &mapping), "a symbol's end is kept");
+	check(space_find_symbol(space, 0xffffffff80000007, &entry, &mapping),
+	      "a symbol at a high address is found");
 }
 
 static void check_tick(struct recording_reader *reader, unsigned i)
@@ -91,8 +92,10 @@ static void check_page(struct recording_reader *reader, uint64_t frame, uint64_t
 		      size_bytes == sizeof(*note) + sizeof(*page) + n * 64 &&
 		      page->frame == frame && page->lines == lines,
 	      "page %" PRIu64, frame);
-	check(n < 1 || (at[8] == 2 && at[7] == 0 && at[9] == 0), "its line 0");
-	check(n < 2 || (at[64 + 200 - 192] == 2 && at[64] == 0), "its line 3");
+	check(n < 1 || (at[8] == 2 && at[7] == 0 && at[9] == 0),
+	      "line 0 of the page has its bytes");
+	check(n < 2 || (at[64 + 200 - 192] == 2 && at[64] == 0),
+	      "line 3 of the page has its bytes");
 }
 
 static void test_round_trip(void)
@@ -105,7 +108,8 @@ static void test_round_trip(void)
 	if (symbols_create(&symbols) ||
 	    recording_reader_open(recorded.path_whole, symbols, &reader))
 		abort();
-	check(memcmp(recording_reader_get_info(reader), &want, sizeof(want)) == 0, "info");
+	check(memcmp(recording_reader_get_info(reader), &want, sizeof(want)) == 0,
+	      "INFO is read back byte for byte");
 	check_recorded_symbols(symbols);
 	check_page(reader, 5, 9, 2);
 	check_time(reader, RECORDING_TIME, 1234);
@@ -115,9 +119,10 @@ static void test_round_trip(void)
 	check_page(reader, 5, 0, 0);
 	check_page(reader, 6, 1, 1);
 	check_tick(reader, 2);
-	check(recording_reader_has_memory(reader), "memory");
-	check(!recording_reader_next(reader, &size_bytes), "end");
-	check(!recording_reader_get_complaint(reader), "no complaint");
+	check(recording_reader_has_memory(reader), "the file's version has guest memory");
+	check(!recording_reader_next(reader, &size_bytes), "the reader ends after the last sample");
+	check(!recording_reader_get_complaint(reader),
+	      "the reader has no complaint about a whole file");
 	recording_reader_close(reader);
 	symbols_destroy(symbols);
 	check(!recording_reader_open(recorded.path_whole, NULL, &reader),
@@ -135,15 +140,16 @@ static void test_short_end(void)
 
 	memcpy(older, recorded.whole, recorded.whole_bytes);
 	chunk = (struct recording_chunk *)(older + recorded.whole_bytes - END_BYTES);
-	check_u64(chunk->size_bytes, sizeof(struct recording_chunk_end), "the end mark");
+	check_u64(chunk->size_bytes, sizeof(struct recording_chunk_end), "bytes of the end mark");
 	chunk->size_bytes = RECORDING_END_BYTES;
 	outcome = read_bytes(older, recorded.whole_bytes - END_BYTES + sizeof(*chunk) +
 					    RECORDING_END_BYTES);
 	check_u64(outcome.n_samples, N_SAMPLES, "samples of a file with an older one");
-	check_string(outcome.message, "", "nothing is wrong with it");
+	check_string(outcome.message, "", "the complaint about a file with an older end mark");
 	chunk->size_bytes = RECORDING_END_BYTES - 8;
 	outcome = read_bytes(older, recorded.whole_bytes - END_BYTES + sizeof(*chunk));
-	check(strstr(outcome.message, "end mark is damaged"), "without any: %s", outcome.message);
+	check(strstr(outcome.message, "end mark is damaged"),
+	      "the complaint about an end mark without a number: %s", outcome.message);
 }
 
 /* A pipe has no length. It gives the same samples and the same number of bytes cut off. */
@@ -173,14 +179,15 @@ static void test_no_file(void)
 	struct recording_writer *writer = NULL;
 	struct xtop_error *error;
 
-	check(strstr(read_back("/nonexistent/f").message, "No such file"), "no such file");
-	check(strstr(read_back("/").message, "Is a directory"), "a directory: %s",
+	check(strstr(read_back("/nonexistent/f").message, "No such file"),
+	      "a file that does not exist cannot be opened");
+	check(strstr(read_back("/").message, "Is a directory"), "a directory cannot be opened: %s",
 	      read_back("/").message);
 	error = recording_writer_open("/nonexistent/f", &writer);
 	check(error && !writer && strstr(error_message(error), "folder"),
-	      "a folder that is not there");
+	      "a recording in a folder that is not there is refused");
 	error_destroy(error);
-	check(!recording_writer_close(NULL), "closing nothing");
+	check(!recording_writer_close(NULL), "closing no writer is no error");
 }
 
 /* A limit of the file size fails the write like a full disk: EFBIG when SIGXFSZ is ignored. */
@@ -242,10 +249,11 @@ static void test_discard(void)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/discarded", recorded.folder);
-	check(!recording_writer_open(path, &writer) && access(path, F_OK) == 0, "created");
+	check(!recording_writer_open(path, &writer) && access(path, F_OK) == 0,
+	      "a recording that will be discarded was created");
 	recording_writer_begin(writer, &info, NULL);
 	recording_writer_discard(writer);
-	check(access(path, F_OK) < 0, "discarded: no file");
+	check(access(path, F_OK) < 0, "a discarded recording leaves no file");
 	recording_writer_discard(NULL);
 }
 

@@ -50,7 +50,7 @@ static void test_arm64(void)
 	      "a sample of arm64 is read as it was");
 	check(!recording_reader_next(reader, &size_bytes) &&
 		      !recording_reader_get_complaint(reader),
-	      "and nothing else");
+	      "a recording with one sample of arm64 has nothing else");
 	recording_reader_close(reader);
 }
 
@@ -63,15 +63,16 @@ static void test_sizes_of_samples(void)
 	size_t n;
 
 	memcpy(&chunk, recorded.whole + find_chunk(RECORDING_SAMPLE), sizeof(chunk));
-	check_u64(chunk.size_bytes, 32 + 24 + 208 + 16 + 32, "a sample of x86-64");
+	check_u64(chunk.size_bytes, 32 + 24 + 208 + 16 + 32, "bytes of a sample of x86-64");
 	write_arm64(recorded.path_damaged);
 	file = fopen(recorded.path_damaged, "r");
 	n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
 	if (file)
 		fclose(file);
-	check(n > 168 + sizeof(chunk), "%zu bytes", n); /* head 16, INFO 16 + 136 */
+	check(n > 168 + sizeof(chunk), "a recording of arm64 has INFO and a sample: %zu bytes",
+	      n); /* head 16, INFO 16 + 136 */
 	memcpy(&chunk, bytes + 168, sizeof(chunk));
-	check_u64(chunk.size_bytes, 32 + 24 + 328 + 16 + 32, "a sample of arm64");
+	check_u64(chunk.size_bytes, 32 + 24 + 328 + 16 + 32, "bytes of a sample of arm64");
 }
 
 /* A vCPU that claims fewer bytes than its registers need, or more than there are. */
@@ -185,7 +186,7 @@ static void test_version_1(void)
 	      "version 1: %u samples, %u notes", outcome.n_samples, outcome.n_notes);
 	if (recording_reader_open(recorded.path_damaged, NULL, &reader))
 		abort();
-	check(!recording_reader_has_memory(reader), "no memory");
+	check(!recording_reader_has_memory(reader), "a file of version 1 has no memory");
 	recording_reader_close(reader);
 }
 

@@ -228,31 +228,32 @@ static void test_whole(void)
 		return;
 	check_u64(weight_of(snapshot, "compress"), 50, "compress");
 	check_u64(weight_of(snapshot, "hash"), 130, "hash");
-	check_u64(snapshot->total_weight, 180, "all");
-	check_u64(snapshot->resolver.bad_records, 0, "bad");
+	check_u64(snapshot->total_weight, 180, "samples in the profile: all");
+	check_u64(snapshot->resolver.bad_records, 0, "records that the resolver refused");
 	check_u64(snapshot->run->vcpus[1].states[VCPU_BLOCKED], 200, "vCPU 1 blocked");
 	check_u64(snapshot->time_ns, 5000 * MS + 1990 * MS,
 		  "time of the snapshot: the last sample's");
-	check_u64(snapshot->started_ns, 5000 * MS, "start");
-	check_u64(snapshot->run->sampler.state, SAMPLER_ENDED, "state");
-	check_u64(snapshot->run->sampler.ticks, 200, "ticks");
-	check_u64(snapshot->run->sampler.samples, 200, "samples");
-	check_u64(snapshot->run->sampler.stops, 180, "stops");
-	check_u64(snapshot->run->sampler.idle_ticks, 20, "idle ticks");
-	check_u64(snapshot->run->sampler.late, 1, "late");
-	check_u64(snapshot->run->sampler.retakes, 1, "retakes");
-	check_u64(snapshot->run->sampler.lost, 4, "lost, as the end mark has it");
-	check_u64(snapshot->run->sampler.missed, 1, "missed");
-	check_u64(snapshot->run->sampler.skipped_budget, 2, "skipped");
-	check_u64(snapshot->run->sampler.waited, 3, "waited");
-	check_u64(snapshot->run->sampler.refused, 5, "refused");
+	check_u64(snapshot->started_ns, 5000 * MS, "the start of the profile");
+	check_u64(snapshot->run->sampler.state, SAMPLER_ENDED, "the state after a replay");
+	check_u64(snapshot->run->sampler.ticks, 200, "ticks of a replay: one for each sample");
+	check_u64(snapshot->run->sampler.samples, 200, "samples of a replay");
+	check_u64(snapshot->run->sampler.stops, 180, "stops of a replay");
+	check_u64(snapshot->run->sampler.idle_ticks, 20, "idle ticks of a replay");
+	check_u64(snapshot->run->sampler.late, 1, "late ticks of a replay");
+	check_u64(snapshot->run->sampler.retakes, 1, "retakes of a replay");
+	check_u64(snapshot->run->sampler.lost, 4, "lost ticks, as the end mark has them");
+	check_u64(snapshot->run->sampler.missed, 1, "missed ticks, as the end mark has them");
+	check_u64(snapshot->run->sampler.skipped_budget, 2,
+		  "skipped ticks, as the end mark has them");
+	check_u64(snapshot->run->sampler.waited, 3, "waiting ticks, as the end mark has them");
+	check_u64(snapshot->run->sampler.refused, 5, "refused ticks, as the end mark has them");
 	check_u64(snapshot->run->sampler.elapsed_ns, 2000 * MS, "elapsed: 200 periods");
 	check(snapshot->run->sampler.rate_asked_hz == 100 &&
 		      snapshot->run->sampler.rate_now_hz == 100,
 	      "100 Hz asked and reached (%g)", snapshot->run->sampler.rate_now_hz);
-	check_u64(snapshot->run->stopped.n, 180, "stopped times");
-	check_u64(snapshot->run->stopped.min_ns, 10000, "shortest");
-	check_u64(snapshot->run->stopped.max_ns, 10198, "longest");
+	check_u64(snapshot->run->stopped.n, 180, "stopped times of a replay");
+	check_u64(snapshot->run->stopped.min_ns, 10000, "the shortest stopped time of a replay");
+	check_u64(snapshot->run->stopped.max_ns, 10198, "the longest stopped time of a replay");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -284,13 +285,15 @@ static void test_moments(void)
 	stage_open(&stage, 1U << 20);
 	n_moments = 0;
 	run_replay(&stage);
-	check_u64(counted_ticks(&stage), 350, "all is in the ring");
+	check_u64(counted_ticks(&stage), 350, "the whole recording is in the ring");
 	resolver_run(stage.resolver);
 	check_u64(n_moments, 3, "moments of three and a half seconds");
 	for (size_t i = 0; i < 3; i++) {
-		check_u64(moments[i].time_ns, (8000 + 1000 * i) * MS, "its time");
-		check_u64(moments[i].resolved, 101 + 100 * i, "samples up to it");
-		check_u64(moments[i].counted, 101 + 100 * i, "and as many are counted");
+		check_u64(moments[i].time_ns, (8000 + 1000 * i) * MS,
+			  "the elapsed time in a moment's counters");
+		check_u64(moments[i].resolved, 101 + 100 * i, "samples in front of a moment");
+		check_u64(moments[i].counted, 101 + 100 * i,
+			  "a moment counts the samples in front of it");
 	}
 	stage_close(&stage);
 }
@@ -308,7 +311,7 @@ static void test_paced(void)
 	start = now_ns();
 	snapshot = stage_play(&stage);
 	check(now_ns() - start >= 300 * MS, "0.3 s of recording take no less");
-	check(snapshot && snapshot->total_weight == 3, "three samples");
+	check(snapshot && snapshot->total_weight == 3, "samples of a paced replay");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -328,7 +331,7 @@ static void test_fast_and_quit(void)
 	record_times(times, 3);
 	stage_open(&stage, 4096);
 	snapshot = stage_play(&stage);
-	check(snapshot && snapshot->total_weight == 3, "two hours at once");
+	check(snapshot && snapshot->total_weight == 3, "samples of two hours, replayed at once");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 
@@ -356,7 +359,7 @@ static void test_quit_ring_full(void)
 	record_whole();
 	stage_open(&stage, 4096);
 	thread = stage_start(&stage);
-	check(wait_ticks(&stage, 3), "the ring fills");
+	check(wait_ticks(&stage, 3), "the replay waits when the ring is full");
 	while (ring_used_bytes(stage.ring) < 3200)
 		nap(); /* records here have up to 640 bytes */
 	for (int i = 0; i < 20; i++)
@@ -369,7 +372,7 @@ static void test_quit_ring_full(void)
 		n++;
 	}
 	check(n > 0 && n < 200, "%" PRIu64 " samples in the ring", n);
-	check_u64(counts.ticks, n, "ticks counted");
+	check_u64(counts.ticks, n, "ticks of a replay whose ring was full");
 	stage_close(&stage);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A replay of a unikernel shows what the run showed: its recording has the unwind tables of the
- * file of -k, and of each stack what the walk needed. The samples are those of the tiny guest, which
- * was built without frame pointers, as the lab recorded them in tests/unwind/recorded.
+ * file of -k, and of each stack what the walk needed. The samples are those of the tiny guest,
+ * which was built without frame pointers, as the lab recorded them in tests/unwind/recorded.
  */
 #include "config.h"
 
@@ -64,7 +64,8 @@ static char *stage_run(struct stage *stage, struct recording_reader *reader)
 		resolver_add(stage->resolver, record, size_bytes);
 	must(resolver_snapshot(stage->resolver, &snapshot));
 	text = stacks_tree(snapshot);
-	check_u64(resolver_truncated(&snapshot->resolver), 0, "stacks that are not whole");
+	check_u64(resolver_truncated(&snapshot->resolver), 0,
+		  "stacks of the run that are not whole");
 	snapshot_destroy(snapshot);
 	return text;
 }
@@ -139,7 +140,8 @@ static void test_replay(const char *recorded, const char *file, const char *path
 	again = stage_run(&replay, reader);
 	check(strchr(shown, '\n') && strlen(shown) > 200, "the run showed chains:\n%s", shown);
 	check_string(again, shown, "the replay shows what the run showed");
-	check(!recording_reader_get_complaint(reader), "the recording is whole");
+	check(!recording_reader_get_complaint(reader),
+	      "the reader has no complaint about the recording");
 	recording_reader_close(reader);
 	stage_close(&replay);
 	free(shown);

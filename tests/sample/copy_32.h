@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the tests of copies from kernels of 32 bits share: a guest whose words hold their own
- * addresses, and the pieces that are copied of its vCPU 1. The test makes the guest, in begin(), and
- * its page tables.
+ * addresses, and the pieces that are copied of its vCPU 1. The test makes the guest, in begin(),
+ * and its page tables.
  */
 #ifndef XTOP_TESTS_COPY_32_H
 #define XTOP_TESTS_COPY_32_H
@@ -19,7 +19,9 @@ static uint32_t *word_at(uint32_t address)
 	return (uint32_t *)memory_guest_page(memory, *entry_of(address) >> 12) + address % 4096 / 4;
 }
 
-/* SIZE bytes at ADDRESS; each word holds its own address. VALID: the bits of an entry for a page. */
+/*
+ * SIZE bytes at ADDRESS; each word holds its own address. VALID: the bits of an entry for a page.
+ */
 static void add_valid_pages(uint32_t address, uint32_t size, uint64_t valid)
 {
 	for (uint32_t at = address & ~0xfffU; at < address + size; at += GUEST_PAGE_SIZE) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the tests of copies from Linux on x86-64 share: a guest that works like Linux, with and
- * without page-table isolation, and the pieces that are copied of its vCPU. Each copy runs as in the
- * sampler: in the stop, with what is mapped, into a record that must then pass sample_check().
+ * without page-table isolation, and the pieces that are copied of its vCPU. Each copy runs as in
+ * the sampler: in the stop, with what is mapped, into a record that must then pass sample_check().
  */
 #ifndef XTOP_TESTS_COPY_LINUX_H
 #define XTOP_TESTS_COPY_LINUX_H

@@ -64,10 +64,13 @@ void begin(unsigned n_vcpus)
 void end(void)
 {
 	check(fixture.memory->stops == fixture.memory->releases && !fixture.memory->stopped,
-	      "%u stops, %u releases", fixture.memory->stops, fixture.memory->releases);
-	check(fixture.memory->maps == fixture.memory->unmaps, "%u mapped, %u unmapped",
-	      fixture.memory->maps, fixture.memory->unmaps);
-	check_u64(fixture.memory->misuses, 0, "misuses");
+	      "each stop has a release: %u stops, %u releases", fixture.memory->stops,
+	      fixture.memory->releases);
+	check(fixture.memory->maps == fixture.memory->unmaps,
+	      "each mapped page is unmapped: %u mapped, %u unmapped", fixture.memory->maps,
+	      fixture.memory->unmaps);
+	check_u64(fixture.memory->misuses, 0,
+		  "calls that misuse the guest, such as a mapping in a stop");
 	ring_destroy(fixture.ring);
 	control_destroy(fixture.control);
 	memory_guest_destroy(fixture.memory);
@@ -114,7 +117,7 @@ void read_ring(void)
 			bad++;
 		ring_release(fixture.ring);
 	}
-	check_u64(bad, 0, "bad records");
+	check_u64(bad, 0, "records in the ring that no reader accepts");
 }
 
 void run(unsigned ticks)
@@ -123,7 +126,7 @@ void run(unsigned ticks)
 	sampler_run(&fixture.memory->guest, fixture.control, fixture.ring);
 	control_get_counts(fixture.control, &fixture.counts);
 	read_ring();
-	check_u64(fixture.counts.mapped_pages, 0, "pages mapped at the end");
+	check_u64(fixture.counts.mapped_pages, 0, "pages still mapped when sampling has ended");
 }
 
 void give_stacks(unsigned tick)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tests of the sampler share: a guest in memory, and the samples that were taken of it. The
- * sampler runs on the test's own thread. Each look at the guest, once a tick, calls the scene; the
- * scene changes the guest, and the fixture ends the run after the last tick. Then the fixture reads
- * the ring. The clock is made up: a reading takes READING_NS, and a stop takes what a test says.
+ * What the tests of the sampler share: a guest in memory, and the samples that were taken of it.
+ * The sampler runs on the test's own thread. Each look at the guest, once a tick, calls the scene;
+ * the scene changes the guest, and the fixture ends the run after the last tick. Then the fixture
+ * reads the ring. The clock is made up: a reading takes READING_NS, and a stop takes what a test
+ * says.
  */
 #ifndef XTOP_TESTS_SAMPLER_FIXTURE_H
 #define XTOP_TESTS_SAMPLER_FIXTURE_H

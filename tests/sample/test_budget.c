@@ -74,10 +74,10 @@ static void test_within(void)
 	budget_init(&budget, now_ns);
 	outcome = simulate(&budget, 0.01, &now_ns, 300 * SECOND, SECOND / 100,
 			   40000); /* 20 us at 100 Hz: 0.2 % */
-	check_u64(outcome.ticks - outcome.stops, 0, "skipped");
+	check_u64(outcome.ticks - outcome.stops, 0, "ticks without a stop are skipped");
 	check(budget.share > 0.001 && budget.share < 0.003, "measured share %f", budget.share);
 	check(budget.rate_hz > 98 && budget.rate_hz < 102, "measured rate %f", budget.rate_hz);
-	check_bound(&outcome, 0.01, "within");
+	check_bound(&outcome, 0.01, "a load within the budget");
 }
 
 static void test_binding(void)
@@ -101,7 +101,7 @@ static void test_binding(void)
 		 */
 		check(used > shares[i] * 0.98 && used <= shares[i] * (1 + 1.0 / 3000) + 2e6 / 300e9,
 		      "binding: uses %f of %f", used, shares[i]);
-		check_bound(&outcome, shares[i], "binding");
+		check_bound(&outcome, shares[i], "a load beyond the budget");
 	}
 }
 
@@ -130,7 +130,7 @@ static void test_saved_credit_is_bounded(void)
 	outcome = simulate(&budget, 0.01, &now_ns, SECOND, SECOND / 10000, 2000000);
 	check(outcome.stopped_ns <= 11 * 1000000 + outcome.stop_max_ns,
 	      "after idling: %" PRIu64 " ns in a second", outcome.stopped_ns);
-	check_bound(&outcome, 0.01, "after idling");
+	check_bound(&outcome, 0.01, "stops after idling");
 }
 
 static void test_recovery(void)
@@ -141,15 +141,16 @@ static void test_recovery(void)
 
 	budget_init(&budget, now_ns);
 	simulate(&budget, 0.01, &now_ns, 60 * SECOND, SECOND / 100, 20000);
-	check(budget_allows(&budget, 0.01, now_ns), "before the long stop");
+	check(budget_allows(&budget, 0.01, now_ns), "every tick has a stop before the long one");
 	budget_spend(&budget, 100000000); /* 0.1 s: ten seconds' worth */
 	outcome = simulate(&budget, 0.01, &now_ns, 8 * SECOND, SECOND / 100, 20000);
-	check_u64(outcome.stops, 0, "stops while it is paid back");
+	check_u64(outcome.stops, 0, "stops while a long one is paid back");
 	simulate(&budget, 0.01, &now_ns, 4 * SECOND, SECOND / 100, 20000);
 	outcome = simulate(&budget, 0.01, &now_ns, 10 * SECOND, SECOND / 100, 20000);
-	check_u64(outcome.stops, outcome.ticks, "all ticks again afterwards");
-	check(budget.rate_hz > 98 && budget.rate_hz < 102, "and the full rate is measured: %f",
-	      budget.rate_hz);
+	check_u64(outcome.stops, outcome.ticks,
+		  "every tick has a stop after the long one is paid back");
+	check(budget.rate_hz > 98 && budget.rate_hz < 102,
+	      "the full rate is measured after the long stop: %f", budget.rate_hz);
 }
 
 static void test_share_max(void)
@@ -159,10 +160,10 @@ static void test_share_max(void)
 
 	budget_init(&budget, now_ns);
 	simulate(&budget, 0.5, &now_ns, 10 * SECOND, SECOND / 100, 2000);
-	check(budget.share_max < 0.001, "a light load: %f", budget.share_max);
+	check(budget.share_max < 0.001, "the share of a light load: %f", budget.share_max);
 	simulate(&budget, 0.5, &now_ns, 5 * SECOND, SECOND / 100,
 		 4000000); /* 2 ms at 100 Hz: 20 % */
-	check(budget.share_max > 0.15 && budget.share_max < 0.25, "a heavy one: %f",
+	check(budget.share_max > 0.15 && budget.share_max < 0.25, "the share of a heavy load: %f",
 	      budget.share_max);
 	simulate(&budget, 0.5, &now_ns, 10 * SECOND, SECOND / 100, 2000);
 	check(budget.share < 0.001 && budget.share_max > 0.15,

@@ -80,16 +80,19 @@ static void check_summary(uint64_t *values, size_t n, double percent, const char
 	control_get_stopped(control, &summary);
 	qsort(values, n, sizeof(values[0]), compare_u64);
 	check_u64(summary.n, n, what);
-	check_u64(summary.min_ns, values[0], "min");
-	check_u64(summary.max_ns, values[n - 1], "max");
-	check(fabs(summary.mean_ns - sum / (double)n) <= 1e-6 * sum / (double)n, "mean %f",
-	      summary.mean_ns);
-	check_quantile(summary.p50_ns, sorted_quantile(values, n, 0.50), percent, &summary, "p50");
-	check_quantile(summary.p90_ns, sorted_quantile(values, n, 0.90), percent, &summary, "p90");
-	check_quantile(summary.p99_ns, sorted_quantile(values, n, 0.99), percent, &summary, "p99");
+	check_u64(summary.min_ns, values[0], "the shortest stopped time");
+	check_u64(summary.max_ns, values[n - 1], "the longest stopped time");
+	check(fabs(summary.mean_ns - sum / (double)n) <= 1e-6 * sum / (double)n,
+	      "the mean stopped time %f", summary.mean_ns);
+	check_quantile(summary.p50_ns, sorted_quantile(values, n, 0.50), percent, &summary,
+		       "the median stopped time");
+	check_quantile(summary.p90_ns, sorted_quantile(values, n, 0.90), percent, &summary,
+		       "the stopped time that 90 % do not exceed");
+	check_quantile(summary.p99_ns, sorted_quantile(values, n, 0.99), percent, &summary,
+		       "the stopped time that 99 % do not exceed");
 	for (unsigned i = 0; i < 40; i++)
 		counted += summary.log2[i];
-	check_u64(counted, n, "in the powers of two");
+	check_u64(counted, n, "stops in the counts by powers of two");
 	end();
 }
 
@@ -99,7 +102,7 @@ static void test_distributions(void)
 
 	for (size_t i = 0; i < VALUES_MAX; i++)
 		values[i] = 20000 + next_random() % 1000;
-	check_summary(values, VALUES_MAX, 0.1, "narrow: within a bucket too");
+	check_summary(values, VALUES_MAX, 0.1, "a quantile is right within a bucket, too");
 	for (size_t i = 0; i < VALUES_MAX; i++)
 		values[i] = next_random() % 300;
 	check_summary(values, VALUES_MAX, 1, "where steps are single");
@@ -140,12 +143,12 @@ static void test_extremes(void)
 	control_count_stopped(control, 0);
 	control_get_stopped(control, &summary);
 	check(summary.n == 1 && summary.min_ns == 0 && summary.max_ns == 0 && summary.p50_ns == 0,
-	      "zero");
-	check_u64(summary.log2[0], 1, "zero in the powers of two");
+	      "a stop of 0 ns");
+	check_u64(summary.log2[0], 1, "a stop of 0 ns in the counts by powers of two");
 	control_count_stopped(control, UINT64_MAX);
 	control_count_stopped(control, 1ULL << 41);
 	control_get_stopped(control, &summary);
-	check_u64(summary.max_ns, UINT64_MAX, "max");
+	check_u64(summary.max_ns, UINT64_MAX, "the longest stop, beyond the histogram");
 	check_u64(summary.p99_ns, UINT64_MAX, "beyond the histogram p99 is the max");
 	check_u64(summary.log2[39], 2, "beyond the powers of two");
 	end();
@@ -159,17 +162,22 @@ static void test_extremes(void)
 static void test_stack_hints(void)
 {
 	begin();
-	check_u64(control_get_stack_top(control, CR3, STACK), 0, "nothing learned");
-	check_u64(control_get_stack_top(control, CR3, 0), 0, "nor of address 0");
+	check_u64(control_get_stack_top(control, CR3, STACK), 0,
+		  "the top of a stack of which nothing was learned");
+	check_u64(control_get_stack_top(control, CR3, 0), 0,
+		  "the top at address 0, of which nothing was learned");
 	control_set_stack_top(control, CR3, STACK + 0x3000, STACK + 0x3f58);
-	check_u64(control_get_stack_top(control, CR3, STACK + 0x3000), STACK + 0x3f58, "learned");
+	check_u64(control_get_stack_top(control, CR3, STACK + 0x3000), STACK + 0x3f58,
+		  "the top of a stack that was learned");
 	check_u64(control_get_stack_top(control, CR3, STACK), STACK + 0x3f58,
-		  "for all of its region");
+		  "the top for another address in the region");
 	check_u64(control_get_stack_top(control, CR3, STACK + STACK_REGION_BYTES), 0,
-		  "not for the next");
-	check_u64(control_get_stack_top(control, CR3, STACK - 1), 0, "nor the one before");
+		  "the top for the next region");
+	check_u64(control_get_stack_top(control, CR3, STACK - 1), 0,
+		  "the top for the region before");
 	control_set_stack_top(control, CR3, STACK, STACK + 0x100);
-	check_u64(control_get_stack_top(control, CR3, STACK), STACK + 0x100, "learned anew");
+	check_u64(control_get_stack_top(control, CR3, STACK), STACK + 0x100,
+		  "the top that was learned anew");
 	control_set_stack_top(control, CR3, STACK, STACK + STACK_REGION_BYTES + 64);
 	check_u64(control_get_stack_top(control, CR3, STACK), STACK + STACK_REGION_BYTES + 64,
 		  "a stack longer than its region");
@@ -194,9 +202,9 @@ static void test_hostile_hints(void)
 	}
 	control_set_stack_top(control, CR3, UINT64_MAX - 8, UINT64_MAX);
 	check_u64(control_get_stack_top(control, CR3, UINT64_MAX - 100), UINT64_MAX,
-		  "the last region");
+		  "the top in the last region");
 	control_set_stack_top(control, CR3, 0, 0);
-	check_u64(control_get_stack_top(control, CR3, 0), 0, "address 0");
+	check_u64(control_get_stack_top(control, CR3, 0), 0, "the top at address 0");
 	end();
 }
 
@@ -221,7 +229,7 @@ static void test_hint_collisions(void)
 		known += top != 0;
 		wrong += top && top != address + 8 + i % 1000 * 8;
 	}
-	check_u64(wrong, 0, "answers of another region");
+	check_u64(wrong, 0, "answers that belong to another region");
 	check(known > 2000 && known <= 4096, "%zu of %u regions known", known, n_regions);
 	end();
 }
@@ -234,13 +242,15 @@ static void test_hint_spaces(void)
 
 	begin();
 	control_set_stack_top(control, CR3, user, user + 0x100);
-	check_u64(control_get_stack_top(control, CR3, user), user + 0x100, "of a process");
-	check_u64(control_get_stack_top(control, CR3 + 0x2000, user), 0, "not of another");
+	check_u64(control_get_stack_top(control, CR3, user), user + 0x100,
+		  "the stacks of a process that runs Go");
+	check_u64(control_get_stack_top(control, CR3 + 0x2000, user), 0,
+		  "the stacks of another process are not known");
 	check_u64(control_get_stack_top(control, CR3 | 0x1fff, user), user + 0x100,
-		  "of its other table, with flags");
+		  "the stacks of a process by its other table, with flags");
 	control_set_stack_top(control, CR3, STACK, STACK + 0x100);
 	check_u64(control_get_stack_top(control, CR3 + 0x2000, STACK), STACK + 0x100,
-		  "of the kernel, for all");
+		  "the top of a kernel stack holds for all processes");
 	for (uint64_t i = 0; i < 1000; i++)
 		control_set_stack_top(control, i << 13, user, user + 8 * (i + 1));
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -249,7 +259,8 @@ static void test_hint_spaces(void)
 		known += top != 0;
 		wrong += top && top != user + 8 * (i + 1);
 	}
-	check(!wrong && known > 700, "of a thousand processes: %u known, %u wrong", known, wrong);
+	check(!wrong && known > 700, "stacks of a thousand processes: %u known, %u wrong", known,
+	      wrong);
 	end();
 }
 
@@ -286,17 +297,18 @@ static void test_stacks(void)
 	begin();
 	check(control_get_linux_stacks(control, &stacks) && !stacks.current_per_cpu &&
 		      !stacks.kernel_cr3,
-	      "none at first");
+	      "a guest's stacks are not known at first");
 	control_set_linux_stacks(control, &other);
-	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, 9), "one");
+	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, 9),
+	      "a guest's stacks as they were set");
 	other = some_stacks(UINT32_MAX - 9);
 	control_set_linux_stacks(control, &other);
 	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, UINT32_MAX - 9),
-	      "another");
+	      "a guest's stacks as they were set anew");
 	control_set_linux_stacks(control, NULL);
 	check(control_get_linux_stacks(control, &stacks) && !stacks.current_per_cpu &&
 		      !stacks.irq_above,
-	      "none again");
+	      "a guest's stacks are not known any more");
 	end();
 }
 
@@ -351,14 +363,17 @@ static void test_rate_and_budget(void)
 	check(control_get_budget(control) == 0.01, "budget before it is set");
 	control_set_rate(control, 99);
 	control_set_budget(control, 0.5);
-	check(control_get_rate(control) == 99 && control_get_budget(control) == 0.5, "as set");
-	check(control_get_stride(control) == 1, "each tick before it is set");
+	check(control_get_rate(control) == 99 && control_get_budget(control) == 0.5,
+	      "rate and budget as they were set");
+	check(control_get_stride(control) == 1,
+	      "each tick may give a sample before a stride is set");
 	control_set_stride(control, 2.5);
-	check(control_get_stride(control) == 2.5, "a stride");
+	check(control_get_stride(control) == 2.5, "a stride as it was set");
 	control_set_stride(control, NAN);
-	check(control_get_stride(control) == 1, "no number: each tick");
+	check(control_get_stride(control) == 1,
+	      "a stride that is no number: each tick may give a sample");
 	control_set_stride(control, 1e300);
-	check(control_get_stride(control) == CONTROL_MAX_STRIDE, "bounded");
+	check(control_get_stride(control) == CONTROL_MAX_STRIDE, "a stride is bounded");
 	control_set_watcher_cpu(control, CONTROL_GUARD, 3);
 	control_set_watcher_cpu(control, CONTROL_KEEPER, 4);
 	check(control_get_watchers_cpu(control) == 7, "CPU time of guard and keeper");
@@ -390,8 +405,8 @@ static void test_all_counts(void)
 	for (size_t i = offsetof(struct sampler_counts, rate_asked_hz); i < sizeof(put); i++)
 		if (bytes[i] != ((unsigned char *)&got)[i])
 			check(false, "the counter with byte %zu is handed on", i);
-	check_u64(got.state, SAMPLER_RUNNING, "state");
-	check_u64(got.stopped_ns, put.stopped_ns, "counters");
+	check_u64(got.state, SAMPLER_RUNNING, "the state that the sampler published");
+	check_u64(got.stopped_ns, put.stopped_ns, "the counters that the sampler published");
 	end();
 }
 
@@ -400,14 +415,14 @@ static void test_signals(void)
 	begin();
 	check(!control_is_quitting(control) && !control_is_finishing(control) &&
 		      control_get_resets(control) == 0,
-	      "at first");
+	      "no request of main's at first");
 	control_quit(control);
 	control_finish(control);
 	control_reset_profile(control);
 	control_reset_profile(control);
 	check(control_is_quitting(control) && control_is_finishing(control) &&
 		      control_get_resets(control) == 2,
-	      "then");
+	      "the requests of main's");
 	control_set_hold(control);
 	control_set_guest_known(control, true);
 	check(!control_is_on_hold(control), "no hold once the guest is known");
@@ -429,7 +444,7 @@ static void test_message(void)
 	control_get_counts(control, &got);
 	check(got.state == SAMPLER_GUEST_PAUSED && got.ticks == 5 && got.refused == 7 &&
 		      got.stopped_share == 0.25,
-	      "counts");
+	      "a stop of any length is counted");
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	control_set_message(control, text);
@@ -440,7 +455,8 @@ static void test_message(void)
 		  "a message at the end of a damaged recording");
 	counts.state = SAMPLER_FAILED;
 	control_set_counts(control, &counts);
-	check_u64(strlen(control_get_message(control)), 255, "then the message, cut to its room");
+	check_u64(strlen(control_get_message(control)), 255,
+		  "a message after the failure, cut to its room");
 	end();
 }
 

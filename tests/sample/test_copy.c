@@ -91,28 +91,33 @@ static void test_unknown_top(void)
 {
 	begin();
 	regs->rsp = STACK + 0x100;
-	check_copy(copy(), CUT_NOT_MAPPED, 0, "nothing mapped yet");
+	check_copy(copy(), CUT_NOT_MAPPED, 0, "a stack of which no page is mapped yet");
 	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
-		   "then what is asked of an unknown stack");
+		   "an unknown stack whose pages are mapped");
 	regs->rsp = STACK;
-	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "from the start of a page");
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "an unknown stack, from the start of a page");
 	regs->rsp = STACK + 0xfff;
-	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "from its last byte");
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "an unknown stack, from the last byte of a page");
 	regs->rsp = STACK + 0x123;
-	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "from an odd address");
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "an unknown stack, from an odd address");
 	end();
 }
 
 static void test_ends_of_the_stack(void)
 {
 	begin();
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "up to a page that is not there");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100,
+		   "a stack up to a page that is not there");
 	regs->rsp = STACK_END - 1;
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 1, "one byte");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 1,
+		   "a stack of one byte before a page that is not there");
 	regs->rsp = STACK_END;
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "behind it");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "a stack pointer behind the last page");
 	regs->rsp = 0x0000800000000000;
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "no address");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "a stack pointer that is no address");
 	end();
 }
 
@@ -121,18 +126,20 @@ static void test_learned_top(void)
 	begin();
 	regs->rsp = STACK + 0x800;
 	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x840);
-	check_copy(copy_prepared(), CUT_LIMIT, 0x40, "a short stack");
+	check_copy(copy_prepared(), CUT_LIMIT, 0x40, "a short stack whose end was learned");
 	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x3008);
-	check_copy(copy_prepared(), CUT_LIMIT, 0x2808, "over pages");
+	check_copy(copy_prepared(), CUT_LIMIT, 0x2808, "a learned stack over several pages");
 	control_set_stack_top(control, regs->cr3, STACK, STACK_END);
-	check_copy(copy_prepared(), CUT_LIMIT, 0x3800, "to the end of the stack");
+	check_copy(copy_prepared(), CUT_LIMIT, 0x3800, "a learned stack to the end of its pages");
 	control_set_stack_top(control, regs->cr3, STACK, STACK_END + 0x1000);
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x3800, "and no further");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x3800,
+		   "a learned stack ends where its pages do");
 	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x400);
 	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
 		   "a top below the stack pointer is none");
 	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x800);
-	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "nor one at it");
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "a top at the stack pointer is none");
 	end();
 }
 
@@ -147,10 +154,12 @@ static void test_wrong_top(void)
 	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES,
 		   "a top a megabyte away is cut to 64 KiB");
 	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES);
-	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES, "just 64 KiB");
+	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES,
+		   "a learned stack of just 64 KiB");
 	control_set_stack_top(control, regs->cr3, STACK,
 			      STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES - 1);
-	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES - 1, "one byte less");
+	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES - 1,
+		   "a learned stack of one byte less than 64 KiB");
 	end();
 }
 
@@ -164,9 +173,9 @@ static void test_end_of_addresses(void)
 	add_page(UINT64_MAX & ~GUEST_PAGE_MASK);
 	add_page(0);
 	regs->rsp = UINT64_MAX - 15;
-	check_copy(copy_prepared(), CUT_LIMIT, 15, "at the end of the address space");
+	check_copy(copy_prepared(), CUT_LIMIT, 15, "a stack at the end of the address space");
 	regs->rsp = UINT64_MAX;
-	check_copy(copy_prepared(), CUT_LIMIT, 0, "its last byte");
+	check_copy(copy_prepared(), CUT_LIMIT, 0, "the last byte of the address space");
 	end();
 }
 
@@ -178,10 +187,11 @@ static void test_no_paging(void)
 	regs->cr0 = CR0_PG;
 	regs->cr4 = 0;
 	check_copy(copy_prepared(), CUT_NO_PAGING, 0, "CR4.PAE clear");
-	check_u64(memory->maps, 0, "nothing was mapped for it");
+	check_u64(memory->maps, 0, "pages that were mapped for a vCPU without paging");
 	memory->guest.info.type = GUEST_PV;
 	regs->cr0 = 0;
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "a PV guest's are not looked at");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100,
+		   "control registers of a PV guest do not count");
 	end();
 }
 
@@ -190,7 +200,7 @@ static void test_tables_changed(void)
 	uint64_t *page;
 
 	begin();
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "before");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "a stack before its tables change");
 	page = memory_guest_page(memory, 5000);
 	for (unsigned i = 0; i < 512; i++)
 		page[i] = 7;
@@ -198,14 +208,15 @@ static void test_tables_changed(void)
 	check(copy() == CUT_NOT_MAPPED && size_bytes == 0,
 	      "the page's new frame is not mapped yet");
 	check(copy_prepared() == CUT_NOT_PRESENT && size_bytes == 0x100 && bytes[0] == 7,
-	      "then it is read");
+	      "a page's new frame is read once it is mapped");
 	*memory_guest_entry(memory, regs->cr3, 4, 1, STACK_END - 0x1000) = 0;
-	check(copy() == CUT_NOT_PRESENT && size_bytes == 0, "unmapped by the guest");
+	check(copy() == CUT_NOT_PRESENT && size_bytes == 0, "a page that the guest has unmapped");
 	regs->cr3 = memory_guest_new_table(memory) << 12;
-	check(copy() == CUT_NOT_MAPPED && size_bytes == 0, "another CR3");
+	check(copy() == CUT_NOT_MAPPED && size_bytes == 0,
+	      "a stack that another CR3 does not have");
 	add_page(STACK_END - 0x1000);
 	check(copy_prepared() == CUT_NOT_PRESENT && size_bytes == 0x100 && bytes[8] == 8,
-	      "its own stack is read");
+	      "the stack of another address space");
 	end();
 }
 
@@ -213,13 +224,14 @@ static void test_refused(void)
 {
 	begin();
 	memory->refuse_map = true;
-	check_copy(copy_prepared(), CUT_NOT_MAPPED, 0, "Xen maps nothing");
-	check_u64(memory->refused_maps, 1, "one table is asked for, no more");
-	check_copy(copy_prepared(), CUT_NOT_MAPPED, 0, "at once again");
-	check_u64(memory->refused_maps, 1, "and that not twice");
+	check_copy(copy_prepared(), CUT_NOT_MAPPED, 0, "a stack of which Xen maps nothing");
+	check_u64(memory->refused_maps, 1, "mappings that Xen refused: one table");
+	check_copy(copy_prepared(), CUT_NOT_MAPPED, 0, "a stack that Xen refused a moment ago");
+	check_u64(memory->refused_maps, 1,
+		  "mappings that Xen refused: not asked for again at once");
 	memory->refuse_map = false;
 	copier.now_ns += 2000000000;
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "later it does");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "a stack that Xen maps later");
 	end();
 }
 
@@ -227,13 +239,15 @@ static void test_revoked(void)
 {
 	begin();
 	regs->rsp = STACK + 0xf00;
-	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "before");
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "a stack before a page goes away");
 	memory_guest_revoke(memory, frame_of(STACK + 0x1000));
 	fault_arm();
 	check(copy() == CUT_LIMIT && size_bytes == COPY_UNKNOWN_BYTES,
-	      "a page goes away under the copy");
-	check_u64(fault_disarm(), 1, "faults");
-	check(bytes[0xff] == 0xff && bytes[0x100] == 0 && bytes[0x108] == 0, "zeros stand for it");
+	      "a copy whose page goes away under it");
+	check_u64(fault_disarm(), 1, "faults while a page went away");
+	check(bytes[0xff] == 0xff && bytes[0x100] == 0 && bytes[0x108] == 0,
+	      "a page that went away reads as zeros");
 	end();
 }
 
@@ -249,7 +263,7 @@ static void test_large_pages(void)
 	control_set_stack_top(control, regs->cr3, regs->rsp, 0xffff888000012800);
 	check(copy_prepared() == CUT_LIMIT && size_bytes == 0x2000 && bytes[0] == 0x10 &&
 		      bytes[0x800] == 0x11 && bytes[0x1800] == 0x12,
-	      "through a page of 1 GiB");
+	      "a stack in a page of 1 GiB");
 	end();
 }
 
@@ -267,11 +281,12 @@ static void test_missed_between(void)
 	frame_cache_stop(copier.cache);
 	piece_writer_begin(&writer, copier.cache, (char *)&record, 0);
 	check(piece_writer_read(&writer, root, STACK + 8, &word) == CUT_NONE && word == STACK + 8,
-	      "a page that is mapped");
-	check(piece_writer_read(&writer, root, STACK + 0x1000, &word) == CUT_NOT_MAPPED && writer.missed,
-	      "the next one is not");
+	      "in the stop a mapped page is read");
+	check(piece_writer_read(&writer, root, STACK + 0x1000, &word) == CUT_NOT_MAPPED &&
+		      writer.missed,
+	      "in the stop a page that is not mapped is missed");
 	check(piece_writer_read(&writer, root, STACK + 16, &word) == CUT_NONE && word == STACK + 16,
-	      "the first one again");
+	      "in the stop the mapped page is read again after a miss");
 	end();
 }
 

@@ -99,18 +99,19 @@ static void test_kernel(void)
 {
 	begin();
 	copy(false);
-	check_u64(record.vcpu.task, TASK, "the task, by the number of the CPU");
-	check_u64(copied.n_stacks, 2, "pieces");
-	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "the task's stack");
-	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_u64(record.vcpu.task, TASK, "the task of a system call, by the number of the CPU");
+	check_u64(copied.n_stacks, 2, "pieces of a system call");
+	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "a system call: the task's stack");
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "a system call: the user's stack");
 	put_user(0, ARM32_MODE_SVC);
 	copy(false);
 	check_u64(copied.n_stacks, 1, "a kernel thread has no user's stack");
-	check(copied.user_cut == CUT_NONE, "and none is missing");
+	check(copied.user_cut == CUT_NONE, "a kernel thread misses no page");
 	put_user(USER + 0x6004, ARM32_MODE_USR);
 	regs->arm64.tcr |= 1 << TTBCR_ARM32_EPD0_SHIFT;
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's, which is turned off");
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004,
+		    "a system call: the user's stack by TTBR0, which is turned off");
 	end();
 }
 
@@ -121,10 +122,12 @@ static void test_entering(void)
 	regs->arm64.x[REGISTER_ARM32_SP] = USER + 0x5004;
 	regs->arm64.spsr_el1 = ARM32_MODE_USR;
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004, "the user's, before it is saved");
+	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004,
+		    "a system call that begins: the user's stack before its pointer is saved");
 	regs->arm64.spsr_el1 = ARM32_MODE_SVC;
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "as it was saved");
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004,
+		    "a system call: the user's stack as its pointer was saved");
 	end();
 }
 
@@ -133,10 +136,10 @@ static void test_user(void)
 	begin();
 	set(ARM32_MODE_USR, USER + 0x6004, CODE + 8);
 	copy(true);
-	check_u64(record.vcpu.task, TASK, "the task, in user code");
-	check_piece(0, STACK_FIRST, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_u64(record.vcpu.task, TASK, "the task of user code");
+	check_piece(0, STACK_FIRST, USER + 0x6004, USER + 0x7004, "user code: its stack");
 	check_u64(sample_get_code_frame(&record.vcpu).value, *entry_of(CODE) >> 12,
-		  "the frame of the code");
+		  "the frame of the code that ran");
 	set(ARM32_MODE_USR, STACK, CODE + 8);
 	copy(true);
 	check_u64(copied.n_stacks, 0, "a program's stack pointer into the kernel copies nothing");
@@ -148,9 +151,9 @@ static void test_interrupt(void)
 	begin();
 	set(ARM32_MODE_SVC, IRQ + 0x1f00, 0xc0410000);
 	copy(false);
-	check_piece(0, STACK_FIRST, IRQ + 0x1f00, IRQ_END, "the interrupts' stack");
-	check_piece(1, STACK_LINKED, STACK, STACK_END, "all of the task's stack");
-	check_piece(2, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_piece(0, STACK_FIRST, IRQ + 0x1f00, IRQ_END, "an interrupt: the interrupts' stack");
+	check_piece(1, STACK_LINKED, STACK, STACK_END, "an interrupt: all of the task's stack");
+	check_piece(2, STACK_USER, USER + 0x6004, USER + 0x7004, "an interrupt: the user's stack");
 	end();
 }
 
@@ -159,8 +162,9 @@ static void test_unknown(void)
 	begin();
 	*word_at(TABLE + 4) = PER_CPU + 0x1000000;
 	copy(false);
-	check_u64(record.vcpu.task, 0, "per-CPU area that is not there: no task");
-	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "but the kernel's stack");
+	check_u64(record.vcpu.task, 0, "a per-CPU area that is not there: no task");
+	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END,
+		    "a per-CPU area that is not there: the kernel's stack is copied");
 	end();
 }
 

@@ -18,7 +18,8 @@ static void test_unikernel(void)
 	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "a unikernel");
 	arm->sctlr = 0;
 	copy(false);
-	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING, "without an MMU");
+	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING,
+	      "a vCPU without an MMU has no stack");
 	end();
 }
 
@@ -42,7 +43,7 @@ static void test_32_bits(void)
 	piece = sample_first_stack(&record.vcpu);
 	check(piece->kind == STACK_FIRST && piece->address == sp &&
 		      piece->address + piece->size_bytes == 0xc0346000,
-	      "its stack, from the stack pointer of its mode to the end of the page");
+	      "a kernel of 32 bits: the stack of its mode, to the end of the page");
 	end();
 }
 
@@ -51,16 +52,19 @@ static void test_system_call(void)
 	begin();
 	copy(false);
 	check_pieces(2, "a system call");
-	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "the task's stack");
-	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000, "a page of the user's");
-	check(record.vcpu.task == TASK && record.vcpu.user_cut == CUT_LIMIT, "the task");
+	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "a system call: the task's stack");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000,
+		    "a system call: a page of the user's stack");
+	check(record.vcpu.task == TASK && record.vcpu.user_cut == CUT_LIMIT,
+	      "a system call: the task in SP_EL0");
 	control_set_stack_top(control, registers_space(regs), USER + 0x6000, USER + 0x6100);
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100, "as the resolver has learned");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100,
+		    "a system call: the user's stack as the resolver has learned");
 	put_user(0, EL1H);
 	copy(false);
 	check_pieces(1, "a kernel thread");
-	check(record.vcpu.user_cut == CUT_NONE, "it has no user code");
+	check(record.vcpu.user_cut == CUT_NONE, "a kernel thread has no user code");
 	end();
 }
 
@@ -76,7 +80,7 @@ static void test_user(void)
 	check_piece(0, STACK_FIRST, USER + 0x6000, USER + 0x7000, "user code");
 	check(sample_get_code_frame(&record.vcpu).value == *entry_of(CODE) >> 12 &&
 		      !record.vcpu.task,
-	      "the frame of its code, and no task");
+	      "user code has the frame of its code, and no task");
 	arm->sp_el0 = IRQ;
 	copy(true);
 	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NOT_PRESENT,
@@ -85,8 +89,8 @@ static void test_user(void)
 }
 
 /*
- * CPU 3's word of the table leads from __entry_task to that CPU's, which has the task. The task's mm
- * tells where its first stack ends, and its page tables: the top one lies within a page.
+ * CPU 3's word of the table leads from __entry_task to that CPU's, which has the task. The task's
+ * mm tells where its first stack ends, and its page tables: the top one lies within a page.
  */
 #define CPU_TABLE  UINT64_C(0xffffffc009000fe0)
 #define ENTRY_TASK UINT64_C(0xffffffc0091002f0)
@@ -131,17 +135,19 @@ static void test_entry_task(void)
 	begin_entry_task();
 	enter_user();
 	copy(true);
-	check(record.vcpu.task == TASK, "the task of user code: %#" PRIx64, record.vcpu.task);
-	check_piece(0, STACK_FIRST, USER + 0x6000, USER + 0x7800, "all of its first stack");
+	check(record.vcpu.task == TASK, "user code has its task: %#" PRIx64, record.vcpu.task);
+	check_piece(0, STACK_FIRST, USER + 0x6000, USER + 0x7800,
+		    "user code of a known task: all of its first stack");
 	arm->pstate = EL1H;
 	arm->sp_el1 = STACK_END - 336;
 	copy(false);
-	check(record.vcpu.task == TASK, "of user code that enters the kernel");
-	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7800, "all of its stack, too");
+	check(record.vcpu.task == TASK, "user code that enters the kernel has its task");
+	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7800,
+		    "user code that enters the kernel: all of its stack");
 	arm->pstate = 0;
 	arm->ttbr1 = lower << 12; /* as under page-table isolation */
 	copy(true);
-	check(record.vcpu.task == TASK, "by the kernel's tables, not the vCPU's");
+	check(record.vcpu.task == TASK, "the task is read by the kernel's tables, not the vCPU's");
 	*word_at(ENTRY_TASK + DISTANCE) = USER;
 	copy(true);
 	check(!record.vcpu.task, "a task in the user's half");
@@ -185,15 +191,16 @@ static void test_running(void)
 	check(running.cr3 == lower << 12, "page tables %" PRIx64, running.cr3);
 	arm->sp_el1 = STACK_END - 0x400;
 	copy_now(false);
-	check(!copied.missed && record.vcpu.n_stacks == 2, "no page of a system call is missing");
+	check(!copied.missed && record.vcpu.n_stacks == 2,
+	      "no page of a new task's system call is missing");
 	enter_user();
 	arm->pc = CODE + 0x20;
 	copy_now(true);
-	check(!copied.missed && copied.frame.value, "nor of its user code");
+	check(!copied.missed && copied.frame.value, "no page of a new task's user code is missing");
 	maps = memory->maps;
 	*word_at(STACK_END - 336 + 248) = USER;
 	copy_prepare_task(&copier, 0, walk_root(regs), &running);
-	check(memory->maps == maps, "nothing is read again for the same task");
+	check(memory->maps == maps, "no page is mapped again for a task that goes on");
 	*word_at(TASK + 64) = 0;
 	running.task = 0;
 	copy_prepare_task(&copier, 0, walk_root(regs), &running);
@@ -210,15 +217,16 @@ static void test_interrupt(void)
 	*word_at(IRQ + 0x3f00) = STACK + 0x3b00;
 	copy(false);
 	check_pieces(3, "an interrupt");
-	check_piece(0, STACK_FIRST, IRQ + 0x3e00, IRQ_END, "the interrupts' stack");
-	check_piece(1, STACK_LINKED, STACK + 0x3b00, STACK_END, "the task's, from its record on");
-	check_piece(2, STACK_USER, USER + 0x6000, USER + 0x7000, "the user's");
+	check_piece(0, STACK_FIRST, IRQ + 0x3e00, IRQ_END, "an interrupt: the interrupts' stack");
+	check_piece(1, STACK_LINKED, STACK + 0x3b00, STACK_END,
+		    "an interrupt: the task's stack from its record on");
+	check_piece(2, STACK_USER, USER + 0x6000, USER + 0x7000, "an interrupt: the user's stack");
 	*word_at(IRQ + 0x3f00) = IRQ + 0x3e40;
 	copy(false);
-	check_pieces(2, "records that do not ascend lead nowhere");
+	check_pieces(2, "an interrupt: records that do not ascend lead nowhere");
 	*word_at(IRQ + 0x3f00) = USER;
 	copy(false);
-	check_pieces(2, "nor does a record in the user's half");
+	check_pieces(2, "an interrupt: a record in the user's half leads nowhere");
 	end();
 }
 
@@ -229,8 +237,9 @@ static void test_entering(void)
 	arm->sp_el0 = USER + 0x6000;
 	arm->sp_el1 = STACK_END - 336;
 	copy(false);
-	check_pieces(1, "entering");
-	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7000, "the user's stack alone");
+	check_pieces(1, "user code is entering the kernel");
+	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7000,
+		    "user code is entering the kernel: its stack alone");
 	end();
 }
 
@@ -261,14 +270,18 @@ static void test_hidden_user(void)
 	begin_hidden();
 	copy(false);
 	check_pieces(2, "TTBR0 is empty");
-	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000, "by the tables of the task's mm");
-	check_u64(sample_get_user_tables(&record.vcpu).value, lower, "the sample says by which");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000,
+		    "TTBR0 is empty: the user's stack by the tables of the task's mm");
+	check_u64(sample_get_user_tables(&record.vcpu).value, lower,
+		  "TTBR0 is empty: the frame of the tables that were used");
 	control_set_stack_top(control, lower << 12, USER + 0x6000, USER + 0x6100);
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100, "as learned from user code");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100,
+		    "TTBR0 is empty: the user's stack as learned from user code");
 	put_user32(USER32 + 0x200, CODE);
 	copy(false);
-	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "of 32 bits");
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
+		    "TTBR0 is empty: a user's stack of 32 bits");
 	put_user(USER + 0x6000, 0);
 	arm->ttbr0 |= ROOT_ARM64_CNP | 7ULL << 48; /* with an address-space identifier */
 	copy(false);
@@ -277,7 +290,8 @@ static void test_hidden_user(void)
 	*word_at(MM + MM_PGD) = IRQ;
 	copy(false);
 	check_pieces(2, "while the kernel copies from the user TTBR0 is the user's");
-	check_u64(sample_get_user_tables(&record.vcpu).value, 0, "and is taken");
+	check_u64(sample_get_user_tables(&record.vcpu).value, 0,
+		  "TTBR0 is the user's: the sample has no other tables");
 	end();
 }
 
@@ -340,7 +354,7 @@ static void test_per_cpu(void)
 	stacks.runstate_per_cpu = variable;
 	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
-	check(copier.stacks.runstate_per_cpu == variable, "arm64 may have a table, too");
+	check(copier.stacks.runstate_per_cpu == variable, "arm64 may have a table of CPUs");
 	check(per_cpu_read_u64(&cpus, &copier, 3, variable + 24, &value) &&
 		      value == (variable + distance + 24) / 8 * 8,
 	      "the CPU's variable: %#" PRIx64, value);
@@ -354,7 +368,7 @@ static void test_per_cpu(void)
 	check(!per_cpu_read_u64(&cpus, &copier, 3, variable, &value),
 	      "a distance into the user's half");
 	copy(false);
-	check_pieces(2, "and the stacks are copied as before");
+	check_pieces(2, "the stacks are copied although a CPU's variable was read");
 	end();
 }
 

@@ -23,12 +23,13 @@ static void test_user32(void)
 	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "32-bit user code");
 	check(sample_get_code_frame(&record.vcpu).value == *entry_of(CODE) >> 12 &&
 		      record.vcpu.cut == CUT_LIMIT,
-	      "the frame of its code, by the kernel's page tables");
+	      "32-bit user code has the frame of its code");
 	control_set_linux_stacks(control, NULL);
 	copy_poll_stacks(&copier);
 	copy(true);
-	check_pieces(1, "before the kernel is known");
-	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "before the kernel is known");
+	check_pieces(1, "32-bit user code before the kernel is known");
+	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100,
+		    "32-bit user code before the kernel is known");
 	end();
 }
 
@@ -38,8 +39,10 @@ static void test_system_call32(void)
 	put_user32((USER32 + 0x200) | 0xbad00000000, CODE);
 	copy(false);
 	check_pieces(2, "a system call of 32-bit code");
-	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "the task's stack");
-	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "the user's, at x13");
+	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END,
+		    "a system call of 32-bit code: the task's stack");
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
+		    "a system call of 32-bit code: the user's stack, at x13");
 	end();
 }
 
@@ -58,28 +61,32 @@ static void test_entering32(void)
 	check_piece(0, STACK_USER, USER32 + 0x180, USER32 + 0x1180, "32-bit code has entered");
 	arm->sp_el1 = STACK_END - 336;
 	copy(false);
-	check_pieces(2, "while registers are saved");
-	check_piece(0, STACK_FIRST, STACK_END - 336, STACK_END, "while registers are saved");
-	check_piece(1, STACK_USER, USER32 + 0x180, USER32 + 0x1180, "the stack is at x13");
+	check_pieces(2, "32-bit code has entered, while registers are saved");
+	check_piece(0, STACK_FIRST, STACK_END - 336, STACK_END,
+		    "32-bit code has entered, while registers are saved");
+	check_piece(1, STACK_USER, USER32 + 0x180, USER32 + 0x1180,
+		    "32-bit code has entered: the user's stack is at x13");
 	arm->x[13] = 0;
 	copy(false);
 	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
-		    "they are cleared: the saved x13");
+		    "32-bit code has entered and x13 is cleared: the saved x13");
 	arm->x[13] = STACK; /* anything */
 	arm->elr_el1 = CODE + 8;
 	copy(false);
 	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
-		    "on the way back: the saved x13");
+		    "on the way back to 32-bit code: the saved x13");
 	arm->x[13] = USER32 + 0x180;
 	arm->elr_el1 = arm->pc; /* of an interrupt in the kernel */
 	arm->spsr_el1 = EL1H;
 	copy(false);
 	check_pieces(2, "on the way back, before ELR_EL1 is the user's");
-	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200, "the saved x13");
+	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
+		    "on the way back, before ELR_EL1 is the user's: the saved x13");
 	put_user(USER + 0x6000, 0);
 	arm->sp_el0 = USER + 0x6000;
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000, "of 64-bit code: SP_EL0");
+	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x7000,
+		    "on the way back to 64-bit code: SP_EL0");
 	arm->spsr_el1 = arm->elr_el1 = 0;
 	copy(false);
 	check_pieces(1, "64-bit code");
@@ -160,7 +167,8 @@ static void test_go(void)
 	check_piece(0, STACK_FIRST, GO_STACK + 8, GO_STACK_END, "a goroutine");
 	*word_at(GO_CURG + GO_G_M) = GO_M + 8;
 	copy(true);
-	check(record.vcpu.n_stacks == 1 && record.vcpu.size_bytes < 6000, "x28 is no g");
+	check(record.vcpu.n_stacks == 1 && record.vcpu.size_bytes < 6000,
+	      "a thread whose x28 is no g has no goroutine");
 	end();
 }
 
@@ -188,8 +196,8 @@ static void test_go_on_g0(void)
 		.ttbr1 = upper << 12,
 	};
 	copy(false);
-	check(record.vcpu.n_stacks == 3 && first_word(2) == GO_PC, "in the kernel: %u pieces",
-	      record.vcpu.n_stacks);
+	check(record.vcpu.n_stacks == 3 && first_word(2) == GO_PC,
+	      "a thread of Go in the kernel has its goroutine: %u pieces", record.vcpu.n_stacks);
 	control_set_go_stacks(control, lower << 12, &other, false);
 	copy(false);
 	check_pieces(2, "a version of Go that has curg elsewhere");

@@ -116,7 +116,7 @@ static void copy(void)
 		.n_vcpus = 1,
 		.weight = SAMPLE_WEIGHT_TICK,
 	};
-	check(sample_check(&record, record.sample.size_bytes), "the record is one");
+	check(sample_check(&record, record.sample.size_bytes), "the record passes the check");
 }
 
 struct want {
@@ -149,7 +149,7 @@ static void test_goroutine(void)
 	control_set_go_stacks(control, regs->cr3, &go_stacks, true);
 	control_set_go_stacks(control, regs->cr3, &go_stacks, false);
 	copy();
-	check_pieces(want, 2, "where C calls Go, g0's as well");
+	check_pieces(want, 2, "a goroutine that C has called: g0's stack as well");
 	end();
 }
 
@@ -164,13 +164,13 @@ static void test_g0(void)
 	set(TLS - 8, THREAD_G0);
 	set(CURG + GO_G_SP, GOROUTINE + 0x1800);
 	copy();
-	check_pieces(want, 2, "on g0's stack");
+	check_pieces(want, 2, "a thread on g0's stack: the goroutine's as well");
 	control_set_stack_top(control, regs->cr3, G0 + 0x2800, G0 + 0x2900);
 	copy();
-	check_pieces(want, 2, "where the stack was used less the last time");
+	check_pieces(want, 2, "a thread on g0's stack that was used less the last time");
 	set(CURG + GO_G_SP, 0);
 	copy();
-	check_pieces(want, 1, "the goroutine has left no stack pointer");
+	check_pieces(want, 1, "a goroutine that has left no stack pointer has no piece");
 	set(M + go_stacks.curg, 0);
 	set(G0 + 0x2f00 - 8, PARKED);
 	set(PARKED + GO_G_SP, OTHER + 0x1f00);
@@ -178,7 +178,7 @@ static void test_g0(void)
 	check_pieces(parked, 2, "the scheduler, after a goroutine was parked");
 	set(PARKED + GO_G_SELF, 0);
 	copy();
-	check_pieces(want, 1, "what lies there is no g");
+	check_pieces(want, 1, "a parked goroutine is none if what lies there is no g");
 	end();
 }
 
@@ -211,7 +211,7 @@ static void test_vdso(void)
 	set(G0 + 0x2810, GOROUTINE + 0x1900);
 	set(CURG + GO_G_SP, GOROUTINE + 0x200); /* of an older call */
 	copy();
-	check_pieces(want, 2, "in the vDSO, with the goroutine as g");
+	check_pieces(want, 2, "a call of the vDSO, with the goroutine as g");
 	end();
 }
 
@@ -227,7 +227,9 @@ static void test_before(void)
 	end();
 }
 
-/* The same on g0's stack, which ends at the thread pointer; only its usual structures are believed. */
+/*
+ * The same on g0's stack, which ends at the thread pointer; only its usual structures are believed.
+ */
 static void test_before_on_g0(void)
 {
 	const uint64_t fs = G0 + 0x3300;
@@ -244,15 +246,15 @@ static void test_before_on_g0(void)
 	check_pieces(want, 2, "on g0's stack, before Go is known");
 	set(CURG + GO_G_M, M + 8);
 	copy();
-	check_pieces(&thread, 1, "what would be curg has another m");
+	check_pieces(&thread, 1, "no Go is guessed if what would be curg has another m");
 	set(CURG + GO_G_M, M);
 	set(fs - 8, TLS);
 	copy();
-	check_pieces(&thread, 1, "what would be g is not in Go's heap");
+	check_pieces(&thread, 1, "no Go is guessed if what would be g is not in Go's heap");
 	set(fs - 8, THREAD_G0);
 	control_set_stack_top(control, regs->cr3, G0 + 0x2800, G0 + 0x2900);
 	copy();
-	check_u64(copied.n_stacks, 1, "a stack that is known is not asked again");
+	check_u64(copied.n_stacks, 1, "no Go is guessed for a stack that is known");
 	end();
 }
 
@@ -277,20 +279,20 @@ static void test_before_on_first_g0(void)
 	check_pieces(want, 2, "the first thread on g0's stack, before Go is known");
 	set(g0 + GO_G_STACK_HIGH, G0 + 0x2800);
 	copy();
-	check_u64(copied.n_stacks, 1, "the stack is not what would be g0's");
+	check_u64(copied.n_stacks, 1, "no Go is guessed if the stack is not what would be g0's");
 	set_g(g0, G0, 0x3000);
 	set(M + GO_M_G0, PROGRAM + 0x200);
 	set_g(PROGRAM + 0x200, G0, 0x3000);
 	copy();
-	check_u64(copied.n_stacks, 1, "what would be g is not g0");
+	check_u64(copied.n_stacks, 1, "no Go is guessed if what would be g is not g0");
 	set(M + GO_M_G0, g0);
 	set(M + go_stacks.curg, 0);
 	copy();
-	check_u64(copied.n_stacks, 1, "there is no goroutine");
+	check_u64(copied.n_stacks, 1, "no Go is guessed if there is no goroutine");
 	set(M + go_stacks.curg, CURG);
 	regs->rip = 0x00007f0000401000ULL;
 	copy();
-	check_u64(copied.n_stacks, 1, "a program that lies anywhere is not asked");
+	check_u64(copied.n_stacks, 1, "no Go is guessed for a program that lies anywhere");
 	end();
 }
 
@@ -302,12 +304,12 @@ static void test_no_go(void)
 	begin(G0 + 0x800);
 	set(THREAD_G0 + GO_G_M, 0);
 	copy();
-	check_pieces(&want, 1, "its g0 has another m");
+	check_pieces(&want, 1, "a thread whose g0 has another m runs no Go");
 	set(THREAD_G0 + GO_G_M, M);
 	set(TLS - 8, 0);
 	control_set_go_stacks(control, regs->cr3, NULL, false);
 	copy();
-	check_pieces(&want, 1, "no Go any more");
+	check_pieces(&want, 1, "a process that runs no Go any more");
 	end();
 }
 

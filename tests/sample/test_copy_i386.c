@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which pieces of stack are copied of a vCPU of a 32-bit Linux guest with PAE: the task by the number
- * of the CPU, its stack, the interrupts' stack, and the user's. Every copy runs as in the sampler: what
- * is mapped outside the stop is copied in the stop.
+ * Which pieces of stack are copied of a vCPU of a 32-bit Linux guest with PAE: the task by the
+ * number of the CPU, its stack, the interrupts' stack, and the user's. Every copy runs as in the
+ * sampler: what is mapped outside the stop is copied in the stop.
  */
 #include "config.h"
 
@@ -89,14 +89,14 @@ static void test_kernel(void)
 {
 	begin();
 	copy(false);
-	check_u64(record.vcpu.task, TASK, "the task, by the number of the CPU");
-	check_u64(copied.n_stacks, 2, "pieces");
-	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "the task's stack");
-	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_u64(record.vcpu.task, TASK, "the task of a system call, by the number of the CPU");
+	check_u64(copied.n_stacks, 2, "pieces of a system call");
+	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "a system call: the task's stack");
+	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "a system call: the user's stack");
 	put_user(0, 0x60);
 	copy(false);
 	check_u64(copied.n_stacks, 1, "a kernel thread has no user's stack");
-	check(copied.user_cut == CUT_NONE, "and none is missing");
+	check(copied.user_cut == CUT_NONE, "a kernel thread misses no page");
 	end();
 }
 
@@ -106,10 +106,10 @@ static void test_user(void)
 	regs->rip = CODE + 8;
 	regs->rsp = USER + 0x6004;
 	copy(true);
-	check_u64(record.vcpu.task, TASK, "the task, in user code");
-	check_piece(0, STACK_FIRST, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_u64(record.vcpu.task, TASK, "the task of user code");
+	check_piece(0, STACK_FIRST, USER + 0x6004, USER + 0x7004, "user code: its stack");
 	check_u64(sample_get_code_frame(&record.vcpu).value, *entry_of(CODE) >> 12,
-		  "the frame of the code");
+		  "the frame of the code that ran");
 	regs->rsp = STACK;
 	copy(true);
 	check_u64(copied.n_stacks, 0, "a program's stack pointer into the kernel copies nothing");
@@ -123,12 +123,14 @@ static void test_interrupt(void)
 	regs->rsp = IRQ + 0x1f00;
 	*word_at(IRQ) = STACK + 0x1d00;
 	copy(false);
-	check_piece(0, STACK_FIRST, IRQ + 0x1f00, IRQ_END, "the interrupts' stack");
-	check_piece(1, STACK_LINKED, STACK + 0x1d00 - 64, STACK_END, "the task's stack");
-	check_piece(2, STACK_USER, USER + 0x6004, USER + 0x7004, "the user's stack");
+	check_piece(0, STACK_FIRST, IRQ + 0x1f00, IRQ_END, "an interrupt: the interrupts' stack");
+	check_piece(1, STACK_LINKED, STACK + 0x1d00 - 64, STACK_END,
+		    "an interrupt: the task's stack");
+	check_piece(2, STACK_USER, USER + 0x6004, USER + 0x7004, "an interrupt: the user's stack");
 	*word_at(IRQ) = STACK + 0x10;
 	copy(false);
-	check_piece(1, STACK_LINKED, STACK, STACK_END, "not below the task's stack");
+	check_piece(1, STACK_LINKED, STACK, STACK_END,
+		    "an interrupt: no byte below the task's stack");
 	*word_at(IRQ) = IRQ + 0x100;
 	copy(false);
 	check_u64(copied.n_stacks, 2, "a link to the same stack is none");
@@ -148,11 +150,15 @@ static void test_entry_stack(void)
 	*word_at(ENTRY_END - 8) = USER + 0x5004;
 	*word_at(ENTRY_END - 4) = 0x7b;
 	copy(false);
-	check_piece(0, STACK_FIRST, ENTRY_END - 20, ENTRY_END, "the entry stack");
-	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004, "the user's, as the processor saved it");
+	check_piece(0, STACK_FIRST, ENTRY_END - 20, ENTRY_END,
+		    "entering the kernel: the entry stack");
+	check_piece(1, STACK_USER, USER + 0x5004, USER + 0x6004,
+		    "entering the kernel: the user's stack as the processor saved it");
 	*word_at(ENTRY_END - 4) = 0x68;
 	copy(false);
-	check_piece(1, STACK_USER, USER + 0x6004, USER + 0x7004, "the task's, if there are other words");
+	check_piece(
+		1, STACK_USER, USER + 0x6004, USER + 0x7004,
+		"entering the kernel: the user's stack by the task's, if other words are there");
 	end();
 }
 
@@ -193,8 +199,9 @@ static void test_unknown(void)
 	begin();
 	*word_at(TABLE + 4) = PER_CPU + 0x1000000;
 	copy(false);
-	check_u64(record.vcpu.task, 0, "per-CPU area that is not there: no task");
-	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END, "but the kernel's stack");
+	check_u64(record.vcpu.task, 0, "a per-CPU area that is not there: no task");
+	check_piece(0, STACK_FIRST, STACK + 0x1c04, STACK_END,
+		    "a per-CPU area that is not there: the kernel's stack is copied");
 	end();
 }
 

@@ -17,11 +17,11 @@ static void test_system_call(void)
 	copy();
 	check_pieces(want, 2, "a system call");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
-	check(copied.task == TASK, "its task is %" PRIx64, copied.task);
+	check(copied.task == TASK, "a system call has the task %" PRIx64, copied.task);
 	control_set_stack_top(control, regs->cr3, USER + 0x8000, USER + 0x8abc);
 	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x3d00);
 	copy();
-	check_pieces(learned, 2, "the user stack as learned, the task's whole");
+	check_pieces(learned, 2, "a system call: the user stack as learned, the task's whole");
 	end();
 }
 
@@ -35,11 +35,11 @@ static void test_task_stack_by_task(void)
 	put_regs(STACK_TOP, 0, 0);
 	put_regs(STACK_TOP - 16, 0x33, USER + 0x8000);
 	copy();
-	check_pieces(want, 2, "top by task->stack, less the padding");
+	check_pieces(want, 2, "the top of the task's stack by task->stack, less the padding");
 	*word_at(PER_CPU + TOP) = STACK_TOP - 16;
 	stacks.top_per_cpu = TOP;
 	copy();
-	check_pieces(want, 2, "the same by the per-cpu top");
+	check_pieces(want, 2, "the top of the task's stack by the per-cpu top");
 	end();
 }
 
@@ -51,9 +51,9 @@ static void test_one_table(void)
 	stacks.kernel_cr3 = 0;
 	regs->cr3 = kernel_cr3;
 	copy();
-	check_pieces(want, 1, "the vCPU's own table for the kernel");
+	check_pieces(want, 1, "the vCPU's own table serves for the kernel");
 	check_cuts(CUT_LIMIT, CUT_NOT_PRESENT);
-	check(copied.task == TASK, "and nothing was mapped for its task");
+	check(copied.task == TASK, "the task is read through the vCPU's own table");
 	end();
 }
 
@@ -68,11 +68,11 @@ static void test_user_mode(void)
 	copy();
 	check_pieces(want, 1, "user code");
 	check_cuts(CUT_LIMIT, CUT_NONE);
-	check(copied.task == TASK, "its task is read through the kernel's table");
+	check(copied.task == TASK, "the task of user code is read through the kernel's table");
 	stacks.kernel_cr3 = 0;
 	copy();
 	check_pieces(want, 1, "user code, no table for the kernel");
-	check(copied.task == 0, "no task then");
+	check(copied.task == 0, "user code has no task without a table for the kernel");
 	end();
 }
 
@@ -89,23 +89,25 @@ static void test_code_frame(void)
 	memory->user[0] = true;
 	regs->rsp = USER + 0x120;
 	copy_now();
-	check(copied.missed && copied.frame.value == 0, "page tables not mapped yet");
+	check(copied.missed && copied.frame.value == 0,
+	      "no code frame while its page tables are not mapped");
 	copy();
-	check_u64(copied.frame.value, frame_of(code), "of user code");
-	check(!frame_cache_find(copier.cache, FRAME(frame_of(code))), "the page is not mapped");
+	check_u64(copied.frame.value, frame_of(code), "the code frame of user code");
+	check(!frame_cache_find(copier.cache, FRAME(frame_of(code))),
+	      "the page of the code frame is not mapped");
 	regs->rip = code + 0x1000;
 	copy();
-	check_u64(copied.frame.value, 0, "a page that is not there");
+	check_u64(copied.frame.value, 0, "no code frame for a page that is not there");
 	regs->rip = 0x0000800000000000ULL;
 	copy();
-	check_u64(copied.frame.value, 0, "an address that is none");
+	check_u64(copied.frame.value, 0, "no code frame for an address that is none");
 	regs->rip = 0xffffffffff600000ULL;
 	copy();
-	check_u64(copied.frame.value, 0, "vsyscall: the kernel's half");
+	check_u64(copied.frame.value, 0, "no code frame for vsyscall, in the kernel's half");
 	regs->rip = code;
 	*memory_guest_entry(memory, regs->cr3, 4, 1, code) = 0x000ffffffffff000ULL | PTE_P;
 	copy();
-	check_u64(copied.frame.value, 0xffffffffffULL, "the last frame there can be");
+	check_u64(copied.frame.value, 0xffffffffffULL, "the code frame with the largest number");
 	stacks.current_per_cpu = 0;
 	copy();
 	check_u64(copied.frame.value, 0, "no code frame for a guest that is no Linux");
@@ -127,32 +129,33 @@ static void test_new_stack(void)
 	memory->user[0] = true;
 	regs->rsp = USER + 0x120;
 	*word_at(MM + START_STACK) = USER + 0x5000;
-	check_user_bytes(0x4ee0, "a program's, to start_stack");
+	check_user_bytes(0x4ee0, "a program's stack, to start_stack");
 	regs->fs_base = USER + 0x2000;
-	check_user_bytes(0x1ee0, "a thread's, to its thread pointer");
+	check_user_bytes(0x1ee0, "a thread's stack, to its thread pointer");
 	control_set_stack_top(control, regs->cr3, regs->rsp, USER + 0x1000);
-	check_user_bytes(0xee0, "what was learned is better");
+	check_user_bytes(0xee0, "a learned end is better than the thread pointer");
 	regs->fs_base = 0;
 	*word_at(MM + START_STACK) = USER + 0x4120;
 	regs->rsp = USER + 0x120 + STACK_REGION_BYTES;
 	copy();
-	check_u64(record.vcpu.n_stacks, 1, "pieces");
+	check_u64(record.vcpu.n_stacks, 1, "pieces of a stack above start_stack");
 	check_u64(sample_first_stack(&record.vcpu)->size_bytes, STACKS_COROUTINE_BYTES,
-		  "a start that is not above the stack pointer is none");
+		  "a start_stack below the stack pointer is none");
 	end();
 	begin();
 	memory->user[0] = true;
 	regs->rsp = USER + 0x120;
 	add_pages(USER + USER_BYTES, 0x1000);
 	*word_at(MM + START_STACK) = USER + 0x121 + SAMPLE_STACK_LIMIT_BYTES;
-	check_user_bytes(STACKS_COROUTINE_BYTES, "nor one too far away");
+	check_user_bytes(STACKS_COROUTINE_BYTES, "a start_stack that is too far away is none");
 	*word_at(MM + START_STACK) = USER + 0x120 + SAMPLE_STACK_LIMIT_BYTES;
-	check_user_bytes(SAMPLE_STACK_LIMIT_BYTES, "just not too far");
+	check_user_bytes(SAMPLE_STACK_LIMIT_BYTES, "a start_stack that is just not too far");
 	*word_at(TASK + TASK_MM) = 0;
-	check_user_bytes(STACKS_COROUTINE_BYTES, "a task without memory");
+	check_user_bytes(STACKS_COROUTINE_BYTES, "a stack of a task without memory");
 	*word_at(TASK + TASK_MM) = MM;
 	stacks.mm_start_stack = 0;
-	check_user_bytes(STACKS_COROUTINE_BYTES, "a kernel whose start_stack nobody knows");
+	check_user_bytes(STACKS_COROUTINE_BYTES,
+			 "a stack in a kernel whose start_stack nobody knows");
 	end();
 }
 
@@ -181,7 +184,7 @@ static void test_entry(void)
 	begin();
 	regs->rsp = USER + 0x9008;
 	copy();
-	check_pieces(want, 1, "just entered");
+	check_pieces(want, 1, "a system call that has just entered the kernel");
 	check_cuts(CUT_LIMIT, CUT_NONE);
 	end();
 }
@@ -197,21 +200,21 @@ static void test_interrupt(void)
 	regs->rsp = IRQ_END - 0x208;
 	*word_at(IRQ_END - 8) = STACK + 0x3a40;
 	copy();
-	check_pieces(want, 3, "on the interrupt stack");
+	check_pieces(want, 3, "an interrupt, on the interrupt stack");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	regs->rsp = IRQ_END - 8;
 	copy();
-	check_pieces(last, 3, "about to leave it");
+	check_pieces(last, 3, "an interrupt that is about to leave its stack");
 	regs->rsp = IRQ_END - 0x208;
 	stacks.irq_stack_per_cpu = 0;
 	copy();
-	check_pieces(want, 3, "whose end is told by the hole behind it");
+	check_pieces(want, 3, "an interrupt stack whose end is told by the hole behind it");
 	add_pages(IRQ_END, 0x4000);
 	copy();
 	check_u64(copied.n_stacks, 2, "no link onto a stack whose end is not known");
 	control_set_stack_top(control, regs->cr3, regs->rsp, IRQ_END);
 	copy();
-	check_pieces(want, 3, "whose end was learned");
+	check_pieces(want, 3, "an interrupt stack whose end was learned");
 	end();
 }
 
@@ -230,7 +233,7 @@ static void test_exception(void)
 	*word_at(EXCEPTION_END - 16) = STACK + 0x3a40;
 	*word_at(EXCEPTION_END - 8) = 0x18;
 	copy();
-	check_pieces(want, 3, "on an exception stack");
+	check_pieces(want, 3, "an exception, on its stack");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	*word_at(EXCEPTION_END - 16) = IRQ_END - 0x80;
 	*word_at(IRQ_END - 8) = STACK + 0x3a40;
@@ -239,7 +242,7 @@ static void test_exception(void)
 	add_pages(EXCEPTION_END, 0x1000);
 	control_set_stack_top(control, regs->cr3, regs->rsp, EXCEPTION_END);
 	copy();
-	check_pieces(both, 4, "without a hole, but learned");
+	check_pieces(both, 4, "an exception stack without a hole whose end was learned");
 	end();
 }
 
@@ -252,7 +255,7 @@ static void test_kernel_thread(void)
 	copy();
 	check_pieces(want, 1, "a kernel thread");
 	check_cuts(CUT_LIMIT, CUT_NONE);
-	check(copied.task == TASK, "has a task");
+	check(copied.task == TASK, "a kernel thread has a task");
 	end();
 }
 
@@ -289,18 +292,19 @@ static void test_retake(void)
 	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
 	copy_now();
-	check(copied.missed && !copied.n_stacks && !copied.task, "at first nothing is mapped");
+	check(copied.missed && !copied.n_stacks && !copied.task,
+	      "nothing is copied while no page is mapped");
 	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
 	copy();
-	check_pieces(want, 3, "then all of it");
+	check_pieces(want, 3, "all stacks are copied once their pages are mapped");
 	memory_guest_map(memory, regs->cr3, USER + 0x8000, 0x4ff); /* the guest moves its page */
 	memory_guest_page(memory, 0x4ff);
 	copy_now();
-	check(copied.missed, "the user's page is another");
-	check_pieces(want, 2, "the others are there");
+	check(copied.missed, "a copy misses the user's page when the guest moved it");
+	check_pieces(want, 2, "the kernel's stacks are copied while the user's page is missing");
 	check_cuts(CUT_LIMIT, CUT_NOT_MAPPED);
 	copy();
-	check_pieces(want, 3, "and that one then");
+	check_pieces(want, 3, "all stacks are copied once the moved page is mapped");
 	end();
 }
 

@@ -29,7 +29,7 @@ static void test_bad_pointers(void)
 		copy();
 		check(copied.task == 0 || copied.task == bad_pointers[i], "a task at %" PRIx64,
 		      bad_pointers[i]);
-		check(copied.n_stacks == 2, "costs nothing else");
+		check(copied.n_stacks == 2, "a wrong task costs no piece of stack");
 	}
 	*word_at(PER_CPU + CURRENT) = TASK;
 	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
@@ -100,7 +100,7 @@ static void test_untouched(void)
 	control_set_stack_top(control, regs->cr3, sp, sp + STACKS_COROUTINE_BYTES);
 	regs->rsp = sp;
 	copy();
-	check_pieces(in_user, 1, "the same in user code");
+	check_pieces(in_user, 1, "user code: the stack from the first page on that is there");
 	end();
 }
 
@@ -116,10 +116,11 @@ static void test_cycles(void)
 	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x180;
 	control_set_stack_top(control, regs->cr3, EXCEPTION, EXCEPTION_END);
 	copy();
-	check_u64(copied.n_stacks, 3, "two that interrupted each other");
+	check_u64(copied.n_stacks, 3, "two stacks that interrupted each other");
 	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x280; /* below what was copied of it */
 	copy();
-	check_u64(copied.n_stacks, 4, "deeper each time: only so far");
+	check_u64(copied.n_stacks, 4,
+		  "stacks that interrupt each other ever deeper: links end at the limit");
 	end();
 }
 
@@ -161,11 +162,12 @@ static void test_limit(void)
 	piece = sample_first_stack(&record.vcpu);
 	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
 		sum += piece->size_bytes;
-	check(copied.n_stacks == 2 && sum == SAMPLE_STACK_LIMIT_BYTES, "%u pieces, %zu bytes",
-	      copied.n_stacks, sum);
+	check(copied.n_stacks == 2 && sum == SAMPLE_STACK_LIMIT_BYTES,
+	      "all pieces together stay at the limit: %u pieces, %zu bytes", copied.n_stacks, sum);
 	regs->rsp = STACK_TOP - 0x10000;
 	copy();
-	check_u64(copied.n_stacks, 1, "nothing is left for the user's");
+	check_u64(copied.n_stacks, 1,
+		  "a task's stack that takes the limit leaves nothing for the user's");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	end();
 }
@@ -191,21 +193,25 @@ static void test_bad_stacks(void)
 				      : j == 1 ? UINT32_MAX
 					       : SAMPLE_STACK_LIMIT_BYTES + 8;
 			copy();
-			check_pieces(unikernel, 1, "a stacks that cannot be is none");
-			check(copied.task == 0, "number %zu is %" PRIu32, i, *numbers[i]);
+			check_pieces(unikernel, 1,
+				     "an impossible struct linux_stacks counts as no Linux");
+			check(copied.task == 0,
+			      "no piece goes beyond the limit if number %zu is %" PRIu32, i,
+			      *numbers[i]);
 		}
 	stacks = good;
 	stacks.irq_stack_per_cpu = stacks.irq_stack_bytes = 0;
 	copy();
-	check(copied.task == TASK, "without an interrupt stack it is one");
+	check(copied.task == TASK, "without an interrupt stack its size does not matter");
 	stacks.task_stack = UINT32_MAX;
 	stacks.top_per_cpu = 0;
 	copy();
-	check(copied.task == TASK && copied.n_stacks == 1, "an offset may be anything");
+	check(copied.task == TASK && copied.n_stacks == 1, "a per-cpu offset may be anything");
 	stacks = good;
 	stacks.kernel_cr3 = UINT64_MAX;
 	copy_prepared();
-	check(copied.missed && copied.task == 0 && copied.n_stacks == 0, "a table that nobody has");
+	check(copied.missed && copied.task == 0 && copied.n_stacks == 0,
+	      "a kernel's table that does not exist");
 	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
 	end();
 }

@@ -24,24 +24,26 @@ static void test_new_task(void)
 	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
 	copy_now();
-	check(copied.missed, "without that, pages are missing");
+	check(copied.missed, "pages are missing if nothing was mapped before the stop");
 	copier.stacks.mm_pgd = MM_PGD;
 	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &running);
 	check(running.task == TASK && running.cr3 == regs->cr3,
-	      "the task is %" PRIx64 " with page tables %" PRIx64, running.task, running.cr3);
+	      "the task that runs is %" PRIx64 " with page tables %" PRIx64, running.task,
+	      running.cr3);
 	copy_now();
-	check_pieces(in_kernel, 2, "its stacks in a system call");
-	check(!copied.missed, "no page is missing");
+	check_pieces(in_kernel, 2, "a new task's stacks in a system call");
+	check(!copied.missed, "no page of a new task's system call is missing");
 	regs->rsp = USER + 0x8123;
 	regs->rip = USER + 0x20;
 	memory->user[0] = true;
 	copy_now();
-	check_pieces(in_user, 1, "its stack in user code");
-	check(!copied.missed && copied.frame.value, "nor the page tables of its code");
+	check_pieces(in_user, 1, "a new task's stack in user code");
+	check(!copied.missed && copied.frame.value,
+	      "no page table of a new task's code is missing");
 	maps = memory->maps;
 	*word_at(STACK_TOP - 168 + 152) = USER;
 	copy_prepare_task(&copier, PER_CPU, (struct memory_root){ .cr3 = kernel_cr3 }, &running);
-	check(memory->maps == maps, "nothing is read again for the same task");
+	check(memory->maps == maps, "no page is mapped again for a task that goes on");
 	end();
 }
 
@@ -54,27 +56,28 @@ static void test_switched_tables(void)
 
 	begin();
 	copy();
-	check_pieces(want, 2, "before the switch");
+	check_pieces(want, 2, "stacks before the switch");
 	switched = *regs;
 	switched.cr3 = memory_guest_new_table(memory) << 12;
 	regs = &switched;
 	copy_prepared();
-	check(copied.n_stacks == 1, "by the next one's tables there is no user stack");
+	check(copied.n_stacks == 1, "by the next task's tables there is no user stack");
 	running.cr3 = memory->regs[0].cr3;
 	copier.running = &running;
 	copy_prepared();
-	check_pieces(want, 2, "by the task's own there is");
-	check_u64(copied.frame.value, running.cr3 >> 12, "the sample says by which tables");
+	check_pieces(want, 2, "by the task's own tables there is a user stack");
+	check_u64(copied.frame.value, running.cr3 >> 12,
+		  "the frame of the tables by which the user stack was read");
 	running.task = TASK + 64;
 	copy_prepared();
-	check(copied.n_stacks == 1, "another task's are not used");
-	check_u64(copied.frame.value, 0, "nor said");
+	check(copied.n_stacks == 1, "another task's tables are not used");
+	check_u64(copied.frame.value, 0, "the frame in a sample that used the registers' tables");
 	running.task = TASK;
 	switched.cr3 = running.cr3 ^ CR3_USER_TABLE;
 	copy_prepared();
 	check_pieces(want, 2, "the next one's tables may lie beside the task's own");
 	check_u64(copied.frame.value, running.cr3 >> 12,
-		  "the sample says by which tables, then, too");
+		  "the frame of the task's tables if the next ones lie beside them");
 	end();
 }
 
@@ -95,14 +98,18 @@ static void test_leaving_isolated(void)
 	regs = &leaving;
 	copier.running = &running;
 	copy();
-	check_u64(copied.frame.value, 0, "on the way out the tables are the task's");
+	check_u64(copied.frame.value, 0,
+		  "the frame on the way out of the kernel: the tables are the task's");
 	leaving.rsp = STACK + 0x3c00;
 	copy();
-	check_u64(copied.frame.value, running.cr3 >> 12, "on its own stack, another one's");
+	check_u64(copied.frame.value, running.cr3 >> 12,
+		  "the frame on the task's own stack: the tables are another task's");
 	end();
 }
 
-/* The task has called exec() since its page tables were read: those of the registers are its own. */
+/*
+ * The task has called exec() since its page tables were read: those of the registers are its own.
+ */
 static void test_exec(void)
 {
 	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
@@ -116,8 +123,9 @@ static void test_exec(void)
 	running.cr3 = memory_guest_new_table(memory) << 12;
 	copier.running = &running;
 	copy_prepared();
-	check_pieces(want, 2, "after exec()");
-	check_u64(copied.frame.value, 0, "the stack is read by the tables of the registers");
+	check_pieces(want, 2, "stacks after exec()");
+	check_u64(copied.frame.value, 0,
+		  "the frame after exec(): the tables of the registers are used");
 	end();
 }
 
@@ -147,9 +155,10 @@ static void test_bad_task(void)
 			copy_prepare_task(&copier, PER_CPU,
 					  (struct memory_root){ .cr3 = kernel_cr3 }, &running);
 			*places[i] = good;
-			check(running.task == TASK || i == 0, "word %zu is %" PRIx64, i, words[j]);
+			check(running.task == TASK || i == 0,
+			      "the task is found although word %zu is %" PRIx64, i, words[j]);
 		}
-	check(frame_cache_pages(copier.cache) < 64, "few pages are mapped");
+	check(frame_cache_pages(copier.cache) < 64, "wrong words cost few mapped pages");
 	end();
 }
 
@@ -168,23 +177,25 @@ static void test_switch(void)
 	put_regs(next + 0x4000, 0x33, USER + 0x4000);
 	regs->rsp = next + 0x3b00;
 	copy();
-	check_pieces(want, 2, "while it switches");
+	check_pieces(want, 2, "stacks while the kernel switches tasks");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	check_u64(copied.frame.value, regs->cr3 >> 12,
-		  "the sample says that it does, by its tables");
+		  "the frame in a sample taken while the kernel switches tasks");
 	put_regs(next + 0x4000, 0x10, USER + 0x4000);
 	copy();
 	check(copied.n_stacks == 2 && sample_first_stack(&record.vcpu)->kind == STACK_FIRST,
 	      "the stack of a kernel thread has no proof");
-	check_user_piece(USER + 0x8000, "so the user code is current's");
-	check_u64(copied.frame.value, 0, "and the sample says nothing");
+	check_user_piece(USER + 0x8000,
+			 "the user stack belongs to current if the new stack has no proof");
+	check_u64(copied.frame.value, 0, "the frame in a sample whose new stack has no proof");
 	end();
 	begin();
 	add_pages(ENTRY_AREA + 0x4000, 0x4000);
 	put_regs(ENTRY_AREA + 0x8000, 0x33, USER + 0x4000);
 	regs->rsp = ENTRY_AREA + 0x7000;
 	copy();
-	check_user_piece(USER + 0x8000, "no task's is among the processor's own");
+	check_user_piece(USER + 0x8000,
+			 "the user stack belongs to current on the processor's own stacks");
 	end();
 }
 
@@ -211,11 +222,12 @@ static void test_switch_tables(void)
 	copy();
 	check(copied.n_stacks == 1, "the last task's tables do not have the next one's stack");
 	check_u64(copied.frame.value, switched.cr3 >> 12,
-		  "the sample says by which it was looked for");
+		  "the frame of the tables by which a PV switch looked for the stack");
 	stacks.loaded_mm_per_cpu = LOADED_MM;
 	copy();
-	check_pieces(want, 2, "while a PV kernel switches");
-	check_u64(copied.frame.value, memory->regs[0].cr3 >> 12, "by the next task's own tables");
+	check_pieces(want, 2, "stacks while a PV kernel switches tasks");
+	check_u64(copied.frame.value, memory->regs[0].cr3 >> 12,
+		  "the frame of the next task's tables in a PV switch");
 	*word_at(PER_CPU + LOADED_MM) = 1; /* LOADED_MM_SWITCHING */
 	copy();
 	check(copied.n_stacks == 1, "no mm is loaded: by the tables of the registers");
@@ -241,16 +253,19 @@ static void test_interrupt_entry(void)
 	copy();
 	check_pieces(want, 2, "an interrupt of user code");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
-	check(copied.task == TASK, "the GS bases are not swapped yet");
+	check(copied.task == TASK, "the task is found before the GS bases are swapped");
 	*word_at(top - 32) = 0x10;
 	regs->gs_base = 0;
 	regs->gs_base_kernel = PER_CPU;
 	copy();
-	check_user_piece(USER + 0x8000, "of the kernel: the task's stack tells");
+	check_user_piece(USER + 0x8000,
+			 "an interrupt of the kernel: the task's stack tells the user stack");
 	*word_at(top - 32) = 0x33;
 	regs->rsp = top - 32;
 	copy();
-	check_user_piece(USER + 0x8000, "no room for what the processor saves");
+	check_user_piece(
+		USER + 0x8000,
+		"no room for what the processor saves: the task's stack tells the user stack");
 	end();
 }
 
@@ -273,7 +288,7 @@ static void test_system_call_entry(void)
 	stacks.tss_per_cpu = 0;
 	copy();
 	check_u64(copied.n_stacks, 1, "the TSS is not known: the user stack by the task's stack");
-	check_user_piece(USER + 0x8000, "that is, of the last entry");
+	check_user_piece(USER + 0x8000, "the TSS is not known: the user stack of the last entry");
 	end();
 }
 
@@ -291,14 +306,14 @@ static void test_system_call_pushes(void)
 	*word_at(PER_CPU + TSS + 24) = sp >> 32;
 	regs->rsp = STACK_TOP;
 	copy();
-	check_pieces(want + 1, 1, "nothing is pushed");
+	check_pieces(want + 1, 1, "a system call that has pushed nothing yet");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	regs->rsp = STACK_TOP - 8;
 	copy();
-	check_pieces(want, 2, "the stack segment is pushed");
+	check_pieces(want, 2, "a system call that has pushed the stack segment");
 	regs->rsp = STACK_TOP - 16;
 	copy();
-	check_user_piece(USER + 0x8000, "the stack pointer is pushed");
+	check_user_piece(USER + 0x8000, "a system call that has pushed the stack pointer");
 	stacks.tss_per_cpu = 0;
 	regs->rsp = STACK_TOP - 8;
 	copy();

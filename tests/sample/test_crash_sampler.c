@@ -70,7 +70,7 @@ static void end(void)
 {
 	check(memory->stops == memory->releases && !memory->stopped && !memory->misuses,
 	      "%u stops, %u releases", memory->stops, memory->releases);
-	check(memory->maps == memory->unmaps, "nothing stays mapped");
+	check(memory->maps == memory->unmaps, "no page stays mapped");
 	ring_destroy(ring);
 	control_destroy(control);
 	memory_guest_destroy(memory);
@@ -181,11 +181,13 @@ static void test_running(void)
 	memory->look.states[2] = VCPU_OFFLINE;
 	memory->user[0] = true;
 	counts = run();
-	check(counts.state == SAMPLER_ENDED && n_taken == 2, "two samples of a guest that runs");
-	check(has(&taken[0], 3, GUEST_PAGE_SIZE, 1), "the first has what is known of no stack");
+	check(counts.state == SAMPLER_ENDED && n_taken == 2, "a guest that runs gives two samples");
+	check(has(&taken[0], 3, GUEST_PAGE_SIZE, 1),
+	      "the first sample has the page that is copied of an unknown stack");
 	check(has(&taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
-	      "the second one has all of the stacks, of a vCPU that is blocked, too");
-	check(taken[1].vcpus[0].user && !taken[1].vcpus[1].user, "which of them ran user code");
+	      "the second sample has all stacks, also that of a blocked vCPU");
+	check(taken[1].vcpus[0].user && !taken[1].vcpus[1].user,
+	      "both samples tell which vCPUs ran user code");
 	check(counts.stops == memory->stops && counts.stops <= 12 && counts.stopped_ns > 0,
 	      "%llu stops, all counted", (unsigned long long)counts.stops);
 	check(!memory->refused_stops, "a vCPU that is offline is not asked for registers");
@@ -203,8 +205,9 @@ static void test_crashed(void)
 		memory->look.states[i] = VCPU_OFFLINE;
 	offline = 1 << 2;
 	counts = run();
-	check(counts.state == SAMPLER_ENDED && n_taken == 2, "two samples of one that has crashed");
-	check(counts.ending == GUEST_END_CRASH, "how it ended");
+	check(counts.state == SAMPLER_ENDED && n_taken == 2,
+	      "a guest that has crashed gives two samples");
+	check(counts.ending == GUEST_END_CRASH, "how the crashed guest ended");
 	check(has(&taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
 	      "vCPUs that were told to stop have their registers; one never started has none");
 	end();
@@ -219,7 +222,7 @@ static void test_missing(void)
 	check(n_taken == 2 && taken[1].vcpus[0].cut == CUT_NOT_PRESENT &&
 		      taken[1].vcpus[0].stack_bytes == 2 * GUEST_PAGE_SIZE - 0x800 &&
 		      taken[1].vcpus[1].stack_bytes == 4 * GUEST_PAGE_SIZE - 0x800,
-	      "a stack with a hole ends there");
+	      "a stack with a hole ends at the hole");
 	end();
 }
 
@@ -251,7 +254,8 @@ static void test_failures(void)
 	fails("all offline, and it runs", "no vCPU");
 	begin();
 	quits = true;
-	check(run().state == SAMPLER_ENDED && n_taken == 1, "the user quits between the samples");
+	check(run().state == SAMPLER_ENDED && n_taken == 1,
+	      "one sample is taken if the user quits before the second");
 	end();
 }
 

@@ -59,7 +59,9 @@ static void test_no_lockstep(double hz)
 	check(worst < 1, "-F %g: %d runs of 10 s are %.2f points off at worst", hz, N_RUNS, worst);
 }
 
-/* One run deviates by BOUND points at most (standard deviation); WITHIN of all runs by less than 3. */
+/*
+ * One run deviates by BOUND points at most (standard deviation); WITHIN of all runs by less than 3.
+ */
 static void test_deviation(double hz, unsigned span_s, double bound, double within)
 {
 	double squares = 0;

@@ -83,7 +83,7 @@ static void test_sizes(void)
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		struct ring *ring = create(asked[i]);
 
-		check_u64(ring_size_bytes(ring), got[i], "rounded up");
+		check_u64(ring_size_bytes(ring), got[i], "the size of a ring is rounded up");
 		ring_destroy(ring);
 	}
 	ring_destroy(NULL);
@@ -95,21 +95,26 @@ static void test_empty_and_full(void)
 	size_t n = 0;
 
 	check(is_empty(ring), "a new ring is empty");
-	check(!ring_reserve(ring, RING_BYTES), "its size does not fit: a record has a head");
-	check(!ring_reserve(ring, RING_BYTES - RECORD_HEAD + 1), "one byte too many");
-	check(!ring_reserve(ring, SIZE_MAX) && !ring_reserve(ring, SIZE_MAX - 6), "absurd sizes");
+	check(!ring_reserve(ring, RING_BYTES),
+	      "a record of the ring's size does not fit: it has a head");
+	check(!ring_reserve(ring, RING_BYTES - RECORD_HEAD + 1),
+	      "a record that is one byte too large does not fit");
+	check(!ring_reserve(ring, SIZE_MAX) && !ring_reserve(ring, SIZE_MAX - 6),
+	      "records of absurd sizes do not fit");
 	check(put(ring, 1, RING_BYTES - RECORD_HEAD), "the largest record");
-	check_u64(ring_used_bytes(ring), RING_BYTES, "used");
-	check(!ring_reserve(ring, 0), "full");
-	check(take(ring, 1, RING_BYTES - RECORD_HEAD) && is_empty(ring), "taken again");
+	check_u64(ring_used_bytes(ring), RING_BYTES, "bytes in use: the largest record");
+	check(!ring_reserve(ring, 0), "a full ring has no room");
+	check(take(ring, 1, RING_BYTES - RECORD_HEAD) && is_empty(ring),
+	      "the largest record is taken again");
 	while (put(ring, n, 24))
 		n++;
 	check_u64(n, RING_BYTES / 32, "small records until full");
-	check(take(ring, 0, 24) && put(ring, n, 24) && !put(ring, n, 24), "room for one after one");
+	check(take(ring, 0, 24) && put(ring, n, 24) && !put(ring, n, 24),
+	      "a full ring has room for one record after one was released");
 	for (size_t i = 1; i <= n; i++)
 		if (!take(ring, i, 24))
 			check(false, "record %zu", i);
-	check(is_empty(ring), "all taken in order");
+	check(is_empty(ring), "records that were taken in order: all");
 	ring_destroy(ring);
 }
 
@@ -119,18 +124,18 @@ static void test_reserve(void)
 	void *first = ring_reserve(ring, 100);
 	size_t size_bytes;
 
-	check(first && (uintptr_t)first % 8 == 0, "aligned");
+	check(first && (uintptr_t)first % 8 == 0, "a record's room is aligned to 8");
 	check(ring_reserve(ring, 2000) == first && ring_reserve(ring, 0) == first,
-	      "the same room until commit");
-	check(is_empty(ring), "nothing committed");
+	      "a second reserve without commit gives the same room");
+	check(is_empty(ring), "a record that was not committed cannot be peeked");
 	ring_commit(ring, 10); /* less than reserved */
-	check(ring_reserve(ring, 0) != first, "other room after it");
-	check_u64(ring_used_bytes(ring), 24, "used: head, ten bytes and padding");
+	check(ring_reserve(ring, 0) != first, "the next record has other room");
+	check_u64(ring_used_bytes(ring), 24, "bytes in use: head, ten bytes and padding");
 	check(ring_peek(ring, &size_bytes) == first && size_bytes == 10,
-	      "read where it was written");
+	      "a record is read where it was written");
 	check(ring_peek(ring, &size_bytes) == first, "peek twice is the same");
 	ring_release(ring);
-	check(is_empty(ring), "released");
+	check(is_empty(ring), "bytes in use after the release");
 	ring_destroy(ring);
 }
 
@@ -139,17 +144,18 @@ static void test_consumed(void)
 	struct ring *ring = create(RING_BYTES);
 	uint64_t first;
 
-	check(ring_committed(ring) == 0 && ring_is_consumed(ring, 0), "nothing to consume");
+	check(ring_committed(ring) == 0 && ring_is_consumed(ring, 0),
+	      "an empty ring has consumed all");
 	put(ring, 1, 24);
 	first = ring_committed(ring);
 	put(ring, 2, 24);
-	check_u64(first, 32, "head and bytes");
-	check(!ring_is_consumed(ring, first), "not yet");
+	check_u64(first, 32, "bytes that were committed: head and bytes");
+	check(!ring_is_consumed(ring, first), "a record is not consumed before it is released");
 	take(ring, 1, 24);
 	check(ring_is_consumed(ring, first) && !ring_is_consumed(ring, ring_committed(ring)),
-	      "the first is, the second is not");
+	      "the first record is consumed, the second is not");
 	take(ring, 2, 24);
-	check(ring_is_consumed(ring, ring_committed(ring)), "all is");
+	check(ring_is_consumed(ring, ring_committed(ring)), "both records are consumed");
 	ring_destroy(ring);
 }
 
@@ -170,7 +176,7 @@ static void test_wrap(void)
 	failed = 0;
 	for (size_t size = 0; size <= RING_BYTES - RECORD_HEAD; size++)
 		failed += !put(ring, size, size) || !take(ring, size, size);
-	check_u64(failed, 0, "every size");
+	check_u64(failed, 0, "sizes that were tried: each one");
 	ring_destroy(ring);
 }
 
@@ -224,7 +230,7 @@ static void test_threads(void)
 	pthread_create(&producer, NULL, produce, ring);
 	check_u64(consume(ring), 0, "bad records between two threads");
 	pthread_join(producer, NULL);
-	check(is_empty(ring), "nothing left");
+	check(is_empty(ring), "records left between two threads");
 	ring_destroy(ring);
 }
 
@@ -240,7 +246,7 @@ static void test_processes(void)
 	}
 	check_u64(consume(ring), 0, "bad records between two processes");
 	waitpid(pid, &status, 0);
-	check(status == 0 && is_empty(ring), "nothing left");
+	check(status == 0 && is_empty(ring), "records left between two processes");
 	ring_destroy(ring);
 }
 
@@ -284,9 +290,9 @@ static void test_take_over(void)
 		_exit(!put(ring, 3, 300));
 	}
 	waitpid(pid, NULL, 0);
-	check(take(ring, 1, 100) && take(ring, 2, 200), "of the first");
-	check(take(ring, 3, 300), "of the second");
-	check(!ring_peek(ring, &(size_t){ 0 }), "and no more");
+	check(take(ring, 1, 100) && take(ring, 2, 200), "a record of the first producer");
+	check(take(ring, 3, 300), "a record of the second producer");
+	check(!ring_peek(ring, &(size_t){ 0 }), "no record but those of both producers");
 	ring_destroy(ring);
 }
 

@@ -176,7 +176,7 @@ static void test_told(void)
 		struct made_vcpu vcpu = { .state = VCPU_RUNNING, .time_ns = MS, .waited_ns = MS };
 		struct outcome outcome = simulate(&run_time, &vcpu, &behaviours[i], 60);
 
-		check_times("the guest was told", &outcome, 0.2);
+		check_times("a wait that the guest was told of is steal", &outcome, 0.2);
 	}
 }
 
@@ -214,21 +214,21 @@ static void test_edges(void)
 	struct run_time run_time = { .time_ns = 0 };
 
 	check(look_once(&run_time, 10 * MS, 900 * MS, VCPU_RUNNABLE) == VCPU_RUNNING,
-	      "at first it may have run");
+	      "the state of a runnable vCPU in the first sample");
 	check(look_once(&run_time, 20 * MS, 910 * MS, VCPU_RUNNABLE) == VCPU_RUNNING,
-	      "it ran all the time");
+	      "the state of a runnable vCPU that ran all the time");
 	check(look_once(&run_time, 30 * MS, 910 * MS, VCPU_RUNNABLE) == VCPU_RUNNABLE,
-	      "it did not run at all");
+	      "the state of a runnable vCPU that did not run at all");
 	check(look_once(&run_time, 40 * MS, 920 * MS, VCPU_BLOCKED) == VCPU_BLOCKED,
-	      "it ran, and sleeps now");
+	      "the state of a vCPU that ran and sleeps now");
 	check(look_once(&run_time, 50 * MS, 930 * MS, VCPU_LOCK_WAIT) == VCPU_LOCK_WAIT &&
 		      look_once(&run_time, 60 * MS, 930 * MS, VCPU_OFFLINE) == VCPU_OFFLINE,
-	      "other states stay");
+	      "the states of vCPUs that are not runnable stay");
 	check(look_once(&run_time, 70 * MS, 930 * MS, VCPU_RUNNABLE) == VCPU_RUNNING &&
 		      look_once(&run_time, 80 * MS, 930 * MS, VCPU_RUNNABLE) == VCPU_RUNNING,
-	      "what it ran while a sample found it asleep counts when it is awake");
+	      "time that a vCPU ran while it was found asleep counts when it is awake");
 	check(look_once(&run_time, 90 * MS, 930 * MS, VCPU_RUNNABLE) == VCPU_RUNNABLE,
-	      "and counts once");
+	      "time that a vCPU ran while it was found asleep counts once");
 	run_time_reset(&run_time);
 	check(look_once(&run_time, 9000 * MS, 930 * MS, VCPU_RUNNABLE) == VCPU_RUNNING,
 	      "a pause is not steal");
@@ -240,7 +240,6 @@ static void test_edges(void)
 	      "a wrong count is forgotten");
 }
 
-/* The guest's own memory: it may say anything, and it may not be readable. */
 /* Another guest has the CPU in between, and each look finds the vCPU running. */
 static void test_found_running(void)
 {
@@ -284,6 +283,7 @@ static void tell(struct run_time *run_time, uint64_t time_ns, uint64_t cpu_ns, b
 	look_once(run_time, time_ns, cpu_ns, VCPU_BLOCKED);
 }
 
+/* The guest's own memory may say anything, and may not be readable. */
 static void test_lies(void)
 {
 	struct run_time run_time = { .time_ns = 0 };
@@ -292,20 +292,23 @@ static void test_lies(void)
 	tell(&run_time, 10 * MS, 100 * MS, true, 500 * MS);
 	tell(&run_time, 20 * MS, 106 * MS, true, 502 * MS);
 	check(times->span_ns == 10 * MS && times->ran_ns == 6 * MS && times->waited_ns == 2 * MS,
-	      "times since the first sample");
+	      "the times begin with the first sample");
 	tell(&run_time, 30 * MS, 112 * MS, true, 900 * MS);
-	check_u64(times->waited_ns, 8 * MS, "what Xen's count leaves, and no more");
+	check_u64(times->waited_ns, 8 * MS,
+		  "the waiting time is at most what Xen's count of running leaves");
 	tell(&run_time, 40 * MS, 112 * MS, true, 100 * MS);
-	check_u64(times->waited_ns, 8 * MS, "a count that goes back tells nothing");
+	check_u64(times->waited_ns, 8 * MS, "a count of waiting that goes back tells nothing");
 	tell(&run_time, 50 * MS, 112 * MS, true, 103 * MS);
-	check_u64(times->waited_ns, 11 * MS, "and goes on from there");
+	check_u64(times->waited_ns, 11 * MS, "waiting counts from the number that went back");
 	tell(&run_time, 60 * MS, 112 * MS, false, 0);
 	tell(&run_time, 70 * MS, 112 * MS, true, 109 * MS);
-	check_u64(times->waited_ns, 11 * MS, "not readable for a while");
+	check_u64(times->waited_ns, 11 * MS,
+		  "the waiting time stays while the count is not readable");
 	tell(&run_time, 80 * MS, 112 * MS, true, 110 * MS);
-	check_u64(times->waited_ns, 12 * MS, "readable again");
+	check_u64(times->waited_ns, 12 * MS,
+		  "waiting grows by the count when it is readable again");
 	tell(&run_time, 90 * MS, UINT64_MAX, true, UINT64_MAX);
-	check(times->waited_ns <= times->span_ns, "absurd numbers");
+	check(times->waited_ns <= times->span_ns, "absurd counts of waiting are bounded");
 }
 
 int main(void)

@@ -83,11 +83,11 @@ static void test_good(void)
 {
 	char *record = good_record();
 
-	check(sample_check(record, SIZE), "good record");
-	check_u64(walk(record), 0, "walk of a good record");
+	check(sample_check(record, SIZE), "a good record passes");
+	check_u64(walk(record), 0, "a walk of a good record finds all parts");
 	memset(record + 8, 0, TICK - 8);
 	*(struct sample *)record = (struct sample){ .size_bytes = TICK, .weight = UINT32_MAX };
-	check(sample_check(record, TICK), "a tick without vCPUs");
+	check(sample_check(record, TICK), "a record without vCPUs passes");
 	free(record);
 }
 
@@ -173,17 +173,23 @@ static void test_code_frame(void)
 {
 	struct sample_vcpu vcpu = { .user = 1, .user_cut = 3, .task = 7, .regs.cr3 = 0x5000 };
 
-	check_u64(sample_get_code_frame(&vcpu).value, 0, "of a record of before: not read");
+	check_u64(sample_get_code_frame(&vcpu).value, 0,
+		  "the frame in a record of before: not read");
 	sample_set_frame(&vcpu, FRAME(0x123456789aULL));
-	check_u64(sample_get_code_frame(&vcpu).value, 0x123456789aULL, "a frame of 40 bits");
-	check(vcpu.frame[0] == 0x9a && vcpu.frame[4] == 0x12, "little-endian");
-	check(vcpu.user_cut == 3 && vcpu.task == 7, "what lies beside it stays");
-	check_u64(sample_get_user_tables(&vcpu).value, 0, "user code has its own tables");
-	check_u64(sample_get_user_space(&vcpu), 0x5000, "those of the registers");
+	check_u64(sample_get_code_frame(&vcpu).value, 0x123456789aULL,
+		  "a frame of 40 bits is kept");
+	check(vcpu.frame[0] == 0x9a && vcpu.frame[4] == 0x12,
+	      "the frame lies in the record little-endian");
+	check(vcpu.user_cut == 3 && vcpu.task == 7, "the bytes beside the frame stay");
+	check_u64(sample_get_user_tables(&vcpu).value, 0, "user code has no frame of other tables");
+	check_u64(sample_get_user_space(&vcpu), 0x5000,
+		  "the user space of user code: the tables of the registers");
 	vcpu.user = 0;
-	check_u64(sample_get_code_frame(&vcpu).value, 0, "kernel code has no such frame");
-	check_u64(sample_get_user_tables(&vcpu).value, 0x123456789aULL, "but the user's tables");
-	check_u64(sample_get_user_space(&vcpu), 0x123456789a000ULL, "which are another space");
+	check_u64(sample_get_code_frame(&vcpu).value, 0, "kernel code has no code frame");
+	check_u64(sample_get_user_tables(&vcpu).value, 0x123456789aULL,
+		  "kernel code has the frame of the user's tables");
+	check_u64(sample_get_user_space(&vcpu), 0x123456789a000ULL,
+		  "the user space of kernel code: the tables of the frame");
 }
 
 /* As many pieces as there can be, and one linked piece more. */
@@ -203,7 +209,8 @@ static void test_links(void)
 		for (unsigned i = 1; i < n; i++)
 			stack_at(record, TICK + HEAD + i * 16)->kind =
 				i == n - 1 ? STACK_USER : STACK_LINKED;
-		check(sample_check(record, size) == (n < PIECES), "%u linked pieces", n - 2);
+		check(sample_check(record, size) == (n < PIECES),
+		      "a record with %u linked pieces is judged by the limit", n - 2);
 	}
 	free(record);
 }

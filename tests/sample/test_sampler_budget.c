@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What stops cost the guest (sampler_fixture.h): every stop and pause is paid for, whether or not it
- * gave a sample, and the budget holds.
+ * What stops cost the guest (sampler_fixture.h): every stop and pause is paid for, whether or not
+ * it gave a sample, and the budget holds.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static void test_spent_credit(void)
 	check(saved_ns && saved_ns < CREDIT_STOP_NS + CREDIT_STOP_NS / 10,
 	      "saved-up credit pays for the next sample: %" PRIu64 " ns", saved_ns);
 	check(spent_ns > 3 * (CREDIT_STOP_NS / 2),
-	      "none is left after another sampler of this guest: %" PRIu64 " ns", spent_ns);
+	      "no credit is left after another sampler of this guest: %" PRIu64 " ns", spent_ns);
 }
 
 /* Like Xen: the guest was stopped for a while, then its registers could not be read. */
@@ -71,16 +71,17 @@ static void test_refused_stop_costs(void)
 	fixture.memory->guest.ops = &ops;
 	control_set_budget(fixture.control, 0.0001);
 	run(10);
-	check_u64(fixture.memory->refused_stops, 1, "a refused stop is paid for before the next");
+	check_u64(fixture.memory->refused_stops, 1,
+		  "refused stops: the first is paid for before the next");
 	check(fixture.counts.refused == 1 &&
 		      fixture.counts.skipped_budget == fixture.counts.ticks - 1,
 	      "%" PRIu64 " of %" PRIu64 " ticks skipped", fixture.counts.skipped_budget,
 	      fixture.counts.ticks);
 	control_get_stopped(fixture.control, &summary);
 	check(fixture.counts.stopped_ns >= 2000000 && fixture.counts.stops == 1,
-	      "it counts: %" PRIu64 " ns", fixture.counts.stopped_ns);
-	check(summary.n == 1 && summary.p50_ns >= 2000000, "among the percentiles, too: %" PRIu64,
-	      summary.p50_ns);
+	      "a refused stop counts as stopped time: %" PRIu64 " ns", fixture.counts.stopped_ns);
+	check(summary.n == 1 && summary.p50_ns >= 2000000,
+	      "a refused stop is among the percentiles: %" PRIu64, summary.p50_ns);
 	end();
 }
 
@@ -100,16 +101,19 @@ static void test_pause_counts(void)
 	control_set_rate(fixture.control, 100);
 	run(20);
 	control_get_stopped(fixture.control, &summary);
-	/* The third look reports the pause. Its tick was decided before; the first one has a retake. */
+	/*
+	 * The third look reports the pause. Its tick was decided before; the first one has a
+	 * retake.
+	 */
 	check(fixture.counts.skipped_budget >= fixture.counts.ticks - 3 &&
 		      fixture.memory->stops <= 4,
-	      "paid for: %" PRIu64 " of %" PRIu64 " ticks skipped, %u stops",
+	      "a pause of 20 ms is paid for: %" PRIu64 " of %" PRIu64 " ticks skipped, %u stops",
 	      fixture.counts.skipped_budget, fixture.counts.ticks, fixture.memory->stops);
 	check(fixture.counts.stopped_ns >= 20000000 &&
 		      fixture.counts.stops == fixture.memory->stops + 1,
-	      "counted: %" PRIu64 " ns", fixture.counts.stopped_ns);
+	      "a pause of 20 ms counts as stopped time: %" PRIu64 " ns", fixture.counts.stopped_ns);
 	check(summary.n == fixture.counts.stops && summary.max_ns >= 20000000,
-	      "among the percentiles: at most %" PRIu64 " ns", summary.max_ns);
+	      "a pause of 20 ms is among the percentiles: at most %" PRIu64 " ns", summary.max_ns);
 	end();
 }
 
@@ -134,7 +138,7 @@ static void test_retake_again(void)
 	run(1);
 	check(fixture.counts.retakes == 2 && fixture.taken[0].vcpus[0].n_stacks == 1 &&
 		      fixture.taken[0].vcpus[0].first_word == 0x502,
-	      "the second time it is there");
+	      "a page that moved twice is copied at the second retake");
 	end();
 	n_moves = 3;
 	begin(1);
@@ -142,10 +146,10 @@ static void test_retake_again(void)
 	run(1);
 	check(fixture.taken[0].vcpus[0].cut == CUT_NOT_MAPPED &&
 		      fixture.taken[0].head.flags & SAMPLE_RETAKE,
-	      "not asked a third time");
+	      "a page that moved three times is not asked for a third time");
 	check(fixture.taken[1].vcpus[0].n_stacks == 1 &&
 		      fixture.taken[1].vcpus[0].first_word == 0x503,
-	      "but at the next tick");
+	      "a page that moved three times is copied at the next tick");
 	end();
 }
 
@@ -193,11 +197,12 @@ static void test_budget(void)
 	fixture.memory->on_stop = linger;
 	control_set_budget(fixture.control, 0.0001);
 	run(10);
-	check_u64(fixture.memory->stops, 2, "stops");
-	check_u64(fixture.counts.skipped_budget, fixture.counts.ticks - 1, "skipped");
+	check_u64(fixture.memory->stops, 2, "stops that a budget of 0.01 % allows in ten ticks");
+	check_u64(fixture.counts.skipped_budget, fixture.counts.ticks - 1,
+		  "ticks that a budget of 0.01 % skips");
 	check(fixture.n_taken == 1 && fixture.taken[0].vcpus[0].n_stacks == 1 &&
 		      fixture.taken[0].head.flags & SAMPLE_RETAKE,
-	      "one sample, whole");
+	      "the only sample within a budget of 0.01 %% is whole");
 	end();
 }
 
@@ -240,13 +245,14 @@ static void test_budget_binds_and_lets_go(void)
 	control_set_stack_top(fixture.control, fixture.memory->regs[0].cr3, STACK,
 			      STACK + 0x820); /* all fit in the ring */
 	run(5000);
-	check_u64(fixture.counts.lost, 0, "lost");
+	check_u64(fixture.counts.lost, 0, "samples lost while stops are costly");
 	check(costly.skipped_budget > 0, "%" PRIu64 " ticks skipped while stops are costly",
 	      costly.skipped_budget);
 	check(costly.stopped_ns <= 0.5 * (double)costly.elapsed_ns + 0.05e9 + 10e6,
 	      "%" PRIu64 " ns stopped of %" PRIu64 " meanwhile", costly.stopped_ns,
 	      costly.elapsed_ns);
-	check_u64(fixture.counts.skipped_budget, skipped_later, "none skipped afterwards");
+	check_u64(fixture.counts.skipped_budget, skipped_later,
+		  "ticks skipped in all: none once stops are cheap again");
 	check(fixture.counts.stopped_ns <= 0.5 * (double)fixture.counts.elapsed_ns + 0.05e9 + 10e6,
 	      "%" PRIu64 " ns stopped of %" PRIu64, fixture.counts.stopped_ns,
 	      fixture.counts.elapsed_ns);

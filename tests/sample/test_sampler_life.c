@@ -13,7 +13,8 @@ static void pause_and_go(unsigned look)
 	fixture.memory->look.life = look >= 3 && look <= 7 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
 	if (look == 7) {
 		control_get_counts(fixture.control, &fixture.counts);
-		check_u64(fixture.counts.state, SAMPLER_GUEST_PAUSED, "state while paused");
+		check_u64(fixture.counts.state, SAMPLER_GUEST_PAUSED,
+			  "the sampler's state while others have the guest paused");
 	}
 }
 
@@ -68,7 +69,7 @@ static void test_gone(void (*how)(unsigned), const char *what)
 	run(1000);
 	check(fixture.counts.state == SAMPLER_GUEST_AWAY && fixture.n_taken == 4 &&
 		      fixture.memory->looks == 5,
-	      "%s: ends at once, after %u samples", what, fixture.n_taken);
+	      "%s: sampling ends at once, after %u samples", what, fixture.n_taken);
 	end();
 }
 
@@ -92,7 +93,7 @@ static void test_goes_on(void)
 	begin(1);
 	fixture.scene = go_away;
 	run(1000);
-	check_u64(control_get_ending(&fixture.counts), GUEST_END_REBOOT, "why it went away");
+	check_u64(control_get_ending(&fixture.counts), GUEST_END_REBOOT, "how the guest ended");
 	before = fixture.counts;
 	before.restarts = 2;         /* the guard's */
 	before.stopped_share = 0.05; /* the guard's, too: the sampler before hung */
@@ -105,16 +106,17 @@ static void test_goes_on(void)
 	fixture.scene = see_share;
 	stops = fixture.memory->stops;
 	run(20);
-	check(fixture.memory->stops - stops <= 2, "on hold again after the first stop: %u stops",
+	check(fixture.memory->stops - stops <= 2,
+	      "the next sampler is on hold after its first stop: %u stops",
 	      fixture.memory->stops - stops);
 	check(fixture.counts.samples > before.samples && fixture.counts.ticks > before.ticks + 15 &&
 		      fixture.counts.stops > before.stops && fixture.counts.maps > before.maps &&
 		      fixture.counts.elapsed_ns > before.elapsed_ns && fixture.counts.restarts == 2,
-	      "counters go on: %" PRIu64 " samples after %" PRIu64, fixture.counts.samples,
-	      before.samples);
-	check(share_seen == 0.05, "the share of the last second until there is another: %g",
-	      share_seen);
-	check_u64(fixture.counts.state, SAMPLER_ENDED, "then quits");
+	      "the next sampler goes on with the counters: %" PRIu64 " samples after %" PRIu64,
+	      fixture.counts.samples, before.samples);
+	check(share_seen == 0.05,
+	      "the next sampler shows the last share until a second has passed: %g", share_seen);
+	check_u64(fixture.counts.state, SAMPLER_ENDED, "the state after the next sampler quits");
 	end();
 }
 
@@ -128,8 +130,9 @@ static void test_stop_refused(void)
 	begin(1);
 	fixture.scene = refuse_some;
 	run(8);
-	check_u64(fixture.counts.refused, 3, "refused");
-	check_u64(fixture.n_taken, fixture.counts.ticks - 3, "the others are taken");
+	check_u64(fixture.counts.refused, 3, "ticks whose stop Xen refuses");
+	check_u64(fixture.n_taken, fixture.counts.ticks - 3,
+		  "samples: all ticks whose stop Xen does not refuse");
 	end();
 }
 
@@ -159,19 +162,22 @@ static void test_xen_clock(void)
 
 	begin(1);
 	run(3);
-	check(!control_get_xen_clock(fixture.control, &ahead_ns), "no clock of Xen's");
+	check(!control_get_xen_clock(fixture.control, &ahead_ns),
+	      "a guest without read_clock() gives no clock of Xen's");
 	ops = *fixture.memory->guest.ops;
 	ops.read_clock = refuse_clock;
 	fixture.memory->guest.ops = &ops;
 	run(3);
-	check(n_clock_reads && !control_get_xen_clock(fixture.control, &ahead_ns), "no answer");
+	check(n_clock_reads && !control_get_xen_clock(fixture.control, &ahead_ns),
+	      "a Xen that does not answer gives no clock");
 	n_clock_reads = 0;
 	ops.read_clock = read_clock;
 	run(3);
 	check(control_get_xen_clock(fixture.control, &ahead_ns) && ahead_ns > 4999000000 &&
 		      ahead_ns < 5001000000,
 	      "Xen's clock is %" PRIu64 " ns ahead", ahead_ns);
-	check(n_clock_reads >= 2, "asked %u times", n_clock_reads);
+	check(n_clock_reads >= 2, "Xen is asked again if its answer took long: %u times",
+	      n_clock_reads);
 	end();
 }
 
@@ -193,11 +199,11 @@ static void test_retake_refused(void)
 	fixture.memory->on_release = refuse_after;
 	fixture.scene = allow;
 	run(3);
-	check_u64(fixture.memory->refused_stops, 1, "the retake was refused");
+	check_u64(fixture.memory->refused_stops, 1, "retakes that Xen refused");
 	check(fixture.n_taken == fixture.counts.ticks &&
 		      fixture.taken[0].vcpus[0].cut == CUT_NOT_MAPPED &&
 		      !(fixture.taken[0].head.flags & SAMPLE_RETAKE),
-	      "the first try is the sample");
+	      "the first try is the sample if Xen refuses the retake");
 	end();
 }
 
@@ -207,8 +213,8 @@ int main(void)
 	made_clock.reading_ns = READING_NS;
 	test_paused();
 	test_another_xtop();
-	test_gone(go_away, "gone");
-	test_gone(no_answer, "no answer");
+	test_gone(go_away, "the guest is gone");
+	test_gone(no_answer, "Xen does not answer");
 	test_goes_on();
 	test_stop_refused();
 	test_xen_clock();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler on a guest that runs Linux (sampler_fixture.h): its stacks, its per-CPU variables, and
- * the frame of its code.
+ * The sampler on a guest that runs Linux (sampler_fixture.h): its stacks, its per-CPU variables,
+ * and the frame of its code.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ static void test_stacks(void)
 	fixture.scene = give_stacks;
 	run(10);
 	check(fixture.taken[1].vcpus[0].n_stacks == 1 && fixture.taken[1].vcpus[0].task == 0,
-	      "before the stacks are described");
+	      "a sample has no task before the guest's stacks are described");
 	for (unsigned i = 2; i < 10; i++)
 		check(fixture.taken[i].vcpus[0].n_stacks == 2 &&
 			      fixture.taken[i].vcpus[0].task == TASK &&
@@ -80,19 +80,21 @@ static void test_lock_wait(void)
 				      << 12; /* a process's, which may end */
 	fixture.scene = wait_for_lock;
 	run(13);
-	check_u64(fixture.taken[3].vcpus[1].state, VCPU_RUNNING, "it runs");
+	check_u64(fixture.taken[3].vcpus[1].state, VCPU_RUNNING,
+		  "the state of vCPU 1 while it runs");
 	check(fixture.taken[5].vcpus[1].state == VCPU_BLOCKED &&
 		      fixture.taken[5].vcpus[1].n_stacks == 0,
-	      "it is idle");
+	      "an idle vCPU has no stack");
 	for (unsigned i = 7; i < 11; i++)
 		check(fixture.taken[i].vcpus[1].state == VCPU_LOCK_WAIT &&
 			      fixture.taken[i].vcpus[1].cr3,
-		      "sample %u: it waits for a lock, and has registers", i);
+		      "sample %u: a vCPU that waits for a lock has registers", i);
 	check(fixture.taken[11].vcpus[1].state == VCPU_BLOCKED &&
 		      fixture.taken[11].vcpus[1].cr3 == 0,
-	      "it is idle again");
+	      "a vCPU that does not wait for a lock any more is idle");
 	for (unsigned i = 0; i < fixture.n_taken; i++)
-		check_u64(fixture.taken[i].vcpus[2].state, VCPU_BLOCKED, "never seen awake");
+		check_u64(fixture.taken[i].vcpus[2].state, VCPU_BLOCKED,
+			  "the state of a vCPU that was never seen awake");
 	end();
 }
 
@@ -138,7 +140,7 @@ static void test_runstate(void)
 	ticks = span_ns / 10000000;
 	check(times[1].waited_ns >= (ticks - 3) * 4000000 &&
 		      times[1].waited_ns <= (ticks - 1) * 4000000 + 5000000,
-	      "and waited %" PRIu64 " ns", times[1].waited_ns);
+	      "vCPU 1 waited as long as the guest was told: %" PRIu64 " ns", times[1].waited_ns);
 	end();
 }
 
@@ -159,11 +161,12 @@ static void test_lock_wait_lost(void)
 	run(16);
 	check(fixture.taken[11].vcpus[1].state == VCPU_BLOCKED &&
 		      fixture.taken[10].vcpus[1].state == VCPU_LOCK_WAIT,
-	      "before");
-	check_u64(fixture.counts.faults, 1, "faults");
+	      "vCPU 1 waits for the lock until the counter says that it does not");
+	check_u64(fixture.counts.faults, 1, "faults that were counted");
 	check_u64(fixture.taken[12].vcpus[1].state, VCPU_BLOCKED,
-		  "what cannot be read does not wait");
-	check_u64(fixture.counts.state, SAMPLER_ENDED, "and sampling goes on");
+		  "the state of a vCPU whose lock counter cannot be read");
+	check_u64(fixture.counts.state, SAMPLER_ENDED,
+		  "the state after a counter's page went away: sampling goes on");
 	end();
 }
 
@@ -192,13 +195,17 @@ static void test_code_frame(void)
 	fixture.memory->on_stop = vanish_code_table;
 	fixture.scene = give_stacks;
 	run(8);
-	check_u64(fixture.taken[1].vcpus[0].code_frame, 0, "before the stacks are described");
+	check_u64(fixture.taken[1].vcpus[0].code_frame, 0,
+		  "the frame of code before the guest's stacks are described");
 	for (unsigned i = 2; i < 5; i++)
-		check_u64(fixture.taken[i].vcpus[0].code_frame, 0x602, "the frame of its code");
+		check_u64(fixture.taken[i].vcpus[0].code_frame, 0x602,
+			  "the frame of the code that a vCPU ran");
 	check_u64(fixture.taken[5].vcpus[0].code_frame, 0,
-		  "a page table that goes away under the walk");
-	check_u64(fixture.taken[5].vcpus[0].cut, CUT_FAULT, "told");
-	check_u64(fixture.taken[7].vcpus[0].code_frame, 0, "and cannot be had then");
+		  "the frame of code whose page table goes away under the walk");
+	check_u64(fixture.taken[5].vcpus[0].cut, CUT_FAULT,
+		  "why a stack ends in a sample in which a page table went away");
+	check_u64(fixture.taken[7].vcpus[0].code_frame, 0,
+		  "the frame of code whose page table has gone");
 	end();
 }
 

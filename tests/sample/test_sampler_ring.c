@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler and its ring (sampler_fixture.h): the ring's size, a resolver that is slow or hostile,
- * and a guest that makes the sampler map many pages.
+ * The sampler and its ring (sampler_fixture.h): the ring's size, a resolver that is slow or
+ * hostile, and a guest that makes the sampler map many pages.
  */
 #include "config.h"
 
@@ -23,8 +23,10 @@ static void test_ring_full(void)
 	run(60);
 	fits = fixture.n_taken;
 	check(fits > 3 && fits < 60, "%" PRIu64 " samples fit", fits);
-	check_u64(fixture.counts.lost, fixture.counts.ticks - fits, "lost");
-	check_u64(fixture.memory->stops, fits + 1, "the guest is not stopped for nothing");
+	check_u64(fixture.counts.lost, fixture.counts.ticks - fits,
+		  "samples that a full ring loses");
+	check_u64(fixture.memory->stops, fits + 1,
+		  "stops of a guest whose ring is full: only for samples that fit");
 	end();
 }
 
@@ -99,8 +101,8 @@ static void test_busy(void)
 	fixture.scene = read_files;
 	run(BUSY_TICK + 20);
 	check_u64(fixture.taken[BUSY_TICK / 2].vcpus[0].stack_bytes, STACK_BYTES - 0x800,
-		  "6 KiB each");
-	check_u64(fixture.counts.lost, 0, "while files are read no sample is lost");
+		  "bytes of a stack whose end was learned");
+	check_u64(fixture.counts.lost, 0, "samples lost while the resolver reads files for 1.8 s");
 	end();
 }
 
@@ -114,18 +116,20 @@ static void test_behind(void)
 	run_unread(read_late);
 	waited_ns = read_ns - fixture.taken[0].head.time_ns;
 	check(waited_ns > 1900000000 && waited_ns < 2300000000,
-	      "samples for %.2f s only, with room for more", (double)waited_ns / 1e9);
+	      "unread samples of a Linux guest span %.2f s, with room for more",
+	      (double)waited_ns / 1e9);
 	check(fixture.n_taken > n_taken_late + 10 &&
 		      fixture.taken[n_taken_late].head.time_ns > read_ns + 200000000,
-	      "new ones once these are read");
+	      "new samples come once the old ones are read");
 	check_u64(fixture.counts.lost, fixture.counts.ticks - fixture.n_taken,
-		  "the others are lost");
-	check_u64(fixture.memory->stops, fixture.counts.stops, "and not stopped for");
+		  "samples that are lost while the resolver is behind");
+	check_u64(fixture.memory->stops, fixture.counts.stops,
+		  "stops while the resolver is behind: only for samples");
 	check(fixture.counts.stops <= fixture.n_taken + fixture.counts.retakes,
 	      "%" PRIu64 " stops for %u samples", fixture.counts.stops, fixture.n_taken);
 	end();
 	run_unread(NULL);
-	check_u64(fixture.counts.lost, 0, "samples of a unikernel wait as long as there is room");
+	check_u64(fixture.counts.lost, 0, "samples that a unikernel loses while the ring has room");
 	end();
 }
 
@@ -158,11 +162,13 @@ static void test_hostile_reader(void)
 	sampler_run(&fixture.memory->guest, fixture.control, fixture.ring);
 	while ((record = ring_peek(fixture.ring, &size_bytes))) {
 		if (size_bytes > sample_size_max(3))
-			check(false, "a record of %zu bytes", size_bytes);
+			check(false, "no record is larger than its room: %zu bytes", size_bytes);
 		ring_release(fixture.ring);
 		fixture.n_taken++;
 	}
-	check(fixture.n_taken >= 10, "%u records, none beyond its room", fixture.n_taken);
+	check(fixture.n_taken >= 10,
+	      "a reader that writes to the ring does not change sizes: %u records",
+	      fixture.n_taken);
 	end();
 }
 
@@ -188,7 +194,7 @@ static void test_maps_are_bounded(void)
 	check(fixture.memory->maps <= most,
 	      "%u pages mapped by a guest that balloons, at most %" PRIu64, fixture.memory->maps,
 	      most);
-	check(fixture.memory->maps > MAPS_PER_S, "that bound was reached");
+	check(fixture.memory->maps > MAPS_PER_S, "a guest that balloons reaches the bound of maps");
 	end();
 }
 

@@ -36,11 +36,12 @@ static void test_run_time(void)
 	begin(2);
 	fixture.scene = share_a_cpu;
 	run(50);
-	check_u64(count_running(0, 0, 10), 10, "it ran all the time");
-	check_u64(count_running(0, 10, 50), 30, "it ran three quarters of the time");
-	check_u64(count_running(1, 10, 50), 0, "it did not run");
+	check_u64(count_running(0, 0, 10), 10, "RUNNING samples of a vCPU that ran all the time");
+	check_u64(count_running(0, 10, 50), 30,
+		  "RUNNING samples of a vCPU that ran three quarters of the time");
+	check_u64(count_running(1, 10, 50), 0, "RUNNING samples of a vCPU that did not run");
 	check(fixture.taken[20].vcpus[1].n_stacks == 1 && fixture.taken[20].vcpus[0].n_stacks == 1,
-	      "both have a stack");
+	      "both vCPUs that share a CPU have a stack");
 	end();
 }
 
@@ -72,9 +73,9 @@ static void test_stood(void)
 	begin(2);
 	fixture.scene = wait_for_cpu;
 	run(15);
-	check_u64(fixture.n_taken, 16, "all ticks have a sample");
+	check_u64(fixture.n_taken, 16, "samples of a guest whose vCPU waits: one for each tick");
 	check_u64(fixture.memory->n_cached, 16 - 3,
-		  "the vCPU that waits is read in ticks 1, 6 and 11");
+		  "cached reads: the vCPU that waits is read in ticks 1, 6 and 11");
 	for (unsigned i = 0; i < fixture.n_taken; i++) {
 		uint64_t rsp = STACK + STACK_STEP + 0x800 - (i >= 5) * 0x100 - (i >= 10) * 0x100;
 
@@ -83,8 +84,9 @@ static void test_stood(void)
 			      fixture.taken[i].vcpus[1].first_word == rsp &&
 			      fixture.taken[i].vcpus[1].stack_bytes ==
 				      fixture.taken[0].vcpus[1].stack_bytes,
-		      "sample %u: the stack as it is", i);
-		check(fixture.taken[i].vcpus[0].n_stacks == 1, "sample %u: the other one's", i);
+		      "sample %u: the waiting vCPU has its stack as it is", i);
+		check(fixture.taken[i].vcpus[0].n_stacks == 1,
+		      "sample %u: the running vCPU has its stack", i);
 	}
 	end();
 }
@@ -113,14 +115,15 @@ static void test_all_stood(void)
 			      fixture.taken[i].vcpus[1].n_stacks == 1 &&
 			      fixture.taken[i].vcpus[1].first_word == STACK + STACK_STEP + 0x800 &&
 			      fixture.taken[i].head.weight,
-		      "sample %u has both", i);
+		      "sample %u has the stacks of both waiting vCPUs", i);
 		n_stopped += fixture.taken[i].head.stopped_ns > 0;
 	}
 	check(fixture.n_taken >= 10 && n_stopped == 2, "%u of %u samples took a stop", n_stopped,
 	      fixture.n_taken);
 	check(fixture.counts.stops == 2 + fixture.counts.retakes &&
 		      fixture.memory->stops == fixture.counts.stops,
-	      "%" PRIu64 " stops", fixture.counts.stops);
+	      "two vCPUs that wait take two stops, and their retakes: %" PRIu64,
+	      fixture.counts.stops);
 	end();
 }
 
@@ -149,13 +152,17 @@ static void test_not_run_until_the_stop(void)
 	fixture.memory->guest.ops = &ops;
 	run(4);
 	rsp = STACK + STACK_STEP + 0x800;
-	check_u64(fixture.taken[1].vcpus[1].address, rsp, "sample 1: it waits");
+	check_u64(fixture.taken[1].vcpus[1].address, rsp,
+		  "sample 1: the stack of a vCPU that waits");
 	check_u64(fixture.taken[2].vcpus[1].address, rsp - 0x10,
-		  "sample 2: it has run since the look");
-	check(fixture.taken[2].vcpus[1].first_word == rsp - 0x10, "its stack, too");
-	check_u64(fixture.taken[3].vcpus[1].address, rsp - 0x10, "sample 3: read anew");
-	check_u64(fixture.taken[4].vcpus[1].address, rsp - 0x10, "sample 4: it waits");
-	check_u64(fixture.memory->n_cached, 2, "samples 1 and 4 have what was kept");
+		  "sample 2: the stack of a vCPU that has run since the look");
+	check(fixture.taken[2].vcpus[1].first_word == rsp - 0x10,
+	      "sample 2: the stack's bytes are new, too");
+	check_u64(fixture.taken[3].vcpus[1].address, rsp - 0x10,
+		  "sample 3: the stack of that vCPU, read anew");
+	check_u64(fixture.taken[4].vcpus[1].address, rsp - 0x10,
+		  "sample 4: the stack of that vCPU, which waits");
+	check_u64(fixture.memory->n_cached, 2, "reads from the cache: samples 1 and 4");
 	end();
 }
 
@@ -194,7 +201,8 @@ static void test_waiting(void)
 		check(fixture.taken[i].vcpus[0].n_stacks == 1 && fixture.taken[i].head.weight &&
 			      fixture.taken[i].vcpus[0].address == STACK + 0x800 &&
 			      (fixture.taken[i].head.stopped_ns > 0) == (i == 0 || i == 4),
-		      "sample %u: its stack", i);
+		      "sample %u: a vCPU that waits alone has its stack, without a stop if it stood still",
+		      i);
 	check(fixture.n_taken >= 10 && fixture.memory->stops == 3,
 	      "%u stops for %u samples: the first one and its retake, and one that was overtaken",
 	      fixture.memory->stops, fixture.n_taken);
@@ -259,11 +267,13 @@ static void test_stood_and_learned(void)
 	fixture.scene = learn_while_it_waits;
 	run(5);
 	check_u64(fixture.taken[2].vcpus[1].stack_bytes, fixture.taken[0].vcpus[1].stack_bytes,
-		  "kept");
-	check_u64(fixture.taken[3].vcpus[1].stack_bytes, 0x200, "the length learned meanwhile");
-	check_u64(fixture.taken[5].vcpus[1].stack_bytes, 0x200, "that copy is kept");
+		  "bytes of the stack from the cache");
+	check_u64(fixture.taken[3].vcpus[1].stack_bytes, 0x200,
+		  "bytes of a cached stack whose length was learned meanwhile");
+	check_u64(fixture.taken[5].vcpus[1].stack_bytes, 0x200,
+		  "bytes of the next sample: the copy with the new length is cached");
 	check_u64(fixture.memory->n_cached, 4,
-		  "but for the first sample and the one with a new length");
+		  "reads from the cache: all but the first sample and the one with a new length");
 	end();
 }
 

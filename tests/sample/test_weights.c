@@ -385,7 +385,9 @@ int main(void)
 {
 	static const unsigned n_vcpus[] = { 1, 2, 4, 8, 16, 32, 64 };
 	static const double phases_s[] = { 0.02, 0.05, 0.3, 1, 3 };
-	/* The work grows with the square of the vCPUs; with sanitizers it takes ten times as long. */
+	/*
+	 * The work grows with the square of the vCPUs; with sanitizers it takes ten times as long.
+	 */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	static const size_t n_phases[] = { 5, 5, 1, 1, 1 };
 #else
