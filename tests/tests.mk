@@ -276,6 +276,10 @@ check_PROGRAMS += \
 	tests/profile/test_profile \
 	tests/profile/test_registers_text \
 	tests/profile/test_resolver \
+	tests/profile/test_resolver_end \
+	tests/profile/test_resolver_learning \
+	tests/profile/test_resolver_notes \
+	tests/profile/test_resolver_thread \
 	tests/profile/test_sample_log \
 	tests/profile/test_seen_code \
 	tests/profile/test_snapshot \
@@ -284,6 +288,7 @@ check_PROGRAMS += \
 	tests/profile/test_wait_rows \
 	tests/profile/test_wait_sites \
 	tests/profile/test_wait_profile \
+	tests/profile/test_wait_stacks \
 	tests/import/test_import \
 	tests/import/test_large \
 	tests/query/test_call_tree \
