@@ -49,7 +49,7 @@ struct otlp {
 	uint64_t n_mappings, n_locations, n_functions; /* how many there are */
 	uint64_t mappings, found_locations, functions; /* how many were converted so far */
 	struct otlp_attribute types[OTLP_MAX_TYPES];   /* type and unit, as strings */
-	size_t n_types, type;                          /* number of types; index of the default type */
+	size_t n_types, type; /* number of types; index of the default type */
 	uint64_t default_type;
 	/* Two parts of the request, and room for messages in messages. */
 	struct proto_buffer dictionary, profile, message, part;
