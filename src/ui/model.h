@@ -37,7 +37,7 @@ struct model_time {
 /* The instructions of one function. */
 struct model_code {
 	bool can_come; /* samples of one guest are shown: its code can be read */
-	const struct annotation *annotation;   /* of the function wanted; NULL: none came yet */
+	const struct annotation *annotation;   /* the wanted function; NULL until it has come */
 	const struct instruction_lines *lines; /* source lines of instructions; NULL: none */
 };
 
