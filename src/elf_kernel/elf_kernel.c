@@ -112,7 +112,7 @@ static void elf_kernel_destroy(void *context)
 	struct elf_kernel *kernel = context;
 
 	if (kernel->space)
-		space_clear(kernel->space); /* its image reads kernel->memory */
+		space_clear(kernel->space); /* the image of the space reads kernel->memory */
 	image_unref(kernel->image);
 	free(kernel);
 }

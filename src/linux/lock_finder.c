@@ -114,8 +114,8 @@ static bool lock_finder_is_record(const struct linux_guest *guest, const struct 
 }
 
 /*
- * Finds the list entry that is not a record, starting at the record at ADDRESS. A record whose task
- * has got the lock meanwhile is no record any more, but then it is not linked either.
+ * Finds the list entry that is not a record, starting at the record at ADDRESS. When a task
+ * has got the lock, its record is no record any more, but then the list has no link to it either.
  */
 static bool lock_finder_find_head(const struct linux_guest *guest, const struct lock_record *record,
 				  uint64_t address, uint64_t *headp)

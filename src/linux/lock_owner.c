@@ -143,7 +143,7 @@ struct lock_owner lock_owner_read(const struct linux_guest *guest, const struct 
 	case OS_LOCK_PERCPU_RWSEM:
 		return lock_owner_of(
 			lock_owner_read_word(guest, wait->address, PERCPU_RWSEM_WRITER));
-	case OS_LOCK_PERCPU_READERS: /* its readers are only counted, for each CPU */
+	case OS_LOCK_PERCPU_READERS: /* readers are only counted, for each CPU */
 	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		break;

@@ -18,7 +18,7 @@
 /* tasks kept; further tasks are read again in each pass */
 #define SLEEPERS_MAX       LIMIT(32768, 64)
 #define SLEEPERS_TURN      LIMIT(64, 16)    /* tasks that a turn looks at */
-#define SLEEPERS_FEW       LIMIT(512, 16)   /* so many tasks stay mapped, 2 to 3 pages each */
+#define SLEEPERS_FEW       LIMIT(512, 16)   /* tasks that stay mapped, 2 to 3 pages each */
 #define SLEEPERS_TURN_READ LIMIT(64, 8)     /* nodes of the tree of pids that a turn reads */
 #define SLEEPERS_TRIES     3                /* attempts to read the stack of a task that moves */
 

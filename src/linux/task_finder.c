@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which task a sample belongs to. The sampler copied `current` and the stacks while the guest stood
- * still; the task_struct is read afterwards, while the guest runs. So the task may have changed
- * since:
+ * Which task a sample belongs to. The sampler copied `current` and the stacks while the guest was
+ * stopped. The task_struct is read afterwards, while the guest runs, so the task may have changed
+ * in between:
  *
  *   current is on its own stack       current is the task
  *   current is on another's stack     a task switch: the task of that stack, among the known
  *                                     tasks, or among all (process/task_stacks.c)
- *   its page tables differ            the task called exec() or ended (process/past_task.c), or
+ *   page tables differ                the task called exec() or ended (process/past_task.c), or
  *                                     the page frame of the sampled code tells what it ran
  *   current is not known (arm64)      see task_finder_arm64.c
  *
@@ -152,8 +152,8 @@ static uint64_t task_finder_current(struct task_finder *finder, const struct sam
 }
 
 /*
- * *TASKP has ended since, or runs another program. Sets *TASKP and *USER to their values at
- * TIME_NS. Returns false if the sample's task cannot be determined.
+ * After the sample *TASKP has ended, or runs another program. Sets *TASKP and *USER to their values
+ * at TIME_NS. Returns false if the sample's task cannot be determined.
  */
 static bool task_finder_find_past(struct task_finder *finder, const struct sample_vcpu *vcpu,
 				  uint64_t time_ns, const struct task **taskp,

@@ -17,7 +17,7 @@ struct task_finder {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
-	struct task_stacks stacks; /* its member guest equals GUEST */
+	struct task_stacks stacks; /* stacks.guest equals guest */
 	struct clock_gap clock;    /* relates start times of tasks to the sampler's clock */
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };

@@ -202,7 +202,7 @@ static void windows_destroy(void *context)
 	for (unsigned i = 0; i < WINDOWS_SPACES; i++)
 		space_destroy(windows->users[i].space);
 	if (windows->own.n_images)
-		space_clear(windows->own.space); /* its images read windows->memory */
+		space_clear(windows->own.space); /* the images of the space read windows->memory */
 	free(windows);
 }
 

@@ -24,7 +24,7 @@
 struct fixture {
 	struct made_memory *made;
 	struct memory_root root;
-	struct symbols *symbols; /* of -k */
+	struct symbols *symbols; /* names that -k gives */
 	struct os_guest guest;
 };
 

@@ -33,7 +33,7 @@ struct fixture {
 	struct os_guest guest;
 };
 
-static char content[1 << 20]; /* of the program: the process that fetches may open nothing */
+static char content[1 << 20]; /* bytes of the program: the process that fetches may open nothing */
 static size_t content_bytes;
 
 /* The server has one file for all build-ids but those that begin with 1. */

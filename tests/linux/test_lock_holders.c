@@ -13,7 +13,7 @@ struct holder_fixture {
 	struct os_lock_wait told[8]; /* waits of the last pass */
 	unsigned n_told;
 	uint64_t wakes; /* a task that wakes up after all have been looked at; 0 if none */
-	uint64_t leaf;  /* of the tree of pids */
+	uint64_t leaf;  /* leaf of the tree of pids */
 };
 
 static void add(void *context, const struct os_wait *wait)

@@ -11,7 +11,7 @@
 #define TICK_DEVICE 0x1f000ULL
 
 static struct made_linux *made;
-static uint64_t areas[2], devices[2]; /* of two CPUs */
+static uint64_t areas[2], devices[2]; /* per-cpu areas and timer devices of two CPUs */
 
 static void put(uint64_t address, uint64_t value)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a sample is that was taken while the kernel switched tasks: current is the last task, the
- * stack is the next one's, and the sampler says by which page tables it has read the user's stack.
+ * Which task a sample belongs to that was taken while the kernel switched tasks: current is the
+ * last task, the stack is the next task's, and the sampler says by which page tables it has read the
+ * user's stack.
  */
 #include "config.h"
 
@@ -172,7 +173,7 @@ static void test_hidden_user(struct fixture *fixture)
 	begin(fixture);
 	table = made_mm_root(fixture->made, fixture->last_mm).cr3;
 	make_task(fixture, 7, "irq", 0, &stack);
-	sample.stack.address = stack + STACK_BYTES - 0x400; /* of no task that is known */
+	sample.stack.address = stack + STACK_BYTES - 0x400; /* stack of no known task */
 	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64,
 					       .arm64 = { .pstate = 5, .sp_el0 = fixture->last } };
 	sample_set_frame(&sample.vcpu, FRAME(table >> GUEST_PAGE_SHIFT));

@@ -22,7 +22,7 @@
 #define BASE      0x55d000000000ULL
 #define ELSEWHERE 0x561234567000ULL
 #define FUNCTION  (PROGRAM_FUNCTION - PROGRAM_TEXT)
-#define GONE      0xffffb00000000000ULL /* of a task_struct: not mapped */
+#define GONE      0xffffb00000000000ULL /* address of a task_struct that is not mapped */
 
 static struct made_linux *made;
 struct fixture {

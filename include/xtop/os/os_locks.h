@@ -60,7 +60,7 @@ struct os_lock_wait {
 	enum os_lock_kind kind;
 	uint64_t address; /* address of the lock */
 	uint64_t space;   /* address space, if ADDRESS belongs to user code; 0 for the kernel */
-	bool is_new;      /* this wait was not reported before */
+	bool is_new;      /* the wait was not reported before */
 	/*
 	 * The waiter has moved on since the pass looked at it. NAME and HOLDER are empty, and
 	 * WAITER shows the state at that look.

@@ -84,7 +84,7 @@ struct btf_type {
 	unsigned kind;
 	bool flag;
 	uint32_t members;
-	uint32_t size; /* or the number of the type to which this one leads */
+	uint32_t size; /* size in bytes, or number of the type to which this type leads */
 	const uint8_t *tail;
 };
 

@@ -13,7 +13,7 @@
 
 #include "linux/kernel/code_i386.h"
 
-#define CODE_ESP 4 /* as a base register, it has a SIB byte */
+#define CODE_ESP 4 /* number of ESP: as a base register, ESP needs a SIB byte */
 
 bool code_i386_read(const struct linux_guest *guest, enum linux_symbol function, size_t size_bytes,
 		    struct code_i386 *code)

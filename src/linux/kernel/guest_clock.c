@@ -96,7 +96,7 @@ static uint64_t clock_timekeeper_at(const struct layout *layout)
 
 	if (layout_has(layout, TK_DATA_TIMEKEEPER))
 		return layout_offset(layout, TK_DATA_TIMEKEEPER);
-	if (layout_has(layout, SEQCOUNT_SIZEOF)) /* it is larger with lockdep and for PREEMPT_RT */
+	if (layout_has(layout, SEQCOUNT_SIZEOF)) /* larger with lockdep and for PREEMPT_RT */
 		bytes = layout_offset(layout, SEQCOUNT_SIZEOF);
 	return (bytes + 7) & ~7ULL;
 }

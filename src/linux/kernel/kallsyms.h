@@ -152,7 +152,7 @@ bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *curs
 struct kallsyms_wanted {
 	const char *name;
 	/* Output: the global symbol with that name, or else the first one. */
-	uint64_t address; /* or a per-cpu value, which may be 0 */
+	uint64_t address; /* an address, or a per-cpu value, which may be 0 */
 	char type;        /* '\0' if there is no such symbol */
 };
 

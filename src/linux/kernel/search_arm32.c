@@ -64,7 +64,7 @@ void search_arm32_constants(struct search *search)
 	uint64_t *symbols = search->guest->symbols;
 
 	if (symbols[LINUX_EXIDX_START] && !search->n_unwind)
-		return; /* it was found by name */
+		return; /* the index was found by name */
 	for (size_t first = 0; first < SEARCH_EXIDX_BYTES; first += 4) {
 		size_t at = first, n;
 

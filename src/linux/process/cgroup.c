@@ -25,8 +25,8 @@
 
 /* size of the name of one group, with the NUL: Linux NAME_MAX + 1 */
 #define CGROUP_MAX_NAME_BYTES 256
-#define CGROUP_NUMBER_DIGITS  32 /* a container's number has at least so many digits */
-#define CGROUP_SHOWN_DIGITS   12 /* so many of these digits are shown, as docker and podman do */
+#define CGROUP_NUMBER_DIGITS  32 /* least number of digits of a container's number */
+#define CGROUP_SHOWN_DIGITS   12 /* digits of a container's number that are shown, as docker does */
 
 bool cgroup_has_layout(const struct layout *layout)
 {

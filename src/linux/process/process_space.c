@@ -35,7 +35,7 @@ static bool process_map_area(const struct process *process, const struct process
 	} else if (loads_bias(&file->loads, vma->start, mapping.file_offset, &mappingp->bias)) {
 		mappingp->image = file->image;
 	} else {
-		mappingp->kind = MAPPING_ANONYMOUS; /* its bytes belong to no segment of the file */
+		mappingp->kind = MAPPING_ANONYMOUS; /* bytes of the file outside its segments */
 	}
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "tests/support/make_kallsyms.h"
 #include "tests/support/tap.h"
 
-#define FRONT_BYTES (2U << 20) /* of rodata before its tables */
+#define FRONT_BYTES (2U << 20) /* rodata in front of the tables */
 #define BACK_BYTES  (16U << 20)
 #define INIT_TASK   (MADE_RODATA + 0xa00040) /* make_kallsyms.c */
 #define FEW         5000

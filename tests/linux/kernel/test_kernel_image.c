@@ -13,9 +13,9 @@
 #include "tests/support/make_kallsyms.h"
 #include "tests/support/tap.h"
 
-#define FRONT_BYTES     (4U << 20) /* of rodata before its tables */
+#define FRONT_BYTES     (4U << 20) /* rodata in front of the tables */
 #define BACK_BYTES      (2U << 20)
-#define ENTRY_BYTES     (2U << 20) /* of text; user mode's tables have it, too */
+#define ENTRY_BYTES     (2U << 20) /* text that user mode's page tables map, too */
 #define CR3_PAIR        0x1000
 #define FEW             5000 /* functions: the smallest kernels have so many */
 #define FEW_FRONT_BYTES (2U << 20)

@@ -15,7 +15,7 @@
 #define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
 #define TEXT_BYTES 0x2000
 #define NOTES           0xffffffffc0800000ULL /* its notes at NOTES + i * 0x1000 */
-#define ATTRIBUTE_BYTES 72                    /* of struct bin_attribute */
+#define ATTRIBUTE_BYTES 72                    /* size of struct bin_attribute */
 
 /* Offsets of members; no kernel has these. */
 enum {

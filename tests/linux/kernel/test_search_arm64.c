@@ -15,7 +15,7 @@
 #define CODE   0x10000
 #define DATA   0x20000
 #define LIST   (DATA + 0xa10)
-#define FIRST  0x30008 /* of the list */
+#define FIRST  0x30008 /* first entry of the list */
 
 #define TABLE_FRAME 1
 
@@ -125,7 +125,7 @@ static void test_runstate(void)
 static const uint32_t entry[] = { 0xd5384115, 0xd000009c, 0x910bc39c,
 				  0xd538d094, 0xf8746b9c, 0xd518411c };
 #define ENTRY_TASK 0x222f0
-#define ENTRY_AT   45 /* so many instructions are in front */
+#define ENTRY_AT   45 /* number of instructions in front of the entry */
 
 static void check_entry_task(const uint32_t *code, bool expected, const char *what)
 {

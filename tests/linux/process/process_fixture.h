@@ -26,7 +26,7 @@ struct process_fixture {
 	struct tasks *tasks;
 	struct program program;
 	uint64_t exe, lib;         /* addresses of struct file */
-	uint64_t mm, task_address; /* of the process that was made last */
+	uint64_t mm, task_address; /* addresses of the process that was made last */
 };
 
 static inline void begin(struct process_fixture *fixture, enum made_areas kind)

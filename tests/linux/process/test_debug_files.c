@@ -22,7 +22,7 @@
 #include "tests/support/tap.h"
 #include "xtop/elf/elf.h"
 
-#define ID_PATH  "/.build-id/07/07070707070707.debug" /* of program_make(.., 7) */
+#define ID_PATH  "/.build-id/07/07070707070707.debug" /* path by the build-id of program_make(.., 7) */
 #define LINK     "prog.debug"
 
 static char top[] = "/tmp/xtop-debug-XXXXXX";

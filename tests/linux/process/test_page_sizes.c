@@ -23,7 +23,7 @@
 #define NODE    0x10200
 #define VMEMMAP 0x40000
 #define FILE_AT 0x80000
-#define PAGES   4U /* of the file */
+#define PAGES   4U /* pages of the file */
 
 #define PAGE_STRUCT_BYTES 64
 #define SLOTS             40

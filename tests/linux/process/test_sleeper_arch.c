@@ -13,7 +13,7 @@
 
 #define TASK  UINT64_C(0xffff000003a1d200)
 #define STACK UINT64_C(0xffff80000abd0000)
-#define WORDS 64 /* of the stack that are live */
+#define WORDS 64 /* live words of the stack */
 #define SAVED (WORDS - PT_ARM64_BYTES / 8)
 #define USER  UINT64_C(0x0000ffffc3a0e410)
 
