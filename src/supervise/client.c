@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the broker: implements broker.h by questions over the socket. Without a
- * broker (xtop -l, benchmarks) the process asks Xen itself. Any thread, one question at a time.
+ * Main's side of the broker: implements broker.h by questions over the socket. Without a broker
+ * (xtop -l, benchmarks) the process asks Xen itself. Any thread; a lock lets one question through
+ * at a time.
  */
 #include "config.h"
 
@@ -29,24 +30,27 @@
 #include "xtop/xen/foreign.h"
 #include "xtop/xen/xen.h"
 
-#define CLIENT_WAIT_S   10    /* for an answer; xenstore or the end of a sampler takes less */
-#define CLIENT_WAIT_MS  5000  /* for a keeper that ends without the broker */
-#define CLIENT_MAX_LIST 32768 /* domains: Xen has no more numbers */
-/* For registers: the budget of 0.01 % pays for 0.2 ms in these 2 s. */
+#define CLIENT_WAIT_S   10    /* longest wait for an answer; xenstore takes less */
+#define CLIENT_WAIT_MS  5000  /* longest wait for a keeper that ends without the broker */
+#define CLIENT_MAX_LIST 32768 /* domains; Xen has no more numbers for them */
+/*
+ * How often and how long to wait for a vCPU's registers. The smallest budget, 0.01 %, pays for 0.2
+ * ms in these 2 s.
+ */
 #define CLIENT_LATER_NS    20000000
 #define CLIENT_LATER_TRIES 100
-#define CLIENT_MAX_NAME 256   /* bytes of a domain's name or UUID */
+#define CLIENT_MAX_NAME 256 /* bytes of a domain's name or UUID */
 
 static struct {
 	struct helper process;
 	const struct broker_settings *settings;
 	/*
-	 * Why the broker is not asked any more; NULL: it is. An answer that comes too late would be
-	 * taken for the answer to the next question.
+	 * Why the broker is not asked any more; NULL while it is asked. After a question without
+	 * an answer nothing more is asked: a late answer would be taken for the next one.
 	 */
 	const char *gone;
 	pthread_mutex_t lock;
-	uint64_t cpu_ns; /* of the broker, as it told last */
+	uint64_t cpu_ns; /* the broker's CPU time at its last answer */
 } client = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* --- start and end ---------------------------------------------------------------------------- */
@@ -83,7 +87,9 @@ bool broker_is_alive(void)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-/* After a question that failed with ERRNO_VALUE. Only a broker that is gone was killed. */
+/*
+ * Says why a question failed with ERRNO_VALUE: the broker did not answer in time, or was killed.
+ */
 static struct xtop_error *client_report_gone(int errno_value)
 {
 	if (!client.gone)
@@ -93,7 +99,10 @@ static struct xtop_error *client_report_gone(int errno_value)
 	return error_create("%s", client.gone);
 }
 
-/* Under the lock. *FDP, if FDP is not NULL, is the descriptor that came with the answer, or -1. */
+/*
+ * Sends REQUEST and waits for its answer. The caller holds the lock. *FDP becomes the descriptor
+ * that came with the answer, or -1; FDP NULL: no descriptor is wanted.
+ */
 static struct xtop_error *client_exchange(const struct broker_request *request, const int *fds,
 					  size_t n_fds, struct broker_reply *reply, int *fdp)
 {
@@ -265,7 +274,7 @@ bool guard_is_alive(const struct guest_process *process)
 {
 	struct pollfd ended = { .fd = process->end_fd, .events = POLLIN };
 
-	return poll(&ended, 1, 0) <= 0; /* also alive if a signal interrupts poll() */
+	return poll(&ended, 1, 0) <= 0; /* a signal that interrupts poll() also means alive */
 }
 
 void guard_stop(struct guest_process *process, struct control *control)
@@ -285,7 +294,7 @@ void guard_stop(struct guest_process *process, struct control *control)
 	process->end_fd = -1;
 }
 
-/* *FDP is -1 if no descriptor comes. */
+/* Asks the broker to ACT on the file PATH. *FDP becomes the open file, or -1 if none came. */
 static struct xtop_error *client_open(const char *path, enum opener_act act,
 				      struct broker_reply *reply, int *fdp)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the process that fetches debug and source files; see fetch.h. It keeps a
- * table of all that was asked for, and of the answers. The process gets one request at a time. Each
- * call here reads the answers that have come, and sends the next request. Any thread, under one
- * lock.
+ * Main's side of the process that fetches debug and source files; see fetch.h. A table has all
+ * files that were asked for, with the answers. The process gets one request at a time. Each call
+ * here reads the answers that have come, and sends the next request. Any thread, under one lock.
  */
 #include "config.h"
 
@@ -24,7 +23,7 @@
 #include "supervise/fetcher.h"
 #include "supervise/helper.h"
 
-#define FETCH_WAIT_MS 1000 /* for the end of the process; the end of main kills it at the latest */
+#define FETCH_WAIT_MS 1000 /* how long the process may take to end; main's end kills it */
 
 struct fetch_file {
 	struct build_id id;
@@ -36,9 +35,9 @@ struct fetch_file {
 static struct {
 	struct helper process; /* socket 0: nobody fetches */
 	pthread_mutex_t lock;
-	unsigned n;      /* asked for */
-	unsigned n_sent; /* the files come in this order; n_sent - n_done is 0 or 1 */
-	unsigned n_done;
+	unsigned n;      /* files that were asked for */
+	unsigned n_sent; /* requests sent, in the order of files; n_sent - n_done is 0 or 1 */
+	unsigned n_done; /* answers that have come */
 	struct fetch_progress progress;
 	struct fetch_file files[FETCH_MAX_FILES];
 } fetch = { .lock = PTHREAD_MUTEX_INITIALIZER };

@@ -49,7 +49,7 @@ static struct {
 		    char **path);
 	int (*find_source)(struct debuginfod_client *client, const unsigned char *build_id,
 			   int length, const char *source, char **path);
-	int cache_fd; /* of xtop's own cache; -1: the library's */
+	int cache_fd; /* xtop's own cache; -1: the library's cache is used */
 } fetcher = { .cache_fd = -1 };
 
 /* --- what main hears -------------------------------------------------------------------------- */
@@ -120,11 +120,14 @@ static int fetcher_find(const uint8_t *build_id, size_t size_bytes, const char *
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* The library's layout: FOLDER/BUILD-ID/debuginfo, and FOLDER/BUILD-ID/source#usr#src#a.c */
+/*
+ * A count of the cached files. The library names them FOLDER/BUILD-ID/debuginfo and
+ * FOLDER/BUILD-ID/source#usr#src#a.c.
+ */
 struct fetcher_cached {
-	char oldest[2 * NAME_MAX + 2]; /* BUILD-ID/FILE */
-	time_t used_s;
-	uint64_t bytes;
+	char oldest[2 * NAME_MAX + 2]; /* BUILD-ID/FILE of the file used longest ago */
+	time_t used_s;                 /* when that file was used last */
+	uint64_t bytes;                /* size of all files */
 };
 
 static void fetcher_count_file(int folder, const char *path, struct fetcher_cached *cached)
@@ -195,7 +198,7 @@ static int fetcher_open_cache(const char *cache)
 	return fd;
 }
 
-/* Opens the folder that the process may still write to behind its walls. -1: none. */
+/* Opens the folder to which the process may still write in its sandbox. -1: none. */
 static int fetcher_open_writable(int cache_fd)
 {
 	const char *named = getenv("DEBUGINFOD_CACHE_PATH");

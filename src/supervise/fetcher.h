@@ -15,13 +15,13 @@
 #include "xtop/base/build_id.h"
 #include "xtop/supervise/fetch.h"
 
-#define FETCHER_MAX_S           600           /* for one file */
-#define FETCHER_CACHE_MAX_BYTES (2ULL << 30)  /* of xtop's own cache, before each file */
+#define FETCHER_MAX_S           600          /* longest time for one file */
+#define FETCHER_CACHE_MAX_BYTES (2ULL << 30) /* size of xtop's own cache before each file */
 
 struct fetcher_request {
 	uint32_t size_bytes;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	char source[FETCH_PATH_BYTES]; /* "": the debug file */
+	char source[FETCH_PATH_BYTES]; /* path of a source file; "": the debug file is wanted */
 };
 
 enum fetcher_answer { FETCHER_PROGRESS, FETCHER_FOUND, FETCHER_NONE };
@@ -33,15 +33,15 @@ struct fetcher_reply {
 };
 
 /*
- * Finds the debug file of BUILD_ID, or its source file SOURCE if that is not "": a descriptor. -1:
- * there is none; *MESSAGE may say why. Calls fetcher_go_on() now and then.
+ * Finds the debug file of BUILD_ID, or the source file SOURCE unless SOURCE is "". Returns a
+ * descriptor. -1: there is none; MESSAGE may say why. Calls fetcher_go_on() now and then.
  */
 typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, const char *source,
 			    char message[96]);
 
 struct fetcher_settings {
 	fetcher_find_fn *find; /* NULL: by libdebuginfod */
-	const char *cache;     /* folder; NULL: none of ours */
+	const char *cache;     /* folder of xtop's own cache; NULL: there is none */
 };
 
 /*

@@ -33,7 +33,7 @@
 #include "xtop/sample/control.h"
 
 /* What the keeper's process has. */
-struct keeper_state {
+struct keeper_process {
 	struct sampling sampling;
 	struct guest guest; /* the keeper's own handle of Xen */
 	struct pause_file file;
@@ -51,7 +51,7 @@ struct keeper_state {
  * (PR_SET_CHILD_SUBREAPER). A debugger may hold one of them. Then init reaps it in the end.
  * Returns the guard's status, as wait(2) has it; 0 if it cannot be reaped yet.
  */
-static int keeper_end_guard(struct keeper_state *keeper)
+static int keeper_end_guard(struct keeper_process *keeper)
 {
 	int status = 0;
 
@@ -68,7 +68,7 @@ static int keeper_end_guard(struct keeper_state *keeper)
  * Ends the guard, and reports WHAT has happened, unless guard or sampler have reported why they
  * ended. A sampler whose guard is killed ends as if it was told to, and may not come to say why.
  */
-static void keeper_end_because(struct keeper_state *keeper, const char *what)
+static void keeper_end_because(struct keeper_process *keeper, const char *what)
 {
 	struct sampler_counts counts;
 	int status = keeper_end_guard(keeper);
@@ -79,14 +79,14 @@ static void keeper_end_because(struct keeper_state *keeper, const char *what)
 }
 
 /* Main decides whether to start another keeper, guard and sampler. */
-static void keeper_end_hung(struct keeper_state *keeper)
+static void keeper_end_hung(struct keeper_process *keeper)
 {
 	keeper_end_guard(keeper);
 	watch_count_hang(clock_now_ns() - keeper->detector.since_ns + KEEPER_POLL_NS, 0);
 	control_set_state(keeper->sampling.control, SAMPLER_HUNG);
 }
 
-static void keeper_ask_to_quit(const struct keeper_state *keeper)
+static void keeper_ask_to_quit(const struct keeper_process *keeper)
 {
 	control_quit(keeper->sampling.control);
 	kill(keeper->guard, SIGTERM); /* in case main overwrites control */
@@ -94,7 +94,7 @@ static void keeper_ask_to_quit(const struct keeper_state *keeper)
 }
 
 /* Returns when the guard has ended, by itself or by the keeper. */
-static void keeper_watch(struct keeper_state *keeper)
+static void keeper_watch(struct keeper_process *keeper)
 {
 	const struct stop_area *area = keeper->sampling.area;
 	uint64_t quit_ns = 0;
@@ -121,7 +121,7 @@ static void keeper_watch(struct keeper_state *keeper)
 
 /* --- the keeper's process --------------------------------------------------------------------- */
 
-static struct xtop_error *keeper_fork_guard(struct keeper_state *keeper)
+static struct xtop_error *keeper_fork_guard(struct keeper_process *keeper)
 {
 	pid_t self = getpid();
 
@@ -139,7 +139,7 @@ static struct xtop_error *keeper_fork_guard(struct keeper_state *keeper)
 }
 
 /* The record's file is open in guard and sampler, too: its lock lasts as long as any of them. */
-static void keeper_keep(struct keeper_state *keeper, pid_t broker)
+static void keeper_keep(struct keeper_process *keeper, pid_t broker)
 {
 	struct xtop_error *error;
 
@@ -159,7 +159,7 @@ static void keeper_keep(struct keeper_state *keeper, pid_t broker)
 /* What the process holds it gives back by its end. */
 static void keeper_run(const struct sampling *sampling, struct pause_file file, pid_t broker)
 {
-	struct keeper_state keeper = { .sampling = *sampling, .file = file };
+	struct keeper_process keeper = { .sampling = *sampling, .file = file };
 	struct xtop_error *error;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

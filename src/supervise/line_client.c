@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the process that reads source lines; see line_client.h. A table of all places that
- * were asked for, with their answers, and a queue of those without one. The process has one request
- * at a time, for places of one file: if it dies, that file is to blame, and is not asked again.
- * Each call takes up the answers that have come, and sends the next request. Any thread, under one
- * lock.
+ * Main's side of the process that reads source lines; see line_client.h. A table has all places
+ * that were asked for, with their answers; places without an answer form a queue in it. The process
+ * gets one request at a time, for places of one file. If the process dies, that file is to blame,
+ * and the file is not read again. Each call takes the answers that have come, and sends the next
+ * request. Any thread, under one lock.
  */
 #include "config.h"
 
@@ -29,13 +29,13 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/vector.h"
 
-#define LINES_WAIT_MS 1000 /* for the end of the process, which is nice to others */
+#define LINES_WAIT_MS 1000 /* for the end of the process, which has a low priority */
 
 struct line_client_file {
 	int fd, alt_fd;
-	char *name, *anchor; /* ANCHOR NULL: none */
+	char *name, *anchor; /* anchor is NULL if places have the file's addresses */
 	uint64_t anchor_address;
-	dev_t device; /* with the inode: the same file is added once */
+	dev_t device; /* device and inode tell whether the file was added before */
 	ino_t inode;
 	bool bad;
 };
@@ -45,7 +45,7 @@ struct line_client_entry {
 	uint32_t file;
 	struct line_place place;
 	enum line_state state;
-	const uint8_t *bytes; /* line_server_unpack()'s; NULL: none yet */
+	const uint8_t *bytes; /* the answer, for line_server_unpack(); NULL: none yet */
 	uint32_t size_bytes;
 };
 
@@ -63,11 +63,11 @@ static struct {
 	uint32_t n_files;
 	struct line_client_entry *entries;
 	size_t n_entries, entries_capacity;
-	struct hash_table index; /* of entries */
-	size_t first_waiting;    /* all entries before it have answers, or are asked for */
+	struct hash_table index; /* finds entries by file and place */
+	size_t first_waiting;    /* all entries before this one have answers, or are asked for */
 	struct line_client_text *texts;
 	size_t text_bytes;
-	/* The request that is under way; n_places 0: none. */
+	/* The request that is under way; n_places is 0 if there is none. */
 	struct line_server_request request;
 	uint32_t asked[LINE_SERVER_MAX_PLACES]; /* entries, in the order of the request */
 	uint32_t n_answered, n_requests;
@@ -152,7 +152,7 @@ static void line_client_give_up(void)
 		lines.files[i].bad = true;
 }
 
-/* A copy of the N bytes that stays until the end. NULL: there is no room. */
+/* Copies the N bytes to memory that stays until the end. NULL: there is no room. */
 static const uint8_t *line_client_keep(const uint8_t *bytes, size_t n)
 {
 	struct line_client_text *text = lines.texts;
@@ -180,7 +180,7 @@ static void line_client_keep_answer(struct line_client_entry *entry, const uint8
 	lines.progress.refused += !entry->bytes;
 }
 
-/* False: what came are no answers to the request. */
+/* Keeps the answers in REPLY. False: they do not answer the request. */
 static bool line_client_take_answers(const struct line_server_reply *reply)
 {
 	size_t at = 0;
@@ -231,7 +231,7 @@ static void line_client_ask_for(size_t index)
 	lines.request.places[lines.request.n_places++] = entry->place;
 }
 
-/* The places that wait longest, and others of the same file. */
+/* Puts into the request the place that waits longest, and other places of its file. */
 static void line_client_collect(void)
 {
 	struct line_server_request *request = &lines.request;
@@ -275,7 +275,7 @@ static void line_client_send_next(void)
 		line_client_give_up();
 }
 
-/* True: an answer has come. */
+/* Takes all replies, and sends the next request. Returns whether an answer has come. */
 static bool line_client_take_all(void)
 {
 	struct pollfd ready = { .fd = lines.process.socket, .events = POLLIN };
@@ -352,7 +352,7 @@ static struct line_client_entry *line_client_find_entry(uint32_t file,
 
 /* --- for all threads -------------------------------------------------------------------------- */
 
-/* The number of a file that was added before; 0: it was not. */
+/* Returns the number of a file that was added before; 0: it was not added. */
 static uint32_t line_client_find_file(const struct stat *status, const char *anchor,
 				      uint64_t anchor_address)
 {
@@ -447,7 +447,7 @@ bool line_client_is_by_symbol(uint32_t file)
 	return is;
 }
 
-/* A place of a file with an anchor is counted from the anchor. */
+/* Counts the place FROM in the way of FILE: from its anchor, if there is one. */
 static void line_client_move(const struct line_client_file *file, const struct line_place *from,
 			     struct line_place *to)
 {

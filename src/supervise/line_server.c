@@ -35,7 +35,7 @@
 
 struct line_server_file {
 	uint32_t number; /* 0: free */
-	uint32_t used;   /* the request that used it last */
+	uint32_t used;   /* number of the request that used the file last */
 	void *file;
 };
 
@@ -52,7 +52,7 @@ static struct {
 /* SCMP_SYS(), but NAME is not expanded: musl has a macro pread64. */
 #define CALL(name) __SNR_##name
 
-/* What reading a file that is open needs, and starting another reader. */
+/* Calls that reading an open file and starting another reader need. */
 static const int line_server_calls[] = {
 	CALL(read),
 	CALL(pread64),
@@ -142,7 +142,10 @@ static void line_server_limit(int what, rlim_t most)
 	setrlimit(what, &limit);
 }
 
-/* In a user namespace the number may not exist: then as who called. */
+/*
+ * Becomes a user that owns nothing. In a user namespace the number may not exist; then the process
+ * becomes the user who called xtop.
+ */
 static struct xtop_error *line_server_leave_root(void)
 {
 	const uid_t id = LINE_SERVER_FIRST_ID + (uid_t)getpid();
@@ -214,7 +217,7 @@ size_t line_server_pack(const struct line_answer *answer, uint8_t *to, size_t ca
 	return used;
 }
 
-/* Moves *AT behind the text there. NULL: it has no end. */
+/* Returns the text at *AT, and moves *AT behind it. NULL: the text has no end. */
 static const char *line_server_unpack_text(const uint8_t *bytes, size_t size_bytes, size_t *at)
 {
 	const char *text = (const char *)bytes + *at;
@@ -274,7 +277,7 @@ static struct line_server_file *line_server_find_file(uint32_t number)
 	return NULL;
 }
 
-/* A free place, or that of the file that was used first. */
+/* Returns a free place. If there is none, closes the file that was used longest ago. */
 static struct line_server_file *line_server_make_place(void)
 {
 	struct line_server_file *oldest = &line_server.files[0];
@@ -370,7 +373,7 @@ static void line_server_read(void)
 	}
 }
 
-/* --- the other process ------------------------------------------------------------------------ */
+/* --- the reader's parent ---------------------------------------------------------------------- */
 
 static void line_server_tell_death(int status)
 {
@@ -404,7 +407,7 @@ static void line_server_set_up(int socket)
 	setpriority(PRIO_PROCESS, 0, LINE_SERVER_NICE); /* sampler and screen come first */
 }
 
-/* A reader that needs no other one: main has closed its end. False: main is gone. */
+/* Waits until main has sent a request, so that a reader is needed. False: main is gone. */
 static bool line_server_wait_for_request(void)
 {
 	struct pollfd ready = { .fd = line_server.socket, .events = POLLIN };

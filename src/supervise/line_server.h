@@ -8,8 +8,8 @@
  *   main ◄─ replies       with one answer a place, in their order, as many as fit into each
  *   main ◄─ DIED          instead of the rest: what read the file has ended
  *
- * These are two processes. The reader parses debug files, which may make it crash. The other one
- * parses nothing: it starts the reader, and another one when that has died.
+ * There are two processes. The reader parses debug files, which may make it crash. Its parent
+ * parses nothing: it starts the reader, and starts another reader when the first one has died.
  *
  * An answer in a reply:
  *
@@ -21,14 +21,14 @@
 
 #include "xtop/supervise/line_client.h"
 
-#define LINE_SERVER_MAX_PLACES 128 /* of one request */
-#define LINE_SERVER_REPLY_BYTES                                                                    \
-	(48U << 10) /* a socket's buffer has 208 KiB (net.core.wmem_default) */
-#define LINE_SERVER_MEMORY_BYTES (200ULL << 20) /* of private memory; mapped files come on top */
+#define LINE_SERVER_MAX_PLACES   128            /* places in one request */
+/* A socket's buffer has 208 KiB (net.core.wmem_default). */
+#define LINE_SERVER_REPLY_BYTES  (48U << 10)
+#define LINE_SERVER_MEMORY_BYTES (200ULL << 20) /* private memory; mapped files come on top */
 #define LINE_SERVER_REQUEST_S    120            /* a reader that takes longer is ended */
 
 struct line_server_request {
-	uint32_t number; /* of the request, from 1 on */
+	uint32_t number; /* counts requests from 1 on */
 	uint32_t file;
 	uint32_t n_places;
 	bool has_alt;
@@ -41,9 +41,9 @@ struct line_server_reply {
 	uint32_t what; /* enum line_server_what */
 	uint32_t number;
 	uint32_t n_answers;
-	uint64_t most_bytes; /* that the reader has had in memory */
-	char message[96];    /* LINE_SERVER_BAD: why. LINE_SERVER_DIED: how */
-	uint32_t size_bytes; /* of the answers */
+	uint64_t most_bytes; /* most memory that the reader has had */
+	char message[96];    /* why the file is bad, or how the reader has died */
+	uint32_t size_bytes; /* size of the answers in `bytes` */
 	uint8_t bytes[LINE_SERVER_REPLY_BYTES];
 };
 
@@ -53,9 +53,9 @@ struct line_server_reply {
  */
 void line_server_run(void *context, int socket);
 
-/* Writes ANSWER at TO: how many bytes; 0: more than CAPACITY. */
+/* Writes ANSWER to TO. Returns how many bytes it has; 0: more than CAPACITY. */
 size_t line_server_pack(const struct line_answer *answer, uint8_t *to, size_t capacity);
-/* The other way round. The strings of ANSWER are in BYTES. 0: they are no answer. */
+/* Reads ANSWER from BYTES, where its strings remain. Returns its size; 0: BYTES are no answer. */
 size_t line_server_unpack(const uint8_t *bytes, size_t size_bytes, struct line_answer *answer);
 
 #endif

@@ -34,7 +34,7 @@ struct sender {
 	struct helper process;
 };
 
-/* The first packet: whether the process has come to its work. */
+/* The first packet: whether the process could begin its work. */
 struct sender_started {
 	bool failed;
 	char message[256];
@@ -42,7 +42,7 @@ struct sender_started {
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* Makes the last folder of PATH at most: the ones above are the user's affair. */
+/* Opens the folder PATH. Makes the folder itself if it is missing, but not the folders above it. */
 static struct xtop_error *sender_open_folder(const char *path, int *fdp)
 {
 	struct xtop_error *error = caller_become(caller_find());
@@ -50,7 +50,7 @@ static struct xtop_error *sender_open_folder(const char *path, int *fdp)
 
 	if (error)
 		return error;
-	(void)!mkdir(path, 0700); /* it may be there */
+	(void)!mkdir(path, 0700); /* the folder may be there already */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
 		error = error_create_errno(errno, "cannot write to '%s' as user %u", path,
@@ -170,8 +170,8 @@ bool sender_put(const struct sender *sender, const void *packet, size_t size_byt
 }
 
 /*
- * If the other end went without reading all it was sent, Linux says ECONNRESET once, before what
- * that end has sent (net/unix/af_unix.c, unix_release_sock()).
+ * If the other end has closed the socket without reading all packets, Linux reports ECONNRESET
+ * once, before the packets of that end (net/unix/af_unix.c, unix_release_sock()).
  */
 static bool sender_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t *n_fds)
 {

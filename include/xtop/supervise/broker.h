@@ -12,7 +12,8 @@
  *         └─ open                     a file that the user names on the screen, as that user
  *
  * The broker answers only for the domains that the command line names, and for the domains that
- * these reboot as. So main cannot reach other domains, even if an attacker has taken it over.
+ * follow them after a reboot. So main cannot reach other domains, even if an attacker has taken it
+ * over.
  */
 #ifndef XTOP_BROKER_H
 #define XTOP_BROKER_H
@@ -34,13 +35,13 @@ typedef void sampler_run_fn(struct guest *guest, struct control *control, struct
 
 struct broker_settings {
 	sampler_run_fn *run;
-	const char *const *domains; /* as the command line names them */
+	const char *const *domains; /* names of domains, from the command line */
 	size_t n_domains;           /* 0: all domains are allowed */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
-	const char *cache;          /* folder of such files; NULL: none */
-	bool no_domains;            /* none at all: a recording is played */
+	const char *cache;          /* folder of guest_open_cache()'s files; NULL: no cache */
+	bool no_domains;            /* no domain is allowed: a recording is played */
 	double budget; /* the most that a sampler may take, even if control says more */
-	bool shared;   /* sample domains that another xtop samples, too */
+	bool shared;   /* also sample domains that another xtop samples */
 };
 
 /* Call it before the first thread starts. SETTINGS, and what it points to, outlive the run. */
@@ -49,9 +50,9 @@ struct xtop_error *broker_start(const struct broker_settings *settings);
 void broker_stop(void);
 /* False if the broker was killed, or has left a question unanswered for seconds. Any thread. */
 bool broker_is_alive(void);
-/* Removes PATH, if it is an empty file: one of the settings' files, or of broker_open_output(). */
+/* Removes PATH if it is empty and one of settings->files, or was opened by broker_open_output(). */
 void broker_remove(const char *path);
-/* An output_opener_fn (output.h). */
+/* Opens a file that the user names on the screen; an output_opener_fn (output.h). */
 struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp);
 
 /* --- questions about a domain. Without a broker, this process asks Xen itself. ---------------- */
@@ -62,7 +63,10 @@ struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, 
  */
 struct xtop_error *guest_find(const char *domain, struct guest_info *info);
 
-/* All domains, also dom0, ascending by domid. The caller frees *LISTP. Xenstore as above. */
+/*
+ * Lists all domains, also dom0, ascending by domid. The caller frees *LISTP. Errors: see
+ * guest_find().
+ */
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 
 /*
@@ -73,19 +77,19 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
 
 /*
  * If an xtop that was killed has left DOMAIN paused, undoes this pause, and no other one. *NOTEP
- * says what was found and done; the caller frees it. *NOTEP is NULL if there was nothing to undo,
- * unless the user has ASKED for it. Main calls it first of all, with root's rights. By domid or
- * UUID it does not ask xenstore.
+ * says what was found and done; the caller frees *NOTEP. *NOTEP is NULL if there was nothing to
+ * undo, unless the user has ASKED for it. Main calls this function first of all, with root's
+ * rights. A domid or a UUID is looked up without xenstore.
  */
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
 
-/* The memory of DOMID, and of no other domain. */
+/* Opens the memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
 
-/* CPU time of the broker, when it gave its last answer; 0: it gave none. Any thread. */
+/* The broker's CPU time when it gave its last answer; 0 if it gave none. Any thread. */
 uint64_t broker_cpu_ns(void);
 
-/* The file in which DOMID's kernel is kept (cache_folder.h). -1: nothing is kept. */
+/* Opens the file in which DOMID's kernel is kept (cache_folder.h). -1: there is no cache. */
 int guest_open_cache(uint32_t domid);
 
 /* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
@@ -96,7 +100,7 @@ int guest_open_cache(uint32_t domid);
  */
 struct guest_process {
 	uint32_t id;
-	int end_fd; /* the keeper's: readable when all three have ended */
+	int end_fd; /* descriptor that is readable when all three have ended */
 };
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process);

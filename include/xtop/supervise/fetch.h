@@ -15,31 +15,32 @@
 #include "xtop/base/build_id.h"
 #include "xtop/base/error.h"
 
-#define FETCH_MAX_FILES  256 /* that one run asks for */
+#define FETCH_MAX_FILES  256 /* files that one run asks for */
 #define FETCH_PATH_BYTES 256 /* a longer path is not asked for */
 
 enum fetch_state {
 	FETCH_OFF,     /* there is no such process, or too many files were asked for */
 	FETCH_WAITING, /* asked for, and not there yet */
 	FETCH_FOUND,
-	FETCH_NONE,    /* no server has it, or something went wrong */
+	FETCH_NONE,    /* no server has the file, or something went wrong */
 };
 
-/* Since the start. */
+/* Counts since fetch_start(). */
 struct fetch_progress {
 	unsigned n_waiting, n_found, n_none;
-	uint64_t done_bytes, total_bytes; /* of the file that is fetched now; 0: not known */
-	char message[96];                 /* what went wrong last; not clean; "": nothing */
+	uint64_t done_bytes, total_bytes; /* sizes for the file that is fetched now; 0: unknown */
+	char message[96];                 /* what went wrong last; not clean; "" if nothing has */
 };
 
 /*
- * Starts the process. Call it first of all, with all rights and before other threads and processes:
- * the process must not get what is opened later. CACHE: the folder for what was fetched, unless
- * DEBUGINFOD_CACHE_PATH names one; NULL: none. Error: DEBUGINFOD_URLS names no server, or the
- * process cannot be started. That there is no library shows in the progress's message.
+ * Starts the process. Call this function first of all, with all rights and before other threads and
+ * processes: the process must not get what is opened later. CACHE is the folder for fetched files,
+ * unless DEBUGINFOD_CACHE_PATH names another; NULL: there is none. Error: DEBUGINFOD_URLS names no
+ * server, or the process cannot be started. If the library is missing, the progress's message says
+ * so.
  */
 struct xtop_error *fetch_start(const char *cache);
-void fetch_stop(void); /* without a start, nothing */
+void fetch_stop(void); /* does nothing if the process was not started */
 bool fetch_is_on(void);
 
 /*
@@ -48,11 +49,12 @@ bool fetch_is_on(void);
  */
 enum fetch_state fetch_ask(const struct build_id *id, int *fdp);
 /*
- * The same for a source file of the program with build-id ID: PATH is absolute, as the program was
- * compiled. FETCH_OFF also if it is not.
+ * Asks for a source file of the program with build-id ID, as fetch_ask() does. PATH is the file's
+ * absolute path when the program was compiled. The result is FETCH_OFF also if PATH is not
+ * absolute.
  */
 enum fetch_state fetch_ask_source(const struct build_id *id, const char *path, int *fdp);
-/* As fetch_ask(), but does not ask. FETCH_OFF also when nobody has asked. */
+/* Tells what fetch_ask() has brought, without asking. FETCH_OFF also if nobody has asked. */
 enum fetch_state fetch_find(const struct build_id *id, int *fdp);
 void fetch_get_progress(struct fetch_progress *progress);
 

@@ -21,59 +21,70 @@
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
-#define LINE_MAX_FILES      256              /* that one run reads; descriptors of them stay open */
+#define LINE_MAX_FILES      256              /* debug files of one run, which all stay open */
 #define LINE_MAX_PLACES     LIMIT(65536, 64) /* addresses whose answers are kept */
-#define LINE_MAX_TEXT_BYTES (32U << 20)      /* all answers together */
+#define LINE_MAX_TEXT_BYTES (32U << 20)      /* size of all answers together */
 #define LINE_MAX_DEPTH      32               /* inlined functions, and the function around them */
-#define LINE_TEXT_BYTES     256              /* a longer name of a function or file is cut */
+#define LINE_TEXT_BYTES     256              /* longer names of functions and files are cut */
 #define LINE_SYMBOL_BYTES   112              /* a longer symbol is not looked for */
 
 /*
- * An address in a debug file. With SYMBOL it is counted from that symbol: so a kernel module, and a
- * kernel that was moved, need no other address. SIZE_BYTES of the symbol tells one of several of
- * that name; 0: not known.
+ * An address in a debug file. If there is a symbol, the address is counted from the symbol. So a
+ * kernel module, and a kernel that was moved, need no other address. SIZE_BYTES is the symbol's
+ * size, which tells symbols of one name apart; 0: unknown.
  */
 struct line_place {
 	uint64_t address, size_bytes;
-	char symbol[LINE_SYMBOL_BYTES]; /* "": ADDRESS is the file's own */
+	char symbol[LINE_SYMBOL_BYTES]; /* "": ADDRESS is an address of the file */
 };
 
-/* FUNCTION "": not known. LINE 0: FILE and LINE are not known. */
+/*
+ * One line of an answer. FUNCTION is "" if it is unknown; LINE is 0 if file and line are unknown.
+ */
 struct line_frame {
 	const char *function, *file;
 	uint32_t line, column;
 };
 
-/* Innermost first: frames[0] is at the address; each other one has the one before it inlined. */
+/*
+ * The functions at an address, innermost first. frames[0] has the address; each further frame is
+ * the function into which the frame before it was inlined.
+ */
 struct line_answer {
 	unsigned n; /* 0: the file says nothing of the address */
 	struct line_frame frames[LINE_MAX_DEPTH];
 };
 
 enum line_state {
-	LINE_OFF,     /* nobody looks, the file is bad, or there are too many places */
-	LINE_WAITING, /* asked for, and not there yet */
-	LINE_KNOWN,
+	LINE_OFF,     /* there is no process, the file is bad, or there are too many places */
+	LINE_WAITING, /* the place was asked for, and has no answer yet */
+	LINE_KNOWN,   /* there is an answer */
 };
 
-/* Since the start. */
+/* Counts since line_client_start(). */
 struct line_client_progress {
-	unsigned n_files, n_bad; /* BAD: nothing can be read of them (any more) */
+	unsigned n_files, n_bad; /* bad files cannot be read, or no longer */
 	uint32_t n_places, n_waiting;
 	uint64_t refused;    /* places that there was no room for */
-	uint64_t most_bytes; /* of memory that the reader had at once */
-	char message[160];   /* what is wrong with the last bad file; not clean; "" */
+	uint64_t most_bytes; /* most memory that the reader had at once */
+	char message[160];   /* what is wrong with the last bad file; not clean; "" if none is */
 };
 
 /* --- the reader: elf/elf_lines.c -------------------------------------------------------------- */
 
-/* In the process without rights. What is wrong with a file is no error of xtop, but a message. */
+/*
+ * Functions of the process without rights. A file that cannot be read is no error of xtop, but a
+ * message.
+ */
 struct line_reader {
-	/* ALT_FD: of the file that dwz put common parts into; -1: none. NULL: *WHY says why. */
+	/*
+	 * Opens a debug file. ALT_FD is the file into which dwz has put common parts; -1: there is
+	 * none. Returns NULL after a failure, which *WHY explains.
+	 */
 	void *(*open)(int fd, int alt_fd, const char **why);
-	/* The strings live until the next call. */
+	/* Finds the functions at PLACE. The strings in *ANSWER live until the next call. */
 	void (*find)(void *file, const struct line_place *place, struct line_answer *answer);
-	/* Lets go of what a later find() would read again. */
+	/* Frees memory whose content a later find() reads again. */
 	void (*trim)(void *file);
 	void (*close)(void *file);
 };
@@ -81,36 +92,36 @@ struct line_reader {
 /* --- supervise/line_client.c ------------------------------------------------------------------ */
 
 /*
- * Starts the process. Call it before other threads, and before files are opened that it must not
- * have. READER is static.
+ * Starts the process. Call this function before other threads start, and before files are opened
+ * that the process must not have. READER is static.
  */
 struct xtop_error *line_client_start(const struct line_reader *reader);
-void line_client_stop(void); /* without a start, nothing */
+void line_client_stop(void); /* does nothing if the process was not started */
 bool line_client_is_on(void);
 
 /*
- * Adds a debug file, which FD (and ALT_FD; -1: none) stays open for; both are copied. NAME is for
- * messages. ANCHOR NULL: places have the file's own addresses. LINE_BY_SYMBOL: each place names
- * the symbol that it is counted from. Otherwise the file's symbol ANCHOR is at ANCHOR_ADDRESS where
- * the places are counted. Returns its number; 0: there is no room.
+ * Adds the debug file FD, with its alternative file ALT_FD (-1: none). Both descriptors are
+ * duplicated. NAME is for messages. ANCHOR says how places of this file are counted: NULL means by
+ * the file's own addresses, LINE_BY_SYMBOL means from the symbol that each place names, and another
+ * name is a symbol of the file that lies at ANCHOR_ADDRESS. Returns the file's number; 0: no room.
  */
 #define LINE_BY_SYMBOL "" /* a kernel module: the guest has put its sections anywhere */
 uint32_t line_client_add_file(int fd, int alt_fd, const char *name, const char *anchor,
 			      uint64_t anchor_address);
-/* The same file with another anchor: for a kernel that was moved. 0: there is no room. */
+/* Adds FILE again with another anchor, for a kernel that was moved. 0: there is no room. */
 uint32_t line_client_add_moved(uint32_t file, const char *anchor, uint64_t anchor_address);
 bool line_client_is_by_symbol(uint32_t file);
-/* The file that was added last as NAME. 0: there is none. */
+/* Returns the file that was added last as NAME. 0: there is none. */
 uint32_t line_client_find_named(const char *name);
 /*
- * What is known of PLACE in FILE. Asks if ASK is set and nobody has asked yet. *ANSWER's strings
- * live until line_client_stop(), and *ANSWER is set after LINE_KNOWN alone.
+ * Finds the answer for PLACE in FILE. Asks if ASK is set and nobody has asked yet. *ANSWER is set
+ * only if the result is LINE_KNOWN; its strings live until line_client_stop().
  */
 enum line_state line_client_find(uint32_t file, const struct line_place *place, bool ask,
 				 struct line_answer *answer);
-/* Takes up answers, and asks for more. True: there are new ones. */
+/* Takes answers that have come, and asks for more. Returns whether there are new answers. */
 bool line_client_poll(void);
-/* Waits until all places have answers, or for SECONDS. False: some have none. */
+/* Waits until all places have answers, but at most SECONDS. False: some have none. */
 bool line_client_wait(double seconds);
 void line_client_get_progress(struct line_client_progress *progress);
 

@@ -19,14 +19,17 @@ struct sender;
 
 struct sender_settings {
 	const char *option; /* "--push": for messages */
-	/* In the process, with all rights still: reads the user's files. Error: main reports it. */
+	/*
+	 * Reads the user's files, in the process while it has all rights. Main reports the error.
+	 */
 	struct xtop_error *(*open)(void *context);
 	/*
-	 * The folder that the process may write to. FOLDER is the user's, and the user's rights
-	 * must be enough; else a folder NAME below CACHE, which is optional. NULL: none.
+	 * The folder to which the process may write. FOLDER is a folder that the user names, and
+	 * needs no more than the user's rights. If FOLDER is NULL, it is the folder NAME below
+	 * CACHE. If CACHE is NULL as well, or cannot be used, the process has no folder.
 	 */
 	const char *folder, *cache, *name;
-	/* In the process, without rights. Returns when main has ended. FOLDER: -1: none. */
+	/* Works in the process, without rights. Returns when main has ended. FOLDER -1: none. */
 	void (*run)(void *context, int socket, int folder);
 	void *context;
 };
@@ -39,11 +42,11 @@ struct sender_settings {
  */
 struct xtop_error *sender_start(const struct sender_settings *settings, struct sender **senderp);
 /*
- * Sends a packet with the descriptor FD (-1: none), which stays the caller's. False: there is no
- * room, or the process is gone.
+ * Sends a packet with the descriptor FD (-1: none), which still belongs to the caller. False: there
+ * is no room, or the process is gone.
  */
 bool sender_put(const struct sender *sender, const void *packet, size_t size_bytes, int fd);
-/* The next packet of the process. False: there is none now. */
+/* Gets the next packet of the process. False: there is none now. */
 bool sender_get(const struct sender *sender, void *packet, size_t size_bytes);
 /* Waits up to WAIT_MS. True: the process has ended; its last packets can still be got. */
 bool sender_wait_for_end(struct sender *sender, unsigned wait_ms);
@@ -54,14 +57,16 @@ void sender_stop(struct sender *sender);
 
 enum sender_turn { SENDER_PACKET, SENDER_NOTHING, SENDER_END };
 
-/* Does not wait. SENDER_PACKET: the descriptor *FDP is the caller's. */
+/*
+ * Takes a packet, without waiting. After SENDER_PACKET the descriptor *FDP belongs to the caller.
+ */
 enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *fdp);
 /*
- * The size of the file FD, which came with a packet. 0: it is empty, has more than MAX_BYTES, or is
- * no regular file.
+ * Returns the size of the file FD, which came with a packet. 0: the file is empty, has more than
+ * MAX_BYTES, or is no regular file.
  */
 size_t sender_file_bytes(int fd, size_t max_bytes);
-/* False: main reads too slowly, or is gone. */
+/* Sends a packet to main. False: main reads too slowly, or is gone. */
 bool sender_tell(int socket, const void *packet, size_t size_bytes);
 
 #endif
