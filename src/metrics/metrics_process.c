@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The body of the process that serves metrics (sender.h): takes texts from main, keeps the
- * newest one, and shows it. Neither side is trusted. Main may have been taken over by a guest: it
- * can show any text, and nothing else. Strangers may ask: they get that text.
+ * The body of the process that serves metrics (sender.h): takes texts from main, keeps the newest
+ * text, and shows it. Neither side is trusted. A main that a guest has taken over can show any
+ * text, but do nothing else. Strangers who ask get that text, and nothing else.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ struct xtop_error *metrics_process_open(void *context)
 	return metrics_server_listen(&process->target, &process->listener, &process->status.port);
 }
 
-/* Copies the text, because main may change the file. */
+/* Copies the file, because main may change it meanwhile. */
 static bool metrics_process_read(struct metrics_process *process, int fd)
 {
 	size_t size_bytes = sender_file_bytes(fd, METRICS_MAX_BYTES);
@@ -48,7 +48,7 @@ static bool metrics_process_read(struct metrics_process *process, int fd)
 	return true;
 }
 
-/* Takes all that main has sent. Sets *NEW if a text came. False: main has ended. */
+/* Takes all texts that main has sent. False: main has ended. *NEW: whether a text came. */
 static bool metrics_process_take(struct metrics_process *process, int socket, bool *new)
 {
 	uint32_t size_bytes;
@@ -103,7 +103,7 @@ static void metrics_process_write(struct metrics_process *process, int socket, i
 		new = false;
 		poll(&poller, 1, -1);
 	}
-	/* The file is removed: its text is true no longer. */
+	/* The file's text is not true any more. */
 	metrics_file_remove(process, folder);
 }
 

@@ -9,15 +9,15 @@
 
 struct metrics_target {
 	bool is_file;
-	char folder[4096], name[256]; /* where a file goes */
-	char address[64], port[8];    /* where a server listens */
+	char folder[4096], name[256]; /* the file's place, if is_file */
+	char address[64], port[8];    /* the server's place, otherwise */
 };
 
 /* The text that is shown. */
 struct metrics_text {
 	char *bytes;
 	size_t size_bytes;
-	uint64_t came_ns; /* when the text came, on clock_now_ns(); 0: never */
+	uint64_t came_ns; /* clock_now_ns() when the text came; 0: there is none yet */
 };
 
 struct metrics_process {
@@ -30,7 +30,9 @@ struct metrics_process {
 /* --- metrics_target.c */
 struct xtop_error *metrics_target_parse(const char *text, struct metrics_target *target);
 
-/* --- metrics_process.c: for struct sender_settings; CONTEXT is a struct metrics_process */
+/*
+ * --- metrics_process.c: functions of struct sender_settings; CONTEXT is a struct metrics_process
+ */
 struct xtop_error *metrics_process_open(void *context);
 void metrics_process_run(void *context, int socket, int folder);
 
@@ -38,7 +40,7 @@ void metrics_process_run(void *context, int socket, int folder);
 struct xtop_error *metrics_server_listen(const struct metrics_target *target, int *fdp,
 					 unsigned *portp);
 struct metrics_server;
-/* Error: there is no library. PROCESS outlives the server, which owns the listener then. */
+/* Error: there is no library. PROCESS outlives the server, to which its listener then belongs. */
 struct xtop_error *metrics_server_create(struct metrics_process *process,
 					 struct metrics_server **serverp);
 void metrics_server_destroy(struct metrics_server *server); /* SERVER may be NULL */

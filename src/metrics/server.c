@@ -6,8 +6,8 @@
  *
  * The library runs in this thread, when metrics_server_turn() lets it. Everybody who reaches the
  * port may ask. So connections, their memory and their time are bounded, and an answer depends on
- * nothing but method and path. Who connects and says nothing gives way to those who come later: the
- * oldest connection is shut down when there are many.
+ * nothing but method and path. When there are many connections, the oldest is shut down, so that a
+ * client that sends nothing cannot keep others out.
  */
 #include "config.h"
 
@@ -27,14 +27,14 @@
 
 #define SERVER_LIBRARY           "libmicrohttpd.so.12"
 #define SERVER_CONNECTIONS       32U
-#define SERVER_KEPT              24U /* connections that are kept; older ones are shut down */
+#define SERVER_KEPT              24U /* connections that stay; the others are being closed */
 #define SERVER_BACKLOG           128
-#define SERVER_CONNECTION_BYTES  (16U << 10) /* memory of a connection, for a request's header */
+#define SERVER_CONNECTION_BYTES  (16U << 10) /* memory for a request's header */
 #define SERVER_TIMEOUT_S         10U
 /* Prometheus' text format 0.0.4. */
 #define SERVER_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* Pointers to libmicrohttpd's functions, with the types of its header. */
+/* The functions that are called. Their types come from libmicrohttpd's header. */
 #define SERVER_FUNCTIONS(F)                                                                        \
 	F(MHD_start_daemon)                                                                        \
 	F(MHD_stop_daemon)                                                                         \
@@ -51,7 +51,7 @@ struct metrics_server {
 	SERVER_FUNCTIONS(SERVER_MEMBER)
 #undef SERVER_MEMBER
 	struct MHD_Daemon *daemon;
-	/* Connections that were not shut down, the oldest first. */
+	/* The connections that were not shut down, oldest first. */
 	struct MHD_Connection *kept[SERVER_KEPT];
 	unsigned n_kept;
 };
@@ -85,7 +85,7 @@ static enum MHD_Result metrics_server_send(const struct metrics_server *server,
 #define SEND(status, text)                                                                         \
 	metrics_server_send(server, connection, status, text, sizeof(text) - 1)
 
-/* Called by libmicrohttpd, the first time when a request's header is complete. */
+/* libmicrohttpd calls this function first when a request's header is complete. */
 static enum MHD_Result metrics_server_answer(void *context, struct MHD_Connection *connection,
 					     const char *path, const char *method,
 					     const char *version, const char *body,
@@ -121,7 +121,10 @@ static void metrics_server_forget(struct metrics_server *server,
 	server->n_kept = n;
 }
 
-/* The library sees the end of it, and closes it. A scrape is done long before it is the oldest. */
+/*
+ * Shuts down the oldest connection, which the library then closes. A scrape is done long before its
+ * connection is the oldest.
+ */
 static void metrics_server_drop_oldest(struct metrics_server *server)
 {
 	struct MHD_Connection *oldest = server->kept[0];
@@ -133,7 +136,7 @@ static void metrics_server_drop_oldest(struct metrics_server *server)
 	metrics_server_forget(server, oldest);
 }
 
-/* Called by libmicrohttpd. */
+/* libmicrohttpd calls this function when a connection begins and ends. */
 static void metrics_server_notice(void *context, struct MHD_Connection *connection, void **unused,
 				  enum MHD_ConnectionNotificationCode code)
 {

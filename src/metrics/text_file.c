@@ -14,7 +14,7 @@
 #include "metrics/metrics_process.h"
 #include "xtop/base/cleanup.h"
 
-/* The temporary file has another ending, so node_exporter does not read it. */
+/* Names the file that is written first. node_exporter does not read it, because of its ending. */
 static void metrics_file_name_other(const struct metrics_process *process, char name[264])
 {
 	snprintf(name, 264, "%.255s.new", process->target.name);

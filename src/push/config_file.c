@@ -55,7 +55,7 @@ static struct xtop_error *config_read_ca(struct config *config, const char *path
 	return NULL;
 }
 
-/* Refuses a value of more than one line: it goes into a header. */
+/* Sets the value of an HTTP header, which is one line. */
 static struct xtop_error *config_set_text(char *to, const char *key, const char *value)
 {
 	for (const char *at = value; *at; at++)

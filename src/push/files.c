@@ -3,7 +3,7 @@
  * file:///DIR: a file for each profile, named by its time in UTC, so that names sort by age:
  *
  *   xtop-20261123T171500.250Z-web01-5f3a9c1e.pb.gz       domain, first part of the UUID
- *   xtop-20261123T171500.250Z-web01-5f3a9c1e-waits.pb.gz the same of tasks that wait
+ *   xtop-20261123T171500.250Z-web01-5f3a9c1e-waits.pb.gz profile of tasks that wait
  *   xtop-20261123T171500.250Z-web01-5f3a9c1e-2.pb.gz     the first name was taken
  *
  * The sender's process.
@@ -21,8 +21,8 @@
 
 #define FILES_PREFIX "xtop-"
 #define FILES_ENDING ".pb.gz"
-#define FILES_DOMAIN 64 /* bytes of the domain's name */
-#define FILES_NAMES  99 /* names for one guest and millisecond */
+#define FILES_DOMAIN 64 /* longest domain name in a file's name */
+#define FILES_NAMES  99 /* most files for one guest and millisecond */
 
 struct files {
 	struct sender_process *process;
@@ -48,7 +48,7 @@ static struct xtop_error *files_open(void *state, int folder)
 			   &files->folder);
 }
 
-/* Copies a name without characters that are trouble for shells and other programs. */
+/* Replaces characters with which shells and other programs might have trouble. */
 static void files_put_name(char *to, const char *from, size_t max_bytes)
 {
 	static const char kept[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -60,7 +60,7 @@ static void files_put_name(char *to, const char *from, size_t max_bytes)
 	to[n] = '\0';
 }
 
-/* Writes the name number NUMBER, from 1 on, for PROFILE. */
+/* Writes the NUMBER-th name for PROFILE; numbers begin at 1. */
 static void files_name(const struct push_profile *profile, unsigned number,
 		       char name[FOLDER_NAME_BYTES])
 {
@@ -80,8 +80,8 @@ static void files_name(const struct push_profile *profile, unsigned number,
 }
 
 /*
- * A name may be taken by an earlier run, before the clock was set back, or by another xtop. Then
- * the profile gets the next one.
+ * Writes ENTRY to a new file. A name may be taken by an earlier run, before the clock was set back,
+ * or by another xtop. Then the profile gets the next name.
  */
 static struct xtop_error *files_write(struct files *files, const struct entry *entry)
 {

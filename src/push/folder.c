@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A folder of files with a total bound; see folder.h. A file is written under another name and
- * renamed when it is whole, so that nobody meets half a file.
+ * A folder of files with a bound for their total size; see folder.h. A file is written under
+ * another name and renamed when it is whole, so that nobody meets half a file.
  */
 #include "config.h"
 
@@ -62,7 +62,7 @@ const char *folder_last(const struct folder *folder)
 	return folder_count(folder) ? folder->files[folder->n - 1].name : NULL;
 }
 
-/* Moves the elements to the front before the array grows. */
+/* Adds a file to the list. Closes the gap at the front before the array grows. */
 static bool folder_list(struct folder *folder, const char *name, uint64_t bytes)
 {
 	if (folder->first && folder->n == folder->capacity) {
@@ -112,7 +112,7 @@ static bool folder_ends_in(const char *name, const char *ending)
 	return n > n_ending && strcmp(name + n - n_ending, ending) == 0;
 }
 
-/* Adds a file of ours. Removes a file that an earlier run left half-written. */
+/* Lists NAME if it is a file of ours. Removes a file that an earlier run left half-written. */
 static bool folder_meet(struct folder *folder, const char *name)
 {
 	struct stat status;
@@ -214,7 +214,7 @@ static bool folder_write(int fd, const struct folder_part *parts, size_t n)
 	return true;
 }
 
-/* As open(2) and rename(2): -1 and errno. */
+/* Writes a file, and gives it NAME. Returns -1 and sets errno like open(2) and rename(2). */
 static int folder_create(const struct folder *folder, const char *name,
 			 const struct folder_part *parts, size_t n)
 {

@@ -4,9 +4,9 @@
  * brings TLS and some twenty libraries more, which must not run with root's rights or beside a
  * guest's memory. The prototypes come from its header.
  *
- * A server's word counts once its header is complete. What comes behind is cut off after
- * HTTP_MAX_ANSWER_BYTES, and the connection with it: the profile was accepted or refused by then.
- * Sending it again could count its samples twice.
+ * An answer counts once its header is complete: by then the server has accepted or refused the
+ * profile. Sending the profile again could count its samples twice. A body that is longer than
+ * HTTP_MAX_ANSWER_BYTES is cut off, and the connection is closed.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #define HTTP_LIBRARY   "libcurl.so.4"
 #define HTTP_CONNECT_S 10
 
-/* Pointers to libcurl's functions, with the types of its header. */
+/* The functions that are called. Their types come from libcurl's header. */
 #define HTTP_FUNCTIONS(F)                                                                          \
 	F(curl_global_init)                                                                        \
 	F(curl_easy_init)                                                                          \
@@ -76,7 +76,9 @@ static bool http_load(struct http *http)
 
 /* --- what comes ------------------------------------------------------------------------------- */
 
-/* Called by libcurl for each line of the header. Interim answers (1xx) have one, too. */
+/*
+ * libcurl calls this function for each line of a header. Interim answers (1xx) have headers, too.
+ */
 static size_t http_take_header(char *line, size_t size, size_t n, void *context)
 {
 	struct http *http = context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The labels of a profile; see labels.h. Names are those that Prometheus allows. Values lose the
+ * The labels of a profile; see labels.h. Prometheus' rules for names apply. Values lose the
  * characters that Pyroscope's ingest API has between labels, because it knows no way to quote them.
  */
 #include "config.h"

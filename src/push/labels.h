@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to push/: the labels of a profile. Those of --label come first and win over xtop's own:
- * service_name, domain, uuid, host, os, kernel, xen.
+ * Private to push/: the labels of a profile. Labels of --label come first and win over xtop's own
+ * labels: service_name, domain, uuid, host, os, kernel, xen.
  */
 #ifndef PUSH_LABELS_H
 #define PUSH_LABELS_H
@@ -22,14 +22,12 @@ struct labels {
 	struct label labels[PUSH_MAX_LABELS + LABELS_OWN];
 };
 
-/* Error: a --label is not KEY=VALUE. */
+/* Checks the labels of --label. Error: one of them is not KEY=VALUE, or there are too many. */
 struct xtop_error *labels_check(const struct push_settings *settings);
-/*
- * Makes the labels of a profile. SETTINGS have been checked. Labels without a value are left out.
- */
+/* Builds the labels of PROFILE. SETTINGS are checked. Labels without a value are left out. */
 void labels_build(const struct push_settings *settings, const struct push_profile *profile,
 		  struct labels *labels);
-/* The value of the label of that name; NULL if there is none. */
+/* Returns the value of the label NAME. NULL: there is no such label. */
 const char *labels_get(const struct labels *labels, const char *name);
 
 #endif

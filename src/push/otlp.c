@@ -2,11 +2,11 @@
 /*
  * A profile in pprof becomes an OTLP request (otlp_fields.h has the protocol).
  *
- * The profile comes as pprof (pprof_fields.h), and both formats are relatives: pprof's ids and
- * string numbers remain the same here, because they begin at 1, and string 0 is empty. Three things
- * differ. A Profile has one value for each sample: pprof's default one. Stacks and labels lie in
- * tables, each once. Comments and build-ids are attributes. pprof's bytes come from main, which
- * may have been taken over by a guest: each number is checked. The sender's process.
+ * The profile comes as pprof (pprof_fields.h). Both formats are related: ids and string numbers
+ * stay what they are in pprof, because they begin at 1, and string 0 is empty. Three things differ.
+ * A Profile has one value for each sample, which is pprof's default value. Stacks and labels lie in
+ * tables, each once. Comments and build-ids are attributes. pprof's bytes come from main, which may
+ * have been taken over by a guest, so each number is checked. The sender's process.
  */
 #include "config.h"
 
@@ -25,11 +25,11 @@
 #include "xtop/base/vector.h"
 #include "xtop/push/pprof_fields.h"
 
-#define OTLP_MAX_CONTENT_BYTES (64U << 20) /* bytes of an unpacked profile */
-#define OTLP_MAX_NUMBERS       1024        /* numbers in a sample: more than SNAPSHOT_MAX_DEPTH */
+#define OTLP_MAX_CONTENT_BYTES (64U << 20) /* size of an unpacked profile */
+#define OTLP_MAX_NUMBERS       1024        /* in a sample; more than SNAPSHOT_MAX_DEPTH */
 #define OTLP_MAX_TYPES         8           /* values of a sample */
 
-/* Keys of attributes (OpenTelemetry's semantic conventions), behind pprof's strings. */
+/* Keys of attributes (OpenTelemetry's semantic conventions). Their strings follow pprof's. */
 enum key { KEY_PROCESS, KEY_THREAD, KEY_BUILD_ID, KEY_COMMENT, N_KEYS };
 static const char *const otlp_keys[N_KEYS] = { "process.executable.name", "thread.name",
 					       "process.executable.build_id.gnu",
@@ -40,34 +40,34 @@ struct otlp_attribute {
 };
 
 struct otlp_stack {
-	size_t first, n; /* in locations[] */
+	size_t first, n; /* the stack's part of locations[] */
 };
 
 struct otlp {
-	struct proto_bytes *strings; /* the strings of pprof */
+	struct proto_bytes *strings; /* pprof's table of strings */
 	size_t n_strings, strings_capacity;
-	uint64_t n_mappings, n_locations, n_functions; /* how many there are */
-	uint64_t mappings, found_locations, functions; /* how many were converted so far */
-	struct otlp_attribute types[OTLP_MAX_TYPES];   /* type and unit, as strings */
-	size_t n_types, type; /* number of types; index of the default type */
+	uint64_t n_mappings, n_locations, n_functions; /* lengths of pprof's tables */
+	uint64_t mappings, found_locations, functions; /* elements that were read so far */
+	struct otlp_attribute types[OTLP_MAX_TYPES];   /* string numbers: type and unit */
+	size_t n_types, type;                          /* `type` is the default value's index */
 	uint64_t default_type;
-	/* Two parts of the request, and room for messages in messages. */
+	/* The two parts that are sent, and room for messages inside messages. */
 	struct proto_buffer dictionary, profile, message, part;
-	struct otlp_attribute *attributes; /* number 1 is the first one */
+	struct otlp_attribute *attributes; /* attributes[0] has number 1 */
 	size_t n_attributes, attributes_capacity;
 	struct hash_table attribute_index;
-	struct otlp_stack *stacks; /* number 1 is the first one */
+	struct otlp_stack *stacks; /* stacks[0] has number 1 */
 	size_t n_stacks, stacks_capacity;
 	uint64_t *locations;
 	size_t locations_in, locations_capacity;
 	struct hash_table stack_index;
-	struct proto_buffer comments; /* comments, as an ArrayValue */
-	bool failed;                 /* out of memory */
+	struct proto_buffer comments; /* an ArrayValue */
+	bool failed;                  /* memory is out */
 };
 
 /* --- reading pprof ---------------------------------------------------------------------------- */
 
-/* Reads the numbers of the message FIELD, which has no others, by field number below N. */
+/* Reads the numbers in FIELD, a message without inner messages, by field number below N. */
 static bool otlp_read_message(const struct proto_field *field, uint64_t *values, size_t n)
 {
 	struct proto_bytes rest = field->bytes;
@@ -112,7 +112,7 @@ static void otlp_put_string_value(struct proto_buffer *to, uint32_t field,
 	proto_put_message(to, field, part);
 }
 
-/* Finds or adds the attribute KEY with pprof's string VALUE. Returns its number. */
+/* Returns the number of the attribute KEY with pprof's string VALUE. */
 static uint64_t otlp_find_or_add_attribute(struct otlp *otlp, uint64_t key, uint64_t value)
 {
 	const struct otlp_search search = { .otlp = otlp, .attribute = { key, value } };
@@ -241,7 +241,7 @@ static bool otlp_add_function(struct otlp *otlp, const struct proto_field *field
 	return true;
 }
 
-/* The number of the attribute that pprof's label is. 0: the label is damaged. */
+/* Returns the number of the attribute for a label of pprof. 0: the label is damaged. */
 static uint64_t otlp_read_label(struct otlp *otlp, const struct proto_field *field)
 {
 	uint64_t values[PPROF_LABEL_STR + 1], key;
@@ -325,7 +325,7 @@ static bool otlp_add_period_type(struct otlp *otlp, const struct proto_field *fi
 
 /* --- the two passes --------------------------------------------------------------------------- */
 
-/* The first pass reads strings, kinds of values, and how long the tables are. */
+/* The first pass reads strings, kinds of values, and the lengths of tables. */
 static bool otlp_count(struct otlp *otlp, const struct proto_field *field)
 {
 	uint64_t type[PPROF_VALUE_TYPE_UNIT + 1];
@@ -401,7 +401,7 @@ static bool otlp_walk(struct otlp *otlp, struct proto_bytes content,
 	return !content.n;
 }
 
-/* Puts an empty element 0 into each table but the strings, where pprof has one. */
+/* Adds element 0 of each table. The table of strings has one from pprof. */
 static void otlp_begin(struct otlp *otlp)
 {
 	for (uint32_t table = DICTIONARY_MAPPING; table <= DICTIONARY_STACK; table++)
@@ -448,7 +448,7 @@ static bool otlp_convert(struct otlp *otlp, struct proto_bytes content)
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-/* The names that stores look for. Other labels keep their names. */
+/* Names of labels for which stores look. The other labels keep their names. */
 static const char *otlp_name(const char *label)
 {
 	if (strcmp(label, "service_name") == 0)
@@ -476,7 +476,7 @@ static void otlp_put_resource(struct otlp *otlp, const struct push_settings *set
 	free(resource.bytes);
 }
 
-/* Puts an id that each attempt repeats, so that a store can tell that it has the profile. */
+/* Makes an id that is equal for each attempt, so that a store knows a profile that it has. */
 static void otlp_put_id(struct otlp *otlp, const struct push_profile *profile)
 {
 	uint64_t hash = hash_bytes(profile->from_ns, profile->uuid, strlen(profile->uuid));

@@ -10,14 +10,14 @@
 #include "push/sender_process.h"
 
 /*
- * The request for ENTRY, a profile in pprof as export_pprof() writes it, below BASE. The caller
- * calls http_request_deinit(). Error: the bytes are no such profile, or there is no memory.
+ * Makes the request for ENTRY, a profile in pprof as export_pprof() writes it, below BASE. The
+ * caller calls http_request_deinit(). Error: the bytes are no such profile, or there is no memory.
  */
 struct xtop_error *otlp_request(const char *base, const struct push_settings *settings,
 				const struct entry *entry, struct http_request *request);
 /*
- * What an ANSWER says, which may have been cut off: its text becomes the collector's message. True:
- * the status is 200, and the collector has refused the profile all the same.
+ * Reads ANSWER, which may have been cut off. The answer's text becomes the collector's message.
+ * True: the status is 200, but the collector has refused the profile.
  */
 bool otlp_read_answer(struct http_answer *answer);
 

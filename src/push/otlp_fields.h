@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to push/: OTLP profiles over HTTP, all that depends on the protocol. It is of package
- * opentelemetry.proto.profiles.v1development and may change. The numbers below are those of
- * opentelemetry-proto 1.10.0, in which the fields of Sample got new numbers. Between revisions a
- * header OTLP-Profiles-Development-Version tells (opentelemetry-proto pull request 857); without
- * it, as here, the version is 1. A collector that reads another one answers 400.
+ * Private to push/: OTLP profiles over HTTP, all that depends on the protocol. The protocol is the
+ * package opentelemetry.proto.profiles.v1development, which may change. The numbers below come from
+ * opentelemetry-proto 1.10.0, in which the fields of Sample got new numbers. A header
+ * OTLP-Profiles-Development-Version tells the revision (opentelemetry-proto pull request 857). xtop
+ * sends no such header, which means 1. A collector that reads another revision answers 400.
  *
  *   POST /v1development/profiles      ExportProfilesServiceRequest, in gzip
  *
@@ -75,7 +75,7 @@ enum {
 	/* Answers. */
 	RESPONSE_PARTIAL_SUCCESS = 1,
 	PARTIAL_SUCCESS_REJECTED = 1,
-	MESSAGE_TEXT = 2, /* in a PartialSuccess and in google.rpc.Status */
+	MESSAGE_TEXT = 2, /* in PartialSuccess and in google.rpc.Status */
 };
 
 #endif

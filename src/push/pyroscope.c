@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pyroscope's ingest API (Grafana Pyroscope, "Server HTTP API"; the same in all versions from 1.0):
+ * Pyroscope's ingest API (Grafana Pyroscope, "Server HTTP API"; all versions from 1.0 on have it):
  *
  *   POST /ingest?name=SERVICE{KEY=VALUE,...}&from=NS&until=NS
  *                &format=pprof&sampleRate=HZ&spyName=xtop
  *
- * The body is the profile as it is, pprof in gzip. Times of 19 digits are nanoseconds since 1970.
+ * The body is the unchanged profile, pprof in gzip. Times of 19 digits are nanoseconds since 1970.
  * The server takes SERVICE as the label service_name. It knows no way to quote the characters
  * between labels (labels.c). Pure functions.
  */
@@ -24,7 +24,7 @@
 #define PYROSCOPE_CONTENT "application/octet-stream"
 #define PYROSCOPE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-/* Appends text, percent-encoded (RFC 3986, 2.1). */
+/* Writes TEXT percent-encoded (RFC 3986, 2.1). */
 static void pyroscope_put(FILE *file, const char *text)
 {
 	for (; *text; text++) {
@@ -61,7 +61,7 @@ static void pyroscope_put_labels(FILE *file, const struct labels *labels)
 	pyroscope_put(file, *before == ',' ? "}" : "{}");
 }
 
-/* Makes the URL of a request, which the caller frees. NULL: out of memory. */
+/* Returns the URL, which the caller frees. NULL: out of memory. */
 static char *pyroscope_url(const char *base, const struct push_settings *settings,
 			   const struct push_profile *profile)
 {

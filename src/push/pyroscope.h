@@ -6,7 +6,7 @@
 #include "push/http.h"
 #include "push/sender_process.h"
 
-/* Makes the request for ENTRY, below the URL BASE. The caller calls http_request_deinit(). */
+/* Makes the request for ENTRY, below BASE. The caller calls http_request_deinit(). */
 struct xtop_error *pyroscope_request(const char *base, const struct push_settings *settings,
 				     const struct entry *entry, struct http_request *request);
 

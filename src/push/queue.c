@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Profiles that wait for a store; see queue.h. A file of the spool is a header and the profile's
- * bytes, in this machine's byte order: no other one reads it. Its name is its number in the order
- * of arrival, in 16 hexadecimal digits.
+ * bytes, in this machine's byte order, because no other machine reads the file. Its name is its
+ * number in the order of arrival, in 16 hexadecimal digits.
  *
  * The entry that is being sent, the head, is in neither list. If it came out of the spool, its file
- * stays there until the entry is done with, so that it outlives a crash. If it came from memory, it
- * goes to the spool before anything that is younger.
+ * stays there until the entry is done with, so that the entry outlives a crash. If the head came
+ * from memory, it goes to the spool before any younger entry.
  */
 #include "config.h"
 
@@ -34,22 +34,22 @@ struct queue_header {
 	struct push_profile profile;
 };
 
-/* Where the head is, besides in memory. */
+/* Where the head's copy is. */
 enum head_place {
-	HEAD_NOWHERE, /* nowhere: the head came from memory */
-	HEAD_SPOOL,   /* the head's file is the first one of the spool */
-	HEAD_REMOVED, /* the head's file was there until the spool needed room */
+	HEAD_NOWHERE, /* there is no copy: the head came from memory */
+	HEAD_SPOOL,   /* the copy is the first file of the spool */
+	HEAD_REMOVED, /* the copy was in the spool until the spool needed room */
 };
 
 struct queue {
-	struct entry **entries; /* entries in memory, from first to n - 1, oldest first */
+	struct entry **entries; /* entries in memory: FIRST .. N - 1, oldest first */
 	size_t first, n, capacity;
 	uint64_t bytes, max_bytes;
-	struct folder *spool; /* the folder; NULL without a spool */
-	struct entry *head;   /* the entry that is being sent, or NULL */
+	struct folder *spool; /* NULL: there is no spool */
+	struct entry *head;   /* the entry of queue_peek(); NULL: none was asked for */
 	enum head_place place;
 	uint64_t sequence; /* number of the next entry */
-	uint64_t lost;     /* entries lost besides those that the spool removed */
+	uint64_t lost;     /* entries that were lost, but not removed by the spool */
 	uint64_t not_lost; /* files that the spool removed while they were being sent */
 };
 
@@ -117,7 +117,7 @@ static uint64_t queue_cost(const struct entry *entry)
 	return sizeof(*entry) + entry->size_bytes;
 }
 
-/* Takes the oldest entry in memory, which the caller then owns; or NULL. */
+/* Takes the oldest entry out of memory; it belongs to the caller then. NULL: there is none. */
 static struct entry *queue_take(struct queue *queue)
 {
 	struct entry *entry;
@@ -153,7 +153,7 @@ static uint64_t queue_first_file(const struct queue *queue)
 	return name ? strtoull(name + strlen(QUEUE_PREFIX), NULL, 16) : UINT64_MAX;
 }
 
-/* Writes ENTRY to the spool as the youngest. Old files may be removed for it. */
+/* Writes ENTRY to the spool as the youngest file. Old files may be removed for it. */
 static bool queue_write(struct queue *queue, const struct entry *entry)
 {
 	struct queue_header header = { .magic = QUEUE_MAGIC, .profile = entry->profile };
@@ -172,13 +172,13 @@ static bool queue_write(struct queue *queue, const struct entry *entry)
 	written = !error;
 	error_destroy(error);
 	if (queue->head && queue->place == HEAD_SPOOL && queue_first_file(queue) != first) {
-		queue->place = HEAD_REMOVED; /* the head is being sent, so it is not lost */
+		queue->place = HEAD_REMOVED; /* not lost, because it is being sent */
 		queue->not_lost++;
 	}
 	return written;
 }
 
-/* Frees ENTRY, which is younger than the head. */
+/* Moves ENTRY, which is younger than the head, to the spool. Frees ENTRY. */
 static void queue_spool(struct queue *queue, struct entry *entry)
 {
 	if (queue->head && queue->place == HEAD_NOWHERE && queue_write(queue, queue->head))
@@ -205,7 +205,7 @@ static struct entry *queue_decode(const unsigned char *bytes, size_t size_bytes)
 	return entry;
 }
 
-/* Makes the oldest entry of the spool the head. Foreign or torn files are lost. */
+/* Makes the oldest file of the spool the head. Files that are foreign or torn are lost. */
 static void queue_load(struct queue *queue)
 {
 	while (!queue->head && queue->spool && folder_count(queue->spool)) {
@@ -257,7 +257,7 @@ void queue_pop(struct queue *queue)
 	queue->head = NULL;
 }
 
-/* Puts the head back as the oldest entry in memory. There is room: it was taken from there. */
+/* Puts the head back as the oldest entry in memory. The place that it left may still be free. */
 static void queue_put_back(struct queue *queue, struct entry *entry)
 {
 	if (!queue->first) { /* queue_append() has closed the gap */

@@ -19,8 +19,8 @@
 #include "xtop/supervise/sender.h"
 
 #define PROCESS_TURN_MS   500
-#define PROCESS_AT_ONCE   64            /* packets that are taken at once */
-#define PROCESS_FINISH_NS 5000000000ULL /* time to send what waits when main has ended */
+#define PROCESS_AT_ONCE   64            /* packets that one turn takes */
+#define PROCESS_FINISH_NS 5000000000ULL /* time to send waiting profiles after main's end */
 
 static const struct target_ops *process_ops(const struct sender_process *process)
 {
@@ -55,7 +55,9 @@ void process_terminate(struct push_profile *profile)
 	profile->kernel[sizeof(profile->kernel) - 1] = '\0';
 }
 
-/* Copies the profile, because main may change the file. NULL: no profile, or no memory. */
+/*
+ * Copies the file FD first, because main may change it meanwhile. NULL: no profile, or no memory.
+ */
 static struct entry *process_read(const struct push_profile *profile, int fd)
 {
 	size_t size_bytes = sender_file_bytes(fd, PUSH_MAX_PROFILE_BYTES);
@@ -75,7 +77,7 @@ static struct entry *process_read(const struct push_profile *profile, int fd)
 	return NULL;
 }
 
-/* Takes what main has sent. False: main has ended. */
+/* Takes packets from main. False: main has ended. */
 static bool process_take(struct sender_process *process, int socket)
 {
 	for (unsigned i = 0; i < PROCESS_AT_ONCE; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to push/: the sender's process, and what it needs of a target. One thread. */
+/* Private to push/: the sender's process, and the functions of a target. One thread. */
 #ifndef PUSH_SENDER_PROCESS_H
 #define PUSH_SENDER_PROCESS_H
 
@@ -25,27 +25,24 @@ struct sender_process {
 };
 
 struct target_ops {
-	/* Loads what must be loaded, with all rights. */
+	/* Called with all rights: loads libraries. */
 	struct xtop_error *(*prepare)(struct sender_process *process, void **statep);
 	/*
-	 * Without rights. FOLDER, which is the state's from now on, may be -1. STATE can be used
-	 * after an error, too.
+	 * Called without rights. FOLDER, which may be -1, belongs to STATE from now on. STATE can
+	 * be used after an error, too.
 	 */
 	struct xtop_error *(*open)(void *state, int folder);
-	void (*add)(void *state, struct entry *entry); /* the state owns ENTRY then */
-	/*
-	 * Waits for SOCKET, which may be -1, or sockets of its own, for WAIT_MS at most; then
-	 * works.
-	 */
+	void (*add)(void *state, struct entry *entry); /* ENTRY then belongs to STATE */
+	/* Waits at most WAIT_MS for SOCKET (-1: none) or a socket of its own, and works then. */
 	void (*turn)(void *state, int socket, int wait_ms);
 	/* Whether there is something to do before UNTIL_NS. */
 	bool (*has_work)(void *state, uint64_t until_ns);
-	void (*close)(void *state); /* keeps what can be kept for the next run */
+	void (*close)(void *state); /* saves waiting profiles if possible */
 };
 
 extern const struct target_ops files_ops, stores_ops;
 
-/* The body of the process. The context is a struct sender_process. */
+/* The functions of struct sender_settings. CONTEXT is a struct sender_process. */
 struct xtop_error *process_open(void *context);
 void process_run(void *context, int socket, int folder);
 /* Puts a NUL at the end of each text of a PROFILE that another process has written. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stores that are reached by HTTP: one profile after the other, oldest first. What becomes of one:
+ * Stores that are reached by HTTP: one profile after the other, oldest first. The answer decides:
  *
  *   answer                              the profile
  *   2xx                                 sent
  *   none; 429, 502, 503, 504            is sent again later (retry.c), before all younger ones
- *   another 5xx                         the same, STORES_MAX_TRIES times: the server may fail at it
+ *   another 5xx                         is sent STORES_MAX_TRIES times at most, then refused
  *   anything else                       refused, and never sent again
  *
  * The sender's process.
@@ -32,8 +32,8 @@ struct stores {
 	struct http *http;
 	struct queue *queue;
 	struct retry retry;
-	unsigned tries; /* tries of the oldest profile that failed by the server's fault */
-	struct http_request request; /* the request that is going on */
+	unsigned tries; /* attempts for the oldest profile that the server's fault made fail */
+	struct http_request request; /* the request that is under way */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -205,7 +205,10 @@ static struct xtop_error *stores_build(struct stores *stores, const struct entry
 	return pyroscope_request(base, process->settings, entry, &stores->request);
 }
 
-/* Refuses a profile of which no request can be made: it would hold up the others for ever. */
+/*
+ * Sends the oldest profile. A profile that fits in no request is refused, or it would block all
+ * others.
+ */
 static void stores_begin(struct stores *stores)
 {
 	const struct entry *entry = queue_peek(stores->queue);
@@ -226,7 +229,7 @@ static void stores_begin(struct stores *stores)
 	error_destroy(error);
 }
 
-/* WAIT_MS, or less if the next attempt is due earlier. */
+/* Returns WAIT_MS, or less if the next attempt is due earlier. */
 static int stores_wait_ms(const struct stores *stores, int wait_ms)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -18,7 +18,7 @@ static bool target_has_scheme(const char *url, const char *scheme, const char **
 	return true;
 }
 
-/* Refuses a password in the URL: everybody on this machine sees a command line. */
+/* Checks the URL of a store. Everybody on this machine can read it in the command line. */
 static struct xtop_error *target_check_store(const char *url, const char *rest)
 {
 	size_t host = strcspn(rest, "/?#");

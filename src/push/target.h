@@ -11,11 +11,11 @@ enum target_kind { TARGET_FILES, TARGET_PYROSCOPE, TARGET_OTLP };
 
 struct target {
 	enum target_kind kind;
-	const char *path;              /* the folder of TARGET_FILES; points into the URL */
-	char base[TARGET_URL_BYTES];   /* a store's URL without slashes at its end */
+	const char *path;              /* folder for TARGET_FILES, inside the URL's text */
+	char base[TARGET_URL_BYTES];   /* a store's URL, without slashes at its end */
 };
 
-/* Parses a URL, which must outlive TARGET. Error: the URL is not allowed; says what is. */
+/* URL must outlive TARGET. The error names URL and says what is allowed. */
 struct xtop_error *target_parse(const char *url, struct target *target);
 
 #endif

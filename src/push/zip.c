@@ -13,7 +13,7 @@
 #define ZIP_FIRST_BYTES 65536
 #define ZIP_LEVEL       Z_BEST_SPEED /* a quarter less CPU time per request, 8 % more bytes */
 
-/* Unpacks into *BYTESP. True: the whole content is there. */
+/* Returns whether the whole content is in *BYTESP. */
 static bool zip_inflate(z_stream *stream, size_t max_bytes, unsigned char **bytesp, size_t *np)
 {
 	size_t capacity = 0;

@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 /*
- * The content of a gzip file of SIZE_BYTES, which the caller frees. NULL: the file is damaged, its
- * content has no byte or more than MAX_BYTES, or there is no memory.
+ * Unpacks a gzip file of SIZE_BYTES. The caller frees the result. NULL: the file is damaged, its
+ * content is empty or has more than MAX_BYTES, or memory is out.
  */
 void *zip_unpack(const void *bytes, size_t size_bytes, size_t max_bytes, size_t *size_bytesp);
-/* Makes a gzip file of the content, which the caller frees. NULL: out of memory. */
+/* Packs BYTES into a gzip file, which the caller frees. NULL: memory is out. */
 void *zip_pack(const void *bytes, size_t size_bytes, size_t *size_bytesp);
 
 #endif

@@ -5,7 +5,7 @@
  *
  *   child ── pipe ─► struct ask_answer, then answer.n listings
  *
- * The child looks at no bytes of a guest, as its parent.
+ * Neither the child nor its parent looks at bytes of a guest.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/xen/xen.h"
 
-#define ASK_MAX_LIST 32768 /* domains: Xen has no more numbers */
+#define ASK_MAX_LIST 32768 /* domains; Xen has no more numbers for them */
 
 struct ask_answer {
 	bool failed;
@@ -36,7 +36,7 @@ struct ask_answer {
 	size_t n;
 };
 
-/* One question. DOMAIN NULL: for the list of all. */
+/* One question: for DOMAIN, or for the list of all domains if DOMAIN is NULL. */
 struct ask {
 	const char *domain;
 	int socket, pipe;
@@ -113,7 +113,8 @@ static struct xtop_error *ask_start(struct ask *ask)
 	return NULL;
 }
 
-static uint64_t ask_spent_ns; /* the asking processes' CPU time; the broker has one thread */
+/* CPU time of the children so far. The broker has one thread, so no lock is needed. */
+static uint64_t ask_spent_ns;
 
 uint64_t ask_cpu_ns(void)
 {

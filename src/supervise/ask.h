@@ -11,12 +11,12 @@
 #define ASK_WAIT_NS 5000000000ULL
 
 /*
- * xen_list() and xen_find() (xen.h), with an error if there is no answer within ASK_WAIT_NS.
- * They also return when the other side of SOCKET is closed, since nobody wants to know any more.
- * SOCKET -1: there is none.
+ * Call xen_list() and xen_find() (xen.h), with an error if there is no answer within ASK_WAIT_NS.
+ * Both also return when the other side of SOCKET is closed, since nobody wants the answer any more.
+ * SOCKET -1: there is no socket.
  */
 struct xtop_error *ask_list(int socket, struct guest_listing **listp, size_t *np);
-uint64_t ask_cpu_ns(void); /* of all questions of this process so far */
 struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info);
+uint64_t ask_cpu_ns(void); /* CPU time of all questions that this process has asked so far */
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The broker's process; see broker.h and, for the requests, supervise/broker_wire.h. It reads
  * requests of fixed size, checks each of them, and reads what Xen and xenstore say. It reads
- * nothing from a guest's memory. It runs at normal priority and watches no guest: keepers do that,
- * which it forks. One thread; it does not return to main's code.
+ * nothing from a guest's memory. It runs at normal priority. It forks keepers, which watch guests;
+ * the broker itself watches none. One thread, which does not return to main's code.
  */
 #include "config.h"
 
@@ -37,22 +37,22 @@
 #define BROKER_MAX_RUNS   64 /* 6 descriptors each: a process may usually have 1,024 */
 #define BROKER_MAX_GRANTS 256
 
-/* A domain that main may ask about. */
+/* A domain about which main may ask. */
 struct broker_grant {
 	struct guest_info info;
-	bool was_sampled; /* this domain, or the one that it was before a reboot */
+	bool was_sampled; /* this domain was sampled, or its predecessor before a reboot */
 	/*
-	 * For reading registers, which pauses a vCPU. The sampler counts these pauses in its own
-	 * budget as well, and stops the guest less for them. This bucket bounds a main that asks
-	 * again and again, or while there is no sampler.
+	 * The budget for reading registers, which pauses a vCPU. The sampler counts these pauses in
+	 * its own budget as well, and stops the guest less for them. This budget bounds a main that
+	 * asks again and again, or while there is no sampler.
 	 */
 	struct budget budget;
-	uint64_t paused_ns; /* before there was a sampler that could count it */
+	uint64_t paused_ns; /* pauses that no sampler has counted yet */
 };
 
 /* One domain's sampling. */
 struct broker_run {
-	struct keeper keeper; /* pid 0: free */
+	struct keeper keeper; /* pid 0: this run is free */
 	uint32_t domid;
 	struct control *control;
 	struct ring *ring;
@@ -62,8 +62,8 @@ struct broker {
 	const struct broker_settings *settings;
 	int socket;
 	struct opener opener;
-	int cache_folder; /* -1: none */
-	int folders[BROKER_MAX_FILES]; /* of settings->files, opened at the start; -1: none */
+	int cache_folder; /* -1: there is no cache */
+	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
 	struct broker_run runs[BROKER_MAX_RUNS];
 	size_t n_grants;
 	struct broker_grant grants[BROKER_MAX_GRANTS];
@@ -99,8 +99,9 @@ static struct broker_grant *broker_find_grant(struct broker *broker, uint32_t do
 }
 
 /*
- * Replaces what was known of this domain: it may have more vCPUs now, or another name. Also
- * replaces the domain that it was before a reboot. If there are too many, the oldest is dropped.
+ * Adds the domain of INFO. A grant of the same domain is replaced, because the domain may have more
+ * vCPUs now, or another name. A grant of its predecessor before a reboot is replaced as well. If
+ * there are too many grants, the oldest is dropped.
  */
 static void broker_add_grant(struct broker *broker, const struct guest_info *info)
 {
@@ -157,7 +158,7 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 	return error;
 }
 
-/* NULL: the domain is not sampled. */
+/* Returns the area of DOMID's stops. NULL: the domain is not sampled. */
 static struct stop_area *broker_find_area(struct broker *broker, uint32_t domid)
 {
 	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
@@ -359,7 +360,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	}
 }
 
-/* Waits if main does not read its answers. False: main has gone. */
+/* Sends ANSWER, or ERROR. Waits while main does not read its answers. False: main has gone. */
 static bool broker_send(const struct broker *broker, struct broker_answer *answer,
 			struct xtop_error *error)
 {
@@ -384,7 +385,7 @@ static bool broker_send(const struct broker *broker, struct broker_answer *answe
 	return sent;
 }
 
-/* False: main has gone, or sends what main never sends. */
+/* Answers one request. False: main has gone, or has sent what main never sends. */
 static bool broker_serve(struct broker *broker)
 {
 	struct broker_answer answer = { .fd = -1 };
@@ -420,9 +421,9 @@ static void broker_set_signals(void)
 }
 
 /*
- * No core file of the broker, or of keeper, guard and sampler, which inherit this: a sampler has
- * the stacks of a guest. A limit on core files would not do, because it does not hold for those
- * that the kernel writes to a program (core(5)).
+ * Prevents core files of the broker. Keeper, guard and sampler inherit this; a sampler has the
+ * stacks of a guest. A limit on core files is not enough, because the limit does not hold for core
+ * files that the kernel writes to a program (core(5)).
  */
 static void broker_refuse_core_files(void)
 {

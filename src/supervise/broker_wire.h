@@ -7,12 +7,12 @@
  *   LIST                                    number, that many listings     -
  *   FIND           text: domain             info                           -
  *   REGISTERS      domid, number: vCPU      registers                      -
- *   MEMORY         domid                    -                              ◄ of its memory
- *   CACHE          domid                    -                              ◄ of its file, if any
+ *   MEMORY         domid                    -                              ◄ the domain's memory
+ *   CACHE          domid                    -                              ◄ its file, if any
  *   START          domid                    number: of the sampling        ► control, ring; ◄ end
  *   STOP           number: of the sampling  -                              -
  *   REMOVE         number: of the file      -                              -
- *   OPEN           text: path, number       number: it exists              ◄ to write to
+ *   OPEN           text: path, number       number: it exists              ◄ the file
  *
  * The number of OPEN is an enum opener_act (opener.h).
  */
@@ -36,7 +36,7 @@ enum broker_question {
 
 struct broker_request {
 	uint32_t question, domid, number;
-	char text[1024]; /* the reader terminates it */
+	char text[1024]; /* the reader terminates the text */
 };
 
 struct broker_reply {
@@ -44,7 +44,7 @@ struct broker_reply {
 	bool later;        /* failed, but the same question may succeed later */
 	char message[512]; /* if it failed */
 	uint32_t number;
-	uint64_t cpu_ns;   /* of the broker and of those whom it asks */
+	uint64_t cpu_ns;   /* CPU time of the broker and of its children that ask Xen */
 	struct guest_info info;
 	struct registers registers;
 };
@@ -53,9 +53,9 @@ struct broker_reply {
 
 /*
  * Send and receive one packet of SIZE_BYTES with N_FDS descriptors. False: the other side is gone,
- * or the packet has another size. Both wait as long as the socket's time limits say, without
- * end if it has none. errno is EAGAIN if that time is over, and not otherwise. wire_receive() owns
- * no descriptor after it fails.
+ * or the packet has another size. Both wait as long as the socket's time limits say; without a
+ * limit they wait without end. errno is EAGAIN if and only if that time is over. wire_receive()
+ * owns no descriptor after it fails.
  */
 bool wire_send(int socket, const void *packet, size_t size_bytes, const int *fds, size_t n_fds);
 bool wire_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t *n_fds);

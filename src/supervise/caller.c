@@ -42,8 +42,8 @@ struct caller caller_find(void)
 }
 
 /*
- * With which signal this process ends when PARENT ends: Linux forgets that when a process becomes
- * another user (kernel/cred.c commit_creds()), and PARENT may have ended meanwhile.
+ * Sets again with which signal this process ends when PARENT ends. Linux forgets the signal when a
+ * process becomes another user (kernel/cred.c commit_creds()), and PARENT may have ended meanwhile.
  */
 static struct xtop_error *caller_end_with(pid_t parent, int signal)
 {
@@ -72,7 +72,7 @@ struct xtop_error *caller_become(struct caller caller)
 	return caller_end_with(parent, signal);
 }
 
-/* In a child, which can become the caller for good. */
+/* Tries in a child, because only a child can become the caller and let this process stay root. */
 bool caller_may_write(const char *folder)
 {
 	pid_t pid = fork();

@@ -15,12 +15,12 @@ struct caller {
 	gid_t gid;
 };
 
-/* Who called sudo, else nobody. Call it as root, before other threads start. */
+/* Returns the user who called sudo, or else nobody. Call it as root, before other threads start. */
 struct caller caller_find(void);
 /*
- * This process, root's, becomes CALLER for good: without other groups and without capabilities. A
- * process of another user is left as it is. If it was to end with its parent, it still is. Error:
- * also if the parent ended meanwhile.
+ * Lets this process, which is root's, become CALLER for good, without other groups and without
+ * capabilities. A process of another user stays what it is. A process that was to end with its
+ * parent still ends with its parent. Error: also if the parent has ended meanwhile.
  */
 struct xtop_error *caller_become(struct caller caller);
 

@@ -70,10 +70,9 @@ struct guard {
 	struct hang_detector detector;
 	struct restarts restarts;
 	pid_t sampler;
-	int end_fd; /* of watch_fork() */
-	/* How the last sampler ended. */
-	enum guard_verdict verdict;
-	int status; /* as wait(2) has it; 0 if the sampler cannot be reaped yet */
+	int end_fd; /* tells the sampler's end; see watch_fork() */
+	enum guard_verdict verdict; /* why the last sampler was killed */
+	int status; /* the last sampler's status from wait(2); 0 if it cannot be reaped yet */
 };
 
 /*
@@ -159,7 +158,7 @@ static void guard_report(const struct guard *guard)
 
 /* --- one sampler after the other -------------------------------------------------------------- */
 
-/* Gives the guest its time back after a stop of STOPPED_NS. False: this process must quit. */
+/* Lets the guest run to make up for a stop of STOPPED_NS. False: this process must quit. */
 static bool guard_rest(const struct guard *guard, uint64_t stopped_ns)
 {
 	double rest_ns = (double)stopped_ns / control_get_budget(guard->sampling->control);
@@ -177,8 +176,8 @@ static bool guard_rest(const struct guard *guard, uint64_t stopped_ns)
 }
 
 /*
- * A sampler hung from detector.since_ns, or at most GUARD_POLL_NS before that, until now. Returns
- * when another one may start. False: there is to be none.
+ * Prepares another sampler. The last one hung from detector.since_ns, or at most GUARD_POLL_NS
+ * before, until now. Returns when another sampler may start. False: no other sampler is to start.
  */
 static bool guard_prepare_restart(struct guard *guard)
 {
@@ -190,7 +189,7 @@ static bool guard_prepare_restart(struct guard *guard)
 	watch_count_hang(stopped_ns, 1);
 	control_set_credit_spent(true);
 	if (!guard_rest(guard, stopped_ns)) {
-		/* There is no sampler that could do it. */
+		/* There is no sampler that could set its state. */
 		control_set_state(guard->sampling->control, SAMPLER_ENDED);
 		return false;
 	}
@@ -202,7 +201,7 @@ static bool guard_fork_sampler(struct guard *guard)
 	pid_t self = getpid();
 
 	while (waitpid(-1, NULL, WNOHANG) > 0)
-		; /* those before that a debugger has let go since */
+		; /* reap earlier samplers that a debugger has let go meanwhile */
 	stop_area_clear_alarm(guard->sampling->area); /* the last sampler may have left it set */
 	stop_area_arm(guard->sampling->area);
 	guard->sampler = watch_fork(&guard->end_fd);

@@ -45,7 +45,8 @@ bool helper_wait_for_end(struct helper *helper, unsigned wait_ms);
 
 /*
  * Opens the folder CACHE/NAME.UID for the user UID that this process becomes (helper_sandbox.h).
- * CACHE is root's, so this is done while the process is still root. -1: it cannot be made.
+ * Call this function while the process is still root, because CACHE is root's. -1: the folder
+ * cannot be made.
  */
 int helper_open_cache(const char *cache, const char *name);
 

@@ -2,8 +2,8 @@
 /*
  * What the processes that talk to servers may not do; see helper_sandbox.h. They read what servers
  * send with libraries for TLS, HTTP and host names. So such a process gets no descriptor but its
- * socket and its folder, is no longer root, starts no program, and touches no other process. The
- * walls around main (sandbox.c) are narrower, but leave no network.
+ * socket and its folder, is no longer root, starts no program, and touches no other process. Main's
+ * sandbox (sandbox.c) is narrower, but leaves no network.
  *
  * The filter has a list of calls that are refused. A list of calls that are allowed is not
  * possible: nobody knows which calls all versions of the TLS libraries need.
@@ -27,7 +27,7 @@
 
 #define CALL(name) SCMP_SYS(name)
 
-/* They start programs, reach other processes or the kernel, or become other users. */
+/* Calls that start programs, reach other processes or the kernel, or change the user. */
 static const int helper_sandbox_refused[] = {
 	CALL(execve),
 	CALL(execveat),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to supervise/: the walls around the processes that talk to servers: fetcher, sender. */
+/* Private to supervise/: the sandbox of the processes that talk to servers: fetcher, sender. */
 #ifndef SUPERVISE_HELPER_SANDBOX_H
 #define SUPERVISE_HELPER_SANDBOX_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keeper: a process that is to the guard what the guard is to the sampler. Each domain that is
- * sampled has one.
+ * The keeper: a process that watches the guard as the guard watches the sampler. Each domain that
+ * is sampled has one.
  *
  *   broker ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
  *
@@ -39,17 +39,18 @@ struct keeper_process {
 	struct pause_file file;
 	struct hang_detector detector;
 	pid_t guard; /* also the process group of guard and sampler */
-	int end_fd;  /* of watch_fork() */
+	int end_fd;  /* tells the guard's end; see watch_fork() */
 };
 
 /* --- the end of guard and sampler ------------------------------------------------------------- */
 
 /*
- * Afterwards the guest runs. The record is the last net, and goes last.
+ * Kills guard and sampler; afterwards the guest runs. The record is the last safety net, so it is
+ * removed last.
  *
  * The whole group is reaped: the guard, and the sampler, which this process inherits from the guard
- * (PR_SET_CHILD_SUBREAPER). A debugger may hold one of them. Then init reaps it in the end.
- * Returns the guard's status, as wait(2) has it; 0 if it cannot be reaped yet.
+ * (PR_SET_CHILD_SUBREAPER). If a debugger holds one of them, init reaps that process in the end.
+ * Returns the guard's status from wait(2); 0 if the guard cannot be reaped yet.
  */
 static int keeper_end_guard(struct keeper_process *keeper)
 {
@@ -156,7 +157,7 @@ static void keeper_keep(struct keeper_process *keeper, pid_t broker)
 		watch_fail(error_create("the broker was killed; the guest runs"));
 }
 
-/* What the process holds it gives back by its end. */
+/* The body of the process. Whatever it holds is freed when it ends. */
 static void keeper_run(const struct sampling *sampling, struct pause_file file, pid_t broker)
 {
 	struct keeper_process keeper = { .sampling = *sampling, .file = file };
@@ -177,7 +178,10 @@ static void keeper_run(const struct sampling *sampling, struct pause_file file, 
 
 /* --- the broker's side ------------------------------------------------------------------------ */
 
-/* What the broker and the keeper share: the area, which the broker counts in, and the record. */
+/*
+ * Makes what broker and keeper share: the area, in which the broker counts its pauses, and the
+ * record.
+ */
 static struct xtop_error *keeper_prepare(struct sampling *sampling, bool shared,
 					 struct pause_file *file)
 {

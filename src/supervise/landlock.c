@@ -2,9 +2,9 @@
 /*
  * Landlock; see landlock.h. Main's thread, before other threads start: they inherit it.
  *
- * The numbers stand here and not in a header of the system, so that xtop can be built where the
- * header is older than the kernel that xtop runs on. They are those of Linux
- * include/uapi/linux/landlock.h, and the same for every architecture:
+ * The numbers are defined here, so that xtop can be built where the system's header is older than
+ * the kernel that xtop runs on. They come from Linux include/uapi/linux/landlock.h, and are equal
+ * for all architectures:
  *
  *   ABI   Linux   rights of files
  *    1    5.13    bits 0 to 12, from EXECUTE to MAKE_SYM
@@ -44,7 +44,7 @@ struct landlock_beneath {
 	int32_t folder;
 } __attribute__((packed));
 
-/* All rights that the kernel's Landlock knows. 0: it has none. */
+/* Returns all rights that the kernel's Landlock knows. 0: the kernel has no Landlock. */
 static uint64_t landlock_rights(void)
 {
 	long abi = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_GET_VERSION);
@@ -67,7 +67,7 @@ static bool landlock_allow(int ruleset, int folder, uint64_t rights)
 	return syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_BENEATH, &beneath, 0) == 0;
 }
 
-/* To read below PATHS and FOLDERS, and all below TO_WRITE (-1: none). */
+/* Allows reading below PATHS and FOLDERS, and everything below TO_WRITE (-1: none). */
 static struct xtop_error *landlock_restrict(const char *const *paths, size_t n,
 					    const int *folders, size_t n_folders, int to_write)
 {
@@ -86,7 +86,7 @@ static struct xtop_error *landlock_restrict(const char *const *paths, size_t n,
 			return error_create_errno(errno, "cannot limit the files to %s", paths[i]);
 	}
 	for (size_t i = 0; i < n_folders; i++)
-		if (folders[i] >= 0) /* fails if it is no folder, which others report */
+		if (folders[i] >= 0) /* fails for what is no folder; others report that */
 			landlock_allow(ruleset, folders[i], LANDLOCK_READ);
 	if (to_write >= 0 && !landlock_allow(ruleset, to_write, rights.handled_fs))
 		return error_create_errno(errno, "cannot limit the files");

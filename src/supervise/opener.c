@@ -58,7 +58,7 @@ static void opener_reap(struct opener *opener)
 			opener->children[i] = 0;
 }
 
-/* A free place for a child. NULL: there is none. */
+/* Finds a free place for a child. NULL: there is none. */
 static pid_t *opener_find_place(struct opener *opener)
 {
 	opener_reap(opener);

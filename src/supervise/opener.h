@@ -15,24 +15,25 @@
 #include "xtop/base/error.h"
 
 enum opener_act {
-	OPENER_CREATE,  /* a file that is not there yet */
-	OPENER_REPLACE,
-	OPENER_REMOVE,  /* what was created last, if it is empty; yields no descriptor */
+	OPENER_CREATE,  /* create a file that is not there yet */
+	OPENER_REPLACE, /* open a file that may be there */
+	OPENER_REMOVE,  /* remove the file created last, if it is empty; gives no descriptor */
 };
 
-/* A few may wait for file servers. Others have answered and not ended yet. */
+/* A few children may wait for file servers. Others have answered, but have not ended yet. */
 #define OPENER_MAX_CHILDREN 8
 
 struct opener {
 	struct caller caller;
-	pid_t children[OPENER_MAX_CHILDREN]; /* at work, or about to end; 0: none */
-	char created[sizeof(((struct broker_request *)0)->text)]; /* asked for last; "": nothing */
+	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
+	/* path of the file that was created last; "": there is none */
+	char created[sizeof(((struct broker_request *)0)->text)];
 };
 
 void opener_init(struct opener *opener);
 /*
- * A child sends the answer to REQUEST over SOCKET, and ends. Children that have ended are reaped
- * here. Error: there is no child, and the caller answers.
+ * Starts a child that sends the answer to REQUEST over SOCKET and ends. Also reaps children that
+ * have ended. Error: there is no child, and the caller has to answer.
  */
 struct xtop_error *opener_start(struct opener *opener, const struct broker_request *request,
 				int socket);

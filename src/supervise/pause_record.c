@@ -33,19 +33,20 @@
  * used more, somebody has released the guest since.
  */
 #define PAUSE_SLACK_NS 100000000ULL
-#define PAUSE_MAX_NS   10000000000ULL /* from look to stop: in a damaged record it is longer */
+#define PAUSE_MAX_NS   10000000000ULL /* from mark to stop; only a damaged record has more */
 /*
- * Tries to make and lock a file. Another try is needed only if another xtop starts at that moment.
+ * How often to try to make and lock a file. A second try is needed only if another xtop starts at
+ * that moment.
  */
 #define PAUSE_ATTEMPTS 16
-#define PAUSE_LOCK_MS  200 /* to wait for an xtop that starts at this moment */
+#define PAUSE_LOCK_MS  200 /* how long to wait for an xtop that starts at this moment */
 
 static int pause_open_directory(const char *path)
 {
 	struct stat status;
 	int fd;
 
-	mkdir(path, 0700); /* open() below tells whether it is there */
+	mkdir(path, 0700); /* open() below tells whether the folder is there */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
 		       !(status.st_mode & (S_IWGRP | S_IWOTH))))
@@ -54,7 +55,7 @@ static int pause_open_directory(const char *path)
 	return -1;
 }
 
-/* "DOMID.UUID.", with which the names of the domain's files begin. */
+/* Writes "DOMID.UUID.", with which the names of the domain's files begin. */
 static void pause_name_front(const struct guest_info *info, char front[64])
 {
 	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
@@ -95,7 +96,8 @@ static bool pause_map(struct pause_file *file)
 }
 
 /*
- * NAME is still the name of the file FD. If this process has locked the file, nobody removes NAME.
+ * Whether NAME is still the name of the file FD. If this process has locked the file, nobody
+ * removes NAME.
  */
 static bool pause_is_in_folder(int folder, const char *name, int fd)
 {
@@ -106,9 +108,9 @@ static bool pause_is_in_folder(int folder, const char *name, int fd)
 }
 
 /*
- * Creates the file NAME and locks it; < 0: failed. Before the file is locked it looks like one that
- * was left. Another xtop that starts at this moment may lock it to read it, or may already have
- * removed it.
+ * Creates the file NAME and locks it. Returns -1 after a failure. Before the file is locked, it
+ * looks like a file of a killed xtop: another xtop that starts at this moment may lock it to read
+ * it, or may already have removed it.
  */
 static int pause_open_locked(int folder, const char *name)
 {
@@ -126,8 +128,8 @@ static int pause_open_locked(int folder, const char *name)
 }
 
 /*
- * The process of NAME's record, if an xtop that lives has it locked; otherwise 0. An xtop that
- * judges a record which was left has it locked, too: then the process is dead.
+ * Returns the process of NAME's record if a living xtop has locked the record, and otherwise 0. An
+ * xtop that judges the record of a killed xtop has locked it, too; then the process is dead.
  */
 static uint32_t pause_get_owner(int folder, const char *name)
 {
@@ -169,9 +171,9 @@ static void pause_create_in(int folder, const char *directory, const struct gues
 }
 
 /*
- * Between the look for other records and the making of our own nobody else may do the same. The
- * lock ends when FOLDER is closed. False: another xtop holds the lock. Somebody may have stopped it
- * (SIGSTOP), and the broker must not wait for long.
+ * Lets one xtop at a time look for other records and make its own. The lock ends when FOLDER is
+ * closed. False: another xtop holds the lock. Somebody may have stopped that xtop (SIGSTOP), and
+ * the broker must not wait for long.
  */
 static bool pause_lock_directory(int folder)
 {
@@ -226,7 +228,10 @@ void pause_file_close(struct pause_file *file)
 
 /* --- records of other processes --------------------------------------------------------------- */
 
-/* The guest can have used this CPU time although nobody has released it since the mark. */
+/*
+ * Whether the guest can have used CPU_TIME_NS although nobody has released it since the mark. If
+ * so, the pause is xtop's own.
+ */
 static bool pause_is_ours(const struct pause_record *record, unsigned n_vcpus, uint64_t cpu_time_ns)
 {
 	uint64_t since_ns = record->mark.since_ns < PAUSE_MAX_NS ? record->mark.since_ns : 0;
@@ -248,7 +253,7 @@ static void pause_judge_record(const struct pause_record *record, const struct g
 		found->run++;
 }
 
-/* Keeps the descriptor, and with it the lock. */
+/* Moves the descriptor *FD to FOUND, and with it the lock. */
 static void pause_keep_file(struct pause_found *found, const char *name, int *fd)
 {
 	memcpy(found->files[found->stale].name, name, strlen(name) + 1);

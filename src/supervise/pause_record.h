@@ -25,7 +25,7 @@ struct pause_record {
 	char magic[8];
 	uint32_t domid, pid;
 	char uuid[40];
-	struct pause_mark mark; /* the sampler writes it at each stop */
+	struct pause_mark mark; /* written by the sampler at each stop */
 };
 
 /* An open record. Child processes inherit it. */
@@ -36,21 +36,20 @@ struct pause_file {
 };
 
 /*
- * Makes a file in DIRECTORY, in the name of the process PID. DIRECTORY is made if its parent is
- * there, and used only if nobody else can write to it. Best effort: without a file sampling goes
+ * Makes a file in DIRECTORY, in the name of the process PID. DIRECTORY is made if its parent
+ * exists, and used only if nobody else can write to it. Best effort: without a file sampling goes
  * on, since the file is only the last of several safety nets.
  *
- * The errors: SHARED is false, and another xtop samples the domain, or starts at this moment and
- * takes long. Two that start at the same moment do not miss each other: one of them makes its file
- * first.
+ * Error: SHARED is false, and another xtop samples the domain, or starts at this moment and takes
+ * long. If two start at the same moment, one of them makes its file first, and the other finds it.
  */
 struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
 				     uint32_t pid, bool shared, struct pause_file *file);
-void pause_file_remove(struct pause_file *file); /* after the release */
+void pause_file_remove(struct pause_file *file); /* call it after the release */
 
 /*
- * Forgets the record without removing it: another process has it, too, and removes it. Its lock
- * lasts until no process has it open.
+ * Forgets the record without removing its file: another process has the file open, too, and removes
+ * it. The lock lasts until no process has the file open.
  */
 void pause_file_close(struct pause_file *file);
 
@@ -59,16 +58,16 @@ void pause_file_close(struct pause_file *file);
 
 /* The records of a domain that were found. */
 struct pause_found {
-	unsigned live;    /* of an xtop that still samples the domain, or that looks at them */
-	unsigned stale;   /* of an xtop that is dead; at most PAUSE_MAX_FOUND */
-	unsigned stopped; /* stale, marked as stopped, and the guest has not run since */
-	unsigned run;     /* stale, marked as stopped, but the guest has run since */
-	uint32_t pid;     /* of the last xtop that counts in stopped or run */
-	int folder;
+	unsigned live;    /* records of an xtop that samples the domain, or reads records */
+	unsigned stale;   /* records of a dead xtop; at most PAUSE_MAX_FOUND */
+	unsigned stopped; /* stale records with a stop, since which the guest has not run */
+	unsigned run;     /* stale records with a stop, since which the guest has run */
+	uint32_t pid;     /* process of the last xtop in `stopped` or `run` */
+	int folder;       /* the folder of records; -1: none */
 	struct {
 		char name[PAUSE_NAME_BYTES];
 		int fd;           /* holds the lock, so that no other xtop judges the record */
-	} files[PAUSE_MAX_FOUND]; /* the stale ones */
+	} files[PAUSE_MAX_FOUND]; /* files of the stale records */
 };
 
 /*
@@ -78,7 +77,7 @@ struct pause_found {
  */
 void pause_find_records(const char *directory, const struct guest_info *info, uint64_t cpu_time_ns,
 			struct pause_found *found);
-/* REMOVE: the stale records are removed, since no pause is left that they tell of. */
+/* Closes FOUND. If REMOVE is set, removes the stale records: no pause of theirs is left. */
 void pause_close_records(struct pause_found *found, bool remove);
 
 #endif

@@ -4,7 +4,7 @@
  * it before it starts other threads, which inherit it.
  *
  *   descriptors     what the caller left open beyond the three streams is closed
- *   user            root becomes a user of which there is no other process and no file
+ *   user            root becomes a user that has no other process and no file
  *   capabilities    none, and exec gives none (no_new_privs, which seccomp needs as well)
  *   not dumpable    nobody can ptrace the process, and no core file holds a guest's memory
  *   paths           where the kernel has Landlock: a few folders, to read (landlock.c)
@@ -70,7 +70,7 @@ static struct xtop_error *sandbox_close_inherited(void)
 	if (!stream)
 		return error_create_errno(errno, "cannot see which files are open");
 	while ((entry = readdir(stream))) {
-		int fd = atoi(entry->d_name); /* ".": 0 */
+		int fd = atoi(entry->d_name); /* 0 for "." and ".." */
 
 		if (fd > STDERR_FILENO && fcntl(fd, F_GETFD) == 0)
 			close(fd);
@@ -82,8 +82,9 @@ static struct xtop_error *sandbox_close_inherited(void)
 /* --- the user --------------------------------------------------------------------------------- */
 
 /*
- * A user for each run, by its process number. No distribution gives these numbers to users, and
- * systemd leaves them alone (systemd docs/UIDS-GIDS.md: from 1879048192 to 2147483647 unused).
+ * Returns a user for this run alone, by its process number. No distribution gives these numbers to
+ * users, and systemd leaves them alone (systemd docs/UIDS-GIDS.md: from 1879048192 to 2147483647
+ * unused).
  */
 static struct caller sandbox_user(void)
 {
@@ -119,8 +120,8 @@ static struct xtop_error *sandbox_drop_capabilities(void)
 /* --- paths ------------------------------------------------------------------------------------ */
 
 /*
- * What libraries read later: descriptions of terminals. Besides, what xtop itself tells of its
- * memory and of Xen.
+ * Leaves the paths that are read later. Libraries read descriptions of terminals. xtop reads what
+ * it shows about its own memory and about Xen.
  */
 static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 {

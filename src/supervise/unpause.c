@@ -22,7 +22,10 @@ static char *unpause_note(const char *format, const char *domain, uint32_t pid)
 	return asprintf(&note, format, name, pid) < 0 ? NULL : note;
 }
 
-/* *NOTEP: what was found and done; NULL: nothing to say. DOMAIN: as the user names it. */
+/*
+ * Undoes the pause of DOMAIN, as the user names it. *NOTEP says what was found and done; NULL:
+ * nothing.
+ */
 static void unpause_domain(struct xen_control *control, const struct guest_info *info,
 			   const char *domain, bool asked, char **notep)
 {
@@ -33,7 +36,8 @@ static void unpause_domain(struct xen_control *control, const struct guest_info 
 	paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 	pause_find_records(PAUSE_DIRECTORY, info, cpu_time_ns, &found);
 	/*
-	 * One unpause for each stop that was left. Another one would undo an administrator's pause.
+	 * Undo each stop that was left by one unpause. One more would undo an administrator's
+	 * pause.
 	 */
 	undone = paused && found.stopped && xen_unpause(control, info->domid, found.stopped);
 	if (undone) {
@@ -64,7 +68,7 @@ static void unpause_domain(struct xen_control *control, const struct guest_info 
 	pause_close_records(&found, undone || !paused || !found.stopped);
 }
 
-/* A domid or a UUID is enough to release a guest: xenstore need not answer then. */
+/* Finds DOMAIN by its domid or UUID without xenstore, which may not answer; by its name with it. */
 static struct xtop_error *unpause_find(const char *domain, struct guest_info *info)
 {
 	struct xtop_error *error = xen_find_unnamed(domain, info);

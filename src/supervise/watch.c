@@ -21,11 +21,11 @@
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
 
-#define WATCH_NAP_NS 1000000 /* between looks whether a killed process can be reaped */
+#define WATCH_NAP_NS 1000000 /* between two tries to reap a killed process */
 
-/* For keeper, guard and sampler. Set before the signal handler can run. */
+/* The control block of keeper, guard and sampler. Set before the signal handler can run. */
 static struct control *watch_control;
-static volatile sig_atomic_t watch_quits; /* kept here, too: main may overwrite control */
+static volatile sig_atomic_t watch_quits; /* besides control, which main may overwrite */
 
 static void watch_quit_handler(int signal_number)
 {
@@ -59,7 +59,7 @@ bool watch_must_quit(void)
 	return watch_quits || control_is_quitting(watch_control);
 }
 
-/* Pages are locked when they are first used: to bring all of them in takes half a second. */
+/* Locks pages when they are first used: bringing in all of them takes half a second. */
 void watch_make_prompt(enum watch_priority priority)
 {
 	struct sched_param param = { .sched_priority = (int)priority };
@@ -85,7 +85,10 @@ void watch_fail(struct xtop_error *error)
 	error_destroy(error);
 }
 
-/* The end that this process holds, and its parent watches. -1: this process is the broker. */
+/*
+ * The end of the pipe that this process holds and its parent watches. -1: this process is the
+ * broker.
+ */
 static int watch_own_end = -1;
 
 pid_t watch_fork(int *end_fdp)
@@ -100,7 +103,7 @@ pid_t watch_fork(int *end_fdp)
 	if (pid == 0) {
 		close(ends[0]);
 		if (watch_own_end >= 0)
-			close(watch_own_end); /* the parent's: its end shall be seen, too */
+			close(watch_own_end); /* the parent's copy, or its end would go unseen */
 		watch_own_end = ends[1];
 		return 0;
 	}
@@ -148,7 +151,7 @@ bool watch_ends(int end_fd, uint64_t wait_ns)
 	return ready > 0;
 }
 
-/* SIGTERM may come at any time: outside of ppoll() it is blocked, so that none is missed. */
+/* SIGTERM may come at any time. It is blocked outside of ppoll(), so that none is missed. */
 static void hang_detector_sleep(struct hang_detector *detector, int end_fd, int alarm_fd)
 {
 	struct pollfd fds[] = { { .fd = end_fd, .events = POLLIN },
@@ -195,7 +198,7 @@ bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *
 
 void watch_count_hang(uint64_t stopped_ns, unsigned restarts)
 {
-	double share = (double)stopped_ns / BUDGET_WINDOW_NS; /* of its second */
+	double share = (double)stopped_ns / BUDGET_WINDOW_NS; /* the stop's share of its second */
 	struct sampler_counts counts;
 
 	control_get_counts(watch_control, &counts);

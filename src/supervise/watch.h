@@ -23,18 +23,18 @@
 #define GUARD_MAX_POLLS  3
 #define KEEPER_POLL_NS   20000000
 #define KEEPER_MAX_POLLS 3
-#define WATCH_QUIT_NS    1000000000ULL /* a sampler has to end in, told or killed */
+#define WATCH_QUIT_NS    1000000000ULL /* how long a sampler that is told to quit may take */
 /*
  * How long to wait for the end of a process that was killed and disarmed, before the guest is
- * released without it. A hypercall that Xen had begun to do before is done by then: that takes
- * microseconds. The end itself may take longer: 64 MiB of mappings have to go.
+ * released anyway. A hypercall that Xen had begun before is done by then, because it takes
+ * microseconds. The end of the process may take longer, because 64 MiB of mappings have to go.
  */
 #define WATCH_DEATH_NS 4000000ULL
 
 /* One domain's sampling, as keeper, guard and sampler know it. */
 struct sampling {
 	struct guest_info info;
-	struct control *control; /* shared memory, as the ring; both outlive the processes */
+	struct control *control; /* shared memory like the ring; both outlive the processes */
 	struct ring *ring;
 	sampler_run_fn *run;
 	struct stop_area *area;
@@ -44,8 +44,9 @@ struct sampling {
 enum watch_priority { PRIORITY_SAMPLER = 1, PRIORITY_WATCH };
 
 /*
- * While the guest is stopped, the process should neither lose its CPU nor wait for a page. Both may
- * be refused (a container, a limit). Stops are longer then, and the screen shows it.
+ * Gives this process PRIORITY and locks its pages, so that while the guest is stopped it neither
+ * loses its CPU nor waits for a page. The kernel may refuse both (a container, a limit). Then stops
+ * are longer, and the screen shows it.
  */
 void watch_make_prompt(enum watch_priority priority);
 
@@ -54,53 +55,55 @@ void watch_make_prompt(enum watch_priority priority);
  * reach every process of the group and are ignored: main decides what they mean.
  */
 void watch_set_signals(struct control *control);
-/* This process is asked to quit when PARENT dies. */
+/* From now on this process is asked to quit when PARENT dies. */
 void watch_quit_with(pid_t parent);
 bool watch_must_quit(void);
 
-/* Publishes this process's CPU time as WHO's. */
+/* Publishes this process's CPU time as the time of WHO. */
 void watch_publish_cpu(enum control_watcher who);
 
-/* Puts ERROR into control, unless a failure is there already. */
+/* Puts ERROR into control, unless control has a failure already. Destroys ERROR. */
 void watch_fail(struct xtop_error *error);
 
 /*
- * Forks. *END_FDP in the parent is readable once the child has ended: it is a pipe whose other end
- * only the child has, and the kernel closes that when the child ends, however it does. A pidfd
- * would do the same, but pidfd_open() needs Linux 5.3.
+ * Forks. *END_FDP in the parent is readable once the child has ended. It is a pipe whose other end
+ * only the child has, and which the kernel closes when the child ends in any way. A pidfd would do,
+ * but pidfd_open() needs Linux 5.3.
  *
  * The kernel closes the files of a killed process after its last instruction, and before wait()
  * finds the process: see watch_reap(). -1: errno says why.
  */
 pid_t watch_fork(int *end_fdp);
-/* True: the process of END_FD ends within WAIT_NS, or has ended. */
+/* Returns whether the process of END_FD ends within WAIT_NS, or has ended. */
 bool watch_ends(int end_fd, uint64_t wait_ns);
 /*
- * Waits at most WATCH_DEATH_NS until the child PID, or each one of the process group -PID, can be
- * reaped. *STATUS, as wait(2) has it, is untouched if none can: a debugger holds it.
+ * Waits at most WATCH_DEATH_NS until the child PID, or each child in the process group -PID, can be
+ * reaped. *STATUS becomes the status from wait(2). It is untouched if no child can be reaped,
+ * because a debugger holds it.
  */
 void watch_reap(pid_t pid, int *status);
 
 /* Finds out whether one stop lasts too long. */
 struct hang_detector {
-	bool alarmed;      /* the alarm has gone off, and was neither cleared nor set again */
+	bool alarmed;      /* the alarm went off, and was neither cleared nor set again */
 	uint64_t stops;    /* number of the stop at the last poll */
-	uint64_t since_ns; /* the time of the poll that saw this stop first */
-	unsigned polls;    /* how many polls have seen it again */
+	uint64_t since_ns; /* time of the poll that saw this stop first */
+	unsigned polls;    /* number of later polls that saw the same stop */
 };
 /*
- * Waits for the child of END_FD: for POLL_NS if the alarm has gone off or this process is to quit,
- * and otherwise until one of both is so. True: the child has ended.
+ * Waits for the end of END_FD's child. If the alarm has gone off, or this process is to quit, the
+ * wait takes at most POLL_NS; otherwise it takes until one of both happens. True: the child has
+ * ended.
  */
 bool hang_detector_wait(struct hang_detector *detector, int end_fd, const struct stop_area *area,
 			uint64_t poll_ns);
-/* Looks at the area. True: the same stop was seen again MAX_POLLS times. */
+/* Reads the area. Returns whether the same stop was seen again MAX_POLLS times. */
 bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
 			unsigned max_polls);
 
 /*
- * A stop of STOPPED_NS hung, and was ended by RESTARTS of the sampler, 0 or 1. It counts like all
- * others. The sampler was killed: this process writes its counters.
+ * Counts a stop of STOPPED_NS that hung, and that RESTARTS (0 or 1) of the sampler have ended. It
+ * counts like all other stops. The sampler was killed, so this process writes its counters.
  */
 void watch_count_hang(uint64_t stopped_ns, unsigned restarts);
 

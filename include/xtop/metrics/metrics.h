@@ -18,7 +18,7 @@
 #include "xtop/base/error.h"
 
 #define METRICS_MAX_BYTES (16U << 20)
-/* A text that is older is not shown: Prometheus is to see that xtop stands still. */
+/* An older text is not shown: Prometheus is to see that xtop does not work. */
 #define METRICS_STALE_NS 60000000000ULL
 
 /* The process that serves metrics, as main sees it. */
@@ -26,21 +26,21 @@ struct metrics;
 
 /* What the process tells. */
 struct metrics_status {
-	uint64_t scrapes; /* or files that were written */
+	uint64_t scrapes; /* answers to Prometheus, or files that were written */
 	uint64_t cpu_ns, resident_bytes;
-	unsigned port;    /* 0: a file */
+	unsigned port;    /* port of the server; 0: a file is written */
 	bool failing;     /* the file cannot be written */
 	char message[120];
 };
 
-/* Usage errors. */
+/* Checks the option. Errors are usage errors. */
 struct xtop_error *metrics_check(const char *target);
 /* Starts the process. Call it first of all, with all rights. TARGET outlives the run. */
 struct xtop_error *metrics_start(const char *target, struct metrics **metricsp);
 /* Hands over a text. If there is no room for it now, the next one will come. */
 void metrics_put(const struct metrics *metrics, const void *text, size_t size_bytes);
 void metrics_get_status(struct metrics *metrics, struct metrics_status *status);
-/* False: the process was killed. Only another run can start a new one: this one has no rights. */
+/* False: the process was killed. This run cannot start it again, because it has no rights now. */
 bool metrics_is_alive(const struct metrics *metrics);
 /* Ends the process, and frees METRICS, which may be NULL. */
 void metrics_stop(struct metrics *metrics);

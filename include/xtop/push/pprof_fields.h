@@ -50,7 +50,7 @@ enum pprof_location {
 	PPROF_LOCATION_ID = 1,
 	PPROF_LOCATION_MAPPING_ID = 2,
 	PPROF_LOCATION_ADDRESS = 3,
-	PPROF_LOCATION_LINE = 4, /* Line; [0] is the innermost of functions that were inlined */
+	PPROF_LOCATION_LINE = 4, /* Line; [0] is the innermost inlined function */
 };
 
 enum pprof_line { PPROF_LINE_FUNCTION_ID = 1, PPROF_LINE_LINE = 2, PPROF_LINE_COLUMN = 3 };
@@ -59,7 +59,7 @@ enum pprof_function {
 	PPROF_FUNCTION_ID = 1,
 	PPROF_FUNCTION_NAME = 2,
 	PPROF_FUNCTION_SYSTEM_NAME = 3, /* not demangled */
-	PPROF_FUNCTION_FILENAME = 4,    /* the source file */
+	PPROF_FUNCTION_FILENAME = 4,    /* source file */
 };
 
 #endif

@@ -31,42 +31,40 @@ struct push_settings {
 	const char *config;        /* a file: credentials, limits (doc/FORMATS); NULL: none */
 	const char *const *labels; /* "KEY=VALUE" */
 	size_t n_labels;
-	const char *host, *xen;    /* "": not known */
-	const char *cache;         /* the spool is in a folder below; NULL: there is no spool */
+	const char *host, *xen;    /* name and Xen's version of dom0; "": unknown */
+	const char *cache;         /* parent of the spool's folder; NULL: there is no spool */
 	double hz;
 };
 
-/* One profile. It goes to another process as it is. Texts may have any bytes, and end in 0. */
+/* One profile. It is sent to another process unchanged. Texts may have any bytes, and end in 0. */
 struct push_profile {
-	uint64_t from_ns, until_ns; /* since 1970 */
+	uint64_t from_ns, until_ns; /* the interval, in ns since 1970 */
 	char domain[PUSH_NAME_BYTES];
 	char uuid[40];
-	char os[32], kernel[96]; /* "": not known */
-	/* the profile is of tasks that wait, in milliseconds; else of CPU time */
-	bool waits;
-	bool last;               /* no profile: nothing follows */
+	char os[32], kernel[96]; /* "": unknown */
+	bool waits;              /* the values are waits in milliseconds; false: CPU time */
+	bool last;               /* this packet has no profile, and none follows */
 };
 
 /* What has become of the profiles. */
 struct push_status {
 	uint64_t sent, sent_bytes;
-	uint64_t refused; /* the store does not want them */
-	uint64_t dropped; /* oldest first, when there was no room to keep them */
-	uint64_t removed; /* old files of file:///DIR */
-	uint64_t waiting, waiting_bytes; /* in memory and in the spool */
-	uint64_t failures; /* attempts that will be repeated */
-	/* the process's costs when the counts above changed last */
-	uint64_t cpu_ns, resident_bytes;
+	uint64_t refused; /* profiles that the store does not want */
+	uint64_t dropped; /* profiles without room to wait; the oldest are dropped first */
+	uint64_t removed; /* old files of file:///DIR that were removed */
+	uint64_t waiting, waiting_bytes; /* profiles in memory and in the spool */
+	uint64_t failures; /* failed attempts that will be repeated */
+	uint64_t cpu_ns, resident_bytes; /* the process's use when the counts changed last */
 	bool failing;      /* the last attempt failed */
-	long answer;       /* the status of the last failure; 0: there was no answer */
-	char message[200]; /* why; not clean; "": nothing has failed */
+	long answer;       /* HTTP status of the last failure; 0: there was no answer */
+	char message[200]; /* why the last attempt failed; not clean; "": none has failed */
 };
 
-/* Usage errors. */
+/* Checks the options. Errors are usage errors. */
 struct xtop_error *push_check(const struct push_settings *settings);
 /*
- * Whether the sender could read this file of settings. It has passwords, so this is for a process
- * that looks at no guest.
+ * Checks whether the sender could read this file of settings. The file has passwords, so only a
+ * process that looks at no guest may call this function.
  */
 struct xtop_error *push_check_config(const char *path);
 /* Starts the process. Call it first of all, with all rights. SETTINGS outlive the run. */
@@ -75,9 +73,9 @@ struct xtop_error *push_start(const struct push_settings *settings, struct push 
 void push_add(struct push *push, const struct push_profile *profile, const void *bytes,
 	      size_t size_bytes);
 void push_get_status(struct push *push, struct push_status *status);
-/* False: the process was killed. Only another run can start a new one: this one has no rights. */
+/* False: the process was killed. This run cannot start it again, because it has no rights now. */
 bool push_is_alive(const struct push *push);
-/* The process gets a few seconds to send what waits. The rest stays in the spool. */
+/* Gives the process a few seconds to send waiting profiles. The others stay in the spool. */
 void push_finish(struct push *push);
 /* Ends the process, and frees PUSH, which may be NULL. */
 void push_stop(struct push *push);
