@@ -13,6 +13,8 @@
 /* A jump, in lines of the screen. */
 struct jump {
 	int from, to;    /* lines; < 0 or >= page if the end is not on the screen */
+	int first, last; /* the lines of the screen that the arrow touches */
+	int lane;
 	size_t distance; /* rows between both ends */
 	bool selected;
 };
@@ -68,13 +70,13 @@ static int jumps_compare(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The first and last line of the screen that a jump touches. */
-static void jump_span(const struct jump *jump, int page, int *first, int *last)
+static void jump_set_span(struct jump *jump, int page)
 {
-	*first = jump->from < jump->to ? jump->from : jump->to;
-	*last = jump->from < jump->to ? jump->to : jump->from;
-	*first = *first < 0 ? 0 : *first;
-	*last = *last >= page ? page - 1 : *last;
+	int first = jump->from < jump->to ? jump->from : jump->to;
+	int last = jump->from < jump->to ? jump->to : jump->from;
+
+	jump->first = first < 0 ? 0 : first;
+	jump->last = last >= page ? page - 1 : last;
 }
 
 /* The free lane that is next to the text; JUMP_LANES if no lane is free. */
@@ -96,33 +98,31 @@ static int jumps_take_lane(struct jumps *jumps, int first, int last)
 	return lane;
 }
 
-/* Draws an end of a jump in lane COLUMN: a line to the text, with a head if the jump comes in. */
+/* Draws an end of a jump: a line from the lane at COLUMN to the text. */
 static void jump_draw_end(struct canvas *canvas, int row, int column, int text, enum style style,
-			  const char *corner, bool head)
+			  const char *corner)
 {
 	canvas_put(canvas, row, column, 1, style, corner);
 	for (int at = column + 1; at < text; at++)
 		canvas_put(canvas, row, at, 1, style, "─");
-	if (head)
-		canvas_put(canvas, row, text - 1, 1, style, ">");
 }
 
-static void jump_draw(const struct jump *jump, struct canvas *canvas, struct area area, int lane,
-		      int column, int first, int last)
+static void jump_draw(const struct jump *jump, struct canvas *canvas, struct area area, int column)
 {
-	int at = column + 2 * (JUMP_LANES - 1 - lane), text = column + JUMP_CELLS - 1;
+	int at = column + 2 * (JUMP_LANES - 1 - jump->lane), text = column + JUMP_CELLS - 1;
 	enum style style = jump->selected ? STYLE_MATCH : STYLE_DIM;
 	int ends[] = { jump->from, jump->to };
 
-	for (int line = first; line <= last; line++)
+	for (int line = jump->first; line <= jump->last; line++)
 		canvas_put(canvas, area.row + line, at, 1, style, "│");
 	for (int i = 0; i < 2; i++) {
 		bool above = ends[i] <= ends[!i];
 
 		if (ends[i] < 0 || ends[i] >= area.rows)
 			continue;
-		jump_draw_end(canvas, area.row + ends[i], at, text, style, above ? "┌" : "└",
-			      i == 1);
+		jump_draw_end(canvas, area.row + ends[i], at, text, style, above ? "┌" : "└");
+		if (i == 1)
+			canvas_put(canvas, area.row + ends[i], text - 1, 1, style, ">");
 	}
 }
 
@@ -139,12 +139,12 @@ void jumps_draw(const struct instructions *instructions, const struct jump_rows 
 	jumps_find(jumps, instructions, selected);
 	qsort(jumps->jumps, jumps->n, sizeof(jumps->jumps[0]), jumps_compare);
 	for (size_t i = 0; i < jumps->n; i++) {
-		int first, last, lane;
+		struct jump *jump = &jumps->jumps[i];
 
-		jump_span(&jumps->jumps[i], jumps->page, &first, &last);
-		lane = jumps_take_lane(jumps, first, last);
-		if (lane < JUMP_LANES)
-			jump_draw(&jumps->jumps[i], canvas, area, lane, column, first, last);
+		jump_set_span(jump, jumps->page);
+		jump->lane = jumps_take_lane(jumps, jump->first, jump->last);
+		if (jump->lane < JUMP_LANES)
+			jump_draw(jump, canvas, area, column);
 	}
 	free(jumps);
 }

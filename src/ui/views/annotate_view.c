@@ -178,9 +178,9 @@ static int annotate_address_width(const struct ui_model *model, const struct ann
 }
 
 static void annotate_draw_row(struct view_annotate *annotate, const struct ui_model *model,
-			      const struct annotation *annotation, struct canvas *canvas,
-			      size_t index, struct area cell, int column)
+			      struct canvas *canvas, size_t index, struct area cell, int column)
 {
+	const struct annotation *annotation = annotate_get(annotate, model);
 	const struct instruction_row *row = &annotate->instructions.rows[index];
 	const struct instruction_format format = annotate_format(model);
 	double percent = instructions_percent(annotation, row, model->shares.totals);
@@ -281,7 +281,7 @@ static void annotate_draw_rows(struct view_annotate *annotate, const struct ui_m
 		struct area cell = { rows.row + annotate->lines[i], 1, rows.columns };
 		struct area above = { cell.row - 1, 1, rows.columns };
 
-		annotate_draw_row(annotate, model, annotation, canvas, list->top + i, cell, column);
+		annotate_draw_row(annotate, model, canvas, list->top + i, cell, column);
 		if (!annotate_find_line(annotate, model, annotation, list->top + i, &before, &line))
 			continue;
 		before = line;

@@ -164,6 +164,8 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 	struct column_context context = baseline_context(baseline, model);
 	bool has_note = area.rows >= BASELINE_NOTE_ROWS;
 	size_t page = area.rows > 1 ? (size_t)area.rows - 1 - has_note : 0, last;
+	const struct table_choice choice = { .ids = baseline_columns, .n = N_BASELINE_COLUMNS };
+	struct table_rows rows = { .context = baseline, .function_at = baseline_function_at };
 
 	baseline->first_row = area.row + 1;
 	if (!model->snapshot || !baseline->current || !baseline->now.n) {
@@ -173,8 +175,9 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 	list_show(&baseline->list, page);
 	last = baseline->list.top + page < baseline->now.n ? baseline->list.top + page
 							   : baseline->now.n;
-	table_place(&baseline->table, &context, baseline_columns, N_BASELINE_COLUMNS, false,
-		    area.columns, baseline, baseline_function_at, baseline->list.top, last);
+	rows.first = baseline->list.top;
+	rows.end = last;
+	table_place(&baseline->table, &context, &choice, &rows, area.columns);
 	table_draw_header(&baseline->table, baseline->sort, canvas, area.row);
 	for (size_t i = baseline->list.top; i < last; i++) {
 		int row = baseline->first_row + (int)(i - baseline->list.top);

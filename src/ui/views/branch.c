@@ -58,15 +58,14 @@ int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
 }
 
 void branch_draw_share(const struct ui_model *model, const struct call_tree_line *line,
-		       const struct weights *whole, struct canvas *canvas, int row, int column,
-		       int width)
+		       const struct weights *whole, struct canvas *canvas, int row, int column)
 {
 	double percent =
 		percent_of(weights_children(model, &line->weights), weights_children(model, whole));
-	int end = column + width;
+	int end = canvas_columns(canvas);
 	char text[32];
 
-	column = branch_draw_forks(line, canvas, row, column, width);
+	column = branch_draw_forks(line, canvas, row, column, end - column);
 	if (!line->straight) {
 		snprintf(text, sizeof(text), "%5.1f", percent);
 		canvas_put(canvas, row, column, end - column, style_of_percent(percent), text);

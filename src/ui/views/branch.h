@@ -9,9 +9,8 @@
 /* Draws the forks, "+" or "-", and the name of LINE. Returns the column behind the name. */
 int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
 		struct canvas *canvas, int row, int column, int width);
-/* Draws the forks, the share of WHOLE, and the name of LINE, for the function table. */
+/* Draws the forks, the share of WHOLE, and the name of LINE, up to the right edge. */
 void branch_draw_share(const struct ui_model *model, const struct call_tree_line *line,
-		       const struct weights *whole, struct canvas *canvas, int row, int column,
-		       int width);
+		       const struct weights *whole, struct canvas *canvas, int row, int column);
 
 #endif

@@ -191,11 +191,20 @@ static double callers_points(struct view_callers *callers, const struct ui_model
 	       percent_of(before, weights_children(model, &callers->base_whole));
 }
 
+/* A row of the list that begins at COLUMN. */
+struct callers_place {
+	enum callers_side side;
+	size_t index;
+	int column;
+};
+
 static void callers_draw_row(struct view_callers *callers, const struct ui_model *model,
-			     struct canvas *canvas, enum callers_side side, size_t index,
-			     struct area cell, int column)
+			     struct canvas *canvas, const struct callers_place *place,
+			     struct area cell)
 {
-	const struct function_row *row = &callers_table(callers, side)->rows[index];
+	enum callers_side side = place->side;
+	int column = place->column;
+	const struct function_row *row = &callers_table(callers, side)->rows[place->index];
 	struct focus *focus = callers_focus(callers);
 	double share = percent_of(weights_children(model, &row->weights),
 				  weights_children(model, &callers->neighbours.focus));
@@ -221,7 +230,7 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 				 callers_points(callers, model, side, row));
 	else
 		view_put_share(canvas, cell.row, column + 1, share);
-	if (index == focus->lists[side].selected)
+	if (place->index == focus->lists[side].selected)
 		view_mark_in_list(canvas, cell.row, column, cell.columns, side == focus->side);
 }
 
@@ -244,8 +253,9 @@ static void callers_draw_list(struct view_callers *callers, const struct ui_mode
 	list_show(list, page);
 	for (size_t i = 0; i < page && list->top + i < list->n; i++) {
 		struct area cell = { area.row + 1 + (int)i, 1, area.columns };
+		const struct callers_place place = { side, list->top + i, column };
 
-		callers_draw_row(callers, model, canvas, side, list->top + i, cell, column);
+		callers_draw_row(callers, model, canvas, &place, cell);
 	}
 	if (!list->n && page)
 		canvas_put(canvas, area.row + 1, column + 10, area.columns - 10, STYLE_DIM,

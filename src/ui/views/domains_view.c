@@ -152,26 +152,34 @@ static struct domains_columns domains_columns(int columns_)
 }
 
 static int domains_put(struct canvas *canvas, int row, int column, int width, enum style style,
-		       bool right, const char *text)
+		       const char *text)
 {
 	if (!width)
 		return column;
-	if (right)
-		canvas_put_right(canvas, row, column, width, style, text);
-	else
-		canvas_put_name(canvas, row, column, width, style, text);
+	canvas_put_name(canvas, row, column, width, style, text);
+	return column + width + 1;
+}
+
+static int domains_put_right(struct canvas *canvas, int row, int column, int width,
+			     enum style style, const char *text)
+{
+	if (!width)
+		return column;
+	canvas_put_right(canvas, row, column, width, style, text);
 	return column + width + 1;
 }
 
 static int domains_put_sorted(struct view_domains *domains, struct canvas *canvas, int row, int at,
-			      int width, enum domains_sort sort, const char *name)
+			      int width, enum domains_sort sort)
 {
+	static const char *const names[] = { "Name", "Id", "CPU %", "Memory" };
 	bool sorted = domains->sort == sort;
+	enum style style = sorted ? STYLE_SORTED : STYLE_HEADER;
 	char text[16];
 
-	snprintf(text, sizeof(text), "%s%s", name, sorted ? "▾" : "");
-	at = domains_put(canvas, row, at, width, sorted ? STYLE_SORTED : STYLE_HEADER,
-			 sort != SORT_NAME, text);
+	snprintf(text, sizeof(text), "%s%s", names[sort], sorted ? "▾" : "");
+	at = sort == SORT_NAME ? domains_put(canvas, row, at, width, style, text)
+			       : domains_put_right(canvas, row, at, width, style, text);
 	domains->ends[sort] = at;
 	return at;
 }
@@ -182,13 +190,13 @@ static void domains_draw_header(struct view_domains *domains, struct canvas *can
 	int at = 2;
 
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
-	at = domains_put_sorted(domains, canvas, row, at, shown->name, SORT_NAME, "Name");
-	at = domains_put_sorted(domains, canvas, row, at, 4, SORT_ID, "Id");
-	at = domains_put(canvas, row, at, shown->type, STYLE_HEADER, false, "Type");
-	at = domains_put(canvas, row, at, shown->state, STYLE_HEADER, false, "State");
-	at = domains_put(canvas, row, at, shown->vcpus, STYLE_HEADER, true, "vCPU");
-	at = domains_put_sorted(domains, canvas, row, at, 6, SORT_CPU, "CPU %");
-	at = domains_put_sorted(domains, canvas, row, at, shown->memory, SORT_MEMORY, "Memory");
+	at = domains_put_sorted(domains, canvas, row, at, shown->name, SORT_NAME);
+	at = domains_put_sorted(domains, canvas, row, at, 4, SORT_ID);
+	at = domains_put(canvas, row, at, shown->type, STYLE_HEADER, "Type");
+	at = domains_put(canvas, row, at, shown->state, STYLE_HEADER, "State");
+	at = domains_put_right(canvas, row, at, shown->vcpus, STYLE_HEADER, "vCPU");
+	at = domains_put_sorted(domains, canvas, row, at, 6, SORT_CPU);
+	at = domains_put_sorted(domains, canvas, row, at, shown->memory, SORT_MEMORY);
 	if (shown->inside)
 		canvas_put(canvas, row, at + 1, canvas_columns(canvas) - at - 1, STYLE_HEADER,
 			   "What runs inside");
@@ -203,22 +211,22 @@ static void domains_draw_row(const struct domain_row *domain_row, struct canvas 
 	char text[32];
 	int at = 2;
 
-	at = domains_put(canvas, row, at, shown->name, entry->profiled ? STYLE_TITLE : style, false,
+	at = domains_put(canvas, row, at, shown->name, entry->profiled ? STYLE_TITLE : style,
 			 domain_row->name);
 	snprintf(text, sizeof(text), "%u", domain->id);
-	at = domains_put(canvas, row, at, 4, style, true, text);
-	at = domains_put(canvas, row, at, shown->type, style, false, domain_row->type);
-	at = domains_put(canvas, row, at, shown->state, style, false, domain_row->state);
+	at = domains_put_right(canvas, row, at, 4, style, text);
+	at = domains_put(canvas, row, at, shown->type, style, domain_row->type);
+	at = domains_put(canvas, row, at, shown->state, style, domain_row->state);
 	snprintf(text, sizeof(text), "%u", domain->n_vcpus);
-	at = domains_put(canvas, row, at, shown->vcpus, style, true, text);
+	at = domains_put_right(canvas, row, at, shown->vcpus, style, text);
 	snprintf(text, sizeof(text), "%.1f", entry->cpu_percent);
-	at = domains_put(canvas, row, at, 6,
-			 entry->cpu_percent >= 50  ? STYLE_HOT
-			 : entry->cpu_percent >= 5 ? STYLE_WARM
-						   : style,
-			 true, entry->cpu_percent < 0 ? "-" : text);
+	at = domains_put_right(canvas, row, at, 6,
+			       entry->cpu_percent >= 50  ? STYLE_HOT
+			       : entry->cpu_percent >= 5 ? STYLE_WARM
+							 : style,
+			       entry->cpu_percent < 0 ? "-" : text);
 	format_bytes(domain->memory_kib * 1024, text);
-	at = domains_put(canvas, row, at, shown->memory, style, true, text);
+	at = domains_put_right(canvas, row, at, shown->memory, style, text);
 	if (shown->inside)
 		canvas_put_name(canvas, row, at + 1, canvas_columns(canvas) - at - 1, STYLE_DIM,
 				domain->obstacle ? domain->obstacle : domain_row->inside);

@@ -133,11 +133,19 @@ static int groups_draw_cgroup(const struct view_groups *view, struct canvas *can
 	return at - 1;
 }
 
+/* A row of the list that begins at COLUMN. */
+struct groups_place {
+	enum groups_side side;
+	size_t index;
+	int column, width;
+};
+
 static void groups_draw_row(const struct view_groups *view, const struct ui_model *model,
-			    struct canvas *canvas, enum groups_side side, size_t index, int row,
-			    int column, int width)
+			    struct canvas *canvas, const struct groups_place *place, int row)
 {
-	const struct group_row *group = &view->groups[side].rows[index];
+	enum groups_side side = place->side;
+	int column = place->column, width = place->width;
+	const struct group_row *group = &view->groups[side].rows[place->index];
 	double whole = weights_children(model, &model->whole);
 	double children = percent_of(weights_children(model, &group->weights), whole),
 	       self = percent_of(weights_self(model, &group->weights), whole);
@@ -158,7 +166,7 @@ static void groups_draw_row(const struct view_groups *view, const struct ui_mode
 			: group->is_cgroup                ? STYLE_TITLE
 							  : STYLE_NORMAL,
 			group_name(group));
-	if (index == view->lists[side].selected)
+	if (place->index == view->lists[side].selected)
 		view_mark_in_list(canvas, row, column, width, side == view->side);
 }
 
@@ -187,9 +195,11 @@ static void groups_draw_list(struct view_groups *view, const struct ui_model *mo
 		canvas_put_right(canvas, area.row, column + 26, area.columns - 27, STYLE_HEADER,
 				 side == GROUPS_PROCESSES ? "Tab: Module" : "Tab: Process");
 	list_show(list, page);
-	for (size_t i = 0; i < page && list->top + i < list->n; i++)
-		groups_draw_row(view, model, canvas, side, list->top + i, area.row + 1 + (int)i,
-				column, area.columns);
+	for (size_t i = 0; i < page && list->top + i < list->n; i++) {
+		const struct groups_place place = { side, list->top + i, column, area.columns };
+
+		groups_draw_row(view, model, canvas, &place, area.row + 1 + (int)i);
+	}
 	if (!list->n && page)
 		canvas_put(canvas, area.row + 1, column + 10, area.columns - 10, STYLE_DIM,
 			   side == GROUPS_PROCESSES ? "(none known)" : "(no functions yet)");

@@ -181,10 +181,12 @@ static void top_place_columns(struct view_top *top, const struct ui_model *model
 	bool chosen = model->rc->n_columns > 0;
 	enum column_id ids[N_COLUMNS];
 	size_t n = top_default_columns(model, ids);
+	const struct table_choice choice = { .ids = chosen ? model->rc->columns : ids,
+					     .n = chosen ? model->rc->n_columns : n,
+					     .by_user = chosen };
+	const struct table_rows rows = { top, top_function_at, top->list.top, last };
 
-	table_place(&top->table, context, chosen ? model->rc->columns : ids,
-		    chosen ? model->rc->n_columns : n, chosen, columns_, top, top_function_at,
-		    top->list.top, last);
+	table_place(&top->table, context, &choice, &rows, columns_);
 }
 
 /* Trees begin below the symbols; on a narrow screen further left, to leave room for names. */
@@ -208,8 +210,7 @@ static void top_draw_line(const struct view_top *top, const struct ui_model *mod
 		const struct call_tree *tree = &top->unfoldings[line->unfolded];
 		int at = top_tree_column(top, canvas_columns(canvas));
 
-		branch_draw_share(model, &tree->lines[line->branch], &tree->whole, canvas, row, at,
-				  canvas_columns(canvas) - at);
+		branch_draw_share(model, &tree->lines[line->branch], &tree->whole, canvas, row, at);
 	}
 	if (index == top->list.selected)
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));

@@ -169,13 +169,13 @@ static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct 
 }
 
 /* Draws ", 5 IPIs", without the comma at FIRST. */
-static int vcpus_draw_count(struct canvas *canvas, int row, int at, unsigned n, const char *one,
-			    const char *many, bool first)
+static int vcpus_draw_count(struct canvas *canvas, int row, int at, unsigned n, const char *name,
+			    bool first)
 {
 	if (!n)
 		return 0;
-	return canvas_printf(canvas, row, at, STYLE_NORMAL, "%s%u %s", first ? "" : ", ", n,
-			     n == 1 ? one : many);
+	return canvas_printf(canvas, row, at, STYLE_NORMAL, "%s%u %s%s", first ? "" : ", ", n, name,
+			     n == 1 ? "" : "s");
 }
 
 /* Draws "vCPU 2: woken by its timer, 5 IPIs, vbd/51712". Returns false if events are unknown. */
@@ -193,9 +193,9 @@ static bool vcpus_draw_events(const struct ui_model *model, size_t index, struct
 	start = at;
 	if (events->timer)
 		at += canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL, "its timer");
-	at += vcpus_draw_count(canvas, row, at, events->ipis, "IPI", "IPIs", at == start);
-	at += vcpus_draw_count(canvas, row, at, events->virqs, "VIRQ", "VIRQs", at == start);
-	at += vcpus_draw_count(canvas, row, at, events->pirqs, "PIRQ", "PIRQs", at == start);
+	at += vcpus_draw_count(canvas, row, at, events->ipis, "IPI", at == start);
+	at += vcpus_draw_count(canvas, row, at, events->virqs, "VIRQ", at == start);
+	at += vcpus_draw_count(canvas, row, at, events->pirqs, "PIRQ", at == start);
 	if (events->names[0] && at < columns_)
 		at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%s%s", at == start ? "" : ", ",
 				    events->names);

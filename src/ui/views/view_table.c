@@ -15,9 +15,7 @@
 
 /* The widest cell among the lines to draw. It only grows, so that columns do not move. */
 static int table_grown_width(struct table *table, const struct column_context *context,
-			     const struct column *column, const void *rows,
-			     const struct function_row *(*row)(const void *rows, size_t index),
-			     size_t first, size_t last)
+			     const struct column *column, const struct table_rows *rows)
 {
 	int *grown = &table->grown[column->id],
 	    most = column->width < 0 ? -column->width : column->width;
@@ -25,8 +23,8 @@ static int table_grown_width(struct table *table, const struct column_context *c
 
 	if (!*grown && column->shown_always)
 		*grown = canvas_text_width(column->header) + 1;
-	for (size_t i = first; i < last; i++) {
-		const struct function_row *function = row(rows, i);
+	for (size_t i = rows->first; i < rows->end; i++) {
+		const struct function_row *function = rows->function_at(rows->context, i);
 		int width = 0;
 
 		if (function && column->entry(context, function, text, sizeof(text)))
@@ -63,32 +61,30 @@ static void table_arrange(struct table *table, size_t rest, int columns_)
 	}
 }
 
-void table_place(struct table *table, struct column_context *context, const enum column_id *ids,
-		 size_t n_ids, bool chosen, int columns_, const void *rows,
-		 const struct function_row *(*row)(const void *rows, size_t index), size_t first,
-		 size_t last)
+void table_place(struct table *table, struct column_context *context,
+		 const struct table_choice *choice, const struct table_rows *rows, int columns_)
 {
 	size_t rest = N_COLUMNS;
 	int used = 1;
 
 	table->n_places = 0;
 	context->history_cells = columns_ >= 160 ? 30 : columns_ >= 100 ? 20 : 10;
-	for (size_t i = 0; i < n_ids; i++) {
-		const struct column *column = &columns[ids[i]];
+	for (size_t i = 0; i < choice->n; i++) {
+		const struct column *column = &columns[choice->ids[i]];
 		int width = column->width;
 
-		if (!chosen && columns_ < column->min_screen)
+		if (!choice->by_user && columns_ < column->min_screen)
 			continue;
 		if (column->id == COLUMN_HISTORY)
 			width = context->history && context->history_cells
 					? (int)context->history_cells
 					: 0;
 		else if (width < 0 || !column->shown_always)
-			width = table_grown_width(table, context, column, rows, row, first, last);
+			width = table_grown_width(table, context, column, rows);
 		if (column->width && !width)
 			continue;
 		if (!column->width) {
-			table_grown_width(table, context, column, rows, row, first, last);
+			table_grown_width(table, context, column, rows);
 			rest = table->n_places;
 		}
 		if (column->width &&

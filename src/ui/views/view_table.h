@@ -19,14 +19,24 @@ struct table {
 	size_t n_places;
 };
 
-/*
- * Places the columns IDS. ROW gives the rows FIRST .. LAST - 1; it gives NULL for lines that are no
- * functions. CHOSEN: the user named the columns, so a narrow screen leaves out none.
- */
-void table_place(struct table *table, struct column_context *context, const enum column_id *ids,
-		 size_t n_ids, bool chosen, int columns, const void *rows,
-		 const struct function_row *(*row)(const void *rows, size_t index), size_t first,
-		 size_t last);
+/* The columns to show. */
+struct table_choice {
+	const enum column_id *ids;
+	size_t n;
+	bool by_user; /* the user named the columns: a narrow screen leaves out none */
+};
+
+/* The lines to draw: FIRST to END - 1. */
+struct table_rows {
+	const void *context;
+	/* Returns the function of a line; NULL if the line is no function. */
+	const struct function_row *(*function_at)(const void *context, size_t index);
+	size_t first, end;
+};
+
+/* Computes the places of the columns on a screen with COLUMNS. */
+void table_place(struct table *table, struct column_context *context,
+		 const struct table_choice *choice, const struct table_rows *rows, int columns);
 void table_draw_header(const struct table *table, const struct column *sort, struct canvas *canvas,
 		       int row);
 void table_draw_row(const struct table *table, const struct ui_model *model,

@@ -100,12 +100,20 @@ static double waits_mean(const struct ui_model *model, const struct waits_row *r
 	return model->shares.totals ? row->mean_total : row->mean;
 }
 
-static void waits_put_header(const struct view_waits *waits, struct canvas *canvas, int row, int at,
-			     int width, const char *text, enum waits_order order)
+static void waits_put_header(const struct view_waits *waits, struct canvas *canvas, int row,
+			     enum waits_order order)
 {
+	static const struct {
+		int at, width;
+		const char *text;
+	} headers[] = { [WAITS_BY_NOW] = { AT_NOW, 4, "Now" },
+			[WAITS_BY_MEAN] = { AT_MEAN, 8, "Mean" },
+			[WAITS_BY_LONGEST] = { AT_LONGEST, 9, "Longest" } };
+	int at = headers[order].at, width = headers[order].width;
 	bool sorted = waits->order == order;
 
-	canvas_put_right(canvas, row, at, width, sorted ? STYLE_SORTED : STYLE_HEADER, text);
+	canvas_put_right(canvas, row, at, width, sorted ? STYLE_SORTED : STYLE_HEADER,
+			 headers[order].text);
 	if (sorted)
 		canvas_put(canvas, row, at + width, 1, STYLE_SORTED, "▾");
 }
@@ -117,9 +125,9 @@ static void waits_draw_header(const struct view_waits *waits, struct canvas *can
 	int site = narrow ? AT_STATE : AT_WHO + WHO_CELLS + 1;
 
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
-	waits_put_header(waits, canvas, area.row, AT_NOW, 4, "Now", WAITS_BY_NOW);
-	waits_put_header(waits, canvas, area.row, AT_MEAN, 8, "Mean", WAITS_BY_MEAN);
-	waits_put_header(waits, canvas, area.row, AT_LONGEST, 9, "Longest", WAITS_BY_LONGEST);
+	waits_put_header(waits, canvas, area.row, WAITS_BY_NOW);
+	waits_put_header(waits, canvas, area.row, WAITS_BY_MEAN);
+	waits_put_header(waits, canvas, area.row, WAITS_BY_LONGEST);
 	if (!narrow) {
 		canvas_put(canvas, area.row, AT_STATE, 3, STYLE_HEADER, "St");
 		canvas_put(canvas, area.row, AT_FOR, 11, STYLE_HEADER, "For");
