@@ -327,13 +327,11 @@ static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
 }
 
 /*
- * Adds a sample and records it. In a recording a sample comes after the guest memory that was read
- * for it, and has only the stack bytes that were needed. If the end of work comes during a sample,
- * the vCPUs before that are recorded.
+ * Adds a sample to the profile, and notes what a recording needs of it. If the end of work comes
+ * during a sample, the vCPUs before that are added.
  */
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
-	struct recording_writer *writer = resolver->settings.writer;
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
 	unsigned i;
 
@@ -351,7 +349,17 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	}
 	if (i < sample->n_vcpus)
 		resolver->fold.counts.unresolved++;
-	if (writer && (i || !sample->n_vcpus))
+}
+
+/*
+ * Records a sample that was added, after the guest memory that was read for it. The recording has
+ * only the vCPUs that were added, and only the stack bytes that were needed.
+ */
+static void resolver_record_sample(struct resolver *resolver, const struct sample *sample)
+{
+	struct recording_writer *writer = resolver->settings.writer;
+
+	if (writer && (resolver->needs.n_vcpus || !sample->n_vcpus))
 		recording_writer_write(writer, sample, &resolver->needs);
 }
 
@@ -423,6 +431,7 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		return;
 	}
 	resolver_add_sample(resolver, record);
+	resolver_record_sample(resolver, record);
 	if (resolver->settings.recorded)
 		recorded_memory_end_turn(resolver->settings.recorded);
 }
