@@ -165,7 +165,7 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 	bool has_note = area.rows >= BASELINE_NOTE_ROWS;
 	size_t page = area.rows > 1 ? (size_t)area.rows - 1 - has_note : 0, last;
 	const struct table_choice choice = { .ids = baseline_columns, .n = N_BASELINE_COLUMNS };
-	struct table_rows rows = { .context = baseline, .function_at = baseline_function_at };
+	struct table_lines rows = { .context = baseline, .function_at = baseline_function_at };
 
 	baseline->first_row = area.row + 1;
 	if (!model->snapshot || !baseline->current || !baseline->now.n) {

@@ -184,7 +184,7 @@ static void top_place_columns(struct view_top *top, const struct ui_model *model
 	const struct table_choice choice = { .ids = chosen ? model->rc->columns : ids,
 					     .n = chosen ? model->rc->n_columns : n,
 					     .by_user = chosen };
-	const struct table_rows rows = { top, top_function_at, top->list.top, last };
+	const struct table_lines rows = { top, top_function_at, top->list.top, last };
 
 	table_place(&top->table, context, &choice, &rows, columns_);
 }

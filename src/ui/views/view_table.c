@@ -15,7 +15,7 @@
 
 /* The widest cell among the lines to draw. It only grows, so that columns do not move. */
 static int table_grown_width(struct table *table, const struct column_context *context,
-			     const struct column *column, const struct table_rows *rows)
+			     const struct column *column, const struct table_lines *rows)
 {
 	int *grown = &table->grown[column->id],
 	    most = column->width < 0 ? -column->width : column->width;
@@ -62,7 +62,7 @@ static void table_arrange(struct table *table, size_t rest, int columns_)
 }
 
 void table_place(struct table *table, struct column_context *context,
-		 const struct table_choice *choice, const struct table_rows *rows, int columns_)
+		 const struct table_choice *choice, const struct table_lines *rows, int columns_)
 {
 	size_t rest = N_COLUMNS;
 	int used = 1;

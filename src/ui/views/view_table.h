@@ -27,7 +27,7 @@ struct table_choice {
 };
 
 /* The lines to draw: FIRST to END - 1. */
-struct table_rows {
+struct table_lines {
 	const void *context;
 	/* Returns the function of a line; NULL if the line is no function. */
 	const struct function_row *(*function_at)(const void *context, size_t index);
@@ -36,7 +36,7 @@ struct table_rows {
 
 /* Computes the places of the columns on a screen with COLUMNS. */
 void table_place(struct table *table, struct column_context *context,
-		 const struct table_choice *choice, const struct table_rows *rows, int columns);
+		 const struct table_choice *choice, const struct table_lines *rows, int columns);
 void table_draw_header(const struct table *table, const struct column *sort, struct canvas *canvas,
 		       int row);
 void table_draw_row(const struct table *table, const struct ui_model *model,
