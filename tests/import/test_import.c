@@ -130,7 +130,8 @@ static void test_kinds(void)
 	check(kind_of(&read, "f") == FRAME_KIND_USERLAND, "f_[j]: a program's");
 	check(kind_of(&read, "swapper") == FRAME_KIND_FUNCTION, "the only name: a function");
 	check_u64(read.snapshot->resolver.samples, 10, "samples");
-	check(!read.snapshot->run && read.snapshot->at_end, "no more will come");
+	check(!read.snapshot->run && read.snapshot->at_end,
+	      "an imported profile has no run and is at its end");
 	check_string(import_get_format(read.import), "folded", "format");
 	read_close(&read);
 	read = read_text("_start;main;a 3\n_start;b 2\n");
@@ -201,8 +202,9 @@ static void test_gzip(void)
 	check_string(again, "a;b 1\nc;d 2\ne;f 3\n", "gzip, of two members");
 	read_close(&read);
 	read = read_bytes(bytes, n - 3, 8);
-	check(read.error && strstr(error_message(read.error), "cut short"), "cut gzip: %s",
-	      read.error ? error_message(read.error) : "read");
+	check(read.error && strstr(error_message(read.error),
+				   "cut short"),
+	      "cut gzip: %s", read.error ? error_message(read.error) : "read");
 	read_close(&read);
 	bytes[first - 20] ^= 0x55;
 	read = read_bytes(bytes, n, 8);

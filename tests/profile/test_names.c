@@ -88,20 +88,21 @@ static void test_names(void)
 				      .start = 0x1000, .end = 0x2000, .kind = MAPPING_ANONYMOUS }));
 	answer = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, 1);
 	frame = answer->frame;
-	check_string(text_of(frame), "serve", "a symbol");
-	check(answer->quality == NAME_SYMBOL, "by its symbol");
+	check_string(text_of(frame), "serve", "an address in a function has a symbol");
+	check(answer->quality == NAME_SYMBOL, "a function is named by its symbol");
 	check(find(space, FUNCTION) == frame, "one frame for all addresses in the function");
 	answer = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, 1);
 	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1000", "no symbol: the place in the file");
-	check(answer->quality == NAME_OFFSET, "by its place");
+	check(answer->quality == NAME_OFFSET,
+	      "an address without a symbol is named by its place in the file");
 	answer = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, 1);
 	check(answer->quality == NAME_UNKNOWN, "not by its place if the caller does not want that");
-	check_string(text_of(find(space, 0x1800)), "[jit]", "compiled code");
+	check_string(text_of(find(space, 0x1800)), "[jit]", "code compiled at run time is [jit]");
 	answer = names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, 1);
-	check(answer->quality == NAME_UNKNOWN, "nothing is mapped there");
+	check(answer->quality == NAME_UNKNOWN, "an unmapped address has no name");
 	answer = names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, 1);
-	check(answer->quality == NAME_UNKNOWN, "nothing is known");
+	check(answer->quality == NAME_UNKNOWN, "an address without a space has no name");
 	check(!names_poll(names), "nothing is known that was missing");
 	end();
 	space_destroy(space);
@@ -132,20 +133,21 @@ static void check_places(const struct space *space)
 	names_reset_places(names);
 	check_place(first, "libx.so+0x1100", "not met since the reset: the start alone");
 	find_often(space, CODE + 0x108, 1);
-	check_place(first, "libx.so+0x1100 (0x1108)", "met once");
+	check_place(first, "libx.so+0x1100 (0x1108)", "a place that was met once is shown");
 	find_often(space, CODE + 0x120, 500);
 	for (unsigned i = 0; i < 400; i++) /* each once or twice, at more addresses than are kept */
 		find(space, CODE + 0x100 + i % 0x20);
 	check_place(first, "libx.so+0x1100 (0x1120)", "the address that was met most often");
 	check_place(second, "libx.so+0x1180", "another function has its own");
 	find_often(space, CODE + 0x1bf, 2);
-	check_place(second, "libx.so+0x1180 (0x11bf)", "its last byte");
+	check_place(second, "libx.so+0x1180 (0x11bf)",
+		    "an address at a function's last byte belongs to it");
 	find_often(space, CODE + 0x140, 3);
 	check_place(find(space, CODE + 0x140), "libx.so+0x1140", "an address is its own place");
 	names_reset_places(names);
 	check_place(first, "libx.so+0x1100", "forgotten");
 	find_often(space, CODE + 0x104, 1);
-	check_place(first, "libx.so+0x1100 (0x1104)", "and met anew");
+	check_place(first, "libx.so+0x1100 (0x1104)", "after a reset a place is met anew");
 	names_reset_places(names);
 	find_often(space, CODE + 0x118, 20);
 	names_find(names, space, CODE + 0x110, FRAME_KIND_USERLAND, true, 30);

@@ -187,11 +187,11 @@ static void test_evict_lightest(void)
 		snprintf(line, sizeof(line), "leaf%u %u", i * 7 % 16, i * 7 % 16);
 		stacks_add(profile, frames, i, line);
 	}
-	check_u64(evicted(profile), 0, "it just fits");
+	check_u64(evicted(profile), 0, "nodes up to the limit are not evicted");
 	stacks_add(profile, frames, 16, "leaf16 16");
 	snapshot = copy(profile, 16);
 	check(isnan(live_of(snapshot, "leaf1")) && isnan(live_of(snapshot, "leaf2")),
-	      "the lightest are gone");
+	      "the lightest nodes are evicted");
 	for (unsigned i = 3; i <= 16; i++) {
 		snprintf(line, sizeof(line), "leaf%u", i);
 		check(!isnan(live_of(snapshot, line)), "%s is there", line);
@@ -228,7 +228,7 @@ static void test_evict_old_chain(void)
 	}
 	check_u64(profile_nodes(profile), 12, "nodes before");
 	stacks_add(profile, frames, 20 * HALF_LIFE, "x;y;z;u;v 9");
-	check_u64(evicted(profile), 2, "as many as needed, and no more");
+	check_u64(evicted(profile), 2, "only as many nodes as needed are evicted");
 	check_tree(profile,
 		   "all 0/173\n a 0/0\n  b 0/0\n h 9/63\n"
 		   "  i1 9/9\n  i2 9/9\n  i3 9/9\n  i4 9/9\n  i5 9/9\n  i6 9/9\n"
@@ -270,7 +270,7 @@ static void test_evict_random(size_t max_nodes, uint64_t half_life_ns, unsigned 
 	check(bounded && whole,
 	      "%zu nodes, fan %u, depth %u: bounded %d, whole %d, %" PRIu64 " evicted", max_nodes,
 	      fan, depth, bounded, whole, evicted(profile));
-	check(evicted(profile) > 0, "some nodes were evicted");
+	check(evicted(profile) > 0, "evicted nodes are counted");
 	profile_destroy(profile);
 }
 
@@ -340,7 +340,7 @@ static void test_rename(void)
 	stacks_add(profile, frames, 1, "main;f;h 5");
 	profile_rename(profile, rename_u, NULL);
 	check_tree(profile, "all 0/15\n main 0/15\n  f 4/15\n   g 5/5\n   h 6/6\n",
-		   "what became equal is one");
+		   "stacks that became equal are merged");
 	stacks_add(profile, frames, 1, "main;f;h 1");
 	check_u64(profile_nodes(profile), 5, "nodes, root included: the next sample finds its own");
 	profile_destroy(profile);

@@ -25,7 +25,7 @@ static void test_folds(void)
 		&stage, false,
 		"_start;main;loop 1|start_kernel;disk::Queue::push 1|start_kernel;serve;compress 1|"
 		"start_kernel;serve;hash 3|start_kernel;walk;walk;walk 1|",
-		"equal stacks are one, names are demangled");
+		"equal stacks are merged, and names are demangled");
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples, 7, "samples");
 	check_u64(snapshot->resolver.user, 1, "samples in user code");
@@ -67,14 +67,14 @@ static void test_weights(void)
 	check_u64(snapshot->resolver.user, 1, "samples in user code");
 	check(snapshot->resolver.weight == 21 && snapshot->total_weight == 21, "%g ticks",
 	      snapshot->resolver.weight);
-	check(snapshot->nodes[0].children_total == 3, "the tree counts samples, too");
+	check(snapshot->nodes[0].children_total == 3, "the tree counts samples, not only ticks");
 	check_u64(snapshot->run->vcpus[0].states[VCPU_RUNNING], 21, "vCPU 0 ran");
-	check_u64(snapshot->run->vcpus[0].user, 1, "in user code");
+	check_u64(snapshot->run->vcpus[0].user, 1, "user ticks of vCPU 0 are weighted");
 	check_u64(snapshot->run->vcpus[1].states[VCPU_BLOCKED], 20, "vCPU 1 was blocked");
-	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "and offline");
+	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "vCPU 1 was offline");
 	check(snapshot->found_by && snapshot->found_by[snapshot->run->vcpus[0].last_frame] ==
 					    1 << UNWIND_BY_REGISTERS,
-	      "the registers told where its last frame is");
+	      "the last frame of vCPU 0 was found by registers");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -125,7 +125,8 @@ static void check_call(const struct snapshot *snapshot, unsigned at, const char 
 {
 	const struct snapshot_call *call = &snapshot->run->calls[0].calls[at];
 
-	check_string(frames_get(snapshot->frames, call->frame)->name, name, "what tells the call");
+	check_string(frames_get(snapshot->frames, call->frame)->name, name,
+		     "the stub, or its caller, names the hypercall");
 	check(call->ticks == ticks, "%s: %.0f ticks", name, call->ticks);
 }
 
@@ -154,7 +155,7 @@ static void test_calls(void)
 	check_call(snapshot, 2, "xen_hypercall_sched_op", 1);
 	check_call(snapshot, 3, "xen_hypercall_amd", 1);
 	check_call(snapshot, 4, "HYPERCALL_console_io", 3);
-	check(snapshot->run->calls[0].calls[5].ticks == 0, "no other calls");
+	check(snapshot->run->calls[0].calls[5].ticks == 0, "unused entries of hypercalls are 0");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -167,16 +168,17 @@ static void test_unknown(void)
 	stage_open_with(&stage, false, false);
 	stage_add_chain(&stage, "0xffffffff81000110;0xffffffff81000210");
 	stage_add_chain(&stage, "0xffffffff81000110;0xffffffff81000220");
-	check_folded(&stage, false, "[unknown];[unknown] 2|", "nobody can name them");
+	check_folded(&stage, false, "[unknown];[unknown] 2|",
+		     "unnamed frames of one kind are merged");
 	check_folded(
 		&stage, true,
 		"0xffffffff8100010f;0xffffffff81000210 1|0xffffffff8100010f;0xffffffff81000220 1|",
-		"by addresses");
+		"with addresses unnamed frames differ");
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.frames_unknown, 4, "unknown frames");
 	check_u64(snapshot->resolver.samples_unknown, 2, "samples in unknown code");
 	check_u64(snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS], 2,
-		  "no symbols were given");
+		  "cause: no symbols were given");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	stage_open(&stage);
@@ -190,7 +192,7 @@ static void test_unknown(void)
 	check_u64(snapshot->resolver.samples_unknown, 1, "an unknown innermost function");
 	check_u64(snapshot->resolver.unknown_causes[UNKNOWN_BETWEEN] +
 			  snapshot->resolver.unknown_causes[UNKNOWN_NO_AREA],
-		  1, "of a kernel whose symbols are known");
+		  1, "cause: the kernel's symbols do not cover the address");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -213,7 +215,7 @@ static void test_near_addresses(void)
 	}
 	check_folded(&stage, true,
 		     "[truncated];0x7fffffff81000510 2|[truncated];[unknown] 2|[truncated];hash 2|",
-		     "each address has its own name");
+		     "each unnamed address has its own name");
 	stage_close(&stage);
 	free(record);
 }
@@ -232,7 +234,8 @@ static void test_truncated(void)
 	make_record(record, "start_kernel;serve;hash;copy");
 	guest_cut(record, 2 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
-	check_folded(&stage, false, "[truncated];serve;hash;copy 1|", "cut short");
+	check_folded(&stage, false, "[truncated];serve;hash;copy 1|",
+		     "a stack that was cut short starts with [truncated]");
 	make_record(record, "start_kernel;serve;hash;copy");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
@@ -316,7 +319,7 @@ static void test_times(void)
 		      snapshot->run->vcpus[0].times.ran_ns == 600 &&
 		      snapshot->run->vcpus[0].times.waited_ns == 100 &&
 		      snapshot->run->vcpus[1].times.span_ns == 1000,
-	      "times since the start");
+	      "times of vCPUs count since the start");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -335,8 +338,8 @@ static void test_bad_records(void)
 	resolver_add(stage.resolver, record->words, 0);
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.bad_records, 3, "refused");
-	check_u64(snapshot->resolver.samples, 0, "none of them gave a sample");
-	check_u64(snapshot->n_nodes, 1, "nodes: the root");
+	check_u64(snapshot->resolver.samples, 0, "bad records give no samples");
+	check_u64(snapshot->n_nodes, 1, "bad records add no nodes but the root");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);

@@ -141,7 +141,7 @@ static void test_hurry_without_cpu(void)
 	stage_finish(&stage);
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples, 4, "samples of four turns, each of which waited");
-	check_u64(snapshot->resolver.unresolved, 0, "none is left out");
+	check_u64(snapshot->resolver.unresolved, 0, "no sample is left out during long sleeps");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
@@ -264,15 +264,17 @@ static void test_interval_ends(void)
 	stage_start(&stage);
 	snapshot = wait_snapshot(stage.slot);
 	check_u64(snapshot->resolver.samples, FIRST, "samples of the first interval");
-	check_u64(snapshot->time_ns, begin_ns + FIRST * 10000000 - 1, "it ends where it should");
+	check_u64(snapshot->time_ns, begin_ns + FIRST * 10000000 - 1,
+		  "the first interval ends where it should");
 	snapshot_destroy(snapshot);
 	now_ns = clock_now_ns();
 	snapshot_request_until(stage.slot, now_ns + 50000000);
 	resolver_wake(stage.resolver);
 	snapshot = wait_snapshot(stage.slot);
 	check(clock_now_ns() > now_ns + 50000000, "the second one is not there before its end");
-	check_u64(snapshot->resolver.samples, N - FIRST, "it has the others");
-	check_u64(snapshot->time_ns, now_ns + 50000000, "and ends where it should");
+	check_u64(snapshot->resolver.samples, N - FIRST,
+		  "the second interval has the other samples");
+	check_u64(snapshot->time_ns, now_ns + 50000000, "the second interval ends where it should");
 	snapshot_destroy(snapshot);
 	stage_finish(&stage);
 	stage_close(&stage);
@@ -317,13 +319,13 @@ static void test_intervals(void)
 	stage_finish(&stage);
 	snapshot = wait_snapshot(stage.slot);
 	check(snapshot && snapshot->at_end && snapshot->before && !snapshot->before->before,
-	      "the last one brings the one that was not taken");
+	      "the last snapshot brings the one that was not taken");
 	for (const struct snapshot *last = snapshot; last; last = last->before) {
 		samples += last->resolver.samples;
 		weight += last->total_weight;
 	}
 	check_u64(samples, N_BATCHES * BATCH, "samples of all intervals");
-	check_u64((uint64_t)weight, N_BATCHES * BATCH, "their weight");
+	check_u64((uint64_t)weight, N_BATCHES * BATCH, "weight of all intervals");
 	snapshot_destroy(snapshot);
 	snapshot = stage_snapshot(&stage);
 	check(snapshot->n_nodes == 1 && nodes_of_first == 4,

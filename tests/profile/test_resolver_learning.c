@@ -16,37 +16,38 @@ static void test_learning(void)
 	struct stage stage;
 
 	stage_open_with(&stage, true, true);
-	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0,
+		  "before a sample no stack top is known");
 	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
-		  "complete: the end of the stack");
+		  "a complete stack tells where it ends");
 	make_record(record, "start_kernel;serve;hash;copy;copy");
 	guest_cut(record, 3 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
-		  "cut short: twice as much and a page");
+		  "a cut stack asks for twice as much and a page");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 1, "start_kernel;serve;hash");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
-		  "nothing more to copy: nothing is learned");
+		  "a stack that was copied whole teaches nothing");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 2, "0x1234;serve;hash");
 	stage_add(&stage, record);
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK + 2 * GUEST_STACK_STEP),
 		  GUEST_STACK + 2 * GUEST_STACK_STEP + 2 * 48,
-		  "ended early: a first guess is what was used");
+		  "a walk that ended early gives a first guess");
 	make_record(record, "0x1234;serve;hash");
 	stage_add(&stage, record);
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
-		  "ended early: what is known stays");
+		  "a walk that ended early does not change a known top");
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0,
-		  "in a replay nobody learns");
+		  "a replay teaches the sampler nothing");
 	stage_close(&stage);
 	free(record);
 }
@@ -112,13 +113,15 @@ static void test_learning_between_tasks(void)
 	control_set_go_stacks(stage.control, LEFT_SPACE, &go_stacks, false);
 	make_switching_record(record);
 	stage_add(&stage, record);
-	check_folded(&stage, false, "_start;main;loop;[truncated];serve;hash 1|", "a switch");
+	check_folded(&stage, false, "_start;main;loop;[truncated];serve;hash 1|",
+		     "a sample between two tasks has both stacks");
 	check_u64(control_get_stack_top(stage.control, LEFT_SPACE, LEFT_STACK),
-		  LEFT_STACK + LEFT_FRAMES * 48, "the stack of the task that is left");
+		  LEFT_STACK + LEFT_FRAMES * 48,
+		  "the left task's stack top is learned in its own space");
 	check_u64(control_get_stack_top(stage.control, NEXT_SPACE, LEFT_STACK), 0,
-		  "is none of the next one's");
-	check(!knows_go(&stage, LEFT_SPACE), "it ran no Go");
-	check(knows_go(&stage, NEXT_SPACE), "the next one does");
+		  "the left task's stack top is not learned for the next task");
+	check(!knows_go(&stage, LEFT_SPACE), "the left task ran no Go");
+	check(knows_go(&stage, NEXT_SPACE), "the next task runs Go");
 	stage_close(&stage);
 	free(record);
 }
@@ -133,9 +136,9 @@ static void add_go(struct image *image)
 	struct go_table table = { .bytes = bytes };
 
 	table.size_bytes = make_go(MAKE_GO_1_20, 0x900000, true, &goexit, 1, bytes, sizeof(bytes));
-	check(go_table_init(&table), "a table of Go");
+	check(go_table_init(&table), "the image has a table of Go");
 	guest_must(unwind_tables_build_go(&image->tables, &table));
-	check(image->tables.go, "is the file's");
+	check(image->tables.go, "the stacks of Go belong to the file");
 }
 
 static void test_learning_go(void)
@@ -148,13 +151,13 @@ static void test_learning_go(void)
 	make_record(record, "_start;main;loop");
 	guest_cut(record, 48, CUT_LIMIT);
 	stage_add(&stage, record);
-	check(knows_go(&stage, 0), "a chain that is not whole tells nothing");
+	check(knows_go(&stage, 0), "an incomplete chain does not tell whether Go runs");
 	stage_add_chain(&stage, "_start;main;loop");
-	check(!knows_go(&stage, 0), "a program without Go");
+	check(!knows_go(&stage, 0), "a complete chain without Go shows that no Go runs");
 	add_go(symbols_image(stage.symbols, 0)); /* not the file that has the chain */
 	control_set_go_stacks(stage.control, 0, &go_stacks, false);
 	stage_add_chain(&stage, "_start;main;loop");
-	check(knows_go(&stage, 0), "a thread of C in a program of Go");
+	check(knows_go(&stage, 0), "a C thread of a Go program leaves Go known");
 	stage_close(&stage);
 	free(record);
 }

@@ -73,17 +73,19 @@ static void test_notes(void)
 	guest_must(os_create(&os_settings, &with.os));
 	stage_open_settings(&stage, with);
 	add_notes(&stage);
-	check_u64(bad_records(&stage), 0, "all notes were taken");
-	check_u64(memory_now_ns(os_settings.memory), 77, "the recorded time");
-	check(!memory_translate(os_settings.memory, root, 0, &frame), "one page table is missing");
-	check_u64(memory_counts(os_settings.memory).pages, 1, "one page was read");
+	check_u64(bad_records(&stage), 0, "all notes are accepted");
+	check_u64(memory_now_ns(os_settings.memory), 77, "a replay has the recorded time");
+	check(!memory_translate(os_settings.memory, root, 0, &frame),
+	      "a read without its page table fails");
+	check_u64(memory_counts(os_settings.memory).pages, 1, "a read of a recorded page succeeds");
 	stage_add_note(&stage, &late);
 	memory_refresh(os_settings.memory);
 	check(!memory_read_u64(os_settings.memory, root, 0, &word) &&
 		      memory_counts(os_settings.memory).refused == 2,
 	      "a page that comes later is not there yet");
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_folded(&stage, false, "start_kernel;serve;hash 1|", "a sample is still a sample");
+	check_folded(&stage, false, "start_kernel;serve;hash 1|",
+		     "a sample with missing memory is folded");
 	memory_refresh(os_settings.memory);
 	refused = memory_counts(os_settings.memory).refused;
 	memory_translate(os_settings.memory, root, 0, &frame);
@@ -91,7 +93,7 @@ static void test_notes(void)
 		  "the page is there after the sample");
 	late.line.page.lines = 3;
 	stage_add_note(&stage, &late);
-	check_u64(bad_records(&stage), 1, "a note with lengths that do not fit");
+	check_u64(bad_records(&stage), 1, "a note whose lengths do not fit is a bad record");
 	stage_close(&stage);
 	os_destroy(with.os);
 	memory_destroy(os_settings.memory);
@@ -99,7 +101,7 @@ static void test_notes(void)
 
 	stage_open(&stage);
 	add_notes(&stage);
-	check_u64(bad_records(&stage), 3, "notes without a memory");
+	check_u64(bad_records(&stage), 3, "notes without a recorded memory are bad records");
 	stage_close(&stage);
 }
 
@@ -119,7 +121,8 @@ static void test_clocks(void)
 
 	stage_open(&stage);
 	resolver_add(stage.resolver, &first, sizeof(first));
-	check_u64(bad_records(&stage), 1, "without a recording's memory they are a bad record");
+	check_u64(bad_records(&stage), 1,
+		  "notes of clocks without a recorded memory are bad records");
 	stage_close(&stage);
 
 	stage.symbols = guest_symbols();
@@ -129,13 +132,14 @@ static void test_clocks(void)
 	resolver_add(stage.resolver, &second, sizeof(second));
 	snapshot = stage_snapshot(&stage);
 	check(clocks_tell(&snapshot->clocks, CLOCK_UTC, 2000, &told) && told == 6500,
-	      "the newest reading");
+	      "the snapshot has the newest reading of the clocks");
 	check(clocks_tell(&snapshot->first_clocks, CLOCK_UTC, 1000, &told) && told == 5000,
-	      "and the first");
-	check(!clocks_tell(&snapshot->clocks, CLOCK_GUEST, 2000, &told), "no guest's clock");
+	      "the snapshot has the first reading of the clocks");
+	check(!clocks_tell(&snapshot->clocks, CLOCK_GUEST, 2000, &told),
+	      "without a system the guest's clock is not known");
 	snapshot_destroy(snapshot);
 	resolver_add(stage.resolver, &first, sizeof(first) - 8);
-	check_u64(bad_records(&stage), 1, "a note that is too short");
+	check_u64(bad_records(&stage), 1, "a note that is too short is a bad record");
 	stage_close(&stage);
 	memory_destroy(memory);
 
@@ -144,7 +148,7 @@ static void test_clocks(void)
 	snapshot = stage_snapshot(&stage);
 	check(clocks_tell(&snapshot->clocks, CLOCK_UTC, clock_now_ns(), &told) &&
 		      told / 1000000000 - clock_ns(CLOCK_REALTIME) / 1000000000 + 1 <= 2,
-	      "a live one reads dom0's clocks itself");
+	      "a live resolver reads dom0's clocks itself");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }
@@ -167,7 +171,8 @@ static void test_lag(void)
 	      "the longest of three: %" PRIu64 " ns", snapshot->run->lag_ns);
 	snapshot_destroy(snapshot);
 	guest_must(resolver_snapshot(stage.resolver, &snapshot));
-	check_u64(snapshot->run->lag_ns, 0, "no sample since the snapshot before");
+	check_u64(snapshot->run->lag_ns, 0,
+		  "the lag is 0 without a sample since the last snapshot");
 	check(snapshot->resolver.lag_ns >= 30000000, "the longest of all: %" PRIu64 " ns",
 	      snapshot->resolver.lag_ns);
 	snapshot_destroy(snapshot);

@@ -35,11 +35,11 @@ static void test_finish_drains(void)
 	stage_finish(&stage);
 	snapshot = snapshot_take(stage.slot);
 	if (check(snapshot, "a last snapshot comes without a request")) {
-		check(snapshot->at_end, "it is marked as the last");
+		check(snapshot->at_end, "the last snapshot is marked as the last");
 		check_u64(snapshot->resolver.samples, n, "samples");
-		check_u64(snapshot->run->ring_permille, 0, "left in the ring");
+		check_u64(snapshot->run->ring_permille, 0, "the ring is empty at the end");
 		check_u64(snapshot->run->lag_ns, 0, "samples that are not live have no lag");
-		check_u64(snapshot->resolver.lag_ns, 0, "in all");
+		check_u64(snapshot->resolver.lag_ns, 0, "the counts have no lag either");
 	}
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -307,7 +307,7 @@ static void test_switch_guest(void)
 	stage_finish(&stage);
 	snapshot = wait_snapshot(stage.slot);
 	check(snapshot && snapshot->resolver.samples == 3 && snapshot->run->n_vcpus == 1,
-	      "all of both rings: %llu samples, of %u vCPU",
+	      "the snapshot has all samples of both rings: %llu, of %u vCPU",
 	      snapshot ? (unsigned long long)snapshot->resolver.samples : 0,
 	      snapshot ? snapshot->run->n_vcpus : 0);
 	snapshot_destroy(snapshot);
@@ -366,15 +366,19 @@ static void test_update_pages(void)
 			     &os));
 	stage_open_settings(&stage, (struct resolver_settings){ .live = true, .os = os });
 	stage_start(&stage);
-	check(memory_hears(&stage, SAMPLER_STARTING, &heard, 0), "nobody has seen the guest yet");
-	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "the guest runs");
-	check(memory_hears(&stage, SAMPLER_GUEST_AWAY, &heard, 0), "the guest is away");
+	check(memory_hears(&stage, SAMPLER_STARTING, &heard, 0),
+	      "before the guest was seen it has no pages");
+	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "a running guest has its pages");
+	check(memory_hears(&stage, SAMPLER_GUEST_AWAY, &heard, 0),
+	      "a guest that is away has no pages");
 	check(memory_hears(&stage, SAMPLER_GUEST_PAUSED, &heard, 1000),
-	      "the guest is back, paused");
-	check(memory_hears(&stage, SAMPLER_HUNG, &heard, 0), "the sampler hangs");
-	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "the sampler works again");
+	      "a paused guest has its pages");
+	check(memory_hears(&stage, SAMPLER_HUNG, &heard, 0),
+	      "while the sampler hangs the guest has no pages");
+	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000),
+	      "when the sampler works again the guest has its pages");
 	stage_finish(&stage);
-	check_u64(atomic_load(&heard), 0, "nobody looks any more");
+	check_u64(atomic_load(&heard), 0, "at the end the guest has no pages");
 	stage_close(&stage);
 	os_destroy(os);
 	memory_destroy(memory);

@@ -91,26 +91,26 @@ static void test_reads(void)
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "a sampled function has code");
-	check(annotation->address == CODE && annotation->n_bytes == 0x200, "all of it");
-	check(!memcmp(annotation->bytes, call, sizeof(call)), "as the guest has it");
+	check(annotation->address == CODE && annotation->n_bytes == 0x200,
+	      "a sampled function has all of its code");
+	check(!memcmp(annotation->bytes, call, sizeof(call)), "the code is as the guest has it");
 	check(!annotation_is_missing(annotation, 0) && annotation_is_missing(annotation, 0x100),
-	      "the next page is missing");
-	check(annotation->n_targets == 1 &&
-		      annotation->targets[0].frame == frame_of("g", CALLED) &&
+	      "a page that cannot be read is missing");
+	check(annotation->n_targets == 1 && annotation->targets[0].frame == frame_of("g", CALLED) &&
 		      !annotation->targets[0].offset,
-	      "it calls g");
+	      "the function's call has its target");
 	annotation_destroy(annotation);
 
 	made_put_u8(made, root, CODE + 0x100, 0xc3);
 	memory_refresh(made_memory(made));
 	sample(SECOND + SECOND / 2, FRAME(0));
 	annotation = build("f", CODE, false);
-	check(annotation_is_missing(annotation, 0x100), "not read again at once");
+	check(annotation_is_missing(annotation, 0x100), "code is not read again at once");
 	annotation_destroy(annotation);
 	sample(3 * SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(!annotation_is_missing(annotation, 0x100) && annotation->bytes[0x100] == 0xc3,
-	      "but after a second, as a page was missing");
+	      "code with a missing page is read again after a second");
 	annotation_destroy(annotation);
 
 	made_put_u8(made, root, CODE, 0x90);
@@ -138,11 +138,12 @@ static void test_stale(void)
 	made_put(made, root, CODE, call, sizeof(call));
 	sample(SECOND, FRAME(12345));
 	annotation = build("f", CODE, false);
-	check_u64(annotation->lack, ANNOTATION_NOT_READ, "another page than the sample's: not read");
+	check_u64(annotation->lack, ANNOTATION_NOT_READ,
+		  "code on another page than the sample's is not read");
 	annotation_destroy(annotation);
 	sample(2 * SECOND, made_frame(made, root, CODE));
 	annotation = build("f", CODE, false);
-	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "the sample's page: read");
+	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "code on the sample's page is read");
 	annotation_destroy(annotation);
 	close_guest();
 }
@@ -157,13 +158,14 @@ static void test_called(void)
 	made_put_u8(made, root, CALLED, 0xc3);
 	sample(SECOND, FRAME(0));
 	annotation = build("g", CALLED, true);
-	check_u64(annotation->lack, ANNOTATION_NOT_READ, "nobody called it yet");
+	check_u64(annotation->lack, ANNOTATION_NOT_READ,
+		  "a function that was never called has no code");
 	annotation_destroy(annotation);
 	annotation_destroy(build("f", CODE, true));
 	annotation = build("g", CALLED, true);
 	check(annotation->lack == ANNOTATION_HAS_CODE && annotation->address == CALLED &&
 		      annotation->size_bytes == 0x10 && annotation->bytes[0] == 0xc3,
-	      "it is read when it is followed");
+	      "a called function is read when it is followed");
 	annotation_destroy(annotation);
 	close_guest();
 
@@ -176,7 +178,7 @@ static void test_called(void)
 	memory_refresh(made_memory(made));
 	annotation = build("g", CALLED, true);
 	check_u64(annotation->lack, ANNOTATION_NOT_READ,
-		  "not through page tables that lead elsewhere now");
+		  "a called function is not read through changed page tables");
 	annotation_destroy(annotation);
 	close_guest();
 }
@@ -216,7 +218,7 @@ static void test_room(void)
 	check(seen_code_memory_bytes(seen) < 8U << 20, "bounded: %zu bytes",
 	      seen_code_memory_bytes(seen));
 	annotation = build("f0", 0, false);
-	check_u64(annotation->lack, ANNOTATION_NOT_READ, "the oldest made room");
+	check_u64(annotation->lack, ANNOTATION_NOT_READ, "the oldest functions make room");
 	annotation_destroy(annotation);
 	close_guest();
 }
@@ -237,7 +239,7 @@ static void test_arm64(void)
 	check(annotation->lack == ANNOTATION_HAS_CODE && annotation->arch == ARCH_ARM64,
 	      "the code of an arm64 guest is known as such");
 	check(annotation->n_targets == 1 && annotation->targets[0].frame == frame_of("g", CALLED),
-	      "and what it calls");
+	      "an arm64 function's call has its target");
 	annotation_destroy(annotation);
 	close_guest();
 }
@@ -320,7 +322,7 @@ static void test_mode_learned(void)
 	annotation_destroy(annotation);
 	sample(3 * SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
-	check_u64(annotation->word_bytes, 8, "but once a second");
+	check_u64(annotation->word_bytes, 8, "code of two modes is read once a second");
 	annotation_destroy(annotation);
 	registers.width = WIDTH_64;
 	close_guest();

@@ -25,8 +25,8 @@ static void test_slot(void)
 	struct snapshot *taken;
 
 	must(snapshot_slot_create(&slot));
-	check(!snapshot_wanted(slot), "nobody has asked");
-	check(!snapshot_take(slot), "nothing is there");
+	check(!snapshot_wanted(slot), "a new slot has no request");
+	check(!snapshot_take(slot), "a new slot has no snapshot");
 	snapshot_request(slot);
 	snapshot_request(slot);
 	check(snapshot_wanted(slot), "asked");
@@ -34,8 +34,8 @@ static void test_slot(void)
 	check(!snapshot_wanted(slot), "answered");
 	snapshot_publish(slot, numbered(2));
 	taken = snapshot_take(slot);
-	check_u64(taken->sequence, 2, "the newest one");
-	check(!snapshot_take(slot), "it can be taken only once");
+	check_u64(taken->sequence, 2, "the reader takes the newest snapshot");
+	check(!snapshot_take(slot), "a snapshot can be taken only once");
 	snapshot_publish(slot, numbered(3));
 	snapshot_slot_destroy(slot); /* leaks are AddressSanitizer's to find */
 	snapshot_destroy(taken);

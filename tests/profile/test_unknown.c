@@ -99,7 +99,7 @@ static void test_causes(void)
 	check_cause(space, 0x10200, true, UNKNOWN_BETWEEN, "between functions");
 	check_cause(space, 0x20100, true, UNKNOWN_NO_SYMBOLS, "a stripped file");
 	check_cause(space, 0x30100, true, UNKNOWN_NOT_PRESENT, "a file with missing pages");
-	check_cause(space, 0x40100, true, UNKNOWN_JIT, "compiled code");
+	check_cause(space, 0x40100, true, UNKNOWN_JIT, "code compiled at run time is [jit]");
 	check_cause(space, 0x50100, true, UNKNOWN_NO_AREA, "outside all areas");
 	image_unref(named);
 	image_unref(bare);

@@ -60,18 +60,20 @@ static void test_pass(void)
 	check(waits->locks[0].now == 2 && waits->locks[0].holder_pid == 9 &&
 		      waits->locks[0].waits == 1 && waits->locks[0].longest_ns == 4 * S,
 	      "what is known of a lock");
-	check_string(waits->locks[0].name, "i_rwsem of a_b", "its name is clean");
+	check_string(waits->locks[0].name, "i_rwsem of a_b", "a lock's name is clean");
 	check(fabs(waits->locks[0].live_ticks - 500) < 1e-6 && waits->locks[0].ticks == 1000,
-	      "half of it after the half-life: %f", waits->locks[0].live_ticks);
-	check(waits->n_lock_tasks == 4, "three wait, and one more holds: %zu", waits->n_lock_tasks);
+	      "live ticks halve in a half-life: %f", waits->locks[0].live_ticks);
+	check(waits->n_lock_tasks == 4, "three waiters and one holder are listed: %zu",
+	      waits->n_lock_tasks);
 	check(waits->lock_tasks[0].holder_pid == 9 && waits->lock_tasks[2].holder_pid == 4 &&
 		      waits->lock_tasks[2].certainty == OS_HOLDER_EXACT &&
 		      !waits->lock_tasks[3].holder_pid,
 	      "each waiter has the holder that was seen while it waited");
 	check(waits->lock_tasks[0].pid == 3 && waits->lock_tasks[1].pid == 4 &&
-		      waits->lock_tasks[3].pid == 9 && waits->lock_tasks[3].lock == SNAPSHOT_NO_LOCK &&
+		      waits->lock_tasks[3].pid == 9 &&
+		      waits->lock_tasks[3].lock == SNAPSHOT_NO_LOCK &&
 		      waits->lock_tasks[1].lock == 0,
-	      "by pid; a holder that waits is there once, as one that waits");
+	      "tasks ascend by pid, and a waiting holder is listed once, as a waiter");
 	snapshot_waits_destroy(waits);
 	wait.is_over = true;
 	wait.waiter.waited_ns = 7 * S;
@@ -96,7 +98,7 @@ static void test_pass(void)
 	snapshot_waits_destroy(waits);
 	wait_locks_reset(locks);
 	waits = copy_of(locks, 102 * S);
-	check(!waits->n_locks && !waits->locks, "nothing after a reset");
+	check(!waits->n_locks && !waits->locks, "after a reset nothing is left");
 	wait_locks_destroy(locks);
 }
 
@@ -129,7 +131,7 @@ static void test_limits(void)
 	snapshot_waits_destroy(waits);
 	add(locks, 7, 0x100000, 8, 4 * S + WAIT_LOCKS_FORGET_NS);
 	waits = copy_of(locks, 4 * S + WAIT_LOCKS_FORGET_NS);
-	check(waits->n_locks == 1, "the one that is left is found again");
+	check(waits->n_locks == 1, "after forgetting, the remaining lock is found");
 	snapshot_waits_destroy(waits);
 	wait_locks_destroy(locks);
 }

@@ -27,7 +27,7 @@ static void test_weights(void)
 	snapshot = take(105 * S);
 	check(snapshot->waits && !snapshot->waits->unsupported, "a snapshot of waits");
 	check(snapshot->waits->span_ticks == 5000, "the span is what passes stand for, in ms");
-	check(snapshot->total_weight == 15000, "three tasks, 5 s each");
+	check(snapshot->total_weight == 15000, "three tasks wait 5 s each");
 	check(snapshot->live_weight / snapshot->waits->span_live > 2.99 &&
 		      snapshot->live_weight / snapshot->waits->span_live < 3.01,
 	      "live means decay as the span does");
@@ -35,7 +35,7 @@ static void test_weights(void)
 	check(snapshot->waits->rows[0].now == 2 &&
 		      snapshot->waits->rows[0].states ==
 			      (1 << OS_WAIT_SLEEPING | 1 << OS_WAIT_BLOCKED),
-	      "how many are there now, in which states");
+	      "a row has the number of tasks and their states");
 	check_u64(snapshot->waits->rows[0].longest_ns, 3 * S + 9 * PERIOD, "the longest wait");
 	snapshot_destroy(snapshot);
 
@@ -62,15 +62,16 @@ static void test_passes(void)
 	begin();
 	turns = 0;
 	check(poll_at(100 * S) && !poll_at(100 * S + 400 * MS), "a pass in each period");
-	check(poll_at(100 * S + 500 * MS), "the next one");
+	check(poll_at(100 * S + 500 * MS), "the next pass begins a period later");
 	guest.answer = OS_WAITS_MORE;
-	check(!waits_is_torn(waits, 101 * S), "the passes are whole");
+	check(!waits_is_torn(waits, 101 * S), "both passes are whole");
 	check(poll_at(101 * S) && poll_at(101 * S + MS), "a pass goes on at once");
-	check(waits_is_torn(waits, 101 * S + MS), "it is torn");
+	check(waits_is_torn(waits, 101 * S + MS), "a pass that goes on is torn");
 	check(!waits_is_torn(waits, 102 * S), "after a second nobody waits for its end");
 	guest.answer = OS_WAITS_WHOLE;
-	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS), "until it is whole");
-	check(!waits_is_torn(waits, 101 * S + 3 * MS), "and whole it is");
+	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS),
+	      "a torn pass is not shown until it is whole");
+	check(!waits_is_torn(waits, 101 * S + 3 * MS), "a whole pass is not torn");
 	check_u64(turns, 5, "turns");
 	end();
 }
@@ -96,17 +97,18 @@ static void test_cost(void)
 	guest.answer = OS_WAITS_MORE;
 	guest.turn_cpu_ns = 10 * MS;
 	check_u64(turns_at(100 * S, S), 20, "a pass may use 200 ms of CPU time");
-	check_u64(turns_at(100 * S + 500 * MS, S), 0, "then it is the next period's turn");
-	check_u64(turns_at(101 * S, S), 20, "in which it goes on");
+	check_u64(turns_at(100 * S + 500 * MS, S), 0,
+		  "a pass that used its CPU time waits for the next period");
+	check_u64(turns_at(101 * S, S), 20, "a pass goes on in the next period");
 	check_u64(turns_at(102 * S, 100 * MS), 5, "at 10 Hz it may use half of a period");
-	check_u64(turns_at(102 * S + 50 * MS, 100 * MS), 0, "the other half is for samples");
+	check_u64(turns_at(102 * S + 50 * MS, 100 * MS), 0, "half of a period is left for samples");
 	guest.answer = OS_WAITS_WHOLE;
 	guest.end_cpu_ns = 7 * MS;
-	check_u64(turns_at(103 * S, 100 * MS), 1, "the end of the pass");
+	check_u64(turns_at(103 * S, 100 * MS), 1, "the pass ends in the next turn");
 	guest.turn_cpu_ns = guest.end_cpu_ns = 0;
 	snapshot = take(103 * S);
 	check_u64(snapshot->waits->cpu_ns, 46 * 10 * MS + 7 * MS,
-		  "what all that cost, with what is read at the end of a pass");
+		  "the CPU time includes the end of a pass");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -151,7 +153,7 @@ static void test_runnable(void)
 	last = &snapshot->nodes[snapshot->n_nodes - 1];
 	check_string(frames_get(frames, last->frame)->name, WAIT_RUNNABLE_MARK,
 		     "a task that wants a CPU has a mark");
-	check(snapshot->waits->rows[0].kind == WAIT_CPU, "it waits for a CPU");
+	check(snapshot->waits->rows[0].kind == WAIT_CPU, "a runnable task waits for a CPU");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -175,7 +177,8 @@ static void test_other(void)
 	guest.answer = OS_WAITS_NONE;
 	poll_at(102 * S);
 	snapshot = take(102 * S);
-	check(snapshot->waits->unsupported, "a kernel that lacks what is needed neither");
+	check(snapshot->waits->unsupported,
+	      "a kernel without the needed symbols has no list of tasks");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -191,16 +194,16 @@ static void test_timers(void)
 	waits_get_wakes(waits, snapshot);
 	check(snapshot->run->vcpus[0].timer_ns == OS_NO_TIMER &&
 		      snapshot->run->vcpus[0].timer_read_ns == 100 * S,
-	      "a vCPU without a timer");
+	      "a vCPU without a timer is told so");
 	check(snapshot->run->vcpus[1].timer_ns == 5 * S &&
 		      snapshot->run->vcpus[1].timer_read_ns == 100 * S,
-	      "one with a timer");
-	check(!snapshot->run->vcpus[2].timer_read_ns, "one of which nothing is known");
+	      "a vCPU's next timer is known");
+	check(!snapshot->run->vcpus[2].timer_read_ns, "a timer that was not read is not known");
 	check(snapshot->run->events && snapshot->run->events[0].known &&
 		      snapshot->run->events[0].domains == 1,
-	      "event channels of a vCPU");
+	      "event channels of a vCPU are known");
 	check_string(snapshot->run->events[0].names, "vbd/_[2J", "names of devices are cleaned");
-	check(!snapshot->run->events[1].known, "a vCPU whose channels are not known");
+	check(!snapshot->run->events[1].known, "channels that were not read are not known");
 	snapshot_destroy(snapshot);
 	end();
 }

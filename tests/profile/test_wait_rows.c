@@ -53,7 +53,7 @@ static void test_pass(void)
 	snapshot_waits_destroy(waits);
 	wait_rows_reset(rows);
 	waits = copy();
-	check(!waits->n_rows && !waits->rows, "nothing after a reset");
+	check(!waits->n_rows && !waits->rows, "after a reset nothing is left");
 	wait_rows_destroy(rows);
 }
 
@@ -74,13 +74,14 @@ static void test_limits(void)
 	wait_rows_update(rows, row_of(WAIT_ROWS_MAX - 1), OS_WAIT_SLEEPING, 600 * S,
 			 101 * S + WAIT_ROWS_FORGET_NS);
 	check(wait_rows_end_pass(rows, 101 * S + WAIT_ROWS_FORGET_NS),
-	      "old ones are forgotten when the table is full");
+	      "old rows are forgotten when the table is full");
 	waits = copy();
 	check(waits->n_rows == 1 && waits->rows[0].site == WAIT_ROWS_MAX - 1 &&
 		      waits->rows[0].longest_ns == 600 * S,
-	      "the one where a task waits stays");
+	      "a row where a task waits stays");
 	snapshot_waits_destroy(waits);
-	check(row_of(WAIT_ROWS_MAX - 1) == 0 && row_of(WAIT_ROWS_MAX) == 1, "it is found again, and there is room");
+	check(row_of(WAIT_ROWS_MAX - 1) == 0 && row_of(WAIT_ROWS_MAX) == 1,
+	      "after forgetting, a row is found and there is room");
 	wait_rows_destroy(rows);
 }
 

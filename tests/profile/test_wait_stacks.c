@@ -61,8 +61,8 @@ static void test_spinlocks(void)
 	snapshot = take(100 * S);
 	check_u64(snapshot->waits->n_locks, 1, "a vCPU waits for a spinlock");
 	lock = snapshot->waits->locks;
-	check(lock->kind == OS_LOCK_SPINLOCK && lock->now == 1, "of the last stop alone: %u wait",
-	      lock->now);
+	check(lock->kind == OS_LOCK_SPINLOCK && lock->now == 1,
+	      "only the last stop counts: %u wait", lock->now);
 	check_string(lock->name, "taken in fget", "where");
 	check(lock->certainty == OS_HOLDER_GUESS && lock->holder_pid == 11,
 	      "the only other vCPU in the kernel may hold it, though it has no CPU");
@@ -70,11 +70,11 @@ static void test_spinlocks(void)
 		      stack_is(&snapshot->waits->lock_tasks[1],
 			       "xen_poll_irq_timeout xen_qlock_wait __pv_queued_spin_lock_slowpath "
 			       "_raw_spin_lock fget ksys_dup"),
-	      "their stacks, the innermost function first");
+	      "waiter and holder have stacks, the innermost function first");
 	check(snapshot->waits->n_lock_tasks == 2 && snapshot->waits->lock_tasks[1].pid == 12 &&
 		      snapshot->waits->lock_tasks[1].on_cpu &&
 		      snapshot->waits->lock_tasks[1].cpu == 2,
-	      "who waits, on which vCPU");
+	      "a waiter has its vCPU");
 	snapshot_destroy(snapshot);
 
 	saw(0, VCPU_RUNNING, 10, false, 100 * S + 400 * MS, "ksys_read");
@@ -84,7 +84,7 @@ static void test_spinlocks(void)
 	snapshot = take(100 * S + PERIOD);
 	check(snapshot->waits->locks[0].certainty == OS_HOLDER_UNKNOWN &&
 		      !snapshot->waits->locks[0].holder_pid,
-	      "of two in the kernel, either may hold it");
+	      "two other vCPUs in the kernel give no guess");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_RUNNING, 10, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
 	saw(1, VCPU_RUNNABLE, 14, false, 100 * S + 900 * MS, "ksys_dup fget " SPINS);
@@ -92,7 +92,8 @@ static void test_spinlocks(void)
 	poll_at(101 * S);
 	snapshot = take(101 * S);
 	check_u64(snapshot->waits->locks[0].now, 2, "vCPUs that spin wait, too");
-	check_u64(snapshot->waits->locks[0].holder_pid, 12, "who has just taken one does not");
+	check_u64(snapshot->waits->locks[0].holder_pid, 12,
+		  "a vCPU that has just taken a spinlock is its holder");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_RUNNABLE, 10, false, 101 * S + 400 * MS,
 	    "ksys_dup fget " SLOW " xen_hypercall_pv");
@@ -100,11 +101,10 @@ static void test_spinlocks(void)
 	saw(2, VCPU_RUNNING, 12, false, 101 * S + 400 * MS, "ksys_dup fget");
 	poll_at(101 * S + PERIOD);
 	snapshot = take(101 * S + PERIOD);
-	check_u64(snapshot->waits->locks[0].now, 2,
-		  "so do those that were halted, until they run again");
+	check_u64(snapshot->waits->locks[0].now, 2, "halted vCPUs wait until they run again");
 	check(snapshot->waits->locks[0].certainty == OS_HOLDER_GUESS &&
 		      snapshot->waits->locks[0].holder_pid == 12,
-	      "and none of them may hold it");
+	      "a halted waiter is not guessed as holder");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_LOCK_WAIT, 10, false, 101 * S + 900 * MS, "ksys_dup fget " SLOW);
 	saw(1, VCPU_RUNNABLE, 14, false, 101 * S + 900 * MS,
@@ -113,7 +113,7 @@ static void test_spinlocks(void)
 	poll_at(102 * S);
 	snapshot = take(102 * S);
 	check(snapshot->waits->locks[0].now == 1 && snapshot->waits->locks[0].holder_pid == 14,
-	      "who wakes the next one does not wait");
+	      "a lock's waker is not listed as a waiter");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_LOCK_WAIT, 10, false, 102 * S + 400 * MS, "ksys_dup fget " SLOW);
 	saw(1, VCPU_RUNNING, 14, false, 102 * S + 400 * MS, "ksys_dup fget");
@@ -121,7 +121,7 @@ static void test_spinlocks(void)
 	poll_at(102 * S + PERIOD);
 	snapshot = take(102 * S + PERIOD);
 	check_u64(snapshot->waits->locks[0].holder_pid, 14,
-		  "of two in the kernel, the one in the function that takes it");
+		  "of two vCPUs in the kernel, the one inside the lock's function is the guess");
 	snapshot_destroy(snapshot);
 	saw(0, VCPU_RUNNABLE, 10, false, 102 * S + 900 * MS, "ksys_dup fget " SLOW);
 	saw(1, VCPU_RUNNING, 14, false, 102 * S + 900 * MS, "ksys_read");
@@ -130,11 +130,11 @@ static void test_spinlocks(void)
 	snapshot = take(103 * S);
 	check(snapshot->waits->locks[0].now == 1 &&
 		      snapshot->waits->locks[0].certainty == OS_HOLDER_UNKNOWN,
-	      "after its waiter was woken, nobody else in the kernel need hold it");
+	      "after a waiter was woken, another vCPU in the kernel is no guess");
 	snapshot_destroy(snapshot);
 	poll_at(104 * S);
 	snapshot = take(104 * S);
-	check(!snapshot->waits->locks[0].now, "an old stop says nothing of now");
+	check(!snapshot->waits->locks[0].now, "an old stop tells no waiters");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -158,13 +158,13 @@ static void test_stacks(void)
 		      holder->frames[0] == holder->site &&
 		      snapshot->waits->lock_tasks[0].n_frames == 1 &&
 		      snapshot->waits->lock_tasks[0].frames[0] != holder->site,
-	      "a holder that sleeps has its stack, and so has who waits for it");
+	      "a sleeping holder and its waiter have stacks");
 	snapshot_destroy(snapshot);
 
 	guest.holder_moved = true;
 	poll_at(101 * S);
 	snapshot = take(101 * S);
-	check(!snapshot->waits->lock_tasks[1].n_frames, "one that has moved on since has none");
+	check(!snapshot->waits->lock_tasks[1].n_frames, "a holder that has moved on has no stack");
 	snapshot_destroy(snapshot);
 
 	for (int i = 0; i < 2 * SNAPSHOT_LOCK_FRAMES; i++)
@@ -178,7 +178,7 @@ static void test_stacks(void)
 	check(holder->n_frames == SNAPSHOT_LOCK_FRAMES &&
 		      !strcmp(frames_get(frames, holder->frames[0])->name, "f63") &&
 		      !strcmp(frames_get(frames, holder->frames[31])->name, "f32"),
-	      "one that runs has that of its last sample, the innermost functions");
+	      "a running holder has the stack of its last sample");
 	snapshot_destroy(snapshot);
 	guest.has_lock = guest.holder_moved = guest.holder_runs = false;
 	end();
@@ -211,7 +211,8 @@ static void test_end(void)
 	tasks[0].ended_ns = 9 * S;
 	poll_at(102 * S);
 	snapshot = take(102 * S);
-	check_u64(snapshot->waits->locks[0].longest_ns, 3 * S, "a wait for something else");
+	check_u64(snapshot->waits->locks[0].longest_ns, 3 * S,
+		  "a wait for something else does not count for the lock");
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -227,7 +228,7 @@ static void test_renamed(void)
 	snapshot = take(100 * S);
 	check(snapshot->waits->lock_tasks[0].site != FRAME_NONE &&
 		      snapshot->waits->lock_tasks[0].n_frames == 1,
-	      "it is known where who waits for a lock waits");
+	      "after names change, a waiter still has its site");
 	snapshot_destroy(snapshot);
 	guest.has_lock = guest.renames = false;
 	end();

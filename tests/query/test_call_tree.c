@@ -140,7 +140,7 @@ static void test_folds(void)
 		   "    + read 10/70\n"
 		   "    + write 0/25\n"
 		   "  + sh 0/5\n",
-		   "what is straight opens along");
+		   "a straight line opens with the line above");
 	call_tree_set_all(folds, true);
 	must(call_tree_build(snapshot, &settings, &tree));
 	call_tree_set_open(folds, tree.lines[1].key, false);
@@ -151,11 +151,11 @@ static void test_folds(void)
 		   "  sh 0/5\n"
 		   "  = main 1/5\n"
 		   "    loop 4/4\n",
-		   "one is closed, also when it is straight");
+		   "one line can be closed, also a straight one");
 	for (uint64_t key = 2; key <= 2 * CALL_TREE_MAX_FOLDS; key += 2)
 		call_tree_set_open(folds, key, true);
 	check(folds->n == CALL_TREE_MAX_FOLDS && !call_tree_set_open(folds, 1 << 30, true),
-	      "what is open is bounded");
+	      "the number of open lines is bounded");
 	free(folds);
 	snapshot_destroy(snapshot);
 }
@@ -198,8 +198,8 @@ static void test_wide(void)
 	check(took_s < MANY_MAX_S, "%u callers in %.3f s", MANY_CALLERS, took_s);
 	check(tree.n == 2 && tree.lines[0].frame == stacks_frame(frames, "hot") &&
 		      tree.lines[0].weights.children_total == MANY_CALLERS,
-	      "the hot one first, with half");
-	check_u64(tree.lines[1].more, MANY_CALLERS, "the others in one line");
+	      "the hottest branch comes first, with half");
+	check_u64(tree.lines[1].more, MANY_CALLERS, "all other branches are in one line");
 	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);

@@ -84,7 +84,8 @@ static void test_truncated_last(void)
 	}
 	context.truncated_last = false;
 	columns_sort(&context, &columns[COLUMN_CHILDREN], table.rows, table.n);
-	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it is sorted in");
+	check_u64(table.rows[1].frame, FRAME_TRUNCATED,
+		  "[truncated] as a caller is sorted by weight");
 	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }

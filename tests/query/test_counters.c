@@ -162,7 +162,7 @@ static void test_subtract(void)
 	range = later;
 	counters_subtract(&range, &before);
 	check_u64(range.resolver.samples, 25, "samples of a range with a reset");
-	check_u64(run_later.sampler.ticks, 200, "its ticks");
+	check_u64(run_later.sampler.ticks, 200, "ticks of a range with a reset");
 }
 
 int main(void)

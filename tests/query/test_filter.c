@@ -39,8 +39,8 @@ static void test_match(void)
 	check(matches("libWork", f), "capitals that are there");
 	check(!matches("LibWork", f), "capitals that are not there");
 	check(matches("nothing|so$", f), "extended regular expression");
-	check(!matches("all", FRAME_ROOT), "not the root");
-	check(matches("truncated", FRAME_TRUNCATED), "a mark");
+	check(!matches("all", FRAME_ROOT), "the root never matches");
+	check(matches("truncated", FRAME_TRUNCATED), "a mark can match");
 }
 
 static void test_bad(void)
@@ -121,14 +121,14 @@ static void test_nodes(void)
 	char *tree;
 
 	must(filter_nodes(NULL, snapshot, &copy, &nodes));
-	check(!copy && nodes == snapshot->nodes, "no filter, no copy");
+	check(!copy && nodes == snapshot->nodes, "without a filter nothing is copied");
 	must(filter_create("^g$", &filter));
 	must(filter_nodes(filter, snapshot, &copy, &nodes));
 	snapshot->nodes = copy;
 	tree = stacks_tree(snapshot);
 	check_string(tree, "all 0/5\n main 0/5\n  f 0/3\n   g 2/3\n    h 1/1\n  g 2/2\n",
 		     "filtered");
-	check(!stacks_broken(snapshot), "the tree is sound");
+	check(!stacks_broken(snapshot), "the filtered tree is sound");
 	snapshot->nodes = kept;
 	free(tree);
 	free(copy);
@@ -200,7 +200,8 @@ static void test_weights(void)
 	struct filter *filter;
 
 	must(filter_create("^f$", &filter));
-	check_u64(filter_weights(filter, snapshot).children_total, 7, "each stack once");
+	check_u64(filter_weights(filter, snapshot).children_total, 7,
+		  "each matching stack counts once");
 	filter_destroy(filter);
 	snapshot_destroy(snapshot);
 }

@@ -81,7 +81,8 @@ static void test_cells(void)
 		    true, "zoomed");
 	zoom[2] = stacks_frame(frames, "nowhere");
 	check_flame((struct flame_settings){ .max_depth = 10, .n_zoom = 3, .zoom = zoom },
-		    "all 0+100\n web 0+100\n  main 0+100\n", false, "what is not there");
+		    "all 0+100\n web 0+100\n  main 0+100\n", false,
+		    "a zoom path that does not exist is told");
 	check_flame((struct flame_settings){ .max_depth = 3, .inverted = true },
 		    "all 0+100\n"
 		    " read 0+10\n" /* the first node with a self */

@@ -171,10 +171,10 @@ static void test_join(void)
 	must(functions_join(&table, &base));
 	check_u64(table.n, 4, "main, old, both, new");
 	check(find(&table, "old", false) && find(&table, "old", false)->weights.self_total == 0,
-	      "what is gone has a row, without weight");
+	      "a function that is gone has a row without weight");
 	check(find(&table, "both", false)->base &&
 		      base.rows[find(&table, "both", false)->base - 1].weights.self_total == 4,
-	      "what was is found");
+	      "a function of both runs is joined");
 	check(!find(&table, "new", false)->base, "a new function has no row in the baseline");
 	functions_deinit(&table);
 	functions_deinit(&base);

@@ -44,7 +44,7 @@ static void test_processes(void)
 	must(groups_build_processes(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "web 10/10\n worker 7/7\nsh 5/5\n",
-		     "hottest first, threads below; what is of no process is none");
+		     "processes are sorted by weight, with threads below");
 	check_u64(groups.whole.children_total, 115, "100 %");
 	free(text);
 	groups_deinit(&groups);
@@ -80,14 +80,14 @@ static void test_cgroups(void)
 	check_string(text,
 		     "{docker/3f2a} 16/16\nphp 12/12\nweb 4/4\n pool 4/4\n"
 		     "{web.service} 12/12\nweb 12/12\n pool 3/3\n{} 2/2\ninit 2/2\n",
-		     "hottest group first, its processes and threads below; one is in no group");
+		     "control groups are sorted by weight, with processes below");
 	check_u64(groups.whole.children_total, 130, "100 %");
 	free(text);
 	groups_deinit(&groups);
 	must(groups_build_processes(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "web 12/12\n pool 3/3\nphp 12/12\nweb 4/4\n pool 4/4\ninit 2/2\n",
-		     "processes of two groups are two");
+		     "processes of one name in two groups have two rows");
 	free(text);
 	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
@@ -109,7 +109,7 @@ static void test_modules(void)
 
 	must(groups_build_modules(snapshot, true, &groups));
 	text = groups_text(&groups);
-	check_string(text, "prog 10/14\n[kernel] 5/5\n", "hottest by self first");
+	check_string(text, "prog 10/14\n[kernel] 5/5\n", "modules are sorted by self");
 	check_u64(groups.rows[1].unknown.self_total, 1, "samples that nobody can name");
 	check_u64(groups.rows[0].unknown.self_total, 3, "samples with only a place in a file");
 	free(text);

@@ -61,8 +61,8 @@ static void test_moments(void)
 	was = stacks_tree(before);
 	is = stacks_tree(back);
 	check_string(is, was, "the snapshot is the same again");
-	check(!stacks_broken(back), "it is a tree");
-	check_u64(back->sequence, 7, "and so are its counters");
+	check(!stacks_broken(back), "a moment is a tree");
+	check_u64(back->sequence, 7, "a moment has its counters");
 	free(was);
 	free(is);
 	snapshot_destroy(before);
@@ -306,13 +306,13 @@ static void test_locks(void)
 	check_u64(history_memory_bytes(history) - before - 2 * moment,
 		  sizeof(struct snapshot_waits) + 3 * sizeof(struct snapshot_lock) +
 			  4 * sizeof(struct snapshot_lock_task),
-		  "their memory");
+		  "memory of locks");
 	snapshot_destroy(back);
 	must(history_get(history, 1, &back));
 	check(!back->waits, "a moment without locks");
 	snapshot_destroy(back);
 	must(history_get_range(history, 1, 2, &back));
-	check(!back->waits->locks && !back->waits->n_lock_tasks, "a range has none");
+	check(!back->waits->locks && !back->waits->n_lock_tasks, "a range has no locks");
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);
 	free(was);
@@ -347,7 +347,7 @@ static void test_many_locks(void)
 		      back->waits->n_lock_tasks == HISTORY_LOCKS_MAX,
 	      "%zu locks and %zu tasks stay", back->waits->n_locks, back->waits->n_lock_tasks);
 	check(strstr(is, "DEADLOCK a 299 waits for b 300 (mutex 0x960); b 300 waits for a 299"),
-	      "the deadlock does");
+	      "the deadlock stays");
 	free(is);
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);
@@ -389,7 +389,7 @@ static void test_shares(void)
 	history_shares(history, 5, stacks_frame(frames, "read"), 1, percents);
 	check(percents[0] == 25, "also if there are more than before the reset: %g", percents[0]);
 	history_shares(history, 5, stacks_frame(frames, "write"), 1, percents);
-	check(percents[0] == 75, "all of them: %g", percents[0]);
+	check(percents[0] == 75, "a range has all samples: %g", percents[0]);
 	history_destroy(history);
 	profile_destroy(profile);
 }
@@ -423,17 +423,17 @@ static void test_large(void)
 			full = history_memory_bytes(history);
 	}
 	check_u64(history_count(history), HISTORY_MOMENTS, "moments");
-	check(history_memory_bytes(history) <= full,
-	      "it does not grow when it goes round: %zu, %zu", history_memory_bytes(history), full);
+	check(history_memory_bytes(history) <= full, "the ring of moments does not grow: %zu, %zu",
+	      history_memory_bytes(history), full);
 	check(full < (40 << 20), "%.1f MiB", (double)full / 1048576);
 	must(history_get(history, 0, &back));
 	check_u64(back->sequence, 101, "the oldest moment");
 	check(back->n_nodes <= HISTORY_MOMENT_NODES, "%zu of %zu nodes", back->n_nodes,
 	      snapshot->n_nodes);
-	check(!stacks_broken(back), "it is a tree: %s",
+	check(!stacks_broken(back), "each moment is a tree: %s",
 	      stacks_broken(back) ? stacks_broken(back) : "yes");
 	check_u64(back->nodes[0].children_total, snapshot->nodes[0].children_total,
-		  "nothing is lost");
+		  "no weight is lost");
 	check(back->n_frames == snapshot->n_frames, "names");
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);

@@ -40,7 +40,7 @@ static void check_row(const struct hypercalls *calls, size_t i, const char *want
 	if (row)
 		snprintf(text, sizeof(text), "%s < %s < %s < %s", name(row->stub),
 			 name(row->callers[0]), name(row->callers[1]), name(row->callers[2]));
-	check_string(text, want, "a row");
+	check_string(text, want, "there is a row of hypercalls");
 	check(row && row->weights.self_total == samples, "%llu samples",
 	      (unsigned long long)samples);
 }
@@ -70,7 +70,7 @@ int main(void)
 	snapshot = snapshot_create(1);
 	snapshot->frames = frames;
 	must(hypercalls_build(snapshot, false, &calls));
-	check(!calls.n && !calls.rows, "an empty profile has none");
+	check(!calls.n && !calls.rows, "an empty profile has no hypercalls");
 	hypercalls_deinit(&calls);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);

@@ -19,13 +19,17 @@ static void test_rows(void)
 	must(instructions_update(&instructions, annotation));
 	check_u64(instructions.n, 25, "rows");
 	check_u64(instructions_find(&instructions, 0x11), 7, "the row of an address");
-	check_u64(instructions_find(&instructions, 0x13), 7, "and of one inside it");
-	check_u64(instructions_find(&instructions, 0x47), 25, "behind the last one there is none");
+	check_u64(instructions_find(&instructions, 0x13), 7,
+		  "an address inside an instruction finds its row");
+	check_u64(instructions_find(&instructions, 0x47), 25,
+		  "an address behind the last instruction has no row");
 	check_u64(instructions.rows[12].jump, 7, "a jump leads back to its loop");
-	check_u64(instructions.rows[6].jump, 21, "and one to the end");
-	check_u64(instructions.rows[20].jump, INSTRUCTION_NONE, "one leads out");
+	check_u64(instructions.rows[6].jump, 21, "a jump to the end has a row");
+	check_u64(instructions.rows[20].jump, INSTRUCTION_NONE,
+		  "a jump out of the function has no row");
 	check_u64(instructions.rows[15].target, 0, "a call has its target");
-	check_u64(instructions_hottest(&instructions, false), 12, "the hottest");
+	check_u64(instructions_hottest(&instructions, false), 12,
+		  "the hottest instruction is found");
 	check(instructions_percent(annotation, &instructions.rows[7], false) == 30, "live percent");
 	check(instructions_percent(annotation, &instructions.rows[7], true) == 25,
 	      "percent since start");
@@ -60,7 +64,7 @@ static void test_text(void)
 	check_string(print(annotation, &instructions, 12, relative), "jne    +0x11",
 		     "a jump by its distance");
 	check_string(print(annotation, &instructions, 12, absolute), "jne    ffffffff81200ff1",
-		     "or by its address");
+		     "a jump is printed by its address");
 	check_string(print(annotation, &instructions, 20, relative), "jmp    ffffffff81202fe0",
 		     "a jump out of it by its address");
 	check_string(print(annotation, &instructions, 17, relative), "mov    %gs:0x28,%rcx",
@@ -94,8 +98,9 @@ static void test_mode(void)
 	must(instructions_update(&instructions, annotation));
 	check_string(print(annotation, &instructions, 0, format), "dec    %eax",
 		     "the same bytes as 32-bit code");
-	check_string(print(annotation, &instructions, 2, format), "jmp    +0x0", "with a jump");
-	check_u64(instructions.rows[2].jump, 0, "that leads to a row");
+	check_string(print(annotation, &instructions, 2, format), "jmp    +0x0",
+		     "a row after missing bytes is a jump");
+	check_u64(instructions.rows[2].jump, 0, "the jump leads to a row");
 	instructions_deinit(&instructions);
 	annotation_destroy(annotation);
 }
@@ -112,13 +117,13 @@ static void test_missing(void)
 	check(instructions.rows[0].missing && instructions.rows[0].length == 32,
 	      "what is missing is one row, up to the end of the page");
 	check_string(print(annotation, &instructions, 0, format),
-		     "(32 bytes that are not in the guest's memory)", "its text");
+		     "(32 bytes that are not in the guest's memory)", "a missing row's text");
 	check_u64(instructions.rows[1].distance, 32, "the next page follows");
-	check(instructions.rows[0].live == 965, "its samples are there");
+	check(instructions.rows[0].live == 965, "a missing row has its samples");
 	annotation->missing[1] = true;
 	annotation->version++;
 	must(instructions_update(&instructions, annotation));
-	check_u64(instructions.n, 1, "all is missing");
+	check_u64(instructions.n, 1, "a function whose pages are all missing has no code");
 	instructions_deinit(&instructions);
 	annotation_destroy(annotation);
 }
@@ -142,7 +147,7 @@ static void test_large(void)
 	start_ns = clock_now_ns();
 	must(instructions_update(&instructions, annotation));
 	next_ns = clock_now_ns() - start_ns;
-	check_u64(instructions.n, ANNOTATION_MAX_BYTES / 2, "a row for each");
+	check_u64(instructions.n, ANNOTATION_MAX_BYTES / 2, "each page that is missing has a row");
 	printf("# decoded in %.1f ms, weighed again in %.1f ms\n", (double)first_ns / 1e6,
 	       (double)next_ns / 1e6);
 	instructions_deinit(&instructions);

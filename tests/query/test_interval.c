@@ -91,7 +91,8 @@ static void test_many(void)
 			     0.0095, 0.4262, 0.0344, 0.6528, 0.0004, 0.7590, 0.0278 };
 	double one[] = { 0.06 };
 
-	check_near(interval_find_limit(chances, 15, 0.05), 0.0095, 0, "the largest that counts");
+	check_near(interval_find_limit(chances, 15, 0.05), 0.0095, 0,
+		   "the largest significant chance");
 	check(interval_find_limit(one, 1, 0.05) < 0, "none");
 	check(interval_find_limit(NULL, 0, 0.05) < 0, "no functions");
 }

@@ -187,7 +187,7 @@ static void test_switch(void)
 	}
 	check(strstr(texts[0], "(inlined)") && !strstr(texts[1], "(inlined)"),
 	      "without inlined functions: %s", texts[1]);
-	check_string(texts[2], texts[0], "with them again");
+	check_string(texts[2], texts[0], "inlined functions can be switched on again");
 	for (int i = 0; i < 3; i++) {
 		free(texts[i]);
 		snapshot_destroy(to[i]);
@@ -226,7 +226,8 @@ static void test_annotation(void)
 	check(n_inlined > 0 && n_wrong == 0, "%u inlined functions have no origin; %u are wrong",
 	      n_inlined, n_wrong);
 	line_expander_translate_annotation(expander, from, &annotation);
-	check_u64(line_expander_get_origin(expander, annotation.frame), function, "there and back");
+	check_u64(line_expander_get_origin(expander, annotation.frame), function,
+		  "an origin leads back to its frame");
 	check_u64(targets[0].frame, annotation.frame, "a call has the same frame");
 	check(!strcmp(frames_get(to->frames, annotation.frame)->name, "leaf") ||
 		      !strcmp(frames_get(to->frames, annotation.frame)->name, "main"),

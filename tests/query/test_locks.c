@@ -165,7 +165,7 @@ static void test_circles(void)
 		     "  x 1 sleeps in f for 100 ms\n"
 		     "   futex b (a guess)\n"
 		     "  z 3 sleeps in f for 300 ms\n");
-	CHECK_FOREST("by way of a last known reader it is none", 0, readers, abba,
+	CHECK_FOREST("a circle through a last known reader is no deadlock", 0, readers, abba,
 		     "x 1 sleeps in f for 100 ms\n"
 		     " rwsem b (the last known reader)\n"
 		     "  y 2 sleeps in g for 200 ms\n"
@@ -239,7 +239,7 @@ static void test_texts(void)
 	check_string(text, "x 1 runs on vCPU 3", "a holder that runs");
 	snapshot->waits->lock_tasks[0].cpu = UINT32_MAX;
 	locks_describe(snapshot, &line, text);
-	check_string(text, "x 1 runs", "nobody knows where");
+	check_string(text, "x 1 runs", "a running task whose CPU is not known");
 	check(locks_mean(snapshot, &line, false) == 1.5 && locks_mean(snapshot, &line, true) == 0.5,
 	      "means, live and since start");
 	copy = snapshot_copy(snapshot);

@@ -24,7 +24,7 @@ static void check_rows(const struct function_table *table, const char *expected,
 		sum += row->weights.children_total;
 	}
 	check_string(text, expected, what);
-	check_u64(sum, table->whole.children_total, "they sum to the focus");
+	check_u64(sum, table->whole.children_total, "chains sum to the focus");
 }
 
 static struct neighbours build(const char *const *stacks, const char *regex, const char *focus)

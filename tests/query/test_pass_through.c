@@ -162,7 +162,7 @@ static void test_same(void)
 	check_u64(n, 3, "_start, main and serve are folded away");
 	must(pass_through_fold_same(snapshot, &folded, other, &same));
 	broken = stacks_broken(&same);
-	check(!broken, "it is sound: %s", broken ? broken : "yes");
+	check(!broken, "the folded tree is sound: %s", broken ? broken : "yes");
 	text = stacks_tree(&same);
 	check_string(text,
 		     "all 0/1000\n"

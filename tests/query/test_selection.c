@@ -50,7 +50,7 @@ static void test_cgroup(void)
 	check_string(text,
 		     "all 0/7\n web 0/6\n  main 0/6\n   write 6/6\n web 0/0\n  main 0/0\n"
 		     " sh 0/1\n  main 1/1\n idle 0/0\n",
-		     "all its processes, and no others of their names");
+		     "a control group has all its processes and no others");
 	free(text);
 	selection_deinit(&selected, snapshot);
 	snapshot_destroy(snapshot);
@@ -64,7 +64,7 @@ static void test_all(void)
 
 	check(selection_is_all(&all), "nothing is left out");
 	must(selection_apply(&all, snapshot, &selected));
-	check(selected.nodes == snapshot->nodes, "and nothing was copied");
+	check(selected.nodes == snapshot->nodes, "an empty selection copies nothing");
 	selection_deinit(&selected, snapshot);
 	snapshot_destroy(snapshot);
 }
@@ -146,7 +146,7 @@ static void test_hidden(void)
 			"   parse 3/3\n"
 			" sh 0/2\n"
 			"  main 2/2\n",
-			"without the kernel");
+			"kernel functions are hidden");
 	check_selection((struct selection){ .process = FRAME_NONE, .hide_user = true },
 			"all 0/16\n"
 			" web 3/10\n"
@@ -156,7 +156,7 @@ static void test_hidden(void)
 			"  write 0/2\n"
 			"   copy 2/2\n"
 			" idle 4/4\n",
-			"without user programs");
+			"user functions are hidden");
 }
 
 int main(void)

@@ -139,7 +139,7 @@ static void test_hidden(void)
 		    "db/writer ext4_write rwsem 0.5 1 SD\n"
 		    "db/writer ext4_write mutex 0.1 0 ?\n",
 		    "idle pools can be hidden");
-	check(selected.total_weight == 26000, "from all shares");
+	check(selected.total_weight == 26000, "idle pools are hidden from all shares");
 	selection_deinit(&selected, snapshot);
 	snapshot_waits_destroy(snapshot->waits);
 	snapshot->waits = NULL;

@@ -71,7 +71,7 @@ static void test_call_tree(void)
 		      tree.whole.children_total);
 		check(tree.n > 1 && tree.lines[0].weights.children_ticks == 60 &&
 			      tree.lines[0].weights.children_total == 2,
-		      "its first line has 60 of 80 ticks, in 2 samples");
+		      "the function's first line has 60 of 80 ticks, in 2 samples");
 		call_tree_deinit(&tree);
 	}
 }
@@ -132,7 +132,7 @@ static void test_selection(void)
 
 	must(selection_apply(&selection, snapshot, &part));
 	check(part.total_weight == 80 && part.nodes[0].children_total == 22,
-	      "what is hidden counts for its caller: %g ticks", part.total_weight);
+	      "a hidden function's weight goes to its caller: %g ticks", part.total_weight);
 	selection_deinit(&part, snapshot);
 	selection = (struct selection){ .process = stacks_frame(frames, "@few") };
 	must(selection_apply(&selection, snapshot, &part));
@@ -148,10 +148,10 @@ static void test_filter(void)
 	struct filter *filter;
 
 	must(filter_create("dear", &filter));
-	check(filter_weights(filter, snapshot).children_ticks == 60, "what matches");
+	check(filter_weights(filter, snapshot).children_ticks == 60, "a filter's weight");
 	must(functions_build(snapshot, filter, false, &table));
 	check(table.whole.children_ticks == 60 && table.whole.children_total == 2,
-	      "the table of what matches");
+	      "the table of matching stacks");
 	functions_deinit(&table);
 	filter_destroy(filter);
 }
