@@ -44,9 +44,18 @@ bool cursor_read_short(struct cursor *cursor, uint64_t address, uint64_t *words,
 	return cursor_widen(cursor_bytes(cursor, address, n * sizeof(uint32_t)), words, n);
 }
 
+/* Like cursor_bytes(), but leaves cursor->reached unchanged. */
+static const char *cursor_peek_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
+{
+	if ((!cursor->piece || !cursor_piece_has(cursor, address, size_bytes)) &&
+	    !cursor_find_piece(cursor, address, size_bytes))
+		return NULL;
+	return (const char *)(cursor->piece + 1) + (address - cursor->piece->address);
+}
+
 bool cursor_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
-	const void *bytes = cursor_place(cursor, address, n * sizeof(*words));
+	const void *bytes = cursor_peek_bytes(cursor, address, n * sizeof(*words));
 
 	if (bytes)
 		memcpy(words, bytes, n * sizeof(*words));
@@ -55,5 +64,5 @@ bool cursor_peek(struct cursor *cursor, uint64_t address, uint64_t *words, size_
 
 bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
-	return cursor_widen(cursor_place(cursor, address, n * sizeof(uint32_t)), words, n);
+	return cursor_widen(cursor_peek_bytes(cursor, address, n * sizeof(uint32_t)), words, n);
 }

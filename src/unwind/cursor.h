@@ -81,26 +81,22 @@ static inline bool cursor_piece_has(const struct cursor *cursor, uint64_t addres
 	       cursor->piece->size_bytes - offset >= size_bytes;
 }
 
-/* Returns the copied bytes in place, not aligned. NULL: not all bytes were copied. */
-static inline const void *cursor_place(struct cursor *cursor, uint64_t address, size_t size_bytes)
-{
-	if ((!cursor->piece || !cursor_piece_has(cursor, address, size_bytes)) &&
-	    !cursor_find_piece(cursor, address, size_bytes))
-		return NULL;
-	return (const char *)(cursor->piece + 1) + (address - cursor->piece->address);
-}
-
 /*
- * Like cursor_place(), and raises cursor->reached. Inline because each frame calls this two or
- * three times, nearly always for the piece that was read last.
+ * Returns the copied bytes in place, not aligned, and raises cursor->reached. NULL: not all bytes
+ * were copied. Inline because each frame calls this two or three times, nearly always for the piece
+ * that was read last.
  */
 static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
 {
-	const void *bytes = cursor_place(cursor, address, size_bytes);
+	uint64_t *reached;
 
-	if (bytes && address + size_bytes > cursor->reached[cursor->piece_index])
-		cursor->reached[cursor->piece_index] = address + size_bytes;
-	return bytes;
+	if ((!cursor->piece || !cursor_piece_has(cursor, address, size_bytes)) &&
+	    !cursor_find_piece(cursor, address, size_bytes))
+		return NULL;
+	reached = &cursor->reached[cursor->piece_index];
+	if (address + size_bytes > *reached)
+		*reached = address + size_bytes;
+	return (const char *)(cursor->piece + 1) + (address - cursor->piece->address);
 }
 
 /* Reads N words of 8 bytes at ADDRESS. Returns false if not all were copied. */
