@@ -17,7 +17,7 @@ struct objdump_text {
 	const char *path;
 	const uint8_t *bytes;
 	uint64_t start, size_bytes; /* start: its address */
-	uint8_t word_bytes;	    /* of the program: 4 or 8 */
+	uint8_t word_bytes;	    /* size of a word in the program: 4 or 8 */
 	bool is_x86;
 };
 

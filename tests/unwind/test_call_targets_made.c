@@ -75,7 +75,7 @@ static void test_unaligned(void)
 		0x53, 0xe8, 0x07, 0x00, 0x00, 0x00, 0x5b, 0x90, 0xc3,
 		/* 1019: push; nop; pop; ret */
 		0x53, 0x90, 0x5b, 0xc3,
-		0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
+		0x53, 0x90, 0x5b, 0xc3,                               /* 101d: push; nop; pop; ret */
 	};
 
 	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a function behind a return",
@@ -188,7 +188,7 @@ static void test_beyond_code(void)
 
 #define FULL_FUNCTIONS (1U << 17) /* what computed.c keeps (COMPUTED_MAX_FUNCTIONS) */
 #define FULL_MORE      16
-#define FULL_BYTES     16 /* of each function */
+#define FULL_BYTES     16 /* size of each function */
 
 struct many_functions {
 	unsigned n_reads;

@@ -32,7 +32,7 @@ struct code {
 	struct bounds functions[3]; /* end 0: none */
 };
 
-static unsigned n_reads; /* of code */
+static unsigned n_reads; /* how often code was read */
 
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {

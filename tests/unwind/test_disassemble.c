@@ -278,7 +278,7 @@ static bool is_cut(const char *theirs)
 struct comparison {
 	const struct objdump_text *text;
 	uint64_t n, boundaries, causes[N_CAUSES];
-	uint64_t address; /* of our next instruction; 0: wherever objdump's is */
+	uint64_t address; /* our next instruction; 0: objdump's next one */
 };
 
 static void compare_line(void *context, char *line)

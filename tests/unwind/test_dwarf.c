@@ -75,7 +75,7 @@ static void test_expressions(void)
 	static const uint8_t rbp[] = { 0x10, 6, 2, 0x76, 8 };              /* rbp at rbp + 8 */
 	static const uint8_t value[] = { 0x16, 3, 2, 0x76, 8 };            /* rbx is rbp + 8 */
 	static const uint8_t rip[] = { 0x0f, 11,   0x77, 8,    0x80, 0,   0x4f,
-				       0x1a, 0x31, 0x2a, 0x33, 0x24, 0x22 }; /* of rip & 31 */
+				       0x1a, 0x31, 0x2a, 0x33, 0x24, 0x22 }; /* depends on rip & 31 */
 	struct cursor cursor;
 
 	start_at(&cursor, 4);

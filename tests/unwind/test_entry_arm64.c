@@ -22,7 +22,7 @@
 /* Granules of 4 KiB and 48 bits in both halves. */
 #define TCR       (2ULL << 30 | 16ULL << 16 | 16)
 #define EL1H      5
-#define EL0_FLAGS 0x60000000 /* of user code: conditions */
+#define EL0_FLAGS 0x60000000 /* pstate of user code with two conditions set */
 
 /* Where the task's stack has what entry from user code saved: its last words. */
 #define REGS (WORDS - PT_ARM64_BYTES / 8)
@@ -402,7 +402,7 @@ static void test_entering32(void)
 	arm->elr_el1 = C(0);
 	arm->spsr_el1 = USR;
 	set32(arm->x, 4, C(0));
-	saved[13] = USER32 + 64; /* of an earlier entry */
+	saved[13] = USER32 + 64; /* left by an earlier entry */
 	check_chain32((uint64_t[]){ K(0), C(0), C(2), C(3), 0 }, "32-bit code has entered the kernel");
 
 	saved = leave_regs_alone();

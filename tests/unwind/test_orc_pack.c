@@ -71,7 +71,7 @@ static void test_cut(const char *pack, size_t size_bytes)
 	unsigned taken = 0;
 
 	for (size_t i = 0; i < size_bytes; i++) {
-		char *part = malloc(i); /* of exactly that size, for the sanitizer */
+		char *part = malloc(i); /* exactly so large, so that the sanitizer finds reads beyond */
 
 		memcpy(part, pack, i);
 		error_destroy(orc_unpack(part, i, TEXT, TEXT + TEXT_BYTES, &orc));
@@ -90,7 +90,7 @@ static void test_changed(const char *pack, size_t size_bytes)
 {
 	char *changed = malloc(size_bytes);
 	unsigned taken = 0, found = 0;
-	uint64_t sum = 0; /* of all rows read, for the sanitizer */
+	uint64_t sum = 0; /* sum of all rows, so that the sanitizer sees each row read */
 
 	memcpy(changed, pack, size_bytes);
 	for (size_t i = 0; i < size_bytes; i++) {

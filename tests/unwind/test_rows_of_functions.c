@@ -13,7 +13,7 @@
 #include "unwind/computed_rows.h"
 
 #define UNITS    3000 /* places for functions */
-#define MAX_ROWS 50   /* of a function */
+#define MAX_ROWS 50   /* rows of one function, at most */
 
 static struct {
 	uint32_t start, end; /* end 0: there is none */
