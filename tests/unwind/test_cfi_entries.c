@@ -234,7 +234,7 @@ static void test_endless_letters(void)
 	size_t cie;
 
 	bytes_put(&made, 4 + 16, 4); /* an FDE */
-	bytes_put(&made, 24, 4);     /* distance back to the CIE */
+	bytes_put(&made, 24, 4);     /* offset of the CIE */
 	bytes_put(&made, MADE_CODE, 8);
 	bytes_put(&made, 0x100, 8);
 	cie = made.n;
