@@ -202,9 +202,8 @@ static void test_gzip(void)
 	check_string(again, "a;b 1\nc;d 2\ne;f 3\n", "gzip, of two members");
 	read_close(&read);
 	read = read_bytes(bytes, n - 3, 8);
-	check(read.error && strstr(error_message(read.error),
-				   "cut short"),
-	      "cut gzip: %s", read.error ? error_message(read.error) : "read");
+	check(read.error && strstr(error_message(read.error), "cut short"), "cut gzip: %s",
+	      read.error ? error_message(read.error) : "read");
 	read_close(&read);
 	bytes[first - 20] ^= 0x55;
 	read = read_bytes(bytes, n, 8);
