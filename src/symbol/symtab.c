@@ -186,22 +186,22 @@ static uint64_t symtab_end(uint64_t start, uint64_t size_bytes, uint64_t limit)
 	return limit && end > limit ? limit : end;
 }
 
-struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_bytes,
-			      uint64_t limit, enum symbol_rank rank, const char *name,
-			      size_t name_bytes)
+struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition *symbol)
 {
-	struct symtab_item item = { .start = start,
-				    .end = symtab_end(start, size_bytes, limit),
-				    .rank = rank,
-				    .kind = size_bytes ? SYMTAB_SIZED : SYMTAB_UNSIZED };
+	struct symtab_item item = { .start = symbol->start,
+				    .end = symtab_end(symbol->start, symbol->size_bytes,
+						      symbol->limit),
+				    .rank = symbol->rank,
+				    .kind = symbol->size_bytes ? SYMTAB_SIZED : SYMTAB_UNSIZED };
+	size_t name_bytes = strnlen(symbol->name, symbol->name_bytes < SYMTAB_MAX_NAME_BYTES
+							  ? symbol->name_bytes
+							  : SYMTAB_MAX_NAME_BYTES);
 	struct xtop_error *error;
 
 	assert(!tab->sealed);
 	if (work_is_over(tab->work))
 		return NULL;
-	name_bytes = strnlen(name, name_bytes < SYMTAB_MAX_NAME_BYTES ? name_bytes
-								      : SYMTAB_MAX_NAME_BYTES);
-	if (!name_bytes || item.end <= start)
+	if (!name_bytes || item.end <= item.start)
 		return NULL;
 	error = symtab_reserve_item(tab);
 	if (!error)
@@ -209,7 +209,7 @@ struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_
 	if (error)
 		return error;
 	item.name = tab->names_bytes;
-	memcpy(tab->names + item.name, name, name_bytes);
+	memcpy(tab->names + item.name, symbol->name, name_bytes);
 	tab->names[item.name + name_bytes] = '\0';
 	if (item.kind == SYMTAB_UNSIZED && symbol_is_end_mark(tab->names + item.name))
 		item.kind = SYMTAB_BOUND;

@@ -54,15 +54,21 @@ bool symtab_is_full(const struct symtab *tab); /* symtab_add() has failed at tha
 /* How good a name is where several symbols share an address (alias.h has the whole rule). */
 enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
 
+/* A symbol as a source of symbols has it. */
+struct symbol_definition {
+	uint64_t start;
+	uint64_t size_bytes; /* 0 if unknown: the symbol reaches to the next one, at most to LIMIT */
+	uint64_t limit;      /* end of the symbol's section; 0 if the source knows no sections */
+	enum symbol_rank rank;
+	const char *name; /* need not be terminated */
+	size_t name_bytes;
+};
+
 /*
- * SIZE_BYTES 0: unknown; the symbol reaches to the next one, at most to LIMIT (first address behind
- * its section; 0 when the source knows no sections). No symbol reaches beyond LIMIT, or covers more
- * than 4 GiB - 1. A symbol that starts at LIMIT or behind it, or has no name, is left out. Error:
- * the limits above, or out of memory.
+ * No symbol reaches beyond its limit, or covers more than 4 GiB - 1. A symbol that starts at its
+ * limit or behind it, or has no name, is left out. Error: the limits above, or out of memory.
  */
-struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_bytes,
-			      uint64_t limit, enum symbol_rank rank, const char *name,
-			      size_t name_bytes);
+struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition *symbol);
 /* Something without a name starts at ADDRESS: a symbol of unknown size before it ends there. */
 struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address);
 struct xtop_error *symtab_seal(struct symtab *tab);
