@@ -70,7 +70,13 @@ static struct xtop_error *symbols_fill_table(const struct recorded_image *image,
 
 		if (name + name_bytes == end || symbol->end <= symbol->start)
 			return error_create("damaged: symbol %zu of %zu", i, image->n_symbols);
-		error = symtab_add(tab, &(struct symbol_definition){ .start = symbol->start, .size_bytes = symbol->end - symbol->start, .limit = symbol->end, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = name_bytes });
+		error = symtab_add(
+			tab, &(struct symbol_definition){ .start = symbol->start,
+							  .size_bytes = symbol->end - symbol->start,
+							  .limit = symbol->end,
+							  .rank = SYMBOL_GLOBAL,
+							  .name = name,
+							  .name_bytes = name_bytes });
 		if (error)
 			return error;
 		name += name_bytes + 1;

@@ -165,7 +165,12 @@ struct xtop_error *elf_go_add_symbols(const struct elf_go *go, struct symtab *ta
 
 		if (!go_table_read(&go->table, i, &function))
 			continue;
-		error = symtab_add(tab, &(struct symbol_definition){ .start = function.start, .size_bytes = function.end - function.start, .rank = SYMBOL_GLOBAL, .name = function.name, .name_bytes = function.name_bytes });
+		error = symtab_add(tab, &(struct symbol_definition){
+						.start = function.start,
+						.size_bytes = function.end - function.start,
+						.rank = SYMBOL_GLOBAL,
+						.name = function.name,
+						.name_bytes = function.name_bytes });
 		*n_addedp += !error;
 	}
 	return error;

@@ -89,7 +89,14 @@ static struct xtop_error *elf_add_symbol(void *context, const struct elf_symbol 
 	if (!page && !elf_is_function(symbol))
 		return NULL;
 	adding->n_added++;
-	error = symtab_add(adding->tab, &(struct symbol_definition){ .start = symbol->address, .size_bytes = page ? GUEST_PAGE_SIZE : symbol->size_bytes, .limit = symbol->home_end, .rank = elf_symbol_rank(symbol), .name = symbol->name, .name_bytes = symbol->name_bytes });
+	error = symtab_add(adding->tab,
+			   &(struct symbol_definition){ .start = symbol->address,
+							.size_bytes = page ? GUEST_PAGE_SIZE
+									   : symbol->size_bytes,
+							.limit = symbol->home_end,
+							.rank = elf_symbol_rank(symbol),
+							.name = symbol->name,
+							.name_bytes = symbol->name_bytes });
 	return error_wrap(error, "%s", adding->file->path);
 }
 
@@ -159,7 +166,12 @@ static struct xtop_error *elf_add_hypercall_page(struct elf_file *file, struct s
 
 	if (!elf_find_hypercall_page(file, &page))
 		return NULL;
-	return symtab_add(tab, &(struct symbol_definition){ .start = page, .size_bytes = GUEST_PAGE_SIZE, .rank = SYMBOL_GLOBAL, .name = SYMBOL_HYPERCALL_PAGE, .name_bytes = strlen(SYMBOL_HYPERCALL_PAGE) });
+	return symtab_add(
+		tab, &(struct symbol_definition){ .start = page,
+						  .size_bytes = GUEST_PAGE_SIZE,
+						  .rank = SYMBOL_GLOBAL,
+						  .name = SYMBOL_HYPERCALL_PAGE,
+						  .name_bytes = strlen(SYMBOL_HYPERCALL_PAGE) });
 }
 
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,

@@ -258,7 +258,14 @@ static struct xtop_error *pe_add_export(const struct pe_exports *exports, uint32
 	if (!name || !address || address >= exports->head->size_bytes ||
 	    exports_at(exports, address, 1))
 		return NULL;
-	return symtab_add(tab, &(struct symbol_definition){ .start = address, .size_bytes = pe_function_bytes(tables, address), .limit = exports->head->size_bytes, .rank = SYMBOL_GLOBAL, .name = (const char *)name, .name_bytes = strnlen((const char *)name, SYMTAB_MAX_NAME_BYTES) });
+	return symtab_add(
+		tab, &(struct symbol_definition){
+			     .start = address,
+			     .size_bytes = pe_function_bytes(tables, address),
+			     .limit = exports->head->size_bytes,
+			     .rank = SYMBOL_GLOBAL,
+			     .name = (const char *)name,
+			     .name_bytes = strnlen((const char *)name, SYMTAB_MAX_NAME_BYTES) });
 }
 
 static struct xtop_error *pe_add_exports(const struct bytes *bytes, const struct pe_head *head,

@@ -157,7 +157,12 @@ static struct xtop_error *nm_add(struct nm_reader *reader, const struct nm_line 
 	}
 	reader->functions++;
 	reader->nonzero += line->address != 0;
-	return symtab_add(reader->tab, &(struct symbol_definition){ .start = line->address, .size_bytes = line->size_bytes, .rank = rank, .name = line->name, .name_bytes = line->name_bytes });
+	return symtab_add(reader->tab,
+			  &(struct symbol_definition){ .start = line->address,
+						       .size_bytes = line->size_bytes,
+						       .rank = rank,
+						       .name = line->name,
+						       .name_bytes = line->name_bytes });
 }
 
 /* TEXT to END is a line without its newline. */

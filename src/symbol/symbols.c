@@ -243,7 +243,12 @@ static struct xtop_error *parts_split(struct parts *parts, const struct symtab *
 
 		error = parts_find_or_add(parts, *behind ? behind + 1 : "", &target);
 		if (!error)
-			error = symtab_add(target, &(struct symbol_definition){ .start = entry.start, .size_bytes = entry.end - entry.start, .rank = SYMBOL_GLOBAL, .name = entry.name, .name_bytes = behind - entry.name });
+			error = symtab_add(target, &(struct symbol_definition){
+							   .start = entry.start,
+							   .size_bytes = entry.end - entry.start,
+							   .rank = SYMBOL_GLOBAL,
+							   .name = entry.name,
+							   .name_bytes = behind - entry.name });
 	}
 	for (size_t i = 0; !error && i < parts->n; i++)
 		error = symtab_seal(parts->list[i].tab);

@@ -47,7 +47,11 @@ static struct symtab *bench_make_kernel(void)
 		int bytes = snprintf(name, sizeof(name), "function_%06u_%.*s", i, (int)(i % 14),
 				     "abcdefghijklmn");
 
-		must_or_die(symtab_add(tab, &(struct symbol_definition){ .start = address, .size_bytes = size_bytes, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = bytes }));
+		must_or_die(symtab_add(tab, &(struct symbol_definition){ .start = address,
+									 .size_bytes = size_bytes,
+									 .rank = SYMBOL_GLOBAL,
+									 .name = name,
+									 .name_bytes = bytes }));
 		address += (size_bytes + 15) & ~15ULL;
 	}
 	must_or_die(symtab_seal(tab));

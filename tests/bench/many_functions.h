@@ -25,7 +25,12 @@ static inline struct symbols *make_symbols(void)
 		char name[64];
 		int length = snprintf(name, sizeof(name), "some_function_of_the_guest_%u", i);
 
-		guest_must(symtab_add(tab, &(struct symbol_definition){ .start = GUEST_KERNEL + i * GUEST_FUNCTION_BYTES, .size_bytes = GUEST_FUNCTION_BYTES, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = (size_t)length }));
+		guest_must(symtab_add(tab, &(struct symbol_definition){
+						   .start = GUEST_KERNEL + i * GUEST_FUNCTION_BYTES,
+						   .size_bytes = GUEST_FUNCTION_BYTES,
+						   .rank = SYMBOL_GLOBAL,
+						   .name = name,
+						   .name_bytes = (size_t)length }));
 	}
 	guest_must(symtab_seal(tab));
 	guest_must(symbols_add_table(symbols, tab, "[kernel]", NULL));

@@ -159,7 +159,11 @@ static void make_given(void)
 
 	fuzz_succeed(symbols_create(&world.symbols));
 	fuzz_succeed(symtab_create(&tab));
-	fuzz_succeed(symtab_add(tab, &(struct symbol_definition){ .start = PROGRAM_FUNCTION, .size_bytes = 0x80, .rank = SYMBOL_GLOBAL, .name = "given", .name_bytes = 5 }));
+	fuzz_succeed(symtab_add(tab, &(struct symbol_definition){ .start = PROGRAM_FUNCTION,
+								  .size_bytes = 0x80,
+								  .rank = SYMBOL_GLOBAL,
+								  .name = "given",
+								  .name_bytes = 5 }));
 	fuzz_succeed(symtab_seal(tab));
 	fuzz_succeed(symbols_add_table(world.symbols, tab, "debug", &id));
 }

@@ -41,7 +41,12 @@ static void make_kernel(struct linux_kernel *kernel, struct fuzz_guest *guest)
 	fuzz_succeed(image_create("[kernel]", &image));
 	fuzz_succeed(symtab_create(&image->symtab));
 	for (unsigned i = 0; i < 8; i++) {
-		fuzz_succeed(symtab_add(image->symtab, &(struct symbol_definition){ .start = TEXT + 0x100 * i, .size_bytes = 0x80, .rank = SYMBOL_GLOBAL, .name = "a_function", .name_bytes = 3 + i % 8 }));
+		fuzz_succeed(symtab_add(image->symtab,
+					&(struct symbol_definition){ .start = TEXT + 0x100 * i,
+								     .size_bytes = 0x80,
+								     .rank = SYMBOL_GLOBAL,
+								     .name = "a_function",
+								     .name_bytes = 3 + i % 8 }));
 		entries[i] = (struct orc_entry){ TEXT + 0x100 * i,
 						 { .sp_reg = ORC_SP, .type = ORC_CALL } };
 	}

@@ -132,7 +132,11 @@ static void make_given(void)
 
 	fuzz_succeed(symbols_create(&world.symbols));
 	fuzz_succeed(symtab_create(&tab));
-	fuzz_succeed(symtab_add(tab, &(struct symbol_definition){ .start = 0x1000, .size_bytes = 0x80, .rank = SYMBOL_GLOBAL, .name = "given", .name_bytes = 5 }));
+	fuzz_succeed(symtab_add(tab, &(struct symbol_definition){ .start = 0x1000,
+								  .size_bytes = 0x80,
+								  .rank = SYMBOL_GLOBAL,
+								  .name = "given",
+								  .name_bytes = 5 }));
 	fuzz_succeed(symtab_seal(tab));
 	fuzz_succeed(symbols_add_table(world.symbols, tab, "vmlinux", &id));
 	symbols_image(world.symbols, 0)->lines = 1;

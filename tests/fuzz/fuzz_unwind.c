@@ -17,7 +17,12 @@ static void add_symbols(struct image *image)
 {
 	fuzz_succeed(symtab_create(&image->symtab));
 	for (unsigned i = 0; i < 4; i++)
-		fuzz_succeed(symtab_add(image->symtab, &(struct symbol_definition){ .start = i * 0x800, .size_bytes = 0x400, .rank = SYMBOL_GLOBAL, .name = "function", .name_bytes = 8 }));
+		fuzz_succeed(symtab_add(image->symtab,
+					&(struct symbol_definition){ .start = i * 0x800,
+								     .size_bytes = 0x400,
+								     .rank = SYMBOL_GLOBAL,
+								     .name = "function",
+								     .name_bytes = 8 }));
 	fuzz_succeed(symtab_seal(image->symtab));
 }
 

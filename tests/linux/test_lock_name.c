@@ -121,8 +121,18 @@ static void test_variables(struct lock_fixture *fixture)
 	fixture->made->guest.text_start = 0xffffffff81000000;
 	fixture->made->guest.text_end = 0xffffffff83000000;
 	must(symtab_create(&names.tab));
-	must(symtab_add(names.tab, &(struct symbol_definition){ .start = wait.address, .limit = fixture->made->guest.text_end, .rank = SYMBOL_LOCAL, .name = "cgroup_mutex", .name_bytes = 12 }));
-	must(symtab_add(names.tab, &(struct symbol_definition){ .start = wait.address + 32, .limit = fixture->made->guest.text_end, .rank = SYMBOL_LOCAL, .name = "init_mm", .name_bytes = 7 }));
+	must(symtab_add(names.tab,
+			&(struct symbol_definition){ .start = wait.address,
+						     .limit = fixture->made->guest.text_end,
+						     .rank = SYMBOL_LOCAL,
+						     .name = "cgroup_mutex",
+						     .name_bytes = 12 }));
+	must(symtab_add(names.tab,
+			&(struct symbol_definition){ .start = wait.address + 32,
+						     .limit = fixture->made->guest.text_end,
+						     .rank = SYMBOL_LOCAL,
+						     .name = "init_mm",
+						     .name_bytes = 7 }));
 	must(symtab_seal(names.tab));
 	lock_name_read(&names, &wait, 0, 0, name);
 	check_string(name, "cgroup_mutex", "a static lock has its variable's name");

@@ -110,7 +110,11 @@ bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *s
 
 static void add_symbol(struct image *image, uint64_t address, const char *name)
 {
-	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = address, .size_bytes = 0x100, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = strlen(name) }));
+	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = address,
+								    .size_bytes = 0x100,
+								    .rank = SYMBOL_GLOBAL,
+								    .name = name,
+								    .name_bytes = strlen(name) }));
 }
 
 static void make_kernel(void)

@@ -46,7 +46,12 @@ static struct image *make_image(const char *function, bool incomplete)
 	if (!function)
 		return image;
 	must(symtab_create(&image->symtab));
-	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = PROGRAM_FUNCTION, .size_bytes = 0x80, .rank = SYMBOL_GLOBAL, .name = function, .name_bytes = strlen(function) }));
+	must(symtab_add(image->symtab,
+			&(struct symbol_definition){ .start = PROGRAM_FUNCTION,
+						     .size_bytes = 0x80,
+						     .rank = SYMBOL_GLOBAL,
+						     .name = function,
+						     .name_bytes = strlen(function) }));
 	must(symtab_seal(image->symtab));
 	return image;
 }

@@ -33,8 +33,16 @@ static void open_guest(uint64_t size_bytes)
 	must(seen_code_create(&seen));
 	must(image_create("program", &image));
 	must(symtab_create(&image->symtab));
-	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = CODE, .size_bytes = size_bytes, .rank = SYMBOL_GLOBAL, .name = "f", .name_bytes = 1 }));
-	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = CALLED, .size_bytes = 0x10, .rank = SYMBOL_GLOBAL, .name = "g", .name_bytes = 1 }));
+	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = CODE,
+								    .size_bytes = size_bytes,
+								    .rank = SYMBOL_GLOBAL,
+								    .name = "f",
+								    .name_bytes = 1 }));
+	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = CALLED,
+								    .size_bytes = 0x10,
+								    .rank = SYMBOL_GLOBAL,
+								    .name = "g",
+								    .name_bytes = 1 }));
 	must(symtab_seal(image->symtab));
 	must(space_add(space, &(struct mapping){ .start = 0x400000,
 						 .end = 0x10000000,

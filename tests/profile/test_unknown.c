@@ -28,7 +28,12 @@ static struct image *make_image(const char *name, const char *function)
 	if (!function)
 		return image;
 	must(symtab_create(&image->symtab));
-	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = 0x100, .size_bytes = 16, .rank = SYMBOL_GLOBAL, .name = function, .name_bytes = strlen(function) }));
+	must(symtab_add(image->symtab,
+			&(struct symbol_definition){ .start = 0x100,
+						     .size_bytes = 16,
+						     .rank = SYMBOL_GLOBAL,
+						     .name = function,
+						     .name_bytes = strlen(function) }));
 	must(symtab_seal(image->symtab));
 	return image;
 }

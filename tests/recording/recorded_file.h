@@ -79,9 +79,21 @@ static inline struct symbols *some_symbols(void)
 
 	if (symbols_create(&symbols) || symtab_create(&tab))
 		abort();
-	if (symtab_add(tab, &(struct symbol_definition){ .start = 0x1000, .size_bytes = 0x10, .rank = SYMBOL_GLOBAL, .name = "start", .name_bytes = 5 }) ||
-	    symtab_add(tab, &(struct symbol_definition){ .start = 0x1010, .limit = 0x1100, .rank = SYMBOL_LOCAL, .name = "_ZN3foo3barEv", .name_bytes = 13 }) ||
-	    symtab_add(tab, &(struct symbol_definition){ .start = 0xffffffff80000000, .size_bytes = 8, .rank = SYMBOL_GLOBAL, .name = "top", .name_bytes = 3 }) ||
+	if (symtab_add(tab, &(struct symbol_definition){ .start = 0x1000,
+							 .size_bytes = 0x10,
+							 .rank = SYMBOL_GLOBAL,
+							 .name = "start",
+							 .name_bytes = 5 }) ||
+	    symtab_add(tab, &(struct symbol_definition){ .start = 0x1010,
+							 .limit = 0x1100,
+							 .rank = SYMBOL_LOCAL,
+							 .name = "_ZN3foo3barEv",
+							 .name_bytes = 13 }) ||
+	    symtab_add(tab, &(struct symbol_definition){ .start = 0xffffffff80000000,
+							 .size_bytes = 8,
+							 .rank = SYMBOL_GLOBAL,
+							 .name = "top",
+							 .name_bytes = 3 }) ||
 	    symtab_seal(tab) || symbols_add_table(symbols, tab, "[kernel]", &build_id))
 		abort();
 	if (symtab_create(&tab) || symtab_seal(tab) ||

@@ -82,7 +82,11 @@ static struct symbols *given_symbols(const char *file)
 		char name[32];
 		int length = snprintf(name, sizeof(name), "tiny_%" PRIx64, at & 0xfffff);
 
-		must(symtab_add(tab, &(struct symbol_definition){ .start = at, .size_bytes = 16, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = (size_t)length }));
+		must(symtab_add(tab, &(struct symbol_definition){ .start = at,
+								  .size_bytes = 16,
+								  .rank = SYMBOL_GLOBAL,
+								  .name = name,
+								  .name_bytes = (size_t)length }));
 	}
 	must(symtab_seal(tab));
 	must(symbols_add_table(symbols, tab, "tiny", NULL));

@@ -64,7 +64,12 @@ static inline void guest_add_image(struct symbols *symbols, const char *module, 
 
 	guest_must(symtab_create(&tab));
 	for (size_t i = 0; i < n; i++)
-		guest_must(symtab_add(tab, &(struct symbol_definition){ .start = start + i * GUEST_FUNCTION_BYTES, .size_bytes = GUEST_FUNCTION_BYTES, .rank = SYMBOL_GLOBAL, .name = names[i], .name_bytes = strlen(names[i]) }));
+		guest_must(symtab_add(
+			tab, &(struct symbol_definition){ .start = start + i * GUEST_FUNCTION_BYTES,
+							  .size_bytes = GUEST_FUNCTION_BYTES,
+							  .rank = SYMBOL_GLOBAL,
+							  .name = names[i],
+							  .name_bytes = strlen(names[i]) }));
 	guest_must(symtab_seal(tab));
 	guest_must(symbols_add_table(symbols, tab, module, build_id));
 }

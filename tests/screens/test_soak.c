@@ -82,7 +82,12 @@ static void add_functions(struct os *os, struct symtab *tab, uint64_t start, uns
 		unsigned more = (unsigned)(draw(os) % (i % 16 ? 48 : 500));
 
 		memset(name + length, 'x', more);
-		guest_must(symtab_add(tab, &(struct symbol_definition){ .start = start + i * FUNCTION_BYTES, .size_bytes = FUNCTION_BYTES, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = (size_t)length + more }));
+		guest_must(symtab_add(
+			tab, &(struct symbol_definition){ .start = start + i * FUNCTION_BYTES,
+							  .size_bytes = FUNCTION_BYTES,
+							  .rank = SYMBOL_GLOBAL,
+							  .name = name,
+							  .name_bytes = (size_t)length + more }));
 	}
 	guest_must(symtab_seal(tab));
 }

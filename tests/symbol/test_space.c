@@ -13,7 +13,11 @@ static struct image *make_image(const char *name, uint64_t size)
 
 	must(image_create(name, &image));
 	must(symtab_create(&image->symtab));
-	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = 0x100, .size_bytes = size, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = strlen(name) }));
+	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = 0x100,
+								    .size_bytes = size,
+								    .rank = SYMBOL_GLOBAL,
+								    .name = name,
+								    .name_bytes = strlen(name) }));
 	must(symtab_seal(image->symtab));
 	return image;
 }

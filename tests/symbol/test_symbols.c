@@ -53,9 +53,17 @@ static void add_table(struct symbols *symbols, const char *module, const char *n
 	struct xtop_error *error = symtab_create(&tab);
 
 	if (!error && size)
-		error = symtab_add(tab, &(struct symbol_definition){ .start = start, .size_bytes = size, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = strlen(name) });
+		error = symtab_add(tab, &(struct symbol_definition){ .start = start,
+								     .size_bytes = size,
+								     .rank = SYMBOL_GLOBAL,
+								     .name = name,
+								     .name_bytes = strlen(name) });
 	if (!error && other_start)
-		error = symtab_add(tab, &(struct symbol_definition){ .start = other_start, .size_bytes = size, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = strlen(name) });
+		error = symtab_add(tab, &(struct symbol_definition){ .start = other_start,
+								     .size_bytes = size,
+								     .rank = SYMBOL_GLOBAL,
+								     .name = name,
+								     .name_bytes = strlen(name) });
 	if (!error)
 		error = symtab_seal(tab);
 	if (!error)
@@ -178,7 +186,12 @@ static void test_limit(void)
 	for (; !error && n <= SYMBOLS_MAX_IMAGES; n++) {
 		struct symtab *tab = NULL;
 
-		if (symtab_create(&tab) || symtab_add(tab, &(struct symbol_definition){ .start = 16 * n, .size_bytes = 8, .rank = SYMBOL_LOCAL, .name = "f", .name_bytes = 1 }) ||
+		if (symtab_create(&tab) ||
+		    symtab_add(tab, &(struct symbol_definition){ .start = 16 * n,
+								 .size_bytes = 8,
+								 .rank = SYMBOL_LOCAL,
+								 .name = "f",
+								 .name_bytes = 1 }) ||
 		    symtab_seal(tab))
 			exit(99);
 		error = symbols_add_table(symbols, tab, "m", NULL);

@@ -189,7 +189,13 @@ static void add_given(struct symtab *tab, const struct given *given)
 	struct xtop_error *error;
 
 	if (given->name)
-		error = symtab_add(tab, &(struct symbol_definition){ .start = given->start, .size_bytes = given->size_bytes, .limit = given->limit, .rank = given->rank, .name = given->name, .name_bytes = strlen(given->name) });
+		error = symtab_add(
+			tab, &(struct symbol_definition){ .start = given->start,
+							  .size_bytes = given->size_bytes,
+							  .limit = given->limit,
+							  .rank = given->rank,
+							  .name = given->name,
+							  .name_bytes = strlen(given->name) });
 	else
 		error = given->start ? symtab_add_bound(tab, given->start) : NULL;
 	if (error)
@@ -266,7 +272,12 @@ static struct symtab *make_many(uint64_t start, unsigned n, const char *middle)
 
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "function_%u", i);
-		if (symtab_add(tab, &(struct symbol_definition){ .start = start + i * 16, .size_bytes = 16, .rank = G, .name = i == n / 2 ? middle : name, .name_bytes = strlen(i == n / 2 ? middle : name) }))
+		if (symtab_add(tab, &(struct symbol_definition){
+					    .start = start + i * 16,
+					    .size_bytes = 16,
+					    .rank = G,
+					    .name = i == n / 2 ? middle : name,
+					    .name_bytes = strlen(i == n / 2 ? middle : name) }))
 			check(false, "added");
 	}
 	seal(tab);
@@ -297,8 +308,16 @@ static void test_long_name(void)
 	struct symtab *tab = make_tab();
 
 	memset(name, 'x', sizeof(name));
-	if (symtab_add(tab, &(struct symbol_definition){ .start = 1, .size_bytes = 1, .rank = G, .name = name, .name_bytes = sizeof(name) }) ||
-	    symtab_add(tab, &(struct symbol_definition){ .start = 2, .size_bytes = 1, .rank = G, .name = "a\0b", .name_bytes = 3 }))
+	if (symtab_add(tab, &(struct symbol_definition){ .start = 1,
+							 .size_bytes = 1,
+							 .rank = G,
+							 .name = name,
+							 .name_bytes = sizeof(name) }) ||
+	    symtab_add(tab, &(struct symbol_definition){ .start = 2,
+							 .size_bytes = 1,
+							 .rank = G,
+							 .name = "a\0b",
+							 .name_bytes = 3 }))
 		check(false, "added");
 	seal(tab);
 	check_u64(strlen(symtab_at(tab, 0).name), SYMTAB_MAX_NAME_BYTES, "long name cut");
@@ -315,7 +334,10 @@ static void test_limit(void)
 
 	for (; !error && added <= SYMTAB_MAX_SYMBOLS; added++)
 		error = added % 2 ? symtab_add_bound(tab, added)
-				  : symtab_add(tab, &(struct symbol_definition){ .start = added, .rank = L, .name = "f", .name_bytes = 1 });
+				  : symtab_add(tab, &(struct symbol_definition){ .start = added,
+										 .rank = L,
+										 .name = "f",
+										 .name_bytes = 1 });
 	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols up to the limit");
 	check(error && strstr(error_message(error), "4194304 symbols"), "the error names it: %s",
 	      error ? error_message(error) : "none");
@@ -333,7 +355,11 @@ static void test_names_limit(void)
 	symtab_limit_names(tab, 4000);
 	check(!symtab_is_full(tab), "not full at first");
 	for (; !error && added <= 1001; added++)
-		error = symtab_add(tab, &(struct symbol_definition){ .start = 16 * added, .size_bytes = 16, .rank = G, .name = "abc", .name_bytes = 3 });
+		error = symtab_add(tab, &(struct symbol_definition){ .start = 16 * added,
+								     .size_bytes = 16,
+								     .rank = G,
+								     .name = "abc",
+								     .name_bytes = 3 });
 	check_u64(added, 1001, "names up to the limit, and the one that fails");
 	check(error && strstr(error_message(error), "symbol names"), "the error says so: %s",
 	      error ? error_message(error) : "none");
@@ -357,7 +383,11 @@ static void test_over_while_sealing(void)
 	struct work work = { .ends = is_over_at_third_look, .context = &looks };
 
 	for (uint64_t i = 0; i < 10000; i++)
-		if (symtab_add(tab, &(struct symbol_definition){ .start = 16 * i, .size_bytes = 16, .rank = G, .name = "f", .name_bytes = 1 }))
+		if (symtab_add(tab, &(struct symbol_definition){ .start = 16 * i,
+								 .size_bytes = 16,
+								 .rank = G,
+								 .name = "f",
+								 .name_bytes = 1 }))
 			exit(99);
 	symtab_set_work(tab, &work);
 	seal(tab);
@@ -375,7 +405,11 @@ static void test_million_at_one_address(void)
 	for (int i = 0; i < 1000000; i++) {
 		int bytes = snprintf(name, sizeof(name), "alias_%d", (int)(i * 7919LL % 1000000));
 
-		if (symtab_add(tab, &(struct symbol_definition){ .start = 0x1000, .size_bytes = i % 100, .rank = i % 3, .name = name, .name_bytes = bytes }))
+		if (symtab_add(tab, &(struct symbol_definition){ .start = 0x1000,
+								 .size_bytes = i % 100,
+								 .rank = i % 3,
+								 .name = name,
+								 .name_bytes = bytes }))
 			exit(99);
 	}
 	seal(tab);
@@ -398,7 +432,11 @@ static void test_million_nested(void)
 	unsigned wrong = 0;
 
 	for (uint64_t i = 0; i < 1000000; i++)
-		if (symtab_add(tab, &(struct symbol_definition){ .start = 0x1000 + i, .size_bytes = 4000000 - 2 * i, .rank = G, .name = "f", .name_bytes = 1 }))
+		if (symtab_add(tab, &(struct symbol_definition){ .start = 0x1000 + i,
+								 .size_bytes = 4000000 - 2 * i,
+								 .rank = G,
+								 .name = "f",
+								 .name_bytes = 1 }))
 			exit(99);
 	seal(tab);
 	/* i covers [0x1000 + i, 0x1000 + 4000000 - i): from the back the outer ones come again. */

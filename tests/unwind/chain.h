@@ -74,7 +74,12 @@ static inline struct symbols *chain_symbols(uint64_t code)
 	must(symbols_create(&symbols));
 	must(symtab_create(&tab));
 	for (unsigned i = 0; i < 4; i++)
-		must(symtab_add(tab, &(struct symbol_definition){ .start = code + i * CHAIN_FUNCTION_BYTES, .size_bytes = CHAIN_FUNCTION_BYTES, .rank = SYMBOL_GLOBAL, .name = names[i], .name_bytes = strlen(names[i]) }));
+		must(symtab_add(
+			tab, &(struct symbol_definition){ .start = code + i * CHAIN_FUNCTION_BYTES,
+							  .size_bytes = CHAIN_FUNCTION_BYTES,
+							  .rank = SYMBOL_GLOBAL,
+							  .name = names[i],
+							  .name_bytes = strlen(names[i]) }));
 	must(symtab_seal(tab));
 	must(symbols_add_table(symbols, tab, "[kernel]", NULL));
 	return symbols;

@@ -113,7 +113,12 @@ static inline void make_kernel(void)
 	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
 		const char *name = names[i] ? names[i] : "function";
 
-		must(symtab_add(image->symtab, &(struct symbol_definition){ .start = TEXT + 0x100 * i, .size_bytes = 0x100, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = strlen(name) }));
+		must(symtab_add(image->symtab,
+				&(struct symbol_definition){ .start = TEXT + 0x100 * i,
+							     .size_bytes = 0x100,
+							     .rank = SYMBOL_GLOBAL,
+							     .name = name,
+							     .name_bytes = strlen(name) }));
 		entries[i] = (struct orc_entry){ TEXT + 0x100 * i, rows[i] };
 	}
 	must(symtab_seal(image->symtab));

@@ -272,7 +272,11 @@ static struct symbols *create_symbols(void)
 	must(symbols_create(&symbols));
 	must(symtab_create(&tab));
 	for (unsigned i = 0; i < 4; i++)
-		must(symtab_add(tab, &(struct symbol_definition){ .start = CODE + 0x100 * i, .size_bytes = 0x100, .rank = SYMBOL_GLOBAL, .name = names[i], .name_bytes = 1 + 3 * !i }));
+		must(symtab_add(tab, &(struct symbol_definition){ .start = CODE + 0x100 * i,
+								  .size_bytes = 0x100,
+								  .rank = SYMBOL_GLOBAL,
+								  .name = names[i],
+								  .name_bytes = 1 + 3 * !i }));
 	must(symtab_seal(tab));
 	must(symbols_add_table(symbols, tab, "kernel", NULL));
 	return symbols;

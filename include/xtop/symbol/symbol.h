@@ -57,8 +57,9 @@ enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
 /* A symbol as a source of symbols has it. */
 struct symbol_definition {
 	uint64_t start;
-	uint64_t size_bytes; /* 0 if unknown: the symbol reaches to the next one, at most to LIMIT */
-	uint64_t limit;      /* end of the symbol's section; 0 if the source knows no sections */
+	/* 0 if unknown: the symbol reaches to the next one, at most to LIMIT. */
+	uint64_t size_bytes;
+	uint64_t limit;     /* end of the symbol's section; 0 if the source knows no sections */
 	enum symbol_rank rank;
 	const char *name; /* need not be terminated */
 	size_t name_bytes;

@@ -186,7 +186,13 @@ static struct xtop_error *code_read_list(const struct generated_code *code, enum
 
 		if (code_read_piece(code, kind, address, piece)) {
 			code_read_name(code, kind, address, name);
-			error = symtab_add(tab, &(struct symbol_definition){ .start = piece->start, .size_bytes = piece->end - piece->start, .limit = piece->end, .rank = code_rank(name), .name = name, .name_bytes = strlen(name) });
+			error = symtab_add(tab, &(struct symbol_definition){
+							.start = piece->start,
+							.size_bytes = piece->end - piece->start,
+							.limit = piece->end,
+							.rank = code_rank(name),
+							.name = name,
+							.name_bytes = strlen(name) });
 			n++;
 		}
 		link = code_next(code, link);

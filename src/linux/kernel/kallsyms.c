@@ -209,7 +209,11 @@ static struct xtop_error *kallsyms_add(struct symtab *tab, uint64_t limit,
 	case SYMBOL_CODE:
 		break;
 	}
-	return symtab_add(tab, &(struct symbol_definition){ .start = cursor->address, .limit = limit, .rank = rank, .name = cursor->name, .name_bytes = cursor->name_bytes });
+	return symtab_add(tab, &(struct symbol_definition){ .start = cursor->address,
+							    .limit = limit,
+							    .rank = rank,
+							    .name = cursor->name,
+							    .name_bytes = cursor->name_bytes });
 }
 
 struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,
@@ -251,7 +255,12 @@ struct xtop_error *kallsyms_decode_data(const struct kallsyms *kallsyms, uint64_
 		case SYMBOL_NUMBER:
 			break;
 		case SYMBOL_BOUND:
-			error = symtab_add(tab, &(struct symbol_definition){ .start = cursor.address, .limit = end, .rank = rank, .name = cursor.name, .name_bytes = cursor.name_bytes });
+			error = symtab_add(tab, &(struct symbol_definition){
+							.start = cursor.address,
+							.limit = end,
+							.rank = rank,
+							.name = cursor.name,
+							.name_bytes = cursor.name_bytes });
 			break;
 		case SYMBOL_CODE:
 			error = symtab_add_bound(tab, cursor.address);

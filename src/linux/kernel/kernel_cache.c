@@ -148,7 +148,13 @@ static struct xtop_error *cache_restore_symbols(const struct cache_head *head, c
 
 		if (name + name_bytes == end || symbols[i].start >= symbols[i].end)
 			return error_create("damaged");
-		error = symtab_add(tab, &(struct symbol_definition){ .start = text_start + symbols[i].start, .size_bytes = symbols[i].end - symbols[i].start, .limit = text_start + symbols[i].end, .rank = SYMBOL_GLOBAL, .name = name, .name_bytes = name_bytes });
+		error = symtab_add(tab, &(struct symbol_definition){
+						.start = text_start + symbols[i].start,
+						.size_bytes = symbols[i].end - symbols[i].start,
+						.limit = text_start + symbols[i].end,
+						.rank = SYMBOL_GLOBAL,
+						.name = name,
+						.name_bytes = name_bytes });
 		name += name_bytes + 1;
 	}
 	return error ? error : symtab_seal(tab);

@@ -237,7 +237,13 @@ static struct xtop_error *module_add_symbols(const struct module *module, enum m
 		struct elf_symbol symbol = module_symbol(symbols, i);
 
 		if (module_has_symbol(symbols->guest, module, part, &symbol))
-			error = symtab_add(tab, &(struct symbol_definition){ .start = symbol.address, .size_bytes = symbol.size_bytes, .limit = limit, .rank = SYMBOL_GLOBAL, .name = symbol.name, .name_bytes = symbol.name_bytes });
+			error = symtab_add(tab, &(struct symbol_definition){
+							.start = symbol.address,
+							.size_bytes = symbol.size_bytes,
+							.limit = limit,
+							.rank = SYMBOL_GLOBAL,
+							.name = symbol.name,
+							.name_bytes = symbol.name_bytes });
 	}
 	return error;
 }

@@ -140,7 +140,12 @@ static struct xtop_error *perf_map_fill(const struct perf_map *map, struct symta
 
 		if (i && entry->start == entry[-1].start)
 			continue;
-		error = symtab_add(tab, &(struct symbol_definition){ .start = entry->start, .size_bytes = entry->size_bytes, .rank = SYMBOL_GLOBAL, .name = map->text + entry->name, .name_bytes = entry->name_bytes });
+		error = symtab_add(tab,
+				   &(struct symbol_definition){ .start = entry->start,
+								.size_bytes = entry->size_bytes,
+								.rank = SYMBOL_GLOBAL,
+								.name = map->text + entry->name,
+								.name_bytes = entry->name_bytes });
 	}
 	return error ? error : symtab_seal(tab);
 }

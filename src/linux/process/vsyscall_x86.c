@@ -73,7 +73,13 @@ static struct xtop_error *vsyscall_fill(struct image *image)
 	struct xtop_error *error = symtab_create(&image->symtab);
 
 	for (size_t i = 0; !error && i < N_VSYSCALLS; i++)
-		error = symtab_add(image->symtab, &(struct symbol_definition){ .start = VSYSCALL_FIRST + i * VSYSCALL_FUNCTION, .size_bytes = VSYSCALL_CODE, .rank = SYMBOL_GLOBAL, .name = vsyscalls[i].name, .name_bytes = strlen(vsyscalls[i].name) });
+		error = symtab_add(image->symtab,
+				   &(struct symbol_definition){
+					   .start = VSYSCALL_FIRST + i * VSYSCALL_FUNCTION,
+					   .size_bytes = VSYSCALL_CODE,
+					   .rank = SYMBOL_GLOBAL,
+					   .name = vsyscalls[i].name,
+					   .name_bytes = strlen(vsyscalls[i].name) });
 	if (!error)
 		error = symtab_seal(image->symtab);
 	if (!error)

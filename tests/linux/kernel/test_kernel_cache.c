@@ -36,7 +36,12 @@ static void fill(struct linux_kernel *kernel)
 	must(image_create("[kernel]", &image));
 	must(symtab_create(&image->symtab));
 	for (unsigned i = 0; i < 3; i++)
-		must(symtab_add(image->symtab, &(struct symbol_definition){ .start = TEXT + 0x100 * i, .size_bytes = 0x80, .rank = SYMBOL_GLOBAL, .name = names[i], .name_bytes = strlen(names[i]) }));
+		must(symtab_add(image->symtab,
+				&(struct symbol_definition){ .start = TEXT + 0x100 * i,
+							     .size_bytes = 0x80,
+							     .rank = SYMBOL_GLOBAL,
+							     .name = names[i],
+							     .name_bytes = strlen(names[i]) }));
 	must(symtab_seal(image->symtab));
 	image->build_id = (struct build_id){ .size_bytes = 20, .address = TEXT + 0x800 };
 	memcpy(image->build_id.bytes, BUILD_ID, 20);

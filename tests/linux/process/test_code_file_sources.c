@@ -196,7 +196,11 @@ static void test_given(struct code_fixture *fixture)
 	struct code_file *file;
 
 	if (symbols_create(&symbols) || symtab_create(&tab) ||
-	    symtab_add(tab, &(struct symbol_definition){ .start = PROGRAM_FUNCTION, .size_bytes = 0x80, .rank = SYMBOL_GLOBAL, .name = "given", .name_bytes = 5 }) ||
+	    symtab_add(tab, &(struct symbol_definition){ .start = PROGRAM_FUNCTION,
+							 .size_bytes = 0x80,
+							 .rank = SYMBOL_GLOBAL,
+							 .name = "given",
+							 .name_bytes = 5 }) ||
 	    symtab_seal(tab) || symbols_add_table(symbols, tab, "debug", &id))
 		exit(99);
 	settings.symbols = symbols;
