@@ -690,7 +690,9 @@ static void add_members(struct inside *inside)
 			add(inside, "members %s %u", members[i].name,
 			    layout_offset(&guest->layout, members[i].member));
 	if (task && layout_has(&guest->layout, TASK_COMM) &&
-	    member_read(guest, task, TASK_COMM, name, sizeof(name)))
+	    memory_read(guest->memory, guest->root,
+			task + layout_offset(&guest->layout, TASK_COMM), name,
+			sizeof(name)) == sizeof(name))
 		add(inside, "members current %" PRIx64 " %.15s", task, name);
 }
 
