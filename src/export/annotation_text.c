@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One function, instruction by instruction, as text (--annotate); see export.h. */
+/* The instructions of one function as text (--annotate). */
 #include "config.h"
 
 #include <stdio.h>
@@ -26,13 +26,13 @@ static bool annotate_fits(const struct frame *frame, const char *name)
 	       (!strcmp(frame->name, name + n + 1) || !strcmp(frame->raw_name, name + n + 1));
 }
 
-/* The function of FRAME, which with --lines may be a place in a function. */
+/* The function of FRAME. With --lines FRAME may be a place in a function. */
 static uint32_t annotate_function(const struct snapshot *snapshot, uint32_t frame)
 {
 	return frame_get_function(frames_get(snapshot->frames, frame), frame);
 }
 
-/* The samples that ended in each function that fits; the caller frees them. NULL: no memory. */
+/* Counts the samples that ended in each matching function. The caller frees the counts. */
 static uint64_t *annotate_count(const struct snapshot *snapshot)
 {
 	uint64_t *samples = calloc(snapshot->n_frames ? snapshot->n_frames : 1, sizeof(*samples));
@@ -128,7 +128,7 @@ static void annotate_print_row(const struct snapshot *snapshot, const struct ann
 		fprintf(file, "%7s %8s %18s  %s\n", "", "", address, text);
 }
 
-/* Prints the source line of ROW if it differs from BEFORE, that of the row before. */
+/* Prints the source line of ROW if it differs from BEFORE, the previous row's line. */
 static void annotate_print_line(const struct annotation *annotation,
 				const struct instruction_row *row,
 				const struct instruction_lines *lines,
@@ -156,7 +156,7 @@ static void annotate_print_rest(const struct instructions *instructions,
 			rest);
 }
 
-/* Why there is no code, after "the code of NAME". */
+/* Says why there is no code; continues "the code of NAME". */
 static const char *annotate_lack(enum annotation_lack lack)
 {
 	switch (lack) {

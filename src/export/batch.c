@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Batch mode; see batch.h. */
+/* Batch mode. */
 #include "config.h"
 
 #include "xtop/export/batch.h"
@@ -15,9 +15,9 @@
 #include "xtop/profile/frames.h"
 #include "xtop/query/line_expander.h"
 
-#define BATCH_POLL_S   0.05  /* between two looks for a signal or the end */
-#define BATCH_LINES_S  0.2   /* for source lines of a table that is not the last */
-#define BATCH_ANSWER_S 0.001 /* between two looks for a snapshot that was asked for */
+#define BATCH_POLL_S   0.05  /* interval of looking for a signal or the end */
+#define BATCH_LINES_S  0.2   /* wait for source lines of a table that is not the last */
+#define BATCH_ANSWER_S 0.001 /* interval of looking for a requested snapshot */
 
 static double batch_now_s(void)
 {
@@ -67,7 +67,7 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	return last;
 }
 
-/* From END_S on, and after a signal, the resolver has to hurry. */
+/* Makes the resolver hurry from END_S on, and after a signal. */
 static struct snapshot *batch_get(struct snapshot_slot *slot, struct control *control, double end_s)
 {
 	struct snapshot *snapshot;
@@ -120,7 +120,7 @@ static struct xtop_error *batch_print(const struct batch_settings *settings,
 	return error;
 }
 
-/* LAST: of all tables. Then source lines are waited for; before, the next table has them. */
+/* LAST: this is the last table, which waits for source lines. Other tables do without. */
 static struct xtop_error *batch_print_samples(const struct batch_settings *settings,
 					      const struct snapshot *snapshot, bool last,
 					      FILE *file)
@@ -146,7 +146,7 @@ struct xtop_error *batch_print_table(const struct batch_settings *settings,
 	return batch_print_samples(settings, snapshot, false, file);
 }
 
-/* The tables of one interval. SNAPSHOT is of the samples; LAST as above. */
+/* Prints the tables of one interval. SNAPSHOT has the samples. LAST: no more tables follow. */
 static struct xtop_error *batch_print_all(const struct batch_settings *settings,
 					  const struct snapshot *snapshot, bool last,
 					  struct control *control, double end_s, FILE *file)
@@ -156,7 +156,7 @@ static struct xtop_error *batch_print_all(const struct batch_settings *settings,
 
 	if (error || !settings->waits || (settings->json && !settings->waits_only))
 		return error;
-	/* What the resolver published at its end lies in the slot: it answers no more. */
+	/* The resolver has ended: its last snapshot is in the slot already. */
 	waits = snapshot->at_end ? snapshot_take(settings->waits)
 				 : batch_get(settings->waits, control, end_s);
 	if (waits)
@@ -205,7 +205,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		 * The session reports the error.
 		 */
 		done |= snapshot_get_run(snapshot)->recording_errno != 0;
-		/* The last snapshot came in the place of the one that was asked for. */
+		/* The last snapshot came instead of the one that was asked for. */
 		done |= snapshot->at_end;
 		error = batch_print_all(settings, snapshot, done, control, end_s, file);
 		snapshot_destroy(snapshot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report of a crashed guest as text (--crash); see export.h. */
+/* The report of a crashed guest as text (--crash). */
 #include "config.h"
 
 #include <stdio.h>

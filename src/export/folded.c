@@ -28,13 +28,13 @@
 
 struct folded_node {
 	const struct frame *frame;
-	uint32_t index; /* in the snapshot */
+	uint32_t index; /* index of the node in the snapshot */
 };
 
 struct folded_item {
 	const struct frame *frame;
-	char tail[24];   /* " COUNT", or ";" for the functions it called */
-	size_t first, n; /* the nodes with that name, in gathered */
+	char tail[24];   /* " COUNT", or ";" for the functions called */
+	size_t first, n; /* the nodes with the name, in gathered */
 };
 
 struct folded {
@@ -42,7 +42,7 @@ struct folded {
 	const struct snapshot_node *nodes;
 	bool addresses;
 	FILE *file;
-	double left; /* ticks that no line has yet; at most half a tick, also below 0 */
+	double left; /* ticks not printed yet, from -0.5 to 0.5 */
 	struct folded_node *gathered; /* two stacks: each step pushes, and pops at its end */
 	size_t n_gathered, gathered_capacity;
 	struct folded_item *items;
@@ -68,7 +68,7 @@ static bool folded_push_node(struct folded *folded, uint32_t index)
 	return true;
 }
 
-/* COUNT 0: the functions that were called. */
+/* COUNT is 0 for the functions called. */
 static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint64_t count)
 {
 	struct folded_item *item;
@@ -85,8 +85,8 @@ static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint
 }
 
 /*
- * TICKS as a whole number, which may be 0. What is rounded off goes into the next line, so that the
- * sum of all lines is right.
+ * Rounds TICKS to a whole number, which may be 0. The rest goes into the next line, so that the sum
+ * of all lines is right.
  */
 static uint64_t folded_round(struct folded *folded, double ticks)
 {
@@ -111,7 +111,7 @@ static int folded_compare_nodes(const void *pointer_a, const void *pointer_b, vo
 		      folded_text(folded, b->frame, buffer_b));
 }
 
-/* As strcmp() would compare name and tail joined. No tail is empty. */
+/* Compares names with their tails as strcmp() does. No tail is empty. */
 static int folded_compare_items(const void *pointer_a, const void *pointer_b, void *folded)
 {
 	const struct folded_item *a = pointer_a, *b = pointer_b;
@@ -205,7 +205,7 @@ static void folded_print(const struct folded *folded, const struct folded_item *
 
 static bool folded_step(struct folded *folded, size_t first, size_t n);
 
-/* Prints the lines of the nodes gathered from FIRST on, sorted. Their callers are the path. */
+/* Prints the sorted lines of the nodes gathered from FIRST on. The path has their callers. */
 static bool folded_print_gathered(struct folded *folded, size_t first)
 {
 	size_t items_from = folded->n_items, path_bytes = folded->path_bytes;
@@ -227,7 +227,7 @@ static bool folded_print_gathered(struct folded *folded, size_t first)
 	return ok;
 }
 
-/* Prints the lines below the N gathered nodes at FIRST. The text of their stacks is the path. */
+/* Prints the lines below the N gathered nodes at FIRST. The path has the text of their stacks. */
 static bool folded_step(struct folded *folded, size_t first, size_t n)
 {
 	size_t nodes_from = folded->n_gathered;
@@ -246,7 +246,7 @@ static const char *folded_cgroup(const struct folded *folded, const struct frame
 	return owner && *owner->cgroup ? owner->cgroup : "[no cgroup]";
 }
 
-/* As strcmp() would compare the groups' names with ';' behind them; then by the frames' names. */
+/* Compares groups' names with ';' appended as strcmp() does; then names of frames. */
 static int folded_compare_cgroups(const void *pointer_a, const void *pointer_b, void *pointer)
 {
 	const struct folded_node *a = pointer_a, *b = pointer_b;
@@ -263,7 +263,7 @@ static int folded_compare_cgroups(const void *pointer_a, const void *pointer_b, 
 	return (unsigned char)(*text_a ? *text_a : ';') - (unsigned char)(*text_b ? *text_b : ';');
 }
 
-/* Prints all lines. The children of the root, which is gathered, are gathered group by group. */
+/* Prints all lines. The root is gathered; its children are gathered group by group. */
 static bool folded_step_by_cgroup(struct folded *folded)
 {
 	size_t first = folded->n_gathered, end, next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A writer of gzip; see gzip.h. */
+/* A writer of gzip. */
 #include "config.h"
 
 #include "export/gzip.h"
@@ -37,13 +37,13 @@ void gzip_destroy(struct gzip *gzip)
 void gzip_begin(struct gzip *gzip, FILE *file)
 {
 	deflateReset(&gzip->stream);
-	if (gzip->quick) /* a reset undoes it */
+	if (gzip->quick) /* a reset restores the defaults */
 		deflateTune(&gzip->stream, GZIP_QUICK);
 	gzip->file = file;
 	gzip->n_waiting = 0;
 }
 
-/* Compresses what waits. FLUSH is Z_NO_FLUSH or Z_FINISH. */
+/* Compresses the waiting bytes. FLUSH is Z_NO_FLUSH or Z_FINISH. */
 static void gzip_compress(struct gzip *gzip, int flush)
 {
 	z_stream *stream = &gzip->stream;

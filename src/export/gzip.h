@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes into a stream as gzip (RFC 1952), by zlib. export.h has its life. Main's thread. */
+/* Writes gzip (RFC 1952) with zlib. export.h has gzip_create(). Main's thread. */
 #ifndef EXPORT_GZIP_H
 #define EXPORT_GZIP_H
 
@@ -16,11 +16,11 @@ struct gzip {
 	FILE *file;
 	bool quick;
 	z_stream stream;
-	size_t n_waiting; /* bytes in WAITING that zlib has not got yet */
+	size_t n_waiting; /* bytes in WAITING that zlib does not have yet */
 	unsigned char waiting[GZIP_BLOCK_BYTES], ready[GZIP_BLOCK_BYTES];
 };
 
-/* The next bytes are a file of their own. Failed writes are left to ferror(FILE). */
+/* Begins a new file. Failed writes are left to ferror(FILE). */
 void gzip_begin(struct gzip *gzip, FILE *file);
 void gzip_end(struct gzip *gzip); /* writes the rest */
 

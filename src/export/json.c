@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A writer of JSON; see json.h. Main's thread. */
+/* A writer of JSON. Main's thread. */
 #include "config.h"
 
 #include "export/json.h"
@@ -16,7 +16,7 @@ static void json_indent(struct json *json)
 		fprintf(json->file, "%s%*s", json->depth ? "\n" : "", (int)(2 * json->depth), "");
 }
 
-/* Writes what stands before a value: a comma if needed, and the name. */
+/* Writes a comma if needed, and the name of a value. */
 static void json_begin(struct json *json, const char *name)
 {
 	if (json->comma)
@@ -45,7 +45,7 @@ void json_close(struct json *json, char bracket)
 	json->comma = true;
 }
 
-/* By hand: a profile has millions of integers, and fprintf() takes ten times as long for each. */
+/* Without fprintf(), which takes ten times as long: a profile has millions of integers. */
 void json_u64(struct json *json, const char *name, uint64_t value)
 {
 	char digits[20];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prometheus' text format 0.0.4; see metrics_text.h. All series of one metric follow its HELP
+ * Prometheus' text format 0.0.4. All series of one metric follow its HELP
  * and TYPE. So the loops over metrics are the outer ones, and those over guests the inner ones.
  *
  *	# HELP xtop_samples_total Ticks that gave a sample.

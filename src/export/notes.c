@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines about a profile; see notes.h. doc/FORMATS lists them. Main's thread. */
+/* Lines about a profile, as in doc/FORMATS. Main's thread. */
 #include "config.h"
 
 #include "export/notes.h"
@@ -50,7 +50,7 @@ static void notes_add_sampling(struct notes *notes, const struct snapshot *snaps
 		  sampler->rate_asked_hz, (double)elapsed_ns / 1e9, 100 * sampler->stopped_share);
 }
 
-/* When the first sample was taken and the last one, on the clock that was asked for. */
+/* Puts the times of the first and the last sample, on the clock that was asked for. */
 static void notes_add_time(struct notes *notes, const struct snapshot *snapshot,
 			   enum clock_kind clock)
 {

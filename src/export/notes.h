@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the reader of a profile has to know besides the stacks: which guest, how it was sampled,
+ * Lines that a reader of a profile needs besides the stacks: the guest, how it was sampled, and
  * what was lost, cut short or has no name. Each format has a place for such lines.
  */
 #ifndef EXPORT_NOTES_H
@@ -11,7 +11,7 @@
 #define NOTES_MAX        16
 #define NOTES_LINE_BYTES 256
 
-/* "samples: 2187"; clean */
+/* such as "samples: 2187"; clean */
 struct notes {
 	size_t n;
 	char lines[NOTES_MAX][NOTES_LINE_BYTES];

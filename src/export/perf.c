@@ -90,7 +90,7 @@ static void perf_put_function(const struct perf *perf, const struct frame *frame
 	fprintf(perf->file, " (%s)\n", perf_module(perf, frame));
 }
 
-/* The screen's snapshots have lines themselves: for each function the one with most samples. */
+/* Snapshots of the screen have for each function the line with most samples. */
 static void perf_put_source(const struct perf *perf, uint32_t id)
 {
 	struct source_position source = source_find(perf->snapshot, perf->settings, id);
@@ -119,7 +119,7 @@ static void perf_put_frame(const struct perf *perf, uint32_t id)
 }
 
 struct perf_head {
-	const char *name; /* name of the thread, or else of the process */
+	const char *name; /* the thread's name, or else the process's */
 	const char *event;
 	uint32_t pid, tid, vcpu;
 	uint64_t time_ns, weight_ns;
@@ -130,7 +130,7 @@ static const char *perf_event(const struct snapshot *snapshot)
 	return snapshot->waits ? "wait" : "cpu-clock";
 }
 
-/* Microseconds, as perf prints them. */
+/* Prints microseconds as perf does. */
 static void perf_put_head(const struct perf *perf, const struct perf_head *head)
 {
 	fprintf(perf->file,
@@ -257,7 +257,7 @@ static struct xtop_error *perf_tell(const struct perf *perf, const struct logged
 			    clocks_name(clock), clocks_describe(clock));
 }
 
-/* *FIRST_NS: when the first sample was taken; untouched if there is none. */
+/* *FIRST_NS: time of the first sample; untouched if there is none. */
 static struct xtop_error *perf_put_recording(const struct perf *perf, uint64_t *first_ns)
 {
 	size_t n;
@@ -297,7 +297,7 @@ static void perf_put_builds(const struct perf *perf)
 	}
 }
 
-/* The first line is that of perf script --header: readers know the format by it. */
+/* The first line, as perf script --header prints it, tells readers the format. */
 static void perf_put_comments(const struct perf *perf)
 {
 	struct notes notes;
@@ -330,7 +330,10 @@ struct xtop_error *export_perf(const struct snapshot *snapshot,
 		error = perf_put_recording(&perf, &first_ns);
 	else
 		error = perf_put_snapshot(&perf, snapshot, 0, 0);
-	/* Some readers know no events, but keep tids apart: these are above all that Linux uses. */
+	/*
+	 * Some readers ignore events, but tell tids apart: these tids are above all that Linux
+	 * uses.
+	 */
 	if (!error && waits)
 		error = perf_put_snapshot(&perf, waits, PERF_PID_MAX_LIMIT, first_ns);
 	return error;

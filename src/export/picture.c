@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flame graphs in SVG; see picture.h. Main's thread. */
+/* Flame graphs in SVG. Main's thread. */
 #include "config.h"
 
 #include "export/picture.h"
@@ -15,7 +15,7 @@
 #include "xtop/base/hash.h"
 #include "xtop/query/selection.h"
 
-#define PICTURE_COLUMNS   (1 << 30) /* as narrow as a cell can get: a tick in a billion */
+#define PICTURE_COLUMNS   (1 << 30) /* so that a cell can be as narrow as a billionth */
 #define PICTURE_WIDTH     1180      /* pixels */
 #define PICTURE_MARGIN    10
 #define PICTURE_ROW       18
@@ -23,7 +23,7 @@
 #define PICTURE_CHARACTER 7.25      /* width of a character of the 12 px font */
 #define PICTURE_MAX_CELLS 3000      /* some 300 bytes each */
 
-/* Kinds of cells. Each has its class in the style sheet. */
+/* Kinds of cells; each is a class in the style sheet. */
 enum cell_kind { CELL_PROCESS, CELL_KERNEL, CELL_USER, CELL_LIBRARY, CELL_UNKNOWN, CELL_MARK };
 static const char cell_classes[] = { 'p', 'k', 'u', 'l', 'n', 't' };
 
@@ -122,14 +122,14 @@ static void put_character(char character, FILE *file)
 	}
 }
 
-/* Characters that mean something in HTML and XML are escaped. */
+/* Escapes the special characters of HTML and XML. */
 static void picture_put_text(const char *text, FILE *file)
 {
 	for (; *text; text++)
 		put_character(*text, file);
 }
 
-/* Writes as much of TEXT as fits into PIXELS. The last character tells whether text was cut. */
+/* Writes as much of TEXT as fits into PIXELS. A last character marks a text that was cut. */
 static void put_fitting(const char *text, double pixels, FILE *file)
 {
 	size_t room = (size_t)((pixels - 6) / PICTURE_CHARACTER), length = 0;
@@ -303,7 +303,7 @@ void picture_end(FILE *file)
 
 /* --- the profile for the script --------------------------------------------------------------- */
 
-/* What frames belong to: name and build-id. Each is known by the first frame that belongs to it. */
+/* Files of code, with name and build-id. The first frame of a file identifies the file. */
 struct picture_modules {
 	const struct picture *picture;
 	struct numbering numbering; /* numbers of the first frame of each file */
@@ -356,7 +356,7 @@ static void put_modules(struct json *json, const struct picture_modules *modules
 	json_close(json, ']');
 }
 
-/* Each frame is [name, kind, module], and has its source line behind, where that is known. */
+/* Writes each frame as [name, kind, module], with the source line behind if it is known. */
 static void put_frames(struct json *json, const struct numbering *numbering,
 		       struct picture_modules *modules)
 {

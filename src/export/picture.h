@@ -15,10 +15,10 @@ struct picture {
 	const struct snapshot *snapshot;
 	const struct export_settings *settings;
 	struct flame flame;
-	double whole; /* ticks */
+	double whole; /* what 100 % is, in ticks */
 };
 
-/* COPY: SNAPSHOT with the nodes that the filter leaves; it outlives the picture. */
+/* COPY becomes SNAPSHOT with the nodes that the filter leaves; it must outlive the picture. */
 struct xtop_error *picture_init(struct picture *picture, const struct snapshot *snapshot,
 				const struct export_settings *settings, struct snapshot *copy);
 void picture_deinit(struct picture *picture, struct snapshot *copy);
@@ -29,8 +29,8 @@ extern const char picture_script[];
 void picture_put(const struct picture *picture, FILE *file);
 void picture_end(FILE *file); /* "</svg>" */
 /*
- * "const profile = {...};" and "const waits = {...};" or null. Safe in HTML and in CDATA: they have
- * no '<', '>' and '&'.
+ * Writes "const profile = {...};" and "const waits = {...};", or null without waits. The text has
+ * no '<', '>' and '&', so that it is safe in HTML and in CDATA.
  */
 struct xtop_error *picture_put_profiles(const struct picture *picture, FILE *file);
 /* Writes HEAD, the text, and TAIL for each note (export/notes.h). */

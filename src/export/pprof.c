@@ -34,8 +34,8 @@ struct pprof_text {
 
 /* A file of code. Its id is 1 + its index in the array. */
 struct pprof_file {
-	const struct frame *frame; /* has its module and build-id */
-	uint64_t start, limit;     /* lowest and highest address of its locations */
+	const struct frame *frame; /* a frame with the file's module and build-id */
+	uint64_t start, limit;     /* lowest and highest address of the file's locations */
 };
 
 struct pprof {
@@ -43,9 +43,9 @@ struct pprof {
 	const struct export_settings *settings;
 	double ns_per_tick;
 	struct gzip *gzip;
-	struct proto_buffer message, pair; /* the one that is being made, and one inside it */
+	struct proto_buffer message, pair; /* the message being written, and a message inside it */
 	uint64_t numbers[SNAPSHOT_MAX_DEPTH + NOTES_MAX];
-	bool failed; /* out of memory */
+	bool failed; /* memory was out */
 
 	struct pprof_text *strings;
 	size_t n_strings, strings_capacity;
@@ -54,7 +54,7 @@ struct pprof {
 	struct hash_table mapping_index;
 	struct pprof_locations locations;
 	struct numbering functions; /* ids are one higher */
-	uint32_t *labels;    /* by frame of a process or thread: its string; 0: not met yet */
+	uint32_t *labels;    /* string of each process or thread, by frame; 0 if it has none yet */
 };
 
 /* --- strings ---------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static struct proto_buffer *pprof_begin(struct pprof *pprof)
 	return &pprof->message;
 }
 
-/* A message of two numbers inside that one. */
+/* Puts a message of two numbers inside the current one. */
 static void pprof_put_pair(struct pprof *pprof, uint32_t field, uint32_t first,
 			   uint64_t first_value, uint32_t second, uint64_t second_value)
 {
@@ -126,7 +126,7 @@ static void pprof_end(struct pprof *pprof, uint32_t field)
 
 /* --- files of code ---------------------------------------------------------------------------- */
 
-/* The file that FRAME lies in. A process without functions counts as a file: its control group. */
+/* The file of FRAME. For a process without functions, its control group counts as a file. */
 static const char *pprof_module(const struct pprof *pprof, const struct frame *frame)
 {
 	const struct owner *owner = frames_get_owner(pprof->snapshot->frames, frame);
@@ -148,7 +148,7 @@ static bool pprof_is_mapping(const void *context, uint32_t index)
 	       strcmp(pprof_module(key->pprof, frame), pprof_module(key->pprof, key->frame)) == 0;
 }
 
-/* The id of the mapping of FRAME's file. 0: the file is not known, or out of memory. */
+/* The id of the mapping of FRAME's file; 0 if the file is unknown or memory is out. */
 static uint64_t pprof_find_or_add_mapping(struct pprof *pprof, const struct frame *frame)
 {
 	const struct pprof_file_key key = { pprof, frame };
@@ -207,7 +207,7 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* The innermost line first. */
+/* Writes the innermost line first. */
 static void pprof_put_location(struct pprof *pprof, uint32_t number)
 {
 	const struct pprof_place *location = &pprof->locations.list[number - 1];
@@ -229,7 +229,7 @@ static void pprof_put_location(struct pprof *pprof, uint32_t number)
 	pprof_end(pprof, PPROF_PROFILE_LOCATION);
 }
 
-/* What is inlined has no mark in its name: readers see that by its line. */
+/* Names of inlined functions have no mark: readers see from the lines that they are inlined. */
 static uint64_t pprof_add_name(struct pprof *pprof, const struct frame *frame)
 {
 	return pprof_add_string(pprof, frame->name,
@@ -282,14 +282,14 @@ static void pprof_put_label(struct pprof *pprof, uint64_t key, uint32_t frame)
 	pprof_put_pair(pprof, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR, *text);
 }
 
-/* The keys of labels, and where the two values of a sample stand among those of its message. */
+/* The keys of labels, and the position of a profile's two values among those of a sample. */
 struct pprof_samples {
 	uint64_t process, thread;
 	size_t first, n_values;
 	double ns_per_tick;
 };
 
-/* The ids of the stack's locations, innermost first. Returns how many. */
+/* Lists the ids of the stack's locations, innermost first. Returns how many. */
 static size_t pprof_find_locations(struct pprof *pprof, const struct stack *stack)
 {
 	const struct frames *frames = pprof->snapshot->frames;
@@ -371,8 +371,8 @@ static void pprof_put_type(struct pprof *pprof, uint64_t type, uint64_t unit)
 }
 
 /*
- * A sample has two values: how many samples it stands for, and their time, the default. With the
- * waits it has two more. Those that are not of its profile are 0.
+ * A sample has two values: the number of samples and their time, the default. With waits a sample
+ * has two more values. The values of the other profile are 0.
  */
 static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 {
@@ -403,7 +403,7 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 	gzip_write(pprof->gzip, profile->bytes, profile->n);
 }
 
-/* What the samples are made of. False: out of memory. */
+/* Prepares the tables that samples refer to. Returns false if memory is out. */
 static bool pprof_put_tables(struct pprof *pprof)
 {
 	char(*build_ids)[BUILD_ID_TEXT_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The locations of a pprof file; see pprof_locations.h. Main's thread. */
+/* The locations of a pprof file. Main's thread. */
 #include "config.h"
 
 #include "export/pprof_locations.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The locations of a pprof file. A location is a function; or a function that a compiler has
- * inlined, and the location of the function around it. It has one line for each of them.
+ * The locations of a pprof file. A location is a function, or an inlined function together with the
+ * location of the function around it. A location has one line for each of its functions.
  */
 #ifndef EXPORT_PPROF_LOCATIONS_H
 #define EXPORT_PPROF_LOCATIONS_H
@@ -13,18 +13,18 @@
 
 struct pprof_place {
 	uint32_t frame;
-	uint32_t outer; /* the number of the location around it; 0: it is not inlined */
+	uint32_t outer; /* number of the location around; 0 if the function is not inlined */
 };
 
 struct pprof_locations {
-	struct pprof_place *list; /* by number, from 1 on */
+	struct pprof_place *list; /* locations by number, from 1 on */
 	size_t n, capacity;
-	uint32_t *alone; /* by frame: its number, if it is not inlined; 0: none yet */
+	uint32_t *alone; /* numbers of frames that are not inlined, by frame; 0: none yet */
 	struct hash_table inlined;
-	bool failed;     /* out of memory: some have the number 0, so the file must not be used */
+	bool failed;     /* memory was out: some numbers are 0, so the file must not be used */
 };
 
-/* N_FRAMES: ids of frames are below. */
+/* Ids of frames are below N_FRAMES. */
 bool pprof_locations_init(struct pprof_locations *locations, uint32_t n_frames);
 void pprof_locations_deinit(struct pprof_locations *locations);
 uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, uint32_t outer);

@@ -46,7 +46,7 @@ static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope,
 	return NULL;
 }
 
-/* *SUMP: the sum of all weights, in ns. */
+/* *SUMP becomes the sum of all weights, in ns. */
 static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope,
 						 const struct snapshot *snapshot, uint64_t *sump)
 {
@@ -70,7 +70,7 @@ static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope,
 	return NULL;
 }
 
-/* WHAT stands behind the guest's name; "": nothing. */
+/* WHAT is appended to the guest's name; may be "". */
 static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope,
 						 const struct snapshot *snapshot, const char *what)
 {

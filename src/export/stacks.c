@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks the stacks of a snapshot; see stacks.h. Main's thread. */
+/* Walks the stacks of a snapshot. Main's thread. */
 #include "config.h"
 
 #include "export/stacks.h"
@@ -25,7 +25,7 @@ void stacks_deinit(struct stacks *stacks)
 	free(stacks->copy);
 }
 
-/* Splits the path of N frames into process, thread and the functions. */
+/* Splits the path of N frames into process, thread and functions. */
 static void stacks_split(const struct stacks *stacks, size_t n, struct stack *stack)
 {
 	const struct frames *frames = stacks->snapshot->frames;

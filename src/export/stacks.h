@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stacks of a snapshot that have weight, one after the other, as most formats want them. */
+/* A walk through the stacks of a snapshot that have weight, for most formats. */
 #ifndef EXPORT_STACKS_H
 #define EXPORT_STACKS_H
 
@@ -11,32 +11,32 @@
  * has its own id.
  */
 struct stack {
-	uint32_t process, thread; /* FRAME_NONE: none */
+	uint32_t process, thread; /* FRAME_NONE if unknown */
 	const uint32_t *frames;   /* outermost first: functions and marks */
 	const uint32_t *whole;    /* process and thread, then these frames */
 	size_t n, n_whole;
 	uint64_t samples;
-	double ticks; /* since start or reset */
+	double ticks; /* weight since start or reset */
 };
 
 struct stacks {
 	const struct snapshot *snapshot;
 	const struct snapshot_node *nodes;
-	struct snapshot_node *copy; /* the nodes that the filter leaves; NULL without a filter */
+	struct snapshot_node *copy; /* nodes that the filter leaves; NULL without a filter */
 	bool addresses, lines;
 	size_t next; /* index of the next node */
-	uint32_t path[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, the root left out */
+	uint32_t path[SNAPSHOT_MAX_DEPTH + 1]; /* frames by depth, without the root */
 };
 
 struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *snapshot,
 			       const struct export_settings *settings);
 void stacks_deinit(struct stacks *stacks);
-/* False: there are no more. *STACK lives until the next call. The same stack may come twice. */
+/* Returns false behind the last stack. *STACK is valid until the next call. Stacks may repeat. */
 bool stacks_next(struct stacks *stacks, struct stack *stack);
 
 /*
- * Where most of the weight of FRAME is in its source, as the snapshot or the waits of SETTINGS
- * know. LINE 0: not known. The file's name is the first FILE_BYTES of FILE.
+ * The source line with most of the weight of FRAME, from the snapshot or from the waits of
+ * SETTINGS. LINE is 0 if it is unknown. The file's name is the first FILE_BYTES of FILE.
  */
 struct source_position {
 	const char *file;
@@ -46,16 +46,16 @@ struct source_position {
 struct source_position source_find(const struct snapshot *snapshot,
 				   const struct export_settings *settings, uint32_t frame);
 
-/* Numbers for the frames that a file has, from 0 on, in the order in which they are asked for. */
+/* Numbers for the frames of a file, from 0 on, in the order of the first requests. */
 struct numbering {
-	uint32_t *numbers; /* by frame: 1 + its number; 0: none yet */
-	uint32_t *frames;  /* by number */
+	uint32_t *numbers; /* 1 + the number of each frame, by frame; 0: none yet */
+	uint32_t *frames;  /* frames by number */
 	size_t n, capacity;
-	bool failed;       /* out of memory: some frames have another's number */
+	bool failed;       /* memory was out: some frames have the number of another frame */
 };
 
 bool numbering_init(struct numbering *numbering, const struct snapshot *snapshot);
-/* Room for the frames of the waits, too. */
+/* Makes room for the frames of the snapshot and of the waits. */
 bool numbering_init_both(struct numbering *numbering, const struct snapshot *snapshot,
 			 const struct export_settings *settings);
 void numbering_deinit(struct numbering *numbering);
@@ -71,8 +71,8 @@ static inline uint32_t stacks_n_frames(const struct snapshot *snapshot,
 }
 
 /*
- * How long a tick is: 1 s where nobody knows the rate. In a snapshot of a run it is known; a tick
- * of waits is a millisecond.
+ * The length of a tick: 1 s if the rate is unknown. Snapshots of a run know the rate; a tick of
+ * waits is a millisecond.
  */
 static inline double stacks_ns_per_tick(const struct snapshot *snapshot)
 {

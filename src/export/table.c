@@ -49,7 +49,7 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 	putc('\n', file);
 }
 
-/* How many cells TEXT takes: one for each character (clean UTF-8). */
+/* The width of TEXT, clean UTF-8: one cell for each character. */
 static size_t table_cells(const char *text)
 {
 	size_t cells = 0;
@@ -59,7 +59,7 @@ static size_t table_cells(const char *text)
 	return cells;
 }
 
-/* The cell's text: runs of spaces become one space, and leading spaces go. */
+/* Makes one space of each run of spaces, and removes leading spaces. */
 static void table_cell(const struct column *column, const struct column_context *context,
 		       const struct function_row *row, char cell[COLUMN_CELL_BYTES])
 {
@@ -74,7 +74,7 @@ static void table_cell(const struct column *column, const struct column_context 
 
 #define TABLE_PAD 60 /* a longer cell pushes the rest of its line to the right */
 
-/* The width of COLUMN over all rows that are printed; 0: not shown. */
+/* The width of COLUMN in all rows printed; 0 if the column is not shown. */
 static size_t table_width(const struct column *column, const struct table_rows *rows)
 {
 	char cell[COLUMN_CELL_BYTES];

@@ -50,7 +50,7 @@ static void table_put_row(struct json *json, const struct column_context *contex
 	json_close(json, '}');
 }
 
-/* When the table was made. Nobody knows that of a profile file. */
+/* Puts the time of the table, which is unknown for a profile file. */
 static void table_put_time(struct json *json, const struct snapshot *snapshot,
 			   enum clock_kind clock)
 {

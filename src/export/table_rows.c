@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of a table of functions in batch mode; see table_rows.h. */
+/* The rows of a table of functions in batch mode. */
 #include "config.h"
 
 #include "export/table_rows.h"

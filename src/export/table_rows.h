@@ -8,7 +8,7 @@
 struct table_rows {
 	struct function_table table;
 	struct column_context context; /* what cells need besides the row */
-	size_t n;                      /* number of rows that are printed, the first ones */
+	size_t n;                      /* how many of the first rows are printed */
 };
 
 /* The functions of SNAPSHOT, sorted as OPTIONS say. ROWS must not move: CONTEXT points to TABLE. */
@@ -16,7 +16,7 @@ struct xtop_error *table_rows_init(struct table_rows *rows, const struct snapsho
 				   const struct table_options *options);
 void table_rows_deinit(struct table_rows *rows);
 
-/* What JSON calls functions of that kind: "kernel", ... (doc/FORMATS) */
+/* The kind of a function in JSON: "kernel", ... (doc/FORMATS) */
 const char *table_kind(enum frame_kind kind);
 
 #endif

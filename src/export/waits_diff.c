@@ -28,12 +28,12 @@
 
 #define WAITS_DIFF_JSON_VERSION 1
 #define WAITS_DIFF_MAX_CELLS    4
-#define WAITS_DIFF_LEAST        0.005 /* what is less prints as no difference */
+#define WAITS_DIFF_LEAST        0.005 /* smaller differences would print as 0.00 */
 
 enum waits_side { WAITS_OLD, WAITS_NEW, N_WAITS_SIDES };
 
 struct waits_diff_row {
-	/* What is compared: strings of the snapshots, or constants; "": not known. */
+	/* The cells that identify a row: strings of snapshots, or constants; "" if unknown. */
 	const char *cells[WAITS_DIFF_MAX_CELLS];
 	double mean[N_WAITS_SIDES];
 	uint64_t longest_ns[N_WAITS_SIDES];
@@ -44,7 +44,7 @@ struct waits_diff;
 /* One table. */
 struct waits_diff_kind {
 	const char *header;      /* above the cells */
-	const char *list;        /* in JSON: the name of the array */
+	const char *list;        /* name of the array in JSON */
 	const char *names[WAITS_DIFF_MAX_CELLS]; /* there, of the cells; NULL: there are fewer */
 	struct xtop_error *(*add)(struct waits_diff *diff, enum waits_side side,
 				  const struct snapshot *snapshot);
@@ -57,7 +57,7 @@ struct waits_diff {
 	bool failed;
 };
 
-/* A row with what the caller knows of one side; NULL: out of memory. */
+/* Adds a row for the caller to fill in. Returns NULL if memory is out. */
 static struct waits_diff_row *waits_diff_add(struct waits_diff *diff, enum waits_side side,
 					     double mean, uint64_t longest_ns)
 {
@@ -129,7 +129,7 @@ static const struct waits_diff_kind waits_diff_sites = {
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
-/* An address says something of one boot only: locks without a name count by their kind. */
+/* Addresses differ between boots, so locks without a name are summed up by kind. */
 static struct xtop_error *waits_diff_add_locks(struct waits_diff *diff, enum waits_side side,
 					       const struct snapshot *snapshot)
 {

@@ -18,14 +18,14 @@
 struct sample_log;
 
 /*
- * What pprof files are compressed with. Who writes one after the other keeps it: the system would
- * clear 100 pages for each otherwise. QUICK: zlib's level 1. NULL: out of memory.
+ * The compressor of pprof files. A writer of many files keeps one, because the system would clear
+ * 100 pages for each. QUICK: zlib's level 1. Returns NULL if memory is out.
  */
 struct gzip;
 struct gzip *gzip_create(bool quick);
 void gzip_destroy(struct gzip *gzip); /* NULL allowed */
 
-/* What a file says besides what the snapshot has. Texts may have any bytes. */
+/* The contents of a file besides the snapshot. Texts may have any bytes. */
 struct export_settings {
 	const struct filter *filter; /* NULL: all stacks */
 	bool addresses;              /* unnamed functions as 0xADDR */
@@ -64,7 +64,7 @@ struct export_format {
 	export_write_fn *write;
 };
 
-/* NULL: no format has that name. */
+/* Returns NULL if no format has that name. */
 const struct export_format *export_find_format(const char *name);
 /* The format that the ending of PATH asks for; folded stacks if it asks for none. */
 const struct export_format *export_find_ending(const char *path);
@@ -74,8 +74,8 @@ const struct export_format *export_find_ending_or(const char *path,
 /* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
 bool export_knows_ending(const char *path);
 /*
- * settings->wall_ns as the clocks of SNAPSHOT tell it: by the guest's time of day if CLOCK is that
- * one. 0: they do not.
+ * settings->wall_ns by the clocks of SNAPSHOT: the guest's time of day if CLOCK asks for that one,
+ * else UTC. 0 if the snapshot does not know the time.
  */
 uint64_t export_wall_ns(const struct snapshot *snapshot, enum clock_kind clock);
 /* "folded, pprof, ...", for messages. */
@@ -95,15 +95,15 @@ export_write_fn export_html;
 /* --- table.c: what batch mode prints at each interval ----------------------------------------- */
 
 struct table_options {
-	const char *title;           /* domain, type, ...: clean */
-	enum clock_kind clock;       /* on which times are told */
+	const char *title;           /* domain, type, ...; clean */
+	enum clock_kind clock;       /* the clock that tells times */
 	const struct column *sort;
 	const struct filter *filter; /* NULL: none */
 	bool totals;                 /* percents of all samples since start, not of live weights */
 	bool addresses;
 	size_t max_rows;             /* 0: all */
 };
-/* A short head, then the table of functions. */
+/* Prints a short head, then the table of functions. */
 struct xtop_error *export_table(const struct snapshot *snapshot,
 				const struct table_options *options, FILE *file);
 
@@ -111,15 +111,15 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 struct xtop_error *export_waits_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file);
 
-/* locks_table.c: the forest of locks, of the same SNAPSHOT. Nothing where no tasks are known. */
+/* locks_table.c: the forest of locks in SNAPSHOT. Prints nothing if no tasks are known. */
 struct xtop_error *export_locks_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file);
 
-/* waits_json.c: both of these as one JSON object on one line. */
+/* waits_json.c: the tables of waits and locks as one JSON object on one line. */
 struct xtop_error *export_waits_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file);
 
-/* waits_diff.c: both of these of two snapshots, side by side. Names are clean. */
+/* waits_diff.c: the waits and locks of two snapshots, side by side. Names are clean. */
 struct waits_diff_options {
 	const char *base_name, *now_name;
 	bool all_rows; /* not only those that differ */
@@ -143,7 +143,7 @@ struct diff_table_options {
 void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,
 		 const struct diff_table_options *options, FILE *file);
 
-/* diff_json.c: the same as one JSON object on one line. */
+/* diff_json.c: the table of --diff as one JSON object on one line. */
 void export_diff_json(const struct diff_side *now, const struct diff_side *base,
 		      const struct diff *diff, const struct diff_table_options *options,
 		      FILE *file);
