@@ -456,7 +456,8 @@ static bool publisher_turn(struct publisher *publisher)
 		else if (all)
 			publisher_end_guest(publisher, i);
 	}
-	publisher_report_status(publisher, false);
+	if (publisher->push)
+		publisher_report_status(publisher, false);
 	publisher_keep_budget(publisher, now_ns);
 	publisher->collector.host = &publisher->host_budget;
 	metrics_collector_turn(&publisher->collector,
