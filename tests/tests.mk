@@ -333,12 +333,16 @@ check_PROGRAMS += \
 	tests/screens/test_pair \
 	tests/screens/test_range \
 	tests/screens/test_profile \
+	tests/screens/test_prompts \
 	tests/screens/test_replay_source \
 	tests/screens/test_screens \
 	tests/screens/test_throttled \
 	tests/screens/test_views \
 	tests/screens/test_waits \
 	tests/screens/test_ways \
+	tests/screens/test_domains \
+	tests/screens/test_frozen \
+	tests/screens/test_search \
 	tests/lines/test_source_cache \
 	tests/cli/test_hardened \
 	tests/cli/test_option_lists \

@@ -130,4 +130,13 @@ static inline int scene_cursor_line(struct scene *scene, char *line, size_t size
 	return at ? row : -1;
 }
 
+/* Adds COUNT samples of STACK, and shows the next picture. */
+static inline void scene_refresh(struct scene *scene, const char *stack, uint32_t count)
+{
+	if (count)
+		fixture_add(&scene->fixture, stack, count);
+	scene->ui->now_ns += SECOND;
+	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
+}
+
 #endif
