@@ -11,7 +11,7 @@
  *
  *   INFO  struct recording_chunk_info     once, before the first SMPL
  *   SYMS  struct recording_chunk_symbols  one for each image, before the first SMPL
- *   TABL  an ELF file                     the unwind tables of the image of the SYMS just before
+ *   TABL  an ELF file                     the unwind tables of the image in the SYMS before
  *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL, POLL or WAIT
  *                                         reads it
  *   TIME  u64 ns                          what memory_now_ns() returned for the next SMPL, POLL or
@@ -44,7 +44,7 @@
 #include "xtop/sample/sample.h"
 #include "xtop/symbol/symbol.h"
 
-#define RECORDING_MAGIC "XTOPREC\n" /* no NUL; the line end tells a text-mode copy */
+#define RECORDING_MAGIC "XTOPREC\n" /* no NUL; a text-mode copy changes the line end */
 #define RECORDING_MAGIC_BYTES 8
 #define RECORDING_VERSION 3
 #define RECORDING_VERSION_NO_WEIGHT 2 /* the last version without sample.weight */
@@ -72,7 +72,7 @@
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
 #define RECORDING_MAX_CLOCKS_BYTES 256
-/* Pages of guest memory at a time: 64 MiB. page_mirror.c makes room for more. */
+/* Pages of guest memory that are kept at a time: 64 MiB. page_mirror.c makes room for more. */
 #define RECORDING_MAX_PAGES LIMIT(16384, 64)
 /* The largest SYMS has each symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
@@ -132,8 +132,8 @@ struct recording_chunk_symbols {
  * the page was not there before. A page without lines is not there any more.
  *
  * The guest runs while its memory is read, so a page that is read twice for one sample may have
- * changed in between. The second read has found a change. This change and all later ones for that
- * sample hold from the read number READ on.
+ * changed in between. If the second read has found a change, this change and all later ones for
+ * that sample take effect at the read number READ.
  */
 struct recording_page {
 	uint64_t frame;

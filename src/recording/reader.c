@@ -287,7 +287,7 @@ static bool reader_check_vcpus(const struct recording_reader *reader, const stru
 	return true; /* sample_check() found each number at most once: there are at most n_vcpus */
 }
 
-/* Returns the sample; NULL if it is refused. *SIZE_BYTESP: of the payload, then of the sample. */
+/* NULL: the sample is refused. *SIZE_BYTESP: size of the payload, on return of the sample. */
 static const struct sample *reader_check_sample(struct recording_reader *reader,
 						size_t *size_bytesp)
 {

@@ -27,7 +27,7 @@ struct replay {
 	uint64_t last_ns;    /* time of the last sample, as the file has it */
 	uint64_t moment_ns;  /* elapsed_ns at the last note of the counters */
 	uint64_t elapsed_ns; /* since the first sample, on the replay's clock */
-	uint32_t period_ns;  /* period of the first sample, which stands for the time before, too */
+	uint32_t period_ns;  /* period of the first sample, assumed for the time before it, too */
 	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
 	struct sampler_counts counts;
 };

@@ -2,7 +2,7 @@
 /*
  * The control block; see control.h. A sealed memfd, shared over fork() or handed over.
  *
- * All fields are relaxed atomics: a reader may see one counter a tick older than the next. Two
+ * All fields are relaxed atomics: a reader may see one counter a tick older than another. Two
  * things are ordered. The message is there before the state that announces it. The words of struct
  * linux_stacks belong together: their sequence number is odd while they are written, and another
  * number afterwards.

@@ -15,7 +15,7 @@
 #include "xtop/memory/frame_cache.h"
 #include "xtop/memory/walk.h"
 
-/* No kernel has larger numbers. All are multiples of 8. */
+/* Limits of the numbers in struct linux_stacks: no kernel has larger ones. */
 #define STACKS_MAX_BYTES  4096
 #define STACKS_MAX_STRUCT 32768 /* a task_struct has 9 to 14 KiB */
 

@@ -18,8 +18,8 @@ bool copier_open(struct copier *copier, const struct guest *guest, struct contro
 void copy_poll_stacks(struct copier *copier);
 
 /*
- * In the stop: copies to TO the live part, as far as it is known, of the stacks of a vCPU with
- * REGS. USER: the vCPU ran user code. TO has room for SAMPLE_MAX_STACKS heads and
+ * In the stop: copies the known live part of a vCPU's stacks to TO. REGS are the vCPU's registers.
+ * USER: the vCPU ran user code. TO has room for SAMPLE_MAX_STACKS heads and
  * SAMPLE_STACK_LIMIT_BYTES. A page that is not mapped yet ends the copy of its stack.
  */
 void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,

@@ -15,7 +15,7 @@ void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers 
 }
 
 /*
- * Reads the distance of VCPU's variables from their addresses, on arm64. Linux numbers CPUs there
+ * On arm64: reads what is added to a per-CPU variable's address on VCPU. Linux numbers CPUs there
  * as Xen numbers vCPUs: in the order of the device tree that Xen makes (Linux
  * arch/arm64/kernel/smp.c, of_parse_and_init_cpus()).
  */

@@ -34,7 +34,7 @@ piece_writer_map(struct piece_writer *writer, struct memory_root root, uint64_t 
 	return result == WALK_OK ? CUT_NONE : piece_writer_miss(writer, result);
 }
 
-/* Finds the page that holds ADDRESS, for writer->seen. The page is valid until the next call. */
+/* Sets writer->seen to the page that holds ADDRESS. The page is valid until the next call. */
 static inline __attribute__((always_inline)) enum sample_cut
 piece_writer_find_page(struct piece_writer *writer, struct memory_root root, uint64_t address)
 {

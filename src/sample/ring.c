@@ -29,7 +29,7 @@
 #include "xtop/base/cleanup.h"
 
 #define RING_CACHE_LINE 64
-/* Largest page of the machines that xtop runs on: what is mapped behind it begins at a page. */
+/* The largest page size of all machines that xtop runs on: the ring's bytes begin at a page. */
 #define RING_HEAD_BYTES 65536
 #define RING_MAX_BYTES  (1LL << 32)
 #define RING_SLOW_BYTES (1U << 20)

@@ -146,8 +146,8 @@ void run_time_reset(struct run_time *run_time)
 #define XEN_CLOCK_STEP_NS  100000000
 #define XEN_CLOCK_SLOW_NS  1000000000 /* while nobody needs the guest's clocks */
 #define XEN_CLOCK_TRIES    4
-#define XEN_CLOCK_SHORT_NS 20000  /* good enough: no more tries */
-#define XEN_CLOCK_LONG_NS  500000 /* 0.25 ms wrong at most; longer answers are not used */
+#define XEN_CLOCK_SHORT_NS 20000  /* an answer this fast ends the tries */
+#define XEN_CLOCK_LONG_NS  500000 /* slower answers are not used: 0.25 ms wrong at most */
 
 /*
  * Compares Xen's system time with dom0's clock.

@@ -11,8 +11,8 @@
  * State. A sample stands for the time until the next sample, and each vCPU has an account of that
  * time:
  *
- *         the vCPU ran until the next sample       + the time that it ran         the sample has
- * said that it is running   - the time until the next sample
+ *	the vCPU ran until the next sample       + the time that it ran
+ *	the sample has said that it is running   - the time until the next sample
  *
  * A vCPU that the look finds waiting counts as running while its account is not negative. So over
  * many samples the share of RUNNING is the share of time that the vCPU ran. The other samples of a
@@ -22,8 +22,10 @@
  * Waiting. Xen does not tell dom0 how long a vCPU waited, but it tells the vCPU itself. Linux keeps
  * what Xen tells in a per-CPU variable, xen_runstate (drivers/xen/time.c):
  *
- *         struct vcpu_runstate_info (Xen 4.17 public/vcpu.h)        0   4   state           8   8
- * when it began           16  32  time in each state, in ns: running, runnable, blocked, offline
+ *	struct vcpu_runstate_info (Xen 4.17 public/vcpu.h)
+ *	  0   4   state
+ *	  8   8   when it began
+ *	  16  32  time in each state, in ns: running, runnable, blocked, offline
  *
  * Xen updates the variable when it gives the vCPU a physical CPU, so a wait shows once it is over.
  * The guest can write there, too, so the waiting time is at most the time in which the vCPU did not
@@ -46,7 +48,7 @@ struct run_time {
 		bool was_told;         /* told_ns could be read at the last sample */
 		int64_t account_ns;    /* the vCPU's account */
 		double waits, sleeps;  /* recent samples in which the vCPU waited or slept */
-		double ahead_ns;       /* times.waited_ns is too large by this, as is known now */
+		double ahead_ns;       /* by how much times.waited_ns is known to be too large */
 		enum vcpu_state state; /* state in the last sample */
 	} vcpus[GUEST_MAX_VCPUS];
 };

@@ -59,8 +59,8 @@ void sample_cache_hold_pages(const struct sample_cache *cache, unsigned vcpu,
 			     struct copier *copier);
 /*
  * Before a stop: whether the cached stacks of VCPU can serve for the next sample. Returns CPU_NS,
- * the time that the vCPU has run until the look; the stacks serve if it does not run any more until
- * the stop. Returns 0 if they cannot serve. Maps pages if necessary.
+ * the time that the vCPU has run until the look; the stacks serve if the vCPU does not run between
+ * look and stop. Returns 0 if they cannot serve. Maps pages if necessary.
  */
 uint64_t sample_cache_find(const struct sample_cache *cache, unsigned vcpu, uint64_t cpu_ns,
 			   struct copier *copier);

@@ -40,20 +40,20 @@
  */
 #define SAMPLER_MAPS_PER_S     5000
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
-/* If each of so many looks finds the guest paused, an administrator has paused it. */
+/* If this many looks in a row find the guest paused, an administrator has paused it. */
 #define SAMPLER_PAUSED_LOOKS   4
 #define SAMPLER_PAUSED_LOOK_NS 500000                     /* between these looks */
 #define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
 /*
- * A sample of a Linux guest may wait in the ring for this time. The files of all programs of a
- * server, which are read when their processes are first seen, take 2 s of the deterministic lab.
+ * A sample of a Linux guest may wait in the ring for this time. A program's files are read when its
+ * process is first seen. In the deterministic lab this takes 2 s for all programs of a server.
  */
 #define SAMPLER_BEHIND_NS 2000000000
 /* The ring has room for SAMPLER_BEHIND_NS. 400 samples of a vCPU, 2 s at 200 Hz, have 4 MiB. */
 #define SAMPLER_STACK_BYTES    (10 << 10) /* stacks of a vCPU; more bytes are rare */
 #define SAMPLER_RING_MIN_BYTES (1 << 20)
 #define SAMPLER_RING_MAX_BYTES (4 << 20)
-#define SAMPLER_RING_SAMPLES   4 /* so many samples of the largest size fit in any case */
+#define SAMPLER_RING_SAMPLES   4 /* this many samples of the largest size always fit */
 
 size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 {

@@ -52,9 +52,9 @@ struct sampler {
 	struct sample head;
 	bool missed_pages; /* a stack was cut at a page not mapped yet */
 	bool stopped_once; /* this sampler has stopped the guest before */
-	/* The resolver must read the ring's bytes up to WAITING_TO; when that was first noticed. */
+	/* The ring's bytes up to WAITING_TO wait for the resolver, at least since WAITING_NS. */
 	uint64_t waiting_to, waiting_ns;
-	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns; /* when each was last done */
+	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns; /* times of these events */
 	uint64_t earlier_cpu_ns, earlier_maps; /* counters of the samplers before this one */
 	struct sampler_counts counts;
 };

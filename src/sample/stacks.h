@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: what all code has in common that chooses which stacks of one vCPU are copied.
+ * Private to sample/: what all code that chooses the stacks of a vCPU to copy has in common.
  * What holds for Linux on every processor is here. stacks_x86.h and stacks_x86.c know the registers
  * and the entry code of x86-64, stacks_arm64.h and stacks_arm64.c those of arm64, stacks_32.h and
  * the two files beside it kernels of 32 bits. copy.c calls them. Sampler's thread.
@@ -16,7 +16,7 @@
 #include "xtop/sample/sample.h"
 #include "xtop/xen/guest.h"
 
-#define COPY_UNKNOWN_BYTES 4096 /* copied of a stack whose end is not known */
+#define COPY_UNKNOWN_BYTES 4096 /* bytes copied of a stack whose end is not known */
 
 /* A task of a Linux guest that ran a moment before the stop. */
 struct copy_task {

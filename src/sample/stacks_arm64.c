@@ -180,7 +180,10 @@ static uint64_t arm64_read_tables(struct copy *copy, uint64_t task)
 	return stacks_read_tables(copy, task + copy->copier->stacks.task_mm);
 }
 
-/* Uses the task's tables if TTBR0 is empty. A sample has a frame, so they must begin a page. */
+/*
+ * Uses the task's tables if TTBR0 is empty. A sample names tables by their frame, so the tables
+ * must begin at a page.
+ */
 static void arm64_use_task_tables(struct copy *copy)
 {
 	uint64_t table;
@@ -293,7 +296,7 @@ void stacks_arm64_map_task(struct copy *copy, const struct copy_task *running)
 	copy->own.arm64.table0 = running->cr3;
 	if (!running->cr3 || arm64_copy_saved_user(copy) == CUT_NONE)
 		return;
-	/* By now the code may have called or returned a little. */
+	/* The code may have called or returned since then: map the page on either side, too. */
 	end = copy->writer.end;
 	if (arm64_read_saved(copy, PT_ARM64_PSTATE, &pstate) &&
 	    arm64_read_saved(copy, pt_regs_arm64_sp(pstate), &sp))

@@ -187,8 +187,8 @@ static uint64_t go_find_frame(const struct go_thread *thread)
 #define GO_BELOW_FRAME_BYTES 64
 
 /*
- * Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. HAS_OUTER: the only
- * STACK_GO_OUTER of a vCPU is already there: a signal has interrupted that stack.
+ * Adds the goroutine's stack. The thread is on g0's stack, or on a stack of C. HAS_OUTER: a
+ * signal has interrupted that stack, so the vCPU already has its only STACK_GO_OUTER.
  */
 static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 {
@@ -212,8 +212,8 @@ static void go_add_goroutine(struct go_thread *thread, bool has_outer)
 
 /*
  * Go's heap has all structures (Go src/runtime/malloc.go) but m0 and g0 of the first thread
- * (proc.go). These two are data of the program, which lies below 4 GiB unless it was built to lie
- * anywhere.
+ * (proc.go). These two are data of the program, which lies below 4 GiB unless the program is
+ * position-independent.
  */
 #define GO_HEAP_SHIFT 32
 
@@ -251,9 +251,9 @@ static bool go_is_whole(const struct go_thread *thread, uint64_t address)
 /*
  * Guesses whether a thread with a new stack at ADDRESS runs Go, before the resolver tells. Decoding
  * the first sample of a process takes a while, and meanwhile the next samples would lack their
- * other stack. A process without Go that was built to lie anywhere costs no page that is not copied
- * anyway: the word below the thread pointer is read only where the stack ends there, or where a
- * program below 4 GiB runs.
+ * other stack. For a position-independent program without Go the guess needs only pages that are
+ * copied anyway: the word below the thread pointer is read only where the stack ends there, or
+ * where a program below 4 GiB runs.
  */
 static bool go_guess_thread(struct copy *copy, uint64_t address, struct go_thread *thread)
 {

@@ -27,7 +27,7 @@
 bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
 		    enum sample_cut *cut);
 
-/* The user's register at WORD of struct pt_regs; in user mode the vCPU's, which is OWN. */
+/* The user's register at WORD of struct pt_regs. In user mode: OWN, the vCPU's register. */
 static inline uint64_t stacks_read_go_register(struct copy *copy, unsigned word, uint64_t own)
 {
 	if (copy->user_regs && !stacks_read(copy, copy->user_regs + sizeof(own) * word, &own))

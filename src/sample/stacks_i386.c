@@ -24,7 +24,7 @@
 
 #include "xtop/base/registers_i386.h"
 
-#define I386_LINK_BYTES 64 /* size of the frame that has changed stacks */
+#define I386_LINK_BYTES 64 /* frame size of the function that changes stacks */
 
 /* --- the task --------------------------------------------------------------------------------- */
 

@@ -267,9 +267,9 @@ static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 /* --- entering the kernel ---------------------------------------------------------------------- */
 
 /*
- * When user code enters the kernel, the registers at the top of the task's stack belong to the
- * entry before, until the kernel runs on that stack. Until then the user's stack pointer is here
- * (Linux arch/x86/entry/entry_64.S, calling.h):
+ * When user code enters the kernel, the registers at the top of the task's stack still belong to
+ * the previous entry until the kernel runs on that stack. Meanwhile the user's stack pointer is
+ * here (Linux arch/x86/entry/entry_64.S, calling.h):
  *
  *   interrupts, exceptions   in what the processor has saved, at the top of one of its own stacks
  *   system calls             in rsp, then in the TSS, in sp2, which has no other use: while rsp
@@ -298,8 +298,8 @@ static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp
 }
 
 /*
- * Whether rsp holds CR3: the code that enters the kernel is switching page tables. It reads the
- * user's table, makes the kernel's of it, and writes that to CR3.
+ * Whether rsp holds CR3: the code that enters the kernel is switching page tables. This code reads
+ * the user's CR3, computes the kernel's from it, and writes the result to CR3.
  */
 static bool stacks_is_entering(const struct copy *copy)
 {
@@ -322,7 +322,7 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 
 /*
  * Whether the kernel is on the task's stack and has not pushed the user's stack pointer yet. The
- * stack has the pointer of the entry before in that place.
+ * stack still has the previous entry's pointer there.
  */
 static bool stacks_is_pushing(const struct copy *copy)
 {
@@ -357,8 +357,7 @@ static uint64_t stacks_read_cr3(struct copy *copy)
 
 /*
  * Whether CR3 belongs to the process whose mm->pgd is OWN. With page-table isolation the user's
- * tables lack the kernel's stacks, but for the processor's own: on all others CR3 is mm->pgd
- * itself.
+ * tables have only the processor's own stacks. On all other kernel stacks CR3 is mm->pgd itself.
  */
 static bool stacks_has_tables(const struct copy *copy, uint64_t own)
 {
@@ -392,8 +391,8 @@ static void stacks_use_task_tables(struct copy *copy)
 
 /*
  * Uses the next task's tables: the stack is already the next task's. A PV kernel hands its new CR3
- * to Xen a little later, together with its other requests of the switch. Until then the kernel has
- * read the GS base, which is a trap to Xen, and CR3 is still the last task's (Linux
+ * to Xen a little later, together with its other requests of the switch. Before that the kernel
+ * reads the GS base, which is a trap to Xen, while CR3 is still the last task's (Linux
  * arch/x86/xen/mmu_pv.c xen_write_cr3(), kernel/process_64.c __switch_to()). By now
  * cpu_tlbstate.loaded_mm is the next task's, on any kernel (arch/x86/mm/tlb.c
  * switch_mm_irqs_off()). The sample has the frame of these tables, and thus says that `current` is
@@ -503,7 +502,7 @@ void stacks_map_task(struct copy *copy, const struct copy_task *running)
 	copy->own.cr3 = running->cr3;
 	if (!copy->own.cr3 || stacks_copy_saved_user(copy) == CUT_NONE)
 		return;
-	/* By now the code may have called or returned a little. */
+	/* The code may have called or returned since then: map the page on either side, too. */
 	end = copy->writer.end;
 	if (stacks_read_saved(copy, PT_REGS_RSP, &sp))
 		piece_writer_add(&copy->writer, STACK_USER, copy->own, sp - GUEST_PAGE_SIZE,

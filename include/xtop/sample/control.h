@@ -46,15 +46,15 @@ struct sampler_counts {
 	double rate_now_hz;        /* samples in the last second */
 	uint64_t ticks;            /* deadlines met, late or not */
 	uint64_t samples;          /* ticks that gave a sample, idle ones included */
-	uint64_t late;             /* over half a period after the deadline */
+	uint64_t late;             /* ticks over half a period after their deadline */
 	uint64_t missed;           /* deadlines that passed while an earlier tick took too long */
 	uint64_t skipped_budget;   /* ticks without a stop, to keep within the budget */
 	uint64_t waited;           /* ticks without a stop: the guest was not known yet */
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
-	uint64_t unstopped;        /* no vCPU had run since its last sample: no stop was needed */
+	uint64_t unstopped;        /* samples without a stop: no vCPU had run since its last one */
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
 	uint64_t refused;          /* ticks in which Xen did not stop the guest or read vCPUs */
-	uint64_t retakes;          /* stops of a tick after the first, or after a peek in vain */
+	uint64_t retakes;          /* further stops of a tick, or stops after a failed peek */
 	uint64_t stops;            /* stops of the guest or of one vCPU, refused ones included */
 	uint64_t stopped_ns;       /* sum of all stops */
 	uint64_t elapsed_ns;       /* since sampling started */
@@ -233,8 +233,8 @@ struct linux_stacks {
 	 * entry_task_per_cpu, addresses to which the CPU's word of per_cpu_table is added.
 	 */
 	uint64_t current_per_cpu;
-	uint64_t top_per_cpu;       /* cpu_current_top_of_stack, say; 0: `top` by task->stack */
-	uint64_t irq_stack_per_cpu; /* hardirq_stack_ptr, say; 0: not known */
+	uint64_t top_per_cpu;       /* cpu_current_top_of_stack; 0: task->stack tells `top` */
+	uint64_t irq_stack_per_cpu; /* such as hardirq_stack_ptr; 0: not known */
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */
 	uint64_t loaded_mm_per_cpu; /* pointer to the mm of the last switch; 0: not known */
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */

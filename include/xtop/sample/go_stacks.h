@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-/* Bytes from the start of a g or an m. All of Go 1.2 to 1.27 have these. */
+/* Bytes from the start of a g or an m. Go 1.2 to 1.27 have these offsets. */
 #define GO_G_STACK_LOW  0
 #define GO_G_STACK_HIGH 8
 #define GO_G_M          48

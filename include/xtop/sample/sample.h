@@ -56,8 +56,8 @@ struct sample_vcpu {
 	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE have no stack */
 	uint8_t user;        /* 1: the vCPU ran user code */
 	uint8_t n_stacks;
-	uint8_t cut;         /* enum sample_cut: where the stacks from the stack pointer on end */
-	uint8_t user_cut;    /* enum sample_cut: where STACK_USER ends; CUT_NONE: no such piece */
+	uint8_t cut;         /* enum sample_cut: why the stacks at the stack pointer end */
+	uint8_t user_cut;    /* enum sample_cut: why STACK_USER ends; CUT_NONE: no such piece */
 	uint8_t frame[5];    /* sample_get_code_frame() or sample_get_user_tables() */
 	uint64_t task;       /* guest-virtual address of Linux's task `current`; 0: not read */
 	struct registers regs;
@@ -126,13 +126,13 @@ static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
  */
 enum sample_stack_kind {
 	STACK_FIRST,    /* begins at the stack pointer */
-	STACK_LINKED,   /* an interrupted stack: begins where the last piece points to */
+	STACK_LINKED,   /* an interrupted stack: begins where the piece before points */
 	STACK_USER,     /* stack of the user code that entered the kernel: begins at its sp */
-	STACK_GO_OUTER, /* further out than the last piece, after a signal or a call of the vDSO */
+	STACK_GO_OUTER, /* further out than the piece before, after a signal or a vDSO call */
 	/*
 	 * The goroutine's stack, which the thread left for g0's. The piece begins a word below the
-	 * stack's saved stack pointer. On arm64 this word holds where the goroutine goes on, which
-	 * no stack has there.
+	 * stack's saved stack pointer. On arm64 the sampler writes the address where the goroutine
+	 * goes on into this word: no stack has the address there.
 	 */
 	STACK_GOROUTINE,
 	/* g0's stack, which the thread left for the goroutine's. Begins like STACK_GOROUTINE. */
