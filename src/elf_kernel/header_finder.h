@@ -14,9 +14,10 @@
 #include "xtop/memory/memory.h"
 
 /*
- * Calls FN with the address of each ELF header in the SIZE_BYTES from ADDRESS's page on, at most
- * HEADERS_MAX, until FN returns true. Ends at the first page that cannot be read, because a kernel
- * and the file behind it have no holes. Returns false if FN never returned true.
+ * Searches SIZE_BYTES for ELF headers, from the start of ADDRESS's page. Calls FN with the address
+ * of each header, at most HEADERS_MAX, until FN returns true. Ends at the first page that cannot be
+ * read, because a kernel and the file behind it have no holes. Returns false if FN never returned
+ * true.
  */
 #define HEADERS_MAX 16
 

@@ -27,11 +27,11 @@
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
 #define OS_RETRY_NS     1000000000ULL  /* time until an unknown system is looked at again */
 #define OS_RETRY_MAX_NS 60000000000ULL /* longest time between two looks at an unknown system */
-/* longest such time if the page tables are those of the last look */
+/* longest time between two looks at an unknown system with the same page tables */
 #define OS_SAME_MAX_NS 600000000000ULL
 /* time between checks whether the same kernel is still there */
 #define OS_CHECK_NS 5000000000ULL
-/* time between these checks while a vCPU seems to run another kernel */
+/* time between checks of the kernel while a vCPU seems to run another kernel */
 #define OS_STRAY_NS   200000000ULL
 #define OS_MAX_STRAYS 3 /* after so many in a row, another kernel runs */
 
@@ -42,7 +42,7 @@ static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_
 struct os {
 	struct os_guest guest;
 	struct control *control;
-	struct work *work; /* what the guest is read for; NULL: never broken off */
+	struct work *work; /* tells when to stop reading the guest; NULL: never */
 	const struct os_ops *ops; /* the known system's functions; NULL if no system is known */
 	void *system;             /* the known system's state */
 	bool looked;              /* a vCPU ran: if OPS is NULL, the system is an unknown one */
@@ -50,7 +50,7 @@ struct os {
 	uint64_t next_ns;         /* when to look for a system, or to check the known one */
 	uint64_t looked_space;    /* address space of the last look */
 	uint64_t same_ns;         /* next_ns for looked_space, if the system is unknown */
-	uint64_t retry_ns;        /* latest delay of same_ns */
+	uint64_t retry_ns;        /* time from the last look to same_ns */
 	unsigned strays; /* consecutive checks in which a vCPU seemed to run another kernel */
 	uint64_t next_poll_ns;
 	/*

@@ -19,7 +19,7 @@
 #define CALL_PAGE_BYTES    4096U
 #define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* bytes read at once */
 #define CALL_MAX_DELAY     64 /* turns between two searches of missing pages */
-#define CALL_MAX_DISTANCE  (256U << 10) /* largest distance from an address to the target before */
+#define CALL_MAX_DISTANCE  (256U << 10) /* largest distance from an address back to a target */
 #define CALL_MAX_REFUSED   256 /* wrong targets that one look-up may remove */
 #define CALL_WORD_BITS     64
 

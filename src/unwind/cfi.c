@@ -91,7 +91,7 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 		uint64_t saved =
 			(uint64_t)(rule->slot[i] / CFI_RULE_WORDS) - 1; /* all ones, or 0 */
 
-		*reg ^= (*reg ^ word) & saved; /* no branch: it cannot be predicted */
+		*reg ^= (*reg ^ word) & saved; /* no branch, because it would be unpredictable */
 	}
 	cursor->regs[REG_SP] = cfa;
 	cursor->known = (cursor->known & rule->kept) | rule->saved;

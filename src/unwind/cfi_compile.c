@@ -183,7 +183,7 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-#define CFI_MAX_ENTRY_CODE_BYTES 256 /* a program's first function, if it has no FDE */
+#define CFI_MAX_ENTRY_CODE_BYTES 256 /* longest first function of a program, if it has no FDE */
 
 struct cfi_compiler {
 	struct cfi_builder rows;
@@ -221,7 +221,7 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 /*
  * The function at the entry point of a program has no caller, so its chain ends there, even if it
  * has no FDE: the _start of glibc's ld.so is assembly without an FDE. We assume that this function
- * ends at NEXT, where the next FDE begins, or has CFI_MAX_ENTRY_CODE_BYTES.
+ * ends at NEXT, where the next FDE begins, or after CFI_MAX_ENTRY_CODE_BYTES.
  */
 static void cfi_add_entry(struct cfi_builder *rows, uint64_t entry, uint64_t next)
 {

@@ -199,7 +199,10 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 	return !entry->reader.bad;
 }
 
-/* Reads the data for LETTERS, those behind "z". An unknown letter may change what programs mean. */
+/*
+ * Reads the augmentation data of LETTERS, which follow "z". An unknown letter may change the
+ * meaning of programs.
+ */
 static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters,
 				  uint64_t address_of_end, struct cfi_cie *cie)
 {
@@ -218,7 +221,7 @@ static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters
 		case 'S':
 			cie->signal = true;
 			break;
-		case 'B': /* signed by key B; the code is removed either way */
+		case 'B': /* addresses are signed with key B; any signature is removed */
 		case 'G': /* the frame's memory is tagged */
 			if (!cie->is_arm64)
 				return false;
@@ -449,7 +452,7 @@ static int cfi_compare_offsets(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Gets from the table the offsets of all FDEs in .eh_frame, ascending. Returns their number. */
+/* Reads the offsets of all FDEs in .eh_frame from the table, ascending. Returns their number. */
 static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uint32_t *offsets,
 			      struct cfi_list *list)
 {

@@ -48,8 +48,8 @@ struct cfi_rule {
 	int16_t low;       /* arm64 saves registers at the low end of a frame of any size */
 	uint8_t unused[2]; /* zeros */
 	uint8_t slot[CFI_MAX_KEPT]; /* struct cfi_machine.n_kept slots are used */
-	uint32_t saved;    /* bit enum unwind_register: the register has a slot */
-	uint32_t kept;     /* bit enum unwind_register: the register stays known in the caller */
+	uint32_t saved;    /* bit i: register i (enum unwind_register) has a slot */
+	uint32_t kept;     /* bit i: register i stays known in the caller */
 	int32_t offset;
 };
 _Static_assert(sizeof(struct cfi_rule) == 32, "rules are compared as bytes");

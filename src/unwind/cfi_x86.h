@@ -60,7 +60,7 @@ static const uint8_t cfi_kept_registers[N_CFI_KEPT] = {
 	[KEPT_R13] = REG_R13,	 [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
 };
 
-/* Bit enum unwind_register: registers of the caller that are known after a step. rsp is the CFA. */
+/* Bit i: register i (enum unwind_register) of the caller is known after a step. rsp is the CFA. */
 #define CFI_KEPT_MASK                                                                             \
 	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
 	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
@@ -79,7 +79,7 @@ struct cfi_machine {
 	const uint8_t *registers;      /* DWARF's number -> enum unwind_register */
 	const uint8_t *kept_registers; /* slot -> enum unwind_register */
 	const uint8_t *kept_numbers;   /* slot -> DWARF's number */
-	uint32_t kept_mask; /* bit enum unwind_register: known in the caller after a step */
+	uint32_t kept_mask; /* bit i: register i of the caller is known after a step */
 	uint8_t rule_cfa;   /* enum cfi_rule_kind for CFA = register + offset */
 	uint8_t rule_deref; /* enum cfi_rule_kind for CFA = the word at register + offset */
 };

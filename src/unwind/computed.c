@@ -17,7 +17,7 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/work.h"
 
-#define COMPUTED_MAX_KNOWN 64 /* functions with known bounds behind a function without */
+#define COMPUTED_MAX_KNOWN 64 /* known functions that may follow an unknown function */
 
 /* A place whose code could not be read. The code is read again in turn due_turn. */
 struct computed_miss {

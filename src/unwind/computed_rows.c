@@ -155,7 +155,7 @@ static void computed_rows_put_new(struct computed_rows *rows, size_t first, uint
 	const struct computed_new_row *new_rows = rows->new_rows;
 	size_t i = sorted_count(new_rows, rows->n_new_rows, offset, start + from);
 
-	/* the first new row is at the function's start, which is not behind FROM: i > 0 */
+	/* i > 0: the first new row is at the function's start, at or before FROM */
 	computed_rows_put(rows, first, from, new_rows[i - 1].rule);
 	for (; i < rows->n_new_rows && new_rows[i].offset - start < to; i++)
 		computed_rows_put(rows, first, new_rows[i].offset - start, new_rows[i].rule);

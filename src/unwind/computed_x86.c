@@ -3,8 +3,9 @@
  * Unwinding by instructions on x86-64; see computed_machine.h.
  *
  * Every byte E8 counts as a call. Decoding all instructions would take twenty times as long, and
- * would fail behind data in the code. In a megabyte of code, only one in 4,000 bytes E8 that are no
- * calls has a target in the code. Resolver's thread; pure functions.
+ * would fail behind data in the code. Most bytes E8 that are no calls have a target outside the
+ * code: in a megabyte of code, only one in 4,000 has a target inside. Resolver's thread; pure
+ * functions.
  */
 #include "config.h"
 

@@ -8,8 +8,8 @@
  *   r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax | ip cs flags sp ss |
  *
  * The processor saves the last five words, and iret restores them. The code that enters and leaves
- * the kernel has only ORC entries of type END. In a few of these instructions the general registers
- * still, or again, have the user's values (arch/x86/entry/entry_64.S):
+ * the kernel has only ORC entries of type END. At a few of these instructions the general registers
+ * have the user's values: not yet changed, or already restored (arch/x86/entry/entry_64.S):
  *
  *   system call   rcx and r11 have the user's rip and rflags: the processor put them there, or will
  *                 take them from there. rsp is the user's until the kernel changes the stack.
@@ -55,7 +55,7 @@ static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRE
 	       iret[IRET_RFLAGS] & RFLAGS_ONE && !(iret[IRET_RFLAGS] >> RFLAGS_BITS);
 }
 
-/* The other registers have the user's values already. */
+/* Moves the cursor to the user code at RIP. The other registers have the user's values already. */
 static void entry_set_user(struct cursor *cursor, uint64_t rip, uint64_t rsp)
 {
 	cursor->regs[REG_RIP] = rip;
@@ -104,7 +104,7 @@ bool entry_find_regs(struct cursor *cursor)
 	return entry_try_tops(cursor, entry_set_regs);
 }
 
-/* Whether the struct pt_regs below TOP has a system call that gives up memory, by orig_ax. */
+/* Whether orig_ax in the struct pt_regs below TOP is a system call that gives up memory. */
 static bool entry_is_last_call(struct cursor *cursor, uint64_t top)
 {
 	uint64_t saved[N_PT_REGS];

@@ -56,7 +56,7 @@ struct flow {
 	const struct code_source *source;
 	struct flow_window windows[FLOW_MAX_WINDOWS];
 	size_t n_windows;
-	size_t n_asked; /* how many first windows are the function that is run, and its parents */
+	size_t n_asked; /* how many windows, the first ones, hold the function and its parents */
 	struct flow_op *ops;
 	size_t n_ops, ops_capacity;
 	struct computed_state *states;

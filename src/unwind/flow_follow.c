@@ -18,7 +18,7 @@
 
 #include "xtop/base/vector.h"
 
-/* how many first instructions are searched for one that makes a frame */
+/* first instructions of a function, among which one may make a frame */
 #define FLOW_PROLOGUE     4
 #define FLOW_RETURN_BYTES 4 /* the longest return instruction: arm64's */
 /*
@@ -106,7 +106,8 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 	bool left = flow_is_left(flow, state);
 	uint64_t start, end;
 
-	if (computed_state_is_above(&flow->states[state])) { /* the frame was another function's */
+	/* the frame belonged to another function */
+	if (computed_state_is_above(&flow->states[state])) {
 		flow->returns_badly = true;
 		flow_contradict(flow);
 		return false;

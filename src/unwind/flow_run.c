@@ -16,7 +16,7 @@
 #define FLOW_MAX_RESTARTS 64
 #define FLOW_STEPS_A_BYTE 64 /* limit of steps for each byte of code */
 #define FLOW_BASE_STEPS   4096
-#define FLOW_MAX_PARENTS  3 /* depth of parts of parts of a function */
+#define FLOW_MAX_PARENTS  3 /* how deep parts of functions may nest */
 #define FLOW_ENTRY_INSTRUCTIONS 4 /* first instructions that can mark an outermost function */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -119,9 +119,8 @@ static void flow_reset(struct flow *flow)
 }
 
 /*
- * Whether INSTRUCTION jumps into the middle of another function. If a part begins with the end of
- * its function, "pop; pop; ret", only code that no path in the part leads to jumps back to the
- * function.
+ * Whether INSTRUCTION jumps into the middle of another function. A part may begin with the end of
+ * its function, "pop; pop; ret". Then no path in the part leads to the jump back to the function.
  */
 static bool flow_jumps_outside(struct flow *flow, const struct instruction *instruction)
 {

@@ -104,7 +104,7 @@ static void go_add_function(struct cfi_builder *rows, struct go_switches *switch
 	}
 }
 
-/* Adds all functions. A function that is not in the order of addresses is left out and counted. */
+/* Adds all functions. A function out of address order is left out and counted. */
 static void go_add_functions(struct cfi_builder *rows, struct go_switches *switches,
 			     const struct go_table *table)
 {

@@ -96,7 +96,7 @@ static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
 	return go_has_return(leave, cursor->regs[REG_SP]) ? STEP_NOT_COVERED : STEP_CUT;
 }
 
-/* A running goroutine has no saved stack pointer, or one of a function that changed stacks. */
+/* A running goroutine has no saved stack pointer, or the one that a change of stacks has saved. */
 static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 {
 	struct cursor *cursor = leave->cursor;

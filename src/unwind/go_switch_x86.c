@@ -97,7 +97,7 @@ static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
 
 /*
  * Without the other stack, or if the goroutine runs on another thread now, the chain ends here. A
- * running goroutine has no saved stack pointer, or one of a function that changed stacks.
+ * running goroutine has no saved stack pointer, or the one that a change of stacks has saved.
  */
 static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 {

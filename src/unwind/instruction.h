@@ -48,7 +48,7 @@ struct instruction {
 	uint64_t target;
 	int32_t value;
 	int32_t moves;   /* EFFECT_STORE, EFFECT_LOAD on arm64: added to the base register */
-	uint32_t lost;   /* bit enum unwind_register: the register gets an unknown value */
+	uint32_t lost;   /* bit i: register i (enum unwind_register) gets an unknown value */
 	uint8_t length;  /* bytes */
 	uint8_t effect;  /* enum instruction_effect */
 	uint8_t flow;    /* enum instruction_flow */
@@ -78,7 +78,7 @@ bool instruction_skips_prefix(const uint8_t *bytes, size_t n);
 bool instruction_x86_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
 bool instruction_arm64_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
 
-/* Bit enum unwind_register: registers that a called function may change, on x86. */
+/* Bit i: a called function may change register i (enum unwind_register), on x86. */
 extern const uint32_t instruction_call_lost;
 
 #endif

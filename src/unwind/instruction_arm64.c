@@ -219,7 +219,9 @@ static void arm64_decode_register(struct instruction *to, uint32_t code)
 	}
 }
 
-/* Exclusive and ordered loads and stores, and compare and swap: registers they write are lost. */
+/*
+ * Exclusive and ordered loads and stores, compare and swap. The registers that they write are lost.
+ */
 static void arm64_decode_exclusive(struct instruction *to, uint32_t code)
 {
 	arm64_lose(to, arm64_register(arm64_field(code, 16, 5)));

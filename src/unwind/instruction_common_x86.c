@@ -103,7 +103,7 @@ struct common_parts {
 	bool wide;        /* the operands have 64 bits */
 	bool prefix;      /* there is a prefix 66, F2 or F3 */
 	uint8_t mod, reg, rm; /* fields of ModRM; reg and rm are enum unwind_register */
-	bool index, rip;  /* the memory operand has an index; is relative to rip */
+	bool index, rip;  /* the memory operand has an index; the operand is relative to rip */
 	uint8_t base;     /* the memory operand's base register; REG_NONE: it has none */
 	uint8_t group;    /* ModRM.reg without the bit of REX */
 	int32_t displacement;

@@ -96,7 +96,10 @@ static uint8_t orc_register(unsigned number, bool renumbered)
 	return renumbered ? renumbering[number] : (uint8_t)number;
 }
 
-/* Two-bit types have no END and NOTHING: sp_reg is 0 then, and the end mark tells both apart. */
+/*
+ * Types of two bits have no ORC_END and ORC_NOTHING: sp_reg is 0 for both, and the end mark tells
+ * which.
+ */
 static uint8_t orc_type(uint16_t flags, const struct orc_layout *layout)
 {
 	static const uint8_t types[] = { ORC_CALL, ORC_REGS, ORC_PARTIAL, N_ORC_TYPES };

@@ -92,7 +92,7 @@ static bool pack_head_is_sane(const struct pack_head *head, uint64_t text_bytes)
 	       head->n_specials <= ORC_MAX_SPECIALS && head->n_blocks == orc_blocks(text_bytes);
 }
 
-/* Whether all ids of a block, which has the entries [FIRST, END), name existing rows. */
+/* Whether all ids of the block with the entries [FIRST, END) name existing rows. */
 static bool pack_block_is_closed(const struct orc *orc, uint32_t first, uint32_t end)
 {
 	const uint8_t *ids = orc->entries + (size_t)ORC_KEPT_BYTES * first + (end - first);

@@ -32,7 +32,7 @@ struct orc_special_range {
 
 struct orc {
 	uint64_t start, end; /* the code, in the image */
-	size_t n, n_blocks, n_rows; /* n: how many entries */
+	size_t n, n_blocks, n_rows; /* n: number of entries */
 	uint32_t *blocks;
 	uint8_t *entries;
 	struct orc_row *rows;

@@ -100,11 +100,11 @@ const struct seh_function *seh_find(const struct seh_tables *tables, uint64_t ad
 
 /* --- a frame ---------------------------------------------------------------------------------- */
 
-/* The registers while operations are undone: they become the caller's. */
+/* Registers while operations are undone. At the end they are the caller's. */
 struct seh_frame {
 	struct cursor *cursor;
 	uint64_t regs[N_UNWIND_REGISTERS];
-	uint32_t known; /* bit enum unwind_register */
+	uint32_t known; /* bit i: register i (enum unwind_register) is known */
 	uint64_t base; /* address that saved registers' offsets are relative to */
 	bool machine;  /* the processor has saved the words of an interrupted instruction */
 };

@@ -48,7 +48,7 @@ struct walk {
 
 /* --- the code at the cursor ------------------------------------------------------------------- */
 
-/* Whether an address at which nothing is mapped surely has no code, in the current part. */
+/* Whether the cursor's address surely has no code if nothing is mapped there. */
 static bool unwind_is_whole(const struct walk *walk)
 {
 	if (walk->cursor.user)
@@ -287,8 +287,8 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 }
 
 /*
- * Makes a kernel part of one frame: the vCPU enters or leaves the kernel, and the registers still,
- * or again, have the user's values.
+ * Makes a kernel part of one frame: the vCPU enters or leaves the kernel, and the registers have
+ * the user's values: not yet changed, or already restored.
  */
 static void unwind_entering_part(struct walk *walk)
 {

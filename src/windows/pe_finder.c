@@ -2,8 +2,8 @@
 /*
  * Finds PE images; see pe_finder.h. Windows maps an image's header in front of its code. So the
  * header is in the first page below an address that begins with "MZ" and has a size that includes
- * the address. Pages in between may be missing: code that only ran at boot is given up, other code
- * is read in on demand.
+ * the address. Pages in between may be missing: Windows frees code that only ran at boot, and reads
+ * other code on demand.
  */
 #include "config.h"
 

@@ -26,7 +26,7 @@
 
 #define WINDOWS_SPACES     32  /* processes whose code is known */
 #define WINDOWS_MAX_IMAGES 512 /* limit for one space */
-/* limit for all images, except for one more */
+/* limit for all images together; one more image may exceed the limit */
 #define WINDOWS_MAX_BYTES   LIMIT(128U << 20, 64U << 10)
 #define WINDOWS_REFUSED    256 /* places without an image that are remembered */
 #define WINDOWS_LOOKS       2   /* searches for images, for each sample */
@@ -114,8 +114,8 @@ static void windows_add(struct windows *windows, struct windows_space *space,
 }
 
 /*
- * Whether nothing was found around ADDRESS a short time ago. If not, remembers the place from now
- * on.
+ * Returns true if a recent search found no image around ADDRESS. Otherwise notes that a search
+ * begins now.
  */
 static bool windows_is_refused(struct windows *windows, uint64_t cr3, uint64_t address,
 			       uint64_t now_ns)

@@ -25,7 +25,7 @@ struct os_settings {
 	enum guest_type type;
 	char uuid[OS_UUID_BYTES]; /* UUID of the domain */
 	struct control *control;
-	struct work *work; /* what the guest is read for; borrowed; NULL: never broken off */
+	struct work *work; /* tells when to stop reading the guest; borrowed; NULL: never */
 	struct symbols *symbols;       /* symbols of -k, borrowed */
 	const char *root;              /* --root, or NULL */
 	const char *const *debug_dirs; /* folders of --debug-dir */

@@ -28,12 +28,12 @@ struct cfi_section {
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
 	struct entry_points entries; /* code addresses where the image begins to run */
-	struct work *work; /* building tables ends with it; NULL: it does not */
+	struct work *work; /* tells when to stop building tables; NULL: never */
 };
 
 /*
- * Reads from HDR, an .eh_frame_hdr section, at which address of the image .eh_frame begins. Returns
- * false if HDR is damaged, or if HDR alone does not tell the address.
+ * Reads the address of .eh_frame in the image from HDR, an .eh_frame_hdr section. Returns false if
+ * HDR is damaged, or if HDR alone does not tell the address.
  */
 bool cfi_find_eh_frame(const struct cfi_section *hdr, uint64_t *address);
 

@@ -20,14 +20,15 @@ struct code_source {
 	bool (*find_function)(void *context, uint64_t address, uint64_t *start, uint64_t *end);
 	void (*close)(void *context); /* NULL: there is nothing to close */
 	/*
-	 * Returns the number of the current turn. The number rises with time. Code that could not
-	 * be read in one turn may be readable in a later turn. 0: nothing more may be read in this
-	 * turn. NULL function: code that cannot be read now will never be readable.
+	 * Code is read in turns. Returns the number of the current turn, which rises with time.
+	 * Code that could not be read in one turn may be readable in a later turn. 0: nothing more
+	 * may be read in this turn. NULL function: code that cannot be read now will never be
+	 * readable.
 	 */
 	uint64_t (*turn)(void *context);
 	void *context;               /* the first argument of the functions above */
 	struct entry_points entries; /* code addresses in the functions that run first */
-	struct work *work;           /* reading code ends with it; NULL: it does not */
+	struct work *work;           /* tells when to stop reading code; NULL: never */
 	enum guest_arch arch;        /* architecture of the code; its words have 8 bytes */
 };
 

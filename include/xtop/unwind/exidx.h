@@ -20,7 +20,7 @@ struct exidx_section {
 struct exidx_sections {
 	struct exidx_section index; /* .ARM.exidx */
 	struct exidx_section table; /* .ARM.extab */
-	struct work *work; /* building tables ends with it; NULL: it does not */
+	struct work *work; /* tells when to stop building tables; NULL: never */
 	bool is_linux; /* a Linux kernel: functions that cannot be unwound have no caller */
 };
 

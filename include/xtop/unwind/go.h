@@ -26,7 +26,7 @@ struct go_table {
 	const struct bytes_gap *gaps; /* missing bytes, ascending */
 	size_t n_gaps;
 	uint64_t entry; /* e_entry of the ELF header; gives `text` where the table does not */
-	struct work *work; /* building tables ends with it; NULL: it does not */
+	struct work *work; /* tells when to stop building tables; NULL: never */
 	struct go_stacks stacks; /* result of go_stacks_decode() */
 	/* set by go_table_init() */
 	uint32_t magic;     /* tells the layout of the table */

@@ -46,7 +46,8 @@ struct orc_layout {
 };
 
 /*
- * Linux 4.14 to 6.2: ORC_V1. 6.3: ORC_V2. 6.4 to 7.0: ORC_V3. From 7.1 on: ORC_V4. Backports, too.
+ * Linux 4.14 to 6.2: ORC_V1. 6.3: ORC_V2. 6.4 to 7.0: ORC_V3. From 7.1 on: ORC_V4. Older kernels
+ * may have backports.
  */
 enum orc_version { ORC_V1 = 1, ORC_V2, ORC_V3, ORC_V4 };
 struct orc_layout orc_layout_of(enum orc_version version);
@@ -65,7 +66,7 @@ struct orc_source {
 	const void *entries; /* n entries, ORC_ENTRY_BYTES each */
 	size_t n;
 	uint64_t ips_address;          /* the image's address of ips[0] */
-	struct work *work; /* building tables ends with it; NULL: it does not */
+	struct work *work; /* tells when to stop building tables; NULL: never */
 	uint64_t text_start, text_end; /* entries for code outside this range are left out */
 };
 

@@ -47,8 +47,8 @@ struct unwind_tables {
 void unwind_tables_deinit(struct unwind_tables *tables);
 size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 /*
- * Finds by the tables where the function at ADDRESS begins and ends, for code without symbols. All
- * three are addresses in the image. Returns false if no table tells.
+ * Finds the bounds of the function at ADDRESS in the tables, for code without symbols. All
+ * addresses are the image's. Returns false if no table has the function.
  */
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
