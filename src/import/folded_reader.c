@@ -36,7 +36,7 @@
 
 #define FOLDED_MAX_TOKENS 65536   /* names in the cache */
 #define FOLDED_MAX_COUNT  (1ULL << 53)
-#define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more shows that it was deeper */
+#define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more detects deeper stacks */
 
 struct folded_token {
 	uint64_t hash; /* the name's hash; 0: the entry is empty */
@@ -265,7 +265,8 @@ static bool folded_is_process(const struct snapshot *snapshot, uint32_t node)
 
 /*
  * Compares the names directly below node AT with those below earlier nodes. SEEN has, for each
- * frame, 1 + the first node that it stood below. Two nodes that share a name are marked in COMMON.
+ * frame, 1 + the first node that it was found below. Two nodes that share a name are marked in
+ * COMMON.
  */
 static void folded_compare_names(const struct snapshot *snapshot, uint32_t at, uint32_t *seen,
 				 uint8_t *common)

@@ -20,7 +20,7 @@
 #include "xtop/supervise/broker.h"
 
 /*
- * How often, and at which distance, the reattacher looks whether guard, sampler or keeper wrote how
+ * How often, and at which interval, the reattacher looks whether guard, sampler or keeper wrote how
  * they ended.
  */
 #define REATTACH_STATE_NS    100000000ULL
@@ -28,12 +28,12 @@
 #define REATTACH_START_NS    10000000ULL /* time between looks whether the sampler has started */
 #define REATTACH_NOTE_NS     15000000000ULL
 /*
- * A hang of guard and sampler stops the guest for REATTACH_HANG_NS. The rest before the next
- * sampler gives the guest this time back at the budget's rate, within REATTACH_REST_MAX_NS.
+ * A hang of guard and sampler stops the guest for REATTACH_HANG_NS. The pause before the next
+ * sampler is so long that this stop is within the budget, but at most REATTACH_REST_MAX_NS.
  */
 #define REATTACH_HANG_NS     80000000ULL
 #define REATTACH_REST_MAX_NS 10000000000ULL
-/* How often, and at which distance, settings.check is called after the guest has come back. */
+/* How often, and at which interval, settings.check is called after the guest has come back. */
 #define REATTACH_CHECKS   20
 #define REATTACH_CHECK_NS 1000000000ULL
 

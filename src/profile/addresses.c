@@ -20,7 +20,7 @@ struct address_count {
 
 struct addresses {
 	uint64_t half_life_ns;
-	uint64_t time_ns; /* the latest sample's, over all counts */
+	uint64_t time_ns; /* time of the latest sample of all */
 	struct address_count *counts;
 	size_t n, capacity;
 	struct hash_table table;
@@ -57,7 +57,7 @@ void addresses_reset(struct addresses *addresses)
 static double addresses_decayed(const struct addresses *addresses,
 				const struct address_count *count, uint64_t time_ns)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-core.*): that there are counts if N says so */
+	/* NOLINTNEXTLINE(clang-analyzer-core.*): there are counts if N is not 0 */
 	return count->live * decay_between(count->time_ns, time_ns, addresses->half_life_ns);
 }
 

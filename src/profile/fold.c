@@ -10,7 +10,7 @@
 #include "xtop/base/work.h"
 #include "xtop/memory/walk.h"
 
-#define FOLD_MORE_FRAMES 1024 /* that found_by has room for, when it grows */
+#define FOLD_MORE_FRAMES 1024 /* further frames that found_by gets room for, when it grows */
 
 _Static_assert(N_UNWIND_BYS <= 8, "found_by has a byte for each frame");
 
@@ -120,7 +120,7 @@ static bool fold_is_without_go(const struct fold *fold)
 
 /*
  * Tells the sampler whether the process runs Go. The page tables may have belonged to a process
- * that ran Go and has ended, so a process without Go is told, too.
+ * that ran Go and has ended, so the sampler is also told of a process without Go.
  */
 static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcpu)
 {
@@ -334,7 +334,7 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 
 /*
  * Names the stack: writes process, thread and functions to fold->frames, outermost first. The
- * functions stand below [truncated] if the outermost one was not reached. [truncated] also stands
+ * functions are below [truncated] if the outermost one was not reached. Another [truncated] is
  * wherever frames in between are missing. Returns how many frames there are. *ANSWER belongs to the
  * innermost one.
  */

@@ -282,7 +282,7 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Not inlined: most frames find their slot filled, and save no registers for this. */
+/* Not inlined: so a look-up that finds its slot filled, as most do, saves no registers. */
 static __attribute__((noinline)) void names_fill(struct names *names, struct name_slot *slot,
 						 const struct space *space, bool by_offset)
 {

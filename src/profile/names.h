@@ -24,7 +24,7 @@
  */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)
 #define NAMES_MAX_LATE    LIMIT(16384, 64) /* the most frames that wait for a better name */
-#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* the most functions without a symbol that count */
+#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* the most functions with struct name_places */
 
 enum name_quality {
 	NAME_SYMBOL,   /* a function's name */

@@ -25,8 +25,8 @@ const struct owner *owners_get(const struct owners *owners, uint32_t id)
 }
 
 /*
- * Whether another process of the same name may be in the place of OWNER's process. Threads without
- * a name are few, and nobody looks for one of them.
+ * Whether OWNER equals a thread of another process with an equal name. All threads without a name
+ * do: they are few, and nobody looks for one of them.
  */
 static bool owners_ignores_process(const struct owners *owners, const struct owner *owner)
 {

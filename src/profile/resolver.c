@@ -22,14 +22,14 @@
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
 #define RESOLVER_LONG_NAP_NS 1000000000 /* the longest sleep where nobody looks at a screen */
-#define RESOLVER_FEW      16      /* so many samples of a unikernel may wait during that sleep */
+#define RESOLVER_FEW      16      /* samples of a unikernel that may wait during that sleep */
 #define RESOLVER_WAITS    4       /* wake-ups between two passes over all tasks */
-#define RESOLVER_LATE_NS  100000000 /* a sample may come so much after it was due */
+#define RESOLVER_LATE_NS  100000000 /* a sample that is later than this is not waited for */
 #define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
 #define RESOLVER_AFTER_NS 200000  /* from a deadline until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
 #define RESOLVER_CRASH_STEP_NS     120000000000ULL /* longer than os.c waits to look again */
-#define RESOLVER_CRASH_STACK_BYTES (32U << 10)     /* copied of a stack whose end no system tells */
+#define RESOLVER_CRASH_STACK_BYTES (32U << 10)     /* bytes copied if nothing tells a stack's end */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* time between two readings of the clocks */
 #define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* while the guest's clocks are not known */
 
@@ -510,7 +510,7 @@ void resolver_forget(struct resolver *resolver)
 	fold_reset(&resolver->fold);
 	if (resolver->found_by.by)
 		memset(resolver->found_by.by, 0, resolver->found_by.n);
-	if (resolver->waits && !resolver->settings.intervals) /* else they have their own */
+	if (resolver->waits && !resolver->settings.intervals) /* intervals reset waits separately */
 		waits_reset(resolver->waits);
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;

@@ -275,7 +275,7 @@ void resolver_publish_waits(struct resolver *resolver, bool at_end)
 	if (!slot || (at_end ? !resolver->waits : !snapshot_wanted(slot)))
 		return;
 	if (!at_end && resolver->waits && waits_is_torn(resolver->waits, resolver_now(resolver)))
-		return; /* the reader's wish stays */
+		return; /* the reader's request stays */
 	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
 	/* See resolver_publish(). */
 	if (snapshot && resolver->settings.intervals)

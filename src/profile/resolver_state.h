@@ -35,8 +35,8 @@ struct resolver {
 	uint64_t next_clocks_ns;
 	struct clocks clocks, first_clocks; /* newest reading; first one since start or reset */
 	/* When the thread first saw control_hurry(); 0: not yet. */
-	uint64_t hurry_turn_ns; /* in this turn, by the clock */
-	uint64_t hurry_cpu_ns;  /* at all, by the thread's CPU time */
+	uint64_t hurry_turn_ns; /* the clock, when this turn first saw it */
+	uint64_t hurry_cpu_ns;  /* the thread's CPU time, when any turn first saw it */
 	struct fold fold;      /* resolves samples and counts them */
 	struct fold_found_by found_by;
 	struct recording_needs needs; /* what a recording needs of the current sample */

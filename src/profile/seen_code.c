@@ -23,7 +23,7 @@ struct seen_function {
 	struct memory_root root; /* the page tables through which it was read */
 	uint64_t used_ns;        /* time of the last sample */
 	uint64_t due_ns;         /* a sample from this time on reads it again */
-	uint64_t due_anew_ns;    /* a sample of another width reads it again; 0: read once */
+	uint64_t due_anew_ns;    /* due_ns for a sample of another width; 0: read once so far */
 	uint64_t bias;             /* the image's bias */
 	struct image_place *place; /* NULL: the function lies in no image */
 };

@@ -30,7 +30,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/profile/wait_sites.h"
 
-#define WAITS_RUN_NS 1000000000LL /* so long a sample tells where a lock's holder runs */
+#define WAITS_RUN_NS 1000000000LL /* for this time a sample tells where a lock's holder runs */
 
 /* What is kept with a task that waits. */
 struct wait_record {

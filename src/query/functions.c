@@ -21,7 +21,7 @@
 struct functions_seen {
 	uint32_t until;            /* where the subtree of the last outermost node ends */
 	uint32_t process;          /* the last process in which the pass met the function */
-	double of_process, most;   /* the function's children_ticks in PROCESS, in row->process */
+	double of_process, most;   /* the function's children_ticks: in PROCESS; in row->process */
 };
 
 struct functions_pass {
@@ -58,8 +58,9 @@ static uint32_t functions_add_row(struct functions_pass *pass, uint32_t id)
 		*row_of = NO_ROW;
 	} else if (!pass->addresses && frame->group != id) {
 		*row_of = pass->rows_of[frame->group];
+		/* A group is its own group, so this call does not call itself again. */
 		if (!*row_of)
-			*row_of = functions_add_row(pass, frame->group); /* a group is in itself */
+			*row_of = functions_add_row(pass, frame->group);
 	} else {
 		pass->table->rows[pass->table->n] =
 			(struct function_row){ .frame = id, .process = FRAME_NONE };

@@ -34,12 +34,12 @@ struct growth {
 	double whole;                 /* ticks of all paths in the last snapshot */
 	uint32_t update;              /* number of the last update; 0: all weight is new */
 	uint32_t n_updates;           /* number of updates so far */
-	uint64_t started_ns;          /* the last snapshot's */
+	uint64_t started_ns;          /* started_ns of the last snapshot */
 };
 
 /* What one update finds out about a node of the snapshot. */
 struct growth_node {
-	double own, all; /* new ticks: the node's own, its subtree's */
+	double own, all; /* new ticks: of the node itself; of its subtree */
 	uint32_t path, samples;
 	bool moved;      /* the new ticks may have come from another path */
 };

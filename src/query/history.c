@@ -96,7 +96,7 @@ static int history_level(double weight)
 	return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : (int)level;
 }
 
-/* The weight by which nodes are kept. Without live weight the ticks decide, and count little. */
+/* The weight that decides which nodes are kept: live weight, or else a small part of the ticks. */
 static double history_weight(const struct snapshot *snapshot, size_t index)
 {
 	const struct snapshot_node *node = &snapshot->nodes[index];

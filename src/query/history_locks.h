@@ -11,9 +11,9 @@
 #define HISTORY_LOCKS_MAX 48 /* locks of a moment, and tasks that wait for them or hold them */
 
 /*
- * Gives TO, which has no locks, those of FROM's forest. locks_build() makes the same lines of them;
- * lines below one lock may change places. Tasks that share a line become one task with `others`.
- * Best effort: without memory TO has none.
+ * Gives TO, which has no locks, those of FROM's forest. locks_build() builds the same lines from
+ * them; lines below one lock may change places. Tasks that share a line become one task with
+ * `others`. Best effort: without memory TO has none.
  */
 void history_locks_take(const struct snapshot *from, struct snapshot_waits *to);
 

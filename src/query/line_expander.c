@@ -103,7 +103,7 @@ bool line_expander_print(const struct line_frame *line, char *text, size_t capac
 	return true;
 }
 
-/* The frame of a function of the file BUILD, with "(inlined)" and LINE, or "", in its name. */
+/* The frame of function NAME in the file BUILD. "(inlined)" and LINE (or "") end its name. */
 static uint32_t line_expander_intern(struct line_expander *expander, const struct frame *of,
 				     const struct build_id *build, const char *name, bool inlined,
 				     const char *line)

@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#define HOST_BUDGET_LEARN    0.3 /* weight of a step's share: a step may be a guest's start */
+#define HOST_BUDGET_LEARN    0.3 /* weight of the newest share; it may include a guest's start */
 #define HOST_BUDGET_STEEP    0.5 /* power of the correction, because the share lags behind */
 #define HOST_BUDGET_CHANGE   1.5 /* largest factor by which a step changes the stride */
-#define HOST_BUDGET_BINDS    1.1 /* factor from which on rates are reported as lower */
+#define HOST_BUDGET_BINDS    1.1 /* a lower factor is not worth a report */
 #define HOST_BUDGET_QUIET_NS 60000000000ULL
 
 bool host_budget_is_due(const struct host_budget *budget, uint64_t now_ns)

@@ -103,7 +103,7 @@ struct options {
 /*
  * Parses as GNU programs do: options and operands in any order, unique prefixes of long names,
  * "--". If an option is given twice, the last one counts; lists grow. The options of --config count
- * as given first. -h and -V win over every error. The order of ARGV may change. Does not compile
+ * as if given first. -h and -V win over every error. The order of ARGV may change. Does not compile
  * --filter, and looks up neither domains nor files.
  *
  * Errors are usage errors (exit status 2) in one line: which option, what value, what is allowed.

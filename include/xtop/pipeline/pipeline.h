@@ -23,7 +23,7 @@
 struct pipeline;
 
 /*
- * Finds DOMAIN and does all that needs rights. If DOMAIN is NULL, the pipeline is of the recording
+ * Finds DOMAIN and does all that needs rights. If DOMAIN is NULL, the pipeline shows the recording
  * or profile of OPTIONS. pipeline_start() then reads what strangers made, such as the files that
  * inputs.h holds open. OPTIONS outlive the pipeline.
  */

@@ -53,7 +53,7 @@ const char *pipelines_type_of(const struct pipeline *pipeline);
 /* Waits until the recording was played to its end. */
 void pipelines_wait_for_end(const struct pipeline *pipeline);
 /*
- * Requests a snapshot and waits a moment. Returns the newest one, the caller's; NULL if none came.
+ * Requests a snapshot and waits a moment. Returns the newest one, which the caller owns; or NULL.
  */
 struct snapshot *pipelines_next_snapshot(const struct pipeline *pipeline);
 /* Waits until the guest's system is known, for SECONDS at most. */

@@ -7,8 +7,8 @@
  *
  * With x ticks of the function and n of all in a batch, and p = sum x / sum n over all batches, the
  * variance of p is k / (k - 1) * sum (x - p n)^2 / (sum n)^2 for k batches (a ratio estimator, as
- * in Cochran, Sampling Techniques, §6.4). Only sums of x, x^2, x n, n and n^2 are kept, for all
- * batches alike and with the weights of the live profile.
+ * in Cochran, Sampling Techniques, §6.4). Only sums of x, x^2, x n, n and n^2 are kept, twice:
+ * with equal weights for all batches, and with live weights.
  *
  * The design effect is this variance over that of independent samples: 1 or more.
  *
@@ -33,7 +33,7 @@ struct batches;
 struct xtop_error *batches_create(uint64_t half_life_ns, struct batches **batchesp);
 void batches_destroy(struct batches *batches); /* NULL allowed */
 void batches_reset(struct batches *batches);
-/* Begins a sample taken at TIME_NS with the weight TICKS. A time that goes back is the latest. */
+/* Begins a sample taken at TIME_NS with the weight TICKS. An earlier time counts as the latest. */
 void batches_begin(struct batches *batches, uint64_t time_ns, double ticks);
 /* Counts FRAME in the current sample. A second call for one sample changes nothing. */
 void batches_count(struct batches *batches, uint32_t frame);

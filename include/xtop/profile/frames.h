@@ -55,7 +55,7 @@ struct frame_file {
 };
 #define FRAMES_MAX_FILES 1024
 
-/* A table may have 262,144 of them. */
+/* Small: a table may have 262,144 frames. */
 struct frame {
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
 	const char *raw_name; /* clean, not demangled; often the same pointer as name */
@@ -64,9 +64,9 @@ struct frame {
 	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
 	/*
 	 * For a place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, in
-	 * the file LINE_FILE (line_client.h); in a file by symbols LINE_ADDRESS is counted from the
-	 * function's start. The group of this frame is the function. LINE_FILE 0: the frame is all
-	 * of the function.
+	 * the file LINE_FILE (line_client.h); in a file that is addressed by symbols it is counted
+	 * from the function's start. The group of this frame is the function. LINE_FILE 0: the
+	 * frame is all of the function.
 	 */
 	int64_t line_address : 48;
 	uint64_t line_file : 16;
@@ -78,7 +78,7 @@ struct frame {
 	uint16_t build; /* number of the module's build-id, for frames_get_build(); 0: none */
 	enum frame_kind kind : 8;
 	bool unknown;   /* nobody can name it */
-	bool hypercall; /* a kernel or unikernel calls Xen by it, as by "xen_hypercall_sched_op" */
+	bool hypercall; /* a stub that calls Xen, such as "xen_hypercall_sched_op" */
 	uint32_t owner; /* the owner's id; OWNER_NONE: this is no process or thread */
 };
 

@@ -24,7 +24,7 @@ enum owner_kind { OWNER_PROCESS, OWNER_THREAD };
 struct owner {
 	enum owner_kind kind;
 	uint32_t frame;     /* id of the owner's frame */
-	uint32_t process;   /* a thread's process, an owner's id; OWNER_NONE: not known */
+	uint32_t process;   /* owner id of a thread's process; OWNER_NONE: not known */
 	const char *name;   /* clean; "": it has none */
 	const char *cgroup; /* a process's control group, clean; "": not known */
 };

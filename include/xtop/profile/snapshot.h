@@ -171,7 +171,7 @@ struct snapshot_lock {
 	uint32_t holder_pid;      /* the task that holds the lock; 0: none is known */
 };
 
-#define SNAPSHOT_LOCK_FRAMES 32 /* the most frames that are kept for each such task */
+#define SNAPSHOT_LOCK_FRAMES 32 /* the most frames of a struct snapshot_lock_task */
 
 /* A task that waited for a lock, or held one, in the last whole pass. */
 struct snapshot_lock_task {
@@ -248,7 +248,7 @@ struct snapshot {
 	bool at_end;             /* the last one: the run or the replay is over */
 	/*
 	 * With resolver_settings.intervals: the last snapshot, if the reader had not taken it when
-	 * this one was published. The reader may own it: then it sets this to NULL. NULL: the
+	 * this one was published. The reader may keep it, and then sets this to NULL. NULL: the
 	 * reader had taken it.
 	 */
 	struct snapshot *before;

@@ -58,8 +58,8 @@ struct wait_site {
 
 /*
  * A cache of what the table knows of each frame's name, so that each name is compared once. The
- * caller has room for N bytes, all 0 at first; byte i belongs to frame i. Higher frames are looked
- * up each time.
+ * caller has room for N bytes, all 0 at first; byte i belongs to frame i. Frames from N on are
+ * looked up each time.
  */
 struct wait_classes {
 	uint8_t *classes;

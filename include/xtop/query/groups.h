@@ -14,7 +14,7 @@ struct group_row {
 	const char *name;       /* "": functions without a module, processes without a group */
 	const char *cgroup;     /* a process's or group's, "" if none; NULL in other rows */
 	bool is_cgroup;         /* the rows below are its processes and their threads */
-	bool is_thread;         /* the thread of the nearest row above that is a process */
+	bool is_thread;         /* its process is the nearest row of a process above */
 	struct weights weights; /* children: a stack counts once */
 	/*
 	 * Samples in functions without a name, whether or not their place in a file is known. Only

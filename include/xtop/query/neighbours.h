@@ -12,7 +12,7 @@
 
 /* A whole stack through the focus: walk up by parent from the leaf to node 0. */
 struct chain {
-	uint32_t node;          /* the leaf of the stack, or of the first one that reads alike */
+	uint32_t node;          /* the leaf of the stack, or of the first stack with this text */
 	struct weights weights; /* self: exactly this stack; children: also longer stacks */
 };
 

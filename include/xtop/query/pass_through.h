@@ -10,8 +10,8 @@
  *   - It takes at most PASS_THROUGH_OWN of its time itself, and hands at least PASS_THROUGH_MOST to
  *     one other function.
  *   - It takes at most PASS_THROUGH_OWN of its time itself. At least PASS_THROUGH_MOST of its time
- *     belongs to nodes through which at least PASS_THROUGH_MOST of the chains of their process, or
- *     of their named thread, go.
+ *     is in nodes that nearly every chain of their process, or of their named thread, goes through:
+ *     at least PASS_THROUGH_MOST of the chains.
  *
  * Functions without a name stay, because they tell that a symbol file is missing.
  */
@@ -24,9 +24,9 @@
 #define PASS_THROUGH_MOST 0.95
 
 /*
- * *TO becomes FROM without pass-through functions. Their callers get their own weight, which is
- * small. *NP: how many functions were folded away. *TO has nodes of its own; FROM outlives *TO.
- * Error: out of memory.
+ * *TO becomes FROM without pass-through functions. Their own weight, which is small, goes to
+ * their callers. *NP: how many functions were folded away. *TO has nodes of its own; FROM outlives
+ * *TO. Error: out of memory.
  */
 struct xtop_error *pass_through_fold(const struct snapshot *from, struct snapshot *to, size_t *np);
 /*

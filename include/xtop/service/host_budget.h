@@ -22,7 +22,7 @@ struct host_budget {
 	double limit;      /* the allowed share of one CPU, 0..1; 0: no limit */
 	double hz;         /* the rate that was asked for */
 	double share;      /* the share of one CPU that was used lately; 0: not known yet */
-	double stride;     /* a sample comes at every so many ticks; 0 counts as 1 */
+	double stride;     /* ticks from one sample to the next; 0 counts as 1 */
 	uint64_t step_ns;  /* when cpu_ns was read; 0: never */
 	uint64_t cpu_ns;   /* CPU time of all processes until then */
 	double told;       /* the stride that the user knows; 0: rates are as asked for */
@@ -40,9 +40,9 @@ void host_budget_update(struct host_budget *budget, uint64_t cpu_ns, uint64_t no
 /* Whether the limit is not kept although rates are as low as they get. */
 bool host_budget_is_missed(const struct host_budget *budget);
 /*
- * Whether the user should hear about the stride: when rates begin to give way, when they give way
- * twice as much or half as much, when that is not enough, and when they no longer do; a line a
- * minute at most.
+ * Whether the user should hear about the stride: when rates become lower than asked for, when the
+ * stride has doubled or halved since, when the limit is missed all the same, and when rates are as
+ * asked for again. At most once a minute.
  */
 bool host_budget_has_news(struct host_budget *budget, uint64_t now_ns);
 
