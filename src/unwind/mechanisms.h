@@ -6,7 +6,7 @@
  *   MECHANISM(NAME, X86, ARM64, WAYS, BY)   NAME: the member of struct unwind_tables
  *                                           X86, ARM64: the step function for the architecture, or
  *                                           unwind_no_step if there is none
- *                                           WAYS: bit i: the way i (enum unwind_how) uses the mechanism
+ *                                           WAYS: bit i: way i (enum unwind_how) uses the mechanism
  *                                           BY: enum unwind_by of its frames
  *
  *   enum unwind_step NAME_step(struct NAME *table, uint64_t bias, struct cursor *cursor);

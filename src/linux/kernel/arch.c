@@ -75,7 +75,7 @@ uint32_t arch_stack_bytes(const struct linux_guest *guest)
 					       : arch_x86_stack_bytes(guest);
 }
 
-/* On Arm both tables of a process have the same user part, by which they are compared. */
+/* On Arm both tables of a process have the same user part, so the user parts are compared. */
 bool arch_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate)
 {
 	if (own.width == ROOT_ARM32)

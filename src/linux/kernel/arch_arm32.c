@@ -51,7 +51,10 @@ void arch_arm32_find_kernel_root(const struct linux_guest *guest, struct memory_
 	root->arm64.table0 = root->arm64.is_long ? table - ARM32_TTBR1_OFFSET : table;
 }
 
-/* The ignored bits are memory attributes at the lower end, and an ASID at the upper end. */
+/*
+ * The bits that are not compared are memory attributes at the lower end, and an ASID at the upper
+ * end.
+ */
 bool arch_arm32_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return !((a.arm64.table0 ^ b.arm64.table0) &

@@ -59,7 +59,7 @@ const struct arch_name arch_names_x86[] = {
 	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
 	{ LINUX_HYPERCALLS, "hypercall_page" },
 	{ LINUX_FRED, "asm_fred_entrypoint_user" },
-	{ LINUX_GETPID, "__ia32_sys_getpid" }, /* on i386; on x86-64 it is another entry */
+	{ LINUX_GETPID, "__ia32_sys_getpid" }, /* i386's name; on x86-64 another function has it */
 	{ LINUX_GETPID, "__x64_sys_getpid" },
 	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
 	{ LINUX_ENTRY, "entry_SYSCALL_64" },

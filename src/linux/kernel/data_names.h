@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of static data of a Linux kernel and its modules: the variable at an address. The tables of
- * names that are kept from the start, and in the cache, have only code. So the kernel's own tables
- * are read again at the first request: for Linux 6.1 some 2,000 pages and 0.2 s of CPU, once, and
- * 35 bytes for each variable. Resolver's thread.
+ * names that xtop keeps in memory and in the cache have only code. So the kernel's own tables are
+ * read again at the first request: for Linux 6.1 some 2,000 pages and 0.2 s of CPU, once, and 35
+ * bytes for each variable. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_DATA_NAMES_H
 #define XTOP_LINUX_KERNEL_DATA_NAMES_H

@@ -5,10 +5,11 @@
  *   bpf_kallsyms                ─► struct bpf_ksym .lnode   start, end, name              "[bpf]"
  *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list  trampoline, trampoline_size  "[ftrace]"
  *
- * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A BPF program of
- * several functions has its parts on the list as bpf_prog_TAG_F, and its first part under its own
- * name, too (seen in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list that has changed is read
- * again as a whole. The length of a list is limited, and a bad pointer ends it. Resolver's thread.
+ * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). The parts of a BPF
+ * program of several functions are on the list as bpf_prog_TAG_F. The first part is there a second
+ * time, under the program's name (seen in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list that
+ * has changed is read again as a whole. The length of a list is limited, and a bad pointer ends it.
+ * Resolver's thread.
  */
 #include "config.h"
 
@@ -153,8 +154,8 @@ static uint64_t code_hash_piece(const struct generated_code *code, enum code_kin
 }
 
 /*
- * Hash of a list. It changes with every piece that came or went, also when a new piece has the
- * address of an old one.
+ * Hash of a list. It changes when a piece is added or removed, even if a new piece has the address
+ * of an old one.
  */
 static uint64_t code_hash(const struct generated_code *code, enum code_kind kind)
 {

@@ -19,8 +19,9 @@
  * sequence number and the timekeeper; from 6.13 on struct tk_data; from 6.17 on timekeeper_data[0].
  *
  * The guest may write both structs while they are read. During a write the sequence number is odd,
- * and after the write it differs. The bytes of one copy may have been copied in any order, so three
- * copies are made: the second one is used if the first and the third have the same sequence number.
+ * and after the write the number has changed. The bytes of one copy may have been copied in any
+ * order, so three copies are made: the second one is used if the first and the third have the same
+ * sequence number.
  *
  * All data is hostile. Wrong numbers give wrong times and do no other harm: no number that is read
  * here is a length or an index, and the sums are modulo 2^64.

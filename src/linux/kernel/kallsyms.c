@@ -159,8 +159,8 @@ static void filter_update(struct kallsyms_filter *filter, const struct kallsyms_
 /*
  * The address ranges of a kernel's code. Linux frees the code of init after the boot. But
  * start_kernel() never returns: it becomes CPU 0's idle task, and the outermost frames of this task
- * are in the freed code. The names of these frames stay right: Linux gives the memory away under
- * other addresses only, and nothing else is mapped at the old addresses (arch/x86/mm/init.c,
+ * are in the freed code. The names of these frames stay right: Linux uses the freed memory only at
+ * other addresses, and maps nothing else at the old addresses (arch/x86/mm/init.c,
  * free_kernel_image_pages()).
  */
 struct kallsyms_code {

@@ -43,7 +43,7 @@ struct kallsyms_input {
 	 * NULL if everything is present.
 	 */
 	bool (*more)(struct kallsyms_input *input, size_t up_to);
-	struct work *work; /* the search ends with it; NULL: it does not */
+	struct work *work; /* tells when to stop searching; NULL: never */
 	/*
 	 * The first absent_bytes were not copied, are zeros, and are not searched, because
 	 * kallsyms_probe() saw no names there. Tables may lie there, before the names: front()
@@ -96,7 +96,7 @@ struct kallsyms {
 
 	uint64_t marks[KALLSYMS_N_MARKS]; /* addresses; 0 if there is no such symbol */
 	uint64_t text_end;                /* end of code, as in struct kallsyms_input */
-	struct work *work;                /* decoding ends with it; NULL: it does not */
+	struct work *work;                /* tells when to stop decoding; NULL: never */
 };
 
 #define KALLSYMS_TOKEN_PADDING 16 /* tokens are copied in blocks of 16 bytes */

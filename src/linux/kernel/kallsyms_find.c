@@ -36,7 +36,7 @@
  *      them.
  *   3. markers: the nearest run before the table that begins with 0 and ascends in steps that names
  *      may have.
- *   4. names: n stands before them, and fits the number of markers. A walk over all n names must
+ *   4. names: n is before them, and fits the number of markers. A walk over all n names must
  *      meet every marker and end where the markers begin.
  *   5. addresses: for one of the places and encodings, all of them must ascend, and _text must lie
  *      where the code does.

@@ -224,8 +224,8 @@ static bool image_look_far(struct kernel_image *image, struct memory_root root)
 }
 
 /*
- * Tables of user mode have a little of an unsealed image, too. So the kernel's tables are tried
- * before ROOT is accepted as that of an unsealed image.
+ * User-mode tables map a little of an unsealed image, too. So the kernel's tables are tried first;
+ * only then is ROOT accepted for an unsealed image.
  */
 static bool image_look_everywhere(struct kernel_image *image, struct memory_root root)
 {

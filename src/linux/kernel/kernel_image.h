@@ -10,8 +10,8 @@
 struct kernel_image;
 
 /*
- * Finds the ranges that are mapped at the addresses of kernels, under one of the page tables that
- * REGS can mean. NULL if nothing there can be a Linux kernel, or if memory is out.
+ * Finds the ranges that are mapped at the addresses of kernels, under one of the page tables to
+ * which REGS may refer. NULL if nothing there can be a Linux kernel, or if memory is out.
  */
 struct kernel_image *kernel_image_find(struct memory *memory, const struct registers *regs);
 /* Finds these ranges under the page tables at ROOT. */

@@ -41,10 +41,7 @@ struct layout {
 
 struct work;
 
-/*
- * Sets LAYOUT to what was found: with BTF_DAMAGED perhaps not all members, with other failures
- * none.
- */
+/* Fills in LAYOUT. After BTF_DAMAGED some members may be missing; after other failures all are. */
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct work *work,
 				struct layout *layout);
 bool layout_check(const struct layout *layout);

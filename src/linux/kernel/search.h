@@ -10,7 +10,7 @@
  * LINUX_PAGE_TABLES, LINUX_NOTES_*, LINUX_BTF_*, LINUX_ORC_*, LINUX_CURRENT_TASK,
  * LINUX_TOP_OF_STACK, LINUX_HARDIRQ_STACK, LINUX_PAGE_OFFSET, LINUX_VMEMMAP, LINUX_MODULES,
  * LINUX_BPF_KALLSYMS; on arm64 also LINUX_PER_CPU_OFFSET, LINUX_RUNSTATE and LINUX_ENTRY_TASK.
- * Needs LINUX_TEXT, and for the symbols from LINUX_CURRENT_TASK on the functions from
+ * Needs LINUX_TEXT. The symbols from LINUX_CURRENT_TASK on are found only with the functions from
  * LINUX_FIRST_FUNCTION on. GUEST->root is the root of a vCPU. RANGES is the image, ascending; all
  * of it except the text is read, at most 64 MiB.
  */

@@ -36,7 +36,7 @@ static inline void search_set(struct search *search, enum linux_symbol symbol, u
 		search->guest->symbols[symbol] = address;
 }
 
-/* Whether HEAD is the head of a list: the first element's link to the element before it is HEAD. */
+/* Whether HEAD is the head of a list: the first element's `prev` is HEAD. */
 static inline bool search_is_list(const struct linux_guest *guest, uint64_t head)
 {
 	uint64_t next, before;

@@ -15,7 +15,9 @@ struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 struct linux_stacks stack_layout_32_build(const struct linux_guest *guest);
 struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest);
 
-/* Where a task's mm_struct and what is in it are; false if the types do not tell. */
+/*
+ * Sets the places of a task's mm_struct and of its members. Returns false if the types do not tell.
+ */
 static inline bool stack_layout_set_mm(struct linux_stacks *stacks, const struct layout *layout)
 {
 	if (!layout_has(layout, TASK_MM) || !layout_has(layout, MM_START_STACK))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stack layout of an arm64 kernel for the sampler. In the kernel current is in a register, and
- * the task points to its stack, so only types are needed. In user mode current is in a per-CPU
- * variable. Resolver's thread.
+ * The stack layout of an arm64 kernel for the sampler. In the kernel, `current` is in a register,
+ * and the task points to its stack, so only types are needed. In user mode, `current` is in a
+ * per-CPU variable. Resolver's thread.
  */
 #include "config.h"
 

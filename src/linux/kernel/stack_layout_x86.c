@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds the stack layout of a kernel of x86-64 for the sampler. Current, the top of its stack and
- * the interrupt stack have moved:
+ * Builds the stack layout of a kernel of x86-64 for the sampler. The current task, the top of its
+ * stack and the interrupt stack have moved:
  *
  *                 to 6.1                    6.2 to 6.14                from 6.15
  *   current       current_task              pcpu_hot.current_task      current_task
@@ -9,7 +9,7 @@
  *   irq stack     hardirq_stack_ptr         pcpu_hot.hardirq_stack_ptr hardirq_stack_ptr
  *
  * (Linux commit e57ef2ed97c1 ("x86: Put hot per CPU variables into a struct"); a1e4cc0155ad
- * ("x86/percpu: Move current_task to percpu hot section") took them out again). Symbols decide, not
+ * ("x86/percpu: Move current_task to percpu hot section") reverted that). Symbols decide, not
  * versions. The values are offsets in the per-cpu area, or addresses; the area's base is added to
  * both.
  *

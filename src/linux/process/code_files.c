@@ -6,8 +6,8 @@
  * after 1 s, 2 s, 4 s .. 60 s. The new image replaces the old one if more bytes could be read. A
  * struct image in a space never changes; another image takes its place.
  *
- * Files that no process maps are kept, because the next process may start the same program, until
- * another file needs the place or the memory budget.
+ * Files that no process maps are kept until another file needs the place or the memory budget,
+ * because the next process may start the same program.
  */
 #include "config.h"
 

@@ -11,7 +11,7 @@
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
-/* number of files; files that no process maps make room */
+/* limit; files that no process maps are dropped first */
 #define CODE_FILES_MAX LIMIT(1024, 16)
 /* Limits for one walk; the last file may exceed them. */
 #define CODE_FILES_MAX_WALK_BYTES (32U << 20)     /* bytes of files that are read or unpacked */
@@ -58,8 +58,8 @@ struct code_files_counts {
 	unsigned no_symbols;    /* stripped, and neither -k nor --root has the symbols */
 	/* Counters since the start: */
 	uint64_t reads, retries;
-	uint64_t absent_pages; /* pages that were needed, and never read by the guest, or dropped */
-	/* pages that were needed, and dropped under pressure, or swapped out */
+	uint64_t absent_pages; /* needed pages that the guest never read, or dropped */
+	/* needed pages that were dropped under pressure, or swapped out */
 	uint64_t evicted_pages;
 	uint64_t put_off;  /* files put off to a later walk */
 	uint64_t by_frame; /* samples whose code was found by its page frame */

@@ -25,7 +25,8 @@
  * Pages are looked up one by one, but adjacent pages are read together, because each call of
  * memory_read_pages() may cost a mapping. The number of pages that are read together grows with
  * each success within a read; behind a hole the caller starts with a new read. So a file with holes
- * costs a fixed multiple of its pages, and never reads the same rest once for each hole.
+ * costs at most a fixed multiple of its pages: the rest of the file is not read again for each
+ * hole.
  */
 #include "config.h"
 

@@ -5,14 +5,15 @@
  * shows what they became.
  *
  * The start time of a task, on a clock of the guest, tells whether the task_struct still belongs to
- * the same task. No task is read before it has started, so clock_gap.h converts that time to one on
- * our clock that is no earlier than the true start: a later sample belongs to this task.
+ * the same task. No task is read before it has started. So clock_gap.h converts the start time to a
+ * time on our clock that is never before the true start. A sample after that time belongs to this
+ * task.
  *
  * The number of a task's exec() calls tells which program it ran. fork() copies this number (Linux
  * fs/exec.c begin_new_exec(), kernel/fork.c dup_task_struct()). A task that has ended with the same
  * number as its parent ran the parent's program. A living task whose number is greater by one has
- * called exec() since the fork(); a sample in memory that is not the task's own now was taken
- * before that call. Resolver's thread.
+ * called exec() since the fork(). A sample in memory that the task no longer has was taken before
+ * that call. Resolver's thread.
  */
 #include "config.h"
 

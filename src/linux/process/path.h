@@ -29,9 +29,9 @@ struct path_name {
 bool path_read(const struct linux_guest *guest, uint64_t file, struct path_name *name);
 
 /*
- * Reads one path of the inode at INODE, which may have others, through links and mounts. If the
- * kernel does not show a mount of the inode's file system, the path begins at that file system's
- * root. Returns false as path_read() does, or if the kernel has no name of the inode in memory.
+ * Reads a path of the inode at INODE. Links and mounts may give the inode more paths. If the kernel
+ * does not show a mount of the inode's file system, the path begins at that file system's root.
+ * Returns false as path_read() does, or if the kernel has no name of the inode in memory.
  */
 bool path_read_inode(const struct linux_guest *guest, uint64_t inode, struct path_name *name);
 

@@ -54,8 +54,8 @@ void process_poll_jit(struct process_reader *reader, struct process *process,
 /* --- the walk --------------------------------------------------------------------------------- */
 
 /*
- * Keeps areas with code, and the other areas of files that are not writable: they may have parts of
- * files with code.
+ * Keeps areas with code. Also keeps areas of files that are not writable, because they may have
+ * parts of files with code.
  */
 static bool process_visit(void *context, const struct vma *vma)
 {
@@ -176,10 +176,9 @@ static bool process_walk(struct process_reader *reader, const struct process *pr
 }
 
 /*
- * Walks the areas until they are complete. A program that has just started maps its libraries, some
- * sixty areas in a few times as long as a walk takes. A sample without them has a short chain. So a
- * walk during which the areas changed is repeated at once. Returns false if they changed in each of
- * the walks.
+ * Walks the areas until they are complete. A program that has just started maps its libraries: some
+ * sixty areas in the time of a few walks. A sample without them has a short chain. So a walk during
+ * which the areas changed is repeated at once. Returns false if they changed in each of the walks.
  */
 static bool process_walk_until_whole(struct process_reader *reader, struct process *process)
 {

@@ -27,7 +27,7 @@ struct process_area {
 
 struct process {
 	uint64_t mm;                /* address of the mm_struct; 0 if the place is free */
-	uint32_t tgid, exec_id;     /* the task that asked last */
+	uint32_t tgid, exec_id;     /* the task of the last request */
 	struct vmas_key key;        /* key of the areas */
 	struct memory_root root;
 	struct process_area *areas;

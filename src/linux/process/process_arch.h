@@ -21,8 +21,8 @@
 bool process_arch_find_vdso(const struct linux_guest *guest, uint64_t mm, uint64_t *address,
 			    uint64_t *size_bytes);
 /*
- * Code at fixed addresses that all processes may run, though it belongs to none of their areas: its
- * range, and its image, to which the caller gets the only reference. Error: out of memory.
+ * Sets *MAPPING to code at fixed addresses, which all processes may run although it is in none of
+ * their areas. The caller gets the only reference to its image. Error: out of memory.
  */
 struct xtop_error *process_arch_create_fixed(struct mapping *mapping);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the members that lead to processes' mappings and files in a kernel of 32 bits without BTF,
- * of i386 or Arm. layout_32.c finds the members of tasks before. Resolver's thread, while the guest
- * runs.
+ * of i386 or Arm. layout_32.c has found the members of tasks before. Resolver's thread, while the
+ * guest runs.
  */
 #ifndef XTOP_PROCESS_PROCESS_LAYOUT_H
 #define XTOP_PROCESS_PROCESS_LAYOUT_H

@@ -44,7 +44,7 @@ struct processes {
 	uint64_t changes;   /* code_files_changes() when all spaces were last filled */
 	struct processes_counts counts;
 	struct process_notes notes;
-	bool may_isolate; /* page-table isolation was not seen to be missing */
+	bool may_isolate; /* no vCPU has shown that there is no page-table isolation */
 };
 
 struct xtop_error *processes_create(const struct linux_guest *guest,
@@ -296,8 +296,8 @@ static bool processes_walk(struct processes *processes, struct process *process,
 }
 
 /*
- * Whether another program runs in the mm_struct, or another process has it now. Then only the place
- * stays.
+ * Whether another program runs in the mm_struct, or another process has it now. In both cases only
+ * the place is kept.
  */
 static bool processes_is_other(const struct vmas_key *a, const struct vmas_key *b)
 {

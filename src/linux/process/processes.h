@@ -45,7 +45,7 @@ struct processes_counts {
 	unsigned kept;
 	/* Numbers of kept processes with a property: */
 	unsigned torn;           /* areas changed while they were read, or were not there */
-	unsigned jit, named_jit; /* with compiled code; with names for it */
+	unsigned jit, named_jit; /* with compiled code; with names for compiled code */
 	/* Counters since the start: */
 	uint64_t walks, retries;
 	uint64_t unreadable; /* mm_structs that could not be read */

@@ -3,7 +3,6 @@
  * Finds tasks by their kernel stacks; see task_stacks.h. This needs no symbol of the kernel's data.
  *
  * 1. A stack mostly holds the address of its own task. The scheduler has `prev` and `next` in
- *    registers that a function preserves, so these were saved when the task was last switched away
  *    registers that a function preserves, so both were saved when the task was last switched away
  *    or to (Linux kernel/sched/core.c, __schedule(); arch/arm64/kernel/process.c, __switch_to()).
  *    A word is accepted if task_struct.stack there leads back:

@@ -11,8 +11,8 @@
  *
  * A new process often gets the memory of one that has just ended: task_struct, mm_struct and page
  * tables all have the addresses of the old ones. Only pid and number of exec() calls distinguish
- * the two. So these are read for each sample, also for a kept task. So is the pointer to the
- * mm_struct, which is 0 before an ending task gives up its areas.
+ * the two. So these are read for each sample, also for a kept task. The pointer to the mm_struct is
+ * read for each sample, too: it becomes 0 before an ending task gives up its areas.
  *
  *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
  *                PF_KTHREAD |       the leader's comm names the process, its pid is the tgid

@@ -38,8 +38,7 @@ static bool xarray_read_slot(const struct linux_guest *guest, uint64_t node, uns
 }
 
 /*
- * Reads the entry of INDEX in NODE. A sibling refers to an entry in an earlier slot, which is no
- * sibling.
+ * Reads the entry of INDEX in NODE. A sibling refers to an earlier slot, whose entry is no sibling.
  */
 static bool xarray_read_entry(const struct linux_guest *guest, uint64_t node, uint8_t shift,
 			      uint64_t index, uint64_t *entry)
