@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of one of the guest's files: out of its page cache, or of a process that maps the file.
- * Some of the bytes may not be in the guest's memory now.
+ * The bytes of one of the guest's files: read from the guest's page cache, or from a process that
+ * maps the file. Some of the bytes may not be in the guest's memory now.
  */
 #ifndef XTOP_BYTES_H
 #define XTOP_BYTES_H
@@ -26,7 +26,7 @@ static inline bool bytes_read(const struct bytes *bytes, uint64_t offset, void *
 	return bytes->read(bytes->context, offset, buffer, size_bytes) == size_bytes;
 }
 
-/* Bytes of a copy that could not be read: offsets into the copy. */
+/* A range of bytes of a copy that could not be read, as offsets into the copy. */
 struct bytes_gap {
 	size_t start, end;
 };

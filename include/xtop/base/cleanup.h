@@ -30,8 +30,8 @@ static inline void cleanup_close(int *fd)
 #define _cleanup_close_ _cleanup_(cleanup_close)
 
 /*
- * The value of POINTER, which becomes NULL: the caller owns the object, and the cleanup finds
- * nothing.
+ * Returns the value of POINTER and sets POINTER to NULL. The caller now owns the object, and the
+ * cleanup at the end of the scope does nothing.
  */
 #define no_cleanup_ptr(pointer)                                                                    \
 	__extension__({                                                                            \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The clocks on which times can be told (--clock). Samples have the time of one clock, dom0's
- * CLOCK_MONOTONIC. A struct clocks says how far each other clock was ahead of that one at one
- * moment. The resolver reads it about once a second; a snapshot carries the newest one.
+ * CLOCK_MONOTONIC. A struct clocks says how far each other clock was ahead of dom0's at one moment.
+ * The resolver fills in a struct clocks about once a second; a snapshot carries the newest one.
  */
 #ifndef XTOP_CLOCKS_H
 #define XTOP_CLOCKS_H
@@ -26,22 +26,25 @@ struct clocks {
 	bool known[N_CLOCKS];        /* dom0's clock is always known, whatever its element says */
 };
 
-/* KIND showed NS at clocks->at_ns. */
+/* Records that the clock KIND showed NS at clocks->at_ns. */
 void clocks_set(struct clocks *clocks, enum clock_kind kind, uint64_t ns);
-/* TIME_NS, of the samples' clock, on the clock KIND. False: that is not known. */
+/*
+ * Converts TIME_NS from the samples' clock to the clock KIND. Returns false if KIND's time is not
+ * known.
+ */
 bool clocks_tell(const struct clocks *clocks, enum clock_kind kind, uint64_t time_ns,
 		 uint64_t *told_ns);
 /*
- * clocks_tell() by two readings, of which A is the earlier one: a clock that is corrected runs
- * evenly between them. If the clock was set in between, A counts.
+ * Converts a time as clocks_tell() does, but from two readings; A is the earlier one. A clock is
+ * taken to run evenly between the two readings. If the clock was set between them, only A is used.
  */
 bool clocks_tell_between(const struct clocks *a, const struct clocks *b, enum clock_kind kind,
 			 uint64_t time_ns, uint64_t *told_ns);
 
-/* By the name that --clock takes: dom0, utc, guest, guest-utc. */
+/* Finds a clock by the name that --clock takes: dom0, utc, guest or guest-utc. */
 bool clocks_find(const char *name, enum clock_kind *kindp);
 const char *clocks_name(enum clock_kind kind);
-/* "the guest's CLOCK_MONOTONIC" */
+/* The clock's name in messages, for example "the guest's CLOCK_MONOTONIC". */
 const char *clocks_describe(enum clock_kind kind);
 /*
  * "1234.567890 s", or "2026-11-22 23:40:12.345678 UTC" of a clock that counts from 1970. At most 40

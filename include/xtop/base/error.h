@@ -10,7 +10,7 @@
 
 struct xtop_error;
 
-/* Never NULL: without memory it returns a static error that says so. */
+/* Never returns NULL. Without memory the result is a static error that says so. */
 struct xtop_error *error_create(const char *format, ...)
 	__attribute__((format(printf, 1, 2), warn_unused_result, returns_nonnull));
 /* As error_create(); appends ": " and strerror(errno_value). */
@@ -23,8 +23,8 @@ struct xtop_error *error_wrap(struct xtop_error *error, const char *format, ...)
 const char *error_message(const struct xtop_error *error);
 void error_destroy(struct xtop_error *error); /* NULL allowed */
 /*
- * FIRST, or SECOND if FIRST is NULL. The error that happened first explains the other one, which is
- * freed.
+ * Returns FIRST, or SECOND if FIRST is NULL. If both are errors, SECOND is freed: the error that
+ * happened first explains the other one.
  */
 struct xtop_error *error_first(struct xtop_error *first, struct xtop_error *second)
 	__attribute__((warn_unused_result));

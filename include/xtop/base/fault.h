@@ -11,8 +11,8 @@
 /* Call this before all functions below. A second call changes nothing. */
 void fault_install(void);
 /*
- * LAST_WORDS, async-signal-safe, is called before the process ends by a SIGBUS for which nothing
- * was armed. NULL: nothing is called.
+ * Sets the function to call before a SIGBUS ends the process because the thread was not armed.
+ * LAST_WORDS must be async-signal-safe. NULL: nothing is called.
  */
 void fault_set_last_words(void (*last_words)(void));
 /*
@@ -28,8 +28,8 @@ void fault_arm_range(void *start, size_t size_bytes);
 unsigned fault_disarm(void); /* returns how many faults there were since fault_arm() */
 unsigned fault_count(void);  /* how many faults there were; stays armed */
 /*
- * raise() by tgkill(), which the walls around main allow. Musl calls tkill(), which could reach a
- * thread of any process. Async-signal-safe.
+ * Does what raise() does, but by tgkill(), which main's sandbox allows. musl's raise() calls
+ * tkill(), which could reach a thread of any process. Async-signal-safe.
  */
 void fault_raise(int signal_number);
 

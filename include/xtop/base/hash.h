@@ -14,15 +14,15 @@
 
 #define HASH_ODD 0x9e3779b97f4a7c15ULL /* 2^64 / golden ratio: neighbours land far apart */
 
-/* Fibonacci hashing: a number below N, from all bits of WORD. N is at most 2^32. */
+/* Fibonacci hashing: maps WORD, all bits of which count, to a number below N. N is at most 2^32. */
 static inline size_t hash_slot(uint64_t word, size_t n)
 {
 	return (size_t)((word * HASH_ODD >> 32) % n);
 }
 
 /*
- * Continues HASH with WORD. Both halves of the 128-bit product count: with
- * the lower half alone, two words could be chosen that collide under every seed.
+ * Mixes WORD into HASH. Both halves of the 128-bit product count: with the lower half alone, two
+ * words could be chosen that collide under every seed.
  */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
@@ -31,7 +31,7 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Adds the N bytes at BYTES to HASH, and then N. */
+/* Mixes the N bytes at BYTES into HASH, and then the number N. */
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ struct hash_table_slot {
 	uint32_t hash, element; /* element is HASH_NONE: the slot is free */
 };
 
-/* Zeroed to begin with: empty. */
+/* A hash table. All zeros is an empty one. */
 struct hash_table {
 	struct hash_table_slot *slots;
 	size_t n, n_slots; /* n_slots: a power of two, more than half of it free */
@@ -50,14 +50,14 @@ struct hash_table {
 
 void hash_table_deinit(struct hash_table *table);
 
-/* Whether ELEMENT is the one that is looked for. */
+/* Whether ELEMENT is the wanted one. CONTEXT says what is wanted. */
 typedef bool hash_table_same_fn(const void *context, uint32_t element);
-/* The element with HASH that SAME accepts; HASH_NONE: none. */
+/* Returns the element with HASH that SAME accepts, or HASH_NONE if there is none. */
 uint32_t hash_table_find(const struct hash_table *table, uint64_t hash, hash_table_same_fn *same,
 			 const void *context);
 /*
- * Adds ELEMENT, which is not in the table and is not HASH_NONE. False: out of memory; the table is
- * as it was.
+ * Adds ELEMENT, which is not in the table and is not HASH_NONE. Returns false if memory is out; the
+ * table is then unchanged.
  */
 bool hash_table_add(struct hash_table *table, uint64_t hash, uint32_t element);
 

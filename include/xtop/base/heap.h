@@ -4,14 +4,15 @@
 #define XTOP_HEAP_H
 
 /*
- * Large arrays, such as those of snapshots, go back to the system as soon as they are freed. To be
- * called first in main().
+ * Large arrays, such as those of snapshots, go back to the system as soon as they are freed. Call
+ * this function first in main().
  */
 void heap_return_large(void);
 
 /*
- * Gives whole pages between pieces in use back to the system, in the heaps of all threads. Takes
- * about a millisecond. After work that has left many of them, such as the search for a kernel.
+ * Gives unused whole pages in the heaps of all threads back to the system. Takes about a
+ * millisecond. Call this function after work that leaves many unused pages, such as the search for
+ * a kernel.
  */
 void heap_return_holes(void);
 

@@ -19,15 +19,15 @@
 struct xtop_error *inputs_add(const char *path);
 /*
  * As open(PATH, O_RDONLY | O_CLOEXEC | O_NOCTTY), but returns a duplicate of the descriptor that
- * inputs_add() opened for this name, if there is one. The caller closes the duplicate, which stands
- * at the beginning of the file. All duplicates of one name share one file offset: read one to its
- * end, or use pread(), before you open the next.
+ * inputs_add() opened for this name, if there is one. The caller closes the duplicate. Reading
+ * begins at the start of the file. All duplicates of one name share one file offset: read one to
+ * its end, or use pread(), before you open the next.
  */
 int inputs_open(const char *path);
 /*
- * inputs_open() for a file that is read at offsets, and again for each guest. A pipe allows
- * neither: *FDP is then a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors do
- * not name PATH.
+ * Opens a file as inputs_open() does, to be read at offsets and again for each guest. A pipe allows
+ * neither: for a pipe *FDP is a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors
+ * do not name PATH.
  */
 struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
 void inputs_close(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a Linux kernel of 32 bits has its half of each address space, on i386 and on Arm:
- * CONFIG_VMSPLIT_3G (Linux arch/x86/Kconfig, arch/arm/Kconfig). User code is below.
+ * Where the kernel's part of each address space begins in a 32-bit Linux kernel, on i386 and Arm,
+ * with CONFIG_VMSPLIT_3G (Linux arch/x86/Kconfig, arch/arm/Kconfig). User code is below this
+ * address.
  */
 #ifndef XTOP_KERNEL_32_H
 #define XTOP_KERNEL_32_H

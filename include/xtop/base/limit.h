@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A limit of what is kept or read has two values: the usual one, and a small one for the fuzzers
- * (configure --enable-fuzzers). With the small one, fuzzers reach the limit, and do not spend their
- * time on clearing tables of thousands of entries of which an input fills three.
+ * Each limit has two values: the usual one, and a small one for the fuzzers (configure
+ * --enable-fuzzers). With the small one, fuzzers reach the limit, and spend no time on clearing
+ * tables of thousands of entries when an input fills only three.
  */
 #ifndef XTOP_LIMIT_H
 #define XTOP_LIMIT_H

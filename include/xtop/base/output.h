@@ -22,9 +22,10 @@ struct output_file;
 
 /*
  * Opens PATH for writing; "-" is stdout. A new file has mode 0600. An existing file is opened only
- * with REPLACE, if it has one link, and does not belong to another user in a folder that all can
- * write to. A symbolic link is never followed. REPLACE also allows a character device, a FIFO (this
- * waits for its reader), and /dev/stdout and /dev/fd/N, which are written to like a pipe.
+ * if REPLACE is true, the file has one link, and the file does not belong to another user in a
+ * folder that all can write to. A symbolic link is never followed. REPLACE also allows a character
+ * device, a FIFO (this waits for its reader), and /dev/stdout and /dev/fd/N, which are written to
+ * like a pipe.
  */
 struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep);
 /* The stream to write to. The first call empties the file. */
@@ -38,16 +39,16 @@ void output_discard(struct output_file *file); /* NULL allowed */
 uint64_t output_size(const struct output_file *file); /* bytes written so far */
 
 /*
- * Writes what STREAM holds, and asks the file system for errors that it reports only when a file is
- * closed: NFS, 9p, FUSE and quotas do (close(2)). For this a duplicate of the descriptor is closed,
- * so that the caller can still empty the file. False: something was not written; errno says why, or
- * is 0.
+ * Flushes STREAM, and finds errors that a file system reports only when a file is closed, as NFS,
+ * 9p, FUSE and quotas do (close(2)). To find these errors, the function closes a duplicate of the
+ * descriptor, so that the caller can still empty the file. Returns false if something was not
+ * written; errno says why, or is 0.
  */
 bool output_flush(FILE *stream);
 
 /*
- * output_remove() removes an empty file that this run has created: by unlink(), or through REMOVE,
- * if that is set, when this process has no rights to unlink().
+ * Sets the function by which output_remove() removes a file if unlink() fails because this process
+ * has lost its rights. NULL: only unlink() is tried.
  */
 void output_set_remover(void (*remove)(const char *path));
 void output_remove(const char *path);
@@ -55,8 +56,8 @@ void output_remove(const char *path);
 /* --- files that are named while xtop runs ----------------------------------------------------- */
 
 /*
- * By then this process may have no right to open files for writing. Another process opens the files
- * for this one and does not trust it: only files whose names have one of output_endings[] are
+ * While xtop runs, main may have no right to open files for writing. The broker's child opens the
+ * files for main and does not trust main: only files whose names have one of output_endings[] are
  * replaced. Such endings belong to profiles: x.json or x.html may be any file of the user's. No
  * part of the path may begin with a dot, as do the files that shells and desktops run.
  */
@@ -64,8 +65,8 @@ void output_remove(const char *path);
 extern const char *const output_endings[];
 
 /*
- * Opens PATH in the process that has the rights. REPLACE: PATH is there already. *EXISTSP: that is
- * why it cannot be opened, and with REPLACE it could be.
+ * Opens PATH in the process that has the rights. REPLACE allows a PATH that exists. *EXISTSP
+ * becomes true if PATH was refused because it exists, and REPLACE would allow it.
  */
 struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp);
 /* Removes what output_open_named_fd() has created, if it is empty. */
@@ -73,9 +74,12 @@ void output_remove_named(const char *path);
 
 typedef struct xtop_error *output_opener_fn(const char *path, bool replace, int *fdp,
 					    bool *existsp);
-/* How to ask that process. NULL: this one does it itself. */
+/*
+ * Sets the function that asks the process with the rights to open a file. NULL: this process opens
+ * files itself.
+ */
 void output_set_opener(output_opener_fn *opener);
-/* As output_open(), for such a file. */
+/* As output_open(), for a file that is named while xtop runs. */
 struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
 				     struct output_file **filep);
 

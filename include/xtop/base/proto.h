@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of Protocol Buffers, field by field (varint.h). Pure functions: what they change is
- * their arguments'.
+ * Messages of Protocol Buffers, field by field (varint.h). The functions change nothing but their
+ * arguments. Any thread.
  */
 #ifndef XTOP_PROTO_H
 #define XTOP_PROTO_H
@@ -12,7 +12,7 @@
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* To begin with all zeros. The owner frees BYTES. */
+/* A message that is being written. All zeros is an empty one. The owner frees BYTES. */
 struct proto_buffer {
 	uint8_t *bytes;
 	size_t n, capacity;
@@ -21,12 +21,12 @@ struct proto_buffer {
 
 void proto_put_bytes(struct proto_buffer *to, uint32_t field, const void *bytes, size_t n);
 void proto_put_text(struct proto_buffer *to, uint32_t field, const char *text);
-/* Nothing for 0: Protocol Buffers leave zeroes out. */
+/* Writes nothing if VALUE is 0: Protocol Buffers leave zeros out. */
 void proto_put_number(struct proto_buffer *to, uint32_t field, uint64_t value);
 void proto_put_fixed64(struct proto_buffer *to, uint32_t field, uint64_t value);
-/* Packed; nothing for no number. */
+/* Writes the N VALUES as one packed field; writes nothing if N is 0. */
 void proto_put_numbers(struct proto_buffer *to, uint32_t field, const uint64_t *values, size_t n);
-/* FROM becomes a message in TO, and empty. */
+/* Writes the content of FROM as a nested message to TO, and empties FROM. */
 void proto_put_message(struct proto_buffer *to, uint32_t field, struct proto_buffer *from);
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -43,11 +43,17 @@ struct proto_field {
 	struct proto_bytes bytes; /* the bytes, if the field is no number */
 };
 
-/* Takes a field off REST. False: there is none, or REST is damaged and not empty. */
+/* Takes the next field off REST. Returns false if REST is empty, or is damaged and so not empty. */
 bool proto_next(struct proto_bytes *rest, struct proto_field *field);
-/* As proto_next(), but takes what is there of a field that is cut off at the end of REST. */
+/*
+ * As proto_next(), but accepts a field that is cut off at the end of REST: field->bytes are the
+ * bytes that are there.
+ */
 bool proto_next_cut(struct proto_bytes *rest, struct proto_field *field);
-/* Appends the numbers of FIELD, packed or not, to *NP. False: they are damaged, or beyond MAX. */
+/*
+ * Appends the numbers of FIELD, packed or not, to NUMBERS, which has *NP numbers and room for MAX.
+ * Returns false if FIELD is damaged or the room too small.
+ */
 bool proto_read_numbers(const struct proto_field *field, uint64_t *numbers, size_t max, size_t *np);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What several stages know of Linux on i386: how its kernel saves registers. */
+/* How the Linux kernel on i386 saves registers, for all stages that read them. */
 #ifndef XTOP_REGISTERS_I386_H
 #define XTOP_REGISTERS_I386_H
 
@@ -30,7 +30,7 @@ enum pt_i386_word {
 #define I386_USER_CS 0x73 /* asm/segment.h */
 #define I386_USER_SS 0x7b
 
-/* Where the pt_regs of an entry stack is, if SP is within it; 0: nowhere. */
+/* Returns the address of the pt_regs on an entry stack if SP is within it, otherwise 0. */
 static inline uint64_t i386_entry_regs(uint64_t sp)
 {
 	uint64_t end = (sp | 0xfff) + 1;
@@ -47,14 +47,14 @@ static inline uint64_t i386_entry_regs(uint64_t sp)
  * do_SYSENTER_32() sets that right. On the way back the entry stack has the same two words; ecx and
  * edx are the user's stack pointer and address, already while registers are popped.
  *
- * The first: SP is at the end of the entry stack, or at that of the task's, above or behind `ss`.
+ * Returns true if SP is at the end of the entry stack or of the task's stack, above or behind `ss`.
  */
 static inline bool i386_is_sysenter(uint64_t sp)
 {
 	return (-sp & 0xfff) <= 12;
 }
 
-/* What is on the user's stack then. */
+/* The words on the user's stack while __kernel_vsyscall() has called the kernel. */
 enum vsyscall_i386_word {
 	VSYSCALL_I386_BP,
 	VSYSCALL_I386_DX,
@@ -63,7 +63,10 @@ enum vsyscall_i386_word {
 	N_VSYSCALL_I386
 };
 
-/* Above the user's pt_regs (asm/thread_info.h): without CONFIG_VM86, with it 16. */
+/*
+ * Bytes between the user's pt_regs and the end of the stack, without CONFIG_VM86
+ * (asm/thread_info.h). With CONFIG_VM86 there are 16.
+ */
 #define I386_STACK_PADDING 8
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What several stages know of x86-64's registers: paging, and how Linux saves all registers. */
+/* Registers of x86-64 that several stages read: paging, and how Linux saves all registers. */
 #ifndef XTOP_REGISTERS_X86_H
 #define XTOP_REGISTERS_X86_H
 
@@ -38,17 +38,17 @@ static inline unsigned code_word_bytes(enum register_width width, uint64_t cs)
 /*
  * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a
  * process-context number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top
- * tables for each process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux
- * arch/x86/entry/calling.h, PTI_USER_PGTABLE_BIT). Without it, the neighbouring page may be the
- * top table of another process: since Linux commit 4ce385f56434 ("x86/mm: Fix _pgd_alloc() for
- * Xen PV mode") each process has one page (in v6.15).
+ * tables for each process, side by side in 8 KiB: bit 12 is set for user mode's table (Linux
+ * arch/x86/entry/calling.h, PTI_USER_PGTABLE_BIT). Without page-table isolation, the neighbouring
+ * page may be the top table of another process: since Linux commit 4ce385f56434 ("x86/mm: Fix
+ * _pgd_alloc() for Xen PV mode") each process has one page (in v6.15).
  */
 #define CR3_TABLE_MASK 0x000ffffffffff000ULL
 #define CR3_USER_TABLE (1ULL << 12)
 
 /*
- * With PAE the top table has 32 bytes: bits 5 to 31 (Intel SDM vol. 3A §4.4.1). A PV guest's may
- * lie above 4 GiB.
+ * With PAE the top table has 32 bytes, and its address is bits 5 to 31 (Intel SDM vol. 3A §4.4.1).
+ * The top table of a PV guest may lie above 4 GiB.
  */
 #define CR3_PAE_TABLE 0x000fffffffffffe0ULL
 
@@ -58,15 +58,17 @@ static inline bool cr3_is_same_table(uint64_t a, uint64_t b)
 }
 
 /*
- * With page-table isolation: a table whose address differs from OWN, mm->pgd of a process, by these
- * bits is that process's other one.
+ * Whether BITS is the difference between the two top tables that a process has with page-table
+ * isolation. OWN is mm->pgd of the process.
  */
 static inline bool cr3_differs_as_pair(uint64_t own, uint64_t bits)
 {
 	return bits == CR3_USER_TABLE && !(own & CR3_USER_TABLE);
 }
 
-/* With page-table isolation: CR3 is one of the two tables of the process whose mm->pgd is OWN. */
+/*
+ * With page-table isolation: CR3 is one of the two top tables of the process with the mm->pgd OWN.
+ */
 static inline bool cr3_is_of_pair(uint64_t own, uint64_t cr3)
 {
 	uint64_t differ = (own ^ cr3) & CR3_TABLE_MASK;

@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 #define RESTARTS_MAX       3
-#define RESTARTS_WINDOW_NS 60000000000ULL /* RESTARTS_MAX restarts are allowed in any such span */
+#define RESTARTS_WINDOW_NS 60000000000ULL /* RESTARTS_MAX restarts are allowed in this time */
 
-/* Zeroed to begin with. */
+/* The last restarts of one process. All zeros: there were none. */
 struct restarts {
-	uint64_t at_ns[RESTARTS_MAX]; /* the last ones, ascending; 0: there was none */
+	uint64_t at_ns[RESTARTS_MAX]; /* times of the last restarts, ascending; 0: no restart */
 };
 
 /*
- * Counts one more restart at NOW_NS, a time on any clock but never 0. False: there were too many.
- * The restart must not be done then, and does not count.
+ * Counts one more restart at NOW_NS, a time on any clock but never 0. Returns false if there were
+ * too many. Then the caller must not restart the process, and the restart is not counted.
  */
 static inline bool restarts_allow(struct restarts *restarts, uint64_t now_ns)
 {

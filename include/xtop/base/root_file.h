@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files below a directory of dom0, opened by paths that strangers made: below --root DIR, a copy or
- * a mount of the guest's root file system; below --debug-dir DIR and --source-dir DIR. Any thread.
+ * Files below a directory of dom0, opened by paths from an untrusted source: below --root DIR, a
+ * copy or a mount of the guest's root file system; below --debug-dir DIR and --source-dir DIR. Any
+ * thread.
  */
 #ifndef XTOP_ROOT_FILE_H
 #define XTOP_ROOT_FILE_H
@@ -16,9 +17,10 @@ struct root_file {
 
 /*
  * PATH may be anything: neither PATH nor a symbolic link on the way leads out of the directory
- * ROOT_FD (-1: there is none). False: no such file, or it is not a regular one; *file is untouched.
+ * ROOT_FD (-1: there is none). Returns false if there is no such regular file; *FILE is then
+ * untouched.
  */
 bool root_file_open(int root_fd, const char *path, struct root_file *file);
-void root_file_close(struct root_file *file); /* one that is not open is allowed */
+void root_file_close(struct root_file *file); /* FILE need not be open */
 
 #endif

@@ -8,12 +8,13 @@
 #include <stddef.h>
 
 /*
- * How many of the N elements of ARRAY, structures that ascend by MEMBER, a number, have a MEMBER up
- * to VALUE: 0 to N. The last of these is the one that VALUE lies in, where elements are ranges.
- * ARRAY may be NULL if N is 0. VALUE is evaluated once for each step.
+ * Returns how many of the N elements of ARRAY, 0 to N, have a MEMBER that is at most VALUE. The
+ * elements are structures that ascend by MEMBER, a number. If elements are ranges, only the last of
+ * the counted elements can contain VALUE. ARRAY may be NULL if N is 0. VALUE is evaluated once for
+ * each step.
  *
- *	size_t n = sorted_count(list, list_n, start, address);
- *	return n && address < list[n - 1].end ? &list[n - 1] : NULL;
+ * 	size_t n = sorted_count(list, list_n, start, address);
+ * 	return n && address < list[n - 1].end ? &list[n - 1] : NULL;
  */
 #define sorted_count(array, n, member, value)                                                      \
 	__extension__({                                                                            \

@@ -19,8 +19,8 @@ size_t text_clean(char *target, size_t capacity, const char *source, size_t size
 /* As text_clean(), for a line that is no name: ';' stays, and a tab becomes a blank. */
 size_t text_clean_line(char *target, size_t capacity, const char *source, size_t size);
 /*
- * CHARACTER is not seen, but may change how others are shown: controls, direction overrides,
- * zero-width characters, line separators, tags.
+ * Whether CHARACTER is not seen, but may change how other characters are shown: controls, direction
+ * overrides, zero-width characters, line separators, tags.
  */
 bool text_is_invisible(uint32_t character);
 /*

@@ -3,8 +3,8 @@
  * The types that all stages share: guest addresses, registers and state of a vCPU.
  *
  * Kinds of addresses that must not mix are boxed, so that the compiler can tell a guest-virtual
- * address from a frame number. Behind the sampler there are only guest-virtual addresses, and these
- * are plain uint64_t.
+ * address from a frame number. The stages after the sampler see only guest-virtual addresses, as
+ * plain uint64_t.
  */
 #ifndef XTOP_TYPES_H
 #define XTOP_TYPES_H
@@ -49,7 +49,7 @@ enum guest_end {
 enum vcpu_state {
 	VCPU_OFFLINE,   /* never started, or unplugged */
 	VCPU_BLOCKED,   /* waits for an event: idle */
-	VCPU_RUNNABLE,  /* wants a physical CPU and has none: steal */
+	VCPU_RUNNABLE,  /* could run, but has no physical CPU: steal time */
 	VCPU_RUNNING,
 	VCPU_LOCK_WAIT, /* Xen calls it blocked, but its kernel waits for a spinlock */
 };

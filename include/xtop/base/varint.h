@@ -20,7 +20,7 @@
 
 enum varint_type { VARINT_NUMBER = 0, VARINT_LENGTH = 2 };
 
-/* Writes VALUE at AT, where there is room. Returns where it ends. */
+/* Writes VALUE at AT, where VARINT_BYTES must fit. Returns the end of the written bytes. */
 static inline uint8_t *varint_put(uint8_t *at, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
@@ -29,14 +29,16 @@ static inline uint8_t *varint_put(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* A tag, and a number or length. */
+/*
+ * Writes a tag and a number or length at AT, where VARINT_FIELD_BYTES must fit. Returns their end.
+ */
 static inline uint8_t *varint_put_field(uint8_t *at, uint32_t field, enum varint_type type,
 					uint64_t value)
 {
 	return varint_put(varint_put(at, field << 3 | type), value);
 }
 
-/* How many bytes VALUE takes. */
+/* Number of bytes of VALUE as a varint. */
 static inline size_t varint_size(uint64_t value)
 {
 	size_t n = 1;
@@ -46,7 +48,10 @@ static inline size_t varint_size(uint64_t value)
 	return n;
 }
 
-/* Returns where the number at AT ends. NULL: it goes on at END, or beyond 64 bits. */
+/*
+ * Decodes the number at AT. Returns its end, or NULL if the number is cut off at END or has more
+ * than 64 bits.
+ */
 static inline const uint8_t *varint_get(const uint8_t *at, const uint8_t *end, uint64_t *valuep)
 {
 	uint64_t value = 0;

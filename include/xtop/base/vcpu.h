@@ -17,14 +17,14 @@
 #include "xtop/base/vcpu_arm32.h"
 #include "xtop/base/vcpu_arm64.h"
 
-/* Numbered as struct registers has it. Zeros are x86: that is what older recordings are. */
+/* Values of registers.arch. x86 is 0, because older recordings are of x86 and have zeros there. */
 enum guest_arch {
 	ARCH_X86, /* x86-64 and i386: enum register_width */
 	ARCH_ARM64, /* also in AArch32 state: registers_arm64_is_32() */
 };
 #define N_GUEST_ARCHS 2
 
-/* The members of x86 without a name of their own: what is before `arch` in a recording of x86. */
+/* Bytes before `arch` in a recording of x86: the x86 members of struct registers. */
 #define REGISTERS_X86_BYTES (26 * sizeof(uint64_t))
 
 /*
@@ -51,8 +51,8 @@ struct registers {
 };
 
 /*
- * In struct memory_root's last byte: there are no page tables. Addresses are the guest's physical
- * ones: what a kernel of 32 bits has not mapped is found by them.
+ * Value of struct memory_root's last byte for a root without page tables: addresses are
+ * guest-physical. Such a root finds memory that a 32-bit kernel has not mapped.
  */
 #define ROOT_PHYSICAL 0x40
 
@@ -87,7 +87,7 @@ static inline struct memory_root walk_root(const struct registers *regs)
 				      .width = regs->width & ~(ROOT_ARM64 | ROOT_PHYSICAL) };
 }
 
-/* Whether ROOT is of arm64; also of a kernel of 32 bits there. */
+/* Whether ROOT belongs to an arm64 vCPU, with a 64-bit or a 32-bit kernel. */
 static inline bool root_is_arm(struct memory_root root)
 {
 	return root.width & ROOT_ARM64;
@@ -105,7 +105,7 @@ static inline uint64_t root_space(struct memory_root root)
 	return root_is_arm(root) ? root.arm64.table0 : root.cr3;
 }
 
-/* Whether the vCPU is one of arm64 with a kernel of 32 bits. */
+/* Whether the vCPU is an arm64 vCPU with a 32-bit kernel. */
 static inline bool registers_is_arm32(const struct registers *regs)
 {
 	return regs->arch == ARCH_ARM64 && registers_arm64_is_32(&regs->arm64);
@@ -131,7 +131,7 @@ static inline uint64_t registers_stack_pointer(const struct registers *regs)
 	return regs->arch == ARCH_ARM64 ? registers_arm64_sp(&regs->arm64) : regs->rsp;
 }
 
-/* Bytes of a word of the code that a vCPU runs: 4 in 32-bit code. USER: it is user code. */
+/* Bytes of a word of the code that a vCPU runs: 4 in 32-bit code. USER: the vCPU runs user code. */
 static inline uint8_t registers_word_bytes(const struct registers *regs, bool user)
 {
 	if (regs->arch == ARCH_ARM64)

@@ -51,7 +51,7 @@
  */
 #define TTBCR_ARM32_EAE        (1ULL << 31)
 #define TTBCR_ARM32_64_BITS    (1ULL << 30) /* with EAE clear: TG1 of TCR_EL1 */
-#define TTBCR_ARM32_64_SIZE    (7ULL << 3)  /* with EAE set: of TCR_EL1's T0SZ */
+#define TTBCR_ARM32_64_SIZE    (7ULL << 3)  /* with EAE set: bits of TCR_EL1's T0SZ */
 #define TTBCR_ARM32_PD0_SHIFT  4
 #define TTBCR_ARM32_PD1_SHIFT  5
 #define TTBCR_ARM32_EPD0_SHIFT 7
@@ -81,7 +81,10 @@ static inline bool registers_arm64_runs_32(const struct registers_arm64 *regs)
 	return regs->pstate & PSTATE_ARM64_AARCH32;
 }
 
-/* Where the mode has its sp. lr is one below; in usr, sys and fiq mode one above. */
+/*
+ * Index in x[] of the current mode's sp. The mode's lr has the index below; in usr, sys and fiq
+ * mode the index above.
+ */
 static inline unsigned registers_arm32_sp_place(uint64_t cpsr)
 {
 	switch (cpsr & ARM32_MODE) {
@@ -100,7 +103,7 @@ static inline unsigned registers_arm32_sp_place(uint64_t cpsr)
 	}
 }
 
-/* Register I, below N_REGISTERS_ARM32, of the current mode. */
+/* Value of the current mode's register I, which is below N_REGISTERS_ARM32. */
 static inline uint32_t registers_arm32_get(const struct registers_arm64 *regs, unsigned i)
 {
 	unsigned mode = regs->pstate & ARM32_MODE, sp = registers_arm32_sp_place(mode);

@@ -37,13 +37,16 @@ _Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recordi
 
 #define SCTLR_ARM64_M (1ULL << 0) /* the MMU is on (Arm ARM, SCTLR_EL1) */
 
-/* In AArch32 state bits 3..0 are the mode, and 0 is usr (vcpu_arm32.h). */
+/*
+ * Whether PSTATE is that of user code. In AArch32 state bits 3..0 are the mode, and 0 is usr
+ * (vcpu_arm32.h).
+ */
 static inline bool pstate_arm64_is_user(uint64_t pstate)
 {
 	return !(pstate & (pstate & PSTATE_ARM64_AARCH32 ? PSTATE_ARM64_MODE : PSTATE_ARM64_EL));
 }
 
-/* In AArch64 state. */
+/* The stack pointer of a vCPU in AArch64 state. */
 static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
 {
 	return regs->pstate & PSTATE_ARM64_SP_ELX ? regs->sp_el1 : regs->sp_el0;
@@ -73,8 +76,9 @@ static inline uint64_t registers_arm64_sp(const struct registers_arm64 *regs)
 #define ROOT_ARM64       0x80                  /* value of struct memory_root's last byte */
 
 /*
- * struct memory_root of arm64: both halves, and what TCR says of them. The last byte is where x86
- * has its `width`. vcpu_arm32.h fills it in for a kernel of 32 bits.
+ * The form of struct memory_root on arm64: the tables of both halves of the address space, and
+ * their fields of TCR. `kind` is in the place of x86's `width`. vcpu_arm32.h fills in this struct
+ * for a 32-bit kernel.
  */
 struct root_arm64 {
 	uint64_t table0 : 48;   /* TTBR0_EL1 */
@@ -113,7 +117,7 @@ static inline struct root_arm64 root_arm64(const struct registers_arm64 *regs)
 
 /*
  * The granule of the upper half's tables (TCR_EL1.TG1, Arm ARM) is the page of a Linux kernel. The
- * reserved value is taken for the usual size.
+ * reserved value of TG1 counts as 4 KiB.
  */
 static inline unsigned root_arm64_page_shift(struct root_arm64 root)
 {
@@ -122,7 +126,7 @@ static inline unsigned root_arm64_page_shift(struct root_arm64 root)
 	return shifts[root.granule1];
 }
 
-/* Gives REGS page tables: walk_root() of them is ROOT. */
+/* Sets the page tables of REGS so that walk_root() of REGS is ROOT. */
 static inline void registers_arm64_set_root(struct registers_arm64 *regs, struct root_arm64 root)
 {
 	regs->ttbr0 = root.table0;
@@ -161,7 +165,7 @@ enum pt_regs_arm64_word {
 	PT_ARM64_STACKFRAME = 38,
 	N_PT_ARM64 = 40 /* words that are read */
 };
-#define PT_ARM64_BYTES       (8 * 42) /* unless BTF tells */
+#define PT_ARM64_BYTES       (8 * 42) /* size of struct pt_regs, unless BTF tells another one */
 #define PT_ARM64_BYTES_LEAST (8 * N_PT_ARM64)
 #define PT_ARM64_AT(word)    (8 * (word)) /* byte offset */
 
@@ -185,12 +189,13 @@ static inline bool registers_arm64_came_from_user(const struct registers_arm64 *
 }
 
 /*
- * User code has entered the kernel a moment ago, or is about to go on: SP_EL0 is the user's.
- * SAVED_PC is in the struct pt_regs at SP_EL1. Whether the user's other registers are there, too,
- * and not in REGS. The kernel saves them all, then clears x0 to x29, and saves the pc last (Linux
- * arch/arm64/kernel/entry.S, kernel_entry, clear_gp_regs). If the pc is there already, the kernel
- * is about to go back, or an earlier entry was from the same instruction. On the way back SP_EL0 is
- * restored before ELR_EL1, which may still be of an interrupt in the kernel (kernel_exit).
+ * For a vCPU in the kernel just after user code has entered it, or just before user code goes on:
+ * whether the user's registers are in the struct pt_regs at SP_EL1, and not in REGS. SAVED_PC is
+ * the pc in this pt_regs. SP_EL0 is the user's. The kernel saves them all, then clears x0 to x29,
+ * and saves the pc last (Linux arch/arm64/kernel/entry.S, kernel_entry, clear_gp_regs). If the pc
+ * is there already, the kernel is about to go back, or an earlier entry was from the same
+ * instruction. On the way back SP_EL0 is restored before ELR_EL1, which may still be the address of
+ * interrupted kernel code (kernel_exit).
  */
 static inline bool registers_arm64_are_saved(const struct registers_arm64 *regs, uint64_t saved_pc)
 {
@@ -199,8 +204,8 @@ static inline bool registers_arm64_are_saved(const struct registers_arm64 *regs,
 }
 
 /*
- * Where a struct pt_regs of user code with PSTATE has that code's stack pointer. AArch32's is x13,
- * and SP_EL0 means nothing there (Arm ARM §D1.20.1).
+ * The word of struct pt_regs that is the stack pointer of user code with PSTATE. AArch32's stack
+ * pointer is x13; SP_EL0 has no meaning in AArch32 state (Arm ARM §D1.20.1).
  */
 static inline enum pt_regs_arm64_word pt_regs_arm64_sp(uint64_t pstate)
 {

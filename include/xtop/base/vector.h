@@ -14,10 +14,10 @@
 #define VECTOR_MIN_ELEMENTS 16
 
 /*
- * ARRAY with room for at least WANTED elements of SIZE_BYTES each; *CAPACITYP becomes the number of
- * elements that there is room for. The room doubles, so that adding one element at a time costs
- * constant time on average. NULL: out of memory; ARRAY and *CAPACITYP are as they were. Called
- * through vector_reserve().
+ * Returns ARRAY, perhaps moved, with room for at least WANTED elements of SIZE_BYTES each.
+ * *CAPACITYP becomes the number of elements that fit. The room doubles, so that adding one element
+ * at a time costs constant time on average. Returns NULL if memory is out; ARRAY and *CAPACITYP are
+ * then unchanged. Call this function through vector_reserve().
  */
 static inline void *vector_grow(void *array, size_t *capacityp, size_t wanted, size_t size_bytes)
 {
@@ -35,12 +35,12 @@ static inline void *vector_grow(void *array, size_t *capacityp, size_t wanted, s
 }
 
 /*
- * True: ARRAY, an lvalue, has room for WANTED elements. CAPACITY is a size_t lvalue, 0 for an array
+ * Makes room for WANTED elements in ARRAY, an lvalue. CAPACITY is a size_t lvalue, 0 for an array
  * that is NULL. False: out of memory, and nothing has changed.
  *
- *	if (!vector_reserve(list->items, list->capacity, list->n + 1))
- *		return error_create("out of memory");
- *	list->items[list->n++] = item;
+ * 	if (!vector_reserve(list->items, list->capacity, list->n + 1))
+ * 		return error_create("out of memory");
+ * 	list->items[list->n++] = item;
  */
 #define vector_reserve(array, capacity, wanted)                                                    \
 	__extension__({                                                                            \
