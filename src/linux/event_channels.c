@@ -23,7 +23,7 @@
 
 #include "linux/kernel/member.h"
 
-/* all members that are read lie within it; the struct has 136 bytes in 5.10 to 7.3 */
+/* range of a struct irq_info with all members that are read; it has 136 bytes in 5.10 to 7.3 */
 #define EVENT_INFO_BYTES 256
 #define EVENT_VIRQ_TIMER 0   /* Xen 4.17 public/xen.h VIRQ_TIMER */
 #define EVENT_PATH_BYTES 32

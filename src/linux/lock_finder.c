@@ -13,10 +13,10 @@
  *
  *   lock.wait_list ◄─► waiter.list ◄─► waiter.list ◄─► back to lock.wait_list
  *
- * So it is found without knowing the frame: the task's own address, and beside it two pointers
- * whose targets point back. All entries of that list but one are records on the stacks of the tasks
- * that they name. The other one is the member wait_list of the lock. A new waiter is the last one,
- * so the lock is mostly the very next entry.
+ * So the record is found without knowing the frame: it has the task's own address, and beside it
+ * two pointers whose targets point back. All entries of this list but one are records on the stacks
+ * of the tasks that they name. The one exception is the member wait_list of the lock. A new waiter
+ * is the last one, so the lock is mostly the very next entry.
  *
  * Kernels with CONFIG_DETECT_HUNG_TASK_BLOCKER (from 6.16) keep the lock in task_struct.blocker:
  *
@@ -24,7 +24,7 @@
  *
  * From about 6.17 task_struct.blocked_on is the mutex that the task waits for. With
  * CONFIG_DEBUG_MUTEXES older kernels have a mutex_waiter there, which lies on the task's own stack.
- * In 7.3 the list of waiters has no head any more, so where there is no blocker this is the way to
+ * In 7.3 the list of waiters has no head any more, so without `blocker` only blocked_on leads to
  * the mutex.
  *
  * The writer of a percpu_rw_semaphore waits three times (percpu_down_write()): for RCU, in the list
@@ -114,8 +114,8 @@ static bool lock_finder_is_record(const struct linux_guest *guest, const struct 
 }
 
 /*
- * Finds the list entry that is not a record, starting at the record at ADDRESS. When a task
- * has got the lock, its record is no record any more, but then the list has no link to it either.
+ * Finds the list entry that is not a record, starting at the record at ADDRESS. A task that has got
+ * the lock has no record any more, and the list has no link to its old record.
  */
 static bool lock_finder_find_head(const struct linux_guest *guest, const struct lock_record *record,
 				  uint64_t address, uint64_t *headp)

@@ -11,8 +11,8 @@
  *
  *   struct futex_waitv { u64 value; u64 word; u32 flags; u32 reserved; }
  *
- * in user memory. A task that gave several of them wakes up with the first one that comes, so it
- * waits for none of these locks: it may go on while each of them is held.
+ * in user memory. A task that waits for several futexes wakes up with the first of them. So it
+ * counts as waiting for no lock: it may go on while the other locks are still held.
  */
 #include "config.h"
 

@@ -52,7 +52,7 @@ struct sleepers {
 	struct sleeper_stacks stacks;
 	struct data_names names;
 	struct sleeper_list before, now;
-	size_t at_before;    /* index in BEFORE of the first task that is not before next_pid */
+	size_t at_before;    /* index in BEFORE of the first task with next_pid or a higher pid */
 	size_t n_not_kept;   /* tasks of this pass that did not fit into NOW */
 	bool going;          /* a pass has begun */
 	uint64_t next_pid;
@@ -151,9 +151,9 @@ static void sleepers_begin(const struct sleepers *sleepers, struct sleeper *slee
 
 /*
  * When the task first got a CPU after the last look, on the scheduler's clock. The task has slept
- * at most once since then. If it was preempted, only the last of its RUNS has a date. Then the time
- * that it ran before is subtracted, and half of the time that it waited for a CPU, because some of
- * that was before the first run.
+ * at most once since then. If the task was preempted, only the start of the last of its RUNS is
+ * known. From this start, the time of the earlier runs is subtracted, and half of the time that the
+ * task waited for a CPU, because it waited partly before the first run.
  */
 static uint64_t sleepers_first_run(const struct sleeper *sleeper,
 				   const struct task_state_times *times, uint64_t runs)
@@ -258,7 +258,10 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 		if (!task_state_reader_read(&sleepers->reader, sleeper->task, &again, &times))
 			return;
 		if (task_state_equal(&state, &again)) {
-			/* In another state the wait is new: the pass has reported the previous. */
+			/*
+			 * In another state the wait is new: the pass has reported the previous
+			 * wait.
+			 */
 			if (!task_state_equal(&again, &sleeper->state))
 				sleepers_begin(sleepers, sleeper, &again, &times, now_ns, now_ns);
 			sleeper->state = again;
@@ -473,7 +476,7 @@ static bool sleepers_read_leaf(struct sleepers *sleepers)
 	return sleepers->has_leaf;
 }
 
-/* Otherwise the entry is empty or internal. */
+/* Whether ENTRY is a struct pid. Otherwise the entry is empty or internal. */
 static bool sleepers_is_pid(const struct linux_guest *guest, uint64_t entry)
 {
 	return linux_is_kernel_of(guest, entry) && entry % linux_word_bytes(guest) == 0;
@@ -549,10 +552,7 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 		sleepers_begin_pass(sleepers, now_ns, period_ns);
 	if (!sleepers->seen_all)
 		sleepers_read_tasks(sleepers, &left, now_ns, sink);
-	/*
-	 * When the work is over, reads fail: the pass has not seen the tasks that they
-	 * miss.
-	 */
+	/* When the work is over, reads fail, so the pass has not seen all tasks. */
 	if (!sleepers->seen_all || work_is_over(work))
 		return OS_WAITS_MORE;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);

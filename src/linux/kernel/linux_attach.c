@@ -343,10 +343,10 @@ bool linux_is_there(const struct linux_kernel *kernel)
 
 /*
  * After a kexec the old kernel stays in memory, with its page tables, until the memory is needed.
- * So the vCPU's own page tables decide: they must map the banner's address. The user-mode tables of
- * page-table isolation do not map that address, in user mode and on the way into the kernel: the
- * answer is unknown then. One vCPU's answer is not enough either: its tables may belong to a
- * process that has ended since, and may then contain anything.
+ * So the vCPU's own page tables decide: they must map the banner's address to the same frame. The
+ * user-mode tables of page-table isolation do not map that address, in user mode and on the way
+ * into the kernel: the answer is unknown then. One vCPU's answer is not enough either: its tables
+ * may belong to a process that has ended since, and may then contain anything.
  */
 enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {
