@@ -32,7 +32,7 @@ enum option_kind {
 	OPTION_NUMBER,   /* double from min to max */
 	OPTION_WAITS_HZ, /* double from min to max; OPTIONS_WAITS_HZ without a value */
 	OPTION_WHOLE,    /* unsigned long from min to max */
-	OPTION_UNWIND,   /* enum unwind_how, whose order is that of the words */
+	OPTION_UNWIND,   /* enum unwind_how, in the order of the words */
 	OPTION_CHOICE,   /* bool: the second of the two words */
 	OPTION_CLOCK,    /* enum clock_kind by its name; sets clock_given, too */
 	OPTION_FORMAT,   /* const char *, the name of an export format */
@@ -44,7 +44,7 @@ enum option_completion {
 	COMPLETE_NOTHING, /* the value is a number or free text, or there is none */
 	COMPLETE_GUEST,   /* names of guests */
 	COMPLETE_WORD,    /* the entry's words */
-	COMPLETE_FILE,    /* files; those whose endings are among the words, if there are words */
+	COMPLETE_FILE,    /* files; if there are words, only files with these endings */
 	COMPLETE_FOLDER,
 };
 

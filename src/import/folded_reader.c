@@ -130,7 +130,7 @@ static size_t folded_shared(const struct folded_stack *stack, const char *text, 
 	return n;
 }
 
-/* Parses TEXT, a line without its count. The result replaces that of the last line. */
+/* Parses TEXT, a line without its count. The result replaces the last line's. */
 static void folded_parse_stack(struct folded_reader *reader, char *text, size_t bytes)
 {
 	struct folded_stack *stack = &reader->stack;

@@ -204,7 +204,7 @@ void names_reset_places(struct names *names)
 /*
  * Names an address "libc.so.6+0x27240", by a place in the file, which is the same in every process.
  * The place is where the function begins, so all its addresses are one frame. If nothing tells
- * where it begins, the place is that of the address itself.
+ * where it begins, the address itself is the place.
  */
 static void names_fill_offset(struct names *names, struct name_slot *slot,
 			      const struct mapping *mapping)

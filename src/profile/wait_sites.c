@@ -30,7 +30,7 @@ enum class_flag {
 };
 
 struct wait_class {
-	const char *name; /* '*' at the end stands for any end of a name */
+	const char *name; /* '*' at the end matches any end of a name */
 	enum wait_kind kind;
 	uint8_t flags; /* enum class_flag */
 };

@@ -255,7 +255,7 @@ static bool layout_start(const struct call_tree_settings *settings, struct branc
 	return true;
 }
 
-/* Starts the walk of the other run, if there is one, beside that of this run. */
+/* Starts the walk of the other run, if there is one, beside this run's walk. */
 static struct xtop_error *layout_start_base(struct call_tree_layout *layout)
 {
 	const struct call_tree_settings *settings = layout->settings;

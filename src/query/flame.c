@@ -140,7 +140,7 @@ static bool flame_start(const struct flame_settings *settings, struct branches *
 				  : branches_start_root(branches);
 }
 
-/* Starts the walk of the other run, if there is one, beside that of this run. */
+/* Starts the walk of the other run, if there is one, beside this run's walk. */
 static struct xtop_error *flame_start_base(struct flame_layout *layout, struct flame_place *place)
 {
 	const struct flame_settings *settings = layout->settings;

@@ -97,7 +97,7 @@ static void functions_add_node(const struct functions_pass *pass, uint32_t at,
 	struct function_row *row = &pass->table->rows[at];
 	struct functions_seen *seen = &pass->seen[at];
 
-	/* clang-tidy does not see that a row is filled before its number stands in rows_of. */
+	/* clang-tidy does not see that a row is filled before its number is in rows_of. */
 	weights_add_self(&row->weights, node); /* NOLINT(clang-analyzer-core.*) */
 	if (index < seen->until)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a moment of the history keeps of the locks: as much of their forest as has room, from the
- * top on. One thread at a time, that of the history.
+ * top on. Only the history's thread uses this.
  */
 #ifndef QUERY_HISTORY_LOCKS_H
 #define QUERY_HISTORY_LOCKS_H

@@ -174,7 +174,7 @@ void line_expander_translate_annotation(struct line_expander *expander, const st
 
 /*
  * Adds the links for ANSWER: the function itself, then the functions inlined in it, outermost
- * first. The function's own name is that of the symbol, because DWARF may lack names of functions.
+ * first. The function itself is named by its symbol, because DWARF may lack names of functions.
  */
 static bool line_expander_add_answer(struct line_expander *expander, const struct snapshot *from,
 				     uint32_t id, const struct line_answer *answer)

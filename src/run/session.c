@@ -376,7 +376,7 @@ static const char *session_complaint(const struct session *session)
 	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
 }
 
-/* What the tables of one guest and those of --all have in common. */
+/* Settings for the tables of one guest and of --all. */
 static struct batch_settings session_batch_settings(const struct session *session)
 {
 	const struct options *options = session->options;

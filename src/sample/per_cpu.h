@@ -35,8 +35,8 @@ bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, 
 		      uint64_t offset, uint32_t *value);
 
 /*
- * Sets the state of blocked vCPUs whose kernel waits for a spinlock to VCPU_LOCK_WAIT in LOOK.
- * Reads one word for each blocked vCPU.
+ * Finds the blocked vCPUs whose kernel waits for a spinlock, and sets their state in LOOK to
+ * VCPU_LOCK_WAIT. Reads one word for each blocked vCPU.
  *
  * Linux's paravirtual spinlock does not spin for long. The waiter tells Xen to block its vCPU until
  * the holder sends an event (SCHEDOP_poll). Xen calls such a vCPU blocked, as it calls an idle

@@ -12,7 +12,7 @@
  * when Xen was asked.
  *
  * How many bytes of a stack are copied changes with what the resolver learns, for a vCPU that waits
- * as well. So the cached bytes are used only if a copy that was made now would have as many.
+ * as well. So the cached bytes are used only if a new copy would have the same size.
  *
  * The registers of every vCPU are cached: they tell which pages the vCPU's next sample needs. The
  * sampler uses these pages now and then, because a page that is not used for a while is unmapped.

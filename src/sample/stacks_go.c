@@ -228,8 +228,8 @@ static bool go_is_program(uint64_t address)
 }
 
 /*
- * Whether the stack at ADDRESS may be one of Go's: a goroutine's, a thread's, or that of the first
- * thread, which ends far from the thread pointer, of a program below 4 GiB.
+ * Whether the stack at ADDRESS may be one of Go's: a goroutine's, a thread's, or the first thread's
+ * in a program below 4 GiB. The first thread's stack ends far from the thread pointer.
  */
 static bool go_may_be_stack(struct copy *copy, const struct go_machine *machine, uint64_t address)
 {

@@ -114,7 +114,7 @@ static void publisher_set_system(const char *system, struct push_profile *profil
 		 system + n + strspn(system + n, " "));
 }
 
-/* Makes the sampler's counters, which run since its start, those of the interval. */
+/* Turns the sampler's counters since its start into counters of the interval. */
 static void publisher_count_losses(struct publisher_guest *guest, struct snapshot *snapshot)
 {
 	uint64_t lost = snapshot->run->sampler.lost, refused = snapshot->run->sampler.refused;

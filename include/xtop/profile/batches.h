@@ -10,7 +10,7 @@
  * in Cochran, Sampling Techniques, §6.4). Only sums of x, x^2, x n, n and n^2 are kept, twice:
  * with equal weights for all batches, and with live weights.
  *
- * The design effect is this variance over that of independent samples: 1 or more.
+ * The design effect is this variance, divided by the variance of independent samples: 1 or more.
  *
  * One thread at a time.
  */

@@ -102,7 +102,7 @@ const struct snapshot *resolver_get_baseline(const struct resolver *resolver);
 /* How much the shares of self, or CHILDREN, vary. Only while no thread runs resolver_run(). */
 const struct batches *resolver_get_batches(const struct resolver *resolver, bool children);
 /*
- * Builds an annotation of FRAME. Its weights are those of SNAPSHOT, the resolver's last one. Only
+ * Builds an annotation of FRAME. It has the weights of SNAPSHOT, the resolver's last one. Only
  * while no thread runs resolver_run().
  */
 struct xtop_error *resolver_annotate(struct resolver *resolver, const struct snapshot *snapshot,

@@ -36,7 +36,7 @@ struct sample_log;
 
 struct xtop_error *sample_log_create(struct sample_log **logp);
 void sample_log_destroy(struct sample_log *log); /* NULL allowed */
-/* Sets SAMPLE's node to that of the chain of N FRAMES, outermost first. Keeps a copy of SAMPLE. */
+/* Sets SAMPLE's node to the end of the chain of N FRAMES, outermost first. Keeps a copy. */
 void sample_log_add(struct sample_log *log, struct logged_sample *sample, const uint32_t *frames,
 		    size_t n);
 /* Frames got better names. FIND_BETTER returns the frame that takes FRAME's place. */

@@ -72,7 +72,7 @@ struct resolver_counts {
 	uint64_t frames;                 /* frames looked up */
 	uint64_t frames_unknown;         /* frames looked up that have no name */
 	uint64_t frames_by[N_UNWIND_BYS]; /* all frames, by what told where they are */
-	/* Samples whose innermost frame has no symbol, by what it is named by. */
+	/* Samples whose innermost frame has no symbol, by what names the frame. */
 	uint64_t samples_unknown;        /* by nothing: the frame has no name */
 	uint64_t samples_function;       /* by the place where the function begins */
 	uint64_t samples_offset;         /* by another place in a file, or "[jit]" */
@@ -266,8 +266,8 @@ struct snapshot {
 	/* By frame, n_frames of them; bit i: enum unwind_by i told where it is. NULL: not known. */
 	uint8_t *found_by;
 	/*
-	 * By frame, n_frames of them: the frame whose name is the source line that most of the
-	 * function's weight passes through; FRAME_NONE: not known. NULL: nobody asked.
+	 * By frame, n_frames of them: a frame that is named by a source line, the line with most of
+	 * the function's weight; FRAME_NONE: not known. NULL: nobody asked.
 	 */
 	uint32_t *sources;
 	unsigned n_places;

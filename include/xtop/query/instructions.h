@@ -34,7 +34,7 @@ struct instructions {
 };
 
 /*
- * Sets the rows to those of ANNOTATION. Decodes them again only if its version has changed. The
+ * Sets the rows to ANNOTATION's. Decodes them again only if its version has changed. The
  * caller zeroes INSTRUCTIONS before the first call. Error: out of memory.
  */
 struct xtop_error *instructions_update(struct instructions *instructions,

@@ -51,7 +51,7 @@ bool line_expander_print(const struct line_frame *line, char *text, size_t capac
 
 /* The resolver's frame from which FRAME of a result was made; FRAME_NONE: FRAME is inlined. */
 uint32_t line_expander_get_origin(const struct line_expander *expander, uint32_t frame);
-/* Replaces the frames in ANNOTATION, which are FROM's, by those of the results. */
+/* Replaces FROM's frames in ANNOTATION by frames of the results. */
 void line_expander_translate_annotation(struct line_expander *expander, const struct snapshot *from,
 					struct annotation *annotation);
 

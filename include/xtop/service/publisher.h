@@ -14,7 +14,7 @@
 #include "xtop/service/host_share.h"
 #include "xtop/service/metrics_collector.h"
 
-/* The intervals of a guest's samples, or those of its tasks that wait. */
+/* The times of a guest's intervals. Samples and waiting tasks have intervals of their own. */
 struct publisher_times {
 	/* when this interval began, on the samples' clock; 0: at the first sample */
 	uint64_t from_ns;
