@@ -27,7 +27,7 @@ struct name_places {
 };
 
 struct name_slot {
-	uint64_t generation; /* the space's; 0: the slot is empty, or there is no space */
+	uint64_t generation; /* the space's generation; 0: the slot is empty, or has no space */
 	uint64_t address;
 	struct name_answer answer;
 	uint32_t places; /* index of the function's places + 1; 0: none */

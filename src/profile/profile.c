@@ -54,7 +54,7 @@ struct profile {
 	struct profile_node *nodes;
 	uint32_t n, capacity, max;
 	uint32_t *heads;     /* first nodes of the hash chains: a power of two, at least capacity */
-	unsigned hash_shift; /* 64 - log2 of their number */
+	unsigned hash_shift; /* 64 - log2 of the number of heads */
 	uint32_t *scratch;   /* two numbers for each node, for copying and evicting */
 	uint64_t seed;       /* so that a guest cannot aim at one chain */
 	const struct frames *frames;

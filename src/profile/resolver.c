@@ -622,7 +622,7 @@ static bool resolver_knows_system(const struct resolver *resolver)
 	return resolver->settings.os && os_is_known(resolver->settings.os);
 }
 
-/* How many samples may wait for each other: they have to fit into a quarter of the ring. */
+/* How many samples may wait to be added together: they must fit into a quarter of the ring. */
 static double resolver_few(const struct resolver *resolver)
 {
 	size_t room = ring_size_bytes(resolver->settings.ring) / 4;
@@ -633,8 +633,8 @@ static double resolver_few(const struct resolver *resolver)
 
 /*
  * The longest sleep where nobody looks at a screen. Many guests are sampled slowly then, and their
- * resolvers together would take more CPU for waking than for samples. Samples of a unikernel may
- * wait for each other, and so may those of a guest that has not been seen running yet.
+ * resolvers together would take more CPU for waking than for samples. Samples of a unikernel,
+ * or of a guest that has not been seen running yet, may wait and be added together.
  */
 static uint64_t resolver_patience_ns(const struct resolver *resolver)
 {
@@ -651,7 +651,7 @@ static uint64_t resolver_patience_ns(const struct resolver *resolver)
 	return nap_ns < RESOLVER_LONG_NAP_NS ? (uint64_t)nap_ns : RESOLVER_LONG_NAP_NS;
 }
 
-/* When the next sample comes. The sampler says so; a replay's samples tell their distance. */
+/* When the next sample comes: the sampler says so; in a replay, a period after the last one. */
 static uint64_t resolver_next_ns(const struct resolver *resolver)
 {
 	return resolver->settings.live ? control_get_next(resolver->settings.control)
@@ -682,7 +682,7 @@ static void resolver_nap(struct resolver *resolver)
 	uint64_t next_ns = resolver_next_ns(resolver) + RESOLVER_AFTER_NS, now_ns = clock_now_ns();
 
 	if (patient && !resolver_knows_system(resolver))
-		next_ns = 0; /* samples wait for each other */
+		next_ns = 0; /* samples may wait: see resolver_patience_ns() */
 	if (next_ns > now_ns && next_ns - now_ns < nap_ns)
 		nap_ns = next_ns - now_ns;
 	else if (next_ns <= now_ns && now_ns - next_ns < RESOLVER_LATE_NS)

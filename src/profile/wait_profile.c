@@ -68,10 +68,10 @@ struct waits {
 	uint32_t generation; /* changes when rows or frames that were kept are no longer right */
 	uint32_t runnable;   /* the frame of WAIT_RUNNABLE_MARK */
 	uint64_t next_ns;    /* when the next pass is due */
-	bool going;          /* a pass has begun and is not whole */
+	bool going;          /* more turns of the pass are due in this period */
 	bool asked;          /* a system was asked for its list of tasks, or there is none */
 	bool supported;      /* the system has such a list */
-	bool in_pass;        /* the system has not seen all tasks yet */
+	bool in_pass;        /* the pass has begun, and is not whole yet */
 	uint64_t now_ns;
 	uint64_t span_ns_of_pass; /* the time that a look of this pass represents */
 	uint64_t pass_ns;         /* when this pass began, or the last one; 0: none yet */

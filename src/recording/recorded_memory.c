@@ -20,7 +20,7 @@
 #include "xtop/memory/memory.h"
 
 #define RECORDED_MAX_WAITING 1024 /* 4 MiB */
-#define RECORDED_MAX_TIMES   1024 /* a few for each vCPU of a sample; more replace the last time */
+#define RECORDED_MAX_TIMES   1024 /* a few for each vCPU of a sample; more replace the last one */
 
 struct recorded_change {
 	struct recorded_change *next;

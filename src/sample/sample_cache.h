@@ -16,7 +16,7 @@
  *
  * The registers of every vCPU are cached: they tell which pages the vCPU's next sample needs. The
  * sampler uses these pages now and then, because a page that is not used for a while is unmapped.
- * A sample that misses a page comes a stop later: the page is mapped while the guest runs on. A
+ * If a sample misses a page, the guest runs on while the page is mapped, and is stopped again. A
  * vCPU that works for a millisecond now and then would be seen late in that millisecond, or not at
  * all.
  */

@@ -194,8 +194,8 @@ static void sampler_hold_pages(struct sampler *sampler)
 /*
  * Makes the kernel give memory to the pages of ROOM that a sample of N vCPUs takes: a page of the
  * ring that was never written has none. The sampler calls this before the look for as many vCPUs as
- * the last tick had, and after the look if there are more. Faults between look and stop would let
- * the guest run on: the beginning of a piece of work would be seen too seldom.
+ * the last tick had, and after the look if there are more. The guest would run on during faults
+ * between look and stop: the beginning of a piece of work would be seen too seldom.
  */
 static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 {

@@ -129,8 +129,8 @@ static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t sta
 
 /*
  * Adds the stack of G from where the thread left it: a word below its saved stack pointer. That
- * word is the return address of mcall(). On a machine where G's structure has the return address,
- * it is written in the word's place.
+ * word is the return address of mcall(). If the machine keeps the return address in G's structure
+ * instead, this function writes the address in the word's place.
  */
 static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
 {

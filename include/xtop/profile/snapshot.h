@@ -63,7 +63,7 @@ enum unknown_cause {
  */
 struct resolver_counts {
 	uint64_t samples;                /* with a stack: not idle */
-	double states[N_VCPU_STATES];    /* vCPU ticks by state: weights, whole ones when shown */
+	double states[N_VCPU_STATES];    /* vCPU ticks by state; whole numbers are shown */
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
 	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
@@ -104,7 +104,7 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 #define SNAPSHOT_MAX_CALLS 8 /* the most frequent ones */
 struct snapshot_calls {
 	struct snapshot_call {
-		uint32_t frame; /* the stub, or the caller of one that all hypercalls share */
+		uint32_t frame; /* the stub; if all hypercalls share one stub, its caller */
 		double ticks;   /* since start or reset; 0: unused */
 	} calls[SNAPSHOT_MAX_CALLS];
 };
