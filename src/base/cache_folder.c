@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The folder of cached kernels; see cache_folder.h. In the broker. A file's time of
- * modification is when it was opened last, or written.
+ * The folder of cached kernels; see cache_folder.h. In the broker. The modification time of a file
+ * tells when the file was last opened or written.
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ static bool cache_is_older(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* Counts a file of ours, which is not KEPT. */
+/* Adds the file NAME to USAGE, unless it is KEPT or no cache file. */
 static void cache_count(int folder, const char *name, const char *kept, struct cache_usage *usage)
 {
 	struct timespec used = { 0 };
@@ -64,7 +64,7 @@ static void cache_count(int folder, const char *name, const char *kept, struct c
 	if (strncmp(name, CACHE_PREFIX, strlen(CACHE_PREFIX)) != 0 || strcmp(name, kept) == 0 ||
 	    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
 		return;
-	if (status.st_size) /* a guest that is not Linux has an empty file, which goes first */
+	if (status.st_size) /* empty files, of guests that are not Linux, are removed first */
 		used = status.st_mtim;
 	if (!usage->files++ || cache_is_older(&used, &usage->oldest_time)) {
 		snprintf(usage->oldest, sizeof(usage->oldest), "%s", name);
@@ -91,7 +91,7 @@ static bool cache_measure(int folder, const char *kept, struct cache_usage *usag
 	return true;
 }
 
-/* So that KEPT may be there beside the others, and be as large as a file can be. */
+/* Removes old files until the limits leave room for KEPT at its largest size. */
 static void cache_make_room(int folder, const char *kept)
 {
 	struct cache_usage usage;

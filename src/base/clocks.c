@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define NS_PER_S        1000000000
-#define CLOCKS_STEP_NS  10000000 /* NTP slews a clock by 0.5 ms a second; more means it was set */
+#define CLOCKS_STEP_NS  10000000 /* a larger step sets the clock; NTP slews 0.5 ms a second */
 #define CLOCKS_LAST_DAY 253402300799 /* the end of year 9999 */
 
 static const struct {

@@ -65,7 +65,7 @@ static char *error_format(const char *format, va_list arguments)
 	return vasprintf(&message, format, arguments) < 0 ? NULL : message;
 }
 
-/* "HEAD: TAIL", or NULL; frees HEAD. */
+/* Returns "HEAD: TAIL", or NULL if memory is out. Frees HEAD. */
 static char *error_join(char *head, const char *tail)
 {
 	char *message;

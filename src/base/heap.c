@@ -2,10 +2,11 @@
 /*
  * The heap; see heap.h.
  *
- * glibc maps large arrays by themselves, and unmaps them when they are freed. But each one that is
- * freed raises the size from which on it does so, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD). Then
- * snapshots of several megabytes, made anew every second, lie between smaller pieces and leave
- * holes: 116 MiB at most in tests/screens/test_soak, against 83 with a fixed size.
+ * glibc maps large arrays by themselves, and unmaps them when they are freed. But each large array
+ * that is freed raises the size from which on glibc does so, up to 32 MiB (mallopt(3),
+ * M_MMAP_THRESHOLD). Then snapshots of several megabytes, made anew every second, lie between
+ * smaller pieces and leave holes: 116 MiB at most in tests/screens/test_soak, against 83 with a
+ * fixed size.
  */
 #include "config.h"
 

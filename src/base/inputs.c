@@ -18,10 +18,10 @@
 
 struct opened_input {
 	struct opened_input *next;
-	const char *path; /* the command line's */
+	const char *path; /* as given on the command line */
 	int fd;           /* -1: open() failed with errno_value */
 	int errno_value;
-	bool was_pipe; /* fd is a copy of what came through the pipe */
+	bool was_pipe; /* fd is a copy of the pipe's content */
 };
 
 static struct opened_input *inputs;

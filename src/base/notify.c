@@ -2,10 +2,10 @@
 /*
  * The protocol of sd_notify(3) and sd_watchdog_enabled(3); see notify.h.
  *
- * libsystemd has the same as a function. It would bring its own libraries (lzma, zstd, lz4, gcrypt)
- * into every process of xtop that has root's rights, for one datagram. systemd's promise of stable
- * interfaces names the protocol. The socket is connected before main enters its sandbox: then it
- * needs no call but write().
+ * libsystemd has a function for this, sd_notify(). The library would bring its own libraries (lzma,
+ * zstd, lz4, gcrypt) into every process of xtop that has root's rights, for one datagram. systemd
+ * promises that the protocol is stable. The socket is connected before main enters its sandbox: in
+ * the sandbox the socket needs no call but write().
  */
 #include "config.h"
 
@@ -22,8 +22,8 @@
 #define NOTIFY_PART      3 /* beats in the watchdog's time: one beat may be lost */
 
 static struct {
-	int socket; /* 0: none; standard input is no socket of ours */
-	uint64_t beat_ns, beaten_ns; /* between two; 0: no watchdog */
+	int socket; /* 0: no socket, because descriptor 0 is standard input */
+	uint64_t beat_ns, beaten_ns; /* between two beats (0: no watchdog); last beat */
 } notify;
 
 /* "@NAME" is a socket without a file: its address begins with a byte of 0 (unix(7)). */
@@ -49,7 +49,7 @@ static uint64_t notify_number(const char *variable)
 		       : 0;
 }
 
-/* The variables may be another process's: $WATCHDOG_PID tells. */
+/* $WATCHDOG_PID tells whether the variables are meant for this process. */
 static void notify_read_watchdog(void)
 {
 	uint64_t usec = notify_number("WATCHDOG_USEC"), pid = notify_number("WATCHDOG_PID");
@@ -80,7 +80,7 @@ void notify_put(const char *news)
 	size_t length = strnlen(news, NOTIFY_MAX_BYTES);
 
 	if (notify.socket && write(notify.socket, news, length) < 0)
-		return; /* full, or nobody reads it any more */
+		return; /* the socket is full or has no reader any more */
 }
 
 void notify_beat(uint64_t now_ns)

@@ -57,7 +57,7 @@ struct xtop_error *output_create_fd(const char *path, int *fdp)
 	return NULL;
 }
 
-/* Everybody can put files into the folder of PATH. Also true when this cannot be found out. */
+/* Everybody can put files into the folder of PATH. Also true if the folder cannot be examined. */
 static bool output_in_open_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -275,9 +275,9 @@ void output_remove(const char *path)
 }
 
 /*
- * No content is better than half of it. Empties the file, and keeps fclose() from writing what
- * stdio still holds. Removes a new file if we still may. Failures here are not reported: the caller
- * already has the error that matters.
+ * Empties the file, because no content is better than half of the content. Keeps fclose() from
+ * writing what stdio still holds. Removes a file that this run created, if this process still has
+ * the right. Failures here are not reported: the caller already has the error that matters.
  */
 static void output_undo(struct output_file *file)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files may be named while xtop runs; see output.h. In the broker's child, or in main
- * where there is no broker. The path may come from a main that an attacker controls.
+ * Checks and opens files that are named while xtop runs; see output.h. Runs in the broker's child,
+ * or in main if there is no broker. The path may come from a main that an attacker controls.
  */
 #include "config.h"
 
@@ -58,7 +58,10 @@ static struct xtop_error *output_replace_named(const char *path, int *fdp)
 	return NULL;
 }
 
-/* Before an open, which has effects on a device. */
+/*
+ * Whether PATH may be replaced. This is checked before the open, because opening a device has
+ * effects.
+ */
 static bool output_is_replaceable(const char *path)
 {
 	struct stat status;

@@ -13,7 +13,7 @@
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Where the next N bytes go. NULL: out of memory. */
+/* Makes room for N more bytes, and returns its address. NULL: out of memory. */
 static uint8_t *proto_room(struct proto_buffer *buffer, size_t n)
 {
 	if (vector_reserve(buffer->bytes, buffer->capacity, buffer->n + n))
@@ -74,7 +74,7 @@ void proto_put_message(struct proto_buffer *to, uint32_t field, struct proto_buf
 	from->n = 0;
 }
 
-/* The lowest byte first. */
+/* Writes VALUE as eight bytes, the lowest byte first. */
 void proto_put_fixed64(struct proto_buffer *to, uint32_t field, uint64_t value)
 {
 	uint8_t *at = proto_room(to, VARINT_FIELD_BYTES);
@@ -89,7 +89,10 @@ void proto_put_fixed64(struct proto_buffer *to, uint32_t field, uint64_t value)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads a tag and a number or length. Returns where they end; NULL: there are none such. */
+/*
+ * Reads a tag and a number or length. Returns the end of both, or NULL if REST does not begin with
+ * a whole field head of a known type.
+ */
 static const uint8_t *proto_get_field(const struct proto_bytes *rest, struct proto_field *field)
 {
 	const uint8_t *end = rest->bytes + rest->n, *at;

@@ -73,7 +73,8 @@ static bool root_walk_follow(struct root_walk *walk, int link)
 }
 
 /*
- * Opens for reading what FD, an O_PATH descriptor, stands for: nothing else can take its place.
+ * Opens for reading the file behind FD, an O_PATH descriptor, so that nobody can exchange the file
+ * in between.
  */
 static int root_walk_reopen(int fd)
 {

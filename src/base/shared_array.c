@@ -19,12 +19,12 @@ struct shared_array {
 	uint64_t hash;
 };
 
-/* A few hundred at most: those of a kernel, its modules, and the larger libraries. */
+/* All shared arrays: a few hundred at most, of kernels, their modules and the larger libraries. */
 static struct shared_array *shared_arrays;
 static size_t n_shared_arrays, shared_arrays_capacity;
 static pthread_mutex_t shared_arrays_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The lock is held. NULL: there is none. */
+/* The shared array that equals BYTES, or NULL. The lock is held. */
 static struct shared_array *shared_array_find_equal(const void *bytes, size_t size_bytes,
 						    uint64_t hash)
 {
@@ -38,7 +38,7 @@ static struct shared_array *shared_array_find_equal(const void *bytes, size_t si
 	return NULL;
 }
 
-/* The lock is held. NULL: the array is not shared. */
+/* The entry of the shared array BYTES, or NULL if BYTES is not shared. The lock is held. */
 static struct shared_array *shared_array_find(const void *bytes)
 {
 	for (size_t i = 0; i < n_shared_arrays; i++)
@@ -47,7 +47,7 @@ static struct shared_array *shared_array_find(const void *bytes)
 	return NULL;
 }
 
-/* The lock is held. */
+/* Adds BYTES to the shared arrays, if there is memory. The lock is held. */
 static void shared_array_add(void *bytes, size_t size_bytes, uint64_t hash)
 {
 	if (vector_reserve(shared_arrays, shared_arrays_capacity, n_shared_arrays + 1))
@@ -79,7 +79,7 @@ void *shared_array_put(void *array, size_t size_bytes)
 	return kept;
 }
 
-/* Whether nobody uses the array any more. The lock is held. */
+/* Drops one user of ARRAY. Returns true if ARRAY has no user any more. The lock is held. */
 static bool shared_array_leave(const void *array)
 {
 	struct shared_array *shared = shared_array_find(array);

@@ -125,7 +125,7 @@ static size_t text_next(const char *source, size_t size, unsigned *marksp, size_
 	return length;
 }
 
-/* What stands in a line for BYTE, which no name may have. */
+/* What text_clean_line() writes in place of BYTE, which no name may have. */
 static char text_replace(char byte)
 {
 	if (byte == ';')
@@ -133,7 +133,10 @@ static char text_replace(char byte)
 	return byte == '\t' ? ' ' : '_';
 }
 
-/* The first DONE bytes of both are done. Returns how many of TARGET are there then. */
+/*
+ * Cleans SOURCE from byte DONE on; the bytes before are already in TARGET. Returns the length of
+ * TARGET.
+ */
 static size_t text_clean_rest(char *target, size_t capacity, const char *source, size_t size,
 			      size_t done, bool line)
 {

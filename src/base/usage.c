@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What this process costs; see usage.h. */
+/* CPU time and memory of this process; see usage.h. */
 #include "config.h"
 
 #include "xtop/base/usage.h"

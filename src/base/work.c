@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of work; see work.h. The resolver's thread. */
+/* Work that may be broken off; see work.h. The resolver's thread. */
 #include "config.h"
 
 #include "xtop/base/work.h"

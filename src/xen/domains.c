@@ -128,7 +128,7 @@ static struct xtop_error *xen_get_domains(struct xen_domain **domainsp, size_t *
 	return NULL;
 }
 
-/* Without NAMED no domain has a name, and xenstore is not asked. */
+/* Lists all domains. NAMED: asks xenstore for their names; otherwise no domain has a name. */
 static struct xtop_error *xen_list_domains(bool named, struct guest_listing **listp, size_t *np)
 {
 	_cleanup_free_ struct xen_domain *domains = NULL;
@@ -161,8 +161,8 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 }
 
 /*
- * A number is always a domid, even if some domain has that name. UUIDs may be in upper or lower
- * case.
+ * Whether the user's text DOMAIN means the domain INFO. A number is always a domid, even if some
+ * domain has that name. UUIDs may be in upper or lower case.
  */
 static bool xen_is_meant(const struct guest_info *info, const char *domain)
 {
@@ -195,7 +195,7 @@ static struct xtop_error *xen_is_pv_32(uint32_t domid, bool *is_pv_32p)
 	return error;
 }
 
-/* NULL if this domain can be profiled. */
+/* Returns an error if FOUND cannot be profiled. */
 static struct xtop_error *xen_check_domain(const struct guest_listing *found, const char *domain)
 {
 	if (found->info.domid == 0)
@@ -213,7 +213,10 @@ static struct xtop_error *xen_check_domain(const struct guest_listing *found, co
 	return NULL;
 }
 
-/* While a domain reboots or migrates, the old and the new domain may have the same UUID. */
+/*
+ * Whether the domain has ended. While a domain reboots or migrates, the old and the new domain may
+ * have the same UUID.
+ */
 static bool xen_has_ended(const struct guest_listing *listing)
 {
 	return listing->state == 'd' || listing->state == 's';

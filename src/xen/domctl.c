@@ -3,8 +3,8 @@
  * Stops a Xen guest, reads its registers and releases it: raw domctls through libxencall, in
  * preallocated hypercall memory. In the sampler's process.
  *
- *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; of its life
- *            alone, or of the only vCPU, the first call alone
+ *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; look_life()
+ *            and a look at the only vCPU make the first call alone
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]; getvcpuinfo of those that
  *            seem not to have run since the last stop
  *   release  multicall [ unpausedomain ]
@@ -37,8 +37,8 @@
 #include "xtop/xen/xen.h"
 
 /*
- * Over a second: a hypercall takes 1.7 thousand instructions (doc/MEASUREMENTS). The page that Xen
- * cannot read is away only while Linux moves it.
+ * Tries of a release: they take more than a second, as a hypercall takes 1.7 thousand instructions
+ * (doc/MEASUREMENTS). Xen cannot read a page only while Linux moves this page.
  */
 #define RELEASE_TRIES 1000000
 
@@ -103,7 +103,10 @@ enum guest_end domctl_decode_end(uint32_t flags)
 
 /* --- whether a vCPU is in 64-bit mode, a question of x86 alone -------------------------------- */
 
-/* A question for which Xen pauses the vCPU. The time of the call is an upper bound of the pause. */
+/*
+ * Makes a call for which Xen pauses the vCPU. The time of the call is counted as the pause: it is
+ * an upper bound.
+ */
 static bool domctl_ask(struct domctl_guest *guest, const struct domctl_batch *batch)
 {
 	uint64_t begin_ns = clock_now_ns();
@@ -113,7 +116,7 @@ static bool domctl_ask(struct domctl_guest *guest, const struct domctl_batch *ba
 	return answered;
 }
 
-/* Assume 64-bit mode until Xen answers. */
+/* Asks Xen for the mode of VCPU. Until Xen answers, 64-bit mode is assumed. */
 static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t now_ns)
 {
 	struct domctl_batch *ask = &guest->area->ask;
@@ -138,7 +141,7 @@ static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
 
 /* --- look, stop, release ---------------------------------------------------------------------- */
 
-/* The pauses that no look has reported yet: those of this process and those of the broker. */
+/* Takes the pauses that no look has reported yet: pauses by this process and by the broker. */
 static uint64_t domctl_take_pauses(struct domctl_guest *guest)
 {
 	struct stop_area *area = guest->area;
@@ -150,7 +153,7 @@ static uint64_t domctl_take_pauses(struct domctl_guest *guest)
 	return paused_ns;
 }
 
-/* The first N calls of the look: what Xen says of the domain, then of its first N - 1 vCPUs. */
+/* Makes the first N calls of the look: Xen describes the domain, then its first N - 1 vCPUs. */
 static bool domctl_look_calls(struct domctl_guest *guest, unsigned n, struct guest_look *look)
 {
 	struct domctl_batch *batch = &guest->area->look;
@@ -184,8 +187,8 @@ static bool domctl_look_life(void *context, struct guest_look *look)
 }
 
 /*
- * What Xen says of a domain with one vCPU is said of this vCPU: Xen 4.17 xen/common/domctl.c,
- * getdomaininfo(), and XEN_DOMCTL_getvcpuinfo. So one call is enough.
+ * Xen's description of a domain with one vCPU also describes this vCPU: Xen 4.17
+ * xen/common/domctl.c, getdomaininfo(), and XEN_DOMCTL_getvcpuinfo. So one call is enough.
  */
 static void domctl_look_at_only_vcpu(const struct domctl_batch *batch, struct guest_look *look)
 {
@@ -238,9 +241,9 @@ static void domctl_end_stops(void *context)
 }
 
 /*
- * Tries until there is a result. A multicall does nothing at all if Xen cannot read its entries:
- * memory that is locked shared memory may be moving at that moment. Without another try the guest
- * would stay stopped, and the next look would take this for an administrator's pause.
+ * Releases the guest: tries until there is a result. A multicall does nothing at all if Xen cannot
+ * read its entries: Linux may be moving the shared memory at that moment. Without another try the
+ * guest would stay stopped, and the next look would report this as an administrator's pause.
  */
 static void domctl_release(void *context)
 {
@@ -266,7 +269,8 @@ static inline __attribute__((always_inline)) void domctl_take_registers(struct d
 
 /*
  * In the stop: reads the registers of those vCPUs that have run although cached_cpu_ns says that
- * they have not. Returns false if not all could be read. Not inline, because most stops do without.
+ * they have not. Returns false if not all could be read. Not inline, because most stops do not need
+ * this function.
  */
 static __attribute__((noinline)) bool domctl_read_ran(struct domctl_guest *guest,
 						      struct guest_vcpu *vcpus, unsigned n)
@@ -310,7 +314,7 @@ static bool domctl_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcp
 	bool failed, some_cached = false;
 
 	if (!guest->expected)
-		return false; /* nobody would notice if it lasted */
+		return false; /* no alarm is set, so nobody would notice a stop that lasts */
 	for (unsigned i = 0; i < n; i++) {
 		bool cached = vcpus[i].cached_cpu_ns;
 
@@ -337,7 +341,7 @@ static bool domctl_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcp
 	return !failed;
 }
 
-/* The calls are those of the stop, but for the first one. */
+/* Makes the calls of the stop except the first one, the pause. */
 static bool domctl_peek(void *context, struct guest_vcpu *vcpus, unsigned n)
 {
 	struct domctl_guest *guest = context;
@@ -358,9 +362,9 @@ static bool domctl_peek(void *context, struct guest_vcpu *vcpus, unsigned n)
 }
 
 /*
- * What the stop has left out: while the guest stands still, each instruction counts. Xen is asked
- * for a mode that has not shown before now, not in the next look: by the registers of the first
- * stop the resolver looks for the guest's system.
+ * Reads the registers that the stop has left out, because each instruction of a stop counts. Asks
+ * Xen for modes that the registers did not show. The next look would be too late: the resolver
+ * needs the registers of the first stop to find the guest's operating system.
  */
 static void domctl_read_registers(void *context, struct guest_vcpu *vcpus, unsigned n)
 {

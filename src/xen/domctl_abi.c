@@ -131,7 +131,7 @@ static int abi_try_domctl(xencall_handle *call, void *buffer, uint32_t version)
 	return xencall1(call, __HYPERVISOR_domctl, (unsigned long)domctl);
 }
 
-/* A list of no domains. */
+/* Asks Xen for a list of no domains. */
 static int abi_try_sysctl(xencall_handle *call, void *buffer, uint32_t version)
 {
 	struct xen_sysctl *sysctl = buffer;
@@ -145,8 +145,9 @@ static int abi_try_sysctl(xencall_handle *call, void *buffer, uint32_t version)
 
 /*
  * Tries the versions from OLDEST to a little above NEWEST. Xen compares the version before anything
- * else, and answers EACCES to another one (Xen 4.17 xen/common/domctl.c, sysctl.c). *VERSIONP: the
- * one that Xen takes, 0: none of these. Returns 0, or the errno of a call with the right version.
+ * else, and answers EACCES to a wrong version (Xen 4.17 xen/common/domctl.c, sysctl.c). *VERSIONP:
+ * the version that Xen accepts; 0: Xen accepts none of these. Returns 0, or the errno of a call
+ * with the right version.
  */
 static int abi_search(abi_try try, xencall_handle *call, void *buffer, uint32_t oldest,
 		      uint32_t newest, uint32_t *versionp)
@@ -177,8 +178,8 @@ static void abi_format_version(char text[16], uint32_t version)
 }
 
 /*
- * DOMCTL, SYSCTL: the versions that Xen takes, 0: none of those that were tried. A policy of XSM
- * that forbids a call answers EACCES, too.
+ * The error for an unknown Xen. DOMCTL, SYSCTL: the versions that Xen accepts; 0: none of the
+ * versions tried. A policy of XSM that forbids a call answers EACCES, too.
  */
 static struct xtop_error *abi_unknown(xencall_handle *call, uint32_t domctl, uint32_t sysctl)
 {

@@ -15,8 +15,9 @@
 #include "xtop/base/error.h"
 
 /*
- * The headers of a build are those of one release, any of the table or a later one. What all
- * releases of the table have in common must be true of these headers, too.
+ * The headers of a build are those of one release, any of the table or a later one. Layouts and
+ * numbers that all releases of the table share must be the same in these headers; the macros below
+ * check this.
  */
 #define SAME_OFFSET(type, field, bytes) \
 	_Static_assert(offsetof(struct type, field) == (bytes), #type " has changed")
@@ -31,12 +32,12 @@ struct domctl_abi {
 };
 
 /*
- * The row of the Xen that runs. Fails if Xen may not be asked, or if the table does not have its
- * versions and xen_assume() has named no release (xen.h).
+ * Finds the table's row for the running Xen. Fails if Xen may not be asked, or if the table does
+ * not have its versions and xen_assume() has named no release (xen.h).
  */
 struct xtop_error *domctl_abi_find(const struct domctl_abi **abip);
 
-/* What Xen says of a domain, whatever the release. */
+/* Xen's description of a domain, in a form for all releases. */
 struct xen_domain {
 	uint32_t domid;
 	uint32_t flags;           /* XEN_DOMINF_* */
@@ -49,7 +50,7 @@ struct xen_domain {
 
 /* How many bytes struct xen_domctl_getdomaininfo has in ABI's Xen. */
 size_t domctl_abi_domain_bytes(const struct domctl_abi *abi);
-/* BYTES: such a structure as ABI's Xen has written it. */
+/* Decodes BYTES, a struct xen_domctl_getdomaininfo from ABI's Xen. */
 struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *bytes);
 
 #endif

@@ -36,7 +36,7 @@ struct foreign {
 _Static_assert(IOCTL_PRIVCMD_MMAPBATCH_V2 == 0x205004, "as src/supervise/sandbox.c allows it");
 _Static_assert(sizeof(frame_t) == sizeof(xen_pfn_t), "frames are handed to Xen as they are");
 
-/* Maps the N FRAMES in one range; foreign->errors says which are missing. NULL: all are. */
+/* Maps the N FRAMES in one range; foreign->errors says which are missing. NULL: all are missing. */
 static char *foreign_map(struct foreign *foreign, const frame_t *frames, size_t n)
 {
 	char *map = mmap(NULL, n * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, foreign->fd, 0);
@@ -90,7 +90,10 @@ struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
 	domid_t restricted = (domid_t)domid;
 	long page_bytes = sysconf(_SC_PAGESIZE);
 
-	/* Each frame of Xen's would take a page, and the functions above go by frames. */
+	/*
+	 * With larger pages in dom0, each of Xen's frames would take a page of the mapping, but the
+	 * functions above expect 4 KiB.
+	 */
 	if (page_bytes != GUEST_PAGE_SIZE)
 		return error_create("this kernel has pages of %ld bytes: to sample guests, boot "
 				    "one with pages of 4096 bytes",

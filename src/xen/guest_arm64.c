@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What Xen says of an arm64 guest; see guest_arm64.h. */
+/* Xen's description of an arm64 guest; see guest_arm64.h. */
 #include "config.h"
 
 #include XEN_GUEST_HEADER

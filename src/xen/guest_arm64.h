@@ -18,14 +18,14 @@
 #define GUEST_ARCH ARCH_ARM64
 
 /*
- * What struct xen_arch_domainconfig takes at the end of another structure. It has the versions of
- * the interrupt controller and of TEE, the number of interrupts and the frequency of the clock: 12
- * bytes and padding. sve_vl (4.18) lies in padding between them, arm_sci_type (after 4.20, under
- * the same version of domctls) in that at the end.
+ * Bytes that struct xen_arch_domainconfig takes at the end of another structure. It has the
+ * versions of the interrupt controller and of TEE, the number of interrupts and the frequency of
+ * the clock: 12 bytes and padding. sve_vl (4.18) lies in padding between them, arm_sci_type (after
+ * 4.20, under the same version of domctls) in that at the end.
  */
 #define DOMAIN_ARCH_BYTES 16
 
-/* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
+/* Reads the registers that lead to a vCPU's stacks. The other members of REGS stay untouched. */
 static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
@@ -51,7 +51,10 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 		memcpy(regs->arm64.x, from, sizeof(regs->arm64.x));
 }
 
-/* The others. x0 to x30 are the first words of user_regs. */
+/*
+ * Reads the registers that vcpu_get_stack_registers() leaves out. x0 to x30 are the first words of
+ * user_regs.
+ */
 static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
@@ -67,7 +70,10 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
 
 /* --- the mode --------------------------------------------------------------------------------- */
 
-/* TCR_EL1 and PSTATE tell all that there is to know, so Xen is never asked. */
+/*
+ * The state of the question for a vCPU's mode. TCR_EL1 and PSTATE tell the mode, so Xen is never
+ * asked.
+ */
 struct vcpu_mode {
 	bool wanted, is_short; /* false */
 	uint64_t asked_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What Xen says of an x86-64 guest while the guest runs; see guest_x86.h. */
+/* Xen's description of an x86-64 guest while the guest runs; see guest_x86.h. */
 #include "config.h"
 
 #include "xen/guest_x86.h"

@@ -19,20 +19,23 @@
 #define GUEST_ARCH ARCH_X86
 
 /*
- * What struct xen_arch_domainconfig takes at the end of another structure: two words of flags. 4.14
- * has padding for the second.
+ * Bytes that struct xen_arch_domainconfig takes at the end of another structure: two words of
+ * flags. In Xen 4.14 the second word is padding.
  */
 #define DOMAIN_ARCH_BYTES 8
 
 /* --- a PV guest with a 32-bit kernel ---------------------------------------------------------- */
 
 /*
- * Xen gives its registers in the layout of a 32-bit Xen, in the same memory (Xen 4.17
- * xen/common/domctl.c, XEN_DOMCTL_getvcpucontext; public/foreign/x86_32.h).
+ * Xen gives the registers of a 32-bit PV guest in the layout of a 32-bit Xen, in the same memory
+ * (Xen 4.17 xen/common/domctl.c, XEN_DOMCTL_getvcpucontext; public/foreign/x86_32.h).
  */
 typedef struct vcpu_guest_context_x86_32 vcpu_context_32_t;
 
-/* The frame's upper bits are the lower ones (public/arch-x86/xen-x86_32.h, xen_cr3_to_pfn()). */
+/*
+ * Decodes a 32-bit PV guest's CR3, which has the upper bits of the frame in its lower bits
+ * (public/arch-x86/xen-x86_32.h, xen_cr3_to_pfn()).
+ */
 static inline uint64_t vcpu_cr3_32(uint32_t cr3)
 {
 	return (uint64_t)(cr3 >> 12 | cr3 << 20) << 12;
@@ -67,7 +70,7 @@ static inline void vcpu_get_other_registers_32(const vcpu_context_32_t *context,
 
 /* --- registers -------------------------------------------------------------------------------- */
 
-/* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
+/* Reads the registers that lead to a vCPU's stacks. The other members of REGS stay untouched. */
 static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
@@ -88,7 +91,7 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 	regs->arch = ARCH_X86;
 }
 
-/* The others. */
+/* Reads the registers that vcpu_get_stack_registers() leaves out. */
 static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context, bool is_pv_32,
 					    struct registers *regs)
 {
@@ -107,8 +110,8 @@ static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
 }
 
 /*
- * A PV guest's kernel does not run in ring 0, but Xen has a flag for it, which both layouts have at
- * the same place.
+ * Whether the vCPU runs user code. A PV guest's kernel does not run in ring 0, so for PV guests Xen
+ * has a flag for kernel mode, at the same place in both layouts.
  */
 static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
 {
@@ -122,16 +125,16 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
  * arch_get_info_guest() gives for an HVM vCPU neither EFER nor the attributes of CS. The
  * instruction pointer or the GS base shows 64-bit mode for a kernel above 4 GiB, and for any Linux.
  * For all others, a 32-bit kernel or a unikernel at low addresses, Xen has to be asked. This pauses
- * the vCPU for a moment (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()), so it is done while the
- * guest runs: right after the first stop that wants it, later in a look.
+ * the vCPU for a moment (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()), so xtop asks while the
+ * guest runs: right after the first stop that needs the answer, later in a look.
  */
 struct vcpu_mode {
 	bool wanted;       /* the registers of the last stop did not show the mode */
 	bool is_short;     /* Xen said: not in 64-bit mode. False until Xen has answered */
-	uint64_t asked_ns; /* 0: never */
+	uint64_t asked_ns; /* when Xen was last asked; 0: never */
 };
 
-/* The mode shows in REGS, or the vCPU has no PAE paging. */
+/* Whether REGS show the mode. A vCPU without PAE paging counts as one that shows its mode. */
 static inline bool vcpu_shows_mode(const struct registers *regs)
 {
 	return regs->rip >> 32 || regs->gs_base_kernel >> 32 || !(regs->cr0 & CR0_PG) ||

@@ -33,8 +33,8 @@
 /* the result of a domctl with another interface version */
 #define RESULT_REFUSED ((xen_ulong_t)-EACCES)
 /*
- * No Xen has this interface version. 0 would be one: calls that Xen has declared stable want it,
- * get_domain_state so far.
+ * An interface version that no Xen has. 0 will not do: stable calls, so far get_domain_state, have
+ * version 0.
  */
 #define NO_VERSION UINT32_MAX
 
@@ -72,7 +72,7 @@ static struct domctl_batch area_carve_batch(char **next, unsigned n)
 	return batch;
 }
 
-/* Makes call I of BATCH of BLANK, which has the domain and the version. */
+/* Fills in call I of BATCH from BLANK, which has the domain and the version. */
 static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command,
 		      const struct xen_domctl *blank)
 {
@@ -84,7 +84,10 @@ static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command,
 	};
 }
 
-/* One store: a process that Xen serves at this moment has the old version or the new one. */
+/*
+ * Sets the version by one store: if Xen serves another process at this moment, Xen reads either the
+ * old version or the new one.
+ */
 static void batch_set_version(struct domctl_batch *batch, uint32_t version)
 {
 	atomic_store_explicit((_Atomic uint32_t *)&batch->domctls[0].interface_version, version,
@@ -103,8 +106,8 @@ void stop_area_arm(struct stop_area *area)
 }
 
 /*
- * The caller looks at results next. No load of these may come before the stores here: a call that
- * Xen takes later would then be neither refused nor seen.
+ * The caller reads results next. No load of a result may come before the stores here: otherwise a
+ * call that Xen accepts in between would be neither refused nor seen.
  */
 void stop_area_disarm(struct stop_area *area, enum stop_user user)
 {
@@ -139,7 +142,7 @@ static void area_fill(struct stop_area *area, domid_t domid)
 	stop_area_arm(area);
 }
 
-/* What area_lay_out() takes of a guest with N vCPUs, in whole pages. */
+/* Bytes that area_lay_out() needs for a guest with N vCPUs, in whole pages. */
 static size_t area_bytes(unsigned n)
 {
 	size_t bytes = 2 * area_batch_bytes(1 + n) + (1 + N_STOP_USERS) * area_batch_bytes(1) +
@@ -208,7 +211,7 @@ void stop_area_destroy(struct stop_area *area)
 	free(area);
 }
 
-/* The call has reached Xen, and was not disarmed before. */
+/* Whether the call has reached Xen, and was not disarmed before. */
 static bool batch_is_done(const struct domctl_batch *batch)
 {
 	xen_ulong_t result = stop_area_result(batch);

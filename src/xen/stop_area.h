@@ -41,22 +41,22 @@ struct stop_area {
 	int alarm_fd;                   /* a timer, which all processes share */
 	/*
 	 * How long Xen has paused vCPUs to answer the broker, and how much of that a look has
-	 * reported. The broker writes the first, the sampler the second.
+	 * reported. The broker writes asked_ns, the sampler reported_ns.
 	 */
 	volatile uint64_t *asked_ns, *reported_ns;
 	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
 };
 
 /*
- * The result of the first call of BATCH. Guard and keeper read results while the sampler lives, so
- * the order of all stores to them counts:
+ * Sets the result of the first call of BATCH. Guard and keeper read results while the sampler
+ * lives, so the order of all stores to them counts:
  *
  *   a stop writes     the number of stops, then the stop's result, then the release's
  *   a look reads      the releases' results, then the stop's; the next look begins with the number
  *
- * Each store releases those before it, and each load acquires. So a look that sees a release that
- * is PENDING again sees that stop's result, too, and takes no stop that is over for one that lasts.
- * Xen itself writes results on the CPU of the process that has called it.
+ * Each store releases those before it, and each load acquires. So a look that sees a new stop's
+ * PENDING release also sees the result of this stop, and never reports a stop that is over as a
+ * stop that lasts. Xen itself writes results on the CPU of the process that has called it.
  */
 static inline void stop_area_set_result(const struct domctl_batch *batch, xen_ulong_t result)
 {
@@ -70,7 +70,7 @@ static inline xen_ulong_t stop_area_result(const struct domctl_batch *batch)
 				    memory_order_acquire);
 }
 
-/* Another stop begins. Only the process that stops the guest writes these words. */
+/* Counts a new stop. Only the process that stops the guest writes these words. */
 static inline void stop_area_begin_stop(const struct stop_area *area,
 					const struct domctl_batch *release)
 {

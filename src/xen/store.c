@@ -3,9 +3,9 @@
  * Reads xenstore; see store.h. In the processes that have root's rights.
  *
  * The library is loaded when it is needed: its version was 3.0 before Xen 4.16 and is 4 since. A
- * program that was linked with one does not start where only the other is. These three functions
- * are the same in both (Xen 4.14 and 4.17, tools/libs/store/include/xenstore.h; in 4.14
- * tools/xenstore/include).
+ * program that is linked with one version does not start on a system with only the other one. The
+ * three functions below are the same in both versions (Xen 4.14 and 4.17,
+ * tools/libs/store/include/xenstore.h; in 4.14 tools/xenstore/include).
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to xen/: xenstore, by whichever libxenstore is there. See store.c. */
+/* Private to xen/: reads xenstore by any version of libxenstore. See store.c. */
 #ifndef XEN_STORE_H
 #define XEN_STORE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Describes domains and undoes pauses by raw domctls and sysctls; see xen_control.h. The broker,
- * main while main has its rights, and the children that ask in their place.
+ * Describes domains and undoes pauses by raw domctls and sysctls; see xen_control.h. Used by the
+ * broker, by main while main has its rights, and by the children that ask for them.
  *
  * Sources: Xen 4.17 public/domctl.h, public/sysctl.h.
  */
@@ -76,7 +76,10 @@ static bool control_domctl(struct xen_control *control, uint32_t command, uint32
 	return xencall1(control->call, __HYPERVISOR_domctl, (unsigned long)domctl) >= 0;
 }
 
-/* Xen until 4.17 describes the next domain if there is none with this number. */
+/*
+ * Compares the domid of Xen's answer: until 4.17 Xen describes the next domain if there is no
+ * domain DOMID.
+ */
 bool control_get_domain(struct xen_control *control, uint32_t domid, struct xen_domain *domain)
 {
 	const struct xen_domctl *domctl = (void *)control->buffer;

@@ -13,12 +13,13 @@
 #include "xen/domctl_abi.h"
 #include "xtop/xen/xen.h"
 
-/* False: there is no such domain. */
+/* Describes domain DOMID. Returns false if there is no such domain. */
 bool control_get_domain(struct xen_control *control, uint32_t domid, struct xen_domain *domain);
 
 /*
- * The domains from number FIRST on, in the order of their numbers, at most N. *GOTP: how many;
- * fewer than N do not mean that these were all. 0: there is none from FIRST on.
+ * Lists at most N domains from number FIRST on, in the order of their numbers. *GOTP: how many were
+ * listed. Fewer than N do not mean that these were all; only 0 means that there is no domain from
+ * FIRST on.
  */
 struct xtop_error *control_list_domains(struct xen_control *control, uint32_t first, size_t n,
 					struct xen_domain *domains, size_t *gotp);
@@ -26,7 +27,7 @@ struct xtop_error *control_list_domains(struct xen_control *control, uint32_t fi
 /* Bytes of a PV guest's words: 4 or 8. False: Xen does not say. */
 bool control_get_width(struct xen_control *control, uint32_t domid, unsigned *bytesp);
 
-/* Undoes one pause. */
+/* Undoes one pause of the domain. Returns whether Xen has done so. */
 bool control_unpause(struct xen_control *control, uint32_t domid);
 
 #endif

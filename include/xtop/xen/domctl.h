@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Raw domctls in preallocated hypercall memory, of the version that the running Xen has. The
+ * Raw domctls in preallocated hypercall memory, with the interface version of the running Xen. The
  * wrappers of libxenctrl, which xtop does not use (doc/DESIGN §21), allocate, copy and lock for
  * each call: pause, one vCPU's context and unpause take 87 thousand instructions by these wrappers,
  * and 26 thousand by raw calls (PVH guest, deterministic lab).
@@ -41,16 +41,19 @@ void stop_area_set_alarm(struct stop_area *area);
 void stop_area_clear_alarm(struct stop_area *area);
 int stop_area_alarm_fd(const struct stop_area *area);
 
-/* The last stop was done, and no release was. The guard asks this when the sampler is disarmed. */
+/*
+ * Whether Xen has done the last stop but no release since. The guard calls this after it has
+ * disarmed the sampler.
+ */
 bool stop_area_is_stopped(const struct stop_area *area);
 
 /*
  * From now on Xen refuses each stop, and the releases of the users before USER. Their processes
- * have been killed. One of them may not be dead yet, and may be on its way into Xen: whatever its
- * call asks for, it has no effect.
+ * have been killed. One of them may not be dead yet, and may be on its way into Xen: such a late
+ * call has no effect.
  */
 void stop_area_disarm(struct stop_area *area, enum stop_user user);
-/* Undoes that, for another sampler. The processes that were disarmed are dead. */
+/* Undoes stop_area_disarm(), for a new sampler. The disarmed processes must be dead. */
 void stop_area_arm(struct stop_area *area);
 
 /*
@@ -60,8 +63,8 @@ void stop_area_arm(struct stop_area *area);
 uint64_t stop_area_stops(const struct stop_area *area);
 
 /*
- * The broker has asked Xen for registers, and Xen has paused a vCPU for PAUSED_NS meanwhile. The
- * sampler's next look reports it. One process calls this.
+ * Adds PAUSED_NS, for which Xen has paused a vCPU to give the broker its registers. The sampler's
+ * next look reports this time. One process calls this.
  */
 void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns);
 
@@ -75,7 +78,7 @@ struct pause_mark {
 	uint64_t is_stopped;  /* 1 from before the stop until after the release */
 };
 
-/* Before the stop: three stores. MARK may be NULL. */
+/* Marks a stop that is about to begin; takes three stores. MARK may be NULL. */
 static inline void pause_mark_begin(struct pause_mark *mark, uint64_t cpu_time_ns,
 				    uint64_t since_ns)
 {
@@ -86,7 +89,7 @@ static inline void pause_mark_begin(struct pause_mark *mark, uint64_t cpu_time_n
 	*(volatile uint64_t *)&mark->is_stopped = 1;
 }
 
-/* After the release. MARK may be NULL. */
+/* Clears the mark after the release. MARK may be NULL. */
 static inline void pause_mark_end(struct pause_mark *mark)
 {
 	if (mark)
@@ -96,7 +99,9 @@ static inline void pause_mark_end(struct pause_mark *mark)
 /* Each stop writes to MARK from now on. MARK outlives AREA. NULL: no mark is written. */
 void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark);
 
-/* How a domain has ended, by Xen's FLAGS, XEN_DOMINF_*. GUEST_END_UNKNOWN: it has not. */
+/*
+ * How a domain has ended, by Xen's FLAGS, XEN_DOMINF_*. GUEST_END_UNKNOWN: the flags show no end.
+ */
 enum guest_end domctl_decode_end(uint32_t flags);
 
 #endif

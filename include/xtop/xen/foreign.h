@@ -20,7 +20,8 @@ struct xtop_error *foreign_create(uint32_t domid, int fd, struct foreign **forei
 void foreign_destroy(struct foreign *foreign);
 /*
  * Copies the N pages FRAMES, at most FOREIGN_BATCH_PAGES, to PAGES. ok[i] is false if page i could
- * not be read. False: some page went away during the copy, and all of PAGES may be wrong.
+ * not be read. Returns false if some page went away during the copy; then all of PAGES may be
+ * wrong.
  */
 bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char *pages, bool *ok);
 /* Maps single pages. FOREIGN outlives the mapper. */

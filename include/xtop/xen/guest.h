@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A live guest: the source of registers and memory. Calls to Xen stand behind struct guest_ops, so
- * that tests run the sampler and the readers on a guest that is made up in memory.
+ * A live guest: the source of registers and memory. Calls to Xen are made through struct guest_ops,
+ * so that tests can run the sampler and the readers on a made-up guest in memory.
  *
  * The stopped guest is a resource with one owner, the sampler, and one scope, from stop() to
  * release(). Code in this scope does not allocate, map, lock or print.
@@ -31,7 +31,7 @@ struct guest_info {
 	/* at most GUEST_MAX_VCPUS; vCPUs are 0 .. n_vcpus - 1, and some may be offline */
 	unsigned n_vcpus;
 	uint64_t memory_kib;
-	bool crashed; /* and kept as it was: on_crash="preserve" */
+	bool crashed; /* the guest crashed, and xl keeps it: on_crash="preserve" */
 	bool is_pv_32; /* a PV guest with a 32-bit kernel */
 };
 
@@ -43,12 +43,12 @@ struct guest_look {
 	enum guest_end end; /* why a guest that is gone ended */
 	uint64_t pages;     /* number of the guest's pages; changes when the guest balloons */
 	/*
-	 * For so long Xen has paused vCPUs since the look before, because it answers some questions
-	 * about a vCPU while that vCPU stands still.
+	 * Time for which Xen has paused vCPUs since the previous look. Xen pauses a vCPU to answer
+	 * some questions about it.
 	 */
 	uint64_t paused_ns;
 	uint64_t time_ns;   /* time of this look, CLOCK_MONOTONIC */
-	/* At this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
+	/* States of the vCPUs at this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
 	enum vcpu_state states[GUEST_MAX_VCPUS];
 	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* time that each vCPU has run since it was created */
 };
@@ -58,9 +58,10 @@ struct guest_vcpu {
 	uint16_t number;
 	bool user; /* the vCPU ran user code */
 	/*
-	 * If it is not 0, and the vCPU has run for exactly this time since it was created, stop()
-	 * returns the registers of the last stop again. That costs a tenth. If the vCPU has run for
-	 * another time, stop() reads its registers in a second hypercall, and sets this to 0.
+	 * CPU time of the vCPU at the last stop, or 0. If the vCPU has still run for exactly this
+	 * time since it was created, stop() returns the registers of the last stop again, at a
+	 * tenth of the cost. If the vCPU has run for another time, stop() reads its registers in a
+	 * second hypercall, and sets this to 0.
 	 */
 	uint64_t cached_cpu_ns;
 	struct registers regs;
@@ -75,8 +76,9 @@ struct guest_ops {
 	/* Looks without the states of the vCPUs: one call to Xen, however many vCPUs there are. */
 	bool (*look_life)(void *context, struct guest_look *look);
 	/*
-	 * Tells guard and keeper that stops may come from now on, and that none comes any more.
-	 * Outside of these two stop() refuses. NULL: nobody watches.
+	 * expect_stops() tells guard and keeper that stops may come from now on; the other call
+	 * tells them that no more stops come. stop() fails unless stops are expected. NULL: nobody
+	 * watches.
 	 */
 	void (*expect_stops)(void *context);
 	void (*end_stops)(void *context);

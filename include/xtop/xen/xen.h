@@ -10,23 +10,26 @@
 #include "xtop/xen/guest.h"
 
 /*
- * If xtop does not know the version of Xen's interface, it takes the Xen that runs for RELEASE,
- * such as "4.21". Fails if xtop does not know RELEASE either. Before Xen is asked for the first
- * time; NULL: an unknown version is an error, as it is at the start.
+ * If xtop does not know the version of Xen's interface, xtop treats the running Xen as RELEASE,
+ * such as "4.21". Fails if xtop does not know RELEASE either. Call this function before Xen is
+ * asked for the first time. NULL, the initial state: an unknown version is an error.
  */
 struct xtop_error *xen_assume(const char *release);
 
 /*
- * Both also ask xenstore, for names. xenstore may be slow, or not answer at all: the processes that
- * watch a guest must not wait for it (supervise/ask.h).
+ * xen_list() and xen_find() also ask xenstore, for names. xenstore may be slow, or not answer at
+ * all: the processes that watch a guest must not wait for it (supervise/ask.h).
  */
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np);
 struct xtop_error *xen_find(const char *domain, struct guest_info *info);
-/* Finds DOMAIN by domid or UUID only, and gives no name: it does not ask xenstore. */
+/* Finds DOMAIN by domid or UUID only, and gives no name, because xenstore is not asked. */
 struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info);
-/* The domain with this number still has this UUID. */
+/* Whether the domain with INFO's domid still has INFO's UUID. */
 bool xen_is_same_domain(const struct guest_info *info);
-/* *PAUSED_NSP: for how long Xen has paused the vCPU to answer, also if it did not answer. */
+/*
+ * Reads a vCPU's registers. *PAUSED_NSP: how long Xen has paused the vCPU for this, also after a
+ * failure.
+ */
 bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
 		       uint64_t *paused_nsp);
 
@@ -35,8 +38,8 @@ struct xen_control;
 struct xtop_error *xen_open_control(struct xen_control **controlp);
 void xen_close_control(struct xen_control *control);
 /*
- * The domain is paused, and stays so for longer than a stop of xtop takes (20 ms). *CPU_TIME_NSP:
- * the CPU time that the domain has used; untouched if it is not paused.
+ * Whether the domain is paused, and stays paused for longer than a stop of xtop takes (20 ms).
+ * *CPU_TIME_NSP: the CPU time that the domain has used; untouched if it is not paused.
  */
 bool xen_is_paused(struct xen_control *control, uint32_t domid, uint64_t *cpu_time_nsp);
 /* Undoes N pauses of the domain. Returns how many Xen has undone. */
