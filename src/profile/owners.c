@@ -25,8 +25,8 @@ const struct owner *owners_get(const struct owners *owners, uint32_t id)
 }
 
 /*
- * Whether OWNER equals a thread of another process with an equal name. All threads without a name
- * do: they are few, and nobody looks for one of them.
+ * Whether only the name of OWNER's process counts, not which process it is. Always so for threads
+ * without a name: they are few, and nobody looks for one of them.
  */
 static bool owners_ignores_process(const struct owners *owners, const struct owner *owner)
 {

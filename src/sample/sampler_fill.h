@@ -52,9 +52,10 @@ struct sampler {
 	struct sample head;
 	bool missed_pages; /* a stack was cut at a page not mapped yet */
 	bool stopped_once; /* this sampler has stopped the guest before */
-	/* The ring's bytes up to WAITING_TO wait for the resolver, at least since WAITING_NS. */
+	/* At WAITING_NS the resolver was first seen not to have read the ring up to WAITING_TO. */
 	uint64_t waiting_to, waiting_ns;
-	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns; /* times of these events */
+	/* Start of sampling; the last measuring of CPU time, publishing, and holding of pages. */
+	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* counters of the samplers before this one */
 	struct sampler_counts counts;
 };

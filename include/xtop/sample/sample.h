@@ -131,8 +131,8 @@ enum sample_stack_kind {
 	STACK_GO_OUTER, /* further out than the piece before, after a signal or a vDSO call */
 	/*
 	 * The goroutine's stack, which the thread left for g0's. The piece begins a word below the
-	 * stack's saved stack pointer. On arm64 the sampler writes the address where the goroutine
-	 * goes on into this word: no stack has the address there.
+	 * stack's saved stack pointer. On arm64 no stack has the address where the goroutine goes
+	 * on, so the sampler writes that address into this word.
 	 */
 	STACK_GOROUTINE,
 	/* g0's stack, which the thread left for the goroutine's. Begins like STACK_GOROUTINE. */
