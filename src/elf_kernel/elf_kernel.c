@@ -5,7 +5,7 @@
  * public/elfnote.h), which NetBSD and FreeBSD have: the names are in memory, where the guest's own
  * debugger finds them.
  *
- *   registers ─► ELF headers behind pc ─► the one whose symbols have a function at pc
+ *   registers ─► ELF headers after pc ─► the one whose symbols have a function at pc
  *
  * There are no unwind tables. Chains are found by frame pointers, or on x86-64 by the instructions,
  * which are read from the guest's memory. Nothing is known of processes and threads. Resolver's
@@ -117,7 +117,7 @@ static void elf_kernel_destroy(void *context)
 	free(kernel);
 }
 
-/* Number of bytes behind the pc to search, after LOOKS failed searches. */
+/* Number of bytes after the pc to search, after LOOKS failed searches. */
 static uint64_t elf_kernel_reach(unsigned looks)
 {
 	if (looks < ELF_KERNEL_NEAR_LOOKS)

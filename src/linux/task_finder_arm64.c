@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the task that a vCPU of arm64 runs. In the kernel SP_EL0 is the task. In user mode SP_EL1
- * points behind the last byte of the task's kernel stack. The kernel's first instruction lowers
- * SP_EL1 by a struct pt_regs while SP_EL0 still belongs to user mode (Linux
+ * points to the end of the task's kernel stack, just after the last byte. The kernel's first
+ * instruction lowers SP_EL1 by a struct pt_regs while SP_EL0 still belongs to user mode (Linux
  * arch/arm64/kernel/entry.S, kernel_ventry). Resolver's thread.
  */
 #include "config.h"
@@ -12,7 +12,8 @@
 #include "linux/kernel/arch.h"
 
 /*
- * The end of the kernel stack that SP_EL1 points into or behind. Stacks are aligned to their size.
+ * The end of the kernel stack that SP_EL1 points into, or just past. Stacks are aligned to their
+ * size.
  */
 static uint64_t finder_stack_end(const struct task_stacks *stacks, uint64_t sp_el1)
 {

@@ -2,7 +2,7 @@
 /*
  * Targets of direct calls in code; see call_targets.h. computed_machine.h recognises calls and ends
  * of functions for each architecture. On x86-64, bytes of other instructions may look like calls.
- * So a target must also lie behind an instruction that ends a function. Alignment is no proof: one
+ * So a target must also lie after an instruction that ends a function. Alignment is no proof: one
  * wrong target in 16 is aligned.
  *
  * Missing pages are searched in a later turn (code.h). Resolver's thread.
@@ -135,7 +135,7 @@ static void call_targets_read_chunk(struct call_targets *targets, const struct c
 		call_set_bit(targets->pages, page + i);
 	if (pages < n && !(source->turn && !source->turn(source->context))) {
 		targets->missing = true;
-		pages++; /* continue behind the missing page */
+		pages++; /* continue after the missing page */
 	}
 	targets->next_page += pages < n ? pages : n;
 }
@@ -212,7 +212,7 @@ static uint64_t call_targets_before(const struct call_targets *targets, uint64_t
 	return i * CALL_WORD_BITS + CALL_WORD_BITS - 1 - (uint64_t)__builtin_clzll(word);
 }
 
-/* The nearest target at or behind OFFSET; the end of the code if there is none. */
+/* The nearest target at or after OFFSET; the end of the code if there is none. */
 static uint64_t call_targets_behind(const struct call_targets *targets, uint64_t offset)
 {
 	uint64_t i = offset / CALL_WORD_BITS, n = call_words(targets->size_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Guesses where functions begin in code that has neither symbols nor tables: at the targets of
- * direct calls. All code is searched for calls once. The nearest call targets before and behind an
+ * direct calls. All code is searched for calls once. The nearest call targets before and after an
  * address are then the bounds of the function at that address. A function that is called only
  * through pointers lies between the end of another function and its upper bound; flow_run.c finds
  * such functions by their instructions.
@@ -36,7 +36,7 @@ void call_targets_add(struct call_targets *targets, uint64_t address);
  */
 bool call_targets_read(struct call_targets *targets, const struct code_source *source);
 /*
- * Finds the nearest target at or before ADDRESS (*START) and the nearest target behind ADDRESS
+ * Finds the nearest target at or before ADDRESS (*START) and the nearest target after ADDRESS
  * (*END). Returns false if no target is near at or before ADDRESS.
  */
 bool call_targets_find(struct call_targets *targets, const struct code_source *source,

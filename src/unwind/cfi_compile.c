@@ -197,7 +197,7 @@ static void cfi_compiler_deinit(struct cfi_compiler *compiler)
 	free(compiler->program);
 }
 
-/* Adds the rows of FDE below END, and an unknown row behind them. */
+/* Adds the rows of FDE below END, and an unknown row after them. */
 static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end)
 {
 	struct cfi_program *program = compiler->program;

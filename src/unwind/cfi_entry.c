@@ -18,7 +18,7 @@
  * refused.
  *
  * .eh_frame_hdr, which most linkers make, has a table of all FDEs: start of the code, and place.
- * When bytes of .eh_frame are missing, this table finds the entries behind the gap. Only the
+ * When bytes of .eh_frame are missing, this table finds the entries after the gap. Only the
  * encoding that linkers write is read (1b 03 3b). Without the table, .eh_frame is read from its
  * front.
  *
@@ -161,7 +161,7 @@ struct cfi_entry {
 	size_t offset, next; /* offsets of this entry and the next one in the section */
 	size_t cie_offset;   /* FDE: offset of its CIE in the section */
 	bool cie, end;       /* the entry is a CIE; the entry ends the section */
-	struct cfi_reader reader; /* the bytes behind the id */
+	struct cfi_reader reader; /* the bytes after the id */
 };
 
 static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t end)
@@ -292,7 +292,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	return !reader->bad;
 }
 
-/* Reads start and end of the code, and leaves READER behind them. */
+/* Reads start and end of the code, and leaves READER after them. */
 static bool cfi_read_range(const struct cfi_section *section, struct cfi_reader *reader,
 			   const struct cfi_cie *cie, struct cfi_fde *fde)
 {

@@ -57,7 +57,7 @@ enum flow_state {
 
 struct flow_place {
 	const struct computed_state *state; /* set if FLOW_KNOWN; valid until the next flow_run() */
-	uint64_t next;                      /* the address behind the instruction */
+	uint64_t next;                      /* the address after the instruction */
 	bool filler; /* the instruction only fills the space between functions */
 	bool entry;  /* another function seems to begin here */
 };

@@ -28,7 +28,7 @@ struct computed_machine {
 	 */
 	bool (*find_call)(const uint8_t **atp, const uint8_t *end, uint64_t address,
 			  uint64_t *target);
-	/* Whether BEFORE can be the last bytes of a function, or of the filler behind one. */
+	/* Whether BEFORE can be the last bytes of a function, or of the filler after one. */
 	bool (*ends_function)(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES]);
 	enum unwind_step (*rule_step)(const struct cfi_rule *rule, struct cursor *cursor);
 	const struct cfi_machine *cfi;

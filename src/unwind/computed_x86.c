@@ -3,7 +3,7 @@
  * Unwinding by instructions on x86-64; see computed_machine.h.
  *
  * Every byte E8 counts as a call. Decoding all instructions would take twenty times as long, and
- * would fail behind data in the code. Most bytes E8 that are no calls have a target outside the
+ * would fail after data in the code. Most bytes E8 that are no calls have a target outside the
  * code: in a megabyte of code, only one in 4,000 has a target inside. Resolver's thread; pure
  * functions.
  */

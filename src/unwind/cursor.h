@@ -68,7 +68,7 @@ enum unwind_step {
 void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu); /* cursor_x86.c */
 /* Sets cursor->piece to the first piece that has all of these bytes. Returns false if none has. */
 bool cursor_find_piece(struct cursor *cursor, uint64_t address, size_t size_bytes);
-/* The index of the piece that ADDRESS lies in or just behind; -1 if there is none. */
+/* The index of the piece that ADDRESS lies in or just after; -1 if there is none. */
 int cursor_piece(const struct cursor *cursor, uint64_t address);
 
 /* Whether cursor->piece has all of these bytes. */

@@ -40,9 +40,8 @@ void cursor_arm64_set(struct cursor *cursor, const uint64_t *saved);
 
 /*
  * Returns ADDRESS, a return address, without its pointer authentication code (PAC). The code is in
- * the upper bits. Bit 55 tells which half of the address space ADDRESS is in, and in an address
- * without a code all bits above the translated bits equal bit 55 (Arm ARM DDI 0487J.a §D8.8,
- * AddPAC).
+ * the upper bits. Bit 55 tells which half of the address space ADDRESS is in. In an address without
+ * a code, all bits above the translated bits equal bit 55 (Arm ARM DDI 0487J.a §D8.8, AddPAC).
  */
 uint64_t cursor_arm64_strip(const struct cursor *cursor, uint64_t address);
 

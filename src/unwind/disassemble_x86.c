@@ -265,7 +265,7 @@ static void disassembled_name(const struct disassembled *code, const char *was, 
 	}
 }
 
-/* Writes Zydis's TEXT with GNU's name and objdump's layout, which has no blank behind commas. */
+/* Writes Zydis's TEXT with GNU's name and objdump's layout, which has no blank after commas. */
 static void disassembled_rewrite(const struct disassembled *code, const char *text,
 				 char to[DISASSEMBLE_TEXT_BYTES])
 {

@@ -128,7 +128,7 @@ static struct cfi_rule exidx_rule_of(const struct exidx_sections *sections, uint
 	return exidx_rule(instructions.bytes, instructions.n);
 }
 
-/* Reads where the function of the entry at OFFSET begins. Returns false behind the last entry. */
+/* Reads where the function of the entry at OFFSET begins. Returns false after the last entry. */
 static bool exidx_read_start(const struct exidx_section *index, uint32_t offset, uint32_t *start)
 {
 	uint32_t word;

@@ -63,7 +63,7 @@ struct flow {
 	size_t n_states, states_capacity;
 	struct hash_table numbers; /* hash of a state -> the state's number */
 	struct flow_list jumps;   /* targets of jumps, followed first */
-	struct flow_list returns; /* ops behind calls, which may never return */
+	struct flow_list returns; /* ops after calls, which may never return */
 	struct flow_list joins;   /* ops where a try has met known code */
 	uint64_t ends[FLOW_ENDS]; /* functions that never return, by hash of address; 0: none */
 	uint32_t *tried; /* ops that a try has reached */
@@ -114,7 +114,7 @@ bool flow_is_prologue(const struct instruction *instruction);
 /* --- flow_try.c ------------------------------------------------------------------------------- */
 
 /*
- * If the bounds are guesses: finds functions that begin behind a call, and sets `entry` in their
+ * If the bounds are guesses: finds functions that begin after a call, and sets `entry` in their
  * first ops. Such a call never returns. No op has a state before or afterwards.
  */
 void flow_find_entries(struct flow *flow);

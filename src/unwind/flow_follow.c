@@ -4,7 +4,7 @@
  * the instruction's state. A later path may bring a different stack pointer or different registers:
  *
  *   the stack pointers differ, and one path   that call never returns, like abort(): the code
- *   comes directly from a call                behind the call belongs to the other path
+ *   comes directly from a call                after the call belongs to the other path
  *   otherwise                                 values that differ are lost
  *
  * While a state is tried (flow_try.c), a path that brings a different stack pointer contradicts the
@@ -24,7 +24,7 @@
 /*
  * Size of a piece of stray code: the code is in no function, and functions with a frame jump to it.
  * A Linux kernel uses such code until it patches the jumps: a test of 7 bytes and jumps of 6 and 5
- * bytes, one piece behind the other (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(),
+ * bytes, one piece after the other (Linux arch/x86/include/asm/cpufeature.h _static_cpu_has(),
  * section .altinstr_aux).
  */
 #define FLOW_STRAY_BYTES 18
@@ -243,7 +243,7 @@ static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uin
 	return true;
 }
 
-/* The number of the state behind OP, if control goes to the next instruction. */
+/* The number of the state after OP, if control goes to the next instruction. */
 static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t number)
 {
 	struct computed_state state;
@@ -256,8 +256,8 @@ static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t
 }
 
 /*
- * The number of the state behind a branch. "cmp %reg,%rsp; jne back" ends a loop that touches each
- * page of a large frame; behind this branch, rsp equals the register.
+ * The number of the state after a branch. "cmp %reg,%rsp; jne back" ends a loop that touches each
+ * page of a large frame; after this branch, rsp equals the register.
  */
 static uint32_t flow_equate(struct flow *flow, const struct flow_op *op,
 			    const struct instruction *before, uint32_t number)
@@ -320,7 +320,7 @@ bool flow_is_prologue(const struct instruction *instruction)
 }
 
 /*
- * Whether the code at NEXT, behind a call, makes a frame. On arm64 such code is always another
+ * Whether the code at NEXT, after a call, makes a frame. On arm64 such code is always another
  * function: a function moves the stack pointer once before all calls, or by a register (alloca()).
  * Compilers may put a few other instructions before the one that makes the frame.
  */
@@ -343,7 +343,7 @@ static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uin
 }
 
 /*
- * If bounds are guesses: whether a function begins at NEXT, or behind the fillers at NEXT. The call
+ * If bounds are guesses: whether a function begins at NEXT, or after the fillers at NEXT. The call
  * before NEXT never returns then. Without fillers, an aligned instruction like a prologue's is no
  * sign of a function: it may push an argument of the next call.
  */
@@ -373,8 +373,8 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 }
 
 /*
- * Notes that the code behind a call is to be followed later, because the call may never return. If
- * bounds are guesses, a window that a jump has opened may have other functions' parts behind such a
+ * Notes that the code after a call is to be followed later, because the call may never return. If
+ * bounds are guesses, a window that a jump has opened may have other functions' parts after such a
  * call. This code would contradict a try, so it is not followed.
  */
 static void flow_return(struct flow *flow, struct flow_window *window, uint32_t next, uint32_t call,
@@ -395,7 +395,7 @@ static void flow_return(struct flow *flow, struct flow_window *window, uint32_t 
 }
 
 /*
- * Whether OP is a call behind which the return address is lost. On arm64 a call overwrites the
+ * Whether OP is a call after which the return address is lost. On arm64 a call overwrites the
  * return address, so code with calls has saved it before. STATE then belongs to another path, such
  * as a path without a frame in a function that has a handler of exceptions.
  */

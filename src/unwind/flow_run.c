@@ -64,7 +64,7 @@ static void flow_forget(struct flow *flow)
 }
 
 /*
- * Whether OP begins the head of a PLT. The head pushes a word and jumps. The stubs behind it have
+ * Whether OP begins the head of a PLT. The head pushes a word and jumps. The stubs after it have
  * pushed a word already when they jump to the head.
  */
 static bool flow_is_plt_head(struct flow *flow, uint32_t op)
@@ -187,7 +187,7 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* The op behind FIRST in WINDOW; FIRST if there is no other. */
+/* The op after FIRST in WINDOW; FIRST if there is no other. */
 static const struct flow_op *flow_op_behind(const struct flow *flow,
 					    const struct flow_window *window,
 					    const struct flow_op *first)
@@ -199,7 +199,7 @@ static const struct flow_op *flow_op_behind(const struct flow *flow,
 }
 
 /*
- * The first instruction behind endbr64 and behind the call of a tracer, which functions may begin
+ * The first instruction after endbr64 and after the call of a tracer, which functions may begin
  * with (gcc -mfentry, as for Linux). NULL if there is no code.
  */
 static const struct instruction *flow_first_instruction(const struct flow *flow)

@@ -157,7 +157,7 @@ static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
 }
 
 /*
- * Whether OP makes a frame, directly or behind endbr64. endbr64 alone also marks labels of jumps.
+ * Whether OP makes a frame, directly or after endbr64. endbr64 alone also marks labels of jumps.
  */
 static bool flow_begins_with_frame(struct flow *flow, uint32_t op)
 {
@@ -254,9 +254,9 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 	}
 }
 
-/* --- functions behind calls ------------------------------------------------------------------- */
+/* --- functions after calls -------------------------------------------------------------------- */
 
-/* Adds to LIST the ops behind calls in WINDOW that look like the start of a function. */
+/* Adds to LIST the ops after calls in WINDOW that look like the start of a function. */
 static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 				struct flow_list *list)
 {

@@ -23,7 +23,7 @@
  *   the frame at fp has lr's value      the frame is the function's own
  *   otherwise                           lr has the caller
  *
- * The last line is a guess. The guess is wrong behind a call of a function that has made calls.
+ * The last line is a guess. The guess is wrong after a call of a function that has made calls.
  * Each frame is further out than the frame before, which bounds the walk. Resolver's thread; no
  * state but that of links_arm32.c.
  */
@@ -39,7 +39,7 @@
 struct fp_frame {
 	uint64_t fp;     /* the caller's frame pointer */
 	uint64_t caller; /* return address, with ARM32_THUMB */
-	uint64_t end;    /* address behind the frame's words */
+	uint64_t end;    /* address after the frame's words */
 };
 
 static unsigned fp_register(const struct cursor *cursor)

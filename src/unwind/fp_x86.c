@@ -22,7 +22,7 @@
  *
  *   endbr64           only with CET, 4 bytes
  *   push %rbp         before this the return address is on top of the stack
- *   mov %rsp, %rbp    before this the caller's rbp is on top, and the return address behind it
+ *   mov %rsp, %rbp    before this the caller's rbp is on top, and the return address after it
  *
  * The offset in the function and the word on top of the stack tell the cases apart.
  */

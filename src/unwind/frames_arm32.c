@@ -7,7 +7,7 @@
  *   pop {..}; ldmia sp!, {..}; ldr r, [sp], #n; vpop; add sp, sp, #n
  *
  * The pass does not follow branches, but the state at a branch also holds at the branch's target,
- * if the target lies further on. The state behind a branch that is always taken is unknown, unless
+ * if the target lies further on. The state after a branch that is always taken is unknown, unless
  * an earlier branch leads there.
  *
  * A part of a function that the compiler has put elsewhere has the whole frame at its first

@@ -5,7 +5,7 @@
  *   0xfffffffb  1.2   words: n_functions; the list of functions; offsets count from the table
  *   0xfffffffa  1.16  words: n_functions, n_files, and where names, units, files, depths and the
  *                     list of functions lie
- *   0xfffffff0  1.18  like 1.16, with the address of the code behind n_files. Functions are
+ *   0xfffffff0  1.18  like 1.16, with the address of the code after n_files. Functions are
  *                     relative to this address, and the list has words of 4 bytes
  *   0xfffffff1  1.20  like 1.18; since 1.26 the address is 0
  *

@@ -78,7 +78,7 @@ static const struct common_opcode common_opcodes[256] = {
 	[0xe8] = PLAIN(CALL, 4), [0xe9] = PLAIN(JUMP, 4), [0xeb] = PLAIN(JUMP, 1),
 };
 
-/* Opcodes behind 0F. */
+/* Opcodes after 0F. */
 static const struct common_opcode common_opcodes_0f[256] = {
 	[0x10] = RM(READ), [0x11] = RM(READ), /* movups, movss ... */
 	[0x28] = RM(READ), [0x29] = RM(READ), /* movaps */
@@ -91,7 +91,7 @@ static const struct common_opcode common_opcodes_0f[256] = {
 	[0xbe] = RM(WRITE_REG), [0xbf] = RM(WRITE_REG), /* movsx */
 };
 
-/* Opcodes behind 66 0F, F2 0F or F3 0F: moves and arithmetic of SSE registers. */
+/* Opcodes after 66 0F, F2 0F or F3 0F: moves and arithmetic of SSE registers. */
 static const struct common_opcode common_opcodes_sse[256] = {
 	[0x10] = RM(READ), [0x11] = RM(READ), [0x58] = RM(READ), [0x59] = RM(READ),
 	[0x5c] = RM(READ), [0x5e] = RM(READ),

@@ -176,7 +176,7 @@ bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Finds the frame at PC. Reads the whole function, because code behind PC matters, too. */
+/* Finds the frame at PC. Reads the whole function, because code after PC matters, too. */
 static bool links_read_frame(const struct links *links, uint64_t pc, struct frame_arm32 *frame)
 {
 	const struct code_source *source = &links->source;

@@ -28,7 +28,7 @@
  * alternative has the calls below, and the add drops their return addresses. Before 6.0 the rows
  * here describe another alternative, with a call at another place.
  *
- *       call inner    the address behind it is on top
+ *       call inner    the address after it is on top
  *       a trap        that never runs
  *       inner: call next
  *       a trap        both addresses are on top

@@ -46,7 +46,7 @@ struct orc {
 
 /* How many blocks TEXT_BYTES of code have. */
 size_t orc_blocks(uint64_t text_bytes);
-/* The size of N entries, with the bytes that a look-up reads behind them. */
+/* The size of N entries, with the bytes that a look-up reads after them. */
 size_t orc_entries_bytes(size_t n);
 /* Shares the arrays of a finished table with equal tables of other guests (shared_array.h). */
 void orc_share(struct orc *orc);

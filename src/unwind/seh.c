@@ -7,8 +7,8 @@
  *        2   number of codes
  *        3   frame register (4 bits), its distance from rsp when it was set, in 16 bytes (4)
  *        4   codes of 2 bytes each, the last instruction of the prolog first:
- *            offset behind the instruction, operation (4 bits), operand (4)
- *            then, behind an even number of codes, the RUNTIME_FUNCTION in which it continues
+ *            offset after the instruction, operation (4 bits), operand (4)
+ *            then, after an even number of codes, the RUNTIME_FUNCTION in which it continues
  *
  * A step undoes the prolog's operations that have been executed. A function without an entry is a
  * leaf: it changes neither the stack pointer nor a register that it must preserve. An epilog has

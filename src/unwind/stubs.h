@@ -21,7 +21,7 @@ enum unwind_step stubs_step(const struct stubs *stubs, uint64_t bias, struct cur
 bool stubs_find_function(const struct stubs *stubs, uint64_t address, uint64_t *start,
 			 uint64_t *end);
 
-/* A step from a PV guest's stub, OFFSET bytes behind the start of the page. */
+/* A step from a PV guest's stub, OFFSET bytes after the start of the page. */
 enum unwind_step stubs_step_pv(struct cursor *cursor, uint64_t offset);
 
 #endif

@@ -55,7 +55,7 @@ bool stubs_find_function(const struct stubs *stubs, uint64_t address, uint64_t *
 	return true;
 }
 
-/* How many words a PV guest's stub has pushed, OFFSET bytes behind the stub's start. */
+/* How many words a PV guest's stub has pushed, OFFSET bytes after the stub's start. */
 static unsigned stubs_pushed_words(unsigned offset, bool iret)
 {
 	if (offset < STUB_PUSH_R11)

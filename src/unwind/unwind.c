@@ -4,7 +4,7 @@
  * first mechanism that covers the frame's address makes the step to the caller:
  *
  *   unwind_choose()   the mechanisms of mechanisms.h in their order, then frame pointers
- *   unwind_check()    is the caller further out, and is there code, behind a call?
+ *   unwind_check()    is the caller further out, and is there code, after a call?
  *   unwind_push()     adds the caller as a frame
  *
  *      kernel part  ──── STEP_USER: the user code's registers were found ───►  user part
@@ -323,7 +323,7 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 		if (!end->walked)
 			continue;
 		end->cut = i == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->cut;
-		/* bytes behind a fault are zeros that the guest does not have */
+		/* bytes after a fault are zeros that the guest does not have */
 		if (end->stop == UNWIND_COMPLETE && end->cut == CUT_FAULT)
 			end->stop = UNWIND_CUT;
 		if (verdict == UNWIND_COMPLETE)

@@ -25,7 +25,7 @@ struct oops_place {
 	char module[64];              /* "nf_tables"; "" for the kernel itself */
 	uint64_t address;    /* guest address if SYMBOL is ""; otherwise the offset in SYMBOL */
 	uint64_t size_bytes; /* size of SYMBOL */
-	size_t end;          /* position in the line behind this place */
+	size_t end;          /* position in the line after this place */
 	/* The place is the next instruction to run. Otherwise it may be a return address. */
 	bool exact;
 };

@@ -4,8 +4,8 @@
  *
  * The image is part of the direct map, which begins at 3 GiB (CONFIG_VMSPLIT_3G). Modules lie in
  * the 16 MiB below (Linux Documentation/arch/arm/memory.rst). With CONFIG_STRICT_KERNEL_RWX the
- * code begins with the first section behind _text; a section has 1 MiB, or 2 MiB with long
- * descriptors, and _text is 32 KiB behind the beginning of one (arch/arm/kernel/vmlinux.lds.S,
+ * code begins with the first section after _text; a section has 1 MiB, or 2 MiB with long
+ * descriptors, and _text is 32 KiB after the beginning of one (arch/arm/kernel/vmlinux.lds.S,
  * TEXT_OFFSET of arch/arm/Makefile).
  *
  * The kernel's own tables are in TTBR1 (arch/arm/mm/proc-v7-2level.S and -3level.S):

@@ -70,7 +70,7 @@ enum btf_kind {
 	BTF_KINDS,
 };
 
-/* Sizes of the data behind a type's first 12 bytes: one fixed part, and a part for each member. */
+/* Sizes of the data after a type's first 12 bytes: one fixed part, and a part for each member. */
 static const struct {
 	uint8_t once, each;
 } btf_tails[BTF_KINDS] = {
@@ -157,7 +157,7 @@ static const char *btf_name(const struct btf *btf, uint32_t offset)
 	return offset < btf->strings_bytes ? (const char *)btf->strings + offset : NULL;
 }
 
-/* Size of a type behind its first 12 bytes, 0 .. 2^32. Returns false if the kind is unknown. */
+/* Size of a type after its first 12 bytes, 0 .. 2^32. Returns false if the kind is unknown. */
 static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes)
 {
 	unsigned kind = btf_info_kind(info);

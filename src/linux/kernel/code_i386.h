@@ -22,14 +22,14 @@ bool code_i386_read(const struct linux_guest *guest, enum linux_symbol function,
 		    struct code_i386 *code);
 /*
  * The register into which `mov %fs:CURRENT, %reg` loads `current`; -1 if there is none. Moves CODE
- * behind that instruction.
+ * past that instruction.
  */
 int code_i386_find_current(struct code_i386 *code, uint32_t current);
 /* The 32-bit displacement of the first OPCODE with base register REG; 0 if there is none. */
 uint32_t code_i386_find_member(const struct code_i386 *code, uint8_t opcode, int reg);
 /*
  * Finds the next `mov OFFSET(%reg), %other` with base register *REG. Sets *OFFSET, and *REG to the
- * other register. Moves CODE behind that instruction. Returns false if there is none.
+ * other register. Moves CODE past that instruction. Returns false if there is none.
  */
 bool code_i386_follow(struct code_i386 *code, int *reg, uint32_t *offset);
 

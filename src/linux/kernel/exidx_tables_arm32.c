@@ -20,7 +20,7 @@ static uint8_t *exidx_copy(const struct linux_guest *guest, uint64_t address, si
 {
 	uint8_t *bytes = calloc(1, size_bytes);
 
-	/* Pages behind the tables may be missing. */
+	/* Pages after the tables may be missing. */
 	if (bytes)
 		memory_read_bulk(guest->memory, guest->root, address, bytes, size_bytes);
 	return bytes;

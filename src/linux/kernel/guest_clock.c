@@ -9,7 +9,7 @@
  *   clocksource xen   cycles are Xen's system time (Linux arch/x86/xen/time.c)
  *   clocksource tsc   cycles are the guest's time stamp counter. Xen tells each vCPU how to get
  *                     from its counter to system time (struct vcpu_time_info, Xen 4.17
- *                     public/xen.h), with scale and offset of the guest in it. xtop inverts this
+ *                     public/xen.h), including scale and offset of the guest. xtop inverts this
  *                     formula:
  *                       system time = system_time + ((tsc - tsc_timestamp) << shift) * mul >> 32
  *   monotonic         base + ((cycles - cycle_last) * mult + xtime_nsec >> shift) of tkr_mono

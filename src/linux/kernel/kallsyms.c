@@ -96,7 +96,7 @@ struct kallsyms_filter {
 	uint64_t bits[(1 << FILTER_BITS) / 64];
 };
 
-/* NAME is readable from 8 bytes before its end to KALLSYMS_TOKEN_PADDING bytes behind its end. */
+/* NAME is readable from 8 bytes before its end to KALLSYMS_TOKEN_PADDING bytes after its end. */
 static unsigned filter_hash(const char *name, size_t bytes)
 {
 	uint64_t front, back;

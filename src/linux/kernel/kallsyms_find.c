@@ -160,7 +160,7 @@ static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
 			finder->mark_indices[mark] = index;
 }
 
-/* Reads the length at *ATP, and moves *ATP behind it. Returns 0 if no name can begin there. */
+/* Reads the length at *ATP, and moves *ATP past it. Returns 0 if no name can begin there. */
 static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t *atp)
 {
 	const uint8_t *bytes = finder->input->bytes;

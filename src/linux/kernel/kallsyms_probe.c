@@ -10,7 +10,7 @@
  * a byte that is no length. In Debian's 5.10, 6.1, 6.12 and 7.3, four of the 1,712 pages before the
  * names pass for names, and nine of the 2,004 pages of names do not.
  *
- * If other pages pass for names, and the tables are not behind them, the caller searches
+ * If other pages pass for names, and the tables are not after them, the caller searches
  * everything. If no page passes, the guest is no Linux: this is known before its memory is read.
  */
 #include "config.h"

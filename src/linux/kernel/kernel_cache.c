@@ -42,7 +42,7 @@ struct cache_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes;
-	/* checksum of the head with 0 in this member, and of everything behind the head */
+	/* checksum of the head with 0 in this member, and of everything after the head */
 	uint64_t checksum;
 	char uuid[OS_UUID_BYTES]; /* UUID of the domain in which the kernel was found */
 	struct build_id build_id; /* the address in it is relative to _text as well */

@@ -9,7 +9,7 @@
  *   group_leader
  *
  * The members at the front of a task_struct: `stack` is the first pointer to a multiple of a
- * stack's size, and `flags` is the second word behind it. On Arm thread_info comes first. It has
+ * stack's size, and `flags` is the second word after it. On Arm thread_info comes first. It has
  * the task's kernel registers from the last time that it slept, and its user registers. There the
  * stack is the one that cpu_context_save.sp points into, and an address of code follows that
  * pointer. All offsets are accepted if they are consistent for the task that runs now: its parents
@@ -27,7 +27,7 @@
 #define TASK_NAME_BYTES  16
 #define TASK_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT, include/linux/threads.h */
 #define TASK_FRONT_BYTES 64         /* `stack` lies within, except on Arm */
-#define TASK_INFO_BYTES  1024       /* `stack` lies within on Arm, behind thread_info */
+#define TASK_INFO_BYTES  1024       /* `stack` lies within on Arm, after thread_info */
 #define WORD             4
 
 /* --- the running task ------------------------------------------------------------------------- */

@@ -156,7 +156,7 @@ MEMBER(VMA_FILE, BYTES, "vm_area_struct", "vm_file", 8)
 MEMBER(FILE_PATH, BYTES, "file", "f_path|__f_path", 16)
 MEMBER(FILE_INODE, BYTES, "file", "f_inode", 8)
 MEMBER(FILE_MODE, BYTES, "file", "f_mode", 4)
-/* behind a FILE_MODE with FMODE_BACKING: overlayfs, from 6.7 */
+/* follows a FILE_MODE with FMODE_BACKING: overlayfs, from 6.7 */
 MEMBER(BACKING_FILE_USER_PATH, BYTES, "backing_file", "user_path", 16)
 MEMBER(PATH_MNT, BYTES, "path", "mnt", 8)
 MEMBER(PATH_DENTRY, BYTES, "path", "dentry", 8)

@@ -7,7 +7,7 @@
  *   memory       up to 6.3: core_layout { base, size, text_size }
  *                from 6.4:  mem[n types] { base, size }, [0] is the text
  *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf_Sym[num_symtab], strtab, typetab }
- *   build-id     a note at the beginning of the read-only data: behind the text, or mem[2]
+ *   build-id     a note at the beginning of the read-only data: after the text, or mem[2]
  *
  * The place of the note is a guess. Linux copies sections in the order of the file, and ld puts
  * notes first (Linux scripts/module.lds.S has no other order). A module without a note there has no

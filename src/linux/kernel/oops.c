@@ -19,7 +19,7 @@ static bool oops_is_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
 
-/* Reads "0x12" at *TEXTP, and moves *TEXTP behind the number. */
+/* Reads "0x12" at *TEXTP, and moves *TEXTP past the number. */
 static bool oops_read_hex(const char **textp, uint64_t *value)
 {
 	const char *text = *textp;

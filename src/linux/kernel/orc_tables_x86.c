@@ -19,10 +19,10 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/unwind/orc.h"
 
-/* size of sp_offset and bp_offset; the other fields are in the word behind them */
+/* size of sp_offset and bp_offset; the other fields are in the word after them */
 #define ORC_OFFSETS_BITS 32
 
-/* Finds the fields behind the two offsets. Returns false if BTF has no such struct. */
+/* Finds the fields after the two offsets. Returns false if BTF has no such struct. */
 static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *orc)
 {
 	static const enum layout_member needed[] = { ORC_SP_REG_BITS, ORC_BP_REG_BITS,

@@ -4,7 +4,7 @@
  *
  *   unwind tables   __start_unwind_idx: the longest run of entries in read-only data. Each has two
  *                   words; the first is the distance to a function (unwind/exidx.c), and functions
- *                   ascend. The other table lies behind it (asm/vmlinux.lds.h, ARM_UNWIND_SECTIONS)
+ *                   ascend. The other table lies after it (asm/vmlinux.lds.h, ARM_UNWIND_SECTIONS)
  *   current         in the kernel the register TPIDRURO has it, which Xen does not show. But the
  *                   scheduler has it, too: idle_cpu() compares cpu_rq(cpu)->curr and ->idle, which
  *                   lie in this order (kernel/sched/sched.h)

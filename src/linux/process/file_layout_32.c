@@ -154,7 +154,7 @@ static bool file_is_number(const struct process_trial *trial, uint64_t inode, un
 	       !process_trial_word(trial, size + WORD);
 }
 
-/* Finds i_ino behind i_mapping, or behind i_security. Exactly one place must match. */
+/* Finds i_ino after i_mapping, or after i_security. Exactly one place must match. */
 static bool file_find_number(struct process_trial *trial, uint64_t inode, unsigned mapping)
 {
 	bool first = file_is_number(trial, inode, mapping + WORD);

@@ -10,7 +10,7 @@
  *            value: the shadow of an evicted page, or the place in the swap
  *
  * A folio has 2^n adjacent pages; its entry may be in a node above the lowest level, with siblings
- * behind it. folio.index is the index of its first page. The page frame number is
+ * after it. folio.index is the index of its first page. The page frame number is
  *
  *   pfn = (folio - vmemmap) / sizeof(struct page) + index - folio.index
  *
@@ -24,7 +24,7 @@
  *
  * Pages are looked up one by one, but adjacent pages are read together, because each call of
  * memory_read_pages() may cost a mapping. The number of pages that are read together grows with
- * each success within a read; behind a hole the caller starts with a new read. So a file with holes
+ * each success within a read; after a hole the caller starts with a new read. So a file with holes
  * costs at most a fixed multiple of its pages: the rest of the file is not read again for each
  * hole.
  */
@@ -172,7 +172,7 @@ static size_t page_cache_copy(const struct page_cache *cache, uint64_t address, 
 
 /*
  * Reads adjacent pages from the front of SIZE_BYTES at OFFSET, at most MAX_PAGES. *HOLE tells that
- * the page behind them is missing.
+ * the page after them is missing.
  */
 static size_t page_cache_read_run(struct page_cache *cache, uint64_t offset, char *buffer,
 				  size_t size_bytes, size_t max_pages, bool *hole)

@@ -16,9 +16,9 @@
  * memory): its name is the whole path. An unhashed dentry (d_hash.pprev is NULL) is a deleted file.
  *
  * A mapped file of overlayfs is the underlying file, on a file system with a mount that no user
- * sees. From 6.5 such a file is a struct backing_file, marked by FMODE_BACKING, and has the path
- * that the user knows behind the struct file (Linux commit def3ae83da02 ("fs: store real path
- * instead of fake path in backing file f_path") (in v6.6)). Before that f_path was the user's.
+ * sees. From 6.5 such a file is a struct backing_file, marked by FMODE_BACKING, and the path that
+ * the user knows follows the struct file (Linux commit def3ae83da02 ("fs: store real path instead
+ * of fake path in backing file f_path") (in v6.6)). Before that f_path was the user's.
  *
  * The way down: a dentry's children are in a list, linked by hlist_node d_sib from d_children, or
  * up to Linux 6.7 by list_head d_child from d_subdirs (Linux commit da549bdd15c2 ("dentry: switch
@@ -174,7 +174,7 @@ static bool path_has_name(const struct linux_guest *guest, uint64_t dentry, cons
 /*
  * A walk along a list of the kernel. A struct list_head ends at its head, a struct hlist_head at
  * NULL. The links are at OFFSET in the objects, and each link points to the next link. In a chain
- * of pointers to the objects themselves, the pointer to the next object is STEP bytes behind the
+ * of pointers to the objects themselves, the pointer to the next object is STEP bytes after the
  * object's start.
  */
 struct path_list {

@@ -55,7 +55,7 @@ static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 
 		if (hole >= size)
 			break;
-		/* the page behind the hole */
+		/* the page after the hole */
 		at = (hole & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE;
 		memset(map->text + hole, 0, (at < size ? at : size) - hole);
 	}
@@ -63,7 +63,7 @@ static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 	return true;
 }
 
-/* Parses one hexadecimal number and the blank behind it. */
+/* Parses one hexadecimal number and the blank after it. */
 static bool perf_map_parse_number(const char **at, const char *end, uint64_t *value)
 {
 	const char *p = *at;

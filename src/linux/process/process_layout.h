@@ -61,7 +61,7 @@ static inline uint64_t process_trial_word(const struct process_trial *trial, uin
 }
 
 /*
- * The offset of an 8-byte number that comes at OFFSET or behind. On Arm such numbers are at
+ * The offset of an 8-byte number that comes at OFFSET or after. On Arm such numbers are at
  * multiples of 8.
  */
 static inline unsigned process_trial_wide(const struct process_trial *trial, unsigned offset)

@@ -9,8 +9,8 @@
  *   real_parent parent children.{next,prev} sibling.{next,prev} group_leader
  *
  * All members come from one process. start_time is found along with them; it lies between
- * group_leader and comm. start_boottime behind it was read at the same moment (kernel/fork.c): a
- * guest that was never suspended has the same time there.
+ * group_leader and comm. start_boottime, which follows, was read at the same moment
+ * (kernel/fork.c): a guest that was never suspended has the same time there.
  *
  * Resolver's thread.
  */
@@ -28,7 +28,7 @@
 #define START_READ_NS        1000000U /* longest time between the readings of both clocks */
 
 /*
- * Whether start_time is at ADDRESS. Small words behind pointers look like times between 3.2 and 4.3
+ * Whether start_time is at ADDRESS. Small words after pointers look like times between 3.2 and 4.3
  * s: such start times are not found.
  */
 static bool process_layout_is_start(const struct linux_guest *guest, uint64_t address)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Adds a note about N things, if N is not 0. ONE and MANY are the texts behind the number. */
+/* Adds a note about N things, if N is not 0. ONE and MANY are the texts after the number. */
 static void process_notes_add(struct process_notes *notes, unsigned n, const char *one,
 			      const char *many)
 {

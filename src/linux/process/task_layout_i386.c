@@ -12,7 +12,7 @@
  *              jobctl, where a process sends SIGCHLD at its end and nothing else is set
  *   stack      __switch_to_asm() stores %esp there: an address in the task's own stack
  *   exec()     begin_new_exec() adds 1 to 64 bits of `current`
- *   fs         behind comm: its root is a dentry that is the root of its mount
+ *   fs         after comm: its root is a dentry that is the root of its mount
  *   cgroup     bpf_get_current_cgroup_id() goes from `current` to the kernfs_node, which has a path
  *
  * The parts are independent: each may be found without the others. Resolver's thread.
@@ -28,7 +28,7 @@
 
 #define WORD              4
 #define TASK_MAX_BYTES    16384 /* limit: task_struct of 6.1 has 6,336 */
-#define TASK_PID_BYTES    128   /* range behind group_leader for thread_pid: 20 in 6.1 */
+#define TASK_PID_BYTES    128   /* range after group_leader for thread_pid: 20 in 6.1 */
 #define TASK_PID_PARTS    64    /* range in struct pid for `tasks`: 12 */
 #define TASK_NUMBERS      128   /* range in struct pid for `numbers`: 52 */
 #define TASK_LISTS_BYTES  40  /* tasks, pushable_tasks, pushable_dl_tasks: before mm */
@@ -36,7 +36,7 @@
 #define TASK_ON_CPU_WORDS 4   /* words from `stack` to on_cpu */
 #define TASK_SIGCHLD      17
 #define TASK_NAME         16  /* size of comm */
-#define TASK_FS_BYTES     128 /* range behind comm for fs: 40 */
+#define TASK_FS_BYTES     128 /* range after comm for fs: 40 */
 #define FS_ROOT_BYTES     48  /* range in fs_struct for root: 20 */
 #define SWITCH_BYTES      32  /* bytes of a function that are read */
 #define CGROUP_BYTES      64

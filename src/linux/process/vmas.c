@@ -20,7 +20,7 @@
  *
  *   slot[i] covers all indices up to and including pivot[i]. The last slot has no pivot and extends
  *   to the node's own end. A slot i > 0 with pivot 0 is the last one in use and extends to the
- *   node's end, too; the words behind it may have other contents.
+ *   node's end, too; the words after it may have other contents.
  *   An entry of a leaf is a vm_area_struct, NULL if nothing is mapped, or an internal value, for a
  *   place that fork() reserves (XA_ZERO_ENTRY).
  */

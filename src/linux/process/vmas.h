@@ -21,7 +21,7 @@
 #define VMA_EXEC  0x4
 
 struct vma {
-	uint64_t start, end;  /* page-aligned; end is behind the last byte */
+	uint64_t start, end;  /* page-aligned; end is just after the last byte */
 	uint64_t flags;       /* VMA_* and others */
 	uint64_t page_offset; /* position of `start` in the file, in pages of the kernel */
 	uint64_t file;        /* address of a struct file; 0 if the mapping is anonymous */

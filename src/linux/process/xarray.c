@@ -79,7 +79,7 @@ bool xarray_find(const struct linux_guest *guest, uint64_t address, uint64_t ind
 		if (!xarray_read_shift(guest, node, depth, above, &shift))
 			return false;
 		if (!depth && index >> shift >= XARRAY_NODE_SLOTS) {
-			entry = 0; /* behind the last index */
+			entry = 0; /* after the last index */
 			break;
 		}
 		above = shift;
@@ -126,7 +126,7 @@ static uint64_t xarray_next_node(const uint64_t slots[XARRAY_NODE_SLOTS], uint8_
 	return slots[slot];
 }
 
-/* The first index behind the node with SHIFT that has INDEX; 0 for the root. */
+/* The first index after the node with SHIFT that has INDEX; 0 for the root. */
 static uint64_t xarray_behind(uint64_t index, uint8_t shift, unsigned depth)
 {
 	shift += XARRAY_SLOT_BITS;

@@ -48,10 +48,10 @@ bool xarray_has_layout(const struct layout *layout);
 bool xarray_find(const struct linux_guest *guest, uint64_t address, uint64_t index,
 		 uint64_t *entry);
 /*
- * Reads the leaf that has *INDEX, or the first leaf behind it: the 64 entries of the indices
+ * Reads the leaf that has *INDEX, or the first leaf after it: the 64 entries of the indices
  * [*INDEX & ~63, (*INDEX & ~63) + 64), internal entries included. *INDEX becomes the first index of
- * that leaf if it is another one. *NEXT becomes the index, behind *INDEX, at which to continue; 0
- * if nothing lies behind. Returns false if no leaf was found up to *NEXT.
+ * that leaf if it is another one. *NEXT becomes the index, after *INDEX, at which to continue; 0
+ * if nothing follows. Returns false if no leaf was found up to *NEXT.
  */
 bool xarray_read_leaf(const struct linux_guest *guest, uint64_t address, uint64_t *index,
 		      uint64_t entries[XARRAY_NODE_SLOTS], uint64_t *next);
