@@ -51,7 +51,7 @@ struct cache_last {
 	struct memory_root root;
 	uint64_t region, stop; /* valid if STOP is the cache's n_stops */
 	const volatile uint64_t *table;
-	uint64_t visits; /* the next two are valid if this is the cache's n_visits; 0: never */
+	uint64_t visits; /* if equal to n_visits, `at` and `entries` are valid; 0: never */
 	const volatile uint64_t *at[CACHE_PATH - 1]; /* the entries that lead to the table */
 	uint64_t entries[CACHE_PATH - 1];            /* values of the entries when they were read */
 };
@@ -70,8 +70,8 @@ struct frame_cache {
 	uint64_t maps;
 	uint64_t max_per_s; /* calls of the mapper; 0: without limit */
 	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
-	uint64_t credit_ns; /* the credit of the time before this is counted in */
-	uint64_t n_stops;   /* goes on with each stop, and with n_visits */
+	uint64_t credit_ns; /* the credit for the time before this is already added */
+	uint64_t n_stops;   /* grows with each stop and whenever n_visits grows */
 	/* starts at 1; grows whenever the remembered tables may have been unmapped or unmarked */
 	uint64_t n_visits;
 	/* remembered tables, at the index that cache_last() computes */
@@ -85,7 +85,7 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 	struct frame_cache *cache;
 	uint8_t *groups;
 	size_t n_slots = CACHE_GROUP;
-	unsigned shift = 58; /* 64 - log2 of that */
+	unsigned shift = 58; /* 64 - log2 of n_slots */
 
 	for (; n_slots < 2 * max_pages; shift--)
 		n_slots *= 2;
@@ -141,7 +141,7 @@ static void cache_forget_last(struct frame_cache *cache)
 	cache->n_visits++;
 }
 
-/* The slot stays taken. */
+/* Unmaps the page of SLOT. The slot stays taken. */
 static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
@@ -274,13 +274,13 @@ void frame_cache_stop(struct frame_cache *cache)
 	cache->n_stops++;
 }
 
-/* Where the table for ADDRESS is remembered. */
+/* The place in `last` for the table of ADDRESS. */
 static inline struct cache_last *cache_last(struct frame_cache *cache, uint64_t address)
 {
 	return &cache->last[(address >> SHIFT_2MIB) % CACHE_LAST];
 }
 
-/* For the walk while the guest is stopped. */
+/* What the walk's table function needs while the guest is stopped. */
 struct cache_finder {
 	struct frame_cache *cache;
 	/* tables on the way to the page; five at most */
@@ -297,7 +297,7 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 	return table;
 }
 
-/* The page of 4 KiB that the walk under ROOT found can be found again by its last table. */
+/* Whether a 4 KiB page that the walk under ROOT found can be found again by its last table. */
 static inline bool cache_may_remember(struct memory_root root)
 {
 	return root.width == WIDTH_64 || (root.width == ROOT_ARM64 && !root.arm64.ds);
@@ -325,7 +325,7 @@ static inline void cache_remember(struct frame_cache *cache, struct memory_root 
 	}
 }
 
-/* The whole walk. */
+/* Walks all tables under ROOT. */
 static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
 				   uint64_t address, frame_t *frame)
 {
@@ -369,7 +369,7 @@ static inline const volatile uint64_t *cache_find_last(struct frame_cache *cache
 	return last->table;
 }
 
-/* The last step of the walk alone. */
+/* Does only the last step of the walk, in TABLE. */
 static inline enum walk_result cache_walk_last(const volatile uint64_t *table,
 					       struct memory_root root, uint64_t address,
 					       frame_t *frame)
@@ -421,7 +421,7 @@ enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_
 	return result == WALK_OK ? cache_find_mapped(cache, frame, page) : result;
 }
 
-/* For the walk while the guest runs. */
+/* What the walk's table function needs while the guest runs. */
 struct cache_asker {
 	struct frame_cache *cache;
 	uint64_t now_ns;
@@ -488,7 +488,7 @@ static uint64_t cache_skip_free(struct frame_cache *cache, uint64_t due)
 	return n;
 }
 
-/* EXPIRE: each page that is visited is unmapped. */
+/* Does all visits that are due. EXPIRE: each visited page is unmapped. */
 static void cache_sweep(struct frame_cache *cache, uint64_t now_ns, bool expire)
 {
 	uint64_t slot_ns = cache->round_ns / cache->n_slots, due, done = 0;

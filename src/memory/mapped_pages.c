@@ -29,8 +29,8 @@ struct xtop_error *mapped_pages_create(const struct mapper *mapper, struct frame
 }
 
 /*
- * Copies once. False: the page went away during the copy, and BYTES may be wrong. *THERE becomes
- * false if the frame cannot be mapped; then BYTES are untouched.
+ * Tries to copy bytes of FRAME once. False: the page went away during the copy, and BYTES may be
+ * wrong. *THERE becomes false if the frame cannot be mapped; then BYTES are untouched.
  */
 static bool mapped_pages_try(struct frame_cache *pages, frame_t frame, size_t offset, void *bytes,
 			     size_t size_bytes, bool *there)

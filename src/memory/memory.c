@@ -59,8 +59,9 @@ void memory_destroy(struct memory *memory)
 }
 
 /*
- * Gives back the room that no turn has needed for a while. The search for a kernel fills all of it,
- * and a sample needs a few pages: with many guests that is most of what each of them has.
+ * Gives memory for copies back that no turn has needed for a while. The search for a kernel fills
+ * all the room for copies, but a sample needs only a few pages. With many guests the unused room
+ * would be most of each guest's memory in xtop.
  */
 static void memory_give_back(struct memory *memory)
 {
@@ -233,7 +234,7 @@ void memory_prefetch(struct memory *memory, struct memory_root root, const uint6
 	}
 }
 
-/* [OFFSET, OFFSET + SIZE_BYTES) of PAGE, the copy of FRAME, goes to a caller. */
+/* Tells the watcher that a caller gets [OFFSET, OFFSET + SIZE_BYTES) of PAGE, the copy of FRAME. */
 static void memory_use(struct memory *memory, frame_t frame, const char *page, size_t offset,
 		       size_t size_bytes)
 {
@@ -254,7 +255,7 @@ void memory_correct_copy(struct memory *memory, frame_t frame, const char *page,
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
-/* A walk asks for one table after the other, and reads one entry in each. */
+/* State of a walk, which reads one entry in each of several tables. */
 struct memory_walk {
 	struct memory *memory;
 	struct memory_root root;

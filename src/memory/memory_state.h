@@ -11,9 +11,9 @@
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
 #define MEMORY_PLACES 64
 
-/* Where a page is, by a walk. */
+/* The result of a walk for one page. */
 struct memory_place {
-	uint64_t changes; /* the memory's then */
+	uint64_t changes; /* value of the memory's `changes` at the walk */
 	uint64_t page;    /* number of the page in the address space of ROOT */
 	struct memory_root root;
 	frame_t frame;
@@ -39,7 +39,7 @@ struct memory {
 	struct work *work; /* reads fail when it is over; NULL: never */
 	struct memory_watcher watcher; /* any of its functions may be NULL */
 	struct memory_slot slots[MEMORY_SLOTS];
-	/* by page; unused if a watcher asks which pages are used */
+	/* results of walks by page; unused if a watcher asks which pages are used */
 	struct memory_place places[MEMORY_PLACES];
 	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
@@ -57,7 +57,7 @@ enum walk_result memory_find_span(struct memory *memory, struct memory_root root
 /* SIZE_BYTES, or less if the address space ends before that. */
 static inline size_t memory_clamp(uint64_t address, size_t size_bytes)
 {
-	uint64_t behind = UINT64_MAX - address; /* bytes behind the first */
+	uint64_t behind = UINT64_MAX - address; /* bytes after the one at ADDRESS */
 
 	return size_bytes && size_bytes - 1 > behind ? behind + 1 : size_bytes;
 }

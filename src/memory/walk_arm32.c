@@ -83,7 +83,7 @@ static enum walk_result arm32_page(uint64_t base, unsigned shift, uint64_t addre
 
 /* --- short descriptors ------------------------------------------------------------------------ */
 
-/* Where the entry of level 1 is; 0: walks of that table are off. */
+/* Address of the level 1 entry for ADDRESS; 0: walks of that table are off. */
 static uint64_t short_top_place(const struct root_arm64 *root, uint64_t address)
 {
 	bool is_upper = root->size0 && address >> (32 - root->size0);
@@ -95,7 +95,7 @@ static uint64_t short_top_place(const struct root_arm64 *root, uint64_t address)
 	return table + (address >> SECTION_SHIFT) * sizeof(uint32_t) % bytes;
 }
 
-/* False: the table is not there; its frame is in SPAN. */
+/* Reads the entry at PLACE. False: the table cannot be read; its frame is in SPAN. */
 static bool short_read(table_reader table, void *context, uint64_t place, uint32_t *entry,
 		       struct walk_span *span)
 {
@@ -149,7 +149,7 @@ static enum walk_result walk_short(table_reader table, void *context,
 
 	if (!place)
 		return arm32_hole(WALK_NOT_PRESENT, arm32_rest(address, SECTION_SHIFT), span);
-	if (!short_read(table, context, place, &entry, span)) /* 4 KiB of it tell of 1 GiB */
+	if (!short_read(table, context, place, &entry, span)) /* 4 KiB of entries describe 1 GiB */
 		return arm32_hole(WALK_NOT_MAPPED, arm32_rest(address, LONG_TOP_SHIFT), span);
 	if (!(entry & SHORT_KIND))
 		return arm32_hole(WALK_NOT_PRESENT, arm32_rest(address, SECTION_SHIFT), span);
@@ -169,7 +169,7 @@ struct long_half {
 	bool off;
 };
 
-/* False: ADDRESS belongs to neither half. */
+/* Finds the half that ADDRESS belongs to. False: ADDRESS belongs to neither half. */
 static bool long_half(const struct root_arm64 *root, uint64_t address, struct long_half *half)
 {
 	uint64_t lower_end = ARM32_END >> root->size0;

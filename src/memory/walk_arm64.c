@@ -54,7 +54,7 @@ struct half {
 	bool has_wide_entries; /* addresses of 52 bits in entries */
 };
 
-/* 0: a reserved value. */
+/* log2 of the page size for a GRANULE of TCR; 0: a reserved value. */
 static unsigned half_page_shift(unsigned granule, bool is_upper)
 {
 	static const uint8_t lower[] = { 12, 16, 14, 0 }, upper[] = { 0, 14, 12, 16 };
@@ -62,7 +62,7 @@ static unsigned half_page_shift(unsigned granule, bool is_upper)
 	return (is_upper ? upper : lower)[granule];
 }
 
-/* See the table above. */
+/* log2 of the largest block's size; see the table above. */
 static unsigned half_block_shift(const struct half *half)
 {
 	switch (half->page_shift) {
@@ -85,7 +85,7 @@ static uint64_t half_table(const struct half *half, uint64_t base, bool is_wide)
 	       (is_wide && half->has_wide_entries ? (base & BITS(5, 2)) << (48 - 2) : 0);
 }
 
-/* False: the registers cannot be right. */
+/* Fills in HALF from ROOT. False: the registers cannot be right. */
 static bool half_init(const struct root_arm64 *root, bool is_upper, struct half *half)
 {
 	unsigned size = is_upper ? root->size1 : root->size0;
@@ -125,7 +125,7 @@ static uint64_t half_index(const struct half *half, uint64_t address, unsigned s
 	return address >> shift & ((1ULL << half_index_bits(half, shift)) - 1);
 }
 
-/* One 4 KiB of the table that translates from bit SHIFT on tells of 2^this bytes. */
+/* log2 of the bytes that 4 KiB of a table describe; the table translates from bit SHIFT on. */
 static unsigned half_told(const struct half *half, unsigned shift)
 {
 	unsigned bits = half_index_bits(half, shift);
@@ -138,7 +138,7 @@ static uint64_t half_rest(uint64_t address, unsigned shift)
 	return (1ULL << shift) - (address & ((1ULL << shift) - 1));
 }
 
-/* From ADDRESS, which has no half, to the upper half or the end of all addresses. */
+/* Bytes from ADDRESS, which has no half, to the upper half or the end of all addresses. */
 static uint64_t half_gap(const struct root_arm64 *root, uint64_t address)
 {
 	unsigned bits = 64 - root->size1;
@@ -154,7 +154,7 @@ static bool half_has(const struct half *half, uint64_t address)
 	return above == (half->is_upper ? ~0ULL >> half->bits : 0);
 }
 
-/* What an entry for 2^SHIFT bytes is. */
+/* The kind of an entry for 2^SHIFT bytes. */
 static enum walk_result half_leaf(const struct half *half, uint64_t entry, unsigned shift)
 {
 	bool is_page = shift == half->page_shift;

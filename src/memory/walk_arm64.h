@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to memory/: the walk for arm64; walk_arm64.c explains the tables. Most guests have 4 KiB
- * pages, and halves of 39 or 48 bits. Their walk is inlined, as that of x86 is (walk_x86.h), for it
- * happens while the guest is stopped. Any thread; no state.
+ * pages, and halves of 39 or 48 bits. Their walk is inlined, as that of x86 is (walk_x86.h),
+ * because the walk is also done while the guest is stopped. Any thread; no state.
  */
 #ifndef MEMORY_WALK_ARM64_H
 #define MEMORY_WALK_ARM64_H
@@ -31,8 +31,9 @@ enum walk_result walk_arm64(const volatile uint64_t *(*table)(void *context, fra
 size_t walk_arm64_index(struct memory_root root, uint64_t address, unsigned step);
 
 /*
- * The bits of the half that ADDRESS belongs to, if the usual walk can translate it: the half has
- * 4 KiB pages, addresses of 48 bits in entries, and full tables. 0: walk_arm64() has to do it.
+ * The bits of the half that ADDRESS belongs to, if the usual walk can translate it: the half has 4
+ * KiB pages, addresses of 48 bits in entries, and full tables. 0: only walk_arm64() can translate
+ * ADDRESS.
  */
 static inline unsigned walk_arm64_usual_bits(const struct root_arm64 *root, uint64_t address)
 {
@@ -46,7 +47,9 @@ static inline unsigned walk_arm64_usual_bits(const struct root_arm64 *root, uint
 	return bits;
 }
 
-/* The last step alone. ENTRIES is the table of 4 KiB pages for ADDRESS, without DS. */
+/*
+ * Does only the last step of a walk. ENTRIES is the table of 4 KiB pages for ADDRESS, without DS.
+ */
 static inline enum walk_result walk_arm64_last(const volatile uint64_t *entries,
 					       uint64_t address, frame_t *frame)
 {

@@ -39,7 +39,9 @@ static enum walk_result walk_32_end(uint64_t entry, unsigned shift, uint64_t add
 	return WALK_OK;
 }
 
-/* The table in FRAME could not be read. It would have told of the block of 2^SHIFT bytes. */
+/*
+ * The table in FRAME could not be read. The table would have described the block of 2^SHIFT bytes.
+ */
 static enum walk_result walk_32_missed(frame_t frame, unsigned shift, uint64_t address,
 				       struct walk_span *span)
 {

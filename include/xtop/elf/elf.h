@@ -3,7 +3,7 @@
  * ELF files (System V gABI, chapters 4 and 5). Two readers open a struct elf_file. The functions
  * below, and all of src/symbol/, work on both in the same way:
  *
- *   elf_guest.c   a file of the guest, out of its memory. The bytes are hostile, and some may be
+ *   elf_guest.c   a file in the guest's memory. The bytes are hostile, and some may be
  *                 missing now. Our own code, bounded at every step.
  *   elf_host.c    a file on the disk of dom0 (-k, --root, --debug-dir), through libelf.
  *
@@ -29,21 +29,21 @@
 #define ELF_MAX_NAMES_BYTES (1U << 20) /* bytes of the sections' names */
 #define ELF_MAX_NAME_BYTES  4096       /* bytes of a symbol's name; a longer one is cut */
 
-/* What is read of one file at most. In a guest's file this bounds the memory the file costs. */
+/* Limits for reading one file. For a guest's file they bound the memory that the file costs. */
 struct elf_limits {
 	size_t symbols;       /* symbols in all tables of a type; the gABI has one such table */
 	size_t names_bytes;   /* bytes of the symbols' string tables */
 	size_t sections;
 	size_t frames_bytes;  /* bytes of one unwind section */
-	/* bytes of a section once inflated; 0: compressed ones are left out */
+	/* bytes of an inflated section; 0: compressed sections are left out */
 	size_t inflated_bytes;
-	size_t unpacked_bytes; /* bytes of .gnu_debugdata once unpacked; 0: it is left out */
-	bool lenient;         /* damaged section headers are taken for none */
+	size_t unpacked_bytes; /* bytes of .gnu_debugdata when unpacked; 0: never unpack */
+	bool lenient;         /* a file with damaged section headers counts as one without */
 	bool partial;         /* the sections that symbols lie in may be left out */
-	bool relocatable;     /* also object files, kernel modules: sections without addresses */
+	bool relocatable;     /* object files, as kernel modules, are read, too */
 };
 
-/* A copy of a part of the file. What could not be read is zeros, and a gap. */
+/* A copy of a part of the file. Bytes that could not be read are zeros, and are in `gaps`. */
 struct elf_blob {
 	const uint8_t *bytes;
 	size_t size_bytes;
@@ -62,7 +62,7 @@ struct elf_section {
 struct elf_file {
 	const char *path; /* name of the file in messages; belongs to the caller */
 	struct elf_limits limits;
-	struct work *work; /* reading ends with it; NULL at first: it does not */
+	struct work *work; /* reading ends when this work is over; NULL, as at first: never */
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[ELF_MAX_SEGMENTS];
 	size_t n_segments;
@@ -81,8 +81,8 @@ struct elf_file {
 };
 
 /*
- * Error: not an executable or shared object for the guest's machine, nor what LIMITS allow besides.
- * BYTES must outlive FILE.
+ * Opens a file of the guest. Error: the file is no executable or shared object for the guest's
+ * machine, and no other kind that LIMITS allow. BYTES must outlive FILE.
  */
 struct xtop_error *elf_file_init_guest(struct elf_file *file, const struct bytes *bytes,
 				       const char *path, const struct elf_limits *limits);
@@ -109,30 +109,36 @@ bool elf_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes, struc
 /* Loads all of section INDEX. The caller has checked how large the section is. */
 bool elf_load_section(struct elf_file *file, size_t index, struct elf_blob *blob);
 /*
- * elf_load() for section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also
- * when the section would be larger than limits.inflated_bytes, when one has been tried before, and
- * for every file of the guest.
+ * elf_load() for section INDEX, which is compressed by zlib; ZDEBUG: in the older way. Also false
+ * if the section would be larger than limits.inflated_bytes, if a section was tried before, and for
+ * every file of the guest.
  */
 bool elf_inflate_section(struct elf_file *file, size_t index, bool zdebug, struct elf_blob *blob);
 void elf_blob_deinit(struct elf_blob *blob);
 /* Whether SIZE_BYTES at OFFSET lie in the blob, and not in a gap. */
 bool elf_blob_has(const struct elf_blob *blob, size_t offset, size_t size_bytes);
-/* Copies a few bytes of the file: how many could be read, from the front. */
+/* Copies a few bytes of the file. Returns how many could be read, from the front. */
 size_t elf_read(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes);
 
-/* "" when the names, or this one, cannot be read. Lives as long as FILE. */
+/* Name of SECTION; "" if the name cannot be read. Lives as long as FILE. */
 const char *elf_section_name(const struct elf_file *file, const struct elf_section *section);
 /* The number of the first section NAME. 0: there is none, or names cannot be read. */
 size_t elf_find_section(const struct elf_file *file, const char *name);
 
 /* --- elf_segments.c --------------------------------------------------------------------------- */
 
-/* Where the file has what it loads at ADDRESS, and how much is loaded from there on. */
+/*
+ * Finds the offset of the byte that the file loads at ADDRESS, and how many bytes are loaded from
+ * there on.
+ */
 bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *offset,
 		     uint64_t *left_bytes);
-/* Sets *ADDRESS to where the file's physical address is loaded. False: nowhere. */
+/*
+ * Sets *ADDRESS to the virtual address at which the physical address PHYSICAL is loaded. False:
+ * nothing is loaded there.
+ */
 bool elf_find_physical(const struct elf_file *file, uint64_t physical, uint64_t *address);
-/* False: nothing is loaded. */
+/* Gets the segments that the file loads. False: nothing is loaded. */
 bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 
 /* --- elf_dynamic.c ---------------------------------------------------------------------------- */
@@ -142,28 +148,31 @@ uint64_t elf_find_init(struct elf_file *file);
 
 /* --- elf_notes.c ------------------------------------------------------------------------------ */
 
-/* *BUILD_ID of size 0: the file has none. */
+/* Finds the file's build-id. A *BUILD_ID of size 0 means that the file has none. */
 void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
 /*
  * The build-id among NOTES. They are aligned to 4 or 8 bytes, and are loaded at ADDRESS; 0: they
- * are not loaded. False: there is none, and *BUILD_ID is as it was.
+ * are not loaded. False: there is none, and *BUILD_ID is untouched.
  */
 bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
 			    struct build_id *build_id);
-/* Where the image begins to run, ELF's entry and Xen's for PVH; 0: it has none. */
+/*
+ * Finds the addresses at which the image begins to run: ELF's entry, and the entry in Xen's note
+ * for PVH. 0: no such entry.
+ */
 void elf_find_entries(struct elf_file *file, struct entry_points *entries);
 /* The page into which Xen writes a PV guest's hypercalls, by Xen's note. False: there is none. */
 bool elf_find_hypercall_page(struct elf_file *file, uint64_t *address);
-/* What the file says of its package, raw: "systemd", "252.38-1~deb12u1", "deb"; "": nothing. */
+/* The package that the file names, raw: "systemd", "252.38-1~deb12u1", "deb"; "": nothing. */
 #define ELF_PACKAGE_TEXT_BYTES 96
 struct elf_package {
 	char name[ELF_PACKAGE_TEXT_BYTES];
 	char version[ELF_PACKAGE_TEXT_BYTES];
 	char type[ELF_PACKAGE_TEXT_BYTES];
 };
-/* False: nothing. */
+/* Finds the package that the file comes from. False: the file names none. */
 bool elf_find_package(struct elf_file *file, struct elf_package *package);
-/* Whether a segment of notes begins with the one by which Go's linker marks its files. */
+/* Whether a segment of notes begins with the note by which Go's linker marks its files. */
 bool elf_has_go_note(struct elf_file *file);
 
 /* --- elf_debug.c ------------------------------------------------------------------------------ */
@@ -176,7 +185,10 @@ struct elf_debug_link {
 	char name[256]; /* without a slash */
 	uint32_t crc;
 };
-/* False: there is none, or it cannot be read now; *LINK is undefined. */
+/*
+ * Reads .gnu_debuglink. False: the section is missing or cannot be read now; *LINK is then
+ * undefined.
+ */
 bool elf_find_debug_link(struct elf_file *file, struct elf_debug_link *link);
 /* .gnu_debugaltlink: the file that dwz put the common parts of several debug files into. */
 struct elf_alt_link {
@@ -184,13 +196,13 @@ struct elf_alt_link {
 	struct build_id build_id;
 };
 void elf_find_alt_link(struct elf_file *file, struct elf_alt_link *link);
-/* Whether CRC is the CRC-32 of the whole file. No for a file of more than MAX_BYTES. */
+/* Whether CRC is the CRC-32 of the whole file. False for a file of more than MAX_BYTES. */
 bool elf_has_crc(struct elf_file *file, uint32_t crc, uint64_t max_bytes);
 
 /*
  * .gnu_debugdata, unpacked: a small ELF file with the functions that .dynsym lacks (GDB manual,
- * MiniDebugInfo). *BLOB is empty if there is none, or not all of it can be read now. Error: it is
- * damaged, or becomes as large as limits.unpacked_bytes.
+ * MiniDebugInfo). *BLOB is empty if the section is missing or cannot be read whole now. Error: the
+ * section is damaged, or becomes as large as limits.unpacked_bytes.
  */
 struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *blob);
 
@@ -201,27 +213,27 @@ extern const struct line_reader elf_lines_reader; /* reads lines by libdw */
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 
-/* Bytes of a symbol; IS_SHORT: of ELF32. */
+/* Bytes of a symbol. IS_SHORT: the symbol is one of ELF32. */
 static inline size_t elf_symbol_bytes(bool is_short)
 {
 	return is_short ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
 }
 
 struct elf_symbol {
-	uint64_t address, size_bytes; /* size 0: not known */
-	const char *name;             /* NULL: not within the names */
-	size_t name_bytes;            /* up to its NUL; ELF_MAX_NAME_BYTES at most */
+	uint64_t address, size_bytes; /* size_bytes 0: the size is not known */
+	const char *name;             /* NULL: the name is not within the string table */
+	size_t name_bytes;            /* length of the name, ELF_MAX_NAME_BYTES at most */
 	uint32_t name_offset;
 	uint16_t section;             /* SHN_UNDEF: not defined here */
 	uint8_t type, binding;        /* STT_FUNC ..., STB_LOCAL ... */
-	/* Where the symbol lies: a section, or a segment where no sections are known. */
+	/* The symbol's home: the section that holds it, or a segment if no sections are known. */
 	uint64_t home_end;            /* first address behind it */
 	bool in_code;
 };
 
 /*
- * Symbol I of the array at SYMBOLS; IS_SHORT: of ELF32. Says nothing of its home. NAMES may be
- * NULL, with NAMES_BYTES 0.
+ * Decodes symbol I of the array SYMBOLS. IS_SHORT: the symbols are those of ELF32. The symbol's
+ * home is not set. NAMES may be NULL, with NAMES_BYTES 0.
  */
 struct elf_symbol elf_decode_symbol(const void *symbols, bool is_short, size_t i,
 				    const char *names, size_t names_bytes);
@@ -231,7 +243,7 @@ typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol 
 /*
  * Hands every symbol of the tables of TYPE, SHT_SYMTAB or SHT_DYNSYM, to FN, in the order of the
  * file. Symbols outside of their home and those whose name cannot be read now are left out. Error:
- * damage, a limit, or the one that FN returned.
+ * the file is damaged or beyond a limit, or FN has returned an error.
  */
 struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_symbol_fn *fn,
 				   void *context);

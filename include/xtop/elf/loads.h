@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the bytes of an ELF file go in memory: its PT_LOAD segments, and what follows from them for
- * a mapping of a process. Pure, but for the bytes that loads_read() reads. Resolver's thread.
+ * Where the bytes of an ELF file are loaded: its PT_LOAD segments, and the bias of a process's
+ * mapping that follows from them. Pure functions, except that loads_read() reads bytes. Resolver's
+ * thread.
  */
 #ifndef XTOP_LOADS_H
 #define XTOP_LOADS_H
@@ -26,24 +27,27 @@ struct loads {
 	bool words_of_4; /* a program of 32 bits */
 };
 
-/* Where an image begins to run: e_entry, and Xen's note for PVH guests. 0: there is none. */
+/*
+ * The addresses at which an image begins to run: e_entry, and the one in Xen's note for PVH guests.
+ * 0: no such entry.
+ */
 struct entry_points {
 	uint64_t elf, pvh;
 };
 
 enum loads_result {
 	LOADS_READ,
-	LOADS_MISSING, /* the bytes are not there */
+	LOADS_MISSING, /* the bytes cannot be read now */
 	LOADS_ELF32,   /* a file of x32, which is not read */
 	LOADS_NO_ELF,  /* no ELF file for the guest's machine */
 };
 
-/* Reads the headers alone. *LOADS is untouched but by LOADS_READ. */
+/* Reads only the headers. *LOADS is untouched unless the result is LOADS_READ. */
 enum loads_result loads_read(const struct bytes *bytes, struct loads *loads);
 
 /*
- * What relocation added, for a mapping at START of the file's bytes from FILE_OFFSET on. False: no
- * segment has bytes there.
+ * Finds the bias, which relocation has added to the file's addresses, of a mapping at START that
+ * shows the file from FILE_OFFSET on. False: no segment has bytes there.
  */
 bool loads_bias(const struct loads *loads, uint64_t start, uint64_t file_offset, uint64_t *bias);
 

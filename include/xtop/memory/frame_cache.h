@@ -9,8 +9,8 @@
 struct frame_cache;
 
 /*
- * The sampler's ROUND_NS. A guest may exchange a page without notice; then the sampler reads the
- * old page for about this long at most.
+ * The sampler's value of ROUND_NS. A guest may exchange a page without notice; then the sampler
+ * reads the old page for about this long at most.
  */
 #define FRAME_CACHE_ROUND_NS (10 * 1000000000ULL)
 
@@ -22,7 +22,7 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 				      uint64_t round_ns, struct frame_cache **cachep);
 void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 
-/* The page if it is already mapped, or NULL. Allowed while the guest is stopped. */
+/* Returns the page if it is already mapped, otherwise NULL. Allowed while the guest is stopped. */
 const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
 /*
  * From now on the functions with "get" in their name map at most MAPS_PER_S pages a second; after a
@@ -32,8 +32,8 @@ const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
  */
 void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint64_t now_ns);
 /*
- * The page; maps it if necessary. NULL: Xen refuses, or refused less than a second ago, or the
- * limit is reached. Not while the guest is stopped.
+ * Returns the page, and maps it if necessary. NULL: Xen refuses, or refused less than a second ago,
+ * or the limit is reached. Not while the guest is stopped.
  */
 const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
 /*
@@ -43,7 +43,8 @@ const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t n
 void frame_cache_stop(struct frame_cache *cache);
 /*
  * The page that holds ADDRESS under ROOT. Uses only page tables and pages that are already mapped,
- * so it is allowed while the guest is stopped. WALK_NOT_MAPPED: one of them is not mapped.
+ * so it is allowed while the guest is stopped. WALK_NOT_MAPPED: a page table or the page is not
+ * mapped.
  */
 enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
 				       gva_t address, const void **page);

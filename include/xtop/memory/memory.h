@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The guest's memory as the resolver reads it while the guest runs: many pages at start, later a
- * few now and then. Whole pages are copied, and only the copy is parsed, so the guest cannot change
- * bytes that were checked. For a live guest the descriptor behind it can map this one guest's
- * memory, and nothing else.
+ * few for each sample. Whole pages are copied, and only the copy is parsed, so the guest cannot
+ * change bytes that were checked. For a live guest the descriptor behind it can map this one
+ * guest's memory, and nothing else.
  *
  *   memory_read() ─► walk under a root (memory/walk_x86.c) ─► page copies ─► memory_ops.read()
  *                                                             kept until memory_refresh()
@@ -30,13 +30,16 @@ struct memory_ops {
 	 */
 	void (*read)(void *context, const frame_t *frames, size_t n, void *pages, bool *ok);
 	/*
-	 * Copies SIZE_BYTES of FRAME from OFFSET on; none of them is behind the page. False: the
-	 * page cannot be read. NULL: only whole pages can be read.
+	 * Copies SIZE_BYTES of FRAME from OFFSET on; all of them are in the page. False: the page
+	 * cannot be read. NULL: only whole pages can be read.
 	 */
 	bool (*read_part)(void *context, frame_t frame, size_t offset, void *bytes,
 			  size_t size_bytes);
 	void (*close)(void *context);
-	/* For memory_now_ns(). NULL: the memory is live, so clock_now_ns() is its time. */
+	/*
+	 * The time that memory_now_ns() returns. NULL: the memory is live, so its time is
+	 * clock_now_ns().
+	 */
 	uint64_t (*now_ns)(void *context);
 	/* For memory_update_pages(). NULL: the memory is not that of a live guest. */
 	void (*update_pages)(void *context, uint64_t guest_pages);
@@ -50,8 +53,9 @@ struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
 void memory_destroy(struct memory *memory); /* MEMORY may be NULL */
 
 /*
- * The work that MEMORY is read for: when it is over, every read fails. WORK outlives MEMORY. In
- * both functions MEMORY may be NULL; WORK may be NULL, which is the state at first.
+ * Sets the work for which MEMORY is read: when WORK is over, every read fails. WORK outlives
+ * MEMORY. WORK may be NULL, the initial state: then reading never ends. In both functions MEMORY
+ * may be NULL.
  */
 struct work;
 void memory_set_work(struct memory *memory, struct work *work);
@@ -97,7 +101,7 @@ size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_
  */
 size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
 			void *pages, size_t n);
-/* False: not all bytes can be read; *VALUE is untouched. */
+/* Reads eight bytes. Returns false if not all of them can be read; *VALUE is then untouched. */
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value);
 bool memory_read_u32(struct memory *memory, struct memory_root root, uint64_t address,
@@ -112,7 +116,7 @@ bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t
 bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
 		      frame_t *frame);
 
-/* Pages that are present, side by side, with the same flags: [start, end). */
+/* A run of present pages with equal flags: [start, end). */
 struct memory_range {
 	uint64_t start, end;
 	bool writable, executable;
@@ -145,7 +149,7 @@ void memory_update_pages(struct memory *memory, uint64_t guest_pages);
  */
 uint64_t memory_now_ns(struct memory *memory);
 
-/* Is told of everything that is read. The writer of a recording is one. */
+/* Functions that are called for everything that is read. The writer of a recording is a watcher. */
 struct memory_watcher {
 	/* A batch was read by memory_ops.read(). The pages go to the caller; no copy is kept. */
 	void (*read)(void *context, const frame_t *frames, size_t n, const void *pages,

@@ -14,7 +14,7 @@ enum walk_result {
 	WALK_NOT_PRESENT,   /* there is no page */
 	WALK_NOT_MAPPED,    /* a page-table page could not be read; *frame is that page */
 	WALK_NOT_CANONICAL, /* not a valid address */
-	WALK_BAD,           /* no processor takes it: a large page above level 3 */
+	WALK_BAD,           /* an entry that no processor accepts: a large page above level 3 */
 };
 
 /*
@@ -50,8 +50,9 @@ enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_
  */
 size_t walk_index(struct memory_root root, gva_t address, unsigned step);
 /*
- * Where that table may begin in its page: 1, at its beginning or where the root says; 4, in any
- * quarter of it, and the index is that of the first one.
+ * At how many places of its page the table number STEP may begin. 1: at the page's start, or where
+ * the root says. 4: at any quarter of the page; walk_index() is then the index in the first
+ * quarter.
  */
 unsigned walk_n_places(struct memory_root root, unsigned step);
 

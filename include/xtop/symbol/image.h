@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of code. An image is one file's symbols and unwind tables, at the file's own
+ * xtop's knowledge of code. An image is one file's symbols and unwind tables, at the file's own
  * addresses. A space says which image lies where in one address space. The spaces that map an image
  * share it, and it lives as long as one of them. Resolver's thread.
  *
@@ -24,7 +24,7 @@
 struct code_source;
 struct image_place;
 
-/* What .gnu_debuglink says of the debug file. */
+/* The content of .gnu_debuglink: name and checksum of the debug file. */
 struct image_debug_link {
 	uint32_t crc;
 	char name[]; /* one component of a path; not clean */
@@ -33,18 +33,18 @@ struct image_debug_link {
 struct image {
 	char *name;                /* the frames' module: "[kernel]", "libc.so.6"; not clean */
 	struct build_id build_id;
-	struct symtab *symtab;     /* sealed; NULL: none */
+	struct symtab *symtab;     /* a sealed table; NULL: no symbols */
 	struct unwind_tables tables;
-	uint64_t init;             /* a function before the first that the tables know; 0: none */
+	uint64_t init;             /* a function before the tables' first one; 0: none */
 	bool incomplete;           /* some of the file was missing: worth reading again later */
 	bool stripped;             /* only a debug file has all of its functions */
-	bool awaits_names;         /* somebody may find that file later (linux/process/) */
-	bool wants_names;          /* a function without a symbol was met in it */
-	bool wants_lines;          /* a function was met in it while it had no source lines */
+	bool awaits_names;         /* linux/process/ may still find the debug file */
+	bool wants_names;          /* a sample had a function without a symbol */
+	bool wants_lines;          /* a sample had a function without source lines */
 	size_t unpacked_bytes;     /* size of .gnu_debugdata once unpacked for names; not kept */
 	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
 	struct image_debug_link *link; /* the link to the debug file; NULL if there is none */
-	struct work *work;         /* reading the image may end with it; NULL: it does not */
+	struct work *work;         /* reading the image ends when this work is over; NULL: never */
 	/* file for image_build_tables(); -1: none, or the tables have been built */
 	int tables_fd;
 	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
@@ -54,9 +54,9 @@ struct image {
 	unsigned n_references;
 };
 
-/* Best effort: skipped when allocation fails. */
+/* Sets the image's path. Without memory the path stays unset. */
 void image_set_path(struct image *image, const char *path);
-/* The caller has the only reference. */
+/* Creates an image. The caller has the only reference. */
 struct xtop_error *image_create(const char *name, struct image **imagep);
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image); /* NULL allowed; the last one destroys the image */
@@ -75,9 +75,12 @@ bool image_find_code(const struct image *image, uint64_t address, uint64_t *star
  */
 struct image_place *image_place_ref(const struct image *image);
 void image_place_unref(struct image_place *place); /* NULL allowed */
-/* BY, an image of the same file at the same addresses, takes the place of IMAGE. */
+/* Replaces IMAGE by BY, an image of the same file at the same addresses. */
 void image_set_successor(struct image *image, struct image *by);
-/* The latest image, lent; NULL: it was destroyed. *PLACEP becomes the place of that image. */
+/*
+ * Lends the latest image at *PLACEP; NULL: the image was destroyed. *PLACEP becomes the place of
+ * the latest image.
+ */
 const struct image *image_place_get(struct image_place **placep);
 
 /*
@@ -130,8 +133,8 @@ void image_adopt_tables_file(struct image *image, int fd);
 void image_build_tables(struct image *image); /* does nothing when there is no such file */
 /*
  * *FDP: a file in memory, the caller's, which gives image_adopt_tables_file() the same tables as
- * the file that IMAGE has adopted; -1: it has none, or has built its tables. Error: that file
- * cannot be read, or out of memory.
+ * the file that IMAGE has adopted; -1: it has none, or has built its tables. Error: the adopted
+ * file cannot be read, or memory is out.
  */
 struct xtop_error *image_copy_tables(const struct image *image, int *fdp);
 
@@ -159,16 +162,20 @@ void space_destroy(struct space *space); /* NULL allowed; drops its references *
 /* Takes a reference to mapping->image. Where mappings overlap, the latest one answers first. */
 struct xtop_error *space_add(struct space *space, const struct mapping *mapping);
 void space_clear(struct space *space);
-/* An image in SPACE has source lines now: what was looked up is out of date. */
+/*
+ * Makes earlier look-ups in SPACE out of date. Call this function when an image in SPACE has got
+ * source lines.
+ */
 void space_invalidate(struct space *space);
 /* Removes the mappings that IS_GONE accepts: many for the cost of one. */
 void space_remove_if(struct space *space,
 		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context);
-/* NULL: nothing is known to lie there. Lives until the space changes. */
+/* The mapping that answers for ADDRESS; NULL: none is known. Lives until the space changes. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
 /*
- * Every change raises it: what a caller has cached of a space holds while (space, generation) is
- * the same. It never repeats while the program runs, whatever spaces come and go.
+ * A number that every change of SPACE raises: a caller's cached look-ups hold while (space,
+ * generation) is unchanged. A number is never used twice while the program runs, even by another
+ * space.
  */
 uint64_t space_generation(const struct space *space);
 /*
@@ -177,7 +184,7 @@ uint64_t space_generation(const struct space *space);
  */
 bool space_find_symbol(const struct space *space, uint64_t address, struct symtab_entry *entry,
 		       const struct mapping **mapping);
-/* False: nothing is mapped there, although something is known of the space. */
+/* Whether ADDRESS may be code. False: SPACE has mappings, but none at ADDRESS. */
 bool space_may_be_code(const struct space *space, uint64_t address);
 /* Whether one of the files in SPACE has Go's table of functions. */
 bool space_has_go(const struct space *space);

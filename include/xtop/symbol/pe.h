@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PE images of x86-64 as they lie in a guest's memory: who they are, the names that they
- * export, and their unwind tables. All bytes are the guest's. Resolver's thread.
+ * PE images of x86-64 as they lie in a guest's memory: their identity, the names that they export,
+ * and their unwind tables. All bytes are the guest's. Resolver's thread.
  */
 #ifndef XTOP_PE_H
 #define XTOP_PE_H
@@ -24,13 +24,18 @@ struct pe_part {
 
 struct pe_head {
 	uint32_t size_bytes; /* size of the image in memory */
-	uint32_t time_stamp; /* or a hash: tells builds apart */
+	uint32_t time_stamp; /* time of the build, or a hash; differs between builds */
 	struct pe_part exports, functions; /* .edata and .pdata */
 };
 
-/* BYTES begin where the image does. False: no PE image of x86-64 is there. */
+/*
+ * Reads the header of an image; BYTES begin at the image's start. False: no PE image of x86-64 is
+ * there.
+ */
 bool pe_read_head(const struct bytes *bytes, struct pe_head *head);
-/* The image's own name, "ntoskrnl.exe", not clean. False: it exports nothing. */
+/*
+ * Reads the image's own name, such as "ntoskrnl.exe"; not clean. False: the image exports nothing.
+ */
 bool pe_read_name(const struct bytes *bytes, const struct pe_head *head, char name[PE_NAME_BYTES]);
 /*
  * Fills in IMAGE's symbols and unwind tables, as far as they are there, at addresses from the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for addresses. A symtab is the compact sorted table of one image. struct symbols holds the
- * images of everything that is known before sampling starts, and the space that they lie in
- * (image.h). Tables are built once and then read-only: any thread may look a name up. The
- * bytes of symbol files are hostile: every index and length is checked.
+ * images that are known before sampling starts, and their space (image.h). Tables are built once
+ * and then read-only: any thread may look a name up. The bytes of symbol files are hostile: every
+ * index and length is checked.
  */
 #ifndef XTOP_SYMBOL_H
 #define XTOP_SYMBOL_H
@@ -21,7 +21,7 @@
 /* bytes of names in one table, if no smaller limit is set */
 #define SYMTAB_MAX_NAMES_BYTES (1U << 30)
 #define SYMBOLS_MAX_IMAGES 4096
-/* bytes of symbol text, and of what comes through a pipe */
+/* bytes of a symbol text, or of a file that is read through a pipe */
 #define SYMBOL_FILE_MAX_BYTES (1U << 30)
 #define DEMANGLE_MAX_BYTES 4096        /* a longer demangled name is cut */
 
@@ -42,22 +42,22 @@ struct xtop_error *symtab_create(struct symtab **tabp);
 void symtab_destroy(struct symtab *tab); /* NULL allowed */
 
 /*
- * Bounds what all names of TAB take, SYMTAB_MAX_NAMES_BYTES at first. Names are copied; one that
- * many symbols share is copied for each. symtab_add() fails at the bound.
+ * Sets the limit for the bytes of all names of TAB; SYMTAB_MAX_NAMES_BYTES at first. Each symbol's
+ * name is copied, also if many symbols share one name. symtab_add() fails at the limit.
  */
 void symtab_limit_names(struct symtab *tab, size_t names_bytes);
 /* When WORK is over, TAB takes no more symbols, and sealing may leave it empty. NULL: never. */
 struct work;
 void symtab_set_work(struct symtab *tab, struct work *work);
-bool symtab_is_full(const struct symtab *tab); /* symtab_add() has failed at that bound */
+bool symtab_is_full(const struct symtab *tab); /* symtab_add() failed at that limit */
 
-/* How good a name is where several symbols share an address (alias.h has the whole rule). */
+/* Rank of a name among several symbols at one address (alias.h has the whole rule). */
 enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
 
-/* A symbol as a source of symbols has it. */
+/* A symbol as its source defines it. */
 struct symbol_definition {
 	uint64_t start;
-	/* 0 if unknown: the symbol reaches to the next one, at most to LIMIT. */
+	/* 0 if unknown: the symbol reaches to the next symbol, at most to `limit`. */
 	uint64_t size_bytes;
 	uint64_t limit;     /* end of the symbol's section; 0 if the source knows no sections */
 	enum symbol_rank rank;
@@ -66,11 +66,15 @@ struct symbol_definition {
 };
 
 /*
- * No symbol reaches beyond its limit, or covers more than 4 GiB - 1. A symbol that starts at its
- * limit or behind it, or has no name, is left out. Error: the limits above, or out of memory.
+ * Adds a symbol. No symbol reaches beyond its limit, or covers more than 4 GiB - 1. A symbol that
+ * starts at its limit or behind it, or has no name, is left out. Error: the limits above, or out of
+ * memory.
  */
 struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition *symbol);
-/* Something without a name starts at ADDRESS: a symbol of unknown size before it ends there. */
+/*
+ * Notes that something without a name starts at ADDRESS. A symbol of unknown size ends at ADDRESS
+ * at the latest.
+ */
 struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address);
 struct xtop_error *symtab_seal(struct symtab *tab);
 
@@ -109,12 +113,12 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 struct xtop_error *symbol_read_nm(int fd, const char *path, struct symtab *tab);
 
 /*
- * What nm's letter says of a symbol, in text and in a kernel's own tables. nm.c explains the
+ * The meaning of nm's letter for a symbol, in text and in a kernel's own tables. nm.c explains the
  * letters.
  */
 enum symbol_kind {
 	SYMBOL_NUMBER, /* not an address */
-	SYMBOL_BOUND,  /* not a name for code; a symbol before it ends there */
+	SYMBOL_BOUND,  /* not a name for code, but the symbol before ends here */
 	SYMBOL_CODE,
 };
 enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp); /* *RANKP is set for code */
@@ -147,14 +151,14 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path);
 struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
 				     const char *module, const struct build_id *build_id);
 
-size_t symbols_count(const struct symbols *symbols); /* images; of NULL: 0 */
+size_t symbols_count(const struct symbols *symbols); /* number of images; SYMBOLS may be NULL: 0 */
 struct image *symbols_image(const struct symbols *symbols, size_t index); /* lent */
-/* The images at the addresses that they were linked for. Lives as long as SYMBOLS. */
+/* The space with all images at their link addresses. Lives as long as SYMBOLS. */
 const struct space *symbols_space(const struct symbols *symbols);
 const struct symtab *symbols_table(const struct symbols *symbols, size_t index);
 const char *symbols_module(const struct symbols *symbols, size_t index);
 const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index);
-/* What to warn the user of; NULL: nothing. */
+/* A warning for the user; NULL: there is none. */
 const char *symbols_warning(const struct symbols *symbols);
 
 #endif

@@ -76,8 +76,8 @@ struct guest_ops {
 	/* Looks without the states of the vCPUs: one call to Xen, however many vCPUs there are. */
 	bool (*look_life)(void *context, struct guest_look *look);
 	/*
-	 * expect_stops() tells guard and keeper that stops may come from now on; the other call
-	 * tells them that no more stops come. stop() fails unless stops are expected. NULL: nobody
+	 * expect_stops() tells guard and keeper that stops may come from now on; end_stops() tells
+	 * them that no more stops come. stop() fails unless stops are expected. NULL: nobody
 	 * watches.
 	 */
 	void (*expect_stops)(void *context);
