@@ -54,8 +54,8 @@ void process_poll_jit(struct process_reader *reader, struct process *process,
 /* --- the walk --------------------------------------------------------------------------------- */
 
 /*
- * Keeps areas with code. Also keeps areas of files that are not writable, because they may have
- * parts of files with code.
+ * Keeps areas with code. Also keeps areas that map a file and are not writable, because they may
+ * have parts of files with code.
  */
 static bool process_visit(void *context, const struct vma *vma)
 {
