@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of 32 bits: their structures become those of 64 bits, so that no other file knows of the
- * two classes (System V gABI, chapter 4). In ELF32 an address, an offset and a size have 4 bytes,
- * and the members of program headers and symbols have another order. Any thread; pure functions.
+ * Files of 32 bits: this file converts their structures to those of 64 bits, so that no other file
+ * knows of the two classes (System V gABI, chapter 4). In ELF32 an address, an offset and a size
+ * have 4 bytes, and the members of program headers and symbols have another order. Any thread; pure
+ * functions.
  */
 #include "config.h"
 

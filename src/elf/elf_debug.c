@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a stripped file says that its symbols are (GDB manual, Separate Debug Files).
+ * Finds the symbols of a stripped file by the file's own hints (GDB manual, Separate Debug Files).
  * .gnu_debuglink has the name of the file with the symbols, and a checksum of that whole file:
  *
  *   name, NUL, padding to 4 bytes, CRC-32 (the one of IEEE 802.3, as zlib and xz have it)
  *
- * The build-id says the same better, and names the file as well; elf_notes.c finds it.
+ * A build-id identifies the debug file more reliably, and also gives its name; elf_notes.c finds
+ * the build-id.
  *
  * .gnu_debugdata has symbols in the file itself (GDB manual, MiniDebugInfo): an .xz file with an
  * ELF file in it, as Fedora and its relatives put into every program.

@@ -11,10 +11,11 @@
  *
  *   DT_INIT                        .init, a function that has no FDE
  *
- * The addresses are the file's. In the bytes of a running process they may be what glibc made of
- * them (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
- * address is found by trying. The tables stand in the first pages, so it is a little below the
- * lowest of them. The right one finds symbol 0, which is all zeros, and the empty string 0.
+ * The addresses are the file's. In a running process glibc may have changed them
+ * (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
+ * address is found by trying. The tables are in the first pages, so the load address is a little
+ * below the lowest table. With the right load address, symbol 0 is all zeros, and string 0 is
+ * empty.
  */
 #include "config.h"
 
@@ -63,7 +64,7 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 	}
 }
 
-/* All are 0 if the file has no dynamic section that can be read. */
+/* Reads the tags of PT_DYNAMIC. All are 0 if the file has no dynamic section that can be read. */
 static void elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
@@ -122,7 +123,7 @@ static bool elf_find_bias(struct elf_file *file, const struct elf_tags *tags, ui
 	return false;
 }
 
-/* 0: the table does not say. */
+/* Number of symbols by DT_GNU_HASH; 0: the table does not tell. */
 static uint64_t elf_count_by_gnu_hash(struct elf_file *file, uint64_t address)
 {
 	uint32_t header[4], last = 0, word, buckets[256];
@@ -191,6 +192,6 @@ uint64_t elf_find_init(struct elf_file *file)
 	struct elf_tags tags;
 
 	elf_read_tags(file, &tags);
-	file->incomplete = incomplete; /* nobody reads the file again for this */
+	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
 	return tags.init;
 }

@@ -208,7 +208,10 @@ void elf_set_section(struct elf_section *section, const Elf64_Shdr *header)
 	section->code = header->sh_flags & SHF_EXECINSTR;
 }
 
-/* Leaves out what follows the last NUL, so that every name that begins before it has an end. */
+/*
+ * Loads the names of sections. Bytes after the last NUL are left out, so that every name has an
+ * end.
+ */
 void elf_load_names(struct elf_file *file, size_t index)
 {
 	struct elf_blob *names = &file->names;

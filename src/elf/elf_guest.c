@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The reader of the guest's ELF files. The bytes are hostile. Some pages may not be in the guest's
- * memory now; that is no error: what they hold is left out, and file->incomplete says so.
+ * memory now; a missing page is no error: its content is left out, and file->incomplete says so.
  *
  * Each index, range and string is checked against the bytes that were read, and each size against a
  * limit before memory is taken for it. Resolver's thread.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader of ELF files on the disk of dom0, by libelf: what the user names with -k, and what
- * lies below --root. The only file that includes libelf's headers. Main's thread reads the symbols
+ * The reader of ELF files on the disk of dom0, by libelf: files that the user names with -k, and
+ * files below --root. The only file that includes libelf's headers. Main's thread reads the symbols
  * of -k before sampling starts; the resolver's thread reads all else. Both are unprivileged and in
  * the sandbox (supervise/sandbox.c).
  *
- * Such a file may be damaged, or come out of a guest's disk. libelf takes memory for what a file
- * says of itself, so the number of sections, and the range of each part that is read, are checked
- * against limits and the file's size before libelf is asked (elf_file.c).
+ * Such a file may be damaged, or come from a guest's disk. libelf allocates as much memory as a
+ * file's headers ask for, so the number of sections, and the range of each part that is read, are
+ * checked against limits and the file's size before libelf is asked (elf_file.c).
  *
  * libelf keeps what it read until elf_end(). So libelf is asked for headers, for the few whole
  * sections that callers read, and for one compressed section. Other parts are read here, into
@@ -40,7 +40,8 @@
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 /*
- * elf_getdata_rawchunk() would keep each such piece until elf_end(), in a list that it searches.
+ * Reads bytes by pread(). libelf's elf_getdata_rawchunk() would keep each piece until elf_end(), in
+ * a list that libelf searches.
  */
 static size_t elf_host_read(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes)
 {
@@ -72,8 +73,9 @@ static bool elf_host_load(struct elf_file *file, uint64_t offset, uint64_t size_
 }
 
 /*
- * libelf refuses a section that is no whole number of what its type says it has, and one without a
- * type. xtop then reads the plain bytes, as elf_guest.c does: callers check what they use.
+ * libelf refuses a section without a type, and a section with a size that is no multiple of its
+ * elements' size. xtop then reads the plain bytes, as elf_guest.c does: callers check what they
+ * use.
  */
 static bool elf_host_load_section(struct elf_file *file, size_t index, struct elf_blob *blob)
 {
@@ -90,8 +92,8 @@ static bool elf_host_load_section(struct elf_file *file, size_t index, struct el
 /* --- compressed sections ---------------------------------------------------------------------- */
 
 /*
- * How large the section becomes. ld and objcopy --compress-debug-sections have two ways of saying
- * so (gABI, Compressed Sections; binutils bfd/compress.c):
+ * Reads the size of a section when inflated. ld and objcopy --compress-debug-sections store the
+ * size in two ways (gABI, Compressed Sections; binutils bfd/compress.c):
  *
  *   SHF_COMPRESSED   u32 type, u32 0, u64 size, u64 alignment; then, of type 1, a zlib stream
  *   .zdebug_*        "ZLIB", u64 size, big-endian; then a zlib stream
@@ -124,7 +126,10 @@ static bool elf_read_inflated_bytes(struct elf_file *file, const Elf64_Shdr *hea
 	return true;
 }
 
-/* libelf keeps the section's bytes, also when it cannot inflate them: it is asked once. */
+/*
+ * Inflates a section, once for each file: libelf keeps the section's bytes, even if it cannot
+ * inflate them.
+ */
 static bool elf_host_inflate(struct elf_file *file, size_t index, bool zdebug,
 			     struct elf_blob *blob)
 {

@@ -70,8 +70,9 @@ static size_t line_symbols_first(const struct elf_line_symbols *symbols, const c
 }
 
 /*
- * Kallsyms know where the next symbol begins; the padding before that one counts. The last function
- * of a module ends with the page (Linux kernel/module/kallsyms.c, find_kallsyms_symbol()).
+ * Whether SYMBOL has about SIZE_BYTES, a size from kallsyms. Kallsyms know only where the next
+ * symbol begins, so their sizes include the padding before the next symbol. The last function of a
+ * module ends with the page (Linux kernel/module/kallsyms.c, find_kallsyms_symbol()).
  */
 static bool line_symbol_has_size(const struct elf_line_symbol *symbol, uint64_t size_bytes)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From an address to source lines and inlined functions, by libdw (elfutils). The only file that
- * includes libdw's headers. It runs in the process without rights (supervise/line_server.h): libdw
- * parses what is in the file, and a damaged file may make it crash. Then that process ends, and no
- * other.
+ * includes libdw's headers. This code runs in a process without rights (supervise/line_server.h): a
+ * damaged file may make libdw crash. Then only this process ends.
  *
  *   .debug_info     units; in each a tree of functions, and of functions inlined in them
  *   .debug_line     rows of addresses, for each unit
  *   .symtab         where symbols are, for places that are counted from one
  *
  * An address is found in three steps: its unit, its function in the unit, and the blocks in that
- * function. libdw has none of the first two for all files: .debug_aranges is missing in what LLVM
- * makes, and dwarf_getscopes() does not look into namespaces, in which Rust has its functions. So
- * tables of both are made here, those of a unit when it is first needed.
+ * function. libdw does not do the first two steps for all files: .debug_aranges is missing in
+ * LLVM's files, and dwarf_getscopes() does not look into namespaces, in which Rust has its
+ * functions. So this file makes tables of units and functions; the functions of a unit are read
+ * when the unit is first needed.
  *
  * Memory. A vmlinux with DWARF has 400 MB and more. The file is mapped, not read, and its pages are
- * given back now and then (elf_lines_trim()): they stay in the page cache. What libdw takes for
- * units and lines is not bounded by libdw: when it is much, libdw's handle is closed and opened
+ * given back now and then (elf_lines_trim()): they stay in the page cache. libdw does not bound its
+ * memory for units and lines: when libdw has taken much memory, its handle is closed and opened
  * again. The tables made here stay. The process has a limit besides (supervise/line_server.c).
  *
  * A kernel module is a relocatable file: its DWARF must be relocated first, which libdwfl does, in
@@ -75,7 +75,10 @@ struct elf_lines {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* libdw calls exit() otherwise. line_server.c tells main what this status means. */
+/*
+ * Ends the process with a status that line_server.c explains to main. Without this handler libdw
+ * calls exit().
+ */
 static void __attribute__((noreturn)) elf_lines_out_of_memory(void)
 {
 	_exit(ENOMEM);
@@ -116,7 +119,7 @@ static bool elf_lines_is_compressed(Elf *elf)
 
 /*
  * libelf writes to the headers of sections that it inflates, so it reads such a file into memory of
- * its own. It takes any other as it is mapped.
+ * its own. libelf uses any other file as it is mapped.
  */
 static Elf *elf_lines_begin_elf(int fd, void *map, size_t size_bytes)
 {
@@ -186,7 +189,7 @@ static void elf_lines_end(struct elf_lines *lines)
 	lines->elf = lines->alt_elf = NULL;
 }
 
-/* What malloc() has given out. 0: the C library does not tell (musl, glibc before 2.33). */
+/* Bytes that malloc() has given out. 0: the C library does not tell (musl, glibc before 2.33). */
 static size_t elf_lines_heap_bytes(void)
 {
 #ifdef HAVE_MALLINFO2
@@ -325,7 +328,10 @@ static void elf_lines_read_module_symbols(struct elf_lines *lines)
 	elf_line_symbols_mark_last(&lines->symbols);
 }
 
-/* A section that is in the file as it is; compressed or beyond its end: NULL. */
+/*
+ * The bytes of section INDEX in the mapped file. NULL: the section is compressed, or beyond the
+ * file's end.
+ */
 static const char *elf_lines_section(const struct elf_lines *lines, size_t index, GElf_Shdr *header)
 {
 	Elf_Scn *section = elf_getscn(lines->elf, index);
@@ -423,8 +429,8 @@ static void elf_lines_read_units(struct elf_lines *lines)
 }
 
 /*
- * What may have functions in it. A function has those of its local classes, as the operator() of a
- * C++ lambda, and nested functions.
+ * Whether an entry with TAG may contain functions. A function may contain nested functions and
+ * those of its local classes, such as the operator() of a C++ lambda.
  */
 static bool elf_lines_is_scope(int tag)
 {
@@ -496,7 +502,7 @@ static const char *elf_lines_name(Dwarf_Die *die)
 	return name ? name : "";
 }
 
-/* DIE was inlined: at this place of the function around it. */
+/* Reads at which line of the surrounding function DIE was inlined. */
 static void elf_lines_read_call(Dwarf_Die *unit, Dwarf_Die *die, struct line_frame *frame)
 {
 	Dwarf_Attribute attribute;
@@ -552,7 +558,7 @@ static bool elf_lines_find_block(Dwarf_Die *block, uint64_t address, Dwarf_Die *
 	return false;
 }
 
-/* The functions at ADDRESS, outermost first. Those behind LINE_MAX_DEPTH are left out. */
+/* The functions at ADDRESS, outermost first. Functions deeper than LINE_MAX_DEPTH are left out. */
 static unsigned elf_lines_walk(Dwarf_Die *function, uint64_t address,
 			       Dwarf_Die dies[LINE_MAX_DEPTH])
 {

@@ -13,20 +13,23 @@
 #define ELF_RANGES_MAX (4U << 20) /* ranges of units, or of functions in one unit */
 
 struct elf_range {
-	uint64_t start, end; /* the first address behind it */
+	uint64_t start, end; /* `end` is the first address behind the range */
 	uint64_t die;        /* offset in .debug_info */
 };
 
-/* Zeros: no range. */
+/* The ranges; all zeros: none. */
 struct elf_ranges {
 	struct elf_range *list; /* sealed: ascending by start */
-	uint64_t *ends;         /* the highest end up to here: where a search may stop */
+	uint64_t *ends;         /* ends[i]: the highest end in list[0..i] */
 	size_t n, capacity;
 };
 
-/* Does nothing for an empty range, at ELF_RANGES_MAX, and without memory. */
+/* Adds a range. Does nothing for an empty range, beyond ELF_RANGES_MAX, and if memory is out. */
 void elf_ranges_add(struct elf_ranges *ranges, uint64_t start, uint64_t end, uint64_t die);
-/* Once, behind the last elf_ranges_add(). Without memory there is no range. */
+/*
+ * Sorts the ranges. Call this function once, after the last elf_ranges_add(). If memory is out, no
+ * range is kept.
+ */
 void elf_ranges_seal(struct elf_ranges *ranges);
 /* The innermost range that has ADDRESS. NULL: none has. */
 const struct elf_range *elf_ranges_find(const struct elf_ranges *ranges, uint64_t address);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the two readers of ELF files have to offer, and what they share. elf_file.c calls them. All
- * of it is the business of src/elf/ alone.
+ * Private to src/elf/: the interface of the two readers of ELF files, which elf_file.c calls, and
+ * the functions that both share.
  */
 #ifndef XTOP_ELF_READER_H
 #define XTOP_ELF_READER_H
 
 #include "xtop/elf/elf.h"
 
-/* Offsets and sizes were checked against the file's size, and are not 0. */
+/*
+ * The functions of a reader. Callers have checked offsets and sizes against the file's size, and
+ * sizes are not 0.
+ */
 struct elf_reader {
 	size_t (*read)(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes);
 	bool (*load)(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
@@ -35,7 +38,7 @@ enum elf_header_kind elf_classify_header(const Elf64_Ehdr *header);
 
 /* Reads the header and checks that FILE is one to be read. file->reader is set. */
 struct xtop_error *elf_read_header(struct elf_file *file);
-/* *NP is 0 when there are none. Error: beyond the file's end or the limit. */
+/* Counts the sections. Error: they are beyond the file's end or the limit. */
 struct xtop_error *elf_count_sections(struct elf_file *file, size_t *np);
 /* Makes room for N sections. */
 struct xtop_error *elf_reserve_sections(struct elf_file *file, size_t n);
@@ -79,18 +82,21 @@ struct elf_dynamic {
 	uint64_t n_symbols;
 };
 
-/* What PT_DYNAMIC says of .dynsym, for files without section headers. */
+/* Finds .dynsym by PT_DYNAMIC, for files without section headers. */
 bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic);
 
 /* --- elf_xz.c --------------------------------------------------------------------------------- */
 
-/* The CRC-32 of what BEFORE is the CRC-32 of, and N bytes more. 0 is that of nothing. */
+/*
+ * Continues a CRC-32: BEFORE is the CRC-32 of the bytes before (0: none). Returns the CRC-32
+ * including the N bytes.
+ */
 uint32_t elf_crc32(const uint8_t *bytes, size_t n, uint32_t before);
 struct work;
 
 /*
- * PACKED is an .xz file. False: it is not, or not whole, or becomes as large as MAX_BYTES, or
- * memory is out.
+ * Unpacks PACKED, an .xz file. False: PACKED is no .xz file, is not whole, becomes as large as
+ * MAX_BYTES, or memory is out.
  */
 bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct work *work,
 		   struct elf_blob *blob);

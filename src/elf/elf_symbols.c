@@ -6,7 +6,7 @@
  *   SHT_DYNSYM       what other objects may link to, in .dynsym; it stays, and is loaded
  *     st_name        offset into the string table that sh_link names
  *     st_info        binding (local, global, weak) and type
- *     st_shndx       section it lies in; SHN_UNDEF, SHN_ABS, SHN_COMMON: in none; SHN_XINDEX: the
+ *     st_shndx section it lies in; SHN_UNDEF, SHN_ABS, SHN_COMMON: in none; SHN_XINDEX: the
  *                    number did not fit and stands in the SHT_SYMTAB_SHNDX section of this table
  *     st_value       its address, in executables and shared objects
  *     st_size        0: unknown
@@ -33,7 +33,10 @@ struct elf_table {
 	size_t n;
 };
 
-/* Tables may lie over each other in the file: all of a type have together what one may have. */
+/*
+ * What all tables of a type may still have together. Tables may overlap in the file, so they share
+ * one limit.
+ */
 struct elf_total {
 	uint64_t symbols, strings_bytes; /* within the limits */
 	unsigned tables;
@@ -48,7 +51,10 @@ static void elf_table_deinit(struct elf_table *table)
 
 /* --- one symbol ------------------------------------------------------------------------------- */
 
-/* No more of a name is looked at than is kept: a million symbols may all have one of 64 MiB. */
+/*
+ * Decodes a symbol. Reads at most ELF_MAX_NAME_BYTES of the name: a million symbols may all have a
+ * name of 64 MiB.
+ */
 static struct elf_symbol elf_symbol_of(Elf64_Sym raw, const char *names, size_t names_bytes)
 {
 	struct elf_symbol symbol = { .address = raw.st_value,

@@ -3,9 +3,9 @@
  * Bytes that are packed by xz, and the CRC-32 that xz has in common with .gnu_debuglink. The only
  * file that includes liblzma's header.
  *
- * The bytes may be a guest's. liblzma is told how much memory it may take, and is stopped when it
- * yields more than it may. It runs in the unprivileged process, on the resolver's thread, and
- * starts no threads of its own.
+ * The bytes may be a guest's. liblzma gets a limit for its memory, and is stopped when its output
+ * exceeds the limit. It runs in the unprivileged process, on the resolver's thread, and starts no
+ * threads of its own.
  */
 #include "config.h"
 
@@ -60,7 +60,10 @@ static bool xz_make_room(lzma_stream *stream, size_t max_bytes, struct elf_blob 
 	return true;
 }
 
-/* True: the whole stream was right. BLOB is the caller's in any case. */
+/*
+ * Unpacks the whole stream. Returns whether the stream was right. The caller frees BLOB in any
+ * case.
+ */
 static bool xz_run(lzma_stream *stream, size_t max_bytes, struct work *work, struct elf_blob *blob)
 {
 	lzma_ret result = LZMA_OK;

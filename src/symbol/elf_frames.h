@@ -24,7 +24,10 @@ bool elf_frames_are_foreign(struct elf_file *file);
 
 /* --- elf_orc_x86.c ---------------------------------------------------------------------------- */
 
-/* NULL: no Linux kernel, or one without ORC. Without what symtab_add_specials() adds. */
+/*
+ * Reads the ORC tables of a Linux kernel. NULL: the file has none. symtab_add_specials() adds
+ * special code to them later.
+ */
 struct orc *elf_read_orc(struct elf_file *file);
 
 #endif

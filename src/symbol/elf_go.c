@@ -109,7 +109,10 @@ static bool elf_is_stacks_function(const struct go_function *function)
 	       memcmp(function->name, name, function->name_bytes) == 0;
 }
 
-/* Not an error: the code is not in memory now, or of a kind that is not known. */
+/*
+ * Learns from Go's code where threads' stacks are. Code that is not in memory now, or is of an
+ * unknown kind, is not an error.
+ */
 static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 {
 	uint8_t code[GO_STACKS_CODE_BYTES];

@@ -23,7 +23,7 @@ static const struct elf_limits elf_own_limits = {
 
 _Static_assert(SYMTAB_MAX_NAME_BYTES <= ELF_MAX_NAME_BYTES, "names are cut by the table alone");
 
-/* Where the symbols go. */
+/* Context of elf_each_symbol(): the table that gets the symbols. */
 struct elf_adding {
 	const struct elf_file *file;
 	struct symtab *tab;
@@ -31,9 +31,9 @@ struct elf_adding {
 };
 
 /*
- * Names that no function has: an assembler's local labels that were left in (.L, .Ltmp) and mapping
- * symbols ($x, $a, $t, $d: AAELF64, AAELF32 and the RISC-V psABI; x86-64 has none, but tools that
- * were ported do).
+ * Whether NAME is one that no function has: an assembler's local labels that were left in (.L,
+ * .Ltmp) and mapping symbols ($x, $a, $t, $d: AAELF64, AAELF32 and the RISC-V psABI; x86-64 has
+ * none, but tools that were ported do).
  */
 static bool elf_is_local_label(const char *name)
 {
@@ -159,7 +159,7 @@ struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab,
 	return error;
 }
 
-/* The page that Xen's note tells of; a symbol for it has the same name. */
+/* Adds the hypercall page that Xen's note names; a symbol for this page has the same name. */
 static struct xtop_error *elf_add_hypercall_page(struct elf_file *file, struct symtab *tab)
 {
 	uint64_t page;

@@ -24,7 +24,7 @@
 #include "xtop/unwind/code.h"
 #include "xtop/unwind/orc.h"
 
-/* Read, and kept. libLLVM is a large file and has 8 MB. */
+/* Limit for names, both read and kept. libLLVM, a large file, has 8 MB. */
 #define IMAGE_MAX_NAMES_BYTES  LIMIT(64U << 20, 64U << 10)
 #define IMAGE_MAX_FRAMES_BYTES LIMIT(32 << 20, 64 << 10)
 /* Limit for .gnu_debugdata, which has functions alone. 100,000 functions take some 10 MiB. */
@@ -69,10 +69,10 @@ static const struct elf_limits image_own_limits = {
 	.inflated_bytes = LIMIT(256 << 20, 64 << 10),
 };
 
-/* What is read of a file's names. */
+/* The names of a file that have been read. */
 struct image_names {
 	struct symtab *tab; /* NULL: none */
-	bool cut, stripped; /* what struct image says under these names */
+	bool cut, stripped; /* values of the members of struct image with these names */
 	size_t unpacked_bytes;
 };
 
@@ -94,7 +94,7 @@ static struct xtop_error *image_open_host(const struct image *image, int fd,
 	return error;
 }
 
-/* What comes before damage, or a limit, is kept. */
+/* Reads the symbols of a file. Symbols before damage or a limit are kept. */
 static struct xtop_error *image_read_symbols(struct elf_file *file, const struct elf_go *go,
 					     struct image_names *names)
 {
@@ -177,7 +177,7 @@ static void image_set_names(struct image *image, const struct image_names *names
 	image->stripped = names->stripped;
 }
 
-/* All but ORC, which no file of a process has. */
+/* Reads everything but ORC, which only kernels have. */
 static struct xtop_error *image_read_file(struct image *image, struct elf_file *file)
 {
 	_cleanup_(elf_go_deinit) struct elf_go go;

@@ -174,7 +174,10 @@ bool pe_read_name(const struct bytes *bytes, const struct pe_head *head, char na
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* Ascending, none empty, inside the image. Those behind damage are left out. */
+/*
+ * Reads the functions: they ascend, none is empty, all are inside the image. Functions after damage
+ * are left out.
+ */
 static size_t pe_get_functions(const uint8_t *bytes, size_t n, const struct pe_head *head,
 			       struct seh_function *functions)
 {

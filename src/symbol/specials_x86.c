@@ -23,7 +23,7 @@ static const struct special_name {
 	{ "__switch_to_asm", ORC_SWITCH },
 };
 
-/* NULL: NAME is of no such code, as those of nearly all of a kernel's 49,000 functions. */
+/* The special code with NAME; NULL for nearly all of a kernel's 49,000 functions. */
 static const struct special_name *special_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(special_names) / sizeof(special_names[0]); i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything known about names: one image for each file, kernel module or recorded table. Main's
- * thread fills it before sampling starts. It is read-only after that, but for the unwind tables of
- * files, which the resolver reads when it first needs them.
+ * The images that are known before sampling starts: one image for each file, kernel module or
+ * recorded table. Main's thread fills it before sampling starts. It is read-only after that, but
+ * for the unwind tables of files, which the resolver reads when it first needs them.
  *
  * The images lie in one space, at the addresses that they were linked for. An empty table is an
  * image that has no place there.
@@ -330,7 +330,7 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 	return NULL;
 }
 
-/* The content says which kind of file it is: ELF, or else symbol text. */
+/* Reads a file: ELF, if its first bytes say so, or else symbol text. */
 static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *tab,
 				       struct build_id *build_id, bool *is_elf, bool *unread)
 {

@@ -18,7 +18,7 @@
  * outer one until the inner one ends; then the outer one goes on. A label without size inside a
  * sized function (SYM_INNER_LABEL of Linux, `entry_SYSCALL_64_after_hwframe`) has no end of its
  * own: it takes what is left of the outer function, up to the next symbol. Few outer symbols go on
- * behind an inner one. Where they do stands in a small array of its own, the resumes:
+ * behind an inner one. A small array, the resumes, says where they do:
  *
  *   outer  |------------------------------|       entries  outer 0..100, inner 20..30
  *   inner         |---|                           resumes  30: outer
@@ -62,7 +62,7 @@ struct symtab_resume {
 struct symtab {
 	bool sealed;
 
-	/* Until sealed. */
+	/* before sealing */
 	struct symtab_item *items;
 	size_t n_items, items_capacity;
 	size_t names_capacity, max_names_bytes;
@@ -70,11 +70,11 @@ struct symtab {
 	bool full;      /* a name did not fit in max_names_bytes */
 	bool ascending; /* items were added in order, as nm -n and kallsyms have them */
 
-	/* Always; sealing packs it. */
+	/* before and after sealing, which packs the names */
 	char *names;
 	size_t names_bytes;
 
-	/* Sealed. */
+	/* after sealing */
 	size_t n;
 	uint64_t base;     /* first start */
 	uint32_t *offsets; /* starts from base; or NULL, then starts */
@@ -408,7 +408,10 @@ static struct xtop_error *symtab_pack(struct symtab *tab)
 	return NULL;
 }
 
-/* Other guests have the same tables, and the starts at other addresses. */
+/*
+ * Shares the arrays with equal tables of other guests. Offsets of starts can be equal even if the
+ * addresses differ.
+ */
 static void symtab_share(struct symtab *tab)
 {
 	tab->names = shared_array_put(tab->names, tab->names_bytes);
@@ -490,7 +493,8 @@ static uint64_t symtab_start(const struct symtab *tab, size_t index)
 }
 
 /*
- * ADDRESS lies behind entry INDEX: the outer entry that goes on there, or INDEX if there is none.
+ * For an ADDRESS behind the end of entry INDEX: returns the outer entry that continues there, or
+ * INDEX if there is none.
  */
 static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t address)
 {
