@@ -85,7 +85,7 @@ static void test_files(int folder)
 	check(cache_folder_open_file(folder, "") < 0 &&
 		      cache_folder_open_file(folder, "../a") < 0 &&
 		      cache_folder_open_file(folder, "a/b") < 0,
-	      "a UUID that is none");
+	      "text that is no UUID is refused");
 	check(cache_folder_open_file(-1, "a-1") < 0, "without a folder there is no file");
 	if (symlinkat("kernel.a-1", folder, "kernel.link") ||
 	    linkat(folder, "kernel.a-1", folder, "kernel.hard", 0))
@@ -122,7 +122,7 @@ static void test_limits(int folder)
 	}
 	check(has(folder, "kernel.n0"), "as many files as may be");
 	fill(folder, "n0", 100, 2000);
-	check(has(folder, "kernel.n1"), "one of them again");
+	check(has(folder, "kernel.n1"), "a file that is opened again removes no other file");
 	fill(folder, "more", 100, 2001);
 	check(has(folder, "kernel.n0") && !has(folder, "kernel.n1") && has(folder, "kernel.n2"),
 	      "for one more, the one that was not used for the longest time goes");

@@ -25,12 +25,12 @@ static void test_one(void)
 	uint64_t told = 1;
 
 	check(clocks_tell(&clocks, CLOCK_GUEST, 101 * S, &told), "a clock that was read");
-	check_u64(told, 8 * S, "a second later");
-	check(clocks_tell(&clocks, CLOCK_GUEST, 99 * S, &told), "before the reading");
-	check_u64(told, 6 * S, "a second earlier");
+	check_u64(told, 8 * S, "a time a second after the reading");
+	check(clocks_tell(&clocks, CLOCK_GUEST, 99 * S, &told), "a time before the clock was read");
+	check_u64(told, 6 * S, "a time a second before the reading");
 	check(clocks_tell(&clocks, CLOCK_DOM0, 42, &told) && told == 42, "dom0's clock is known");
 	check(!clocks_tell(&clocks, CLOCK_UTC, 42, &told) && told == 42,
-	      "another is not, and nothing is changed");
+	      "an unknown clock: nothing is changed");
 }
 
 static void test_two(void)
@@ -46,11 +46,12 @@ static void test_two(void)
 	clocks_tell_between(&a, &b, CLOCK_GUEST, 103 * S, &told);
 	check_u64(told, 10 * S + 2 * MS, "after both");
 	clocks_tell_between(&a, &set, CLOCK_GUEST, 101 * S, &told);
-	check_u64(told, 8 * S, "a clock that is set: as it was before");
+	check_u64(told, 8 * S, "a clock was set in between: the earlier reading counts");
 	check(clocks_tell_between(&none, &b, CLOCK_GUEST, 101 * S, &told) &&
 		      told == 8 * S + 2 * MS,
 	      "the later one alone knows it");
-	check(!clocks_tell_between(&none, &none, CLOCK_GUEST, 101 * S, &told), "none knows it");
+	check(!clocks_tell_between(&none, &none, CLOCK_GUEST, 101 * S, &told),
+	      "no reading knows the clock");
 	check(clocks_tell_between(&a, &a, CLOCK_GUEST, 100 * S, &told) && told == 7 * S,
 	      "two at one moment");
 }

@@ -40,7 +40,7 @@ static void test_armed(void)
 	memory_guest_revoke(memory, 0);
 	memory_guest_revoke(memory, 1);
 	fault_arm();
-	check_u64(fault_count(), 0, "armed, nothing read");
+	check_u64(fault_count(), 0, "armed, but nothing read: no fault");
 	check_u64(pages[0][4095], 0, "the last byte of a page that is gone");
 	check_u64(fault_count(), 1, "the fault is counted at once");
 	check_u64(pages[0][0], 0, "the first byte of this page");

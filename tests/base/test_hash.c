@@ -45,9 +45,11 @@ static void test_functions(void)
 {
 	unsigned used[64] = { 0 }, most = 0;
 
-	check(hash_bytes(1, "abcdefgh", 8) != hash_bytes(1, "abcdefgi", 8), "each byte counts");
-	check(hash_bytes(1, "a", 1) != hash_bytes(1, "a\0", 2), "so does the number of bytes");
-	check(hash_bytes(1, "a", 1) != hash_bytes(2, "a", 1), "so does the hash before");
+	check(hash_bytes(1, "abcdefgh", 8) != hash_bytes(1, "abcdefgi", 8),
+	      "each byte changes the hash");
+	check(hash_bytes(1, "a", 1) != hash_bytes(1, "a\0", 2),
+	      "the number of bytes changes the hash");
+	check(hash_bytes(1, "a", 1) != hash_bytes(2, "a", 1), "the hash before changes the hash");
 	for (uint64_t page = 0; page < 6400; page++)
 		used[hash_slot(page << 12, 64)]++;
 	for (unsigned i = 0; i < 64; i++)

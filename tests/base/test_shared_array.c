@@ -35,7 +35,7 @@ static void test_equal(void)
 	shared_array_free(a, SIZE_BYTES);
 	check(b[0] == 'a' && b[SIZE_BYTES - 1] == 'x', "it stays while somebody uses it");
 	a = shared_array_put(make('a', 'x'), SIZE_BYTES);
-	check(a == b, "and is found again");
+	check(a == b, "an array in use is found again");
 	shared_array_free(a, SIZE_BYTES);
 	shared_array_free(b, SIZE_BYTES);
 	shared_array_free(c, SIZE_BYTES);

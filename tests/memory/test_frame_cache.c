@@ -228,7 +228,7 @@ static void test_sweep_meets_refusal(void)
 	check(!has(1), "a page that Xen does not map again is not found any more");
 	check_u64(frame_cache_pages(cache), 0, "pages");
 	memory->refuse_map = false;
-	check(get(1, 2 * ROUND), "later it is mapped again");
+	check(get(1, 2 * ROUND), "a page that Xen refused is mapped again later");
 	end("sweep meets refusal");
 }
 
@@ -398,7 +398,7 @@ static void test_pages_by_address(void)
 	*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS) = 20ULL << 12 | PTE_PS | PTE_P;
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
-		   0, "now it is a large page, which is not mapped");
+		   0, "a large page takes its place, and is not mapped");
 	end("pages by address");
 }
 
@@ -640,7 +640,7 @@ static void test_frame_by_address(void)
 	check(frame_cache_get_frame(cache, root, GVA(ADDRESS), 0, &frame) == WALK_OK &&
 		      frame.value == 10,
 	      "get maps the tables");
-	check_u64(frame_cache_pages(cache), 4, "four tables, and no page");
+	check_u64(frame_cache_pages(cache), 4, "get_frame maps four tables and no page");
 	frame = FRAME(0);
 	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + 5), &frame) == WALK_OK &&
 		      frame.value == 10,

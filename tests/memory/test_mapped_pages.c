@@ -93,7 +93,7 @@ static void test_gone_guest(void)
 	check_u64(memory->unmaps, 2, "the guest is gone: all pages are unmapped");
 	word(2);
 	mapped_pages_update(kept, 0);
-	check_u64(memory->unmaps, 3, "also one that was read after that");
+	check_u64(memory->unmaps, 3, "a page that was read after the end is unmapped");
 	end();
 }
 

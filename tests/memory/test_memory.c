@@ -90,7 +90,7 @@ static void test_end_of_addresses(void)
 	check(memory_read_bulk(memory, root, LAST + 0x800, bytes, 0x2000) == 0x800 &&
 		      memcmp(bytes, want + 0x800, 0x800) == 0 && bytes[0x800] == 0 &&
 		      bytes[0x1fff] == 0 && bytes[0x2000] == 0xee,
-	      "so does a bulk read");
+	      "a bulk read ends at the last address");
 	check_u64(memory_read(memory, root, 0x0000800000000000, bytes, 1), 0,
 		  "an address that is not canonical");
 	check_u64(memory_read(memory, root, 0, bytes, 0x1000), 0x1000, "address 0 can be read");
@@ -140,7 +140,7 @@ static void test_copies(void)
 	memory_read_u64(memory, root, DATA, &value);
 	before = memory_counts(memory);
 	check_u64(before.pages, 5, "pages read for the first word: four tables and its own page");
-	check_u64(before.batches, 5, "each by its own call");
+	check_u64(before.batches, 5, "each table and page is read by its own call");
 	made_put_u64(made, root, DATA, 2);
 	for (unsigned i = 0; i < 100; i++)
 		memory_read_u64(memory, root, DATA + 8 * i % 4096, &value);
@@ -170,7 +170,7 @@ static void test_prefetch(void)
 	check_u64(after.pages - before.pages, 1, "a page that is there is not copied again");
 	check(memory_read(memory, root, DATA, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
 	      "the bytes are right");
-	check_u64(memory_counts(memory).pages, after.pages, "nothing else is read for them");
+	check_u64(memory_counts(memory).pages, after.pages, "bytes of kept pages: nothing is read");
 	memory_refresh(memory);
 	memory_read(memory, root, DATA + 0x2000, bytes, 1);
 	before = memory_counts(memory);
@@ -194,14 +194,16 @@ static void test_refused(void)
 	check(!memory_read_u64(memory, root, DATA + 0x1000, &value) &&
 		      !memory_read_u64(memory, root, DATA + 0x1008, &value),
 	      "words of that page");
-	check_u64(memory_counts(memory).refused, 1, "it was tried once");
+	check_u64(memory_counts(memory).refused, 1, "a page that cannot be read is tried once");
 	check(memory_translate(memory, root, DATA + 0x1000, &frame) &&
 		      frame.value == made_frame(made, root, DATA + 0x1000).value,
 	      "its frame is known");
 	made_refuse(made, root, DATA + 0x1000, false);
-	check(!memory_read_u64(memory, root, DATA + 0x1000, &value), "it is not tried again");
+	check(!memory_read_u64(memory, root, DATA + 0x1000, &value),
+	      "a missing page is not tried again");
 	memory_refresh(memory);
-	check(memory_read_u64(memory, root, DATA + 0x1000, &value), "it is after a refresh");
+	check(memory_read_u64(memory, root, DATA + 0x1000, &value),
+	      "a missing page is tried again after a refresh");
 	frame = FRAME(77);
 	check(!memory_translate(memory, root, DATA + 0x3000, &frame) && frame.value == 77,
 	      "a missing page has no frame, and *FRAME is untouched");
@@ -285,7 +287,7 @@ static void test_bulk_batches(void)
 	check_u64(after.pages - before.pages, 1024 + 5, "pages");
 	check_u64(after.batches - before.batches, 3, "batches");
 	check_u64(memory_read_bulk(memory, root, DATA - 0x1000, large, size), size - 0x1000,
-		  "a hole before them");
+		  "a hole before the pages of a bulk read");
 	check(memcmp(large + 0x1000, expected, size - 0x1000) == 0 && !large[0] && !large[0xfff],
 	      "zeros for the hole, then the bytes");
 	free(large);
@@ -341,7 +343,7 @@ static void test_give_back(void)
 	given = full - resident_pages();
 	check_u64(right, 6000, "pages in 600 turns with ten each");
 	check(given > 800, "%ld pages were given back", given);
-	check_u64(turn_reads(1000), 1000, "all of them again");
+	check_u64(turn_reads(1000), 1000, "all pages are read again after a give-back");
 	end();
 }
 

@@ -265,10 +265,10 @@ static void test_cached(void)
 	xen.ran_ns[1] = 16;
 	check(stop_cached(vcpus, thought) && vcpus[1].regs.rsp == 16 && vcpus[2].regs.rsp == 8 &&
 		      !vcpus[1].cached_cpu_ns && !vcpus[2].cached_cpu_ns,
-	      "both have run");
+	      "both vCPUs have run");
 
 	xen.refused_vcpu = 3;
-	check(!stop_cached(vcpus, thought), "it cannot be read: no stop");
+	check(!stop_cached(vcpus, thought), "a vCPU cannot be read: no stop");
 	check_runs("a vCPU that has run is refused");
 	xen.refused_vcpu = 0;
 	for (unsigned done = 1; done <= N_VCPUS; done++) {
@@ -299,11 +299,11 @@ static void test_alarm(void)
 	check(alarm_goes_off(5000) && alarm_goes_off(0), "the alarm goes off, and remains on");
 	guest.ops->release(guest.context);
 	guest_end_stops(&guest);
-	check(!alarm_goes_off(0), "it is cleared");
+	check(!alarm_goes_off(0), "no alarm after the end of stops");
 	guest_expect_stops(&guest);
-	check(alarm_goes_off(5000), "it is set again");
+	check(alarm_goes_off(5000), "an alarm after stops are expected again");
 	guest_expect_stops(&guest);
-	check(!alarm_goes_off(0), "it is set once more before it was cleared");
+	check(!alarm_goes_off(0), "an alarm that is set again begins anew");
 }
 
 static void test_vcpu_refused(void)
@@ -370,7 +370,7 @@ static void test_disarmed(void)
 	guard.ops->release(guard.context);
 	check(xen.pauses == 1 && !stop_area_is_stopped(area), "the guard releases the guest");
 	guest.ops->release(guest.context);
-	check(!stop(vcpus) && xen.pauses == 1, "no late stop either");
+	check(!stop(vcpus) && xen.pauses == 1, "disarmed: a late stop does nothing");
 	check_u64(xen.pauses, 1, "the pause of others stays");
 
 	stop_area_arm(area);
@@ -494,7 +494,8 @@ static void test_peek(void)
 	guest.ops->read_registers(guest.context, &last, 1);
 	check(last.regs.rip == 0xffffffff81000002 && last.regs.r14 == 0x1402 && !last.user,
 	      "peek: its registers");
-	check(guest.ops->look(guest.context, &look) && look.paused_ns, "peek: its time counts");
+	check(guest.ops->look(guest.context, &look) && look.paused_ns,
+	      "peek: its time counts as a pause");
 	xen.refused_vcpu = 3;
 	check(!guest.ops->peek(guest.context, &last, 1), "peek: Xen refuses");
 	xen.refused_vcpu = 0;
@@ -511,14 +512,14 @@ static void test_marks(void)
 	for (unsigned i = 0; i < 3; i++) {
 		check(stop(vcpus) && mark.is_stopped, "marked while the guest is stopped");
 		guest.ops->release(guest.context);
-		check(!mark.is_stopped, "not marked when the guest runs again");
+		check(!mark.is_stopped, "no pause mark when the guest runs again");
 	}
 	check(!xen.early, "the guard sees no stop before Xen has paused the guest");
 	xen.refused_vcpu = 2;
-	check(!stop(vcpus) && !mark.is_stopped, "not marked if a vCPU could not be read");
+	check(!stop(vcpus) && !mark.is_stopped, "no pause mark if a vCPU could not be read");
 	xen.refused_vcpu = 0;
 	xen.fail_after = 1;
-	check(!stop(vcpus) && !mark.is_stopped, "not marked if Xen did not stop the guest");
+	check(!stop(vcpus) && !mark.is_stopped, "no pause mark if Xen did not stop the guest");
 	check_runs("marks");
 	stop_area_set_mark(area, NULL);
 }
@@ -655,7 +656,7 @@ static void test_pauses(void)
 	xen.refused_vcpu = 2;
 	paused_ns = 0;
 	check(!xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,
-	      "also if Xen does not give them");
+	      "the pause is told if Xen gives no registers");
 	check(!xen_get_registers(&info, N_VCPUS, &regs, &paused_ns) && !paused_ns,
 	      "a vCPU that does not exist is not paused");
 	xen.refused_vcpu = 0;

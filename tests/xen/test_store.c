@@ -40,6 +40,6 @@ int main(void)
 	test_reads(first, 2, "the newer library");
 	test_reads(second, 2, "the older library alone");
 	check(!store_open_by(none, 2), "no library");
-	check(!store_open_by(other, 1), "a library without these functions");
+	check(!store_open_by(other, 1), "a libxenstore without the functions");
 	return tap_done();
 }
