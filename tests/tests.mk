@@ -359,13 +359,17 @@ check_PROGRAMS += \
 	tests/unwind/test_program_chains \
 	tests/windows/test_seh_runs
 if WITH_XEN
-check_PROGRAMS += tests/xen/test_domctl
+check_PROGRAMS += tests/xen/test_domctl tests/xen/test_domctl_stop
 endif
 else
 if WITH_XEN
 check_PROGRAMS += tests/xen/test_guest_arm64
 endif
 endif
+
+DOMCTL_FIXTURE = tests/xen/domctl_fixture.c tests/xen/domctl_fixture.h
+tests_xen_test_domctl_SOURCES = tests/xen/test_domctl.c $(DOMCTL_FIXTURE)
+tests_xen_test_domctl_stop_SOURCES = tests/xen/test_domctl_stop.c $(DOMCTL_FIXTURE)
 
 # Every release of Xen, with what its headers say of guests on this machine.
 if WITH_XEN
