@@ -73,6 +73,12 @@ tests_sample_test_sampler_linux_SOURCES = tests/sample/test_sampler_linux.c $(SA
 tests_sample_test_sampler_ring_SOURCES = tests/sample/test_sampler_ring.c $(SAMPLER_FIXTURE)
 tests_sample_test_sampler_waiting_SOURCES = tests/sample/test_sampler_waiting.c $(SAMPLER_FIXTURE)
 
+# The tests of the broker share a made-up Xen.
+BROKER_FIXTURE = tests/supervise/broker_fixture.c tests/supervise/broker_fixture.h
+tests_supervise_test_broker_SOURCES = tests/supervise/test_broker.c $(BROKER_FIXTURE)
+tests_supervise_test_broker_hostile_SOURCES = tests/supervise/test_broker_hostile.c $(BROKER_FIXTURE)
+tests_supervise_test_broker_output_SOURCES = tests/supervise/test_broker_output.c $(BROKER_FIXTURE)
+
 # test_seh_runs runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
@@ -91,6 +97,8 @@ if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_store \
 	tests/supervise/test_broker \
+	tests/supervise/test_broker_hostile \
+	tests/supervise/test_broker_output \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \
 	tests/supervise/test_pause_record \

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that the broker removes and opens for main, which has no right to. Main and its broker are real
+ * processes.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/supervise/broker_fixture.h"
+#include "tests/support/tap.h"
+#include "xtop/base/output.h"
+
+/* A folder of the test's, the result that the command line names, and a file that it does not. */
+static char folder[] = "/tmp/xtop-test-XXXXXX";
+static char output[64], others[64];
+
+static bool there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	fputs(text, file);
+	fclose(file);
+}
+
+/*
+ * The owner of the folder replaces it by a link to a folder in which another file has the same
+ * name.
+ */
+static void test_folder_moved(void)
+{
+	const char *name = strrchr(output, '/') + 1;
+	char moved[64], bait[64], path[128];
+
+	snprintf(moved, sizeof(moved), "%s-moved", folder);
+	snprintf(bait, sizeof(bait), "%s-bait", folder);
+	put(output, "");
+	if (rename(folder, moved) || mkdir(bait, 0700) || symlink(bait, folder))
+		abort();
+	put(output, "");
+	broker_remove(output);
+	check(there(output), "a file of the same name behind a link stays");
+	snprintf(path, sizeof(path), "%s/%s", moved, name);
+	check(!there(path), "the result in the folder that was moved is removed");
+	unlink(output);
+	if (unlink(folder) || rmdir(bait) || rename(moved, folder))
+		abort();
+}
+
+static void test_remove(void)
+{
+	put(output, "");
+	put(others, "");
+	broker_remove(others);
+	check(there(others), "a file that the command line does not name stays");
+	broker_remove(output);
+	check(!there(output), "an empty result is removed");
+	put(output, "something");
+	broker_remove(output);
+	check(there(output), "a file that is not empty stays");
+	unlink(output);
+	check(symlink(others, output) == 0, "a symlink is made");
+	broker_remove(output);
+	check(there(output), "a symlink stays");
+	unlink(output);
+	check(link(others, output) == 0, "a hard link is made");
+	broker_remove(output);
+	check(there(output), "a hard link stays");
+	unlink(output);
+	unlink(others);
+	put(output, "");
+	if (geteuid() == 0 && chown(output, 65534, 65534) == 0) {
+		broker_remove(output);
+		check(there(output), "another user's file stays");
+	}
+	unlink(output);
+	test_folder_moved();
+}
+
+/* The user for whom root runs xtop may write there. */
+static void make_users_folder(char *users, size_t capacity)
+{
+	snprintf(users, capacity, "%s/users", folder);
+	if (mkdir(users, 0700) || (geteuid() == 0 && chown(users, 65534, 65534)) ||
+	    chmod(folder, 0755))
+		abort();
+}
+
+/* Opens and closes; the words of the error, or "" for none. */
+static const char *open_named(const char *path, bool replace, bool *existsp)
+{
+	static char words[256];
+	struct xtop_error *error;
+	int fd = -1;
+
+	error = broker_open_output(path, replace, &fd, existsp);
+	snprintf(words, sizeof(words), "%s", error ? error_message(error) : "");
+	if (!error && write(fd, "main;work 1\n", 12) != 12)
+		abort();
+	close(fd);
+	error_destroy(error);
+	return words;
+}
+
+static bool is_of_user(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && (status.st_mode & 07777) == 0600 &&
+	       status.st_uid == (geteuid() ? geteuid() : 65534) && status.st_size == 12;
+}
+
+/* Profiles may be replaced, but no file whose ending says nothing of a profile. */
+static void test_open_endings(const char *users)
+{
+	static const char *const profiles[] = { "a.pb.gz", "a.perf", "a.speedscope.json",
+						"a.flame.html", "a.flame.svg" };
+	static const char *const plain[] = { "a.json", "a.html", "a.svg", "a.gz", "pb.gz" };
+	char path[128], label[64];
+	bool exists;
+
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", users, profiles[i]);
+		snprintf(label, sizeof(label), "a new %s is opened", profiles[i]);
+		check_string(open_named(path, false, &exists), "", label);
+		snprintf(label, sizeof(label), "a %s that exists is replaced", profiles[i]);
+		check_string(open_named(path, true, &exists), "", label);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s/%s", users, plain[i]);
+		snprintf(label, sizeof(label), "a new %s is opened", plain[i]);
+		check_string(open_named(path, false, &exists), "", label);
+		check(strstr(open_named(path, true, &exists), "it exists") && !exists,
+		      "a %s that exists is not replaced", plain[i]);
+		unlink(path);
+	}
+}
+
+/* Files that are named while xtop runs: main cannot open them. */
+static void test_open(void)
+{
+	char users[96], path[128], other[128];
+	struct output_file *file;
+	bool exists;
+
+	unsetenv("SUDO_UID");
+	make_users_folder(users, sizeof(users));
+	snprintf(path, sizeof(path), "%s/./a.folded", users);
+	snprintf(other, sizeof(other), "%s/plain", users);
+	check_string(open_named(path, false, &exists), "", "a new file is opened");
+	check(is_of_user(path), "a new file belongs to the user, with mode 0600");
+	check(strstr(open_named(path, false, &exists), "it exists") && exists,
+	      "a profile that exists may be replaced");
+	check_string(open_named(path, true, &exists), "", "a profile that exists is replaced");
+	check_string(open_named(other, false, &exists), "",
+		     "a new file that is no profile is opened");
+	check(strstr(open_named(other, false, &exists), "it exists") && !exists,
+	      "a file that is no profile may not be replaced");
+	check(strstr(open_named(other, true, &exists), "it exists"),
+	      "a file that is no profile is not replaced");
+	test_open_endings(users);
+	unlink(path);
+	if (symlink(other, path))
+		abort();
+	check(strstr(open_named(path, false, &exists), "it exists") && !exists,
+	      "a symlink may not be replaced");
+	check(strstr(open_named(path, true, &exists), "it exists"), "a symlink is not followed");
+	unlink(path);
+	if (link(other, path))
+		abort();
+	check(*open_named(path, true, &exists), "a file that has another name is not replaced");
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/.profile", users);
+	check(strstr(open_named(path, false, &exists), "begin with a dot"),
+	      "no hidden file is opened");
+	snprintf(path, sizeof(path), "%s/.ssh/x.folded", users);
+	check(strstr(open_named(path, false, &exists), "begin with a dot"),
+	      "no file in a hidden folder is opened");
+	snprintf(path, sizeof(path), "%s/../roots.folded", users);
+	if (geteuid() == 0)
+		check(*open_named(path, false, &exists) && !there(path),
+		      "no file is opened where the user may not write");
+	snprintf(path, sizeof(path), "%s/b.folded", users);
+	output_set_opener(broker_open_output);
+	output_set_remover(broker_remove);
+	if (output_open_named(path, false, &exists, &file))
+		abort();
+	check(there(path), "the broker makes a file for main");
+	output_discard(file);
+	check(!there(path), "the broker removes a file to which nothing was written");
+	output_set_opener(NULL);
+	output_set_remover(NULL);
+	unlink(other);
+	if (rmdir(users))
+		check(false, "the user's folder %s is empty at the end", users);
+}
+
+int main(void)
+{
+	fixture_begin();
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(output, sizeof(output), "%s/output", folder);
+	snprintf(others, sizeof(others), "%s/others", folder);
+	settings.files[1] = output;
+	if (broker_start(&settings))
+		abort();
+	test_remove();
+	test_open();
+	broker_stop();
+	rmdir(folder);
+	return tap_done();
+}
