@@ -79,6 +79,11 @@ tests_supervise_test_broker_SOURCES = tests/supervise/test_broker.c $(BROKER_FIX
 tests_supervise_test_broker_hostile_SOURCES = tests/supervise/test_broker_hostile.c $(BROKER_FIXTURE)
 tests_supervise_test_broker_output_SOURCES = tests/supervise/test_broker_output.c $(BROKER_FIXTURE)
 
+# Two tests compare the readers of ELF files.
+ELF_CONTENTS = tests/elf/elf_contents.c tests/elf/elf_contents.h
+tests_elf_test_elf_host_SOURCES = tests/elf/test_elf_host.c $(ELF_CONTENTS)
+tests_elf_test_elf_host_refused_SOURCES = tests/elf/test_elf_host_refused.c $(ELF_CONTENTS)
+
 # test_seh_runs runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
@@ -121,6 +126,7 @@ check_PROGRAMS += \
 	tests/base/test_utf8 \
 	tests/base/test_varint \
 	tests/memory/test_frame_cache \
+	tests/memory/test_frame_cache_pages \
 	tests/memory/test_mapped_pages \
 	tests/memory/test_memory \
 	tests/memory/test_walk_arm32 \
@@ -162,6 +168,7 @@ check_PROGRAMS += \
 	tests/supervise/test_watch \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
+	tests/elf/test_elf_host_refused \
 	tests/elf/test_elf_lines \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
