@@ -108,15 +108,15 @@ static void check_file(struct elf_file *file, struct xtop_error *error, const ch
 	error_destroy(error);
 	check(file->n_segments == 1 && file->segments[0].p_flags == (PF_R | PF_X) &&
 		      file->segments[0].p_memsz == 0x2000,
-	      "%s: the segment", reader);
+	      "%s: one segment of code", reader);
 	check(elf_find_offset(file, TEXT + 8, &offset, &left) && offset == 0x28 && left == 0x38,
-	      "%s: where the segment is loaded", reader);
-	check_u64(file->header.e_entry, TEXT + 0x10, "the entry");
-	check_u64(elf_find_section(file, ".text"), SECTION_TEXT, "a section by its name");
-	check_u64(file->sections[SECTION_TEXT].end, TEXT + 0x1000, "the section's end");
+	      "%s: an address of the segment has its offset", reader);
+	check_u64(file->header.e_entry, TEXT + 0x10, "entry point of a 32-bit file");
+	check_u64(elf_find_section(file, ".text"), SECTION_TEXT, "section of the name .text");
+	check_u64(file->sections[SECTION_TEXT].end, TEXT + 0x1000, "end of .text");
 	check(elf_machine_is_short(file), "%s: code of 32 bits", reader);
 	error = elf_each_symbol(file, SHT_SYMTAB, add_name, text);
-	check(!error, "%s: symbols", reader);
+	check(!error, "%s: symbols are read", reader);
 	error_destroy(error);
 	check_string(text, "f c0101000+10 code;gh c0101010+4 code;", reader);
 	elf_file_deinit(file);
@@ -134,7 +134,8 @@ static void test_host(void)
 	int fd = memfd_create("test_elf_class", MFD_CLOEXEC);
 	struct elf_file file = { 0 };
 
-	check(write(fd, &image, sizeof(image)) == sizeof(image), "the file is written");
+	check(write(fd, &image, sizeof(image)) == sizeof(image),
+	      "a 32-bit file is written for the host reader");
 	check_file(&file, elf_file_init_host(&file, fd, "host", &limits), "host");
 	close(fd);
 }
@@ -154,8 +155,10 @@ static void test_loads(void)
 	struct loads loads;
 	uint64_t bias = 7;
 
-	check(loads_read(&image_bytes, &loads) == LOADS_READ && loads.n == 1, "one load");
-	check(loads_bias(&loads, TEXT & ~0xfffU, 0, &bias) && bias == 0x20, "its bias");
+	check(loads_read(&image_bytes, &loads) == LOADS_READ && loads.n == 1,
+	      "a 32-bit file has one load");
+	check(loads_bias(&loads, TEXT & ~0xfffU, 0, &bias) && bias == 0x20,
+	      "bias of a 32-bit file's load");
 }
 
 static void test_refused(void)
@@ -171,11 +174,13 @@ static void test_refused(void)
 	check(loads_read(&image_bytes, &loads) == LOADS_ELF32, "x32 has no loads");
 	image.header.e_machine = EM_386;
 	image.header.e_phentsize = sizeof(Elf64_Phdr);
-	check(loads_read(&image_bytes, &loads) == LOADS_NO_ELF, "segments of 64 bits");
+	check(loads_read(&image_bytes, &loads) == LOADS_NO_ELF,
+	      "a 32-bit file with 64-bit segment headers is refused");
 	image.header.e_phentsize = sizeof(Elf32_Phdr);
 	image.header.e_shentsize = sizeof(Elf64_Shdr);
 	error = elf_file_init_guest(&file, &image_bytes, "sections", &limits);
-	check(error && strstr(error_message(error), "section headers"), "sections of 64 bits");
+	check(error && strstr(error_message(error), "section headers"),
+	      "a 32-bit file with 64-bit section headers is refused");
 	error_destroy(error);
 }
 

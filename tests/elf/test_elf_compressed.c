@@ -185,7 +185,8 @@ static void test_right(void)
 
 	make_packed(&packed);
 	check_u64(count(&packed, NAME_DEBUG, true), N_FUNCTIONS, "SHF_COMPRESSED: functions");
-	check_u64(count(&packed, NAME_DEBUG, false), 0, "a file of the guest: it is not inflated");
+	check_u64(count(&packed, NAME_DEBUG, false), 0,
+		  "a guest's compressed section is not inflated: functions");
 	make_zdebug(&packed);
 	check_u64(count(&packed, NAME_ZDEBUG, true), N_FUNCTIONS, ".zdebug_frame: functions");
 }
@@ -196,32 +197,40 @@ static void test_wrong(void)
 
 	make_zdebug(&packed);
 	packed.size_bytes = 4;
-	check_u64(count(&packed, NAME_ZDEBUG, true), 0, "nothing but the first word");
+	check_u64(count(&packed, NAME_ZDEBUG, true), 0,
+		  ".zdebug_frame of only its first word: functions");
 	make_packed(&packed);
 	put_head(&packed, ELFCOMPRESS_ZLIB, packed.was_bytes - 1);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "it becomes larger than the header says");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "a stream larger than its header says: functions");
 	put_head(&packed, ELFCOMPRESS_ZLIB, packed.was_bytes + 1);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "it becomes smaller than the header says");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "a stream smaller than its header says: functions");
 	put_head(&packed, ELFCOMPRESS_ZLIB, 0);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says 0 bytes");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "a header that says 0 bytes: functions");
 	put_head(&packed, ELFCOMPRESS_ZLIB, 200 << 20);
 	check_u64(count(&packed, NAME_DEBUG, true), 0,
-		  "the header says more than the stream can become");
+		  "a header that says more than the stream can become: functions");
 	put_head(&packed, ELFCOMPRESS_ZLIB, UINT64_MAX);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says 2^64 - 1 bytes");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "a header that says 2^64 - 1 bytes: functions");
 	put_head(&packed, 2, packed.was_bytes); /* zstd */
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "compressed by something else");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "zlib data that its header calls zstd: functions");
 	make_packed(&packed);
 	packed.size_bytes -= 8;
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "cut short");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "a compressed section that is cut short: functions");
 	make_packed(&packed);
 	packed.bytes[packed.size_bytes / 2] ^= 0x10;
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "damaged");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "a damaged compressed section: functions");
 	packed.size_bytes = 3;
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "too short for its header");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "a section too short for its header: functions");
 	make_zdebug(&packed);
 	packed.bytes[0] = 'z';
-	check_u64(count(&packed, NAME_ZDEBUG, true), 0, "no magic");
+	check_u64(count(&packed, NAME_ZDEBUG, true), 0,
+		  ".zdebug_frame without its magic: functions");
 }
 
 int main(void)

@@ -65,12 +65,14 @@ int main(void)
 	check_u64(entries.elf, ENTRY, "a kernel of the lab: ELF's entry");
 	check_u64(entries.pvh, ENTRY, "a kernel of the lab: its entry as a PVH guest");
 	entries = made(18, LOAD + 0x10, 4);
-	check_u64(entries.elf, ENTRY, "ELF's entry");
-	check_u64(entries.pvh, VIRTUAL + 0x10, "4 bytes, in the second segment");
-	check_u64(made(18, LOAD + 0x10, 8).pvh, VIRTUAL + 0x10, "8 bytes");
-	check_u64(made(18, LOAD + MEM_SIZE, 8).pvh, 0, "behind all segments");
-	check_u64(made(18, 0, 8).pvh, 0, "no address");
-	check_u64(made(17, LOAD, 8).pvh, 0, "another note");
-	check_u64(made(18, LOAD, 12).pvh, 0, "too long");
+	check_u64(entries.elf, ENTRY, "a made file: ELF's entry");
+	check_u64(entries.pvh, VIRTUAL + 0x10, "PVH note of 4 bytes: entry in the second segment");
+	check_u64(made(18, LOAD + 0x10, 8).pvh, VIRTUAL + 0x10,
+		  "PVH note of 8 bytes: entry in the second segment");
+	check_u64(made(18, LOAD + MEM_SIZE, 8).pvh, 0,
+		  "PVH note with an address after all segments: no entry");
+	check_u64(made(18, 0, 8).pvh, 0, "PVH note of address 0: no entry");
+	check_u64(made(17, LOAD, 8).pvh, 0, "a note of another type: no PVH entry");
+	check_u64(made(18, LOAD, 12).pvh, 0, "PVH note that is too long: no entry");
 	return tap_done();
 }

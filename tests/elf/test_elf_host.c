@@ -173,7 +173,7 @@ static void test_damage(void)
 	printf("# damaged: %u read, %u refused, %u refused by one reader\n", accepted, refused,
 	       alone);
 	check(accepted > 20 && refused > 20, "damaged files are read or refused");
-	check_u64(different, 0, "read differently");
+	check_u64(different, 0, "damaged files that the two readers read differently");
 }
 
 int main(int argc, char **argv)

@@ -84,8 +84,10 @@ static void test_many_sections(void)
 	fd = elf_image_bytes_fd(&file, sizeof(file));
 	read_guest(&guest, &fd);
 	read_host(&host, fd);
-	check_string(guest.message, "file: more than 131072 sections", "a file of the guest");
-	check_string(host.message, "file: more than 131072 sections", "a file of dom0");
+	check_string(guest.message, "file: more than 131072 sections",
+		     "too many sections in a file of the guest");
+	check_string(host.message, "file: more than 131072 sections",
+		     "too many sections in a file of dom0");
 	contents_deinit(&guest);
 	contents_deinit(&host);
 }
@@ -176,7 +178,8 @@ static void check_repeated(const char *what, Elf64_Shdr section, const void *hea
 	peak_restart();
 	before = peak_bytes();
 	read_host(&host, fd);
-	check(peak_bytes() - before < 64 * MIB, "%s: %zu MiB", what, (peak_bytes() - before) / MIB);
+	check(peak_bytes() - before < 64 * MIB, "%s: %zu MiB more memory", what,
+	      (peak_bytes() - before) / MIB);
 	check(!host.build_id.size_bytes && !host.tables.cfi, "%s: nothing found", what);
 	contents_deinit(&host);
 }

@@ -74,9 +74,9 @@ static void check_frame(const struct line_frame *frame, const char *function, co
 {
 	const char *slash = strrchr(frame->file, '/');
 
-	check_string(frame->function, function, "function");
-	check_string(slash ? slash + 1 : frame->file, "inlined.c", "file");
-	check_u64(frame->line, line_of(word), "line");
+	check_string(frame->function, function, "function of an inlined frame");
+	check_string(slash ? slash + 1 : frame->file, "inlined.c", "file of an inlined frame");
+	check_u64(frame->line, line_of(word), "line of an inlined frame");
 }
 
 static void test_chain(uint32_t file)
@@ -91,13 +91,15 @@ static void test_chain(uint32_t file)
 		check_frame(&answer.frames[2], "outer", "/* OUTER */");
 	}
 	place = place_in("no_such_function", 0);
-	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n, "a symbol that is not there");
+	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n,
+	      "a symbol that does not exist has no lines");
 	place = place_in("outer", 0);
 	place.size_bytes = 1 << 20;
 	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n,
-	      "a symbol of another size: another build");
+	      "a symbol of another size, of another build, has no lines");
 	place = place_in("", 16);
-	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n, "an address without code");
+	check(find(file, &place, &answer) == LINE_KNOWN && !answer.n,
+	      "an address without code has no lines");
 }
 
 /* Makes the file PATH, a template, for what COMPILER makes. False: there is no such compiler here. */
@@ -135,7 +137,8 @@ static void test_lambda(void)
 	      "a lambda has a function");
 	check(answer.n && (strcmp(answer.frames[0].function, "operator()") == 0 ||
 			   strcmp(answer.frames[0].function, place.symbol) == 0),
-	      "it is the lambda: %s", answer.n ? answer.frames[0].function : "");
+	      "the lambda's function has the lambda's name: %s",
+	      answer.n ? answer.frames[0].function : "");
 	close(fd);
 	unlink(path);
 }
@@ -163,11 +166,13 @@ static void test_module(void)
 	      path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	file = line_client_add_file(fd, -1, "[module]", NULL, 0);
-	check(has_lines(file, "first", 0) && has_lines(file, "first", 64), "a module's function");
-	check(!has_lines(file, "first", 4032), "the first one does not end with the page");
-	check(has_lines(file, "last", 4032), "the last one does");
+	check(has_lines(file, "first", 0) && has_lines(file, "first", 64),
+	      "a module's function has lines");
+	check(!has_lines(file, "first", 4032),
+	      "a module's first function does not end with the page");
+	check(has_lines(file, "last", 4032), "a module's last function ends with the page");
 	check(!has_lines(file, "last", 1 << 20) && !has_lines(file, "last", 1),
-	      "but has no other size");
+	      "a module's last function has no other size");
 	close(fd);
 	unlink(path);
 }
@@ -180,9 +185,11 @@ static void test_anchor(int fd)
 	struct line_place place = { .address = at };
 	struct line_answer answer = { 0 };
 
-	check(find(moved, &place, &answer) == LINE_KNOWN && answer.n, "a file with an anchor");
+	check(find(moved, &place, &answer) == LINE_KNOWN && answer.n,
+	      "a file with an anchor has lines");
 	if (answer.n)
-		check_string(answer.frames[answer.n - 1].function, "outer", "where the anchor is");
+		check_string(answer.frames[answer.n - 1].function, "outer",
+			     "function at the anchor's address");
 }
 
 /* --- files that are damaged ------------------------------------------------------------------- */
@@ -246,9 +253,11 @@ static void test_damaged(int fd)
 		close(damaged);
 	}
 	line_client_get_progress(&after);
-	check(answered == n, "%u of %u damaged files: no question is left; %u are known to be bad",
+	check(answered == n,
+	      "%u of %u damaged files: all questions are answered; %u are known to be bad",
 	      answered, n, after.n_bad - before.n_bad);
-	check(after.n_bad > before.n_bad, "what is wrong with the last: %s", after.message);
+	check(after.n_bad > before.n_bad, "the message about the last damaged file: %s",
+	      after.message);
 	munmap(bytes, (size_t)status.st_size);
 }
 
@@ -260,9 +269,9 @@ static void test_others(void)
 	int no_elf = make_file(text, sizeof(text)), empty = make_file(text, 0);
 
 	check(find(line_client_add_file(no_elf, -1, "text", NULL, 0), &place, &answer) == LINE_OFF,
-	      "text has no lines");
+	      "a text file has no lines");
 	check(find(line_client_add_file(empty, -1, "empty", NULL, 0), &place, &answer) == LINE_OFF,
-	      "an empty file has none");
+	      "an empty file has no lines");
 	close(no_elf);
 	close(empty);
 }
@@ -281,8 +290,9 @@ int main(void)
 	must(line_client_start(&elf_lines_reader));
 	fd = open(program_path, O_RDONLY | O_CLOEXEC);
 	file = line_client_add_file(fd, -1, "inlined", NULL, 0);
-	check(file, "%s is there", program_path);
-	check_u64(line_client_add_file(fd, -1, "inlined", NULL, 0), file, "the same file again");
+	check(file, "%s is added", program_path);
+	check_u64(line_client_add_file(fd, -1, "inlined", NULL, 0), file,
+		  "a file that is added twice keeps its number");
 	test_chain(file);
 	test_anchor(fd);
 	test_lambda();
@@ -295,7 +305,7 @@ int main(void)
 		file = line_client_add_file(fd, -1, "inlined", NULL, 0);
 	}
 	test_damaged(fd);
-	check(find_chain(file, &answer), "after all that, the good file still has lines");
+	check(find_chain(file, &answer), "the good file still has lines after the damaged ones");
 	line_client_stop();
 	return tap_done();
 }

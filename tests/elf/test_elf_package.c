@@ -48,10 +48,10 @@ static void check_package(const char *text, const char *name, const char *versio
 	struct elf_package package;
 	bool found = read_note(text, strlen(text) + 1, 0xcafe1a7e, &package);
 
-	check(found == !!*name, "%s", text);
-	check_string(package.name, name, "name");
-	check_string(package.version, version, "version");
-	check_string(package.type, type, "type");
+	check(found == !!*name, "package note %s: read or refused", text);
+	check_string(package.name, name, "name of the package");
+	check_string(package.version, version, "version of the package");
+	check_string(package.type, type, "type of the package");
 }
 
 static void test_real(void)
@@ -67,8 +67,8 @@ static void test_real(void)
 	must(elf_file_init_host(&file, fd, REAL, &limits));
 	if (elf_find_package(&file, &package)) {
 		check_string(package.name, "systemd", "a real file: its source package");
-		check(package.version[0] >= '1' && package.version[0] <= '9', "its version %s",
-		      package.version);
+		check(package.version[0] >= '1' && package.version[0] <= '9',
+		      "a real file: version %s", package.version);
 	} else {
 		printf("ok %u - # SKIP no package in " REAL "\n", ++tap_points);
 	}
@@ -96,11 +96,12 @@ int main(void)
 	strcat(longest, "\"}");
 	check(read_note(longest, strlen(longest) + 1, 0xcafe1a7e, &package) &&
 		      strlen(package.name) == ELF_PACKAGE_TEXT_BYTES - 1,
-	      "a long name is cut");
-	check(!read_note(whole, sizeof(whole), 0xcafe1a7f, &package), "another type of note");
+	      "a package's long name is cut");
+	check(!read_note(whole, sizeof(whole), 0xcafe1a7f, &package),
+	      "a note of another type names no package");
 	for (size_t n = 1; n < sizeof(whole) - 1; n++)
 		if (read_note(whole, n, 0xcafe1a7e, &package) && n < 42)
-			check(false, "%zu bytes of the text have a name", n);
+			check(false, "%zu bytes of a package note have a name", n);
 	test_real();
 	return tap_done();
 }

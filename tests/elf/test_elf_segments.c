@@ -49,13 +49,14 @@ static void test_program(void)
 	uint64_t bias = 7;
 
 	program_make(&program, 0, "f", 1);
-	check(read_file(&file, &loads) == LOADS_READ && loads.n == 2, "two segments");
+	check(read_file(&file, &loads) == LOADS_READ && loads.n == 2, "a PIE has two segments");
 	check_bias("a PIE", &loads, 0x55a000001000, 0x1000, 0x55a000001000 - PROGRAM_TEXT);
 	check_bias("the headers of a PIE", &loads, 0x7000, 0, 0x7000);
 	check(!loads_bias(&loads, 0x7000, 0x2000, &bias) && bias == 7,
-	      "bytes in no segment");
+	      "bytes in no segment have no bias");
 	program_make(&program, 0x400000, "f", 1);
-	check(read_file(&file, &loads) == LOADS_READ, "a program at fixed addresses");
+	check(read_file(&file, &loads) == LOADS_READ,
+	      "segments of a program at fixed addresses are read");
 	check_bias("a program where it was linked to lie", &loads, 0x400000 + PROGRAM_TEXT, 0x1000,
 		   0);
 	check_bias("a prelinked program that was moved", &loads, 0x500000 + PROGRAM_TEXT, 0x1000,
@@ -85,7 +86,7 @@ static void test_shapes(void)
 	check_bias("a part of a segment, as mprotect() splits it", &large, 0xb00000, 0x300000,
 		   0x200000);
 	loads_bias(&hostile, 0x1000, 0x2000, &bias);
-	check(true, "a segment around the end of all numbers");
+	check(true, "a segment around the end of all numbers does no harm");
 }
 
 static void check_result(const char *what, const struct program *program, size_t absent_from,

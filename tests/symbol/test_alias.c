@@ -61,9 +61,10 @@ int main(void)
 		check(symbol_alias_better(&pairs[i].better, &pairs[i].worse), "%s: %s before %s",
 		      pairs[i].why, pairs[i].better.name, pairs[i].worse.name);
 		check(!symbol_alias_better(&pairs[i].worse, &pairs[i].better),
-		      "%s: and not the other way", pairs[i].why);
+		      "%s: the worse symbol is not better", pairs[i].why);
 	}
-	check(!symbol_alias_better(&pairs[0].better, &pairs[0].better), "not better than itself");
+	check(!symbol_alias_better(&pairs[0].better, &pairs[0].better),
+	      "a symbol is not better than itself");
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		check(symbol_is_end_mark(ends[i]), "\"%s\" ends code", ends[i]);
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)

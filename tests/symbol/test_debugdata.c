@@ -89,10 +89,11 @@ static void check_readers(int fd, uint64_t address, const char *want, const char
 	must(image_read_elf(guest, &bytes));
 	must(image_read_host_elf(host, fd, &loads));
 	check_string(name_at(guest->symtab, address), want, what);
-	check_string(name_at(host->symtab, address), want, "the same in a file of dom0");
-	check(guest->stripped == !*want && host->stripped == !*want && !guest->incomplete,
-	      "and %s", *want ? "no debug file is needed" : "only a debug file would help");
-	check(!*want || guest->unpacked_bytes > 0, "%zu bytes were unpacked",
+	check_string(name_at(host->symtab, address), want,
+		     "symbol of .gnu_debugdata in a file of dom0");
+	check(guest->stripped == !*want && host->stripped == !*want && !guest->incomplete, "%s: %s",
+	      what, *want ? "no debug file is needed" : "only a debug file would help");
+	check(!*want || guest->unpacked_bytes > 0, "%zu bytes of .gnu_debugdata were unpacked",
 	      guest->unpacked_bytes);
 	image_unref(guest);
 	image_unref(host);
@@ -107,7 +108,8 @@ static void check_given(int fd, uint64_t address)
 	must(symtab_create(&tab));
 	must(symbol_read_elf(fd, "binary", tab, &id, &unread));
 	must(symtab_seal(tab));
-	check_string(name_at(tab, address), "debugdata_hidden", "the same as a file of -k");
+	check_string(name_at(tab, address), "debugdata_hidden",
+		     "symbol of .gnu_debugdata in a file of -k");
 	symtab_destroy(tab);
 }
 
@@ -217,8 +219,8 @@ static void check_small(const char *what, const void *packed, size_t n, const ch
 	struct image *image = read_packed(&file);
 
 	check_string(name_at(image->symtab, ADDRESS), want, what);
-	check(image->cut == cut && image->stripped == !*want, "%s", cut ? "is counted as cut" :
-	      "and is whole");
+	check(image->cut == cut && image->stripped == !*want, "%s: %s", what,
+	      cut ? "cut" : "whole");
 	image_unref(image);
 }
 

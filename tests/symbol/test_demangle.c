@@ -153,20 +153,21 @@ static void test_long(void)
 	sprintf(name, "_RNvC1a4000");
 	memset(name + strlen(name), 'x', 4000);
 	got = symbol_demangle(name);
-	check(got && strlen(got) == 4003, "an identifier of 4,000 bytes: %zu bytes",
+	check(got && strlen(got) == 4003, "a name with an identifier of 4,000 bytes: %zu bytes",
 	      got ? strlen(got) : 0);
 	free(got);
 	strcat(name, ".");
 	memset(name + strlen(name), 's', 80);
 	got = symbol_demangle(name);
-	check(got && strlen(got) == 4003 + 81, "and a suffix: %zu bytes", got ? strlen(got) : 0);
+	check(got && strlen(got) == 4003 + 81, "a name of 4,000 bytes with a suffix: %zu bytes",
+	      got ? strlen(got) : 0);
 	free(got);
 	memset(name, 0, sizeof(name));
 	sprintf(name, "_RNvC1a4082");
 	memset(name + strlen(name), 'x', 4082);
 	strcat(name, ".cold.cold.cold");
 	got = symbol_demangle(name);
-	check(got && strlen(got) == DEMANGLE_MAX_BYTES - 1, "a suffix is cut too: %zu bytes",
+	check(got && strlen(got) == DEMANGLE_MAX_BYTES - 1, "a name whose suffix is cut: %zu bytes",
 	      got ? strlen(got) : 0);
 	free(got);
 }
@@ -200,7 +201,7 @@ static void test_hostile(void)
 	}
 	printf("# longest of 60,000 mutations: %.2f ms\n", longest * 1e3 / CLOCKS_PER_SEC);
 	check(demangled > 100, "%u of 60,000 mutations are still names", demangled);
-	check_u64(too_long, 0, "longer than the limit");
+	check_u64(too_long, 0, "mutated names longer than the limit");
 }
 
 int main(void)

@@ -94,7 +94,7 @@ static void check_layout(uint16_t flags, const char *what)
 
 	make(&file, flags, N * sizeof(struct entry));
 	image = read_image(&file);
-	check(image->tables.orc, "%s: there are tables", what);
+	check(image->tables.orc, "%s: ORC tables are read", what);
 	for (int i = 0; image->tables.orc && i < N; i += 21) {
 		row = orc_find(image->tables.orc, TEXT + i * STEP + 5);
 		check(row && row->type == ORC_CALL && row->sp_reg == ORC_SP &&
@@ -102,7 +102,7 @@ static void check_layout(uint16_t flags, const char *what)
 		      "%s: entry %d: offset %d", what, i, row ? row->sp_offset : 0);
 	}
 	check(!image->tables.orc || !orc_find(image->tables.orc, TEXT - 1),
-	      "%s: nothing before the code", what);
+	      "%s: no ORC row before the code", what);
 	image_unref(image);
 }
 
@@ -110,7 +110,7 @@ static void check_none(struct elf_image *file, const char *what)
 {
 	struct image *image = read_image(file);
 
-	check(!image->tables.orc, "%s: no tables", what);
+	check(!image->tables.orc, "%s: no ORC tables", what);
 	image_unref(image);
 }
 

@@ -265,10 +265,10 @@ static void check_build_id(const char *what, const struct elf_image *image, size
 	struct build_id build_id = { 0 };
 	struct symtab *tab = read_image(image, &build_id);
 
-	check(tab != NULL, "%s: read: %s", what, message);
+	check(tab != NULL, "build-id of %s: the file is read: %s", what, message);
 	check_u64(build_id.size_bytes, size_bytes, what);
 	check(!size_bytes || memcmp(build_id.bytes, notes.bytes, sizeof(notes.bytes)) == 0,
-	      "%s: its bytes", what);
+	      "build-id of %s: bytes", what);
 	check(build_id.address == address, "%s: at %#" PRIx64 " (expected %#" PRIx64 ")", what,
 	      build_id.address, address);
 	symtab_destroy(tab);
@@ -361,10 +361,10 @@ static void test_against_nm(void)
 		if (!found)
 			printf("# not ours: %#" PRIx64 " %c %s\n", address, type, name);
 	}
-	check(nm && pclose(nm) == 0, "nm runs");
+	check(nm && pclose(nm) == 0, "nm runs on the test's own executable");
 	check(lines > 20, "nm lists functions: %u", lines);
 	check_u64(missing, 0, "functions of nm that xtop does not have");
-	check_u64(tab ? symtab_count(tab) : 0, starts, "functions of xtop");
+	check_u64(tab ? symtab_count(tab) : 0, starts, "functions that xtop has");
 	check_u64(own, 2, "functions of the test itself");
 	symtab_destroy(tab);
 }
@@ -387,8 +387,9 @@ static void try_bytes(const unsigned char *bytes, size_t size)
 	for (size_t i = 0; tab && i < symtab_count(tab); i++) {
 		entry = symtab_at(tab, i);
 		if (entry.start >= entry.end || strlen(entry.name) > SYMTAB_MAX_NAME_BYTES)
-			check(false, "an entry that cannot be: %#" PRIx64 "-%#" PRIx64, entry.start,
-			      entry.end);
+			check(false,
+			      "an impossible entry of a damaged file: %#" PRIx64 "-%#" PRIx64,
+			      entry.start, entry.end);
 	}
 	symtab_destroy(tab);
 }
@@ -487,10 +488,11 @@ static void test_section_names(void)
 	const uint32_t outside[] = { 6, 7, 4096, UINT32_MAX };
 
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
-		check_section_name("\0.got.", 6, outside[i], "", "a name behind the names");
-	check_section_name("\0.got.", 6, 1, "", "a name without an end");
-	check_section_name("\0.got\0", 6, 1, ".got", "a name");
-	check_section_name(".got.", 5, 0, "", "names without a NUL");
+		check_section_name("\0.got.", 6, outside[i], "",
+				   "a section's name after the names is empty");
+	check_section_name("\0.got.", 6, 1, "", "a section's name without an end is empty");
+	check_section_name("\0.got\0", 6, 1, ".got", "a section's name");
+	check_section_name(".got.", 5, 0, "", "a section's name in names without a NUL is empty");
 }
 
 int main(void)

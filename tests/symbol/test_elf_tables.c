@@ -58,13 +58,15 @@ static void check_copy(int fd, int parts, const char *what)
 	must(image_create(what, &image));
 	image_adopt_tables_file(image, fd);
 	must(image_copy_tables(image, &copy));
-	check(copy >= 0 && size_of(copy) * parts <= size_of(fd), "%s: %jd bytes of %jd", what,
-	      (intmax_t)size_of(copy), (intmax_t)size_of(fd));
+	check(copy >= 0 && size_of(copy) * parts <= size_of(fd),
+	      "%s: the copy of its tables has %jd bytes of %jd", what, (intmax_t)size_of(copy),
+	      (intmax_t)size_of(fd));
 	of_copy = read_tables(copy);
-	check(cfi_equal(of_file->tables.cfi, of_copy->tables.cfi), "%s: the same rows: %u", what,
+	check(cfi_equal(of_file->tables.cfi, of_copy->tables.cfi),
+	      "%s: the copy has the same CFI rows: %u", what,
 	      of_file->tables.cfi ? of_file->tables.cfi->n_rows : 0);
-	check(!of_file->tables.dwarf == !of_copy->tables.dwarf, "%s: and those for libunwind",
-	      what);
+	check(!of_file->tables.dwarf == !of_copy->tables.dwarf,
+	      "%s: the copy has the tables for libunwind", what);
 	close(copy);
 	image_unref(image);
 	image_unref(of_file);

@@ -138,9 +138,10 @@ static void check_names(enum page page, uint64_t start, const char *sched_op, co
 	check_string(name_at(image, start + 29 * 32 + 10), sched_op, what);
 	check_string(name_at(image, start + 0xfff), name, what);
 	check_string(name_at(image, start + 0x1000), "none", what);
-	check(image_find_code(image, start + 29 * 32 + 10, &stub, &end), "%s: a stub", what);
-	check_u64(stub, start + 29 * 32, "its start");
-	check_u64(end, start + 30 * 32, "its end");
+	check(image_find_code(image, start + 29 * 32 + 10, &stub, &end), "%s: a stub is found",
+	      what);
+	check_u64(stub, start + 29 * 32, "start of a stub of the hypercall page");
+	check_u64(end, start + 30 * 32, "end of a stub of the hypercall page");
 	image_unref(image);
 }
 

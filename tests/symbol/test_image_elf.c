@@ -184,30 +184,33 @@ static void test_own(void)
 
 	dl_iterate_phdr(take_bias, NULL);
 	address = (uint64_t)(uintptr_t)own_function - own_bias;
-	check(copy_file(&copy, "/proc/self/exe"), "this program");
+	check(copy_file(&copy, "/proc/self/exe"), "this program is copied");
 	image = read_copy(&copy);
 	check(image != NULL, "this program is read: %s", message);
-	check_string(name_at(image, address), "own_function", "a static function");
-	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table");
-	check(image && !image->incomplete, "no bytes are missing");
-	check(image && image->build_id.size_bytes == 20, "build-id");
+	check_string(name_at(image, address), "own_function",
+		     "name of a static function of this program");
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20,
+	      "this program has an unwind table");
+	check(image && !image->incomplete, "no bytes of this program are missing");
+	check(image && image->build_id.size_bytes == 20, "this program has a build-id");
 	test_own_functions(image, &copy);
 	image_unref(image);
 
 	copy.gone[header_of(&copy)->e_shoff / 4096] = true;
 	image = read_copy(&copy);
-	check(image && image->incomplete, "section headers are missing now");
+	check(image && image->incomplete, "section headers that are missing are noticed");
 	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20,
-	      "there is an unwind table all the same");
-	check(image && image->build_id.size_bytes == 20, "there is a build-id all the same");
+	      "an unwind table is found without section headers");
+	check(image && image->build_id.size_bytes == 20,
+	      "a build-id is found without section headers");
 	memset(copy.gone, 0, sizeof(copy.gone));
 	if (image) { /* the same image, when the page is there */
 		struct bytes bytes = { copy_read, &copy, copy.size_bytes };
 
 		check(!image_read_elf(image, &bytes) && !image->incomplete,
-		      "it is read again, and is whole");
+		      "a program that is read again is whole");
 		check_string(name_at(image, address), "own_function",
-			     "the static function is there again");
+			     "name of a static function after the second reading");
 	}
 	image_unref(image);
 	free(copy.bytes);
@@ -280,45 +283,48 @@ static void test_libc(void)
 	struct copy copy;
 
 	dl_iterate_phdr(take_libc, NULL);
-	if (!check(*libc.path && copy_file(&copy, libc.path), "libc: %s", libc.path))
+	if (!check(*libc.path && copy_file(&copy, libc.path), "libc is copied: %s", libc.path))
 		return;
 	libc.address = (uint64_t)(uintptr_t)gnu_get_libc_version - libc.bias;
 	image = read_copy(&copy);
-	check_string(name_at(image, libc.address), "gnu_get_libc_version", "libc: .dynsym");
+	check_string(name_at(image, libc.address), "gnu_get_libc_version",
+		     "libc: name of a function in .dynsym");
 	if (!image)
 		return;
 	n_symbols = symtab_count(image->symtab);
 	n_fdes = image->tables.cfi->n_fdes;
-	check(n_symbols > 1000 && n_fdes > 1000, "%zu symbols, %zu functions", n_symbols, n_fdes);
+	check(n_symbols > 1000 && n_fdes > 1000, "libc: %zu symbols, %zu functions with CFI",
+	      n_symbols, n_fdes);
 #ifdef __x86_64__ /* that of arm64 has no such rows */
-	check(image->tables.dwarf, "rows that need DWARF's expressions");
+	check(image->tables.dwarf, "libc has rows that need DWARF's expressions");
 #endif
 	image_unref(image);
 
 	strip_section_headers(&copy);
 	image = read_copy(&copy);
-	check_string(name_at(image, libc.address), "gnu_get_libc_version", "no section headers");
+	check_string(name_at(image, libc.address), "gnu_get_libc_version",
+		     "libc without section headers: name of a function");
 	/*
 	 * symbols end at their segment's end then, not at their section's: other ends, same starts
 	 */
 	n_symbols = image && image->symtab ? symtab_count(image->symtab) : 0;
-	check(n_symbols > 1000, "no section headers: %zu symbols", n_symbols);
+	check(n_symbols > 1000, "libc without section headers: %zu symbols", n_symbols);
 	image_unref(image);
-	check_libc("no section headers", &copy, n_symbols, n_fdes);
+	check_libc("libc without section headers", &copy, n_symbols, n_fdes);
 	relocate_dynamic(&copy, libc.bias);
-	check_libc("relocated", &copy, n_symbols, n_fdes);
+	check_libc("libc, relocated", &copy, n_symbols, n_fdes);
 	forget_tag(&copy, DT_GNU_HASH);
 	forget_tag(&copy, DT_HASH);
-	check_libc("without a hash table", &copy, n_symbols, n_fdes);
+	check_libc("libc without a hash table", &copy, n_symbols, n_fdes);
 
 	hdr = segment_of(&copy, PT_GNU_EH_FRAME);
 	hole = (hdr->p_offset + hdr->p_filesz) / 4096 + 3;
 	copy.gone[hole] = true;
 	image = read_copy(&copy);
-	check(image && image->incomplete, "a page of .eh_frame is missing");
+	check(image && image->incomplete, "a missing page of .eh_frame is noticed");
 	check(image && image->tables.cfi && image->tables.cfi->n_fdes < n_fdes &&
 		      image->tables.cfi->n_fdes > n_fdes / 2,
-	      "functions before and behind that page: %zu of %zu",
+	      "functions with CFI without one page of .eh_frame: %zu of %zu",
 	      image && image->tables.cfi ? image->tables.cfi->n_fdes : 0, n_fdes);
 	image_unref(image);
 	free(copy.bytes);
@@ -560,12 +566,12 @@ static void test_shared_names(bool within)
 	bytes = image && image->symtab ? symtab_memory_bytes(image->symtab) : 0;
 	check(bytes > 0 && bytes <= 65 << 20, "%s: %zu KiB are kept",
 	      within ? "names within a name" : "one name", bytes >> 10);
-	check(image && image->cut, "symbols are left out, and the image says so");
+	check(image && image->cut, "an image with symbols left out says so");
 	check_string(name_at(image, 0x400010) != NULL && image && image->symtab &&
 				     symtab_count(image->symtab) > 10000
 			     ? "most"
 			     : "few",
-		     "most", "what came before the limit is there");
+		     "most", "symbols before the limit are kept");
 	image_unref(image);
 	free(copy.bytes);
 }

@@ -183,10 +183,11 @@ static void test_long_lines(void)
 	check(tab != NULL, "a line of 300,000 bytes is read: %s", message);
 	if (!tab)
 		return;
-	check_u64(symtab_count(tab), 2, "functions");
-	check_u64(strlen(symtab_at(tab, 0).name), SYMTAB_MAX_NAME_BYTES, "name cut");
-	check_u64(symtab_at(tab, 0).end, 0x1010, "ends at the next");
-	check_string(symtab_at(tab, 1).name, "g", "the line behind it");
+	check_u64(symtab_count(tab), 2, "functions of a text with a line of 300,000 bytes");
+	check_u64(strlen(symtab_at(tab, 0).name), SYMTAB_MAX_NAME_BYTES,
+		  "length of a name that is cut");
+	check_u64(symtab_at(tab, 0).end, 0x1010, "end of the function with a long name");
+	check_string(symtab_at(tab, 1).name, "g", "function after the line of 300,000 bytes");
 	symtab_destroy(tab);
 }
 
@@ -212,7 +213,7 @@ static void test_many_lines(void)
 		snprintf(name, sizeof(name), "f%.*s%zu", (int)(i % 7), "______", i);
 		wrong += entry.start != 0x1000 + 16 * i || strcmp(entry.name, name) != 0;
 	}
-	check_u64(wrong, 0, "wrong ones");
+	check_u64(wrong, 0, "wrong functions of a long text");
 	symtab_destroy(tab);
 }
 
@@ -244,7 +245,7 @@ static void test_hostile(void)
 		wrong += (tab != NULL) != (i >= 37);
 		symtab_destroy(tab);
 	}
-	check_u64(wrong, 0, "prefixes taken for what they are not");
+	check_u64(wrong, 0, "prefixes of a good text that are read wrongly");
 }
 
 static void test_unreadable(void)
@@ -256,7 +257,8 @@ static void test_unreadable(void)
 		exit(99);
 	error = symbol_read_nm(-1, "some.map", tab);
 	check_string(error ? error_message(error) : NULL,
-		     "some.map: cannot be read: Bad file descriptor", "unreadable");
+		     "some.map: cannot be read: Bad file descriptor",
+		     "error for a file that cannot be read");
 	error_destroy(error);
 	symtab_destroy(tab);
 }

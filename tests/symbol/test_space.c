@@ -63,7 +63,7 @@ static void check_at(const struct space *space, uint64_t address, const char *wa
 		snprintf(text, sizeof(text), "%s %s %" PRIx64, name, entry.name, entry.start);
 	else
 		snprintf(text, sizeof(text), "%s -", name);
-	check_string(text, wanted, "what is there");
+	check_string(text, wanted, "mappings that the space has");
 }
 
 static bool is_wide(void *context, const struct mapping *mapping)
@@ -86,7 +86,7 @@ static void test_uncovered(void)
 	space_remove_if(space, is_wide, NULL);
 	for (uint64_t i = 0; i < 200; i++)
 		found += space_find(space, 0x2000 * i) && !space_find(space, 0x2000 * i + 0x1000);
-	check_u64(found, 200, "mappings that were covered");
+	check_u64(found, 200, "mappings found after wide ones over them went");
 	space_destroy(space);
 }
 
@@ -95,11 +95,12 @@ static void test_empty(void)
 	struct space *space;
 
 	must(space_create(&space));
-	check(!space_find(space, 0) && !space_find(space, UINT64_MAX), "nothing is known");
-	check(space_may_be_code(space, 0x1000), "anything may be code then");
+	check(!space_find(space, 0) && !space_find(space, UINT64_MAX),
+	      "an empty space knows no address");
+	check(space_may_be_code(space, 0x1000), "in an empty space anything may be code");
 	add(space, NULL, 0x1000, 0x2000);
 	check(space_may_be_code(space, 0x1fff) && !space_may_be_code(space, 0x2000),
-	      "only what is mapped may be code");
+	      "in a space with mappings only what is mapped may be code");
 	check_at(space, 0x1800, "[jit] -");
 	space_destroy(space);
 	space_destroy(NULL);
@@ -140,7 +141,7 @@ static void test_overlap(void)
 	check_at(space, 0x17ff, "old old 1100");
 	check_at(space, 0x1904, "new new 1900");
 	check_at(space, 0x1910, "old old 1100");
-	check(space_find(space, 0x1910)->image == new, "the newest mapping is there");
+	check(space_find(space, 0x1910)->image == new, "the newest of many mappings is found");
 	check_at(space, 0x2000, "old old 1100");
 	check_at(space, 0x4100, "apart apart 4100");
 	remove_mappings(space, 0x1800, 0x2000);
@@ -168,16 +169,16 @@ static void test_changes(void)
 	add(space, image, 0x1000, 0x2000);
 	generations[1] = space_generation(space);
 	add(space, image, 0x3000, 0x4000);
-	check_u64(image->n_references, 3, "a reference for each mapping");
+	check_u64(image->n_references, 3, "references of an image with two mappings");
 	remove_mappings(space, 0x1000, 0x3fff);
 	check_at(space, 0x1100, "- -");
 	check_at(space, 0x3100, "f f 3100"); /* not whole in it */
-	check_u64(image->n_references, 2, "one reference is given back");
+	check_u64(image->n_references, 2, "references after one mapping was removed");
 	generations[2] = space_generation(space);
 	space_clear(space);
 	check_at(space, 0x3100, "- -");
 	check(space_may_be_code(space, 0x3100), "nothing is known after space_clear()");
-	check_u64(image->n_references, 1, "all references are given back");
+	check_u64(image->n_references, 1, "references after space_clear()");
 	generations[3] = space_generation(space);
 	space_destroy(space);
 	must(space_create(&other));
@@ -186,9 +187,10 @@ static void test_changes(void)
 	generations[5] = space_generation(other);
 	for (size_t i = 1; i < 6; i++)
 		rising &= generations[i] > generations[i - 1];
-	check(rising && generations[0], "every change has another number, also in another space");
+	check(rising && generations[0],
+	      "every change of a space has another generation, also in another space");
 	space_destroy(other);
-	check_u64(image->n_references, 1, "references after the space");
+	check_u64(image->n_references, 1, "references after the space was destroyed");
 	image_unref(image);
 }
 
@@ -200,17 +202,17 @@ static void test_refused(void)
 
 	must(space_create(&space));
 	error = space_add(space, &mapping);
-	check(error, "a mapping without an extent");
+	check(error, "a mapping without an extent is refused");
 	error_destroy(error);
 	for (uint64_t i = 0; i < SPACE_MAX_MAPPINGS; i++)
 		add(space, NULL, 0x1000 * i, 0x1000 * i + 0x800);
 	mapping = (struct mapping){ .start = UINT64_MAX - 1, .end = UINT64_MAX };
 	error = space_add(space, &mapping);
-	check(error, "one too many");
+	check(error, "a mapping beyond the limit is refused");
 	error_destroy(error);
 	check(space_find(space, 0x1000 * 40000 + 0x7ff) &&
 		      !space_find(space, 0x1000 * 40000 + 0x800),
-	      "those before are there");
+	      "mappings up to the limit are kept");
 	space_destroy(space);
 }
 

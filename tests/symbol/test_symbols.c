@@ -69,7 +69,7 @@ static void add_table(struct symbols *symbols, const char *module, const char *n
 	if (!error)
 		error = symbols_add_table(symbols, tab, module, NULL);
 	if (error)
-		check(false, "added: %s", error_message(error));
+		check(false, "a table is added: %s", error_message(error));
 }
 
 static void test_none(void)
@@ -90,10 +90,11 @@ static void test_disjoint(void)
 	add_table(symbols, "high", "h", 0xffffffffc0000000, 0x10, 0xffffffffc0000100);
 	add_table(symbols, "low", "l", 0x1000, 0x10, 0);
 	add_table(symbols, "middle", "m", 0x2000, 0x10, 0);
-	check_u64(symbols_count(symbols), 3, "images");
-	check_string(symbols_module(symbols, 1), "low", "the second's module");
-	check_u64(symtab_count(symbols_table(symbols, 0)), 2, "symbols of the first");
-	check_u64(symbols_build_id(symbols, 0)->size_bytes, 0, "no build-id");
+	check_u64(symbols_count(symbols), 3, "images of three tables");
+	check_string(symbols_module(symbols, 1), "low", "module of the second table");
+	check_u64(symtab_count(symbols_table(symbols, 0)), 2, "symbols of the first table");
+	check_u64(symbols_build_id(symbols, 0)->size_bytes, 0,
+		  "bytes of the build-id of a table without one");
 	check_at(symbols, 0xfff, "(none)");
 	check_at(symbols, 0x100f, "low l 1000");
 	check_at(symbols, 0x1010, "(none)");
@@ -103,11 +104,11 @@ static void test_disjoint(void)
 	check_at(symbols, UINT64_MAX, "(none)");
 	check(space_may_be_code(symbols_space(symbols), 0x100f) &&
 		      !space_may_be_code(symbols_space(symbols), 0x1010),
-	      "code ends with an image");
+	      "code ends with its image");
 	check(space_may_be_code(symbols_space(symbols), 0xffffffffc0000020),
 	      "a gap in an image may be code");
 	check(!space_may_be_code(symbols_space(symbols), 0xffffffffc0000110),
-	      "behind the last there is none");
+	      "no code after the last image");
 	symbols_destroy(symbols);
 }
 
@@ -196,9 +197,10 @@ static void test_limit(void)
 			exit(99);
 		error = symbols_add_table(symbols, tab, "m", NULL);
 	}
-	check_u64(n, SYMBOLS_MAX_IMAGES + 1, "images up to the limit");
+	check_u64(n, SYMBOLS_MAX_IMAGES + 1, "images until the limit refuses one");
 	check_string(error ? error_message(error) : NULL,
-		     "more than 4096 files and modules with symbols", "error");
+		     "more than 4096 files and modules with symbols",
+		     "error for one image too many");
 	error_destroy(error);
 	symbols_destroy(symbols);
 }
@@ -235,7 +237,7 @@ static void check_refused(const char *path, const char *wanted)
 
 	check(error && strncmp(got, path, strlen(path)) == 0 && strstr(got, wanted),
 	      "\"%s\" (expected \"%s: ...%s\")", got, path, wanted);
-	check_u64(symbols_count(symbols), 0, "no image is added");
+	check_u64(symbols_count(symbols), 0, "images after a refused file");
 	error_destroy(error);
 	symbols_destroy(symbols);
 }
@@ -290,8 +292,8 @@ static void test_modules(void)
 
 	snprintf(text, sizeof(text), "%s%s", kernel_text, modules_text);
 	add_file(symbols, write_file("kallsyms", text, strlen(text)));
-	check_u64(symbols_count(symbols), 4, "kernel and three modules");
-	check_string(symbols_module(symbols, 0), "[kernel]", "the first");
+	check_u64(symbols_count(symbols), 4, "images of a kallsyms with kernel and three modules");
+	check_string(symbols_module(symbols, 0), "[kernel]", "module of the first image");
 	check_at(symbols, 0xffffffff81000123, "[kernel] schedule ffffffff81000100");
 	check_at(symbols, 0xffffffffc0100041, "[nf_tables] nft_g ffffffffc0100040");
 	check_at(symbols, 0xffffffffc0100fff, "[nf_tables] nft_g ffffffffc0100040");
@@ -307,7 +309,7 @@ static void test_modules(void)
 
 	symbols = make_symbols();
 	add_file(symbols, write_file("modules.txt", modules_text, strlen(modules_text)));
-	check_u64(symbols_count(symbols), 3, "modules alone");
+	check_u64(symbols_count(symbols), 3, "images of a kallsyms with modules alone");
 	check_at(symbols, 0xffffffffc0100000, "[nf_tables] nft_f ffffffffc0100000");
 	symbols_destroy(symbols);
 }
@@ -439,7 +441,7 @@ static void test_tables(void)
 	uint64_t address;
 
 	if (error) {
-		check(false, "this program: %s", error_message(error));
+		check(false, "this program is added: %s", error_message(error));
 		error_destroy(error);
 		symbols_destroy(symbols);
 		return;
@@ -448,15 +450,17 @@ static void test_tables(void)
 	address = main_address(symbols);
 	vcpu = make_vcpu(address, address + 1);
 	check(space_find(symbols_space(symbols), address)->image == image,
-	      "it lies where it was linked to lie");
-	check(image->tables_fd >= 0 && !image->tables.cfi, "its unwind tables are not built yet");
+	      "a program lies where it was linked to lie");
+	check(image->tables_fd >= 0 && !image->tables.cfi,
+	      "unwind tables are not built before they are needed");
 	unwind_stack(vcpu, &spaces, UNWIND_FP, &stack);
-	check(image->tables_fd >= 0 && !image->tables.cfi, "frame pointers do not need them");
+	check(image->tables_fd >= 0 && !image->tables.cfi,
+	      "unwind tables are not built for frame pointers");
 	unwind_stack(vcpu, &spaces, UNWIND_DWARF, &stack);
 	check(image->tables_fd < 0 && image->tables.cfi,
-	      "the first frame that needs them builds them");
+	      "unwind tables are built for the first frame that needs them");
 	check(stack.n_frames >= 2 && stack.frames[1].address == address + 1,
-	      "and it is unwound by them: %u frames", stack.n_frames);
+	      "a frame is unwound by the tables that were built: %u frames", stack.n_frames);
 	symbols_destroy(symbols);
 }
 
@@ -477,6 +481,6 @@ int main(void)
 	test_pipes();
 	test_refused();
 	snprintf(command, sizeof(command), "rm -r %s", folder);
-	check(system(command) == 0, "cleaned up");
+	check(system(command) == 0, "the test's folder is removed");
 	return tap_done();
 }

@@ -199,7 +199,7 @@ static void add_given(struct symtab *tab, const struct given *given)
 	else
 		error = given->start ? symtab_add_bound(tab, given->start) : NULL;
 	if (error)
-		check(false, "added: %s", error_message(error));
+		check(false, "a symbol is added: %s", error_message(error));
 }
 
 static struct symtab *make_tab(void)
@@ -216,7 +216,7 @@ static void seal(struct symtab *tab)
 	struct xtop_error *error = symtab_seal(tab);
 
 	if (error)
-		check(false, "sealed: %s", error_message(error));
+		check(false, "a table is sealed: %s", error_message(error));
 }
 
 static void check_case(const struct test_case *test, bool backwards)
@@ -248,13 +248,13 @@ static void test_entries(void)
 	add_given(tab, &(struct given){ 0x100, 8, 0, G, "a" });
 	add_given(tab, &(struct given){ 0x100, 8, 0, L, "alias" });
 	seal(tab);
-	check_u64(symtab_count(tab), 2, "entries");
+	check_u64(symtab_count(tab), 2, "entries of two symbols and an alias");
 	entry = symtab_at(tab, 0);
 	check(entry.start == 0x100 && entry.end == 0x108 && strcmp(entry.name, "a") == 0,
-	      "first is a, 0x100..0x108");
+	      "the first entry is a, 0x100..0x108");
 	entry = symtab_at(tab, 1);
 	check(entry.start == 0x200 && entry.end == 0x280 && strcmp(entry.name, "b") == 0,
-	      "second is b, 0x200..0x280");
+	      "the second entry is b, 0x200..0x280");
 	symtab_destroy(tab);
 
 	tab = make_tab();
@@ -278,7 +278,7 @@ static struct symtab *make_many(uint64_t start, unsigned n, const char *middle)
 					    .rank = G,
 					    .name = i == n / 2 ? middle : name,
 					    .name_bytes = strlen(i == n / 2 ? middle : name) }))
-			check(false, "added");
+			check(false, "a symbol is added");
 	}
 	seal(tab);
 	return tab;
@@ -295,9 +295,9 @@ static void test_shared(void)
 	check(symtab_at(moved, 5000).name == name && symtab_at(moved, 1).start == 0xffffffff9a000010,
 	      "the names of equal tables are kept once, the addresses are each one's own");
 	check_string(symtab_at(forged, 5000).name, "do_ill", "another table has its own names");
-	check_string(name, "do_it", "and changes nobody else's");
+	check_string(name, "do_it", "a table with other names does not change the names of others");
 	symtab_destroy(one);
-	check_string(symtab_at(moved, 5000).name, "do_it", "what is shared outlives the first one");
+	check_string(symtab_at(moved, 5000).name, "do_it", "shared names outlive the first table");
 	symtab_destroy(moved);
 	symtab_destroy(forged);
 }
@@ -318,10 +318,11 @@ static void test_long_name(void)
 							 .rank = G,
 							 .name = "a\0b",
 							 .name_bytes = 3 }))
-		check(false, "added");
+		check(false, "a symbol is added");
 	seal(tab);
-	check_u64(strlen(symtab_at(tab, 0).name), SYMTAB_MAX_NAME_BYTES, "long name cut");
-	check_string(symtab_at(tab, 1).name, "a", "name ends at a NUL");
+	check_u64(strlen(symtab_at(tab, 0).name), SYMTAB_MAX_NAME_BYTES,
+		  "length of a name that is cut");
+	check_string(symtab_at(tab, 1).name, "a", "a name ends at a NUL");
 	symtab_destroy(tab);
 }
 
@@ -338,9 +339,9 @@ static void test_limit(void)
 										 .rank = L,
 										 .name = "f",
 										 .name_bytes = 1 });
-	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols up to the limit");
-	check(error && strstr(error_message(error), "4194304 symbols"), "the error names it: %s",
-	      error ? error_message(error) : "none");
+	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols until the limit refuses one");
+	check(error && strstr(error_message(error), "4194304 symbols"),
+	      "the error names the limit of symbols: %s", error ? error_message(error) : "none");
 	error_destroy(error);
 	symtab_destroy(tab);
 }
@@ -353,20 +354,20 @@ static void test_names_limit(void)
 	uint64_t added = 0;
 
 	symtab_limit_names(tab, 4000);
-	check(!symtab_is_full(tab), "not full at first");
+	check(!symtab_is_full(tab), "a new table is not full");
 	for (; !error && added <= 1001; added++)
 		error = symtab_add(tab, &(struct symbol_definition){ .start = 16 * added,
 								     .size_bytes = 16,
 								     .rank = G,
 								     .name = "abc",
 								     .name_bytes = 3 });
-	check_u64(added, 1001, "names up to the limit, and the one that fails");
-	check(error && strstr(error_message(error), "symbol names"), "the error says so: %s",
-	      error ? error_message(error) : "none");
-	check(symtab_is_full(tab), "full");
+	check_u64(added, 1001, "names until the limit refuses one");
+	check(error && strstr(error_message(error), "symbol names"),
+	      "the error names the limit of names: %s", error ? error_message(error) : "none");
+	check(symtab_is_full(tab), "a table whose names reach the limit is full");
 	error_destroy(error);
 	seal(tab);
-	check_u64(symtab_count(tab), 1000, "kept");
+	check_u64(symtab_count(tab), 1000, "symbols of a full table that are kept");
 	symtab_destroy(tab);
 }
 
@@ -416,10 +417,10 @@ static void test_million_at_one_address(void)
 	printf("# a million aliases: %.0f ms, %zu bytes\n",
 	       (clock() - started) * 1e3 / CLOCKS_PER_SEC, symtab_memory_bytes(tab));
 	check_u64(symtab_count(tab), 1, "a million aliases are one entry");
-	check(symtab_memory_bytes(tab) < 1024, "and weigh next to nothing: %zu",
+	check(symtab_memory_bytes(tab) < 1024, "a million aliases need next to no memory: %zu",
 	      symtab_memory_bytes(tab));
 	check(symtab_find(tab, 0x1000 + 98, &entry) && !symtab_find(tab, 0x1000 + 99, &entry),
-	      "the furthest end counts");
+	      "the furthest end of a million aliases counts");
 	symtab_destroy(tab);
 }
 
