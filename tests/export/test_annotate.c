@@ -70,37 +70,39 @@ int main(void)
 	must(annotate_find(snapshot, "deflate_slow", &frame));
 	annotation = made_annotation(frame, fixture_frame(&fixture, "longest_match"));
 	text = print(snapshot, annotation);
-	check(strstr(text, "web01 PVH\ndeflate_slow  libz.so.1.2.13  at ffffffff81200fe0, 71 bytes: "
-			   "1000 samples, "),
-	      "the head");
+	check(strstr(text,
+		     "web01 PVH\ndeflate_slow  libz.so.1.2.13  at ffffffff81200fe0, 71 bytes: "
+		     "1000 samples, "),
+	      "annotation: the head");
 	check(strstr(text, "  25.00      250              +0x11  movzbl (%rbx),%eax\n"),
-	      "an instruction with samples");
+	      "annotation: an instruction with samples");
 	check(strstr(text, " deflate.c:1234  while (!is_end(*at++));\n  25.00 ") &&
 		      !strstr(strstr(text, "deflate.c") + 1, "deflate.c"),
-	      "a source line where it begins, with its text");
+	      "annotation: a source line where it begins, with its text");
 	check(strstr(text, " is_end (inlined) line.h:77\n  11.00 "),
-	      "one of an inlined function, without text");
+	      "annotation: a line of an inlined function, without text");
 	check(strstr(text, "                              +0x25  call   longest_match\n"),
-	      "one without");
+	      "annotation: an instruction without samples");
 	check(strstr(text, "   5.00 % of the samples are at instructions that are not shown.\n"),
-	      "what is missing");
-	check(strstr(text, "would have run next"), "what a sample's address means");
+	      "annotation: the share of instructions that are not shown");
+	check(strstr(text, "would have run next"), "annotation: the meaning of a sample's address");
 	free(text);
 	format = (struct instruction_format){ SYNTAX_INTEL, ADDRESSES_ABSOLUTE, false };
 	text = print(snapshot, annotation);
 	check(strstr(text, "  25.00      250   ffffffff81200ff1  movzx  eax,byte ptr [rbx]\n"),
-	      "the same instruction in Intel's syntax with its address: %s", text);
+	      "annotation: an instruction in Intel's syntax with its address: %s", text);
 	free(text);
 	annotation->lack = ANNOTATION_NOT_READ;
 	text = print(snapshot, annotation);
 	check_string(text,
 		     "--annotate: the code of deflate_slow could not be read, or is not in the "
 		     "recording",
-		     "without code");
+		     "annotation without code: the error");
 	free(text);
 	annotation->lack = ANNOTATION_ARM32;
 	text = print(snapshot, annotation);
-	check(strstr(text, "xtop does not decode instructions of 32-bit Arm"), "code of Arm: %s", text);
+	check(strstr(text, "xtop does not decode instructions of 32-bit Arm"),
+	      "annotation of 32-bit Arm: the error: %s", text);
 	free(text);
 	annotation_destroy(annotation);
 	snapshot_destroy(snapshot);

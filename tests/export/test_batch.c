@@ -42,7 +42,8 @@ static void test_reader_gone(void)
 	snapshot->at_end = true;
 	snapshot_publish(slot, snapshot);
 	error = batch_run(&settings, slot, control, file);
-	check(error && strstr(error_message(error), "cannot write the table"), "the error: %s",
+	check(error && strstr(error_message(error), "cannot write the table"),
+	      "the error of a table that cannot be written: %s",
 	      error ? error_message(error) : "nothing");
 	error_destroy(error);
 	fclose(file);
@@ -98,7 +99,7 @@ static unsigned run_with(const struct batch_settings *settings, struct publisher
 	    pthread_create(&thread, NULL, publish, &publisher))
 		abort();
 	check(!batch_run(settings, publisher.slot, publisher.control, stdout),
-	      "no error of its own");
+	      "the batch run has no error of its own");
 	control_quit(publisher.control);
 	pthread_join(thread, NULL);
 	snapshot_slot_destroy(publisher.slot);
@@ -128,7 +129,7 @@ static void test_busy(void)
 	before_ns = clock_now_ns();
 	setitimer(ITIMER_REAL, &soon, NULL);
 	run_with(&settings, (struct publisher){ .busy = true });
-	check(clock_now_ns() - before_ns >= 300000000, "so does a signal");
+	check(clock_now_ns() - before_ns >= 300000000, "a signal ends the run");
 }
 
 /* `xtop -b -q -w FILE` on a full disk: the run ends, as it can write nothing more. */

@@ -58,14 +58,16 @@ static void test_format(void)
 	check_folded(
 		stacks, NULL, false,
 		"gzip;[unknown] 5\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
-		"format");
+		"folded stacks");
 	check_folded(stacks, NULL, true,
 		     "gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\n"
 		     "httpd;main;read 3\nmain 1\nmain;read 7\n",
-		     "with addresses");
+		     "folded stacks with addresses");
 	check_folded(stacks, "^gzip$|^main$", false,
-		     "gzip;[unknown] 5\nhttpd;main;read 3\nmain 1\nmain;read 7\n", "filtered");
-	check_folded(stacks, "nothing", false, "", "nothing");
+		     "gzip;[unknown] 5\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
+		     "folded stacks with a filter");
+	check_folded(stacks, "nothing", false, "",
+		     "folded stacks with a filter that nothing matches");
 }
 
 /*
@@ -138,8 +140,8 @@ static void test_random(void)
 		last = line;
 	}
 	check(sorted, "random stacks: sorted");
-	check(once, "each stack once");
-	check_u64(total, snapshot->total_weight, "samples");
+	check(once, "random stacks: each stack once");
+	check_u64(total, snapshot->total_weight, "random stacks: samples");
 	free(text);
 	snapshot_destroy(snapshot);
 }
@@ -180,7 +182,8 @@ static void test_deep(void)
 	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH, 1, 1, 1);
 	must(profile_copy(profile, 1, &snapshot));
 	text = folded(snapshot, NULL, false);
-	check_u64(strlen(text), SNAPSHOT_MAX_DEPTH * FRAME_NAME_BYTES + 2, "length");
+	check_u64(strlen(text), SNAPSHOT_MAX_DEPTH * FRAME_NAME_BYTES + 2,
+		  "length of the deepest stack's line");
 	free(text);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
@@ -231,8 +234,8 @@ static void test_forged(void)
 			if ((unsigned char)*at < ' ' || *at == 0x7f)
 				check(false, "control byte in: %s", line);
 		}
-		check_u64(semicolons, 3, "the frames are separate");
-		check_string(strrchr(line, ' '), " 1000", "the count comes last");
+		check_u64(semicolons, 3, "semicolons between the frames of a line");
+		check_string(strrchr(line, ' '), " 1000", "the count comes last in a line");
 		lines++;
 	}
 	check_u64(lines, n, "one line for each stack");
@@ -259,14 +262,14 @@ static void test_cgroups(void)
 		     "[no cgroup];idle 6\n[no cgroup];web;main;read 1\na-b;web;main;read 2\n"
 		     "a;sh;main 5\na;web;main 4\na;web;main;read 3\n"
 		     "docker/3f2a;web;main;read 7\n",
-		     "by control group");
+		     "folded stacks by control group");
 	free(text);
 	text = folded(snapshot, NULL, false);
 	check_string(text, "idle 6\nsh;main 5\nweb;main 4\nweb;main;read 13\n",
-		     "by process: one name, one line");
+		     "folded stacks by process: one name, one line");
 	free(text);
 	text = folded(snapshot, "docker/", false);
-	check_string(text, "web;main;read 7\n", "a filter for a control group");
+	check_string(text, "web;main;read 7\n", "folded stacks with a filter for a control group");
 	free(text);
 	snapshot_destroy(snapshot);
 }
@@ -275,9 +278,11 @@ static void test_formats(void)
 {
 	const struct export_format *format = export_find_format("folded");
 
-	check(format && format->write == export_folded, "--format=folded");
-	check_string(format ? format->ending : NULL, ".folded", "the ending of its files");
-	check(!export_find_format("fold") && !export_find_format(""), "no abbreviations");
+	check(format && format->write == export_folded, "--format=folded is known");
+	check_string(format ? format->ending : NULL, ".folded",
+		     "ending of files of --format=folded");
+	check(!export_find_format("fold") && !export_find_format(""),
+	      "abbreviations of a format are not known");
 	check(export_find_ending("a.pb.gz") == export_find_format("pprof"), "x.pb.gz is pprof");
 	check(export_find_ending("a/b.json") == export_find_format("speedscope"),
 	      "x.json is speedscope");

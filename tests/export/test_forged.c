@@ -103,8 +103,8 @@ static void check_folded(const struct snapshot *snapshot, bool addresses)
 
 	must(export_folded(snapshot, &(struct export_settings){ .addresses = addresses }, file));
 	fclose(file);
-	check(is_text(text), "folded: text, addresses %d", addresses);
-	check_u64(strlen(text), size_bytes, "folded: no NUL");
+	check(is_text(text), "folded: only text, addresses %d", addresses);
+	check_u64(strlen(text), size_bytes, "folded: length without a NUL");
 	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		uint64_t count = 0;
 
@@ -127,7 +127,7 @@ static void check_table(const struct snapshot *snapshot)
 
 	must(export_table(snapshot, &options, file));
 	fclose(file);
-	check(is_text(text), "table: text");
+	check(is_text(text), "table: only text");
 	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		double children, self;
 		unsigned samples;
@@ -138,7 +138,7 @@ static void check_table(const struct snapshot *snapshot)
 		odd += children > 100 || samples > N * EACH || samples % EACH;
 	}
 	check_u64(odd, 0, "table: rows with numbers that no function has");
-	check(rows > N && rows <= 5 * N, "table: %u rows", rows);
+	check(rows > N && rows <= 5 * N, "table: a row for each function: %u rows", rows);
 	free(text);
 }
 

@@ -42,18 +42,20 @@ static void check_picture(export_write_fn *write, const char *end, const char *w
 
 	printf("# %s\n", what);
 	check(strlen(text) > strlen(end) && !strcmp(text + strlen(text) - strlen(end), end),
-	      "it is whole");
+	      "a picture is whole");
 	check(strstr(text, "<title>main, [kernel]: 80.00 %, itself 20.00 %</title>"),
 	      "a cell has a tooltip with shares");
 	check(strstr(text, "<title>a&lt;b&gt;, prog: 60.00 %, itself 60.00 %</title>"),
 	      "names are escaped in the picture");
-	check(strstr(text, "[\"a\\u003cb\\u003e\",2,"), "and in the profile");
+	check(strstr(text, "[\"a\\u003cb\\u003e\",2,"),
+	      "names are escaped in the script's profile");
 	check(!strstr(text, "]]>&") && !strstr(text, "<b>"), "no name ends a script or begins a tag");
-	check(strstr(text, "\"depth\":[0,1,2,3,1],\"self\":[0,0,1,3,1]"), "the tree in pre-order");
-	check_u64(times(text, "made by: xtop "), 1, "what was lost is said");
+	check(strstr(text, "\"depth\":[0,1,2,3,1],\"self\":[0,0,1,3,1]"),
+	      "the script has the tree in pre-order");
+	check_u64(times(text, "made by: xtop "), 1, "the picture's notes, once");
 	check_u64(times(text, "http") - times(text, "http://www.w3.org/") - times(text, "httpd"), 0,
-		  "no address but those of XML's name spaces");
-	check(strstr(text, "&lt;/b&gt;: 5.0 s of virtual CPUs<"), "its title");
+		  "addresses in a picture besides those of XML's name spaces");
+	check(strstr(text, "&lt;/b&gt;: 5.0 s of virtual CPUs<"), "the title of virtual CPUs");
 	free(text);
 	snapshot->waits = calloc(1, sizeof(*snapshot->waits));
 	text = written(snapshot, write);
@@ -106,9 +108,10 @@ static void test_colours(void)
 		      class[13]);
 		snprintf(expected, sizeof(expected), "[\"%s\",%d,", name,
 			 (int)(strchr("pkulnt", cells[i].class) - "pkulnt"));
-		check(strstr(text, expected), "and for the script %s", expected);
+		check(strstr(text, expected), "the script has %s", expected);
 	}
-	check(strstr(text, "\"kinds\":[\"p\",\"k\",\"u\",\"l\",\"n\",\"t\"]"), "the script's classes");
+	check(strstr(text, "\"kinds\":[\"p\",\"k\",\"u\",\"l\",\"n\",\"t\"]"),
+	      "the script has the classes");
 	free(text);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
@@ -120,7 +123,8 @@ static void test_empty(void)
 	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
 	char *text = written(snapshot, export_html);
 
-	check(strstr(text, "\"depth\":[0],\"self\":[0]"), "an empty profile");
+	check(strstr(text, "\"depth\":[0],\"self\":[0]"),
+	      "the picture of an empty profile is empty");
 	free(text);
 	snapshot_destroy(snapshot);
 }
@@ -145,7 +149,7 @@ static void test_many(void)
 	text = written(snapshot, export_svg);
 	check(times(text, "<g><rect") > 1000 && times(text, "<g><rect") <= 3000,
 	      "a picture of 3,000 cells at most");
-	check_u64(times(text, "\"inner_"), 20000, "the script has all of them");
+	check_u64(times(text, "\"inner_"), 20000, "cells that the script has of 20,000");
 	free(text);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
@@ -156,7 +160,7 @@ static void test_deepest(void)
 	struct snapshot *snapshot = stacks_deepest(frames);
 	char *text = written(snapshot, export_html);
 
-	check(strstr(text, "</html>"), "the deepest stacks");
+	check(strstr(text, "</html>"), "the picture of the deepest stacks is whole");
 	free(text);
 	snapshot_destroy(snapshot);
 }

@@ -26,7 +26,7 @@ static unsigned char *pprof(const struct snapshot *snapshot,
 	fflush(file);
 	rewind(file);
 	message = pprof_read(file, np);
-	check(message, "it is whole gzip");
+	check(message, "a pprof file is whole gzip");
 	fclose(file);
 	return message;
 }
@@ -224,11 +224,13 @@ static void test_notes(void)
 		fputc('\n', reading.text);
 	}
 	fclose(reading.text);
-	check(strstr(text, "made by: xtop "), "who made it");
-	check(strstr(text, "\nguest: web_01, PVH\n"), "the guest, clean");
-	check(strstr(text, "\nlost: 17 ticks, "), "what was lost");
-	check(strstr(text, "\nwaits: 1.5 s that tasks waited, in 0.5 s\n"), "waits");
-	check_u64(number_of(whole, 9, 0), settings.wall_ns, "when it began");
+	check(strstr(text, "made by: xtop "), "a pprof comment: made by xtop");
+	check(strstr(text, "\nguest: web_01, PVH\n"),
+	      "a pprof comment: the guest, with a clean name");
+	check(strstr(text, "\nlost: 17 ticks, "), "a pprof comment: lost ticks");
+	check(strstr(text, "\nwaits: 1.5 s that tasks waited, in 0.5 s\n"),
+	      "a pprof comment: waits");
+	check_u64(number_of(whole, 9, 0), settings.wall_ns, "a pprof profile's beginning");
 	free(text);
 	free(message);
 	snapshot_destroy(waits);
@@ -321,7 +323,7 @@ static void test_many_inlined(void)
 	text = pprof_text(snapshot, &(struct export_settings){ 0 });
 	for (const char *at = text; (at = strstr(at, "loop")); at++)
 		n++;
-	check_u64(n, 500, "a stack of 500 such functions");
+	check_u64(n, 500, "functions of a stack of 500");
 	free(text);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
@@ -349,11 +351,13 @@ static void test_waits_alone(void)
 	size_t n;
 
 	message = pprof(snapshot, &(struct export_settings){ 0 }, &n);
-	check(has_string(message, n, "cpu") && !has_string(message, n, "wait"), "samples: cpu");
+	check(has_string(message, n, "cpu") && !has_string(message, n, "wait"),
+	      "a profile of samples has the type cpu");
 	free(message);
 	snapshot->waits = calloc(1, sizeof(*snapshot->waits));
 	message = pprof(snapshot, &(struct export_settings){ 0 }, &n);
-	check(has_string(message, n, "wait") && !has_string(message, n, "cpu"), "waits: wait");
+	check(has_string(message, n, "wait") && !has_string(message, n, "cpu"),
+	      "a profile of waits has the type wait");
 	free(message);
 	snapshot_destroy(snapshot);
 }
@@ -401,13 +405,14 @@ static void test_brief(void)
 	texts[1] = pprof_text(snapshot, &brief);
 	check_string(texts[1], texts[0], "brief: the same samples");
 	check(compression(snapshot, &usual) == 0 && compression(snapshot, &brief) == 4,
-	      "compressed the fastest way");
+	      "brief: compressed the fastest way");
 	free(texts[1]);
 	texts[1] = pprof_text(snapshot, &brief);
-	check_string(texts[1], texts[0], "and again by the same compressor");
-	check_u64(address(snapshot, &usual), 0x50, "usual: where the function begins");
+	check_string(texts[1], texts[0],
+		     "brief: the same samples by a compressor that is used again");
+	check_u64(address(snapshot, &usual), 0x50, "usual: address where the function begins");
 	check_u64(address(snapshot, &brief), 0, "brief: no address");
-	check_u64(address(snapshot, &addresses), 0x50, "but with --addresses");
+	check_u64(address(snapshot, &addresses), 0x50, "brief with --addresses: address");
 	free(texts[0]);
 	free(texts[1]);
 	gzip_destroy(gzip);
@@ -421,7 +426,7 @@ static void test_deepest(void)
 	size_t n;
 
 	free(pprof(snapshot, &(struct export_settings){ .addresses = true }, &n));
-	check(n > 0, "the deepest stacks");
+	check(n > 0, "a pprof file of the deepest stacks is written");
 	snapshot_destroy(snapshot);
 }
 

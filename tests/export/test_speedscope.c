@@ -24,8 +24,9 @@ static void check_both(struct snapshot *snapshot, const struct snapshot *waits,
 	fclose(file);
 	check(strstr(text, profile), "%s", profile);
 	check(strstr(text, names), "%s", names);
-	check(strstr(text, "\"notes\":[\"made by: xtop "), "it says who made it");
-	check(!strpbrk(text, "<>&"), "it may stand in HTML");
+	check(strstr(text, "\"notes\":[\"made by: xtop "),
+	      "speedscope: the notes say made by xtop");
+	check(!strpbrk(text, "<>&"), "speedscope: no character that HTML has a meaning for");
 	free(text);
 	snapshot_destroy(snapshot);
 }

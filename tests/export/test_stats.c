@@ -208,7 +208,7 @@ static struct snapshot some_snapshot(struct snapshot_run *run)
 
 static void check_has(const char *text, const char *part)
 {
-	check(strstr(text, part), "has %s", part);
+	check(strstr(text, part), "statistics have %s", part);
 }
 
 static void test_members(void)
@@ -217,7 +217,7 @@ static void test_members(void)
 	struct snapshot snapshot = some_snapshot(&run);
 	char *text = stats_text(&snapshot, "web01");
 
-	check(is_json(text), "is JSON");
+	check(is_json(text), "statistics are JSON");
 	check_has(text, "\"version\": 1,");
 	check_has(text, "\"domain\": \"web01\",");
 	check_has(text, "\"type\": \"pvh\",");
@@ -282,11 +282,11 @@ static void test_waits(void)
 	of_waits.resolver.stops[UNWIND_CUT] = 33;
 	of_waits.waits = &part;
 	text = stats_text(&snapshot, "x");
-	check(!strstr(text, "\"waits\""), "nothing if nobody looked at waits");
+	check(!strstr(text, "\"waits\""), "statistics have no waits if nobody looked at waits");
 	free(text);
 	waits = &of_waits;
 	text = stats_text(&snapshot, "x");
-	check(is_json(text), "is JSON, with waits");
+	check(is_json(text), "statistics with waits are JSON");
 	check_has(text,
 		  "\"waits\": {\n    \"tasks_known\": true,\n    \"passes\": 1,\n    \"tasks\": 2,\n"
 		  "    \"looks\": 3,\n    \"running\": 4,\n    \"stacks\": 5,\n    \"retried\": 6,\n"
@@ -326,11 +326,12 @@ static void test_strings(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		text = stats_text(&snapshot, cases[i].raw);
 		snprintf(part, sizeof(part), "\"domain\": %s,", cases[i].json);
-		check(is_json(text) && strstr(text, part), "string %zu: %s", i, cases[i].json);
+		check(is_json(text) && strstr(text, part), "domain's name %zu in JSON: %s", i,
+		      cases[i].json);
 		free(text);
 	}
 	text = stats_text(&snapshot, NULL);
-	check(is_json(text), "no name at all");
+	check(is_json(text), "statistics without a domain's name are JSON");
 	free(text);
 }
 
@@ -363,7 +364,7 @@ static void test_numbers(void)
 	free(text);
 	run.n_vcpus = GUEST_MAX_VCPUS + 1;
 	text = stats_text(&snapshot, "x");
-	check(is_json(text), "more vCPUs than there can be");
+	check(is_json(text), "statistics of more vCPUs than there can be are JSON");
 	free(text);
 }
 

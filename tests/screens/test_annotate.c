@@ -97,7 +97,8 @@ static void test_keys(void)
 	screen_contains(&scene, 80, 24, "… › longest_match", true);
 	scene_keys(&scene, 80, 24, "<Esc>");
 	check_u64(snapshot_annotated(scene.pipeline.slot),
-		  fixture_frame(&scene.fixture, "deflate_slow"), "Esc goes back");
+		  fixture_frame(&scene.fixture, "deflate_slow"),
+		  "Esc goes back to the caller's instructions");
 	next_picture(&scene, 10);
 	cursor_is_on(&scene, "call   longest_match", "to the call");
 	scene_keys(&scene, 80, 24, "<Down><Down><Down><Down><Down><Enter>");

@@ -91,7 +91,7 @@ static void test_report(void)
 	scene_keys(&scene, 80, 24, "q");
 	check(!scene.ui->quitting, "q closes the help");
 	scene_keys(&scene, 80, 24, "q");
-	check(scene.ui->quitting, "and then it quits");
+	check(scene.ui->quitting, "q quits after the help");
 	scene_close(&scene);
 }
 

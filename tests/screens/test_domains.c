@@ -211,14 +211,17 @@ static void test_all_guests(void)
 	      "q leads to the list, and profiling goes on");
 	host.over = &host.pipelines[0];
 	ui_tick(scene->ui, 105 * SECOND, 0, &changed);
-	check(scene->ui->n_guests == 1 && host.closed == 1, "a guest that has ended goes");
+	check(scene->ui->n_guests == 1 && host.closed == 1,
+	      "a guest that has ended leaves the picture");
 	host.over = NULL;
 	scene_keys(scene, 80, 24, "<Enter>");
-	check(host.n_open == 2 && scene->ui->n_guests == 2, "one that is left out can be picked");
+	check(host.n_open == 2 && scene->ui->n_guests == 2,
+	      "a guest that is left out can be picked");
 	scene_keys(scene, 80, 24, "D<End><Enter>");
 	host.over = &host.pipelines[0];
 	ui_tick(scene->ui, 106 * SECOND, 0, &changed);
-	check(host.closed == 2 && scene->ui->n_guests == 1, "its end closes it, once");
+	check(host.closed == 2 && scene->ui->n_guests == 1,
+	      "the end of a picked guest closes its pipeline, once");
 	scene_keys(scene, 80, 24, "q");
 	scene_keys(scene, 80, 24, "q");
 	check(scene->ui->quitting, "q in the list quits");
@@ -276,7 +279,8 @@ static void test_domains_apart(void)
 	scene_keys(scene, 80, 24, "<Home><Enter>");
 	check(host.n_open == 2, "two domains without a name are two guests");
 	scene_keys(scene, 80, 24, "<Esc><End><Enter>");
-	check(host.opened == 2 && host.n_open == 1, "the other one is still profiled");
+	check(host.opened == 2 && host.n_open == 1,
+	      "the other domain without a name is still profiled");
 	host_end(&host);
 
 	host_start(&host, 0);
@@ -337,15 +341,15 @@ static void test_domains_come_and_go(void)
 	host_start(&host, 0);
 	host.without = 3;
 	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
-	check_marked(&host, "Domain-0", "there is no guest yet");
+	check_marked(&host, "Domain-0", "before any guest came");
 	host.without = 1;
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
-	check_marked(&host, "cache_[31m02", "two guests came");
+	check_marked(&host, "cache_[31m02", "after two guests came");
 	host.without = 0;
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
-	check_marked(&host, "cache_[31m02", "a guest above it came");
+	check_marked(&host, "cache_[31m02", "after a guest above the cursor came");
 	scene_keys(scene, 80, 24, "<Home>");
-	check_marked(&host, "web01", "Home");
+	check_marked(&host, "web01", "after Home");
 	scene_keys(scene, 80, 24, "j");
 	host.without = 1;
 	ui_tick(scene->ui, 106 * SECOND, 0, &changed);

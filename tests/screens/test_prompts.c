@@ -65,7 +65,7 @@ static void test_write_format(void)
 	text = file_read(path);
 	check(strstr(text, "# made by: xtop"), "without an ending the format of --format");
 	free(text);
-	check(!unlink(path), "it was written");
+	check(!unlink(path), "the file without an ending was written");
 	scene_close(&scene);
 }
 
@@ -85,7 +85,8 @@ static void test_write(void)
 	scene_keys(&scene, 80, 24, "<Enter>");
 	screen_contains(&scene, 80, 24, "wrote web01-20231114-221320.folded, ", true);
 	text = file_read("web01-20231114-221320.folded");
-	check(strstr(text, "gzip;_start;main;deflate_slow 1688\n"), "the file has the stacks");
+	check(strstr(text, "gzip;_start;main;deflate_slow 1688\n"),
+	      "the file of folded stacks has them");
 	free(text);
 	scene_keys(&scene, 80, 24, "w<Enter>");
 	screen_contains(&scene, 80, 24, "It exists; replace it (y/n)?", true);
@@ -101,7 +102,8 @@ static void test_write(void)
 	scene_keys(&scene, 80, 24, "w<C-u>x.json<Enter>");
 	screen_contains(&scene, 80, 24, "wrote x.json, ", true);
 	text = file_read("x.json");
-	check(strstr(text, "\"$schema\"") && !strstr(text, "only: "), "the ending is the format");
+	check(strstr(text, "\"$schema\"") && !strstr(text, "only: "),
+	      "the file's ending chooses the format");
 	free(text);
 	scene_keys(&scene, 80, 24, "w<C-u>x.json<Enter>");
 	screen_contains(&scene, 80, 24, "x.json", true);
@@ -112,11 +114,12 @@ static void test_write(void)
 	check(strstr(text, "# only: stacks with filter gzip kernel hidden\n"),
 	      "a file says what part of the picture it has: %.300s", text);
 	check(strstr(text, "\ngzip 1/1 [000] ") && !strstr(text, "[kernel.kallsyms]"),
-	      "and has that part");
+	      "the file of a filter has only that part of the picture");
 	free(text);
-	check(!unlink("x.json") && !unlink("x.perf"), "two files were written");
+	check(!unlink("x.json") && !unlink("x.perf"), "x.json and x.perf were written");
 	scene_keys(&scene, 80, 24, "w<Esc>");
-	check(!unlink("-") && !unlink("web01-20231114-221320.folded"), "two files were written");
+	check(!unlink("-") && !unlink("web01-20231114-221320.folded"),
+	      "the files - and web01-... were written");
 	if (fchdir(old) || rmdir(folder))
 		check(false, "%s is empty", folder);
 	close(old);
@@ -131,9 +134,10 @@ static void test_interval_and_reset(void)
 	scene_keys(&scene, 80, 24, "s<C-u>0<Enter>");
 	screen_check(&scene, "interval-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "<C-u>2.5<Enter>");
-	check(scene.ui->settings.interval_s == 2.5, "interval %g", scene.ui->settings.interval_s);
+	check(scene.ui->settings.interval_s == 2.5, "the interval of the prompt is used: %g",
+	      scene.ui->settings.interval_s);
 	scene_keys(&scene, 80, 24, "z");
-	check(scene.resets == 1, "z resets");
+	check(scene.resets == 1, "z resets the profile");
 	screen_contains(&scene, 80, 24, "profile reset", true);
 	scene_keys(&scene, 80, 24, "A");
 	screen_contains(&scene, 80, 24, "since start", true);
@@ -150,13 +154,13 @@ static void test_time_limit(void)
 	scene_open_filled(&scene);
 	scene.ui->settings.time_s = 10.4;
 	wait_ns = ui_tick(scene.ui, 100 * SECOND, 0, &changed);
-	check(wait_ns <= SECOND, "at first it waits for a second at most: %.3f s",
+	check(wait_ns <= SECOND, "with a time limit a tick waits for a second at most: %.3f s",
 	      (double)wait_ns / 1e9);
 	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND / 4, 0, &changed);
 	check(wait_ns <= SECOND * 3 / 20 + 1 && !scene.ui->quitting,
-	      "near the limit it waits no longer than that: %.3f s", (double)wait_ns / 1e9);
+	      "a tick waits no longer than the time limit: %.3f s", (double)wait_ns / 1e9);
 	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND * 2 / 5 + 1, 0, &changed);
-	check(scene.ui->quitting && !wait_ns, "at the limit it ends");
+	check(scene.ui->quitting && !wait_ns, "the run ends at the time limit");
 	scene_close(&scene);
 }
 
@@ -167,7 +171,8 @@ static void test_mouse(void)
 
 	scene_open_filled(&scene);
 	scene_click(&scene, 80, 24, 8, 30);
-	check(scene_cursor_line(&scene, line, sizeof(line)) == 8, "a click selects: %s", line);
+	check(scene_cursor_line(&scene, line, sizeof(line)) == 8, "a click selects its row: %s",
+	      line);
 	scene_click(&scene, 80, 24, 23, 3);
 	screen_contains(&scene, 80, 24, "Keys in the function table", true);
 	scene_keys(&scene, 80, 24, "q");

@@ -136,7 +136,7 @@ static void test_keys_and_views(void)
 	screen_contains(&scene, 100, 24, "md5sum", true);
 	check(ui_view(scene.ui) == &tree_ops, "Esc returns to live and stays in the view");
 	scene_keys(&scene, 100, 24, "<Esc>");
-	check(ui_view(scene.ui) == &top_ops, "the next Esc goes back");
+	check(ui_view(scene.ui) == &top_ops, "the second Esc goes back to the functions");
 	scene_close(&scene);
 }
 
@@ -156,7 +156,8 @@ static void test_marks(void)
 	scene_keys(&scene, 100, 24, "}");
 	screen_contains(&scene, 100, 24, "the range ends here", true);
 	scene_keys(&scene, 100, 24, "<Esc>");
-	check(!scene.ui->guest->range.begin && !scene.ui->guest->range.end, "Esc forgets marks");
+	check(!scene.ui->guest->range.begin && !scene.ui->guest->range.end,
+	      "Esc forgets the marks of the range");
 	scene_mark_gzip(&scene);
 	scene_keys(&scene, 100, 24, "Z");
 	screen_contains(&scene, 100, 24, "live", true);
@@ -191,7 +192,7 @@ static void test_mouse(void)
 	scene_click(&scene, 100, 24, row, 64);
 	screen_contains(&scene, 100, 24, "live", true); /* a third click begins another one */
 	scene_click(&scene, 100, 24, row, 20);
-	check(!scene.ui->guest->range.end, "there is no moment so long ago");
+	check(!scene.ui->guest->range.end, "a click before the first moment marks nothing");
 	scene_close(&scene);
 }
 
@@ -261,17 +262,18 @@ static void test_pprof(void)
 	snprintf(keys_, sizeof(keys_), "<C-u>%s<Enter>", path);
 	scene_keys(&scene, 100, 24, keys_);
 	file = fopen(path, "r");
-	if (!check(file, "a file"))
+	if (!check(file, "the range's file is written"))
 		return;
 	profile.bytes = pprof_read(file, &profile.n);
-	if (check(profile.bytes, "a pprof file")) {
+	if (check(profile.bytes, "the range's file is a pprof file")) {
 		/* 11:07:12.5 */
 		check_u64(number_of(profile, PPROF_PROFILE_TIME_NANOS, 0), 1795000032500000000,
-			  "when the range began");
+			  "beginning of the range in its file");
 		check_u64(number_of(profile, PPROF_PROFILE_DURATION_NANOS, 0), SECOND,
-			  "how long it was");
-		check(has_string(profile, "guest: web01, PVH"), "the guest's name and type");
-		check(has_string(profile, "md5_process_block"), "a function");
+			  "length of the range in its file");
+		check(has_string(profile, "guest: web01, PVH"),
+		      "the range's file has the guest's name and type");
+		check(has_string(profile, "md5_process_block"), "the range's file has a function");
 	}
 	free((void *)profile.bytes);
 	fclose(file);

@@ -185,7 +185,7 @@ static void test_freeze(void)
 	      "after thawing, a snapshot is requested at once");
 	snapshot_publish(scene.pipeline.slot, fixture_snapshot(&scene.fixture, 2));
 	ui_tick(scene.ui, 112 * SECOND + 10000000, 1700000012, &changed);
-	check(changed, "and shown when it comes");
+	check(changed, "the snapshot after thawing is shown when it comes");
 	screen_contains(&scene, 80, 24, "frozen,", false);
 	screen_contains(&scene, 80, 24, "50,000 samples", true);
 	scene_close(&scene);
@@ -366,9 +366,9 @@ static void test_callers(void)
 	screen_contains(&scene, 80, 24, "web01 › tcp_sendmsg_locked ", true);
 	scene_keys(&scene, 80, 24, "<Esc>");
 	screen_contains(&scene, 80, 24, "Children▾", true);
-	check(!scene.ui->quitting, "Esc never quits");
+	check(!scene.ui->quitting, "Esc in callers and callees does not quit");
 	scene_keys(&scene, 80, 24, "<Esc><Esc>");
-	check(!scene.ui->quitting, "nor does Esc in the first view");
+	check(!scene.ui->quitting, "Esc in the first view does not quit");
 	scene_close(&scene);
 }
 

@@ -51,7 +51,7 @@ static void test_write(struct scene *scene)
 	text = file_read(path);
 	check(strstr(text, " deflate_slow+0x0 (libz.so.1.2.13)\n  deflate.c:1234\n"),
 	      "perf's text has a line: %.300s", text);
-	check(!strstr(text, " main+0x0 (app)\n  "), "and none where none is known");
+	check(!strstr(text, " main+0x0 (app)\n  "), "perf's text has no line where none is known");
 	free(text);
 	unlink(path);
 }
@@ -87,10 +87,11 @@ int main(void)
 	test_write(&scene);
 	must(line_expander_create(&settings, &scene.ui->guest->expander));
 	scene_keys(&scene, 100, 30, "X");
-	check(!line_expander_has_inlined(scene.ui->guest->expander), "X: no inlined functions");
+	check(!line_expander_has_inlined(scene.ui->guest->expander), "X hides inlined functions");
 	screen_contains(&scene, 100, 30, "inlined functions are no frames from the next", true);
 	scene_keys(&scene, 100, 30, "X");
-	check(line_expander_has_inlined(scene.ui->guest->expander), "X again: they are frames");
+	check(line_expander_has_inlined(scene.ui->guest->expander),
+	      "a second X makes inlined functions frames");
 
 	scene_keys(&scene, 100, 30, "<Esc><Esc>m"); /* that table of lines knows no frame */
 	check_u64(snapshot_annotated(scene.pipeline.slot), FRAME_NONE,

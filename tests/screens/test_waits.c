@@ -211,7 +211,7 @@ static void test_table(void)
 
 	open_scene(&waits);
 	keys(&waits, "W");
-	check(waits.starts == 1, "W turns the looks on");
+	check(waits.starts == 1, "W turns the looks at waits on");
 	contains(&waits, "No look at the guest's tasks yet. A recording has them only with --waits.", true);
 	ui_show(waits.scene.ui, picture(&waits, false));
 	screen_check(&waits.scene, "waits-80x24", 80, 24);
@@ -248,7 +248,7 @@ static void test_ways(void)
 	contains(&waits, "deflate_slow", true);
 	contains(&waits, "Waits in", false);
 	keys(&waits, "W");
-	check(waits.starts == 1, "the second W only shows them");
+	check(waits.starts == 1, "the second W only shows the waits");
 	contains(&waits, "rq_qos_wait", true);
 	keys(&waits, "q");
 	contains(&waits, "Waits in", false);
@@ -310,16 +310,20 @@ static void test_write(void)
 	keys(&waits, "W");
 	ui_show(waits.scene.ui, picture(&waits, false));
 	write_to(&waits, "w<C-u>", path, &text);
-	check(!strstr(text, "web01: CPU") && strstr(text, "rq_qos_wait"), "the waits alone");
+	check(!strstr(text, "web01: CPU") && strstr(text, "rq_qos_wait"),
+	      "the file has the waits alone");
 	free(text);
 	write_to(&waits, "Ww<C-u>", path, &text);
-	check(strstr(text, "web01: CPU") && strstr(text, "web01: waits"), "both");
+	check(strstr(text, "web01: CPU") && strstr(text, "web01: waits"),
+	      "the file has samples and waits");
 	contains(&waits, "without the waits", false);
-	check(strstr(text, "deflate_slow") && strstr(text, "rq_qos_wait"), "with their functions");
+	check(strstr(text, "deflate_slow") && strstr(text, "rq_qos_wait"),
+	      "the file has the functions of samples and waits");
 	free(text);
 	write_to(&waits, "\\httpd<Enter>w<C-u>", path, &text);
 	check(strstr(text, "web01: waits") && strstr(text, "pipe_read") &&
-	      !strstr(text, "rq_qos_wait"), "filtered alike");
+		      !strstr(text, "rq_qos_wait"),
+	      "the file's waits are filtered like its samples");
 	free(text);
 	write_to(&waits, "<Esc>Zw<C-u>", path, &text);
 	check(!strstr(text, "web01: waits"), "a frozen picture without waits, which go on");
@@ -334,7 +338,7 @@ static void test_locks(void)
 
 	open_scene(&waits);
 	keys(&waits, "L");
-	check(waits.starts == 1, "L turns the looks on, too");
+	check(waits.starts == 1, "L turns the looks at waits on, too");
 	contains(&waits, "No look at the guest's tasks yet. A recording has them only with --waits.", true);
 	ui_show(waits.scene.ui, picture(&waits, false));
 	screen_check(&waits.scene, "locks-80x24", 80, 24);
@@ -413,7 +417,7 @@ static void test_equal_pids(void)
 	scene_draw(&waits.scene, 80, 200, &text, NULL);
 	for (const char *at = text; (at = strstr(at, " [k] wbt_wait")); at++)
 		n++;
-	check_u64(n, SNAPSHOT_LOCK_FRAMES, "frames of one stack");
+	check_u64(n, SNAPSHOT_LOCK_FRAMES, "frames that are shown of one stack of a lock");
 	free(text);
 	close_scene(&waits);
 }

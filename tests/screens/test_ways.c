@@ -179,7 +179,7 @@ static void test_second_click(void)
 
 	scene_open_filled(&scene);
 	scene_click(&scene, 80, 24, 5, 30);
-	check(ui_view(scene.ui) == &top_ops, "the first click selects");
+	check(ui_view(scene.ui) == &top_ops, "the first click selects a row");
 	scene_click(&scene, 80, 24, 6, 30);
 	check(ui_view(scene.ui) == &top_ops, "a click on another row selects, too");
 	scene_keys(&scene, 80, 24, "/^write$<Enter><Home>/^main$<Enter>");
@@ -198,7 +198,7 @@ static void test_second_click(void)
 	scene_click(&scene, 80, 24, 7, 40);
 	check(ui_view(scene.ui) == &baseline_ops, "in the baseline the first click selects");
 	scene_click(&scene, 80, 24, 7, 40);
-	check(ui_view(scene.ui) == &callers_ops, "and the second one opens");
+	check(ui_view(scene.ui) == &callers_ops, "in the baseline the second click opens the row");
 	scene_keys(&scene, 80, 24, "p");
 	scene_click(&scene, 80, 24, 6, 40); /* the second of the modules */
 	scene_click(&scene, 80, 24, 6, 10);

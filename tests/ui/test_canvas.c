@@ -48,7 +48,7 @@ static void test_clipping(void)
 	struct canvas *canvas = canvas_create(2, 5, false);
 
 	canvas_put(canvas, 0, -2, 10, STYLE_NORMAL, "abcdefghij");
-	check_string(row_text(canvas, 0), "cdefg", "cut at both sides");
+	check_string(row_text(canvas, 0), "cdefg", "a text is cut at both sides");
 	canvas_put(canvas, -1, 0, 5, STYLE_NORMAL, "x");
 	canvas_put(canvas, 2, 0, 5, STYLE_NORMAL, "x");
 	canvas_put(canvas, 1, 5, 5, STYLE_NORMAL, "x");
@@ -84,27 +84,27 @@ static void test_width(void)
 
 static void test_hostile(void)
 {
-	check_string(put(20, "a\033[2Jb"), "a?[2Jb", "escape");
-	check_string(put(20, "a\tb\rc\nd\x7f"), "a?b?c?d?", "control characters");
+	check_string(put(20, "a\033[2Jb"), "a?[2Jb", "an escape character is replaced");
+	check_string(put(20, "a\tb\rc\nd\x7f"), "a?b?c?d?", "control characters are replaced");
 	check_string(put(20, "a\xc2\x9b"
 			     "31m"),
-		     "a?31m", "C1 in UTF-8");
+		     "a?31m", "a C1 character in UTF-8 is replaced");
 	check_string(put(20, "a\x9b"
 			     "31m"),
-		     "a?31m", "C1 as a byte");
+		     "a?31m", "a C1 character as a byte is replaced");
 	check_string(put(20, "a\xe2\x80\xae"
 			     "b"),
-		     "a?b", "bidi override");
+		     "a?b", "a bidi override is replaced");
 	check_string(put(20, "a\xe2\x80\x8b"
 			     "b\xef\xbb\xbf"
 			     "c"),
-		     "a?b?c", "zero width");
+		     "a?b?c", "characters of no width are replaced");
 	check_string(put(20, "a\xc0\x80"
 			     "b\xed\xa0\x80"
 			     "c\xf5\x80\x80\x80"),
-		     "a??b???c????", "no UTF-8");
-	check_string(put(20, "a\xe5\x90"), "a??", "cut in the middle of a character");
-	check_string(put(20, "\xf4\x90\x80\x80"), "????", "beyond Unicode");
+		     "a??b???c????", "bytes that are no UTF-8 are replaced");
+	check_string(put(20, "a\xe5\x90"), "a??", "a character that is cut is replaced");
+	check_string(put(20, "\xf4\x90\x80\x80"), "????", "a character beyond Unicode is replaced");
 }
 
 static void test_names(void)

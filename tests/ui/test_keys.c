@@ -37,7 +37,7 @@ static void test_view_keys(const struct view_ops *view)
 			if (keys_share_code(list[i], list[j], &code))
 				check(false, "%s: key %u makes two requests", view->name, code);
 	}
-	check(n > 0, "%s: %zu keys", view->name, n);
+	check(n > 0, "%s: the view has %zu keys", view->name, n);
 }
 
 static void test_table(void)
@@ -72,7 +72,8 @@ static void test_help_fits(void)
 
 		for (size_t j = 0; j < n && n > 19; j++)
 			if (strlen(list[j]->help) > 26 || strlen(list[j]->names) > 12)
-				check(false, "too long: %s, %s", list[j]->names, list[j]->help);
+				check(false, "a line of help is too long: %s, %s", list[j]->names,
+				      list[j]->help);
 		check(n <= 38, "%s: %zu lines of help", all_views[i]->name, n);
 	}
 }
@@ -149,12 +150,12 @@ static void test_list(void)
 	list_show(&list, 10);
 	list_request(&list, REQUEST_PAGE_DOWN);
 	list_show(&list, 10);
-	check(list.selected == 9 && list.top == 9, "a page down: %zu, top %zu", list.selected,
-	      list.top);
+	check(list.selected == 9 && list.top == 9, "the cursor after a page down: %zu, top %zu",
+	      list.selected, list.top);
 	list_request(&list, REQUEST_END);
 	list_show(&list, 10);
-	check(list.selected == 99 && list.top == 90, "the end: %zu, top %zu", list.selected,
-	      list.top);
+	check(list.selected == 99 && list.top == 90, "the cursor at the end: %zu, top %zu",
+	      list.selected, list.top);
 	list_update(&list, 5, NULL, NULL);
 	list_show(&list, 10);
 	check(list.selected == 4 && list.top == 0,
@@ -187,7 +188,8 @@ static void test_prompt(void)
 	check(prompt_handle(&prompt, 27 + 1) == PROMPT_GOES_ON, "control characters do not get in");
 	for (int i = 0; i < 2 * PROMPT_MAX_BYTES; i++)
 		prompt_handle(&prompt, 0x1f600);
-	check(prompt.length < PROMPT_MAX_BYTES, "the text is bounded: %zu bytes", prompt.length);
+	check(prompt.length < PROMPT_MAX_BYTES, "a prompt's text is bounded: %zu bytes",
+	      prompt.length);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static void check_refused(const char *text, const char *why)
 	put(text);
 	error = load(&rc);
 	check(error && strstr(error_message(error), why), "\"%s\" is refused: %s", text,
-	      error ? error_message(error) : "it was read");
+	      error ? error_message(error) : "it was accepted");
 	check(!rc.sort && !rc.n_columns && rc.half_life_s < 0,
 	      "no setting of a refused file is used");
 	ui_rc_close(&rc);
@@ -63,7 +63,7 @@ static void test_read(void)
 	put("# mine\n\n columns = self, children symbol self\nsort=sym\n refresh = 2.5 \n"
 	    "half-life = 0\ncolors = 256\n");
 	error = load(&rc);
-	check(!error, "read: %s", error ? error_message(error) : "yes");
+	check(!error, "settings are read: %s", error ? error_message(error) : "yes");
 	check(rc.n_columns == 3 && rc.columns[0] == COLUMN_SELF &&
 		      rc.columns[1] == COLUMN_CHILDREN && rc.columns[2] == COLUMN_SYMBOL,
 	      "columns are read in order, each once");
@@ -77,13 +77,14 @@ static void test_read(void)
 	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE &&
 		      rc.jumps && rc.no_source,
 	      "how instructions are shown is read");
-	check(!ui_rc_save(&rc, path_saved, sizeof(path_saved)), "and saved");
+	check(!ui_rc_save(&rc, path_saved, sizeof(path_saved)),
+	      "settings of instructions are saved");
 	ui_rc_close(&rc);
 	rc = (struct ui_rc){ 0 };
 	error = load(&rc);
 	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE &&
 		      rc.jumps && rc.no_source,
-	      "and read again");
+	      "saved settings of instructions are read again");
 	ui_rc_close(&rc);
 }
 
@@ -180,12 +181,13 @@ static void test_links(int (*make)(const char *, const char *), const char *what
 	if (make(other, path))
 		abort();
 	error = load(&rc);
-	check(!error && rc.sort == &columns[COLUMN_SELF], "%s: read", what);
+	check(!error && rc.sort == &columns[COLUMN_SELF], "%s: the settings are read", what);
 	error_destroy(error);
 	save = saved;
 	save.fd = rc.fd;
 	error = ui_rc_save(&save, where, sizeof(where));
-	check(error && strstr(error_message(error), "nothing saved"), "%s: not written: %s", what,
+	check(error && strstr(error_message(error), "nothing saved"),
+	      "%s: the settings are not written: %s", what,
 	      error ? error_message(error) : "it was");
 	error_destroy(error);
 	ui_rc_close(&rc);
@@ -240,10 +242,10 @@ static void test_save(void)
 	error_destroy(load(&back));
 	rc.fd = back.fd;
 	error = ui_rc_save(&rc, where, sizeof(where));
-	check(!error, "saved: %s", error ? error_message(error) : where);
-	check_string(where, path, "the path is returned");
+	check(!error, "settings are saved: %s", error ? error_message(error) : where);
+	check_string(where, path, "path of the saved settings");
 	check(!stat(path, &status) && (status.st_mode & 07777) == 0600,
-	      "the file is for the user alone");
+	      "the file of saved settings is for the user alone");
 	error = load(&back);
 	check(!error && back.n_columns == 2 && back.columns[0] == COLUMN_HISTORY &&
 		      back.sort == rc.sort && back.interval_s == 0.5 && back.half_life_s == 30 &&

@@ -51,7 +51,8 @@ static void test_one_long_stop(void)
 	begin(10);
 	for (unsigned i = 0; i < 60; i++)
 		pass(SECOND, 100, 60, 0);
-	check(fabs(recent.rate_hz - 100) < 0.01 && !recent.lowered, "%g Hz", recent.rate_hz);
+	check(fabs(recent.rate_hz - 100) < 0.01 && !recent.lowered,
+	      "the rate of full samples: %g Hz", recent.rate_hz);
 	for (unsigned i = 0; i < 5; i++) {
 		pass(SECOND, 0, 0, 100);
 		lowest = fmin(lowest, recent.rate_hz);
@@ -59,15 +60,17 @@ static void test_one_long_stop(void)
 		check(!recent_is_throttled(&recent), "%u s without samples do not last", i + 1);
 	}
 	/* Half a half-life: what was before counts 0.71 of what it did. */
-	check(fabs(lowest - 100 * exp2(-0.5)) < 1, "5 s without samples: %g Hz", lowest);
-	check(fabs(share - 0.6) < 0.001, "the vCPU's share stays: %g", share);
+	check(fabs(lowest - 100 * exp2(-0.5)) < 1, "the rate after 5 s without samples: %g Hz",
+	      lowest);
+	check(fabs(share - 0.6) < 0.001, "the vCPU's share stays without samples: %g", share);
 	check(recent.lowered, "the rate is lower, because of the budget");
 	for (unsigned i = 0; i < 60; i++) {
 		pass(SECOND, 100, 60, 0);
 		if (recent_is_throttled(&recent))
-			check(false, "throttled %u s after that", i);
+			check(false, "throttled %u s after samples came again", i);
 	}
-	check(recent.rate_hz > 99 && !recent.lowered, "a minute later: %g Hz", recent.rate_hz);
+	check(recent.rate_hz > 99 && !recent.lowered,
+	      "the rate a minute after samples came again: %g Hz", recent.rate_hz);
 }
 
 static void test_half_life(void)
@@ -93,17 +96,19 @@ static void test_throttled(void)
 		pass(SECOND, 10, 10, 90);
 		said = recent_is_throttled(&recent) ? i : 0;
 	}
-	check(said >= 8 && said <= 12, "told after %u s", said);
-	check(fabs(recent.rate_hz - 10) < 0.01 && recent.lowered, "%g Hz", recent.rate_hz);
+	check(said >= 8 && said <= 12, "throttling is told after %u s", said);
+	check(fabs(recent.rate_hz - 10) < 0.01 && recent.lowered, "the rate while throttled: %g Hz",
+	      recent.rate_hz);
 	pass(SECOND, 100, 10, 0);
-	check(recent_is_throttled(&recent), "one good second is not the end");
+	check(recent_is_throttled(&recent), "throttling does not end after one good second");
 	for (unsigned i = 0; i < 3; i++)
 		pass(SECOND, 100, 10, 0);
-	check(!recent_is_throttled(&recent), "four are");
+	check(!recent_is_throttled(&recent), "throttling ends after four good seconds");
 	begin(10);
 	for (unsigned i = 0; i < 60; i++)
 		pass(SECOND, 97, 10, 3);
-	check(!recent.lowered && !recent_is_throttled(&recent), "3 %% of the ticks do not matter");
+	check(!recent.lowered && !recent_is_throttled(&recent),
+	      "ticks of which 3 %% are lost are no throttling");
 }
 
 /* Time in which nothing was to be sampled does not lower the rate. */
@@ -112,19 +117,20 @@ static void test_not_sampled(void)
 	begin(10);
 	snapshot->run->sampler.waited = 60;
 	pass(SECOND, 40, 40, 0);
-	check(recent.rate_hz == 0, "on hold: not known");
+	check(recent.rate_hz == 0, "the rate is not known on hold");
 	pass(SECOND, 100, 40, 0);
-	check(fabs(recent.rate_hz - 100) < 0.01, "after the hold: %g Hz", recent.rate_hz);
+	check(fabs(recent.rate_hz - 100) < 0.01, "the rate after the hold: %g Hz", recent.rate_hz);
 	snapshot->run->sampler.state = SAMPLER_GUEST_PAUSED;
 	pass(SECOND / 2, 50, 40, 0);
 	for (unsigned i = 0; i < 20; i++)
 		pass(SECOND, 0, 0, 0);
-	check(fabs(recent.rate_hz - 100) < 0.01, "paused by an administrator: %g Hz",
+	check(fabs(recent.rate_hz - 100) < 0.01, "the rate while paused by an administrator: %g Hz",
 	      recent.rate_hz);
 	snapshot->run->sampler.state = SAMPLER_RUNNING;
 	pass(SECOND, 30, 0, 0);
 	pass(SECOND, 100, 0, 0);
-	check(fabs(recent.rate_hz - 100) < 0.01, "and after that: %g Hz", recent.rate_hz);
+	check(fabs(recent.rate_hz - 100) < 0.01, "the rate after the administrator's pause: %g Hz",
+	      recent.rate_hz);
 }
 
 /* NS later, of which the vCPU ran for RAN_NS. A tick has found it running, another one sleeping. */
@@ -148,7 +154,7 @@ static void test_reset(void)
 		pass(SECOND, 100, 100, 0);
 	reset();
 	pass(SECOND, 10, 0, 0);
-	check(kernel() == 0, "after a reset only what is new counts: %g", kernel());
+	check(kernel() == 0, "after a reset only new samples count: %g", kernel());
 
 	/* Two resets, and as many ticks after each. */
 	begin(10);
@@ -161,7 +167,7 @@ static void test_reset(void)
 	      kernel());
 	reset();
 	run(2 * SECOND, SECOND / 5);
-	check(fabs(kernel() - 0.1) < 0.001, "after a third one, with more time: %g", kernel());
+	check(fabs(kernel() - 0.1) < 0.001, "after a third reset, with more time: %g", kernel());
 }
 
 /* A picture of the history: the window begins with the picture before it. */
@@ -171,10 +177,11 @@ static void test_begin(void)
 	pass(100 * SECOND, 100, 100, 9900);
 	recent_init(&recent, 10);
 	recent_begin(&recent, snapshot);
-	check(recent.rate_hz == 0 && !recent.lowered && kernel() == 0, "empty at first");
+	check(recent.rate_hz == 0 && !recent.lowered && kernel() == 0,
+	      "a window that begins is empty");
 	pass(SECOND, 50, 25, 0);
-	check(fabs(recent.rate_hz - 50) < 0.01 && fabs(kernel() - 0.5) < 0.001, "%g Hz, %g",
-	      recent.rate_hz, kernel());
+	check(fabs(recent.rate_hz - 50) < 0.01 && fabs(kernel() - 0.5) < 0.001,
+	      "rate and share of the window's first second: %g Hz, %g", recent.rate_hz, kernel());
 }
 
 int main(void)

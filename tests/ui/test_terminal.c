@@ -430,7 +430,7 @@ static void test_late_size(void)
 	vt_row(&vt, 0, row, sizeof(row));
 	check(strstr(row, "web01") == row + 1, "late size: the first row: %s", row);
 	screen_type("q");
-	check(screen_wait_end(END_MS) == 0, "late size: ended");
+	check(screen_wait_end(END_MS) == 0, "late size: xtop ended");
 	screen_check_sane("late size");
 	screen_close();
 }
@@ -446,17 +446,17 @@ static void test_terminal_types(void)
 		screen_start(types[i], 0.2, 0);
 		check(screen_wait("Quit", 0, END_MS), "TERM=%s: the screen came", types[i]);
 		screen_type("jj\r\033qq");
-		check(screen_wait_end(END_MS) == 0, "TERM=%s: ended", types[i]);
+		check(screen_wait_end(END_MS) == 0, "TERM=%s: xtop ended", types[i]);
 		check(!tcgetattr(screen.slave, &after) && modes_equal(&screen.before, &after),
-		      "TERM=%s: modes", types[i]);
+		      "TERM=%s: modes are as before", types[i]);
 		screen_close();
 	}
 	screen_start("dumb", 0.2, 0);
-	check(screen_wait("cannot move its cursor", 0, END_MS), "TERM=dumb: an error");
+	check(screen_wait("cannot move its cursor", 0, END_MS), "TERM=dumb: an error is shown");
 	check(WEXITSTATUS(screen_wait_end(END_MS)) == 1, "TERM=dumb: status 1");
 	screen_close();
 	screen_start(NULL, 0.2, 0);
-	check(screen_wait("is not known", 0, END_MS), "no TERM: an error");
+	check(screen_wait("is not known", 0, END_MS), "no TERM: an error is shown");
 	check(WEXITSTATUS(screen_wait_end(END_MS)) == 1, "no TERM: status 1");
 	screen_close();
 }
@@ -471,8 +471,10 @@ static void test_colors(const char *type, const char *no_color, const char *want
 	screen_type("f");
 	screen_wait("samples", screen.n_seen, END_MS);
 	screen_wait(NULL, 0, 500);
-	check(!wanted || strstr(screen.seen, wanted), "%s, NO_COLOR '%s': colours", type, no_color);
-	check(!strstr(screen.seen, unwanted), "%s, NO_COLOR '%s': no others", type, no_color);
+	check(!wanted || strstr(screen.seen, wanted),
+	      "%s, NO_COLOR '%s': the wanted colours are used", type, no_color);
+	check(!strstr(screen.seen, unwanted), "%s, NO_COLOR '%s': no other colours are used", type,
+	      no_color);
 	screen_type("\003");
 	screen_wait_end(END_MS);
 	screen_close();
