@@ -84,6 +84,12 @@ ELF_CONTENTS = tests/elf/elf_contents.c tests/elf/elf_contents.h
 tests_elf_test_elf_host_SOURCES = tests/elf/test_elf_host.c $(ELF_CONTENTS)
 tests_elf_test_elf_host_refused_SOURCES = tests/elf/test_elf_host_refused.c $(ELF_CONTENTS)
 
+# The tests of the guard share a made-up Xen and a sampler that ends in many ways.
+GUARD_FIXTURE = tests/supervise/guard_fixture.c tests/supervise/guard_fixture.h
+tests_supervise_test_guard_SOURCES = tests/supervise/test_guard.c $(GUARD_FIXTURE)
+tests_supervise_test_guard_killed_SOURCES = tests/supervise/test_guard_killed.c $(GUARD_FIXTURE)
+tests_supervise_test_guard_restarts_SOURCES = tests/supervise/test_guard_restarts.c $(GUARD_FIXTURE)
+
 # test_seh_runs runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
@@ -106,6 +112,8 @@ check_PROGRAMS += \
 	tests/supervise/test_broker_output \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \
+	tests/supervise/test_guard_killed \
+	tests/supervise/test_guard_restarts \
 	tests/supervise/test_pause_record \
 	tests/pipeline/test_pipeline
 endif

@@ -33,8 +33,7 @@ static void test_domains(void)
 	      "no memory before the domain was found");
 	check(says(guest_find("u-web01", &info), "was not asked for"),
 	      "a UUID that is not known yet is not looked for");
-	check(!guest_find("web01", &info) && info.domid == 5, "web01 is found as domain 5: %u",
-	      info.domid);
+	check(!guest_find("web01", &info) && info.domid == 5, "web01 is found as domain 5");
 	check(says(guest_find("secret", &other), "was not asked for"),
 	      "a domain that was not asked for is not found");
 	check(says(guest_open_memory(9, &memory), "was not asked for"),
@@ -139,7 +138,8 @@ static void test_main_and_broker(void)
 	test_long_name();
 	test_sampling();
 	broker_stop();
-	check_u64(seen->ended, 66, "guards that still live end when main ends: ended");
+	check_u64(seen->ended, 66,
+		  "guards that still lived end when main ends, and all have ended");
 	check(!guest_find("secret", &info) && info.domid == 9, "without a broker, main asks Xen");
 }
 
@@ -206,7 +206,10 @@ static void test_registers(void)
 
 /* --- a broker or a xenstore that does not answer ---------------------------------------------- */
 
-/* xenstore does not answer: the broker does, and says why. The next answer belongs to its question. */
+/*
+ * xenstore does not answer: the broker does, and says why. The next answer belongs to its
+ * question.
+ */
 static void test_slow(void)
 {
 	struct guest_info info = { .domid = 77 };

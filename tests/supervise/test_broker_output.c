@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that the broker removes and opens for main, which has no right to. Main and its broker are real
- * processes.
+ * * Files that the broker removes and opens for main, which has no right to. Main and its broker
+ * are real processes.
  */
 #include "config.h"
 
