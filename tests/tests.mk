@@ -90,6 +90,12 @@ tests_supervise_test_guard_SOURCES = tests/supervise/test_guard.c $(GUARD_FIXTUR
 tests_supervise_test_guard_killed_SOURCES = tests/supervise/test_guard_killed.c $(GUARD_FIXTURE)
 tests_supervise_test_guard_restarts_SOURCES = tests/supervise/test_guard_restarts.c $(GUARD_FIXTURE)
 
+# The tests of the sandbox share a child that tries one thing in it.
+SANDBOX_FIXTURE = tests/supervise/sandbox_fixture.c tests/supervise/sandbox_fixture.h
+tests_supervise_test_sandbox_SOURCES = tests/supervise/test_sandbox.c $(SANDBOX_FIXTURE)
+tests_supervise_test_sandbox_allowed_SOURCES = tests/supervise/test_sandbox_allowed.c $(SANDBOX_FIXTURE)
+tests_supervise_test_sandbox_status_SOURCES = tests/supervise/test_sandbox_status.c $(SANDBOX_FIXTURE)
+
 # test_seh_runs runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c
 EXTRA_DIST += tests/windows/made.c tests/windows/made.dll
@@ -170,6 +176,9 @@ check_PROGRAMS += \
 	tests/push/test_queue \
 	tests/supervise/test_sender \
 	tests/supervise/test_sandbox \
+	tests/supervise/test_sandbox_allowed \
+	tests/supervise/test_sandbox_status \
+	tests/supervise/test_caller \
 	tests/supervise/test_line_server \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_class \

@@ -110,7 +110,7 @@ static void stop_guest(struct guest *guest)
 }
 
 /*
- * * The tracer: it attaches to the sampler, and never waits for it. It belongs to another process
+ * The tracer: it attaches to the sampler, and never waits for it. It belongs to another process
  * group and lives until the test kills it. A debugger is no child of the sampler: it has none of
  * the sampler's descriptors.
  */

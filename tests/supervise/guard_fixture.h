@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * * What the tests of the guard share: keeper, guard and sampler as real processes, on a made-up
+ * What the tests of the guard share: keeper, guard and sampler as real processes, on a made-up
  * Xen in shared memory that replaces domctl.c. A scene is one keeper, from begin() to end(). Each
  * scene says in which manner its sampler ends or hangs.
  */
@@ -77,7 +77,7 @@ uint64_t count_stops(void);
 /* Checks the pause count of the guest. */
 void check_pauses(int pauses, const char *what);
 /*
- * * Checks that nobody released the guest in the place of a process that was not disarmed: that
+ * Checks that nobody released the guest in the place of a process that was not disarmed: that
  * process was killed and is not dead, so it might release the guest once more, later.
  */
 void check_disarmed(const char *what);

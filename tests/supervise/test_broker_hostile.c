@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * * The broker alone, with a main that an attacker controls: it sends wrong questions, wrong
+ * The broker alone, with a main that an attacker controls: it sends wrong questions, wrong
  * memory and wrong packets, and does not read the answers.
  */
 #include "config.h"

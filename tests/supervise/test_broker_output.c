@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * * Files that the broker removes and opens for main, which has no right to. Main and its broker
+ * Files that the broker removes and opens for main, which has no right to. Main and its broker
  * are real processes.
  */
 #include "config.h"

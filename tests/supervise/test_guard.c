@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * * The guard, when the sampler ends or hangs in many ways, while the guest is stopped and while
+ * The guard, when the sampler ends or hangs in many ways, while the guest is stopped and while
  * it runs. Each time the guest's pause count must soon be what it was before, and the control
  * block must say what happened.
  */
@@ -54,7 +54,7 @@ static void test_quits(void)
 }
 
 /*
- * * The sampler ends or hangs during a stop, and only the guard acts. After a hang it starts
+ * The sampler ends or hangs during a stop, and only the guard acts. After a hang it starts
  * another one, RESTARTS_MAX times. How long these need until they stop the guest is not measured:
  * to take much memory takes a third of a second on a busy machine.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * * Guard, keeper or broker are killed, stopped or held by a debugger. Each time the guest's pause
+ * Guard, keeper or broker are killed, stopped or held by a debugger. Each time the guest's pause
  * count must soon be what it was before, and no process may be left.
  */
 #include "config.h"
