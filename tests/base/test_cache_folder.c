@@ -39,21 +39,21 @@ static void test_verdict(void)
 		      (status.st_mode & 0777) == 0700,
 	      "made with those above it, for their owner alone");
 	chmod(below("new/folders/xtop"), 0777);
-	check(!is_used(below("new/folders/xtop")), "not one that others can write to");
+	check(!is_used(below("new/folders/xtop")), "a folder that others can write to is refused");
 	chmod(below("new/folders/xtop"), 0700);
 	if (symlink("folders", below("new/link")) == 0)
-		check(!is_used(below("new/link")), "not a link");
+		check(!is_used(below("new/link")), "a link to a folder is refused");
 	if (geteuid() != 0) {
-		check(!is_used("/root/xtop-test"), "not below somebody else's folder");
+		check(!is_used("/root/xtop-test"), "a folder below somebody else's is refused");
 		return;
 	}
 	/* As when sudo keeps the HOME of its caller, who may have put anything there. */
 	if (mkdir(below("home"), 0755) || chown(below("home"), 1234, 1234) ||
 	    mkdir(below("home/xtop"), 0700))
 		exit(99);
-	check(!is_used(below("home/xtop")), "not below somebody else's folder");
+	check(!is_used(below("home/xtop")), "a folder below somebody else's is refused");
 	check(!is_used(below("home/.cache/xtop")) && access(below("home/.cache"), F_OK) != 0,
-	      "and nothing is made there");
+	      "nothing is made below somebody else's folder");
 }
 
 /* The file of UUID gets SIZE_BYTES, and is used at the time WHEN_S. */
@@ -81,7 +81,7 @@ static void test_files(int folder)
 	      "one file a domain, for its owner alone");
 	fill(folder, "a-1", 20, 100);
 	check(fstatat(folder, "kernel.a-1", &status, 0) == 0 && status.st_size == 20,
-	      "the same one the next time");
+	      "a key gives the same file the next time");
 	check(cache_folder_open_file(folder, "") < 0 &&
 		      cache_folder_open_file(folder, "../a") < 0 &&
 		      cache_folder_open_file(folder, "a/b") < 0,
@@ -90,17 +90,18 @@ static void test_files(int folder)
 	if (symlinkat("kernel.a-1", folder, "kernel.link") ||
 	    linkat(folder, "kernel.a-1", folder, "kernel.hard", 0))
 		exit(99);
-	check(cache_folder_open_file(folder, "link") < 0, "a symbolic link");
-	check(cache_folder_open_file(folder, "hard") < 0, "a file with another name");
+	check(cache_folder_open_file(folder, "link") < 0, "a symbolic link is not opened");
+	check(cache_folder_open_file(folder, "hard") < 0, "a file with another name is not opened");
 	unlinkat(folder, "kernel.link", 0);
 	unlinkat(folder, "kernel.hard", 0);
 	if (mkfifoat(folder, "kernel.fifo", 0600))
 		exit(99);
-	check(cache_folder_open_file(folder, "fifo") < 0, "a FIFO");
+	check(cache_folder_open_file(folder, "fifo") < 0, "a FIFO is not opened");
 	unlinkat(folder, "kernel.fifo", 0);
 	if (fchmodat(folder, "kernel.a-1", 0620, 0))
 		exit(99);
-	check(cache_folder_open_file(folder, "a-1") < 0, "a file that others can write to");
+	check(cache_folder_open_file(folder, "a-1") < 0,
+	      "a file that others can write to is not opened");
 	unlinkat(folder, "kernel.a-1", 0);
 }
 
@@ -120,7 +121,7 @@ static void test_limits(int folder)
 		snprintf(uuid, sizeof(uuid), "n%u", i);
 		fill(folder, uuid, 100, 1000 + i);
 	}
-	check(has(folder, "kernel.n0"), "as many files as may be");
+	check(has(folder, "kernel.n0"), "as many files as the limit stay");
 	fill(folder, "n0", 100, 2000);
 	check(has(folder, "kernel.n1"), "a file that is opened again removes no other file");
 	fill(folder, "more", 100, 2001);
@@ -146,7 +147,7 @@ static void test_limits(int folder)
 	fill(folder, "0", 1, 10);
 	fill(folder, "last", CACHE_FOLDER_FILE_BYTES, 5000);
 	fill(folder, "next", 1, 5001);
-	check(!has(folder, "kernel.0") && has(folder, "kernel.dir"), "old files go, too");
+	check(!has(folder, "kernel.0") && has(folder, "kernel.dir"), "old files are removed, too");
 }
 
 int main(void)

@@ -24,9 +24,10 @@ static void test_one(void)
 	struct clocks clocks = reading(100 * S, 7 * S); /* the guest booted later */
 	uint64_t told = 1;
 
-	check(clocks_tell(&clocks, CLOCK_GUEST, 101 * S, &told), "a clock that was read");
+	check(clocks_tell(&clocks, CLOCK_GUEST, 101 * S, &told), "a clock that was read is known");
 	check_u64(told, 8 * S, "a time a second after the reading");
-	check(clocks_tell(&clocks, CLOCK_GUEST, 99 * S, &told), "a time before the clock was read");
+	check(clocks_tell(&clocks, CLOCK_GUEST, 99 * S, &told),
+	      "a time before the clock was read is known");
 	check_u64(told, 6 * S, "a time a second before the reading");
 	check(clocks_tell(&clocks, CLOCK_DOM0, 42, &told) && told == 42, "dom0's clock is known");
 	check(!clocks_tell(&clocks, CLOCK_UTC, 42, &told) && told == 42,
@@ -42,18 +43,17 @@ static void test_two(void)
 	clocks_tell_between(&a, &b, CLOCK_GUEST, 101 * S, &told);
 	check_u64(told, 8 * S + MS, "a clock that is corrected runs evenly in between");
 	clocks_tell_between(&a, &b, CLOCK_GUEST, 99 * S, &told);
-	check_u64(told, 6 * S, "before both");
+	check_u64(told, 6 * S, "a time before both readings");
 	clocks_tell_between(&a, &b, CLOCK_GUEST, 103 * S, &told);
-	check_u64(told, 10 * S + 2 * MS, "after both");
+	check_u64(told, 10 * S + 2 * MS, "a time after both readings");
 	clocks_tell_between(&a, &set, CLOCK_GUEST, 101 * S, &told);
 	check_u64(told, 8 * S, "a clock was set in between: the earlier reading counts");
-	check(clocks_tell_between(&none, &b, CLOCK_GUEST, 101 * S, &told) &&
-		      told == 8 * S + 2 * MS,
-	      "the later one alone knows it");
+	check(clocks_tell_between(&none, &b, CLOCK_GUEST, 101 * S, &told) && told == 8 * S + 2 * MS,
+	      "a clock that only the later reading knows");
 	check(!clocks_tell_between(&none, &none, CLOCK_GUEST, 101 * S, &told),
-	      "no reading knows the clock");
+	      "a clock that no reading knows is not told");
 	check(clocks_tell_between(&a, &a, CLOCK_GUEST, 100 * S, &told) && told == 7 * S,
-	      "two at one moment");
+	      "two readings at one moment");
 }
 
 static void test_names(void)
@@ -64,7 +64,7 @@ static void test_names(void)
 	for (int i = 0; i < N_CLOCKS; i++)
 		check(clocks_find(clocks_name((enum clock_kind)i), &kind) && (int)kind == i, "%s",
 		      clocks_describe((enum clock_kind)i));
-	check(!clocks_find("realtime", &kind), "another name");
+	check(!clocks_find("realtime", &kind), "a clock of another name is refused");
 	check(!strcmp(clocks_format(CLOCK_GUEST, 1234567890123ULL, text), "1234.567890 s"),
 	      "seconds: %s", text);
 	check(!strcmp(clocks_format(CLOCK_UTC, 1795000000012345678ULL, text),

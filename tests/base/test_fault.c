@@ -42,15 +42,15 @@ static void test_armed(void)
 	fault_arm();
 	check_u64(fault_count(), 0, "armed, but nothing read: no fault");
 	check_u64(pages[0][4095], 0, "the last byte of a page that is gone");
-	check_u64(fault_count(), 1, "the fault is counted at once");
-	check_u64(pages[0][0], 0, "the first byte of this page");
-	check_u64(fault_count(), 1, "the same page counts once");
-	check_u64(pages[1][77], 0, "another page that is gone");
-	check_u64(pages[2][77], 0x11, "a page that is there");
-	check_u64(fault_disarm(), 2, "pages that went away");
+	check_u64(fault_count(), 1, "a fault is counted at once");
+	check_u64(pages[0][0], 0, "the first byte of a page that is gone");
+	check_u64(fault_count(), 1, "faults of the same page count once");
+	check_u64(pages[1][77], 0, "a byte of another page that is gone");
+	check_u64(pages[2][77], 0x11, "a byte of a page that exists");
+	check_u64(fault_disarm(), 2, "faults of pages that went away");
 	fault_arm();
-	check_u64(pages[0][1], 0, "the page stays zeros");
-	check_u64(fault_disarm(), 0, "the count begins again");
+	check_u64(pages[0][1], 0, "a page that faulted stays zeros");
+	check_u64(fault_disarm(), 0, "faults are counted anew");
 	unmap_pages();
 }
 
@@ -66,18 +66,19 @@ static void test_range(void)
 	unlink(path);
 	map_pages();
 	memory_guest_revoke(memory, 1);
-	check(ftruncate(fd, 3 * GUEST_PAGE_SIZE) == 0 && pwrite(fd, "x", 1, 0) == 1, "a file");
+	check(ftruncate(fd, 3 * GUEST_PAGE_SIZE) == 0 && pwrite(fd, "x", 1, 0) == 1,
+	      "a file is made");
 	range = mmap(NULL, 3 * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
-	check(ftruncate(fd, GUEST_PAGE_SIZE) == 0, "two of its three pages go away");
+	check(ftruncate(fd, GUEST_PAGE_SIZE) == 0, "two of the file's three pages go away");
 	fault_arm_range((void *)(uintptr_t)range, 3 * GUEST_PAGE_SIZE);
-	check_u64(range[0], 'x', "the first page");
-	check_u64(range[GUEST_PAGE_SIZE], 0, "the second, gone");
-	check_u64(range[0], 0, "the first is replaced, too");
-	check_u64(range[2 * GUEST_PAGE_SIZE + 5], 0, "the third");
-	check_u64(fault_count(), 1, "this was one fault");
-	check_u64(pages[1][5], 0, "a page elsewhere that is gone");
-	check_u64(pages[2][5], 0x11, "its neighbour is not replaced");
-	check_u64(fault_disarm(), 2, "faults");
+	check_u64(range[0], 'x', "the file's first page");
+	check_u64(range[GUEST_PAGE_SIZE], 0, "the file's second page, which is gone");
+	check_u64(range[0], 0, "the file's first page is replaced, too");
+	check_u64(range[2 * GUEST_PAGE_SIZE + 5], 0, "the file's third page, which is gone");
+	check_u64(fault_count(), 1, "faults of one file");
+	check_u64(pages[1][5], 0, "a page that is gone outside the file");
+	check_u64(pages[2][5], 0x11, "the neighbour of a page that is gone is not replaced");
+	check_u64(fault_disarm(), 2, "faults of two mappings");
 	munmap((void *)(uintptr_t)range, 3 * GUEST_PAGE_SIZE);
 	close(fd);
 	unmap_pages();

@@ -36,9 +36,11 @@ static void test_table(uint64_t distinct, const char *what)
 		strangers += hash_table_find(&table, hash_word(1, i % distinct), never, NULL) !=
 			     HASH_NONE;
 	check(table.n == n && found == n, "%s", what);
-	check(strangers == 0 && 2 * table.n <= table.n_slots, "no element is taken for another");
+	check(strangers == 0 && 2 * table.n <= table.n_slots,
+	      "no element of the table is taken for another");
 	hash_table_deinit(&table);
-	check(hash_table_find(&table, 1, is_wanted, &n) == HASH_NONE, "an empty table has nothing");
+	check(hash_table_find(&table, 1, is_wanted, &n) == HASH_NONE,
+	      "an empty table finds nothing");
 }
 
 static void test_functions(void)
@@ -91,7 +93,7 @@ static void test_vector(void)
 		right += array[i] == i;
 	check(right == N && grown < 20, "a vector keeps what it has while it grows");
 	check(!vector_reserve(array, capacity, too_many) && array[N - 1] == N - 1,
-	      "and when it cannot grow");
+	      "a vector that cannot grow keeps what it has");
 	free(array);
 }
 

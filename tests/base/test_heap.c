@@ -65,16 +65,17 @@ int main(void)
 	int wrong = 0;
 
 	heap_return_large();
-	check(pthread_create(&thread, NULL, leave_holes, NULL) == 0, "a thread");
+	check(pthread_create(&thread, NULL, leave_holes, NULL) == 0, "a thread is started");
 	pthread_join(thread, NULL);
 	before = resident_pages();
 	heap_return_holes();
 	given = before - resident_pages();
-	check(given > LEAST_PAGES || has_own_heap(), "%ld pages of %ld go back", given, before);
+	check(given > LEAST_PAGES || has_own_heap(), "%ld pages of %ld go back to the kernel",
+	      given, before);
 	for (int i = 0; i < N_PIECES; i++) {
 		wrong += small[i][0] != (char)i || small[i][SMALL_BYTES - 1] != (char)i;
 		free(small[i]);
 	}
-	check(!wrong, "what is in use is as it was");
+	check(!wrong, "memory in use keeps its content");
 	return tap_done();
 }

@@ -33,23 +33,25 @@ static void test_file(void)
 	check(!inputs_add(path) && !inputs_add(path) && !inputs_add("/nonexistent"), "added");
 	unlink(path);
 	fd = inputs_open(path);
-	check(fd >= 0 && first_byte(fd) == 'a', "read after the file was removed");
+	check(fd >= 0 && first_byte(fd) == 'a', "an added file is read after it was removed");
 	second = inputs_open(path);
 	check(second >= 0 && second != fd && first_byte(second) == 'a',
-	      "opened again: at the beginning");
+	      "a file that is opened again is read from its beginning");
 	close(fd);
-	check(first_byte(second) == 'b', "each call gives its own descriptor");
+	check(first_byte(second) == 'b', "each opening of a file gives its own descriptor");
 	close(second);
 	for (int i = 0; i < 2; i++) {
 		errno = 0;
-		check(inputs_open("/nonexistent") < 0 && errno == ENOENT, "the error is kept");
+		check(inputs_open("/nonexistent") < 0 && errno == ENOENT,
+		      "the error of an added file is kept");
 	}
 	fd = inputs_open("/dev/null");
 	check(fd >= 0, "a file that was not added is opened");
 	close(fd);
 	inputs_close();
 	errno = 0;
-	check(inputs_open(path) < 0 && errno == ENOENT, "after inputs_close() it is gone");
+	check(inputs_open(path) < 0 && errno == ENOENT,
+	      "after inputs_close() an added file is not found");
 }
 
 /* The bytes of the pipe can be read several times. The other end was closed before. */
@@ -68,7 +70,7 @@ static void test_pipe(bool added)
 		struct xtop_error *error = inputs_open_copy(name, 5, &fd, &is_pipe);
 
 		check(!error && is_pipe && pread(fd, text, 8, 0) == 5 && !memcmp(text, "names", 5),
-		      "all bytes, time %d", i + 1);
+		      "a pipe gives all bytes, time %d", i + 1);
 		error_destroy(error);
 		close(fd);
 	}
@@ -89,7 +91,7 @@ static void test_long_pipe(void)
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
 	error = inputs_open_copy(name, 4, &fd, &is_pipe);
 	check(error && fd == -1 && strstr(error_message(error), "from a pipe: give a file"),
-	      "more bytes than allowed");
+	      "a pipe with more bytes than allowed is refused");
 	error_destroy(error);
 	close(ends[0]);
 }
@@ -103,9 +105,10 @@ int main(void)
 	test_pipe(true);
 	test_pipe(false);
 	test_long_pipe();
-	check(!inputs_open_copy("/dev/null", 1, &fd, &is_pipe) && !is_pipe, "a file is not copied");
+	check(!inputs_open_copy("/dev/null", 1, &fd, &is_pipe) && !is_pipe,
+	      "a file that is no pipe is not copied");
 	close(fd);
-	check(!inputs_add("/dev/zero"), "added and never opened");
+	check(!inputs_add("/dev/zero"), "a file is added and never opened");
 	inputs_close();
 	return tap_done();
 }

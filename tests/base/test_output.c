@@ -89,18 +89,18 @@ static void test_new(void)
 	struct output_file *file = open_or_die(path, true);
 	struct stat status;
 
-	check(stat(path, &status) == 0 && status.st_size == 0, "the file is there, and empty");
-	check((status.st_mode & 07777) == 0600, "mode 0600");
+	check(stat(path, &status) == 0 && status.st_size == 0, "a new file is made, and empty");
+	check((status.st_mode & 07777) == 0600, "a new file has mode 0600");
 	write_text(file, "a;b 1\n");
-	check(!output_close(file), "closed");
-	check(strcmp(content(path), "a;b 1\n") == 0, "content");
+	check(!output_close(file), "the output file is closed");
+	check(strcmp(content(path), "a;b 1\n") == 0, "content of a new file");
 	unlink(path);
 	output_discard(open_or_die(path, true));
 	check(access(path, F_OK) != 0, "a new file is removed when the run fails");
 	file = open_or_die(path, true);
 	write_text(file, "half a li");
 	output_discard(file);
-	check(access(path, F_OK) != 0, "also when half of it was written");
+	check(access(path, F_OK) != 0, "no file stays when half of it was written");
 	output_discard(NULL);
 }
 
@@ -121,13 +121,14 @@ static void test_replace(void)
 		     "an old file is untouched until something is written");
 	write_text(file, "new");
 	write_text(file, "er");
-	check(!output_close(file), "closed");
-	check_string(content(path), "newer", "replaced");
-	check(stat(path, &status) == 0 && (status.st_mode & 07777) == 0640, "mode kept");
+	check(!output_close(file), "the output file is closed");
+	check_string(content(path), "newer", "content of a file that was replaced");
+	check(stat(path, &status) == 0 && (status.st_mode & 07777) == 0640,
+	      "a file that was replaced keeps its mode");
 	file = open_or_die(path, true);
 	write_text(file, "half a li");
 	output_discard(file);
-	check_string(content(path), "", "empty instead of half a file");
+	check_string(content(path), "", "content of an old file of which half was written");
 	unlink(path);
 }
 
@@ -222,7 +223,8 @@ static void test_streams(void)
 	put_into(name, "after");
 	check(fcntl(fd, F_GETFD) >= 0, "the user's descriptor is still open");
 	output_discard(open_or_die(name, true));
-	check_string(content(path), "before after", "the text is appended");
+	check_string(content(path), "before after",
+		     "the text is appended by the user's descriptor");
 	close(fd);
 	fd = open(path, O_RDONLY);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
@@ -266,10 +268,10 @@ static void test_full(void)
 	error = output_close(file);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
-	check(error && strstr(error_message(error), path), "full: %s",
+	check(error && strstr(error_message(error), path), "the error of a full disk: %s",
 	      error ? error_message(error) : "(no error)");
 	error_destroy(error);
-	check(access(path, F_OK) != 0, "no file is left");
+	check(access(path, F_OK) != 0, "no file is left after an error");
 }
 
 static void test_full_at_close(void)
@@ -285,7 +287,7 @@ static void test_full_at_close(void)
 	check(error && strstr(error_message(error), strerror(EDQUOT)), "an error at the close: %s",
 	      error ? error_message(error) : "(no error)");
 	error_destroy(error);
-	check(access(path, F_OK) != 0, "no file is left");
+	check(access(path, F_OK) != 0, "no file is left after an error");
 	unlink(path);
 }
 
@@ -294,8 +296,8 @@ static void test_stdout(void)
 	struct output_file *file = open_or_die("-", false);
 
 	write_text(file, "# to stdout\n");
-	check(!output_close(file), "stdout closed");
-	check(fcntl(STDOUT_FILENO, F_GETFD) >= 0, "the descriptor is still open");
+	check(!output_close(file), "the output to stdout is closed");
+	check(fcntl(STDOUT_FILENO, F_GETFD) >= 0, "the descriptor of stdout is still open");
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static void test_numbers(void)
 	proto_put_number(&message, 1, 150);
 	check_bytes("\x08\x96\x01", 3, "field 1 is 150");
 	proto_put_number(&message, 1, 0);
-	check_bytes("", 0, "0 is left out");
+	check_bytes("", 0, "a number 0 is left out");
 	proto_put_number(&message, 15, 127);
 	proto_put_number(&message, 16, 128);
 	check_bytes("\x78\x7f\x80\x01\x80\x01", 6, "a tag, and a number, of one and of two bytes");
@@ -34,7 +34,7 @@ static void test_numbers(void)
 	proto_put_numbers(&message, 6, packed, 3);
 	check_bytes("\x32\x06\x03\x8e\x02\x9e\xa7\x05", 8, "packed: 3, 270, 86942");
 	proto_put_numbers(&message, 6, packed, 0);
-	check_bytes("", 0, "packed: nothing is left out");
+	check_bytes("", 0, "packed: a list of nothing is left out");
 }
 
 static void test_messages(void)
@@ -48,7 +48,7 @@ static void test_messages(void)
 	check_bytes("\x1a\x03\x08\x96\x01", 5, "a message in a message");
 	proto_put_number(&inner, 2, 1);
 	proto_put_message(&message, 3, &inner);
-	check_bytes("\x1a\x02\x10\x01", 4, "which begins anew");
+	check_bytes("\x1a\x02\x10\x01", 4, "a message that begins anew in a message");
 	free(inner.bytes);
 }
 

@@ -30,10 +30,10 @@ static void test_equal(void)
 	char *d = shared_array_put(make('a', 'x'), SIZE_BYTES - 1);
 
 	check(a == b, "equal arrays are one");
-	check(a != c && c[SIZE_BYTES - 1] == 'y', "one other byte: another array");
-	check(a != d, "another size: another array");
+	check(a != c && c[SIZE_BYTES - 1] == 'y', "an array with one other byte is another");
+	check(a != d, "an array of another size is another");
 	shared_array_free(a, SIZE_BYTES);
-	check(b[0] == 'a' && b[SIZE_BYTES - 1] == 'x', "it stays while somebody uses it");
+	check(b[0] == 'a' && b[SIZE_BYTES - 1] == 'x', "an array stays while somebody uses it");
 	a = shared_array_put(make('a', 'x'), SIZE_BYTES);
 	check(a == b, "an array in use is found again");
 	shared_array_free(a, SIZE_BYTES);
@@ -51,7 +51,7 @@ static void test_small(void)
 	shared_array_free(b, 100);
 	shared_array_free(make('a', 'x'), SIZE_BYTES);
 	shared_array_free(NULL, SIZE_BYTES);
-	check(shared_array_put(NULL, SIZE_BYTES) == NULL, "no array");
+	check(shared_array_put(NULL, SIZE_BYTES) == NULL, "the array NULL stays NULL");
 }
 
 static void *run(void *context)
@@ -77,7 +77,7 @@ static void test_threads(void)
 			abort();
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	check(right[0] && right[1] && right[2] && right[3], "four threads");
+	check(right[0] && right[1] && right[2] && right[3], "four threads share arrays");
 }
 
 int main(void)

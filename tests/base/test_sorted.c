@@ -32,8 +32,9 @@ int main(void)
 		for (uint64_t value = 0; value < 1700; value++)
 			wrong += sorted_count(elements, n, start, value) !=
 				 count_slowly(elements, n, value);
-	check_u64(wrong, 0, "every count is right");
-	check_u64(sorted_count((struct element *)NULL, 0, start, 5), 0, "an empty array is NULL");
-	check_u64(sorted_count(elements, 40, start, beyond), 40, "a value beyond 32 bits");
+	check_u64(wrong, 0, "wrong indices for any number of elements");
+	check_u64(sorted_count((struct element *)NULL, 0, start, 5), 0,
+		  "index in an empty array, which is NULL");
+	check_u64(sorted_count(elements, 40, start, beyond), 40, "index of a value beyond 32 bits");
 	return tap_done();
 }

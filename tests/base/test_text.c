@@ -98,11 +98,11 @@ static void test_size(void)
 	char comm[4] = { 'b', 'a', 's', 'h' }, clean[16];
 
 	text_clean(clean, sizeof(clean), comm, sizeof(comm));
-	check_string(clean, "bash", "no NUL in the source");
+	check_string(clean, "bash", "a copy of a source without a NUL");
 	text_clean(clean, sizeof(clean), "a\xe2\x82\xac", 3);
-	check_string(clean, "a__", "the size cuts a character");
+	check_string(clean, "a__", "a copy whose size cuts a character");
 	text_clean(clean, sizeof(clean), "ab\0cd", 5);
-	check_string(clean, "ab", "NUL ends the source");
+	check_string(clean, "ab", "a copy of a source that a NUL ends");
 }
 
 /* A line is no name: what would forge one may stay. */
@@ -112,7 +112,7 @@ static void test_line(void)
 	size_t length = text_clean_line(clean, sizeof(clean), "a;b\tc\033[2J\x9b\u202e;\n", 15);
 
 	check_string(clean, "a;b c_[2J__;_", "a line keeps ';', tabs become blanks, no more");
-	check(length == strlen(clean), "its length is %zu", length);
+	check(length == strlen(clean), "the length of a cleaned text is %zu", length);
 	text_clean_line(clean, 4, "12;45", 5);
 	check_string(clean, "12;", "as much of a line as fits");
 	text_clean_line(clean, sizeof(clean), "1234567;9abcdef", 9);

@@ -38,11 +38,14 @@ static bool reads(const char *text, size_t n, uint64_t want)
 
 static void test_long(void)
 {
-	check(reads("\x96\x01", 2, 150), "the manual's 150");
+	check(reads("\x96\x01", 2, 150), "the manual's 150 is read");
 	check(reads("\x80\x00", 2, 0), "0 may be longer than it needs");
-	check(reads("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, UINT64_MAX), "64 bits");
-	check(!reads("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, UINT64_MAX), "no 65");
-	check(!reads("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11, 0), "no eleven bytes");
+	check(reads("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, UINT64_MAX),
+	      "a number of 64 bits is read");
+	check(!reads("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, UINT64_MAX),
+	      "a number of 65 bits is refused");
+	check(!reads("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11, 0),
+	      "a number of eleven bytes is refused");
 }
 
 int main(void)

@@ -28,18 +28,18 @@ static bool get(uint64_t frame, uint64_t now_ns)
 static void test_find_and_get(void)
 {
 	begin(16, 20);
-	check(!has(3), "empty");
-	check(get(3, 1), "mapped by get");
-	check(has(3) && get(3, 2), "then it is found");
-	check_u64(memory->maps, 1, "mapped once");
+	check(!has(3), "an empty cache finds no frame");
+	check(get(3, 1), "get maps a frame");
+	check(has(3) && get(3, 2), "a mapped frame is found");
+	check_u64(memory->maps, 1, "times that the frame was mapped");
 	check(!has(4), "another frame is not found");
-	check(get(0, 3), "frame 0");
-	check_u64(frame_cache_pages(cache), 2, "pages");
-	check_u64(frame_cache_maps(cache), 2, "maps");
+	check(get(0, 3), "get maps frame 0");
+	check_u64(frame_cache_pages(cache), 2, "pages of two frames");
+	check_u64(frame_cache_maps(cache), 2, "maps of two frames");
 	frame_cache_drop(cache);
-	check(!has(3) && !has(0), "dropped");
-	check_u64(frame_cache_pages(cache), 0, "pages");
-	check(get(3, 4), "mapped again");
+	check(!has(3) && !has(0), "no frame is found after a drop");
+	check_u64(frame_cache_pages(cache), 0, "pages after a drop");
+	check(get(3, 4), "get maps a frame again after a drop");
 	end("find and get");
 }
 
@@ -47,15 +47,15 @@ static void test_refused(void)
 {
 	begin(16, 20);
 	check(!get(99, 5 * SECOND), "Xen refuses a frame that is not there");
-	check(!has(99), "it is not found");
-	check(!get(99, 6 * SECOND - 1), "it is missing within a second");
-	check_u64(memory->refused_maps, 1, "Xen was asked once");
-	check(!get(99, 6 * SECOND), "it is missing after a second");
-	check_u64(memory->refused_maps, 2, "Xen was asked again");
+	check(!has(99), "a frame that Xen refused is not found");
+	check(!get(99, 6 * SECOND - 1), "a frame that Xen refused is missing within a second");
+	check_u64(memory->refused_maps, 1, "questions to Xen within a second");
+	check(!get(99, 6 * SECOND), "a frame that Xen refuses again is missing");
+	check_u64(memory->refused_maps, 2, "questions to Xen after a second");
 	*(uint64_t *)memory_guest_page(memory, 99) = 99;
 	check(!get(99, 7 * SECOND - 1), "the frame appears: not asked again within a second");
-	check(get(99, 7 * SECOND), "after a second it is mapped");
-	check_u64(frame_cache_pages(cache), 1, "pages");
+	check(get(99, 7 * SECOND), "a frame that appears is mapped after a second");
+	check_u64(frame_cache_pages(cache), 1, "pages of a frame that appeared");
 	end("refused");
 }
 
@@ -90,9 +90,11 @@ static void test_limit(void)
 	frame_cache_set_limit(cache, 50, 5 * SECOND);
 	check_u64(get_some(0, 100, 5 * SECOND), 50, "limit: a second's worth at once");
 	check(has(49) && get(49, 5 * SECOND), "limit: what is mapped is found and got");
-	check_u64(get_some(100, 10, 5 * SECOND), 0, "limit: no more");
-	check_u64(get_some(100, 10, 5 * SECOND + SECOND / 50 - 1), 0, "limit: not yet");
-	check_u64(get_some(100, 10, 5 * SECOND + SECOND / 50), 1, "limit: one more in time");
+	check_u64(get_some(100, 10, 5 * SECOND), 0, "limit: frames that are mapped beyond it");
+	check_u64(get_some(100, 10, 5 * SECOND + SECOND / 50 - 1), 0,
+		  "limit: frames that are mapped a moment too early");
+	check_u64(get_some(100, 10, 5 * SECOND + SECOND / 50), 1,
+		  "limit: frames that are mapped when it is time for one");
 	check_u64(get_some(200, 100, 5 * SECOND + SECOND / 2), 24, "limit: half a second later");
 	check_u64(get_some(300, 100, 100 * SECOND), 50, "limit: much later, a second's worth");
 	memory->refuse_map = true;
@@ -114,7 +116,7 @@ static void test_full_and_hit(void)
 		for (uint64_t i = 0; i < 8; i++)
 			get(i, 2);
 	check_u64(memory->maps - maps, 0, "pages mapped by hits of a full cache");
-	check_u64(memory->unmaps, 0, "pages unmapped by them");
+	check_u64(memory->unmaps, 0, "pages unmapped by hits of a full cache");
 	end("full and hit");
 }
 
@@ -166,7 +168,8 @@ static void test_sweep(void)
 	}
 	check(memory->maps - maps >= 4 && memory->maps - maps <= 8,
 	      "a round maps each page again: %u times", memory->maps - maps);
-	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "then it is the new page");
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0,
+	      "after a round an exchanged frame reads the new page");
 	end("sweep");
 }
 
@@ -185,8 +188,8 @@ static void test_expire(void)
 			has(i);
 	}
 	check_u64(frame_cache_pages(cache), 0, "pages that expire are unmapped");
-	check_u64(memory->maps - maps, 0, "and mapped again");
-	check(get(2, 2 * ROUND), "until somebody needs one");
+	check_u64(memory->maps - maps, 0, "pages that expire and are mapped again");
+	check(get(2, 2 * ROUND), "a page that expired is mapped when it is needed");
 	end("expire");
 }
 
@@ -200,7 +203,7 @@ static void test_sweep_meets_refusal(void)
 		frame_cache_find(cache, FRAME(1));
 	}
 	check(!has(1), "a page that Xen does not map again is not found any more");
-	check_u64(frame_cache_pages(cache), 0, "pages");
+	check_u64(frame_cache_pages(cache), 0, "pages after Xen refused the only one");
 	memory->refuse_map = false;
 	check(get(1, 2 * ROUND), "a page that Xen refused is mapped again later");
 	end("sweep meets refusal");
@@ -227,10 +230,11 @@ static void test_page_count(void)
 	get(1, 0);
 	memory_guest_exchange(memory, 1);
 	frame_cache_update_pages(cache, 1000);
-	check(has(1), "the same count drops nothing");
+	check(has(1), "the same count of the guest's pages drops nothing");
 	frame_cache_update_pages(cache, 999);
-	check_u64(frame_cache_pages(cache), 0, "another count drops all");
-	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0, "the new page is read");
+	check_u64(frame_cache_pages(cache), 0, "pages after another count of the guest's pages");
+	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0,
+	      "a page that was dropped is mapped anew");
 	end("page count");
 }
 

@@ -32,7 +32,7 @@ static void test_pages_by_address(void)
 	memory_guest_map(memory, other.cr3, ADDRESS, 20);
 	memset(memory_guest_page(memory, 20), 3, GUEST_PAGE_SIZE);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
-		   0, "nothing is mapped yet");
+		   0, "a page before any table is mapped");
 	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page), WALK_OK, &page, 1,
 		   "get maps tables and page");
 	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS + 0x1000), 0, &page), WALK_OK,
@@ -41,23 +41,23 @@ static void test_pages_by_address(void)
 		   "get maps a page of another root");
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, &page, 1,
-		   "found");
+		   "a page whose tables are mapped is found");
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x1000), &page), WALK_OK, &page,
 		   2, "the next page is found by the same table");
 	check_page(frame_cache_find_page(cache, other, GVA(ADDRESS), &page), WALK_OK, &page, 3,
 		   "the page of the other root is found by its own table");
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x2000), &page),
-		   WALK_NOT_PRESENT, &page, 0, "a hole");
+		   WALK_NOT_PRESENT, &page, 0, "a hole in the table");
 	entry = memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS);
 	*entry = 0;
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_PRESENT, &page,
-		   0, "the table is gone in the next stop");
+		   0, "a table that is gone in the next stop");
 	memory_guest_map(memory, root.cr3, ADDRESS, 20);
 	*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS) = 20ULL << 12 | PTE_PS | PTE_P;
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
-		   0, "a large page takes its place, and is not mapped");
+		   0, "a large page in the table's place, not mapped");
 	end("pages by address");
 }
 
@@ -85,13 +85,15 @@ static void test_tables_of_two_regions(void)
 		*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS + i * OTHER_REGION) = 0;
 		check_page(
 			frame_cache_find_page(cache, root, GVA(ADDRESS + i * OTHER_REGION), &page),
-			WALK_OK, &page, (unsigned char)(1 + i), "no walk was needed");
+			WALK_OK, &page, (unsigned char)(1 + i),
+			"the region's page is found without a walk");
 	}
 	frame_cache_stop(cache);
 	for (uint64_t i = 0; i < 2; i++)
 		check_page(
 			frame_cache_find_page(cache, root, GVA(ADDRESS + i * OTHER_REGION), &page),
-			WALK_NOT_PRESENT, &page, 0, "the next stop needs one");
+			WALK_NOT_PRESENT, &page, 0,
+			"the region's page in the next stop, without its table");
 	end("tables of two regions");
 }
 
@@ -168,15 +170,15 @@ static void test_frame_by_address(void)
 	      "no page table is mapped yet");
 	check(frame_cache_get_frame(cache, root, GVA(ADDRESS), 0, &frame) == WALK_OK &&
 		      frame.value == 10,
-	      "get maps the tables");
+	      "get_frame maps the tables");
 	check_u64(frame_cache_pages(cache), 4, "get_frame maps four tables and no page");
 	frame = FRAME(0);
 	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + 5), &frame) == WALK_OK &&
 		      frame.value == 10,
-	      "found");
+	      "the frame of an address is found");
 	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + GUEST_PAGE_SIZE), &frame) ==
 		      WALK_NOT_PRESENT,
-	      "a hole");
+	      "the frame of an address in a hole is not found");
 	end("frame by address");
 }
 
@@ -238,15 +240,19 @@ static void test_pages_of_arm64(void)
 	make_arm(root);
 	frame_cache_get_page(cache, other, GVA(ARM_ADDRESS), 0, &page);
 	frame_cache_stop(cache);
-	check_arm(root, ARM_ADDRESS, WALK_OK, 1, "arm64: found");
+	check_arm(root, ARM_ADDRESS, WALK_OK, 1, "arm64: a page is found");
 	*arm_entry(65, 1) = 0;
-	check_arm(root, ARM_ADDRESS + 0x1000, WALK_OK, 2, "the next page by the same table");
-	check_arm(root, ARM_ADDRESS + 0x2000, WALK_NOT_PRESENT, 0, "no page but a block: a hole");
-	check_arm(root, ARM_ADDRESS + 0x200000, WALK_NOT_PRESENT, 0, "behind what the table has");
-	check_arm(root, ARM_ADDRESS ^ 1ULL << 60, WALK_NOT_CANONICAL, 0, "an address of no half");
-	check_arm(other, ARM_ADDRESS, WALK_OK, 3, "another TTBR1: its own table");
+	check_arm(root, ARM_ADDRESS + 0x1000, WALK_OK, 2, "arm64: the next page by the same table");
+	check_arm(root, ARM_ADDRESS + 0x2000, WALK_NOT_PRESENT, 0,
+		  "arm64: a block in the last table is a hole");
+	check_arm(root, ARM_ADDRESS + 0x200000, WALK_NOT_PRESENT, 0,
+		  "arm64: an address after the table's range");
+	check_arm(root, ARM_ADDRESS ^ 1ULL << 60, WALK_NOT_CANONICAL, 0,
+		  "arm64: an address of no half");
+	check_arm(other, ARM_ADDRESS, WALK_OK, 3, "arm64: another TTBR1 has its own table");
 	frame_cache_stop(cache);
-	check_arm(root, ARM_ADDRESS, WALK_NOT_PRESENT, 0, "the table is gone in the next stop");
+	check_arm(root, ARM_ADDRESS, WALK_NOT_PRESENT, 0,
+		  "arm64: a table that is gone in the next stop");
 	end("pages of arm64");
 }
 
@@ -262,9 +268,10 @@ static void test_wide_pages_of_arm64(void)
 	*arm_entry(64, 0) = 65 << 12 | 3;
 	*arm_entry(65, 1) = 66 << 12 | 3;
 	frame_cache_stop(cache);
-	check_arm(root, ARM_ADDRESS, WALK_OK, 1, "arm64 with DS: found");
+	check_arm(root, ARM_ADDRESS, WALK_OK, 1, "arm64 with DS: a page is found");
 	*arm_entry(66, 1) |= 0x300;
-	check_arm(root, ARM_ADDRESS + 0x1000, WALK_NOT_MAPPED, 0, "a page above 2^50");
+	check_arm(root, ARM_ADDRESS + 0x1000, WALK_NOT_MAPPED, 0,
+		  "arm64 with DS: a page above 2^50");
 	end("wide pages of arm64");
 }
 

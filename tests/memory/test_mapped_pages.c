@@ -46,11 +46,11 @@ static uint64_t word(uint64_t frame)
 static void test_content(void)
 {
 	begin(3);
-	check_u64(word(1), 101, "a page");
+	check_u64(word(1), 101, "first word of a page");
 	*(uint64_t *)memory_guest_page(memory, 1) = 7;
 	check_u64(word(1), 7, "the same page with new content");
-	check_u64(word(2), 102, "another page");
-	check_u64(memory->maps, 2, "each is mapped once");
+	check_u64(word(2), 102, "first word of another page");
+	check_u64(memory->maps, 2, "pages that were mapped, each once");
 	memory->refuse_map = true;
 	check_u64(word(0), 0, "a page that Xen refuses");
 	check_u64(word(1), 7, "a mapped page needs no call of Xen");
@@ -79,8 +79,8 @@ static void test_balloon(void)
 	memory_guest_exchange(memory, 1);
 	*(uint64_t *)memory_guest_page(memory, 1) = 9;
 	mapped_pages_update(kept, PAGES - 1);
-	check_u64(memory->unmaps, memory->maps, "nothing stays mapped");
-	check_u64(word(1), 9, "the new page is read");
+	check_u64(memory->unmaps, memory->maps, "pages unmapped when their number changes");
+	check_u64(word(1), 9, "first word of the new page");
 	end();
 }
 

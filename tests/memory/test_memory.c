@@ -105,19 +105,19 @@ static void test_strings(void)
 	made_put_string(made, root, DATA + 0xffa, "hello, world");
 	check(memory_read_string(memory, root, DATA + 0xffa, string, sizeof(string)),
 	      "a string across two pages");
-	check_string(string, "hello, world", "text");
+	check_string(string, "hello, world", "text of a string across two pages");
 	check(memory_read_string(memory, root, DATA + 0xffa, string, 6), "a string that is cut");
-	check_string(string, "hello", "cut text");
+	check_string(string, "hello", "text of a string that is cut");
 	made_put(made, root, DATA + 0x1ffc, "abcd", 4);
 	memory_refresh(memory);
 	check(!memory_read_string(memory, root, DATA + 0x1ffc, string, sizeof(string)),
 	      "no NUL before a missing page");
-	check_string(string, "abcd", "the text before it");
+	check_string(string, "abcd", "the text before a missing page");
 	check(memory_read_string(memory, root, DATA + 0x1ffc, string, 5),
 	      "no error if the text just fills the buffer");
 	check(!memory_read_string(memory, root, DATA + 0x5000, string, sizeof(string)),
 	      "a string in a missing page");
-	check_string(string, "", "its text is empty");
+	check_string(string, "", "text of a string in a missing page");
 	check(!memory_read_string(memory, root, DATA, string, 0), "a buffer of no bytes");
 	check(memory_read_string(memory, root, DATA, string, 1) && !string[0],
 	      "a buffer for the NUL only");
@@ -169,7 +169,7 @@ static void test_prefetch(void)
 	after = memory_counts(memory);
 	check_u64(after.pages - before.pages, 1, "a page that is there is not copied again");
 	check(memory_read(memory, root, DATA, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
-	      "the bytes are right");
+	      "bytes of kept pages are right");
 	check_u64(memory_counts(memory).pages, after.pages, "bytes of kept pages: nothing is read");
 	memory_refresh(memory);
 	memory_read(memory, root, DATA + 0x2000, bytes, 1);
@@ -193,11 +193,11 @@ static void test_refused(void)
 		  "bytes before a page that cannot be read");
 	check(!memory_read_u64(memory, root, DATA + 0x1000, &value) &&
 		      !memory_read_u64(memory, root, DATA + 0x1008, &value),
-	      "words of that page");
+	      "words of a page that cannot be read");
 	check_u64(memory_counts(memory).refused, 1, "a page that cannot be read is tried once");
 	check(memory_translate(memory, root, DATA + 0x1000, &frame) &&
 		      frame.value == made_frame(made, root, DATA + 0x1000).value,
-	      "its frame is known");
+	      "the frame of a page that cannot be read is known");
 	made_refuse(made, root, DATA + 0x1000, false);
 	check(!memory_read_u64(memory, root, DATA + 0x1000, &value),
 	      "a missing page is not tried again");
@@ -228,7 +228,7 @@ static void test_many_pages(void)
 					&value);
 			wrong += value != i * 131 % n + 1;
 		}
-	check_u64(wrong, 0, "wrong words");
+	check_u64(wrong, 0, "wrong words of many pages");
 	end();
 }
 
@@ -392,11 +392,11 @@ static void test_ranges(void)
 	make_image();
 	memory_refresh(memory);
 	check_ranges(0xffffffff80000000, 0xffffffffc0000000, image, 4, "an image");
-	check_ranges(TEXT + 0x5000, TEXT + 0x7000, part, 1, "a part of it");
+	check_ranges(TEXT + 0x5000, TEXT + 0x7000, part, 1, "a part of an image");
 	check_ranges(TEXT, TEXT, NULL, 0, "nothing");
 	check_ranges(DATA, TEXT, NULL, 0, "backwards");
 	check_u64(memory_ranges(memory, root, TEXT, UINT64_MAX, &one, 1), 1, "at most one range");
-	check(one.end == image[0].end, "it is the first one");
+	check(one.end == image[0].end, "the range within the limit is the first one");
 	made_map(made, root, USER, 0x1000, MADE_WRITE);
 	made_map(made, root, LAST, 0x1000, MADE_WRITE);
 	memory_refresh(memory);
@@ -423,10 +423,12 @@ static void test_kept_places(void)
 	frame = FRAME((*made_entry(made, root, DATA, 2) & ~PTE_NX) >> GUEST_PAGE_SHIFT);
 	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "a page");
 	*made_entry(made, root, DATA, 1) = second;
-	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "it stays there");
+	check(memory_read_u64(memory, root, DATA, &value) && value == 1,
+	      "a page stays known when its table changes");
 	memcpy(table + offset, &second, sizeof(second));
 	memory_correct_copy(memory, frame, table, offset, sizeof(second));
-	check(memory_read_u64(memory, root, DATA, &value) && value == 2, "its table is corrected");
+	check(memory_read_u64(memory, root, DATA, &value) && value == 2,
+	      "a page whose table was corrected");
 	*made_entry(made, root, DATA, 1) = first;
 	memory_refresh(memory);
 	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "after a refresh");

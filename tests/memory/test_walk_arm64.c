@@ -283,13 +283,13 @@ static void test_missing(void)
 	put(0x40003488, 0x50000000 | TABLE);
 	check_none(KERNEL, WALK_NOT_MAPPED, 0x200000 - 0x145678, "a table that is not mapped");
 	walk(KERNEL, &span);
-	check_u64(span.frame.value, 0x50000, "its frame");
+	check_u64(span.frame.value, 0x50000, "frame of a table that is not mapped");
 	make_64k(TCR_64K_48, 0x40000200);
 	put(0x40010000, 0x50000000 | TABLE);
 	check_none(KERNEL, WALK_NOT_MAPPED, 0x2000000 - 0x345678,
 		   "one of 16 pages of a table is not mapped");
 	walk(KERNEL, &span);
-	check_u64(span.frame.value, 0x50009, "its frame");
+	check_u64(span.frame.value, 0x50009, "frame of a table's page that is not mapped");
 }
 
 static void test_halves(void)

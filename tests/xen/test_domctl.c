@@ -114,7 +114,7 @@ static void test_peek(void)
 	      "peek: the guest runs");
 	guest.ops->read_registers(guest.context, &last, 1);
 	check(last.regs.rip == 0xffffffff81000002 && last.regs.r14 == 0x1402 && !last.user,
-	      "peek: its registers");
+	      "peek: the vCPU's registers");
 	check(guest.ops->look(guest.context, &look) && look.paused_ns,
 	      "peek: its time counts as a pause");
 	xen.refused_vcpu = 3;
@@ -169,8 +169,8 @@ static void test_modes(void)
 	xen.cr4 = CR4_PAE;
 	xen.efer = LONG;
 	check_string(stop_modes(1), "666", "a kernel at high addresses");
-	check_string(stop_modes(3), "666", "the same later");
-	check_u64(xen.asks, 0, "Xen was not asked");
+	check_string(stop_modes(3), "666", "a kernel at high addresses, three looks later");
+	check_u64(xen.asks, 0, "questions to Xen about a kernel at high addresses");
 
 	reopen();
 	xen.low = true;
@@ -182,23 +182,24 @@ static void test_modes(void)
 	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "another domain has the number");
 	xen.uuid = 0;
 	check_u64(xen.asks, 0, "no vCPU of that domain is paused for a question");
-	check_string(stop_modes_as_read(1, false), "ppp", "Xen was asked: not in 64-bit mode");
-	check_string(stop_modes(20), "ppp", "the same later");
-	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
+	check_string(stop_modes_as_read(1, false), "ppp",
+		     "a 32-bit kernel: the mode after Xen was asked");
+	check_string(stop_modes(20), "ppp", "a 32-bit kernel, 20 looks later");
+	check_u64(xen.asks, N_VCPUS, "questions to Xen about the mode, one for each vCPU");
 
 	reopen();
 	check_string(stop_modes(1), "ppp", "the first sample has the mode: Xen was asked after its stop");
-	check_string(stop_modes(20), "ppp", "the same later");
-	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
+	check_string(stop_modes(20), "ppp", "a 32-bit kernel, 20 looks later");
+	check_u64(xen.asks, N_VCPUS, "questions to Xen about the mode, one for each vCPU");
 	xen.low = false;
-	check_string(stop_modes(0), "666", "then a 64-bit kernel boots: no need to ask");
+	check_string(stop_modes(0), "666", "a 64-bit kernel that boots after a 32-bit one");
 
 	reopen();
 	xen.low = true;
 	xen.efer = LONG;
 	check_string(stop_modes(1), "666", "a 64-bit unikernel at low addresses");
-	check_string(stop_modes(20), "666", "Xen was asked: in 64-bit mode");
-	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
+	check_string(stop_modes(20), "666", "a 64-bit unikernel: the mode after Xen was asked");
+	check_u64(xen.asks, N_VCPUS, "questions to Xen about the mode, one for each vCPU");
 
 	reopen();
 	xen.mute = true;
@@ -233,16 +234,17 @@ static void test_pauses(void)
 	uint64_t paused_ns = 0;
 
 	reopen();
-	check_u64(look_pause(), 0, "a look pauses nothing");
+	check_u64(look_pause(), 0, "pause of a look");
 	xen.low = true;
 	xen.cr4 = CR4_PAE;
 	stop_modes(1);
-	check(look_pause() > 0 && xen.asks == N_VCPUS, "the questions about the mode do");
-	check_u64(look_pause(), 0, "reported once");
+	check(look_pause() > 0 && xen.asks == N_VCPUS,
+	      "questions about the mode are reported as a pause");
+	check_u64(look_pause(), 0, "pause of the questions after it was reported");
 	stop_area_add_pause(area, 500);
 	stop_area_add_pause(area, 700);
-	check_u64(look_pause(), 1200, "what the broker has asked");
-	check_u64(look_pause(), 0, "reported once, too");
+	check_u64(look_pause(), 1200, "pauses that the broker added");
+	check_u64(look_pause(), 0, "pause of the broker after it was reported");
 	stop_area_add_pause(area, 300);
 	guest.ops->close(guest.context);
 	if (domctl_open(&info, area, STOP_SAMPLER, &guest))
@@ -251,7 +253,8 @@ static void test_pauses(void)
 	memset(&regs, 0xff, sizeof(regs));
 	check(xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,
 	      "registers pause the vCPU for %" PRIu64 " ns", paused_ns);
-	check(regs.arch == ARCH_X86 && !walk_root(&regs).la57, "they are those of x86");
+	check(regs.arch == ARCH_X86 && !walk_root(&regs).la57,
+	      "registers that pause the vCPU are those of x86");
 	xen.refused_vcpu = 2;
 	paused_ns = 0;
 	check(!xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,

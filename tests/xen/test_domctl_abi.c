@@ -321,7 +321,7 @@ static void test_domains(const char *name)
 		     "a number between two domains");
 	check(xen_is_same_domain(&(struct guest_info){
 		      .domid = 5, .uuid = "05050505-0505-0505-0505-050505050505" }),
-	      "domain 5 is the same");
+	      "a domain is found by its UUID");
 	check(!xen_is_same_domain(&(struct guest_info){
 		      .domid = 7, .uuid = "09090909-0909-0909-0909-090909090909" }),
 	      "there is no domain 7, and 9 is not taken for it");
@@ -350,7 +350,7 @@ static void test_stop(const char *name)
 	check(guest.ops->look(guest.context, &look) && look.life == GUEST_RUNS &&
 		      look.pages == 1005 && look.states[1] == VCPU_RUNNING &&
 		      look.states[2] == VCPU_BLOCKED && look.cpu_ns[2] == 1002,
-	      "%s: the look at the guest", name);
+	      "%s: the guest is looked at", name);
 	guest.ops->expect_stops(guest.context);
 	check(stop_guest(&guest, vcpus) && xen.pauses == 1 && stop_area_is_stopped(area),
 	      "stopped");
@@ -406,11 +406,11 @@ static void test_unpause(void)
 		abort();
 	check(xen_is_paused(control, 9, &cpu_time_ns) && cpu_time_ns == 7000009,
 	      "domain 9 is paused, after %" PRIu64 " ns", cpu_time_ns);
-	check(!xen_is_paused(control, 12, &cpu_time_ns), "domain 12 is not");
+	check(!xen_is_paused(control, 12, &cpu_time_ns), "domain 12 is not paused");
 	check(!xen_is_paused(control, 7, &cpu_time_ns), "there is no domain 7");
 	xen.pauses = 3;
 	check_u64(xen_unpause(control, 9, 2), 2, "two pauses undone");
-	check_u64(xen.pauses, 1, "the third stays");
+	check_u64(xen.pauses, 1, "pauses that stay of three");
 	xen_close_control(control);
 }
 
@@ -511,7 +511,8 @@ static void test_assumed(void)
 	check_string(list_text(), few_text(), "--xen-abi does not change a known Xen");
 	error = xen_assume("4.13");
 	check_string(error ? error_message(error) : "",
-		     "--xen-abi: '4.13' is not allowed: 4.14 to 4.21", "no such release");
+		     "--xen-abi: '4.13' is not allowed: 4.14 to 4.21",
+		     "--xen-abi of a release that does not exist");
 	error_destroy(error);
 	xen_boot(&releases[3]);
 	xen.refuse = true;
@@ -533,7 +534,7 @@ static void test_width(void)
 	check_string(error ? error_message(error) : "",
 		     "Xen does not tell whether domain 12 has a 32-bit kernel", "no answer");
 	error_destroy(error);
-	check(!xen_find_unnamed("5", &info), "of a PVH guest it is not asked");
+	check(!xen_find_unnamed("5", &info), "Xen is not asked for a PVH guest's kernel width");
 }
 
 /* Besides the table, the user reads of the releases in --help. */

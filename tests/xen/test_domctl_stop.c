@@ -45,7 +45,8 @@ static bool stop_cached(struct guest_vcpu *vcpus, const uint64_t *ran_ns)
 	check(!vcpus[0].user && vcpus[1].user && !vcpus[2].user, "vCPU 1 runs user code");
 	guest.ops->release(guest.context);
 	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
-	check(vcpus[1].regs.r14 == 0x1401 && vcpus[2].regs.r14 == 0x1402, "all registers");
+	check(vcpus[1].regs.r14 == 0x1401 && vcpus[2].regs.r14 == 0x1402,
+	      "all registers of vCPUs 1 and 2");
 	return true;
 }
 
@@ -56,15 +57,15 @@ static void test_cached(void)
 	struct guest_vcpu vcpus[N_VCPUS] = { { 0 }, { .number = 1 }, { .number = 2 } };
 
 	check(stop_cached(vcpus, none) && xen.reads[0] && xen.reads[1] && xen.reads[2],
-	      "nothing is known: all are read");
+	      "nothing is known: all vCPUs are read");
 	check(stop_cached(vcpus, thought) && xen.reads[0] && !xen.reads[1] && !xen.reads[2],
-	      "two have not run: only the other one is read");
+	      "two vCPUs have not run: only the other one is read");
 	check(!vcpus[0].cached_cpu_ns && vcpus[1].cached_cpu_ns == 1001 &&
 		      vcpus[2].cached_cpu_ns == 1002,
-	      "the caller is told");
-	check_u64(xen.calls, 2, "stop and release");
+	      "the caller is told which vCPUs were not read");
+	check_u64(xen.calls, 2, "multicalls of a stop and a release");
 	check(vcpus[1].regs.rsp == 0 && vcpus[2].regs.rip == 0xffffffff81000002,
-	      "registers as they were");
+	      "registers of vCPUs that have not run are as they were");
 
 	xen.ran_ns[2] = 8;
 	check(stop_cached(vcpus, thought) && xen.reads[0] == 1 && !xen.reads[1] &&
@@ -72,8 +73,8 @@ static void test_cached(void)
 	      "vCPU 2 has run: it is read");
 	check(vcpus[1].cached_cpu_ns == 1001 && !vcpus[2].cached_cpu_ns && vcpus[2].regs.rsp == 8 &&
 		      vcpus[1].regs.rsp == 0,
-	      "its new registers, and the other's old ones");
-	check_u64(xen.calls, 3, "one call more");
+	      "new registers of vCPU 2, and old ones of vCPU 1");
+	check_u64(xen.calls, 3, "multicalls of a stop that reads one vCPU more");
 	xen.ran_ns[1] = 16;
 	check(stop_cached(vcpus, thought) && vcpus[1].regs.rsp == 16 && vcpus[2].regs.rsp == 8 &&
 		      !vcpus[1].cached_cpu_ns && !vcpus[2].cached_cpu_ns,
@@ -197,7 +198,7 @@ static void test_disarmed(void)
 	stop_area_arm(area);
 	check(stop(vcpus) && xen.pauses == 1, "armed again");
 	guest.ops->release(guest.context);
-	check_runs("after all this");
+	check_runs("after all stops and releases");
 	guard.ops->close(guard.context);
 	keeper.ops->close(keeper.context);
 }

@@ -44,7 +44,7 @@ int main(void)
 		     "this kernel has pages of 65536 bytes: to sample guests, boot one with pages of "
 		     "4096 bytes",
 		     "pages of 64 KiB");
-	check(fd == -2, "no descriptor");
+	check(fd == -2, "there is no descriptor for the guest's memory");
 	if (access("/dev/xen/privcmd", F_OK) == 0)
 		printf("ok %u - # SKIP there is Xen here\n", ++tap_points);
 	else

@@ -84,7 +84,7 @@ static void test_modes_32(void)
 		check(registers_arm32_get(&regs.arm64, 7) == from->r7_usr &&
 			      registers_arm32_get(&regs.arm64, 11) ==
 				      (modes[i].cpsr == 0x11 ? from->r11_fiq : from->r11_usr),
-		      "and the frame pointers");
+		      "frame pointers of vCPUs");
 	}
 }
 
@@ -99,7 +99,7 @@ static void test_program_32(void)
 	      "code of 32 bits, and a kernel of 64");
 	check(registers_stack_pointer(&regs) == context.user_regs.sp_usr &&
 		      registers_pc(&regs) == 0x2000,
-	      "its sp and pc");
+	      "sp and pc of 32-bit code");
 	check(walk_root(&regs).width == ROOT_ARM64 && walk_root(&regs).arm64.size0 == 16,
 	      "the page tables are the kernel's");
 }
