@@ -137,10 +137,10 @@ static void test_limits(int folder)
 	}
 	check(!has(folder, "kernel.n0") && !has(folder, "kernel.more") &&
 		      has(folder, "kernel.large0") && has(folder, "kernel.large3"),
-	      "four large files are as much as may be");
+	      "four large files are within the limit");
 	fill(folder, "small", 1, 4000);
 	check(!has(folder, "kernel.large0") && has(folder, "kernel.large1"),
-	      "there is always room for a large one more");
+	      "the oldest large file is removed for another file");
 	/* What earlier versions left, and what is not ours. */
 	if (mkdirat(folder, "kernel.dir", 0700))
 		exit(99);

@@ -509,10 +509,11 @@ static void test_roots(void)
 	check(memory_read_u64(memory, process, DATA, &value) && value == 1,
 	      "a page of the kernel is shared");
 	check(memory_read_u64(memory, process, DATA + 0x1000, &value) && value == 3,
-	      "so is one that was mapped later");
+	      "a page of the kernel that was mapped later is shared");
 	check(memory_read_u64(memory, process, USER, &value) && value == 2,
 	      "a page of the process itself");
-	check(!memory_read_u64(memory, root, USER, &value), "the other root does not have it");
+	check(!memory_read_u64(memory, root, USER, &value),
+	      "the other root does not have a process's page");
 	process.cr3 |= 0xfff;
 	check(memory_read_u64(memory, process, USER, &value) && value == 2,
 	      "PCID and flags in CR3 do not matter");

@@ -212,8 +212,10 @@ static void test_kinds(void)
 	check_is_32(0x10, 1, true, "user code under short descriptors");
 	check_is_32(0x10, EAE | 2 << 16 | 7, true, "user code under long descriptors");
 	check_is_32(0x10, 2ULL << 30 | 25 << 16 | 25, false, "32-bit program of a 64-bit kernel");
-	check_is_32(0x10, 1ULL << 30 | 16 << 16 | 2 << 14 | 16, false, "the same with 16 KiB pages");
-	check_is_32(0x10, 3ULL << 30 | 12 << 16 | 1 << 14 | 12, false, "and with 64 KiB pages");
+	check_is_32(0x10, 1ULL << 30 | 16 << 16 | 2 << 14 | 16, false,
+		    "32-bit program of a kernel with 16 KiB pages");
+	check_is_32(0x10, 3ULL << 30 | 12 << 16 | 1 << 14 | 12, false,
+		    "32-bit program of a kernel with 64 KiB pages");
 	check(!pstate_arm64_is_user(0x13) && !pstate_arm64_is_user(0x12) &&
 		      !pstate_arm64_is_user(0x1f) && pstate_arm64_is_user(0x60000010),
 	      "only usr mode is user code");
@@ -227,15 +229,15 @@ static void test_index(void)
 	begin(0);
 	root = walk_root(&regs);
 	check_u64(walk_index(root, GVA(HIGH), 0), 0x00c / 8, "the entry of level 1 in its page");
-	check_u64(walk_n_places(root, 0), 1, "whose page is known");
+	check_u64(walk_n_places(root, 0), 1, "places of the table of level 1");
 	check_u64(walk_index(root, GVA(HIGH), 1), 0x110 / 8, "the entry of level 2 in a quarter");
-	check_u64(walk_n_places(root, 1), 4, "which may be any");
+	check_u64(walk_n_places(root, 1), 4, "places of the table of level 2");
 	begin(EAE);
 	root = walk_root(&regs);
-	check_u64(walk_index(root, GVA(HIGH), 0), 3, "long ones: level 1");
-	check_u64(walk_index(root, GVA(HIGH), 1), 1, "level 2");
-	check_u64(walk_index(root, GVA(HIGH), 2), 0x145, "level 3");
-	check_u64(walk_n_places(root, 1), 1, "a table is a page");
+	check_u64(walk_index(root, GVA(HIGH), 0), 3, "long descriptors: the entry of level 1");
+	check_u64(walk_index(root, GVA(HIGH), 1), 1, "long descriptors: the entry of level 2");
+	check_u64(walk_index(root, GVA(HIGH), 2), 0x145, "long descriptors: the entry of level 3");
+	check_u64(walk_n_places(root, 1), 1, "long descriptors: places of a table");
 }
 
 int main(void)

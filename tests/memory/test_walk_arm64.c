@@ -337,9 +337,10 @@ static void test_index(void)
 	make_64k(TCR_64K_48, 0x40000200);
 	root = walk_root(&regs);
 	check_u64(walk_index(root, GVA(KERNEL), 0), 0x300 / 8, "64 KiB, the top table's word");
-	check_u64(walk_index(root, GVA(KERNEL), 1), 0, "the middle table's word");
-	check_u64(walk_index(root, GVA(KERNEL), 2), 0x1a0 / 8, "the last table's word in its page");
-	check_u64(walk_index(root, GVA(KERNEL), 3), 0, "there is no fourth table");
+	check_u64(walk_index(root, GVA(KERNEL), 1), 0, "64 KiB, the middle table's word");
+	check_u64(walk_index(root, GVA(KERNEL), 2), 0x1a0 / 8,
+		  "64 KiB, the last table's word in its page");
+	check_u64(walk_index(root, GVA(KERNEL), 3), 0, "64 KiB, word of a fourth table");
 }
 
 /* --- the inlined walk ------------------------------------------------------------------------- */

@@ -86,9 +86,9 @@ static void test_keys(void)
 	scene_keys(&scene, 80, 24, "/rep<Enter>");
 	cursor_is_on(&scene, "rep movsb", "/ searches in the text");
 	scene_keys(&scene, 80, 24, "/longest<Enter>");
-	cursor_is_on(&scene, "call   longest_match", "and in names of what is called");
+	cursor_is_on(&scene, "call   longest_match", "/ searches in names of called functions");
 	scene_keys(&scene, 80, 24, "n");
-	cursor_is_on(&scene, "call   longest_match", "n finds no other one");
+	cursor_is_on(&scene, "call   longest_match", "n finds no other match");
 	scene_keys(&scene, 80, 24, "<Enter>");
 	check_u64(snapshot_annotated(scene.pipeline.slot),
 		  fixture_frame(&scene.fixture, "longest_match"), "Enter follows the call");
@@ -149,7 +149,7 @@ static void test_source_lines(void)
 	scene_keys(&scene, 80, 12, "H");
 	scene_keys(&scene, 80, 12, "<Up><Up><Up><Up><Up>");
 	screen_contains(&scene, 80, 12, "while (!is_end(*at++));", true);
-	cursor_is_on(&scene, "movzbl", "so is one below a source line");
+	cursor_is_on(&scene, "movzbl", "an instruction below a source line is reached");
 	scene_close(&scene);
 }
 

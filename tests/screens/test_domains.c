@@ -299,7 +299,8 @@ static void test_domains_apart(void)
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
 	scene_keys(scene, 80, 24, "<Home><Enter>");
-	check(host.opened == 1, "also without a name, once the pipeline knows the new id");
+	check(host.opened == 1,
+	      "a guest without a name is not opened again once its new id is known");
 	host_end(&host);
 }
 

@@ -337,7 +337,7 @@ static void test_first_pictures(void)
 	fixture_fill(&scene.fixture);
 	n = count_pictures(&scene, &now_ns, 1);
 	check(n >= 5 && n <= 7, "in the first second with samples requests become rarer (%u)", n);
-	check_u64(count_pictures(&scene, &now_ns, 10), 10, "then there is one request a second");
+	check_u64(count_pictures(&scene, &now_ns, 10), 10, "requests in ten seconds with samples");
 	scene.ui->settings.interval_s = 5;
 	count_pictures(&scene, &now_ns, 5);
 	check_u64(count_pictures(&scene, &now_ns, 20), 4,

@@ -55,7 +55,7 @@ static void test_every_view_and_back(void)
 		screen_contains(&scene, 80, 24, ways[i].there, true);
 		scene_keys(&scene, 80, 24, i % 2 ? "q" : "<Esc>");
 		check(ui_view(scene.ui) == &top_ops && !scene.ui->quitting,
-		      "and the way back leads to the first view");
+		      "the way back leads to the first view");
 	}
 	scene_keys(&scene, 80, 24, "tfvpotv");
 	check(scene.ui->guest->views.n == 2, "views are not piled up");

@@ -137,9 +137,9 @@ static void test_list(void)
 	check_u64(line_after_move(100, 50, 10), 2, "the row keeps its line when it falls to 50");
 	check_u64(line_after_move(100, 2, 10), 2, "the row keeps its line when it rises to 2");
 	check_u64(line_after_move(100, 1, 10), 1,
-		  "it is drawn higher when there are too few rows above");
+		  "the row is drawn higher when there are too few rows above");
 	check_u64(line_after_move(100, 99, 10), 9,
-		  "it is drawn lower when there are too few rows below");
+		  "the row is drawn lower when there are too few rows below");
 	list_update(&list, 0, NULL, NULL);
 	list_show(&list, 10);
 	for (enum request_code request = REQUEST_UP; request <= REQUEST_END; request++)

@@ -36,13 +36,13 @@ static void test_stop(void)
 {
 	memset(&regs, 0xff, sizeof(regs));
 	vcpu_get_stack_registers(&context, false, &regs);
-	check(regs.arch == ARCH_ARM64, "the architecture");
+	check(regs.arch == ARCH_ARM64, "architecture of the registers");
 	check(regs.arm64.x[29] == 0x101d && regs.arm64.pc == 0x2000 && regs.arm64.pstate == 5 &&
 		      regs.arm64.sp_el0 == 0x2003 && regs.arm64.sp_el1 == 0x2004,
-	      "what leads to the stacks");
+	      "registers that lead to the stacks");
 	check(regs.arm64.sctlr == 0x2006 && regs.arm64.tcr == 0x0800000000000007 &&
 		      regs.arm64.ttbr0 == 0x2008 && regs.arm64.ttbr1 == 0x2009,
-	      "and to the page tables; TCR has 64 bits");
+	      "registers that lead to the page tables; TCR has 64 bits");
 	check(regs.arm64.x[13] == 0x100d && regs.arm64.elr_el1 == 0x2005 &&
 		      regs.arm64.spsr_el1 == 0x2002,
 	      "and, where 32-bit code enters the kernel, to its stack");
