@@ -99,6 +99,7 @@ static void test_pass(void)
 	wait_locks_reset(locks);
 	waits = copy_of(locks, 102 * S);
 	check(!waits->n_locks && !waits->locks, "after a reset nothing is left");
+	snapshot_waits_destroy(waits);
 	wait_locks_destroy(locks);
 }
 

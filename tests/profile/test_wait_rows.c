@@ -54,6 +54,7 @@ static void test_pass(void)
 	wait_rows_reset(rows);
 	waits = copy();
 	check(!waits->n_rows && !waits->rows, "after a reset nothing is left");
+	snapshot_waits_destroy(waits);
 	wait_rows_destroy(rows);
 }
 
