@@ -45,10 +45,12 @@ static void test_escapes(void)
 	check(strstr(text, "\nxtop_function_self_ratio{domain=\"w\\\"} 1\\n\\\\\",uuid=\"u\","
 			   "function=\"operator\\\"\\\"_x\\\\y\",module=\"a\\nb\"} 0.250000\n"),
 	      "quotes, backslashes and line feeds are escaped");
-	check(strstr(text, ",function=\"[others]\",module=\"\"} 0.750000\n"), "the others");
+	check(strstr(text, ",function=\"[others]\",module=\"\"} 0.750000\n"),
+	      "the series of the others has the rest");
 	check(strstr(text, "\nxtop_samples_total{domain=\"w\\\"} 1\\n\\\\\",uuid=\"u\"} 580\n"),
 	      "a counter");
-	check(strstr(text, "\nxtop_build_info{version=\"0.1\",xen=\"4.17.7\"} 1\n"), "versions");
+	check(strstr(text, "\nxtop_build_info{version=\"0.1\",xen=\"4.17.7\"} 1\n"),
+	      "the versions of xtop and Xen are there");
 	check(!strstr(text, "xtop_push"), "no counters of --push without --push");
 	free(text);
 }
@@ -150,9 +152,10 @@ static void test_top(void)
 		      functions.functions[0].ratio < 0.4801 && functions.rest == 0,
 	      "four functions, the first with %.2f %%", 100 * functions.functions[0].ratio);
 	update(&functions, frames, "f", 40, 2);
-	check(functions.n == METRICS_COLLECTOR_TOP && functions.rest > 0, "of forty, the top ones: %zu",
-	      functions.n);
-	check(sum(&functions) > 0.9999 && sum(&functions) < 1.0001, "and the others: all is 1");
+	check(functions.n == METRICS_COLLECTOR_TOP && functions.rest > 0,
+	      "of forty functions the top ones are kept: %zu", functions.n);
+	check(sum(&functions) > 0.9999 && sum(&functions) < 1.0001,
+	      "the top functions and the others add up to 1");
 	frames_destroy(frames);
 }
 
@@ -178,7 +181,8 @@ static void test_hostile(void)
 	}
 	check(changes <= 3 * METRICS_MAX_FUNCTIONS && changes > METRICS_MAX_FUNCTIONS,
 	      "16,200 names in three hours make %u series", changes);
-	check(sum(&functions) > 0.9999 && sum(&functions) < 1.0001, "all together is always 1");
+	check(sum(&functions) > 0.9999 && sum(&functions) < 1.0001,
+	      "all functions together are always 1");
 	frames_destroy(frames);
 }
 

@@ -114,7 +114,8 @@ static void check_bytes(struct proto_bytes message, const char *path, const void
 	unsigned times;
 	struct proto_bytes found = find(message, path, &times);
 
-	check(found.n == n && memcmp(found.bytes, want, n) == 0, "%s: as wanted", path);
+	check(found.n == n && memcmp(found.bytes, want, n) == 0,
+	      "%s: the values are those that are wanted", path);
 }
 
 static void test_tables(void)
@@ -130,15 +131,15 @@ static void test_tables(void)
 	      request.url);
 	bytes = zip_unpack(request.body, request.size_bytes, 1 << 20, &body.n);
 	body.bytes = bytes;
-	check_u64(count(body, "2.7"), 2, "stacks: none, and the one of all samples");
+	check_u64(count(body, "2.7"), 2, "stacks, which are none and the one of all samples");
 	check_bytes(body, "2.7", "", 0);
-	check_u64(count(body, "2.6"), 4, "attributes: none, a process and two threads");
-	check_u64(count(body, "2.2"), 3, "locations");
-	check_u64(count(body, "2.3"), 3, "functions");
-	check_u64(count(body, "2.1"), 1, "no mapping but none");
-	check_u64(count(body, "2.4"), 1, "no link but none");
-	check_u64(count(body, "1.2.2"), 1, "profile");
-	check_u64(count(body, "1.2.2.2"), 3, "samples");
+	check_u64(count(body, "2.6"), 4, "attributes, which are none, a process and two threads");
+	check_u64(count(body, "2.2"), 3, "locations in the request");
+	check_u64(count(body, "2.3"), 3, "functions in the request");
+	check_u64(count(body, "2.1"), 1, "mappings in the request, which is none");
+	check_u64(count(body, "2.4"), 1, "links in the request, which is none");
+	check_u64(count(body, "1.2.2"), 1, "profiles in the request");
+	check_u64(count(body, "1.2.2.2"), 3, "samples in the request");
 	check_bytes(body, "1.2.2.1", "\x08\x03\x10\x04", 4); /* off_cpu, nanoseconds */
 	/* Stack 1, attributes 1 and 2, one value: 5000000. */
 	check_bytes(body, "1.2.2.2", "\x08\x01\x12\x02\x01\x02\x22\x04\xc0\x96\xb1\x02", 12);
@@ -169,7 +170,8 @@ static void test_damage(void)
 		*(error ? &refused : &made) += 1;
 		error_destroy(error);
 	}
-	check(refused > n && made > n, "one bit wrong: %u refused, %u made", refused, made);
+	check(refused > n && made > n, "profiles with one wrong bit: %u refused, %u made", refused,
+	      made);
 	for (profile.n = 1, refused = 0; profile.n < n; profile.n++) {
 		error = convert(&profile, &request);
 		refused += error != NULL;
@@ -177,7 +179,7 @@ static void test_damage(void)
 			http_request_deinit(&request);
 		error_destroy(error);
 	}
-	check(refused >= n - 3, "cut off at %zu places: %u refused", n - 1, refused);
+	check(refused >= n - 3, "profiles cut off at %zu places are refused: %u", n - 1, refused);
 	free(profile.bytes);
 }
 
@@ -190,8 +192,8 @@ static void test_no_gzip(void)
 
 	entry->size_bytes = 100;
 	error = otlp_request("http://there", &settings, entry, &request);
-	check(error && strstr(error_message(error), "damaged"), "no gzip: %s",
-	      error ? error_message(error) : "no error");
+	check(error && strstr(error_message(error), "damaged"),
+	      "a file that is no gzip is refused: %s", error ? error_message(error) : "no error");
 	error_destroy(error);
 	free(entry);
 }
@@ -203,10 +205,13 @@ static void test_bomb(void)
 	void *zeros = calloc(1, 1 << 20), *file = zip_pack(zeros, 1 << 20, &size_bytes), *content;
 
 	content = zip_unpack(file, size_bytes, 1 << 20, &n);
-	check(content && n == 1 << 20, "%zu bytes hold %zu", size_bytes, n);
+	check(content && n == 1 << 20, "a packed file of %zu bytes holds 1 MiB: %zu", size_bytes,
+	      n);
 	free(content);
-	check(!zip_unpack(file, size_bytes, (1 << 20) - 1, &n), "one more than is allowed");
-	check(!zip_unpack(file, size_bytes - 1, 1 << 20, &n), "and a file that is cut off");
+	check(!zip_unpack(file, size_bytes, (1 << 20) - 1, &n),
+	      "a file that holds one byte more than is allowed is refused");
+	check(!zip_unpack(file, size_bytes - 1, 1 << 20, &n),
+	      "a packed file that is cut off is refused");
 	free(file);
 	free(zeros);
 }
@@ -228,8 +233,8 @@ static void test_answers(void)
 {
 	char text[160];
 
-	check(!read_answer(200, "", 0, text), "an empty answer: taken");
-	check(!read_answer(200, "{}", 2, text), "JSON: taken");
+	check(!read_answer(200, "", 0, text), "an empty answer means that all was taken");
+	check(!read_answer(200, "{}", 2, text), "an answer in JSON means that all was taken");
 	check(!read_answer(200, "\x0a\x04\x12\x02hm", 6, text) && strcmp(text, "hm") == 0,
 	      "a warning: taken");
 	check(read_answer(200, "\x0a\x09\x08\x01\x12\x05" "no it", 11, text) &&
@@ -240,7 +245,7 @@ static void test_answers(void)
 	      "and the text cut off: %s", text);
 	check(!read_answer(400, "\x08\x03\x12\x03" "old", 7, text) && strcmp(text, "old") == 0,
 	      "a Status: %s", text);
-	check(!read_answer(400, "\xff\xff\xff", 3, text), "no message");
+	check(!read_answer(400, "\xff\xff\xff", 3, text), "a message that is damaged is ignored");
 }
 
 int main(void)

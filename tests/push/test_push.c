@@ -128,13 +128,14 @@ static void check_request(int port, const char *authorization, const char *other
 
 	fill(want, sizeof(want), port, authorization, others);
 	head = http_server_read(requests, 1, "head", &size);
-	if (!check(head && strcmp(head, want) == 0, "the header, byte for byte"))
+	if (!check(head && strcmp(head, want) == 0, "the request's header is right, byte for byte"))
 		printf("# %s\n# expected: %s\n", head ? head : "no request", want);
 	free(head);
 	body = http_server_read(requests, 1, "body", &size);
 	for (size_t i = 0; i < size; i++)
 		n_wrong += body[i] != (char)(i * 7 + 1);
-	check(size == 3000 && !n_wrong, "the body: %zu bytes, %zu wrong", size, n_wrong);
+	check(size == 3000 && !n_wrong, "the body has 3000 right bytes: %zu bytes, %zu wrong", size,
+	      n_wrong);
 	free(body);
 }
 
@@ -158,7 +159,8 @@ static void test_request(const char *text, const char *authorization, const char
 	add(2, 10);
 	add(3, 1 << 20);
 	status = wait_for(3);
-	check(status.sent == 3 && http_server_count(requests) == 3, "two more, of any size");
+	check(status.sent == 3 && http_server_count(requests) == 3,
+	      "two more profiles of any size are sent");
 	push_finish(push);
 	push_stop(push);
 	http_server_stop(&server);
@@ -213,11 +215,11 @@ static void test_fault(const struct fault *fault)
 		      status.failures == fault->failures && !status.dropped,
 	      "%s: %" PRIu64 " delivered, %" PRIu64 " refused, %" PRIu64 " repeated: %s",
 	      fault->script, status.sent, status.refused, status.failures, status.message);
-	check(http_server_count(requests) == fault->requests, "%s: %u requests", fault->script,
-	      http_server_count(requests));
-	check(took_s >= fault->least_s && took_s < fault->most_s, "%s: took %.2f s", fault->script,
-	      took_s);
-	check(strstr(status.message, fault->message), "%s: says why", fault->script);
+	check(http_server_count(requests) == fault->requests,
+	      "%s: requests that the server got: %u", fault->script, http_server_count(requests));
+	check(took_s >= fault->least_s && took_s < fault->most_s,
+	      "%s: the push ends in time: %.2f s", fault->script, took_s);
+	check(strstr(status.message, fault->message), "%s: the message says why", fault->script);
 	push_finish(push);
 	push_stop(push);
 	http_server_stop(&server);
@@ -307,7 +309,7 @@ static void test_spool(void)
 	push_finish(push);
 	push_stop(push);
 	kept = count_spool();
-	check(kept >= 13 && kept <= 15, "%u files are left, of 3 MiB at most", kept);
+	check(kept >= 13 && kept <= 15, "13 to 15 files are left, 3 MiB at most: %u", kept);
 
 	http_server_start(&server, requests, "200");
 	must(push_start(&settings, &push));
@@ -317,8 +319,8 @@ static void test_spool(void)
 	      kept + 1);
 	for (unsigned i = 1; i <= kept + 1; i++)
 		ordered += from_of(i) == profile_of(N - kept - 1 + i).from_ns;
-	check_u64(ordered, kept + 1, "in order, the youngest, none twice");
-	check_u64(count_spool(), 0, "files left");
+	check_u64(ordered, kept + 1, "profiles that come in order, the youngest, none twice");
+	check_u64(count_spool(), 0, "files that are left in the spool");
 	push_finish(push);
 	push_stop(push);
 	http_server_stop(&server);
@@ -354,9 +356,9 @@ static void test_files(void)
 	status = wait_for(10);
 	check(status.sent == 10 && status.removed == 5, "%" PRIu64 " old files are removed",
 	      status.removed);
-	check(stat(name, &file) < 0 && errno == ENOENT, "the oldest first");
+	check(stat(name, &file) < 0 && errno == ENOENT, "the oldest file is removed first");
 	snprintf(name, sizeof(name), "%s/out/mine", folder);
-	check(stat(name, &file) == 0, "nobody else's");
+	check(stat(name, &file) == 0, "a file that is not a push's is not removed");
 	add(9, 100);
 	add(9, 101);
 	status = wait_for(12);
@@ -428,7 +430,7 @@ static void test_refused(void)
 	write_config("tenant=1\n");
 	settings.url = "file:///nowhere/at/all";
 	check_fails(push_start(&settings, &push), "cannot write to '/nowhere/at/all'");
-	check(waitpid(-1, NULL, WNOHANG) < 0, "no process is left");
+	check(waitpid(-1, NULL, WNOHANG) < 0, "no process is left at the end");
 }
 
 int main(void)

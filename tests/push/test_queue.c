@@ -102,8 +102,9 @@ static void test_model(uint64_t memory, uint64_t spool)
 		before = head->profile.from_ns;
 		queue_pop(queue);
 	}
-	check(!wrong_order && before == added, "the youngest comes last");
-	check_u64(queue_count(queue) + queue_bytes(queue), 0, "left");
+	check(!wrong_order && before == added, "the youngest profile comes last");
+	check_u64(queue_count(queue) + queue_bytes(queue), 0,
+		  "profiles and bytes that are left in the queue");
 	queue_destroy(queue);
 }
 
@@ -125,7 +126,7 @@ static void test_restart(void)
 	close(fd);
 	queue = open_queue(3, 20);
 	add(queue, 9);
-	check_u64(queue_count(queue), 9, "what was left, and one more");
+	check_u64(queue_count(queue), 9, "profiles that were left, and one more");
 	for (uint64_t i = 1; i <= 9; i++) {
 		if (i == 3)
 			continue; /* the torn one */
@@ -133,8 +134,9 @@ static void test_restart(void)
 		wrong += !head || head->profile.from_ns != i || !is_whole(head);
 		queue_pop(queue);
 	}
-	check_u64(wrong, 0, "out of order, or not whole, after a restart");
-	check(!queue_peek(queue) && queue_dropped(queue) == 1, "the torn one is dropped, and counted");
+	check_u64(wrong, 0, "profiles that are not in order, or not whole, after a restart");
+	check(!queue_peek(queue) && queue_dropped(queue) == 1,
+	      "the torn profile is dropped and counted");
 	queue_destroy(queue);
 }
 
@@ -148,7 +150,8 @@ static void test_two(void)
 	      warning ? error_message(warning) : "two queues in one folder");
 	error_destroy(warning);
 	add(second, 1);
-	check(queue_peek(second) && queue_count(second) == 1, "the other one works without a spool");
+	check(queue_peek(second) && queue_count(second) == 1,
+	      "the second queue works without a spool");
 	queue_destroy(second);
 	queue_destroy(first);
 }
@@ -174,11 +177,12 @@ static void test_retry(void)
 	check(least[0] == 0.5 && least[1] == 1 && least[5] == 16 && least[6] == 30 && least[7] == 30,
 	      "twice as long each time, a minute at most");
 	retry_succeed(&retry);
-	check(retry_is_due(&retry, 0), "at once after success");
+	check(retry_is_due(&retry, 0), "a retry is due at once after success");
 	retry_fail(&retry, 0, 40, 0.5);
-	check_u64(retry.due_ns, 40500000000, "what the server asked for, and a little");
+	check_u64(retry.due_ns, 40500000000,
+		  "a retry waits what the server asked for, and a little: ns");
 	retry_fail(&retry, 0, UINT64_MAX, 0);
-	check_u64(retry.due_ns, 3600000000000, "an hour at most");
+	check_u64(retry.due_ns, 3600000000000, "a retry waits an hour at most: ns");
 }
 
 /* The bytes of the spool's files. */
@@ -229,17 +233,18 @@ static void test_day(void)
 	dropped += queue_dropped(queue);
 	check(largest <= most && largest > most * 9 / 10,
 	      "a day without a server: %" PRIu64 " of %" PRIu64 " bytes in the spool", largest, most);
-	check_u64(queue_count(queue) + dropped, PROFILES, "what waits and what was dropped");
-	check(tries >= 1000 && tries <= 3000, "%u tries in a day", tries);
+	check_u64(queue_count(queue) + dropped, PROFILES, "profiles that wait or were dropped");
+	check(tries >= 1000 && tries <= 3000, "1000 to 3000 tries are made in a day: %u", tries);
 	head = queue_peek(queue);
 	before = head ? head->profile.from_ns - 1 : 0;
-	check(before >= PROFILES - MEMORY - SPOOL, "the oldest went, up to %" PRIu64, before);
+	check(before >= PROFILES - MEMORY - SPOOL,
+	      "the oldest profiles were dropped, up to %" PRIu64, before);
 	for (; (head = queue_peek(queue)); sent++) {
 		wrong += head->profile.from_ns != ++before || !is_whole(head);
 		queue_pop(queue);
 	}
 	check(!wrong && before == PROFILES, "%u are sent afterwards, in order, %u wrong", sent, wrong);
-	check_u64(spool_bytes(), 0, "and leave no file");
+	check_u64(spool_bytes(), 0, "bytes in the spool after all were sent");
 	queue_destroy(queue);
 }
 

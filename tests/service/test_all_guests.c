@@ -142,10 +142,12 @@ static void test_intervals(void)
 {
 	const uint64_t day = 1700000000 * S;
 
-	check_u64(publisher_begin_ns(0, day + 10 * S, 10 * S), day, "the first one has its length");
+	check_u64(publisher_begin_ns(0, day + 10 * S, 10 * S), day,
+		  "the first interval has its length: ns");
 	check_u64(publisher_begin_ns(day, day + 10 * S + 3000, 10 * S), day,
 		  "a clock that is slewed: no gap");
-	check_u64(publisher_begin_ns(day, day + 10 * S - 3000, 10 * S), day, "and no overlap");
+	check_u64(publisher_begin_ns(day, day + 10 * S - 3000, 10 * S), day,
+		  "an interval does not overlap the one before: ns");
 	check_u64(publisher_begin_ns(day, day + 3610 * S, 10 * S), day + 3600 * S,
 		  "a clock set an hour ahead: a gap, not an interval of an hour");
 	check_u64(publisher_begin_ns(day, day - 3590 * S, 10 * S), day - 3600 * S,
@@ -159,22 +161,26 @@ int main(void)
 	const struct options none = { .n_matches = 0 };
 	struct guest_listing listing = { .info = { .name = "Domain-0" }, .state = 'r' };
 
-	check(!all_guests_wants(&none, &listing), "not dom0");
+	check(!all_guests_wants(&none, &listing), "dom0 is not sampled");
 	listing.info.domid = 3;
-	check(all_guests_wants(&none, &listing), "another domain of any name");
+	check(all_guests_wants(&none, &listing), "another domain of any name is sampled");
 	listing.info.crashed = true;
-	check(!all_guests_wants(&none, &listing), "none that has crashed");
+	check(!all_guests_wants(&none, &listing), "a domain that has crashed is not sampled");
 	check(wants(0, 0, "a", 'b') && wants(0, 0, "a", 'r') && wants(0, 0, "a", '-'),
 	      "whatever it is doing");
-	check(!wants(0, 0, "a", 's') && !wants(0, 0, "a", 'd'), "but none that has ended");
-	check(!wants(0, 0, "a", 'p'), "none that is paused");
-	check(!wants(0, 0, "", 'r'), "and none that has no name yet");
-	check(wants(2, 0, "web01", 'r') && wants(2, 0, "db-3", 'r'), "one of the patterns");
-	check(!wants(2, 0, "db-33", 'r') && !wants(2, 0, "myweb", 'r'), "the whole name");
+	check(!wants(0, 0, "a", 's') && !wants(0, 0, "a", 'd'),
+	      "a domain that has ended is not sampled");
+	check(!wants(0, 0, "a", 'p'), "a domain that is paused is not sampled");
+	check(!wants(0, 0, "", 'r'), "a domain that has no name yet is not sampled");
+	check(wants(2, 0, "web01", 'r') && wants(2, 0, "db-3", 'r'),
+	      "a domain is sampled if its name matches one of the patterns");
+	check(!wants(2, 0, "db-33", 'r') && !wants(2, 0, "myweb", 'r'),
+	      "a pattern has to match the whole name");
 	check(wants(1, 2, "web8", 'r') && !wants(1, 2, "web9", 'r') &&
 		      !wants(1, 2, "web-test", 'r'),
 	      "without the others");
-	check(wants(0, 2, "mail", 'r') && !wants(0, 2, "mail-test", 'r'), "all but the others");
+	check(wants(0, 2, "mail", 'r') && !wants(0, 2, "mail-test", 'r'),
+	      "a domain is not sampled if an exclusion matches its name");
 	test_moves();
 	test_intervals();
 	return tap_done();

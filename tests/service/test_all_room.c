@@ -143,17 +143,19 @@ int main(void)
 	for (uint32_t domid = 1; domid <= N_GUESTS; domid++)
 		alive[domid] = true;
 	look(&all, 10);
-	check_u64(sampled(), PIPELINES_MAX_GUESTS, "sampled, as there are no more places");
+	check_u64(sampled(), PIPELINES_MAX_GUESTS,
+		  "guests that are sampled, as there are no more places");
 	check_u64(lines, 1, "lines that say so in ten looks");
 	for (uint32_t domid = 1; domid <= 4; domid++)
 		end(domid);
 	look(&all, 1);
-	check_u64(sampled(), PIPELINES_MAX_GUESTS, "sampled when four have ended: four that waited");
-	check_u64(lines, 1, "lines, as two still wait");
+	check_u64(sampled(), PIPELINES_MAX_GUESTS,
+		  "guests that are sampled after four ended and four of the waiting began");
+	check_u64(lines, 1, "lines that say so while two still wait");
 	for (uint32_t domid = 5; domid <= 8; domid++)
 		end(domid);
 	look(&all, 1);
-	check_u64(sampled(), N_GUESTS - 8, "sampled when all have a place");
+	check_u64(sampled(), N_GUESTS - 8, "guests that are sampled when all have a place");
 	test_unreadable(&all);
 	return tap_done();
 }

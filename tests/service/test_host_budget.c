@@ -53,12 +53,13 @@ static void test_too_much(void)
 	struct host host = make(0.02, 99, 32, 0.004); /* 16.2 % at the rate that was asked for */
 
 	run(&host, 60);
-	check(fabs(host.share - 0.02) < 0.001, "32 guests at 99 Hz: %.4f of 0.02 after a minute",
+	check(fabs(host.share - 0.02) < 0.001, "32 guests at 99 Hz use 0.02 after a minute: %.4f",
 	      host.share);
-	check(fabs(host.budget.stride - 9.9) < 0.5, "each 9.9th tick: %.2f", host.budget.stride);
+	check(fabs(host.budget.stride - 9.9) < 0.5, "each 9.9th tick is used: %.2f",
+	      host.budget.stride);
 	run(&host, 600);
-	check(fabs(host.share - 0.02) < 0.0002, "it stays there: %.4f", host.share);
-	check(host.told >= 1 && host.told <= 3, "it is said, and not all the time: %u", host.told);
+	check(fabs(host.share - 0.02) < 0.0002, "the share stays at 0.02: %.4f", host.share);
+	check(host.told >= 1 && host.told <= 3, "a line says so 1 to 3 times: %u", host.told);
 	host.n = 2;
 	run(&host, 300);
 	check(host.budget.stride == 1 && host.budget.told == 0,
@@ -72,7 +73,8 @@ static void test_fixed(void)
 	run(&host, 600);
 	check(host.budget.stride == 19 && host_budget_is_missed(&host.budget),
 	      "what does not depend on the rate is too much: a sample a second, and it is known");
-	check(host.budget.told_missed && host.told <= 3, "it is said: %u lines", host.told);
+	check(host.budget.told_missed && host.told <= 3,
+	      "lines say that the budget is missed, 3 at most: %u", host.told);
 }
 
 /* A guest's pipeline takes its counters along when it goes. */
@@ -87,7 +89,8 @@ static void test_gone(void)
 	run(&host, 3);
 	check(fabs(host.budget.stride - stride) < 0.5, "counters that have gone say nothing");
 	host.budget.limit = 0;
-	check(!host_budget_is_due(&host.budget, host.now_ns + 100 * SECOND_NS), "no limit");
+	check(!host_budget_is_due(&host.budget, host.now_ns + 100 * SECOND_NS),
+	      "a budget without a limit is never due");
 }
 
 int main(void)

@@ -77,8 +77,8 @@ static void check_content(int fd, const char *want)
 {
 	char text[64] = "";
 
-	check(pread(fd, text, sizeof(text) - 1, 0) >= 0, "the file can be read");
-	check_string(text, want, "it is the one that was found");
+	check(pread(fd, text, sizeof(text) - 1, 0) >= 0, "the fetched file can be read");
+	check_string(text, want, "the fetched file is the one that was found");
 	close(fd);
 }
 
@@ -117,33 +117,37 @@ static void test_answers(void)
 	bool told = false;
 	int fd = -1;
 
-	check(!fetch_is_on() && fetch_ask(&two, &fd) == FETCH_OFF, "nobody fetches yet");
+	check(!fetch_is_on() && fetch_ask(&two, &fd) == FETCH_OFF,
+	      "nothing is fetched before the start");
 	must(fetch_start_with(&settings));
-	check(fetch_is_on(), "somebody fetches");
-	check(fetch_find(&two, &fd) == FETCH_OFF, "nobody has asked for the file");
-	check(fetch_ask(&two, &fd) != FETCH_OFF, "asked for");
+	check(fetch_is_on(), "fetching is on after the start");
+	check(fetch_find(&two, &fd) == FETCH_OFF,
+	      "a file that nobody has asked for is not fetched");
+	check(fetch_ask(&two, &fd) != FETCH_OFF, "a file is asked for");
 	fetch_ask(&three, &fd);
 	fetch_ask(&four, &fd);
-	check(wait_for(&two, &fd) == FETCH_FOUND, "found");
+	check(wait_for(&two, &fd) == FETCH_FOUND, "a file that was asked for is found");
 	check_content(fd, "file 2");
-	check(wait_for(&three, &fd) == FETCH_NONE, "not found");
-	check(wait_for(&four, &fd) == FETCH_FOUND, "another one");
+	check(wait_for(&three, &fd) == FETCH_NONE, "a file that does not exist is not found");
+	check(wait_for(&four, &fd) == FETCH_FOUND, "another file is found");
 	check_content(fd, "file 4");
-	check(fetch_find(&two, &fd) == FETCH_FOUND, "the first one again");
+	check(fetch_find(&two, &fd) == FETCH_FOUND, "the first file is found again");
 	check_content(fd, "file 2");
-	check(wait_for_source(&two, "/src/a.c", &fd) == FETCH_FOUND, "a source file");
+	check(wait_for_source(&two, "/src/a.c", &fd) == FETCH_FOUND, "a source file is found");
 	check_content(fd, "/src/a.c of 2");
 	check(fetch_ask_source(&two, "a.c", &fd) == FETCH_OFF, "a relative path is not asked for");
 	fetch_get_progress(&progress);
 	check(progress.n_found == 3 && progress.n_none == 1 && !progress.n_waiting,
 	      "%u found, %u not", progress.n_found, progress.n_none);
-	check_string(progress.message, "id 3 of 20 bytes", "why one was not found");
+	check_string(progress.message, "id 3 of 20 bytes",
+		     "progress says why a file was not found");
 	for (fetch_ask(&six, &fd); fetch_ask(&six, &fd) == FETCH_WAITING; nap()) {
 		fetch_get_progress(&progress);
 		told |= progress.total_bytes == 500000 && progress.done_bytes;
 	}
-	check(told, "progress is told");
-	check(fetch_ask(&(struct build_id){ 0 }, &fd) == FETCH_OFF, "no build-id, no file");
+	check(told, "a change of progress is reported");
+	check(fetch_ask(&(struct build_id){ 0 }, &fd) == FETCH_OFF,
+	      "no file is asked for without a build-id");
 	for (unsigned i = 0; i < FETCH_MAX_FILES; i++) {
 		struct build_id many = id_of(1);
 
@@ -154,7 +158,8 @@ static void test_answers(void)
 	check(fetch_ask(&(struct build_id){ 4, "new", 0 }, &fd) == FETCH_OFF,
 	      "no more than %u files", FETCH_MAX_FILES);
 	fetch_stop();
-	check(!fetch_is_on() && fetch_find(&two, &fd) == FETCH_OFF, "stopped");
+	check(!fetch_is_on() && fetch_find(&two, &fd) == FETCH_OFF,
+	      "nothing is fetched after the end");
 	fetch_stop();
 }
 
@@ -245,7 +250,7 @@ static void test_ends(void)
 	      "the process has died: nothing is found any more");
 	fetch_stop();
 	must(fetch_start_with(&a_pipe));
-	check(wait_for(&two, &fd) == FETCH_NONE, "a pipe is no file");
+	check(wait_for(&two, &fd) == FETCH_NONE, "a pipe is not taken as a file");
 	fetch_stop();
 }
 
@@ -277,9 +282,9 @@ static void test_walls(void)
 
 	secret = memfd_create("secret", 0);
 	must(fetch_start_with(&settings));
-	check(wait_for(&two, &fd) == FETCH_NONE, "the process has tried");
+	check(wait_for(&two, &fd) == FETCH_NONE, "the process behind walls has made its attempts");
 	fetch_get_progress(&progress);
-	check_string(progress.message, "none", "what it was able to do");
+	check_string(progress.message, "none", "attempts that worked behind walls");
 	fetch_stop();
 	close(secret);
 }
@@ -415,27 +420,32 @@ static void test_server(void)
 	check(fd >= 0 && pread(fd, text, 2, 0) == 2 && memcmp(text, "/*", 2) == 0,
 	      "it is this file");
 	close(fd);
-	check(wait_for_source(&own, "/no/such/file.c", &fd) == FETCH_NONE, "no other source file");
-	check(wait_for(&other, &fd) == FETCH_NONE, "the server does not have another one");
+	check(wait_for_source(&own, "/no/such/file.c", &fd) == FETCH_NONE,
+	      "a source file that does not exist is not found");
+	check(wait_for(&other, &fd) == FETCH_NONE,
+	      "a file that the server does not have is not found");
 	fetch_get_progress(&progress);
-	check_string(progress.message, "", "which is no trouble");
+	check_string(progress.message, "",
+		     "a file that the server does not have causes no message");
 	fetch_stop();
 	snprintf(text, sizeof(text), "%s/cache", folder);
 	for (unsigned i = 0; i < other.size_bytes; i++)
 		strcat(strcpy(text + strlen(text), i ? "77" : "/77"), "");
 	strcat(text, "/debuginfo");
-	check(stat(text, &in_cache) == 0 && in_cache.st_size == 0, "the miss is in the cache");
+	check(stat(text, &in_cache) == 0 && in_cache.st_size == 0,
+	      "a file that was not found is noted in the cache");
 	kill(server, SIGTERM);
 	waitpid(server, &status, 0);
 	must(fetch_start(folder));
-	check(wait_for(&own, &fd) == FETCH_FOUND, "without the server it comes from the cache");
+	check(wait_for(&own, &fd) == FETCH_FOUND,
+	      "without the server the file comes from the cache");
 	close(fd);
 	fetch_stop();
 	must(fetch_start(folder));
 	other = id_of(0x78);
-	check(wait_for(&other, &fd) == FETCH_NONE, "without the server nothing else is found");
+	check(wait_for(&other, &fd) == FETCH_NONE, "without the server no other file is found");
 	fetch_get_progress(&progress);
-	check(progress.message[0], "and that is told: %s", progress.message);
+	check(progress.message[0], "a missing server is reported: %s", progress.message);
 	fetch_stop();
 	unsetenv("DEBUGINFOD_CACHE_PATH");
 }
@@ -453,7 +463,7 @@ static void test_own_cache(void)
 	unsetenv("SUDO_UID");
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
 	must(fetch_start(path));
-	check(wait_for(&other, &fd) == FETCH_NONE, "no server answers");
+	check(wait_for(&other, &fd) == FETCH_NONE, "no file is found when no server answers");
 	fetch_stop();
 	snprintf(path, sizeof(path), "%s/own/debuginfod.%u", folder, (unsigned)uid);
 	check(stat(path, &status) == 0 && status.st_uid == uid && (status.st_mode & 0777) == 0700,
@@ -468,7 +478,8 @@ int main(void)
 		exit(99);
 	unsetenv("DEBUGINFOD_URLS");
 	error = fetch_start(NULL);
-	check(error && !fetch_is_on(), "no servers: %s", error ? error_message(error) : "");
+	check(error && !fetch_is_on(), "fetching without servers is an error: %s",
+	      error ? error_message(error) : "");
 	error_destroy(error);
 	test_answers();
 	test_time_limit();

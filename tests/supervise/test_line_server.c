@@ -164,37 +164,43 @@ static void test_answers(void)
 	uint32_t good, moved;
 	unsigned right = 0;
 
-	check(!line_client_is_on() && !line_client_add_file(fd, -1, "early", NULL, 0), "nobody reads yet");
-	check(line_client_find(1, &place, true, &answer) == LINE_OFF, "and nobody answers");
+	check(!line_client_is_on() && !line_client_add_file(fd, -1, "early", NULL, 0),
+	      "nothing reads lines before the start");
+	check(line_client_find(1, &place, true, &answer) == LINE_OFF,
+	      "no lines are found before the start");
 	must(line_client_start(&made_reader));
 	good = line_client_add_file(fd, alt_fd, "good", NULL, 0);
-	check(line_client_find(good, &place, false, &answer) == LINE_OFF, "nobody has asked");
-	check(line_client_find(good, &place, true, &answer) == LINE_WAITING, "asked: it does not wait");
+	check(line_client_find(good, &place, false, &answer) == LINE_OFF,
+	      "a place that nobody has asked for is not found");
+	check(line_client_find(good, &place, true, &answer) == LINE_WAITING,
+	      "asking for a place does not wait");
 	for (uint64_t i = 0; i < 3000; i++) {
 		place.address = i;
 		line_client_find(good, &place, true, &answer);
 	}
-	check(line_client_wait(WAIT_S), "all answers come");
+	check(line_client_wait(WAIT_S), "all answers come in time");
 	for (uint64_t i = 0; i < 3000; i++) {
 		place.address = i;
 		right += line_client_find(good, &place, false, &answer) == LINE_KNOWN &&
 			 answer.n == i % 3 + 1 && answer.frames[answer.n - 1].line == i + i % 3 &&
 			 strcmp(answer.frames[0].file, "dir/made.c") == 0;
 	}
-	check_u64(right, 3000, "answers that belong to their place");
-	check_string(answer.frames[0].function, "+2999 alt", "with the alternative file");
+	check_u64(right, 3000, "answers that belong to their place, of 3000");
+	check_string(answer.frames[0].function, "+2999 alt", "an answer uses the alternative file");
 	moved = line_client_add_moved(good, "_text", 1000);
 	place.address = 1010;
 	line_client_find(moved, &place, true, &answer);
 	line_client_wait(WAIT_S);
-	check(line_client_find(moved, &place, false, &answer) == LINE_KNOWN, "a file with an anchor");
-	check_string(answer.frames[0].function, "_text+10 alt", "counted from it");
-	check_u64(line_client_find_named("good"), moved, "by its name, the last");
+	check(line_client_find(moved, &place, false, &answer) == LINE_KNOWN,
+	      "lines of a file with an anchor are found");
+	check_string(answer.frames[0].function, "_text+10 alt", "addresses count from the anchor");
+	check_u64(line_client_find_named("good"), moved, "a name finds the last file that has it");
 	line_client_get_progress(&progress);
 	check(progress.n_files == 2 && progress.n_places == 3001 && !progress.n_waiting,
 	      "%u files, %u places", progress.n_files, progress.n_places);
 	line_client_stop();
-	check(!line_client_is_on() && line_client_find(good, &place, true, &answer) == LINE_OFF, "stopped");
+	check(!line_client_is_on() && line_client_find(good, &place, true, &answer) == LINE_OFF,
+	      "no lines are found after the end");
 	line_client_stop();
 	close(fd);
 	close(alt_fd);
@@ -211,34 +217,38 @@ static void test_deaths(void)
 	bad = add_file('x', "bad");
 	killer = add_file('k', "killer");
 	greedy = add_file('m', "greedy");
-	check(find(bad, 1, &answer) == LINE_OFF, "a file that cannot be opened");
+	check(find(bad, 1, &answer) == LINE_OFF, "no lines of a file that cannot be opened");
 	line_client_get_progress(&progress);
-	check_string(progress.message, "bad: it says x", "why");
-	check(find(good, 1, &answer) == LINE_KNOWN, "another file has lines");
-	check(find(killer, 1, &answer) == LINE_OFF, "a file of which the reader dies");
+	check_string(progress.message, "bad: it says x", "progress says why there are no lines");
+	check(find(good, 1, &answer) == LINE_KNOWN,
+	      "lines of a good file are found after a bad one");
+	check(find(killer, 1, &answer) == LINE_OFF, "no lines of a file that kills the reader");
 	line_client_get_progress(&progress);
-	check(strstr(progress.message, "killer: it is damaged"), "why: %s", progress.message);
+	check(strstr(progress.message, "killer: it is damaged"),
+	      "progress says that the file is damaged: %s", progress.message);
 	check(find(good, 2, &answer) == LINE_KNOWN, "a new reader answers for the good file");
-	check(find(killer, 2, &answer) == LINE_OFF, "that file is not asked again");
+	check(find(killer, 2, &answer) == LINE_OFF,
+	      "a file that killed the reader is not asked again");
 	check_u64(progress.n_bad, 2, "bad files");
 #ifndef SANITIZED
 	if (!emulator_lacks("limit of a program's memory")) {
-		check(find(greedy, 1, &answer) == LINE_OFF, "a file that takes 1 GiB");
+		check(find(greedy, 1, &answer) == LINE_OFF, "no lines of a file that needs 1 GiB");
 		line_client_get_progress(&progress);
 		check(strstr(progress.message, "greedy: its lines need more than 200 MiB"),
 		      "why: %s", progress.message);
 	}
-	check(find(good, 3, &answer) == LINE_KNOWN, "the good file again");
+	check(find(good, 3, &answer) == LINE_KNOWN,
+	      "lines of the good file are found after the greedy one");
 #endif
 	for (unsigned i = 0; i < LINE_MAX_FILES; i++)
 		greedy = add_file('g', "many");
-	check(!greedy, "no more than %u files", LINE_MAX_FILES);
+	check(!greedy, "no more than %u files are taken", LINE_MAX_FILES);
 	line_client_stop();
 	/* On a busy machine it ends later than line_client_stop() waits, as others come first. */
 	alarm(60);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	check(errno == ECHILD, "no process is left");
+	check(errno == ECHILD, "no reader is left at the end");
 	alarm(0);
 }
 
@@ -253,10 +263,10 @@ static void test_places(void)
 	good = add_file('g', "good");
 	for (place.address = 0; place.address < LINE_MAX_PLACES + 5; place.address++)
 		line_client_find(good, &place, true, &answer);
-	check(line_client_find(good, &place, true, &answer) == LINE_OFF, "no more than %u places",
-	      LINE_MAX_PLACES);
+	check(line_client_find(good, &place, true, &answer) == LINE_OFF,
+	      "no more than %u places are taken", LINE_MAX_PLACES);
 	line_client_get_progress(&progress);
-	check_u64(progress.refused, 6, "those refused are counted");
+	check_u64(progress.refused, 6, "places that were refused");
 	line_client_stop();
 }
 
@@ -267,11 +277,12 @@ static void test_walls(void)
 #endif
 
 	secret = memfd_create("secret", MFD_CLOEXEC);
-	check(write(secret, "secret", 6) == 6, "a secret");
+	check(write(secret, "secret", 6) == 6, "a file with a secret is written");
 	must(line_client_start(&made_reader));
 #ifndef SANITIZED
-	check(find(add_file('f', "force"), 3, &answer) == LINE_KNOWN, "it tried");
-	check_string(answer.frames[0].file, "", "what it was able to do");
+	check(find(add_file('f', "force"), 3, &answer) == LINE_KNOWN,
+	      "the reader has made its attempts");
+	check_string(answer.frames[0].file, "", "attempts of the reader that worked");
 #endif
 	line_client_stop();
 	close(secret);
@@ -288,15 +299,17 @@ static void test_unpack(void)
 	struct line_answer back = { 0 };
 	unsigned accepted = 0;
 
-	check_u64(line_server_unpack(bytes, size_bytes, &back), size_bytes, "bytes of an answer");
+	check_u64(line_server_unpack(bytes, size_bytes, &back), size_bytes,
+		  "bytes of an answer that is unpacked");
 	check(back.n == 2 && back.frames[0].line == 1 && !strcmp(back.frames[1].function, "g"),
 	      "it is the same");
 	for (size_t i = 0; i < size_bytes; i++)
 		accepted += line_server_unpack(bytes, i, &back) != 0;
-	check_u64(accepted, 0, "answers that end early and are taken");
+	check_u64(accepted, 0, "answers that end early and are unpacked");
 	bytes[0] = LINE_MAX_DEPTH + 1;
-	check_u64(line_server_unpack(bytes, sizeof(bytes), &back), 0, "one of too many frames");
-	check_u64(line_server_pack(&answer, bytes, 400), 0, "there is no room for it");
+	check_u64(line_server_unpack(bytes, sizeof(bytes), &back), 0,
+		  "bytes of an answer with too many frames");
+	check_u64(line_server_pack(&answer, bytes, 400), 0, "bytes of an answer that has no room");
 }
 
 int main(void)

@@ -117,10 +117,12 @@ static void test_ends_well(void)
 	struct stat status;
 
 	look(0);
-	check(!found.live && !found.stale, "at first there is no record");
+	check(!found.live && !found.stale, "no record is found at first");
 	make_file(&file);
-	check(file.record && count_files(records) == 1, "a record: %s", file.path ? file.path : "none");
-	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700, "folder: 0700");
+	check(file.record && count_files(records) == 1, "a record is made: %s",
+	      file.path ? file.path : "none");
+	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700,
+	      "the folder of records has mode 0700");
 	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
 	      "file: 0600");
 	pause_mark_begin(&file.record->mark, 5, 0);
@@ -129,7 +131,7 @@ static void test_ends_well(void)
 	      "a locked record is live, and stays");
 	pause_mark_end(&file.record->mark);
 	pause_file_remove(&file);
-	check(!file.record && count_files(records) == 0, "removed");
+	check(!file.record && count_files(records) == 0, "the record is removed");
 	pause_mark_begin(NULL, 1, 1);
 	pause_mark_end(NULL);
 }
@@ -141,14 +143,16 @@ static void test_starts_together(void)
 
 	n_removed = 3;
 	make_file(&file);
-	check(file.record && count_files(records) == 1, "removed before it was locked: made again");
+	check(file.record && count_files(records) == 1,
+	      "a record that was removed before it was locked is made again");
 	look(0);
-	check_u64(found.live, 1, "another xtop sees it");
+	check_u64(found.live, 1, "records that another xtop sees");
 	pause_file_remove(&file);
-	check_u64(count_files(records), 0, "removed");
+	check_u64(count_files(records), 0, "records after the removal");
 	n_locked = 3;
 	make_file(&file);
-	check(file.record && count_files(records) == 1, "locked by another xtop: made again");
+	check(file.record && count_files(records) == 1,
+	      "a record that another xtop has locked is made again");
 	pause_file_remove(&file);
 	n_removed = 1000;
 	make_file(&file);
@@ -196,11 +200,12 @@ static void test_survivor(void)
 	file.record = NULL;
 	close(file.fd);
 	look(0);
-	check_u64(found.live, 1, "live while a child lives");
+	check_u64(found.live, 1, "live records while a child lives");
 	close(pipe_fds[1]);
 	waitpid(child, NULL, 0);
 	look(0);
-	check(!found.live && found.stale == 1 && count_files(records) == 0, "then stale, and removed");
+	check(!found.live && found.stale == 1 && count_files(records) == 0,
+	      "a record is stale and removed after the child has ended");
 	file.fd = -1;
 	pause_file_remove(&file);
 }
@@ -209,37 +214,43 @@ static void test_left(void)
 {
 	leave(true, 1000000000);
 	look(1000000000);
-	check(found.stale == 1 && found.stopped == 1 && !found.run && found.pid, "stopped: ours");
+	check(found.stale == 1 && found.stopped == 1 && !found.run && found.pid,
+	      "a guest that a killed xtop has stopped is found as ours");
 	look(1000000000);
-	check(!found.stale, "found only once");
+	check(!found.stale, "a stale record is found only once");
 	leave(true, 1000000000);
 	look(1200000000);
-	check_u64(found.stopped, 1, "each vCPU may use 0.1 s between mark and stop");
+	check_u64(found.stopped, 1,
+		  "each vCPU may use 0.1 s between mark and stop: found as stopped");
 	leave(true, 1000000000);
 	look(1200000001);
-	check(!found.stopped && found.run == 1, "with more, the guest has run: not our pause");
+	check(!found.stopped && found.run == 1,
+	      "a guest that used more CPU time has run: not our pause");
 	leave_since(true, 1000000000, 300000000);
 	look(1800000000);
-	check_u64(found.stopped, 1, "and the time from look to mark");
+	check_u64(found.stopped, 1,
+		  "a vCPU may also use the time from look to mark: found as stopped");
 	leave_since(true, 1000000000, 300000000);
 	look(1800000001);
-	check_u64(found.run, 1, "but not more");
+	check_u64(found.run, 1, "a vCPU that used more than that has run: found as run");
 	leave_since(true, 1000000000, UINT64_MAX);
 	look(1200000001);
-	check_u64(found.run, 1, "a time that is damaged counts as 0");
+	check_u64(found.run, 1, "a time that is damaged counts as 0: found as run");
 	leave_since(true, 1000000000, 10000000000);
 	look(1200000001);
-	check_u64(found.run, 1, "and so does one of ten seconds");
+	check_u64(found.run, 1, "a time of ten seconds counts as 0: found as run");
 	leave(true, 1000000000);
 	look(999999999);
-	check(!found.stopped && found.run == 1, "less CPU time than before: not our pause");
+	check(!found.stopped && found.run == 1,
+	      "a guest with less CPU time than before is not our pause");
 	leave(false, 1000000000);
 	look(1000000000);
-	check(found.stale == 1 && !found.stopped && !found.run, "killed while the guest ran");
+	check(found.stale == 1 && !found.stopped && !found.run,
+	      "an xtop that was killed while the guest ran has left no pause");
 	leave(true, 1);
 	leave(true, 1);
 	look(1);
-	check_u64(found.stopped, 2, "two xtops, both killed during a stop");
+	check_u64(found.stopped, 2, "pauses of two xtops that were killed during a stop");
 }
 
 /* xtop may be killed before it has released the guest, or while it does that. */
@@ -249,20 +260,26 @@ static void test_found_and_killed(void)
 
 	leave(true, 1);
 	pause_find_records(records, &info, 1, &found);
-	check(found.stopped == 1 && count_files(records) == 1, "found, and not yet removed");
+	check(found.stopped == 1 && count_files(records) == 1,
+	      "a record that was found is not yet removed");
 	pause_find_records(records, &info, 1, &second);
-	check(!second.stopped && second.live == 1, "another xtop does not find it meanwhile");
+	check(!second.stopped && second.live == 1,
+	      "another xtop does not find the same record meanwhile");
 	pause_close_records(&second, true);
 	pause_close_records(&found, false);
-	check_u64(count_files(records), 1, "killed before the release: the record stays");
+	check_u64(count_files(records), 1,
+		  "records that stay when the finder is killed before the release");
 	look(1);
-	check(found.stopped == 1 && count_files(records) == 0, "the next xtop finds it");
+	check(found.stopped == 1 && count_files(records) == 0,
+	      "the next xtop finds the record that stayed");
 	for (unsigned i = 0; i <= PAUSE_MAX_FOUND; i++)
 		leave(true, 1);
 	look(1);
-	check(found.stopped == PAUSE_MAX_FOUND && count_files(records) == 1, "one more than can be kept");
+	check(found.stopped == PAUSE_MAX_FOUND && count_files(records) == 1,
+	      "a search leaves the record that is more than it can keep");
 	look(1);
-	check(found.stopped == 1 && count_files(records) == 0, "the next xtop finds that one");
+	check(found.stopped == 1 && count_files(records) == 0,
+	      "the next xtop finds the record that was left");
 }
 
 static void test_others(void)
@@ -270,14 +287,16 @@ static void test_others(void)
 	leave(true, 1);
 	info.domid = 8;
 	look(1);
-	check(!found.stale && count_files(records) == 1, "another domid");
+	check(!found.stale && count_files(records) == 1, "a record of another domid stays");
 	info.domid = 7;
 	info.uuid[0] = '9';
 	look(1);
-	check(!found.stale && count_files(records) == 1, "another domain with the same domid");
+	check(!found.stale && count_files(records) == 1,
+	      "a record of another domain with the same domid stays");
 	info.uuid[0] = '1';
 	look(1);
-	check(found.stopped == 1 && count_files(records) == 0, "the domain itself");
+	check(found.stopped == 1 && count_files(records) == 0,
+	      "the record of the domain itself is found and removed");
 }
 
 /* --- two at a time ---------------------------------------------------------------------------- */
@@ -314,7 +333,7 @@ static const char *create_second(bool shared)
 	struct xtop_error *error = pause_file_create(records, &info, 1, shared, &file);
 
 	snprintf(message, sizeof(message), "%s", error ? error_message(error) : "");
-	check(!error == !!file.record, "either a record or an error");
+	check(!error == !!file.record, "a second xtop gets either a record or an error");
 	error_destroy(error);
 	pause_file_remove(&file);
 	return message;
@@ -328,15 +347,16 @@ static void test_second(void)
 	snprintf(wanted, sizeof(wanted),
 		 "domain 'web01' is already profiled by process %d (xtop): --shared allows both",
 		 another);
-	check_string(create_second(false), wanted, "a second xtop");
-	check_u64(count_files(records), 1, "records, of the first");
-	check_string(create_second(true), "", "a second xtop that may");
+	check_string(create_second(false), wanted, "a second xtop is refused");
+	check_u64(count_files(records), 1, "records that are left, which are the first xtop's");
+	check_string(create_second(true), "", "a second xtop that may share gets no error");
 	info.domid = 8;
-	check_string(create_second(false), "", "another domain");
+	check_string(create_second(false), "", "a second xtop for another domain gets no error");
 	info.domid = 7;
 	kill(another, SIGKILL);
 	waitpid(another, NULL, 0);
-	check_string(create_second(false), "", "after the first one was killed");
+	check_string(create_second(false), "",
+		     "a second xtop gets no error after the first was killed");
 	look(0);
 }
 
@@ -375,7 +395,7 @@ static void test_race(void)
 	close(hold[1]);
 	if (waitpid(-1, &status, 0) > 0)
 		winners += WIFEXITED(status) && !WEXITSTATUS(status);
-	check_u64(winners, 1, "of eight that start together, so many sample");
+	check_u64(winners, 1, "xtops that sample, of eight that start together");
 	close(barrier[0]);
 	close(hold[0]);
 	look(0);
@@ -393,7 +413,8 @@ static void test_stuck(void)
 		     "the lock is not given back");
 	check_string(create_second(true), "", "--shared does without the lock");
 	close(folder_fd);
-	check_string(create_second(false), "", "given back");
+	check_string(create_second(false), "",
+		     "an xtop gets no error after the lock was given back");
 }
 
 static void put(const char *name, const char *bytes)
@@ -431,9 +452,9 @@ static void test_link_made_before(void)
 
 	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
 	snprintf(target, sizeof(target), "%s/target", folder);
-	check(symlink(target, path) == 0, "a symlink with a record's name");
+	check(symlink(target, path) == 0, "a symlink with a record's name is made");
 	make_file(&file);
-	check(!file.record && access(target, F_OK) < 0, "nothing is written through it");
+	check(!file.record && access(target, F_OK) < 0, "nothing is written through the symlink");
 	pause_file_remove(&file);
 	unlink(path);
 	unlink(target);
@@ -448,12 +469,12 @@ static void test_damaged(void)
 	put("3", "something else of a good length, which is neither a record nor anything that one "
 		 "could take for a record, were it not for its name");
 	look(0);
-	check(found.stale == 3 && !found.stopped && count_files(records) == 0, "damaged ones: %u",
-	      found.stale);
+	check(found.stale == 3 && !found.stopped && count_files(records) == 0,
+	      "three damaged records are stale and removed: %u", found.stale);
 	snprintf(path, sizeof(path), "%s/%u.%s.4", records, info.domid, info.uuid);
-	check(symlink("/etc/passwd", path) == 0, "a symlink");
+	check(symlink("/etc/passwd", path) == 0, "a symlink to /etc/passwd is made");
 	look(0);
-	check(!found.stale && count_files(records) == 1, "it is not followed");
+	check(!found.stale && count_files(records) == 1, "a symlink in the folder is not followed");
 	unlink(path);
 	test_damaged_magic();
 	test_link_made_before();
@@ -467,9 +488,9 @@ static void test_open_folder(void)
 	leave(true, 1);
 	chmod(records, 0777);
 	look(1);
-	check(!found.stale, "an open folder is not read");
+	check(!found.stale, "a folder that others may write to is not read");
 	make_file(&file);
-	check(!file.record && file.fd < 0, "an open folder is not written to");
+	check(!file.record && file.fd < 0, "a folder that others may write to is not written to");
 	pause_file_remove(&file);
 	chmod(records, 0700);
 	if (geteuid() == 0 && chown(records, 65534, 65534) == 0) {
@@ -479,7 +500,7 @@ static void test_open_folder(void)
 			abort();
 	}
 	look(1);
-	check_u64(found.stopped, 1, "our own closed folder is read");
+	check_u64(found.stopped, 1, "stopped guests found in our own closed folder");
 	check(!pause_file_create("/nonexistent/x", &info, OWNER, false, &file) && !file.record,
 	      "no folder: no record, and no error");
 }

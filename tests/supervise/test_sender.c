@@ -68,9 +68,9 @@ static void test_walls(void)
 	struct packet packet = { "" };
 
 	must(sender_start(&settings, &sender));
-	check(get(&packet), "the process has tried");
-	check_string(packet.text, "none", "what it was able to do");
-	check(sender_wait_for_end(sender, 20000), "it has ended");
+	check(get(&packet), "the process behind walls has made its attempts");
+	check_string(packet.text, "none", "attempts that worked behind walls");
+	check(sender_wait_for_end(sender, 20000), "the process behind walls has ended");
 	sender_stop(sender);
 	close(secret);
 }
@@ -132,11 +132,12 @@ static void test_packets(void)
 	if (write(fd, "two!", 4) != 4)
 		exit(99);
 	must(sender_start(&echo, &sender));
-	check(sender_put(sender, &packet, sizeof(packet), fd) && get(&packet), "there and back");
-	check_string(packet.text, "one two!  ", "the packet and its file");
-	check(!sender_get(sender, &packet, sizeof(packet)), "nothing more");
+	check(sender_put(sender, &packet, sizeof(packet), fd) && get(&packet),
+	      "a packet goes to the process and comes back");
+	check_string(packet.text, "one two!  ", "the answer has the packet and its file");
+	check(!sender_get(sender, &packet, sizeof(packet)), "no second answer comes");
 	sender_stop(sender);
-	check(waitpid(-1, NULL, WNOHANG) < 0, "the process has ended with us");
+	check(waitpid(-1, NULL, WNOHANG) < 0, "the process has ended with its sender");
 	must(sender_start(&echo, &sender));
 	other = start_other();
 	sender_stop(sender);
@@ -198,7 +199,7 @@ static void test_death(void)
 	waitpid(main_pid, NULL, 0);
 	for (unsigned i = 0; *pid && i < 5000 && !killed; i++, nap())
 		killed = was_killed(*pid);
-	check(killed, "it ends with main, although it is another user's");
+	check(killed, "the process ends with main, although it is another user's");
 	if (*pid && !killed)
 		kill(*pid, SIGKILL);
 }

@@ -113,9 +113,9 @@ static void check_undo(bool asked, const char *want, unsigned pauses)
 	char *note;
 
 	must(guest_undo_pause("web\x1b", asked, &note));
-	check_string(note ? note : "(none)", want, "the note");
-	check_u64(xen.pauses, pauses, "pauses left");
-	check_u64(xen.closed, xen.opened, "handles closed");
+	check_string(note ? note : "(none)", want, "the note says what was done");
+	check_u64(xen.pauses, pauses, "pauses that are left");
+	check_u64(xen.closed, xen.opened, "handles that were closed, of all opened");
 	check(!xen.asked_xenstore || xen.refuse_name, "xenstore is not asked without need");
 	check(!xen.early || !pauses, "no record is removed before its pause is undone");
 	free(note);
@@ -139,7 +139,7 @@ static void test_ours(void)
 		   "domain 'web_' stands still since an xtop (process 42) was killed, but Xen "
 		   "refuses to release it",
 		   1);
-	check(xen.kept && !xen.removed, "its record stays, for the next xtop");
+	check(xen.kept && !xen.removed, "the record of the pause stays, for the next xtop");
 }
 
 /* By its name the domain is not known without xenstore. */
@@ -150,7 +150,7 @@ static void test_by_name(void)
 	check_undo(false,
 		   "domain 'web_' stood still since an xtop (process 42) was killed: it runs again",
 		   0);
-	check_u64(xen.asked_xenstore, 1, "xenstore knows the name");
+	check_u64(xen.asked_xenstore, 1, "questions to xenstore for the name");
 }
 
 static void test_others(void)
@@ -187,12 +187,14 @@ static void test_errors(void)
 	begin(1, left);
 	xen.refuse_find = true;
 	error = guest_undo_pause("web", true, &note);
-	check(error && !note && !xen.judged, "no such domain: an error, and records stay");
+	check(error && !note && !xen.judged,
+	      "a domain that does not exist is an error, and records stay");
 	error_destroy(error);
 	begin(1, left);
 	xen.refuse_open = true;
 	error = guest_undo_pause("web", true, &note);
-	check(error && !note && !xen.judged, "no handle: an error, and records stay");
+	check(error && !note && !xen.judged,
+	      "a handle that cannot be opened is an error, and records stay");
 	error_destroy(error);
 }
 

@@ -37,18 +37,19 @@ static void test_end(void)
 	int end_fd, other_fd, status = -1;
 	pid_t pid = start(&end_fd), other = start(&other_fd);
 
-	check(!watch_ends(end_fd, SOON_NS), "a living child");
+	check(!watch_ends(end_fd, SOON_NS), "a living child is not seen to end");
 	watch_reap(pid, &status);
 	check(status == -1, "a living child cannot be reaped");
 	kill(pid, SIGKILL);
-	check(watch_ends(end_fd, LONG_NS), "a killed child");
+	check(watch_ends(end_fd, LONG_NS), "a killed child is seen to end");
 	for (int i = 0; status == -1 && i < 1000; i++) /* 4 ms each: a busy machine needs more */
 		watch_reap(pid, &status);
-	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "how it ended");
-	check(waitpid(pid, NULL, WNOHANG) < 0, "it was reaped");
-	check(!watch_ends(other_fd, SOON_NS), "another child lives");
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+	      "the status says that the child was killed");
+	check(waitpid(pid, NULL, WNOHANG) < 0, "the killed child was reaped");
+	check(!watch_ends(other_fd, SOON_NS), "another child that lives is not seen to end");
 	kill(other, SIGKILL);
-	check(watch_ends(other_fd, LONG_NS), "and is seen to end");
+	check(watch_ends(other_fd, LONG_NS), "another child is seen to end");
 	watch_reap(other, &status);
 	close(end_fd);
 	close(other_fd);
@@ -68,10 +69,11 @@ static void test_grandchild(void)
 		*grandchild = start(&own_fd);
 		_exit(3);
 	}
-	check(watch_ends(end_fd, LONG_NS), "a child whose own child lives");
+	check(watch_ends(end_fd, LONG_NS), "a child whose own child lives is seen to end");
 	watch_reap(pid, &status);
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 3, "how it ended");
-	check(kill(*grandchild, 0) == 0, "its child lives");
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 3,
+	      "the status says that the child exited with 3");
+	check(kill(*grandchild, 0) == 0, "the child's own child lives");
 	kill(*grandchild, SIGKILL);
 	close(end_fd);
 }
@@ -87,10 +89,13 @@ static void test_traced(void)
 	} else {
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
-		check(status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8), "stopped in its end");
-		check(!watch_ends(end_fd, SOON_NS), "a killed child that has not ended");
+		check(status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8),
+		      "the traced child is stopped in its end");
+		check(!watch_ends(end_fd, SOON_NS),
+		      "a killed child that has not ended is not seen to end");
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
-		check(watch_ends(end_fd, LONG_NS), "it ends when the debugger has gone");
+		check(watch_ends(end_fd, LONG_NS),
+		      "the traced child is seen to end when the debugger has gone");
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
@@ -120,8 +125,8 @@ static void test_prompt(void)
 {
 	int policy = policy_of_child(false);
 
-	check(policy_of_child(true) == policy, "a sampler is of the policy that it may have: %d",
-	      policy);
+	check(policy_of_child(true) == policy,
+	      "a sampler has the best scheduling policy that it may have: %d", policy);
 }
 
 int main(void)
