@@ -196,11 +196,11 @@ static void test_keep(void)
 	update(&functions, frames, "mid", 10, HOUR_NS / 2);
 	update(&functions, frames, "new", 10, HOUR_NS / 2 + 1);
 	check(has(&functions, "old0") && has(&functions, "mid0") && !has(&functions, "new0"),
-	      "who has a place keeps it");
+	      "a function that has a place keeps it");
 	check(functions.rest > 0.9999, "a function without a place is among the others");
 	update(&functions, frames, "new", 10, HOUR_NS + 2);
 	check(!has(&functions, "old0") && has(&functions, "mid0") && has(&functions, "new9"),
-	      "after an hour others have it");
+	      "after an hour another function has the place");
 	frames_destroy(frames);
 }
 

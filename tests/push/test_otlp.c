@@ -236,13 +236,13 @@ static void test_answers(void)
 	check(!read_answer(200, "", 0, text), "an empty answer means that all was taken");
 	check(!read_answer(200, "{}", 2, text), "an answer in JSON means that all was taken");
 	check(!read_answer(200, "\x0a\x04\x12\x02hm", 6, text) && strcmp(text, "hm") == 0,
-	      "a warning: taken");
+	      "an answer with a warning means that all was taken");
 	check(read_answer(200, "\x0a\x09\x08\x01\x12\x05" "no it", 11, text) &&
 		      strcmp(text, "no it") == 0,
 	      "a partial success of one profile: refused: %s", text);
 	check(read_answer(200, "\x0a\x49\x08\x01\x12\x45" "no it", 11, text) &&
 		      strcmp(text, "no it") == 0,
-	      "and the text cut off: %s", text);
+	      "the text of a partial success is cut off: %s", text);
 	check(!read_answer(400, "\x08\x03\x12\x03" "old", 7, text) && strcmp(text, "old") == 0,
 	      "a Status: %s", text);
 	check(!read_answer(400, "\xff\xff\xff", 3, text), "a message that is damaged is ignored");

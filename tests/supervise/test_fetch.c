@@ -412,13 +412,13 @@ static void test_server(void)
 	check(own.size_bytes == 20 && fetch_patiently(&own, &fd) == FETCH_FOUND,
 	      "Debian's debuginfod has the debug file");
 	check(fd >= 0 && pread(fd, magic, 4, 0) == 4 && memcmp(magic, "\177ELF", 4) == 0,
-	      "it is an ELF file");
+	      "the server's debug file is an ELF file");
 	close(fd);
 	must(fetch_start(folder));
 	check(wait_for_source(&own, own_source(), &fd) == FETCH_FOUND,
 	      "it has the source file %s", own_source());
 	check(fd >= 0 && pread(fd, text, 2, 0) == 2 && memcmp(text, "/*", 2) == 0,
-	      "it is this file");
+	      "the source file that the server has is this file");
 	close(fd);
 	check(wait_for_source(&own, "/no/such/file.c", &fd) == FETCH_NONE,
 	      "a source file that does not exist is not found");

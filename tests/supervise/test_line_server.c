@@ -235,7 +235,7 @@ static void test_deaths(void)
 		check(find(greedy, 1, &answer) == LINE_OFF, "no lines of a file that needs 1 GiB");
 		line_client_get_progress(&progress);
 		check(strstr(progress.message, "greedy: its lines need more than 200 MiB"),
-		      "why: %s", progress.message);
+		      "progress says that the lines need too much memory: %s", progress.message);
 	}
 	check(find(good, 3, &answer) == LINE_KNOWN,
 	      "lines of the good file are found after the greedy one");
@@ -302,7 +302,7 @@ static void test_unpack(void)
 	check_u64(line_server_unpack(bytes, size_bytes, &back), size_bytes,
 		  "bytes of an answer that is unpacked");
 	check(back.n == 2 && back.frames[0].line == 1 && !strcmp(back.frames[1].function, "g"),
-	      "it is the same");
+	      "the unpacked answer is the one that was packed");
 	for (size_t i = 0; i < size_bytes; i++)
 		accepted += line_server_unpack(bytes, i, &back) != 0;
 	check_u64(accepted, 0, "answers that end early and are unpacked");

@@ -124,7 +124,7 @@ static void test_ends_well(void)
 	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700,
 	      "the folder of records has mode 0700");
 	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
-	      "file: 0600");
+	      "the record file has mode 0600");
 	pause_mark_begin(&file.record->mark, 5, 0);
 	look(5);
 	check(found.live == 1 && !found.stale && count_files(records) == 1,
@@ -502,7 +502,7 @@ static void test_open_folder(void)
 	look(1);
 	check_u64(found.stopped, 1, "stopped guests found in our own closed folder");
 	check(!pause_file_create("/nonexistent/x", &info, OWNER, false, &file) && !file.record,
-	      "no folder: no record, and no error");
+	      "without a folder there is no record and no error");
 }
 
 #define NO_MOUNT 2
