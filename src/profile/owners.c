@@ -51,9 +51,16 @@ static bool owners_is_same(const void *context, uint32_t id)
 
 static uint64_t owners_hash(const struct owners *owners, const struct owner *owner)
 {
-	uint32_t process = owners_ignores_process(owners, owner) ? OWNER_NONE : owner->process;
-	uint64_t hash = hash_word(owners->seed ^ owner->kind, process);
+	bool by_name = owners_ignores_process(owners, owner) && owner->process != OWNER_NONE;
+	uint64_t hash =
+		hash_word(owners->seed ^ owner->kind, by_name ? OWNER_NONE : owner->process);
 
+	/* A guest may have many processes with threads of one name, so their names are needed. */
+	if (by_name) {
+		const char *process = owners_get(owners, owner->process)->name;
+
+		hash = hash_bytes(hash, process, strlen(process));
+	}
 	hash = hash_bytes(hash, owner->cgroup, strlen(owner->cgroup));
 	return hash_bytes(hash, owner->name, strlen(owner->name));
 }
