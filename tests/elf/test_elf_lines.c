@@ -19,7 +19,7 @@
 #include "xtop/supervise/line_client.h"
 
 #define WAIT_S    60
-#define N_DAMAGED 100 /* of LINE_MAX_FILES */
+#define N_DAMAGED 100 /* damaged files that are tried; at most LINE_MAX_FILES can be added */
 
 static char program_path[4096], source_path[4096];
 

@@ -184,7 +184,7 @@ static inline void write_samples(struct recording_writer *writer)
 struct outcome {
 	bool opened;
 	unsigned n_samples, n_notes;
-	char message[256]; /* of the error or the complaint; "": none */
+	char message[256]; /* what the error or the complaint says; "" if there is neither */
 };
 
 static inline struct outcome read_back(const char *path)

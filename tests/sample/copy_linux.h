@@ -27,7 +27,7 @@
 #define STACK_TOP     (STACK + 0x4000)
 #define IRQ           0xffffc90000301000ULL /* vmap() aligns to pages only */
 #define IRQ_END       (IRQ + 0x4000)
-#define EXCEPTION     0xfffffe0000009000ULL /* of 8 KiB, with a hole behind it */
+#define EXCEPTION     0xfffffe0000009000ULL /* a stack of 8 KiB begins here; a hole follows the stack */
 #define EXCEPTION_END (EXCEPTION + 0x2000)
 #define TSS           0x6000 /* per-cpu */
 #define ENTRY_AREA    0xfffffe0000100000ULL

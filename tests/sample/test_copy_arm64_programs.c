@@ -50,7 +50,7 @@ static void test_system_call32(void)
 static void test_entering32(void)
 {
 	begin();
-	put_user32(USER32 + 0x200, CODE + 8); /* of an earlier entry */
+	put_user32(USER32 + 0x200, CODE + 8); /* an earlier entry has saved these registers */
 	arm->sp_el0 = 0;
 	arm->sp_el1 = STACK_END;
 	arm->spsr_el1 = USR;
@@ -76,7 +76,7 @@ static void test_entering32(void)
 	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
 		    "on the way back to 32-bit code: the saved x13");
 	arm->x[13] = USER32 + 0x180;
-	arm->elr_el1 = arm->pc; /* of an interrupt in the kernel */
+	arm->elr_el1 = arm->pc; /* an interrupt in the kernel has set it */
 	arm->spsr_el1 = EL1H;
 	copy(false);
 	check_pieces(2, "on the way back, before ELR_EL1 is the user's");

@@ -9,7 +9,8 @@
 #include "xtop/base/fault.h"
 #include "xtop/sample/budget.h"
 
-#define CREDIT_STOP_NS 30000000 /* of the second sample; the first one takes two short stops */
+/* The second sample is one long stop. The first sample takes two short stops. */
+#define CREDIT_STOP_NS 30000000
 #define MOVE_STOP_NS   50000
 #define MOVE_TICKS     40 /* each stop needs a frame of its own */
 
@@ -117,7 +118,7 @@ static void test_pause_counts(void)
 	end();
 }
 
-static unsigned n_moves; /* of the stack's page, each time just before it is read */
+static unsigned n_moves; /* how often the stack's page moves, each time just before a stop reads it */
 
 static void go_on(struct memory_guest *guest)
 {

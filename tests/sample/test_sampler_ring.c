@@ -31,9 +31,9 @@ static void test_ring_full(void)
 }
 
 #define SLOW_HZ   100
-#define READ_TICK 240 /* of 280 */
+#define READ_TICK 240 /* from this tick on the ring is read; the run has 280 ticks */
 #define BUSY_HZ   200
-#define BUSY_TICK 360 /* of 380 */
+#define BUSY_TICK 360 /* from this tick on the ring is read; the run has 380 ticks */
 
 static unsigned n_taken_late;
 static uint64_t read_ns;
