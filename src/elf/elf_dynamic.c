@@ -162,7 +162,7 @@ static uint64_t elf_count_dynamic(struct elf_file *file, const struct elf_tags *
 		n = elf_count_by_gnu_hash(file, tags->gnu_hash - bias);
 	if (!n && tags->hash && elf_read_at(file, tags->hash - bias, hash, sizeof(hash)))
 		n = hash[1];
-	if (!n && tags->strings > tags->symbols) /* linkers put the names behind the symbols */
+	if (!n && tags->strings > tags->symbols) /* linkers put the names after the symbols */
 		n = (tags->strings - tags->symbols) / elf_sizes(&file->header).symbol;
 	return n;
 }

@@ -13,7 +13,7 @@
 #define ELF_RANGES_MAX (4U << 20) /* ranges of units, or of functions in one unit */
 
 struct elf_range {
-	uint64_t start, end; /* `end` is the first address behind the range */
+	uint64_t start, end; /* `end` is the first address after the range */
 	uint64_t die;        /* offset in .debug_info */
 };
 

@@ -120,7 +120,7 @@ static struct xtop_error *batch_print(const struct batch_settings *settings,
 	return error;
 }
 
-/* LAST: this is the last table, which waits for source lines. Other tables do without. */
+/* LAST: this is the last table, which waits for source lines. Other tables do not wait. */
 static struct xtop_error *batch_print_samples(const struct batch_settings *settings,
 					      const struct snapshot *snapshot, bool last,
 					      FILE *file)

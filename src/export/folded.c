@@ -13,7 +13,7 @@
  * Names hold no ';', so the lines of one item are never mixed with the lines of another. Sorting
  * the items of each step sorts the file; note that "foo 7" < "foo(int) 7" < "foo1;a 7" < "foo;a 7".
  *
- * The walk keeps the path and, on two stacks of its own, the siblings along the path, but no lines.
+ * The walk keeps no lines. It keeps the path, and the siblings along the path on two stacks.
  * Its depth is the depth of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean (frames.h).
  */
 #include "config.h"

@@ -11,7 +11,7 @@
 #define NOTES_MAX        16
 #define NOTES_LINE_BYTES 256
 
-/* such as "samples: 2187"; clean */
+/* Lines such as "samples: 2187"; clean. */
 struct notes {
 	size_t n;
 	char lines[NOTES_MAX][NOTES_LINE_BYTES];

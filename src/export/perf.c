@@ -16,8 +16,8 @@
  *	  read_write.c:468
  *
  * The samples come from the log of a replay. Without a log, each call chain of the snapshot becomes
- * one sample: the number behind the time is its weight, and the next sample begins where it ends.
- * Behind the samples come the call chains of the waits, in the same way, with another event.
+ * one sample: the number after the time is its weight, and the next sample begins where it ends.
+ * After the samples come the call chains of the waits, in the same way, with another event.
  */
 #include "config.h"
 
@@ -331,8 +331,8 @@ struct xtop_error *export_perf(const struct snapshot *snapshot,
 	else
 		error = perf_put_snapshot(&perf, snapshot, 0, 0);
 	/*
-	 * Some readers ignore events, but tell tids apart: these tids are above all that Linux
-	 * uses.
+	 * Some readers ignore events, but tell tids apart. So the tids of waits are above all
+	 * tids that Linux uses.
 	 */
 	if (!error && waits)
 		error = perf_put_snapshot(&perf, waits, PERF_PID_MAX_LIMIT, first_ns);

@@ -356,7 +356,7 @@ static void put_modules(struct json *json, const struct picture_modules *modules
 	json_close(json, ']');
 }
 
-/* Writes each frame as [name, kind, module], with the source line behind if it is known. */
+/* Writes each frame as [name, kind, module], with the source line after if it is known. */
 static void put_frames(struct json *json, const struct numbering *numbering,
 		       struct picture_modules *modules)
 {

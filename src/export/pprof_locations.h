@@ -29,7 +29,7 @@ bool pprof_locations_init(struct pprof_locations *locations, uint32_t n_frames);
 void pprof_locations_deinit(struct pprof_locations *locations);
 uint32_t pprof_locations_get(struct pprof_locations *locations, uint32_t frame, uint32_t outer);
 
-/* The length of the mark that the name of an inlined function ends in (line_expander.h); or 0. */
+/* The length of the mark at the end of an inlined function's name (line_expander.h); else 0. */
 size_t pprof_inlined_mark(const struct frame *frame);
 /* FRAME is inlined into OUTER, which called it: both have the same code. */
 bool pprof_is_inlined(const struct frame *frame, const struct frame *outer);

@@ -111,7 +111,7 @@ static struct xtop_error *speedscope_put_profiles(struct speedscope *speedscope)
 
 /*
  * "file" is the source file with the line that most samples of the function pass through. Where no
- * line is known, "file" is the module, which else has a member of its own.
+ * line is known, "file" is the module. Otherwise the module has a member of its own.
  */
 static void speedscope_put_place(struct speedscope *speedscope, uint32_t id)
 {

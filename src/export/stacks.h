@@ -6,8 +6,8 @@
 #include "xtop/export/export.h"
 
 /*
- * Ids of frames. Without addresses all unnamed frames of a kind and module have one id. Where
- * nothing but a process or thread is known, it stands in FRAMES. With lines a place in a function
+ * Ids of frames. Without addresses all unnamed frames of a kind and module have one id. If
+ * only the process or thread is known, FRAMES has its id. With lines a place in a function
  * has its own id.
  */
 struct stack {
@@ -31,7 +31,7 @@ struct stacks {
 struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *snapshot,
 			       const struct export_settings *settings);
 void stacks_deinit(struct stacks *stacks);
-/* Returns false behind the last stack. *STACK is valid until the next call. Stacks may repeat. */
+/* Returns false after the last stack. *STACK is valid until the next call. Stacks may repeat. */
 bool stacks_next(struct stacks *stacks, struct stack *stack);
 
 /*

@@ -10,8 +10,8 @@
  * and an empty line. In full, the head goes on with "lost 0, unknown 2.10 %, truncated 0.41 %". The
  * head is the title, a colon, and "name value" parts in a fixed order; a new part goes to the end.
  * Two spaces or more separate columns, and no cell holds two spaces in a row. Columns that may be
- * empty, module and process, come last, and are shown only if some row has something in them. An
- * empty cell with another cell behind it is "-". 100 % is all samples, or those that the filter
+ * empty, module and process, come last, and are shown only if a row has a value in them. An
+ * empty cell with another cell after it is "-". 100 % is all samples, or those that the filter
  * lets through. Names may be UTF-8, all else is ASCII.
  */
 #include "config.h"
@@ -106,7 +106,7 @@ static void table_print_cell(const char *text, const struct column *column, size
 }
 
 /*
- * ROW NULL: the headers. Spaces behind a cell are owed until the next cell is printed, so that
+ * ROW NULL: the headers. Spaces after a cell are owed until the next cell is printed, so that
  * lines do not end in spaces.
  */
 static void table_print_row(const struct column_context *context, const struct function_row *row,

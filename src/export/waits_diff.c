@@ -45,7 +45,7 @@ struct waits_diff;
 struct waits_diff_kind {
 	const char *header;      /* above the cells */
 	const char *list;        /* name of the array in JSON */
-	const char *names[WAITS_DIFF_MAX_CELLS]; /* there, of the cells; NULL: there are fewer */
+	const char *names[WAITS_DIFF_MAX_CELLS]; /* names of cells in JSON; NULL after the last */
 	struct xtop_error *(*add)(struct waits_diff *diff, enum waits_side side,
 				  const struct snapshot *snapshot);
 	void (*print_cells)(const struct waits_diff_row *row, FILE *file);

@@ -78,7 +78,7 @@ static void waits_put_lock(struct json *json, const struct snapshot *snapshot, u
 	json_close(json, '}');
 }
 
-/* Who waits for a lock, or holds one. LOCK is an index into "locks"; absent: it waits for none. */
+/* A task that waits for a lock or holds one. LOCK is an index into "locks"; absent: no wait. */
 static void waits_put_task(struct json *json, const struct snapshot *snapshot,
 			   const struct snapshot_lock_task *task)
 {

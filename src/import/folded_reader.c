@@ -81,7 +81,7 @@ static uint32_t folded_intern(struct folded_reader *reader, char *name, size_t b
 	return frame;
 }
 
-/* The frame of NAME, from the cache if it is there. The byte behind NAME must be writable. */
+/* The frame of NAME, from the cache if it is there. The byte after NAME must be writable. */
 static uint32_t folded_find_frame(struct folded_reader *reader, char *name, size_t bytes,
 				  bool process)
 {
@@ -181,7 +181,7 @@ static struct xtop_error *folded_refuse(const struct folded_reader *reader, cons
 	return error_create("damaged in line %" PRIu64 ": %s", reader->line, what);
 }
 
-/* Parses the line of BYTES bytes at TEXT. The byte behind the line must be writable. */
+/* Parses the line of BYTES bytes at TEXT. The byte after the line must be writable. */
 static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *text, size_t bytes)
 {
 	size_t stack, count;

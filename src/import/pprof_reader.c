@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads pprof files (pprof_fields.h has the schema) of xtop, Go and others. The file is read
- * twice. The first pass reads the tables to which samples refer, because they may come behind the
+ * twice. The first pass reads the tables to which samples refer, because they may come after the
  * samples. The second pass reads the samples. So a file may have any number of samples.
  *
  * xtop's labels "process" and "thread" become frames of processes and threads.

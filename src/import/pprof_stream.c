@@ -15,7 +15,7 @@
 
 /* --- recognising the format ------------------------------------------------------------------- */
 
-/* Decodes a varint and moves *AT behind it. False: it is too long, or the N bytes end in it. */
+/* Decodes a varint and moves *AT after it. False: it is too long, or the N bytes end in it. */
 static bool pprof_decode_varint(const unsigned char *bytes, size_t n, size_t *at, uint64_t *valuep)
 {
 	*valuep = 0;

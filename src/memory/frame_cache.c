@@ -163,7 +163,7 @@ static void cache_map(struct frame_cache *cache, struct cache_slot *slot, uint64
 }
 
 /*
- * Frees slot I. Then moves back the entries that probing would no longer find behind the gap (Knuth
+ * Frees slot I. Then moves back the entries that probing would no longer find after the gap (Knuth
  * 6.4, algorithm R).
  */
 static void cache_remove(struct frame_cache *cache, size_t i)
@@ -176,7 +176,7 @@ static void cache_remove(struct frame_cache *cache, size_t i)
 		size_t home = cache_home(cache, cache->slots[j].frame);
 
 		if (((j - home) & mask) < ((j - i) & mask))
-			continue; /* the home of this page is behind the gap */
+			continue; /* the home of this page is after the gap */
 		cache->slots[i] = cache->slots[j];
 		i = j;
 	}

@@ -2,7 +2,7 @@
 /*
  * The body of the process that serves metrics (sender.h): takes texts from main, keeps the newest
  * text, and shows it. Neither side is trusted. A main that a guest has taken over can show any
- * text, but do nothing else. Strangers who ask get that text, and nothing else.
+ * text, but do nothing else. A stranger's request gets that text, and nothing else.
  */
 #include "config.h"
 

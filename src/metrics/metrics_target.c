@@ -31,7 +31,7 @@ static struct xtop_error *metrics_target_parse_file(const char *text, struct met
 	return NULL;
 }
 
-/* The address is to be given: what guests do is not shown to all networks by accident. */
+/* The address must be given, so that nobody shows guests to all networks by accident. */
 static struct xtop_error *metrics_target_parse_server(const char *text,
 						      struct metrics_target *target)
 {

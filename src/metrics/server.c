@@ -4,8 +4,8 @@
  * metrics alone loads the library, by dlopen(): it brings TLS and some twenty libraries more, which
  * must not run with root's rights or beside a guest's memory. The prototypes come from its header.
  *
- * The library runs in this thread, when metrics_server_turn() lets it. Everybody who reaches the
- * port may ask. So connections, their memory and their time are bounded, and an answer depends on
+ * The library runs in this thread, in metrics_server_turn(). Everybody who reaches the port may
+ * send requests. So connections, their memory and their time are bounded, and an answer depends on
  * nothing but method and path. When there are many connections, the oldest is shut down, so that a
  * client that sends nothing cannot keep others out.
  */

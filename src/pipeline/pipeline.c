@@ -178,8 +178,8 @@ static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t addres
 /*
  * Whether the guest is known to run another build than the file of -k. A recording has the
  * build-ids of the images that were known then, by module name. A live guest has a build-id in
- * memory where the image says; if nothing is mapped there, the guest still boots or its address
- * space is randomised, and nothing is known.
+ * memory, at an address that the image tells. If nothing is mapped there, the guest still boots or
+ * its address space is randomised, and its build is unknown.
  */
 static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t image,
 				    size_t n_recorded)
@@ -273,7 +273,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 
 	if (!pipeline->domain)
 		return NULL;
-	/* What the cache knows would not be read from the guest, and not be in the recording. */
+	/* What the cache has is not read from the guest, so it would not be in the recording. */
 	if (!pipeline->options->record)
 		pipeline->cache =
 			kernel_cache_adopt(guest_open_cache(pipeline->guest.domid));
@@ -377,7 +377,7 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 		nanosleep(&nap, NULL);
 		control_get_counts(pipeline->control, &counts);
 	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
-	/* Once more: the guard may have failed and ended in between. */
+	/* Read the counts again: the guard may have failed and ended in between. */
 	control_get_counts(pipeline->control, &counts);
 	if (counts.state == SAMPLER_FAILED)
 		return error_create("%s", control_get_message(pipeline->control));

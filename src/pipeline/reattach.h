@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What happens when sampling of a guest ends. The guest may go away and come back as another
- * domain, or the processes that sampled it hung or were killed. Each live pipeline has a thread for
- * this, the reattacher; it sleeps until the guard has ended.
+ * domain, or the processes that sampled the guest may hang or be killed. Each live pipeline has a
+ * thread for this, the reattacher; it sleeps until the guard has ended.
  *
  *   guard ends ─► why? ─┬─ failed, or told to quit: nothing more to do
  *                       ├─ hung with its sampler ─► starts others after a rest, a few times

@@ -326,7 +326,7 @@ static uint32_t frames_find_or_add(struct frames *frames, const struct frame_fun
 	return group;
 }
 
-/* A character has at most 4 bytes, so nothing behind that many bytes can matter. TEXT NULL: "". */
+/* A character has at most 4 bytes, so nothing after that many bytes can matter. TEXT NULL: "". */
 static const char *frames_clean(const char *text, char *clean, size_t capacity)
 {
 	*clean = '\0';

@@ -153,7 +153,7 @@ static uint32_t profile_find(const struct profile *profile, uint32_t parent, uin
 }
 
 /*
- * Whether the child of PARENT for FRAME is the node behind PARENT. Most nodes have one child, which
+ * Whether the child of PARENT for FRAME is the node after PARENT. Most nodes have one child, which
  * was made just after them for the same stack. Then there is no need to look into the hash table,
  * where each step misses the processor's caches.
  */
@@ -480,8 +480,8 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 
 /*
  * Turns the order of creation into pre-order. The sizes of the subtrees are computed first. NEXT is
- * the place of a node's next child: the first child stands right behind the node, and each other
- * child behind the subtree of the child before.
+ * the place of a node's next child: the first child stands right after the node, and each other
+ * child after the subtree of the child before.
  */
 static void profile_copy_nodes(const struct profile *profile, struct snapshot_node *to)
 {

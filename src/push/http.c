@@ -52,7 +52,7 @@ struct http {
 	CURLM *multi;
 	CURL *easy;
 	struct curl_slist *headers;
-	bool busy, has_header; /* a request goes on; the header of its answer is complete */
+	bool busy, has_header; /* a request is under way; its answer's header is complete */
 	size_t header_bytes, body_bytes;
 	char body[HTTP_KEPT_BYTES];
 	char error[CURL_ERROR_SIZE];

@@ -30,7 +30,7 @@ void http_request_deinit(struct http_request *request);
 
 struct http_answer {
 	long status;      /* 0: the server gave no whole answer */
-	uint64_t asked_s; /* the wait that the server asks for (Retry-After); 0: none */
+	uint64_t asked_s; /* wait that the server asks for (Retry-After); 0: none */
 	char text[160];   /* why there is no answer, or the beginning of the body; any bytes */
 	unsigned char body[HTTP_KEPT_BYTES]; /* beginning of the body */
 	size_t body_bytes;

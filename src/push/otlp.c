@@ -3,7 +3,7 @@
  * A profile in pprof becomes an OTLP request (otlp_fields.h has the protocol).
  *
  * The profile comes as pprof (pprof_fields.h). Both formats are related: ids and string numbers
- * stay what they are in pprof, because they begin at 1, and string 0 is empty. Three things differ.
+ * are those of pprof, because they begin at 1, and string 0 is empty. Three things differ.
  * A Profile has one value for each sample, which is pprof's default value. Stacks and labels lie in
  * tables, each once. Comments and build-ids are attributes. pprof's bytes come from main, which may
  * have been taken over by a guest, so each number is checked. The sender's process.
@@ -476,7 +476,7 @@ static void otlp_put_resource(struct otlp *otlp, const struct push_settings *set
 	free(resource.bytes);
 }
 
-/* Makes an id that is equal for each attempt, so that a store knows a profile that it has. */
+/* Makes an id that is equal for each attempt, so that a store recognises a repeated profile. */
 static void otlp_put_id(struct otlp *otlp, const struct push_profile *profile)
 {
 	uint64_t hash = hash_bytes(profile->from_ns, profile->uuid, strlen(profile->uuid));

@@ -5,8 +5,8 @@
  * number in the order of arrival, in 16 hexadecimal digits.
  *
  * The entry that is being sent, the head, is in neither list. If it came out of the spool, its file
- * stays there until the entry is done with, so that the entry outlives a crash. If the head came
- * from memory, it goes to the spool before any younger entry.
+ * stays there until the entry is sent or refused, so that the entry outlives a crash. If the head
+ * came from memory, it goes to the spool before any younger entry.
  */
 #include "config.h"
 
@@ -257,7 +257,7 @@ void queue_pop(struct queue *queue)
 	queue->head = NULL;
 }
 
-/* Puts the head back as the oldest entry in memory. The place that it left may still be free. */
+/* Puts the head back as the oldest entry in memory. The head's old place may still be free. */
 static void queue_put_back(struct queue *queue, struct entry *entry)
 {
 	if (!queue->first) { /* queue_append() has closed the gap */

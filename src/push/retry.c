@@ -20,7 +20,7 @@ void retry_fail(struct retry *retry, uint64_t now_ns, uint64_t asked_s, double c
 	wait_s *= (1 + chance) / 2;
 	if (asked_s > RETRY_ASKED_S)
 		asked_s = RETRY_ASKED_S;
-	if (wait_s < (double)asked_s) /* after the asked wait, but not all senders at once */
+	if (wait_s < (double)asked_s) /* later than asked, at random: not all senders at once */
 		wait_s = (double)asked_s + chance;
 	retry->failures++;
 	retry->due_ns = now_ns + (uint64_t)(wait_s * 1e9);

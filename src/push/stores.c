@@ -4,7 +4,7 @@
  *
  *   answer                              the profile
  *   2xx                                 sent
- *   none; 429, 502, 503, 504            is sent again later (retry.c), before all younger ones
+ *   none; 429, 502, 503, 504            is sent again later (retry.c), before younger profiles
  *   another 5xx                         is sent STORES_MAX_TRIES times at most, then refused
  *   anything else                       refused, and never sent again
  *
@@ -32,7 +32,7 @@ struct stores {
 	struct http *http;
 	struct queue *queue;
 	struct retry retry;
-	unsigned tries; /* attempts for the oldest profile that the server's fault made fail */
+	unsigned tries; /* failed attempts for the oldest profile that were the server's fault */
 	struct http_request request; /* the request that is under way */
 };
 

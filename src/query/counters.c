@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of counters; see counters.h. --stats prints it in this order and with these names
- * (doc/FORMATS): a new counter comes behind the others of its group, and no name ever changes.
+ * (doc/FORMATS): a new counter comes after the others of its group, and no name ever changes.
  *
  * Not in the table: the sampler's state, which is a word in --stats; the histogram of stopped
  * times; and what --stats shows in other places or not at all (tests/query/test_counters.c lists

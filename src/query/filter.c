@@ -49,7 +49,7 @@ static bool filter_has_capital(const char *text)
 #define FILTER_MAX_COPIES 1000
 #define FILTER_MAX_DEPTH  100
 
-/* Moves *AT behind the bracket expression that *AT is in. */
+/* Moves *AT after the bracket expression that *AT is in. */
 static void filter_skip_bracket(const char **at)
 {
 	const char *end;
@@ -61,7 +61,7 @@ static void filter_skip_bracket(const char **at)
 	*at = end ? end + 1 : *at + strlen(*at);
 }
 
-/* The largest number in "3}", "3,}" or "3,5}", at least 1. Moves *AT behind it. */
+/* The largest number in "3}", "3,}" or "3,5}", at least 1. Moves *AT after it. */
 static double filter_parse_repeats(const char **at)
 {
 	double most = 1;

@@ -35,7 +35,7 @@ static void group_add_self(struct group_row *row, const struct snapshot_node *no
 
 /* --- processes and threads -------------------------------------------------------------------- */
 
-/* A row while rows are sorted: threads come behind their process. */
+/* A row while rows are sorted: threads come after their process. */
 struct process_row {
 	struct group_row row;
 	uint32_t process;  /* the process's frame */

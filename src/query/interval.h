@@ -18,7 +18,7 @@ struct interval_side {
 	double share;   /* 0 to 1 */
 	double samples; /* how many samples of equal weight would know as much */
 	double effect;  /* the design effect; 1 or more */
-	double batches; /* number of batches behind EFFECT; 0: EFFECT was not measured */
+	double batches; /* batches that EFFECT was measured in; 0: it was not measured */
 };
 
 struct interval {

@@ -36,7 +36,7 @@ struct pass_through_function {
 
 /* A part of the guest: its whole, a process, or a named thread. Its chains often begin alike. */
 struct pass_through_unit {
-	uint32_t end;         /* index behind the unit's subtree */
+	uint32_t end;            /* index after the unit's subtree */
 	struct tick_sums chains; /* the chains that begin in the unit itself */
 };
 

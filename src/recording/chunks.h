@@ -16,7 +16,7 @@
 struct chunks {
 	FILE *file;
 	uint64_t offset; /* bytes read so far */
-	uint64_t whole;  /* offset behind the last whole chunk */
+	uint64_t whole;  /* offset after the last whole chunk */
 	char *buffer; /* room for a note's head, then the last chunk's payload with its padding */
 	size_t capacity; /* size of the buffer in bytes */
 	bool ended;
@@ -33,7 +33,7 @@ bool chunks_next(struct chunks *chunks, struct recording_chunk *chunk);
 __attribute__((format(printf, 2, 3))) bool chunks_stop(struct chunks *chunks, const char *format,
 						       ...);
 /*
- * How many bytes of the file lie behind the last whole chunk. A pipe's unread bytes do not count.
+ * How many bytes of the file lie after the last whole chunk. A pipe's unread bytes do not count.
  */
 uint64_t chunks_bytes_behind(const struct chunks *chunks);
 void chunks_deinit(struct chunks *chunks); /* closes the file */

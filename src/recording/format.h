@@ -114,11 +114,11 @@ struct recording_chunk_info {
  */
 struct recording_symbol {
 	uint64_t start;
-	uint64_t end; /* first address behind the function; above start */
+	uint64_t end; /* first address after the function; above start */
 };
 
 struct recording_chunk_symbols {
-	uint32_t head_bytes; /* size of this struct in the file; the symbols start behind it */
+	uint32_t head_bytes; /* size of this struct in the file; the symbols start after it */
 	uint32_t n_symbols;
 	uint32_t module_bytes; /* with the NUL */
 	uint32_t build_id_bytes;

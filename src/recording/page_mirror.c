@@ -3,7 +3,7 @@
  * Pages by frame; see page_mirror.h. Resolver's thread.
  *
  * The table has open addressing and linear probing and is less than half full. Removing an entry
- * leaves no gap: entries behind the removed one that belong further up move up. The table is not
+ * leaves no gap: entries after the removed one that belong further up move up. The table is not
  * one of hash.h, because pages are removed in the order of its slots when there is no room, and a
  * replay must not depend on how a general table grows.
  *

@@ -8,8 +8,8 @@
  *	    sockcm_init (inlined)         include/net/sock.h:2010
  *	    tcp_sendmsg_locked            net/ipv4/tcp.c:1294
  *
- * An entry of a call trace is where a function returns to, which may be the next line or another
- * inlined function: so the byte before is looked up, as a profile does it.
+ * An entry of a call trace is a return address, which may lie on the next line or in another
+ * inlined function. So the byte before the address is looked up, as for a profile.
  */
 #include "config.h"
 

@@ -154,5 +154,5 @@ void annotation_sources_wait(const struct annotation_sources *lines,
 		source_cache_wait(lines->files, seconds);
 	}
 	instructions_deinit(&instructions);
-	error_destroy(error); /* export_annotation() reports the same */
+	error_destroy(error); /* export_annotation() reports this error */
 }

@@ -13,7 +13,7 @@
 struct annotation_sources {
 	struct source_cache *files;      /* texts of source files; NULL without --lines */
 	bool inlined;                    /* an instruction has the line of the inlined function */
-	struct instruction_lines finder; /* finds the lines for those who show instructions */
+	struct instruction_lines finder; /* finds the lines for the screen and for --annotate */
 };
 
 /* The folders of OPTIONS were opened as inputs. Without --lines FINDER finds nothing. */

@@ -87,7 +87,9 @@ static struct xtop_error *comparison_fill_side(struct pipeline *pipeline, bool c
 	return NULL;
 }
 
-/* Returns an error if a function grew by more than FAIL_OVER points; none if that is negative. */
+/*
+ * Returns an error if a function grew by more than FAIL_OVER points; none if FAIL_OVER is negative.
+ */
 static struct xtop_error *comparison_judge(const struct diff *diff, double fail_over)
 {
 	const struct diff_row *row = diff_find_grown(diff);

@@ -17,7 +17,7 @@ struct comparison {
 	struct pipeline *base;       /* the older run; NULL: nothing is compared */
 	struct snapshot *baseline;   /* the older run's samples, for the screen; NULL with --diff */
 	bool read;                   /* the older file was read to its end */
-	bool stopped;                /* pipeline_stop() was called for the older run */
+	bool stopped;                /* pipeline_stop() was called for BASE */
 	struct xtop_error *failure;  /* what is wrong with the older file, for the screen */
 };
 

@@ -64,7 +64,7 @@ struct session {
 	session_report_fn *report;
 	char title[128];          /* the title of the tables */
 	char reported[160];       /* the last note that was reported */
-	/* where files that are named on the screen go; NULL: the current directory */
+	/* folder for files that are named on the screen; NULL: the current directory */
 	const char *write_folder;
 };
 
@@ -182,7 +182,7 @@ static void session_read_version(const char *path, char *text, size_t capacity)
 		text[strcspn(text, "\n")] = '\0';
 }
 
-/* "Xen 4.17.7", from dom0's kernel (Linux Documentation/ABI/stable/sysfs-hypervisor-xen). */
+/* Reads "Xen 4.17.7" from dom0's kernel (Linux Documentation/ABI/stable/sysfs-hypervisor-xen). */
 static void session_read_host(char *host, size_t capacity)
 {
 	char major[8], minor[8], extra[16];
@@ -215,7 +215,9 @@ static struct xtop_error *session_start_helpers(struct session *session)
 	return error;
 }
 
-/* Opens files while this process has the rights to do so. It reads them after it gave these up. */
+/*
+ * Opens files while this process has rights. The process reads them after giving up these rights.
+ */
 static struct xtop_error *session_open_inputs(struct session *session)
 {
 	const struct options *options = session->options;
@@ -279,7 +281,7 @@ static struct xtop_error *session_add_guests(struct session *session)
 	return error;
 }
 
-/* What the sandbox lacks is reported for live guests only: a guest may be a stranger's. */
+/* Reports what the sandbox lacks only for a live guest, which may be a stranger's. */
 static struct xtop_error *session_give_up_rights(struct session *session)
 {
 	const struct options *options = session->options;
@@ -368,7 +370,7 @@ static void session_poll(void *context)
 	snprintf(session->title, sizeof(session->title), "%s %s", name, kind);
 }
 
-/* What is wrong with the files of -k, which are the same for all guests; NULL: nothing. */
+/* What is wrong with the files of -k, which all guests share; NULL: nothing. */
 static const char *session_complaint(const struct session *session)
 {
 	struct pipeline *pipeline = pipelines_first(&session->pipelines);

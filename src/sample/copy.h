@@ -27,7 +27,7 @@ void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, c
 
 /*
  * After the stop: the head of VCPU's part of a record. COPIED, REGS and USER are what the caller of
- * copy_vcpu() has; the copied bytes come behind the head.
+ * copy_vcpu() has; the copied bytes come after the head.
  */
 struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
 			     uint16_t vcpu, enum vcpu_state state);

@@ -22,7 +22,7 @@ struct piece_writer {
 	struct {
 		uint64_t address, end;
 	} extents[SAMPLE_MAX_STACKS]; /* where the n pieces lie in guest memory */
-	uint64_t end; /* first address behind the bytes that the last piece_writer_add() has read */
+	uint64_t end; /* first address after the bytes that the last piece_writer_add() has read */
 	/*
 	 * The page that was read last. Its address is set only in the stop, when nothing can unmap
 	 * the page; otherwise seen_address is PIECE_WRITER_NOTHING_SEEN.

@@ -34,7 +34,7 @@ struct sample_pieces {
 	unsigned n[N_STACK_KINDS];
 };
 
-/* Whether a piece of KIND may come behind the pieces so far. Counts it. */
+/* Whether a piece of KIND may come after the pieces so far. Counts it. */
 static bool sample_check_kind(struct sample_pieces *pieces, uint32_t kind)
 {
 	static const unsigned most[N_STACK_KINDS] = {

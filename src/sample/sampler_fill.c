@@ -35,7 +35,7 @@ static void sampler_set_head(struct sampler *sampler, size_t size_bytes, uint64_
 /* --- the stopped window ----------------------------------------------------------------------- */
 
 /*
- * Copies the stacks of the I-th wanted vCPU to TO, behind room for the vCPU's head. If the stacks
+ * Copies the stacks of the I-th wanted vCPU to TO, after room for the vCPU's head. If the stacks
  * are in the cache, only leaves room for them. Returns the size of head and stacks.
  */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
@@ -321,7 +321,7 @@ static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 
 /* --- a sample --------------------------------------------------------------------------------- */
 
-/* Adds the idle vCPUs behind the wanted ones, each with its state alone. */
+/* Adds the idle vCPUs after the wanted ones, each with its state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;

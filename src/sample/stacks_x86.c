@@ -133,7 +133,7 @@ static void stacks_find_irq(struct copy *copy)
 	copy->irq.start = copy->irq.end - stacks->irq_stack_bytes;
 }
 
-/* First byte behind the stack that ADDRESS is on; 0: not known. */
+/* First byte after the stack that ADDRESS is on; 0: not known. */
 static uint64_t stacks_end(const struct copy *copy, uint64_t address)
 {
 	uint64_t top;

@@ -55,7 +55,9 @@ static bool all_guests_has(const struct pipelines *pipelines, const struct guest
 	return false;
 }
 
-/* --- those that fail -------------------------------------------------------------------------- */
+/*
+ * --- domains that fail --------------------------------------------------------------------------
+ */
 
 /* Finds or adds the record of DOMID's failures. If all places are used, the oldest record goes. */
 static unsigned *all_guests_tries(struct all_guests *all, uint32_t domid)

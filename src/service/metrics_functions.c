@@ -35,7 +35,7 @@ static struct metrics_function *metrics_functions_find(struct metrics_functions 
 }
 
 /*
- * Finds a free place, or the place of a function that was not among the top ones for long; or NULL.
+ * Finds a free place, or the place of a function that was long not among the top ones. NULL: none.
  */
 static struct metrics_function *metrics_functions_place(struct metrics_functions *functions,
 							uint64_t now_ns)

@@ -24,7 +24,7 @@
 #define PUBLISHER_NAP_NS       250000000 /* time between turns over all guests */
 #define PUBLISHER_NAPS         20        /* the least number of naps in an interval */
 #define PUBLISHER_LEAST_NAP_NS 10000000
-/* a resolver may sleep through the end of a shorter interval */
+/* A resolver may sleep through the end of a shorter interval. */
 #define PUBLISHER_WAKES_NS     4000000000
 #define PUBLISHER_STEP_NS      1000000000ULL  /* a clock that is off by more was set, not slewed */
 #define PUBLISHER_QUIET_NS     60000000000ULL /* time between lines on what becomes of profiles */
@@ -72,7 +72,7 @@ struct xtop_error *publisher_start(struct publisher *publisher, const char *cach
 
 /* --- a profile -------------------------------------------------------------------------------- */
 
-/* The snapshot's end in ns since 1970. A recording may know its begin to a second only. */
+/* The snapshot's end in ns since 1970. A recording may know its beginning only to a second. */
 static uint64_t publisher_wall_ns(const struct publisher_times *times,
 				  const struct pipeline *pipeline, const struct snapshot *snapshot)
 {
@@ -320,8 +320,8 @@ static bool publisher_has_refusal(const struct push_status *status, const struct
 }
 
 /*
- * Says when sending begins to fail, when profiles are lost, and when it works again: a line a
- * minute at most, and one at the end.
+ * Says when sending begins to fail, when profiles are lost, and when sending works again: a line a
+ * minute at most, and a line at the end.
  */
 static void publisher_report_status(struct publisher *publisher, bool last)
 {
@@ -394,9 +394,9 @@ static bool publisher_has_ended(const struct publisher_guest *guest,
 }
 
 /*
- * Tells the resolver when the next interval ends. It is told long before the end, so that an
- * interval has its length even if main or the resolver are busy then. An end that was missed,
- * because this process stood still, is not made up for.
+ * Tells the resolver when the next interval ends. The resolver knows long before the end, so that
+ * an interval has its length even if main or the resolver are busy then. If this process was held
+ * and has missed an end, no interval makes up for it.
  */
 static void publisher_ask(const struct publisher *publisher, struct publisher_guest *guest,
 			  struct pipeline *pipeline, uint64_t now_ns)

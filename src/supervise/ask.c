@@ -99,7 +99,8 @@ static struct xtop_error *ask_start(struct ask *ask)
 	if (ask->child == 0) {
 		close(fds[0]);
 		if (ask->socket >= 0)
-			close(ask->socket); /* main must see its end when the broker dies */
+			/* main must see the socket's end when the broker dies */
+			close(ask->socket);
 		ask_run(ask, fds[1], self);
 		_exit(0);
 	}

@@ -17,6 +17,6 @@
  */
 struct xtop_error *ask_list(int socket, struct guest_listing **listp, size_t *np);
 struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info);
-uint64_t ask_cpu_ns(void); /* CPU time of all questions that this process has asked so far */
+uint64_t ask_cpu_ns(void); /* CPU time of all questions that this process has asked */
 
 #endif

@@ -275,7 +275,7 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	error = broker_find_run(broker, &grant->info, &run, &answer->reply.number);
 	if (error)
 		return error;
-	/* For a guest that was picked on the screen; main has done this for those of -d. */
+	/* This guest was picked on the screen. Main has done this for the guests of -d. */
 	error_destroy(guest_undo_pause(grant->info.uuid, false, &note));
 	error = broker_fork_run(broker, run, grant, fds);
 	if (!error)

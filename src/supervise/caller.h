@@ -19,7 +19,7 @@ struct caller {
 struct caller caller_find(void);
 /*
  * Lets this process, which is root's, become CALLER for good, without other groups and without
- * capabilities. A process of another user stays what it is. A process that was to end with its
+ * capabilities. A process of another user keeps its user. A process that was to end with its
  * parent still ends with its parent. Error: also if the parent has ended meanwhile.
  */
 struct xtop_error *caller_become(struct caller caller);

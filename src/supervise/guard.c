@@ -5,10 +5,10 @@
  *
  *   main ── broker ── keeper ── fork ─► guard ── fork ─► sampler
  *
- * The sampler ends: a pipe tells the guard (watch_fork()). stop_area_is_stopped() tells whether
- * the guest has to be released. The sampler hangs: an alarm wakes the guard 8 ms after the sampler
- * was about to stop the guest. Then the guard polls every 8 ms and finds the same stop again. It
- * kills and disarms the sampler, waits a little for its end, looks at Xen's results only then, and
+ * The sampler ends: a pipe tells the guard (watch_fork()). stop_area_is_stopped() tells whether the
+ * guest must be released. The sampler hangs: an alarm wakes the guard 8 ms after the sampler was
+ * about to stop the guest. Then the guard polls every 8 ms and finds the same stop again. It kills
+ * and disarms the sampler and waits a little for its end. Only then it looks at Xen's results. It
  * forks another sampler, which goes on with the same ring and counters.
  *
  * A killed sampler need not be dead. A debugger may stop it while it ends, a freezer may hold it in

@@ -12,8 +12,8 @@
  * guard: main decides that.
  *
  * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
- * for xenstore, and may be asked as often as main likes. The keeper asks nobody but Xen, and for
- * nothing but the release. The broker dies: the kernel sends SIGTERM to the keeper, which asks
+ * for xenstore, and may be asked as often as main likes. The keeper asks only Xen, and only
+ * for the release. The broker dies: the kernel sends SIGTERM to the keeper, which asks
  * guard and sampler to quit. The keeper dies: the kernel does the same to the guard.
  */
 #include "config.h"
@@ -139,7 +139,9 @@ static struct xtop_error *keeper_fork_guard(struct keeper_process *keeper)
 	return NULL;
 }
 
-/* The record's file is open in guard and sampler, too: its lock lasts as long as any of them. */
+/*
+ * The record's file is open in guard and sampler, too: the lock lasts until all three have ended.
+ */
 static void keeper_keep(struct keeper_process *keeper, pid_t broker)
 {
 	struct xtop_error *error;

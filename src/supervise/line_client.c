@@ -2,8 +2,8 @@
 /*
  * Main's side of the process that reads source lines; see line_client.h. A table has all places
  * that were asked for, with their answers; places without an answer form a queue in it. The process
- * gets one request at a time, for places of one file. If the process dies, that file is to blame,
- * and the file is not read again. Each call takes the answers that have come, and sends the next
+ * gets one request at a time, for places of one file. If the process dies, the request's file is to
+ * blame, and is not read again. Each call takes the answers that have come, and sends the next
  * request. Any thread, under one lock.
  */
 #include "config.h"
@@ -123,7 +123,7 @@ bool line_client_is_on(void)
 
 /* --- under the lock: answers ------------------------------------------------------------------ */
 
-/* Nothing more will come of FILE. */
+/* Marks FILE as bad: its places get no answers any more. */
 static void line_client_give_up_file(struct line_client_file *file, const char *message)
 {
 	if (!file->bad)
@@ -473,7 +473,7 @@ enum line_state line_client_find(uint32_t file, const struct line_place *place, 
 	if (entry)
 		state = entry->state;
 	if (state == LINE_KNOWN && !line_server_unpack(entry->bytes, entry->size_bytes, answer))
-		state = LINE_OFF; /* never: it was checked when it came */
+		state = LINE_OFF; /* never: the answer was checked when it came */
 	pthread_mutex_unlock(&lines.lock);
 	return state;
 }

@@ -217,7 +217,7 @@ size_t line_server_pack(const struct line_answer *answer, uint8_t *to, size_t ca
 	return used;
 }
 
-/* Returns the text at *AT, and moves *AT behind it. NULL: the text has no end. */
+/* Returns the text at *AT, and moves *AT after it. NULL: the text has no end. */
 static const char *line_server_unpack_text(const uint8_t *bytes, size_t size_bytes, size_t *at)
 {
 	const char *text = (const char *)bytes + *at;

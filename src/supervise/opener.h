@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to supervise/: opens the files that are named while xtop runs, in a child of the broker,
- * with the rights of the user who called sudo, or else of nobody (caller.h). Main cannot do it: it
- * has no user, and opens files to read only. The broker itself must not do it: it has all rights,
- * and an open may wait, for a file server for example, while the broker looks after guests.
+ * with the rights of the user who called sudo, or else of nobody (caller.h). Main cannot open them:
+ * it has no user, and opens files to read only. The broker itself must not open them: it has all
+ * rights, and an open may wait, for a file server for example, while the broker looks after guests.
  */
 #ifndef SUPERVISE_OPENER_H
 #define SUPERVISE_OPENER_H

@@ -5,7 +5,7 @@
  *
  * A pause was made by xtop if the mark says that a stop had begun and not ended, and if the guest
  * has used no CPU time since the look before that stop. If an administrator has released the guest
- * in between, and has paused it again for another reason, the guest has used some.
+ * in between, and has paused it again for another reason, the guest has used CPU time.
  */
 #include "config.h"
 

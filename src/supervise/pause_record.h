@@ -60,8 +60,8 @@ void pause_file_close(struct pause_file *file);
 struct pause_found {
 	unsigned live;    /* records of an xtop that samples the domain, or reads records */
 	unsigned stale;   /* records of a dead xtop; at most PAUSE_MAX_FOUND */
-	unsigned stopped; /* stale records with a stop, since which the guest has not run */
-	unsigned run;     /* stale records with a stop, since which the guest has run */
+	unsigned stopped; /* stale records with a stop after which the guest has not run */
+	unsigned run;     /* stale records with a stop after which the guest has run */
 	uint32_t pid;     /* process of the last xtop in `stopped` or `run` */
 	int folder;       /* the folder of records; -1: none */
 	struct {
@@ -73,7 +73,7 @@ struct pause_found {
 /*
  * Finds the records of the domain of INFO, which has used CPU_TIME_NS until now. Stale records stay
  * where they are, locked, until pause_close_records(): this process may be killed before it has
- * released the guest, and then the next xtop must find them again.
+ * released the guest, and then the next xtop must find the records again.
  */
 void pause_find_records(const char *directory, const struct guest_info *info, uint64_t cpu_time_ns,
 			struct pause_found *found);

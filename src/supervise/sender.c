@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sender's process, its start and end, and the packets between main and it; see sender.h.
- * Main's thread, before and after the other threads too. The process has one thread of ours.
+ * Main's thread, also before and after the other threads run. We start no thread in the process.
  */
 #include "config.h"
 

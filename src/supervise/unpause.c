@@ -23,8 +23,8 @@ static char *unpause_note(const char *format, const char *domain, uint32_t pid)
 }
 
 /*
- * Undoes the pause of DOMAIN, as the user names it. *NOTEP says what was found and done; NULL:
- * nothing.
+ * Undoes the pause of DOMAIN, as the user names it. *NOTEP says what was found and done; NULL if
+ * nothing was.
  */
 static void unpause_domain(struct xen_control *control, const struct guest_info *info,
 			   const char *domain, bool asked, char **notep)

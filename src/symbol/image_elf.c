@@ -4,7 +4,7 @@
  * the file is a guest's, or lies below --root, the limits here bound what it can cost: at most 64
  * MiB of names and 32 MiB of unwind tables are read, and what is kept is smaller.
  *
- * Nothing that is wrong behind a good header is an error: an image without symbols still unwinds,
+ * Nothing that is wrong after a good header is an error: an image without symbols still unwinds,
  * and one without tables still has names.
  */
 #include "config.h"

@@ -119,7 +119,7 @@ static uint8_t *pe_read(const struct bytes *bytes, uint32_t address, size_t size
 
 struct pe_exports {
 	const struct pe_head *head;
-	const uint8_t *bytes; /* the directory, and one NUL behind it */
+	const uint8_t *bytes; /* the directory, and one NUL after it */
 	uint32_t n_addresses, n_names, addresses, names, numbers;
 };
 

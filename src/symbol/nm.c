@@ -20,7 +20,7 @@
  *   else data             not a name for code; a function before it ends there
  *
  * So we determine the end of a function without size by the next symbol of any kind; `_etext` ends
- * the last one. kallsyms lists modules, too. Their names keep "\t[module]" behind them, because
+ * the last one. kallsyms lists modules, too. Their names keep "\t[module]" after them, because
  * ends can only be determined with all symbols in one table.
  */
 #include "config.h"
@@ -59,7 +59,7 @@ static unsigned nm_digit(char digit)
 	return digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
 }
 
-/* A hexadecimal number of 8 to 16 digits at *CURSOR, and the blanks behind it. */
+/* A hexadecimal number of 8 to 16 digits at *CURSOR, and the blanks after it. */
 static bool nm_parse_hex(const char **cursorp, const char *end, uint64_t *valuep)
 {
 	const char *cursor = *cursorp;
@@ -83,8 +83,8 @@ static bool nm_parse_hex(const char **cursorp, const char *end, uint64_t *valuep
 }
 
 /*
- * The name ends at a tab. Behind that, a module belongs to the name; the source line of nm -l does
- * not.
+ * The name ends at a tab. After the tab, a module belongs to the name; the source line of nm -l
+ * does not.
  */
 static size_t nm_name_bytes(const char *name, const char *end)
 {
@@ -201,7 +201,7 @@ static struct xtop_error *nm_fill(struct nm_reader *reader, int fd, char *buffer
 
 /*
  * Adds the whole lines in BUFFER, which has *USEDP bytes, and moves the rest to its beginning. A
- * line longer than the buffer is cut, far behind the limit of any name; *SKIP then says that the
+ * line longer than the buffer is cut, far beyond the limit of any name; *SKIP then says that the
  * rest of that line is still to come.
  */
 static struct xtop_error *nm_add_lines(struct nm_reader *reader, char *buffer, size_t *usedp,

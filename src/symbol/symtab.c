@@ -18,7 +18,7 @@
  * outer one until the inner one ends; then the outer one goes on. A label without size inside a
  * sized function (SYM_INNER_LABEL of Linux, `entry_SYSCALL_64_after_hwframe`) has no end of its
  * own: it takes what is left of the outer function, up to the next symbol. Few outer symbols go on
- * behind an inner one. A small array, the resumes, says where they do:
+ * after an inner one. A small array, the resumes, says where they do:
  *
  *   outer  |------------------------------|       entries  outer 0..100, inner 20..30
  *   inner         |---|                           resumes  30: outer
@@ -176,7 +176,7 @@ static uint64_t symtab_clamp_end(uint64_t start, uint64_t end)
 	return end - start > UINT32_MAX ? start + UINT32_MAX : end;
 }
 
-/* First address behind the symbol at START; LIMIT 0: there is none. Never wraps. */
+/* First address after the symbol at START; LIMIT 0: there is none. Never wraps. */
 static uint64_t symtab_end(uint64_t start, uint64_t size_bytes, uint64_t limit)
 {
 	uint64_t end;
@@ -270,7 +270,7 @@ static void symtab_merge_aliases(struct symtab *tab)
 
 /*
  * We determine the end of unsized items by the start of the next one. When not even a section's end
- * is known, the last one ends with the page behind its own, as perf has it (Linux 6.1
+ * is known, the last one ends with the page after its own, as perf has it (Linux 6.1
  * tools/perf/util/symbol.c, symbols__fixup_end()). Bounds are not needed after that, and go.
  */
 static void symtab_end_unsized(struct symtab *tab)
@@ -493,7 +493,7 @@ static uint64_t symtab_start(const struct symtab *tab, size_t index)
 }
 
 /*
- * For an ADDRESS behind the end of entry INDEX: returns the outer entry that continues there, or
+ * For an ADDRESS after the end of entry INDEX: returns the outer entry that continues there, or
  * INDEX if there is none.
  */
 static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t address)

@@ -7,10 +7,11 @@
 
 struct domain_entry {
 	/*
-	 * The domain as the source gave it, for open(). INSIDE may come from profiling. Not clean.
+	 * The domain as the source gave it, for source->open(). domain.inside may come from
+	 * profiling. Not clean.
 	 */
 	struct ui_domain domain;
-	bool inside_from_source; /* the source gave INSIDE */
+	bool inside_from_source; /* the source gave domain.inside */
 	/* share of one physical CPU since the last reading; < 0: unknown */
 	double cpu_percent;
 	bool profiled;           /* the domain is being profiled; the core sets it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One guest on the screen: its pictures and its views. Behind a frozen picture, and while another
- * guest is on the screen, snapshots of every guest still come in and go into its history.
+ * One guest on the screen: its pictures and its views. While a picture is frozen, or another guest
+ * is on the screen, snapshots of every guest still come in and go into its history.
  *
  * The UI's thread. Snapshots taken from the slot belong to the guest screen.
  */
@@ -10,7 +10,9 @@
 
 #include "ui/view_stack.h"
 
-/* A range of time in the history, by sequence numbers of snapshots; 0 if not marked. */
+/*
+ * A range of time in the history: sequence numbers of its first and last snapshot; 0: not marked.
+ */
 struct guest_range {
 	uint64_t begin, end;
 };

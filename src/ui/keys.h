@@ -28,7 +28,7 @@ struct key_place {
 };
 /*
  * Key INDEX, from 0, of VIEW's bottom line. Keys that have no room in WIDTH cells are left out.
- * Returns false behind the last key.
+ * Returns false after the last key.
  */
 bool keys_bottom(const struct view_ops *view, int width, size_t index,
 		 struct key_place *placep);

@@ -15,7 +15,7 @@
 struct domain_list;
 struct guest_screen;
 
-/* What percents are, and of what. */
+/* What the screen's percents mean. */
 struct model_shares {
 	bool totals;      /* shares of all samples since start instead of live ones */
 	bool of_filtered; /* 100 % is all that the filter lets through, not all samples */

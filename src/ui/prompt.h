@@ -12,7 +12,7 @@ struct prompt {
 	char label[64];
 	char text[PROMPT_MAX_BYTES];
 	size_t length, cursor; /* in bytes; the cursor is before text[cursor] */
-	char error[160];       /* shown behind the text; "" if there is none */
+	char error[160];       /* shown after the text; "" if there is none */
 };
 
 enum prompt_result { PROMPT_GOES_ON, PROMPT_CHANGED, PROMPT_DONE, PROMPT_CANCELLED };

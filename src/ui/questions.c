@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Questions to the user on the bottom line. After a wrong answer the question stays, with the
- * reason behind the answer.
+ * reason after the answer.
  */
 #include "config.h"
 

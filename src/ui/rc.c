@@ -178,7 +178,7 @@ static bool rc_code(struct ui_rc *rc, const char *name, const char *value)
 	return true;
 }
 
-/* Only columns of the function table: columns behind COLUMN_HISTORY belong to the baseline. */
+/* Only columns of the function table: columns after COLUMN_HISTORY belong to the baseline. */
 static bool rc_columns(const char *value, struct ui_rc *rc)
 {
 	enum column_id ids[N_COLUMNS];

@@ -16,7 +16,8 @@ struct recent {
 	uint64_t sequence; /* 0 before the first snapshot */
 	uint64_t started_ns;
 	bool runs;                       /* the guest was being sampled */
-	uint64_t taken, skipped, waited; /* ticks sampled, skipped for the budget, on hold */
+	/* ticks: sampled, skipped for the budget, guest unknown yet */
+	uint64_t taken, skipped, waited;
 	uint64_t elapsed_ns;             /* time since start */
 	struct snapshot_vcpu counts[GUEST_MAX_VCPUS];
 	/* Sums over the live window */

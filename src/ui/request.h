@@ -61,12 +61,12 @@ enum request_code {
 	REQUEST_CGROUPS, /* toggle: processes below their control groups */
 	REQUEST_HIDE_KERNEL,
 	REQUEST_HIDE_USER,
-	REQUEST_HIDE_IDLE, /* toggle: threads that wait for work */
-	REQUEST_PASS_THROUGH, /* toggle: pass-through functions are folded away, or shown */
-	REQUEST_SYNTAX, /* toggle: AT&T's, or Intel's */
-	REQUEST_CODE_ADDRESSES, /* toggle: from the function's start, or absolute */
-	REQUEST_JUMPS, /* toggle: drawn as arrows, or not */
-	REQUEST_SOURCE_LINES, /* toggle: between instructions, or not */
+	REQUEST_HIDE_IDLE,      /* toggle: threads that wait for work are hidden, or shown */
+	REQUEST_PASS_THROUGH,   /* toggle: pass-through functions are folded away, or shown */
+	REQUEST_SYNTAX,         /* toggle: instructions in AT&T's syntax, or in Intel's */
+	REQUEST_CODE_ADDRESSES, /* toggle: addresses from the function's start, or absolute */
+	REQUEST_JUMPS,          /* toggle: arrows for jumps, or none */
+	REQUEST_SOURCE_LINES,   /* toggle: source lines between instructions, or none */
 	REQUEST_HEADER,
 	REQUEST_FREEZE,
 	REQUEST_EARLIER,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Carries out requests that are the same in all views, and requests of views. */
+/* Carries out the requests that mean one thing in all views, and those that views make. */
 #include "config.h"
 
 #include "ui/requests.h"

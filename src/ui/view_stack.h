@@ -29,10 +29,10 @@ struct view_stack {
 bool view_stack_push(struct view_stack *stack, const struct view_ops *view, uint32_t frame);
 /* Closes all views but the first N. */
 void view_stack_truncate(struct view_stack *stack, size_t n);
-/* The view at INDEX, from 0 at the bottom; NULL behind the top. */
+/* The view at INDEX, from 0 at the bottom; NULL above the top. */
 const struct view_ops *view_stack_at(const struct view_stack *stack, size_t index);
 
-/* The function whose annotation the topmost view needs that needs one; FRAME_NONE: none does. */
+/* The function whose annotation a view needs, the topmost such view; FRAME_NONE: none does. */
 uint32_t view_stack_annotates(const struct view_stack *stack);
 
 /* The operations of the view on top (view.h). */

@@ -407,7 +407,7 @@ static bool dwarf_find(const struct dwarf *dwarf, uint64_t address, size_t *numb
 
 /*
  * Gets the caller's values of the registers that a function preserves (cfi.c), or of ALL registers
- * behind a signal frame. A register stays unknown if its place is unknown or was not copied.
+ * after a signal frame. A register stays unknown if its place is unknown or was not copied.
  * Returns a bit for each known register.
  */
 static uint32_t dwarf_get_registers(unw_cursor_t *unwound, bool all, uint64_t *regs)

@@ -128,8 +128,8 @@ static bool pass_frame_pointer(struct frames_pass *pass, uint32_t code)
 }
 
 /*
- * Applies CODE if it makes the frame smaller. Returns false for other instructions. Behind a
- * conditional return the function has not returned, so the return changes nothing.
+ * Applies CODE if it makes the frame smaller. Returns false for other instructions. A
+ * conditional return changes nothing: code after it runs only if the function has not returned.
  */
 static bool pass_shrink(struct frames_pass *pass, uint32_t code)
 {

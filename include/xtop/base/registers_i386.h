@@ -47,7 +47,8 @@ static inline uint64_t i386_entry_regs(uint64_t sp)
  * do_SYSENTER_32() sets that right. On the way back the entry stack has the same two words; ecx and
  * edx are the user's stack pointer and address, already while registers are popped.
  *
- * Returns true if SP is at the end of the entry stack or of the task's stack, above or behind `ss`.
+ * Returns true if SP is at the end of the entry stack or of the task's stack, or at most 12 bytes
+ * below.
  */
 static inline bool i386_is_sysenter(uint64_t sp)
 {

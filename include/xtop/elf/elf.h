@@ -227,7 +227,7 @@ struct elf_symbol {
 	uint16_t section;             /* SHN_UNDEF: not defined here */
 	uint8_t type, binding;        /* STT_FUNC ..., STB_LOCAL ... */
 	/* The symbol's home: the section that holds it, or a segment if no sections are known. */
-	uint64_t home_end;            /* first address behind it */
+	uint64_t home_end; /* first address after it */
 	bool in_code;
 };
 

@@ -11,8 +11,8 @@ struct batch_settings {
 	unsigned long iterations; /* how many tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
-	struct snapshot_slot *waits; /* tables of tasks that wait follow; NULL: none */
-	bool waits_only;          /* and there are no others */
+	struct snapshot_slot *waits; /* waiting tasks, printed after the samples; NULL: none */
+	bool waits_only;             /* no tables of samples are printed */
 	bool json;                /* tables as JSON */
 	bool ascii;               /* for a terminal that knows no UTF-8 */
 	struct line_expander *expander; /* --lines; NULL: no source lines */

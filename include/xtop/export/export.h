@@ -30,22 +30,23 @@ struct export_settings {
 	const struct filter *filter; /* NULL: all stacks */
 	bool addresses;              /* unnamed functions as 0xADDR */
 	bool by_cgroup;              /* folded stacks begin with their process's control group */
-	const char *part;            /* what of the guest is in the snapshot; NULL: all */
+	/* words for the part of the guest in the snapshot; NULL: all */
+	const char *part;
 	const char *domain;          /* the guest's name; NULL: not known */
 	const char *type;            /* "PVH"; NULL: not known */
-	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
-	bool brief;                  /* pprof: without where functions begin */
-	struct gzip *gzip;           /* pprof; NULL: one that is not quick, for this file alone */
-	enum clock_kind clock;       /* on which times are told */
+	uint64_t wall_ns;            /* time of the first sample since 1970; 0: not known */
+	bool brief;                  /* pprof leaves out where functions begin */
+	struct gzip *gzip;           /* compressor of pprof; NULL: pprof creates one, not quick */
+	enum clock_kind clock;       /* the clock that tells times */
 	const struct sample_log *samples; /* each sample of a replay, for perf; or NULL */
 	/*
-	 * perf has frames of the resolver, not those of a snapshot with lines. LINES: it adds their
-	 * lines, and INLINED: the functions that are inlined there.
+	 * The format perf writes the resolver's frames, which have no lines. LINES: it adds source
+	 * lines to them. INLINED: it adds inlined functions as well.
 	 */
 	bool lines, inlined;
 	/*
-	 * The waits of the same run, with the snapshot's frames, for formats that hold two
-	 * profiles: all but folded. NULL: one profile.
+	 * The waits of this run, with the snapshot's frames, for formats that hold two profiles.
+	 * All formats but folded do. NULL: one profile.
 	 */
 	const struct snapshot *waits;
 };
@@ -57,7 +58,7 @@ struct export_format {
 	const char *name;     /* for --format */
 	const char *ending;   /* chooses the format by a file's name; with the dot */
 	const char *proposed; /* ending of names that the screen proposes; only a profile has it */
-	bool has_waits;       /* the file has settings->waits, too */
+	bool has_waits;       /* the file also holds settings->waits */
 	bool lines_in_names;  /* source lines are part of functions' names */
 	/* Each sample is written with its time and the resolver's frames: settings->samples. */
 	bool has_samples;
@@ -68,10 +69,10 @@ struct export_format {
 const struct export_format *export_find_format(const char *name);
 /* The format that the ending of PATH asks for; folded stacks if it asks for none. */
 const struct export_format *export_find_ending(const char *path);
-/* The format that the ending of PATH asks for, or else OTHER; folded stacks if that is NULL. */
+/* The format that the ending of PATH asks for, or else OTHER; folded stacks if OTHER is NULL. */
 const struct export_format *export_find_ending_or(const char *path,
 						  const struct export_format *other);
-/* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
+/* Whether PATH has an ending of a format, or none: a name without a dot after its first byte. */
 bool export_knows_ending(const char *path);
 /*
  * settings->wall_ns by the clocks of SNAPSHOT: the guest's time of day if CLOCK asks for that one,

@@ -3,7 +3,7 @@
  * Places in code that a Linux kernel prints in an oops or a call trace:
  *
  *   [   12.3] RIP: 0010:tcp_sendmsg_locked+0x64/0xd40        symbol, offset, size of the symbol
- *    ? nft_do_chain+0x1a3/0x570 [nf_tables]                  the module behind it, if it is in one
+ *    ? nft_do_chain+0x1a3/0x570 [nf_tables]                  the module after it, if it is in one
  *    [<ffffffff8181a2b4>] tcp_sendmsg+0x24/0x40              before Linux 4.10: the address, too
  *   Code: ... R10: ffffffff8181a2b4                          addresses alone
  *   Kernel Offset: 0x1c000000 from 0xffffffff81000000 ...    by how much the kernel was moved

@@ -89,7 +89,7 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 			void *buffer, size_t size_bytes);
 /*
  * Reads N whole pages at ADDRESS, at most MEMORY_BATCH_PAGES, in one batch, and keeps no copies.
- * Returns how many pages could be read before the first missing one. The content of PAGES behind
+ * Returns how many pages could be read before the first missing one. The content of PAGES after
  * them is undefined.
  */
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Metrics for Prometheus (xtop --metrics): main hands over the whole text of them now and then
- * (metrics_text.h), and another process (sender.h) shows the newest one to whoever asks.
+ * (metrics_text.h), and another process (sender.h) serves the newest text.
  *
  *   ADDRESS:PORT     HTTP on this numeric address of dom0, by libmicrohttpd
  *   /DIR/NAME.prom   a file that node_exporter's textfile collector reads
  *
- * Main's thread. Nothing here waits for somebody who asks.
+ * Main's thread. Nothing here waits for a client.
  */
 #ifndef XTOP_METRICS_H
 #define XTOP_METRICS_H

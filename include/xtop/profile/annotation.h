@@ -50,7 +50,7 @@ struct annotation {
 	enum annotation_lack lack;
 	bool no_bounds;       /* where the function begins is not known: ADDRESS is a sample's */
 	uint64_t address;     /* where the first byte is in the guest or in one of its processes */
-	uint64_t size_bytes;  /* the function's size; what lies behind N_BYTES is left out */
+	uint64_t size_bytes;  /* the function's size; what lies after N_BYTES is left out */
 	uint32_t n_bytes;
 	uint8_t *bytes;       /* 0 where a page is missing */
 	uint8_t word_bytes, arch; /* the instruction set, as struct code has it */

@@ -33,7 +33,7 @@ struct crash_report; /* crash.h */
 struct snapshot_node {
 	uint32_t frame;  /* id in frames */
 	uint32_t parent; /* index; the root is its own parent */
-	uint32_t end;    /* index behind the last node of the subtree */
+	uint32_t end;    /* index after the last node of the subtree */
 	uint32_t depth;  /* root 0 */
 	/*
 	 * The weight of the node's samples, in ticks. "children" includes "self". "live": decayed.
@@ -329,7 +329,7 @@ int snapshot_compare_lock_tasks(const void *a, const void *b);
 int snapshot_compare_places(const void *a, const void *b);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
-/* Moves `end` of each of the N nodes from behind the node to behind its subtree. */
+/* Moves `end` of each of the N nodes from after the node to after its subtree. */
 void snapshot_nodes_close(struct snapshot_node *nodes, size_t n);
 /* Sums up the children_ members of the N nodes, which equal the self_ members before. */
 void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);

@@ -157,7 +157,7 @@ static inline bool recording_is_note(const void *record)
 }
 /*
  * The replay runs ahead of the resolver by as much as fits into the ring. So once in each second of
- * the samples' clock the replay puts its counters behind the last sample that they count.
+ * the samples' clock the replay puts its counters after the last sample that they count.
  */
 struct recording_moment {
 	struct recording_note note; /* RECORDING_MOMENT */
@@ -185,7 +185,7 @@ void recording_reader_get_counts(const struct recording_reader *reader,
 				 struct sampler_counts *counts);
 /*
  * After the end: what is wrong with the file, one line without the file's name; NULL: nothing is
- * wrong. The file was cut short, with or without bytes behind the last whole chunk, or records were
+ * wrong. The file was cut short, with or without bytes after the last whole chunk, or records were
  * refused, or there was a read error. The text lives as long as READER.
  */
 const char *recording_reader_get_complaint(const struct recording_reader *reader);

@@ -63,7 +63,7 @@ enum line_state {
 
 /* Counts since line_client_start(). */
 struct line_client_progress {
-	unsigned n_files, n_bad; /* bad files cannot be read, or no longer */
+	unsigned n_files, n_bad; /* files added; files among them that cannot be read */
 	uint32_t n_places, n_waiting;
 	uint64_t refused;    /* places that there was no room for */
 	uint64_t most_bytes; /* most memory that the reader had at once */

@@ -47,7 +47,7 @@ struct image {
 	struct work *work;         /* reading the image ends when this work is over; NULL: never */
 	/* file for image_build_tables(); -1: none, or the tables have been built */
 	int tables_fd;
-	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
+	bool cut;                  /* symbols were left out: beyond a limit, or after damage */
 	bool lines_by_symbol;      /* places in `lines` are counted from their symbols */
 	uint32_t lines;            /* the file with its source lines (line_client.h); 0: none */
 	struct image_place *place;
@@ -63,7 +63,7 @@ void image_unref(struct image *image); /* NULL allowed; the last one destroys th
 size_t image_memory_bytes(const struct image *image);
 /*
  * Finds the bounds of the code around ADDRESS, for unwinders that read code: those of a hypercall's
- * stub, of a symbol, of an FDE, or of a short gap between FDEs or behind `init`. Addresses are the
+ * stub, of a symbol, of an FDE, or of a short gap between FDEs or after `init`. Addresses are the
  * image's. False: they are not known.
  */
 bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end);

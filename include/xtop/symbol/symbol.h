@@ -31,7 +31,7 @@ struct symtab;
 
 struct symtab_entry {
 	uint64_t start;
-	uint64_t end;     /* first address behind it; start < end */
+	uint64_t end;     /* first address after it; start < end */
 	const char *name; /* raw, as the file has it, NUL-terminated; lives as long as the table */
 };
 
@@ -67,7 +67,7 @@ struct symbol_definition {
 
 /*
  * Adds a symbol. No symbol reaches beyond its limit, or covers more than 4 GiB - 1. A symbol that
- * starts at its limit or behind it, or has no name, is left out. Error: the limits above, or out of
+ * starts at its limit or after it, or has no name, is left out. Error: the limits above, or out of
  * memory.
  */
 struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition *symbol);
@@ -107,7 +107,7 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id, bool *unread);
 /*
  * nm.c: the text of nm, System.map or /proc/kallsyms ("address type name [module]"), read from FD
- * as a stream. The names of modules' symbols keep the "\t[module]" behind them; symbols.c splits
+ * as a stream. The names of modules' symbols keep the "\t[module]" after them; symbols.c splits
  * them.
  */
 struct xtop_error *symbol_read_nm(int fd, const char *path, struct symtab *tab);

@@ -16,9 +16,9 @@
 struct ui_guest {
 	const char *name;
 	const char *kind;   /* "dom 5 · PVH", "recording of ..." */
-	const char *system; /* used until a snapshot names the system; "" if unknown */
+	const char *system; /* the system inside, until a snapshot names it; "" if unknown */
 	unsigned n_vcpus;
-	uint32_t id; /* as in struct ui_domain; changes with a reboot; unused for a recording */
+	uint32_t id;      /* domain id; changes with a reboot; unused for a recording */
 	const char *type; /* "PVH", a constant; NULL if unknown */
 };
 

@@ -11,7 +11,7 @@
  *            info = members:24 (0..23), kind:7 (24..30), flag:1 (31)
  *   strings  each ended by NUL; a name is an offset, 0 is the empty name
  *
- *   kind                       behind the 12 bytes           kind                  behind
+ *   kind                       after the 12 bytes            kind                  after
  *    1 INT                     u32 offset:8 (16..) bits:8    12 FUNC               -
  *    2 PTR                     -                             13 FUNC_PROTO         8 each
  *    3 ARRAY                   u32 element, index, count     14 VAR                4
@@ -254,7 +254,7 @@ static bool btf_get(const struct btf *btf, uint32_t id, struct btf_type *type)
 	return true;
 }
 
-/* Follows typedefs and qualifiers to the type behind them. */
+/* Follows typedefs and qualifiers to the type that they lead to. */
 static bool btf_resolve(const struct btf *btf, uint32_t id, struct btf_type *type)
 {
 	for (unsigned depth = 0; depth < BTF_MAX_DEPTH && btf_get(btf, id, type); depth++) {

@@ -109,7 +109,7 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i].type)
 			kernel->guest.symbols[symbols[i]] = wanted[i].address;
-	/* Behind the image other memory may follow immediately. */
+	/* Other memory may follow the image immediately. */
 	if (kernel->guest.root.width != WIDTH_64 && !kernel->guest.symbols[LINUX_END])
 		kernel->guest.symbols[LINUX_END] =
 			(kallsyms_last(kallsyms) | GUEST_PAGE_MASK) + 1;

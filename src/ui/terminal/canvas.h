@@ -17,7 +17,7 @@ enum style {
 	STYLE_NORMAL,
 	STYLE_HOT,      /* a share from 5 % on */
 	STYLE_WARM,     /* a share from 0.5 % on */
-	STYLE_DIM,      /* a smaller share, and text that only guides the eye */
+	STYLE_DIM,      /* a smaller share; text that only guides the eye */
 	STYLE_SELECTED, /* the row under the cursor */
 	STYLE_MARKED,   /* the selected row of a list that does not have the cursor */
 	STYLE_TITLE,    /* the domain's name, the focus */
@@ -27,7 +27,7 @@ enum style {
 	STYLE_BAR_KERNEL,
 	STYLE_BAR_STEAL,
 	STYLE_KEY,    /* "F1" on the bottom line */
-	STYLE_LABEL,  /* "Help" behind "F1" */
+	STYLE_LABEL,  /* "Help" after "F1" */
 	STYLE_NOTICE, /* a state the user should know: frozen, filtered, rate lowered */
 	STYLE_ALERT,  /* something went wrong, or ended */
 	STYLE_GOOD,   /* a figure well within its bounds */

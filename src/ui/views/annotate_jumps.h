@@ -18,7 +18,7 @@
 #include "xtop/query/instructions.h"
 
 #define JUMP_LANES 4
-#define JUMP_CELLS (2 * JUMP_LANES + 2) /* width of all lanes, with a blank behind them */
+#define JUMP_CELLS (2 * JUMP_LANES + 2) /* width of all lanes, with a blank after them */
 
 /* N instructions on the screen: instruction TOP + i is on line LINES[i]. */
 struct jump_rows {

@@ -2,8 +2,8 @@
 /*
  * Changes since the baseline: self shares then and now, their difference in points with its
  * interval of 95 %, and their ratio. The largest change comes first. Insignificant differences are
- * dim. Among many rows some differences look large by chance, so the limit is that of --diff. The
- * last line says how many rows keep the limit.
+ * dim. Among many rows some differences look large by chance, so the limit for a significant
+ * difference is that of --diff. The last line says how many rows are significant.
  *
  * Waits are compared by site, because the scheduler is innermost in all their stacks. The variance
  * of their shares is unknown: tasks wait together, so that looks at them are no independent

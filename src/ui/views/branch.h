@@ -6,7 +6,7 @@
 #include "ui/view.h"
 #include "xtop/query/call_tree.h"
 
-/* Draws the forks, "+" or "-", and the name of LINE. Returns the column behind the name. */
+/* Draws the forks, "+" or "-", and the name of LINE. Returns the column after the name. */
 int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
 		struct canvas *canvas, int row, int column, int width);
 /* Draws the forks, the share of WHOLE, and the name of LINE, up to the right edge. */

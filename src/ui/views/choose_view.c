@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list of views to choose from: every view with a key of its own. Choosing a view does the same
- * as the key.
+ * The list of views to choose from: every view with a key of its own. Choosing a view does
+ * what its key does.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static struct view_choose *view_choose(struct view *view)
 	return (struct view_choose *)view;
 }
 
-/* The key that opens choice INDEX, in the order of views.c; NULL behind the last one. */
+/* The key that opens choice INDEX, in the order of views.c; NULL after the last one. */
 static const struct key *choose_key(size_t index)
 {
 	for (size_t i = 0; i < n_all_views; i++)

@@ -30,7 +30,7 @@ struct view_domains {
 	size_t n;
 	int first_row;
 	enum domains_sort sort;
-	int ends[N_SORTS]; /* last columns of these on the screen */
+	int ends[N_SORTS]; /* the screen's column at which each of them ends */
 };
 
 static struct view_domains *view_domains(struct view *view)

@@ -13,7 +13,7 @@
 struct view_tree {
 	struct view view;
 	struct list list;
-	struct call_tree_folds folds[2]; /* rows opened and closed: of the tree, and inverted */
+	struct call_tree_folds folds[2]; /* rows opened and closed; [1]: of the inverted tree */
 	struct call_tree tree;
 	struct weights base_whole; /* what 100 % of the baseline is */
 	bool compared;             /* there is a baseline */
@@ -325,7 +325,7 @@ static const struct key tree_keys[] = {
 	{ KEYS_UNFOLD, { 'C' }, .request = REQUEST_FOLD_ALL },
 	{ KEYS_UNFOLD, { 'L' }, .request = REQUEST_THRESHOLD,
 	  .names = "L", .help = "least share to have a row" },
-	/* L does not lead to the locks here. */
+	/* Without L, which opens the locks in other views: here it asks for the least share. */
 	{ KEYS_PROFILE, { 'v' }, .request = REQUEST_VIEW,
 	  .names = "v p W", .help = "vCPUs; processes; waits", .opens = &vcpus_ops },
 };

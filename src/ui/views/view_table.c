@@ -45,7 +45,7 @@ static int table_rest_width(const struct table *table, size_t rest, int left)
 	return left < grown ? left : grown;
 }
 
-/* Sets the columns' places: one cell for the cursor's mark, two cells behind each column. */
+/* Sets the columns' places: one cell for the cursor's mark, two cells after each column. */
 static void table_arrange(struct table *table, size_t rest, int columns_)
 {
 	int at = 1, used = 1;
@@ -135,7 +135,7 @@ int table_column_place(const struct table *table, enum column_id id)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The mark of the sorted column is in the gap behind the header. */
+/* The mark of the sorted column is in the gap after the header. */
 void table_draw_header(const struct table *table, const struct column *sort, struct canvas *canvas,
 		       int row)
 {
