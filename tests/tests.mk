@@ -15,6 +15,7 @@ noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/http_server.c \
+	tests/support/live_process.c \
 	tests/support/made_go_thread.c \
 	tests/support/made_arm32.c \
 	tests/support/made_arm32.h \
@@ -146,6 +147,7 @@ check_PROGRAMS += \
 	tests/memory/test_walk_arm32 \
 	tests/memory/test_walk_arm64 \
 	tests/memory/test_walk_x86 \
+	tests/language/test_python \
 	tests/sample/test_budget \
 	tests/sample/test_control \
 	tests/sample/test_copy \

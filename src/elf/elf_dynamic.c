@@ -186,6 +186,103 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	return true;
 }
 
+/* --- one symbol ------------------------------------------------------------------------------- */
+
+#define EXPORT_MAX_CHAIN 4096 /* symbols in one chain of the hash table */
+
+/* The hash of DT_GNU_HASH (glibc sysdeps/generic/dl-new-hash.h). */
+static uint32_t elf_hash_name(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
+/* The tables of one file in which symbols are looked up. */
+struct elf_exports {
+	struct elf_file *file;
+	uint64_t symbols, strings, chain; /* addresses; `chain` is that of symbol 0 */
+	uint32_t n_buckets, first;
+	uint64_t buckets;
+};
+
+static bool elf_open_exports(struct elf_file *file, struct elf_exports *exports)
+{
+	struct elf_tags tags;
+	uint32_t header[4];
+	uint64_t bias;
+
+	elf_read_tags(file, &tags);
+	if (!tags.symbols || !tags.strings || !tags.gnu_hash ||
+	    !elf_find_bias(file, &tags, &bias) ||
+	    !elf_read_at(file, tags.gnu_hash - bias, header, sizeof(header)) || !header[0])
+		return false;
+	*exports = (struct elf_exports){ .file = file,
+					 .symbols = tags.symbols - bias,
+					 .strings = tags.strings - bias,
+					 .n_buckets = header[0],
+					 .first = header[1] };
+	exports->buckets = tags.gnu_hash - bias + sizeof(header) +
+			   (uint64_t)elf_sizes(&file->header).address * header[2];
+	exports->chain = exports->buckets + 4ULL * header[0] - 4ULL * header[1];
+	return true;
+}
+
+/* Whether symbol I is defined and has the name NAME. */
+static bool elf_is_export(const struct elf_exports *exports, uint32_t i, const char *name,
+			  struct elf_symbol *symbol)
+{
+	bool is_short = elf_machine_is_short(exports->file);
+	size_t size_bytes = elf_symbol_bytes(is_short), name_bytes = strlen(name) + 1;
+	char bytes[sizeof(Elf64_Sym)], text[ELF_EXPORT_NAME_BYTES];
+
+	if (!elf_read_at(exports->file, exports->symbols + (uint64_t)i * size_bytes, bytes,
+			 size_bytes))
+		return false;
+	*symbol = elf_decode_symbol(bytes, is_short, 0, NULL, 0);
+	return symbol->section != SHN_UNDEF && name_bytes <= sizeof(text) &&
+	       elf_read_at(exports->file, exports->strings + symbol->name_offset, text,
+			   name_bytes) &&
+	       memcmp(text, name, name_bytes) == 0;
+}
+
+static bool elf_look_up_export(const struct elf_exports *exports, const char *name,
+			       struct elf_symbol *symbol)
+{
+	uint32_t hash = elf_hash_name(name), i, word;
+
+	if (!elf_read_at(exports->file, exports->buckets + 4ULL * (hash % exports->n_buckets), &i,
+			 sizeof(i)) ||
+	    i < exports->first)
+		return false;
+	for (unsigned n = 0; n < EXPORT_MAX_CHAIN; n++, i++) {
+		if (!elf_read_at(exports->file, exports->chain + 4ULL * i, &word, sizeof(word)))
+			return false;
+		if ((word | 1) == (hash | 1) && elf_is_export(exports, i, name, symbol))
+			return true;
+		if (word & 1)
+			return false;
+	}
+	return false;
+}
+
+void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
+		      uint64_t *addresses)
+{
+	bool incomplete = file->incomplete;
+	struct elf_exports exports;
+	struct elf_symbol symbol;
+
+	memset(addresses, 0, n * sizeof(*addresses));
+	if (elf_open_exports(file, &exports))
+		for (size_t i = 0; i < n; i++)
+			if (elf_look_up_export(&exports, names[i], &symbol))
+				addresses[i] = symbol.address;
+	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
+}
+
 uint64_t elf_find_init(struct elf_file *file)
 {
 	bool incomplete = file->incomplete;

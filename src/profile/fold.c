@@ -10,6 +10,7 @@
 #include "xtop/base/work.h"
 #include "xtop/memory/walk.h"
 
+#define FOLD_MAX_MARKS   4    /* [truncated] in one stack */
 #define FOLD_MORE_FRAMES 1024 /* further frames that found_by gets room for, when it grows */
 
 _Static_assert(N_UNWIND_BYS <= 8, "found_by has a byte for each frame");
@@ -332,11 +333,121 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 	fold_see_code(fold, vcpu, frame, answer->quality);
 }
 
+/* --- interpreted programs --------------------------------------------------------------------- */
+
+/* Finds the functions of the program that an interpreter runs for the vCPU's user code. */
+static void fold_find_program(struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	struct runtimes_sample sample = { .vcpu = vcpu,
+					  .space = fold->user,
+					  .root = walk_root(&vcpu->regs),
+					  .time_ns = fold->time_ns,
+					  .control = fold->settings.control };
+	struct os *os = fold->settings.os;
+
+	fold->n_program = 0;
+	fold->ends_in_program = false;
+	sample.memory = os ? os_get_memory(os) : NULL;
+	if (!fold->settings.runtimes || !fold->user_whole || !sample.memory ||
+	    !fold->stack.parts[UNWIND_USER].walked)
+		return;
+	if (sample_get_user_tables(vcpu).value)
+		sample.root.cr3 = sample_get_user_space(vcpu);
+	fold->n_program = runtimes_find(fold->settings.runtimes, &sample, &fold->program);
+}
+
+/* Whether the frame ID is an interpreter's loop. */
+static bool fold_is_loop(const struct fold *fold, uint32_t id)
+{
+	return frames_get(fold->settings.frames, id)->loop;
+}
+
+/*
+ * Where the functions begin that the LOOP-th call of the interpreter's loop runs. 0 is the
+ * innermost call. The call after the last one has no functions: the outermost call runs all that
+ * are left.
+ */
+static size_t fold_find_program_start(const struct fold *fold, unsigned loop, unsigned n_loops)
+{
+	size_t at = 0;
+
+	if (loop >= n_loops)
+		return fold->n_program;
+	for (; loop && at < fold->n_program; at++)
+		loop -= fold->program[at].outermost;
+	return at;
+}
+
+/*
+ * Pushes the functions that the LOOP-th call runs, outermost first; the innermost ones if not all
+ * have room. Returns how many frames there are then.
+ */
+static size_t fold_push_program(struct fold *fold, size_t n, unsigned loop, unsigned n_loops)
+{
+	size_t start = fold_find_program_start(fold, loop, n_loops);
+	size_t at = fold_find_program_start(fold, loop + 1, n_loops);
+	/* The frames of the stack need room, too. */
+	size_t taken = n + fold->stack.n_frames + FOLD_MAX_MARKS;
+	size_t room = taken < SNAPSHOT_MAX_DEPTH ? SNAPSHOT_MAX_DEPTH - taken : 0;
+
+	if (at - start > room)
+		at = start + room;
+	while (at > start)
+		fold->frames[n++] = fold->program[--at].frame;
+	return n;
+}
+
+/* Pushes the frame I of the stack. Returns how many frames there are then. */
+static size_t fold_push_one(struct fold *fold, size_t n, unsigned i)
+{
+	fold->frames[n++] = fold->named[i];
+	if (fold->stack.frames[i].flags & FRAME_BROKEN)
+		fold->frames[n++] = FRAME_TRUNCATED;
+	return n;
+}
+
+/* Pushes all frames of the stack, outermost first. Returns how many frames there are then. */
+static size_t fold_push_named(struct fold *fold, size_t n)
+{
+	for (unsigned i = fold->stack.n_frames; i > 0; i--)
+		n = fold_push_one(fold, n, i - 1);
+	return n;
+}
+
+/*
+ * fold_push_named() with the program's functions in place of the interpreter's loop; where the walk
+ * has not come as far as a loop, they are outside of all that it has found. The kernel's part and
+ * the functions that the program has called stay as they are.
+ */
+static size_t fold_push_merged(struct fold *fold, size_t n)
+{
+	unsigned n_loops = 0, loop;
+	bool pushed = false;
+
+	for (unsigned i = 0; i < fold->stack.n_frames; i++)
+		n_loops += fold_is_loop(fold, fold->named[i]);
+	loop = n_loops;
+	if (!n_loops)
+		n = fold_push_program(fold, n, 0, 1);
+	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
+		size_t before = n;
+
+		pushed = fold_is_loop(fold, fold->named[i - 1]);
+		if (pushed)
+			n = fold_push_program(fold, n, --loop, n_loops);
+		pushed &= n > before;
+		if (!pushed)
+			n = fold_push_one(fold, n, i - 1);
+	}
+	fold->ends_in_program = pushed;
+	return n;
+}
+
 /*
  * Names the stack: writes process, thread and functions to fold->frames, outermost first. The
  * functions are below [truncated] if the outermost one was not reached. Another [truncated] is
- * wherever frames in between are missing. Returns how many frames there are. *ANSWER belongs to the
- * innermost one.
+ * wherever frames in between are missing. Functions of an interpreted program take the place of the
+ * interpreter's loop. Returns how many frames there are. *ANSWER belongs to the innermost one.
  */
 static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 {
@@ -350,10 +461,9 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 		fold->frames[n++] = FRAME_TRUNCATED;
 	for (unsigned i = stack->n_frames; i > 0; i--) {
 		innermost = fold_frame(fold, &stack->frames[i - 1]);
-		fold->frames[n++] = innermost->frame;
-		if (stack->frames[i - 1].flags & FRAME_BROKEN)
-			fold->frames[n++] = FRAME_TRUNCATED;
+		fold->named[i - 1] = innermost->frame;
 	}
+	n = fold->n_program ? fold_push_merged(fold, n) : fold_push_named(fold, n);
 	fold->counts.frames += stack->n_frames;
 	*answer = *innermost;
 	fold_count_name(fold, answer);
@@ -407,8 +517,10 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 {
 	const struct unwind_stack *stack = &fold->stack;
 	struct name_answer answer;
-	size_t n = fold_name_stack(fold, &answer);
+	size_t n;
 
+	fold_find_program(fold, vcpu);
+	n = fold_name_stack(fold, &answer);
 	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
 	fold_count_call(fold, vcpu->vcpu);
@@ -417,7 +529,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 		fold_log(fold, vcpu, n);
 	if (n)
 		fold_measure(fold, n);
-	if (stack->n_frames && !(stack->frames[0].flags & FRAME_BROKEN))
+	if (stack->n_frames && !fold->ends_in_program && !(stack->frames[0].flags & FRAME_BROKEN))
 		fold_count_address(fold, vcpu, fold->frames[n - 1], &answer);
 }
 
@@ -511,6 +623,7 @@ size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 	fold->user_whole = task->user;
 	fold_unwind(fold, vcpu);
 	fold_count_stack(fold);
+	fold->n_program = 0;
 	return fold_name_stack(fold, &answer);
 }
 

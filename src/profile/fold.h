@@ -12,6 +12,7 @@
 
 #include "profile/addresses.h"
 #include "profile/names.h"
+#include "profile/runtimes.h"
 #include "profile/seen_code.h"
 #include "xtop/os/os.h"
 #include "xtop/profile/batches.h"
@@ -35,6 +36,7 @@ struct fold_settings {
 	struct profile *profile;
 	struct addresses *addresses;
 	struct seen_code *code;
+	struct runtimes *runtimes;     /* NULL: functions of interpreted programs are not wanted */
 	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
 	struct work *work;             /* NULL: never broken off */
 	struct os *os;                 /* the system inside the guest; NULL: not looked at */
@@ -60,6 +62,11 @@ struct fold {
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
+	/* functions of the program that the stack's interpreter runs, innermost first */
+	const struct program_frame *program;
+	size_t n_program;
+	bool ends_in_program;                /* the innermost frame is one of these functions */
+	uint32_t named[UNWIND_MAX_FRAMES];   /* the frames of the stack, innermost first */
 	uint32_t frames[SNAPSHOT_MAX_DEPTH]; /* outermost first */
 	size_t n_frames; /* 0: the vCPU added nothing to the profile */
 };

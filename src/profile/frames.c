@@ -19,6 +19,7 @@
 #include "xtop/base/build_id.h"
 #include "xtop/base/hash.h"
 #include "xtop/base/text.h"
+#include "xtop/language/language.h"
 
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
@@ -278,6 +279,7 @@ static uint32_t frames_add(struct frames *frames, const struct frame_function *f
 	new.build = frames_keep_build(frames, function->build);
 	new.file = frames_keep_file(frames, function->file);
 	new.hypercall = frame_names_hypercall(&new);
+	new.loop = new.kind == FRAME_KIND_USERLAND &&runtime_is_loop(new.raw_name);
 	*frame = new;
 	frames->n_unknown += new.unknown;
 	return frames->n++;

@@ -113,6 +113,8 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!error)
 		error = seen_code_create(&resolver->code);
 	if (!error)
+		error = runtimes_create(resolver->frames, &resolver->runtimes);
+	if (!error)
 		error = batches_create(settings->half_life_ns, &resolver->self);
 	if (!error && settings->compared)
 		error = batches_create(0, &resolver->children);
@@ -127,6 +129,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		.addresses = resolver->addresses,
 		/* Instructions of intervals are never shown, neither now nor in a replay. */
 		.code = settings->intervals && !settings->writer ? NULL : resolver->code,
+		.runtimes = resolver->runtimes,
 		.self = resolver->self,
 		.work = settings->work,
 		.children = resolver->children,
@@ -152,6 +155,7 @@ void resolver_destroy(struct resolver *resolver)
 	batches_destroy(resolver->self);
 	batches_destroy(resolver->children);
 	seen_code_destroy(resolver->code);
+	runtimes_destroy(resolver->runtimes);
 	addresses_destroy(resolver->addresses);
 	profile_destroy(resolver->profile);
 	names_destroy(resolver->names);

@@ -19,6 +19,7 @@ struct resolver {
 	struct profile *profile;
 	struct addresses *addresses;
 	struct seen_code *code;
+	struct runtimes *runtimes;
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children; /* CHILDREN NULL: not wanted */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */

@@ -29,6 +29,8 @@ libxtop_a_SOURCES += \
 	src/profile/resolver.c \
 	src/profile/resolver_snapshots.c \
 	src/profile/resolver_state.h \
+	src/profile/runtimes.c \
+	src/profile/runtimes.h \
 	src/profile/sample_log.c \
 	src/profile/seen_code.c \
 	src/profile/seen_code.h \

@@ -22,6 +22,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/hash.h"
 #include "xtop/sample/go_stacks.h"
+#include "xtop/sample/recipe.h"
 
 #define CONTROL_MESSAGE_BYTES 256
 #define CONTROL_SEALS         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -41,9 +42,13 @@
  */
 #define STACK_HINTS 4096 /* the key is a region of stack */
 #define GO_HINTS    1024 /* the key is a process */
+#define RECIPES     1024 /* the key is a process */
 
 #define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
+
+#define RECIPE_WORDS (sizeof(struct recipe) / sizeof(uint64_t))
+_Static_assert(sizeof(struct recipe) % sizeof(uint64_t) == 0, "handed over word by word");
 
 /* Every member of struct sampler_counts but the state, which is ordered. */
 /* clang-format off */
@@ -82,6 +87,11 @@ struct control {
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 	_Alignas(64) atomic_bool has_go; /* a word of go_stacks was ever set */
 	_Atomic uint64_t go_stacks[GO_HINTS];
+	atomic_bool has_recipes; /* a recipe was ever set */
+	struct {
+		_Atomic uint64_t key; /* recipe_key(); 0: free, or being written */
+		_Atomic uint64_t words[RECIPE_WORDS];
+	} recipes[RECIPES];
 };
 
 #define GET(field)        atomic_load_explicit(&control->field, memory_order_relaxed)
@@ -581,6 +591,70 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
 	stacks->curg = (uint16_t)((word >> 24 & UINT8_MAX) * 8);
 	*callbacks = word & GO_CALLBACKS;
 	return true;
+}
+
+/* --- processes that run an interpreter -------------------------------------------------------- */
+
+/*
+ * The key of an entry: the process and a number that changes with each writing, so that a reader
+ * sees that the words belong together. Bit 0 is set, so that no key is 0.
+ */
+#define RECIPE_NUMBER_BITS 16
+
+static uint64_t recipe_space(uint64_t cr3)
+{
+	return cr3 >> HINT_CR3_SHIFT;
+}
+
+static bool recipe_is_key_of(uint64_t key, uint64_t space)
+{
+	return key &&
+	       key >> RECIPE_NUMBER_BITS == (space << RECIPE_NUMBER_BITS >> RECIPE_NUMBER_BITS);
+}
+
+void control_set_recipe(struct control *control, uint64_t cr3, const struct recipe *recipe)
+{
+	uint64_t space = recipe_space(cr3), words[RECIPE_WORDS];
+	size_t slot = hash_slot(space, RECIPES);
+	uint64_t key = GET(recipes[slot].key);
+	uint64_t number = (key + 2) & ((1 << RECIPE_NUMBER_BITS) - 1);
+
+	if (!recipe) {
+		if (recipe_is_key_of(key, space))
+			PUT(recipes[slot].key, 0);
+		return;
+	}
+	memcpy(words, recipe, sizeof(words));
+	PUT(recipes[slot].key, 0);
+	/* Release: a reader that sees one of these words also sees the key 0, or a later key. */
+	for (size_t i = 0; i < RECIPE_WORDS; i++)
+		atomic_store_explicit(&control->recipes[slot].words[i], words[i],
+				      memory_order_release);
+	atomic_store_explicit(&control->recipes[slot].key, space << RECIPE_NUMBER_BITS | number | 1,
+			      memory_order_release);
+	PUT(has_recipes, true);
+}
+
+bool control_has_recipes(const struct control *control)
+{
+	return GET(has_recipes);
+}
+
+bool control_get_recipe(const struct control *control, uint64_t cr3, struct recipe *recipe)
+{
+	uint64_t space = recipe_space(cr3), words[RECIPE_WORDS], key;
+	size_t slot = hash_slot(space, RECIPES);
+
+	key = atomic_load_explicit(&control->recipes[slot].key, memory_order_acquire);
+	if (!recipe_is_key_of(key, space))
+		return false;
+	for (size_t i = 0; i < RECIPE_WORDS; i++)
+		words[i] = atomic_load_explicit(&control->recipes[slot].words[i],
+						memory_order_acquire);
+	if (GET(recipes[slot].key) != key)
+		return false;
+	memcpy(recipe, words, sizeof(*recipe));
+	return recipe_check(recipe);
 }
 
 /* --- where a Linux guest keeps its stacks ----------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "sample/piece_writer.h"
 #include "xtop/memory/frame_cache.h"
 #include "xtop/memory/walk.h"
+#include "xtop/sample/recipe.h"
 
 /* Says why no page was found. Not inline, like piece_writer_map(): a stop seldom needs them. */
 static __attribute__((noinline)) enum sample_cut piece_writer_miss(struct piece_writer *writer,
@@ -151,6 +152,56 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 	writer->extents[writer->n].address = address;
 	writer->extents[writer->n++].end = writer->end = at;
 	return cut;
+}
+
+/* Copies the words of NODE to TO, unless TO is NULL, and finds the next node. */
+static enum sample_cut piece_writer_copy_node(struct piece_writer *writer, struct memory_root root,
+					      uint64_t node, const struct recipe *recipe,
+					      uint64_t *to, uint64_t *next)
+{
+	enum sample_cut cut = CUT_NONE;
+	uint64_t word;
+
+	for (unsigned i = 0; i < recipe->n_words && cut == CUT_NONE; i++) {
+		cut = piece_writer_read(writer, root, node + recipe->words[i], &word);
+		if (cut == CUT_NONE && to)
+			to[i] = word;
+	}
+	return cut == CUT_NONE ? piece_writer_read(writer, root, node + recipe->next, next) : cut;
+}
+
+void piece_writer_add_list(struct piece_writer *writer, struct memory_root root, uint64_t first,
+			   const struct recipe *recipe)
+{
+	size_t node_bytes = recipe->n_words * sizeof(uint64_t), done = 0;
+	struct sample_stack *head = NULL;
+	uint64_t node = first, next;
+	unsigned n_pages = 0;
+
+	if (writer->n == SAMPLE_MAX_STACKS)
+		return;
+	if (writer->to)
+		head = (struct sample_stack *)(writer->to + writer->size_bytes);
+	for (unsigned n = 0; node && n < RECIPE_MAX_NODES && n_pages < RECIPE_MAX_PAGES; n++) {
+		uint64_t *to = head ? (uint64_t *)((char *)(head + 1) + done) : NULL;
+
+		if (done + node_bytes > writer->left_bytes ||
+		    piece_writer_copy_node(writer, root, node, recipe, to, &next) != CUT_NONE)
+			break;
+		done += node_bytes;
+		n_pages += (node ^ next) > GUEST_PAGE_MASK;
+		node = next;
+	}
+	if (!done)
+		return;
+	if (head)
+		*head = (struct sample_stack){ .address = 0, /* no address of a stack */
+					       .size_bytes = (uint32_t)done,
+					       .kind = STACK_LIST };
+	writer->size_bytes += sizeof(*head) + done;
+	writer->left_bytes -= done;
+	writer->extents[writer->n].address = writer->extents[writer->n].end = 0;
+	writer->n++;
 }
 
 bool piece_writer_have(const struct piece_writer *writer, uint64_t address)

@@ -58,6 +58,13 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 /* Reads the word at ADDRESS, a multiple of 8. Returns CUT_NONE, or why it cannot be read. */
 enum sample_cut piece_writer_read(struct piece_writer *writer, struct memory_root root,
 				  uint64_t address, uint64_t *word);
+/*
+ * Copies the words of a list's nodes as the next piece. FIRST is the first node. Ends where a node
+ * cannot be read, or at one of the recipe's limits. Adds no piece if there is no node.
+ */
+struct recipe;
+void piece_writer_add_list(struct piece_writer *writer, struct memory_root root, uint64_t first,
+			   const struct recipe *recipe);
 /* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
 frame_t piece_writer_find_frame(struct piece_writer *writer, struct memory_root root,
 				uint64_t address);

@@ -38,8 +38,10 @@ struct sample_pieces {
 static bool sample_check_kind(struct sample_pieces *pieces, uint32_t kind)
 {
 	static const unsigned most[N_STACK_KINDS] = {
-		[STACK_FIRST] = 1,    [STACK_LINKED] = SAMPLE_MAX_LINKS, [STACK_USER] = 1,
-		[STACK_GO_OUTER] = 1, [STACK_GOROUTINE] = 1,		 [STACK_G0] = 1,
+		[STACK_FIRST] = 1,     [STACK_LINKED] = SAMPLE_MAX_LINKS,
+		[STACK_USER] = 1,      [STACK_GO_OUTER] = 1,
+		[STACK_GOROUTINE] = 1, [STACK_G0] = 1,
+		[STACK_LIST] = 1,
 	};
 
 	if (kind >= N_STACK_KINDS || pieces->n[kind]++ == most[kind])

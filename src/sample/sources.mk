@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/sample/budget.h \
 	include/xtop/sample/control.h \
 	include/xtop/sample/go_stacks.h \
+	include/xtop/sample/recipe.h \
 	include/xtop/sample/ring.h \
 	include/xtop/sample/sample.h \
 	include/xtop/sample/sampler.h \
@@ -36,5 +37,7 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_go_arm64.c \
 	src/sample/stacks_go_x86.c \
 	src/sample/stacks_i386.c \
+	src/sample/stacks_recipe.c \
+	src/sample/stacks_recipe.h \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h

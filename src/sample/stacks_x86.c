@@ -21,6 +21,7 @@
 #include "config.h"
 
 #include "sample/stacks_go.h"
+#include "sample/stacks_recipe.h"
 #include "sample/stacks_x86.h"
 
 #define PT_REGS_AT(word) (8 * (word)) /* byte offset in struct pt_regs */
@@ -233,7 +234,10 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 	if (!bytes)
 		bytes = stacks_new_bytes(copy, address, copy->regs->fs_base,
 					 STACKS_COROUTINE_BYTES);
-	return stacks_add_user(copy, kind, address, bytes);
+	cut = stacks_add_user(copy, kind, address, bytes);
+	if (control_has_recipes(copy->copier->control))
+		stacks_copy_by_recipe(copy, copy->regs->fs_base);
+	return cut;
 }
 
 /* Copies the stack of the user code that entered the kernel with the stack pointer SP. */

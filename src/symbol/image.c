@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xtop/language/language.h"
+
 /*
  * A chain of places: each leads to the place of a later image of the same file, the last one to the
  * image.
@@ -72,6 +74,7 @@ void image_unref(struct image *image)
 		return;
 	symtab_destroy(image->symtab);
 	unwind_tables_deinit(&image->tables);
+	runtime_destroy(image->runtime);
 	if (image->tables_fd >= 0)
 		close(image->tables_fd);
 	image->place->image = NULL;

@@ -20,6 +20,7 @@
 #include "symbol/elf_tables.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
+#include "xtop/language/language.h"
 #include "xtop/symbol/image.h"
 #include "xtop/unwind/code.h"
 #include "xtop/unwind/orc.h"
@@ -194,6 +195,8 @@ static struct xtop_error *image_read_file(struct image *image, struct elf_file *
 	}
 	image_set_names(image, &names);
 	image->init = elf_find_init(file);
+	if (!image->runtime)
+		image->runtime = runtime_find(file, image->name);
 	elf_find_build_id(file, &image->build_id);
 	image_read_link(image, file);
 	image_read_package(image, file);

@@ -205,6 +205,17 @@ bool space_has_go(const struct space *space)
 	return false;
 }
 
+const struct mapping *space_find_runtime(const struct space *space)
+{
+	for (size_t i = 0; i < space->n_mappings; i++) {
+		const struct mapping *mapping = &space->mappings[i].mapping;
+
+		if (mapping->image && mapping->image->runtime)
+			return mapping;
+	}
+	return NULL;
+}
+
 /* --- for unwinding ---------------------------------------------------------------------------- */
 
 /* The mapping at ADDRESS, and the range of addresses that have the same answer. */

@@ -145,6 +145,14 @@ bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 
 /* The function that the dynamic linker calls first; 0: none is known. */
 uint64_t elf_find_init(struct elf_file *file);
+/*
+ * Looks up N symbols of .dynsym by DT_GNU_HASH, as the dynamic linker does, which reads a few words
+ * of the file for each. A name has less than ELF_EXPORT_NAME_BYTES. An address that is not found
+ * becomes 0.
+ */
+#define ELF_EXPORT_NAME_BYTES 64
+void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
+		      uint64_t *addresses);
 
 /* --- elf_notes.c ------------------------------------------------------------------------------ */
 

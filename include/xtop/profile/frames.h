@@ -79,6 +79,7 @@ struct frame {
 	enum frame_kind kind : 8;
 	bool unknown;   /* nobody can name it */
 	bool hypercall; /* a stub that calls Xen, such as "xen_hypercall_sched_op" */
+	bool loop;      /* an interpreter's loop: runtime_is_loop() */
 	uint32_t owner; /* the owner's id; OWNER_NONE: this is no process or thread */
 };
 

@@ -212,6 +212,18 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
 			   bool *callbacks);
 
 /*
+ * How the sampler copies the frames of the interpreter that a process runs (recipe.h), by CR3, in a
+ * small hash table whose entries may be overwritten.
+ */
+struct recipe; /* recipe.h */
+/* Written by the resolver. RECIPE NULL: the process has none any more. */
+void control_set_recipe(struct control *control, uint64_t cr3, const struct recipe *recipe);
+/* Whether any process ever had a recipe. */
+bool control_has_recipes(const struct control *control);
+/* Returns false, and leaves *RECIPE undefined, if the process has no recipe, or a wrong one. */
+bool control_get_recipe(const struct control *control, uint64_t cr3, struct recipe *recipe);
+
+/*
  * Where a Linux guest keeps its stacks besides the stack at rsp. A "per-cpu" number is an offset
  * that is added to the vCPU's gs_base_kernel. The sampler checks these numbers and only reads where
  * they point. Wrong numbers give wrong stacks, as a wrong stack pointer does.

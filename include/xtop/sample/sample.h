@@ -137,8 +137,10 @@ enum sample_stack_kind {
 	STACK_GOROUTINE,
 	/* g0's stack, which the thread left for the goroutine's. Begins like STACK_GOROUTINE. */
 	STACK_G0,
+	/* Words of an interpreter's frames, innermost first, as a recipe tells (recipe.h). */
+	STACK_LIST,
 };
-#define N_STACK_KINDS 6
+#define N_STACK_KINDS    7
 #define SAMPLE_MAX_LINKS 3
 
 struct sample_stack {

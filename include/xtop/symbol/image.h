@@ -23,6 +23,7 @@
 
 struct code_source;
 struct image_place;
+struct runtime; /* xtop/language/language.h */
 
 /* The content of .gnu_debuglink: name and checksum of the debug file. */
 struct image_debug_link {
@@ -51,6 +52,7 @@ struct image {
 	bool lines_by_symbol;      /* places in `lines` are counted from their symbols */
 	uint32_t lines;            /* the file with its source lines (line_client.h); 0: none */
 	struct image_place *place;
+	struct runtime *runtime; /* the language's runtime that the file has; NULL: none */
 	unsigned n_references;
 };
 
@@ -188,6 +190,8 @@ bool space_find_symbol(const struct space *space, uint64_t address, struct symta
 bool space_may_be_code(const struct space *space, uint64_t address);
 /* Whether one of the files in SPACE has Go's table of functions. */
 bool space_has_go(const struct space *space);
+/* A mapping of the file with a language's runtime in SPACE; NULL: there is none. */
+const struct mapping *space_find_runtime(const struct space *space);
 /* SPACE for unwind_stack(). NULL for NULL. Lives as long as SPACE. */
 const struct unwind_space *space_for_unwind(const struct space *space);
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions of an interpreted program. A runtime is an interpreter that one file has, such as
+ * CPython in libpython3.11.so. For a process that runs it, its language gives the sampler a recipe
+ * to copy the interpreter's frames (recipe.h), and turns the copied words into functions.
+ *
+ *   runtime_find()            a file's symbols ─► struct runtime, kept with the file's image
+ *   runtime_find_recipe()     a process and a thread of it ─► recipe, for the next samples
+ *   runtime_read_frames()     a sample with STACK_LIST ─► code objects, innermost first
+ *   runtime_read_name()       a code object in the process's memory ─► function, file, line
+ *
+ * Each language is a table of functions (language/language_ops.h), in a file of its own. All bytes
+ * come from the guest. Resolver's thread.
+ */
+#ifndef XTOP_LANGUAGE_H
+#define XTOP_LANGUAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/memory/memory.h"
+#include "xtop/sample/recipe.h"
+#include "xtop/sample/sample.h"
+
+#define RUNTIME_MAX_FRAMES 512 /* frames of one sample that get names: the innermost ones */
+#define RUNTIME_NAME_BYTES 256 /* for a function's name and its NUL; a longer one is cut */
+#define RUNTIME_FILE_BYTES 256 /* for the name of a file of source text */
+
+struct elf_file;
+struct runtime;
+
+/* The runtime that FILE, whose last path component is NAME, has; NULL: none, or no memory. */
+struct runtime *runtime_find(struct elf_file *file, const char *name);
+void runtime_destroy(struct runtime *runtime); /* NULL allowed */
+
+/* A process that runs a runtime. */
+struct runtime_process {
+	const struct runtime *runtime;
+	uint64_t bias; /* added to an address in the runtime's file gives the address in memory */
+	struct memory *memory;
+	struct memory_root root;
+};
+
+/*
+ * Finds how to copy the frames of the thread whose thread pointer is THREAD_POINTER. The recipe is
+ * right for all threads of the process. False: the thread runs no code of the language, or
+ * nothing is known of it.
+ */
+bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			 struct recipe *recipe);
+
+/* A frame of the interpreter. */
+struct runtime_frame {
+	uint64_t code; /* address of what describes the function; identifies it in the process */
+	uint64_t position; /* where the frame is in the function, as its language counts */
+	bool outermost;    /* the outermost frame that one call of the interpreter's loop runs */
+};
+
+/* The frames in VCPU's STACK_LIST, innermost first, at most RUNTIME_MAX_FRAMES. */
+size_t runtime_read_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu,
+			   struct runtime_frame *frames);
+
+/* What a code object says of its function. Strings are raw. */
+struct runtime_name {
+	char function[RUNTIME_NAME_BYTES + 8]; /* "[py] Shop.total" */
+	char file[RUNTIME_FILE_BYTES];         /* the last component of its path */
+	uint32_t line;                         /* where the function begins */
+};
+
+/*
+ * Reads words of the code object of FRAME that tell it from another one at the same address. *CHECK
+ * becomes a hash of them. False: there is no code object any more.
+ */
+bool runtime_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
+			uint64_t *check);
+/* False: the name cannot be read now. */
+bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
+		       struct runtime_name *name);
+
+/*
+ * Whether NAME is a runtime's function that runs a program's functions in a loop. Frames of this
+ * loop give way to those of the program.
+ */
+bool runtime_is_loop(const char *name);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The languages, and what they have in common; see language.h. */
+#include "config.h"
+
+#include "language/language_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/elf/elf.h"
+
+static const struct language_ops *const languages[] = { &python_language };
+#define N_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
+
+static size_t language_count_exports(const struct language_ops *ops)
+{
+	size_t n = 0;
+
+	while (n < RUNTIME_MAX_EXPORTS && ops->exports[n])
+		n++;
+	return n;
+}
+
+static bool runtime_init(struct runtime *runtime, const struct language_ops *ops,
+			 struct elf_file *file, const char *name)
+{
+	*runtime = (struct runtime){ .ops = ops };
+	elf_find_exports(file, ops->exports, language_count_exports(ops), runtime->exports);
+	return runtime->exports[0] && ops->find_layout(file, name, runtime);
+}
+
+struct runtime *runtime_find(struct elf_file *file, const char *name)
+{
+	struct runtime found, *runtime = NULL;
+
+	for (size_t i = 0; i < N_LANGUAGES && !runtime; i++)
+		if (runtime_init(&found, languages[i], file, name)) {
+			runtime = malloc(sizeof(*runtime));
+			if (!runtime) {
+				free(found.layout);
+				return NULL;
+			}
+			*runtime = found;
+		}
+	return runtime;
+}
+
+void runtime_destroy(struct runtime *runtime)
+{
+	if (!runtime)
+		return;
+	free(runtime->layout);
+	free(runtime);
+}
+
+bool runtime_is_loop(const char *name)
+{
+	for (size_t i = 0; i < N_LANGUAGES; i++)
+		for (const char *const *loop = languages[i]->loops; *loop; loop++)
+			if (strcmp(name, *loop) == 0)
+				return true;
+	return false;
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/*
+ * Static thread-local variables lie below the thread pointer on x86-64 (ELF Handling For
+ * Thread-Local Storage, variant II). Above it lies glibc's struct pthread, with the values of the
+ * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h).
+ */
+#define THREAD_BELOW_BYTES 4096
+#define THREAD_ABOVE_BYTES 0x520
+
+bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
+			   bool (*is_right)(const struct runtime_process *process,
+					    uint64_t thread_pointer, uint64_t pointer),
+			   int64_t *distance)
+{
+	uint64_t words[THREAD_BELOW_BYTES / sizeof(uint64_t)], start = thread_pointer;
+	size_t n_read;
+
+	if (thread_pointer % sizeof(uint64_t) || thread_pointer <= THREAD_BELOW_BYTES)
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		size_t size_bytes = i == 0 ? THREAD_ABOVE_BYTES : THREAD_BELOW_BYTES;
+
+		start = i == 0 ? thread_pointer : thread_pointer - THREAD_BELOW_BYTES;
+		n_read = memory_read(process->memory, process->root, start, words, size_bytes) /
+			 sizeof(uint64_t);
+		for (size_t j = 0; j < n_read; j++)
+			if (words[j] && words[j] % sizeof(uint64_t) == 0 && !(words[j] >> 47) &&
+			    is_right(process, thread_pointer, words[j])) {
+				*distance =
+					(int64_t)(start + j * sizeof(uint64_t) - thread_pointer);
+				return true;
+			}
+	}
+	return false;
+}
+
+bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			 struct recipe *recipe)
+{
+	return process->runtime->ops->find_recipe(process, thread_pointer, recipe);
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+size_t runtime_read_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu,
+			   struct runtime_frame *frames)
+{
+	const struct language_ops *ops = process->runtime->ops;
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	const uint64_t *words;
+	size_t n_nodes, n = 0;
+	unsigned i = 0;
+
+	while (i < vcpu->n_stacks && piece->kind != STACK_LIST) {
+		piece = sample_next_stack(piece);
+		i++;
+	}
+	if (i == vcpu->n_stacks)
+		return 0;
+	words = (const uint64_t *)(piece + 1);
+	n_nodes = piece->size_bytes / (ops->n_words * sizeof(*words));
+	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += ops->n_words) {
+		frames[n] = (struct runtime_frame){ .code = 0 };
+		if (ops->read_frame(process, words, &frames[n]))
+			n++;
+		else if (frames[n].outermost && n)
+			frames[n - 1].outermost = true;
+	}
+	return n;
+}
+
+bool runtime_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
+			uint64_t *check)
+{
+	return process->runtime->ops->check_code(process, frame, check);
+}
+
+bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
+		       struct runtime_name *name)
+{
+	return process->runtime->ops->read_name(process, frame, name);
+}

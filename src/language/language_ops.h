@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to language/: what each language implements. A language has one table, and a line in
+ * language.c. Resolver's thread.
+ */
+#ifndef LANGUAGE_OPS_H
+#define LANGUAGE_OPS_H
+
+#include "xtop/language/language.h"
+
+#define RUNTIME_MAX_EXPORTS 4
+
+struct runtime {
+	const struct language_ops *ops;
+	void *layout; /* offsets of this version's structures, from malloc(); the language's */
+	/* addresses in the file of the language's exports; 0: not there */
+	uint64_t exports[RUNTIME_MAX_EXPORTS];
+};
+
+struct language_ops {
+	const char *tag;                          /* "py": functions are "[py] name" */
+	const char *exports[RUNTIME_MAX_EXPORTS]; /* symbols; the first must be there */
+	const char *const *loops;                 /* functions; ends with NULL */
+	/*
+	 * Sets runtime->layout, or leaves it NULL. FILE is the runtime's, NAME its name. Returns
+	 * false if the version is not known.
+	 */
+	bool (*find_layout)(struct elf_file *file, const char *name, struct runtime *runtime);
+	/* The other functions are those of language.h. */
+	bool (*find_recipe)(const struct runtime_process *process, uint64_t thread_pointer,
+			    struct recipe *recipe);
+	/* Makes a frame of the copied WORDS of a node. Returns false if the node is no function. */
+	bool (*read_frame)(const struct runtime_process *process, const uint64_t *words,
+			   struct runtime_frame *frame);
+	bool (*check_code)(const struct runtime_process *process, const struct runtime_frame *frame,
+			   uint64_t *check);
+	bool (*read_name)(const struct runtime_process *process, const struct runtime_frame *frame,
+			  struct runtime_name *name);
+	unsigned n_words; /* words of each node that are copied */
+};
+
+extern const struct language_ops python_language;
+
+/* The word at ADDRESS of the process; 0: it cannot be read. */
+static inline uint64_t runtime_read_word(const struct runtime_process *process, uint64_t address)
+{
+	uint64_t word = 0;
+
+	memory_read_u64(process->memory, process->root, address, &word);
+	return word;
+}
+
+/*
+ * Calls IS_RIGHT with each pointer that the thread keeps in its thread-local variables, and in the
+ * values of its first pthread keys. Returns true, and sets *DISTANCE to where the pointer is, for
+ * the first one that IS_RIGHT accepts.
+ */
+bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
+			   bool (*is_right)(const struct runtime_process *process,
+					    uint64_t thread_pointer, uint64_t pointer),
+			   int64_t *distance);
+
+#endif

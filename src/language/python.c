@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Python functions in processes that run CPython 3.6 to 3.13. Each thread of the interpreter has a
+ * PyThreadState, which leads to the innermost frame:
+ *
+ *   up to 3.10   PyThreadState.frame ─► PyFrameObject, f_back ...     a call of the loop runs one
+ *   3.11, 3.12   PyThreadState.cframe ─► _PyCFrame.current_frame      a call of the loop runs
+ *   3.13         PyThreadState.current_frame                          several: up to one that is
+ *                    ─► _PyInterpreterFrame, previous ...             an entry, or the C stack's
+ *
+ * glibc keeps the address of a thread's PyThreadState among the values of its pthread keys
+ * (CPython Python/pystate.c, gilstate), also while the thread has given up the interpreter's lock.
+ *
+ * Offsets are of CPython's Include/ in the release of each version: cpython/pystate.h,
+ * cpython/frameobject.h, internal/pycore_frame.h, cpython/code.h, cpython/unicodeobject.h. From
+ * 3.13 on _PyRuntime begins with them (internal/pycore_runtime.h, struct _Py_DebugOffsets).
+ */
+#include "config.h"
+
+#include "language/language_ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/hash.h"
+#include "xtop/base/utf8.h"
+#include "xtop/elf/elf.h"
+
+enum { EXPORT_CODE_TYPE, EXPORT_RUNTIME, EXPORT_VERSION };
+
+/* Words of a frame in STACK_LIST. */
+enum { WORD_CODE, WORD_POSITION, WORD_OWNER, N_PYTHON_WORDS };
+
+/* Which frame is the outermost one of a call of the loop. */
+enum python_entry {
+	ENTRY_EACH,    /* every frame */
+	ENTRY_FLAGGED, /* one whose byte `owner` is not 0 */
+	ENTRY_C_FRAME, /* the one before a frame that the C stack owns, which is no function */
+};
+#define FRAME_OWNED_BY_CSTACK 3
+
+/* Offsets in the structures of one version. */
+struct python_layout {
+	uint16_t version; /* 0x030b for 3.11 */
+	/* In PyThreadState. `current` leads to the frame, through `current_in` unless NOT_THERE. */
+	struct {
+		uint16_t id, current, current_in;
+	} thread;
+	struct {
+		enum python_entry entry;
+		uint16_t previous, code, position, owner;
+	} frame;
+	/* In a code object. `name` is co_qualname where it exists. The check covers 32 bytes. */
+	struct {
+		uint16_t name, filename, first_line, check;
+	} code;
+	struct {
+		uint16_t length, state, ascii_text, wide_text; /* where the characters begin */
+	} string;
+};
+#define NOT_THERE 0xffff
+
+/* clang-format off */
+static const struct python_layout python_layouts[] = {
+	{ 0x0306, { 152, 24, NOT_THERE },
+	  { ENTRY_EACH,    24, 32, 120, 120 },
+	  { 104,  96, 36,  88 }, { 16, 32, 48, 72 } },
+	{ 0x0307, { 176, 24, NOT_THERE },
+	  { ENTRY_EACH,    24, 32, 104, 104 },
+	  { 104,  96, 36,  88 }, { 16, 32, 48, 72 } },
+	{ 0x0308, { 176, 24, NOT_THERE },
+	  { ENTRY_EACH,    24, 32, 104, 104 },
+	  { 112, 104, 40,  96 }, { 16, 32, 48, 72 } },
+	{ 0x0309, { 176, 24, NOT_THERE },
+	  { ENTRY_EACH,    24, 32, 104, 104 },
+	  { 112, 104, 40,  96 }, { 16, 32, 48, 72 } },
+	{ 0x030a, { 176, 24, NOT_THERE },
+	  { ENTRY_EACH,    24, 32,  96,  96 },
+	  { 112, 104, 40,  96 }, { 16, 32, 48, 72 } },
+	{ 0x030b, { 152, 56, 8 },         { ENTRY_FLAGGED, 48, 32,  56,  68 },
+	  { 128, 112, 72, 112 }, { 16, 32, 48, 72 } },
+	{ 0x030c, { 136, 56, 0 },         { ENTRY_C_FRAME,  8,  0,  56,  70 },
+	  { 128, 112, 68, 112 }, { 16, 32, 40, 56 } },
+};
+/* clang-format on */
+
+/* --- the version ------------------------------------------------------------------------------ */
+
+/* Where struct _Py_DebugOffsets of 3.13 has each offset, in words. */
+enum {
+	DEBUG_COOKIE = 0,
+	DEBUG_VERSION = 1,
+	DEBUG_CURRENT_FRAME = 23,
+	DEBUG_THREAD_ID = 24,
+	DEBUG_PREVIOUS = 29,
+	DEBUG_EXECUTABLE = 30,
+	DEBUG_INSTR_PTR = 31,
+	DEBUG_OWNER = 33,
+	DEBUG_FILENAME = 35,
+	DEBUG_QUALNAME = 37,
+	DEBUG_FIRST_LINE = 39,
+	DEBUG_STATE = 68,
+	DEBUG_LENGTH = 69,
+	DEBUG_ASCII_BYTES = 70,
+	N_DEBUG_WORDS
+};
+#define DEBUG_MAX_OFFSET 4096 /* larger ones are not believed */
+#define COMPACT_BYTES    16   /* PyCompactUnicodeObject has so much more than PyASCIIObject */
+
+static bool python_read_file(struct elf_file *file, uint64_t address, void *buffer, size_t bytes)
+{
+	uint64_t offset, left;
+
+	return address && elf_find_offset(file, address, &offset, &left) && bytes <= left &&
+	       elf_read(file, offset, buffer, bytes) == bytes;
+}
+
+/* Reads the layout that _PyRuntime describes. Returns false if it describes none. */
+static bool python_read_debug_offsets(struct elf_file *file, uint64_t address,
+				      struct python_layout *layout)
+{
+	uint64_t words[N_DEBUG_WORDS];
+
+	if (!python_read_file(file, address, words, sizeof(words)) ||
+	    memcmp(&words[DEBUG_COOKIE], "xdebugpy", 8) != 0 ||
+	    words[DEBUG_VERSION] >> 16 != 0x030d)
+		return false;
+	for (unsigned i = DEBUG_CURRENT_FRAME; i < N_DEBUG_WORDS; i++)
+		if (words[i] > DEBUG_MAX_OFFSET)
+			return false;
+	*layout = (struct python_layout){
+		.version = 0x030d,
+		.thread.id = (uint16_t)words[DEBUG_THREAD_ID],
+		.thread.current = (uint16_t)words[DEBUG_CURRENT_FRAME],
+		.thread.current_in = NOT_THERE,
+		.frame.entry = ENTRY_C_FRAME,
+		.frame.previous = (uint16_t)words[DEBUG_PREVIOUS],
+		.frame.code = (uint16_t)words[DEBUG_EXECUTABLE],
+		.frame.position = (uint16_t)words[DEBUG_INSTR_PTR],
+		.frame.owner = (uint16_t)words[DEBUG_OWNER],
+		.code.name = (uint16_t)words[DEBUG_QUALNAME],
+		.code.filename = (uint16_t)words[DEBUG_FILENAME],
+		.code.first_line = (uint16_t)words[DEBUG_FIRST_LINE],
+		.code.check = (uint16_t)words[DEBUG_FILENAME],
+		.string.length = (uint16_t)words[DEBUG_LENGTH],
+		.string.state = (uint16_t)words[DEBUG_STATE],
+		.string.ascii_text = (uint16_t)words[DEBUG_ASCII_BYTES],
+		.string.wide_text = (uint16_t)(words[DEBUG_ASCII_BYTES] + COMPACT_BYTES),
+	};
+	return true;
+}
+
+/* 3.11 and later export their version as PY_VERSION_HEX. Before, it is in the file's name. */
+static unsigned python_find_version(struct elf_file *file, const char *name, uint64_t address)
+{
+	const char *digits = strstr(name, "python3.");
+	uint64_t version;
+
+	if (python_read_file(file, address, &version, sizeof(version)) && version >> 24 == 3)
+		return (unsigned)(version >> 16);
+	return digits ? 0x0300 | (unsigned)strtoul(digits + strlen("python3."), NULL, 10) : 0;
+}
+
+static bool python_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
+{
+	unsigned version = python_find_version(file, name, runtime->exports[EXPORT_VERSION]);
+	struct python_layout layout = { .version = 0 };
+
+	if (!python_read_debug_offsets(file, runtime->exports[EXPORT_RUNTIME], &layout))
+		for (size_t i = 0; i < sizeof(python_layouts) / sizeof(python_layouts[0]); i++)
+			if (python_layouts[i].version == version)
+				layout = python_layouts[i];
+	if (!layout.version)
+		return false;
+	runtime->layout = malloc(sizeof(layout));
+	if (runtime->layout)
+		memcpy(runtime->layout, &layout, sizeof(layout));
+	return runtime->layout;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+#define PYTHON_MAX_SHIMS 4 /* frames that are no function, before the first function */
+#define OB_TYPE          8
+
+static const struct python_layout *python_layout_of(const struct runtime_process *process)
+{
+	return process->runtime->layout;
+}
+
+/* Whether CODE is the address of a code object. */
+static bool python_is_code(const struct runtime_process *process, uint64_t code)
+{
+	return code && runtime_read_word(process, code + OB_TYPE) ==
+			       process->runtime->exports[EXPORT_CODE_TYPE] + process->bias;
+}
+
+/* The innermost frame of the thread whose PyThreadState lies at THREAD; 0: there is none. */
+static uint64_t python_current_frame(const struct runtime_process *process, uint64_t thread)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	uint64_t frame = runtime_read_word(process, thread + layout->thread.current);
+
+	if (frame && layout->thread.current_in != NOT_THERE)
+		frame = runtime_read_word(process, frame + layout->thread.current_in);
+	return frame;
+}
+
+/* Whether POINTER leads to the PyThreadState of the thread, which runs a function. */
+static bool python_is_thread(const struct runtime_process *process, uint64_t thread_pointer,
+			     uint64_t pointer)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	uint64_t frame;
+
+	if (runtime_read_word(process, pointer + layout->thread.id) != thread_pointer)
+		return false;
+	frame = python_current_frame(process, pointer);
+	for (unsigned i = 0; frame && i < PYTHON_MAX_SHIMS; i++) {
+		if (python_is_code(process, runtime_read_word(process, frame + layout->frame.code)))
+			return true;
+		frame = runtime_read_word(process, frame + layout->frame.previous);
+	}
+	return false;
+}
+
+static bool python_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			       struct recipe *recipe)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	int64_t distance;
+
+	if (!runtime_search_thread(process, thread_pointer, python_is_thread, &distance))
+		return false;
+	*recipe = (struct recipe){ .base = (uint64_t)distance,
+				   .by_thread = 1,
+				   .n_loads = 2,
+				   .loads = { 0, layout->thread.current },
+				   .n_words = N_PYTHON_WORDS,
+				   .words = { [WORD_CODE] = layout->frame.code,
+					      [WORD_POSITION] = layout->frame.position,
+					      [WORD_OWNER] = layout->frame.owner & ~7U },
+				   .next = layout->frame.previous };
+	if (layout->thread.current_in != NOT_THERE)
+		recipe->loads[recipe->n_loads++] = layout->thread.current_in;
+	return true;
+}
+
+static bool python_read_frame(const struct runtime_process *process, const uint64_t *words,
+			      struct runtime_frame *frame)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	uint8_t owner = (uint8_t)(words[WORD_OWNER] >> 8 * (layout->frame.owner % 8));
+
+	frame->code = words[WORD_CODE];
+	frame->position = words[WORD_POSITION];
+	switch (layout->frame.entry) {
+	case ENTRY_EACH:
+		frame->outermost = true;
+		return true;
+	case ENTRY_FLAGGED:
+		frame->outermost = owner;
+		return true;
+	case ENTRY_C_FRAME:
+		frame->outermost = owner == FRAME_OWNED_BY_CSTACK;
+		return !frame->outermost;
+	}
+	return false;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Bits of a string's state, up to 3.13: interned:2, kind:3, compact:1, ascii:1. */
+#define STATE_KIND(state) ((state) >> 2 & 7)
+#define STATE_COMPACT     (1U << 5)
+#define STATE_ASCII       (1U << 6)
+
+static uint32_t python_character(const char *text, unsigned kind, size_t i)
+{
+	uint16_t two;
+	uint32_t four;
+
+	if (kind == 1)
+		return (unsigned char)text[i];
+	if (kind == 2) {
+		memcpy(&two, text + 2 * i, sizeof(two));
+		return two;
+	}
+	memcpy(&four, text + 4 * i, sizeof(four));
+	return four <= 0x10ffff ? four : '?';
+}
+
+/*
+ * Reads the last characters of the string at ADDRESS, as many as fit. The text is UTF-8. Returns
+ * false if this is no string.
+ */
+static bool python_read_string(const struct runtime_process *process, uint64_t address, char *text,
+			       size_t capacity)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	uint64_t length = runtime_read_word(process, address + layout->string.length);
+	char bytes[4 * RUNTIME_NAME_BYTES], encoded[4];
+	uint64_t most = RUNTIME_NAME_BYTES / 4, skipped;
+	uint32_t state;
+	unsigned kind;
+	size_t n = 0;
+
+	if (!memory_read_u32(process->memory, process->root, address + layout->string.state,
+			     &state) ||
+	    !(state & STATE_COMPACT) || !length || length >> 32)
+		return false;
+	kind = STATE_KIND(state);
+	if (kind != 1 && kind != 2 && kind != 4)
+		return false;
+	most = state & STATE_ASCII ? capacity - 1 : capacity / 4;
+	skipped = length > most ? length - most : 0;
+	address += (state & STATE_ASCII ? layout->string.ascii_text : layout->string.wide_text) +
+		   skipped * kind;
+	length -= skipped;
+	if (memory_read(process->memory, process->root, address, bytes, length * kind) !=
+	    length * kind)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		uint32_t character = python_character(bytes, kind, i);
+		size_t size = character ? utf8_encode(character, encoded) : 0;
+
+		if (n + size >= capacity)
+			break;
+		memcpy(text + n, encoded, size);
+		n += size;
+	}
+	text[n] = '\0';
+	return n > 0;
+}
+
+static bool python_check_code(const struct runtime_process *process,
+			      const struct runtime_frame *frame, uint64_t *check)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	uint64_t words[4];
+
+	if (!python_is_code(process, frame->code) ||
+	    memory_read(process->memory, process->root, frame->code + layout->code.check, words,
+			sizeof(words)) != sizeof(words))
+		return false;
+	*check = hash_bytes(frame->code, words, sizeof(words));
+	return true;
+}
+
+static bool python_read_name(const struct runtime_process *process,
+			     const struct runtime_frame *frame, struct runtime_name *name)
+{
+	const struct python_layout *layout = python_layout_of(process);
+	char function[RUNTIME_NAME_BYTES], path[RUNTIME_FILE_BYTES];
+	const char *slash;
+
+	if (!python_is_code(process, frame->code) ||
+	    !python_read_string(process,
+				runtime_read_word(process, frame->code + layout->code.name),
+				function, sizeof(function)) ||
+	    !python_read_string(process,
+				runtime_read_word(process, frame->code + layout->code.filename),
+				path, sizeof(path)) ||
+	    !memory_read_u32(process->memory, process->root, frame->code + layout->code.first_line,
+			     &name->line))
+		return false;
+	slash = strrchr(path, '/');
+	snprintf(name->function, sizeof(name->function), "[py] %s", function);
+	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	return true;
+}
+
+static const char *const python_loops[] = { "_PyEval_EvalFrameDefault",
+					    "_PyEval_EvalFrameDefault.cold", NULL };
+
+const struct language_ops python_language = {
+	.tag = "py",
+	.exports = { [EXPORT_CODE_TYPE] = "PyCode_Type",
+		     [EXPORT_RUNTIME] = "_PyRuntime",
+		     [EXPORT_VERSION] = "Py_Version" },
+	.loops = python_loops,
+	.find_layout = python_find_layout,
+	.find_recipe = python_find_recipe,
+	.read_frame = python_read_frame,
+	.check_code = python_check_code,
+	.read_name = python_read_name,
+	.n_words = N_PYTHON_WORDS,
+};

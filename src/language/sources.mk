@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	include/xtop/language/language.h \
+	src/language/language.c \
+	src/language/language_ops.h \
+	src/language/python.c

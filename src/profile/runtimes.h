@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions of interpreted programs in samples (language.h): which processes run a runtime,
+ * recipes for the sampler, and the frames that code objects have in the profile. Resolver's thread.
+ */
+#ifndef PROFILE_RUNTIMES_H
+#define PROFILE_RUNTIMES_H
+
+#include "xtop/base/limit.h"
+#include "xtop/language/language.h"
+#include "xtop/memory/memory.h"
+#include "xtop/profile/frames.h"
+#include "xtop/sample/control.h"
+#include "xtop/symbol/image.h"
+
+#define RUNTIMES_MAX_PROCESSES 256              /* processes that are known; a power of two */
+#define RUNTIMES_MAX_CODES     LIMIT(16384, 64) /* code objects whose names are kept */
+
+struct runtimes;
+
+struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runtimesp);
+void runtimes_destroy(struct runtimes *runtimes); /* NULL allowed */
+
+/* A sample of user code. */
+struct runtimes_sample {
+	const struct sample_vcpu *vcpu;
+	const struct space *space; /* the process's code */
+	struct memory *memory;
+	struct memory_root root; /* the process's page tables */
+	uint64_t time_ns;
+	struct control *control; /* is told the recipe; NULL: nobody samples */
+};
+
+/* A function of an interpreted program on a stack. */
+struct program_frame {
+	uint32_t frame;
+	bool outermost; /* the outermost one that one call of the interpreter's loop runs */
+};
+
+/*
+ * Finds the functions of SAMPLE's program, innermost first. Returns how many, at most
+ * RUNTIME_MAX_FRAMES; 0 also while the sampler has no recipe yet. *FRAMES lives until the next
+ * call.
+ */
+size_t runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
+		     const struct program_frame **framesp);
+
+#endif

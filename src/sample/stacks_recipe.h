@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: copies an interpreter's frames, which are no stack of the processor
+ * (recipe.h). Sampler's thread, also while the guest is stopped.
+ */
+#ifndef SAMPLE_STACKS_RECIPE_H
+#define SAMPLE_STACKS_RECIPE_H
+
+#include "sample/stacks.h"
+
+/*
+ * Adds the frames of the interpreter that the user code runs, if the process of copy->own has a
+ * recipe. THREAD_POINTER: the user's; 0: not known.
+ */
+void stacks_copy_by_recipe(struct copy *copy, uint64_t thread_pointer);
+
+#endif
