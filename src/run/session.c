@@ -81,7 +81,7 @@ static bool session_has_files(const struct options *options)
 }
 
 /* Whether --addr2line reads files alone, without a guest. */
-static bool session_decodes_files(const struct options *options)
+static bool session_reads_files_alone(const struct options *options)
 {
 	return options->addr2line && !options->n_domains && !options->replay && options->n_symbols;
 }
@@ -101,9 +101,8 @@ struct xtop_error *session_check(const struct options *options)
 	struct filter *filter = NULL;
 	struct xtop_error *error = NULL;
 
-	if (options->n_domains == 0 && !options->replay && !session_decodes_files(options) &&
-	    !options->all &&
-	    (!session_has_screen(options) || session_has_files(options)))
+	if (options->n_domains == 0 && !options->replay && !session_reads_files_alone(options) &&
+	    !options->all && (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
 	if (options->baseline && !options->diff && !session_has_screen(options))
@@ -165,7 +164,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
 		.shared = options->shared,
-		.no_domains = options->replay || session_decodes_files(options),
+		.no_domains = options->replay || session_reads_files_alone(options),
 		.cache = has_cache ? session->cache : NULL,
 	};
 	output_set_remover(broker_remove);
@@ -272,7 +271,7 @@ static struct xtop_error *session_add_guests(struct session *session)
 		return error;
 
 	session->pipelines.options = options;
-	if (session_decodes_files(options))
+	if (session_reads_files_alone(options))
 		return NULL;
 	if (options->replay)
 		return pipelines_add(&session->pipelines, NULL);
@@ -494,8 +493,8 @@ static struct xtop_error *session_screen(struct session *session)
 }
 
 /* Prepares --addr2line by the files of -k. Adds their symbols to SYMBOLS. */
-static struct xtop_error *session_decode_files(struct session *session, struct symbols *symbols,
-					       struct addr2line_settings *settings)
+static struct xtop_error *session_add_debug_files(struct session *session, struct symbols *symbols,
+						  struct addr2line_settings *settings)
 {
 	const struct options *options = session->options;
 	struct xtop_error *error = NULL;
@@ -527,7 +526,7 @@ static struct xtop_error *session_find_kernel(struct session *session,
 	return error;
 }
 
-static struct xtop_error *session_decode(struct session *session)
+static struct xtop_error *session_run_addr2line(struct session *session)
 {
 	struct addr2line_settings settings = { .inlined = !session->options->no_inline,
 					       .report = session->report };
@@ -536,8 +535,8 @@ static struct xtop_error *session_decode(struct session *session)
 
 	if (error)
 		return error;
-	error = session_decodes_files(session->options)
-			? session_decode_files(session, symbols, &settings)
+	error = session_reads_files_alone(session->options)
+			? session_add_debug_files(session, symbols, &settings)
 			: session_find_kernel(session, &settings);
 	if (!error)
 		error = addr2line_run(&settings, stdin, stdout);
@@ -562,7 +561,7 @@ static struct xtop_error *session_show(struct session *session)
 	if (session->options->diff)
 		return comparison_print(&session->comparison, &session->pipelines, stdout);
 	if (session->options->addr2line)
-		return session_decode(session);
+		return session_run_addr2line(session);
 	if (session->options->crash && !session_has_screen(session->options)) {
 		session_poll(session);
 		return crash_report_print(pipelines_first(&session->pipelines), session->title,
