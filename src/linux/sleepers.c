@@ -54,7 +54,7 @@ struct sleepers {
 	struct sleeper_list before, now;
 	size_t at_before;    /* index in BEFORE of the first task with next_pid or a higher pid */
 	size_t n_not_kept;   /* tasks of this pass that did not fit into NOW */
-	bool going;          /* a pass has begun */
+	bool in_pass;        /* a pass has begun */
 	uint64_t next_pid;
 	/* when this pass and the previous one began; 0 if there was none */
 	uint64_t pass_ns, before_ns;
@@ -438,7 +438,7 @@ static void sleepers_begin_pass(struct sleepers *sleepers, uint64_t now_ns, uint
 		since_ns = sleepers->pass_ns ? most_ns : period_ns;
 	sleepers->counts.interval_ns = since_ns;
 	sleepers->pass_ns = now_ns;
-	sleepers->going = true;
+	sleepers->in_pass = true;
 	sleepers->has_leaf = sleepers->seen_all = false;
 	sleepers->next_pid = 1; /* 0 is not in the tree, and the sink takes it for "none" */
 	sleepers->at_before = sleepers->next_lock = sleepers->n_not_kept = 0;
@@ -454,7 +454,7 @@ static void sleepers_end_pass(struct sleepers *sleepers)
 	sleepers->now = before;
 	sleepers->counts.passes++;
 	sleepers->counts.tasks = sleepers->before.n + sleepers->n_not_kept;
-	sleepers->going = false;
+	sleepers->in_pass = false;
 }
 
 /*
@@ -548,7 +548,7 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 	bool whole;
 
 	memory_refresh(sleepers->guest->memory);
-	if (!sleepers->going)
+	if (!sleepers->in_pass)
 		sleepers_begin_pass(sleepers, now_ns, period_ns);
 	if (!sleepers->seen_all)
 		sleepers_read_tasks(sleepers, &left, now_ns, sink);

@@ -68,7 +68,7 @@ struct waits {
 	uint32_t generation; /* changes when rows or frames that were kept are no longer right */
 	uint32_t runnable;   /* the frame of WAIT_RUNNABLE_MARK */
 	uint64_t next_ns;    /* when the next pass is due */
-	bool going;          /* more turns of the pass are due in this period */
+	bool has_more_turns; /* more turns of the pass are due in this period */
 	bool asked;          /* a system was asked for its list of tasks, or there is none */
 	bool supported;      /* the system has such a list */
 	bool in_pass;        /* the pass has begun, and is not whole yet */
@@ -546,19 +546,19 @@ void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *
 		waits->supported = waits->in_pass = false;
 		return;
 	}
-	if (!waits->going && now_ns < waits->next_ns)
+	if (!waits->has_more_turns && now_ns < waits->next_ns)
 		return;
-	if (!waits->going) {
+	if (!waits->has_more_turns) {
 		waits->next_ns += period_ns;
 		if (waits->next_ns <= now_ns)
 			waits->next_ns = now_ns + period_ns;
 		waits->pass_cpu_ns = 0;
 	}
-	waits->going = waits_turn(waits, now_ns, period_ns);
+	waits->has_more_turns = waits_turn(waits, now_ns, period_ns);
 	if (waits->pass_cpu_ns >= waits_most_cpu_ns(period_ns))
-		waits->going = false;
+		waits->has_more_turns = false;
 	*done = true;
-	*more = waits->going;
+	*more = waits->has_more_turns;
 }
 
 void waits_replay(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
