@@ -33,7 +33,10 @@
 #define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables of all modules */
 #define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* names that are read of one module */
 #define MODULES_NAMES_EACH      512 /* bytes for each symbol: KSYM_NAME_LEN */
-/* Limit for the code of one module, and for the code of all modules with unwind tables. */
+/*
+ * Limit for the code of one module, and for the code of all modules with unwind tables. A table has
+ * 4 bytes for each 128 bytes of code, whatever else it has (unwind/orc.c): 16 MiB for all.
+ */
 #define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 #define MODULES_NOTES           8 /* sections with notes; Debian's modules have 3 */

@@ -478,8 +478,8 @@ static void test_shared_names(struct fixture *fixture)
 }
 
 /*
- * An unwind table costs 1/64 of its code, however few entries it has. So all modules with tables
- * may have 512 MiB of code together; Linux has 1.5 GiB for all modules.
+ * An unwind table costs at least 1/32 of its code, however few entries it has. So all modules with
+ * tables may have 512 MiB of code together; Linux has 1.5 GiB for all modules.
  */
 static void test_much_code(struct fixture *fixture)
 {
