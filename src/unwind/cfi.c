@@ -56,15 +56,15 @@ static const char *cfi_words_in_epilogue(const struct cfi_rule *rule, struct cur
 	const void *words;
 
 	if (!cursor->interrupted || start % sizeof(*room) || sp % sizeof(*room) ||
-	    n_popped > rule->slot[KEPT_RETURN])
+	    n_popped > rule->slot[PRESERVED_RETURN])
 		return NULL;
 	words = cursor_bytes(cursor, sp, sizeof(*room) * (rule->n_words - n_popped));
 	if (!words)
 		return NULL;
 	memcpy(room + n_popped, words, sizeof(*room) * (rule->n_words - n_popped));
-	for (unsigned i = 0; i < N_CFI_KEPT; i++)
+	for (unsigned i = 0; i < N_CFI_PRESERVED; i++)
 		if (rule->slot[i] < n_popped)
-			room[rule->slot[i]] = cursor->regs[cfi_kept_registers[i]];
+			room[rule->slot[i]] = cursor->regs[cfi_preserved_registers[i]];
 	return (const char *)room;
 }
 
@@ -83,10 +83,10 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 		words = cfi_words_in_epilogue(rule, cursor, start, room);
 	if (!words)
 		return STEP_CUT;
-	if (!cfi_word(words, rule->slot[KEPT_RETURN])) /* start-up code pushed a zero */
+	if (!cfi_word(words, rule->slot[PRESERVED_RETURN])) /* start-up code pushed a zero */
 		return STEP_OUTERMOST;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		uint64_t *reg = &cursor->regs[cfi_kept_registers[i]];
+	for (unsigned i = 0; i < N_CFI_PRESERVED; i++) {
+		uint64_t *reg = &cursor->regs[cfi_preserved_registers[i]];
 		uint64_t word = cfi_word(words, rule->slot[i] % CFI_RULE_WORDS);
 		uint64_t saved =
 			(uint64_t)(rule->slot[i] / CFI_RULE_WORDS) - 1; /* all ones, or 0 */
@@ -94,7 +94,7 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 		*reg ^= (*reg ^ word) & saved; /* no branch, because it would be unpredictable */
 	}
 	cursor->regs[REG_SP] = cfa;
-	cursor->known = (cursor->known & rule->kept) | rule->saved;
+	cursor->known = (cursor->known & rule->unchanged) | rule->saved;
 	cursor->interrupted = rule->signal;
 	return STEP_CALLER;
 }
@@ -112,13 +112,13 @@ static enum unwind_step cfi_apply_short(const struct cfi_rule *rule, struct curs
 	if (!cursor_read_short(cursor, cfa + machine->word_bytes * (int64_t)rule->low, words,
 			       rule->n_words))
 		return STEP_CUT;
-	if (!words[rule->slot[KEPT_RETURN]])
+	if (!words[rule->slot[PRESERVED_RETURN]])
 		return STEP_OUTERMOST;
-	for (unsigned i = 0; i < machine->n_kept; i++)
+	for (unsigned i = 0; i < machine->n_preserved; i++)
 		if (rule->slot[i] < rule->n_words)
-			cursor->regs[machine->kept_registers[i]] = words[rule->slot[i]];
+			cursor->regs[machine->preserved_registers[i]] = words[rule->slot[i]];
 	cursor->regs[REG_SP] = cfa;
-	cursor->known = (cursor->known & rule->kept) | rule->saved;
+	cursor->known = (cursor->known & rule->unchanged) | rule->saved;
 	cursor->interrupted = rule->signal;
 	return STEP_CALLER;
 }

@@ -14,10 +14,10 @@
 #include "unwind/cursor_arm32.h"
 #include "unwind/cursor_arm64.h"
 
-static const uint8_t arm64_kept_registers[CFI_ARM64_KEPT] = {
+static const uint8_t arm64_preserved_registers[CFI_ARM64_PRESERVED] = {
 	REG_ARM64_LR, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, REG_ARM64_FP,
 };
-static const uint8_t arm64_kept_numbers[CFI_ARM64_KEPT] = {
+static const uint8_t arm64_preserved_numbers[CFI_ARM64_PRESERVED] = {
 	CFI_ARM64_LR, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
 };
 
@@ -27,28 +27,28 @@ const struct cfi_machine cfi_machine_arm64 = {
 	.n_numbers = CFI_ARM64_NUMBERS,
 	.return_number = CFI_ARM64_LR,
 	.sp_number = CFI_ARM64_SP,
-	.n_kept = CFI_ARM64_KEPT,
+	.n_preserved = CFI_ARM64_PRESERVED,
 	.keeps_return = true,
 	.registers = cursor_arm64_registers,
-	.kept_registers = arm64_kept_registers,
-	.kept_numbers = arm64_kept_numbers,
+	.preserved_registers = arm64_preserved_registers,
+	.preserved_numbers = arm64_preserved_numbers,
 	/* pc, sp, x29, and x19 to x28; x30 is known in the caller only if it was read */
-	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << REG_ARM64_FP | 0x3ffU << 21,
+	.preserved_mask = 1U << REG_PC | 1U << REG_SP | 1U << REG_ARM64_FP | 0x3ffU << 21,
 	.rule_cfa = RULE_CFA_ARM64,
 	.rule_deref = RULE_CFA_DEREF_ARM64,
 };
 
-_Static_assert(CFI_ARM64_KEPT <= CFI_MAX_KEPT, "a rule has a slot for each");
+_Static_assert(CFI_ARM64_PRESERVED <= CFI_MAX_PRESERVED, "a rule has a slot for each");
 
 /* DWARF's number -> register of a cursor: cursor_arm32_registers, and pc. */
 static const uint8_t arm32_registers[CFI_ARM32_NUMBERS] = {
 	0, 1, 2,  3,		 4,  5,	     13,	   REG_ARM32_R7,
 	8, 9, 10, REG_ARM32_R11, 12, REG_SP, REG_ARM32_LR, REG_PC,
 };
-static const uint8_t arm32_kept_registers[CFI_ARM32_KEPT] = {
+static const uint8_t arm32_preserved_registers[CFI_ARM32_PRESERVED] = {
 	REG_ARM32_LR, 4, 5, 13, REG_ARM32_R7, 8, 9, 10, REG_ARM32_R11,
 };
-static const uint8_t arm32_kept_numbers[CFI_ARM32_KEPT] = {
+static const uint8_t arm32_preserved_numbers[CFI_ARM32_PRESERVED] = {
 	CFI_ARM32_LR, 4, 5, 6, 7, 8, 9, 10, 11,
 };
 
@@ -58,13 +58,13 @@ const struct cfi_machine cfi_machine_arm32 = {
 	.n_numbers = CFI_ARM32_NUMBERS,
 	.return_number = CFI_ARM32_LR,
 	.sp_number = CFI_ARM32_SP,
-	.n_kept = CFI_ARM32_KEPT,
+	.n_preserved = CFI_ARM32_PRESERVED,
 	.keeps_return = true,
 	.registers = arm32_registers,
-	.kept_registers = arm32_kept_registers,
-	.kept_numbers = arm32_kept_numbers,
-	.kept_mask = 1U << REG_PC | 1U << REG_SP | 1U << 4 | 1U << 5 | 1U << 13 |
-		     1U << REG_ARM32_R7 | 1U << 8 | 1U << 9 | 1U << 10 | 1U << REG_ARM32_R11,
+	.preserved_registers = arm32_preserved_registers,
+	.preserved_numbers = arm32_preserved_numbers,
+	.preserved_mask = 1U << REG_PC | 1U << REG_SP | 1U << 4 | 1U << 5 | 1U << 13 |
+			  1U << REG_ARM32_R7 | 1U << 8 | 1U << 9 | 1U << 10 | 1U << REG_ARM32_R11,
 	.rule_cfa = RULE_CFA_ARM32,
 	.rule_deref = RULE_CFA_DEREF_ARM32,
 };
@@ -75,8 +75,8 @@ const struct cfi_machine cfi_machine_arm32 = {
 static enum unwind_step arm_find_return(const struct cfi_rule *rule, const struct cursor *cursor,
 					const uint64_t *words, uint64_t *caller)
 {
-	if (rule->slot[KEPT_RETURN] < rule->n_words)
-		*caller = words[rule->slot[KEPT_RETURN]];
+	if (rule->slot[PRESERVED_RETURN] < rule->n_words)
+		*caller = words[rule->slot[PRESERVED_RETURN]];
 	else if (cursor->interrupted && cursor->known >> REG_ARM64_LR & 1)
 		*caller = cursor->regs[REG_ARM64_LR];
 	else
@@ -89,9 +89,9 @@ static enum unwind_step arm_find_return(const struct cfi_rule *rule, const struc
 static void arm_restore(const struct cfi_machine *machine, const struct cfi_rule *rule,
 			const uint64_t *words, struct cursor *cursor)
 {
-	for (unsigned i = 0; i < machine->n_kept; i++)
+	for (unsigned i = 0; i < machine->n_preserved; i++)
 		if (rule->slot[i] < rule->n_words)
-			cursor->regs[machine->kept_registers[i]] = words[rule->slot[i]];
+			cursor->regs[machine->preserved_registers[i]] = words[rule->slot[i]];
 }
 
 static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
@@ -117,7 +117,7 @@ static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
 	else
 		cursor->regs[REG_PC] = caller;
 	cursor->regs[REG_SP] = cfa;
-	cursor->known = (cursor->known & rule->kept) | rule->saved;
+	cursor->known = (cursor->known & rule->unchanged) | rule->saved;
 	cursor->interrupted = rule->signal;
 	return STEP_CALLER;
 }

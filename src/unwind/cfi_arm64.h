@@ -15,12 +15,12 @@
 #define CFI_ARM64_LR       30 /* the return address */
 #define CFI_ARM64_SP       31
 #define CFI_ARM64_NUMBERS  32
-#define CFI_ARM64_KEPT     12 /* x30 and x19 to x29 */
+#define CFI_ARM64_PRESERVED  12 /* x30 and x19 to x29 */
 
 /* 32-bit Arm: 0 to 15 are r0 to r15 (DWARF for the Arm Architecture §4.1; AAPCS32 §6.1.1). */
 #define CFI_ARM32_SP      13
 #define CFI_ARM32_LR      14 /* the return address */
 #define CFI_ARM32_NUMBERS 16
-#define CFI_ARM32_KEPT    9 /* lr and r4 to r11 */
+#define CFI_ARM32_PRESERVED 9 /* lr and r4 to r11 */
 
 #endif

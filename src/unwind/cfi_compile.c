@@ -75,8 +75,8 @@ static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cf
 	int64_t bytes = machine->word_bytes;
 	int64_t low = INT64_MAX, high = INT64_MIN;
 
-	for (unsigned i = 0; i < machine->n_kept; i++) {
-		const struct cfi_place *place = &state->registers[machine->kept_numbers[i]];
+	for (unsigned i = 0; i < machine->n_preserved; i++) {
+		const struct cfi_place *place = &state->registers[machine->preserved_numbers[i]];
 
 		if (place->where != WHERE_OFFSET)
 			continue;
@@ -92,9 +92,9 @@ static bool cfi_rule_of_words(const struct cfi_machine *machine, const struct cf
 	return high - low < CFI_RULE_WORDS;
 }
 
-static bool cfi_is_kept(const struct cfi_machine *machine, unsigned number)
+static bool cfi_is_preserved(const struct cfi_machine *machine, unsigned number)
 {
-	return memchr(machine->kept_numbers, (int)number, machine->n_kept);
+	return memchr(machine->preserved_numbers, (int)number, machine->n_preserved);
 }
 
 /*
@@ -109,7 +109,7 @@ static bool cfi_others_are_plain(const struct cfi_machine *machine, const struct
 	if (sp->where != WHERE_UNSAID && !(sp->where == WHERE_VAL_OFFSET && !sp->value))
 		return false;
 	for (unsigned i = 0; signal && i < machine->return_number; i++)
-		if (!cfi_is_kept(machine, i) && state->registers[i].where != WHERE_UNSAID)
+		if (!cfi_is_preserved(machine, i) && state->registers[i].where != WHERE_UNSAID)
 			return false;
 	return true;
 }
@@ -130,18 +130,18 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 	    !cfi_rule_of_cfa(machine, state, rule) || !cfi_rule_of_words(machine, state, rule))
 		return false;
 	rule->signal = signal;
-	rule->kept = machine->kept_mask;
+	rule->unchanged = machine->preserved_mask;
 	memset(rule->slot, CFI_RULE_WORDS, sizeof(rule->slot));
-	for (unsigned i = 0; i < machine->n_kept; i++) {
-		const struct cfi_place *place = &state->registers[machine->kept_numbers[i]];
-		uint32_t bit = 1U << machine->kept_registers[i];
+	for (unsigned i = 0; i < machine->n_preserved; i++) {
+		const struct cfi_place *place = &state->registers[machine->preserved_numbers[i]];
+		uint32_t bit = 1U << machine->preserved_registers[i];
 
 		switch (place->where) {
 		case WHERE_UNSAID:
 		case WHERE_SAME:
 			break;
 		case WHERE_UNDEFINED:
-			rule->kept &= ~bit;
+			rule->unchanged &= ~bit;
 			break;
 		case WHERE_OFFSET:
 			rule->slot[i] = place->value / machine->word_bytes - rule->low;
@@ -155,7 +155,7 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 			 */
 			if (machine != &cfi_machine_32)
 				return false;
-			rule->kept &= ~bit;
+			rule->unchanged &= ~bit;
 			break;
 		default:
 			return false;

@@ -31,7 +31,7 @@
 /* Program bytes run for one table. A CIE's program counts once for each FDE that uses the CIE. */
 #define CFI_MAX_PROGRAM_BYTES (16U << 20)
 
-#define CFI_MAX_KEPT 12 /* registers that a function preserves; arm64 has the most */
+#define CFI_MAX_PRESERVED 12 /* registers that a function preserves; arm64 has the most */
 /* stack words that a step reads: saved registers and words between them */
 #define CFI_RULE_WORDS 32
 
@@ -47,9 +47,9 @@ struct cfi_rule {
 	uint8_t n_words;
 	int16_t low;       /* arm64 saves registers at the low end of a frame of any size */
 	uint8_t unused[2]; /* zeros */
-	uint8_t slot[CFI_MAX_KEPT]; /* struct cfi_machine.n_kept slots are used */
+	uint8_t slot[CFI_MAX_PRESERVED]; /* struct cfi_machine.n_preserved slots are used */
 	uint32_t saved;    /* bit i: register i (enum unwind_register) has a slot */
-	uint32_t kept;     /* bit i: register i stays known in the caller */
+	uint32_t unchanged; /* bit i: register i stays known in the caller */
 	int32_t offset;
 };
 _Static_assert(sizeof(struct cfi_rule) == 32, "rules are compared as bytes");

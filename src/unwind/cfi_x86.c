@@ -26,8 +26,8 @@ bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *liter
 	return true;
 }
 
-/* DWARF's numbers of the registers in enum cfi_kept. */
-static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
+/* DWARF's numbers of the registers in enum cfi_preserved. */
+static const uint8_t cfi_preserved_numbers[N_CFI_PRESERVED] = {
 	CFI_DWARF_RETURN, CFI_DWARF_RBX, CFI_DWARF_RBP, 12, 13, 14, 15,
 };
 
@@ -37,11 +37,11 @@ const struct cfi_machine cfi_machine_64 = {
 	.n_numbers = CFI_DWARF_RETURN,
 	.return_number = CFI_DWARF_RETURN,
 	.sp_number = CFI_DWARF_SP,
-	.n_kept = N_CFI_KEPT,
+	.n_preserved = N_CFI_PRESERVED,
 	.registers = cfi_unwind_registers,
-	.kept_registers = cfi_kept_registers,
-	.kept_numbers = cfi_kept_numbers,
-	.kept_mask = CFI_KEPT_MASK,
+	.preserved_registers = cfi_preserved_registers,
+	.preserved_numbers = cfi_preserved_numbers,
+	.preserved_mask = CFI_PRESERVED_MASK,
 	.rule_cfa = RULE_CFA,
 	.rule_deref = RULE_CFA_DEREF,
 };
@@ -49,10 +49,10 @@ const struct cfi_machine cfi_machine_64 = {
 /* DWARF's order: eax ecx edx ebx esp ebp esi edi; eip is number 8. */
 static const uint8_t cfi_registers_32[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX,
 					    REG_RSP, REG_RBP, REG_RSI, REG_RDI };
-static const uint8_t cfi_kept_registers_32[] = { REG_RIP, REG_RBX, REG_RBP, REG_RSI, REG_RDI };
-static const uint8_t cfi_kept_numbers_32[] = { 8, 3, 5, 6, 7 };
+static const uint8_t cfi_preserved_registers_32[] = { REG_RIP, REG_RBX, REG_RBP, REG_RSI, REG_RDI };
+static const uint8_t cfi_preserved_numbers_32[] = { 8, 3, 5, 6, 7 };
 
-_Static_assert(sizeof(cfi_kept_numbers_32) <= N_CFI_KEPT, "a rule has a slot for each");
+_Static_assert(sizeof(cfi_preserved_numbers_32) <= N_CFI_PRESERVED, "a rule has a slot for each");
 
 const struct cfi_machine cfi_machine_32 = {
 	.word_bytes = 4,
@@ -60,12 +60,12 @@ const struct cfi_machine cfi_machine_32 = {
 	.n_numbers = sizeof(cfi_registers_32),
 	.return_number = 8,
 	.sp_number = 4,
-	.n_kept = sizeof(cfi_kept_numbers_32),
+	.n_preserved = sizeof(cfi_preserved_numbers_32),
 	.registers = cfi_registers_32,
-	.kept_registers = cfi_kept_registers_32,
-	.kept_numbers = cfi_kept_numbers_32,
-	.kept_mask = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_RSI |
-		     1U << REG_RDI,
+	.preserved_registers = cfi_preserved_registers_32,
+	.preserved_numbers = cfi_preserved_numbers_32,
+	.preserved_mask = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP |
+			  1U << REG_RSI | 1U << REG_RDI,
 	.rule_cfa = RULE_CFA_SHORT,
 	.rule_deref = RULE_CFA_DEREF_SHORT,
 };

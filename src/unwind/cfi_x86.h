@@ -44,42 +44,45 @@ static const uint8_t cfi_unwind_registers[CFI_DWARF_RETURN] = {
 };
 
 /* The registers that a function preserves and a step restores, in the order of cfi_rule.slot. */
-enum cfi_kept {
-	KEPT_RETURN,
-	KEPT_RBX,
-	KEPT_RBP,
-	KEPT_R12,
-	KEPT_R13,
-	KEPT_R14,
-	KEPT_R15,
-	N_CFI_KEPT
+enum cfi_preserved {
+	PRESERVED_RETURN,
+	PRESERVED_RBX,
+	PRESERVED_RBP,
+	PRESERVED_R12,
+	PRESERVED_R13,
+	PRESERVED_R14,
+	PRESERVED_R15,
+	N_CFI_PRESERVED
 };
 
-static const uint8_t cfi_kept_registers[N_CFI_KEPT] = {
-	[KEPT_RETURN] = REG_RIP, [KEPT_RBX] = REG_RBX, [KEPT_RBP] = REG_RBP, [KEPT_R12] = REG_R12,
-	[KEPT_R13] = REG_R13,	 [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
+static const uint8_t cfi_preserved_registers[N_CFI_PRESERVED] = {
+	[PRESERVED_RETURN] = REG_RIP, [PRESERVED_RBX] = REG_RBX, [PRESERVED_RBP] = REG_RBP,
+	[PRESERVED_R12] = REG_R12,    [PRESERVED_R13] = REG_R13, [PRESERVED_R14] = REG_R14,
+	[PRESERVED_R15] = REG_R15,
 };
 
 /* Bit i: register i (enum unwind_register) of the caller is known after a step. rsp is the CFA. */
-#define CFI_KEPT_MASK                                                                             \
-	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
+#define CFI_PRESERVED_MASK                                                                         \
+	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |           \
 	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
 
 /*
  * What differs between x86-64, i386 (psABI i386 table 2.14, §2.2.3), arm64 and 32-bit Arm. Each
- * machine's preserved registers use the first n_kept slots of a rule; slot 0 is the return address.
+ * machine's preserved registers use the first n_preserved slots of a rule; slot 0 is the return
+ * address.
  */
 struct cfi_machine {
 	uint8_t word_bytes;
 	uint8_t n_places;  /* DWARF's numbers below this one may have rules */
 	uint8_t n_numbers; /* DWARF's numbers below this one have an entry in `registers` */
 	uint8_t return_number, sp_number; /* DWARF's numbers of the return address and sp */
-	uint8_t n_kept;    /* how many registers a function preserves, and the return address */
+	/* how many registers a function preserves, and the return address */
+	uint8_t n_preserved;
 	bool keeps_return; /* the return address may still be in its register */
 	const uint8_t *registers;      /* DWARF's number -> enum unwind_register */
-	const uint8_t *kept_registers; /* slot -> enum unwind_register */
-	const uint8_t *kept_numbers;   /* slot -> DWARF's number */
-	uint32_t kept_mask; /* bit i: register i of the caller is known after a step */
+	const uint8_t *preserved_registers; /* slot -> enum unwind_register */
+	const uint8_t *preserved_numbers;   /* slot -> DWARF's number */
+	uint32_t preserved_mask; /* bit i: register i of the caller is known after a step */
 	uint8_t rule_cfa;   /* enum cfi_rule_kind for CFA = register + offset */
 	uint8_t rule_deref; /* enum cfi_rule_kind for CFA = the word at register + offset */
 };

@@ -14,9 +14,9 @@
 
 #define WORD_BYTES 4
 
-/* The order of cfi_machine_arm64.kept_registers: x30, x19 to x29. */
-static const uint8_t arm64_kept[CFI_ARM64_KEPT] = {
-	CODE_ARM64_LR,	CODE_ARM64_X19, CODE_ARM64_X20, CODE_ARM64_X21,
+/* The order of cfi_machine_arm64.preserved_registers: x30, x19 to x29. */
+static const uint8_t arm64_preserved[CFI_ARM64_PRESERVED] = {
+	CODE_ARM64_LR,  CODE_ARM64_X19, CODE_ARM64_X20, CODE_ARM64_X21,
 	CODE_ARM64_X22, CODE_ARM64_X23, CODE_ARM64_X24, CODE_ARM64_X25,
 	CODE_ARM64_X26, CODE_ARM64_X27, CODE_ARM64_X28, CODE_ARM64_FP,
 };
@@ -62,9 +62,8 @@ static bool arm64_ends_function(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES]
 	const uint8_t *last = before + COMPUTED_CALL_BEFORE_BYTES - WORD_BYTES;
 	struct instruction instruction;
 
-	return !instruction_arm64_decode(last, WORD_BYTES, 0, &instruction) ||
-	       instruction.filler ||
-	       (instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH);
+	return !instruction_arm64_decode(last, WORD_BYTES, 0, &instruction) || instruction.filler ||
+	       (instruction.flow != INSTRUCTION_NEXT && instruction.flow != INSTRUCTION_BRANCH);
 }
 
 const struct computed_machine computed_machine_arm64 = {
@@ -74,7 +73,7 @@ const struct computed_machine computed_machine_arm64 = {
 	.ends_function = arm64_ends_function,
 	.rule_step = cfi_arm64_rule_step,
 	.cfi = &cfi_machine_arm64,
-	.kept = arm64_kept,
+	.preserved = arm64_preserved,
 	.cursor_registers = arm64_cursor_registers,
 	.cfa_order = arm64_cfa_order,
 	.call_bytes = WORD_BYTES,

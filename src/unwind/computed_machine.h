@@ -33,7 +33,7 @@ struct computed_machine {
 	enum unwind_step (*rule_step)(const struct cfi_rule *rule, struct cursor *cursor);
 	const struct cfi_machine *cfi;
 	/* Slot of a rule -> register of a state. REG_PC: no register, because a call pushes it. */
-	const uint8_t *kept;
+	const uint8_t *preserved;
 	const uint8_t *cursor_registers; /* register of a state -> register of a cursor */
 	const uint8_t *cfa_order;        /* a state's registers in the order tried for the CFA */
 	uint8_t return_bytes;            /* bytes that a call pushes */

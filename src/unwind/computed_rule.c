@@ -55,7 +55,7 @@ static bool computed_find_cfa_word(const struct computed_state *state,
 /* The words of saved registers, as negative numbers of words from the CFA. */
 struct computed_words {
 	int low, high;           /* the lowest and the highest word; low 0: there is no word */
-	int words[CFI_MAX_KEPT]; /* slot of a rule -> word; 0: the register is not saved */
+	int words[CFI_MAX_PRESERVED]; /* slot of a rule -> word; 0: the register is not saved */
 };
 
 /* Adds WORD for SLOT. Returns false if WORD is too far from the others for one rule. */
@@ -77,7 +77,7 @@ static bool computed_find_saved(const struct computed_state *state,
 				const struct computed_machine *machine, unsigned slot,
 				int32_t lowest, struct computed_words *words)
 {
-	unsigned reg = machine->kept[slot];
+	unsigned reg = machine->preserved[slot];
 
 	for (uint64_t i = 0; i < state->n_slots; i++) {
 		const struct computed_slot *saved = &state->slots[i];
@@ -104,14 +104,14 @@ static bool computed_find_return(const struct computed_state *state,
 				 struct computed_words *words, struct cfi_rule *rule)
 {
 	const struct computed_value *sp = &state->regs[REG_SP];
-	unsigned reg = machine->kept[KEPT_RETURN];
+	unsigned reg = machine->preserved[PRESERVED_RETURN];
 	int32_t lowest = sp->kind == VALUE_FRAME ? sp->offset : INT32_MIN;
 
 	if (reg == REG_PC)
-		computed_add_word(words, KEPT_RETURN, -1);
-	else if (!computed_find_saved(state, machine, KEPT_RETURN, lowest, words))
+		computed_add_word(words, PRESERVED_RETURN, -1);
+	else if (!computed_find_saved(state, machine, PRESERVED_RETURN, lowest, words))
 		return state->regs[reg].kind == VALUE_ENTRY && state->regs[reg].reg == reg;
-	rule->saved |= 1U << machine->cfi->kept_registers[KEPT_RETURN];
+	rule->saved |= 1U << machine->cfi->preserved_registers[PRESERVED_RETURN];
 	return true;
 }
 
@@ -119,23 +119,23 @@ static void computed_find_words(const struct computed_state *state,
 				const struct computed_machine *machine,
 				struct computed_words *words, struct cfi_rule *rule)
 {
-	for (unsigned i = KEPT_RETURN + 1; i < machine->cfi->n_kept; i++) {
-		unsigned reg = machine->kept[i];
-		uint32_t bit = 1U << machine->cfi->kept_registers[i];
+	for (unsigned i = PRESERVED_RETURN + 1; i < machine->cfi->n_preserved; i++) {
+		unsigned reg = machine->preserved[i];
+		uint32_t bit = 1U << machine->cfi->preserved_registers[i];
 
 		if (state->regs[reg].kind == VALUE_ENTRY && state->regs[reg].reg == reg)
 			continue;
 		if (computed_find_saved(state, machine, i, INT32_MIN, words))
 			rule->saved |= bit;
 		else
-			rule->kept &= ~bit;
+			rule->unchanged &= ~bit;
 	}
 }
 
 struct cfi_rule computed_state_rule(const struct computed_state *state,
 				    const struct computed_machine *machine)
 {
-	struct cfi_rule rule = { .kept = machine->cfi->kept_mask };
+	struct cfi_rule rule = { .unchanged = machine->cfi->preserved_mask };
 	struct computed_words words = { 0 };
 
 	if ((!computed_find_cfa(state, machine, &rule) &&
@@ -146,7 +146,7 @@ struct cfi_rule computed_state_rule(const struct computed_state *state,
 	rule.low = (int16_t)words.low;
 	rule.n_words = words.low ? (uint8_t)(words.high - words.low + 1) : 0;
 	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
-	for (unsigned i = 0; i < machine->cfi->n_kept; i++)
+	for (unsigned i = 0; i < machine->cfi->n_preserved; i++)
 		if (words.words[i])
 			rule.slot[i] = (uint8_t)(words.words[i] - words.low);
 	return rule;

@@ -26,11 +26,11 @@ static bool computed_is_same(const struct computed_value *a, const struct comput
 void computed_state_init(struct computed_state *state, const struct computed_machine *machine)
 {
 	*state = (struct computed_state){ 0 };
-	for (unsigned i = 0; i < machine->cfi->n_kept; i++)
-		if (machine->kept[i] < COMPUTED_REGISTERS)
-			state->regs[machine->kept[i]] = (struct computed_value){
-				.kind = VALUE_ENTRY, .reg = machine->kept[i]
-			};
+	for (unsigned i = 0; i < machine->cfi->n_preserved; i++)
+		if (machine->preserved[i] < COMPUTED_REGISTERS)
+			state->regs[machine->preserved[i]] =
+				(struct computed_value){ .kind = VALUE_ENTRY,
+							 .reg = machine->preserved[i] };
 	state->regs[REG_SP] = (struct computed_value){ .kind = VALUE_FRAME };
 }
 
@@ -271,7 +271,7 @@ void computed_state_apply(struct computed_state *state, const struct instruction
 		computed_leave(state);
 		break;
 	}
-	if (instruction->flow == FLOW_CALL)
+	if (instruction->flow == INSTRUCTION_CALL)
 		computed_call(state);
 	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (instruction->lost >> i & 1)
@@ -310,7 +310,7 @@ bool computed_state_is_kept(const struct computed_state *state,
 	for (; lost; lost &= lost - 1)
 		if (state->regs[__builtin_ctz(lost)].kind != VALUE_LOST)
 			return false;
-	return instruction->flow != FLOW_CALL || !state->n_slots ||
+	return instruction->flow != INSTRUCTION_CALL || !state->n_slots ||
 	       state->slots[0].place.kind != state->regs[REG_SP].kind ||
 	       state->slots[0].place.offset >= state->regs[REG_SP].offset;
 }

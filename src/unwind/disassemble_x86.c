@@ -45,8 +45,10 @@ static bool disassemble_decode(const struct code *code, struct disassembled *to)
 static struct code_step disassemble_step_64(const struct code *code)
 {
 	/* other flows are CODE_NEXT */
-	static const uint8_t flows[] = { [FLOW_CALL] = CODE_CALL, [FLOW_BRANCH] = CODE_BRANCH,
-					 [FLOW_JUMP] = CODE_JUMP, [FLOW_END] = CODE_NEXT };
+	static const uint8_t flows[] = { [INSTRUCTION_CALL] = CODE_CALL,
+					 [INSTRUCTION_BRANCH] = CODE_BRANCH,
+					 [INSTRUCTION_JUMP] = CODE_JUMP,
+					 [INSTRUCTION_END] = CODE_NEXT };
 	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
 	struct instruction instruction;
 

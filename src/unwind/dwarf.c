@@ -418,7 +418,8 @@ static uint32_t dwarf_get_registers(unw_cursor_t *unwound, bool all, uint64_t *r
 		enum unwind_register reg = dwarf_registers[i];
 		unw_word_t value;
 
-		if ((all || CFI_KEPT_MASK >> reg & 1) && unw_get_reg(unwound, i, &value) == 0) {
+		if ((all || CFI_PRESERVED_MASK >> reg & 1) &&
+		    unw_get_reg(unwound, i, &value) == 0) {
 			regs[reg] = value;
 			known |= 1U << reg;
 		}

@@ -216,7 +216,7 @@ static bool exidx_is_bare(const struct cfi_rule *rule, struct exidx *exidx, uint
 {
 	bool in_link;
 
-	return rule->slot[KEPT_RETURN] < rule->n_words && exidx->links &&
+	return rule->slot[PRESERVED_RETURN] < rule->n_words && exidx->links &&
 	       links_find(exidx->links, pc, true, &in_link) && in_link;
 }
 
@@ -228,7 +228,7 @@ static enum unwind_step exidx_step_thumb(const struct cfi_rule *rule, struct exi
 	if (!cursor->regs[REG_ARM32_LR])
 		return STEP_OUTERMOST;
 	cursor_arm32_go_to(cursor, cursor->regs[REG_ARM32_LR]);
-	cursor->known &= cfi_machine_arm32.kept_mask;
+	cursor->known &= cfi_machine_arm32.preserved_mask;
 	cursor->interrupted = false;
 	return STEP_CALLER;
 }
@@ -248,7 +248,7 @@ static struct cfi_rule exidx_adapt(const struct cfi_rule *rule, const struct fra
 	adapted.offset = (int32_t)frame->depth_bytes;
 	if (!frame->in_link)
 		return adapted;
-	adapted.slot[KEPT_RETURN] = CFI_RULE_WORDS;
+	adapted.slot[PRESERVED_RETURN] = CFI_RULE_WORDS;
 	if (-rule->low * (int64_t)sizeof(uint32_t) > frame->depth_bytes)
 		adapted.n_words = 0;
 	return adapted;

@@ -190,13 +190,13 @@ static struct cfi_rule exidx_make_rule(const struct exidx_run *run)
 	const struct cfi_machine *machine = &cfi_machine_arm32;
 	struct cfi_rule rule = { .kind = RULE_CFA_ARM32,
 				 .reg = machine->registers[run->base],
-				 .kept = machine->kept_mask,
+				 .unchanged = machine->preserved_mask,
 				 .offset = run->vsp };
 	int low = INT_MAX, high = INT_MIN;
 
 	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
-	for (unsigned i = 0; i < machine->n_kept; i++) {
-		int place = exidx_place(run, machine->kept_numbers[i]);
+	for (unsigned i = 0; i < machine->n_preserved; i++) {
+		int place = exidx_place(run, machine->preserved_numbers[i]);
 
 		if (place == EXIDX_NOWHERE)
 			continue;
@@ -209,13 +209,13 @@ static struct cfi_rule exidx_make_rule(const struct exidx_run *run)
 	rule.n_words = (uint8_t)((high - low) / WORD + 1);
 	if ((low - run->vsp) / WORD != rule.low || (high - low) / WORD >= CFI_RULE_WORDS)
 		return (struct cfi_rule){ .kind = RULE_NONE };
-	for (unsigned i = 0; i < machine->n_kept; i++) {
-		int place = exidx_place(run, machine->kept_numbers[i]);
+	for (unsigned i = 0; i < machine->n_preserved; i++) {
+		int place = exidx_place(run, machine->preserved_numbers[i]);
 
 		if (place == EXIDX_NOWHERE)
 			continue;
 		rule.slot[i] = (uint8_t)((place - low) / WORD);
-		rule.saved |= 1U << machine->kept_registers[i];
+		rule.saved |= 1U << machine->preserved_registers[i];
 	}
 	return rule;
 }

@@ -81,7 +81,7 @@ static bool flow_is_return(const struct flow *flow, uint64_t target)
 	struct instruction instruction;
 
 	return flow->machine->decode(bytes, n, target, &instruction) &&
-	       instruction.flow == FLOW_RETURN;
+	       instruction.flow == INSTRUCTION_RETURN;
 }
 
 /*
@@ -170,7 +170,7 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 	uint64_t target = op->instruction.target;
 
 	op->ends = true;
-	if (target && op->instruction.flow == FLOW_CALL)
+	if (target && op->instruction.flow == INSTRUCTION_CALL)
 		flow->ends[hash_slot(target, FLOW_ENDS)] = target;
 }
 
@@ -277,29 +277,29 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 	struct instruction instruction = op->instruction;
 
 	switch ((enum instruction_flow)instruction.flow) {
-	case FLOW_NEXT:
+	case INSTRUCTION_NEXT:
 		return true;
-	case FLOW_CALL:
-	case FLOW_TRAP:
+	case INSTRUCTION_CALL:
+	case INSTRUCTION_TRAP:
 		return !op->ends &&
 		       (!instruction.target ||
 			flow->ends[hash_slot(instruction.target, FLOW_ENDS)] != instruction.target);
-	case FLOW_BRANCH:
+	case INSTRUCTION_BRANCH:
 		flow_branch(flow, instruction.target, state);
 		return true;
-	case FLOW_JUMP:
+	case INSTRUCTION_JUMP:
 		flow_jump(flow, instruction.target, state);
 		return false;
-	case FLOW_RETURN:
+	case INSTRUCTION_RETURN:
 		flow_leave(flow, state);
 		return false;
-	case FLOW_INDIRECT:
+	case INSTRUCTION_INDIRECT:
 		if ((instruction.target || instruction.tail) && flow_is_left(flow, state))
 			flow->agrees = flow->leaves = true;
 		if (computed_state_is_above(&flow->states[state]))
 			flow->returns_badly = true; /* the code pops more than it pushed */
 		return false;
-	case FLOW_END:
+	case INSTRUCTION_END:
 		return false;
 	}
 	return false;
@@ -335,7 +335,7 @@ static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uin
 		instruction = &flow->ops[op].instruction;
 		if (flow_makes_frame(instruction))
 			return true;
-		if (instruction->flow != FLOW_NEXT)
+		if (instruction->flow != INSTRUCTION_NEXT)
 			return false;
 		next += instruction->length;
 	}
@@ -403,7 +403,7 @@ static bool flow_loses_return(const struct flow *flow, const struct flow_op *op,
 {
 	struct computed_state behind;
 
-	if (flow->machine->return_bytes || op->instruction.flow != FLOW_CALL)
+	if (flow->machine->return_bytes || op->instruction.flow != INSTRUCTION_CALL)
 		return false;
 	behind = flow->states[state];
 	computed_state_apply(&behind, &op->instruction);
@@ -433,10 +433,11 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 			flow_contradict(flow);
 		if (!flow_goes_on(flow, &op, work.state) || next >= window->size_bytes)
 			return;
-		if (op.instruction.flow == FLOW_BRANCH)
+		if (op.instruction.flow == INSTRUCTION_BRANCH)
 			work.state = flow_equate(flow, &op, &before, work.state);
 		work.state = flow_apply(flow, &op, work.state);
-		if (op.instruction.flow == FLOW_CALL || op.instruction.flow == FLOW_TRAP) {
+		if (op.instruction.flow == INSTRUCTION_CALL ||
+		    op.instruction.flow == INSTRUCTION_TRAP) {
 			flow_return(flow, window, next, work.op, work.state);
 			return;
 		}

@@ -76,7 +76,7 @@ static bool flow_is_plt_head(struct flow *flow, uint32_t op)
 	    push->length >= flow->windows[0].size_bytes)
 		return false;
 	jump = flow_decode(flow, &flow->windows[0], push->length);
-	return jump != NO_OP && flow->ops[jump].instruction.flow == FLOW_INDIRECT;
+	return jump != NO_OP && flow->ops[jump].instruction.flow == INSTRUCTION_INDIRECT;
 }
 
 static void flow_run_entry(struct flow *flow)
@@ -126,7 +126,7 @@ static bool flow_jumps_outside(struct flow *flow, const struct instruction *inst
 {
 	uint64_t start, end;
 
-	return (instruction->flow == FLOW_JUMP || instruction->flow == FLOW_BRANCH) &&
+	return (instruction->flow == INSTRUCTION_JUMP || instruction->flow == INSTRUCTION_BRANCH) &&
 	       instruction->target && !flow_window_at(flow, instruction->target) &&
 	       flow->source->find_function(flow->source->context, instruction->target, &start,
 					   &end) &&
@@ -212,7 +212,7 @@ static const struct instruction *flow_first_instruction(const struct flow *flow)
 	first = &flow->ops[window->ops[0] - 1];
 	if (first->instruction.marks_target)
 		first = flow_op_behind(flow, window, first);
-	if (first->instruction.flow == FLOW_CALL && first->instruction.target)
+	if (first->instruction.flow == INSTRUCTION_CALL && first->instruction.target)
 		first = flow_op_behind(flow, window, first);
 	return &first->instruction;
 }
@@ -391,7 +391,8 @@ bool flow_begins_chain(const struct flow *flow, uint64_t start)
 		op = &flow->ops[window->ops[offset] - 1];
 		if (op->instruction.begins)
 			return op->instruction.effect != EFFECT_LOSE || !flow_has_frame(flow);
-		if (op->instruction.flow != FLOW_NEXT || op->instruction.effect != EFFECT_LOSE)
+		if (op->instruction.flow != INSTRUCTION_NEXT ||
+		    op->instruction.effect != EFFECT_LOSE)
 			return false;
 		offset += op->instruction.length;
 	}

@@ -148,7 +148,7 @@ static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
 		instruction = &flow->ops[number].instruction;
 		if (flow_is_prologue(instruction))
 			return true;
-		if (instruction->flow != FLOW_NEXT || instruction->filler ||
+		if (instruction->flow != INSTRUCTION_NEXT || instruction->filler ||
 		    (instruction->effect != EFFECT_LOSE && instruction->effect != EFFECT_ADD))
 			return false;
 		offset += instruction->length;
@@ -243,13 +243,14 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 		if (begins && !op->state && !op->instruction.filler)
 			flow_try_all(flow, number, jumps, &calls);
 		op = &flow->ops[number];
-		if (op->state && op->instruction.flow == FLOW_INDIRECT)
+		if (op->state && op->instruction.flow == INSTRUCTION_INDIRECT)
 			flow_remember(jumps, op->state - 1);
-		if (op->state && (op->instruction.flow == FLOW_CALL ||
-				  op->instruction.flow == FLOW_JUMP))
+		if (op->state && (op->instruction.flow == INSTRUCTION_CALL ||
+				  op->instruction.flow == INSTRUCTION_JUMP))
 			flow_remember(&calls, op->state - 1);
 		begins = op->state || op->instruction.filler ||
-			 (op->instruction.flow != FLOW_NEXT && op->instruction.flow != FLOW_BRANCH);
+			 (op->instruction.flow != INSTRUCTION_NEXT &&
+			  op->instruction.flow != INSTRUCTION_BRANCH);
 		offset += op->instruction.length;
 	}
 }
@@ -275,7 +276,7 @@ static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 		instruction = flow->ops[number].instruction;
 		if (called && !instruction.filler && flow_looks_like_entry(flow, number))
 			flow_push(flow, list, (struct flow_work){ number, 0, 0 });
-		called = instruction.flow == FLOW_CALL || (called && instruction.filler);
+		called = instruction.flow == INSTRUCTION_CALL || (called && instruction.filler);
 		offset += instruction.length;
 	}
 }

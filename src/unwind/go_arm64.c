@@ -48,17 +48,17 @@ static struct cfi_rule go_make_crosscall_rule(void)
 				 .low = GO_CROSSCALL_FIRST - GO_CROSSCALL_DEPTH / GO_ARM64_WORD,
 				 .n_words = GO_CROSSCALL_DEPTH / GO_ARM64_WORD - GO_CROSSCALL_FIRST,
 				 .saved = GO_ARM64_KNOWN,
-				 .kept = GO_ARM64_KNOWN,
+				 .unchanged = GO_ARM64_KNOWN,
 				 .offset = GO_CROSSCALL_DEPTH };
 
-	for (unsigned i = 0; i < machine->n_kept; i++) {
-		unsigned number = machine->kept_numbers[i];
+	for (unsigned i = 0; i < machine->n_preserved; i++) {
+		unsigned number = machine->preserved_numbers[i];
 		unsigned word = number < CFI_ARM64_FP
 					? number - CFI_ARM64_FIRST_KEPT + GO_CROSSCALL_FIRST
 					: number - CFI_ARM64_FP + GO_CROSSCALL_FP;
 
 		rule.slot[i] = (uint8_t)(word - GO_CROSSCALL_FIRST);
-		rule.saved |= 1U << machine->kept_registers[i];
+		rule.saved |= 1U << machine->preserved_registers[i];
 	}
 	return rule;
 }
@@ -83,7 +83,7 @@ struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth)
 				 .low = (int16_t)(-depth / GO_ARM64_WORD),
 				 .n_words = depth ? 1 : 0,
 				 .saved = GO_ARM64_KNOWN,
-				 .kept = GO_ARM64_KNOWN,
+				 .unchanged = GO_ARM64_KNOWN,
 				 .offset = (int32_t)depth };
 
 	if (depth < 0 || depth > GO_ARM64_MAX_DEPTH || depth % GO_ARM64_WORD)
@@ -97,8 +97,8 @@ struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth)
 	}
 	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
 	if (depth)
-		rule.slot[KEPT_RETURN] = 0;
+		rule.slot[PRESERVED_RETURN] = 0;
 	else
-		rule.kept |= 1U << REG_ARM64_FP;
+		rule.unchanged |= 1U << REG_ARM64_FP;
 	return rule;
 }

@@ -25,13 +25,13 @@ static struct cfi_rule go_make_rule(int64_t depth, bool rbp_saved)
 				 .low = rbp_saved ? -2 : -1,
 				 .n_words = rbp_saved ? 2 : 1,
 				 .saved = 1U << REG_RIP,
-				 .kept = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP,
+				 .unchanged = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP,
 				 .offset = (int32_t)depth + 8 };
 
 	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
-	rule.slot[KEPT_RETURN] = rule.n_words - 1;
+	rule.slot[PRESERVED_RETURN] = rule.n_words - 1;
 	if (rbp_saved) {
-		rule.slot[KEPT_RBP] = 0;
+		rule.slot[PRESERVED_RBP] = 0;
 		rule.saved |= 1U << REG_RBP;
 	}
 	return rule;
@@ -58,18 +58,19 @@ static bool go_saves_all(const struct go_function *function, int64_t depth)
 
 static struct cfi_rule go_make_crosscall_rule(int64_t depth)
 {
-	static const uint8_t words[N_CFI_KEPT] = {
-		[KEPT_RBX] = CROSSCALL_RBX, [KEPT_RBP] = CROSSCALL_RBP, [KEPT_R12] = CROSSCALL_R12,
-		[KEPT_R13] = CROSSCALL_R13, [KEPT_R14] = CROSSCALL_R14, [KEPT_R15] = CROSSCALL_R15,
+	static const uint8_t words[N_CFI_PRESERVED] = {
+		[PRESERVED_RBX] = CROSSCALL_RBX, [PRESERVED_RBP] = CROSSCALL_RBP,
+		[PRESERVED_R12] = CROSSCALL_R12, [PRESERVED_R13] = CROSSCALL_R13,
+		[PRESERVED_R14] = CROSSCALL_R14, [PRESERVED_R15] = CROSSCALL_R15,
 	};
 	int first = GO_CROSSCALL_ARGUMENTS / 8 + CROSSCALL_RBP;
 	struct cfi_rule rule = go_make_rule(depth, false);
 
 	rule.low = (int8_t)(first - (int)depth / 8 - 1);
 	rule.n_words = (uint8_t)-rule.low;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		rule.slot[i] = i == KEPT_RETURN ? rule.n_words - 1 : words[i] - CROSSCALL_RBP;
-		rule.saved |= 1U << cfi_kept_registers[i];
+	for (unsigned i = 0; i < N_CFI_PRESERVED; i++) {
+		rule.slot[i] = i == PRESERVED_RETURN ? rule.n_words - 1 : words[i] - CROSSCALL_RBP;
+		rule.saved |= 1U << cfi_preserved_registers[i];
 	}
 	return rule;
 }
@@ -86,7 +87,7 @@ struct cfi_rule go_x86_rule(const struct go_function *function, int64_t depth)
 		return go_make_crosscall_rule(depth);
 	rule = go_make_rule(depth, rbp_saved);
 	if (depth && assembly)
-		rule.kept &= ~(1U << REG_RBP);
+		rule.unchanged &= ~(1U << REG_RBP);
 	rule.signal = go_handles_signals(function);
 	return rule;
 }

@@ -30,20 +30,21 @@ enum instruction_effect {
 };
 
 enum instruction_flow {
-	FLOW_NEXT,
-	FLOW_CALL,     /* a call, which returns to the next instruction, or never */
-	FLOW_TRAP,     /* an exception; the handler returns to the next instruction, or never */
-	FLOW_BRANCH,   /* goes to the target or to the next instruction */
-	FLOW_JUMP,     /* goes to the target */
-	FLOW_INDIRECT, /* goes to an address in a register or in memory */
-	FLOW_RETURN,
-	FLOW_END,      /* leaves this code: iret, sysret, a far jump */
+	INSTRUCTION_NEXT,
+	INSTRUCTION_CALL, /* a call, which returns to the next instruction, or never */
+	/* an exception; the handler returns to the next instruction, or never */
+	INSTRUCTION_TRAP,
+	INSTRUCTION_BRANCH,   /* goes to the target or to the next instruction */
+	INSTRUCTION_JUMP,     /* goes to the target */
+	INSTRUCTION_INDIRECT, /* goes to an address in a register or in memory */
+	INSTRUCTION_RETURN,
+	INSTRUCTION_END, /* leaves this code: iret, sysret, a far jump */
 };
 
 struct instruction {
 	/*
-	 * FLOW_CALL, FLOW_BRANCH, FLOW_JUMP: the address where control goes. FLOW_INDIRECT: the
-	 * address of the word that has the target. 0: unknown.
+	 * INSTRUCTION_CALL, INSTRUCTION_BRANCH, INSTRUCTION_JUMP: the address where control goes.
+	 * INSTRUCTION_INDIRECT: the address of the word that has the target. 0: unknown.
 	 */
 	uint64_t target;
 	int32_t value;
@@ -56,7 +57,7 @@ struct instruction {
 	uint8_t size;    /* bytes of EFFECT_PUSH and EFFECT_POP */
 	uint8_t second;  /* with `pair`: the register stored or loaded at the next word */
 	bool pair;       /* EFFECT_STORE, EFFECT_LOAD of two registers */
-	bool tail;       /* FLOW_INDIRECT: leads to another function */
+	bool tail;       /* INSTRUCTION_INDIRECT: leads to another function */
 	bool compares;   /* compares source with the stack pointer */
 	bool begins;     /* sets the frame pointer to 0, or the stack pointer to a fixed address */
 	bool marks_target; /* endbr64, bti: calls and jumps by a register may lead here */

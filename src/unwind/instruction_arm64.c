@@ -386,7 +386,7 @@ static void arm64_decode_sve(struct instruction *to, uint32_t code)
 
 static void arm64_call(struct instruction *to)
 {
-	to->flow = FLOW_CALL;
+	to->flow = INSTRUCTION_CALL;
 	to->lost = CALL_LOST;
 }
 
@@ -404,14 +404,15 @@ static void arm64_decode_indirect(struct instruction *to, uint32_t code)
 		arm64_call(to);
 		break;
 	case 2: /* ret has 30, retaa has 31 */
-		to->flow = arm64_field(code, 5, 5) >= 30 ? FLOW_RETURN : FLOW_INDIRECT;
+		to->flow =
+			arm64_field(code, 5, 5) >= 30 ? INSTRUCTION_RETURN : INSTRUCTION_INDIRECT;
 		break;
 	case 4:
 	case 5:
-		to->flow = FLOW_END;
+		to->flow = INSTRUCTION_END;
 		break;
 	default: /* with bti c, only a jump by x16 or x17 may lead to another function */
-		to->flow = FLOW_INDIRECT;
+		to->flow = INSTRUCTION_INDIRECT;
 		to->tail = arm64_field(code, 5, 5) == 16 || arm64_field(code, 5, 5) == 17;
 		break;
 	}
@@ -431,22 +432,22 @@ static void arm64_decode_system(struct instruction *to, uint32_t code)
 static void arm64_decode_branch(struct instruction *to, uint32_t code, uint64_t address)
 {
 	if (IS(code, 0x7c000000, 0x14000000)) { /* b, bl */
-		to->flow = FLOW_JUMP;
+		to->flow = INSTRUCTION_JUMP;
 		if (code >> 31)
 			arm64_call(to);
 		to->target = arm64_target(address, code, 0, 26);
 	} else if (IS(code, 0xff000000, 0x54000000) || IS(code, 0x7e000000, 0x34000000)) {
-		to->flow = FLOW_BRANCH; /* b.cond, cbz, cbnz */
+		to->flow = INSTRUCTION_BRANCH; /* b.cond, cbz, cbnz */
 		to->target = arm64_target(address, code, 5, 19);
 	} else if (IS(code, 0x7e000000, 0x36000000)) { /* tbz, tbnz */
-		to->flow = FLOW_BRANCH;
+		to->flow = INSTRUCTION_BRANCH;
 		to->target = arm64_target(address, code, 5, 14);
 	} else if (IS(code, 0xfe000000, 0xd6000000)) {
 		arm64_decode_indirect(to, code);
 	} else if (IS(code, 0xffc00000, 0xd5000000)) {
 		arm64_decode_system(to, code);
 	} else if (IS(code, 0xffe0001f, 0xd4200000) || IS(code, 0xffe0001f, 0xd4400000)) {
-		to->flow = FLOW_TRAP; /* brk, hlt */
+		to->flow = INSTRUCTION_TRAP; /* brk, hlt */
 	}
 }
 
@@ -464,7 +465,7 @@ bool instruction_arm64_decode(const uint8_t *bytes, size_t n, uint64_t address,
 		if (code >> 16 && !(code >> 31))
 			return false;
 		if (!(code >> 16)) { /* udf; zeros are also fillers */
-			to.flow = FLOW_TRAP;
+			to.flow = INSTRUCTION_TRAP;
 			to.filler = !code;
 		}
 		break;
@@ -504,5 +505,5 @@ bool instruction_arm64_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]
 
 	return instruction_arm64_decode(bytes + INSTRUCTION_MAX_CALL_BYTES - WORD_BYTES, WORD_BYTES,
 					0, &call) &&
-	       call.flow == FLOW_CALL;
+	       call.flow == INSTRUCTION_CALL;
 }

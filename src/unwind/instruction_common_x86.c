@@ -351,17 +351,17 @@ static bool common_effect(const struct common_parts *parts, enum common_kind kin
 		common_stack(parts, EFFECT_POP, to);
 		return true;
 	case COMMON_CALL:
-		to->flow = FLOW_CALL;
+		to->flow = INSTRUCTION_CALL;
 		to->lost = instruction_call_lost;
 		return true;
 	case COMMON_JUMP:
-		to->flow = FLOW_JUMP;
+		to->flow = INSTRUCTION_JUMP;
 		return true;
 	case COMMON_BRANCH:
-		to->flow = FLOW_BRANCH;
+		to->flow = INSTRUCTION_BRANCH;
 		return true;
 	case COMMON_RETURN:
-		to->flow = FLOW_RETURN;
+		to->flow = INSTRUCTION_RETURN;
 		return true;
 	case COMMON_LEAVE:
 		to->effect = EFFECT_LEAVE;
@@ -389,7 +389,8 @@ bool instruction_decode_common(const uint8_t *bytes, size_t n, uint64_t address,
 	    !common_effect(&parts, (enum common_kind)opcode->kind, &to))
 		return false;
 	to.length = (uint8_t)(parts.at - bytes);
-	if (to.flow == FLOW_CALL || to.flow == FLOW_JUMP || to.flow == FLOW_BRANCH)
+	if (to.flow == INSTRUCTION_CALL || to.flow == INSTRUCTION_JUMP ||
+	    to.flow == INSTRUCTION_BRANCH)
 		to.target = address + to.length + (uint64_t)(int64_t)parts.immediate;
 	*instruction = to;
 	return true;

@@ -177,7 +177,7 @@ static uint32_t instruction_lost(const struct instruction_parts *parts,
 {
 	uint32_t lost = 0;
 
-	if (to->flow == FLOW_CALL)
+	if (to->flow == INSTRUCTION_CALL)
 		return instruction_call_lost;
 	for (unsigned i = 0; i < parts->head.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &parts->operands[i];
@@ -202,7 +202,7 @@ static uint32_t instruction_lost(const struct instruction_parts *parts,
 		lost = 0;
 		break;
 	default:
-		if (to->flow == FLOW_RETURN)
+		if (to->flow == INSTRUCTION_RETURN)
 			lost = 0;
 		break;
 	}
@@ -230,34 +230,35 @@ static enum instruction_flow instruction_flow_of(const struct instruction_parts 
 	case ZYDIS_MNEMONIC_IRETQ:
 	case ZYDIS_MNEMONIC_SYSRET:
 	case ZYDIS_MNEMONIC_SYSEXIT:
-		return FLOW_END;
+		return INSTRUCTION_END;
 	case ZYDIS_MNEMONIC_UD0:
 	case ZYDIS_MNEMONIC_UD1:
 	case ZYDIS_MNEMONIC_UD2:
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_HLT:
-		return FLOW_TRAP;
+		return INSTRUCTION_TRAP;
 	/*
 	 * Zydis has these in the category of branches. Outside a transaction xabort does nothing.
 	 */
 	case ZYDIS_MNEMONIC_XABORT:
 	case ZYDIS_MNEMONIC_XEND:
-		return FLOW_NEXT;
+		return INSTRUCTION_NEXT;
 	default:
 		break;
 	}
 	switch (parts->head.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
-		return FLOW_CALL;
+		return INSTRUCTION_CALL;
 	case ZYDIS_CATEGORY_RET:
-		return FLOW_RETURN;
+		return INSTRUCTION_RETURN;
 	case ZYDIS_CATEGORY_COND_BR:
-		return FLOW_BRANCH;
+		return INSTRUCTION_BRANCH;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return parts->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? FLOW_JUMP
-									       : FLOW_INDIRECT;
+		return parts->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE
+			       ? INSTRUCTION_JUMP
+			       : INSTRUCTION_INDIRECT;
 	default:
-		return FLOW_NEXT;
+		return INSTRUCTION_NEXT;
 	}
 }
 
@@ -299,7 +300,7 @@ bool instruction_x86_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES])
 
 	for (size_t n = 2; n <= INSTRUCTION_MAX_CALL_BYTES; n++)
 		if (instruction_x86_decode(bytes + INSTRUCTION_MAX_CALL_BYTES - n, n, 0, &call) &&
-		    call.length == n && call.flow == FLOW_CALL)
+		    call.length == n && call.flow == INSTRUCTION_CALL)
 			return true;
 	return false;
 }
@@ -319,8 +320,9 @@ bool instruction_decode_zydis(const uint8_t *bytes, size_t n, uint64_t address,
 		return false;
 	to.length = parts.head.length;
 	to.flow = instruction_flow_of(&parts);
-	if (to.flow == FLOW_BRANCH || to.flow == FLOW_JUMP || to.flow == FLOW_INDIRECT ||
-	    (to.flow == FLOW_CALL && parts.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE))
+	if (to.flow == INSTRUCTION_BRANCH || to.flow == INSTRUCTION_JUMP ||
+	    to.flow == INSTRUCTION_INDIRECT ||
+	    (to.flow == INSTRUCTION_CALL && parts.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE))
 		to.target = instruction_target(&parts, address);
 	else
 		instruction_effect_of(&parts, &to);

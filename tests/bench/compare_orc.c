@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * compare_orc VMLINUX: what instructions alone say of a Linux kernel, against its ORC table, at every
- * instruction that the table has as called with the frame at rsp or rbp. VMLINUX has symbols: they
- * bound the functions. Prints how many agree, and where those lie that do not. Status 0: 99.5 %
- * agree, and at most one in 10,000 has a wrong place.
+ * compare_orc VMLINUX: what instructions alone say of a Linux kernel, against its ORC table, at
+ * every instruction that the table has as called with the frame at rsp or rbp. VMLINUX has symbols:
+ * they bound the functions. Prints how many agree, and where those lie that do not. Status 0: 99.5
+ * % agree, and at most one in 10,000 has a wrong place.
  */
 #include "config.h"
 
@@ -114,7 +114,8 @@ static void compare_window(const struct flow *flow, uint64_t start, uint64_t end
 			if (verdict != AGREES)
 				printf("%#" PRIx64 " %s\n", start + at, verdicts[verdict]);
 		}
-		behind_end |= instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH;
+		behind_end |= instruction.flow != INSTRUCTION_NEXT &&
+			      instruction.flow != INSTRUCTION_BRANCH;
 	}
 }
 

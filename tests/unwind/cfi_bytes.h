@@ -130,8 +130,8 @@ static inline const char *rule_text(const struct cfi *cfi, uint64_t address)
 				rule->kind == RULE_CFA_DEREF ? "%s*(%s%+d)" : "%s%s%+d",
 				rule->signal ? "S " : "", registers[rule->reg], rule->offset);
 	}
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		if (!(rule->kept >> cfi_kept_registers[i] & 1))
+	for (unsigned i = 0; i < N_CFI_PRESERVED; i++) {
+		if (!(rule->unchanged >> cfi_preserved_registers[i] & 1))
 			used += snprintf(text + used, sizeof(text) - used, " %s lost", kept[i]);
 		else if (rule->slot[i] < CFI_RULE_WORDS)
 			used += snprintf(text + used, sizeof(text) - used, " %s%+d", kept[i],

@@ -91,7 +91,8 @@ static void compare_function(struct program *program, struct computed *computed,
 		behind_end = behind_end && instruction.filler;
 		if (!behind_end)
 			compare_at(program, computed, start + at);
-		behind_end |= instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH;
+		behind_end |= instruction.flow != INSTRUCTION_NEXT &&
+			      instruction.flow != INSTRUCTION_BRANCH;
 	}
 	program->n_functions++;
 	program->n_starts += computed_find_function(computed, start, &found, &found_end) &&

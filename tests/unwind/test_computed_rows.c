@@ -127,12 +127,13 @@ static enum verdict compare_registers(const struct computed_machine *machine,
 				      const struct computed_state *state,
 				      const struct cfi_rule *rule)
 {
-	for (unsigned i = 0; i < machine->cfi->n_kept; i++) {
-		unsigned reg = machine->kept[i];
+	for (unsigned i = 0; i < machine->cfi->n_preserved; i++) {
+		unsigned reg = machine->preserved[i];
 		int offset = 8 * (rule->low + rule->slot[i]) + machine->return_bytes;
 
 		if (reg == REG_PC ||
-		    (i != KEPT_RETURN && !(rule->kept >> machine->cfi->kept_registers[i] & 1)))
+		    (i != PRESERVED_RETURN &&
+		     !(rule->unchanged >> machine->cfi->preserved_registers[i] & 1)))
 			continue;
 		if (rule->slot[i] == CFI_RULE_WORDS) {
 			if (!is_at_entry(state, reg) && !is_saved(state, reg))
@@ -242,13 +243,13 @@ static bool misses_a_write(const struct program *program, uint64_t start, const 
 
 		if (!machine->decode(bytes + at, n - at, start + at, &instruction))
 			return false;
-		if (instruction.flow != FLOW_CALL)
+		if (instruction.flow != INSTRUCTION_CALL)
 			written |= instruction.lost;
 		saved |= rule->saved;
 	}
-	for (unsigned i = 0; i < machine->cfi->n_kept; i++)
-		if (machine->kept[i] != REG_PC && written >> machine->kept[i] & 1 &&
-		    !(saved >> machine->cfi->kept_registers[i] & 1))
+	for (unsigned i = 0; i < machine->cfi->n_preserved; i++)
+		if (machine->preserved[i] != REG_PC && written >> machine->preserved[i] & 1 &&
+		    !(saved >> machine->cfi->preserved_registers[i] & 1))
 			return true;
 	return false;
 }
@@ -306,7 +307,8 @@ static bool compare_window(struct program *program, const struct flow *flow, uin
 			if (compared[at])
 				count(program, verdict, start + at, start);
 		}
-		behind_end |= instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH;
+		behind_end |= instruction.flow != INSTRUCTION_NEXT &&
+			      instruction.flow != INSTRUCTION_BRANCH;
 	}
 	free(bytes);
 	return whole;

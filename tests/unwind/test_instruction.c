@@ -124,13 +124,13 @@ static void test_transactions(void)
 	struct instruction instruction;
 
 	check(instruction_decode_zydis(xend, sizeof(xend), 0x1000, &instruction) &&
-		      instruction.flow == FLOW_NEXT && !instruction.target,
+		      instruction.flow == INSTRUCTION_NEXT && !instruction.target,
 	      "xend goes on");
 	check(instruction_decode_zydis(xabort, sizeof(xabort), 0x1000, &instruction) &&
-		      instruction.flow == FLOW_NEXT && !instruction.target,
+		      instruction.flow == INSTRUCTION_NEXT && !instruction.target,
 	      "xabort goes on");
 	check(instruction_decode_zydis(xbegin, sizeof(xbegin), 0x1000, &instruction) &&
-		      instruction.flow == FLOW_BRANCH && instruction.target == 0x1016,
+		      instruction.flow == INSTRUCTION_BRANCH && instruction.target == 0x1016,
 	      "xbegin goes on, or to where an abort leads");
 }
 

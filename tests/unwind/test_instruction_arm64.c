@@ -216,23 +216,22 @@ static const struct {
 	int32_t distance; /* 0: no target */
 	bool tail;
 } flows[] = {
-	{ 0x94000002, "bl .+8", FLOW_CALL, 8, false },
-	{ 0xd63f0020, "blr x1", FLOW_CALL, 0, false },
-	{ 0x17ffffff, "b .-4", FLOW_JUMP, -4, false },
-	{ 0x54000080, "b.eq .+16", FLOW_BRANCH, 16, false },
-	{ 0xb4000080, "cbz x0, .+16", FLOW_BRANCH, 16, false },
-	{ 0x35ffff93, "cbnz w19, .-16", FLOW_BRANCH, -16, false },
-	{ 0x36180080, "tbz w0, #3, .+16", FLOW_BRANCH, 16, false },
-	{ 0xd61f0020, "br x1", FLOW_INDIRECT, 0, false },
-	{ 0xd61f0200, "br x16", FLOW_INDIRECT, 0, true },
-	{ 0xd65f03c0, "ret", FLOW_RETURN, 0, false },
-	{ 0xd65f0bff, "retaa", FLOW_RETURN, 0, false },
-	{ 0xd65f0020, "ret x1", FLOW_INDIRECT, 0, false },
-	{ 0xd69f03e0, "eret", FLOW_END, 0, false },
-	{ 0xd4207d00, "brk #1000", FLOW_TRAP, 0, false },
-	{ 0x00000000, "udf #0", FLOW_TRAP, 0, false },
+	{ 0x94000002, "bl .+8", INSTRUCTION_CALL, 8, false },
+	{ 0xd63f0020, "blr x1", INSTRUCTION_CALL, 0, false },
+	{ 0x17ffffff, "b .-4", INSTRUCTION_JUMP, -4, false },
+	{ 0x54000080, "b.eq .+16", INSTRUCTION_BRANCH, 16, false },
+	{ 0xb4000080, "cbz x0, .+16", INSTRUCTION_BRANCH, 16, false },
+	{ 0x35ffff93, "cbnz w19, .-16", INSTRUCTION_BRANCH, -16, false },
+	{ 0x36180080, "tbz w0, #3, .+16", INSTRUCTION_BRANCH, 16, false },
+	{ 0xd61f0020, "br x1", INSTRUCTION_INDIRECT, 0, false },
+	{ 0xd61f0200, "br x16", INSTRUCTION_INDIRECT, 0, true },
+	{ 0xd65f03c0, "ret", INSTRUCTION_RETURN, 0, false },
+	{ 0xd65f0bff, "retaa", INSTRUCTION_RETURN, 0, false },
+	{ 0xd65f0020, "ret x1", INSTRUCTION_INDIRECT, 0, false },
+	{ 0xd69f03e0, "eret", INSTRUCTION_END, 0, false },
+	{ 0xd4207d00, "brk #1000", INSTRUCTION_TRAP, 0, false },
+	{ 0x00000000, "udf #0", INSTRUCTION_TRAP, 0, false },
 };
-
 
 static bool decode(uint32_t word, struct instruction *instruction)
 {
@@ -245,10 +244,11 @@ static void test_effects(void)
 		const struct instruction *wanted = &effects[i].wanted;
 		struct instruction got = { 0 };
 
-		check(decode(effects[i].word, &got) && got.length == 4 && got.flow == FLOW_NEXT &&
-			      got.effect == wanted->effect && got.dest == wanted->dest &&
-			      got.source == wanted->source && got.value == wanted->value &&
-			      got.moves == wanted->moves && got.pair == wanted->pair &&
+		check(decode(effects[i].word, &got) && got.length == 4 &&
+			      got.flow == INSTRUCTION_NEXT && got.effect == wanted->effect &&
+			      got.dest == wanted->dest && got.source == wanted->source &&
+			      got.value == wanted->value && got.moves == wanted->moves &&
+			      got.pair == wanted->pair &&
 			      (!got.pair || got.second == wanted->second) &&
 			      got.lost == wanted->lost && got.begins == wanted->begins &&
 			      got.filler == wanted->filler &&
@@ -269,7 +269,7 @@ static void test_flows(void)
 			      got.target == target && got.tail == flows[i].tail,
 		      "%s: flow %d, target %#llx", flows[i].text, got.flow,
 		      (unsigned long long)got.target);
-		check(got.flow != FLOW_CALL || got.lost >> CODE_ARM64_LR & 1,
+		check(got.flow != INSTRUCTION_CALL || got.lost >> CODE_ARM64_LR & 1,
 		      "%s: x30 is lost if it is a call", flows[i].text);
 	}
 }
