@@ -272,7 +272,7 @@ void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 		return;
 	if (os->ops)
 		os_check(os, vcpu, now_ns);
-	if (!os->ops && vcpu->cut != CUT_NO_PAGING)
+	if (!os->ops && vcpu->stack_cut != CUT_NO_PAGING)
 		os_find(os, vcpu, now_ns);
 	control_set_guest_known(os->control, true);
 }

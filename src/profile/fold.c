@@ -98,7 +98,7 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 	uint64_t space = sample_get_user_space(vcpu);
 
 	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
+		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->stack_cut;
 		bool used = end->pieces >> i & 1;
 
 		if (used && (end->stop == UNWIND_COMPLETE ||

@@ -111,18 +111,18 @@ copy_all(struct copier *copier, const struct registers *regs, bool user, char *t
 
 	copied->task = 0;
 	copied->frame = FRAME(0);
-	copied->cut = copied->user_cut = CUT_NONE;
+	copied->stack_cut = copied->user_cut = CUT_NONE;
 	piece_writer_begin(&copy.writer, copier->cache, to, copier->now_ns);
 	copy.copier = copier;
 	copy.regs = regs;
 	copy.copied = copied;
 	copy.own = walk_root(regs);
 	if (!copy_can_walk(copier->guest, regs))
-		copied->cut = CUT_NO_PAGING;
+		copied->stack_cut = CUT_NO_PAGING;
 	else if (!copier->stacks.current_per_cpu ||
 		 (regs->arch == ARCH_ARM64 &&
 		  stacks_are_32(&copier->stacks) != registers_is_arm32(regs)))
-		copied->cut = copy_unikernel(&copy);
+		copied->stack_cut = copy_unikernel(&copy);
 	else if (regs->arch == ARCH_ARM64 && stacks_are_32(&copier->stacks))
 		stacks_arm32_copy_linux(&copy, user);
 	else if (regs->arch == ARCH_ARM64)
@@ -151,7 +151,7 @@ struct sample_vcpu copy_head(const struct copied *copied, const struct registers
 		.state = (uint8_t)state,
 		.user = user,
 		.n_stacks = (uint8_t)copied->n_stacks,
-		.cut = (uint8_t)copied->cut,
+		.stack_cut = (uint8_t)copied->stack_cut,
 		.user_cut = (uint8_t)copied->user_cut,
 		.task = copied->task,
 		.regs = *regs,

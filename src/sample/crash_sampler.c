@@ -133,7 +133,7 @@ static bool crash_sampler_judge(struct crash_sampler *sampler, unsigned faults)
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		missed |= sampler->copied[i].missed;
 		if (faults)
-			sampler->copied[i].cut = sampler->copied[i].user_cut = CUT_FAULT;
+			sampler->copied[i].stack_cut = sampler->copied[i].user_cut = CUT_FAULT;
 	}
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);

@@ -71,7 +71,7 @@ static bool sample_check_fields(const struct sample_vcpu *vcpu)
 	bool has_stack = vcpu->state > VCPU_BLOCKED;
 
 	return vcpu->vcpu < GUEST_MAX_VCPUS && vcpu->state < N_VCPU_STATES && vcpu->user <= 1 &&
-	       vcpu->cut < N_SAMPLE_CUTS && vcpu->user_cut < N_SAMPLE_CUTS &&
+	       vcpu->stack_cut < N_SAMPLE_CUTS && vcpu->user_cut < N_SAMPLE_CUTS &&
 	       vcpu->n_stacks <= (has_stack ? SAMPLE_MAX_STACKS : 0);
 }
 

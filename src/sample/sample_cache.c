@@ -56,7 +56,7 @@ void sample_cache_put(struct sample_cache *cache, const struct guest_vcpu *vcpu,
 		      const struct copied *copied, const char *from)
 {
 	bool complete =
-		!copied->missed && copied->cut != CUT_FAULT && copied->user_cut != CUT_FAULT;
+		!copied->missed && copied->stack_cut != CUT_FAULT && copied->user_cut != CUT_FAULT;
 	struct cached_vcpu *cached = &cache->vcpus[vcpu->number];
 
 	sample_cache_put_registers(cache, vcpu);

@@ -92,7 +92,7 @@ static void sampler_choose_asleep(struct sampler *sampler)
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
 		if (sampler->look.states[vcpu] == VCPU_BLOCKED) {
 			sampler->registers_only = true;
-			sampler->copies[0].copied = (struct copied){ .cut = CUT_LIMIT };
+			sampler->copies[0].copied = (struct copied){ .stack_cut = CUT_LIMIT };
 			sampler->copies[0].waits = false; /* there are no stacks to cache */
 			sampler->wanted[0].number = (uint16_t)vcpu;
 			sampler->n_wanted = 1;
@@ -208,13 +208,13 @@ static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 }
 
 /*
- * Whether the sampler is so far ahead of the resolver that it must not add samples. The resolver
- * finds the process of a Linux guest's sample only when it takes the sample out of the ring. If the
- * sample has waited too long, the process may be gone. So once a sample has waited for
+ * Looks whether the resolver lags so much that no sample may be added. The resolver finds the
+ * process of a Linux guest's sample only when it takes the sample out of the ring. If the sample
+ * has waited too long, the process may be gone. So once a sample has waited for
  * SAMPLER_BEHIND_NS, nothing is added until the ring is empty: in a ring that stays full every
  * sample would be seconds old. Samples of a unikernel do not age.
  */
-static bool sampler_is_ahead(struct sampler *sampler)
+static bool sampler_poll_lag(struct sampler *sampler)
 {
 	bool ages = sampler->copier.stacks.current_per_cpu;
 
@@ -333,7 +333,7 @@ static char *sampler_reserve(struct sampler *sampler)
 		sampler->counts.skipped_budget++;
 		return NULL;
 	}
-	room = sampler_is_ahead(sampler)
+	room = sampler_poll_lag(sampler)
 		       ? NULL
 		       : ring_reserve(sampler->ring,
 				      sampler_room_bytes(sampler, sampler->guest->info.n_vcpus));
@@ -460,7 +460,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
 	sampler.bare = bare;
 	for (unsigned i = 0; bare && i < GUEST_MAX_VCPUS; i++)
-		sampler.copies[i].copied.cut = CUT_LIMIT;
+		sampler.copies[i].copied.stack_cut = CUT_LIMIT;
 	if (!copier_open(&sampler.copier, guest, control))
 		return;
 	if (!bare)

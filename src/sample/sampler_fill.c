@@ -69,7 +69,7 @@ static void sampler_judge_copies(struct sampler *sampler)
 		sampler->missed_pages |= copied->missed;
 		if (!faulted || sampler->wanted[i].cached_cpu_ns)
 			continue;
-		copied->cut = CUT_FAULT;
+		copied->stack_cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
 		copied->frame = FRAME(0);
 	}

@@ -81,7 +81,7 @@ static inline enum sample_cut stacks_32_copy_user(struct copy *copy, enum sample
 /* Copies the stack of user code, and finds the frame of its page at PC. */
 static inline void stacks_32_copy_user_code(struct copy *copy, uint64_t sp, uint64_t pc)
 {
-	copy->copied->cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
+	copy->copied->stack_cut = stacks_32_copy_user(copy, STACK_FIRST, sp);
 	if (!stacks_32_is_kernel(pc)) /* last: see stacks_code_frame() in stacks_x86.c */
 		copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 }

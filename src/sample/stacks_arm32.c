@@ -94,6 +94,6 @@ void stacks_arm32_copy_linux(struct copy *copy, bool user)
 		stacks_32_copy_user_code(copy, sp, registers_pc(copy->regs));
 		return;
 	}
-	copy->copied->cut = arm32_copy_kernel(copy, sp);
+	copy->copied->stack_cut = arm32_copy_kernel(copy, sp);
 	copy->copied->user_cut = arm32_copy_saved_user(copy);
 }

@@ -217,10 +217,10 @@ static void arm64_copy_entering(struct copy *copy)
 	uint64_t at = arm64_find_entering_regs(copy);
 
 	copy->copied->task = arm64_read_entry_task(copy);
-	copy->copied->cut = CUT_NOT_PRESENT;
+	copy->copied->stack_cut = CUT_NOT_PRESENT;
 	if (at && !pstate_arm64_is_user64(pstate)) {
-		copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, at,
-						     copy->copier->stacks.regs_below_top);
+		copy->copied->stack_cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
+							   at, copy->copier->stacks.regs_below_top);
 		if (stacks_read(copy, at + PT_ARM64_AT(PT_ARM64_PC), &saved[0]) &&
 		    stacks_read(copy, at + PT_ARM64_AT(PT_ARM64_PSTATE), &saved[1]) &&
 		    registers_arm64_are_saved(regs, saved[0])) {
@@ -240,7 +240,7 @@ static void arm64_copy_from_kernel(struct copy *copy)
 
 	if (address_is_kernel_pointer(task)) {
 		arm64_find_task(copy, task);
-		copy->copied->cut = arm64_copy_kernel(copy, sp);
+		copy->copied->stack_cut = arm64_copy_kernel(copy, sp);
 		arm64_use_task_tables(copy);
 		copy->copied->user_cut = arm64_copy_saved_user(copy);
 	} else {
@@ -258,9 +258,9 @@ void stacks_arm64_copy_linux(struct copy *copy, bool user)
 		return;
 	}
 	copy->copied->task = arm64_read_entry_task(copy);
-	copy->copied->cut = registers_runs_arm32(copy->regs)
-				    ? arm64_copy_user32(copy, STACK_FIRST, sp)
-				    : arm64_copy_user(copy, STACK_FIRST, sp);
+	copy->copied->stack_cut = registers_runs_arm32(copy->regs)
+					  ? arm64_copy_user32(copy, STACK_FIRST, sp)
+					  : arm64_copy_user(copy, STACK_FIRST, sp);
 	if (!address_is_kernel(pc)) /* last: see stacks_code_frame() in stacks_x86.c */
 		copy->copied->frame = piece_writer_find_frame(&copy->writer, copy->own, pc);
 }

@@ -138,6 +138,6 @@ void stacks_i386_copy_linux(struct copy *copy, bool user)
 	}
 	i386_find_task(copy);
 	i386_find_entry(copy);
-	copy->copied->cut = i386_copy_kernel(copy);
+	copy->copied->stack_cut = i386_copy_kernel(copy);
 	copy->copied->user_cut = i386_copy_saved_user(copy);
 }

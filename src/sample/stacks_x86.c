@@ -296,8 +296,8 @@ static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 
 static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp)
 {
-	copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
-					     copy->regs->rsp, top - copy->regs->rsp);
+	copy->copied->stack_cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
+						   copy->regs->rsp, top - copy->regs->rsp);
 	copy->copied->user_cut = stacks_copy_entered(copy, sp);
 }
 
@@ -328,16 +328,17 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
  * Whether the kernel is on the task's stack and has not pushed the user's stack pointer yet. The
  * stack still has the previous entry's pointer there.
  */
-static bool stacks_is_pushing(const struct copy *copy)
+static bool stacks_lacks_user_sp(const struct copy *copy)
 {
 	return copy->copier->stacks.tss_per_cpu && copy->regs->rsp <= copy->task.end &&
 	       copy->regs->rsp > copy->user_regs + PT_REGS_AT(PT_REGS_RSP);
 }
 
-static void stacks_copy_pushing(struct copy *copy)
+static void stacks_copy_without_user_sp(struct copy *copy)
 {
-	copy->copied->cut = piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel,
-					     copy->regs->rsp, copy->task.end - copy->regs->rsp);
+	copy->copied->stack_cut =
+		piece_writer_add(&copy->writer, STACK_FIRST, copy->kernel, copy->regs->rsp,
+				 copy->task.end - copy->regs->rsp);
 	copy->copied->user_cut = stacks_copy_entering(copy);
 }
 
@@ -424,8 +425,8 @@ static void stacks_copy_from_kernel(struct copy *copy)
 		return;
 	}
 	stacks_find_task(copy);
-	if (stacks_is_pushing(copy)) {
-		stacks_copy_pushing(copy);
+	if (stacks_lacks_user_sp(copy)) {
+		stacks_copy_without_user_sp(copy);
 		return;
 	}
 	if (!stack_extent_has(copy->task, copy->regs->rsp))
@@ -433,7 +434,7 @@ static void stacks_copy_from_kernel(struct copy *copy)
 	if (!stack_extent_has(copy->task, copy->regs->rsp) &&
 	    !stack_extent_has(copy->irq, copy->regs->rsp))
 		is_next = stacks_find_next_task(copy);
-	copy->copied->cut = stacks_copy_kernel(copy);
+	copy->copied->stack_cut = stacks_copy_kernel(copy);
 	if (is_next)
 		stacks_use_next_tables(copy);
 	else
@@ -447,9 +448,9 @@ static void stacks_copy_all(struct copy *copy, bool user)
 		copy->copied->user_cut = stacks_copy_entering(copy);
 	else if (!address_is_kernel(copy->regs->rsp))
 		/* User code, or a kernel that was just entered and has not changed stacks yet. */
-		copy->copied->cut = stacks_copy_user(copy, STACK_FIRST, copy->regs->rsp);
+		copy->copied->stack_cut = stacks_copy_user(copy, STACK_FIRST, copy->regs->rsp);
 	else if (user)
-		copy->copied->cut = CUT_NOT_PRESENT; /* a program may set rsp to anything */
+		copy->copied->stack_cut = CUT_NOT_PRESENT; /* a program may set rsp to anything */
 	else
 		stacks_copy_from_kernel(copy);
 }

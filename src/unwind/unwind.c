@@ -322,7 +322,7 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 
 		if (!end->walked)
 			continue;
-		end->cut = i == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->cut;
+		end->cut = i == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->stack_cut;
 		/* bytes after a fault are zeros that the guest does not have */
 		if (end->stop == UNWIND_COMPLETE && end->cut == CUT_FAULT)
 			end->stop = UNWIND_CUT;

@@ -21,7 +21,7 @@ static void make_vcpu(uint64_t code, uint8_t step, struct fuzz_vcpu *vcpu)
 
 	*vcpu = (struct fuzz_vcpu){ .sample = { .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK } };
 	vcpu->vcpu = (struct sample_vcpu){
-		.state = VCPU_RUNNING, .cut = CUT_LIMIT, .user = 1, .n_stacks = 1
+		.state = VCPU_RUNNING, .stack_cut = CUT_LIMIT, .user = 1, .n_stacks = 1
 	};
 	vcpu->vcpu.regs.rip = code;
 	vcpu->vcpu.regs.rsp = VCPU_USER_STACK;

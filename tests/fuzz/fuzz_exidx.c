@@ -57,7 +57,7 @@ static void step(struct exidx *exidx, uint32_t pc)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 1,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .regs = { .arch = ARCH_ARM64 } };
 	made.stack = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(made.words) };
 	for (unsigned i = 0; i < WORDS; i++)

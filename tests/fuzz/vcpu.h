@@ -91,7 +91,7 @@ static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 	bool is_arm, is_short;
 
 	vcpu->sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
-	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .cut = CUT_LIMIT };
+	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .stack_cut = CUT_LIMIT };
 	how = fuzz_u8(fuzz);
 	vcpu->vcpu.user = how & 1;
 	vcpu->vcpu.user_cut = how >> 2 & 3;

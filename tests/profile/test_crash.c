@@ -38,7 +38,9 @@ static struct {
 	uint64_t words[4];
 } made;
 
-/* --- these functions stand in for those of os.c ------------------------------------------------ */
+/*
+ * --- these functions stand in for those of os.c ------------------------------------------------
+ */
 
 bool os_is_known(const struct os *os)
 {
@@ -106,7 +108,9 @@ bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *s
 	return known;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/*
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static void add_symbol(struct image *image, uint64_t address, const char *name)
 {
@@ -152,7 +156,7 @@ static void make_sample(uint64_t rip, uint64_t caller, uint64_t outer)
 					  .vcpu = 3,
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 1,
-					  .cut = CUT_LIMIT };
+					  .stack_cut = CUT_LIMIT };
 	made.vcpu.regs.rip = rip;
 	made.vcpu.regs.rsp = STACK;
 	made.vcpu.regs.rbp = STACK;

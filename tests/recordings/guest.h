@@ -208,7 +208,7 @@ static inline struct sample_vcpu *guest_add_addresses(struct guest_record *recor
 		frame[GUEST_FRAME_WORDS - 1] = i + 1 < n ? addresses[i + 1] : 0;
 	}
 	vcpu->n_stacks = 1;
-	vcpu->cut = CUT_LIMIT;
+	vcpu->stack_cut = CUT_LIMIT;
 	vcpu->user = addresses[0] < 1ULL << 63;
 	if (guest_arch == ARCH_ARM64) {
 		guest_set_arm64(vcpu, addresses, n, base);
@@ -255,7 +255,7 @@ static inline void guest_cut(struct guest_record *record, uint32_t size_bytes, e
 	size_t gone = stack->size_bytes - size_bytes;
 
 	stack->size_bytes = size_bytes;
-	record->vcpu->cut = (uint8_t)cut;
+	record->vcpu->stack_cut = (uint8_t)cut;
 	record->vcpu->size_bytes -= (uint32_t)gone;
 	record->size_bytes -= gone;
 	((struct sample *)record->words)->size_bytes = (uint32_t)record->size_bytes;

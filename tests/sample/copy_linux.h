@@ -27,7 +27,8 @@
 #define STACK_TOP     (STACK + 0x4000)
 #define IRQ           0xffffc90000301000ULL /* vmap() aligns to pages only */
 #define IRQ_END       (IRQ + 0x4000)
-#define EXCEPTION     0xfffffe0000009000ULL /* a stack of 8 KiB begins here; a hole follows the stack */
+/* a stack of 8 KiB begins here; a hole follows the stack */
+#define EXCEPTION     0xfffffe0000009000ULL
 #define EXCEPTION_END (EXCEPTION + 0x2000)
 #define TSS           0x6000 /* per-cpu */
 #define ENTRY_AREA    0xfffffe0000100000ULL
@@ -139,7 +140,7 @@ static inline void check_record(void)
 		.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes),
 		.state = VCPU_RUNNING,
 		.n_stacks = (uint8_t)copied.n_stacks,
-		.cut = (uint8_t)copied.cut,
+		.stack_cut = (uint8_t)copied.stack_cut,
 		.user_cut = (uint8_t)copied.user_cut,
 	};
 	record.sample = (struct sample){
@@ -216,8 +217,9 @@ static inline void check_user_piece(uint64_t address, const char *what)
 
 static inline void check_cuts(enum sample_cut cut, enum sample_cut user_cut)
 {
-	check(copied.cut == cut && copied.user_cut == user_cut,
-	      "cut %d, user's %d (expected %d, %d)", copied.cut, copied.user_cut, cut, user_cut);
+	check(copied.stack_cut == cut && copied.user_cut == user_cut,
+	      "cut %d, user's %d (expected %d, %d)", copied.stack_cut, copied.user_cut, cut,
+	      user_cut);
 }
 
 #endif

@@ -81,7 +81,7 @@ static void keep_vcpu(struct taken *to, const struct sample_vcpu *vcpu)
 	const struct sample_stack *stack = sample_first_stack(vcpu);
 
 	to->vcpus[vcpu->vcpu].state = vcpu->state;
-	to->vcpus[vcpu->vcpu].cut = vcpu->cut;
+	to->vcpus[vcpu->vcpu].stack_cut = vcpu->stack_cut;
 	to->vcpus[vcpu->vcpu].user_cut = vcpu->user_cut;
 	to->vcpus[vcpu->vcpu].task = vcpu->task;
 	to->vcpus[vcpu->vcpu].code_frame = sample_get_code_frame(vcpu).value;

@@ -35,7 +35,7 @@ struct taken {
 	struct sample head;
 	struct {
 		enum vcpu_state state;
-		enum sample_cut cut, user_cut;
+		enum sample_cut stack_cut, user_cut;
 		uint64_t task, code_frame;
 		unsigned n_stacks;
 		size_t stack_bytes;

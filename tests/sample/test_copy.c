@@ -56,7 +56,7 @@ static enum sample_cut copy(void)
 	copy_vcpu(&copier, regs, memory->user[0], (char *)&record, &copied);
 	memory->stopped = false;
 	size_bytes = copied.n_stacks ? record.head.size_bytes : 0;
-	return copied.cut;
+	return copied.stack_cut;
 }
 
 static enum sample_cut copy_prepared(void)

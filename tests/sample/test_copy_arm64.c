@@ -18,7 +18,7 @@ static void test_unikernel(void)
 	check_piece(0, STACK_FIRST, STACK + 0x3c00, STACK_END, "a unikernel");
 	arm->sctlr = 0;
 	copy(false);
-	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NO_PAGING,
+	check(!record.vcpu.n_stacks && record.vcpu.stack_cut == CUT_NO_PAGING,
 	      "a vCPU without an MMU has no stack");
 	end();
 }
@@ -83,7 +83,7 @@ static void test_user(void)
 	      "user code has the frame of its code, and no task");
 	arm->sp_el0 = IRQ;
 	copy(true);
-	check(!record.vcpu.n_stacks && record.vcpu.cut == CUT_NOT_PRESENT,
+	check(!record.vcpu.n_stacks && record.vcpu.stack_cut == CUT_NOT_PRESENT,
 	      "a stack pointer in the kernel's half");
 	end();
 }

@@ -22,7 +22,7 @@ static void test_user32(void)
 	check_pieces(1, "32-bit user code");
 	check_piece(0, STACK_FIRST, USER32 + 0x100, USER32 + 0x1100, "32-bit user code");
 	check(sample_get_code_frame(&record.vcpu).value == *entry_of(CODE) >> 12 &&
-		      record.vcpu.cut == CUT_LIMIT,
+		      record.vcpu.stack_cut == CUT_LIMIT,
 	      "32-bit user code has the frame of its code");
 	control_set_linux_stacks(control, NULL);
 	copy_poll_stacks(&copier);

@@ -109,7 +109,7 @@ static void copy(void)
 		.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes),
 		.state = VCPU_RUNNING,
 		.n_stacks = (uint8_t)copied.n_stacks,
-		.cut = (uint8_t)copied.cut,
+		.stack_cut = (uint8_t)copied.stack_cut,
 	};
 	record.sample = (struct sample){
 		.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes,

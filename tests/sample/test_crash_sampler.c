@@ -31,7 +31,7 @@ struct taken {
 		uint8_t state, user;
 		uint64_t rip, last_word;
 		size_t stack_bytes;
-		enum sample_cut cut;
+		enum sample_cut stack_cut;
 	} vcpus[N_VCPUS];
 };
 
@@ -90,7 +90,7 @@ static void keep(const struct sample *sample)
 		to->vcpus[vcpu->vcpu].state = vcpu->state;
 		to->vcpus[vcpu->vcpu].user = vcpu->user;
 		to->vcpus[vcpu->vcpu].rip = vcpu->regs.rip;
-		to->vcpus[vcpu->vcpu].cut = vcpu->cut;
+		to->vcpus[vcpu->vcpu].stack_cut = vcpu->stack_cut;
 		to->vcpus[vcpu->vcpu].stack_bytes = bytes;
 		if (bytes)
 			memcpy(&to->vcpus[vcpu->vcpu].last_word,
@@ -219,7 +219,7 @@ static void test_missing(void)
 	*memory_guest_entry(memory, memory->regs[0].cr3, 4, 1,
 			    STACK + 2 * GUEST_PAGE_SIZE) = 0;
 	run();
-	check(n_taken == 2 && taken[1].vcpus[0].cut == CUT_NOT_PRESENT &&
+	check(n_taken == 2 && taken[1].vcpus[0].stack_cut == CUT_NOT_PRESENT &&
 		      taken[1].vcpus[0].stack_bytes == 2 * GUEST_PAGE_SIZE - 0x800 &&
 		      taken[1].vcpus[1].stack_bytes == 4 * GUEST_PAGE_SIZE - 0x800,
 	      "a stack with a hole ends at the hole");

@@ -49,7 +49,7 @@ static char *good_record(void)
 							.state = VCPU_RUNNING,
 							.user = 1,
 							.n_stacks = 2,
-							.cut = CUT_FAULT };
+							.stack_cut = CUT_FAULT };
 	*stack_at(record, STACK0) =
 		(struct sample_stack){ .address = 0xffffc90000000ff0, .size_bytes = 16 };
 	*stack_at(record, STACK1) =
@@ -126,7 +126,7 @@ static void test_rules(void)
 	refuse("two vCPUs of one number", vcpu->vcpu = 7);
 	refuse("state out of range", vcpu->state = N_VCPU_STATES);
 	refuse("user neither 0 nor 1", vcpu->user = 2);
-	refuse("cut out of range", vcpu->cut = N_SAMPLE_CUTS);
+	refuse("cut out of range", vcpu->stack_cut = N_SAMPLE_CUTS);
 	refuse("user cut out of range", vcpu->user_cut = N_SAMPLE_CUTS);
 	refuse("kind out of range", stack->kind = N_STACK_KINDS);
 	refuse("two first pieces", stack_at(record, STACK1)->kind = STACK_FIRST);

@@ -45,7 +45,7 @@ static void test_plain(void)
 	}
 	check(ordered, "samples have ascending times, stopped times and periods");
 	check(fixture.taken[0].vcpus[0].stack_bytes == 4096 &&
-		      fixture.taken[0].vcpus[0].cut == CUT_LIMIT,
+		      fixture.taken[0].vcpus[0].stack_cut == CUT_LIMIT,
 	      "a sample has a page of stack if nothing is known of the stack's end");
 	check(fixture.taken[0].vcpus[0].address == STACK + 0x800 &&
 		      fixture.taken[0].vcpus[0].first_word == 0,
@@ -131,7 +131,7 @@ static void test_learned(void)
 		  "bytes of a stack whose learned end is below the stack pointer");
 	check_u64(fixture.taken[11].vcpus[0].stack_bytes, STACK_BYTES - 0x800,
 		  "bytes of a stack whose learned end is beyond its pages");
-	check_u64(fixture.taken[11].vcpus[0].cut, CUT_NOT_PRESENT,
+	check_u64(fixture.taken[11].vcpus[0].stack_cut, CUT_NOT_PRESENT,
 		  "why a copy ends at the last page that is there");
 	check_u64(fixture.counts.retakes, 1, "retakes: only the first sample has one");
 	end();
@@ -155,7 +155,8 @@ static void test_bare(void)
 		      fixture.taken[3].vcpus[0].cr3 == fixture.memory->regs[0].cr3 &&
 		      fixture.taken[3].vcpus[0].user == 1,
 	      "a sample without stacks has registers");
-	check(fixture.taken[3].vcpus[0].n_stacks == 0 && fixture.taken[3].vcpus[0].cut == CUT_LIMIT,
+	check(fixture.taken[3].vcpus[0].n_stacks == 0 &&
+		      fixture.taken[3].vcpus[0].stack_cut == CUT_LIMIT,
 	      "a sample without stacks says that they were cut");
 	check(fixture.taken[3].vcpus[1].state == VCPU_BLOCKED,
 	      "a sample without stacks has the idle vCPU");
@@ -336,15 +337,15 @@ static void test_revoked(void)
 	fixture.memory->on_stop = vanish_in_stop;
 	run(10);
 	check_u64(fixture.counts.faults, 1, "faults that were counted");
-	check(fixture.taken[3].vcpus[0].cut == CUT_LIMIT &&
-		      fixture.taken[3].vcpus[1].cut == CUT_LIMIT,
+	check(fixture.taken[3].vcpus[0].stack_cut == CUT_LIMIT &&
+		      fixture.taken[3].vcpus[1].stack_cut == CUT_LIMIT,
 	      "both stacks are whole before a page goes away");
-	check_u64(fixture.taken[4].vcpus[0].cut, CUT_FAULT,
+	check_u64(fixture.taken[4].vcpus[0].stack_cut, CUT_FAULT,
 		  "why a copy ends whose page goes away under it");
-	check_u64(fixture.taken[5].vcpus[0].cut, CUT_NOT_MAPPED,
+	check_u64(fixture.taken[5].vcpus[0].stack_cut, CUT_NOT_MAPPED,
 		  "why a copy ends whose page Xen does not map any more");
-	check(fixture.taken[5].vcpus[1].cut == CUT_LIMIT &&
-		      fixture.taken[9].vcpus[1].cut == CUT_LIMIT,
+	check(fixture.taken[5].vcpus[1].stack_cut == CUT_LIMIT &&
+		      fixture.taken[9].vcpus[1].stack_cut == CUT_LIMIT,
 	      "the other vCPU's stack is copied on");
 	check(fixture.n_taken >= 10, "samples go on after a page went away");
 	end();
@@ -366,8 +367,8 @@ static void test_revoked_table(void)
 	fixture.memory->on_stop = vanish_table;
 	run(8);
 	check_u64(fixture.counts.faults, 1, "faults that were counted");
-	check(fixture.taken[4].vcpus[0].cut == CUT_FAULT &&
-		      fixture.taken[4].vcpus[1].cut == CUT_FAULT,
+	check(fixture.taken[4].vcpus[0].stack_cut == CUT_FAULT &&
+		      fixture.taken[4].vcpus[1].stack_cut == CUT_FAULT,
 	      "both vCPUs of a lost page table say that their copies may be wrong");
 	end();
 }
@@ -401,7 +402,7 @@ static void test_never_mapped(void)
 	check(fixture.memory->stops <= fixture.n_taken + 1,
 	      "a page that Xen never maps costs one retake: %u stops for %u samples",
 	      fixture.memory->stops, fixture.n_taken);
-	check_u64(fixture.taken[19].vcpus[0].cut, CUT_NOT_MAPPED,
+	check_u64(fixture.taken[19].vcpus[0].stack_cut, CUT_NOT_MAPPED,
 		  "why the copy of a page ends that Xen never maps");
 	end();
 }

@@ -118,7 +118,8 @@ static void test_pause_counts(void)
 	end();
 }
 
-static unsigned n_moves; /* how often the stack's page moves, each time just before a stop reads it */
+/* how often the stack's page moves, each time just before a stop reads it */
+static unsigned n_moves;
 
 static void go_on(struct memory_guest *guest)
 {
@@ -145,7 +146,7 @@ static void test_retake_again(void)
 	begin(1);
 	fixture.memory->on_stop = go_on;
 	run(1);
-	check(fixture.taken[0].vcpus[0].cut == CUT_NOT_MAPPED &&
+	check(fixture.taken[0].vcpus[0].stack_cut == CUT_NOT_MAPPED &&
 		      fixture.taken[0].head.flags & SAMPLE_RETAKE,
 	      "a page that moved three times is not asked for a third time");
 	check(fixture.taken[1].vcpus[0].n_stacks == 1 &&

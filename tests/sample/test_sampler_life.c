@@ -201,7 +201,7 @@ static void test_retake_refused(void)
 	run(3);
 	check_u64(fixture.memory->refused_stops, 1, "retakes that Xen refused");
 	check(fixture.n_taken == fixture.counts.ticks &&
-		      fixture.taken[0].vcpus[0].cut == CUT_NOT_MAPPED &&
+		      fixture.taken[0].vcpus[0].stack_cut == CUT_NOT_MAPPED &&
 		      !(fixture.taken[0].head.flags & SAMPLE_RETAKE),
 	      "the first try is the sample if Xen refuses the retake");
 	end();

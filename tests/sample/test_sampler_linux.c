@@ -202,7 +202,7 @@ static void test_code_frame(void)
 			  "the frame of the code that a vCPU ran");
 	check_u64(fixture.taken[5].vcpus[0].code_frame, 0,
 		  "the frame of code whose page table goes away under the walk");
-	check_u64(fixture.taken[5].vcpus[0].cut, CUT_FAULT,
+	check_u64(fixture.taken[5].vcpus[0].stack_cut, CUT_FAULT,
 		  "why a stack ends in a sample in which a page table went away");
 	check_u64(fixture.taken[7].vcpus[0].code_frame, 0,
 		  "the frame of code whose page table has gone");

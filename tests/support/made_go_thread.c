@@ -132,7 +132,7 @@ void made_go_begin(struct made_go_thread *thread, uint64_t rip, uint64_t stack)
 	thread->sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	thread->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING,
 					     .user = 1,
-					     .cut = CUT_LIMIT,
+					     .stack_cut = CUT_LIMIT,
 					     .regs = { .rip = rip, .rsp = stack } };
 	made_go_add(thread, STACK_FIRST, stack);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The workload's program in Go (tests/guests/workload/goes.go) runs here, and its threads are
- * stopped by ptrace. Their stacks are copied as the sampler copies them, and unwound: all chains of the
- * first thread lead to main.main and runtime.goexit, through everything that changes stacks. Needs
- * Go with cgo, and the right to trace a child.
+ * stopped by ptrace. Their stacks are copied as the sampler copies them, and unwound: all chains of
+ * the first thread lead to main.main and runtime.goexit, through everything that changes stacks.
+ * Needs Go with cgo, and the right to trace a child.
  */
 #include "config.h"
 
@@ -267,12 +267,26 @@ static void copy_stacks(const struct user_regs_struct *regs)
 		.size_bytes = sizeof(record.vcpu),
 		.state = VCPU_RUNNING,
 		.user = 1,
-		.cut = CUT_LIMIT,
-		.regs = { .rax = regs->rax, .rbx = regs->rbx, .rcx = regs->rcx, .rdx = regs->rdx,
-			  .rsi = regs->rsi, .rdi = regs->rdi, .rbp = regs->rbp, .rsp = regs->rsp,
-			  .r8 = regs->r8, .r9 = regs->r9, .r10 = regs->r10, .r11 = regs->r11,
-			  .r12 = regs->r12, .r13 = regs->r13, .r14 = regs->r14, .r15 = regs->r15,
-			  .rip = regs->rip, .fs_base = regs->fs_base, .cr3 = cr3 },
+		.stack_cut = CUT_LIMIT,
+		.regs = { .rax = regs->rax,
+			  .rbx = regs->rbx,
+			  .rcx = regs->rcx,
+			  .rdx = regs->rdx,
+			  .rsi = regs->rsi,
+			  .rdi = regs->rdi,
+			  .rbp = regs->rbp,
+			  .rsp = regs->rsp,
+			  .r8 = regs->r8,
+			  .r9 = regs->r9,
+			  .r10 = regs->r10,
+			  .r11 = regs->r11,
+			  .r12 = regs->r12,
+			  .r13 = regs->r13,
+			  .r14 = regs->r14,
+			  .r15 = regs->r15,
+			  .rip = regs->rip,
+			  .fs_base = regs->fs_base,
+			  .cr3 = cr3 },
 	};
 	copy.regs = &record.vcpu.regs;
 	copy.copied = &copied;

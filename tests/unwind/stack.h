@@ -26,7 +26,7 @@ static inline void record_begin(uint64_t rip, uint64_t rsp)
 	record.vcpu = (struct sample_vcpu){
 		.size_bytes = sizeof(record.vcpu),
 		.state = VCPU_RUNNING,
-		.cut = CUT_LIMIT,
+		.stack_cut = CUT_LIMIT,
 		.regs = { .rip = rip, .rsp = rsp },
 	};
 }

@@ -78,7 +78,7 @@ static void begin(uint32_t offset, struct cursor *cursor)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 1,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .regs = { .arch = ARCH_ARM64 } };
 	made.stack = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(made.words) };
 	made.words[0] = 0x2929;
@@ -154,7 +154,9 @@ static void test_ends(struct cfi *cfi)
 	      "the step of x86 does not use a rule of arm64");
 }
 
-/* Registers are saved at the low end of a frame: 8,064 bytes below the CFA, as for 2,000 numbers. */
+/*
+ * Registers are saved at the low end of a frame: 8,064 bytes below the CFA, as for 2,000 numbers.
+ */
 static void test_large_frame(void)
 {
 	static const uint8_t program[] = {
@@ -223,7 +225,7 @@ static void begin_32(uint32_t offset, uint64_t sp, struct cursor *cursor)
 	made_32.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made_32),
 					     .state = VCPU_RUNNING,
 					     .n_stacks = 1,
-					     .cut = CUT_LIMIT,
+					     .stack_cut = CUT_LIMIT,
 					     .regs = { .arch = ARCH_ARM64 } };
 	made_32.stack = (struct sample_stack){ .address = STACK_32,
 					       .size_bytes = sizeof(made_32.words) };

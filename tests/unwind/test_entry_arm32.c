@@ -37,7 +37,7 @@ static void begin(uint32_t sp)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 2,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .user_cut = CUT_LIMIT,
 					  .regs = { .arch = ARCH_ARM64 } };
 	made.vcpu.regs.arm64.pstate = PSTATE_ARM64_AARCH32 | ARM32_MODE_SVC;

@@ -82,7 +82,7 @@ static void begin(void)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 3,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .user_cut = CUT_LIMIT,
 					  .regs = { .arch = ARCH_ARM64 } };
 	made.vcpu.regs.arm64 = (struct registers_arm64){
@@ -97,8 +97,8 @@ static void begin(void)
 }
 
 /*
- * The kernel's only piece is the struct pt_regs at SP_EL1: that is what the sampler copies while the
- * kernel is entered. Returns its words. The other pieces have other places then.
+ * The kernel's only piece is the struct pt_regs at SP_EL1: that is what the sampler copies while
+ * the kernel is entered. Returns its words. The other pieces have other places then.
  */
 static uint64_t *leave_regs_alone(void)
 {
@@ -264,7 +264,10 @@ static void test_typed(unsigned n_words)
 	begin();
 	memset(made.pieces[PIECE_TASK].words + REGS, 0, PT_ARM64_BYTES);
 	record(PIECE_TASK, 6, place(PIECE_TASK, regs + PT_ARM64_STACKFRAME_TYPED), K(2));
-	/* An address in a small program: the registers before it would do as well, but for the type. */
+	/*
+	 * An address in a small program: the registers before it would do as well, but for the
+	 * type.
+	 */
 	save_typed(regs, place(PIECE_USER, 4), place(PIECE_USER, 0), 0x400020, EL0_FLAGS);
 	made.pieces[PIECE_TASK].words[regs + 30] = 0x400040;
 	check_chain(UNWIND_COMPLETE, (uint64_t[]){ K(0), K(1), K(2), 0x400020, U(1), U(2), 0 },

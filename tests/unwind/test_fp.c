@@ -53,7 +53,7 @@ static void begin(uint64_t rip, uint64_t rbp)
 	record.vcpu = (struct sample_vcpu){
 		.size_bytes = sizeof(record.vcpu),
 		.state = VCPU_RUNNING,
-		.cut = CUT_LIMIT,
+		.stack_cut = CUT_LIMIT,
 		.regs = { .rip = rip, .rbp = rbp, .rsp = STACK },
 	};
 }
@@ -226,7 +226,7 @@ static void test_faulted(void)
 	chain();
 	frame(10, 0, 0);
 	begin(H + 16, at(2));
-	record.vcpu.cut = CUT_FAULT;
+	record.vcpu.stack_cut = CUT_FAULT;
 	unwind(NULL, 64);
 	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(12),
 		    "an end in a copy with a fault");

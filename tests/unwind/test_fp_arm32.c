@@ -42,7 +42,7 @@ static void begin(uint64_t cpsr, uint64_t pc, uint32_t fp, uint64_t link)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 1,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .regs = { .arch = ARCH_ARM64 } };
 	made.vcpu.regs.arm64.pc = pc;
 	made.vcpu.regs.arm64.pstate = cpsr;

@@ -53,7 +53,7 @@ static void begin(uint64_t pc, uint64_t fp, uint64_t link)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 1,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .regs = { .arch = ARCH_ARM64 } };
 	made.vcpu.regs.arm64 = (struct registers_arm64){
 		.pc = pc, .pstate = 5, .sp_el0 = 0x51, .sp_el1 = STACK, .tcr = TCR
@@ -169,7 +169,8 @@ static void test_pac(const struct symbols *symbols)
 /* Without tables, as in the vDSO: the handler has returned to it, with sp at the kernel's frame. */
 static void test_signal(void)
 {
-	uint64_t *saved = made.words + 39; /* behind struct siginfo, and the head of struct ucontext */
+	/* behind struct siginfo, and the head of struct ucontext */
+	uint64_t *saved = made.words + 39;
 	struct cursor cursor;
 
 	begin(G + 4, 0, 0);

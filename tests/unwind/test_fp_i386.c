@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chains of a 32-bit Linux kernel, over stacks made by hand: a system call, an exception in user code,
- * an interrupt in the kernel, the interrupts' stack, a thread of the kernel, and functions that have
- * not linked their frame yet; and the first and last instructions of a system call by sysenter.
+ * Chains of a 32-bit Linux kernel, over stacks made by hand: a system call, an exception in user
+ * code, an interrupt in the kernel, the interrupts' stack, a thread of the kernel, and functions
+ * that have not linked their frame yet; and the first and last instructions of a system call by
+ * sysenter.
  */
 #include "config.h"
 
@@ -92,7 +93,7 @@ static void begin(void)
 		.size_bytes = sizeof(made),
 		.state = VCPU_RUNNING,
 		.n_stacks = 3,
-		.cut = CUT_LIMIT,
+		.stack_cut = CUT_LIMIT,
 		.user_cut = CUT_LIMIT,
 		.regs = { .rip = K(0), .rsp = TASK, .width = WIDTH_32_PAE },
 	};
@@ -225,7 +226,10 @@ static void test_entry(void)
 	function_start = 0;
 }
 
-/* The stack pointer is SP words below the end of the CPU's entry stack; ebp is pushed as the 12th word. */
+/*
+ * The stack pointer is SP words below the end of the CPU's entry stack; ebp is pushed as the 12th
+ * word.
+ */
 static void check_entry_stack(unsigned sp, const char *what)
 {
 	bool pushed = sp >= N_PT_I386 - PT_I386_BP;
@@ -261,8 +265,8 @@ static void cut_piece(enum piece piece, unsigned first)
 }
 
 /*
- * The program's stack begins with what __kernel_vsyscall() has pushed, and the return address U(3): ebp
- * points there. The words of pt_regs from FIRST on are pushed; sp and ip are 0.
+ * The program's stack begins with what __kernel_vsyscall() has pushed, and the return address U(3):
+ * ebp points there. The words of pt_regs from FIRST on are pushed; sp and ip are 0.
  */
 static void begin_sysenter(unsigned first)
 {

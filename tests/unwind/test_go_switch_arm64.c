@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From one stack of a Go thread to the other on arm64, with made-up stacks: systemstack(), mcall(),
- * calls of C and of the vDSO, callbacks. Depths are those of Go 1.19's code. tests/lab/arm64-go.test
- * does that with a program that runs.
+ * calls of C and of the vDSO, callbacks. Depths are those of Go 1.19's code.
+ * tests/lab/arm64-go.test does that with a program that runs.
  */
 #include "config.h"
 
@@ -120,7 +120,7 @@ static void begin(uint64_t pc, uint64_t sp)
 	stopped.sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	stopped.vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING,
 					     .user = 1,
-					     .cut = CUT_LIMIT,
+					     .stack_cut = CUT_LIMIT,
 					     .regs = { .arch = ARCH_ARM64 } };
 	stopped.vcpu.regs.arm64.pc = pc;
 	stopped.vcpu.regs.arm64.sp_el0 = sp;
@@ -247,7 +247,9 @@ static void test_c(void)
 		      STEP_OUTERMOST, "the runtime calls C");
 }
 
-/* main.main called C, which called main.work with its frame at SP. C_SP: the callback's, on g0's. */
+/*
+ * main.main called C, which called main.work with its frame at SP. C_SP: the callback's, on g0's.
+ */
 static void put_callback(uint64_t sp, uint64_t c_sp)
 {
 	put(sp, inside(CALLBACKG));

@@ -35,7 +35,7 @@ static void begin(uint32_t eip, uint32_t ebp, enum register_width width)
 	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
 					  .state = VCPU_RUNNING,
 					  .n_stacks = 1,
-					  .cut = CUT_LIMIT,
+					  .stack_cut = CUT_LIMIT,
 					  .regs = { .rip = eip,
 						    .rbp = 0xabcd00000000ULL | ebp,
 						    .rsp = STACK,
@@ -131,13 +131,16 @@ static const struct {
 	uint8_t cie[20], fde[36];
 } eh_frame = {
 	.cie = { 16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 8, 1, 0x00, 0x0c, 4, 4 },
-	/* Compilers have "eip at CFA - 4" in the CIE; here it is in the FDE, so the CIE has 20 bytes. */
-	.fde = { 32,   0,    0,    0,    24,   0,    0,    0,                /* length, CIE */
-		 0x00, 0x10, 0x00, 0xc0, 0x40, 0x00, 0x00, 0x00, 0,          /* CODE, 0x40 */
-		 0x88, 1,                                                    /* eip at CFA - 4 */
-		 0x41, 0x0e, 8,    0x85, 2,                                  /* 1: CFA esp + 8 */
-		 0x42, 0x0d, 5,                                              /* 3: CFA ebp + 8 */
-		 0x42, 0x83, 3,    0x86, 4 },                                /* 5: ebx, esi */
+	/*
+	 * Compilers have "eip at CFA - 4" in the CIE; here it is in the FDE, so the CIE has 20
+	 * bytes.
+	 */
+	.fde = { 32,   0,    0,    0,    24,   0,    0,    0,       /* length, CIE */
+		 0x00, 0x10, 0x00, 0xc0, 0x40, 0x00, 0x00, 0x00, 0, /* CODE, 0x40 */
+		 0x88, 1,                                           /* eip at CFA - 4 */
+		 0x41, 0x0e, 8,    0x85, 2,                         /* 1: CFA esp + 8 */
+		 0x42, 0x0d, 5,                                     /* 3: CFA ebp + 8 */
+		 0x42, 0x83, 3,    0x86, 4 },                       /* 5: ebx, esi */
 };
 
 static struct cfi *compile(bool is_short)

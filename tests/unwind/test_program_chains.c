@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chains of a real program, Python's interpreter, which is stopped by ptrace at random: by all tables,
- * and with neither tables nor symbols for the program itself, whose instructions alone are then read.
- * Its libraries keep their tables. Both give the same chains. Needs python3 and the right to trace a
- * child.
+ * Chains of a real program, Python's interpreter, which is stopped by ptrace at random: by all
+ * tables, and with neither tables nor symbols for the program itself, whose instructions alone are
+ * then read. Its libraries keep their tables. Both give the same chains. Needs python3 and the
+ * right to trace a child.
  */
 #include "config.h"
 
@@ -200,11 +200,23 @@ static void copy_stack(const struct user_regs_struct *regs)
 		.state = VCPU_RUNNING,
 		.user = 1,
 		.n_stacks = 1,
-		.cut = CUT_LIMIT,
-		.regs = { .rax = regs->rax, .rbx = regs->rbx, .rcx = regs->rcx, .rdx = regs->rdx,
-			  .rsi = regs->rsi, .rdi = regs->rdi, .rbp = regs->rbp, .rsp = regs->rsp,
-			  .r8 = regs->r8, .r9 = regs->r9, .r10 = regs->r10, .r11 = regs->r11,
-			  .r12 = regs->r12, .r13 = regs->r13, .r14 = regs->r14, .r15 = regs->r15,
+		.stack_cut = CUT_LIMIT,
+		.regs = { .rax = regs->rax,
+			  .rbx = regs->rbx,
+			  .rcx = regs->rcx,
+			  .rdx = regs->rdx,
+			  .rsi = regs->rsi,
+			  .rdi = regs->rdi,
+			  .rbp = regs->rbp,
+			  .rsp = regs->rsp,
+			  .r8 = regs->r8,
+			  .r9 = regs->r9,
+			  .r10 = regs->r10,
+			  .r11 = regs->r11,
+			  .r12 = regs->r12,
+			  .r13 = regs->r13,
+			  .r14 = regs->r14,
+			  .r15 = regs->r15,
 			  .rip = regs->rip },
 	};
 	record.stack = (struct sample_stack){ .kind = STACK_USER,

@@ -239,7 +239,7 @@ static void test_bad(void)
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, CHAIN({ AT(LEAF, 4), 0 }), "the stack bytes were not copied");
 	begin_task(KTHREAD, 9);
-	record.vcpu.cut = CUT_FAULT;
+	record.vcpu.stack_cut = CUT_FAULT;
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, CHAIN({ AT(KTHREAD, 9), 0 }), "an end in a copy with a fault");
 }

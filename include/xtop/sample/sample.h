@@ -56,7 +56,7 @@ struct sample_vcpu {
 	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE have no stack */
 	uint8_t user;        /* 1: the vCPU ran user code */
 	uint8_t n_stacks;
-	uint8_t cut;         /* enum sample_cut: why the stacks at the stack pointer end */
+	uint8_t stack_cut;   /* enum sample_cut: why the stacks at the stack pointer end */
 	uint8_t user_cut;    /* enum sample_cut: why STACK_USER ends; CUT_NONE: no such piece */
 	uint8_t frame[5];    /* sample_get_code_frame() or sample_get_user_tables() */
 	uint64_t task;       /* guest-virtual address of Linux's task `current`; 0: not read */

@@ -355,7 +355,7 @@ enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sampl
 	uint64_t banner = guest->symbols[LINUX_BANNER];
 	frame_t own, seen;
 
-	if (!root.cr3 || vcpu->cut == CUT_NO_PAGING ||
+	if (!root.cr3 || vcpu->stack_cut == CUT_NO_PAGING ||
 	    !memory_translate(guest->memory, guest->root, banner, &own))
 		return OS_RUNS_UNKNOWN;
 	if (memory_translate(guest->memory, root, banner, &seen))

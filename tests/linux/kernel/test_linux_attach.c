@@ -94,7 +94,7 @@ static void test_tables(void)
 		     "a vCPU with isolated page tables may run the kernel or not");
 	check_string(runs(isolated, false), "not known",
 		     "a vCPU that enters the kernel under isolation may run it or not");
-	vcpu.cut = CUT_NO_PAGING;
+	vcpu.stack_cut = CUT_NO_PAGING;
 	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN,
 	      "a vCPU without paging may run the kernel or not");
 	vcpu = on((struct memory_root){ .cr3 = 0 }, false);
