@@ -147,6 +147,7 @@ check_PROGRAMS += \
 	tests/memory/test_walk_arm32 \
 	tests/memory/test_walk_arm64 \
 	tests/memory/test_walk_x86 \
+	tests/language/test_php \
 	tests/language/test_python \
 	tests/sample/test_budget \
 	tests/sample/test_control \

@@ -9,7 +9,7 @@
 
 #include "xtop/elf/elf.h"
 
-static const struct language_ops *const languages[] = { &python_language };
+static const struct language_ops *const languages[] = { &python_language, &php_language };
 #define N_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
 static size_t language_count_exports(const struct language_ops *ops)

@@ -39,7 +39,7 @@ struct language_ops {
 	unsigned n_words; /* words of each node that are copied */
 };
 
-extern const struct language_ops python_language;
+extern const struct language_ops python_language, php_language;
 
 /* The word at ADDRESS of the process; 0: it cannot be read. */
 static inline uint64_t runtime_read_word(const struct runtime_process *process, uint64_t address)

@@ -3,4 +3,5 @@ libxtop_a_SOURCES += \
 	include/xtop/language/language.h \
 	src/language/language.c \
 	src/language/language_ops.h \
+	src/language/php.c \
 	src/language/python.c

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * PHP functions in processes that run PHP 7.4 to 8.4 without threads (NTS), as php-cli, php-fpm and
+ * Apache's module do. executor_globals has the innermost frame (php-src Zend/zend_globals.h):
+ *
+ *   vm_stack_top vm_stack_end vm_stack vm_stack_page_size current_execute_data
+ *                                                       └► zend_execute_data, prev_execute_data ...
+ *
+ * The members before vm_stack_top differ between versions, so these five are searched for: the page
+ * size is a constant, and the three pointers lie in one page of that stack. struct
+ * _zend_execute_data has had these offsets since 7.4 (Zend/zend_compile.h). The loop runs functions
+ * up to one whose call has the flag ZEND_CALL_TOP.
+ */
+#include "config.h"
+
+#include "language/language_ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/hash.h"
+
+enum { EXPORT_GLOBALS, EXPORT_LOOP };
+enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, N_PHP_WORDS };
+
+#define PHP_GLOBALS_BYTES   2048
+#define PHP_STACK_BYTES     (256 << 10) /* ZEND_VM_STACK_PAGE_SIZE, Zend/zend_execute.c */
+#define PHP_MAX_STACK_BYTES (64 << 20)  /* a function with many variables has a larger page */
+
+#define EXECUTE_OPLINE   0
+#define EXECUTE_FUNCTION 24
+#define EXECUTE_CALL     40 /* This.u1.type_info */
+#define EXECUTE_PREVIOUS 48
+#define CALL_TOP         (1U << 17)
+
+/* struct _zend_function */
+#define FUNCTION_TYPE     0 /* a byte */
+#define FUNCTION_INTERNAL 1
+#define FUNCTION_USER     2
+#define FUNCTION_EVAL     4
+#define FUNCTION_NAME     8
+#define FUNCTION_SCOPE    16
+#define CLASS_NAME        8
+
+/* struct _zend_string: its length, and where its characters begin. */
+#define STRING_LENGTH 16
+#define STRING_TEXT   24
+#define PHP_MAX_PATH  4096
+#define PHP_MAX_LINE  10000000
+
+static bool php_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
+{
+	(void)file, (void)name;
+	return runtime->exports[EXPORT_LOOP];
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* Whether the words at AT are those from vm_stack_top to vm_stack_page_size. */
+static bool php_is_stack(const uint64_t *at)
+{
+	uint64_t top = at[0], end = at[1], page = at[2];
+
+	return at[3] == PHP_STACK_BYTES && page && page < top && top <= end &&
+	       end - page <= PHP_MAX_STACK_BYTES;
+}
+
+static bool php_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			    struct recipe *recipe)
+{
+	uint64_t globals = process->runtime->exports[EXPORT_GLOBALS] + process->bias;
+	uint64_t words[PHP_GLOBALS_BYTES / sizeof(uint64_t)];
+	size_t n = memory_read(process->memory, process->root, globals, words, sizeof(words)) /
+		   sizeof(words[0]);
+
+	(void)thread_pointer;
+	for (size_t i = 0; i + 5 <= n; i++) {
+		if (!php_is_stack(&words[i]))
+			continue;
+		*recipe = (struct recipe){ .base = globals + (i + 4) * sizeof(words[0]),
+					   .n_loads = 1,
+					   .n_words = N_PHP_WORDS,
+					   .words = { [WORD_FUNCTION] = EXECUTE_FUNCTION,
+						      [WORD_POSITION] = EXECUTE_OPLINE,
+						      [WORD_CALL] = EXECUTE_CALL },
+					   .next = EXECUTE_PREVIOUS };
+		return true;
+	}
+	return false;
+}
+
+static bool php_read_frame(const struct runtime_process *process, const uint64_t *words,
+			   struct runtime_frame *frame)
+{
+	(void)process;
+	frame->code = words[WORD_FUNCTION];
+	frame->position = words[WORD_POSITION];
+	frame->outermost = words[WORD_CALL] & CALL_TOP;
+	return frame->code != 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static bool php_read_string(const struct runtime_process *process, uint64_t address, char *text,
+			    size_t capacity)
+{
+	uint64_t length = runtime_read_word(process, address + STRING_LENGTH);
+	uint64_t skipped = length >= capacity ? length - (capacity - 1) : 0;
+
+	if (!address || !length || length > PHP_MAX_PATH)
+		return false;
+	length -= skipped;
+	if (memory_read(process->memory, process->root, address + STRING_TEXT + skipped, text,
+			length) != length)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+/*
+ * Finds the name of the file and the first line of the function at CODE: a string and two line
+ * numbers, which lie further back in newer versions.
+ */
+static bool php_read_file(const struct runtime_process *process, uint64_t code, char *path,
+			  size_t capacity, uint32_t *line)
+{
+	for (uint64_t at = 112; at <= 176; at += sizeof(uint64_t)) {
+		uint64_t lines = runtime_read_word(process, code + at + sizeof(uint64_t));
+		uint64_t file = runtime_read_word(process, code + at);
+
+		if (!(uint32_t)lines || (uint32_t)lines > lines >> 32 ||
+		    lines >> 32 > PHP_MAX_LINE || file >> 47 || file % sizeof(uint64_t) ||
+		    !php_read_string(process, file, path, capacity))
+			continue;
+		*line = (uint32_t)lines;
+		return true;
+	}
+	return false;
+}
+
+/* Returns the function's type; 0: there is no function. */
+static unsigned php_read_type(const struct runtime_process *process, uint64_t code)
+{
+	unsigned type = runtime_read_word(process, code + FUNCTION_TYPE) & 0xff;
+
+	return type == FUNCTION_INTERNAL || type == FUNCTION_USER || type == FUNCTION_EVAL ? type
+											   : 0;
+}
+
+static bool php_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
+			   uint64_t *check)
+{
+	uint64_t words[4]; /* type and flags, name, scope, prototype */
+
+	if (!php_read_type(process, frame->code) ||
+	    memory_read(process->memory, process->root, frame->code, words, sizeof(words)) !=
+		    sizeof(words))
+		return false;
+	*check = hash_bytes(frame->code, words, sizeof(words));
+	return true;
+}
+
+static bool php_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
+			  struct runtime_name *name)
+{
+	uint64_t scope = runtime_read_word(process, frame->code + FUNCTION_SCOPE);
+	uint64_t called = runtime_read_word(process, frame->code + FUNCTION_NAME);
+	char function[RUNTIME_NAME_BYTES / 2], class[RUNTIME_NAME_BYTES / 2],
+		path[RUNTIME_FILE_BYTES] = "";
+	unsigned type = php_read_type(process, frame->code);
+	const char *slash;
+
+	if (!type || (called && !php_read_string(process, called, function, sizeof(function))) ||
+	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),
+				       class, sizeof(class))) ||
+	    (type != FUNCTION_INTERNAL &&
+	     !php_read_file(process, frame->code, path, sizeof(path), &name->line)))
+		return false;
+	if (!called)
+		snprintf(name->function, sizeof(name->function), "[php] <main>");
+	else if (scope)
+		snprintf(name->function, sizeof(name->function), "[php] %s::%s", class, function);
+	else
+		snprintf(name->function, sizeof(name->function), "[php] %s", function);
+	slash = strrchr(path, '/');
+	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	return true;
+}
+
+static const char *const php_loops[] = { "execute_ex", NULL };
+
+const struct language_ops php_language = {
+	.tag = "php",
+	.exports = { [EXPORT_GLOBALS] = "executor_globals", [EXPORT_LOOP] = "execute_ex" },
+	.loops = php_loops,
+	.find_layout = php_find_layout,
+	.find_recipe = php_find_recipe,
+	.read_frame = php_read_frame,
+	.check_code = php_check_code,
+	.read_name = php_read_name,
+	.n_words = N_PHP_WORDS,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Compares the functions that xtop reads in the memory of a live program with those that the program
+ * has printed: a line for each, innermost first, "[py] function file line" or the beginning of that,
+ * and then a line END. After that the program waits.
+ */
+#ifndef TOLD_STACK_H
+#define TOLD_STACK_H
+
+#include "tests/support/live_process.h"
+#include "tests/support/tap.h"
+
+#define TOLD_N_WORDS ((SAMPLE_STACK_LIMIT_BYTES + 4096) / sizeof(uint64_t))
+
+/* Whether each line of TOLD is the beginning of the same line of SEEN, up to the end of a word. */
+static inline bool told_is_same(const char *told, const char *seen)
+{
+	while (*told && *seen) {
+		size_t n = strcspn(told, "\n"), all = strcspn(seen, "\n");
+
+		if (n > all || strncmp(told, seen, n) != 0 || (n < all && seen[n] != ' '))
+			return false;
+		told += n + (told[n] != '\0');
+		seen += all + (seen[all] != '\0');
+	}
+	return !*told && !*seen;
+}
+
+static inline void told_check_stack(const struct live_process *live, const char *version,
+				    const char *told)
+{
+	struct runtime_process process = { .runtime = live->runtime,
+					   .bias = live->bias,
+					   .memory = live->memory,
+					   .root = live->root };
+	static uint64_t buffer[TOLD_N_WORDS];
+	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
+	struct recipe recipe;
+	char seen[8192] = "";
+	size_t n, length = 0, named = 0;
+
+	if (!check(live->runtime, "%s: its program or a library has the runtime", version))
+		return;
+	if (!check(runtime_find_recipe(&process, live->thread_pointer, &recipe),
+		   "%s: the thread has a recipe", version))
+		return;
+	check(recipe_check(&recipe), "%s: the sampler would follow the recipe", version);
+	n = runtime_read_frames(&process, live_process_copy(live, &recipe, buffer), frames);
+	for (size_t i = 0; i < n; i++) {
+		struct runtime_name name = { .line = 0 };
+		uint64_t word;
+
+		named += runtime_check_code(&process, &frames[i], &word) &&
+			 runtime_read_name(&process, &frames[i], &name);
+		length += (size_t)snprintf(seen + length, sizeof(seen) - length, "%s %s %u\n",
+					   name.function, name.file, name.line);
+	}
+	check(named == n, "%s: all %zu frames have a name", version, n);
+	check(n > 0 && frames[n - 1].outermost, "%s: the outermost frame is an entry", version);
+	if (!check(told_is_same(told, seen), "%s: all functions are the program's", version))
+		printf("# seen:\n%s# told:\n%s", seen, told);
+}
+
+/* Starts ARGV, and checks its stack. VERSION is for the labels. False: there is no such program. */
+static inline bool told_check_program(char *const argv[], const char *version)
+{
+	struct live_process live;
+	char told[8192];
+	bool found = live_process_start(&live, argv);
+
+	if (!found)
+		return false;
+	found = live_process_await(&live, told, sizeof(told));
+	if (found)
+		told_check_stack(&live, version, told);
+	else
+		printf("# %s: not on this machine\n", version);
+	live_process_end(&live);
+	return found;
+}
+
+#endif
