@@ -22,7 +22,7 @@
 
 #define N_TASKS     10000
 #define N_MUTEXES   20
-#define N_WAITERS   100 /* of each; the first tasks */
+#define N_WAITERS   100 /* waiters of each mutex; they are the first tasks */
 #define STACK_BYTES 16384
 #define LIVE_BYTES  1024
 #define RECORD_AT   256

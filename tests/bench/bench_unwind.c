@@ -39,7 +39,8 @@ struct record {
 
 static int32_t ips[N_ENTRIES];
 static uint8_t entries[N_ENTRIES][ORC_ENTRY_BYTES];
-static uint8_t frame_words[N_FUNCTIONS]; /* of each function's frame, with the return address */
+/* size of each function's frame, with the return address */
+static uint8_t frame_words[N_FUNCTIONS];
 static struct record by_orc[N_STACKS], by_fp[N_STACKS];
 
 static uint64_t cpu_ns(void)
@@ -135,7 +136,7 @@ static void begin(struct record *record)
 	record->piece = (struct sample_stack){ .address = STACK, .size_bytes = STACK_BYTES };
 }
 
-/* The same chain twice: with frames of ORC's sizes, and with linked frames of two words. */
+/* One chain twice: with frames of ORC's sizes, and with linked frames of two words. */
 static void make_stack(size_t i, unsigned n_choices)
 {
 	size_t function = next_random() % n_choices + 1, word = 0;

@@ -87,7 +87,7 @@ struct space {
 };
 
 struct hdr_place {
-	uint64_t start, end, address, size_bytes; /* of the image, of its .eh_frame_hdr */
+	uint64_t start, end, address, size_bytes; /* the image, and its .eh_frame_hdr */
 };
 
 static struct hdr_place hdrs[PROCESS_MAX_IMAGES];

@@ -70,14 +70,14 @@ struct bench {
 	struct elf_file file;
 	struct elf_frames frames;
 	struct as_cfi made;
-	const struct cfi_sections *sections; /* of the file, or made from its ORC tables */
+	const struct cfi_sections *sections; /* the file's sections, or made from its ORC tables */
 	struct orc *orc;                     /* NULL: no kernel */
 	struct cfi *cfi;
 	struct chain *chains;
 	size_t n_chains;
 	struct space *space;
 	unw_addr_space_t libunwind;
-	struct cursor cursor; /* of libunwind's chain */
+	struct cursor cursor; /* the cursor of libunwind's chain */
 };
 
 static void bench_read_elf(struct bench *bench, const char *path)
@@ -156,7 +156,8 @@ static void bench_split(struct bench *bench)
 /* --- the ways --------------------------------------------------------------------------------- */
 
 struct figure {
-	uint64_t ns[N_ROUNDS], frames, check; /* of a round; the sum of all callers' addresses */
+	/* time by round; frames; the sum of all callers' addresses */
+	uint64_t ns[N_ROUNDS], frames, check;
 };
 
 static void by_orc(struct bench *bench, struct figure *figure)

@@ -8,8 +8,9 @@
  *
  *	make bench, or: tests/bench/push_hosts [HOSTS GUESTS SECONDS [SCHEME [FILE]]]
  *
- * SCHEME "otlp+": OTLP profiles. A guest has two vCPUs that are busy half of the time, at 19 Hz. FILE:
- * each profile is that of this file, folded or pprof (tests/lab/push-web02-long.test leaves some).
+ * SCHEME "otlp+": OTLP profiles. A guest has two vCPUs that are busy half of the time, at 19 Hz.
+ * FILE: each profile is that of this file, folded or pprof (tests/lab/push-web02-long.test leaves
+ * some).
  */
 #include "config.h"
 
@@ -39,13 +40,13 @@
 #define MAX_HOSTS   1000
 #define INTERVAL_S  10
 #define END_S       60  /* for what waits at the end */
-#define SAMPLES     190 /* of an interval: 19 Hz * 10 s * 2 vCPUs / 2 */
+#define SAMPLES     190 /* samples of an interval: 19 Hz * 10 s * 2 vCPUs / 2 */
 #define N_FUNCTIONS 1500
 #define MS          1000000ULL
 #define S           1000000000ULL
 
 static struct shared {
-	atomic_ulong requests, bytes; /* of the server */
+	atomic_ulong requests, bytes; /* what the server has received */
 	struct host {
 		uint64_t main_ns, sender_ns;
 		uint64_t profiles, profile_bytes, sent, lost, anon_kb;
@@ -54,7 +55,7 @@ static struct shared {
 
 static unsigned n_guests, seconds;
 static const char *profile_path; /* NULL: profiles are made up */
-static struct gzip *gzip; /* of a host's process */
+static struct gzip *gzip;        /* the compressor of a host's process */
 static char url[64], config[] = "/tmp/xtop-push-hosts-XXXXXX";
 
 static struct push *push;
@@ -79,7 +80,7 @@ static uint64_t cpu_ns(void)
 struct connection {
 	char head[8192];
 	size_t n;      /* in HEAD */
-	uint64_t left; /* of the body; 0: a head comes */
+	uint64_t left; /* bytes of the body that are left; 0: a head comes */
 };
 
 /* Takes what has come. False: the connection is closed. */

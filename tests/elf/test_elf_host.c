@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The same file by both readers, as one of the guest's and as one of dom0's disk: the same
- * functions, build-id, segments and unwind tables. Files damaged at random: no reader crashes, and
- * what both accept is the same.
+ * Reads one file by both readers, as a file of the guest and as a file on dom0's disk: functions,
+ * build-id, segments and unwind tables are equal. Files damaged at random: no reader crashes, and
+ * what both accept is equal.
  *
  *   test_elf_host [FILE]...    compares these, too: a vmlinux, for example
  */

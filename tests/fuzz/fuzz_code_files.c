@@ -81,7 +81,7 @@ static struct world {
 	struct layout layout; /* as it was made */
 	uint64_t mms[N_MMS], tasks[N_MMS];
 	uint64_t inodes[N_FILES], files[N_FILES];
-	uint64_t slots[N_FILES];             /* of the first page, in the page cache */
+	uint64_t slots[N_FILES];             /* slot of the first page in the page cache */
 	uint64_t pages[N_FILES][FILE_PAGES]; /* their bytes */
 	frame_t frames[N_FILES][FILE_PAGES];
 	struct symbols *symbols;
@@ -427,7 +427,7 @@ static void undo_one(struct changes *changes)
 
 struct run {
 	struct processes *processes;
-	struct image_place *place; /* of an image that a space had */
+	struct image_place *place; /* the place of an image that a space had */
 	struct changes changes;
 	uint64_t now_ns;
 };

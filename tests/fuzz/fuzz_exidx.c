@@ -18,7 +18,7 @@
 #define STACK 0xc0800000U
 
 #define FUNCTION_BYTES 0x80U
-#define WORDS          64 /* of the stack: all registers of a frame, above where sp may be */
+#define WORDS          64 /* the stack: all registers of a frame, above where sp may be */
 
 /* --- the code --------------------------------------------------------------------------------- */
 

@@ -25,9 +25,10 @@
 struct world {
 	struct made_linux *made;
 	struct layout layout; /* as it was made */
-	struct memory_root root; /* of MM */
+	struct memory_root root; /* the page tables of MM */
 	uint64_t task, mm, file;
-	uint64_t tasks[4]; /* TASK; children of it: with the same memory, with none; a kernel thread */
+	/* TASK; children of it: with the same memory, with none; a kernel thread */
+	uint64_t tasks[4];
 };
 
 struct change {

@@ -13,7 +13,7 @@
 #include "xtop/elf/loads.h"
 
 #define MAX_VISITS    8       /* areas with a file that is read */
-#define MAX_MAP_BYTES 0x10000 /* of a map: a large map costs as much as a thousand inputs */
+#define MAX_MAP_BYTES 0x10000 /* a larger map costs as much as a thousand inputs */
 
 struct visit {
 	struct fuzz_guest *guest;

@@ -24,11 +24,11 @@
 
 #define MAX_RECORDS 256
 #define MAX_CHUNKS  64
-#define MAX_BYTES   (1 << 16) /* of a file that is put together here */
+#define MAX_BYTES   (1 << 16) /* longest file that is put together here */
 
 enum flag {
 	FLAG_RIGHT = 1, /* from a valid file, else: the rest is a file */
-	FLAG_HOW = 6,   /* of unwinding, twice that number */
+	FLAG_HOW = 6,   /* the way of unwinding, times 2 */
 	FLAG_FEW_NODES = 8,
 	FLAG_MEMORY = 16,    /* the search for a kernel goes through all addresses: slow */
 	FLAG_TABLES = 32,    /* the valid file that has unwind tables */
@@ -292,11 +292,11 @@ static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)
 
 enum spoil {
 	SPOIL_SIZE = 1,  /* the size that it tells */
-	SPOIL_LARGE = 2, /* the same: all 64 bits */
+	SPOIL_LARGE = 2, /* all 64 bits of that size */
 	SPOIL_TYPE = 4,
 	SPOIL_FLAGS = 8,
-	SPOIL_BYTES = 16, /* of the payload */
-	SPOIL_TWICE = 32, /* the same chunk many times */
+	SPOIL_BYTES = 16, /* bytes of the payload */
+	SPOIL_TWICE = 32, /* repeats one chunk many times */
 	SPOIL_OLD = 64,   /* a sample as version 2 had it: without its weight */
 };
 

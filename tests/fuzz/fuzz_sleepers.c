@@ -28,9 +28,9 @@
 #define STACKS      0x8000 /* one every 0x1000 */
 #define STACK_BYTES 0x1000
 #define USER_TABLES 0xf000 /* an empty table of task 2's */
-#define RECORD      0x100  /* of a wait for a lock: so far from the stack's end */
+#define RECORD      0x100  /* record of a wait for a lock: so far from the stack's end */
 #define N_TASKS     6
-#define CONTEXT     0x300  /* of arm64, in a task */
+#define CONTEXT     0x300 /* arm64's saved registers in a task */
 #define CALL_32     240
 
 static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,

@@ -4,13 +4,13 @@
 
 #include "guest.h"
 
-#define TABLE_FRAME  1 /* of the level 1 table; the others follow */
+#define TABLE_FRAME  1 /* frame of the level 1 table; the other tables follow */
 #define POOL_FRAME   0x100
 #define ABSENT_FRAME 0x200 /* cannot be read */
 #define POOL_PAGES   (FUZZ_GUEST_BYTES / GUEST_PAGE_SIZE)
 #define ENTRY_FLAGS  3 /* present, writable; on arm64: a table, or a page */
 #define ARM64_TG1_4K 2
-#define ARM64_BITS   48 /* of an address: four levels of pages of 4 KiB */
+#define ARM64_BITS   48 /* bits of an address: four levels of pages of 4 KiB */
 
 static void guest_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
 {

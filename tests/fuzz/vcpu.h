@@ -13,10 +13,10 @@
 #define VCPU_USER_CODE    0x400000ULL
 #define VCPU_KERNEL_STACK 0xffffc90000010000ULL
 #define VCPU_USER_STACK   0x7fff12340000ULL
-#define VCPU_MAX_WORDS    512 /* of all stacks */
+#define VCPU_MAX_WORDS    512 /* words of all stacks together */
 
 struct fuzz_vcpu {
-	struct sample sample; /* of this vCPU alone */
+	struct sample sample; /* a sample of this vCPU alone */
 	struct sample_vcpu vcpu;
 	uint64_t rest[VCPU_MAX_WORDS + SAMPLE_MAX_STACKS * 2];
 };
@@ -33,7 +33,7 @@ static inline uint64_t fuzz_word(struct fuzz *fuzz)
 	return bases[kind % 5] + fuzz_u16(fuzz);
 }
 
-/* The same of 32 bits, with a kernel from 3 GiB on: a place in one of five ranges, or a number. */
+/* A word of 32 bits for a kernel from 3 GiB on: a place in one of five ranges, or a number. */
 static inline uint32_t fuzz_short_word(struct fuzz *fuzz)
 {
 	/* The last one: a frame pointer that is marked as registers. */
@@ -66,7 +66,7 @@ static inline void fuzz_arm64(struct fuzz *fuzz, struct registers *regs)
 	regs->arm64.tcr = 2ULL << TCR_ARM64_TG1_SHIFT | 16ULL << TCR_ARM64_T1SZ_SHIFT | 16;
 }
 
-/* The same of a kernel of 32 bits: any mode, and words that fuzz_short_word() makes. */
+/* All registers of a 32-bit Arm kernel: any mode, and words that fuzz_short_word() makes. */
 static inline void fuzz_arm32(struct fuzz *fuzz, struct registers *regs)
 {
 	uint64_t *words = (uint64_t *)&regs->arm64;

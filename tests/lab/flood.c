@@ -6,12 +6,11 @@
  *   flood DOMAIN
  *
  * Samples DOMAIN for SECONDS without and then with such questions, and compares how long the stops
- * took in the mean: one question takes milliseconds, so a single one that interrupts a stop of 20 us
- * shows in the mean of 400. (The highest percentiles tell nothing: QEMU gives the other CPU a turn of
- * 100 us within two stops of a hundred.) Checks the priorities of xtop's processes: a question that
- * is answered at a higher priority than the sampler's may interrupt a stop. dom0 has one CPU in the
- * lab, so it never does so here.
- * TAP on stdout.
+ * took in the mean: one question takes milliseconds, so a single one that interrupts a stop of 20
+ * us shows in the mean of 400. (The highest percentiles tell nothing: QEMU gives the other CPU a
+ * turn of 100 us within two stops of a hundred.) Checks the priorities of xtop's processes: a
+ * question that is answered at a higher priority than the sampler's may interrupt a stop. dom0 has
+ * one CPU in the lab, so it never does so here. TAP on stdout.
  */
 #include "config.h"
 
@@ -38,10 +37,13 @@ struct measured {
 	unsigned asked;
 	struct sampler_counts counts;
 	struct stopped_summary stopped;
-	double late_percent; /* of the ticks */
+	double late_percent; /* share of ticks that came late */
 };
 
-/* Each process is the child of the one before. The broker has the priority of main, no real-time one. */
+/*
+ * Each process is the child of the one before. The broker has the priority of main, no real-time
+ * one.
+ */
 static void check_priorities(void)
 {
 	static const char *const names[] = { "broker", "keeper", "guard", "sampler" };

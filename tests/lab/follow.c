@@ -35,9 +35,9 @@ struct follow {
 	struct os *os;
 	const char *module;
 	FILE *console;
-	uint64_t generation; /* of the space at the last poll */
+	uint64_t generation; /* the space's generation at the last poll */
 	bool is_seen, is_told;
-	uint64_t seen_ns, told_ns; /* of the last change */
+	uint64_t seen_ns, told_ns; /* times of the last change */
 };
 
 static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *format, ...)

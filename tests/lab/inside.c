@@ -79,7 +79,7 @@ static const char *const own_structs[] = { "task_struct", "signal_struct", "mod_
 #define N_OWN_STRUCTS (sizeof(own_structs) / sizeof(own_structs[0]))
 
 static const struct {
-	unsigned type; /* of own_structs */
+	unsigned type; /* a type of own_structs */
 	const char *name;
 } own_members[N_OWN] = {
 	[OWN_TASKS] = { 0, "tasks" },
@@ -93,7 +93,7 @@ struct inside {
 	struct memory *memory;
 	enum guest_type type;
 	struct registers regs;
-	bool user;        /* of a dump: the vCPU runs user code */
+	bool user;        /* in a dump: the vCPU runs user code */
 	const char *dump; /* the file; NULL: a domain */
 	struct linux_kernel kernel;
 	struct kallsyms *kallsyms;
@@ -102,8 +102,8 @@ struct inside {
 	struct generated_code *generated;
 	struct tasks *tasks;
 	struct processes *processes;
-	struct lines lines; /* of one WHAT */
-	uint32_t pid;       /* of the process whose areas are visited */
+	struct lines lines; /* the lines of one WHAT */
+	uint32_t pid;       /* the process whose areas are visited */
 	struct memory_counts attached;
 	double attached_s;
 	uint64_t offsets[N_OWN]; /* in bytes */
@@ -333,7 +333,9 @@ static bool is_module(const struct inside *inside, const struct mapping *mapping
 	       (mapping->start < guest->text_start || mapping->start >= guest->text_end);
 }
 
-/* These are for space_remove_if(), which visits all mappings, wherever the kernel has its modules. */
+/*
+ * These are for space_remove_if(), which visits all mappings, wherever the kernel has its modules.
+ */
 static bool add_module(void *context, const struct mapping *mapping)
 {
 	if (is_module(context, mapping))

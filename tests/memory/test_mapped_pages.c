@@ -12,7 +12,7 @@
 #include "xtop/base/fault.h"
 #include "xtop/memory/frame_cache.h"
 
-#define PAGES 1000 /* of the guest */
+#define PAGES 1000 /* the guest's pages */
 
 static struct memory_guest *memory;
 static struct frame_cache *kept;

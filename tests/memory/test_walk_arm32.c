@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk of a kernel of 32 bits on arm64 over made-up tables: short descriptors (sections, both
- * sizes of pages, TTBR1 by TTBCR.N), long ones (LPAE), what is off and what is damaged. The places of
- * entries were worked out by hand from the tables in memory/walk_arm32.c: physical memory is a list
- * of words of 4 bytes, so a walk that reads any other word finds zero.
+ * sizes of pages, TTBR1 by TTBCR.N), long ones (LPAE), what is off and what is damaged. The places
+ * of entries were worked out by hand from the tables in memory/walk_arm32.c: physical memory is a
+ * list of words of 4 bytes, so a walk that reads any other word finds zero.
  */
 #include "config.h"
 
@@ -16,10 +16,10 @@
 /* Entry 0x003, at byte 0x00c. */
 #define LOW  0x00345678ULL
 
-#define TABLE  0x40004000ULL /* of level 1, 16 KiB */
+#define TABLE  0x40004000ULL /* table of level 1, 16 KiB */
 #define OTHER  0x40010000ULL
 #define SECOND 0x40020c00ULL /* the last quarter of its page */
-#define FLAGS  0x4aULL       /* of TTBR with short ones: how tables are cached */
+#define FLAGS  0x4aULL       /* flags of TTBR with short descriptors: how tables are cached */
 
 #define EAE (1ULL << 31)
 

@@ -205,7 +205,7 @@ static void test_lpa2(void)
 	put(0x10000400000c0, 0x40002000 | TABLE);
 	put(0x40002000, 0x8000000000 | BLOCK);
 	check_page(KERNEL_52, 0x8012345, 39, "the top table is above 48 bits");
-	/* the same half by 16 KiB: level 0 bits 51..47, entry 0x10 of 32 */
+	/* that half by pages of 16 KiB: level 0 bits 51..47, entry 0x10 of 32 */
 	begin((TCR_16K_48 & ~TCR_SIZES) | TCR_52 | TCR_DS, 0x40001100);
 	put(0x40001180, 0x40004000 | TABLE);
 	put(0x40004000, 0xa000000000 | 2ULL << 8 | BLOCK);

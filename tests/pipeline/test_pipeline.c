@@ -29,10 +29,10 @@
 #include "xtop/xen/foreign.h"
 #include "xtop/xen/xen.h"
 
-#define WAIT_TRIES 3000 /* of 10 ms */
+#define WAIT_TRIES 3000 /* waits of 10 ms each */
 
 static struct xen {
-	atomic_int domid; /* of web01; 0: it is away */
+	atomic_int domid; /* web01's domid; 0: it is away */
 	atomic_int end;   /* why it is away */
 	atomic_int n_vcpus;
 	struct made_stops made;

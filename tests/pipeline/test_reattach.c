@@ -20,7 +20,7 @@
 #include "xtop/sample/sampler.h"
 #include "xtop/supervise/broker.h"
 
-#define WAIT_TRIES 2000 /* of 10 ms */
+#define WAIT_TRIES 2000 /* waits of 10 ms each */
 
 struct memory {
 	uint32_t domid;

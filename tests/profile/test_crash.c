@@ -20,7 +20,7 @@
 #define STACK 0xffffc90000003000ULL
 
 static struct space *kernel;
-static struct symbols *symbols; /* of no file */
+static struct symbols *symbols; /* symbols of no file */
 static bool known = true;
 static const char *lack, *process = "init", *thread = "init";
 static struct {

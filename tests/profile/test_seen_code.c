@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The code of sampled functions: when it is read, what is missing, who is called, how much is kept. */
+/*
+ * The code of sampled functions: when it is read, what is missing, who is called, how much is kept.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -20,7 +22,7 @@ static struct frames *frames;
 static struct space *space;
 static struct seen_code *seen;
 
-static const uint8_t call[] = { 0xe8, 0xfb, 0x10, 0, 0 }; /* of CALLED, at CODE */
+static const uint8_t call[] = { 0xe8, 0xfb, 0x10, 0, 0 }; /* a call of CALLED, at CODE */
 
 static void open_guest(uint64_t size_bytes)
 {
@@ -64,7 +66,7 @@ static uint32_t frame_of(const char *name, uint64_t address)
 	return frames_intern(frames, FRAME_KIND_USERLAND, name, "program", address);
 }
 
-static struct registers registers; /* of the sampled vCPU, as far as they tell how to decode */
+static struct registers registers; /* the sampled vCPU's, as far as they tell how to decode */
 
 static void sample(uint64_t time_ns, frame_t page)
 {
@@ -279,7 +281,9 @@ static void test_arm32(void)
 	check_arm32(0x10, 2ULL << 30 | 16, "32-bit code below a kernel of 64 bits");
 }
 
-/* In 32-bit code "dec %eax; mov $0,%eax; call g"; in 64-bit code a number takes the call's bytes. */
+/*
+ * In 32-bit code "dec %eax; mov $0,%eax; call g"; in 64-bit code a number takes the call's bytes.
+ */
 static void check_mode(struct registers as, unsigned n_calls, const char *what)
 {
 	static const uint8_t bytes[] = { 0x48, 0xb8, 0, 0, 0, 0, 0xe8, 0xf5, 0x10, 0, 0 };

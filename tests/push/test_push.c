@@ -276,7 +276,7 @@ static uint64_t from_of(unsigned request)
 	return ns;
 }
 
-/* Of 40 profiles of 200 kB, 1 MiB stay in memory and 3 MiB in the spool: the youngest. */
+/* 40 profiles of 200 kB: the youngest 1 MiB stay in memory, and 3 MiB in the spool. */
 static void test_spool(void)
 {
 	enum { N = 40, BYTES = 200000 };

@@ -12,7 +12,7 @@
 #include "xtop/query/call_tree.h"
 
 #define MANY_CALLERS 100000
-#define MANY_MAX_S   5 /* of CPU: takes some 10 ms; took 8 s when callers were found in a list */
+#define MANY_MAX_S   5 /* CPU time: takes some 10 ms; took 8 s when callers were found in a list */
 
 static struct frames *frames;
 

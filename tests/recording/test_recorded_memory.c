@@ -406,9 +406,9 @@ static void test_late_use(void)
 #define RANDOM_PAGES 3
 
 /*
- * The same steps in a run and in its replay, drawn by SEED: read a word, read pages at once, forget
- * copies, go on to the next sample; in the run the guest changes words in between. Each step's
- * result goes to RESULTS.
+ * Takes steps, drawn by SEED, that are equal in a run and in its replay: read a word, read pages at
+ * once, forget copies, go on to the next sample. In the run the guest changes words in between.
+ * Each step's result goes to RESULTS.
  */
 static void take_steps(unsigned seed, struct recording_writer *writer, struct play *play,
 		       uint64_t *results)

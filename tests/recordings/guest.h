@@ -28,7 +28,8 @@
 
 #define GUEST_KERNEL         0xffffffff81000000ULL
 #define GUEST_PROGRAM        0x401000ULL
-#define GUEST_STACK          0xffffc90000010000ULL /* of vCPU 0; the others have theirs above it */
+/* the stack of vCPU 0; the others have theirs above it */
+#define GUEST_STACK          0xffffc90000010000ULL
 #define GUEST_STACK_STEP     (64ULL << 10)
 #define GUEST_FUNCTION_BYTES 0x100
 #define GUEST_FRAME_WORDS    6 /* four locals, link, return address */
@@ -220,7 +221,7 @@ static inline struct sample_vcpu *guest_add_addresses(struct guest_record *recor
 	return vcpu;
 }
 
-/* The same for a chain as text. */
+/* Adds a vCPU whose stack has CHAIN, names as text. */
 static inline struct sample_vcpu *guest_add_chain(struct guest_record *record, unsigned number,
 						  const char *chain)
 {

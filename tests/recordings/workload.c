@@ -7,8 +7,8 @@
  * 2 vCPUs, 99 samples a second, 64 functions f00 to f63. A vCPU runs one function for a while, then
  * another one: the samples of one second resemble each other, as those of real programs do. The
  * shares fall from f00 (11 %) to f63 (0.02 %), the times in one go are 2 ms to half a second. With
- * FUNCTION=FACTOR that function takes so many times as long in all; FACTOR 0: it is not called. Prints
- * the true share of each function.
+ * FUNCTION=FACTOR that function takes so many times as long in all; FACTOR 0: it is not called.
+ * Prints the true share of each function.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ struct vcpu {
 };
 
 struct workload {
-	uint64_t state;               /* of the generator */
+	uint64_t state;               /* state of the generator */
 	double calls[N_FUNCTIONS];    /* how often, as a weight */
 	double seconds[N_FUNCTIONS];  /* mean time in one go */
 	double all_calls;

@@ -76,7 +76,7 @@ static inline void put_user(uint64_t sp, uint64_t pstate)
 	*word_at(STACK_END - 336 + 264) = pstate;
 }
 
-/* The same of 32-bit code. */
+/* The registers that 32-bit user code had when it entered the kernel. */
 static inline void put_user32(uint64_t sp, uint64_t pc)
 {
 	put_user(0, USR);

@@ -11,7 +11,7 @@
 static struct memory_guest *memory;
 static struct control *control;
 static struct copier copier;
-static struct registers *regs; /* of the vCPU */
+static struct registers *regs; /* the vCPU's registers */
 static struct copied copied;
 
 /* VCPU: the one that is copied, the guest's last. */

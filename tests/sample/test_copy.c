@@ -13,7 +13,7 @@
 #include "xtop/base/fault.h"
 #include "xtop/base/registers_x86.h"
 
-#define STACK     0xffffc90000104000ULL /* of four pages, in one region of hints */
+#define STACK     0xffffc90000104000ULL /* a stack of four pages, in one region of hints */
 #define STACK_END (STACK + 0x4000)
 
 /* A record's end: the pieces' heads and bytes. */
@@ -21,7 +21,7 @@ static struct {
 	struct sample_stack head;
 	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
 } record;
-static unsigned char *const bytes = record.bytes; /* of the first piece */
+static unsigned char *const bytes = record.bytes; /* bytes of the first piece */
 static size_t size_bytes;
 
 /* Neighbouring pages have frames that are not neighbours. */

@@ -9,7 +9,7 @@
 #include "tests/sample/copy_32.h"
 
 #define TASK       0xc214b700U
-#define STACK      0xc880c000U /* of 8 KiB, at a multiple of 8 KiB */
+#define STACK      0xc880c000U /* a stack of 8 KiB, at a multiple of 8 KiB */
 #define STACK_END  (STACK + 0x2000)
 #define IRQ        0xc8800000U
 #define IRQ_END    (IRQ + 0x2000)

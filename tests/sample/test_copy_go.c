@@ -22,8 +22,8 @@
 #define PARKED    (STRUCTS + 0xa00)
 #define GOROUTINE 0x000000c000100000ULL /* stacks: this one of 8 KiB */
 #define OTHER     0x000000c000200000ULL /* a parked goroutine's, of 8 KiB */
-#define SIGNAL    0x000000c000300000ULL /* of 32 KiB */
-#define G0        0x00007ffe00000000ULL /* of 16 KiB */
+#define SIGNAL    0x000000c000300000ULL /* a stack of 32 KiB */
+#define G0        0x00007ffe00000000ULL /* a stack of 16 KiB */
 
 static const struct go_stacks go_stacks = { .g = -8, .gsignal = 80, .curg = 192 };
 
@@ -209,7 +209,7 @@ static void test_vdso(void)
 	begin(G0 + 0x2800);
 	regs->rbp = G0 + 0x2810;
 	set(G0 + 0x2810, GOROUTINE + 0x1900);
-	set(CURG + GO_G_SP, GOROUTINE + 0x200); /* of an older call */
+	set(CURG + GO_G_SP, GOROUTINE + 0x200); /* the stack pointer of an older call */
 	copy();
 	check_pieces(want, 2, "a call of the vDSO, with the goroutine as g");
 	end();
@@ -228,7 +228,7 @@ static void test_before(void)
 }
 
 /*
- * The same on g0's stack, which ends at the thread pointer; only its usual structures are believed.
+ * A copy on g0's stack, which ends at the thread pointer; only its usual structures are believed.
  */
 static void test_before_on_g0(void)
 {

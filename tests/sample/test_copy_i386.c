@@ -10,7 +10,7 @@
 #include "xtop/base/registers_i386.h"
 
 #define TASK       0xc113bd80U /* task_struct */
-#define STACK      0xc1c24000U /* of 8 KiB, at a multiple of 8 KiB */
+#define STACK      0xc1c24000U /* a stack of 8 KiB, at a multiple of 8 KiB */
 #define STACK_END  (STACK + 0x2000)
 #define IRQ        0xc1022000U
 #define IRQ_END    (IRQ + 0x2000)

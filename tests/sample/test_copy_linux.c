@@ -159,7 +159,7 @@ static void test_new_stack(void)
 	end();
 }
 
-/* The same for a system call. */
+/* A new user stack is found in a system call as well. */
 static void test_new_stack_in_kernel(void)
 {
 	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP },

@@ -199,7 +199,7 @@ static void test_switch(void)
 	end();
 }
 
-/* The same in a PV kernel: CR3, too, is still the last task's. loaded_mm is the next task's. */
+/* A switch in a PV kernel: CR3, too, is still the last task's. loaded_mm is the next task's. */
 static void test_switch_tables(void)
 {
 	const uint64_t next = STACK + 0x8000;

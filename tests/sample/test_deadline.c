@@ -137,7 +137,7 @@ static void test_mean(void)
 }
 
 #define N_GUESTS 32
-#define N_TICKS  1900 /* of each: 100 s at 19 Hz */
+#define N_TICKS  1900 /* ticks of each guest: 100 s at 19 Hz */
 
 static int compare_times(const void *a, const void *b)
 {

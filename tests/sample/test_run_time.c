@@ -31,7 +31,7 @@ static bool happens(double share)
 /* How a vCPU behaves. */
 struct behaviour {
 	double awake; /* share of the time that it wants to run */
-	double steal; /* of that, share that it does not get */
+	double steal; /* share of AWAKE in which it gets no physical CPU */
 	bool shared;  /* the look runs on the vCPU's physical CPU */
 	unsigned gap_slices; /* between looks: half of it to one and a half times */
 	bool told; /* the guest knows how long it waited */

@@ -49,7 +49,7 @@ static double random_next(void)
 	return (double)(random_state >> 11) * 0x1p-53;
 }
 
-static uint64_t seed = 1; /* of the sampler's deadlines */
+static uint64_t seed = 1; /* seed of the sampler's deadlines */
 
 /* In the place of libc's. */
 ssize_t getrandom(void *buffer, size_t length, unsigned flags)
@@ -70,19 +70,20 @@ static uint64_t miss_deadlines(void)
 	return random_next() < 0.02 ? 300 * MS : wake_up_late();
 }
 
-static uint64_t (*lateness)(void) = wake_up_late; /* of the next runs */
+static uint64_t (*lateness)(void) = wake_up_late; /* how late the sampler wakes in the next runs */
 
 /* --- the guest -------------------------------------------------------------------------------- */
 
-static double stride; /* of the next runs; 0: none */
+static double stride; /* stride of the next runs; 0: none */
 
 struct made {
 	struct guest guest;
 	struct control *control;
 	struct ring *ring;
-	double phase_s;    /* of parallel(), in the mean: each takes 0.5 to 1.5 times as long */
+	/* mean length of a phase of parallel(): each takes 0.5 to 1.5 times as long */
+	double phase_s;
 	uint64_t until_ns; /* the end of this phase */
-	uint64_t end_ns;   /* of the run */
+	uint64_t end_ns;   /* end of the run */
 	bool parallel;
 	double spent_ns[2]; /* CPU time of serial(), parallel() */
 	uint64_t spent_to_ns;

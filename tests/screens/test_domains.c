@@ -18,7 +18,7 @@ struct host {
 	bool rebooted;  /* web01 has a new id */
 	size_t without; /* so many domains are gone: those with the lowest ids but dom0 */
 	/* With all guests. */
-	unsigned n_begun, n_offered; /* of the pipelines */
+	unsigned n_begun, n_offered; /* pipelines that began, and that were offered */
 	const struct ui_pipeline *over;
 	struct ui_source source;
 };

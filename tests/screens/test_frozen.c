@@ -139,8 +139,8 @@ static void show_many(struct scene *scene, unsigned more, char style[8])
 }
 
 /*
- * Of 40 differences one lies beyond its own interval of 95 %, as chance makes two of them. Only if
- * chance makes none so large among 40 does it count.
+ * One of 40 differences lies beyond its own interval of 95 %; chance makes two of 40 do so. The
+ * difference counts only if chance makes none so large among 40.
  */
 static void test_baseline_of_many(void)
 {

@@ -40,7 +40,7 @@
 #endif
 #define LIMIT_MIB        128
 #define REFRESH          (2 * HZ) /* samples in two seconds, the screen's usual interval */
-#define FUNCTIONS        128      /* of a program */
+#define FUNCTIONS        128      /* functions of a program */
 #define FUNCTION_BYTES   0x100
 #define PROGRAM          0x401000ULL
 #define PROGRAM_BYTES    ((FUNCTIONS + 16) * FUNCTION_BYTES) /* the end has no names */

@@ -13,7 +13,7 @@ struct throttle {
 	struct scene scene;
 	uint64_t skipped;
 	bool late;                     /* dom0 is slow: ticks are missed, none is skipped */
-	struct snapshot_vcpu vcpus[2]; /* of the last picture */
+	struct snapshot_vcpu vcpus[2]; /* vCPUs in the last picture */
 	double mean_ns;
 	uint64_t max_ns;
 };
@@ -52,8 +52,9 @@ static void throttle_open(struct throttle *throttle)
 }
 
 /*
- * A stop of 50 ms: for 5 s the budget of 1 % allows no other. The seconds before that count less the
- * older they are: by a half-life of 10 s, 31 s of 99 Hz and then 5 s without a sample are 67.4 Hz.
+ * A stop of 50 ms: for 5 s the budget of 1 % allows no other. The seconds before that count less
+ * the older they are: by a half-life of 10 s, 31 s of 99 Hz and then 5 s without a sample are 67.4
+ * Hz.
  */
 static void test_one_long_stop(void)
 {

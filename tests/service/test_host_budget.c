@@ -14,7 +14,7 @@ struct host {
 	double fixed, cost_ns;
 	unsigned n;
 	uint64_t now_ns, cpu_ns;
-	double share; /* of the last step */
+	double share; /* share of the last step */
 	unsigned told;
 };
 

@@ -192,7 +192,7 @@ static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
 
 	control->cmsg_level = SOL_SOCKET;
 	control->cmsg_type = SCM_RIGHTS;
-	control->cmsg_len = CMSG_LEN(n_fds * sizeof(int)); /* of stdin */
+	control->cmsg_len = CMSG_LEN(n_fds * sizeof(int)); /* copies of stdin */
 	if (n_fds) {
 		message.msg_control = control;
 		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));

@@ -177,7 +177,7 @@ static void make_on_g0(struct made_go_thread *thread, enum made_go_function by, 
 {
 	made_go_begin(thread, made_go_inside(MADE_GO_RUNTIME), MADE_GO_G0);
 	made_go_put(thread, MADE_GO_G0 + 16, made_go_inside(by));
-	made_go_put(thread, MADE_GO_G0 + 24, 0x1234); /* of g0's own frames: not to be followed */
+	made_go_put(thread, MADE_GO_G0 + 24, 0x1234); /* a frame of g0's own: not to be followed */
 	made_go_add(thread, STACK_GOROUTINE, MADE_GO_GOROUTINE - 8);
 	put_main(thread, slot);
 }

@@ -16,7 +16,7 @@
 #define MADE_GO_GOROUTINE 0xc000100000ULL   /* the stacks */
 #define MADE_GO_G0        0x7ffe0000ULL
 #define MADE_GO_SIGNAL    0xc000300000ULL
-#define MADE_GO_WORDS     256               /* of a piece of stack */
+#define MADE_GO_WORDS     256 /* words of a piece of stack */
 #define MADE_GO_PIECES    4
 
 enum made_go_function {
@@ -43,7 +43,7 @@ enum made_go_function made_go_find(uint64_t address);
  * take the table.
  */
 struct go *made_go_compile(enum make_go_layout layout, int32_t depth);
-/* The same functions as a program of arm64. Frames lie otherwise there: no chain below fits. */
+/* Compiles these functions for arm64. Frames lie otherwise there: no chain below fits. */
 struct go *made_go_compile_arm64(enum make_go_layout layout);
 
 /* --- a thread --------------------------------------------------------------------------------- */
@@ -71,20 +71,20 @@ enum unwind_step made_go_step(struct go *go, struct cursor *cursor);
 /* --- chains ----------------------------------------------------------------------------------- */
 
 enum made_go_chain {
-	CHAIN_SYSTEMSTACK,  /* gcDrain, called by systemstack() */
-	CHAIN_NOT_YET,      /* systemstack() runs, and has not changed stacks */
-	CHAIN_MCALL,        /* gcDrain, called by mcall() */
-	CHAIN_C,            /* C, called by Go */
-	CHAIN_C_ON_G0,      /* C, called by gcDrain: asmcgocall() keeps the stack pointer at 40 */
-	CHAIN_C_ON_G0_1_21, /* the same since Go 1.21: at 0 */
-	CHAIN_CALLBACK,     /* work, called by C */
-	CHAIN_TWICE,        /* C, called by work, called by C */
+	CHAIN_SYSTEMSTACK,    /* gcDrain, called by systemstack() */
+	CHAIN_NOT_YET,        /* systemstack() runs, and has not changed stacks */
+	CHAIN_MCALL,          /* gcDrain, called by mcall() */
+	CHAIN_C,              /* C, called by Go */
+	CHAIN_C_ON_G0,        /* C, called by gcDrain: asmcgocall() keeps the stack pointer at 40 */
+	CHAIN_C_ON_G0_1_21,   /* CHAIN_C_ON_G0 since Go 1.21: at 0 */
+	CHAIN_CALLBACK,       /* work, called by C */
+	CHAIN_TWICE,          /* C, called by work, called by C */
 	CHAIN_CALLBACK_ALONE, /* CHAIN_CALLBACK, of which g0's stack was not copied */
-	CHAIN_CROSSCALL,    /* crosscall2(), which has kept C's registers */
-	CHAIN_SIGNAL,       /* sigtrampgo, which interrupted work */
-	CHAIN_SIGNAL_IN_C,  /* sigtrampgo, which interrupted C, called by Go */
-	CHAIN_VDSO,         /* C on g0's stack, called by nanotime1(), which keeps its own in r12 */
-	CHAIN_VDSO_1_16,    /* the same up to Go 1.16: in rbp */
+	CHAIN_CROSSCALL,      /* crosscall2(), which has kept C's registers */
+	CHAIN_SIGNAL,         /* sigtrampgo, which interrupted work */
+	CHAIN_SIGNAL_IN_C,    /* sigtrampgo, which interrupted C, called by Go */
+	CHAIN_VDSO,      /* C on g0's stack, called by nanotime1(), which keeps its own in r12 */
+	CHAIN_VDSO_1_16, /* CHAIN_VDSO up to Go 1.16: in rbp */
 };
 #define N_MADE_GO_CHAINS 14
 

@@ -68,7 +68,8 @@ void made_i386_begin(struct made_i386 *made, bool has_canary)
 					0xff, 0xb2, 0x54, 0x04, 0x00, 0x00 };
 
 	memset(made->bytes, 0, sizeof(made->bytes));
-	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 2, 0x8000 | 1, 8); /* of the process */
+	/* the process's own entry */
+	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 2, 0x8000 | 1, 8);
 	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 3, MADE_KERNEL | 1, 8);
 	made_i386_put(made, MADE_KERNEL, 0x80 | 3, 8); /* 2 MiB at address 0 */
 	made_i386_put(made, MADE_OWN + 8 * 3, MADE_KERNEL | 1, 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A 32-bit Linux kernel without names of data and without BTF, in 2 MiB of memory at 3 GiB. The code
- * is made of instructions that gcc 12 wrote for these functions of Linux 6.1. One at a time.
+ * A 32-bit Linux kernel without names of data and without BTF, in 2 MiB of memory at 3 GiB. The
+ * code is made of instructions that gcc 12 wrote for these functions of Linux 6.1. One at a time.
  */
 #ifndef TESTS_MADE_I386_H
 #define TESTS_MADE_I386_H
@@ -14,7 +14,7 @@
 #define MADE_FRAMES 512 /* that the kernel has mapped .. */
 #define MADE_HIGH   8   /* .. and behind them */
 
-#define MADE_TABLES 0x1000 /* of the vCPU's process: the top table is at 0x20 there */
+#define MADE_TABLES 0x1000 /* tables of the vCPU's process: the top table is at 0x20 there */
 #define MADE_KERNEL 0x2000 /* the table that the top tables share */
 #define MADE_OWN    0x9000 /* swapper_pg_dir */
 
@@ -38,7 +38,7 @@ struct made_i386 {
 	struct linux_guest guest; /* reads them */
 };
 
-/* The same each time, as after made_i386_begin(), until made_i386_destroy(). */
+/* Returns one guest each time, as after made_i386_begin(), until made_i386_destroy(). */
 struct made_i386 *made_i386(void);
 void made_i386_destroy(void);
 /* Makes the kernel anew. HAS_CANARY: task_struct has one, as with a stack protector. */

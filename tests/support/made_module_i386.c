@@ -39,7 +39,7 @@ static void put_kallsyms(struct made_i386 *made, unsigned i, unsigned kallsyms_a
 	put(made, kallsyms + 8, (names - at) / 16);
 	put(made, kallsyms + 12, AT(names));
 	put_symbol(made, at + 16, 1, AT(memory + 0x40), 0x80);
-	put_symbol(made, at + 32, 1, 0x28, 8); /* of each CPU */
+	put_symbol(made, at + 32, 1, 0x28, 8); /* a variable of each CPU */
 	snprintf((char *)made->bytes + names + 1, 32, "function_%u", i);
 }
 

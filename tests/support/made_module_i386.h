@@ -22,7 +22,7 @@ enum {
 	MADE_MODULE_NAME = 12,
 	MADE_MODULE_CORE = 0x100,
 	MADE_MODULE_KALLSYMS = 0x168,
-	MADE_MODULE_MEM = 0x100, /* of 6.5 */
+	MADE_MODULE_MEM = 0x100, /* Linux 6.5's memory of a module */
 	MADE_MODULE_65_KALLSYMS = 0x208,
 };
 
@@ -31,7 +31,7 @@ enum {
  * "second" the same. The kernel has been made.
  */
 void made_module_i386(struct made_i386 *made, unsigned n);
-/* The same as Linux 6.5 has them: text, data, read-only data and so on have memory each. */
+/* Makes N modules as Linux 6.5 has them: text, data, read-only data and so on have memory each. */
 void made_module_65_i386(struct made_i386 *made, unsigned n);
 
 #endif

@@ -44,9 +44,9 @@ extern const uint32_t made_file_frames[MADE_PAGES];
  * is that of made_arm32.h.
  */
 void made_process_i386(struct made_i386 *made, uint64_t task);
-/* The same as Linux 5.10 has it: areas are in a list. */
+/* Gives the task a process as Linux 5.10 has it: areas are in a list. */
 void made_process_510_i386(struct made_i386 *made, uint64_t task);
-/* The same as Linux 6.5 has it: mm_struct and file begin with other members. */
+/* Gives the task a process as Linux 6.5 has it: mm_struct and file begin with other members. */
 void made_process_65_i386(struct made_i386 *made, uint64_t task);
 
 #endif

@@ -9,7 +9,7 @@
 #include "xtop/base/registers_i386.h"
 
 #define AT(offset) (MADE_BASE + (offset))
-#define PID        70 /* of the leader */
+#define PID        70 /* the leader's pid */
 
 static void put(struct made_i386 *made, uint64_t offset, uint64_t word)
 {

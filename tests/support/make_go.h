@@ -10,7 +10,7 @@ enum make_go_layout { MAKE_GO_1_2, MAKE_GO_1_16, MAKE_GO_1_18, MAKE_GO_1_20, N_M
 
 struct make_go_row {
 	int32_t depth;
-	uint32_t size_bytes; /* of the code; 0: no more rows */
+	uint32_t size_bytes; /* size of the code; 0: no more rows */
 };
 
 struct make_go_function {
@@ -21,8 +21,8 @@ struct make_go_function {
 };
 
 /*
- * The functions follow each other from TEXT on. TELL_TEXT: the head has TEXT, where the layout has a
- * place for it. Returns the size of the table in the CAPACITY bytes at BYTES, which must suffice.
+ * The functions follow each other from TEXT on. TELL_TEXT: the head has TEXT, where the layout has
+ * a place for it. Returns the size of the table in the CAPACITY bytes at BYTES, which must suffice.
  */
 size_t make_go(enum make_go_layout layout, uint64_t text, int tell_text,
 	       const struct make_go_function *functions, size_t n, uint8_t *bytes, size_t capacity);

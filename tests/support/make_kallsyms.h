@@ -25,12 +25,12 @@ struct made_layout {
 	bool before;         /* addresses before the names */
 	enum kallsyms_encoding encoding;
 	bool long_lengths;   /* ULEB128 */
-	unsigned seq_bytes;  /* of seqs_of_names; 0: there is none */
+	unsigned seq_bytes;  /* size of a number in seqs_of_names; 0: there is none */
 	bool text_only;      /* without CONFIG_KALLSYMS_ALL */
 	unsigned n_functions;
 	const char *left_out; /* a symbol that the kernel lacks; NULL: none */
 	bool aligned_4;       /* tables are at multiples of 4 only */
-	bool is_short;        /* of a 32-bit kernel: addresses are the lower halves of MADE_ ones */
+	bool is_short;        /* a 32-bit kernel: addresses are the lower halves of MADE_ ones */
 };
 
 struct made_symbol {
@@ -40,7 +40,7 @@ struct made_symbol {
 };
 
 struct made_kallsyms {
-	uint8_t *bytes; /* of the whole range */
+	uint8_t *bytes; /* bytes of the whole range */
 	size_t size_bytes;
 	struct made_symbol *symbols; /* as /proc/kallsyms would have them */
 	unsigned n;

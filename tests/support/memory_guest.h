@@ -51,7 +51,7 @@ struct memory_guest {
 	/* It was mapped or looked at while stopped, stopped twice, or released while it ran. */
 	unsigned misuses;
 	unsigned n_cached; /* vCPUs, in all stops, that had not run, as the caller had thought */
-	unsigned n_stopped_vcpus; /* of the last stop */
+	unsigned n_stopped_vcpus; /* vCPUs of the last stop */
 	uint16_t stopped_vcpus[GUEST_MAX_VCPUS];
 	bool stopped;
 };

@@ -204,7 +204,7 @@ static void test_own(void)
 	check(image && image->build_id.size_bytes == 20,
 	      "a build-id is found without section headers");
 	memset(copy.gone, 0, sizeof(copy.gone));
-	if (image) { /* the same image, when the page is there */
+	if (image) { /* read the image again, now that the page is there */
 		struct bytes bytes = { copy_read, &copy, copy.size_bytes };
 
 		check(!image_read_elf(image, &bytes) && !image->incomplete,
@@ -360,7 +360,10 @@ static void test_refused(void)
 	      message);
 }
 
-/* A small program of the build: this one takes 30 times as long to read, and what is damaged is alike. */
+/*
+ * A small program of the build: this one takes 30 times as long to read, and what is damaged is
+ * alike.
+ */
 static void test_damage(void)
 {
 	static const unsigned char values[] = { 0, 0x7f, 0xff };

@@ -157,7 +157,7 @@ struct screen {
 };
 
 static struct screen screen;
-static speed_t screen_speed; /* of the line; 0: not set */
+static speed_t screen_speed; /* speed of the line; 0: not set */
 static const char *screen_locale = "C.UTF-8";
 
 static void screen_child(const char *type, double interval_s, double time_s)
@@ -397,8 +397,9 @@ static void test_resize(void)
 }
 
 /*
- * The terminal at the other end of a serial line has 34 rows. The line's size is not known at first,
- * so xtop begins with 24. When the size becomes known, all rows must be right without Ctrl-L.
+ * The terminal at the other end of a serial line has 34 rows. The line's size is not known at
+ * first, so xtop begins with 24. When the size becomes known, all rows must be right without
+ * Ctrl-L.
  */
 static void test_late_size(void)
 {
@@ -498,7 +499,9 @@ static void test_bytes_per_refresh(const char *type, speed_t speed, size_t most)
 	screen_wait(NULL, 0, 375);
 	before = screen.n_seen;
 	screen_wait(NULL, 0, (int)refreshes * 250);
-	/* On a machine with other work, xtop may not have run. Then fewer refreshes count as all. */
+	/*
+	 * On a machine with other work, xtop may not have run. Then fewer refreshes count as all.
+	 */
 	for (unsigned i = 0; i < END_MS / 250 && screen.n_seen == before; i++)
 		screen_wait(NULL, 0, 250);
 	bytes = screen.n_seen - before;

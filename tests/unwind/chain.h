@@ -48,7 +48,7 @@ static inline void chain_check(const struct sample_vcpu *vcpu, const struct symb
 	      chain_length(expected), stop);
 }
 
-/* The same for a STACK that is unwound, by the addresses alone: flags may be any. */
+/* Checks a STACK that was unwound by its addresses alone: flags may be any. */
 static inline void chain_check_addresses(const struct unwind_stack *stack, enum unwind_stop stop,
 					 const uint64_t *expected, const char *what)
 {

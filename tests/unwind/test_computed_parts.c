@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Made code in several parts, with known bounds: a compiler moves what is seldom needed away from its
- * function (".cold"). Where the parts of a function are read by the jumps between them, each step
- * finds the caller's address as many words above the stack pointer as the code has put there.
+ * Made code in several parts, with known bounds: a compiler moves what is seldom needed away from
+ * its function (".cold"). Where the parts of a function are read by the jumps between them, each
+ * step finds the caller's address as many words above the stack pointer as the code has put there.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ static bool find_function(void *context, uint64_t address, uint64_t *start, uint
 	return false;
 }
 
-/* Of SIZE_BYTES, which may be more than CODE has. */
+/* Creates tables of SIZE_BYTES of code, which may be more than CODE has. */
 static struct computed *create_of_size(struct code *code, uint64_t size_bytes)
 {
 	const struct code_source source = { .read = read_code,
@@ -128,7 +128,9 @@ static void test_part_begins_with_end(void)
 	computed_destroy(computed);
 }
 
-/* The part ends by a jump to another function. That it cannot be followed says nothing of that one. */
+/*
+ * The part ends by a jump to another function. That it cannot be followed says nothing of that one.
+ */
 static void test_part_not_followed(void)
 {
 	static const uint8_t bytes[0x23] = {
@@ -145,7 +147,7 @@ static void test_part_not_followed(void)
 	computed_destroy(computed);
 }
 
-/* The same, and that function is a switch, whose cases jump to a third function and return. */
+/* The part jumps to a function with a switch, whose cases jump to a third function and return. */
 static void test_part_before_switch(void)
 {
 	static const uint8_t bytes[0x34] = {
@@ -328,7 +330,8 @@ static void test_patched_jumps(void)
 /* A function whose symbol reaches beyond the code, by a byte or by far, is read once, like any. */
 static void test_beyond_code(uint64_t beyond)
 {
-	static const uint8_t bytes[4] = { 0x53, 0x90, 0x5b, 0xc3 }; /* push %rbx; nop; pop %rbx; ret */
+	/* push %rbx; nop; pop %rbx; ret */
+	static const uint8_t bytes[4] = { 0x53, 0x90, 0x5b, 0xc3 };
 	struct code code = { bytes, sizeof(bytes), { { PLACE, PLACE + sizeof(bytes) + beyond } } };
 	struct computed *computed = create_computed(&code);
 	unsigned before;

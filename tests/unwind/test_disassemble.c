@@ -62,7 +62,7 @@ static void test_text(void)
 	check_string(att("\xe8\x00", 2, 0), "(bad)", "an instruction that is cut off");
 }
 
-/* The same bytes mean something else in 32-bit code. */
+/* These bytes mean something else in 32-bit code. */
 static void test_text_32(void)
 {
 	check_string(att("\x40\x89\xc8", 3, 0), "mov    %ecx,%eax", "a REX prefix");

@@ -247,7 +247,7 @@ static void test_exec(void)
 	check(stack.parts[UNWIND_USER].walked, "read() keeps its user part");
 }
 
-/* The same of Linux 6.13 on: the record has a type. */
+/* Saves registers as Linux 6.13 and later do: the record has a type. */
 static void save_typed(unsigned word, uint64_t fp, uint64_t sp, uint64_t pc, uint64_t pstate)
 {
 	uint64_t *saved = made.pieces[PIECE_TASK].words + word;

@@ -57,7 +57,7 @@ static void check_row(const struct orc *orc, uint64_t address, const struct orc_
 }
 
 /*
- * The same entries in the bits of each layout. Flags are made by hand, from the kernel's struct
+ * A table's entries in the bits of each layout. Flags are made by hand, from the kernel's struct
  * orc_entry:
  *
  *                     V1      V2      V3      V4

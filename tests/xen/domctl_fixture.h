@@ -40,7 +40,7 @@ extern struct made_xen {
 	unsigned reads[N_VCPUS];  /* readings of each vCPU's registers */
 } xen;
 
-extern struct stop_area *area; /* of the guest */
+extern struct stop_area *area; /* the guest's area */
 extern struct guest guest;     /* as the sampler has it open */
 
 /* Opens the guest: one point. */

@@ -11,7 +11,7 @@
 #include "tests/support/tap.h"
 #include "xtop/xen/foreign.h"
 
-static long page_bytes; /* of the kernel, as this test has it */
+static long page_bytes; /* the kernel's page size, as this test has it */
 
 /* In the place of sysconf(), by the linker's --wrap. */
 long __wrap_sysconf(int name);

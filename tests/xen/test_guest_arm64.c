@@ -88,7 +88,7 @@ static void test_modes_32(void)
 	}
 }
 
-/* The same program below a kernel of 64 bits, whose page tables it has. */
+/* A 32-bit program below a kernel of 64 bits, whose page tables it has. */
 static void test_program_32(void)
 {
 	context.user_regs.cpsr = 0x60000010;

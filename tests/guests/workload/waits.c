@@ -40,8 +40,8 @@
  *
  * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder,
  * lister, rtholder, semaholder, percpuwriter, rtnlholder, mmholder. A child process runs into a
- * deadlock of two mutexes, says so as "deadlock: CLOCK_MS" when both threads wait, and is gone after
- * 8 s, again and again.
+ * deadlock of two mutexes, says so as "deadlock: CLOCK_MS" when both threads wait, and is gone
+ * after 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
@@ -78,11 +78,11 @@ static const int tasks[N_SITES] = { 5, 3, 4, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2,
 #define MAX_TASKS 8
 
 static struct waiter {
-	_Atomic uint64_t since_ns; /* of the wait that goes on; 0: none */
+	_Atomic uint64_t since_ns;              /* when the present wait began; 0: none */
 	_Atomic uint64_t waited_ns, longest_ns; /* longest: of those that tell() has not seen yet */
 } (*waiters)[MAX_TASKS]; /* shared by all processes */
 
-static _Thread_local unsigned number; /* of this thread, among those of its site */
+static _Thread_local unsigned number; /* this thread's number among those of its site */
 static int pipes[2], sockets[MAX_TASKS][2], file, slow_pipe[2];
 static int module; /* negative: the kernel does not have it */
 static int disk, cached_disk; /* negative: there is none; without and with the page cache */
@@ -413,7 +413,7 @@ static void *write_slowly(void *argument)
 	return NULL;
 }
 
-/* The same to a pipe, whose mutex it holds. Then it empties the pipe. */
+/* Its write waits for room in a pipe, whose mutex it holds. Then it empties the pipe. */
 static void *fill_pipe(void *argument)
 {
 	struct slow_page *slow = argument;

@@ -42,7 +42,7 @@ extern "C" {
 struct phase {
 	const char *name;
 	void (*unit)(void);		/* at most about a millisecond of work */
-	unsigned int percent;		/* of the round's CPU time, at least */
+	unsigned int percent;           /* share of the round's CPU time, at least */
 	uint64_t spent_ns;		/* the thread's CPU time in this phase since the start */
 	unsigned int units;		/* run between two looks at the clock; 0: not known yet */
 };
