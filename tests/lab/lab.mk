@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: its scripts, the programs that run in its dom0, and its guests.
 
-EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/driver_image tests/lab/arm_kernels tests/lab/i386_kernels tests/lab/kernel_debug \
+EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/driver_image tests/lab/languages_image tests/lab/arm_kernels tests/lab/i386_kernels tests/lab/kernel_debug \
 	tests/lab/systemd-packages \
 	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
 	tests/lab/checks tests/lab/example tests/lab/fleet tests/lab/store tests/lab/live tests/lab/log tests/lab/linux-checks tests/lab/steal tests/lab/upcall tests/lab/vcpus-numbers \
@@ -9,6 +9,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/driver/*) \
+	$(wildcard $(srcdir)/tests/guests/languages/*) \
 	$(wildcard $(srcdir)/tests/guests/stubdom/*) \
 	$(wildcard $(srcdir)/tests/guests/web01/*) \
 	$(wildcard $(srcdir)/tests/guests/web02/*) \
