@@ -4,17 +4,11 @@
 
 #include "xtop/base/bytes.h"
 
+#include "xtop/base/sorted.h"
+
 bool bytes_gaps_touch(const struct bytes_gap *gaps, size_t n, size_t start, size_t end)
 {
-	size_t low = 0, high = n;
+	size_t before = sorted_count(gaps, n, end, start); /* gaps that end before START or there */
 
-	while (low < high) { /* find the first gap that ends after START */
-		size_t middle = low + (high - low) / 2;
-
-		if (gaps[middle].end > start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < n && gaps[low].start < end;
+	return before < n && gaps[before].start < end;
 }

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 #include "xtop/symbol/image.h"
 
@@ -80,20 +81,10 @@ static struct xtop_error *space_reserve(struct space *space)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* Index of the cell that holds ADDRESS. */
+/* Index of the cell that holds ADDRESS. The first cell starts at 0. */
 static size_t space_cell(const struct space *space, uint64_t address)
 {
-	size_t low = 0, high = space->n_cells;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->cells[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_count(space->cells, space->n_cells, start, address) - 1;
 }
 
 /* Index of the cell that starts at ADDRESS. Splits the cell there if it starts before. */

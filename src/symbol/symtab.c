@@ -33,6 +33,7 @@
 #include "symbol/alias.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/shared_array.h"
+#include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 #include "xtop/base/work.h"
 
@@ -498,19 +499,11 @@ static uint64_t symtab_start(const struct symtab *tab, size_t index)
  */
 static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t address)
 {
-	size_t low = 0, high = tab->n_resumes;
+	size_t n = sorted_count(tab->resumes, tab->n_resumes, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tab->resumes[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || tab->resumes[low - 1].address <= symtab_start(tab, index))
+	if (!n || tab->resumes[n - 1].address <= symtab_start(tab, index))
 		return index;
-	return tab->resumes[low - 1].entry;
+	return tab->resumes[n - 1].entry;
 }
 
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
