@@ -193,7 +193,8 @@ static void os_put_off(struct os *os, uint64_t space, uint64_t now_ns)
 	os->next_ns = now_ns + (os->retry_ns < other_max_ns ? os->retry_ns : other_max_ns);
 }
 
-static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+/* Finds the system that the vCPU runs, whose page tables are SPACE. */
+static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t space, uint64_t now_ns)
 {
 	os->looked = true;
 	memory_refresh(os->guest.memory);
@@ -209,7 +210,7 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 		}
 	}
 	os->guest.looks++;
-	os_put_off(os, registers_space(&vcpu->regs), now_ns);
+	os_put_off(os, space, now_ns);
 }
 
 /* Drops everything that depends on the kernel that was there. */
@@ -260,20 +261,25 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 		os_forget(os);
 }
 
-static bool os_has_looked(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+/* Whether no system was found lately where the page tables are SPACE. */
+static bool os_has_looked(const struct os *os, uint64_t space, uint64_t now_ns)
 {
-	return !os->ops && now_ns < os->same_ns &&
-	       registers_space(&vcpu->regs) == os->looked_space;
+	return !os->ops && now_ns < os->same_ns && space == os->looked_space;
 }
 
 void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
-	if (!os->guest.memory || now_ns < os->next_ns || os_has_looked(os, vcpu, now_ns))
+	uint64_t space;
+
+	if (!os->guest.memory || now_ns < os->next_ns)
+		return;
+	space = registers_space(&vcpu->regs);
+	if (os_has_looked(os, space, now_ns))
 		return;
 	if (os->ops)
 		os_check(os, vcpu, now_ns);
 	if (!os->ops && vcpu->stack_cut != CUT_NO_PAGING)
-		os_find(os, vcpu, now_ns);
+		os_find(os, vcpu, space, now_ns);
 	control_set_guest_known(os->control, true);
 }
 

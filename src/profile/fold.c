@@ -73,22 +73,11 @@ static int fold_cut_piece(const struct unwind_part_end *end)
 }
 
 /*
- * Whether the sampler knows nothing yet of the stack around PIECE. A first guess may be too short
- * for the next chain; then that chain is cut short, and the guess grows. Without a guess the
- * sampler would copy a page for each sample of a guest whose chains never end well.
- */
-static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcpu *vcpu,
-				const struct sample_stack *piece)
-{
-	return !control_get_stack_top(fold->settings.control, sample_get_user_space(vcpu),
-				      piece->address);
-}
-
-/*
  * Tells the sampler how far the stacks of one part are live. A complete part tells where each of
  * its stacks ends. A part that was cut short needs twice as much of one stack, and a page more:
  * without that page, guesses for a stack pointer close to a wrong end would approach the true end
- * in very small steps. A part that ended early for another reason gives a first guess.
+ * in very small steps. A part that ended early for another reason gives a first guess. The guess
+ * may be too short for the next chain; then that chain is cut short, and the guess grows.
  */
 static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
 			    const struct unwind_part_end *end)
@@ -101,10 +90,12 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->stack_cut;
 		bool used = end->pieces >> i & 1;
 
-		if (used && (end->stop == UNWIND_COMPLETE ||
-			     (end->stop != UNWIND_CUT && fold_is_first_guess(fold, vcpu, piece))))
+		if (used && end->stop == UNWIND_COMPLETE)
 			control_set_stack_top(control, space, piece->address,
 					      fold->stack.reached[i]);
+		else if (used && end->stop != UNWIND_CUT)
+			control_guess_stack_top(control, space, piece->address,
+						fold->stack.reached[i]);
 		else if (cut == CUT_LIMIT && fold_cut_piece(end) == i)
 			control_set_stack_top(control, space, piece->address,
 					      piece->address + 2 * (uint64_t)piece->size_bytes +
@@ -308,10 +299,10 @@ static void fold_see_code(struct fold *fold, const struct sample_vcpu *vcpu, uin
 
 	if (!sample.memory)
 		return;
-	if (user)
-		sample.page = sample_get_code_frame(vcpu);
-	else
+	if (!user)
 		os_get_kernel_root(os, &sample.root);
+	else
+		sample.page = sample_get_code_frame(vcpu);
 	seen_code_add(fold->settings.code, &sample);
 }
 
@@ -335,21 +326,20 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 
 /* --- interpreted programs --------------------------------------------------------------------- */
 
-/* Finds the functions of the program that an interpreter runs for the vCPU's user code. */
+/*
+ * Finds the functions of the program that an interpreter runs for the vCPU's user code. It is known
+ * whose code that is, so there is a system.
+ */
 static void fold_find_program(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	struct runtimes_sample sample = { .vcpu = vcpu,
 					  .space = fold->user,
+					  .memory = os_get_memory(fold->settings.os),
 					  .root = walk_root(&vcpu->regs),
 					  .time_ns = fold->time_ns,
 					  .control = fold->settings.control };
-	struct os *os = fold->settings.os;
 
-	fold->n_program = 0;
-	fold->ends_in_program = false;
-	sample.memory = os ? os_get_memory(os) : NULL;
-	if (!fold->settings.runtimes || !fold->user_whole || !sample.memory ||
-	    !fold->stack.parts[UNWIND_USER].walked)
+	if (!sample.memory)
 		return;
 	if (sample_get_user_tables(vcpu).value)
 		sample.root.cr3 = sample_get_user_space(vcpu);
@@ -519,7 +509,10 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 	struct name_answer answer;
 	size_t n;
 
-	fold_find_program(fold, vcpu);
+	fold->n_program = 0;
+	fold->ends_in_program = false;
+	if (fold->user_whole && fold->settings.runtimes && stack->parts[UNWIND_USER].walked)
+		fold_find_program(fold, vcpu);
 	n = fold_name_stack(fold, &answer);
 	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;

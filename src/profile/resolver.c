@@ -267,14 +267,14 @@ static void resolver_update_clocks(struct resolver *resolver, const struct recor
 }
 
 /*
- * Reads the clocks before a sample of TIME_NS, if that is due. A replay has notes of them instead.
+ * Reads the clocks as of the latest sample, if that is due. A replay has notes of them instead.
  */
-static void resolver_read_clocks(struct resolver *resolver, uint64_t time_ns)
+static void resolver_read_clocks(struct resolver *resolver)
 {
+	uint64_t time_ns = resolver->latest_ns, ahead_ns;
 	struct recording_clocks read = { .time_ns = time_ns };
-	uint64_t ahead_ns;
 
-	if (!resolver->settings.live || time_ns < resolver->next_clocks_ns)
+	if (time_ns < resolver->next_clocks_ns)
 		return;
 	read.utc_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - time_ns);
 	if (control_get_xen_clock(resolver->settings.control, &ahead_ns))
@@ -320,9 +320,11 @@ static void resolver_replay_note(struct resolver *resolver, const struct recordi
 	}
 }
 
-static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
+/* Measures how long the latest sample has waited in the ring. */
+static void resolver_measure_lag(struct resolver *resolver)
 {
-	uint64_t now_ns = clock_now_ns(), lag_ns = now_ns > time_ns ? now_ns - time_ns : 0;
+	uint64_t now_ns = clock_now_ns(), time_ns = resolver->latest_ns;
+	uint64_t lag_ns = now_ns > time_ns ? now_ns - time_ns : 0;
 
 	if (lag_ns > resolver->lag_ns)
 		resolver->lag_ns = lag_ns;
@@ -339,11 +341,12 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
 	unsigned i;
 
-	if (resolver->settings.live)
-		resolver_measure_lag(resolver, sample->time_ns);
-	resolver_read_clocks(resolver, sample->time_ns);
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
+	if (resolver->settings.live) {
+		resolver_measure_lag(resolver);
+		resolver_read_clocks(resolver);
+	}
 	resolver->needs.n_vcpus = 0;
 	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
 		if (resolver->waits)

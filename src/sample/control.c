@@ -529,6 +529,12 @@ uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint
 	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
 }
 
+void control_guess_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top)
+{
+	if (!control_get_stack_top(control, cr3, address))
+		control_set_stack_top(control, cr3, address, top);
+}
+
 /* --- processes that run Go -------------------------------------------------------------------- */
 
 /*

@@ -191,6 +191,8 @@ enum guest_end control_get_ending(const struct sampler_counts *counts);
  */
 #define STACK_REGION_BYTES (16 << 10)
 void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
+/* Sets TOP unless a TOP of the region is known. */
+void control_guess_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
 /* The address TOP that was last set for the region; 0: not known. */
 uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
 
