@@ -5,7 +5,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/systemd-packages \
 	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
 	tests/lab/checks tests/lab/example tests/lab/fleet tests/lab/store tests/lab/live tests/lab/log tests/lab/linux-checks tests/lab/steal tests/lab/upcall tests/lab/vcpus-numbers \
-	tests/lab/waits-checks tests/lab/locks-checks tests/lab/spinlock-checks tests/lab/lock-looks tests/lab/looks tests/lab/kernel-looks tests/lab/linux32-looks tests/lab/inside_chain.h tests/lab/inside_waits.h \
+	tests/lab/waits-checks tests/lab/locks-checks tests/lab/spinlock-checks tests/lab/lock-looks tests/lab/looks tests/lab/kernel-looks tests/lab/linux32-looks tests/lab/inside.h tests/lab/inside_chain.h tests/lab/inside_waits.h \
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/driver/*) \
@@ -33,7 +33,8 @@ include $(srcdir)/tests/guests/busy/busy.mk
 noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
 	tests/lab/live_text tests/lab/walls
 
-tests_lab_inside_SOURCES = tests/lab/inside.c tests/lab/inside_chain.c tests/lab/inside_waits.c
+tests_lab_inside_SOURCES = tests/lab/inside.c tests/lab/inside_chain.c tests/lab/inside_layout.c \
+	tests/lab/inside_processes.c tests/lab/inside_symbols.c tests/lab/inside_waits.c
 
 # For LD_PRELOAD. Built without $(CFLAGS), because any build may load it.
 tests/lab/other_xen.so: tests/lab/other_xen.c
