@@ -58,7 +58,8 @@ EXTRA_DIST += $(workload_dir)/workload.cfg.in $(workload_dir)/workload.mk \
 	$(workload_dir)/image $(workload_dir)/init $(workload_dir)/work.h $(workload_dir)/run.c \
 	$(workload_dir)/user.c $(workload_dir)/kernel.c $(workload_dir)/shared.c \
 	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/jit.c \
-	$(workload_dir)/phases.c $(workload_dir)/bare.c $(workload_dir)/i386.c $(workload_dir)/waits.c \
+	$(workload_dir)/phases.c $(workload_dir)/bare.c $(workload_dir)/i386.c $(workload_dir)/waits.c $(workload_dir)/waits.h \
+	$(workload_dir)/waits_holders.c $(workload_dir)/waits_sites.c \
 	$(workload_dir)/locks_module.c $(workload_dir)/locks_module.h $(workload_dir)/oops_module.c $(workload_dir)/knot_module.c \
 	$(workload_dir)/goes.mod $(workload_dir)/goes.c \
 	$(workload_dir)/goes.go $(workload_dir)/goes.h \
