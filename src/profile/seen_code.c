@@ -264,8 +264,8 @@ static bool seen_is_valid(const struct seen_sample *sample)
 				       frame.value == sample->page.value);
 }
 
-/* Whether PAGES more may be read in this second; if so, counts them as read. */
-static bool seen_may_read(struct seen_code *seen, uint64_t time_ns, unsigned pages)
+/* Counts PAGES as read in this second. Returns false, and counts nothing, if they are too many. */
+static bool seen_count_pages(struct seen_code *seen, uint64_t time_ns, unsigned pages)
 {
 	uint64_t second = time_ns / 1000000000;
 
@@ -296,7 +296,7 @@ static struct seen_function *seen_prepare(struct seen_code *seen, const struct s
 		return NULL;
 	if (size_bytes > ANNOTATION_MAX_BYTES)
 		size_bytes = ANNOTATION_MAX_BYTES;
-	if (!seen_may_read(seen, sample->time_ns, seen_pages(bounds.start, size_bytes)) ||
+	if (!seen_count_pages(seen, sample->time_ns, seen_pages(bounds.start, size_bytes)) ||
 	    !seen_is_valid(sample))
 		return NULL;
 	if (!function)

@@ -52,7 +52,7 @@ void host_budget_update(struct host_budget *budget, uint64_t cpu_ns, uint64_t no
 	budget->stride = host_budget_bound(fmax(budget->stride, 1) * factor, 1, most);
 }
 
-bool host_budget_has_news(struct host_budget *budget, uint64_t now_ns)
+bool host_budget_poll_news(struct host_budget *budget, uint64_t now_ns)
 {
 	double stride = budget->stride > HOST_BUDGET_BINDS ? budget->stride : 0;
 	bool news = stride > 0 && budget->told > 0

@@ -55,7 +55,7 @@ bool host_share_keep(struct host_budget *budget, const struct pipelines *pipelin
 		if (pipeline)
 			control_set_stride(pipeline_control(pipeline), budget->stride);
 	}
-	if (!host_budget_has_news(budget, now_ns))
+	if (!host_budget_poll_news(budget, now_ns))
 		return false;
 	host_share_describe(budget, line);
 	return true;

@@ -140,8 +140,11 @@ static void call_targets_read_chunk(struct call_targets *targets, const struct c
 	targets->next_page += pages < n ? pages : n;
 }
 
-/* Whether a search is under way, or the missing pages are due for another search. */
-static bool call_targets_is_due(struct call_targets *targets, uint64_t turn)
+/*
+ * Goes on with a search, or begins another one for missing pages if that is due. Returns false if
+ * there is no search.
+ */
+static bool call_targets_begin_search(struct call_targets *targets, uint64_t turn)
 {
 	if (targets->next_page < targets->n_pages)
 		return true;
@@ -166,7 +169,7 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 	uint64_t turn = source->turn ? source->turn(source->context) : 0;
 	uint8_t *buffer;
 
-	if (!call_targets_is_due(targets, turn))
+	if (!call_targets_begin_search(targets, turn))
 		return true;
 	buffer = malloc(CALL_CHUNK_BYTES + targets->machine->call_bytes);
 	while (buffer && targets->next_page < targets->n_pages &&

@@ -248,7 +248,10 @@ static void cfi_add_entries(struct cfi_compiler *compiler, const struct entry_po
 		cfi_add_entry(&compiler->rows, high, next);
 }
 
-static bool cfi_may_add(struct cfi_compiler *compiler, const struct cfi_fde *fde)
+/*
+ * Counts the programs of FDE. Returns false, and counts nothing, if there is no room for its rows.
+ */
+static bool cfi_count_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde)
 {
 	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
 	const struct cfi *cfi = compiler->rows.cfi;
@@ -272,7 +275,7 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 		struct cfi_fde fde;
 
 		if (!cfi_read_fde(sections, &list->places[i], &fde) ||
-		    !cfi_may_add(compiler, &fde)) {
+		    !cfi_count_fde(compiler, &fde)) {
 			cfi->n_refused++;
 			continue;
 		}

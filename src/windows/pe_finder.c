@@ -32,7 +32,7 @@ static size_t pe_memory_read(void *context, uint64_t offset, void *buffer, size_
 	return memory_read(image->memory, image->root, image->start + offset, buffer, size_bytes);
 }
 
-static bool pe_finder_is_start(struct pe_memory *image, uint64_t address, struct pe_place *place)
+static bool pe_finder_try_start(struct pe_memory *image, uint64_t address, struct pe_place *place)
 {
 	const struct bytes bytes = { pe_memory_read, image, UINT64_MAX };
 
@@ -57,7 +57,7 @@ bool pe_finder_find(struct memory *memory, struct memory_root root, uint64_t add
 	for (unsigned i = 0; i < PE_MAX_PAGES && missing < PE_MAX_MISSING; i++) {
 		if (memory_read(memory, root, image.start, magic, 2) != 2)
 			missing++;
-		else if (memcmp(magic, "MZ", 2) == 0 && pe_finder_is_start(&image, address, place))
+		else if (memcmp(magic, "MZ", 2) == 0 && pe_finder_try_start(&image, address, place))
 			return true;
 		if (image.start < GUEST_PAGE_SIZE)
 			return false;

@@ -114,22 +114,22 @@ static void windows_add(struct windows *windows, struct windows_space *space,
 }
 
 /*
- * Returns true if a recent search found no image around ADDRESS. Otherwise notes that a search
- * begins now.
+ * Notes that a search around ADDRESS begins now. Returns false if a recent search found no image
+ * there.
  */
-static bool windows_is_refused(struct windows *windows, uint64_t cr3, uint64_t address,
-			       uint64_t now_ns)
+static bool windows_begin_search(struct windows *windows, uint64_t cr3, uint64_t address,
+				 uint64_t now_ns)
 {
 	uint64_t place = address >> WINDOWS_PLACE_SHIFT;
 	size_t slot = hash_slot(place * 31 + cr3, WINDOWS_REFUSED);
 
 	if (windows->refused[slot].cr3 == cr3 && windows->refused[slot].place == place &&
 	    now_ns < windows->refused[slot].until_ns)
-		return true;
+		return false;
 	windows->refused[slot].cr3 = cr3;
 	windows->refused[slot].place = place;
 	windows->refused[slot].until_ns = now_ns + WINDOWS_FRESH_NS;
-	return false;
+	return true;
 }
 
 /* Maps the image at ADDRESS if it is not known yet. Returns true if a search was made. */
@@ -139,7 +139,7 @@ static bool windows_look(struct windows *windows, struct windows_space *space,
 	struct pe_place place;
 
 	if (space_find(space->space, address) || space->n_images == WINDOWS_MAX_IMAGES ||
-	    windows_is_refused(windows, space->cr3, address, now_ns) ||
+	    !windows_begin_search(windows, space->cr3, address, now_ns) ||
 	    !windows_make_room(windows, space))
 		return false;
 	memory_refresh(windows->memory);

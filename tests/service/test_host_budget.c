@@ -29,7 +29,7 @@ static void run(struct host *host, unsigned seconds)
 		host->cpu_ns += (uint64_t)(host->share * SECOND_NS / 10);
 		if (host_budget_is_due(&host->budget, host->now_ns))
 			host_budget_update(&host->budget, host->cpu_ns, host->now_ns);
-		host->told += host_budget_has_news(&host->budget, host->now_ns);
+		host->told += host_budget_poll_news(&host->budget, host->now_ns);
 	}
 }
 

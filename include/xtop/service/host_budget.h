@@ -44,6 +44,6 @@ bool host_budget_is_missed(const struct host_budget *budget);
  * stride has doubled or halved since, when the limit is missed all the same, and when rates are as
  * asked for again. At most once a minute.
  */
-bool host_budget_has_news(struct host_budget *budget, uint64_t now_ns);
+bool host_budget_poll_news(struct host_budget *budget, uint64_t now_ns);
 
 #endif

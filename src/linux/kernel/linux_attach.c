@@ -272,8 +272,8 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
-/* Whether the cached release equals the release in guest memory. */
-static bool linux_is_release(struct linux_kernel *kernel)
+/* Reads the release again. Returns false if it is not the cached one. */
+static bool linux_confirm_release(struct linux_kernel *kernel)
 {
 	char cached[sizeof(kernel->release)];
 
@@ -290,7 +290,7 @@ static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 
 	if (kernel_cache_load(cache, uuid, kernel, text) ||
 	    (head_bytes && kernel_cache_load(cache, uuid, kernel, text - head_bytes)))
-		return linux_find_memory(kernel) && linux_is_release(kernel);
+		return linux_find_memory(kernel) && linux_confirm_release(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
 	if (linux_is_whole(kernel))

@@ -65,8 +65,8 @@ static bool module_is_inside(const struct module_trial *trial, uint64_t address)
 	return address >= trial->start && address - trial->start < trial->size_bytes;
 }
 
-/* Whether core_layout is at OFFSET. If so, stores it in TRIAL. */
-static bool module_is_core(struct module_trial *trial, unsigned offset)
+/* Returns true and stores core_layout in TRIAL if it is at OFFSET. */
+static bool module_try_core(struct module_trial *trial, unsigned offset)
 {
 	uint64_t words[5];
 
@@ -96,8 +96,8 @@ static bool module_read_mem(const struct module_trial *trial, uint64_t address, 
 	       !*base == !*size_bytes && *base + *size_bytes <= KERNEL_32_END;
 }
 
-/* Whether mem is at OFFSET. If so, stores it in TRIAL. */
-static bool module_is_mem(struct module_trial *trial, unsigned offset)
+/* Returns true and stores mem in TRIAL if it is at OFFSET. */
+static bool module_try_mem(struct module_trial *trial, unsigned offset)
 {
 	uint64_t base[MODULE_MEM_TYPES], size_bytes[MODULE_MEM_TYPES];
 
@@ -112,7 +112,7 @@ static bool module_is_mem(struct module_trial *trial, unsigned offset)
 	return module_is_inside(trial, trial->address);
 }
 
-static bool module_is_kallsyms(struct module_trial *trial, unsigned offset)
+static bool module_try_kallsyms(struct module_trial *trial, unsigned offset)
 {
 	uint64_t at = trial->address + offset, symbols, n, names;
 	char first_name;
@@ -169,8 +169,8 @@ bool module_layout_i386_find(struct linux_guest *guest)
 			return false;
 		trial.address = at - MODULE_LIST_AT;
 		if (module_is_loaded(&trial) &&
-		    (module_find(&trial, module_is_core) || module_find(&trial, module_is_mem)) &&
-		    module_find(&trial, module_is_kallsyms)) {
+		    (module_find(&trial, module_try_core) || module_find(&trial, module_try_mem)) &&
+		    module_find(&trial, module_try_kallsyms)) {
 			module_set(&trial, &guest->layout);
 			return true;
 		}

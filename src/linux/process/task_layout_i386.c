@@ -56,7 +56,7 @@ static unsigned task_offset(const struct process_trial *trial, enum layout_membe
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Whether thread_pid is at OFFSET. *PID becomes its value. */
-static bool task_is_pid(struct process_trial *trial, unsigned offset, uint64_t *pid)
+static bool task_try_pid(struct process_trial *trial, unsigned offset, uint64_t *pid)
 {
 	uint64_t link = trial->task + offset + WORD, back = task_word(trial, offset + 2 * WORD);
 
@@ -72,8 +72,8 @@ static bool task_is_pid(struct process_trial *trial, unsigned offset, uint64_t *
 }
 
 /* Whether the tree at NS + OFFSET finds PID by NUMBER. */
-static bool task_is_tree(struct process_trial *trial, uint64_t ns, unsigned offset, uint64_t number,
-			 uint64_t pid)
+static bool task_try_tree(struct process_trial *trial, uint64_t ns, unsigned offset,
+			  uint64_t number, uint64_t pid)
 {
 	uint64_t entry;
 
@@ -92,8 +92,8 @@ static bool task_find_number(struct process_trial *trial, uint64_t pid)
 
 		if (process_trial_word(trial, pid + offset) != number ||
 		    !process_trial_is_pointer(trial, ns) ||
-		    (!task_is_tree(trial, ns, 0, number, pid) &&
-		     !task_is_tree(trial, ns, WORD, number, pid)))
+		    (!task_try_tree(trial, ns, 0, number, pid) &&
+		     !task_try_tree(trial, ns, WORD, number, pid)))
 			continue;
 		process_trial_set(trial, PID_NUMBERS, offset);
 		process_trial_set(trial, UPID_NR, 0);
@@ -111,7 +111,7 @@ static bool task_find_numbers(struct process_trial *trial)
 	uint64_t pid;
 
 	for (unsigned offset = leader + WORD; offset < leader + TASK_PID_BYTES; offset += WORD)
-		if (task_is_pid(trial, offset, &pid) && task_find_number(trial, pid))
+		if (task_try_pid(trial, offset, &pid) && task_find_number(trial, pid))
 			return true;
 	return false;
 }
