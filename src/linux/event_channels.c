@@ -57,11 +57,11 @@ static size_t event_bytes(const struct layout *layout)
 	size_t end = 0;
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		size_t behind = layout_has(layout, members[i])
-					? layout_offset(layout, members[i]) + sizeof(uint64_t)
-					: 0;
+		size_t after = layout_has(layout, members[i])
+				       ? layout_offset(layout, members[i]) + sizeof(uint64_t)
+				       : 0;
 
-		end = behind > end ? behind : end;
+		end = after > end ? after : end;
 	}
 	return end;
 }

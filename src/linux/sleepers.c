@@ -59,7 +59,7 @@ struct sleepers {
 	/* when this pass and the previous one began; 0 if there was none */
 	uint64_t pass_ns, before_ns;
 	/* the leaf of the tree at which the pass is */
-	uint64_t leaf[XARRAY_NODE_SLOTS], leaf_first, leaf_behind;
+	uint64_t leaf[XARRAY_NODE_SLOTS], leaf_first, leaf_end;
 	bool has_leaf;
 	/* index in NOW of the next waiter whose lock is read, once all tasks have been seen */
 	size_t next_lock;
@@ -458,7 +458,7 @@ static void sleepers_end_pass(struct sleepers *sleepers)
 }
 
 /*
- * Reads the leaf with next_pid, or the next one. Returns false if none is found up to leaf_behind.
+ * Reads the leaf with next_pid, or the next one. Returns false if none is found up to leaf_end.
  */
 static bool sleepers_read_leaf(struct sleepers *sleepers)
 {
@@ -468,10 +468,10 @@ static bool sleepers_read_leaf(struct sleepers *sleepers)
 	uint64_t pid = sleepers->next_pid;
 
 	sleepers->has_leaf = xarray_read_leaf(guest, tree, &sleepers->next_pid, sleepers->leaf,
-					      &sleepers->leaf_behind);
+					      &sleepers->leaf_end);
 	/* The tree may have changed meanwhile, or be crafted to keep xtop busy. */
-	if (sleepers->leaf_behind <= pid || sleepers->leaf_behind > SLEEPER_PID_MAX)
-		sleepers->leaf_behind = 0;
+	if (sleepers->leaf_end <= pid || sleepers->leaf_end > SLEEPER_PID_MAX)
+		sleepers->leaf_end = 0;
 	sleepers->leaf_first = sleepers->next_pid & ~(uint64_t)(XARRAY_NODE_SLOTS - 1);
 	return sleepers->has_leaf;
 }
@@ -520,7 +520,7 @@ static void sleepers_read_rest(struct sleepers *sleepers, unsigned *left, uint64
 	if (sleepers->next_pid < end)
 		return;
 	sleepers->has_leaf = false;
-	sleepers->next_pid = sleepers->leaf_behind;
+	sleepers->next_pid = sleepers->leaf_end;
 }
 
 /* Looks at the next tasks of the pass, at most *LEFT. */
@@ -529,7 +529,7 @@ static void sleepers_read_tasks(struct sleepers *sleepers, unsigned *left, uint6
 {
 	for (unsigned leaves = 0; *left && leaves < SLEEPERS_TURN_READ; leaves++) {
 		if (!sleepers->has_leaf && !sleepers_read_leaf(sleepers))
-			sleepers->next_pid = sleepers->leaf_behind;
+			sleepers->next_pid = sleepers->leaf_end;
 		else
 			sleepers_read_rest(sleepers, left, now_ns, sink);
 		if (!sleepers->next_pid) {

@@ -55,14 +55,14 @@ static uint32_t task_state_reader_find_span(const struct linux_guest *guest, uin
 	uint32_t start = UINT32_MAX, end = 0;
 
 	for (size_t i = 0; i < N_TASK_STATE_MEMBERS; i++) {
-		uint32_t offset, behind;
+		uint32_t offset, after;
 
 		if (!layout_has(layout, task_state_members[i].member))
 			continue;
 		offset = layout_offset(layout, task_state_members[i].member);
-		behind = offset + task_state_bytes(guest, i);
+		after = offset + task_state_bytes(guest, i);
 		start = offset < start ? offset : start;
-		end = behind > end ? behind : end;
+		end = after > end ? after : end;
 	}
 	*startp = start;
 	return end - start;

@@ -57,9 +57,9 @@ enum walk_result memory_find_span(struct memory *memory, struct memory_root root
 /* SIZE_BYTES, or less if the address space ends before that. */
 static inline size_t memory_clamp(uint64_t address, size_t size_bytes)
 {
-	uint64_t behind = UINT64_MAX - address; /* bytes after the one at ADDRESS */
+	uint64_t after = UINT64_MAX - address; /* bytes after the one at ADDRESS */
 
-	return size_bytes && size_bytes - 1 > behind ? behind + 1 : size_bytes;
+	return size_bytes && size_bytes - 1 > after ? after + 1 : size_bytes;
 }
 
 /* How many of SIZE_BYTES at ADDRESS are in the first page. */

@@ -25,7 +25,7 @@ size_t chunks_read(struct chunks *chunks, void *target, size_t size_bytes)
 	return n;
 }
 
-uint64_t chunks_bytes_behind(const struct chunks *chunks)
+uint64_t chunks_bytes_after(const struct chunks *chunks)
 {
 	struct stat status;
 
@@ -49,17 +49,17 @@ bool chunks_stop(struct chunks *chunks, const char *format, ...)
 /* The file ended or could not be read where more should have come. */
 static bool chunks_stop_short(struct chunks *chunks)
 {
-	uint64_t behind = chunks->offset - chunks->whole;
+	uint64_t bytes_after = chunks->offset - chunks->whole;
 
 	if (ferror(chunks->file))
 		return chunks_stop(chunks, "read error after %" PRIu64 " bytes: %s", chunks->offset,
 				   strerror(errno));
-	if (!behind)
+	if (!bytes_after)
 		return chunks_stop(chunks, "cut short: it has no end mark");
 	return chunks_stop(chunks,
 			   "cut short: it has no end mark, and its last %" PRIu64
 			   " bytes are no whole record",
-			   behind);
+			   bytes_after);
 }
 
 /* Makes room in the buffer for a note's head and PAYLOAD_BYTES. */

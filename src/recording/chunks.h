@@ -35,7 +35,7 @@ __attribute__((format(printf, 2, 3))) bool chunks_stop(struct chunks *chunks, co
 /*
  * How many bytes of the file lie after the last whole chunk. A pipe's unread bytes do not count.
  */
-uint64_t chunks_bytes_behind(const struct chunks *chunks);
+uint64_t chunks_bytes_after(const struct chunks *chunks);
 void chunks_deinit(struct chunks *chunks); /* closes the file */
 
 /* The payload of the last chunk, aligned to 8. */

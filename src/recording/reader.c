@@ -45,7 +45,7 @@ struct recording_reader {
 static void reader_decode_end(struct recording_reader *reader, uint64_t size_bytes)
 {
 	struct recording_chunk_end *end = &reader->end;
-	uint64_t behind = chunks_bytes_behind(&reader->chunks);
+	uint64_t bytes_after = chunks_bytes_after(&reader->chunks);
 
 	if (size_bytes < RECORDING_END_BYTES) {
 		chunks_stop(&reader->chunks, "its end mark is damaged");
@@ -57,8 +57,8 @@ static void reader_decode_end(struct recording_reader *reader, uint64_t size_byt
 		chunks_stop(&reader->chunks,
 			    "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
 			    end->n_samples, reader->n_samples);
-	else if (behind)
-		chunks_stop(&reader->chunks, "%" PRIu64 " bytes behind its end mark", behind);
+	else if (bytes_after)
+		chunks_stop(&reader->chunks, "%" PRIu64 " bytes behind its end mark", bytes_after);
 	else
 		reader->chunks.ended = true;
 }

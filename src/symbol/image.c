@@ -20,7 +20,7 @@
  */
 struct image_place {
 	const struct image *image;  /* NULL: destroyed */
-	struct image_place *behind; /* a reference */
+	struct image_place *successor; /* a reference; NULL: none */
 	unsigned n_references;
 };
 
@@ -107,26 +107,26 @@ struct image_place *image_place_ref(const struct image *image)
 void image_place_unref(struct image_place *place)
 {
 	while (place && --place->n_references == 0) {
-		struct image_place *behind = place->behind;
+		struct image_place *successor = place->successor;
 
 		free(place);
-		place = behind;
+		place = successor;
 	}
 }
 
 void image_set_successor(struct image *image, struct image *by)
 {
 	/* so the places form no circle */
-	assert(image != by && !image->place->behind && !by->place->behind);
-	image->place->behind = image_place_ref(by);
+	assert(image != by && !image->place->successor && !by->place->successor);
+	image->place->successor = image_place_ref(by);
 }
 
 const struct image *image_place_get(struct image_place **placep)
 {
 	struct image_place *place = *placep;
 
-	while (place->behind)
-		place = place->behind;
+	while (place->successor)
+		place = place->successor;
 	if (place != *placep) {
 		place->n_references++;
 		image_place_unref(*placep);

@@ -109,17 +109,17 @@ static void space_cover(struct space *space, uint32_t index)
 {
 	struct space_mapping *added = &space->mappings[index];
 	size_t first = space_split_cell(space, added->mapping.start);
-	size_t behind = space_split_cell(space, added->mapping.end);
+	size_t after = space_split_cell(space, added->mapping.end);
 	struct space_cell *cells = space->cells;
 
 	added->hides = NO_MAPPING;
-	for (size_t i = first; i < behind; i++)
+	for (size_t i = first; i < after; i++)
 		if (cells[i].mapping != NO_MAPPING &&
 		    (added->hides == NO_MAPPING || cells[i].mapping > added->hides))
 			added->hides = cells[i].mapping;
 	cells[first].mapping = index;
-	memmove(&cells[first + 1], &cells[behind], (space->n_cells - behind) * sizeof(*cells));
-	space->n_cells -= behind - first - 1;
+	memmove(&cells[first + 1], &cells[after], (space->n_cells - after) * sizeof(*cells));
+	space->n_cells -= after - first - 1;
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */

@@ -238,17 +238,17 @@ static struct xtop_error *parts_split(struct parts *parts, const struct symtab *
 
 	for (size_t i = 0; !error && i < symtab_count(tab); i++) {
 		struct symtab_entry entry = symtab_at(tab, i);
-		const char *behind = strchrnul(entry.name, '\t');
+		const char *after = strchrnul(entry.name, '\t');
 		struct symtab *target = NULL;
 
-		error = parts_find_or_add(parts, *behind ? behind + 1 : "", &target);
+		error = parts_find_or_add(parts, *after ? after + 1 : "", &target);
 		if (!error)
 			error = symtab_add(target, &(struct symbol_definition){
 							   .start = entry.start,
 							   .size_bytes = entry.end - entry.start,
 							   .rank = SYMBOL_GLOBAL,
 							   .name = entry.name,
-							   .name_bytes = behind - entry.name });
+							   .name_bytes = after - entry.name });
 	}
 	for (size_t i = 0; !error && i < parts->n; i++)
 		error = symtab_seal(parts->list[i].tab);

@@ -216,7 +216,7 @@ static uint64_t call_targets_before(const struct call_targets *targets, uint64_t
 }
 
 /* The nearest target at or after OFFSET; the end of the code if there is none. */
-static uint64_t call_targets_behind(const struct call_targets *targets, uint64_t offset)
+static uint64_t call_targets_after(const struct call_targets *targets, uint64_t offset)
 {
 	uint64_t i = offset / CALL_WORD_BITS, n = call_words(targets->size_bytes);
 	uint64_t word = i < n ? targets->targets[i] & ~0ULL << offset % CALL_WORD_BITS : 0;
@@ -243,7 +243,7 @@ bool call_targets_find(struct call_targets *targets, const struct code_source *s
 	if (first == UINT64_MAX || !left)
 		return false;
 	do
-		last = call_targets_behind(targets, offset + 1);
+		last = call_targets_after(targets, offset + 1);
 	while (last < targets->size_bytes && !call_targets_begins(targets, source, last) &&
 	       --left);
 	*start = targets->start + first;

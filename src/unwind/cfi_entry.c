@@ -481,7 +481,7 @@ static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 					  struct cfi_list *list)
 {
 	const struct cfi_section *hdr = &sections->eh_frame_hdr, *frame = &sections->eh_frame;
-	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8, behind = 0;
+	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8, after = 0;
 	_cleanup_free_ uint32_t *offsets = NULL;
 	struct xtop_error *error = NULL;
 	struct cfi_entry entry;
@@ -497,13 +497,13 @@ static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 	for (size_t i = 0; !error && i < n && !work_is_over(sections->work); i++) {
 		size_t n_before = list->n;
 
-		if (offsets[i] < behind) {
+		if (offsets[i] < after) {
 			list->refused++;
 			continue;
 		}
 		error = cfi_list_try(sections, false, offsets[i], list);
 		if (list->n > n_before && cfi_read_entry(frame, false, offsets[i], &entry))
-			behind = entry.next;
+			after = entry.next;
 	}
 	return error;
 }

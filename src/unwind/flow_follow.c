@@ -401,13 +401,13 @@ static void flow_return(struct flow *flow, struct flow_window *window, uint32_t 
  */
 static bool flow_loses_return(const struct flow *flow, const struct flow_op *op, uint32_t state)
 {
-	struct computed_state behind;
+	struct computed_state after;
 
 	if (flow->machine->return_bytes || op->instruction.flow != INSTRUCTION_CALL)
 		return false;
-	behind = flow->states[state];
-	computed_state_apply(&behind, &op->instruction);
-	return computed_state_rule(&behind, flow->machine).kind == RULE_NONE;
+	after = flow->states[state];
+	computed_state_apply(&after, &op->instruction);
+	return computed_state_rule(&after, flow->machine).kind == RULE_NONE;
 }
 
 static bool flow_count_step(struct flow *flow)

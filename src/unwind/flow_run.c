@@ -188,9 +188,9 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 }
 
 /* The op after FIRST in WINDOW; FIRST if there is no other. */
-static const struct flow_op *flow_op_behind(const struct flow *flow,
-					    const struct flow_window *window,
-					    const struct flow_op *first)
+static const struct flow_op *flow_op_after(const struct flow *flow,
+					   const struct flow_window *window,
+					   const struct flow_op *first)
 {
 	uint32_t next = first->offset + first->instruction.length;
 
@@ -211,9 +211,9 @@ static const struct instruction *flow_first_instruction(const struct flow *flow)
 		return NULL;
 	first = &flow->ops[window->ops[0] - 1];
 	if (first->instruction.marks_target)
-		first = flow_op_behind(flow, window, first);
+		first = flow_op_after(flow, window, first);
 	if (first->instruction.flow == INSTRUCTION_CALL && first->instruction.target)
-		first = flow_op_behind(flow, window, first);
+		first = flow_op_after(flow, window, first);
 	return &first->instruction;
 }
 

@@ -113,7 +113,7 @@ static bool finder_addresses_before(struct kallsyms_finder *finder)
 }
 
 /* Tries offsets from a base and offsets from their own places: only one kind ascends from _text. */
-static bool finder_addresses_behind(struct kallsyms_finder *finder)
+static bool finder_addresses_after(struct kallsyms_finder *finder)
 {
 	size_t at = finder->token_index + TOKEN_INDEX_BYTES, word = finder_word(finder);
 	size_t base_at = at + finder_align(finder, 4 * (size_t)finder->n);
@@ -130,5 +130,5 @@ static bool finder_addresses_behind(struct kallsyms_finder *finder)
 
 bool finder_find_addresses(struct kallsyms_finder *finder)
 {
-	return finder_addresses_before(finder) || finder_addresses_behind(finder);
+	return finder_addresses_before(finder) || finder_addresses_after(finder);
 }

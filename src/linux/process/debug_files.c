@@ -86,13 +86,13 @@ static bool debug_files_search_by_id(const struct debug_search *search)
 
 /* Tries the path that consists of BEFORE, the folder of PATH, BEHIND and the link's name. */
 static bool debug_files_try_link(const struct debug_search *search, int folder, const char *before,
-				 const char *path, const char *behind)
+				 const char *path, const char *after)
 {
 	const char *slash = strrchr(path, '/');
 	int length = slash ? (int)(slash - path) : 0;
 	char tried[PATH_MAX];
 
-	return (size_t)snprintf(tried, sizeof(tried), "%s%.*s%s/%s", before, length, path, behind,
+	return (size_t)snprintf(tried, sizeof(tried), "%s%.*s%s/%s", before, length, path, after,
 				search->image->link->name) < sizeof(tried) &&
 	       debug_files_try(search, folder, tried, true);
 }

@@ -109,10 +109,10 @@ static bool perf_map_add_line(struct perf_map *map, const char *line, const char
 /* Returns false if memory is out. */
 static bool perf_map_parse(struct perf_map *map)
 {
-	const char *line = map->text, *behind = map->text + map->text_bytes, *end;
+	const char *line = map->text, *after = map->text + map->text_bytes, *end;
 
 	for (; map->n < PERF_MAP_MAX_SYMBOLS; line = end + 1) {
-		end = memchr(line, '\n', (size_t)(behind - line));
+		end = memchr(line, '\n', (size_t)(after - line));
 		if (!end)
 			return true;
 		if (!perf_map_add_line(map, line, end))

@@ -127,7 +127,7 @@ static uint64_t xarray_next_node(const uint64_t slots[XARRAY_NODE_SLOTS], uint8_
 }
 
 /* The first index after the node with SHIFT that has INDEX; 0 for the root. */
-static uint64_t xarray_behind(uint64_t index, uint8_t shift, unsigned depth)
+static uint64_t xarray_after(uint64_t index, uint8_t shift, unsigned depth)
 {
 	shift += XARRAY_SLOT_BITS;
 	return depth && shift < 64 ? ((index >> shift) + 1) << shift : 0;
@@ -161,8 +161,8 @@ bool xarray_read_leaf(const struct linux_guest *guest, uint64_t address, uint64_
 			return true;
 		}
 		entry = xarray_next_node(entries, shift, index);
-		*next = xarray_behind(*index, entry ? shift - XARRAY_SLOT_BITS : shift,
-				      entry ? 1 : depth);
+		*next = xarray_after(*index, entry ? shift - XARRAY_SLOT_BITS : shift,
+				     entry ? 1 : depth);
 		above = shift;
 	}
 	return false;
