@@ -33,20 +33,19 @@ static uint64_t recent_add(uint64_t sum_ns, double decay, uint64_t ns)
 	return (uint64_t)((double)sum_ns * decay + 0.5) + ns;
 }
 
-static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_vcpu *before,
-			       double decay, struct snapshot_vcpu *sum)
+void vcpu_add_increase(struct snapshot_vcpu *sum, double decay, const struct snapshot_vcpu *from,
+		       const struct snapshot_vcpu *to)
 {
 	for (int state = 0; state < N_VCPU_STATES; state++)
-		sum->states[state] = sum->states[state] * decay + now->states[state] -
-				     before->states[state];
-	sum->user = sum->user * decay + now->user - before->user;
-	sum->times.span_ns = recent_add(sum->times.span_ns, decay,
-					now->times.span_ns - before->times.span_ns);
-	sum->times.ran_ns = recent_add(sum->times.ran_ns, decay,
-				       now->times.ran_ns - before->times.ran_ns);
+		sum->states[state] =
+			sum->states[state] * decay + to->states[state] - from->states[state];
+	sum->user = sum->user * decay + to->user - from->user;
+	sum->times.span_ns =
+		recent_add(sum->times.span_ns, decay, to->times.span_ns - from->times.span_ns);
+	sum->times.ran_ns =
+		recent_add(sum->times.ran_ns, decay, to->times.ran_ns - from->times.ran_ns);
 	sum->times.waited_ns = recent_add(sum->times.waited_ns, decay,
-					  now->times.waited_ns - before->times.waited_ns);
-	*before = *now;
+					  to->times.waited_ns - from->times.waited_ns);
 }
 
 /* After a reset of the profile, counts and sums begin at 0 again. */
@@ -114,9 +113,12 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot)
 	recent->sequence = snapshot->sequence;
 	if (snapshot->started_ns != recent->started_ns)
 		recent_reset_vcpus(recent, snapshot->started_ns);
-	for (unsigned i = 0; i < snapshot_get_run(snapshot)->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		recent_update_vcpu(&snapshot_get_run(snapshot)->vcpus[i], &recent->counts[i], decay,
-				   &recent->vcpus[i]);
+	for (unsigned i = 0; i < snapshot_get_run(snapshot)->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
+		const struct snapshot_vcpu *vcpu = &snapshot_get_run(snapshot)->vcpus[i];
+
+		vcpu_add_increase(&recent->vcpus[i], decay, &recent->counts[i], vcpu);
+		recent->counts[i] = *vcpu;
+	}
 }
 
 void recent_begin(struct recent *recent, const struct snapshot *snapshot)

@@ -38,6 +38,10 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot);
 /* Whether the budget has been lowering the rate for at least 10 seconds. */
 bool recent_is_throttled(const struct recent *recent);
 
+/* Adds what a vCPU's counts grew by between FROM and TO. DECAY: the weight that SUM keeps. */
+void vcpu_add_increase(struct snapshot_vcpu *sum, double decay, const struct snapshot_vcpu *from,
+		       const struct snapshot_vcpu *to);
+
 /* How a vCPU spent its time; each share is from 0 to 1. */
 struct vcpu_shares {
 	double user, kernel, steal, lock, idle;

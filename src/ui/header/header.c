@@ -102,16 +102,6 @@ static void header_draw_guest(const struct ui_model *model, struct canvas *canva
 
 /* --- line 2: a bar for each vCPU, or one for all ---------------------------------------------- */
 
-static void snapshot_vcpu_add(struct snapshot_vcpu *sum, const struct snapshot_vcpu *vcpu)
-{
-	for (int state = 0; state < N_VCPU_STATES; state++)
-		sum->states[state] += vcpu->states[state];
-	sum->user += vcpu->user;
-	sum->times.span_ns += vcpu->times.span_ns;
-	sum->times.ran_ns += vcpu->times.ran_ns;
-	sum->times.waited_ns += vcpu->times.waited_ns;
-}
-
 static void header_draw_bars(const struct ui_model *model, struct canvas *canvas, int row)
 {
 	unsigned n = snapshot_get_run(model->all)->n_vcpus < GUEST_MAX_VCPUS
@@ -119,6 +109,7 @@ static void header_draw_bars(const struct ui_model *model, struct canvas *canvas
 			     : GUEST_MAX_VCPUS;
 	const struct snapshot_vcpu *vcpus = model->recent->vcpus;
 	int room = canvas_columns(canvas) - 2, width = room / (int)n;
+	static const struct snapshot_vcpu none;
 	struct snapshot_vcpu all = { .user = 0 };
 	char name[32];
 	struct vcpu_bar bar = { .name = name, .has_locks = model_has_lock_waits(model) };
@@ -132,7 +123,7 @@ static void header_draw_bars(const struct ui_model *model, struct canvas *canvas
 		return;
 	}
 	for (unsigned i = 0; i < n; i++)
-		snapshot_vcpu_add(&all, &vcpus[i]);
+		vcpu_add_increase(&all, 1, &none, &vcpus[i]);
 	snprintf(name, sizeof(name), "%u vCPUs", n);
 	bar.shares = vcpu_shares_of(&all);
 	vcpu_bar_draw_named(&bar, canvas, row, 1, room);

@@ -32,17 +32,6 @@ struct minutes_load {
 
 /* --- loads ------------------------------------------------------------------------------------ */
 
-static void minutes_add_vcpu(struct snapshot_vcpu *sum, const struct snapshot_vcpu *from,
-			     const struct snapshot_vcpu *to)
-{
-	for (int state = 0; state < N_VCPU_STATES; state++)
-		sum->states[state] += to->states[state] - from->states[state];
-	sum->user += to->user - from->user;
-	sum->times.span_ns += to->times.span_ns - from->times.span_ns;
-	sum->times.ran_ns += to->times.ran_ns - from->times.ran_ns;
-	sum->times.waited_ns += to->times.waited_ns - from->times.waited_ns;
-}
-
 static double minutes_stopped(const struct sampler_counts *from, const struct sampler_counts *to)
 {
 	return to->elapsed_ns > from->elapsed_ns && to->stopped_ns >= from->stopped_ns
@@ -65,8 +54,8 @@ static struct minutes_load minutes_load(const struct history *history, size_t fi
 	struct vcpu_shares shares;
 
 	for (unsigned i = 0; i < to->run->n_vcpus && i < from->run->n_vcpus; i++)
-		minutes_add_vcpu(&sum, was_reset ? &none : &from->run->vcpus[i],
-				 &to->run->vcpus[i]);
+		vcpu_add_increase(&sum, 1, was_reset ? &none : &from->run->vcpus[i],
+				  &to->run->vcpus[i]);
 	shares = vcpu_shares_of(&sum);
 	return (struct minutes_load){ .busy = shares.user + shares.kernel + shares.lock,
 				      .steal = shares.steal,
