@@ -200,6 +200,21 @@ struct xtop_error *output_open(const char *path, bool replace, struct output_fil
 	return NULL;
 }
 
+bool output_write(int fd, const void *bytes, size_t size_bytes)
+{
+	for (const char *at = bytes; size_bytes;) {
+		ssize_t wrote = write(fd, at, size_bytes);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return false;
+		at += wrote;
+		size_bytes -= (size_t)wrote;
+	}
+	return true;
+}
+
 static output_opener_fn *output_opener;
 
 void output_set_opener(output_opener_fn *opener)

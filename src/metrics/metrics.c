@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Main's side of --metrics; see metrics.h. A text goes through a file in memory, whose
- * descriptor is passed on.
- */
+/* Main's side of --metrics; see metrics.h. */
 #include "config.h"
 
 #include "xtop/metrics/metrics.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "metrics/metrics_process.h"
-#include "xtop/base/cleanup.h"
 #include "xtop/supervise/sender.h"
 
 struct metrics {
@@ -55,28 +48,12 @@ struct xtop_error *metrics_start(const char *target, struct metrics **metricsp)
 	return error;
 }
 
-static bool metrics_write(int fd, const char *bytes, size_t size_bytes)
-{
-	while (size_bytes) {
-		ssize_t n = write(fd, bytes, size_bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes += n;
-		size_bytes -= (size_t)n;
-	}
-	return true;
-}
-
 void metrics_put(const struct metrics *metrics, const void *text, size_t size_bytes)
 {
-	_cleanup_close_ int fd = memfd_create("metrics", MFD_CLOEXEC);
 	const uint32_t packet = (uint32_t)size_bytes;
 
-	if (fd >= 0 && size_bytes <= METRICS_MAX_BYTES && metrics_write(fd, text, size_bytes))
-		sender_put(metrics->sender, &packet, sizeof(packet), fd);
+	if (size_bytes <= METRICS_MAX_BYTES)
+		sender_put_bytes(metrics->sender, &packet, sizeof(packet), text, size_bytes);
 }
 
 void metrics_get_status(struct metrics *metrics, struct metrics_status *status)

@@ -8,6 +8,7 @@
 
 #include "metrics/metrics_process.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,27 +49,24 @@ static bool metrics_process_read(struct metrics_process *process, int fd)
 	return true;
 }
 
-/* Takes all texts that main has sent. False: main has ended. *NEW: whether a text came. */
-static bool metrics_process_take(struct metrics_process *process, int socket, bool *new)
+static bool metrics_process_handle(void *context, const void *packet, int fd)
+{
+	struct metrics_process *process = context;
+
+	(void)packet; /* the file tells its size */
+	process->has_news |= fd >= 0 && metrics_process_read(process, fd);
+	return true;
+}
+
+/* Takes all texts that main has sent. False: main has ended. */
+static bool metrics_process_take(struct metrics_process *process, int socket)
 {
 	uint32_t size_bytes;
-	int fd;
 
-	for (;;) {
-		fd = -1;
-		switch (sender_take(socket, &size_bytes, sizeof(size_bytes), &fd)) {
-		case SENDER_NOTHING:
-			return true;
-		case SENDER_END:
-			return false;
-		case SENDER_PACKET:
-			break;
-		}
-		if (fd < 0)
-			continue;
-		*new |= metrics_process_read(process, fd);
-		close(fd);
-	}
+	return sender_take_all(socket,
+			       &(struct sender_packets){ &size_bytes, sizeof(size_bytes),
+							 metrics_process_handle, process },
+			       UINT_MAX);
 }
 
 static void metrics_process_tell(struct metrics_process *process, int socket)
@@ -80,12 +78,11 @@ static void metrics_process_tell(struct metrics_process *process, int socket)
 static void metrics_process_serve(struct metrics_process *process, int socket,
 				  struct metrics_server *server)
 {
-	bool new = true; /* so that the port is told at once */
-
-	while (metrics_process_take(process, socket, &new)) {
-		if (new)
+	process->has_news = true; /* so that the port is told at once */
+	while (metrics_process_take(process, socket)) {
+		if (process->has_news)
 			metrics_process_tell(process, socket);
-		new = false;
+		process->has_news = false;
 		metrics_server_turn(server, PROCESS_TURN_MS);
 	}
 }
@@ -93,14 +90,13 @@ static void metrics_process_serve(struct metrics_process *process, int socket,
 static void metrics_process_write(struct metrics_process *process, int socket, int folder)
 {
 	struct pollfd poller = { .fd = socket, .events = POLLIN };
-	bool new = false;
 
-	while (metrics_process_take(process, socket, &new)) {
-		if (new) {
+	while (metrics_process_take(process, socket)) {
+		if (process->has_news) {
 			metrics_file_write(process, folder);
 			metrics_process_tell(process, socket);
 		}
-		new = false;
+		process->has_news = false;
 		poll(&poller, 1, -1);
 	}
 	/* The file's text is not true any more. */

@@ -13,6 +13,7 @@
 
 #include "metrics/metrics_process.h"
 #include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
 
 /* Names the file that is written first. node_exporter does not read it, because of its ending. */
 static void metrics_file_name_other(const struct metrics_process *process, char name[264])
@@ -23,23 +24,11 @@ static void metrics_file_name_other(const struct metrics_process *process, char 
 static bool metrics_file_write_other(const struct metrics_process *process, int folder,
 				     const char *name)
 {
-	_cleanup_close_ int fd = openat(folder, name,
-					O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-					0644);
-	size_t at = 0;
+	_cleanup_close_ int fd =
+		openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-	if (fd < 0 || fchmod(fd, 0644) < 0)
-		return false;
-	while (at < process->text.size_bytes) {
-		ssize_t n = write(fd, process->text.bytes + at, process->text.size_bytes - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
+	return fd >= 0 && fchmod(fd, 0644) == 0 &&
+	       output_write(fd, process->text.bytes, process->text.size_bytes);
 }
 
 void metrics_file_write(struct metrics_process *process, int folder)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
 #include "xtop/base/vector.h"
 
 #define FOLDER_PART_ENDING ".part"
@@ -196,21 +197,9 @@ void folder_close(struct folder *folder)
 
 static bool folder_write(int fd, const struct folder_part *parts, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *at = parts[i].bytes;
-		size_t left = parts[i].size_bytes;
-
-		while (left) {
-			ssize_t wrote = write(fd, at, left);
-
-			if (wrote < 0 && errno == EINTR)
-				continue;
-			if (wrote <= 0)
-				return false;
-			at += wrote;
-			left -= (size_t)wrote;
-		}
-	}
+	for (size_t i = 0; i < n; i++)
+		if (!output_write(fd, parts[i].bytes, parts[i].size_bytes))
+			return false;
 	return true;
 }
 

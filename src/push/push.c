@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Main's side of --push; see push.h. A profile goes through a file in memory, whose descriptor
- * is passed on. So a packet is small, and the socket bounds how many profiles are on their way.
- */
+/* Main's side of --push; see push.h. */
 #include "config.h"
 
 #include "xtop/push/push.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "push/labels.h"
 #include "push/sender_process.h"
-#include "xtop/base/cleanup.h"
 #include "xtop/supervise/sender.h"
 
 #define PUSH_END_MS 7000 /* more than the process takes for what waits */
@@ -77,34 +70,11 @@ struct xtop_error *push_start(const struct push_settings *settings, struct push 
 	return error;
 }
 
-static bool push_write(int fd, const void *bytes, size_t size_bytes)
-{
-	for (const char *at = bytes; size_bytes;) {
-		ssize_t wrote = write(fd, at, size_bytes);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return false;
-		at += wrote;
-		size_bytes -= (size_t)wrote;
-	}
-	return true;
-}
-
-static bool push_send(const struct push *push, const struct push_profile *profile,
-		      const void *bytes, size_t size_bytes)
-{
-	_cleanup_close_ int fd = memfd_create("profile", MFD_CLOEXEC);
-
-	return fd >= 0 && push_write(fd, bytes, size_bytes) &&
-	       sender_put(push->sender, profile, sizeof(*profile), fd);
-}
-
 void push_add(struct push *push, const struct push_profile *profile, const void *bytes,
 	      size_t size_bytes)
 {
-	if (size_bytes > PUSH_MAX_PROFILE_BYTES || !push_send(push, profile, bytes, size_bytes))
+	if (size_bytes > PUSH_MAX_PROFILE_BYTES ||
+	    !sender_put_bytes(push->sender, profile, sizeof(*profile), bytes, size_bytes))
 		push->dropped++;
 }
 

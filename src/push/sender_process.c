@@ -77,33 +77,31 @@ static struct entry *process_read(const struct push_profile *profile, int fd)
 	return NULL;
 }
 
+static bool process_handle(void *context, const void *packet, int fd)
+{
+	const struct push_profile *profile = packet;
+	struct sender_process *process = context;
+	struct entry *entry;
+
+	if (profile->last)
+		return false;
+	entry = fd < 0 ? NULL : process_read(profile, fd);
+	if (entry)
+		process_ops(process)->add(process->state, entry);
+	else
+		process->unread++;
+	return true;
+}
+
 /* Takes packets from main. False: main has ended. */
 static bool process_take(struct sender_process *process, int socket)
 {
-	for (unsigned i = 0; i < PROCESS_AT_ONCE; i++) {
-		struct push_profile profile;
-		struct entry *entry;
-		int fd = -1;
+	struct push_profile profile;
 
-		switch (sender_take(socket, &profile, sizeof(profile), &fd)) {
-		case SENDER_NOTHING:
-			return true;
-		case SENDER_END:
-			return false;
-		case SENDER_PACKET:
-			break;
-		}
-		if (profile.last)
-			return false;
-		entry = fd < 0 ? NULL : process_read(&profile, fd);
-		if (fd >= 0)
-			close(fd);
-		if (entry)
-			process_ops(process)->add(process->state, entry);
-		else
-			process->unread++;
-	}
-	return true;
+	return sender_take_all(
+		socket,
+		&(struct sender_packets){ &profile, sizeof(profile), process_handle, process },
+		PROCESS_AT_ONCE);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */

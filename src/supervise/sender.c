@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -25,6 +26,8 @@
 #include "supervise/caller.h"
 #include "supervise/helper.h"
 #include "supervise/helper_sandbox.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
 
 #define SENDER_START_S 10
 /* How long the process may take to end, because a disk may be busy. Main's end kills it. */
@@ -107,6 +110,25 @@ enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *f
 	return SENDER_PACKET;
 }
 
+bool sender_take_all(int socket, const struct sender_packets *packets, unsigned max)
+{
+	for (unsigned i = 0; i < max; i++) {
+		_cleanup_close_ int fd = -1;
+
+		switch (sender_take(socket, packets->packet, packets->size_bytes, &fd)) {
+		case SENDER_NOTHING:
+			return true;
+		case SENDER_END:
+			return false;
+		case SENDER_PACKET:
+			break;
+		}
+		if (!packets->handle(packets->context, packets->packet, fd))
+			return false;
+	}
+	return true;
+}
+
 size_t sender_file_bytes(int fd, size_t max_bytes)
 {
 	struct stat status;
@@ -167,6 +189,15 @@ struct xtop_error *sender_start(const struct sender_settings *settings, struct s
 bool sender_put(const struct sender *sender, const void *packet, size_t size_bytes, int fd)
 {
 	return wire_send(sender->process.socket, packet, size_bytes, &fd, fd >= 0 ? 1 : 0);
+}
+
+bool sender_put_bytes(const struct sender *sender, const void *packet, size_t packet_bytes,
+		      const void *bytes, size_t size_bytes)
+{
+	_cleanup_close_ int fd = memfd_create("packet", MFD_CLOEXEC);
+
+	return fd >= 0 && output_write(fd, bytes, size_bytes) &&
+	       sender_put(sender, packet, packet_bytes, fd);
 }
 
 /*

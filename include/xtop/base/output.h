@@ -45,6 +45,8 @@ uint64_t output_size(const struct output_file *file); /* bytes written so far */
  * written; errno says why, or is 0.
  */
 bool output_flush(FILE *stream);
+/* Writes all of BYTES to FD. False: not all were written; errno says why. */
+bool output_write(int fd, const void *bytes, size_t size_bytes);
 
 /*
  * Sets the function by which output_remove() removes a file if unlink() fails because this process

@@ -46,6 +46,12 @@ struct xtop_error *sender_start(const struct sender_settings *settings, struct s
  * is no room, or the process is gone.
  */
 bool sender_put(const struct sender *sender, const void *packet, size_t size_bytes, int fd);
+/*
+ * Sends a packet and BYTES, which go through a file in memory: its descriptor is passed on. So the
+ * packet is small, and the socket bounds how many files are on their way. False: see sender_put().
+ */
+bool sender_put_bytes(const struct sender *sender, const void *packet, size_t packet_bytes,
+		      const void *bytes, size_t size_bytes);
 /* Gets the next packet of the process. False: there is none now. */
 bool sender_get(const struct sender *sender, void *packet, size_t size_bytes);
 /* Waits up to WAIT_MS. True: the process has ended; its last packets can still be got. */
@@ -61,6 +67,20 @@ enum sender_turn { SENDER_PACKET, SENDER_NOTHING, SENDER_END };
  * Takes a packet, without waiting. After SENDER_PACKET the descriptor *FDP belongs to the caller.
  */
 enum sender_turn sender_take(int socket, void *packet, size_t size_bytes, int *fdp);
+
+/* The packets that a process takes. */
+struct sender_packets {
+	void *packet; /* room for one packet */
+	size_t size_bytes;
+	bool (*handle)(void *context, const void *packet, int fd);
+	void *context;
+};
+/*
+ * Takes packets until there is none, MAX at most, and calls handle() for each. FD is the descriptor
+ * that came with the packet, or -1; sender_take_all() closes it. False: main has ended, or handle()
+ * has returned false.
+ */
+bool sender_take_all(int socket, const struct sender_packets *packets, unsigned max);
 /*
  * Returns the size of the file FD, which came with a packet. 0: the file is empty, has more than
  * MAX_BYTES, or is no regular file.
