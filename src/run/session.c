@@ -550,7 +550,7 @@ static struct xtop_error *session_push(struct session *session)
 
 	if (complaint && session->report)
 		session->report(complaint);
-	session->publisher.filter = session->filter;
+	session->publisher.push.filter = session->filter;
 	return publisher_run(&session->publisher);
 }
 
@@ -614,8 +614,8 @@ static void session_free(struct session *session)
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();
-	gzip_destroy(session->publisher.gzip);
-	push_stop(session->publisher.push);
+	gzip_destroy(session->publisher.push.gzip);
+	push_stop(session->publisher.push.push);
 	metrics_stop(session->publisher.metrics);
 	notify_close();
 	fetch_stop();

@@ -4,7 +4,6 @@
 
 #include "xtop/service/publisher.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,16 +18,13 @@
 #include "xtop/base/notify.h"
 #include "xtop/base/text.h"
 #include "xtop/export/export.h"
-#include "xtop/query/line_expander.h"
 
 #define PUBLISHER_NAP_NS       250000000 /* time between turns over all guests */
 #define PUBLISHER_NAPS         20        /* the least number of naps in an interval */
 #define PUBLISHER_LEAST_NAP_NS 10000000
 /* A resolver may sleep through the end of a shorter interval. */
 #define PUBLISHER_WAKES_NS     4000000000
-#define PUBLISHER_STEP_NS      1000000000ULL  /* a clock that is off by more was set, not slewed */
-#define PUBLISHER_QUIET_NS     60000000000ULL /* time between lines on what becomes of profiles */
-#define PUBLISHER_STATUS_NS    5000000000ULL  /* time between two states for the service manager */
+#define PUBLISHER_STATUS_NS    5000000000ULL /* time between two states for the service manager */
 
 /* --- the start -------------------------------------------------------------------------------- */
 
@@ -50,6 +46,7 @@ struct xtop_error *publisher_start(struct publisher *publisher, const char *cach
 		.cache = cache,
 		.hz = options->freq_hz,
 	};
+	publisher->push.options = options;
 	publisher->host_budget.limit = options->host_budget;
 	publisher->host_budget.hz = options->freq_hz;
 	publisher->collector.options = options;
@@ -60,59 +57,17 @@ struct xtop_error *publisher_start(struct publisher *publisher, const char *cach
 		error = metrics_start(options->metrics, &publisher->metrics);
 	publisher->collector.metrics = publisher->metrics;
 	if (!error && options->push)
-		error = push_start(&publisher->settings, &publisher->push);
+		error = push_start(&publisher->settings, &publisher->push.push);
 	if (!error && options->push) {
-		publisher->gzip = gzip_create(true);
-		if (!publisher->gzip)
+		publisher->push.gzip = gzip_create(true);
+		if (!publisher->push.gzip)
 			error = error_create("out of memory");
 	}
 	publisher->started = !error;
 	return error;
 }
 
-/* --- a profile -------------------------------------------------------------------------------- */
-
-/* The snapshot's end in ns since 1970. A recording may know its beginning only to a second. */
-static uint64_t publisher_wall_ns(const struct publisher_times *times,
-				  const struct pipeline *pipeline, const struct snapshot *snapshot)
-{
-	uint64_t wall_ns;
-
-	if (!pipeline_is_recording(pipeline))
-		return pipeline_wall_ns(pipeline, snapshot->time_ns);
-	if (clocks_tell(&snapshot->clocks, CLOCK_UTC, snapshot->time_ns, &wall_ns))
-		return wall_ns;
-	return pipeline_wall_ns(pipeline, snapshot->time_ns) + snapshot->time_ns - times->first_ns;
-}
-
-uint64_t publisher_begin_ns(uint64_t before_ns, uint64_t until_ns, uint64_t length_ns)
-{
-	uint64_t begin_ns = until_ns - length_ns;
-	uint64_t off_ns = before_ns > begin_ns ? before_ns - begin_ns : begin_ns - before_ns;
-
-	return before_ns && off_ns < PUBLISHER_STEP_NS && before_ns < until_ns ? before_ns :
-										 begin_ns;
-}
-
-static void publisher_set_times(struct publisher_times *times, const struct pipeline *pipeline,
-				struct snapshot *snapshot, struct push_profile *profile)
-{
-	snapshot->started_ns = times->from_ns;
-	profile->until_ns = publisher_wall_ns(times, pipeline, snapshot);
-	profile->from_ns = publisher_begin_ns(times->until_wall_ns, profile->until_ns,
-					      snapshot->time_ns - times->from_ns);
-	times->until_wall_ns = profile->until_ns;
-}
-
-/* Splits "Linux 6.1.0-37-amd64" into the system and its version. */
-static void publisher_set_system(const char *system, struct push_profile *profile)
-{
-	size_t n = strcspn(system, " ");
-
-	snprintf(profile->os, sizeof(profile->os), "%.*s", (int)n, system);
-	snprintf(profile->kernel, sizeof(profile->kernel), "%s",
-		 system + n + strspn(system + n, " "));
-}
+/* --- intervals -------------------------------------------------------------------------------- */
 
 /* Turns the sampler's counters since its start into counters of the interval. */
 static void publisher_count_losses(struct publisher_guest *guest, struct snapshot *snapshot)
@@ -126,104 +81,11 @@ static void publisher_count_losses(struct publisher_guest *guest, struct snapsho
 	guest->refused = refused;
 }
 
-static struct xtop_error *publisher_encode(const struct publisher *publisher,
-					   const struct pipeline *pipeline,
-					   const struct snapshot *snapshot, uint64_t from_ns,
-					   char **bytesp, size_t *size_bytesp)
-{
-	const struct export_settings settings = {
-		.filter = publisher->filter,
-		.addresses = publisher->options->addresses,
-		.domain = pipeline_guest(pipeline)->name,
-		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
-		.wall_ns = from_ns,
-		.brief = true,
-		.gzip = publisher->gzip,
-		.clock = CLOCK_UTC,
-	};
-	FILE *file = open_memstream(bytesp, size_bytesp);
-	struct xtop_error *error;
-
-	if (!file)
-		return error_create_errno(errno, "cannot write a profile");
-	error = export_pprof(snapshot, &settings, file);
-	if (fclose(file) == EOF && !error)
-		error = error_create_errno(errno, "cannot write a profile");
-	return error;
-}
-
-/*
- * Publishes a profile with source lines. A live guest does not wait for lines: those that are not
- * known yet come with the next interval. A recording has no next interval, so it waits.
- */
-static struct xtop_error *publisher_encode_lines(const struct publisher *publisher,
-						 const struct pipeline *pipeline,
-						 const struct snapshot *snapshot, uint64_t from_ns,
-						 char **bytesp, size_t *size_bytesp)
-{
-	const struct line_expander_settings settings = { .inlined =
-								 !publisher->options->no_inline };
-	double wait_s = pipeline_is_recording(pipeline) ? LINE_EXPANDER_WAIT_S : 0;
-	struct snapshot *with_lines = NULL;
-	struct line_expander *expander = NULL;
-	struct xtop_error *error = line_expander_create(&settings, &expander);
-
-	if (!error)
-		error = line_expander_apply(expander, snapshot, wait_s, &with_lines);
-	if (!error)
-		error = publisher_encode(publisher, pipeline, with_lines, from_ns, bytesp,
-					 size_bytesp);
-	snapshot_destroy(with_lines);
-	line_expander_destroy(expander);
-	return error;
-}
-
 static void publisher_report_error(const struct publisher *publisher, struct xtop_error *error)
 {
 	if (error && publisher->report)
 		publisher->report(error_message(error));
 	error_destroy(error);
-}
-
-static void publisher_push(struct publisher *publisher, struct publisher_times *times,
-			   const struct pipeline *pipeline, struct snapshot *snapshot)
-{
-	const struct guest_info *info = pipeline_guest(pipeline);
-	struct push_profile profile = { .waits = snapshot->waits != NULL };
-	_cleanup_free_ char *bytes = NULL;
-	struct xtop_error *error;
-	size_t size_bytes;
-
-	publisher_set_times(times, pipeline, snapshot, &profile);
-	publisher_set_system(snapshot->run->system, &profile);
-	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
-	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
-	error = (publisher->options->lines ? publisher_encode_lines : publisher_encode)(
-		publisher, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
-	if (error) {
-		publisher_report_error(publisher, error);
-		return;
-	}
-	push_add(publisher->push, &profile, bytes, size_bytes);
-	publisher->pushed++;
-}
-
-/* Publishes an interval. An interval without samples is no profile. */
-static void publisher_end_interval(struct publisher *publisher, struct publisher_times *times,
-				   const struct pipeline *pipeline, struct snapshot *snapshot)
-{
-	if (publisher->options->push && snapshot->total_weight > 0 && times->from_ns)
-		publisher_push(publisher, times, pipeline, snapshot);
-	else
-		times->until_wall_ns = 0;
-	if (times->from_ns)
-		times->from_ns = snapshot->time_ns;
-}
-
-static void publisher_begin(struct publisher_times *times, const struct snapshot *snapshot)
-{
-	if (!times->from_ns)
-		times->from_ns = times->first_ns = snapshot->started_ns;
 }
 
 /* Takes an interval of samples. Frees SNAPSHOT. */
@@ -234,11 +96,12 @@ static void publisher_take(struct publisher *publisher, struct publisher_guest *
 
 	if (before)
 		publisher_take(publisher, guest, pipeline, before);
-	publisher_begin(&guest->samples, snapshot);
+	push_interval_begin(&guest->samples, snapshot);
 	publisher_count_losses(guest, snapshot);
 	metrics_collector_take(&publisher->collector, (size_t)(guest - publisher->guests),
 			       snapshot);
-	publisher_end_interval(publisher, &guest->samples, pipeline, snapshot);
+	publisher_report_error(publisher, push_interval_end(&publisher->push, &guest->samples,
+							    pipeline, snapshot));
 	guest->ended |= snapshot->at_end;
 	snapshot_destroy(snapshot);
 }
@@ -251,10 +114,11 @@ static void publisher_take_waits(struct publisher *publisher, struct publisher_g
 
 	if (before)
 		publisher_take_waits(publisher, guest, pipeline, before);
-	publisher_begin(&guest->waits, snapshot);
+	push_interval_begin(&guest->waits, snapshot);
 	metrics_collector_take_waits(&publisher->collector, (size_t)(guest - publisher->guests),
 				     snapshot);
-	publisher_end_interval(publisher, &guest->waits, pipeline, snapshot);
+	publisher_report_error(
+		publisher, push_interval_end(&publisher->push, &guest->waits, pipeline, snapshot));
 	snapshot_destroy(snapshot);
 }
 
@@ -309,49 +173,19 @@ static void publisher_report_guest(struct publisher *publisher, struct publisher
 	snprintf(guest->note, sizeof(guest->note), "%s", note);
 }
 
-/*
- * Whether profiles were refused and the user does not know. A server that refuses all profiles for
- * one reason, such as a collector of another version, is reported once.
- */
-static bool publisher_has_refusal(const struct push_status *status, const struct push_status *told)
+static void publisher_report_delivery(struct publisher *publisher, bool last)
 {
-	return status->refused > told->refused &&
-	       (!told->refused || !told->failing || status->answer != told->answer);
-}
+	char line[DELIVERY_LINE_BYTES];
 
-/*
- * Says when sending begins to fail, when profiles are lost, and when sending works again: a line a
- * minute at most, and a line at the end.
- */
-static void publisher_report_status(struct publisher *publisher, bool last)
-{
-	struct push_status status, *told = &publisher->status;
-	uint64_t now_ns = clock_now_ns();
-	bool worse;
-
-	push_get_status(publisher->push, &status);
-	if (!last && publisher->said_ns && now_ns - publisher->said_ns < PUBLISHER_QUIET_NS)
-		return;
-	worse = (status.failing && !told->failing) || publisher_has_refusal(&status, told) ||
-		status.dropped > told->dropped;
-	if (worse)
-		publisher_say(publisher,
-			      "--push: %s (%" PRIu64 " profiles wait, %" PRIu64
-			      " were refused, %" PRIu64 " dropped)",
-			      status.message[0] ? status.message : "there was no room",
-			      status.waiting, status.refused, status.dropped);
-	else if (!status.failing && told->failing)
-		publisher_say(publisher, "--push: profiles are delivered again");
-	if (worse || status.failing != told->failing)
-		publisher->said_ns = now_ns;
-	*told = status;
+	if (delivery_update(&publisher->delivery, publisher->push.push, last, line))
+		publisher_say(publisher, "%s", line);
 }
 
 /* --- the budget of all guests ----------------------------------------------------------------- */
 
 static void publisher_keep_budget(struct publisher *publisher, uint64_t now_ns)
 {
-	uint64_t others_ns = publisher->status.cpu_ns + publisher->collector.status.cpu_ns;
+	uint64_t others_ns = publisher->delivery.status.cpu_ns + publisher->collector.status.cpu_ns;
 	char line[HOST_SHARE_LINE_BYTES];
 
 	if (host_share_keep(&publisher->host_budget, publisher->pipelines, others_ns, now_ns, line))
@@ -361,7 +195,7 @@ static void publisher_keep_budget(struct publisher *publisher, uint64_t now_ns)
 /* Tells the service manager the line that `systemctl status` shows. */
 static void publisher_notify_status(struct publisher *publisher, uint64_t now_ns)
 {
-	const struct push_status *status = &publisher->status;
+	const struct push_status *status = &publisher->delivery.status;
 	char news[200], rate[32] = "";
 	unsigned n = 0;
 
@@ -456,12 +290,13 @@ static bool publisher_turn(struct publisher *publisher)
 		else if (all)
 			publisher_end_guest(publisher, i);
 	}
-	if (publisher->push)
-		publisher_report_status(publisher, false);
+	if (publisher->push.push)
+		publisher_report_delivery(publisher, false);
 	publisher_keep_budget(publisher, now_ns);
 	publisher->collector.host = &publisher->host_budget;
 	metrics_collector_turn(&publisher->collector,
-			       publisher->options->push ? &publisher->status : NULL, now_ns);
+			       publisher->options->push ? &publisher->delivery.status : NULL,
+			       now_ns);
 	publisher_notify_status(publisher, now_ns);
 	return more;
 }
@@ -479,7 +314,7 @@ static struct xtop_error *publisher_check_processes(const struct publisher *publ
 {
 	struct metrics_status status;
 
-	if (publisher->options->push && !push_is_alive(publisher->push))
+	if (publisher->options->push && !push_is_alive(publisher->push.push))
 		return error_create("the process that sends profiles was killed");
 	if (publisher->options->metrics && !metrics_is_alive(publisher->metrics)) {
 		metrics_get_status(publisher->metrics, &status);
@@ -529,7 +364,7 @@ struct xtop_error *publisher_run(struct publisher *publisher)
 
 void publisher_finish(struct publisher *publisher)
 {
-	struct push_status *status = &publisher->status;
+	struct push_status *status = &publisher->delivery.status;
 
 	metrics_stop(publisher->metrics);
 	publisher->metrics = NULL;
@@ -541,11 +376,11 @@ void publisher_finish(struct publisher *publisher)
 		if (pipeline && !pipeline_is_profile(pipeline))
 			publisher_take_all(publisher, &publisher->guests[i], pipeline);
 	}
-	push_finish(publisher->push);
-	publisher_report_status(publisher, true);
+	push_finish(publisher->push.push);
+	publisher_report_delivery(publisher, true);
 	publisher_say(publisher,
 		      "--push: %" PRIu64 " profiles: %" PRIu64 " delivered (%" PRIu64
 		      " bytes), %" PRIu64 " wait, %" PRIu64 " refused, %" PRIu64 " dropped",
-		      publisher->pushed, status->sent, status->sent_bytes, status->waiting,
+		      publisher->push.pushed, status->sent, status->sent_bytes, status->waiting,
 		      status->refused, status->dropped);
 }

@@ -4,6 +4,8 @@ libxtop_a_SOURCES += \
 	include/xtop/service/all_batch.h \
 	src/service/all_guests.c \
 	include/xtop/service/all_guests.h \
+	src/service/delivery.c \
+	include/xtop/service/delivery.h \
 	src/service/host_budget.c \
 	include/xtop/service/host_budget.h \
 	src/service/host_share.c \
@@ -13,4 +15,6 @@ libxtop_a_SOURCES += \
 	src/service/metrics_functions.c \
 	include/xtop/service/metrics_functions.h \
 	src/service/publisher.c \
-	include/xtop/service/publisher.h
+	include/xtop/service/publisher.h \
+	src/service/push_interval.c \
+	include/xtop/service/push_interval.h

@@ -142,17 +142,17 @@ static void test_intervals(void)
 {
 	const uint64_t day = 1700000000 * S;
 
-	check_u64(publisher_begin_ns(0, day + 10 * S, 10 * S), day,
+	check_u64(push_interval_begin_ns(0, day + 10 * S, 10 * S), day,
 		  "the first interval has its length: ns");
-	check_u64(publisher_begin_ns(day, day + 10 * S + 3000, 10 * S), day,
+	check_u64(push_interval_begin_ns(day, day + 10 * S + 3000, 10 * S), day,
 		  "a clock that is slewed: no gap");
-	check_u64(publisher_begin_ns(day, day + 10 * S - 3000, 10 * S), day,
+	check_u64(push_interval_begin_ns(day, day + 10 * S - 3000, 10 * S), day,
 		  "an interval does not overlap the one before: ns");
-	check_u64(publisher_begin_ns(day, day + 3610 * S, 10 * S), day + 3600 * S,
+	check_u64(push_interval_begin_ns(day, day + 3610 * S, 10 * S), day + 3600 * S,
 		  "a clock set an hour ahead: a gap, not an interval of an hour");
-	check_u64(publisher_begin_ns(day, day - 3590 * S, 10 * S), day - 3600 * S,
+	check_u64(push_interval_begin_ns(day, day - 3590 * S, 10 * S), day - 3600 * S,
 		  "an hour back: the length is kept");
-	check_u64(publisher_begin_ns(day, day - S / 2, S / 4), day - S / 2 - S / 4,
+	check_u64(push_interval_begin_ns(day, day - S / 2, S / 4), day - S / 2 - S / 4,
 		  "a little back, to before the last end");
 }
 
