@@ -149,6 +149,7 @@ check_PROGRAMS += \
 	tests/memory/test_walk_x86 \
 	tests/language/test_php \
 	tests/language/test_python \
+	tests/language/test_ruby \
 	tests/sample/test_budget \
 	tests/sample/test_control \
 	tests/sample/test_copy \

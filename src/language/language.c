@@ -9,7 +9,8 @@
 
 #include "xtop/elf/elf.h"
 
-static const struct language_ops *const languages[] = { &python_language, &php_language };
+static const struct language_ops *const languages[] = { &python_language, &php_language,
+							&ruby_language };
 #define N_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
 static size_t language_count_exports(const struct language_ops *ops)
@@ -53,6 +54,13 @@ void runtime_destroy(struct runtime *runtime)
 	free(runtime);
 }
 
+uint64_t runtime_find_loop(const struct runtime_process *process, const struct runtime_frame *frame)
+{
+	const struct language_ops *ops = process->runtime->ops;
+
+	return ops->find_loop ? ops->find_loop(process, frame) : 0;
+}
+
 bool runtime_is_loop(const char *name)
 {
 	for (size_t i = 0; i < N_LANGUAGES; i++)
@@ -69,34 +77,41 @@ bool runtime_is_loop(const char *name)
  * Thread-Local Storage, variant II). Above it lies glibc's struct pthread, with the values of the
  * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h).
  */
-#define THREAD_BELOW_BYTES 4096
 #define THREAD_ABOVE_BYTES 0x520
 
-bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			   bool (*is_right)(const struct runtime_process *process,
-					    uint64_t thread_pointer, uint64_t pointer),
-			   int64_t *distance)
+/* Searches [START, END), at most a page. Returns the address of the pointer; 0: there is none. */
+static uint64_t runtime_search_words(const struct runtime_process *process, uint64_t thread_pointer,
+				     uint64_t start, uint64_t end, runtime_is_right_fn *is_right)
 {
-	uint64_t words[THREAD_BELOW_BYTES / sizeof(uint64_t)], start = thread_pointer;
-	size_t n_read;
+	uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t)];
+	size_t n = memory_read(process->memory, process->root, start, words, end - start) /
+		   sizeof(uint64_t);
 
-	if (thread_pointer % sizeof(uint64_t) || thread_pointer <= THREAD_BELOW_BYTES)
+	for (size_t i = 0; i < n; i++)
+		if (words[i] && words[i] % sizeof(uint64_t) == 0 && !(words[i] >> 47) &&
+		    is_right(process, thread_pointer, words[i]))
+			return start + i * sizeof(uint64_t);
+	return 0;
+}
+
+bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
+			   runtime_is_right_fn *is_right, int64_t *distance)
+{
+	uint64_t page = thread_pointer & ~GUEST_PAGE_MASK, found;
+
+	if (thread_pointer % sizeof(uint64_t) || page <= GUEST_PAGE_SIZE || thread_pointer >> 47)
 		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		size_t size_bytes = i == 0 ? THREAD_ABOVE_BYTES : THREAD_BELOW_BYTES;
-
-		start = i == 0 ? thread_pointer : thread_pointer - THREAD_BELOW_BYTES;
-		n_read = memory_read(process->memory, process->root, start, words, size_bytes) /
-			 sizeof(uint64_t);
-		for (size_t j = 0; j < n_read; j++)
-			if (words[j] && words[j] % sizeof(uint64_t) == 0 && !(words[j] >> 47) &&
-			    is_right(process, thread_pointer, words[j])) {
-				*distance =
-					(int64_t)(start + j * sizeof(uint64_t) - thread_pointer);
-				return true;
-			}
-	}
-	return false;
+	/* The page before need not be there: the thread's block may begin in the pointer's page. */
+	found = runtime_search_words(process, thread_pointer, thread_pointer,
+				     thread_pointer + THREAD_ABOVE_BYTES, is_right);
+	if (!found)
+		found = runtime_search_words(process, thread_pointer, page, thread_pointer,
+					     is_right);
+	if (!found)
+		found = runtime_search_words(process, thread_pointer, page - GUEST_PAGE_SIZE, page,
+					     is_right);
+	*distance = (int64_t)(found - thread_pointer);
+	return found;
 }
 
 bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
@@ -126,9 +141,9 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 	n_nodes = piece->size_bytes / (ops->n_words * sizeof(*words));
 	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += ops->n_words) {
 		frames[n] = (struct runtime_frame){ .code = 0 };
-		if (ops->read_frame(process, words, &frames[n]))
+		if (j + ops->n_outer < n_nodes && ops->read_frame(process, words, &frames[n]))
 			n++;
-		else if (frames[n].outermost && n)
+		else if (n && (frames[n].outermost || j + ops->n_outer >= n_nodes))
 			frames[n - 1].outermost = true;
 	}
 	return n;

@@ -36,10 +36,14 @@ struct language_ops {
 			   uint64_t *check);
 	bool (*read_name)(const struct runtime_process *process, const struct runtime_frame *frame,
 			  struct runtime_name *name);
+	/* NULL: the symbols always name the loop. */
+	uint64_t (*find_loop)(const struct runtime_process *process,
+			      const struct runtime_frame *frame);
 	unsigned n_words; /* words of each node that are copied */
+	unsigned n_outer; /* outermost nodes that are no functions */
 };
 
-extern const struct language_ops python_language, php_language;
+extern const struct language_ops python_language, php_language, ruby_language;
 
 /* The word at ADDRESS of the process; 0: it cannot be read. */
 static inline uint64_t runtime_read_word(const struct runtime_process *process, uint64_t address)
@@ -50,14 +54,15 @@ static inline uint64_t runtime_read_word(const struct runtime_process *process, 
 	return word;
 }
 
+/* Whether POINTER, which the thread keeps, is what is searched for. */
+typedef bool runtime_is_right_fn(const struct runtime_process *process, uint64_t thread_pointer,
+				 uint64_t pointer);
 /*
  * Calls IS_RIGHT with each pointer that the thread keeps in its thread-local variables, and in the
- * values of its first pthread keys. Returns true, and sets *DISTANCE to where the pointer is, for
- * the first one that IS_RIGHT accepts.
+ * values of its first pthread keys. Returns true, and sets *DISTANCE from the thread pointer to
+ * where the pointer is, for the first one that IS_RIGHT accepts.
  */
 bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			   bool (*is_right)(const struct runtime_process *process,
-					    uint64_t thread_pointer, uint64_t pointer),
-			   int64_t *distance);
+			   runtime_is_right_fn *is_right, int64_t *distance);
 
 #endif

@@ -4,4 +4,5 @@ libxtop_a_SOURCES += \
 	src/language/language.c \
 	src/language/language_ops.h \
 	src/language/php.c \
-	src/language/python.c
+	src/language/python.c \
+	src/language/ruby.c

@@ -343,13 +343,25 @@ static void fold_find_program(struct fold *fold, const struct sample_vcpu *vcpu)
 		return;
 	if (sample_get_user_tables(vcpu).value)
 		sample.root.cr3 = sample_get_user_space(vcpu);
-	fold->n_program = runtimes_find(fold->settings.runtimes, &sample, &fold->program);
+	runtimes_find(fold->settings.runtimes, &sample, &fold->program);
 }
 
-/* Whether the frame ID is an interpreter's loop. */
-static bool fold_is_loop(const struct fold *fold, uint32_t id)
+/* The frame of the interpreter's loop, if only an address in it is known; otherwise FRAME_NONE. */
+static uint32_t fold_find_loop(struct fold *fold)
 {
-	return frames_get(fold->settings.frames, id)->loop;
+	if (!fold->program.loop)
+		return FRAME_NONE;
+	return names_find(fold->settings.names, fold->user, fold->program.loop, FRAME_KIND_USERLAND,
+			  true, 0)
+		->frame;
+}
+
+/* Whether the frame ID is an interpreter's loop: LOOP, or one by its name. */
+static bool fold_is_loop(const struct fold *fold, uint32_t id, uint32_t loop)
+{
+	const struct frame *frame = frames_get(fold->settings.frames, id);
+
+	return frame->loop || frame_get_function(frame, id) == loop;
 }
 
 /*
@@ -362,9 +374,9 @@ static size_t fold_find_program_start(const struct fold *fold, unsigned loop, un
 	size_t at = 0;
 
 	if (loop >= n_loops)
-		return fold->n_program;
-	for (; loop && at < fold->n_program; at++)
-		loop -= fold->program[at].outermost;
+		return fold->program.n;
+	for (; loop && at < fold->program.n; at++)
+		loop -= fold->program.frames[at].outermost;
 	return at;
 }
 
@@ -383,7 +395,7 @@ static size_t fold_push_program(struct fold *fold, size_t n, unsigned loop, unsi
 	if (at - start > room)
 		at = start + room;
 	while (at > start)
-		fold->frames[n++] = fold->program[--at].frame;
+		fold->frames[n++] = fold->program.frames[--at].frame;
 	return n;
 }
 
@@ -411,18 +423,19 @@ static size_t fold_push_named(struct fold *fold, size_t n)
  */
 static size_t fold_push_merged(struct fold *fold, size_t n)
 {
+	uint32_t found = fold_find_loop(fold);
 	unsigned n_loops = 0, loop;
 	bool pushed = false;
 
 	for (unsigned i = 0; i < fold->stack.n_frames; i++)
-		n_loops += fold_is_loop(fold, fold->named[i]);
+		n_loops += fold_is_loop(fold, fold->named[i], found);
 	loop = n_loops;
 	if (!n_loops)
 		n = fold_push_program(fold, n, 0, 1);
 	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
 		size_t before = n;
 
-		pushed = fold_is_loop(fold, fold->named[i - 1]);
+		pushed = fold_is_loop(fold, fold->named[i - 1], found);
 		if (pushed)
 			n = fold_push_program(fold, n, --loop, n_loops);
 		pushed &= n > before;
@@ -453,9 +466,9 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 		innermost = fold_frame(fold, &stack->frames[i - 1]);
 		fold->named[i - 1] = innermost->frame;
 	}
-	n = fold->n_program ? fold_push_merged(fold, n) : fold_push_named(fold, n);
+	*answer = *innermost; /* looking up the loop may change it */
+	n = fold->program.n ? fold_push_merged(fold, n) : fold_push_named(fold, n);
 	fold->counts.frames += stack->n_frames;
-	*answer = *innermost;
 	fold_count_name(fold, answer);
 	return n;
 }
@@ -509,7 +522,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 	struct name_answer answer;
 	size_t n;
 
-	fold->n_program = 0;
+	fold->program.n = 0;
 	fold->ends_in_program = false;
 	if (fold->user_whole && fold->settings.runtimes && stack->parts[UNWIND_USER].walked)
 		fold_find_program(fold, vcpu);
@@ -616,7 +629,7 @@ size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 	fold->user_whole = task->user;
 	fold_unwind(fold, vcpu);
 	fold_count_stack(fold);
-	fold->n_program = 0;
+	fold->program.n = 0;
 	return fold_name_stack(fold, &answer);
 }
 

@@ -62,9 +62,7 @@ struct fold {
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
-	/* functions of the program that the stack's interpreter runs, innermost first */
-	const struct program_frame *program;
-	size_t n_program;
+	struct program_stack program;        /* functions that the stack's interpreter runs */
 	bool ends_in_program;                /* the innermost frame is one of these functions */
 	uint32_t named[UNWIND_MAX_FRAMES];   /* the frames of the stack, innermost first */
 	uint32_t frames[SNAPSHOT_MAX_DEPTH]; /* outermost first */

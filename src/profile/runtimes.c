@@ -24,6 +24,7 @@ struct runtimes_process {
 	uint64_t tables;               /* number of the address space */
 	const struct runtime *runtime; /* NULL: the process runs none */
 	uint64_t bias;
+	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool has_recipe;
 	uint64_t due_ns,
 		delay_ns; /* when a recipe is searched for again, and how long after that */
@@ -136,25 +137,27 @@ static uint32_t runtimes_name(struct runtimes *runtimes, uint64_t generation,
 	return code->frame;
 }
 
-size_t runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
-		     const struct program_frame **framesp)
+void runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
+		   struct program_stack *program)
 {
 	struct runtimes_process *process = runtimes_find_process(runtimes, sample);
 	struct runtime_process running = { .runtime = process->runtime,
 					   .bias = process->bias,
 					   .memory = sample->memory,
 					   .root = sample->root };
-	size_t n;
 
+	*program = (struct program_stack){ .n = 0 };
 	if (!process->runtime)
-		return 0;
+		return;
 	runtimes_update_recipe(process, &running, sample);
-	n = runtime_read_frames(&running, sample->vcpu, runtimes->found);
-	for (size_t i = 0; i < n; i++) {
+	program->frames = runtimes->named;
+	program->n = runtime_read_frames(&running, sample->vcpu, runtimes->found);
+	for (size_t i = 0; i < program->n; i++) {
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
 		runtimes->named[i].frame =
 			runtimes_name(runtimes, process->generation, &running, &runtimes->found[i]);
 	}
-	*framesp = runtimes->named;
-	return n;
+	if (program->n && !process->loop)
+		process->loop = runtime_find_loop(&running, &runtimes->found[0]);
+	program->loop = process->loop;
 }

@@ -37,12 +37,17 @@ struct program_frame {
 	bool outermost; /* the outermost one that one call of the interpreter's loop runs */
 };
 
+struct program_stack {
+	const struct program_frame *frames; /* innermost first */
+	size_t n;                           /* at most RUNTIME_MAX_FRAMES */
+	uint64_t loop; /* an address in the interpreter's loop; 0: its symbol tells */
+};
+
 /*
- * Finds the functions of SAMPLE's program, innermost first. Returns how many, at most
- * RUNTIME_MAX_FRAMES; 0 also while the sampler has no recipe yet. *FRAMES lives until the next
- * call.
+ * Finds the functions of SAMPLE's program, innermost first. PROGRAM->n is 0 also while the sampler
+ * has no recipe yet. The frames live until the next call.
  */
-size_t runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
-		     const struct program_frame **framesp);
+void runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
+		   struct program_stack *program);
 
 #endif

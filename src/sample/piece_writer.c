@@ -154,10 +154,10 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 	return cut;
 }
 
-/* Copies the words of NODE to TO, unless TO is NULL, and finds the next node. */
+/* Copies the words of NODE to TO, unless TO is NULL. */
 static enum sample_cut piece_writer_copy_node(struct piece_writer *writer, struct memory_root root,
 					      uint64_t node, const struct recipe *recipe,
-					      uint64_t *to, uint64_t *next)
+					      uint64_t *to)
 {
 	enum sample_cut cut = CUT_NONE;
 	uint64_t word;
@@ -167,11 +167,22 @@ static enum sample_cut piece_writer_copy_node(struct piece_writer *writer, struc
 		if (cut == CUT_NONE && to)
 			to[i] = word;
 	}
-	return cut == CUT_NONE ? piece_writer_read(writer, root, node + recipe->next, next) : cut;
+	return cut;
+}
+
+/* The node after NODE; 0: there is none, or it cannot be read. END: as for the list. */
+static uint64_t piece_writer_next_node(struct piece_writer *writer, struct memory_root root,
+				       uint64_t node, uint64_t end, const struct recipe *recipe)
+{
+	uint64_t next;
+
+	if (end)
+		return node < end && end - node > recipe->next ? node + recipe->next : 0;
+	return piece_writer_read(writer, root, node + recipe->next, &next) == CUT_NONE ? next : 0;
 }
 
 void piece_writer_add_list(struct piece_writer *writer, struct memory_root root, uint64_t first,
-			   const struct recipe *recipe)
+			   uint64_t end, const struct recipe *recipe)
 {
 	size_t node_bytes = recipe->n_words * sizeof(uint64_t), done = 0;
 	struct sample_stack *head = NULL;
@@ -186,9 +197,10 @@ void piece_writer_add_list(struct piece_writer *writer, struct memory_root root,
 		uint64_t *to = head ? (uint64_t *)((char *)(head + 1) + done) : NULL;
 
 		if (done + node_bytes > writer->left_bytes ||
-		    piece_writer_copy_node(writer, root, node, recipe, to, &next) != CUT_NONE)
+		    piece_writer_copy_node(writer, root, node, recipe, to) != CUT_NONE)
 			break;
 		done += node_bytes;
+		next = piece_writer_next_node(writer, root, node, end, recipe);
 		n_pages += (node ^ next) > GUEST_PAGE_MASK;
 		node = next;
 	}

@@ -18,7 +18,7 @@ struct piece_writer {
 	size_t left_bytes; /* what is left of SAMPLE_STACK_LIMIT_BYTES */
 	uint64_t now_ns;   /* when pages are mapped */
 	unsigned n;        /* pieces so far */
-	bool missed; /* a page was not mapped yet */
+	bool missed;       /* a page was not mapped yet */
 	struct {
 		uint64_t address, end;
 	} extents[SAMPLE_MAX_STACKS]; /* where the n pieces lie in guest memory */
@@ -59,12 +59,13 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 enum sample_cut piece_writer_read(struct piece_writer *writer, struct memory_root root,
 				  uint64_t address, uint64_t *word);
 /*
- * Copies the words of a list's nodes as the next piece. FIRST is the first node. Ends where a node
- * cannot be read, or at one of the recipe's limits. Adds no piece if there is no node.
+ * Copies the words of a list's nodes as the next piece. FIRST is the first node. END: the first
+ * address after an array; 0: the nodes are no array. Ends where a node cannot be read, or at one of
+ * the recipe's limits. Adds no piece if there is no node.
  */
 struct recipe;
 void piece_writer_add_list(struct piece_writer *writer, struct memory_root root, uint64_t first,
-			   const struct recipe *recipe);
+			   uint64_t end, const struct recipe *recipe);
 /* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
 frame_t piece_writer_find_frame(struct piece_writer *writer, struct memory_root root,
 				uint64_t address);

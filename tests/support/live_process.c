@@ -200,15 +200,24 @@ const struct sample_vcpu *live_process_copy(const struct live_process *process,
 	struct sample_stack *piece = (struct sample_stack *)(vcpu + 1);
 	uint64_t *words = (uint64_t *)(piece + 1);
 	uint64_t node = recipe->base + (recipe->by_thread ? process->thread_pointer : 0);
+	uint64_t owner = 0, end = 0;
 	size_t n = 0;
 
 	*vcpu = (struct sample_vcpu){ .n_stacks = 1 };
-	for (unsigned i = 0; i < recipe->n_loads; i++)
-		node = live_read_word(process, node + recipe->loads[i]);
+	for (unsigned i = 0; i < recipe->n_loads; i++) {
+		owner = node;
+		node = live_read_word(process, owner + recipe->loads[i]);
+	}
+	if (recipe->is_array)
+		end = live_read_word(process, owner + recipe->array_start) +
+		      sizeof(*words) * live_read_word(process, owner + recipe->array_words);
 	for (unsigned nodes = 0; node && nodes < RECIPE_MAX_NODES; nodes++) {
 		for (unsigned i = 0; i < recipe->n_words; i++)
 			words[n++] = live_read_word(process, node + recipe->words[i]);
-		node = live_read_word(process, node + recipe->next);
+		if (recipe->is_array)
+			node = node + recipe->next < end ? node + recipe->next : 0;
+		else
+			node = live_read_word(process, node + recipe->next);
 	}
 	*piece = (struct sample_stack){ .size_bytes = (uint32_t)(n * sizeof(*words)),
 					.kind = STACK_LIST };

@@ -54,6 +54,7 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 struct runtime_frame {
 	uint64_t code; /* address of what describes the function; identifies it in the process */
 	uint64_t position; /* where the frame is in the function, as its language counts */
+	uint64_t environment; /* another pointer of the frame that its language keeps */
 	bool outermost;    /* the outermost frame that one call of the interpreter's loop runs */
 };
 
@@ -78,6 +79,12 @@ bool runtime_check_code(const struct runtime_process *process, const struct runt
 bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 		       struct runtime_name *name);
 
+/*
+ * An address in the function that runs FRAME's function in a loop, for files whose symbols do not
+ * name it; 0: not known.
+ */
+uint64_t runtime_find_loop(const struct runtime_process *process,
+			   const struct runtime_frame *frame);
 /*
  * Whether NAME is a runtime's function that runs a program's functions in a loop. Frames of this
  * loop give way to those of the program.
