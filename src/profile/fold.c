@@ -399,34 +399,55 @@ static size_t fold_push_program(struct fold *fold, size_t n, unsigned loop, unsi
 	return n;
 }
 
-/* Pushes the frame I of the stack. Returns how many frames there are then. */
-static size_t fold_push_one(struct fold *fold, size_t n, unsigned i)
+/* Pushes ID, the frame I of the stack. Returns how many frames there are then. */
+static size_t fold_push_one(struct fold *fold, size_t n, unsigned i, uint32_t id)
 {
-	fold->frames[n++] = fold->named[i];
+	fold->frames[n++] = id;
 	if (fold->stack.frames[i].flags & FRAME_BROKEN)
 		fold->frames[n++] = FRAME_TRUNCATED;
 	return n;
 }
 
-/* Pushes all frames of the stack, outermost first. Returns how many frames there are then. */
-static size_t fold_push_named(struct fold *fold, size_t n)
+/*
+ * Names and pushes all frames of the stack, outermost first. Returns how many frames there are then.
+ * *ANSWER becomes that of the innermost frame, and stays as it is if the stack has none.
+ */
+static size_t fold_push_stack(struct fold *fold, size_t n, struct name_answer *answer)
 {
-	for (unsigned i = fold->stack.n_frames; i > 0; i--)
-		n = fold_push_one(fold, n, i - 1);
+	const struct name_answer *innermost = answer;
+
+	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
+		innermost = fold_frame(fold, &fold->stack.frames[i - 1]);
+		n = fold_push_one(fold, n, i - 1, innermost->frame);
+	}
+	*answer = *innermost;
 	return n;
 }
 
+/* Names all frames of the stack, outermost first. *ANSWER: as for fold_push_stack(). */
+static void fold_name_frames(struct fold *fold, struct name_answer *answer)
+{
+	const struct name_answer *innermost = answer;
+
+	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
+		innermost = fold_frame(fold, &fold->stack.frames[i - 1]);
+		fold->named[i - 1] = innermost->frame;
+	}
+	*answer = *innermost;
+}
+
 /*
- * fold_push_named() with the program's functions in place of the interpreter's loop; where the walk
+ * fold_push_stack() with the program's functions in place of the interpreter's loop; where the walk
  * has not come as far as a loop, they are outside of all that it has found. The kernel's part and
  * the functions that the program has called stay as they are.
  */
-static size_t fold_push_merged(struct fold *fold, size_t n)
+static size_t fold_push_merged(struct fold *fold, size_t n, struct name_answer *answer)
 {
 	uint32_t found = fold_find_loop(fold);
 	unsigned n_loops = 0, loop;
 	bool pushed = false;
 
+	fold_name_frames(fold, answer);
 	for (unsigned i = 0; i < fold->stack.n_frames; i++)
 		n_loops += fold_is_loop(fold, fold->named[i], found);
 	loop = n_loops;
@@ -440,7 +461,7 @@ static size_t fold_push_merged(struct fold *fold, size_t n)
 			n = fold_push_program(fold, n, --loop, n_loops);
 		pushed &= n > before;
 		if (!pushed)
-			n = fold_push_one(fold, n, i - 1);
+			n = fold_push_one(fold, n, i - 1, fold->named[i - 1]);
 	}
 	fold->ends_in_program = pushed;
 	return n;
@@ -454,20 +475,13 @@ static size_t fold_push_merged(struct fold *fold, size_t n)
  */
 static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 {
-	static const struct name_answer none = { .quality = NAME_UNKNOWN,
-						 .cause = UNKNOWN_NO_FRAME };
 	const struct unwind_stack *stack = &fold->stack;
-	const struct name_answer *innermost = &none;
 	size_t n = fold_push_task(fold);
 
+	*answer = (struct name_answer){ .quality = NAME_UNKNOWN, .cause = UNKNOWN_NO_FRAME };
 	if (!unwind_is_rooted(stack))
 		fold->frames[n++] = FRAME_TRUNCATED;
-	for (unsigned i = stack->n_frames; i > 0; i--) {
-		innermost = fold_frame(fold, &stack->frames[i - 1]);
-		fold->named[i - 1] = innermost->frame;
-	}
-	*answer = *innermost; /* looking up the loop may change it */
-	n = fold->program.n ? fold_push_merged(fold, n) : fold_push_named(fold, n);
+	n = fold->program.n ? fold_push_merged(fold, n, answer) : fold_push_stack(fold, n, answer);
 	fold->counts.frames += stack->n_frames;
 	fold_count_name(fold, answer);
 	return n;
