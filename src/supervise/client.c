@@ -41,6 +41,7 @@
 #define CLIENT_LATER_TRIES 100
 #define CLIENT_MAX_NAME 256 /* bytes of a domain's name or UUID */
 
+/* The process has one broker for its whole life: main cannot start another without rights. */
 static struct {
 	struct helper process;
 	const struct broker_settings *settings;

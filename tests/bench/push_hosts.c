@@ -2,7 +2,7 @@
 /*
  * What a store of many hosts gets, and what it costs each host. HOSTS hosts of GUESTS made-up
  * guests push profiles of 10 s to a server on the loopback interface, which counts and keeps
- * nothing. A host is a process that encodes as publisher.c does, and a real sender. All guests of a
+ * nothing. A host is a process that encodes as --push does, and a real sender. All guests of a
  * host end their interval at one moment, which is the worst case; hosts do not. Prints a column of
  * the table in doc/MEASUREMENTS; compares nothing.
  *
