@@ -409,7 +409,7 @@ static size_t fold_push_one(struct fold *fold, size_t n, unsigned i, uint32_t id
 }
 
 /*
- * Names and pushes all frames of the stack, outermost first. Returns how many frames there are then.
+ * Names and pushes all frames of the stack, outermost first. Returns how many frames there are.
  * *ANSWER becomes that of the innermost frame, and stays as it is if the stack has none.
  */
 static size_t fold_push_stack(struct fold *fold, size_t n, struct name_answer *answer)
