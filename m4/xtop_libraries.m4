@@ -10,6 +10,14 @@ AC_DEFUN([XTOP_LIBRARY], [
   PKG_CHECK_MODULES([$1], [$2], [],
     [AC_MSG_ERROR([$2 is missing: on Debian, apt-get install $3])])])
 
+# XTOP_OPTIONAL(VARIABLE, NAME, MODULE, WHAT-FOR): found, or not asked for by --without-NAME
+AC_DEFUN([XTOP_OPTIONAL], [
+  AC_ARG_WITH([$2], [AS_HELP_STRING([--without-$2], [do not read $4])], [], [with_$2=check])
+  AS_IF([test "x$with_$2" != xno], [
+    PKG_CHECK_MODULES([$1], [$3],
+      [AC_DEFINE([HAVE_$1], [1], [Whether $3 is there, for $4])],
+      [AS_IF([test "x$with_$2" = xyes], [AC_MSG_ERROR([$3 is missing])])])])])
+
 AC_DEFUN([XTOP_LIBRARIES], [
   AC_ARG_WITH([xen],
     [AS_HELP_STRING([--without-xen], [only replay recordings: needs no Xen libraries])],
@@ -27,6 +35,8 @@ AC_DEFUN([XTOP_LIBRARIES], [
   XTOP_LIBRARY([LIBLZMA], [liblzma], [liblzma-dev])
   XTOP_LIBRARY([LIBSECCOMP], [libseccomp], [libseccomp-dev])
   XTOP_LIBRARY([CAPSTONE], [capstone >= 4], [libcapstone-dev])
+  XTOP_OPTIONAL([ZSTD], [zstd], [libzstd], [files that zstd has packed])
+  XTOP_OPTIONAL([JANSSON], [jansson], [jansson], [speedscope's files])
   XTOP_LIBRARY([ZLIB], [zlib], [zlib1g-dev])
   XTOP_LIBRARY([LIBCURL], [libcurl >= 7.85], [libcurl4-openssl-dev])
   XTOP_LIBRARY([LIBMICROHTTPD], [libmicrohttpd >= 0.9.72], [libmicrohttpd-dev])

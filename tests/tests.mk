@@ -327,6 +327,7 @@ check_PROGRAMS += \
 	tests/profile/test_wait_stacks \
 	tests/import/test_import \
 	tests/import/test_large \
+	tests/import/test_strange \
 	tests/query/test_call_tree \
 	tests/query/test_columns \
 	tests/query/test_counters \

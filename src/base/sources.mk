@@ -26,6 +26,7 @@ libxtop_a_SOURCES += \
 	include/xtop/base/text.h \
 	include/xtop/base/thread.h \
 	include/xtop/base/types.h \
+	include/xtop/base/unpack.h \
 	include/xtop/base/usage.h \
 	include/xtop/base/utf8.h \
 	include/xtop/base/varint.h \
@@ -53,5 +54,6 @@ libxtop_a_SOURCES += \
 	src/base/text.c \
 	src/base/text_marks.h \
 	src/base/thread.c \
+	src/base/unpack.c \
 	src/base/usage.c \
 	src/base/work.c

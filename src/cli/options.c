@@ -340,6 +340,8 @@ static void options_complete(struct options *options)
 		options->batch = true;
 	if (options->example)
 		options->replay = XTOP_DATA_FOLDER "/example.folded";
+	if (options->replay && strcmp(options->replay, "-") == 0)
+		options->replay = "/dev/stdin";
 	if (options->of_waits && !(options->waits_hz > 0))
 		options->waits_hz = OPTIONS_WAITS_HZ;
 	options->interval_given = options->interval_s > 0;

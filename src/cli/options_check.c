@@ -23,8 +23,9 @@ bool options_is_stdout(const char *path)
 /* Refuses two results in one file, and a result in the recording that is replayed. */
 static struct xtop_error *options_check_files(const struct options *options)
 {
-	const char *const files[] = { options->output, options->stats, options->record,
-				      options->replay };
+	/* "-" is stdin here, but stdout for the others. */
+	const char *replay = options_same(options->replay, "-") ? "/dev/stdin" : options->replay;
+	const char *const files[] = { options->output, options->stats, options->record, replay };
 	static const char *const names[] = { "--output", "--stats", "--record", "--replay" };
 
 	for (size_t i = 0; i < 4; i++)
@@ -33,8 +34,6 @@ static struct xtop_error *options_check_files(const struct options *options)
 			    (options_is_stdout(files[i]) && options_is_stdout(files[j])))
 				return error_create("%s and %s both name '%s': give each its own",
 						    names[j], names[i], files[i]);
-	if (options_same(options->replay, "-"))
-		return error_create("--replay: '-' is no file: name one, or /dev/stdin");
 	if (options_is_stdout(options->record))
 		return error_create("--record: a recording cannot go to stdout: name a file");
 	return NULL;
@@ -102,6 +101,8 @@ static struct xtop_error *options_check_replay(const struct options *options)
 		return error_create("--bare is for live guests: a recording has its stacks");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
+	if ((options->strict || options->value) && !options->replay && !options->diff)
+		return error_create("--strict and --value are for --replay and --diff");
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 //   modules  [name, build-id]
 //   frame, depth, self   one element for each place of the call tree, in pre-order
 //   unit     nanoseconds that 1 of `self` stands for
+//   of       instead of nanoseconds, another unit; "": nanoseconds
 //
 // Cells of one colour are one <path>: 100,000 cells are redrawn in milliseconds. So the cell below
 // the pointer is found by its row and place, not by the browser.
@@ -70,6 +71,8 @@
 	}
 
 	function seconds(i) {
+		if (shown.of)
+			return (ticks[i] * shown.unit).toPrecision(6) / 1 + " " + shown.of;
 		const s = ticks[i] * shown.unit / 1e9;
 		return s >= 100 ? s.toFixed(0) + " s" : s >= 0.1 ? s.toFixed(2) + " s"
 			: (s * 1000).toFixed(2) + " ms";

@@ -26,6 +26,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "export/measure.h"
+
 struct folded_node {
 	const struct frame *frame;
 	uint32_t index; /* index of the node in the snapshot */
@@ -42,7 +44,10 @@ struct folded {
 	const struct snapshot_node *nodes;
 	bool addresses;
 	FILE *file;
-	double left; /* ticks not printed yet, from -0.5 to 0.5 */
+	double factor;                /* by which ticks are multiplied */
+	double left;                  /* what is not printed yet, from -0.5 to 0.5 */
+	bool has_weight;              /* some stack has */
+	bool has_line;                /* one was printed */
 	struct folded_node *gathered; /* two stacks: each step pushes, and pops at its end */
 	size_t n_gathered, gathered_capacity;
 	struct folded_item *items;
@@ -92,7 +97,8 @@ static uint64_t folded_round(struct folded *folded, double ticks)
 {
 	double count;
 
-	folded->left += ticks;
+	folded->left += ticks * folded->factor;
+	folded->has_weight |= ticks > 0;
 	count = floor(folded->left + 0.5);
 	if (!(count > 0))
 		return 0;
@@ -192,10 +198,11 @@ static bool folded_push_path(struct folded *folded, const char *text)
 	return true;
 }
 
-static void folded_print(const struct folded *folded, const struct folded_item *item)
+static void folded_print(struct folded *folded, const struct folded_item *item)
 {
 	char buffer[FRAME_TEXT_BYTES];
 
+	folded->has_line = true;
 	if (folded->path_bytes)
 		fwrite(folded->path, 1, folded->path_bytes, folded->file);
 	fputs(folded_text(folded, item->frame, buffer), folded->file);
@@ -295,7 +302,10 @@ struct xtop_error *export_folded(const struct snapshot *snapshot,
 {
 	_cleanup_free_ struct snapshot_node *copy = NULL;
 	struct folded folded = {
-		.snapshot = snapshot, .addresses = settings->addresses, .file = file
+		.snapshot = snapshot,
+		.addresses = settings->addresses,
+		.file = file,
+		.factor = measure_find_ticks_factor(snapshot),
 	};
 	struct xtop_error *error = filter_nodes(settings->filter, snapshot, &copy, &folded.nodes);
 	bool ok;
@@ -307,5 +317,10 @@ struct xtop_error *export_folded(const struct snapshot *snapshot,
 	free(folded.gathered);
 	free(folded.items);
 	free(folded.path);
-	return ok ? NULL : error_create("no memory to write folded stacks");
+	if (!ok)
+		return error_create("no memory to write folded stacks");
+	if (folded.has_weight && !folded.has_line)
+		return error_create("folded stacks have whole numbers, and all would be 0: "
+				    "--format=speedscope has fractions");
+	return NULL;
 }

@@ -24,9 +24,9 @@
 #include "xtop/export/export.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
+#include "export/measure.h"
 #include "export/notes.h"
 #include "export/stacks.h"
 #include "xtop/base/build_id.h"
@@ -42,7 +42,7 @@
 struct perf {
 	const struct snapshot *snapshot;
 	const struct export_settings *settings;
-	double ns_per_tick;
+	struct measure measure;
 	FILE *file;
 };
 
@@ -125,9 +125,9 @@ struct perf_head {
 	uint64_t time_ns, weight_ns;
 };
 
-static const char *perf_event(const struct snapshot *snapshot)
+static const char *perf_event(const struct measure *measure)
 {
-	return snapshot->waits ? "wait" : "cpu-clock";
+	return strcmp(measure->type, "cpu") == 0 ? "cpu-clock" : measure->type;
 }
 
 /* Prints microseconds as perf does. */
@@ -155,7 +155,7 @@ static struct xtop_error *perf_put_snapshot(const struct perf *perf,
 					    const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t time_ns)
 {
-	double ns_per_tick = stacks_ns_per_tick(snapshot);
+	const struct measure measure = measure_find(snapshot);
 	struct stacks stacks;
 	struct stack stack;
 	struct numbering processes;
@@ -169,11 +169,11 @@ static struct xtop_error *perf_put_snapshot(const struct perf *perf,
 		uint32_t task = stack.thread != FRAME_NONE ? stack.thread : stack.process;
 		struct perf_head head = {
 			.name = perf_guest(perf),
-			.event = perf_event(snapshot),
+			.event = perf_event(&measure),
 			.pid = pid,
 			.tid = pid,
 			.time_ns = time_ns,
-			.weight_ns = (uint64_t)llround(stack.ticks * ns_per_tick),
+			.weight_ns = measure_round(&measure, stack.ticks),
 		};
 
 		if (task != FRAME_NONE) {
@@ -227,12 +227,12 @@ static void perf_put_sample(const struct perf *perf, const struct logged_sample 
 	uint32_t chain[SNAPSHOT_MAX_DEPTH];
 	bool wanted;
 	struct perf_head head = {
-		.event = perf_event(perf->snapshot),
+		.event = perf_event(&perf->measure),
 		.pid = sample->pid,
 		.tid = sample->tid,
 		.vcpu = sample->vcpu,
 		.time_ns = time_ns,
-		.weight_ns = (uint64_t)llround(sample->ticks * perf->ns_per_tick),
+		.weight_ns = measure_round(&perf->measure, sample->ticks),
 	};
 	size_t n = perf_collect(perf, sample->node, chain, &head.name, &wanted);
 
@@ -318,7 +318,7 @@ struct xtop_error *export_perf(const struct snapshot *snapshot,
 {
 	const struct perf perf = { .snapshot = snapshot,
 				   .settings = settings,
-				   .ns_per_tick = stacks_ns_per_tick(snapshot),
+				   .measure = measure_find(snapshot),
 				   .file = file };
 
 	const struct snapshot *waits = settings->waits;

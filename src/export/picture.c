@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "export/json.h"
+#include "export/measure.h"
 #include "export/notes.h"
 #include "xtop/base/build_id.h"
 #include "xtop/base/cleanup.h"
@@ -159,15 +160,29 @@ void picture_put_notes(const struct picture *picture, const char *head, const ch
 	}
 }
 
+/* What the numbers are. */
+static const char *picture_what(const struct picture *picture, const struct measure *measure)
+{
+	if (picture->snapshot->waits)
+		return "that tasks waited";
+	if (picture->snapshot->run)
+		return "of virtual CPUs";
+	return measure_is_time(measure) ? measure->type : measure->unit;
+}
+
 void picture_put_title(const struct picture *picture, FILE *file)
 {
+	const struct measure measure = measure_find(picture->snapshot);
 	const struct export_settings *settings = picture->settings;
 
 	picture_put_text(settings->domain ? settings->domain : "a guest", file);
 	if (settings->type)
 		fprintf(file, ", %s", settings->type);
-	fprintf(file, ": %.1f s %s", picture->whole * stacks_ns_per_tick(picture->snapshot) / 1e9,
-		picture->snapshot->waits ? "that tasks waited" : "of virtual CPUs");
+	if (!measure_is_time(&measure))
+		fprintf(file, ": %g ", picture->whole * measure.per_tick);
+	else
+		fprintf(file, ": %.1f s ", picture->whole * measure.per_tick / 1e9);
+	picture_put_text(picture_what(picture, &measure), file);
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
@@ -397,6 +412,7 @@ static void put_cells(struct json *json, const struct picture *picture,
 
 static struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file)
 {
+	const struct measure measure = measure_find(picture->snapshot);
 	struct json json = { .file = file, .compact = true };
 	struct picture_modules modules = { .picture = picture };
 	struct numbering numbering = { 0 };
@@ -405,7 +421,8 @@ static struct xtop_error *picture_put_profile(const struct picture *picture, FIL
 
 	if (ok) {
 		json_open(&json, NULL, '{');
-		json_double(&json, "unit", stacks_ns_per_tick(picture->snapshot));
+		json_double(&json, "unit", measure.per_tick);
+		json_string(&json, "of", measure_is_time(&measure) ? "" : measure.unit);
 		json_open(&json, "kinds", '[');
 		for (size_t i = 0; i < sizeof(cell_classes); i++)
 			json_string(&json, NULL, (char[]){ cell_classes[i], '\0' });

@@ -10,11 +10,11 @@
 
 #include "xtop/export/export.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/gzip.h"
+#include "export/measure.h"
 #include "export/notes.h"
 #include "export/pprof_locations.h"
 #include "export/stacks.h"
@@ -41,7 +41,7 @@ struct pprof_file {
 struct pprof {
 	const struct snapshot *snapshot;
 	const struct export_settings *settings;
-	double ns_per_tick;
+	struct measure measure;
 	struct gzip *gzip;
 	struct proto_buffer message, pair; /* the message being written, and a message inside it */
 	uint64_t numbers[SNAPSHOT_MAX_DEPTH + NOTES_MAX];
@@ -286,7 +286,7 @@ static void pprof_put_label(struct pprof *pprof, uint64_t key, uint32_t frame)
 struct pprof_samples {
 	uint64_t process, thread;
 	size_t first, n_values;
-	double ns_per_tick;
+	struct measure measure;
 };
 
 /* Lists the ids of the stack's locations, innermost first. Returns how many. */
@@ -322,7 +322,7 @@ static void pprof_put_sample(struct pprof *pprof, const struct stack *stack,
 	size_t n;
 
 	values[samples->first] = stack->samples;
-	values[samples->first + 1] = (uint64_t)llround(stack->ticks * samples->ns_per_tick);
+	values[samples->first + 1] = measure_round(&samples->measure, stack->ticks);
 	n = pprof_find_locations(pprof, stack);
 	proto_put_numbers(message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, n);
 	proto_put_numbers(message, PPROF_SAMPLE_VALUE, values, samples->n_values);
@@ -352,13 +352,13 @@ static struct xtop_error *pprof_put_samples(struct pprof *pprof)
 	struct pprof_samples samples = { .process = pprof_add_text(pprof, "process"),
 					 .thread = pprof_add_text(pprof, "thread"),
 					 .n_values = waits ? 4 : 2,
-					 .ns_per_tick = pprof->ns_per_tick };
+					 .measure = pprof->measure };
 	struct xtop_error *error = pprof_put_stacks(pprof, pprof->snapshot, &samples);
 
 	if (error || !waits)
 		return error;
 	samples.first = 2;
-	samples.ns_per_tick = stacks_ns_per_tick(waits);
+	samples.measure = measure_find(waits);
 	return pprof_put_stacks(pprof, waits, &samples);
 }
 
@@ -379,19 +379,19 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 	const struct export_settings *settings = pprof->settings;
 	const struct snapshot *snapshot = pprof->snapshot;
 	struct proto_buffer *profile = pprof_begin(pprof);
-	uint64_t time = pprof_add_text(pprof, snapshot->waits ? "wait" : "cpu"),
-		 ns = pprof_add_text(pprof, "nanoseconds"),
+	uint64_t time = pprof_add_text(pprof, pprof->measure.type),
+		 unit = pprof_add_text(pprof, pprof->measure.unit),
 		 count = pprof_add_text(pprof, "count");
 
 	pprof_put_type(pprof, pprof_add_text(pprof, "samples"), count);
-	pprof_put_type(pprof, time, ns);
+	pprof_put_type(pprof, time, unit);
 	if (settings->waits) {
 		pprof_put_type(pprof, pprof_add_text(pprof, "waits"), count);
-		pprof_put_type(pprof, pprof_add_text(pprof, "wait"), ns);
+		pprof_put_type(pprof, pprof_add_text(pprof, "wait"), unit);
 	}
 	pprof_put_pair(pprof, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, time,
-		       PPROF_VALUE_TYPE_UNIT, ns);
-	proto_put_number(profile, PPROF_PROFILE_PERIOD, (uint64_t)llround(pprof->ns_per_tick));
+		       PPROF_VALUE_TYPE_UNIT, unit);
+	proto_put_number(profile, PPROF_PROFILE_PERIOD, measure_round(&pprof->measure, 1));
 	proto_put_number(profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, time);
 	proto_put_number(profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
 	if (snapshot->started_ns)
@@ -439,7 +439,7 @@ static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot,
 {
 	pprof->snapshot = snapshot;
 	pprof->settings = settings;
-	pprof->ns_per_tick = stacks_ns_per_tick(snapshot);
+	pprof->measure = measure_find(snapshot);
 	pprof->labels = calloc(stacks_n_frames(snapshot, settings), sizeof(*pprof->labels));
 	pprof->gzip = settings->gzip ? settings->gzip : gzip_create(false);
 	if (pprof->gzip)

@@ -17,6 +17,8 @@ libxtop_a_SOURCES += \
 	src/export/json.h \
 	src/export/locks_table.c \
 	src/export/metrics_text.c \
+	src/export/measure.c \
+	src/export/measure.h \
 	src/export/notes.c \
 	src/export/notes.h \
 	src/export/perf.c \

@@ -9,8 +9,10 @@
 #include "xtop/export/export.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "export/json.h"
+#include "export/measure.h"
 #include "export/notes.h"
 #include "export/stacks.h"
 #include "xtop/base/build_id.h"
@@ -46,11 +48,19 @@ static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope,
 	return NULL;
 }
 
-/* *SUMP becomes the sum of all weights, in ns. */
-static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope,
-						 const struct snapshot *snapshot, uint64_t *sump)
+static void speedscope_put_number(struct json *json, const char *name, double value)
 {
-	double ns_per_tick = stacks_ns_per_tick(snapshot);
+	if (value < 0x1p53 && value == floor(value))
+		json_u64(json, name, (uint64_t)value);
+	else
+		json_double(json, name, value);
+}
+
+/* *SUMP becomes the sum of all weights. */
+static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope,
+						 const struct snapshot *snapshot,
+						 const struct measure *measure, double *sump)
+{
 	struct stacks stacks;
 	struct stack stack;
 	struct xtop_error *error = stacks_init(&stacks, snapshot, speedscope->settings);
@@ -60,14 +70,28 @@ static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope,
 	*sump = 0;
 	json_open(&speedscope->json, "weights", '[');
 	while (stacks_next(&stacks, &stack)) {
-		uint64_t ns = (uint64_t)llround(stack.ticks * ns_per_tick);
+		double value = stack.ticks * measure->per_tick;
 
-		*sump += ns;
-		json_u64(&speedscope->json, NULL, ns);
+		if (measure->factor == 1)
+			value = (double)measure_round(measure, stack.ticks);
+		*sump += value;
+		speedscope_put_number(&speedscope->json, NULL, value);
 	}
 	json_close(&speedscope->json, ']');
 	stacks_deinit(&stacks);
 	return NULL;
+}
+
+/* The units that speedscope's schema has; "none" for others. */
+static const char *speedscope_unit(const struct measure *measure)
+{
+	static const char *const units[] = { "nanoseconds", "microseconds", "milliseconds",
+					     "seconds", "bytes" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(measure->unit, units[i]) == 0)
+			return units[i];
+	return "none";
 }
 
 /* WHAT is appended to the guest's name; may be "". */
@@ -78,18 +102,19 @@ static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope,
 	struct json *json = &speedscope->json;
 	char name[NOTES_LINE_BYTES];
 	struct xtop_error *error;
-	uint64_t sum = 0;
+	const struct measure measure = measure_find(snapshot);
+	double sum = 0;
 
 	snprintf(name, sizeof(name), "%s%s", domain ? domain : "", what);
 	json_open(json, NULL, '{');
 	json_string(json, "type", "sampled");
 	json_string(json, "name", *what ? name : domain);
-	json_string(json, "unit", "nanoseconds");
+	json_string(json, "unit", speedscope_unit(&measure));
 	error = speedscope_put_samples(speedscope, snapshot);
 	if (!error)
-		error = speedscope_put_weights(speedscope, snapshot, &sum);
+		error = speedscope_put_weights(speedscope, snapshot, &measure, &sum);
 	json_u64(json, "startValue", 0);
-	json_u64(json, "endValue", sum);
+	speedscope_put_number(json, "endValue", sum);
 	json_close(json, '}');
 	return error;
 }

@@ -70,17 +70,4 @@ static inline uint32_t stacks_n_frames(const struct snapshot *snapshot,
 	return waits && waits->n_frames > snapshot->n_frames ? waits->n_frames : snapshot->n_frames;
 }
 
-/*
- * The length of a tick: 1 s if the rate is unknown. Snapshots of a run know the rate; a tick of
- * waits is a millisecond.
- */
-static inline double stacks_ns_per_tick(const struct snapshot *snapshot)
-{
-	if (snapshot->waits)
-		return 1e6;
-	return 1e9 / (snapshot_get_run(snapshot)->sampler.rate_asked_hz > 0
-			      ? snapshot_get_run(snapshot)->sampler.rate_asked_hz
-			      : 1);
-}
-
 #endif

@@ -5,18 +5,42 @@
 #include "import/builder.h"
 #include "xtop/import/import.h"
 
-#include <math.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-struct xtop_error *builder_init(struct builder *builder, struct frames *frames)
+#include "xtop/base/text.h"
+
+struct xtop_error *builder_init(struct builder *builder, const struct import_settings *settings)
 {
-	*builder = (struct builder){ .frames = frames };
-	return profile_create(IMPORT_MAX_NODES, 0, frames, &builder->profile);
+	*builder = (struct builder){ .frames = settings->frames,
+				     .strict = settings->strict,
+				     .wanted = settings->value };
+	return profile_create(IMPORT_MAX_NODES, 0, settings->frames, &builder->profile);
 }
 
 void builder_deinit(struct builder *builder)
 {
 	profile_destroy(builder->profile);
+}
+
+struct xtop_error *builder_skip(struct builder *builder, uint64_t line, const char *what)
+{
+	if (builder->strict)
+		return error_create("damaged in line %" PRIu64 ": %s", line, what);
+	if (!builder->n_skipped++)
+		snprintf(builder->first_skipped, sizeof(builder->first_skipped),
+			 "line %" PRIu64 ": %s", line, what);
+	return NULL;
+}
+
+void builder_set_value(struct builder *builder, const char *type, const char *unit, double per_tick)
+{
+	struct snapshot_value *value = &builder->value;
+
+	text_clean(value->type, sizeof(value->type), type ? type : "", sizeof(value->type));
+	text_clean(value->unit, sizeof(value->unit), unit ? unit : "", sizeof(value->unit));
+	value->per_tick = per_tick;
 }
 
 static void builder_count(struct builder *builder, const uint32_t *frames, size_t n,
@@ -48,8 +72,7 @@ bool builder_add(struct builder *builder, const uint32_t *frames, size_t n, uint
 	if (samples > BUILDER_MAX_SAMPLES - builder->counts.samples)
 		return false;
 	builder_count(builder, frames, n, samples, ticks);
-	profile_add(builder->profile, frames, n, 1, samples,
-		    nearbyint(ticks * SAMPLE_WEIGHT_TICK) / SAMPLE_WEIGHT_TICK);
+	profile_add(builder->profile, frames, n, 1, samples, ticks);
 	return true;
 }
 

@@ -3,21 +3,39 @@
 #ifndef IMPORT_BUILDER_H
 #define IMPORT_BUILDER_H
 
+#include "xtop/import/import.h"
 #include "xtop/profile/profile.h"
 
 /* At most this many samples in a file. The limit keeps sums of samples far below 2^64. */
 #define BUILDER_MAX_SAMPLES (1ULL << 60)
+/* A deeper stack is refused. One of more than SNAPSHOT_MAX_DEPTH frames is shortened. */
+#define BUILDER_MAX_STACK LIMIT(1U << 16, 1U << 13)
+
+#define BUILDER_SKIPPED_BYTES 160
 
 struct builder {
 	struct frames *frames;
 	struct profile *profile;
 	struct resolver_counts counts;
 	uint64_t duration_ns; /* 0: the file does not say */
+	struct snapshot_value value;
+	bool several_values; /* the file has more than samples and their weight */
+	/* Lines, or other parts of the file, that were read and that could not be read. */
+	uint64_t n_read, n_skipped;
+	char first_skipped[BUILDER_SKIPPED_BYTES]; /* where the first one is, and why; clean */
+	bool strict;                               /* the first one is an error */
+	const char *wanted;                        /* import_settings.value */
 };
 
-/* FRAMES outlive the builder. */
-struct xtop_error *builder_init(struct builder *builder, struct frames *frames);
+struct xtop_error *builder_init(struct builder *builder, const struct import_settings *settings);
 void builder_deinit(struct builder *builder);
+/*
+ * Counts a line that cannot be read. WHAT says why. With STRICT it is an error.
+ */
+struct xtop_error *builder_skip(struct builder *builder, uint64_t line, const char *what);
+/* Says what the values of the file are. Texts need not be clean; NULL: not known. */
+void builder_set_value(struct builder *builder, const char *type, const char *unit,
+		       double per_tick);
 /*
  * Adds a stack of N frame ids, outermost first. It has SAMPLES samples, more than 0, which together
  * weigh TICKS. False: the file has more than BUILDER_MAX_SAMPLES.

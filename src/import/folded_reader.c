@@ -8,8 +8,9 @@
  *	line = function *( ";" function ) " " count
  *
  * The scripts may mark a function: "_[k]" belongs to the kernel, "_[i]" was inlined, "_[j]" was
- * compiled by a JIT. A count may have a fraction. Empty lines, and lines that begin with "#", are
- * skipped.
+ * compiled by a JIT. A count may have a fraction. Empty lines and comments are
+ * skipped. A comment begins with "# ", or with "#" and is no stack: names of Ruby's classes begin
+ * with "#<".
  *
  * The first name of a stack may be the process: perf's scripts write it so, and so does xtop for
  * guests that have processes. The file does not tell, so the reader guesses. Processes run the same
@@ -23,9 +24,9 @@
  */
 #include "config.h"
 
+#include "import/lines.h"
 #include "import/readers.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -35,8 +36,8 @@
 #include "xtop/import/import.h"
 
 #define FOLDED_MAX_TOKENS 65536   /* names in the cache */
-#define FOLDED_MAX_COUNT  (1ULL << 53)
-#define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more detects deeper stacks */
+#define FOLDED_MAX_COUNT  0x1p53
+#define FOLDED_MAX_NUMBER 64 /* bytes of a count, with a NUL */
 
 struct folded_token {
 	uint64_t hash; /* the name's hash; 0: the entry is empty */
@@ -47,8 +48,8 @@ struct folded_token {
 struct folded_stack {
 	char *text; /* without the count */
 	size_t bytes;
-	uint32_t frames[FOLDED_MAX_DEPTH];
-	size_t ends[FOLDED_MAX_DEPTH]; /* where each name ends in the text */
+	uint32_t frames[BUILDER_MAX_STACK];
+	size_t ends[BUILDER_MAX_STACK]; /* where each name ends in the text */
 	size_t n;
 };
 
@@ -58,6 +59,7 @@ struct folded_reader {
 	struct folded_token *tokens;
 	uint64_t seed;
 	uint64_t line;
+	uint64_t n_two_counts; /* lines that end in two numbers */
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -130,15 +132,18 @@ static size_t folded_shared(const struct folded_stack *stack, const char *text, 
 	return n;
 }
 
-/* Parses TEXT, a line without its count. The result replaces the last line's. */
-static void folded_parse_stack(struct folded_reader *reader, char *text, size_t bytes)
+/*
+ * Parses TEXT, a line without its count. The result replaces the last line's. False: the stack is
+ * too deep.
+ */
+static bool folded_parse_stack(struct folded_reader *reader, char *text, size_t bytes)
 {
 	struct folded_stack *stack = &reader->stack;
 	size_t n = folded_shared(stack, text, bytes), at = n ? stack->ends[n - 1] + 1 : 0;
 
 	memcpy(stack->text, text, bytes);
 	stack->bytes = bytes;
-	for (; at <= bytes && n < FOLDED_MAX_DEPTH; n++) {
+	for (; at <= bytes && n < BUILDER_MAX_STACK; n++) {
 		const char *found = memchr(text + at, ';', bytes - at);
 		size_t end = found ? (size_t)(found - text) : bytes;
 
@@ -147,28 +152,22 @@ static void folded_parse_stack(struct folded_reader *reader, char *text, size_t 
 		at = end + 1;
 	}
 	stack->n = n;
+	return at > bytes;
 }
 
-/* Parses "412" or "412.5". The number must fill all of the N bytes. */
+/* Parses "412", "412.5" or "4e-05". The number must fill all of the N bytes. */
 static bool folded_parse_count(const char *text, size_t n, double *countp)
 {
-	double count = 0, unit = 1;
-	bool fraction = false;
+	char number[FOLDED_MAX_NUMBER], *end;
 
-	for (size_t i = 0; i < n; i++) {
-		if (text[i] == '.' && !fraction && i) {
-			fraction = true;
-		} else if (text[i] < '0' || text[i] > '9') {
-			return false;
-		} else if (fraction) {
-			unit /= 10;
-			count += unit * (text[i] - '0');
-		} else {
-			count = 10 * count + (text[i] - '0');
-		}
-	}
-	*countp = count;
-	return n && count < (double)FOLDED_MAX_COUNT;
+	/* Neither a sign, nor what strtod() reads besides decimal numbers. */
+	if (!n || n >= sizeof(number) || text[0] < '0' || text[0] > '9' ||
+	    strspn(text, "0123456789.eE+-") < n)
+		return false;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	*countp = strtod(number, &end);
+	return end == number + n;
 }
 
 static bool folded_is_blank(char character)
@@ -176,84 +175,124 @@ static bool folded_is_blank(char character)
 	return character == ' ' || character == '\t' || character == '\r';
 }
 
-static struct xtop_error *folded_refuse(const struct folded_reader *reader, const char *what)
+/* Where the last word of the N bytes at TEXT begins. *BEFOREP: the bytes before its blanks. */
+static size_t folded_last_word(const char *text, size_t n, size_t *beforep)
 {
-	return error_create("damaged in line %" PRIu64 ": %s", reader->line, what);
+	size_t word = n;
+
+	while (word && !folded_is_blank(text[word - 1]))
+		word--;
+	for (*beforep = word; *beforep && folded_is_blank(text[*beforep - 1]);)
+		--*beforep;
+	return word;
 }
 
-/* Parses the line of BYTES bytes at TEXT. The byte after the line must be writable. */
-static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *text, size_t bytes)
-{
-	size_t stack, count;
-	uint64_t samples;
+/* The parts of a line. */
+struct folded_line {
+	char *text;
+	size_t stack_bytes;
 	double ticks;
+};
 
-	reader->line++;
-	while (bytes && folded_is_blank(text[bytes - 1]))
+/* What is wrong with the BYTES bytes of the line at TEXT; NULL: nothing, and *LINE is filled. */
+static const char *folded_split(char *text, size_t bytes, struct folded_line *line)
+{
+	size_t count = folded_last_word(text, bytes, &line->stack_bytes);
+
+	line->text = text;
+	if (!folded_parse_count(text + count, bytes - count, &line->ticks))
+		return "no count at its end";
+	if (!line->stack_bytes)
+		return "a count without a stack";
+	if (line->ticks >= FOLDED_MAX_COUNT)
+		return "a count of 2^53 or more";
+	if (memchr(text, '\0', line->stack_bytes))
+		return "a NUL in a name";
+	return NULL;
+}
+
+/* Whether the line at TEXT, which has the form of a stack or not, is a comment. */
+static bool folded_is_comment(const char *text, size_t bytes, bool is_stack)
+{
+	return text[0] == '#' && (!is_stack || bytes < 2 || folded_is_blank(text[1]));
+}
+
+static void folded_count_numbers(struct folded_reader *reader, const struct folded_line *line)
+{
+	size_t before, word = folded_last_word(line->text, line->stack_bytes, &before);
+	double other;
+
+	reader->n_two_counts +=
+		before && folded_parse_count(line->text + word, line->stack_bytes - word, &other);
+}
+
+/* Adds the stack of LINE. Returns what is wrong with it; NULL: nothing. */
+static const char *folded_add(struct folded_reader *reader, const struct folded_line *line)
+{
+	struct builder *builder = reader->builder;
+	uint64_t samples = line->ticks < 1 ? 1 : (uint64_t)(line->ticks + 0.5);
+
+	if (!(line->ticks > 0))
+		return NULL;
+	if (!folded_parse_stack(reader, line->text, line->stack_bytes))
+		return "more functions than xtop reads";
+	if (!builder_add(builder, reader->stack.frames, reader->stack.n, samples, line->ticks))
+		return "too many samples";
+	return NULL;
+}
+
+static struct xtop_error *folded_parse_line(struct folded_reader *reader,
+					    const struct text_line *line)
+{
+	size_t bytes = line->bytes;
+	struct folded_line parts;
+	const char *wrong;
+
+	while (bytes && folded_is_blank(line->text[bytes - 1]))
 		bytes--;
-	if (!bytes || text[0] == '#')
+	if (!bytes)
 		return NULL;
-	for (count = bytes; count && !folded_is_blank(text[count - 1]);)
-		count--;
-	for (stack = count; stack && folded_is_blank(text[stack - 1]);)
-		stack--;
-	if (!stack || !folded_parse_count(text + count, bytes - count, &ticks))
-		return reader->builder->counts.samples
-			       ? folded_refuse(reader, "no count at its end")
-			       : error_create("neither a recording nor a profile: line %" PRIu64
-					      " has no count at its end; xtop reads recordings, "
-					      "folded stacks and pprof",
-					      reader->line);
-	if (memchr(text, '\0', stack))
-		return folded_refuse(reader, "a NUL in a name");
-	if (!(ticks > 0))
+	wrong = line->cut ? "longer than xtop reads" : folded_split(line->text, bytes, &parts);
+	if (folded_is_comment(line->text, bytes, !wrong))
 		return NULL;
-	folded_parse_stack(reader, text, stack);
-	samples = ticks < 1 ? 1 : (uint64_t)(ticks + 0.5);
-	if (!builder_add(reader->builder, reader->stack.frames, reader->stack.n, samples, ticks))
-		return folded_refuse(reader, "too many samples");
+	if (!wrong)
+		wrong = folded_add(reader, &parts);
+	if (wrong)
+		return builder_skip(reader->builder, reader->line, wrong);
+	folded_count_numbers(reader, &parts);
+	reader->builder->n_read++;
 	return NULL;
 }
 
 /* --- all lines -------------------------------------------------------------------------------- */
 
-/* Parses the complete lines in the N bytes at TEXT. *DONEP: the bytes of these lines. */
-static struct xtop_error *folded_parse_lines(struct folded_reader *reader, char *text, size_t n,
-					     size_t *donep)
-{
-	struct xtop_error *error = NULL;
-	char *end;
-
-	*donep = 0;
-	while (!error && (end = memchr(text + *donep, '\n', n - *donep))) {
-		error = folded_parse_line(reader, text + *donep, (size_t)(end - text) - *donep);
-		*donep = (size_t)(end - text) + 1;
-	}
-	return error;
-}
-
-static struct xtop_error *folded_read_lines(struct folded_reader *reader,
-					    struct import_source *source, char *text, size_t n)
+static struct xtop_error *folded_read_lines(struct folded_reader *reader, struct lines *lines)
 {
 	struct xtop_error *error;
-	size_t done, more;
+	struct text_line line;
+	bool more;
 
 	for (;;) {
-		error = folded_parse_lines(reader, text, n, &done);
+		error = lines_next(lines, &line, &more);
+		if (error || !more)
+			return error;
+		reader->line = lines->number;
+		error = folded_parse_line(reader, &line);
 		if (error)
 			return error;
-		if (n - done == FOLDED_MAX_LINE_BYTES)
-			return error_create("damaged in line %" PRIu64 ": longer than %u bytes",
-					    reader->line + 1, FOLDED_MAX_LINE_BYTES);
-		memmove(text, text + done, n - done);
-		n -= done;
-		error = source_read(source, text + n, FOLDED_MAX_LINE_BYTES - n, &more);
-		if (error)
-			return error;
-		n += more;
-		if (!more) /* the last line may lack its newline */
-			return n ? folded_parse_line(reader, text, n) : NULL;
 	}
+}
+
+/*
+ * Every stack of difffolded.pl has two counts: one of each run. They are not taken for a name that
+ * ends in a number.
+ */
+static struct xtop_error *folded_check_counts(const struct folded_reader *reader)
+{
+	if (!reader->n_two_counts || reader->n_two_counts < reader->builder->n_read)
+		return NULL;
+	return error_create("each line has two counts, as difffolded.pl writes them: compare the "
+			    "two profiles that it was made of, xtop --diff OLD NEW");
 }
 
 /* --- processes or functions ------------------------------------------------------------------- */
@@ -328,23 +367,42 @@ static struct xtop_error *folded_guess_processes(struct builder *builder)
 	return error;
 }
 
-struct xtop_error *folded_read(struct import_source *source, const char *start, size_t n,
+reader_knows_fn folded_knows;
+reader_read_fn folded_read;
+
+bool folded_knows(const struct import_head *head)
+{
+	return head->is_text;
+}
+
+static struct xtop_error *folded_run(struct folded_reader *reader, struct import_source *source,
+				     const struct import_head *head)
+{
+	struct lines lines;
+	struct xtop_error *error = lines_init(&lines, source, head->bytes, head->n);
+
+	if (error)
+		return error;
+	error = folded_read_lines(reader, &lines);
+	lines_deinit(&lines);
+	if (!error)
+		error = folded_check_counts(reader);
+	return error ? error : folded_guess_processes(reader->builder);
+}
+
+struct xtop_error *folded_read(struct import_source *source, const struct import_head *head,
 			       struct builder *builder)
 {
 	_cleanup_free_ struct folded_reader *reader = calloc(1, sizeof(*reader));
-	_cleanup_free_ char *text = malloc(FOLDED_MAX_LINE_BYTES + 1),
-			    *before = malloc(FOLDED_MAX_LINE_BYTES);
+	_cleanup_free_ char *before = malloc(LINES_MAX_BYTES);
 	_cleanup_free_ struct folded_token *tokens = calloc(FOLDED_MAX_TOKENS, sizeof(*tokens));
-	struct xtop_error *error;
 
-	if (!reader || !text || !before || !tokens)
+	if (!reader || !before || !tokens)
 		return error_create("out of memory");
 	reader->builder = builder;
 	reader->stack.text = before;
 	reader->tokens = tokens;
 	if (getrandom(&reader->seed, sizeof(reader->seed), GRND_NONBLOCK) < 0)
 		reader->seed = (uintptr_t)reader;
-	memcpy(text, start, n);
-	error = folded_read_lines(reader, source, text, n);
-	return error ? error : folded_guess_processes(builder);
+	return folded_run(reader, source, head);
 }

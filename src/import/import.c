@@ -4,81 +4,136 @@
 
 #include "xtop/import/import.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "import/lines.h"
 #include "import/readers.h"
+#include "xtop/base/cleanup.h"
 
-#define IMPORT_LOOK_BYTES 512 /* the bytes at the start of a file that tell its format */
-#define IMPORT_HEAD_BYTES 8   /* read before source_create(); more than gzip's magic number */
+#define IMPORT_LOOK_BYTES LINES_RAW_BYTES /* bytes at the start that tell the format */
+#define IMPORT_TEXT_BYTES 512             /* a text has no control characters in these */
 
 struct import {
 	const char *format;
 	struct builder builder;
+	char complaint[BUILDER_SKIPPED_BYTES + 128]; /* "": none */
 };
 
-/* Whether the bytes are text: no control characters but newline, tab and carriage return. */
-static bool import_is_text(const char *bytes, size_t n)
+/*
+ * A format NAME is recognised by NAME_knows() and read by NAME_read(). The first reader that knows
+ * a file reads it. Folded stacks have no mark, so their reader comes last but for pprof, which is
+ * not text.
+ */
+#define READERS(READER) READER(folded) READER(pprof)
+
+#define DECLARE(NAME)                                                                              \
+	reader_knows_fn NAME##_knows;                                                              \
+	reader_read_fn NAME##_read;
+READERS(DECLARE)
+
+#define ROW(NAME) { #NAME, NAME##_knows, NAME##_read },
+static const struct reader import_readers[] = { READERS(ROW) };
+#define N_READERS (sizeof(import_readers) / sizeof(import_readers[0]))
+
+/* --- recognising the format ------------------------------------------------------------------- */
+
+/* Whether the text has no control characters but newline, tab and carriage return. */
+static bool import_is_text(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t' &&
-		    bytes[i] != '\r')
+		if ((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t' &&
+		    text[i] != '\r')
 			return false;
-	return true;
+	return n > 0;
 }
 
-/* Starts to read the file again from its first byte. This fails for a pipe. */
-static struct xtop_error *import_reopen(FILE *file, struct import_source **sourcep)
+/* Skips empty lines and comments. */
+static const char *import_skip_comments(const char *text)
 {
-	char head[IMPORT_HEAD_BYTES];
-	size_t n;
+	const char *next;
 
-	source_destroy(*sourcep);
-	*sourcep = NULL;
-	if (fseek(file, 0, SEEK_SET) < 0)
-		return error_create("pprof profiles are read twice: give a file instead of a pipe");
-	n = fread(head, 1, sizeof(head), file);
-	return source_create(file, head, n, sourcep);
+	for (; *text; text = next + 1) {
+		size_t blanks = strspn(text, " \t\r");
+
+		next = strchr(text, '\n');
+		if ((text[blanks] != '\n' && text[0] != '#') || !next)
+			break;
+	}
+	return text;
 }
 
-static struct xtop_error *import_read_pprof(struct import *import, FILE *file,
-					    struct import_source **sourcep, char *start, size_t n)
+static struct xtop_error *import_find_reader(const struct import_head *head,
+					     const struct reader **readerp)
 {
-	struct pprof_reader *reader = NULL;
-	struct xtop_error *error;
-
-	import->format = "pprof";
-	error = pprof_read_tables(*sourcep, start, n, &import->builder, &reader);
-	if (!error)
-		error = import_reopen(file, sourcep);
-	if (!error)
-		error = pprof_read_samples(reader, *sourcep);
-	pprof_reader_destroy(reader);
-	return error;
+	if (head->n >= 8 && !memcmp(head->bytes, "PERFILE2", 8))
+		return error_create("is perf's own file: `perf script` makes text of it, which "
+				    "xtop reads");
+	for (size_t i = 0; i < N_READERS; i++) {
+		*readerp = &import_readers[i];
+		if ((*readerp)->knows(head))
+			return NULL;
+	}
+	return error_create("neither a recording nor a profile (folded stacks, perf script, pprof, "
+			    "speedscope, gperftools)");
 }
 
-static struct xtop_error *import_read_source(struct import *import, FILE *file,
-					     struct import_source **sourcep)
-{
-	char start[IMPORT_LOOK_BYTES];
-	struct xtop_error *error;
-	size_t n;
+/* --- reading ---------------------------------------------------------------------------------- */
 
-	error = source_read(*sourcep, start, sizeof(start), &n);
+/* If the file had more lines that cannot be read than others it is something else. */
+static struct xtop_error *import_judge(struct import *import)
+{
+	const struct builder *builder = &import->builder;
+
+	if (builder->n_skipped > builder->n_read)
+		return error_create("neither a recording nor a profile: %s",
+				    builder->first_skipped);
+	if (!builder->counts.samples)
+		return error_create("has no samples");
+	if (builder->n_skipped)
+		snprintf(import->complaint, sizeof(import->complaint),
+			 "%" PRIu64 " of %" PRIu64 " lines of the profile were skipped, first %s",
+			 builder->n_skipped, builder->n_skipped + builder->n_read,
+			 builder->first_skipped);
+	return NULL;
+}
+
+static struct xtop_error *import_read_format(struct import *import, struct import_source *source,
+					     const struct import_head *head)
+{
+	const struct reader *reader;
+	struct xtop_error *error = import_find_reader(head, &reader);
+
 	if (error)
 		return error;
-	if (!n)
-		return error_create("is empty: neither a recording nor a profile");
-	if (import_is_text(start, n)) {
-		import->format = "folded";
-		return folded_read(*sourcep, start, n, &import->builder);
-	}
-	if (!pprof_is_head(start, n))
-		return error_create("neither a recording nor a profile (folded stacks, pprof)");
-	return import_read_pprof(import, file, sourcep, start, n);
+	import->format = reader->name;
+	error = reader->read(source, head, &import->builder);
+	return error ? error : import_judge(import);
 }
 
-struct xtop_error *import_read(FILE *file, const void *head, size_t n_head, struct frames *frames,
-			       struct import **importp)
+static struct xtop_error *import_read_source(struct import *import, struct import_source *source)
+{
+	_cleanup_free_ char *start = malloc(IMPORT_LOOK_BYTES), *text = malloc(IMPORT_LOOK_BYTES);
+	struct import_head head = { .bytes = start };
+	struct xtop_error *error;
+	size_t n;
+
+	if (!start || !text)
+		return error_create("out of memory");
+	error = source_read(source, start, IMPORT_LOOK_BYTES, &head.n);
+	if (error)
+		return error;
+	if (!head.n)
+		return error_create("is empty: neither a recording nor a profile");
+	n = lines_decode_start(start, head.n, text, IMPORT_LOOK_BYTES);
+	head.is_text = import_is_text(text, n < IMPORT_TEXT_BYTES ? n : IMPORT_TEXT_BYTES);
+	head.text = import_skip_comments(text);
+	return import_read_format(import, source, &head);
+}
+
+struct xtop_error *import_read(FILE *file, const void *head, size_t n_head,
+			       const struct import_settings *settings, struct import **importp)
 {
 	struct import *import = calloc(1, sizeof(*import));
 	struct import_source *source = NULL;
@@ -86,13 +141,11 @@ struct xtop_error *import_read(FILE *file, const void *head, size_t n_head, stru
 
 	if (!import)
 		return error_create("out of memory");
-	error = builder_init(&import->builder, frames);
+	error = builder_init(&import->builder, settings);
 	if (!error)
 		error = source_create(file, head, n_head, &source);
 	if (!error)
-		error = import_read_source(import, file, &source);
-	if (!error && !import->builder.counts.samples)
-		error = error_create("has no samples");
+		error = import_read_source(import, source);
 	source_destroy(source);
 	if (error)
 		import_destroy(import);
@@ -124,6 +177,7 @@ struct xtop_error *import_snapshot(const struct import *import, struct snapshot 
 	snapshot->started_ns = 1;
 	snapshot->time_ns = 1 + builder->duration_ns;
 	snapshot->sequence = 1;
+	snapshot->value = builder->value;
 	snapshot->at_end = true;
 	snapshot_run_destroy(snapshot->run);
 	snapshot->run = NULL;
@@ -134,4 +188,14 @@ struct xtop_error *import_snapshot(const struct import *import, struct snapshot 
 const char *import_get_format(const struct import *import)
 {
 	return import->format;
+}
+
+const char *import_get_value(const struct import *import)
+{
+	return import->builder.several_values ? import->builder.value.type : "";
+}
+
+const char *import_get_complaint(const struct import *import)
+{
+	return *import->complaint ? import->complaint : NULL;
 }

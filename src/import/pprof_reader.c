@@ -11,30 +11,39 @@
 #include "import/readers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "import/pprof_tables.h"
 #include "xtop/import/import.h"
 #include "xtop/push/pprof_fields.h"
 
-#define PPROF_MAX_STACK (SNAPSHOT_MAX_DEPTH + 1)
-
-struct pprof_reader {
-	struct builder *builder;
-	struct pprof_stream stream;
-	struct pprof_tables tables;
-};
-
 /* --- one sample ------------------------------------------------------------------------------- */
 
 struct pprof_stack {
 	const struct pprof_tables *tables;
-	uint32_t frames[PPROF_MAX_STACK]; /* innermost first */
-	size_t n;
+	uint32_t
+		frames[BUILDER_MAX_STACK]; /* from FIRST on, outermost first; filled from the end */
+	size_t first;
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t n_values;
 	uint64_t key, text; /* numbers of a label's strings */
 	const char *process, *thread;
 };
+
+struct pprof_reader {
+	struct builder *builder;
+	struct pprof_stream stream;
+	struct pprof_tables tables;
+	struct pprof_stack sample;
+};
+
+/* Room is left for process and thread. */
+static void pprof_stack_begin(struct pprof_stack *sample)
+{
+	sample->first = BUILDER_MAX_STACK;
+	sample->n_values = 0;
+	sample->process = sample->thread = NULL;
+}
 
 static bool pprof_sample_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
 				void *context)
@@ -53,8 +62,11 @@ static bool pprof_sample_number(struct pprof_stream *stream, uint32_t tag, uint6
 	location = pprof_tables_find_location(tables, value);
 	if (!location)
 		return pprof_stream_fail(stream, "a sample names a location that does not exist");
-	for (uint32_t i = location->n; i-- > 0 && sample->n < PPROF_MAX_STACK - 2;)
-		sample->frames[sample->n++] = tables->frames[location->first + i];
+	if (location->n > sample->first - 2)
+		return pprof_stream_fail(stream, "a stack is too deep");
+	sample->first -= location->n;
+	memcpy(sample->frames + sample->first, tables->frames + location->first,
+	       location->n * sizeof(sample->frames[0]));
 	return true;
 }
 
@@ -88,26 +100,39 @@ static bool pprof_sample_message(struct pprof_stream *stream, uint32_t tag, pb_i
 	return true;
 }
 
+/* How many samples stand behind SAMPLE. At least one: it has weight. */
+static uint64_t pprof_reader_count(const struct pprof_tables *tables,
+				   const struct pprof_stack *sample, double ticks)
+{
+	double count = 1;
+
+	if (tables->count < tables->n_types)
+		count = (double)(int64_t)sample->values[tables->count];
+	else if (tables->per_tick > 1)
+		count = ticks;
+	return count >= 0.5 && count < 0x1p53 ? (uint64_t)(count + 0.5) : 1;
+}
+
 /* Adds the sample's stack to the profile, with the frames of its process and thread. */
-static bool pprof_reader_add_stack(struct pprof_reader *reader, const struct pprof_stack *sample)
+static bool pprof_reader_add_stack(struct pprof_reader *reader, struct pprof_stack *sample)
 {
 	struct frames *frames = reader->builder->frames;
-	uint64_t count = sample->values[reader->tables.count];
 	double ticks =
 		(double)(int64_t)sample->values[reader->tables.weight] / reader->tables.per_tick;
-	uint32_t stack[PPROF_MAX_STACK + 2];
-	size_t n = 0;
+	uint32_t process;
 
 	if (!(ticks > 0)) /* the difference of two profiles has negative weights */
 		return true;
-	if (sample->process)
-		stack[n++] = frames_intern_process(frames, sample->process, NULL);
-	if (sample->process && sample->thread)
-		stack[n++] = frames_intern_thread(frames, sample->thread, stack[0]);
-	for (size_t i = sample->n; i-- > 0;)
-		stack[n++] = sample->frames[i];
-	return builder_add(reader->builder, stack, n, count && count < 1ULL << 53 ? count : 1,
-			   ticks);
+	if (sample->process) {
+		process = frames_intern_process(frames, sample->process, NULL);
+		if (sample->thread)
+			sample->frames[--sample->first] =
+				frames_intern_thread(frames, sample->thread, process);
+		sample->frames[--sample->first] = process;
+	}
+	return builder_add(reader->builder, sample->frames + sample->first,
+			   BUILDER_MAX_STACK - sample->first,
+			   pprof_reader_count(&reader->tables, sample, ticks), ticks);
 }
 
 /* --- both passes ------------------------------------------------------------------------------ */
@@ -116,16 +141,17 @@ static bool pprof_reader_add_sample(struct pprof_stream *stream, uint32_t tag, p
 				    void *context)
 {
 	struct pprof_reader *reader = context;
-	struct pprof_stack sample = { .tables = &reader->tables };
+	struct pprof_stack *sample = &reader->sample;
 
 	if (tag != PPROF_PROFILE_SAMPLE)
 		return true;
+	pprof_stack_begin(sample);
 	if (!pprof_stream_read_fields(stream, fields, pprof_sample_number, pprof_sample_message,
-				      &sample))
+				      sample))
 		return false;
-	if (sample.n_values != reader->tables.n_types)
+	if (sample->n_values != reader->tables.n_types)
 		return pprof_stream_fail(stream, "a sample has too few values");
-	if (!pprof_reader_add_stack(reader, &sample))
+	if (!pprof_reader_add_stack(reader, sample))
 		return pprof_stream_fail(stream, "too many samples");
 	return true;
 }
@@ -137,38 +163,56 @@ static bool pprof_reader_ignore_number(struct pprof_stream *stream, uint32_t tag
 	return true;
 }
 
-struct xtop_error *pprof_read_tables(struct import_source *source, const char *start, size_t n,
-				     struct builder *builder, struct pprof_reader **readerp)
+static struct xtop_error *pprof_read_tables(struct pprof_reader *reader,
+					    struct import_source *source,
+					    const struct import_head *head)
 {
-	struct pprof_reader *reader = calloc(1, sizeof(*reader));
-	struct pprof_stream *stream;
+	struct pprof_stream *stream = &reader->stream;
 	struct xtop_error *error;
 
-	if (!reader)
-		return error_create("out of memory");
-	*readerp = reader;
-	reader->builder = builder;
-	stream = &reader->stream;
-	pprof_stream_begin(stream, source, start, n);
+	pprof_stream_begin(stream, source, head->bytes, head->n);
 	error = pprof_stream_read(stream, pprof_tables_add_number, pprof_tables_add_message,
 				  &reader->tables);
-	if (!error && !pprof_tables_finish(&reader->tables, stream, builder))
-		error = error_create("damaged: %s", stream->damage);
-	builder->duration_ns = reader->tables.duration_ns;
+	if (!error && !pprof_tables_finish(&reader->tables, stream, reader->builder))
+		error = error_create("%s%s", *stream->what ? "" : "damaged: ", stream->damage);
+	reader->builder->duration_ns = reader->tables.duration_ns;
 	return error;
 }
 
-struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct import_source *source)
+static struct xtop_error *pprof_read_samples(struct pprof_reader *reader,
+					     struct import_source *source)
 {
+	struct xtop_error *error = source_restart(source);
+
+	if (error)
+		return error;
 	pprof_stream_begin(&reader->stream, source, "", 0);
 	return pprof_stream_read(&reader->stream, pprof_reader_ignore_number,
 				 pprof_reader_add_sample, reader);
 }
 
-void pprof_reader_destroy(struct pprof_reader *reader)
+reader_knows_fn pprof_knows;
+reader_read_fn pprof_read;
+
+bool pprof_knows(const struct import_head *head)
 {
+	return pprof_is_head(head->bytes, head->n);
+}
+
+struct xtop_error *pprof_read(struct import_source *source, const struct import_head *head,
+			      struct builder *builder)
+{
+	struct pprof_reader *reader = calloc(1, sizeof(*reader));
+	struct xtop_error *error;
+
 	if (!reader)
-		return;
+		return error_create("out of memory");
+	reader->builder = builder;
+	reader->sample.tables = &reader->tables;
+	error = pprof_read_tables(reader, source, head);
+	if (!error)
+		error = pprof_read_samples(reader, source);
 	pprof_tables_deinit(&reader->tables);
 	free(reader);
+	return error;
 }

@@ -26,6 +26,7 @@ struct pprof_stream {
 	bool ended;
 	struct xtop_error *error; /* the error of source_read(); NULL: none */
 	const char *damage;       /* what is wrong with the content; NULL: nothing */
+	char what[256];           /* room for such a text */
 };
 
 /* Called for each number of a field, packed or not. False: the number is invalid. */
@@ -35,6 +36,8 @@ typedef bool pprof_number_fn(struct pprof_stream *stream, uint32_t tag, uint64_t
 typedef bool pprof_message_fn(struct pprof_stream *stream, uint32_t tag, pb_istream_t *fields,
 			      void *context);
 
+/* Whether a file that begins with the N bytes at START may be pprof. It has no magic number. */
+bool pprof_is_head(const char *start, size_t n);
 /* Begins a file. The first N bytes of SOURCE, at START, were read before. */
 void pprof_stream_begin(struct pprof_stream *stream, struct import_source *source,
 			const char *start, size_t n);

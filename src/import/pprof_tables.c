@@ -4,6 +4,7 @@
 
 #include "import/pprof_tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,15 @@
 #include "xtop/push/pprof_fields.h"
 
 #define PPROF_MAX_TEXT_BYTES (64U << 20)
+#define PPROF_MAX_STRING_BYTES (1U << 20) /* what is read of a longer string */
 
 /* --- what the file has ------------------------------------------------------------------------ */
 
 static bool pprof_tables_add_string(struct pprof_tables *tables, struct pprof_stream *stream,
 				    pb_istream_t *fields)
 {
-	size_t left = fields->bytes_left, bytes = left < FRAME_NAME_BYTES ? left : FRAME_NAME_BYTES;
+	size_t left = fields->bytes_left,
+	       bytes = left < PPROF_MAX_STRING_BYTES ? left : PPROF_MAX_STRING_BYTES;
 
 	if (tables->n_strings == PPROF_MAX_ITEMS ||
 	    tables->text_bytes + bytes > PPROF_MAX_TEXT_BYTES)
@@ -160,6 +163,9 @@ bool pprof_tables_add_message(struct pprof_stream *stream, uint32_t tag, pb_istr
 	case PPROF_PROFILE_FUNCTION:
 		return pprof_tables_add_item(tables, &tables->functions, stream, fields,
 					     pprof_item_number, pprof_ignore_message);
+	case PPROF_PROFILE_PERIOD_TYPE:
+		return pprof_stream_read_fields(stream, fields, pprof_type_number, NULL,
+						&tables->period_type);
 	case PPROF_PROFILE_STRING_TABLE:
 		return pprof_tables_add_string(tables, stream, fields);
 	default:
@@ -199,6 +205,13 @@ bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index, c
 	const char *is = pprof_tables_string(tables, index);
 
 	return is && !strcmp(is, text);
+}
+
+static bool pprof_tables_is_same_string(const struct pprof_tables *tables, uint64_t a, uint64_t b)
+{
+	const char *text = pprof_tables_string(tables, b);
+
+	return a == b || (text && pprof_tables_string_is(tables, a, text));
 }
 
 static int pprof_compare(const void *a, const void *b)
@@ -289,22 +302,74 @@ static bool pprof_tables_build_frames(struct pprof_tables *tables, struct pprof_
 /* --- values ----------------------------------------------------------------------------------- */
 
 /*
- * Chooses the value that weighs a sample: the default one, or else the last one, as pprof does. If
- * it is in nanoseconds, the period turns it into ticks. The number of samples is the nearest value
- * in "count" at or before the weight: Go's heap profiles have objects before bytes, once for all
- * that was allocated and once for what is in use.
+ * Whether the period tells how much of the value TYPE a sample stands for. A profile of waits may
+ * have the period of the CPU's timer, which says nothing about the waits. A period without a type
+ * belongs to any value.
  */
-static bool pprof_tables_choose_values(struct pprof_tables *tables, struct pprof_stream *stream)
+static bool pprof_tables_is_period_of(const struct pprof_tables *tables,
+				      const struct pprof_type *type)
 {
+	const struct pprof_type *of = &tables->period_type;
+
+	if (!tables->period || tables->period > INT64_MAX ||
+	    !pprof_tables_string_is(tables, type->unit, "nanoseconds"))
+		return false;
+	return (!of->type && !of->unit) ||
+	       (pprof_tables_is_same_string(tables, of->type, type->type) &&
+		pprof_tables_is_same_string(tables, of->unit, type->unit));
+}
+
+/* False: no value has the type WANTED. */
+static bool pprof_tables_choose_weight(struct pprof_tables *tables, const char *wanted)
+{
+	size_t n = tables->n_types;
+	bool found = !wanted;
+
+	tables->weight = n - 1;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t type = tables->types[i].type;
+
+		if (wanted ? pprof_tables_string_is(tables, type, wanted)
+			   : tables->default_type && type == tables->default_type) {
+			tables->weight = i;
+			found = true;
+		}
+	}
+	return found;
+}
+
+static bool pprof_tables_fail_value(const struct pprof_tables *tables, struct pprof_stream *stream,
+				    const char *wanted)
+{
+	size_t n = 0, capacity = sizeof(stream->what);
+
+	n += (size_t)snprintf(stream->what, capacity, "there is no value '%s', but", wanted);
+	for (size_t i = 0; i < tables->n_types && n < capacity; i++) {
+		const char *type = pprof_tables_string(tables, tables->types[i].type);
+
+		n += (size_t)snprintf(stream->what + n, capacity - n, "%s %s", i ? "," : "",
+				      type ? type : "one without a name");
+	}
+	return pprof_stream_fail(stream, stream->what);
+}
+
+/*
+ * Chooses the value that weighs a sample: the default one, or else the last one, as pprof does. Its
+ * own period turns it into ticks. The number of samples is the nearest value in "count" at or
+ * before the weight: Go's heap profiles have objects before bytes, once for all that was allocated
+ * and once for what is in use.
+ */
+static bool pprof_tables_choose_values(struct pprof_tables *tables, struct pprof_stream *stream,
+				       struct builder *builder)
+{
+	const struct pprof_type *weight;
 	size_t n = tables->n_types;
 
 	if (!n)
 		return pprof_stream_fail(stream, "no kinds of values");
-	tables->weight = n - 1;
-	for (size_t i = 0; i < n; i++)
-		if (tables->default_type && tables->types[i].type == tables->default_type)
-			tables->weight = i;
-	tables->count = tables->weight;
+	if (!pprof_tables_choose_weight(tables, builder->wanted))
+		return pprof_tables_fail_value(tables, stream, builder->wanted);
+	tables->count = n;
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (tables->weight + n - i) % n;
 
@@ -313,17 +378,18 @@ static bool pprof_tables_choose_values(struct pprof_tables *tables, struct pprof
 			break;
 		}
 	}
-	tables->per_tick = 1;
-	if (tables->period &&
-	    pprof_tables_string_is(tables, tables->types[tables->weight].unit, "nanoseconds"))
-		tables->per_tick = (double)tables->period;
+	weight = &tables->types[tables->weight];
+	tables->per_tick = pprof_tables_is_period_of(tables, weight) ? (double)tables->period : 1;
+	builder->several_values = n > 2;
+	builder_set_value(builder, pprof_tables_string(tables, weight->type),
+			  pprof_tables_string(tables, weight->unit), tables->per_tick);
 	return true;
 }
 
 bool pprof_tables_finish(struct pprof_tables *tables, struct pprof_stream *stream,
 			 struct builder *builder)
 {
-	return pprof_tables_choose_values(tables, stream) &&
+	return pprof_tables_choose_values(tables, stream, builder) &&
 	       pprof_tables_build_frames(tables, stream, builder);
 }
 

@@ -44,8 +44,11 @@ struct pprof_tables {
 	uint32_t *frames; /* by line, outermost first in each location */
 	struct pprof_type types[PPROF_MAX_VALUES];
 	size_t n_types;
+	struct pprof_type period_type;
 	uint64_t default_type, period, duration_ns;
-	size_t count, weight; /* indices of the values that count and weigh samples */
+	size_t weight; /* index of the value that weighs samples */
+	/* Index of the value that counts them. n_types: none does, and ticks are counted. */
+	size_t count;
 	double per_tick;
 };
 

@@ -5,6 +5,8 @@ libxtop_a_SOURCES += \
 	src/import/builder.h \
 	src/import/folded_reader.c \
 	src/import/import.c \
+	src/import/lines.c \
+	src/import/lines.h \
 	src/import/pprof_reader.c \
 	src/import/pprof_stream.c \
 	src/import/pprof_stream.h \

@@ -123,12 +123,15 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 
 static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 {
+	const struct replay_settings settings = { .baseline = pipeline->given_baseline,
+						  .strict = pipeline->options->strict,
+						  .value = pipeline->options->value };
 	struct xtop_error *error;
 
 	if (pipeline->domain)
 		return NULL;
-	error = replay_source_open(pipeline->options->replay, pipeline->symbols,
-				   pipeline->given_baseline, &pipeline->replayed);
+	error = replay_source_open(pipeline->options->replay, pipeline->symbols, &settings,
+				   &pipeline->replayed);
 	if (error && pipeline->options->example)
 		return error_wrap(error, "--example comes with make install");
 	if (error)
@@ -662,6 +665,11 @@ const char *pipeline_format(const struct pipeline *pipeline)
 	return import_get_format(pipeline->replayed.import);
 }
 
+const char *pipeline_value(const struct pipeline *pipeline)
+{
+	return import_get_value(pipeline->replayed.import);
+}
+
 const char *pipeline_get_note(struct pipeline *pipeline)
 {
 	pipeline_update_guest(pipeline);
@@ -682,7 +690,8 @@ const char *pipeline_system(const struct pipeline *pipeline)
 
 const char *pipeline_get_complaint(const struct pipeline *pipeline)
 {
-	return symbols_warning(pipeline->symbols);
+	return pipeline_is_profile(pipeline) ? import_get_complaint(pipeline->replayed.import)
+					     : symbols_warning(pipeline->symbols);
 }
 
 struct control *pipeline_control(const struct pipeline *pipeline)

@@ -46,9 +46,11 @@ void pipelines_describe(const struct pipeline *pipeline, const char *separator, 
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
 	const char *type = pipelines_type_name(info->type);
+	const char *value = pipeline_is_profile(pipeline) ? pipeline_value(pipeline) : "";
 
 	if (pipeline_is_profile(pipeline))
-		snprintf(text, capacity, "%s profile", pipeline_format(pipeline));
+		snprintf(text, capacity, "%s profile%s%s", pipeline_format(pipeline),
+			 *value ? " of " : "", value);
 	else if (pipeline_is_recording(pipeline))
 		snprintf(text, capacity, "recording%s%s", separator, type);
 	else

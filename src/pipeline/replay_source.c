@@ -23,18 +23,21 @@ static struct xtop_error *replay_source_take_baseline(const struct snapshot *bas
 }
 
 static struct xtop_error *replay_source_read_profile(FILE *file, const char *head, size_t n_head,
-						     const struct snapshot *baseline,
+						     const struct replay_settings *settings,
 						     struct replay_source *replayed)
 {
 	struct xtop_error *error = frames_create(symbol_demangle, &replayed->frames);
+	const struct import_settings import = { .frames = replayed->frames,
+						.strict = settings->strict,
+						.value = settings->value };
 
 	if (!error)
-		error = replay_source_take_baseline(baseline, replayed);
-	return error ? error : import_read(file, head, n_head, replayed->frames, &replayed->import);
+		error = replay_source_take_baseline(settings->baseline, replayed);
+	return error ? error : import_read(file, head, n_head, &import, &replayed->import);
 }
 
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
-				      const struct snapshot *baseline,
+				      const struct replay_settings *settings,
 				      struct replay_source *replayed)
 {
 	_cleanup_close_ int fd = inputs_open(path);
@@ -52,7 +55,7 @@ struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 		return error_wrap(recording_reader_adopt(no_cleanup_ptr(file), head, n, symbols,
 							 &replayed->reader),
 				  "recording '%s'", path);
-	return error_wrap(replay_source_read_profile(file, head, n, baseline, replayed), "'%s'",
+	return error_wrap(replay_source_read_profile(file, head, n, settings, replayed), "'%s'",
 			  path);
 }
 

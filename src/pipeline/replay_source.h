@@ -16,12 +16,19 @@ struct replay_source {
 	struct snapshot *baseline;       /* the older run, with these frames; NULL: none */
 };
 
+/* How a profile is read. */
+struct replay_settings {
+	const struct snapshot *baseline; /* the older run, for comparison; NULL: none */
+	bool strict;                     /* --strict */
+	const char *value;               /* --value; NULL: the profile's default */
+};
+
 /*
- * Opens PATH. A recording is read up to its first sample; its symbols go into SYMBOLS. A profile is
- * compared with BASELINE, which may be NULL. Errors name PATH.
+ * Opens PATH. A recording is read up to its first sample; its symbols go into SYMBOLS. Errors name
+ * PATH.
  */
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
-				      const struct snapshot *baseline,
+				      const struct replay_settings *settings,
 				      struct replay_source *replayed);
 void replay_source_close(struct replay_source *replayed);
 

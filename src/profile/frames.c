@@ -13,6 +13,7 @@
 #include "xtop/profile/frames.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -24,6 +25,9 @@
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
 #define FRAMES_RECENT_MODULES   64
+#define FRAMES_LONG_NAME_BYTES  (1U << 20) /* what is looked at of a longer name */
+/* What is kept of each end of a name that is too long. Between them 16 digits and two "…". */
+#define FRAMES_PART_BYTES ((FRAME_NAME_BYTES - 32) / 2)
 
 struct frames_text {
 	struct frames_text *older;
@@ -120,6 +124,31 @@ static const char *frames_keep_module(struct frames *frames, const char *module)
 	return *recent;
 }
 
+/*
+ * Cleans the name TEXT, which may be NULL. A name that is too long keeps its beginning and its end.
+ * A hash of all of it stands between them, so that different names stay different. The hash has no
+ * random seed: another run finds the same name.
+ */
+static const char *frames_clean_name(const char *text, char clean[FRAME_NAME_BYTES])
+{
+	size_t n = text ? strnlen(text, FRAMES_LONG_NAME_BYTES) : 0, length;
+	const char *tail = text + n - FRAMES_PART_BYTES;
+
+	*clean = '\0';
+	if (n < FRAME_NAME_BYTES) {
+		if (n)
+			text_clean(clean, FRAME_NAME_BYTES, text, n);
+		return clean;
+	}
+	while (((unsigned char)*tail & 0xc0) == 0x80) /* begin with a whole character */
+		tail++;
+	length = text_clean(clean, FRAMES_PART_BYTES, text, n);
+	length += (size_t)snprintf(clean + length, FRAME_NAME_BYTES - length, "…%016" PRIx64 "…",
+			hash_bytes(0, text, n));
+	text_clean(clean + length, FRAME_NAME_BYTES - length, tail, (size_t)(text + n - tail));
+	return clean;
+}
+
 /* The demangled and cleaned form of RAW_NAME, or RAW_NAME itself. */
 static const char *frames_keep_demangled(struct frames *frames, const char *raw_name)
 {
@@ -128,8 +157,7 @@ static const char *frames_keep_demangled(struct frames *frames, const char *raw_
 
 	if (!demangled)
 		return raw_name;
-	text_clean(clean, sizeof(clean), demangled, strlen(demangled));
-	return frames_keep(frames, clean);
+	return frames_keep(frames, frames_clean_name(demangled, clean));
 }
 
 static bool frames_name(struct frames *frames, const char *name, struct frame *frame)
@@ -351,9 +379,8 @@ uint32_t frames_intern_function(struct frames *frames, const struct frame_functi
 	char name[FRAME_NAME_BYTES], module[FRAME_MODULE_BYTES];
 	struct frame_function clean = *function;
 
-	clean.name = function->name && *function->name
-			     ? frames_clean(function->name, name, sizeof(name))
-			     : NULL;
+	clean.name =
+		function->name && *function->name ? frames_clean_name(function->name, name) : NULL;
 	clean.module = frames_clean(function->module, module, sizeof(module));
 	return frames_or_unknown(frames, frames_find_or_add(frames, &clean));
 }
@@ -404,7 +431,7 @@ uint32_t frames_intern_process(struct frames *frames, const char *name, const ch
 	return frames_intern_owner(
 		frames, &(struct owner){
 				.kind = OWNER_PROCESS,
-				.name = frames_clean(name, clean_name, sizeof(clean_name)),
+				.name = frames_clean_name(name, clean_name),
 				.cgroup = frames_clean(cgroup, clean_cgroup, sizeof(clean_cgroup)),
 			});
 }
@@ -413,15 +440,15 @@ uint32_t frames_intern_thread(struct frames *frames, const char *name, uint32_t 
 {
 	char clean_name[FRAME_NAME_BYTES];
 
-	return frames_intern_owner(
-		frames,
-		&(struct owner){
-			.kind = OWNER_THREAD,
-			.process = process == FRAME_NONE ? OWNER_NONE
-							 : frames_get(frames, process)->owner,
-			.name = frames_clean(name, clean_name, sizeof(clean_name)),
-			.cgroup = "",
-		});
+	return frames_intern_owner(frames,
+				   &(struct owner){
+					   .kind = OWNER_THREAD,
+					   .process = process == FRAME_NONE
+							      ? OWNER_NONE
+							      : frames_get(frames, process)->owner,
+					   .name = frames_clean_name(name, clean_name),
+					   .cgroup = "",
+				   });
 }
 
 const struct owner *frames_get_owner(const struct frames *frames, const struct frame *frame)

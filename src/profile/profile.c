@@ -69,6 +69,7 @@ struct profile {
 	/* The stack that was added last: the next stack often shares its outer part. */
 	uint32_t path_n;
 	uint32_t path_frames[SNAPSHOT_MAX_DEPTH], path_nodes[SNAPSHOT_MAX_DEPTH];
+	uint32_t shortened[SNAPSHOT_MAX_DEPTH]; /* a stack that was too deep */
 };
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -446,6 +447,18 @@ void profile_reset(struct profile *profile)
 	profile->path_n = 0;
 }
 
+/* Keeps LIMIT of the N frames: the outermost and the innermost, and a mark in between. */
+static const uint32_t *profile_shorten(struct profile *profile, const uint32_t *frames, size_t n,
+				       size_t limit)
+{
+	size_t outer = limit / 2, inner = limit - outer - 1;
+
+	memcpy(profile->shortened, frames, outer * sizeof(*frames));
+	profile->shortened[outer] = FRAME_TRUNCATED;
+	memcpy(profile->shortened + outer + 1, frames + n - inner, inner * sizeof(*frames));
+	return profile->shortened;
+}
+
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
 		 uint64_t count, double ticks)
 {
@@ -463,8 +476,10 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 		frames = &unknown;
 		n = 1;
 	}
-	if (n > limit)
+	if (n > limit) {
+		frames = profile_shorten(profile, frames, n, limit);
 		n = limit;
+	}
 	profile_make_room(profile, n);
 	while (depth < n && depth < profile->path_n && frames[depth] == profile->path_frames[depth])
 		depth++;

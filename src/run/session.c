@@ -554,10 +554,24 @@ static struct xtop_error *session_push(struct session *session)
 	return publisher_run(&session->publisher);
 }
 
+/* Reports what was skipped in the profiles that --diff and --baseline compare. */
+static void session_report_skipped(const struct session *session)
+{
+	const struct pipeline *base = session->comparison.base;
+	const char *of_base = base ? pipeline_get_complaint(base) : NULL;
+	const char *complaint = session->options->diff ? session_complaint(session) : NULL;
+
+	if (of_base && session->report)
+		session->report(of_base);
+	if (complaint && session->report)
+		session->report(complaint);
+}
+
 static struct xtop_error *session_show(struct session *session)
 {
 	if (session->options->push || session->options->metrics)
 		return session_push(session);
+	session_report_skipped(session);
 	if (session->options->diff)
 		return comparison_print(&session->comparison, &session->pipelines, stdout);
 	if (session->options->addr2line)

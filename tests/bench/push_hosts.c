@@ -224,7 +224,8 @@ static struct import *read_profile(struct frames *frames)
 	file = fopen(profile_path, "re");
 	if (!file)
 		must_or_die(error_create_errno(errno, "%s", profile_path));
-	must_or_die(import_read(file, head, fread(head, 1, sizeof(head), file), frames, &import));
+	must_or_die(import_read(file, head, fread(head, 1, sizeof(head), file),
+				&(struct import_settings){ .frames = frames }, &import));
 	fclose(file);
 	return import;
 }

@@ -166,7 +166,7 @@ static void test_evicted(void)
 	profile_destroy(profile);
 }
 
-/* The deepest stack with the longest names: a line of two megabytes. */
+/* The deepest stack with the longest names: a line of 20 megabytes. */
 static void test_deep(void)
 {
 	uint32_t stack[SNAPSHOT_MAX_DEPTH];
@@ -178,7 +178,7 @@ static void test_deep(void)
 	name[sizeof(name) - 1] = '\0';
 	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH; i++)
 		stack[i] = stacks_frame(frames, name);
-	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	must(profile_create(16384, HALF_LIFE, frames, &profile));
 	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH, 1, 1, 1);
 	must(profile_copy(profile, 1, &snapshot));
 	text = folded(snapshot, NULL, false);

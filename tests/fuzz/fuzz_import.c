@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	if (!file || fseek(file, (long)n_head, SEEK_SET))
 		abort();
 	fuzz_succeed(frames_create(symbol_demangle, &frames));
-	error = import_read(file, bytes, n_head, frames, &import);
+	error = import_read(file, bytes, n_head, &(struct import_settings){ .frames = frames },
+			    &import);
 	if (!error) {
 		fuzz_succeed(import_snapshot(import, &snapshot));
 		check_snapshot(snapshot);

@@ -32,7 +32,9 @@ static struct read read_bytes(const void *bytes, size_t n, size_t n_head)
 	rewind(file);
 	n_head = fread(head, 1, n_head, file);
 	must(frames_create(symbol_demangle, &read.frames));
-	read.error = import_read(file, head, n_head, read.frames, &read.import);
+	read.error = import_read(file, head, n_head,
+				 &(struct import_settings){ .frames = read.frames, .strict = true },
+				 &read.import);
 	if (!read.error)
 		must(import_snapshot(read.import, &read.snapshot));
 	fclose(file);
@@ -105,7 +107,7 @@ static void test_written_again(void)
 	check_again("b;c 1\r\na;x 2\n\n# a comment\nb;c 3", "a;x 2\nb;c 4\n",
 		    "any order, line ends of DOS, comments, no end of the last line");
 	check_again("p;f_[k];g_[i];h_[j] 1\nq;f 1\n", "p;f;g;h 1\nq;f 1\n", "marks of functions");
-	check_again("p;f 0\nq;g 0.5\nq;h 1.5\n", "q;g 1\nq;h 1\n", "no count, and fractions");
+	check_again("p;f 0\nq;g 0.5\nq;h 1.5\n", "q;g 5\nq;h 15\n", "no count, and fractions");
 	check_again("a b;operator new (x) 4\nc;d 1\n", "a b;operator new (x) 4\nc;d 1\n",
 		    "blanks in names");
 	check_again("p;_ZN4disk5Queue4pushEv 1\nq;x 1\n", "p;disk::Queue::push 1\nq;x 1\n",
@@ -161,13 +163,13 @@ static void test_damaged(void)
 
 	check_refused("", "is empty");
 	check_refused("\n\n", "has no samples");
-	check_refused("Dear reader, this is a letter.", "neither a recording nor a profile: line 1");
+	check_refused("Dear reader, this is a letter.", "damaged in line 1: no count");
 	check_refused("a;b 1\nc;d 2\ne;f\n", "damaged in line 3: no count");
 	check_refused("a;b 1\n;\n", "damaged in line 2: no count");
 	check_refused("a;b 1\na;b -2\n", "damaged in line 2: no count");
-	check_refused("a;b 1\na;b 1e400\n", "damaged in line 2: no count");
-	check_refused("a;b 1\n 12\n", "damaged in line 2: no count");
-	check_refused("a;b 99999999999999999999999999\n", "line 1 has no count");
+	check_refused("a;b 1\na;b 1e400\n", "damaged in line 2: a count of 2^53 or more");
+	check_refused("a;b 1\n 12\n", "damaged in line 2: a count without a stack");
+	check_refused("a;b 99999999999999999999999999\n", "line 1: a count of 2^53");
 	check_refused("\001\002\003\004", "neither a recording nor a profile");
 	memset(line, 'x', 3 << 20);
 	memcpy(line, "a;b 1\n", 6);
@@ -271,7 +273,7 @@ static void test_pprof(void)
 	struct read read = read_bytes(bytes, n, 8);
 	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
 
-	check_string(again, "httpd;main;inner;vfs_read 7\nmain;inner;[unknown] 3\n", "pprof");
+	check_string(again, "httpd;main;inner;vfs_read 70\nmain;inner;[unknown] 25\n", "pprof");
 	if (read.error) {
 		printf("# %s\n", error_message(read.error));
 	} else {

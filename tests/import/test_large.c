@@ -73,7 +73,7 @@ static long read_here(FILE *file)
 	struct snapshot *snapshot;
 
 	must(frames_create(NULL, &frames));
-	must(import_read(file, "", 0, frames, &import));
+	must(import_read(file, "", 0, &(struct import_settings){ .frames = frames }, &import));
 	must(import_snapshot(import, &snapshot));
 	if (!snapshot->resolver.samples)
 		return -1;

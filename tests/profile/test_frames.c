@@ -84,7 +84,8 @@ static void test_clean(struct frames *frames)
 	long_name[sizeof(long_name) - 1] = '\0';
 	frame = frames_get(frames,
 			   frames_intern(frames, FRAME_KIND_KERNEL, long_name, long_name, 1));
-	check_u64(strlen(frame->name), FRAME_NAME_BYTES - 1, "long name");
+	check(strlen(frame->name) < FRAME_NAME_BYTES && strstr(frame->name, "…"),
+	      "long name: %zu bytes, shortened in the middle", strlen(frame->name));
 	check_u64(strlen(frame->module), FRAME_MODULE_BYTES - 1, "long module");
 }
 

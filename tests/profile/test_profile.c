@@ -293,7 +293,7 @@ static void test_million(void)
 	profile_destroy(profile);
 }
 
-/* A stack that is too deep loses its innermost frames, and its sample still counts. */
+/* A stack that is too deep keeps both ends, with a mark between, and its sample still counts. */
 static void test_depth(void)
 {
 	struct profile *profile;
@@ -302,11 +302,16 @@ static void test_depth(void)
 
 	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH + 100; i++)
 		stack[i] = FRAME_UNKNOWN;
-	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	stack[0] = stack[SNAPSHOT_MAX_DEPTH + 99] = FRAME_EVICTED;
+	must(profile_create(16384, HALF_LIFE, frames, &profile));
 	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH + 100, 1, 1, 1);
 	snapshot = copy(profile, 1);
 	check_u64(snapshot->n_nodes, SNAPSHOT_MAX_DEPTH + 1, "nodes");
 	check_u64(snapshot->nodes[SNAPSHOT_MAX_DEPTH].self_total, 1, "weight of the last");
+	check_u64(snapshot->nodes[1].frame, FRAME_EVICTED, "the outermost is there");
+	check_u64(snapshot->nodes[SNAPSHOT_MAX_DEPTH].frame, FRAME_EVICTED, "the innermost, too");
+	check_u64(snapshot->nodes[SNAPSHOT_MAX_DEPTH / 2 + 1].frame, FRAME_TRUNCATED,
+		  "a mark stands for the others");
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }

@@ -50,7 +50,7 @@ static struct snapshot *make_baseline(struct frames *frames)
 	struct frames *own;
 
 	must(frames_create(symbol_demangle, &own));
-	must(import_read(file, "", 0, own, &import));
+	must(import_read(file, "", 0, &(struct import_settings){ .frames = own }, &import));
 	must(import_snapshot(import, &snapshot));
 	frames_set_identity(frames, FRAMES_BY_NAME);
 	must(snapshot_translate(snapshot, frames, &baseline));
@@ -78,7 +78,8 @@ static void shown_open(struct shown *shown, bool has_baseline)
 		shown->pipeline.baseline = baseline = make_baseline(shown->frames);
 		shown->settings.baseline = "/some/where/older.folded";
 	}
-	must(import_read(file, "", 0, shown->frames, &shown->import));
+	must(import_read(file, "", 0, &(struct import_settings){ .frames = shown->frames },
+			 &shown->import));
 	must(import_snapshot(shown->import, &snapshot));
 	must(snapshot_slot_create(&shown->pipeline.slot));
 	snapshot_publish(shown->pipeline.slot, snapshot);

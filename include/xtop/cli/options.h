@@ -47,6 +47,8 @@ struct options {
 	const char **source_dirs;    /* --source-dir: folders of source files */
 	bool debuginfod;             /* --debuginfod: ask servers for debug files */
 	bool lines;                  /* --lines: source lines and inlined functions */
+	bool strict;                 /* --strict: refuse profiles with damaged lines */
+	const char *value;           /* --value: which of a profile's values; NULL: its default */
 	bool no_inline;              /* --no-inline: no inlined functions */
 	bool addr2line;              /* --addr2line: a trace from stdin */
 	bool crash;                  /* --crash: one look at a guest that need not run */

@@ -22,20 +22,31 @@
 
 struct import;
 
+/* Pointers outlive the import. */
+struct import_settings {
+	struct frames *frames; /* gets the names */
+	bool strict;           /* a line that cannot be read is an error; else it is skipped */
+	const char *value;     /* the type of the wanted values; NULL: the file's default */
+};
+
 /*
- * Reads FILE to its end. The caller has already read the first N_HEAD bytes, which are in HEAD. The
- * file may be compressed by gzip. Memory is bounded, whatever the file's size. FRAMES gets the
- * names, and outlives the import.
+ * Reads FILE to its end; it may be a pipe. The caller has already read the first N_HEAD bytes,
+ * which are in HEAD. The file may be compressed. Memory is bounded, whatever the file's size.
  *
- * Errors name the place in the file, not the file. A damaged file is refused as a whole.
+ * Errors name the place in the file, not the file. A damaged file is refused as a whole, but for
+ * lines of text that are skipped.
  */
-struct xtop_error *import_read(FILE *file, const void *head, size_t n_head, struct frames *frames,
-			       struct import **importp);
+struct xtop_error *import_read(FILE *file, const void *head, size_t n_head,
+			       const struct import_settings *settings, struct import **importp);
 void import_destroy(struct import *import); /* NULL allowed */
 /*
  * Builds a snapshot of what was read. The caller destroys it before FRAMES. Error: out of memory.
  */
 struct xtop_error *import_snapshot(const struct import *import, struct snapshot **snapshotp);
-const char *import_get_format(const struct import *import); /* "folded", "pprof" */
+const char *import_get_format(const struct import *import); /* "folded", "pprof", ... */
+/* The type of the values, if the file has several besides the count; "": it has one. Clean. */
+const char *import_get_value(const struct import *import);
+/* What could not be read; NULL: nothing. Clean; lives as long as the import. */
+const char *import_get_complaint(const struct import *import);
 
 #endif

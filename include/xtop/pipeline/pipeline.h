@@ -58,6 +58,8 @@ bool pipeline_is_recording(const struct pipeline *pipeline);
 bool pipeline_is_profile(const struct pipeline *pipeline);
 /* The format of a profile, such as "folded". */
 const char *pipeline_format(const struct pipeline *pipeline);
+/* The type of a profile's values, if the profile has several; "": it has one. */
+const char *pipeline_value(const struct pipeline *pipeline);
 /*
  * What happened to the guest, as a clean line: it reboots, it is back; "" if nothing happened. To
  * be called now and then.

@@ -36,10 +36,10 @@ struct xtop_error *profile_create(size_t max_nodes, uint64_t half_life_ns,
 void profile_destroy(struct profile *profile); /* NULL allowed */
 
 /*
- * Adds COUNT samples of one stack of N frame ids, outermost first. Together they stand for TICKS, a
- * multiple of 1 / SAMPLE_WEIGHT_TICK. If TIME_NS goes back, the latest time so far counts instead.
- * N 0: the stack is FRAME_UNKNOWN alone. A stack deeper than SNAPSHOT_MAX_DEPTH, or than half of
- * MAX_NODES, loses its innermost frames.
+ * Adds COUNT samples of one stack of N frame ids, outermost first. Together they stand for TICKS.
+ * If TIME_NS goes back, the latest time so far counts instead. N 0: the stack is FRAME_UNKNOWN
+ * alone. A stack deeper than SNAPSHOT_MAX_DEPTH, or than half of MAX_NODES, keeps as many of its
+ * outermost frames as of its innermost ones; FRAME_TRUNCATED stands for those in between.
  */
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
 		 uint64_t count, double ticks);

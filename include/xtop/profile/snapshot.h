@@ -26,7 +26,11 @@
 #include "xtop/sample/control.h"
 #include "xtop/unwind/unwind.h"
 
-#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* with process, thread and marks */
+/*
+ * The deepest stack of a profile: real recursion has up to 5,000 frames. With process, thread and
+ * marks.
+ */
+#define SNAPSHOT_MAX_DEPTH 5008
 
 struct crash_report; /* crash.h */
 
@@ -37,8 +41,8 @@ struct snapshot_node {
 	uint32_t depth;  /* root 0 */
 	/*
 	 * The weight of the node's samples, in ticks. "children" includes "self". "live": decayed.
-	 * "ticks": since start or reset, a multiple of 1 / SAMPLE_WEIGHT_TICK; sums are exact up to
-	 * 2^43 ticks.
+	 * "ticks": since start or reset. In a run a multiple of 1 / SAMPLE_WEIGHT_TICK, and sums
+	 * are exact up to 2^43 ticks; in a profile file any number.
 	 */
 	double self_live, children_live;
 	double self_ticks, children_ticks;
@@ -233,11 +237,19 @@ struct snapshot_run {
 	bool fetching;       /* names are on their way, and notes[0] says how far */
 };
 
+/* What the values of a profile file are. */
+struct snapshot_value {
+	char type[32];   /* "cpu", "alloc_space"; "": the file does not say; clean */
+	char unit[24];   /* "nanoseconds", "bytes"; "": the file does not say; clean */
+	double per_tick; /* what a tick stands for, in that unit */
+};
+
 /* A call tree and its times. What else is known depends on where the profile comes from. */
 struct snapshot {
 	/* NULL: a profile file was read. That has neither vCPUs nor a sampler, and only sums. */
 	struct snapshot_run *run;
 	struct snapshot_waits *waits;  /* NULL: this is no profile of waiting tasks */
+	struct snapshot_value value;   /* all zero but in profile files */
 	const struct crash_report *crash; /* lives as long as FRAMES; NULL: none, or not yet */
 	struct annotation *annotation; /* NULL: nobody asked for one */
 	uint64_t sequence;       /* 1, 2, ... */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unpacks what gzip (RFC 1952), xz or zstd (RFC 8878) have packed, as it comes. A file may have
+ * several packed parts, one after the other, as `cat a.gz b.gz` writes them. Bytes may be hostile:
+ * memory is limited. Any thread, one at a time for each unpacker.
+ */
+#ifndef XTOP_UNPACK_H
+#define XTOP_UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+
+enum unpack_format { UNPACK_NONE, UNPACK_GZIP, UNPACK_XZ, UNPACK_ZSTD };
+
+/* How a file that begins with the N bytes at HEAD is packed. UNPACK_HEAD_BYTES tell it. */
+#define UNPACK_HEAD_BYTES 6
+enum unpack_format unpack_find_format(const void *head, size_t n);
+
+struct unpacker;
+/* FORMAT is not UNPACK_NONE. Error: out of memory, or this xtop was built without the format. */
+struct xtop_error *unpacker_create(enum unpack_format format, struct unpacker **unpackerp);
+void unpacker_destroy(struct unpacker *unpacker); /* NULL allowed */
+
+/* Bytes that are still to be unpacked, and room for unpacked ones. A step moves both. */
+struct unpack_step {
+	const uint8_t *in;
+	size_t in_bytes;
+	uint8_t *out;
+	size_t out_bytes;
+};
+/* Unpacks until one of both is used up. Returns what is wrong with the bytes; NULL: nothing. */
+const char *unpacker_run(struct unpacker *unpacker, struct unpack_step *step);
+/* Whether the bytes so far end where a packed part ends, as a whole file does. */
+bool unpacker_is_whole(const struct unpacker *unpacker);
+
+#endif
