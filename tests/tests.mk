@@ -393,6 +393,7 @@ check_PROGRAMS += \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_computed \
 	tests/unwind/test_dwarf \
+	tests/unwind/test_first_code \
 	tests/unwind/test_program_chains \
 	tests/windows/test_seh_runs
 if WITH_XEN

@@ -236,8 +236,10 @@ static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_
 		enum flow_state state = flow_find(computed->work->flow, at, &place);
 
 		if (state == FLOW_KNOWN) {
-			struct cfi_rule rule = computed_state_rule(place.state, computed->machine);
+			struct cfi_rule rule = cfi_rule_outermost;
 
+			if (!flow_has_left_stack(computed->work->flow, place.state))
+				rule = computed_state_rule(place.state, computed->machine);
 			number = cfi_builder_number(rules, &rule);
 		}
 		if (!computed_rows_add(rows, (uint32_t)(at - computed->base), number))

@@ -43,10 +43,15 @@ void flow_clear(struct flow *flow);
 
 /*
  * Whether the function at START, which was run last, has no caller. Such a function begins by
- * setting the frame pointer to zero (System V ABI AMD64 §3.4.1), or it sets the stack pointer to a
- * fixed address.
+ * setting the frame pointer to zero (System V ABI AMD64 §3.4.1), or it sets the stack pointer
+ * before it has used the stack.
  */
 bool flow_begins_chain(const struct flow *flow, uint64_t start);
+/*
+ * Whether the function that was run last has no caller at an instruction before which STATE holds:
+ * the function has changed to another stack, and never comes back.
+ */
+bool flow_has_left_stack(const struct flow *flow, const struct computed_state *state);
 
 enum flow_state {
 	FLOW_KNOWN,     /* the state before the instruction is known */

@@ -40,7 +40,7 @@ static struct computed_value computed_add(struct computed_value value, int64_t b
 {
 	int64_t offset = value.offset + by;
 
-	if (!by)
+	if (!by || value.kind == VALUE_ELSEWHERE)
 		return value;
 	if ((!computed_is_place(&value) && value.kind != VALUE_NUMBER) ||
 	    offset > COMPUTED_MAX_OFFSET ||
@@ -162,6 +162,8 @@ static void computed_align(struct computed_state *state, const struct instructio
 		*dest = computed_lost;
 		return;
 	}
+	if (dest->kind == VALUE_ELSEWHERE)
+		return;
 	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (state->regs[i].kind == VALUE_ALIGNED)
 			state->regs[i] = computed_lost;
@@ -177,6 +179,8 @@ static void computed_move(struct computed_state *state, const struct instruction
 	struct computed_value *dest = &state->regs[instruction->dest];
 	const struct computed_value *by = &state->regs[instruction->source];
 
+	if (dest->kind == VALUE_ELSEWHERE)
+		return;
 	*dest = by->kind == VALUE_NUMBER
 			? computed_add(*dest, (int64_t)by->offset * instruction->value)
 			: computed_lost;
@@ -233,8 +237,29 @@ static void computed_load_words(struct computed_state *state,
 		state->regs[instruction->second] = second;
 }
 
+/*
+ * Whether INSTRUCTION, before STATE, sets the stack pointer to an address on another stack: to a
+ * fixed address, or to an unknown value while no register has an address on the function's stack.
+ * A function that has taken room of any size keeps such an address, with which it finds its frame.
+ */
+static bool computed_changes_stack(const struct computed_state *state,
+				   const struct instruction *instruction)
+{
+	if (instruction->begins)
+		return instruction->lost >> REG_SP & 1;
+	if (!(instruction->lost >> REG_SP & 1) &&
+	    ((instruction->effect != EFFECT_ADD && instruction->effect != EFFECT_LOAD) ||
+	     instruction->dest != REG_SP || instruction->source == REG_SP))
+		return false;
+	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
+		if (i != REG_SP && computed_is_place(&state->regs[i]))
+			return false;
+	return true;
+}
+
 void computed_state_apply(struct computed_state *state, const struct instruction *instruction)
 {
+	bool changes_stack = computed_changes_stack(state, instruction);
 	struct computed_value *regs = state->regs;
 
 	switch ((enum instruction_effect)instruction->effect) {
@@ -276,6 +301,8 @@ void computed_state_apply(struct computed_state *state, const struct instruction
 	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (instruction->lost >> i & 1)
 			regs[i] = computed_lost;
+	if (changes_stack && (regs[REG_SP].kind == VALUE_LOST || regs[REG_SP].kind == VALUE_NUMBER))
+		regs[REG_SP] = (struct computed_value){ .kind = VALUE_ELSEWHERE };
 }
 
 bool computed_state_is_kept(const struct computed_state *state,
@@ -283,6 +310,8 @@ bool computed_state_is_kept(const struct computed_state *state,
 {
 	uint32_t lost = instruction->lost;
 
+	if (instruction->begins)
+		return false;
 	switch ((enum instruction_effect)instruction->effect) {
 	case EFFECT_LOSE:
 		break;
@@ -389,6 +418,11 @@ bool computed_state_has_no_frame(const struct computed_state *state)
 	const struct computed_value *sp = &state->regs[REG_SP];
 
 	return sp->kind == VALUE_FRAME && !sp->offset;
+}
+
+bool computed_state_is_elsewhere(const struct computed_state *state)
+{
+	return state->regs[REG_SP].kind == VALUE_ELSEWHERE;
 }
 
 bool computed_state_is_above(const struct computed_state *state)

@@ -6,6 +6,7 @@
  *   VALUE_ALIGNED the stack pointer that the function has aligned, + offset
  *   VALUE_ENTRY  the value that a preserved register had at the function's entry
  *   VALUE_NUMBER the number `offset`
+ *   VALUE_ELSEWHERE an address on a stack that is not the one at the function's entry
  *   VALUE_LOST   not known
  *
  *   at the entry   x86-64: rsp = VALUE_FRAME 0, where the return address is; rbx, rbp, r12..r15 =
@@ -19,7 +20,14 @@
 
 #include "unwind/computed_machine.h"
 
-enum computed_kind { VALUE_LOST, VALUE_ENTRY, VALUE_FRAME, VALUE_ALIGNED, VALUE_NUMBER };
+enum computed_kind {
+	VALUE_LOST,
+	VALUE_ENTRY,
+	VALUE_FRAME,
+	VALUE_ALIGNED,
+	VALUE_NUMBER,
+	VALUE_ELSEWHERE,
+};
 
 struct computed_value {
 	uint8_t kind;
@@ -71,6 +79,8 @@ void computed_state_equate(struct computed_state *state, unsigned reg);
 bool computed_state_lose_stack(struct computed_state *state);
 /* Whether the stack pointer has its value from the entry. */
 bool computed_state_has_no_frame(const struct computed_state *state);
+/* Whether the function has changed to another stack. */
+bool computed_state_is_elsewhere(const struct computed_state *state);
 /* Whether the return address has been popped off the stack. */
 bool computed_state_is_above(const struct computed_state *state);
 /*

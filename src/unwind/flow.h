@@ -7,6 +7,7 @@
  *   flow_code.c     decodes bytes and numbers states, each once
  *   flow_follow.c   follows all paths, from one instruction to the next
  *   flow_try.c      tries states for code that no path leads to
+ *   flow_entry.c    tells where a chain of callers begins
  */
 #ifndef XTOP_UNWIND_FLOW_H
 #define XTOP_UNWIND_FLOW_H
@@ -52,6 +53,15 @@ struct flow_list {
 /* Size of the hash table of functions that never return, which all runs share. */
 #define FLOW_ENDS LIMIT(1024, 16)
 
+/* How a function changes to another stack (flow_entry.c). */
+struct flow_change {
+	bool changes;    /* the function changes to another stack */
+	bool is_fixed;   /* an instruction sets the stack pointer to a fixed address */
+	bool is_late;    /* the function uses the stack that it has at its entry */
+	bool comes_back; /* the function comes back to that stack, or returns */
+	bool jumps;      /* the function jumps away while it uses the other stack */
+};
+
 struct flow {
 	const struct code_source *source;
 	struct flow_window windows[FLOW_MAX_WINDOWS];
@@ -76,6 +86,7 @@ struct flow {
 	bool returns_well;  /* the function returns with all preserved registers restored */
 	bool returns_badly; /* the function returns without some preserved register */
 	bool leaves;      /* the function seems to jump to another function */
+	struct flow_change change;
 	bool contradicts; /* an instruction contradicts the state that is tried */
 	bool agrees;      /* an instruction confirms the state that is tried */
 	bool again;       /* a call that never returns was found: run again */
@@ -110,6 +121,13 @@ void flow_drain(struct flow *flow);
 bool flow_makes_frame(const struct instruction *instruction);
 /* Whether INSTRUCTION makes a frame, or marks the target of jumps and calls. */
 bool flow_is_prologue(const struct instruction *instruction);
+
+/* --- flow_entry.c ----------------------------------------------------------------------------- */
+
+/* Sets flow->change after the paths from the entry were followed. */
+void flow_find_change(struct flow *flow);
+/* Whether the function changes to another stack, and stays on that stack for ever. */
+bool flow_changes_stack(const struct flow *flow);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */
 

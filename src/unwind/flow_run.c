@@ -17,7 +17,6 @@
 #define FLOW_STEPS_A_BYTE 64 /* limit of steps for each byte of code */
 #define FLOW_BASE_STEPS   4096
 #define FLOW_MAX_PARENTS  3 /* how deep parts of functions may nest */
-#define FLOW_ENTRY_INSTRUCTIONS 4 /* first instructions that can mark an outermost function */
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -104,6 +103,7 @@ static void flow_run_entry(struct flow *flow)
 			break;
 	}
 	flow->contradicts = false;
+	flow_find_change(flow);
 }
 
 /* --- a function ------------------------------------------------------------------------------- */
@@ -116,6 +116,7 @@ static void flow_reset(struct flow *flow)
 	flow->returns_well = flow->returns_badly = flow->leaves = flow->missing = false;
 	flow->outside = 0;
 	flow->careful = false;
+	flow->change = (struct flow_change){ 0 };
 }
 
 /*
@@ -300,7 +301,7 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&
 	    (flow->returns_badly || (!flow->leaves && !flow_is_called(flow) &&
-				     !flow_is_function(flow))))
+				     !flow_changes_stack(flow) && !flow_is_function(flow))))
 		return false;
 	return !flow->failed;
 }
@@ -357,44 +358,4 @@ enum flow_state flow_find(const struct flow *flow, uint64_t address, struct flow
 void flow_clear(struct flow *flow)
 {
 	flow_close_windows(flow, 0);
-}
-
-/*
- * Whether the function makes a frame. A compiled function that never returns may set rbp to zero
- * like an outermost function, but it makes a frame.
- */
-static bool flow_has_frame(const struct flow *flow)
-{
-	for (size_t i = 0; i < flow->n_ops; i++) {
-		const struct instruction *instruction = &flow->ops[i].instruction;
-
-		if (instruction->effect == EFFECT_PUSH ||
-		    ((instruction->effect == EFFECT_ADD || instruction->moves) &&
-		     instruction->dest == REG_SP))
-			return true;
-	}
-	return false;
-}
-
-bool flow_begins_chain(const struct flow *flow, uint64_t start)
-{
-	const struct flow_window *window = flow_window_at(flow, start);
-	uint32_t offset = 0;
-
-	if (!window || window->start != start)
-		return false;
-	for (unsigned i = 0; i < FLOW_ENTRY_INSTRUCTIONS && offset < window->size_bytes; i++) {
-		const struct flow_op *op;
-
-		if (!window->ops[offset])
-			return false;
-		op = &flow->ops[window->ops[offset] - 1];
-		if (op->instruction.begins)
-			return op->instruction.effect != EFFECT_LOSE || !flow_has_frame(flow);
-		if (op->instruction.flow != INSTRUCTION_NEXT ||
-		    op->instruction.effect != EFFECT_LOSE)
-			return false;
-		offset += op->instruction.length;
-	}
-	return false;
 }

@@ -228,7 +228,7 @@ static bool common_move(const struct common_parts *parts, struct instruction *to
 	bool stores = parts->opcode == 0x89;
 	unsigned dest = stores ? parts->rm : parts->reg;
 
-	if (!stores && parts->reg == REG_RSP && parts->rip)
+	if (!stores && parts->reg == REG_RSP && parts->mod != 3 && parts->base == REG_NONE)
 		return false;
 	if (stores && parts->mod != 3) {
 		common_store(parts, parts->reg, to);
@@ -247,7 +247,7 @@ static bool common_move(const struct common_parts *parts, struct instruction *to
 
 static bool common_lea(const struct common_parts *parts, struct instruction *to)
 {
-	if (parts->mod == 3 || (parts->reg == REG_RSP && parts->rip))
+	if (parts->mod == 3 || (parts->reg == REG_RSP && parts->base == REG_NONE))
 		return false;
 	if (parts->wide && common_is_place(parts))
 		common_add(to, parts->reg, parts->base, parts->displacement);
@@ -343,7 +343,7 @@ static bool common_effect(const struct common_parts *parts, enum common_kind kin
 		return common_number(parts, to);
 	case COMMON_NUMBER_REG:
 		to->lost = 1U << common_opcode_register(parts);
-		return !parts->wide;
+		return !parts->wide && common_opcode_register(parts) != REG_RSP;
 	case COMMON_PUSH:
 		common_stack(parts, EFFECT_PUSH, to);
 		return true;

@@ -128,6 +128,16 @@ static void instruction_compare(const struct instruction_parts *parts, struct in
 	to->source = (uint8_t)(a == REG_RSP ? b : a);
 }
 
+/*
+ * The register that a push or pop has as its operand. pushf and popf, which are not of this
+ * MNEMONIC, have none: their first operand is the stack pointer.
+ */
+static unsigned instruction_stack_operand(const struct instruction_parts *parts,
+					  ZydisMnemonic mnemonic)
+{
+	return parts->head.mnemonic == mnemonic ? instruction_register_at(parts, 0) : REG_NONE;
+}
+
 static void instruction_effect_of(const struct instruction_parts *parts, struct instruction *to)
 {
 	switch (parts->head.mnemonic) {
@@ -135,14 +145,14 @@ static void instruction_effect_of(const struct instruction_parts *parts, struct 
 	case ZYDIS_MNEMONIC_PUSHF:
 	case ZYDIS_MNEMONIC_PUSHFQ:
 		to->effect = EFFECT_PUSH;
-		to->source = instruction_register_at(parts, 0);
+		to->source = instruction_stack_operand(parts, ZYDIS_MNEMONIC_PUSH);
 		to->size = parts->head.operand_width / 8;
 		break;
 	case ZYDIS_MNEMONIC_POP:
 	case ZYDIS_MNEMONIC_POPF:
 	case ZYDIS_MNEMONIC_POPFQ:
 		to->effect = EFFECT_POP;
-		to->dest = instruction_register_at(parts, 0);
+		to->dest = instruction_stack_operand(parts, ZYDIS_MNEMONIC_POP);
 		to->size = parts->head.operand_width / 8;
 		break;
 	case ZYDIS_MNEMONIC_MOV:
@@ -282,11 +292,15 @@ static bool instruction_begins(const struct instruction_parts *parts)
 		       instruction_register(operands[0].reg.value) == REG_RBP;
 	if ((parts->head.mnemonic != ZYDIS_MNEMONIC_MOV &&
 	     parts->head.mnemonic != ZYDIS_MNEMONIC_LEA) ||
-	    instruction_register_at(parts, 0) != REG_RSP)
+	    (operands[0].reg.value != ZYDIS_REGISTER_RSP &&
+	     operands[0].reg.value != ZYDIS_REGISTER_ESP))
 		return false;
 	return operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ||
 	       (operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		operands[1].mem.base == ZYDIS_REGISTER_RIP &&
+		operands[1].mem.segment != ZYDIS_REGISTER_FS &&
+		operands[1].mem.segment != ZYDIS_REGISTER_GS &&
+		(operands[1].mem.base == ZYDIS_REGISTER_RIP ||
+		 operands[1].mem.base == ZYDIS_REGISTER_NONE) &&
 		operands[1].mem.index == ZYDIS_REGISTER_NONE);
 }
 

@@ -54,6 +54,7 @@ libxtop_a_SOURCES += \
 	src/unwind/exidx_program.c \
 	src/unwind/flow.h \
 	src/unwind/flow_code.c \
+	src/unwind/flow_entry.c \
 	src/unwind/flow_follow.c \
 	src/unwind/flow_run.c \
 	src/unwind/flow_try.c \

@@ -341,8 +341,94 @@ static void test_handler(void)
 	computed_destroy(computed);
 }
 
+/* Entries of a kernel: the first CPU's is 0, the others' is 10. */
+static void test_entries(void)
+{
+	static const uint32_t words[] = {
+		0xd5034fdf, /* 0 msr daifset, #15 */
+		0xd5381005, /* 1 mrs x5, sctlr_el1 */
+		0x94000100, /* 2 bl */
+		0x90000000, /* 3 adrp x0, stack */
+		0x91010000, /* 4 add x0, x0, #64 */
+		0x9100001f, /* 5 mov sp, x0 */
+		0xaa1403e0, /* 6 mov x0, x20 */
+		0x94000200, /* 7 bl */
+		0xd503207f, /* 8 wfi */
+		0x17ffffff, /* 9 b 8 */
+	};
+	static const uint32_t others[] = {
+		0x90000000, /* 0 adrp x0, boot_data */
+		0x91004000, /* 1 add x0, x0, #16 */
+		0xf9400001, /* 2 ldr x1, [x0] */
+		0x9100003f, /* 3 mov sp, x1 */
+		0xf9400402, /* 4 ldr x2, [x0, #8] */
+		0xd5184102, /* 5 msr sp_el0, x2 */
+		0xd280001e, /* 6 mov x30, #0 */
+		0x94000200, /* 7 bl */
+		0xd4200000, /* 8 brk #0 */
+	};
+	struct made_code codes[] = { CODE(words, true), CODE(others, true) };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct computed *computed = create_computed(&codes[i]);
+		struct cursor cursor = cursor_at(PLACE + 32, false, 0);
+
+		check(computed_step(computed, 0, &cursor) == STEP_OUTERMOST,
+		      "entry %u of a kernel has no caller", i);
+		computed_destroy(computed);
+	}
+}
+
+/* Code that changes the stack pointer by a register, and has a caller. */
+static void test_other_stacks(void)
+{
+	static const uint32_t interrupt[] = {
+		0xa9bf7bfd, /* 0 stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* 1 mov x29, sp */
+		0xd538d083, /* 2 mrs x3, tpidr_el1 */
+		0xf9400463, /* 3 ldr x3, [x3, #8] */
+		0x9100007f, /* 4 mov sp, x3 */
+		0xd63f0020, /* 5 blr x1 */
+		0x910003bf, /* 6 mov sp, x29 */
+		0xa8c17bfd, /* 7 ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* 8 ret */
+	};
+	static const uint32_t room[] = {
+		0xa9bf7bfd, /* 0 stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* 1 mov x29, sp */
+		0x910003e8, /* 2 mov x8, sp */
+		0xcb000108, /* 3 sub x8, x8, x0 */
+		0x9100011f, /* 4 mov sp, x8 */
+		0x94000100, /* 5 bl */
+		0x94000100, /* 6 bl */
+		0x17ffffff, /* 7 b 6 */
+	};
+	static const uint32_t change[] = {
+		0x910003e9, /* 0 mov x9, sp */
+		0xa905241d, /* 1 stp x29, x9, [x0, #80] */
+		0xf900301e, /* 2 str x30, [x0, #96] */
+		0xa945243d, /* 3 ldp x29, x9, [x1, #80] */
+		0xf940303e, /* 4 ldr x30, [x1, #96] */
+		0x9100013f, /* 5 mov sp, x9 */
+		0xd65f03c0, /* 6 ret */
+	};
+	struct made_code codes[] = { CODE(interrupt, true), CODE(room, true), CODE(change, true) };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct computed *computed = create_computed(&codes[i]);
+		struct cursor cursor = cursor_at(PLACE + 24, i == 2, 4);
+		enum unwind_step step = computed_step(computed, 0, &cursor);
+
+		check(i == 2 ? step != STEP_OUTERMOST : step == STEP_CALLER,
+		      "code %u that changes the stack pointer has a caller: step %d", i, step);
+		computed_destroy(computed);
+	}
+}
+
 int main(void)
 {
+	test_entries();
+	test_other_stacks();
 	test_behind_call();
 	test_handler();
 	test_frame();
